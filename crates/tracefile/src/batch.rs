@@ -20,8 +20,8 @@ const EVENTS_AT_ONCE: usize = 128;
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
     pub(crate) length: usize,
-    /// True if issue times are known to ascend, so that sorting need not check them.
-    rises: bool,
+    /// True if issue times are known to ascend, so that sorting does not check them.
+    known_ascending: bool,
     pub(crate) wide: [Vec<i64>; WIDE],
     pub(crate) narrow: [Vec<i32>; NARROW],
     pub(crate) names: [Vec<CommandName>; NAMES],
@@ -32,7 +32,7 @@ macro_rules! columns {
         $($(#[$doc])*
         #[inline]
         pub fn $name(&self, row: usize) -> $type {
-            self.$kind(Field::$field, row) as $type
+            self.$kind(Field::$field).at(row) as $type
         })*
     };
 }
@@ -49,41 +49,41 @@ impl Batch {
 
     columns! {
         /// Returns the issue time, in nanoseconds since the capture began.
-        issued_ns Issued wide_at u64;
+        issued_ns Issued wide u64;
         /// Returns the response time in nanoseconds; `u64::MAX` if the completion was not seen.
-        response_ns Response wide_at u64;
+        response_ns Response wide u64;
         /// Returns the time in the queue, in nanoseconds.
-        queued_ns Queued wide_at u64;
+        queued_ns Queued wide u64;
         /// Returns the offset of the first byte on the device.
-        offset Offset wide_at u64;
+        offset Offset wide u64;
         /// Returns the inode of the file; 0 if unknown.
-        inode Inode wide_at u64;
+        inode Inode wide u64;
         /// Returns the size in bytes.
-        bytes Bytes narrow_at u32;
+        bytes Bytes narrow u32;
         /// Returns the queue depth at issue; 0 if unknown.
-        depth Depth narrow_at u32;
+        depth Depth narrow u32;
         /// Returns the process ID.
-        pid Pid narrow_at u32;
+        pid Pid narrow u32;
         /// Returns the thread ID; 0 if unknown.
-        tid Tid narrow_at u32;
+        tid Tid narrow u32;
         /// Returns the cgroup, as a position in the conditions' cgroups from 1; 0 if unknown.
-        cgroup Cgroup narrow_at u16;
+        cgroup Cgroup narrow u16;
         /// Returns the number of requests that were merged into this one.
-        merged Merged narrow_at u16;
+        merged Merged narrow u16;
         /// Returns the number of blocks of this I/O that were read back.
-        sampled_blocks SampledBlocks narrow_at u16;
+        sampled_blocks SampledBlocks narrow u16;
         /// Returns the number of duplicates among the blocks that were read back.
-        duplicate_blocks DuplicateBlocks narrow_at u16;
+        duplicate_blocks DuplicateBlocks narrow u16;
         /// Returns the size in bytes of the blocks that were read back.
-        sampled_bytes SampledBytes narrow_at u32;
+        sampled_bytes SampledBytes narrow u32;
         /// Returns the size in bytes of the blocks that were read back, after compression.
-        compressed_bytes CompressedBytes narrow_at u32;
+        compressed_bytes CompressedBytes narrow u32;
         /// Returns the processor number.
-        cpu Cpu narrow_at u16;
+        cpu Cpu narrow u16;
         /// Returns the bits of `io_event::flags`.
-        flags Flags narrow_at u16;
+        flags Flags narrow u16;
         /// Returns the device, as an index into the conditions' devices.
-        device Device narrow_at u16;
+        device Device narrow u16;
     }
 
     /// Returns the operation.
@@ -172,12 +172,12 @@ impl Batch {
         let devices = &mut self.narrow[Field::Device.index() - WIDE];
         devices.resize(self.length, 0);
         for device in devices {
-            let own = u16::try_from(*device).unwrap_or(u16::MAX);
-            *device = i32::from(mapping.device(own));
+            let number = u16::try_from(*device).unwrap_or(u16::MAX);
+            *device = i32::from(mapping.device(number));
         }
         for cgroup in &mut self.narrow[Field::Cgroup.index() - WIDE] {
-            let own = u16::try_from(*cgroup).unwrap_or(0);
-            *cgroup = i32::from(mapping.cgroup(own));
+            let number = u16::try_from(*cgroup).unwrap_or(0);
+            *cgroup = i32::from(mapping.cgroup(number));
         }
     }
 
@@ -191,7 +191,7 @@ impl Batch {
     /// Appends events, in pieces that stay in the processor's L1 cache while one column after
     /// the other is filled from them.
     pub fn extend(&mut self, events: &[IoEvent]) {
-        self.rises = false;
+        self.known_ascending = false;
         events.chunks(EVENTS_AT_ONCE).for_each(|events| self.extend_columns(events));
     }
 
@@ -245,42 +245,33 @@ impl Batch {
     }
 
     #[inline]
-    fn wide_at(&self, field: Field, row: usize) -> u64 {
-        self.wide(field).at(row)
-    }
-
-    #[inline]
-    fn narrow_at(&self, field: Field, row: usize) -> u32 {
-        self.narrow(field).at(row)
-    }
-
-    #[inline]
     fn name_at(&self, field: Field, row: usize) -> CommandName {
         self.names[field.index() - WIDE - NARROW].get(row).copied().unwrap_or_default()
     }
 
     /// Removes all events and keeps the allocated memory.
     pub fn clear(&mut self) {
-        (self.length, self.rises) = (0, false);
+        (self.length, self.known_ascending) = (0, false);
         self.wide.iter_mut().for_each(Vec::clear);
         self.narrow.iter_mut().for_each(Vec::clear);
         self.names.iter_mut().for_each(Vec::clear);
     }
 
-    /// Checks whether issue times ascend, while the column is still in the cache.
-    pub fn see_order(&mut self) {
-        self.rises = simd::only_rise(&self.wide[Field::Issued.index()]);
+    /// Notes whether issue times ascend, while the column is still in the cache.
+    pub fn note_order(&mut self) {
+        self.known_ascending = simd::are_ascending(&self.wide[Field::Issued.index()]);
     }
 
     /// Returns whether issue times ascend.
     pub fn is_in_order(&self) -> bool {
         let times = &self.wide[Field::Issued.index()];
-        simd::only_rise(times) || times.is_sorted_by(|a, b| a.cast_unsigned() <= b.cast_unsigned())
+        simd::are_ascending(times)
+            || times.is_sorted_by(|a, b| a.cast_unsigned() <= b.cast_unsigned())
     }
 
     /// Sorts the events by issue time. The sort is stable.
     pub fn sort(&mut self, space: &mut SortBuffers) {
-        if self.rises || self.is_in_order() {
+        if self.known_ascending || self.is_in_order() {
             return;
         }
         space.order.clear();
@@ -308,18 +299,18 @@ impl Batch {
         self.wide[Field::Issued.index()].partition_point(|issued| issued.cast_unsigned() < time)
     }
 
-    /// Returns a new batch of the events whose flag in `kept` is set.
-    pub fn chosen(&self, kept: &[bool]) -> Batch {
-        let first = kept.iter().position(|kept| *kept).unwrap_or(0);
-        let end = kept.iter().rposition(|kept| *kept).map_or(0, |last| last + 1);
+    /// Returns a new batch of the events whose flag in `selection` is set.
+    pub fn chosen(&self, selection: &[bool]) -> Batch {
+        let first = selection.iter().position(|is_selected| *is_selected).unwrap_or(0);
+        let end = selection.iter().rposition(|is_selected| *is_selected).map_or(0, |at| at + 1);
         let mut part = Batch::default();
         part.append(self, first.min(end)..end);
-        let kept = &kept[first.min(end)..end];
-        if kept.contains(&false) {
-            part.wide.iter_mut().for_each(|column| retain(column, kept));
-            part.narrow.iter_mut().for_each(|column| retain(column, kept));
-            part.names.iter_mut().for_each(|column| retain(column, kept));
-            part.length = kept.iter().filter(|kept| **kept).count();
+        let selection = &selection[first.min(end)..end];
+        if selection.contains(&false) {
+            part.wide.iter_mut().for_each(|column| retain(column, selection));
+            part.narrow.iter_mut().for_each(|column| retain(column, selection));
+            part.names.iter_mut().for_each(|column| retain(column, selection));
+            part.length = selection.iter().filter(|is_selected| **is_selected).count();
         }
         part
     }
@@ -327,15 +318,15 @@ impl Batch {
     /// Appends rows of another batch that was read with the same columns.
     pub fn append(&mut self, other: &Batch, rows: Range<usize>) {
         let before = self.length;
-        (self.length, self.rises) = (before + rows.len(), false);
+        (self.length, self.known_ascending) = (before + rows.len(), false);
         for (field, (ours, theirs)) in (0..).zip(self.wide.iter_mut().zip(&other.wide)) {
-            append(ours, before, (theirs, &rows), wide_absent(field));
+            append(ours, before, theirs, &rows, wide_absent(field));
         }
         for (ours, theirs) in self.narrow.iter_mut().zip(&other.narrow) {
-            append(ours, before, (theirs, &rows), 0);
+            append(ours, before, theirs, &rows, 0);
         }
         for (ours, theirs) in self.names.iter_mut().zip(&other.names) {
-            append(ours, before, (theirs, &rows), CommandName::default());
+            append(ours, before, theirs, &rows, CommandName::default());
         }
     }
 
@@ -343,15 +334,15 @@ impl Batch {
     /// many events. Both batches must have been read with the same columns.
     pub fn move_tail(&mut self, count: usize, to: &mut Batch) {
         let (rows, length) = (count.min(self.length)..self.length, to.length);
-        to.rises = false;
+        to.known_ascending = false;
         for (field, (from, to)) in (0..).zip(self.wide.iter_mut().zip(&mut to.wide)) {
-            move_tail((from, &rows), (to, length), wide_absent(field));
+            move_tail(from, &rows, to, length, wide_absent(field));
         }
         for (from, to) in self.narrow.iter_mut().zip(&mut to.narrow) {
-            move_tail((from, &rows), (to, length), 0);
+            move_tail(from, &rows, to, length, 0);
         }
         for (from, to) in self.names.iter_mut().zip(&mut to.names) {
-            move_tail((from, &rows), (to, length), CommandName::default());
+            move_tail(from, &rows, to, length, CommandName::default());
         }
         self.length = rows.start;
     }
@@ -423,21 +414,6 @@ impl Batch {
     }
 }
 
-/// A column of 64 bits, looked up once for a loop over many rows.
-#[derive(Clone, Copy)]
-pub struct WideColumn<'b> {
-    values: &'b [i64],
-    absent: u64,
-}
-
-impl WideColumn<'_> {
-    /// Returns the value in a row, as the batch's accessor does.
-    #[inline]
-    pub fn at(self, row: usize) -> u64 {
-        self.values.get(row).map_or(self.absent, |value| value.cast_unsigned())
-    }
-}
-
 /// Largest number of rows that [`WideColumn::part`] and [`NarrowColumn::part`] accept.
 pub const PART_MAX: usize = 4096;
 /// Values that stand for part of a column without values.
@@ -445,7 +421,20 @@ static NARROW_ABSENT: [i32; PART_MAX] = [0; PART_MAX];
 static WIDE_ABSENT: [i64; PART_MAX] = [0; PART_MAX];
 static WIDE_UNKNOWN: [i64; PART_MAX] = [-1; PART_MAX];
 
+/// A column of 64 bits, looked up once for a loop over many rows.
+#[derive(Clone, Copy)]
+pub struct WideColumn<'b> {
+    values: &'b [i64],
+    absent: u64,
+}
+
 impl<'b> WideColumn<'b> {
+    /// Returns the value in a row, as the batch's accessor does.
+    #[inline]
+    pub fn at(self, row: usize) -> u64 {
+        self.values.get(row).map_or(self.absent, |value| value.cast_unsigned())
+    }
+
     /// Returns the values of a range of rows as stored; at most [`PART_MAX`] rows.
     pub fn part(self, rows: Range<usize>) -> &'b [i64] {
         let absent = if self.absent == 0 { &WIDE_ABSENT } else { &WIDE_UNKNOWN };
@@ -453,18 +442,16 @@ impl<'b> WideColumn<'b> {
     }
 }
 
+/// A column of up to 32 bits, looked up once for a loop over many rows.
+#[derive(Clone, Copy)]
+pub struct NarrowColumn<'b>(&'b [i32]);
+
 impl<'b> NarrowColumn<'b> {
     /// Returns the values of a range of rows as stored; at most [`PART_MAX`] rows.
     pub fn part(self, rows: Range<usize>) -> &'b [i32] {
         self.0.get(rows.clone()).unwrap_or(&NARROW_ABSENT[..rows.len()])
     }
-}
 
-/// A column of up to 32 bits, looked up once for a loop over many rows.
-#[derive(Clone, Copy)]
-pub struct NarrowColumn<'b>(&'b [i32]);
-
-impl NarrowColumn<'_> {
     /// Returns the value in a row, as the batch's accessor does.
     #[inline]
     pub fn at(self, row: usize) -> u32 {
@@ -491,10 +478,10 @@ fn keep_if_recorded<T: Copy + PartialEq>(column: &mut Vec<T>, absent: T, leading
     }
 }
 
-/// Removes the rows that are not kept from a column; one without values stays as it is.
-fn retain<T: Copy>(column: &mut Vec<T>, kept: &[bool]) {
-    let mut kept = kept.iter();
-    column.retain(|_| kept.next().is_none_or(|kept| *kept));
+/// Removes the rows that are not selected from a column; one without values stays as it is.
+fn retain<T: Copy>(column: &mut Vec<T>, selection: &[bool]) {
+    let mut selection = selection.iter();
+    column.retain(|_| selection.next().is_none_or(|is_selected| *is_selected));
 }
 
 /// Returns the stored value that stands for a missing one in a column of 64 bits.
@@ -503,12 +490,7 @@ fn wide_absent(index: usize) -> i64 {
 }
 
 /// Appends rows to a column of `before` rows; either column may be without values.
-fn append<T: Copy>(
-    ours: &mut Vec<T>,
-    before: usize,
-    (theirs, rows): (&[T], &Range<usize>),
-    absent: T,
-) {
+fn append<T: Copy>(ours: &mut Vec<T>, before: usize, theirs: &[T], rows: &Range<usize>, absent: T) {
     match theirs.get(rows.clone()).filter(|rows| !rows.is_empty()) {
         Some(theirs) => {
             ours.resize(before, absent);
@@ -522,8 +504,10 @@ fn append<T: Copy>(
 /// Moves the last rows of one column to the beginning of another of `length` rows; either
 /// column may be without values.
 fn move_tail<T: Copy>(
-    (from, rows): (&mut Vec<T>, &Range<usize>),
-    (to, length): (&mut Vec<T>, usize),
+    from: &mut Vec<T>,
+    rows: &Range<usize>,
+    to: &mut Vec<T>,
+    length: usize,
     absent: T,
 ) {
     match from.get(rows.clone()).filter(|rows| !rows.is_empty()) {
@@ -568,7 +552,7 @@ mod tests {
 
     /// Events in which some columns hold only the default value.
     fn events(seed: u64, count: u64) -> Vec<IoEvent> {
-        let one = |at: u64| {
+        let event = |at: u64| {
             let (kind, x) = (mix64(seed), mix64(seed << 32 | at));
             IoEvent {
                 issued_ns: x % 5003,
@@ -577,15 +561,11 @@ mod tests {
                 queued_ns: (kind >> 1 & 1) * x,
                 device: (kind >> 2 & 1) as u16 * (x % 7) as u16,
                 flags: (kind >> 3 & 1) as u16 * (x % 9) as u16,
-                command: if kind >> 4 & 1 == 0 {
-                    CommandName::default()
-                } else {
-                    CommandName::new("a")
-                },
+                command: CommandName::new(if kind >> 4 & 1 == 0 { "" } else { "a" }),
                 ..IoEvent::default()
             }
         };
-        (0..count).map(one).collect()
+        (0..count).map(event).collect()
     }
 
     /// A batch without the columns that hold only the default value, as read from a file.

@@ -43,7 +43,7 @@ impl OrderAccount {
 /// The events of a trace in issue order.
 pub struct IssueOrder<'t, R> {
     batches: TraceBatches<'t, R>,
-    line: ReorderBuffer,
+    buffer: ReorderBuffer,
     /// Events issued before this time are skipped, for a pass that begins in the middle.
     from_ns: u64,
     /// Number of the first row group that is not read.
@@ -62,14 +62,14 @@ impl<'t, R: Read + Seek + Send + 'static> IssueOrder<'t, R> {
     /// Creates a reader at the beginning of a trace.
     pub fn new(trace: TraceRef<'t, R>, fields: Fields) -> Self {
         let fields = fields.and(Fields::new(&[Field::Issued]));
-        let line = ReorderBuffer::new(trace.earliest_to_come());
+        let buffer = ReorderBuffer::new(trace.earliest_to_come());
         let batches = TraceBatches::new(trace, fields);
-        IssueOrder { line, batches, from_ns: 0, groups: usize::MAX, ended: false }
+        IssueOrder { buffer, batches, from_ns: 0, groups: usize::MAX, ended: false }
     }
 
     /// Sets the limit for the number of waiting events.
     pub fn waiting_at_most(mut self, events: usize) -> Self {
-        self.line = self.line.waiting_at_most(events);
+        self.buffer = self.buffer.waiting_at_most(events);
         self
     }
 
@@ -88,7 +88,7 @@ impl<'t, R: Read + Seek + Send + 'static> IssueOrder<'t, R> {
 
     /// Returns the latest issue time delivered so far; `None` if events were out of order.
     pub fn delivered_until_ns(&self) -> Option<u64> {
-        self.line.delivered_until_ns()
+        self.buffer.delivered_until_ns()
     }
 
     /// Replaces the contents of `batch` with the next events; returns `false` at the end.
@@ -97,33 +97,33 @@ impl<'t, R: Read + Seek + Send + 'static> IssueOrder<'t, R> {
     /// Returns [`TraceError::Io`] if the medium fails, or [`TraceError::Damaged`] if a column
     /// cannot be read or decoded.
     pub fn next_batch(&mut self, batch: &mut Batch) -> Result<bool, TraceError> {
-        while !self.line.next_ready(batch) {
+        while !self.buffer.next_ready(batch) {
             if self.ended {
                 batch.clear();
                 return Ok(false);
             }
-            let mut fresh = self.line.spare();
+            let mut fresh = self.buffer.spare();
             let is_over = self.batches.next_group() >= self.groups;
             if is_over || self.batches.read(STRIDE, &mut fresh)? == 0 {
                 self.ended = true;
-                self.line.end();
+                self.buffer.end();
                 continue;
             }
-            fresh.sort(&mut self.line.space);
+            fresh.sort(&mut self.buffer.space);
             if let Some(before) = self.from_ns.checked_sub(1) {
                 let early = fresh.count_until(before);
                 if early > 0 {
                     fresh.split_front(early, &mut Batch::default());
                 }
             }
-            self.line.offer(fresh, self.batches.next_group());
+            self.buffer.offer(fresh, self.batches.next_group());
         }
         Ok(true)
     }
 
-    /// Returns how well the order could be kept so far.
+    /// Returns the number of I/Os that could not be put in order so far.
     pub fn account(&self) -> OrderAccount {
-        self.line.account
+        self.buffer.account
     }
 }
 
@@ -164,7 +164,7 @@ impl ReorderBuffer {
         self
     }
 
-    /// Returns how well the order could be kept so far.
+    /// Returns the number of I/Os that could not be put in order so far.
     pub fn account(&self) -> OrderAccount {
         self.account
     }
@@ -192,7 +192,7 @@ impl ReorderBuffer {
         let forced = waits.saturating_sub(self.waiting_max);
         self.account.overflowed += forced as u64;
         self.account.waited_max = self.account.waited_max.max((waits - forced) as u64);
-        self.let_go(certain + forced, fresh);
+        self.release(certain + forced, fresh);
     }
 
     /// Sorts waiting and new events so that all waiting ones precede all new ones. Only the few
@@ -209,12 +209,12 @@ impl ReorderBuffer {
     }
 
     /// Releases the first `count` events; the others wait.
-    fn let_go(&mut self, count: usize, mut fresh: Batch) {
+    fn release(&mut self, count: usize, mut fresh: Batch) {
         let (waiting, mut first) = (self.waiting.len(), self.spare());
         if count < waiting {
             self.waiting.split_front(count, &mut first);
             self.waiting.append(&fresh, 0..fresh.len());
-            self.keep_memory_of(fresh);
+            self.reuse(fresh);
             self.ready.push_back(first);
             return;
         }
@@ -233,23 +233,23 @@ impl ReorderBuffer {
     pub fn next_ready(&mut self, batch: &mut Batch) -> bool {
         while let Some(next) = self.ready.pop_front() {
             let is_empty = next.is_empty();
-            let gone = if is_empty { next } else { std::mem::replace(batch, next) };
-            self.keep_memory_of(gone);
+            let unused = if is_empty { next } else { std::mem::replace(batch, next) };
+            self.reuse(unused);
             if !is_empty {
-                self.count(batch);
+                self.count_late(batch);
                 return true;
             }
         }
         false
     }
 
-    fn keep_memory_of(&mut self, batch: Batch) {
+    fn reuse(&mut self, batch: Batch) {
         if self.spare.len() < SPARE_MAX {
             self.spare.push(batch);
         }
     }
 
-    fn count(&mut self, batch: &Batch) {
+    fn count_late(&mut self, batch: &Batch) {
         let late = batch.count_until(self.last_out.saturating_sub(1));
         if self.last_out > 0 {
             self.account.late += late as u64;

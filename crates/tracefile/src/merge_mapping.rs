@@ -34,11 +34,9 @@ mod tests {
 
     #[test]
     fn devices_without_a_name_stay_apart() {
-        let place = MergeMapping { devices: vec![4, 1], named: 5, ..MergeMapping::default() };
-        assert_eq!(
-            [0, 1, 2, 3, 9, u16::MAX].map(|own| place.device(own)),
-            [4, 1, 7, 8, 14, u16::MAX]
-        );
+        let mapping = MergeMapping { devices: vec![4, 1], named: 5, ..MergeMapping::default() };
+        let common = [0, 1, 2, 3, 9, u16::MAX].map(|own| mapping.device(own));
+        assert_eq!(common, [4, 1, 7, 8, 14, u16::MAX]);
         assert_eq!([0, 7].map(|own| MergeMapping::default().device(own)), [0, 7]);
     }
 }

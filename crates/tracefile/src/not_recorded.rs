@@ -32,7 +32,7 @@ pub enum NotRecorded {
 }
 
 impl NotRecorded {
-    /// What a report leaves out, in its order.
+    /// The information that a report of steps lacks, in its order.
     pub const ALL: [NotRecorded; 9] = [
         NotRecorded::SingleIos,
         NotRecorded::OtherWindow,
@@ -47,15 +47,15 @@ impl NotRecorded {
 
     /// Returns the error message: what is missing and what to do about it.
     pub fn refusal(self) -> String {
-        let kept = "its capture kept the I/O streams of every process and capture step, but no single I/Os";
+        let recorded = "its capture kept the I/O streams of every process and capture step, but no single I/Os";
         let hits = if self == NotRecorded::HitMaps { "" } else { "hits, " };
-        let read = format!(
+        let uses = format!(
             "it can be used with explore, trace streams, steps, map, processes, groups, {hits}\
              drives, profile, doctor, compare and report, and workload derive"
         );
         match self {
             NotRecorded::OtherWindow => {
-                format!("{kept}; RND and SEQ were decided during the capture: omit --window")
+                format!("{recorded}; RND and SEQ were decided during the capture: omit --window")
             }
             NotRecorded::Threads | NotRecorded::Cgroups | NotRecorded::Files => {
                 let (filter, by) = match self {
@@ -63,9 +63,9 @@ impl NotRecorded {
                     NotRecorded::Cgroups => ("--cgroup", "--by cgroup"),
                     _ => ("--file", "--by file"),
                 };
-                format!("{kept}; it does not record {self}: omit {filter} and {by}")
+                format!("{recorded}; it does not record {self}: omit {filter} and {by}")
             }
-            _ => format!("{kept}, so it cannot report {self}; {read}"),
+            _ => format!("{recorded}, so it cannot report {self}; {uses}"),
         }
     }
 }

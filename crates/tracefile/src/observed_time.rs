@@ -23,7 +23,7 @@ pub struct ObservedTime {
     spans_ns: Vec<(u64, u64)>,
 }
 
-/// The steps of a capture or fold that kept only sums. A filter passes or drops whole steps.
+/// The steps of a capture or fold of sums. A filter passes or drops whole steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StepGrid {
     /// Width of a step in nanoseconds.
@@ -109,8 +109,8 @@ impl ObservedTime {
     /// Returns the same time on an axis that begins earlier by `shift_ns`.
     #[must_use]
     pub fn shifted(&self, shift_ns: u64) -> Self {
-        let placed = |at: u64| at.saturating_add(shift_ns);
-        let spans = self.spans_ns.iter().map(|(from, to)| (placed(*from), placed(*to)));
+        let shifted = |at_ns: u64| at_ns.saturating_add(shift_ns);
+        let spans = self.spans_ns.iter().map(|(from, to)| (shifted(*from), shifted(*to)));
         ObservedTime { spans_ns: spans.collect() }
     }
 
@@ -120,8 +120,8 @@ impl ObservedTime {
         let mut common = Vec::new();
         for (from, to) in spans_ns {
             let first = self.spans_ns.partition_point(|(_, end)| end <= from);
-            let there = self.spans_ns[first..].iter().take_while(|(begin, _)| begin < to);
-            common.extend(there.map(|(begin, end)| (*begin.max(from), *end.min(to))));
+            let spans = self.spans_ns[first..].iter().take_while(|(begin, _)| begin < to);
+            common.extend(spans.map(|(begin, end)| (*begin.max(from), *end.min(to))));
         }
         Self::new(common)
     }
@@ -166,9 +166,9 @@ impl ObservedTime {
         filter_ns: &[(u64, u64)],
         grid: StepGrid,
     ) -> Option<(u64, u64)> {
-        let recorded = |span: &(u64, u64)| !self.within(&[*span]).spans_ns.is_empty();
-        let told = |span: &(u64, u64)| recorded(&self.whole_steps(*span, grid));
-        filter_ns.iter().copied().find(|span| recorded(span) && !told(span))
+        let is_recorded = |span: &(u64, u64)| !self.within(&[*span]).spans_ns.is_empty();
+        let has_step = |span: &(u64, u64)| is_recorded(&self.whole_steps(*span, grid));
+        filter_ns.iter().copied().find(|span| is_recorded(span) && !has_step(span))
     }
 
     /// Returns the observed nanoseconds of a step.
@@ -213,7 +213,7 @@ impl ObservedTime {
     }
 }
 
-/// Rejects a question about a span in which no kept step begins. The sums cannot separate that
+/// Rejects a question about a span in which no step begins. The sums cannot separate that
 /// span from the time around it.
 ///
 /// # Errors
@@ -252,10 +252,8 @@ mod tests {
 
     #[test]
     fn intervals_are_joined_and_cut() {
-        assert_eq!(
-            observed(&[(5, 9), (0, 3), (3, 4), (7, 12), (20, 20)]).spans_ns,
-            [(0, 4), (5, 12)]
-        );
+        let joined = observed(&[(5, 9), (0, 3), (3, 4), (7, 12), (20, 20)]);
+        assert_eq!(joined.spans_ns, [(0, 4), (5, 12)]);
         let cut = observed(&[(0, 10), (20, 30)]).within(&[(25, 90), (5, 22)]);
         assert_eq!((cut.spans_ns(), cut.total_ns()), (&[(5, 10), (20, 22), (25, 30)][..], 12));
         assert_eq!(cut.shifted(100).spans_ns, [(105, 110), (120, 122), (125, 130)]);
@@ -287,8 +285,7 @@ mod tests {
         let grid = StepGrid { step_ns: 60, origin_ns: 0 };
         let filter = [(0, 20), (61, 119)];
         assert_eq!(observed(&[(42, 130)]).span_without_step(&filter, grid), Some((61, 119)));
-        assert_eq!(StepGrid { step_ns: 60, origin_ns: 130 }.next_begin(71), 130);
-        assert_eq!(StepGrid { step_ns: 60, origin_ns: 130 }.next_begin(130), 130);
-        assert_eq!(StepGrid { step_ns: 60, origin_ns: 130 }.next_begin(3), 10);
+        let grid = StepGrid { step_ns: 60, origin_ns: 130 };
+        assert_eq!([71, 130, 3].map(|at_ns| grid.next_begin(at_ns)), [130, 130, 10]);
     }
 }

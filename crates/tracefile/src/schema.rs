@@ -132,7 +132,7 @@ impl Field {
 
     /// Returns the columns of a file with these conditions.
     pub fn of_file(conditions: &CaptureConditions) -> Vec<Field> {
-        let is_there = |field: &Field| match field {
+        let is_recorded = |field: &Field| match field {
             Field::Tid | Field::Thread => conditions.threads,
             Field::Cgroup => conditions.cgroups.is_some(),
             Field::Merged => conditions.merging.is_some(),
@@ -142,7 +142,7 @@ impl Field {
             | Field::CompressedBytes => conditions.content.is_some(),
             _ => true,
         };
-        Field::ALL.into_iter().filter(is_there).collect()
+        Field::ALL.into_iter().filter(is_recorded).collect()
     }
 
     /// Returns the column's name in the file.
@@ -206,10 +206,13 @@ impl Field {
     /// differences are faster where nearly all of them are 0.
     pub const fn encoding(self) -> Option<Encoding> {
         match self {
-            Field::Issued | Field::Response | Field::Queued | Field::Offset => {
-                Some(Encoding::DELTA_BINARY_PACKED)
-            }
-            Field::Layer | Field::Device | Field::Inode => Some(Encoding::DELTA_BINARY_PACKED),
+            Field::Issued
+            | Field::Response
+            | Field::Queued
+            | Field::Offset
+            | Field::Layer
+            | Field::Device
+            | Field::Inode => Some(Encoding::DELTA_BINARY_PACKED),
             _ => None,
         }
     }
@@ -307,7 +310,7 @@ mod tests {
     use steadfast_domain::io_event::ContentSample;
 
     #[test]
-    fn columns_stand_where_their_numbers_say() {
+    fn columns_are_in_the_order_of_their_numbers() {
         for (at, field) in Field::ALL.into_iter().enumerate() {
             assert_eq!(field.index(), at);
             assert_eq!(field.bits() == 64, at < WIDE);
@@ -322,8 +325,8 @@ mod tests {
         let names = |conditions: &CaptureConditions| -> Vec<&str> {
             Field::of_file(conditions).into_iter().map(Field::name).collect()
         };
-        let usual = names(&conditions);
-        assert_eq!((usual.len(), usual.last()), (14, Some(&"command")));
+        let names_of_default = names(&conditions);
+        assert_eq!((names_of_default.len(), names_of_default.last()), (14, Some(&"command")));
         conditions.threads = true;
         assert!(names(&conditions).ends_with(&["tid", "command", "thread"]));
         (conditions.cgroups, conditions.merging) = (Some(Vec::new()), Some(Vec::new()));

@@ -82,7 +82,7 @@ pub fn bits_of_flags(flags: &[i32]) -> i32 {
 
 /// Returns whether times ascend and none is negative; true for fewer than two times.
 #[multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
-pub fn only_rise(times: &[i64]) -> bool {
+pub fn are_ascending(times: &[i64]) -> bool {
     // Without an early return, so that the loop is vectorized. The sign bit of a time means that
     // it lies beyond 292 years; the sign bit of a difference means a step back.
     let mut signs = 0;
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_found_at_once_is_found_one_by_one() {
+    fn results_equal_those_of_a_loop_over_single_values() {
         for times in columns() {
             let any = times.iter().fold(0, |any, time| any | time);
             let sum = times.iter().fold(0u64, |sum, time| sum.wrapping_add(time.cast_unsigned()));
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_told_whether_times_rise_and_any_outlives() {
+    fn ascending_times_and_outstanding_ios_are_found() {
         for mut times in columns() {
             let responses = times.clone();
             for sorted in [false, true] {
@@ -246,7 +246,7 @@ mod tests {
                 }
                 let rise = times.is_sorted() && times.iter().all(|time| *time >= 0);
                 let rise = rise || times.len() < 2;
-                assert_eq!(only_rise(&times), rise, "{times:?}");
+                assert_eq!(are_ascending(&times), rise, "{times:?}");
             }
             let short: Vec<i64> = times.iter().map(|time| time >> 24 & 0xff_ffff).collect();
             for (responses, last) in [(&short, 0x1ff_ffff), (&short, 0xff_ffff), (&responses, 7)] {
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_told_whether_all_are_within_a_span_and_kept() {
+    fn times_outside_a_span_and_dropped_rows_are_found() {
         for times in columns() {
             let (first, last) = (times.first().copied().unwrap_or(5), 1 << 62);
             let bounds = [(first, last), (0, i64::MAX), (last, first), (first, first), (-1, last)];
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_of_what_is_kept_of_a_device_at_the_block_layer() {
+    fn positions_are_those_of_the_kept_block_layer_ios_of_a_device() {
         for times in columns() {
             let devices: Vec<i32> = times.iter().map(|time| (time >> 5 & 3) as i32).collect();
             let layers: Vec<i32> = times.iter().map(|time| (time >> 40 & 1) as i32).collect();

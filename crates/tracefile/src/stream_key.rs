@@ -71,12 +71,10 @@ impl FromStr for StreamKey {
             _ => None,
         };
         key.ok_or_else(|| {
-            let what = format!(
-                "'{text}' is not an I/O stream; write it like \"RND 4K W\" or \"SEQ 128K \
-                    R\"",
-                text = excerpt(text)
-            );
-            TraceError::Unsuitable(what)
+            TraceError::Unsuitable(format!(
+                "'{}' is not an I/O stream; write it like \"RND 4K W\" or \"SEQ 128K R\"",
+                excerpt(text)
+            ))
         })
     }
 }

@@ -50,20 +50,21 @@ pub struct TableWriter<W: Write + Send> {
 }
 
 impl<W: Write + Send> TableWriter<W> {
-    /// Starts a table with these columns; `about` is kept in the file's metadata.
+    /// Starts a table with these columns and these entries of the file's metadata.
     ///
     /// # Errors
     /// Returns [`TraceError::Encode`] if writing fails.
     pub fn new(
         sink: W,
         columns: &[(&str, ColumnType)],
-        about: &[(&str, String)],
+        metadata: &[(&str, String)],
     ) -> Result<Self, TraceError> {
         let level = ZstdLevel::try_new(3).map_err(TraceError::Encode)?;
-        let pairs = about.iter().map(|(key, text)| KeyValue::new((*key).to_owned(), text.clone()));
+        let entries =
+            metadata.iter().map(|(key, text)| KeyValue::new((*key).to_owned(), text.clone()));
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(level))
-            .set_key_value_metadata(Some(pairs.collect()))
+            .set_key_value_metadata(Some(entries.collect()))
             .build();
         let parquet = SerializedFileWriter::new(sink, schema(columns)?, Arc::new(properties));
         let parquet = parquet.map_err(TraceError::Encode)?;
@@ -118,8 +119,9 @@ pub fn table_file(table: &Table, software: &str) -> Result<Vec<u8>, TraceError> 
     for (at, column) in table.columns.iter().enumerate() {
         columns.push((column.name.as_str(), cell_type(table, at)));
     }
-    let about = [("steadfast.table", table.id.clone()), ("steadfast.version", software.to_owned())];
-    let mut writer = TableWriter::new(Vec::new(), &columns, &about)?;
+    let metadata =
+        [("steadfast.table", table.id.clone()), ("steadfast.version", software.to_owned())];
+    let mut writer = TableWriter::new(Vec::new(), &columns, &metadata)?;
     for part in table.rows.chunks(ROW_GROUP) {
         writer.add(&part.iter().map(row_values).collect::<Vec<_>>())?;
     }
@@ -218,26 +220,23 @@ mod tests {
     use parquet::record::Field;
 
     #[test]
-    fn what_is_written_is_read_and_what_is_missing_is_null() {
+    fn values_are_read_as_written_and_absent_ones_are_null() {
         let columns = [
             ("name", ColumnType::Text),
             ("ios", ColumnType::Integer),
             ("iops", ColumnType::Number),
             ("whole", ColumnType::Flag),
         ];
-        let about = [("software", "x 1".to_owned())];
-        let mut table = TableWriter::new(Vec::new(), &columns, &about).unwrap();
-        table
-            .add(&[
-                vec![
-                    TableValue::Text("a".into()),
-                    TableValue::Integer(10_007),
-                    TableValue::Number(0.5),
-                    TableValue::Flag(true),
-                ],
-                vec![TableValue::Missing, TableValue::Missing, TableValue::Integer(7)],
-            ])
-            .unwrap();
+        let metadata = [("software", "x 1".to_owned())];
+        let mut table = TableWriter::new(Vec::new(), &columns, &metadata).unwrap();
+        let complete = vec![
+            TableValue::Text("a".into()),
+            TableValue::Integer(10_007),
+            TableValue::Number(0.5),
+            TableValue::Flag(true),
+        ];
+        let partial = vec![TableValue::Missing, TableValue::Missing, TableValue::Integer(7)];
+        table.add(&[complete, partial]).unwrap();
         table.add(&[]).unwrap();
         assert_eq!(table.rows(), 2);
         let bytes = table.finish().unwrap();

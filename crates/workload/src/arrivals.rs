@@ -229,7 +229,7 @@ impl Moments {
 /// A random sample of numbers whose count is not known in advance (Algorithm R, J. S. Vitter,
 /// "Random Sampling with a Reservoir", 1985): all of them up to its size. The same numbers give the
 /// same sample.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct ReservoirSample {
     values: Vec<u64>,
     size: usize,
@@ -239,7 +239,7 @@ struct ReservoirSample {
 
 impl ReservoirSample {
     fn new(size: usize) -> Self {
-        ReservoirSample { values: Vec::new(), size, count: 0, largest: 0 }
+        ReservoirSample { size, ..ReservoirSample::default() }
     }
 
     fn add(&mut self, value: u64) {
@@ -248,9 +248,9 @@ impl ReservoirSample {
         if self.values.len() < self.size {
             self.values.push(value);
         } else if let Ok(place) = usize::try_from(mix64(self.count) % self.count)
-            && let Some(kept) = self.values.get_mut(place)
+            && let Some(sampled) = self.values.get_mut(place)
         {
-            *kept = value;
+            *sampled = value;
         }
     }
 
@@ -278,7 +278,7 @@ fn distance_to_exponential(sorted: &[u64], mean_ns: f64) -> f64 {
 }
 
 /// Arrivals of a stream whose mean gap is known, taken in order.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct ArrivalSums {
     /// Mean gap in nanoseconds.
     mean_ns: f64,
@@ -310,17 +310,9 @@ impl ArrivalSums {
         Some(ArrivalSums {
             mean_ns,
             first_ns,
-            last_ns: None,
-            gaps: Moments::default(),
-            window: 0,
-            in_window: 0,
-            windows: Moments::default(),
-            in_burst: 0,
-            busy_until_ns: 0,
-            bursts: Moments::default(),
-            pauses: Moments::default(),
             gap_sample: ReservoirSample::new(sampled),
             burst_sample: ReservoirSample::new(sampled),
+            ..ArrivalSums::default()
         })
     }
 

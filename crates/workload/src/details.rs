@@ -55,23 +55,16 @@ impl AddressRange {
     ) -> Result<Result<Self, &'static str>, TraceError> {
         let mut seen = SideSet::default();
         captured.run(pass, &mut [&mut seen])?;
-        Ok(Self::from_sides(captured, &seen))
-    }
-
-    fn from_sides<R: Read + Seek + Send + 'static>(
-        captured: &Captured<R>,
-        seen: &SideSet,
-    ) -> Result<Self, &'static str> {
         let mut sides = seen.iter();
         let (Some(DeviceLayer { device, layer }), None) = (sides.next(), sides.next()) else {
-            return Err("the I/Os are those of several devices (choose one with --device)");
+            return Ok(Err("the I/Os are those of several devices (choose one with --device)"));
         };
         if layer == Layer::FileSystem {
-            return Err("the addresses are those of files");
+            return Ok(Err("the addresses are those of files"));
         }
         let length = captured.size_of(device).filter(|length| *length > 0);
-        let length = length.ok_or("the extent of the addresses is unknown")?;
-        Ok(AddressRange { device, length })
+        let range = length.map(|length| AddressRange { device, length });
+        Ok(range.ok_or("the extent of the addresses is unknown"))
     }
 }
 
@@ -89,12 +82,12 @@ impl StreamScan {
         StreamScan { key, cells, ios: 0, first_ns: u64::MAX, last_ns: 0 }
     }
 
-    fn take(&mut self, at_ns: u64, offset: u64, bytes: u32) {
+    fn add(&mut self, at_ns: u64, offset: u64, bytes: u32) {
         self.ios += 1;
         self.first_ns = self.first_ns.min(at_ns);
         self.last_ns = self.last_ns.max(at_ns);
         if let Some(cells) = &mut self.cells {
-            cells.take(offset, u64::from(bytes));
+            cells.add(offset, u64::from(bytes));
         }
     }
 }
@@ -111,9 +104,9 @@ impl WorkloadDetails {
     ) -> Result<Self, TraceError> {
         let mut details = WorkloadDetails::default();
         if captured.rows().is_none() {
-            let what = "It carries no address zones and no arrivals: no single I/Os of one capture \
-                        were kept.";
-            details.remarks.push(what.to_owned());
+            let remark = "It carries no address zones and no arrivals: no single I/Os of one capture \
+                were kept.";
+            details.remarks.push(remark.to_owned());
             return Ok(details);
         }
         let range = match AddressRange::from_capture(captured, pass)? {
@@ -133,9 +126,9 @@ impl WorkloadDetails {
             }
         }
         if captured.conditions().rounded_times {
-            let what =
+            let remark =
                 "It carries no arrivals: the times of the capture are coarser than the gaps.";
-            details.remarks.push(what.to_owned());
+            details.remarks.push(remark.to_owned());
         } else {
             details.arrivals = arrivals(captured, pass, &scans)?;
         }
@@ -162,15 +155,15 @@ fn scan<R: Read + Seek + Send + 'static>(
     scans.extend(workload.streams.iter().take(STREAMS_MAX).map(|stream| {
         let size = u64::from(stream.bytes);
         let alignment = stream.alignment.unwrap_or(512).min(size.next_power_of_two());
-        let has_place = size > 0 && stream.op != IoOp::Flush;
-        let cells = range.filter(|_| has_place);
+        let has_address = size > 0 && stream.op != IoOp::Flush;
+        let cells = range.filter(|_| has_address);
         let cells = cells.map(|range| AddressCells::new(range.length, size, alignment));
         StreamScan::new(stream.key(), cells)
     }));
     let indices = indices(&scans);
     each_io(captured, pass, &indices, |index, rows, row| {
         let (at_ns, offset) = (rows.batch.issued_ns(row), rows.batch.offset(row));
-        scans[index].take(at_ns, offset, rows.batch.bytes(row));
+        scans[index].add(at_ns, offset, rows.batch.bytes(row));
     })?;
     Ok(scans)
 }

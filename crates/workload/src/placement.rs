@@ -25,13 +25,13 @@ impl Placement {
     /// streams run through the whole range.
     pub fn place(&self, streams: &mut [IoStream]) {
         for stream in streams {
-            let own = self.by_stream.get(&key_of(stream));
-            if let Some(zones) = own {
+            let own_zones = self.by_stream.get(&key_of(stream));
+            if let Some(zones) = own_zones {
                 stream.zones.clone_from(zones);
             }
             if stream.order == Order::Random {
                 stream.alignment = self.alignment.or(stream.alignment);
-                if own.is_none() {
+                if own_zones.is_none() {
                     stream.zones.clone_from(&self.zones);
                 }
             }

@@ -26,7 +26,6 @@ use steadfast_tracefile::error::TraceError;
 /// Tolerance of a printed percentage: half a unit of its last digit, and a little for the binary
 /// representation.
 const ROUNDING: f64 = 0.005_001;
-/// Longest accepted line in bytes.
 const LINE_MAX: u64 = 1 << 16;
 /// Compression ratio written for data without random bytes, whose ratio has no bound. It is read
 /// back as 0 % random.
@@ -120,7 +119,6 @@ impl ReplayStep {
         (self.lasted_ms > 0).then_some(mean)
     }
 
-    /// Returns the totals of the step.
     pub(crate) fn totals(&self) -> IoTotals {
         IoTotals { ios: self.count, bytes: Bytes(self.amount) }
     }
@@ -163,7 +161,7 @@ pub struct RepresentationWarning {
 pub const HEADER: &str = "### Replay representation";
 
 impl ReplayRepresentation {
-    /// Returns the capture steps of a derivation with the workload's streams, or None if it
+    /// Returns the capture steps of a derivation with the workload's streams, or `None` if it
     /// was made without steps.
     pub fn from_derivation(derivation: &Derivation, name: &str) -> Option<Self> {
         let with_ios = derivation.steps.as_ref()?.iter().filter(|(_, step)| step.ios() > 0);
@@ -172,7 +170,7 @@ impl ReplayRepresentation {
         Some(ReplayRepresentation { name: name.to_owned(), steps })
     }
 
-    /// Returns the capture steps that a workload file kept, or None if it kept none. Times count
+    /// Returns the capture steps that a workload file kept, or `None` if it kept none. Times count
     /// from 1970. Compression and duplicates are those of the data patterns, in whole percent; a
     /// step without a pattern has those of the workload if it writes.
     pub fn from_workload(file: &WorkloadFile) -> Option<Self> {
@@ -219,9 +217,8 @@ impl ReplayRepresentation {
     /// # Errors
     /// Returns [`TraceError::Text`] for a line that is no heading, step or stream, and
     /// [`TraceError::Io`] if the text cannot be read.
-    pub fn read(text: impl BufRead) -> Result<(Self, Vec<RepresentationWarning>), TraceError> {
+    pub fn read(mut text: impl BufRead) -> Result<(Self, Vec<RepresentationWarning>), TraceError> {
         let mut parser = RepresentationParser::default();
-        let mut text = text;
         loop {
             let mut bytes = Vec::new();
             let mut limited = std::io::Read::take(&mut text, LINE_MAX);
@@ -237,7 +234,7 @@ impl ReplayRepresentation {
                 )));
             }
             let line = String::from_utf8_lossy(&bytes);
-            parser.take(line.trim_start_matches('\u{feff}').trim())?;
+            parser.read_line(line.trim_start_matches('\u{feff}').trim())?;
         }
         parser.finish()
     }
@@ -267,8 +264,8 @@ impl ReplayRepresentation {
                 decimals(step.duplicate_percent, 4),
             )?;
             writeln!(out, "{STREAM_HEAD}")?;
-            let moves_data = |one: &&StreamCount| matches!(one.key.op, IoOp::Read | IoOp::Write);
-            for StreamCount { key, ios, bytes } in step.streams.iter().filter(moves_data) {
+            let has_data = |one: &&StreamCount| matches!(one.key.op, IoOp::Read | IoOp::Write);
+            for StreamCount { key, ios, bytes } in step.streams.iter().filter(has_data) {
                 writeln!(
                     out,
                     "{key} {} {} {} {:.2} {ios} {:.2} {bytes}",
@@ -398,7 +395,7 @@ struct RepresentationParser {
 }
 
 impl RepresentationParser {
-    fn take(&mut self, line: &str) -> Result<(), TraceError> {
+    fn read_line(&mut self, line: &str) -> Result<(), TraceError> {
         if let Some(rest) = line.strip_prefix(HEADER) {
             self.found.name = name_in(rest);
             return Ok(());
@@ -421,7 +418,7 @@ impl RepresentationParser {
 
     fn begin_step(&mut self, number: &str) -> Result<(), TraceError> {
         if self.awaits_totals {
-            return Err(self.fault("a step begins before the totals of the previous step"));
+            return Err(self.error("a step begins before the totals of the previous step"));
         }
         let expected = self.found.steps.len() + 1;
         if number.parse() != Ok(expected) {
@@ -439,7 +436,7 @@ impl RepresentationParser {
             words[..]
         else {
             let what = format!("a step's totals are 10 numbers; here are {}", words.len());
-            return Err(self.fault(&what));
+            return Err(self.error(&what));
         };
         let ms = |word: &str| self.number(word).map(|s| (s * 1000.0).round() as u64);
         Ok(ReplayStep {
@@ -470,32 +467,30 @@ impl RepresentationParser {
     fn stream(&mut self, line: &str) -> Result<(), TraceError> {
         let words: Vec<&str> = line.split_whitespace().collect();
         let Some((name, columns)) = words.split_last_chunk::<7>() else {
-            return Err(self.fault(&format!(
-                "'{line}' is neither a step nor an I/O stream",
-                line = excerpt(line)
-            )));
+            let what = format!("'{}' is neither a step nor an I/O stream", excerpt(line));
+            return Err(self.error(&what));
         };
         let [order, size, op, count_percent, count, amount_percent, amount] = *columns;
         let sequential = match order {
             "RND" => false,
             "SEQ" => true,
-            _ => return Err(self.fault(&format!("'{order}' is neither RND nor SEQ"))),
+            _ => return Err(self.error(&format!("'{order}' is neither RND nor SEQ"))),
         };
         let op = match op {
             "R" => IoOp::Read,
             "W" => IoOp::Write,
-            _ => return Err(self.fault(&format!("'{op}' is neither R nor W"))),
+            _ => return Err(self.error(&format!("'{op}' is neither R nor W"))),
         };
         let bytes = u32::try_from(self.count(size)?)
             .ok()
             .filter(|bytes| *bytes > 0)
-            .ok_or_else(|| self.fault(&format!("a transfer size of {size} bytes is impossible")))?;
+            .ok_or_else(|| self.error(&format!("a transfer size of {size} bytes is impossible")))?;
         let key = StreamKey { op, sequential, bytes };
         let stream = StreamCount { key, ios: self.count(count)?, bytes: self.count(amount)? };
         let printed =
             PrintedShares { ios: self.number(count_percent)?, bytes: self.number(amount_percent)? };
         let Some(at) = self.found.steps.len().checked_sub(1) else {
-            return Err(self.fault("an I/O stream precedes the first step"));
+            return Err(self.error("an I/O stream precedes the first step"));
         };
         self.check_stream(&name.join(" "), &stream, &printed, at);
         self.found.steps[at].streams.push(stream);
@@ -511,10 +506,8 @@ impl RepresentationParser {
     ) {
         let StreamCount { key, ios, bytes } = *stream;
         if name != key.to_string() {
-            self.warn(format!(
-                "the name says '{name}', the columns '{key}'; columns used",
-                name = excerpt(name)
-            ));
+            let name = excerpt(name);
+            self.warn(format!("the name says '{name}', the columns '{key}'; columns used"));
         }
         if u128::from(ios) * u128::from(key.bytes) != u128::from(bytes) {
             self.warn(format!("{ios} I/Os of {} bytes are not {bytes} bytes", key.bytes));
@@ -535,10 +528,10 @@ impl RepresentationParser {
 
     fn finish(mut self) -> Result<(ReplayRepresentation, Vec<RepresentationWarning>), TraceError> {
         if self.awaits_totals {
-            return Err(self.fault("the text ends before the last step's totals"));
+            return Err(self.error("the text ends before the last step's totals"));
         }
         if self.found.steps.is_empty() {
-            return Err(self.fault("no step was found; a step begins with '## Step 1'"));
+            return Err(self.error("no step was found; a step begins with '## Step 1'"));
         }
         for (number, step) in (1..).zip(&mut self.found.steps) {
             let IoTotals { ios, bytes: Bytes(bytes) } = step.listed();
@@ -558,18 +551,18 @@ impl RepresentationParser {
     fn count(&self, word: &str) -> Result<u64, TraceError> {
         // Workload files store counts as TOML integers, which are signed.
         let count = word.parse().ok().filter(|count| *count < i64::MAX as u64);
-        count.ok_or_else(|| self.fault(&format!("'{word}' is not a count", word = excerpt(word))))
+        count.ok_or_else(|| self.error(&format!("'{}' is not a count", excerpt(word))))
     }
     fn number(&self, word: &str) -> Result<f64, TraceError> {
         let number = word.trim_end_matches('%').parse::<f64>().ok();
         let number = number.filter(|n| n.is_finite() && *n >= 0.0);
-        number.ok_or_else(|| self.fault(&format!("'{word}' is not a number", word = excerpt(word))))
+        number.ok_or_else(|| self.error(&format!("'{}' is not a number", excerpt(word))))
     }
     fn optional(&self, word: &str) -> Result<Option<f64>, TraceError> {
         if word == "-" { Ok(None) } else { self.number(word).map(Some) }
     }
     /// Returns the error for the current line.
-    fn fault(&self, what: &str) -> TraceError {
+    fn error(&self, what: &str) -> TraceError {
         TraceError::Text { line: self.line, what: what.to_owned() }
     }
     fn warn(&mut self, text: String) {
@@ -643,7 +636,7 @@ SEQ 0.5K W SEQ 512 W 0.94 6 0.08 3072
     }
 
     #[test]
-    fn it_becomes_a_workload_from_counts() {
+    fn a_workload_is_made_from_counts() {
         let (found, _) = ReplayRepresentation::read(EXAMPLE.as_bytes()).unwrap();
         let workload = found.workload(ShareMeasure::Count, Threshold(20_000));
         assert_eq!(workload.total_count, 1233 + 798 + 671 + 635);
@@ -651,14 +644,12 @@ SEQ 0.5K W SEQ 512 W 0.94 6 0.08 3072
         assert_eq!((top.stream.as_str(), top.count), ("RND 4K W", 587 + 425 + 391 + 404));
         let conditions = found.conditions();
         assert!((4.97..5.81).contains(&conditions.compression_ratio.unwrap()));
-        assert_eq!(
-            conditions.lasted_ns,
-            (1_455_582_308_207 + 300_594 - 1_455_580_803_613) * 1_000_000
-        );
+        let lasted_ms = 1_455_582_308_207 + 300_594 - 1_455_580_803_613;
+        assert_eq!(conditions.lasted_ns, lasted_ms * 1_000_000);
     }
 
     #[test]
-    fn what_is_written_is_read_without_a_warning_but_for_gaps() {
+    fn a_written_text_is_read_without_a_warning_except_gaps() {
         let (found, _) = ReplayRepresentation::read(EXAMPLE.as_bytes()).unwrap();
         let mut text = Vec::new();
         found.write(&mut text).unwrap();
@@ -667,11 +658,8 @@ SEQ 0.5K W SEQ 512 W 0.94 6 0.08 3072
         assert!(warnings.iter().all(|w| w.text.contains("begins")), "{warnings:?}");
         let text = String::from_utf8(text).unwrap();
         assert!(text.contains("\nSEQ 0.5K W SEQ 512 W 4.87 60 0.33 30720\n"));
-        assert!(
-            text.contains(
-                "\n1455580803.613 302.219 1233 9192960 0.15 5 2.71 125.89 4.97 44.9683\n"
-            )
-        );
+        let totals = "\n1455580803.613 302.219 1233 9192960 0.15 5 2.71 125.89 4.97 44.9683\n";
+        assert!(text.contains(totals));
     }
 
     /// No stream exceeds the I/Os of its step, but their sum does and takes precedence.
@@ -681,8 +669,8 @@ SEQ 0.5K W SEQ 512 W 0.94 6 0.08 3072
                     RND 4K W RND 4096 W 100 12 100 49152\nRND 4K R RND 4096 R 1 4 1 16384\n\
                     ## Step 2\n60 60 16 65536 1.25 9 1 1 - -\n";
         let (found, warnings) = ReplayRepresentation::read(text.as_bytes()).unwrap();
-        let said = "step 1 lists 16 I/Os of 3 and 65536 bytes of 8192; the larger used";
-        assert!(warnings.iter().any(|warning| warning.text == said), "{warnings:?}");
+        let expected = "step 1 lists 16 I/Os of 3 and 65536 bytes of 8192; the larger used";
+        assert!(warnings.iter().any(|warning| warning.text == expected), "{warnings:?}");
         let workload = found.workload(ShareMeasure::Count, Threshold::default());
         assert_eq!((workload.total_count, workload.total_amount), (32, 131_072));
         assert_eq!(workload.streams[0].share, 12.0 / 32.0);
@@ -691,7 +679,7 @@ SEQ 0.5K W SEQ 512 W 0.94 6 0.08 3072
     }
 
     #[test]
-    fn faults_name_their_line() {
+    fn errors_name_their_line() {
         for (text, line) in [
             ("", 0),
             ("## Step 1\n1 2 3", 2),

@@ -22,7 +22,6 @@ use steadfast_domain::{Bytes, CaptureConditions, Demand, IoOp, IoStream, Nanos};
 use steadfast_tracefile::error::TraceError;
 use twox_hash::XxHash3_64;
 
-/// Accepted mean queue depths.
 const QUEUE_DEPTHS: RangeInclusive<f64> = 0.0..=4_294_967_295.0;
 
 /// Value of the file's field `format`.
@@ -231,7 +230,6 @@ fn quantiles_table(quantiles: &Quantiles) -> String {
     format!("{{ interpolation = \"{interpolation}\", values = [{}] }}", values.join(", "))
 }
 
-/// Writes the zones of a stream, one per line.
 fn write_stream_zones(f: &mut fmt::Formatter<'_>, zones: &[Zone]) -> fmt::Result {
     writeln!(f, "zones = [")?;
     for zone in zones {
@@ -378,8 +376,9 @@ impl WorkloadFile {
                 content.format
             )));
         }
-        let demand = content.demand.as_deref().map(|text| parsed(text, "demand")).transpose()?;
-        let pattern = content.data_pattern.as_deref().map(|text| parsed(text, "data_pattern"));
+        let demand =
+            content.demand.as_deref().map(|text| parse_field(text, "demand")).transpose()?;
+        let pattern = content.data_pattern.as_deref().map(|text| parse_field(text, "data_pattern"));
         let steps: Result<Vec<_>, _> = content.step.iter().map(StepContent::step).collect();
         let mut file = WorkloadFile {
             workload: workload(&content)?,
@@ -393,7 +392,7 @@ impl WorkloadFile {
             remarks: content.remarks,
         };
         let derived = text.lines().find_map(|line| line.strip_prefix(DERIVED));
-        if derived.is_some_and(|checksum| !file.is_of(checksum.trim())) {
+        if derived.is_some_and(|checksum| !file.had_checksum(checksum.trim())) {
             file.doubts.push("It was edited after it was derived.".into());
         }
         Ok(file)
@@ -447,15 +446,13 @@ impl WorkloadFile {
     pub fn stream_paces(&self, streams: &[IoStream]) -> Option<Pace> {
         let CapturedArrivals { all, by_stream } = &self.arrivals;
         let all_iops = all.as_ref().filter(|_| !by_stream.is_empty())?.pace().offered_iops()?;
-        let own: Vec<Option<Pace>> = streams
-            .iter()
-            .map(|stream| by_stream.get(&key_of(stream)).map(ArrivalProcess::pace))
-            .collect();
+        let pace = |stream: &IoStream| by_stream.get(&key_of(stream)).map(ArrivalProcess::pace);
+        let paces: Vec<Option<Pace>> = streams.iter().map(pace).collect();
         let weights: f64 = streams.iter().map(|stream| f64::from(stream.weight)).sum();
-        let weighed = own.iter().map(Option::as_ref).zip(streams.iter().map(|s| s.weight));
+        let weighted = paces.iter().map(Option::as_ref).zip(streams.iter().map(|s| s.weight));
         let CumulativeWorkload { total_count, .. } = self.workload;
         let selected = self.workload.selected().0 as f64 / total_count.max(1) as f64;
-        let pace = Pace::by_stream(weighed, all_iops * selected / weights);
+        let pace = Pace::by_stream(weighted, all_iops * selected / weights);
         pace.fault().is_none().then_some(pace)
     }
 
@@ -466,7 +463,7 @@ impl WorkloadFile {
 
     /// Returns whether this was the checksum when the file was derived, possibly by a version that
     /// wrote a discard as `TRIM`.
-    fn is_of(&self, checksum: &str) -> bool {
+    fn had_checksum(&self, checksum: &str) -> bool {
         let before = || WorkloadBody(self).to_string().replace(" DISCARD\"", " TRIM\"");
         checksum == self.checksum() || checksum == checksum_of(&before())
     }
@@ -488,7 +485,7 @@ fn doubts(content: &WorkloadFileContent) -> Vec<String> {
     }
     for stream in &content.stream {
         let in_steps =
-            content.step.iter().filter_map(|step| step.ios.get(with_durability(&stream.stream).0));
+            content.step.iter().filter_map(|step| step.ios.get(split_durability(&stream.stream).0));
         let in_steps = in_steps.fold(0, |sum: u64, ios| sum.saturating_add(*ios));
         if in_steps > stream.ios {
             doubts.push(format!(
@@ -508,12 +505,12 @@ fn workload(content: &WorkloadFileContent) -> Result<CumulativeWorkload, TraceEr
         let too_many = "its streams have more I/Os, or bytes, together than can be counted";
         sum.ok_or_else(|| TraceError::Unsuitable(too_many.into()))
     };
-    let here = (sum(|stream| stream.count)?, sum(|stream| stream.amount)?);
+    let listed = (sum(|stream| stream.count)?, sum(|stream| stream.amount)?);
     let Some(captured) = &content.captured else {
-        return Ok(CumulativeWorkload::select(streams, here, ShareMeasure::Count, Threshold(0)));
+        return Ok(CumulativeWorkload::select(streams, listed, ShareMeasure::Count, Threshold(0)));
     };
-    // Counts that were raised by hand may exceed what was captured.
-    let total = (here.0.max(captured.ios), here.1.max(captured.bytes));
+    // Counts that were raised by hand may exceed the captured ones.
+    let total = (listed.0.max(captured.ios), listed.1.max(captured.bytes));
     let mut workload = CumulativeWorkload::select(streams, total, captured.by, Threshold(0));
     workload.threshold = captured.threshold.parse()?;
     workload.total_streams = captured.streams.max(workload.streams.len());
@@ -521,14 +518,11 @@ fn workload(content: &WorkloadFileContent) -> Result<CumulativeWorkload, TraceEr
 }
 
 fn placement(content: &WorkloadFileContent) -> Result<Placement, TraceError> {
-    if let Some(bytes) = content.alignment.filter(|bytes| !bytes.is_power_of_two()) {
-        let what = format!("an alignment of {bytes} is not a power of two");
-        return Err(TraceError::Unsuitable(what));
-    }
+    check_alignment(content.alignment).map_err(TraceError::Unsuitable)?;
     let mut by_stream = BTreeMap::new();
     for stream in content.stream.iter().filter(|stream| !stream.zones.is_empty()) {
         let zones = zones(&stream.zones)?;
-        let key: StreamKey = parsed(with_durability(&stream.stream).0, "stream")?;
+        let key = stream.key()?;
         if key.sequential && zones.len() > 1 {
             let what = format!("{}: a sequential stream has one zone at most", stream.stream);
             return Err(TraceError::Unsuitable(what));
@@ -541,6 +535,13 @@ fn placement(content: &WorkloadFileContent) -> Result<Placement, TraceError> {
         measured_in: content.captured.as_ref().and_then(|captured| captured.range).map(Bytes),
         alignment: content.alignment.map(Bytes),
     })
+}
+
+fn check_alignment(alignment: Option<u64>) -> Result<(), String> {
+    match alignment.filter(|bytes| !bytes.is_power_of_two()) {
+        Some(bytes) => Err(format!("an alignment of {bytes} is not a power of two")),
+        None => Ok(()),
+    }
 }
 
 fn zones(content: &[ZoneContent]) -> Result<Vec<Zone>, TraceError> {
@@ -556,8 +557,7 @@ fn arrivals(content: &WorkloadFileContent) -> Result<CapturedArrivals, TraceErro
     let mut by_stream = BTreeMap::new();
     for stream in &content.stream {
         if let Some(process) = stream.arrivals.clone() {
-            let key: StreamKey = parsed(with_durability(&stream.stream).0, "stream")?;
-            by_stream.insert(key, process);
+            by_stream.insert(stream.key()?, process);
         }
     }
     let mut all = by_stream.values().chain(&content.arrivals);
@@ -583,13 +583,15 @@ impl ZoneContent {
 }
 
 impl StreamContent {
+    fn key(&self) -> Result<StreamKey, TraceError> {
+        parse_field(split_durability(&self.stream).0, "stream")
+    }
+
     fn stream(&self) -> Result<WorkloadStream, TraceError> {
-        let (name, durability) = with_durability(&self.stream);
-        let key: StreamKey = parsed(name, "stream")?;
+        let (_, durability) = split_durability(&self.stream);
+        let key = self.key()?;
         let wrong = |what: String| TraceError::Unsuitable(format!("{}: {what}", self.stream));
-        if let Some(bytes) = self.alignment.filter(|bytes| !bytes.is_power_of_two()) {
-            return Err(wrong(format!("an alignment of {bytes} is not a power of two")));
-        }
+        check_alignment(self.alignment).map_err(wrong)?;
         if let Some(mean) = self.qd_mean.filter(|mean| !QUEUE_DEPTHS.contains(mean)) {
             return Err(wrong(format!("a mean queue depth of {mean} is impossible")));
         }
@@ -608,7 +610,7 @@ impl StreamContent {
 }
 
 /// Splits the durability off a stream such as `RND 4K W FUA`.
-fn with_durability(stream: &str) -> (&str, Durability) {
+fn split_durability(stream: &str) -> (&str, Durability) {
     let split = stream
         .trim_end()
         .rsplit_once(' ')
@@ -621,7 +623,7 @@ impl StepContent {
         let ios: Result<Vec<_>, TraceError> = self
             .ios
             .iter()
-            .map(|(stream, ios)| Ok((parsed(stream, "a step's stream")?, *ios)))
+            .map(|(stream, ios)| Ok((parse_field(stream, "a step's stream")?, *ios)))
             .collect();
         let mut ios = ios?;
         ios.sort_unstable();
@@ -646,14 +648,15 @@ impl StepContent {
             response_max: self.response_max_ns.map(Nanos),
             threads: self.threads,
             data_pattern: match &self.data_pattern {
-                Some(text) => Some(parsed(text, "a step's data_pattern")?),
+                Some(text) => Some(parse_field(text, "a step's data_pattern")?),
                 None => None,
             },
         })
     }
 }
 
-fn parsed<T: std::str::FromStr>(text: &str, field: &str) -> Result<T, TraceError>
+/// Parses the text of a field; an error names the field.
+fn parse_field<T: std::str::FromStr>(text: &str, field: &str) -> Result<T, TraceError>
 where
     T::Err: fmt::Display,
 {
@@ -753,7 +756,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_reads_back() {
+    fn a_written_file_reads_back() {
         let text = file().to_string();
         assert_eq!(WorkloadFile::read(&text).unwrap(), file(), "{text}");
     }
@@ -799,7 +802,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_changed_is_said_and_what_cannot_be_is_refused() {
+    fn edits_are_doubts_and_impossible_values_are_refused() {
         let right = file().to_string();
         let doubts = |text: &str| WorkloadFile::read(text).unwrap().doubts.join(" ");
         assert_eq!(doubts(&right.replace("# 95.22 %", "# much")), "");
@@ -842,18 +845,18 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused_with_its_place() {
-        let refusal = |text: &str| WorkloadFile::read(text).unwrap_err().to_string();
+    fn a_refusal_names_the_line_or_field() {
+        let error = |text: &str| WorkloadFile::read(text).unwrap_err().to_string();
         let right = file().to_string();
-        assert!(refusal("format = ").contains("line 1"));
-        assert!(refusal("format = \"x\"").contains("steadfast workload 1"));
-        assert!(refusal(&right.replace("RND 4K W", "RND 4X W")).contains("stream"));
-        assert!(refusal(&right.replace("T1Q4", "many")).contains("demand"));
-        assert!(refusal(&right.replace("qd_mean", "qd")).contains("qd"));
+        assert!(error("format = ").contains("line 1"));
+        assert!(error("format = \"x\"").contains("steadfast workload 1"));
+        assert!(error(&right.replace("RND 4K W", "RND 4X W")).contains("stream"));
+        assert!(error(&right.replace("T1Q4", "many")).contains("demand"));
+        assert!(error(&right.replace("qd_mean", "qd")).contains("qd"));
     }
 
     #[test]
-    fn nothing_that_is_read_makes_it_panic() {
+    fn no_changed_byte_causes_a_panic() {
         let right = file().to_string().into_bytes();
         for place in 0..right.len() {
             for byte in [0, b'9', b'"', b'\n', 0xff] {

@@ -59,7 +59,7 @@ impl AddressCells {
     }
 
     /// Counts an I/O. One that lies outside the range counts in the last cell.
-    pub fn take(&mut self, offset: u64, bytes: u64) {
+    pub fn add(&mut self, offset: u64, bytes: u64) {
         let last = self.counts.len() - 1;
         let at = usize::try_from(offset / self.cell).map_or(last, |at| at.min(last));
         self.counts[at] = self.counts[at].saturating_add(1);
@@ -97,8 +97,8 @@ impl AddressCells {
         let Some((low, high)) = self.span else { return Vec::new() };
         let from_ppm = self.ppm(low / self.cell * self.cell, false);
         let to_ppm = self.ppm(high.div_ceil(self.cell).saturating_mul(self.cell), true);
-        let whole = from_ppm == 0 && to_ppm == 1_000_000;
-        if whole || from_ppm >= to_ppm {
+        let is_whole = from_ppm == 0 && to_ppm == 1_000_000;
+        if is_whole || from_ppm >= to_ppm {
             Vec::new()
         } else {
             vec![Zone { weight: 1, from_ppm, to_ppm }]
@@ -173,7 +173,7 @@ mod tests {
         for at in 0..ios {
             let (from, to) = if mix64(at) % 1000 < 800 { band } else { (0, range) };
             let position = mix64(at + (1 << 40)) % ((to - from) / 4096);
-            cells.take(from + position * 4096, 4096);
+            cells.add(from + position * 4096, 4096);
         }
         cells
     }
@@ -198,7 +198,7 @@ mod tests {
         }
         let zones = banded(1024 * MIB, (0, 1024 * MIB), 10_007);
         let mut wider = AddressCells::new(4096 * MIB, 4096, 4096);
-        (0..10_007).for_each(|at| wider.take(mix64(at) % (256 * 1024) * 4096, 4096));
+        (0..10_007).for_each(|at| wider.add(mix64(at) % (256 * 1024) * 4096, 4096));
         let zone = wider.zones();
         assert_eq!((zone.len(), zone[0].from_ppm, zone[0].weight), (1, 0, 10_007));
         assert!(zone[0].to_ppm.abs_diff(250_000) < 100, "{zone:?}");
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn cells_are_not_smaller_than_the_alignment() {
         let mut cells = AddressCells::new(64 * MIB, 16_384, 4096);
-        (0..16_381 * 11).for_each(|at| cells.take(at % 16_381 * 4096, 16_384));
+        (0..16_381 * 11).for_each(|at| cells.add(at % 16_381 * 4096, 16_384));
         assert_eq!(cells.zones(), []);
         assert_eq!(cells.extent(), []);
     }
@@ -218,16 +218,16 @@ mod tests {
     fn there_are_at_most_64_zones_and_a_sequential_stream_has_its_extent() {
         let mut comb = AddressCells::new(1 << 40, 4096, 512);
         for at in 0..1_000_003u64 {
-            comb.take(at % 200 * (5 << 30) + mix64(at) % 4096 * 4096, 4096);
+            comb.add(at % 200 * (5 << 30) + mix64(at) % 4096 * 4096, 4096);
         }
         let zones = comb.zones();
         assert!(zones.len() <= ZONES_MAX && zones.len() >= 32, "{}", zones.len());
         assert!(zones.windows(2).all(|pair| pair[0].from_ppm < pair[1].from_ppm));
         let mut log = AddressCells::new(1000 * MIB, 65_536, 65_536);
-        (0..1600).for_each(|at| log.take(100 * MIB + at * 65_536, 65_536));
+        (0..1600).for_each(|at| log.add(100 * MIB + at * 65_536, 65_536));
         assert_eq!(log.extent(), [Zone { weight: 1, from_ppm: 100_000, to_ppm: 200_000 }]);
         let mut far = AddressCells::new(MIB, 4096, 4096);
-        far.take(u64::MAX, 4096);
+        far.add(u64::MAX, 4096);
         assert!(far.extent().iter().all(|zone| zone.from_ppm < zone.to_ppm));
         assert_eq!(AddressCells::new(0, 4096, 4096).zones(), []);
     }

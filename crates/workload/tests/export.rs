@@ -1,4 +1,4 @@
-//! Exports read back by our importers: the identity, for what a format can say.
+//! Exports read back by our importers: the identity, for the properties that a format can express.
 
 use super::SEVEN_STEPS;
 use proptest::prelude::*;
@@ -78,8 +78,8 @@ fn ios() -> impl Strategy<Value = Vec<IoEvent>> {
     })
 }
 
-/// Exports all I/Os; returns the text and what was said of it.
-fn exported(events: &[IoEvent], format: IoTextFormat) -> (Vec<u8>, ExportedIos) {
+/// Exports all I/Os; returns the text and the losses.
+fn export(events: &[IoEvent], format: IoTextFormat) -> (Vec<u8>, ExportedIos) {
     let mut text = Vec::new();
     let pass = PassOptions::default();
     let exported = write_ios(&trace(events), &pass, format, None, &mut text).unwrap();
@@ -106,7 +106,7 @@ fn kept(events: &[IoEvent], keep: impl Fn(&IoEvent) -> IoEvent) -> Vec<(String, 
     events.iter().map(named).collect()
 }
 
-/// Leaves the number of the device and the depth, which are counted again.
+/// Clears the number of the device and the depth, which are counted again.
 fn without_numbers(mut events: Vec<(String, IoEvent)>) -> Vec<(String, IoEvent)> {
     for (_, event) in &mut events {
         (event.device, event.depth) = (0, 0);
@@ -119,8 +119,8 @@ proptest! {
 
     #[test]
     fn blkparse_text_is_imported_as_it_was(events in ios()) {
-        let (text, said) = exported(&events, IoTextFormat::Blkparse);
-        prop_assert_eq!((said.ios, said.lost), (events.len() as u64, Vec::new()));
+        let (text, exported) = export(&events, IoTextFormat::Blkparse);
+        prop_assert_eq!((exported.ios, exported.lost), (events.len() as u64, Vec::new()));
         let same = kept(&events, |event| *event);
         let read = imported(&TraceFormat::Blkparse, &text);
         prop_assert_eq!(without_numbers(read), without_numbers(same));
@@ -128,10 +128,10 @@ proptest! {
 
     #[test]
     fn an_iolog_is_imported_as_it_was_in_microseconds(events in ios()) {
-        let (text, said) = exported(&events, IoTextFormat::FioIolog);
+        let (text, exported) = export(&events, IoTextFormat::FioIolog);
         let played: Vec<IoEvent> =
             events.iter().filter(|event| event.op != IoOp::Other).copied().collect();
-        prop_assert_eq!(said.ios, played.len() as u64);
+        prop_assert_eq!(exported.ios, played.len() as u64);
         prop_assume!(!played.is_empty());
         let same = kept(&played, |event| IoEvent {
             issued_ns: event.issued_ns / 1000 * 1000,
@@ -149,8 +149,8 @@ proptest! {
         // Neither offsets nor sizes need be whole sectors.
         let odd = |event: &IoEvent| IoEvent { offset: event.offset + shift, ..*event };
         let events: Vec<IoEvent> = events.iter().map(odd).collect();
-        let (text, said) = exported(&events, IoTextFormat::Csv);
-        prop_assert_eq!((said.ios, said.lost), (events.len() as u64, Vec::new()));
+        let (text, exported) = export(&events, IoTextFormat::Csv);
+        prop_assert_eq!((exported.ios, exported.lost), (events.len() as u64, Vec::new()));
         let plan = "time=1:ns,op=2,offset=3,bytes=4,response=5:ns,device=6,pid=7,command=8";
         let read = imported(&TraceFormat::Columns(ColumnPlan::parse(plan).unwrap()), &text);
         let first = events[0].issued_ns;
@@ -171,8 +171,8 @@ proptest! {
         prop_assume!(!chosen.is_empty());
         let filter = Filter { ops: vec![IoOp::Write], ..Filter::default() };
         let pass = PassOptions { filter, ..PassOptions::default() };
-        let (file, said) = copy_ios(&trace(&events), &pass, Vec::new()).unwrap();
-        prop_assert_eq!(said.ios, chosen.len() as u64);
+        let (file, exported) = copy_ios(&trace(&events), &pass, Vec::new()).unwrap();
+        prop_assert_eq!(exported.ios, chosen.len() as u64);
         let copy = Captured::open(Cursor::new(file)).unwrap();
         prop_assert!(!copy.conditions().remarks.is_empty());
         let mut batches =
@@ -189,7 +189,7 @@ proptest! {
 /// What an export loses is counted: 3 of 10,007 I/Os are discards, 5 unknown operations, and 7
 /// begin off a sector.
 #[test]
-fn what_a_format_cannot_say_is_counted() {
+fn properties_that_a_format_cannot_express_are_counted() {
     let events: Vec<IoEvent> = (0..10_007u64)
         .map(|number| IoEvent {
             issued_ns: number * 1_000_000,
@@ -206,13 +206,17 @@ fn what_a_format_cannot_say_is_counted() {
         })
         .collect();
     let counts = |format| {
-        let (text, said) = exported(&events, format);
+        let (text, exported) = export(&events, format);
         // The file lists the losses where the other tool ignores them, and reads back.
         let text = String::from_utf8(text).unwrap();
         let listed = |sentence: &String| text.contains(sentence.as_str());
-        assert!(format == IoTextFormat::Csv || said.lost.iter().all(listed), "{}", &text[..500]);
+        assert!(
+            format == IoTextFormat::Csv || exported.lost.iter().all(listed),
+            "{}",
+            &text[..500]
+        );
         if format == IoTextFormat::Blkparse {
-            let messages = said.lost.iter().map(|lost| format!("m   N {lost}"));
+            let messages = exported.lost.iter().map(|lost| format!("m   N {lost}"));
             assert!(messages.zip(text.lines()).all(|(message, line)| line.ends_with(&message)));
             assert_eq!(imported(&TraceFormat::Blkparse, text.as_bytes()).len(), events.len());
         }
@@ -221,10 +225,10 @@ fn what_a_format_cannot_say_is_counted() {
             assert!(first.starts_with(&format!("1 {} add # ", DEVICES[1])), "{first}");
             assert!(first.len() < 4096, "fio reads no longer line");
             let read = imported(&TraceFormat::FioIolog, text.as_bytes());
-            assert_eq!(read.len() as u64, said.ios);
+            assert_eq!(read.len() as u64, exported.ios);
         }
         let count = |text: &String| text.split(' ').next().unwrap().parse::<u64>().unwrap();
-        (said.ios, said.lost.iter().map(count).collect::<Vec<_>>())
+        (exported.ios, exported.lost.iter().map(count).collect::<Vec<_>>())
     };
     assert_eq!(counts(IoTextFormat::FioIolog), (10_002, vec![5, 3, 10_007, 2]));
     assert_eq!(counts(IoTextFormat::Blkparse), (10_007, vec![7, 2]));
@@ -271,10 +275,8 @@ fn a_capture_with_pauses_keeps_its_rate() {
         let deep = Stimulus { demand: Demand::new(1, 10), pace, ..load.stimulus.clone() };
         own_loads(&deep).iter().map(|load| load.demand.depth).collect::<Vec<_>>()
     };
-    assert_eq!(
-        (depths(Pace::Closed), depths(load.stimulus.pace.clone())),
-        (vec![6, 4], vec![10; 2])
-    );
+    assert_eq!(depths(Pace::Closed), [6, 4]);
+    assert_eq!(depths(load.stimulus.pace.clone()), [10; 2]);
     let (steps, lost) = loads(&workload, &LoadChoice { by_step: true, ..load_choice });
     assert_eq!((steps.len(), lost.len()), (10, 0));
     assert_eq!(steps[4].stimulus.pace, Pace::Fixed { ios: 100, per: Nanos::from_secs(1) });
@@ -294,7 +296,7 @@ fn a_capture_with_pauses_keeps_its_rate() {
 /// The tutorial's seven steps keep their own compression and duplicates through a workload file,
 /// in whole percent.
 #[test]
-fn a_workload_file_gives_back_the_steps_that_it_keeps() {
+fn a_workload_file_returns_the_steps_that_it_keeps() {
     let (text, _) = ReplayRepresentation::read(SEVEN_STEPS.as_bytes()).unwrap();
     let native = super::native(&StepSource::Representation(&text));
     let file = WorkloadFile {
@@ -318,8 +320,7 @@ fn a_workload_file_gives_back_the_steps_that_it_keeps() {
     assert_eq!(ReplayRepresentation::from_workload(&WorkloadFile::default()), None);
 }
 
-/// A step without random bytes, one of a kind of its own, one that only reads: all come back as
-/// they are. The data of all is that of the written bytes: (0 + 3 x 50) / 4 is 38 % random.
+/// A step without random bytes, one of other data, and one that only reads are read back unchanged. The data of all is that of the written bytes: (0 + 3 x 50) / 4 is 38 % random.
 #[test]
 fn the_data_of_steps_survive_a_workload_file() {
     let text = "### Replay representation for workload 'w'\n\

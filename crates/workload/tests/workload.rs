@@ -54,7 +54,7 @@ fn patterns(native: &NativeSteps) -> Vec<String> {
 /// Random parts are 100 over the tutorial's compression ratios 4.97, 4.99, 4.89, 5.28, 5.81, 5.32
 /// and 5.98.
 #[test]
-fn the_tutorials_seven_steps_keep_their_own_data_out_and_in() {
+fn the_tutorials_seven_steps_keep_their_own_data_when_written_and_read() {
     let (text, _) = ReplayRepresentation::read(SEVEN_STEPS.as_bytes()).unwrap();
     let mut written = Vec::new();
     text.write(&mut written).unwrap();
@@ -71,11 +71,13 @@ fn the_tutorials_seven_steps_keep_their_own_data_out_and_in() {
     let applied = native.applied(Provenance::default());
     let of_steps = applied.steps.iter().map(|step| step.data_pattern.clone().unwrap().to_string());
     assert_eq!(of_steps.collect::<Vec<_>>(), expected);
-    // And through the workload file that keeps them.
+    // A workload file keeps them, too.
     let (workload, steps) = (native.workload.clone(), native.steps.clone());
     let file = WorkloadFile { workload, steps, ..WorkloadFile::default() };
     let read = WorkloadFile::read(&file.to_string()).unwrap();
-    assert_eq!(self::native(&StepSource::Workload(&read)).steps, native.steps);
+    let again = self::native(&StepSource::Workload(&read));
+    assert_eq!(again.steps, native.steps);
+    assert_eq!(again.applied(Provenance::default()).steps, applied.steps);
 }
 
 fn native(source: &StepSource<'_, Cursor<Vec<u8>>>) -> NativeSteps {
@@ -84,8 +86,8 @@ fn native(source: &StepSource<'_, Cursor<Vec<u8>>>) -> NativeSteps {
     NativeSteps::read(source, &StepChoice { step_ns, ..StepChoice::default() }).unwrap()
 }
 
-/// Three seconds of four threads. What was written compresses to a quarter with every second block a
-/// duplicate, then nothing is written, then it compresses to a half without a duplicate.
+/// Three seconds of four threads. The written data compress to a quarter with every second block a
+/// duplicate; then nothing is written; then they compress to a half without a duplicate.
 #[test]
 fn compression_duplicates_and_threads_are_those_of_each_captured_step() {
     let io = |at: u64, op, tid, content| IoEvent {
@@ -152,8 +154,8 @@ fn compression_duplicates_and_threads_are_those_of_each_captured_step() {
     assert_eq!(threads, [Some(4), Some(1), Some(2)]);
 }
 
-/// Whichever bit of a workload file is flipped, the file is refused, says that it was edited,
-/// or means the same.
+/// Whichever bit of a workload file is flipped, the file is refused, has the doubt that it was edited,
+/// or is the same workload.
 #[test]
 fn every_flipped_bit_of_a_workload_file_is_refused_named_or_without_effect() {
     let mut table = StreamTable::new();
@@ -181,7 +183,7 @@ fn every_flipped_bit_of_a_workload_file_is_refused_named_or_without_effect() {
             None => refused += 1,
             Some(read) if read == right => same += 1,
             Some(read) => {
-                assert!(!read.doubts.is_empty(), "bit {at} changes the workload, unsaid");
+                assert!(!read.doubts.is_empty(), "bit {at} changes the workload without a doubt");
                 named += 1;
             }
         }

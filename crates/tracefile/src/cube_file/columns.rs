@@ -52,7 +52,7 @@ impl CubeColumns {
     }
 }
 
-/// Content of a row. A key that a row does not distinguish is null.
+/// The content of a row. A key that a row does not distinguish is null.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum CubeRowKind {
     /// The sums of a cell.
@@ -64,37 +64,16 @@ pub(super) enum CubeRowKind {
     Range,
 }
 
-/// A row of the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct CubeRow {
     pub kind: CubeRowKind,
     /// Number of the step.
     pub step: u64,
-    /// Keys and sums. Times in it count from the beginning of the step.
+    /// Keys and sums. Its times count from the beginning of the step.
     pub cell: CubeCell,
     pub busy_ns: u64,
     /// The I/Os of a range; without device and begin, which are those of the row.
     pub hits: RangeHits,
-}
-
-/// The kinds of rows in which a column has values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum HeldIn {
-    All,
-    Cells,
-    Busy,
-    Ranges,
-}
-
-impl HeldIn {
-    pub fn has(self, kind: CubeRowKind) -> bool {
-        match self {
-            HeldIn::All => true,
-            HeldIn::Cells => kind == CubeRowKind::Cell,
-            HeldIn::Busy => kind == CubeRowKind::Busy,
-            HeldIn::Ranges => kind == CubeRowKind::Range,
-        }
-    }
 }
 
 /// Storage of a column's values.
@@ -121,19 +100,24 @@ pub(super) enum Store {
     Disk,
 }
 
-/// Null in the columns that decide what a row holds.
+/// Null in the columns that determine the kind of a row.
 pub(super) const NULL_KEY: u64 = u32::MAX as u64;
 
-/// A column of a cube file.
 #[derive(Clone, Copy)]
 pub(super) struct CubeColumn {
     pub name: &'static str,
     pub store: Store,
-    pub held: HeldIn,
+    /// The kind of rows in which the column has values; `None` for all.
+    pub rows: Option<CubeRowKind>,
     /// True if values repeat so often that a dictionary is smaller than differences.
     pub dictionary: bool,
-    is_there: fn(&CubeColumns) -> bool,
+    is_present: fn(&CubeColumns) -> bool,
 }
+
+const ALL: Option<CubeRowKind> = None;
+const CELLS: Option<CubeRowKind> = Some(CubeRowKind::Cell);
+const BUSY: Option<CubeRowKind> = Some(CubeRowKind::Busy);
+const RANGES: Option<CubeRowKind> = Some(CubeRowKind::Range);
 
 /// Defines the store of integers in a field of [`CubeRow`].
 macro_rules! number {
@@ -151,84 +135,81 @@ macro_rules! number {
 
 /// Defines the column of a sum in a field of [`CubeCell`].
 macro_rules! sum {
-    ($name:literal, $bits:literal, $($field:tt).+, $is_there:expr) => {
-        CubeColumn {
-            dictionary: false,
-            ..CubeColumn::new($name, number!($bits, cell.$($field).+), HeldIn::Cells).only($is_there)
-        }
+    ($name:literal, $bits:literal, $($field:tt).+, $is_present:expr) => {
+        CubeColumn::new($name, number!($bits, cell.$($field).+), CELLS)
+            .only($is_present)
+            .without_dictionary()
     };
 }
 
 /// Defines the column of a sum in a field of [`RangeHits`].
 macro_rules! hits {
     ($name:literal, $field:ident) => {
-        CubeColumn {
-            dictionary: false,
-            ..CubeColumn::new($name, number!(64, hits.$field), HeldIn::Ranges).only(OF_RANGES)
-        }
+        CubeColumn::new($name, number!(64, hits.$field), RANGES)
+            .only(OF_RANGES)
+            .without_dictionary()
     };
 }
 
 /// Defines the column with the number of I/Os that have a flag.
 macro_rules! flag {
-    ($name:literal, $flag:ident, $is_there:expr) => {
-        CubeColumn {
-            dictionary: false,
-            ..CubeColumn::new(
-                $name,
-                Store::Number {
-                    bits: 64,
-                    get: |row| row.cell.flags[flags::$flag.trailing_zeros() as usize],
-                    set: |row, value| {
-                        row.cell.flags[flags::$flag.trailing_zeros() as usize] = value;
-                        Some(())
-                    },
+    ($name:literal, $flag:ident, $is_present:expr) => {
+        CubeColumn::new(
+            $name,
+            Store::Number {
+                bits: 64,
+                get: |row| row.cell.flags[flags::$flag.trailing_zeros() as usize],
+                set: |row, value| {
+                    row.cell.flags[flags::$flag.trailing_zeros() as usize] = value;
+                    Some(())
                 },
-                HeldIn::Cells,
-            )
-            .only($is_there)
-        }
+            },
+            CELLS,
+        )
+        .only($is_present)
+        .without_dictionary()
     };
 }
 
 /// Defines the two columns of a histogram.
 macro_rules! histogram {
-    ($buckets:expr, $counts:literal, $times:ident, $is_there:expr) => {
+    ($buckets:expr, $counts:literal, $times:ident, $is_present:expr) => {
         [
-            CubeColumn {
-                dictionary: false,
-                ..CubeColumn::new(
-                    $buckets,
-                    Store::Buckets { of: |cell| &cell.$times },
-                    HeldIn::Cells,
-                )
-                .only($is_there)
-            },
-            CubeColumn {
-                dictionary: false,
-                ..CubeColumn::new(
-                    $counts,
-                    Store::Counts {
-                        of: |cell| &cell.$times,
-                        set: |cell| &mut cell.$times,
-                        buckets: $buckets,
-                    },
-                    HeldIn::Cells,
-                )
-                .only($is_there)
-            },
+            CubeColumn::new($buckets, Store::Buckets { of: |cell| &cell.$times }, CELLS)
+                .only($is_present)
+                .without_dictionary(),
+            CubeColumn::new(
+                $counts,
+                Store::Counts {
+                    of: |cell| &cell.$times,
+                    set: |cell| &mut cell.$times,
+                    buckets: $buckets,
+                },
+                CELLS,
+            )
+            .only($is_present)
+            .without_dictionary(),
         ]
     };
 }
 
 impl CubeColumn {
-    const fn new(name: &'static str, store: Store, held: HeldIn) -> Self {
-        CubeColumn { name, store, held, dictionary: true, is_there: ALWAYS }
+    const fn new(name: &'static str, store: Store, rows: Option<CubeRowKind>) -> Self {
+        CubeColumn { name, store, rows, dictionary: true, is_present: ALWAYS }
     }
 
-    /// Returns the column for files with some columns only.
-    const fn only(self, is_there: fn(&CubeColumns) -> bool) -> Self {
-        CubeColumn { is_there, ..self }
+    /// Limits the column to some files.
+    const fn only(self, is_present: fn(&CubeColumns) -> bool) -> Self {
+        CubeColumn { is_present, ..self }
+    }
+
+    const fn without_dictionary(self) -> Self {
+        CubeColumn { dictionary: false, ..self }
+    }
+
+    /// Returns whether the rows of a kind have values in the column.
+    pub fn is_in(&self, kind: CubeRowKind) -> bool {
+        self.rows.is_none_or(|rows| rows == kind)
     }
 
     /// Returns true if a file without the column cannot be read.
@@ -258,19 +239,19 @@ const OF_THREADS: fn(&CubeColumns) -> bool = |columns| columns.threads;
 const OF_RANGES: fn(&CubeColumns) -> bool = |columns| columns.ranges;
 const OF_CONTENT: fn(&CubeColumns) -> bool = |columns| columns.content;
 
-/// A column that every cube file has, and no file of steps of unreleased versions.
+/// A column that every cube file has, except files of steps of unreleased versions.
 pub(super) const RESPONSE_BUCKET: &str = "response_bucket";
 
 const RESPONSES: [CubeColumn; 2] =
     histogram!(RESPONSE_BUCKET, "response_bucket_ios", responses, ALWAYS);
 const QUEUED: [CubeColumn; 2] = histogram!("queued_bucket", "queued_bucket_ios", queued, OF_FOLD);
 
-/// All columns, in file order.
-const ALL: [CubeColumn; 54] = [
-    CubeColumn::new("host", Store::Host, HeldIn::All).only(OF_FOLD),
-    CubeColumn::new("disk", Store::Disk, HeldIn::All),
-    CubeColumn { dictionary: false, ..CubeColumn::new("step", number!(64, step), HeldIn::All) },
-    CubeColumn::new("device", number!(16, cell.device), HeldIn::All),
+/// All columns that a file may have, in file order.
+pub(super) static CUBE_COLUMNS: [CubeColumn; 54] = [
+    CubeColumn::new("host", Store::Host, ALL).only(OF_FOLD),
+    CubeColumn::new("disk", Store::Disk, ALL),
+    CubeColumn::new("step", number!(64, step), ALL).without_dictionary(),
+    CubeColumn::new("device", number!(16, cell.device), ALL),
     CubeColumn::new(
         "layer",
         Store::Number {
@@ -282,7 +263,7 @@ const ALL: [CubeColumn; 54] = [
                 Some(())
             },
         },
-        HeldIn::All,
+        ALL,
     ),
     CubeColumn::new(
         "op",
@@ -297,28 +278,26 @@ const ALL: [CubeColumn; 54] = [
                 Some(())
             },
         },
-        HeldIn::Cells,
+        CELLS,
     ),
-    CubeColumn::new("sequential", Store::Sequential, HeldIn::Cells),
-    CubeColumn::new("bytes", number!(32, cell.bytes), HeldIn::Cells),
-    CubeColumn::new("pid", number!(32, cell.who.pid), HeldIn::Cells).only(OF_PROCESSES),
+    CubeColumn::new("sequential", Store::Sequential, CELLS),
+    CubeColumn::new("bytes", number!(32, cell.bytes), CELLS),
+    CubeColumn::new("pid", number!(32, cell.who.pid), CELLS).only(OF_PROCESSES),
     CubeColumn::new(
         "command",
         Store::Name { get: |cell| cell.who.command, set: |cell, name| cell.who.command = name },
-        HeldIn::Cells,
+        CELLS,
     )
     .only(OF_PROCESSES),
-    CubeColumn::new("tid", number!(32, cell.who.tid), HeldIn::Cells).only(OF_THREADS),
+    CubeColumn::new("tid", number!(32, cell.who.tid), CELLS).only(OF_THREADS),
     CubeColumn::new(
         "thread",
         Store::Name { get: |cell| cell.who.thread, set: |cell, name| cell.who.thread = name },
-        HeldIn::Cells,
+        CELLS,
     )
     .only(OF_THREADS),
-    CubeColumn::new("cgroup", number!(16, cell.who.cgroup), HeldIn::Cells)
-        .only(|columns| columns.cgroups),
-    CubeColumn::new("inode", number!(64, cell.who.inode), HeldIn::Cells)
-        .only(|columns| columns.files),
+    CubeColumn::new("cgroup", number!(16, cell.who.cgroup), CELLS).only(|columns| columns.cgroups),
+    CubeColumn::new("inode", number!(64, cell.who.inode), CELLS).only(|columns| columns.files),
     sum!("ios", 64, ios, ALWAYS),
     sum!("first_ns", 64, span_ns.0, OF_FOLD),
     sum!("last_ns", 64, span_ns.1, OF_FOLD),
@@ -353,11 +332,9 @@ const ALL: [CubeColumn; 54] = [
     sum!("duplicate_blocks", 64, contents.duplicates, OF_CONTENT),
     sum!("sampled_bytes", 64, contents.bytes, OF_CONTENT),
     sum!("compressed_bytes", 64, contents.compressed_bytes, OF_CONTENT),
-    CubeColumn {
-        dictionary: false,
-        ..CubeColumn::new("busy_ns", number!(64, busy_ns), HeldIn::Busy)
-            .only(|columns| columns.busy)
-    },
+    CubeColumn::new("busy_ns", number!(64, busy_ns), BUSY)
+        .only(|columns| columns.busy)
+        .without_dictionary(),
     CubeColumn::new(
         "range",
         Store::Number {
@@ -375,7 +352,7 @@ const ALL: [CubeColumn; 54] = [
                 Some(())
             },
         },
-        HeldIn::Ranges,
+        RANGES,
     )
     .only(OF_RANGES),
     hits!("range_reads", reads),
@@ -386,26 +363,20 @@ const ALL: [CubeColumn; 54] = [
 
 /// Returns the columns that a file has, in file order.
 pub(super) fn columns_of(columns: CubeColumns) -> Vec<CubeColumn> {
-    ALL.into_iter().filter(|column| (column.is_there)(&columns)).collect()
+    CUBE_COLUMNS.iter().filter(|column| (column.is_present)(&columns)).copied().collect()
 }
 
-/// Returns all columns that a file may have.
-pub(super) fn all_columns() -> &'static [CubeColumn] {
-    const EVERY: &[CubeColumn] = &ALL;
-    EVERY
-}
-
-/// Returns the Parquet schema of a file with these columns.
 pub(super) fn schema(columns: &[CubeColumn]) -> Result<TypePtr, TraceError> {
-    let fields = columns.iter().map(|column| field(column).map(Arc::new));
-    let fields = fields.collect::<parquet::errors::Result<Vec<_>>>().map_err(TraceError::Encode)?;
-    let schema = Type::group_type_builder("cube").with_fields(fields).build();
+    let fields: parquet::errors::Result<Vec<_>> =
+        columns.iter().map(|column| field(column).map(Arc::new)).collect();
+    let schema =
+        fields.and_then(|fields| Type::group_type_builder("cube").with_fields(fields).build());
     schema.map(Arc::new).map_err(TraceError::Encode)
 }
 
 fn field(column: &CubeColumn) -> parquet::errors::Result<Type> {
     let repetition =
-        if column.held == HeldIn::All { Repetition::REQUIRED } else { Repetition::OPTIONAL };
+        if column.rows.is_none() { Repetition::REQUIRED } else { Repetition::OPTIONAL };
     let list_of = |bits| {
         let element = Arc::new(number("element", bits, Repetition::REQUIRED)?);
         let list = Type::group_type_builder("list").with_repetition(Repetition::REPEATED);

@@ -1,7 +1,8 @@
 //! The cube file: sums of I/Os by step, device, stream and originator, as `capture --totals-every`
-//! and `trace fold` write them. A Parquet file with one row per [`CubeCell`] and the same metadata and
-//! checksums as a trace file. A dimension that was not recorded is an absent column, and a key that
-//! a row does not distinguish is null: rows without `op` hold the busy time of a device or the I/Os of an LBA range. `docs/formats.md` describes the columns.
+//! and `trace fold` write them. It is a Parquet file with one row per [`CubeCell`] and the same
+//! metadata and checksums as a trace file. A dimension that was not recorded is an absent column, and
+//! a key that a row does not distinguish is null: rows without `op` hold the busy time of a device or
+//! the I/Os of an LBA range. `docs/formats.md` describes the columns.
 
 mod cell;
 mod columns;
@@ -25,15 +26,14 @@ use steadfast_domain::CaptureConditions;
 /// it shows 100 us to 5 min).
 pub const WIDTH_NS: std::ops::RangeInclusive<u64> = 100_000..=3_600_000_000_000;
 
-/// Maximum number of rows in a row group.
 const ROWS_PER_GROUP: usize = 1 << 15;
-/// Number of histogram buckets with which a row group ends, exceeded by at most one row.
+/// Number of histogram buckets that ends a row group; the last row may exceed it.
 const BUCKETS_PER_GROUP: usize = 1 << 19;
 
-/// The source in the conditions of a fold file, whose cells are of several captures.
+/// Source in the conditions of a fold file, whose cells are of several captures.
 const FOLD_SOURCE: &str = "steadfast trace fold";
 
-/// Returns the conditions of a fold file. Those of its captures stand in the description.
+/// Returns the conditions of a fold file. Its description holds those of its captures.
 fn fold_conditions(step_ns: u64) -> CaptureConditions {
     CaptureConditions {
         source: FOLD_SOURCE.into(),
@@ -42,7 +42,6 @@ fn fold_conditions(step_ns: u64) -> CaptureConditions {
     }
 }
 
-/// Returns true if conditions are those of a fold file.
 pub(crate) fn is_fold(conditions: &CaptureConditions) -> bool {
     conditions.source == FOLD_SOURCE && conditions.step_ns.is_some()
 }

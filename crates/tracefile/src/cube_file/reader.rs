@@ -2,7 +2,7 @@
 
 use super::cell::{BusyInStep, CubeCell, RangeHits};
 use super::columns::{
-    CubeColumn, CubeRow, CubeRowKind, NULL_KEY, RESPONSE_BUCKET, Store, all_columns, element_of,
+    CUBE_COLUMNS, CubeColumn, CubeRow, CubeRowKind, NULL_KEY, RESPONSE_BUCKET, Store, element_of,
 };
 use super::{BUCKETS_PER_GROUP, ROWS_PER_GROUP, WIDTH_NS};
 use crate::error::TraceError;
@@ -15,6 +15,7 @@ use steadfast_domain::{CaptureConditions, FineHistogram};
 
 /// Maximum number of list entries in a row group; a cell may exceed the writer's limit.
 const ENTRIES_MAX: usize = BUCKETS_PER_GROUP + 2 * FineHistogram::LEN + ROWS_PER_GROUP;
+
 /// The row groups of a cube file, or some of them.
 pub struct CubeFile<R> {
     source: SharedMedium<R>,
@@ -34,8 +35,8 @@ pub struct CubeRows {
 }
 
 impl<R: Read + Seek + Send + 'static> CubeFile<R> {
-    /// Takes the row groups of a file with these conditions. Row groups that do not match their
-    /// checksum are left out and added to `damaged`.
+    /// Creates a reader of the row groups of a file with these conditions. Row groups that do not
+    /// match their checksum are left out and added to `damaged`.
     ///
     /// # Errors
     /// Returns [`TraceError::Io`] if reading fails, [`TraceError::NotATrace`] if the step width is
@@ -113,7 +114,7 @@ impl<R: Read + Seek + Send + 'static> CubeFile<R> {
             TraceError::damaged("in a row group", what)
         })?;
         let mut rows = vec![CubeRow::default(); count];
-        for column in all_columns() {
+        for column in &CUBE_COLUMNS {
             if let Some(chunk) = column_of(metadata, &column.path()) {
                 self.read_column(metadata, column, chunk, &mut rows)?;
             } else if column.is_indispensable() {
@@ -121,14 +122,14 @@ impl<R: Read + Seek + Send + 'static> CubeFile<R> {
                 return Err(TraceError::damaged("in a row group", what));
             }
         }
-        let knows_depths = has_column(metadata, "depths");
-        let knows_times = has_column(metadata, "first_ns");
+        let has_depth_counts = has_column(metadata, "depths");
+        let has_times = has_column(metadata, "first_ns");
         let mut found = CubeRows::default();
         for mut row in rows {
-            if !knows_depths && row.cell.depths.sum > 0 {
+            if !has_depth_counts && row.cell.depths.sum > 0 {
                 row.cell.depths.count = row.cell.ios;
             }
-            if !knows_times {
+            if !has_times {
                 row.cell.span_ns = (0, self.step_ns - 1);
             }
             found.push(row, self.step_ns)?;
@@ -151,8 +152,8 @@ impl<R: Read + Seek + Send + 'static> CubeFile<R> {
                 set_numbers(column.name, set, rows, values)
             }
             Store::Number { set, .. } => {
-                let decides = matches!(column.name, "op" | "range");
-                let absent = if decides { NULL_KEY as u32 as i32 } else { 0 };
+                let is_key = matches!(column.name, "op" | "range");
+                let absent = if is_key { NULL_KEY as u32 as i32 } else { 0 };
                 let values = chunk::narrow_numbers(source, chunk, count, absent)?;
                 let values = values.into_iter().map(|value| u64::from(value.cast_unsigned()));
                 set_numbers(column.name, set, rows, values)
@@ -178,10 +179,8 @@ impl<R: Read + Seek + Send + 'static> CubeFile<R> {
                 })?;
                 let indexes = chunk::lists::<R, Int32Type>(source, chunk, count, ENTRIES_MAX)?;
                 if counts.lengths != indexes.lengths {
-                    return Err(TraceError::damaged(
-                        in_column(column.name),
-                        "lists of two lengths",
-                    ));
+                    let what = "lists of different lengths";
+                    return Err(TraceError::damaged(in_column(column.name), what));
                 }
                 set_histograms(column.name, rows, indexes, counts, set)
             }
@@ -189,8 +188,8 @@ impl<R: Read + Seek + Send + 'static> CubeFile<R> {
         }
     }
 
-    /// Reads the bytes of a row group and checks them.
-    pub(super) fn held(
+    /// Reads the bytes of a row group and verifies their checksum.
+    pub(super) fn verified_bytes(
         &self,
         number: usize,
     ) -> Result<(&RowGroupMetaData, RowGroupExtent, HeldBytes), TraceError> {
@@ -213,19 +212,17 @@ impl CubeRows {
         let end_ns =
             end_ns.ok_or_else(|| TraceError::damaged(in_column("step"), "an impossible step"))?;
         let begin_ns = end_ns - step_ns;
-        if kind == CubeRowKind::Busy {
-            let (device, layer) = (cell.device, cell.layer);
-            self.busy.push(BusyInStep { begin_ns, device, layer, busy_ns });
-            return Ok(());
+        let (device, layer) = (cell.device, cell.layer);
+        match kind {
+            CubeRowKind::Busy => self.busy.push(BusyInStep { begin_ns, device, layer, busy_ns }),
+            CubeRowKind::Range => self.ranges.push(RangeHits { begin_ns, device, ..hits }),
+            CubeRowKind::Cell => {
+                let (first, last) = cell.span_ns;
+                cell.begin_ns = begin_ns;
+                cell.span_ns = (begin_ns.saturating_add(first), begin_ns.saturating_add(last));
+                self.cells.push(cell);
+            }
         }
-        if kind == CubeRowKind::Range {
-            self.ranges.push(RangeHits { begin_ns, device: cell.device, ..hits });
-            return Ok(());
-        }
-        let (first, last) = cell.span_ns;
-        cell.begin_ns = begin_ns;
-        cell.span_ns = (begin_ns.saturating_add(first), begin_ns.saturating_add(last));
-        self.cells.push(cell);
         Ok(())
     }
 }
@@ -234,7 +231,10 @@ fn in_column(name: &str) -> String {
     format!("in column {name}")
 }
 
-fn column_of<'g>(group: &'g RowGroupMetaData, path: &str) -> Option<&'g ColumnChunkMetaData> {
+pub(super) fn column_of<'g>(
+    group: &'g RowGroupMetaData,
+    path: &str,
+) -> Option<&'g ColumnChunkMetaData> {
     group.columns().iter().find(|column| column.column_path().string() == path)
 }
 
@@ -261,7 +261,7 @@ fn set_numbers(
     Ok(())
 }
 
-/// Puts the buckets of each row together with their counts. Buckets ascend.
+/// Sets the histogram of each row from its buckets, which must ascend, and their counts.
 fn set_histograms(
     name: &str,
     rows: &mut [CubeRow],
@@ -274,11 +274,12 @@ fn set_histograms(
         let buckets = &mut set(&mut row.cell).buckets;
         buckets.reserve_exact(length);
         for (index, count) in entries.by_ref().take(length) {
-            let index = u16::try_from(index).ok();
-            let index = index.filter(|index| usize::from(*index) < FineHistogram::LEN);
-            let ascends = |index: &u16| buckets.last().is_none_or(|(last, _)| last < index);
+            let is_valid = |index: &u16| {
+                usize::from(*index) < FineHistogram::LEN
+                    && buckets.last().is_none_or(|(last, _)| last < index)
+            };
+            let index = u16::try_from(index).ok().filter(is_valid);
             let index = index
-                .filter(ascends)
                 .ok_or_else(|| TraceError::damaged(in_column(name), "an impossible histogram"))?;
             buckets.push((index, count.cast_unsigned()));
         }

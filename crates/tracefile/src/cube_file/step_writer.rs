@@ -7,22 +7,8 @@ use super::writer::CubeWriter;
 use crate::error::TraceError;
 use std::collections::BTreeMap;
 use std::io::Write;
-use steadfast_domain::CaptureConditions;
-use steadfast_domain::Layer;
 use steadfast_domain::io_event::{DeviceBusyStep, RangeInStep, StepStreamKey, StreamInStep};
-
-/// The columns that the kernel's sums fill.
-pub(super) const COLUMNS: CubeColumns = CubeColumns {
-    processes: true,
-    threads: false,
-    cgroups: false,
-    files: false,
-    merges: false,
-    content: false,
-    busy: false,
-    ranges: false,
-    single_ios: false,
-};
+use steadfast_domain::{CaptureConditions, Layer};
 
 /// A writer of the I/O streams of capture steps. Parts of the same step, stream and process are
 /// summed while they wait in memory.
@@ -41,8 +27,13 @@ impl<W: Write + Send> StepWriter<W> {
     /// # Errors
     /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
     pub fn new(sink: W, conditions: &CaptureConditions) -> Result<Self, TraceError> {
-        let ranges = conditions.lba_ranges.is_some();
-        let columns = CubeColumns { busy: conditions.busy_time, ranges, ..COLUMNS };
+        // The kernel sums by process.
+        let columns = CubeColumns {
+            processes: true,
+            busy: conditions.busy_time,
+            ranges: conditions.lba_ranges.is_some(),
+            ..CubeColumns::default()
+        };
         Ok(StepWriter {
             cube: CubeWriter::new(sink, columns, conditions)?,
             step_ns: conditions.step_ns.unwrap_or(1),
@@ -56,13 +47,8 @@ impl<W: Write + Send> StepWriter<W> {
     /// Adds parts of steps.
     pub fn add(&mut self, parts: &[StreamInStep]) {
         for part in parts {
-            let step = self.waiting.entry(part.step).or_default();
-            match step.get_mut(&part.key()) {
-                Some(row) => row.merge(part),
-                None => {
-                    step.insert(part.key(), part.clone());
-                }
-            }
+            let stream = self.waiting.entry(part.step).or_default().entry(part.key());
+            stream.and_modify(|row| row.merge(part)).or_insert_with(|| part.clone());
         }
     }
 
@@ -76,9 +62,8 @@ impl<W: Write + Send> StepWriter<W> {
     /// Adds I/Os of LBA ranges. They are written if the conditions have `lba_ranges`.
     pub fn add_ranges(&mut self, parts: &[RangeInStep]) {
         for part in parts {
-            let key = (part.step, part.device, part.range);
-            let waiting = self.ranges.entry(key);
-            waiting.and_modify(|range| range.merge(part)).or_insert(*part);
+            let range = self.ranges.entry((part.step, part.device, part.range));
+            range.and_modify(|range| range.merge(part)).or_insert(*part);
         }
     }
 
@@ -90,7 +75,7 @@ impl<W: Write + Send> StepWriter<W> {
         self.cube.update(conditions)
     }
 
-    /// Writes the steps before `step` as a row group. They survive a kill once they reached the
+    /// Writes the steps before `step` as a row group. They survive a kill once they have reached the
     /// sink. Parts of these steps that are added later get rows of their own.
     ///
     /// # Errors
@@ -110,16 +95,14 @@ impl<W: Write + Send> StepWriter<W> {
         }
         let later = self.ranges.split_off(&(step, 0, 0));
         for part in std::mem::replace(&mut self.ranges, later).into_values() {
-            let RangeInStep { device, range, reads, read_bytes, writes, written_bytes, .. } = part;
-            let begin_ns = part.step.saturating_mul(self.step_ns);
             self.cube.add_range(RangeHits {
-                begin_ns,
-                device,
-                range,
-                reads,
-                read_bytes,
-                writes,
-                written_bytes,
+                begin_ns: part.step.saturating_mul(self.step_ns),
+                device: part.device,
+                range: part.range,
+                reads: part.reads,
+                read_bytes: part.read_bytes,
+                writes: part.writes,
+                written_bytes: part.written_bytes,
             })?;
         }
         self.cube.flush()
@@ -137,7 +120,7 @@ impl<W: Write + Send> StepWriter<W> {
         self.cube.flush()
     }
 
-    /// Returns the number of streams of steps that were written or wait.
+    /// Returns the number of streams of steps, written and waiting.
     pub fn rows(&self) -> u64 {
         self.rows + self.streams_waiting() as u64
     }
@@ -146,7 +129,7 @@ impl<W: Write + Send> StepWriter<W> {
         self.waiting.values().map(BTreeMap::len).sum()
     }
 
-    /// Returns the number of streams and LBA ranges of steps that are only in memory.
+    /// Returns the number of streams and LBA ranges of steps that wait in memory.
     pub fn waiting(&self) -> usize {
         self.streams_waiting() + self.ranges.len()
     }

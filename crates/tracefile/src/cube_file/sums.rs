@@ -1,4 +1,4 @@
-//! The sums that cells, steps and tables have in common.
+//! Sums that cells, steps and tables share.
 
 use crate::batch::Batch;
 use crate::schema::{Field, Fields};

@@ -79,7 +79,7 @@ fn fold(columns: CubeColumns) -> CubeWriter<Vec<u8>> {
 }
 
 /// Opens a file, with the number of places at which it is damaged.
-fn opened(bytes: Vec<u8>) -> Result<(Memory, usize), TraceError> {
+fn open(bytes: Vec<u8>) -> Result<(Memory, usize), TraceError> {
     let source = SharedMedium::new(Cursor::new(bytes))?;
     let Footer { groups, conditions, recovery, mut damaged, .. } = footer(&source)?;
     let file = CubeFile::new(source, groups, conditions.as_ref(), &mut damaged)?;
@@ -87,7 +87,7 @@ fn opened(bytes: Vec<u8>) -> Result<(Memory, usize), TraceError> {
 }
 
 fn whole(bytes: Vec<u8>) -> Memory {
-    let (file, damaged) = opened(bytes).unwrap();
+    let (file, damaged) = open(bytes).unwrap();
     assert_eq!(damaged, 0);
     file
 }
@@ -111,17 +111,16 @@ fn cells_and_busy_time_are_read_as_they_were_written() {
 /// A column that was not recorded is absent, and its values are unknown.
 #[test]
 fn columns_that_were_not_recorded_are_absent() {
-    let mut writer =
-        StepWriter::new(Vec::new(), &CaptureConditions { step_ns: Some(STEP_NS), ..host() })
-            .unwrap();
-    let rows = CubeRows { cells: cells(), ..CubeRows::default() };
-    writer.copy(rows).unwrap();
-    let bytes = writer.finish(&CaptureConditions { step_ns: Some(STEP_NS), ..host() }).unwrap();
+    let conditions = CaptureConditions { step_ns: Some(STEP_NS), ..host() };
+    let mut writer = StepWriter::new(Vec::new(), &conditions).unwrap();
+    writer.copy(CubeRows { cells: cells(), ..CubeRows::default() }).unwrap();
+    let bytes = writer.finish(&conditions).unwrap();
     let has = |name: &str| bytes.windows(name.len()).any(|text| text == name.as_bytes());
     assert!(has("response_bucket_ios") && has("disk") && has("failed"));
     let absent = ["host", "tid", "cgroup", "inode", "queued", "busy_ns"];
+    let columns = CubeColumns { processes: true, ..CubeColumns::default() };
     let columns: Vec<&str> =
-        columns::columns_of(step_writer::COLUMNS).iter().map(|column| column.name).collect();
+        columns::columns_of(columns).iter().map(|column| column.name).collect();
     assert!(absent.iter().all(|name| !columns.contains(name)), "{columns:?}");
     let found = whole(bytes).read(0).unwrap().cells;
     let process =
@@ -198,9 +197,8 @@ fn row_groups_are_bounded_by_rows_and_by_buckets() {
     let buckets: Vec<(u16, u64)> = (0..FineHistogram::LEN as u16).map(|at| (at, 1)).collect();
     let mut writer = fold(EVERY);
     for _ in 0..150 {
-        writer
-            .add(CubeCell { responses: times(1, buckets.clone()), ..CubeCell::default() })
-            .unwrap();
+        let responses = times(1, buckets.clone());
+        writer.add(CubeCell { responses, ..CubeCell::default() }).unwrap();
     }
     let file = whole(writer.finish_fold(&()).unwrap());
     let rows: Vec<usize> =
@@ -221,7 +219,7 @@ fn every_flipped_bit_is_refused_named_or_without_effect() {
         let at = mix64(seed) as usize % (whole_file.len() * 8);
         let mut bytes = whole_file.clone();
         bytes[at / 8] ^= 1 << (at % 8);
-        match opened(bytes) {
+        match open(bytes) {
             Ok((file, 0)) => assert_eq!(file.read(0).unwrap(), right, "bit {at}"),
             _ => refused += 1,
         }
@@ -252,16 +250,16 @@ fn crafted_row_groups_are_refused_or_read_without_a_panic() {
 
 #[test]
 fn files_of_an_unreleased_version_are_refused_by_name() {
-    let open = |bytes: &[u8]| opened(bytes.to_vec()).err().unwrap().to_string();
-    let refusal = open(b"steadfast fold 2\n120 abc\n");
+    let error = |bytes: &[u8]| open(bytes.to_vec()).err().unwrap().to_string();
+    let refusal = error(b"steadfast fold 2\n120 abc\n");
     assert!(refusal.contains("unreleased version; import or capture again"), "{refusal}");
-    // The list of buckets is what tells a file of steps from an older one.
+    // The list of buckets is what distinguishes a file of steps from an older one.
     let mut older = written();
     for name in ["response_bucket", "steadfast.s"] {
         while let Some(at) = older.windows(name.len()).position(|text| text == name.as_bytes()) {
             older[at..at + name.len()].fill(b'x');
         }
     }
-    let refusal = open(&older);
+    let refusal = error(&older);
     assert!(refusal.contains("unreleased version; import or capture again"), "{refusal}");
 }

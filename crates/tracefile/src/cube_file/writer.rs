@@ -1,10 +1,8 @@
 //! Writes a cube file, row group by row group.
 
 use super::cell::{BusyInStep, CubeCell, RangeHits};
-use super::columns::{
-    CubeColumn, CubeColumns, CubeRow, CubeRowKind, HeldIn, Store, columns_of, schema,
-};
-use super::reader::CubeFile;
+use super::columns::{CubeColumn, CubeColumns, CubeRow, CubeRowKind, Store, columns_of, schema};
+use super::reader::{CubeFile, column_of};
 use super::{BUCKETS_PER_GROUP, ROWS_PER_GROUP, fold_conditions};
 use crate::error::TraceError;
 use crate::parquet::{ChecksumSink, RowGroupExtent, TraceOutput};
@@ -47,10 +45,9 @@ struct DeviceNames {
 
 impl DeviceNames {
     fn from_conditions(conditions: &CaptureConditions) -> Self {
-        let text = |text: &str| ByteArray::from(text);
         DeviceNames {
-            host: text(conditions.host.as_deref().unwrap_or_default()),
-            disks: conditions.devices.iter().map(|device| text(&device.name)).collect(),
+            host: conditions.host.as_deref().unwrap_or_default().into(),
+            disks: conditions.devices.iter().map(|device| device.name.as_str().into()).collect(),
         }
     }
 
@@ -83,8 +80,8 @@ impl<W: Write + Send> CubeWriter<W> {
         })
     }
 
-    /// Begins a fold file, which is written whole or not at all. `of` are the conditions of the
-    /// capture whose cells are added; row groups of other captures can be appended.
+    /// Begins a fold file, which is written whole or not at all. `conditions` are those of the capture
+    /// whose cells are added; row groups of other captures can be appended.
     ///
     /// # Errors
     /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
@@ -92,11 +89,11 @@ impl<W: Write + Send> CubeWriter<W> {
         sink: W,
         columns: CubeColumns,
         step_ns: u64,
-        of: &CaptureConditions,
+        conditions: &CaptureConditions,
     ) -> Result<Self, TraceError> {
         let writer = Self::new(sink, columns, &fold_conditions(step_ns))?;
         let output = writer.output.without_blocks();
-        Ok(CubeWriter { output, names: DeviceNames::from_conditions(of), ..writer })
+        Ok(CubeWriter { output, names: DeviceNames::from_conditions(conditions), ..writer })
     }
 
     /// Adds the sums of a cell.
@@ -157,9 +154,9 @@ impl<W: Write + Send> CubeWriter<W> {
         if self.rows.is_empty() {
             return Ok(());
         }
-        let about = about(&self.rows, self.step_ns);
+        let extent = extent(&self.rows, self.step_ns);
         let (rows, columns, names) = (&self.rows, &self.columns, &self.names);
-        self.output.row_group(about, |group| write_columns(group, columns, rows, names))?;
+        self.output.row_group(extent, |group| write_columns(group, columns, rows, names))?;
         self.rows.clear();
         self.buckets = 0;
         Ok(())
@@ -177,20 +174,16 @@ impl<W: Write + Send> CubeWriter<W> {
         number: usize,
     ) -> Result<(), TraceError> {
         self.flush()?;
-        let (metadata, about, held) = file.held(number)?;
+        let (metadata, extent, bytes) = file.verified_bytes(number)?;
         let (columns, properties) = (&self.columns, &self.properties);
         let rows = usize::try_from(metadata.num_rows()).unwrap_or(0).min(ROWS_PER_GROUP);
-        self.output.row_group(about, |group| {
+        self.output.row_group(extent, |group| {
             for column in columns {
-                let path = column.path();
-                let chunk =
-                    metadata.columns().iter().find(|one| one.column_path().string() == path);
-                match chunk {
-                    Some(chunk) => group.append_column(&held, copied(chunk, rows)?)?,
-                    None => {
-                        let (bytes, chunk) = null_chunk(column, rows, properties)?;
-                        group.append_column(&bytes, copied(&chunk, rows)?)?;
-                    }
+                if let Some(chunk) = column_of(metadata, &column.path()) {
+                    group.append_column(&bytes, close_result(chunk, rows)?)?;
+                } else {
+                    let (nulls, chunk) = null_chunk(column, rows, properties)?;
+                    group.append_column(&nulls, close_result(&chunk, rows)?)?;
                 }
             }
             Ok(())
@@ -224,8 +217,7 @@ impl<W: Write + Send> CubeWriter<W> {
     }
 }
 
-/// Returns the time and the number of I/Os of some rows.
-fn about(rows: &[CubeRow], step_ns: u64) -> RowGroupExtent {
+fn extent(rows: &[CubeRow], step_ns: u64) -> RowGroupExtent {
     let steps = || rows.iter().map(|row| row.step);
     let (first, last) = (steps().min().unwrap_or(0), steps().max().unwrap_or(0));
     let end = last.saturating_add(1).saturating_mul(step_ns).saturating_sub(1);
@@ -244,21 +236,21 @@ fn write_columns<W: Write + Send>(
     let mut lists = ListLevels::default();
     for column in columns {
         let Some(mut open) = group.next_column()? else { break };
-        let held: Vec<&CubeRow> = rows.iter().filter(|row| column.held.has(row.kind)).collect();
-        let levels = levels(column.held, rows);
+        let held: Vec<&CubeRow> = rows.iter().filter(|row| column.is_in(row.kind)).collect();
+        let levels = definition_levels(column, rows);
         let levels = levels.as_deref();
         match column.store {
             Store::Number { bits: 64, get, .. } => {
                 let values: Vec<i64> = held.iter().map(|row| get(row).cast_signed()).collect();
-                open.typed::<Int64Type>().write_batch(&values, levels, None)?;
+                open.typed::<Int64Type>().write_batch(&values, levels, None)
             }
             Store::Number { get, .. } => {
                 let values: Vec<i32> = held.iter().map(|row| get(row) as u32 as i32).collect();
-                open.typed::<Int32Type>().write_batch(&values, levels, None)?;
+                open.typed::<Int32Type>().write_batch(&values, levels, None)
             }
             Store::Sequential => {
                 let values: Vec<bool> = held.iter().map(|row| row.cell.sequential).collect();
-                open.typed::<BoolType>().write_batch(&values, levels, None)?;
+                open.typed::<BoolType>().write_batch(&values, levels, None)
             }
             Store::Name { get, .. } => {
                 let mut known: FxHashMap<CommandName, ByteArray> = FxHashMap::default();
@@ -267,41 +259,41 @@ fn write_columns<W: Write + Send>(
                     known.entry(command).or_insert_with(text).clone()
                 };
                 let values: Vec<ByteArray> = held.iter().map(|row| text(get(&row.cell))).collect();
-                open.typed::<ByteArrayType>().write_batch(&values, levels, None)?;
+                open.typed::<ByteArrayType>().write_batch(&values, levels, None)
             }
             Store::Host => {
                 let values = vec![names.host.clone(); held.len()];
-                open.typed::<ByteArrayType>().write_batch(&values, levels, None)?;
+                open.typed::<ByteArrayType>().write_batch(&values, levels, None)
             }
             Store::Disk => {
                 let values: Vec<ByteArray> =
                     held.iter().map(|row| names.disk(row.cell.device)).collect();
-                open.typed::<ByteArrayType>().write_batch(&values, levels, None)?;
+                open.typed::<ByteArrayType>().write_batch(&values, levels, None)
             }
             Store::Buckets { of } => {
-                lists = ListLevels::new(column.held, rows, |row| of(&row.cell).buckets.len());
+                lists = ListLevels::new(column, rows, |row| of(&row.cell).buckets.len());
                 let buckets = held.iter().flat_map(|row| &of(&row.cell).buckets);
                 let values: Vec<i32> = buckets.map(|(bucket, _)| i32::from(*bucket)).collect();
-                let (def, rep) = (Some(&lists.definition[..]), Some(&lists.repetition[..]));
-                open.typed::<Int32Type>().write_batch(&values, def, rep)?;
+                let (definition, repetition) = lists.levels();
+                open.typed::<Int32Type>().write_batch(&values, definition, repetition)
             }
             // The counts follow their buckets and have the same lengths.
             Store::Counts { of, .. } => {
                 let buckets = held.iter().flat_map(|row| &of(&row.cell).buckets);
                 let values: Vec<i64> = buckets.map(|(_, count)| count.cast_signed()).collect();
-                let (def, rep) = (Some(&lists.definition[..]), Some(&lists.repetition[..]));
-                open.typed::<Int64Type>().write_batch(&values, def, rep)?;
+                let (definition, repetition) = lists.levels();
+                open.typed::<Int64Type>().write_batch(&values, definition, repetition)
             }
-        }
+        }?;
         open.close()?;
     }
     Ok(())
 }
 
 /// Returns 1 for each row that has a value, or `None` if the column is never null.
-fn levels(held: HeldIn, rows: &[CubeRow]) -> Option<Vec<i16>> {
-    let of_row = |row: &CubeRow| i16::from(held.has(row.kind));
-    (held != HeldIn::All).then(|| rows.iter().map(of_row).collect())
+fn definition_levels(column: &CubeColumn, rows: &[CubeRow]) -> Option<Vec<i16>> {
+    let kind = column.rows?;
+    Some(rows.iter().map(|row| i16::from(row.kind == kind)).collect())
 }
 
 /// Levels of a list column: a row is null, empty, or has elements.
@@ -312,11 +304,11 @@ struct ListLevels {
 }
 
 impl ListLevels {
-    fn new(held: HeldIn, rows: &[CubeRow], length: impl Fn(&CubeRow) -> usize) -> Self {
+    fn new(column: &CubeColumn, rows: &[CubeRow], length: impl Fn(&CubeRow) -> usize) -> Self {
         let mut levels = ListLevels::default();
         for row in rows {
             match length(row) {
-                _ if !held.has(row.kind) => levels.push(0, 1),
+                _ if !column.is_in(row.kind) => levels.push(0, 1),
                 0 => levels.push(1, 1),
                 elements => levels.push(2, elements),
             }
@@ -330,10 +322,18 @@ impl ListLevels {
         self.repetition.resize(begin + entries, 1);
         self.repetition[begin] = 0;
     }
+
+    /// Returns definition and repetition levels.
+    fn levels(&self) -> (Option<&[i16]>, Option<&[i16]>) {
+        (Some(&self.definition), Some(&self.repetition))
+    }
 }
 
-/// Returns the account of a column chunk that is copied as it is.
-fn copied(chunk: &ColumnChunkMetaData, rows: usize) -> parquet::errors::Result<ColumnCloseResult> {
+/// Returns the result of closing a column chunk, for one that is copied as it is.
+fn close_result(
+    chunk: &ColumnChunkMetaData,
+    rows: usize,
+) -> parquet::errors::Result<ColumnCloseResult> {
     Ok(ColumnCloseResult {
         bytes_written: u64::try_from(chunk.compressed_size())?,
         rows_written: rows as u64,
@@ -369,28 +369,18 @@ fn write_nulls(
     rows: usize,
 ) -> parquet::errors::Result<()> {
     let levels = vec![0i16; rows];
-    let none = Some(&levels[..]);
+    let nulls = Some(&levels[..]);
     match column.store {
-        Store::Number { bits: 64, .. } => {
-            open.typed::<Int64Type>().write_batch(&[], none, None)?;
-        }
-        Store::Number { .. } => {
-            open.typed::<Int32Type>().write_batch(&[], none, None)?;
-        }
-        Store::Sequential => {
-            open.typed::<BoolType>().write_batch(&[], none, None)?;
-        }
+        Store::Number { bits: 64, .. } => open.typed::<Int64Type>().write_batch(&[], nulls, None),
+        Store::Number { .. } => open.typed::<Int32Type>().write_batch(&[], nulls, None),
+        Store::Sequential => open.typed::<BoolType>().write_batch(&[], nulls, None),
         Store::Name { .. } | Store::Host | Store::Disk => {
-            open.typed::<ByteArrayType>().write_batch(&[], none, None)?;
+            open.typed::<ByteArrayType>().write_batch(&[], nulls, None)
         }
-        Store::Buckets { .. } => {
-            open.typed::<Int32Type>().write_batch(&[], none, none)?;
-        }
-        Store::Counts { .. } => {
-            open.typed::<Int64Type>().write_batch(&[], none, none)?;
-        }
+        Store::Buckets { .. } => open.typed::<Int32Type>().write_batch(&[], nulls, nulls),
+        Store::Counts { .. } => open.typed::<Int64Type>().write_batch(&[], nulls, nulls),
     }
-    Ok(())
+    .map(drop)
 }
 
 fn properties(
@@ -406,8 +396,7 @@ fn properties(
         .set_offset_index_disabled(true)
         .set_max_row_group_row_count(None);
     for column in columns.iter().filter(|column| !column.dictionary) {
-        let parts: Vec<String> = column.path().split('.').map(str::to_owned).collect();
-        let path = ColumnPath::new(parts);
+        let path = ColumnPath::new(column.path().split('.').map(str::to_owned).collect());
         properties = properties
             .set_column_dictionary_enabled(path.clone(), false)
             .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);

@@ -1,17 +1,18 @@
 //! Every format against damaged input: cut, mixed, other sizes, times that go backward.
 
-use super::tests::{input, run};
+use super::tests::{BLKPARSE, blktrace_file, run, run_one};
 use super::*;
 use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::path::Path;
 use steadfast_domain::IoOp;
 
-/// How an I/O is written, given its time in seconds and its size in bytes, and what precedes the
-/// first one.
+/// A text format.
 struct FormatSample {
     name: &'static str,
+    /// Text before the first I/O.
     head: &'static str,
+    /// Formats an I/O, given its time in seconds and its size in bytes.
     line: fn(u64, u64) -> String,
 }
 
@@ -115,10 +116,6 @@ struct BinarySample {
 }
 
 impl BinarySample {
-    fn bytes(&self) -> Vec<u8> {
-        [&self.head[..], &self.records].concat()
-    }
-
     /// Size of a record in bytes.
     fn size(&self) -> usize {
         self.records.len() / 4
@@ -166,6 +163,13 @@ fn binaries() -> Vec<BinarySample> {
     ]
 }
 
+/// Returns a file of every format with its name.
+fn samples() -> impl Iterator<Item = (&'static str, Vec<u8>)> {
+    let texts = TEXTS.iter().map(|s| (s.name, s.text(&s.at([1, 2, 3, 4])).into_bytes()));
+    let binaries = binaries().into_iter();
+    texts.chain(binaries.map(|s| (s.name, [&s.head[..], &s.records].concat())))
+}
+
 /// Header of an lcs trace of a version, with a number of requests.
 fn lcs_header(version: u64, requests: u64) -> Vec<u8> {
     let mark = 0x1234_5678_9abc_def0u64.to_le_bytes();
@@ -186,7 +190,7 @@ impl FormatSample {
         format!("{}{}\n", self.head, lines.join("\n"))
     }
 
-    /// Returns a text with an I/O of 4,096 bytes at each of these seconds.
+    /// Returns lines with an I/O of 4,096 bytes at each of these seconds.
     fn at(&self, seconds: [u64; 4]) -> Vec<String> {
         seconds.map(|second| (self.line)(second, 4096)).to_vec()
     }
@@ -196,9 +200,9 @@ impl FormatSample {
         self.head.lines().count() + 3
     }
 
-    /// Checks that a text is refused at its third I/O, of which the two before were read.
+    /// Checks that a text is refused at its third I/O, after the two before it were read.
     fn refuse_third(&self, lines: &[String]) {
-        let (result, events) = run(&format_named(self.name), vec![input(self.text(lines))]);
+        let (result, events) = run_one(&format_named(self.name), self.text(lines));
         let Err(ImportError::Malformed { place, read, .. }) = result else {
             panic!("{}: {result:?}", self.name);
         };
@@ -210,7 +214,7 @@ impl FormatSample {
 
     /// Imports a text and returns the number of its I/Os and its remarks.
     fn import(&self, text: impl Into<Vec<u8>>) -> Result<(usize, ImportResult), ImportError> {
-        let (result, events) = run(&format_named(self.name), vec![input(text)]);
+        let (result, events) = run_one(&format_named(self.name), text);
         Ok((events.len(), result?))
     }
 }
@@ -236,9 +240,7 @@ fn every_format_has_a_sample() {
 #[allow(clippy::disallowed_methods)]
 fn every_sample_is_a_seed_of_the_fuzzer() {
     let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/trace_import");
-    let texts = TEXTS.iter().map(|s| (s.name, s.text(&s.at([1, 2, 3, 4])).into_bytes()));
-    let binaries = binaries().into_iter().map(|sample| (sample.name, sample.bytes()));
-    for (name, sample) in texts.chain(binaries) {
+    for (name, sample) in samples() {
         if std::env::var_os("BLESS").is_some() {
             std::fs::write(seeds.join(name), &sample).unwrap();
         }
@@ -247,7 +249,7 @@ fn every_sample_is_a_seed_of_the_fuzzer() {
     }
 }
 
-/// A cut leaves whole I/Os, and is said unless it is between two lines.
+/// A cut leaves whole I/Os, and is disclosed unless it is between two lines.
 #[test]
 fn a_text_cut_anywhere_loses_nothing_silently() {
     for sample in TEXTS {
@@ -256,26 +258,25 @@ fn a_text_cut_anywhere_loses_nothing_silently() {
         for end in second..text.len() {
             let (ios, result) = sample.import(&text[..end]).unwrap();
             let whole = text[sample.head.len()..end].lines().count();
-            let is_said = result.conditions.lost == 1 && ios == whole - 1
+            let is_disclosed = result.conditions.lost == 1 && ios == whole - 1
                 || result.conditions.remarks.iter().any(|r| r.contains("no line end"));
-            assert!(is_said || text[..end].ends_with('\n'), "{} to {end}", sample.name);
+            assert!(is_disclosed || text[..end].ends_with('\n'), "{} to {end}", sample.name);
         }
-        // Lines without an end are usual where a file has only one.
-        let one = format!("{}{}", sample.head, (sample.line)(1, 4096));
-        let (_, result) = sample.import(one).unwrap();
+        // A file with a single line often has no line end.
+        let single = format!("{}{}", sample.head, (sample.line)(1, 4096));
+        let (_, result) = sample.import(single).unwrap();
         let says = result.conditions.remarks.iter().any(|r| r.contains("no line end"));
         assert_eq!(says, !sample.head.is_empty(), "{}", sample.name);
     }
 }
 
 #[test]
-fn a_line_of_another_format_is_refused_where_it_stands() {
+fn a_line_of_another_format_is_refused_by_number() {
     for sample in TEXTS {
         for other in TEXTS {
-            let strange = (other.line)(3, 4096);
-            let mut lines = sample.at([1, 2, 3, 4]);
-            lines[2] = strange;
             if sample.name != other.name {
+                let mut lines = sample.at([1, 2, 3, 4]);
+                lines[2] = (other.line)(3, 4096);
                 sample.refuse_third(&lines);
             }
         }
@@ -284,7 +285,7 @@ fn a_line_of_another_format_is_refused_where_it_stands() {
 
 /// A row with a column fewer or more than the others.
 #[test]
-fn ragged_rows_are_refused_where_they_stand() {
+fn ragged_rows_are_refused_by_number() {
     for sample in TEXTS.iter().filter(|sample| (sample.line)(1, 512).contains(',')) {
         if ["blkparse", "block-events", "strace"].contains(&sample.name) {
             continue;
@@ -311,7 +312,7 @@ fn times_that_go_backward_are_counted() {
         let name = sample.name;
         let records: Vec<&[u8]> = sample.records.chunks_exact(sample.size()).collect();
         let disordered = [&sample.head, records[0], records[2], records[1], records[3]].concat();
-        let (result, events) = run(&format_named(name), vec![input(disordered)]);
+        let (result, events) = run_one(&format_named(name), disordered);
         let remarks = result.unwrap().conditions.remarks.join(" ");
         assert_eq!(events.len(), 4, "{name}");
         assert!(remarks.contains("backward 1 times"), "{name}: {remarks}");
@@ -321,7 +322,7 @@ fn times_that_go_backward_are_counted() {
 /// Reads and writes of 0 bytes are counted or refused; those of 4 GiB are refused. A block of KV
 /// cache has the size that the user gives, and a read at the end of a file 0 bytes.
 #[test]
-fn sizes_that_no_io_has_are_said() {
+fn impossible_sizes_are_disclosed_or_refused() {
     let sized = |sample: &&FormatSample| (sample.line)(1, 512) != (sample.line)(1, 1024);
     for sample in TEXTS.iter().filter(sized) {
         let mut lines = sample.at([1, 2, 3, 4]);
@@ -338,14 +339,14 @@ fn sizes_that_no_io_has_are_said() {
     }
 }
 
-/// Records are read up to a cut, and a text behind them is no record.
+/// Records are read up to a cut; a text after them is refused.
 #[test]
 fn binary_formats_are_read_up_to_a_cut_and_not_into_a_text() {
     for sample in binaries() {
         let (name, size, bytes) = (sample.name, sample.size(), sample.records.clone());
         for end in size..bytes.len() {
             let content = [&sample.head, &bytes[..end]].concat();
-            let (result, events) = run(&format_named(name), vec![input(content)]);
+            let (result, events) = run_one(&format_named(name), content);
             let result = result.unwrap();
             let cut = usize::from(end % size > 0);
             assert_eq!((events.len(), result.cut.len()), (end / size, cut), "{name} to {end}");
@@ -353,17 +354,40 @@ fn binary_formats_are_read_up_to_a_cut_and_not_into_a_text() {
         }
         let text = "128166372003061629,usr,0,Read,7014609920,24576,41286\n";
         let mixed = [&sample.head[..], &bytes, text.repeat(3).as_bytes()].concat();
-        let error = run(&format_named(name), vec![input(mixed)]).0.unwrap_err();
+        let error = run_one(&format_named(name), mixed).0.unwrap_err();
         let place = if name == "blktrace" { "byte 192" } else { "record 5" };
-        let is_there = |at: &str| at == place;
+        let text = error.to_string();
         assert!(
-            matches!(&error, ImportError::Malformed { place, read: 4, .. } if is_there(place)),
-            "{error}"
+            text.contains(place) && matches!(error, ImportError::Malformed { read: 4, .. }),
+            "{text}"
         );
     }
 }
 
-/// Bytes that a packed file unpacks to, up to the limit of the reader.
+/// Every sample is cut at and changed in every byte; long headers only at their ends.
+#[test]
+fn no_input_makes_an_importer_panic() {
+    let more = [
+        ("blktrace", blktrace_file(false)),
+        ("blkparse", BLKPARSE.into()),
+        ("fio-iolog", b"fio version 3 iolog\n5 f add\n5 f read 0 4096\n6 f wait 9\n".to_vec()),
+        ("strace", b"7 9.5 read(3</a<b>>, \"\", 9) = 9 <0.1>\n".to_vec()),
+    ];
+    for (name, whole) in samples().chain(more) {
+        let format = format_named(name);
+        for at in (0..whole.len()).filter(|at| *at < 500 || whole.len() - at < 500) {
+            let _ = run_one(&format, &whole[..at]);
+            for value in [0, b'\n', b'9', b'-', b',', 0x7f, 0xff] {
+                let mut changed = whole.clone();
+                changed[at] = value;
+                let _ = recognize(&changed);
+                let _ = run_one(&format, changed);
+            }
+        }
+    }
+}
+
+/// A byte that a compressed file repeats, up to the limit of the decompressor.
 struct BombBytes(u8, usize);
 
 impl Read for BombBytes {
@@ -375,13 +399,10 @@ impl Read for BombBytes {
     }
 }
 
-/// What unpacks without an end is refused with its place, after the I/Os before it.
+/// An input that decompresses without end is refused with its place, after the I/Os before it.
 #[test]
-fn a_bomb_ends_with_its_place() {
-    let texts = TEXTS.iter().map(|sample| (sample.name, sample.text(&sample.at([1, 2, 3, 4]))));
-    let texts = texts.map(|(name, text)| (name, text.into_bytes()));
-    let binaries = binaries().into_iter().map(|sample| (sample.name, sample.bytes()));
-    for (name, bytes) in texts.chain(binaries) {
+fn a_decompression_bomb_is_refused_with_its_place() {
+    for (name, bytes) in samples() {
         for filling in [0, b' ', b'7'] {
             let content = io::Cursor::new(bytes.clone()).chain(BombBytes(filling, 4 << 20));
             let bomb = ImportInput { name: "bomb".into(), content: Box::new(content) };
@@ -420,10 +441,10 @@ fn lcs_of_every_version_is_read_and_what_is_no_io_is_refused() {
         lcs_header(version as u64, count).into_iter().chain(records).collect::<Vec<u8>>()
     };
     let lcs = TraceFormat::named("lcs").unwrap();
-    let read = |content: Vec<u8>| run(&lcs, vec![input(content)]);
+    let read = |content: Vec<u8>| run_one(&lcs, content);
     let with_plan = |content: Vec<u8>, columns: &str| {
         let plan = ColumnPlan::parse(columns).unwrap();
-        run(&TraceFormat::Records("lcs", plan), vec![input(content)])
+        run_one(&TraceFormat::Records("lcs", plan), content)
     };
     let requests = [(5, 12), (6, 13), (9, 12)];
     for version in 1..=8 {
@@ -533,7 +554,7 @@ fn halves_of_two_formats_are_never_read_as_one() {
             let both = [first_name, second_name].map(|name| format_named(name));
             for format in both.into_iter().chain(recognized) {
                 let what = format!("{first_name}, {second_name} as {}", format.name());
-                match run(&format, vec![input(mixed.clone())]).0 {
+                match run_one(&format, mixed.clone()).0 {
                     Ok(result) => assert!(result.conditions.lost > 0, "{what}: {result:?}"),
                     Err(ImportError::Malformed { place, .. }) if format.name() == *first_name => {
                         if let (Some(third), Some(_)) = (third, second_third) {
@@ -562,6 +583,10 @@ fn a_published_first_line_proves_its_format_whatever_follows() {
         ("systor17", "Timestamp,Response,IOType,LUN,Offset,Size"),
     ];
     for (name, header) in headers {
+        // The lines that follow are refused by number.
+        let (result, _) = run_one(&format_named(name), format!("{header}\n1,2,3\n"));
+        let Err(ImportError::Malformed { place, .. }) = result else { panic!("{name}") };
+        assert_eq!(place, "line 2", "{name}");
         for sample in TEXTS {
             let text = format!("{header}\n{}", sample.text(&sample.at([1, 2, 3, 4])));
             let recognized = recognize_any(text.as_bytes());

@@ -6,14 +6,13 @@ use super::lines::LineReader;
 use super::plan::{ColumnPlan, ColumnUnit, ImportColumn, OperationSource};
 use super::rows::LineRows;
 
-/// Returns whether a line is biosnoop's header.
 pub(super) fn is_header(line: &str) -> bool {
     let words: Vec<&str> = line.split_whitespace().collect();
     words.first().is_some_and(|word| word.starts_with("TIME("))
         && ["COMM", "DISK", "LAT(ms)"].iter().all(|name| words.contains(name))
 }
 
-/// Returns whether a line may stand before the header.
+/// Returns whether a line may precede the header.
 pub(super) fn is_greeting(line: &str) -> bool {
     ["Tracing ", "Attaching ", "Attached "].iter().any(|start| line.starts_with(start))
 }
@@ -34,12 +33,12 @@ pub(super) fn import(
     import_rows(&plan, &mut LineRows::new(&plan, lines), sink)
 }
 
-/// Returns the plan that a header gives. Versions and options of biosnoop differ in their columns.
+/// Returns the plan for a header. The columns depend on the version and options of biosnoop.
 fn plan(header: &str) -> Result<ColumnPlan, String> {
     let names: Vec<&str> = header.split_whitespace().collect();
-    let place = |name: &str| names.iter().position(|own| *own == name).map(|at| at + 1);
-    let needed = |name: &str| {
-        place(name).ok_or_else(|| {
+    let optional = |name: &str| names.iter().position(|own| *own == name).map(|at| at + 1);
+    let required = |name: &str| {
+        optional(name).ok_or_else(|| {
             format!(
                 "this biosnoop prints no column {name}, without which an I/O has no place; bcc's \
                  biosnoop and its biosnoop of libbpf-tools print it"
@@ -47,20 +46,18 @@ fn plan(header: &str) -> Result<ColumnPlan, String> {
         })
     };
     let column = |number, unit| ImportColumn { number, unit };
-    let offset = column(needed("SECTOR")?, ColumnUnit::Sectors);
-    let bytes = column(needed("BYTES")?, ColumnUnit::Bytes);
     Ok(ColumnPlan {
         separator: b' ',
-        time: Some(column(needed("TIME(s)")?, ColumnUnit::Seconds)),
+        offset: Some(column(required("SECTOR")?, ColumnUnit::Sectors)),
+        bytes: column(required("BYTES")?, ColumnUnit::Bytes),
+        time: Some(column(required("TIME(s)")?, ColumnUnit::Seconds)),
         is_completion: true,
         is_relative: true,
-        op: OperationSource::Column(needed("T")?),
-        offset: Some(offset),
-        bytes,
-        response: Some(column(needed("LAT(ms)")?, ColumnUnit::Milliseconds)),
-        device: vec![needed("DISK")?],
-        pid: place("PID"),
-        command: place("COMM"),
+        op: OperationSource::Column(required("T")?),
+        response: Some(column(required("LAT(ms)")?, ColumnUnit::Milliseconds)),
+        device: vec![required("DISK")?],
+        pid: optional("PID"),
+        command: optional("COMM"),
         columns: u16::try_from(names.len()).ok(),
         header: Some(false),
         ..ColumnPlan::new("biosnoop")

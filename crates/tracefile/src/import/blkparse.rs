@@ -1,17 +1,14 @@
 //! Imports blkparse's default text: `8,0  3  1  0.000000000  697  Q  W 223490 + 8 [kjournald]`.
 
+use super::block_trace::BlockTraceImport;
 use super::devices::DeviceNumbers;
-use super::input::{EventSink, ImportError, ImportInput, ImportResult};
-use super::lines::{LineReader, number};
-use super::pairs::BlockTraceImport;
+use super::input::{EventSink, ImportError, ImportInput, ImportResult, SECTOR};
+use super::lines::{LineReader, nanoseconds, number, transfer_size};
 use std::collections::BTreeMap;
 use steadfast_domain::IoOp;
 use steadfast_domain::io_event::{CommandName, flags, parse_rwbs};
 use steadfast_domain::io_matcher::{BlockAction, BlockStep};
 use steadfast_domain::text::excerpt;
-
-/// Sector size of blkparse, which is that of the kernel, in bytes.
-const SECTOR: u64 = 512;
 
 /// Returns whether a line is an event of blkparse.
 pub(super) fn is_line(line: &str) -> bool {
@@ -24,25 +21,15 @@ pub(super) fn is_device(word: &str) -> bool {
         .is_some_and(|(major, minor)| major.parse::<u32>().is_ok() && minor.parse::<u32>().is_ok())
 }
 
-/// Parses seconds like `12.000345678` as nanoseconds.
-pub(super) fn nanoseconds(word: &str) -> Option<u64> {
-    let (seconds, fraction) = word.split_once('.')?;
-    if fraction.is_empty() || fraction.len() > 9 || !fraction.bytes().all(|b| b.is_ascii_digit()) {
-        return None;
-    }
-    let nanos = fraction.parse::<u64>().ok()? * 10u64.pow(9 - fraction.len() as u32);
-    seconds.parse::<u64>().ok()?.checked_mul(1_000_000_000)?.checked_add(nanos)
-}
-
-/// Reads the events and the summary that follows them. What follows that, such as the output of
-/// another blkparse, is an error: its times begin anew.
+/// Reads the events and the summary that follows them. Anything after the summary is an error, such
+/// as the output of another blkparse, whose times restart.
 pub(super) fn import(
     input: ImportInput<'_>,
     sink: &mut EventSink<'_>,
 ) -> Result<ImportResult, ImportError> {
     let mut lines = LineReader::new(input);
-    let mut reading = BlockTraceImport::default();
-    let mut is_over = false;
+    let mut trace = BlockTraceImport::default();
+    let mut in_summary = false;
     let mut cut = Vec::new();
     let mut unknown: BTreeMap<String, u64> = BTreeMap::new();
     while let Some(line) = lines.next()? {
@@ -50,8 +37,8 @@ pub(super) fn import(
         if line.starts_with("Input file ") {
             continue;
         }
-        is_over |= reading.imported.records > 0 && is_summary(line);
-        if is_over {
+        in_summary |= trace.imported.records > 0 && is_summary(line);
+        if in_summary {
             if !is_line(line) && (line.trim().is_empty() || line.contains(':')) {
                 continue;
             }
@@ -60,25 +47,25 @@ pub(super) fn import(
                  file of its own",
                 excerpt(line.trim())
             );
-            return Err(lines.malformed(what, reading.imported.records));
+            return Err(lines.malformed(what, trace.imported.records));
         }
-        match event(&mut reading.devices, line) {
+        match event(&mut trace.devices, line) {
             Ok(event) => {
                 if event.is_none()
                     && let Some(letters) = unknown_action(line)
                 {
                     *unknown.entry(letters.to_owned()).or_default() += 1;
                 }
-                reading.take(event.as_ref(), sink)?;
+                trace.take(event.as_ref(), sink)?;
             }
-            Err(_) if lines.is_open_ended() && reading.imported.records > 0 => {
+            Err(_) if lines.is_open_ended() && trace.imported.records > 0 => {
                 cut.push(lines.cut_line());
             }
-            Err(what) => return Err(lines.malformed(what, reading.imported.records)),
+            Err(what) => return Err(lines.malformed(what, trace.imported.records)),
         }
     }
-    let mut imported = reading.finish("blkparse text", None, sink)?;
-    imported.lose_ends(cut);
+    let mut imported = trace.finish("blkparse text", None, sink)?;
+    imported.add_cut_ends(cut);
     imported.leave_out(unknown.into_iter().map(|(letters, count)| {
         (format!("records with the unknown action '{}'", excerpt(&letters)), count)
     }));
@@ -94,7 +81,7 @@ fn is_summary(line: &str) -> bool {
     ["CPU", "Total", "Events"].into_iter().any(is_head)
 }
 
-/// Actions of blkparse that neither begin, change nor end an I/O: get request, sleep, plug, unplug,
+/// Actions of blkparse that neither start, change nor end an I/O: get request, sleep, plug, unplug,
 /// insert, remap, message and bounce.
 const OTHER_ACTIONS: [&str; 10] = ["G", "S", "P", "U", "UT", "T", "I", "A", "m", "B"];
 
@@ -137,32 +124,32 @@ fn event(devices: &mut DeviceNumbers, line: &str) -> Result<Option<BlockStep>, S
     let time_ns = nanoseconds(words[3]).ok_or_else(|| {
         format!("expected seconds with a fraction, found '{}'", excerpt(words[3]))
     })?;
-    let what = BlkparseIo::parse(action, &words)?;
+    let io = BlkparseIo::parse(action, &words)?;
     // Every such line ends with a command or an error number in brackets.
     let Some(inside) = bracketed(line) else {
         return Err(format!("expected '[...]' at the end, found '{}'", excerpt(line.trim())));
     };
-    let done = action == BlockAction::Completed;
+    let is_completion = action == BlockAction::Completed;
     let device = devices.number(&words[0].replace(',', ":")).ok_or("more than 65,536 devices")?;
     Ok(Some(BlockStep {
         action,
         time_ns,
         disk: device.into(),
         device,
-        sector: what.sector,
-        bytes: what.bytes.into(),
-        op: what.op,
-        flags: what.flags,
+        sector: io.sector,
+        bytes: io.bytes.into(),
+        op: io.op,
+        flags: io.flags,
         cpu: number(words[1], "a processor's number")? as u16,
         pid: number(words[4], "a process number")? as u32,
         tid: 0,
-        command: if done { CommandName::default() } else { CommandName::new(inside) },
-        failed: done && inside != "0",
+        command: if is_completion { CommandName::default() } else { CommandName::new(inside) },
+        failed: is_completion && inside != "0",
     }))
 }
 
-/// Returns the size in bytes of the first part of an I/O that begins at a sector and is split:
-/// `/ 1024`, the sector of the second part.
+/// Returns the size in bytes of the first part of a split I/O that begins at `sector`. The words are
+/// `/ 1024`: the sector of the second part.
 pub(super) fn first_part(sector: u64, words: &[&str]) -> Result<u64, String> {
     let ["/", second, ..] = words else {
         return Err(format!(
@@ -201,34 +188,30 @@ impl BlkparseIo {
             (Some(&"+"), Some(count)) => Some(number(count, "a number of sectors")?),
             _ => None,
         };
-        let bytes = match first.filter(|_| action == BlockAction::Split) {
+        let is_split = action == BlockAction::Split;
+        let bytes = match first.filter(|_| is_split) {
             Some(sector) => first_part(sector, words.get(8..).unwrap_or_default())?,
             None => sectors.unwrap_or(0).saturating_mul(SECTOR),
         };
-        let bytes = u32::try_from(bytes).map_err(|_| format!("{bytes} bytes are too long"))?;
+        let bytes = transfer_size(bytes)?;
         let (op, flags) = operation(letters, bytes);
-        let is_split = action == BlockAction::Split;
         let has_data = !is_split && matches!(op, IoOp::Read | IoOp::Write);
         if has_data && sectors.is_none() && (first.is_none() || action != BlockAction::Completed) {
-            return Ok(BlkparseIo::passed_through(flags, first));
+            // A SCSI or NVMe pass-through command has at most a size and no location:
+            // `D R 36 (12 00 ..) [x]`, `C R (12 00 ..) [0]`.
+            let bytes = first.and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(0);
+            return Ok(BlkparseIo { op: IoOp::Other, flags, sector: 0, bytes });
         }
         Ok(BlkparseIo { op, flags, sector: first.unwrap_or(0), bytes })
-    }
-
-    /// Creates a SCSI or NVMe pass-through command, which has at most a size and no location:
-    /// `D R 36 (12 00 ..) [x]`, `C R (12 00 ..) [0]`.
-    fn passed_through(flags: u16, bytes: Option<u64>) -> Self {
-        let bytes = bytes.and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(0);
-        BlkparseIo { op: IoOp::Other, flags, sector: 0, bytes }
     }
 }
 
 /// Parses blkparse's letters: preflush, operation, flags.
 pub(super) fn operation(letters: &str, bytes: u32) -> (IoOp, u16) {
-    let (op, found) = parse_rwbs(letters.as_bytes());
-    // A flush without data, which is one by its flag alone.
-    if op != IoOp::Flush && found & flags::PREFLUSH != 0 && bytes == 0 {
-        return (IoOp::Flush, found & !flags::PREFLUSH);
+    let (op, set) = parse_rwbs(letters.as_bytes());
+    // A flush without data, recognizable by its flag alone.
+    if op != IoOp::Flush && set & flags::PREFLUSH != 0 && bytes == 0 {
+        return (IoOp::Flush, set & !flags::PREFLUSH);
     }
-    (op, found)
+    (op, set)
 }

@@ -2,19 +2,16 @@
 //! version 8) and a payload, in the byte order of the recording machine. The files of several
 //! processors are merged by time.
 
+use super::block_trace::BlockTraceImport;
 use super::input::{
-    EventSink, ImportError, ImportInput, ImportResult, ends_in_zeros, fill, is_torn,
+    EventSink, ImportError, ImportInput, ImportResult, SECTOR, ends_in_zeros, fill, is_torn,
 };
-use super::pairs::BlockTraceImport;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::io::{self, BufReader, Read};
 use steadfast_domain::IoOp;
 use steadfast_domain::io_event::{CommandName, flags};
 use steadfast_domain::io_matcher::{BlockAction, BlockStep};
-
-/// Sector size of the kernel, in bytes.
-const SECTOR: u64 = 512;
 
 const MAGIC: u32 = 0x6561_7400;
 const MAGIC_MASK: u32 = 0xffff_ff00;
@@ -52,7 +49,7 @@ pub(super) fn is_beginning(bytes: &[u8]) -> bool {
         .any(|word| word & MAGIC_MASK == MAGIC)
 }
 
-/// One record, in this machine's byte order.
+/// A record in this machine's byte order.
 #[derive(Debug, Clone)]
 struct BlktraceRecord {
     time_ns: u64,
@@ -68,7 +65,7 @@ struct BlktraceRecord {
 }
 
 impl BlktraceRecord {
-    /// Returns where the payload begins, behind the cgroup ID.
+    /// Returns the offset of the payload after the cgroup ID.
     fn payload_start(&self) -> usize {
         if self.action & WITH_CGROUP != 0 { 8 } else { 0 }
     }
@@ -86,13 +83,8 @@ struct BlktraceFile<'r> {
 }
 
 impl BlktraceFile<'_> {
-    fn malformed(&self, what: impl Into<String>) -> ImportError {
-        ImportError::Malformed {
-            input: self.name.clone(),
-            place: format!("byte {}", self.offset),
-            what: what.into(),
-            read: self.records,
-        }
+    fn malformed(&self, what: String) -> ImportError {
+        ImportError::malformed(&self.name, format!("byte {}", self.offset), what, self.records)
     }
 
     fn unreadable(&self, error: io::Error) -> ImportError {
@@ -108,9 +100,9 @@ impl BlktraceFile<'_> {
     }
 
     /// Fills `into`; returns false at the end of the file, which is whole up to the current record.
-    fn fill(&mut self, into: &mut [u8], is_begun: bool) -> Result<bool, ImportError> {
+    fn fill(&mut self, into: &mut [u8], in_record: bool) -> Result<bool, ImportError> {
         let have = fill(&mut self.content, into).map_err(|error| self.unreadable(error))?;
-        if have < into.len() && (is_begun || have > 0) {
+        if have < into.len() && (in_record || have > 0) {
             self.end("the file ends within a record");
         }
         Ok(have == into.len())
@@ -220,21 +212,20 @@ pub(super) fn import(
         file.advance()?;
         order.extend(file.next.as_ref().map(|record| Reverse((record.time_ns, index))));
     }
-    let mut reading = BlktraceImport::default();
+    let mut state = BlktraceImport::default();
     while let Some(Reverse((_, index))) = order.pop() {
         let file = &mut files[index];
         if let Some(record) = file.next.take() {
-            reading.take(&record, sink)?;
+            state.take(&record, sink)?;
         }
         file.advance()?;
         order.extend(file.next.as_ref().map(|record| Reverse((record.time_ns, index))));
     }
-    let mut imported = reading.finish(sink)?;
-    imported.lose_ends(files.into_iter().filter_map(|file| file.cut).collect());
+    let mut imported = state.finish(sink)?;
+    imported.add_cut_ends(files.into_iter().filter_map(|file| file.cut).collect());
     Ok(imported)
 }
 
-/// State of an import.
 #[derive(Default)]
 struct BlktraceImport {
     trace: BlockTraceImport,
@@ -258,15 +249,12 @@ impl BlktraceImport {
             self.read_message(record);
             return self.trace.take(None, sink);
         }
-        let time_ns = self.since_first(record.time_ns);
-        // Records that belong to no I/O were observed, too.
+        let first_ns = *self.first_ns.get_or_insert(record.time_ns);
+        let time_ns = record.time_ns.saturating_sub(first_ns);
+        // Records that belong to no I/O count as observed time, too.
         self.trace.last_ns = self.trace.last_ns.max(time_ns);
         let event = self.event(record, time_ns);
         self.trace.take(event.as_ref(), sink)
-    }
-
-    fn since_first(&mut self, time_ns: u64) -> u64 {
-        time_ns.saturating_sub(*self.first_ns.get_or_insert(time_ns))
     }
 
     /// Returns the wall-clock time of the first event. `blkparse -d` sets that event's time to 0
@@ -301,21 +289,15 @@ impl BlktraceImport {
         }
     }
 
-    fn command(&self, pid: u32) -> CommandName {
-        self.commands.get(&pid).copied().unwrap_or_default()
-    }
-
-    /// Returns the number of a device; the last one is cached, because most records belong to it.
+    /// Returns the index of a device; the last one is cached, because most records belong to it.
     fn device(&mut self, number: u32) -> Option<u16> {
-        match self.last_device {
-            Some((last, place)) if last == number => Some(place),
-            _ => {
-                let name = format!("{}:{}", number >> 20, number & 0xf_ffff);
-                let place = self.trace.devices.number(&name)?;
-                self.last_device = Some((number, place));
-                Some(place)
-            }
+        if let Some((_, index)) = self.last_device.filter(|(last, _)| *last == number) {
+            return Some(index);
         }
+        let index =
+            self.trace.devices.number(&format!("{}:{}", number >> 20, number & 0xf_ffff))?;
+        self.last_device = Some((number, index));
+        Some(index)
     }
 
     fn event(&mut self, record: &BlktraceRecord, time_ns: u64) -> Option<BlockStep> {
@@ -356,7 +338,9 @@ impl BlktraceImport {
             pid: record.pid,
             tid: 0,
             command: match action {
-                BlockAction::Queued | BlockAction::Issued => self.command(record.pid),
+                BlockAction::Queued | BlockAction::Issued => {
+                    self.commands.get(&record.pid).copied().unwrap_or_default()
+                }
                 _ => CommandName::default(),
             },
             failed: action == BlockAction::Completed && record.error != 0,
@@ -376,24 +360,28 @@ impl BlktraceImport {
 
 fn operation(categories: u64, bytes: u32) -> (IoOp, u16) {
     let has = |bit: u64| categories & bit != 0;
-    let op = match () {
-        () if has(category::PASS_THROUGH | category::ZONE) => IoOp::Other,
-        () if has(category::DISCARD) => IoOp::Discard,
-        () if has(category::FLUSH) && bytes == 0 => IoOp::Flush,
-        () if has(category::WRITE) => IoOp::Write,
-        () => IoOp::Read,
+    let op = if has(category::PASS_THROUGH | category::ZONE) {
+        IoOp::Other
+    } else if has(category::DISCARD) {
+        IoOp::Discard
+    } else if has(category::FLUSH) && bytes == 0 {
+        IoOp::Flush
+    } else if has(category::WRITE) {
+        IoOp::Write
+    } else {
+        IoOp::Read
     };
-    let mut found = 0;
+    let mut set = 0;
     for (bit, flag) in [
         (category::SYNC, flags::SYNC),
         (category::AHEAD, flags::READ_AHEAD),
         (category::META, flags::META),
         (category::FUA, flags::FUA),
     ] {
-        found |= if has(bit) { flag } else { 0 };
+        set |= if has(bit) { flag } else { 0 };
     }
     if has(category::FLUSH) && op != IoOp::Flush {
-        found |= flags::PREFLUSH;
+        set |= flags::PREFLUSH;
     }
-    (op, found)
+    (op, set)
 }

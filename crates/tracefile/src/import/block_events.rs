@@ -2,17 +2,14 @@
 //! kernel's `trace` file print them:
 //! `fio  697 [003] 12.345678: block:block_rq_issue: 8,0 WS 4096 () 123 + 8 none,0,0 [fio]`.
 
-use super::blkparse::{bracketed, first_part, is_device, nanoseconds, operation};
-use super::input::{EventSink, ImportError, ImportInput, ImportResult};
-use super::lines::LineReader;
-use super::pairs::BlockTraceImport;
+use super::blkparse::{bracketed, first_part, is_device, operation};
+use super::block_trace::BlockTraceImport;
+use super::input::{EventSink, ImportError, ImportInput, ImportResult, SECTOR};
+use super::lines::{LineReader, nanoseconds, transfer_size};
 use steadfast_domain::IoOp;
 use steadfast_domain::io_event::{CommandName, flags};
 use steadfast_domain::io_matcher::{BlockAction, BlockStep};
 use steadfast_domain::text::excerpt;
-
-/// Sector size of the kernel, in bytes.
-const SECTOR: u64 = 512;
 
 /// Events and the stages of an I/O that they record.
 const EVENTS: [(&str, BlockAction); 8] = [
@@ -35,7 +32,7 @@ struct EventLine<'l> {
 
 impl<'l> EventLine<'l> {
     fn parse(line: &'l str) -> Option<Self> {
-        // A process may have any name, but none contains a zero: the line begins with other data.
+        // No process name contains a zero byte: the line begins with other data.
         if line.contains('\0') {
             return None;
         }
@@ -57,7 +54,7 @@ impl<'l> EventLine<'l> {
         nanoseconds(self.head.split_whitespace().last()?)
     }
 
-    /// Returns command name, process and processor: `comm  pid [cpu]`, `comm  pid/tid [cpu]` or
+    /// Returns command name, process and processor from `comm  pid [cpu]`, `comm  pid/tid [cpu]` or
     /// `comm-pid [cpu] flags`.
     fn process(&self) -> (&'l str, u32, u16) {
         let Some((before, after)) = self.head.rsplit_once('[') else { return ("", 0, 0) };
@@ -66,9 +63,11 @@ impl<'l> EventLine<'l> {
         let before = before.trim_end();
         let before = before.rsplit_once(" (").map_or(before, |(before, _)| before).trim_end();
         let number = |text: &str| text.split('/').next().and_then(|pid| pid.parse::<u32>().ok());
-        let apart = before.rsplit_once(' ').and_then(|(name, pid)| Some((name, number(pid)?)));
-        let joined = || before.rsplit_once('-').and_then(|(name, pid)| Some((name, number(pid)?)));
-        let (name, pid) = apart.or_else(joined).unwrap_or(("", 0));
+        let split_at = |separator: char| {
+            let (name, pid) = before.rsplit_once(separator)?;
+            Some((name, number(pid)?))
+        };
+        let (name, pid) = split_at(' ').or_else(|| split_at('-')).unwrap_or(("", 0));
         (name.trim(), pid, cpu)
     }
 }
@@ -78,15 +77,15 @@ pub(super) fn is_line(line: &str) -> bool {
     EventLine::parse(line).is_some_and(|line| line.time_ns().is_some())
 }
 
-/// Returns whether a line is a comment, such as a header, also that of `trace-cmd report`.
+/// Returns whether a line is a comment or header, including those of `trace-cmd report`.
 pub(super) fn is_comment(line: &str) -> bool {
     line.starts_with('#')
         || ["cpus=", "version = "].iter().any(|start| line.starts_with(start))
         || line.starts_with("CPU ") && line.trim_end().ends_with(" is empty")
 }
 
-/// Returns the number of events that a line says are lost: `CPU:3 [LOST 12 EVENTS]` of the
-/// kernel, `CPU:3 [12 EVENTS DROPPED]` of trace-cmd.
+/// Returns the number of lost events in a line: `CPU:3 [LOST 12 EVENTS]` of the kernel,
+/// `CPU:3 [12 EVENTS DROPPED]` of trace-cmd.
 fn lost_events(line: &str) -> Option<u64> {
     let (_, inside) = line.trim().strip_prefix("CPU:")?.strip_suffix(']')?.split_once('[')?;
     let is_loss =
@@ -99,26 +98,26 @@ pub(super) fn import(
     sink: &mut EventSink<'_>,
 ) -> Result<ImportResult, ImportError> {
     let mut lines = LineReader::new(input);
-    let mut reading = BlockTraceImport::default();
+    let mut trace = BlockTraceImport::default();
     let mut first_ns = None;
     let mut lost = 0u64;
     let mut cut = Vec::new();
     while let Some(line) = lines.next()? {
         lost = lost.saturating_add(lost_events(line).unwrap_or(0));
-        match event(&mut reading, line, &mut first_ns) {
-            // The name of the event may be what is cut.
+        match event(&mut trace, line, &mut first_ns) {
+            // The cut may be within the name of the event.
             Ok(None) if lines.is_open_ended() && !is_comment(lines.last()) => {
                 cut.push(lines.cut_line());
             }
-            Ok(event) => reading.take(event.as_ref(), sink)?,
-            Err(_) if lines.is_open_ended() && reading.imported.records > 0 => {
+            Ok(event) => trace.take(event.as_ref(), sink)?,
+            Err(_) if lines.is_open_ended() && trace.imported.records > 0 => {
                 cut.push(lines.cut_line());
             }
-            Err(what) => return Err(lines.malformed(what, reading.imported.records)),
+            Err(what) => return Err(lines.malformed(what, trace.imported.records)),
         }
     }
-    let mut imported = reading.finish("block trace events", None, sink)?;
-    imported.lose_ends(cut);
+    let mut imported = trace.finish("block trace events", None, sink)?;
+    imported.add_cut_ends(cut);
     if lost > 0 {
         imported.conditions.lost += lost;
         imported.conditions.remarks.push(format!(
@@ -130,7 +129,7 @@ pub(super) fn import(
 
 /// Parses a line. Returns `None` for a comment, a stack or another event.
 fn event(
-    reading: &mut BlockTraceImport,
+    trace: &mut BlockTraceImport,
     text: &str,
     first_ns: &mut Option<u64>,
 ) -> Result<Option<BlockStep>, String> {
@@ -166,38 +165,38 @@ fn event(
     };
     let is_split = action == BlockAction::Split;
     let sign = if is_split { "/" } else { "+" };
-    let plus = words.iter().position(|word| *word == sign).ok_or_else(expected)?;
+    let sign_at = words.iter().position(|word| *word == sign).ok_or_else(expected)?;
     let number = |at: usize| words.get(at).and_then(|word| word.parse::<u64>().ok());
-    let sector = plus.checked_sub(1).and_then(number).ok_or_else(expected)?;
-    let sectors = number(plus + 1).ok_or_else(expected)?;
+    let sector = sign_at.checked_sub(1).and_then(number).ok_or_else(expected)?;
+    let sectors = number(sign_at + 1).ok_or_else(expected)?;
     let device = words.first().filter(|word| is_device(word)).ok_or_else(expected)?;
     let letters = words.get(1).ok_or_else(expected)?;
-    if bracketed(line.details).is_none() {
+    let Some(error_code) = bracketed(line.details) else {
         return Err(format!("expected '[...]' at the end, found '{}'", excerpt(line.details)));
-    }
-    let fitting =
-        |bytes: u64| u32::try_from(bytes).map_err(|_| format!("{bytes} bytes are too long"));
-    let bytes =
-        if is_split { first_part(sector, &words[plus..])? } else { sectors.saturating_mul(SECTOR) };
-    let bytes = fitting(bytes)?;
+    };
+    let bytes = transfer_size(if is_split {
+        first_part(sector, &words[sign_at..])?
+    } else {
+        sectors.saturating_mul(SECTOR)
+    })?;
     let (op, flags) = operation(letters, bytes);
     let flags = if op == IoOp::Flush { flags & flags::PREFLUSH } else { flags };
-    // A command passed through has bytes and no sectors; a bio has no bytes before its sector.
+    // A pass-through command has bytes and no sectors; a bio has no bytes before its sector.
     let bytes = match number(2) {
-        Some(size) if op == IoOp::Other && plus > 3 => fitting(size)?,
+        Some(size) if op == IoOp::Other && sign_at > 3 => transfer_size(size)?,
         _ => bytes,
     };
     let (name, pid, cpu) = line.process();
-    let done = action == BlockAction::Completed;
+    let is_completion = action == BlockAction::Completed;
     let first = *first_ns.get_or_insert(time_ns);
-    let device = reading.devices.number(&device.replace(',', ":"));
+    let device = trace.devices.number(&device.replace(',', ":"));
     let device = device.ok_or("more than 65,536 devices")?;
     Ok(Some(BlockStep {
         action,
         time_ns: time_ns.saturating_sub(first),
         disk: device.into(),
         device,
-        // A flush has the largest number as its sector.
+        // A flush has the largest number in place of a sector.
         sector: if sector == u64::MAX { 0 } else { sector },
         bytes: bytes.into(),
         op,
@@ -205,7 +204,7 @@ fn event(
         cpu,
         pid,
         tid: 0,
-        command: if done { CommandName::default() } else { CommandName::new(name) },
-        failed: done && bracketed(line.details).is_some_and(|code| code != "0"),
+        command: if is_completion { CommandName::default() } else { CommandName::new(name) },
+        failed: is_completion && error_code != "0",
     }))
 }

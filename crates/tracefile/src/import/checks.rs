@@ -1,18 +1,18 @@
-//! Counts irregularities of a trace that are not errors.
+//! Counts irregularities in a trace that are not errors.
 
 use steadfast_domain::{IoEvent, IoOp};
 
-/// A count and the position of the first case.
+/// The number of records with an irregularity, and the number of the first such record.
 #[derive(Debug, Default)]
-struct FirstAndCount {
+struct Irregularity {
     first: u64,
     count: u64,
 }
 
-impl FirstAndCount {
-    fn see(&mut self, number: u64) {
+impl Irregularity {
+    fn add(&mut self, record: u64) {
         if self.count == 0 {
-            self.first = number;
+            self.first = record;
         }
         self.count += 1;
     }
@@ -24,8 +24,8 @@ pub(super) struct TraceChecks {
     /// True if the source lists I/Os in order of issue.
     in_order: bool,
     last_ns: u64,
-    backwards: FirstAndCount,
-    empty: FirstAndCount,
+    backwards: Irregularity,
+    empty: Irregularity,
 }
 
 impl TraceChecks {
@@ -33,10 +33,10 @@ impl TraceChecks {
         TraceChecks { in_order, ..TraceChecks::default() }
     }
 
-    /// Checks the time of a record in a file that is in order of these times.
-    pub(super) fn see_time(&mut self, number: u64, time_ns: u64) {
+    /// Counts a record whose time precedes that of the record before it.
+    pub(super) fn check_time(&mut self, record: u64, time_ns: u64) {
         if time_ns < self.last_ns {
-            self.backwards.see(number);
+            self.backwards.add(record);
         }
         self.last_ns = time_ns;
     }
@@ -44,41 +44,41 @@ impl TraceChecks {
     /// Checks the I/O of a record, given its time in the file.
     ///
     /// # Errors
-    /// Returns what is wrong if the I/O ends beyond the largest address.
-    pub(super) fn see(&mut self, number: u64, event: &IoEvent) -> Result<(), String> {
+    /// Returns a message if the I/O ends beyond the largest address.
+    pub(super) fn check(&mut self, record: u64, event: &IoEvent) -> Result<(), String> {
         let IoEvent { offset, bytes, .. } = *event;
         if offset.checked_add(bytes.into()).is_none() {
             return Err(format!("{bytes} bytes at offset {offset} end beyond 2^64"));
         }
         if self.in_order {
-            self.see_time(number, event.issued_ns);
+            self.check_time(record, event.issued_ns);
         }
-        self.see_size(number, event);
-        // Commands of unknown operation may have none, but these are accesses to data.
+        self.check_size(record, event);
+        // A block trace may have commands without data, but here every row is an access to data.
         if bytes == 0 && event.op == IoOp::Other {
-            self.empty.see(number);
+            self.empty.add(record);
         }
         Ok(())
     }
 
-    /// Checks whether a read or write has data.
-    pub(super) fn see_size(&mut self, number: u64, event: &IoEvent) {
+    /// Counts a read or write without data.
+    pub(super) fn check_size(&mut self, record: u64, event: &IoEvent) {
         if event.bytes == 0 && matches!(event.op, IoOp::Read | IoOp::Write) {
-            self.empty.see(number);
+            self.empty.add(record);
         }
     }
 
     /// Returns a sentence for each finding; `unit` is `line`, `record` or `row`.
     pub(super) fn remarks(&self, unit: &str) -> Vec<String> {
         let mut remarks = Vec::new();
-        let FirstAndCount { first, count } = self.backwards;
+        let Irregularity { first, count } = self.backwards;
         if count > 0 {
             remarks.push(format!(
                 "The time goes backward {count} times, first at {unit} {first}; the trace orders \
                  I/Os by time, and response times there may be wrong."
             ));
         }
-        let FirstAndCount { first, count } = self.empty;
+        let Irregularity { first, count } = self.empty;
         if count > 0 {
             remarks.push(format!("{count} I/Os have no data (size 0), first at {unit} {first}."));
         }

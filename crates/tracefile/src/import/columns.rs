@@ -3,6 +3,7 @@
 use super::checks::TraceChecks;
 use super::devices::DeviceNumbers;
 use super::input::{EventSink, ImportError, ImportResult};
+use super::lines::transfer_size;
 use super::plan::{ColumnPlan, ColumnUnit, ImportColumn, OperationSource, whole};
 use super::rows::TableRows;
 use std::collections::BTreeMap;
@@ -13,7 +14,7 @@ use steadfast_domain::{CaptureConditions, IoEvent, Nanos};
 /// Longest response time of an I/O that precedes the origin of relative times, in nanoseconds.
 const LEAD_NS: u64 = 3_600 * 1_000_000_000;
 
-/// I/Os compared to find the beginning of a trace in completion order.
+/// Number of I/Os compared to find the beginning of a trace in completion order.
 const WAITING_MAX: usize = 1 << 16;
 
 /// Returns a number in scientific notation, such as pandas writes (`5e-05`), as plain digits;
@@ -34,7 +35,7 @@ fn without_exponent(text: &str) -> Option<String> {
     Some(format!("{}.{}", whole, if fraction.is_empty() { "0" } else { fraction }))
 }
 
-/// Parses a number of digits only; a sign is none.
+/// Parses a number without a sign.
 fn parse_digits(text: &str) -> Option<u64> {
     text.parse().ok().filter(|_| !text.starts_with('+'))
 }
@@ -56,9 +57,9 @@ pub(super) fn scaled(text: &str, unit: ColumnUnit) -> Option<u64> {
     let (used, rest) = fraction.split_at_checked(digits)?;
     let one = 10u128.pow(digits as u32);
     let part = u128::from(parse_digits(used)?) * u128::from(unit.factor());
-    let exact = part.is_multiple_of(one * u128::from(unit.granularity()))
+    let is_exact = part.is_multiple_of(one * u128::from(unit.granularity()))
         && rest.bytes().all(|digit| digit == b'0');
-    if !unit.is_time() && !exact || !rest.bytes().all(|digit| digit.is_ascii_digit()) {
+    if !unit.is_time() && !is_exact || !rest.bytes().all(|digit| digit.is_ascii_digit()) {
         return None;
     }
     let whole = if whole.is_empty() { 0 } else { parse_digits(whole)? };
@@ -69,7 +70,6 @@ fn begins_as_number(text: &str) -> bool {
     text.trim_start_matches(['-', '+', '.']).starts_with(|first: char| first.is_ascii_digit())
 }
 
-/// State of an import.
 struct ColumnsImport<'p> {
     plan: &'p ColumnPlan,
     devices: DeviceNumbers,
@@ -80,15 +80,16 @@ struct ColumnsImport<'p> {
     waiting: Vec<IoEvent>,
     /// Name of the time column in the header line.
     time_header: Option<String>,
+    /// Number of I/Os issued before the beginning.
     earlier: u64,
     checks: TraceChecks,
     /// Number of columns of the first row.
     width: Option<usize>,
     /// Values of the first row in the columns that have the same value in every row.
     constants: Vec<String>,
-    /// Number of rows by kind that the plan leaves out.
+    /// Number of rows that the plan leaves out, by kind.
     left_out: BTreeMap<String, u64>,
-    /// Sentence on a last row that is cut.
+    /// Sentence that discloses a cut last row.
     cut: Vec<String>,
     last_ns: u64,
     /// True if no time so far had a fraction.
@@ -102,12 +103,12 @@ pub(super) fn import_rows(
     rows: &mut dyn TableRows,
     sink: &mut EventSink<'_>,
 ) -> Result<ImportResult, ImportError> {
-    let mut reading = ColumnsImport::new(plan);
-    let result = reading.read(rows, sink);
-    // After an error, too: what was read before it is delivered.
-    reading.hand_on_waiting(sink)?;
+    let mut state = ColumnsImport::new(plan);
+    let result = state.read(rows, sink);
+    // The I/Os before an error are delivered, too.
+    state.deliver_waiting(sink)?;
     result?;
-    Ok(reading.finish(rows.unit()))
+    Ok(state.finish(rows.unit()))
 }
 
 /// Returns the I/O of the last row read, with its time in the file; `None` if the row does not
@@ -155,7 +156,7 @@ impl<'p> ColumnsImport<'p> {
                 format!("expected {what} in {}, found {} columns", row.label(number), row.width())
             })
         };
-        // Any other text can be a name.
+        // Any text can be a name.
         let name = |number: usize, what: &str| match field(number, what)? {
             text if text.contains('\0') => {
                 Err(format!("expected {what} in {}, found binary data", row.label(number)))
@@ -167,13 +168,13 @@ impl<'p> ColumnsImport<'p> {
             scaled(text, column.unit).ok_or_else(|| {
                 let found = excerpt(text);
                 let number = column.number;
-                let said = format!("expected {what} in {}, found '{found}'", row.label(number));
+                let message = format!("expected {what} in {}, found '{found}'", row.label(number));
                 if column.unit == ColumnUnit::Seconds && parse_digits(text.trim()).is_some() {
                     return format!(
-                        "{said}, too large for seconds; give the unit, as in {key}={number}:ns"
+                        "{message}, too large for seconds; give the unit, as in {key}={number}:ns"
                     );
                 }
-                said
+                message
             })
         };
         let plan = self.plan;
@@ -235,24 +236,23 @@ impl<'p> ColumnsImport<'p> {
             plan.device.iter().map(|number| name(*number, "a device")).collect();
         let device = self.devices.number(&names?.join(".")).ok_or("more than 65,536 devices")?;
         let lead_ns = if plan.is_relative { LEAD_NS } else { 0 };
-        let issued_ns = match (plan.is_completion, response_ns) {
-            (false, _) => time,
-            (true, RESPONSE_UNKNOWN) => {
-                return Err("expected a response time, without which a completion does not tell \
-                            the issue, found none"
-                    .to_owned());
-            }
-            (true, response_ns) => time.saturating_add(lead_ns).checked_sub(response_ns).ok_or_else(|| {
+        let issued_ns = if !plan.is_completion {
+            time
+        } else if response_ns == RESPONSE_UNKNOWN {
+            let what = "expected a response time, which gives the time of issue, found none";
+            return Err(what.to_owned());
+        } else {
+            time.saturating_add(lead_ns).checked_sub(response_ns).ok_or_else(|| {
                 format!(
                     "the response time of {response_ns} ns is longer than the time of completion"
                 )
-            })?,
+            })?
         };
         Ok(IoEvent {
             issued_ns,
             response_ns,
             offset,
-            bytes: u32::try_from(bytes).map_err(|_| format!("{bytes} bytes are too long"))?,
+            bytes: transfer_size(bytes)?,
             device,
             op,
             pid,
@@ -261,7 +261,15 @@ impl<'p> ColumnsImport<'p> {
         })
     }
 
-    /// Counts a row whose kind the plan leaves out; returns whether it is one.
+    /// Returns the I/O of a row that has the shape of the first.
+    fn checked_event(&mut self, row: &dyn TableRows) -> Result<IoEvent, String> {
+        let event = self.event(row)?;
+        self.check_width(row)?;
+        self.check_constants(row)?;
+        Ok(event)
+    }
+
+    /// Returns whether the plan leaves out the kind of a row, and counts it.
     fn is_left_out(&mut self, row: &dyn TableRows) -> bool {
         let OperationSource::Column(number) = self.plan.op else { return false };
         let Some(kind) = row.get(number).map(whole) else { return false };
@@ -272,7 +280,7 @@ impl<'p> ColumnsImport<'p> {
         true
     }
 
-    /// Refuses a row with another number of columns than the first: of a cut or lost line end.
+    /// Rejects a row with another number of columns than the first, as a cut or joined line has.
     fn check_width(&mut self, row: &dyn TableRows) -> Result<(), String> {
         let width = row.width();
         let first = *self.width.get_or_insert(width);
@@ -285,7 +293,7 @@ impl<'p> ColumnsImport<'p> {
         ))
     }
 
-    /// Refuses a row that differs from the first in a column that has the same value in every row.
+    /// Rejects a row that differs from the first in a column that must be constant.
     fn check_constants(&mut self, row: &dyn TableRows) -> Result<(), String> {
         for (at, number) in self.plan.constant.iter().enumerate() {
             let found = row.get(*number).map(whole).unwrap_or_default();
@@ -305,9 +313,9 @@ impl<'p> ColumnsImport<'p> {
         Ok(())
     }
 
-    /// Stores the name of the time column; rejects the header of biosnoop, whose times are those of
-    /// completion.
-    fn see_header(&mut self, row: &dyn TableRows) -> Result<(), String> {
+    /// Stores the name of the time column. Rejects the header of biosnoop, whose times are those of
+    /// completions, if the plan says otherwise.
+    fn read_header(&mut self, row: &dyn TableRows) -> Result<(), String> {
         let Some(time) = self.plan.time else { return Ok(()) };
         let header = row.get(time.number).unwrap_or_default();
         let has = |name: &str| {
@@ -336,7 +344,7 @@ impl<'p> ColumnsImport<'p> {
                 continue;
             }
             if self.is_header(&*rows) {
-                self.see_header(&*rows).map_err(|what| rows.malformed(what, 0))?;
+                self.read_header(&*rows).map_err(|what| rows.malformed(what, 0))?;
                 self.imported.passed_over += 1;
                 self.imported.records += 1;
                 continue;
@@ -346,10 +354,7 @@ impl<'p> ColumnsImport<'p> {
                 self.imported.records += 1;
                 continue;
             }
-            let event = self.event(&*rows);
-            let event = event.and_then(|event| self.check_width(&*rows).map(|()| event));
-            let event = event.and_then(|event| self.check_constants(&*rows).map(|()| event));
-            let event = match event {
+            let event = match self.checked_event(&*rows) {
                 Ok(event) => event,
                 Err(_) if rows.is_open_ended() && self.imported.events > 0 => {
                     self.cut.push(rows.cut_row());
@@ -357,70 +362,50 @@ impl<'p> ColumnsImport<'p> {
                 }
                 Err(what) => return Err(rows.malformed(what, self.imported.records)),
             };
-            let checked = self.checks.see(rows.number(), &event);
+            let checked = self.checks.check(rows.number(), &event);
             checked.map_err(|what| rows.malformed(what, self.imported.records))?;
             if self.plan.is_completion {
                 let completed_ns = event.issued_ns.saturating_add(event.response_ns);
-                self.checks.see_time(rows.number(), completed_ns);
-            }
-            if let Some(by) = self.before_beginning(&event) {
+                self.checks.check_time(rows.number(), completed_ns);
+            } else if let Some(first_ns) = self.first_ns.filter(|first| event.issued_ns < *first) {
                 let what = format!(
-                    "its time is {by} before the earliest of the first {WAITING_MAX} rows; sort the \
-                     file by time"
+                    "its time is {} before the earliest of the first {WAITING_MAX} rows; sort the \
+                     file by time",
+                    Nanos(first_ns - event.issued_ns)
                 );
                 return Err(rows.malformed(what, self.imported.records));
             }
             self.imported.records += 1;
             self.imported.events += 1;
-            self.hand_on(event, sink)?;
+            if self.first_ns.is_some() {
+                self.deliver(event, sink)?;
+            } else {
+                self.waiting.push(event);
+                if self.waiting.len() == WAITING_MAX {
+                    self.deliver_waiting(sink)?;
+                }
+            }
         }
         Ok(())
     }
 
-    /// Returns how much earlier than the beginning an I/O was issued; `None` if it was not, and in
-    /// completion order, where an I/O that takes long may be.
-    fn before_beginning(&self, event: &IoEvent) -> Option<Nanos> {
-        let first = self.first_ns.filter(|_| !self.plan.is_completion)?;
-        first.checked_sub(event.issued_ns).filter(|by| *by > 0).map(Nanos)
-    }
-
-    /// Delivers an I/O with its time relative to the beginning.
-    fn hand_on(&mut self, event: IoEvent, sink: &mut EventSink<'_>) -> Result<(), ImportError> {
-        if self.first_ns.is_none() {
-            self.waiting.push(event);
-            if self.waiting.len() < WAITING_MAX {
-                return Ok(());
-            }
-            return self.hand_on_waiting(sink);
-        }
-        self.hand_on_placed(event, sink)
-    }
-
     /// Delivers the I/Os that waited until the beginning was known.
-    fn hand_on_waiting(&mut self, sink: &mut EventSink<'_>) -> Result<(), ImportError> {
+    fn deliver_waiting(&mut self, sink: &mut EventSink<'_>) -> Result<(), ImportError> {
         let waiting = std::mem::take(&mut self.waiting);
         if let Some(first_ns) = waiting.iter().map(|event| event.issued_ns).min() {
             self.first_ns.get_or_insert(first_ns);
         }
-        waiting.into_iter().try_for_each(|event| self.hand_on_placed(event, sink))
+        waiting.into_iter().try_for_each(|event| self.deliver(event, sink))
     }
 
-    fn hand_on_placed(
-        &mut self,
-        event: IoEvent,
-        sink: &mut EventSink<'_>,
-    ) -> Result<(), ImportError> {
-        let issued_ns = self.since_first(event.issued_ns);
+    /// Delivers an I/O with its time relative to the earliest issue of the first rows. The few
+    /// earlier times in completion order become 0.
+    fn deliver(&mut self, event: IoEvent, sink: &mut EventSink<'_>) -> Result<(), ImportError> {
+        let first_ns = *self.first_ns.get_or_insert(event.issued_ns);
+        self.earlier += u64::from(event.issued_ns < first_ns);
+        let issued_ns = event.issued_ns.saturating_sub(first_ns);
         self.last_ns = self.last_ns.max(issued_ns);
         Ok(sink(&IoEvent { issued_ns, ..event })?)
-    }
-
-    /// Returns a time relative to the earliest issue of the first rows. The few earlier times in
-    /// completion order become 0.
-    fn since_first(&mut self, time: u64) -> u64 {
-        let first = *self.first_ns.get_or_insert(time);
-        self.earlier += u64::from(time < first);
-        time.saturating_sub(first)
     }
 
     fn finish(self, unit: &str) -> ImportResult {
@@ -452,21 +437,17 @@ impl<'p> ColumnsImport<'p> {
         let is_coarse = |time: ImportColumn| {
             matches!(time.unit, ColumnUnit::Seconds | ColumnUnit::Milliseconds)
         };
-        // One time for all says no more of their order than no time.
+        // With one time for all I/Os their order is as unknown as without times.
         let is_one_time = self.imported.events > 1 && self.last_ns == 0;
         let rounded_times = is_one_time || self.whole_times && time.is_none_or(is_coarse);
         if is_one_time && time.is_some() {
-            remarks.push(
-                "All I/Os have the same time. Rates, queue depths and busy time cannot be counted \
-                 from it."
-                    .to_owned(),
-            );
+            let remark = "All I/Os have the same time. Rates, queue depths and busy time cannot be \
+                          counted from it.";
+            remarks.push(remark.to_owned());
         } else if rounded_times && self.plan.response.is_some() {
-            remarks.push(
-                "Times are whole seconds or milliseconds. Queue depths and busy time cannot be \
-                 counted from them."
-                    .to_owned(),
-            );
+            let remark = "Times are whole seconds or milliseconds. Queue depths and busy time cannot \
+                          be counted from them.";
+            remarks.push(remark.to_owned());
         }
         let conditions = CaptureConditions {
             source: self.plan.name.clone(),
@@ -479,7 +460,7 @@ impl<'p> ColumnsImport<'p> {
             ..CaptureConditions::default()
         };
         let mut imported = ImportResult { conditions, ..self.imported };
-        imported.lose_ends(self.cut);
+        imported.add_cut_ends(self.cut);
         imported.leave_out(
             self.left_out.into_iter().map(|(kind, count)| (format!("rows of kind {kind}"), count)),
         );
@@ -493,17 +474,16 @@ mod tests {
 
     #[test]
     fn an_exponent_shifts_the_point() {
-        let plain = |text: &str| without_exponent(text);
-        assert_eq!(plain("5e-05").as_deref(), Some(".00005"));
-        assert_eq!(plain("1.25E+3").as_deref(), Some("1250.0"));
-        assert_eq!(plain("2e-1").as_deref(), Some(".2"));
+        assert_eq!(without_exponent("5e-05").as_deref(), Some(".00005"));
+        assert_eq!(without_exponent("1.25E+3").as_deref(), Some("1250.0"));
+        assert_eq!(without_exponent("2e-1").as_deref(), Some(".2"));
         for none in ["12.5", "e5", ".e5", "1e99", "1e1.5"] {
-            assert_eq!(plain(none), None, "{none}");
+            assert_eq!(without_exponent(none), None, "{none}");
         }
     }
 
     #[test]
-    fn what_is_no_number_has_no_value() {
+    fn a_text_that_is_no_number_has_no_value() {
         let value = |text: &str| scaled(text, ColumnUnit::Seconds);
         assert_eq!(value("1.5"), Some(1_500_000_000));
         assert_eq!(value(".5"), Some(500_000_000));

@@ -1,4 +1,4 @@
-//! Numbers the devices of a trace in the order of their first occurrence.
+//! The device table of an import.
 
 use std::collections::HashMap;
 use steadfast_domain::io_event::CapturedDevice;

@@ -4,7 +4,7 @@
 use super::checks::TraceChecks;
 use super::devices::DeviceNumbers;
 use super::input::{EventSink, ImportError, ImportInput, ImportResult};
-use super::lines::{LineReader, number};
+use super::lines::{LineReader, number, transfer_size};
 use steadfast_domain::io_event::{Layer, RESPONSE_UNKNOWN};
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
@@ -19,11 +19,10 @@ fn operation(word: &str) -> Option<IoOp> {
     }
 }
 
-/// State of an iolog import.
 struct Iolog {
     devices: DeviceNumbers,
-    /// True if lines have times (version 3), or only waits (version 2).
-    timed: bool,
+    /// True if lines have times (version 3), false if the log has only waits (version 2).
+    has_times: bool,
     now_ns: u64,
     first_us: Option<u64>,
     checks: TraceChecks,
@@ -35,24 +34,22 @@ pub(super) fn import_iolog(
     sink: &mut EventSink<'_>,
 ) -> Result<ImportResult, ImportError> {
     let mut lines = LineReader::new(input);
-    let timed = match lines.next()?.map(str::trim) {
+    let has_times = match lines.next()?.map(str::trim) {
         Some("fio version 2 iolog") => false,
         Some("fio version 3 iolog") => true,
         other => {
             let found = excerpt(other.unwrap_or("nothing"));
-            let what = format!(
-                "expected 'fio version 2 iolog' or 'fio version 3 iolog', found '{found}'",
-                found = excerpt(&found)
-            );
+            let what =
+                format!("expected 'fio version 2 iolog' or 'fio version 3 iolog', found '{found}'");
             return Err(lines.malformed(what, 0));
         }
     };
     let mut iolog = Iolog {
         devices: DeviceNumbers::default(),
-        timed,
+        has_times,
         now_ns: 0,
         first_us: None,
-        checks: TraceChecks::new(timed),
+        checks: TraceChecks::new(has_times),
         imported: ImportResult::default(),
     };
     let mut cut = Vec::new();
@@ -60,7 +57,7 @@ pub(super) fn import_iolog(
         match iolog.event(line) {
             Ok(Some(event)) => {
                 iolog.imported.events += 1;
-                let checked = iolog.checks.see(lines.number(), &event);
+                let checked = iolog.checks.check(lines.number(), &event);
                 checked.map_err(|what| lines.malformed(what, iolog.imported.records))?;
                 sink(&event)?;
             }
@@ -74,14 +71,14 @@ pub(super) fn import_iolog(
         iolog.imported.records += 1;
     }
     let mut imported = iolog.finish();
-    imported.lose_ends(cut);
+    imported.add_cut_ends(cut);
     Ok(imported)
 }
 
 impl Iolog {
     fn event(&mut self, line: &str) -> Result<Option<IoEvent>, String> {
         let mut words = line.split_whitespace();
-        if self.timed {
+        if self.has_times {
             let time = number(words.next().unwrap_or(""), "a time in microseconds")?;
             let first = *self.first_us.get_or_insert(time);
             self.now_ns = time.saturating_sub(first).saturating_mul(1_000);
@@ -101,7 +98,7 @@ impl Iolog {
             // fio's manual says microseconds after the wait before. fio itself waits until this
             // many milliseconds after its start, and passes over a line without a length.
             let time = number(words.next().unwrap_or(""), "a time in milliseconds")?;
-            if words.by_ref().count() != 1 {
+            if words.count() != 1 {
                 let line = format!("{} wait {time}", excerpt(file));
                 return Err(format!("expected a length after the time, as in '{line} 0'"));
             }
@@ -110,12 +107,9 @@ impl Iolog {
         }
         let op = operation(action).ok_or_else(|| {
             let found = excerpt(action);
-            format!(
-                "expected read, write, trim, sync, datasync or wait, found '{found}'",
-                found = excerpt(&found)
-            )
+            format!("expected read, write, trim, sync, datasync or wait, found '{found}'")
         })?;
-        // Only a flush may be without a place: a line that lacks it is cut.
+        // Only a flush may lack offset and length: any other line without them is cut.
         let absent = if op == IoOp::Flush { "0" } else { "" };
         let offset = number(words.next().unwrap_or(absent), "an offset in bytes")?;
         let length = number(words.next().unwrap_or(absent), "a length in bytes")?;
@@ -126,7 +120,7 @@ impl Iolog {
             issued_ns: self.now_ns,
             response_ns: RESPONSE_UNKNOWN,
             offset,
-            bytes: u32::try_from(length).map_err(|_| format!("{length} bytes are too long"))?,
+            bytes: transfer_size(length)?,
             device: self.devices.number(file).ok_or("more than 65,536 files")?,
             op,
             ..IoEvent::default()
@@ -134,7 +128,7 @@ impl Iolog {
     }
 
     fn finish(self) -> ImportResult {
-        let times = if self.timed {
+        let times = if self.has_times {
             "Issue times are whole microseconds."
         } else {
             "The log has no times: I/Os follow one another immediately, except for its waits, \
@@ -143,7 +137,7 @@ impl Iolog {
         let mut remarks = vec![times.to_owned(), "The log has no response times.".to_owned()];
         remarks.extend(self.checks.remarks("line"));
         let conditions = CaptureConditions {
-            source: format!("fio iolog version {}", if self.timed { 3 } else { 2 }),
+            source: format!("fio iolog version {}", if self.has_times { 3 } else { 2 }),
             layers: vec![Layer::Block],
             devices: self.devices.captured(),
             lasted_ns: self.now_ns,
@@ -176,11 +170,13 @@ pub(super) fn import_latency_log(
     while let Some(line) = lines.next()? {
         let fields = line.split(',').count();
         let first = *first_fields.get_or_insert(fields);
-        let event = latency_line(line, device).and_then(|event| {
-            let what = || format!("expected {first} fields as in the first line, found {fields}");
-            (fields == first).then_some(event).ok_or_else(what)
-        });
-        let event = match event {
+        let check_fields = |event| {
+            if fields == first {
+                return Ok(event);
+            }
+            Err(format!("expected {first} fields as in the first line, found {fields}"))
+        };
+        let event = match latency_line(line, device).and_then(check_fields) {
             Ok(event) => event,
             Err(_) if lines.is_open_ended() && imported.events > 0 => {
                 cut.push(lines.cut_line());
@@ -188,12 +184,12 @@ pub(super) fn import_latency_log(
             }
             Err(what) => return Err(lines.malformed(what, imported.records)),
         };
-        let checked = checks.see(lines.number(), &event);
+        let checked = checks.check(lines.number(), &event);
         checked.map_err(|what| lines.malformed(what, imported.records))?;
         imported.records += 1;
         imported.events += 1;
         let completed_ns = event.completed_ns().unwrap_or(0);
-        checks.see_time(lines.number(), completed_ns);
+        checks.check_time(lines.number(), completed_ns);
         last_ns = last_ns.max(completed_ns);
         sink(&event)?;
     }
@@ -214,13 +210,13 @@ pub(super) fn import_latency_log(
         remarks,
         ..CaptureConditions::default()
     };
-    imported.lose_ends(cut);
+    imported.add_cut_ends(cut);
     Ok(imported)
 }
 
 fn latency_line(line: &str, device: u16) -> Result<IoEvent, String> {
     let fields: Vec<&str> = line.split(',').map(str::trim).collect();
-    // With one field fewer the last is the priority, so no offset was logged.
+    // A line of five fields ends with the priority: no offset was logged.
     if !(6..=9).contains(&fields.len()) {
         return Err(format!(
             "expected time, latency, direction, block size, offset and priority, found '{}'; \
@@ -250,7 +246,7 @@ fn latency_line(line: &str, device: u16) -> Result<IoEvent, String> {
         issued_ns: completed_ns.saturating_sub(response_ns),
         response_ns,
         offset,
-        bytes: u32::try_from(bytes).map_err(|_| format!("{bytes} bytes are too long"))?,
+        bytes: transfer_size(bytes)?,
         device,
         op,
         ..IoEvent::default()

@@ -20,7 +20,7 @@ pub struct ImportResult {
 }
 
 impl ImportResult {
-    /// Adds records that are not in the trace, with their numbers.
+    /// Adds kinds of records that are not in the trace, and their counts.
     pub(super) fn leave_out(&mut self, kinds: impl IntoIterator<Item = (String, u64)>) {
         for (what, count) in kinds {
             self.conditions.remarks.push(format!("Not in the trace: {count} {what}."));
@@ -28,8 +28,8 @@ impl ImportResult {
         }
     }
 
-    /// Adds what the ends of the inputs lost, a sentence each.
-    pub(super) fn lose_ends(&mut self, cut: Vec<String>) {
+    /// Adds the losses at the ends of the inputs, one sentence each.
+    pub(super) fn add_cut_ends(&mut self, cut: Vec<String>) {
         // At least one record of each is missing.
         self.conditions.lost += cut.len() as u64;
         self.conditions.remarks.extend(cut.iter().cloned());
@@ -74,6 +74,15 @@ impl ImportError {
     pub(super) fn unreadable(input: &str, place: String, error: std::io::Error) -> Self {
         ImportError::Io { input: input.to_owned(), place, error }
     }
+
+    pub(super) fn malformed(
+        input: &str,
+        place: String,
+        what: impl Into<String>,
+        read: u64,
+    ) -> Self {
+        ImportError::Malformed { input: input.to_owned(), place, what: what.into(), read }
+    }
 }
 
 /// An input to import.
@@ -84,7 +93,8 @@ pub struct ImportInput<'r> {
     pub content: Box<dyn Read + 'r>,
 }
 
-/// Sector of a medium in bytes: a crash of the host cuts a file at a multiple of it.
+/// Size of a sector in bytes: the unit of block traces, and of the cut that a crash of the host
+/// leaves in a file.
 pub(super) const SECTOR: u64 = 512;
 
 /// Fills `into` and returns the number of bytes read, which is smaller only at the end.
@@ -101,7 +111,7 @@ pub(super) fn fill(content: &mut impl Read, into: &mut [u8]) -> io::Result<usize
     Ok(have)
 }
 
-/// Reads on to the first byte that is not zero; returns whether there is none.
+/// Returns whether the rest of an input is zeros. Reads up to the first other byte.
 pub(super) fn ends_in_zeros(content: &mut impl BufRead) -> io::Result<bool> {
     loop {
         let bytes = content.fill_buf()?;
@@ -116,8 +126,8 @@ pub(super) fn ends_in_zeros(content: &mut impl BufRead) -> io::Result<bool> {
     }
 }
 
-/// Returns whether only the first sectors of a record were written, which begins at byte `start`
-/// of an input and consists of `parts`: the rest of it and what follows are zeros.
+/// Returns whether only the first sectors of a record were written: its rest and the bytes after
+/// it are zeros. The record begins at byte `start` of the input and consists of `parts`.
 pub(super) fn is_torn(start: u64, parts: &[&[u8]], rest: &mut impl BufRead) -> io::Result<bool> {
     let length: usize = parts.iter().map(|part| part.len()).sum();
     let written = (SECTOR - start % SECTOR) as usize;

@@ -21,7 +21,6 @@ const TOKEN_BYTES: u32 = 2 * 80 * 8 * 128 * 2;
 const LONGEST_LINE: usize = 1 << 20;
 /// Longest accepted hash of a block in bytes: a SHA-512 in hexadecimal digits.
 const HASH_BYTES_MAX: usize = 128;
-/// Maximum number of distinct blocks.
 const BLOCKS_MAX: usize = 1 << 23;
 
 /// A format of requests, one JSON object per line.
@@ -76,7 +75,7 @@ enum KvBlockHash {
     Text(Box<str>),
 }
 
-/// A request. Other members are ignored; a list of the members' values is no request.
+/// A request. Other members are ignored.
 #[derive(Debug, Deserialize)]
 struct KvRequest {
     timestamp: serde_json::Number,
@@ -87,6 +86,7 @@ struct KvRequest {
 
 impl KvRequest {
     fn parse(line: &str) -> Result<Self, String> {
+        // serde would also accept a list of the members' values.
         if !line.trim_start().starts_with('{') {
             return Err("no object".to_owned());
         }
@@ -98,19 +98,19 @@ impl KvRequest {
 }
 
 impl KvFormat {
-    /// Returns the size of a block in bytes unless another one is given.
+    /// Returns the default size of a block in bytes.
     pub(super) fn block_bytes(&self) -> u32 {
         self.tokens * TOKEN_BYTES
     }
 
-    /// Returns the format whose own member a line has; `None` if it has none.
+    /// Returns the format whose distinguishing member a line has; `None` if it has none.
     fn marked(line: &str) -> Option<&'static KvFormat> {
         let has_mark = |format: &&KvFormat| format.mark.is_some_and(|mark| line.contains(mark));
         KV_FORMATS.iter().find(has_mark)
     }
 
-    /// Returns whether a line is a request of this format, and whether the number of its blocks, or
-    /// a member, proves the format.
+    /// Returns whether the number of blocks of a request, or a member, proves the format; `None` if
+    /// the line is not a request of this format.
     fn fit(&self, line: &str) -> Option<bool> {
         let request = KvRequest::parse(line).ok()?;
         if let Some(marked) = KvFormat::marked(line) {
@@ -131,8 +131,8 @@ pub(super) fn fitting(beginning: &str) -> Option<(&'static KvFormat, bool)> {
     KV_FORMATS.iter().find_map(|format| {
         let fits: Vec<bool> = lines.iter().filter_map(|line| format.fit(line)).collect();
         let proven = fits.iter().filter(|proven| **proven).count();
-        let is_it = !fits.is_empty() && fits.len() * 2 >= lines.len();
-        is_it.then_some((format, proven * 2 >= lines.len()))
+        let is_fit = !fits.is_empty() && fits.len() * 2 >= lines.len();
+        is_fit.then_some((format, proven * 2 >= lines.len()))
     })
 }
 
@@ -153,7 +153,7 @@ pub(super) fn import(
         requests: 0,
         without_blocks: 0,
         time: String::new(),
-        left: Vec::new().into_iter(),
+        pending: Vec::new().into_iter(),
         row: Default::default(),
         cut: None,
     };
@@ -168,7 +168,7 @@ pub(super) fn import(
         rows.blocks.len(),
         block_bytes
     ));
-    imported.lose_ends(rows.cut.into_iter().collect());
+    imported.add_cut_ends(rows.cut.into_iter().collect());
     Ok(imported)
 }
 
@@ -184,13 +184,14 @@ struct KvRows<'r> {
     /// Time of the last request read.
     time: String,
     /// Blocks of the last request that have no row yet.
-    left: std::vec::IntoIter<KvBlockHash>,
+    pending: std::vec::IntoIter<KvBlockHash>,
     row: [String; 4],
-    /// Sentence on a last line that is cut.
+    /// Sentence that discloses a cut last line.
     cut: Option<String>,
 }
 
 impl KvRows<'_> {
+    /// Parses and checks the request in the last line read.
     fn request(&self) -> Result<KvRequest, String> {
         let line = self.lines.last();
         let request = KvRequest::parse(line).map_err(|what| {
@@ -228,7 +229,7 @@ impl KvRows<'_> {
                 self.without_blocks += u64::from(request.hash_ids.is_empty());
                 self.requests += 1;
                 self.time = request.timestamp.to_string();
-                self.left = request.hash_ids.into_iter();
+                self.pending = request.hash_ids.into_iter();
                 Ok(true)
             }
             Err(_) if self.lines.is_open_ended() && self.requests > 0 => {
@@ -243,7 +244,7 @@ impl KvRows<'_> {
 impl TableRows for KvRows<'_> {
     fn advance(&mut self) -> Result<bool, ImportError> {
         let hash = loop {
-            if let Some(hash) = self.left.next() {
+            if let Some(hash) = self.pending.next() {
                 break hash;
             }
             if !self.read()? {

@@ -15,21 +15,13 @@ pub(super) const NAME: &str = "lcs";
 const HEADER: usize = 8192;
 /// Mark at the beginning and at the end of the header.
 const MARK: u64 = 0x1234_5678_9abc_def0;
-/// Position of the version.
 const VERSION_AT: usize = 8;
 /// Position of the number of requests, behind the version of the statistics.
 const REQUESTS_AT: usize = 24;
 
 type Fields = &'static [(&'static str, RecordField)];
 
-/// Clock time in seconds, object number, and size in bytes of 32 bits.
-const FIRST_FIELDS: Fields = &[
-    ("time", RecordField::U32(0)),
-    ("object", RecordField::U64(4)),
-    ("size", RecordField::U32(12)),
-];
-
-/// The same, with operation and tenant.
+/// Version 2: clock time in seconds, object number, size in bytes of 32 bits, operation and tenant.
 const SECOND_FIELDS: Fields = &[
     ("time", RecordField::U32(0)),
     ("object", RecordField::U64(4)),
@@ -38,7 +30,7 @@ const SECOND_FIELDS: Fields = &[
     ("tenant", RecordField::U24(17)),
 ];
 
-/// The same, with a size of 64 bits and a time to live.
+/// Versions 3 and later: a size of 64 bits, and a time to live.
 const LATER_FIELDS: Fields = &[
     ("time", RecordField::U32(0)),
     ("object", RecordField::U64(4)),
@@ -48,10 +40,10 @@ const LATER_FIELDS: Fields = &[
     ("ttl", RecordField::U32(24)),
 ];
 
-/// Versions 1 to 8: from the fourth on, records end with 1, 2, 4, 8 or 16 features of 4 bytes,
-/// which are not read.
+/// Versions 1 to 8. From version 4 on, records end with 1, 2, 4, 8 or 16 features of 4 bytes, which
+/// are not read.
 static VERSIONS: [RecordFormat; 8] = [
-    first_version(),
+    FIRST_VERSION,
     later_version("libCacheSim lcs, version 2", 28, SECOND_FIELDS),
     later_version("libCacheSim lcs, version 3", 36, LATER_FIELDS),
     later_version("libCacheSim lcs, version 4", 40, LATER_FIELDS),
@@ -61,24 +53,21 @@ static VERSIONS: [RecordFormat; 8] = [
     later_version("libCacheSim lcs, version 8", 100, LATER_FIELDS),
 ];
 
-const fn first_version() -> RecordFormat {
-    RecordFormat {
-        id: NAME,
-        name: "libCacheSim lcs, version 1",
-        size: 24,
-        fields: FIRST_FIELDS,
-        columns: "time=1:s,op=other,offset=none,bytes=3",
-        remark: Some(
-            "The trace has numbers of objects in place of addresses, and no operations: its \
-                 I/Os are of operation other, without an address. If the numbers are those of \
-                 sectors and all are reads, import it with --input-format lcs --csv \
-                 time=1:s,op=read,offset=2:sectors,bytes=3.",
-        ),
-        is_record: |_, record| has_next_access(record, 16),
-        has_version: false,
-        refuse: |_| None,
-    }
-}
+const FIRST_VERSION: RecordFormat = RecordFormat {
+    id: NAME,
+    name: "libCacheSim lcs, version 1",
+    size: 24,
+    fields: SECOND_FIELDS.split_at(3).0,
+    columns: "time=1:s,op=other,offset=none,bytes=3",
+    remark: Some(
+        "The trace has numbers of objects in place of addresses, and no operations: its I/Os are of \
+         operation other, without an address. If the numbers are those of sectors and all are \
+         reads, import it with --input-format lcs --csv time=1:s,op=read,offset=2:sectors,bytes=3.",
+    ),
+    is_record: |_, record| has_next_access(record, 16),
+    has_version: false,
+    rejection: |_| None,
+};
 
 const fn later_version(name: &'static str, size: usize, fields: Fields) -> RecordFormat {
     RecordFormat {
@@ -89,31 +78,33 @@ const fn later_version(name: &'static str, size: usize, fields: Fields) -> Recor
         columns: "time=1:s,op=other,offset=none,bytes=3,device=5",
         remark: Some(
             "The trace has numbers of objects in place of addresses: its I/Os are of operation \
-                 other, without an address. If the numbers are those of sectors, import it with \
-                 --input-format lcs --csv time=1:s,op=4,offset=2:sectors,bytes=3,device=5.",
+             other, without an address. If the numbers are those of sectors, import it with \
+             --input-format lcs --csv time=1:s,op=4,offset=2:sectors,bytes=3,device=5.",
         ),
-        is_record: |_, record| has_next_access(record, next_access_at(record)),
+        is_record: |_, record| {
+            has_next_access(record, if is_second_version(record) { 20 } else { 28 })
+        },
         has_version: false,
-        refuse: refuse_cache_operation,
+        rejection: reject_cache_operation,
     }
 }
 
-/// Returns the position of the next access in a record with an operation.
-fn next_access_at(record: &[u8]) -> usize {
-    // The records of version 2 are shorter than all later ones.
-    if record.len() == VERSIONS[1].size { 20 } else { 28 }
+/// Returns whether a record with an operation is of version 2, whose records are shorter than all
+/// later ones.
+fn is_second_version(record: &[u8]) -> bool {
+    record.len() == VERSIONS[1].size
 }
 
-/// Returns whether a record has the number of a request as its next access, or none: -1 or the
+/// Returns whether the next access of a record is the number of a request, or none: -1 or the
 /// largest number.
 fn has_next_access(record: &[u8], at: usize) -> bool {
     let next = u64_at(record, at).cast_signed();
     (-1..1 << 48).contains(&next) || next == i64::MAX
 }
 
-/// Refuses the operations of key-value caches, which are no I/Os.
-fn refuse_cache_operation(record: &[u8]) -> Option<String> {
-    let at = if record.len() == VERSIONS[1].size { 16 } else { 20 };
+/// Rejects the operations of key-value caches, which are not I/Os.
+fn reject_cache_operation(record: &[u8]) -> Option<String> {
+    let at = if is_second_version(record) { 16 } else { 20 };
     let op = RecordField::CacheOp(at).text(record);
     if ["nop", "read", "write"].contains(&op.as_str()) {
         return None;
@@ -130,8 +121,7 @@ pub(super) fn is_beginning(beginning: &[u8]) -> bool {
     beginning.len() >= 8 && [MARK, MARK.swap_bytes()].contains(&u64_at(beginning, 0))
 }
 
-/// Returns the plan of the fields that versions 2 to 8 have; in version 1 it applies without the
-/// device.
+/// Returns the plan for versions 2 to 8, which version 1 replaces by its own.
 pub(super) fn plan() -> Option<ColumnPlan> {
     Some(ColumnPlan { name: NAME.to_owned(), ..VERSIONS[1].plan()? })
 }
@@ -166,16 +156,13 @@ pub(super) fn import(
 }
 
 /// Reads and checks the header; returns the version's format and the number of requests, which is
-/// 0 if the header does not say it.
+/// 0 if the header does not state it.
 fn read_header(input: &mut ImportInput<'_>) -> Result<(&'static RecordFormat, u64), ImportError> {
     let mut header = vec![0; HEADER];
     let have = fill(&mut input.content, &mut header)
         .map_err(|error| ImportError::unreadable(&input.name, "its header".to_owned(), error))?;
-    let malformed = |at: usize, what: String| ImportError::Malformed {
-        input: input.name.clone(),
-        place: format!("byte {at}"),
-        what,
-        read: 0,
+    let malformed = |at: usize, what: String| {
+        ImportError::malformed(&input.name, format!("byte {at}"), what, 0)
     };
     if have < HEADER {
         let what = format!("the file ends within its header of {HEADER} bytes; record it again");
@@ -195,12 +182,11 @@ fn read_header(input: &mut ImportInput<'_>) -> Result<(&'static RecordFormat, u6
         .ok()
         .and_then(|version| VERSIONS.get(version.checked_sub(1)?))
         .ok_or_else(|| {
-            let found = match &header[VERSION_AT] {
-                // An early header names the types of the fields in the notation of Python's struct.
-                b'<' | b'>' | b'=' | b'@' | b'!' => {
-                    "an early header with the types of its fields".to_owned()
-                }
-                _ => format!("version {version}"),
+            // An early header lists the types of the fields in the notation of Python's struct.
+            let found = if b"<>=@!".contains(&header[VERSION_AT]) {
+                "an early header with the types of its fields".to_owned()
+            } else {
+                format!("version {version}")
             };
             let what = format!(
                 "expected a version from 1 to 8, found {found}; convert the trace with a current \

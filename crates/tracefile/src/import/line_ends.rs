@@ -1,4 +1,4 @@
-//! Finds a last line without a line end, whose last number may be cut where nothing shows it.
+//! Finds a last line without a line end, whose last number may be cut unnoticed.
 
 use super::input::ImportInput;
 use std::cell::RefCell;
@@ -13,12 +13,12 @@ struct TextEnd {
     is_open: bool,
 }
 
-/// The ends of the texts that an import has read.
+/// The ends of the texts of an import, known once the texts are read.
 #[derive(Debug, Default)]
 pub(super) struct TextEnds(Vec<(String, Rc<RefCell<TextEnd>>)>);
 
-/// Returns texts and what will be known of their ends once they are read.
-pub(super) fn watch(inputs: Vec<ImportInput<'_>>) -> (Vec<ImportInput<'_>>, TextEnds) {
+/// Wraps texts so that their ends are recorded while they are read.
+pub(super) fn watch_ends(inputs: Vec<ImportInput<'_>>) -> (Vec<ImportInput<'_>>, TextEnds) {
     let mut ends = TextEnds::default();
     let watched = inputs.into_iter().map(|ImportInput { name, content }| {
         let end = Rc::new(RefCell::new(TextEnd::default()));
@@ -29,7 +29,7 @@ pub(super) fn watch(inputs: Vec<ImportInput<'_>>) -> (Vec<ImportInput<'_>>, Text
 }
 
 impl TextEnds {
-    /// Returns a sentence for each text whose last line may be cut, unless the import found `cut`
+    /// Returns a sentence for each text whose last line may be cut; none if the import found cut
     /// lines itself.
     pub(super) fn remarks(&self, cut: &[String]) -> Vec<String> {
         let open = self.0.iter().filter_map(|(name, end)| {
@@ -46,7 +46,7 @@ impl TextEnds {
     }
 }
 
-/// A text that notes its end while it is read.
+/// A text that records its end while it is read.
 struct WatchedText<'r> {
     content: Box<dyn Read + 'r>,
     end: Rc<RefCell<TextEnd>>,

@@ -5,34 +5,52 @@ use std::io::{BufRead, BufReader, Read};
 use steadfast_domain::text::excerpt;
 
 /// Longest accepted line in bytes, unless the format has longer ones.
-const LONGEST: usize = 1 << 16;
+const LINE_MAX: usize = 1 << 16;
 
 /// Parses a whole number; `what` names it in the error.
 pub(super) fn number(word: &str, what: &str) -> Result<u64, String> {
     word.parse().map_err(|_| format!("expected {what}, found '{}'", excerpt(word)))
 }
 
-/// A reader of an input's lines.
+/// Parses seconds like `12.000345678` as nanoseconds.
+pub(super) fn nanoseconds(word: &str) -> Option<u64> {
+    let (seconds, fraction) = word.split_once('.')?;
+    let whole_ns = seconds.parse::<u64>().ok()?.checked_mul(1_000_000_000)?;
+    whole_ns.checked_add(fraction_ns(fraction)?)
+}
+
+/// Parses the digits after the point of a number of seconds as nanoseconds.
+pub(super) fn fraction_ns(digits: &str) -> Option<u64> {
+    if !(1..=9).contains(&digits.len()) || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    Some(digits.parse::<u64>().ok()? * 10u64.pow(9 - digits.len() as u32))
+}
+
+/// Converts a transfer size to 32 bits.
+pub(super) fn transfer_size(bytes: u64) -> Result<u32, String> {
+    u32::try_from(bytes)
+        .map_err(|_| format!("{bytes} bytes are too many for one I/O (4 GiB or more)"))
+}
+
 pub(super) struct LineReader<'r> {
     name: String,
     reader: BufReader<Box<dyn Read + 'r>>,
     line: Vec<u8>,
     longest: usize,
     number: u64,
-    /// True if any line was not blank.
-    any: bool,
+    has_text: bool,
 }
 
 impl<'r> LineReader<'r> {
     pub(super) fn new(input: ImportInput<'r>) -> Self {
-        let reader = BufReader::with_capacity(1 << 18, input.content);
         LineReader {
             name: input.name,
-            reader,
+            reader: BufReader::with_capacity(1 << 18, input.content),
             line: Vec::new(),
-            longest: LONGEST,
+            longest: LINE_MAX,
             number: 0,
-            any: false,
+            has_text: false,
         }
     }
 
@@ -57,7 +75,7 @@ impl<'r> LineReader<'r> {
                     let place = format!("line {}", self.number + 1);
                     ImportError::unreadable(&self.name, place, error)
                 })?;
-            if length == 0 && !self.any && self.number > 0 {
+            if length == 0 && !self.has_text && self.number > 0 {
                 let what = format!("it has only {} blank lines", self.number);
                 return Err(self.malformed(what, 0));
             }
@@ -73,41 +91,36 @@ impl<'r> LineReader<'r> {
                 break;
             }
         }
-        self.any = true;
+        self.has_text = true;
         if std::str::from_utf8(&self.line).is_err() {
             self.line = String::from_utf8_lossy(&self.line).into_owned().into_bytes();
         }
         Ok(Some(self.last()))
     }
 
-    /// Returns the line that was read last.
+    /// Returns the last line read.
     pub(super) fn last(&self) -> &str {
         let text = std::str::from_utf8(&self.line).unwrap_or_default();
         text.trim_start_matches('\u{feff}').trim_end_matches(['\r', '\n'])
     }
 
-    /// Returns whether the line that was read last has no line end, so that it may be cut.
+    /// Returns whether the last line read has no line end, so that it may be cut.
     pub(super) fn is_open_ended(&self) -> bool {
         self.line.last().is_some_and(|last| *last != b'\n')
     }
 
-    /// Returns the sentence on a last line that is incomplete.
+    /// Returns the sentence that discloses an incomplete last line.
     pub(super) fn cut_line(&self) -> String {
         format!("{} ends within line {}, which is not in the trace.", self.name, self.number)
     }
 
-    /// Returns the number of the line that was read last, from 1.
+    /// Returns the number of the last line read, starting at 1.
     pub(super) fn number(&self) -> u64 {
         self.number
     }
 
-    /// Returns the error for the line that was read last, after `read` records.
+    /// Returns the error for the last line read, after `read` records.
     pub(super) fn malformed(&self, what: String, read: u64) -> ImportError {
-        ImportError::Malformed {
-            input: self.name.clone(),
-            place: format!("line {}", self.number),
-            what,
-            read,
-        }
+        ImportError::malformed(&self.name, format!("line {}", self.number), what, read)
     }
 }

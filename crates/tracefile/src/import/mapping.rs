@@ -5,11 +5,11 @@ use steadfast_domain::text::excerpt;
 use toml::{Table, Value};
 
 /// Keys of a mapping file that name a column with a unit.
-const WITH_UNIT: [&str; 5] = ["time", "completed", "offset", "bytes", "response"];
-/// Keys that name a column.
-const PLAIN: [&str; 2] = ["pid", "command"];
-/// Keys that describe a text.
-const OF_TEXT: [&str; 2] = ["separator", "skip"];
+const UNIT_COLUMN_KEYS: [&str; 5] = ["time", "completed", "offset", "bytes", "response"];
+/// Keys that name a column without a unit.
+const PLAIN_COLUMN_KEYS: [&str; 2] = ["pid", "command"];
+/// Keys that describe the layout of a text.
+const LAYOUT_KEYS: [&str; 2] = ["separator", "skip"];
 
 /// The meaning of the columns of a table, by their names.
 ///
@@ -64,7 +64,7 @@ impl ColumnMapping {
                 self.plan.device.push(number);
             }
             ("op", Value::Table(entry)) if entry.contains_key("always") => {
-                only(entry, &["always"])?;
+                check_keys(entry, &["always"])?;
                 let name = entry["always"].as_str().unwrap_or_default();
                 self.plan.op = OperationSource::Always(named_operation(name)?);
             }
@@ -72,24 +72,22 @@ impl ColumnMapping {
             ("time" | "offset", Value::String(none)) if none == "none" => {
                 self.plan.set(key, "none")?;
             }
-            (key, entry) if WITH_UNIT.contains(&key) => {
-                let text = self.with_unit(key, entry)?;
+            (key, entry) if UNIT_COLUMN_KEYS.contains(&key) => {
+                let text = self.unit_column(key, entry)?;
                 self.plan.set(key, &text)?;
             }
-            (key, name) if PLAIN.contains(&key) => {
+            (key, name) if PLAIN_COLUMN_KEYS.contains(&key) => {
                 let number = self.number(name)?;
                 self.plan.set(key, &number.to_string())?;
             }
-            (key, value) if OF_TEXT.contains(&key) => {
+            (key, value) if LAYOUT_KEYS.contains(&key) => {
                 let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
                 self.plan.set(key, &text)?;
             }
             _ => {
-                return Err(
-                    "unknown key or value; the keys are: name, time, completed, op, offset, \
-                            bytes, response, device, pid, command, separator, skip"
-                        .to_owned(),
-                );
+                let what = "unknown key or value; the keys are: name, time, completed, op, offset, \
+                            bytes, response, device, pid, command, separator, skip";
+                return Err(what.to_owned());
             }
         }
         Ok(())
@@ -108,14 +106,14 @@ impl ColumnMapping {
     fn set_operation(&mut self, entry: &Value) -> Result<(), String> {
         let name = match entry {
             Value::Table(table) => {
-                only(table, &["column", "values"])?;
-                if table.get("values").is_some_and(|values| !values.is_table()) {
-                    return Err("values is a table, as in { \"0\" = \"write\" }".to_owned());
-                }
-                for (value, op) in
-                    table.get("values").and_then(Value::as_table).into_iter().flatten()
-                {
-                    self.plan.set_meaning(value, op.as_str().unwrap_or_default())?;
+                check_keys(table, &["column", "values"])?;
+                if let Some(values) = table.get("values") {
+                    let values = values
+                        .as_table()
+                        .ok_or("values is a table, as in { \"0\" = \"write\" }")?;
+                    for (value, op) in values {
+                        self.plan.set_meaning(value, op.as_str().unwrap_or_default())?;
+                    }
                 }
                 table.get("column").ok_or("add column = \"NAME\"")?
             }
@@ -126,16 +124,11 @@ impl ColumnMapping {
     }
 
     /// Returns a column in the notation of `--csv`: number, unit, epoch.
-    fn with_unit(&mut self, key: &str, entry: &Value) -> Result<String, String> {
+    fn unit_column(&mut self, key: &str, entry: &Value) -> Result<String, String> {
         let Value::Table(table) = entry else { return Ok(self.number(entry)?.to_string()) };
-        only(
-            table,
-            if key == "time" || key == "completed" {
-                &["column", "unit", "epoch"]
-            } else {
-                &["column", "unit"]
-            },
-        )?;
+        let is_time = key == "time" || key == "completed";
+        let keys = ["column", "unit", "epoch"];
+        check_keys(table, if is_time { &keys[..] } else { &keys[..2] })?;
         let name = table.get("column").ok_or("add column = \"NAME\"")?;
         let mut text = self.number(name)?.to_string();
         for part in ["unit", "epoch"] {
@@ -147,7 +140,7 @@ impl ColumnMapping {
         Ok(text)
     }
 
-    /// Returns the lines before the header, and the separator.
+    /// Returns the plan before it is resolved, for the separator and the lines to skip.
     pub(super) fn text_plan(&self) -> &ColumnPlan {
         &self.plan
     }
@@ -186,8 +179,7 @@ impl ColumnMapping {
     }
 }
 
-/// Refuses unknown keys of a table.
-fn only(table: &Table, keys: &[&str]) -> Result<(), String> {
+fn check_keys(table: &Table, keys: &[&str]) -> Result<(), String> {
     match table.keys().find(|key| !keys.contains(&key.as_str())) {
         Some(key) => Err(format!("unknown key '{}'; known: {}", excerpt(key), keys.join(", "))),
         None => Ok(()),

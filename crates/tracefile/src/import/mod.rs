@@ -9,6 +9,7 @@ mod biosnoop;
 mod blkparse;
 mod blktrace;
 mod block_events;
+mod block_trace;
 mod checks;
 mod columns;
 mod devices;
@@ -19,7 +20,6 @@ mod lcs;
 mod line_ends;
 mod lines;
 mod mapping;
-mod pairs;
 mod plan;
 mod records;
 mod rows;
@@ -102,10 +102,11 @@ impl TraceFormat {
 
     /// Returns the names of all named formats.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        let own = OWN_READERS.iter().map(|(name, ..)| *name);
+        let readers = OWN_READERS.iter().map(|(name, ..)| *name);
         let records = records::RECORDS.iter().map(|format| format.id);
         let kv_cache = kv_cache::KV_FORMATS.iter().map(|format| format.id);
-        own.chain(records)
+        readers
+            .chain(records)
             .chain([lcs::NAME])
             .chain(kv_cache)
             .chain(text_formats::TEXT_FORMATS.iter().map(|format| format.id))
@@ -120,11 +121,14 @@ impl TraceFormat {
                 .iter()
                 .find(|format| format.name == plan.name)
                 .map_or("columns", |format| format.id),
-            own => OWN_READERS
-                .iter()
-                .find(|(_, _, format)| format == own)
-                .map_or("columns", |(name, ..)| *name),
+            _ => self.own_reader().map_or("columns", |(name, _)| name),
         }
+    }
+
+    /// Returns the name and the description of a format in [`OWN_READERS`].
+    fn own_reader(&self) -> Option<(&'static str, &'static str)> {
+        let reader = OWN_READERS.iter().find(|(_, _, format)| format == self);
+        reader.map(|(name, description, _)| (*name, *description))
     }
 
     /// Returns a description of a file of the format, with an article.
@@ -134,11 +138,7 @@ impl TraceFormat {
                 format!("a trace in the format {name}")
             }
             TraceFormat::Columns(plan) => format!("a trace in the format {}", plan.name),
-            own => OWN_READERS
-                .iter()
-                .find(|(_, _, format)| format == own)
-                .map_or("a trace", |(_, description, _)| *description)
-                .to_owned(),
+            _ => self.own_reader().map_or("a trace", |(_, description)| description).to_owned(),
         }
     }
 }
@@ -159,41 +159,12 @@ pub fn import(
     }
     let (inputs, ends) = match format {
         TraceFormat::Blktrace | TraceFormat::Records(..) => (inputs, TextEnds::default()),
-        _ => line_ends::watch(inputs),
+        _ => line_ends::watch_ends(inputs),
     };
     let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
     let mut imported = match format {
         TraceFormat::Blktrace => blktrace::import(inputs, sink),
-        TraceFormat::Blkparse => one(inputs, |input| blkparse::import(input, sink)),
-        TraceFormat::Biosnoop => one(inputs, |input| biosnoop::import(input, sink)),
-        TraceFormat::FioIolog => one(inputs, |input| fio::import_iolog(input, sink)),
-        TraceFormat::FioLatencyLog => one(inputs, |input| fio::import_latency_log(input, sink)),
-        TraceFormat::BlockEvents => one(inputs, |input| block_events::import(input, sink)),
-        TraceFormat::Strace => one(inputs, |input| strace::import(input, sink)),
-        TraceFormat::Records(lcs::NAME, plan) => {
-            one(inputs, |input| lcs::import(plan, input, sink))
-        }
-        TraceFormat::Records(name, plan) => {
-            let format = records::RECORDS.iter().find(|format| format.id == *name);
-            let format = format.ok_or_else(|| {
-                ImportError::Unsuitable(format!("there is no format of records named {name}"))
-            })?;
-            one(inputs, |input| records::import(format, plan, input, 0, sink))
-        }
-        TraceFormat::KvCache(name, block_bytes) => {
-            let format = kv_cache::KV_FORMATS.iter().find(|format| format.id == *name);
-            let format = format.ok_or_else(|| {
-                ImportError::Unsuitable(format!("there is no format of requests named {name}"))
-            })?;
-            one(inputs, |input| kv_cache::import(format, *block_bytes, input, sink))
-        }
-        TraceFormat::Columns(plan) => one(inputs, |input| {
-            let mut rows = LineRows::new(plan, LineReader::new(input));
-            columns::import_rows(plan, &mut rows, sink)
-        }),
-        TraceFormat::Named(mapping) => {
-            one(inputs, |input| table::import_text(mapping, input, sink))
-        }
+        _ => import_file(format, only_input(inputs)?, sink),
     }?;
     if imported.events == 0 {
         return Err(ImportError::Unsuitable(format!(
@@ -227,7 +198,7 @@ pub fn recognize(beginning: &[u8]) -> Option<TraceFormat> {
 }
 
 /// Returns the format that the beginning of an input proves, or those that it can have; `None` if
-/// it fits none. A mark or a published header at its beginning proves a format, whatever follows.
+/// it fits none. A magic number or a published header proves a format, whatever follows it.
 pub fn recognize_any(beginning: &[u8]) -> Option<RecognizedFormat> {
     use RecognizedFormat::{Conflicting, Possible, Proven};
     if blktrace::is_beginning(beginning) {
@@ -249,14 +220,13 @@ pub fn recognize_any(beginning: &[u8]) -> Option<RecognizedFormat> {
             || biosnoop::is_greeting(line)
             || block_events::is_comment(line)
     };
-    let mut lines = text.lines().filter(|line| !is_preface(line));
-    let first = lines.next()?;
-    let before = text.lines().find(|line| !line.trim().is_empty())?;
-    if let Some(format) = format_of_header(before).or_else(|| format_of_header(first)) {
+    // Several lines decide, because the first may be damaged.
+    let deciding: Vec<&str> = text.lines().filter(|line| !is_preface(line)).take(5).collect();
+    let first = deciding.first()?;
+    let header = text.lines().find(|line| !line.trim().is_empty())?;
+    if let Some(format) = format_of_header(header).or_else(|| format_of_header(first)) {
         return Some(Proven(format));
     }
-    // The first line may be damaged.
-    let deciding: Vec<&str> = std::iter::once(first).chain(lines.take(4)).collect();
     let mut proven: Vec<TraceFormat> = Vec::new();
     for format in deciding.iter().filter_map(|line| format_of_line(line)) {
         if !proven.contains(&format) {
@@ -276,12 +246,11 @@ pub fn recognize_any(beginning: &[u8]) -> Option<RecognizedFormat> {
         1 => return proven.pop().map(Proven),
         _ => return Some(Conflicting(proven)),
     }
-    let mut formats = possible;
     // fio's logs of bandwidth and IOPS look like its logs of latencies.
     if deciding.iter().any(|line| fio::is_latency_line(line)) {
-        formats.push(TraceFormat::FioLatencyLog);
+        possible.push(TraceFormat::FioLatencyLog);
     }
-    (!formats.is_empty()).then_some(Possible(formats))
+    (!possible.is_empty()).then_some(Possible(possible))
 }
 
 /// Returns the format whose published files begin with a line.
@@ -295,7 +264,7 @@ fn format_of_header(line: &str) -> Option<TraceFormat> {
     } else if line.starts_with("strace: ") {
         Some(TraceFormat::Strace)
     } else {
-        TraceFormat::named(text_formats::headed(line)?.id)
+        TraceFormat::named(text_formats::with_header(line)?.id)
     }
 }
 
@@ -314,12 +283,44 @@ fn format_of_line(line: &str) -> Option<TraceFormat> {
     }
 }
 
-fn one(
-    mut inputs: Vec<ImportInput<'_>>,
-    import: impl FnOnce(ImportInput<'_>) -> Result<ImportResult, ImportError>,
+fn import_file(
+    format: &TraceFormat,
+    input: ImportInput<'_>,
+    sink: &mut EventSink<'_>,
 ) -> Result<ImportResult, ImportError> {
+    match format {
+        TraceFormat::Blktrace => blktrace::import(vec![input], sink),
+        TraceFormat::Blkparse => blkparse::import(input, sink),
+        TraceFormat::Biosnoop => biosnoop::import(input, sink),
+        TraceFormat::FioIolog => fio::import_iolog(input, sink),
+        TraceFormat::FioLatencyLog => fio::import_latency_log(input, sink),
+        TraceFormat::BlockEvents => block_events::import(input, sink),
+        TraceFormat::Strace => strace::import(input, sink),
+        TraceFormat::Records(lcs::NAME, plan) => lcs::import(plan, input, sink),
+        TraceFormat::Records(name, plan) => {
+            let format = records::RECORDS.iter().find(|format| format.id == *name);
+            let format = format.ok_or_else(|| {
+                ImportError::Unsuitable(format!("there is no format of records named {name}"))
+            })?;
+            records::import(format, plan, input, 0, sink)
+        }
+        TraceFormat::KvCache(name, block_bytes) => {
+            let format = kv_cache::KV_FORMATS.iter().find(|format| format.id == *name);
+            let format = format.ok_or_else(|| {
+                ImportError::Unsuitable(format!("there is no format of requests named {name}"))
+            })?;
+            kv_cache::import(format, *block_bytes, input, sink)
+        }
+        TraceFormat::Columns(plan) => {
+            columns::import_rows(plan, &mut LineRows::new(plan, LineReader::new(input)), sink)
+        }
+        TraceFormat::Named(mapping) => table::import_text(mapping, input, sink),
+    }
+}
+
+fn only_input(mut inputs: Vec<ImportInput<'_>>) -> Result<ImportInput<'_>, ImportError> {
     match (inputs.pop(), inputs.is_empty()) {
-        (Some(input), true) => import(input),
+        (Some(input), true) => Ok(input),
         _ => Err(ImportError::Unsuitable(
             "this format takes one file; join the files first, or import each separately".into(),
         )),

@@ -1,5 +1,6 @@
 //! The meaning of the columns of a table, and its grammar on the command line.
 
+use std::num::NonZero;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 use steadfast_domain::IoOp;
@@ -201,16 +202,16 @@ impl ColumnPlan {
         }
     }
 
-    /// Calls `each` with every column number of the plan.
-    pub(super) fn for_each_number(&mut self, mut each: impl FnMut(&mut usize)) {
+    /// Calls `change` for every column number of the plan.
+    pub(super) fn for_each_number(&mut self, mut change: impl FnMut(&mut usize)) {
         let columns = [self.time.as_mut(), self.offset.as_mut(), self.response.as_mut()];
-        columns.into_iter().flatten().for_each(|column| each(&mut column.number));
+        columns.into_iter().flatten().for_each(|column| change(&mut column.number));
         if let OperationSource::Column(number) = &mut self.op {
-            each(number);
+            change(number);
         }
-        each(&mut self.bytes.number);
-        self.device.iter_mut().chain(&mut self.constant).for_each(&mut each);
-        self.pid.iter_mut().chain(self.command.iter_mut()).for_each(each);
+        change(&mut self.bytes.number);
+        self.device.iter_mut().chain(&mut self.constant).for_each(&mut change);
+        self.pid.iter_mut().chain(self.command.iter_mut()).for_each(change);
     }
 
     /// Parses `time=2:us[:unix],op=3[:0=write;1=read],offset=5:sectors,bytes=4[,response=6:us]
@@ -257,8 +258,7 @@ impl ColumnPlan {
             ("offset", ", or offset=none if there is none"),
             ("bytes", ""),
         ] {
-            let is_there = is_given(needed) || needed == "time" && self.is_completion;
-            if !is_there {
+            if !is_given(needed) && (needed != "time" || !self.is_completion) {
                 return Err(format!(
                     "the column of {needed} is missing: add {needed}=NUMBER{without}"
                 ));
@@ -273,10 +273,9 @@ impl ColumnPlan {
     /// Parses `3`, `3:0=write;1=read;2=skip` (a column and the meanings of its values), or `read`.
     fn set_operation_column(&mut self, text: &str) -> Result<(), String> {
         let Some((number, meanings)) = text.split_once(':') else {
-            let always = IoOp::ALL.into_iter().find(|op| op.to_string() == text);
-            self.op = match always {
-                Some(op) => OperationSource::Always(op),
-                None => OperationSource::Column(column_number(text)?),
+            self.op = match named_operation(text) {
+                Ok(op) => OperationSource::Always(op),
+                Err(_) => OperationSource::Column(column_number(text)?),
             };
             return Ok(());
         };
@@ -319,21 +318,15 @@ impl ColumnPlan {
             "columns" => self.columns = Some(column_count(value)?),
             "separator" => self.separator = separator(value)?,
             "skip" => {
-                let lines = || {
+                self.skip = value.parse().map_err(|_| {
                     format!("'{value}' is not a number of lines to skip", value = excerpt(value))
-                };
-                self.skip = value.parse().map_err(|_| lines())?;
+                })?;
             }
             "header" => {
                 self.header = match value {
                     "yes" => Some(true),
                     "no" => Some(false),
-                    other => {
-                        return Err(format!(
-                            "header is yes or no, not '{other}'",
-                            other = excerpt(other)
-                        ));
-                    }
+                    other => return Err(format!("header is yes or no, not '{}'", excerpt(other))),
                 }
             }
             other => {
@@ -380,25 +373,16 @@ pub(super) fn named_operation(name: &str) -> Result<IoOp, String> {
 }
 
 fn column_number(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(0) | Err(_) => Err(format!(
-            "'{text}' is not a column number; columns count from 1",
-            text = excerpt(text)
-        )),
-        Ok(number) => Ok(number),
-    }
+    text.parse()
+        .map(NonZero::<usize>::get)
+        .map_err(|_| format!("'{}' is not a column number; columns count from 1", excerpt(text)))
 }
 
-/// Parses the number of columns of a line.
 fn column_count(text: &str) -> Result<u16, String> {
-    match text.parse() {
-        Ok(0) | Err(_) => Err(format!(
-            "'{text}' is not a number of columns; a line has 1 to {max}",
-            text = excerpt(text),
-            max = u16::MAX
-        )),
-        Ok(count) => Ok(count),
-    }
+    text.parse().map(NonZero::<u16>::get).map_err(|_| {
+        let (text, max) = (excerpt(text), u16::MAX);
+        format!("'{text}' is not a number of columns; a line has 1 to {max}")
+    })
 }
 
 fn column(text: &str, default: ColumnUnit) -> Result<ImportColumn, String> {
@@ -411,11 +395,11 @@ fn column(text: &str, default: ColumnUnit) -> Result<ImportColumn, String> {
 
 fn time_column(text: &str, default: ColumnUnit) -> Result<ImportColumn, String> {
     let column = column(text, default)?;
-    if column.unit.is_time() {
-        Ok(column)
-    } else {
-        Err(format!("'{text}': a time is counted in s, ms, us, ns or 100ns", text = excerpt(text)))
+    if !column.unit.is_time() {
+        let text = excerpt(text);
+        return Err(format!("'{text}': a time is counted in s, ms, us, ns or 100ns"));
     }
+    Ok(column)
 }
 
 /// Parses a time and its origin: `2:us`, `2:us:unix`, `1:100ns:filetime`.
@@ -425,21 +409,18 @@ fn clock_column(text: &str) -> Result<(ImportColumn, Option<TimeEpoch>), String>
         Some((column, "filetime")) => (column, Some(TimeEpoch::FileTime)),
         _ => (text, None),
     };
-    let usual =
+    let default =
         if epoch == Some(TimeEpoch::FileTime) { ColumnUnit::Ticks } else { ColumnUnit::Seconds };
-    Ok((time_column(column, usual)?, epoch))
+    Ok((time_column(column, default)?, epoch))
 }
 
 fn size_column(text: &str) -> Result<ImportColumn, String> {
     let column = column(text, ColumnUnit::Bytes)?;
     if column.unit.is_time() {
-        Err(format!(
-            "'{text}': an offset or size is counted in bytes, KiB or sectors",
-            text = excerpt(text)
-        ))
-    } else {
-        Ok(column)
+        let text = excerpt(text);
+        return Err(format!("'{text}': an offset or size is counted in bytes, KiB or sectors"));
     }
+    Ok(column)
 }
 
 /// Returns the operation for a name or code of the published traces.
@@ -495,7 +476,7 @@ pub(super) fn scsi_operation(code: u8) -> Option<IoOp> {
     }
 }
 
-/// Removes the `.0` of an integer that a program stored as a floating-point number.
+/// Removes the `.0` of an integer stored as a floating-point number.
 pub(super) fn whole(text: &str) -> &str {
     text.strip_suffix(".0").unwrap_or(text)
 }

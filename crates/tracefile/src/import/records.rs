@@ -1,7 +1,7 @@
 //! Imports binary traces with records of a fixed size, as tables.
 //!
-//! vscsi is the format of VMware's virtual disks, as CloudPhysics published it; oracleGeneral is
-//! that of libCacheSim. Both are little-endian and have no signature. The records of libCacheSim's
+//! vscsi is the format of VMware's virtual disks as CloudPhysics published it; oracleGeneral is a
+//! format of libCacheSim. Both are little-endian and have no signature. The records of libCacheSim's
 //! lcs format, which follow a header, are read here, too.
 
 use super::columns::import_rows;
@@ -12,7 +12,7 @@ use super::plan::{ColumnPlan, scsi_operation};
 use super::rows::TableRows;
 use std::io::{BufReader, Read};
 
-/// Type and place of a field within its record.
+/// Type of a field and its offset within the record.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum RecordField {
     U16(usize),
@@ -43,13 +43,13 @@ pub(super) struct RecordFormat {
     pub columns: &'static str,
     /// Remark on what the trace lacks.
     pub remark: Option<&'static str>,
-    /// Returns whether the record with this number, starting at 1, can be one of the format.
+    /// Returns whether a record can belong to the format, given its number from 1.
     pub is_record: fn(u64, &[u8]) -> bool,
     /// True if every record carries the format's version, so that no other record may occur, whatever
     /// the plan of the fields is.
     pub has_version: bool,
-    /// Returns why a record is no I/O by the plan of the format; `None` if it is one.
-    pub refuse: fn(&[u8]) -> Option<String>,
+    /// Returns why a record is not an I/O by the plan of the format; `None` if it is one.
+    pub rejection: fn(&[u8]) -> Option<String>,
 }
 
 /// Layouts: libCacheSim, `vscsi.h` and `oracleGeneralBin.h`.
@@ -74,7 +74,7 @@ pub(super) const RECORDS: [RecordFormat; 3] = [
         ),
         is_record: |_, record| is_vscsi(2, u16_at(record, 2), u16_at(record, 0)),
         has_version: true,
-        refuse: |_| None,
+        rejection: |_| None,
     },
     RecordFormat {
         id: "vscsi1",
@@ -93,7 +93,7 @@ pub(super) const RECORDS: [RecordFormat; 3] = [
         remark: None,
         is_record: |_, record| is_vscsi(1, u16_at(record, 14), u16_at(record, 12)),
         has_version: true,
-        refuse: |_| None,
+        rejection: |_| None,
     },
     RecordFormat {
         id: "oracle-general",
@@ -119,7 +119,7 @@ pub(super) const RECORDS: [RecordFormat; 3] = [
             is_later && u32_at(record, 12) > 0 && (next < 1 << 48 || next == i64::MAX)
         },
         has_version: false,
-        refuse: |_| None,
+        rejection: |_| None,
     },
 ];
 
@@ -151,8 +151,8 @@ const CACHE_OPERATIONS: [&str; 15] = [
     "decr", "read", "write", "update",
 ];
 
-/// Returns the name of an operation of libCacheSim. That of an unknown number is no number, which
-/// would be taken for a SCSI operation code.
+/// Returns the name of an operation of libCacheSim. An unknown number gets a name, too: a number
+/// alone would be taken for a SCSI operation code.
 fn cache_operation(number: u64) -> String {
     let known = usize::try_from(number).ok().and_then(|number| CACHE_OPERATIONS.get(number));
     known.map_or_else(|| format!("op-{number}"), |name| (*name).to_owned())
@@ -185,8 +185,8 @@ impl RecordFormat {
 }
 
 /// Returns the format that all whole records at the beginning of an input follow, and whether the
-/// content proves it: by the version in every record, or by numbers of later records that have the
-/// same object. One record is not enough.
+/// content proves it: by the version in every record, or by references to later records of the same
+/// object. One record is not enough.
 pub(super) fn fitting(beginning: &[u8]) -> Option<(&'static RecordFormat, bool)> {
     let format = RECORDS.iter().find(|format| {
         let mut records = (1..).zip(beginning.chunks_exact(format.size));
@@ -194,12 +194,12 @@ pub(super) fn fitting(beginning: &[u8]) -> Option<(&'static RecordFormat, bool)>
             && beginning.contains(&0)
             && records.all(|(number, record)| (format.is_record)(number, record))
     })?;
-    Some((format, format.has_version || names_later_records(beginning, format.size)))
+    Some((format, format.has_version || refers_to_later_records(beginning, format.size)))
 }
 
-/// Returns whether each record of oracleGeneral that names a later record within the beginning
-/// names one of the same object, and some do. Records count from 0 or from 1.
-fn names_later_records(beginning: &[u8], size: usize) -> bool {
+/// Returns whether every reference of an oracleGeneral record to a later record within the beginning
+/// leads to the same object, and there is one. Records count from 0 or from 1.
+fn refers_to_later_records(beginning: &[u8], size: usize) -> bool {
     let records: Vec<&[u8]> = beginning.chunks_exact(size).collect();
     [0, 1].into_iter().any(|first| {
         let mut later = records.iter().filter_map(|record| {
@@ -210,8 +210,8 @@ fn names_later_records(beginning: &[u8], size: usize) -> bool {
     })
 }
 
-/// Imports a trace of records by a plan of their fields. `start` is the position of the first
-/// record in the file, up to which the input was read, in bytes.
+/// Imports a trace of records by a plan of their fields. `start` is the number of bytes of the file
+/// that were read already: the offset of the first record.
 pub(super) fn import(
     format: &'static RecordFormat,
     plan: &ColumnPlan,
@@ -237,18 +237,17 @@ pub(super) fn import(
     if is_own_plan || format.has_version {
         imported.conditions.remarks.extend(format.remark.map(str::to_owned));
     }
-    imported.lose_ends(rows.cut.into_iter().collect());
+    imported.add_cut_ends(rows.cut.into_iter().collect());
     Ok(imported)
 }
 
-/// Records of a file as the rows of a table.
 struct RecordRows<'r> {
     format: &'static RecordFormat,
     /// True if the plan is that of the format, not the user's.
     is_own_plan: bool,
     name: String,
     content: BufReader<Box<dyn Read + 'r>>,
-    /// Position of the first record in the file, in bytes.
+    /// Offset of the first record in the file.
     start: u64,
     record: Vec<u8>,
     texts: Vec<String>,
@@ -265,16 +264,16 @@ impl TableRows for RecordRows<'_> {
         if have == 0 {
             return Ok(false);
         }
-        let whole = self.number - 1;
+        let before = self.number - 1;
         if have < self.record.len() {
             self.cut = Some(format!(
-                "{}: the file ends after {have} of the {} bytes of record {}: {whole} records were \
+                "{}: the file ends after {have} of the {} bytes of record {}: {before} records were \
                  read, the rest is lost.",
                 self.name, self.format.size, self.number
             ));
             return Ok(false);
         }
-        let start = self.start + whole * self.format.size as u64;
+        let start = self.start + before * self.format.size as u64;
         let is_zero = self.record.iter().all(|byte| *byte == 0);
         let is_end = if is_zero {
             ends_in_zeros(&mut self.content)
@@ -283,7 +282,7 @@ impl TableRows for RecordRows<'_> {
         };
         if is_end.map_err(|error| ImportError::unreadable(&self.name, self.place(), error))? {
             self.cut = Some(format!(
-                "{}: the file is filled with zeros within or from record {} on: {whole} records \
+                "{}: the file is filled with zeros within or from record {} on: {before} records \
                  were read, the rest is lost.",
                 self.name, self.number
             ));
@@ -291,21 +290,20 @@ impl TableRows for RecordRows<'_> {
         }
         let is_checked = self.format.has_version || self.is_own_plan;
         if is_checked && !(self.format.is_record)(self.number, &self.record) {
+            let field = |(name, field): &(&str, RecordField)| {
+                format!("{name} {}", field.text(&self.record))
+            };
+            let fields: Vec<String> = self.format.fields.iter().map(field).collect();
             let what = format!(
                 "no record of {}: {}; is the file big-endian, of another version or of another \
                  format?",
                 self.format.name,
-                self.format
-                    .fields
-                    .iter()
-                    .map(|(name, field)| format!("{name} {}", field.text(&self.record)))
-                    .collect::<Vec<_>>()
-                    .join(", ")
+                fields.join(", ")
             );
-            return Err(self.malformed(what, self.number - 1));
+            return Err(self.malformed(what, before));
         }
-        if let Some(why) = (self.format.refuse)(&self.record).filter(|_| self.is_own_plan) {
-            return Err(self.malformed(why, self.number - 1));
+        if let Some(why) = (self.format.rejection)(&self.record).filter(|_| self.is_own_plan) {
+            return Err(self.malformed(why, before));
         }
         self.texts.clear();
         self.texts.extend(self.format.fields.iter().map(|(_, field)| field.text(&self.record)));
@@ -336,12 +334,6 @@ impl TableRows for RecordRows<'_> {
     }
 
     fn malformed(&self, what: String, read: u64) -> ImportError {
-        ImportError::Malformed { input: self.name.clone(), place: self.place(), what, read }
-    }
-}
-
-impl RecordRows<'_> {
-    fn place(&self) -> String {
-        format!("record {}", self.number)
+        ImportError::malformed(&self.name, self.place(), what, read)
     }
 }

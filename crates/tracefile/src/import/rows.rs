@@ -19,15 +19,15 @@ pub(super) trait TableRows {
     fn is_open_ended(&self) -> bool {
         false
     }
-    /// Returns the sentence on the last row read, which is cut.
+    /// Returns the sentence that discloses a cut last row.
     fn cut_row(&self) -> String {
-        format!(
-            "The input ends within {} {}, which is not in the trace.",
-            self.unit(),
-            self.number()
-        )
+        format!("The input ends within {}, which is not in the trace.", self.place())
     }
-    /// Returns the name of a row of this table.
+    /// Returns the place of the last row read, such as `line 3`.
+    fn place(&self) -> String {
+        format!("{} {}", self.unit(), self.number())
+    }
+    /// Returns the noun for a row: line, record or row.
     fn unit(&self) -> &'static str;
     /// Returns the name of a column, for messages.
     fn label(&self, number: usize) -> String {
@@ -50,11 +50,10 @@ pub(super) struct LineRows<'r> {
 
 impl<'r> LineRows<'r> {
     pub(super) fn new(plan: &ColumnPlan, lines: LineReader<'r>) -> Self {
-        let joined = plan.command.zip(plan.columns.map(usize::from));
         LineRows {
             lines,
             separator: plan.separator,
-            joined,
+            joined: plan.command.zip(plan.columns.map(usize::from)),
             places: Vec::new(),
             unescaped: Vec::new(),
         }
@@ -84,8 +83,8 @@ impl TableRows for LineRows<'_> {
         Ok(true)
     }
 
-    /// Returns a column without surrounding blanks and quotation marks; a doubled quotation mark
-    /// within them is one.
+    /// Returns a column without surrounding blanks and quotation marks, and with doubled quotation
+    /// marks reduced to one.
     fn get(&self, number: usize) -> Option<&str> {
         let index = number.checked_sub(1)?;
         if let Some(Some(text)) = self.unescaped.get(index) {
@@ -121,15 +120,15 @@ impl TableRows for LineRows<'_> {
 /// A quotation mark within a quoted column.
 const DOUBLED_QUOTE: &str = "\"\"";
 
-/// Returns the text of a quoted column that has quotation marks; `None` for any other.
+/// Returns the text of a quoted column that contains quotation marks; `None` for any other.
 fn unescaped(column: &str) -> Option<String> {
     let inside = column.trim().strip_prefix('"')?.strip_suffix('"')?;
     inside.contains(DOUBLED_QUOTE).then(|| inside.replace(DOUBLED_QUOTE, "\""))
 }
 
 /// Finds the columns of a line. A separator inside quotation marks is text, and a run of blanks
-/// is one separator. An open quotation mark ends with the line, whereas a CSV library would
-/// swallow all lines that follow.
+/// is one separator. An open quotation ends with the line; a CSV library would swallow all lines
+/// that follow.
 fn split(line: &str, separator: u8, places: &mut Vec<Range<usize>>) {
     places.clear();
     let (mut begin, mut quoted) = (0, false);
@@ -147,8 +146,8 @@ fn split(line: &str, separator: u8, places: &mut Vec<Range<usize>>) {
     }
 }
 
-/// Joins the pieces of a column, counted from 1, of a line that has more pieces than columns. A line
-/// with the pieces of two rows stays as it is, so that its width shows a lost line end.
+/// Joins the pieces of column `number` in a line that has more pieces than columns. A line with the
+/// pieces of two rows stays as it is, so that its width shows the missing line end.
 fn join(places: &mut Vec<Range<usize>>, number: usize, columns: usize) {
     let extra = places.len().checked_sub(columns).filter(|extra| extra + 1 < columns);
     let Some(extra) = extra else { return };

@@ -1,10 +1,9 @@
 //! Imports reads, writes and flushes of files from `strace -f -tt -T -y` (or `-ttt`):
 //! `697 12:34:56.789012 pread64(3</db>, "..."..., 4096, 8192) = 4096 <0.000123>`.
 
-use super::blkparse::nanoseconds;
 use super::checks::TraceChecks;
 use super::input::{EventSink, ImportError, ImportInput, ImportResult};
-use super::lines::LineReader;
+use super::lines::{LineReader, fraction_ns, nanoseconds, transfer_size};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -60,8 +59,8 @@ const CALLS: [(&str, IoOp, OffsetArgument); 14] = [
 const UNSEEN: [&str; 6] =
     ["io_uring_enter", "io_submit", "sendfile", "sendfile64", "copy_file_range", "splice"];
 
-/// The parts of a line.
-struct LinePrefix<'l> {
+/// A line, split after its time.
+struct TimedLine<'l> {
     /// Process or thread; 0 if the log does not show it.
     pid: u32,
     time_ns: u64,
@@ -71,8 +70,8 @@ struct LinePrefix<'l> {
     rest: &'l str,
 }
 
-/// Splits a line at its time; returns `None` if it has none.
-fn prefix(line: &str) -> Option<LinePrefix<'_>> {
+/// Splits a line after its time; returns `None` if it has none.
+fn timed_line(line: &str) -> Option<TimedLine<'_>> {
     let mut rest = line.trim_start();
     let mut pid = 0;
     if let Some(inside) = rest.strip_prefix("[pid") {
@@ -85,11 +84,7 @@ fn prefix(line: &str) -> Option<LinePrefix<'_>> {
     }
     let (time, rest) = rest.split_once(' ')?;
     let (seconds, fraction) = time.split_once('.')?;
-    let digits = fraction.len();
-    if !(1..=9).contains(&digits) || !fraction.bytes().all(|digit| digit.is_ascii_digit()) {
-        return None;
-    }
-    let nanos = fraction.parse::<u64>().ok()? * 10u64.pow(9 - digits as u32);
+    let nanos = fraction_ns(fraction)?;
     let mut fields = seconds.split(':').map(|field| field.parse::<u64>().ok());
     let is_clock = seconds.contains(':');
     let seconds = if is_clock {
@@ -101,16 +96,16 @@ fn prefix(line: &str) -> Option<LinePrefix<'_>> {
     };
     let time_ns = seconds.checked_mul(SECOND)?.checked_add(nanos)?;
     let mut rest = rest.trim_start();
-    // The distance from the call before, which -r adds to a time: `(+     0.000123) `.
+    // The time since the previous call, which -r adds: `(+     0.000123) `.
     if let Some((_, after)) = rest.strip_prefix("(+").and_then(|rest| rest.split_once(')')) {
         rest = after.trim_start();
     }
-    Some(LinePrefix { pid, time_ns, is_unix: !is_clock, rest })
+    Some(TimedLine { pid, time_ns, is_unix: !is_clock, rest })
 }
 
 /// Returns whether a line is strace output with a time.
 pub(super) fn is_line(line: &str) -> bool {
-    prefix(line).is_some_and(|LinePrefix { rest, .. }| {
+    timed_line(line).is_some_and(|TimedLine { rest, .. }| {
         let name = rest.split('(').next().unwrap_or_default();
         let is_call = rest.contains('(')
             && !name.is_empty()
@@ -119,7 +114,6 @@ pub(super) fn is_line(line: &str) -> bool {
     })
 }
 
-/// A call with its end.
 struct FinishedCall<'l> {
     name: &'l str,
     arguments: &'l str,
@@ -138,17 +132,14 @@ impl<'l> FinishedCall<'l> {
         let (name, rest) = text.split_once('(')?;
         let rest = rest.trim_end();
         let timed = rest.strip_suffix('>').and_then(|rest| rest.rsplit_once(" <"));
-        let (rest, response_ns) =
-            match timed.and_then(|(rest, time)| Some((rest, nanoseconds(time)?))) {
-                Some((rest, response_ns)) => (rest, response_ns),
-                None => (rest, RESPONSE_UNKNOWN),
-            };
+        let timed = timed.and_then(|(rest, time)| Some((rest, nanoseconds(time)?)));
+        let (rest, response_ns) = timed.unwrap_or((rest, RESPONSE_UNKNOWN));
         let (arguments, value) = split_at_value(rest)?;
-        let (value, is_delayed) = without(value.trim(), " (DELAYED)");
-        // Changed arguments do not keep the kernel from executing the call; a result does.
-        let (value, _) = without(value, " (INJECTED: args)");
-        let (value, has_result) = without(value, " (INJECTED)");
-        let (value, has_both) = without(value, " (INJECTED: args, retval)");
+        let (value, is_delayed) = strip_mark(value.trim(), " (DELAYED)");
+        // The kernel executes a call with changed arguments, but not one with an injected result.
+        let (value, _) = strip_mark(value, " (INJECTED: args)");
+        let (value, has_result) = strip_mark(value, " (INJECTED)");
+        let (value, has_both) = strip_mark(value, " (INJECTED: args, retval)");
         let is_injected = has_result || has_both;
         Some(FinishedCall { name, arguments, value, response_ns, is_delayed, is_injected })
     }
@@ -158,40 +149,39 @@ impl<'l> FinishedCall<'l> {
         self.value.split([' ', '<']).next()?.parse().ok()
     }
 
-    /// Returns whether the text behind the equals sign is one value, and not cut or followed by
-    /// another line.
+    /// Returns whether the text after the equals sign is one whole value, not cut and not joined
+    /// with another line.
     fn is_whole(&self) -> bool {
-        let error = |rest: &str| rest.starts_with('E') && rest.matches(" (").count() == 1;
         match self.value.split_once(' ') {
             None => self.value == "?" || self.value.parse::<i64>().is_ok(),
             Some(("?", "<unavailable>")) => true,
-            Some(("-1" | "?", rest)) => error(rest) && rest.ends_with(')') && !rest.contains(" = "),
+            Some(("-1" | "?", error)) => {
+                error.starts_with('E')
+                    && error.ends_with(')')
+                    && error.matches(" (").count() == 1
+                    && !error.contains(" = ")
+            }
             Some(_) => false,
         }
     }
 
-    /// Returns whether the call did not return: its process ended, or a signal interrupted it.
-    fn is_cut_off(&self) -> bool {
-        self.value.starts_with('?')
-    }
-
-    /// Returns an argument counted from the end: the last is 0.
-    fn last_but(&self, at: usize) -> Option<&'l str> {
+    /// Returns an argument by its position from the end; the last is 0.
+    fn argument_from_end(&self, at: usize) -> Option<&'l str> {
         self.arguments.rsplit(", ").nth(at)
     }
 }
 
 /// Removes a mark at the end of a text; returns whether it was there.
-fn without<'l>(text: &'l str, mark: &str) -> (&'l str, bool) {
+fn strip_mark<'l>(text: &'l str, mark: &str) -> (&'l str, bool) {
     text.strip_suffix(mark).map_or((text, false), |rest| (rest.trim_end(), true))
 }
 
-/// Splits `arguments) = value` at the first bracket that is neither in a string nor in the path of
-/// a descriptor.
+/// Splits `arguments) = value` at the first parenthesis that is neither in a string nor in the path
+/// of a descriptor.
 fn split_at_value(text: &str) -> Option<(&str, &str)> {
     let bytes = text.as_bytes();
     let mut at = 0;
-    // Set when one does not end; the rest is then read as it is.
+    // True once a string or path has no end: quotation marks and brackets after it mean nothing.
     let mut is_broken = false;
     while let Some(byte) = bytes.get(at) {
         let rest = text.get(at + 1..).unwrap_or_default();
@@ -229,7 +219,8 @@ fn end_of_path(text: &str) -> Option<usize> {
     })
 }
 
-/// Splits ` <unfinished ...>`, or ` <detached ...>` at the end of the log, off a call.
+/// Removes ` <unfinished ...>`, or ` <detached ...>` at the end of the log, from a call; returns
+/// `None` if the call has ended.
 fn unfinished(text: &str) -> Option<&str> {
     let text = text.trim_end();
     text.strip_suffix("<unfinished ...>").or_else(|| text.strip_suffix("<detached ...>"))
@@ -243,8 +234,8 @@ fn descriptor(text: &str) -> Option<(u64, Option<&str>)> {
     Some((number, Some(&rest[..end_of_path(rest)?])))
 }
 
-/// Beginnings of the paths of character devices and of files in memory.
-const NO_STORAGE: [&str; 12] = [
+/// Prefixes of the paths of character devices and of files in memory.
+const NOT_STORAGE: [&str; 12] = [
     "/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx", "/dev/pts/", "/dev/console",
     "/dev/random", "/dev/urandom", "/memfd:", "/proc/", "/sys/",
 ];
@@ -253,7 +244,7 @@ const NO_STORAGE: [&str; 12] = [
 fn is_storage(path: &str) -> bool {
     path.starts_with('/')
         && !path.contains("<char ")
-        && !NO_STORAGE.iter().any(|start| path.starts_with(start))
+        && !NOT_STORAGE.iter().any(|start| path.starts_with(start))
 }
 
 /// The file of a descriptor.
@@ -291,7 +282,7 @@ impl OpenFileDescription {
         }
     }
 
-    /// Sets the flags of `open`, or of `fcntl` with `F_SETFL`.
+    /// Sets the flags from the arguments of `open`, or of `fcntl` with `F_SETFL`.
     fn set_flags(&mut self, arguments: &str) {
         // A path may contain the name of a flag.
         let words = arguments.rsplit('"').next().unwrap_or_default();
@@ -299,7 +290,7 @@ impl OpenFileDescription {
         (self.is_direct, self.is_append) = (has("O_DIRECT"), has("O_APPEND"));
     }
 
-    /// Sets the position. That of a file in append mode stays unknown: a write moves it to the end.
+    /// Sets the position. In append mode it stays unknown, because a write moves it to the end.
     fn seek(&mut self, position: Option<u64>) {
         self.position = position.filter(|_| !self.is_append);
     }
@@ -318,30 +309,29 @@ struct TracedTask {
 }
 
 impl TracedTask {
-    /// Adds what the task did before the end of the call that started it.
-    fn inherit(&mut self, begun: &TracedTask) {
-        if !begun.command.is_empty() {
-            self.command = begun.command;
+    /// Adds what the task did before the call that started it returned.
+    fn add_early_calls(&mut self, early: &TracedTask) {
+        if !early.command.is_empty() {
+            self.command = early.command;
         }
         let mut table = self.table.borrow_mut();
-        for (number, own) in begun.table.borrow().iter() {
-            let opened = own.get();
+        for (number, description) in early.table.borrow().iter() {
+            let used = description.get();
             match table.get(number) {
-                // Not opened, but inherited, with a position that was unknown.
-                Some(file) if file.get().file == opened.file && opened.position.is_none() => {
-                    let mut shared = file.get();
-                    shared.position = shared.position.filter(|_| !opened.has_moved);
-                    file.set(shared);
+                // Inherited rather than opened, with a position that was unknown then.
+                Some(inherited) if inherited.get().file == used.file && used.position.is_none() => {
+                    let mut shared = inherited.get();
+                    shared.position = shared.position.filter(|_| !used.has_moved);
+                    inherited.set(shared);
                 }
                 _ => {
-                    table.insert(*number, Rc::clone(own));
+                    table.insert(*number, Rc::clone(description));
                 }
             }
         }
     }
 }
 
-/// A call whose end has not been read.
 struct UnfinishedCall {
     began_ns: u64,
     text: String,
@@ -350,30 +340,34 @@ struct UnfinishedCall {
 #[derive(Default)]
 struct StraceImport {
     tasks: HashMap<u32, TracedTask>,
-    /// Number of tasks and descriptors added since they were last counted.
+    /// Number of tasks and descriptors added since the last count.
     added: usize,
     paths: HashMap<String, u64>,
     path_bytes: usize,
     /// Unfinished calls by process.
     unfinished: HashMap<u32, UnfinishedCall>,
     unfinished_bytes: usize,
-    /// Number of I/Os of which the log lacks the beginning or the end.
-    cut: u64,
+    /// Number of I/Os whose beginning or end is missing from the log.
+    incomplete: u64,
     first_ns: Option<u64>,
-    /// Nanoseconds of the days that have passed, to be added to times of day.
+    /// Length of the days that have passed, to be added to times of day.
     days_ns: u64,
     previous_ns: u64,
     checks: TraceChecks,
     is_unix: bool,
     lasted_ns: u64,
+    /// I/Os at an unknown position.
     unplaced: u64,
+    /// I/Os on descriptors without a path.
     unnamed: u64,
+    /// Calls whose data transfers strace does not show.
     unseen: u64,
-    /// Number of I/Os that strace delayed, and of those to which it gave a result.
+    /// I/Os that strace delayed.
     delayed: u64,
+    /// I/Os to which strace gave a result.
     injected: u64,
-    /// Number of signals, and of tasks (threads) that one ended.
     signals: u64,
+    /// Tasks that a signal ended.
     killed: u64,
     imported: ImportResult,
 }
@@ -383,27 +377,27 @@ pub(super) fn import(
     sink: &mut EventSink<'_>,
 ) -> Result<ImportResult, ImportError> {
     let mut lines = LineReader::new(input);
-    let mut reading = StraceImport::default();
+    let mut state = StraceImport::default();
     let mut cut = Vec::new();
     while let Some(line) = lines.next()? {
-        match reading.line(line) {
+        match state.line(line) {
             Ok(Some(event)) => {
-                reading.imported.events += 1;
+                state.imported.events += 1;
                 sink(&event)?;
             }
-            Ok(None) => reading.imported.passed_over += 1,
-            Err(_) if lines.is_open_ended() && reading.imported.records > 0 => {
+            Ok(None) => state.imported.passed_over += 1,
+            Err(_) if lines.is_open_ended() && state.imported.records > 0 => {
                 cut.push(lines.cut_line());
                 break;
             }
-            Err(what) => return Err(lines.malformed(what, reading.imported.records)),
+            Err(what) => return Err(lines.malformed(what, state.imported.records)),
         }
-        let time_ns = reading.days_ns.saturating_add(reading.previous_ns);
-        reading.checks.see_time(lines.number(), time_ns);
-        reading.imported.records += 1;
+        let time_ns = state.days_ns.saturating_add(state.previous_ns);
+        state.checks.check_time(lines.number(), time_ns);
+        state.imported.records += 1;
     }
-    let mut imported = reading.finish();
-    imported.lose_ends(cut);
+    let mut imported = state.finish();
+    imported.add_cut_ends(cut);
     Ok(imported)
 }
 
@@ -412,20 +406,18 @@ impl StraceImport {
         if line.starts_with("strace: ") {
             return Ok(None);
         }
-        let Some(LinePrefix { pid, time_ns, is_unix, rest }) = prefix(line) else {
+        let Some(TimedLine { pid, time_ns, is_unix, rest }) = timed_line(line) else {
             return Err(format!(
                 "expected a time with a fraction and a call, found '{}'; record with strace -f \
                  -ttt -T -y -o FILE",
                 excerpt(line.trim())
             ));
         };
-        // The first time of strace -r is always zero.
+        // The first time that strace -r prints is always zero.
         if is_unix && time_ns == 0 && self.first_ns.is_none() {
-            return Err(
-                "the time counts from the call before it (strace -r), which gives no order \
-                        between processes; record with strace -f -ttt -T -y -o FILE"
-                    .to_owned(),
-            );
+            let what = "the time counts from the call before it (strace -r), which gives no order \
+                        between processes; record with strace -f -ttt -T -y -o FILE";
+            return Err(what.to_owned());
         }
         self.is_unix = is_unix;
         let time_ns = self.since_first(time_ns);
@@ -448,7 +440,7 @@ impl StraceImport {
             }
             let Some(UnfinishedCall { began_ns, mut text }) = self.take_unfinished(pid) else {
                 // The call began before the log.
-                self.cut += u64::from(CALLS.iter().any(|(io, ..)| *io == name.trim_end()));
+                self.incomplete += u64::from(CALLS.iter().any(|(io, ..)| *io == name.trim_end()));
                 return Ok(None);
             };
             if text.ends_with(',') {
@@ -457,9 +449,9 @@ impl StraceImport {
             text.push_str(end.trim_start());
             return self.call(pid, began_ns, &text);
         }
-        if let Some(begun) = unfinished(rest) {
+        if let Some(call) = unfinished(rest) {
             self.abandon(pid);
-            let text = begun.trim_end().to_owned();
+            let text = call.trim_end().to_owned();
             self.unfinished_bytes += text.len();
             self.unfinished.insert(pid, UnfinishedCall { began_ns: time_ns, text });
             return self.check_memory().map(|()| None);
@@ -467,7 +459,6 @@ impl StraceImport {
         self.call(pid, time_ns, rest)
     }
 
-    /// Removes the unfinished call of a process.
     fn take_unfinished(&mut self, pid: u32) -> Option<UnfinishedCall> {
         let call = self.unfinished.remove(&pid)?;
         self.unfinished_bytes -= call.text.len();
@@ -475,7 +466,7 @@ impl StraceImport {
     }
 
     /// Removes the unfinished call of a process whose end is missing, and counts it if it is an I/O
-    /// of a file.
+    /// on a file.
     fn abandon(&mut self, pid: u32) {
         let Some(UnfinishedCall { text, .. }) = self.take_unfinished(pid) else { return };
         let Some((name, arguments)) = text.split_once('(') else { return };
@@ -483,16 +474,16 @@ impl StraceImport {
             && let Some((number, path)) = descriptor(arguments)
         {
             let file = self.file(pid, number, path).get().file;
-            self.cut += u64::from(matches!(file, TracedFile::Storage(_)));
+            self.incomplete += u64::from(matches!(file, TracedFile::Storage(_)));
         }
     }
 
-    /// Refuses a log that would take more memory than any real one.
+    /// Rejects a log that would take more memory than any real one.
     fn check_memory(&mut self) -> Result<(), String> {
         let too_large = |what: &str| {
             Err(format!("{what} are too many to follow; record fewer processes, or split the log"))
         };
-        // Each unfinished call takes more than its text.
+        // An unfinished call takes more memory than its text.
         if self.unfinished_bytes + self.unfinished.len() * 64 > UNFINISHED_MAX {
             return too_large(&format!("{} unfinished calls", self.unfinished.len()));
         }
@@ -533,10 +524,8 @@ impl StraceImport {
         self.lasted_ns = self.lasted_ns.max(time_ns);
         if let Some((_, op, place)) = CALLS.iter().find(|(name, ..)| *name == call.name) {
             if !call.is_whole() {
-                return Err(format!(
-                    "expected one call and its result, found '{}'",
-                    excerpt(text.trim())
-                ));
+                let found = excerpt(text.trim());
+                return Err(format!("expected one call and its result, found '{found}'"));
             }
             let io = self.io(pid, time_ns, &call, *op, *place)?;
             self.delayed += u64::from(io.is_some() && call.is_delayed);
@@ -544,14 +533,14 @@ impl StraceImport {
         }
         // The kernel did not execute an injected call.
         if !call.is_injected {
-            self.follow(pid, &call);
+            self.track_descriptors(pid, &call);
         }
         self.unseen += u64::from(UNSEEN.contains(&call.name));
         self.check_memory().map(|()| None)
     }
 
-    /// Tracks the descriptors of a process.
-    fn follow(&mut self, pid: u32, call: &FinishedCall<'_>) {
+    /// Tracks the descriptors, children and name of a process.
+    fn track_descriptors(&mut self, pid: u32, call: &FinishedCall<'_>) {
         let Some(returned) = call.returned() else { return };
         let first = descriptor(call.arguments);
         match call.name {
@@ -603,7 +592,7 @@ impl StraceImport {
                     file.set(open);
                 }
             }
-            "clone" | "clone3" | "fork" | "vfork" => self.start(pid, returned as u32, call),
+            "clone" | "clone3" | "fork" | "vfork" => self.add_child(pid, returned as u32, call),
             "execve" => {
                 let path = call.arguments.split('"').nth(1).unwrap_or_default();
                 let name = CommandName::new(path.rsplit('/').next().unwrap_or_default());
@@ -615,7 +604,7 @@ impl StraceImport {
 
     /// Adds a process or thread with the descriptors of its parent. Its first lines may precede the
     /// end of the call that starts it.
-    fn start(&mut self, parent: u32, child: u32, call: &FinishedCall<'_>) {
+    fn add_child(&mut self, parent: u32, child: u32, call: &FinishedCall<'_>) {
         let mut task = self.task(parent).clone();
         if !call.arguments.contains("CLONE_FILES") {
             let copy = task.table.borrow().clone();
@@ -625,8 +614,8 @@ impl StraceImport {
         if !call.arguments.contains("CLONE_THREAD") {
             task.group = child;
         }
-        if let Some(begun) = self.tasks.remove(&child) {
-            task.inherit(&begun);
+        if let Some(early) = self.tasks.remove(&child) {
+            task.add_early_calls(&early);
         }
         self.added += 1;
         self.tasks.insert(child, task);
@@ -686,9 +675,9 @@ impl StraceImport {
         op: IoOp,
         place: OffsetArgument,
     ) -> Result<Option<IoEvent>, String> {
-        let moved = call.returned();
-        if (moved.is_none() || call.is_injected) && call.arguments.starts_with('-') {
-            // A call on descriptor -1 is refused before any I/O.
+        let returned = call.returned();
+        if (returned.is_none() || call.is_injected) && call.arguments.starts_with('-') {
+            // The kernel rejects a call on descriptor -1 before any I/O.
             return Ok(None);
         }
         let (number, path) = descriptor(call.arguments).ok_or_else(|| {
@@ -701,7 +690,7 @@ impl StraceImport {
             TracedFile::Storage(path) => path,
             TracedFile::NoStorage => return Ok(None),
             TracedFile::Unknown => {
-                self.unnamed += u64::from(moved.is_some() && !call.is_injected);
+                self.unnamed += u64::from(returned.is_some() && !call.is_injected);
                 return Ok(None);
             }
         };
@@ -710,32 +699,29 @@ impl StraceImport {
             self.injected += 1;
             return Ok(None);
         }
-        if call.is_cut_off() {
-            // One that a signal interrupted is called again.
-            self.cut += u64::from(!call.value.contains("ERESTART"));
+        if call.value.starts_with('?') {
+            // The call did not return. One that a signal interrupted is called again.
+            self.incomplete += u64::from(!call.value.contains("ERESTART"));
             return Ok(None);
         }
         let named = match place {
-            OffsetArgument::Last => call.last_but(0),
-            OffsetArgument::BeforeFlags => call.last_but(1).filter(|text| *text != "-1"),
+            OffsetArgument::Last => call.argument_from_end(0),
+            OffsetArgument::BeforeFlags => call.argument_from_end(1).filter(|text| *text != "-1"),
             OffsetArgument::Position => None,
             OffsetArgument::None => Some("0"),
         };
         let at = match named {
-            Some(negative) if negative.starts_with('-') && moved.is_none() => return Ok(None),
+            Some(negative) if negative.starts_with('-') && returned.is_none() => return Ok(None),
             // The kernel ignores the offset of a write in append mode.
             Some(_) if op == IoOp::Write && open.is_append => None,
             Some(offset) => Some(offset.parse().map_err(|_| {
-                format!(
-                    "expected an offset at the end of {}, found '{}'",
-                    call.name,
-                    excerpt(call.arguments)
-                )
+                let (name, found) = (call.name, excerpt(call.arguments));
+                format!("expected an offset at the end of {name}, found '{found}'")
             })?),
             None => {
                 let at = open.position;
-                open.position = at.and_then(|at| at.checked_add(moved.unwrap_or(0)));
-                open.has_moved |= at.is_none() && moved.is_some();
+                open.position = at.and_then(|at| at.checked_add(returned.unwrap_or(0)));
+                open.has_moved |= at.is_none() && returned.is_some();
                 file.set(open);
                 at
             }
@@ -745,24 +731,23 @@ impl StraceImport {
             return Ok(None);
         };
         // Calls on vectors give the number of buffers in place of the size.
-        let wanted =
-            if place == OffsetArgument::Last { call.last_but(1) } else { call.last_but(0) };
-        let wanted = wanted.filter(|_| !call.name.contains('v'));
-        let bytes = match (op, moved) {
+        let size_at = usize::from(place == OffsetArgument::Last);
+        let size = call.argument_from_end(size_at).filter(|_| !call.name.contains('v'));
+        let bytes = match (op, returned) {
             (IoOp::Flush, _) => 0,
             (_, Some(moved)) => moved,
-            (_, None) => wanted.and_then(|text| text.parse().ok()).unwrap_or(0),
+            (_, None) => size.and_then(|text| text.parse().ok()).unwrap_or(0),
         };
         let task = self.task(pid).clone();
         if call.response_ns != RESPONSE_UNKNOWN {
             self.lasted_ns = self.lasted_ns.max(time_ns.saturating_add(call.response_ns));
         }
-        let failed = if moved.is_none() { flags::FAILED } else { 0 };
+        let failed = if returned.is_none() { flags::FAILED } else { 0 };
         Ok(Some(IoEvent {
             issued_ns: time_ns,
             response_ns: call.response_ns,
             offset,
-            bytes: u32::try_from(bytes).map_err(|_| format!("{bytes} bytes are too long"))?,
+            bytes: transfer_size(bytes)?,
             pid: task.group,
             tid: pid,
             flags: failed | if open.is_direct { flags::DIRECT } else { 0 },
@@ -777,24 +762,22 @@ impl StraceImport {
     fn finish(mut self) -> ImportResult {
         let unfinished: Vec<u32> = self.unfinished.keys().copied().collect();
         unfinished.into_iter().for_each(|pid| self.abandon(pid));
-        let named = |what: &str, count: u64| (count > 0).then(|| (what.to_owned(), count));
         let unseen = [
-            named(
+            (
                 "reads and writes at a position that the log does not show (trace the calls that open and \
                    seek, too; append mode has none)",
                 self.unplaced,
             ),
-            named("calls on descriptors without a path (record with strace -y)", self.unnamed),
-            named(
+            ("calls on descriptors without a path (record with strace -y)", self.unnamed),
+            (
                 "calls of io_uring, AIO, splice or copies, whose data strace does not show",
                 self.unseen,
             ),
-            named(
-                "reads, writes and flushes to which strace gave a result (INJECTED)",
-                self.injected,
-            ),
+            ("reads, writes and flushes to which strace gave a result (INJECTED)", self.injected),
         ];
-        let unseen: Vec<(String, u64)> = unseen.into_iter().flatten().collect();
+        let unseen = unseen.into_iter().filter(|(_, count)| *count > 0);
+        let unseen: Vec<(String, u64)> =
+            unseen.map(|(what, count)| (what.to_owned(), count)).collect();
         let mut remarks = vec![
             "Files are numbered in the order of their first use, in place of inodes.".to_owned(),
         ];
@@ -802,10 +785,10 @@ impl StraceImport {
         remarks.extend(
             unseen.iter().map(|(what, count)| format!("Not in the trace: {count} {what}.")),
         );
-        if self.cut > 0 {
+        if self.incomplete > 0 {
             remarks.push(format!(
                 "Not in the trace: {} reads, writes and flushes whose beginning or end the log lacks.",
-                self.cut
+                self.incomplete
             ));
         }
         if self.delayed > 0 {
@@ -831,7 +814,7 @@ impl StraceImport {
             lasted_ns: self.lasted_ns,
             paths: Some((files.len() as u64, 0)),
             files: Arc::new(files),
-            unfinished: self.cut,
+            unfinished: self.incomplete,
             unseen,
             remarks,
             ..CaptureConditions::default()

@@ -16,9 +16,9 @@ use parquet::schema::types::{Type, TypePtr};
 use std::io::{Read, Seek};
 use std::sync::Arc;
 
-/// Largest integers below which floating-point numbers of 64 and 32 bits have no gaps.
-const EXACT: f64 = 9_007_199_254_740_992.0;
-const EXACT_SINGLE: f64 = 16_777_216.0;
+/// Limits below which floating-point numbers of 64 and 32 bits represent every integer.
+const EXACT_BELOW: f64 = 9_007_199_254_740_992.0;
+const EXACT_BELOW_SINGLE: f64 = 16_777_216.0;
 
 /// Imports a text whose first line names the columns.
 pub(super) fn import_text(
@@ -57,12 +57,7 @@ pub fn import_parquet<R: Read + Seek + Send + 'static>(
     medium: R,
     sink: &mut EventSink<'_>,
 ) -> Result<ImportResult, ImportError> {
-    let at_footer = |what: String| ImportError::Malformed {
-        input: name.to_owned(),
-        place: "footer".to_owned(),
-        what,
-        read: 0,
-    };
+    let at_footer = |what: String| ImportError::malformed(name, "footer".to_owned(), what, 0);
     let source = SharedMedium::new(medium)
         .map_err(|error| ImportError::unreadable(name, "its end".to_owned(), error))?;
     let open = || Ok(Box::new(ForeignTable::open(source)?));
@@ -92,12 +87,12 @@ pub fn import_parquet<R: Read + Seek + Send + 'static>(
     Ok(imported)
 }
 
-/// Refuses nested columns, and times whose type has a different unit.
+/// Rejects nested columns, and times whose type has a different unit.
 fn check_types(plan: &ColumnPlan, columns: &[Arc<Type>]) -> Result<(), String> {
     if let Some(nested) = columns.iter().find(|column| !column.is_primitive()) {
         return Err(format!("column {} is nested; it must have one value per row", nested.name()));
     }
-    // The library cuts them to milliseconds.
+    // The library truncates them to milliseconds.
     let is_wide = |column: &&Arc<Type>| column.get_physical_type() == PhysicalType::INT96;
     if let Some(wide) = columns.iter().find(is_wide) {
         return Err(format!(
@@ -128,7 +123,6 @@ fn check_types(plan: &ColumnPlan, columns: &[Arc<Type>]) -> Result<(), String> {
     Ok(())
 }
 
-/// Rows of a Parquet file, as text.
 struct ParquetRows {
     name: String,
     labels: Vec<String>,
@@ -143,8 +137,7 @@ impl TableRows for ParquetRows {
         let next = match guarded("in its rows", || self.rows.next().transpose()) {
             Ok(next) => next,
             Err(TraceError::Io(error)) => {
-                let place = format!("row {}", self.number);
-                return Err(ImportError::unreadable(&self.name, place, error));
+                return Err(ImportError::unreadable(&self.name, self.place(), error));
             }
             Err(error) => return Err(self.malformed(error.to_string(), self.number - 1)),
         };
@@ -175,8 +168,7 @@ impl TableRows for ParquetRows {
     }
 
     fn malformed(&self, what: String, read: u64) -> ImportError {
-        let place = format!("row {}", self.number);
-        ImportError::Malformed { input: self.name.clone(), place, what, read }
+        ImportError::malformed(&self.name, self.place(), what, read)
     }
 }
 
@@ -188,17 +180,17 @@ fn text(field: &Field) -> String {
         Field::Str(text) => text.clone(),
         Field::Bytes(bytes) => String::from_utf8_lossy(bytes.data()).into_owned(),
         Field::TimestampMillis(time) | Field::TimestampMicros(time) => time.to_string(),
-        Field::Float(value) => float(f64::from(*value), EXACT_SINGLE),
-        Field::Double(value) => float(*value, EXACT),
+        Field::Float(value) => float(f64::from(*value), EXACT_BELOW_SINGLE),
+        Field::Double(value) => float(*value, EXACT_BELOW),
         other => other.to_string(),
     }
 }
 
-/// Writes a number from `exact` on with an exponent, which no importer takes.
-fn float(value: f64, exact: f64) -> String {
+/// Formats a number. Numbers of `exact_below` and more get an exponent, which no importer accepts.
+fn float(value: f64, exact_below: f64) -> String {
     if value.is_nan() {
         String::new()
-    } else if value.abs() < exact {
+    } else if value.abs() < exact_below {
         value.to_string()
     } else {
         format!("{value:e}")

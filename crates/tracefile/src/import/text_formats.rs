@@ -1,4 +1,4 @@
-//! Formats of published traces in columns of text, and the evidence by which they are recognized.
+//! Text formats of published traces, and the evidence by which they are recognized.
 
 use super::columns::event_of;
 use super::input::ImportInput;
@@ -7,7 +7,7 @@ use super::plan::ColumnPlan;
 use super::rows::{LineRows, TableRows};
 use std::io::Cursor;
 use std::ops::RangeInclusive;
-use steadfast_domain::{IoEvent, IoOp};
+use steadfast_domain::IoOp;
 
 /// A text format with fixed columns.
 #[derive(Debug)]
@@ -42,11 +42,10 @@ enum UnitProof {
     Absent,
 }
 
-/// Degree to which a text fits a format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum FormatFit {
     /// The lines have another shape.
-    Unlike,
+    Different,
     /// The lines have the shape of the format; nothing proves their units.
     Possible,
     /// The content proves the units.
@@ -181,15 +180,10 @@ impl TextFormat {
         })
     }
 
-    /// Returns whether a line is the published header of the format.
-    fn is_header(&self, line: &str) -> bool {
-        self.header.is_some_and(|header| header == line.trim())
-    }
-
     /// Compares the first lines of a text with the format: at least half of them must follow it. A
     /// header or a damaged line does not prevent recognition; the importer reports its position.
     fn fit(&self, text: &str) -> FormatFit {
-        let Some(plan) = self.plan() else { return FormatFit::Unlike };
+        let Some(plan) = self.plan() else { return FormatFit::Different };
         let content = Cursor::new(text.as_bytes());
         let lines =
             LineReader::new(ImportInput { name: String::new(), content: Box::new(content) });
@@ -197,11 +191,12 @@ impl TextFormat {
         let (mut lines, mut good, mut proven) = (0, 0, 0);
         while lines < DECIDING_LINES && rows.advance().unwrap_or(false) {
             lines += 1;
-            // Such a table names its own columns.
+            // A table that names its own columns is of another format.
             if lines == 1 && names_columns(&rows) && self.proof == UnitProof::Absent {
-                return FormatFit::Unlike;
+                return FormatFit::Different;
             }
-            let Some(io) = self.io(&plan, &rows) else { continue };
+            let is_line = self.width.contains(&rows.width());
+            let Some(io) = event_of(&plan, &rows).filter(|_| is_line) else { continue };
             good += 1;
             proven += u64::from(match self.proof {
                 UnitProof::ClockAndSectors => {
@@ -216,13 +211,8 @@ impl TextFormat {
         } else if good > 0 && good * 2 >= lines {
             FormatFit::Possible
         } else {
-            FormatFit::Unlike
+            FormatFit::Different
         }
-    }
-
-    /// Returns the I/O of a line; `None` if the line is not one of the format.
-    fn io(&self, plan: &ColumnPlan, row: &LineRows<'_>) -> Option<IoEvent> {
-        event_of(plan, row).filter(|_| self.width.contains(&row.width()))
     }
 }
 
@@ -235,19 +225,16 @@ fn is_digest(text: &str) -> bool {
     text.len() == 32 && text.bytes().all(|digit| digit.is_ascii_hexdigit())
 }
 
-/// Returns the format whose published header a line is; `None` if it is none.
-pub(super) fn headed(line: &str) -> Option<&'static TextFormat> {
-    TEXT_FORMATS.iter().find(|format| format.is_header(line))
+/// Returns the format with this published header; `None` if there is none.
+pub(super) fn with_header(line: &str) -> Option<&'static TextFormat> {
+    TEXT_FORMATS.iter().find(|format| format.header == Some(line.trim()))
 }
 
 /// Returns the formats that the beginning of a text fits: all proven ones, or else all possible
 /// ones with `false`.
 pub(super) fn fitting(beginning: &str) -> (Vec<&'static TextFormat>, bool) {
     // The last line may be incomplete.
-    let text = match beginning.rsplit_once('\n') {
-        Some((whole, _)) => whole,
-        None => beginning,
-    };
+    let text = beginning.rsplit_once('\n').map_or(beginning, |(whole, _)| whole);
     let fits: Vec<_> = TEXT_FORMATS.iter().map(|format| (format, format.fit(text))).collect();
     let with = |wanted| fits.iter().filter(move |(_, fit)| *fit == wanted).map(|(one, _)| *one);
     let proven: Vec<_> = with(FormatFit::Proven).collect();

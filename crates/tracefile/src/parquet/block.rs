@@ -10,7 +10,6 @@
 
 use std::io;
 
-/// Magic number at the beginning of a block.
 const MAGIC: [u8; 8] = *b"SFTRACE1";
 /// Length of the head in front of the payload, in bytes.
 const HEAD: usize = MAGIC.len() + 1 + 4;
@@ -79,15 +78,7 @@ pub fn stated_length(bytes: &[u8]) -> Option<usize> {
 
 /// Returns the position of the first magic number; `None` if there is none.
 pub fn find(bytes: &[u8]) -> Option<usize> {
-    let mut from = 0;
-    while let Some(at) = bytes[from..].iter().position(|byte| *byte == MAGIC[0]) {
-        let at = from + at;
-        if bytes[at..].starts_with(&MAGIC) {
-            return Some(at);
-        }
-        from = at + 1;
-    }
-    None
+    bytes.windows(MAGIC.len()).position(|window| window == MAGIC)
 }
 
 /// Returns the FNV-1a hash of kind and payload.

@@ -22,52 +22,47 @@ pub(crate) struct Lists<T> {
 }
 
 /// Reads a column of `rows` numbers of 64 bits, with `absent` for a null.
-///
-/// # Errors
-/// Returns [`TraceError::Damaged`] if the column cannot be read.
 pub(crate) fn wide_numbers<R: Read + Seek + Send + 'static>(
     source: &SharedMedium<R>,
     chunk: &ColumnChunkMetaData,
     rows: usize,
     absent: i64,
 ) -> Result<Vec<i64>, TraceError> {
-    whole(source, chunk, rows, |pages, numbers| {
+    whole_column(source, chunk, rows, |pages, numbers| {
         NumberColumn::<Int64Type>::new(chunk, pages)?.read(rows, numbers, absent)
     })
 }
 
 /// Reads a column of `rows` numbers of 32 bits, with `absent` for a null.
-///
-/// # Errors
-/// Returns [`TraceError::Damaged`] if the column cannot be read.
 pub(crate) fn narrow_numbers<R: Read + Seek + Send + 'static>(
     source: &SharedMedium<R>,
     chunk: &ColumnChunkMetaData,
     rows: usize,
     absent: i32,
 ) -> Result<Vec<i32>, TraceError> {
-    whole(source, chunk, rows, |pages, numbers| read_narrow(chunk, pages, rows, numbers, absent))
+    whole_column(source, chunk, rows, |pages, numbers| {
+        read_narrow(chunk, pages, rows, numbers, absent)
+    })
 }
 
 /// Reads a column of `rows` names, with an empty name for a null.
-///
-/// # Errors
-/// Returns [`TraceError::Damaged`] if the column cannot be read.
 pub(crate) fn names<R: Read + Seek + Send + 'static>(
     source: &SharedMedium<R>,
     chunk: &ColumnChunkMetaData,
     rows: usize,
 ) -> Result<Vec<CommandName>, TraceError> {
-    whole(source, chunk, rows, |pages, names| NameColumn::new(chunk, pages)?.read(rows, names))
+    whole_column(source, chunk, rows, |pages, names| {
+        NameColumn::new(chunk, pages)?.read(rows, names)
+    })
 }
 
-fn whole<R: Read + Seek + Send + 'static, T>(
+fn whole_column<R: Read + Seek + Send + 'static, T>(
     source: &SharedMedium<R>,
     chunk: &ColumnChunkMetaData,
     rows: usize,
     read: impl FnOnce(PackedPages, &mut Vec<T>) -> parquet::errors::Result<(usize, usize)>,
 ) -> Result<Vec<T>, TraceError> {
-    let (place, mut values) = (place_of(chunk), Vec::new());
+    let (place, mut values) = (place(chunk), Vec::new());
     let (found, _) = guarded(&place, || read(open(source, chunk, rows)?, &mut values))?;
     if found < rows {
         return Err(TraceError::damaged(place, format!("{} rows are missing", rows - found)));
@@ -76,16 +71,13 @@ fn whole<R: Read + Seek + Send + 'static, T>(
 }
 
 /// Reads a column of `rows` lists or nullable values with at most `entries_max` entries.
-///
-/// # Errors
-/// Returns [`TraceError::Damaged`] if the column cannot be read.
 pub(crate) fn lists<R: Read + Seek + Send + 'static, T: DataType>(
     source: &SharedMedium<R>,
     chunk: &ColumnChunkMetaData,
     rows: usize,
     entries_max: usize,
 ) -> Result<Lists<T::T>, TraceError> {
-    let place = place_of(chunk);
+    let place = place(chunk);
     let descriptor = chunk.column_descr_ptr();
     let (mut values, mut known, mut repeated) = (Vec::new(), Vec::new(), Vec::new());
     guarded(&place, || {
@@ -106,8 +98,8 @@ pub(crate) fn lists<R: Read + Seek + Send + 'static, T: DataType>(
         Ok(())
     })?;
     // The library gives no levels for columns without nulls or lists.
-    let whole = descriptor.max_def_level();
-    if whole == 0 {
+    let present = descriptor.max_def_level();
+    if present == 0 {
         known = vec![0; values.len()];
     }
     repeated.resize(known.len(), 0);
@@ -116,7 +108,7 @@ pub(crate) fn lists<R: Read + Seek + Send + 'static, T: DataType>(
         if repetition == 0 || lengths.is_empty() {
             lengths.push(0);
         }
-        if let Some(last) = lengths.last_mut().filter(|_| level == whole) {
+        if let Some(last) = lengths.last_mut().filter(|_| level == present) {
             *last += 1;
             total += 1;
         }
@@ -129,7 +121,7 @@ pub(crate) fn lists<R: Read + Seek + Send + 'static, T: DataType>(
     }
 }
 
-fn place_of(chunk: &ColumnChunkMetaData) -> String {
+fn place(chunk: &ColumnChunkMetaData) -> String {
     format!("in column {}", chunk.column_path().parts().first().map_or("", String::as_str))
 }
 

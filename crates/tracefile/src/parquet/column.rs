@@ -59,7 +59,6 @@ impl OpenColumn {
         Ok(OpenColumn { field, decoder })
     }
 
-    /// Returns the field that the column holds.
     pub(super) fn field(&self) -> Field {
         self.field
     }
@@ -76,8 +75,8 @@ impl OpenColumn {
             }
             if self.field.indispensable() {
                 if known < read {
-                    let lacking = read - known;
-                    return Err(ParquetError::General(format!("{lacking} rows have no value")));
+                    let missing = read - known;
+                    return Err(ParquetError::General(format!("{missing} rows have no value")));
                 }
             } else if is_empty {
                 batch.keep_if_recorded(self.field, before + rows);
@@ -192,7 +191,6 @@ pub(super) fn pages<R: Read + Seek + Send + 'static>(
     }
 }
 
-/// A column chunk of numbers that is being read.
 pub(super) struct NumberColumn<D: DataType> {
     reader: ColumnReaderImpl<D>,
     nullable: bool,
@@ -203,7 +201,6 @@ pub(super) struct NumberColumn<D: DataType> {
 }
 
 impl<D: DataType<T: Copy>> NumberColumn<D> {
-    /// Opens a column chunk of this type.
     pub(super) fn new(metadata: &ColumnChunkMetaData, packed: PackedPages) -> Result<Self> {
         if metadata.column_type() != D::get_physical_type() {
             return Err(ParquetError::General("it has another type".into()));
@@ -241,7 +238,7 @@ impl<D: DataType<T: Copy>> NumberColumn<D> {
         self.levels.clear();
         let levels = self.nullable.then_some(&mut self.levels);
         let (rows, known, _) = self.reader.read_records(count, levels, None, column)?;
-        put_apart(column, begin, &self.levels, absent);
+        spread_values(column, begin, &self.levels, absent);
         Ok((rows, known))
     }
 
@@ -259,7 +256,7 @@ impl<D: DataType<T: Copy>> NumberColumn<D> {
         let levels = self.nullable.then_some(&mut self.levels);
         let (rows, known, _) = self.reader.read_records(count, levels, None, &mut self.values)?;
         column.extend(self.values.iter().map(convert));
-        put_apart(column, begin, &self.levels, absent);
+        spread_values(column, begin, &self.levels, absent);
         Ok((rows, known))
     }
 }
@@ -272,7 +269,7 @@ impl NumberColumn<Int64Type> {
 }
 
 /// Moves the values from `begin` on to the rows that have one. Without levels all rows do.
-fn put_apart<T: Copy>(column: &mut Vec<T>, begin: usize, levels: &[i16], absent: T) {
+fn spread_values<T: Copy>(column: &mut Vec<T>, begin: usize, levels: &[i16], absent: T) {
     let mut left = column.len() - begin;
     if levels.len() <= left {
         return;
@@ -290,7 +287,6 @@ fn put_apart<T: Copy>(column: &mut Vec<T>, begin: usize, levels: &[i16], absent:
     }
 }
 
-/// A column chunk of names that is being read.
 pub(super) struct NameColumn {
     keys: NumberColumn<Int32Type>,
     names: SharedNames,
@@ -320,7 +316,7 @@ impl NameColumn {
         let read = self.keys.read(count, &mut keys, NameTable::NO_KEY)?;
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         column.extend(keys.iter().map(|key| names.get(*key).unwrap_or(absent)));
-        names.forget_used();
+        names.drop_used();
         self.keys.values = keys;
         Ok(read)
     }
@@ -375,7 +371,7 @@ mod tests {
         open: impl Fn(PackedPages) -> ReadFn<T>,
     ) -> Result<Vec<T>> {
         let mut column = Vec::new();
-        let mut read = open(PackedPages::unpacked(Box::new(PageQueue::from(pages))));
+        let mut read = open(PackedPages::unpacked(Box::new(PageQueue(pages.into()))));
         loop {
             let before = column.len();
             let (rows, _) = read(at_once, &mut column)?;
@@ -457,7 +453,7 @@ mod tests {
     fn a_column_is_kept_from_its_first_recorded_value_on() {
         for first in [0, 1, 700, 1024, 4000, u64::MAX] {
             let events = |from: u64, to: u64| {
-                let one = |n| steadfast_domain::IoEvent {
+                let event = |n| steadfast_domain::IoEvent {
                     issued_ns: n,
                     queued_ns: u64::from(n >= first) * n % 5,
                     response_ns: if n < first { u64::MAX } else { n },
@@ -465,7 +461,7 @@ mod tests {
                     command: CommandName::new(if n < first { "" } else { "a" }),
                     ..steadfast_domain::IoEvent::default()
                 };
-                (from..to).map(one).collect::<Vec<_>>()
+                (from..to).map(event).collect::<Vec<_>>()
             };
             let conditions = steadfast_domain::CaptureConditions::default();
             let mut writer =

@@ -4,7 +4,7 @@ use super::guard::guarded;
 use super::integrity::Damage;
 use super::recovery::{self, Recovery, RecoveryScan};
 use super::source::SharedMedium;
-use super::sums::{self, FoundGroup};
+use super::sums::{self, FoundGroup, value_of};
 use crate::cube_file::is_fold;
 use crate::error::TraceError;
 use crate::schema::{
@@ -80,18 +80,18 @@ pub fn footer<R: Read + Seek + Send + 'static>(
     }
     let why =
         match guarded("in its footer", || ParquetMetaDataReader::new().parse_and_finish(source)) {
-            Ok(metadata) => return of_metadata(source, &metadata),
+            Ok(metadata) => return from_metadata(source, &metadata),
             Err(medium @ TraceError::Io(_)) => return Err(medium),
             Err(why) => why.to_string(),
         };
     let end = source.length().saturating_sub(PARQUET.len() as u64);
-    let is_finished = source.read(end, PARQUET.len())? == PARQUET;
-    if !is_finished {
+    let is_cut_off = source.read(end, PARQUET.len())? != PARQUET;
+    if is_cut_off {
         if let Some(found) = before_trailing_bytes(source)? {
             return Ok(found);
         }
-        let cut = "its end is missing: it does not end with a Parquet footer";
-        of_blocks(source)?.ok_or_else(|| not_ours(cut))
+        let why = "its end is missing: it does not end with a Parquet footer";
+        from_blocks(source)?.ok_or_else(|| not_ours(why))
     } else if recovery::begins(source)? {
         Err(TraceError::Footer(why))
     } else {
@@ -104,7 +104,7 @@ pub fn footer_or_blocks<R: Read + Seek + Send + 'static>(
     source: &SharedMedium<R>,
 ) -> Result<Footer, TraceError> {
     match footer(source) {
-        Err(damaged @ TraceError::Footer(_)) => of_blocks(source)?.ok_or(damaged),
+        Err(damaged @ TraceError::Footer(_)) => from_blocks(source)?.ok_or(damaged),
         found => found,
     }
 }
@@ -126,9 +126,9 @@ fn before_trailing_bytes<R: Read + Seek + Send + 'static>(
             let whole = source.ending_at(end);
             let metadata =
                 guarded("in its footer", || ParquetMetaDataReader::new().parse_and_finish(&whole));
-            // The number may be part of the footer, or of the bytes that follow it.
+            // The magic number may be part of the footer, or of the bytes that follow it.
             let Ok(metadata) = metadata else { continue };
-            let mut footer = of_metadata(&whole, &metadata)?;
+            let mut footer = from_metadata(&whole, &metadata)?;
             if footer.fold.is_some() {
                 // The end of a fold is the only proof that it is whole.
                 return Ok(None);
@@ -148,7 +148,7 @@ fn before_trailing_bytes<R: Read + Seek + Send + 'static>(
     }
 }
 
-fn of_metadata<R: Read + Seek + Send + 'static>(
+fn from_metadata<R: Read + Seek + Send + 'static>(
     source: &SharedMedium<R>,
     metadata: &ParquetMetaData,
 ) -> Result<Footer, TraceError> {
@@ -159,7 +159,7 @@ fn of_metadata<R: Read + Seek + Send + 'static>(
     }
     let rewriter = rewriter(source, metadata)?;
     let sealed = if rewriter.is_some() { &[] } else { keys };
-    let sums = sums::of_file(source, sealed, metadata.row_groups())?;
+    let sums = sums::sums_in_footer(source, sealed, metadata.row_groups())?;
     let mut sums = sums.into_iter().flatten();
     let group = |group: &RowGroupMetaData| FoundGroup { metadata: group.clone(), sum: sums.next() };
     let mut conditions: Option<CaptureConditions> = value_in(keys, KEY_FINAL)?;
@@ -185,7 +185,7 @@ fn of_metadata<R: Read + Seek + Send + 'static>(
         groups: metadata.row_groups().iter().map(group).collect(),
         recovery: None,
         damaged: Vec::new(),
-        fold: keys.iter().find(|entry| entry.key == KEY_FOLD).and_then(|entry| entry.value.clone()),
+        fold: value_of(keys, KEY_FOLD).map(str::to_owned),
     })
 }
 
@@ -203,7 +203,7 @@ fn rewriter<R: Read + Seek>(
     Ok((!is_ours).then(|| author.to_owned()))
 }
 
-fn of_blocks<R: Read + Seek + Send + 'static>(
+fn from_blocks<R: Read + Seek + Send + 'static>(
     source: &SharedMedium<R>,
 ) -> Result<Option<Footer>, TraceError> {
     let found = recovery::search(source)?;
@@ -236,8 +236,7 @@ fn of_blocks<R: Read + Seek + Send + 'static>(
 
 /// Parses the JSON value of a metadata key; `None` if the key is missing.
 fn value_in<T: DeserializeOwned>(keys: &[KeyValue], key: &str) -> Result<Option<T>, TraceError> {
-    let value = keys.iter().find(|entry| entry.key == key);
-    let Some(text) = value.and_then(|entry| entry.value.as_ref()) else { return Ok(None) };
+    let Some(text) = value_of(keys, key) else { return Ok(None) };
     serde_json::from_str(text)
         .map(Some)
         .map_err(|error| TraceError::damaged(format!("in its metadata {key}"), error))

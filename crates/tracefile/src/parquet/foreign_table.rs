@@ -24,7 +24,6 @@ pub(crate) struct ForeignTable<R> {
 }
 
 impl<R: Read + Seek + Send + 'static> ForeignTable<R> {
-    /// Reads the footer.
     pub(crate) fn open(source: SharedMedium<R>) -> Result<Self> {
         let metadata = ParquetMetaDataReader::new().parse_and_finish(&source)?;
         Ok(ForeignTable { source, metadata })

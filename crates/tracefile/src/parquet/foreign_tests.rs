@@ -62,11 +62,7 @@ impl FileStyle {
                     bytes: number(seed + 2, n) as u32,
                     response_ns: if is_known { number(seed + 4, n) >> 1 } else { u64::MAX },
                     pid: if is_known { number(seed + 5, n) as u32 } else { 0 },
-                    command: if is_known {
-                        CommandName::new(&name)
-                    } else {
-                        CommandName::default()
-                    },
+                    command: CommandName::new(if is_known { &name } else { "" }),
                     ..IoEvent::default()
                 }
             })
@@ -106,7 +102,7 @@ fn write(style: FileStyle, events: &[IoEvent]) -> Vec<u8> {
     file.into_inner().unwrap()
 }
 
-/// Reads all events, so many at a time.
+/// Reads all events, `at_once` at a time.
 fn read(bytes: Vec<u8>, at_once: usize) -> Result<Vec<IoEvent>, TraceError> {
     let trace = Trace::open(Cursor::new(bytes))?;
     let (mut batches, mut batch) = (trace.batches(Fields::ALL), Batch::default());

@@ -20,9 +20,7 @@ mod source;
 mod sums;
 mod writer;
 
-pub use crate::schema::{
-    FORMAT_VERSION, Field, Fields, KEY_FINAL, KEY_FORMAT, KEY_SEAL, KEY_START, KEY_SUMS,
-};
+pub use crate::schema::{Field, Fields};
 pub use footer::{Footer, footer, footer_or_blocks};
 pub(crate) use foreign_table::ForeignTable;
 pub(crate) use guard::guarded;
@@ -31,8 +29,7 @@ pub use integrity::{Damage, Integrity, OmittedFile};
 pub use output::RowGroupExtent;
 pub(crate) use output::TraceOutput;
 pub use parts::is_same_capture;
-pub use reader::TraceRef;
-pub use reader::{Trace, TraceBatches};
+pub use reader::{Trace, TraceBatches, TraceRef};
 pub use recovery::Recovery;
 pub(crate) use source::HeldBytes;
 pub use source::SharedMedium;

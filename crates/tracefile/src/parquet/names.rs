@@ -14,11 +14,11 @@ use steadfast_domain::io_event::CommandName;
 pub(super) const ROWS_AT_ONCE: usize = 1024;
 
 /// Buffers kept for reuse. Few servers run more different programs at a time.
-const KEPT: usize = 64;
+const SLOTS: usize = 64;
 
 /// Buffers made for earlier rows.
 pub(super) struct NameBuffers {
-    kept: Vec<(CommandName, ByteArray)>,
+    slots: Vec<(CommandName, ByteArray)>,
     /// The rows written last, and their buffers.
     rows: Vec<CommandName>,
     values: Vec<ByteArray>,
@@ -26,17 +26,16 @@ pub(super) struct NameBuffers {
 
 impl Default for NameBuffers {
     fn default() -> Self {
-        let nobody = (CommandName::default(), ByteArray::from(Vec::new()));
+        let (name, buffer) = (CommandName::default(), ByteArray::from(Vec::new()));
         NameBuffers {
-            rows: vec![nobody.0; ROWS_AT_ONCE],
-            values: vec![nobody.1.clone(); ROWS_AT_ONCE],
-            kept: vec![nobody; KEPT],
+            rows: vec![name; ROWS_AT_ONCE],
+            values: vec![buffer.clone(); ROWS_AT_ONCE],
+            slots: vec![(name, buffer); SLOTS],
         }
     }
 }
 
 impl NameBuffers {
-    /// Writes the names of a row group.
     pub(super) fn write(
         &mut self,
         commands: &[CommandName],
@@ -55,15 +54,11 @@ impl NameBuffers {
     }
 
     fn value(&mut self, command: &CommandName) -> ByteArray {
-        let kept = &mut self.kept[place(command)];
-        if kept.0 != *command {
-            *kept = (*command, ByteArray::from(command.to_string().into_bytes()));
+        let slot = FxBuildHasher.hash_one(u128::from_le_bytes(command.0)) as usize % SLOTS;
+        let (name, buffer) = &mut self.slots[slot];
+        if name != command {
+            (*name, *buffer) = (*command, ByteArray::from(command.to_string().into_bytes()));
         }
-        kept.1.clone()
+        buffer.clone()
     }
-}
-
-/// Returns the slot of a name: a hash of all its bytes.
-fn place(command: &CommandName) -> usize {
-    FxBuildHasher.hash_one(u128::from_le_bytes(command.0)) as usize % KEPT
 }

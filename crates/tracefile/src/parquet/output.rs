@@ -32,9 +32,10 @@ pub struct TraceOutput<W: Write + Send> {
     parquet: SerializedFileWriter<ChecksumSink<W>>,
     start: String,
     /// Conditions as JSON that no recovery block holds yet.
-    news: Option<String>,
-    /// File paths, and the number of them that recovery blocks hold already.
-    files: (Arc<Vec<FileName>>, usize),
+    new_conditions: Option<String>,
+    files: Arc<Vec<FileName>>,
+    /// Number of file paths that recovery blocks hold already.
+    files_in_blocks: usize,
     processors: Arc<Vec<ProcessorReading>>,
     /// Time of the last reading that a recovery block holds.
     processors_until_ns: Option<u64>,
@@ -57,12 +58,12 @@ impl<W: Write + Send> TraceOutput<W> {
         let mut parquet = parquet.map_err(TraceError::Encode)?;
         parquet.write_all(&block::encode(BlockKind::Conditions, start.as_bytes())?)?;
         parquet.flush()?;
-        let files = (Arc::clone(&conditions.files), 0);
         Ok(TraceOutput {
             parquet,
             start,
-            news: None,
-            files,
+            new_conditions: None,
+            files: Arc::clone(&conditions.files),
+            files_in_blocks: 0,
             processors: Arc::clone(&conditions.processors),
             processors_until_ns: None,
             sums: Vec::new(),
@@ -78,8 +79,8 @@ impl<W: Write + Send> TraceOutput<W> {
 
     /// Sets the conditions that the next recovery block will hold.
     pub fn update(&mut self, conditions: &CaptureConditions) -> Result<(), TraceError> {
-        self.news = Some(json(conditions)?);
-        self.files.0 = Arc::clone(&conditions.files);
+        self.new_conditions = Some(json(conditions)?);
+        self.files = Arc::clone(&conditions.files);
         self.processors = Arc::clone(&conditions.processors);
         Ok(())
     }
@@ -88,7 +89,7 @@ impl<W: Write + Send> TraceOutput<W> {
     /// paths and readings of processor time, and the conditions if they changed.
     pub fn row_group(
         &mut self,
-        about: RowGroupExtent,
+        extent: RowGroupExtent,
         columns: impl FnOnce(
             &mut SerializedRowGroupWriter<'_, ChecksumSink<W>>,
         ) -> parquet::errors::Result<()>,
@@ -102,26 +103,36 @@ impl<W: Write + Send> TraceOutput<W> {
             at,
             bytes: self.bytes_written() - at,
             xxh3: self.parquet.inner().sum(),
-            span_ns: about.span_ns,
-            ios: about.ios,
+            span_ns: extent.span_ns,
+            ios: extent.ios,
         };
         if self.has_blocks {
-            self.block_after(&sum)?;
+            self.write_block(&sum)?;
         }
         self.sums.push(sum);
         Ok(())
     }
 
-    fn block_after(&mut self, sum: &GroupSum) -> Result<(), TraceError> {
+    fn write_block(&mut self, sum: &GroupSum) -> Result<(), TraceError> {
         let Some(group) = self.parquet.flushed_row_groups().last().cloned() else { return Ok(()) };
-        let news = self.news.take().map(|text| KeyValue::new(KEY_FINAL.to_owned(), text));
-        let sum = KeyValue::new(KEY_SUM.to_owned(), json(sum)?);
-        let new = self.files.0.get(self.files.1..).filter(|files| !files.is_empty());
-        let files = new.map(json).transpose()?;
-        self.files.1 = self.files.0.len();
-        let files = files.map(|files| KeyValue::new(KEY_FILES.to_owned(), files));
-        let processors = self.new_processors()?;
-        let keys = news.into_iter().chain(files).chain(processors).chain([sum]).collect();
+        let mut keys = Vec::new();
+        if let Some(conditions) = self.new_conditions.take() {
+            keys.push(entry(KEY_FINAL, conditions));
+        }
+        let files = self.files.get(self.files_in_blocks..).unwrap_or_default();
+        if !files.is_empty() {
+            keys.push(entry(KEY_FILES, json(files)?));
+        }
+        self.files_in_blocks = self.files.len();
+        // By time, because a long list is thinned out by its owner.
+        let until_ns = self.processors_until_ns;
+        let first = self.processors.partition_point(|reading| Some(reading.at_ns) <= until_ns);
+        let processors = &self.processors[first..];
+        if let Some(last) = processors.last() {
+            keys.push(entry(KEY_PROCESSORS, json(processors)?));
+            self.processors_until_ns = Some(last.at_ns);
+        }
+        keys.push(entry(KEY_SUM, json(sum)?));
         let schema = group.schema_descr_ptr();
         let file = FileMetaData::new(2, group.num_rows(), None, Some(keys), schema, None);
         let metadata = ParquetMetaData::new(file, vec![group]);
@@ -131,17 +142,6 @@ impl<W: Write + Send> TraceOutput<W> {
         self.parquet.write_all(&block::encode(BlockKind::RowGroup, &payload)?)?;
         self.parquet.flush()?;
         Ok(())
-    }
-
-    /// Returns the readings of processor time that no recovery block holds yet.
-    fn new_processors(&mut self) -> Result<Option<KeyValue>, TraceError> {
-        let until = self.processors_until_ns;
-        // By time, because a long list is thinned out by its owner.
-        let first = self.processors.partition_point(|reading| Some(reading.at_ns) <= until);
-        let new = &self.processors[first..];
-        self.processors_until_ns = new.last().map(|reading| reading.at_ns).or(until);
-        let text = (!new.is_empty()).then(|| json(new)).transpose()?;
-        Ok(text.map(|text| KeyValue::new(KEY_PROCESSORS.to_owned(), text)))
     }
 
     /// Returns the columns of the row group that was written last.
@@ -165,7 +165,7 @@ impl<W: Write + Send> TraceOutput<W> {
         conditions: &CaptureConditions,
         more: Vec<(&'static str, String)>,
     ) -> Result<W, TraceError> {
-        // The seal comes last: see `sums::of_file`.
+        // The seal comes last: see `sums::sums_in_footer`.
         let mut pairs = vec![
             (KEY_FORMAT, FORMAT_VERSION.to_owned()),
             (KEY_FINAL, json(conditions)?),
@@ -180,13 +180,17 @@ impl<W: Write + Send> TraceOutput<W> {
         pairs.extend(more);
         pairs.extend([(KEY_SUMS, json(&self.sums)?), (KEY_SEAL, UNSEALED.to_owned())]);
         for (key, value) in pairs {
-            self.parquet.append_key_value_metadata(KeyValue::new(key.to_owned(), value));
+            self.parquet.append_key_value_metadata(entry(key, value));
         }
         self.parquet.flush()?;
         self.parquet.inner_mut().hold_footer();
         let summing = self.parquet.into_inner().map_err(TraceError::Encode)?;
         Ok(summing.seal()?)
     }
+}
+
+fn entry(key: &str, value: String) -> KeyValue {
+    KeyValue::new(key.to_owned(), value)
 }
 
 fn json<T: serde::Serialize + ?Sized>(value: &T) -> Result<String, TraceError> {

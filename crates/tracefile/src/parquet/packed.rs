@@ -27,7 +27,6 @@ use zstd::zstd_safe::get_frame_content_size;
 pub const PAGE_MAX: usize = 64 << 20;
 /// Memory for the decompressed pages of a row group that are held at a time.
 const PAGES_MAX: usize = 256 << 20;
-/// Size of the buffer for compressed bytes of Brotli.
 const BROTLI_BUFFER: usize = 4096;
 /// Largest number of texts in a page with delta-coded lengths, which are decoded all at once.
 pub(super) const DELTA_VALUES_MAX: usize = 1 << 22;
@@ -79,7 +78,6 @@ pub(super) fn too_large() -> ParquetError {
     ))
 }
 
-/// Compression of pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Codec {
     None,
@@ -211,27 +209,19 @@ impl Iterator for PackedPages {
 impl PageReader for PackedPages {
     fn get_next_page(&mut self) -> Result<Option<Page>> {
         let page = self.next_page()?;
-        if let Some(page) = &page {
-            check_for_library(page)?;
+        // The decoders of the library would allocate the size that such a page claims.
+        match page.as_ref().map(Page::encoding) {
+            Some(encoding @ (Encoding::DELTA_LENGTH_BYTE_ARRAY | Encoding::DELTA_BYTE_ARRAY)) => {
+                Err(ParquetError::General(format!("a page of it is in the encoding {encoding}")))
+            }
+            _ => Ok(page),
         }
-        Ok(page)
     }
     fn peek_next_page(&mut self) -> Result<Option<PageMetadata>> {
         self.pages.peek_next_page()
     }
     fn skip_next_page(&mut self) -> Result<()> {
         Err(ParquetError::NYI("pages are not skipped".into()))
-    }
-}
-
-/// Rejects a page for which the decoders of the Parquet library would allocate the size that
-/// the page claims.
-fn check_for_library(page: &Page) -> Result<()> {
-    match page.encoding() {
-        encoding @ (Encoding::DELTA_LENGTH_BYTE_ARRAY | Encoding::DELTA_BYTE_ARRAY) => {
-            Err(ParquetError::General(format!("a page of it is in the encoding {encoding}")))
-        }
-        _ => Ok(()),
     }
 }
 
@@ -296,8 +286,8 @@ fn append_snappy(packed: &[u8], room: usize, bytes: &mut Vec<u8>) -> Result<()> 
 fn append_zstd(packed: &[u8], room: usize, bytes: &mut Vec<u8>) -> Result<()> {
     let begin = bytes.len();
     let room = room.saturating_sub(begin);
-    let told = get_frame_content_size(packed).ok().flatten();
-    let length = told.and_then(|length| usize::try_from(length).ok());
+    let stated = get_frame_content_size(packed).ok().flatten();
+    let length = stated.and_then(|length| usize::try_from(length).ok());
     if length.is_some_and(|length| length <= room && append_frame(packed, length, bytes)) {
         return Ok(());
     }
@@ -360,23 +350,21 @@ fn append_frame(packed: &[u8], length: usize, bytes: &mut Vec<u8>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use parquet::basic::Encoding;
     use std::io::Write;
     use steadfast_domain::step::mix64;
 
-    fn first(bytes: Vec<u8>) -> Page {
-        let (plain, rle) = (Encoding::PLAIN, Encoding::RLE);
+    fn page_v1(bytes: Vec<u8>) -> Page {
         Page::DataPage {
             buf: bytes.into(),
             num_values: 1,
-            encoding: plain,
-            def_level_encoding: rle,
-            rep_level_encoding: rle,
+            encoding: Encoding::PLAIN,
+            def_level_encoding: Encoding::RLE,
+            rep_level_encoding: Encoding::RLE,
             statistics: None,
         }
     }
 
-    fn second(bytes: Vec<u8>, levels: [u32; 2], is_compressed: bool) -> Page {
+    fn page_v2(bytes: Vec<u8>, levels: [u32; 2], is_compressed: bool) -> Page {
         Page::DataPageV2 {
             buf: bytes.into(),
             num_values: 1,
@@ -414,14 +402,19 @@ mod tests {
             let content = content(length);
             let frame = zstd::bulk::compress(&content, 1).unwrap();
             let (head, tail) = content.split_at(content.len() / 3);
-            let two = |pack: &dyn Fn(&[u8]) -> Vec<u8>| [pack(head), pack(tail)].concat();
-            let told = |part: &[u8]| zstd::bulk::compress(part, 3).unwrap();
-            for packed in [frame, two(&told), streamed(&content), two(&|part| streamed(part))] {
-                assert_eq!(unpacked(first(packed.clone())).unwrap().buffer(), &content);
+            let two_frames = |pack: &dyn Fn(&[u8]) -> Vec<u8>| [pack(head), pack(tail)].concat();
+            let with_length = |part: &[u8]| zstd::bulk::compress(part, 3).unwrap();
+            for packed in [
+                frame,
+                two_frames(&with_length),
+                streamed(&content),
+                two_frames(&|part| streamed(part)),
+            ] {
+                assert_eq!(unpacked(page_v1(packed.clone())).unwrap().buffer(), &content);
                 let whole = [&b"levels"[..], &content].concat();
-                let page = second([&b"levels"[..], &packed].concat(), [4, 2], true);
+                let page = page_v2([&b"levels"[..], &packed].concat(), [4, 2], true);
                 assert_eq!(unpacked(page).unwrap().buffer(), &whole);
-                let page = second(packed.clone(), [0, 0], false);
+                let page = page_v2(packed.clone(), [0, 0], false);
                 assert_eq!(unpacked(page).unwrap().buffer(), &packed);
             }
         }
@@ -444,14 +437,14 @@ mod tests {
         let whole = b"steadfast".repeat(100);
         for (codec, packed) in [(Codec::Gzip, GZIP), (Codec::Lz4, LZ4_RAW), (Codec::Brotli, BROTLI)]
         {
-            let page = |packed: &[u8]| first(packed.to_vec());
+            let page = |packed: &[u8]| page_v1(packed.to_vec());
             let found = unpack(page(packed), codec, PAGE_MAX).unwrap();
             assert_eq!(found.buffer(), &whole, "{codec:?}");
             let exact = unpack(page(packed), codec, whole.len()).unwrap();
             assert_eq!(exact.buffer(), &whole, "{codec:?}");
             let small = unpack(page(packed), codec, whole.len() - 1).unwrap_err();
             assert_eq!(small.to_string(), too_large().to_string(), "{codec:?}");
-            // What is cut off is an error, or ends early, but never panics.
+            // A page that is cut off is an error, or ends early, but never panics.
             for end in 1..packed.len() {
                 if let Ok(part) = unpack(page(&packed[..end]), codec, PAGE_MAX) {
                     assert!(whole.starts_with(part.buffer()), "{codec:?} {end}");
@@ -461,24 +454,24 @@ mod tests {
     }
 
     #[test]
-    fn a_page_without_values_is_nothing_but_its_levels() {
-        let page = second(b"levels".to_vec(), [6, 0], true);
+    fn a_page_without_values_is_its_levels() {
+        let page = page_v2(b"levels".to_vec(), [6, 0], true);
         assert_eq!(unpacked(page).unwrap().buffer().as_ref(), b"levels");
-        assert!(unpacked(first(Vec::new())).unwrap().buffer().is_empty());
+        assert!(unpacked(page_v1(Vec::new())).unwrap().buffer().is_empty());
     }
 
     #[test]
-    fn what_cannot_be_unpacked_is_an_error() {
+    fn a_page_that_cannot_be_unpacked_is_an_error() {
         let frame = zstd::bulk::compress(&content(5000), 1).unwrap();
         for end in 1..frame.len() {
-            assert!(unpacked(first(frame[..end].to_vec())).is_err(), "cut off at {end}");
+            assert!(unpacked(page_v1(frame[..end].to_vec())).is_err(), "cut off at {end}");
         }
-        assert!(unpacked(first(b"no frame at all".to_vec())).is_err());
-        assert!(unpacked(second(frame.clone(), [u32::MAX, u32::MAX], true)).is_err());
+        assert!(unpacked(page_v1(b"no frame at all".to_vec())).is_err());
+        assert!(unpacked(page_v2(frame.clone(), [u32::MAX, u32::MAX], true)).is_err());
         // A frame of a few bytes that claims to hold 16 EiB.
-        let mut boasting = vec![0x28, 0xb5, 0x2f, 0xfd, 0xe0];
-        boasting.extend([0xff; 8]);
-        boasting.extend([1, 0, 0]);
-        assert!(unpacked(first(boasting)).is_err());
+        let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0xe0];
+        frame.extend([0xff; 8]);
+        frame.extend([1, 0, 0]);
+        assert!(unpacked(page_v1(frame)).is_err());
     }
 }

@@ -44,9 +44,10 @@ pub fn in_order<P: PartFile>(mut parts: Vec<P>) -> Result<(Vec<P>, Vec<u32>), Tr
     for pair in parts.windows(2) {
         let (one, next) = (pair[0].conditions(), pair[1].conditions());
         if !is_same_capture(one, next) {
-            let what = "the files belong to different captures; compare them with: steadfast \
-                trace compare";
-            return Err(TraceError::Unsuitable(what.into()));
+            return Err(TraceError::Unsuitable(
+                "the files belong to different captures; compare them with: steadfast trace compare"
+                    .into(),
+            ));
         }
         if pair[0].is_at_place_of(&pair[1]) {
             let what = "one file is named twice, or two files hold the same part of one capture; \
@@ -133,21 +134,21 @@ fn followed_by(
 /// devices and step width match, and so do the capture ids, which files of an earlier version
 /// lack.
 pub fn is_same_capture(a: &CaptureConditions, b: &CaptureConditions) -> bool {
-    let told = a.part.as_ref().zip(b.part.as_ref());
+    let parts = a.part.as_ref().zip(b.part.as_ref());
     a.began_unix_ns.is_some()
         && a.began_unix_ns == b.began_unix_ns
         && a.host == b.host
         && a.source == b.source
-        && begin_alike(&a.devices, &b.devices)
+        && have_same_beginning(&a.devices, &b.devices)
         && a.step_ns == b.step_ns
-        && told.is_none_or(|(a, b)| a.capture == b.capture)
+        && parts.is_none_or(|(a, b)| a.capture == b.capture)
 }
 
 /// Returns whether one list is a prefix of the other. A disk that is replaced during a capture
 /// is appended as a new entry.
-fn begin_alike(a: &[CapturedDevice], b: &[CapturedDevice]) -> bool {
-    let both = a.len().min(b.len());
-    both > 0 && a[..both] == b[..both] || a.is_empty() && b.is_empty()
+fn have_same_beginning(a: &[CapturedDevice], b: &[CapturedDevice]) -> bool {
+    let length = a.len().min(b.len());
+    a[..length] == b[..length] && (length > 0 || a.len() == b.len())
 }
 
 /// Adds the recoveries of two parts.

@@ -7,7 +7,7 @@ use super::integrity::{Damage, Integrity};
 use super::packed::PageMemory;
 use super::recovery::Recovery;
 use super::source::{HeldBytes, SharedMedium};
-use super::sums::{FoundGroup, GroupSum};
+use super::sums::{FoundGroup, GroupSum, extent_of};
 use crate::batch::Batch;
 use crate::error::TraceError;
 use crate::not_recorded::NotRecorded;
@@ -88,17 +88,12 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
     /// Opens a trace from a source whose footer was read already.
     ///
     /// # Errors
-    ///
     /// Returns [`TraceError::NotRecorded`] if the file holds only sums of steps, and the other
     /// errors of [`Self::open`] if its row groups do not form a trace.
     pub fn of_ios(source: SharedMedium<R>, found: Footer) -> Result<Self, TraceError> {
         if found.holds_only_sums() {
             return Err(NotRecorded::SingleIos.into());
         }
-        Self::assemble(source, found)
-    }
-
-    fn assemble(source: SharedMedium<R>, found: Footer) -> Result<Self, TraceError> {
         let Footer { groups, conditions, start, recovery, damaged, .. } = found;
         let checksums = groups.iter().all(|group| group.sum.is_some());
         let length = source.length();
@@ -109,7 +104,7 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
             .collect();
         let groups = checked?;
         let rows = groups.iter().map(|group| group.rows as u64).sum();
-        let conditions = conditions.unwrap_or_else(|| unsaid(&groups, rows));
+        let conditions = conditions.unwrap_or_else(|| assumed_conditions(&groups, rows));
         let mut trace = Trace {
             sources: vec![source],
             groups,
@@ -148,10 +143,6 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
     /// Returns the conditions under which the trace was captured.
     pub fn conditions(&self) -> &CaptureConditions {
         &self.conditions
-    }
-    /// Returns the conditions at the beginning of the capture; `None` in other programs' files.
-    pub fn start_conditions(&self) -> Option<&CaptureConditions> {
-        self.start.as_ref()
     }
     /// Returns the extent of the recovery; `None` if the footer was read.
     pub fn recovery(&self) -> Option<&Recovery> {
@@ -262,9 +253,7 @@ impl TraceRowGroup {
             let Some(field) = Field::ALL.into_iter().find(|field| field.name() == name) else {
                 continue;
             };
-            let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
-            let end = u64::try_from(start).ok().zip(u64::try_from(column.compressed_size()).ok());
-            if end.and_then(|(from, size)| from.checked_add(size)).is_none_or(|end| end > length) {
+            if extent_of(column).is_none_or(|extent| extent.end > length) {
                 let what = format!("column {name} lies outside the file");
                 return Err(TraceError::damaged(place(), what));
             }
@@ -283,21 +272,21 @@ impl TraceRowGroup {
         Ok(TraceRowGroup { source: 0, number, metadata, sum, columns, rows })
     }
 
-    /// Verifies the checksum, if there is one, and holds the bytes in memory if they are few.
-    fn hold<R: Read + Seek>(&self, source: &SharedMedium<R>) -> Result<RowGroupSource, TraceError> {
-        let Some(sum) = &self.sum else { return Ok(RowGroupSource::InFile) };
-        let (content, is_intact) = if sum.bytes <= GROUP_HELD_MAX {
+    /// Verifies the checksum, if there is one; returns the verified bytes if they are few enough
+    /// to be held in memory, or the damage if the checksum does not match.
+    fn verify<R: Read + Seek>(
+        &self,
+        source: &SharedMedium<R>,
+    ) -> Result<Result<Option<HeldBytes>, Damage>, TraceError> {
+        let Some(sum) = &self.sum else { return Ok(Ok(None)) };
+        let (held, is_intact) = if sum.bytes <= GROUP_HELD_MAX {
             let held = HeldBytes::up_to(source, sum.at, usize::try_from(sum.bytes).unwrap_or(0))?;
             let is_intact = sum.fits(held.bytes());
-            (RowGroupSource::Held(held), is_intact)
+            (Some(held), is_intact)
         } else {
-            (RowGroupSource::InFile, sum.is_intact(source)?)
+            (None, sum.is_intact(source)?)
         };
-        Ok(if is_intact {
-            content
-        } else {
-            RowGroupSource::Damaged(sum.damage(self.source, self.number))
-        })
+        Ok(if is_intact { Ok(held) } else { Err(sum.damage(self.source, self.number)) })
     }
 
     /// Returns the smallest and largest value from the statistics; `None` without statistics.
@@ -313,16 +302,6 @@ impl TraceRowGroup {
         };
         Some((low.cast_unsigned(), high.cast_unsigned()))
     }
-}
-
-/// The place from which the columns of a row group are read.
-enum RowGroupSource {
-    /// Memory that holds the verified bytes.
-    Held(HeldBytes),
-    /// The file.
-    InFile,
-    /// None, because the row group is damaged.
-    Damaged(Damage),
 }
 
 /// The events of a trace in file order.
@@ -430,10 +409,9 @@ impl OpenGroup {
     ) -> Result<Result<Self, Damage>, TraceError> {
         let group = &trace.groups[number];
         let source = &trace.sources[group.source];
-        let held = match group.hold(source)? {
-            RowGroupSource::Held(held) => Some(held),
-            RowGroupSource::InFile => None,
-            RowGroupSource::Damaged(damage) => return Ok(Err(damage)),
+        let held = match group.verify(source)? {
+            Ok(held) => held,
+            Err(damage) => return Ok(Err(damage)),
         };
         let (mut columns, memory) = (Vec::new(), PageMemory::new());
         for field in Field::ALL.into_iter().filter(|field| fields.has(*field)) {
@@ -458,7 +436,7 @@ impl OpenGroup {
                 return Err(TraceError::damaged(place, what));
             }
             if column.field() == Field::Issued {
-                batch.see_order();
+                batch.note_order();
             }
         }
         self.left -= count;
@@ -468,7 +446,7 @@ impl OpenGroup {
 }
 
 /// Returns the conditions of a file that records none.
-fn unsaid(groups: &[TraceRowGroup], rows: u64) -> CaptureConditions {
+fn assumed_conditions(groups: &[TraceRowGroup], rows: u64) -> CaptureConditions {
     let mut remarks = vec!["The file says nothing about how it was captured.".to_owned()];
     let in_part = unended(groups, rows);
     if let Some(part) = in_part {

@@ -17,7 +17,7 @@ use steadfast_domain::io_event::{FileName, ProcessorReading};
 const STRIDE: usize = 1 << 20;
 
 /// The extent of a recovery.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Recovery {
     /// Number of complete row groups.
     pub row_groups: usize,
@@ -25,6 +25,8 @@ pub struct Recovery {
     pub bytes_ignored: u64,
 }
 
+/// The content of the recovery blocks of a file.
+#[derive(Default)]
 pub struct RecoveryScan {
     pub groups: Vec<FoundGroup>,
     pub start: Option<CaptureConditions>,
@@ -36,8 +38,8 @@ pub struct RecoveryScan {
     pub account: Recovery,
     /// Ranges of row groups whose blocks are missing.
     pub damaged: Vec<Damage>,
-    /// End of the last block used.
-    used: u64,
+    /// End of the last block read.
+    read_until: u64,
 }
 
 /// Offset of the first block, after Parquet's magic number.
@@ -53,36 +55,26 @@ pub fn begins<R: Read + Seek>(source: &SharedMedium<R>) -> Result<bool, TraceErr
 pub fn search<R: Read + Seek>(
     source: &SharedMedium<R>,
 ) -> Result<Option<RecoveryScan>, TraceError> {
-    let mut found = RecoveryScan {
-        groups: Vec::new(),
-        start: None,
-        conditions: None,
-        files: Vec::new(),
-        processors: Vec::new(),
-        account: Recovery { row_groups: 0, bytes_ignored: 0 },
-        damaged: Vec::new(),
-        used: FIRST,
-    };
+    let mut found = RecoveryScan { read_until: FIRST, ..RecoveryScan::default() };
     let mut at = 0;
     while let Some(here) = next_magic(source, at)? {
-        match take_block(source, here, &mut found)? {
+        match read_block(source, here, &mut found)? {
             Some(length) => {
                 at = here + length;
-                found.used = at;
+                found.read_until = at;
             }
             None => at = here + 1,
         }
     }
     found.account.row_groups = found.groups.len();
-    found.account.bytes_ignored = source.length().saturating_sub(found.used);
+    found.account.bytes_ignored = source.length().saturating_sub(found.read_until);
     Ok((found.start.is_some() || !found.groups.is_empty()).then_some(found))
 }
 
 fn next_magic<R: Read + Seek>(
     source: &SharedMedium<R>,
-    from: u64,
+    mut from: u64,
 ) -> Result<Option<u64>, TraceError> {
-    let mut from = from;
     while from < source.length() {
         let bytes = source.read(from, STRIDE)?;
         if let Some(at) = block::find(&bytes) {
@@ -97,7 +89,9 @@ fn next_magic<R: Read + Seek>(
     Ok(None)
 }
 
-fn take_block<R: Read + Seek>(
+/// Adds the content of the block at an offset to the scan; returns its length, or `None` if there
+/// is no intact block.
+fn read_block<R: Read + Seek>(
     source: &SharedMedium<R>,
     at: u64,
     found: &mut RecoveryScan,
@@ -112,7 +106,7 @@ fn take_block<R: Read + Seek>(
         BlockKind::RowGroup => {
             let place = format!("in the recovery block at byte {at}");
             let metadata = guarded(&place, || ParquetMetaDataReader::decode_metadata(payload))?;
-            found.take(&metadata, at);
+            found.add_row_groups(&metadata, at);
         }
     }
     Ok(Some(length as u64))
@@ -123,20 +117,17 @@ fn block_at<R: Read + Seek>(
     source: &SharedMedium<R>,
     at: u64,
 ) -> Result<Option<Vec<u8>>, TraceError> {
-    let head = source.read(at, 16)?;
-    Ok(match block::stated_length(&head) {
-        Some(length) => Some(source.read(at, length)?),
-        None => None,
-    })
+    let length = block::stated_length(&source.read(at, 16)?);
+    Ok(length.map(|length| source.read(at, length)).transpose()?)
 }
 
 impl RecoveryScan {
-    /// Takes the metadata of the row group that precedes its block at offset `block`.
-    fn take(&mut self, metadata: &ParquetMetaData, block: u64) {
+    /// Adds the row groups that a block at offset `block` describes.
+    fn add_row_groups(&mut self, metadata: &ParquetMetaData, block: u64) {
         let first = metadata.row_groups().iter().filter_map(first_byte).min();
-        // A block of a row group that was taken already is a copy: its I/Os would count twice.
-        if first.is_some_and(|first| first < self.used) {
-            self.leave_out(self.used, block);
+        // A block of a row group that was added already is a copy: its I/Os would count twice.
+        if first.is_some_and(|first| first < self.read_until) {
+            self.add_gap(self.read_until, block);
             return;
         }
         let keys = metadata.file_metadata().key_value_metadata().map_or(&[][..], Vec::as_slice);
@@ -144,21 +135,17 @@ impl RecoveryScan {
         self.files.extend(value_in::<Vec<FileName>>(keys, KEY_FILES).unwrap_or_default());
         let processors = value_in::<Vec<ProcessorReading>>(keys, KEY_PROCESSORS);
         self.processors.extend(processors.unwrap_or_default());
-        let sum = sums::of_block(keys, metadata.row_groups());
-        if let Some(first) = first.filter(|first| *first > self.used) {
-            self.leave_out(self.used, first);
+        let sum = sums::sum_in_block(keys, metadata.row_groups());
+        if let Some(first) = first.filter(|first| *first > self.read_until) {
+            self.add_gap(self.read_until, first);
         }
-        self.groups.extend(
-            metadata
-                .row_groups()
-                .iter()
-                .map(|group| FoundGroup { metadata: group.clone(), sum: sum.clone() }),
-        );
+        let groups = metadata.row_groups().iter().cloned();
+        self.groups.extend(groups.map(|metadata| FoundGroup { metadata, sum: sum.clone() }));
     }
 
     /// Records a gap as damage. Every row group begins where a block ends and is followed by its
     /// own block, so a gap was a row group whose block cannot be found.
-    fn leave_out(&mut self, at: u64, end: u64) {
+    fn add_gap(&mut self, at: u64, end: u64) {
         let bytes = end.saturating_sub(at);
         let (row_group, span_ns, ios) = (None, None, None);
         self.damaged.push(Damage { file: 1, at, bytes, row_group, span_ns, ios });

@@ -17,7 +17,7 @@
 
 use super::packed::{DELTA_VALUES_MAX, MemoryShare, PackedPages};
 use bytes::Bytes;
-use parquet::basic::{Encoding, Type as Physical};
+use parquet::basic::{Encoding, Repetition, Type as Physical};
 use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::column::reader::ColumnReaderImpl;
 use parquet::data_type::Int32Type;
@@ -61,7 +61,7 @@ impl NameTable {
     }
 
     /// Drops the names of data pages before the current one.
-    pub(super) fn forget_used(&mut self) {
+    pub(super) fn drop_used(&mut self) {
         let used = self.before_page - self.dropped;
         if used > 0 {
             self.names.drain(self.dictionary..self.dictionary + used);
@@ -339,9 +339,8 @@ fn deltas(bytes: Bytes, most: usize) -> Result<(Vec<i32>, Bytes)> {
         return Err(damaged());
     }
     let column = Type::primitive_type_builder("lengths", Physical::INT32);
-    let column = column.with_repetition(parquet::basic::Repetition::REQUIRED).build()?;
-    let path = ColumnPath::from("lengths");
-    let descriptor = ColumnDescriptor::new(Arc::new(column), 0, 0, path);
+    let column = column.with_repetition(Repetition::REQUIRED).build()?;
+    let descriptor = ColumnDescriptor::new(Arc::new(column), 0, 0, ColumnPath::from("lengths"));
     let page = Page::DataPage {
         buf: bytes.slice(..end),
         num_values: u32::try_from(count)?,
@@ -350,7 +349,7 @@ fn deltas(bytes: Bytes, most: usize) -> Result<(Vec<i32>, Bytes)> {
         rep_level_encoding: Encoding::RLE,
         statistics: None,
     };
-    let pages = Box::new(PageQueue::from(vec![page]));
+    let pages = Box::new(PageQueue([page].into()));
     let mut reader = ColumnReaderImpl::<Int32Type>::new(Arc::new(descriptor), pages);
     let mut numbers = Vec::new();
     reader.read_records(count, None, None, &mut numbers)?;
@@ -382,13 +381,7 @@ fn extent_of_deltas(bytes: &[u8]) -> Option<(usize, usize)> {
 }
 
 /// Pages for the Parquet library.
-pub(super) struct PageQueue(VecDeque<Page>);
-
-impl From<Vec<Page>> for PageQueue {
-    fn from(pages: Vec<Page>) -> Self {
-        PageQueue(pages.into())
-    }
-}
+pub(super) struct PageQueue(pub(super) VecDeque<Page>);
 
 impl Iterator for PageQueue {
     type Item = Result<Page>;

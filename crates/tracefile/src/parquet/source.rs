@@ -27,7 +27,6 @@ impl<R: Read + Seek> SharedMedium<R> {
     /// Opens a medium and determines its length.
     ///
     /// # Errors
-    ///
     /// Returns an error if the medium cannot seek to its end.
     pub fn new(mut medium: R) -> io::Result<Self> {
         let length = medium.seek(SeekFrom::End(0))?;
@@ -46,11 +45,11 @@ impl<R: Read + Seek> SharedMedium<R> {
 
     /// Returns up to `length` bytes from `start`; fewer at the end of the medium.
     pub fn read(&self, start: u64, length: usize) -> io::Result<Vec<u8>> {
-        let there = self.length.saturating_sub(start).min(length as u64);
-        let mut bytes = Vec::with_capacity(usize::try_from(there).unwrap_or(0));
+        let available = self.length.saturating_sub(start).min(length as u64);
+        let mut bytes = Vec::with_capacity(usize::try_from(available).unwrap_or(0));
         let mut medium = self.medium.lock().unwrap_or_else(PoisonError::into_inner);
         medium.seek(SeekFrom::Start(start))?;
-        (&mut *medium).take(there).read_to_end(&mut bytes)?;
+        (&mut *medium).take(available).read_to_end(&mut bytes)?;
         Ok(bytes)
     }
 

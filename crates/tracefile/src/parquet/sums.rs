@@ -9,10 +9,11 @@ use super::integrity::Damage;
 use super::source::SharedMedium;
 use crate::error::TraceError;
 use crate::schema::{KEY_SEAL, KEY_SUM, KEY_SUMS};
-use parquet::file::metadata::{KeyValue, RowGroupMetaData};
+use parquet::file::metadata::{ColumnChunkMetaData, KeyValue, RowGroupMetaData};
 use serde::{Deserialize, Serialize};
 use std::hash::Hasher as _;
 use std::io::{self, Read, Seek, Write};
+use std::ops::Range;
 use twox_hash::XxHash3_64;
 
 /// Placeholder for the footer's checksum while it is computed.
@@ -37,7 +38,7 @@ pub struct GroupSum {
     pub ios: u64,
 }
 
-/// A row group and its checksum; `None` if its writer kept none.
+/// A row group and its checksum; `None` if the file has none.
 #[derive(Debug, Clone)]
 pub struct FoundGroup {
     /// Columns of the row group, as the footer or a recovery block lists them.
@@ -84,15 +85,17 @@ impl GroupSum {
     fn holds(&self, group: &RowGroupMetaData) -> bool {
         let Some(end) = self.at.checked_add(self.bytes) else { return false };
         group.columns().iter().all(|column| {
-            let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
-            let start = u64::try_from(start).ok().filter(|start| *start >= self.at);
-            let size = u64::try_from(column.compressed_size()).ok();
-            start
-                .zip(size)
-                .and_then(|(start, size)| start.checked_add(size))
-                .is_some_and(|to| to <= end)
+            extent_of(column).is_some_and(|extent| extent.start >= self.at && extent.end <= end)
         })
     }
+}
+
+/// Returns the bytes of a file that a column takes; `None` if its offset or size is impossible.
+pub fn extent_of(column: &ColumnChunkMetaData) -> Option<Range<u64>> {
+    let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
+    let start = u64::try_from(start).ok()?;
+    let size = u64::try_from(column.compressed_size()).ok()?;
+    Some(start..start.checked_add(size)?)
 }
 
 /// Returns whether a file's footer matches its checksum; false if it has none.
@@ -107,12 +110,8 @@ pub fn is_sealed<R: Read + Seek>(
 }
 
 /// Returns the checksums in a finished file's metadata, in the order of its row groups; `None`
-/// if its writer kept none.
-///
-/// # Errors
-/// Returns [`TraceError::Footer`] if the footer does not match its checksum or its row groups,
-/// or [`TraceError::Io`] if the medium fails.
-pub fn of_file<R: Read + Seek>(
+/// if it has none. A footer that does not match its checksum or its row groups is an error.
+pub fn sums_in_footer<R: Read + Seek>(
     source: &SharedMedium<R>,
     keys: &[KeyValue],
     groups: &[RowGroupMetaData],
@@ -135,7 +134,7 @@ pub fn of_file<R: Read + Seek>(
 }
 
 /// Returns the checksum in the metadata of a recovery block.
-pub fn of_block(keys: &[KeyValue], groups: &[RowGroupMetaData]) -> Option<GroupSum> {
+pub fn sum_in_block(keys: &[KeyValue], groups: &[RowGroupMetaData]) -> Option<GroupSum> {
     let sum: GroupSum = serde_json::from_str(value_of(keys, KEY_SUM)?).ok()?;
     groups.iter().all(|group| sum.holds(group)).then_some(sum)
 }
@@ -160,7 +159,8 @@ fn seal(footer: &mut [u8]) -> Option<(usize, String)> {
     Some((at, digits(XxHash3_64::oneshot(footer))))
 }
 
-fn value_of<'k>(keys: &'k [KeyValue], key: &str) -> Option<&'k str> {
+/// Returns the value of a metadata key.
+pub fn value_of<'k>(keys: &'k [KeyValue], key: &str) -> Option<&'k str> {
     keys.iter().find(|entry| entry.key == key)?.value.as_deref()
 }
 

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use steadfast_domain::io_event::{
     CapturedDevice, CommandName, FileName, Mark, MergeCounts, ProcessorReading,
 };
+use steadfast_domain::step::mix64;
 use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer};
 
 fn conditions() -> CaptureConditions {
@@ -33,7 +34,7 @@ fn conditions() -> CaptureConditions {
 fn events(count: u64) -> Vec<IoEvent> {
     let mut events: Vec<IoEvent> = (0..count)
         .map(|n| {
-            let x = steadfast_domain::step::mix64(n);
+            let x = mix64(n);
             IoEvent {
                 issued_ns: n * 1000 + x % 700,
                 response_ns: if x.is_multiple_of(11) { u64::MAX } else { x >> 44 },
@@ -70,6 +71,10 @@ fn file(events: &[IoEvent], rows_per_group: usize) -> Vec<u8> {
     writer.finish(end).unwrap()
 }
 
+fn open(bytes: Vec<u8>) -> Trace<Cursor<Vec<u8>>> {
+    Trace::open(Cursor::new(bytes)).unwrap()
+}
+
 fn read_all(trace: &Trace<Cursor<Vec<u8>>>) -> Vec<IoEvent> {
     let mut batches = trace.batches(Fields::ALL);
     let mut found = Vec::new();
@@ -99,14 +104,14 @@ fn in_order(
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn a_written_trace_is_read_back() {
     let events = events(10_007);
-    let trace = Trace::open(Cursor::new(file(&events, 1009))).unwrap();
+    let trace = open(file(&events, 1009));
     assert_eq!(trace.rows(), 10_007);
     assert_eq!(by_issue(read_all(&trace)), by_issue(events.clone()));
     assert_eq!(trace.conditions().lost, 3);
     assert_eq!(trace.conditions().marks.len(), 1);
-    assert_eq!(trace.start_conditions(), Some(&conditions()));
+    assert_eq!(trace.start.as_ref(), Some(&conditions()));
     assert!(trace.recovery().is_none());
     let issued = |e: &IoEvent| e.issued_ns;
     let span = (events.iter().map(issued).min().unwrap(), events.iter().map(issued).max().unwrap());
@@ -164,9 +169,9 @@ fn an_error_of_the_medium_is_never_reported_as_damage() {
     assert!(rows == 1009 && failed > 10, "{rows} rows after {failed} failed attempts");
 }
 
-/// What was captured beside the usual, in a file that was finished and in one that was not.
+/// Data that only some captures have, in a file that was finished and in one that was not.
 #[test]
-fn threads_cgroups_merges_and_paths_come_back() {
+fn threads_cgroups_merges_and_paths_are_read_back() {
     let mut conditions = conditions();
     conditions.threads = true;
     conditions.cgroups = Some(Vec::new());
@@ -174,7 +179,7 @@ fn threads_cgroups_merges_and_paths_come_back() {
     let names = ["", "a-thread", "another"];
     let mut events = events(5003);
     for (event, n) in events.iter_mut().zip(0u64..) {
-        let x = steadfast_domain::step::mix64(n ^ 0xabc);
+        let x = mix64(n ^ 0xabc);
         (event.tid, event.cgroup) = ((x % 4_194_303) as u32, (x % 1025) as u16);
         (event.merged, event.thread) = ((x % 97) as u16, CommandName::new(names[(x % 3) as usize]));
     }
@@ -191,19 +196,19 @@ fn threads_cgroups_merges_and_paths_come_back() {
         writer.write(part).unwrap();
     }
     let whole = writer.finish(conditions.clone()).unwrap();
-    let trace = Trace::open(Cursor::new(whole.clone())).unwrap();
+    let trace = open(whole.clone());
     assert_eq!(by_issue(read_all(&trace)), by_issue(events));
     assert_eq!(trace.conditions(), &conditions);
     assert_eq!(trace.conditions().files.len(), 10);
     let mut killed = whole;
     killed.truncate(killed.len() - 100);
-    let trace = Trace::open(Cursor::new(killed)).unwrap();
+    let trace = open(killed);
     assert!(trace.recovery().is_some());
     assert_eq!(trace.conditions().files, conditions.files);
     // The first half as it was before it was thinned out.
     let readings = (0..15).chain((16..30).step_by(2)).map(reading);
     assert_eq!(*trace.conditions().processors, readings.collect::<Vec<_>>());
-    // Who did not capture them has none of the columns.
+    // A capture without them has none of the columns.
     let usual = file(&[], 10);
     assert!(!usual.windows(6).any(|bytes| bytes == b"cgroup"));
 }
@@ -212,26 +217,26 @@ fn threads_cgroups_merges_and_paths_come_back() {
 fn every_row_keeps_its_own_name() {
     let mut events = events(10_007);
     for (event, n) in events.iter_mut().zip(0u64..) {
-        // Runs of one name, then more names than are kept ready.
-        let name = if n < 3001 { n / 1000 } else { steadfast_domain::step::mix64(n) % 499 };
+        // Runs of one name, then more names than have buffers.
+        let name = if n < 3001 { n / 1000 } else { mix64(n) % 499 };
         event.command = CommandName::new(&format!("worker-{name}"));
     }
-    let trace = Trace::open(Cursor::new(file(&events, 2503))).unwrap();
+    let trace = open(file(&events, 2503));
     let read = by_issue(read_all(&trace));
     assert!(read == by_issue(events), "names differ");
 }
 
 #[test]
 fn an_empty_trace_is_a_trace() {
-    let trace = Trace::open(Cursor::new(file(&[], 10))).unwrap();
+    let trace = open(file(&[], 10));
     assert_eq!((trace.rows(), trace.span_ns()), (0, None));
     assert!(read_all(&trace).is_empty());
     assert!(in_order(&trace, 10).0.is_empty());
 }
 
 #[test]
-fn only_columns_asked_for_are_read() {
-    let trace = Trace::open(Cursor::new(file(&events(101), 50))).unwrap();
+fn only_requested_columns_are_read() {
+    let trace = open(file(&events(101), 50));
     let mut batch = Batch::default();
     trace.batches(Fields::new(&[Field::Bytes])).read(50, &mut batch).unwrap();
     assert!(batch.bytes(0) > 0);
@@ -241,7 +246,7 @@ fn only_columns_asked_for_are_read() {
 #[test]
 fn issue_order_is_restored() {
     let events = events(10_007);
-    let trace = Trace::open(Cursor::new(file(&events, 101))).unwrap();
+    let trace = open(file(&events, 101));
     let (found, account) = in_order(&trace, 1 << 20);
     assert!(found.is_sorted_by_key(|event| event.issued_ns));
     assert_eq!(by_issue(found), by_issue(events));
@@ -250,10 +255,10 @@ fn issue_order_is_restored() {
 
 /// Columns that hold nothing in some row groups, something in others, and both in some.
 #[test]
-fn columns_without_a_value_come_back_whatever_stands_beside_them() {
+fn columns_without_a_value_are_read_beside_any_others() {
     let mut events = events(10_007);
     for (at, event) in events.iter_mut().enumerate() {
-        let kind = steadfast_domain::step::mix64((at / 1500) as u64);
+        let kind = mix64((at / 1500) as u64);
         let is_plain = |bit: u32| kind >> bit & 1 == 0 || at % 1500 < 700 && kind >> bit & 2 == 0;
         event.device *= u16::from(!is_plain(0));
         event.layer = if is_plain(2) { Layer::Block } else { event.layer };
@@ -267,7 +272,7 @@ fn columns_without_a_value_come_back_whatever_stands_beside_them() {
     }
     let wanted = by_issue(events.clone());
     for rows_per_group in [97, 750, 1500, 10_007] {
-        let trace = Trace::open(Cursor::new(file(&events, rows_per_group))).unwrap();
+        let trace = open(file(&events, rows_per_group));
         assert_eq!(by_issue(read_all(&trace)), wanted, "{rows_per_group}");
         for most in [31, 997] {
             let (mut batches, mut batch) = (trace.batches(Fields::ALL), Batch::default());
@@ -284,12 +289,12 @@ fn columns_without_a_value_come_back_whatever_stands_beside_them() {
 
 /// One I/O of ten seconds is recorded after 5,000 that were issued later.
 #[test]
-fn an_overflow_is_counted_not_hidden() {
+fn an_overflow_is_counted() {
     let mut events: Vec<IoEvent> =
         (1..=5_000).map(|n| IoEvent { issued_ns: n * 1000, ..IoEvent::default() }).collect();
     events.push(IoEvent { issued_ns: 500, response_ns: 10_000_000_000, ..IoEvent::default() });
     let bytes = file(&events, 100);
-    let trace = Trace::open(Cursor::new(bytes)).unwrap();
+    let trace = open(bytes);
     let (found, account) = in_order(&trace, 5_000);
     assert!(found.is_sorted_by_key(|event| event.issued_ns));
     assert_eq!(account.overflowed, 0);
@@ -305,7 +310,7 @@ fn bytes_after_a_complete_file_lose_no_io() {
     let events = by_issue(events(1_009));
     let whole = file(&events, 100);
     for more in [&b"x"[..], b"PAR1 and more", &[0; 3 << 20]] {
-        let trace = Trace::open(Cursor::new([&whole[..], more].concat())).unwrap();
+        let trace = open([&whole[..], more].concat());
         assert_eq!(trace.recovery(), None);
         assert_eq!(by_issue(read_all(&trace)), events);
         let remark = format!("{} bytes that follow the end", more.len());
@@ -334,12 +339,12 @@ fn a_killed_writer_loses_only_the_unfinished_row_group() {
     assert!(matches!(unreadable, Some(TraceError::Unsuitable(_))), "{unreadable:?}");
     for (complete, pair) in ends.windows(2).enumerate() {
         for cut in [pair[0], pair[0] + 1, usize::midpoint(pair[0], pair[1]), pair[1] - 1] {
-            let trace = Trace::open(Cursor::new(sink[..cut].to_vec())).unwrap();
+            let trace = open(sink[..cut].to_vec());
             let account = trace.recovery().unwrap();
             assert_eq!(account.row_groups, complete + 1);
             assert_eq!(account.bytes_ignored, (cut - pair[0]) as u64);
             assert_eq!(trace.conditions().lost, complete as u64);
-            assert_eq!(trace.start_conditions(), Some(&conditions()));
+            assert_eq!(trace.start.as_ref(), Some(&conditions()));
             assert_eq!(
                 by_issue(read_all(&trace)),
                 by_issue(events[..(complete + 1) * 100].to_vec())
@@ -366,8 +371,8 @@ fn a_cut_off_file_is_read_or_refused() {
     assert_eq!(least, 100, "a file without a whole row group is refused");
 }
 
-/// Reads everything that can be read and asks everything that can be asked.
-fn devour(bytes: Vec<u8>) {
+/// Reads all events and metadata that can be read.
+fn read_everything(bytes: Vec<u8>) {
     let Ok(trace) = Trace::open(Cursor::new(bytes)) else { return };
     let _ = (trace.rows(), trace.span_ns(), trace.end_of_range(), trace.conditions().lost);
     let mut order = trace.in_issue_order(Fields::ALL).waiting_at_most(50);
@@ -396,7 +401,7 @@ proptest! {
         if let Some(cut) = cut {
             bytes.truncate(cut.index(bytes.len()));
         }
-        devour(bytes);
+        read_everything(bytes);
     }
 }
 
@@ -420,13 +425,13 @@ fn a_copied_recovery_block_counts_no_row_group_twice() {
     let (begin, end) = found[found.len() - 1];
     let killed = &whole[..end];
     let copied = [killed, &whole[begin..end]].concat();
-    let trace = Trace::open(Cursor::new(copied)).unwrap();
+    let trace = open(copied);
     assert_eq!(by_issue(read_all(&trace)), by_issue(events));
     assert!(!trace.integrity().is_whole());
 }
 
-/// The head of the field that holds all keys, checksums included: where it has
-/// another number, the Parquet library passes over it.
+/// The Parquet library skips the field that holds all keys, checksums included, if its head has
+/// another number.
 #[test]
 fn a_footer_whose_keys_are_hidden_is_damaged() {
     let whole = file(&events(300), 100);
@@ -439,7 +444,7 @@ fn a_footer_whose_keys_are_hidden_is_damaged() {
     }
 }
 
-/// What pandas makes of a trace: the same keys with other bytes.
+/// A trace that pandas wrote again: the same keys with other bytes.
 #[test]
 fn a_file_that_another_program_wrote_again_is_a_trace_without_checksums() {
     let ours = bytes::Bytes::from(file(&events(101), 50));
@@ -476,19 +481,18 @@ fn a_file_that_another_program_wrote_again_is_a_trace_without_checksums() {
     let trace = again("parquet-cpp-arrow version 21.0.0").unwrap();
     let offsets: Vec<u64> = read_all(&trace).iter().map(|io| io.offset).collect();
     assert_eq!((offsets, trace.integrity().checksums), (vec![512, 1024], false));
-    let said = trace.conditions().remarks.last().unwrap();
-    assert!(said.contains("rewritten by another program (parquet-cpp-arrow"), "{said}");
-    // Ours in name, and not sealed as ours.
-    assert!(
-        again("steadfast 0.1.0").err().unwrap().to_string().contains("its metadata is damaged")
-    );
+    let remark = trace.conditions().remarks.last().unwrap();
+    assert!(remark.contains("rewritten by another program (parquet-cpp-arrow"), "{remark}");
+    // This program is the author, but did not seal the footer.
+    let error = again("steadfast 0.1.0").err().unwrap().to_string();
+    assert!(error.contains("its metadata is damaged"), "{error}");
 }
 
 #[test]
-fn what_compression_gains_little_on_is_kept_as_it_is_and_tried_again() {
+fn columns_that_compress_little_are_stored_uncompressed_and_tried_again() {
     // Noise at first, and multiples of a large number later; the size never changes.
     let io = |n: u64| {
-        let x = steadfast_domain::step::mix64(n);
+        let x = mix64(n);
         let response_ns = if n < 40_000 { x >> 40 } else { (x >> 61) * 1_000_000 };
         IoEvent { issued_ns: n * 1000, response_ns, bytes: 4096, ..IoEvent::default() }
     };
@@ -503,11 +507,11 @@ fn what_compression_gains_little_on_is_kept_as_it_is_and_tried_again() {
     let groups = 0..40;
     let responses = |group: &usize| is_compressed(group, "response_ns");
     let compressed: Vec<usize> = groups.clone().filter(responses).collect();
-    // Every sixteenth is a trial; that of the 33rd finds that it is worth it by now.
+    // Every sixteenth is a trial; the trial of the 33rd finds that compression gains enough.
     assert_eq!(compressed, [vec![0, 16], (32..40).collect()].concat());
     assert!(groups.clone().all(|group| is_compressed(&group, "issued_ns")));
-    assert_eq!(read_all(&Trace::open(Cursor::new(bytes.clone())).unwrap()), all);
-    // The same where its writer was killed.
-    let cut = Trace::open(Cursor::new(bytes[..bytes.len() - 100].to_vec())).unwrap();
+    assert_eq!(read_all(&open(bytes.clone())), all);
+    // The same after a kill of its writer.
+    let cut = open(bytes[..bytes.len() - 100].to_vec());
     assert_eq!((cut.recovery().is_some(), read_all(&cut)), (true, all));
 }

@@ -39,13 +39,14 @@ pub struct TraceWriter<W: Write + Send> {
     rows: u64,
 }
 
-/// The columns of a file, and the set of those that are written uncompressed because
-/// compression gains too little.
+/// The columns of a file.
 struct FileColumns {
     fields: Vec<Field>,
     descriptors: Vec<ColumnDescPtr>,
-    uncompressed: WriterPropertiesPtr,
-    as_they_are: Fields,
+    /// Properties of columns that are not compressed.
+    properties: WriterPropertiesPtr,
+    /// Columns that are written uncompressed, because compression gains too little.
+    uncompressed: Fields,
     /// Row groups since all columns were compressed.
     groups: usize,
 }
@@ -65,8 +66,8 @@ impl<W: Write + Send> TraceWriter<W> {
         let columns = FileColumns {
             descriptors: SchemaDescriptor::new(Arc::clone(&schema)).columns().to_vec(),
             fields,
-            uncompressed: Arc::new(properties(conditions, Compression::UNCOMPRESSED)),
-            as_they_are: Fields::NONE,
+            properties: Arc::new(properties(conditions, Compression::UNCOMPRESSED)),
+            uncompressed: Fields::NONE,
             groups: 0,
         };
         let properties = properties(conditions, Compression::ZSTD(level));
@@ -130,7 +131,7 @@ impl<W: Write + Send> TraceWriter<W> {
         self.output.row_group(RowGroupExtent { span_ns, ios }, |group| {
             columns.write(group, pending, names)
         })?;
-        self.columns.see(self.output.last_columns());
+        self.columns.measure_compression(self.output.last_columns());
         self.rows += ios;
         self.pending.clear();
         Ok(())
@@ -165,14 +166,14 @@ impl FileColumns {
         names: &mut [NameBuffers; NAMES],
     ) -> parquet::errors::Result<()> {
         for (field, descriptor) in self.fields.iter().zip(&self.descriptors) {
-            if self.as_they_are.has(*field) {
+            if self.uncompressed.has(*field) {
                 let mut chunk = TrackedWrite::new(Vec::new());
                 let pages = Box::new(SerializedPageWriter::new(&mut chunk));
-                let properties = Arc::clone(&self.uncompressed);
+                let properties = Arc::clone(&self.properties);
                 let mut column = get_column_writer(Arc::clone(descriptor), properties, pages);
                 write_column(&mut column, *field, rows, names)?;
-                let about = column.close()?;
-                group.append_column(&Bytes::from(chunk.into_inner()?), about)?;
+                let close = column.close()?;
+                group.append_column(&Bytes::from(chunk.into_inner()?), close)?;
             } else if let Some(mut column) = group.next_column()? {
                 write_column(column.untyped(), *field, rows, names)?;
                 column.close()?;
@@ -184,18 +185,19 @@ impl FileColumns {
     /// Measures the gain of compression in the row group written last. Much of a trace is noise,
     /// such as the last digits of times. Compressing that costs time on the captured machine,
     /// and again for every reader.
-    fn see(&mut self, written: &[ColumnChunkMetaData]) {
+    fn measure_compression(&mut self, written: &[ColumnChunkMetaData]) {
         self.groups = (self.groups + 1) % TRIED_EVERY;
         if self.groups == 0 {
-            self.as_they_are = Fields::NONE;
+            self.uncompressed = Fields::NONE;
         }
         if self.groups == 1 {
-            let gain_little =
-                self.fields.iter().zip(written).filter(|(_, chunk)| {
-                    chunk.compressed_size() > chunk.uncompressed_size() / 5 * 4
-                });
-            let fields: Vec<Field> = gain_little.map(|(field, _)| *field).collect();
-            self.as_they_are = Fields::new(&fields);
+            let gains_little = |chunk: &ColumnChunkMetaData| {
+                chunk.compressed_size() > chunk.uncompressed_size() / 5 * 4
+            };
+            let columns = self.fields.iter().zip(written);
+            let columns = columns.filter(|(_, chunk)| gains_little(chunk));
+            let fields: Vec<Field> = columns.map(|(field, _)| *field).collect();
+            self.uncompressed = Fields::new(&fields);
         }
     }
 }

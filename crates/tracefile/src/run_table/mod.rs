@@ -35,14 +35,14 @@ impl<W: Write + Send> RunTableWriter<W> {
     /// # Errors
     /// Returns [`TraceError::Encode`] if writing fails.
     pub fn new(sink: W, rows: RunTableRows, software: &str) -> Result<Self, TraceError> {
-        let own = match rows {
-            RunTableRows::Steps => names(&step_columns::of_steps()),
-            RunTableRows::Seconds => names(&step_columns::of_seconds()),
+        let row_columns = match rows {
+            RunTableRows::Steps => names(&step_columns::columns_of_steps()),
+            RunTableRows::Seconds => names(&step_columns::columns_of_seconds()),
         };
-        let columns = [names(&run_columns::of_run()), own].concat();
-        let about =
+        let columns = [names(&run_columns::columns_of_run()), row_columns].concat();
+        let metadata =
             [("steadfast.software", software.to_owned()), ("steadfast.table", VERSION.to_string())];
-        Ok(RunTableWriter { table: TableWriter::new(sink, &columns, &about)?, rows })
+        Ok(RunTableWriter { table: TableWriter::new(sink, &columns, &metadata)?, rows })
     }
 
     /// Writes a run as a row group.
@@ -50,24 +50,24 @@ impl<W: Write + Send> RunTableWriter<W> {
     /// # Errors
     /// Returns [`TraceError::Encode`] if writing fails.
     pub fn add(&mut self, run: &ExportedRun<'_>) -> Result<(), TraceError> {
-        let of_run = values(&run_columns::of_run(), run);
+        let run_values = values(&run_columns::columns_of_run(), run);
         let steps = (1..).zip(&run.steps).map(|(number, (step, outcome))| ExportedStep {
             number,
             step,
             outcome,
         });
-        let own: Vec<Vec<TableValue>> = match self.rows {
+        let rows: Vec<Vec<TableValue>> = match self.rows {
             RunTableRows::Steps => {
-                let columns = step_columns::of_steps();
+                let columns = step_columns::columns_of_steps();
                 steps.map(|step| values(&columns, &step)).collect()
             }
             RunTableRows::Seconds => {
-                let columns = step_columns::of_seconds();
+                let columns = step_columns::columns_of_seconds();
                 let seconds = steps.flat_map(ExportedStep::seconds);
                 seconds.map(|second| values(&columns, &second)).collect()
             }
         };
-        let rows: Vec<_> = own.into_iter().map(|own| [of_run.clone(), own].concat()).collect();
+        let rows: Vec<_> = rows.into_iter().map(|row| [run_values.clone(), row].concat()).collect();
         self.table.add(&rows)
     }
 

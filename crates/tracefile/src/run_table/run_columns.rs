@@ -35,7 +35,7 @@ fn caveats(findings: &Findings) -> String {
     ids.into_iter().collect::<Vec<_>>().join(" ")
 }
 
-pub(super) fn of_run<'r>() -> [ExportColumn<ExportedRun<'r>>; 25] {
+pub(super) fn columns_of_run<'r>() -> [ExportColumn<ExportedRun<'r>>; 25] {
     use ColumnType::{Integer, Moment, Text};
     [
         ("run", Text, |run| text(Some(run.directory))),

@@ -23,7 +23,7 @@ pub(super) struct ExportedStep<'r> {
 
 /// One accounting interval of a step.
 pub(super) struct ExportedSecond<'r> {
-    of: ExportedStep<'r>,
+    step: ExportedStep<'r>,
     interval: &'r Interval,
 }
 
@@ -43,12 +43,12 @@ impl<'r> ExportedStep<'r> {
     /// Returns one row per accounting interval.
     pub(super) fn seconds(self) -> impl Iterator<Item = ExportedSecond<'r>> {
         let intervals = self.measurement().intervals.iter();
-        intervals.map(move |interval| ExportedSecond { of: self, interval })
+        intervals.map(move |interval| ExportedSecond { step: self, interval })
     }
 }
 
 impl ExportedSecond<'_> {
-    fn added<T: Into<u64>>(&self, op: Option<Op>, value: impl Fn(&IntervalTally) -> T) -> u64 {
+    fn sum<T: Into<u64>>(&self, op: Option<Op>, value: impl Fn(&IntervalTally) -> T) -> u64 {
         let wanted = |tally: &&IntervalTally| op.is_none_or(|op| op == tally.op);
         self.interval.tallies.iter().filter(wanted).map(|tally| value(tally).into()).sum()
     }
@@ -59,8 +59,8 @@ impl ExportedSecond<'_> {
     }
 
     fn mean_us(&self, op: Option<Op>) -> Option<f64> {
-        let ios = self.added(op, |tally| tally.ios);
-        (ios > 0).then(|| self.added(op, |tally| tally.response_sum.0) as f64 / ios as f64 / 1e3)
+        let ios = self.sum(op, |tally| tally.ios);
+        (ios > 0).then(|| self.sum(op, |tally| tally.response_sum.0) as f64 / ios as f64 / 1e3)
     }
 }
 
@@ -100,26 +100,27 @@ fn streams(streams: &[IoStream]) -> String {
         return mix.to_string();
     }
     let whole: u64 = streams.iter().map(|stream| u64::from(stream.weight)).sum();
-    let one = |stream: &IoStream| match streams.len() {
+    let text = |stream: &IoStream| match streams.len() {
         1 => stream.to_string(),
         _ => format!("{stream} {:.2}%", f64::from(stream.weight) / whole.max(1) as f64 * 100.0),
     };
-    streams.iter().map(one).collect::<Vec<_>>().join(" + ")
+    streams.iter().map(text).collect::<Vec<_>>().join(" + ")
 }
 
 /// Returns the pattern of a read/write mix in whole percents (`RND 4K RW65`); `None` for other
 /// loads.
 fn mix(streams: &[IoStream]) -> Option<AccessPattern> {
     let [reads, writes] = streams else { return None };
-    let alike = (reads.order, reads.size, reads.distribution)
-        == (writes.order, writes.size, writes.distribution);
-    if (reads.op, writes.op, alike) != (Op::Read, Op::Write, true) {
+    let is_mix = (reads.op, writes.op) == (Op::Read, Op::Write)
+        && (reads.order, reads.size, reads.distribution)
+            == (writes.order, writes.size, writes.distribution);
+    if !is_mix {
         return None;
     }
     let all = u64::from(reads.weight) + u64::from(writes.weight);
     let percent = u64::from(reads.weight) * 100;
-    let whole = all > 0 && percent.is_multiple_of(all);
-    let read_percent = u8::try_from(percent.checked_div(all)?).ok().filter(|_| whole)?;
+    let is_whole = all > 0 && percent.is_multiple_of(all);
+    let read_percent = u8::try_from(percent.checked_div(all)?).ok().filter(|_| is_whole)?;
     Some(AccessPattern {
         order: reads.order,
         size: reads.size,
@@ -159,17 +160,16 @@ fn writes(measurement: &Measurement) -> Tally {
     measurement.direction(Op::Write)
 }
 
-/// Returns the columns of the step table.
-pub(super) fn of_steps<'r>() -> Vec<ExportColumn<ExportedStep<'r>>> {
-    let mut columns = where_it_stands();
+pub(super) fn columns_of_steps<'r>() -> Vec<ExportColumn<ExportedStep<'r>>> {
+    let mut columns = identity();
     columns.extend(counts());
     columns.extend(response_times());
-    columns.extend(surroundings());
+    columns.extend(device_and_host());
     columns.extend(start_errors());
     columns
 }
 
-fn where_it_stands<'r>() -> Vec<ExportColumn<ExportedStep<'r>>> {
+fn identity<'r>() -> Vec<ExportColumn<ExportedStep<'r>>> {
     use ColumnType::{Flag, Integer, Moment, Number, Text};
     vec![
         ("step", Integer, |s| count(Some(s.number))),
@@ -263,7 +263,7 @@ fn device_count(step: &ExportedStep<'_>, id: &str) -> TableValue {
     count(log.zip(wanted).and_then(|(log, count)| (count.value)(log)))
 }
 
-fn surroundings<'r>() -> Vec<ExportColumn<ExportedStep<'r>>> {
+fn device_and_host<'r>() -> Vec<ExportColumn<ExportedStep<'r>>> {
     use ColumnType::{Integer, Number};
     vec![
         ("cpu_user_ns_per_io", Number, |s| number(s.measurement().cpu_ns_per_io().map(|c| c.0))),
@@ -319,24 +319,23 @@ fn surroundings<'r>() -> Vec<ExportColumn<ExportedStep<'r>>> {
     ]
 }
 
-/// Returns the columns of the table of seconds.
-pub(super) fn of_seconds<'r>() -> Vec<ExportColumn<ExportedSecond<'r>>> {
+pub(super) fn columns_of_seconds<'r>() -> Vec<ExportColumn<ExportedSecond<'r>>> {
     use ColumnType::{Flag, Integer, Number, Text};
     vec![
-        ("step", Integer, |s| count(Some(s.of.number))),
-        ("phase", Text, |s| text(Some(&s.of.step.place.phase))),
-        ("round", Integer, |s| count(Some(s.of.step.place.round.into()))),
-        ("point", Integer, |s| count(Some(s.of.step.place.point.into()))),
-        ("label", Text, |s| text(Some(&s.of.step.place.label))),
-        ("load", Text, |s| text(Some(notation(&s.of)))),
-        ("demand", Text, |s| text(Some(demands(&s.of)))),
+        ("step", Integer, |s| count(Some(s.step.number))),
+        ("phase", Text, |s| text(Some(&s.step.step.place.phase))),
+        ("round", Integer, |s| count(Some(s.step.step.place.round.into()))),
+        ("point", Integer, |s| count(Some(s.step.step.place.point.into()))),
+        ("label", Text, |s| text(Some(&s.step.step.place.label))),
+        ("load", Text, |s| text(Some(notation(&s.step)))),
+        ("demand", Text, |s| text(Some(demands(&s.step)))),
         ("begin_s", Number, |s| number(Some(seconds(s.interval.begin)))),
         ("end_s", Number, |s| number(Some(seconds(s.interval.end)))),
         ("partial", Flag, |s| TableValue::Flag(s.interval.partial)),
-        ("ios", Integer, |s| count(Some(s.added(None, |tally| tally.ios)))),
-        ("read_ios", Integer, |s| count(Some(s.added(Some(Op::Read), |tally| tally.ios)))),
-        ("write_ios", Integer, |s| count(Some(s.added(Some(Op::Write), |tally| tally.ios)))),
-        ("bytes", Integer, |s| count(Some(s.added(None, |tally| tally.bytes.0)))),
+        ("ios", Integer, |s| count(Some(s.sum(None, |tally| tally.ios)))),
+        ("read_ios", Integer, |s| count(Some(s.sum(Some(Op::Read), |tally| tally.ios)))),
+        ("write_ios", Integer, |s| count(Some(s.sum(Some(Op::Write), |tally| tally.ios)))),
+        ("bytes", Integer, |s| count(Some(s.sum(None, |tally| tally.bytes.0)))),
         ("iops", Number, |s| number(s.interval.iops())),
         ("mb_per_s", Number, |s| number(s.interval.bytes_per_second().map(|rate| rate / 1e6))),
         ("response_mean_us", Number, |s| number(s.mean_us(None))),

@@ -38,7 +38,6 @@ impl FileStyle {
         styles
     }
 
-    /// Returns true if only texts have the encoding.
     pub(crate) fn is_of_texts(self) -> bool {
         matches!(self.encoding, Encoding::DELTA_LENGTH_BYTE_ARRAY | Encoding::DELTA_BYTE_ARRAY)
     }
@@ -62,13 +61,12 @@ impl FileStyle {
             .set_dictionary_enabled(self.encoding == Encoding::RLE_DICTIONARY)
     }
 
-    /// Returns true if a row has a value.
     pub(crate) fn is_known(self, row: u64) -> bool {
         !self.nullable || (row / 500).is_multiple_of(3) || mix64(row) % 9 > 2
     }
 }
 
-/// Returns numbers of several kinds in turns: equal, ascending, in runs, of few bits, of all bits.
+/// Returns numbers of several kinds, one after the other: equal, ascending, in runs, of few bits, of all bits.
 pub(crate) fn number(seed: u64, at: u64) -> u64 {
     let draw = mix64(seed << 32 | at);
     match (at / 667 + seed) % 6 {

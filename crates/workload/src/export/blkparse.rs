@@ -6,7 +6,6 @@ use std::io::{self, Write};
 use steadfast_domain::io_event::flags;
 use steadfast_domain::{IoEvent, IoOp};
 
-/// Sector of block traces in bytes.
 pub(super) const SECTOR: u64 = 512;
 
 /// Maximum number of lines held back for earlier ones; each takes about 200 bytes.
@@ -56,14 +55,14 @@ impl BlkparseWriter {
     }
 
     /// Adds an I/O and writes the lines that no later I/O can precede.
-    pub(super) fn take(&mut self, out: &mut impl Write, event: &IoEvent) -> io::Result<()> {
+    pub(super) fn add_io(&mut self, out: &mut impl Write, event: &IoEvent) -> io::Result<()> {
         let issued = event.issued_ns;
         if event.queued_ns > 0 {
-            self.add(issued.saturating_sub(event.queued_ns), 'Q', event);
+            self.add_line(issued.saturating_sub(event.queued_ns), 'Q', event);
         }
-        self.add(issued, 'D', event);
+        self.add_line(issued, 'D', event);
         if let Some(completed) = event.completed_ns() {
-            self.add(completed, 'C', event);
+            self.add_line(completed, 'C', event);
         }
         let certain = issued.saturating_sub(self.longest_wait_ns);
         while self.waiting.len() > WAITING_MAX
@@ -74,7 +73,6 @@ impl BlkparseWriter {
         Ok(())
     }
 
-    /// Writes the remaining lines.
     pub(super) fn finish(&mut self, out: &mut impl Write) -> io::Result<()> {
         while !self.waiting.is_empty() {
             self.write_first(out)?;
@@ -90,7 +88,7 @@ impl BlkparseWriter {
             .collect()
     }
 
-    fn add(&mut self, time_ns: u64, action: char, event: &IoEvent) {
+    fn add_line(&mut self, time_ns: u64, action: char, event: &IoEvent) {
         self.waiting.insert((time_ns, self.numbered), (action, *event));
         self.numbered += 1;
     }
@@ -114,14 +112,10 @@ impl BlkparseWriter {
         if event.op != IoOp::Flush {
             write!(out, "{begin} + {sectors} ")?;
         }
-        match action {
-            'C' => writeln!(out, "[{}]", if event.flags & flags::FAILED > 0 { 5 } else { 0 }),
-            _ => {
-                let name = event.command.to_string();
-                let name = name.replace(char::is_control, " ");
-                writeln!(out, "[{name}]")
-            }
+        if action == 'C' {
+            return writeln!(out, "[{}]", if event.flags & flags::FAILED > 0 { 5 } else { 0 });
         }
+        writeln!(out, "[{}]", event.command.to_string().replace(char::is_control, " "))
     }
 }
 

@@ -86,14 +86,12 @@ pub fn express_with_concessions<T>(
         Ok(value) => return Ok(Expressed { value, lost: Vec::new() }),
         Err(why) => why,
     };
-    let useful: Vec<&Concession> = CONCESSIONS
-        .iter()
-        .filter(|concession| {
-            let mut changed = load.clone();
-            (concession.give_up)(&mut changed);
-            changed != *load
-        })
-        .collect();
+    let changes_load = |concession: &&Concession| {
+        let mut changed = load.clone();
+        (concession.give_up)(&mut changed);
+        changed != *load
+    };
+    let useful: Vec<&Concession> = CONCESSIONS.iter().filter(changes_load).collect();
     for set in subsets_by_size(&useful) {
         let mut changed = load.clone();
         set.iter().for_each(|concession| (concession.give_up)(&mut changed));
@@ -128,15 +126,16 @@ fn remove_duplicates(load: &mut Stimulus) {
 /// Removes discards and flushes, and their share of the rate. A load without other I/Os stays as it
 /// is.
 fn remove_discards_and_flushes(load: &mut Stimulus) {
-    let ios = |streams: &[IoStream]| streams.iter().map(|one| u64::from(one.weight)).sum::<u64>();
-    let all = ios(&load.streams);
-    let mut kept = load.streams.clone();
-    kept.retain(|stream| matches!(stream.op, Op::Read | Op::Write));
-    let left = ios(&kept);
+    let weights =
+        |streams: &[IoStream]| streams.iter().map(|one| u64::from(one.weight)).sum::<u64>();
+    let all = weights(&load.streams);
+    let mut remaining = load.streams.clone();
+    remaining.retain(|stream| matches!(stream.op, Op::Read | Op::Write));
+    let left = weights(&remaining);
     if left == 0 {
         return;
     }
-    load.streams = kept;
+    load.streams = remaining;
     load.pace = share_of_pace(&load.pace, left, all);
     load.until.ios = load.until.ios.map(|ios| share_of(ios, left, all));
 }
@@ -194,7 +193,7 @@ fn round_to_percents(mut zones: Vec<Zone>) -> Vec<Zone> {
 }
 
 fn overlap(zones: &[Zone]) -> bool {
-    zones.windows(2).any(|two| two[0].to_ppm > two[1].from_ppm)
+    zones.windows(2).any(|pair| pair[0].to_ppm > pair[1].from_ppm)
 }
 
 /// Shortest and longest pause, in nanoseconds, if several I/Os per thread precede it.
@@ -209,7 +208,7 @@ const ACCURACY: u128 = 200;
 fn replace_rate_by_bursts(load: &mut Stimulus) {
     let (Pace::Fixed { ios, per } | Pace::Poisson { ios, per }) = load.pace else { return };
     let (ios, threads) = (u128::from(ios.max(1)), u128::from(load.demand.threads.max(1)));
-    // Time in which each thread issues so many I/Os at the rate.
+    // Time in which each thread issues `count` I/Os at the rate.
     let time_of = |count: u128| count * u128::from(per.0) * threads / ios;
     let rounded = |ns: u128| ((ns + MILLISECOND_NS / 2) / MILLISECOND_NS).max(1) * MILLISECOND_NS;
     let gap_ns = time_of(1).max(1);
@@ -247,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_given_up_than_the_format_demands() {
+    fn a_load_loses_no_more_than_the_format_demands() {
         let whole = load(Pace::Closed);
         let complete = express_with_concessions(&whole, |load| Ok(load.clone())).unwrap();
         assert_eq!(complete, Expressed { value: whole.clone(), lost: Vec::new() });

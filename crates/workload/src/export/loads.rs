@@ -47,11 +47,11 @@ pub fn loads(workload: &AppliedWorkload, choice: &LoadChoice) -> (Vec<PortableLo
     if !workload.stream_ios.is_empty() {
         lost.push(ROUNDED_WEIGHTS.to_owned());
     }
-    let own: Vec<AppliedStep> =
+    let steps: Vec<AppliedStep> =
         if choice.by_step { workload.steps.clone() } else { whole(workload).into_iter().collect() };
-    let begins_late =
-        |two: &[AppliedStep]| two[1].began.saturating_sub(two[0].began) > two[0].lasted;
-    if workload.steps.windows(2).any(begins_late) {
+    let has_pause =
+        |pair: &[AppliedStep]| pair[1].began.saturating_sub(pair[0].began) > pair[0].lasted;
+    if workload.steps.windows(2).any(has_pause) {
         lost.push("The pauses between capture steps are left out.".to_owned());
     }
     if !choice.by_step && workload.steps.len() > 1 {
@@ -60,18 +60,18 @@ pub fn loads(workload: &AppliedWorkload, choice: &LoadChoice) -> (Vec<PortableLo
     lost.extend(lost_arrivals(workload, choice));
     let arrivals = exported_arrivals(workload, choice);
     let is_scheduled = arrivals.is_some_and(|arrivals| arrivals.offered_iops().is_some());
-    if own.is_empty() && !is_scheduled && workload.demand.or(choice.demand).is_none() {
+    if steps.is_empty() && !is_scheduled && workload.demand.or(choice.demand).is_none() {
         lost.push("The source has no queue depth; one I/O is outstanding.".to_owned());
     }
-    let one = |number: u64, step: &AppliedStep| PortableLoad {
-        label: if choice.by_step { format!("step {number}") } else { "workload".to_owned() },
-        stimulus: load(workload, Some(step), choice).seed(number),
-    };
-    if own.is_empty() {
+    if steps.is_empty() {
         let stimulus = load(workload, None, choice);
         return (vec![PortableLoad { label: "workload".to_owned(), stimulus }], lost);
     }
-    ((1..).zip(&own).map(|(number, step)| one(number, step)).collect(), lost)
+    let loads = (1..).zip(&steps).map(|(number, step)| PortableLoad {
+        label: if choice.by_step { format!("step {number}") } else { "workload".to_owned() },
+        stimulus: load(workload, Some(step), choice).seed(number),
+    });
+    (loads.collect(), lost)
 }
 
 /// Returns the arrivals that the loads have. A demand makes a closed loop, and bursts have no rate
@@ -109,14 +109,13 @@ fn lost_arrivals(workload: &AppliedWorkload, choice: &LoadChoice) -> Vec<String>
         }
         return lost;
     }
-    let of_streams =
-        if workload.stream_arrivals.is_empty() { "" } else { ", not its own arrivals" };
+    let instead = if workload.stream_arrivals.is_empty() { "" } else { ", not its own arrivals" };
     lost.push(match arrivals {
         Pace::Burst { .. } => {
-            format!("The bursts are those of all I/Os: each stream has its share{of_streams}.")
+            format!("The bursts are those of all I/Os: each stream has its share{instead}.")
         }
         _ => format!(
-            "The arrivals are those of all I/Os: each stream has its share of their rate{of_streams}."
+            "The arrivals are those of all I/Os: each stream has its share of their rate{instead}."
         ),
     });
     if let Pace::Empirical(_) = arrivals {
@@ -137,14 +136,14 @@ fn lost_arrivals(workload: &AppliedWorkload, choice: &LoadChoice) -> Vec<String>
 /// outstanding as the whole load.
 pub fn own_loads(load: &Stimulus) -> Vec<Stimulus> {
     let all: u64 = load.streams.iter().map(|stream| u64::from(stream.weight)).sum();
-    let own = |(place, stream): (u64, &IoStream)| {
+    let own_load = |(number, stream): (u64, &IoStream)| {
         let weight = u64::from(stream.weight);
         let share = |count: u64| (count * weight + all / 2) / all.max(1);
         let outstanding = load.demand.outstanding().min(DEPTH_MAX);
         let depth =
             if load.pace.offered_iops().is_some() { outstanding } else { share(outstanding) };
         let pace = match &load.pace {
-            Pace::ByStream(paces) => paces[place as usize - 1].clone(),
+            Pace::ByStream(paces) => paces[number as usize - 1].clone(),
             Pace::Burst { ios, delay } => {
                 Pace::Burst { ios: share((*ios).min(BURST_MAX)).max(1), delay: *delay }
             }
@@ -158,35 +157,33 @@ pub fn own_loads(load: &Stimulus) -> Vec<Stimulus> {
             pace,
             until,
             // Streams of equal transfer size must not draw the same addresses.
-            seed: mix64(load.seed ^ mix64(place)),
+            seed: mix64(load.seed ^ mix64(number)),
             ..load.clone()
         }
     };
-    (1..).zip(&load.streams).map(own).collect()
+    (1..).zip(&load.streams).map(own_load).collect()
 }
 
 /// Maximum number of outstanding I/Os of a stream.
 const DEPTH_MAX: u64 = 1024;
 
-/// Maximum number of I/Os of a burst.
 const BURST_MAX: u64 = u32::MAX as u64;
 
 fn load(workload: &AppliedWorkload, step: Option<&AppliedStep>, choice: &LoadChoice) -> Stimulus {
-    let streams = step.map_or_else(|| workload.streams.clone(), |step| workload.streams_of(step));
     let ios = match step {
         Some(step) => step.streams.iter().map(|(_, ios)| *ios).fold(0, u64::saturating_add),
         None => workload.applied_ios(),
     };
-    let own = match step {
+    let (own_demand, own_pace) = match step {
         Some(step) => (step.demand, step.pace.clone()),
         None => (workload.demand.unwrap_or(Demand::new(1, 1)), Pace::Closed),
     };
     let (demand, pace) = match (choice.demand, exported_arrivals(workload, choice)) {
         (Some(demand), _) => (demand, Pace::Closed),
-        (None, Some(bursts @ Pace::Burst { .. })) => (own.0, bursts.clone()),
+        (None, Some(bursts @ Pace::Burst { .. })) => (own_demand, bursts.clone()),
         // The captured depth is not a limit: I/Os would wait for one another.
         (None, Some(arrivals)) => (Demand::SCHEDULED, arrivals.without_distributions()),
-        (None, None) => own,
+        (None, None) => (own_demand, own_pace),
     };
     let pace = match (pace, step.filter(|_| choice.by_step).map(|step| step.lasted)) {
         (Pace::Fixed { .. }, Some(per)) => Pace::Fixed { ios, per },
@@ -204,29 +201,32 @@ fn load(workload: &AppliedWorkload, step: Option<&AppliedStep>, choice: &LoadCho
     };
     let range = ActiveRange::new(Bytes(0), choice.capacity);
     let pattern = step.and_then(|step| step.data_pattern.clone());
-    Stimulus::new(streams, range, demand, until)
+    Stimulus::new(streams_of(workload, step), range, demand, until)
         .pace(pace)
         .data_pattern(pattern.unwrap_or_else(|| workload.data_pattern.clone()))
         .seed(1)
 }
 
+/// Returns the applied streams of a step, or of the whole workload.
+fn streams_of(workload: &AppliedWorkload, step: Option<&AppliedStep>) -> Vec<IoStream> {
+    step.map_or_else(|| workload.streams.clone(), |step| workload.streams_of(step))
+}
+
 /// Returns the arrivals of each stream at its share of a rate.
 fn stream_paces(workload: &AppliedWorkload, step: Option<&AppliedStep>, iops: f64) -> Pace {
-    let places: Vec<usize> = match step {
-        Some(step) => step.streams.iter().map(|(place, _)| *place).collect(),
+    let indices: Vec<usize> = match step {
+        Some(step) => step.streams.iter().map(|(index, _)| *index).collect(),
         None => (0..workload.streams.len()).collect(),
     };
-    let streams = step.map_or_else(|| workload.streams.clone(), |step| workload.streams_of(step));
+    let streams = streams_of(workload, step);
     let all: f64 = streams.iter().map(|stream| f64::from(stream.weight)).sum();
-    let own: Vec<Option<Pace>> = places
-        .iter()
-        .map(|place| {
-            let mut known = workload.stream_arrivals.iter();
-            known.find(|(other, _)| other == place).map(|(_, pace)| pace.without_distributions())
-        })
-        .collect();
-    let paced = own.iter().zip(&streams).map(|(own, stream)| (own.as_ref(), stream.weight));
-    Pace::by_stream(paced, iops / all.max(1.0))
+    let own_pace = |index: &usize| {
+        let mut arrivals = workload.stream_arrivals.iter();
+        arrivals.find(|(other, _)| other == index).map(|(_, pace)| pace.without_distributions())
+    };
+    let paces: Vec<Option<Pace>> = indices.iter().map(own_pace).collect();
+    let weighted = paces.iter().zip(&streams).map(|(pace, stream)| (pace.as_ref(), stream.weight));
+    Pace::by_stream(weighted, iops / all.max(1.0))
 }
 
 /// Returns all capture steps as one; `None` without steps. Its demand follows the rule of a step.
@@ -240,8 +240,8 @@ fn whole(workload: &AppliedWorkload) -> Option<AppliedStep> {
     let mean = all.map(|all| all / lasted.as_secs_f64());
     let most = steps.iter().filter_map(|step| step.outstanding_max).max();
     let mut streams: BTreeMap<usize, u64> = BTreeMap::new();
-    for (place, ios) in steps.iter().flat_map(|step| &step.streams) {
-        let sum = streams.entry(*place).or_default();
+    for (index, ios) in steps.iter().flat_map(|step| &step.streams) {
+        let sum = streams.entry(*index).or_default();
         *sum = sum.saturating_add(*ios);
     }
     let captured_ios = sum(|step| step.captured_ios);
@@ -295,20 +295,20 @@ mod tests {
     /// Kind and rate of the arrivals of each stream, and its outstanding I/Os.
     fn streams(workload: &AppliedWorkload, choice: LoadChoice) -> Vec<(&'static str, f64, u64)> {
         let (loads, _) = loads(workload, &choice);
-        let kind = |load: &Stimulus| match load.pace {
-            Pace::Closed => "closed",
-            Pace::Fixed { .. } => "fixed",
-            Pace::Poisson { .. } => "poisson",
-            _ => "other",
+        let figures = |load: Stimulus| {
+            let kind = match load.pace {
+                Pace::Closed => "closed",
+                Pace::Fixed { .. } => "fixed",
+                Pace::Poisson { .. } => "poisson",
+                _ => "other",
+            };
+            (kind, load.pace.offered_iops().unwrap_or(0.0), load.demand.outstanding())
         };
-        let of = |load: Stimulus| {
-            (kind(&load), load.pace.offered_iops().unwrap_or(0.0), load.demand.outstanding())
-        };
-        own_loads(&loads[0].stimulus).into_iter().map(of).collect()
+        own_loads(&loads[0].stimulus).into_iter().map(figures).collect()
     }
 
     #[test]
-    fn a_stream_has_its_own_arrivals_where_each_is_a_load_of_its_own() {
+    fn a_stream_has_its_own_arrivals_if_each_is_a_separate_load() {
         let even = Pace::Fixed { ios: 9, per: Nanos::SECOND };
         let own = workload(IOPS, Some(even));
         let apart = [("fixed", 375.0, 256), ("poisson", 125.0, 256)];
@@ -327,11 +327,9 @@ mod tests {
     fn streams_share_bursts() {
         let bursts = |ios| Pace::Burst { ios, delay: Nanos::from_millis(50) };
         let (loads, lost) = loads(&workload(bursts(32), None), &choice(true, None));
-        assert_eq!(
-            (&loads[0].stimulus.pace, loads[0].stimulus.demand),
-            (&bursts(32), Demand::new(2, 4))
-        );
-        let own = own_loads(&loads[0].stimulus).into_iter().map(|load| load.pace);
+        let load = &loads[0].stimulus;
+        assert_eq!((&load.pace, load.demand), (&bursts(32), Demand::new(2, 4)));
+        let own = own_loads(load).into_iter().map(|load| load.pace);
         assert_eq!(own.collect::<Vec<_>>(), [bursts(24), bursts(8)]);
         assert!(lost.iter().any(|text| text.contains("bursts are those of all I/Os")), "{lost:?}");
     }

@@ -47,7 +47,6 @@ const fn property(
     IoProperty { loss, is_present, kept_by }
 }
 
-/// Formats other than fio's iolog.
 const ALL_BUT_IOLOG: &[IoTextFormat] = &[Blkparse, Csv];
 
 /// Flags that blkparse's letters express.
@@ -83,7 +82,6 @@ fn has_csv_only_state(event: &IoEvent) -> bool {
     event.merged > 0 || event.flags & !(LETTERED | flags::FAILED) > 0
 }
 
-/// First line of a CSV file.
 const CSV_HEADER: &str = "issued_ns,op,offset,bytes,response_ns,device,pid,command,queued_ns,\
     depth,tid,thread,cpu,flags,merged,layer,inode";
 
@@ -119,7 +117,7 @@ pub fn write_ios<R: Read + Seek + Send + 'static, W: Write>(
         let is_written = match format {
             FioIolog => iolog_line(&mut out, event, device)?,
             Csv => csv_line(&mut out, event, device).map(|()| true)?,
-            Blkparse => blkparse.take(&mut out, event).map(|()| true)?,
+            Blkparse => blkparse.add_io(&mut out, event).map(|()| true)?,
         };
         written += u64::from(is_written);
         Ok(())
@@ -156,10 +154,9 @@ fn survey<R: Read + Seek + Send + 'static>(
         devices.insert(event.device);
         Ok(())
     })?;
-    let mut lost = Vec::new();
-    for (count, property) in counts.iter().zip(&PROPERTIES).filter(|(count, _)| **count > 0) {
-        lost.push(format!("{count} I/Os {}.", property.loss));
-    }
+    let lost = counts.iter().zip(&PROPERTIES).filter(|(count, _)| **count > 0);
+    let lost = lost.map(|(count, property)| format!("{count} I/Os {}.", property.loss));
+    let mut lost: Vec<String> = lost.collect();
     if is_renamed && devices.len() > 1 {
         lost.push(format!("The I/Os of {} devices are assigned to one.", devices.len()));
     }
@@ -222,7 +219,7 @@ fn each_io<R: Read + Seek + Send + 'static>(
         }
     }
     if ios == 0 {
-        return Err(TraceError::Unsuitable("no I/O is chosen; choose others".to_owned()));
+        return Err(TraceError::Unsuitable("no I/O is chosen; widen the filter".to_owned()));
     }
     Ok(ios)
 }
@@ -230,7 +227,7 @@ fn each_io<R: Read + Seek + Send + 'static>(
 /// Returns the names of the devices as the file writes them: `filename` if there is one.
 fn device_names(conditions: &CaptureConditions, filename: Option<&str>) -> Vec<String> {
     if conditions.devices.is_empty() {
-        return vec![one_word(filename.unwrap_or(""))];
+        return vec![one_word(filename.unwrap_or_default())];
     }
     conditions.devices.iter().map(|device| one_word(filename.unwrap_or(&device.name))).collect()
 }

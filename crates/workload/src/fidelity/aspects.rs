@@ -19,7 +19,7 @@ pub const ASPECT_NOISE: f64 = 0.02;
 
 /// Number of equal parts of the address range whose coverage is compared.
 const SLICES: usize = 256;
-/// Gaps and depths per trace up to which distances are exact. Beyond, values are told apart to
+/// Gaps and depths per trace up to which distances are exact. Beyond, values are distinguished to
 /// within 0.8 %: a bound of what may lie within a bucket would call equal depths different.
 const EXACT_MAX: usize = 1 << 20;
 /// Number of streams whose own gaps are compared: those seen first. 60 KB each.
@@ -135,15 +135,11 @@ impl AspectScore {
 
     fn new(aspect: &Aspect, pair: &[&TraceProfile; 2]) -> Self {
         let found = (aspect.score)(pair);
-        let (known, unknown) = match found {
-            Ok(known) => (Some(known), None),
-            Err(why) => (None, Some(why)),
-        };
-        let (score, difference) = known.unzip();
-        let score = score.map(|score| score.clamp(0.0, 1.0));
+        let unknown = found.as_ref().err().copied();
+        let (score, difference) = found.ok().unzip();
         AspectScore {
             aspect: aspect.name,
-            score,
+            score: score.map(|score| score.clamp(0.0, 1.0)),
             best: None,
             by_stream: None,
             definition: aspect.definition,
@@ -168,7 +164,7 @@ struct EvenSample {
 }
 
 impl EvenSample {
-    fn take(&mut self, value: u64) {
+    fn add(&mut self, value: u64) {
         self.every = self.every.max(1);
         if self.seen.is_multiple_of(self.every) {
             if self.values.len() == RESPONSES_MAX {
@@ -236,17 +232,17 @@ impl TraceProfile {
                 profile.ios += 1;
                 let key = StreamKey { op, sequential: rows.sequential[row], bytes };
                 profile.count(key);
-                profile.take_stream_gap(key, at_ns);
+                profile.add_stream_gap(key, at_ns);
                 if let Some((before, before_ns)) = last.replace((op, at_ns)) {
                     *profile.pairs.entry((before, op)).or_default() += 1;
-                    profile.gaps.take(at_ns.saturating_sub(before_ns));
+                    profile.gaps.add(at_ns.saturating_sub(before_ns));
                     has_times |= at_ns > before_ns;
                 }
                 if let Some(depth) = rows.depth(row) {
-                    profile.depths.take(u64::from(depth));
+                    profile.depths.add(u64::from(depth));
                 }
                 if let Some(response) = rows.response_ns(row) {
-                    profile.responses[op as usize].take(response);
+                    profile.responses[op as usize].add(response);
                 }
                 if let Some(range) = range.filter(|_| bytes > 0) {
                     profile.touch(rows.batch.offset(row), u64::from(bytes), range.length);
@@ -301,9 +297,9 @@ impl TraceProfile {
         *self.streams.entry(if is_full { others } else { key }).or_default() += 1;
     }
 
-    fn take_stream_gap(&mut self, key: StreamKey, at_ns: u64) {
+    fn add_stream_gap(&mut self, key: StreamKey, at_ns: u64) {
         if let Some((last_ns, gaps)) = self.stream_gaps.get_mut(&key) {
-            gaps.take(at_ns.saturating_sub(*last_ns));
+            gaps.add(at_ns.saturating_sub(*last_ns));
             *last_ns = at_ns;
         } else if self.stream_gaps.len() < STREAMS_WITH_GAPS {
             self.stream_gaps.insert(key, (at_ns, DistributionSample::keeping(0)));
@@ -318,17 +314,18 @@ impl TraceProfile {
         let last = offset.saturating_add(bytes - 1);
         self.slices[slice(offset)..=slice(last)].fill(true);
     }
+}
 
-    fn shares<K: Ord>(counts: impl Iterator<Item = (K, u64)>) -> BTreeMap<K, f64> {
-        let mut shares = BTreeMap::new();
-        let mut whole = 0;
-        for (key, count) in counts {
-            *shares.entry(key).or_insert(0.0) += count as f64;
-            whole += count;
-        }
-        shares.values_mut().for_each(|share| *share /= whole as f64);
-        shares
+/// Returns the share of each key in the sum of all counts.
+fn shares<K: Ord>(counts: impl Iterator<Item = (K, u64)>) -> BTreeMap<K, f64> {
+    let mut shares = BTreeMap::new();
+    let mut whole = 0;
+    for (key, count) in counts {
+        *shares.entry(key).or_insert(0.0) += count as f64;
+        whole += count;
     }
+    shares.values_mut().for_each(|share| *share /= whole as f64);
+    shares
 }
 
 /// Returns 1 less half the sum of the differences of two sets of shares, and the largest
@@ -353,19 +350,18 @@ fn agreement<K: Ord + Clone>(
 }
 
 fn streams(pair: &[&TraceProfile; 2]) -> Result<ScoredDifference, &'static str> {
-    let shares = pair.map(|side| TraceProfile::shares(side.streams.iter().map(|(k, n)| (*k, *n))));
+    let shares = pair.map(|side| shares(side.streams.iter().map(|(k, n)| (*k, *n))));
     agreement(shares, StreamKey::to_string)
 }
 
 fn sizes(pair: &[&TraceProfile; 2]) -> Result<ScoredDifference, &'static str> {
-    let shares = pair.map(|side| {
-        TraceProfile::shares(side.streams.iter().map(|(key, n)| ((key.op, key.bytes), *n)))
-    });
+    let shares =
+        pair.map(|side| shares(side.streams.iter().map(|(key, n)| ((key.op, key.bytes), *n))));
     agreement(shares, |(op, bytes)| format!("{op} of {}", Bytes(u64::from(*bytes)).binary()))
 }
 
 fn pairs(pair: &[&TraceProfile; 2]) -> Result<ScoredDifference, &'static str> {
-    let shares = pair.map(|side| TraceProfile::shares(side.pairs.iter().map(|(k, n)| (*k, *n))));
+    let shares = pair.map(|side| shares(side.pairs.iter().map(|(k, n)| (*k, *n))));
     agreement(shares, |(before, op)| format!("{op} after {before}"))
 }
 
@@ -381,7 +377,7 @@ fn stream_gaps(pair: &[&TraceProfile; 2]) -> Result<ScoredDifference, &'static s
     if captured.is_empty() || applied.is_empty() {
         return Err("the times of the I/Os are unknown in one of the traces");
     }
-    // Of a stream that was applied but came too late to be followed nothing is known.
+    // Nothing is known of the gaps of an applied stream beyond the first 256.
     let is_known =
         |stream: &StreamKey| applied.contains_key(stream) || !pair[1].streams.contains_key(stream);
     let compared = || {

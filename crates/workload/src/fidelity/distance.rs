@@ -52,7 +52,7 @@ impl DistributionSample {
         }
     }
 
-    pub(super) fn take(&mut self, value: u64) {
+    pub(super) fn add(&mut self, value: u64) {
         self.dense[FineHistogram::index(value)] += 1;
         self.count += 1;
         if self.values.len() < self.exact_max {
@@ -78,19 +78,18 @@ pub(super) fn between(mut samples: [DistributionSample; 2]) -> Option<Distance> 
     let histograms = [0, 1].map(|side: usize| FineHistogram::from_dense(&samples[side].dense));
     let (ks, at_most) = if samples.iter().all(DistributionSample::is_whole) {
         samples.iter_mut().for_each(|sample| sample.values.sort_unstable());
-        let ks = of_sorted(&samples[0].values, &samples[1].values);
+        let ks = exact_distance(&samples[0].values, &samples[1].values);
         (ks, ks)
     } else {
-        of_histograms(&histograms)
+        distance_bounds(&histograms)
     };
     Some(Distance { ks, at_most, counts, histograms })
 }
 
-/// Returns the exact distance between two sorted samples.
-fn of_sorted(a: &[u64], b: &[u64]) -> f64 {
+fn exact_distance(a: &[u64], b: &[u64]) -> f64 {
     let (mut at, mut largest) = ((0, 0), 0f64);
     while let (Some(x), Some(y)) = (a.get(at.0), b.get(at.1)) {
-        // Take all values equal to the smaller of the two: shares are compared after ties.
+        // Skip all values equal to the smaller of the two: shares are compared after ties.
         let value = *x.min(y);
         at.0 += a[at.0..].iter().take_while(|x| **x == value).count();
         at.1 += b[at.1..].iter().take_while(|y| **y == value).count();
@@ -102,7 +101,7 @@ fn of_sorted(a: &[u64], b: &[u64]) -> f64 {
 
 /// Returns the distance at the edges of all buckets, and the largest distance possible inside a
 /// bucket.
-pub(super) fn of_histograms(histograms: &[FineHistogram; 2]) -> (f64, f64) {
+fn distance_bounds(histograms: &[FineHistogram; 2]) -> (f64, f64) {
     let totals = [0, 1].map(|side: usize| histograms[side].total() as f64);
     let mut buckets: Vec<(Nanos, usize, u64)> = Vec::new();
     for (side, histogram) in histograms.iter().enumerate() {
@@ -112,10 +111,10 @@ pub(super) fn of_histograms(histograms: &[FineHistogram; 2]) -> (f64, f64) {
     let (mut seen, mut ks, mut at_most) = ([0u64; 2], 0f64, 0f64);
     let mut rest = &buckets[..];
     while let Some((low, _, _)) = rest.first() {
-        let here = rest.iter().take_while(|(other, _, _)| other == low).count();
+        let equal = rest.iter().take_while(|(other, _, _)| other == low).count();
         let before = seen;
-        rest[..here].iter().for_each(|(_, side, count)| seen[*side] += count);
-        rest = &rest[here..];
+        rest[..equal].iter().for_each(|(_, side, count)| seen[*side] += count);
+        rest = &rest[equal..];
         let share = |counts: [u64; 2], side: usize| counts[side] as f64 / totals[side];
         ks = ks.max((share(seen, 0) - share(seen, 1)).abs());
         let inside = (share(seen, 0) - share(before, 1)).max(share(seen, 1) - share(before, 0));
@@ -132,7 +131,7 @@ mod tests {
     fn distance(exact_max: usize, a: &[u64], b: &[u64]) -> Distance {
         let sample = |values: &[u64]| {
             let mut sample = DistributionSample::keeping(exact_max);
-            values.iter().for_each(|value| sample.take(*value));
+            values.iter().for_each(|value| sample.add(*value));
             sample
         };
         between([sample(a), sample(b)]).unwrap()
@@ -142,11 +141,8 @@ mod tests {
     fn distances_worked_out_by_hand() {
         let ks = |a: &[u64], b: &[u64]| distance(EXACT_MAX, a, b).ks;
         assert_eq!(ks(&[1, 2, 3, 4], &[1, 2, 3, 4]), 0.0);
-        assert_eq!(
-            ks(&[1, 2, 3, 4], &[4, 3, 2, 1, 1, 2, 3, 4]),
-            0.0,
-            "order and number do not count"
-        );
+        let repeated = [4, 3, 2, 1, 1, 2, 3, 4];
+        assert_eq!(ks(&[1, 2, 3, 4], &repeated), 0.0, "order and number do not count");
         assert_eq!(ks(&[1, 2], &[10, 20, 30]), 1.0);
         // After 2: 2/4 versus 0/5; after 3: 3/4 versus 1/5; after 4: 1 versus 2/5.
         assert_eq!(ks(&[1, 2, 3, 4], &[3, 4, 5, 6, 7]), 0.6);
@@ -157,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_bounded_by_its_histograms() {
+    fn the_distance_of_large_samples_is_bounded_by_histograms() {
         let a: Vec<u64> = (0..5000).map(|n| 1_000_000 + n).collect();
         let b: Vec<u64> = (0..5000).map(|n| 1_002_500 + n).collect();
         let exact = distance(EXACT_MAX, &a, &b);

@@ -15,7 +15,6 @@ use steadfast_tracefile::parquet::TraceWriter;
 /// Maximum number of I/Os that are drawn: 60 MB of memory.
 pub const DRAWN_MAX: u64 = 1 << 22;
 
-/// Number of events that are written at once.
 const EVENTS_AT_ONCE: usize = 4096;
 
 /// An I/O drawn by a generator.
@@ -99,6 +98,7 @@ impl VirtualApplication {
 }
 
 /// Issue times by due times and demand.
+#[derive(Default)]
 struct IssueClock {
     slots: u64,
     last_ns: u64,
@@ -110,12 +110,7 @@ struct IssueClock {
 
 impl IssueClock {
     fn new(demand: Demand) -> Self {
-        IssueClock {
-            slots: demand.outstanding().max(1),
-            last_ns: 0,
-            outstanding: BinaryHeap::new(),
-            idle_from_ns: 0,
-        }
+        IssueClock { slots: demand.outstanding().max(1), ..IssueClock::default() }
     }
 
     /// Returns when the next I/O of a load is due; completes all others first if that decides it.

@@ -14,7 +14,6 @@ use steadfast_domain::hex::to_hex;
 use steadfast_domain::text::{counted, grouped};
 use steadfast_domain::{Findings, Nanos};
 
-/// Description of the method.
 const METHOD: &str = "Original and replay compared as in docs/replay.md";
 
 /// Converts a comparison to findings. `software` is the name and version of this program.
@@ -46,11 +45,11 @@ pub fn findings(found: &Fidelity, software: &str) -> Findings {
 
 /// Returns the chapters of the comparison.
 pub fn chapters(found: &Fidelity) -> Vec<Page> {
-    let mut both = vec![Exhibit::Table(tables::totals(found))];
-    both.push(Exhibit::Table(tables::streams(found, false)));
+    let totals =
+        vec![Exhibit::Table(tables::totals(found)), Exhibit::Table(tables::streams(found, false))];
     let over_time = plots::over_time(found).into_iter().map(Exhibit::Plot).collect();
     let mut pages = vec![
-        Page::new("Capture beside replay", both),
+        Page::new("Capture beside replay", totals),
         Page::new("Capture beside replay v time", over_time),
     ];
     pages.extend(times(found));
@@ -122,22 +121,22 @@ fn ending(found: &Fidelity) -> String {
 
 /// Returns the result of each operation; empty unless there are several.
 fn by_op(pair: &DevicePair) -> String {
-    let told = |one: &OpPair| {
+    let result = |one: &OpPair| {
         let [original, replay] = one.ios;
-        let came = match original.cmp(&replay) {
+        let difference = match original.cmp(&replay) {
             Ordering::Greater => format!("{} fewer in the replay", original - replay),
             Ordering::Less => format!("{} more in the replay", replay - original),
             Ordering::Equal if one.sequence.first.is_none() => "equal, in order".to_owned(),
             Ordering::Equal if one.sequence.same_ios => "the same in another order".to_owned(),
             Ordering::Equal => format!("{} differ", one.sequence.different),
         };
-        format!("{}: {came}", one.op)
+        format!("{}: {difference}", one.op)
     };
     match pair.by_op.len() {
         0 | 1 => String::new(),
         _ => {
-            let told: Vec<String> = pair.by_op.iter().map(told).collect();
-            format!("; by operation: {}", told.join(", "))
+            let results: Vec<String> = pair.by_op.iter().map(result).collect();
+            format!("; by operation: {}", results.join(", "))
         }
     }
 }
@@ -172,7 +171,7 @@ fn header(found: &Fidelity) -> FormHeader {
 
 fn block(title: &str, side: &FidelitySide) -> FormBlock {
     let conditions = &side.conditions;
-    let kept = match conditions.step_ns {
+    let recorded = match conditions.step_ns {
         Some(step_ns) => format!("I/O streams in steps of {}", Nanos(step_ns)),
         None => "single I/Os".to_owned(),
     };
@@ -182,7 +181,7 @@ fn block(title: &str, side: &FidelitySide) -> FormBlock {
             Setting::identity("Host", conditions.host.clone()),
             Setting::identity("Devices", names(side)),
             Setting::identity("Source", &conditions.source),
-            Setting::identity("Kept", kept),
+            Setting::identity("Kept", recorded),
             Setting::identity("Only", side.filter.clone()),
             Setting::outcome("I/Os", side.streams.total().count().to_string()),
             Setting::outcome("Lost Events", conditions.lost.to_string()),
@@ -193,27 +192,27 @@ fn block(title: &str, side: &FidelitySide) -> FormBlock {
 /// Returns the caveats of the comparison.
 pub fn caveats(found: &Fidelity) -> Vec<Caveat> {
     let mut caveats = Vec::new();
-    let mut say = |is: bool, kind: CaveatKind, id: &str, text: String, remedy: &str| {
-        caveats.extend(is.then(|| Caveat::new(kind, id, text, remedy)));
+    let mut add_if = |applies: bool, kind: CaveatKind, id: &str, text: String, remedy: &str| {
+        caveats.extend(applies.then(|| Caveat::new(kind, id, text, remedy)));
     };
     for (name, side) in ["original", "replay"].into_iter().zip(&found.sides) {
         let lost = side.conditions.lost;
         let text = format!("The capture of the {name} lost {lost} events; its counts are too low.");
         let remedy = "Capture again with a larger buffer.";
-        say(lost > 0, CaveatKind::Deviation, ids::EVENTS_LOST, text, remedy);
+        add_if(lost > 0, CaveatKind::Deviation, ids::EVENTS_LOST, text, remedy);
         for missing in &side.missing {
             let text = format!("The capture of the {name}: {missing}");
-            say(true, CaveatKind::Deviation, ids::FILE_DAMAGED, text, "");
+            add_if(true, CaveatKind::Deviation, ids::FILE_DAMAGED, text, "");
         }
         let filter = side.filter.clone().unwrap_or_default();
         let text = format!("Of the {name} only these I/Os are compared: {filter}.");
-        say(!filter.is_empty(), CaveatKind::Remark, ids::FILTERED, text, "");
+        add_if(!filter.is_empty(), CaveatKind::Remark, ids::FILTERED, text, "");
     }
     let text = "One of the two kept sums and no single I/O. Left out, because each needs single I/Os \
                 of both: order, start times, inter-arrival times and the distribution of queue \
                 depths.";
     let remedy = "Capture without --totals-every for these.";
-    say(found.devices.is_none(), CaveatKind::Remark, ids::STEPS_ONLY, text.into(), remedy);
+    add_if(found.devices.is_none(), CaveatKind::Remark, ids::STEPS_ONLY, text.into(), remedy);
     let devices = found.sides.each_ref().map(|side| side.devices.len());
     let paired = found.devices.as_ref().map_or(0, Vec::len);
     let text = format!(
@@ -222,17 +221,23 @@ pub fn caveats(found: &Fidelity) -> Vec<Caveat> {
         devices[0], devices[1]
     );
     let unequal = found.devices.is_some() && devices.iter().any(|count| *count != paired);
-    say(unequal, CaveatKind::Deviation, ids::DEVICES_UNPAIRED, text, "Choose them with --device.");
+    add_if(
+        unequal,
+        CaveatKind::Deviation,
+        ids::DEVICES_UNPAIRED,
+        text,
+        "Choose them with --device.",
+    );
     let unmapped: u64 = found.devices.iter().flatten().map(|pair| pair.unmapped).sum();
     let text = format!(
         "{unmapped} I/Os of the original are larger than the target or lie beyond its end, and are \
          left out."
     );
-    say(unmapped > 0, CaveatKind::Remark, ids::REPLAY_TOO_LARGE, text, "");
+    add_if(unmapped > 0, CaveatKind::Remark, ids::REPLAY_TOO_LARGE, text, "");
     let pairs = || found.devices.iter().flatten().filter_map(|pair| pair.gaps.as_ref());
     let text = "There are too many I/Os for the exact Kolmogorov-Smirnov distance. Its bounds are \
         from histograms with buckets of 0.8 %.";
     let bounded = pairs().any(|gaps| !gaps.is_exact());
-    say(bounded, CaveatKind::Remark, ids::KS_BOUNDED, text.into(), "");
+    add_if(bounded, CaveatKind::Remark, ids::KS_BOUNDED, text.into(), "");
     caveats
 }

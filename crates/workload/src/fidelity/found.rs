@@ -44,28 +44,26 @@ impl Fidelity {
         A: Read + Seek + Send + 'static,
         B: Read + Seek + Send + 'static,
     {
-        let [of_original, of_replay] = &options.passes;
+        let [original_pass, replay_pass] = &options.passes;
         let faster = options.faster;
         if !(faster.is_finite() && faster > 0.0) {
             let what = format!("a replay cannot be {faster} times as fast");
             return Err(TraceError::Unsuitable(what).into());
         }
-        let spans = [side::span_ns(original, of_original)?, side::span_ns(replay, of_replay)?];
+        let spans = [side::span_ns(original, original_pass)?, side::span_ns(replay, replay_pass)?];
         let lasted = |(from, to): (u64, u64)| to.saturating_sub(from);
         let longest = ((lasted(spans[0]) as f64 / faster) as u64).max(lasted(spans[1]));
         let step_ns = common_width(original, replay, options, longest)?;
         let widths = [(step_ns as f64 * faster).round() as u64, step_ns];
         let sides = [
-            FidelitySide::read(original, of_original, spans[0], widths[0])?,
-            FidelitySide::read(replay, of_replay, spans[1], widths[1])?,
+            FidelitySide::read(original, original_pass, spans[0], widths[0])?,
+            FidelitySide::read(replay, replay_pass, spans[1], widths[1])?,
         ];
-        let tell_ios =
-            [original.tells(NotRecorded::SingleIos), replay.tells(NotRecorded::SingleIos)];
-        let devices = if tell_ios.iter().all(Result::is_ok) {
-            Some(pairs::of_devices(original, replay, options, &sides)?)
-        } else {
-            None
-        };
+        let have_ios = original.tells(NotRecorded::SingleIos).is_ok()
+            && replay.tells(NotRecorded::SingleIos).is_ok();
+        let devices = have_ios
+            .then(|| pairs::compare_devices(original, replay, options, &sides))
+            .transpose()?;
         Ok(Fidelity { step_ns, faster, mapped: options.map.is_some(), sides, devices })
     }
 }
@@ -81,25 +79,24 @@ where
     A: Read + Seek + Send + 'static,
     B: Read + Seek + Send + 'static,
 {
-    let kept = [original.conditions().step_ns, replay.conditions().step_ns];
+    let recorded_ns = [original.conditions().step_ns, replay.conditions().step_ns];
     // The coarser one decides; the check below makes sure that the other can follow.
-    let coarser = kept.into_iter().flatten().max();
+    let coarser_ns = recorded_ns.into_iter().flatten().max();
     let span = (0, span_ns);
-    let width = match (coarser, options.step_ns) {
-        (None, asked) => step_width(asked, span, PLOT_STEPS_MAX)?,
-        (Some(_), Some(asked)) => step_width(Some(asked), span, PLOT_STEPS_MAX)?,
-        (Some(kept), None) => {
-            step_width(None, span, PLOT_STEPS_MAX)?.div_ceil(kept).max(1).saturating_mul(kept)
-        }
+    let width = step_width(options.step_ns, span, PLOT_STEPS_MAX)?;
+    let width = match (coarser_ns, options.step_ns) {
+        (Some(step_ns), None) => width.div_ceil(step_ns).max(1).saturating_mul(step_ns),
+        _ => width,
     };
-    for (kept, faster) in kept.into_iter().zip([options.faster, 1.0]) {
+    for (step_ns, faster) in recorded_ns.into_iter().zip([options.faster, 1.0]) {
         let width = (width as f64 * faster).round() as u64;
-        if let Some(kept) = kept.filter(|kept| width == 0 || !width.is_multiple_of(*kept)) {
+        let is_unsuitable = |step_ns: &u64| width == 0 || !width.is_multiple_of(*step_ns);
+        if let Some(step_ns) = step_ns.filter(is_unsuitable) {
             return Err(TraceError::TooFine(format!(
                 "steps of {} cannot be made of the {} that were kept; choose a multiple with \
                  --step",
                 Nanos(width),
-                Nanos(kept)
+                Nanos(step_ns)
             ))
             .into());
         }

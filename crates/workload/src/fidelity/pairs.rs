@@ -99,8 +99,8 @@ impl fmt::Display for DifferentIo {
 impl fmt::Display for IoDifference {
     /// Formats like `I/O 12: write 4K at 0 as captured, read 4K at 0 as replayed`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let told = |io: Option<DifferentIo>| io.map_or("nothing".to_owned(), |io| io.to_string());
-        let [captured, replayed] = self.ios.map(told);
+        let [captured, replayed] =
+            self.ios.map(|io| io.map_or("nothing".to_owned(), |io| io.to_string()));
         write!(f, "I/O {}: {captured} as captured, {replayed} as replayed", self.number)
     }
 }
@@ -123,7 +123,7 @@ pub struct StartErrors {
 }
 
 /// Compares the devices of both captures in pairs, in the order of their numbers.
-pub(super) fn of_devices<A, B>(
+pub(super) fn compare_devices<A, B>(
     original: &Captured<A>,
     replay: &Captured<B>,
     options: &FidelityOptions,
@@ -136,9 +136,9 @@ where
     let pairs = sides[0].devices.keys().zip(sides[1].devices.keys()).take(DEVICES_MAX);
     let pairs = pairs.map(|(captured, replayed)| {
         let devices = [*captured, *replayed];
-        let two = CapturePair { original, replay, options };
+        let pair = CapturePair { original, replay, options };
         let passes = [0, 1].map(|side: usize| on_device(&options.passes[side], devices[side]));
-        two.compare(&passes, [0, 1].map(|side: usize| sides[side].device_name(devices[side])))
+        pair.compare(&passes, [0, 1].map(|side: usize| sides[side].device_name(devices[side])))
     });
     pairs.collect()
 }
@@ -164,17 +164,17 @@ where
         if found.sequence.first.is_none() {
             return Ok(found.finish(names, unmapped));
         }
-        let mut each = Vec::new();
+        let mut by_op = Vec::new();
         for op in IoOp::ALL {
             let chosen = &passes[0].filter.ops;
             if chosen.is_empty() || chosen.contains(&op) {
-                let passes = passes.each_ref().map(|pass| of_op(pass, op));
-                each.push((op, self.pair(&passes, found.begins)?.0));
+                let passes = passes.each_ref().map(|pass| with_op(pass, op));
+                by_op.push((op, self.pair(&passes, found.begins_ns)?.0));
             }
         }
-        each.retain(|(_, found)| found.ios != [0, 0]);
-        let starts = starts_of(&each);
-        let by_op = each.into_iter().map(|(op, found)| found.finish_op(op)).collect();
+        by_op.retain(|(_, found)| found.ios != [0, 0]);
+        let starts = merged_starts(&by_op);
+        let by_op = by_op.into_iter().map(|(op, found)| found.finish_op(op)).collect();
         Ok(DevicePair { starts, by_op, ..found.finish(names, unmapped) })
     }
 
@@ -183,7 +183,7 @@ where
     fn pair(
         &self,
         passes: &[PassOptions; 2],
-        begins: Option<[u64; 2]>,
+        begins_ns: Option<[u64; 2]>,
     ) -> Result<(ComparisonState, u64), TraceError> {
         let mut pairing = PairReader {
             original: SideIos::new(self.original.ios(&passes[0], Fields::NONE)?),
@@ -192,12 +192,12 @@ where
             faster: self.options.faster,
             unmapped: 0,
         };
-        let found = pairing.run(ComparisonState { begins, ..ComparisonState::default() })?;
+        let found = pairing.run(ComparisonState { begins_ns, ..ComparisonState::default() })?;
         Ok((found, pairing.unmapped))
     }
 }
 
-fn of_op(pass: &PassOptions, op: IoOp) -> PassOptions {
+fn with_op(pass: &PassOptions, op: IoOp) -> PassOptions {
     PassOptions { filter: Filter { ops: vec![op], ..pass.filter.clone() }, ..pass.clone() }
 }
 
@@ -228,11 +228,11 @@ impl<'t, R: Read + Seek + Send + 'static> SideIos<'t, R> {
             let Some(rows) = self.ios.next_batch()? else { return Ok(None) };
             self.ready.extend(rows.iter().map(|row| {
                 let op = rows.batch.op(row);
-                let place = match op {
+                let (offset, size) = match op {
                     IoOp::Flush => (0, 0),
                     _ => (rows.batch.offset(row), u64::from(rows.batch.bytes(row))),
                 };
-                let io = DifferentIo { op, offset: place.0, size: place.1 };
+                let io = DifferentIo { op, offset, size };
                 TimedIo { issued_ns: rows.batch.issued_ns(row), io }
             }));
         }
@@ -240,6 +240,7 @@ impl<'t, R: Read + Seek + Send + 'static> SideIos<'t, R> {
     }
 }
 
+/// Reads the I/Os of both sides in pairs.
 struct PairReader<'t, A, B> {
     original: SideIos<'t, A>,
     replay: SideIos<'t, B>,
@@ -257,7 +258,7 @@ where
         loop {
             match (self.captured()?, self.replay.next()?) {
                 (None, None) => break,
-                (captured, replayed) => found.take(captured, replayed),
+                (captured, replayed) => found.add(captured, replayed),
             }
         }
         Ok(found)
@@ -266,16 +267,16 @@ where
     /// Returns the next I/O of the original, at the time and place where the replay had to issue
     /// it.
     fn captured(&mut self) -> Result<Option<TimedIo>, TraceError> {
-        while let Some(mut at) = self.original.next()? {
+        while let Some(mut timed) = self.original.next()? {
             if self.faster != 1.0 {
-                at.issued_ns = (at.issued_ns as f64 / self.faster).round() as u64;
+                timed.issued_ns = (timed.issued_ns as f64 / self.faster).round() as u64;
             }
-            let Some(map) = self.map.filter(|_| at.io.op != IoOp::Flush) else {
-                return Ok(Some(at));
+            let Some(map) = self.map.filter(|_| timed.io.op != IoOp::Flush) else {
+                return Ok(Some(timed));
             };
-            if let Some(landing) = map.land(at.io.offset, at.io.size) {
-                at.io = DifferentIo { offset: landing.offset, size: landing.size, ..at.io };
-                return Ok(Some(at));
+            if let Some(mapped) = map.map_io(timed.io.offset, timed.io.size) {
+                timed.io = DifferentIo { offset: mapped.offset, size: mapped.size, ..timed.io };
+                return Ok(Some(timed));
             }
             self.unmapped += 1;
         }
@@ -283,13 +284,14 @@ where
     }
 }
 
+/// The state of a comparison of paired I/Os.
 struct ComparisonState {
     ios: [u64; 2],
     sequence: SequenceComparison,
     /// Sum of the hashes of all I/Os of a side, independent of their order.
     sums: [u128; 2],
-    begins: Option<[u64; 2]>,
-    before: [Option<u64>; 2],
+    begins_ns: Option<[u64; 2]>,
+    before_ns: [Option<u64>; 2],
     gaps: [DistributionSample; 2],
     dense: Vec<u64>,
     starts: StartErrors,
@@ -303,8 +305,8 @@ impl Default for ComparisonState {
             ios: [0; 2],
             sequence: SequenceComparison::default(),
             sums: [0; 2],
-            begins: None,
-            before: [None; 2],
+            begins_ns: None,
+            before_ns: [None; 2],
             gaps: Default::default(),
             dense: vec![0; FineHistogram::LEN],
             starts: StartErrors::default(),
@@ -314,13 +316,13 @@ impl Default for ComparisonState {
 }
 
 impl ComparisonState {
-    fn take(&mut self, captured: Option<TimedIo>, replayed: Option<TimedIo>) {
-        for (side, at) in [captured, replayed].into_iter().enumerate() {
-            let Some(at) = at else { continue };
+    fn add(&mut self, captured: Option<TimedIo>, replayed: Option<TimedIo>) {
+        for (side, timed) in [captured, replayed].into_iter().enumerate() {
+            let Some(TimedIo { issued_ns, io }) = timed else { continue };
             self.ios[side] += 1;
-            self.sums[side] = self.sums[side].wrapping_add(hash(&at.io));
-            if let Some(before) = self.before[side].replace(at.issued_ns) {
-                self.gaps[side].take(at.issued_ns.saturating_sub(before));
+            self.sums[side] = self.sums[side].wrapping_add(hash(&io));
+            if let Some(before_ns) = self.before_ns[side].replace(issued_ns) {
+                self.gaps[side].add(issued_ns.saturating_sub(before_ns));
             }
         }
         let ios = [captured.map(|at| at.io), replayed.map(|at| at.io)];
@@ -335,14 +337,14 @@ impl ComparisonState {
     }
 
     fn pair(&mut self, captured_ns: u64, replayed_ns: u64) {
-        let begins = *self.begins.get_or_insert([captured_ns, replayed_ns]);
+        let begins_ns = *self.begins_ns.get_or_insert([captured_ns, replayed_ns]);
         let since = |at: u64, begin: u64| at.saturating_sub(begin).min(i64::MAX as u64) as i64;
-        let late = since(replayed_ns, begins[1]) - since(captured_ns, begins[0]);
+        let late_ns = since(replayed_ns, begins_ns[1]) - since(captured_ns, begins_ns[0]);
         self.starts.pairs += 1;
-        self.starts.early += u64::from(late < 0);
-        self.starts.max_ns = self.starts.max_ns.max(late.unsigned_abs());
-        self.dense[FineHistogram::index(late.unsigned_abs())] += 1;
-        self.last.push_back((captured_ns, late));
+        self.starts.early += u64::from(late_ns < 0);
+        self.starts.max_ns = self.starts.max_ns.max(late_ns.unsigned_abs());
+        self.dense[FineHistogram::index(late_ns.unsigned_abs())] += 1;
+        self.last.push_back((captured_ns, late_ns));
         if self.last.len() > DRIFT_OVER {
             self.last.pop_front();
         }
@@ -353,23 +355,23 @@ impl ComparisonState {
             names,
             ios: self.ios,
             unmapped,
-            sequence: self.compared(),
-            starts: self.started(),
+            sequence: self.sequence(),
+            starts: self.starts(),
             by_op: Vec::new(),
             gaps: between(self.gaps),
         }
     }
 
     fn finish_op(self, op: IoOp) -> OpPair {
-        OpPair { op, ios: self.ios, sequence: self.compared(), starts: self.started() }
+        OpPair { op, ios: self.ios, sequence: self.sequence(), starts: self.starts() }
     }
 
-    fn compared(&self) -> SequenceComparison {
+    fn sequence(&self) -> SequenceComparison {
         let same_ios = self.ios[0] == self.ios[1] && self.sums[0] == self.sums[1];
         SequenceComparison { same_ios, ..self.sequence.clone() }
     }
 
-    fn started(&self) -> StartErrors {
+    fn starts(&self) -> StartErrors {
         let mut last: Vec<i64> = self.last.iter().map(|(_, late)| *late).collect();
         last.sort_unstable();
         StartErrors {
@@ -382,12 +384,12 @@ impl ComparisonState {
 
 /// Merges the start-time errors of operations: those that both sides have equally often, or
 /// all if there is none.
-fn starts_of(each: &[(IoOp, ComparisonState)]) -> StartErrors {
+fn merged_starts(by_op: &[(IoOp, ComparisonState)]) -> StartErrors {
     let is_whole = |found: &ComparisonState| found.ios[0] == found.ios[1];
-    let some = each.iter().any(|(_, found)| is_whole(found));
+    let has_whole = by_op.iter().any(|(_, found)| is_whole(found));
     let mut all = ComparisonState::default();
     let mut last = Vec::new();
-    for (_, found) in each.iter().filter(|(_, found)| !some || is_whole(found)) {
+    for (_, found) in by_op.iter().filter(|(_, found)| !has_whole || is_whole(found)) {
         all.starts.pairs += found.starts.pairs;
         all.starts.early += found.starts.early;
         all.starts.max_ns = all.starts.max_ns.max(found.starts.max_ns);
@@ -396,12 +398,12 @@ fn starts_of(each: &[(IoOp, ComparisonState)]) -> StartErrors {
     }
     last.sort_unstable();
     all.last = last.split_off(last.len().saturating_sub(DRIFT_OVER)).into();
-    all.started()
+    all.starts()
 }
 
 /// Returns a hash of an I/O with a negligible risk of collision.
 fn hash(io: &DifferentIo) -> u128 {
-    let what = mix64(io.size << 3 | io.op as u64);
-    let low = mix64(io.offset ^ what);
-    u128::from(mix64(low.wrapping_add(what))) << 64 | u128::from(low)
+    let size_and_op = mix64(io.size << 3 | io.op as u64);
+    let low = mix64(io.offset ^ size_and_op);
+    u128::from(mix64(low.wrapping_add(size_and_op))) << 64 | u128::from(low)
 }

@@ -50,11 +50,11 @@ pub(super) fn over_time(found: &Fidelity) -> Vec<Plot> {
         ),
     ]
     .iter()
-    .map(|kind| drawn(found, kind))
+    .map(|kind| time_plot(found, kind))
     .collect()
 }
 
-fn drawn(found: &Fidelity, kind: &TimePlotSpec) -> Plot {
+fn time_plot(found: &Fidelity, kind: &TimePlotSpec) -> Plot {
     let x = Axis::time("Time since the first I/O", TimeUnit::Seconds);
     let y = Axis::new(kind.unit, kind.scale.clone());
     let caption = match found.faster {
@@ -98,6 +98,12 @@ fn shares(histogram: &FineHistogram, unit: f64) -> Vec<(f64, Option<f64>)> {
     histogram.buckets().map(point).collect()
 }
 
+/// Returns an empty plot of cumulative shares of I/Os.
+fn distribution(id: &str, title: String, x: &str, scale: Scale) -> Plot {
+    let (x, y) = (Axis::new(x, scale), Axis::new("I/Os up to this (%)", Scale::Percent));
+    Plot::new(PlotKind::Lines, id, title, x, y)
+}
+
 /// Plots the inter-arrival times.
 pub(super) fn gaps(number: usize, pair: &DevicePair) -> Option<Plot> {
     let gaps = pair.gaps.as_ref()?;
@@ -110,26 +116,18 @@ pub(super) fn gaps(number: usize, pair: &DevicePair) -> Option<Plot> {
             gaps.ks, gaps.at_most
         )
     };
-    let plot = Plot::new(
-        PlotKind::Lines,
-        &format!("replay-gaps-{number}"),
-        format!("Inter-arrival times of {}", devices(pair)),
-        Axis::new("Time to the next I/O (ms)", Scale::Log10),
-        Axis::new("I/Os up to this (%)", Scale::Percent),
-    );
+    let (id, title) =
+        (format!("replay-gaps-{number}"), format!("Inter-arrival times of {}", devices(pair)));
+    let plot = distribution(&id, title, "Time to the next I/O (ms)", Scale::Log10);
     Some(plot.caption(caption).series(cumulative(gaps.histograms.each_ref().map(Some), 1e6)))
 }
 
 /// Plots the start-time errors.
 pub(super) fn start_errors(number: usize, pair: &DevicePair) -> Option<Plot> {
     let errors = Some(&pair.starts.errors).filter(|errors| errors.total() > 0)?;
-    let plot = Plot::new(
-        PlotKind::Lines,
-        &format!("replay-start-errors-{number}"),
-        format!("Start-time error of {}", devices(pair)),
-        Axis::new("Early or late by (ms)", Scale::Log10),
-        Axis::new("I/Os up to this (%)", Scale::Percent),
-    );
+    let (id, title) =
+        (format!("replay-start-errors-{number}"), format!("Start-time error of {}", devices(pair)));
+    let plot = distribution(&id, title, "Early or late by (ms)", Scale::Log10);
     let caption = "Each I/O is compared with the I/O of the same number in issue order. Times \
         count from the first I/O of each capture.";
     Some(plot.caption(caption).with(Series::new("Replay", Stroke::Measured, shares(errors, 1e6))))
@@ -139,12 +137,7 @@ pub(super) fn start_errors(number: usize, pair: &DevicePair) -> Option<Plot> {
 pub(super) fn depths(found: &Fidelity) -> Option<Plot> {
     let depths = found.sides.each_ref().map(|side| side.depths.as_ref());
     let series = cumulative(depths, 1.0);
-    let plot = Plot::new(
-        PlotKind::Lines,
-        "replay-depth-distribution",
-        "Queue depth at issue",
-        Axis::new("I/Os outstanding, itself included", Scale::Log2),
-        Axis::new("I/Os up to this (%)", Scale::Percent),
-    );
+    let (id, title) = ("replay-depth-distribution", "Queue depth at issue".to_owned());
+    let plot = distribution(id, title, "I/Os outstanding, itself included", Scale::Log2);
     (!series.is_empty()).then(|| plot.series(series))
 }

@@ -55,8 +55,8 @@ impl FidelitySide {
         step_ns: u64,
     ) -> Result<Self, TraceError> {
         let (streams, steps, ios) = match captured.conditions().step_ns {
-            None => of_ios(captured, pass, span_ns.0, step_ns)?,
-            Some(kept_ns) => of_sums(captured, pass, span_ns, (kept_ns, step_ns))?,
+            None => read_ios(captured, pass, span_ns.0, step_ns)?,
+            Some(recorded_ns) => read_sums(captured, pass, span_ns, recorded_ns, step_ns)?,
         };
         let SingleIoFigures { depths, devices } = ios;
         Ok(FidelitySide {
@@ -93,7 +93,8 @@ struct SingleIoFigures {
     devices: BTreeMap<u16, u64>,
 }
 
-fn of_ios<R: Read + Seek + Send + 'static>(
+/// Reads single I/Os.
+fn read_ios<R: Read + Seek + Send + 'static>(
     captured: &Captured<R>,
     pass: &PassOptions,
     begin_ns: u64,
@@ -129,19 +130,20 @@ fn step_at(steps: &mut StepsByNumber, at: u64) -> Result<&mut CaptureStep, Trace
     Ok(steps.entry(at).or_default())
 }
 
-/// Reads step sums. Kept steps are joined starting with the first one, so that both captures
+/// Reads step sums. Recorded steps are joined starting with the first one, so that both captures
 /// begin with step 0.
-fn of_sums<R: Read + Seek + Send + 'static>(
+fn read_sums<R: Read + Seek + Send + 'static>(
     captured: &Captured<R>,
     pass: &PassOptions,
     span_ns: (u64, u64),
-    (kept_ns, step_ns): (u64, u64),
+    recorded_ns: u64,
+    step_ns: u64,
 ) -> Result<(StreamTable, StepsByNumber, SingleIoFigures), TraceError> {
-    let (mut streams, mut kept) = (StreamTable::new(), steps_over(pass, span_ns, kept_ns));
-    captured.run(pass, &mut [&mut streams, &mut kept])?;
-    let (first, each) = (span_ns.0 / kept_ns, (step_ns / kept_ns).max(1));
+    let (mut streams, mut recorded) = (StreamTable::new(), steps_over(pass, span_ns, recorded_ns));
+    captured.run(pass, &mut [&mut streams, &mut recorded])?;
+    let (first, each) = (span_ns.0 / recorded_ns, (step_ns / recorded_ns).max(1));
     let mut steps = StepsByNumber::new();
-    for (number, step) in kept.finish()? {
+    for (number, step) in recorded.finish()? {
         steps.entry(number.saturating_sub(first) / each).or_default().merge(&step);
     }
     Ok((streams, steps, SingleIoFigures::default()))

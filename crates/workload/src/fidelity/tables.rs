@@ -1,7 +1,7 @@
 //! Tables of a comparison.
 
 use super::found::Fidelity;
-use super::pairs::{DevicePair, OpPair};
+use super::pairs::{DevicePair, OpPair, StartErrors};
 use super::side::FidelitySide;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -188,14 +188,21 @@ pub(super) fn sequences(pairs: &[DevicePair]) -> Table {
         .rows(pairs.iter().map(row))
 }
 
+/// Returns median, 99 % and maximum of start-time errors, in microseconds.
+fn start_error_cells(starts: &StartErrors) -> [Cell; 3] {
+    let percentile = |fraction| {
+        let found: Option<Nanos> = starts.errors.reportable_percentile(fraction);
+        micros(found.map(|error| error.0.min(starts.max_ns) as f64))
+    };
+    let max = micros((starts.pairs > 0).then_some(starts.max_ns as f64));
+    [percentile(0.5), percentile(0.99), max]
+}
+
 /// Returns the table of start-time errors and inter-arrival times.
 pub(super) fn times(pairs: &[DevicePair]) -> Table {
     let row = |pair: &DevicePair| {
         let starts = &pair.starts;
-        let percentile = |fraction| {
-            let found: Option<Nanos> = starts.errors.reportable_percentile(fraction);
-            micros(found.map(|error| error.0.min(starts.max_ns) as f64))
-        };
+        let [p50, p99, max] = start_error_cells(starts);
         let ks = pair.gaps.as_ref().map(|gaps| {
             if gaps.is_exact() {
                 format!("{:.5}", gaps.ks)
@@ -206,9 +213,9 @@ pub(super) fn times(pairs: &[DevicePair]) -> Table {
         let early = (starts.pairs > 0).then(|| starts.early as f64 * 100.0 / starts.pairs as f64);
         let cells = [
             Cell::count(starts.pairs),
-            percentile(0.5),
-            percentile(0.99),
-            micros((starts.pairs > 0).then_some(starts.max_ns as f64)),
+            p50,
+            p99,
+            max,
             Cell::number(early, 2),
             micros(starts.drift_ns.map(|drift| drift as f64)),
             Cell::known(ks),
@@ -230,15 +237,11 @@ pub(super) fn times(pairs: &[DevicePair]) -> Table {
 
 /// Returns the comparison per operation; `None` if the captures do not differ.
 pub(super) fn by_op(pairs: &[DevicePair]) -> Option<Table> {
-    let several = pairs.len() > 1;
+    let has_several = pairs.len() > 1;
     let row = |(pair, one): (&DevicePair, &OpPair)| {
         let head =
-            if several { format!("{}: {}", devices(pair), one.op) } else { one.op.to_string() };
-        let starts = &one.starts;
-        let percentile = |fraction| {
-            let found: Option<Nanos> = starts.errors.reportable_percentile(fraction);
-            micros(found.map(|error| error.0.min(starts.max_ns) as f64))
-        };
+            if has_several { format!("{}: {}", devices(pair), one.op) } else { one.op.to_string() };
+        let [p50, p99, max] = start_error_cells(&one.starts);
         let [original, replay] = one.ios;
         let cells = [
             Cell::count(original),
@@ -246,9 +249,9 @@ pub(super) fn by_op(pairs: &[DevicePair]) -> Option<Table> {
             Cell::number(Some(replay as f64 - original as f64), 0),
             Cell::count(one.sequence.different),
             Cell::verdict(one.sequence.same_ios),
-            percentile(0.5),
-            percentile(0.99),
-            micros((starts.pairs > 0).then_some(starts.max_ns as f64)),
+            p50,
+            p99,
+            max,
         ];
         Row::new(head, cells).strong(original != replay)
     };

@@ -118,22 +118,23 @@ impl AddressMap {
     /// Returns the place of an I/O; `None` if it is larger than the target, or lies beyond its end
     /// and the rule is [`MapRule::Same`].
     #[inline]
-    pub fn land(&self, offset: u64, size: u64) -> Option<MappedIo> {
+    pub fn map_io(&self, offset: u64, size: u64) -> Option<MappedIo> {
         let (begin, whole) = self.space.whole_sectors(offset, size);
         let rounded = (begin, whole) != (offset, size);
         let end = self.space.end();
-        let (place, wrapped) = match &self.moves {
+        let (offset, wrapped) = match &self.moves {
             AddressMove::Same => (begin, false),
             _ => self.moved(begin),
         };
         let highest = end.checked_sub(whole)?;
-        let moved = place > highest;
+        let moved = offset > highest;
         if moved && matches!(self.moves, AddressMove::Same) {
             return None;
         }
-        Some(MappedIo { offset: place.min(highest), size: whole, rounded, wrapped, moved })
+        Some(MappedIo { offset: offset.min(highest), size: whole, rounded, wrapped, moved })
     }
 
+    /// Returns the moved beginning of an I/O, and whether it was wrapped.
     fn moved(&self, begin: u64) -> (u64, bool) {
         let (granule, inside) = (begin / GRANULE, begin % GRANULE);
         let granules = self.space.granules();
@@ -165,9 +166,9 @@ impl AddressMap {
                 "Addresses are scaled: {captured} captured granules of 1 MiB onto the target's \
                  {target}{}.",
                 match target.cmp(captured) {
-                    std::cmp::Ordering::Less =>
-                        "; several captured granules share one target \
-                        granule",
+                    std::cmp::Ordering::Less => {
+                        "; several captured granules share one target granule"
+                    }
                     std::cmp::Ordering::Equal => "",
                     std::cmp::Ordering::Greater => ", with gaps between them",
                 }
@@ -183,6 +184,7 @@ mod tests {
     use proptest::prelude::*;
 
     const MIB: u64 = GRANULE;
+    const RULES: [MapRule; 4] = [MapRule::Same, MapRule::Wrap, MapRule::Pack, MapRule::Scale];
 
     fn map(rule: MapRule, target_mib: u64, ios: &[(u64, u64)]) -> AddressMap {
         let mut touched = Granules::default();
@@ -196,7 +198,7 @@ mod tests {
     }
 
     fn at(map: &AddressMap, offset: u64, size: u64) -> u64 {
-        map.land(offset, size).unwrap().offset
+        map.map_io(offset, size).unwrap().offset
     }
 
     #[test]
@@ -204,8 +206,8 @@ mod tests {
         let map = map(MapRule::Wrap, 4, &[]);
         assert_eq!(at(&map, 3 * MIB + 4096, 4096), 3 * MIB + 4096);
         assert_eq!(at(&map, 9 * MIB + 8192, 4096), MIB + 8192);
-        assert!(map.land(9 * MIB, 4096).unwrap().wrapped);
-        assert!(!map.land(3 * MIB, 4096).unwrap().wrapped);
+        assert!(map.map_io(9 * MIB, 4096).unwrap().wrapped);
+        assert!(!map.map_io(3 * MIB, 4096).unwrap().wrapped);
     }
 
     #[test]
@@ -213,7 +215,7 @@ mod tests {
         let ios = [(7 * MIB, 4096), (100 * MIB + 512, 4096), (5000 * MIB, 4096)];
         let packed = map(MapRule::Pack, 3, &ios);
         assert_eq!(ios.map(|(offset, size)| at(&packed, offset, size)), [0, MIB + 512, 2 * MIB]);
-        let last = map(MapRule::Pack, 2, &ios).land(5000 * MIB, 4096).unwrap();
+        let last = map(MapRule::Pack, 2, &ios).map_io(5000 * MIB, 4096).unwrap();
         assert_eq!((last.offset, last.wrapped), (0, true));
     }
 
@@ -231,28 +233,27 @@ mod tests {
         let space = ReplayTarget { size: Bytes::mib(2000), logical_sector: 512 };
         let stretched = AddressMap::new(MapRule::Scale, space, reached).unwrap();
         assert_eq!(at(&stretched, 999 * MIB + 512, 4096), 1998 * MIB + 512);
-        assert!(
-            stretched.describe().contains("1000 captured") && stretched.describe().contains("gaps")
-        );
+        let text = stretched.describe();
+        assert!(text.contains("1000 captured") && text.contains("gaps"), "{text}");
     }
 
     #[test]
     fn an_io_across_an_edge_stays_whole_and_inside_the_target() {
         let wrap = map(MapRule::Wrap, 4, &[]);
-        let across = wrap.land(7 * MIB + MIB / 2, MIB).unwrap();
+        let across = wrap.map_io(7 * MIB + MIB / 2, MIB).unwrap();
         assert_eq!((across.offset, across.size, across.moved), (3 * MIB, MIB, true));
-        assert_eq!(wrap.land(0, 5 * MIB), None);
+        assert_eq!(wrap.map_io(0, 5 * MIB), None);
     }
 
     #[test]
-    fn what_is_not_on_a_sector_is_rounded_outward() {
+    fn an_io_off_a_sector_is_rounded_outward() {
         let space = ReplayTarget { size: Bytes::mib(4), logical_sector: 4096 };
         let reached = CaptureExtent { end: 0, capacity: None, touched: GranuleRanks::default() };
         let map = AddressMap::new(MapRule::Same, space, reached).unwrap();
-        let landing = map.land(512, 4096).unwrap();
-        assert_eq!((landing.offset, landing.size, landing.rounded), (0, 8192, true));
-        assert!(!map.land(4096, 4096).unwrap().rounded);
-        assert_eq!(map.land(4 * MIB - 512, 1024), None);
+        let mapped = map.map_io(512, 4096).unwrap();
+        assert_eq!((mapped.offset, mapped.size, mapped.rounded), (0, 8192, true));
+        assert!(!map.map_io(4096, 4096).unwrap().rounded);
+        assert_eq!(map.map_io(4 * MIB - 512, 1024), None);
     }
 
     #[test]
@@ -275,36 +276,36 @@ mod tests {
         fn every_io_lies_within_the_target_and_keeps_its_size(
             ios in any_ios(), target in 3u64..5000, rule in 1usize..4
         ) {
-            let rule = [MapRule::Same, MapRule::Wrap, MapRule::Pack, MapRule::Scale][rule];
+            let rule = RULES[rule];
             let map = map(rule, target, &ios);
             for (offset, size) in ios {
-                let landing = map.land(offset, size).unwrap();
-                prop_assert_eq!(landing.size, size);
-                prop_assert!(landing.offset + size <= target * MIB);
-                prop_assert!(landing.offset.is_multiple_of(512) && !landing.rounded);
-                prop_assert!(landing.moved || landing.offset % MIB == offset % MIB);
+                let mapped = map.map_io(offset, size).unwrap();
+                prop_assert_eq!(mapped.size, size);
+                prop_assert!(mapped.offset + size <= target * MIB);
+                prop_assert!(mapped.offset.is_multiple_of(512) && !mapped.rounded);
+                prop_assert!(mapped.moved || mapped.offset % MIB == offset % MIB);
             }
         }
 
         #[test]
-        fn what_is_adjacent_in_a_granule_stays_adjacent(
+        fn adjacent_ios_of_a_granule_stay_adjacent(
             granule in 0u64..100_000, cut in 1u64..2047, target in 1u64..5000, rule in 1usize..4
         ) {
-            let rule = [MapRule::Same, MapRule::Wrap, MapRule::Pack, MapRule::Scale][rule];
+            let rule = RULES[rule];
             let begin = granule * MIB;
             let ios = [(begin, cut * 512), (begin + cut * 512, MIB - cut * 512)];
             let map = map(rule, target, &[&ios[..], &[(123 * MIB, 512)]].concat());
-            let landed = ios.map(|(offset, size)| map.land(offset, size).unwrap());
-            prop_assert_eq!(landed[0].offset + landed[0].size, landed[1].offset);
+            let mapped = ios.map(|(offset, size)| map.map_io(offset, size).unwrap());
+            prop_assert_eq!(mapped[0].offset + mapped[0].size, mapped[1].offset);
         }
 
         #[test]
         fn same_is_the_identity_or_nothing(ios in any_ios(), target in 1u64..100_000) {
             let map = map(MapRule::Same, target, &ios);
             for (offset, size) in ios {
-                let landing = map.land(offset, size).map(|landing| (landing.offset, landing.size));
+                let mapped = map.map_io(offset, size).map(|mapped| (mapped.offset, mapped.size));
                 let fits = offset + size <= target * MIB;
-                prop_assert_eq!(landing, fits.then_some((offset, size)));
+                prop_assert_eq!(mapped, fits.then_some((offset, size)));
             }
         }
     }

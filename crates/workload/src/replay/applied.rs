@@ -44,7 +44,7 @@ pub fn origin(conditions: &CaptureConditions) -> Vec<(String, String)> {
     let devices: Vec<&str> =
         conditions.devices.iter().map(|device| device.name.as_str()).take(8).collect();
     let lasted = (conditions.lasted_ns > 0).then(|| Nanos(conditions.lasted_ns).elapsed_text());
-    let kept = conditions.step_ns.map(|ns| format!("sums of steps of {}", Nanos(ns)));
+    let sums = conditions.step_ns.map(|ns| format!("sums of steps of {}", Nanos(ns)));
     let facts = [
         ("Capture Tool", Some(conditions.software.clone())),
         ("Capture Source", Some(conditions.source.clone())),
@@ -54,12 +54,12 @@ pub fn origin(conditions: &CaptureConditions) -> Vec<(String, String)> {
         ("Kernel", conditions.kernel.clone()),
         ("Captured Devices", Some(devices.join(", "))),
         ("Capture Length", lasted),
-        ("Kept", kept),
+        ("Kept", sums),
     ];
-    let told = |(label, value): (&str, Option<String>)| {
+    let recorded = |(label, value): (&str, Option<String>)| {
         value.filter(|value| !value.is_empty()).map(|value| (label.to_owned(), value))
     };
-    facts.into_iter().filter_map(told).collect()
+    facts.into_iter().filter_map(recorded).collect()
 }
 
 fn layer_name(layer: Layer) -> &'static str {
@@ -98,10 +98,14 @@ fn applied(
     caveats: &[Caveat],
     provenance: Provenance,
 ) -> AppliedWorkload {
-    let WeighedStreams { mut streams, ios, rounding } = WeighedStreams::new(workload);
+    let WeightedStreams { mut streams, ios, rounding } = WeightedStreams::new(workload);
     provenance.placement.place(&mut streams);
-    let places: HashMap<StreamKey, usize> =
-        workload.streams.iter().enumerate().map(|(place, stream)| (stream.key(), place)).collect();
+    let indices: HashMap<StreamKey, usize> =
+        workload.streams.iter().enumerate().map(|(index, stream)| (stream.key(), index)).collect();
+    let stream_arrivals = workload.streams.iter().enumerate().filter_map(|(index, stream)| {
+        Some((index, provenance.arrivals.by_stream.get(&stream.key())?.pace()))
+    });
+    let stream_arrivals = stream_arrivals.collect();
     let Provenance { name, source, origin, demand, data_pattern, arrivals, .. } = provenance;
     AppliedWorkload {
         name,
@@ -116,15 +120,8 @@ fn applied(
         demand,
         data_pattern,
         arrivals: arrivals.all.map(|process| process.pace()),
-        stream_arrivals: workload
-            .streams
-            .iter()
-            .enumerate()
-            .filter_map(|(place, stream)| {
-                Some((place, arrivals.by_stream.get(&stream.key())?.pace()))
-            })
-            .collect(),
-        steps: steps.iter().map(|step| applied_step(step, &places)).collect(),
+        stream_arrivals,
+        steps: steps.iter().map(|step| applied_step(step, &indices)).collect(),
         ..AppliedWorkload::default()
     }
 }
@@ -135,7 +132,7 @@ fn sentence(caveat: &Caveat) -> String {
 }
 
 /// The streams of a workload, weighted by their counts.
-struct WeighedStreams {
+struct WeightedStreams {
     streams: Vec<IoStream>,
     /// Count of each stream.
     ios: Vec<u64>,
@@ -143,28 +140,28 @@ struct WeighedStreams {
     rounding: Option<&'static str>,
 }
 
-impl WeighedStreams {
+impl WeightedStreams {
     /// Weights every stream by its count. If the sum of the counts exceeds 32 bits, all are halved
     /// equally often, to no less than 1.
     fn new(workload: &CumulativeWorkload) -> Self {
         let sum: u128 = workload.streams.iter().map(|stream| u128::from(stream.count)).sum();
         let shift = (u128::BITS - sum.leading_zeros()).saturating_sub(u32::BITS);
-        let weighed = workload.streams.iter().filter_map(|stream| {
+        let weighted = workload.streams.iter().filter_map(|stream| {
             let weight = u32::try_from((stream.count >> shift).max(1)).unwrap_or(u32::MAX);
             Some((io_stream(stimulus_op(stream.op)?, stream).weighing(weight), stream.count))
         });
-        let (streams, ios) = weighed.unzip();
-        WeighedStreams { streams, ios, rounding: (shift > 0).then_some(ROUNDED_WEIGHTS) }
+        let (streams, ios) = weighted.unzip();
+        WeightedStreams { streams, ios, rounding: (shift > 0).then_some(ROUNDED_WEIGHTS) }
     }
 }
 
-fn applied_step(step: &WorkloadStep, places: &HashMap<StreamKey, usize>) -> AppliedStep {
-    let place = |(key, ios): &(StreamKey, u64)| Some((*places.get(key)?, *ios));
+fn applied_step(step: &WorkloadStep, indices: &HashMap<StreamKey, usize>) -> AppliedStep {
+    let indexed = |(key, ios): &(StreamKey, u64)| Some((*indices.get(key)?, *ios));
     let captured = step.captured.unwrap_or_else(|| step.chosen());
     AppliedStep {
         began: step.at,
         lasted: step.lasts,
-        streams: step.ios.iter().filter_map(place).collect(),
+        streams: step.ios.iter().filter_map(indexed).collect(),
         demand: step.demand(),
         pace: step.pace(),
         captured_ios: captured.ios,
@@ -217,11 +214,8 @@ mod tests {
         assert_eq!(first.response_mean, Some(Nanos(2_710_000)));
         assert_eq!(first.response_max, Some(Nanos(125_890_000)));
         assert_eq!((second.demand, second.pace.clone()), (Demand::new(1, 3), Pace::Closed));
-        assert!(
-            applied.remarks.iter().any(|text| text.contains("986 of")),
-            "{:?}",
-            applied.remarks
-        );
+        let remarks = applied.remarks.join(" ");
+        assert!(remarks.contains("986 of"), "{remarks}");
     }
 
     /// A file that lists 100 of 130 I/Os defines the total bytes only if they exceed those of the
@@ -248,26 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn kept_steps_read_back_as_the_same_replay() {
-        let native = native();
-        let file = WorkloadFile {
-            name: "w".into(),
-            workload: native.workload.clone(),
-            steps: native.steps.clone(),
-            ..WorkloadFile::default()
-        };
-        let read = WorkloadFile::read(&file.to_string()).unwrap();
-        let source = StepSource::<NoFile>::Workload(&read);
-        let again = NativeSteps::read(&source, &StepChoice::default()).unwrap();
-        assert_eq!(again.steps, native.steps);
-        assert_eq!(
-            again.applied(Provenance::default()).steps,
-            native.applied(Provenance::default()).steps
-        );
-    }
-
-    #[test]
-    fn counts_beyond_32_bits_are_halved_together_and_that_is_said() {
+    fn counts_beyond_32_bits_are_halved_together_with_a_remark() {
         let mut native = native();
         native.workload.streams[0].count = 1 << 33;
         let applied = native.applied(Provenance::default());
@@ -277,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_capture_does_not_tell_has_no_line() {
+    fn facts_that_the_capture_does_not_record_have_no_line() {
         let conditions = CaptureConditions {
             software: "x 1".into(),
             layers: vec![Layer::Block],

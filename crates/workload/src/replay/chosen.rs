@@ -12,7 +12,7 @@ use steadfast_tracefile::parquet::{Field, Fields};
 pub(super) const FIELDS: Fields = Fields::new(&[Field::Queued, Field::Flags, Field::Pid]);
 
 /// A playable I/O as it was captured.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct CapturedIo {
     /// Due time in nanoseconds from the capture's beginning.
     pub(super) due_ns: u64,
@@ -22,20 +22,6 @@ pub(super) struct CapturedIo {
     pub(super) offset: u64,
     pub(super) size: u64,
     pub(super) process: u32,
-}
-
-impl Default for CapturedIo {
-    fn default() -> Self {
-        CapturedIo {
-            due_ns: 0,
-            completed_ns: None,
-            op: Op::Read,
-            fua: false,
-            offset: 0,
-            size: 0,
-            process: 0,
-        }
-    }
 }
 
 /// The reason why an I/O is not played.
@@ -50,12 +36,13 @@ pub(super) enum UnplayableReason {
 pub(super) fn chosen(
     rows: &AnnotatedRows<'_>,
     row: usize,
-    at: DueTimeSource,
+    issue_at: DueTimeSource,
 ) -> Result<CapturedIo, UnplayableReason> {
     let batch = rows.batch;
-    let (set, size) = (batch.flags(row), u64::from(batch.bytes(row)));
+    let (flags_set, size) = (batch.flags(row), u64::from(batch.bytes(row)));
     // A pure flush request looks like this where bios are captured.
-    let only_flushes = batch.op(row) == IoOp::Write && size == 0 && set & flags::PREFLUSH != 0;
+    let only_flushes =
+        batch.op(row) == IoOp::Write && size == 0 && flags_set & flags::PREFLUSH != 0;
     let op = if only_flushes {
         Op::Flush
     } else {
@@ -67,13 +54,13 @@ pub(super) fn chosen(
     }
     let issued = batch.issued_ns(row);
     Ok(CapturedIo {
-        due_ns: match at {
+        due_ns: match issue_at {
             DueTimeSource::Queue => issued.saturating_sub(batch.queued_ns(row)),
             DueTimeSource::Issue => issued,
         },
         completed_ns: rows.response_ns(row).map(|response| issued.saturating_add(response)),
         op,
-        fua: op == Op::Write && set & flags::FUA != 0,
+        fua: op == Op::Write && flags_set & flags::FUA != 0,
         offset: if is_flush { 0 } else { batch.offset(row) },
         size: if is_flush { 0 } else { size },
         process: batch.pid(row),
@@ -81,8 +68,9 @@ pub(super) fn chosen(
 }
 
 impl OmittedIos {
-    pub(super) fn count(&mut self, why: UnplayableReason) {
-        match why {
+    /// Counts an I/O by its reason.
+    pub(super) fn count(&mut self, reason: UnplayableReason) {
+        match reason {
             UnplayableReason::UnknownOp => self.unknown_ops += 1,
             UnplayableReason::NoBytes => self.without_bytes += 1,
         }

@@ -64,14 +64,14 @@ pub enum ReplayError {
     TargetTooSmall(Bytes),
     /// The captured addresses are to be kept but exceed the target.
     #[error(
-        "{ios} of {of} I/Os reach beyond the target's end at {target} bytes (the last ends at {end}); \
+        "{ios} of {all} I/Os reach beyond the target's end at {target} bytes (the last ends at {end}); \
          choose --map wrap, pack or scale, or a larger target"
     )]
     BeyondTarget {
         /// Number of I/Os beyond the target's end.
         ios: u64,
         /// Number of all I/Os.
-        of: u64,
+        all: u64,
         /// End of the last I/O, in bytes.
         end: u64,
         /// End of the target, in bytes.

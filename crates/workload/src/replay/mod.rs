@@ -11,13 +11,13 @@
 
 pub mod address_map;
 pub mod applied;
+mod capture_gaps;
 mod chosen;
+mod completions;
 mod due;
 mod error;
-mod flight;
 mod fua;
 pub mod granules;
-mod lacking;
 mod options;
 mod overlaps;
 mod plan;

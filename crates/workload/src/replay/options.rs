@@ -68,7 +68,7 @@ impl OmittedIos {
 
     /// Formats the counts like `3 of an unknown operation; 2 without bytes`.
     pub fn describe(&self) -> String {
-        let some = self.reasons().into_iter().filter(|(count, _)| *count > 0);
-        some.map(|(count, why)| format!("{count} {why}")).collect::<Vec<_>>().join("; ")
+        let reasons = self.reasons().into_iter().filter(|(count, _)| *count > 0);
+        reasons.map(|(count, why)| format!("{count} {why}")).collect::<Vec<_>>().join("; ")
     }
 }

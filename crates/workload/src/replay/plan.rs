@@ -4,7 +4,7 @@ use super::address_map::AddressMap;
 use super::options::ScriptOptions;
 use steadfast_domain::script::DueTimeSource;
 
-/// Everything known of a script before it is played.
+/// Everything that is known of a script before it is played.
 #[derive(Debug)]
 pub(super) struct ReplayPlan {
     pub(super) options: ScriptOptions,
@@ -13,7 +13,7 @@ pub(super) struct ReplayPlan {
     /// Origin of the due times, in nanoseconds from the capture's beginning.
     pub(super) origin_ns: u64,
     /// Longest time by which an I/O is due before its issue, in nanoseconds.
-    pub(super) slack_ns: u64,
+    pub(super) wait_max_ns: u64,
     /// True if the capture's times are too coarse to separate two I/Os.
     pub(super) rounded_times: bool,
     /// True if the capture holds the flushes that implement the forced unit access of its writes.

@@ -3,8 +3,8 @@
 
 use super::address_map::MappedIo;
 use super::chosen::{CapturedIo, FIELDS, chosen};
+use super::completions::CompletionHeap;
 use super::due::DueOrder;
-use super::flight::CompletionHeap;
 use super::plan::ReplayPlan;
 use super::think::ThinkTimes;
 use std::io::{Read, Seek};
@@ -15,7 +15,7 @@ use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::parquet::Trace;
 
 /// Largest discard that is played in one piece, because no engine takes a larger one.
-const TRIM_MOST: u64 = 1 << 31;
+const TRIM_MAX: u64 = 1 << 31;
 
 /// Counts of how the played I/Os were adapted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -30,7 +30,6 @@ pub(super) struct AdaptationCounts {
     pub(super) late: u64,
 }
 
-/// One played I/O.
 #[derive(Clone, Copy)]
 pub(super) struct ReplayedIo {
     pub(super) io: DueIo,
@@ -45,9 +44,9 @@ pub(super) struct ReplayPlayer<R: 'static> {
     /// The rest of a discard whose first part was played.
     rest: Option<ReplayedIo>,
     thinking: ThinkTimes,
-    outstanding: CompletionHeap,
+    completions: CompletionHeap,
     last_due_ns: u64,
-    landed: AdaptationCounts,
+    counts: AdaptationCounts,
     ended: bool,
 }
 
@@ -55,13 +54,13 @@ impl<R: Read + Seek + Send + 'static> ReplayPlayer<R> {
     pub(super) fn new(trace: &Arc<Trace<R>>, plan: &Arc<ReplayPlan>) -> Self {
         ReplayPlayer {
             ios: plan.options.pass.read_shared(trace, FIELDS),
-            order: DueOrder::new(plan.slack_ns),
+            order: DueOrder::new(plan.wait_max_ns),
             rest: None,
             last_due_ns: plan.origin_ns,
             plan: Arc::clone(plan),
             thinking: ThinkTimes::default(),
-            outstanding: CompletionHeap::default(),
-            landed: AdaptationCounts::default(),
+            completions: CompletionHeap::default(),
+            counts: AdaptationCounts::default(),
             ended: false,
         }
     }
@@ -73,7 +72,7 @@ impl<R: Read + Seek + Send + 'static> ReplayPlayer<R> {
         }
         loop {
             if let Some(io) = self.order.next() {
-                if let Some(played) = self.land(io) {
+                if let Some(played) = self.map_io(io) {
                     return Ok(Some(self.divided(played)));
                 }
             } else if self.ended {
@@ -87,19 +86,19 @@ impl<R: Read + Seek + Send + 'static> ReplayPlayer<R> {
     /// Returns the I/O, or its first part if it is a discard that is too long.
     fn divided(&mut self, played: ReplayedIo) -> ReplayedIo {
         let ReplayedIo { io, captured } = played;
-        if io.op != Op::Discard || io.size.0 <= TRIM_MOST {
+        if io.op != Op::Discard || io.size.0 <= TRIM_MAX {
             return played;
         }
-        self.landed.divided += 1;
-        let place = (Bytes(io.offset.0 + TRIM_MOST), Bytes(io.size.0 - TRIM_MOST));
-        let rest = DueIo { offset: place.0, size: place.1, think: Nanos::ZERO, ..io };
+        self.counts.divided += 1;
+        let (offset, size) = (Bytes(io.offset.0 + TRIM_MAX), Bytes(io.size.0 - TRIM_MAX));
+        let rest = DueIo { offset, size, think: Nanos::ZERO, ..io };
         self.rest = Some(ReplayedIo { io: rest, captured });
-        ReplayedIo { io: DueIo { size: Bytes(TRIM_MOST), ..io }, captured }
+        ReplayedIo { io: DueIo { size: Bytes(TRIM_MAX), ..io }, captured }
     }
 
     /// Returns the counts of the I/Os played so far.
-    pub(super) fn landed(&self) -> AdaptationCounts {
-        AdaptationCounts { late: self.order.late, ..self.landed }
+    pub(super) fn adaptations(&self) -> AdaptationCounts {
+        AdaptationCounts { late: self.order.late, ..self.counts }
     }
 
     /// Returns whether the capture's times are too coarse to separate two I/Os.
@@ -107,6 +106,7 @@ impl<R: Read + Seek + Send + 'static> ReplayPlayer<R> {
         self.plan.rounded_times
     }
 
+    /// Reads the next I/Os of the trace, or ends the order.
     fn read(&mut self) -> Result<(), TraceError> {
         let Some(rows) = self.ios.next_batch()? else {
             self.order.end();
@@ -115,7 +115,7 @@ impl<R: Read + Seek + Send + 'static> ReplayPlayer<R> {
         };
         for row in rows.iter() {
             if let Ok(io) = chosen(&rows, row, self.plan.issue_at) {
-                self.order.take(io);
+                self.order.add(io);
             }
         }
         if let Some(last) = rows.batch.len().checked_sub(1) {
@@ -124,34 +124,34 @@ impl<R: Read + Seek + Send + 'static> ReplayPlayer<R> {
         Ok(())
     }
 
-    fn land(&mut self, captured: CapturedIo) -> Option<ReplayedIo> {
-        let landing = match captured.op {
-            Op::Flush => MappedIo::default(),
-            _ => match self.plan.map.land(captured.offset, captured.size) {
-                Some(landing) => landing,
-                None => {
-                    self.landed.too_large += 1;
-                    return None;
-                }
-            },
+    /// Maps an I/O to the target; `None` if it is larger than the target.
+    fn map_io(&mut self, captured: CapturedIo) -> Option<ReplayedIo> {
+        let mapped = match captured.op {
+            Op::Flush => Some(MappedIo::default()),
+            _ => self.plan.map.map_io(captured.offset, captured.size),
         };
-        self.landed.rounded += u64::from(landing.rounded);
-        self.landed.wrapped += u64::from(landing.wrapped);
-        self.landed.moved += u64::from(landing.moved);
+        let Some(mapped) = mapped else {
+            self.counts.too_large += 1;
+            return None;
+        };
+        self.counts.rounded += u64::from(mapped.rounded);
+        self.counts.wrapped += u64::from(mapped.wrapped);
+        self.counts.moved += u64::from(mapped.moved);
         let due = Nanos(captured.due_ns.saturating_sub(self.plan.origin_ns));
-        let place = (Bytes(landing.offset), Bytes(landing.size));
+        let (offset, size) = (Bytes(mapped.offset), Bytes(mapped.size));
         let fua = captured.fua && !self.plan.fua_is_flushed;
-        let mut io = DueIo { fua, ..DueIo::new(due, captured.op, place.0, place.1) };
+        let mut io = DueIo { fua, ..DueIo::new(due, captured.op, offset, size) };
         if !self.plan.rounded_times {
             io.think = self.think(&captured);
-            io.outstanding = self.outstanding.with(captured.due_ns, captured.completed_ns);
+            io.outstanding =
+                self.completions.outstanding_at(captured.due_ns, captured.completed_ns);
         }
         Some(ReplayedIo { io, captured })
     }
 
-    /// Returns the think time of an I/O in a closed loop, where I/Os go out one after the other:
-    /// that of its process, but at most the time since the previous I/O. What other processes did
-    /// in the meantime has passed by then.
+    /// Returns the think time of an I/O in a closed loop, which issues one I/O after the other: that
+    /// of its process, but at most the time since the previous I/O of any process, because its
+    /// earlier part has passed by then.
     fn think(&mut self, io: &CapturedIo) -> Nanos {
         let CapturedIo { due_ns, process, completed_ns, .. } = *io;
         let think_ns = self.thinking.before(process, due_ns, self.plan.origin_ns, completed_ns);

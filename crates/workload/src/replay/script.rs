@@ -3,7 +3,7 @@
 
 use super::ReplayError;
 use super::address_map::AddressMap;
-use super::lacking::lacking;
+use super::capture_gaps::capture_gaps;
 use super::options::{OmittedIos, ScriptOptions};
 use super::plan::ReplayPlan;
 use super::player::ReplayPlayer;
@@ -48,7 +48,7 @@ pub fn at_threshold<R: Read + Seek + Send + 'static>(
     Ok(Filter { streams: workload.keys(), ..pass.filter.clone() })
 }
 
-/// A script made from a trace, and everything known of it before it is played.
+/// A script made from a trace, and everything that is known of it before it is played.
 pub struct TraceScript<R> {
     trace: Arc<Trace<R>>,
     plan: Arc<ReplayPlan>,
@@ -71,9 +71,8 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
         let mut survey = ReplaySurvey::read(&trace, options)?;
         let plan = Arc::new(survey.plan(trace.conditions(), options)?);
         let summary = Summary::play(ReplayPlayer::new(&trace, &plan), options.pass.window)?;
-        let landed = summary.landed;
-        survey.left_out.too_large = landed.too_large;
-        if summary.moving(options.leave_out) == 0 {
+        survey.left_out.too_large = summary.adaptations.too_large;
+        if summary.ios_played(options.leave_out) == 0 {
             let reasons = match survey.left_out.total() {
                 0 => "flushes and discards, as requested".to_owned(),
                 _ => survey.left_out.describe(),
@@ -114,17 +113,17 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
 
     /// Opens the script at its beginning.
     pub fn open(&self) -> Box<dyn Script> {
-        playing(&self.trace, &self.plan)
+        open_script(&self.trace, &self.plan)
     }
 
     /// Returns the script as a load that is played at its due times. Without `demand`, it keeps as
     /// many I/Os outstanding as the capture had at most.
     pub fn load(&self, demand: Option<Demand>) -> ScriptLoad {
-        let summary = &self.summary;
-        let most = u32::try_from(summary.outstanding_max.unwrap_or(1)).unwrap_or(u32::MAX);
-        let (trace, plan) = (Arc::clone(&self.trace), Arc::clone(&self.plan));
-        let opened = Arc::clone(&plan);
-        let open: OpenScript = Arc::new(move || Ok(playing(&trace, &opened)));
+        let TraceScript { summary, plan, .. } = self;
+        let depth = u32::try_from(summary.outstanding_max.unwrap_or(1)).unwrap_or(u32::MAX);
+        let demand = demand.unwrap_or(Demand::new(1, depth.max(1)));
+        let (shared_trace, shared_plan) = (Arc::clone(&self.trace), Arc::clone(plan));
+        let open: OpenScript = Arc::new(move || Ok(open_script(&shared_trace, &shared_plan)));
         ScriptLoad {
             digest: summary.digest.clone(),
             mapping: match plan.map.rule() {
@@ -140,34 +139,31 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
             leave_out: plan.options.leave_out,
             data_pattern: data_pattern_seen(self.trace.conditions()),
             open: Some(open),
-            ..ScriptLoad::new(
-                self.plan.options.name.clone(),
-                demand.unwrap_or(Demand::new(1, most.max(1))),
-            )
+            ..ScriptLoad::new(plan.options.name.clone(), demand)
         }
     }
 
     /// Returns the caveats of a replay: gaps of the capture, I/Os left out, changed addresses, and
     /// inferred values.
     pub fn caveats(&self) -> Vec<Caveat> {
-        let mut caveats = lacking(self.trace.conditions(), &self.trace.integrity().missing());
+        let mut caveats = capture_gaps(self.trace.conditions(), &self.trace.integrity().missing());
         if self.trace.recovery().is_some() {
             let text = "The capture was killed; I/Os that it had not written to its file are not \
                 replayed.";
             caveats.push(Caveat::new(CaveatKind::Deviation, ids::CAPTURE_KILLED, text, ""));
         }
         caveats.extend(self.left_out_caveats());
-        caveats.extend(self.place_caveats());
+        caveats.extend(self.address_caveats());
         caveats.extend(self.time_caveats());
         caveats
     }
 
     fn left_out_caveats(&self) -> Vec<Caveat> {
-        let ReplaySurvey { account, left_out, flush_before, fua: fua_captured, .. } = &self.survey;
+        let ReplaySurvey { account, left_out, flush_before, fua: fua_flushes, .. } = &self.survey;
         let (leave_out, counts) = (self.plan.options.leave_out, self.summary.counts);
         let mut caveats = Vec::new();
-        let mut say = |is: bool, kind, id, text: String| {
-            caveats.extend(is.then(|| Caveat::new(kind, id, text, "")));
+        let mut add_if = |applies: bool, kind, id, text: String| {
+            caveats.extend(applies.then(|| Caveat::new(kind, id, text, "")));
         };
         let text = format!(
             "{} of the {} chosen I/Os are not replayed: {}.",
@@ -175,61 +171,64 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
             account.kept,
             left_out.describe()
         );
-        say(left_out.total() > 0, CaveatKind::Deviation, ids::REPLAY_LEFT_OUT, text);
+        add_if(left_out.total() > 0, CaveatKind::Deviation, ids::REPLAY_LEFT_OUT, text);
         let filter = self.plan.options.pass.filter.describe(self.trace.conditions());
         if let Some(filter) = filter {
             let text = format!("{} I/Os of the capture were chosen: {filter}.", account.kept);
-            say(true, CaveatKind::Remark, ids::REPLAY_FILTERED, text);
+            add_if(true, CaveatKind::Remark, ids::REPLAY_FILTERED, text);
         }
         let text = format!("{flush_before} writes asked for a flush before them; none is played.");
-        say(*flush_before > 0, CaveatKind::Deviation, ids::REPLAY_PREFLUSH, text);
+        add_if(*flush_before > 0, CaveatKind::Deviation, ids::REPLAY_PREFLUSH, text);
         let text = format!(
             "{} writes had forced unit access, which the captured device made by a flush after each. \
              They are played as plain writes, because these flushes are in the capture.",
-            fua_captured.writes
+            fua_flushes.writes
         );
-        say(fua_captured.are_captured(), CaveatKind::Deviation, ids::REPLAY_FUA_FLUSHED, text);
+        add_if(fua_flushes.are_captured(), CaveatKind::Deviation, ids::REPLAY_FUA_FLUSHED, text);
         let text = format!("{} flushes are not played, as asked.", counts.flushes);
-        let is = leave_out.flushes && counts.flushes > 0;
-        say(is, CaveatKind::Deviation, ids::REPLAY_WITHOUT_FLUSHES, text);
+        let applies = leave_out.flushes && counts.flushes > 0;
+        add_if(applies, CaveatKind::Deviation, ids::REPLAY_WITHOUT_FLUSHES, text);
         let text = format!("{} discards are not played, as asked.", counts.discards);
-        let is = leave_out.discards && counts.discards > 0;
-        say(is, CaveatKind::Deviation, ids::REPLAY_WITHOUT_DISCARDS, text);
-        let divided = self.summary.landed.divided;
+        let applies = leave_out.discards && counts.discards > 0;
+        add_if(applies, CaveatKind::Deviation, ids::REPLAY_WITHOUT_DISCARDS, text);
+        let divided = self.summary.adaptations.divided;
         let text = format!("Discards of more than 2 GiB were divided {divided} times.");
-        say(divided > 0, CaveatKind::Deviation, ids::REPLAY_DIVIDED, text);
+        add_if(divided > 0, CaveatKind::Deviation, ids::REPLAY_DIVIDED, text);
         let fua = self.summary.fua;
         let text =
             format!("{fua} writes had forced unit access; they are played without, as asked.");
-        say(leave_out.fua && fua > 0, CaveatKind::Deviation, ids::REPLAY_WITHOUT_FUA, text);
+        add_if(leave_out.fua && fua > 0, CaveatKind::Deviation, ids::REPLAY_WITHOUT_FUA, text);
         caveats
     }
 
-    fn place_caveats(&self) -> Vec<Caveat> {
-        let landed = self.summary.landed;
+    fn address_caveats(&self) -> Vec<Caveat> {
+        let adaptations = self.summary.adaptations;
         let percent = |share: Option<f64>| {
             share.map_or("–".to_owned(), |share| format!("{:.1} %", share * 100.0))
         };
-        let mut told = vec![self.plan.map.describe()];
+        let mut sentences = vec![self.plan.map.describe()];
         for (count, what) in [
-            (landed.wrapped, "wrapped around the target's end"),
-            (landed.moved, "reached beyond the target's end and were moved down to end with it"),
-            (landed.rounded, "were rounded outward to the target's sectors"),
+            (adaptations.wrapped, "wrapped around the target's end"),
+            (
+                adaptations.moved,
+                "reached beyond the target's end and were moved down to end with it",
+            ),
+            (adaptations.rounded, "were rounded outward to the target's sectors"),
         ] {
             if count > 0 {
-                told.push(format!("{count} I/Os {what}."));
+                sentences.push(format!("{count} I/Os {what}."));
             }
         }
-        told.push(format!(
+        sentences.push(format!(
             "{} of the reads and writes were sequential as captured, {} are as replayed.",
             percent(self.summary.sequential_captured),
             percent(self.summary.sequential)
         ));
         let kind = match self.plan.map.rule() {
-            MapRule::Same if landed.rounded == 0 => CaveatKind::Remark,
+            MapRule::Same if adaptations.rounded == 0 => CaveatKind::Remark,
             _ => CaveatKind::Deviation,
         };
-        let mut caveats = vec![Caveat::new(kind, ids::REPLAY_ADDRESSES, told.join(" "), "")];
+        let mut caveats = vec![Caveat::new(kind, ids::REPLAY_ADDRESSES, sentences.join(" "), "")];
         if self.survey.layers.contains(&Layer::FileSystem) {
             let text = "The capture is of the file-system layer: its addresses are places in files, \
                         and those of different files coincide on the target.";
@@ -249,7 +248,7 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
             DueTimeSource::Issue => "I/Os are due when they were issued to the captured device.",
         };
         caveats.push(Caveat::new(CaveatKind::Remark, ids::REPLAY_ISSUE_AT, text, ""));
-        let late = summary.landed.late;
+        let late = summary.adaptations.late;
         let text = format!("{late} I/Os could not be put in order; each is due immediately.");
         if late > 0 {
             caveats.push(Caveat::new(CaveatKind::Deviation, ids::REPLAY_ORDER, text, ""));
@@ -280,13 +279,12 @@ struct OpenScriptIos<R: 'static> {
     failed: Option<ScriptError>,
 }
 
-fn playing<R: Read + Seek + Send + 'static>(
+fn open_script<R: Read + Seek + Send + 'static>(
     trace: &Arc<Trace<R>>,
     plan: &Arc<ReplayPlan>,
 ) -> Box<dyn Script> {
-    let name = plan.options.name.clone();
     Box::new(OpenScriptIos {
-        name,
+        name: plan.options.name.clone(),
         player: ReplayPlayer::new(trace, plan),
         delivered: 0,
         failed: None,
@@ -304,7 +302,7 @@ impl<R: Read + Seek + Send + 'static> Script for OpenScriptIos<R> {
                 Ok(Some(played)) => batch.push(played.io),
                 Ok(None) => break,
                 Err(error) => {
-                    self.failed = Some(self.fault(&error));
+                    self.failed = Some(self.error(&error));
                     break;
                 }
             }
@@ -318,7 +316,7 @@ impl<R: Read + Seek + Send + 'static> Script for OpenScriptIos<R> {
 }
 
 impl<R: 'static> OpenScriptIos<R> {
-    fn fault(&self, error: &TraceError) -> ScriptError {
+    fn error(&self, error: &TraceError) -> ScriptError {
         ScriptError {
             name: self.name.clone(),
             ios_done: self.delivered,

@@ -6,7 +6,7 @@
 //! each in proportion to its own count. I/Os and bytes of other streams are kept as totals.
 
 use super::ReplayError;
-use super::lacking::lacking;
+use super::capture_gaps::capture_gaps;
 use crate::replay_representation::{ReplayRepresentation, ReplayStep, mean_outstanding};
 use crate::workload_file::{IoTotals, WorkloadFile, WorkloadStep};
 use std::cmp::Reverse;
@@ -129,22 +129,20 @@ impl NativeSteps {
         source: &StepSource<'_, R>,
         choice: &StepChoice,
     ) -> Result<Self, ReplayError> {
-        let mut found = match source {
+        let mut native = match source {
             StepSource::Capture(captured) => read_capture_steps(captured, choice)?,
             StepSource::Workload(file) => read_workload_steps(file, choice)?,
             StepSource::Representation(representation) => {
                 read_representation_steps(representation, choice)?
             }
         };
-        if found.workload.total_count == 0 {
+        if native.workload.total_count == 0 {
             let filter = choice.pass.filter.describe(&CaptureConditions::default());
             return Err(ReplayError::Empty { events: 0, filter });
         }
-        found.trim();
-        found.validate(choice)?;
-        found.shift_to_zero();
-        let UntrimmedSteps { steps, workload, caveats } = found;
-        let mut native = NativeSteps { steps, workload, caveats };
+        native.trim();
+        native.validate(choice)?;
+        native.shift_to_zero();
         native.disclose();
         Ok(native)
     }
@@ -205,25 +203,15 @@ impl NativeSteps {
     fn add_caveat(&mut self, kind: CaveatKind, id: &str, text: String) {
         self.caveats.push(Caveat::new(kind, id, text, ""));
     }
-}
 
-/// Steps as read from a source, including those without I/Os to play.
-struct UntrimmedSteps {
-    /// Times count from the start of the capture.
-    steps: Vec<WorkloadStep>,
-    workload: CumulativeWorkload,
-    caveats: Vec<Caveat>,
-}
-
-impl UntrimmedSteps {
     /// Removes streams that no device can play and steps without I/Os, and sorts both.
     fn trim(&mut self) {
-        let plays = |key: &StreamKey| stimulus_op(key.op).is_some();
+        let is_playable = |key: &StreamKey| stimulus_op(key.op).is_some();
         for step in &mut self.steps {
-            step.ios.retain(|(key, ios)| *ios > 0 && plays(key));
+            step.ios.retain(|(key, ios)| *ios > 0 && is_playable(key));
             step.ios.sort_by_key(|(key, ios)| (Reverse(*ios), *key));
         }
-        self.workload.streams.retain(|stream| plays(&stream.key()));
+        self.workload.streams.retain(|stream| is_playable(&stream.key()));
         self.steps.retain(|step| !step.ios.is_empty());
         self.steps.sort_by_key(|step| step.at);
     }
@@ -255,7 +243,7 @@ const NARROWEST_NS: u64 = 10_000_000;
 fn read_capture_steps<R: Read + Seek + Send + 'static>(
     captured: &Captured<R>,
     choice: &StepChoice,
-) -> Result<UntrimmedSteps, ReplayError> {
+) -> Result<NativeSteps, ReplayError> {
     let (pass, conditions) = (&choice.pass, captured.conditions());
     if conditions.layers.len() > 1 && pass.filter.layer.is_none() {
         return Err(ReplayError::SeveralLayers);
@@ -265,9 +253,9 @@ fn read_capture_steps<R: Read + Seek + Send + 'static>(
         events: account.events,
         filter: pass.filter.describe(conditions),
     })?;
-    let asked = choice.step_ns.or(conditions.step_ns);
-    let usual = captured.width(asked, span_ns, STEPS_MAX as u64)?;
-    let width_ns = if asked.is_none() { usual.max(NARROWEST_NS) } else { usual };
+    let chosen_ns = choice.step_ns.or(conditions.step_ns);
+    let width_ns = captured.width(chosen_ns, span_ns, STEPS_MAX as u64)?;
+    let width_ns = if chosen_ns.is_none() { width_ns.max(NARROWEST_NS) } else { width_ns };
     let workload = CumulativeWorkload::new(&table, choice.by, choice.threshold);
     let keys = workload.keys();
     let mut capture_steps = steps_over(pass, span_ns, width_ns);
@@ -300,17 +288,17 @@ fn read_capture_steps<R: Read + Seek + Send + 'static>(
             data_pattern: data_pattern_of(content.ratio, duplicates),
         }
     });
-    Ok(UntrimmedSteps {
+    Ok(NativeSteps {
         steps: steps.collect(),
         workload,
-        caveats: lacking(conditions, &captured.integrity().missing()),
+        caveats: capture_gaps(conditions, &captured.integrity().missing()),
     })
 }
 
 fn read_workload_steps(
     file: &WorkloadFile,
     choice: &StepChoice,
-) -> Result<UntrimmedSteps, ReplayError> {
+) -> Result<NativeSteps, ReplayError> {
     if file.steps.is_empty() {
         return Err(ReplayError::NoSteps(file.name.clone()));
     }
@@ -328,7 +316,7 @@ fn read_workload_steps(
         outstanding_max: step.outstanding_max.or(depth),
         ..step.clone()
     });
-    Ok(UntrimmedSteps { steps: steps.collect(), workload, caveats: file_caveats(file) })
+    Ok(NativeSteps { steps: steps.collect(), workload, caveats: file_caveats(file) })
 }
 
 /// Returns the chosen streams and the caveats of a workload file, for use without steps.
@@ -377,7 +365,7 @@ fn file_caveats(file: &WorkloadFile) -> Vec<Caveat> {
 fn read_representation_steps(
     representation: &ReplayRepresentation,
     choice: &StepChoice,
-) -> Result<UntrimmedSteps, ReplayError> {
+) -> Result<NativeSteps, ReplayError> {
     let filter = &choice.pass.filter;
     reject_unrecorded_filters(filter, "a Replay representation")?;
     if choice.step_ns.is_some() {
@@ -391,7 +379,7 @@ fn read_representation_steps(
     let mut workload = chosen.workload(choice.by, choice.threshold);
     workload.streams.retain(|stream| filter.keeps_stream(&stream.key()));
     let steps = chosen.workload_steps(&workload);
-    Ok(UntrimmedSteps { steps, workload, caveats: unlisted_caveat(&chosen).into_iter().collect() })
+    Ok(NativeSteps { steps, workload, caveats: unlisted_caveat(&chosen).into_iter().collect() })
 }
 
 /// Returns a caveat for the I/Os of a representation that are listed under no stream.
@@ -475,15 +463,11 @@ mod tests {
         without_depth.steps[1].qd_mean = None;
         let native = steps_of(&StepSource::Representation(&without_depth), "0%").unwrap();
         assert_eq!(native.steps[1].outstanding_mean, Some(mean));
-        let weights: Vec<u32> = native
-            .composite(&native.steps[0])
-            .unwrap()
-            .iter()
-            .map(|stream| stream.weight)
-            .collect();
+        let composite = native.composite(&native.steps[0]).unwrap();
+        let weights: Vec<u32> = composite.iter().map(|stream| stream.weight).collect();
         assert_eq!(weights, [587, 60], "normalized from counts");
-        let said: Vec<&str> = native.caveats.iter().map(|caveat| caveat.id.as_str()).collect();
-        assert_eq!(said, ["replay-streams-unlisted", "replay-streams-left-out", "replay-paced"]);
+        let caveats: Vec<&str> = native.caveats.iter().map(|caveat| caveat.id.as_str()).collect();
+        assert_eq!(caveats, ["replay-streams-unlisted", "replay-streams-left-out", "replay-paced"]);
         assert!(native.caveats[0].text.contains("986 of its I/Os"), "{:?}", native.caveats[0]);
         assert_eq!(native.left_out().0, 986);
     }
@@ -503,10 +487,8 @@ mod tests {
         assert_eq!(times(Filter::default()), [(0, 1233), (300, 800), (900, 10)]);
         let from = Filter::default().within(&[(300_000_000_000, u64::MAX)]);
         assert_eq!(times(from), [(0, 800), (600, 10)]);
-        assert_eq!(
-            (export.conditions().began_unix_ns, export.conditions().lasted_ns),
-            (Some(1_000_000_000_000), 1_200_000_000_000)
-        );
+        let CaptureConditions { began_unix_ns, lasted_ns, .. } = export.conditions();
+        assert_eq!((began_unix_ns, lasted_ns), (Some(1_000_000_000_000), 1_200_000_000_000));
     }
 
     #[test]
@@ -530,7 +512,7 @@ mod tests {
         let from = Filter::default().within(&[(300_000_000_000, u64::MAX)]);
         let native = read_filtered(from).unwrap();
         assert_eq!((native.steps.len(), native.workload.total_count), (2, 810));
-        let reads = Filter { ops: vec![steadfast_domain::IoOp::Read], ..Filter::default() };
+        let reads = Filter { ops: vec![IoOp::Read], ..Filter::default() };
         assert_eq!(read_filtered(reads).unwrap().steps.len(), 1);
         let process = Some(steadfast_analysis::filter::ProcessSelector::Pid(1));
         let refusal =

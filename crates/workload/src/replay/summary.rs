@@ -1,6 +1,7 @@
 //! Sums up a script in one pass, so that its totals are known before its first I/O reaches a
 //! device.
 
+use super::chosen::CapturedIo;
 use super::overlaps::InFlight;
 use super::player::{AdaptationCounts, ReplayPlayer, ReplayedIo};
 use serde::Serialize;
@@ -59,7 +60,7 @@ pub struct Summary {
     /// Total think time of a closed loop, inferred.
     pub think: Nanos,
     #[serde(skip)]
-    pub(super) landed: AdaptationCounts,
+    pub(super) adaptations: AdaptationCounts,
 }
 
 /// The number of I/Os of one operation and size.
@@ -80,13 +81,13 @@ impl Summary {
     ) -> Result<Self, TraceError> {
         let mut sums = ScriptSums::new(window);
         while let Some(played) = player.next()? {
-            sums.take(&played);
+            sums.add(&played);
         }
-        Ok(sums.finish(player.landed(), player.times_are_rounded()))
+        Ok(sums.finish(player.adaptations(), player.times_are_rounded()))
     }
 
     /// Returns the number of reads, writes and discards that are played.
-    pub(super) fn moving(&self, leave_out: ReplayOmissions) -> u64 {
+    pub(super) fn ios_played(&self, leave_out: ReplayOmissions) -> u64 {
         let discards = if leave_out.discards { 0 } else { self.counts.discards };
         self.counts.reads + self.counts.writes + discards
     }
@@ -130,24 +131,25 @@ impl ScriptSums {
         }
     }
 
-    fn take(&mut self, played: &ReplayedIo) {
+    fn add(&mut self, played: &ReplayedIo) {
         let ReplayedIo { io, captured } = played;
-        let place = (io.offset.0, io.size.0);
+        let (offset, size) = (io.offset.0, io.size.0);
         self.digest(io);
         self.counts.count(io.op);
         if matches!(io.op, Op::Read | Op::Write) {
-            self.bytes = self.bytes.saturating_add(place.1);
-            self.largest = self.largest.max(place.1);
+            self.bytes = self.bytes.saturating_add(size);
+            self.largest = self.largest.max(size);
         }
-        self.reach = self.reach.max(place.0 + place.1);
-        self.multiples |= place.0 | place.1;
+        self.reach = self.reach.max(offset + size);
+        self.multiples |= offset | size;
         self.span = io.due;
         self.fua += u64::from(io.fua);
         self.think_ns = self.think_ns.saturating_add(io.think.0);
-        self.count((io.op, place.1));
-        self.flight.take(captured.due_ns, captured.completed_ns, place, io.op.alters());
-        self.captured.take(io.op, captured.offset, captured.size);
-        self.replayed.take(io.op, io.offset.0, io.size.0);
+        self.count((io.op, size));
+        let CapturedIo { due_ns, completed_ns, .. } = *captured;
+        self.flight.add(due_ns, completed_ns, offset, size, io.op.alters());
+        self.captured.add(io.op, captured.offset, captured.size);
+        self.replayed.add(io.op, offset, size);
     }
 
     fn digest(&mut self, io: &DueIo) {
@@ -168,13 +170,13 @@ impl ScriptSums {
         }
     }
 
-    fn finish(self, landed: AdaptationCounts, rounded_times: bool) -> Summary {
+    fn finish(self, adaptations: AdaptationCounts, rounded_times: bool) -> Summary {
         let sizes = self.sizes.into_iter();
         let mut sizes: Vec<OpSize> =
             sizes.map(|((op, size), ios)| OpSize { op, size: Bytes(size), ios }).collect();
         sizes.sort_by_key(|size| (Reverse(size.ios), size.op, size.size));
         let ios = self.counts.total();
-        let known = self.flight.unended < ios && !rounded_times;
+        let is_known = self.flight.unended < ios && !rounded_times;
         Summary {
             digest: to_hex(&self.hash.finalize()),
             ios,
@@ -187,12 +189,12 @@ impl ScriptSums {
             sizes,
             uncounted: self.uncounted,
             fua: self.fua,
-            outstanding_max: known.then_some(self.flight.most),
-            overlapping: if known { self.flight.overlapping } else { 0 },
+            outstanding_max: is_known.then_some(self.flight.most),
+            overlapping: if is_known { self.flight.overlapping } else { 0 },
             sequential_captured: self.captured.share(),
             sequential: self.replayed.share(),
             think: Nanos(self.think_ns),
-            landed,
+            adaptations,
         }
     }
 }
@@ -211,7 +213,7 @@ impl SequentialCounter {
         SequentialCounter { sequencer, pending: Vec::with_capacity(STRIDE), ios: 0, sequential: 0 }
     }
 
-    fn take(&mut self, op: Op, offset: u64, size: u64) {
+    fn add(&mut self, op: Op, offset: u64, size: u64) {
         let op = match op {
             Op::Read => IoOp::Read,
             Op::Write => IoOp::Write,
@@ -221,11 +223,11 @@ impl SequentialCounter {
         let response_ns = RESPONSE_UNKNOWN;
         self.pending.push(IoEvent { op, offset, bytes, response_ns, ..IoEvent::default() });
         if self.pending.len() == STRIDE {
-            self.judge();
+            self.classify();
         }
     }
 
-    fn judge(&mut self) {
+    fn classify(&mut self) {
         self.sequencer.follow(&Batch::from_events(&self.pending));
         self.ios += self.pending.len() as u64;
         self.sequential += self.sequencer.sequential.iter().filter(|is| **is).count() as u64;
@@ -233,7 +235,7 @@ impl SequentialCounter {
     }
 
     fn share(mut self) -> Option<f64> {
-        self.judge();
+        self.classify();
         (self.ios > 0).then(|| self.sequential as f64 / self.ios as f64)
     }
 }

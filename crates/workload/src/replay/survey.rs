@@ -28,7 +28,6 @@ pub(super) struct ReplaySurvey {
     pub(super) left_out: OmittedIos,
     /// Number of writes that requested a flush before them.
     pub(super) flush_before: u64,
-    /// Writes with forced unit access.
     pub(super) fua: FuaFlushes,
     pub(super) layers: BTreeSet<Layer>,
     devices: BTreeSet<u16>,
@@ -39,7 +38,7 @@ pub(super) struct ReplaySurvey {
     /// First time of entry into the queue, in nanoseconds.
     first_queued_ns: Option<u64>,
     /// Longest time in the queue, in nanoseconds.
-    waited_max_ns: u64,
+    wait_max_ns: u64,
     /// End of the last whole sector of the target that an I/O reaches, in bytes.
     end: u64,
     /// Number of I/Os that end beyond the target.
@@ -99,7 +98,7 @@ impl ReplaySurvey {
         let queued_ns = issued_ns.saturating_sub(waited_ns);
         self.first_issued_ns = Some(self.first_issued_ns.unwrap_or(issued_ns).min(issued_ns));
         self.first_queued_ns = Some(self.first_queued_ns.unwrap_or(queued_ns).min(queued_ns));
-        self.waited_max_ns = self.waited_max_ns.max(waited_ns);
+        self.wait_max_ns = self.wait_max_ns.max(waited_ns);
     }
 
     fn add_range(&mut self, io: &CapturedIo, options: &ScriptOptions) -> Result<(), ReplayError> {
@@ -147,7 +146,7 @@ impl ReplaySurvey {
         conditions: &CaptureConditions,
         options: &ScriptOptions,
     ) -> Result<ReplayPlan, ReplayError> {
-        let has_queue_times = self.waited_max_ns > 0;
+        let has_queue_times = self.wait_max_ns > 0;
         let issue_at = match options.issue_at {
             Some(DueTimeSource::Queue) if !has_queue_times => {
                 return Err(ReplayError::NoQueueTimes);
@@ -156,8 +155,8 @@ impl ReplaySurvey {
             None if has_queue_times => DueTimeSource::Queue,
             None => DueTimeSource::Issue,
         };
-        let (first_ns, slack_ns) = match issue_at {
-            DueTimeSource::Queue => (self.first_queued_ns, self.waited_max_ns),
+        let (first_ns, wait_max_ns) = match issue_at {
+            DueTimeSource::Queue => (self.first_queued_ns, self.wait_max_ns),
             DueTimeSource::Issue => (self.first_issued_ns, 0),
         };
         let first_ns = first_ns.unwrap_or_default();
@@ -166,7 +165,7 @@ impl ReplaySurvey {
         if rule == MapRule::Same && !fits {
             return Err(ReplayError::BeyondTarget {
                 ios: self.beyond,
-                of: self.ios,
+                all: self.ios,
                 end: self.end,
                 target: options.space.end(),
             });
@@ -180,7 +179,7 @@ impl ReplaySurvey {
             options: options.clone(),
             issue_at,
             origin_ns: options.origin_ns.unwrap_or(first_ns).min(first_ns),
-            slack_ns,
+            wait_max_ns,
             rounded_times: conditions.rounded_times,
             fua_is_flushed: self.fua.are_captured(),
         })

@@ -4,7 +4,6 @@
 
 use std::collections::HashMap;
 
-/// Most processes that are tracked.
 const PROCESSES_MAX: usize = 1 << 18;
 
 /// The time until which each process has an I/O outstanding.
@@ -24,8 +23,8 @@ impl ThinkTimes {
         origin_ns: u64,
         completed_ns: Option<u64>,
     ) -> u64 {
-        let full = self.busy_until_ns.len() >= PROCESSES_MAX;
-        if full && !self.busy_until_ns.contains_key(&process) {
+        let is_full = self.busy_until_ns.len() >= PROCESSES_MAX;
+        if is_full && !self.busy_until_ns.contains_key(&process) {
             // Only processes with I/Os outstanding are certain to be needed again.
             self.busy_until_ns.retain(|_, until| *until > due_ns);
             if self.busy_until_ns.len() >= PROCESSES_MAX {

@@ -1,6 +1,6 @@
 //! A capture beside one that was made of it by known changes.
 
-use super::{SECOND, io, of, options, step_file, two_steps};
+use super::{SECOND, captured, io, options, step_file, two_steps};
 use crate::{known, opened};
 use std::collections::BTreeSet;
 use steadfast_domain::findings::{Exhibit, Plot, Table};
@@ -9,7 +9,7 @@ use steadfast_workload::fidelity::{Fidelity, FidelityOptions, findings};
 use steadfast_workload::replay::{MapRule, ReplayError, ReplayTarget, ScriptOptions, TraceScript};
 
 fn compared(original: &[IoEvent], replay: &[IoEvent], options: &FidelityOptions) -> Fidelity {
-    Fidelity::compare(&of(original), &of(replay), options).unwrap()
+    Fidelity::compare(&captured(original), &captured(replay), options).unwrap()
 }
 
 fn in_issue_order() -> Vec<IoEvent> {
@@ -44,7 +44,7 @@ fn a_capture_is_equal_to_itself() {
 /// Five seconds later on the clock, every other I/O 3 us late, and the clock of the
 /// replay fast by one in a thousand.
 #[test]
-fn start_errors_and_drift_are_what_was_put_in() {
+fn start_errors_and_drift_are_those_of_the_changed_times() {
     let mut replay = in_issue_order();
     for (event, number) in replay.iter_mut().zip(0u64..) {
         let late = if number % 2 == 1 { 3_000 } else { 0 };
@@ -60,7 +60,7 @@ fn start_errors_and_drift_are_what_was_put_in() {
     assert!((96_000..=97_000).contains(&drift), "{drift}");
     let half = pair.starts.errors.percentile(0.5).unwrap().0;
     assert!((51_000..52_000).contains(&half), "{half}");
-    // Gaps of 10 us became 13 and 7 us by turns: half of them are shorter.
+    // Gaps of 10 us became 13 and 7 us alternately: half of them are shorter.
     assert_eq!(pair.gaps.as_ref().unwrap().ks, 0.5);
 }
 
@@ -90,16 +90,15 @@ fn the_first_difference_is_named() {
     assert_eq!((pair.sequence.different, pair.sequence.same_ios), (1, false));
     assert_eq!(pair.ios, [10_007, at as u64 + 1]);
     let first = pair.sequence.first.unwrap();
-    let told = first.to_string();
     assert_eq!(first.number, at as u64 + 1);
-    assert!(told.contains(&format!("at {} as captured", original[at].offset)), "{told}");
-    assert!(told.contains(&format!("at {} as replayed", original[at].offset + 512)), "{told}");
+    let (text, offset) = (first.to_string(), original[at].offset);
+    assert!(text.contains(&format!("at {offset} as captured")), "{text}");
+    assert!(text.contains(&format!("at {} as replayed", offset + 512)), "{text}");
 }
 
-/// The kernel makes one of several flushes that wait: reads and writes are still beside
-/// their own.
+/// The kernel merges flushes that wait: reads and writes are still paired with their own.
 #[test]
-fn a_flush_less_moves_no_read_beside_another() {
+fn a_missing_flush_does_not_shift_the_pairs_of_reads_and_writes() {
     let flush = |n: u64| io(n * 10_000, IoOp::Flush, 0, 0);
     let all: Vec<IoEvent> = (0..10_007u64)
         .map(|n| match n % 7 {
@@ -130,13 +129,13 @@ fn a_flush_less_moves_no_read_beside_another() {
     assert_eq!((pair.starts.pairs, pair.starts.max_ns), (moved, 500));
     assert_eq!((pair.starts.drift_ns, pair.starts.early), (Some(500), 0));
     let findings = findings(&found, "test");
-    let told = format!("read: equal, in order, write: equal, in order, flush: {lost} fewer");
-    assert!(findings.ending.contains(&told), "{}", findings.ending);
+    let result = format!("read: equal, in order, write: equal, in order, flush: {lost} fewer");
+    assert!(findings.ending.contains(&result), "{}", findings.ending);
     assert_eq!(table(&findings, "replay-operations").rows.len(), 3);
 }
 
 #[test]
-fn a_replay_twice_as_fast_is_true_to_the_scaled_trace() {
+fn a_replay_twice_as_fast_equals_the_scaled_trace() {
     let mut replay = in_issue_order();
     replay.iter_mut().for_each(|event| event.issued_ns = 1_000_000 + event.issued_ns / 2);
     let options = FidelityOptions::default().played("faster:2".parse().unwrap());
@@ -151,22 +150,17 @@ fn a_replay_twice_as_fast_is_true_to_the_scaled_trace() {
     let pair = &as_captured.devices.as_ref().unwrap()[0];
     assert_eq!(pair.starts.max_ns, 10_006 * 5_000);
     assert_eq!(pair.gaps.as_ref().unwrap().ks, 1.0);
-    assert!(matches!(
-        Fidelity::compare(
-            &of(&known()),
-            &of(&known()),
-            &FidelityOptions { faster: 0.0, ..FidelityOptions::default() }
-        ),
-        Err(ReplayError::Trace(_))
-    ));
+    let stopped = FidelityOptions { faster: 0.0, ..FidelityOptions::default() };
+    let refusal = Fidelity::compare(&captured(&known()), &captured(&known()), &stopped);
+    assert!(matches!(refusal, Err(ReplayError::Trace(_))));
 }
 
-/// A replay on a small target is equal to the original where its map says so.
+/// A replay on a small target is equal to the original with mapped offsets.
 #[test]
 fn offsets_are_compared_as_the_replay_mapped_them() {
     let space = ReplayTarget { size: Bytes::gib(1), logical_sector: 512 };
-    let asked = ScriptOptions { map: Some(MapRule::Wrap), ..options(space) };
-    let script = TraceScript::prepare(&of(&known()), &asked).unwrap();
+    let wrapped = ScriptOptions { map: Some(MapRule::Wrap), ..options(space) };
+    let script = TraceScript::prepare(&captured(&known()), &wrapped).unwrap();
     let mut replay = in_issue_order();
     let mut playing = script.open();
     let mut ios = Vec::with_capacity(20_000);
@@ -182,7 +176,7 @@ fn offsets_are_compared_as_the_replay_mapped_them() {
 }
 
 #[test]
-fn devices_are_paired_in_order_and_the_rest_is_said() {
+fn devices_are_paired_in_order_and_unpaired_ones_are_a_caveat() {
     let on = |device: u16, n: u64| IoEvent { device, ..io(n * 1000, IoOp::Read, n * 8192, 4096) };
     let original: Vec<IoEvent> = (0..90).map(|n| on((n % 3) as u16, n)).collect();
     let replay: Vec<IoEvent> =
@@ -198,8 +192,8 @@ fn devices_are_paired_in_order_and_the_rest_is_said() {
 }
 
 #[test]
-fn sums_are_compared_as_far_as_they_tell() {
-    let (original, sums) = (of(&two_steps()), step_file(&two_steps()));
+fn sums_are_compared_without_their_single_ios() {
+    let (original, sums) = (captured(&two_steps()), step_file(&two_steps()));
     let options = FidelityOptions::default();
     for found in [
         Fidelity::compare(&original, &sums, &options).unwrap(),
@@ -209,10 +203,8 @@ fn sums_are_compared_as_far_as_they_tell() {
         assert!(found.devices.is_none());
         assert_eq!(found.step_ns, SECOND);
         let steps = found.sides.each_ref().map(|side| {
-            side.steps
-                .iter()
-                .map(|(at, step)| (*at, step.ios(), step.transferred_bytes()))
-                .collect::<Vec<_>>()
+            let steps = side.steps.iter();
+            steps.map(|(at, step)| (*at, step.ios(), step.transferred_bytes())).collect::<Vec<_>>()
         });
         assert_eq!(steps[0], [(0, 4, 16_384), (2, 3, 24_576)]);
         assert_eq!(steps[0], steps[1]);
@@ -264,7 +256,8 @@ fn the_exhibits_show_both_on_one_axis() {
 }
 
 #[test]
-fn nothing_chosen_is_refused() {
-    let refusal = Fidelity::compare(&of(&known()), &of(&[]), &FidelityOptions::default());
+fn a_comparison_without_ios_is_refused() {
+    let refusal =
+        Fidelity::compare(&captured(&known()), &captured(&[]), &FidelityOptions::default());
     assert!(matches!(refusal, Err(ReplayError::Empty { events: 0, .. })));
 }

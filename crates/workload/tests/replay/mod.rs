@@ -38,14 +38,20 @@ fn options(space: ReplayTarget) -> ScriptOptions {
     ScriptOptions::new("known", space)
 }
 
-fn of_events(
+/// Options of a script of the I/Os that pass a filter.
+fn chosen_by(filter: Filter) -> ScriptOptions {
+    let pass = PassOptions { filter, ..PassOptions::default() };
+    ScriptOptions { pass, ..options(LARGE) }
+}
+
+fn prepare(
     events: &[IoEvent],
     options: &ScriptOptions,
 ) -> Result<TraceScript<Memory>, ReplayError> {
-    TraceScript::prepare(&of(events), options)
+    TraceScript::prepare(&captured(events), options)
 }
 
-fn of(events: &[IoEvent]) -> Captured<Memory> {
+fn captured(events: &[IoEvent]) -> Captured<Memory> {
     opened(events, CaptureConditions::default()).into()
 }
 
@@ -58,8 +64,8 @@ fn played(mut script: Box<dyn Script>) -> Vec<DueIo> {
     ios
 }
 
-fn refusal(events: &[IoEvent], options: &ScriptOptions) -> String {
-    match of_events(events, options) {
+fn error_of(events: &[IoEvent], options: &ScriptOptions) -> String {
+    match prepare(events, options) {
         Ok(_) => panic!("it is not refused"),
         Err(refusal) => refusal.to_string(),
     }
@@ -69,18 +75,18 @@ fn io(issued_ns: u64, op: IoOp, offset: u64, bytes: u32) -> IoEvent {
     IoEvent { issued_ns, response_ns: 1000, op, offset, bytes, ..IoEvent::default() }
 }
 
-fn said(script: &TraceScript<Memory>, id: &str) -> String {
+fn caveat_text(script: &TraceScript<Memory>, id: &str) -> String {
     let found = script.caveats().into_iter().find(|caveat| caveat.id == id);
     found.map(|caveat| caveat.text).unwrap_or_default()
 }
 
-/// What the engine gets is what was captured, in the order of issue, although the
-/// file has it in the order of completion.
+/// The engine gets the captured I/Os in the order of issue, although the file has them in the order
+/// of completion.
 #[test]
 fn a_script_is_the_trace_in_due_order() {
     let mut expected = known();
     expected.sort_by_key(|event| event.issued_ns);
-    let script = of_events(&known(), &options(LARGE)).unwrap();
+    let script = prepare(&known(), &options(LARGE)).unwrap();
     let ios = played(script.open());
     assert_eq!(ios.len(), 10_007);
     let op = |op| match op {
@@ -97,7 +103,7 @@ fn a_script_is_the_trace_in_due_order() {
 
 #[test]
 fn a_summary_is_known_before_anything_is_played() {
-    let script = of_events(&known(), &options(LARGE)).unwrap();
+    let script = prepare(&known(), &options(LARGE)).unwrap();
     let summary = script.summary();
     let amount = 5003 * 4096 + 3001 * 131_072 + 1499 * 8192 + 401 * 512;
     assert_eq!((summary.ios, summary.bytes), (10_007, Bytes(amount)));
@@ -147,43 +153,40 @@ fn most_outstanding_is_counted_from_issue_and_completion() {
     events.iter_mut().for_each(|event| event.response_ns = 250);
     events[10].response_ns = 450;
     events[11].response_ns = 350;
-    let script = of_events(&events, &options(LARGE)).unwrap();
+    let script = prepare(&events, &options(LARGE)).unwrap();
     assert_eq!(script.summary().outstanding_max, Some(5));
     events.iter_mut().for_each(|event| event.response_ns = u64::MAX);
-    let script = of_events(&events, &options(LARGE)).unwrap();
+    let script = prepare(&events, &options(LARGE)).unwrap();
     assert_eq!(script.summary().outstanding_max, None);
-    assert!(said(&script, "replay-no-completions").contains("completion"));
+    assert!(caveat_text(&script, "replay-no-completions").contains("completion"));
 }
 
 #[test]
 fn a_part_of_a_trace_is_due_from_its_first_io_or_from_a_common_beginning() {
     let filter = Filter { ops: vec![IoOp::Write], ..Filter::default() };
-    let pass =
-        PassOptions { filter: filter.within(&[(50_000_000, u64::MAX)]), ..PassOptions::default() };
-    let all = options(LARGE);
-    let script = of_events(&known(), &ScriptOptions { pass: pass.clone(), ..all.clone() }).unwrap();
+    let part = chosen_by(filter.within(&[(50_000_000, u64::MAX)]));
+    let script = prepare(&known(), &part).unwrap();
     let mut expected = known();
     expected.retain(|event| event.op == IoOp::Write && event.issued_ns >= 50_000_000);
     let first = expected.iter().map(|event| event.issued_ns).min().unwrap();
     let ios = played(script.open());
     assert_eq!((ios.len(), ios[0].due), (expected.len(), Nanos::ZERO));
     assert_eq!(script.origin_ns(), first);
-    assert!(said(&script, "replay-filtered").contains("operation write"));
-    let common = ScriptOptions { pass, origin_ns: Some(40_000_000), ..all };
-    let ios = played(of_events(&known(), &common).unwrap().open());
+    assert!(caveat_text(&script, "replay-filtered").contains("operation write"));
+    let common = ScriptOptions { origin_ns: Some(40_000_000), ..part };
+    let ios = played(prepare(&known(), &common).unwrap().open());
     assert_eq!(ios[0].due, Nanos(first - 40_000_000));
 }
 
 #[test]
 fn a_threshold_chooses_streams_of_all_ios() {
-    let trace = of(&known());
+    let trace = captured(&known());
     let choose = |text: &str| {
         at_threshold(&trace, &PassOptions::default(), ShareMeasure::Count, text.parse().unwrap())
     };
     let filter = choose("10%").unwrap();
     assert_eq!(filter.streams, [key("RND 4K R"), key("SEQ 128K W"), key("RND 8K W")]);
-    let pass = PassOptions { filter, ..PassOptions::default() };
-    let script = of_events(&known(), &ScriptOptions { pass, ..options(LARGE) }).unwrap();
+    let script = prepare(&known(), &chosen_by(filter)).unwrap();
     assert_eq!(script.summary().ios, 5003 + 3000 + 1499);
     assert!(matches!(choose("90%"), Err(ReplayError::BelowThreshold(_))));
 }
@@ -198,10 +201,10 @@ fn queued() -> Vec<IoEvent> {
 }
 
 #[test]
-fn ios_are_due_when_they_entered_the_queue_where_the_trace_holds_that() {
-    let script = of_events(&queued(), &options(LARGE)).unwrap();
+fn ios_are_due_at_queue_entry_if_the_trace_records_it() {
+    let script = prepare(&queued(), &options(LARGE)).unwrap();
     assert_eq!(script.issue_at(), DueTimeSource::Queue);
-    assert!(said(&script, "replay-issue-at").contains("queue"));
+    assert!(caveat_text(&script, "replay-issue-at").contains("queue"));
     let mut entered: Vec<(u64, u64)> =
         queued().iter().map(|event| (event.issued_ns - event.queued_ns, event.offset)).collect();
     entered.sort_by_key(|(due, _)| *due);
@@ -212,29 +215,29 @@ fn ios_are_due_when_they_entered_the_queue_where_the_trace_holds_that() {
     assert!(!ios.is_sorted_by_key(|io| io.1), "some were overtaken in the queue");
 
     let at_issue = ScriptOptions { issue_at: Some(DueTimeSource::Issue), ..options(LARGE) };
-    let ios = played(of_events(&queued(), &at_issue).unwrap().open());
+    let ios = played(prepare(&queued(), &at_issue).unwrap().open());
     assert!(ios.iter().zip(0..).all(|(io, n)| io.due == Nanos(n * 10_000)));
     let at_queue = ScriptOptions { issue_at: Some(DueTimeSource::Queue), ..options(LARGE) };
-    assert!(refusal(&known(), &at_queue).contains("has no queue times"));
+    assert!(error_of(&known(), &at_queue).contains("has no queue times"));
     assert!("queue".parse::<DueTimeSource>().is_ok() && "later".parse::<DueTimeSource>().is_err());
 }
 
 #[test]
-fn due_times_never_go_back_where_the_order_cannot_be_kept() {
+fn due_times_ascend_even_if_the_order_cannot_be_kept() {
     let mut events = queued();
     events[500].response_ns = 3 * SECOND;
     let pass = PassOptions { waiting_max: 100, ..PassOptions::default() };
     let recorded = by_completion(events.into_iter());
-    let script = of_events(&recorded, &ScriptOptions { pass, ..options(LARGE) }).unwrap();
+    let script = prepare(&recorded, &ScriptOptions { pass, ..options(LARGE) }).unwrap();
     let ios = played(script.open());
     assert_eq!(ios.len(), 5000);
     assert!(ios.is_sorted_by_key(|io| io.due));
-    assert!(said(&script, "replay-order").contains("could not be put in order"));
+    assert!(caveat_text(&script, "replay-order").contains("could not be put in order"));
 }
 
 /// On a device without FUA the kernel flushes after each such write, and the capture has it.
 #[test]
-fn a_flush_that_makes_forced_unit_access_is_not_asked_for_again() {
+fn a_flush_that_implements_forced_unit_access_is_not_requested_again() {
     let capture = |with_flushes: bool| -> Vec<IoEvent> {
         let pair = |n: u64| {
             let write = IoEvent {
@@ -246,14 +249,14 @@ fn a_flush_that_makes_forced_unit_access_is_not_asked_for_again() {
         };
         (0..20).flat_map(pair).filter(|io| with_flushes || io.op != IoOp::Flush).collect()
     };
-    let script = of_events(&capture(true), &options(LARGE)).unwrap();
+    let script = prepare(&capture(true), &options(LARGE)).unwrap();
     let ios = played(script.open());
     let flushes = ios.iter().filter(|io| io.op == Op::Flush).count();
     assert_eq!((ios.len(), flushes, ios.iter().filter(|io| io.fua).count()), (40, 20, 0));
-    assert!(said(&script, "replay-fua-flushed").starts_with("20 writes"));
-    let script = of_events(&capture(false), &options(LARGE)).unwrap();
+    assert!(caveat_text(&script, "replay-fua-flushed").starts_with("20 writes"));
+    let script = prepare(&capture(false), &options(LARGE)).unwrap();
     assert!(played(script.open()).iter().all(|io| io.fua));
-    assert_eq!(said(&script, "replay-fua-flushed"), "");
+    assert_eq!(caveat_text(&script, "replay-fua-flushed"), "");
 }
 
 #[test]
@@ -267,7 +270,7 @@ fn flushes_discards_and_fua_are_kept_or_left_out_with_their_count() {
     events[7] = io(700, IoOp::Discard, 0, 1 << 20);
     events[8] = io(800, IoOp::Other, 0, 512);
     events[9] = io(900, IoOp::Read, 4096, 0);
-    let script = of_events(&events, &options(LARGE)).unwrap();
+    let script = prepare(&events, &options(LARGE)).unwrap();
     let ios = played(script.open());
     let ops: Vec<Op> = ios[3..8].iter().map(|io| io.op).collect();
     assert_eq!(ops, [Op::Write, Op::Write, Op::Flush, Op::Flush, Op::Discard]);
@@ -277,26 +280,26 @@ fn flushes_discards_and_fua_are_kept_or_left_out_with_their_count() {
         (ios.len(), script.left_out().describe().as_str()),
         (98, "1 of an unknown operation; 1 without bytes")
     );
-    assert!(said(&script, "replay-preflush").starts_with("1 writes"));
+    assert!(caveat_text(&script, "replay-preflush").starts_with("1 writes"));
 
-    let text = said(&script, "replay-left-out");
+    let text = caveat_text(&script, "replay-left-out");
     assert!(text.starts_with("2 of the 100 chosen I/Os are not replayed: 1 of an"), "{text}");
-    assert_eq!(said(&script, "replay-without-flushes"), "");
+    assert_eq!(caveat_text(&script, "replay-without-flushes"), "");
 
     let leave_out = ReplayOmissions { flushes: true, fua: true, discards: true };
     let without = ScriptOptions { leave_out, ..options(LARGE) };
-    let script = of_events(&events, &without).unwrap();
+    let script = prepare(&events, &without).unwrap();
     assert_eq!(script.load(None).leave_out, leave_out, "the engine leaves them out");
     assert_eq!(played(script.open()), ios);
-    assert!(said(&script, "replay-without-flushes").starts_with("2 flushes"));
-    assert!(said(&script, "replay-without-discards").starts_with("1 discards"));
-    assert!(said(&script, "replay-without-fua").starts_with("1 writes"));
+    assert!(caveat_text(&script, "replay-without-flushes").starts_with("2 flushes"));
+    assert!(caveat_text(&script, "replay-without-discards").starts_with("1 discards"));
+    assert!(caveat_text(&script, "replay-without-fua").starts_with("1 writes"));
     let discards = [io(0, IoOp::Discard, 0, 4096), io(1, IoOp::Flush, 0, 0)];
-    assert!(refusal(&discards, &without).contains("flushes and discards, as requested"));
+    assert!(error_of(&discards, &without).contains("flushes and discards, as requested"));
 }
 
 #[test]
-fn a_discard_that_no_engine_takes_is_played_in_parts() {
+fn a_discard_above_2_gib_is_played_in_parts() {
     const GIB: u64 = 1 << 30;
     let most = u32::MAX - 511;
     let events = [
@@ -304,28 +307,21 @@ fn a_discard_that_no_engine_takes_is_played_in_parts() {
         io(2000, IoOp::Discard, 0, 1 << 31),
         io(3000, IoOp::Read, 0, 4096),
     ];
-    let script = of_events(&events, &options(LARGE)).unwrap();
+    let script = prepare(&events, &options(LARGE)).unwrap();
     let ios = played(script.open());
-    let told: Vec<_> = ios.iter().map(|io| (io.due.0, io.offset.0, io.size.0)).collect();
-    assert_eq!(
-        told,
-        [
-            (0, 3584, 2 * GIB),
-            (0, 3584 + 2 * GIB, 2 * GIB - 512),
-            (1000, 0, 2 * GIB),
-            (2000, 0, 4096)
-        ]
-    );
+    let parts: Vec<_> = ios.iter().map(|io| (io.due.0, io.offset.0, io.size.0)).collect();
+    let divided = [(0, 3584, 2 * GIB), (0, 3584 + 2 * GIB, 2 * GIB - 512)];
+    assert_eq!(parts, [&divided[..], &[(1000, 0, 2 * GIB), (2000, 0, 4096)]].concat());
     assert_eq!(script.load(None).counts.discards, 3);
-    assert!(said(&script, "replay-divided").contains("divided 1 times"));
-    let whole = of_events(&events[1..], &options(LARGE)).unwrap();
-    assert_eq!(said(&whole, "replay-divided"), "");
+    assert!(caveat_text(&script, "replay-divided").contains("divided 1 times"));
+    let whole = prepare(&events[1..], &options(LARGE)).unwrap();
+    assert_eq!(caveat_text(&whole, "replay-divided"), "");
 }
 
 #[test]
-fn what_does_not_fit_wraps_unless_told_otherwise() {
+fn addresses_beyond_the_target_wrap_unless_another_map_is_chosen() {
     let small = ReplayTarget { size: Bytes::gib(1), logical_sector: 512 };
-    let script = of_events(&known(), &options(small)).unwrap();
+    let script = prepare(&known(), &options(small)).unwrap();
     assert_eq!(script.map().rule(), MapRule::Wrap);
     let ios = played(script.open());
     assert_eq!(ios.len(), 10_007);
@@ -335,10 +331,10 @@ fn what_does_not_fit_wraps_unless_told_otherwise() {
     let (before, after) = (summary.sequential_captured.unwrap(), summary.sequential.unwrap());
     assert!((before..before + 0.001).contains(&after), "{before} {after}");
     assert!(script.load(None).mapping.contains("wrap"));
-    let told = said(&script, "replay-addresses");
-    assert!(told.contains("1024 granules") && told.contains("wrapped"), "{told}");
+    let text = caveat_text(&script, "replay-addresses");
+    assert!(text.contains("1024 granules") && text.contains("wrapped"), "{text}");
     let same = ScriptOptions { map: Some(MapRule::Same), ..options(small) };
-    let text = refusal(&known(), &same);
+    let text = error_of(&known(), &same);
     assert!(text.starts_with("4901 of 10007 I/Os reach beyond"), "{text}");
     assert!(text.contains("--map wrap, pack or scale"), "{text}");
 }
@@ -347,20 +343,20 @@ fn what_does_not_fit_wraps_unless_told_otherwise() {
 fn a_packed_trace_needs_no_more_than_what_it_touches() {
     let space = ReplayTarget { size: Bytes::gib(2), logical_sector: 512 };
     let pack = ScriptOptions { map: Some(MapRule::Pack), ..options(space) };
-    let script = of_events(&known(), &pack).unwrap();
-    let told = said(&script, "replay-addresses");
-    assert!(!told.contains("wrapped"), "{told}");
+    let script = prepare(&known(), &pack).unwrap();
+    let text = caveat_text(&script, "replay-addresses");
+    assert!(!text.contains("wrapped"), "{text}");
     assert_eq!(script.summary().sequential, script.summary().sequential_captured);
     let far = [io(0, IoOp::Read, 0, 4096), io(1, IoOp::Read, 1 << 62, 4096)];
-    assert_eq!(played(of_events(&far, &pack).unwrap().open())[1].offset, Bytes(MIB));
+    assert_eq!(played(prepare(&far, &pack).unwrap().open())[1].offset, Bytes(MIB));
 }
 
 #[test]
 fn ios_off_the_targets_sectors_are_rounded_outward_and_counted() {
     let space = ReplayTarget { size: Bytes(8 * TIB), logical_sector: 4096 };
-    let script = of_events(&known(), &options(space)).unwrap();
-    let told = said(&script, "replay-addresses");
-    assert!(told.contains("401 I/Os were rounded outward"), "{told}");
+    let script = prepare(&known(), &options(space)).unwrap();
+    let text = caveat_text(&script, "replay-addresses");
+    assert!(text.contains("401 I/Os were rounded outward"), "{text}");
     assert_eq!(script.summary().sizes[0].size, Bytes(4096));
     assert_eq!(script.summary().sizes[0].ios, 5003 + 401);
 }
@@ -373,32 +369,31 @@ fn writes_under_way_to_the_same_bytes_are_counted() {
     events[7].offset = events[6].offset;
     events[9] = io(900, IoOp::Read, events[8].offset, 512);
     events[11].offset = events[5].offset;
-    let script = of_events(&events, &options(LARGE)).unwrap();
+    let script = prepare(&events, &options(LARGE)).unwrap();
     assert_eq!(script.summary().overlapping, 2, "the sixth is long done when the twelfth comes");
-    assert!(said(&script, "replay-overlaps").starts_with("2 I/Os"));
+    assert!(caveat_text(&script, "replay-overlaps").starts_with("2 I/Os"));
 }
 
 #[test]
-fn what_cannot_be_played_is_refused_in_one_clear_line() {
+fn ios_that_cannot_be_played_are_refused_in_one_line() {
     let all = options(LARGE);
-    assert!(refusal(&[], &all).contains("no I/O"));
+    assert!(error_of(&[], &all).contains("no I/O"));
     let process = Some(ProcessSelector::Command("nobody".into()));
-    let pass =
-        PassOptions { filter: Filter { process, ..Filter::default() }, ..PassOptions::default() };
-    let text = refusal(&known(), &ScriptOptions { pass, ..all.clone() });
+    let text = error_of(&known(), &chosen_by(Filter { process, ..Filter::default() }));
     assert!(text.contains("command nobody"), "{text}");
     let flushes: Vec<IoEvent> = (0..7).map(|n| io(n, IoOp::Flush, 0, 0)).collect();
-    let text = refusal(&flushes, &all);
+    let text = error_of(&flushes, &all);
     assert!(text.starts_with("the 7 chosen I/Os are all flushes"), "{text}");
-    let text = refusal(&[io(0, IoOp::Other, 0, 512)], &all);
+    let text = error_of(&[io(0, IoOp::Other, 0, 512)], &all);
     assert!(text.contains("1 of an unknown operation"), "{text}");
     let large = [io(0, IoOp::Discard, 0, 1 << 31)];
-    let text = refusal(&large, &options(ReplayTarget { size: Bytes::gib(1), logical_sector: 512 }));
+    let text =
+        error_of(&large, &options(ReplayTarget { size: Bytes::gib(1), logical_sector: 512 }));
     assert!(text.contains("1 larger than the target"), "{text}");
     let below = ReplayTarget { size: Bytes::kib(64), logical_sector: 512 };
-    let text = refusal(&known(), &options(below));
+    let text = error_of(&known(), &options(below));
     assert!(text.contains("64 KiB") && text.contains("granules of 1 MiB"), "{text}");
-    for text in [refusal(&[], &all), refusal(&flushes, &all)] {
+    for text in [error_of(&[], &all), error_of(&flushes, &all)] {
         assert!(!text.contains('\n') && text.contains("replay"), "{text}");
     }
 }
@@ -414,20 +409,18 @@ fn a_script_is_of_one_device_at_one_layer() {
     let text = TraceScript::prepare(&trace(), &options(LARGE)).err().unwrap().to_string();
     assert!(text.contains("2 devices (sda, sdb)") && text.contains("--device"), "{text}");
     let filter = Filter::default().with_device("sdb", &conditions).unwrap();
-    let pass = PassOptions { filter, ..PassOptions::default() };
-    let one = TraceScript::prepare(&trace(), &ScriptOptions { pass, ..options(LARGE) }).unwrap();
+    let one = TraceScript::prepare(&trace(), &chosen_by(filter)).unwrap();
     assert_eq!(one.summary().ios, 1);
     events[1] = IoEvent { device: 0, layer: Layer::FileSystem, ..events[1] };
-    let text = refusal(&events, &options(LARGE));
+    let text = error_of(&events, &options(LARGE));
     assert!(text.contains("--layer block"), "{text}");
     let filter = Filter { layer: Some(Layer::FileSystem), ..Filter::default() };
-    let pass = PassOptions { filter, ..PassOptions::default() };
-    let files = of_events(&events, &ScriptOptions { pass, ..options(LARGE) }).unwrap();
-    assert!(said(&files, "replay-files").contains("places in files"));
+    let files = prepare(&events, &chosen_by(filter)).unwrap();
+    assert!(caveat_text(&files, "replay-files").contains("places in files"));
 }
 
 #[test]
-fn what_the_capture_lacks_is_said_of_the_replay() {
+fn gaps_of_the_capture_are_caveats_of_the_replay() {
     let conditions = CaptureConditions {
         lost: 17,
         skipped: 3,
@@ -436,9 +429,9 @@ fn what_the_capture_lacks_is_said_of_the_replay() {
     };
     let script =
         TraceScript::prepare(&opened(&known(), conditions).into(), &options(LARGE)).unwrap();
-    assert!(said(&script, "events-lost").contains("lost 17 events"));
-    assert!(said(&script, "skipped").contains("3 times"));
-    assert!(said(&script, "replay-incomplete").starts_with("5 I/Os"));
+    assert!(caveat_text(&script, "events-lost").contains("lost 17 events"));
+    assert!(caveat_text(&script, "skipped").contains("3 times"));
+    assert!(caveat_text(&script, "replay-incomplete").starts_with("5 I/Os"));
 }
 
 /// Sequences of I/Os with gaps of up to 1 ms over 4 GiB.
@@ -466,8 +459,8 @@ proptest! {
     ) {
         let rule = [MapRule::Same, MapRule::Wrap, MapRule::Pack, MapRule::Scale][rule];
         let space = ReplayTarget { size: Bytes::mib(mib), logical_sector: 512 };
-        let asked = ScriptOptions { map: Some(rule), ..options(space) };
-        let script = match of_events(&events, &asked) {
+        let mapped = ScriptOptions { map: Some(rule), ..options(space) };
+        let script = match prepare(&events, &mapped) {
             Ok(script) => script,
             Err(ReplayError::BeyondTarget { ios, .. }) => {
                 let beyond = events.iter().filter(|e| e.offset + u64::from(e.bytes) > mib * MIB);
@@ -505,10 +498,14 @@ fn two_steps() -> Vec<IoEvent> {
     (0..4).map(read).chain((0..3).map(write)).collect()
 }
 
-/// The trace of them, which was recorded for three seconds.
-fn of_two_steps() -> Captured<Memory> {
+/// The trace of [`two_steps`], which was recorded for three seconds.
+fn trace_of_two_steps() -> Captured<Memory> {
     let lasted_ns = 3 * SECOND;
     opened(&two_steps(), CaptureConditions { lasted_ns, ..CaptureConditions::default() }).into()
+}
+
+fn native_steps(captured: &Captured<Memory>, choice: &StepChoice) -> NativeSteps {
+    NativeSteps::read(&StepSource::Capture(captured), choice).unwrap()
 }
 
 fn expect_two_steps(native: &NativeSteps) {
@@ -535,27 +532,26 @@ fn step_file(events: &[IoEvent]) -> Captured<Memory> {
 
 #[test]
 fn single_ios_and_their_sums_make_the_same_steps() {
-    let trace = of(&two_steps());
+    let trace = captured(&two_steps());
     let choice = StepChoice { step_ns: Some(SECOND), ..StepChoice::default() };
-    expect_two_steps(&NativeSteps::read(&StepSource::Capture(&trace), &choice).unwrap());
+    expect_two_steps(&native_steps(&trace, &choice));
     let file = step_file(&two_steps());
-    let source = StepSource::Capture(&file);
-    expect_two_steps(&NativeSteps::read(&source, &choice).unwrap());
-    let unasked = NativeSteps::read(&source, &StepChoice::default()).unwrap();
-    assert_eq!(unasked.steps[0].lasts, Nanos::SECOND, "the width that was kept");
+    expect_two_steps(&native_steps(&file, &choice));
+    let unchosen = native_steps(&file, &StepChoice::default());
+    assert_eq!(unchosen.steps[0].lasts, Nanos::SECOND, "the width that was kept");
 }
 
-/// From 0.5 s on, and up to 2.25 s, two steps of a second are half a second and a quarter.
+/// From 0.5 s to 2.25 s: half a second of one step and a quarter of a second of another.
 fn cut() -> PassOptions {
     let filter = Filter::default().within(&[(SECOND / 2, SECOND * 9 / 4)]);
     PassOptions { filter, ..PassOptions::default() }
 }
 
 #[test]
-fn a_step_that_a_filter_of_time_cuts_lasts_as_long_as_what_passes() {
+fn a_step_cut_by_a_time_filter_lasts_as_long_as_its_part_within() {
     let choice = StepChoice { pass: cut(), step_ns: Some(SECOND), ..StepChoice::default() };
-    let trace = of_two_steps();
-    let native = NativeSteps::read(&StepSource::Capture(&trace), &choice).unwrap();
+    let trace = trace_of_two_steps();
+    let native = native_steps(&trace, &choice);
     let [first, second] = &native.steps[..] else { panic!("{:?}", native.steps) };
     assert_eq!((first.at, first.lasts), (Nanos::ZERO, Nanos(SECOND / 2)));
     assert_eq!((first.captured.unwrap().ios, first.rate()), (2, 4.0));
@@ -565,39 +561,39 @@ fn a_step_that_a_filter_of_time_cuts_lasts_as_long_as_what_passes() {
 }
 
 #[test]
-fn a_step_of_kept_sums_that_passes_as_a_whole_lasts_its_whole_width() {
+fn a_step_of_sums_passes_whole_and_lasts_its_whole_width() {
     let choice = StepChoice { pass: cut(), step_ns: Some(SECOND), ..StepChoice::default() };
     let file = step_file(&two_steps());
-    let native = NativeSteps::read(&StepSource::Capture(&file), &choice).unwrap();
-    // The first begins before the filter lets anything pass.
+    let native = native_steps(&file, &choice);
+    // The first begins before the time that the filter passes.
     let [only] = &native.steps[..] else { panic!("{:?}", native.steps) };
     assert_eq!((only.captured.unwrap().ios, only.lasts, only.rate()), (3, Nanos::SECOND, 3.0));
 }
 
 #[test]
-fn rates_and_busy_time_of_a_cut_step_are_of_what_passes() {
-    let trace = of_two_steps();
+fn rates_and_busy_time_of_a_cut_step_are_those_of_its_part_within() {
+    let trace = trace_of_two_steps();
     let found = trace.steps(&cut(), Some(SECOND)).unwrap().found;
     let figures: Vec<_> = found.figures(trace.conditions()).collect();
-    let told = |at: usize| {
+    let figures_of = |at: usize| {
         let step = &figures[at];
         (step.begin_ns, step.count, step.iops, step.bytes_per_second, step.busy_share)
     };
     assert_eq!(figures.len(), 2);
-    assert_eq!(told(0), (0, 2, Some(4.0), Some(16_384.0), Some(0.4)));
+    assert_eq!(figures_of(0), (0, 2, Some(4.0), Some(16_384.0), Some(0.4)));
     // The writes last beyond the filter's end: only the time up to it counts.
-    assert_eq!(told(1), (2 * SECOND, 3, Some(12.0), Some(98_304.0), Some(1.0)));
+    assert_eq!(figures_of(1), (2 * SECOND, 3, Some(12.0), Some(98_304.0), Some(1.0)));
 }
 
 #[test]
 fn streams_below_the_threshold_are_left_out_of_steps_with_their_count() {
-    let trace = of(&two_steps());
+    let trace = captured(&two_steps());
     let threshold = "50%".parse().unwrap();
     let choice = StepChoice { step_ns: Some(SECOND), threshold, ..StepChoice::default() };
-    let native = NativeSteps::read(&StepSource::Capture(&trace), &choice).unwrap();
+    let native = native_steps(&trace, &choice);
     assert_eq!((native.steps.len(), native.left_out()), (1, (3, Some(Bytes(24_576)))));
     let by_bytes = StepChoice { by: ShareMeasure::Bytes, ..choice.clone() };
-    let native = NativeSteps::read(&StepSource::Capture(&trace), &by_bytes).unwrap();
+    let native = native_steps(&trace, &by_bytes);
     assert_eq!(native.workload.streams[0].key(), key("RND 8K W"));
     assert_eq!(native.left_out(), (4, Some(Bytes(16_384))));
     let text = &native.caveats.iter().find(|c| c.id == "replay-streams-left-out").unwrap().text;
@@ -616,9 +612,9 @@ fn single_ios_of_a_step_file_are_refused() {
     assert!(matches!(refusal, ReplayError::SingleIosNeeded(Nanos::SECOND)));
 }
 
-/// A trace that cannot be read to its end ends its script with an error that says where.
+/// A trace that cannot be read to its end ends its script with an error that names the place.
 #[test]
-fn damage_met_while_playing_is_an_error_of_the_script() {
+fn a_read_error_while_playing_is_an_error_of_the_script() {
     let mut writer = TraceWriter::new(Vec::new(), &CaptureConditions::default())
         .unwrap()
         .with_rows_per_group(1009);
@@ -643,7 +639,7 @@ fn damage_met_while_playing_is_an_error_of_the_script() {
     assert!(error.why.contains("pulled out"), "{error}");
 }
 
-/// A medium that fails after so many reads.
+/// A medium that fails after `reads_left` reads.
 struct FailingMedium {
     bytes: Memory,
     reads_left: Arc<std::sync::atomic::AtomicUsize>,
@@ -667,8 +663,8 @@ impl std::io::Seek for FailingMedium {
     }
 }
 
-/// Two processes with one I/O outstanding each: what each waits in a closed loop is
-/// what its process thought, as far as the I/O before it leaves of that.
+/// Two processes with one I/O outstanding each. In a closed loop an I/O waits for the think time of
+/// its process, but at most for the time since the I/O before it.
 #[test]
 fn a_closed_loop_thinks_as_the_processes_did() {
     let by = |pid: u32, issued_ns: u64, response_ns: u64| IoEvent {
@@ -684,7 +680,7 @@ fn a_closed_loop_thinks_as_the_processes_did() {
         by(7, 1400, 100), // 0
         by(8, 2000, 100), // 300 since 1700, and nothing else since 1400
     ];
-    let script = of_events(&events, &options(LARGE)).unwrap();
+    let script = prepare(&events, &options(LARGE)).unwrap();
     let ios = played(script.open());
     let think: Vec<u64> = ios.iter().map(|io| io.think.0).collect();
     assert_eq!(think, [0, 50, 50, 50, 0, 300]);

@@ -1,7 +1,7 @@
-//! Imports a block trace from its events, in time order.
+//! Imports a block trace from its events, in order of time.
 //!
 //! Merged bios vanish into the request that absorbed them. I/Os that a device-mapper device passes
-//! on appear again under the number of the device below.
+//! down reappear under the number of the device below.
 
 use super::checks::TraceChecks;
 use super::devices::DeviceNumbers;
@@ -10,10 +10,8 @@ use steadfast_domain::io_event::Layer;
 use steadfast_domain::io_matcher::{BlockStep, IoMatcher};
 use steadfast_domain::{CaptureConditions, IoOp};
 
-/// Most I/Os in flight.
-const UNDER_WAY_MAX: usize = 1 << 20;
+const IN_FLIGHT_MAX: usize = 1 << 20;
 
-/// A block trace that is being imported.
 #[derive(Debug)]
 pub(super) struct BlockTraceImport {
     matcher: IoMatcher,
@@ -27,7 +25,7 @@ pub(super) struct BlockTraceImport {
 impl Default for BlockTraceImport {
     fn default() -> Self {
         BlockTraceImport {
-            matcher: IoMatcher::new(UNDER_WAY_MAX).with_bios(),
+            matcher: IoMatcher::new(IN_FLIGHT_MAX).with_bios(),
             devices: DeviceNumbers::default(),
             last_ns: 0,
             checks: TraceChecks::new(false),
@@ -49,12 +47,12 @@ impl BlockTraceImport {
             self.imported.passed_over += 1;
             return Ok(());
         };
-        refuse_beyond_addresses(event, self.imported.records)?;
+        reject_beyond_addresses(event, self.imported.records)?;
         self.last_ns = self.last_ns.max(event.time_ns);
-        self.checks.see_time(self.imported.records, event.time_ns);
+        self.checks.check_time(self.imported.records, event.time_ns);
         if let Some(io) = self.matcher.follow(event) {
             self.imported.events += 1;
-            self.checks.see_size(self.imported.records, &io);
+            self.checks.check_size(self.imported.records, &io);
             sink(&io)?;
         }
         Ok(())
@@ -69,7 +67,7 @@ impl BlockTraceImport {
     ) -> Result<ImportResult, ImportError> {
         for io in self.matcher.unended() {
             self.imported.events += 1;
-            self.checks.see_size(self.imported.records, &io);
+            self.checks.check_size(self.imported.records, &io);
             sink(&io)?;
         }
         let part = self.matcher.in_part();
@@ -90,9 +88,9 @@ impl BlockTraceImport {
     }
 }
 
-/// Refuses the event of an I/O that ends beyond the largest address. Flushes and commands without data
-/// have no sector.
-fn refuse_beyond_addresses(event: &BlockStep, record: u64) -> Result<(), ImportError> {
+/// Rejects an I/O that ends beyond the largest address. Flushes and commands without data have no
+/// sector.
+fn reject_beyond_addresses(event: &BlockStep, record: u64) -> Result<(), ImportError> {
     let BlockStep { sector, bytes, op, .. } = *event;
     let has_data = bytes > 0 && matches!(op, IoOp::Read | IoOp::Write | IoOp::Discard);
     let end = sector.checked_mul(SECTOR).and_then(|offset| offset.checked_add(bytes));
@@ -106,7 +104,7 @@ fn refuse_beyond_addresses(event: &BlockStep, record: u64) -> Result<(), ImportE
     Ok(())
 }
 
-/// Returns remarks on the matching for the reader of the trace.
+/// Returns remarks on how events were matched.
 fn remarks(matcher: &IoMatcher) -> Vec<String> {
     let mut remarks =
         vec!["Issue and completion are matched by device, operation and sector.".to_owned()];
