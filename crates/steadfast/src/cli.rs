@@ -23,7 +23,9 @@ pub mod tkperf;
 mod topics;
 pub mod trace;
 
-pub use common::{EngineName, Format, ReportFiles, TimeAxis, WritingArguments};
+pub use common::{
+    AxisArguments, EngineName, Format, ReportFiles, SharesArguments, TimeAxis, WritingArguments,
+};
 pub use procedure::ProcedureArguments;
 
 use crate::exit;

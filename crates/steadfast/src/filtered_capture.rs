@@ -1,6 +1,7 @@
 //! A capture from the command line with its filter. Missing or damaged parts are reported on
 //! standard error.
 
+use crate::cli::SharesArguments;
 use crate::cli::trace::{FilterArguments, LayerChoice, Selection};
 use crate::exit::{ExitState, misuse};
 use crate::recognize_file::recognize_file;
@@ -17,8 +18,7 @@ use steadfast_analysis::captured::PassResult;
 use steadfast_analysis::filter::{Filter, ProcessSelector};
 use steadfast_analysis::moment::{Moment, MomentResolver};
 use steadfast_analysis::pass::{PassAccount, PassOptions};
-use steadfast_analysis::questions::cumulative::Threshold;
-use steadfast_analysis::{Captured, Fold, ShareMeasure, StudyOptions};
+use steadfast_analysis::{Captured, Fold, StudyOptions};
 use steadfast_domain::io_event::IncompleteIos;
 use steadfast_domain::text::counted;
 use steadfast_domain::{CaptureConditions, Layer, Nanos};
@@ -153,14 +153,14 @@ impl FilteredCapture {
     }
 
     /// Returns the options of a study of this capture.
-    pub fn options(
-        &self,
-        by: ShareMeasure,
-        threshold: Threshold,
-        step: Option<Nanos>,
-    ) -> StudyOptions {
-        let (pass, step_ns) = (self.pass.clone(), step.map(|step| step.0));
-        StudyOptions { pass, by, threshold, step_ns, ..StudyOptions::default() }
+    pub fn options(&self, shares: &SharesArguments, step: Option<Nanos>) -> StudyOptions {
+        StudyOptions {
+            pass: self.pass.clone(),
+            by: shares.of,
+            threshold: shares.threshold,
+            step_ns: step.map(|step| step.0),
+            ..StudyOptions::default()
+        }
     }
 
     /// Prints what was found, as JSON or as text, and returns how the command ends.
@@ -176,6 +176,27 @@ impl FilteredCapture {
         } else {
             terminal::print(&text(&content))?;
         }
+        Ok(self.ending())
+    }
+
+    /// Prints what was found of each block device, as JSON or as a text for each, and returns how
+    /// the command ends.
+    pub fn show_devices<T: Serialize + JsonSchema>(
+        &self,
+        json: bool,
+        account: PassAccount,
+        content: T,
+        texts: impl FnOnce(&T) -> Vec<String>,
+    ) -> anyhow::Result<ExitState> {
+        if json {
+            self.print(account, content)?;
+            return Ok(self.ending());
+        }
+        let texts = texts(&content);
+        if texts.is_empty() {
+            terminal::warn(&format!("{}: no reads or writes of a block device", self.name));
+        }
+        texts.iter().try_for_each(|text| terminal::print(text))?;
         Ok(self.ending())
     }
 

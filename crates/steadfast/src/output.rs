@@ -3,8 +3,8 @@
 use crate::cli::{Format, ReportFiles, WritingArguments};
 use crate::exit::{misuse, refuse_unused};
 use crate::input_file;
-use crate::output_files::{OutputDir, OutputRule};
-use crate::recognize_file::{RecognizedFile, expect, recognize};
+use crate::output_files::{JOURNAL, OutputDir, OutputRule, SETTINGS, TARGETS};
+use crate::recognize_file::{RecognizedFile, expect, recognize, recognize_file};
 use crate::run_settings::SOFTWARE;
 use crate::terminal;
 use crate::thread_pool::start_typesetter;
@@ -87,7 +87,7 @@ pub fn findings_of(run: &Path) -> anyhow::Result<Findings> {
         // Results of another tool, and the runs of a group, may be newer than a report on them.
         let stored = run.join("findings.json");
         let is_report =
-            stored.is_file() && !run.join("targets.json").is_file() && results_in(run)?.is_empty();
+            stored.is_file() && !run.join(TARGETS).is_file() && results_in(run)?.is_empty();
         return if is_report { findings_of(&stored) } else { of_directory(run) };
     }
     // A journal next to the file has more details and is checked line by line.
@@ -141,7 +141,7 @@ pub fn is_of_several(findings: &Findings) -> bool {
 
 /// Returns true if a path is a run directory.
 pub fn is_run_directory(path: &Path) -> bool {
-    ["settings.json", JOURNAL].iter().any(|name| path.join(name).exists())
+    [SETTINGS, JOURNAL].iter().any(|name| path.join(name).exists())
 }
 
 /// Returns true if a path names findings or results of another tool. A missing path counts as a run
@@ -163,7 +163,7 @@ pub fn results_in(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
         if !path.is_file() {
             continue;
         }
-        let recognized = crate::recognize_file::recognize_file(&path)?;
+        let recognized = recognize_file(&path)?;
         let kind = recognized.and_then(|found| found.kind).filter(|kind| kind.has_results());
         found.extend(kind.map(|kind| (path, kind)));
         if found.len() > ROUNDS_MAX {
@@ -220,15 +220,11 @@ pub fn of_results(files: &[PathBuf]) -> anyhow::Result<Findings> {
             bail!("{}: not recognized; only results of other tools are rounds", file.display());
         };
         let name = file.file_name().unwrap_or_default().to_string_lossy();
-        let read =
-            results::read(kind, &name, &bytes).with_context(|| file.display().to_string())?;
-        rounds.push(read);
+        let round = results::read(kind, &name, &bytes);
+        rounds.push(round.with_context(|| file.display().to_string())?);
     }
     steadfast_procedures::foreign::findings(&rounds, SOFTWARE).map_err(|why| anyhow!("{why}"))
 }
-
-/// Name of the journal in a run directory.
-const JOURNAL: &str = "journal.jsonl";
 
 /// Maximum size of a TKperf log in bytes; a day of write saturation has less than 1 MiB.
 const TKPERF_LOG_MAX: u64 = 256 << 20;

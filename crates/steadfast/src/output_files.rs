@@ -75,11 +75,11 @@ impl TextOutput {
 }
 
 /// Files by which a run directory is recognized.
-const SETTINGS: &str = "settings.json";
-const JOURNAL: &str = "journal.jsonl";
+pub const SETTINGS: &str = "settings.json";
+pub const JOURNAL: &str = "journal.jsonl";
 
 /// List of the runs of several devices, in the directory of their run directories.
-const TARGETS: &str = "targets.json";
+pub const TARGETS: &str = "targets.json";
 
 /// Refuses a run directory, recognized by its content, and a directory below one.
 ///

@@ -19,10 +19,10 @@ use steadfast_runner::real_rig::wall_clock_unix_ms;
 use steadfast_runner::{Forecast, ProgressSink, RunEvent, TimeLeft};
 
 /// Minimum time between two redraws of the panel; a simulated run has many steps per second.
-const REDRAW: Duration = Duration::from_millis(100);
+const REDRAW_INTERVAL_MIN: Duration = Duration::from_millis(100);
 
 /// Time between log lines of a wait, such as a purge.
-const WAIT_LINE: Duration = Duration::from_secs(30);
+const WAIT_LOG_INTERVAL: Duration = Duration::from_secs(30);
 
 /// The live display of a run.
 pub struct RunPanel {
@@ -56,7 +56,7 @@ pub struct RunPanel {
 }
 
 /// Maximum time without a log line while steps repeat.
-const SILENT: Duration = Duration::from_secs(600);
+const LOG_INTERVAL_MAX: Duration = Duration::from_secs(600);
 
 /// Steps of one phase, or of one round of it.
 struct SimilarSteps {
@@ -82,9 +82,11 @@ impl SimilarSteps {
             logged: Instant::now(),
         }
     }
+
     fn is_of(&self, place: &StepPlace) -> bool {
         (self.phase.as_str(), self.round) == (place.phase.as_str(), place.round)
     }
+
     fn count(&mut self, measurement: &Measurement) {
         self.steps += 1;
         self.measured += measurement.elapsed.to_duration();
@@ -93,6 +95,7 @@ impl SimilarSteps {
             self.highest = Some(self.highest.map_or(iops, |high| high.max(iops)));
         }
     }
+
     /// Returns the summary: `rounds, round 2: 56 steps in 56 min, 248.6 to 499,097.2 IOPS`. `None`
     /// for a single step, which has its own line.
     fn line(&self) -> Option<String> {
@@ -136,36 +139,32 @@ struct LiveView {
 }
 
 /// Columns of a bar, of the line before its message, and of the shortest message.
-const BAR: usize = 24;
-const BEFORE_BAR: usize = BAR + 12;
-const LEAST_MESSAGE: usize = 28;
+const BAR_WIDTH: usize = 24;
+const BEFORE_BAR: usize = BAR_WIDTH + 12;
+const MESSAGE_WIDTH_MIN: usize = 28;
 
 /// Columns of a line's name.
-const NAME: usize = 9;
+const NAME_WIDTH: usize = 9;
 
 /// Columns below which the lines are shortened.
-const NARROW: usize = 70;
+const NARROW_WIDTH: usize = 70;
 
 /// Rows and columns that a terminal needs to show the trend.
-const ROOM_FOR_TREND: (usize, usize) = (30, 80);
+const TREND_ROOM_MIN: (usize, usize) = (30, 80);
 
 /// Length of a full bar, in thousandths.
-const WHOLE: u64 = 1000;
+const FULL_BAR: u64 = 1000;
 
 impl LiveView {
     fn new() -> Self {
         let bars = MultiProgress::new();
-        // `console` omits the colors if the terminal has none or NO_COLOR is set.
-        let of = |template: &str| {
-            let bar = bars.add(ProgressBar::new(WHOLE));
-            let style = ProgressStyle::with_template(template);
-            bar.set_style(
-                style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "),
-            );
+        let line = || {
+            let bar = bars.add(ProgressBar::new(FULL_BAR));
+            bar.set_style(bar_style("{msg}"));
             bar
         };
         let _echo = NoControlEcho::new();
-        let [run, left, step, place, rate, trend, steady] = [(); 7].map(|()| of("{msg}"));
+        let [run, left, step, place, rate, trend, steady] = [(); 7].map(|()| line());
         LiveView {
             bars,
             run,
@@ -180,31 +179,32 @@ impl LiveView {
             _echo,
         }
     }
+
     /// Returns the lines from the top.
     fn lines(&self) -> [&ProgressBar; 7] {
         [&self.run, &self.left, &self.step, &self.place, &self.rate, &self.trend, &self.steady]
     }
+
     /// Shows the bars of run and step if the terminal is wide enough; returns the number of columns
     /// before their messages.
     fn fit_bars(&mut self) -> usize {
-        let has_room = terminal::error_width() > BEFORE_BAR + LEAST_MESSAGE;
+        let has_room = terminal::error_width() > BEFORE_BAR + MESSAGE_WIDTH_MIN;
         if self.has_bars != Some(has_room) {
             self.has_bars = Some(has_room);
             for (line, name) in [(&self.run, "run"), (&self.step, "step")] {
                 let template = if has_room {
-                    format!("{name:<NAME$}[{{bar:{BAR}.cyan}}] {{msg}}")
+                    format!("{name:<NAME_WIDTH$}[{{bar:{BAR_WIDTH}.cyan}}] {{msg}}")
                 } else {
-                    format!("{name:<NAME$}{{msg}}")
+                    format!("{name:<NAME_WIDTH$}{{msg}}")
                 };
-                let style = ProgressStyle::with_template(&template)
-                    .unwrap_or_else(|_| ProgressStyle::default_bar());
-                line.set_style(style.progress_chars("=> "));
+                line.set_style(bar_style(&template));
             }
         }
-        if has_room { BEFORE_BAR } else { NAME }
+        if has_room { BEFORE_BAR } else { NAME_WIDTH }
     }
+
     fn is_due(&mut self) -> bool {
-        let due = self.drawn.is_none_or(|at| at.elapsed() >= REDRAW);
+        let due = self.drawn.is_none_or(|at| at.elapsed() >= REDRAW_INTERVAL_MIN);
         if due {
             self.drawn = Some(Instant::now());
         }
@@ -212,19 +212,25 @@ impl LiveView {
     }
 }
 
+/// Returns the style of a line. `console` omits the colors if the terminal has none or NO_COLOR is
+/// set.
+fn bar_style(template: &str) -> ProgressStyle {
+    let style = ProgressStyle::with_template(template);
+    style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> ")
+}
+
 /// Returns a line that shows only a message.
-fn line_of(template: &str) -> ProgressBar {
+fn message_line() -> ProgressBar {
     let bar = ProgressBar::new_spinner();
-    bar.set_style(
-        ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner()),
-    );
+    let style = ProgressStyle::with_template("{wide_msg}");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
     bar
 }
 
 impl TargetLineView {
     /// Shows the current phase, at most every tenth of a second.
     fn show(&mut self, name: &str, doing: &str, left: Option<&str>) {
-        if self.drawn.is_some_and(|at| at.elapsed() < REDRAW) {
+        if self.drawn.is_some_and(|at| at.elapsed() < REDRAW_INTERVAL_MIN) {
             return;
         }
         self.drawn = Some(Instant::now());
@@ -264,7 +270,7 @@ impl RunPanel {
         let view = if terminal::shows_progress() {
             PanelView::Line(TargetLineView {
                 bars: bars.clone(),
-                bar: bars.add(line_of("{wide_msg}")),
+                bar: bars.add(message_line()),
                 rate: String::new(),
                 drawn: None,
             })
@@ -371,7 +377,7 @@ impl RunPanel {
             PanelView::Line(line) => {
                 line.show(self.name.as_deref().unwrap_or_default(), text, None)
             }
-            PanelView::Lines if since >= self.wait_logged + WAIT_LINE => {
+            PanelView::Lines if since >= self.wait_logged + WAIT_LOG_INTERVAL => {
                 self.wait_logged = since;
                 self.say(text);
             }
@@ -408,7 +414,7 @@ impl RunPanel {
         }
         let before_bar = live.fit_bars();
         let (rows, columns) = terminal::error_size();
-        let is_narrow = columns < NARROW;
+        let is_narrow = columns < NARROW_WIDTH;
         let left = self.forecast.left();
         let share = left.map(|left| share_done(measured, left.best));
         live.run.set_position(thousandths(share));
@@ -429,7 +435,7 @@ impl RunPanel {
             };
             live.rate.set_message(fitted(&rate, PREFIX));
         }
-        let (least_rows, least_columns) = ROOM_FOR_TREND;
+        let (least_rows, least_columns) = TREND_ROOM_MIN;
         let lines: Vec<String> = if rows >= least_rows && columns >= least_columns {
             let tracks = self.verdict.as_ref().and_then(|verdict| verdict.tracks.first());
             let variable = tracks.map_or(place.label.as_str(), |track| track.name.as_str());
@@ -461,7 +467,7 @@ impl RunPanel {
 
     /// Prints a log line of a long step every 10 min.
     fn log_step(&mut self, interval: &Interval) {
-        let is_due = self.began.is_some() && self.last_line.elapsed() >= SILENT;
+        let is_due = self.began.is_some() && self.last_line.elapsed() >= LOG_INTERVAL_MAX;
         let Some(place) = self.place.as_ref().filter(|_| is_due) else { return };
         if matches!(self.view, PanelView::Lines) {
             self.last_line = Instant::now();
@@ -509,7 +515,7 @@ impl RunPanel {
         }
         let similar = self.similar.get_or_insert_with(|| SimilarSteps::new(&step.place));
         similar.count(measurement);
-        let is_due = similar.steps == 1 || similar.logged.elapsed() >= SILENT;
+        let is_due = similar.steps == 1 || similar.logged.elapsed() >= LOG_INTERVAL_MAX;
         if is_due || self.verbose || measurement.fault_count > 0 {
             similar.logged = Instant::now();
             self.last_line = Instant::now();
@@ -552,9 +558,7 @@ impl RunPanel {
             Note::Chosen { what, value } => self.say(&format!("{what}: {value}")),
         }
     }
-}
 
-impl RunPanel {
     fn power_cut(&mut self, trial: &PowerCutTrial, stage: PowerCutStage<'_>) {
         let what = match stage {
             PowerCutStage::Writes => {
@@ -566,9 +570,9 @@ impl RunPanel {
                 format!("CUT THE POWER OF THE DEVICE NOW (waiting {}).", trial.cut_limit)
             }
             PowerCutStage::Hangs => {
-                "waiting for I/Os that the kernel neither completes nor fails. \
-                                      Most drivers fail them after 30 s; if the device's driver \
-                                      has no timeout, restart the host, then resume the run."
+                "waiting for I/Os that the kernel neither completes nor fails. Most drivers fail \
+                 them after 30 s; if the device's driver has no timeout, restart the host, then \
+                 resume the run."
                     .to_owned()
             }
             PowerCutStage::Reads => "reading back.".to_owned(),
@@ -670,7 +674,7 @@ fn share_done(done: Duration, left: Duration) -> f64 {
 }
 
 fn thousandths(share: Option<f64>) -> u64 {
-    (share.unwrap_or(0.0).clamp(0.0, 1.0) * WHOLE as f64) as u64
+    (share.unwrap_or(0.0).clamp(0.0, 1.0) * FULL_BAR as f64) as u64
 }
 
 fn percent_text(share: Option<f64>) -> String {

@@ -54,7 +54,7 @@ pub fn settings(
     settings.command = crate::cli::command_line();
     settings.parameters = parameters(chosen)?;
     add_spare(&mut settings.parameters, device);
-    settings.workload = workloads::asked(chosen, device)?;
+    settings.workload = workloads::captured_workload(chosen, device)?;
     settings.sim_gap = chosen.sim_gap;
     settings.meta = meta(&chosen.meta)?;
     if let Some(celsius) = chosen.ambient {

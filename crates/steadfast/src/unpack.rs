@@ -5,9 +5,9 @@ use std::io::{self, BufReader, Chain, Cursor, Read};
 use std::rc::Rc;
 
 /// Number of bytes to which a file of any size may unpack.
-const FREE: u64 = 1 << 30;
+const FREE_BYTES: u64 = 1 << 30;
 /// Maximum ratio of unpacked to packed size above that; real traces stay below 100.
-const RATIO: u64 = 1_000;
+const RATIO_MAX: u64 = 1_000;
 /// Memory of xz's decoder: enough for `xz -9`, whose files need 65 MiB.
 const XZ_MEMORY: u64 = 256 << 20;
 /// Memory of zstd's decoder, as a power of two: the limit of zstd itself without `--long`.
@@ -47,7 +47,7 @@ pub fn unpacked(file: Box<dyn Read>) -> io::Result<Box<dyn Read>> {
         [b'B', b'Z', b'h', b'1'..=b'9', ..] => Box::new(bzip2::bufread::MultiBzDecoder::new(rest)),
         _ => return Ok(Box::new(rest)),
     };
-    Ok(Box::new(BoundedReader { inner: plain, packed, unpacked: 0, free: FREE }))
+    Ok(Box::new(BoundedReader { inner: plain, packed, unpacked: 0, free: FREE_BYTES }))
 }
 
 /// Counts the bytes that are read.
@@ -87,9 +87,9 @@ impl<R: Read> Read for BoundedReader<R> {
         })?;
         self.unpacked += length as u64;
         let packed = self.packed.get();
-        if self.unpacked > self.free && self.unpacked / RATIO > packed {
+        if self.unpacked > self.free && self.unpacked / RATIO_MAX > packed {
             return Err(io::Error::other(format!(
-                "its first {packed} bytes unpack to more than {} MiB and to more than {RATIO} times \
+                "its first {packed} bytes unpack to more than {} MiB and to more than {RATIO_MAX} times \
                  their size, which is the limit; if it is a trace, unpack it first",
                 self.free >> 20
             )));

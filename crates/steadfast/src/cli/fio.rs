@@ -16,7 +16,7 @@ creates the target file; without it, --size is this program's. All other options
 this program's. docs/coming-from.md says what differs from fio.";
 
 /// Options of the program fio that have no effect here, with whether they have a value.
-const IDLE: [(&str, bool); 14] = [
+const WITHOUT_EFFECT: [(&str, bool); 14] = [
     ("alloc-size", true),
     ("append-terse", false),
     ("aux-path", true),
@@ -104,7 +104,7 @@ pub fn separated(words: Vec<OsString>, command: &clap::Command) -> Result<Vec<Os
         if let Some((_, instead)) = REFUSED.iter().find(|(refused, _)| *refused == name) {
             return Err(format!("fio's option --{name} is not done here: {instead}"));
         }
-        let idle = IDLE.iter().find(|(idle, _)| *idle == name);
+        let idle = WITHOUT_EFFECT.iter().find(|(idle, _)| *idle == name);
         let is_job_option = option_names().any(|known| known == name);
         if idle.is_none() && !is_job_option {
             let mut known: Vec<&str> = own.iter().map(|(own, _)| own.as_str()).collect();

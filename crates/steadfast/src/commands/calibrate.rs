@@ -125,11 +125,11 @@ impl CalibrationContext for CalibrationTarget {
     type Error = anyhow::Error;
 
     fn rig(&mut self, engine: CalibrationEngine) -> anyhow::Result<Box<dyn Rig>> {
-        let mover = match engine {
+        let engine_choice = match engine {
             CalibrationEngine::Uring => EngineChoice::Uring,
             CalibrationEngine::Fio => EngineChoice::FioCommitRates(self.directory.clone()),
         };
-        target::rig(&mover, &self.named, &self.consent, &[], self.course, &self.stop)
+        target::rig(&engine_choice, &self.named, &self.consent, &[], self.course, &self.stop)
     }
 
     fn journal(&mut self) -> HostChanges {
@@ -198,22 +198,18 @@ fn own_numbers(costs: &[OwnCost]) -> String {
         "", "IOPS", "ART ms", "flush ms", "start error 50 % ms", "99 % ms", "max ms", "ns user/IO",
         "ns system/IO", "CPU",
     ];
-    let number = |value: Option<f64>, decimals: usize| {
-        value.map_or("–".to_owned(), |value| text::number(value, decimals))
-    };
-    let ms = |ns: Option<f64>| number(ns.map(|ns| ns / 1e6), 4);
     let row = |cost: &OwnCost| {
         [
             own_cost_name(cost),
             number(Some(cost.iops), 1),
-            ms(cost.mean_ns),
-            ms(cost.flush_mean_ns),
-            ms(cost.start_error_p50_ns.map(|ns| ns as f64)),
-            ms(cost.start_error_p99_ns.map(|ns| ns as f64)),
-            ms(cost.start_error_max_ns.map(|ns| ns as f64)),
+            milliseconds(cost.mean_ns),
+            milliseconds(cost.flush_mean_ns),
+            milliseconds(cost.start_error_p50_ns.map(|ns| ns as f64)),
+            milliseconds(cost.start_error_p99_ns.map(|ns| ns as f64)),
+            milliseconds(cost.start_error_max_ns.map(|ns| ns as f64)),
             number(cost.user_ns_per_io, 0),
             number(cost.system_ns_per_io, 0),
-            cost.busiest_thread.map_or("–".to_owned(), |b| format!("{:.0} %", b * 100.0)),
+            percent(cost.busiest_thread),
         ]
     };
     let rows = costs.iter().map(row);
@@ -253,13 +249,7 @@ fn engine_row(
     readings: &[CalibrationReading],
     last: &str,
 ) -> [String; 10] {
-    let number = |value: Option<f64>, decimals: usize| {
-        value.map_or("–".to_owned(), |value| text::number(value, decimals))
-    };
-    let ms = |ns: Option<f64>| number(ns.map(|ns| ns / 1e6), 4);
     let run = median_run(readings);
-    let busiest = run.and_then(|run| run.busiest_thread);
-    let busy = busiest.map_or("–".to_owned(), |b| format!("{:.0} %", b * 100.0));
     let percentile =
         |of: fn(&CalibrationReading) -> Option<u64>| run.and_then(of).map(|ns| ns as f64);
     [
@@ -267,13 +257,25 @@ fn engine_row(
         engine.to_string(),
         number(run.map(|run| run.iops), 1),
         number(run.map(|run| run.bytes_per_second / 1e6), 2),
-        ms(run.and_then(|run| run.mean_ns)),
-        ms(percentile(|run| run.p99_ns)),
-        ms(percentile(|run| run.p9999_ns)),
+        milliseconds(run.and_then(|run| run.mean_ns)),
+        milliseconds(percentile(|run| run.p99_ns)),
+        milliseconds(percentile(|run| run.p9999_ns)),
         number(run.and_then(|run| run.cpu_ns_per_io), 0),
-        busy,
+        percent(run.and_then(|run| run.busiest_thread)),
         last.to_owned(),
     ]
+}
+
+fn number(value: Option<f64>, decimals: usize) -> String {
+    value.map_or("–".to_owned(), |value| text::number(value, decimals))
+}
+
+fn milliseconds(ns: Option<f64>) -> String {
+    number(ns.map(|ns| ns / 1e6), 4)
+}
+
+fn percent(share: Option<f64>) -> String {
+    share.map_or("–".to_owned(), |share| format!("{:.0} %", share * 100.0))
 }
 
 fn verdict(comparisons: &[Comparison], within: f64) -> String {

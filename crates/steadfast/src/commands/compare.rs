@@ -28,14 +28,7 @@ pub fn run(arguments: &CompareArguments) -> anyhow::Result<ExitState> {
         .as_deref()
         .map(|output| ComparisonOutput::open(output, rule))
         .transpose()?;
-    let mut found = Vec::new();
-    for run in &arguments.runs {
-        found.push((run.as_path(), output::findings_of_one(run)?));
-    }
-    let names = names(&found);
-    let runs: Vec<(String, Findings)> =
-        names.into_iter().zip(found.into_iter().map(|(_, findings)| findings)).collect();
-    let comparison = steadfast_report::compare(&runs)?;
+    let comparison = steadfast_report::compare(&named_findings(&arguments.runs)?)?;
     if let Some(place) = place {
         for file in place.write(&comparison)? {
             terminal::status(&format!("Written: {}", file.display()));
@@ -79,12 +72,7 @@ fn long(
     rule: OutputRule,
 ) -> anyhow::Result<ExitState> {
     let file = arguments.output.as_deref().map(|output| rule.create(output)).transpose()?;
-    let mut found = Vec::new();
-    for run in &arguments.runs {
-        found.push((run.as_path(), output::findings_of_one(run)?));
-    }
-    let named = names(&found).into_iter().zip(found.into_iter().map(|(_, findings)| findings));
-    let table = steadfast_report::metrics(&named.collect::<Vec<_>>());
+    let table = steadfast_report::metrics(&named_findings(&arguments.runs)?);
     if table.rows.is_empty() {
         bail!(
             "no run has a number in long form; give run directories instead of findings.json \
@@ -108,6 +96,16 @@ fn long(
         path.display()
     ));
     Ok(ExitState::Done)
+}
+
+/// Returns the findings of every run with its name.
+fn named_findings(runs: &[PathBuf]) -> anyhow::Result<Vec<(String, Findings)>> {
+    let mut found = Vec::new();
+    for run in runs {
+        found.push((run.as_path(), output::findings_of_one(run)?));
+    }
+    let names = names(&found);
+    Ok(names.into_iter().zip(found.into_iter().map(|(_, findings)| findings)).collect())
 }
 
 /// Returns a name per run: its model, with the directory's name if models are equal or unknown.
@@ -156,7 +154,7 @@ impl ComparisonOutput {
     /// Opens a directory for all formats or a file for one.
     fn open(output: &Path, rule: OutputRule) -> anyhow::Result<ComparisonOutput> {
         let ending = output.extension().and_then(|ending| ending.to_str());
-        let form = match ending.filter(|_| !output.is_dir()) {
+        let format = match ending.filter(|_| !output.is_dir()) {
             Some("html") => ComparisonFormat::Html,
             Some("pdf") => ComparisonFormat::Pdf,
             Some("json") => ComparisonFormat::Json,
@@ -170,13 +168,13 @@ impl ComparisonOutput {
                 return OutputDir::open(output, rule, &names).map(ComparisonOutput::OutputDir);
             }
         };
-        Ok(ComparisonOutput::File(rule.create(output)?, form))
+        Ok(ComparisonOutput::File(rule.create(output)?, format))
     }
 
     fn write(self, comparison: &Findings) -> anyhow::Result<Vec<PathBuf>> {
         let printed = ReportTime { report_unix_ms: wall_clock_unix_ms() };
-        let made = |form: &ComparisonFormat| -> anyhow::Result<Vec<u8>> {
-            Ok(match form {
+        let content = |format: ComparisonFormat| -> anyhow::Result<Vec<u8>> {
+            Ok(match format {
                 ComparisonFormat::Html => steadfast_report::html(comparison, &printed).into_bytes(),
                 ComparisonFormat::Pdf => {
                     start_typesetter()?;
@@ -186,16 +184,16 @@ impl ComparisonOutput {
             })
         };
         match self {
-            ComparisonOutput::File(file, form) => {
+            ComparisonOutput::File(file, format) => {
                 let path = file.path();
-                file.write_and_persist(&made(&form)?)?;
+                file.write_and_persist(&content(format)?)?;
                 Ok(vec![path])
             }
             ComparisonOutput::OutputDir(output_dir) => {
                 let mut files = vec![
-                    ("compare.html".to_owned(), made(&ComparisonFormat::Html)?),
-                    ("compare.pdf".to_owned(), made(&ComparisonFormat::Pdf)?),
-                    ("compare.json".to_owned(), made(&ComparisonFormat::Json)?),
+                    ("compare.html".to_owned(), content(ComparisonFormat::Html)?),
+                    ("compare.pdf".to_owned(), content(ComparisonFormat::Pdf)?),
+                    ("compare.json".to_owned(), content(ComparisonFormat::Json)?),
                 ];
                 files.extend(output::tables(comparison));
                 output_dir.write_files(&files)

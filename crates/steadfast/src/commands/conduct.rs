@@ -20,10 +20,10 @@ pub const FIO_DIRECTORY: &str = "fio";
 
 /// Returns the purge and host changes that the settings request. Never touches the disk that holds
 /// the run directory.
-pub fn wishes(settings: &Settings, directory: &Path) -> HostRequests {
-    let mut wishes = HostRequests::from_settings(settings);
-    wishes.purge.keep = vec![directory.to_owned()];
-    wishes
+pub fn host_requests(settings: &Settings, directory: &Path) -> HostRequests {
+    let mut requests = HostRequests::from_settings(settings);
+    requests.purge.keep = vec![directory.to_owned()];
+    requests
 }
 
 /// A procedure to be conducted.
@@ -42,7 +42,7 @@ pub struct ProcedureRun<'a> {
 
 impl ProcedureRun<'_> {
     /// Conducts the procedure, studies the record and writes the report.
-    pub fn to_the_end(
+    pub fn conduct_and_report(
         &self,
         rig: &mut dyn Rig,
         ledger: Ledger,

@@ -72,7 +72,7 @@ fn mark(state: CheckState) -> StyledObject<String> {
         CheckState::Attention => "ATTENTION",
         CheckState::Bad => "BAD",
     };
-    let padded = format!("{word:<MARK$}");
+    let padded = format!("{word:<STATE_WIDTH$}");
     match state {
         CheckState::Good => style(padded).green(),
         CheckState::Unknown => style(padded).dim(),
@@ -82,7 +82,7 @@ fn mark(state: CheckState) -> StyledObject<String> {
 }
 
 /// Width of the state column.
-const MARK: usize = 9;
+const STATE_WIDTH: usize = 9;
 
 fn text(device: &Device, checks: &[Check], width: usize) -> String {
     let model = device.model.as_deref().unwrap_or("no model name");
@@ -90,7 +90,7 @@ fn text(device: &Device, checks: &[Check], width: usize) -> String {
     let head = format!("{}: {model}{serial}, {}", device.path, device.capacity);
     let head = printable(&head).into_owned();
     let subjects = checks.iter().map(|check| check.subject.chars().count()).max().unwrap_or(0);
-    let indent = MARK + 2 + subjects + 2;
+    let indent = STATE_WIDTH + 2 + subjects + 2;
     let room = width.saturating_sub(indent);
     let mut lines = vec![head, String::new()];
     for check in checks {

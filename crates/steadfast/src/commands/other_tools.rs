@@ -5,7 +5,7 @@
 
 use super::plan;
 use super::several::{self, ConcurrentRuns};
-use super::start_run::{RunRequest, default_seed, reading};
+use super::start_run::{RunRequest, default_seed, read_only_sequence};
 use crate::cli::other_tools::FrontArguments;
 use crate::exit::{ExitState, misuse};
 pub use crate::input_file::{foreign as read, source};
@@ -82,7 +82,7 @@ fn check_readable(
     settings: &Settings,
     target: &str,
 ) -> anyhow::Result<()> {
-    if let (Some(sequence), None) = (reading(settings), &settings.hosts) {
+    if let (Some(sequence), None) = (read_only_sequence(settings), &settings.hosts) {
         target::find_to_read(target, arguments.target.size, &sequence.title)?;
     }
     Ok(())
@@ -105,7 +105,7 @@ pub fn conduct(arguments: &FrontArguments, sequence: Sequence) -> anyhow::Result
         return Ok(SequenceOutcome { state, directory: None });
     }
     print_remarks(&settings);
-    let ended = beginning(arguments, target).conduct(settings, &foreseen)?;
+    let ended = run_request(arguments, target).conduct(settings, &foreseen)?;
     Ok(SequenceOutcome { state: ended.state, directory: Some(ended.directory) })
 }
 
@@ -127,7 +127,7 @@ pub fn conduct_several(
         } else {
             print_remarks(&settings);
         }
-        all.push((beginning(arguments, target), settings));
+        all.push((run_request(arguments, target), settings));
     }
     if arguments.plan {
         let runs = all.iter().zip(&foreseen);
@@ -148,7 +148,7 @@ fn print_remarks(settings: &Settings) {
     }
 }
 
-fn beginning<'a>(arguments: &'a FrontArguments, target: &'a str) -> RunRequest<'a> {
+fn run_request<'a>(arguments: &'a FrontArguments, target: &'a str) -> RunRequest<'a> {
     RunRequest {
         target,
         size: arguments.target.size,

@@ -16,7 +16,7 @@ use steadfast_runner::{Ledger, LogPlace};
 pub const PROCEDURE: &str = "power-cut";
 
 /// Interval between checks for the device.
-const LOOK: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Adds the command that cuts the power, and the second log.
 pub fn add_options(
@@ -152,7 +152,7 @@ fn await_return(device: &Device, limit: Duration, stop: &StopSignal) -> bool {
         if steadfast_host::has_returned(device, &roots) {
             return true;
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
     false
 }

@@ -51,7 +51,7 @@ pub fn once(arguments: &ResumeArguments, stop: &StopSignal) -> anyhow::Result<Ex
         verbose: arguments.verbose,
         metrics: metrics.as_ref(),
     };
-    let state = conduct.to_the_end(rig.as_mut(), ledger, &contents.lines, stop)?;
+    let state = conduct.conduct_and_report(rig.as_mut(), ledger, &contents.lines, stop)?;
     if let Some(rounds) = arguments.max_rounds {
         let now = Ledger::read(&arguments.run_dir)?;
         if now.lines.iter().filter(is_step).count() == contents.lines.iter().filter(is_step).count()

@@ -1,8 +1,8 @@
 //! A resumed run: finds its device by identity, arms it and amends the settings.
 
-use super::conduct::{FIO_DIRECTORY, wishes};
+use super::conduct::{FIO_DIRECTORY, host_requests};
 use super::power_cuts::kept_paths;
-use super::start_run::reading;
+use super::start_run::read_only_sequence;
 use crate::cli::ResumeArguments;
 use crate::target::{self, EngineChoice, SimulationOptions, TargetRef};
 use crate::{hosts, terminal, workloads};
@@ -79,27 +79,27 @@ fn arm(
 ) -> anyhow::Result<Box<dyn Rig>> {
     let (directory, plan) = (&arguments.run_dir, &contents.plan);
     let again = recognize(arguments, contents, named)?;
-    let consent = match reading(&plan.settings) {
+    let consent = match read_only_sequence(&plan.settings) {
         Some(_) => Consent::Read,
         None => Consent::Destroy { confirmation: Some(confirmation(named)?) },
     };
     let keep = kept_paths(directory, &plan.settings);
-    let mover = match plan.engine.as_str() {
+    let engine = match plan.engine.as_str() {
         "fio" => EngineChoice::Fio(directory.join(FIO_DIRECTORY)),
         _ => EngineChoice::Uring,
     };
     let course = SimulationOptions::from(&plan.settings);
-    let mut rig = target::rig(&mover, named, &consent, &keep, course, stop)?;
-    let mut wishes = wishes(&plan.settings, directory);
+    let mut rig = target::rig(&engine, named, &consent, &keep, course, stop)?;
+    let mut requests = host_requests(&plan.settings, directory);
     match again {
         DeviceConfirmation::Simulated => {}
-        DeviceConfirmation::Proven(proof) => is_armed(rig.as_ref(), &proof)?,
+        DeviceConfirmation::Proven(proof) => check_armed(rig.as_ref(), &proof)?,
         DeviceConfirmation::Confirmed { proof, others } => {
-            is_armed(rig.as_ref(), &proof)?;
-            wishes.purge.also = others;
+            check_armed(rig.as_ref(), &proof)?;
+            requests.purge.also = others;
         }
     }
-    rig.set_requests(&wishes);
+    rig.set_requests(&requests);
     Ok(rig)
 }
 
@@ -109,14 +109,14 @@ fn refuse_other_directory(
     contents: &LedgerContents,
 ) -> anyhow::Result<()> {
     let doubts = resume_identity::reasons_to_doubt_directory(contents, &arguments.run_dir);
-    let is_read = reading(&contents.plan.settings).is_some();
+    let is_read = read_only_sequence(&contents.plan.settings).is_some();
     if is_read || doubts.is_empty() || !arguments.yes_destroy.is_empty() {
         return Ok(());
     }
     bail!(
         "{}: cannot prove that {} is the device that this run may overwrite: {}. Nothing was done \
          to it. To overwrite all of it, confirm it for each host: --yes-destroy HOST:SERIAL",
-        shown(&arguments.run_dir),
+        arguments.run_dir.display(),
         contents.plan.device.path,
         doubts.join("; ")
     )
@@ -130,7 +130,7 @@ fn arm_on_hosts(
     stop: &StopSignal,
 ) -> anyhow::Result<Box<dyn Rig>> {
     let device = &plan.device;
-    let consent = match (reading(&plan.settings), arguments.yes_destroy.as_slice()) {
+    let consent = match (read_only_sequence(&plan.settings), arguments.yes_destroy.as_slice()) {
         (Some(_), _) => HostsConsent::Read,
         (None, []) => HostsConsent::Same(device),
         (None, given) => HostsConsent::Named(given),
@@ -141,7 +141,7 @@ fn arm_on_hosts(
     if rig.device().capacity != device.capacity {
         bail!("{} has another size than when the run began", device.path);
     }
-    rig.set_requests(&wishes(&plan.settings, &arguments.run_dir));
+    rig.set_requests(&host_requests(&plan.settings, &arguments.run_dir));
     Ok(rig)
 }
 
@@ -184,10 +184,10 @@ fn recognize(
         (false, false) => bail!(
             "{}: cannot prove that {} is the device that this run may overwrite: {}. Nothing was \
              done to it. To overwrite all of it: steadfast resume {} --yes-destroy {}",
-            shown(&arguments.run_dir),
+            arguments.run_dir.display(),
             device.path,
             doubts.join("; "),
-            shown(&arguments.run_dir),
+            arguments.run_dir.display(),
             expected
         ),
     }
@@ -195,7 +195,7 @@ fn recognize(
 
 /// Refuses a rig whose device is not the recognized one: the node may have been replaced in
 /// between.
-fn is_armed(rig: &dyn Rig, recognized: &Proof) -> anyhow::Result<()> {
+fn check_armed(rig: &dyn Rig, recognized: &Proof) -> anyhow::Result<()> {
     match rig.proof() {
         Some(armed) if armed.is_same_device(recognized) => Ok(()),
         _ => bail!(
@@ -243,12 +243,8 @@ fn amendment(
     match contents.complete_rounds() {
         0 => bail!(
             "{}: no round is complete, so there is nothing to report; resume without --stop",
-            shown(&arguments.run_dir)
+            arguments.run_dir.display()
         ),
         rounds => Ok(Some(Amendment::RoundsMax(rounds))),
     }
-}
-
-fn shown(path: &Path) -> String {
-    path.display().to_string()
 }

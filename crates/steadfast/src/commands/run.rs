@@ -35,7 +35,7 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<ExitState> {
         let (cut, log_to) = (arguments.cut_command.as_deref(), arguments.log_to.as_deref());
         power_cuts::add_options(&mut settings, cut, log_to)?;
         settings.hosts = list.clone().map(Box::new);
-        let beginning = RunRequest {
+        let request = RunRequest {
             target,
             size: chosen.target.size,
             engine: chosen.engine,
@@ -45,13 +45,13 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<ExitState> {
             json: arguments.json,
             verbose: arguments.verbose,
         };
-        Ok((beginning, settings))
+        Ok((request, settings))
     });
     let mut each = each.collect::<anyhow::Result<Vec<_>>>()?;
     if let [_] = each.as_slice() {
-        let (beginning, settings) = each.remove(0);
+        let (request, settings) = each.remove(0);
         let prometheus = arguments.prometheus.as_deref();
-        let ended = beginning.conduct_with(settings, &foreseen[0], prometheus)?;
+        let ended = request.conduct_with(settings, &foreseen[0], prometheus)?;
         let again = ResumeArguments {
             run_dir: ended.directory,
             max_rounds: None,

@@ -1,6 +1,6 @@
 //! Starts a run on one target: validates the settings, arms the target, creates the run directory.
 
-use super::conduct::{FIO_DIRECTORY, ProcedureRun, wishes};
+use super::conduct::{FIO_DIRECTORY, ProcedureRun, host_requests};
 use super::power_cuts;
 use crate::cli::EngineName;
 use crate::exit::{ExitState, misuse};
@@ -53,7 +53,7 @@ pub struct FinishedRun {
 
 /// A run whose command line is valid. Nothing was touched yet.
 pub struct RunIntent<'a> {
-    beginning: RunRequest<'a>,
+    request: RunRequest<'a>,
     /// True if the command line names no other target.
     alone: bool,
     settings: Settings,
@@ -109,7 +109,7 @@ impl<'a> RunRequest<'a> {
             verbose: self.verbose,
             metrics: metrics.as_ref(),
         };
-        let state = conduct.to_the_end(armed.rig.as_mut(), ledger, &[], &stop)?;
+        let state = conduct.conduct_and_report(armed.rig.as_mut(), ledger, &[], &stop)?;
         Ok(FinishedRun { state, directory: out, was_stopped: stop.is_requested() })
     }
 
@@ -133,7 +133,7 @@ impl<'a> RunRequest<'a> {
         self.refuse(&settings, &foreseen[at])?;
         let readers = read_access(self.group)?;
         Ok(RunIntent {
-            beginning: *self,
+            request: *self,
             alone: foreseen.len() == 1,
             settings,
             procedure,
@@ -198,15 +198,15 @@ impl RunIntent<'_> {
             Some(list) => (self.rig_of_hosts(list, out, stop)?, FIO),
             None => self.rig_here(out, keep, stop)?,
         };
-        rig.set_requests(&wishes(&self.settings, out));
+        rig.set_requests(&host_requests(&self.settings, out));
         if self.settings.start_below.is_some() && rig.temperature().is_none() {
             bail!(
                 "{}: the device reports no temperature, which --start-below needs; nothing was \
                  written to it. Load the module drivetemp for a SATA drive, or omit --start-below",
-                self.beginning.target
+                self.request.target
             );
         }
-        if reading(&self.settings).is_none() {
+        if read_only_sequence(&self.settings).is_none() {
             rig.foresee_purge()?;
         }
         let plan =
@@ -218,7 +218,7 @@ impl RunIntent<'_> {
         };
         let mut prepare = |step: &Step| rig.prepare(step);
         if let Some(why) = steadfast_runner::refusal(procedure.as_ref(), &mut prepare) {
-            bail!("{}: {why}", self.beginning.target);
+            bail!("{}: {why}", self.request.target);
         }
         Ok(ArmedRun { rig, plan, procedure, out: out.to_owned(), readers: self.readers })
     }
@@ -230,11 +230,11 @@ impl RunIntent<'_> {
         keep: &[PathBuf],
         stop: &StopSignal,
     ) -> anyhow::Result<(Box<dyn Rig>, &'static str)> {
-        let (named, consent) = self.found()?;
-        let mover = mover(self.beginning.engine, out);
+        let (named, consent) = self.find_target()?;
+        let engine = engine_choice(self.request.engine, out);
         let course = SimulationOptions::from(&self.settings);
-        let rig = target::rig(&mover, &named, &consent, keep, course, stop)?;
-        Ok((rig, engine_name(&named, &mover)))
+        let rig = target::rig(&engine, &named, &consent, keep, course, stop)?;
+        Ok((rig, engine_name(&named, &engine)))
     }
 
     /// Opens a rig on a device that several hosts share.
@@ -244,8 +244,8 @@ impl RunIntent<'_> {
         out: &Path,
         stop: &StopSignal,
     ) -> anyhow::Result<Box<dyn Rig>> {
-        let RunRequest { target, size, yes_destroy, .. } = self.beginning;
-        let consent = match reading(&self.settings) {
+        let RunRequest { target, size, yes_destroy, .. } = self.request;
+        let consent = match read_only_sequence(&self.settings) {
             Some(_) => HostsConsent::Read,
             None => HostsConsent::Named(yes_destroy),
         };
@@ -253,14 +253,14 @@ impl RunIntent<'_> {
     }
 
     /// Finds the target and the user's consent to overwrite it.
-    fn found(&self) -> anyhow::Result<(TargetRef, Consent)> {
-        let RunRequest { target, size, .. } = self.beginning;
-        if let Some(sequence) = reading(&self.settings) {
+    fn find_target(&self) -> anyhow::Result<(TargetRef, Consent)> {
+        let RunRequest { target, size, .. } = self.request;
+        if let Some(sequence) = read_only_sequence(&self.settings) {
             let named = target::find_to_read(target, size, &sequence.title)?;
             return Ok((named, Consent::Read));
         }
         let named = target::find(target, size)?;
-        let confirmation = confirmation(self.beginning.yes_destroy, &named, self.alone);
+        let confirmation = confirmation(self.request.yes_destroy, &named, self.alone);
         Ok((named, Consent::Destroy { confirmation }))
     }
 }
@@ -321,7 +321,7 @@ impl ArmedRun {
 
 /// Returns the sequence if it writes nothing. Such a run needs no consent, and the target may be
 /// in use.
-pub fn reading(settings: &Settings) -> Option<&Sequence> {
+pub fn read_only_sequence(settings: &Settings) -> Option<&Sequence> {
     settings.sequence.as_deref().filter(|sequence| !sequence.alters())
 }
 
@@ -365,15 +365,15 @@ pub fn geometry(device: &Device) -> Geometry {
     Geometry { capacity: device.capacity, logical_sector: device.logical_sector }
 }
 
-fn engine_name(named: &TargetRef, mover: &EngineChoice) -> &'static str {
+fn engine_name(named: &TargetRef, engine: &EngineChoice) -> &'static str {
     match named {
         TargetRef::Simulated(_) => "sim",
-        TargetRef::Real(_) => mover.name(),
+        TargetRef::Real(_) => engine.name(),
     }
 }
 
 /// Chooses the engine of a run. fio keeps its files in the run directory.
-fn mover(engine: Option<EngineName>, run_directory: &Path) -> EngineChoice {
+fn engine_choice(engine: Option<EngineName>, run_directory: &Path) -> EngineChoice {
     match engine {
         Some(EngineName::Fio) => EngineChoice::Fio(run_directory.join(FIO_DIRECTORY)),
         _ => EngineChoice::Uring,

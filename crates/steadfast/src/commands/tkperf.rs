@@ -130,7 +130,7 @@ fn check_planned(device: &str, ours: &OurArguments) -> anyhow::Result<()> {
 
 /// Returns remarks on options without effect, a line each.
 fn remarks(arguments: &TkperfArguments) -> Vec<String> {
-    let said = [
+    let remarks = [
         (
             arguments.force_test,
             "-ft: no question is asked. It waives nothing else: a block device needs its serial \
@@ -151,7 +151,7 @@ fn remarks(arguments: &TkperfArguments) -> Vec<String> {
         (arguments.debug, "-d: ignored; the run directory holds every step and its job."),
         (arguments.config.is_some(), "-c: ignored; no array is made of it."),
     ];
-    said.into_iter().filter(|(given, _)| *given).map(|(_, text)| text.to_owned()).collect()
+    remarks.into_iter().filter(|(given, _)| *given).map(|(_, text)| text.to_owned()).collect()
 }
 
 /// Returns the words of the command `steadfast run tkperf ...`.

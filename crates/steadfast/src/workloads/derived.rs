@@ -24,18 +24,8 @@ pub(super) fn capture_steps(
 
 /// Returns the choice of steps and streams that the options make.
 pub(super) fn step_choice(opened: &SelectedSource, replay: &ReplayArguments) -> StepChoice {
-    let usual = match &opened.source {
-        // Its threshold was applied when the file was made.
-        WorkloadSource::Workload(_) => Threshold(0),
-        _ if replay.exact => Threshold(0),
-        _ => Threshold::USUAL,
-    };
-    StepChoice {
-        pass: opened.pass.clone(),
-        by: replay.shares,
-        threshold: replay.threshold.unwrap_or(usual),
-        step_ns: replay.step.map(|step| step.0),
-    }
+    let usual = if replay.exact { Threshold(0) } else { opened.usual_threshold() };
+    opened.step_choice(replay.shares, replay.threshold.unwrap_or(usual), replay.step)
 }
 
 /// Returns the origin of a workload and the choices made, for the report.

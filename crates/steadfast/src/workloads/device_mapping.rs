@@ -71,7 +71,7 @@ pub fn maps_devices(chosen: &ProcedureArguments) -> bool {
     target_choices(chosen).iter().any(|target| target.device.is_some())
 }
 
-/// Rejects targets without a captured device next to targets with one, and `--device`.
+/// Refuses targets without a captured device next to targets with one, and `--device`.
 fn refuse_mixed(chosen: &ProcedureArguments, targets: &[TargetChoice<'_>]) -> anyhow::Result<()> {
     if let Some(TargetChoice { target, .. }) = targets.iter().find(|target| target.device.is_none())
     {

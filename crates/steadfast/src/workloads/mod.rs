@@ -8,13 +8,11 @@ pub mod reference;
 mod source;
 
 use crate::cli::ProcedureArguments;
-use crate::cli::replay::ReplayArguments;
 use crate::cli::trace::{DeriveArguments, WorkloadExportArguments};
 use crate::exit::misuse;
 use anyhow::Context;
 use derived::{capture_steps, provenance, step_choice};
 use std::path::PathBuf;
-use steadfast_analysis::questions::cumulative::Threshold;
 use steadfast_domain::{AppliedWorkload, Device};
 use steadfast_procedures::rwsw::NAMES;
 use steadfast_procedures::{LOAD_CURVE, WRITE_AMPLIFICATION, is_known_workload};
@@ -40,7 +38,7 @@ pub fn applies(chosen: &ProcedureArguments) -> bool {
 }
 
 /// Returns the captured workload named on the command line; `None` if the procedure applies none.
-pub fn asked(
+pub fn captured_workload(
     chosen: &ProcedureArguments,
     device: &Device,
 ) -> anyhow::Result<Option<Box<AppliedWorkload>>> {
@@ -69,22 +67,14 @@ pub fn asked(
     let mut workload = if replay.exact {
         exact::workload(opened, chosen, device)?
     } else {
-        stepwise(&opened, replay, procedure == NATIVE)?
+        applied(&opened, &step_choice(&opened, replay), procedure == NATIVE)?
     };
     // Settings hold full paths, so that a run can be resumed from any directory.
-    workload.source = source::called(&files);
+    workload.source = source::full_name(&files);
     Ok(Some(Box::new(workload)))
 }
 
 /// Returns the workload by capture steps, or without steps if the procedure needs none.
-fn stepwise(
-    opened: &SelectedSource,
-    replay: &ReplayArguments,
-    needs_steps: bool,
-) -> anyhow::Result<AppliedWorkload> {
-    applied(opened, &step_choice(opened, replay), needs_steps)
-}
-
 fn applied(
     opened: &SelectedSource,
     choice: &StepChoice,
@@ -114,27 +104,15 @@ pub fn exported(
     opened: &SelectedSource,
     arguments: &WorkloadExportArguments,
 ) -> anyhow::Result<AppliedWorkload> {
-    let usual = match &opened.source {
-        WorkloadSource::Workload(_) => Threshold(0),
-        _ => Threshold::USUAL,
-    };
-    let choice = StepChoice {
-        pass: opened.pass.clone(),
-        by: arguments.shares,
-        threshold: arguments.threshold.unwrap_or(usual),
-        step_ns: arguments.step.map(|step| step.0),
-    };
+    let threshold = arguments.threshold.unwrap_or(opened.usual_threshold());
+    let choice = opened.step_choice(arguments.shares, threshold, arguments.step);
     applied(opened, &choice, arguments.native)
 }
 
 /// Returns the capture steps in the form that a workload file stores.
 pub fn kept_steps(arguments: &DeriveArguments) -> anyhow::Result<Vec<WorkloadStep>> {
     let opened = SelectedSource::open(&arguments.selection.files, &arguments.selection.filter)?;
-    let choice = StepChoice {
-        pass: opened.pass.clone(),
-        by: arguments.shares.of,
-        threshold: arguments.shares.threshold,
-        step_ns: arguments.step.map(|step| step.0),
-    };
+    let shares = &arguments.shares;
+    let choice = opened.step_choice(shares.of, shares.threshold, arguments.step);
     Ok(capture_steps(&opened, &choice).with_context(|| opened.name.clone())?.steps)
 }

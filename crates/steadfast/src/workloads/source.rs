@@ -10,13 +10,13 @@ use anyhow::{Context, bail};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use steadfast_analysis::Captured;
-use steadfast_analysis::ShareMeasure;
 use steadfast_analysis::pass::PassOptions;
 use steadfast_analysis::questions::cumulative::{CumulativeWorkload, Threshold, data_pattern_seen};
+use steadfast_analysis::{Captured, ShareMeasure};
 use steadfast_domain::stimulus::DataPattern;
-use steadfast_domain::{CaptureConditions, Demand};
+use steadfast_domain::{CaptureConditions, Demand, Nanos};
 use steadfast_host::{open_regular, read_file};
+use steadfast_workload::replay::StepChoice;
 use steadfast_workload::replay_representation::{
     HEADER, ReplayRepresentation, RepresentationWarning,
 };
@@ -163,6 +163,24 @@ impl SelectedSource {
         missing.iter().for_each(|text| terminal::warn(&format!("{}: {text}", self.name)));
     }
 
+    /// Returns the threshold of streams by default: none for a workload file, since one was applied
+    /// when it was made.
+    pub(super) fn usual_threshold(&self) -> Threshold {
+        match &self.source {
+            WorkloadSource::Workload(_) => Threshold(0),
+            WorkloadSource::Capture(_) | WorkloadSource::Representation(_) => Threshold::USUAL,
+        }
+    }
+
+    pub(super) fn step_choice(
+        &self,
+        by: ShareMeasure,
+        threshold: Threshold,
+        step: Option<Nanos>,
+    ) -> StepChoice {
+        StepChoice { pass: self.pass.clone(), by, threshold, step_ns: step.map(|step| step.0) }
+    }
+
     /// Returns threads x outstanding I/Os of the whole workload; `None` if unknown.
     pub(super) fn demand(&self, workload: &CumulativeWorkload) -> Option<Demand> {
         match &self.source {
@@ -214,8 +232,8 @@ const STEPS_MAX: usize = 20_000;
 /// Maximum number of I/O streams per step; each needs 60 kB during the replay.
 const STREAMS_MAX: usize = 4096;
 
-/// A workload file, a reference workload of that name, or the streams of a Replay representation
-/// at the usual threshold. What contradicts itself in the latter is said on standard error.
+/// Reads a workload file, a reference workload of that name, or the streams of a Replay
+/// representation at the usual threshold, and prints warnings about contradictions in the latter.
 pub fn streams_of(path: &Path) -> anyhow::Result<WorkloadFile> {
     let beginning = if reference_named(path).is_some() { Vec::new() } else { beginning(path)? };
     if beginning.starts_with(PARQUET) {
@@ -241,7 +259,7 @@ pub fn streams_of(path: &Path) -> anyhow::Result<WorkloadFile> {
     })
 }
 
-/// The text of a workload file, or of a reference workload of that name.
+/// Returns the text of a workload file, or of a reference workload of that name.
 fn text_of(path: &Path) -> anyhow::Result<String> {
     if let Some(text) = reference_named(path) {
         return Ok(text.to_owned());
@@ -284,7 +302,7 @@ fn reference_named(path: &Path) -> Option<&'static str> {
 }
 
 /// Returns one name for the files, with full paths; a reference workload keeps its name.
-pub(super) fn called(files: &[PathBuf]) -> String {
+pub(super) fn full_name(files: &[PathBuf]) -> String {
     let first = files.first().map_or(Path::new(""), PathBuf::as_path);
     let full = first.canonicalize().unwrap_or_else(|_| first.to_owned());
     named(&full, files.len())

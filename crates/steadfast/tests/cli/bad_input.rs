@@ -1,5 +1,6 @@
 //! Bad input gets one clear line and a non-zero exit, and touches nothing.
 
+use super::results::fio_result;
 use super::scratch::*;
 use std::path::Path;
 use steadfast_domain::record::RECORD_VERSION;
@@ -7,15 +8,15 @@ use steadfast_domain::record::RECORD_VERSION;
 #[test]
 fn without_permission_the_device_is_refused() {
     let Some(device) = LoopDevice::new(128) else { return };
-    let scratch = tempfile::tempdir().unwrap();
-    let mut command = super::scratch::steadfast();
+    let here = &TestDirectory::new();
+    let measure = format!("measure 'RND 4K R' --target {} --time 1s", device.path);
+    let mut command = command_in(here, &measure);
     std::os::unix::process::CommandExt::uid(&mut command, 65534);
-    let arguments = ["measure", "RND 4K R", "--target", &device.path, "--time", "1s"];
-    let Ok(output) = command.current_dir(scratch.path()).args(arguments).output() else {
+    let Ok(output) = command.output() else {
         return skip("the program cannot be started as another user");
     };
-    let text = super::scratch::stderr(&output);
-    assert_eq!(super::scratch::code(&output), 1, "{text}");
+    let text = stderr(&output);
+    assert_eq!(code(&output), 1, "{text}");
     assert!(text.contains(&device.path) && text.to_lowercase().contains("permission"), "{text}");
 }
 
@@ -33,10 +34,7 @@ fn an_existing_run_directory_is_never_written_into() {
     std::fs::remove_dir_all(here.join("run")).unwrap();
     finished_run(here, "sim:small", "run");
     refuse(here, &quick("run"), &["a finished run", "steadfast report run"]);
-    let journal = here.join("run/journal.jsonl");
-    let text = std::fs::read_to_string(&journal).unwrap();
-    let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    std::fs::write(&journal, lines[..lines.len() / 2].concat()).unwrap();
+    cut_journal(&here.join("run"), |lines| lines.len() / 2);
     refuse(here, &quick("run"), &["already exists", "resume it: steadfast resume run"]);
 }
 
@@ -72,9 +70,8 @@ fn an_edited_or_newer_ledger_is_refused_by_every_reader() {
     let own = std::fs::read_to_string(&settings).unwrap();
     let now = format!("\"version\": {RECORD_VERSION}");
     let of_version = |version: u32| {
-        assert!(own.contains(&now));
-        std::fs::write(&settings, own.replacen(&now, &format!("\"version\": {version}"), 1))
-            .unwrap();
+        let settings_of_version = own.replacen(&now, &format!("\"version\": {version}"), 1);
+        std::fs::write(&settings, settings_of_version).unwrap();
     };
     of_version(9);
     refuse(here, "study run", &["format 9", "newer"]);
@@ -84,8 +81,8 @@ fn an_edited_or_newer_ledger_is_refused_by_every_reader() {
     }
     of_version(RECORD_VERSION - 1);
     for command in ["study", "report", "resume", "restore"] {
-        let said = ["settings.json was written by an unreleased version", "run again"];
-        refuse(here, &[command, "run"], &said);
+        let parts = ["settings.json was written by an unreleased version", "run again"];
+        refuse(here, &[command, "run"], &parts);
     }
 }
 
@@ -107,18 +104,13 @@ fn a_truncated_journal_is_an_unfinished_run() {
 fn a_block_device_needs_its_name_and_the_right_one() {
     let Some(device) = LoopDevice::new(256) else { return };
     let here = &TestDirectory::new();
-    let run = ["run", "iops", "--profile", "quick", "--target", &device.path, "-o", "run"];
+    let run = format!("run iops --profile quick --target {} -o run", device.path);
     refuse(here, &run, &["--yes-destroy", device.name()]);
-    let mut wrong = run.to_vec();
-    wrong.extend(["--yes-destroy", "loop999"]);
-    refuse(here, &wrong, &["loop999"]);
-    refuse(
-        here,
-        &["measure", "RND 4K W", "--target", &device.path, "--time", "1s"],
-        &["--yes-destroy"],
-    );
+    refuse(here, &format!("{run} --yes-destroy loop999"), &["loop999"]);
+    let measure = |pattern: &str| format!("measure '{pattern}' --target {} --time 1s", device.path);
+    refuse(here, &measure("RND 4K W"), &["--yes-destroy"]);
     assert!(!here.join("run").exists());
-    succeed(here, &["measure", "RND 4K R", "--target", &device.path, "--time", "1s"]);
+    succeed(here, &measure("RND 4K R"));
 }
 
 /// The run directory lies on the device that would be overwritten.
@@ -128,20 +120,15 @@ fn the_disk_that_holds_the_run_directory_is_refused() {
     if !device.has_ext4() {
         return;
     }
-    let mount = tempfile::tempdir().unwrap();
-    let status =
-        std::process::Command::new("mount").arg(&device.path).arg(mount.path()).status().unwrap();
-    assert!(status.success() && is_root());
+    let here = &TestDirectory::new();
+    let _mount = Mount::new(&device, here.to_path_buf());
     let (target, name) = (&device.path, device.name());
     let run = format!("run iops --profile quick --target {target} --yes-destroy {name} -o run");
-    let output = run_in(mount.path(), &run);
-    assert!(std::process::Command::new("umount").arg(mount.path()).status().unwrap().success());
-    let text = super::scratch::stderr(&output);
-    assert_eq!(super::scratch::code(&output), 1, "{text}");
-    assert!(text.contains("mounted"), "{text}");
+    let output = run_ending(here, &run, &[1]);
+    assert!(stderr(&output).contains("mounted"), "{}", stderr(&output));
 }
 
-/// A file has no commands of a drive; nothing is made before that is said.
+/// A file has no commands of a drive; it is refused before anything is created.
 #[test]
 fn a_file_is_not_purged_by_a_drives_command() {
     let here = &TestDirectory::new();
@@ -150,30 +137,27 @@ fn a_file_is_not_purged_by_a_drives_command() {
     assert_eq!(std::fs::read_dir(here).unwrap().count(), 0);
 }
 
-/// A load that only reads makes no file, and leaves one as it is.
+/// A load that only reads creates no file, and leaves one as it is.
 #[test]
 fn a_load_that_only_reads_creates_nothing_and_changes_no_size() {
     let here = &TestDirectory::new();
-    let read = |name: &'static str, size: &'static str| {
-        ["measure", "RND 4K R", "--target", name, "--size", size, "--time", "100ms"]
+    let read = |name: &str, size: &str| {
+        format!("measure 'RND 4K R' --target {name} --size {size} --time 100ms")
     };
     refuse(here, &read("f.bin", "8MiB"), &["f.bin does not exist", "--size 8MiB"]);
     assert!(!here.join("f.bin").exists());
-    let mut write = read("f.bin", "8MiB");
-    write[1] = "SEQ 128K W";
-    succeed(here, &write);
+    succeed(here, "measure 'SEQ 128K W' --target f.bin --size 8MiB --time 100ms");
     let before = std::fs::read(here.join("f.bin")).unwrap();
     assert!(before.iter().any(|byte| *byte != 0));
     refuse(here, &read("f.bin", "16MiB"), &["has 8388608 bytes", "omit --size"]);
     succeed(here, &read("f.bin", "8MiB"));
     assert!(before == std::fs::read(here.join("f.bin")).unwrap(), "the file has changed");
-    let error = ["measure", "RND 4K W", "--target", "copy.bin", "--time", "100ms"];
+    let write = |name: &str| format!("measure 'RND 4K W' --target {name} --time 100ms");
     std::fs::copy(here.join("f.bin"), here.join("copy.bin")).unwrap();
-    refuse(here, &error, &["--yes-destroy 'copy.bin'"]);
+    refuse(here, &write("copy.bin"), &["--yes-destroy 'copy.bin'"]);
     std::fs::copy(here.join("copy.bin"), here.join("f.bin")).unwrap();
-    let mut error = error;
-    error[3] = "f.bin";
-    refuse(here, &error, &["--yes-destroy 'f.bin'", "something else has written to it"]);
+    let parts = ["--yes-destroy 'f.bin'", "something else has written to it"];
+    refuse(here, &write("f.bin"), &parts);
     assert!(before == std::fs::read(here.join("f.bin")).unwrap(), "the file has changed");
 }
 
@@ -183,30 +167,27 @@ fn write_table(path: &Path) {
     std::fs::write(path, rows.collect::<String>()).unwrap();
 }
 
-const COLUMNS: &str = "time=1:us,op=2,offset=3,bytes=4,response=5:us,device=6";
+/// Imports that table.
+const IMPORT: &str =
+    "trace import t.csv --csv time=1:us,op=2,offset=3,bytes=4,response=5:us,device=6 -o";
 
 /// A capture counts once, whether or not its start is known.
 #[test]
 fn a_capture_named_twice_is_refused() {
     let here = &TestDirectory::new();
     write_table(&here.join("t.csv"));
-    let began = ["--began", "2026-11-21 06:16:17"];
-    succeed(here, &["trace", "import", "t.csv", "--csv", COLUMNS, "-o", "undated.parquet"]);
-    let dated =
-        [&["trace", "import", "t.csv", "--csv", COLUMNS, "-o", "dated.parquet"], &began[..]];
-    succeed(here, &dated.concat());
+    succeed(here, &format!("{IMPORT} undated.parquet"));
+    succeed(here, &format!("{IMPORT} dated.parquet --began '2026-11-21 06:16:17'"));
     std::fs::copy(here.join("undated.parquet"), here.join("copy.parquet")).unwrap();
     for name in ["undated", "dated"] {
-        let (trace, fold) = (format!("{name}.parquet"), format!("{name}.fold"));
-        succeed(here, &["trace", "fold", &trace, "--step", "1s", "-o", &fold]);
-        refuse(here, &["trace", "streams", &trace, &trace], &[]);
-        refuse(here, &["trace", "streams", &fold, &fold], &[]);
-        refuse(here, &["trace", "streams", &trace, &fold], &[]);
+        succeed(here, &format!("trace fold {name}.parquet --step 1s -o {name}.fold"));
+        for (one, other) in [("parquet", "parquet"), ("fold", "fold"), ("parquet", "fold")] {
+            refuse(here, &format!("trace streams {name}.{one} {name}.{other}"), &[]);
+        }
     }
-    refuse(here, &["trace", "streams", "undated.parquet", "copy.parquet"], &[]);
-    refuse(here, &["workload", "derive", "undated.parquet", "copy.parquet"], &[]);
-    let alone: serde_json::Value =
-        succeed_json(here, &["trace", "streams", "undated.parquet", "--json"]);
+    refuse(here, "trace streams undated.parquet copy.parquet", &[]);
+    refuse(here, "workload derive undated.parquet copy.parquet", &[]);
+    let alone: serde_json::Value = succeed_json(here, "trace streams undated.parquet --json");
     assert_eq!(alone["account"]["events"], 1009, "{alone}");
 }
 
@@ -215,19 +196,17 @@ fn a_capture_named_twice_is_refused() {
 fn options_without_effect_are_refused() {
     let here = &TestDirectory::new();
     write_table(&here.join("t.csv"));
-    succeed(here, &["trace", "import", "t.csv", "--csv", COLUMNS, "-o", "t.parquet"]);
-    let derive = ["workload", "derive", "t.parquet", "--native", "-o", "t.toml"];
-    succeed(here, &[&derive[..], &["--replay-representation", "t.rr"]].concat());
-    std::fs::write(here.join("clock.csv"), "1700000000,read,0,4096\n1700000010,read,0,4096\n")
-        .unwrap();
-    let unix = ["--csv", "time=1:s:unix,op=2,offset=3,bytes=4"];
-    let import = [&["trace", "import", "clock.csv", "-o", "clock.parquet"], &unix[..]].concat();
-    let began = ["--began", "2026-11-21 06:16:17"];
-    refuse(here, &[&import[..], &began[..]].concat(), &[]);
-    succeed(here, &import);
-    let export = ["workload", "export", "-o", "x", "--device-size", "1GB"];
+    succeed(here, &format!("{IMPORT} t.parquet"));
+    let derive = "workload derive t.parquet --native -o t.toml --replay-representation t.rr";
+    succeed(here, derive);
+    let rows = "1700000000,read,0,4096\n1700000010,read,0,4096\n";
+    std::fs::write(here.join("clock.csv"), rows).unwrap();
+    let import =
+        "trace import clock.csv -o clock.parquet --csv time=1:s:unix,op=2,offset=3,bytes=4";
+    refuse(here, &format!("{import} --began '2026-11-21 06:16:17'"), &[]);
+    succeed(here, import);
     succeed(here, "run iops --target sim:small --profile quick -o run");
-    std::fs::write(here.join("result.json"), fio_result()).unwrap();
+    std::fs::write(here.join("result.json"), fio_result(4).to_string()).unwrap();
     for (command, more) in [
         ("workload derive t.rr", "--from 10ms"),
         ("workload derive t.rr", "--op read"),
@@ -258,9 +237,9 @@ fn options_without_effect_are_refused() {
         ("iometer export iops --target sim:small -o x", "--power-command true"),
         ("tkperf --read old.xml", "--seed 3"),
         ("tkperf ssd a sim:small --plan", "--force"),
-        ("measure RND4KR --target sim:small --time 1s", "--keep kept"),
-        ("measure RND4KR --target sim:small --time 1s", "--size 7GiB"),
-        ("measure RND4KR --target sim:small --time 1s", "--group 0"),
+        ("measure 'RND 4K R' --target sim:small --time 1s", "--keep kept"),
+        ("measure 'RND 4K R' --target sim:small --time 1s", "--size 7GiB"),
+        ("measure 'RND 4K R' --target sim:small --time 1s", "--group 0"),
         ("report run", "--force"),
         ("report result.json", "--group 0"),
         ("report result.json", "--format html"),
@@ -274,12 +253,8 @@ fn options_without_effect_are_refused() {
         ("trace compare t.parquet u.parquet --by stream", "--force"),
         ("explore t.parquet -o x", "--port 8080"),
     ] {
-        let command = command.replace("RND4KR", "RND_4K_R");
-        let words = command.split(' ').chain(more.split(' '));
-        let words: Vec<String> = words.map(|word| word.replace('_', " ")).collect();
-        let (option, _) = more.split_once(' ').unwrap_or((more, ""));
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        refuse(here, &words, &[option.trim_start_matches('-')]);
+        let option = more.split(' ').next().unwrap_or_default();
+        refuse(here, &format!("{command} {more}"), &[option.trim_start_matches('-')]);
     }
     for (source, format, more) in [
         ("t.parquet", "replay-representation", ""),
@@ -288,32 +263,19 @@ fn options_without_effect_are_refused() {
         ("t.toml", "fio", "--step 10s --native"),
         ("t.parquet", "csv", "--filename /dev/x"),
     ] {
-        let format = ["--output-format", format, source];
-        let more: Vec<&str> = more.split(' ').filter(|word| !word.is_empty()).collect();
-        refuse(here, &[&export[..], &format[..], &more].concat(), &[]);
+        let export = "workload export -o x --device-size 1GB --output-format";
+        refuse(here, &format!("{export} {format} {source} {more}"), &[]);
     }
     for name in ["x", "kept", "unused"] {
         assert!(!here.join(name).exists(), "{name}");
     }
 }
 
-fn fio_result() -> String {
-    let result = serde_json::json!({
-        "fio version": "fio-3.33",
-        "jobs": [{
-            "jobname": "r",
-            "job options": {"rw": "randread", "bs": "4k", "iodepth": "4"},
-            "read": {"total_ios": 1000, "iops": 100.0, "bw_bytes": 409_600},
-        }],
-    });
-    result.to_string()
-}
-
 /// One measurement is one round.
 #[test]
 fn a_result_named_twice_is_refused() {
     let here = &TestDirectory::new();
-    std::fs::write(here.join("a.json"), fio_result()).unwrap();
+    std::fs::write(here.join("a.json"), fio_result(4).to_string()).unwrap();
     std::fs::copy(here.join("a.json"), here.join("b.json")).unwrap();
     for second in ["a.json", "b.json"] {
         refuse(here, &["report", "a.json", second], &["same content"]);
@@ -326,6 +288,6 @@ fn a_workload_is_derived_from_addresses_up_to_the_end_of_all_addresses() {
     let here = &TestDirectory::new();
     let rows = "1000,read,0,4096,5,sda\n2000,read,18446744073709543424,4096,5,sda\n";
     std::fs::write(here.join("t.csv"), rows).unwrap();
-    succeed(here, &["trace", "import", "t.csv", "--csv", COLUMNS, "-o", "t.parquet"]);
-    succeed(here, &["workload", "derive", "t.parquet", "-o", "t.toml"]);
+    succeed(here, &format!("{IMPORT} t.parquet"));
+    succeed(here, "workload derive t.parquet -o t.toml");
 }

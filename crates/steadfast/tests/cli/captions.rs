@@ -1,14 +1,14 @@
-//! What a caption claims is drawn: every plot of a run's findings, page by page,
-//! and every plot on the HTML page.
+//! Captions are true: for every plot of a run's findings, page by page, and every plot on the HTML
+//! page.
 
 use steadfast_domain::Findings;
 use steadfast_domain::findings::{Exhibit, Page, Plot, PlotKind, Series, Stroke};
 use steadfast_report::ReportTime;
 
-/// Whether a plot has what a caption claims.
+/// Whether a plot has what a caption says.
 type CaptionCheck = fn(&Plot) -> bool;
 
-/// Words of a caption, and what a plot has that says them.
+/// Words of a caption, and what a plot with them has.
 const CLAIMS: [(&str, CaptionCheck); 9] = [
     ("band", |plot| count(plot, Stroke::Limit) >= 2 || count(plot, Stroke::Band) == 1),
     ("line of best fit", |plot| count(plot, Stroke::Fit) == 1),

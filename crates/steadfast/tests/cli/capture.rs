@@ -13,53 +13,44 @@ use steadfast_domain::{CaptureConditions, DirectBuffer, IoEvent, IoOp, Layer};
 use steadfast_tracefile::{Batch, Fields, Trace, TraceError};
 use steadfast_workload::WorkloadFile;
 
-/// A capture that runs.
+/// A running capture.
 pub(super) struct RunningCapture {
     child: Child,
     file: PathBuf,
 }
 
 impl RunningCapture {
-    /// Begins to capture and waits until it listens; `None` with the reason
-    /// printed where nothing can be captured here.
+    /// Begins to capture and waits until it listens. Returns `None` and prints the reason where
+    /// nothing can be captured.
     pub(super) fn new(
         directory: &Path,
         device: &LoopDevice,
         more: &[&str],
     ) -> Option<RunningCapture> {
-        RunningCapture::on(directory, &device.path, more)
+        RunningCapture::start(directory, &[&["--device", &device.path], more].concat())
     }
 
-    fn on(directory: &Path, device: &str, more: &[&str]) -> Option<RunningCapture> {
-        RunningCapture::start(directory, &[&["--device", device], more].concat())
-    }
-
-    /// The same with the options that name what is captured.
-    fn start(directory: &Path, what: &[&str]) -> Option<RunningCapture> {
-        let errors = directory.join("capture.txt");
-        let mut child = steadfast()
-            .current_dir(directory)
-            .args(["capture", "-o", "trace.parquet"])
-            .args(what)
-            .stderr(File::create(&errors).unwrap())
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
-        let has_begun = wait_until_listening(&mut child, &errors);
-        if !has_begun {
-            skip(std::fs::read_to_string(&errors).unwrap().trim());
+    /// Begins to capture with the options that name what is captured.
+    fn start(directory: &Path, options: &[&str]) -> Option<RunningCapture> {
+        let messages = directory.join("capture.txt");
+        let arguments = [&["capture", "-o", "trace.parquet"], options].concat();
+        let mut child =
+            spawn_in(directory, &arguments, Stdio::null(), File::create(&messages).unwrap());
+        if !wait_until_listening(&mut child, &messages) {
+            skip(std::fs::read_to_string(&messages).unwrap().trim());
+            return None;
         }
-        has_begun.then(|| RunningCapture { child, file: directory.join("trace.parquet") })
+        Some(RunningCapture { child, file: directory.join("trace.parquet") })
     }
 
-    pub(super) fn signal(&mut self, signal: &str) {
-        let pid = self.child.id().to_string();
-        assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
+    /// Sends a signal and waits for the end of the capture.
+    pub(super) fn end_by(&mut self, number: i32) {
+        signal(&self.child, number);
         self.child.wait().unwrap();
     }
 
-    /// Waits until so many writes of which this holds are in its file, so that it has seen them and
-    /// all before. It keeps I/Os in memory for a few seconds.
+    /// Waits until the file holds `count` writes for which `is_counted` is true, so that the capture
+    /// has seen them and all before. It keeps I/Os in memory for a few seconds.
     fn wait_for_writes(&self, count: usize, is_counted: impl Fn(&IoEvent) -> bool) {
         let is_counted = |event: &&IoEvent| event.op == IoOp::Write && is_counted(event);
         wait_until("the writes in the file", || {
@@ -70,16 +61,12 @@ impl RunningCapture {
 
     /// Ends it as Ctrl-C does and reads what it wrote.
     pub(super) fn end(mut self) -> (CaptureConditions, Vec<IoEvent>) {
-        self.signal("-INT");
-        read(&self.file)
+        self.end_by(libc::SIGINT);
+        held(&self.file).unwrap()
     }
 }
 
-fn read(file: &Path) -> (CaptureConditions, Vec<IoEvent>) {
-    held(file).unwrap()
-}
-
-/// What a file holds; a capture may be writing it.
+/// Reads a file that a capture may still be writing.
 fn held(file: &Path) -> Result<(CaptureConditions, Vec<IoEvent>), TraceError> {
     let trace = Trace::open(File::open(file).unwrap())?;
     let mut batches = trace.batches(Fields::ALL);
@@ -100,11 +87,10 @@ fn sum(events: &[IoEvent], op: IoOp) -> (u64, u64) {
     of_op.fold((0, 0), |(ios, bytes), event| (ios + 1, bytes + u64::from(event.bytes)))
 }
 
-/// Columns of `/sys/block/NAME/stat`: reads, read sectors, writes, write sectors, flushes.
+/// Reads, read sectors, writes, written sectors, flushes, by the kernel's counters.
 fn kernel_counts(device: &LoopDevice) -> [u64; 5] {
-    let text = std::fs::read_to_string(format!("/sys/block/{}/stat", device.name())).unwrap();
-    let columns: Vec<u64> = text.split_whitespace().map(|n| n.parse().unwrap()).collect();
-    [columns[0], columns[2], columns[4], columns[6], columns[15]]
+    let counters = device.counters();
+    [0, 2, 4, 6, 15].map(|column| counters[column])
 }
 
 /// The counts once nothing happens on the device any more: udev looks at what
@@ -122,13 +108,12 @@ pub(super) fn settled(device: &LoopDevice) -> [u64; 5] {
     counts
 }
 
-/// What the engine says it did is what the capture saw, read for read and write
-/// for write.
+/// The capture saw what the engine reports, read for read and write for write.
 #[test]
 fn a_capture_of_our_own_engine_has_exactly_what_the_engine_counted() {
     let Some(device) = LoopDevice::new(64) else { return };
     let here = &TestDirectory::new();
-    // What udev has under way as the capture begins would be seen in part.
+    // The capture would see a part of the I/Os that udev still has under way.
     settled(&device);
     let Some(capture) = RunningCapture::new(here, &device, &[]) else { return };
     let measure = format!(
@@ -136,16 +121,15 @@ fn a_capture_of_our_own_engine_has_exactly_what_the_engine_counted() {
         device.path,
         device.name()
     );
-    let mut child = spawned(here, &measure, Stdio::piped(), Stdio::inherit());
+    let child = spawn_in(here, &measure, Stdio::piped(), Stdio::inherit());
     let engine = child.id();
-    let mut text = String::new();
-    std::io::Read::read_to_string(&mut child.stdout.take().unwrap(), &mut text).unwrap();
-    assert!(child.wait().unwrap().success());
-    let answer: Value = serde_json::from_str(&text).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let answer: Value = parse_json(&output);
     let (conditions, events) = capture.end();
     assert_eq!((conditions.lost, conditions.unfinished), (0, 0));
     for (name, op) in [("read", IoOp::Read), ("write", IoOp::Write)] {
-        let measured = answer["measurement"]["streams"].as_array().unwrap().iter();
+        let measured = array(&answer["measurement"]["streams"]).iter();
         let outside = answer["measurement"]["unmeasured"].as_array().into_iter().flatten();
         let counted: u64 = measured
             .map(|stream| (&stream["op"], &stream["tally"]["ios"]))
@@ -167,11 +151,11 @@ pub(super) fn with_ext4() -> Option<LoopDevice> {
     device.has_ext4().then_some(device)
 }
 
-/// Mounts it, and waits until that has settled.
-pub(super) fn mounted(device: &LoopDevice, directory: &Path) -> PathBuf {
-    let mount = directory.join("mount");
-    std::fs::create_dir(&mount).unwrap();
-    assert!(Command::new("mount").arg(&device.path).arg(&mount).status().unwrap().success());
+/// Mounts it below the directory and waits until that has settled.
+pub(super) fn mount(device: &LoopDevice, directory: &Path) -> Mount {
+    let point = directory.join("mount");
+    std::fs::create_dir(&point).unwrap();
+    let mount = Mount::new(device, point);
     settled(device);
     mount
 }
@@ -185,17 +169,17 @@ fn a_capture_of_a_file_system_agrees_with_diskstats() {
     let Some(capture) = RunningCapture::new(here, &device, &["--mark", "begin"]) else {
         return;
     };
-    let mount = here.join("mount");
-    std::fs::create_dir(&mount).unwrap();
-    assert!(Command::new("mount").arg(&device.path).arg(&mount).status().unwrap().success());
-    let mut file = File::create(mount.join("log")).unwrap();
+    let point = here.join("mount");
+    std::fs::create_dir(&point).unwrap();
+    let mount = Mount::new(&device, point);
+    let mut file = File::create(mount.0.join("log")).unwrap();
     for line in 0..199 {
         writeln!(file, "{line:>500}").unwrap();
         file.sync_all().unwrap();
     }
     drop(file);
     succeed(here, "mark written");
-    assert!(Command::new("umount").arg(&mount).status().unwrap().success());
+    drop(mount);
     let after = settled(&device);
     let (conditions, events) = capture.end();
     let [reads, read_sectors, writes, write_sectors, flushes] =
@@ -215,24 +199,23 @@ fn a_capture_of_a_file_system_agrees_with_diskstats() {
     assert_eq!(names, ["begin", "written"]);
 }
 
-/// The layers of one program: what it asked of the file system, and what of
-/// that the device got to see.
+/// The layers of one program: its calls to the file system, and the I/Os of the device that come of
+/// them.
 #[test]
 fn both_layers_of_a_file_system_stand_side_by_side() {
     let Some(device) = with_ext4() else { return };
     let here = &TestDirectory::new();
-    let mount = mounted(&device, here);
+    let mount = mount(&device, here);
     let more = ["--layer", "block,filesystem", "--pid", &std::process::id().to_string()];
-    let capture = RunningCapture::new(here, &device, &more);
-    let file = File::create(mount.join("file")).unwrap();
+    let Some(capture) = RunningCapture::new(here, &device, &more) else { return };
+    let file = File::create(mount.0.join("file")).unwrap();
     for block in 0..211 {
         file.write_all_at(&[7; 4096], block * 8192).unwrap();
     }
     file.sync_all().unwrap();
     drop(file);
-    let found = capture.map(RunningCapture::end);
-    assert!(Command::new("umount").arg(&mount).status().unwrap().success());
-    let Some((conditions, events)) = found else { return };
+    let (conditions, events) = capture.end();
+    drop(mount);
     assert_eq!(conditions.layers, [Layer::Block, Layer::FileSystem]);
     assert_eq!(conditions.process, Some(std::process::id()));
     assert_eq!((conditions.lost, conditions.unfinished), (0, 0));
@@ -241,33 +224,29 @@ fn both_layers_of_a_file_system_stand_side_by_side() {
     assert_eq!(sum(&files, IoOp::Flush), (1, 0));
     let text = succeed(here, "trace compare trace.parquet --step 1s");
     assert!(text.contains(", block") && text.contains(", filesystem"), "{text}");
-    // Counted together only where that is asked for; a workload is of one layer.
-    let report = ["trace", "report", "trace.parquet", "-o", "report", "--format", "text"];
+    // Counted together only if requested; a workload is of one layer.
+    let report = "trace report trace.parquet -o report --format text";
     let mixed = "both layers counted together";
-    let of_both = succeed(here, &[&report[..], &["--layer", "both"]].concat());
-    assert!(of_both.contains(mixed), "{of_both}");
-    let of_one = succeed(here, &report);
-    assert!(!of_one.contains(mixed) && of_one.contains("layer block"), "{of_one}");
-    let derive = ["workload", "derive", "trace.parquet", "--threshold", "0%"];
-    let of_both = [&derive[..], &["--layer", "both"]].concat();
-    refuse(here, &of_both, &["one layer", "--layer filesystem"]);
-    succeed(here, &derive);
-    let of_one = succeed(here, &[&derive[..], &["--layer", "filesystem"]].concat());
-    assert!(of_one.contains("212 of 212 I/Os"), "{of_one}");
+    let both = succeed(here, &format!("{report} --layer both"));
+    assert!(both.contains(mixed), "{both}");
+    let block = succeed(here, report);
+    assert!(!block.contains(mixed) && block.contains("layer block"), "{block}");
+    let derive = "workload derive trace.parquet --threshold 0%";
+    refuse(here, &format!("{derive} --layer both"), &["one layer", "--layer filesystem"]);
+    succeed(here, derive);
+    let files = succeed(here, &format!("{derive} --layer filesystem"));
+    assert!(files.contains("212 of 212 I/Os"), "{files}");
 }
 
-/// A deleted file's inode goes to the next file: no I/O stands under the path of the other one.
+/// A deleted file's inode goes to the next file: no I/O is listed under the other file's path.
 #[test]
-fn files_that_have_one_inode_after_the_other_keep_their_paths_apart() {
+fn files_that_reuse_an_inode_keep_their_own_paths() {
     let Some(device) = with_ext4() else { return };
     let here = &TestDirectory::new();
-    let mount = mounted(&device, here);
-    let capture = RunningCapture::new(here, &device, &["--layer", "filesystem", "--paths"]);
-    let Some(capture) = capture else {
-        assert!(Command::new("umount").arg(&mount).status().unwrap().success());
-        return;
-    };
-    let (wal, dd) = (mount.join("db-wal"), mount.join("dd"));
+    let mount = mount(&device, here);
+    let options = ["--layer", "filesystem", "--paths"];
+    let Some(capture) = RunningCapture::new(here, &device, &options) else { return };
+    let (wal, dd) = (mount.0.join("db-wal"), mount.0.join("dd"));
     let file = File::create(&wal).unwrap();
     let inode = file.metadata().unwrap().ino();
     for block in 0..40 {
@@ -285,17 +264,19 @@ fn files_that_have_one_inode_after_the_other_keep_their_paths_apart() {
     assert!(copied.unwrap().status.success());
     let reused = std::fs::metadata(&dd).unwrap().ino() == inode;
     let (conditions, _) = capture.end();
-    assert!(Command::new("umount").arg(&mount).status().unwrap().success());
+    drop(mount);
     assert!(reused, "ext4 gave the inode to no other file");
     assert_eq!(conditions.lost, 0);
     let json: Value = succeed_json(here, "trace groups trace.parquet --by file,process --json");
     let writes = |path: Option<&Path>, is_ours: bool| -> u64 {
         let path = path.map(|path| path.to_str().unwrap());
-        let of_path = |row: &&Value| row["path"].as_str() == path;
-        let ours = u64::from(std::process::id());
-        let rows = json["groups"].as_array().unwrap().iter().filter(of_path);
-        let rows = rows.filter(|row| (row["pid"] == ours) == is_ours);
-        rows.map(|row| row["writes"].as_u64().unwrap()).sum()
+        let mut writes = 0;
+        for row in array(&json["groups"]) {
+            if row["path"].as_str() == path && (row["pid"] == std::process::id()) == is_ours {
+                writes += row["writes"].as_u64().unwrap();
+            }
+        }
+        writes
     };
     assert_eq!((writes(Some(&dd), false), writes(Some(&wal), false)), (50, 0), "{json}");
     assert_eq!(writes(Some(&dd), true), 0, "{json}");
@@ -304,31 +285,20 @@ fn files_that_have_one_inode_after_the_other_keep_their_paths_apart() {
     assert!((40..=50).contains(&known) && known + unknown == 50, "{json}");
 }
 
-/// Unmounts when the test ends, however it does.
-struct Unmounted(PathBuf);
-
-impl Drop for Unmounted {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(&self.0).status();
-    }
-}
-
 /// Mounts a file system on a new directory; `None` if the kernel has no such file system.
-fn mounted_kind(kind: &str, directory: &Path) -> Option<Unmounted> {
+fn mount_kind(kind: &str, directory: &Path) -> Option<Mount> {
     let point = directory.join(kind);
     std::fs::create_dir(&point).unwrap();
-    let layers = ["low", "up", "work"].map(|name| directory.join(name));
     let options = match kind {
         "overlay" => {
+            let layers = ["low", "up", "work"].map(|name| directory.join(name));
             layers.iter().for_each(|layer| std::fs::create_dir(layer).unwrap());
             let [low, up, work] = layers.each_ref().map(|layer| layer.display());
             format!("lowerdir={low},upperdir={up},workdir={work}")
         }
         _ => "size=16m".to_owned(),
     };
-    let words = ["-t", kind, kind, "-o", &options];
-    let done = Command::new("mount").args(words).arg(&point).output().unwrap();
-    done.status.success().then_some(Unmounted(point))
+    Mount::of_kind(kind, &options, point)
 }
 
 /// File systems that lie on no block device are captured by their mount points.
@@ -336,14 +306,13 @@ fn mounted_kind(kind: &str, directory: &Path) -> Option<Unmounted> {
 fn a_mount_is_captured_by_its_files() {
     let here = &TestDirectory::new();
     // overlayfs takes no layers on another overlayfs as its upper one.
-    let memory = mounted_kind("tmpfs", here);
-    let overlay = memory.as_ref().and_then(|memory| mounted_kind("overlay", &memory.0));
-    let points: Vec<&Path> =
-        memory.iter().chain(&overlay).map(|mounted| mounted.0.as_path()).collect();
+    let memory = mount_kind("tmpfs", here);
+    let overlay = memory.as_ref().and_then(|memory| mount_kind("overlay", &memory.0));
+    let points: Vec<&Path> = memory.iter().chain(&overlay).map(|mount| mount.0.as_path()).collect();
     let [first, rest @ ..] = points.as_slice() else { return skip("tmpfs is not mounted") };
     let mounts = points.iter().flat_map(|point| ["--mount", point.to_str().unwrap()]);
-    let what: Vec<&str> = mounts.chain(["--paths"]).collect();
-    let Some(capture) = RunningCapture::start(here, &what) else { return };
+    let options: Vec<&str> = mounts.chain(["--paths"]).collect();
+    let Some(capture) = RunningCapture::start(here, &options) else { return };
     let file = first.join("on-memory");
     File::create(&file).unwrap().write_all_at(&[7; 12_288], 4096).unwrap();
     for point in rest {
@@ -382,10 +351,10 @@ fn a_mount_is_captured_by_its_files() {
 #[test]
 fn a_fuse_mount_is_captured_by_its_calls() {
     let here = &TestDirectory::new();
-    let Some(mounted) = FuseMount::new(&here.join("point"), 0) else { return };
-    let what = ["--mount", mounted.point.to_str().unwrap()];
-    let Some(capture) = RunningCapture::start(here, &what) else { return };
-    let file = File::options().read(true).write(true).open(mounted.point.join("file")).unwrap();
+    let Some(fuse) = FuseMount::new(&here.join("point"), 0) else { return };
+    let options = ["--mount", fuse.point.to_str().unwrap()];
+    let Some(capture) = RunningCapture::start(here, &options) else { return };
+    let file = File::options().read(true).write(true).open(fuse.point.join("file")).unwrap();
     (0..10).for_each(|block| file.write_all_at(&[7; 4096], block * 4096).unwrap());
     file.sync_all().unwrap();
     (0..5).for_each(|block| file.read_exact_at(&mut [0; 8192], block * 8192).unwrap());
@@ -400,7 +369,7 @@ fn a_fuse_mount_is_captured_by_its_calls() {
     assert!(offsets.eq((0..10).map(|block| block * 4096)));
 }
 
-/// Another disk that gets the number of one that went away has a name of its own.
+/// Another disk that gets the number of one that was removed has a name of its own.
 #[test]
 fn a_loop_device_with_another_file_is_another_device() {
     let Some(device) = LoopDevice::new(64) else { return };
@@ -433,20 +402,20 @@ fn a_loop_device_with_another_file_is_another_device() {
     assert!(doctor.contains("went away during the capture"), "{doctor}");
 }
 
-/// The streams of a file, without what two captures measure differently: name,
-/// I/Os and bytes, and the average queue depth.
+/// The streams of a file, without what two captures measure differently: name, I/Os and bytes, and
+/// the mean queue depth.
 fn streams(directory: &Path, more: &[&str]) -> Vec<([String; 3], f64)> {
-    let answer: Value =
-        succeed_json(directory, &[&["trace", "streams", "trace.parquet", "--json"], more].concat());
-    let told = |stream: &Value| {
+    let arguments = [&["trace", "streams", "trace.parquet", "--json"], more].concat();
+    let answer: Value = succeed_json(directory, &arguments);
+    let figures = |stream: &Value| {
         let exact = ["stream", "count", "amount"].map(|column| stream[column].to_string());
         (exact, stream["qd_mean"].as_f64().unwrap())
     };
-    answer["streams"].as_array().unwrap().iter().map(told).collect()
+    array(&answer["streams"]).iter().map(figures).collect()
 }
 
-/// That two captures of one load tell the same. Where an I/O is issued as
-/// another ends, they may see the two in different order.
+/// Asserts that two captures of one load have the same streams. Where an I/O is issued as another
+/// ends, they may see the two in different order.
 fn same_streams(one: &[([String; 3], f64)], other: &[([String; 3], f64)]) {
     let exact = |streams: &[([String; 3], f64)]| -> Vec<_> {
         streams.iter().map(|(exact, _)| exact.clone()).collect()
@@ -462,12 +431,12 @@ fn same_streams(one: &[([String; 3], f64)], other: &[([String; 3], f64)]) {
 #[test]
 fn capture_steps_added_up_in_the_kernel_equal_those_of_every_io() {
     let Some(device) = LoopDevice::new(64) else { return };
-    let (every, added) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (added, every) = (&TestDirectory::new(), &TestDirectory::new());
     settled(&device);
     let own = std::process::id().to_string();
     let steps = ["--totals-every", "100ms", "--pid", &own];
-    let Some(steps) = RunningCapture::new(added.path(), &device, &steps) else { return };
-    let ios = RunningCapture::new(every.path(), &device, &["--pid", &own]).unwrap();
+    let Some(mut steps) = RunningCapture::new(added, &device, &steps) else { return };
+    let ios = RunningCapture::new(every, &device, &["--pid", &own]).unwrap();
     let file = File::options().read(true).write(true).open(&device.path).unwrap();
     for n in 0..1009u64 {
         // Random reads, and two sequential streams in turn.
@@ -478,24 +447,23 @@ fn capture_steps_added_up_in_the_kernel_equal_those_of_every_io() {
     }
     drop(file);
     ios.end();
-    let mut steps = steps;
-    steps.signal("-INT");
-    let found = streams(added.path(), &[]);
+    steps.end_by(libc::SIGINT);
+    let found = streams(added, &[]);
     assert!(found.len() > 3, "{found:?}");
-    same_streams(&found, &streams(every.path(), &[]));
-    let table = succeed(added.path(), "trace steps trace.parquet --step 200ms");
+    same_streams(&found, &streams(every, &[]));
+    let table = succeed(added, "trace steps trace.parquet --step 200ms");
     assert!(table.contains("\nsteps of 200 ms"), "{table}");
-    let map = succeed(added.path(), "trace map trace.parquet");
+    let map = succeed(added, "trace map trace.parquet");
     assert!(map.contains("SEQ 4K W") || map.contains("SEQ 8K W"), "{map}");
-    assert_eq!(workload(added.path()), workload(every.path()));
-    let known = response_99(every.path());
-    for ((stream, exact), (same, coarse)) in known.iter().zip(response_99(added.path())) {
+    assert_eq!(workload(added), workload(every));
+    let (exact, coarse) = (response_99(every), response_99(added));
+    assert_eq!(exact.len(), coarse.len());
+    for ((stream, exact), (same, coarse)) in exact.iter().zip(coarse) {
         // A bucket is a quarter wide at most; two captures stamp a little apart.
         let most = exact * 1.5 + 50_000.0;
         assert!(*stream == same && (exact * 0.8..most).contains(&coarse), "{stream}: {coarse}");
     }
-    assert_eq!(known.len(), response_99(added.path()).len());
-    reported_as_far_as_steps_tell(added.path());
+    report_of_sums(added);
 }
 
 /// Reads, writes, bytes read and bytes written of each range that was touched.
@@ -509,7 +477,7 @@ fn ranges_hit(directory: &Path, more: &[&str]) -> BTreeMap<u64, [u64; 4]> {
         let map = &answer["maps"][0];
         assert_eq!((&map["ranges"], &map["range_bytes"]), (&1000.into(), &67_109.into()));
         assert_eq!(map["outside"], 0, "{map}");
-        for hit in map["hits"].as_array().unwrap() {
+        for hit in array(&map["hits"]) {
             let values = found.entry(hit["range"].as_u64().unwrap()).or_default();
             let first = if show == "count" { 0 } else { 2 };
             for (at, field) in fields.iter().enumerate() {
@@ -526,19 +494,19 @@ fn ranges_hit(directory: &Path, more: &[&str]) -> BTreeMap<u64, [u64; 4]> {
 fn lba_ranges_counted_in_the_kernel_equal_those_of_every_io() {
     const RANGE: u64 = (64u64 << 20).div_ceil(1000);
     let Some(device) = LoopDevice::new(64) else { return };
-    let (every, added) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (added, every) = (&TestDirectory::new(), &TestDirectory::new());
     settled(&device);
     let own = std::process::id().to_string();
     let steps = ["--totals-every", "100ms", "--totals-ranges", "1000", "--pid", &own];
-    let Some(mut steps) = RunningCapture::new(added.path(), &device, &steps) else { return };
-    let ios = RunningCapture::new(every.path(), &device, &["--pid", &own]).unwrap();
+    let Some(mut steps) = RunningCapture::new(added, &device, &steps) else { return };
+    let ios = RunningCapture::new(every, &device, &["--pid", &own]).unwrap();
     let file = File::options()
         .read(true)
         .write(true)
         .custom_flags(libc::O_DIRECT)
         .open(&device.path)
         .unwrap();
-    let mut made: BTreeMap<u64, [u64; 4]> = BTreeMap::new();
+    let mut expected: BTreeMap<u64, [u64; 4]> = BTreeMap::new();
     for n in 0..10_007u64 {
         let bytes = [4096, 65_536, 122_880, 512][n as usize % 4];
         let (offset, is_write) = (n * 7919 % 16_001 * 4096, n % 3 == 0);
@@ -550,18 +518,16 @@ fn lba_ranges_counted_in_the_kernel_equal_those_of_every_io() {
         }
         for range in offset / RANGE..=(offset + bytes - 1) / RANGE {
             let there = (offset + bytes).min((range + 1) * RANGE) - offset.max(range * RANGE);
-            let values = made.entry(range).or_default();
+            let values = expected.entry(range).or_default();
             values[usize::from(is_write)] += 1;
             values[2 + usize::from(is_write)] += there;
         }
     }
     drop(file);
     ios.end();
-    steps.signal("-INT");
-    drop(steps);
-    let (added, every) = (added.path(), every.path());
-    assert_eq!(ranges_hit(added, &[]), made);
-    assert_eq!(ranges_hit(every, &["--ranges", "1000"]), made);
+    steps.end_by(libc::SIGINT);
+    assert_eq!(ranges_hit(added, &[]), expected);
+    assert_eq!(ranges_hit(every, &["--ranges", "1000"]), expected);
     let writes = ranges_hit(added, &["--op", "write"]);
     assert!(writes.values().all(|values| values[0] == 0 && values[1] > 0), "{writes:?}");
     let picture = succeed(added, "trace hits trace.parquet");
@@ -575,15 +541,15 @@ fn lba_ranges_counted_in_the_kernel_equal_those_of_every_io() {
         refuse(added, &["trace", "hits", "trace.parquet", option, value], &[named]);
     }
     refuse(added, "trace hot trace.parquet", &["no single I/Os"]);
-    let capture = ["capture", "-o", "x.parquet", "--device", &device.path];
-    refuse(added, &[&capture[..], &["--totals-ranges", "10"]].concat(), &["--totals-every"]);
+    let capture = format!("capture -o x.parquet --device {} --totals-ranges 10", device.path);
+    refuse(added, &capture, &["--totals-every"]);
 }
 
-/// The workload file of a capture, but for what two captures of one load must
-/// differ in: they begin at different moments, so that steps are cut elsewhere.
+/// The workload file of a capture, without what differs between two captures of one load: they
+/// begin at different times, so that steps are cut elsewhere.
 fn workload(directory: &Path) -> WorkloadFile {
-    let derive = ["workload", "derive", "trace.parquet", "--threshold", "0%", "-o", "w.toml"];
-    succeed(directory, &[&derive[..], &["--native", "--step", "100ms"]].concat());
+    let derive = "workload derive trace.parquet --threshold 0% -o w.toml --native --step 100ms";
+    succeed(directory, derive);
     let text = std::fs::read_to_string(directory.join("w.toml")).unwrap();
     let mut file = WorkloadFile::read(&text).unwrap();
     assert!(file.steps.len() > 1 && file.workload.streams.len() > 3, "{file}");
@@ -602,25 +568,23 @@ fn workload(directory: &Path) -> WorkloadFile {
     file
 }
 
-/// The 99 % response times of the streams of one capture that have one.
+/// The 99 % response times of the streams that have one.
 fn response_99(directory: &Path) -> Vec<(String, f64)> {
     let answer: Value = succeed_json(directory, "trace streams trace.parquet --json");
-    let known = answer["streams"].as_array().unwrap().iter().filter_map(|stream| {
+    let known = array(&answer["streams"]).iter().filter_map(|stream| {
         Some((stream["stream"].to_string(), stream["response"]["p99_ns"].as_f64()?))
     });
     known.collect()
 }
 
-/// A report is written that says what it leaves out; what needs single I/Os is
-/// refused.
-fn reported_as_far_as_steps_tell(directory: &Path) {
-    let report = ["trace", "report", "trace.parquet", "-o", "r", "--step", "100ms"];
-    succeed(directory, &[&report[..], &["--format", "html,csv,json"]].concat());
+/// A report of sums says what it omits; questions that need single I/Os are refused.
+fn report_of_sums(directory: &Path) {
+    succeed(directory, "trace report trace.parquet -o r --step 100ms --format html,csv,json");
     let html = std::fs::read_to_string(directory.join("r/report.html")).unwrap();
     assert!(html.contains("IO Stream Map by frequency") && html.contains("no single I/Os"));
     assert!(!html.contains("LBA range hit map of") && html.contains("Process map by"));
-    let told = ["no single I/Os", "and report, and workload derive"];
-    refuse(directory, "trace hits trace.parquet", &told);
+    let parts = ["no single I/Os", "and report, and workload derive"];
+    refuse(directory, "trace hits trace.parquet", &parts);
     for (option, value, named) in
         [("--step", "150ms", "multiple"), ("--window", "8", "omit --window")]
     {
@@ -628,18 +592,18 @@ fn reported_as_far_as_steps_tell(directory: &Path) {
     }
 }
 
-/// Steps of both layers tell what a capture of every I/O and every call tells.
+/// Steps of both layers have the streams of a capture of every I/O and every call.
 #[test]
 fn capture_steps_of_both_layers_equal_those_of_every_io() {
     let Some(device) = with_ext4() else { return };
-    let (every, added) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let mount = mounted(&device, every.path());
+    let (every, added) = (&TestDirectory::new(), &TestDirectory::new());
+    let mount = mount(&device, every);
     let own = std::process::id().to_string();
     let both = ["--layer", "block,filesystem", "--file-probes", "calls", "--pid", &own];
     let steps = [&both[..], &["--totals-every", "100ms"]].concat();
-    let steps = RunningCapture::new(added.path(), &device, &steps);
-    let ios = RunningCapture::new(every.path(), &device, &both);
-    let create = |name| File::create_new(mount.join(name)).unwrap();
+    let Some(mut steps) = RunningCapture::new(added, &device, &steps) else { return };
+    let ios = RunningCapture::new(every, &device, &both).unwrap();
+    let create = |name| File::create_new(mount.0.join(name)).unwrap();
     let (log, table) = (create("log"), create("table"));
     for n in 0..211 {
         log.write_all_at(&[1; 4099], n * 4099).unwrap();
@@ -649,27 +613,22 @@ fn capture_steps_of_both_layers_equal_those_of_every_io() {
         }
     }
     drop((log, table));
-    ios.map(RunningCapture::end);
-    let mut steps = steps;
-    steps.iter_mut().for_each(|steps| steps.signal("-INT"));
-    assert!(Command::new("umount").arg(&mount).status().unwrap().success());
-    if steps.is_none() {
-        return;
-    }
+    ios.end();
+    steps.end_by(libc::SIGINT);
+    drop(mount);
     for layer in ["block", "filesystem"] {
-        let found = streams(added.path(), &["--layer", layer]);
-        same_streams(&found, &streams(every.path(), &["--layer", layer]));
+        let found = streams(added, &["--layer", layer]);
+        same_streams(&found, &streams(every, &["--layer", layer]));
         assert!(!found.is_empty());
     }
-    let named = |stream: &str| {
-        let found = streams(added.path(), &["--layer", "filesystem"]).into_iter();
-        let named = found.filter(|([name, ..], _)| name == stream);
-        named.map(|([_, ios, _], _)| ios).collect::<Vec<_>>()
+    let files = streams(added, &["--layer", "filesystem"]);
+    let named = |stream: &str| -> Vec<&String> {
+        files.iter().filter(|([name, ..], _)| name == stream).map(|([_, ios, _], _)| ios).collect()
     };
     // 4,099 bytes have no name in KiB.
     assert_eq!(named("\"RND 4K W\""), ["211"]);
     assert_eq!(named("\"FLUSH\""), ["22"]);
-    compared_and_derived(added.path());
+    compared_and_derived(added);
 }
 
 fn compared_and_derived(directory: &Path) {
@@ -677,10 +636,9 @@ fn compared_and_derived(directory: &Path) {
     let text = succeed(directory, &compare);
     assert!(text.contains(", block") && text.contains(", filesystem"), "{text}");
     let sides: Value = succeed_json(directory, &[&compare[..], &["--json"]].concat());
-    let layers = sides["sides"].as_array().unwrap().iter().map(|side| side["layer"].to_string());
+    let layers = array(&sides["sides"]).iter().map(|side| side["layer"].to_string());
     assert_eq!(layers.collect::<Vec<_>>(), ["\"block\"", "\"file-system\""]);
-    let derive = ["workload", "derive", "trace.parquet", "--layer", "filesystem", "-o", "w.toml"];
-    succeed(directory, &[&derive[..], &["--threshold", "0%"]].concat());
+    succeed(directory, "workload derive trace.parquet --layer filesystem -o w.toml --threshold 0%");
     let file = std::fs::read_to_string(directory.join("w.toml")).unwrap();
     let streams = WorkloadFile::read(&file).unwrap().workload.streams;
     let ios: u64 = streams.iter().map(|stream| stream.count).sum();
@@ -688,7 +646,7 @@ fn compared_and_derived(directory: &Path) {
     succeed(directory, "trace report trace.parquet -o r --format csv");
 }
 
-/// A partition is captured by its name; offsets count from the disk's beginning.
+/// A partition is captured by its name; offsets count from the beginning of the disk.
 #[test]
 fn a_partition_is_captured_alone() {
     let Some(device) = LoopDevice::new(64) else { return };
@@ -707,9 +665,9 @@ fn a_partition_is_captured_alone() {
         return skip("partx makes no partitions here");
     }
     settled(&device);
-    let scratch = tempfile::tempdir().unwrap();
-    let own = std::process::id().to_string();
-    let capture = RunningCapture::on(scratch.path(), &part, &["--pid", &own]);
+    let here = &TestDirectory::new();
+    let options = ["--device", &part, "--pid", &std::process::id().to_string()];
+    let capture = RunningCapture::start(here, &options);
     let inside = File::options().write(true).open(&part).unwrap();
     inside.write_all_at(&[1; 4096], 8192).unwrap();
     inside.sync_data().unwrap();
@@ -717,8 +675,8 @@ fn a_partition_is_captured_alone() {
     disk.sync_data().unwrap();
     let found = capture.map(RunningCapture::end);
     drop((inside, disk));
-    let twice = ["capture", "-o", "t.parquet", "--device", &part, "--device", &device.path];
-    refuse(scratch.path(), &twice, &["overlap on one disk", "partitions"]);
+    let both = format!("capture -o t.parquet --device {part} --device {}", device.path);
+    refuse(here, &both, &["overlap on one disk", "partitions"]);
     assert!(partx("--delete").unwrap().success());
     let Some((conditions, events)) = found else { return };
     let written = events.iter().filter(|event| event.op == IoOp::Write);
@@ -741,26 +699,24 @@ fn a_killed_capture_leaves_what_it_had() {
     wait_until("the read", || held(&capture.file).is_ok_and(|(_, events)| has_read(&events)));
     // What was captured stays in memory for five seconds at most; steps do for a minute.
     assert!(done.elapsed() < Duration::from_secs(45), "after {:?}", done.elapsed());
-    capture.signal("-KILL");
-    let (conditions, events) = read(&capture.file);
+    capture.end_by(libc::SIGKILL);
+    let (conditions, events) = held(&capture.file).unwrap();
     assert!(has_read(&events), "{} events", events.len());
     assert!(!conditions.processors.is_empty());
     let output = run_in(here, "mark 'too late'");
-    let said = stdout(&output) + &stderr(&output);
-    assert!(!said.contains("panicked"), "{said}");
+    let text = stdout(&output) + &stderr(&output);
+    assert!(!text.contains("panicked"), "{text}");
 }
 
-/// What a killed capture of steps left is made a finished file that tells the
-/// same: streams and steps, figure for figure.
+/// The recovered file of a killed capture of steps has the same streams and steps, figure for
+/// figure.
 #[test]
 fn a_killed_capture_of_steps_is_recovered() {
     let Some(device) = LoopDevice::new(64) else { return };
     let here = &TestDirectory::new();
     // So many narrow steps that they are on disk long before a minute is over.
     let steps = ["--totals-every", "100us", "--pid", &std::process::id().to_string()];
-    let Some(mut capture) = RunningCapture::new(here, &device, &steps) else {
-        return;
-    };
+    let Some(mut capture) = RunningCapture::new(here, &device, &steps) else { return };
     let file = File::options().read(true).write(true).open(&device.path).unwrap();
     let end = Instant::now() + Duration::from_secs(180);
     let held = || std::fs::metadata(here.join("trace.parquet")).unwrap().len();
@@ -772,33 +728,28 @@ fn a_killed_capture_of_steps_is_recovered() {
         done += 1;
     }
     assert!(held() >= 20_000, "{} bytes after {done} I/Os", held());
-    let ios = |told: &Value| -> u64 {
-        let streams = told["streams"].as_array().into_iter().flatten();
+    let ios = |answer: &Value| -> u64 {
+        let streams = answer["streams"].as_array().into_iter().flatten();
         streams.map(|stream| stream["count"].as_u64().unwrap()).sum()
     };
-    // Where the row group is follows it.
+    // The footer that locates the row group follows it.
     wait_until("the row group", || {
         let output = run_in(here, "trace streams trace.parquet --json");
         ios(&serde_json::from_slice(&output.stdout).unwrap_or_default()) > 100
     });
-    capture.signal("-KILL");
-    let read = |command: &str, file: &str, error: bool| {
-        let output = run_in(here, &["trace", command, file, "--json"]);
-        assert!(output.status.success(), "{}", stderr(&output));
-        assert_eq!(
-            stderr(&output).contains("the capture was killed"),
-            error,
-            "{}",
-            stderr(&output)
-        );
-        let mut told: Value = parse_json(&output);
-        told["file"] = Value::Null;
-        told["conditions"] = Value::Null;
-        told
+    capture.end_by(libc::SIGKILL);
+    let read = |command: &str, file: &str, is_damaged: bool| {
+        let output = run_ending(here, &["trace", command, file, "--json"], &[0]);
+        let messages = stderr(&output);
+        assert_eq!(messages.contains("the capture was killed"), is_damaged, "{messages}");
+        let mut answer: Value = parse_json(&output);
+        answer["file"] = Value::Null;
+        answer["conditions"] = Value::Null;
+        answer
     };
     refuse(here, "trace recover trace.parquet -o trace.parquet", &["trace.parquet", "input"]);
-    let said = succeed(here, "trace recover trace.parquet -o r.parquet");
-    assert!(said.contains("rows of streams and steps"), "{said}");
+    let text = succeed(here, "trace recover trace.parquet -o r.parquet");
+    assert!(text.contains("rows of streams and steps"), "{text}");
     for command in ["streams", "map"] {
         let damaged = read(command, "trace.parquet", true);
         assert_eq!(damaged, read(command, "r.parquet", false), "{command}");
@@ -807,10 +758,10 @@ fn a_killed_capture_of_steps_is_recovered() {
     assert!(ios > 100 && ios <= 4 * done, "{ios} of {done} times three or four");
 }
 
-/// Every I/O is in one of a rotated capture's files, also where something came
-/// to lie under the next one's name; together they are the whole.
+/// Every I/O is in one of a rotated capture's files, also if the next file's name is taken meanwhile;
+/// together they are the whole.
 #[test]
-fn a_rotated_capture_goes_on_past_what_lies_in_its_way() {
+fn a_rotated_capture_continues_past_a_file_in_its_way() {
     let Some(device) = LoopDevice::new(64) else { return };
     let here = &TestDirectory::new();
     settled(&device);
@@ -836,15 +787,16 @@ fn a_rotated_capture_goes_on_past_what_lies_in_its_way() {
     wait_until("a file past the obstacle, and the fourth", || {
         here.join(part_name(obstacle + 1)).exists() && files().len() > 3
     });
-    capture.signal("-INT");
+    capture.end_by(libc::SIGINT);
     assert_eq!(std::fs::read_to_string(here.join(part_name(obstacle))).unwrap(), "another's");
     let files = files();
     let named: Vec<&str> = files.iter().map(String::as_str).collect();
     let all = [&["trace", "streams", "--op", "write", "--json"], &named[..]].concat();
     let found: Value = succeed_json(here, &all);
     assert_eq!(found["total"]["count"], 29, "{found}");
-    // The host's processor time was read all along: each file goes on where the one before ended.
-    let readings: Vec<_> = files.iter().map(|name| read(&here.join(name)).0.processors).collect();
+    // The host's processor time was read throughout: each file begins where the one before ended.
+    let conditions = |name| held(&here.join(name)).unwrap().0;
+    let readings: Vec<_> = files.iter().map(|name| conditions(name).processors).collect();
     assert!(readings.windows(2).all(|pair| pair[0].last() == pair[1].first()), "{readings:?}");
     let (first, last) = (readings[0][0], *readings[readings.len() - 1].last().unwrap());
     // The kernel's counters of idle time and of time waiting for I/O can fall by a little
@@ -853,10 +805,10 @@ fn a_rotated_capture_goes_on_past_what_lies_in_its_way() {
     assert!(passed > 0 && before <= first.total + passed && last.total <= ticks() + passed);
     let steps = [&["trace", "steps", "--step", "1s", "--json"], &named[..]].concat();
     let steps: Value = succeed_json(here, &steps);
-    let shares = steps["steps"].as_array().unwrap().iter().filter_map(|step| {
+    let share = |step: &Value| {
         Some(step["host_cpu_share"].as_f64()? + step["host_io_wait_share"].as_f64()?)
-    });
-    let shares: Vec<f64> = shares.collect();
+    };
+    let shares: Vec<f64> = array(&steps["steps"]).iter().filter_map(share).collect();
     // The sum of both may be above 1 where the counter of idle time has fallen.
     assert!(shares.len() > 2 && shares.iter().all(|share| (0.0..=1.1).contains(share)), "{steps}");
 }
@@ -885,51 +837,44 @@ fn ticks() -> u64 {
     ticks.map(|tick| tick.parse::<u64>().unwrap()).sum()
 }
 
-/// A capture's file on a device that it listens to: a caveat in it.
+/// A capture whose file is on a device that it captures says so.
 #[test]
 fn a_capture_onto_its_own_device_says_so() {
     let Some(device) = with_ext4() else { return };
-    let scratch = tempfile::tempdir().unwrap();
-    assert!(
-        Command::new("mount").arg(&device.path).arg(scratch.path()).status().unwrap().success()
-    );
-    let found = RunningCapture::new(scratch.path(), &device, &[]).map(RunningCapture::end);
-    assert!(Command::new("umount").arg(scratch.path()).status().unwrap().success());
-    let Some((conditions, _)) = found else { return };
-    let said = conditions
-        .remarks
-        .iter()
-        .any(|remark| remark.contains("trace.parquet is on") && remark.contains(device.name()));
-    assert!(said, "{:?}", conditions.remarks);
+    let here = &TestDirectory::new();
+    let mount = Mount::new(&device, here.to_path_buf());
+    let Some(capture) = RunningCapture::new(here, &device, &[]) else { return };
+    let (conditions, _) = capture.end();
+    drop(mount);
+    let is_named =
+        |text: &String| text.contains("trace.parquet is on") && text.contains(device.name());
+    assert!(conditions.remarks.iter().any(is_named), "{:?}", conditions.remarks);
 }
 
 #[test]
 fn a_capture_that_cannot_be_is_refused_with_the_reason() {
     let directory = &TestDirectory::new();
     std::fs::write(directory.join("file"), "not a device").unwrap();
-    let output = ["-o", "trace.parquet"];
-    let with = |device: &'static str| ["capture", "--device", device, output[0], output[1]];
-    refuse(directory, &with("/dev/no-such-device"), &["no-such-device"]);
-    refuse(directory, &with("file"), &["file", "not a block device"]);
+    let capture = |device: &str| format!("capture --device {device} -o t.parquet");
+    refuse(directory, &capture("/dev/no-such-device"), &["no-such-device"]);
+    refuse(directory, &capture("file"), &["file", "not a block device"]);
     let Some(device) = LoopDevice::new(16) else { return };
-    let on_device = |more: &[&'static str]| {
-        [&["capture", "--device", &device.path, "-o", "t.parquet"], more].concat()
-    };
-    // No process has such a number.
-    refuse(directory, &on_device(&["--pid", "4294967295"]), &["4294967295"]);
+    let capture = capture(&device.path);
+    // No process has such an ID.
+    refuse(directory, &format!("{capture} --pid 4294967295"), &["4294967295"]);
     std::fs::write(directory.join("t.2.parquet"), "").unwrap();
-    refuse(directory, &on_device(&["--rotate-time", "1h"]), &["t.2.parquet exists"]);
+    refuse(directory, &format!("{capture} --rotate-time 1h"), &["t.2.parquet exists"]);
 }
 
-/// Blocks of known content are sampled one and all: half of each of the first
-/// ones is random, the others are zero.
+/// Every block of known content is sampled: half of each of the first ones is random, the others
+/// are zero.
 #[test]
 fn written_blocks_are_sampled_by_their_content() {
     let Some(device) = LoopDevice::new(64) else { return };
     let here = &TestDirectory::new();
     settled(&device);
-    let more = ["--content-sample", "1"];
-    let Some(capture) = RunningCapture::new(here, &device, &more) else { return };
+    let options = ["--content-sample", "1"];
+    let Some(capture) = RunningCapture::new(here, &device, &options) else { return };
     let mut content = vec![0; 1009 * 4096];
     for block in 0..503usize {
         for word in 0..256 {
@@ -956,19 +901,13 @@ fn written_blocks_are_sampled_by_their_content() {
 
 #[test]
 fn content_is_not_sampled_of_steps_or_files_alone() {
-    for (more, why) in [
-        (["--totals-every", "1s"], "cannot be used with"),
-        (["--layer", "filesystem"], "add --layer block"),
-    ] {
-        let here = &TestDirectory::new();
-        let Some(device) = LoopDevice::new(4) else {
-            return;
-        };
-        let mut command = steadfast();
-        command.current_dir(here).args(["capture", "--device", &device.path, "-o", "t"]);
-        let said = command.args(more).args(["--content-sample", "7"]).output().unwrap();
-        assert!(!said.status.success());
-        let said = String::from_utf8_lossy(&said.stderr).into_owned();
-        assert!(said.contains(why), "{said}");
+    let Some(device) = LoopDevice::new(4) else { return };
+    let here = &TestDirectory::new();
+    for (options, reason) in
+        [("--totals-every 1s", "cannot be used with"), ("--layer filesystem", "add --layer block")]
+    {
+        let device = &device.path;
+        let capture = format!("capture --device {device} -o t {options} --content-sample 7");
+        refuse(here, &capture, &[reason]);
     }
 }

@@ -1,9 +1,9 @@
-//! The tests of a captured workload from beginning to end on the small simulated drive,
-//! and what a killed run finds that is taken up again. `BLESS=1` accepts what is found.
+//! The tests of a captured workload from beginning to end on the small simulated drive, and the
+//! findings of a killed run that is resumed. `BLESS=1` accepts what is found.
 
 use super::procedures::{golden, outline};
 use super::recomputed::conducted;
-use super::scratch::{TestDirectory, array, findings};
+use super::scratch::{TestDirectory, array, copy_ledger, cut_journal, findings};
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::Path;
@@ -42,7 +42,7 @@ fn text(findings: &Value) -> String {
     text
 }
 
-/// The weights of every step that is measured are counts of the capture.
+/// Asserts that the weights of every measured step are counts of the capture.
 fn weights_are_counts(run: &Path, procedure: &str) {
     let workload = shop::workload();
     let mut seen = 0;
@@ -61,22 +61,6 @@ fn weights_are_counts(run: &Path, procedure: &str) {
     assert!(seen > 0, "{procedure}");
 }
 
-/// The run as it was when half of its journal had been written.
-fn halved(whole: &Path, half: &Path) {
-    std::fs::create_dir(half).unwrap();
-    for file in std::fs::read_dir(whole).unwrap().map(Result::unwrap) {
-        let name = file.file_name();
-        if name == "findings.json" || !file.file_type().unwrap().is_file() {
-            continue;
-        }
-        std::fs::copy(file.path(), half.join(&name)).unwrap();
-    }
-    let journal = half.join("journal.jsonl");
-    let lines = std::fs::read_to_string(&journal).unwrap();
-    let text: Vec<&str> = lines.lines().take(lines.lines().count() / 2).collect();
-    std::fs::write(&journal, text.join("\n") + "\n").unwrap();
-}
-
 fn finds_what_was_accepted(procedure: &str) {
     let here = &TestDirectory::new();
     let whole = here.join("whole");
@@ -85,7 +69,8 @@ fn finds_what_was_accepted(procedure: &str) {
     weights_are_counts(&whole, procedure);
     golden(&format!("quick-{procedure}"), &text(&found));
     let half = here.join("half");
-    halved(&whole, &half);
+    copy_ledger(&whole, &half);
+    cut_journal(&half, |lines| lines.len() / 2);
     conducted(&half, None);
     assert_eq!(text(&findings(&half)), text(&found), "{procedure}: resumed");
 }

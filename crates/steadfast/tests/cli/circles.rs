@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use syn::visit::Visit;
 
-/// The crates that have no circle, beside this one.
-const FREE: [&str; 15] = [
+/// The crates in which no circle is allowed.
+const CRATES: [&str; 15] = [
     "steadfast", "capture", "domain", "engine", "exchange", "explorer", "host", "procedures",
     "recorder", "report", "runner", "tracefile", "analysis", "workload", "../lab",
 ];
@@ -17,13 +17,13 @@ const FREE: [&str; 15] = [
 /// A path in the code, segment by segment.
 type CodePath = Vec<String>;
 
-/// A module: where it stands, what it has, what it names.
+/// A module of a crate.
 #[derive(Default)]
 struct CodeModule {
     file: PathBuf,
     children: BTreeSet<String>,
     items: BTreeSet<String>,
-    /// What a name stands for that was brought in by `use`.
+    /// Paths of the names that `use` imports.
     aliases: BTreeMap<String, CodePath>,
     globs: Vec<CodePath>,
     /// Every path that its code names.
@@ -31,8 +31,8 @@ struct CodeModule {
 }
 
 impl CodeModule {
-    /// Whether a path can lead out of the module: a lone word does where it was
-    /// brought in, and is a variable where it is but the name of a child.
+    /// Returns true if a path can lead out of the module. A single identifier does if it was imported;
+    /// otherwise it is a variable or the name of a child.
     fn names_another(&self, path: &[String]) -> bool {
         path.len() > 1 || self.aliases.contains_key(&path[0])
     }
@@ -46,7 +46,7 @@ struct ModuleTree(BTreeMap<CodePath, CodeModule>);
 struct ModuleVisitor<'a> {
     tree: &'a mut ModuleTree,
     at: CodePath,
-    /// Where the files of child modules stand.
+    /// Directory of the files of child modules.
     beside: PathBuf,
 }
 
@@ -105,8 +105,7 @@ impl ModuleVisitor<'_> {
         let parsed = syn::parse_file(&text).unwrap_or_else(|why| panic!("{file:?}: {why}"));
         ModuleVisitor::read(tree, at, file, beside, &parsed.items);
     }
-    /// What `use` brings in; `own` where this file needs it and does not only hand
-    /// it on.
+    /// Adds the names that `use` imports; `own` is false if the file only re-exports them.
     fn imported(&mut self, tree: &syn::UseTree, mut before: CodePath, own: bool) {
         match tree {
             syn::UseTree::Path(path) => {
@@ -145,7 +144,7 @@ impl ModuleVisitor<'_> {
             self.module().named.push(path);
         }
     }
-    /// Paths in what a macro is given, which is not parsed.
+    /// Adds the paths in the tokens of a macro, which are not parsed.
     fn in_tokens(&mut self, tokens: TokenStream) {
         let (mut path, mut colons) = (CodePath::new(), 0);
         for token in tokens {
@@ -220,8 +219,8 @@ impl ModuleTree {
         ModuleVisitor::read_file(&mut tree, CodePath::new(), root, source.to_owned());
         tree
     }
-    /// The module that has what a path means, seen from a module; `None` for what is
-    /// of another crate.
+    /// Returns the module that has the item of a path, seen from a module; `None` if the item is of
+    /// another crate.
     fn home<'a>(&'a self, from: &[String], path: &[String], depth: u32) -> Option<&'a CodeModule> {
         let (first, rest) = path.split_first()?;
         let module = &self.0[from];
@@ -245,7 +244,7 @@ impl ModuleTree {
             }
         }
     }
-    /// What a path means below a module.
+    /// Returns the module that has the item of a path below a module.
     fn below<'a>(&'a self, at: &[String], path: &[String], depth: u32) -> Option<&'a CodeModule> {
         let module = &self.0[at];
         let Some((first, rest)) = path.split_first() else { return Some(module) };
@@ -264,7 +263,7 @@ impl ModuleTree {
         };
         module.globs.iter().find_map(behind).or(Some(module))
     }
-    /// Which files each file needs.
+    /// Returns the files that each file needs.
     fn needs(&self) -> BTreeMap<&Path, BTreeSet<&Path>> {
         let mut needs: BTreeMap<&Path, BTreeSet<&Path>> = BTreeMap::new();
         for (at, module) in &self.0 {
@@ -278,7 +277,7 @@ impl ModuleTree {
     }
 }
 
-/// A circle, if there is one: the files of it, each of which needs the next.
+/// Returns the files of a circle, each of which needs the next.
 fn circle<'a>(needs: &BTreeMap<&'a Path, BTreeSet<&'a Path>>) -> Option<Vec<&'a Path>> {
     let mut done = BTreeSet::new();
     needs.keys().find_map(|file| walk(file, needs, &mut Vec::new(), &mut done))
@@ -304,7 +303,7 @@ fn walk<'a>(
     found
 }
 
-fn told(circle: &[&Path], source: &Path) -> String {
+fn chain(circle: &[&Path], source: &Path) -> String {
     let name = |file: &&Path| file.strip_prefix(source).unwrap_or(file).display().to_string();
     let names: Vec<String> = circle.iter().chain(circle.first()).map(name).collect();
     names.join(" -> ")
@@ -312,14 +311,14 @@ fn told(circle: &[&Path], source: &Path) -> String {
 
 #[test]
 fn no_two_files_of_a_crate_need_each_other() {
-    for name in FREE {
+    for name in CRATES {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name).join("src");
         let tree = ModuleTree::read(&source);
         let needs = tree.needs();
         let edges: usize = needs.values().map(BTreeSet::len).sum();
         assert!(edges > tree.0.len(), "{name}: {edges} edges cannot be all");
         if let Some(circle) = circle(&needs) {
-            panic!("{name}: an import circle: {}", told(&circle, &source));
+            panic!("{name}: an import circle: {}", chain(&circle, &source));
         }
     }
 }
@@ -338,7 +337,7 @@ fn a_circle_is_found_through_a_re_export_and_not_through_a_declaration() {
         write("a/inner.rs", "use crate::b; pub struct A; fn f() { println!(\"{}\", b::B) }");
         write("b.rs", b);
         let tree = ModuleTree::read(room.path());
-        circle(&tree.needs()).map(|circle| told(&circle, room.path()))
+        circle(&tree.needs()).map(|circle| chain(&circle, room.path()))
     };
     assert_eq!(found("pub const B: u8 = 1;"), None);
     assert_eq!(found("pub const B: u8 = 1; #[cfg(test)] use crate::A;"), None);

@@ -1,13 +1,12 @@
-//! The closed loop: a workload is applied, captured and analyzed, and comes out
-//! as it went in. And a database, whose capture must be what the kernel counted.
+//! The closed loop: a workload is applied, captured and analyzed, and its streams are the same. And a
+//! database, whose capture must be what the kernel counted.
 
-use super::capture::{RunningCapture, settled};
+use super::capture::{RunningCapture, mount, settled};
 use super::scratch::*;
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use steadfast_domain::{IoEvent, IoOp};
-use tempfile::TempDir;
 
 const WORKLOAD: &str = r#"
 format = "steadfast workload 1"
@@ -35,15 +34,15 @@ const STREAMS: [(&str, &str, u64); 4] = [
 /// 64 in 32,768 places of 8 KiB: of 3,000 such I/Os about six, hardly ever more.
 const ADJACENT_MOST: u64 = 30;
 
-/// I/Os of one order, operation and size in a stream table.
+/// Counts the I/Os of one order, operation and size in a stream table.
 fn counted(table: &Value, (order, op, bytes): (&str, &str, u64)) -> u64 {
-    let streams = table["streams"].as_array().unwrap().iter();
+    let streams = array(&table["streams"]).iter();
     let of = streams.filter(|s| s["order"] == order && s["op"] == op && s["bytes"] == bytes);
     of.map(|stream| stream["count"].as_u64().unwrap()).sum()
 }
 
-/// 10,007 I/Os: operation x size exactly as the engine counted, the order but for
-/// chance; and derived again, the workload has the same streams.
+/// 10,007 I/Os: operations and sizes exactly as the engine counted, the order but for chance; and a
+/// workload derived from the capture has the same streams.
 #[test]
 fn what_is_applied_is_captured_and_analysed_as_the_same_streams() {
     let Some(device) = LoopDevice::new(256) else { return };
@@ -51,24 +50,21 @@ fn what_is_applied_is_captured_and_analysed_as_the_same_streams() {
     std::fs::write(here.join("w.toml"), WORKLOAD).unwrap();
     settled(&device);
     let Some(capture) = RunningCapture::new(here, &device, &[]) else { return };
-    let measure = ["measure", "--workload", "w.toml", "--target", &device.path, "--ios", "10007"];
-    let child = steadfast()
-        .current_dir(here)
-        .args(measure)
-        .args(["--yes-destroy", device.name(), "--json"])
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let engine = child.id().to_string();
+    let (target, name) = (&device.path, device.name());
+    let measure = format!(
+        "measure --workload w.toml --target {target} --ios 10007 --yes-destroy {name} --json"
+    );
+    let child = spawn_in(here, &measure, Stdio::piped(), Stdio::inherit());
+    let engine = child.id();
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success());
     let answer: Value = parse_json(&output);
     let (conditions, _) = capture.end();
     assert_eq!(conditions.lost, 0);
-    // What udev looks at afterwards is no I/O of ours.
-    let streams = ["trace", "streams", "trace.parquet", "--pid", &engine, "--json"];
+    // udev reads the device afterwards.
+    let streams = format!("trace streams trace.parquet --pid {engine} --json");
     let table: Value = succeed_json(here, &streams);
-    let applied = answer["measurement"]["streams"].as_array().unwrap();
+    let applied = array(&answer["measurement"]["streams"]);
     let ios: Vec<u64> = applied.iter().map(|s| s["tally"]["ios"].as_u64().unwrap()).collect();
     assert_eq!(ios.iter().sum::<u64>(), 10_007);
     for ((order, op, bytes), ios) in STREAMS.into_iter().zip(ios) {
@@ -80,8 +76,8 @@ fn what_is_applied_is_captured_and_analysed_as_the_same_streams() {
         let most = if order == "RND" { ADJACENT_MOST } else { 1 };
         assert!(wrong <= most, "{wrong} of {ios} {order} {op}s of {bytes} bytes");
     }
-    let derive = ["workload", "derive", "trace.parquet", "--threshold", "2%", "--pid", &engine];
-    let again = succeed(here, &[&derive[..], &["-o", "again.toml"]].concat());
+    let derive = "workload derive trace.parquet --threshold 2% -o again.toml";
+    let again = succeed(here, &format!("{derive} --pid {engine}"));
     assert!(again.contains("4 of"), "{again}");
 }
 
@@ -99,24 +95,21 @@ database.execute("vacuum")
 database.close()
 "#;
 
-/// A file system on the device, and a directory for what is done with it; `None` with the
-/// reason printed where there is no file system or database to be had.
-fn with_database(device: &LoopDevice) -> Option<TempDir> {
-    (device.has_ext4() && has_module("sqlite3")).then(|| tempfile::tempdir().unwrap())
+/// Makes a file system on the device; returns a directory, or prints the reason and returns `None`
+/// where there is no file system or database.
+fn with_database(device: &LoopDevice) -> Option<TestDirectory> {
+    (device.has_ext4() && has_module("sqlite3")).then(TestDirectory::new)
 }
 
 /// Fills and cleans a database on the device's file system.
 fn run_database(here: &Path, device: &LoopDevice) {
-    std::fs::create_dir(here.join("mount")).unwrap();
-    let mount = Command::new("mount").arg(&device.path).arg(here.join("mount")).status();
-    assert!(mount.unwrap().success());
+    let _mount = mount(device, here);
     let ran = Command::new("python3").current_dir(here).args(["-c", DATABASE]).status().unwrap();
-    assert!(Command::new("umount").arg(here.join("mount")).status().unwrap().success());
     assert!(ran.success());
 }
 
-/// Every sector that I/Os of an operation touched, as often as they did; of one process only
-/// where one is given, and as many as `most` of its last.
+/// Every sector that I/Os of an operation touched, once per I/O; of one process only if one is given,
+/// and at most the last `most`.
 fn sectors(events: &[IoEvent], op: IoOp, process: Option<u32>, most: usize) -> Vec<u64> {
     let mut of: Vec<&IoEvent> = events
         .iter()
@@ -131,15 +124,15 @@ fn sectors(events: &[IoEvent], op: IoOp, process: Option<u32>, most: usize) -> V
     last
 }
 
-/// A database on a file system is captured, and replayed on another device: what the kernel
-/// sees there are the same reads and the same writes. It divides those that lie in more pieces
-/// of memory than the device takes at once, so that sectors are compared.
+/// A database on a file system is captured, and replayed on another device: the kernel sees the same
+/// reads and the same writes there. It splits I/Os that lie in more pieces of memory than the device
+/// takes at once, so sectors are compared.
 #[test]
 fn a_database_is_replayed_with_its_reads_and_writes() {
     let Some(device) = LoopDevice::new(128) else { return };
     let Some(other) = LoopDevice::new(128) else { return };
     let Some(scratch) = with_database(&device) else { return };
-    let here = scratch.path();
+    let here = &scratch;
     let Some(capture) = RunningCapture::new(here, &device, &[]) else { return };
     run_database(here, &device);
     let (conditions, original) = capture.end();
@@ -147,33 +140,30 @@ fn a_database_is_replayed_with_its_reads_and_writes() {
     std::fs::rename(here.join("trace.parquet"), here.join("original.parquet")).unwrap();
     settled(&other);
     let Some(capture) = RunningCapture::new(here, &other, &[]) else { return };
-    let replay = steadfast()
-        .current_dir(here)
-        .args(["run", "replay-native", "--exact", "--timing", "faster:4", "--purge", "none"])
-        .args(["--workload", "original.parquet", "--set", "preconditioning=none"])
-        .args(["--target", &other.path, "--yes-destroy", other.name(), "-o", "replay"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let (target, name) = (&other.path, other.name());
+    let replay = format!(
+        "run replay-native --exact --timing faster:4 --purge none --workload original.parquet \
+         --set preconditioning=none --target {target} --yes-destroy {name} -o replay"
+    );
+    let replay = spawn_in(here, &replay, Stdio::null(), Stdio::null());
     let process = replay.id();
     let ended = replay.wait_with_output().unwrap().status;
     assert!(matches!(ended.code(), Some(0 | 3)), "{ended}");
     let (conditions, replayed) = capture.end();
     assert_eq!(conditions.lost, 0);
     for op in [IoOp::Read, IoOp::Write] {
-        let asked = sectors(&original, op, None, usize::MAX);
-        assert!(asked.len() > 3, "{op}: {}", asked.len());
-        // Before it plays it reads what lies on the device.
-        let came = sectors(&replayed, op, Some(process), asked.len());
-        assert!(asked == came, "{op}: {} sectors asked for, {} came", asked.len(), came.len());
+        let expected = sectors(&original, op, None, usize::MAX);
+        assert!(expected.len() > 3, "{op}: {}", expected.len());
+        // Before the replay, the program reads what lies on the device.
+        let found = sectors(&replayed, op, Some(process), expected.len());
+        assert!(expected == found, "{op}: {} sectors of {}", found.len(), expected.len());
     }
     // The kernel makes one of several flushes that wait, and adds none.
     let flushes = |events: &[IoEvent]| events.iter().filter(|e| e.op == IoOp::Flush).count();
     assert!(flushes(&replayed) <= flushes(&original));
 }
 
-/// Read, written and flushed, by the kernel's account of a device.
+/// Bytes read, bytes written and flushes, by the kernel's counters.
 fn kernel_sums(device: &LoopDevice) -> [u64; 3] {
     let [_, read, _, written, flushes] = settled(device);
     [read * 512, written * 512, flushes]
@@ -184,7 +174,7 @@ fn kernel_sums(device: &LoopDevice) -> [u64; 3] {
 fn a_database_on_a_file_system_agrees_with_diskstats() {
     let Some(device) = LoopDevice::new(128) else { return };
     let Some(scratch) = with_database(&device) else { return };
-    let here = scratch.path();
+    let here = &scratch;
     let before = kernel_sums(&device);
     let Some(capture) = RunningCapture::new(here, &device, &[]) else { return };
     run_database(here, &device);
@@ -198,7 +188,7 @@ fn a_database_on_a_file_system_agrees_with_diskstats() {
     let seen = [bytes(IoOp::Read), bytes(IoOp::Write)];
     let kernels: [u64; 3] = std::array::from_fn(|n| after[n] - before[n]);
     assert_eq!(seen, kernels[..2], "{conditions:?}");
-    // Flushes are sent off by interrupts, too, which are not seen everywhere (docs/capture.md).
+    // Flushes are also sent by interrupts, which are not seen everywhere (docs/capture.md).
     let flushed = kernels[2];
     assert!((flushed - flushed / 100..=flushed).contains(&flushes), "{flushes} of {flushed}");
     assert!(flushes >= 503 && seen[1] > 503 * 9001, "{seen:?}");

@@ -54,11 +54,9 @@ fn commits_of_the_exact_drive_take_the_write_and_its_flush() {
     let groups = table(&run, "group-commit");
     for n in [4.0, 16.0, 64.0] {
         let commit = n * COMMAND + LINK + FLUSH;
-        near(number(&groups, &n.to_string(), "group-art"), commit, "group");
-        let (commits, flushes) = (
-            number(&groups, &n.to_string(), "group-rate"),
-            number(&groups, &n.to_string(), "group-flushes"),
-        );
+        let of_group = |column: &str| number(&groups, &n.to_string(), column);
+        near(of_group("group-art"), commit, "group");
+        let (commits, flushes) = (of_group("group-rate"), of_group("group-flushes"));
         near(commits / flushes, n, "commits per flush");
         // Whole groups in a second.
         assert!((commits - n * 1000.0 / commit).abs() <= n, "{n}: {commits}");
@@ -69,18 +67,18 @@ fn commits_of_the_exact_drive_take_the_write_and_its_flush() {
 const BLOCKING: &str = "a thread per I/O for commits at queue depth 1";
 
 /// Each flush of a single committer and of a group reaches the device; of several committers the
-/// kernel makes one of the flushes that wait. A loop device has no FUA, so the kernel flushes
-/// after each such write.
+/// kernel merges the flushes that wait. A loop device has no FUA, so the kernel flushes after each
+/// such write.
 #[test]
 fn flushes_of_commits_are_those_that_the_kernel_counts() {
     let Some(device) = LoopDevice::new(128) else { return };
     let here = &TestDirectory::new();
-    let mut words = vec!["run", "commit", "--profile", "quick", "--step-time", "300ms"];
-    for setting in ["committers=1,4", "block-sizes=4K", "run-in=100ms", "between-time=300ms"] {
-        words.extend(["--set", setting]);
-    }
-    words.extend(["--target", &device.path, "--yes-destroy", device.name(), "-o", "run"]);
-    run_ending(here, &words, &[0, 3]);
+    let (target, name) = (&device.path, device.name());
+    let run = format!(
+        "run commit --profile quick --step-time 300ms --set committers=1,4 --set block-sizes=4K \
+         --set run-in=100ms --set between-time=300ms --target {target} --yes-destroy {name} -o run"
+    );
+    run_ending(here, &run, &[0, 3]);
     let mut checked = 0;
     for (step, outcome) in Ledger::read(&here.join("run")).unwrap().steps() {
         let (label, m) = (step.place.label.as_str(), &outcome.measurement);
@@ -119,18 +117,19 @@ fn the_plan_states_the_time_of_the_commits() {
     let commits =
         "commits  72 steps, from 'RND 4K W T1Q1' to 'SEQ 16K W FLUSH/1 T16Q1': 1 h 24 min";
     assert!(plan.lines().any(|line| line == commits), "{plan}");
-    let other = ["--set", "committers=1,2", "--set", "block-sizes=4K", "--step-time", "20s"];
-    let plan = succeed(here, &[&["plan", "commit", "--target", "sim:client"], &other[..]].concat());
+    let other = "--set committers=1,2 --set block-sizes=4K --step-time 20s";
+    let plan = succeed(here, &format!("plan commit --target sim:client {other}"));
     let commits = "commits  13 steps, from 'RND 4K W T1Q1' to 'SEQ 4K W FLUSH/2 T1Q2': 6 min 30 s";
     assert!(plan.contains(commits), "{plan}");
 }
 
-/// Titles and verdicts of the limits in a file of docs/examples.
+/// Returns the titles and verdicts of the limits in a file of docs/examples.
 fn judged(here: &Path, file: &str) -> Vec<(String, bool)> {
     let limits = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples").join(file);
-    let limits = limits.to_str().unwrap();
-    let words = ["check", "run", "--limits", limits, "--no-report", "--json", "--allow"];
-    let output = run_in(here, &[&words[..], &["quick,simulated,method"]].concat());
+    let limits = limits.display();
+    let check =
+        format!("check run --limits {limits} --no-report --json --allow quick,simulated,method");
+    let output = run_in(here, &check);
     let answer: Value = parse_json(&output);
     let limits = array(&answer["limits"]);
     assert!(limits.iter().all(|limit| !limit["measured"].is_null()), "{answer:#}");
@@ -146,8 +145,7 @@ fn judged(here: &Path, file: &str) -> Vec<(String, bool)> {
 #[test]
 fn the_limits_of_the_examples_judge_a_run() {
     let here = &TestDirectory::new();
-    let words = ["run", "commit", "--target", "sim:exact", "--profile", "quick"];
-    succeed(here, &[&words[..], &["--step-time", "5s", "-o", "run"]].concat());
+    succeed(here, "run commit --target sim:exact --profile quick --step-time 5s -o run");
     let verdicts = |file: &str| -> Vec<bool> {
         judged(here, file).into_iter().map(|(_, pass)| pass).collect()
     };

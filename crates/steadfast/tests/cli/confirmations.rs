@@ -1,4 +1,4 @@
-//! One confirmation is for one target, and what a user may not see is not free.
+//! One confirmation is for one target, and a target whose use is hidden from a user is not free.
 
 use super::scratch::{TestDirectory, code, is_root, run_ending, run_in, skip, stderr, steadfast};
 use std::fs::{self, OpenOptions, Permissions};
@@ -9,7 +9,7 @@ use std::process::Command;
 const SIZE: usize = 4 << 20;
 const LOAD: [&str; 4] = ["measure", "RND 4K W", "--ios", "16"];
 
-/// Somebody's files of one name in two directories.
+/// Makes files of one name in two directories.
 fn namesakes(directory: &Path) -> [PathBuf; 2] {
     ["a", "b"].map(|name| {
         fs::create_dir(directory.join(name)).unwrap();
@@ -19,7 +19,7 @@ fn namesakes(directory: &Path) -> [PathBuf; 2] {
     })
 }
 
-/// Whether each holds only what it was made of.
+/// Returns true for each file that has its first content.
 fn are_untouched(files: &[PathBuf; 2]) -> [bool; 2] {
     [0, 1].map(|at| fs::read(&files[at]).unwrap().iter().all(|byte| *byte == b"ab"[at]))
 }
@@ -36,21 +36,22 @@ fn a_name_confirms_one_target() {
         let output = run_in(here, &words);
         (code(&output), stderr(&output))
     };
-    let (ended, said) = measure(&["s.bin"]);
-    assert_eq!(ended, 2, "{said}");
-    assert!([one, two].iter().all(|path| said.contains(path)), "{said}");
+    let (ended, text) = measure(&["s.bin"]);
+    assert_eq!(ended, 2, "{text}");
+    assert!([one, two].iter().all(|path| text.contains(path)), "{text}");
     for names in [&[] as &[&str], &[one], &["a/s.bin"], &[two], &[one, one], &["other"]] {
-        let (ended, said) = measure(names);
-        assert_eq!(ended, 1, "{names:?}: {said}");
-        assert!(said.contains("not confirmed"), "{names:?}: {said}");
+        let (ended, text) = measure(names);
+        assert_eq!(ended, 1, "{names:?}: {text}");
+        assert!(text.contains("not confirmed"), "{names:?}: {text}");
     }
-    let run = ["run", "iops", "--profile", "quick", "-o", "out", "--yes-destroy", "s.bin"];
-    run_ending(here, &[&run[..], &targets].concat(), &[2]);
+    let run =
+        "run iops --profile quick -o out --yes-destroy s.bin --target a/s.bin --target b/s.bin";
+    run_ending(here, run, &[2]);
     assert!(!here.join("out").exists());
     assert_eq!(are_untouched(&files), [true, true]);
     for names in [["s.bin", "s.bin"], ["s.bin", two], [one, two], ["a/s.bin", "b/s.bin"]] {
-        let (ended, said) = measure(&names);
-        assert_eq!(ended, 0, "{names:?}: {said}");
+        let (ended, text) = measure(&names);
+        assert_eq!(ended, 0, "{names:?}: {text}");
         assert_eq!(are_untouched(&files), [false, false]);
     }
 }
@@ -88,14 +89,14 @@ fn an_ordinary_user_with_hidden_processes_overwrites_nothing_of_others() {
         (code(&output), stderr(&output))
     };
     for hidden in ["2", "4"] {
-        let (ended, said) = measure(hidden, "own.bin");
+        let (ended, text) = measure(hidden, "own.bin");
         if matches!(ended, 99 | 126 | 127) {
-            return skip(&said);
+            return skip(&text);
         }
-        // The kernel's own count says to its owner that nobody else writes to it.
-        assert_eq!(ended, 0, "hidepid={hidden}: {said}");
-        let (ended, said) = measure(hidden, "s.bin");
-        assert_eq!(ended, 1, "hidepid={hidden}: {said}");
+        // The kernel's own count shows its owner that nobody else writes to it.
+        assert_eq!(ended, 0, "hidepid={hidden}: {text}");
+        let (ended, text) = measure(hidden, "s.bin");
+        assert_eq!(ended, 1, "hidepid={hidden}: {text}");
         assert!(fs::read(&file).unwrap().iter().all(|byte| *byte == b'x'));
     }
 }

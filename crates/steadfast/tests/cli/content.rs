@@ -1,5 +1,5 @@
-//! Compression and duplicates of what was written, by step, process and device: beside
-//! DuckDB's sums of the same file, and of a capture whose content is known.
+//! Compression and duplicates of written data, by step, process and device: compared with DuckDB's
+//! sums of the same file, and with a capture whose content is known.
 
 use super::capture::RunningCapture;
 use super::made_up::{self, answer, write_trace};
@@ -46,19 +46,19 @@ fn write(path: &Path, every: u64) {
     made_up::write(path, conditions, (0..10_007).map(event).collect());
 }
 
-/// What is told of one row, beside the sums that it must come from.
+/// Compares the content of a row with the sums that it must come from.
 fn same(row: &Value, sums: Option<&Value>, what: &str) {
     let content = &row["content"];
-    let told = json!([
+    let figures = json!([
         content["blocks"], content["bytes"], content["compressed_bytes"], content["duplicates"]
     ]);
     let Some(sums) = sums else {
-        assert_eq!(told, json!([0, 0, 0, 0]), "{what}");
+        assert_eq!(figures, json!([0, 0, 0, 0]), "{what}");
         assert!(content["compression_ratio"].is_null(), "{what}");
         assert!(content["duplicate_share"].is_null(), "{what}");
         return;
     };
-    assert_eq!(told, *sums, "{what}");
+    assert_eq!(figures, *sums, "{what}");
     let number = |at: usize| sums[at].as_f64().unwrap();
     let ratio = content["compression_ratio"].as_f64().unwrap();
     assert!((ratio - number(1) / number(2)).abs() < 1e-12, "{what}");
@@ -94,7 +94,7 @@ fn content_is_told_by_step_process_and_device_as_duckdb_adds_it_up() {
         same(group, sums["devices"].get(number), number);
     }
     for (pid, sums) in sums["processes"].as_object().unwrap() {
-        the_chosen_have_their_own_content(here, pid, sums);
+        the_selected_have_their_own_content(here, pid, sums);
     }
     let text = succeed(here, "trace steps t.parquet --step 10s");
     assert!(text.contains("compression") && text.contains("duplicates"), "{text}");
@@ -109,16 +109,16 @@ fn content_is_told_by_step_process_and_device_as_duckdb_adds_it_up() {
     assert_eq!(of("again.parquet"), of("t.parquet"));
 }
 
-/// Under a filter, reports and applied workloads have the content of what passes it.
-fn the_chosen_have_their_own_content(here: &Path, pid: &str, sums: &Value) {
+/// Under a filter, reports and applied workloads have the content of the selected I/Os.
+fn the_selected_have_their_own_content(here: &Path, pid: &str, sums: &Value) {
     let number = |at: usize| sums[at].as_f64().unwrap();
     let (ratio, duplicates) = (number(1) / number(2), number(3) / number(0));
-    let told = succeed(here, &["trace", "self-test", "t.parquet", "--pid", pid]);
-    assert!(told.contains(&format!("Compression ratio: {ratio:.2}\n")), "{ratio}: {told}");
+    let text = succeed(here, &format!("trace self-test t.parquet --pid {pid}"));
+    assert!(text.contains(&format!("Compression ratio: {ratio:.2}\n")), "{ratio}: {text}");
     let blocks = format!("Content: {} written blocks of 4 KiB", sums[0]);
-    assert!(told.contains(&blocks), "{blocks}: {told}");
+    assert!(text.contains(&blocks), "{blocks}: {text}");
     let derived: Value =
-        succeed_json(here, &["workload", "derive", "t.parquet", "--pid", pid, "--json"]);
+        succeed_json(here, &format!("workload derive t.parquet --pid {pid} --json"));
     let pattern = format!("entropy:{:.0},{:.0}", 100.0 / ratio, duplicates * 100.0);
     assert_eq!(derived["data_pattern"], pattern);
 }
@@ -134,7 +134,7 @@ fn duplicates_of_a_sample_are_a_lower_bound_in_every_step() {
     assert!(text.contains(">= ") && text.contains('–'), "{text}");
 }
 
-/// The sums of one device's blocks in a capture of two.
+/// The sums of the blocks of sda in a capture of two devices.
 fn of_sda(here: &Path, file: &str) -> Value {
     let devices = answer(here, &["groups", file, "--by", "device"]);
     let mut groups = array(&devices["groups"]).iter();
@@ -157,7 +157,7 @@ fn a_folded_part_has_the_content_of_its_own_ios() {
         assert_eq!(conditions["compression_ratio"], sums["compression_ratio"], "{file}");
         assert_eq!(of_sda(here, &fold), sums, "{file}");
     }
-    // What a file of earlier versions has in its totals alone is that of all, and says so.
+    // A file of an earlier version has the sums of the whole capture only; the fold says so.
     let conditions = CaptureConditions {
         devices: ["nvme0n1", "sda"]
             .map(|name| CapturedDevice { name: name.into(), ..CapturedDevice::default() })
@@ -169,13 +169,13 @@ fn a_folded_part_has_the_content_of_its_own_ios() {
     let path = here.join("old.parquet");
     write_trace(path, conditions, &[IoEvent { bytes: 4096, device: 1, ..IoEvent::default() }]);
     succeed(here, "trace fold old.parquet --device sda -o old.fold");
-    let told = succeed(here, "trace doctor old.fold");
-    assert!(told.contains("are those of the whole capture"), "{told}");
+    let text = succeed(here, "trace doctor old.fold");
+    assert!(text.contains("are those of the whole capture"), "{text}");
 }
 
-/// The table of facts and the caveat tell the same bound: that of what was chosen.
+/// The table of facts and the caveat have the same bound: that of the selected I/Os.
 #[test]
-fn a_filtered_report_tells_one_bound_of_duplicates() {
+fn a_filtered_report_has_one_bound_of_duplicates() {
     let here = &TestDirectory::new();
     write(&here.join("t.parquet"), 100);
     let sums = of_sda(here, "t.parquet");
@@ -192,12 +192,11 @@ fn a_filtered_report_tells_one_bound_of_duplicates() {
 
 /// Zeros, then random bytes, each through a device of its own.
 #[test]
-fn a_capture_tells_the_content_of_each_process() {
+fn a_capture_has_the_content_of_each_process() {
     let Some(device) = LoopDevice::new(16) else { return };
     let here = &TestDirectory::new();
-    let Some(capture) = RunningCapture::new(here, &device, &["--content-sample", "1"]) else {
-        return;
-    };
+    let options = ["--content-sample", "1"];
+    let Some(capture) = RunningCapture::new(here, &device, &options) else { return };
     let copy = |from: &str, program: &str| {
         let [from, to] = [format!("if={from}"), format!("of={}", device.path)];
         let size = ["bs=4k", "count=101", "oflag=direct", "conv=notrunc"];
@@ -224,7 +223,7 @@ fn a_capture_tells_the_content_of_each_process() {
         let content = |at: usize| &groups[at]["content"];
         let (first, second) = (content(0)["duplicates"].clone(), content(1)["duplicates"].clone());
         assert_eq!((sum("blocks"), sum("bytes")), (202, 202 * 4096));
-        // What is written over before it is read back is measured as it is then.
+        // A block that is overwritten before it is read back is measured as it is then.
         assert!(first.as_u64().unwrap() + second.as_u64().unwrap() <= 201);
         assert!(content(1)["compression_ratio"].as_f64().unwrap() < 1.1, "{found:#}");
     }

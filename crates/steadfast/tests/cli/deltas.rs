@@ -1,12 +1,12 @@
-//! What changed from one capture to another, beside what Python finds with DuckDB in the same
-//! two files by the rules of docs/trace.md (`deltas.py`).
+//! Changes from one capture to another, compared with what Python finds with DuckDB in the same two
+//! files by the rules of docs/trace.md (`deltas.py`).
 
 use super::made_up::{
     CaptureChoice, LASTED_S, LATER_S, SECOND, answer, conditions, counted, ios, same, write,
 };
 use super::scratch::{TestDirectory, array};
 
-/// By what, how aligned, by which change ranked, and which layer.
+/// Dimension, alignment, ranking and layer.
 const ASKED: [&str; 10] = [
     "stream:clock:iops:0", "stream:start:bytes:0", "stream:start:response:0",
     "process:clock:share:0", "process:clock:response:0", "device:clock:iops:0",

@@ -1,14 +1,16 @@
-//! What a derived workload carries, and its scores against captures that were made on purpose.
+//! The content of a derived workload, and its scores against captures that were made on purpose.
 
+use super::made_up::{sized_device, write_trace};
 use super::scratch::{TestDirectory, array, refuse, run_ending, succeed, succeed_json};
-use std::fs::File;
+use serde_json::Value;
 use std::path::Path;
-use steadfast_domain::io_event::{CapturedDevice, RESPONSE_UNKNOWN};
+use steadfast_domain::io_event::RESPONSE_UNKNOWN;
 use steadfast_domain::step::mix64;
 use steadfast_domain::stimulus::Pace;
-use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, IoStream, Measurement, Stimulus};
+use steadfast_domain::{
+    Bytes, CaptureConditions, IoEvent, IoOp, IoStream, Measurement, Record, Stimulus,
+};
 use steadfast_runner::Ledger;
-use steadfast_tracefile::TraceWriter;
 use steadfast_workload::WorkloadFile;
 
 const IOS: u64 = 60_013;
@@ -59,38 +61,62 @@ fn write_at(path: &Path, times: &[u64], hot: f64, response_ns: fn(u64) -> u64) {
 }
 
 fn write_events(path: &Path, events: &[IoEvent]) {
-    let device = CapturedDevice {
-        name: "nvme0n1".into(),
-        capacity: Some(Bytes(BLOCKS * 4096)),
-        ..CapturedDevice::default()
+    let conditions = CaptureConditions {
+        devices: vec![sized_device("nvme0n1", Bytes(BLOCKS * 4096))],
+        lasted_ns: events.last().unwrap().issued_ns + 1,
+        ..CaptureConditions::default()
     };
-    let conditions = CaptureConditions { devices: vec![device], ..CaptureConditions::default() };
-    let mut writer = TraceWriter::new(File::create(path).unwrap(), &conditions).unwrap();
-    writer.write(events).unwrap();
-    let lasted_ns = events.last().unwrap().issued_ns + 1;
-    writer.finish(CaptureConditions { lasted_ns, ..conditions }).unwrap();
+    write_trace(path, conditions, events);
 }
 
-/// Returns the report's scores, those of a second drawing, and the aspects that are lost.
-fn scores(here: &Path, more: &[&str]) -> Vec<(String, f64, f64, bool)> {
+/// Reads the workload file of a test.
+fn workload_file(here: &Path) -> WorkloadFile {
+    WorkloadFile::read(&std::fs::read_to_string(here.join("w.toml")).unwrap()).unwrap()
+}
+
+/// Runs that workload by multi-wsat with its arrivals; returns the record.
+fn run_of_workload(here: &Path, arrivals: &str) -> Record {
+    let run = format!(
+        "run multi-wsat --target sim:small --profile quick -o run --workload w.toml \
+         --set arrivals={arrivals} --max-rounds 5"
+    );
+    run_ending(here, &run, &[0, 3]);
+    Ledger::read(&here.join("run")).unwrap().into_record()
+}
+
+/// One field of the report's score of an aspect.
+fn score(answer: &Value, name: &str, field: &str) -> Option<f64> {
+    let aspects = array(&answer["fidelity"]["aspects"]);
+    aspects.iter().find(|aspect| aspect["aspect"] == name).unwrap()[field].as_f64()
+}
+
+/// The report's score of an aspect, and that of a second drawing.
+#[derive(Debug)]
+struct Score {
+    aspect: String,
+    score: f64,
+    best: f64,
+    is_lost: bool,
+}
+
+fn scores(here: &Path, more: &[&str]) -> Vec<Score> {
     let derive = ["workload", "derive", "t.parquet", "--report", "--json"];
-    let answer: serde_json::Value = succeed_json(here, &[&derive[..], more].concat());
+    let answer: Value = succeed_json(here, &[&derive[..], more].concat());
     let fidelity = &answer["fidelity"];
-    let lost: Vec<&str> =
-        array(&fidelity["lost"]).iter().map(|text| text.as_str().unwrap()).collect();
-    let aspects = array(&fidelity["aspects"]).iter();
-    aspects
-        .map(|aspect| {
-            let name = aspect["aspect"].as_str().unwrap().to_owned();
-            let score = aspect["score"].as_f64().unwrap();
-            let is_lost = lost.iter().any(|text| text.starts_with(&format!("{name}: ")));
-            (name, score, aspect["best"].as_f64().unwrap_or(1.0), is_lost)
-        })
-        .collect()
+    let mut scores = Vec::new();
+    for row in array(&fidelity["aspects"]) {
+        let aspect = row["aspect"].as_str().unwrap().to_owned();
+        let reason = format!("{aspect}: ");
+        let is_reason = |text: &Value| text.as_str().unwrap().starts_with(&reason);
+        let is_lost = array(&fidelity["lost"]).iter().any(is_reason);
+        let best = row["best"].as_f64().unwrap_or(1.0);
+        scores.push(Score { aspect, score: row["score"].as_f64().unwrap(), best, is_lost });
+    }
+    scores
 }
 
-fn lost(scores: &[(String, f64, f64, bool)]) -> Vec<&str> {
-    scores.iter().filter(|(.., lost)| *lost).map(|(name, ..)| name.as_str()).collect()
+fn lost(scores: &[Score]) -> Vec<&str> {
+    scores.iter().filter(|one| one.is_lost).map(|one| one.aspect.as_str()).collect()
 }
 
 #[test]
@@ -99,12 +125,12 @@ fn a_trace_of_a_known_workload_scores_as_well_as_a_second_drawing() {
     write(&here.join("t.parquet"), 0.0);
     let found = scores(here, &[]);
     assert_eq!(found.len(), 8);
-    for (name, score, best, _) in &found {
-        assert!(*score > best - 0.02 && *best > 0.98, "{name}: {score} of {best}");
+    for Score { aspect, score, best, .. } in &found {
+        assert!(*score > best - 0.02 && *best > 0.98, "{aspect}: {score} of {best}");
     }
     assert!(lost(&found).is_empty(), "{found:?}");
     let same = scores(here, &["--against", "t.parquet"]);
-    assert!(same.iter().all(|(_, score, ..)| *score == 1.0), "{same:?}");
+    assert!(same.iter().all(|one| one.score == 1.0), "{same:?}");
     let closed = scores(here, &["--without", "arrivals"]);
     assert_eq!(lost(&closed), ["inter-arrival", "stream-inter-arrival", "depth"], "{closed:?}");
 }
@@ -135,27 +161,23 @@ fn bursts_arrive_by_their_measured_distributions() {
     let times = burst_times();
     write_at(&here.join("t.parquet"), &times, 0.0, |_| 53_000);
     let kept = scores(here, &["-o", "w.toml"]);
-    let (_, score, ..) = kept.iter().find(|(name, ..)| name == "inter-arrival").unwrap();
-    assert!(*score >= 0.95, "{kept:?}");
-    let file = WorkloadFile::read(&std::fs::read_to_string(here.join("w.toml")).unwrap()).unwrap();
-    let pace = file.arrivals.all.unwrap().pace();
+    let gaps = kept.iter().find(|one| one.aspect == "inter-arrival").unwrap();
+    assert!(gaps.score >= 0.95, "{kept:?}");
+    let pace = workload_file(here).arrivals.all.unwrap().pace();
     let captured_ns = (times[times.len() - 1] - times[0]) as f64;
     let iops = (times.len() - 1) as f64 * 1e9 / captured_ns;
     assert!((pace.offered_iops().unwrap() / iops - 1.0).abs() < 1e-5, "{pace:?}");
-    let fio = ["workload", "export", "w.toml", "--output-format", "fio", "--device-size", "1GB"];
-    succeed(here, &[&fio[..], &["-o", "w.fio"]].concat());
+    let export = "workload export w.toml --output-format fio --device-size 1GB -o w.fio";
+    succeed(here, export);
     let jobs = std::fs::read_to_string(here.join("w.fio")).unwrap();
     assert!(jobs.contains("rate_process=poisson"), "{jobs}");
-    let run = ["run", "multi-wsat", "--target", "sim:small", "--profile", "quick", "-o", "run"];
-    let how = ["--workload", "w.toml", "--set", "arrivals=workload", "--max-rounds", "5"];
-    run_ending(here, &[&run[..], &how].concat(), &[0, 3]);
-    let contents = Ledger::read(&here.join("run")).unwrap();
-    let mut stimuli = contents.steps().filter_map(|(step, _)| step.load.stimulus());
+    let record = run_of_workload(here, "workload");
+    let mut stimuli = record.steps().filter_map(|(step, _)| step.load.stimulus());
     assert!(stimuli.any(|stimulus| stimulus.pace == pace), "no step has {pace:?}");
 }
 
-/// Reads at random, even writes, and large writes in bursts: together they are none of these. The
-/// writes in bursts end after a third of the time.
+/// Reads at random, even writes, and large writes in bursts: together they are neither. The writes in
+/// bursts end after a third of the time.
 #[test]
 fn streams_arrive_by_their_own_distributions() {
     let here = &TestDirectory::new();
@@ -173,36 +195,22 @@ fn streams_arrive_by_their_own_distributions() {
             IoEvent { issued_ns, response_ns, offset, bytes, op, ..IoEvent::default() }
         }
     };
-    let mut events: Vec<IoEvent> = random
-        .take_while(|at_ns| *at_ns < 48_000_000_000)
-        .map(io(IoOp::Read, 4096))
-        .chain(even.take_while(|at_ns| *at_ns < 48_000_000_000).map(io(IoOp::Write, 16_384)))
-        .chain(
-            burst_times()
-                .into_iter()
-                .map(|at_ns| at_ns * 4)
-                .take_while(|at_ns| *at_ns < 16_000_000_000)
-                .map(io(IoOp::Write, 65_536)),
-        )
-        .collect();
+    let until = |end_ns: u64| move |at_ns: &u64| *at_ns < end_ns;
+    let reads = random.take_while(until(48_000_000_000)).map(io(IoOp::Read, 4096));
+    let even = even.take_while(until(48_000_000_000)).map(io(IoOp::Write, 16_384));
+    let bursts = burst_times().into_iter().map(|at_ns| at_ns * 4);
+    let bursts = bursts.take_while(until(16_000_000_000)).map(io(IoOp::Write, 65_536));
+    let mut events: Vec<IoEvent> = reads.chain(even).chain(bursts).collect();
     events.sort_by_key(|event| event.issued_ns);
     write_events(&here.join("t.parquet"), &events);
-    let derive = ["workload", "derive", "t.parquet", "--report", "--json", "-o", "w.toml"];
-    let answer: serde_json::Value = succeed_json(here, &derive);
-    let score = |name: &str, column: &str| {
-        let aspects = array(&answer["fidelity"]["aspects"]);
-        aspects.iter().find(|aspect| aspect["aspect"] == name).unwrap()[column].as_f64().unwrap()
-    };
-    let scores = |column: &str| {
-        ["streams", "inter-arrival", "stream-inter-arrival", "read-write"]
-            .map(|name| score(name, column))
+    let derive = "workload derive t.parquet --report --json -o w.toml";
+    let answer: Value = succeed_json(here, derive);
+    let scores = |field: &str| {
+        ["streams", "stream-inter-arrival"].map(|aspect| score(&answer, aspect, field).unwrap())
     };
     let (together, by_stream) = (scores("score"), scores("by_stream"));
-    assert!(by_stream[0] >= 0.97 && by_stream[2] >= 0.93, "{together:?} {by_stream:?}");
-    assert!(together[2] < 0.85, "{together:?} {by_stream:?}");
-    let run = ["run", "multi-wsat", "--target", "sim:small", "--profile", "quick", "-o", "run"];
-    let how = ["--workload", "w.toml", "--set", "arrivals=streams", "--max-rounds", "5"];
-    run_ending(here, &[&run[..], &how].concat(), &[0, 3]);
+    assert!(by_stream[0] >= 0.97 && by_stream[1] >= 0.93, "{together:?} {by_stream:?}");
+    assert!(together[1] < 0.85, "{together:?} {by_stream:?}");
     let rates = |stimulus: &Stimulus, measurement: &Measurement| {
         let Pace::ByStream(paces) = &stimulus.pace else { return None };
         let seconds = measurement.elapsed.as_secs_f64();
@@ -210,8 +218,8 @@ fn streams_arrive_by_their_own_distributions() {
         let offered = paces.iter().map(|pace| pace.offered_iops().unwrap());
         Some(ios.zip(offered).collect::<Vec<_>>())
     };
-    let contents = Ledger::read(&here.join("run")).unwrap();
-    let applied: Vec<(f64, f64)> = contents
+    let record = run_of_workload(here, "streams");
+    let applied: Vec<(f64, f64)> = record
         .steps()
         .filter_map(|(step, outcome)| rates(step.load.stimulus()?, &outcome.measurement))
         .flatten()
@@ -231,20 +239,15 @@ fn streams_arrive_by_their_own_distributions() {
 fn without_response_times_gaps_are_known_at_a_rate_and_depths_never() {
     let here = &TestDirectory::new();
     write_with_responses(&here.join("t.parquet"), 0.0, |_| RESPONSE_UNKNOWN);
-    let aspects = |more: &[&str]| {
-        let derive = ["workload", "derive", "t.parquet", "--report", "--json"];
-        let answer: serde_json::Value = succeed_json(here, &[&derive[..], more].concat());
-        let score = |name: &str| {
-            let aspects = array(&answer["fidelity"]["aspects"]);
-            let aspect = aspects.iter().find(|aspect| aspect["aspect"] == name).unwrap();
-            aspect["score"].as_f64()
-        };
-        (score("inter-arrival"), score("depth"))
+    let scores_of = |more: &str| {
+        let derive = format!("workload derive t.parquet --report --json {more}");
+        let answer: Value = succeed_json(here, &derive);
+        (score(&answer, "inter-arrival", "score"), score(&answer, "depth", "score"))
     };
-    let (gaps, depth) = aspects(&[]);
+    let (gaps, depth) = scores_of("");
     assert!(gaps.unwrap() > 0.97, "{gaps:?}");
     assert_eq!(depth, None);
-    assert_eq!(aspects(&["--without", "arrivals"]), (None, None));
+    assert_eq!(scores_of("--without arrivals"), (None, None));
 }
 
 #[test]
@@ -255,7 +258,7 @@ fn a_hot_band_is_kept_by_zones_and_without_them_only_locality_is_lost() {
     assert!(lost(&kept).is_empty(), "{kept:?}");
     let without = scores(here, &["--without", "zones"]);
     assert_eq!(lost(&without), ["locality"], "{without:?}");
-    let file = WorkloadFile::read(&std::fs::read_to_string(here.join("w.toml")).unwrap()).unwrap();
+    let file = workload_file(here);
     assert_eq!(file.placement.measured_in, Some(Bytes(BLOCKS * 4096)));
     assert_eq!(file.placement.by_stream.len(), 2, "reads and writes");
     for zones in file.placement.by_stream.values() {
@@ -302,6 +305,6 @@ fn a_workload_without_ios_is_refused_by_its_counts() {
     let here = &TestDirectory::new();
     let text = "format = \"steadfast workload 1\"\n\n[[stream]]\nstream = \"RND 4K W\"\nios = 0\n";
     std::fs::write(here.join("w.toml"), text).unwrap();
-    let plan = ["plan", "multi-wsat", "--target", "sim:small", "--workload", "w.toml"];
-    refuse(here, &plan, &["no I/O stream has I/Os"]);
+    let plan = "plan multi-wsat --target sim:small --workload w.toml";
+    refuse(here, plan, &["no I/O stream has I/Os"]);
 }

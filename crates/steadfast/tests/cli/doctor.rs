@@ -1,4 +1,4 @@
-//! `doctor`, and what a run keeps of its surroundings.
+//! `doctor`, and what a run records of its surroundings.
 
 use super::scratch::*;
 use serde_json::Value;
@@ -25,6 +25,7 @@ fn a_simulated_drive_says_so_and_nothing_disturbs_it() {
 #[test]
 fn a_file_is_looked_over_and_left_alone() {
     let here = &TestDirectory::new();
+    refuse(here, "doctor no-such.bin", &["no-such.bin", "find it"]);
     let file = here.join("some.bin");
     fs::write(&file, vec![7u8; 1 << 20]).unwrap();
     let output = run_in(here, "doctor some.bin --json");
@@ -51,7 +52,7 @@ fn a_loop_device_is_looked_over_by_name() {
     }
 }
 
-/// What only root may see is unknown to others, and never counts as good.
+/// State that only root may see is unknown to others, and never counts as good.
 #[test]
 fn an_ordinary_user_is_told_what_needs_root() {
     if !is_root() {
@@ -78,16 +79,15 @@ fn an_ordinary_user_is_told_what_needs_root() {
     assert!(open.found.ends_with("(run as root)"), "{}", open.found);
 }
 
-/// A run keeps what was found before it, holds what it was asked to hold, and
-/// tells what its sensors did.
+/// A run records what was found before it, holds the idle states, and reports its sensors.
 #[test]
 fn a_run_examines_senses_and_tells() {
-    let scratch = tempfile::tempdir().unwrap();
+    let here = &TestDirectory::new();
     let arguments = "run iops --profile quick --step-time 300ms --target scratch.bin --size 64MiB -o run \
         --hold-c-states --power-command 'echo 4.2 W'";
-    let output = run_ending(scratch.path(), arguments, &[0, 3]);
+    let output = run_ending(here, arguments, &[0, 3]);
     assert!(stderr(&output).contains("ATTENTION: Kind of device: file"), "{}", stderr(&output));
-    let contents = Ledger::read(&scratch.path().join("run")).unwrap();
+    let contents = Ledger::read(&here.join("run")).unwrap();
     assert!(contents.plan.settings.hold_c_states);
     let opened = contents.lines.iter().position(|l| matches!(l.entry, JournalEntry::Opened { .. }));
     let first = &contents.lines[opened.unwrap() + 1].entry;
@@ -104,16 +104,4 @@ fn a_run_examines_senses_and_tells() {
     let shares = sensed.iter().filter_map(|sensed| sensed.host_cpu);
     assert!(shares.clone().count() > 0);
     assert!(shares.into_iter().all(|cpu| (0.0..=1.0).contains(&(cpu.user + cpu.system))));
-}
-
-#[test]
-fn what_cannot_be_looked_at_is_refused() {
-    let scratch = tempfile::tempdir().unwrap();
-    super::scratch::refuse(scratch.path(), "doctor no-such.bin", &["no-such.bin", "find it"]);
-    super::scratch::refuse(scratch.path(), "doctor sim:none", &["no simulated drive"]);
-    super::scratch::refuse(
-        scratch.path(),
-        "run iops --target sim:small --power-command ' '",
-        &["--power-command is empty"],
-    );
 }

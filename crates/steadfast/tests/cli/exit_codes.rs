@@ -1,12 +1,12 @@
-//! Exit codes as docs/exit-codes.md has them, and what is said beside them.
+//! Exit codes as docs/exit-codes.md has them, and the messages with them.
 
 use super::scratch::*;
 use serde_json::Value;
 use std::path::Path;
 use std::process::Stdio;
 
-/// Every mistake on the command line ends with 2, says what is wrong and what was
-/// probably meant, and makes nothing.
+/// Every mistake on the command line ends with 2 and a message that says what is wrong and what was
+/// probably meant; nothing is created.
 #[test]
 fn every_mistake_on_the_command_line_ends_with_2() {
     let here = &TestDirectory::new();
@@ -56,19 +56,16 @@ fn every_mistake_on_the_command_line_ends_with_2() {
         ("workload derive", &["FILE"]),
     ];
     for (arguments, parts) in table {
-        let output = run_in(here, arguments);
-        let text = stderr(&output);
-        assert_eq!(code(&output), 2, "{arguments:?}: {text}");
+        let text = stderr(&run_ending(here, arguments, &[2]));
         assert!(!text.contains("panicked"), "{text}");
         for part in parts {
-            assert!(text.contains(part), "{arguments:?} should say '{part}': {text}");
+            assert!(text.contains(part), "{arguments} should say '{part}': {text}");
         }
     }
     assert_eq!(std::fs::read_dir(here).unwrap().count(), 0, "nothing was made");
 }
 
-/// What fails for another reason than the command line ends with 1, and its cause
-/// is said once.
+/// What fails for another reason than the command line ends with 1, and names its cause once.
 #[test]
 fn what_fails_or_is_refused_ends_with_1() {
     let here = &TestDirectory::new();
@@ -90,12 +87,10 @@ fn what_fails_or_is_refused_ends_with_1() {
         ("check absent --limits bad.toml", "bad.toml"),
     ];
     for (arguments, part) in table {
-        let output = run_in(here, arguments);
-        let text = stderr(&output);
-        assert_eq!(code(&output), 1, "{arguments:?}: {text}");
-        assert!(text.contains(part), "{arguments:?} should say '{part}': {text}");
-        assert!(text.matches("os error").count() <= 1, "{arguments:?}: {text}");
-        assert!(text.matches("No such file").count() <= 1, "{arguments:?}: {text}");
+        let text = stderr(&run_ending(here, arguments, &[1]));
+        assert!(text.contains(part), "{arguments} should say '{part}': {text}");
+        assert!(text.matches("os error").count() <= 1, "{arguments}: {text}");
+        assert!(text.matches("No such file").count() <= 1, "{arguments}: {text}");
     }
     assert_eq!(std::fs::read_dir(here).unwrap().count(), 1, "only bad.toml");
 }
@@ -118,69 +113,60 @@ fn an_import_says_what_must_be_unpacked_first() {
     refuse(here, "trace import packed --input-format fio-iolog -o u.parquet", &["a tar archive"]);
     let seconds = "time=1,op=2,offset=3,bytes=4";
     std::fs::write(here.join("t.csv"), "1281000000000000000,R,0,4096\n").unwrap();
-    let import = ["trace", "import", "t.csv", "--csv", seconds, "-o", "u.parquet"];
+    let import = format!("trace import t.csv --csv {seconds} -o u.parquet");
     refuse(here, &import, &["too large for seconds", "time=1:ns"]);
 }
 
 #[test]
 fn spans_and_processes_that_no_trace_can_have_are_refused() {
-    let scratch = tempfile::tempdir().unwrap();
-    let here = scratch.path();
+    let here = &TestDirectory::new();
     std::fs::write(here.join("t.csv"), "1,R,0,4096\n2,W,4096,4096\n").unwrap();
-    let columns = "time=1:s,op=2,offset=3:bytes,bytes=4";
-    let import = ["trace", "import", "t.csv", "--csv", columns, "-o", "t.parquet"];
-    succeed(here, &import);
-    let streams = |more: &[&'static str]| {
-        let output = run_in(here, &[&["trace", "streams", "t.parquet"], more].concat());
-        (code(&output), stderr(&output))
-    };
-    let (code, text) = streams(&["--from", "10m", "--to", "5m"]);
-    assert!(code == 2 && text.contains("not before --to"), "{text}");
+    let import = "trace import t.csv --csv time=1:s,op=2,offset=3:bytes,bytes=4 -o t.parquet";
+    succeed(here, import);
+    let backwards = run_ending(here, "trace streams t.parquet --from 10m --to 5m", &[2]);
+    assert!(stderr(&backwards).contains("not before --to"), "{}", stderr(&backwards));
     for process in ["nosuchprog", "4711"] {
-        let (code, text) = streams(&["--pid", process]);
-        assert!(code == 1 && text.contains(process), "{code} {text}");
+        let output = run_ending(here, &format!("trace streams t.parquet --pid {process}"), &[1]);
+        assert!(stderr(&output).contains(process), "{}", stderr(&output));
     }
-    let output = run_in(here, "trace import t.csv --csv tome=1 -o u.parquet");
-    assert_eq!(super::scratch::code(&output), 2, "{}", stderr(&output));
+    run_ending(here, "trace import t.csv --csv tome=1 -o u.parquet", &[2]);
 }
 
-/// Every JSON document on standard output says its version, and times and sizes
-/// end in `_ns` and `_bytes`.
+/// Every JSON document on standard output has its version, and times and sizes end in `_ns` and
+/// `_bytes`.
 #[test]
 fn every_json_document_has_a_version_and_one_style_of_units() {
     let here = &TestDirectory::new();
-    let short = ["measure", "RND 4K R", "--target", "sim:small", "--time", "1s", "--json"];
-    let commands: [&[&str]; 6] = [
-        &["devices", "--json"],
-        &["doctor", "sim:small", "--json"],
-        &["plan", "latency", "--target", "sim:small", "--json"],
-        &["restore", "--json"],
-        &short,
-        &["run", "iops", "--target", "sim:small", "--profile", "quick", "-o", "r", "--json"],
-    ];
-    for command in commands {
+    for command in [
+        "devices --json",
+        "doctor sim:small --json",
+        "plan latency --target sim:small --json",
+        "restore --json",
+        "measure 'RND 4K R' --target sim:small --time 1s --json",
+        "run iops --target sim:small --profile quick -o r --json",
+    ] {
         let json: Value = succeed_json(here, command);
-        assert!(json["version"].is_u64(), "{command:?}");
+        assert!(json["version"].is_u64(), "{command}");
         for name in json.as_object().unwrap().keys() {
-            assert!(!name.ends_with("seconds") && !name.starts_with("mb"), "{command:?}: {name}");
+            assert!(!name.ends_with("seconds") && !name.starts_with("mb"), "{command}: {name}");
         }
     }
-    for command in [&["study", "r", "--json"][..], &["check", "r", "--list", "--json"]] {
+    for command in ["study r --json", "check r --list --json"] {
         let json: Value = succeed_json(here, command);
-        assert!(json["version"].is_u64(), "{command:?}");
+        assert!(json["version"].is_u64(), "{command}");
     }
 }
 
 /// With `--quiet` only results, warnings and errors are printed; with `--color` a pipe has colors.
 #[test]
-fn options_of_every_command_hold_before_and_after_it() {
+fn options_of_every_command_apply_before_and_after_it() {
     let here = &TestDirectory::new();
-    let run = ["run", "iops", "--target", "sim:small", "--profile", "quick"];
-    let told = run_in(here, &[&run[..], &["-o", "a"]].concat());
-    assert_ne!(stderr(&told), "");
-    let quiet = run_in(here, &[&["-q"], &run[..], &["-o", "b"]].concat());
-    assert_eq!((code(&quiet), stderr(&quiet)), (code(&told), String::new()));
-    assert_eq!(quiet.stdout.is_empty(), told.stdout.is_empty());
+    let run = "run iops --target sim:small --profile quick -o";
+    let loud = run_in(here, &format!("{run} a"));
+    assert_ne!(stderr(&loud), "");
+    let quiet = run_in(here, &format!("-q {run} b"));
+    assert_eq!((code(&quiet), stderr(&quiet)), (code(&loud), String::new()));
+    assert_eq!(quiet.stdout.is_empty(), loud.stdout.is_empty());
     let has_colors =
         |when: &str| succeed(here, &["doctor", "sim:small", "--color", when]).contains("\x1b[32m");
     assert!(has_colors("always") && !has_colors("auto") && !has_colors("never"));
@@ -188,14 +174,13 @@ fn options_of_every_command_hold_before_and_after_it() {
     assert!(succeed(here, "help topics").contains("\n  safety  "));
 }
 
-/// A plan shows what follows on steady state, which the last round may bring.
+/// A plan shows the steps that follow on steady state, which the last round may bring.
 #[test]
 fn the_plan_of_the_latency_test_has_its_histogram_run() {
-    let arguments = ["plan", "latency", "--target", "sim:small"];
-    let text = succeed(Path::new("/"), &arguments);
+    let plan = "plan latency --target sim:small";
+    let text = succeed(Path::new("/"), plan);
     assert!(text.contains("histogram") && text.contains("20 min"), "{text}");
-    let json = [&arguments[..], &["--json"]].concat();
-    let json: Value = succeed_json(Path::new("/"), &json);
+    let json: Value = succeed_json(Path::new("/"), &format!("{plan} --json"));
     let (round, histogram) = (9 * 60, 20 * 60);
     let nanos = |seconds: u64| seconds * 1_000_000_000;
     assert_eq!(json["best_time_ns"], nanos(5 * round + histogram));
@@ -204,18 +189,18 @@ fn the_plan_of_the_latency_test_has_its_histogram_run() {
     assert_eq!((&last["phase"], &last["time_ns"]), (&"histogram".into(), &nanos(1200).into()));
 }
 
-/// Nobody reads what a command prints: that is no failure, and hides none.
+/// A closed output is no failure, and hides none.
 #[test]
 fn a_reader_that_went_away_changes_no_exit_code() {
     let here = &TestDirectory::new();
-    let ended_with = |arguments: &[&str]| {
-        let mut child = spawned(here, arguments, Stdio::piped(), Stdio::piped());
+    let ended_with = |arguments: &str| {
+        let mut child = spawn_in(here, arguments, Stdio::piped(), Stdio::piped());
         drop(child.stdout.take());
         drop(child.stderr.take());
         child.wait().unwrap().code()
     };
-    assert_eq!(ended_with(&["devices"]), Some(0));
-    let quick = ["run", "iops", "--target", "sim:small", "--profile", "quick"];
-    assert_eq!(ended_with(&[&quick[..], &["--max-rounds", "3", "-o", "run"]].concat()), Some(3));
+    assert_eq!(ended_with("devices"), Some(0));
+    let run = "run iops --target sim:small --profile quick --max-rounds 3 -o run";
+    assert_eq!(ended_with(run), Some(3));
     assert!(here.join("run/report.html").exists());
 }

@@ -45,14 +45,14 @@ fn write(path: &Path, ios: u64, name: &str) {
     write_trace(path, conditions, &(0..ios).map(event).collect::<Vec<_>>());
 }
 
-/// A running explorer, ended by Ctrl-C.
+/// A running explorer, ended by Ctrl-C when dropped.
 pub(super) struct Explorer {
     child: Child,
     port: u16,
     token: String,
 }
 
-/// What came back.
+/// An answer of the explorer.
 struct HttpResponse {
     status: u16,
     head: String,
@@ -66,8 +66,8 @@ impl HttpResponse {
     #[track_caller]
     fn refused(&self, status: u16, part: &str) {
         assert_eq!(self.status, status, "{}", self.body);
-        let told = self.json()["error"].as_str().unwrap().to_owned();
-        assert!(told.contains(part), "{told}");
+        let error = self.json()["error"].as_str().unwrap().to_owned();
+        assert!(error.contains(part), "{error}");
     }
 }
 
@@ -86,7 +86,7 @@ impl Explorer {
         Explorer { child, port, token }
     }
 
-    /// The same, with every index made.
+    /// Starts an explorer and waits until every index is made.
     pub(super) fn ready(directory: &Path, arguments: &[&str]) -> Self {
         let explorer = Explorer::start(directory, arguments);
         wait_until("the index", || !explorer.get("api/meta").body.contains("\"indexing\""));
@@ -105,7 +105,7 @@ impl Explorer {
         HttpResponse { status, head: head.to_lowercase(), body: body.to_owned() }
     }
 
-    /// Asks with a method, a path and further headers.
+    /// Sends a request with a method, a path and further headers.
     fn ask(&self, method: &str, path: &str, headers: &str) -> HttpResponse {
         self.send(&format!("{method} {path} HTTP/1.1\r\n{headers}Connection: close\r\n\r\n"))
     }
@@ -124,10 +124,9 @@ impl Explorer {
         answer.json()
     }
 
-    /// Ctrl-C; the exit code.
+    /// Ends it by Ctrl-C; returns the exit code.
     fn end(&mut self) -> Option<i32> {
-        // SAFETY: sends a signal to a process that this test started and has not reaped.
-        unsafe { libc::kill(self.child.id().cast_signed(), libc::SIGINT) };
+        signal(&self.child, libc::SIGINT);
         self.child.wait().unwrap().code()
     }
 }
@@ -140,11 +139,7 @@ impl Drop for Explorer {
     }
 }
 
-fn command(directory: &Path, arguments: &[&str]) -> Value {
-    succeed_json(directory, arguments)
-}
-
-/// Of every question the answer of the command line, to the last digit.
+/// Every question has the answer of the command line, to the last digit.
 #[test]
 fn it_answers_as_the_command_line() {
     let home = &TestDirectory::new();
@@ -161,7 +156,7 @@ fn it_answers_as_the_command_line() {
     for filter in filters {
         compare_answers(&explorer, home, "t.parquet", filter);
     }
-    let hits = command(home, &["trace", "hits", "t.parquet", "--ranges", "1024", "--json"]);
+    let hits: Value = succeed_json(home, "trace hits t.parquet --ranges 1024 --json");
     let sum = |field: &str| -> u64 {
         array(&hits["maps"][0]["hits"]).iter().map(|hit| hit[field].as_u64().unwrap()).sum()
     };
@@ -170,8 +165,8 @@ fn it_answers_as_the_command_line() {
         let counts = array(&heat["counts"]).iter().map(|n| n.as_u64().unwrap());
         assert_eq!(counts.sum::<u64>(), sum(field), "{op}");
     }
-    let at = ["trace", "hits", "t.parquet", "--at", "1s", "--step", "5s", "--ranges", "1000"];
-    let read_out = command(home, &[&at[..], &["--json"]].concat());
+    let at = "trace hits t.parquet --at 1s --step 5s --ranges 1000 --json";
+    let read_out: Value = succeed_json(home, at);
     let ours = explorer.json("api/read-out?c=0&from=1000000000&to=6000000000&limit=64");
     assert_eq!(ours["streams"], read_out["read_out"]["devices"][0]["streams"]);
     assert!(!array(&ours["streams"]).is_empty());
@@ -233,26 +228,27 @@ fn compare_answers(
     file: &str,
     (query, options): (&str, &[&str]),
 ) {
-    let told = |words: &[&str]| command(home, &[words, &[file], options, &["--json"]].concat());
+    let answer = |words: &[&str]| -> Value {
+        succeed_json(home, &[words, &[file], options, &["--json"]].concat())
+    };
     let ours = explorer.json(&format!("api/streams?c=0{query}"));
-    let theirs = told(&["trace", "streams"]);
+    let theirs = answer(&["trace", "streams"]);
     assert!(ours["total"]["count"].as_u64().unwrap() > 0, "{query}");
     for field in ["total", "streams", "streams_in_all", "unlisted_count"] {
         assert_eq!(ours[field], theirs[field], "{file} {query}: {field}");
     }
     let ours = explorer.json(&format!("api/processes?c=0{query}"));
-    assert_eq!(ours["processes"], told(&["trace", "processes"])["processes"], "{file} {query}");
+    assert_eq!(ours["processes"], answer(&["trace", "processes"])["processes"], "{file} {query}");
     let ours = explorer.json(&format!("api/cumulative?c=0{query}"));
-    assert_eq!(ours["workload"], told(&["workload", "derive"])["workload"], "{file} {query}");
+    assert_eq!(ours["workload"], answer(&["workload", "derive"])["workload"], "{file} {query}");
     let ours = explorer.json(&format!("api/steps?c=0{query}&cells=40"));
     let step = format!("{}ns", ours["step_ns"]);
-    let theirs = told(&["trace", "steps", "--step", &step]);
+    let theirs = answer(&["trace", "steps", "--step", &step]);
     assert_eq!(ours["steps"], theirs["steps"], "{file} {query}");
     let count = |step: &Value| step["count"].as_u64().unwrap();
     let counted: u64 = array(&theirs["steps"]).iter().map(count).sum();
-    let sum = |counts: &Value| -> u64 {
-        counts.as_array().unwrap().iter().map(|count| count.as_u64().unwrap()).sum()
-    };
+    let sum =
+        |counts: &Value| -> u64 { array(counts).iter().map(|count| count.as_u64().unwrap()).sum() };
     for by in ["", "&by=process"] {
         let series = explorer.json(&format!("api/series?c=0{query}&cells=40{by}"));
         assert_eq!(array(&series["ios"]).iter().map(sum).sum::<u64>(), counted, "{query}{by}");
@@ -261,7 +257,7 @@ fn compare_answers(
     assert_eq!(sum(&heat["counts"]), counted, "{query}");
 }
 
-/// Of a file of totals the answers of the command line; what needs single I/Os is refused.
+/// A file of totals has the answers of the command line; questions about single I/Os are refused.
 #[test]
 fn totals_are_explored() {
     let home = &TestDirectory::new();
@@ -328,8 +324,9 @@ fn groups_are_those_of_the_command_line() {
         [("thread", "block", 5), ("cgroup", "block", 3), ("file", "filesystem", 6)]
     {
         let ours = explorer.json(&format!("api/groups?by={by}&{window}"));
-        let times = ["--from", "1000000ns", "--to", "900000000ns", "--layer", layer];
-        let words = [&["trace", "groups", "t.parquet", "--by", by, "--json"][..], &times].concat();
+        let words = format!(
+            "trace groups t.parquet --by {by} --json --from 1000000ns --to 900000000ns --layer {layer}"
+        );
         let theirs: Value = succeed_json(home, &words);
         assert!(array(&ours["groups"]).len() >= least, "{by}: {ours}");
         assert_eq!(ours["groups"], theirs["groups"], "{by}");
@@ -341,7 +338,7 @@ fn groups_are_those_of_the_command_line() {
     assert!(ours["total"]["count"].as_u64() > Some(0));
 }
 
-/// A misspelled filter, or one that nothing passes, is no answer about everything or nothing.
+/// A misspelled filter, or one that nothing passes, gets no answer about everything or nothing.
 #[test]
 fn names_that_do_not_exist_are_refused() {
     let home = &TestDirectory::new();
@@ -384,10 +381,10 @@ fn a_time_within_a_step_selects_the_whole_step() {
     assert_eq!(cut["total"]["count"], whole["total"]["count"]);
     assert_eq!(cut["filter"], "issued from 5 s to 8 s");
     assert_eq!(cut["filter"], whole["filter"]);
-    let told = stderr(&run_in(home, "trace streams n.parquet --from 5s --to 7500ms"));
-    assert!(told.contains("whole steps") && told.contains("from 5 s to 8 s"), "{told}");
-    let told = stderr(&run_in(home, "trace streams n.parquet --from 5s --to 8s"));
-    assert!(!told.contains("whole steps"), "{told}");
+    let messages = stderr(&run_in(home, "trace streams n.parquet --from 5s --to 7500ms"));
+    assert!(messages.contains("whole steps") && messages.contains("from 5 s to 8 s"), "{messages}");
+    let messages = stderr(&run_in(home, "trace streams n.parquet --from 5s --to 8s"));
+    assert!(!messages.contains("whole steps"), "{messages}");
     for (question, option) in [("streams --tid 5", "--tid"), ("groups --by thread", "--by thread")]
     {
         let words = question.replacen(' ', " n.parquet ", 1);
@@ -421,10 +418,10 @@ fn fold_files_are_explored() {
 
 #[test]
 fn only_who_has_the_token_is_answered_and_only_by_reading() {
-    let directory = tempfile::tempdir().unwrap();
-    write(&directory.path().join("t.parquet"), 503, "x");
-    fs::write(directory.path().join("secret.txt"), "secret").unwrap();
-    let mut explorer = Explorer::ready(directory.path(), &["t.parquet"]);
+    let here = &TestDirectory::new();
+    write(&here.join("t.parquet"), 503, "x");
+    fs::write(here.join("secret.txt"), "secret").unwrap();
+    let mut explorer = Explorer::ready(here, &["t.parquet"]);
     let (host, token) = (explorer.host(), explorer.token.clone());
     assert!(token.len() == 32 && token.bytes().all(|b| b.is_ascii_hexdigit()));
     let page = explorer.get("");
@@ -474,11 +471,16 @@ fn only_who_has_the_token_is_answered_and_only_by_reading() {
     assert_eq!(explorer.end(), Some(0));
 }
 
+/// An explorer of a small capture in a directory.
+fn small_explorer(directory: &Path) -> Explorer {
+    write(&directory.join("t.parquet"), 503, "x");
+    Explorer::ready(directory, &["t.parquet"])
+}
+
 #[test]
 fn the_token_is_a_whole_part_of_the_path_and_nothing_else() {
-    let directory = tempfile::tempdir().unwrap();
-    write(&directory.path().join("t.parquet"), 503, "x");
-    let explorer = Explorer::ready(directory.path(), &["t.parquet"]);
+    let here = &TestDirectory::new();
+    let explorer = small_explorer(here);
     let (host, token) = (explorer.host(), explorer.token.clone());
     let encoded: String = token.bytes().map(|byte| format!("%{byte:02x}")).collect();
     let (half, other) = (&token[..16], "f".repeat(32));
@@ -519,12 +521,11 @@ fn the_token_is_a_whole_part_of_the_path_and_nothing_else() {
     assert_eq!(explorer.get("api/meta").status, 200);
 }
 
-/// Many connections that say nothing, or half of a request, keep nobody out.
+/// Many connections that send nothing, or half of a request, keep nobody out.
 #[test]
 fn silent_connections_are_closed() {
-    let directory = tempfile::tempdir().unwrap();
-    write(&directory.path().join("t.parquet"), 503, "x");
-    let explorer = Explorer::ready(directory.path(), &["t.parquet"]);
+    let here = &TestDirectory::new();
+    let explorer = small_explorer(here);
     let connect = |number: usize| {
         let mut stream = TcpStream::connect(("127.0.0.1", explorer.port)).unwrap();
         let half = format!("GET /{}/api/meta HT", explorer.token);
@@ -536,7 +537,7 @@ fn silent_connections_are_closed() {
     let mut silent: Vec<TcpStream> = (0..200).map(connect).collect();
     assert_eq!(explorer.get("api/meta").status, 200);
     let mut rest = Vec::new();
-    // It ends, and was not answered.
+    // The connection ends without an answer.
     let _ = silent[0].read_to_end(&mut rest);
     assert!(!rest.starts_with(b"HTTP/1.1 200"));
 }
@@ -555,27 +556,24 @@ impl Drop for DropFlag<'_> {
 #[test]
 fn strangers_do_not_keep_the_owner_out() {
     const CONNECTIONS: usize = 500;
-    let directory = tempfile::tempdir().unwrap();
-    write(&directory.path().join("t.parquet"), 503, "x");
-    let explorer = Explorer::ready(directory.path(), &["t.parquet"]);
+    let here = &TestDirectory::new();
+    let explorer = small_explorer(here);
     let connect = || TcpStream::connect(("127.0.0.1", explorer.port)).unwrap();
     let request = format!("GET /0/api/meta HTTP/1.1\r\n{}\r\n", explorer.host());
-    // One of the owner's that stays open throughout.
+    // A connection of the owner's that stays open throughout.
     let mut kept = connect();
-    let asks = format!("GET /{}/api/meta HTTP/1.1\r\n{}\r\n", explorer.token, explorer.host());
+    let request_of_owner =
+        format!("GET /{}/api/meta HTTP/1.1\r\n{}\r\n", explorer.token, explorer.host());
     let mut ask_kept = || {
-        kept.write_all(asks.as_bytes()).unwrap();
-        let mut start = [0; 15];
-        kept.read_exact(&mut start).unwrap();
-        assert_eq!(&start, b"HTTP/1.1 200 OK");
-        // The rest of the answer: its length stands in its head.
-        let mut text = Vec::new();
+        kept.write_all(request_of_owner.as_bytes()).unwrap();
+        let mut head = Vec::new();
         let mut byte = [0];
-        while !text.ends_with(b"\r\n\r\n") {
+        while !head.ends_with(b"\r\n\r\n") {
             kept.read_exact(&mut byte).unwrap();
-            text.push(byte[0]);
+            head.push(byte[0]);
         }
-        let head = String::from_utf8(text).unwrap().to_lowercase();
+        let head = String::from_utf8(head).unwrap().to_lowercase();
+        assert!(head.starts_with("http/1.1 200 ok"), "{head}");
         let length = head.split("content-length: ").nth(1).unwrap();
         let length: usize = length.split('\r').next().unwrap().parse().unwrap();
         kept.read_exact(&mut vec![0; length]).unwrap();
@@ -623,7 +621,7 @@ fn names_stay_names() {
     succeed(home, "explore <script>alert(1)<.parquet -o page.html --no-cache");
     let page = fs::read_to_string(home.join("page.html")).unwrap();
     assert!(page.len() < 5_000_000, "{}", page.len());
-    // Nothing of the capture opens or ends an element.
+    // Nothing in the capture opens or ends an element.
     assert!(!page.contains("alert(1)<") && !page.contains("<script>alert"));
     let answers = page.split_once("id=\"answers\">").unwrap().1.split_once("</script>").unwrap().0;
     let answers: Value = serde_json::from_str(answers).unwrap();
@@ -631,7 +629,7 @@ fn names_stay_names() {
     assert_eq!(answers["api/streams?c=0"]["total"]["count"], 503);
     assert!(answers["api/heat?c=0&cells=512&kind=lba&op=read&rows=128"]["counts"].is_array());
     assert!(!page.contains("src=\"explorer.js\"") && !page.contains("href=\"explorer.css\""));
-    // What stands there is not replaced unasked.
+    // An existing file is not replaced unless requested.
     refuse(home, "explore <script>alert(1)<.parquet -o page.html", &["page.html"]);
 }
 
@@ -662,7 +660,7 @@ fn what_cannot_be_explored_is_refused_and_what_is_poor_is_shown() {
     assert_eq!(explorer.json("api/streams?c=2")["total"]["count"], 1009);
     let port = explorer.port.to_string();
     refuse(home, &["explore", "other.parquet", "--port", &port], &["in use", "--port"]);
-    // A file that is written over is no longer answered for; the others are.
+    // A file that is overwritten is no longer answered for; the others are.
     fs::write(home.join("other.parquet"), "gone").unwrap();
     explorer.get("api/streams?c=2").refused(409, "was changed");
     assert_eq!(explorer.get("api/streams?c=1").status, 200);
@@ -680,23 +678,19 @@ fn a_run_is_shown_finished_and_unfinished() {
     let tracks = array(&found["tracks"]);
     assert!(!tracks.is_empty() && array(&tracks[0]["rounds"]).len() >= 5, "{found}");
     let detail = explorer.json("api/run/step?i=0&n=0");
-    let sum = |values: &Value| -> u64 {
-        values.as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).sum()
-    };
+    let sum = |values: &Value| -> u64 { array(values).iter().map(|n| n.as_u64().unwrap()).sum() };
     assert_eq!(sum(&detail["histogram"]["counts"]), steps[0]["ios"].as_u64().unwrap());
     explorer.get("api/run/step?i=99999&n=0").refused(404, "no step 99999");
     explorer.get("api/streams?c=0").refused(400, "this is a run");
-    // As a process leaves it that is in the middle: fewer lines, the last one torn.
+    // A process that is in the middle of a line leaves fewer lines.
     let journal = home.join("run/journal.jsonl");
     let text = fs::read_to_string(&journal).unwrap();
-    let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    let half = lines[..lines.len() / 2].concat();
-    fs::write(&journal, &half).unwrap();
+    cut_journal(&home.join("run"), |lines| lines.len() / 2);
     let found = explorer.json("api/run?n=0");
     assert_eq!(found["state"], "unfinished");
     let fewer = array(&found["steps"]).len();
     assert!(fewer > 0 && fewer < steps.len());
-    // It goes on: what is new is seen without being asked for.
+    // The run continues: the explorer reads its new lines.
     fs::write(&journal, &text).unwrap();
     assert_eq!(explorer.json("api/run?n=0")["steps"].as_array().unwrap().len(), steps.len());
     assert_eq!(explorer.json("api/meta")["items"][0]["kind"], "run");

@@ -1,7 +1,8 @@
-//! Runs in forms that other programs read: what a program of others reads in them is what
-//! the journal says.
+//! Runs in forms that other programs read: they find in them what the journal says.
 
-use super::scratch::{TestDirectory, finished_run, python, refuse, run_ending, succeed};
+use super::scratch::{
+    Arguments, TestDirectory, array, finished_run, python, refuse, run_ending, stdout, succeed,
+};
 use serde_json::Value;
 use std::path::Path;
 use steadfast_runner::Ledger;
@@ -12,15 +13,15 @@ fn two_runs(place: &Path) {
     finished_run(place, "sim:client", "b");
 }
 
-/// What the journals of both runs say: steps, I/Os, bytes, seconds, percentiles known.
+/// Sums over the journals of both runs: steps, I/Os, bytes, seconds, known percentiles.
 fn journaled(place: &Path) -> [u64; 5] {
     let mut sums = [0; 5];
     for run in ["a", "b"] {
         for (_, outcome) in Ledger::read(&place.join(run)).unwrap().steps() {
             let done = &outcome.measurement;
-            let known = done.total().percentile(0.999).is_some();
-            let parts =
-                [1, done.total().ios, done.bytes().0, done.intervals.len() as u64, known.into()];
+            let total = done.total();
+            let known = total.percentile(0.999).is_some();
+            let parts = [1, total.ios, done.bytes().0, done.intervals.len() as u64, known.into()];
             sums.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part);
         }
     }
@@ -48,8 +49,8 @@ fn duckdb_reads_all_steps_of_two_runs() {
         order by 1\").fetchall()]))\n\
         print(duckdb.sql(\"select typeof(began) from 'steps.parquet' limit 1\").fetchall()[0][0])";
     let Some(output) = python(&["duckdb"], &["-c", script], place) else { return };
-    let said = String::from_utf8(output.stdout).unwrap();
-    let lines: Vec<&str> = said.lines().collect();
+    let text = stdout(&output);
+    let lines: Vec<&str> = text.lines().collect();
     let [steps, ios, bytes, seconds, known] = journaled(place);
     assert!(steps > 100 && known > 0 && known <= steps, "{steps} steps, {known} three nines");
     let first: Vec<u64> = serde_json::from_str(lines[0]).unwrap();
@@ -58,7 +59,7 @@ fn duckdb_reads_all_steps_of_two_runs() {
     assert_eq!(second[0], seconds);
     assert!(second[1] <= ios && second[2] > 5, "{second:?}");
     let loads: Value = serde_json::from_str(lines[2]).unwrap();
-    assert!(loads.as_array().unwrap().iter().any(|load| load == "RND 4K RW65"), "{loads}");
+    assert!(array(&loads).iter().any(|load| load == "RND 4K RW65"), "{loads}");
     assert!(lines[3].starts_with("TIMESTAMP"), "{}", lines[3]);
 }
 
@@ -73,8 +74,8 @@ fn the_example_draws_iops_by_round() {
     succeed(place, "export parquet a b -o steps.parquet");
     let words = [example.to_str().unwrap(), "steps.parquet", "iops.png"];
     let Some(output) = python(&["pyarrow", "matplotlib"], &words, place) else { return };
-    let said = String::from_utf8(output.stdout).unwrap();
-    assert!(said.contains("iops.png") && !said.starts_with("0 lines"), "{said}");
+    let text = stdout(&output);
+    assert!(text.contains("iops.png") && !text.starts_with("0 lines"), "{text}");
     let picture = std::fs::read(place.join("iops.png")).unwrap();
     assert!(picture.starts_with(b"\x89PNG") && picture.len() > 10_007, "{} bytes", picture.len());
 }
@@ -86,22 +87,21 @@ fn metrics_of_a_run_are_as_the_text_format_has_them() {
     let odd = "a \"b\\c\nd";
     std::fs::create_dir(place.join(odd)).unwrap();
     let out = format!("{odd}/run");
-    let quick = ["run", "iops", "--profile", "quick", "--prometheus", "run.prom"];
-    run_ending(place, &[&quick[..], &["--target", "sim:small", "-o", &out]].concat(), &[0, 3]);
+    let quick = "run iops --profile quick --prometheus run.prom --target sim:small";
+    let run = [quick.words(), vec!["-o", &out]].concat();
+    run_ending(place, &run, &[0, 3]);
     let text = std::fs::read_to_string(place.join("run.prom")).unwrap();
     let samples = checked(&text);
     let running = samples.iter().find(|(name, _)| name == "steadfast_run_running").unwrap();
     assert!(running.1.contains("run=\"a \\\"b\\\\c\\nd/run\""), "{}", running.1);
     let steps = Ledger::read(&place.join(&out)).unwrap().steps().count();
     assert!(text.contains(&format!("}} {steps}\n")), "{steps} steps: {text}");
-    let two = [&quick[..], &["--target", "sim:small", "--target", "sim:client", "-o", "two"]];
-    run_ending(place, &two.concat(), &[0, 3]);
+    run_ending(place, &format!("{quick} --target sim:client -o two"), &[0, 3]);
     let text = std::fs::read_to_string(place.join("run.prom")).unwrap();
     let both = checked(&text);
     assert_eq!(both.iter().filter(|(name, _)| name == "steadfast_run_running").count(), 2);
     std::fs::write(place.join("own.prom"), "mine 1\n").unwrap();
-    let target = ["--target", "sim:small", "-o", "no"];
-    // What is no text is not ours either, nor what is no file.
+    // A file that is no text, or no regular file, is not ours.
     std::fs::write(place.join("odd.prom"), [0xff, 0xfe, 0x00]).unwrap();
     std::fs::create_dir(place.join("dir.prom")).unwrap();
     let refusals = [
@@ -111,15 +111,15 @@ fn metrics_of_a_run_are_as_the_text_format_has_them() {
         ("x.txt", ".prom"),
     ];
     for (name, part) in refusals {
-        let words = [&["run", "iops", "--profile", "quick", "--prometheus", name], &target[..]];
-        refuse(place, &words.concat(), &[name, part]);
+        let run = "run iops --profile quick --target sim:small -o no --prometheus";
+        refuse(place, &format!("{run} {name}"), &[name, part]);
     }
     assert_eq!(std::fs::read_to_string(place.join("own.prom")).unwrap(), "mine 1\n");
     assert_eq!(std::fs::read(place.join("odd.prom")).unwrap(), [0xff, 0xfe, 0x00]);
     assert!(!place.join("no").exists());
 }
 
-/// Names and labels of every sample, once the text is as the format has it: a help and a
+/// Returns the names and labels of every sample, once the text conforms to the format: a help and a
 /// type before each family, no family and no sample twice, every value a number.
 fn checked(text: &str) -> Vec<(String, String)> {
     assert!(text.ends_with('\n'));

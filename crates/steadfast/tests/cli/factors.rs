@@ -1,4 +1,4 @@
-//! Properties of simulated drives that the procedure does not know, as factors finds them.
+//! The procedure `factors` finds properties of simulated drives that it does not know.
 
 use super::recomputed::conducted_on;
 use super::scratch::{TestDirectory, read_json};

@@ -204,10 +204,10 @@ fn sample(mut failures: Vec<Failure>, size: usize) -> Vec<Failure> {
     failures
 }
 
-/// Returns true if a process ended because memory could not be mapped, as Rust's library does it.
+/// Returns true if Rust's library ended the process because memory could not be mapped.
 fn is_memory_abort(failure: Failure, output: &Output) -> bool {
-    let said = stderr(output);
-    failure.call == "mmap" && MEMORY_ABORTS.iter().any(|message| said.contains(message))
+    let text = stderr(output);
+    failure.call == "mmap" && MEMORY_ABORTS.iter().any(|message| text.contains(message))
 }
 
 /// Removes the files without a final name that a killed process leaves.
@@ -226,15 +226,15 @@ fn check_failures(
     case: &CommandCase<'_>,
     check: impl Fn(&Path, &WholeResult, &Output) -> Result<(), String>,
 ) {
-    let scratch = tempfile::tempdir().unwrap();
-    let whole = scratch.path().join("whole");
+    let scratch = &TestDirectory::new();
+    let whole = scratch.join("whole");
     fs::create_dir(&whole).unwrap();
     write_files(&whole, inputs);
     let (expected, failures) = undisturbed(&whole, case);
     let tried = sample(failures, case.sample);
     let mut defects = Vec::new();
     for (number, failure) in tried.iter().enumerate() {
-        let here = scratch.path().join(number.to_string());
+        let here = scratch.join(number.to_string());
         fs::create_dir(&here).unwrap();
         write_files(&here, inputs);
         let Failure { call, position, error, is_before_main } = failure;
@@ -257,7 +257,11 @@ fn check_failures(
     assert!(defects.is_empty(), "{}: {}", case.arguments, defects.join("\n"));
 }
 
-/// Checks what every command owes after a failed call.
+fn names(files: &Files) -> Vec<&String> {
+    files.keys().collect()
+}
+
+/// Checks what every command must leave after a failed call.
 fn judge(
     here: &Path,
     case: &CommandCase<'_>,
@@ -267,8 +271,8 @@ fn judge(
     output: &Output,
 ) -> Result<(), String> {
     let left = files_below(here);
-    let said = stderr(output);
-    let is_ended = !said.contains("panicked") && matches!(output.status.code(), Some(0..=9));
+    let text = stderr(output);
+    let is_ended = !text.contains("panicked") && matches!(output.status.code(), Some(0..=9));
     if !is_ended && !is_memory_abort(failure, output) {
         return Err(format!("ended with {:?}", output.status));
     }
@@ -280,11 +284,10 @@ fn judge(
         if MUST_SUCCEED.contains(&failure.call) && !is_interrupted {
             return Err("success although a result may be lost".to_owned());
         }
-        let names = |files: &Files| files.keys().cloned().collect::<Vec<_>>();
         if names(&left) != names(expected) {
             return Err(format!("success with the files {:?}", names(&left)));
         }
-    } else if said.trim().is_empty() && output.stdout.is_empty() {
+    } else if text.trim().is_empty() && output.stdout.is_empty() {
         return Err("failed without a message".to_owned());
     }
     for (name, content) in inputs {
@@ -335,7 +338,6 @@ fn no_partial_output(
     if stderr(&again).contains("exists; --force") {
         again = run_in(here, &format!("{} --force", case.arguments));
     }
-    let names = |files: &Files| files.keys().cloned().collect::<Vec<_>>();
     if !case.has_succeeded(&again) || names(&files_below(here)) != names(&expected.files) {
         return Err(format!("repeated: {}", stderr(&again)));
     }
@@ -586,8 +588,7 @@ const HALVINGS: u32 = 4;
 
 /// Runs the program with at most this much address space.
 fn with_memory(here: &Path, mib: u64, case: &CommandCase<'_>) -> Output {
-    let mut command = steadfast();
-    command.args(case.arguments.words()).current_dir(here);
+    let mut command = command_in(here, case.arguments);
     command.env("STATE_DIRECTORY", here.join("state"));
     let limit = libc::rlimit { rlim_cur: mib << 20, rlim_max: mib << 20 };
     // SAFETY: setrlimit is safe to call between fork and exec, and the closure owns the limit.
@@ -651,8 +652,7 @@ impl MemoryGroup {
         wait_until("a lower limit", || {
             fs::write(self.directory.join(self.limit), (mib << 20).to_string()).is_ok()
         });
-        let mut command = steadfast();
-        command.args(case.arguments.words()).current_dir(here);
+        let mut command = command_in(here, case.arguments);
         command.env("STATE_DIRECTORY", here.join("state"));
         let processes = self.directory.join("cgroup.procs");
         // SAFETY: between fork and exec only open, write and close are called, on a path that was
@@ -690,8 +690,8 @@ fn check_memory(
         let about =
             format!("{}, {mib} MiB: {:?} {}", case.arguments, output.status, stderr(&output));
         // zlib-rs, which compresses the PDF, panics if it gets no memory for its tables.
-        let said = stderr(&output);
-        assert!(!said.contains("panicked") || said.contains("left: MemError"), "{about}");
+        let text = stderr(&output);
+        assert!(!text.contains("panicked") || text.contains("left: MemError"), "{about}");
         let is_killed = output.status.signal().is_some();
         let mut left = files_below(here);
         // A killed process leaves what has no name yet.

@@ -1,11 +1,13 @@
-//! Every figure of streams, groups, processes, capture steps, drives and the day, beside what
+//! Every figure of streams, groups, processes, capture steps, drives and the day, compared with what
 //! Python finds with DuckDB in the same file by the rules of docs/trace.md (`figures.py`).
 
 use super::made_up::{
     BEGAN_S, CHANGE_S, CaptureChoice, LASTED_S, LATER_S, SECOND, ZONE_S, answer, conditions,
     counted, ios, same, write,
 };
-use super::scratch::{TestDirectory, array, parse_json, python, read_json, succeed, succeed_json};
+use super::scratch::{
+    Arguments, TestDirectory, array, findings, parse_json, python, succeed, succeed_json,
+};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 use steadfast_domain::CaptureConditions;
@@ -13,7 +15,7 @@ use steadfast_domain::io_event::CapturedDevice;
 
 const STEP_NS: u64 = 600 * SECOND;
 
-/// A capture as a file, and what was counted in it.
+/// Writes a capture; returns what was counted in it.
 fn made(place: &Path, which: CaptureChoice) -> Option<Value> {
     write(&place.join("t.parquet"), conditions(which), ios(which));
     let is_first = which == CaptureChoice::First;
@@ -23,11 +25,10 @@ fn made(place: &Path, which: CaptureChoice) -> Option<Value> {
     words.extend([before, ZONE_S[1]].map(|seconds| seconds.to_string()));
     words.extend([CHANGE_S, STEP_NS].map(|number| number.to_string()));
     words.push(drives(&conditions(which)).to_string());
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    counted(place, include_str!("figures.py"), &words)
+    counted(place, include_str!("figures.py"), &words.words())
 }
 
-/// What the conditions say of the drives.
+/// Returns the names, sizes and merged requests of the drives.
 fn drives(conditions: &CaptureConditions) -> Value {
     let merging = |at: usize| conditions.merging.as_ref().map(|all| all[at]);
     let row = |(at, device): (usize, &CapturedDevice)| {
@@ -42,7 +43,7 @@ fn found(place: &Path, words: &[&str]) -> Value {
     answer(place, &[words, &["t.parquet"]].concat())
 }
 
-/// Rows by what one field of each says.
+/// Returns rows by the value of one field.
 #[track_caller]
 fn keyed(rows: &Value, field: &str) -> Value {
     let rows = rows.as_array().unwrap().iter();
@@ -53,23 +54,22 @@ fn keyed(rows: &Value, field: &str) -> Value {
     Value::Object(rows.map(|row| (name(row), row.clone())).collect::<Map<String, Value>>())
 }
 
-/// The same rows as were counted, and no others.
+/// Asserts that the rows are those that were counted, and no others.
 #[track_caller]
 fn same_rows(rows: &Value, field: &str, counted: &Value, what: &str) {
     assert_eq!(rows.as_array().unwrap().len(), counted.as_object().unwrap().len(), "{what}: rows");
     same(&keyed(rows, field), counted, what);
 }
 
-/// The largest first.
+/// Asserts that the largest comes first.
 #[track_caller]
 fn descending(rows: &Value, field: &str) {
-    let values: Vec<u64> =
-        rows.as_array().unwrap().iter().map(|row| row[field].as_u64().unwrap()).collect();
+    let values: Vec<u64> = array(rows).iter().map(|row| row[field].as_u64().unwrap()).collect();
     assert!(values.is_sorted_by(|one, next| one >= next), "{field}: {values:?}");
 }
 
 fn names(rows: &Value) -> Vec<&str> {
-    rows.as_array().unwrap().iter().map(|row| row["stream"].as_str().unwrap()).collect()
+    array(rows).iter().map(|row| row["stream"].as_str().unwrap()).collect()
 }
 
 /// A part of the time that cuts two steps of 10 minutes: `CUT` of `figures.py`.
@@ -149,8 +149,7 @@ fn steps_maps_and_percentiles_of_shapes_are_as_python_counts_them() {
     }
 }
 
-/// Two captures that overlap stand on one axis, the later one behind the first by what the
-/// clock says.
+/// Two captures that overlap are on one axis, the later one behind the first by their clocks.
 #[test]
 fn devices_side_by_side_are_as_python_counts_them() {
     let place = &TestDirectory::new();
@@ -178,16 +177,18 @@ fn devices_side_by_side_are_as_python_counts_them() {
     }
 }
 
-/// Streams over time, each by its name.
+/// Compares streams over time by name.
 fn same_map(map: &Value, counted: &Value) {
     let series: Vec<&str> =
         array(&map["series"]).iter().map(|name| name.as_str().unwrap()).collect();
-    let (rest, told) = series.split_last().unwrap();
-    assert_eq!((*rest, &json!(told)), ("others", &counted["series"]));
+    let (rest, listed) = series.split_last().unwrap();
+    assert_eq!((*rest, &json!(listed)), ("others", &counted["series"]));
+    let not_zero = |cells: &mut Map<String, Value>| cells.retain(|_, cell| *cell != 0);
     let of = |row: &Value, field: &str| -> Map<String, Value> {
         let cells = series.iter().zip(array(&row[field]));
-        let cells = cells.filter(|(_, cell)| **cell != 0);
-        cells.map(|(name, cell)| ((*name).to_owned(), cell.clone())).collect()
+        let mut cells = cells.map(|(name, cell)| ((*name).to_owned(), cell.clone())).collect();
+        not_zero(&mut cells);
+        cells
     };
     let rows = array(&map["steps"]);
     assert_eq!(rows.len(), counted["steps"].as_object().unwrap().len());
@@ -195,13 +196,8 @@ fn same_map(map: &Value, counted: &Value) {
         let at = row["begin_ns"].to_string();
         let counted = &counted["steps"][&at];
         assert_eq!(json!(of(row, "counts")), counted["counts"], "{at}");
-        let amounts: Map<String, Value> = counted["amounts"]
-            .as_object()
-            .unwrap()
-            .iter()
-            .filter(|(_, amount)| **amount != 0)
-            .map(|(name, amount)| (name.clone(), amount.clone()))
-            .collect();
+        let mut amounts = counted["amounts"].as_object().unwrap().clone();
+        not_zero(&mut amounts);
         assert_eq!(of(row, "amounts"), amounts, "{at}");
     }
 }
@@ -217,7 +213,7 @@ fn drives_are_as_python_counts_them() {
     }
 }
 
-/// The rows of a report's facts by their labels, wherever they stand in it.
+/// Returns the rows of a report's facts by their labels, wherever they are in it.
 fn facts(report: &Value, title: &str) -> Option<Value> {
     match report {
         Value::Object(fields) if fields.get("title").is_some_and(|found| found == title) => {
@@ -229,17 +225,17 @@ fn facts(report: &Value, title: &str) -> Option<Value> {
     }
 }
 
-/// Texts that begin with a number, as near as their last digit and so many percent allow.
+/// Asserts that texts begin with a number, to their last digit and so many percent.
 #[track_caller]
 fn near(rows: &Value, counted: &Value, percent: f64) {
     for (label, number) in counted.as_object().unwrap() {
         let text = rows[label]["value"].as_str().unwrap_or_else(|| panic!("{label}: {rows}"));
-        let (told, _) = text.split_once(' ').unwrap_or((text, ""));
-        let digits = told.split_once('.').map_or(0, |(_, digits)| digits.len());
-        let (told, number): (f64, f64) = (told.parse().unwrap(), number.as_f64().unwrap());
+        let (shown, _) = text.split_once(' ').unwrap_or((text, ""));
+        let digits = shown.split_once('.').map_or(0, |(_, digits)| digits.len());
+        let (shown, number): (f64, f64) = (shown.parse().unwrap(), number.as_f64().unwrap());
         let rounded = 0.500_001 / 10f64.powi(digits as i32);
         let allowed = rounded + number * percent / 100.0;
-        assert!((told - number).abs() <= allowed, "{label}: {text}, counted {number}");
+        assert!((shown - number).abs() <= allowed, "{label}: {text}, counted {number}");
     }
 }
 
@@ -250,7 +246,7 @@ fn working_sets_and_quality_are_as_python_counts_them() {
         let place = &TestDirectory::new();
         let Some(counted) = made(place, which) else { return };
         succeed(place, "trace report t.parquet -o r --format json");
-        let report: Value = read_json(place.join("r/findings.json"));
+        let report = findings(place.join("r"));
         for (drive, counted) in counted["working_sets"].as_object().unwrap() {
             let title = format!("Working set of {drive}");
             let rows = facts(&report, &title).unwrap_or_else(|| panic!("no {title}"));

@@ -1,7 +1,7 @@
-//! Captures of several hosts, read together from their files and from fold files: what a
-//! fold answers equals what the I/Os answer, however the captures came together.
+//! Captures of several hosts, read together from their files and from fold files: a fold has the
+//! answers of the I/Os, however the captures were merged.
 
-use super::made_up::{SeededRandom, counted, write_trace};
+use super::made_up::{BEGAN, SECOND, SeededRandom, counted, sized_device, write_trace};
 use super::scratch::*;
 use std::fs;
 use std::fs::File;
@@ -12,20 +12,15 @@ use steadfast_domain::io_event::{
 use steadfast_domain::{Bytes, CaptureConditions, FineHistogram, IoEvent, IoOp, Layer, TimeZone};
 use steadfast_tracefile::StepWriter;
 
-const SECOND: u64 = 1_000_000_000;
 const MINUTE: u64 = 60 * SECOND;
-/// 2026-11-20 22:00 UTC.
-const BEGAN: u64 = 1_795_212_000 * SECOND;
-/// Host, begin after [`BEGAN`] in milliseconds, I/Os.
+/// Host, begin in milliseconds after [`BEGAN`], I/Os.
 const CAPTURES: [(&str, u64, u64); 4] =
     [("web1", 0, 2003), ("web1", 1_900_123, 1009), ("web2", 17_301, 3001), ("db1", 61_007, 4001)];
 
 fn conditions(host: &str, begin_ms: u64, lasted_ns: u64) -> CaptureConditions {
     let device = |name: &str, gib: u64| CapturedDevice {
-        name: name.into(),
         model: Some("DISK".into()),
-        capacity: Some(Bytes::gib(gib)),
-        ..CapturedDevice::default()
+        ..sized_device(name, Bytes::gib(gib))
     };
     CaptureConditions {
         software: "test".into(),
@@ -94,8 +89,7 @@ fn json(here: &Path, arguments: &[&str]) -> serde_json::Value {
     succeed_json(here, &[arguments, &["--json"]].concat())
 }
 
-/// What a document says of its captures, without what it is called and how wide the steps
-/// of a fold are.
+/// A document without the name of its file and the width of a fold's steps.
 fn content(mut found: serde_json::Value) -> serde_json::Value {
     found.as_object_mut().unwrap().remove("file");
     found["conditions"].as_object_mut().unwrap().remove("step_ns");
@@ -139,14 +133,14 @@ fn a_fold_answers_what_the_ios_answer() {
     }
     let total = json(here, &["trace", "streams", "all.fold"])["total"]["count"].clone();
     assert_eq!(total, CAPTURES.iter().map(|(.., count)| count).sum::<u64>());
-    let of = |files: &[&str]| {
+    let derived = |files: &[&str]| {
         let found = json(here, &[&["workload", "derive"], files].concat());
         (found["workload"].clone(), found["io_streams"].clone(), found["demand"].clone())
     };
-    assert_eq!(of(&["all.fold"]), of(&FILES));
+    assert_eq!(derived(&["all.fold"]), derived(&FILES));
     succeed(here, "trace report all.fold -o r --format json,html");
     let findings = fs::read_to_string(here.join("r/findings.json")).unwrap();
-    assert!(findings.contains("The report is of a fold file"), "its limits are told");
+    assert!(findings.contains("The report is of a fold file"), "it names its limits");
 }
 
 #[test]
@@ -165,12 +159,12 @@ fn one_capture_and_its_fold_agree_but_for_the_axis() {
     assert_eq!(span[0], 61_007_000_000u64);
 }
 
-/// The numbers of a question that depend on how long was listened.
-fn over_time(here: &Path, of: [&str; 2], filter: &[&str]) -> serde_json::Value {
+/// The numbers of a question that depend on the observed time.
+fn over_time(here: &Path, [one, other]: [&str; 2], filter: &[&str]) -> serde_json::Value {
     let ask = |words: &[&str]| json(here, &[&["trace"], words, filter].concat());
-    let hosts = ask(&["hosts", of[0]])["hosts"].clone();
-    let profile = ask(&["profile", of[0], "--step", "10min"])["intervals"].clone();
-    let compared = ask(&["compare", of[0], of[1], "--by", "op", "--align", "start"]);
+    let hosts = ask(&["hosts", one])["hosts"].clone();
+    let profile = ask(&["profile", one, "--step", "10min"])["intervals"].clone();
+    let compared = ask(&["compare", one, other, "--by", "op", "--align", "start"]);
     serde_json::json!([hosts, profile, compared["observed_ns"], compared["deltas"]])
 }
 
@@ -211,8 +205,8 @@ fn hits_by_range(found: &serde_json::Value) -> Vec<(u64, u64)> {
     ranges
 }
 
-/// The parts of an answer about single I/Os that do not depend on where its axis begins, nor
-/// on the device's name.
+/// The parts of an answer about single I/Os that depend neither on the beginning of its axis nor on
+/// the device's name.
 fn without_axis(mut found: serde_json::Value) -> serde_json::Value {
     for part in ["devices", "idle", "streams"] {
         for row in found[part].as_array_mut().into_iter().flatten() {
@@ -223,8 +217,8 @@ fn without_axis(mut found: serde_json::Value) -> serde_json::Value {
     serde_json::json!([found["devices"], found["idle"], found["streams"]])
 }
 
-/// What a fold cannot answer is answered from the files of several hosts: for a device of
-/// one host the same as from that host's capture alone, though all have a device of that name.
+/// Questions that a fold cannot answer are answered from the files of several hosts: for a device of
+/// one host as from that host's capture alone, though all have a device of that name.
 #[test]
 fn single_ios_of_one_host_are_not_mixed_with_those_of_others() {
     let here = &captured();
@@ -247,7 +241,7 @@ fn single_ios_of_one_host_are_not_mixed_with_those_of_others() {
 
 /// Every order and partition gives the same bytes.
 #[test]
-fn folds_are_the_same_bytes_however_they_came_together() {
+fn folds_are_the_same_bytes_however_they_were_merged() {
     let here = &captured();
     fold(here, &FILES, "all.fold");
     fold(here, &["3.parquet", "1.parquet", "0.parquet", "2.parquet"], "shuffled.fold");
@@ -261,7 +255,7 @@ fn folds_are_the_same_bytes_however_they_came_together() {
     for name in ["shuffled.fold", "merged.fold", "nested.fold"] {
         assert!(bytes(name) == bytes("all.fold"), "{name}");
     }
-    // What is there twice counts once, and says so.
+    // A duplicate counts once, with a message.
     let twice = run_in(here, "trace merge ba.fold all.fold -o twice.fold");
     assert!(stderr(&twice).contains("0.parquet of web1 is a duplicate; counted once"));
     assert!(bytes("twice.fold") == bytes("all.fold"));
@@ -301,12 +295,11 @@ fn folds_that_do_not_fit_together_are_refused() {
 }
 
 #[test]
-fn what_a_fold_does_not_hold_is_refused_by_name() {
+fn questions_beyond_a_fold_are_refused_by_name() {
     let here = &captured();
-    let fold = "trace fold 0.parquet -o a.fold --no-processes";
-    succeed(here, fold);
-    let ask = |words: &[&str], said: &[&str]| {
-        refuse(here, &[&["trace", words[0], "a.fold"], &words[1..]].concat(), said);
+    succeed(here, "trace fold 0.parquet -o a.fold --no-processes");
+    let ask = |words: &[&str], expected: &[&str]| {
+        refuse(here, &[&["trace", words[0], "a.fold"], &words[1..]].concat(), expected);
     };
     ask(&["hits"], &["sums, no single I/Os", "LBA range hits", "trace files"]);
     ask(&["locality"], &["sums, no single I/Os"]);
@@ -325,9 +318,9 @@ fn damaged_foreign_and_unreleased_folds_are_refused_by_name() {
     let here = &captured();
     succeed(here, "trace fold 0.parquet 2.parquet -o a.fold");
     let whole = fs::read(here.join("a.fold")).unwrap();
-    let ask = |content: &[u8], said: &[&str]| {
+    let ask = |content: &[u8], expected: &[&str]| {
         fs::write(here.join("bad.fold"), content).unwrap();
-        refuse(here, "trace streams bad.fold", &[&["bad.fold"], said].concat());
+        refuse(here, "trace streams bad.fold", &[&["bad.fold"], expected].concat());
         refuse(here, "trace merge bad.fold -o x.fold", &["bad.fold"]);
         assert!(!here.join("x.fold").exists());
     };
@@ -375,7 +368,7 @@ fn write_steps(path: &Path) {
     writer.finish(&conditions).unwrap();
 }
 
-/// The query of docs/trace.md tells of the file alone what `trace streams` tells.
+/// The query of docs/trace.md has the answer of `trace streams`, from the file alone.
 #[test]
 fn the_query_in_the_docs_gives_the_streams_of_a_cube_file() {
     let here = &captured();
@@ -387,39 +380,41 @@ fn the_query_in_the_docs_gives_the_streams_of_a_cube_file() {
             return;
         };
         let rows = rows.as_array().unwrap();
-        let told = json(here, &["trace", "streams", file]);
-        let told = array(&told["streams"]);
-        assert_eq!((rows.len(), told.len()), (streams, streams), "{file}");
-        assert!(told.iter().any(|one| !one["response"]["p99_ns"].is_null()), "{file}");
+        let answer = json(here, &["trace", "streams", file]);
+        let ours = array(&answer["streams"]);
+        assert_eq!((rows.len(), ours.len()), (streams, streams), "{file}");
+        assert!(ours.iter().any(|one| !one["response"]["p99_ns"].is_null()), "{file}");
         for row in rows {
             let op = ["read", "write", "discard", "flush", "other"];
             let op = op[row["op"].as_u64().unwrap() as usize];
-            let is_it = |one: &&serde_json::Value| {
+            let is_same = |one: &&serde_json::Value| {
                 one["op"] == op
                     && one["bytes"] == row["bytes"]
                     && (one["order"] == "SEQ") == row["sequential"].as_bool().unwrap()
             };
-            let one = told.iter().find(is_it).unwrap_or_else(|| panic!("{file}: no {row}"));
-            let ours = [
-                &one["count"], &one["amount"], &one["response"]["mean_ns"],
-                &one["response"]["p99_ns"],
-            ];
-            let theirs = ["count", "amount", "mean_ns", "p99_ns"].map(|name| &row[name]);
-            assert_eq!(ours, theirs, "{file}: {row}");
+            let one = ours.iter().find(is_same).unwrap_or_else(|| panic!("{file}: no {row}"));
+            for (field, column) in [
+                ("/count", "count"),
+                ("/amount", "amount"),
+                ("/response/mean_ns", "mean_ns"),
+                ("/response/p99_ns", "p99_ns"),
+            ] {
+                assert_eq!(one.pointer(field), row.get(column), "{file}: {row}");
+            }
         }
         let rows = counted(here, include_str!("cube.py"), &[page, file, "processes"]);
         let rows: Vec<_> = rows.iter().flat_map(|rows| rows.as_array().unwrap()).collect();
-        let told = json(here, &["trace", "processes", file]);
-        let told = array(&told["processes"]);
-        assert_eq!(rows.len(), told.len(), "{file}");
+        let answer = json(here, &["trace", "processes", file]);
+        let ours = array(&answer["processes"]);
+        assert_eq!(rows.len(), ours.len(), "{file}");
         for row in rows {
             let names = ["pid", "count", "amount", "reads", "writes"];
-            let is_it = |one: &&serde_json::Value| {
+            let is_same = |one: &serde_json::Value| {
                 names.iter().all(|name| one[name] == row[name])
                     && one["command"] == row["command"]
                     && one["response_mean_ns"] == row["mean_ns"]
             };
-            assert!(told.iter().any(|one| is_it(&one)), "{file}: no {row}");
+            assert!(ours.iter().any(is_same), "{file}: no {row}");
         }
     }
     // The fold counts what the traces count.
@@ -438,24 +433,19 @@ fn files_that_cannot_be_read_are_left_out_and_counted() {
     refuse(here, &fold, &["text.parquet", "not a trace"]);
     assert!(!here.join("a.fold").exists());
     let made = run_ending(here, &[&fold[..], &["--skip-unreadable", "--json"]].concat(), &[1]);
-    let told: serde_json::Value = parse_json(&made);
-    assert_eq!((told["captures"].as_u64(), told["ios"].as_u64()), (Some(2), Some(5004)));
-    let left_out = array(&told["left_out"]);
-    let named = |at: usize| left_out[at]["name"].as_str().unwrap().to_owned();
-    assert_eq!(
-        (named(0), named(1), left_out.len()),
-        ("gone.parquet".into(), "text.parquet".into(), 2)
-    );
+    let answer: serde_json::Value = parse_json(&made);
+    assert_eq!((answer["captures"].as_u64(), answer["ios"].as_u64()), (Some(2), Some(5004)));
+    let left_out = array(&answer["left_out"]);
+    let names: Vec<_> = left_out.iter().map(|file| file["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["gone.parquet", "text.parquet"]);
     assert_eq!(left_out[1]["bytes"], 19);
-    // Whoever reads the fold is told, and the exit code says that it is not all.
-    let read = run_in(here, "trace streams a.fold");
-    assert_eq!(code(&read), 1);
+    // The fold says what is left out, and the exit code is that of an incomplete answer.
+    let read = run_ending(here, "trace streams a.fold", &[1]);
     assert!(stderr(&read).contains("Omitted: text.parquet (19 bytes)"), "{}", stderr(&read));
     succeed(here, "trace streams a.fold --accept-damage");
-    let told = run_in(here, "trace identify 0.parquet text.parquet a.fold --json");
-    assert_eq!(code(&told), 1);
-    let told: serde_json::Value = parse_json(&told);
-    let files = array(&told["files"]);
+    let output = run_ending(here, "trace identify 0.parquet text.parquet a.fold --json", &[1]);
+    let answer: serde_json::Value = parse_json(&output);
+    let files = array(&answer["files"]);
     assert_eq!((&files[0]["capture"], &files[0]["host"]), (&"web1-0".into(), &"web1".into()));
     assert_eq!((&files[0]["kind"], &files[2]["kind"]), (&"trace".into(), &"fold".into()));
     assert!(files[1]["error"].as_str().unwrap().contains("not a trace"));
@@ -506,20 +496,15 @@ fn hosts_are_ranked_and_chosen_by_role() {
     refuse(here, "trace hosts all.fold --role db", &["--tags"]);
     refuse(here, "trace hosts all.fold --rank size", &["size", "p99.9"]);
     // Before and after, several files a side.
-    let compared = [
-        "trace", "compare", "0.parquet", "1.parquet", "--after", "5.parquet", "6.parquet", "--by",
-        "op", "--align", "start",
-    ];
-    let found = json(here, &compared);
-    assert_eq!(
-        (&found["total"]["a"]["count"], &found["total"]["b"]["count"]),
-        (&2018.into(), &2018.into())
-    );
-    // The time in which any of them listened, not from the hour on.
-    let seconds = [11 * SECOND, 11 * SECOND].map(serde_json::Value::from);
-    assert_eq!(array(&found["observed_ns"]), &seconds);
-    let means = ["a", "b"].map(|side| found["total"][side]["response_mean_ns"].clone());
-    assert_eq!(means, [1_005_000, 50_525_000].map(serde_json::Value::from));
+    let compared =
+        "trace compare 0.parquet 1.parquet --after 5.parquet 6.parquet --by op --align start";
+    let found = json(here, &compared.words());
+    for (side, mean_ns) in [("a", 1_005_000), ("b", 50_525_000)] {
+        assert_eq!(found["total"][side]["count"], 2018);
+        assert_eq!(found["total"][side]["response_mean_ns"], mean_ns);
+    }
+    // The time in which any of them was captured, not from the full hour on.
+    assert_eq!(found["observed_ns"], serde_json::json!([11 * SECOND, 11 * SECOND]));
 }
 
 /// Steps are those of the clock: captures that began within a minute of each other share them.

@@ -1,9 +1,13 @@
-//! Traces of other tools, imported and read by parsers of their own in Python
-//! (`foreign_traces.py`).
+//! Traces of other tools, imported, and read by other parsers in Python (`foreign_traces.py`).
 
-use super::scratch::{TestDirectory, python, refuse, run_in, stderr, succeed_json};
+use super::scratch::{
+    Arguments, TestDirectory, parse_json, python, refuse, run_ending, run_in, stderr, succeed,
+    succeed_json,
+};
 use std::collections::BTreeSet;
 use std::fs::{File, read, remove_file, write};
+use std::path::Path;
+use steadfast_domain::IoEvent;
 use steadfast_domain::io_event::RESPONSE_UNKNOWN;
 use steadfast_tracefile::import::TraceFormat;
 use steadfast_tracefile::{Batch, Fields, Trace};
@@ -36,14 +40,22 @@ const FORMATS: [(&str, bool); 22] = [
     ("lmcache", true),
 ];
 
-/// A format of which nothing was checked would be missing here.
+/// A format that is not tested would be missing from [`FORMATS`].
 #[test]
-fn each_format_of_the_program_has_a_parser_of_its_own() {
+fn each_format_of_the_program_has_another_parser() {
     let ours: BTreeSet<&str> = TraceFormat::names().collect();
     assert_eq!(FORMATS.iter().map(|(format, _)| *format).collect::<BTreeSet<&str>>(), ours);
 }
 
-/// Returns the commands that a message says to type, without the program's name.
+/// Returns the I/Os of a trace.
+fn ios(file: &Path) -> Vec<IoEvent> {
+    let trace = Trace::open(File::open(file).unwrap()).unwrap();
+    let mut batch = Batch::default();
+    trace.batches(Fields::ALL).read(1 << 20, &mut batch).unwrap();
+    (0..batch.len()).map(|row| batch.event(row)).collect()
+}
+
+/// Returns the commands in a message, without the program's name.
 fn commands_in(message: &str) -> Vec<Vec<String>> {
     let words = |text: &str| -> Vec<String> {
         let end = text.find(" or steadfast ").or_else(|| text.find(';')).unwrap_or(text.len());
@@ -59,7 +71,7 @@ fn commands_in(message: &str) -> Vec<Vec<String>> {
 }
 
 /// Formats without a header whose lines can be a table in other units: each is refused with every
-/// format that it can be, and the command to type for each of them reads it.
+/// possible format, and the command for each of them reads it.
 #[test]
 fn a_file_of_several_possible_formats_is_refused_with_the_command_for_each() {
     let here = &TestDirectory::new();
@@ -92,9 +104,8 @@ fn a_file_of_several_possible_formats_is_refused_with_the_command_for_each() {
             let expected =
                 ["trace", "import", "table", "--input-format", format, "-o", "t.parquet"];
             assert_eq!(*command, expected, "{message}");
-            let typed: Vec<&str> = command.iter().map(String::as_str).collect();
-            let more = [&typed[..], &["--json", "--force"]].concat();
-            let imported: serde_json::Value = succeed_json(here, &more);
+            let imported: serde_json::Value =
+                succeed_json(here, &[&command.words()[..], &["--json", "--force"]].concat());
             assert_eq!(imported["events"], 97, "{formats:?}");
         }
         remove_file(here.join("t.parquet")).unwrap();
@@ -106,15 +117,11 @@ fn a_file_of_several_possible_formats_is_refused_with_the_command_for_each() {
     };
     let text: String = (0..97).map(|n| line(n) + "\n").collect();
     write(here.join("table"), text).unwrap();
-    let output = run_in(here, &["trace", "import", "table", "-o", "new.parquet"]);
+    let output = run_in(here, "trace import table -o new.parquet");
     let message = stderr(&output);
-    let formats: BTreeSet<String> =
-        commands_in(&message).into_iter().map(|command| command[4].clone()).collect();
-    assert_eq!(
-        formats,
-        BTreeSet::from(["alibaba", "msr-cambridge"].map(str::to_owned)),
-        "{message}"
-    );
+    let commands = commands_in(&message);
+    let formats: BTreeSet<&str> = commands.iter().map(|command| command[4].as_str()).collect();
+    assert_eq!(formats, BTreeSet::from(["alibaba", "msr-cambridge"]), "{message}");
     let chosen = ["trace", "import", "table", "-o", "new.parquet", "--input-format", "alibaba"];
     refuse(here, &chosen, &["table, line 2"]);
     assert!(read(here.join("new.parquet")).is_err());
@@ -143,7 +150,7 @@ fn each_format_has_the_ios_that_another_parser_finds() {
         let here = &TestDirectory::new();
         write(here.join("script.py"), SCRIPT).unwrap();
         let Some(output) = python(&[], &["script.py", format], here) else { return };
-        let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let found: serde_json::Value = parse_json(&output);
         let found: Vec<(u64, u64, u64, u64, i64)> =
             serde_json::from_value(found["ios"].clone()).unwrap();
         let import = ["trace", "import", "sample", "-o", "t.parquet"];
@@ -151,31 +158,25 @@ fn each_format_has_the_ios_that_another_parser_finds() {
             refuse(here, &import, &[&format!("import sample --input-format {format} -o")]);
         }
         let chosen: &[&str] = if is_proven { &[] } else { &["--input-format", format] };
-        let output = run_in(here, &[&import[..], chosen].concat());
         // The blktrace file ends in zeros.
         let expected = if format == "blktrace" { 1 } else { 0 };
-        assert_eq!(output.status.code(), Some(expected), "{format}: {}", stderr(&output));
-        let trace = Trace::open(File::open(here.join("t.parquet")).unwrap()).unwrap();
-        let mut batch = Batch::default();
-        trace.batches(Fields::ALL).read(1 << 20, &mut batch).unwrap();
-        let mut ours: Vec<(u64, u64, u64, u64, i64)> = (0..batch.len())
-            .map(|row| {
-                let io = batch.event(row);
-                let response = match io.response_ns {
-                    RESPONSE_UNKNOWN => -1,
-                    known => known.cast_signed(),
-                };
-                (io.issued_ns, io.op as u64, io.offset, io.bytes.into(), response)
-            })
-            .collect();
+        run_ending(here, &[&import[..], chosen].concat(), &[expected]);
+        let mut ours = Vec::new();
+        for io in ios(&here.join("t.parquet")) {
+            let response_ns = match io.response_ns {
+                RESPONSE_UNKNOWN => -1,
+                known => known.cast_signed(),
+            };
+            ours.push((io.issued_ns, io.op as u64, io.offset, u64::from(io.bytes), response_ns));
+        }
         ours.sort_unstable();
         assert_eq!(ours.len(), 311, "{format}");
         assert!(ours == found, "{format}: {:?}", ours.iter().zip(&found).find(|(a, b)| a != b));
     }
 }
 
-/// The same columns in other units are no trace of the format: nanoseconds for seconds, bytes for
-/// sectors, sectors for bytes.
+/// The same columns in other units are refused: nanoseconds for seconds, bytes for sectors, sectors
+/// for bytes.
 #[test]
 fn a_table_with_other_units_is_not_taken_for_a_published_trace() {
     let here = &TestDirectory::new();
@@ -203,19 +204,15 @@ fn a_table_with_other_units_is_not_taken_for_a_published_trace() {
 #[test]
 fn a_block_of_kv_cache_has_the_size_that_is_given() {
     let here = &TestDirectory::new();
-    let import = ["trace", "import", "requests", "-o", "t.parquet", "--kv-block"];
+    let import = "trace import requests -o t.parquet --kv-block";
     write(here.join("requests"), "8,0 1 1 0.5 7 D R 8 + 8 [a]\n").unwrap();
-    refuse(here, &[&import[..], &["64KiB"]].concat(), &["--kv-block is for requests", "blkparse"]);
+    refuse(here, &format!("{import} 64KiB"), &["--kv-block is for requests", "blkparse"]);
     let request =
         r#"{"timestamp": 9, "input_length": 600, "output_length": 1, "hash_ids": [4, 7]}"#;
     write(here.join("requests"), format!("{request}\n")).unwrap();
-    refuse(here, &[&import[..], &["4GiB"]].concat(), &["--kv-block", "smaller than 4 GiB"]);
-    let output = run_in(here, &[&import[..], &["64KiB"]].concat());
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let trace = Trace::open(File::open(here.join("t.parquet")).unwrap()).unwrap();
-    let mut batch = Batch::default();
-    trace.batches(Fields::ALL).read(1 << 20, &mut batch).unwrap();
-    let ios: Vec<_> = (0..batch.len()).map(|row| batch.event(row)).collect();
+    refuse(here, &format!("{import} 4GiB"), &["--kv-block", "smaller than 4 GiB"]);
+    succeed(here, &format!("{import} 64KiB"));
+    let ios = ios(&here.join("t.parquet"));
     let places: Vec<_> = ios.iter().map(|io| (io.offset, io.bytes)).collect();
     assert_eq!(places, [(0, 65_536), (65_536, 65_536)]);
 }

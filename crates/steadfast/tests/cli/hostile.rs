@@ -1,5 +1,5 @@
-//! Files of strangers that ask for more memory or time than a machine has: each is answered
-//! within 1 GiB of address space and 30 s of processor time.
+//! Untrusted files that ask for more memory or time than a machine has: each is answered within
+//! 1 GiB of address space and 30 s of processor time.
 
 use super::scratch::*;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
@@ -24,9 +24,10 @@ const LONG: usize = 10 << 20;
 
 /// Runs the program within the limits.
 #[track_caller]
-fn bounded(here: &Path, arguments: &[&str]) -> Output {
-    let mut command = steadfast();
-    command.current_dir(here).args(arguments).env("XDG_CACHE_HOME", here.join("cache"));
+fn bounded(here: &Path, arguments: &(impl Arguments + ?Sized)) -> Output {
+    let mut command = command_in(here, arguments);
+    command.env("XDG_CACHE_HOME", here.join("cache"));
+    let arguments = arguments.words();
     let limit = |rlim: u64| libc::rlimit { rlim_cur: rlim, rlim_max: rlim };
     let set = move || {
         // SAFETY: setrlimit is safe to call between fork and exec, and both limits live on
@@ -40,24 +41,24 @@ fn bounded(here: &Path, arguments: &[&str]) -> Output {
     // SAFETY: the closure only calls setrlimit.
     unsafe { command.pre_exec(set) };
     let output = command.output().unwrap();
-    let said = stderr(&output);
-    let start: String = said.chars().take(2000).collect();
+    let text = stderr(&output);
+    let start: String = text.chars().take(2000).collect();
     assert_eq!(output.status.signal(), None, "{arguments:?}: {start}");
-    assert!(!said.contains("panicked"), "{arguments:?}: {start}");
+    assert!(!text.contains("panicked"), "{arguments:?}: {start}");
     output
 }
 
-/// Runs the program within the limits; it must refuse in few words.
+/// Runs the program within the limits; it must refuse in few words, which are returned.
 #[track_caller]
-fn bounded_refusal(here: &Path, arguments: &[&str]) -> String {
+fn bounded_refusal(here: &Path, arguments: &(impl Arguments + ?Sized)) -> String {
     let output = bounded(here, arguments);
-    let said = stderr(&output);
-    let start: String = said.chars().take(2000).collect();
+    let (text, arguments) = (stderr(&output), arguments.words());
+    let start: String = text.chars().take(2000).collect();
     assert!(matches!(code(&output), 1 | 2), "{arguments:?}: {:?} {start}", output.status);
-    assert!(said.len() < 16_384, "{arguments:?} says {} bytes: {start}", said.len());
-    let longest = said.split(|c: char| c != 'x').map(str::len).max();
+    assert!(text.len() < 16_384, "{arguments:?} prints {} bytes: {start}", text.len());
+    let longest = text.split(|c: char| c != 'x').map(str::len).max();
     assert!(longest <= Some(80), "{arguments:?} quotes {longest:?} characters");
-    said
+    text
 }
 
 /// Bytes of a job file, a suite and so on, in which `@` is a name of 10 MB.
@@ -103,7 +104,7 @@ fn long_names_are_refused_in_few_words() {
 #[test]
 fn endless_loads_are_refused_or_planned_in_little_memory() {
     let here = &TestDirectory::new();
-    let plan = ["--plan", "--target", "sim:small"];
+    let plan_fio = "fio a.fio --plan --target sim:small";
     let job = |name: &str, options: &str| {
         let text = format!("[a]\nrw=read\nbs=4k\nfilename=/dev/x\ntime_based\n{options}");
         fs::write(here.join(name), text).unwrap();
@@ -113,11 +114,11 @@ fn endless_loads_are_refused_or_planned_in_little_memory() {
         "runtime=60\nramp_time=999999999\n", "runtime=31536001\nrate_iops=100\n",
     ] {
         job("a.fio", options);
-        bounded_refusal(here, &[&["fio", "a.fio"][..], &plan].concat());
+        bounded_refusal(here, plan_fio);
     }
     for options in ["numjobs=4294967295\n", "loops=4294967295\n", "iodepth=4294967295\n"] {
         job("a.fio", &format!("runtime=60\n{options}"));
-        bounded(here, &[&["fio", "a.fio"][..], &plan].concat());
+        bounded(here, plan_fio);
     }
     fs::create_dir(here.join("jobfiles")).unwrap();
     let template = "[job]\nioengine=${IOENGINE}\ndirect=1\nnorandommap\nrw=randread\nbs=4k\n\
@@ -129,21 +130,15 @@ fn endless_loads_are_refused_or_planned_in_little_memory() {
              \"{time}\"}}}}], \"run_cycles\": \"{cycles}\", \"scale_by_capacity\": \"N\"}}"
         );
         fs::write(here.join("s.json"), suite).unwrap();
-        bounded_refusal(here, &[&["fiosynth", "s.json"][..], &plan].concat());
+        bounded_refusal(here, "fiosynth s.json --plan --target sim:small");
     }
     // An issue time of 292 years.
     fs::write(here.join("t.csv"), "0,R,0,4096\n9223372036854775808,R,0,4096\n").unwrap();
-    let columns = "time=1:ns,op=2,offset=3,bytes=4";
-    let imported =
-        bounded(here, &["trace", "import", "t.csv", "--csv", columns, "-o", "t.parquet"]);
-    if code(&imported) == 0 {
-        let target = ["--target", "sim:small", "--exact"];
-        let plan = ["plan", "replay-native", "--workload", "t.parquet"];
-        bounded_refusal(here, &[&plan[..], &target].concat());
-        for question in [&["steps", "t.parquet", "--step", "100us"][..], &["locality", "t.parquet"]]
-        {
-            bounded(here, &[&["trace"][..], question].concat());
-        }
+    let import = "trace import t.csv --csv time=1:ns,op=2,offset=3,bytes=4 -o t.parquet";
+    if code(&bounded(here, import)) == 0 {
+        bounded_refusal(here, "plan replay-native --workload t.parquet --target sim:small --exact");
+        bounded(here, "trace steps t.parquet --step 100us");
+        bounded(here, "trace locality t.parquet");
     }
 }
 
@@ -234,8 +229,8 @@ fn short_traces_do_not_take_the_memory() {
     // Pages of 160 MB.
     for compression in [zstd, Compression::SNAPPY] {
         ParquetBomb { command: 16_000, compression, ..usual() }.write(&here.join("t.parquet"));
-        let said = bounded_refusal(here, &ask);
-        assert!(said.contains("64 MiB"), "{said}");
+        let error = bounded_refusal(here, &ask);
+        assert!(error.contains("64 MiB"), "{error}");
         bounded_refusal(here, &["explore", "t.parquet", "-o", "page.html"]);
     }
     // Texts that take no room in the page, each of them 1 MB.
@@ -244,11 +239,11 @@ fn short_traces_do_not_take_the_memory() {
     bounded(here, &ask);
     // What is none of the format's operations, and queue times beyond 584 years.
     ParquetBomb { op: 5, ..usual() }.write(&here.join("t.parquet"));
-    let said = bounded_refusal(here, &["trace", "steps", "t.parquet"]);
-    assert!(said.contains("column op"), "{said}");
+    let error = bounded_refusal(here, &["trace", "steps", "t.parquet"]);
+    assert!(error.contains("column op"), "{error}");
     ParquetBomb { queued_ns: -1, ..usual() }.write(&here.join("t.parquet"));
-    let said = bounded_refusal(here, &["trace", "streams", "t.parquet"]);
-    assert!(said.contains("column queued_ns"), "{said}");
+    let error = bounded_refusal(here, &["trace", "streams", "t.parquet"]);
+    assert!(error.contains("column queued_ns"), "{error}");
 }
 
 /// Text of this many bytes: a head, then lines or elements over and over, and a tail.
@@ -265,14 +260,13 @@ fn endless(head: &str, repeated: &str, tail: &str, bytes: usize) -> Vec<u8> {
 #[test]
 fn our_own_files_do_not_take_the_memory() {
     let here = &TestDirectory::new();
-    let target = ["--target", "sim:small"];
     for (head, repeated, tail, size) in [
         ("format = \"steadfast workload\"\nx = [", "{},", "]", 4 << 20),
         ("format = \"steadfast workload\"\n", "x.x.x.x.x.x.x.x=1\n[[a]]\n", "", 4 << 20),
         ("format = \"steadfast workload\"\n", "# nothing\n", "", 5 << 20),
     ] {
         fs::write(here.join("w.toml"), endless(head, repeated, tail, size)).unwrap();
-        bounded_refusal(here, &[&["measure", "--workload", "w.toml"][..], &target].concat());
+        bounded_refusal(here, "measure --workload w.toml --target sim:small");
     }
     // Replay representations: of streams, of nothing, and too long.
     let head = "### Replay representation for workload 'w'\n\
@@ -283,8 +277,8 @@ fn our_own_files_do_not_take_the_memory() {
         ("RND 4K R RND 4096 R 100.00 1 100.0 4096\n", 17 << 20),
     ] {
         fs::write(here.join("r.txt"), endless(head, repeated, "", size)).unwrap();
-        bounded(here, &["workload", "derive", "r.txt"]);
-        bounded(here, &[&["plan", "replay-native", "--workload", "r.txt"][..], &target].concat());
+        bounded(here, "workload derive r.txt");
+        bounded(here, "plan replay-native --workload r.txt --target sim:small");
     }
     // Settings of a run.
     finished_run(here, "sim:small", "run");
@@ -305,14 +299,14 @@ fn our_own_files_do_not_take_the_memory() {
     }
 }
 
-/// Whatever bit of a file of findings is flipped: it is refused, or it says the same.
+/// Findings with a flipped bit are refused, or say the same.
 #[test]
 fn no_flipped_bit_changes_findings_unseen() {
     const FLIPS: u64 = 300;
     let here = &TestDirectory::new();
     finished_run(here, "sim:small", "run");
     let whole = fs::read(here.join("run/findings.json")).unwrap();
-    let said = steadfast_report::parse_findings(&whole).unwrap();
+    let original = steadfast_report::parse_findings(&whole).unwrap();
     let mut refused = 0;
     for number in 0..FLIPS {
         let mut flipped = whole.clone();
@@ -321,20 +315,18 @@ fn no_flipped_bit_changes_findings_unseen() {
         match steadfast_report::parse_findings(&flipped) {
             Err(_) => refused += 1,
             // Blanks say nothing.
-            Ok(other) => assert!(other == said, "flip {number} changes the findings"),
+            Ok(other) => assert!(other == original, "flip {number} changes the findings"),
         }
     }
     assert!(refused > FLIPS * 9 / 10, "{refused}");
-    // The commands go by it, and name the way out; the journal's own directory recomputes.
+    // The commands check the digest, and name the way out; a run directory is computed again.
     let mut changed: serde_json::Value = serde_json::from_slice(&whole).unwrap();
     changed["run_unix_ms"][0] = 10_007.into();
     let changed = changed.to_string();
     fs::write(here.join("alone.json"), &changed).unwrap();
-    for command in [
-        &["report", "alone.json"][..],
-        &["compare", "alone.json", "run", "-o", "both"],
-        &["check", "alone.json", "--list"],
-    ] {
+    for command in
+        ["report alone.json", "compare alone.json run -o both", "check alone.json --list"]
+    {
         refuse(here, command, &["alone.json", "SHA-256", "steadfast study"]);
     }
     let right = succeed(here, "check run --list");
@@ -342,34 +334,33 @@ fn no_flipped_bit_changes_findings_unseen() {
     assert_eq!(succeed(here, "check run/findings.json --list"), right);
     fs::write(here.join("alone.json"), &whole).unwrap();
     assert_eq!(succeed(here, "check alone.json --list"), right);
-    // Without its digest it is one that anybody could have written.
+    // Anybody could have written findings without a digest.
     let mut bare: serde_json::Value = serde_json::from_slice(&whole).unwrap();
     bare.as_object_mut().unwrap().remove("sha256");
     fs::write(here.join("alone.json"), bare.to_string()).unwrap();
     refuse(here, "check alone.json --list", &["alone.json", "no SHA-256"]);
-    // What is printed is sealed, too.
+    // Printed findings have a digest, too.
     steadfast_report::parse_findings(succeed(here, "study run --json").as_bytes()).unwrap();
 }
 
 #[test]
-fn arguments_that_are_no_utf8_and_a_full_output_are_said() {
+fn arguments_that_are_no_utf8_and_a_full_output_are_reported() {
     let here = &TestDirectory::new();
     let odd = OsStr::from_bytes(b"a\xffb");
     for words in
         [&["devices"][..], &["study"], &["restore"], &["trace", "steps"], &["measure"], &[]]
     {
-        let output = steadfast().current_dir(here).args(words).arg(odd).output().unwrap();
+        let output = command_in(here, words).arg(odd).output().unwrap();
         assert_eq!(code(&output), 2, "{words:?}: {}", stderr(&output));
         assert!(stderr(&output).contains("UTF-8"), "{words:?}: {}", stderr(&output));
     }
-    for words in [&["--help"][..], &["--version"], &["run", "--help"]] {
+    for words in ["--help", "--version", "run --help"] {
         let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-        let mut command = steadfast();
-        let output = command.args(words).stdout(Stdio::from(full)).output().unwrap();
-        assert_eq!(code(&output), 1, "{words:?}");
+        let output = command_in(here, words).stdout(Stdio::from(full)).output().unwrap();
+        assert_eq!(code(&output), 1, "{words}");
         assert!(stderr(&output).contains("standard output"), "{}", stderr(&output));
     }
-    assert_eq!(code(&run_in(here, &["--help"])), 0);
+    succeed(here, "--help");
 }
 
 #[test]

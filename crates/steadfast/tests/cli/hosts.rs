@@ -24,7 +24,7 @@ pub struct NamespaceHosts {
     _separation: SshdDirectory,
 }
 
-/// The directory that sshd needs: who makes it for this process removes it after its last use.
+/// The directory that sshd needs: whoever makes it for this process removes it after its last use.
 struct SshdDirectory;
 
 static SEPARATION: Mutex<(u32, bool)> = Mutex::new((0, false));
@@ -48,7 +48,7 @@ impl Drop for SshdDirectory {
     }
 }
 
-/// The server program: the system's, or one that scripts/openssh has unpacked.
+/// The server program: the system's, or one that scripts/openssh unpacked.
 struct Sshd {
     program: PathBuf,
     libraries: Option<String>,
@@ -113,9 +113,9 @@ fn run(program: &str, arguments: &[&str]) -> Result<(), String> {
 }
 
 impl NamespaceHosts {
-    /// So many hosts named a, b, c; `None` with the reason printed where they cannot be had.
+    /// Returns hosts named a, b, c; prints the reason and returns `None` where they are unavailable.
     pub fn new(count: usize) -> Option<NamespaceHosts> {
-        match NamespaceHosts::made(count) {
+        match NamespaceHosts::build(count) {
             Ok(hosts) => Some(hosts),
             Err(reason) => {
                 skip(&reason);
@@ -124,7 +124,7 @@ impl NamespaceHosts {
         }
     }
 
-    fn made(count: usize) -> Result<NamespaceHosts, String> {
+    fn build(count: usize) -> Result<NamespaceHosts, String> {
         if !is_root() {
             return Err("needs root for network namespaces".to_owned());
         }
@@ -215,7 +215,7 @@ impl NamespaceHosts {
         Ok(())
     }
 
-    /// The number of a host's sshd, which is in the host's namespaces.
+    /// The process ID of a host's sshd, which is in the host's namespaces.
     pub fn process(&self, at: usize) -> u32 {
         self.hosts[at].sshd.as_ref().unwrap().id()
     }
@@ -262,13 +262,13 @@ impl NamespaceHosts {
         vec!["--hosts".into(), names.join(","), "--ssh-config".into(), config]
     }
 
-    /// What gives a device up on every host.
+    /// Options that confirm the overwriting of a device on every host.
     pub fn consent(&self, serial: &str) -> Vec<String> {
         let each = self.hosts.iter().map(|host| format!("{}:{serial}", host.name));
         each.flat_map(|text| ["--yes-destroy".to_owned(), text]).collect()
     }
 
-    /// A command on a device from all hosts.
+    /// Arguments of a command on a device from all hosts.
     pub fn command(&self, command: &[&str], device: &LoopDevice) -> Vec<String> {
         let words = [command, &["--target", &device.path]].concat();
         words.into_iter().map(str::to_owned).chain(self.options()).collect()
@@ -326,15 +326,10 @@ impl Drop for NamespaceHosts {
     }
 }
 
-pub fn words(all: &[String]) -> Vec<&str> {
-    all.iter().map(String::as_str).collect()
-}
-
 /// Reads, bytes read, writes, bytes written, as the kernel has counted them.
 fn counted(device: &LoopDevice) -> [u64; 4] {
-    let text = fs::read_to_string(format!("/sys/block/{}/stat", device.name())).unwrap();
-    let fields: Vec<u64> = text.split_whitespace().map(|field| field.parse().unwrap()).collect();
-    [fields[0], fields[2] * 512, fields[4], fields[6] * 512]
+    let counters = device.counters();
+    [counters[0], counters[2] * 512, counters[4], counters[6] * 512]
 }
 
 #[track_caller]
@@ -375,7 +370,7 @@ fn three_hosts_load_one_device_and_their_sum_is_the_devices_own() {
     let kernel = &measurement["kernel"];
     let counters = ["reads", "read_bytes", "writes", "write_bytes"];
     assert_eq!(ours, counters.map(|counter| number(&kernel[counter])));
-    // The looks before the load read what lies on the device, and write nothing.
+    // Before the load, the program only reads what lies on the device.
     assert_eq!([ours[2], ours[3]], [after[2] - before[2], after[3] - before[3]]);
     assert!(after[0] - before[0] - ours[0] < 1000, "{before:?} {after:?} {ours:?}");
     let parts = array(&measurement["hosts"]);
@@ -411,51 +406,18 @@ fn sequential_hosts_write_every_byte_once() {
     arguments.extend(hosts.consent(device.name()));
     let here = &TestDirectory::new();
     let answer = answer(&run_in(here, &arguments));
-    let written: u64 = answer["measurement"]["hosts"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|part| number(&part["bytes"]))
-        .sum();
+    let hosts = array(&answer["measurement"]["hosts"]).iter();
+    let written: u64 = hosts.map(|part| number(&part["bytes"])).sum();
     assert_eq!(written, 64 << 20);
     assert!(fs::read(&device.path).unwrap().iter().all(|byte| *byte == 0x5a));
-}
-
-/// A server that dies in the middle of a step is named, the step is void, and the others
-/// stop at once.
-#[test]
-fn a_host_that_dies_is_named_and_voids_the_step() {
-    let Some(hosts) = NamespaceHosts::new(3) else { return };
-    let Some(device) = LoopDevice::new(64) else { return };
-    let arguments = hosts.measure("RND 4K R", &device, &["--time", "300s", "--json"]);
-    let begun = Instant::now();
-    let child = steadfast()
-        .args(words(&arguments))
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    // The server, its worker for our client, and the worker's job.
-    wait_until("the load", || hosts.servers(1).len() >= 3);
-    std::thread::sleep(Duration::from_secs(1));
-    hosts.kill_servers(1);
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(code(&output), 1, "{}", stderr(&output));
-    let said = stderr(&output);
-    assert!(said.contains("host b") && said.contains("void"), "{said}");
-    assert!(stdout(&output).is_empty());
-    assert!(begun.elapsed() < Duration::from_secs(270), "the others ran on");
-    assert_nothing_left(&hosts);
 }
 
 #[test]
 fn what_hosts_may_not_do_is_refused_before_anything_is_written() {
     let Some(mut hosts) = NamespaceHosts::new(2) else { return };
     let Some(device) = LoopDevice::new(64) else { return };
-    let scratch = tempfile::tempdir().unwrap();
-    let refused = |arguments: &[String], parts: &[&str]| {
-        super::scratch::refuse(scratch.path(), &words(arguments), parts);
-    };
+    let here = &TestDirectory::new();
+    let refused = |arguments: &[String], parts: &[&str]| refuse(here, arguments, parts);
     let before = counted(&device);
     let write = hosts.measure("RND 4K W", &device, &["--time", "1s"]);
     let all = format!("--yes-destroy 'a:{0}' --yes-destroy 'b:{0}'", device.name());
@@ -483,7 +445,7 @@ fn what_hosts_may_not_do_is_refused_before_anything_is_written() {
     assert_eq!((before[2], before[3]), (after[2], after[3]));
     for (named, part) in [("-oProxyCommand=x", "not the name of a host"), ("a,a", "twice")] {
         let read = format!("measure 'RND 4K R' --target {} --hosts={named}", device.path);
-        super::scratch::refuse(scratch.path(), &read, &[part]);
+        refuse(here, &read, &[part]);
     }
 }
 
@@ -498,14 +460,10 @@ fn another_version_of_fio_is_disclosed_and_an_old_one_refused() {
     };
     let arguments = hosts.measure("RND 4K R", &device, &["--time", "1s"]);
     pretend(&mut hosts, "fio-3.37");
-    let output = run_in(here, &arguments);
-    assert!(output.status.success(), "{}", stderr(&output));
+    let output = run_ending(here, &arguments, &[0]);
     assert!(stderr(&output).contains("b: fio-3.37"), "{}", stderr(&output));
     pretend(&mut hosts, "fio-3.1");
-    let output = run_in(here, &arguments);
-    assert_eq!(code(&output), 1);
-    let said = stderr(&output);
-    assert!(said.contains("host b") && said.contains("fio-3.1 is not supported"), "{said}");
+    refuse(here, &arguments, &["host b", "fio-3.1 is not supported"]);
 }
 
 /// Servers that run already: they are read from, never written to.
@@ -513,13 +471,13 @@ fn another_version_of_fio_is_disclosed_and_an_old_one_refused() {
 fn plain_hosts_are_only_read_from() {
     let Some(hosts) = NamespaceHosts::new(2) else { return };
     let Some(device) = LoopDevice::new(64) else { return };
-    let scratch = tempfile::tempdir().unwrap();
+    let here = &TestDirectory::new();
     let mut servers: Vec<Child> = Vec::new();
     for host in &hosts.hosts {
         let address = format!("--server={},8765", host.address);
         let server = Command::new("ip")
             .args(["netns", "exec", &host.namespace, "fio", &address])
-            .current_dir(scratch.path())
+            .current_dir(here)
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
@@ -527,16 +485,14 @@ fn plain_hosts_are_only_read_from() {
         wait_until("the server", || TcpStream::connect((host.address.as_str(), 8765)).is_ok());
     }
     let names: Vec<&str> = hosts.hosts.iter().map(|host| host.address.as_str()).collect();
-    let names = names.join(",");
-    let target = ["--target", &device.path, "--hosts", &names, "--hosts-plain"];
-    let read = [&["measure", "RND 4K R", "--time", "1s", "--json", "--size", "64MiB"], &target[..]];
-    let answer = answer(&run_in(scratch.path(), &read.concat()));
+    let target = format!("--target {} --hosts {} --hosts-plain", device.path, names.join(","));
+    let read = format!("measure 'RND 4K R' --time 1s --json --size 64MiB {target}");
+    let answer = answer(&run_in(here, &read));
     assert_eq!(array(&answer["measurement"]["hosts"]).len(), 2);
     assert!(answer["measurement"]["hosts"][0].get("late").is_none());
-    let write = [&["measure", "RND 4K W", "--time", "1s", "--size", "64MiB"], &target[..]].concat();
-    super::scratch::refuse(scratch.path(), &write, &["only read from"]);
-    let unsized_read = [&["measure", "RND 4K R", "--time", "1s"], &target[..]].concat();
-    super::scratch::refuse(scratch.path(), &unsized_read, &["--size"]);
+    let write = format!("measure 'RND 4K W' --time 1s --size 64MiB {target}");
+    refuse(here, &write, &["only read from"]);
+    refuse(here, &format!("measure 'RND 4K R' --time 1s {target}"), &["--size"]);
     for mut server in servers {
         let _ = server.kill();
         let _ = server.wait();
@@ -552,9 +508,7 @@ fn a_procedure_runs_from_several_hosts() {
     let run = "run wsat --profile quick --steady-state time:3s --step-time 1s -o run";
     let mut arguments = hosts.command(&run.words(), &device);
     arguments.extend(hosts.consent(device.name()));
-    let output = run_in(here, &arguments);
-    assert_eq!(code(&output), 1, "{}", stdout(&output));
-    assert!(stderr(&output).contains("--purge none"), "{}", stderr(&output));
+    refuse(here, &arguments, &["--purge none"]);
     arguments.extend(["--purge".to_owned(), "none".to_owned()]);
     run_ending(here, &arguments, &[0, 3]);
     assert!(fs::read_to_string(here.join("run/findings.json")).unwrap().contains("hosts-load"));
@@ -562,8 +516,8 @@ fn a_procedure_runs_from_several_hosts() {
     assert_nothing_left(&hosts);
 }
 
-/// What a run measured: bytes read, bytes written, each step by two hosts, as the kernel
-/// counted them. The kernel may split I/Os of a megabyte, so that their number tells nothing.
+/// Returns the bytes read and written by a run, once each step has two hosts and the kernel's bytes.
+/// The kernel may split I/Os of a megabyte, so that their number says nothing.
 fn measured_of(run: &Path) -> [u64; 2] {
     let journal = fs::read_to_string(run.join("journal.jsonl")).unwrap();
     let mut sums = [0; 2];
@@ -597,20 +551,14 @@ fn tests_of_other_tools_run_from_several_hosts() {
                [writes]\nstonewall\nrw=randwrite\nbs=8k\niodepth=4\n";
     fs::write(here.join("two.fio"), job).unwrap();
     let mut arguments = hosts.command(&["fio", "two.fio", "-o", "run"], &device);
-    let output = run_in(here, &arguments);
-    assert_eq!(code(&output), 1, "{}", stdout(&output));
-    assert!(stderr(&output).contains("--yes-destroy"), "{}", stderr(&output));
+    refuse(here, &arguments, &["--yes-destroy"]);
     arguments.extend(hosts.consent(device.name()));
     let before = counted(&device);
     run_ending(here, &arguments, &[0]);
     assert_eq!(measured_of(&here.join("run"))[1], counted(&device)[3] - before[3]);
 
-    let mut arguments =
-        ["tkperf", "ssd", "old", &device.path, "-ssdt", "lat", "--plan", "--size", "64MiB"]
-            .map(str::to_owned)
-            .to_vec();
-    arguments.extend(hosts.options());
-    run_ending(here, &arguments, &[0]);
+    let plan = format!("tkperf ssd old {} -ssdt lat --plan --size 64MiB", device.path);
+    run_ending(here, &[&plan.words()[..], &hosts.options().words()].concat(), &[0]);
     assert_nothing_left(&hosts);
 }
 
@@ -621,7 +569,7 @@ fn presets_run_from_several_hosts() {
     let Some(hosts) = NamespaceHosts::new(2) else { return };
     let Some(device) = LoopDevice::new(64) else { return };
     let here = &TestDirectory::new();
-    let icf = super::iometer::ICF.replace("131072,2048", "65536,2048");
+    let icf = super::iometer::icf().replace("131072,2048", "65536,2048");
     fs::write(here.join("two.icf"), icf).unwrap();
     let marks = "crystaldiskmark --test-size 16MiB --runs 1 --time 1s --interval 0s";
     let bars = "atto --min-size 4KiB --max-size 8KiB --test-size 4MiB";

@@ -1,8 +1,8 @@
-//! Ways to use a device on another host. None is overwritten from here, however it is
-//! confirmed, and no byte changes; the same device without a use is overwritten.
+//! Ways to use a device on another host. No used device is overwritten, however it is confirmed, and
+//! no byte of it changes; the same device without a use is overwritten.
 
-use super::hosts::{NamespaceHosts, words};
-use super::scratch::{code, python, run_in, stderr, turn_to_attach};
+use super::hosts::NamespaceHosts;
+use super::scratch::{Arguments, code, python, run_in, stderr, turn_to_attach};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -20,15 +20,15 @@ const HOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/hold.py");
 
 type StageResult<T> = Result<T, String>;
 
-/// What a state is built from, taken apart in the opposite order.
+/// The parts of a state, removed in the opposite order.
 struct HostStage {
     directory: tempfile::TempDir,
     undo: Vec<UndoStep>,
     /// The loop device, and its file.
     device: PathBuf,
     image: PathBuf,
-    /// How many bytes of the file nobody may change. The kernel may swap, behind the first
-    /// page of a swap area.
+    /// Bytes of the file that nobody may change. The kernel may swap, behind the first page of a
+    /// swap area.
     kept: usize,
 }
 
@@ -41,7 +41,7 @@ impl Drop for HostStage {
     fn drop(&mut self) {
         while let Some(undo) = self.undo.pop() {
             match undo {
-                UndoStep::Run(command) => drop(run(&words(&command))),
+                UndoStep::Run(command) => drop(run(&command.words())),
                 UndoStep::End(mut child) => {
                     let _ = child.kill();
                     let _ = child.wait();
@@ -180,7 +180,7 @@ impl HostStage {
         }
         drop(turn);
         let device = attached?;
-        self.undo.push(UndoStep::Run(["losetup", "--detach", &device].map(str::to_owned).to_vec()));
+        self.undo_by(&["losetup", "--detach", &device]);
         Ok(device.into())
     }
 
@@ -188,7 +188,7 @@ impl HostStage {
         let point = self.at("point");
         fs::create_dir_all(&point).unwrap();
         run(&["mount", "-o", "ro", "-t", "ext4", text(device), text(&point)])?;
-        self.undo.push(UndoStep::Run(["umount", text(&point)].map(str::to_owned).to_vec()));
+        self.undo_by(&["umount", text(&point)]);
         Ok(())
     }
 
@@ -198,13 +198,13 @@ impl HostStage {
         self.mount(&above)
     }
 
-    /// Swaps to a device or a file that begins so many bytes behind the image's beginning.
+    /// Swaps to a device or a file that begins `start` bytes into the image.
     fn swap(&mut self, path: &Path, start: usize) -> StageResult<()> {
         self.kept = start + 4096;
         fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
         run(&["mkswap", text(path)])?;
         run(&["swapon", text(path)])?;
-        self.undo.push(UndoStep::Run(["swapoff", text(path)].map(str::to_owned).to_vec()));
+        self.undo_by(&["swapoff", text(path)]);
         Ok(())
     }
 
@@ -216,7 +216,7 @@ impl HostStage {
         Ok(node)
     }
 
-    /// A process that prints a line once it uses something.
+    /// Starts a process that prints a line once it uses the device.
     fn start(&mut self, command: &[&str]) -> StageResult<()> {
         let mut child = Command::new(command[0])
             .args(&command[1..])
@@ -246,8 +246,8 @@ fn make_ext4(path: &Path, bytes: usize) -> StageResult<()> {
 type HostUse =
     (&'static str, fn() -> StageResult<HostStage>, fn(&mut HostStage) -> StageResult<()>);
 
-fn build((name, stage, use_it): HostUse) -> StageResult<HostStage> {
-    let used = stage().and_then(|mut stage| use_it(&mut stage).map(|()| stage));
+fn build((name, stage, use_device): HostUse) -> StageResult<HostStage> {
+    let used = stage().and_then(|mut stage| use_device(&mut stage).map(|()| stage));
     used.map_err(|why| format!("{name}: not built: {why}"))
 }
 
@@ -351,7 +351,7 @@ const USES: [HostUse; 33] = [
     }),
 ];
 
-/// What a host's kernel shows to that host alone, as it cannot be had on this machine.
+/// A state that a host's kernel shows to that host alone and that this machine cannot have.
 type HostFixture = (&'static str, fn(&HostStage) -> String);
 
 /// Each with the script that lays it out in the mount namespace of the host. Partitions, which may
@@ -391,11 +391,9 @@ const FREE: [HostUse; 4] = [
 fn write_from(hosts: &NamespaceHosts, stage: &HostStage, target: &Path) -> (bool, i32, String) {
     let confirmation = if target.is_symlink() { &stage.device } else { target };
     let confirmation = file_name(confirmation);
-    let mut arguments = ["measure", "RND 4K W", "--ios", "48", "--target", text(target)]
-        .map(str::to_owned)
-        .to_vec();
-    arguments.extend(hosts.options());
-    arguments.extend(hosts.consent(confirmation));
+    let write = format!("measure 'RND 4K W' --ios 48 --target {}", text(target));
+    let (options, consent) = (hosts.options(), hosts.consent(confirmation));
+    let arguments = [write.words(), options.words(), consent.words()].concat();
     // What is cached of the device is not in its file yet.
     let content = || {
         let _ = run(&["sync"]);
@@ -433,12 +431,12 @@ fn no_device_that_a_host_uses_is_overwritten() {
     }
     let failed = each(&USES, |host_use: HostUse| {
         let (name, stage) = (host_use.0, build(host_use)?);
-        let (changed, code, said) = write_from(&hosts, &stage, &stage.device);
-        let refused = code == 1 && said.contains("host a") && !said.contains("not confirmed");
-        if refused && !changed && !said.contains("panicked") {
+        let (changed, code, text) = write_from(&hosts, &stage, &stage.device);
+        let refused = code == 1 && text.contains("host a") && !text.contains("not confirmed");
+        if refused && !changed && !text.contains("panicked") {
             return Ok(());
         }
-        Err(format!("{name}: changed: {changed}, code {code}: {said}"))
+        Err(format!("{name}: changed: {changed}, code {code}: {text}"))
     });
     assert!(failed.is_empty(), "{} of {}:\n{}", failed.len(), USES.len(), failed.join("\n"));
     println!("{} states refused", USES.len());
@@ -454,24 +452,22 @@ fn what_only_the_host_sees_refuses() {
     for (name, lay_out) in LAID_OUT {
         let mut stage = HostStage::new().unwrap();
         let named = stage.device.clone();
-        let (changed, code, said) = write_from(&hosts, &stage, &named);
-        assert!(changed && code == 0, "{name}: {said}");
-        if name.contains("writer") {
+        let (changed, code, text) = write_from(&hosts, &stage, &named);
+        assert!(changed && code == 0, "{name}: {text}");
+        let is_open = name.contains("writer");
+        if is_open {
             stage.hold("write", &named).unwrap();
         }
         let process = hosts.process(0).to_string();
         let script = lay_out(&stage);
         run(&["nsenter", "--mount", "--target", &process, "sh", "-e", "-c", &script]).unwrap();
-        let (changed, code, said) = write_from(&hosts, &stage, &named);
+        let (changed, code, text) = write_from(&hosts, &stage, &named);
         let point = script.rsplit(' ').next().unwrap();
         run(&["nsenter", "--mount", "--target", &process, "umount", point]).unwrap();
-        assert!(!changed && code == 1, "{name}: changed {changed}, code {code}: {said}");
-        let expected = if name.contains("writer") {
-            "open for writing in"
-        } else {
-            "the root file system of the host"
-        };
-        assert!(said.contains("host a") && said.contains(expected), "{name}: {said}");
+        assert!(!changed && code == 1, "{name}: changed {changed}, code {code}: {text}");
+        let use_of_device =
+            if is_open { "open for writing in" } else { "the root file system of the host" };
+        assert!(text.contains("host a") && text.contains(use_of_device), "{name}: {text}");
     }
 }
 
@@ -480,14 +476,14 @@ fn a_device_that_no_host_uses_is_overwritten_by_every_name() {
     let Some(hosts) = NamespaceHosts::new(1) else { return };
     let failed = each(&FREE, |host_use: HostUse| {
         let (name, stage) = (host_use.0, build(host_use)?);
-        let (changed, code, said) = write_from(&hosts, &stage, &stage.device);
-        if changed && code == 0 { Ok(()) } else { Err(format!("{name}: code {code}: {said}")) }
+        let (changed, code, text) = write_from(&hosts, &stage, &stage.device);
+        if changed && code == 0 { Ok(()) } else { Err(format!("{name}: code {code}: {text}")) }
     });
     assert!(failed.is_empty(), "{}", failed.join("\n"));
     let stage = HostStage::new().unwrap();
     let link = Path::new("/dev").join(format!("steadfast-test-{}", std::process::id()));
     symlink(&stage.device, &link).unwrap();
-    let (changed, code, said) = write_from(&hosts, &stage, &link);
+    let (changed, code, text) = write_from(&hosts, &stage, &link);
     fs::remove_file(&link).unwrap();
-    assert!(changed && code == 0, "{said}");
+    assert!(changed && code == 0, "{text}");
 }

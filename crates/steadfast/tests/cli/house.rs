@@ -1,4 +1,4 @@
-//! The house's rules that a machine can check.
+//! Rules of the house that a machine can check.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Which of our crates each of our crates may depend on.
+/// The crates on which each crate may depend.
 fn allowed() -> BTreeMap<&'static str, Vec<&'static str>> {
     BTreeMap::from([
         (
@@ -91,7 +91,7 @@ fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// What they may not use stands in clippy.toml, and clippy looks for it.
+/// clippy.toml lists what they may not use, and clippy checks it.
 #[test]
 fn pure_crates_touch_nothing() {
     let rule = "#![deny(clippy::disallowed_methods, clippy::disallowed_types)]";
@@ -103,7 +103,7 @@ fn pure_crates_touch_nothing() {
     }
 }
 
-/// What a file or directory of the binary's source imports of the others.
+/// Returns the modules of the binary that a file imports.
 fn imported(code: &str) -> BTreeSet<String> {
     let code = code.split("#[cfg(test)]").next().unwrap();
     let mut found = BTreeSet::new();
@@ -122,8 +122,7 @@ fn imported(code: &str) -> BTreeSet<String> {
     found
 }
 
-/// The files of the binary lie above one another: none imports, by whatever way,
-/// what imports it.
+/// The top-level modules of the binary have an order: none imports, directly or not, what imports it.
 #[test]
 fn the_binary_has_no_import_circle() {
     let source = root().join("crates/steadfast/src");
@@ -141,7 +140,7 @@ fn the_binary_has_no_import_circle() {
     let rooms: BTreeSet<String> = above.keys().cloned().collect();
     above.values_mut().for_each(|imports| imports.retain(|name| rooms.contains(name)));
     assert!(rooms.contains("cli") && above["commands"].contains("cli"));
-    // Whatever imports nothing that is left is taken away, until nothing can be.
+    // A module that imports nothing that is left is removed, until none can be.
     while let Some(lowest) = above.iter().find(|(_, all)| all.is_empty()).map(|(n, _)| n.clone()) {
         above.remove(&lowest);
         above.values_mut().for_each(|imports| {
@@ -173,7 +172,7 @@ fn the_vocabulary_names_types_that_exist() {
     assert!(rows > 30);
 }
 
-/// The part of a source that is no test.
+/// Reads a source up to its unit tests.
 fn without_tests(path: &Path) -> String {
     let text = std::fs::read_to_string(path).unwrap();
     text.split("#[cfg(test)]").next().unwrap_or_default().to_owned()
@@ -188,7 +187,7 @@ fn sources_of_all_crates() -> Vec<PathBuf> {
     files
 }
 
-/// A caveat that is made of a literal name could be misspelt where it is looked for.
+/// A caveat with a literal id could be misspelled where it is looked up.
 #[test]
 fn caveats_have_names_of_one_module() {
     let mut made = 0;
@@ -212,7 +211,7 @@ fn caveats_have_names_of_one_module() {
     assert!(made > 50, "{made}");
 }
 
-/// A literal that goes on in the next line without a backslash prints the blanks of its indentation.
+/// A literal that continues in the next line without a backslash prints the blanks of its indentation.
 #[test]
 fn no_message_has_the_blanks_of_a_broken_line() {
     let mut literals = 0;
@@ -242,7 +241,7 @@ fn texts(tokens: proc_macro2::TokenStream) -> Vec<String> {
     tokens.into_iter().flat_map(of).collect()
 }
 
-/// What is printed of a document stands in the findings.
+/// The findings have what is printed of a document.
 #[test]
 fn the_report_names_no_document_and_no_procedure() {
     let mut files = Vec::new();

@@ -1,11 +1,34 @@
-//! Iometer's files as a user has them: planned, run, their results written, exported.
+//! Iometer's files: planned, run, their results written, exported.
 
 use super::scratch::*;
 use serde_json::Value;
 use std::path::Path;
 
 /// Two workers with the same load, two queue depths, a part of the disk.
-pub const ICF: &str = "Version 2006.07.27\r
+pub fn icf() -> String {
+    let worker = |number: u32| {
+        format!(
+            "'Worker\r
+\tWorker {number}\r
+'Worker type\r
+\tDISK\r
+'Default target settings for worker\r
+'Disk maximum size,starting sector\r
+\t131072,2048\r
+'End default target settings for worker\r
+'Target assignments\r
+'Target\r
+\tE:\r
+'Target type\r
+\tDISK\r
+'End target\r
+'End target assignments\r
+'End worker\r
+"
+        )
+    };
+    format!(
+        "Version 2006.07.27\r
 'TEST SETUP ====================================================================\r
 'Test Description\r
 \tTwo workers\r
@@ -29,61 +52,39 @@ pub const ICF: &str = "Version 2006.07.27\r
 'MANAGER LIST ==================================================================\r
 'Manager ID, manager name\r
 \t1,OAK\r
-'Worker\r
-\tWorker 1\r
-'Worker type\r
-\tDISK\r
-'Default target settings for worker\r
-'Disk maximum size,starting sector\r
-\t131072,2048\r
-'End default target settings for worker\r
-'Target assignments\r
-'Target\r
-\tE:\r
-'Target type\r
-\tDISK\r
-'End target\r
-'End target assignments\r
-'End worker\r
-'Worker\r
-\tWorker 2\r
-'Worker type\r
-\tDISK\r
-'Default target settings for worker\r
-'Disk maximum size,starting sector\r
-\t131072,2048\r
-'End default target settings for worker\r
-'Target assignments\r
-'Target\r
-\tE:\r
-'Target type\r
-\tDISK\r
-'End target\r
-'End target assignments\r
-'End worker\r
-'End manager\r
+{}{}'End manager\r
 'END manager list\r
 Version 2006.07.27\r
-";
-
-fn here() -> tempfile::TempDir {
-    let scratch = tempfile::tempdir().unwrap();
-    std::fs::write(scratch.path().join("two.icf"), ICF).unwrap();
-    scratch
+",
+        worker(1),
+        worker(2)
+    )
 }
 
-/// The rows of a file of results: column name and value of each.
+/// A directory with that configuration.
+fn directory() -> TestDirectory {
+    let directory = TestDirectory::new();
+    std::fs::write(directory.join("two.icf"), icf()).unwrap();
+    directory
+}
+
+/// That configuration with a text replaced in its second worker.
+fn with_second_worker(from: &str, to: &str) -> String {
+    let icf = icf();
+    let (first, second) = icf.split_at(icf.rfind("'Worker\r").unwrap());
+    format!("{first}{}", second.replace(from, to))
+}
+
+/// Column names and values of each row in a file of results.
 fn rows(path: &Path) -> Vec<Vec<(String, String)>> {
     let text = std::fs::read_to_string(path).unwrap();
+    let kinds = ["ALL,", "MANAGER,", "PROCESSOR,", "WORKER,", "DISK,"];
     let mut header: Vec<String> = Vec::new();
     let mut rows = Vec::new();
     for line in text.lines() {
         if line.starts_with("'Target Type") {
             header = line[1..].split(',').map(str::to_owned).collect();
-        } else if ["ALL,", "MANAGER,", "PROCESSOR,", "WORKER,", "DISK,"]
-            .iter()
-            .any(|kind| line.starts_with(kind))
-        {
+        } else if kinds.iter().any(|kind| line.starts_with(kind)) {
             rows.push(header.iter().cloned().zip(line.split(',').map(str::to_owned)).collect());
         }
     }
@@ -96,26 +97,24 @@ fn cell(row: &[(String, String)], column: &str) -> String {
 
 #[test]
 fn a_configuration_is_planned_without_touching_anything() {
-    let scratch = here();
-    let plan = ["iometer", "two.icf", "--target", "f.bin", "--size", "256MiB", "--plan"];
-    let text = succeed(scratch.path(), &plan);
+    let here = &directory();
+    let plan = "iometer two.icf --target f.bin --size 256MiB --plan";
+    let text = succeed(here, plan);
     assert!(text.contains("mixed, three to one, T2Q2"), "{text}");
     assert!(text.contains("mixed, three to one, T2Q8"), "{text}");
     assert!(text.contains("64 MiB from 1 MiB"), "{text}");
-    assert!(text.contains("has no access specification"), "what was understood: {text}");
-    assert!(!scratch.path().join("f.bin").exists());
-    let longer = succeed(scratch.path(), &[&plan[..], &["--time", "30"]].concat());
+    assert!(text.contains("has no access specification"), "a remark on the file: {text}");
+    assert!(!here.join("f.bin").exists());
+    let longer = succeed(here, &format!("{plan} --time 30"));
     assert!(longer.contains("until 30"), "{longer}");
 }
 
 #[test]
 fn a_run_writes_iometer_s_results_and_they_are_the_record_s() {
-    let scratch = here();
-    let path = scratch.path();
-    let run =
-        ["iometer", "two.icf", "--target", "f.bin", "--size", "256MiB", "-o", "run", "-r", "r.csv"];
-    succeed(path, &run);
-    let found: Value = read_json(path.join("run/findings.json"));
+    let path = &directory();
+    let run = "iometer two.icf --target f.bin --size 256MiB -o run -r r.csv";
+    succeed(path, run);
+    let found = findings(path.join("run"));
     assert_eq!((&found["id"], &found["end"]), (&"iometer".into(), &"complete".into()));
     let rows = rows(&path.join("r.csv"));
     let all: Vec<_> = rows.iter().filter(|row| row[0].1 == "ALL").collect();
@@ -131,10 +130,8 @@ fn a_run_writes_iometer_s_results_and_they_are_the_record_s() {
         let rate = number("IOps") * 4096.0 / 1_048_576.0;
         assert!((number("MBps") - rate).abs() < 1e-3 * rate, "MBps are MiB");
         assert_eq!(cell(row, "Total Raw Run Time"), "");
-        assert_eq!(
-            (cell(row, "Starting Sector"), cell(row, "Maximum Size")),
-            ("2048".into(), "131072".into())
-        );
+        assert_eq!(cell(row, "Starting Sector"), "2048");
+        assert_eq!(cell(row, "Maximum Size"), "131072");
     }
     let kinds: Vec<&str> =
         rows.iter().map(|row| row[0].1.as_str()).filter(|k| *k != "PROCESSOR").collect();
@@ -167,11 +164,10 @@ fn a_run_writes_iometer_s_results_and_they_are_the_record_s() {
         assert_eq!(cell(row, "% Interrupt Time"), percent(cpu.interrupts.unwrap()));
         assert_eq!(cell(row, "IOps"), "");
     }
-    let again = "iometer two.icf --from-run run -r again.csv";
-    succeed(path, again);
+    succeed(path, "iometer two.icf --from-run run -r again.csv");
     let text = |name: &str| std::fs::read_to_string(path.join(name)).unwrap();
     assert_eq!(text("again.csv"), text("r.csv"));
-    refuse(path, &run, &["r.csv"]);
+    refuse(path, run, &["r.csv"]);
     let text = succeed(path, "report run --format text");
     assert!(text.contains("Average response time"), "{text}");
     assert_eq!(code(&run_in(path, "resume run")), 0);
@@ -179,14 +175,10 @@ fn a_run_writes_iometer_s_results_and_they_are_the_record_s() {
 
 #[test]
 fn what_cannot_be_run_is_refused_with_file_and_line() {
-    let scratch = here();
-    let path = scratch.path();
-    std::fs::write(path.join("odd.icf"), ICF.replace("'Test Type", "'Test Kind")).unwrap();
-    let refused = run_in(path, "iometer odd.icf --target sim:small --plan");
-    assert_ne!(code(&refused), 0);
-    let why = stderr(&refused);
-    assert!(why.contains("odd.icf: line 13: 'Test Kind' is not a key"), "{why}");
-    assert!(why.contains("nothing was run"), "{why}");
+    let path = &directory();
+    std::fs::write(path.join("odd.icf"), icf().replace("'Test Type", "'Test Kind")).unwrap();
+    let parts = ["odd.icf: line 13: 'Test Kind' is not a key", "nothing was run"];
+    refuse(path, "iometer odd.icf --target sim:small --plan", &parts);
     refuse(path, "iometer --target sim:small", &["FILE"]);
     refuse(path, "iometer two.icf --plan", &["--target"]);
     refuse(path, "iometer missing.icf --target sim:small", &["missing.icf"]);
@@ -194,15 +186,13 @@ fn what_cannot_be_run_is_refused_with_file_and_line() {
 
 #[test]
 fn steps_of_a_procedure_and_of_a_run_are_exported_and_run_again() {
-    let scratch = here();
-    let path = scratch.path();
-    let export = ["iometer", "export", "iops", "--profile", "quick", "--target", "sim:small"];
-    let exported = run_ending(path, &[&export[..], &["-o", "iops.icf"]].concat(), &[0]);
+    let path = &directory();
+    let export = "iometer export iops --profile quick --target sim:small -o iops.icf";
+    let exported = run_ending(path, export, &[0]);
     assert!(stderr(&exported).contains("it ends after an amount"), "{}", stderr(&exported));
     let plan = succeed(path, "iometer iops.icf --target sim:small --plan");
     assert!(plan.contains("RND 4K"), "{plan}");
-    let run = "iometer two.icf --target sim:small -o run";
-    succeed(path, run);
+    succeed(path, "iometer two.icf --target sim:small -o run");
     succeed(path, "iometer export-run run --icf-version 1.1.0 -o again.icf");
     let again = std::fs::read_to_string(path.join("again.icf")).unwrap();
     assert!(again.starts_with("Version 1.1.0 \r\n") && again.contains("131072,2048,2"), "{again}");
@@ -213,10 +203,10 @@ fn steps_of_a_procedure_and_of_a_run_are_exported_and_run_again() {
 #[test]
 fn the_viking_procedure_compares_the_fresh_drive_with_the_preconditioned_one() {
     let path = &TestDirectory::new();
-    let viking = ["iometer", "--preset", "viking", "--target", "sim:small", "--time", "2"];
-    let plan = succeed(path, &[&viking[..], &["--plan"]].concat());
+    let viking = "iometer --preset viking --target sim:small --time 2";
+    let plan = succeed(path, &format!("{viking} --plan"));
     assert!(plan.contains("Preconditioning") && plan.contains("2 x the range"), "{plan}");
-    succeed(path, &[&viking[..], &["-o", "run", "-r", "results.csv"]].concat());
+    succeed(path, &format!("{viking} -o run -r results.csv"));
     let written = std::fs::read_to_string(path.join("results.csv")).unwrap();
     assert_eq!(written.matches("'Results").count(), 2 * 6 + 4 * 6, "every test: {written}");
     let old: Value = succeed_json(path, "iometer report results.csv -o old --json");
@@ -230,7 +220,7 @@ fn the_viking_procedure_compares_the_fresh_drive_with_the_preconditioned_one() {
     let table =
         table.or_else(|_| std::fs::read_to_string(path.join("run/tables/viking.csv"))).unwrap();
     assert_eq!(table.lines().filter(|line| line.contains("k_")).count(), 4, "{table}");
-    let found: Value = read_json(path.join("run/findings.json"));
+    let found = findings(path.join("run"));
     assert_eq!((&found["id"], &found["end"]), (&"viking".into(), &"complete".into()));
     let text = found.to_string();
     for id in ["viking-depth-4k_ran_100rd", "viking-fresh-4k_ran_100wr"] {
@@ -241,20 +231,15 @@ fn the_viking_procedure_compares_the_fresh_drive_with_the_preconditioned_one() {
     assert_eq!(code(&run_in(path, "resume run")), 0);
 }
 
-/// The second worker writes elsewhere than the first one does.
-fn unlike() -> String {
-    let (first, second) = ICF.split_at(ICF.rfind("'Worker\r").unwrap());
-    format!("{first}{}", second.replace("131072,2048", "65536,4096"))
-}
-
 #[test]
 fn workers_that_differ_run_at_once_and_have_rows_with_their_own_numbers() {
     let path = &TestDirectory::new();
-    std::fs::write(path.join("unlike.icf"), unlike()).unwrap();
-    let run = ["iometer", "unlike.icf", "--target", "f.bin", "--size", "64MiB"];
-    let plan = succeed(path, &[&run[..], &["--plan"]].concat());
+    std::fs::write(path.join("unlike.icf"), with_second_worker("131072,2048", "65536,4096"))
+        .unwrap();
+    let run = "iometer unlike.icf --target f.bin --size 64MiB";
+    let plan = succeed(path, &format!("{run} --plan"));
     assert!(plan.contains("Worker 1") && plan.contains("Worker 2"), "each by its name: {plan}");
-    succeed(path, &[&run[..], &["-o", "run", "-r", "r.csv"]].concat());
+    succeed(path, &format!("{run} -o run -r r.csv"));
     let rows = rows(&path.join("r.csv"));
     let of = |kind: &str| -> Vec<f64> {
         let rows = rows.iter().filter(|row| row[0].1 == kind);
@@ -267,24 +252,19 @@ fn workers_that_differ_run_at_once_and_have_rows_with_their_own_numbers() {
         assert_eq!(*all, workers[0] + workers[1]);
         assert!(workers.iter().all(|ios| *ios > 0.0), "{workers:?}");
     }
-    let sectors: Vec<String> = rows
-        .iter()
-        .filter(|row| row[0].1 == "WORKER")
-        .map(|row| cell(row, "Starting Sector"))
-        .collect();
+    let workers = rows.iter().filter(|row| row[0].1 == "WORKER");
+    let sectors: Vec<String> = workers.map(|row| cell(row, "Starting Sector")).collect();
     assert_eq!(sectors, ["2048", "4096", "2048", "4096"]);
 }
 
 #[test]
 fn disks_of_a_configuration_are_targets_of_their_own() {
     let path = &TestDirectory::new();
-    let (first, second) = ICF.split_at(ICF.rfind("'Worker\r").unwrap());
-    let two = format!("{first}{}", second.replace("E:", "F:"));
-    std::fs::write(path.join("two.icf"), two).unwrap();
-    let run = ["iometer", "two.icf", "--target", "F:=sim:client", "--target", "E:=sim:small"];
-    let plan = succeed(path, &[&run[..], &["--plan"]].concat());
+    std::fs::write(path.join("two.icf"), with_second_worker("E:", "F:")).unwrap();
+    let run = "iometer two.icf --target F:=sim:client --target E:=sim:small";
+    let plan = succeed(path, &format!("{run} --plan"));
     assert!(plan.contains("sim:client:") && plan.contains("T1Q8"), "{plan}");
-    succeed(path, &[&run[..], &["-o", "both", "-r", "both.csv"]].concat());
+    succeed(path, &format!("{run} -o both -r both.csv"));
     let all = rows(&path.join("both.csv"));
     let kinds: Vec<&str> =
         all.iter().map(|row| row[0].1.as_str()).filter(|k| *k != "PROCESSOR").collect();
@@ -313,11 +293,11 @@ fn disks_of_a_configuration_are_targets_of_their_own() {
     assert!(path.join("both/report.html").exists());
     let other = runs.iter().find(|run| run.file_name().to_string_lossy().contains("client"));
     let directory = other.unwrap().path();
-    let from = ["--disk", "F:", "--from-run", directory.to_str().unwrap(), "-r", "f.csv"];
-    succeed(path, &[&["iometer", "two.icf"], &from[..]].concat());
+    let directory = directory.to_str().unwrap();
+    succeed(path, &format!("iometer two.icf --disk F: --from-run {directory} -r f.csv"));
     assert_eq!(rows(&path.join("f.csv")).iter().filter(|row| row[0].1 == "DISK").count(), 2);
-    let one = ["iometer", "two.icf", "--target", "G:=sim:small", "--target", "E:=sim:client"];
-    refuse(path, &one, &["'E:', 'F:'"]);
+    let wrong = "iometer two.icf --target G:=sim:small --target E:=sim:client";
+    refuse(path, wrong, &["'E:', 'F:'"]);
     refuse(path, "iometer two.icf --target a --target b --target c", &["2 disks"]);
     refuse(path, "atto --target sim:small --target sim:client", &["--target once"]);
 }
@@ -326,14 +306,15 @@ fn disks_of_a_configuration_are_targets_of_their_own() {
 #[test]
 fn a_disk_takes_part_in_the_tests_that_iometer_gives_it() {
     let path = &TestDirectory::new();
-    let one = &ICF[..ICF.rfind("'Worker\r").unwrap()];
+    let icf = icf();
+    let one = &icf[..icf.rfind("'Worker\r").unwrap()];
     let (before, after) = one.split_at(one.find("'End target assignments").unwrap());
     let second = "'Target\r\n\tF:\r\n'Target type\r\n\tDISK\r\n'End target\r\n";
     let text = format!("{before}{second}{after}'End manager\r\n'END manager list\r\n")
         .replace("CYCLE_OUTSTANDING_IOS", "CYCLE_OUTSTANDING_IOS_AND_TARGETS");
     std::fs::write(path.join("cycled.icf"), text).unwrap();
-    let run = ["iometer", "cycled.icf", "--target", "sim:small", "--target", "sim:client"];
-    succeed(path, &[&run[..], &["-o", "both", "-r", "r.csv"]].concat());
+    let run = "iometer cycled.icf --target sim:small --target sim:client -o both -r r.csv";
+    succeed(path, run);
     let rows = rows(&path.join("r.csv"));
     let disks: Vec<String> =
         rows.iter().filter(|row| row[0].1 == "ALL").map(|row| cell(row, "# Disks")).collect();

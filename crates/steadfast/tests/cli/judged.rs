@@ -1,4 +1,4 @@
-//! Runs put side by side, and judged by a datasheet.
+//! Runs compared side by side, and judged by a datasheet.
 
 use super::scratch::*;
 use std::path::Path;
@@ -27,7 +27,7 @@ fn runs_are_compared_and_judged() {
     refused(here);
 }
 
-/// One line for every number of every run, however many there are.
+/// The long table has one line for every number of every run, however many runs there are.
 fn long_form(here: &Path) {
     let runs = ["one", "two", "one", "two", "one", "two", "one", "two"];
     let printed = succeed(here, &[&["compare"], &runs[..], &["--long-table", "csv"]].concat());
@@ -53,37 +53,34 @@ fn judged(here: &Path) {
         let text = format!("[[limit]]\ntable='iops'\nrow='{row}'\ncolumn='100/0'\nmin=1\n");
         std::fs::write(here.join("limits.toml"), text).unwrap();
     };
-    let check = ["check", "one", "--limits", "limits.toml"];
     limit("4");
     objected(here);
-    let check = [&check[..], &["--allow", "unsteady,quick,simulated"]].concat();
-    let passed = run_ending(here, &check, &[0]);
+    let check = "check one --limits limits.toml --allow unsteady,quick,simulated";
+    let passed = run_ending(here, check, &[0]);
     assert!(stdout(&passed).contains("PASS"));
     let page = std::fs::read_to_string(here.join("one/check.html")).unwrap();
     assert!(page.contains("Check against limits"));
     limit("5");
-    let failed = run_ending(here, &[check.as_slice(), &["--no-report", "--json"]].concat(), &[5]);
+    let failed = run_ending(here, &format!("{check} --no-report --json"), &[5]);
     let answer: serde_json::Value = parse_json(&failed);
     assert_eq!(answer["pass"], false);
     assert!(answer["limits"][0]["reason"].as_str().unwrap().contains("no row '5'"));
 }
 
-/// A quick run of a simulated drive is no pass, and says why, until every reason is allowed.
+/// A quick run of a simulated drive does not pass, and says why, until every reason is allowed.
 fn objected(here: &Path) {
-    let check = |allow: &[&str]| {
-        let words = ["check", "one", "--limits", "limits.toml", "--no-report"];
-        run_in(here, &[&words[..], allow].concat())
+    let check = |allow: &str| {
+        let check = format!("check one --limits limits.toml --no-report {allow}");
+        run_ending(here, &check, &[5])
     };
-    let refused = check(&[]);
-    let said = stdout(&refused);
-    assert_eq!(code(&refused), 5, "{said}");
-    assert!(said.starts_with("NO PASS: the number is within its limits"), "{said}");
+    let text = stdout(&check(""));
+    assert!(text.starts_with("NO PASS: the number is within its limits"), "{text}");
     for name in ["quick", "simulated"] {
-        assert!(said.lines().any(|line| line.starts_with(&format!("{name} (does not"))), "{said}");
+        assert!(text.lines().any(|line| line.starts_with(&format!("{name} (does not"))), "{text}");
     }
-    assert_eq!(code(&check(&["--allow", "unsteady,quick"])), 5, "simulated is not allowed");
-    let json = check(&["--json", "--allow", "simulated"]);
-    let answer: serde_json::Value = parse_json(&json);
+    // Simulated is not allowed.
+    check("--allow unsteady,quick");
+    let answer: serde_json::Value = parse_json(&check("--json --allow simulated"));
     let objections = array(&answer["objections"]);
     let allowed = |name: &str| {
         let found = objections.iter().find(|objection| objection["name"] == name);
@@ -93,27 +90,24 @@ fn objected(here: &Path) {
     assert_eq!(answer["pass"], false);
 }
 
-/// Numbers within their limits are no pass before the run has ended.
+/// Numbers within their limits do not pass before the run has ended.
 #[test]
 fn a_run_that_has_not_ended_does_not_pass() {
     let here = &TestDirectory::new();
     finished_run(here, "sim:small", "run");
     let text = "[[limit]]\ntable='iops'\nrow='4'\ncolumn='100/0'\nmin=1\n";
     std::fs::write(here.join("limits.toml"), text).unwrap();
-    let allow = ["--allow", "unsteady,quick,simulated"];
-    let check = [&["check", "run", "--limits", "limits.toml"][..], &allow].concat();
-    assert_eq!(code(&run_in(here, &check)), 0);
-    let journal = here.join("run/journal.jsonl");
-    let whole = std::fs::read_to_string(&journal).unwrap();
-    let lines: Vec<&str> = whole.split_inclusive('\n').collect();
-    std::fs::write(&journal, lines[..lines.len() - 1].concat()).unwrap();
+    let check = |run: &str, code: i32| {
+        let allow = "--allow unsteady,quick,simulated";
+        let check = format!("check {run} --limits limits.toml {allow}");
+        stdout(&run_ending(here, &check, &[code]))
+    };
+    check("run", 0);
+    cut_journal(&here.join("run"), |lines| lines.len() - 1);
     succeed(here, "report run --format json");
     for run in ["run", "run/findings.json"] {
-        let output =
-            run_in(here, &[&["check", run, "--limits", "limits.toml"][..], &allow].concat());
-        let said = stdout(&output);
-        assert_eq!(code(&output), 5, "{said}");
-        assert!(said.contains("UNFINISHED") && !said.contains("PASS"), "{said}");
+        let text = check(run, 5);
+        assert!(text.contains("UNFINISHED") && !text.contains("PASS"), "{text}");
     }
     assert!(std::fs::read_to_string(here.join("run/check.html")).unwrap().contains("UNFINISHED"));
     let output = run_in(here, "check run --limits limits.toml --json");
@@ -125,16 +119,14 @@ fn refused(here: &Path) {
     std::fs::write(here.join("bad.toml"), "[[limit]]\ntable = 3\n").unwrap();
     refuse(here, "compare one", &["compare needs two to seven runs; got 1"]);
     refuse(here, "compare one nowhere", &["nowhere", "run directory"]);
-    refuse(
-        here,
-        "compare one bad.toml",
-        &["bad.toml: this is a file of limits", "steadfast check RUN_DIR --limits bad.toml"],
-    );
+    let limits = "bad.toml: this is a file of limits";
+    let command = "steadfast check RUN_DIR --limits bad.toml";
+    refuse(here, "compare one bad.toml", &[limits, command]);
     std::fs::write(here.join("new.json"), "{\"version\": 3, \"title\": \"IOPS\"}").unwrap();
-    let said = ["new.json cannot be used", "findings are of version 3", "steadfast study"];
-    refuse(here, "compare one new.json", &said);
-    refuse(here, "check new.json --list", &said);
-    // Of this version, and cut: its digest went with the rest.
+    let expected = ["new.json cannot be used", "findings are of version 3", "steadfast study"];
+    refuse(here, "compare one new.json", &expected);
+    refuse(here, "check new.json --list", &expected);
+    // Of this version, and cut: its digest is missing.
     std::fs::write(here.join("cut.json"), "{\"version\": 2, \"title\": \"IOPS\"}").unwrap();
     refuse(here, "compare one cut.json", &["cut.json cannot be used", "no SHA-256"]);
     std::fs::write(here.join("none.json"), "{\"title\": \"IOPS\"}").unwrap();

@@ -14,12 +14,10 @@ const SERVICE_AND_LINK: [&str; 2] = ["100000", "4000"];
 #[test]
 fn an_exact_drive_has_the_curve_of_the_formulas() {
     let here = &TestDirectory::new();
-    let run = ["run", "load-curve", "--target", "sim:exact", "--purge", "none", "--seed", "5"];
-    let sets = ["preconditioning=none", "points=10,30,50,60,70,80,90,102", "point-time=400s"];
-    let sets = sets.into_iter().flat_map(|set| ["--set", set]);
-    let more = ["--step-time", "1s", "--threads", "1", "--depth", "1024", "--slo", "p99=500us"];
-    let words: Vec<&str> = run.into_iter().chain(sets).chain(more).chain(["-o", "run"]).collect();
-    succeed(here, &words);
+    let run = "run load-curve --target sim:exact --purge none --seed 5 --set preconditioning=none \
+               --set points=10,30,50,60,70,80,90,102 --set point-time=400s --step-time 1s \
+               --threads 1 --depth 1024 --slo p99=500us -o run";
+    succeed(here, run);
     let mut formulas = Command::new("python3");
     formulas.arg(FORMULAS).arg("run").args(SERVICE_AND_LINK).current_dir(here);
     let Ok(output) = formulas.output() else {
@@ -31,63 +29,57 @@ fn an_exact_drive_has_the_curve_of_the_formulas() {
     assert!(stdout(&output).ends_with("28 percentiles\n"), "{}", stdout(&output));
 }
 
-fn has_caveat(findings: &Value, id: &str) -> bool {
-    array(&findings["caveats"]).iter().any(|caveat| caveat["id"] == id)
-}
-
-/// The rate stands in the plan, in the record, in every step and in the report.
+/// The rate is in the plan, in the record, in every step and in the report.
 #[test]
 fn a_rate_of_a_run_is_planned_recorded_and_disclosed() {
     let here = &TestDirectory::new();
-    let quick = ["wsat", "--target", "sim:small", "--profile", "quick"];
-    let rate = ["--rate", "500", "--arrivals", "fixed"];
-    let plan = succeed(here, &[&["plan"], &quick[..], &rate].concat());
+    let quick = "wsat --target sim:small --profile quick --rate";
+    let plan = succeed(here, &format!("plan {quick} 500 --arrivals fixed"));
     assert!(plan.contains("RND 4K W at 500 IOPS"), "{plan}");
-    let set = ["--set", "histogram-time=2s", "--seed", "7", "-o", "run"];
-    run_in(here, &[&["run"], &quick[..], &rate, &set].concat());
+    let set = "--set histogram-time=2s --seed 7 -o run";
+    run_in(here, &format!("run {quick} 500 --arrivals fixed {set}"));
     let settings: Value = read_json(here.join("run/settings.json"));
     assert_eq!(settings["settings"]["rate"]["rate"], "500 IOPS");
     assert_eq!(settings["settings"]["rate"]["arrivals"], "fixed");
     let steps = std::fs::read_to_string(here.join("run/steps.csv")).unwrap();
     let mut lines = steps.lines();
-    assert!(lines.next().unwrap().ends_with(
-        ",Offered IOPS,Kept up,Start error 50 % ms,Start error 99 % ms,Start error max ms"
-    ));
+    let columns =
+        ",Offered IOPS,Kept up,Start error 50 % ms,Start error 99 % ms,Start error max ms";
+    assert!(lines.next().unwrap().ends_with(columns));
     // Of the 500 I/Os of a second, five lie beyond 99 %; of those of the last step, ten.
     let is_kept =
         |line: &str| [",500,yes,0,,0", ",500,yes,0,0,0"].iter().any(|e| line.ends_with(e));
     assert!(lines.all(is_kept), "{steps}");
-    assert!(has_caveat(&findings(here.join("run")), "offered-rate"));
-    run_in(here, &[&["run"], &quick[..], &["--rate", "100MB/s", "-o", "fast"]].concat());
-    assert!(has_caveat(&findings(here.join("fast")), "rate-missed"));
+    assert!(caveat(&findings(here.join("run")), "offered-rate").is_some());
+    run_in(here, &format!("run {quick} 100MB/s -o fast"));
+    assert!(caveat(&findings(here.join("fast")), "rate-missed").is_some());
 }
 
 #[test]
 fn impossible_rates_and_service_levels_are_refused_before_a_run() {
     let here = &TestDirectory::new();
-    let cases: [(&[&str], &[&str]); 7] = [
-        (&["load-curve", "--slo", "1ms"], &["'1ms' is not a service level", "p99=1ms"]),
-        (&["load-curve", "--slo", "p99=1"], &["with a unit"]),
-        (&["load-curve", "--rate", "500"], &["--set points="]),
-        (&["load-curve", "--set", "points=50,10"], &["ascending"]),
-        (&["iops", "--rate", "500"], &["wsat, composite, multi-wsat"]),
-        (&["wsat", "--slo", "p99=1ms"], &["run load-curve"]),
-        (&["wsat", "--rate", "0"], &["at least 0.001"]),
+    let cases: [(&str, &[&str]); 7] = [
+        ("load-curve --slo 1ms", &["'1ms' is not a service level", "p99=1ms"]),
+        ("load-curve --slo p99=1", &["with a unit"]),
+        ("load-curve --rate 500", &["--set points="]),
+        ("load-curve --set points=50,10", &["ascending"]),
+        ("iops --rate 500", &["wsat, composite, multi-wsat"]),
+        ("wsat --slo p99=1ms", &["run load-curve"]),
+        ("wsat --rate 0", &["at least 0.001"]),
     ];
-    for (words, said) in cases {
-        refuse(here, &[&["run"], words, &["--target", "sim:small", "-o", "run"]].concat(), said);
+    for (run, parts) in cases {
+        refuse(here, &format!("run {run} --target sim:small -o run"), parts);
     }
     assert!(!here.join("run").exists());
 }
 
-/// A name that is no access pattern is that of a captured workload.
+/// A name that is no access pattern is the name of a captured workload.
 #[test]
 fn a_captured_workload_has_a_load_curve() {
     let here = &TestDirectory::new();
-    let run = ["run", "load-curve", "--target", "sim:small", "--profile", "quick", "-o", "run"];
-    let workload = ["--workload", "retail-web-portal", "--set", "points=20,60"];
-    let output = run_in(here, &[&run[..], &workload].concat());
-    assert!([0, 3].contains(&code(&output)), "{}", stderr(&output));
+    let run = "run load-curve --target sim:small --profile quick -o run \
+               --workload retail-web-portal --set points=20,60";
+    run_ending(here, run, &[0, 3]);
     assert!(findings(here.join("run"))["title"].as_str().unwrap().starts_with("Load Curve "));
     let rates = std::fs::read_to_string(here.join("run/load-curve-summary.csv")).unwrap();
     assert_eq!(rates.lines().count(), 3, "{rates}");

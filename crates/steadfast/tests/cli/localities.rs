@@ -1,5 +1,5 @@
-//! What a cache would bring and how soon blocks are used again, beside an exact computation of
-//! stack distances in Python (`localities.py`).
+//! Miss-ratio curves and reuse of blocks, compared with an exact computation of stack distances in
+//! Python (`localities.py`).
 
 use super::made_up::{CaptureChoice, SeededRandom, answer, conditions, counted, ios, same, write};
 use super::scratch::{TestDirectory, array};
@@ -11,7 +11,7 @@ const BLOCK: u64 = 4096;
 
 #[test]
 fn curves_reuse_and_overwrites_are_those_of_exact_stack_distances() {
-    // As it is, and so slow that it takes weeks.
+    // As captured, and so slow that it takes weeks.
     for (which, slower) in
         [(CaptureChoice::First, 1), (CaptureChoice::Second, 1), (CaptureChoice::Second, 307)]
     {
@@ -32,7 +32,7 @@ fn curves_reuse_and_overwrites_are_those_of_exact_stack_distances() {
     }
 }
 
-/// 4,001 I/Os of 8 MiB, some places far more often than others: more blocks than are followed.
+/// 4,001 I/Os of 8 MiB, skewed to some ranges: more blocks than the analysis follows.
 fn extents() -> Vec<IoEvent> {
     let mut draw = SeededRandom(29);
     let one = |number: u64| {

@@ -1,5 +1,5 @@
-//! Two made-up captures that overlap in time, and how an answer is held against what
-//! another program found by the rules of docs/trace.md (`rules.py`).
+//! Two generated captures that overlap in time, and the comparison of an answer with what another
+//! program found by the rules of docs/trace.md (`rules.py`).
 
 use super::scratch::{parse_json, python, succeed_json};
 use serde_json::Value;
@@ -17,13 +17,16 @@ pub const SECOND: u64 = 1_000_000_000;
 /// 2026-11-20 22:00 UTC, 23:00 on the clock of [`two_drives`].
 pub const BEGAN: u64 = 1_795_212_000 * SECOND;
 
+/// A captured device of this size.
+pub fn sized_device(name: &str, capacity: Bytes) -> CapturedDevice {
+    CapturedDevice { name: name.into(), capacity: Some(capacity), ..CapturedDevice::default() }
+}
+
 /// Returns the conditions of a capture of two drives.
 pub fn two_drives(lasted_ns: u64) -> CaptureConditions {
     let device = |name: &str, model: &str| CapturedDevice {
-        name: name.into(),
         model: Some(model.into()),
-        capacity: Some(Bytes::gib(64)),
-        ..CapturedDevice::default()
+        ..sized_device(name, Bytes::gib(64))
     };
     CaptureConditions {
         software: "test".into(),
@@ -44,7 +47,7 @@ pub const LASTED_S: u64 = 130_000;
 pub const ZONE_S: [i32; 2] = [7200, 3600];
 pub const CHANGE_S: u64 = BEGAN_S + 21_500;
 
-/// The first capture or the second: the drives have other numbers there.
+/// The first or the second capture: the drives have other numbers in each.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum CaptureChoice {
     First,
@@ -53,11 +56,9 @@ pub enum CaptureChoice {
 
 fn devices(which: CaptureChoice) -> Vec<CapturedDevice> {
     let device = |name: &str, gib| CapturedDevice {
-        name: name.into(),
         model: Some(format!("Model of {name}")),
         serial: Some(format!("S-{name}")),
-        capacity: Some(Bytes::gib(gib)),
-        ..CapturedDevice::default()
+        ..sized_device(name, Bytes::gib(gib))
     };
     let mut devices = vec![device("nvme0n1", 64), device("sda", 32)];
     if which == CaptureChoice::Second {
@@ -107,7 +108,7 @@ pub fn conditions(which: CaptureChoice) -> CaptureConditions {
     }
 }
 
-/// Numbers at random, the same every time.
+/// A generator of the same random numbers every time.
 pub struct SeededRandom(pub u64);
 
 impl SeededRandom {
@@ -117,7 +118,7 @@ impl SeededRandom {
         (self.0 >> 33) % below
     }
 
-    /// One of so many.
+    /// True once in `of` draws on average.
     pub fn hits(&mut self, of: u64) -> bool {
         self.below(of) == 0
     }
@@ -169,7 +170,7 @@ fn pause_ns(draw: &mut SeededRandom) -> u64 {
     }
 }
 
-/// Where I/Os go: runs that go on, a small place where runs end at one address, and afar.
+/// Addresses: runs that continue, a small range where runs end at one address, and random places.
 struct AddressGenerator([u64; 4]);
 
 impl AddressGenerator {
@@ -253,7 +254,7 @@ pub fn write(path: &Path, conditions: CaptureConditions, mut ios: Vec<IoEvent>) 
     writer.finish(conditions).unwrap();
 }
 
-/// What a script finds; `None` with the reason printed where DuckDB is missing.
+/// Runs a script that counts; `None` with the reason printed where DuckDB is missing.
 pub fn counted(place: &Path, script: &str, arguments: &[&str]) -> Option<Value> {
     fs::write(place.join("rules.py"), include_str!("rules.py")).unwrap();
     fs::write(place.join("script.py"), script).unwrap();
@@ -266,8 +267,8 @@ pub fn answer(place: &Path, words: &[&str]) -> Value {
     succeed_json(place, &[&["trace"], words, &["--json"]].concat())
 }
 
-/// Whether an answer is what was counted: whole numbers exactly, what is divided to 1e-9 of
-/// it, percentiles within the width of their buckets. The answer may have further fields.
+/// Asserts that an answer is what was counted: integers exactly, quotients to 1e-9, percentiles
+/// within the width of their buckets. The answer may have further fields.
 #[track_caller]
 pub fn same(ours: &Value, counted: &Value, what: &str) {
     match counted {

@@ -2,11 +2,11 @@
 
 use super::scratch::*;
 use serde_json::{Value, json};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-const RUNS: [&str; 9] =
-    ["measure", "RND 4K RW65", "--target", "sim:small", "--time", "3s", "--runs", "4", "--json"];
+const RUNS: &str = "measure 'RND 4K RW65' --target sim:small --time 3s --runs 4 --json --export-csv runs.csv \
+     --export-markdown runs.md";
 
 fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("{value}"))
@@ -16,8 +16,7 @@ fn number(value: &Value) -> f64 {
 #[test]
 fn runs_have_a_mean_a_deviation_and_rows_in_both_exports() {
     let here = &TestDirectory::new();
-    let exports = ["--export-csv", "runs.csv", "--export-markdown", "runs.md"];
-    let answer: Value = succeed_json(here, &[&RUNS[..], &exports].concat());
+    let answer: Value = succeed_json(here, RUNS);
     let runs = array(&answer["runs"]);
     assert_eq!(runs.len(), 4);
     let csv = std::fs::read_to_string(here.join("runs.csv")).unwrap();
@@ -72,9 +71,9 @@ fn runs_have_a_mean_a_deviation_and_rows_in_both_exports() {
     assert_eq!(markdown.lines().count(), 2 + 4 * 3 + 3 * 2, "{markdown}");
     let bars = |line: &str| line.matches('|').count();
     assert!(markdown.lines().all(|line| bars(line) == 16), "{markdown}");
-    // What exists is kept, and that is said before anything is measured.
-    refuse(here, &[&RUNS[..], &exports].concat(), &["--force"]);
-    succeed(here, &[&RUNS[..], &exports, &["--force"]].concat());
+    // An existing file is kept, and the command says so before it measures.
+    refuse(here, RUNS, &["--force"]);
+    succeed(here, &format!("{RUNS} --force"));
 }
 
 /// No line of the terminal's tables is wider than 80 columns, and a dash has its reason.
@@ -82,9 +81,8 @@ fn runs_have_a_mean_a_deviation_and_rows_in_both_exports() {
 fn tables_fit_a_terminal_and_dashes_have_a_reason() {
     let here = &TestDirectory::new();
     for runs in ["1", "3"] {
-        let mut arguments = vec!["measure", "RND 4K RW65", "--target", "sim:small"];
-        arguments.extend(["--time", "3s", "--runs", runs]);
-        let text = succeed(here, &arguments);
+        let measure = format!("measure 'RND 4K RW65' --target sim:small --time 3s --runs {runs}");
+        let text = succeed(here, &measure);
         let table: Vec<&str> =
             text.lines().filter(|line| line.contains(" ms ") || line.contains("IOPS")).collect();
         assert!(table.len() > 7, "{text}");
@@ -93,31 +91,28 @@ fn tables_fit_a_terminal_and_dashes_have_a_reason() {
     }
 }
 
-/// The exact drive serves 10,000 reads per second: 5,000 are kept up with, 20,000 are not.
+/// The exact drive serves 10,000 reads per second: it keeps up with 5,000, and not with 20,000.
 #[test]
 fn an_offered_rate_is_reported_with_what_was_achieved() {
     let here = &TestDirectory::new();
-    let load = ["measure", "RND 4K R", "--target", "sim:exact", "--demand", "T1Q256", "--json"];
-    let rates: [(&[&str], f64, bool); 4] = [
-        (&["--rate", "5000"], 5_000.0, true),
-        (&["--rate", "5000IOPS", "--arrivals", "fixed"], 5_000.0, true),
-        (&["--rate", "20.48MB/s"], 5_000.0, true),
-        (&["--rate", "20000"], 20_000.0, false),
-    ];
-    for (rate, offered, keeps_up) in rates {
-        let exported = ["--time", "20s", "--export-csv", "rate.csv", "--force"];
-        let answer: Value = succeed_json(here, &[&load[..], rate, &exported].concat());
-        assert_eq!(
-            (number(&answer["offered_iops"]), &answer["kept_up"]),
-            (offered, &keeps_up.into())
-        );
+    let load = "measure 'RND 4K R' --target sim:exact --demand T1Q256 --json";
+    for (rate, offered, keeps_up) in [
+        ("--rate 5000", 5_000.0, true),
+        ("--rate 5000IOPS --arrivals fixed", 5_000.0, true),
+        ("--rate 20.48MB/s", 5_000.0, true),
+        ("--rate 20000", 20_000.0, false),
+    ] {
+        let measure = format!("{load} {rate} --time 20s --export-csv rate.csv --force");
+        let answer: Value = succeed_json(here, &measure);
+        assert_eq!(answer["offered_iops"], offered);
+        assert_eq!(answer["kept_up"], keeps_up);
         let expected = if keeps_up { offered } else { 10_000.0 };
         assert!((number(&answer["iops"]) / expected - 1.0).abs() < 0.02, "{rate:?}");
         let csv = std::fs::read_to_string(here.join("rate.csv")).unwrap();
         assert!(csv.trim_end().ends_with(&format!(",{offered},{keeps_up},0,0,0")), "{csv}");
         assert_eq!(answer["start_error"], json!({"p50_ms": 0.0, "p99_ms": 0.0, "max_ms": 0.0}));
     }
-    let closed: Value = succeed_json(here, &load);
+    let closed: Value = succeed_json(here, load);
     assert!(closed["offered_iops"].is_null() && closed["kept_up"].is_null());
     assert!(closed["start_error"].is_null());
 }
@@ -127,29 +122,18 @@ fn an_offered_rate_is_reported_with_what_was_achieved() {
 fn a_stopped_program_has_a_start_error() {
     let Some(device) = LoopDevice::new(64) else { return };
     let here = &TestDirectory::new();
-    let load = ["measure", "RND 4K R", "--target", &device.path, "--rate", "2000", "--json"];
-    let child = steadfast()
-        .current_dir(here)
-        .args(load)
-        .args(["--arrivals", "fixed", "--time", "4s"])
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let signal = |name: &str| {
-        let pid = child.id().to_string();
-        assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
-    };
-    let reads = || {
-        let text = std::fs::read_to_string(format!("/sys/block/{}/stat", device.name())).unwrap();
-        text.split_whitespace().next().unwrap().parse::<u64>().unwrap()
-    };
-    let before = reads();
-    wait_until("the load", || reads() > before + 500);
-    signal("-STOP");
+    let load = format!(
+        "measure 'RND 4K R' --target {} --rate 2000 --json --arrivals fixed --time 4s",
+        device.path
+    );
+    let child = spawn_in(here, &load, Stdio::piped(), Stdio::inherit());
+    let before = device.reads();
+    wait_until("the load", || device.reads() > before + 500);
+    signal(&child, libc::SIGSTOP);
     let stopped = Instant::now();
     std::thread::sleep(Duration::from_millis(300));
     let stopped = stopped.elapsed().as_secs_f64() * 1e3;
-    signal("-CONT");
+    signal(&child, libc::SIGCONT);
     let answer: Value = parse_json(&child.wait_with_output().unwrap());
     let error = &answer["start_error"];
     // At 2,000 per second, a hundredth of the step's I/Os came due in 40 ms.
@@ -162,16 +146,15 @@ fn a_stopped_program_has_a_start_error() {
 #[test]
 fn impossible_rates_and_durabilities_are_refused() {
     let here = &TestDirectory::new();
-    let cases: [(&[&str], &str); 6] = [
-        (&["RND 4K R", "--rate", "0"], "at least 0.001"),
-        (&["RND 4K R", "--rate", "fast"], "20000iops"),
-        (&["RND 4K R", "--rate", "2500000"], "use 3 threads (T3Q32)"),
-        (&["RND 4K R", "--arrivals", "fixed"], "--rate"),
-        (&["RND 4K R FUA"], "FLUSH/1"),
-        (&["RND 4K W FLUSH/0"], "FLUSH/1"),
-    ];
-    for (arguments, word) in cases {
-        refuse(here, &[&["measure", "--target", "sim:exact"], arguments].concat(), &[word]);
+    for (arguments, part) in [
+        ("'RND 4K R' --rate 0", "at least 0.001"),
+        ("'RND 4K R' --rate fast", "20000iops"),
+        ("'RND 4K R' --rate 2500000", "use 3 threads (T3Q32)"),
+        ("'RND 4K R' --arrivals fixed", "--rate"),
+        ("'RND 4K R FUA'", "FLUSH/1"),
+        ("'RND 4K W FLUSH/0'", "FLUSH/1"),
+    ] {
+        refuse(here, &format!("measure --target sim:exact {arguments}"), &[part]);
     }
 }
 
@@ -179,12 +162,14 @@ fn impossible_rates_and_durabilities_are_refused() {
 #[test]
 fn a_group_smaller_than_the_depth_says_how_many_writes_are_outstanding() {
     let here = &TestDirectory::new();
-    let load = |pattern| ["measure", pattern, "--target", "sim:exact", "--ios", "80", "--demand"];
-    let said = |pattern, demand| succeed(here, &[&load(pattern)[..], &[demand]].concat());
+    let measure = |pattern: &str, demand: &str| {
+        let load = format!("measure '{pattern}' --target sim:exact --ios 80 --demand {demand}");
+        succeed(here, &load)
+    };
     let remark = "FLUSH/4: each thread has at most 4 writes outstanding, not 8";
-    assert!(said("RND 4K W FLUSH/4", "T2Q8").contains(remark));
+    assert!(measure("RND 4K W FLUSH/4", "T2Q8").contains(remark));
     for (pattern, demand) in [("RND 4K W FLUSH/4", "T2Q4"), ("RND 4K W FLUSH/1", "T1Q8")] {
-        assert!(!said(pattern, demand).contains("outstanding, not"), "{pattern} {demand}");
+        assert!(!measure(pattern, demand).contains("outstanding, not"), "{pattern} {demand}");
     }
 }
 
@@ -194,14 +179,11 @@ fn commits_have_rows_for_the_writes_alone_and_the_flushes() {
     let here = &TestDirectory::new();
     let load = "measure 'RND 4K W FLUSH/1' --target sim:exact --ios 200 --json";
     let answer: Value = succeed_json(here, load);
-    let rows: Vec<(&str, u64, f64)> = answer["results"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|row| {
-            let ios = row["ios"].as_u64().unwrap();
-            (row["operation"].as_str().unwrap(), ios, number(&row["response_mean_ms"]))
-        })
-        .collect();
-    assert_eq!(rows, [("writes", 200, 2.204), ("writes alone", 200, 0.104), ("flushes", 200, 2.1)]);
+    let row = |row: &Value| {
+        let mean_ms = number(&row["response_mean_ms"]);
+        (row["operation"].as_str().unwrap().to_owned(), row["ios"].as_u64().unwrap(), mean_ms)
+    };
+    let rows: Vec<(String, u64, f64)> = array(&answer["results"]).iter().map(row).collect();
+    let expected = [("writes", 2.204), ("writes alone", 0.104), ("flushes", 2.1)];
+    assert_eq!(rows, expected.map(|(name, mean_ms)| (name.to_owned(), 200, mean_ms)));
 }

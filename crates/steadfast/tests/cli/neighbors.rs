@@ -1,12 +1,13 @@
 //! `run neighbors`: on a simulated drive, on a loop device below the kernel's control groups, and
-//! what is left of it when it is stopped or killed.
+//! after it is stopped or killed.
 
-use super::resume::repeats_no_step_and_tells_every_gap;
+use super::real::issued;
+use super::resume::assert_no_repeats_and_all_gaps;
 use super::scratch::*;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
-use steadfast_domain::{Measurement, Step};
+use steadfast_domain::{Measurement, Op, Step};
 use steadfast_runner::Ledger;
 
 const BLKIO: &str = "/sys/fs/cgroup/blkio";
@@ -17,12 +18,10 @@ fn metric(findings: &serde_json::Value, name: &str, point: &str) -> f64 {
     found.unwrap_or_else(|| panic!("no {name} of {point}"))["value"].as_f64().unwrap()
 }
 
-/// Runs the program, which must halt before it measures, with a line that says all of `parts`.
+/// Runs the program, which must halt before it measures, with a line that contains all of `parts`.
 #[track_caller]
-fn halt(directory: &Path, arguments: &[&str], parts: &[&str]) {
-    let output = run_in(directory, arguments);
-    let text = stderr(&output);
-    assert_eq!(code(&output), 4, "{text}");
+fn halt(directory: &Path, arguments: &str, parts: &[&str]) {
+    let text = stderr(&run_ending(directory, arguments, &[4]));
     let line = text.lines().find(|line| line.contains("halted: ")).unwrap_or_default();
     assert!(parts.iter().all(|part| line.contains(part)), "{line}");
     assert!(!text.contains("wipc 1"), "nothing was written: {text}");
@@ -46,7 +45,7 @@ fn groups(device: &LoopDevice) -> Vec<PathBuf> {
     all.filter(own).collect()
 }
 
-/// A loop device below a kernel that can throttle it; `None` with the reason printed.
+/// A loop device of a kernel that can throttle it; prints the reason and returns `None` otherwise.
 fn throttled_device() -> Option<LoopDevice> {
     if !Path::new(BLKIO).join("blkio.throttle.write_bps_device").exists() {
         skip("no cgroup v1 blkio throttle on this machine");
@@ -55,19 +54,16 @@ fn throttled_device() -> Option<LoopDevice> {
     LoopDevice::new(128)
 }
 
-/// A run on a device that takes long enough to be disturbed.
+/// Begins a run on a device that takes long enough to be disturbed.
 fn begin(device: &LoopDevice, state: &Path, step_time: &str) -> Child {
-    let target = ["--target", &device.path, "--yes-destroy", device.name(), "--purge", "none"];
-    let child = steadfast()
-        .current_dir(state)
-        .env("STATE_DIRECTORY", state)
-        .args(["run", "neighbors", "--profile", "quick", "--step-time", step_time, "-o", "run"])
-        .args(["--set", "rate=200", "--set", "controls=io.max", "--set", "limit=20MB/s"])
-        .args(target)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let (target, name) = (&device.path, device.name());
+    let run = format!(
+        "run neighbors --profile quick --step-time {step_time} -o run --set rate=200 \
+         --set controls=io.max --set limit=20MB/s --target {target} --yes-destroy {name} --purge none"
+    );
+    let mut command = command_in(state, &run);
+    command.env("STATE_DIRECTORY", state).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
     wait_until("the offender in its group", || !offenders(device).is_empty());
     child
 }
@@ -82,22 +78,22 @@ fn offenders(device: &LoopDevice) -> Vec<u32> {
     all
 }
 
-/// The simulated drive has one queue and no kernel: the loads share it, and every control is a row
+/// The simulated drive has one queue and no kernel: the loads share it, and every control has a row
 /// that says why it is unavailable.
 #[test]
 fn loads_on_a_simulated_drive_share_its_queue() {
-    let scratch = tempfile::tempdir().unwrap();
+    let here = &TestDirectory::new();
     let run = |name: &str| {
-        let words = "run neighbors --profile quick --target sim:small --seed 7 -o";
-        succeed(scratch.path(), &format!("{words} {name}"));
+        let run = "run neighbors --profile quick --target sim:small --seed 7 -o";
+        succeed(here, &format!("{run} {name}"));
+        findings(here.join(name))
     };
-    run("run");
-    let first = findings(scratch.path().join("run"));
-    let steps = grouped_steps(scratch.path());
+    let first = run("run");
+    let steps = grouped_steps(here);
     assert_eq!(steps.len(), 2 + 2 * 4, "victim, offender, four cycles");
     // The offender's 32 writes of 128 KiB and the victim's reads wait in one queue.
     let none = "SEQ 128K W / none";
-    // The victim cannot keep up beside it, so no time of it is a result.
+    // The victim cannot keep up with it, so no time of it is a result.
     let metrics = array(&first["metrics"]);
     let of_none = |name: &str| metrics.iter().any(|m| m["metric"] == name && m["point"] == none);
     assert!(!of_none("isolation") && !of_none("p99-on"), "{first}");
@@ -106,14 +102,12 @@ fn loads_on_a_simulated_drive_share_its_queue() {
     let (_, on) = steps.iter().find(|(step, _)| step.place.point == 2).unwrap();
     let victim = &on.apart().next().unwrap().0[0].tally;
     assert!(victim.response_max.as_millis_f64() > 400.0, "{}", victim.response_max);
-    let table = fs::read_to_string(scratch.path().join("run/neighbors-controls.csv")).unwrap();
+    let table = fs::read_to_string(here.join("run/neighbors-controls.csv")).unwrap();
     assert_eq!(table.matches("unavailable: ").count(), 4, "{table}");
     assert!(table.contains("io.max") && table.contains("io.bfq.weight"));
-    fs::rename(scratch.path().join("run"), scratch.path().join("first")).unwrap();
-    run("run");
-    assert_eq!(findings(scratch.path().join("run"))["metrics"], first["metrics"], "virtual time");
-    let named = "run neighbors --profile quick --target sim:small --set controls=io.max".words();
-    halt(scratch.path(), &named, &["io.max is unavailable here", "simulated"]);
+    assert_eq!(run("again")["metrics"], first["metrics"], "virtual time");
+    let named = "run neighbors --profile quick --target sim:small --set controls=io.max";
+    halt(here, named, &["io.max is unavailable here", "simulated"]);
 }
 
 /// With a limit of N bytes per second, the offender moves N; and every I/O of both processes is one
@@ -142,11 +136,7 @@ fn an_offender_with_a_limit_moves_that_much() {
     }
     for (step, measured) in grouped_steps(here) {
         let kernel = measured.kernel.unwrap();
-        let own = |op| {
-            let late = measured.unmeasured.iter().filter(|part| part.op == op);
-            measured.direction(op).ios + late.map(|part| part.ios).sum::<u64>()
-        };
-        let (reads, writes) = (own(steadfast_domain::Op::Read), own(steadfast_domain::Op::Write));
+        let (reads, writes) = (issued(&measured, Op::Read).0, issued(&measured, Op::Write).0);
         assert_eq!((kernel.reads, kernel.writes), (reads, writes), "{}", step.place);
     }
     assert_eq!(groups(&device), Vec::<PathBuf>::new(), "removed at the end");
@@ -156,8 +146,8 @@ fn an_offender_with_a_limit_moves_that_much() {
 #[test]
 fn a_limit_that_another_program_changes_is_disclosed() {
     let Some(device) = throttled_device() else { return };
-    let state = tempfile::tempdir().unwrap();
-    let child = begin(&device, state.path(), "1s");
+    let state = &TestDirectory::new();
+    let child = begin(&device, state, "1s");
     let limit = || {
         let group = groups(&device).pop()?.join("offender/blkio.throttle.write_bps_device");
         let text = fs::read_to_string(&group).ok()?;
@@ -173,21 +163,25 @@ fn a_limit_that_another_program_changes_is_disclosed() {
     fs::write(&file, format!("{number} 50000000")).unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(code(&output), 0, "{}", stderr(&output));
-    let findings = findings(state.path().join("run"));
-    let caveats = array(&findings["caveats"]);
-    let changed = caveats.iter().find(|caveat| caveat["id"] == "conditions-changed").unwrap();
-    let text = changed["text"].as_str().unwrap();
-    assert!(text.contains("was io.max") && text.contains("wbps=20000000"), "{text}");
+    let findings = findings(state.join("run"));
+    let changed = caveat(&findings, "conditions-changed").unwrap()["text"].as_str().unwrap();
+    assert!(changed.contains("was io.max") && changed.contains("wbps=20000000"), "{changed}");
+}
+
+/// Runs the program with its state in a directory, which must succeed.
+fn succeed_with_state(state: &Path, arguments: &str) -> String {
+    let output = command_in(state, arguments).env("STATE_DIRECTORY", state).output().unwrap();
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    stdout(&output)
 }
 
 #[test]
 fn a_stopped_run_leaves_no_process_and_no_group() {
     let Some(device) = throttled_device() else { return };
-    let state = tempfile::tempdir().unwrap();
-    let child = begin(&device, state.path(), "60s");
+    let state = &TestDirectory::new();
+    let child = begin(&device, state, "60s");
     let processes = offenders(&device);
-    // SAFETY: kill takes any pid and signal; the child is ours and not yet reaped.
-    assert_eq!(unsafe { libc::kill(i32::try_from(child.id()).unwrap(), libc::SIGTERM) }, 0);
+    signal(&child, libc::SIGTERM);
     let output = child.wait_with_output().unwrap();
     assert_eq!(code(&output), 4, "{}", stderr(&output));
     assert!(processes.iter().all(|id| !Path::new(&format!("/proc/{id}")).exists()));
@@ -197,8 +191,8 @@ fn a_stopped_run_leaves_no_process_and_no_group() {
 #[test]
 fn the_groups_of_a_killed_run_are_removed_by_restore() {
     let Some(device) = throttled_device() else { return };
-    let state = tempfile::tempdir().unwrap();
-    let mut child = begin(&device, state.path(), "60s");
+    let state = &TestDirectory::new();
+    let mut child = begin(&device, state, "60s");
     let processes = offenders(&device);
     child.kill().unwrap();
     child.wait().unwrap();
@@ -206,48 +200,38 @@ fn the_groups_of_a_killed_run_are_removed_by_restore() {
         processes.iter().all(|id| !Path::new(&format!("/proc/{id}")).exists())
     });
     assert_eq!(groups(&device).len(), 1, "nobody has removed it");
-    let mut restore = steadfast();
-    let restore = restore.current_dir(state.path()).env("STATE_DIRECTORY", state.path());
-    let output = restore.args(["restore", "run"]).output().unwrap();
-    assert_eq!(code(&output), 0, "{}", stderr(&output));
-    assert!(stdout(&output).contains("control group blkio/steadfast-"), "{}", stdout(&output));
+    let text = succeed_with_state(state, "restore run");
+    assert!(text.contains("control group blkio/steadfast-"), "{text}");
     assert_eq!(groups(&device), Vec::<PathBuf>::new());
 }
 
-/// Killed with the offender on: the run that is resumed removes the groups of the killed one,
-/// repeats no finished step and leaves nothing.
+/// Killed with the offender on: the resumed run removes the groups of the killed one, repeats no
+/// finished step and leaves nothing.
 #[test]
 fn a_killed_run_is_resumed_in_groups_of_its_own() {
     let Some(device) = throttled_device() else { return };
-    let state = tempfile::tempdir().unwrap();
-    let mut child = begin(&device, state.path(), "2s");
-    wait_until("a step with groups", || !grouped_steps(state.path()).is_empty());
+    let state = &TestDirectory::new();
+    let mut child = begin(&device, state, "2s");
+    wait_until("a step with groups", || !grouped_steps(state).is_empty());
     wait_until("the offender", || !offenders(&device).is_empty());
     child.kill().unwrap();
     child.wait().unwrap();
-    let mut resume = steadfast();
-    let resume = resume.current_dir(state.path()).env("STATE_DIRECTORY", state.path());
-    let output = resume.args(["resume", "run"]).output().unwrap();
-    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    succeed_with_state(state, "resume run");
     assert_eq!(groups(&device), Vec::<PathBuf>::new());
-    repeats_no_step_and_tells_every_gap(&state.path().join("run"));
+    assert_no_repeats_and_all_gaps(&state.join("run"));
     // The offender alone, and four times off and on without a rule and with one.
-    assert_eq!(grouped_steps(state.path()).len(), 1 + 2 * 2 * 4);
+    assert_eq!(grouped_steps(state).len(), 1 + 2 * 2 * 4);
 }
 
 #[test]
 fn what_cannot_run_is_refused_in_one_line() {
-    let scratch = tempfile::tempdir().unwrap();
-    let on = |target: &'static str, more: &[&'static str]| {
-        let all = ["run", "neighbors", "--profile", "quick", "--target", target];
-        all.iter().chain(more).copied().collect::<Vec<_>>()
-    };
-    let sim = |set: &'static str| on("sim:small", &["--set", set]);
-    refuse(scratch.path(), &sim("rate=0"), &["rate", "'0'"]);
-    refuse(scratch.path(), &sim("rate=2000000"), &["2000000 IOPS", "2 threads"]);
-    refuse(scratch.path(), &sim("offenders=SEQ"), &["offenders"]);
-    let file = on("scratch.bin", &["--size", "128MiB"]);
-    halt(scratch.path(), &file, &["control groups", "not a block device"]);
+    let here = &TestDirectory::new();
+    let run = "run neighbors --profile quick --target";
+    refuse(here, &format!("{run} sim:small --set rate=0"), &["rate", "'0'"]);
+    refuse(here, &format!("{run} sim:small --set rate=2000000"), &["2000000 IOPS", "2 threads"]);
+    refuse(here, &format!("{run} sim:small --set offenders=SEQ"), &["offenders"]);
+    let file = format!("{run} scratch.bin --size 128MiB");
+    halt(here, &file, &["control groups", "not a block device"]);
     // Only the program itself starts it.
-    refuse(scratch.path(), &["attend-load"], &["take over a load"]);
+    refuse(here, "attend-load", &["take over a load"]);
 }

@@ -1,13 +1,13 @@
-//! Rates are per second of the time that was observed, whatever command, file, filter or width of
-//! steps: what must come out is known in closed form, because the made capture has an I/O every
-//! 100 ms from its first to its last second, and none in the middle of a second.
+//! Rates are per second of the observed time, whatever the command, file, filter or width of steps:
+//! the expected rates are known in closed form, because the capture has an I/O every 100 ms from its
+//! first to its last second, and none in the middle of a second.
 
-use super::made_up::{SECOND, answer};
+use super::made_up::{SECOND, answer, sized_device};
 use super::scratch::{TestDirectory, array, python, refuse, succeed};
 use serde_json::Value;
 use std::fs::File;
 use std::path::Path;
-use steadfast_domain::io_event::{CapturePart, CapturedDevice, Mark};
+use steadfast_domain::io_event::{CapturePart, Mark};
 use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, TimeZone};
 use steadfast_tracefile::TraceWriter;
 
@@ -21,11 +21,7 @@ fn conditions(lasted_ns: u64, (capture, part): (&str, u32)) -> CaptureConditions
     CaptureConditions {
         software: "test".into(),
         host: Some("db1".into()),
-        devices: vec![CapturedDevice {
-            name: "sda".into(),
-            capacity: Some(Bytes::gib(1)),
-            ..CapturedDevice::default()
-        }],
+        devices: vec![sized_device("sda", Bytes::gib(1))],
         began_unix_ns: Some(BEGAN_NS),
         zone: Some(TimeZone::fixed(0, None)),
         lasted_ns,
@@ -39,7 +35,7 @@ fn conditions(lasted_ns: u64, (capture, part): (&str, u32)) -> CaptureConditions
     }
 }
 
-/// The I/Os of a part of the time; of the fifth minute on there are twice as many.
+/// The I/Os of a part of the time.
 fn ios(from_ns: u64, to_ns: u64) -> Vec<IoEvent> {
     let times = (0..LASTED_NS / GAP_NS).map(|at| at * GAP_NS + GAP_NS / 2);
     let inside = times.filter(|at| (from_ns..to_ns).contains(at));
@@ -95,10 +91,8 @@ fn a_part_of_a_rotated_capture_has_the_rates_of_its_own_time() {
         let intervals = answer(place, &["profile", part, "--step", "1h"]);
         let intervals = array(&intervals["intervals"]);
         assert_eq!(intervals.len(), 1, "no silence is made up");
-        assert_eq!(
-            (&intervals[0]["observed_ns"], &intervals[0]["iops_most"]),
-            (&(to - from).into(), &Value::Null)
-        );
+        assert_eq!(intervals[0]["observed_ns"], to - from);
+        assert!(intervals[0]["iops_most"].is_null());
         near(&intervals[0]["iops"], rate);
         let compared = answer(place, &["compare", part, "one.parquet", "--by", "op"]);
         assert_eq!(compared["observed_ns"], serde_json::json!([to - from, to - from]), "by clock");
@@ -126,21 +120,13 @@ fn a_part_of_a_rotated_capture_has_the_rates_of_its_own_time() {
 fn a_trace_and_its_own_fold_do_not_differ() {
     let place = &TestDirectory::new();
     let parts = make(place);
-    let all: Vec<&str> = parts.iter().map(String::as_str).collect();
     for step in ["1s", "10s", "1min"] {
-        succeed(
-            place,
-            &["trace", "fold", "one.parquet", "-o", "one.fold", "--step", step, "--force"],
-        );
-        succeed(
-            place,
-            &[&["trace", "fold"], &all[..], &["-o", "parts.fold", "--step", step, "--force"]]
-                .concat(),
-        );
-        succeed(
-            place,
-            &["trace", "fold", "part3.parquet", "-o", "part3.fold", "--step", step, "--force"],
-        );
+        let fold = |files: &str, to: &str| {
+            succeed(place, &format!("trace fold {files} -o {to} --step {step} --force"));
+        };
+        fold("one.parquet", "one.fold");
+        fold(&parts.join(" "), "parts.fold");
+        fold("part3.parquet", "part3.fold");
         let pairs = [
             ("one.parquet", "one.fold"),
             ("parts.fold", "one.parquet"),
@@ -154,16 +140,11 @@ fn a_trace_and_its_own_fold_do_not_differ() {
             }
             for align in aligns {
                 let found = answer(place, &["compare", a, b, "--by", "op", "--align", align]);
-                assert_eq!(
-                    found["observed_ns"][0], found["observed_ns"][1],
-                    "{a} {b} {align} {step}"
-                );
+                let what = format!("{a} {b} {align} {step}");
+                assert_eq!(found["observed_ns"][0], found["observed_ns"][1], "{what}");
                 for row in array(&found["deltas"]).iter().chain([&found["total"]]) {
                     for name in ["count", "iops", "bytes_per_second", "response_mean_ns"] {
-                        assert_eq!(
-                            row["a"][name], row["b"][name],
-                            "{a} {b} {align} {step} {name} {row}"
-                        );
+                        assert_eq!(row["a"][name], row["b"][name], "{what} {name} {row}");
                     }
                     assert!(row["a"]["count"].as_u64().unwrap() > 0);
                 }
@@ -199,7 +180,7 @@ fn what_a_fold_cannot_answer_is_refused() {
     assert_eq!(found["total"]["count"], ios(begin, begin + 60 * SECOND).len());
 }
 
-/// 1,000 I/Os, one every 10 ms, without a word about the capture.
+/// 1,000 I/Os, one every 10 ms, without metadata of the capture.
 const OF_ANOTHER_PROGRAM: &str = r#"
 import pyarrow, pyarrow.parquet
 wide = [("issued_ns", 10_000_000), ("offset", 4096)]
@@ -210,8 +191,7 @@ for name, told in [("told.parquet", True), ("untold.parquet", False)]:
     pyarrow.parquet.write_table(pyarrow.table(columns), name, write_statistics=told)
 "#;
 
-/// A trace whose length nothing tells ends with its last I/O, whether or not its file has
-/// statistics.
+/// A trace without a known length ends with its last I/O, whether or not its file has statistics.
 #[test]
 fn a_trace_of_another_program_is_observed_to_its_last_io() {
     let place = &TestDirectory::new();

@@ -302,8 +302,7 @@ impl ComparedQuestion {
     /// The rows of `--json`.
     fn json(&self, here: &Path, file: &str, step: &str, options: &[&str]) -> Vec<Value> {
         let line = self.line(file, step, &[options, &["--json"]].concat());
-        let answer: Value =
-            succeed_json(here, &line.iter().map(String::as_str).collect::<Vec<_>>());
+        let answer: Value = succeed_json(here, &line);
         array(answer.pointer(self.rows).unwrap_or_else(|| panic!("{}: {answer}", self.table)))
             .clone()
     }
@@ -395,8 +394,8 @@ fn table_of<'f>(findings: &'f Value, id: &str) -> Option<&'f Value> {
     }
 }
 
-/// Times in which a device had an I/O outstanding, each for itself and without overlap: the rule of
-/// docs/trace.md, once more.
+/// Times in which a device had an I/O outstanding, without overlap: the rule of docs/trace.md,
+/// computed a second time.
 fn busy_spans(ios: &[IoEvent], device: u16) -> Vec<(u64, u64)> {
     let mut spans: Vec<(u64, u64)> = ios
         .iter()
@@ -451,8 +450,8 @@ fn check_utilization(
     assert_eq!(begins, expected.keys().copied().collect::<Vec<_>>(), "{from} to {to}");
     for step in steps {
         let share = expected[&step["begin_ns"].as_u64().unwrap()];
-        let told = step["utilisation"].as_f64().unwrap();
-        assert!((told - share).abs() < 1e-12, "{from} to {to}: {step}, counted {share}");
+        let utilization = step["utilisation"].as_f64().unwrap();
+        assert!((utilization - share).abs() < 1e-12, "{from} to {to}: {step}, counted {share}");
     }
 }
 
@@ -535,7 +534,6 @@ fn terminal_json_report_and_explorer_print_one_number() {
             let rows = question.json(here, "t.parquet", &step, &options);
             assert!(rows.len() > 1, "{what}");
             let line = question.line("t.parquet", &step, &options);
-            let line: Vec<&str> = line.iter().map(String::as_str).collect();
             question.check_text(&succeed(here, &line), &rows, &what);
             question.check_report(&findings, &rows, &what);
             let (asked, place) = question.explorer;
@@ -596,21 +594,22 @@ fn folds_and_steps_have_the_numbers_of_the_ios() {
         for question in [&STREAMS, &PROCESSES, &DRIVES, &STEPS, &PROFILE] {
             let rows = question.json(here, "t.parquet", "1h", options);
             let steps = question.json(here, "s.parquet", "1h", options);
-            let told = rows.iter().map(|row| question.kept_by_steps(row)).collect::<Vec<_>>();
-            let kept = steps.iter().map(|row| question.kept_by_steps(row)).collect::<Vec<_>>();
-            assert_eq!(kept, told, "{} {options:?}", question.table);
+            let kept = |rows: &[Value]| {
+                rows.iter().map(|row| question.kept_by_steps(row)).collect::<Vec<_>>()
+            };
+            assert_eq!(kept(&steps), kept(&rows), "{} {options:?}", question.table);
         }
     }
 }
 
-/// What a capture of steps does not know of the I/Os, or only to the width of its buckets.
+/// Fields that a capture of steps does not have, or only to the width of its buckets.
 const UNKNOWN_OF_STEPS: [&str; 11] = [
     "queue_mean_ns", "queue_max_ns", "queue_share", "queued", "threads", "qd_per_thread",
     "span_ns", "response_p99_ns", "processes", "merged", "split",
 ];
 
 impl ComparedQuestion {
-    /// A row without what a capture of steps does not know.
+    /// Returns a row without the fields that a capture of steps does not have.
     fn kept_by_steps(&self, row: &Value) -> Value {
         let mut row = row.clone();
         let fields = row.as_object_mut().unwrap();

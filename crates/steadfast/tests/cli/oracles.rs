@@ -1,31 +1,24 @@
-//! Shapes, hit maps and hot ranges of a trace, beside another program that counts the same file by the
-//! rules of docs/trace.md: DuckDB reads it, Python counts (`rules.py`, `oracle.py`). Counts are equal;
-//! what is divided is equal to the last bits.
+//! Shapes, hit maps and hot ranges of a trace, compared with another program that counts the same
+//! file by the rules of docs/trace.md: DuckDB reads it, Python counts (`rules.py`, `oracle.py`).
+//! Counts are equal; quotients are equal to the last bits.
 
-use super::made_up;
+use super::made_up::{self, SECOND, sized_device};
 use super::scratch::{TestDirectory, array, python, succeed, succeed_json};
 use serde_json::Value;
 use std::path::Path;
-use steadfast_domain::io_event::{CapturedDevice, CommandName};
+use steadfast_domain::io_event::CommandName;
 use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer, TimeZone};
 
-const SECOND: u64 = 1_000_000_000;
-/// 2026-11-20 22:00 UTC.
-const BEGAN_S: u64 = 1_795_212_000;
 const ZONE_S: i32 = -19_800;
 const STEP_NS: u64 = 600 * SECOND;
 
 fn conditions() -> CaptureConditions {
-    let device = |name: &str| CapturedDevice {
-        name: name.into(),
-        capacity: Some(Bytes::gib(64)),
-        ..CapturedDevice::default()
-    };
+    let device = |name: &str| sized_device(name, Bytes::gib(64));
     CaptureConditions {
         software: "test".into(),
         layers: vec![Layer::Block],
         devices: vec![device("nvme0n1"), device("sda")],
-        began_unix_ns: Some(BEGAN_S * SECOND),
+        began_unix_ns: Some(made_up::BEGAN),
         zone: Some(TimeZone::fixed(ZONE_S, None)),
         lasted_ns: 30 * 3600 * SECOND,
         ..CaptureConditions::default()
@@ -83,13 +76,13 @@ fn ios() -> Vec<IoEvent> {
     (0..10_007).map(&mut one).collect()
 }
 
-/// The file, and what the other program says of it.
+/// Writes the capture; returns what the other program counted in it.
 fn counted(place: &Path) -> Option<Value> {
     made_up::write(&place.join("t.parquet"), conditions(), ios());
     let arguments = ["t.parquet", &STEP_NS.to_string()];
-    let told = made_up::counted(place, include_str!("oracle.py"), &arguments)?;
-    assert_eq!(told["ios"], 10_007);
-    Some(told)
+    let counted = made_up::counted(place, include_str!("oracle.py"), &arguments)?;
+    assert_eq!(counted["ios"], 10_007);
+    Some(counted)
 }
 
 fn json(place: &Path, words: &[&str]) -> Value {
@@ -212,7 +205,7 @@ fn hit_maps_and_hot_ranges_are_as_duckdb_counts_them() {
     assert!(text.contains("mysqld (100) ") && text.contains("of 1000 ranges"), "{text}");
 }
 
-/// Hits of every stream; those that are not told apart stand in the last.
+/// Compares the hits of every stream; the last number is of the streams that are not listed.
 fn same_streams(counts: &Value, cell: &Value, names: &[&str]) {
     let (mut rest, cell) = (0, cell.as_object().unwrap());
     for (name, count) in cell {
@@ -224,8 +217,8 @@ fn same_streams(counts: &Value, cell: &Value, names: &[&str]) {
     assert_eq!(counts[names.len() - 1], rest);
 }
 
-/// The library of pandas writes each codec in pages of either version, with dictionaries that end in
-/// the middle of a column chunk.
+/// pyarrow writes each codec in pages of either version, with dictionaries that end in the middle of
+/// a column chunk.
 #[test]
 fn a_trace_that_pyarrow_wrote_again_has_the_same_streams() {
     let place = &TestDirectory::new();

@@ -1,38 +1,37 @@
-//! Other tools' tests: presets, job files of fio, suites of FioSynth, and job files that
-//! are exported, run by the real fio.
+//! Tests of other tools: presets, job files of fio, suites of FioSynth, and exported job files run
+//! by the real fio.
 
 use super::scratch::*;
+use super::workload_export::NoContext;
 use serde_json::Value;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 use steadfast_domain::sequence::SequenceLoad;
 use steadfast_domain::stimulus::{
     ActiveRange, Cursor, DataPattern, LoadLimits, Op, Order, Pace, Zone,
 };
-use steadfast_domain::{Bytes, Demand, IoStream, Nanos, Stimulus};
+use steadfast_domain::{Bytes, Demand, IoStream, Nanos, Sequence, Stimulus};
 use steadfast_engine::fio::job;
-use steadfast_exchange::fio::{FioCommandLine, JobFile, JobFileContext, TargetFacts, sequence};
+use steadfast_exchange::fio::{FioCommandLine, JobFile, TargetFacts, sequence};
 
 const CAPACITY: Bytes = Bytes(10_007 * 4096);
 
-/// The cell of a table of findings, by ids.
 fn cell(findings: &Value, table: &str, row: &str, column: &str) -> f64 {
-    let pages = ["form_pages", "chapters"].map(|part| array(&findings[part]));
-    let exhibits = pages.into_iter().flatten().flat_map(|p| array(&p["exhibits"]));
-    let mut tables = exhibits.filter_map(|exhibit| exhibit.get("table"));
-    let table = tables.find(|t| t["id"] == table).unwrap_or_else(|| panic!("no table {table}"));
-    let at = array(&table["columns"]).iter().position(|c| c["id"] == column).unwrap();
-    let row = array(&table["rows"]).iter().find(|r| r["id"] == row).unwrap();
-    row["cells"][at]["number"]["value"].as_f64().unwrap()
+    table_cell(findings, table, row, column).unwrap_or_else(|| panic!("no {row} in {table}"))
+}
+
+/// The sequence of a job file.
+fn sequence_of(text: &str) -> Sequence {
+    let file = JobFile::read(text.as_bytes(), &mut NoContext).unwrap();
+    sequence(&file, &TargetFacts::default()).unwrap_or_else(|error| panic!("{text}: {error:?}"))
 }
 
 #[test]
 fn crystaldiskmark_runs_and_its_result_reads_back_to_the_same_numbers() {
     let here = &TestDirectory::new();
-    let mut arguments = vec!["crystaldiskmark", "--target", "sim:small", "--test-size", "64MiB"];
-    arguments.extend(["--runs", "2", "--time", "1s", "--interval", "1s", "--mix", "70%"]);
-    arguments.extend(["-o", "run", "-r", "result.txt"]);
-    run_ending(here, &arguments, &[0]);
+    let arguments = "crystaldiskmark --target sim:small --test-size 64MiB --runs 2 --time 1s --interval 1s \
+                  --mix 70% -o run -r result.txt";
+    run_ending(here, arguments, &[0]);
     let run = findings(here.join("run"));
     assert_eq!(run["id"], "crystaldiskmark");
     let text = std::fs::read_to_string(here.join("result.txt")).unwrap();
@@ -46,21 +45,19 @@ fn crystaldiskmark_runs_and_its_result_reads_back_to_the_same_numbers() {
         }
     }
     succeed(here, "compare old/findings.json run -o both");
-    let again = run_in(here, &arguments);
+    let again = run_in(here, arguments);
     assert_ne!(code(&again), 0, "the result file exists");
 }
 
 #[test]
 fn atto_leaves_out_what_the_sectors_cannot_hold_and_plans_without_touching_anything() {
     let here = &TestDirectory::new();
-    let mut arguments = vec!["atto", "--target", "f.bin", "--size", "64MiB", "--test-size", "8MiB"];
-    arguments.extend(["--min-size", "64KiB", "--max-size", "256KiB", "-o", "run"]);
-    let mut plan = arguments.clone();
-    plan.push("--plan");
-    let shown = succeed(here, &plan);
+    let arguments = "atto --target f.bin --size 64MiB --test-size 8MiB --min-size 64KiB --max-size 256KiB \
+                  -o run";
+    let shown = succeed(here, &format!("{arguments} --plan"));
     assert!(shown.contains("SEQ 64K W"), "{shown}");
     assert!(!here.join("f.bin").exists() && !here.join("run").exists());
-    succeed(here, &arguments);
+    succeed(here, arguments);
     let run = findings(here.join("run"));
     for row in ["64 KiB", "128 KiB", "256 KiB"] {
         assert!(cell(&run, "atto", row, "write-mb") > 0.0);
@@ -98,7 +95,7 @@ fn a_job_file_runs_whole_or_not_at_all() {
     assert!(!here.join("never").exists());
 }
 
-/// Loads that are unlike run at once; each has exactly the I/Os that fio gives it.
+/// Loads that differ run at once; each has exactly the I/Os that fio gives it.
 #[test]
 fn jobs_without_stonewall_run_at_once_as_fio_runs_them() {
     let here = &TestDirectory::new();
@@ -107,8 +104,7 @@ fn jobs_without_stonewall_run_at_once_as_fio_runs_them() {
                 [writes]\nrw=write\nbs=16k\nio_size=5m\n[more]\nrw=randrw\nrwmixread=30\n\
                 bs=8k\nnumber_ios=503\n";
     std::fs::write(here.join("job.fio"), text).unwrap();
-    let run = ["fio", "job.fio", "--target", "f.bin", "--size", "64MiB", "-o", "run"];
-    succeed(here, &run);
+    succeed(here, "fio job.fio --target f.bin --size 64MiB -o run");
     let found = findings(here.join("run"));
     let step = "reads + writes + more";
     let ours = |job| cell(&found, "sequence-apart", &format!("{step}: {job}"), "ios");
@@ -122,8 +118,8 @@ fn jobs_without_stonewall_run_at_once_as_fio_runs_them() {
     let mut fio = Command::new("fio");
     fio.args(["--output-format=json", "job.fio"]).current_dir(here);
     let Ok(output) = fio.output() else { return skip("fio is not installed") };
-    let told: Value = parse_json(&output);
-    for job in array(&told["jobs"]) {
+    let answer: Value = parse_json(&output);
+    for job in array(&answer["jobs"]) {
         let name = job["jobname"].as_str().unwrap();
         let ios = |op: &str| job[op]["total_ios"].as_f64().unwrap();
         assert_eq!(ios("read") + ios("write"), ours(name), "{name}");
@@ -154,71 +150,33 @@ fn targets_of_a_suite_are_checked() {
     run_ending(here, "check low/findings.json --no-report", &[2]);
 }
 
-struct Nothing;
-
-impl JobFileContext for Nothing {
-    fn include(&mut self, _: &str) -> Result<Vec<u8>, String> {
-        Err("nothing is included".into())
-    }
-    fn variable(&self, _: &str) -> Result<String, String> {
-        Err("no variable is set".into())
-    }
-}
-
-/// Loads that fio can give.
+/// Loads that fio can apply.
 fn stimuli() -> Vec<Stimulus> {
     let range = ActiveRange::new(Bytes(27 * 16_384), Bytes(251 * 16_384));
-    let stream =
-        |op, order, size: u64, weight| IoStream::new(op, order, Bytes(size)).weighing(weight);
+    let stream = |op, order, size| IoStream::new(op, order, Bytes(size));
+    let read = |size| stream(Op::Read, Order::Random, size);
+    let write = |size| stream(Op::Write, Order::Random, size);
     let sequential = Order::Sequential(Cursor::Own);
     let second = Nanos::from_secs(1);
-    let of = |streams, demand, until| Stimulus::new(streams, range, demand, until);
+    let stimulus = |streams, (threads, depth), until| {
+        Stimulus::new(streams, range, Demand::new(threads, depth), until)
+    };
+    let timed = |streams, demand| stimulus(streams, demand, LoadLimits::time(second));
+    let counted = |stream, demand| stimulus(vec![stream], demand, LoadLimits::ios(1009));
     let zone =
         |weight, from: u32, to: u32| Zone { weight, from_ppm: from * 10_000, to_ppm: to * 10_000 };
-    let aligned = |size| IoStream {
-        alignment: Some(Bytes(4096)),
-        ..stream(Op::Read, Order::Random, size, 1)
-    };
+    let aligned = |size| IoStream { alignment: Some(Bytes(4096)), ..read(size) };
     vec![
-        of(
-            vec![stream(Op::Write, sequential, 16_384, 1)],
-            Demand::new(1, 8),
-            LoadLimits::ios(1009),
-        ),
-        of(
-            vec![
-                stream(Op::Read, Order::Random, 4096, 7),
-                stream(Op::Write, Order::Random, 8192, 3),
-            ],
-            Demand::new(3, 4),
-            LoadLimits::time(second),
-        )
-        .ramp(second),
-        of(
-            vec![aligned(4096).weighing(3), aligned(65_536)],
-            Demand::new(2, 16),
-            LoadLimits::time(second),
-        ),
-        of(
-            vec![stream(Op::Write, Order::Random, 4096, 1)],
-            Demand::new(1, 1),
-            LoadLimits::ios(1009),
-        )
-        .zones(vec![zone(60, 0, 10), zone(30, 10, 30), zone(10, 30, 100)])
-        .data_pattern(DataPattern::Entropy { random_percent: 70, duplicate_percent: 0 }),
-        of(
-            vec![stream(Op::Read, Order::Random, 4096, 1)],
-            Demand::new(2, 2),
-            LoadLimits::time(second),
-        )
-        .pace(Pace::Fixed { ios: 2014, per: second }),
-        of(
-            vec![stream(Op::Write, Order::Random, 4096, 1)],
-            Demand::new(1, 4),
-            LoadLimits::time(second),
-        )
-        .pace(Pace::Burst { ios: 7, delay: Nanos::from_millis(3) })
-        .data_pattern(DataPattern::Repeating(vec![0xde, 0xad])),
+        counted(stream(Op::Write, sequential, 16_384), (1, 8)),
+        timed(vec![read(4096).weighing(7), write(8192).weighing(3)], (3, 4)).ramp(second),
+        timed(vec![aligned(4096).weighing(3), aligned(65_536)], (2, 16)),
+        counted(write(4096), (1, 1))
+            .zones(vec![zone(60, 0, 10), zone(30, 10, 30), zone(10, 30, 100)])
+            .data_pattern(DataPattern::Entropy { random_percent: 70, duplicate_percent: 0 }),
+        timed(vec![read(4096)], (2, 2)).pace(Pace::Fixed { ios: 2014, per: second }),
+        timed(vec![write(4096)], (1, 4))
+            .pace(Pace::Burst { ios: 7, delay: Nanos::from_millis(3) })
+            .data_pattern(DataPattern::Repeating(vec![0xde, 0xad])),
     ]
 }
 
@@ -238,9 +196,7 @@ fn zones(stimulus: &Stimulus) -> Vec<Zone> {
 fn an_exported_load_is_the_same_load_when_it_is_read_again() {
     for stimulus in stimuli() {
         let text = job(&stimulus, "step", true, "/dev/null", (CAPACITY, 512)).unwrap();
-        let file = JobFile::read(text.as_bytes(), &mut Nothing).unwrap();
-        let read = sequence(&file, &TargetFacts::default()).unwrap();
-        let load: &SequenceLoad = &read.steps[0].load;
+        let load: SequenceLoad = sequence_of(&text).steps.remove(0).load;
         let again = load.on(CAPACITY, 512).unwrap();
         assert_eq!(shares(&again), shares(&stimulus), "{text}");
         assert_eq!(zones(&again), zones(&stimulus), "{text}");
@@ -254,7 +210,7 @@ fn an_exported_load_is_the_same_load_when_it_is_read_again() {
     }
 }
 
-/// What fio issued, by its own log: direction, offset and size. fio adds to a log that is there.
+/// The I/Os of fio by its own log: direction, offset and size. fio appends to an existing log.
 fn issued(directory: &Path, text: &str) -> Vec<(bool, u64, u64)> {
     let _ = std::fs::remove_file(directory.join("log"));
     std::fs::write(directory.join("job.fio"), format!("{text}write_iolog=log\n")).unwrap();
@@ -389,7 +345,7 @@ impl FileIoSums {
     }
 }
 
-/// What fio does, by its own log, file by file.
+/// The I/Os of fio by its own log, file by file.
 fn touched_by_fio(text: &str) -> Vec<FileIoSums> {
     let here = &TestDirectory::new();
     std::fs::File::create(here.join("x")).unwrap().set_len(CAPACITY.0).unwrap();
@@ -413,8 +369,8 @@ fn touched_by_fio(text: &str) -> Vec<FileIoSums> {
     files.into_values().collect()
 }
 
-/// What is applied, range by range: the draws of every load until its end.
-fn touched_here(sequence: &steadfast_domain::Sequence, files: usize) -> Vec<FileIoSums> {
+/// The I/Os that are applied, range by range: the draws of every load until its end.
+fn touched_here(sequence: &Sequence, files: usize) -> Vec<FileIoSums> {
     let mut ranges: std::collections::BTreeMap<u64, FileIoSums> = Default::default();
     for (_, load) in sequence.steps.iter().flat_map(|step| step.loads()) {
         let stimulus = load.on(CAPACITY, 512).unwrap();
@@ -436,7 +392,7 @@ fn touched_here(sequence: &steadfast_domain::Sequence, files: usize) -> Vec<File
     ranges.into_values().collect()
 }
 
-/// The words of a command line that says what a job file says.
+/// The words of a command line with the content of a job file.
 fn words_of(text: &str) -> Vec<String> {
     let word = |line: &str| match line.strip_prefix('[') {
         Some(name) => format!("name={}", name.trim_end_matches(']')),
@@ -451,31 +407,26 @@ fn jobs_touch_what_they_touch_with_the_real_fio() {
         return;
     }
     for text in JOBS {
-        let file = JobFile::read(text.as_bytes(), &mut Nothing).unwrap();
-        let ours = sequence(&file, &TargetFacts::default())
-            .unwrap_or_else(|why| panic!("{text}: {why:?}"));
+        let ours = sequence_of(text);
         let expected = touched_by_fio(text);
-        let split = text.contains("nrfiles") || text.contains("p:q");
-        if !split {
-            assert_eq!(touched_here(&ours, expected.len()), expected, "{text}");
-        } else {
+        if text.contains("nrfiles") || text.contains("p:q") {
             // Files that one thread takes in turn lie next to each other.
-            let all = touched_here(&ours, 1);
-            let sum = |of: &dyn Fn(&FileIoSums) -> u64| expected.iter().map(of).sum::<u64>();
-            let one = FileIoSums {
-                ios: sum(&|t| t.ios),
-                bytes: sum(&|t| t.bytes),
-                from: 0,
-                to: sum(&|t| t.to),
-            };
-            assert_eq!(all, [one], "{text}");
+            let mut all = FileIoSums::default();
+            for file in &expected {
+                all.ios += file.ios;
+                all.bytes += file.bytes;
+                all.to += file.to;
+            }
+            assert_eq!(touched_here(&ours, 1), [all], "{text}");
+        } else {
+            assert_eq!(touched_here(&ours, expected.len()), expected, "{text}");
         }
         let words = words_of(text);
         let line = FioCommandLine::parse(words.iter().map(String::as_str));
         let typed = JobFile { sections: line.jobs };
         let typed = sequence(&typed, &TargetFacts::default()).unwrap();
         assert_eq!(typed.steps, ours.steps, "the command line of {text}");
-        let texts = |sequence: &steadfast_domain::Sequence| -> Vec<String> {
+        let texts = |sequence: &Sequence| -> Vec<String> {
             sequence.remarks.iter().map(|remark| remark.text.clone()).collect()
         };
         assert_eq!(texts(&typed), texts(&ours), "{text}");
@@ -498,12 +449,11 @@ fn discards_of_fio_have_a_depth_of_one() {
         std::fs::write(here.join("trim.fio"), &text).unwrap();
         let mut fio = Command::new("fio");
         fio.args(["--output-format=json", "trim.fio"]).current_dir(here);
-        let told: Value = serde_json::from_slice(&fio.output().unwrap().stdout).unwrap();
-        let job = &told["jobs"][0];
+        let answer: Value = parse_json(&fio.output().unwrap());
+        let job = &answer["jobs"][0];
         assert_eq!(job["trim"]["total_ios"], 32, "{engine}: {job}");
         assert_eq!(job["iodepth_level"]["1"], 100.0, "{engine}: {job}");
-        let file = JobFile::read(text.as_bytes(), &mut Nothing).unwrap();
-        let ours = sequence(&file, &TargetFacts::default()).unwrap().steps.remove(0).load;
+        let ours = sequence_of(&text).steps.remove(0).load;
         assert_eq!((ours.demand.depth, ours.until.laps), (1, Some(1)), "{engine}");
     }
 }
@@ -514,8 +464,7 @@ fn sequential_jobs_of_several_sizes_end_with_the_bytes_of_fio() {
         return;
     }
     for text in SPLITS {
-        let file = JobFile::read(text.as_bytes(), &mut Nothing).unwrap();
-        let ours = sequence(&file, &TargetFacts::default()).unwrap();
+        let ours = sequence_of(text);
         let end = ours.steps[0].load.on(CAPACITY, 512).unwrap().until.bytes;
         let fio: u64 = touched_by_fio(text).iter().map(|touched| touched.bytes).sum();
         assert_eq!(end, Some(Bytes(fio)), "{text}");
@@ -526,21 +475,16 @@ fn sequential_jobs_of_several_sizes_end_with_the_bytes_of_fio() {
 #[test]
 fn a_size_that_is_the_whole_target_is_not_passed() {
     let text = "[a]\nrw=write\nbs=12k\nfilename=x\nsize=100k\nloops=2\n";
-    let file = JobFile::read(text.as_bytes(), &mut Nothing).unwrap();
-    let bytes = |assumed: &TargetFacts<'_>| {
-        let load = sequence(&file, assumed).unwrap().steps.remove(0).load;
+    let file = JobFile::read(text.as_bytes(), &mut NoContext).unwrap();
+    let bytes = |facts: &TargetFacts<'_>| {
+        let load = sequence(&file, facts).unwrap().steps.remove(0).load;
         load.on(CAPACITY, 512).unwrap().until.bytes
     };
     assert_eq!(bytes(&TargetFacts::default()), Some(Bytes(17 * 12_288)));
     let capacity = Some(Bytes(100 << 10));
-    assert_eq!(
-        bytes(&TargetFacts { capacity, ..TargetFacts::default() }),
-        Some(Bytes(16 * 12_288))
-    );
-    assert_eq!(
-        bytes(&TargetFacts { is_new: true, ..TargetFacts::default() }),
-        Some(Bytes(16 * 12_288))
-    );
+    let known = TargetFacts { capacity, ..TargetFacts::default() };
+    let new = TargetFacts { is_new: true, ..TargetFacts::default() };
+    assert_eq!([bytes(&known), bytes(&new)], [Some(Bytes(16 * 12_288)); 2]);
 }
 
 /// A plan refuses what the run would, with the option that gives a size here.
@@ -553,9 +497,7 @@ fn a_plan_of_reads_needs_a_file_as_the_run_does() {
     for words in [&of_file[..], &of_jobs] {
         let planned = run_in(here, &[words, &["--plan"]].concat());
         let ran = run_in(here, &[words, &["-o", "run"]].concat());
-        let why = |output: &std::process::Output| {
-            stderr(output).lines().last().unwrap_or_default().to_owned()
-        };
+        let why = |output: &Output| stderr(output).lines().last().unwrap_or_default().to_owned();
         assert_eq!((code(&planned), code(&ran)), (1, 1));
         assert_eq!(why(&planned), why(&ran));
         assert!(why(&ran).starts_with("steadfast: missing does not exist"), "{}", why(&ran));
@@ -570,10 +512,7 @@ fn a_plan_of_reads_needs_a_file_as_the_run_does() {
 #[test]
 fn the_command_line_of_fio_runs() {
     let here = &TestDirectory::new();
-    let fio = |line: &str| -> Vec<String> {
-        std::iter::once("fio").chain(line.split(' ')).map(str::to_owned).collect()
-    };
-    let run = |line: &str| succeed(here, &fio(line));
+    let run = |line: &str| succeed(here, &format!("fio {line}"));
     run("-direct=1 -ioengine libaio --name=t --rw=randwrite --bs 4k --iodepth=4 --norandommap \
          --size=1m --filename=f.bin --group_reporting -o run");
     assert_eq!(std::fs::metadata(here.join("f.bin")).unwrap().len(), 64 << 20);
@@ -582,8 +521,8 @@ fn the_command_line_of_fio_runs() {
     std::fs::write(here.join("job.fio"), "[a]\nrw=write\nsize=64k\n").unwrap();
     let plan = run("job.fio --bs=16k --target f.bin --plan");
     assert!(plan.contains("SEQ 16K W"), "global options are those of the file's jobs: {plan}");
-    let longer = fio("--name=t --size=3g --rw=read --target f.bin");
-    refuse(here, &longer, &["3 GiB", "64 MiB", "larger target"]);
+    let longer = "fio --name=t --size=3g --rw=read --target f.bin";
+    refuse(here, longer, &["3 GiB", "64 MiB", "larger target"]);
     let several = run("--filename=/dev/nowhere0:/dev/nowhere1 --name=t --size=4m --rw=read \
                        --target sim:small --plan");
     assert!(several.contains("4 MiB"), "{several}");
@@ -594,11 +533,11 @@ fn the_command_line_of_fio_runs() {
         ("--name=t --rw=read", ["--filename", "--target"]),
         ("--name=t --rw=read --size=1m --filename=/dev/nowhere7", ["/dev/nowhere7", "No such"]),
     ] {
-        refuse(here, &fio(line), &parts);
+        refuse(here, &format!("fio {line}"), &parts);
     }
 }
 
-/// A delayed job does its I/Os in its own time, and a steady rate ends a step.
+/// A delayed job has its I/Os in its own time, and a steady rate ends a step.
 #[test]
 fn jobs_begin_after_their_delay_and_end_once_they_are_steady() {
     let here = &TestDirectory::new();
@@ -630,16 +569,13 @@ fn jobs_begin_after_their_delay_and_end_once_they_are_steady() {
 #[test]
 fn steps_of_a_run_are_exported_by_their_number() {
     let here = &TestDirectory::new();
-    let mut arguments = vec!["atto", "--target", "sim:small", "--test-size", "8MiB", "-o", "run"];
-    arguments.extend(["--min-size", "64KiB", "--max-size", "128KiB"]);
-    succeed(here, &arguments);
+    let atto = "atto --target sim:small --test-size 8MiB -o run --min-size 64KiB --max-size 128KiB";
+    succeed(here, atto);
     let all = succeed(here, "export fio run --filename x.bin");
     assert_eq!(all.matches("stonewall").count(), 4, "{all}");
     // fio would split the name of a simulated drive at its colon.
     refuse(here, "export fio run", &["sim:small", "--filename"]);
-    let mut one = vec!["export", "fio", "run", "--step-number", "3", "-o", "step3.fio"];
-    one.extend(["--filename", "x.bin"]);
-    succeed(here, &one);
+    succeed(here, "export fio run --step-number 3 -o step3.fio --filename x.bin");
     let text = std::fs::read_to_string(here.join("step3.fio")).unwrap();
     assert!(text.contains("[step-3]") && text.contains("bs=131072"), "{text}");
     refuse(here, "export fio run --step-number 9", &["steps 1 to 4, not 9"]);

@@ -1,7 +1,7 @@
-//! What the program writes beside its results: nobody's file is lost, nobody else
-//! reads it, and nothing in it acts on whoever does.
+//! Files that the program writes: nobody's file is lost, nobody else can read them, and no text in
+//! them acts on the reader's terminal.
 
-use super::made_up::write_trace;
+use super::made_up::{sized_device, write_trace};
 use super::scratch::*;
 use std::fs::{self, File};
 use std::io::Write;
@@ -12,8 +12,8 @@ use steadfast_domain::io_event::{CapturedDevice, Mark};
 use steadfast_domain::{Bytes, CaptureConditions, IoEvent};
 use steadfast_tracefile::Trace;
 
-/// A process that clears the screen and rings, a device that retitles the
-/// window, a mark that turns what follows around.
+/// A process that clears the screen and rings, a device that changes the window title, a mark that
+/// reverses the text after it.
 const NAME: &str = "=\x1b[2J\x07evil";
 const DEVICE: &str = "sd\x1b]0;x\x07\u{9b}31m";
 const MARK: &str = "a\u{202e}b\nsteadfast: all is well";
@@ -22,11 +22,9 @@ const MARK: &str = "a\u{202e}b\nsteadfast: all is well";
 fn write_sample(path: &Path) {
     let conditions = CaptureConditions {
         devices: vec![CapturedDevice {
-            name: DEVICE.into(),
             model: Some(DEVICE.into()),
             serial: Some(DEVICE.into()),
-            capacity: Some(Bytes::gib(1)),
-            ..CapturedDevice::default()
+            ..sized_device(DEVICE, Bytes::gib(1))
         }],
         marks: vec![Mark { at_ns: 500_000_000, name: MARK.into() }],
         remarks: vec![format!("Seen: {MARK}")],
@@ -63,8 +61,7 @@ fn mode(path: &Path) -> u32 {
     fs::symlink_metadata(path).unwrap().mode() & 0o7777
 }
 
-/// Both begin before either has the name; the one that comes second fails and
-/// leaves the first one's file alone.
+/// Both begin before either has the name; the second fails and leaves the first one's file alone.
 #[test]
 fn of_two_imports_to_one_name_one_wins_whole() {
     let here = &TestDirectory::new();
@@ -76,7 +73,7 @@ fn of_two_imports_to_one_name_one_wins_whole() {
         command
     };
     let late = import("fifo").stderr(Stdio::piped()).spawn().unwrap();
-    // Opens only when the other reads from it: that one is past its first look.
+    // Opens only once the other reads from it, and so has looked for the name already.
     let mut fifo = File::options().write(true).open(here.join("fifo")).unwrap();
     assert!(import("log").output().unwrap().status.success());
     let winner = fs::read(here.join("t.parquet")).unwrap();
@@ -111,7 +108,7 @@ fn no_output_replaces_anything_unless_it_is_told_to() {
         &["trace", "recover", "t.parquet", "-o"],
         &["workload", "derive", "t.parquet", "-o"],
         &["workload", "derive", "t.parquet", "--replay-representation"],
-        // The output is looked at before the work: these runs hold nothing.
+        // The output is checked before the work: these runs hold nothing.
         &["compare", "findings.json", "findings.json", "-o"],
         &["check", "findings.json", "--limits", "limits.toml", "-o"],
     ];
@@ -120,11 +117,8 @@ fn no_output_replaces_anything_unless_it_is_told_to() {
     fs::write(here.join("precious"), "precious").unwrap();
     fs::write(here.join("precious.json"), "precious").unwrap();
     for command in &commands[..4] {
-        refuse_and_leave(
-            here,
-            &[command, &["precious"][..]].concat(),
-            &["precious exists; --force"],
-        );
+        let precious = [command, &["precious"][..]].concat();
+        refuse_and_leave(here, &precious, &["precious exists; --force"]);
         for (name, kind) in
             [("dangling", "symbolic link"), ("link", "symbolic link"), ("fifo", "FIFO")]
         {
@@ -160,30 +154,26 @@ fn no_output_replaces_anything_unless_it_is_told_to() {
         succeed(here, &[command, &["precious", "--force"][..]].concat());
         assert_ne!(fs::read(here.join("precious")).unwrap(), b"precious", "{command:?}");
     }
-    let said = succeed(here, &[commands[2], &["/dev/stdout"]].concat());
-    assert!(said.contains("[[stream]]"), "{said}");
+    let text = succeed(here, &[commands[2], &["/dev/stdout"]].concat());
+    assert!(text.contains("[[stream]]"), "{text}");
     refuse(here, &[commands[2], &["/dev/null", "--force"]].concat(), &["a device"]);
 }
 
-/// Reports in a run directory are written again under their own names; no other
-/// command writes there, and no link leads out of it.
+/// Reports in a run directory are written again under their own names; no other command writes
+/// there, and no link leads out of it.
 #[test]
 fn a_run_directory_takes_its_own_reports_only() {
     let here = &TestDirectory::new();
     write_sample(&here.join("t.parquet"));
     finished_run(here, "sim:small", "run");
-    let files = || -> Vec<(String, Vec<u8>)> {
-        let names = names(&here.join("run")).into_iter();
-        names.map(|name| (name.clone(), fs::read(here.join("run").join(&name)).unwrap())).collect()
-    };
-    let before = files();
+    let before = contents(&here.join("run"));
     let own = "run directory";
     for force in [&[][..], &["--force"]] {
         let report = ["trace", "report", "t.parquet", "-o", "run", "--format", "html"];
         refuse(here, &[&report[..], force].concat(), &["run", own]);
         refuse(here, &[&["compare", "run", "run", "-o", "run"][..], force].concat(), &["run", own]);
     }
-    assert!(files() == before, "not a byte of the run changed");
+    assert!(contents(&here.join("run")) == before, "a byte of the run changed");
     fs::write(here.join("precious"), "precious").unwrap();
     for name in [".report.html.unfinished", ".findings.json.unfinished"] {
         symlink(here.join("precious"), here.join("run").join(name)).unwrap();
@@ -237,7 +227,7 @@ fn what_root_writes_is_for_root_or_a_group() {
     refuse_and_leave(here, &unknown, &["no-such-group"]);
 }
 
-/// What a terminal would act on, line ends aside.
+/// Characters that a terminal acts on, other than line ends.
 fn acting(text: &str) -> Vec<char> {
     text.chars().filter(|c| steadfast_domain::text::affects_terminal(*c) && *c != '\n').collect()
 }
@@ -261,10 +251,10 @@ fn names_from_outside_act_on_nothing() {
     ];
     for arguments in runs {
         let output = run_in(here, arguments);
-        let said = format!("{}{}", stdout(&output), stderr(&output));
-        assert_eq!(acting(&said), [' '; 0], "{arguments:?}: {said:?}");
-        let forged = said.lines().any(|line| line.starts_with("steadfast: all"));
-        assert!(!forged, "{arguments:?}: {said}");
+        let text = stdout(&output) + &stderr(&output);
+        assert_eq!(acting(&text), [' '; 0], "{arguments:?}: {text:?}");
+        let is_forged = text.lines().any(|line| line.starts_with("steadfast: all"));
+        assert!(!is_forged, "{arguments:?}: {text}");
     }
     let processes = succeed(here, &["trace", "processes", hostile]);
     assert!(processes.contains("=\\x1b[2J\\x07evil (100)"), "{processes}");
@@ -280,18 +270,15 @@ fn names_from_outside_act_on_nothing() {
     assert_eq!(acting(&page.replace('\t', " ")), [' '; 0]);
 }
 
-/// With an empty path, or `.` in it, a program of a tool's name in the working
-/// directory is not run.
+/// With an empty path, or `.` in it, a program in the working directory is not run in place of a
+/// tool.
 #[test]
 fn no_tool_is_taken_from_where_we_are() {
     let Some(device) = LoopDevice::new(16) else { return };
     let here = &TestDirectory::new();
     for tool in ["wipefs", "smartctl", "nvme", "systemctl", "fio", "systemd-inhibit"] {
-        fs::write(
-            here.join(tool),
-            format!("#!/bin/sh\n/usr/bin/touch {}/ran-$0\n", here.display()),
-        )
-        .unwrap();
+        let script = format!("#!/bin/sh\n/usr/bin/touch {}/ran-$0\n", here.display());
+        fs::write(here.join(tool), script).unwrap();
         fs::set_permissions(here.join(tool), PermissionsExt::from_mode(0o755)).unwrap();
     }
     let open = here.join("open");
@@ -305,7 +292,7 @@ fn no_tool_is_taken_from_where_we_are() {
             &["measure", "RND 4K R", "--target", &device.path, "--engine", "fio", "--ios", "9"],
             &["doctor", &device.path],
         ] {
-            steadfast().current_dir(here).env("PATH", path).args(arguments).output().unwrap();
+            command_in(here, arguments).env("PATH", path).output().unwrap();
         }
         assert_eq!(names(here), before, "PATH={path}");
     }
@@ -334,18 +321,17 @@ fn in_own_run(here: &Path, device: &LoopDevice, script: &str) -> Output {
         .unwrap()
 }
 
-/// Whether a script could do what it needs here.
-fn could(output: &Output) -> bool {
-    match code(output) {
-        97..=99 => skip(stderr(output).trim()),
-        _ => return true,
+/// Returns false and prints the reason if a script cannot do what it needs on this machine.
+fn could_run(output: &Output) -> bool {
+    let is_impossible = matches!(code(output), 97..=99);
+    if is_impossible {
+        skip(stderr(output).trim());
     }
-    false
+    !is_impossible
 }
 
-/// Under any umask the files of marks are root's alone; a `mark` in another PID
-/// namespace reaches the capture and takes nothing away; of a capture that was
-/// killed nothing is believed.
+/// Under any umask the files of marks are root's alone; a `mark` in another PID namespace reaches the
+/// capture and takes nothing away; no mark reaches a capture that was killed.
 #[test]
 fn marks_reach_those_that_live_and_nobody_else_reads_them() {
     let Some(device) = LoopDevice::new(16) else { return };
@@ -363,35 +349,26 @@ fn marks_reach_those_that_live_and_nobody_else_reads_them() {
         begin killed.parquet; finish KILL\n\
         \"$S\" mark late; echo $?; ls -A /run/steadfast/captures\n";
     let output = in_own_run(here, &device, script);
-    if !could(&output) {
+    if !could_run(&output) {
         return;
     }
-    let said = stdout(&output);
+    let text = stdout(&output);
     let trace = here.join("t.parquet");
     let marked = |name: &str| format!("marked '{name}' in {}", trace.display());
-    let lines = [
-        "700".to_owned(),
-        "700".into(),
-        "600".into(),
-        "600".into(),
-        marked("inside"),
-        marked("outside"),
-        marked("third"),
-        "1".into(),
-        "2".into(),
-        "1".into(),
-    ];
-    assert_eq!(said.lines().collect::<Vec<_>>(), lines, "{}", stderr(&output));
-    for said in ["no capture is running", "other.parquet", "is empty"] {
-        assert!(stderr(&output).contains(said), "{}", stderr(&output));
+    let mut lines = ["700", "700", "600", "600"].map(str::to_owned).to_vec();
+    lines.extend(["inside", "outside", "third"].map(marked));
+    lines.extend(["1", "2", "1"].map(str::to_owned));
+    assert_eq!(text.lines().collect::<Vec<_>>(), lines, "{}", stderr(&output));
+    for part in ["no capture is running", "other.parquet", "is empty"] {
+        assert!(stderr(&output).contains(part), "{}", stderr(&output));
     }
     let trace = Trace::open(File::open(here.join("t.parquet")).unwrap()).unwrap();
     let marks: Vec<_> = trace.conditions().marks.iter().map(|mark| mark.name.as_str()).collect();
     assert_eq!(marks, ["inside", "outside", "third"]);
 }
 
-/// What another user prepared where marks are left is refused, and what it leads
-/// to keeps every byte.
+/// A directory for marks that another user prepared is refused, and what its links lead to keeps
+/// every byte.
 #[test]
 fn a_prepared_place_for_marks_is_refused() {
     let Some(device) = LoopDevice::new(16) else { return };
@@ -415,11 +392,11 @@ fn a_prepared_place_for_marks_is_refused() {
         let capture = "\"$S\" capture --device \"$D\" --duration 100ms -o t.parquet";
         let script = format!("{prepare}\n\"$S\" mark x; {capture} && echo captured");
         let output = in_own_run(here, &device, &script);
-        let said = stderr(&output);
+        let messages = stderr(&output);
         if code(&output) == 99 {
-            return skip(said.trim());
+            return skip(messages.trim());
         }
-        assert_eq!(said.matches(why).count(), 2, "{prepare}: {said}");
+        assert_eq!(messages.matches(why).count(), 2, "{prepare}: {messages}");
         assert!(stdout(&output).is_empty(), "{prepare}");
         assert!(!here.join("t.parquet").exists(), "{prepare}");
     }
@@ -427,9 +404,9 @@ fn a_prepared_place_for_marks_is_refused() {
     assert_eq!(names(&here.join("his")), [""; 0]);
 }
 
-/// A capture whose name was given to something else ends without touching it.
+/// A capture whose name was given to another file ends without touching that file.
 #[test]
-fn a_capture_leaves_alone_what_came_under_its_name() {
+fn a_capture_leaves_another_file_of_its_name_alone() {
     let Some(device) = LoopDevice::new(16) else { return };
     let here = &TestDirectory::new();
     let script = "begin t.parquet; mv t.parquet moved.parquet; echo precious > t.parquet\n\
@@ -441,7 +418,7 @@ fn a_capture_leaves_alone_what_came_under_its_name() {
         \"$S\" capture --device \"$D\" -o t.parquet --duration 100ms --force --group daemon\n\
         stat -c '%a %G' t.parquet";
     let output = in_own_run(here, &device, script);
-    if !could(&output) {
+    if !could_run(&output) {
         return;
     }
     assert_eq!(stdout(&output), "precious\n640 daemon\n", "{}", stderr(&output));
@@ -485,8 +462,8 @@ fn no_output_goes_into_a_run_directory() {
         ];
         for command in commands {
             let line = format!("{command} -o {output} --force");
-            let said = run_in(here, line.as_str());
-            assert_ne!(code(&said), 0, "{line}");
+            let output = run_in(here, line.as_str());
+            assert_ne!(code(&output), 0, "{line}");
         }
     }
     for output in ["v2", "v2/sub", "v2/sub/new/deeper"] {
@@ -524,7 +501,7 @@ fn an_output_that_is_an_input_is_refused() {
     }
     assert_eq!(fs::read(here.join("alone.json")).unwrap(), own);
     assert_eq!(fs::read(here.join("runs/one.json")).unwrap(), own);
-    // What another output of the same name replaces is no input.
+    // An existing output of the same name is no input.
     succeed(here, "compare alone.json run -o both.json");
     succeed(here, "compare alone.json run -o both.json --force");
     for line in ["compare both.json run", "check both.json --list"] {

@@ -1,5 +1,4 @@
-//! What every report's pages must have: abbreviations that are explained, and PDFs that
-//! poppler reads without complaint.
+//! Every report: abbreviations are explained, and poppler reads the PDFs without complaint.
 
 use super::scratch::{skip, succeed};
 use std::collections::BTreeSet;
@@ -53,7 +52,7 @@ fn are_explained(page: &str) {
     assert!(missing.is_empty(), "not explained: {missing:?}");
 }
 
-/// Asserts both of the report in a run directory.
+/// Asserts both of the reports in a run directory.
 pub fn are_readable(here: &Path, run: &str) {
     are_explained(&std::fs::read_to_string(here.join(run).join("report.html")).unwrap());
     succeed(here, &["report", run, "--format", "pdf,form"]);
@@ -61,7 +60,7 @@ pub fn are_readable(here: &Path, run: &str) {
         let mut command = Command::new("pdftoppm");
         let output = command.args(["-r", "10"]).arg(here.join(run).join(name)).output();
         let Ok(output) = output else { return skip("pdftoppm is missing") };
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success() && said.is_empty(), "{name}: {said}");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && errors.is_empty(), "{name}: {errors}");
     }
 }

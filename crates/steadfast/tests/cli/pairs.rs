@@ -1,6 +1,6 @@
 //! Every pair of kinds of runs in a comparison: each file that it writes has a name of its own.
 
-use super::scratch::{TestDirectory, code, read_json, refuse, run_in, stderr, succeed};
+use super::scratch::{TestDirectory, read_json, refuse, run_ending, succeed};
 use std::collections::BTreeSet;
 use std::path::Path;
 use steadfast_domain::Findings;
@@ -43,21 +43,18 @@ fn a_comparison_of_any_two_kinds_has_every_file_once() {
     let mut found: Vec<(String, Findings)> = Vec::new();
     for (number, kind) in KINDS.iter().enumerate() {
         let name = format!("run-{number}");
-        let kind: Vec<&str> = kind.split(' ').collect();
         // A simulated drive keeps no data to verify.
-        let target: &[&str] = match kind[0] {
-            "verify-write" => &["--target", "scratch.bin", "--size", "64MiB"],
-            "write-amplification" => &["--target", "sim:greedy"],
-            _ => &["--target", "sim:small"],
+        let target = match kind.split(' ').next() {
+            Some("verify-write") => "scratch.bin --size 64MiB",
+            Some("write-amplification") => "sim:greedy",
+            _ => "sim:small",
         };
-        let words = [target, &["--profile", "quick", "-o", &name]].concat();
-        let output = run_in(here, &[&["run"], &kind[..], &words[..]].concat());
-        assert!(matches!(code(&output), 0 | 3), "{kind:?}: {}", stderr(&output));
-        found.push((kind[0].to_owned(), findings(&here.join(&name))));
+        let run = format!("run {kind} --target {target} --profile quick -o {name}");
+        run_ending(here, &run, &[0, 3]);
+        found.push(((*kind).to_owned(), findings(&here.join(&name))));
     }
-    let marks = ["crystaldiskmark", "--test-size", "16MiB", "--runs", "1", "--time", "1s"];
-    let marks = [&marks[..], &["--target", "sim:small", "-o", "marks"]].concat();
-    succeed(here, &marks);
+    let marks = "crystaldiskmark --test-size 16MiB --runs 1 --time 1s --target sim:small -o marks";
+    succeed(here, marks);
     found.push(("crystaldiskmark".into(), findings(&here.join("marks"))));
     let mut compared = 0;
     for (at, one) in found.iter().enumerate() {

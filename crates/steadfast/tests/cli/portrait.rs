@@ -1,11 +1,13 @@
-//! `run portrait` from its command line: page one against the parts, parts alone, resume, the card
-//! and the comparison.
+//! `run portrait` on the command line: page one compared with the parts, parts alone, resume, the
+//! card and the comparison.
 
-use super::scratch::{TestDirectory, findings, refuse, run_in, succeed, succeed_json};
+use super::scratch::{
+    TestDirectory, copy_ledger, cut_journal, findings, refuse, run_in, succeed, succeed_json,
+};
 use serde_json::Value;
 use std::path::Path;
 
-/// A light portrait; quick runs each procedure as it stands alone in that profile.
+/// Settings of a light portrait; quick runs each procedure as it is alone in that profile.
 const LIGHT: &str = "--profile quick --set levels=0 --set committers=1,16 --set block-sizes=4K";
 
 fn portrait(here: &Path, target: &str, run: &str) -> Value {
@@ -13,6 +15,7 @@ fn portrait(here: &Path, target: &str, run: &str) -> Value {
     findings(here.join(run))
 }
 
+/// The elements of an array; none if there is no such field.
 fn array<'a>(value: &'a Value, name: &str) -> &'a [Value] {
     value[name].as_array().map(Vec::as_slice).unwrap_or_default()
 }
@@ -24,17 +27,17 @@ fn figure(part: &Value, id: &str) -> Option<f64> {
 
 /// Value of a metric of all I/Os of a point of a part.
 fn metric(part: &Value, name: &str, point: &str) -> Option<f64> {
-    let is_it = |metric: &&Value| {
+    let is_named = |metric: &&Value| {
         metric["metric"] == name && metric["point"] == point && metric.get("direction").is_none()
     };
-    array(part, "metrics").iter().find(is_it)?["value"].as_f64()
+    array(part, "metrics").iter().find(is_named)?["value"].as_f64()
 }
 
-/// Returns the value of page one's figure from the part that measured it, computed a second time.
+/// Returns a figure of page one from the part that measured it.
 fn from_part(whole: &Value, id: &str) -> Option<f64> {
     let part = |title: &str| {
-        let is_it = |part: &&Value| part["id"].as_str().unwrap().starts_with(title);
-        array(whole, "parts").iter().find(is_it).unwrap()
+        let is_titled = |part: &&Value| part["id"].as_str().unwrap().starts_with(title);
+        array(whole, "parts").iter().find(is_titled).unwrap()
     };
     let (fill, iops, latency) = (part("Fill"), part("IOPS"), part("Latency"));
     let (commit, load, idle) = (part("Commit"), part("Load Curve"), part("Idle exit"));
@@ -69,8 +72,8 @@ fn from_part(whole: &Value, id: &str) -> Option<f64> {
     }
 }
 
-/// A reason stands for every dash, and none for a value.
-fn page_one_is_that_of_the_parts(whole: &Value) {
+/// Every figure of page one is that of its part; a dash has a reason, and a value has none.
+fn assert_page_one_is_of_the_parts(whole: &Value) {
     let questions = array(&whole["front"], "questions");
     assert_eq!(questions.len(), 9);
     let mut shown = 0;
@@ -93,8 +96,8 @@ fn page_one_is_that_of_the_parts(whole: &Value) {
     assert!(shown > 15, "{shown} figures");
 }
 
-/// Every number of an answer is the value of one of the question's figures or in its note, or a
-/// constant of the test (a share, a limit, a number of sessions, an idle time).
+/// Every number of an answer is the value of one of the question's figures, or stands in its note, or
+/// is a constant of the test (a share, a limit, a number of sessions, an idle time).
 fn answers_state_their_figures(whole: &Value) {
     for question in array(&whole["front"], "questions") {
         let answer = question["answer"].as_str().unwrap();
@@ -128,14 +131,11 @@ fn answers_state_their_figures(whole: &Value) {
 fn a_portrait_shows_what_its_parts_found() {
     let here = &TestDirectory::new();
     let whole = portrait(here, "sim:pslc", "run");
-    page_one_is_that_of_the_parts(&whole);
+    assert_page_one_is_of_the_parts(&whole);
     answers_state_their_figures(&whole);
-    let copied = whole["front"]["questions"][0]["answer"].as_str().unwrap();
-    assert_eq!(
-        copied,
-        "It writes at 120 MB/s for the first 1.5 GB, then at 40 MB/s; at its slowest 15 MB/s, from \
-         3.50 GB."
-    );
+    let speeds = "It writes at 120 MB/s for the first 1.5 GB, then at 40 MB/s; at its slowest 15 \
+                  MB/s, from 3.50 GB.";
+    assert_eq!(whole["front"]["questions"][0]["answer"], speeds);
     let cache = figure(&whole, "full-speed-amount").unwrap();
     assert!((cache - 1.5).abs() < 0.05, "the drive's cache has 1.5 GB: {cache}");
     let page = std::fs::read_to_string(here.join("run/report.html")).unwrap();
@@ -171,14 +171,12 @@ fn a_portrait_shows_what_its_parts_found() {
 fn parts_alone_and_resumed_portraits_find_the_same() {
     let here = &TestDirectory::new();
     let whole = portrait(here, "sim:dozing", "run");
-    page_one_is_that_of_the_parts(&whole);
+    assert_page_one_is_of_the_parts(&whole);
     answers_state_their_figures(&whole);
     let figures = array(&whole["front"], "figures");
     let note = |id: &str| figures.iter().find(|figure| figure["id"] == id).unwrap()["note"].clone();
-    assert_eq!(
-        (note("full-speed-amount"), note("next-speed")),
-        ("1.07 GB, no drop".into(), "did not drop".into())
-    );
+    assert_eq!(note("full-speed-amount"), "1.07 GB, no drop");
+    assert_eq!(note("next-speed"), "did not drop");
     assert!(note("after-3s").as_str().unwrap().contains(" I/Os, longest "), "{}", note("after-3s"));
     assert!(note("p99-at-50").as_str().unwrap().starts_with("at "), "{}", note("p99-at-50"));
     let chapters = array(&whole, "chapters").iter().flat_map(|page| array(page, "exhibits"));
@@ -197,29 +195,25 @@ fn parts_alone_and_resumed_portraits_find_the_same() {
         run_in(here, &[&run[..], own, &["-o", name]].concat());
         let alone = findings(here.join(name));
         let values = |findings: &Value| -> Vec<(String, String)> {
-            let text = |metric: &Value| {
-                (
-                    metric["metric"].to_string() + &metric["point"].to_string(),
-                    metric["value"].to_string(),
-                )
-            };
-            let all = array(findings, "metrics").iter().map(text);
-            // The temperature goes on from part to part, and a purged drive takes its superblocks in
-            // another order than a new one.
-            let goes_on =
-                |name: &str| name.contains("temperature") || name.contains("write-amplification");
-            all.filter(|(name, _)| !goes_on(name)).collect()
+            let mut values = Vec::new();
+            for metric in array(findings, "metrics") {
+                let name = format!("{}{}", metric["metric"], metric["point"]);
+                // The temperature continues from part to part, and a purged drive takes its
+                // superblocks in another order than a new one.
+                if !name.contains("temperature") && !name.contains("write-amplification") {
+                    values.push((name, metric["value"].to_string()));
+                }
+            }
+            values
         };
         assert_eq!(values(&alone), values(part), "{name}");
         assert!(!values(part).is_empty(), "{name}");
     }
 
-    let journal = std::fs::read_to_string(here.join("run/journal.jsonl")).unwrap();
-    let lines: Vec<&str> = journal.lines().collect();
-    let begun = lines.iter().position(|line| line.contains("\"part\":\"latency\"")).unwrap();
-    std::fs::create_dir(here.join("cut")).unwrap();
-    std::fs::copy(here.join("run/settings.json"), here.join("cut/settings.json")).unwrap();
-    std::fs::write(here.join("cut/journal.jsonl"), lines[..begun + 9].join("\n") + "\n").unwrap();
+    copy_ledger(&here.join("run"), &here.join("cut"));
+    cut_journal(&here.join("cut"), |lines| {
+        lines.iter().position(|line| line.contains("\"part\":\"latency\"")).unwrap() + 9
+    });
     succeed(here, "report cut --format json");
     let cut = findings(here.join("cut"));
     page_one_of_a_cut_run(&cut);
@@ -249,9 +243,9 @@ fn plans_of_simulated_drives_keep_to_the_length() {
         [("sim:small", "20MB"), ("sim:client", "200MB"), ("sim:enterprise", "500MB")]
     {
         for (length, hours) in [("length=1h", 1.0), ("length=8h", 8.0)] {
-            let words = ["plan", "portrait", "--target", target, "--assume", rate];
-            let plan: Value =
-                succeed_json(here, &[&words[..], &["--set", length, "--json"]].concat());
+            let plan =
+                format!("plan portrait --target {target} --assume {rate} --set {length} --json");
+            let plan: Value = succeed_json(here, &plan);
             let nanoseconds = plan["worst_time_ns"].as_f64().unwrap();
             assert!(nanoseconds < hours * 3600e9, "{target} {length}: {nanoseconds}");
             assert_eq!(plan["unknown_time_bytes"], 0, "{target}");

@@ -1,4 +1,4 @@
-//! Power cuts: in virtual time, and of a loop device whose capacity goes and returns.
+//! Power cuts: in virtual time, and of a loop device whose capacity vanishes and returns.
 
 use super::scratch::*;
 use std::fs::File;
@@ -21,15 +21,15 @@ fn outcomes(here: &Path) -> Vec<PowerCutOutcome> {
     judged.collect()
 }
 
-const SIMULATED: [&str; 6] = ["run", "power-cut", "--profile", "quick", "-o", "run"];
+const SIMULATED: &str = "run power-cut --profile quick -o run --target";
 
 #[test]
-fn a_simulated_drive_that_ignores_flushes_is_found_out_and_its_plan_has_times() {
+fn the_lost_flushes_of_a_simulated_drive_are_found_and_its_plan_has_times() {
     let here = &TestDirectory::new();
-    let plan = ["plan", "power-cut", "--target", "sim:small", "--profile", "quick"];
-    let plan = succeed(here, &[&plan[..], &["--assume", "64MiB"]].concat());
+    let plan = "plan power-cut --target sim:small --profile quick --assume 64MiB";
+    let plan = succeed(here, plan);
     assert!(plan.contains("power-cut"), "{plan}");
-    let output = run_ending(here, &[&SIMULATED[..], &["--target", "sim:forgetful"]].concat(), &[3]);
+    let output = run_ending(here, &format!("{SIMULATED} sim:forgetful"), &[3]);
     assert!(stdout(&output).contains("VIOLATIONS: 3 of 3 power cuts"), "{}", stdout(&output));
     for outcome in outcomes(here) {
         // The cache of 64 writes, less those that were not flushed.
@@ -44,7 +44,7 @@ fn a_simulated_drive_that_ignores_flushes_is_found_out_and_its_plan_has_times() 
 #[test]
 fn a_simulated_run_that_was_killed_anywhere_resumes_to_the_same_findings() {
     let here = &TestDirectory::new();
-    succeed(here, &[&SIMULATED[..], &["--target", "sim:small"]].concat());
+    succeed(here, &format!("{SIMULATED} sim:small"));
     let (whole, journal) = (outcomes(here), here.join("run/journal.jsonl"));
     let text = std::fs::read_to_string(&journal).unwrap();
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
@@ -55,50 +55,39 @@ fn a_simulated_run_that_was_killed_anywhere_resumes_to_the_same_findings() {
         std::fs::write(&journal, lines[..kept].concat()).unwrap();
         succeed(here, &["resume", "run"]);
         assert_eq!(outcomes(here), whole, "{kept} lines kept");
-        assert!(
-            findings(here.join("run"))["ending"].as_str().unwrap().starts_with("0 violations in 3")
-        );
+        let ending = findings(here.join("run"))["ending"].clone();
+        assert!(ending.as_str().unwrap().starts_with("0 violations in 3"), "{ending}");
     }
 }
 
 #[test]
 fn options_that_do_not_belong_together_are_refused() {
     let here = &TestDirectory::new();
-    let run = |procedure: &'static str, more: &[&'static str]| {
-        [&["run", procedure, "-o", "run"], more].concat()
-    };
-    let sim = ["--target", "sim:small"];
+    let sim = "--target sim:small -o run";
     for (option, value) in [("--cut-command", "true"), ("--log-to", "other:7007")] {
-        let given = [&sim[..], &[option, value]].concat();
-        refuse(here, &run("iops", &given), &[option, "power-cut"]);
-        refuse(here, &run("power-cut", &given), &[option, "virtual time"]);
+        refuse(here, &format!("run iops {sim} {option} {value}"), &[option, "power-cut"]);
+        refuse(here, &format!("run power-cut {sim} {option} {value}"), &[option, "virtual time"]);
     }
-    refuse(here, &run("power-cut", &[&sim[..], &["--depth", "4"]].concat()), &["flush-every"]);
-    // A meter's command in place of the relay's.
-    let meter = [&sim[..], &["--power-command", "true"]].concat();
-    refuse(here, &run("power-cut", &meter), &["--cut-command", "meter"]);
-    let several = [&sim[..], &["--target", "sim:client"]].concat();
-    refuse(here, &run("power-cut", &several), &["one target at a time"]);
+    for (more, parts) in [
+        ("--depth 4", &["flush-every"][..]),
+        // A meter's command in place of the relay's.
+        ("--power-command true", &["--cut-command", "meter"]),
+        ("--target sim:client", &["one target at a time"]),
+    ] {
+        refuse(here, &format!("run power-cut {sim} {more}"), parts);
+    }
     // The log would be on the file system whose power is cut.
-    let file = ["--target", "f.bin", "--size", "128MiB"];
-    let refused = refuse_code(here, &run("power-cut", &file));
-    assert!(refused.contains("own file system"), "{refused}");
-}
-
-fn refuse_code(here: &Path, arguments: &[&str]) -> String {
-    let output = run_in(here, arguments);
+    let output = run_in(here, "run power-cut -o run --target f.bin --size 128MiB");
     assert_ne!(code(&output), 0);
     assert!(!here.join("run").exists());
-    stderr(&output)
+    assert!(stderr(&output).contains("own file system"), "{}", stderr(&output));
 }
 
-/// Options of a short run on a loop device, whose power is cut by hand.
-const SHORT: [&str; 10] = [
-    "--set", "area=1", "--set", "flush-every=8", "--set", "within=1s", "--set", "cut-limit=60s",
-    "--set", "cycles=2",
-];
+/// Settings of a short run whose power is cut by hand.
+const SHORT: &str = "--set area=1 --set flush-every=8 --set within=1s --set cut-limit=60s \
+                     --set cycles=2";
 
-/// Sets the size limit of a loop device: at 512 bytes it is as good as gone, at 0 it is back.
+/// Sets the size limit of a loop device: at 512 bytes its capacity is gone, at 0 it is back.
 fn limit(device: &LoopDevice, bytes: u64) {
     const SET_STATUS: libc::Ioctl = 0x4c04;
     const GET_STATUS: libc::Ioctl = 0x4c05;
@@ -118,11 +107,15 @@ fn flushes(here: &Path) -> usize {
     std::fs::read_to_string(here.join("run").join(CUT_LOG)).unwrap_or_default().lines().count()
 }
 
+/// Runs a power-cut test on the device.
+fn power_cut(device: &LoopDevice, settings: &str) -> String {
+    let (target, name) = (&device.path, device.name());
+    format!("run power-cut --target {target} --yes-destroy {name} -o run {settings}")
+}
+
 /// Begins a short run on the device.
 fn begin(here: &Path, device: &LoopDevice) -> Child {
-    let given = ["--target", &device.path, "--yes-destroy", device.name(), "-o", "run"];
-    let arguments = [&["run", "power-cut"], &given[..], &SHORT].concat();
-    spawned(here, &arguments, Stdio::null(), Stdio::inherit())
+    spawn_in(here, &power_cut(device, SHORT), Stdio::null(), Stdio::inherit())
 }
 
 /// The device fails and returns, twice. While it is gone the first time, a flushed block is zeroed
@@ -164,7 +157,7 @@ fn a_device_that_vanishes_and_returns_is_read_back_and_its_losses_are_found() {
     assert!(ending.starts_with("VIOLATIONS: 1 of 2 power cuts"), "{ending}");
 }
 
-/// Writes beyond a place fail while the device answers reads below it: no cut.
+/// Writes beyond an offset fail while the device answers reads below it: no power cut.
 #[test]
 fn a_medium_error_is_no_power_cut() {
     let Some(device) = LoopDevice::new(128) else { return };
@@ -183,16 +176,16 @@ fn a_medium_error_is_no_power_cut() {
 
 /// Runs one cycle whose command cuts no power, with a second log.
 fn cut_nothing(here: &Path, device: &LoopDevice, log_to: &str) -> PowerCutOutcome {
-    let given = ["--target", &device.path, "--yes-destroy", device.name(), "-o", "run"];
-    let cut = ["--cut-command", "true", "--set", "cut-limit=1s", "--log-to", log_to];
-    let set = ["--set", "area=1", "--set", "within=1s"];
-    run_ending(here, &[&["run", "power-cut"], &given[..], &cut, &set].concat(), &[3]);
+    let settings = format!(
+        "--cut-command true --set cut-limit=1s --log-to {log_to} --set area=1 --set within=1s"
+    );
+    run_ending(here, &power_cut(device, &settings), &[3]);
     let mut found = outcomes(here);
     assert_eq!((found.len(), found[0].evidence), (1, CutEvidence::Nothing));
     found.remove(0)
 }
 
-/// A command that cuts no power: the first sentence says so.
+/// A command that cuts no power: the ending says so first.
 #[test]
 fn a_command_that_cuts_nothing_is_no_power_cut() {
     let Some(device) = LoopDevice::new(128) else { return };

@@ -2,7 +2,7 @@
 //! be what was accepted before. `BLESS=1` accepts what is found; read the diff.
 
 use super::pages;
-use super::scratch::{Arguments, TestDirectory, code, run_ending, run_in, stderr, stdout, succeed};
+use super::scratch::*;
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::Path;
@@ -14,12 +14,11 @@ fn accepted(name: &str, arguments: &[&str], ends_with: i32) {
     run_ending(here, &[&["run"], arguments, &["-o", "run"]].concat(), &[ends_with]);
     pages::are_readable(here, "run");
     let mut found = succeed(here, "report run --format text");
-    let text = std::fs::read_to_string(here.join("run/findings.json")).unwrap();
-    outline(&serde_json::from_str(&text).unwrap(), &mut found);
+    outline(&findings(here.join("run")), &mut found);
     golden(name, &found);
 }
 
-/// Compares with what was accepted before, or accepts it.
+/// Compares with the accepted text, or accepts it.
 pub fn golden(name: &str, found: &str) {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/findings");
     let path = directory.join(format!("{name}.txt"));
@@ -32,8 +31,7 @@ pub fn golden(name: &str, found: &str) {
     assert!(expected == found, "{name}: {differs:?}; look at it, then BLESS=1 to accept");
 }
 
-/// The titles of pages and what stands on them: tables with their size, plots
-/// with their series.
+/// Appends the titles of pages and their exhibits: tables with their size, plots with their series.
 pub fn outline(findings: &Value, into: &mut String) {
     for part in ["form_pages", "chapters"] {
         for page in findings[part].as_array().into_iter().flatten() {
@@ -147,7 +145,7 @@ fn a_suite_and_the_client_class_find_what_was_accepted() {
     accepted("client-latency", &client, 0);
 }
 
-/// One plan with the time of all workloads. A run that was cut goes on with the workload in which
+/// One plan with the time of all workloads. A run that was cut continues with the workload in which
 /// it was cut, and finds the same.
 #[test]
 fn a_campaign_is_planned_whole_and_resumed_in_its_part() {
@@ -157,14 +155,12 @@ fn a_campaign_is_planned_whole_and_resumed_in_its_part() {
     let plan = succeed(here, &[&["plan"], &arguments[..]].concat());
     assert!(plan.contains("oltp/") && plan.contains("video/"), "{plan}");
     succeed(here, &[&["run"], &arguments[..], &["-o", "run"]].concat());
-    let journal = std::fs::read_to_string(here.join("run/journal.jsonl")).unwrap();
     let text = |run: &str| std::fs::read_to_string(here.join(run).join("metrics.csv")).unwrap();
+    copy_ledger(&here.join("run"), &here.join("cut"));
     // Cut in the second workload, five steps after it began.
-    let lines: Vec<&str> = journal.lines().collect();
-    let begun = lines.iter().position(|line| line.contains("\"part\":\"video\"")).unwrap();
-    std::fs::create_dir(here.join("cut")).unwrap();
-    std::fs::copy(here.join("run/settings.json"), here.join("cut/settings.json")).unwrap();
-    std::fs::write(here.join("cut/journal.jsonl"), lines[..begun + 8].join("\n") + "\n").unwrap();
+    cut_journal(&here.join("cut"), |lines| {
+        lines.iter().position(|line| line.contains("\"part\":\"video\"")).unwrap() + 8
+    });
     succeed(here, "resume cut");
     assert_eq!(text("cut"), text("run"));
 }
@@ -207,16 +203,15 @@ fn a_gap_voids_the_round_it_lies_in() {
     assert!(!here.join("x").exists());
 }
 
-/// A load that goes on after a gap writes where chance has it, and not from the
-/// first address on again: then the drive is what it was, and the test finds
-/// what it finds without the gap.
+/// A load that continues after a gap writes at random addresses, not from the first address again:
+/// then the drive is in the same state, and the test finds the same as without the gap.
 #[test]
 fn a_gap_in_a_long_load_does_not_change_what_is_found() {
     let here = &TestDirectory::new();
-    let base = ["run", "wsat", "--target", "sim:small", "--steady-state", "btw", "--step-time"];
-    let base = [&base[..], &["1s", "--set", "between-time=9s", "-o"]].concat();
-    let steady = |name: &str, more: &[&str]| {
-        run_ending(here, &[&base, &[name][..], more].concat(), &[0]);
+    let base =
+        "run wsat --target sim:small --steady-state btw --step-time 1s --set between-time=9s";
+    let steady = |name: &str, more: &str| {
+        succeed(here, &format!("{base} -o {name} {more}"));
         let mut rounds = Vec::new();
         for (step, outcome) in steadfast_runner::Ledger::read(&here.join(name)).unwrap().steps() {
             let seed = outcome.measurement.seed;
@@ -227,10 +222,10 @@ fn a_gap_in_a_long_load_does_not_change_what_is_found() {
         let last: Vec<f64> = rounds.iter().rev().take(5).map(|round| round.0).collect();
         (last.iter().sum::<f64>() / 5.0, rounds)
     };
-    let (unbroken, rounds) = steady("unbroken", &[]);
+    let (unbroken, rounds) = steady("unbroken", "");
     assert!(rounds.iter().all(|(_, seed)| seed.is_none()));
     for gap in ["61", "91"] {
-        let (broken, rounds) = steady(gap, &["--sim-gap", &format!("{gap}:50ms")]);
+        let (broken, rounds) = steady(gap, &format!("--sim-gap {gap}:50ms"));
         let off = broken / unbroken - 1.0;
         assert!(off.abs() < 0.05, "gap before {gap}: {broken} for {unbroken}");
         let after = gap.parse::<usize>().unwrap() / 10;
@@ -239,23 +234,21 @@ fn a_gap_in_a_long_load_does_not_change_what_is_found() {
     }
 }
 
-/// Three hours into a long test the drive is gone: what was finished is kept and
-/// counted, nothing is called whole.
+/// The drive is gone three hours into a long test: what was finished is kept and counted, and no
+/// report is written.
 #[test]
 fn a_drive_that_fails_after_three_hours_leaves_what_was_finished() {
     let here = &TestDirectory::new();
     let output = run_in(here, "run hir --target sim:failing -o run");
-    let said = stderr(&output) + &stdout(&output);
-    assert!(code(&output) > 3 || code(&output) == 1, "{said}");
-    assert!(said.contains("no longer answers"), "{said}");
+    let text = stderr(&output) + &stdout(&output);
+    assert!(code(&output) > 3 || code(&output) == 1, "{text}");
+    assert!(text.contains("no longer answers"), "{text}");
     assert!(!here.join("run/findings.json").exists(), "no report of a part");
-    let journal = std::fs::read_to_string(here.join("run/journal.jsonl")).unwrap();
-    let steps = journal.lines().filter(|line| line.contains("\"applied\"")).count();
+    let steps = finished_steps(&here.join("run"));
     // Minutes of the preconditioning and five-second accesses until then.
     assert!(steps > 180, "{steps}");
-    let again = run_in(here, "resume run");
-    let said = stderr(&again);
-    assert!(code(&again) != 0 && said.contains("no longer answers"), "{said}");
-    let after = std::fs::read_to_string(here.join("run/journal.jsonl")).unwrap();
-    assert_eq!(after.lines().filter(|line| line.contains("\"applied\"")).count(), steps);
+    let resumed = run_in(here, "resume run");
+    let text = stderr(&resumed);
+    assert!(code(&resumed) != 0 && text.contains("no longer answers"), "{text}");
+    assert_eq!(finished_steps(&here.join("run")), steps);
 }

@@ -1,8 +1,8 @@
-//! What an administrator asks of a capture, on a trace whose I/Os are counted again
-//! here, one by one, by the rules of docs/trace.md.
+//! Questions of an administrator about a capture, on a trace whose I/Os the test counts again by the
+//! rules of docs/trace.md.
 
 use super::made_up::{BEGAN, SECOND, SeededRandom, two_drives, write_trace};
-use super::scratch::{TestDirectory, array, read_json, refuse, run_in, succeed, succeed_json};
+use super::scratch::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use steadfast_domain::io_event::{
@@ -54,7 +54,7 @@ fn json(here: &Path, arguments: &[&str]) -> serde_json::Value {
 }
 
 fn rows(found: &serde_json::Value) -> Vec<serde_json::Value> {
-    found.as_array().unwrap().clone()
+    array(found).clone()
 }
 
 /// A capture in a directory of its own.
@@ -165,20 +165,13 @@ fn times_are_given_by_the_clock_and_by_marks() {
         kept(&["--from", "backup+5min", "--to", "4h30min"]),
         inside(&[(3 * HOUR + HOUR / 12, 4 * HOUR + HOUR / 2)])
     );
-    refuse(
-        here,
-        "trace streams t.parquet --from 2027-01-01",
-        &["2026-11-20 23:00:00 to 2026-11-23 01:00:00"],
-    );
-    refuse(
-        here,
-        "trace streams t.parquet --from 2h --to 1h",
-        &["--from 2 h is not before --to 1 h"],
-    );
-    let steps = ["trace", "steps", "t.parquet", "--step", "1h"];
-    let text = succeed(here, &steps);
+    let dates = ["2026-11-20 23:00:00 to 2026-11-23 01:00:00"];
+    refuse(here, "trace streams t.parquet --from 2027-01-01", &dates);
+    let order = ["--from 2 h is not before --to 1 h"];
+    refuse(here, "trace streams t.parquet --from 2h --to 1h", &order);
+    let text = succeed(here, "trace steps t.parquet --step 1h");
     assert!(text.contains("2026-11-21 02:00:00"), "{text}");
-    let text = succeed(here, &[&steps[..], &["--time-axis", "relative"]].concat());
+    let text = succeed(here, "trace steps t.parquet --step 1h --time-axis relative");
     assert!(text.contains("Start s") && text.contains("10800.0000"), "{text}");
 }
 
@@ -217,27 +210,21 @@ fn a_night_with_a_change_of_the_clock_has_its_hours() {
     assert!(at("2026-10-25 02:00:00 +02:00") < at("2026-10-25 02:00:00 +01:00"));
     assert!(at("2026-10-25 02:00:00 +01:00") < at("2026-10-25 03:00:00 +01:00"));
     // The same in the report's pictures, unless relative times are wanted.
-    let report = |name: &str, more: &[&str]| {
-        let words = ["trace", "report", "night.parquet", "--format", "json", "-o", name];
-        succeed(here, &[&words[..], more].concat());
-        read_json::<serde_json::Value>(here.join(name).join("findings.json"))
+    let axis = |name: &str, more: &str| {
+        let report = format!("trace report night.parquet --format json -o {name} {more}");
+        succeed(here, &report);
+        findings(here.join(name))["form_pages"][1]["exhibits"][0]["plot"]["x"].clone()
     };
-    let axis = report("r", &[])["form_pages"][1]["exhibits"][0]["plot"]["x"].clone();
+    let clocked = axis("r", "");
     let label = "Time on 2026-10-24 to 2026-10-26, CEST and CET (s)";
-    assert_eq!(axis["label"], label, "{axis}");
-    let clock = rows(&axis["clock"]);
+    assert_eq!(clocked["label"], label, "{clocked}");
+    let clock = rows(&clocked["clock"]);
     assert_eq!(clock[0]["ahead_s"], 1_792_836_000.0 + 7200.0);
-    assert_eq!(
-        (&clock[1]["from"], &clock[1]["ahead_s"]),
-        (&54_000.0.into(), &1_792_839_600.0.into())
-    );
-    let axis =
-        report("q", &["--time-axis", "relative"])["form_pages"][1]["exhibits"][0]["plot"]["x"]
-            .clone();
-    assert_eq!(
-        (&axis["label"], &axis["clock"]),
-        (&"Time since the capture began (s)".into(), &serde_json::Value::Null)
-    );
+    assert_eq!(clock[1]["from"], 54_000.0);
+    assert_eq!(clock[1]["ahead_s"], 1_792_839_600.0);
+    let relative = axis("q", "--time-axis relative");
+    assert_eq!(relative["label"], "Time since the capture began (s)");
+    assert!(relative["clock"].is_null());
 }
 
 #[test]
@@ -292,20 +279,20 @@ fn what_changed_most_comes_first() {
     assert!((change - (rates[1] / rates[0] - 1.0)).abs() < 1e-12);
     // From the mark on in both; by the clock there is nothing to compare.
     let marked = ["--by", "stream", "--align", "mark:backup"];
-    let found =
-        json(here, &[&["trace", "compare", "t.parquet", "after.parquet"], &marked[..]].concat());
+    let pair = ["trace", "compare", "t.parquet", "after.parquet"];
+    let found = json(here, &[&pair[..], &marked].concat());
     let from_mark = |ios: &[IoEvent]| ios.iter().filter(|io| io.issued_ns >= 3 * HOUR).count();
     assert_eq!(found["total"]["a"]["count"], from_mark(ios));
     assert_eq!(found["total"]["b"]["count"], from_mark(&after));
     assert_eq!(found["observed_ns"][0], 47 * HOUR);
-    let clock = ["trace", "compare", "t.parquet", "after.parquet", "--by", "device", "--align"];
-    refuse(here, &[&clock[..], &["clock"]].concat(), &["do not overlap"]);
+    let clock = "trace compare t.parquet after.parquet --by device --align clock";
+    refuse(here, clock, &["do not overlap"]);
     refuse(here, "trace compare t.parquet --by device", &["two captures"]);
     // Side by side they begin together: no thousands of empty lines.
     let text = succeed(here, "trace compare t.parquet after.parquet --step 1h");
     assert!(text.lines().count() < 60, "{text}");
-    let report = ["--by", "stream", "-o", "r", "--format", "html,csv,json"];
-    succeed(here, &[&["trace", "compare", "t.parquet", "after.parquet"], &report[..]].concat());
+    let report = "trace compare t.parquet after.parquet --by stream -o r --format html,csv,json";
+    succeed(here, report);
     for name in ["report.html", "findings.json", "changes.csv"] {
         assert!(here.join("r").join(name).exists(), "{name}");
     }
@@ -315,11 +302,11 @@ fn what_changed_most_comes_first() {
 fn a_doctor_lists_what_limits_the_trust() {
     let (here, ios) = &captured();
     let found = json(here, &["trace", "doctor", "t.parquet"]);
-    let unknown = |is: fn(&IoEvent) -> bool| ios.iter().filter(|io| is(io)).count();
+    let count = |is: fn(&IoEvent) -> bool| ios.iter().filter(|io| is(io)).count();
     let quality = &found["quality"];
-    assert_eq!(quality["no_response"], unknown(|io| io.response_ns == RESPONSE_UNKNOWN));
-    assert_eq!(quality["no_process"], unknown(|io| io.pid == 0));
-    assert_eq!(quality["no_queue_time"], unknown(|io| io.queued_ns == 0));
+    assert_eq!(quality["no_response"], count(|io| io.response_ns == RESPONSE_UNKNOWN));
+    assert_eq!(quality["no_process"], count(|io| io.pid == 0));
+    assert_eq!(quality["no_queue_time"], count(|io| io.queued_ns == 0));
     assert_eq!(quality["beyond_device"], 0);
     let ids = |found: &serde_json::Value| -> BTreeSet<String> {
         rows(&found["limits"]).iter().map(|one| one["id"].as_str().unwrap().to_owned()).collect()
@@ -350,15 +337,15 @@ fn a_doctor_lists_what_limits_the_trust() {
     for limit in rows(&found["limits"]).iter().filter(|one| one["id"] == "events-lost") {
         assert!(limit["remedy"].as_str().unwrap().contains("larger buffer"), "{limit}");
     }
-    // Whatever the program itself says of a capture has a remedy.
+    // Whatever the program says of a capture has a remedy.
     let told = CaptureConditions {
         unseen: vec![("files mapped into memory (mmap), whose reads".into(), 3)],
         remarks: vec!["Written by hand.".into()],
         ..conditions()
     };
     write_trace(here.join("told.parquet"), told, &ios[..101]);
-    std::fs::write(here.join("log"), "fio version 2 iolog\nsda add\nsda open\nsda read 0 512\n")
-        .unwrap();
+    let log = "fio version 2 iolog\nsda add\nsda open\nsda read 0 512\n";
+    std::fs::write(here.join("log"), log).unwrap();
     succeed(here, "trace import log -o log.parquet");
     for (file, without) in [("log.parquet", &[][..]), ("told.parquet", &["Written by hand."])] {
         let found = json(here, &["trace", "doctor", file]);
@@ -373,12 +360,11 @@ fn a_doctor_lists_what_limits_the_trust() {
     assert!(text.contains("Problems") && text.contains("larger buffer"), "{text}");
     // The same list, and the same groups, stand in the report.
     succeed(here, "trace report poor.parquet -o r --format json");
-    let report: serde_json::Value = read_json(here.join("r/findings.json"));
-    let caveats = rows(&report["caveats"]);
+    let caveats = rows(&findings(here.join("r"))["caveats"]);
     for limit in rows(&found["limits"]) {
         assert!(caveats.contains(&limit), "{limit}");
     }
-    let chapters = report["chapters"].to_string();
+    let chapters = findings(here.join("r"))["chapters"].to_string();
     let has = |chapters: &str, table: &str| chapters.contains(&format!("\"id\":\"{table}\""));
     let of_kernel = ["queue-times", "queue-times-processes", "kinds", "kinds-processes"];
     for table in ["drives", "process-streams", "hot-0"].iter().chain(&of_kernel) {
@@ -396,8 +382,7 @@ fn a_doctor_lists_what_limits_the_trust() {
 fn a_report_in_narrow_steps_shows_them_around_two_moments() {
     let (here, ios) = &captured();
     succeed(here, "trace report t.parquet --step 100us -o r --format json");
-    let report: serde_json::Value = read_json(here.join("r/findings.json"));
-    let pages = rows(&report["chapters"]);
+    let pages = rows(&findings(here.join("r"))["chapters"]);
     let page = pages.iter().find(|page| page["title"].as_str().unwrap().contains("100")).unwrap();
     let text = page.to_string();
     assert!(text.contains("window-0") && text.contains("window-1"), "{text}");
@@ -452,8 +437,7 @@ fn discards_are_no_throughput() {
             succeed(here, "trace fold t.parquet --step 1s -o t.fold");
         }
         succeed(here, &format!("trace report {file} --format json -o of-{file}"));
-        let found: serde_json::Value =
-            read_json(here.join(format!("of-{file}")).join("findings.json"));
+        let found = findings(here.join(format!("of-{file}")));
         let figures = rows(&found["front"]["figures"]);
         let rate = figures.iter().find(|figure| figure["id"] == "rate").unwrap();
         assert!((rate["value"].as_f64().unwrap() - 0.4096).abs() < 1e-9, "{file}: {rate}");
@@ -480,13 +464,12 @@ fn an_io_with_a_response_time_is_not_missed() {
     };
     write("whole.parquet", 1000);
     write("missed.parquet", RESPONSE_UNKNOWN);
-    let told = |file: &str| succeed_or_incomplete(here, file).contains("ends-missed");
-    assert!(!told("whole.parquet"));
-    assert!(told("missed.parquet"));
-}
-
-fn succeed_or_incomplete(here: &Path, file: &str) -> String {
-    String::from_utf8(run_in(here, &format!("trace doctor {file} --json")).stdout).unwrap()
+    let misses_ends = |file: &str| {
+        let output = run_in(here, &format!("trace doctor {file} --json"));
+        stdout(&output).contains("ends-missed")
+    };
+    assert!(!misses_ends("whole.parquet"));
+    assert!(misses_ends("missed.parquet"));
 }
 
 /// Every question refuses a filter that nothing passes; a file may stand before its question.

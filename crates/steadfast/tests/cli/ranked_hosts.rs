@@ -1,8 +1,8 @@
-//! Hosts ranked by their figures, and how far each stands from the others, beside what Python
+//! Hosts ranked by their figures, and their distances from the others, compared with what Python
 //! finds with DuckDB in the same files by the rules of docs/fleet.md (`ranked_hosts.py`).
 
 use super::made_up::{CaptureChoice, SECOND, answer, conditions, counted, ios, same, write};
-use super::scratch::TestDirectory;
+use super::scratch::{Arguments, TestDirectory};
 use steadfast_domain::io_event::{CapturePart, RESPONSE_UNKNOWN};
 use steadfast_domain::{CaptureConditions, IoEvent};
 
@@ -44,10 +44,9 @@ fn hosts_and_their_distances_are_as_python_ranks_them() {
         arguments.extend([file.clone(), lasted_ns.to_string()]);
         files.push(file);
     }
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let script = include_str!("ranked_hosts.py");
-    let Some(counted) = counted(place, script, &arguments) else { return };
-    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    let Some(counted) = counted(place, script, &arguments.words()) else { return };
+    let files = files.words();
     for rank in RANKS {
         let found = answer(place, &[&["hosts"], &files[..], &["--rank", rank]].concat());
         same(&found["hosts"], &counted[rank], rank);

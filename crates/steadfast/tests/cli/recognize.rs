@@ -1,5 +1,5 @@
-//! What a resumed run may write to: the device that was confirmed when it
-//! began, and no other. Nothing that is not named changes by a byte.
+//! A resumed run writes to the device that was confirmed when it began, and to no other. No other
+//! device or file changes by a byte.
 
 use super::scratch::*;
 use std::fs;
@@ -22,14 +22,13 @@ fn precious(path: &Path) -> Vec<u8> {
     content
 }
 
-/// How often a process has taken the run up.
+/// Number of times that a process has opened the run.
 fn openings(run: &Path) -> usize {
     let Ok(contents) = Ledger::read(run) else { return 0 };
     contents.lines.iter().filter(|line| matches!(line.entry, JournalEntry::Opened { .. })).count()
 }
 
-/// Kills a run when it has been taken up for the `count`th time; false where it
-/// ended by itself.
+/// Kills a run when it has been opened for the `count`th time; returns false if it ended by itself.
 fn kill_when_opened(mut child: Child, run: &Path, count: usize) -> bool {
     wait_until("the run", || openings(run) >= count || child.try_wait().unwrap().is_some());
     let _ = child.kill();
@@ -37,27 +36,22 @@ fn kill_when_opened(mut child: Child, run: &Path, count: usize) -> bool {
     openings(run) == count
 }
 
-fn spawn(directory: &Path, arguments: &[&str]) -> Child {
-    let mut command = steadfast();
-    command.current_dir(directory).args(arguments);
-    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
-}
-
 /// Begins a run in `run` below the directory, and kills it.
 fn begin(directory: &Path, target: &[&str]) -> PathBuf {
     let run = directory.join("run");
-    let quick = ["run", "iops", "--profile", "quick", "--step-time", "60s", "--purge", "none"];
-    let child = spawn(directory, &[&quick, target, &["-o", "run"]].concat());
+    let quick = "run iops --profile quick --step-time 60s --purge none -o run".words();
+    let child = spawn_in(directory, &[&quick[..], target].concat(), Stdio::null(), Stdio::null());
     assert!(kill_when_opened(child, &run, 1), "the run did not begin");
     run
 }
 
-/// Resumes from a directory; the run is taken up once more, and killed.
+/// Resumes from a directory; the run is opened once more, and killed.
 #[track_caller]
-fn goes_on(directory: &Path, run: &Path, more: &[&str]) {
+fn continues(directory: &Path, run: &Path, more: &[&str]) {
     let count = openings(run) + 1;
-    let child = spawn(directory, &[&["resume", run.to_str().unwrap()], more].concat());
-    assert!(kill_when_opened(child, run, count), "not gone on with: {:?}", resume(run, more));
+    let arguments = [&["resume", run.to_str().unwrap()], more].concat();
+    let child = spawn_in(directory, &arguments, Stdio::null(), Stdio::null());
+    assert!(kill_when_opened(child, run, count), "not continued with: {:?}", resume(run, more));
 }
 
 fn resume(run: &Path, more: &[&str]) -> (i32, String) {
@@ -66,14 +60,14 @@ fn resume(run: &Path, more: &[&str]) -> (i32, String) {
     (code(&output), stderr(&output))
 }
 
-/// Resumes; it is refused with all of these words and leaves every file alone.
+/// Resumes; it must be refused with all of these words and leave every file alone.
 #[track_caller]
 fn refused(run: &Path, more: &[&str], words: &[&str], untouched: &[(&Path, &[u8])]) {
     let before = fs::read(run.join("journal.jsonl")).ok();
-    let (code, said) = resume(run, more);
-    assert_eq!(code, 1, "{said}");
+    let (code, text) = resume(run, more);
+    assert_eq!(code, 1, "{text}");
     for word in words {
-        assert!(said.contains(word), "should say '{word}': {said}");
+        assert!(text.contains(word), "should say '{word}': {text}");
     }
     assert_eq!(fs::read(run.join("journal.jsonl")).ok(), before);
     for (path, content) in untouched {
@@ -81,9 +75,9 @@ fn refused(run: &Path, more: &[&str], words: &[&str], untouched: &[(&Path, &[u8]
     }
 }
 
-/// Writes the run's ledger once more, as another machine, another boot or
-/// another version would have left it.
-fn retold(run: &Path, change: impl Fn(&mut Option<Box<Proof>>)) -> PathBuf {
+/// Writes the run's ledger again, as another machine, another boot or another version would have
+/// left it.
+fn rewritten(run: &Path, change: impl Fn(&mut Option<Box<Proof>>)) -> PathBuf {
     let contents = Ledger::read(run).unwrap();
     let copy =
         run.with_file_name(format!("run-{}", fs::read_dir(run.parent().unwrap()).unwrap().count()));
@@ -103,14 +97,14 @@ const SCRATCH: [&str; 4] = ["--target", "scratch.bin", "--size", "64MiB"];
 
 #[test]
 fn a_relative_target_is_the_same_file_from_every_directory() {
-    let scratch = tempfile::tempdir().unwrap();
-    let [here, there] = ["here", "there"].map(|name| scratch.path().join(name));
+    let scratch = &TestDirectory::new();
+    let [here, there] = ["here", "there"].map(|name| scratch.join(name));
     for directory in [&here, &there] {
         fs::create_dir(directory).unwrap();
     }
     let run = begin(&here, &SCRATCH);
     let letters = precious(&there.join("scratch.bin"));
-    goes_on(&there, &run, &[]);
+    continues(&there, &run, &[]);
     assert!(fs::read(there.join("scratch.bin")).unwrap() == letters);
     let lines = Ledger::read(&run).unwrap().lines;
     let taken = lines.iter().rev().find_map(|line| match &line.entry {
@@ -128,11 +122,11 @@ fn a_relative_target_is_the_same_file_from_every_directory() {
     refused(&run, &["--yes-destroy", "scratch.bin"], &["scratch.bin"], &[(&moved, &content)]);
 }
 
-/// Whoever may rename run directories chooses no device by it.
+/// Renaming run directories does not choose a device.
 #[test]
-fn a_run_that_took_the_place_of_another_is_asked_for() {
-    let scratch = tempfile::tempdir().unwrap();
-    let [one, two] = ["one", "two"].map(|name| scratch.path().join(name));
+fn a_run_that_took_the_place_of_another_must_be_confirmed() {
+    let scratch = &TestDirectory::new();
+    let [one, two] = ["one", "two"].map(|name| scratch.join(name));
     let runs = [&one, &two].map(|directory| {
         fs::create_dir(directory).unwrap();
         begin(directory, &SCRATCH)
@@ -141,7 +135,7 @@ fn a_run_that_took_the_place_of_another_is_asked_for() {
     let contents = [0, 1].map(|at| fs::read(&files[at]).unwrap());
     let untouched: [(&Path, &[u8]); 2] = [0, 1].map(|at| (&*files[at], &*contents[at]));
     let swap = || {
-        let aside = scratch.path().join("aside");
+        let aside = scratch.join("aside");
         fs::rename(&runs[0], &aside).unwrap();
         fs::rename(&runs[1], &runs[0]).unwrap();
         fs::rename(&aside, &runs[1]).unwrap();
@@ -151,26 +145,26 @@ fn a_run_that_took_the_place_of_another_is_asked_for() {
         refused(run, &[], &["the run directory was", "--yes-destroy scratch.bin"], &untouched);
     }
     swap();
-    goes_on(scratch.path(), &runs[0], &[]);
+    continues(scratch, &runs[0], &[]);
     // A copy at the same place is another directory.
-    let aside = scratch.path().join("aside");
+    let aside = scratch.join("aside");
     fs::rename(&runs[1], &aside).unwrap();
     assert!(Command::new("cp").arg("-a").args([&aside, &runs[1]]).status().unwrap().success());
     let two: [(&Path, &[u8]); 1] = [untouched[1]];
     refused(&runs[1], &[], &["took the place of another", "--yes-destroy scratch.bin"], &two);
     // Moved, it is confirmed once.
-    let moved = scratch.path().join("two/moved");
+    let moved = scratch.join("two/moved");
     fs::rename(&aside, &moved).unwrap();
     refused(&moved, &[], &["the run directory was", "--yes-destroy scratch.bin"], &two);
-    goes_on(scratch.path(), &moved, &["--yes-destroy", "scratch.bin"]);
-    goes_on(scratch.path(), &moved, &[]);
+    continues(scratch, &moved, &["--yes-destroy", "scratch.bin"]);
+    continues(scratch, &moved, &[]);
 }
 
 #[test]
-fn a_file_that_took_the_place_of_another_is_asked_for() {
-    let scratch = tempfile::tempdir().unwrap();
-    let run = begin(scratch.path(), &SCRATCH);
-    let file = scratch.path().join("scratch.bin");
+fn a_file_that_took_the_place_of_another_must_be_confirmed() {
+    let scratch = &TestDirectory::new();
+    let run = begin(scratch, &SCRATCH);
+    let file = scratch.join("scratch.bin");
     let was = fs::metadata(&file).unwrap().ino();
     // A new file may get the inode of the one that was removed before it.
     for round in 0..3 {
@@ -182,17 +176,17 @@ fn a_file_that_took_the_place_of_another_is_asked_for() {
         refused(&run, &[], &ask, &[(&file, &letters)]);
         refused(&run, &["--yes-destroy", "scratch"], &ask, &[(&file, &letters)]);
     }
-    goes_on(scratch.path(), &run, &["--yes-destroy", "scratch.bin"]);
+    continues(scratch, &run, &["--yes-destroy", "scratch.bin"]);
     // It is the run's file from now on.
-    goes_on(scratch.path(), &run, &[]);
+    continues(scratch, &run, &[]);
 }
 
-/// The inode, its birth and its mark are what they were; its content is not.
+/// The inode, its birth and its mark are unchanged; the content is not.
 #[test]
-fn a_scratch_file_that_somebody_wrote_to_is_asked_for() {
-    let scratch = tempfile::tempdir().unwrap();
-    let run = begin(scratch.path(), &SCRATCH);
-    let file = scratch.path().join("scratch.bin");
+fn a_scratch_file_that_somebody_wrote_to_must_be_confirmed() {
+    let scratch = &TestDirectory::new();
+    let run = begin(scratch, &SCRATCH);
+    let file = scratch.join("scratch.bin");
     let opened = Ledger::read(&run).unwrap().lines.remove(0);
     let JournalEntry::Opened { proof: Some(proof), .. } = opened.entry else {
         panic!("{opened:?}")
@@ -206,15 +200,14 @@ fn a_scratch_file_that_somebody_wrote_to_is_asked_for() {
     refused(&run, &[], &["the file was written to"], &[(&file, &letters)]);
 }
 
-/// A file without a mark, which the user confirmed by its name: it has its inode
-/// and its birth still.
+/// A file without a mark, confirmed by its name, still has its inode and its birth.
 #[test]
-fn a_file_without_a_mark_that_somebody_wrote_to_is_asked_for() {
+fn a_file_without_a_mark_that_somebody_wrote_to_must_be_confirmed() {
     let here = &TestDirectory::new();
     let file = here.join("own.bin");
     precious(&file);
     let run = begin(here, &["--target", "own.bin", "--yes-destroy", "own.bin"]);
-    goes_on(here, &run, &[]);
+    continues(here, &run, &[]);
     // As when the run was killed a minute ago.
     let contents = Ledger::read(&run).unwrap();
     let earlier = here.join("earlier");
@@ -234,15 +227,15 @@ fn a_file_without_a_mark_that_somebody_wrote_to_is_asked_for() {
     ledger.append(at, &JournalEntry::Halted("stopped on request".into())).unwrap();
     drop(ledger);
     refused(&run, &[], &ask, &[(&file, &letters)]);
-    goes_on(here, &run, &["--yes-destroy", "own.bin"]);
+    continues(here, &run, &["--yes-destroy", "own.bin"]);
 }
 
-/// A program that is named relative to where the run begins is that program
+/// A program that is named relative to the directory in which the run begins is the same program
 /// wherever the run is resumed.
 #[test]
 fn a_power_command_is_the_same_program_from_every_directory() {
-    let scratch = tempfile::tempdir().unwrap();
-    let [here, there] = ["here", "there"].map(|name| scratch.path().join(name));
+    let scratch = &TestDirectory::new();
+    let [here, there] = ["here", "there"].map(|name| scratch.join(name));
     for directory in [&here, &there] {
         fs::create_dir(directory).unwrap();
         let program = directory.join("power");
@@ -256,16 +249,16 @@ fn a_power_command_is_the_same_program_from_every_directory() {
     let kept = settings.settings.power_command.clone().unwrap();
     let (program, arguments) = kept.split_once(' ').unwrap();
     assert_eq!((fs::canonicalize(program).unwrap(), arguments.trim()), (own, "once"));
-    goes_on(&there, &run, &[]);
+    continues(&there, &run, &[]);
     assert!(!there.join("called").exists(), "another program was run");
 }
 
 #[test]
-fn a_loop_device_over_another_file_is_asked_for() {
+fn a_loop_device_over_another_file_must_be_confirmed() {
     let Some(device) = LoopDevice::new(64) else { return };
     let here = &TestDirectory::new();
     let run = begin(here, &["--target", &device.path, "--yes-destroy", device.name()]);
-    goes_on(here, &run, &[]);
+    continues(here, &run, &[]);
     let backing = format!("/sys/block/{}/loop/backing_file", device.name());
     let own = PathBuf::from(fs::read_to_string(backing).unwrap().trim());
     let attach = |to: &Path| device.attach(to);
@@ -282,34 +275,34 @@ fn a_loop_device_over_another_file_is_asked_for() {
     refused(&run, &[], &ask, &[(&other, &letters), (&own, &letters)]);
     // Another path, and the file that was confirmed.
     attach(&kept);
-    goes_on(here, &run, &[]);
+    continues(here, &run, &[]);
     attach(&other);
-    goes_on(here, &run, &["--yes-destroy", device.name()]);
+    continues(here, &run, &["--yes-destroy", device.name()]);
     attach(&kept);
     fs::rename(&kept, &own).unwrap();
 }
 
 #[test]
-fn another_machine_s_run_and_an_older_one_s_are_asked_for() {
-    let scratch = tempfile::tempdir().unwrap();
-    let run = begin(scratch.path(), &SCRATCH);
-    let file = scratch.path().join("scratch.bin");
+fn a_run_of_another_machine_and_one_of_an_older_version_must_be_confirmed() {
+    let scratch = &TestDirectory::new();
+    let run = begin(scratch, &SCRATCH);
+    let file = scratch.join("scratch.bin");
     let content = fs::read(&file).unwrap();
-    let elsewhere = retold(&run, |proof| {
+    let elsewhere = rewritten(&run, |proof| {
         let proof = proof.as_mut().unwrap();
         (proof.machine, proof.boot) = (Some("0123".into()), Some("4567".into()));
     });
     let ask = ["another machine", "--yes-destroy scratch.bin"];
     refused(&elsewhere, &[], &ask, &[(&file, &content)]);
-    let unproven = retold(&run, |proof| *proof = None);
+    let unproven = rewritten(&run, |proof| *proof = None);
     refused(&unproven, &[], &["no proof of the device", "--yes-destroy"], &[(&file, &content)]);
-    assert_eq!(code(&run_in(scratch.path(), &["study", unproven.to_str().unwrap()])), 0);
-    goes_on(scratch.path(), &unproven, &["--yes-destroy", "scratch.bin"]);
+    assert_eq!(code(&run_in(scratch, &["study", unproven.to_str().unwrap()])), 0);
+    continues(scratch, &unproven, &["--yes-destroy", "scratch.bin"]);
 }
 
-/// A disk without a serial number is known while it stays attached.
+/// A disk without a serial number is recognized while it stays attached.
 #[test]
-fn a_disk_without_a_serial_number_is_asked_for_after_a_restart() {
+fn a_disk_without_a_serial_number_must_be_confirmed_after_a_restart() {
     let Some(zram) = Zram::new() else { return };
     let here = &TestDirectory::new();
     let path = format!("/dev/{}", zram.0);
@@ -317,14 +310,14 @@ fn a_disk_without_a_serial_number_is_asked_for_after_a_restart() {
     let content = fs::read(&path).unwrap();
     let ask = ["no serial number", &format!("--yes-destroy {}", zram.0)];
     let untouched: [(&Path, &[u8]); 1] = [(Path::new(&path), &content)];
-    // Whether it was emptied by a reset, the kernel does not report.
+    // The kernel does not report whether a reset emptied it.
     refused(&run, &[], &["was reset", ask[1]], &untouched);
-    let restarted = retold(&run, |proof| proof.as_mut().unwrap().boot = Some("4567".into()));
+    let restarted = rewritten(&run, |proof| proof.as_mut().unwrap().boot = Some("4567".into()));
     refused(&restarted, &[], &[ask[0], ask[1], "restarted"], &untouched);
-    goes_on(here, &restarted, &["--yes-destroy", &zram.0]);
+    continues(here, &restarted, &["--yes-destroy", &zram.0]);
 }
 
-/// A zram device of our own, removed at the end.
+/// A zram device of our own, removed when dropped.
 struct Zram(String);
 
 impl Zram {
@@ -351,16 +344,15 @@ impl Drop for Zram {
     }
 }
 
-/// Settings that no journal covers are nobody's word: not for a device, and not
-/// for a command.
+/// Settings that no journal covers are not obeyed: neither their device nor their command.
 #[test]
 fn bare_and_edited_settings_are_refused_and_no_command_is_run() {
-    let scratch = tempfile::tempdir().unwrap();
-    let run = begin(scratch.path(), &SCRATCH);
-    let file = scratch.path().join("scratch.bin");
+    let scratch = &TestDirectory::new();
+    let run = begin(scratch, &SCRATCH);
+    let file = scratch.join("scratch.bin");
     let content = fs::read(&file).unwrap();
     let untouched: [(&Path, &[u8]); 1] = [(&file, &content)];
-    let canary = scratch.path().join("canary");
+    let canary = scratch.join("canary");
     let [settings, journal] = ["settings.json", "journal.jsonl"].map(|name| run.join(name));
     let text = fs::read_to_string(&settings).unwrap();
     let lines = fs::read_to_string(&journal).unwrap();
@@ -370,13 +362,13 @@ fn bare_and_edited_settings_are_refused_and_no_command_is_run() {
     fs::write(&settings, serde_json::to_string_pretty(&edited).unwrap()).unwrap();
     for more in [&[][..], &["--yes-destroy", "scratch.bin"]] {
         refused(&run, more, &["journal.jsonl, line 1", "settings.json"], &untouched);
-        let bare = scratch.path().join("bare");
+        let bare = scratch.join("bare");
         let _ = fs::remove_dir_all(&bare);
         fs::create_dir(&bare).unwrap();
         fs::copy(&settings, bare.join("settings.json")).unwrap();
         refused(&bare, more, &["contains settings, but no run", "start the run again"], &untouched);
         assert_eq!(fs::read_dir(&bare).unwrap().count(), 1, "nothing is added");
-        // A journal that says nothing of a device says nothing.
+        // A journal without a device is no run.
         fs::write(bare.join("journal.jsonl"), &lines[..lines.len() / 3]).unwrap();
         refused(&bare, more, &["no run"], &untouched);
     }
@@ -390,5 +382,5 @@ fn bare_and_edited_settings_are_refused_and_no_command_is_run() {
         std::os::unix::fs::chown(&settings, Some(0), None).unwrap();
     }
     assert!(!canary.exists(), "no command was run");
-    goes_on(scratch.path(), &run, &[]);
+    continues(scratch, &run, &[]);
 }

@@ -3,13 +3,14 @@
 //! a gap in each of their phases, and for a run that was killed and resumed.
 
 use super::captions;
-use super::scratch::{TestDirectory, has_module, stderr, stdout, steadfast, wait_until};
+use super::scratch::{TestDirectory, findings, has_module, spawn_in, stderr, stdout, wait_until};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use steadfast_domain::settings::SimGap;
 use steadfast_domain::{Nanos, Profile, Settings};
 use steadfast_engine::StopSignal;
 use steadfast_engine::sim::{DriveSpec, SimulatedSsd, drive};
+use steadfast_runner::ledger::JournalLine;
 use steadfast_runner::progress::NoProgress;
 use steadfast_runner::run::{RunOutcome, conduct};
 use steadfast_runner::simulated_rig::SimulatedRig;
@@ -17,8 +18,8 @@ use steadfast_runner::{Ledger, Rig, RunPlan};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/oracle/recompute.py");
 
-/// Phases of a procedure that are like another of its phases: they are left out.
-const ALIKE: [&str; 8] =
+/// Phases that are like another phase of their procedure: they are left out.
+const SIMILAR_PHASES: [&str; 8] =
     ["wait-2s", "wait-3s", "wait-5s", "baseline-1s", "baseline-2s", "baseline-3s", "mid-", "min-"];
 
 /// The settings of a short run.
@@ -45,7 +46,7 @@ fn drive_for(procedure: &str) -> &'static str {
     }
 }
 
-/// The same as a command line.
+/// The same settings as a command line.
 fn command_line(procedure: &str, more: &[(&str, &str)]) -> Vec<String> {
     let target = format!("sim:{}", drive_for(procedure));
     let line = ["run", procedure, "--target", &target, "--profile", "quick", "--seed", "11"];
@@ -60,8 +61,8 @@ fn command_line(procedure: &str, more: &[(&str, &str)]) -> Vec<String> {
     line
 }
 
-/// Conducts what the ledger in this directory does not hold yet, and writes the
-/// findings; no report is made, which takes longer than the run.
+/// Conducts the steps that the ledger in this directory does not have yet, and writes the findings;
+/// no report is made, which takes longer than the run.
 pub fn conducted(run: &Path, begins: Option<Settings>) {
     let procedure = match &begins {
         Some(settings) => settings.procedure.clone(),
@@ -70,34 +71,38 @@ pub fn conducted(run: &Path, begins: Option<Settings>) {
     conducted_on(run, begins, drive(drive_for(&procedure)).unwrap());
 }
 
-/// As [`conducted`], on a simulated drive made to this specification.
+/// Conducts as [`conducted`], on a simulated drive made to this specification.
 pub fn conducted_on(run: &Path, begins: Option<Settings>, spec: &DriveSpec) {
     let gap = begins.as_ref().and_then(|settings| settings.sim_gap);
-    let mut rig = SimulatedRig::new(SimulatedSsd::new(spec, 11, StopSignal::default()), gap);
-    let (ledger, lines, settings) = match begins {
-        Some(settings) => {
-            let settings = RunPlan::new(
-                "steadfast 0",
-                rig.now_unix_ms(),
-                "sim",
-                rig.device().clone(),
-                settings,
-            );
-            (Ledger::create(run, &settings).unwrap(), Vec::new(), settings)
-        }
+    let rig = SimulatedRig::new(SimulatedSsd::new(spec, 11, StopSignal::default()), gap);
+    match begins {
+        Some(settings) => conduct_new(run, settings, rig),
         None => {
             let (ledger, contents) = Ledger::open(run).unwrap();
-            (ledger, contents.lines, contents.plan)
+            conduct_rest(ledger, &contents.lines, &contents.plan, rig);
         }
-    };
-    let procedure =
-        steadfast_procedures::procedure(&settings.settings, settings.geometry(), &[]).unwrap();
-    let ending =
-        conduct(procedure.as_ref(), &mut rig, ledger, &lines, "steadfast 0", &mut NoProgress);
-    assert_eq!(ending.unwrap(), RunOutcome::Complete);
-    let findings = procedure.study(&Ledger::read(run).unwrap().into_record());
+    }
+    let contents = Ledger::read(run).unwrap();
+    let plan = &contents.plan;
+    let procedure = steadfast_procedures::procedure(&plan.settings, plan.geometry(), &[]).unwrap();
+    let findings = procedure.study(&contents.into_record());
     captions::are_true(&findings);
     std::fs::write(run.join("findings.json"), serde_json::to_vec(&findings).unwrap()).unwrap();
+}
+
+/// Conducts a run from its beginning.
+pub fn conduct_new(run: &Path, settings: Settings, rig: SimulatedRig) {
+    let plan =
+        RunPlan::new("steadfast 0", rig.now_unix_ms(), "sim", rig.device().clone(), settings);
+    conduct_rest(Ledger::create(run, &plan).unwrap(), &[], &plan, rig);
+}
+
+/// Conducts the steps that are not among the lines of a run's journal.
+fn conduct_rest(ledger: Ledger, lines: &[JournalLine], plan: &RunPlan, mut rig: SimulatedRig) {
+    let procedure = steadfast_procedures::procedure(&plan.settings, plan.geometry(), &[]).unwrap();
+    let ending =
+        conduct(procedure.as_ref(), &mut rig, ledger, lines, "steadfast 0", &mut NoProgress);
+    assert_eq!(ending.unwrap(), RunOutcome::Complete);
 }
 
 fn phases(run: &Path) -> Vec<String> {
@@ -105,13 +110,13 @@ fn phases(run: &Path) -> Vec<String> {
     contents.steps().map(|(step, _)| step.place.phase.clone()).collect()
 }
 
-/// For each phase the middle one of its steps, counted through the run from 1.
+/// Returns the middle step of each phase, counted through the run from 1.
 fn middles(run: &Path) -> Vec<u64> {
     let phases = phases(run);
     let mut unique = phases.clone();
     unique.sort();
     unique.dedup();
-    unique.retain(|phase| !ALIKE.iter().any(|alike| phase.starts_with(alike)));
+    unique.retain(|phase| !SIMILAR_PHASES.iter().any(|similar| phase.starts_with(similar)));
     let middle = |phase: &String| {
         let of: Vec<u64> = (1..).zip(&phases).filter(|(_, p)| *p == phase).map(|p| p.0).collect();
         of[of.len() / 2]
@@ -121,13 +126,7 @@ fn middles(run: &Path) -> Vec<u64> {
 
 /// Kills a run after half of its steps and resumes it.
 fn killed(run: &Path, line: &[String], steps: usize) {
-    let mut child = steadfast()
-        .current_dir(run.parent().unwrap())
-        .args(line)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut child = spawn_in(run.parent().unwrap(), line, Stdio::null(), Stdio::null());
     let journal = run.join("journal.jsonl");
     let written = || std::fs::read(&journal).map_or(0, |text| text.split(|b| *b == b'\n').count());
     wait_until("its steps", || written() >= steps / 2 || child.try_wait().unwrap().is_some());
@@ -151,8 +150,7 @@ fn recomputed(procedure: &str, more: &[(&str, &str)]) {
     };
     let whole = place("whole");
     conducted(&whole, Some(settings(procedure, more, None)));
-    let findings = std::fs::read(whole.join("findings.json")).unwrap();
-    captions::are_on_the_page(&serde_json::from_slice(&findings).unwrap());
+    captions::are_on_the_page(&serde_json::from_value(findings(&whole)).unwrap());
     for step in middles(&whole) {
         let gap = SimGap { before: step, lasts: Nanos::from_millis(500) };
         conducted(&place(&format!("gap-{step}")), Some(settings(procedure, more, Some(gap))));
@@ -160,15 +158,15 @@ fn recomputed(procedure: &str, more: &[(&str, &str)]) {
     killed(&place("killed"), &command_line(procedure, more), phases(&whole).len());
     let output = Command::new("python3").arg(SCRIPT).args(&runs).output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
-    let said = stdout(&output);
-    print!("{said}");
-    let lines: Vec<&str> = said.lines().collect();
-    let [first, gaps @ .., last] = lines.as_slice() else { panic!("{said}") };
+    let text = stdout(&output);
+    print!("{text}");
+    let lines: Vec<&str> = text.lines().collect();
+    let [first, gaps @ .., last] = lines.as_slice() else { panic!("{text}") };
     let is_whole = |line: &&str| line.ends_with(" 0 gaps");
-    assert!(is_whole(first) && is_whole(last) && !gaps.iter().any(is_whole), "{said}");
+    assert!(is_whole(first) && is_whole(last) && !gaps.iter().any(is_whole), "{text}");
 }
 
-/// A program that agrees with everything would be no witness.
+/// The second program finds a number that is not the journal's.
 #[test]
 fn a_number_that_is_not_the_journals_is_found() {
     if !has_module("numpy") {

@@ -1,7 +1,8 @@
-//! Captured workloads on the command line: what is refused and why, the reference
-//! workloads, two captures compared, the self-test.
+//! Captured workloads on the command line: refusals and their reasons, reference workloads, the
+//! comparison of two captures, the self-test.
 
 use super::capture::{RunningCapture, settled};
+use super::made_up::{sized_device, write_trace};
 use super::resume::{half_of, resumes_without_its_command_line};
 use super::scratch::*;
 use serde_json::Value;
@@ -15,7 +16,7 @@ use steadfast_domain::{
 };
 use steadfast_runner::Ledger;
 use steadfast_runner::ledger::JournalLine;
-use steadfast_tracefile::{StepWriter, TraceWriter};
+use steadfast_tracefile::StepWriter;
 use steadfast_workload::WorkloadFile;
 use steadfast_workload::workload_file::IoTotals;
 
@@ -38,14 +39,8 @@ fn marks(kind: ReplayCase) -> Vec<Mark> {
 
 /// A trace of 1,009 reads of 4 KiB, one a millisecond, with a flush after every tenth.
 fn write(path: &Path, kind: ReplayCase) {
-    let device = CapturedDevice {
-        host: None,
-        name: "sdx".into(),
-        model: None,
-        serial: None,
-        capacity: Some(Bytes::mib(512)),
-        logical_sector: Some(512),
-    };
+    let device =
+        CapturedDevice { logical_sector: Some(512), ..sized_device("sdx", Bytes::mib(512)) };
     let conditions = CaptureConditions {
         layers: vec![Layer::Block],
         devices: vec![device],
@@ -55,7 +50,6 @@ fn write(path: &Path, kind: ReplayCase) {
         marks: marks(kind),
         ..CaptureConditions::default()
     };
-    let mut writer = TraceWriter::new(File::create(path).unwrap(), &conditions).unwrap();
     let event = |n: u64, op, offset, bytes| IoEvent {
         issued_ns: n * 1_000_000,
         response_ns: 100_000,
@@ -86,8 +80,7 @@ fn write(path: &Path, kind: ReplayCase) {
             events.push(event(before + n * apart, IoOp::Flush, 0, 0));
         }
     }
-    writer.write(&events).unwrap();
-    writer.finish(conditions).unwrap();
+    write_trace(path, conditions, &events);
 }
 
 /// A step file of a thousand reads of 4 KiB in one second.
@@ -123,11 +116,11 @@ enum ReplayCase {
     Foreign,
 }
 
-/// The parts of a replay that stand in a run's journal: how far the script was at
-/// the end of each, how many I/Os it counted, and whether a gap was before it.
+/// The parts of a replay in a run's journal: the position in the script at the end of each, the I/Os
+/// that it counted, and whether a gap was before it.
 fn parts(run: &Path) -> Vec<(u64, u64, bool)> {
     let lines = Ledger::read(run).map(|contents| contents.lines).unwrap_or_default();
-    let of = |line: &JournalLine| match &line.entry {
+    let part = |line: &JournalLine| match &line.entry {
         JournalEntry::Applied { step, outcome } if step.place.phase == "replay" => {
             let measurement = &outcome.measurement;
             let position = measurement.replay.as_ref()?.position.ios;
@@ -136,28 +129,23 @@ fn parts(run: &Path) -> Vec<(u64, u64, bool)> {
         }
         _ => None,
     };
-    lines.iter().filter_map(of).collect()
+    lines.iter().filter_map(part).collect()
 }
 
-/// A replay that is killed with -9 goes on from its last cut: what was played after
-/// that is played again, and what was outstanding at the cut is in no count.
+/// A replay that is killed with -9 continues from its last cut: what was played after it is played
+/// again, and what was outstanding at the cut is in no count.
 #[test]
 fn a_killed_replay_goes_on_from_its_last_cut_and_says_what_it_left_out() {
     let here = &TestDirectory::new();
     write(&here.join("t.parquet"), ReplayCase::Long);
-    let run = ["run", "replay-native", "--target", "scratch.bin", "--size", "512MiB", "--exact"];
-    let how = ["--purge", "none", "--set", "preconditioning=none", "--set", "cut=2s"];
-    let what = ["--workload", "t.parquet", "-o", "run"];
-    let mut child = spawned(
-        here,
-        &[&run[..], &how, &what].concat(),
-        Stdio::null(),
-        File::create(here.join("errors.txt")).unwrap(),
-    );
+    let run = "run replay-native --target scratch.bin --size 512MiB --exact --purge none --set \
+               preconditioning=none --set cut=2s --workload t.parquet -o run";
+    let errors = here.join("errors.txt");
+    let mut child = spawn_in(here, run, Stdio::null(), File::create(&errors).unwrap());
     let ledger = here.join("run");
-    let said = || std::fs::read_to_string(here.join("errors.txt")).unwrap();
     wait_until("two parts", || {
-        assert!(child.try_wait().unwrap().is_none(), "{}", said());
+        let is_alive = child.try_wait().unwrap().is_none();
+        assert!(is_alive, "{}", std::fs::read_to_string(&errors).unwrap());
         parts(&ledger).len() >= 2
     });
     // In the midst of the third part, or of a later one where the machine stood still.
@@ -165,7 +153,7 @@ fn a_killed_replay_goes_on_from_its_last_cut_and_says_what_it_left_out() {
     child.kill().unwrap();
     child.wait().unwrap();
     let before = parts(&ledger);
-    assert!(before.len() < 5, "it is killed before it is through: {before:?}");
+    assert!(before.len() < 5, "the run ended before it was killed: {before:?}");
     run_ending(here, "resume run", &[0, 3]);
     let all = parts(&ledger);
     assert_eq!(all[..before.len()], before);
@@ -176,11 +164,10 @@ fn a_killed_replay_goes_on_from_its_last_cut_and_says_what_it_left_out() {
     let missing = (1009 + 100) - counted;
     assert_eq!(all.last().unwrap().0, 1009 + 100);
     assert!(missing <= 4, "{missing} are missing: {all:?}");
-    let findings: Value = read_json(here.join("run/findings.json"));
-    let caveats = array(&findings["caveats"]);
+    let findings = findings(here.join("run"));
     let text = |id: &str| {
-        let found = caveats.iter().find(|caveat| caveat["id"] == id);
-        found.and_then(|caveat| caveat["text"].as_str()).unwrap_or_default().to_owned()
+        let found = caveat(&findings, id).and_then(|caveat| caveat["text"].as_str());
+        found.unwrap_or_default().to_owned()
     };
     assert!(text("gap").contains("continued from the last cut"), "{}", text("gap"));
     match missing {
@@ -189,15 +176,11 @@ fn a_killed_replay_goes_on_from_its_last_cut_and_says_what_it_left_out() {
     }
 }
 
-/// A capture of two drives: 311 reads a millisecond apart on each, those of the second half
+/// Writes a capture of two drives: 311 reads a millisecond apart on each, those of the second half
 /// a second after those of the first.
 fn write_two(path: &Path) {
-    let device = |name: &str| CapturedDevice {
-        name: name.into(),
-        capacity: Some(Bytes::mib(64)),
-        logical_sector: Some(512),
-        ..CapturedDevice::default()
-    };
+    let device =
+        |name| CapturedDevice { logical_sector: Some(512), ..sized_device(name, Bytes::mib(64)) };
     let conditions = CaptureConditions {
         layers: vec![Layer::Block],
         devices: vec![device("sda"), device("sdb")],
@@ -205,7 +188,6 @@ fn write_two(path: &Path) {
         lasted_ns: 2_000_000_000,
         ..CaptureConditions::default()
     };
-    let mut writer = TraceWriter::new(File::create(path).unwrap(), &conditions).unwrap();
     let event = |device: u16, n: u64| IoEvent {
         device,
         issued_ns: 100_000_000 + n * 1_000_000 + u64::from(device) * 500_000_000,
@@ -218,8 +200,7 @@ fn write_two(path: &Path) {
     };
     let events: Vec<IoEvent> =
         (0..2).flat_map(|device| (0..311).map(move |n| event(device, n))).collect();
-    writer.write(&events).unwrap();
-    writer.finish(conditions).unwrap();
+    write_trace(path, conditions, &events);
 }
 
 /// Returns the script of a run: its reads, its length in nanoseconds, and its source.
@@ -229,7 +210,7 @@ fn script(run: &Path) -> (u64, u64, ScriptSource) {
     (script.counts.reads, script.span.0, *source)
 }
 
-/// Every drive of a capture on a target of its own, and as far apart in time as captured.
+/// Every drive of a capture is replayed on a target of its own, as far apart in time as captured.
 #[test]
 fn two_captured_devices_replay_together_each_on_its_target() {
     let Some(first) = LoopDevice::new(64) else { return };
@@ -263,7 +244,7 @@ fn two_captured_devices_replay_together_each_on_its_target() {
 }
 
 #[test]
-fn captured_devices_are_told_apart_for_every_target_or_for_none() {
+fn captured_devices_are_given_for_every_target_or_for_none() {
     let here = &TestDirectory::new();
     write_two(&here.join("two.parquet"));
     let plan = ["plan", "replay-native", "--workload", "two.parquet"];
@@ -313,15 +294,14 @@ fn what_cannot_be_replayed_is_refused_in_one_line() {
     let sums = of("steps.parquet");
     plan(&[&sums[..], &["--exact"]].concat(), &["step file", "leave out --exact"]);
     write(&here.join("lossy.parquet"), ReplayCase::Lossy);
-    let told = run_in(here, &[&NATIVE[..], &of("lossy.parquet"), &["--exact"]].concat());
-    assert!(stderr(&told).contains("lost 7 events"), "{}", stderr(&told));
-    let pipe = std::ffi::CString::new(here.join("pipe").as_os_str().as_encoded_bytes()).unwrap();
-    // SAFETY: the path is a string that ends.
-    assert_eq!(unsafe { libc::mkfifo(pipe.as_ptr(), 0o600) }, 0);
+    let lossy = run_in(here, &[&NATIVE[..], &of("lossy.parquet"), &["--exact"]].concat());
+    assert!(stderr(&lossy).contains("lost 7 events"), "{}", stderr(&lossy));
+    let is_made = std::process::Command::new("mkfifo").arg(here.join("pipe")).status();
+    assert!(is_made.unwrap().success());
     plan(&of("pipe"), &["not a regular file"]);
-    let small = ["plan", "replay-native", "--target", "small.bin", "--size", "512KiB"];
-    let wrapped = ["--workload", "t.parquet", "--exact", "--map", "wrap"];
-    refuse(here, &[&small[..], &wrapped].concat(), &["granules of 1 MiB"]);
+    let small = "plan replay-native --target small.bin --size 512KiB --workload t.parquet --exact \
+                 --map wrap";
+    refuse(here, small, &["granules of 1 MiB"]);
 }
 
 #[test]
@@ -384,9 +364,10 @@ fn two_captures_are_compared_io_by_io() {
         ("foreign.parquet --replayed-from 0s", ""),
     ] {
         let verified = run_in(here, &format!("replay verify t.parquet {verify}"));
-        let (found, said) = (String::from_utf8_lossy(&verified.stdout), stderr(&verified));
-        assert!(found.contains("equal, in order"), "{verify}: {found}{said}");
-        assert!(said.contains(used) && said.contains("its marks") != used.is_empty(), "{said}");
+        let (found, messages) = (stdout(&verified), stderr(&verified));
+        assert!(found.contains("equal, in order"), "{verify}: {found}{messages}");
+        let names_marks = messages.contains("its marks");
+        assert!(messages.contains(used) && names_marks != used.is_empty(), "{messages}");
     }
     // Without marks, what this program read before the replay is left out; what others read is not.
     write(&here.join("armed.parquet"), ReplayCase::Armed);
@@ -440,25 +421,17 @@ const LOAD: &str = "format = \"steadfast workload 1\"\ndemand = \"T1Q4\"\n\
     [[stream]]\nstream = \"RND 4K R\"\nios = 5\n[[stream]]\nstream = \"RND 8K W\"\nios = 3\n\
     [[stream]]\nstream = \"SEQ 16K W\"\nios = 2\n";
 
-/// Captures while the program runs; the trace is called `name`. Returned are the program's
-/// process and the time of the first of its last 10,007 I/Os: before them it reads what
-/// lies on the device.
+/// Captures while the program runs, to a trace called `name`. Returns the program's process ID and
+/// the time of the first of its last 10,007 I/Os: before them it reads what lies on the device.
 fn captured(here: &Path, device: &LoopDevice, run: &[&str], name: &str) -> Option<[String; 2]> {
     settled(device);
     let capture = RunningCapture::new(here, device, &[])?;
-    let child = steadfast()
-        .current_dir(here)
-        .args(run)
-        .args(["--target", &device.path, "--yes-destroy", device.name(), "--json"])
-        .stdout(Stdio::null())
-        .stderr(File::create(here.join("errors.txt")).unwrap())
-        .spawn()
-        .unwrap();
+    let target = ["--target", &device.path, "--yes-destroy", device.name(), "--json"];
+    let child = spawn_in(here, &[run, &target].concat(), Stdio::null(), Stdio::piped());
     let process = child.id().to_string();
     let output = child.wait_with_output().unwrap();
-    let said = std::fs::read_to_string(here.join("errors.txt")).unwrap();
     let (conditions, events) = capture.end();
-    assert!(matches!(output.status.code(), Some(0 | 3)), "{said}");
+    assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
     assert_eq!(conditions.lost, 0);
     std::fs::rename(here.join("trace.parquet"), here.join(name)).unwrap();
     let mut times: Vec<u64> = events
@@ -501,7 +474,7 @@ fn a_replay_has_the_captured_ios_in_their_order() {
     assert_eq!(code(&output), 0, "{ending} {}", stderr(&output));
 }
 
-/// A run whose trace is gone, or is another, is not resumed.
+/// A run whose trace is missing, or is another, is not resumed.
 #[test]
 fn a_replay_is_resumed_with_its_own_trace_only() {
     let here = &TestDirectory::new();
@@ -521,7 +494,7 @@ fn a_replay_is_resumed_with_its_own_trace_only() {
     succeed(here, "study run");
 }
 
-/// The record keeps what was chosen as data: its command line is for readers.
+/// The record keeps the selection as data: its command line is for readers.
 #[test]
 fn a_replay_resumes_whatever_its_command_line_says() {
     let here = &TestDirectory::new();

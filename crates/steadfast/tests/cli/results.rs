@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 
-/// Runs fio on a file; `false` where it is not installed.
+/// Runs fio on a file; returns false if it is not installed.
 fn fio(here: &Path, arguments: &[&str]) -> bool {
     let base = ["--size=8m", "--filename=data", "--randrepeat=0", "--runtime=1", "--time_based"];
     let Ok(output) = Command::new("fio").current_dir(here).args(arguments).args(base).output()
@@ -24,13 +24,7 @@ fn json(path: &Path) -> Value {
 }
 
 fn cell(findings: &Value, table: &str, row: &str, column: &str) -> Option<f64> {
-    let pages = ["form_pages", "chapters"].iter().flat_map(|part| array(&findings[part]));
-    let exhibits = pages.flat_map(|page| array(&page["exhibits"]));
-    let found = exhibits.map(|exhibit| &exhibit["table"]).find(|own| own["id"] == table)?;
-    let columns = found["columns"].as_array()?;
-    let at = columns.iter().position(|own| own["id"] == column)?;
-    let row = found["rows"].as_array()?.iter().find(|own| own["id"] == row)?;
-    row["cells"][at]["number"]["value"].as_f64()
+    table_cell(findings, table, row, column)
 }
 
 fn close(found: Option<f64>, expected: f64) {
@@ -38,35 +32,32 @@ fn close(found: Option<f64>, expected: f64) {
     assert!((found / expected - 1.0).abs() < 1e-3, "{found} for {expected}");
 }
 
+/// A result of fio for random reads at a queue depth.
+pub fn fio_result(depth: u32) -> Value {
+    serde_json::json!({
+        "fio version": "fio-3.33",
+        "jobs": [{
+            "jobname": "r",
+            "job options": {"rw": "randread", "bs": "4k", "iodepth": depth.to_string()},
+            "read": {"total_ios": 1000, "iops": 100.0, "bw_bytes": 409_600},
+        }],
+    })
+}
+
 /// Two results of fio that differ in one option: `compare` lists it as a setting.
 #[test]
-fn what_two_jobs_of_fio_asked_for_is_compared() {
+fn settings_of_two_jobs_of_fio_are_compared() {
     let here = &TestDirectory::new();
-    let result = |depth: u32| {
-        serde_json::json!({
-            "fio version": "fio-3.33",
-            "jobs": [{
-                "jobname": "r",
-                "job options": {"rw": "randread", "bs": "4k", "iodepth": depth.to_string()},
-                "read": {"total_ios": 1000, "iops": 100.0, "bw_bytes": 409_600},
-            }],
-        })
-    };
     for depth in [4, 32] {
-        std::fs::write(here.join(format!("{depth}.json")), result(depth).to_string()).unwrap();
+        let result = fio_result(depth).to_string();
+        std::fs::write(here.join(format!("{depth}.json")), result).unwrap();
     }
-    let text = succeed(here, "compare 4.json 32.json --json");
-    let found: Value = serde_json::from_str(&text).unwrap();
-    let tables = array(&found["summary"]).iter().map(|own| &own["table"]);
-    let table = tables.into_iter().find(|table| table["id"] == "differences").unwrap();
+    let found: Value = succeed_json(here, "compare 4.json 32.json --json");
+    let mut tables = array(&found["summary"]).iter().map(|own| &own["table"]);
+    let table = tables.find(|table| table["id"] == "differences").unwrap();
     let rows = array(&table["rows"]);
     let row = rows.iter().find(|row| row["id"] == "foreign-demand").unwrap();
-    let texts: Vec<&str> = row["cells"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|cell| cell["text"].as_str().unwrap())
-        .collect();
+    let texts: Vec<&Value> = array(&row["cells"]).iter().map(|cell| &cell["text"]).collect();
     assert_eq!(texts, ["iodepth=4, numjobs=1", "iodepth=32, numjobs=1"]);
     assert!(rows.iter().all(|row| row["id"] != "foreign-load"), "{rows:?}");
 }
@@ -91,18 +82,17 @@ fn fio_says_the_same_in_every_format_of_its_output() {
     for (direction, table) in [("read", "sequence-reads"), ("write", "sequence-writes")] {
         let of = &job[direction];
         let number = |value: &Value| value.as_f64().unwrap();
+        let latency = &of["lat_ns"];
         for found in [&both, &terse] {
             close(cell(found, table, "mix", "iops"), number(&of["iops"]));
             close(cell(found, table, "mix", "mb"), number(&of["bw_bytes"]) / 1e6);
             let mean = cell(found, table, "mix", "mean-ms").unwrap();
-            assert!((mean - number(&of["lat_ns"]["mean"]) / 1e6).abs() < 2e-6, "{mean}");
+            assert!((mean - number(&latency["mean"]) / 1e6).abs() < 2e-6, "{mean}");
         }
         assert_eq!(cell(&both, table, "mix", "ios"), of["total_ios"].as_f64());
-        close(cell(&both, table, "mix", "max-ms"), number(&of["lat_ns"]["max"]) / 1e6);
-        close(
-            cell(&both, table, "mix", "p99-ms"),
-            number(&of["lat_ns"]["percentile"]["99.000000"]) / 1e6,
-        );
+        close(cell(&both, table, "mix", "max-ms"), number(&latency["max"]) / 1e6);
+        let p99 = number(&latency["percentile"]["99.000000"]);
+        close(cell(&both, table, "mix", "p99-ms"), p99 / 1e6);
     }
     let sum = job["read"]["iops"].as_f64().unwrap() + job["write"]["iops"].as_f64().unwrap();
     close(cell(&both, "sequence", "mix", "iops"), sum);
@@ -122,11 +112,11 @@ fn fio_says_the_same_in_every_format_of_its_output() {
     });
     close(cell(&both, "sequence", "mix", "p99-ms"), reached.unwrap().0 as f64 / 1e6);
     assert_eq!(cell(&terse, "sequence", "mix", "p99-ms"), None);
-    let said = format!("{terse}");
-    assert!(said.contains("NOT MEASURED BY STEADFAST") && said.contains("clat"), "{said}");
+    let text = terse.to_string();
+    assert!(text.contains("NOT MEASURED BY STEADFAST") && text.contains("clat"), "{text}");
 }
 
-/// Jobs at once, clones, and a run of the same job file by ours next to fio's.
+/// Jobs at once, clones, and our run of the same job file next to fio's.
 #[test]
 fn a_result_of_fio_stands_next_to_our_run_of_its_job_file() {
     let here = &TestDirectory::new();
@@ -144,31 +134,23 @@ fn a_result_of_fio_stands_next_to_our_run_of_its_job_file() {
     };
     let report: Value = succeed_json(here, "report result.json --format json");
     let both = "reader + writer";
-    close(cell(&report, "sequence-reads", both, "iops"), iops("reader", "read"));
-    close(
-        cell(&report, "sequence", both, "iops"),
-        iops("reader", "read") + iops("writer", "write"),
-    );
+    let (reader, writer) = (iops("reader", "read"), iops("writer", "write"));
+    close(cell(&report, "sequence-reads", both, "iops"), reader);
+    close(cell(&report, "sequence", both, "iops"), reader + writer);
     close(cell(&report, "sequence", "last", "iops"), iops("last", "read"));
-    close(
-        cell(&report, "sequence-apart", "reader + writer: writer", "iops"),
-        iops("writer", "write"),
-    );
+    close(cell(&report, "sequence-apart", "reader + writer: writer", "iops"), writer);
     succeed(here, "fio job.fio --target sim:small -o run");
     succeed(here, "compare result.json run -o comparison");
     let text = std::fs::read_to_string(here.join("comparison/sequence.csv")).unwrap();
     let row = text.lines().find(|line| line.starts_with("last · IOPS")).unwrap();
     let values: Vec<&str> = row.split(',').collect();
     assert!(values[1].parse::<f64>().unwrap() > 0.0 && values[2].parse::<f64>().unwrap() > 0.0);
-    std::fs::write(
-        here.join("limits.toml"),
-        "[[limit]]\ntitle = \"x\"\ntable = \"sequence\"\nrow = \"last\"\ncolumn = \"iops\"\nmin = 1e12\n",
-    )
-    .unwrap();
+    let limits = "[[limit]]\ntitle='x'\ntable='sequence'\nrow='last'\ncolumn='iops'\nmin=1e12\n";
+    std::fs::write(here.join("limits.toml"), limits).unwrap();
     run_ending(here, "check result.json --limits limits.toml --no-report", &[5]);
 }
 
-/// A file of fio's with this rate, as far as it is read.
+/// A result of fio with this rate, with the fields that are read.
 fn round(rate: f64, at: u64) -> String {
     format!(
         "{{\"fio version\":\"fio-3.33\",\"timestamp_ms\":{at},\"jobs\":[{{\"jobname\":\"w\",\"groupid\":0,\
@@ -188,15 +170,13 @@ fn several_files_are_rounds_and_are_judged() {
         std::fs::write(file, round(rate, number)).unwrap();
     }
     let read =
-        |words: &[&str]| -> Value { succeed_json(here, &[words, &["--format", "json"]].concat()) };
-    let steady = read(&["report", "rounds"]);
-    assert_eq!(
-        (steady["end"].as_str(), &steady["verdict"]["window"][0]),
-        (Some("steady"), &2.into())
-    );
+        |runs: &str| -> Value { succeed_json(here, &format!("report {runs} --format json")) };
+    let steady = read("rounds");
+    assert_eq!(steady["end"], "steady");
+    assert_eq!(steady["verdict"]["window"][0], 2);
     close(cell(&steady, "sequence", "w", "iops"), 1000.0);
     close(cell(&steady, "foreign-round-iops", "w", "1"), 2000.0);
-    let few = read(&["report", "rounds/9.json", "rounds/8.json"]);
+    let few = read("rounds/9.json rounds/8.json");
     assert_eq!((few["end"].as_str(), &few["verdict"]), (Some("complete"), &Value::Null));
     succeed(here, "report rounds -o out --format html,csv");
     assert!(here.join("out/report.html").is_file() && here.join("out/sequence.csv").is_file());
@@ -204,15 +184,15 @@ fn several_files_are_rounds_and_are_judged() {
     refuse(here, "report rounds -o out", &["exists", "--force"]);
     std::fs::create_dir(here.join("empty")).unwrap();
     refuse(here, "report empty", &["not a run directory"]);
-    // The directory of a report is read again, but never in place of results that may be newer.
+    // A directory with a report is read, but not instead of results that may be newer.
     succeed(here, "report rounds -o stored --format json");
-    assert_eq!(read(&["report", "stored"])["verdict"], steady["verdict"]);
+    assert_eq!(read("stored")["verdict"], steady["verdict"]);
     std::fs::rename(here.join("stored/findings.json"), here.join("rounds/findings.json")).unwrap();
     std::fs::remove_file(here.join("rounds/9.json")).unwrap();
-    assert_eq!(read(&["report", "rounds"])["verdict"]["window"][0], 1);
+    assert_eq!(read("rounds")["verdict"]["window"][0], 1);
 }
 
-/// Every door names a file of another kind and the command that takes it.
+/// Every command that is given a file of another kind names the command that takes it.
 #[test]
 fn files_of_another_kind_are_named_with_their_command() {
     let here = &TestDirectory::new();
@@ -244,31 +224,26 @@ fn files_of_another_kind_are_named_with_their_command() {
     }
     std::fs::write(here.join("x.xz"), [0xfd, b'7', b'z', b'X', b'Z', 0, 1]).unwrap();
     for (name, _, kind, command) in &files {
-        let text = succeed(here, &["identify", name, "--json"]);
-        let found: Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(found["files"][0]["kind"], *kind, "{text}");
-        assert!(found["files"][0]["command"].as_str().unwrap().contains(command), "{text}");
+        let found: Value = succeed_json(here, &["identify", name, "--json"]);
+        assert_eq!(found["files"][0]["kind"], *kind, "{found}");
+        assert!(found["files"][0]["command"].as_str().unwrap().contains(command), "{found}");
     }
-    let doors: [(&[&str], &str); 6] = [
-        (&["fio", "FILE", "--target", "sim:small", "--plan"], "fio-job"),
-        (&["fiosynth", "FILE", "--target", "sim:small", "--plan"], "fiosynth-suite"),
-        (&["iometer", "FILE", "--target", "sim:small", "--plan"], "iometer-icf"),
-        (&["crystaldiskmark", "--read", "FILE"], "crystaldiskmark"),
-        (&["tkperf", "--read", "FILE"], "tkperf-xml"),
-        (&["trace", "import", "FILE", "-o", "out.parquet"], "fio-iolog"),
-    ];
-    for (door, own) in doors {
-        for (name, _, kind, command) in files.iter().filter(|(_, _, kind, _)| *kind != own) {
-            let words: Vec<&str> =
-                door.iter().map(|word| if *word == "FILE" { *name } else { word }).collect();
-            let output = run_in(here, &words);
-            assert_eq!(code(&output), 1, "{words:?} {kind}: {}", stderr(&output));
-            assert!(stderr(&output).contains(command), "{words:?}: {}", stderr(&output));
+    for (reader, own) in [
+        ("fio FILE --target sim:small --plan", "fio-job"),
+        ("fiosynth FILE --target sim:small --plan", "fiosynth-suite"),
+        ("iometer FILE --target sim:small --plan", "iometer-icf"),
+        ("crystaldiskmark --read FILE", "crystaldiskmark"),
+        ("tkperf --read FILE", "tkperf-xml"),
+        ("trace import FILE -o out.parquet", "fio-iolog"),
+    ] {
+        for (name, _, _, command) in files.iter().filter(|(_, _, kind, _)| *kind != own) {
+            let output = run_ending(here, &reader.replace("FILE", name), &[1]);
+            assert!(stderr(&output).contains(command), "{reader} {name}: {}", stderr(&output));
         }
     }
     refuse(here, "trace streams job.fio", &["a job file of fio", "steadfast fio job.fio"]);
     refuse(here, "compare job.fio r.json", &["a job file of fio"]);
     refuse(here, "fio x.xz --target sim:small", &["xz -dk x.xz"]);
     std::fs::write(here.join("what"), "hello\n").unwrap();
-    assert_eq!(code(&run_in(here, "identify what job.fio")), 1);
+    run_ending(here, "identify what job.fio", &[1]);
 }

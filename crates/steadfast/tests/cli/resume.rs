@@ -8,18 +8,13 @@ use steadfast_domain::Step;
 use steadfast_runner::ledger::JournalLine;
 use steadfast_runner::{Ledger, RunPlan};
 
-/// When a run is killed: so long after it has finished so many further steps.
+/// When a run is killed: this long after it has finished further steps.
 struct KillPoint {
     steps: usize,
     then: Duration,
 }
 
-fn finished_steps(run: &Path) -> usize {
-    let journal = std::fs::read_to_string(run.join("journal.jsonl")).unwrap_or_default();
-    journal.matches("\"applied\"").count()
-}
-
-/// Waits until a run has so many steps and then for a time; whether it is still alive.
+/// Waits until a run has finished `steps` and then for a time; returns whether it is still alive.
 fn lives_until(child: &mut Child, run: &Path, steps: usize, then: Duration) -> bool {
     let mut is_alive = || child.try_wait().unwrap().is_none();
     wait_until("a step", || finished_steps(run) >= steps || !is_alive());
@@ -30,7 +25,7 @@ fn lives_until(child: &mut Child, run: &Path, steps: usize, then: Duration) -> b
     is_alive()
 }
 
-/// Returns the command that goes on with a run: the first one if it was killed before it was
+/// Returns the command that continues a run: the first one if it was killed before it was
 /// confirmed, so that there is nothing to resume.
 fn next_command<'w>(run: &Path, begin: &[&'w str]) -> Vec<&'w str> {
     if Ledger::read(run).is_ok_and(|contents| !contents.lines.is_empty()) {
@@ -41,12 +36,12 @@ fn next_command<'w>(run: &Path, begin: &[&'w str]) -> Vec<&'w str> {
 }
 
 /// Kills a run with -9 at each of these moments, resuming in between; returns how often it
-/// was alive to be killed. What was finished stays.
+/// was alive to be killed. Finished steps must stay.
 fn kill_again_and_again(directory: &Path, begin: &[&str], moments: &[KillPoint]) -> usize {
     let run = directory.join("run");
     let mut kills = 0;
-    // The machine may have been slower when the moments were chosen: a run that is over
-    // before its own brings the others forward.
+    // The machine may have been slower when the moments were chosen: a run that ends before its
+    // moment halves the later ones.
     let mut sooner: u32 = 1;
     let mut finished: Vec<JournalLine> = Vec::new();
     for (index, moment) in moments.iter().enumerate() {
@@ -57,12 +52,8 @@ fn kill_again_and_again(directory: &Path, begin: &[&str], moments: &[KillPoint])
         }
         let arguments = next_command(&run, begin);
         let steps = if moment.steps > 0 { finished_steps(&run) + moment.steps } else { 0 };
-        let mut child = spawned(
-            directory,
-            &arguments,
-            Stdio::null(),
-            std::fs::File::create(directory.join(format!("stderr-{index}"))).unwrap(),
-        );
+        let errors = std::fs::File::create(directory.join(format!("stderr-{index}"))).unwrap();
+        let mut child = spawn_in(directory, &arguments, Stdio::null(), errors);
         if lives_until(&mut child, &run, steps, moment.then / sooner) {
             kills += 1
         } else {
@@ -77,8 +68,8 @@ fn kill_again_and_again(directory: &Path, begin: &[&str], moments: &[KillPoint])
     kills
 }
 
-/// Moments between `least` and `most` milliseconds after so many steps, from a small generator
-/// with a printed seed.
+/// Moments between `least` and `most` milliseconds after `steps` further steps, drawn by a seed that
+/// is printed.
 fn moments(seed: u64, count: u64, steps: usize, (least, most): (u64, u64)) -> Vec<KillPoint> {
     println!("moments of seed {seed}");
     (0..count)
@@ -89,8 +80,7 @@ fn moments(seed: u64, count: u64, steps: usize, (least, most): (u64, u64)) -> Ve
         .collect()
 }
 
-/// Breaks a simulated run off again and again; it must find what an unbroken one
-/// finds.
+/// Kills a simulated run again and again; it must find what an unbroken one finds.
 fn killed(times: u64, begin: &[&str]) {
     let here = &TestDirectory::new();
     let (broken, whole) = (here.join("broken"), here.join("whole"));
@@ -193,22 +183,22 @@ fn a_run_on_scattered_ranges_killed_ten_times_finds_the_same() {
 
 #[test]
 fn a_real_run_killed_ten_times_repeats_no_finished_step() {
-    let scratch = tempfile::tempdir().unwrap();
+    let here = &TestDirectory::new();
     let begin =
         "run iops --profile quick --target scratch.bin --size 128MiB --step-time 200ms -o run"
             .words();
-    // Every third kill falls into the time in which the run is taken up.
+    // Every third kill comes before the run has opened its target.
     let mut all = moments(23, 7, 1, (0, 500));
     for (index, early) in moments(29, 3, 0, (100, 800)).into_iter().enumerate() {
         all.insert(index * 3 + 2, early);
     }
-    let kills = kill_again_and_again(scratch.path(), &begin, &all);
+    let kills = kill_again_and_again(here, &begin, &all);
     assert!(kills >= 5, "only {kills} of ten runs were alive to be killed");
-    run_ending(scratch.path(), "resume run", &[0, 3]);
-    repeats_no_step_and_tells_every_gap(&scratch.path().join("run"));
+    run_ending(here, "resume run", &[0, 3]);
+    assert_no_repeats_and_all_gaps(&here.join("run"));
 }
 
-/// Sixty kills, most of them in the time in which the run is taken up.
+/// Sixty kills, most of them before the run has opened its target.
 #[test]
 fn a_run_on_a_loop_device_killed_sixty_times_repeats_no_finished_step() {
     let Some(device) = LoopDevice::new(64) else { return };
@@ -222,15 +212,7 @@ fn a_run_on_a_loop_device_killed_sixty_times_repeats_no_finished_step() {
     let kills = kill_again_and_again(here, &begin, &all);
     assert!(kills >= 45, "only {kills} of sixty runs were alive to be killed");
     run_ending(here, "resume run", &[0, 3]);
-    repeats_no_step_and_tells_every_gap(&here.join("run"));
-}
-
-/// The run directory is deleted while the run goes on: it says so, and what is
-/// lost, within a step.
-/// Sectors written, as the kernel counts them on the device.
-fn kernel_written(device: &LoopDevice) -> u64 {
-    let text = std::fs::read_to_string(format!("/sys/block/{}/stat", device.name())).unwrap();
-    text.split_whitespace().nth(6).unwrap().parse::<u64>().unwrap() * 512
+    assert_no_repeats_and_all_gaps(&here.join("run"));
 }
 
 /// Killed three times in the midst of a step: what the steps and the gaps count as written is
@@ -245,13 +227,13 @@ fn bytes_written_by_a_killed_step_are_counted() {
          --steady-state time:8s -o run"
     );
     let begin = begin.words();
-    let before = kernel_written(&device);
+    let before = device.written();
     let moments = moments(5, 3, 2, (300, 900));
     let kills = kill_again_and_again(here, &begin, &moments);
     assert!(kills >= 2, "only {kills} of 3 runs were alive to be killed");
-    let killed_at = kernel_written(&device) - before;
+    let killed_at = device.written() - before;
     run_ending(here, "resume run", &[0, 3]);
-    let after = kernel_written(&device) - before;
+    let after = device.written() - before;
     let (mut steps, mut gaps) = (0, 0);
     for (_, outcome) in Ledger::read(&here.join("run")).unwrap().steps() {
         steps += outcome.measurement.written().0;
@@ -267,34 +249,34 @@ fn bytes_written_by_a_killed_step_are_counted() {
     assert!(findings.contains("total bytes written include them, and"));
 }
 
+/// A run whose directory is deleted says so, and what is lost, within a step.
 #[test]
 fn a_deleted_run_directory_is_noticed() {
-    let scratch = tempfile::tempdir().unwrap();
-    let run = scratch.path().join("run");
-    let mut begin = vec!["run", "iops", "--profile", "quick", "--step-time", "300ms"];
-    begin.extend(["--target", "scratch.bin", "--size", "64MiB", "-o", "run"]);
-    let mut child = spawned(scratch.path(), &begin, Stdio::null(), Stdio::piped());
+    let here = &TestDirectory::new();
+    let run = here.join("run");
+    let begin =
+        "run iops --profile quick --step-time 300ms --target scratch.bin --size 64MiB -o run";
+    let mut child = spawn_in(here, begin, Stdio::null(), Stdio::piped());
     wait_until("the first step", || {
         assert!(child.try_wait().unwrap().is_none(), "no step was finished");
         Ledger::read(&run).is_ok_and(|contents| contents.steps().next().is_some())
     });
     std::fs::remove_dir_all(&run).unwrap();
     let output = child.wait_with_output().unwrap();
-    let said = stderr(&output);
-    assert_eq!(code(&output), 1, "{said}");
-    assert!(said.contains("was deleted during the run") && said.contains("lost"), "{said}");
-    assert!(!said.contains("steadfast resume"), "there is nothing to resume: {said}");
+    let text = stderr(&output);
+    assert_eq!(code(&output), 1, "{text}");
+    assert!(text.contains("was deleted during the run") && text.contains("lost"), "{text}");
+    assert!(!text.contains("steadfast resume"), "there is nothing to resume: {text}");
     assert!(!run.exists());
 }
 
-/// Without a terminal every line has the time and every step the time left; what a resumed run
-/// replays is not told as if it happened now.
+/// Without a terminal every line has the time and every step the time left; a resumed run does not
+/// print what it replays.
 #[test]
 fn a_log_has_the_time_and_the_time_left_and_replays_nothing() {
     let here = &TestDirectory::new();
-    let mut begin = vec!["run", "iops", "--profile", "quick", "--target", "f.bin"];
-    begin.extend(["--size", "64MiB", "--max-rounds", "1", "-o", "run"]);
-    let run = run_ending(here, &begin, &[0, 3]);
+    let begin = "run iops --profile quick --target f.bin --size 64MiB --max-rounds 1 -o run";
+    let run = run_ending(here, begin, &[0, 3]);
     let resumed = run_ending(here, "resume run --max-rounds 2", &[0, 3]);
     let is_timed = |line: &str| {
         let time: Vec<&str> =
@@ -302,55 +284,45 @@ fn a_log_has_the_time_and_the_time_left_and_replays_nothing() {
         time.len() == 7 && time[..6].iter().all(|part| part.parse::<u32>().is_ok())
     };
     for output in [&run, &resumed] {
-        let said = stderr(output);
-        let steps: Vec<&str> = said.lines().filter(|line| line.contains("step 1 (")).collect();
-        assert!(!steps.is_empty(), "{said}");
+        let text = stderr(output);
+        let steps: Vec<&str> = text.lines().filter(|line| line.contains("step 1 (")).collect();
+        assert!(!steps.is_empty(), "{text}");
         for line in steps {
             assert!(is_timed(line), "{line}");
             assert!(line.contains("; left "), "{line}");
         }
     }
-    let said = stderr(&resumed);
-    assert!(!said.contains("Purged") && !said.contains("round 1,"), "{said}");
-    assert!(said.contains("round 2, step 1 ("), "{said}");
+    let text = stderr(&resumed);
+    assert!(!text.contains("Purged") && !text.contains("round 1,"), "{text}");
+    assert!(text.contains("round 2, step 1 ("), "{text}");
     // Nothing is left to add to two rounds of two.
     let again = run_in(here, "resume run --max-rounds 2");
     assert!(stderr(&again).contains("--max-rounds 2 changed nothing"), "{}", stderr(&again));
 }
 
-/// A disk that is full when the run begins leaves nothing that stands in the
-/// way of the next try: no torn settings, and no settings without a run.
+/// A disk that is full when the run begins leaves no torn settings, and no settings without a run,
+/// which would be in the way of the next try.
 #[test]
 fn a_run_that_could_not_begin_leaves_no_directory() {
     if !is_root() {
         return skip("needs root to mount a small tmpfs");
     }
-    let mount = tempfile::tempdir().unwrap();
-    let mounted = Command::new("mount")
-        .args(["-t", "tmpfs", "-o", "nr_blocks=2", "tmpfs"])
-        .arg(mount.path())
-        .status();
-    if !mounted.is_ok_and(|status| status.success()) {
+    let here = &TestDirectory::new();
+    let Some(_mount) = Mount::of_kind("tmpfs", "nr_blocks=2", here.to_path_buf()) else {
         return skip("tmpfs cannot be mounted");
-    }
+    };
     let begin = "run iops --target sim:small --profile quick -o run";
-    let mut tried = Vec::new();
     // Room for nothing; then for the settings alone.
     for filled in [2, 1] {
-        std::fs::write(mount.path().join("filler"), vec![0; filled * 4096]).unwrap();
-        let output = run_in(mount.path(), begin);
-        tried.push((code(&output), stderr(&output), mount.path().join("run").exists()));
-    }
-    assert!(Command::new("umount").arg(mount.path()).status().unwrap().success());
-    for (code, said, left) in tried {
-        assert_eq!(code, 1, "{said}");
-        assert!(said.contains("No space left"), "{said}");
-        assert!(!left, "a directory was left: {said}");
+        std::fs::write(here.join("filler"), vec![0; filled * 4096]).unwrap();
+        let output = run_ending(here, begin, &[1]);
+        assert!(stderr(&output).contains("No space left"), "{}", stderr(&output));
+        assert!(!here.join("run").exists(), "a directory was left");
     }
 }
 
 /// Every finished step stands once in the journal, and every gap in the report.
-pub fn repeats_no_step_and_tells_every_gap(run: &Path) {
+pub fn assert_no_repeats_and_all_gaps(run: &Path) {
     let contents = Ledger::read(run).unwrap();
     let mut places: Vec<_> = contents.steps().map(|(step, _)| step.place.clone()).collect();
     let all = places.len();
@@ -373,55 +345,43 @@ fn ctrl_c_halts_within_a_second() {
     }
 }
 
-/// How long a run took to halt in a step of a minute: resumably, with exit code 4.
+/// Returns how long a run took to halt in a step of a minute: resumably, with exit code 4.
 fn halted_by_ctrl_c() -> Duration {
-    let scratch = tempfile::tempdir().unwrap();
-    let arguments =
-        "run iops --profile quick --target scratch.bin --size 128MiB --step-time 60s -o run";
-    let child = spawned(scratch.path(), arguments, Stdio::piped(), Stdio::piped());
-    // What follows its preconditioning is the step of a minute.
-    wait_until("the first step", || finished_steps(&scratch.path().join("run")) > 0);
-    // SAFETY: kill takes any pid and signal; the child is ours and not yet reaped.
-    unsafe { libc::kill(i32::try_from(child.id()).unwrap(), libc::SIGINT) };
-    let asked = Instant::now();
+    let here = &TestDirectory::new();
+    let run = "run iops --profile quick --target scratch.bin --size 128MiB --step-time 60s -o run";
+    let child = spawn_in(here, run, Stdio::piped(), Stdio::piped());
+    // The preconditioning is followed by the step of a minute.
+    wait_until("the first step", || finished_steps(&here.join("run")) > 0);
+    signal(&child, libc::SIGINT);
+    let sent = Instant::now();
     let output = child.wait_with_output().unwrap();
-    let took = asked.elapsed();
+    let took = sent.elapsed();
     assert_eq!(code(&output), 4, "{}", stderr(&output));
     assert!(stderr(&output).contains("steadfast resume"), "{}", stderr(&output));
-    let stopped = run_in(scratch.path(), "resume run --stop");
+    let stopped = run_in(here, "resume run --stop");
     assert!(stderr(&stopped).contains("no round is complete"), "{}", stderr(&stopped));
     took
 }
 
-/// The run directory's disk fills up: the run halts, nothing is lost, and it
-/// goes on when there is room again.
+/// The run directory's disk fills up: the run halts, nothing is lost, and it continues when there is
+/// room again.
 #[test]
 fn a_full_disk_halts_the_run_resumably() {
     if !is_root() {
         return skip("needs root to mount a small tmpfs");
     }
-    let mount = tempfile::tempdir().unwrap();
-    let tmpfs = |options: &str| {
-        Command::new("mount")
-            .args(["-t", "tmpfs", "-o", options, "tmpfs"])
-            .arg(mount.path())
-            .status()
-            .is_ok_and(|status| status.success())
-    };
-    if !tmpfs("size=64k") {
+    let here = &TestDirectory::new();
+    let Some(_mount) = Mount::of_kind("tmpfs", "size=64k", here.to_path_buf()) else {
         return skip("tmpfs cannot be mounted");
-    }
-    let output = run_in(mount.path(), "run iops --target sim:small --profile quick -o run");
-    let (halted, said) = (code(&output), stderr(&output));
-    let read = Ledger::read(&mount.path().join("run")).map(|contents| contents.lines.len());
-    assert!(tmpfs("remount,size=64m"));
-    let resumed = run_in(mount.path(), "resume run");
-    let (resumed, text) = (code(&resumed), stdout(&resumed) + &stderr(&resumed));
-    assert!(Command::new("umount").arg(mount.path()).status().unwrap().success());
-    assert_eq!(halted, 4, "{said}");
-    assert!(said.contains("No space left") && said.contains("resume"), "{said}");
-    assert!(read.unwrap() > 2, "what was finished is there");
-    assert!(matches!(resumed, 0 | 3), "{text}");
+    };
+    let output = run_ending(here, "run iops --target sim:small --profile quick -o run", &[4]);
+    let text = stderr(&output);
+    assert!(text.contains("No space left") && text.contains("resume"), "{text}");
+    assert!(Ledger::read(&here.join("run")).unwrap().lines.len() > 2, "finished steps are kept");
+    let remount = ["-t", "tmpfs", "-o", "remount,size=64m", "tmpfs"];
+    let remount = Command::new("mount").args(remount).arg(&**here).status();
+    assert!(remount.unwrap().success());
+    run_ending(here, "resume run", &[0, 3]);
 }
 
 /// The loop device of this name is over another file now: resume refuses it.
@@ -433,10 +393,9 @@ fn another_device_under_the_same_name_is_refused() {
     let run = format!(
         "run iops --profile quick --step-time 60s --target {target} --yes-destroy {name} -o run"
     );
-    let child = spawned(here, &run, Stdio::null(), Stdio::null());
+    let child = spawn_in(here, &run, Stdio::null(), Stdio::null());
     wait_until("the first step", || finished_steps(&here.join("run")) > 0);
-    // SAFETY: kill takes any pid and signal; the child is ours and not yet reaped.
-    unsafe { libc::kill(i32::try_from(child.id()).unwrap(), libc::SIGTERM) };
+    signal(&child, libc::SIGTERM);
     assert_eq!(code(&child.wait_with_output().unwrap()), 4);
     let other = tempfile::NamedTempFile::new().unwrap();
     other.as_file().set_len(128 << 20).unwrap();

@@ -1,7 +1,7 @@
-//! What tests need: the program, loop devices, and a way to say that something
-//! is missing here.
+//! Fixtures of the tests: the program, runs, loop devices, mounts, control groups and findings.
 
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::ops::Deref;
@@ -14,14 +14,14 @@ use std::time::{Duration, Instant};
 pub fn steadfast() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_steadfast"));
     command.stdin(Stdio::null());
-    // What these tests leave behind is no business of the machine's own state.
+    // The state of the machine is not for tests to change.
     command.env("STATE_DIRECTORY", env!("CARGO_TARGET_TMPDIR"));
     // A PDF takes longer than a short run. Tests that look at one ask for it.
     command.env("STEADFAST_FORMATS", "html,csv,json");
     command
 }
 
-/// A directory of a test, removed at its end.
+/// A temporary directory, removed when dropped.
 pub struct TestDirectory(tempfile::TempDir);
 
 impl TestDirectory {
@@ -44,7 +44,7 @@ impl AsRef<Path> for TestDirectory {
     }
 }
 
-/// Arguments of the program: one by one, or as typed, with blanks only between single quotes.
+/// Arguments of the program: a list, or a line split at blanks outside single quotes.
 pub trait Arguments {
     fn words(&self) -> Vec<&str>;
 }
@@ -69,9 +69,9 @@ impl Arguments for String {
     }
 }
 
-impl Arguments for [&str] {
+impl<T: AsRef<str>> Arguments for [T] {
     fn words(&self) -> Vec<&str> {
-        self.to_vec()
+        self.iter().map(AsRef::as_ref).collect()
     }
 }
 
@@ -87,28 +87,31 @@ impl<T: AsRef<str>> Arguments for Vec<T> {
     }
 }
 
-/// Runs the program in a directory.
-pub fn run_in(directory: &Path, arguments: &(impl Arguments + ?Sized)) -> Output {
-    steadfast().current_dir(directory).args(arguments.words()).output().unwrap()
+/// Returns the command that runs the program in a directory.
+pub fn command_in(directory: &Path, arguments: &(impl Arguments + ?Sized)) -> Command {
+    let mut command = steadfast();
+    command.current_dir(directory).args(arguments.words());
+    command
 }
 
-/// Runs the program in a directory, with its own default formats of a report.
+/// Runs the program in a directory.
+pub fn run_in(directory: &Path, arguments: &(impl Arguments + ?Sized)) -> Output {
+    command_in(directory, arguments).output().unwrap()
+}
+
+/// Runs the program with its own default formats of a report.
 pub fn run_with_pdf_in(directory: &Path, arguments: &(impl Arguments + ?Sized)) -> Output {
-    let mut command = steadfast();
-    command.env_remove("STEADFAST_FORMATS").current_dir(directory).args(arguments.words());
-    command.output().unwrap()
+    command_in(directory, arguments).env_remove("STEADFAST_FORMATS").output().unwrap()
 }
 
 /// Starts the program in a directory.
-pub fn spawned(
+pub fn spawn_in(
     directory: &Path,
     arguments: &(impl Arguments + ?Sized),
     stdout: impl Into<Stdio>,
     stderr: impl Into<Stdio>,
 ) -> Child {
-    let mut command = steadfast();
-    command.current_dir(directory).args(arguments.words());
-    command.stdout(stdout).stderr(stderr).spawn().unwrap()
+    command_in(directory, arguments).stdout(stdout).stderr(stderr).spawn().unwrap()
 }
 
 pub fn code(output: &Output) -> i32 {
@@ -131,7 +134,7 @@ pub fn succeed(directory: &Path, arguments: &(impl Arguments + ?Sized)) -> Strin
     stdout(&output)
 }
 
-/// Runs the program, which must end with one of these codes: a quick run may not be steady.
+/// Runs the program, which must end with one of these codes: a quick run may not reach steady state.
 #[track_caller]
 pub fn run_ending(
     directory: &Path,
@@ -139,8 +142,8 @@ pub fn run_ending(
     codes: &[i32],
 ) -> Output {
     let output = run_in(directory, arguments);
-    let (ended, said) = (code(&output), stderr(&output));
-    assert!(codes.contains(&ended), "{:?}: {ended}: {said}", arguments.words());
+    let ended = code(&output);
+    assert!(codes.contains(&ended), "{:?}: {ended}: {}", arguments.words(), stderr(&output));
     output
 }
 
@@ -156,13 +159,13 @@ pub fn merge(directory: &Path, files: &[&str], to: &str) {
     succeed(directory, &[&["trace", "merge"], files, &["-o", to]].concat());
 }
 
-/// Puts a finished run of IOPS on a simulated drive into `directory/name`. Each is made once for all
-/// tests that only read or damage one.
+/// Copies a finished run of IOPS on a simulated drive to `directory/name`. Each drive is tested once
+/// for all tests that only read or damage such a run.
 #[track_caller]
 pub fn finished_run(directory: &Path, target: &'static str, name: &str) {
-    static MADE: Mutex<BTreeMap<&str, PathBuf>> = Mutex::new(BTreeMap::new());
-    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
-    let run = made.entry(target).or_insert_with(|| {
+    static RUNS: Mutex<BTreeMap<&str, PathBuf>> = Mutex::new(BTreeMap::new());
+    let mut finished = RUNS.lock().unwrap_or_else(PoisonError::into_inner);
+    let run = finished.entry(target).or_insert_with(|| {
         let runs = Path::new(env!("CARGO_TARGET_TMPDIR")).join("finished-runs");
         let run = runs.join(target);
         let _ = std::fs::remove_dir_all(&run);
@@ -175,7 +178,29 @@ pub fn finished_run(directory: &Path, target: &'static str, name: &str) {
     assert!(copied.unwrap().success());
 }
 
-/// Runs the program, which must fail with one line that says all of `parts`.
+/// Number of finished steps in a run's journal; 0 before there is one.
+pub fn finished_steps(run: &Path) -> usize {
+    let journal = std::fs::read_to_string(run.join("journal.jsonl")).unwrap_or_default();
+    journal.matches("\"applied\"").count()
+}
+
+/// Copies the settings and the journal of a run.
+pub fn copy_ledger(run: &Path, copy: &Path) {
+    std::fs::create_dir(copy).unwrap();
+    for name in ["settings.json", "journal.jsonl"] {
+        std::fs::copy(run.join(name), copy.join(name)).unwrap();
+    }
+}
+
+/// Cuts a run's journal to the number of lines that `kept` returns, as a killed run leaves it.
+pub fn cut_journal(run: &Path, kept: impl FnOnce(&[&str]) -> usize) {
+    let journal = run.join("journal.jsonl");
+    let text = std::fs::read_to_string(&journal).unwrap();
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    std::fs::write(&journal, lines[..kept(&lines)].concat()).unwrap();
+}
+
+/// Runs the program, which must fail with a message that contains all of `parts`.
 #[track_caller]
 pub fn refuse(directory: &Path, arguments: &(impl Arguments + ?Sized), parts: &[&str]) {
     let output = run_in(directory, arguments);
@@ -193,42 +218,52 @@ pub fn is_root() -> bool {
     unsafe { libc::geteuid() == 0 }
 }
 
-/// Waits until something holds, for at most two minutes: a machine may be slow, and stand still
-/// for seconds. Looks often enough to act within a step of a test.
+/// Waits until a condition holds, for at most two minutes: a machine may be slow, and stand still
+/// for seconds. The poll interval is short enough to act within a step of a test.
 #[track_caller]
 pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     let end = Instant::now() + Duration::from_secs(120);
     while !holds() {
-        assert!(Instant::now() < end, "{what} did not come");
+        assert!(Instant::now() < end, "timed out waiting for {what}");
         std::thread::sleep(Duration::from_millis(2));
     }
 }
 
-/// Waits until a capture that writes its messages to this file listens; false where it ended.
+/// Sends a signal to a process that the test started and has not waited for.
+pub fn signal(child: &Child, signal: i32) {
+    // SAFETY: kill takes any pid and signal; the child is ours and not yet reaped.
+    assert_eq!(unsafe { libc::kill(child.id().cast_signed(), signal) }, 0);
+}
+
+/// Waits until a capture that writes its messages to this file listens; false if it ended.
 #[track_caller]
 pub fn wait_until_listening(capture: &mut Child, messages: &Path) -> bool {
     let is_listening =
-        || std::fs::read_to_string(messages).is_ok_and(|said| said.contains("Ctrl-C ends it"));
+        || std::fs::read_to_string(messages).is_ok_and(|text| text.contains("Ctrl-C ends it"));
     wait_until("the capture", || capture.try_wait().unwrap().is_some() || is_listening());
     is_listening()
 }
 
-/// Runs the program, once or twice more where a step was void because the machine stood still:
-/// that ends whatever measures for seconds, and says nothing of what is tested.
-pub fn unless_stalled(mut run: impl FnMut() -> Output) -> Output {
-    let mut output = run();
+/// Repeats a measurement until its result is good: a busy machine may starve one attempt, not three.
+/// Returns the last result.
+pub fn best_of_three<T>(mut measure: impl FnMut() -> T, is_good: impl Fn(&T) -> bool) -> T {
+    let mut result = measure();
     for _ in 0..2 {
-        let said = stderr(&output);
-        if !said.contains("no thread of this program could run") {
+        if is_good(&result) {
             break;
         }
-        println!("once more after: {}", said.trim());
-        output = run();
+        result = measure();
     }
-    output
+    result
 }
 
-/// Says why the test of this thread does nothing here.
+/// Runs the program again if a step was void because the machine stood still, which ends whatever
+/// measures for seconds.
+pub fn unless_stalled(run: impl FnMut() -> Output) -> Output {
+    best_of_three(run, |output| !stderr(output).contains("no thread of this program could run"))
+}
+
+/// Says why the test of this thread does nothing on this machine.
 pub fn skip(reason: &str) {
     eprintln!("SKIPPED: {}: {reason}", std::thread::current().name().unwrap_or_default());
 }
@@ -242,14 +277,14 @@ pub fn has_fio() -> bool {
     found
 }
 
-/// A loop device over a file, removed at the end.
+/// A loop device over a file, detached when dropped.
 pub struct LoopDevice {
     pub path: String,
     _backing: tempfile::NamedTempFile,
 }
 
-/// Waits for the turn to attach a loop device: while one test detaches a device to attach it
-/// again, no other may be given its number.
+/// Locks the attaching of loop devices: while one test detaches a device to attach it again, no
+/// other may be given its number.
 pub fn turn_to_attach() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
@@ -260,7 +295,7 @@ fn losetup(arguments: &[&str]) -> bool {
 }
 
 impl LoopDevice {
-    /// `None` with the reason printed where loop devices cannot be had.
+    /// Returns `None` and prints the reason where loop devices are unavailable.
     pub fn new(mib: u64) -> Option<LoopDevice> {
         if !is_root() {
             skip("needs root for a loop device");
@@ -288,8 +323,8 @@ impl LoopDevice {
         }
     }
 
-    /// Makes ext4 on it, of which nothing is left to be initialized in the background; false with
-    /// the reason printed where that cannot be done.
+    /// Makes ext4 on it, with nothing left to initialize in the background. Returns false and
+    /// prints the reason if that fails.
     pub fn has_ext4(&self) -> bool {
         let options = ["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", &self.path];
         let made = Command::new("mkfs.ext4").args(options).status().is_ok_and(|s| s.success());
@@ -299,7 +334,7 @@ impl LoopDevice {
         made
     }
 
-    /// Lays it over another file.
+    /// Attaches it to another file.
     pub fn attach(&self, file: &Path) {
         let _turn = turn_to_attach();
         assert!(losetup(&["--detach", &self.path]));
@@ -312,16 +347,20 @@ impl LoopDevice {
         self.path.trim_start_matches("/dev/")
     }
 
-    /// Reads that it has completed, as the kernel counts them.
-    pub fn reads(&self) -> u64 {
+    /// The kernel's counters: the columns of `/sys/block/NAME/stat`.
+    pub fn counters(&self) -> Vec<u64> {
         let text = std::fs::read_to_string(format!("/sys/block/{}/stat", self.name())).unwrap();
-        text.split_whitespace().next().unwrap().parse().unwrap()
+        text.split_whitespace().map(|column| column.parse().unwrap()).collect()
     }
 
-    /// Bytes that it has written, as the kernel counts them.
+    /// Completed reads.
+    pub fn reads(&self) -> u64 {
+        self.counters()[0]
+    }
+
+    /// Bytes written.
     pub fn written(&self) -> u64 {
-        let text = std::fs::read_to_string(format!("/sys/block/{}/stat", self.name())).unwrap();
-        512 * text.split_whitespace().nth(6).unwrap().parse::<u64>().unwrap()
+        512 * self.counters()[6]
     }
 
     /// `7:3`.
@@ -337,27 +376,51 @@ impl Drop for LoopDevice {
     }
 }
 
-/// A FUSE file system with one file, mounted by a user and ended with this.
+/// A mounted file system, unmounted when dropped.
+pub struct Mount(pub PathBuf);
+
+impl Mount {
+    pub fn new(device: &LoopDevice, point: PathBuf) -> Mount {
+        assert!(Command::new("mount").arg(&device.path).arg(&point).status().unwrap().success());
+        Mount(point)
+    }
+
+    /// Mounts a file system that needs no device; `None` if the kernel has no such file system.
+    pub fn of_kind(kind: &str, options: &str, point: PathBuf) -> Option<Mount> {
+        let words = ["-t", kind, kind, "-o", options];
+        let output = Command::new("mount").args(words).arg(&point).output().unwrap();
+        output.status.success().then_some(Mount(point))
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        let is_unmounted = Command::new("umount").arg(&self.0).status().unwrap().success();
+        assert!(is_unmounted || std::thread::panicking());
+    }
+}
+
+/// A FUSE file system with one file, mounted by a user and ended when dropped.
 pub struct FuseMount {
     server: Child,
     pub point: PathBuf,
 }
 
 impl FuseMount {
-    /// `None` with the reason printed where there is no FUSE.
+    /// Returns `None` and prints the reason where there is no FUSE.
     pub fn new(point: &Path, user: u32) -> Option<FuseMount> {
         std::fs::create_dir_all(point).unwrap();
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/fuse_file.py");
         let mut command = Command::new("python3");
         command.arg(script).arg(point).arg(user.to_string());
         let mut server = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        let mut said = String::new();
-        let _ = BufReader::new(server.stdout.take().unwrap()).read_line(&mut said);
+        let mut line = String::new();
+        let _ = BufReader::new(server.stdout.take().unwrap()).read_line(&mut line);
         let mount = FuseMount { server, point: point.to_owned() };
-        if said.is_empty() {
+        if line.is_empty() {
             skip("FUSE is not mounted");
         }
-        (!said.is_empty()).then_some(mount)
+        (!line.is_empty()).then_some(mount)
     }
 }
 
@@ -369,13 +432,13 @@ impl Drop for FuseMount {
     }
 }
 
-/// A cgroup that lets a device do only so many I/Os a second.
+/// A cgroup that limits the I/Os per second on a device.
 pub struct Throttle {
     group: PathBuf,
 }
 
 impl Throttle {
-    /// `None` with the reason printed where there is no cgroup v1 blkio.
+    /// Returns `None` and prints the reason where there is no cgroup v1 blkio.
     pub fn new(device: &LoopDevice, iops: u32) -> Option<Throttle> {
         let root = Path::new("/sys/fs/cgroup/blkio");
         if !root.join("blkio.throttle.read_iops_device").exists() {
@@ -389,7 +452,7 @@ impl Throttle {
         Some(throttle)
     }
 
-    /// Lets the device do so many I/Os a second from now on.
+    /// Changes the limit.
     pub fn limit(&self, device: &LoopDevice, iops: u32) {
         for direction in ["read", "write"] {
             let file = self.group.join(format!("blkio.throttle.{direction}_iops_device"));
@@ -397,7 +460,7 @@ impl Throttle {
         }
     }
 
-    /// The file that takes the numbers of processes into the group.
+    /// The file that takes the process IDs of the group.
     pub fn procs(&self) -> PathBuf {
         self.group.join("cgroup.procs")
     }
@@ -421,17 +484,17 @@ impl Drop for Throttle {
     }
 }
 
-/// Whether Python has a module; the reason is printed where it has not.
+/// Returns true if Python has a module; prints that it has not.
 pub fn has_module(module: &str) -> bool {
-    let tried = Command::new("python3").args(["-c", &format!("import {module}")]).output();
-    let is_there = tried.is_ok_and(|output| output.status.success());
+    let import = Command::new("python3").args(["-c", &format!("import {module}")]).output();
+    let is_there = import.is_ok_and(|output| output.status.success());
     if !is_there {
         skip(&format!("Python has no module {module}"));
     }
     is_there
 }
 
-/// Runs a Python script where its modules are there.
+/// Runs a Python script if its modules are installed.
 pub fn python(modules: &[&str], arguments: &[&str], place: &Path) -> Option<Output> {
     if !modules.iter().all(|module| has_module(module)) {
         return None;
@@ -464,12 +527,27 @@ pub fn read_json<T: DeserializeOwned>(path: impl AsRef<Path>) -> T {
 
 /// Reads the findings in a run directory.
 #[track_caller]
-pub fn findings(run: impl AsRef<Path>) -> serde_json::Value {
+pub fn findings(run: impl AsRef<Path>) -> Value {
     read_json(run.as_ref().join("findings.json"))
+}
+
+/// The caveat with this id, if the findings have one.
+pub fn caveat<'f>(findings: &'f Value, id: &str) -> Option<&'f Value> {
+    array(&findings["caveats"]).iter().find(|caveat| caveat["id"] == id)
+}
+
+/// The number in a cell of a table of the findings, by ids.
+pub fn table_cell(findings: &Value, table: &str, row: &str, column: &str) -> Option<f64> {
+    let pages = ["form_pages", "chapters"].iter().flat_map(|part| array(&findings[part]));
+    let exhibits = pages.flat_map(|page| array(&page["exhibits"]));
+    let found = exhibits.map(|exhibit| &exhibit["table"]).find(|own| own["id"] == table)?;
+    let at = array(&found["columns"]).iter().position(|own| own["id"] == column)?;
+    let row = array(&found["rows"]).iter().find(|own| own["id"] == row)?;
+    row["cells"][at]["number"]["value"].as_f64()
 }
 
 /// The elements of a JSON array.
 #[track_caller]
-pub fn array(value: &serde_json::Value) -> &Vec<serde_json::Value> {
+pub fn array(value: &Value) -> &Vec<Value> {
     value.as_array().unwrap_or_else(|| panic!("no array: {value}"))
 }

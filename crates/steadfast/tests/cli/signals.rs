@@ -1,5 +1,5 @@
-//! Signals, lost terminals and kills: what goes on, what ends well, and what is
-//! put back afterwards.
+//! Signals, lost terminals and kills: what continues, what ends well, and what is restored
+//! afterwards.
 
 use super::scratch::*;
 use std::fs::{self, File};
@@ -11,23 +11,24 @@ use std::process::{Child, Command, Stdio};
 use steadfast_domain::JournalEntry;
 use steadfast_runner::Ledger;
 
-fn signal(child: &Child, signal: i32) {
-    // SAFETY: kill takes any pid and signal; the child is ours and not yet reaped.
-    assert_eq!(unsafe { libc::kill(i32::try_from(child.id()).unwrap(), signal) }, 0);
-}
-
 /// A long run on a scratch file.
 const RUN: &str =
     "run iops --profile quick --target scratch.bin --size 64MiB --step-time 500ms -o run";
 
 fn steps(directory: &Path) -> usize {
-    let journal = fs::read_to_string(directory.join("run/journal.jsonl")).unwrap_or_default();
-    journal.matches("\"applied\"").count()
+    finished_steps(&directory.join("run"))
 }
 
-/// A terminal of its own for a child: the side that a person sits at, and the
-/// other, which becomes the child's controlling terminal. No other child of these
-/// tests inherits one of them, for the first is closed when nobody has it.
+/// Returns the command of that run, without its output.
+fn silent_run(directory: &Path) -> Command {
+    let mut command = command_in(directory, RUN);
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+/// Opens a terminal: the side of the person, and the side that becomes the child's controlling
+/// terminal. No other child of these tests inherits one of them: the first must be closed once
+/// nobody has it.
 fn terminal() -> (File, OwnedFd) {
     let person = File::options().read(true).write(true).open("/dev/ptmx").unwrap();
     let flags = libc::O_RDWR | libc::O_NOCTTY | libc::O_CLOEXEC;
@@ -41,8 +42,8 @@ fn terminal() -> (File, OwnedFd) {
     (person, unsafe { OwnedFd::from_raw_fd(program) })
 }
 
-/// Reads what a terminal shows until something holds, as a person does: one that
-/// nobody reads stops its writers.
+/// Reads what a terminal shows until a condition holds, as a person does: a terminal that nobody
+/// reads stops its writers.
 fn watch(terminal: &File, what: &str, holds: impl Fn() -> bool) {
     let (mut terminal, mut buffer) = (terminal, [0; 4096]);
     wait_until(what, || {
@@ -55,14 +56,13 @@ fn watch(terminal: &File, what: &str, holds: impl Fn() -> bool) {
     });
 }
 
-/// An ssh connection drops: the terminal is closed, SIGHUP comes, writes fail. The
-/// run goes on, and says so in its journal; SIGTERM still halts it resumably.
+/// An ssh connection drops: the terminal is closed, SIGHUP comes, writes fail. The run continues, and
+/// its journal says so; SIGTERM still halts it resumably.
 #[test]
 fn a_run_outlives_its_terminal() {
     let here = &TestDirectory::new();
     let (person, program) = terminal();
-    let mut command = steadfast();
-    command.current_dir(here).args(RUN.words());
+    let mut command = command_in(here, RUN);
     let stream = || Stdio::from(program.try_clone().unwrap());
     command.stdin(stream()).stdout(stream()).stderr(stream());
     let side = program.as_raw_fd();
@@ -86,13 +86,13 @@ fn a_run_outlives_its_terminal() {
     signal(&child, libc::SIGTERM);
     assert_eq!(child.wait().unwrap().code(), Some(4));
     let lines = Ledger::read(&here.join("run")).unwrap().lines;
-    let said = lines.iter().any(|line| match &line.entry {
+    let is_noted = lines.iter().any(|line| match &line.entry {
         JournalEntry::Examined(checks) => {
             checks.iter().any(|c| c.found.contains("lost during the run"))
         }
         _ => false,
     });
-    assert!(said, "the journal says that the terminal was lost");
+    assert!(is_noted, "the journal says that the terminal was lost");
     assert!(matches!(lines.last().unwrap().entry, JournalEntry::Halted(_)));
 }
 
@@ -101,9 +101,7 @@ fn a_run_outlives_its_terminal() {
 fn sigquit_and_sigterm_halt_and_sighup_under_nohup_does_nothing() {
     for ending in [libc::SIGQUIT, libc::SIGTERM] {
         let here = &TestDirectory::new();
-        let mut command = steadfast();
-        command.current_dir(here).args(RUN.words());
-        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let mut command = silent_run(here);
         // SAFETY: between fork and exec only one system call is made.
         unsafe {
             command.pre_exec(|| {
@@ -125,9 +123,9 @@ fn sigquit_and_sigterm_halt_and_sighup_under_nohup_does_nothing() {
     }
 }
 
-/// A limit of file sizes halts a run with a name; it does not kill it.
+/// A limit of file sizes halts a run with an error; it does not kill the process.
 #[test]
-fn a_limit_of_file_sizes_is_an_error_with_a_name() {
+fn a_limit_of_file_sizes_is_an_error_that_names_the_file() {
     let here = &TestDirectory::new();
     let program = env!("CARGO_BIN_EXE_steadfast");
     let run = "run iops --target sim:small --profile quick -o run";
@@ -143,7 +141,7 @@ fn a_limit_of_file_sizes_is_an_error_with_a_name() {
     run_ending(here, "resume run", &[0, 3]);
 }
 
-/// A loop device with merges on, and the attribute that says so.
+/// A loop device with merges on, and the attribute that controls them.
 struct MergingDevice {
     device: LoopDevice,
     attribute: String,
@@ -168,24 +166,21 @@ impl MergingDevice {
     /// Measures for a while, with its state in this directory, once merges are off.
     fn measure(&self, state: &Path, time: &str) -> Child {
         let (path, name) = (self.device.path.as_str(), self.device.name());
-        let child = steadfast()
-            .current_dir(state)
-            .env("STATE_DIRECTORY", state)
-            .args(["measure", "RND 4K W", "--target", path, "--yes-destroy", name, "--time", time])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let arguments =
+            format!("measure 'RND 4K W' --target {path} --yes-destroy {name} --time {time}");
+        let mut command = command_in(state, &arguments);
+        command.env("STATE_DIRECTORY", state).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().unwrap();
         wait_until("the change", || self.level() == "2");
         child
     }
 
     /// Kills a measurement.
-    fn killed(&self, state: &Path) {
+    fn kill_measurement(&self, state: &Path) {
         let mut child = self.measure(state, "60s");
         child.kill().unwrap();
         child.wait().unwrap();
-        assert_eq!(self.level(), "2", "nobody has put it back");
+        assert_eq!(self.level(), "2", "nobody has restored it");
     }
 }
 
@@ -195,8 +190,8 @@ impl Drop for MergingDevice {
     }
 }
 
-/// Restores what was recorded in `state`, and returns the outcome and the reason of each change.
-/// The trace instances that it removes are not returned: they may be those of other tests.
+/// Restores the changes recorded in `state`; returns the outcome and the reason of each. The trace
+/// instances that it removes are not returned: they may be those of other tests.
 fn restore(state: &Path) -> Vec<(String, String)> {
     let mut command = steadfast();
     let output =
@@ -209,61 +204,59 @@ fn restore(state: &Path) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_measurement_outlives_sighup_and_puts_everything_back() {
+fn a_measurement_outlives_sighup_and_restores_everything() {
     let Some(merging) = MergingDevice::new() else { return };
-    let state = tempfile::tempdir().unwrap();
+    let state = &TestDirectory::new();
     let output = unless_stalled(|| {
-        let child = merging.measure(state.path(), "4s");
+        let child = merging.measure(state, "4s");
         signal(&child, libc::SIGHUP);
-        assert_eq!(restore(state.path()), [], "its process lives");
+        assert_eq!(restore(state), [], "its process lives");
         child.wait_with_output().unwrap()
     });
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     assert!(stdout(&output).contains("writes"), "{}", stdout(&output));
     assert_eq!(merging.level(), "0");
-    assert_eq!(fs::read_dir(state.path().join("host-changes")).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(state.join("host-changes")).unwrap().count(), 0);
 }
 
 #[test]
-fn what_a_killed_measurement_changed_is_said_and_put_back() {
+fn the_changes_of_a_killed_measurement_are_reported_and_restored() {
     let Some(merging) = MergingDevice::new() else { return };
-    let state = tempfile::tempdir().unwrap();
-    merging.killed(state.path());
-    let mut next = steadfast();
-    let next = next.env("STATE_DIRECTORY", state.path()).args(["doctor", "sim:small"]);
-    let said = stderr(&next.output().unwrap());
+    let state = &TestDirectory::new();
+    merging.kill_measurement(state);
+    let mut doctor = command_in(state, "doctor sim:small");
+    let text = stderr(&doctor.env("STATE_DIRECTORY", &**state).output().unwrap());
     let setting = format!("queue/nomerges of {}", merging.device.name());
-    assert!(said.contains(&setting) && said.contains("steadfast restore"), "{said}");
-    assert_eq!(restore(state.path()), [("restored".to_owned(), String::new())]);
+    assert!(text.contains(&setting) && text.contains("steadfast restore"), "{text}");
+    assert_eq!(restore(state), [("restored".to_owned(), String::new())]);
     assert_eq!(merging.level(), "0");
-    assert_eq!(restore(state.path()), []);
+    assert_eq!(restore(state), []);
 }
 
-/// What somebody else has set since then, and another device under the name, are
-/// left as they are.
+/// What somebody else has set since then, and another device of the same name, are left as they are.
 #[test]
 fn what_is_no_longer_ours_is_left() {
     let Some(merging) = MergingDevice::new() else { return };
-    let state = tempfile::tempdir().unwrap();
-    merging.killed(state.path());
+    let state = &TestDirectory::new();
+    merging.kill_measurement(state);
     fs::write(&merging.attribute, "1").unwrap();
-    let changes = restore(state.path());
+    let changes = restore(state);
     assert!(
         matches!(&changes[..], [(outcome, why)] if outcome == "left" && why.contains("is 1 now")),
         "{changes:?}"
     );
     assert_eq!(merging.level(), "1");
     fs::write(&merging.attribute, "0").unwrap();
-    merging.killed(state.path());
-    // A loop device attached anew has its name, and another number.
-    let entries: Vec<_> = fs::read_dir(state.path().join("host-changes")).unwrap().collect();
-    let journal = entries.into_iter().next().unwrap().unwrap().path();
+    merging.kill_measurement(state);
+    // A loop device that is attached again has its name, and another number.
+    let journal = fs::read_dir(state.join("host-changes")).unwrap().next().unwrap();
+    let journal = journal.unwrap().path();
     let text = fs::read_to_string(&journal).unwrap();
     fs::write(&journal, text.replace("\"disk_sequence\":", "\"disk_sequence\":99999")).unwrap();
-    let changes = restore(state.path());
+    let changes = restore(state);
     assert!(matches!(&changes[..], [(outcome, _)] if outcome == "gone"), "{changes:?}");
     assert_eq!(merging.level(), "2");
-    assert_eq!(restore(state.path()), []);
+    assert_eq!(restore(state), []);
 }
 
 /// A command that sees tracefs, which is mounted for it alone where it is not.
@@ -288,20 +281,20 @@ fn instance_of(child: &Child) -> String {
 /// Begins a capture through tracefs and waits until it listens.
 fn captured(directory: &Path, device: &LoopDevice, file: &str) -> Result<Child, String> {
     let program = Path::new(env!("CARGO_BIN_EXE_steadfast"));
-    let said = directory.join("said.txt");
+    let messages = directory.join("messages.txt");
     let arguments = ["capture", "--device", &device.path, "--source", "tracefs", "-o", file];
     let mut child = with_tracefs(program, &arguments)
         .current_dir(directory)
         .stdout(Stdio::null())
-        .stderr(File::create(&said).unwrap())
+        .stderr(File::create(&messages).unwrap())
         .spawn()
         .unwrap();
-    let has_begun = wait_until_listening(&mut child, &said);
-    if has_begun { Ok(child) } else { Err(fs::read_to_string(&said).unwrap()) }
+    let has_begun = wait_until_listening(&mut child, &messages);
+    if has_begun { Ok(child) } else { Err(fs::read_to_string(&messages).unwrap()) }
 }
 
-/// A killed capture records on in the kernel until it is removed: by `restore` or
-/// by the next capture, which leave those that run, and other programs', alone.
+/// The kernel continues the recording of a killed capture until it is removed: by `restore` or by
+/// the next capture, which leave running captures, and those of other programs, alone.
 #[test]
 fn the_trace_instance_of_a_killed_capture_is_removed() {
     let Some(device) = LoopDevice::new(16) else { return };
@@ -320,17 +313,17 @@ fn the_trace_instance_of_a_killed_capture_is_removed() {
         dead.wait().unwrap();
         stdout(&with_tracefs(program, &["restore"]).output().unwrap())
     };
-    let mut said = restore(&mut dead);
+    let mut text = restore(&mut dead);
     // A capture that another test begins may be first to remove it.
     for _ in 0..10 {
-        assert!(!said.contains(&instance_of(&live)), "{said}");
-        if said.contains(&instance_of(&dead)) {
+        assert!(!text.contains(&instance_of(&live)), "{text}");
+        if text.contains(&instance_of(&dead)) {
             break;
         }
         dead = captured(here, &device, &format!("{}.parquet", dead.id())).unwrap();
-        said = restore(&mut dead);
+        text = restore(&mut dead);
     }
-    assert!(said.contains(&instance_of(&dead)), "{said}");
+    assert!(text.contains(&instance_of(&dead)), "{text}");
     let left = instances();
     assert!(!left.contains(&instance_of(&dead)) && left.contains(&instance_of(&live)), "{left:?}");
     assert!(left.contains(&name));
@@ -343,9 +336,9 @@ fn the_trace_instance_of_a_killed_capture_is_removed() {
     assert!(with_tracefs(Path::new("rmdir"), &[foreign]).status().unwrap().success());
 }
 
-/// What is written to a deleted file is lost: the capture says so and ends.
+/// What is written to a deleted file is lost: the capture reports that and ends.
 #[test]
-fn a_capture_whose_file_is_deleted_ends_and_says_so() {
+fn a_capture_whose_file_is_deleted_ends_with_an_error() {
     if !is_root() {
         return skip("needs root to capture");
     }
@@ -360,9 +353,9 @@ fn a_capture_whose_file_is_deleted_ends_and_says_so() {
     wait_until("the file", || file.exists());
     fs::remove_file(file).unwrap();
     let status = child.wait().unwrap();
-    let said = fs::read_to_string(here.join("said.txt")).unwrap();
-    assert_eq!(status.code(), Some(1), "{said}");
-    assert!(said.contains("t.parquet was deleted"), "{said}");
+    let text = fs::read_to_string(here.join("messages.txt")).unwrap();
+    assert_eq!(status.code(), Some(1), "{text}");
+    assert!(text.contains("t.parquet was deleted"), "{text}");
     assert!(!instances().contains(&instance_of(&child)), "nothing is left");
 }
 
@@ -373,12 +366,9 @@ fn nothing_is_changed_that_cannot_be_journaled() {
     let here = &TestDirectory::new();
     fs::write(here.join("host-changes"), "a file in its way").unwrap();
     let (path, name) = (merging.device.path.as_str(), merging.device.name());
-    let mut command = steadfast();
-    command.env("STATE_DIRECTORY", &**here);
-    let output = command
-        .args(["measure", "RND 4K W", "--target", path, "--yes-destroy", name, "--time", "1s"])
-        .output()
-        .unwrap();
+    let load = format!("measure 'RND 4K W' --target {path} --yes-destroy {name} --time 1s");
+    let mut command = command_in(here, &load);
+    let output = command.env("STATE_DIRECTORY", &**here).output().unwrap();
     let text = stderr(&output);
     assert_eq!(code(&output), 1, "{text}");
     assert!(text.contains("STATE_DIRECTORY"), "{text}");

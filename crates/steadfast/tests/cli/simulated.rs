@@ -61,7 +61,7 @@ fn a_run_that_is_never_steady_exits_with_3_and_goes_on_when_told() {
 }
 
 #[test]
-fn a_plan_touches_nothing_and_tells_both_ends() {
+fn a_plan_touches_nothing_and_has_the_best_and_the_worst_time() {
     let here = &TestDirectory::new();
     let text = succeed(here, "plan iops --target absent.bin --size 4GiB --assume 100MB");
     assert!(text.contains("5 to 25 rounds of 56 steps"), "{text}");
@@ -107,9 +107,7 @@ fn completions_and_the_manual_page_are_generated() {
 fn the_environment_chooses_the_formats_of_every_report() {
     let here = &TestDirectory::new();
     let with_formats = |formats: &str, arguments: &str| {
-        let mut command = steadfast();
-        command.env("STEADFAST_FORMATS", formats).current_dir(here).args(arguments.words());
-        command.output().unwrap()
+        command_in(here, arguments).env("STEADFAST_FORMATS", formats).output().unwrap()
     };
     let quick = "run latency --target sim:small --profile quick -o run";
     for wrong in ["html,pdfs", "text", "html,", "HTML"] {

@@ -1,45 +1,40 @@
-//! A program that stood still says so: its numbers are not the device's.
+//! A program that stood still says so: the numbers are not the device's.
 
-use super::scratch::{LoopDevice, skip, stderr, steadfast, wait_until};
+use super::scratch::{LoopDevice, signal, skip, spawn_in, stderr, wait_until};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Output, Stdio};
 use std::time::Duration;
 
-/// How long the measurement stands still.
+/// Time for which the measurement stands still.
 const STILL: Duration = Duration::from_secs(2);
 
-/// More than a program reads that only looks at a device.
+/// More I/Os than the program reads before a load.
 const UNDER_WAY: u64 = 1009;
 
-/// A measurement whose load is under way, long before its end.
+/// Starts a measurement; returns once its load has begun, long before its end.
 fn measuring(device: &LoopDevice) -> Child {
     let before = device.reads();
-    let mut command = steadfast();
-    command.args(["measure", "RND 4K R", "--target", &device.path, "--time", "7s"]);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let load = format!("measure 'RND 4K R' --target {} --time 7s", device.path);
+    let child = spawn_in(Path::new("."), &load, Stdio::piped(), Stdio::piped());
     wait_until("the load", || device.reads() > before + UNDER_WAY);
     child
 }
 
-/// The step is void, and the reason stands there.
-fn is_void(output: &Output) {
-    let said = stderr(output);
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("no thread of this program could run"), "{said}");
+/// Asserts that the step is void for the reason that the program stood still.
+fn assert_void(output: &Output) {
+    let text = stderr(output);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("no thread of this program could run"), "{text}");
 }
 
 #[test]
 fn a_process_that_was_stopped_does_not_call_its_step_whole() {
     let Some(device) = LoopDevice::new(64) else { return };
     let child = measuring(&device);
-    let send = |signal| {
-        // SAFETY: the child has not been waited for, so the number is its own.
-        unsafe { libc::kill(child.id().cast_signed(), signal) };
-    };
-    send(libc::SIGSTOP);
+    signal(&child, libc::SIGSTOP);
     std::thread::sleep(STILL);
-    send(libc::SIGCONT);
-    is_void(&child.wait_with_output().unwrap());
+    signal(&child, libc::SIGCONT);
+    assert_void(&child.wait_with_output().unwrap());
 }
 
 /// A control group of version 1 that can be frozen.
@@ -74,5 +69,5 @@ fn a_frozen_control_group_is_noticed() {
     freezer.set("FROZEN");
     std::thread::sleep(STILL);
     freezer.set("THAWED");
-    is_void(&child.wait_with_output().unwrap());
+    assert_void(&child.wait_with_output().unwrap());
 }

@@ -1,6 +1,6 @@
-//! Another user in the way of root: he renames and replaces what lies below his own directory
-//! while root works there. Nothing of his is executed or obeyed, and nothing is written outside.
-//! And files that are no files: nothing waits for them, reads them without end, or goes on.
+//! Another user who attacks root: he renames and replaces what lies below his own directory while
+//! root works there. Nothing of his is executed or obeyed, and nothing is written outside. And files
+//! that are not regular: the program does not wait for them, read them without end, or continue.
 
 use super::scratch::*;
 use std::fs;
@@ -17,8 +17,7 @@ use std::time::{Duration, Instant};
 const STRANGER: u32 = 64_321;
 
 /// A quick test on a simulated drive.
-const SIMULATED: [&str; 8] =
-    ["run", "iops", "--profile", "quick", "--target", "sim:small", "-o", "his/run"];
+const SIMULATED: &str = "run iops --profile quick --target sim:small -o his/run";
 
 /// Job files that `measure` and `calibrate` keep.
 const JOBS: [&str; 8] = [
@@ -32,8 +31,8 @@ const JOBS: [&str; 8] = [
     "0007-calibrate-1-7-rnd-4k-w-flush-1-t1q1.fio",
 ];
 
-/// A directory of the stranger's with a thread of his that exchanges what lies in it, and a
-/// directory that his links lead to.
+/// A directory of the stranger with a thread of his that exchanges its entries, and a directory that
+/// his links lead to.
 struct PathSwapper {
     scratch: tempfile::TempDir,
     is_over: Arc<AtomicBool>,
@@ -100,8 +99,8 @@ impl Drop for PathSwapper {
     }
 }
 
-/// Puts a directory with jobs of the stranger's, or a link that leads outside, in the place of
-/// a directory of root's; then takes it away again, so that root can begin anew.
+/// Puts a directory with jobs of the stranger, or a link that leads outside, in the place of a
+/// directory of root; then removes it, so that root can begin again.
 fn exchange(here: &Path, round: u32) -> u32 {
     let his = here.join("his");
     let mut exchanged = 0;
@@ -120,10 +119,8 @@ fn exchange(here: &Path, round: u32) -> u32 {
             while round.is_multiple_of(2) && began.elapsed() < Duration::from_millis(300) {
                 for job in JOBS {
                     let mark = here.join("executed").join(&job[..4]);
-                    let text = format!(
-                        "[x]\nioengine=null\nsize=4k\nexec_prerun=touch {}\n",
-                        mark.display()
-                    );
+                    let prerun = format!("exec_prerun=touch {}", mark.display());
+                    let text = format!("[x]\nioengine=null\nsize=4k\n{prerun}\n");
                     for directory in [&place, &place.join("fio")] {
                         let _ = fs::write(his.join("job"), &text);
                         let _ = fs::rename(his.join("job"), directory.join(job));
@@ -152,87 +149,66 @@ fn copy_run(from: &Path, to: &Path) {
     }
 }
 
-/// Every command that writes, while the stranger exchanges what it writes to. Each may fail;
-/// none may be led astray.
+/// Every command that writes, while the stranger exchanges what it writes to. Each may fail; none
+/// may be led astray.
 #[test]
 fn nothing_of_another_user_is_obeyed_while_root_writes() {
     if !is_root() {
         return skip("needs root");
     }
-    let file = ["--target", "f.bin", "--size", "16MiB"];
-    // Any device will do, for it is only listened to.
+    // Any device will do, for it is only captured.
     let disk = fs::read_dir("/sys/block").unwrap().next().unwrap().unwrap().file_name();
-    let disk = format!("/dev/{}", disk.into_string().unwrap());
-    let measure = ["measure", "RND 4K W", "--time", "300ms", "--engine", "fio"];
-    let calibrate = ["calibrate", "--time", "300ms", "--runs", "1"];
-    let rows: Vec<(&str, Vec<&str>)> = vec![
-        ("run", SIMULATED.to_vec()),
-        ("run --engine fio", {
-            let run = ["run", "iops", "--profile", "quick", "--step-time", "300ms"];
-            [&run[..], &file, &["--engine", "fio", "-o", "his/run"]].concat()
-        }),
-        ("run below", vec!["run", "iops", "--target", "sim:small", "-o", "his/out/a/b"]),
-        ("measure --engine fio", [&measure[..], &file, &["--keep", "his/kept"]].concat()),
-        ("calibrate", [&calibrate[..], &file, &["--keep", "his/kept"]].concat()),
-        ("resume", vec!["resume", "his/run"]),
-        ("check", vec!["check", "root/run", "--list", "-o", "his/out"]),
-        ("compare", vec!["compare", "root/run", "root/other", "-o", "his/out"]),
-        ("compare, a file", vec!["compare", "root/run", "root/other", "-o", "his/out/c.html"]),
-        (
-            "trace import",
-            vec!["trace", "import", "log", "--input-format", "fio-iolog", "-o", "his/out/t"],
-        ),
-        ("trace report", vec!["trace", "report", "t.parquet", "-o", "his/out"]),
-        ("explore", vec!["explore", "t.parquet", "-o", "his/out/page.html"]),
-        ("capture", {
-            let capture = ["capture", "--device", &disk, "--duration", "300ms"];
-            [&capture[..], &["-o", "his/out/c.parquet"]].concat()
-        }),
-        ("study", vec!["study", "his/done"]),
-        ("report", vec!["report", "his/done", "--format", "html,csv,json"]),
-        ("restore", vec!["restore", "his/done"]),
-        ("unlock", vec!["unlock", "his/done"]),
-        ("fio", vec!["fio", "job.fio", "--target", "sim:small", "-o", "his/run"]),
-        ("fio --engine fio", {
-            [&["fio", "job.fio"][..], &file, &["--engine", "fio", "-o", "his/run"]].concat()
-        }),
-        ("run --prometheus", {
-            [&SIMULATED[..6], &["-o", "root/metrics", "--prometheus", "his/out/m.prom"]].concat()
-        }),
-        ("run of two targets", {
-            [&SIMULATED[..6], &["--target", "sim:client", "-o", "his/run"]].concat()
-        }),
-        ("measure --target", {
-            let scratch = ["--target", "his/out/s.bin", "--size", "1MiB"];
-            [&["measure", "RND 4K W", "--time", "100ms"][..], &scratch].concat()
-        }),
+    let disk = disk.into_string().unwrap();
+    let capture = format!("capture --device /dev/{disk} --duration 300ms -o his/out/c.parquet");
+    let commands = [
+        "run iops --profile quick --target sim:small -o his/run",
+        "run iops --profile quick --step-time 300ms --target f.bin --size 16MiB --engine fio \
+         -o his/run",
+        "run iops --target sim:small -o his/out/a/b",
+        "measure 'RND 4K W' --time 300ms --engine fio --target f.bin --size 16MiB --keep his/kept",
+        "calibrate --time 300ms --runs 1 --target f.bin --size 16MiB --keep his/kept",
+        "resume his/run",
+        "check root/run --list -o his/out",
+        "compare root/run root/other -o his/out",
+        "compare root/run root/other -o his/out/c.html",
+        "trace import log --input-format fio-iolog -o his/out/t",
+        "trace report t.parquet -o his/out",
+        "explore t.parquet -o his/out/page.html",
+        &capture,
+        "study his/done",
+        "report his/done --format html,csv,json",
+        "restore his/done",
+        "unlock his/done",
+        "fio job.fio --target sim:small -o his/run",
+        "fio job.fio --target f.bin --size 16MiB --engine fio -o his/run",
+        "run iops --profile quick --target sim:small -o root/metrics --prometheus his/out/m.prom",
+        "run iops --profile quick --target sim:small --target sim:client -o his/run",
+        "measure 'RND 4K W' --time 100ms --target his/out/s.bin --size 1MiB",
     ];
     let mut stranger = PathSwapper::new();
     let here = stranger.here().to_owned();
     fs::create_dir(here.join("root")).unwrap();
     for run in ["root/run", "root/other"] {
-        let mut simulated = SIMULATED;
-        simulated[7] = run;
+        let simulated = format!("run iops --profile quick --target sim:small -o {run}");
         run_ending(&here, &simulated, &[0, 3]);
     }
     let log = "fio version 2 iolog\nsdb add\nsdb open\nsdb read 0 4096\nsdb close\n";
     fs::write(here.join("log"), log).unwrap();
     let import = "trace import log --input-format fio-iolog -o t.parquet";
-    assert!(run_in(&here, import).status.success());
+    succeed(&here, import);
     fs::write(here.join("job.fio"), "[x]\nrw=randwrite\nsize=4m\nruntime=1\n").unwrap();
     stranger.begin();
-    for (what, arguments) in rows {
+    for command in commands {
         for _ in 0..2 {
             // What the stranger has of root's: a directory, and a run of which there is one more.
             let _ = fs::create_dir(here.join("his/out"));
             let _ = fs::remove_dir_all(here.join("root/metrics"));
             copy_run(&here.join("root/run"), &here.join("root/copy"));
             let _ = fs::rename(here.join("root/copy"), here.join("his/done"));
-            let mut command = steadfast();
-            command.current_dir(&here).args(&arguments).env("XDG_CACHE_HOME", stranger.his());
-            let output = command.output().unwrap();
-            assert!(!stderr(&output).contains("panicked"), "{what}: {}", stderr(&output));
-            stranger.judge(what);
+            let mut program = command_in(&here, command);
+            let output = program.env("XDG_CACHE_HOME", stranger.his()).output().unwrap();
+            assert!(!stderr(&output).contains("panicked"), "{command}: {}", stderr(&output));
+            stranger.judge(command);
         }
     }
     assert!(stranger.end() > 0, "the stranger exchanged nothing");
@@ -248,37 +224,32 @@ fn root_neither_makes_nor_obeys_a_run_that_another_user_can_exchange() {
     }
     let stranger = PathSwapper::new();
     let here = stranger.here();
-    let output = run_ending(here, &SIMULATED, &[1]);
+    let output = run_ending(here, SIMULATED, &[1]);
     assert!(stderr(&output).contains("belongs to user 64321"), "{}", stderr(&output));
     assert_eq!(fs::read_dir(stranger.his()).unwrap().count(), 0);
     finished_run(here, "sim:small", "run");
     fs::rename(here.join("run"), stranger.his().join("run")).unwrap();
     for command in ["resume", "restore", "unlock"] {
-        let output = run_in(here, &[command, "his/run"]);
-        assert_eq!(code(&output), 1, "{command}: {}", stderr(&output));
+        let output = run_ending(here, &[command, "his/run"], &[1]);
         assert!(stderr(&output).contains("can exchange this directory"), "{}", stderr(&output));
     }
-    // What only reads it, and writes into it, goes on.
-    for command in ["study", "report"] {
-        let output = run_in(here, &[command, "his/run"]);
-        assert!(output.status.success(), "{command}: {}", stderr(&output));
-    }
-    // His own wish, by sudo.
-    let mut command = steadfast();
-    command.current_dir(here).args(["restore", "his/run"]).env("SUDO_UID", STRANGER.to_string());
-    let output = command.output().unwrap();
+    // Commands that read it, or write their reports to it, are not refused.
+    succeed(here, "study his/run");
+    succeed(here, "report his/run");
+    // The stranger runs the program by sudo.
+    let mut restore = command_in(here, "restore his/run");
+    let output = restore.env("SUDO_UID", STRANGER.to_string()).output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
     // A link of his on the way, and one of root's.
     symlink(here.join("outside"), stranger.his().join("link")).unwrap();
     run_ending(here, "compare his/run his/run --output his/link/c.html", &[1]);
     stranger.judge("compare");
     symlink("his", here.join("link")).unwrap();
-    let output = run_in(here, "report link/run");
-    assert!(output.status.success(), "{}", stderr(&output));
+    succeed(here, "report link/run");
 }
 
-/// A FUSE server says that its directory is root's: it is the user's who mounted it. Of one that
-/// root mounted that is believed, and of the caller's by sudo.
+/// A FUSE server reports its directory as root's, but it belongs to the user who mounted it. A mount
+/// of root's is trusted, and one of the user who runs sudo.
 #[test]
 fn a_file_system_that_another_user_serves_takes_no_run() {
     if !is_root() {
@@ -286,27 +257,26 @@ fn a_file_system_that_another_user_serves_takes_no_run() {
     }
     let scratch = &TestDirectory::new();
     let point = &*scratch.join("point");
-    let simulated = ["run", "iops", "--profile", "quick", "--target", "sim:small", "-o"];
+    let simulated = "run iops --profile quick --target sim:small -o";
     for (user, sudo, is_refused) in
         [(STRANGER, None, true), (STRANGER, Some(STRANGER), false), (0, None, false)]
     {
         let Some(_mount) = FuseMount::new(point, user) else { return };
         for (here, out) in [(&**scratch, "point/run"), (point, "run")] {
-            let mut command = steadfast();
-            command.current_dir(here).args(simulated).arg(out);
+            let mut command = command_in(here, &format!("{simulated} {out}"));
             if let Some(sudo) = sudo {
                 command.env("SUDO_UID", sudo.to_string());
             }
-            let said = stderr(&command.output().unwrap());
-            assert_eq!(said.contains("FUSE file system that user 64321"), is_refused, "{said}");
+            let text = stderr(&command.output().unwrap());
+            assert_eq!(text.contains("FUSE file system that user 64321"), is_refused, "{text}");
             // The server lets nobody make a directory.
-            assert!(is_refused || said.contains("create the directory"), "{said}");
+            assert!(is_refused || text.contains("create the directory"), "{text}");
         }
     }
 }
 
-/// Reports of root next to files of another user have no mode of a link, and nobody else may
-/// write to them.
+/// Reports of root next to files of another user do not take their mode from a link, and nobody else
+/// may write to them.
 #[test]
 fn reports_take_no_mode_from_a_link_and_are_nobody_elses_to_write() {
     if !is_root() {
@@ -320,25 +290,20 @@ fn reports_take_no_mode_from_a_link_and_are_nobody_elses_to_write() {
     for report in ["report.html", "findings.json"] {
         fs::remove_file(here.join("run").join(report)).unwrap();
     }
-    assert!(run_in(here, "report run --format html").status.success());
+    succeed(here, "report run --format html");
     let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
     assert_eq!(mode(&here.join("run/report.html")), 0o644);
     fs::rename(&settings, here.join("elsewhere")).unwrap();
     symlink("../elsewhere", &settings).unwrap();
-    let output = run_in(here, "study run");
-    assert_eq!(code(&output), 1);
-    assert!(stderr(&output).contains("settings.json is a symbolic link"), "{}", stderr(&output));
+    refuse(here, "study run", &["settings.json is a symbolic link"]);
     assert!(!here.join("run/findings.json").exists());
 }
 
-/// Runs a command that must end by itself within ten seconds; a loaded machine is slow.
+/// Runs a command that must end by itself within 30 seconds.
 #[track_caller]
-fn ends(here: &Path, arguments: &[&str]) -> Output {
+fn run_bounded(here: &Path, arguments: &str) -> Output {
     let began = Instant::now();
-    let mut command = steadfast();
-    command.current_dir(here).args(arguments);
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
+    let mut child = spawn_in(here, arguments, Stdio::piped(), Stdio::piped());
     while child.try_wait().unwrap().is_none() {
         if began.elapsed() > Duration::from_secs(30) {
             let _ = child.kill();
@@ -349,7 +314,7 @@ fn ends(here: &Path, arguments: &[&str]) -> Output {
     child.wait_with_output().unwrap()
 }
 
-/// Something that is no file to read: what a refusal calls it, and how to make it.
+/// A file that cannot be read as one: what a refusal calls it, and how to make it.
 type OddFile = (&'static str, fn(&Path));
 
 fn odd_files() -> [OddFile; 5] {
@@ -370,15 +335,9 @@ fn odd_files() -> [OddFile; 5] {
 fn what_is_no_regular_file_of_a_run_is_refused_at_once() {
     let here = &TestDirectory::new();
     finished_run(here, "sim:small", "run");
-    let commands: &[&[&str]] = &[
-        &["resume", "run"],
-        &["restore", "run"],
-        &["unlock", "run"],
-        &["study", "run"],
-        &["report", "run"],
-        &["check", "run", "--list"],
-        &["compare", "run", "run"],
-        &["explore", "run", "--no-browser"],
+    let commands = [
+        "resume run", "restore run", "unlock run", "study run", "report run", "check run --list",
+        "compare run run", "explore run --no-browser",
     ];
     for name in ["settings.json", "journal.jsonl"] {
         let (path, kept) = (here.join("run").join(name), here.join(format!("kept-{name}")));
@@ -386,10 +345,10 @@ fn what_is_no_regular_file_of_a_run_is_refused_at_once() {
         for (kind, make) in odd_files() {
             make(&path);
             for arguments in commands {
-                let output = ends(here, arguments);
-                let said = stderr(&output);
-                assert!(matches!(code(&output), 1 | 2), "{name} {kind} {arguments:?}: {said}");
-                assert!(said.contains(name) && said.contains(kind), "{arguments:?}: {said}");
+                let output = run_bounded(here, arguments);
+                let text = stderr(&output);
+                assert!(matches!(code(&output), 1 | 2), "{name} {kind} {arguments}: {text}");
+                assert!(text.contains(name) && text.contains(kind), "{arguments}: {text}");
             }
             if fs::symlink_metadata(&path).unwrap().is_dir() {
                 fs::remove_dir(&path).unwrap();
@@ -405,36 +364,36 @@ fn what_is_no_regular_file_of_a_run_is_refused_at_once() {
 fn what_is_no_regular_file_is_refused_wherever_a_file_is_named() {
     let here = &TestDirectory::new();
     finished_run(here, "sim:small", "run");
-    let rows: &[&[&str]] = &[
-        &["compare", "odd", "run"],
-        &["check", "odd", "--list"],
-        &["check", "run", "--limits", "odd"],
-        &["trace", "report", "odd", "--output", "out"],
-        &["trace", "groups", "odd", "--by", "process"],
-        &["trace", "recover", "odd", "--output", "out.parquet"],
-        &["trace", "fold", "odd", "--output", "out.fold"],
-        &["trace", "merge", "odd", "--output", "out.fold"],
-        &["fio", "odd", "--plan"],
-        &["explore", "odd", "--no-browser", "--no-cache"],
-        &["plan", "iops", "--target", "sim:small", "--meta", "odd"],
+    let rows = [
+        "compare odd run",
+        "check odd --list",
+        "check run --limits odd",
+        "trace report odd --output out",
+        "trace groups odd --by process",
+        "trace recover odd --output out.parquet",
+        "trace fold odd --output out.fold",
+        "trace merge odd --output out.fold",
+        "fio odd --plan",
+        "explore odd --no-browser --no-cache",
+        "plan iops --target sim:small --meta odd",
     ];
     for (kind, make) in odd_files().into_iter().filter(|(kind, _)| *kind != "is larger than") {
         make(&here.join("odd"));
         for arguments in rows {
-            let output = ends(here, arguments);
-            let said = stderr(&output);
-            assert!(!output.status.success(), "{kind} {arguments:?}");
-            assert!(output.status.signal().is_none(), "{kind} {arguments:?}: {said}");
-            assert!(!said.contains("panicked"), "{kind} {arguments:?}: {said}");
+            let output = run_bounded(here, arguments);
+            let text = stderr(&output);
+            assert!(!output.status.success(), "{kind} {arguments}");
+            assert!(output.status.signal().is_none(), "{kind} {arguments}: {text}");
+            assert!(!text.contains("panicked"), "{kind} {arguments}: {text}");
         }
         let odd = here.join("odd");
         if kind == "a directory" { fs::remove_dir(odd) } else { fs::remove_file(odd) }.unwrap();
     }
 }
 
-/// Bytes after the last line, and zeros over it, are said by every command that reads them.
+/// Every command that reads a journal reports bytes after the last line, and zeros over it.
 #[test]
-fn bytes_that_are_no_complete_line_are_said() {
+fn bytes_that_are_no_complete_line_are_reported() {
     let here = &TestDirectory::new();
     finished_run(here, "sim:small", "run");
     let journal = here.join("run/journal.jsonl");
@@ -450,21 +409,14 @@ fn bytes_that_are_no_complete_line_are_said() {
         ("more", &more, 7),
     ] {
         fs::write(&journal, journal_bytes).unwrap();
-        let said = format!("The journal ends with {bytes} bytes");
-        let commands: &[&[&str]] = &[
-            &["study", "run"],
-            &["report", "run", "--format", "json"],
-            &["check", "run", "--list"],
-            &["compare", "run", "run"],
-        ];
-        for arguments in commands {
-            let output = run_in(here, *arguments);
-            assert!(stderr(&output).contains(&said), "{what} {arguments:?}: {}", stderr(&output));
+        let remark = format!("The journal ends with {bytes} bytes");
+        let commands =
+            ["study run", "report run --format json", "check run --list", "compare run run"];
+        for command in commands {
+            let output = run_in(here, command);
+            assert!(stderr(&output).contains(&remark), "{what} {command}: {}", stderr(&output));
         }
-        let findings = fs::read(here.join("run/findings.json")).unwrap();
-        let findings: serde_json::Value = serde_json::from_slice(&findings).unwrap();
-        let caveats = array(&findings["caveats"]);
-        assert!(caveats.iter().any(|caveat| caveat["id"] == "journal-torn"), "{what}");
+        assert!(caveat(&findings(here.join("run")), "journal-torn").is_some(), "{what}");
     }
 }
 
@@ -485,18 +437,13 @@ fn no_signal_ends_a_run_without_an_end() {
     signals.extend([libc::SIGRTMIN(), libc::SIGRTMAX()]);
     for signal in signals {
         let here = &TestDirectory::new();
-        let mut command = steadfast();
-        let run = ["run", "iops", "--profile", "quick", "--step-time", "500ms"];
-        let file = ["--target", "s.bin", "--size", "64MiB", "-o", "run"];
-        command.current_dir(here).args(run).args(file);
-        command.stdout(Stdio::null()).stderr(Stdio::null());
-        let mut child = command.spawn().unwrap();
+        let run = "run iops --profile quick --step-time 500ms --target s.bin --size 64MiB -o run";
+        let mut child = spawn_in(here, run, Stdio::null(), Stdio::null());
         wait_until("the run", || {
             let journal = fs::read_to_string(here.join("run/journal.jsonl"));
             journal.is_ok_and(|journal| journal.contains("\"opened\""))
         });
-        // SAFETY: kill takes any pid and signal; the child is ours and not yet reaped.
-        assert_eq!(unsafe { libc::kill(i32::try_from(child.id()).unwrap(), signal) }, 0);
+        super::scratch::signal(&child, signal);
         let status = child.wait().unwrap();
         assert_eq!(status.code(), Some(4), "signal {signal}: {status}");
     }

@@ -1,7 +1,7 @@
-//! Captures that the kernel added up: they tell of each process what a capture of every I/O tells.
+//! Captures that the kernel added up have the figures of each process that a capture of every I/O has.
 
 use super::capture::{RunningCapture, settled};
-use super::scratch::{LoopDevice, array, steadfast, succeed, succeed_json};
+use super::scratch::*;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,37 +20,36 @@ for n in range(53):
 os.close(device)
 ";
 
-/// Starts our engine, two of dd and a Python program on a device.
+/// Runs our engine, then starts two of dd and a Python program on a device.
 fn writers(here: &Path, device: &LoopDevice) -> Vec<Child> {
-    let path = device.path.as_str();
-    let mut engine = steadfast();
-    engine.current_dir(here).args(["measure", "RND 4K RW65", "--target", path, "--demand", "T2Q4"]);
-    engine.args(["--ios", "10007", "--yes-destroy", device.name(), "--json"]);
-    let mut reader = Command::new("dd");
-    reader.args([&format!("if={path}"), "of=/dev/null", "bs=16k", "count=211", "iflag=direct"]);
-    let mut writer = Command::new("dd");
-    writer.args(["if=/dev/zero", &format!("of={path}"), "bs=64k", "count=101", "seek=300"]);
-    writer.args(["oflag=direct", "conv=notrunc"]);
-    let mut python = Command::new("python3");
-    python.args(["-c", WRITER, path]);
-    // The engine takes a device that nobody else has open.
-    let mut started = Vec::new();
-    for command in [&mut engine, &mut reader, &mut writer, &mut python] {
-        started.push(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
-        if started.len() == 1 {
-            assert!(started[0].wait().unwrap().success());
-        }
-    }
-    started
-}
-
-fn answer(here: &Path, arguments: &[&str]) -> Value {
-    succeed_json(here, arguments)
+    let (path, name) = (device.path.as_str(), device.name());
+    let engine = format!(
+        "measure 'RND 4K RW65' --target {path} --demand T2Q4 --ios 10007 --yes-destroy {name} --json"
+    );
+    // The engine takes a device that no other process has open.
+    let mut engine = spawn_in(here, &engine, Stdio::null(), Stdio::null());
+    assert!(engine.wait().unwrap().success());
+    let spawn = |program: &str, arguments: &[&str]| {
+        let mut command = Command::new(program);
+        command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    };
+    let (input, output) = (format!("if={path}"), format!("of={path}"));
+    vec![
+        spawn("dd", &[&input, "of=/dev/null", "bs=16k", "count=211", "iflag=direct"]),
+        spawn(
+            "dd",
+            &[
+                "if=/dev/zero", &output, "bs=64k", "count=101", "seek=300", "oflag=direct",
+                "conv=notrunc",
+            ],
+        ),
+        spawn("python3", &["-c", WRITER, path]),
+    ]
 }
 
 /// I/Os, bytes, reads and writes by process number and command.
 fn processes(here: &Path) -> BTreeMap<(u64, String), [u64; 4]> {
-    let found = answer(here, &["trace", "processes", "trace.parquet", "--json"]);
+    let found: Value = succeed_json(here, "trace processes trace.parquet --json");
     let figures = |process: &Value| {
         let number = |name: &str| process[name].as_u64().unwrap_or_default();
         let key = (number("pid"), process["command"].as_str().unwrap_or_default().to_owned());
@@ -59,11 +58,11 @@ fn processes(here: &Path) -> BTreeMap<(u64, String), [u64; 4]> {
     array(&found["processes"]).iter().map(figures).collect()
 }
 
-/// I/Os by operation and size of one process. RND and SEQ of I/Os that several processors issue
-/// at once are decided in another order.
+/// I/Os by operation and size of one process. Whether I/Os that several processors issue at once are
+/// RND or SEQ depends on their order.
 fn sizes(here: &Path, pid: u64) -> BTreeMap<(String, u64), u64> {
-    let pid = pid.to_string();
-    let found = answer(here, &["trace", "streams", "trace.parquet", "--pid", &pid, "--json"]);
+    let streams = format!("trace streams trace.parquet --pid {pid} --json");
+    let found: Value = succeed_json(here, &streams);
     let mut sizes = BTreeMap::new();
     for stream in array(&found["streams"]) {
         let key = (stream["op"].to_string(), stream["bytes"].as_u64().unwrap());
@@ -76,19 +75,18 @@ fn sizes(here: &Path, pid: u64) -> BTreeMap<(String, u64), u64> {
 #[test]
 fn processes_added_up_in_the_kernel_are_those_of_every_io() {
     let Some(device) = LoopDevice::new(64) else { return };
-    let (every, added) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (every, added) = (&TestDirectory::new(), &TestDirectory::new());
     settled(&device);
     let steps = ["--totals-every", "100ms"];
-    let Some(mut steps) = RunningCapture::new(added.path(), &device, &steps) else { return };
-    let mut ios = RunningCapture::new(every.path(), &device, &[]).unwrap();
-    for mut child in writers(every.path(), &device) {
+    let Some(mut steps) = RunningCapture::new(added, &device, &steps) else { return };
+    let ios = RunningCapture::new(every, &device, &[]).unwrap();
+    for mut child in writers(every, &device) {
         assert!(child.wait().unwrap().success());
     }
     // One capture ends after the other: nothing happens in between.
     settled(&device);
-    ios.signal("-INT");
-    steps.signal("-INT");
-    let (every, added) = (every.path(), added.path());
+    ios.end();
+    steps.end_by(libc::SIGINT);
     let found = processes(added);
     assert_eq!(found, processes(every));
     let of = |command: &str| -> Vec<([u64; 4], u64)> {
@@ -107,19 +105,17 @@ fn processes_added_up_in_the_kernel_are_those_of_every_io() {
         assert_eq!(sizes(added, pid), sizes(every, pid));
     }
     for by in ["process", "command"] {
-        let told = ["trace", "groups", "trace.parquet", "--by", by, "--json"];
-        let groups = [added, every].map(|here| answer(here, &told)["groups"].clone());
-        let counts = groups.map(|groups| {
-            let counts = groups.as_array().unwrap().iter();
-            counts
-                .map(|group| (group["command"].to_string(), group["count"].as_u64()))
-                .collect::<Vec<_>>()
-        });
-        assert_eq!(counts[0], counts[1], "{by}");
+        let counts = |here: &Path| -> Vec<(String, Option<u64>)> {
+            let groups = format!("trace groups trace.parquet --by {by} --json");
+            let found: Value = succeed_json(here, &groups);
+            let count = |group: &Value| (group["command"].to_string(), group["count"].as_u64());
+            array(&found["groups"]).iter().map(count).collect()
+        };
+        assert_eq!(counts(added), counts(every), "{by}");
     }
     let one = every.join("trace.parquet");
-    let compared = ["trace", "compare", one.to_str().unwrap(), "trace.parquet", "--by", "process"];
-    let text = succeed(added, &compared);
+    let compare = format!("trace compare {} trace.parquet --by process", one.display());
+    let text = succeed(added, &compare);
     assert!(text.contains("python3") && text.contains("dd"), "{text}");
     // All I/Os in one step, however slow the machine is: enough of them for a percentile.
     assert!(steps_of(added, "1h").iter().any(|step| step["response_p99_ns"].is_u64()));
@@ -129,7 +125,8 @@ fn processes_added_up_in_the_kernel_are_those_of_every_io() {
 }
 
 fn steps_of(here: &Path, width: &str) -> Vec<Value> {
-    let found = answer(here, &["trace", "steps", "trace.parquet", "--step", width, "--json"]);
+    let steps = format!("trace steps trace.parquet --step {width} --json");
+    let found: Value = succeed_json(here, &steps);
     array(&found["steps"]).clone()
 }
 

@@ -1,5 +1,5 @@
-//! What is around a test: the ambient temperature, a device that must cool down first, a vendor's
-//! purge command, and what the device counts during the steps.
+//! The surroundings of a test: the ambient temperature, a device that must cool down first, a
+//! vendor's purge command, and the device's own counters.
 
 use super::scratch::*;
 use serde_json::Value;
@@ -10,7 +10,7 @@ use std::process::Stdio;
 use steadfast_domain::{JournalEntry, Nanos, Op, PurgeMethod, Record};
 use steadfast_runner::Ledger;
 
-const QUICK: [&str; 4] = ["--profile", "quick", "--step-time", "300ms"];
+const QUICK: &str = "--profile quick --step-time 300ms";
 
 fn record(directory: &Path) -> Record {
     Ledger::read(directory).unwrap().into_record()
@@ -18,44 +18,41 @@ fn record(directory: &Path) -> Record {
 
 /// Returns the value of a row of the report's head.
 fn head_row(directory: &Path, label: &str) -> Option<String> {
-    let findings: Value = read_json(directory.join("findings.json"));
-    let blocks = array(&findings["header"]["blocks"]).clone();
-    let rows = blocks.iter().flat_map(|block| array(&block["rows"]));
+    let findings = findings(directory);
+    let rows = array(&findings["header"]["blocks"]).iter().flat_map(|block| array(&block["rows"]));
     rows.into_iter().find(|row| row["label"] == label)?["value"].as_str().map(str::to_owned)
 }
 
 #[test]
 fn the_ambient_temperature_has_a_place() {
     let here = &TestDirectory::new();
-    let run = |name: &str, more: &[&str]| {
-        run_ending(here, &[&["run", "iops"][..], &QUICK, &["-o", name], more].concat(), &[0, 3]);
+    let run = |name: &str, more: &str| {
+        run_ending(here, &format!("run iops {QUICK} -o {name} {more}"), &[0, 3]);
     };
-    run("plain", &["--target", "sim:small"]);
+    run("plain", "--target sim:small");
     assert_eq!(head_row(&here.join("plain"), "Ambient Temperature"), None);
-    run("told", &["--target", "sim:small", "--ambient", "23C"]);
-    assert_eq!(head_row(&here.join("told"), "Ambient Temperature").as_deref(), Some("23 C"));
+    run("stated", "--target sim:small --ambient 23C");
+    assert_eq!(head_row(&here.join("stated"), "Ambient Temperature").as_deref(), Some("23 C"));
 
     let sensor = here.join("temp1_input");
     std::fs::write(&sensor, "22750\n").unwrap();
     let sensor = sensor.to_str().unwrap();
-    let file = ["--target", "scratch.bin", "--size", "64MiB", "--ambient-sensor", sensor];
-    run("sensed", &file);
+    run("sensed", &format!("--target scratch.bin --size 64MiB --ambient-sensor {sensor}"));
     let sensed = head_row(&here.join("sensed"), "Ambient Temperature");
     assert_eq!(sensed.as_deref(), Some("22.8 to 22.8 C by its sensor"));
     let record = record(&here.join("sensed"));
     let readings = record.steps().map(|(_, outcome)| outcome.measurement.sensed.ambient_celsius);
     assert!(readings.collect::<Vec<_>>().iter().all(|celsius| *celsius == Some(22.75)));
 
-    let base = ["run", "iops", "--target", "sim:small"];
-    for (more, parts) in [
-        (["--ambient", "warm"], &["degrees Celsius"][..]),
-        (["--ambient", "73F"], &["degrees Celsius"]),
-        (["--ambient-sensor", sensor], &["not where the device is"]),
+    for (more, part) in [
+        ("--ambient warm", "degrees Celsius"),
+        ("--ambient 73F", "degrees Celsius"),
+        (&*format!("--ambient-sensor {sensor}"), "not where the device is"),
     ] {
-        refuse(here, &[&base[..], &more].concat(), parts);
+        refuse(here, &format!("run iops --target sim:small {more}"), &[part]);
     }
-    let file = ["run", "iops", "--target", "other.bin", "--size", "64MiB", "--ambient-sensor"];
-    refuse(here, &[&file[..], &["no-such-label"]].concat(), &["no-such-label", "labels"]);
+    let run = "run iops --target other.bin --size 64MiB --ambient-sensor no-such-label";
+    refuse(here, run, &["no-such-label", "labels"]);
     assert!(!here.join("other.bin").exists(), "refused before anything is made");
 }
 
@@ -63,9 +60,9 @@ fn the_ambient_temperature_has_a_place() {
 #[test]
 fn a_suite_waits_in_virtual_time_until_the_drive_is_cool() {
     let here = &TestDirectory::new();
-    let suite = ["run", "suite", "--procedures", "iops,latency", "--profile", "quick"];
-    let target = ["--target", "sim:small", "--start-below", "35C"];
-    run_ending(here, &[&suite[..], &target, &["-o", "run"]].concat(), &[0, 3]);
+    let target = "--target sim:small --start-below 35C";
+    let suite = format!("run suite --procedures iops,latency --profile quick {target} -o run");
+    run_ending(here, &suite, &[0, 3]);
     let waits: Vec<_> = record(&here.join("run")).cool_downs().copied().collect();
     assert_eq!(waits.len(), 2, "each part has a purge and a wait: {waits:?}");
     assert_eq!(waits[0].waited, Nanos::ZERO);
@@ -75,17 +72,16 @@ fn a_suite_waits_in_virtual_time_until_the_drive_is_cool() {
     let waited = second.waited.as_secs_f64();
     assert!((waited - expected).abs() <= 11.0, "{waited} s, {expected} s by the formula");
     assert_eq!(head_row(&here.join("run"), "Start Below").as_deref(), Some("35 C"));
-    let plan = succeed(here, &[&["plan", "iops"][..], &target].concat());
+    let plan = succeed(here, &format!("plan iops {target}"));
     assert!(plan.contains("less than 35 C"), "{plan}");
 
     // Nothing cools below the temperature of an idle drive.
-    let never = ["--target", "sim:small", "--start-below", "30C", "--start-below-limit", "2min"];
-    let output =
-        run_ending(here, &[&["run", "iops"][..], &QUICK, &never, &["-o", "warm"]].concat(), &[4]);
+    let never = "--target sim:small --start-below 30C --start-below-limit 2min";
+    let output = run_ending(here, &format!("run iops {QUICK} {never} -o warm"), &[4]);
     assert!(stderr(&output).contains("--start-below"), "{}", stderr(&output));
     assert_eq!(Ledger::read(&here.join("warm")).unwrap().steps().count(), 0);
-    let file = ["--target", "none.bin", "--size", "64MiB", "--start-below", "45C"];
-    refuse(here, &[&["run", "iops"][..], &QUICK, &file].concat(), &["no temperature"]);
+    let file = "--target none.bin --size 64MiB --start-below 45C";
+    refuse(here, &format!("run iops {QUICK} {file}"), &["no temperature"]);
     assert!(!here.join("none.bin").exists());
     refuse(here, "run iops --start-below-limit 3min", &["--start-below"]);
 }
@@ -96,21 +92,19 @@ fn a_device_without_a_temperature_is_refused_before_anything_is_written() {
     let Some(device) = LoopDevice::new(64) else { return };
     let here = &TestDirectory::new();
     let before = device.written();
-    let arguments =
-        ["run", "iops", "--target", &device.path, "--yes-destroy", device.name(), "-o", "run"];
-    let with = [&arguments[..], &["--start-below", "45C"]].concat();
-    refuse(here, &with, &["no temperature", "--start-below"]);
+    let (target, name) = (&device.path, device.name());
+    let run = format!("run iops --target {target} --yes-destroy {name} -o run --start-below 45C");
+    refuse(here, &run, &["no temperature", "--start-below"]);
     assert_eq!(device.written(), before);
     assert!(!here.join("run").exists());
 }
 
-/// Everything that the simulated drive counts is exact: each step's host bytes are its own I/Os,
-/// and the counters of one step go on where those of the last ended.
+/// The counters of the simulated drive are exact: each step's host bytes are its own I/Os, and the
+/// counters of one step continue where those of the last ended.
 #[test]
 fn the_counters_of_every_step_follow_from_its_ios() {
     let here = &TestDirectory::new();
-    let target = ["--target", "sim:client", "-o", "run"];
-    run_ending(here, &[&["run", "iops"][..], &QUICK, &target].concat(), &[0, 3]);
+    run_ending(here, &format!("run iops {QUICK} --target sim:client -o run"), &[0, 3]);
     let record = record(&here.join("run"));
     let mut written = None;
     for (step, outcome) in record.steps() {
@@ -158,19 +152,16 @@ fn a_vendors_purge_command_is_confirmed_recorded_and_shown() {
     std::fs::write(&tool, script).unwrap();
     std::fs::set_permissions(&tool, PermissionsExt::from_mode(0o755)).unwrap();
     let line = format!("{} erase {{device}}", tool.display());
-    let base = [&["run", "iops"][..], &QUICK, &["--target", &device.path, "-o", "run"]].concat();
-    let with = [&base[..], &["--purge-command", &line]].concat();
-    refuse(here, &with, &["--yes-destroy"]);
-    let confirmed = [&with[..], &["--yes-destroy", device.name()]].concat();
-    refuse(here, &[&confirmed[..], &["--purge", "discard"]].concat(), &["two purges"]);
+    let run = format!("run iops {QUICK} --target {} -o run --purge-command '{line}'", device.path);
+    refuse(here, &run, &["--yes-destroy"]);
+    let confirmed = format!("{run} --yes-destroy {}", device.name());
+    refuse(here, &format!("{confirmed} --purge discard"), &["two purges"]);
     run_ending(here, &confirmed, &[0, 3]);
     let record = record(&here.join("run"));
     assert_eq!(record.settings.purge_command.as_deref(), Some(line.as_str()));
-    let told = record.entries.iter().find_map(|entry| match entry {
-        JournalEntry::PurgeCommand(command) => Some(command.as_str()),
-        _ => None,
-    });
-    assert_eq!(told, Some(line.as_str()));
+    let is_noted =
+        |entry: &JournalEntry| matches!(entry, JournalEntry::PurgeCommand(own) if *own == line);
+    assert!(record.entries.iter().any(is_noted));
     let purge = record.purge().unwrap();
     assert_eq!((purge.method, purge.blank), (PurgeMethod::VendorCommand, Some(true)));
     let run = purge.command.as_ref().unwrap();
@@ -179,19 +170,18 @@ fn a_vendors_purge_command_is_confirmed_recorded_and_shown() {
     let shown = head_row(&here.join("run"), "Purge Method").unwrap();
     assert!(shown.contains("vendor's command") && shown.contains(&device.path), "{shown}");
 
-    let plan = ["plan", "iops", "--target", "sim:small", "--purge-command", &line];
-    assert!(succeed(here, &plan).contains(&line));
+    let plan = |line: &str| format!("plan iops --target sim:small --purge-command '{line}'");
+    assert!(succeed(here, &plan(&line)).contains(&line));
     for (wrong, part) in [
         ("tool erase", "write {device} in its place"),
         ("", "is empty"),
         ("{device}", "give a program first"),
         ("tool {device} {device}", "2 times"),
     ] {
-        let plan = ["plan", "iops", "--target", "sim:small", "--purge-command", wrong];
-        refuse(here, &plan, &["--purge-command", part]);
+        refuse(here, &plan(wrong), &["--purge-command", part]);
     }
-    let without = ["run", "iops", "--target", "sim:small", "--purge", "vendor-command"];
-    refuse(here, &without, &["--purge-command"]);
+    let without = "run iops --target sim:small --purge vendor-command";
+    refuse(here, without, &["--purge-command"]);
 }
 
 /// Another program limits the I/O of the group while the load runs: nothing was limited when the
@@ -204,9 +194,9 @@ fn a_throttle_that_is_set_during_a_step_is_named_in_it() {
     let here = &TestDirectory::new();
     let procs = throttle.procs();
     let before = device.reads();
-    let mut command = steadfast();
-    let line = ["measure", "RND 4K R", "--target", &device.path, "--time", "2s", "--json"];
-    command.current_dir(here).args(line).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let load = format!("measure 'RND 4K R' --target {} --time 2s --json", device.path);
+    let mut command = command_in(here, &load);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
     // SAFETY: between fork and exec, writes one file; 0 is the writing process.
     unsafe { command.pre_exec(move || std::fs::write(&procs, "0")) };
     let child = command.spawn().unwrap();
@@ -214,7 +204,7 @@ fn a_throttle_that_is_set_during_a_step_is_named_in_it() {
     throttle.limit(&device, 50);
     let output = child.wait_with_output().unwrap();
     assert_eq!(code(&output), 0, "{}", stderr(&output));
-    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let answer: Value = parse_json(&output);
     let group = format!("/blkio/steadfast-test-{}-{}", std::process::id(), device.name());
     let expected = serde_json::json!([
         {"group": group, "file": "blkio.throttle.read_iops", "set": "50"},
@@ -229,9 +219,10 @@ fn a_throttle_of_the_own_group_is_a_caveat_of_the_run() {
     let Some(device) = LoopDevice::new(64) else { return };
     let Some(throttle) = Throttle::new(&device, 400) else { return };
     let here = &TestDirectory::new();
-    let mut command = steadfast();
-    command.current_dir(here).args(["run", "latency", "-o", "run", "--purge", "none"]).args(QUICK);
-    command.args(["--target", &device.path, "--yes-destroy", device.name()]);
+    let (target, name) = (&device.path, device.name());
+    let run =
+        format!("run latency -o run --purge none {QUICK} --target {target} --yes-destroy {name}");
+    let mut command = command_in(here, &run);
     let output = throttle.run(&mut command);
     assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
     let steps = record(&here.join("run"));
@@ -239,9 +230,8 @@ fn a_throttle_of_the_own_group_is_a_caveat_of_the_run() {
         outcome.measurement.sensed.cgroup_limits.len()
     };
     assert!(steps.steps().map(limits).all(|count| count == 2));
-    let findings: Value = read_json(here.join("run/findings.json"));
-    let caveats = array(&findings["caveats"]);
-    let found = caveats.iter().find(|caveat| caveat["id"] == "cgroup-io-limit").unwrap();
+    let findings = findings(here.join("run"));
+    let found = caveat(&findings, "cgroup-io-limit").unwrap();
     let group = format!("/blkio/steadfast-test-{}-{}", std::process::id(), device.name());
     let expected = format!("blkio.throttle.read_iops 400 of the control group {group}");
     assert!(found["text"].as_str().unwrap().contains(&expected), "{found}");

@@ -1,25 +1,26 @@
 //! Several targets at the same time.
 
+use super::real::issued;
 use super::scratch::*;
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use steadfast_domain::measurement::CommonStart;
 use steadfast_domain::record::Note;
 use steadfast_domain::{JournalEntry, Op, caveats};
 use steadfast_runner::Ledger;
+use steadfast_runner::ledger::JournalLine;
 
-/// Two loop devices of different sizes, or the reason why there are none.
+/// Two loop devices of different sizes; prints the reason and returns `None` if there are none.
 fn devices() -> Option<[LoopDevice; 2]> {
     Some([LoopDevice::new(64)?, LoopDevice::new(96)?])
 }
 
-fn begin<'a>(devices: &'a [LoopDevice; 2], step: &'a str) -> Vec<&'a str> {
-    let mut begin = vec!["run", "iops", "--profile", "quick", "--step-time", step];
+fn begin(devices: &[LoopDevice; 2], step: &str) -> String {
+    let mut begin = format!("run iops --profile quick --step-time {step} -o both");
     for device in devices {
-        begin.extend(["--target", &device.path, "--yes-destroy", device.name()]);
+        begin += &format!(" --target {} --yes-destroy {}", device.path, device.name());
     }
-    begin.extend(["-o", "both"]);
     begin
 }
 
@@ -42,22 +43,19 @@ fn two_devices_are_tested_together_and_each_agrees_with_its_diskstats() {
             let (done, Some(kernel)) = (&outcome.measurement, outcome.measurement.kernel) else {
                 continue;
             };
-            let bytes = |op: Op| {
-                let outside = done.unmeasured.iter().filter(|part| part.op == op);
-                done.direction(op).bytes.0 + outside.map(|part| part.bytes.0).sum::<u64>()
-            };
-            assert_eq!(bytes(Op::Read), kernel.read_bytes.0, "{}: {}", device.path, step.place);
-            assert_eq!(bytes(Op::Write), kernel.write_bytes.0, "{}: {}", device.path, step.place);
+            for (op, bytes) in [(Op::Read, kernel.read_bytes), (Op::Write, kernel.write_bytes)] {
+                assert_eq!(issued(done, op).1, bytes.0, "{}: {}", device.path, step.place);
+            }
             checked += 1;
         }
         assert!(checked >= 5 * 9, "{checked} steps of {}", device.path);
-        let told = contents.lines.iter().filter(|line| match &line.entry {
+        let is_shared = |line: &&JournalLine| match &line.entry {
             JournalEntry::Noted(note) => {
                 matches!(&**note, Note::Caveat(c) if c.id == caveats::SHARED_HOST)
             }
             _ => false,
-        });
-        assert_eq!(told.count(), 1);
+        };
+        assert_eq!(contents.lines.iter().filter(is_shared).count(), 1);
     }
     let [a, b] = [&devices[0], &devices[1]].map(|device| starts(&both.join(device.name())));
     let common = a.iter().filter(|start| b.iter().any(|other| other.agreed == start.agreed));
@@ -65,30 +63,26 @@ fn two_devices_are_tested_together_and_each_agrees_with_its_diskstats() {
     assert!(common >= 5 * 9, "{common} of {} and {} began together", a.len(), b.len());
     assert!(a.iter().chain(&b).all(|start| start.targets == 2 && start.late.is_some()));
     let text = stdout(&output);
-    for part in ["Run directory", devices[0].name(), devices[1].name(), "Comparison"] {
-        assert!(text.contains(part) || part == "Comparison", "{part}: {text}");
+    for part in ["Run directory", devices[0].name(), devices[1].name()] {
+        assert!(text.contains(part), "{part}: {text}");
     }
     for file in ["report.html", "findings.json", "targets.json"] {
         assert!(both.join(file).is_file(), "{file}");
     }
-    let findings: serde_json::Value = read_json(both.join("findings.json"));
-    assert!(array(&findings["caveats"]).iter().any(|caveat| caveat["id"] == "shared-host"));
+    assert!(caveat(&findings(both), "shared-host").is_some());
 }
 
-/// One is refused: nothing is written to the other, and no directory is made.
+/// If one target is refused, nothing is written to the other, and no directory is made.
 #[test]
 fn where_one_target_is_refused_none_is_touched() {
     let Some(devices) = devices() else { return };
     let here = &TestDirectory::new();
     let blank = std::fs::read(&devices[0].path).unwrap();
-    let all = begin(&devices, "100ms");
-    let unconfirmed: Vec<&str> =
-        all.iter().copied().filter(|word| *word != devices[1].name()).collect();
-    let at = unconfirmed.iter().rposition(|word| *word == "--yes-destroy").unwrap();
-    let unconfirmed: Vec<&str> =
-        unconfirmed.iter().enumerate().filter(|(n, _)| *n != at).map(|(_, word)| *word).collect();
+    let confirmation = format!(" --yes-destroy {}", devices[1].name());
+    let confirmed = begin(&devices, "100ms");
+    let unconfirmed = confirmed.strip_suffix(&confirmation).unwrap();
     let parts = [devices[1].path.as_str(), "no target was written to", "--yes-destroy"];
-    refuse(here, &unconfirmed, &parts);
+    refuse(here, unconfirmed, &parts);
     assert!(!here.join("both").exists());
     assert!(std::fs::read(&devices[0].path).unwrap() == blank, "it was written to");
 }
@@ -98,11 +92,9 @@ fn where_one_target_is_refused_none_is_touched() {
 fn a_device_is_named_once_whatever_its_names_are() {
     let place = &TestDirectory::new();
     let refused = |a: &str, b: &str| {
-        let mut all = vec!["run", "iops", "--profile", "quick", "--target", a, "--target", b];
-        if a.ends_with(".bin") {
-            all.extend(["--size", "64MiB"]);
-        }
-        refuse(place, &all, &["are the same device", a, b]);
+        let size = if a.ends_with(".bin") { "--size 64MiB" } else { "" };
+        let run = format!("run iops --profile quick --target {a} --target {b} {size}");
+        refuse(place, &run, &["are the same device", a, b]);
     };
     refused("sim:small", "sim:small");
     refused("new.bin", "./new.bin");
@@ -118,7 +110,7 @@ fn a_device_is_named_once_whatever_its_names_are() {
     refused(&device.path, alias.to_str().unwrap());
 }
 
-/// Killed again and again, and taken up together: no finished step is repeated.
+/// Killed again and again, and resumed together: no finished step is repeated.
 #[test]
 fn both_are_resumed_after_a_kill() {
     let Some(devices) = devices() else { return };
@@ -127,11 +119,8 @@ fn both_are_resumed_after_a_kill() {
     let first = begin(&devices, "150ms");
     let finished = |name: &str| Ledger::read(&both.join(name)).map_or(0, |all| all.lines.len());
     for wanted in [10, 30] {
-        let words: Vec<&str> = match wanted {
-            10 => first.clone(),
-            _ => vec!["resume", "both"],
-        };
-        let mut child = spawned(here, &words, Stdio::null(), Stdio::null());
+        let arguments = if wanted == 10 { first.as_str() } else { "resume both" };
+        let mut child = spawn_in(here, arguments, Stdio::null(), Stdio::null());
         let enough = || devices.iter().all(|device| finished(device.name()) >= wanted);
         wait_until("the steps", || enough() || child.try_wait().unwrap().is_some());
         child.kill().unwrap();
@@ -152,17 +141,16 @@ fn both_are_resumed_after_a_kill() {
     assert!(both.join("report.pdf").is_file());
 }
 
-/// Ctrl-C ends both, and both can be resumed.
+/// Ctrl-C halts both, and both can be resumed.
 #[test]
 fn a_stop_halts_all_of_them() {
     let Some(devices) = devices() else { return };
     let here = &TestDirectory::new();
     let both = here.join("both");
-    let child = spawned(here, &begin(&devices, "1s"), Stdio::piped(), Stdio::piped());
+    let child = spawn_in(here, &begin(&devices, "1s"), Stdio::piped(), Stdio::piped());
     let lines = |name: &str| Ledger::read(&both.join(name)).map_or(0, |all| all.lines.len());
     wait_until("their beginning", || devices.iter().all(|device| lines(device.name()) >= 8));
-    // SAFETY: the process is ours and was not waited for.
-    unsafe { libc::kill(i32::try_from(child.id()).unwrap(), libc::SIGINT) };
+    signal(&child, libc::SIGINT);
     let output = child.wait_with_output().unwrap();
     assert_eq!(code(&output), 4, "{}", stderr(&output));
     assert_eq!(stdout(&output).matches("HALTED").count(), 2, "{}", stdout(&output));
@@ -172,41 +160,31 @@ fn a_stop_halts_all_of_them() {
     }
 }
 
-/// Simulated drives: each its own virtual time, so that neither changes the other, and an
-/// answer for each.
+/// Simulated drives have a virtual time each, so that neither changes the other, and an answer each.
 #[test]
 fn simulated_drives_run_as_each_does_alone() {
-    let scratch = tempfile::tempdir().unwrap();
+    let here = &TestDirectory::new();
     let drives = ["sim:small", "sim:client"];
-    let quick = ["run", "iops", "--profile", "quick"];
-    let together =
-        [&quick[..], &["--target", drives[0], "--target", drives[1], "-o", "both", "--json"]];
-    let output = run_ending(scratch.path(), &together.concat(), &[0, 3]);
-    let answer: serde_json::Value = parse_json(&output);
-    assert_eq!(array(&answer["targets"]).len(), 2);
+    let quick = "run iops --profile quick --target";
+    let together = format!("{quick} {} --target {} -o both --json", drives[0], drives[1]);
+    let output = run_ending(here, &together, &[0, 3]);
+    let answer: Value = parse_json(&output);
+    let targets = array(&answer["targets"]);
+    assert_eq!(targets.len(), 2);
     assert!(answer["combined"].is_object());
     let mut worst = 0;
     for (at, drive) in drives.iter().enumerate() {
-        let alone = run_in(
-            scratch.path(),
-            &[&quick[..], &["--target", drive, "-o", &at.to_string()]].concat(),
-        );
+        let alone = run_in(here, &format!("{quick} {drive} -o {at}"));
         worst = worst.max(code(&alone));
-        let of = |run: &Path| read_json::<serde_json::Value>(run.join("findings.json"));
-        let own = of(&scratch.path().join(at.to_string()));
-        let with = of(Path::new(
-            &scratch.path().join(answer["targets"][at]["directory"].as_str().unwrap()),
-        ));
-        assert_eq!(own["digest"], with["digest"], "{drive}");
-        assert_eq!(answer["targets"][at]["exit_code"], code(&alone));
+        let own = findings(here.join(at.to_string()));
+        let with_other = findings(here.join(targets[at]["directory"].as_str().unwrap()));
+        assert_eq!(own["digest"], with_other["digest"], "{drive}");
+        assert_eq!(targets[at]["exit_code"], code(&alone));
     }
     assert_eq!(code(&output), worst);
-    if !super::scratch::is_root() {
-        skip("loop devices need root; only drives in virtual time");
-    }
 }
 
-/// What cannot be in one directory, or be read from it.
+/// A list of targets is refused if it names another directory or cannot be read.
 #[test]
 fn a_list_of_targets_that_leads_elsewhere_is_refused() {
     let here = &TestDirectory::new();
@@ -241,27 +219,22 @@ fn several_targets_are_measured_from_one_moment() {
         assert_eq!(start["agreed"], targets[0]["measurement"]["common_start"]["agreed"]);
         assert!(start["late"].as_u64().is_some(), "{start}");
     }
-    let twice = ["measure", "RND 4K R", "--target", paths[0], "--target", paths[0]];
+    let twice = format!("measure 'RND 4K R' --target {0} --target {0}", paths[0]);
     refuse(here, &twice, &["same device"]);
     let shown = succeed(here, "measure 'SEQ 128K W' --target sim:small --target sim:client");
     assert!(shown.contains("sim:small") && shown.contains("sim:client"), "{shown}");
 }
 
+/// Two simulated drives in one run.
+const TWO: &str = "run iops --profile quick -o both --target sim:small --target sim:client";
+
 /// Killed between the making of the run directories and the first line of a journal.
 #[test]
 fn runs_that_had_not_begun_are_resumed_with_the_others() {
     let here = &TestDirectory::new();
-    let mut run = vec!["run", "iops", "--profile", "quick", "-o", "both"];
-    run.extend(["--target", "sim:small", "--target", "sim:client"]);
-    let whole = run_ending(here, &run, &[0, 3]);
-    let members: Vec<_> = std::fs::read_dir(here.join("both"))
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.join("journal.jsonl").exists())
-        .collect();
-    assert_eq!(members.len(), 2);
-    let journal =
-        |member: &std::path::PathBuf| std::fs::read(member.join("journal.jsonl")).unwrap();
+    let whole = run_ending(here, TWO, &[0, 3]);
+    let members = ["small", "client"].map(|name| here.join("both").join(name));
+    let journal = |member: &PathBuf| std::fs::read(member.join("journal.jsonl")).unwrap();
     let before: Vec<usize> = members.iter().map(|member| journal(member).len()).collect();
     for member in &members {
         std::fs::write(member.join("journal.jsonl"), "").unwrap();
@@ -273,19 +246,17 @@ fn runs_that_had_not_begun_are_resumed_with_the_others() {
     assert!(after.iter().zip(&before).all(|(after, before)| after.abs_diff(*before) < 1000));
 }
 
-/// Killed before every run directory was there: nothing was written to a target.
+/// Killed before every run directory existed: nothing was written to a target.
 #[test]
 fn a_group_without_all_of_its_runs_says_what_to_do() {
     let path = &TestDirectory::new();
-    let mut run = vec!["run", "iops", "--profile", "quick", "-o", "both"];
-    run.extend(["--target", "sim:small", "--target", "sim:client"]);
-    assert!(matches!(code(&run_in(path, &run)), 0 | 3));
+    run_ending(path, TWO, &[0, 3]);
     let member = |name: &str| path.join("both").join(name);
     std::fs::remove_file(member("client").join("settings.json")).unwrap();
     refuse(path, "resume both", &["client", "steadfast resume both/small"]);
     std::fs::write(member("small").join("journal.jsonl"), "").unwrap();
     std::fs::remove_dir_all(member("client")).unwrap();
-    let what = ["nothing was written to a target", "Remove both and start the run again"];
-    refuse(path, "resume both", &what);
-    refuse(path, &run, &["already exists", "steadfast resume both"]);
+    let parts = ["nothing was written to a target", "Remove both and start the run again"];
+    refuse(path, "resume both", &parts);
+    refuse(path, TWO, &["already exists", "steadfast resume both"]);
 }

@@ -1,8 +1,9 @@
-//! TKperf's command line: its options as its users type them, on files, loop devices and
-//! simulated drives; its logs, written here by their grammar.
+//! TKperf's command line: its options as its users type them, on files, loop devices and simulated
+//! drives; and logs of TKperf, written here by their grammar.
 
 use super::captions;
 use super::scratch::*;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use steadfast_domain::Findings;
 
@@ -49,9 +50,8 @@ fn its_users_command_lines_are_planned_and_nothing_is_touched() {
         ("ssd a /dev/not-here --size 960GB", "960 GB"),
     ];
     for (line, part) in lines {
-        let words: Vec<&str> = ["tkperf"].into_iter().chain(line.split(' ')).collect();
-        let found = succeed(here, &[&words[..], &["--plan"]].concat());
-        assert!(found.contains(part), "{line}: {found}");
+        let plan = succeed(here, &format!("tkperf {line} --plan"));
+        assert!(plan.contains(part), "{line}: {plan}");
     }
     assert_eq!(std::fs::read_dir(here).unwrap().count(), 0);
     refuse(here, "tkperf ssd a /dev/not-here --plan", &["--size 960GB"]);
@@ -61,13 +61,12 @@ fn its_users_command_lines_are_planned_and_nothing_is_touched() {
 fn options_that_do_nothing_here_say_so_in_a_line() {
     let here = &TestDirectory::new();
     let line = "tkperf ssd a sim:small --plan -ft -rfb -i sas -m me -s host -g x -d";
-    let words: Vec<&str> = line.split(' ').collect();
-    let said = stderr(&run_in(here, &words));
+    let text = stderr(&run_in(here, line));
     for part in ["-ft: ", "--yes-destroy SERIAL", "in use is refused", "-rfb: ", "-i: ", "-g: "] {
-        assert!(said.contains(part), "{part}: {said}");
+        assert!(text.contains(part), "{part}: {text}");
     }
-    assert_eq!(said.lines().filter(|line| line.starts_with('-')).count(), 6, "{said}");
-    let quiet = stderr(&run_in(here, &[&words[..], &["-q"]].concat()));
+    assert_eq!(text.lines().filter(|line| line.starts_with('-')).count(), 6, "{text}");
+    let quiet = stderr(&run_in(here, &format!("{line} -q")));
     assert!(!quiet.contains("-ft:"), "{quiet}");
 }
 
@@ -92,9 +91,11 @@ fn wrong_modes_and_tkperf_cmp_say_what_to_type_instead() {
 fn tkperf_defect_04_a_purge_that_cannot_be_is_refused_before_anything_is_written() {
     let Some(device) = LoopDevice::new(128) else { return };
     let here = &TestDirectory::new();
-    let words = ["tkperf", "ssd", "a", &device.path, "-i", "nvme", "--yes-destroy", device.name()];
-    let words = [&words[..], &["--purge", "nvme-format", "-ssdt", "writesat"]].concat();
-    refuse(here, &words, &["nvme-format"]);
+    let (target, name) = (&device.path, device.name());
+    let line = format!(
+        "tkperf ssd a {target} -i nvme --yes-destroy {name} --purge nvme-format -ssdt writesat"
+    );
+    refuse(here, &line, &["nvme-format"]);
     assert!(!here.join("a").exists());
 }
 
@@ -103,10 +104,9 @@ fn tkperf_defect_08_no_other_program_is_needed_and_a_name_may_begin_with_a_digit
     let here = &TestDirectory::new();
     std::fs::write(here.join("d.txt"), "\tA drive\n of two lines\n").unwrap();
     std::fs::write(here.join("f.txt"), "| feature |\n").unwrap();
-    let words = "tkperf ssd 980pro image.bin --size 64MiB -rt 1 -dsc d.txt -fm f.txt -ssdt writesat \
-        --max-rounds 2 -q";
-    let words: Vec<&str> = words.split_whitespace().collect();
-    let output = steadfast().current_dir(here).args(&words).env("PATH", "").output().unwrap();
+    let line = "tkperf ssd 980pro image.bin --size 64MiB -rt 1 -dsc d.txt -fm f.txt -ssdt writesat \
+                --max-rounds 2 -q";
+    let output = command_in(here, line).env("PATH", "").output().unwrap();
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let found = findings(&here.join("980pro"));
     let setup = found.chapters.iter().find(|page| page.title == "Setup Information").unwrap();
@@ -114,9 +114,7 @@ fn tkperf_defect_08_no_other_program_is_needed_and_a_name_may_begin_with_a_digit
     assert!(text.contains("A drive\\n of two lines") && text.contains("| feature |"), "{text}");
     assert!(text.contains("-dsc d.txt"), "the command line as it was typed");
     for file in ["report.html", "wsat-rnd-4k-w-minutes.csv"] {
-        let there = std::fs::read_dir(here.join("980pro")).unwrap();
-        let names: Vec<_> = there.map(|entry| entry.unwrap().file_name()).collect();
-        assert!(here.join("980pro").join(file).exists(), "{file}: {names:?}");
+        assert!(here.join("980pro").join(file).exists(), "{file}");
     }
 }
 
@@ -124,15 +122,12 @@ fn tkperf_defect_08_no_other_program_is_needed_and_a_name_may_begin_with_a_digit
 fn tkperf_defect_12_a_device_in_use_is_refused_whatever_ft_says() {
     let Some(device) = LoopDevice::new(128) else { return };
     let here = &TestDirectory::new();
-    let words = ["tkperf", "ssd", "a", &device.path, "-ft", "-ssdt", "writesat", "--purge", "none"];
-    refuse(here, &words, &["--yes-destroy"]);
-    let held = std::ffi::CString::new(device.path.as_str()).unwrap();
-    // SAFETY: the path is a valid C string; the handle is closed below.
-    let handle = unsafe { libc::open(held.as_ptr(), libc::O_RDONLY | libc::O_EXCL) };
-    assert!(handle >= 0);
-    refuse(here, &[&words[..], &["--yes-destroy", device.name()]].concat(), &[&device.path]);
-    // SAFETY: the handle is this test's own.
-    unsafe { libc::close(handle) };
+    let line = format!("tkperf ssd a {} -ft -ssdt writesat --purge none", device.path);
+    refuse(here, &line, &["--yes-destroy"]);
+    let exclusive =
+        std::fs::File::options().read(true).custom_flags(libc::O_EXCL).open(&device.path).unwrap();
+    refuse(here, &format!("{line} --yes-destroy {}", device.name()), &[&device.path]);
+    drop(exclusive);
     assert!(!here.join("a").exists());
 }
 
@@ -141,10 +136,7 @@ fn tkperf_defect_14_a_run_can_be_resumed() {
     let here = &TestDirectory::new();
     succeed(here, "tkperf hdd disk sim:small -hddt tp --zones 3 -q");
     let before = findings(&here.join("disk"));
-    let journal = here.join("disk/journal.jsonl");
-    let text = std::fs::read_to_string(&journal).unwrap();
-    let kept: Vec<&str> = text.lines().collect();
-    std::fs::write(&journal, kept[..kept.len() / 2].join("\n") + "\n").unwrap();
+    cut_journal(&here.join("disk"), |lines| lines.len() / 2);
     succeed(here, "resume disk");
     assert_eq!(before.parts[0].summary, findings(&here.join("disk")).parts[0].summary);
 }
@@ -152,9 +144,8 @@ fn tkperf_defect_14_a_run_can_be_resumed() {
 #[test]
 fn a_run_on_a_simulated_drive_has_the_sections_of_a_tkperf_report() {
     let here = &TestDirectory::new();
-    let words = "tkperf ssd drive sim:small -nj 2 -iod 16 -rt 1 -ssdt lat -ssdt tp -q";
-    let output = run_in(here, &words.split(' ').collect::<Vec<_>>());
-    assert!([0, 3].contains(&code(&output)), "{}", stderr(&output));
+    let line = "tkperf ssd drive sim:small -nj 2 -iod 16 -rt 1 -ssdt lat -ssdt tp -q";
+    let output = run_ending(here, line, &[0, 3]);
     assert!(stdout(&output).contains("Latency"));
     let found = findings(&here.join("drive"));
     captions::are_true(&found.parts[0]);
@@ -193,8 +184,7 @@ fn a_log_of_tkperf_is_reported_and_compared_with_a_new_run() {
     assert_eq!(findings(&here.join("report")).chapters[0].title, "What TKperf's numbers are worth");
     let html = std::fs::read_to_string(here.join("report/report.html")).unwrap();
     assert!(html.contains("Intel | P4610") && html.contains("| f | g |"), "both are shown");
-    let new = "tkperf ssd new sim:small -rt 1 -ssdt lat -q";
-    assert!([0, 3].contains(&code(&run_in(here, new))));
+    run_ending(here, "tkperf ssd new sim:small -rt 1 -ssdt lat -q", &[0, 3]);
     succeed(here, "compare old.xml new -o both.json");
     let compared: Findings = read_json(here.join("both.json"));
     assert_eq!(compared.title, "Comparison: Latency");
@@ -205,8 +195,8 @@ fn a_log_of_tkperf_is_reported_and_compared_with_a_new_run() {
 #[test]
 fn a_bad_log_is_refused_with_its_name_and_line() {
     let here = &TestDirectory::new();
-    std::fs::write(here.join("bad.xml"), "<a>\n<iops><roundmat>[[1,</roundmat></iops></a>")
-        .unwrap();
+    let log = "<a>\n<iops><roundmat>[[1,</roundmat></iops></a>";
+    std::fs::write(here.join("bad.xml"), log).unwrap();
     refuse(here, "tkperf --read bad.xml", &["bad.xml", "line 2", "JSON"]);
     std::fs::write(here.join("page.xml"), "<html/>").unwrap();
     refuse(here, "compare page.xml bad.xml", &["page.xml", "no findings"]);
@@ -217,10 +207,10 @@ fn a_bad_log_is_refused_with_its_name_and_line() {
 #[test]
 fn mutated_logs_that_can_be_read_are_reported_without_a_panic() {
     let text = log();
-    let mut dice = 7u64;
+    let mut draws = 7u64;
     let mut below = |bound: usize| {
-        dice += 1;
-        (steadfast_domain::step::mix64(dice) % bound as u64) as usize
+        draws += 1;
+        (steadfast_domain::step::mix64(draws) % bound as u64) as usize
     };
     let mut shown = 0;
     for _ in 0..1_009 {

@@ -1,15 +1,13 @@
 //! `steadfast trend` over runs of simulated drives whose speed differs from one run on.
 
+use super::recomputed::conduct_new;
 use super::scratch::*;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use steadfast_domain::{Nanos, Profile, Settings};
 use steadfast_engine::StopSignal;
 use steadfast_engine::sim::{DriveSpec, SimulatedSsd, drive};
-use steadfast_runner::progress::NoProgress;
-use steadfast_runner::run::{RunOutcome, conduct};
 use steadfast_runner::simulated_rig::SimulatedRig;
-use steadfast_runner::{Ledger, Rig, RunPlan};
 
 /// Conducts a run of the IOPS test in virtual time, `day` days after the first one.
 fn conduct_iops(directory: &Path, spec: &DriveSpec, day: u64) {
@@ -20,14 +18,7 @@ fn conduct_iops(directory: &Path, spec: &DriveSpec, day: u64) {
     }
     let mut ssd = SimulatedSsd::new(spec, 100 + day, StopSignal::default());
     ssd.idle(Nanos::from_secs(day * 86_400));
-    let mut rig = SimulatedRig::new(ssd, None);
-    let plan =
-        RunPlan::new("steadfast 0", rig.now_unix_ms(), "sim", rig.device().clone(), settings);
-    let run = directory.join(format!("run-{day}"));
-    let ledger = Ledger::create(&run, &plan).unwrap();
-    let procedure = steadfast_procedures::procedure(&plan.settings, plan.geometry(), &[]).unwrap();
-    let ending = conduct(procedure.as_ref(), &mut rig, ledger, &[], "steadfast 0", &mut NoProgress);
-    assert_eq!(ending.unwrap(), RunOutcome::Complete);
+    conduct_new(&directory.join(format!("run-{day}")), settings, SimulatedRig::new(ssd, None));
 }
 
 /// Returns the rows of a table in the summary or a chapter of findings, as JSON.
@@ -42,10 +33,6 @@ fn number(row: &Value, cell: usize) -> f64 {
     row["cells"][cell]["number"]["value"].as_f64().unwrap()
 }
 
-fn parsed(text: &str) -> Value {
-    serde_json::from_str(text).unwrap()
-}
-
 /// Twelve runs; from the eighth on the drive takes 12 % longer to program. Writes are as much
 /// slower as programs are the only thing that takes their time; reads are not.
 #[test]
@@ -57,14 +44,12 @@ fn a_drive_that_became_slower_is_found_at_its_first_slow_run() {
     for day in 1..=12 {
         conduct_iops(&runs, if day < 8 { usual } else { &slower }, day);
     }
-    let output = run_ending(here, "trend runs --json", &[5]);
-    let found = parsed(&stdout(&output));
+    let found: Value = parse_json(&run_ending(here, "trend runs --json", &[5]));
     assert_eq!(found["end"], "failed");
-    let changes = rows(&found, "trend-changes");
     // Runs that were not steady are left out, so the number of the run may be less than 8.
-    let of_metric = |row: &&&Value| row["id"].as_str().unwrap().starts_with("RND 4K W iops ");
-    let found_changes: Vec<&&Value> = changes.iter().filter(of_metric).collect();
-    let [change] = found_changes.as_slice() else { panic!("{found_changes:#?}") };
+    let mut changes = rows(&found, "trend-changes");
+    changes.retain(|row| row["id"].as_str().unwrap().starts_with("RND 4K W iops "));
+    let [change] = changes.as_slice() else { panic!("{changes:#?}") };
     let first_run = change["cells"][0]["text"].as_str().unwrap();
     assert!(first_run.ends_with(": run-8"), "{first_run}");
     let percent = number(change, 4);
@@ -86,8 +71,7 @@ fn a_drive_that_became_slower_is_found_at_its_first_slow_run() {
 }
 
 fn outputs(here: &Path) {
-    let output = run_in(here, "trend runs -o out --format html,csv,json,junit,text");
-    assert_eq!(code(&output), 5);
+    run_ending(here, "trend runs -o out --format html,csv,json,junit,text", &[5]);
     for name in ["trend.html", "trend.json", "trend.xml", "trend.txt", "trend-values.csv"] {
         assert!(here.join("out").join(name).is_file(), "{name}");
     }
@@ -101,8 +85,8 @@ fn outputs(here: &Path) {
     let marked: Vec<&str> = of_metric.clone().filter(|line| line.contains(",yes,")).collect();
     assert!(of_metric.count() >= 10);
     assert!(marked.len() == 1 && marked[0].starts_with("run-8,"), "{marked:?}");
-    let output = run_in(here, "trend runs -o values.parquet --change-min 50%");
-    assert_eq!(code(&output), 0, "no change is as large: {}", stderr(&output));
+    // No change is as large.
+    succeed(here, "trend runs -o values.parquet --change-min 50%");
     refuse(here, "trend runs --format parquet", &["-o FILE.parquet"]);
     refuse(here, "trend runs --format csv,json", &["-o DIR"]);
 }
@@ -110,22 +94,18 @@ fn outputs(here: &Path) {
 /// The names of a baseline: a run's name, its test ID, its directory, and a run elsewhere.
 fn baselines(here: &Path) {
     for baseline in ["run-3", "v1.2", "runs/run-3"] {
-        let output = run_in(here, &["trend", "runs", "--baseline", baseline, "--json"]);
-        assert_eq!(code(&output), 5, "{baseline}: {}", stderr(&output));
-        let found = parsed(&stdout(&output));
+        let trend = ["trend", "runs", "--baseline", baseline, "--json"];
+        let found: Value = parse_json(&run_ending(here, &trend, &[5]));
         let metrics = rows(&found, "trend-metrics");
         let metric = metrics.iter().find(|row| row["id"] == "RND 4K W iops").unwrap();
         assert!((-13.0..-8.0).contains(&number(metric, 5)), "{metric}");
     }
-    // Against a run of the newest level nothing is worse.
-    let output = run_in(here, "trend runs --baseline run-9");
-    assert_eq!(code(&output), 0, "{}", stdout(&output));
+    // No run is worse than one of the newest level.
+    succeed(here, "trend runs --baseline run-9");
     refuse(here, "trend runs --baseline v9", &["'v9'", "run-1", "test ID"]);
     // Fewer runs than it takes to know their noise: the windows decide, against a run elsewhere.
-    let output = run_in(here, "trend runs/run-8 runs/run-9 --baseline runs/run-1");
-    assert_eq!(code(&output), 5, "{}", stdout(&output));
-    let output = run_in(here, "trend runs/run-1 runs/run-2 --baseline run-1");
-    assert_eq!(code(&output), 0, "{}", stdout(&output));
+    run_ending(here, "trend runs/run-8 runs/run-9 --baseline runs/run-1", &[5]);
+    succeed(here, "trend runs/run-1 runs/run-2 --baseline run-1");
     let text = succeed(here, "trend runs/run-8 runs/run-1");
     assert!(text.contains("--baseline"), "{text}");
 }
@@ -133,15 +113,11 @@ fn baselines(here: &Path) {
 /// A run that did not end is left out, and fails the trend if it is the newest. Another model is
 /// refused.
 fn left_out_and_refused(here: &Path) {
-    let journal = std::fs::read_to_string(here.join("runs/run-12/journal.jsonl")).unwrap();
     let broken = here.join("runs/run-13");
-    std::fs::create_dir(&broken).unwrap();
-    std::fs::copy(here.join("runs/run-12/settings.json"), broken.join("settings.json")).unwrap();
-    let lines: Vec<&str> = journal.lines().take(20).collect();
-    std::fs::write(broken.join("journal.jsonl"), lines.join("\n") + "\n").unwrap();
-    let output = run_in(here, "trend runs --json --change-min 50");
-    assert_eq!(code(&output), 5, "the newest run does not count: {}", stderr(&output));
-    let found = parsed(&stdout(&output));
+    copy_ledger(&here.join("runs/run-12"), &broken);
+    cut_journal(&broken, |_| 20);
+    // The newest run does not count.
+    let found: Value = parse_json(&run_ending(here, "trend runs --json --change-min 50", &[5]));
     let left_out = rows(&found, "trend-left-out");
     assert_eq!(rows(&found, "trend-runs").len() + left_out.len(), 13);
     let newest = left_out.last().unwrap();
@@ -150,11 +126,9 @@ fn left_out_and_refused(here: &Path) {
     refuse(here, "trend runs/run-13", &["no run is left", "unfinished"]);
     std::fs::remove_dir_all(&broken).unwrap();
     finished_run(here, "sim:throttling", "other");
-    refuse(
-        here,
-        "trend runs other",
-        &["different drive models", "Simulated Small (run-1", "Simulated Throttling (other)"],
-    );
+    let models =
+        ["different drive models", "Simulated Small (run-1", "Simulated Throttling (other)"];
+    refuse(here, "trend runs other", &models);
     succeed(here, "run idle-exit --target sim:small --profile quick -o idle");
     refuse(here, "trend runs idle", &["IOPS (12 runs)", "--procedure"]);
     refuse(here, "trend runs --procedure nope", &["'nope'", "IOPS (12 runs)"]);

@@ -2,7 +2,7 @@
 //! (docs/rwsw-part-2.md): every command of it is run on the made-up day, and what the page
 //! shows of its output is compared with it. With BLESS=1 the page is written again.
 
-use super::scratch::{TestDirectory, code, run_in, stderr, stdout};
+use super::scratch::{TestDirectory, run_ending, stdout};
 use std::fs::{self, File};
 use std::path::Path;
 
@@ -13,7 +13,7 @@ mod retail_web_portal;
 /// Lines of an output that the page leaves out.
 const LEFT_OUT: &str = "...";
 
-/// What a shell makes of a line that has no more than words and quoted words.
+/// Splits a line into words and quoted words, as a shell does.
 fn words(line: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for (at, part) in line.split('"').enumerate() {
@@ -31,16 +31,14 @@ fn output(here: &Path, line: &str) -> String {
     if words.starts_with(&["trace".to_owned(), "report".to_owned()]) {
         words.extend(["--format", "html,csv,json"].map(str::to_owned));
     }
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let output = run_in(here, &words);
-    assert_eq!(code(&output), 0, "{line}: {}", stderr(&output));
+    let output = run_ending(here, &words, &[0]);
     let text = stdout(&output);
     assert!(!text.trim().is_empty(), "{line} prints nothing");
     text
 }
 
-/// As many lines of an output as the page shows: all, or some from its beginning and its
-/// end; of a report none.
+/// Returns the lines of an output that the page shows: all, or some from its beginning and its end;
+/// of a report none.
 fn shown(text: &str, before: &[&str]) -> Vec<String> {
     let all: Vec<&str> = text.lines().map(str::trim_end).collect();
     let (head, tail) = match before.iter().position(|line| *line == LEFT_OUT) {
@@ -82,8 +80,8 @@ fn the_page_of_the_tutorials_rows_shows_what_its_commands_print() {
         fs::write(&path, made).unwrap();
         return;
     }
-    for (at, (told, is)) in page.lines().zip(made.lines()).enumerate() {
-        assert_eq!(told, is, "docs/rwsw-part-2.md, line {}: run this test with BLESS=1", at + 1);
+    for (at, (shown, printed)) in page.lines().zip(made.lines()).enumerate() {
+        assert_eq!(shown, printed, "docs/rwsw-part-2.md, line {}: BLESS=1 writes it", at + 1);
     }
     assert_eq!(page.lines().count(), made.lines().count(), "run this test with BLESS=1");
 }

@@ -32,11 +32,11 @@ fn a_drive_that_keeps_no_data_is_refused_before_anything_is_done() {
     refuse(here, "plan verify-write --target sim:small", &["verif"]);
 }
 
-/// Changes the last sector between the writes and its turn to be read; `None`
-/// where this process was too slow for it.
+/// Changes the last sector between the writes and its turn to be read; returns `None` if this process
+/// was too slow.
 fn spoiled() -> Option<(i32, Value)> {
     let here = &TestDirectory::new();
-    let mut child = spawned(here, &BEGIN, Stdio::null(), Stdio::inherit());
+    let mut child = spawn_in(here, &BEGIN, Stdio::null(), Stdio::inherit());
     let journal = here.join("run/journal.jsonl");
     wait_until("the fill", || {
         assert!(child.try_wait().unwrap().is_none());
@@ -54,7 +54,7 @@ fn a_sector_that_changed_after_it_was_written_ends_the_run_with_3() {
     let (ended, found) = (0..5).find_map(|_| spoiled()).expect("five times too slow");
     assert_eq!((ended, &found["end"]), (3, &Value::from("failed")));
     assert!(found["ending"].as_str().unwrap().starts_with("MISCOMPARES: 1 of 524,288"));
-    assert!(array(&found["caveats"]).iter().any(|caveat| caveat["id"] == "miscompares"));
+    assert!(caveat(&found, "miscompares").is_some());
 }
 
 #[test]

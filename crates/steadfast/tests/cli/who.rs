@@ -1,29 +1,22 @@
-//! Who did what, and to which file: threads, cgroups, paths and merged requests of a
-//! trace, beside DuckDB's counts of the same file; and what a file does not tell unasked.
+//! Who did what, and to which file: threads, cgroups, paths and merged requests of a trace, compared
+//! with DuckDB's counts of the same file; and what a file does not contain unless requested.
 
-use super::capture::{RunningCapture, mounted, with_ext4};
-use super::made_up::{self, SECOND, SeededRandom};
-use super::scratch::{TestDirectory, array, parse_json, python, refuse, succeed, succeed_json};
+use super::capture::{RunningCapture, mount, with_ext4};
+use super::made_up::{self, BEGAN, SECOND, SeededRandom, sized_device};
+use super::scratch::*;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use steadfast_domain::io_event::{
-    CapturePart, CapturedCgroup, CapturedDevice, CommandName, ContentMeasurement, ContentSample,
-    FileName, MergeCounts,
+    CapturePart, CapturedCgroup, CommandName, ContentMeasurement, ContentSample, FileName,
+    MergeCounts,
 };
 use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer, TimeZone};
 
-/// 2026-11-20 22:00 UTC.
-const BEGAN: u64 = 1_795_212_000 * SECOND;
-
-/// Conditions of a capture that began so many milliseconds after [`BEGAN`].
+/// Conditions of a capture that began `begin_ms` after [`BEGAN`].
 pub(super) fn conditions(host: &str, begin_ms: u64, lasted_ns: u64) -> CaptureConditions {
-    let device = |name: &str| CapturedDevice {
-        name: name.into(),
-        capacity: Some(Bytes::gib(64)),
-        ..CapturedDevice::default()
-    };
+    let device = |name: &str| sized_device(name, Bytes::gib(64));
     let cgroup = |id, path: Option<&str>| CapturedCgroup {
         id,
         path: path.map(str::to_owned),
@@ -119,7 +112,7 @@ fn groups(place: &Path, words: &[&str]) -> Vec<Value> {
     array(&found["groups"]).clone()
 }
 
-/// What both count: I/Os, bytes, merged requests, response times.
+/// The figures that both count: I/Os, bytes, merged requests, response times.
 fn figures(group: &Value) -> Value {
     let response = &group["response"];
     json!([
@@ -127,15 +120,13 @@ fn figures(group: &Value) -> Value {
     ])
 }
 
-/// The rows of DuckDB, the first columns as a key.
+/// The rows of DuckDB, with the first columns as a key.
 fn counted(found: &Value, keys: usize) -> Vec<(Value, Value)> {
-    let rows = found.as_array().unwrap().iter().map(|row| {
-        let (key, figures) = row.as_array().unwrap().split_at(keys);
+    let rows = array(found).iter().map(|row| {
+        let (key, figures) = array(row).split_at(keys);
         (json!(key), json!(figures))
     });
-    let mut rows: Vec<_> = rows.collect();
-    rows.sort_by_key(|(key, _)| key.to_string());
-    rows
+    sorted(rows.collect())
 }
 
 fn sorted(mut rows: Vec<(Value, Value)>) -> Vec<(Value, Value)> {
@@ -149,14 +140,14 @@ fn threads_cgroups_and_files_are_as_duckdb_counts_them() {
     write(&place.join("t.parquet"));
     std::fs::write(place.join("who.py"), include_str!("who.py")).unwrap();
     let Some(output) = python(&["duckdb"], &["who.py", "t.parquet"], place) else { return };
-    let told: Value = parse_json(&output);
+    let expected: Value = parse_json(&output);
     let or_zero = |value: &Value| value.as_u64().unwrap_or(0);
     let or_empty = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let threads = groups(place, &["--by", "thread"]).into_iter().map(|group| {
         let (pid, tid) = (or_zero(&group["pid"]), or_zero(&group["tid"]));
         (json!([pid, or_empty(&group["command"]), tid, group["thread"]]), figures(&group))
     });
-    assert_eq!(sorted(threads.collect()), counted(&told["thread"], 4));
+    assert_eq!(sorted(threads.collect()), counted(&expected["thread"], 4));
     let number = |name: &Value| match name.as_str() {
         Some("/") => 1,
         Some("/docker/c0ffee") => 2,
@@ -165,7 +156,7 @@ fn threads_cgroups_and_files_are_as_duckdb_counts_them() {
     };
     let cgroups = groups(place, &["--by", "cgroup"]).into_iter();
     let cgroups = cgroups.map(|group| (json!([number(&group["cgroup"])]), figures(&group)));
-    assert_eq!(sorted(cgroups.collect()), counted(&told["cgroup"], 1));
+    assert_eq!(sorted(cgroups.collect()), counted(&expected["cgroup"], 1));
     let files = groups(place, &["--by", "device,file"]).into_iter();
     let files = files.filter(|group| !group["inode"].is_null()).map(|group| {
         let device = u64::from(group["device"].as_str().unwrap().starts_with("sda"));
@@ -179,7 +170,7 @@ fn threads_cgroups_and_files_are_as_duckdb_counts_them() {
         assert_eq!(group["path"], path);
         (json!([device, inode]), figures(&group))
     });
-    assert_eq!(sorted(files.collect()), counted(&told["file"], 2));
+    assert_eq!(sorted(files.collect()), counted(&expected["file"], 2));
     let filters = [
         ("of_thread", "--tid", "4242"),
         ("of_cgroup", "--cgroup", "c0ffee"),
@@ -189,7 +180,7 @@ fn threads_cgroups_and_files_are_as_duckdb_counts_them() {
         let found = groups(place, &["--by", "op", option, value]).into_iter();
         let found =
             found.map(|group| (json!([u64::from(group["op"] == "write")]), figures(&group)));
-        assert_eq!(sorted(found.collect()), counted(&told[name], 1), "{name}");
+        assert_eq!(sorted(found.collect()), counted(&expected[name], 1), "{name}");
     }
 }
 
@@ -199,9 +190,9 @@ fn drives_doctor_and_tables_tell_who_it_was() {
     write(&place.join("t.parquet"));
     let drives = answer(place, &["drives"]);
     let merged =
-        |at: usize| (drives["drives"][at]["merged"].clone(), drives["drives"][at]["split"].clone());
-    assert_eq!(merged(0), (json!(41), json!(3)));
-    assert_eq!(merged(2), (json!(42), json!(3)), "all together");
+        |at: usize| [drives["drives"][at]["merged"].clone(), drives["drives"][at]["split"].clone()];
+    assert_eq!(merged(0), [json!(41), json!(3)]);
+    assert_eq!(merged(2), [json!(42), json!(3)], "all together");
     let doctor = succeed(place, "trace doctor t.parquet");
     for text in ["merged 42 requests into others and split 3", "1 of 3 cgroups", "1 of 4 files"] {
         assert!(doctor.contains(text), "{text}: {doctor}");
@@ -212,69 +203,74 @@ fn drives_doctor_and_tables_tell_who_it_was() {
     assert!(by("cgroup").contains("/docker/c0ffee"));
     let files = by("file");
     assert!(files.contains("/srv/a b.db") && files.contains("inode 14"), "{files}");
-    let wrong = ["trace", "groups", "t.parquet", "--cgroup", "tea"];
-    refuse(place, &wrong, &["its cgroups: /, /docker/c0ffee, cgroup 78"]);
-    let wrong = ["trace", "groups", "t.parquet", "--file", "/tea"];
-    refuse(place, &wrong, &["no path '/tea'; its paths: /srv/a b.db"]);
-    // A recovered file has all of it, and so has a fold file.
+    refuse(
+        place,
+        "trace groups t.parquet --cgroup tea",
+        &["its cgroups: /, /docker/c0ffee, cgroup 78"],
+    );
+    refuse(
+        place,
+        "trace groups t.parquet --file /tea",
+        &["no path '/tea'; its paths: /srv/a b.db"],
+    );
+    // A recovered file has the same, and so has a fold file.
     succeed(place, "trace recover t.parquet -o again.parquet");
-    let of = |file: &str| {
-        let words = ["trace", "groups", file, "--layer", "both", "--by", "thread,cgroup,file"];
-        succeed(place, &[&words[..], &["--top", "200"]].concat())
+    let groups = |file: &str| {
+        let by = "--layer both --by thread,cgroup,file --top 200";
+        succeed(place, &format!("trace groups {file} {by}"))
     };
-    assert_eq!(of("again.parquet"), of("t.parquet"));
+    assert_eq!(groups("again.parquet"), groups("t.parquet"));
     succeed(place, "trace fold t.parquet -o t.fold");
     // Cgroups have other numbers there, by which groups of one size are ordered.
     let lines = |file: &str| {
-        let mut lines: Vec<String> = of(file).lines().map(str::to_owned).collect();
+        let mut lines: Vec<String> = groups(file).lines().map(str::to_owned).collect();
         lines.sort();
         lines
     };
     assert_eq!(lines("t.fold"), lines("t.parquet"));
 }
 
-/// Bytes of a trace, looked through for a text.
+/// True if a file contains a text.
 fn has(file: &Path, text: &str) -> bool {
     std::fs::read(file).unwrap().windows(text.len()).any(|window| window == text.as_bytes())
 }
 
-/// What a capture with these options says and writes about a process that writes a file.
+/// Captures a process that writes a file; returns the directory and the messages of the capture.
 fn captured(more: &[&str]) -> Option<(TestDirectory, String)> {
     let device = with_ext4()?;
     let place = TestDirectory::new();
-    let mount = mounted(&device, &place);
+    let mount = mount(&device, &place);
     let options = [&["--layer", "block,filesystem"], more].concat();
-    let capture = RunningCapture::new(&place, &device, &options);
-    let to = format!("of={}", mount.join("very-private.txt").display());
+    let capture = RunningCapture::new(&place, &device, &options)?;
+    let to = format!("of={}", mount.0.join("very-private.txt").display());
     let copy = ["if=/dev/zero", &to, "bs=64k", "count=64", "conv=fsync"];
-    let copied = Command::new("dd").args(copy).output().unwrap();
-    let found = capture.map(RunningCapture::end);
-    assert!(Command::new("umount").arg(&mount).status().unwrap().success());
-    assert!(copied.status.success());
-    let said = std::fs::read_to_string(place.join("capture.txt")).unwrap();
-    found.map(|_| (place, said))
+    assert!(Command::new("dd").args(copy).output().unwrap().status.success());
+    capture.end();
+    drop(mount);
+    let messages = std::fs::read_to_string(place.join("capture.txt")).unwrap();
+    Some((place, messages))
 }
 
 #[test]
 fn a_trace_has_no_path_unless_it_was_asked_for() {
-    let Some((scratch, said)) = captured(&[]) else { return };
+    let Some((scratch, messages)) = captured(&[]) else { return };
     let file = scratch.join("trace.parquet");
     assert!(!has(&file, "very-private") && !has(&file, "steadfast.files"));
-    assert!(!said.contains("Paths:"), "{said}");
-    let Some((scratch, said)) = captured(&["--paths", "--cgroups", "--merges"]) else {
+    assert!(!messages.contains("Paths:"), "{messages}");
+    let Some((scratch, messages)) = captured(&["--paths", "--cgroups", "--merges"]) else {
         return;
     };
     assert!(has(&scratch.join("trace.parquet"), "very-private.txt"));
-    assert!(said.contains("whoever may read it sees them"), "{said}");
-    assert!(said.contains("Cgroups: ") && said.contains("Requests: "), "{said}");
+    assert!(messages.contains("whoever may read it sees them"), "{messages}");
+    assert!(messages.contains("Cgroups: ") && messages.contains("Requests: "), "{messages}");
     let by = "trace groups trace.parquet --by file,command,cgroup --layer filesystem --json";
     let found: Value = succeed_json(&scratch, by);
-    let rows = array(&found["groups"]);
-    let is_it = |row: &&Value| {
+    let is_the_copy = |row: &&Value| {
         row["path"].as_str().is_some_and(|path| path.ends_with("/very-private.txt"))
             && row["command"] == "dd"
             && row["cgroup"].as_str().is_some_and(|path| path.starts_with('/'))
     };
-    let row = rows.iter().find(is_it).unwrap_or_else(|| panic!("{rows:#?}"));
+    let row = array(&found["groups"]).iter().find(is_the_copy);
+    let row = row.unwrap_or_else(|| panic!("{found:#}"));
     assert_eq!(row["written_bytes"], 64 * 65_536);
 }

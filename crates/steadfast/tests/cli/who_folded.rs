@@ -1,6 +1,5 @@
-//! Who did what, told by fold files: threads, cgroups, files, merged requests and the
-//! content of what was written are those of the captures themselves, however the folds
-//! came together; folds of the earlier version are still read.
+//! Fold files have the threads, cgroups, files, merged requests and content of the captures, however
+//! they were merged.
 
 use super::made_up::write;
 use super::scratch::{TestDirectory, array, fold, merge, refuse, succeed, succeed_json};
@@ -11,7 +10,7 @@ use std::path::Path;
 
 /// Time between two I/Os.
 const EVERY_NS: u64 = 397_000_003;
-/// Host, when it began in milliseconds, I/Os. One host was captured twice.
+/// Host, begin in milliseconds after [`super::made_up::BEGAN`], I/Os. One host was captured twice.
 const CAPTURES: [(&str, u64, u64); 4] =
     [("web1", 0, 2003), ("web1", 1_900_123, 1009), ("web2", 17_301, 3001), ("db1", 61_007, 997)];
 const FILES: [&str; 4] = ["0.parquet", "1.parquet", "2.parquet", "3.parquet"];
@@ -27,9 +26,8 @@ fn captured() -> TestDirectory {
     directory
 }
 
-/// What a command says of some files, but for what these are called and how wide the
-/// steps of a fold are.
-fn told(here: &Path, files: &[&str], question: &[&str]) -> Value {
+/// The answer of a command, without the names of the files and the width of a fold's steps.
+fn answer(here: &Path, files: &[&str], question: &[&str]) -> Value {
     let words = [&["trace", question[0]], files, &question[1..], &["--json"]].concat();
     let mut found: Value = succeed_json(here, &words);
     found.as_object_mut().unwrap().remove("file");
@@ -55,7 +53,7 @@ const QUESTIONS: [&[&str]; 14] = [
 ];
 
 #[test]
-fn folds_tell_threads_cgroups_files_merges_and_content_as_the_captures_do() {
+fn folds_have_the_threads_cgroups_files_merges_and_content_of_the_captures() {
     let here = &captured();
     fold(here, &FILES, "all.fold");
     fold(here, &["2.parquet"], "a.fold");
@@ -63,24 +61,24 @@ fn folds_tell_threads_cgroups_files_merges_and_content_as_the_captures_do() {
     fold(here, &["1.parquet"], "c.fold");
     merge(here, &["c.fold", "a.fold"], "ca.fold");
     merge(here, &["b.fold", "ca.fold"], "merged.fold");
-    assert!(
-        fs::read(here.join("merged.fold")).unwrap() == fs::read(here.join("all.fold")).unwrap()
-    );
+    let bytes = |name: &str| fs::read(here.join(name)).unwrap();
+    assert!(bytes("merged.fold") == bytes("all.fold"));
     for question in QUESTIONS {
-        let of_files = told(here, &["3.parquet", "1.parquet", "0.parquet", "2.parquet"], question);
-        assert_eq!(told(here, &["merged.fold"], question), of_files, "{question:?}");
+        let of_files =
+            answer(here, &["3.parquet", "1.parquet", "0.parquet", "2.parquet"], question);
+        assert_eq!(answer(here, &["merged.fold"], question), of_files, "{question:?}");
         let mixed = ["1.parquet", "b.fold", "2.parquet"];
-        assert_eq!(told(here, &mixed, question), of_files, "{question:?}");
+        assert_eq!(answer(here, &mixed, question), of_files, "{question:?}");
     }
-    let steps = told(here, &["all.fold"], &["steps", "--step", "5min"]);
+    let steps = answer(here, &["all.fold"], &["steps", "--step", "5min"]);
     let is_known = |step: &Value| step["content"]["compression_ratio"].as_f64() > Some(1.0);
     assert!(array(&steps["steps"]).iter().any(is_known));
-    let merged = told(here, &["all.fold"], &["groups", "--by", "device"]);
+    let merged = answer(here, &["all.fold"], &["groups", "--by", "device"]);
     assert!(merged["groups"][0]["merged"].as_u64() > Some(0));
 }
 
 #[test]
-fn what_a_fold_left_out_is_refused_by_name() {
+fn dimensions_that_a_fold_omits_are_refused_by_name() {
     let here = &captured();
     let fold = |option: &str, to: &str| {
         succeed(here, &["trace", "fold", "0.parquet", option, "-o", to]);

@@ -1,7 +1,7 @@
-//! `workload export`: what other tools do with its files is what the workload says.
+//! `workload export`: other tools that read its files apply what the workload says.
 
 use super::capture::{RunningCapture, settled};
-use super::made_up::write_trace;
+use super::made_up::{sized_device, write_trace};
 use super::scratch::*;
 use serde_json::Value;
 use std::path::Path;
@@ -9,7 +9,9 @@ use std::process::Command;
 use steadfast_domain::io_event::CapturedDevice;
 use steadfast_domain::sequence::{Amount, SequenceEnd};
 use steadfast_domain::step::mix64;
-use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer, Nanos, SequenceLoad};
+use steadfast_domain::{
+    Bytes, CaptureConditions, IoEvent, IoOp, IoStream, Layer, Nanos, SequenceLoad,
+};
 use steadfast_exchange::fio::{JobFile, JobFileContext, TargetFacts};
 use steadfast_exchange::iometer::{self, PlanOptions};
 
@@ -24,7 +26,7 @@ const STREAMS: [(&str, IoOp, u32, u64); 4] = [
     ("SEQ", IoOp::Read, 16_384, 502),
 ];
 
-/// Exports `source` as `format` to `output`; returns what is said of it.
+/// Exports `source` as `format` to `output`; returns the command's answer.
 fn exported(here: &Path, source: &str, format: &str, output: &str, more: &[&str]) -> Value {
     let words = ["workload", "export", source, "--output-format", format, "-o", output, "--json"];
     succeed_json(here, &[&words[..], more].concat())
@@ -48,7 +50,7 @@ fn captured_fio(
     let (conditions, mut events) = capture.end();
     assert!(fio.status.success(), "{}", String::from_utf8_lossy(&fio.stderr));
     assert_eq!(conditions.lost, 0);
-    // fio's threads, not what udev reads afterwards.
+    // The I/Os of fio's threads, not those of udev afterwards.
     events.retain(|event| event.command.to_string() == "fio");
     events.sort_by_key(|event| event.issued_ns);
     Some(events)
@@ -61,8 +63,12 @@ fn fio_applies_the_streams_of_an_exported_workload() {
     let here = &TestDirectory::new();
     std::fs::write(here.join("w.toml"), WORKLOAD).unwrap();
     let target = ["--filename", &device.path, "--device-size", "256MiB"];
-    let said = exported(here, "w.toml", "fio", "w.fio", &target);
-    assert_eq!((said["loads"].as_u64(), said["ios"].as_u64()), (Some(1), Some(10_007)), "{said}");
+    let answer = exported(here, "w.toml", "fio", "w.fio", &target);
+    assert_eq!(
+        (answer["loads"].as_u64(), answer["ios"].as_u64()),
+        (Some(1), Some(10_007)),
+        "{answer}"
+    );
     let timed = [&target[..], &["--time", "9s"]].concat();
     assert_eq!(exported(here, "w.toml", "fio", "timed.fio", &timed).get("ios"), None);
     let Some(events) = captured_fio(here, &device, (&["env"], &["w.fio"])) else { return };
@@ -86,8 +92,8 @@ fn fio_applies_the_streams_of_an_exported_workload() {
     }
 }
 
-/// No file of a job includes another, or has a variable.
-struct NoContext;
+/// Refuses included files and variables.
+pub(super) struct NoContext;
 
 impl JobFileContext for NoContext {
     fn include(&mut self, name: &str) -> Result<Vec<u8>, String> {
@@ -131,15 +137,10 @@ fn an_exported_job_file_reads_back_as_the_workload() {
     assert_eq!(weights, [10, 6, 3, 1]);
     assert_eq!(timed.until, SequenceEnd::time(Nanos::from_secs(9)));
     // The command takes the file.
-    exported(
-        here,
-        "w.toml",
-        "fio",
-        "w.fio",
-        &["--filename", "f.bin", "--device-size", "64MiB", "--force"],
-    );
-    let told = succeed(here, &["fio", "w.fio", "--target", "sim:small", "--plan"]);
-    assert!(told.contains("RND 4K R"), "{told}");
+    let more = ["--filename", "f.bin", "--device-size", "64MiB", "--force"];
+    exported(here, "w.toml", "fio", "w.fio", &more);
+    let plan = succeed(here, "fio w.fio --target sim:small --plan");
+    assert!(plan.contains("RND 4K R"), "{plan}");
 }
 
 /// 1,009 I/Os with gaps of 6 ms on average, exponentially distributed and 1 ms at least.
@@ -195,12 +196,11 @@ fn fio_plays_an_exported_iolog() {
     let here = &TestDirectory::new();
     let original = write_sample(&here.join("t.parquet"));
     let target = ["--filename", device.path.as_str()];
-    let said = exported(here, "t.parquet", "fio-iolog", "t.log", &target);
-    assert_eq!(said["ios"], 1009, "{said}");
-    let next = said["next"].as_str().unwrap().split(' ').skip(1).collect::<Vec<_>>();
-    let Some(played) = captured_fio(here, &device, (&["chrt", "-f", "1"], &next)) else {
-        return;
-    };
+    let answer = exported(here, "t.parquet", "fio-iolog", "t.log", &target);
+    assert_eq!(answer["ios"], 1009, "{answer}");
+    let next = answer["next"].as_str().unwrap().split(' ').skip(1).collect::<Vec<_>>();
+    let player: &[&str] = &["chrt", "-f", "1"];
+    let Some(played) = captured_fio(here, &device, (player, &next)) else { return };
     let what = |events: &[IoEvent]| -> Vec<(IoOp, u64, u32)> {
         events.iter().map(|event| (event.op, event.offset, event.bytes)).collect()
     };
@@ -230,8 +230,7 @@ fn write_poisson_trace(path: &Path) {
             }
         })
         .collect();
-    let capacity = Some(Bytes::mib(256));
-    let device = CapturedDevice { name: "sdx".into(), capacity, ..CapturedDevice::default() };
+    let device = sized_device("sdx", Bytes::mib(256));
     let conditions = CaptureConditions {
         layers: vec![Layer::Block],
         devices: vec![device],
@@ -248,23 +247,18 @@ fn a_capture_of_fio_is_scored_against_the_trace_that_its_job_came_from() {
     let Some(device) = LoopDevice::new(256) else { return };
     let here = &TestDirectory::new();
     write_poisson_trace(&here.join("source.parquet"));
-    let said = exported(here, "source.parquet", "fio", "w.fio", &["--filename", &device.path]);
-    assert_eq!(said["ios"], 2003, "{said}");
-    let Some(played) = captured_fio(here, &device, (&["chrt", "-f", "1"], &["w.fio"])) else {
-        return;
-    };
+    let answer = exported(here, "source.parquet", "fio", "w.fio", &["--filename", &device.path]);
+    assert_eq!(answer["ios"], 2003, "{answer}");
+    let player: &[&str] = &["chrt", "-f", "1"];
+    let Some(played) = captured_fio(here, &device, (player, &["w.fio"])) else { return };
     assert_eq!(played.len(), 2003);
-    // What captured_fio read, with the few reads of udev after fio.
-    let against = ["--report", "--against", "trace.parquet", "--json"];
-    let words = [&["workload", "derive", "source.parquet"], &against[..]].concat();
-    let answer: Value = succeed_json(here, &words);
-    let fidelity = &answer["fidelity"];
-    let scores: Vec<(&str, f64)> = array(&fidelity["aspects"])
-        .iter()
-        .map(|aspect| {
-            (aspect["aspect"].as_str().unwrap(), aspect["score"].as_f64().unwrap_or(-1.0))
-        })
-        .collect();
+    // The capture that captured_fio left, with the few reads of udev after fio.
+    let derive = "workload derive source.parquet --report --against trace.parquet --json";
+    let answer: Value = succeed_json(here, derive);
+    let mut scores: Vec<(&str, f64)> = Vec::new();
+    for aspect in array(&answer["fidelity"]["aspects"]) {
+        scores.push((aspect["aspect"].as_str().unwrap(), aspect["score"].as_f64().unwrap_or(-1.0)));
+    }
     eprintln!("{scores:?}");
     let score = |aspect: &str| scores.iter().find(|(name, _)| *name == aspect).unwrap().1;
     assert!(score("streams") >= 0.98 && score("sizes") >= 0.98, "{scores:?}");
@@ -289,14 +283,14 @@ fn more_than_four_billion_ios_keep_their_number_and_rate() {
         }
         std::fs::write(here.join("w.toml"), text).unwrap();
         let more = ["--device-size", "1TB", "--force"];
-        let said = exported(here, "w.toml", "fio", "w.fio", &more);
-        let ios = said["ios"].as_u64().unwrap();
-        assert!(ios.abs_diff(all) <= counts.len() as u64, "{ios} of {all}: {said}");
+        let answer = exported(here, "w.toml", "fio", "w.fio", &more);
+        let ios = answer["ios"].as_u64().unwrap();
+        assert!(ios.abs_diff(all) <= counts.len() as u64, "{ios} of {all}: {answer}");
         let jobs = std::fs::read_to_string(here.join("w.fio")).unwrap();
         let rates = jobs.lines().filter_map(|line| line.strip_prefix("rate_iops="));
         let rate: f64 = rates.map(|rate| rate.trim_matches(',').parse::<f64>().unwrap()).sum();
         assert!((rate - 60_000.0).abs() <= 2.0, "{rate}: {jobs}");
-        let lost = array(&said["lost"]).iter().map(|text| text.as_str().unwrap());
+        let lost = array(&answer["lost"]).iter().map(|text| text.as_str().unwrap());
         assert!(!lost.clone().any(|text| text.contains("left out.") && text.contains("streams")));
     }
 }
@@ -333,8 +327,8 @@ fn iometer_and_vdbench_get_the_same_streams() {
     let rounded = rounded.replace("1501", "150").replace("502", "50");
     std::fs::write(here.join("w.toml"), rounded).unwrap();
     let size = ["--device-size", "1GiB", "--time", "7s"];
-    let said = exported(here, "w.toml", "iometer", "w.icf", &size);
-    assert_eq!(said["loads"], 1, "{said}");
+    let answer = exported(here, "w.toml", "iometer", "w.icf", &size);
+    assert_eq!(answer["loads"], 1, "{answer}");
     let config = iometer::read(&std::fs::read(here.join("w.icf")).unwrap()).unwrap();
     let options = PlanOptions {
         processors: 1,
@@ -347,12 +341,8 @@ fn iometer_and_vdbench_get_the_same_streams() {
     let plan = iometer::plan(&config.config, Vec::new(), options).unwrap();
     let [step] = plan.sequence.steps.as_slice() else { panic!("{:?}", plan.sequence.steps) };
     let all: u32 = step.load.streams.iter().map(|stream| stream.weight).sum();
-    let mut streams: Vec<String> = step
-        .load
-        .streams
-        .iter()
-        .map(|stream| format!("{stream} {}", stream.weight * 100 / all))
-        .collect();
+    let share = |stream: &IoStream| format!("{stream} {}", stream.weight * 100 / all);
+    let mut streams: Vec<String> = step.load.streams.iter().map(share).collect();
     streams.sort();
     assert_eq!(streams, ["RND 4K R 50", "RND 8K W 30", "SEQ 16K R 5", "SEQ 64K W 15"]);
     assert_eq!(step.load.demand.to_string(), "T1Q8");
@@ -371,10 +361,13 @@ fn iometer_and_vdbench_get_the_same_streams() {
     // A fifth of the blocks are duplicates: 5 written ones are 4.
     let content = WORKLOAD.replacen("demand", "data_pattern = \"entropy:50,20\"\ndemand", 1);
     std::fs::write(here.join("w.toml"), content).unwrap();
-    let said = exported(here, "w.toml", "vdbench", "w.parm", &["--time", "7s", "--force"]);
+    let answer = exported(here, "w.toml", "vdbench", "w.parm", &["--time", "7s", "--force"]);
     let text = std::fs::read_to_string(here.join("w.parm")).unwrap();
     assert!(text.contains("\ndedupratio=1.2500\ndedupunit=4k\nsd="), "{text}");
-    assert!(said["lost"].to_string().contains("rewritten duplicate keeps its content"), "{said}");
+    assert!(
+        answer["lost"].to_string().contains("rewritten duplicate keeps its content"),
+        "{answer}"
+    );
     let Some(output) = python(&["json"], &["-c", VDBENCH], here) else { return };
     assert_eq!(parse_json::<Value>(&output)["rd"]["compratio"], "2.00");
 }
@@ -390,9 +383,9 @@ fn exports_say_what_they_lose_and_replace_nothing() {
     assert_eq!(text.lines().count(), 1010);
     refuse(here, &[&export("t.parquet", "csv")[..], &["-o", "t.csv"]].concat(), &["--force"]);
     assert_eq!(std::fs::read_to_string(here.join("t.csv")).unwrap(), text);
-    // What the message says to type next.
-    let said = exported(here, "t.parquet", "csv", "t.csv", &["--force"]);
-    let next = said["next"].as_str().unwrap().replace("TRACE", "again.parquet");
+    // The next command that the answer names.
+    let answer = exported(here, "t.parquet", "csv", "t.csv", &["--force"]);
+    let next = answer["next"].as_str().unwrap().replace("TRACE", "again.parquet");
     succeed(here, &next.split(' ').skip(1).collect::<Vec<_>>());
     let streams = |file| succeed(here, &["trace", "streams", file]);
     assert_eq!(streams("t.parquet"), streams("again.parquet"));
@@ -400,7 +393,7 @@ fn exports_say_what_they_lose_and_replace_nothing() {
     let copied: Value = succeed_json(here, &["trace", "streams", "copy.parquet", "--json"]);
     let reads = events.iter().filter(|event| event.op == IoOp::Read).count();
     assert_eq!(copied["account"]["events"], reads);
-    // The file says it, too.
+    // The file says the same.
     let size = ["--device-size", "512MiB"];
     let words = |text: &str| text.replace("\r\n' ", " ").replace("\r\n", " ");
     for (format, file, list, options) in [
@@ -411,11 +404,11 @@ fn exports_say_what_they_lose_and_replace_nothing() {
         ("vdbench", "s.parm", "s.parm", &[]),
         ("fio", "t.fio", "t.fio", &size),
     ] {
-        let said = exported(here, "t.parquet", format, file, options);
+        let answer = exported(here, "t.parquet", format, file, options);
         let text = words(&std::fs::read_to_string(here.join(list)).unwrap());
-        let lost = array(&said["lost"]);
-        assert!(lost.iter().all(|one| text.contains(one.as_str().unwrap())), "{said}: {text}");
-        assert!(lost.len() > 1 || matches!(format, "csv" | "blkparse"), "{said}");
+        let lost = array(&answer["lost"]);
+        assert!(lost.iter().all(|one| text.contains(one.as_str().unwrap())), "{answer}: {text}");
+        assert!(lost.len() > 1 || matches!(format, "csv" | "blkparse"), "{answer}");
     }
     std::fs::write(here.join("new.csv.lost.txt"), "mine").unwrap();
     let onto_list = [&export("t.parquet", "csv")[..], &["-o", "new.csv"]].concat();

@@ -16,7 +16,7 @@ const SUPERBLOCK: &str = "32";
 /// Superblocks that hold no garbage: at least three are free, and two are open.
 const RESERVE: &str = "5";
 
-fn measured(run: &Path, spec: &DriveSpec, parameters: &[(&str, &str)]) {
+fn run_on(run: &Path, spec: &DriveSpec, parameters: &[(&str, &str)]) {
     let mut settings = Settings::new("write-amplification", 3);
     for (name, value) in parameters {
         settings.set(name, value);
@@ -24,8 +24,7 @@ fn measured(run: &Path, spec: &DriveSpec, parameters: &[(&str, &str)]) {
     conducted_on(run, Some(settings), spec);
 }
 
-/// Compares the cells of a run with what a drive with so many logical pages and superblocks must
-/// have.
+/// Compares the cells of a run with those of a drive with these logical pages and superblocks.
 fn compared(run: &Path, logical_pages: u32, superblocks: u32, tolerance: &str) {
     let output = Command::new("python3")
         .arg(ORACLE)
@@ -45,7 +44,7 @@ fn uniform_writes_amplify_as_the_formula_says_whatever_the_spare_capacity() {
         let run = here.join("run");
         let spec =
             DriveSpec { logical_pages: 65_536, superblocks, ..drive("greedy").unwrap().clone() };
-        measured(&run, &spec, &[("workloads", "uniform"), ("used", "100")]);
+        run_on(&run, &spec, &[("workloads", "uniform"), ("used", "100")]);
         compared(&run, 65_536, superblocks, "0.02");
     }
 }
@@ -54,7 +53,7 @@ fn uniform_writes_amplify_as_the_formula_says_whatever_the_spare_capacity() {
 fn a_smaller_used_capacity_is_spare_capacity_and_so_are_discards() {
     let here = &TestDirectory::new();
     let run = here.join("run");
-    measured(&run, drive("greedy").unwrap(), &[("workloads", "uniform,discards/10,discards/30")]);
+    run_on(&run, drive("greedy").unwrap(), &[("workloads", "uniform,discards/10,discards/30")]);
     compared(&run, 65_536, 2304, "0.02");
 }
 
@@ -68,7 +67,7 @@ fn skewed_and_mixed_writes_amplify_as_another_simulation_says() {
     for (workloads, limits, tolerance) in [(skewed, "2,1", "0.02"), ("mixed/50", "4,2", "0.03")] {
         let run = here.join(format!("run-{limits}"));
         let exact = [("workloads", workloads), ("window", "100"), ("steady-limits", limits)];
-        measured(&run, &spec, &exact);
+        run_on(&run, &spec, &exact);
         compared(&run, 16_384, 576, tolerance);
     }
 }
@@ -76,12 +75,12 @@ fn skewed_and_mixed_writes_amplify_as_another_simulation_says() {
 #[test]
 fn the_plan_has_every_cell_and_a_captured_workload_is_one() {
     let here = &TestDirectory::new();
-    let target = ["write-amplification", "--target", "sim:greedy"];
-    let plan = |more: &[&str]| succeed(here, &[&["plan"], &target[..], more].concat());
-    let text = plan(&["--assume", "100MB"]);
+    let plan =
+        |more: &str| succeed(here, &format!("plan write-amplification --target sim:greedy {more}"));
+    let text = plan("--assume 100MB");
     for phase in ["counters", "fill-uniform-50", "zipf-1-2-100", "scattered-80-20-100"] {
         assert!(text.contains(phase), "{text}");
     }
-    let captured = plan(&["--workload", "retail-web-portal", "--set", "workloads=none"]);
+    let captured = plan("--workload retail-web-portal --set workloads=none");
     assert!(captured.contains("captured-100") && !captured.contains("uniform"), "{captured}");
 }

@@ -24,12 +24,12 @@ use steadfast_explorer::server::Server;
 use store::IndexCache;
 
 /// Interval between progress updates of an index.
-const LOOK: Duration = Duration::from_millis(100);
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Serves until Ctrl-C, or writes a page.
 pub fn run(arguments: &ExploreArguments) -> anyhow::Result<ExitState> {
     use_one_heap();
-    let shown = Arc::new(shown(&arguments.paths)?);
+    let items = Arc::new(open_items(&arguments.paths)?);
     let cache = if arguments.no_cache {
         None
     } else {
@@ -39,8 +39,8 @@ pub fn run(arguments: &ExploreArguments) -> anyhow::Result<ExitState> {
         })
     };
     match &arguments.output {
-        Some(path) => written(arguments, &shown, cache.as_ref(), path),
-        None => served(arguments, &shown, cache),
+        Some(path) => write_page(arguments, &items, cache.as_ref(), path),
+        None => serve(arguments, &items, cache),
     }
 }
 
@@ -56,7 +56,7 @@ fn use_one_heap() {
 }
 
 /// Opens all paths in command-line order; directories are runs.
-fn shown(paths: &[PathBuf]) -> anyhow::Result<ExplorerItems> {
+fn open_items(paths: &[PathBuf]) -> anyhow::Result<ExplorerItems> {
     let (runs, files): (Vec<PathBuf>, Vec<PathBuf>) =
         paths.iter().cloned().partition(|path| path.is_dir());
     for run in &runs {
@@ -74,24 +74,24 @@ fn shown(paths: &[PathBuf]) -> anyhow::Result<ExplorerItems> {
 }
 
 /// Builds the indexes and writes the page.
-fn written(
+fn write_page(
     arguments: &ExploreArguments,
-    shown: &Arc<ExplorerItems>,
+    items: &Arc<ExplorerItems>,
     cache: Option<&IndexCache>,
     path: &Path,
 ) -> anyhow::Result<ExitState> {
     let file = OutputRule::from_arguments(&arguments.writing)?.create_text(path)?;
     let stop = signals::stop_on_signals()?;
-    prepare(shown, cache, &stop);
+    prepare(items, cache, &stop);
     if stop.is_requested() {
         bail!("stopped; {} was not written", path.display());
     }
-    for capture in captures(shown) {
+    for capture in captures(items) {
         if let Some(what) = capture.failure() {
             bail!("{what}");
         }
     }
-    let page = export::page(shown).map_err(|refusal| anyhow::anyhow!(refusal.text))?;
+    let page = export::page(items).map_err(|refusal| anyhow::anyhow!(refusal.text))?;
     file.write(page.as_bytes())?;
     if path != Path::new("/dev/stdout") {
         terminal::status(&format!("{}: {}", path.display(), Bytes(page.len() as u64)));
@@ -100,9 +100,9 @@ fn written(
 }
 
 /// Serves the page while the indexes are built.
-fn served(
+fn serve(
     arguments: &ExploreArguments,
-    shown: &Arc<ExplorerItems>,
+    items: &Arc<ExplorerItems>,
     cache: Option<IndexCache>,
 ) -> anyhow::Result<ExitState> {
     let server = Server::bind(arguments.port).map_err(|error| match error.kind() {
@@ -124,10 +124,10 @@ fn served(
         open_browser(&url);
     }
     let preparing = {
-        let (shown, stop) = (Arc::clone(shown), stop.clone());
-        thread::spawn(move || prepare(&shown, cache.as_ref(), &stop))
+        let (items, stop) = (Arc::clone(items), stop.clone());
+        thread::spawn(move || prepare(&items, cache.as_ref(), &stop))
     };
-    let served = server.serve(Arc::clone(shown), {
+    let served = server.serve(Arc::clone(items), {
         let stop = stop.clone();
         // After the terminal is gone nobody could stop the server.
         move || stop.is_requested() || stop.lost_terminal()
@@ -139,31 +139,31 @@ fn served(
 }
 
 /// Builds the indexes and shows their progress.
-fn prepare(shown: &Arc<ExplorerItems>, cache: Option<&IndexCache>, stop: &StopSignal) {
+fn prepare(items: &Arc<ExplorerItems>, cache: Option<&IndexCache>, stop: &StopSignal) {
     thread::scope(|scope| {
         let store = cache.map(|cache| cache as &dyn IndexStore);
-        let making = scope.spawn(move || shown.prepare(store));
+        let making = scope.spawn(move || items.prepare(store));
         while !making.is_finished() {
             if stop.is_requested() {
-                shown.give_up();
+                items.give_up();
             }
             if terminal::shows_progress() {
-                let shares = captures(shown).map(|capture| capture.progress.share() * 100.0);
+                let shares = captures(items).map(|capture| capture.progress.share() * 100.0);
                 let shares: Vec<String> = shares.map(|share| format!("{share:.0} %")).collect();
                 if !shares.is_empty() {
                     terminal::progress(&format!("index: {}", shares.join(", ")));
                 }
             }
-            thread::sleep(LOOK);
+            thread::sleep(PROGRESS_INTERVAL);
         }
         let _ = making.join();
     });
     if !stop.is_requested() {
-        captures(shown).for_each(say_made);
+        captures(items).for_each(print_origin);
     }
 }
 
-fn say_made(capture: &ExploredCapture) {
+fn print_origin(capture: &ExploredCapture) {
     if let Some(what) = capture.failure() {
         return terminal::warn(what);
     }
@@ -177,8 +177,8 @@ fn say_made(capture: &ExploredCapture) {
     terminal::status(&format!("{}: index in {seconds:.1} s, {kept}", capture.name));
 }
 
-fn captures(shown: &ExplorerItems) -> impl Iterator<Item = &ExploredCapture> {
-    shown.items.iter().filter_map(|item| match item {
+fn captures(items: &ExplorerItems) -> impl Iterator<Item = &ExploredCapture> {
+    items.items.iter().filter_map(|item| match item {
         ExplorerItem::Capture(capture) => Some(&**capture),
         ExplorerItem::Run(_) => None,
     })

@@ -8,15 +8,15 @@ use steadfast_explorer::cache::{ENDING, IndexStore};
 use steadfast_host::{Directory, FileError, NewFile, OverwritePolicy, ReadAccess};
 
 /// Subdirectory of the user's cache directory.
-const NAME: &str = "steadfast";
+const DIRECTORY_NAME: &str = "steadfast";
 /// Maximum number of index files; the oldest are removed.
-const KEPT: usize = 32;
+const INDEXES_MAX: usize = 32;
 /// Maximum size of an index in bytes; 100 million I/Os need 24 MB.
 const INDEX_MAX: u64 = 4 << 30;
 /// File extension during writing.
 const UNFINISHED: &str = "unfinished";
 /// Age after which an unfinished file is considered abandoned.
-const UNFINISHED_MOST: Duration = Duration::from_secs(86_400);
+const UNFINISHED_AGE_MAX: Duration = Duration::from_secs(86_400);
 
 /// An index directory that only this user can modify.
 pub struct IndexCache(Directory);
@@ -36,9 +36,9 @@ impl IndexCache {
     }
 
     fn open_in(base: &Path) -> Result<IndexCache, FileError> {
-        Directory::check_place(&base.join(NAME))?;
+        Directory::check_place(&base.join(DIRECTORY_NAME))?;
         let base = Directory::make(base, ReadAccess::Usual)?;
-        let directory = Directory::private_in(&base, NAME)?;
+        let directory = Directory::private_in(&base, DIRECTORY_NAME)?;
         directory.refuse_exchangeable()?;
         Ok(IndexCache(directory))
     }
@@ -53,12 +53,12 @@ impl IndexCache {
             let age = SystemTime::now().duration_since(modified).unwrap_or_default();
             match Path::new(&name).extension().and_then(OsStr::to_str) {
                 Some(ENDING) => indexes.push((modified, name)),
-                Some(UNFINISHED) if age > UNFINISHED_MOST => drop(self.0.remove(&name)),
+                Some(UNFINISHED) if age > UNFINISHED_AGE_MAX => drop(self.0.remove(&name)),
                 _ => {}
             }
         }
         indexes.sort();
-        let beyond = indexes.len().saturating_sub(KEPT);
+        let beyond = indexes.len().saturating_sub(INDEXES_MAX);
         indexes[..beyond].iter().for_each(|(_, name)| drop(self.0.remove(name)));
     }
 }
@@ -106,7 +106,7 @@ mod tests {
         }
         let long_ago = SystemTime::now() - Duration::from_secs(2 * 86_400);
         fs::File::options().write(true).open(&old).unwrap().set_modified(long_ago).unwrap();
-        for number in 0..KEPT + 3 {
+        for number in 0..INDEXES_MAX + 3 {
             cache.write(&format!("{number}.index"), b"whole").unwrap();
             let at = long_ago + Duration::from_secs(number as u64);
             let file = fs::File::options().write(true).open(place.join(format!("{number}.index")));
@@ -115,7 +115,7 @@ mod tests {
         assert!(!old.exists() && new.exists());
         assert_eq!(cache.read("2.index"), None);
         assert_eq!(cache.read("34.index").as_deref(), Some(&b"whole"[..]));
-        assert_eq!(fs::read_dir(&place).unwrap().count(), KEPT + 1);
+        assert_eq!(fs::read_dir(&place).unwrap().count(), INDEXES_MAX + 1);
     }
 
     #[test]
@@ -125,14 +125,14 @@ mod tests {
         let outside = scratch.path().join("outside");
         fs::create_dir_all(&outside).unwrap();
         fs::create_dir(&base).unwrap();
-        symlink(&outside, base.join(NAME)).unwrap();
+        symlink(&outside, base.join(DIRECTORY_NAME)).unwrap();
         assert!(IndexCache::open_in(&base).is_err(), "a link");
-        fs::remove_file(base.join(NAME)).unwrap();
+        fs::remove_file(base.join(DIRECTORY_NAME)).unwrap();
         IndexCache::open_in(&base).unwrap();
         if fs::metadata(&base).is_ok_and(|found| std::os::unix::fs::MetadataExt::uid(&found) == 0) {
-            chown(base.join(NAME), Some(65_534), None).unwrap();
+            chown(base.join(DIRECTORY_NAME), Some(65_534), None).unwrap();
             assert!(IndexCache::open_in(&base).is_err(), "another user's");
-            chown(base.join(NAME), Some(0), None).unwrap();
+            chown(base.join(DIRECTORY_NAME), Some(0), None).unwrap();
             chown(&base, Some(65_534), None).unwrap();
             assert!(IndexCache::open_in(&base).is_err(), "he can exchange it");
         }

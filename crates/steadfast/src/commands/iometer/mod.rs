@@ -17,7 +17,7 @@ use planned_config::PlannedConfig;
 use results::MeasuredConfig;
 use std::path::{Path, PathBuf};
 use steadfast_domain::sequence::StepRole;
-use steadfast_domain::{Device, Record, Sequence, Transport};
+use steadfast_domain::{Record, Sequence, Transport};
 use steadfast_exchange::iometer::{DiskChoice, is_same_disk};
 use steadfast_procedures::presets::FourCornersOptions;
 use steadfast_runner::{Ledger, RunGroup};
@@ -49,16 +49,28 @@ fn report(arguments: &ReportResultsArguments) -> anyhow::Result<ExitState> {
 }
 
 fn configured(arguments: &IometerArguments, file: &Path) -> anyhow::Result<ExitState> {
-    let device = foreseen(arguments)?;
-    // Read tests may depend on the content of an existing file.
-    let is_new = device.transport == Transport::File && !Path::new(&device.path).exists();
-    let ready = PlannedConfig::new(arguments, file, u64::from(device.logical_sector), is_new)?;
+    let target = other_tools::target(&arguments.front)?;
+    let disk = arguments.disk.as_deref().map(DiskChoice::Alone);
+    let planned = planned(arguments, file, target, disk)?;
     let result = result(arguments)?;
-    let conducted = other_tools::conduct(&arguments.front, ready.plan.sequence.clone())?;
+    let conducted = other_tools::conduct(&arguments.front, planned.plan.sequence.clone())?;
     if let Some(result) = result {
-        keep(arguments, &[ready], &conducted, result)?;
+        write_if_ended(arguments, &[planned], &conducted, result)?;
     }
     Ok(conducted.state)
+}
+
+/// Plans the I/Os to one disk of the file, or to all if `None`, for a target.
+fn planned(
+    arguments: &IometerArguments,
+    file: &Path,
+    target: &str,
+    disk: Option<DiskChoice<'_>>,
+) -> anyhow::Result<PlannedConfig> {
+    let device = other_tools::foresee(&arguments.front, target)?;
+    // Read tests may depend on the content of an existing file.
+    let is_new = device.transport == Transport::File && !Path::new(&device.path).exists();
+    PlannedConfig::new(arguments, file, (u64::from(device.logical_sector), is_new), disk)
 }
 
 /// Runs each disk of the file on its own target, all at the same time. Disks are matched in order,
@@ -67,26 +79,17 @@ fn several_targets(arguments: &IometerArguments, file: &Path) -> anyhow::Result<
     if arguments.disk.is_some() {
         return Err(misuse("--disk is for one target; name disks as --target DISK=TARGET"));
     }
-    let all = PlannedConfig::of_disk(arguments, file, (SECTOR, false), None)?.disks();
-    let mut readies = Vec::new();
-    let mut each = Vec::new();
+    let all = PlannedConfig::new(arguments, file, (SECTOR, false), None)?.disks();
+    let (mut all_planned, mut each) = (Vec::new(), Vec::new());
     for (disk, target) in assigned(&arguments.front.target.names, &all, file)? {
-        let device = other_tools::foresee(&arguments.front, target)?;
-        let sector = u64::from(device.logical_sector);
-        let is_new = device.transport == Transport::File && !Path::new(&device.path).exists();
-        let ready = PlannedConfig::of_disk(
-            arguments,
-            file,
-            (sector, is_new),
-            Some(DiskChoice::Among(disk)),
-        )?;
-        each.push((target, ready.plan.sequence.clone()));
-        readies.push(ready);
+        let planned = planned(arguments, file, target, Some(DiskChoice::Among(disk)))?;
+        each.push((target, planned.plan.sequence.clone()));
+        all_planned.push(planned);
     }
     let result = result(arguments)?;
     let conducted = other_tools::conduct_several(&arguments.front, each)?;
     if let Some(result) = result {
-        keep(arguments, &readies, &conducted, result)?;
+        write_if_ended(arguments, &all_planned, &conducted, result)?;
     }
     Ok(conducted.state)
 }
@@ -129,10 +132,6 @@ fn assigned<'a>(
     )))
 }
 
-fn foreseen(arguments: &IometerArguments) -> anyhow::Result<Device> {
-    other_tools::foresee(&arguments.front, other_tools::target(&arguments.front)?)
-}
-
 /// Opens the result file, if one is requested, so that an impossible name is refused before the
 /// run.
 fn result(arguments: &IometerArguments) -> anyhow::Result<Option<TextOutput>> {
@@ -142,9 +141,9 @@ fn result(arguments: &IometerArguments) -> anyhow::Result<Option<TextOutput>> {
 
 /// Writes the results of all targets, in order, if all runs completed; otherwise says how to
 /// create them later.
-fn keep(
+fn write_if_ended(
     arguments: &IometerArguments,
-    readies: &[PlannedConfig],
+    planned: &[PlannedConfig],
     conducted: &SequenceOutcome,
     result: TextOutput,
 ) -> anyhow::Result<()> {
@@ -157,7 +156,7 @@ fn keep(
         terminal::warn(&not_written(arguments, directory));
         return Ok(());
     }
-    write_results(readies, &records, result)
+    write_results(planned, &records, result)
 }
 
 /// Returns the message for results that are not written because the run in `directory` halted.
@@ -166,26 +165,27 @@ fn not_written(arguments: &IometerArguments, directory: &Path) -> String {
         path.as_ref().map(|path| path.display().to_string()).unwrap_or_default()
     };
     let (result, directory) = (shown(&arguments.result), directory.display());
-    let mut said = format!(
+    let mut text = format!(
         "steadfast: {result} was not written, because the run is not finished; finish it with: \
          steadfast resume {directory}"
     );
     if arguments.file.is_some() {
-        said += &format!(
+        text += &format!(
             ", then: steadfast iometer {} --from-run {directory} --result {result}",
             shown(&arguments.file)
         );
     }
-    said
+    text
 }
 
 fn write_results(
-    readies: &[PlannedConfig],
+    planned: &[PlannedConfig],
     records: &[Record],
     result: TextOutput,
 ) -> anyhow::Result<()> {
-    let taken = readies.iter().zip(records).map(|(ready, record)| MeasuredConfig { ready, record });
-    result.write(results::render(&taken.collect::<Vec<_>>()).as_bytes())
+    let measured = planned.iter().zip(records);
+    let measured = measured.map(|(planned, record)| MeasuredConfig { planned, record });
+    result.write(results::render(&measured.collect::<Vec<_>>()).as_bytes())
 }
 
 /// Writes the results of runs that finished earlier.
@@ -194,12 +194,12 @@ fn from_run(
     file: &Path,
     directory: &Path,
 ) -> anyhow::Result<ExitState> {
-    let (mut readies, mut records) = (Vec::new(), Vec::new());
+    let (mut planned, mut records) = (Vec::new(), Vec::new());
     for run in RunGroup::runs_in(directory)? {
         let contents = Ledger::read(&run)?;
         let sector = u64::from(contents.plan.geometry().logical_sector);
         let record = contents.into_record();
-        readies.push(ready_again(arguments, file, &run, (&record, sector))?);
+        planned.push(planned_again(arguments, file, &run, (&record, sector))?);
         if !record.has_ended() {
             let (run, all) = (run.display(), directory.display());
             bail!("{run}: the run is not finished; finish it with: steadfast resume {all}");
@@ -207,13 +207,13 @@ fn from_run(
         records.push(record);
     }
     if let Some(result) = result(arguments)? {
-        write_results(&readies, &records, result)?;
+        write_results(&planned, &records, result)?;
     }
     Ok(ExitState::Done)
 }
 
 /// Plans the configuration again for a recorded run.
-fn ready_again(
+fn planned_again(
     arguments: &IometerArguments,
     file: &Path,
     run: &Path,
@@ -231,16 +231,17 @@ fn ready_again(
         }
         (_, asked) => asked.map(DiskChoice::Alone),
     };
-    let ready = PlannedConfig::of_disk(arguments, file, (sector, is_prepared), disk)?;
-    let ours = ready.plan.sequence.clone().with_distinct_labels();
+    let planned = PlannedConfig::new(arguments, file, (sector, is_prepared), disk)?;
+    let ours = planned.plan.sequence.clone().with_distinct_labels();
     let sum = |sequence: &Sequence| sequence.source.as_ref().map(|source| source.sha256.clone());
     let is_same = sum(theirs) == sum(&ours)
         && theirs.steps.iter().map(|step| &step.label).eq(ours.steps.iter().map(|own| &own.label));
-    if is_same { Ok(ready) } else { Err(is_other()) }
+    if is_same { Ok(planned) } else { Err(is_other()) }
 }
 
 fn viking(arguments: &IometerArguments) -> anyhow::Result<ExitState> {
-    let device = foreseen(arguments)?;
+    let target = other_tools::target(&arguments.front)?;
+    let device = other_tools::foresee(&arguments.front, target)?;
     let preset = FourCornersOptions {
         capacity: device.capacity,
         time: arguments.time,
@@ -251,7 +252,8 @@ fn viking(arguments: &IometerArguments) -> anyhow::Result<ExitState> {
     let result = result(arguments)?;
     let conducted = other_tools::conduct(&arguments.front, sequence.clone())?;
     if let Some(result) = result {
-        keep(arguments, &[planned_config::of_viking(&sequence, &device.name)], &conducted, result)?;
+        let planned = planned_config::of_viking(&sequence, &device.name);
+        write_if_ended(arguments, &[planned], &conducted, result)?;
     }
     Ok(conducted.state)
 }
@@ -263,7 +265,7 @@ mod tests {
 
     #[test]
     fn results_of_a_halted_run_come_with_the_commands_that_create_them() {
-        let said = |what: &[&str]| {
+        let message = |what: &[&str]| {
             let words = [&["steadfast", "iometer"][..], what, &["--target", "sim:small"]].concat();
             let words = [&words[..], &["--result", "r.csv"]].concat();
             let words: Vec<String> = words.into_iter().map(str::to_owned).collect();
@@ -272,7 +274,7 @@ mod tests {
             };
             not_written(&arguments, Path::new("run"))
         };
-        let of_file = said(&["a.icf"]);
+        let of_file = message(&["a.icf"]);
         assert!(of_file.contains("r.csv was not written"), "{of_file}");
         assert!(of_file.contains("steadfast resume run, then"), "{of_file}");
         assert!(
@@ -280,7 +282,7 @@ mod tests {
             "{of_file}"
         );
         // No option writes the results of a preset later.
-        let of_preset = said(&["--preset", "viking"]);
+        let of_preset = message(&["--preset", "viking"]);
         assert!(of_preset.ends_with("steadfast resume run"), "{of_preset}");
     }
 }

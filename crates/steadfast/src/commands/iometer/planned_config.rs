@@ -21,19 +21,8 @@ pub struct PlannedConfig {
 }
 
 impl PlannedConfig {
-    /// Plans the configuration of a file.
-    pub fn new(
-        arguments: &IometerArguments,
-        file: &Path,
-        sector: u64,
-        prepare: bool,
-    ) -> anyhow::Result<Self> {
-        let disk = arguments.disk.as_deref().map(DiskChoice::Alone);
-        PlannedConfig::of_disk(arguments, file, (sector, prepare), disk)
-    }
-
     /// Plans the I/Os to one disk of the file; to all disks if `None`.
-    pub fn of_disk(
+    pub fn new(
         arguments: &IometerArguments,
         file: &Path,
         (sector, prepare): (u64, bool),
@@ -56,9 +45,7 @@ impl PlannedConfig {
         plan.sequence.source = Some(other_tools::source(file, &bytes));
         Ok(PlannedConfig { config: reading.config, plan })
     }
-}
 
-impl PlannedConfig {
     /// Returns the disks that the tests use, in order of first use.
     pub fn disks(&self) -> Vec<String> {
         let mut disks: Vec<String> = Vec::new();

@@ -6,8 +6,7 @@
 //! known, and its row has no such numbers.
 
 use super::planned_config::PlannedConfig;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use steadfast_domain::measurement::{HostActivity, HostCpu, StreamTally};
 use steadfast_domain::sequence::StepRole;
 use steadfast_domain::{Measurement, Nanos, Op, Record, Tally};
@@ -24,14 +23,16 @@ use steadfast_procedures::sequence::phase_of;
 /// I/Os to one disk.
 pub struct MeasuredConfig<'a> {
     /// Configuration and plan of this target.
-    pub ready: &'a PlannedConfig,
+    pub planned: &'a PlannedConfig,
     /// Record of the run.
     pub record: &'a Record,
 }
 
 /// Returns the content of the file. All runs are of the same configuration.
 pub fn render(taken: &[MeasuredConfig<'_>]) -> String {
-    let Some(MeasuredConfig { ready: first, record }) = taken.first() else { return String::new() };
+    let Some(MeasuredConfig { planned: first, record }) = taken.first() else {
+        return String::new();
+    };
     let setup = first.config.setup.clone().unwrap_or_default();
     let recorded = match setup.record.unwrap_or(RecordedRows::All) {
         // The user named a result file, so record all rows even if the configuration records none.
@@ -81,14 +82,14 @@ struct TargetShare<'a> {
 /// Returns the tests by number, with the share of every target that takes part.
 fn tests<'a>(taken: &[MeasuredConfig<'a>]) -> BTreeMap<u32, Vec<TargetShare<'a>>> {
     let mut tests: BTreeMap<u32, Vec<TargetShare<'a>>> = BTreeMap::new();
-    for MeasuredConfig { ready, record } in taken {
-        let steps = ready.plan.sequence.numbered();
+    for MeasuredConfig { planned, record } in taken {
+        let steps = planned.plan.sequence.numbered();
         let measured = steps.filter(|(_, step)| step.role == StepRole::Measure);
-        for (test, (number, _)) in ready.plan.tests.iter().zip(measured) {
+        for (test, (number, _)) in planned.plan.tests.iter().zip(measured) {
             let phase = phase_of(number);
             let steps = record.steps().filter(|(step, _)| step.place.phase == phase);
             let measured = steps.map(|(_, outcome)| &outcome.measurement).collect();
-            let loads = loads_of_workers(&ready.config, test);
+            let loads = loads_of_workers(&planned.config, test);
             tests.entry(number).or_default().push(TargetShare { test, loads, measured });
         }
     }
@@ -119,10 +120,10 @@ fn is_recorded(recorded: RecordedRows, kind: &RowKind) -> bool {
 }
 
 /// Returns the distinct access specifications of a test.
-fn specs(ready: &PlannedConfig, active: &[ActiveWorker]) -> Vec<AccessSpec> {
+fn specs(planned: &PlannedConfig, active: &[ActiveWorker]) -> Vec<AccessSpec> {
     let mut specs: Vec<AccessSpec> = Vec::new();
     for active in active {
-        if let Some(spec) = ready.config.spec(&active.spec).filter(|spec| !specs.contains(spec)) {
+        if let Some(spec) = planned.config.spec(&active.spec).filter(|spec| !specs.contains(spec)) {
             specs.push(spec.clone());
         }
     }

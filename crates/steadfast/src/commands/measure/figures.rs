@@ -22,7 +22,7 @@ pub(super) struct IoFigures {
 }
 
 /// Maximum width of lines below a table.
-const LINE: usize = 79;
+const LINE_WIDTH: usize = 79;
 
 /// A column of the printed tables.
 struct FigureColumn {
@@ -190,7 +190,7 @@ fn missing(operations: &[&OperationFigures]) -> Option<String> {
             "–: fewer than ten I/Os lie beyond it, which would be chance; {} (use a longer --time)",
             needs.join(", ")
         );
-        wrapped(&reason, LINE, "   ").iter().map(|line| format!("\n{line}")).collect()
+        wrapped(&reason, LINE_WIDTH, "   ").iter().map(|line| format!("\n{line}")).collect()
     })
 }
 

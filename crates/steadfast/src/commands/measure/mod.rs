@@ -90,11 +90,11 @@ struct PreparedTarget<'a> {
 
 /// Arms the targets, applies the stimulus the requested number of times and prints the results.
 pub fn run(arguments: &MeasureArguments) -> anyhow::Result<ExitState> {
-    let asked = asked(arguments)?;
+    let load = single_load(arguments)?;
     let list = arguments.hosts.list()?;
     match &list {
         Some(_) => hosts::check_engine(arguments.engine)?,
-        None => refuse_unclear(arguments, &asked)?,
+        None => check_targets(arguments, &load)?,
     }
     let rule = OutputRule::from_arguments(&arguments.writing)?;
     let file =
@@ -107,13 +107,13 @@ pub fn run(arguments: &MeasureArguments) -> anyhow::Result<ExitState> {
     }
     // fio keeps its files here until the last run has ended.
     let kept = is_fio.then(|| FioDirectory::new(arguments.keep.as_deref())).transpose()?;
-    let mut armed = arm(arguments, &asked, list.as_ref(), kept.as_ref(), &stop)?;
+    let mut armed = arm(arguments, &load, list.as_ref(), kept.as_ref(), &stop)?;
     let mut runs: Vec<Vec<MeasuredTarget>> = Vec::new();
     let watch = TargetBars::new(arguments.runs);
     let mut failed = None;
     for run in 1..=arguments.runs {
         let mut done = Vec::new();
-        let measured = measure_once(&asked, &mut armed, run, &watch, &mut done);
+        let measured = measure_once(&load, &mut armed, run, &watch, &mut done);
         // A run counts only if every target was measured.
         if done.len() == armed.len() {
             runs.push(done);
@@ -134,8 +134,8 @@ pub fn run(arguments: &MeasureArguments) -> anyhow::Result<ExitState> {
         .iter()
         .map(|run| armed.iter().zip(run).map(|(armed, done)| done.answer(armed)).collect())
         .collect();
-    print(arguments, &asked, &answers)?;
-    let rows = rows(arguments, &asked, &answers);
+    print(arguments, &load, &answers)?;
+    let rows = rows(arguments, &load, &answers);
     if let Some(file) = markdown {
         file.write(figures::markdown(&rows).as_bytes())?;
     }
@@ -150,7 +150,7 @@ pub fn run(arguments: &MeasureArguments) -> anyhow::Result<ExitState> {
 /// Arms every target; refuses two targets that are the same device.
 fn arm(
     arguments: &MeasureArguments,
-    asked: &SingleLoad,
+    load: &SingleLoad,
     list: Option<&HostList>,
     kept: Option<&FioDirectory>,
     stop: &StopSignal,
@@ -159,16 +159,16 @@ fn arm(
     if list.is_none() && kept.is_some() && !alone {
         return Err(misuse("fio measures one target; name one, or use --engine uring"));
     }
-    let mover = kept.map_or(EngineChoice::Uring, |kept| EngineChoice::Fio(kept.path().to_owned()));
+    let engine = kept.map_or(EngineChoice::Uring, |kept| EngineChoice::Fio(kept.path().to_owned()));
     let mut all = Vec::new();
     for (target, at) in arguments.target.names.iter().zip(1u32..) {
         let rig = match (list, kept) {
             (Some(list), Some(kept)) => {
                 let own =
                     if alone { kept.path().to_owned() } else { kept.path().join(format!("{at}")) };
-                rig_of_hosts(arguments, (target, asked.alters()), list, &own, stop)?
+                rig_of_hosts(arguments, (target, load.alters()), list, &own, stop)?
             }
-            _ => rig_here(arguments, asked, target, (&mover, stop))?,
+            _ => rig_here(arguments, load, target, (&engine, stop))?,
         };
         all.push(ArmedTarget { target: target.clone(), rig });
     }
@@ -184,17 +184,17 @@ fn arm(
 /// # Errors
 /// The first failure: nothing was applied, a target halted, or its host was not restored.
 fn measure_once(
-    asked: &SingleLoad,
+    load: &SingleLoad,
     armed: &mut [ArmedTarget],
     run: u32,
     watch: &TargetBars,
     done: &mut Vec<MeasuredTarget>,
 ) -> anyhow::Result<()> {
     let mut ready: Vec<PreparedTarget<'_>> =
-        armed.iter_mut().map(|armed| ready(asked, armed, run)).collect::<anyhow::Result<_>>()?;
+        armed.iter_mut().map(|armed| ready(load, armed, run)).collect::<anyhow::Result<_>>()?;
     start_together(&mut ready);
     let mut all = Ok(());
-    for (target, step, once) in apply(ready, asked.alters(), run, watch) {
+    for (target, step, once) in apply(ready, load.alters(), run, watch) {
         rig_remarks::print(&once.checks, &once.caveats);
         if let Some(halt) = once.failure() {
             all = all.and(Err(anyhow::Error::new(halt).context(target)));
@@ -209,7 +209,7 @@ fn measure_once(
 /// Prints the results of all runs.
 fn print(
     arguments: &MeasureArguments,
-    asked: &SingleLoad,
+    load: &SingleLoad,
     runs: &[Vec<MeasureOutput<'_>>],
 ) -> anyhow::Result<()> {
     let names = || arguments.target.names.iter().map(String::as_str).enumerate();
@@ -233,14 +233,14 @@ fn print(
         (false, Some(only)) => {
             let texts = names().map(|(at, name)| {
                 let answer = &only[at];
-                text(name, asked, &[answer], figures::table(&answer.results))
+                text(name, load, &[answer], figures::table(&answer.results))
             });
             terminal::print(&texts.collect::<Vec<_>>().join("\n\n"))
         }
         (false, None) => {
             let texts = names().map(|(at, name)| {
                 let answers: Vec<&MeasureOutput<'_>> = runs.iter().map(|run| &run[at]).collect();
-                text(name, asked, &answers, figures::table_of_runs(&figures_of(at)))
+                text(name, load, &answers, figures::table_of_runs(&figures_of(at)))
             });
             terminal::print(&texts.collect::<Vec<_>>().join("\n\n"))
         }
@@ -249,21 +249,21 @@ fn print(
 
 /// Returns the only run if one was asked for. The form of the output depends on that, not on the
 /// number of runs that ended.
-fn single<T>(asked: u32, runs: &[T]) -> Option<&T> {
-    runs.first().filter(|_| asked == 1)
+fn single<T>(requested: u32, runs: &[T]) -> Option<&T> {
+    runs.first().filter(|_| requested == 1)
 }
 
 /// Returns the rows of the exported tables.
 fn rows<'a>(
     arguments: &'a MeasureArguments,
-    asked: &'a SingleLoad,
+    load: &'a SingleLoad,
     runs: &'a [Vec<MeasureOutput<'a>>],
 ) -> Vec<RunRow<'a>> {
     let of_run = |(run, answers): (u32, &'a Vec<MeasureOutput<'a>>)| {
         arguments.target.names.iter().zip(answers).map(move |(target, answer)| RunRow {
             target,
-            load: &asked.name,
-            demand: asked.demand.to_string(),
+            load: &load.name,
+            demand: load.demand.to_string(),
             run,
             elapsed: answer.measurement.elapsed,
             rate: answer.offered_iops.zip(answer.kept_up),
@@ -326,10 +326,10 @@ const FAILED_SHARE: u64 = 100;
 
 /// Refuses a device named twice, an ambiguous confirmation, and a missing target that would not be
 /// created.
-fn refuse_unclear(arguments: &MeasureArguments, asked: &SingleLoad) -> anyhow::Result<()> {
+fn check_targets(arguments: &MeasureArguments, load: &SingleLoad) -> anyhow::Result<()> {
     let foresee = |target: &String| {
-        if !asked.alters() {
-            target::find_to_read(target, arguments.target.size, &asked.name)?;
+        if !load.alters() {
+            target::find_to_read(target, arguments.target.size, &load.name)?;
         }
         target::foresee(target, arguments.target.size)
     };
@@ -345,19 +345,19 @@ fn refuse_unclear(arguments: &MeasureArguments, asked: &SingleLoad) -> anyhow::R
 /// Arms a target of this host.
 fn rig_here(
     arguments: &MeasureArguments,
-    asked: &SingleLoad,
+    load: &SingleLoad,
     target: &str,
-    (mover, stop): (&EngineChoice, &StopSignal),
+    (engine, stop): (&EngineChoice, &StopSignal),
 ) -> anyhow::Result<Box<dyn Rig>> {
-    let (named, consent) = if asked.alters() {
+    let (named, consent) = if load.alters() {
         let named = target::find(target, arguments.target.size)?;
         let alone = arguments.target.names.len() == 1;
         let confirmation = start_run::confirmation(&arguments.yes_destroy, &named, alone);
         (named, Consent::Destroy { confirmation })
     } else {
-        (target::find_to_read(target, arguments.target.size, &asked.name)?, Consent::Read)
+        (target::find_to_read(target, arguments.target.size, &load.name)?, Consent::Read)
     };
-    target::rig(mover, &named, &consent, &[], SimulationOptions::with_seed(arguments.seed), stop)
+    target::rig(engine, &named, &consent, &[], SimulationOptions::with_seed(arguments.seed), stop)
 }
 
 /// Arms a target that several hosts share.
@@ -375,11 +375,11 @@ fn rig_of_hosts(
 
 /// Prepares a run on an armed target.
 fn ready<'a>(
-    asked: &SingleLoad,
+    load: &SingleLoad,
     armed: &'a mut ArmedTarget,
     run: u32,
 ) -> anyhow::Result<PreparedTarget<'a>> {
-    let step = asked.step(armed.rig.device(), run);
+    let step = load.step(armed.rig.device(), run);
     let prepared = armed.rig.prepare(&step).with_context(|| armed.target.clone())?;
     Ok(PreparedTarget { armed, step, prepared })
 }
@@ -424,7 +424,7 @@ fn apply(
 }
 
 /// Returns the step to apply, from an access pattern or a workload file.
-fn asked(arguments: &MeasureArguments) -> anyhow::Result<SingleLoad> {
+fn single_load(arguments: &MeasureArguments) -> anyhow::Result<SingleLoad> {
     let (name, streams, file) = match (&arguments.pattern, &arguments.workload) {
         (Some(pattern), _) => (pattern.to_string(), pattern.streams(), None),
         (None, Some(path)) => {
@@ -474,7 +474,7 @@ fn read(path: &Path) -> anyhow::Result<(WorkloadFile, Vec<IoStream>)> {
 }
 
 /// Formats the figures of a target and the remarks on its runs.
-fn text(target: &str, asked: &SingleLoad, runs: &[&MeasureOutput<'_>], numbers: String) -> String {
+fn text(target: &str, load: &SingleLoad, runs: &[&MeasureOutput<'_>], numbers: String) -> String {
     let Some(first) = runs.first() else { return String::new() };
     let mut lines = Vec::new();
     if first.device.is_simulated() {
@@ -482,9 +482,9 @@ fn text(target: &str, asked: &SingleLoad, runs: &[&MeasureOutput<'_>], numbers: 
     }
     let times = if runs.len() > 1 { format!("{} runs of ", runs.len()) } else { String::new() };
     let elapsed = first.measurement.elapsed.elapsed_text();
-    lines.push(format!("{target}  {}  {}  {times}{elapsed}", asked.name, asked.demand));
+    lines.push(format!("{target}  {}  {}  {times}{elapsed}", load.name, load.demand));
     lines.push(numbers);
-    lines.extend(depth_by_flushes(&asked.streams, asked.demand));
+    lines.extend(depth_by_flushes(&load.streams, load.demand));
     for (number, answer) in (1..).zip(runs) {
         let found = remarks_of(answer);
         if runs.len() > 1 && !found.is_empty() {
@@ -702,7 +702,7 @@ mod tests {
     #[test]
     fn a_target_that_halts_hides_no_other() {
         let pattern = AccessPattern::random(Bytes::kib(4), 100);
-        let asked = SingleLoad {
+        let load = SingleLoad {
             name: pattern.to_string(),
             streams: pattern.streams(),
             pace: Pace::Closed,
@@ -716,7 +716,7 @@ mod tests {
             verify: false,
         };
         let (mut both, mut done) = ([armed(true), armed(false)], Vec::new());
-        let measured = measure_once(&asked, &mut both, 1, &TargetBars::new(1), &mut done);
+        let measured = measure_once(&load, &mut both, 1, &TargetBars::new(1), &mut done);
         assert_eq!(measured.unwrap_err().root_cause().to_string(), "stopped on request");
         let ios: Vec<u64> = done.iter().map(|done| done.measurement.total().ios).collect();
         assert_eq!(ios, [100]);

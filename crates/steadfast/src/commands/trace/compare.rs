@@ -63,7 +63,7 @@ pub fn run(arguments: &CompareArguments) -> anyhow::Result<ExitState> {
     let mut sides: Vec<SideFigures> = Vec::new();
     for (capture, shift) in all.iter().zip(shifts(arguments, &all)?) {
         let answer = capture.answer(|captured, pass| captured.sides(pass, step_ns))?;
-        say_unlisted(capture, &answer);
+        warn_of_unlisted(capture, &answer);
         account.get_or_insert(answer.account);
         for side in &answer.found.sides {
             let mut figures = SideFigures::new(capture, side, step_ns, shift);
@@ -130,8 +130,8 @@ fn no_file_twice<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> anyhow::Result
 
 /// Returns the step width in nanoseconds: the requested one, or one that suits the first capture.
 fn width(first: &FilteredCapture, arguments: &CompareArguments) -> anyhow::Result<u64> {
-    let asked = arguments.axis.step.map(|step| step.0);
-    first.ask(|captured, pass| captured.width(asked, captured.span_ns(pass)?, STEPS_MAX as u64))
+    let step_ns = arguments.axis.step.map(|step| step.0);
+    first.ask(|captured, pass| captured.width(step_ns, captured.span_ns(pass)?, STEPS_MAX as u64))
 }
 
 /// Returns the offsets from each capture's time to the table's time, in nanoseconds.
@@ -191,7 +191,7 @@ fn missing(capture: &FilteredCapture) -> Vec<String> {
     missing.into_iter().map(|text| format!("{}: {text}", capture.name)).collect()
 }
 
-fn say_unlisted(capture: &FilteredCapture, answer: &PassResult<SidesResult>) {
+fn warn_of_unlisted(capture: &FilteredCapture, answer: &PassResult<SidesResult>) {
     if answer.found.unlisted > 0 {
         terminal::warn(&format!(
             "{} has more than {SIDES_MAX} devices; {} I/Os of the others are left out; choose \

@@ -222,7 +222,7 @@ fn from_trace(
     output: Option<TextOutput>,
 ) -> anyhow::Result<DerivedWorkload> {
     let selected = FilteredCapture::open(&arguments.selection)?;
-    let options = selected.options(arguments.shares.of, arguments.shares.threshold, arguments.step);
+    let options = selected.options(&arguments.shares, arguments.step);
     let derivation =
         selected.ask(|captured, _| Derivation::read(captured, &options, output.is_some()))?;
     if derivation.totals.mixes_layers() {

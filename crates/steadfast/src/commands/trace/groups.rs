@@ -9,7 +9,7 @@ use steadfast_analysis::captured::PassResult;
 use steadfast_analysis::questions::drives::{DriveFigures, Drives};
 use steadfast_analysis::questions::group_figures::GroupFigures;
 use steadfast_analysis::questions::groups::{Facet, Groups};
-use steadfast_domain::text::counted;
+use steadfast_domain::text::{counted, printable};
 use steadfast_domain::units::Bytes;
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -76,11 +76,11 @@ pub fn drives(arguments: &QuestionArguments) -> anyhow::Result<ExitState> {
     let PassResult { found, account } = selected.fold(Drives::default())?;
     let conditions = selected.conditions();
     let content = DrivesContent { drives: found.listing(conditions) };
-    let said = [("Workload", &conditions.workload), ("Comment", &conditions.comment)];
-    let said = said.into_iter().filter_map(|(label, text)| {
-        text.as_ref().map(|text| format!("{label}: {}\n", steadfast_domain::text::printable(text)))
+    let remarks = [("Workload", &conditions.workload), ("Comment", &conditions.comment)];
+    let remarks = remarks.into_iter().filter_map(|(label, text)| {
+        text.as_ref().map(|text| format!("{label}: {}\n", printable(text)))
     });
     selected.show(arguments.json, account, content, |content| {
-        said.collect::<String>() + &listed(DriveFigures::table(conditions), &content.drives)
+        remarks.collect::<String>() + &listed(DriveFigures::table(conditions), &content.drives)
     })
 }

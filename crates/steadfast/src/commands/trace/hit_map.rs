@@ -49,7 +49,7 @@ struct DeviceReadOut {
 }
 
 /// Rows of a map on the terminal.
-const ROWS: usize = 25;
+const MAP_ROWS: usize = 25;
 
 /// Prints hits by LBA range over time.
 pub fn run(arguments: &HitsArguments) -> anyhow::Result<ExitState> {
@@ -158,20 +158,22 @@ fn read_out(
     Ok(selected.ending())
 }
 
+/// Returns the ASCII shade of a value, on a logarithmic scale up to `most`.
+pub(super) fn shade(value: u64, most: u64) -> char {
+    const SHADES: &[u8] = b" .:-=+*#%@";
+    let part = ((value + 1) as f64).ln() / ((most + 1) as f64).ln();
+    char::from(SHADES[((part * 9.0).ceil() as usize).min(SHADES.len() - 1)])
+}
+
 /// Draws the map in ASCII shades, highest LBA on top.
 fn drawn_in_shades(name: &str, map: &HitMap, shown: HitMapQuantity) -> String {
-    const SHADES: &[u8] = b" .:-=+*#%@";
-    let rows = map.rows(ROWS);
+    let rows = map.rows(MAP_ROWS);
     let most = rows.iter().flatten().copied().max().unwrap_or(0).max(1);
-    let shade = |hits: &u64| {
-        let part = ((hits + 1) as f64).ln() / ((most + 1) as f64).ln();
-        char::from(SHADES[((part * 9.0).ceil() as usize).min(SHADES.len() - 1)])
-    };
     let (what, darkest) = match shown {
         HitMapQuantity::Bytes => ("bytes", Bytes(most).to_string()),
         HitMapQuantity::Count | HitMapQuantity::Streams => ("hits", format!("{most} hits")),
     };
-    let picture = drawn(&rows, shade);
+    let picture = drawn(&rows, |hits| shade(*hits, most));
     format!("{name}: {what} by LBA range (up) and time (across)\n{picture}darkest: {darkest}; ")
 }
 
@@ -179,7 +181,7 @@ fn drawn_in_shades(name: &str, map: &HitMap, shown: HitMapQuantity) -> String {
 fn drawn_in_letters(name: &str, map: &HitMap, streams: &[String]) -> String {
     let letter = |stream: usize| char::from_u32('A' as u32 + stream as u32).filter(|c| *c <= 'Z');
     let letter = |stream: usize| letter(stream).unwrap_or('*');
-    let rows = map.strongest_rows(ROWS);
+    let rows = map.strongest_rows(MAP_ROWS);
     let picture = drawn(&rows, |cell| cell.map_or(' ', letter));
     let seen = |stream: &usize| rows.iter().flatten().any(|cell| *cell == Some(*stream));
     let names = (0..streams.len()).filter(seen);

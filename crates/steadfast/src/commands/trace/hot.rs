@@ -4,7 +4,6 @@ use super::columns::listed;
 use crate::cli::questions::HotArguments;
 use crate::exit::ExitState;
 use crate::filtered_capture::FilteredCapture;
-use crate::terminal;
 use serde::Serialize;
 use steadfast_analysis::captured::PassResult;
 use steadfast_analysis::device_layer::device_name;
@@ -58,17 +57,9 @@ pub fn run(arguments: &HotArguments) -> anyhow::Result<ExitState> {
         hottest: ranges.hottest(arguments.top).into_iter().map(HotRangeContent::new).collect(),
     };
     let content = HotContent { devices: found.iter().map(device).collect() };
-    if arguments.json {
-        selected.print(account, content)?;
-        return Ok(selected.ending());
-    }
-    for device in &content.devices {
-        terminal::print(&device.lines())?;
-    }
-    if content.devices.is_empty() {
-        terminal::warn(&format!("{}: no reads or writes of a block device", selected.name));
-    }
-    Ok(selected.ending())
+    selected.show_devices(arguments.json, account, content, |content| {
+        content.devices.iter().map(DeviceHotRanges::lines).collect()
+    })
 }
 
 impl HotRangeContent {

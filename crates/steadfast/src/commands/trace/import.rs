@@ -19,15 +19,17 @@ use steadfast_domain::io_event::IncompleteIos;
 use steadfast_domain::text::{counted, shell_quoted};
 use steadfast_exchange::identify::FileKind;
 use steadfast_host::{NewFile, open_regular, read_file};
-use steadfast_tracefile::TraceError;
-use steadfast_tracefile::TraceWriter;
 use steadfast_tracefile::import::{
     self, ColumnMapping, ColumnPlan, EventSink, ImportError, ImportInput, ImportResult,
     RecognizedFormat, TraceFormat,
 };
+use steadfast_tracefile::{TraceError, TraceWriter};
 
 /// Number of leading bytes used to recognize a format.
 const BEGINNING: usize = 16 << 10;
+
+/// Compressed files that are unpacked while they are read.
+const COMPRESSED: [FileKind; 4] = [FileKind::Gzip, FileKind::Zstd, FileKind::Xz, FileKind::Bzip2];
 
 /// Largest mapping file in bytes.
 const MAPPING_MAX: u64 = 1 << 20;
@@ -46,7 +48,7 @@ pub fn run(arguments: &ImportArguments) -> anyhow::Result<ExitState> {
         if let Some(found) = recognize(path, &beginning)
             && let Some(kind) = found.kind
         {
-            if matches!(kind, FileKind::Gzip | FileKind::Zstd | FileKind::Xz | FileKind::Bzip2) {
+            if COMPRESSED.contains(&kind) {
                 bail!("{}: it is compressed twice; unpack it first", path.display());
             }
             if kind.is_packed() {
@@ -159,8 +161,7 @@ fn is_packed(path: &Path) -> anyhow::Result<bool> {
     let mut beginning = Vec::new();
     open_regular(path)?.take(BEGINNING as u64).read_to_end(&mut beginning)?;
     let kind = recognize(path, &beginning).and_then(|found| found.kind);
-    let packed = [FileKind::Gzip, FileKind::Zstd, FileKind::Xz, FileKind::Bzip2];
-    Ok(kind.is_some_and(|kind| packed.contains(&kind)))
+    Ok(kind.is_some_and(|kind| COMPRESSED.contains(&kind)))
 }
 
 fn finish(

@@ -44,17 +44,9 @@ pub fn run(arguments: &QuestionArguments) -> anyhow::Result<ExitState> {
     let figures = figures
         .map(|figures| DeviceLocality { name: device_name(conditions, figures.device), figures });
     let content = LocalityContent { devices: figures.collect() };
-    if arguments.json {
-        selected.print(account, content)?;
-        return Ok(selected.ending());
-    }
-    for device in &content.devices {
-        terminal::print(&lines(device))?;
-    }
-    if content.devices.is_empty() {
-        terminal::warn(&format!("{}: no reads or writes of a block device", selected.name));
-    }
-    Ok(selected.ending())
+    selected.show_devices(arguments.json, account, content, |content| {
+        content.devices.iter().map(lines).collect()
+    })
 }
 
 /// Returns the selected block devices; only the first [`DEVICES_MAX`], with a note.

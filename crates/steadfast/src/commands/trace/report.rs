@@ -1,6 +1,6 @@
 //! `trace report`: writes the report of a capture.
 
-use super::step_time_format;
+use super::step_time_format::study_options;
 use crate::cli::trace::ReportArguments;
 use crate::exit::ExitState;
 use crate::filtered_capture::FilteredCapture;
@@ -15,14 +15,10 @@ pub fn run(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
     let rule = OutputRule::from_arguments(&arguments.writing)?;
     let output_dir = OutputDir::open(&arguments.output, rule, &output::names(formats))?;
     let selected = FilteredCapture::open(&arguments.selection)?;
+    let filter = &arguments.selection.filter;
     let options = StudyOptions {
         hits: arguments.show,
-        clock: step_time_format::clock(
-            selected.conditions(),
-            &arguments.selection.filter,
-            arguments.axis.time_axis,
-        ),
-        ..selected.options(arguments.shares.of, arguments.shares.threshold, arguments.axis.step)
+        ..study_options(&selected, filter, &arguments.shares, &arguments.axis)
     };
     let study = selected.ask(|captured, _| Study::read(captured, &options))?;
     let findings = findings(&study, SOFTWARE);

@@ -2,6 +2,7 @@
 //! idle periods.
 
 use super::columns::{aligned, listed};
+use super::hit_map::shade;
 use super::step_time_format::StepTimeFormat;
 use crate::cli::questions::ShapeArguments;
 use crate::exit::ExitState;
@@ -29,10 +30,10 @@ pub struct ShapeContent {
 /// Prints the shape of the load.
 pub fn run(arguments: &ShapeArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
-    let asked = arguments.axis.step.map(|step| step.0);
+    let step_ns = arguments.axis.step.map(|step| step.0);
     let choice = (arguments.shares.of, arguments.shares.threshold);
     let PassResult { found, account } = selected.answer(|captured, pass| {
-        let (found, account) = ShapeResult::read(captured, pass, asked, choice)?;
+        let (found, account) = ShapeResult::read(captured, pass, step_ns, choice)?;
         Ok(PassResult { found, account })
     })?;
     let content = ShapeContent {
@@ -82,7 +83,6 @@ impl ShapeContent {
 
     /// Draws response times (up) over time (across) in ASCII shades.
     fn heat(&self, axis: &StepTimeFormat) -> String {
-        const SHADES: &[u8] = b" .:-=+*#%@";
         let classes = || self.steps.iter().flat_map(|step| step.responses.keys());
         let (Some(least), Some(most)) = (classes().min(), classes().max()) else {
             return "Response times are unknown".to_owned();
@@ -94,13 +94,10 @@ impl ShapeContent {
         };
         let cells = || columns.iter().flat_map(|steps| (*least..=*most).map(|c| ios(steps, c)));
         let largest = cells().max().unwrap_or(0);
-        let shade = |ios: u64| {
-            let part = ((ios + 1) as f64).ln() / ((largest + 1) as f64).ln();
-            char::from(SHADES[((part * 9.0).ceil() as usize).min(SHADES.len() - 1)])
-        };
         let mut text = "Response times (up) over time (across)\n".to_owned();
         for class in (*least..=*most).rev() {
-            let row: String = columns.iter().map(|steps| shade(ios(steps, class))).collect();
+            let row: String =
+                columns.iter().map(|steps| shade(ios(steps, class), largest)).collect();
             text.push_str(&format!("{:>10} |{}\n", Nanos(1 << class).to_string(), row.trim_end()));
         }
         let first = self.steps.first().map_or(0, |step| step.begin_ns);

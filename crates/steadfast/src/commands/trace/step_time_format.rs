@@ -1,18 +1,33 @@
 //! First column of a table over time: clock time, or time since the start.
 
-use crate::cli::TimeAxis;
 use crate::cli::trace::FilterArguments;
+use crate::cli::{AxisArguments, SharesArguments, TimeAxis};
+use crate::filtered_capture::FilteredCapture;
+use steadfast_analysis::StudyOptions;
 use steadfast_analysis::clock::CaptureClock;
 use steadfast_domain::CaptureConditions;
 
+/// Returns the options of a study of a capture, with its clock if one is requested.
+pub fn study_options(
+    capture: &FilteredCapture,
+    filter: &FilterArguments,
+    shares: &SharesArguments,
+    axis: &AxisArguments,
+) -> StudyOptions {
+    StudyOptions {
+        clock: clock(capture.conditions(), filter, axis.time_axis),
+        ..capture.options(shares, axis.step)
+    }
+}
+
 /// Returns the requested clock; `None` if relative time is requested or the capture has no clock.
-pub fn clock(
+fn clock(
     conditions: &CaptureConditions,
     filter: &FilterArguments,
-    asked: TimeAxis,
+    requested: TimeAxis,
 ) -> Option<CaptureClock> {
     CaptureClock::from_conditions(conditions, filter.time_zone.as_ref())
-        .filter(|_| asked == TimeAxis::Clock)
+        .filter(|_| requested == TimeAxis::Clock)
 }
 
 /// Row labels of a table over time.
@@ -27,10 +42,10 @@ impl StepTimeFormat {
     pub fn new(
         conditions: &CaptureConditions,
         filter: &FilterArguments,
-        asked: TimeAxis,
+        requested: TimeAxis,
         (step_ns, span_ns): (u64, (u64, u64)),
     ) -> Self {
-        StepTimeFormat { clock: clock(conditions, filter, asked), step_ns, span_ns }
+        StepTimeFormat { clock: clock(conditions, filter, requested), step_ns, span_ns }
     }
 
     /// Returns the step width in nanoseconds.
