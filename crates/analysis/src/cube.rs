@@ -198,17 +198,17 @@ impl<S: CellSums> CubeBuilder<S> {
         }
     }
 
-    /// Merges `together` adjacent steps, which must be 1 unless the cube begins at time 0, and all
+    /// Merges `count` adjacent steps each, which must be 1 unless the cube begins at time 0, and all
     /// keys for which `key` returns the same number.
-    pub fn roll_up(&mut self, together: u32, key: impl Fn(u32) -> u32) {
+    pub fn roll_up(&mut self, count: u32, key: impl Fn(u32) -> u32) {
         self.close();
         self.lasts_ns = 0;
         let mut old = mem::take(&mut self.done);
         old.cells.sort_by_key(|cell| (cell.step, cell.key));
-        self.done.step_ns = old.step_ns.saturating_mul(together.into());
+        self.done.step_ns = old.step_ns.saturating_mul(count.into());
         self.done.first = old.first;
-        self.steps.end = self.steps.end.div_ceil(together.into());
-        old.cells.iter().for_each(|cell| self.add(&old, cell, cell.step / together, key(cell.key)));
+        self.steps.end = self.steps.end.div_ceil(count.into());
+        old.cells.iter().for_each(|cell| self.add(&old, cell, cell.step / count, key(cell.key)));
         self.close();
     }
 

@@ -13,7 +13,6 @@ use steadfast_domain::findings::{Cell, Row, Table};
 use steadfast_domain::text::number;
 use steadfast_domain::{Bytes, IoOp, Layer, Nanos};
 
-/// ID of the table.
 pub(super) const ID: &str = "answers";
 
 /// Maximum number of processes or files that are named.
@@ -53,7 +52,6 @@ pub(super) fn table(study: &Study) -> Table {
         .rows(rows)
 }
 
-/// Summarizes the answers in one sentence.
 pub(super) fn sentence(study: &Study) -> String {
     let what: Vec<String> = operations(study)
         .iter()
@@ -409,7 +407,6 @@ fn percent(share: f64) -> String {
     }
 }
 
-/// Formats nanoseconds as milliseconds with three digits.
 fn ms(ns: u64) -> String {
     format!("{} ms", digits(ns as f64 / 1e6))
 }

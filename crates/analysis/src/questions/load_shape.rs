@@ -27,7 +27,6 @@ pub const RUN_CLASSES: usize = 24;
 pub const IDLE_ENDS_NS: [u64; 6] =
     [100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000, 10_000_000_000];
 
-/// Number of classes of idle periods.
 const IDLE_CLASSES: usize = IDLE_ENDS_NS.len() + 1;
 
 /// I/Os by class of queue depth.

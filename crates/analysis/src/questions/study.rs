@@ -32,15 +32,12 @@ use steadfast_domain::{CaptureConditions, Layer};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 
-/// Maximum number of processes that a picture shows separately.
 const PROCESSES_SHOWN: usize = 10;
 /// Maximum number of devices that get a hit map and a working set each.
 const DEVICES_SHOWN: usize = 4;
-/// Number of steps of a window.
 const WINDOW_STEPS: u64 = 2000;
 /// Ranges per device among which the hottest are found: 0.1 % of a device each.
 const HOT_RANGES: usize = 1000;
-/// Number of steps of a hit map.
 const HIT_STEPS: usize = 300;
 /// Memory of the block samples of all devices, in bytes.
 const LOCALITY_BYTES: usize = 8 << 20;
@@ -183,7 +180,7 @@ impl Study {
             None => (totals.series(), false),
         };
         let until_ns = until(pass, totals.span_ns, totals.step_ns);
-        let mut sides = Sides::new(totals.step_ns, until_ns).with_further();
+        let mut sides = Sides::new(totals.step_ns, until_ns).with_unlisted_steps();
         let mut threads = captured.thread_steps(totals.step_ns);
         let mut day = day_profile(captured, &totals);
         let files = files(captured, options)?;
@@ -236,7 +233,7 @@ impl Study {
             is_of_fold: single_ios.is_none() && captured.tells(NotRecorded::QueueTimes).is_ok(),
             drives,
             evidence: Evidence::from_pass(captured, totals.account, quality),
-            has_busy_time: captured.tells_busy_time(pass, steps.values()),
+            has_busy_time: captured.has_busy_time(pass, steps.values()),
             threads,
             steps,
             extremes,
@@ -306,7 +303,6 @@ impl Study {
     }
 }
 
-/// Folds of the first pass over single I/Os.
 struct FirstPassFolds {
     options: StudyOptions,
     conditions: CaptureConditions,
@@ -315,7 +311,6 @@ struct FirstPassFolds {
     working_sets: Vec<WorkingSet>,
 }
 
-/// Folds of the second pass over single I/Os.
 struct SecondPassFolds {
     hits: Vec<HitMap>,
     hot: Vec<HotRanges>,
@@ -461,7 +456,6 @@ fn read_outs<R: Read + Seek + Send + 'static>(
     Ok(ReadOut::read(captured, &pass, &choice)?.found)
 }
 
-/// Measure whose maximum is searched.
 type StepMeasure = fn(&CaptureStep) -> u64;
 
 /// Groups I/Os by a facet for a report.

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 /// Bits of a count; the bits above hold the bucket. A larger count is split over several entries.
 const COUNT_BITS: u32 = 22;
 const COUNT_MAX: u32 = (1 << COUNT_BITS) - 1;
-/// Maximum number of buckets that can be stored.
 const BUCKETS_MAX: usize = 1 << (u32::BITS - COUNT_BITS);
 
 /// Counts that are being filled.

@@ -4,19 +4,17 @@
 //! Accesses are sorted one part of the time at a time, so that at most about [`PART`] unpacked
 //! accesses are in memory next to the packed ones.
 
-use super::followed::{PackedAccesses, SampledAccesses, unmixed};
+use super::followed::{PackedAccesses, SampledAccesses, unmix64};
 use super::reuse_times::ReuseTimes;
 
 /// Cache sizes per doubling.
 const PER_DOUBLING: i32 = 2;
-/// Number of cache sizes.
 const SIZES: i32 = 64 * PER_DOUBLING;
 /// Approximate number of accesses that are sorted at once.
 const PART: u64 = 1 << 18;
 /// Number of accesses sampled to choose the bounds of the parts.
 const BOUNDS_OF: u64 = 1 << 12;
 
-/// Results for the accesses of the followed blocks.
 pub(super) struct Distances {
     /// Share of all blocks that are followed, 0 to 1.
     rate: f64,
@@ -27,7 +25,6 @@ pub(super) struct Distances {
     again: [Vec<u64>; 2],
     /// Largest stack distance, in followed blocks.
     largest: Option<u64>,
-    /// Number of followed blocks.
     pub(super) blocks: u64,
     /// Writes of the followed blocks.
     pub(super) writes: u64,
@@ -152,7 +149,7 @@ type AccessTime = (u64, u64);
 fn bounds(followed: &SampledAccesses, accesses: u64) -> Vec<AccessTime> {
     let every = (accesses / BOUNDS_OF).max(1) as usize;
     let moments = followed.blocks().flat_map(|(hash, accesses)| {
-        let number = unmixed(hash);
+        let number = unmix64(hash);
         accesses.map(move |access| (access >> 1, number))
     });
     let mut some: Vec<AccessTime> = moments.step_by(every).collect();
@@ -171,7 +168,7 @@ fn gather(
 ) {
     part.clear();
     for ((hash, accesses), block) in followed.blocks().zip(0..) {
-        let number = unmixed(hash);
+        let number = unmix64(hash);
         let touches = accesses.map(|access| BlockAccess {
             at: (access >> 1, number),
             block,
