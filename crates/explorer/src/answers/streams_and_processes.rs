@@ -32,13 +32,11 @@ pub struct ProcessesAnswer {
     unlisted_count: u64,
 }
 
-/// A workload file.
 #[derive(Serialize)]
 pub struct WorkloadText {
     toml: String,
 }
 
-/// Answers `streams`.
 pub fn streams(selection: &IoSelection<'_>, query: &QueryString) -> HttpResult<StreamsAnswer> {
     let (by, threshold) = (by(query)?, threshold(query, Threshold(0))?);
     let table = stream_table(selection)?;
@@ -52,7 +50,6 @@ pub fn streams(selection: &IoSelection<'_>, query: &QueryString) -> HttpResult<S
     })
 }
 
-/// Answers `processes`.
 pub fn processes(selection: &IoSelection<'_>, query: &QueryString) -> HttpResult<ProcessesAnswer> {
     let mut table = process_table(selection)?;
     if query.one("by_command")?.is_some_and(|value| value != "false") {
@@ -68,11 +65,10 @@ pub struct CumulativeAnswer {
     demand: Option<String>,
 }
 
-/// Answers `cumulative`.
 pub fn cumulative(
     selection: &IoSelection<'_>,
     query: &QueryString,
-) -> Result<CumulativeAnswer, HttpError> {
+) -> HttpResult<CumulativeAnswer> {
     let workload = derived(selection, query)?;
     let demand = workload.demand_seen().map(|demand| demand.to_string());
     Ok(CumulativeAnswer { workload, demand })
@@ -102,16 +98,15 @@ pub fn workload(selection: &IoSelection<'_>, query: &QueryString) -> HttpResult<
     Ok(WorkloadText { toml: file.to_string() })
 }
 
-fn by(query: &QueryString) -> Result<ShareMeasure, HttpError> {
+fn by(query: &QueryString) -> HttpResult<ShareMeasure> {
     Ok(query.one("measure")?.map(str::parse).transpose()?.unwrap_or_default())
 }
 
-fn threshold(query: &QueryString, usual: Threshold) -> Result<Threshold, HttpError> {
+fn threshold(query: &QueryString, usual: Threshold) -> HttpResult<Threshold> {
     Ok(query.one("threshold")?.map(str::parse).transpose()?.unwrap_or(usual))
 }
 
-/// Returns the streams of a selection.
-pub fn stream_table(selection: &IoSelection<'_>) -> Result<StreamTable, HttpError> {
+pub fn stream_table(selection: &IoSelection<'_>) -> HttpResult<StreamTable> {
     let mut table = StreamTable::new();
     let whole = edges(selection, &mut table)?;
     for tables in selection.index.segments.tables(whole) {
@@ -120,8 +115,7 @@ pub fn stream_table(selection: &IoSelection<'_>) -> Result<StreamTable, HttpErro
     Ok(table)
 }
 
-/// Returns the processes of a selection.
-pub fn process_table(selection: &IoSelection<'_>) -> Result<ProcessTable, HttpError> {
+pub fn process_table(selection: &IoSelection<'_>) -> HttpResult<ProcessTable> {
     let mut table = ProcessTable::default();
     let whole = edges(selection, &mut table)?;
     for tables in selection.index.segments.tables(whole) {
@@ -132,11 +126,11 @@ pub fn process_table(selection: &IoSelection<'_>) -> Result<ProcessTable, HttpEr
 
 /// Reads the parts of a window for which no table is kept. Returns the segments whose tables are
 /// kept.
-pub fn edges(selection: &IoSelection<'_>, fold: &mut dyn Fold) -> Result<Range<usize>, HttpError> {
+pub fn edges(selection: &IoSelection<'_>, fold: &mut dyn Fold) -> HttpResult<Range<usize>> {
     let segments = &selection.index.segments;
     let (from, to) = selection.window_ns;
-    let is_told = selection.is_unfiltered() || selection.pair_filter().is_some();
-    let whole = if is_told { segments.within((from, to)) } else { 0..0 };
+    let has_tables = selection.is_unfiltered() || selection.pair_filter().is_some();
+    let whole = if has_tables { segments.within((from, to)) } else { 0..0 };
     let edges = match segments.span_of(&whole) {
         None => [(from, to), (to, to)],
         Some((first, last)) => [(from, first), (last, to)],
