@@ -72,7 +72,8 @@ fn time_questions(path: &Path) -> Fallible<()> {
         if std::env::args().any(|word| word == "all") { vec![all] } else { vec![1, all] };
     let (pass, options) = (PassOptions::default(), StudyOptions::default());
     for threads in threads {
-        let captured = Captured::open(File::open(path)?)?.with_crew(Arc::new(Threads(threads)));
+        let captured =
+            Captured::open(File::open(path)?)?.with_thread_pool(Arc::new(Threads(threads)));
         println!("{threads} threads");
         timed("streams", || Ok(captured.streams(&pass)?.account.kept))?;
         let choice = (options.by, options.threshold);

@@ -274,8 +274,8 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     }
 
     /// Sets the threads for reading single I/Os. Results do not depend on them.
-    pub fn with_crew(mut self, crew: Arc<dyn ThreadPool>) -> Self {
-        self.threads = Some(crew);
+    pub fn with_thread_pool(mut self, threads: Arc<dyn ThreadPool>) -> Self {
+        self.threads = Some(threads);
         self
     }
 
@@ -360,11 +360,11 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// # Errors
     /// Returns [`TraceError::NotRecorded`] if it cannot, or [`TraceError::Unsuitable`] if a fold
     /// file cannot.
-    pub fn tells(&self, what: NotRecorded) -> Result<(), TraceError> {
+    pub fn check_recorded(&self, what: NotRecorded) -> Result<(), TraceError> {
         match &self.content {
             CaptureContent::Ios(_) => Ok(()),
-            CaptureContent::Sums(file) => file.tells(what),
-            CaptureContent::Fleet(fleet) => fleet.tells(what),
+            CaptureContent::Sums(file) => file.check_recorded(what),
+            CaptureContent::Fleet(fleet) => fleet.check_recorded(what),
         }
     }
 
@@ -635,7 +635,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         requested_ns: Option<u64>,
         steps_max: u64,
     ) -> Option<StreamSteps> {
-        self.tells(NotRecorded::SingleIos).ok()?;
+        self.check_recorded(NotRecorded::SingleIos).ok()?;
         let width = match self.span_unread(pass) {
             Some(span) => self.width(requested_ns, span, steps_max).ok()?,
             None => requested_ns?,
@@ -699,7 +699,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         pass: &PassOptions,
         mut steps: impl Iterator<Item = S>,
     ) -> bool {
-        self.tells(NotRecorded::BusyTime).is_ok()
+        self.check_recorded(NotRecorded::BusyTime).is_ok()
             && pass.filter.keeps_whole_devices()
             && !self.conditions().rounded_times
             && steps.any(|step| step.borrow().times.responses.count > 0)

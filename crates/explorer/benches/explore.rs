@@ -141,8 +141,8 @@ fn indexed(path: &Path, cache: &Path) -> Fallible<ExploredCapture> {
     capture.prepare(Some(&BenchStore(cache)));
     let (all, processor) = (begin.elapsed(), process_seconds() - processor);
     let index = capture.index()?;
-    let took = capture.made().map_or(all, |made| made.took);
-    let bytes = capture.made().and_then(|made| made.bytes).unwrap_or(0);
+    let took = capture.origin().map_or(all, |origin| origin.took);
+    let bytes = capture.origin().and_then(|origin| origin.bytes).unwrap_or(0);
     println!(
         "{} I/Os: index in {:.2} s ({:.2} s until it is kept, processors {processor:.2} s), \
          {:.1} M I/Os/s, {:.1} MB; peak memory {} MB",

@@ -119,7 +119,7 @@ impl ExploredCapture {
         let mut captured = Captured::several(parts)
             .map_err(|error| ExploreError { path: first, what: error.to_string() })?;
         if let Some(threads) = threads {
-            captured = captured.with_crew(Arc::clone(threads));
+            captured = captured.with_thread_pool(Arc::clone(threads));
         }
         Ok(ExploredCapture {
             name,
@@ -162,12 +162,13 @@ impl ExploredCapture {
 
     /// Returns why processes cannot be shown; `None` if they can.
     pub fn lacks_processes(&self) -> Option<String> {
-        self.captured.tells(NotRecorded::Processes).err().map(|error| error.to_string())
+        self.captured.check_recorded(NotRecorded::Processes).err().map(|error| error.to_string())
     }
 
     /// Returns whether the time with an I/O outstanding is known.
     pub fn knows_busy_time(&self) -> bool {
-        self.captured.tells(NotRecorded::BusyTime).is_ok() && !self.conditions().rounded_times
+        self.captured.check_recorded(NotRecorded::BusyTime).is_ok()
+            && !self.conditions().rounded_times
     }
 
     /// Iterates over the paths of its files, as they were given.
@@ -212,7 +213,7 @@ impl ExploredCapture {
     }
 
     /// Returns how the index was obtained; `None` while it is being built.
-    pub fn made(&self) -> Option<IndexOrigin> {
+    pub fn origin(&self) -> Option<IndexOrigin> {
         self.origin.get().copied()
     }
 

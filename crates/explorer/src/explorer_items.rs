@@ -31,7 +31,7 @@ impl ExplorerItems {
     }
 
     /// Abandons indexes that are being built.
-    pub fn give_up(&self) {
+    pub fn abandon(&self) {
         for capture in self.captures() {
             capture.progress.is_abandoned.store(true, Ordering::Relaxed);
         }

@@ -185,10 +185,10 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
     }
 
     /// Checks that all captures can report something that needs single I/Os.
-    pub(crate) fn tells(&self, what: NotRecorded) -> Result<(), TraceError> {
+    pub(crate) fn check_recorded(&self, what: NotRecorded) -> Result<(), TraceError> {
         self.members.iter().try_for_each(|(member, _)| match member {
             FleetMember::Ios(_) => Ok(()),
-            FleetMember::Sums(sums) => sums.tells(what),
+            FleetMember::Sums(sums) => sums.check_recorded(what),
         })
     }
 
@@ -205,7 +205,7 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
 
     /// Returns the error for a question that needs single I/Os.
     pub(crate) fn refusal(&self, what: NotRecorded) -> TraceError {
-        self.tells(what).err().unwrap_or_else(|| several(what))
+        self.check_recorded(what).err().unwrap_or_else(|| several(what))
     }
 
     /// Returns a byte offset that no I/O of any device exceeds, or `None` if it is unknown without

@@ -257,8 +257,8 @@ fn a_step_file_is_no_trace_and_damage_causes_no_panic() {
         .unwrap()
         .finish(plain.clone())
         .unwrap();
-    assert!(open(trace).tells(NotRecorded::SingleIos).is_ok());
-    assert!(open(written()).tells(NotRecorded::HitMaps).is_err());
+    assert!(open(trace).check_recorded(NotRecorded::SingleIos).is_ok());
+    assert!(open(written()).check_recorded(NotRecorded::HitMaps).is_err());
     let whole = written();
     for at in (0..whole.len()).step_by(7) {
         let mut bytes = whole.clone();

@@ -184,7 +184,7 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
     ///
     /// # Errors
     /// Returns [`TraceError::NotRecorded`] or, for a fold, [`TraceError::Unsuitable`] if not.
-    pub fn tells(&self, what: NotRecorded) -> Result<(), TraceError> {
+    pub fn check_recorded(&self, what: NotRecorded) -> Result<(), TraceError> {
         match (&self.folded, what) {
             (None, NotRecorded::Processes) | (Some(_), NotRecorded::QueueTimes) => Ok(()),
             (None, NotRecorded::BusyTime) if self.conditions.busy_time => Ok(()),

@@ -50,7 +50,7 @@ impl ShapeResult {
         requested_ns: Option<u64>,
         shares: (ShareMeasure, Threshold),
     ) -> Result<(Self, PassAccount), TraceError> {
-        captured.tells(NotRecorded::SingleIos)?;
+        captured.check_recorded(NotRecorded::SingleIos)?;
         let PassResult { found: map, account } = captured.map(pass, requested_ns, shares)?;
         let StreamMapResult { width_ns, keys, series } = map;
         let span_ns = captured.span_of(pass, &account)?;

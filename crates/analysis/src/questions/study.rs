@@ -152,7 +152,7 @@ impl Study {
         let mut quality = Completeness::from_conditions(captured.conditions());
         let mut more = singles.as_mut().map(FirstPassFolds::in_first_pass).unwrap_or_default();
         let has_processes =
-            !captured.is_several() && captured.tells(NotRecorded::Processes).is_ok();
+            !captured.is_several() && captured.check_recorded(NotRecorded::Processes).is_ok();
         let by = [Facet::Process, Facet::Stream];
         let mut processes = has_processes.then(|| (ProcessTable::default(), Groups::by(&by)));
         if let Some((all, streams)) = &mut processes {
@@ -230,7 +230,8 @@ impl Study {
             found
         });
         Ok(Study {
-            is_of_fold: single_ios.is_none() && captured.tells(NotRecorded::QueueTimes).is_ok(),
+            is_of_fold: single_ios.is_none()
+                && captured.check_recorded(NotRecorded::QueueTimes).is_ok(),
             drives,
             evidence: Evidence::from_pass(captured, totals.account, quality),
             has_busy_time: captured.has_busy_time(pass, steps.values()),
@@ -325,7 +326,7 @@ impl FirstPassFolds {
         captured: &Captured<R>,
         options: &StudyOptions,
     ) -> Option<FirstPassFolds> {
-        captured.tells(NotRecorded::SingleIos).ok()?;
+        captured.check_recorded(NotRecorded::SingleIos).ok()?;
         let devices = devices_shown(captured.conditions(), options);
         let working_set = |device: &u16| WorkingSet::new(*device, end_of(captured, *device));
         Some(FirstPassFolds {
@@ -476,7 +477,7 @@ fn files<R: Read + Seek + Send + 'static>(
     options: &StudyOptions,
 ) -> Result<Option<Groups>, TraceError> {
     let is_of_files = captured.conditions().layers.contains(&Layer::FileSystem);
-    if !is_of_files || captured.tells(NotRecorded::SingleIos).is_err() {
+    if !is_of_files || captured.check_recorded(NotRecorded::SingleIos).is_err() {
         return Ok(None);
     }
     let filter = Filter { layer: Some(Layer::FileSystem), ..options.pass.filter.clone() };

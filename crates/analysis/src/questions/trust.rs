@@ -66,7 +66,7 @@ impl Evidence {
             recovery: captured.recovery().cloned(),
             integrity: captured.integrity(),
             // A fold file is made of single I/Os.
-            keeps_single_ios: captured.tells(NotRecorded::QueueTimes).is_ok(),
+            keeps_single_ios: captured.check_recorded(NotRecorded::QueueTimes).is_ok(),
             account,
             quality,
             earlier_parts: captured.earlier_parts(),

@@ -25,7 +25,7 @@ fn file() -> Vec<u8> {
 }
 
 fn opened(threads: usize, file: &[u8]) -> Captured<Cursor<Vec<u8>>> {
-    Captured::open(Cursor::new(file.to_vec())).unwrap().with_crew(Arc::new(Threads(threads)))
+    Captured::open(Cursor::new(file.to_vec())).unwrap().with_thread_pool(Arc::new(Threads(threads)))
 }
 
 fn passes() -> Vec<PassOptions> {

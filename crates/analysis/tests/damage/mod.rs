@@ -118,7 +118,7 @@ fn read_trace(bytes: Vec<u8>) -> Result<ReadOutcome<IoEvent>, TraceError> {
 fn read_steps(bytes: Vec<u8>) -> Result<ReadOutcome<StreamInStep>, TraceError> {
     let file = Captured::open(Cursor::new(bytes))?;
     // Damage may turn it into a file of another kind, which is an error to its reader.
-    if file.tells(NotRecorded::SingleIos).is_ok() {
+    if file.check_recorded(NotRecorded::SingleIos).is_ok() {
         return Err(TraceError::Unsuitable("no step file".into()));
     }
     let mut rows = StepRows::default();

@@ -152,9 +152,9 @@ fn questions_that_need_single_ios_are_refused_by_name() {
     let mut map = HitMap::new(0, 1 << 30, 9, HitSteps::over((0, SECOND), 9));
     assert_eq!(refused(&mut map), Some(NotRecorded::HitMaps));
     assert_eq!(refused(&mut WorkingSet::new(0, 1 << 30)), Some(NotRecorded::WorkingSets));
-    assert!(steps.tells(NotRecorded::Processes).is_ok());
+    assert!(steps.check_recorded(NotRecorded::Processes).is_ok());
     for what in NotRecorded::ALL.into_iter().filter(|what| *what != NotRecorded::Processes) {
-        let text = steps.tells(what).unwrap_err().to_string();
+        let text = steps.check_recorded(what).unwrap_err().to_string();
         assert!(text.contains("no single I/O") && text.len() < 300, "{text}");
     }
 }

@@ -38,10 +38,10 @@ fn an_index_is_cached_and_rebuilt_if_damaged() {
     let (path, cache) = (directory.path().join("t.parquet"), directory.path().join("cache"));
     write(&path);
     let first = opened(&path, &cache);
-    assert!(!first.made().unwrap().from_cache);
+    assert!(!first.origin().unwrap().from_cache);
     let whole = fs::read(index_file(&cache)).unwrap();
     let second = opened(&path, &cache);
-    assert!(second.made().unwrap().from_cache);
+    assert!(second.origin().unwrap().from_cache);
     assert_eq!(second.index().unwrap().cells.span_ns(), first.index().unwrap().cells.span_ns());
     let mut flipped = whole.clone();
     flipped[whole.len() / 2] ^= 1;
@@ -51,7 +51,7 @@ fn an_index_is_cached_and_rebuilt_if_damaged() {
     for damaged in [flipped, other_version, cut, Vec::new(), b"something else".to_vec()] {
         fs::write(index_file(&cache), damaged).unwrap();
         let capture = opened(&path, &cache);
-        assert!(!capture.made().unwrap().from_cache);
+        assert!(!capture.origin().unwrap().from_cache);
         assert_eq!(capture.index().unwrap().ios, IOS);
         assert_eq!(fs::read(index_file(&cache)).unwrap(), whole);
     }
@@ -63,7 +63,7 @@ fn an_index_that_cannot_be_cached_is_built() {
     let path = directory.path().join("t.parquet");
     write(&path);
     let capture = opened(&path, &path.join("cache"));
-    assert_eq!(capture.made().unwrap().bytes, None);
+    assert_eq!(capture.origin().unwrap().bytes, None);
     assert_eq!(capture.index().unwrap().ios, IOS);
 }
 

@@ -59,8 +59,10 @@ impl Fidelity {
             FidelitySide::read(original, of_original, spans[0], widths[0])?,
             FidelitySide::read(replay, of_replay, spans[1], widths[1])?,
         ];
-        let tell_ios =
-            [original.tells(NotRecorded::SingleIos), replay.tells(NotRecorded::SingleIos)];
+        let tell_ios = [
+            original.check_recorded(NotRecorded::SingleIos),
+            replay.check_recorded(NotRecorded::SingleIos),
+        ];
         let devices = if tell_ios.iter().all(Result::is_ok) {
             Some(pairs::of_devices(original, replay, options, &sides)?)
         } else {
