@@ -2,7 +2,6 @@
 //! of the whole; and the files as other programs read them.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
-mod crew;
 mod damage;
 mod foreign;
 mod merging;
@@ -10,6 +9,7 @@ mod report;
 mod scoped_threads;
 mod steps_alone;
 mod synthetic;
+mod threads;
 
 use std::io::Cursor;
 use std::process::Command as Program;
