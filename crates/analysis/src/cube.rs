@@ -178,7 +178,7 @@ impl<S: CellSums> CubeBuilder<S> {
         let cell = &mut self.open[at];
         if !cell.is_open {
             cell.is_open = true;
-            cell.counts.provide(self.buckets);
+            cell.counts.reserve(self.buckets);
             self.touched.push(key);
         }
         cell
@@ -219,8 +219,8 @@ impl<S: CellSums> CubeBuilder<S> {
         cube.counts(cell).for_each(|(bucket, count)| open.counts.add(bucket, count));
     }
 
-    /// Gives the cube up: it stays empty.
-    pub fn give_up(&mut self) {
+    /// Discards all cells. The cube stays empty.
+    pub fn abandon(&mut self) {
         self.close();
         self.lasts_ns = 0;
         self.done = Cube::default();
@@ -233,7 +233,7 @@ impl<S: CellSums> CubeBuilder<S> {
         other.close();
         while self.step_ns() != other.step_ns() {
             if self.step_ns() == 0 || other.step_ns() == 0 {
-                return self.give_up();
+                return self.abandon();
             }
             let is_narrower = self.step_ns() < other.step_ns();
             let narrower = if is_narrower { &mut *self } else { &mut other };
@@ -319,9 +319,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_up_stays_empty() {
+    fn an_abandoned_cube_stays_empty() {
         let mut cube = filled(10, 0..50, |_| 0);
-        cube.give_up();
+        cube.abandon();
         assert!(cube.at(70, 1).is_none());
         let mut other = filled(10, 0..50, |_| 0);
         other.merge(cube, &[]);

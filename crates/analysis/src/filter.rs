@@ -135,7 +135,9 @@ impl Filter {
         ];
         let numbers = matches
             .into_iter()
-            .map(|matches| cgroups_where(&all, matches))
+            .map(|matches| -> Vec<u16> {
+                all.iter().filter(|cgroup| matches(cgroup)).map(|cgroup| cgroup.number).collect()
+            })
             .find(|numbers| !numbers.is_empty());
         let Some(numbers) = numbers else {
             let names = all.into_iter().map(|cgroup| cgroup.full_name).collect();
@@ -518,10 +520,6 @@ impl CgroupNames<'_> {
         let owner = self.path.and_then(owner_of_cgroup);
         owner.is_some_and(|owner| owner.split(", ").any(|part| part == name))
     }
-}
-
-fn cgroups_where(all: &[CgroupNames<'_>], matches: &dyn Fn(&CgroupNames<'_>) -> bool) -> Vec<u16> {
-    all.iter().filter(|cgroup| matches(cgroup)).map(|cgroup| cgroup.number).collect()
 }
 
 /// Maximum number of names that an error lists.

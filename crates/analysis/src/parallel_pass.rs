@@ -29,7 +29,8 @@ pub(crate) fn run<R: Read + Seek + Send + 'static>(
     let first = pass.start.as_ref().map_or(0, |start| start.group);
     let groups = pass.end_group(trace).saturating_sub(first);
     let threads = pool.size().min(groups);
-    let parts: Option<Vec<FoldParts>> = (0..threads).map(|_| parts_of(folds)).collect();
+    let part = |_| -> Option<FoldParts> { folds.iter().map(|fold| fold.boxed_part()).collect() };
+    let parts: Option<Vec<FoldParts>> = (0..threads).map(part).collect();
     let Some(mut parts) = parts.filter(|_| threads > 1 && trace.largest_group() <= ROWS_PER_GROUP)
     else {
         return pass.run_mapped(trace, mapping, folds);
@@ -52,10 +53,6 @@ pub(crate) fn run<R: Read + Seek + Send + 'static>(
 const SPARES_PER_THREAD: usize = 2;
 
 type FoldParts = Vec<Box<dyn Fold>>;
-
-fn parts_of(folds: &[&mut dyn Fold]) -> Option<FoldParts> {
-    folds.iter().map(|fold| fold.boxed_part()).collect()
-}
 
 /// A pass that several threads share.
 struct SharedPass<'t, R> {

@@ -10,7 +10,7 @@ use crate::maps::{
 use crate::pair_numbers::{Breakdowns, PairBatcher, pair_of};
 use crate::pair_tables::{PairTables, PairTablesBuilder};
 use crate::pair_tallies::{PackedTables, PairTallies};
-use crate::query::usual_layer;
+use crate::query::default_layer;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -117,7 +117,7 @@ impl Index {
         progress.all.store(rows, Ordering::Relaxed);
         let (begin_ns, end_ns) = (captured.begin_ns(), captured.end_ns().max(1));
         let step_ns = captured.step_grid().map(|grid| grid.step_ns);
-        let layer = usual_layer(captured.conditions());
+        let layer = default_layer(captured.conditions());
         let filter = Filter { layer, ..Filter::default() };
         let checkpoint_every = Some((rows / SEGMENTS_MAX).max(IOS_MIN));
         let pass = PassOptions { filter, checkpoint_every, ..PassOptions::default() };

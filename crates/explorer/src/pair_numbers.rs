@@ -200,11 +200,11 @@ impl PairBatcher {
 pub struct PairFilter<'f>(&'f Filter);
 
 impl<'f> PairFilter<'f> {
-    /// Returns the filter if it differs from the usual one only in operations, streams and
+    /// Returns the filter if it differs from the default one only in operations, streams and
     /// processes.
-    pub fn new(filter: &'f Filter, usual: &Filter) -> Option<Self> {
+    pub fn new(filter: &'f Filter, default_filter: &Filter) -> Option<Self> {
         let rest = Filter { ops: Vec::new(), streams: Vec::new(), process: None, ..filter.clone() };
-        (rest == *usual).then_some(PairFilter(filter))
+        (rest == *default_filter).then_some(PairFilter(filter))
     }
 
     pub fn passes(self, (stream, process): &PairKey) -> bool {
@@ -258,11 +258,11 @@ mod tests {
 
     #[test]
     fn only_filters_by_operation_stream_and_process_are_pair_filters() {
-        let usual = Filter::default();
+        let default_filter = Filter::default();
         let reads_of =
             |process| Filter { process: Some(process), ops: vec![IoOp::Read], ..Filter::default() };
         let passes = |filter: &Filter| {
-            PairFilter::new(filter, &usual).map(|filter| filter.passes(&key(512, 7)))
+            PairFilter::new(filter, &default_filter).map(|filter| filter.passes(&key(512, 7)))
         };
         let named = reads_of(ProcessSelector::Command("x".into()));
         assert_eq!(passes(&named), Some(true));

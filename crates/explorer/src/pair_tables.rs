@@ -136,7 +136,7 @@ fn columns<S: CellSums>(
 fn bound<S: CellSums>(columns: &mut CubeBuilder<S>, end_ns: u64) {
     while columns.bytes() > BYTES_MAX {
         if end_ns.div_ceil(columns.step_ns().saturating_mul(2)) < COLUMNS_MIN {
-            columns.give_up();
+            columns.abandon();
         } else {
             columns.roll_up(2, |pair| pair);
         }

@@ -84,12 +84,12 @@ impl QueryString {
         text.parse().map(Some).map_err(wrong)
     }
 
-    /// Returns the value of a name as a number from 1 to `most`, or `usual` if it is absent.
+    /// Returns the value of a name as a number from 1 to `most`, or `default` if it is absent.
     ///
     /// # Errors
     /// Same as [`Self::number`], and status 400 if the number is out of range.
-    pub fn within(&self, name: &str, usual: u64, most: u64) -> HttpResult<u64> {
-        let number = self.number(name)?.unwrap_or(usual);
+    pub fn within(&self, name: &str, default: u64, most: u64) -> HttpResult<u64> {
+        let number = self.number(name)?.unwrap_or(default);
         if (1..=most).contains(&number) {
             Ok(number)
         } else {
@@ -155,7 +155,7 @@ pub fn window(query: &QueryString, (begin_ns, end_ns): (u64, u64)) -> HttpResult
 /// Returns an [`HttpError`] with status 400 if a value is invalid or names something that the capture
 /// does not have.
 pub fn filter(query: &QueryString, conditions: &CaptureConditions) -> HttpResult<Filter> {
-    let mut filter = Filter { layer: usual_layer(conditions), ..Filter::default() };
+    let mut filter = Filter { layer: default_layer(conditions), ..Filter::default() };
     for event in query.all("event") {
         filter = filter.with_event(event, conditions)?;
     }
@@ -224,7 +224,7 @@ pub fn op_named(name: &str) -> Option<IoOp> {
 }
 
 /// Returns the layer that is selected by default; `None` if the capture has only one.
-pub fn usual_layer(conditions: &CaptureConditions) -> Option<Layer> {
+pub fn default_layer(conditions: &CaptureConditions) -> Option<Layer> {
     (conditions.layers.len() > 1).then_some(Layer::Block)
 }
 

@@ -36,11 +36,11 @@ pub struct CachedRows {
 
 impl CachedRows {
     /// Returns whether the I/Os of a window that pass a filter are included.
-    fn covers(&self, window_ns: (u64, u64), filter: &Filter, usual: &Filter) -> bool {
+    fn covers(&self, window_ns: (u64, u64), filter: &Filter, default_filter: &Filter) -> bool {
         let (from, to) = self.window_ns;
         let is_inside = from <= window_ns.0 && window_ns.1 <= to;
         // I/Os cached without a filter include those that pass one, if the layer is the same.
-        let is_wider = self.filter == *usual && filter.layer == usual.layer;
+        let is_wider = self.filter == *default_filter && filter.layer == default_filter.layer;
         is_inside && (self.filter == *filter || is_wider)
     }
 
@@ -157,9 +157,10 @@ impl RecentRows {
         &mut self,
         window_ns: (u64, u64),
         filter: &Filter,
-        usual: &Filter,
+        default_filter: &Filter,
     ) -> Option<Arc<CachedRows>> {
-        let at = self.cached.iter().rposition(|rows| rows.covers(window_ns, filter, usual))?;
+        let at =
+            self.cached.iter().rposition(|rows| rows.covers(window_ns, filter, default_filter))?;
         let found = self.cached.remove(at);
         self.cached.push(Arc::clone(&found));
         Some(found)

@@ -7,7 +7,7 @@ use crate::http_error::{HttpError, HttpResult};
 use crate::index::{CELLS_ENOUGH, IOS_READ_MAX, Index};
 use crate::maps::ColumnAxis;
 use crate::pair_numbers::{Breakdowns, PairFilter};
-use crate::query::{QueryString, filter, usual_layer, window};
+use crate::query::{QueryString, default_layer, filter, window};
 use crate::row_cache::{CachedRows, IOS_MAX, RowCollector};
 use std::fs::File;
 use std::ops::Range;
@@ -60,7 +60,7 @@ impl<'c> IoSelection<'c> {
         match &self.filter.process {
             Some(process)
                 if is_complete
-                    && self.filter.layer == self.usual().layer
+                    && self.filter.layer == self.default_filter().layer
                     && self.capture.lacks_processes().is_none()
                     && !is_listed(process) =>
             {
@@ -76,7 +76,7 @@ impl<'c> IoSelection<'c> {
 
     /// Returns whether the selection has all I/Os of the window that the index counts.
     pub fn is_unfiltered(&self) -> bool {
-        self.filter == self.usual()
+        self.filter == self.default_filter()
     }
 
     /// Returns whether the window covers the whole capture.
@@ -102,7 +102,7 @@ impl<'c> IoSelection<'c> {
 
     /// Returns the filter if it is by operations, streams or processes only.
     pub fn pair_filter(&self) -> Option<PairFilter<'_>> {
-        let passing = PairFilter::new(&self.filter, &self.usual())?;
+        let passing = PairFilter::new(&self.filter, &self.default_filter())?;
         (!self.is_unfiltered()).then_some(passing)
     }
 
@@ -120,8 +120,8 @@ impl<'c> IoSelection<'c> {
         IoSelection { filter, index: Arc::clone(&self.index), ..*self }
     }
 
-    fn usual(&self) -> Filter {
-        Filter { layer: usual_layer(self.capture.conditions()), ..Filter::default() }
+    fn default_filter(&self) -> Filter {
+        Filter { layer: default_layer(self.capture.conditions()), ..Filter::default() }
     }
 
     /// Returns whether the window has more I/Os than can be read quickly.
@@ -180,11 +180,11 @@ impl<'c> IoSelection<'c> {
         if self.index.step_ns.is_some() {
             return Ok(None);
         }
-        let usual = self.usual();
+        let default_filter = self.default_filter();
         // The lock is held while reading, so that an equal concurrent question waits instead of
         // reading the I/Os again.
         let mut recent = self.capture.recent_rows();
-        if let Some(found) = recent.find(window_ns, &self.filter, &usual) {
+        if let Some(found) = recent.find(window_ns, &self.filter, &default_filter) {
             return Ok(Some(found));
         }
         if self.are_too_many(window_ns) || recent.are_too_many(window_ns, &self.filter) {

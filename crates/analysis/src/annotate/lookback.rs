@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// Maximum number of I/Os in a batch.
 pub(crate) const IOS_MAX: usize = 4096;
 /// Number of classes per I/O or run in the lookback, so that most classes are empty.
-const CLASSES_EACH: usize = 16;
+const CLASSES_PER_ENTRY: usize = 16;
 /// Maximum number of bits in a class number.
 const CLASS_BITS_MAX: u32 = 16;
 /// Minimum number of bits in the class number of a mark: a batch holds many more I/Os than the
@@ -20,7 +20,7 @@ const MARKS_MAX: usize = 1 << CLASS_BITS_MAX;
 
 /// Returns the number of bits in a class number for `number` I/Os or runs, at least `least`.
 fn class_bits(number: usize, least: u32) -> u32 {
-    let wanted = number.saturating_mul(CLASSES_EACH).max(1);
+    let wanted = number.saturating_mul(CLASSES_PER_ENTRY).max(1);
     wanted.ilog2().clamp(least, CLASS_BITS_MAX)
 }
 
@@ -332,7 +332,7 @@ impl Lookback {
             self.runs[at].length = 0;
             return self.run_to(at, end);
         }
-        if self.classes.len() < ((runs + 1) * CLASSES_EACH).min(1 << CLASS_BITS_MAX) {
+        if self.classes.len() < ((runs + 1) * CLASSES_PER_ENTRY).min(1 << CLASS_BITS_MAX) {
             self.class_runs(runs + 1);
         }
         self.runs.push(SequentialRun::default());

@@ -486,7 +486,7 @@ const UNKNOWN: u32 = u32::MAX;
 /// Index of the list for rows without bytes.
 const WITHOUT_BYTES: usize = 0;
 /// Number of kinds whose rows are found by vectorized search. There are rarely more kinds.
-const FOUND_MAX: usize = 4;
+const SEARCHED_MAX: usize = 4;
 
 impl RowsByKind {
     /// Starts with the next I/Os and lists the rows of the first few kinds.
@@ -495,7 +495,7 @@ impl RowsByKind {
             self.add_list(0, WITHOUT_BYTES);
         }
         self.rows.iter_mut().for_each(KindRows::clear);
-        self.of_row.resize(rows.len().next_multiple_of(MASKED), 0);
+        self.of_row.resize(rows.len().next_multiple_of(MASK_ROWS), 0);
         self.of_row[rows.len()..].fill(0);
         let part = |field| batch.narrow(field).part(rows.clone());
         let requests = part(Field::Bytes).iter().zip(part(Field::Op));
@@ -517,7 +517,7 @@ impl RowsByKind {
     fn list_first(&mut self) {
         let with_bytes = self.of_row.iter().map(|number| usize::from(*number > 0)).sum();
         self.unlisted = with_bytes;
-        for list in self.rows.iter_mut().filter(|list| list.number > 0).take(FOUND_MAX) {
+        for list in self.rows.iter_mut().filter(|list| list.number > 0).take(SEARCHED_MAX) {
             list.find_all(&self.of_row, &mut self.marks);
             self.unlisted -= list.count;
         }
@@ -581,7 +581,7 @@ impl KindRows {
         for (part, marks) in marks.as_chunks().0.iter().enumerate() {
             let mut mask = mask_of(marks);
             while mask != 0 {
-                let row = part * MASKED + mask.trailing_zeros() as usize;
+                let row = part * MASK_ROWS + mask.trailing_zeros() as usize;
                 // The modulo never applies; it avoids a bounds check.
                 rows[count % AT_ONCE] = row as u16;
                 count += 1;
@@ -609,11 +609,11 @@ impl KindRows {
 }
 
 /// Number of rows in a mask.
-const MASKED: usize = u64::BITS as usize;
+const MASK_ROWS: usize = u64::BITS as usize;
 
 /// Returns a mask with one bit per row, from marks of 1 or 0.
 #[inline]
-fn mask_of(marks: &[u8; MASKED]) -> u64 {
+fn mask_of(marks: &[u8; MASK_ROWS]) -> u64 {
     marks.as_chunks().0.iter().rev().fold(0, |mask, marks| {
         // Gathers the lowest bits of eight bytes into the highest byte.
         let bits = u64::from_le_bytes(*marks).wrapping_mul(0x0102_0408_1020_4080) >> 56;

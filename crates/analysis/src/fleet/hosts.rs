@@ -16,7 +16,7 @@ use steadfast_tracefile::observed_time::ObservedTime;
 /// Handle Outliers, ASQC 1993).
 const OUTLIER_SCORE: f64 = 3.5;
 /// Minimum number of hosts for detecting outliers.
-const HOSTS_LEAST: usize = 5;
+const HOSTS_MIN: usize = 5;
 
 named_values! {
     /// The figure by which hosts are ranked.
@@ -98,7 +98,7 @@ impl Hosts {
 fn scores(values: &[Option<f64>]) -> Vec<Option<f64>> {
     let known: Vec<f64> = values.iter().flatten().copied().collect();
     let none = vec![None; values.len()];
-    let Some(middle) = median(&known).filter(|_| known.len() >= HOSTS_LEAST) else { return none };
+    let Some(middle) = median(&known).filter(|_| known.len() >= HOSTS_MIN) else { return none };
     let distances: Vec<f64> = known.iter().map(|value| (value - middle).abs()).collect();
     let mean = distances.iter().sum::<f64>() / distances.len() as f64;
     // If half of the hosts are equal, the mean distance replaces the median distance.

@@ -243,7 +243,7 @@ impl Sides {
     /// Returns the sides.
     ///
     /// # Errors
-    /// Returns [`TraceError::TooFine`] if there are more steps than memory is set aside for.
+    /// Returns [`TraceError::TooFine`] if there are too many steps.
     pub fn finish(self) -> Result<SidesResult, TraceError> {
         let finished = self.sides.into_iter().map(|(key, steps)| Ok((key, steps.finish()?)));
         let mut sides = finished.collect::<Result<Vec<_>, TraceError>>()?;

@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_selected_is_said() {
+    fn an_empty_selection_is_an_error() {
         let empty =
             CumulativeWorkload::select(Vec::new(), (0, 0), ShareMeasure::Count, Threshold(20_000));
         let error = empty.io_streams().unwrap_err().to_string();

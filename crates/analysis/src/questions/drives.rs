@@ -143,10 +143,10 @@ impl Drives {
         }
         *recent = Some(pair);
         self.pairs.insert(pair);
-        self.forget_if_too_many();
+        self.limit_pairs();
     }
 
-    fn forget_if_too_many(&mut self) {
+    fn limit_pairs(&mut self) {
         if self.pairs.len() > self.most {
             self.processes_unknown = true;
         }
@@ -209,14 +209,14 @@ impl Fold for Drives {
             self.add_pair(DriveProcess { drive, pid: cell.who.pid });
         }
         self.processes_unknown |= !cells.dimensions.processes && !cells.cells.is_empty();
-        self.forget_if_too_many();
+        self.limit_pairs();
         Ok(())
     }
     fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {
         self.drives.merge(other.drives);
         self.processes_unknown |= other.processes_unknown;
         self.pairs.append(&mut other.pairs);
-        self.forget_if_too_many();
+        self.limit_pairs();
         Ok(())
     }
 }

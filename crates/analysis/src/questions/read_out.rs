@@ -149,7 +149,7 @@ type Of = ListingColumn<StreamPlace>;
 impl StreamPlace {
     const STREAM: Of =
         ListingColumn::shown("I/O stream", Plain(0), Text(|place| place.stream.clone()));
-    const GIB_THERE: Of = ListingColumn::shown(
+    const GIB_IN_RANGE: Of = ListingColumn::shown(
         "GiB",
         Plain(6),
         Real(|place| place.bytes_there as f64 / f64::from(1 << 30)),
@@ -167,8 +167,9 @@ impl StreamPlace {
     );
 
     /// Columns of a terminal's table.
-    pub const TABLE: [Of; 5] = [Self::STREAM, Self::GIB_THERE, Self::PLACE, Self::SHARE, Self::GIB];
+    pub const TABLE: [Of; 5] =
+        [Self::STREAM, Self::GIB_IN_RANGE, Self::PLACE, Self::SHARE, Self::GIB];
 
     /// Columns of a report's table, next to the names of the streams.
-    pub const OF_REPORT: [Of; 4] = [Self::GIB_THERE, Self::PLACE, Self::SHARE, Self::GIB];
+    pub const OF_REPORT: [Of; 4] = [Self::GIB_IN_RANGE, Self::PLACE, Self::SHARE, Self::GIB];
 }

@@ -46,7 +46,7 @@ const LOCALITY_OF_DEVICE: usize = 4 << 20;
 /// Default interval of a day profile, as in `trace profile`.
 pub const PROFILE_NS: u64 = 3_600_000_000_000;
 /// Shortest observed time for a day profile: most times of day then occur on two days.
-const PROFILE_OF_NS: u64 = 36 * PROFILE_NS;
+const OBSERVED_MIN_NS: u64 = 36 * PROFILE_NS;
 
 /// Results of a study.
 pub struct Study {
@@ -494,7 +494,9 @@ fn day_profile<R: Read + Seek + Send + 'static>(
 ) -> Option<DayProfile> {
     let clock = totals.options.clock.clone()?;
     captured.width(Some(PROFILE_NS), totals.span_ns, u64::MAX).ok()?;
-    DayProfile::new(clock, PROFILE_NS).ok().filter(|_| totals.observed.total_ns() >= PROFILE_OF_NS)
+    DayProfile::new(clock, PROFILE_NS)
+        .ok()
+        .filter(|_| totals.observed.total_ns() >= OBSERVED_MIN_NS)
 }
 
 /// Returns the devices that pass the filter, up to the number shown; none if only the file-system

@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_no_more_than_there_may_be() {
+    fn the_number_of_steps_is_limited() {
         let mut steps = PackedSteps::default();
         for at in [1, 5000, 10_000] {
             assert!(steps.at(at, 3).is_some());

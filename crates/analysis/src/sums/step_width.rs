@@ -5,7 +5,7 @@ use steadfast_tracefile::cube_file::WIDTH_NS;
 use steadfast_tracefile::error::TraceError;
 
 /// Maximum number of steps in a picture whose width the user did not choose.
-const STEPS_AIM: u64 = 240;
+const STEPS_TARGET: u64 = 240;
 
 /// Checks that steps of `width_ns` can be combined from whole steps of `kept_ns`.
 pub(crate) fn check_is_multiple(width_ns: u64, kept_ns: u64) -> Result<(), TraceError> {
@@ -39,8 +39,8 @@ pub(crate) fn step_width_of(
         return step_width(requested_ns, span_ns, most);
     }
     let span = span_ns.1.saturating_sub(span_ns.0);
-    let fits = |width: &u64| width.is_multiple_of(kept_ns) && span / width <= STEPS_AIM;
-    let as_many = kept_ns.saturating_mul(span / kept_ns / STEPS_AIM + 1);
+    let fits = |width: &u64| width.is_multiple_of(kept_ns) && span / width <= STEPS_TARGET;
+    let as_many = kept_ns.saturating_mul(span / kept_ns / STEPS_TARGET + 1);
     Ok(usual_widths().find(fits).unwrap_or(as_many))
 }
 
@@ -65,8 +65,8 @@ pub fn step_width(
     let span = span_ns.1.saturating_sub(span_ns.0);
     let hour = *WIDTH_NS.end();
     let Some(width) = requested_ns else {
-        let fits = |width: &u64| span / width <= STEPS_AIM;
-        let hours = hour.saturating_mul(span / hour / STEPS_AIM + 1);
+        let fits = |width: &u64| span / width <= STEPS_TARGET;
+        let hours = hour.saturating_mul(span / hour / STEPS_TARGET + 1);
         return Ok(usual_widths().find(fits).unwrap_or(hours));
     };
     if !is_step_width(width) {

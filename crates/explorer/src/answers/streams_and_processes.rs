@@ -102,8 +102,8 @@ fn by(query: &QueryString) -> HttpResult<ShareMeasure> {
     Ok(query.one("measure")?.map(str::parse).transpose()?.unwrap_or_default())
 }
 
-fn threshold(query: &QueryString, usual: Threshold) -> HttpResult<Threshold> {
-    Ok(query.one("threshold")?.map(str::parse).transpose()?.unwrap_or(usual))
+fn threshold(query: &QueryString, default: Threshold) -> HttpResult<Threshold> {
+    Ok(query.one("threshold")?.map(str::parse).transpose()?.unwrap_or(default))
 }
 
 pub fn stream_table(selection: &IoSelection<'_>) -> HttpResult<StreamTable> {

@@ -276,7 +276,7 @@ mod tests {
     use steadfast_domain::step::mix64;
 
     #[test]
-    fn a_hash_is_turned_back() {
+    fn a_hash_is_inverted() {
         for number in (0..10_007).chain([u64::MAX, 1 << 52, 1 << 63]) {
             assert_eq!(unmix64(mix64(number)), number);
         }
@@ -306,7 +306,7 @@ mod tests {
     /// The followed blocks are those with the smallest hashes, and a block that once did not fit is
     /// not followed again.
     #[test]
-    fn as_many_blocks_are_followed_as_fit() {
+    fn as_many_blocks_as_fit_are_followed() {
         let accesses = |blocks: u64, each: u64| {
             let of = move |block: u64| (0..each).map(move |at| (mix64(block), at * 2000));
             (0..blocks).flat_map(of).collect::<Vec<HashedAccess>>()
