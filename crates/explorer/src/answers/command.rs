@@ -3,19 +3,14 @@
 use crate::http_error::{HttpError, HttpResult};
 use crate::query::QueryString;
 use crate::selection::{IoSelection, axis};
-use serde::Serialize;
+use serde_json::{Value, json};
 use std::path::Path;
 use steadfast_analysis::device_layer::device_name;
 use steadfast_analysis::filter::ProcessSelector;
 use steadfast_domain::Layer;
 use steadfast_domain::text::shell_quoted;
 
-#[derive(Serialize)]
-pub struct ShellCommand {
-    command: String,
-}
-
-pub fn answer(selection: &IoSelection<'_>, query: &QueryString) -> HttpResult<ShellCommand> {
+pub fn answer(selection: &IoSelection<'_>, query: &QueryString) -> HttpResult<Value> {
     let view = query.one("view")?.unwrap_or("streams");
     let (subcommand, more) = match view {
         "series" | "steps" | "rt" | "qd" | "overview" => {
@@ -38,7 +33,7 @@ pub fn answer(selection: &IoSelection<'_>, query: &QueryString) -> HttpResult<Sh
     line.extend(filters(selection, view == "file"));
     line.extend(more);
     line.extend(query.all("event").map(|event| format!("--event {}", shell_quoted(event))));
-    Ok(ShellCommand { command: line.join(" ") })
+    Ok(json!({ "command": line.join(" ") }))
 }
 
 /// Returns the width of a column, in nanoseconds. The command line accepts none below 100 us.

@@ -5,6 +5,7 @@ use crate::http_error::{HttpError, HttpResult};
 use crate::query::QueryString;
 use crate::selection::IoSelection;
 use serde::Serialize;
+use serde_json::{Value, json};
 use std::ops::Range;
 use steadfast_analysis::columns::JsonRow;
 use steadfast_analysis::questions::cumulative::{CumulativeWorkload, Threshold};
@@ -30,11 +31,6 @@ pub struct StreamsAnswer {
 pub struct ProcessesAnswer {
     processes: Vec<ProcessFigures>,
     unlisted_count: u64,
-}
-
-#[derive(Serialize)]
-pub struct WorkloadText {
-    toml: String,
 }
 
 pub fn streams(selection: &IoSelection<'_>, query: &QueryString) -> HttpResult<StreamsAnswer> {
@@ -80,7 +76,7 @@ fn derived(selection: &IoSelection<'_>, query: &QueryString) -> HttpResult<Cumul
 }
 
 /// Answers `workload` with the file that `steadfast workload derive` writes.
-pub fn workload(selection: &IoSelection<'_>, query: &QueryString) -> HttpResult<WorkloadText> {
+pub fn workload(selection: &IoSelection<'_>, query: &QueryString) -> HttpResult<Value> {
     let conditions = selection.capture.conditions();
     if selection.filter.layer.is_none() && conditions.layers.len() > 1 {
         return Err(HttpError::bad("a workload comes from one layer: choose block or filesystem"));
@@ -95,7 +91,7 @@ pub fn workload(selection: &IoSelection<'_>, query: &QueryString) -> HttpResult<
     let origin = WorkloadOrigin { conditions, filter, missing };
     let (name, demand) = (selection.capture.name.clone(), workload.demand_seen());
     let file = WorkloadFile::derived(name, workload, demand, origin)?.with_details(details);
-    Ok(WorkloadText { toml: file.to_string() })
+    Ok(json!({ "toml": file.to_string() }))
 }
 
 fn by(query: &QueryString) -> HttpResult<ShareMeasure> {
