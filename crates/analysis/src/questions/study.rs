@@ -172,7 +172,7 @@ impl Study {
             let over_time = SeriesOverTime::new(totals.step_ns, &choice);
             ProcessResults { all, streams, shown, over_time, slowest: None }
         });
-        let mut pictures = singles.as_ref().map(|singles| singles.pictures(&totals));
+        let mut second_pass = singles.as_ref().map(|singles| singles.second_pass(&totals));
         let series =
             stream_steps.and_then(|steps| steps.chosen(totals.step_ns, &totals.workload.keys()));
         let (mut series, is_gathered) = match series {
@@ -191,7 +191,7 @@ impl Study {
         }
         folds.extend(threads.iter_mut().map(|fold| fold as &mut dyn Fold));
         folds.extend(processes.iter_mut().map(|found| &mut found.over_time as &mut dyn Fold));
-        folds.extend(pictures.iter_mut().flat_map(SecondPassFolds::folds));
+        folds.extend(second_pass.iter_mut().flat_map(SecondPassFolds::folds));
         // Without a filter by layer the sides count every selected I/O, so the steps of all I/Os
         // are the sum of theirs and need no fold of their own.
         let filter = pass.filter.without_layer(captured.conditions());
@@ -223,8 +223,8 @@ impl Study {
             (Some(_), Some(busiest)) => read_outs(captured, options, &busiest)?,
             _ => Vec::new(),
         };
-        let single_ios = singles.zip(pictures).map(|(singles, pictures)| {
-            let mut found = singles.finish(pictures);
+        let single_ios = singles.zip(second_pass).map(|(singles, second_pass)| {
+            let mut found = singles.finish(second_pass);
             found.who.extend(files);
             found.read_outs = read_outs;
             found
@@ -344,7 +344,7 @@ impl FirstPassFolds {
         folds
     }
 
-    fn pictures(&self, totals: &CaptureTotals) -> SecondPassFolds {
+    fn second_pass(&self, totals: &CaptureTotals) -> SecondPassFolds {
         let steps = HitSteps::over(totals.span_ns, HIT_STEPS);
         let map = |device: &u16| {
             let end = self.ends.end(*device, &self.conditions);
@@ -365,20 +365,20 @@ impl FirstPassFolds {
         }
     }
 
-    fn finish(self, pictures: SecondPassFolds) -> SingleIoResults {
+    fn finish(self, second_pass: SecondPassFolds) -> SingleIoResults {
         let devices = || self.devices.iter().copied();
         // Devices are evaluated one after the other, so that each frees its memory before the next.
-        let localities = pictures.localities.into_iter().map(Locality::figures);
+        let localities = second_pass.localities.into_iter().map(Locality::figures);
         SingleIoResults {
             locality: localities.filter(|figures| figures.accesses > 0).collect(),
-            who: pictures.who,
+            who: second_pass.who,
             working_sets: devices()
                 .zip(self.working_sets.iter().map(WorkingSet::figures))
                 .map(|(device, figures)| DeviceWorkingSet { device, figures })
                 .collect(),
-            hits: devices().zip(pictures.hits).collect(),
-            hot: pictures.hot,
-            shape: pictures.shape,
+            hits: devices().zip(second_pass.hits).collect(),
+            hot: second_pass.hot,
+            shape: second_pass.shape,
             read_outs: Vec::new(),
         }
     }

@@ -20,7 +20,7 @@ pub(crate) fn check_is_multiple(width_ns: u64, kept_ns: u64) -> Result<(), Trace
 }
 
 /// Returns the default widths in nanoseconds, ascending.
-fn usual_widths() -> impl Iterator<Item = u64> {
+fn default_widths() -> impl Iterator<Item = u64> {
     let short = (0..8).flat_map(|power| [1, 2, 5].map(|n| n * 10u64.pow(power) * 100_000));
     let long = [60u64, 120, 300, 600, 1800, 3600].map(|seconds| seconds * 1_000_000_000);
     short.filter(move |width| *width < long[0]).chain(long)
@@ -41,7 +41,7 @@ pub(crate) fn step_width_of(
     let span = span_ns.1.saturating_sub(span_ns.0);
     let fits = |width: &u64| width.is_multiple_of(kept_ns) && span / width <= STEPS_TARGET;
     let as_many = kept_ns.saturating_mul(span / kept_ns / STEPS_TARGET + 1);
-    Ok(usual_widths().find(fits).unwrap_or(as_many))
+    Ok(default_widths().find(fits).unwrap_or(as_many))
 }
 
 /// Returns true if capture steps can have this width: 100 us to 1 h, or whole hours.
@@ -67,7 +67,7 @@ pub fn step_width(
     let Some(width) = requested_ns else {
         let fits = |width: &u64| span / width <= STEPS_TARGET;
         let hours = hour.saturating_mul(span / hour / STEPS_TARGET + 1);
-        return Ok(usual_widths().find(fits).unwrap_or(hours));
+        return Ok(default_widths().find(fits).unwrap_or(hours));
     };
     if !is_step_width(width) {
         let what = format!(

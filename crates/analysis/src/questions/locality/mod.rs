@@ -366,7 +366,7 @@ mod tests {
         (0..10_007).map(one).collect()
     }
 
-    fn taken(mut fold: Locality, ios: &[IoEvent]) -> Locality {
+    fn with_ios(mut fold: Locality, ios: &[IoEvent]) -> Locality {
         fold.take(&in_order(ios).rows()).unwrap();
         fold
     }
@@ -400,7 +400,7 @@ mod tests {
     }
 
     fn folded(ios: &[IoEvent], bytes: usize) -> LocalityFigures {
-        taken(Locality::keeping(bytes, 0), ios).figures()
+        with_ios(Locality::keeping(bytes, 0), ios).figures()
     }
 
     /// The blocks of the I/Os one by one, and whether each was written.
@@ -506,7 +506,7 @@ mod tests {
         for bytes in [2 << 20, 700 << 10] {
             let whole = folded(&ios, bytes);
             let parts = || (0..3).map(|part| ios.chunks(9001).skip(part).step_by(3).flatten());
-            let fold_of = |fold, part: Vec<IoEvent>| taken(fold, &part);
+            let fold_of = |fold, part: Vec<IoEvent>| with_ios(fold, &part);
             let mut merged = Locality::keeping(bytes, 0);
             let mut shared = Locality::keeping(bytes, 0);
             for part in parts().rev() {
@@ -557,7 +557,7 @@ mod tests {
             let mut fold = Locality::keeping(1 << 16, 0);
             let excess = EXCESS_MAX - (blocks - BLOCKS_PER_IO);
             fold.new_part().unwrap().add_excess(excess).unwrap();
-            let mut part = taken(fold.new_part().unwrap(), &ios);
+            let mut part = with_ios(fold.new_part().unwrap(), &ios);
             let refused = part.take(&in_order(&[small, huge]).rows());
             assert!(matches!(refused, Err(TraceError::Unsuitable(_))), "{refused:?}");
             let other = Locality::keeping(1 << 16, 0);
