@@ -21,7 +21,6 @@ pub struct BusyCell {
 }
 
 impl BusyCell {
-    /// Adds another cell of the same cells.
     pub fn merge(&mut self, other: BusyCell) {
         self.busy_ns = self.busy_ns.saturating_add(other.busy_ns);
         self.sides |= other.sides;
@@ -129,7 +128,6 @@ impl BusyTime {
         self.mark_cell(side, cell.begin_ns / self.width_ns);
     }
 
-    /// Adds the busy time of a device in a capture step.
     pub fn take_busy(&mut self, busy: &BusyInStep) {
         let side = DeviceLayer { device: busy.device, layer: busy.layer };
         self.add(busy.begin_ns / self.width_ns, side, busy.busy_ns);
@@ -153,7 +151,6 @@ impl BusyTime {
         self.open.take().into_iter().for_each(|part| self.divide(part));
     }
 
-    /// Returns the busy time of each cell.
     pub fn finish(mut self) -> BusyCells {
         self.divide_open();
         BusyCells { cells: self.cells, knows_devices: self.known.len() <= SIDES_MAX }

@@ -82,7 +82,6 @@ fn count_times(times: &mut StepTimes, io: &CountedIo) {
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TimeCells {
-    /// Width of a cell, in nanoseconds.
     pub width_ns: u64,
     /// Number of the first cell, counted from the beginning of the capture.
     pub first: u64,
@@ -110,7 +109,6 @@ impl ColumnSums {
         &self.counts[..CoarseHistogram::LEN]
     }
 
-    /// Returns the sums as a capture step.
     pub fn step(&self) -> CaptureStep {
         let histogram = CoarseHistogram::from_dense(self.responses());
         CaptureStep { histogram, ..self.totals.clone() }
@@ -284,7 +282,6 @@ impl TimeCellsBuilder {
     }
 }
 
-/// A fold that fills cells.
 #[derive(Debug)]
 pub struct CellsFold {
     by: Breakdowns,

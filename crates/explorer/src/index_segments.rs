@@ -11,14 +11,12 @@ use steadfast_tracefile::TraceError;
 
 /// Approximate maximum number of segments.
 pub const SEGMENTS_MAX: u64 = 1024;
-/// Minimum number of I/Os of a segment.
 pub const IOS_MIN: u64 = 1 << 16;
 /// Number of adjacent segments whose merged tables are kept as well.
 const MERGED: usize = 16;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct IndexSegment {
-    /// Start, in nanoseconds.
     pub from_ns: u64,
     /// Checkpoint from which a pass can begin there; `None` for the beginning of the capture.
     pub start: Option<Checkpoint>,
@@ -54,7 +52,6 @@ impl ThreadCheckpoints {
         self.checkpoints.insert(segment, checkpoint.clone());
     }
 
-    /// Stores tables of a segment, which add up with others of it.
     pub fn add(&mut self, segment: usize, tables: Vec<PackedTables>) {
         self.tables.extend(tables.into_iter().map(|tables| (segment, tables)));
     }

@@ -46,7 +46,6 @@ impl TouchedRanges {
 /// A time axis of columns of equal width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ColumnAxis {
-    /// Width of a column, in nanoseconds.
     pub width_ns: u64,
     /// Number of the first column, counted from the beginning of the capture.
     pub first: u64,
@@ -128,11 +127,9 @@ pub fn second_part(time_ns: u64) -> usize {
 pub struct IndexMaps {
     /// Address ranges of [`Self::hits`].
     pub addresses: AddressRanges,
-    /// Hits by address.
     pub hits: Cube<()>,
     /// Hits by address, with finer time and [`FINE_RANGES`].
     pub fine: Cube<()>,
-    /// I/Os by part of the second.
     pub seconds: Cube<()>,
 }
 

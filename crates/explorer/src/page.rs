@@ -1,6 +1,5 @@
 //! The files of the page, built from `ui/explorer/` and kept in `assets/`.
 
-/// Content type of a JSON answer.
 pub const JSON: &str = "application/json; charset=utf-8";
 const HTML: &str = "text/html; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";

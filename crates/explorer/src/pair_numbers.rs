@@ -20,7 +20,6 @@ const STREAMS_MAX: usize = 1 << 12;
 /// A stream of a process.
 pub type PairKey = (StreamKey, ProcessKey);
 
-/// Returns the stream and the process of a cube cell.
 pub fn pair_of(cell: &CubeCell) -> PairKey {
     let stream = StreamKey { op: cell.op, sequential: cell.sequential, bytes: cell.bytes };
     (stream, ProcessKey { pid: cell.who.pid, command: cell.who.command })

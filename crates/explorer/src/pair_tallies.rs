@@ -38,7 +38,6 @@ pub struct PairTallies {
     full: Vec<PackedTables>,
 }
 
-/// Compressed tables.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct PackedTables {
     tallies: Vec<u8>,
@@ -123,7 +122,6 @@ impl PairTallies {
         merged.packed()
     }
 
-    /// Returns the tables of the segment and clears them.
     pub fn close(&mut self) -> Result<Vec<PackedTables>, TraceError> {
         let last = self.pack()?;
         self.full.push(last);

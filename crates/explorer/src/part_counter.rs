@@ -37,12 +37,10 @@ pub struct RankedParts {
 }
 
 impl RankedParts {
-    /// Returns the parts of a range of cells.
     pub fn in_cells(&self, cells: Range<usize>) -> &[KeyCell<IoCount>] {
         self.parts.steps(cells)
     }
 
-    /// Adds a part to the sums of streams and of processes.
     pub fn add(&self, part: &KeyCell<IoCount>, streams: &mut [IoCount], processes: &mut [IoCount]) {
         let Some((stream, process)) = self.places.get(part.key as usize) else { return };
         streams[usize::from(*stream)].add(part.sums);

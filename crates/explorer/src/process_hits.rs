@@ -28,7 +28,6 @@ impl ProcessHits {
         }
     }
 
-    /// Returns the hits of every range.
     pub fn by_range(&self) -> Vec<u64> {
         let mut all = vec![0; RANGES];
         for counts in self.0.values() {

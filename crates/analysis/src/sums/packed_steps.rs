@@ -35,12 +35,10 @@ struct UnpackedSteps {
 }
 
 impl PackedSteps {
-    /// Returns the number of steps.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Returns true if there are no steps.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }

@@ -13,7 +13,6 @@ use steadfast_analysis::sums::io_count::IoCount;
 const FILTERS: [&str; 9] =
     ["from", "to", "event", "op", "device", "layer", "process", "pid", "stream"];
 
-/// Returns the metadata of a capture with its index.
 pub fn of_capture(capture: &ExploredCapture, index: &Index) -> Value {
     let conditions = capture.conditions();
     let streams = &index.cells.shares.streams;

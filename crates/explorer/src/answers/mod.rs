@@ -19,9 +19,9 @@ use serde::Serialize;
 use std::sync::Arc;
 use steadfast_domain::Layer;
 
-pub use groups::recorded as groups_recorded;
-pub use meta::of_capture;
-pub use views::refused as refused_views;
+pub(crate) use groups::recorded as groups_recorded;
+pub(crate) use meta::of_capture;
+pub(crate) use views::refused as refused_views;
 
 /// Names of all questions about a capture.
 pub const QUESTIONS: [&str; 12] = [
