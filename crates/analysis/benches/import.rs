@@ -1,6 +1,6 @@
-//! How quickly a blktrace recording becomes a trace file, beside blkparse and
-//! btt on the same recording: `cargo bench -p steadfast-analysis --bench import -- 3`
-//! for 3 million I/Os, which are 15 million raw events.
+//! Measures how quickly a blktrace recording is imported, compared with blkparse and btt on the
+//! same recording: `cargo bench -p steadfast-analysis --bench import -- 3` for 3 million I/Os,
+//! which are 15 million raw events.
 #![allow(clippy::print_stdout, reason = "a bench prints what it measured")]
 
 #[path = "../tests/synthetic/mod.rs"]
@@ -26,21 +26,24 @@ use usage::{peak_memory_mb, seconds_with_children};
 type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
 
 const PROCESSORS: usize = 2;
-/// blktrace's letters of an I/O's way: queued, got a request, inserted, issued.
-const WAY: [u32; 4] = [1, 4, 9, 7];
+/// blktrace's actions before completion: queued, got a request, inserted, issued.
+const ACTIONS: [u32; 4] = [1, 4, 9, 7];
 const COMPLETED: u32 = 8;
 const RATE: u64 = 100_000;
 
 fn main() -> Fallible<()> {
-    let asked = std::env::args().skip(1).find_map(|word| word.parse().ok());
-    let ios: u64 = asked.unwrap_or(1) * 1_000_000;
+    let millions = std::env::args().skip(1).find_map(|word| word.parse().ok());
+    let ios: u64 = millions.unwrap_or(1) * 1_000_000;
     let directory = tempfile::tempdir()?;
     let base = directory.path().join("server");
     let events = record(&base, ios)?;
-    println!("{ios} I/Os, {events} raw events, {PROCESSORS} processors' files");
-    told("import", events, || imported(&base, &directory.path().join("t.parquet")))?;
-    told("import, nothing written", events, || read_only(&base))?;
-    told("stream table of the imported trace", events, || {
+    println!("{ios} I/Os, {events} raw events, files of {PROCESSORS} processors");
+    measure("import", events, || imported(&base, &directory.path().join("t.parquet")))?;
+    measure("import, nothing written", events, || {
+        import(&TraceFormat::Blktrace, inputs(&base)?, &mut |_| Ok(()))?;
+        Ok(())
+    })?;
+    measure("stream table of the imported trace", events, || {
         let trace = Trace::open(File::open(directory.path().join("t.parquet"))?)?;
         let mut streams = StreamTable::new();
         steadfast_analysis::PassOptions::default().run(&trace, &mut [&mut streams])?;
@@ -48,20 +51,17 @@ fn main() -> Fallible<()> {
     })?;
     println!("  peak memory {} MB", peak_memory_mb());
     let text = ["-q", "-i", "server", "-o", "/dev/null"];
-    told("blkparse", events, || peer(&directory, "blkparse", &text))?;
+    measure("blkparse", events, || peer(&directory, "blkparse", &text))?;
     let merged = ["-q", "-i", "server", "-O", "-d", "server.bin"];
-    told("blkparse, merging for btt", events, || peer(&directory, "blkparse", &merged))?;
-    told("btt", events, || peer(&directory, "btt", &["-i", "server.bin"]))
+    measure("blkparse, merging for btt", events, || peer(&directory, "blkparse", &merged))?;
+    measure("btt", events, || peer(&directory, "btt", &["-i", "server.bin"]))
 }
 
-fn told(name: &str, events: u64, work: impl FnOnce() -> Fallible<()>) -> Fallible<()> {
+fn measure(name: &str, events: u64, work: impl FnOnce() -> Fallible<()>) -> Fallible<()> {
     let (begin, processor) = (Instant::now(), seconds_with_children());
-    match work() {
-        Ok(()) => {}
-        Err(error) => {
-            println!("  {name}: not measured: {error}");
-            return Ok(());
-        }
+    if let Err(error) = work() {
+        println!("  {name}: not measured: {error}");
+        return Ok(());
     }
     let clock = begin.elapsed().as_secs_f64();
     let spent = seconds_with_children() - processor;
@@ -102,11 +102,6 @@ fn imported(base: &Path, to: &Path) -> Fallible<()> {
     Ok(())
 }
 
-fn read_only(base: &Path) -> Fallible<()> {
-    import(&TraceFormat::Blktrace, inputs(base)?, &mut |_| Ok(()))?;
-    Ok(())
-}
-
 fn peer(directory: &tempfile::TempDir, program: &str, arguments: &[&str]) -> Fallible<()> {
     let status = Command::new(program)
         .args(arguments)
@@ -116,8 +111,8 @@ fn peer(directory: &tempfile::TempDir, program: &str, arguments: &[&str]) -> Fal
     if status.success() { Ok(()) } else { Err(format!("{program} failed: {status}").into()) }
 }
 
-/// Writes what blktrace would: every I/O's way on the processor that issued it,
-/// in the order of time.
+/// Writes the files of blktrace: all actions of every I/O, in order of time, in the file of the
+/// processor that issued it. Returns the number of actions.
 fn record(base: &Path, ios: u64) -> Fallible<u64> {
     let mut files = Vec::new();
     for processor in 0..PROCESSORS {
@@ -136,10 +131,10 @@ fn record(base: &Path, ios: u64) -> Fallible<u64> {
             count += 1;
         }
         let Some(event) = event else { break };
-        let way = (event.issued_ns..).zip(WAY);
-        let end = (event.issued_ns + WAY.len() as u64 + event.response_ns, COMPLETED);
+        let actions = (event.issued_ns..).zip(ACTIONS);
+        let end = (event.issued_ns + ACTIONS.len() as u64 + event.response_ns, COMPLETED);
         let processor = usize::from(event.cpu) % PROCESSORS;
-        later.extend(way.chain([end]).map(|(time, action)| {
+        later.extend(actions.chain([end]).map(|(time, action)| {
             Reverse((time, processor, bytes(time, action, &event, processor as u32)))
         }));
     }

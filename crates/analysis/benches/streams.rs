@@ -1,10 +1,9 @@
-//! How quickly a trace is written and folded into I/O streams, and how much
-//! memory that takes: `cargo bench -p steadfast-analysis --bench streams -- 10 100`
-//! for 10 and 100 million I/Os of a made-up server. With a path as well the file is
-//! kept there, and what the commands ask of it is timed with one thread and with all
-//! (`all`: with all alone); a file that is there already is measured as it is. `many`
-//! makes a file of as many streams as are kept apart. A word such as `streams`, `map`,
-//! `derive`, `study` or `steps` (a million of them) asks that alone, so that the peak of
+//! Measures how quickly a trace is written and folded into I/O streams, and the memory that this
+//! takes: `cargo bench -p steadfast-analysis --bench streams -- 10 100` for 10 and 100 million I/Os
+//! of a made-up server. If a path is given too, the file is kept there, and the questions of the
+//! commands are timed with one thread and with all (`all`: only with all); an existing file is
+//! measured as it is. `many` writes as many streams as are counted separately. `streams`, `map`,
+//! `derive`, `study` or `steps` (a million of them) measures only that question, so that the peak
 //! memory is its own.
 #![allow(clippy::print_stdout, reason = "a bench prints what it measured")]
 
@@ -35,20 +34,23 @@ use steadfast_tracefile::{Trace, TraceWriter};
 use synthetic::{SECOND, SyntheticServer, by_completion, conditions};
 use usage::{peak_memory_mb, process_seconds};
 
-/// I/Os that are put in the order of completion at once.
-const STRIDE: usize = 1 << 18;
+/// I/Os that are sorted by completion at once.
+const SORTED_AT_ONCE: usize = 1 << 18;
 
 type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
 
 fn main() -> Fallible<()> {
-    let asked: Vec<u64> = std::env::args().skip(1).filter_map(|word| word.parse().ok()).collect();
-    let millions = if asked.is_empty() { vec![10] } else { asked };
-    let kept = std::env::args().skip(1).find(|word| word.contains('/'));
-    if let Some(path) = kept.as_deref().map(Path::new) {
+    let mut millions: Vec<u64> =
+        std::env::args().skip(1).filter_map(|word| word.parse().ok()).collect();
+    if millions.is_empty() {
+        millions.push(10);
+    }
+    let path = std::env::args().skip(1).find(|word| word.contains('/'));
+    if let Some(path) = path.as_deref().map(Path::new) {
         if !path.exists() {
             write(path, millions[0])?;
         }
-        return ask(path);
+        return time_questions(path);
     }
     let directory = tempfile::tempdir()?;
     for millions in millions {
@@ -63,14 +65,15 @@ fn main() -> Fallible<()> {
     Ok(())
 }
 
-/// What `trace streams`, `trace map`, `workload derive` and `trace report` ask.
-fn ask(path: &Path) -> Fallible<()> {
+/// Times the questions of `trace streams`, `trace map`, `workload derive` and `trace report`.
+fn time_questions(path: &Path) -> Fallible<()> {
     let all = std::thread::available_parallelism()?.get();
     let threads: Vec<usize> =
         if std::env::args().any(|word| word == "all") { vec![all] } else { vec![1, all] };
     let (pass, options) = (PassOptions::default(), StudyOptions::default());
     for threads in threads {
-        let captured = Captured::open(File::open(path)?)?.with_crew(Arc::new(Threads(threads)));
+        let captured =
+            Captured::open(File::open(path)?)?.with_thread_pool(Arc::new(Threads(threads)));
         println!("{threads} threads");
         timed("streams", || Ok(captured.streams(&pass)?.account.kept))?;
         let choice = (options.by, options.threshold);
@@ -86,7 +89,7 @@ fn ask(path: &Path) -> Fallible<()> {
     Ok(())
 }
 
-/// What can be asked alone.
+/// Questions that can be measured alone.
 const QUESTIONS: [&str; 5] = ["streams", "map", "derive", "study", "steps"];
 
 fn is_asked(question: &str) -> bool {
@@ -117,7 +120,7 @@ fn write(path: &Path, millions: u64) -> Fallible<()> {
     let mut writer = TraceWriter::new(file, &conditions(seconds))?;
     let mut spent = 0;
     loop {
-        let mut events: Vec<IoEvent> = by_completion(server.by_ref().take(STRIDE));
+        let mut events: Vec<IoEvent> = by_completion(server.by_ref().take(SORTED_AT_ONCE));
         if is_asked("many") {
             events.iter_mut().for_each(into_many_streams);
         }
@@ -142,7 +145,7 @@ fn write(path: &Path, millions: u64) -> Fallible<()> {
     Ok(())
 }
 
-/// One of 32,768 sizes and operations.
+/// Changes an I/O to one of 32,768 pairs of size and operation.
 fn into_many_streams(event: &mut IoEvent) {
     let number = mix64(event.issued_ns);
     event.op = if number & 1 == 0 { IoOp::Read } else { IoOp::Write };
@@ -162,8 +165,7 @@ fn fold(name: &str, path: &Path, fold: &mut dyn Fold) -> Fallible<u64> {
     Ok(account.kept)
 }
 
-/// Processor time of this thread, from the kernel: the clock alone would count
-/// whatever else the machine does.
+/// Returns the processor time of this thread. The clock would also count other processes.
 fn processor_ns() -> u64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     text.split(' ').next().and_then(|word| word.parse().ok()).unwrap_or(0)

@@ -1,12 +1,12 @@
-//! Made-up captures of many hosts, to try and to test what reads a fleet. Nothing of it
-//! was measured.
+//! Writes made-up captures of many hosts, for trying and testing the commands for fleets. Nothing
+//! in them was measured.
 //!
 //! ```text
 //! cargo run --release -p steadfast-analysis --example fleet -- DIRECTORY HOSTS CAPTURES IOS
 //! ```
 //!
-//! Every host has a number of consecutive captures with a number of I/Os each. Every fifth
-//! capture was rotated and has two files. The same numbers make the same files.
+//! Every host has `CAPTURES` consecutive captures with `IOS` I/Os each. Every fifth capture was
+//! rotated and has two files. Equal arguments give equal files.
 
 use std::error::Error;
 use std::fs::{File, create_dir_all};
@@ -20,8 +20,8 @@ use steadfast_tracefile::TraceWriter;
 const SECOND: u64 = 1_000_000_000;
 /// 2026-11-20 22:00 UTC.
 const BEGAN: u64 = 1_795_212_000 * SECOND;
-/// A capture lasts so long, whatever it holds.
-const LASTS: u64 = 600 * SECOND;
+/// Duration of every capture.
+const LASTED: u64 = 600 * SECOND;
 const PROCESSES: [(u32, &str); 4] =
     [(1720, "postgres"), (1804, "nginx"), (2988, "backup"), (636, "kworker")];
 const SIZES: [u32; 5] = [4096, 8192, 16_384, 65_536, 131_072];
@@ -35,24 +35,25 @@ fn conditions(host: u64, capture: u64) -> CaptureConditions {
         logical_sector: Some(512),
         ..CapturedDevice::default()
     };
-    // Hosts do not begin together, nor with a minute.
-    let late = host * 7_301_003_017 % (60 * SECOND);
+    // Captures of different hosts begin at different times, which are no whole minutes.
+    let delay = host * 7_301_003_017 % (60 * SECOND);
     CaptureConditions {
         software: "example fleet".into(),
         source: "made up".into(),
         host: Some(format!("host{host:03}")),
         layers: vec![Layer::Block],
         devices: vec![device("nvme0n1"), device("nvme1n1")],
-        began_unix_ns: Some(BEGAN + capture * (LASTS + 5 * SECOND) + late),
+        began_unix_ns: Some(BEGAN + capture * (LASTED + 5 * SECOND) + delay),
         zone: Some(TimeZone::fixed(0, Some("UTC"))),
-        lasted_ns: LASTS,
+        lasted_ns: LASTED,
         ..CaptureConditions::default()
     }
 }
 
-/// The I/Os of a capture, in issue order: some sequential, the last host slow.
+/// Returns the I/Os of a capture in issue order. Some are sequential; those of the last host are
+/// slow.
 fn ios(hosts: u64, host: u64, capture: u64, count: u64) -> Vec<IoEvent> {
-    let every = LASTS / count.max(1);
+    let interval = LASTED / count.max(1);
     let slow = if host + 1 == hosts { 20 } else { 1 };
     let mut ends = [0u64; 2];
     let one = |n: u64| {
@@ -60,12 +61,12 @@ fn ios(hosts: u64, host: u64, capture: u64, count: u64) -> Vec<IoEvent> {
         let device = (draw % 2) as usize;
         let bytes = SIZES[(draw >> 8) as usize % SIZES.len()];
         let is_next = (draw >> 16).is_multiple_of(3);
-        let far = 4096 * ((draw >> 20) % 200_000_000);
-        let offset = if is_next { ends[device] } else { far };
+        let random = 4096 * ((draw >> 20) % 200_000_000);
+        let offset = if is_next { ends[device] } else { random };
         ends[device] = offset + u64::from(bytes);
         let (pid, name) = PROCESSES[(draw >> 12) as usize % PROCESSES.len()];
         IoEvent {
-            issued_ns: n * every + draw % every.max(1),
+            issued_ns: n * interval + draw % interval.max(1),
             response_ns: slow * (50_000 + (draw >> 24) % 2_000_000),
             queued_ns: (draw >> 30) % 20_000,
             offset,
@@ -103,8 +104,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (hosts, captures, count): (u64, u64, u64) =
         (hosts.parse()?, captures.parse()?, count.parse()?);
     for host in 0..hosts {
-        let place = Path::new(directory).join(format!("host{host:03}"));
-        create_dir_all(&place)?;
+        let directory = Path::new(directory).join(format!("host{host:03}"));
+        create_dir_all(&directory)?;
         for capture in 0..captures {
             let all = ios(hosts, host, capture, count);
             let (first, second) = match capture % 5 {
@@ -116,15 +117,14 @@ fn main() -> Result<(), Box<dyn Error>> {
                     continue;
                 }
                 let number = number as u32 + 1;
-                let of = CapturePart {
+                let mut conditions = conditions(host, capture);
+                conditions.part = Some(CapturePart {
                     capture: format!("host{host:03}-{capture}"),
                     first: number,
                     last: number,
-                };
-                let mut conditions = conditions(host, capture);
-                conditions.part = Some(of);
+                });
                 let suffix = if number > 1 { format!(".{number}") } else { String::new() };
-                let path = place.join(format!("capture{capture:02}{suffix}.parquet"));
+                let path = directory.join(format!("capture{capture:02}{suffix}.parquet"));
                 write(&path, &conditions, part)?;
             }
         }

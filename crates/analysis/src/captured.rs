@@ -3,7 +3,7 @@
 //! [`NotRecorded`], if these were not kept.
 
 use crate::filter::Filter;
-use crate::fleet::{CellTotals, Fleet, FoldFile, Of, SummedCapture};
+use crate::fleet::{CellTotals, Fleet, FleetMember, FoldFile, SummedCapture};
 use crate::fold::Fold;
 use crate::parallel_pass;
 use crate::pass::{AnnotatedBatches, PassAccount, PassOptions};
@@ -37,8 +37,8 @@ use steadfast_tracefile::parquet::{
 
 /// A capture: one file, or several if it was rotated; or several captures read together.
 pub struct Captured<R> {
-    kept: CaptureContent<R>,
-    crew: Option<Arc<dyn ThreadPool>>,
+    content: CaptureContent<R>,
+    threads: Option<Arc<dyn ThreadPool>>,
 }
 
 enum CaptureContent<R> {
@@ -102,13 +102,19 @@ impl StepsResult {
 
 impl<R> From<Trace<R>> for Captured<R> {
     fn from(trace: Trace<R>) -> Self {
-        Captured { kept: CaptureContent::Ios(Arc::new(trace)), crew: None }
+        Captured { content: CaptureContent::Ios(Arc::new(trace)), threads: None }
     }
 }
 
 impl<R> From<SummedCapture<R>> for Captured<R> {
     fn from(file: SummedCapture<R>) -> Self {
-        Captured { kept: CaptureContent::Sums(Box::new(file)), crew: None }
+        Captured { content: CaptureContent::Sums(Box::new(file)), threads: None }
+    }
+}
+
+impl<R> From<Fleet<R>> for Captured<R> {
+    fn from(fleet: Fleet<R>) -> Self {
+        Captured { content: CaptureContent::Fleet(Box::new(fleet)), threads: None }
     }
 }
 
@@ -137,8 +143,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
 
     fn from_footer(source: SharedMedium<R>, found: Footer) -> Result<Self, TraceError> {
         if found.is_fold() {
-            let fleet = Fleet::of_file(FoldFile::from_footer(source, found)?)?;
-            Ok(Captured { kept: CaptureContent::Fleet(Box::new(fleet)), crew: None })
+            Fleet::of_file(FoldFile::from_footer(source, found)?).map(Self::from)
         } else if found.holds_only_sums() {
             SummedCapture::from_steps(source, found).map(Self::from)
         } else {
@@ -154,10 +159,10 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     pub fn together(parts: Vec<Self>) -> Result<Self, TraceError> {
         let (mut traces, mut steps) = (Vec::new(), Vec::new());
         for part in parts {
-            match part.kept {
-                CaptureContent::Fleet(_) => return Err(one_capture()),
+            match part.content {
+                CaptureContent::Fleet(_) => return Err(not_one_capture()),
                 CaptureContent::Ios(trace) => {
-                    traces.push(Arc::into_inner(trace).ok_or_else(being_read)?)
+                    traces.push(Arc::into_inner(trace).ok_or_else(still_in_use)?)
                 }
                 CaptureContent::Sums(file) => steps.push(*file),
             }
@@ -188,21 +193,13 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
             }
         }
         if captures.len() < 2 {
-            let mut only = captures.pop().unwrap_or_default();
-            return match only.len() {
-                1 => only.pop().ok_or_else(one_capture),
-                _ => Self::together(only),
-            };
+            return Self::from_files(captures.pop().unwrap_or_default());
         }
         let (mut members, mut left_out) = (Vec::new(), Vec::new());
-        for mut capture in captures {
-            let whole = match capture.len() {
-                1 => capture.pop().ok_or_else(one_capture)?,
-                _ => Self::together(capture)?,
-            };
-            match whole.kept {
-                CaptureContent::Ios(trace) => members.push(Of::Ios(trace)),
-                CaptureContent::Sums(file) => members.push(Of::Sums(file)),
+        for files in captures {
+            match Self::from_files(files)?.content {
+                CaptureContent::Ios(trace) => members.push(FleetMember::Ios(trace)),
+                CaptureContent::Sums(file) => members.push(FleetMember::Sums(file)),
                 CaptureContent::Fleet(fleet) => {
                     let (more, files) = fleet.into_members();
                     members.extend(more);
@@ -212,25 +209,28 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         }
         left_out.sort();
         left_out.dedup();
-        Ok(Captured {
-            kept: CaptureContent::Fleet(Box::new(Fleet::new(members, left_out)?)),
-            crew: None,
-        })
+        Fleet::new(members, left_out).map(Self::from)
+    }
+
+    /// Combines the files of one capture; a single file may be a fold file.
+    fn from_files(mut files: Vec<Self>) -> Result<Self, TraceError> {
+        match files.len() {
+            1 => files.pop().ok_or_else(not_one_capture),
+            _ => Self::together(files),
+        }
     }
 
     /// Returns true if this is a file of the same capture as one of `files`.
     pub fn is_part_of(&self, files: &[Self]) -> bool {
-        let is_file = |one: &Self| !matches!(one.kept, CaptureContent::Fleet(_));
-        is_file(self)
-            && files
-                .iter()
-                .any(|file| is_file(file) && is_same_capture(file.conditions(), self.conditions()))
+        let mut parts = files.iter().filter(|file| !file.is_several());
+        !self.is_several()
+            && parts.any(|file| is_same_capture(file.conditions(), self.conditions()))
     }
 
     /// Returns true if this is a file of the same capture as one of `files`, and a different part
     /// than each of them.
     pub fn is_further_part_of(&self, files: &[Self]) -> bool {
-        let is_at_place = |file: &Self| match (&self.kept, &file.kept) {
+        let is_same_part = |file: &Self| match (&self.content, &file.content) {
             (CaptureContent::Ios(one), CaptureContent::Ios(other)) => {
                 one.is_at_place_of(other.as_ref())
             }
@@ -239,13 +239,13 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
             }
             _ => false,
         };
-        self.is_part_of(files) && !files.iter().any(is_at_place)
+        self.is_part_of(files) && !files.iter().any(is_same_part)
     }
 
     /// Returns the number of captures that are read together, or `None` for the files of one
     /// capture.
     pub fn captures(&self) -> Option<usize> {
-        match &self.kept {
+        match &self.content {
             CaptureContent::Fleet(fleet) => Some(fleet.captures()),
             _ => None,
         }
@@ -254,7 +254,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// Returns the conditions of the only capture, without those that a fold adds; `None` for
     /// several captures.
     pub fn only_capture(&self) -> Option<&CaptureConditions> {
-        match &self.kept {
+        match &self.content {
             CaptureContent::Fleet(fleet) => fleet.only_capture(),
             _ => Some(self.conditions()),
         }
@@ -262,27 +262,27 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
 
     /// Returns true if this is a fold file or several captures.
     pub fn is_several(&self) -> bool {
-        matches!(self.kept, CaptureContent::Fleet(_))
+        matches!(self.content, CaptureContent::Fleet(_))
     }
 
     /// Returns the observed time of each host that passes a filter.
     pub fn observed_by_host(&self, filter: &Filter) -> BTreeMap<String, ObservedTime> {
-        match &self.kept {
+        match &self.content {
             CaptureContent::Fleet(fleet) => fleet.observed_by_host(filter),
             _ => BTreeMap::from([(host_name(self.conditions(), 0), self.observed(filter))]),
         }
     }
 
     /// Sets the threads for reading single I/Os. Results do not depend on them.
-    pub fn with_crew(mut self, crew: Arc<dyn ThreadPool>) -> Self {
-        self.crew = Some(crew);
+    pub fn with_thread_pool(mut self, threads: Arc<dyn ThreadPool>) -> Self {
+        self.threads = Some(threads);
         self
     }
 
     /// Returns the observed time that passes a filter. Of several captures, this is the time in
     /// which any of them was observed; it begins after the origin of their axis and may have gaps.
     pub fn observed(&self, filter: &Filter) -> ObservedTime {
-        match &self.kept {
+        match &self.content {
             CaptureContent::Ios(trace) => trace.observed().passing(&filter.spans_ns, None),
             CaptureContent::Sums(file) => {
                 file.observed().passing(&filter.spans_ns, Some(file.step_grid(0)))
@@ -302,7 +302,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// Returns the origin of the times that a user gives, in nanoseconds. It is 0 for one capture,
     /// including its later parts, and the beginning of the first capture for several.
     pub fn begin_ns(&self) -> u64 {
-        match &self.kept {
+        match &self.content {
             CaptureContent::Fleet(fleet) => fleet.begin_ns(),
             _ => 0,
         }
@@ -311,7 +311,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// Returns the grid of the steps whose sums were kept, on the time axis; `None` if single I/Os
     /// were kept or captures have different grids.
     pub fn step_grid(&self) -> Option<StepGrid> {
-        match &self.kept {
+        match &self.content {
             CaptureContent::Ios(_) => None,
             CaptureContent::Sums(file) => Some(file.step_grid(0)),
             CaptureContent::Fleet(fleet) => fleet.step_grid(),
@@ -320,7 +320,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
 
     /// Returns the conditions of the capture.
     pub fn conditions(&self) -> &CaptureConditions {
-        match &self.kept {
+        match &self.content {
             CaptureContent::Ios(trace) => trace.conditions(),
             CaptureContent::Sums(file) => file.conditions(),
             CaptureContent::Fleet(fleet) => fleet.conditions(),
@@ -330,7 +330,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// Returns what could not be read because the writer was killed; `None` if the file is
     /// complete.
     pub fn recovery(&self) -> Option<&Recovery> {
-        match &self.kept {
+        match &self.content {
             CaptureContent::Ios(trace) => trace.recovery(),
             CaptureContent::Sums(file) => file.recovery(),
             CaptureContent::Fleet(fleet) => fleet.recovery(),
@@ -340,7 +340,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// Returns the known damage and gaps. Damage of single I/Os is known only as far as they were
     /// read.
     pub fn integrity(&self) -> Integrity {
-        match &self.kept {
+        match &self.content {
             CaptureContent::Ios(trace) => trace.integrity(),
             CaptureContent::Sums(file) => file.integrity().clone(),
             CaptureContent::Fleet(fleet) => fleet.integrity(),
@@ -349,7 +349,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
 
     /// Returns the number of files of rotated captures that precede the first file given.
     pub fn earlier_parts(&self) -> u64 {
-        match &self.kept {
+        match &self.content {
             CaptureContent::Fleet(fleet) => fleet.earlier_parts(),
             _ => self.conditions().earlier_parts(),
         }
@@ -360,20 +360,17 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// # Errors
     /// Returns [`TraceError::NotRecorded`] if it cannot, or [`TraceError::Unsuitable`] if a fold
     /// file cannot.
-    pub fn tells(&self, what: NotRecorded) -> Result<(), TraceError> {
-        match &self.kept {
+    pub fn check_recorded(&self, what: NotRecorded) -> Result<(), TraceError> {
+        match &self.content {
             CaptureContent::Ios(_) => Ok(()),
-            CaptureContent::Sums(file) => file.tells(what),
-            CaptureContent::Fleet(fleet) => fleet.tells(what),
+            CaptureContent::Sums(file) => file.check_recorded(what),
+            CaptureContent::Fleet(fleet) => fleet.check_recorded(what),
         }
     }
 
     /// Checks that all captures counted the same number of LBA ranges, or none.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Unsuitable`] if not.
     pub(crate) fn check_lba_ranges(&self) -> Result<(), TraceError> {
-        match &self.kept {
+        match &self.content {
             CaptureContent::Fleet(fleet) => fleet.check_lba_ranges(),
             CaptureContent::Ios(_) | CaptureContent::Sums(_) => Ok(()),
         }
@@ -390,12 +387,10 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         pass: &PassOptions,
         folds: &mut [&mut dyn Fold],
     ) -> Result<PassAccount, TraceError> {
-        match &self.kept {
-            CaptureContent::Ios(trace) => match &self.crew {
-                Some(crew) => {
-                    parallel_pass::run(pass, (trace.as_ref(), None), folds, crew.as_ref())
-                }
-                _ => pass.run(trace, folds),
+        match &self.content {
+            CaptureContent::Ios(trace) => match &self.threads {
+                Some(threads) => parallel_pass::run(pass, trace, None, folds, threads.as_ref()),
+                None => pass.run(trace, folds),
             },
             CaptureContent::Sums(file) => {
                 let grid = file.step_grid(0);
@@ -403,7 +398,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
                 refuse_without_step(span, grid.step_ns)?;
                 file.run(pass, None, folds, &mut CellTotals::default())
             }
-            CaptureContent::Fleet(fleet) => fleet.run(pass, folds, self.crew.as_deref()),
+            CaptureContent::Fleet(fleet) => fleet.run(pass, folds, self.threads.as_deref()),
         }
     }
 
@@ -432,11 +427,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         pass: &PassOptions,
         fields: Fields,
     ) -> Result<AnnotatedBatches<'_, R>, TraceError> {
-        match &self.kept {
-            CaptureContent::Ios(trace) => Ok(pass.read(trace, fields)),
-            CaptureContent::Sums(_) => Err(NotRecorded::SingleIos.into()),
-            CaptureContent::Fleet(fleet) => Err(fleet.refusal(NotRecorded::SingleIos)),
-        }
+        Ok(pass.read(self.trace()?, fields))
     }
 
     /// Returns a shared handle to the trace of single I/Os.
@@ -445,8 +436,12 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// Returns [`TraceError::NotRecorded`] if no single I/Os were kept, or
     /// [`TraceError::Unsuitable`] for several captures or a fold file.
     pub fn shared_trace(&self) -> Result<Arc<Trace<R>>, TraceError> {
-        match &self.kept {
-            CaptureContent::Ios(trace) => Ok(Arc::clone(trace)),
+        self.trace().map(Arc::clone)
+    }
+
+    fn trace(&self) -> Result<&Arc<Trace<R>>, TraceError> {
+        match &self.content {
+            CaptureContent::Ios(trace) => Ok(trace),
             CaptureContent::Sums(_) => Err(NotRecorded::SingleIos.into()),
             CaptureContent::Fleet(fleet) => Err(fleet.refusal(NotRecorded::SingleIos)),
         }
@@ -455,7 +450,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// Returns a byte offset that no I/O of any device exceeds, or `None` if it is unknown without
     /// reading the I/Os.
     pub fn end_of_range(&self) -> Option<u64> {
-        match &self.kept {
+        match &self.content {
             CaptureContent::Ios(trace) => trace.end_of_range(),
             CaptureContent::Sums(_) => None,
             CaptureContent::Fleet(fleet) => fleet.end_of_range(),
@@ -465,14 +460,14 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// Returns an upper bound for the addresses of a device in bytes: its size, or the end of the
     /// last I/O on any device; `None` if neither is known without reading the I/Os.
     pub fn size_of(&self, device: u16) -> Option<u64> {
-        let told = self.conditions().devices.get(usize::from(device));
-        let capacity = told.and_then(|device| device.capacity).map(|bytes| bytes.0);
+        let device = self.conditions().devices.get(usize::from(device));
+        let capacity = device.and_then(|device| device.capacity).map(|bytes| bytes.0);
         capacity.or(self.end_of_range())
     }
 
     /// Returns the number of single I/Os, or `None` if no single I/Os were kept.
     pub fn rows(&self) -> Option<u64> {
-        match &self.kept {
+        match &self.content {
             CaptureContent::Ios(trace) => Some(trace.rows()),
             CaptureContent::Sums(_) | CaptureContent::Fleet(_) => None,
         }
@@ -481,7 +476,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// Returns the number of I/Os in the sums of one capture, as far as its files record it;
     /// `None` for single I/Os and for several captures.
     pub fn ios_in_sums(&self) -> Option<u64> {
-        match &self.kept {
+        match &self.content {
             CaptureContent::Sums(file) => Some(file.ios()),
             CaptureContent::Ios(_) | CaptureContent::Fleet(_) => None,
         }
@@ -500,7 +495,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
 
     /// Returns [`Self::span_ns`] if it is known without reading the I/Os.
     pub(crate) fn span_unread(&self, pass: &PassOptions) -> Option<(u64, u64)> {
-        match &self.kept {
+        match &self.content {
             CaptureContent::Ios(trace) if pass.filter == Filter::default() => trace.span_ns(),
             _ => None,
         }
@@ -539,7 +534,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         })
     }
 
-    /// Returns a step width in nanoseconds: the width `asked` for, or the narrowest usual width
+    /// Returns a step width in nanoseconds: `requested_ns`, or the narrowest default width
     /// that gives a readable picture. If step sums were kept, it is a whole multiple of their
     /// width.
     ///
@@ -547,16 +542,18 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// Returns [`TraceError::TooFine`] if the width is impossible or gives more than `most` steps.
     pub fn width(
         &self,
-        asked: Option<u64>,
+        requested_ns: Option<u64>,
         span_ns: (u64, u64),
         most: u64,
     ) -> Result<u64, TraceError> {
-        match &self.kept {
-            CaptureContent::Ios(_) => step_width(asked, span_ns, most),
-            CaptureContent::Sums(file) => step_width_of(file.step_ns(), asked, span_ns, most),
+        match &self.content {
+            CaptureContent::Ios(_) => step_width(requested_ns, span_ns, most),
+            CaptureContent::Sums(file) => {
+                step_width_of(file.step_ns(), requested_ns, span_ns, most)
+            }
             CaptureContent::Fleet(fleet) => match fleet.step_ns() {
-                Some(kept_ns) => step_width_of(kept_ns, asked, span_ns, most),
-                None => step_width(asked, span_ns, most),
+                Some(kept_ns) => step_width_of(kept_ns, requested_ns, span_ns, most),
+                None => step_width(requested_ns, span_ns, most),
             },
         }
     }
@@ -572,7 +569,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         Ok(PassResult { found, account })
     }
 
-    /// Returns capture steps of the width `asked` for, or of a width that suits the length.
+    /// Returns capture steps of `requested_ns`, or of a width that suits the length.
     ///
     /// # Errors
     /// Returns the errors of [`Self::run`] and [`Self::width`], or [`TraceError::Unsuitable`] if
@@ -580,10 +577,10 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     pub fn steps(
         &self,
         pass: &PassOptions,
-        asked: Option<u64>,
+        requested_ns: Option<u64>,
     ) -> Result<PassResult<StepsResult>, TraceError> {
         let span_ns = self.span_ns(pass)?;
-        let width_ns = self.width(asked, span_ns, STEPS_MAX as u64)?;
+        let width_ns = self.width(requested_ns, span_ns, STEPS_MAX as u64)?;
         let mut steps = steps_over(pass, span_ns, width_ns);
         let mut sides = SideSet::with_busy_sides(!pass.filter.spans_ns.is_empty());
         let mut folds: Vec<&mut dyn Fold> = vec![&mut steps, &mut sides];
@@ -591,8 +588,8 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         folds.extend(threads.iter_mut().map(|fold| fold as &mut dyn Fold));
         let account = self.run(pass, &mut folds)?;
         let steps = steps.finish_packed()?;
-        let is_told = self.tells_busy_time(pass, steps.iter().map(|(_, step)| step));
-        let devices = is_told.then_some(sides.busy_count());
+        let has_busy_time = self.has_busy_time(pass, steps.iter().map(|(_, step)| step));
+        let devices = has_busy_time.then_some(sides.busy_count());
         let observed = self.observed(&pass.filter);
         let found = StepsResult { width_ns, steps, observed, devices, threads };
         Ok(PassResult { found, account })
@@ -602,7 +599,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// capture kept no single I/Os or recorded no threads. There is none for several captures: the
     /// threads of different hosts have the same numbers.
     pub fn thread_steps(&self, width_ns: u64) -> Option<ThreadSteps> {
-        match &self.kept {
+        match &self.content {
             CaptureContent::Ios(trace) => ThreadSteps::new(trace.conditions(), width_ns),
             CaptureContent::Sums(_) | CaptureContent::Fleet(_) => None,
         }
@@ -615,16 +612,16 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     pub fn map(
         &self,
         pass: &PassOptions,
-        asked: Option<u64>,
+        requested_ns: Option<u64>,
         (by, threshold): (ShareMeasure, Threshold),
     ) -> Result<PassResult<StreamMapResult>, TraceError> {
-        let mut stream_steps = self.stream_steps_fold(pass, asked, STEPS_MAX as u64);
+        let mut stream_steps = self.stream_steps_fold(pass, requested_ns, STEPS_MAX as u64);
         let mut table = StreamTable::new();
         let mut folds: Vec<&mut dyn Fold> = vec![&mut table];
         folds.extend(stream_steps.iter_mut().map(|fold| fold as &mut dyn Fold));
         let account = self.run(pass, &mut folds)?;
         let span_ns = self.span_of(pass, &account)?;
-        let width_ns = self.width(asked, span_ns, STEPS_MAX as u64)?;
+        let width_ns = self.width(requested_ns, span_ns, STEPS_MAX as u64)?;
         let keys = CumulativeWorkload::new(&table, by, threshold).keys();
         let series = self.series(pass, stream_steps.as_ref(), (width_ns, &keys))?;
         Ok(PassResult { found: StreamMapResult { width_ns, keys, series }, account })
@@ -635,13 +632,13 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     pub(crate) fn stream_steps_fold(
         &self,
         pass: &PassOptions,
-        asked: Option<u64>,
+        requested_ns: Option<u64>,
         steps_max: u64,
     ) -> Option<StreamSteps> {
-        self.tells(NotRecorded::SingleIos).ok()?;
+        self.check_recorded(NotRecorded::SingleIos).ok()?;
         let width = match self.span_unread(pass) {
-            Some(span) => self.width(asked, span, steps_max).ok()?,
-            None => asked?,
+            Some(span) => self.width(requested_ns, span, steps_max).ok()?,
+            None => requested_ns?,
         };
         Some(StreamSteps::new(width, CELLS_MAX))
     }
@@ -685,7 +682,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         width_ns: u64,
     ) -> Vec<StepFigures> {
         // Busy time is a share of one device's time: that of the side.
-        let devices = self.tells_busy_time(pass, steps.values()).then_some(1);
+        let devices = self.has_busy_time(pass, steps.values()).then_some(1);
         let mut observed = self.observed_by_host(&pass.filter);
         let host = host_name(self.conditions(), key.device);
         let observed = observed.remove(&host).unwrap_or_default();
@@ -697,12 +694,12 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// Returns true if busy time is known and covers all I/Os of the devices. It is unknown for
     /// capture steps without single I/Os, with a filter by operation, stream or process, and for a
     /// source whose response times are missing or rounded.
-    pub fn tells_busy_time<S: Borrow<CaptureStep>>(
+    pub fn has_busy_time<S: Borrow<CaptureStep>>(
         &self,
         pass: &PassOptions,
         mut steps: impl Iterator<Item = S>,
     ) -> bool {
-        self.tells(NotRecorded::BusyTime).is_ok()
+        self.check_recorded(NotRecorded::BusyTime).is_ok()
             && pass.filter.keeps_whole_devices()
             && !self.conditions().rounded_times
             && steps.any(|step| step.borrow().times.responses.count > 0)
@@ -719,20 +716,20 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         sink: W,
         conditions: impl FnOnce() -> CaptureConditions,
     ) -> Result<(W, CopyCounts), TraceError> {
-        match &self.kept {
+        match &self.content {
             CaptureContent::Ios(trace) => copy_ios(trace, sink, conditions),
             CaptureContent::Sums(file) => copy_sums(file, sink, conditions),
-            CaptureContent::Fleet(_) => Err(one_capture()),
+            CaptureContent::Fleet(_) => Err(not_one_capture()),
         }
     }
 }
 
-fn one_capture() -> TraceError {
+fn not_one_capture() -> TraceError {
     let what = "the files of one trace are needed, and this is a fold file or several captures";
     TraceError::Unsuitable(what.into())
 }
 
-fn being_read() -> TraceError {
+fn still_in_use() -> TraceError {
     TraceError::Unsuitable("a script already reads it; merge its files first".into())
 }
 
@@ -764,8 +761,7 @@ impl fmt::Display for CopyCounts {
     }
 }
 
-/// Number of events copied at once.
-const STRIDE: usize = 1 << 16;
+const COPIED_AT_ONCE: usize = 1 << 16;
 
 fn copy_ios<R: Read + Seek + Send + 'static, W: Write + Send>(
     trace: &Trace<R>,
@@ -774,7 +770,7 @@ fn copy_ios<R: Read + Seek + Send + 'static, W: Write + Send>(
 ) -> Result<(W, CopyCounts), TraceError> {
     let mut writer = TraceWriter::new(sink, trace.conditions())?;
     let (mut batches, mut batch) = (trace.batches(Fields::ALL), Batch::default());
-    while batches.read(STRIDE, &mut batch)? > 0 {
+    while batches.read(COPIED_AT_ONCE, &mut batch)? > 0 {
         let events: Vec<_> = (0..batch.len()).map(|row| batch.event(row)).collect();
         writer.write(&events)?;
         batch.clear();

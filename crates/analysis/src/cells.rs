@@ -28,23 +28,28 @@ pub struct Dimensions {
 }
 
 impl Dimensions {
-    /// Checks that the cells have all dimensions in `asked`.
+    /// Checks that the cells have all dimensions in `needed`.
     ///
     /// # Errors
     /// Returns [`TraceError::NotRecorded`] if the kernel's sums lack a dimension, or
     /// [`TraceError::Unsuitable`] if a fold does. Merges are not checked: questions report them as
     /// unknown.
-    pub fn check(self, asked: Dimensions) -> Result<(), TraceError> {
+    pub fn check(self, needed: Dimensions) -> Result<(), TraceError> {
         let dimensions = [
-            (asked.processes, self.processes, "processes (--no-processes)", NotRecorded::Processes),
-            (asked.threads, self.threads, "threads (--no-threads)", NotRecorded::Threads),
-            (asked.cgroups, self.cgroups, "cgroups", NotRecorded::Cgroups),
-            (asked.files, self.files, "files (--no-files)", NotRecorded::Files),
+            (
+                needed.processes,
+                self.processes,
+                "processes (--no-processes)",
+                NotRecorded::Processes,
+            ),
+            (needed.threads, self.threads, "threads (--no-threads)", NotRecorded::Threads),
+            (needed.cgroups, self.cgroups, "cgroups", NotRecorded::Cgroups),
+            (needed.files, self.files, "files (--no-files)", NotRecorded::Files),
         ];
-        for (is_asked, is_recorded, what, missing) in dimensions {
-            if is_asked && !is_recorded && self.single_ios {
+        for (is_needed, is_recorded, what, missing) in dimensions {
+            if is_needed && !is_recorded && self.single_ios {
                 return Err(Self::without(what));
-            } else if is_asked && !is_recorded {
+            } else if is_needed && !is_recorded {
                 return Err(missing.into());
             }
         }

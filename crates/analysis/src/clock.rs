@@ -13,7 +13,7 @@ pub const DAY_NS: u64 = 86_400 * SECOND_NS;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CaptureClock {
     /// Periods with a constant clock offset, in ascending order. The first starts at 0.
-    spells: Vec<ClockPeriod>,
+    periods: Vec<ClockPeriod>,
 }
 
 /// A period during which the clock offset did not change.
@@ -38,24 +38,24 @@ impl CaptureClock {
         let began = conditions.began_unix_ns?;
         let utc = TimeZone::fixed(0, Some("UTC"));
         let zone = zone.or(conditions.zone.as_ref()).unwrap_or(&utc);
-        let spell = |from_ns: u64, offset_s: i32, name: Option<&str>| {
+        let period = |from_ns: u64, offset_s: i32, name: Option<&str>| {
             let offset_ns = i64::from(offset_s).checked_mul(1_000_000_000)?;
             let ahead_ns = began.checked_add_signed(offset_ns)?;
             Some(ClockPeriod { from_ns, ahead_ns, zone: TimeZone::fixed(offset_s, name) })
         };
-        let mut spells = vec![spell(0, zone.offset_s, zone.name.as_deref())?];
+        let mut periods = vec![period(0, zone.offset_s, zone.name.as_deref())?];
         for change in &zone.changes {
             let from_ns = change.at_unix_s.saturating_mul(SECOND_NS).saturating_sub(began);
             // A change before the capture applies from its beginning.
-            spells.retain(|spell| spell.from_ns < from_ns);
-            spells.push(spell(from_ns, change.offset_s, change.name.as_deref())?);
+            periods.retain(|period| period.from_ns < from_ns);
+            periods.push(period(from_ns, change.offset_s, change.name.as_deref())?);
         }
-        Some(CaptureClock { spells })
+        Some(CaptureClock { periods })
     }
 
     /// Returns the periods with a constant clock offset, in order.
-    pub fn spells(&self) -> &[ClockPeriod] {
-        &self.spells
+    pub fn periods(&self) -> &[ClockPeriod] {
+        &self.periods
     }
 
     /// Returns the time of day at a capture time, in nanoseconds since midnight.
@@ -72,15 +72,15 @@ impl CaptureClock {
     /// order: none for a time before the capture, two for a time that the clock shows twice. A
     /// skipped time gives the time of the change.
     pub(crate) fn moments_of(&self, local_ns: u64) -> impl Iterator<Item = u64> + '_ {
-        self.ends().enumerate().filter_map(move |(at, (spell, until_ns))| {
-            let moment = local_ns.checked_sub(spell.ahead_ns);
+        self.ends().enumerate().filter_map(move |(at, (period, until_ns))| {
+            let moment = local_ns.checked_sub(period.ahead_ns);
             let is_skipped = at > 0
-                && local_ns >= spell.from_ns.saturating_add(self.spells[at - 1].ahead_ns)
-                && local_ns < spell.from_ns.saturating_add(spell.ahead_ns);
+                && local_ns >= period.from_ns.saturating_add(self.periods[at - 1].ahead_ns)
+                && local_ns < period.from_ns.saturating_add(period.ahead_ns);
             if is_skipped {
-                Some(spell.from_ns)
+                Some(period.from_ns)
             } else {
-                moment.filter(|moment| (spell.from_ns..until_ns).contains(moment))
+                moment.filter(|moment| (period.from_ns..until_ns).contains(moment))
             }
         })
     }
@@ -89,9 +89,9 @@ impl CaptureClock {
     /// (nanoseconds since 1970, end exclusive).
     pub fn spans_of(&self, from_ns: u64, to_ns: u64) -> Vec<(u64, u64)> {
         let mut spans: Vec<(u64, u64)> = Vec::new();
-        for (spell, until_ns) in self.ends() {
-            let from = from_ns.saturating_sub(spell.ahead_ns).max(spell.from_ns);
-            let to = to_ns.saturating_sub(spell.ahead_ns).min(until_ns);
+        for (period, until_ns) in self.ends() {
+            let from = from_ns.saturating_sub(period.ahead_ns).max(period.from_ns);
+            let to = to_ns.saturating_sub(period.ahead_ns).min(until_ns);
             match spans.last_mut() {
                 _ if from >= to => {}
                 Some(last) if last.1 == from => last.1 = to,
@@ -101,19 +101,18 @@ impl CaptureClock {
         spans
     }
 
-    /// Returns every period with its end.
     fn ends(&self) -> impl Iterator<Item = (&ClockPeriod, u64)> {
-        let ends = self.spells.iter().skip(1).map(|spell| spell.from_ns).chain([u64::MAX]);
-        self.spells.iter().zip(ends)
+        let ends = self.periods.iter().skip(1).map(|period| period.from_ns).chain([u64::MAX]);
+        self.periods.iter().zip(ends)
     }
 
-    fn spell_at(&self, at_ns: u64) -> &ClockPeriod {
-        let after = self.spells.partition_point(|spell| spell.from_ns <= at_ns);
-        &self.spells[after.saturating_sub(1)]
+    fn period_at(&self, at_ns: u64) -> &ClockPeriod {
+        let after = self.periods.partition_point(|period| period.from_ns <= at_ns);
+        &self.periods[after.saturating_sub(1)]
     }
 
     fn local_ns(&self, at_ns: u64) -> u64 {
-        self.spell_at(at_ns).ahead_ns.saturating_add(at_ns)
+        self.period_at(at_ns).ahead_ns.saturating_add(at_ns)
     }
 
     /// Formats a capture time as `2026-11-21 06:16:17`, with decimals down to the last that is not
@@ -129,7 +128,7 @@ impl CaptureClock {
 
     /// Returns the time zone at a capture time.
     pub fn zone(&self, at_ns: u64) -> &TimeZone {
-        &self.spell_at(at_ns).zone
+        &self.period_at(at_ns).zone
     }
 
     /// Formats a capture time for a table of steps over `span_ns`, as `06:16:17`. Adds the date if
@@ -140,7 +139,7 @@ impl CaptureClock {
         let unit = 10u64.pow(9 - decimals(step_ns).min(9) as u32);
         let shown_ns = self.time_of_day_ns(at_ns) / unit * unit;
         let time = time_of_day(shown_ns, decimals(step_ns));
-        let zone = if self.spell_at(span_ns.0) == self.spell_at(span_ns.1) {
+        let zone = if self.period_at(span_ns.0) == self.period_at(span_ns.1) {
             String::new()
         } else {
             format!(" {}", self.zone(at_ns).offset())

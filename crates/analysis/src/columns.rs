@@ -144,7 +144,6 @@ impl<T> ListingColumn<T> {
         }
     }
 
-    /// Returns the schema of the value.
     fn schema(&self) -> Schema {
         let unit = match self.print {
             ValueFormat::Plain(_) => "",

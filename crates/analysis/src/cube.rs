@@ -178,7 +178,7 @@ impl<S: CellSums> CubeBuilder<S> {
         let cell = &mut self.open[at];
         if !cell.is_open {
             cell.is_open = true;
-            cell.counts.provide(self.buckets);
+            cell.counts.reserve(self.buckets);
             self.touched.push(key);
         }
         cell
@@ -198,17 +198,17 @@ impl<S: CellSums> CubeBuilder<S> {
         }
     }
 
-    /// Merges `together` adjacent steps, which must be 1 unless the cube begins at time 0, and all
+    /// Merges `count` adjacent steps each, which must be 1 unless the cube begins at time 0, and all
     /// keys for which `key` returns the same number.
-    pub fn roll_up(&mut self, together: u32, key: impl Fn(u32) -> u32) {
+    pub fn roll_up(&mut self, count: u32, key: impl Fn(u32) -> u32) {
         self.close();
         self.lasts_ns = 0;
         let mut old = mem::take(&mut self.done);
         old.cells.sort_by_key(|cell| (cell.step, cell.key));
-        self.done.step_ns = old.step_ns.saturating_mul(together.into());
+        self.done.step_ns = old.step_ns.saturating_mul(count.into());
         self.done.first = old.first;
-        self.steps.end = self.steps.end.div_ceil(together.into());
-        old.cells.iter().for_each(|cell| self.add(&old, cell, cell.step / together, key(cell.key)));
+        self.steps.end = self.steps.end.div_ceil(count.into());
+        old.cells.iter().for_each(|cell| self.add(&old, cell, cell.step / count, key(cell.key)));
         self.close();
     }
 
@@ -219,8 +219,8 @@ impl<S: CellSums> CubeBuilder<S> {
         cube.counts(cell).for_each(|(bucket, count)| open.counts.add(bucket, count));
     }
 
-    /// Gives the cube up: it stays empty.
-    pub fn give_up(&mut self) {
+    /// Discards all cells. The cube stays empty.
+    pub fn abandon(&mut self) {
         self.close();
         self.lasts_ns = 0;
         self.done = Cube::default();
@@ -233,7 +233,7 @@ impl<S: CellSums> CubeBuilder<S> {
         other.close();
         while self.step_ns() != other.step_ns() {
             if self.step_ns() == 0 || other.step_ns() == 0 {
-                return self.give_up();
+                return self.abandon();
             }
             let is_narrower = self.step_ns() < other.step_ns();
             let narrower = if is_narrower { &mut *self } else { &mut other };
@@ -319,9 +319,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_up_stays_empty() {
+    fn an_abandoned_cube_stays_empty() {
         let mut cube = filled(10, 0..50, |_| 0);
-        cube.give_up();
+        cube.abandon();
         assert!(cube.at(70, 1).is_none());
         let mut other = filled(10, 0..50, |_| 0);
         other.merge(cube, &[]);

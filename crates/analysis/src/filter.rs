@@ -135,7 +135,9 @@ impl Filter {
         ];
         let numbers = matches
             .into_iter()
-            .map(|matches| cgroups_where(&all, matches))
+            .map(|matches| -> Vec<u16> {
+                all.iter().filter(|cgroup| matches(cgroup)).map(|cgroup| cgroup.number).collect()
+            })
             .find(|numbers| !numbers.is_empty());
         let Some(numbers) = numbers else {
             let names = all.into_iter().map(|cgroup| cgroup.full_name).collect();
@@ -186,12 +188,12 @@ impl Filter {
         if self.spans_ns.is_empty() {
             self.spans_ns.push((0, u64::MAX));
         }
-        let both = |ours: &(u64, u64)| {
-            let ours = *ours;
-            spans_ns.iter().map(move |span| (span.0.max(ours.0), span.1.min(ours.1)))
-        };
-        let spans: Vec<(u64, u64)> = self.spans_ns.iter().flat_map(both).collect();
-        self.spans_ns = spans.iter().copied().filter(|(from, to)| from < to).collect();
+        let mut spans = Vec::new();
+        for ours in &self.spans_ns {
+            spans.extend(spans_ns.iter().map(|span| (span.0.max(ours.0), span.1.min(ours.1))));
+        }
+        spans.retain(|(from, to)| from < to);
+        self.spans_ns = spans;
         if self.spans_ns.is_empty() {
             // An empty list would let everything pass.
             self.spans_ns.push((0, 0));
@@ -301,7 +303,6 @@ impl Filter {
         devices.is_empty() || devices.iter().any(|device| self.keeps_device(*device))
     }
 
-    /// Returns true if an I/O on a device can pass.
     pub(crate) fn keeps_device(&self, device: u16) -> bool {
         (self.devices.is_empty() || self.devices.contains(&device))
             && (self.hosts.is_empty()
@@ -331,20 +332,22 @@ impl Filter {
         (!parts.is_empty()).then(|| parts.join("; "))
     }
 
-    /// Returns the columns that the filter reads.
     pub(crate) fn fields(&self) -> Fields {
-        let process = match self.process {
+        let mut fields = match self.process {
             Some(ProcessSelector::Pid(_)) => Fields::new(&[Field::Pid]),
             Some(ProcessSelector::Command(_)) => Fields::new(&[Field::Command]),
             None => Fields::NONE,
         };
-        let asked = [
-            (self.thread.is_some(), Fields::new(&[Field::Tid])),
-            (!self.cgroups.is_empty(), Fields::new(&[Field::Cgroup])),
-            (!self.files.is_empty(), Fields::new(&[Field::Inode, Field::Device, Field::Layer])),
-        ];
-        let asked = asked.into_iter().filter(|(is, _)| *is);
-        asked.fold(process, |fields, (_, more)| fields.and(more))
+        if self.thread.is_some() {
+            fields = fields.and(Fields::new(&[Field::Tid]));
+        }
+        if !self.cgroups.is_empty() {
+            fields = fields.and(Fields::new(&[Field::Cgroup]));
+        }
+        if !self.files.is_empty() {
+            fields = fields.and(Fields::new(&[Field::Inode, Field::Device, Field::Layer]));
+        }
+        fields
     }
 
     /// Returns true if no I/O issued at `time` or later can pass.
@@ -506,7 +509,6 @@ fn push_within(
     }
 }
 
-/// A cgroup of a trace.
 struct CgroupNames<'c> {
     number: u16,
     full_name: String,
@@ -518,10 +520,6 @@ impl CgroupNames<'_> {
         let owner = self.path.and_then(owner_of_cgroup);
         owner.is_some_and(|owner| owner.split(", ").any(|part| part == name))
     }
-}
-
-fn cgroups_where(all: &[CgroupNames<'_>], matches: &dyn Fn(&CgroupNames<'_>) -> bool) -> Vec<u16> {
-    all.iter().filter(|cgroup| matches(cgroup)).map(|cgroup| cgroup.number).collect()
 }
 
 /// Maximum number of names that an error lists.
@@ -538,7 +536,6 @@ fn not_in_trace(what: &str, name: &str, names: Vec<String>, if_none: &str) -> Tr
     })
 }
 
-/// Lists names up to [`NAMES_LISTED`] and the number of the others.
 fn first_names(mut names: Vec<String>) -> String {
     let more = names.len().saturating_sub(NAMES_LISTED);
     names.truncate(NAMES_LISTED);
@@ -554,7 +551,6 @@ fn devices_of_host(host: &str, conditions: &CaptureConditions) -> Vec<u16> {
     device_numbers(conditions).filter(|device| host_name(conditions, *device) == host).collect()
 }
 
-/// Returns the names of all hosts, sorted.
 fn hosts_of(conditions: &CaptureConditions) -> Vec<String> {
     let names = device_numbers(conditions).map(|device| host_name(conditions, device));
     names.collect::<BTreeSet<_>>().into_iter().collect()

@@ -11,7 +11,7 @@
 pub mod annotate;
 pub mod captured;
 pub mod cells;
-pub mod cgroup_owner;
+mod cgroup_owner;
 pub mod clock;
 pub mod columns;
 pub mod cube;
@@ -28,7 +28,7 @@ pub mod questions;
 pub mod sums;
 pub mod tables;
 pub mod thread_pool;
-pub mod threshold;
+mod threshold;
 
 pub use captured::Captured;
 pub use cube::{Cube, CubeBuilder};

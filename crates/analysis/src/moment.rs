@@ -131,7 +131,6 @@ pub struct MomentResolver<'c> {
     /// Beginning of the first capture on the axis, in nanoseconds; times from the beginning count
     /// from it.
     begin_ns: u64,
-    /// End of the observed time, in nanoseconds.
     end_ns: u64,
 }
 
@@ -457,6 +456,6 @@ mod tests {
         let mut later = conditions.clone();
         later.began_unix_ns = Some(1_774_800_000 * SECOND_NS);
         let clock = CaptureClock::from_conditions(&later, None).unwrap();
-        assert_eq!((clock.spells().len(), clock.zone(0).offset_s), (1, 7200));
+        assert_eq!((clock.periods().len(), clock.zone(0).offset_s), (1, 7200));
     }
 }

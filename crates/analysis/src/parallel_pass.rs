@@ -16,29 +16,29 @@ use steadfast_tracefile::issue_order::ReorderBuffer;
 use steadfast_tracefile::merge_mapping::MergeMapping;
 use steadfast_tracefile::parquet::{Damage, Field, Fields, ROWS_PER_GROUP, Trace};
 
-/// Reads a trace once and passes every batch to all folds. Uses one thread if the crew has only
-/// one, a fold cannot be split, or row groups are too large to hold in memory.
-///
-/// # Errors
-/// Returns the errors of [`PassOptions::run`].
+/// Reads a trace once, as one of several captures if `mapping` is set, and passes every batch to all
+/// folds. Uses one thread if the pool has only one, a fold cannot be split, or row groups are too
+/// large to hold in memory.
 pub(crate) fn run<R: Read + Seek + Send + 'static>(
     pass: &PassOptions,
-    (trace, mapping): (&Trace<R>, Option<&MergeMapping>),
+    trace: &Trace<R>,
+    mapping: Option<&MergeMapping>,
     folds: &mut [&mut dyn Fold],
-    crew: &dyn ThreadPool,
+    pool: &dyn ThreadPool,
 ) -> Result<PassAccount, TraceError> {
     let first = pass.start.as_ref().map_or(0, |start| start.group);
     let groups = pass.end_group(trace).saturating_sub(first);
-    let threads = crew.size().min(groups);
-    let parts: Option<Vec<FoldParts>> = (0..threads).map(|_| parts_of(folds)).collect();
+    let threads = pool.size().min(groups);
+    let part = |_| -> Option<FoldParts> { folds.iter().map(|fold| fold.boxed_part()).collect() };
+    let parts: Option<Vec<FoldParts>> = (0..threads).map(part).collect();
     let Some(mut parts) = parts.filter(|_| threads > 1 && trace.largest_group() <= ROWS_PER_GROUP)
     else {
         return pass.run_mapped(trace, mapping, folds);
     };
-    let work = SharedPass::new(pass, (trace, mapping), fields_of(folds), threads);
-    let tasks = parts.iter_mut().map(|parts| Box::new(|| work.take_part(parts)) as PoolTask<'_>);
-    crew.side_by_side(tasks.collect());
-    let account = work.finish()?;
+    let shared = SharedPass::new(pass, trace, mapping, fields_of(folds), threads);
+    let tasks = parts.iter_mut().map(|parts| Box::new(|| shared.work(parts)) as PoolTask<'_>);
+    pool.side_by_side(tasks.collect());
+    let account = shared.finish()?;
     for parts in parts {
         for (fold, part) in folds.iter_mut().zip(parts) {
             fold.merge_part(part)?;
@@ -50,14 +50,9 @@ pub(crate) fn run<R: Read + Seek + Send + 'static>(
 /// Batches per thread whose memory is kept for reuse; twice as many annotated batches are kept,
 /// because a row group is annotated in two parts: a short one, which had to wait, and a long one.
 /// Requesting such blocks from the kernel repeatedly takes a twentieth of the time of a quick pass.
-const SPARE_EACH: usize = 2;
+const SPARES_PER_THREAD: usize = 2;
 
-/// One part of every fold.
 type FoldParts = Vec<Box<dyn Fold>>;
-
-fn parts_of(folds: &[&mut dyn Fold]) -> Option<FoldParts> {
-    folds.iter().map(|fold| fold.boxed_part()).collect()
-}
 
 /// A pass that several threads share.
 struct SharedPass<'t, R> {
@@ -73,7 +68,6 @@ struct SharedPass<'t, R> {
     changed: Condvar,
 }
 
-/// Progress of the pass.
 struct SharedPassState {
     /// The next row group to decode.
     undecoded: usize,
@@ -81,7 +75,7 @@ struct SharedPassState {
     /// The next row group to annotate.
     next: usize,
     /// The ordered stage; `None` while a thread works on it.
-    queue: Option<Box<OrderedStage>>,
+    ordered: Option<Box<OrderedStage>>,
     annotated: VecDeque<AnnotatedBatch>,
     spare: Vec<AnnotatedBatch>,
     spare_batches: Vec<Batch>,
@@ -95,11 +89,10 @@ type DecodedGroup = Result<Result<Batch, Damage>, TraceError>;
 
 /// The ordered stage, which annotates I/Os in issue order.
 struct OrderedStage {
-    line: ReorderBuffer,
+    buffer: ReorderBuffer,
     annotator: Annotator,
 }
 
-/// The next task of a thread.
 #[expect(
     clippy::large_enum_variant,
     reason = "it lives from being chosen to being done; a box would cost an allocation"
@@ -114,53 +107,60 @@ enum PassTask {
 impl<'t, R: Read + Seek + Send + 'static> SharedPass<'t, R> {
     fn new(
         pass: &PassOptions,
-        (trace, mapping): (&'t Trace<R>, Option<&MergeMapping>),
+        trace: &'t Trace<R>,
+        mapping: Option<&MergeMapping>,
         fields: Fields,
         threads: usize,
     ) -> Self {
-        let line = ReorderBuffer::new(trace.earliest_to_come()).waiting_at_most(pass.waiting_max);
+        let buffer = ReorderBuffer::new(trace.earliest_to_come()).waiting_at_most(pass.waiting_max);
         let fields = pass.fields(fields).and(Fields::new(&[Field::Issued]));
         let mut annotator = Annotator::new(pass, trace.conditions(), fields);
         annotator.mapping = mapping.cloned();
-        let queue = OrderedStage { line, annotator };
         let (first, from_ns) = match &pass.start {
             Some(start) => (start.group, start.at_ns),
             None => (0, 0),
         };
-        let groups = pass.end_group(trace);
         let state = SharedPassState {
             undecoded: first,
             decoded: BTreeMap::new(),
             next: first,
-            queue: Some(Box::new(queue)),
+            ordered: Some(Box::new(OrderedStage { buffer, annotator })),
             annotated: VecDeque::new(),
             spare: Vec::new(),
             spare_batches: Vec::new(),
             is_over: false,
             failed: None,
         };
-        let (state, changed) = (Mutex::new(state), Condvar::new());
-        SharedPass { trace, fields, from_ns, groups, ahead: threads, state, changed }
+        SharedPass {
+            trace,
+            fields,
+            from_ns,
+            groups: pass.end_group(trace),
+            ahead: threads,
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, SharedPassState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Works on tasks until none is left.
-    fn take_part(&self, parts: &mut FoldParts) {
-        let at_work = PanicGuard(self);
-        let mut space = SortBuffers::default();
+    fn work(&self, parts: &mut FoldParts) {
+        let guard = PanicGuard(self);
+        let mut buffers = SortBuffers::default();
         while let Some(next) = self.next() {
             match next {
-                PassTask::Decode(number, spare) => self.decode(number, spare, &mut space),
-                PassTask::Annotate(queue, number, decoded) => self.annotate(queue, number, decoded),
-                PassTask::End(queue) => self.end(queue),
+                PassTask::Decode(number, spare) => self.decode(number, spare, &mut buffers),
+                PassTask::Annotate(ordered, number, decoded) => {
+                    self.annotate(ordered, number, decoded)
+                }
+                PassTask::End(ordered) => self.end(ordered),
                 PassTask::Fold(annotated) => self.fold(annotated, parts),
             }
             self.changed.notify_all();
         }
-        mem::forget(at_work);
+        mem::forget(guard);
     }
 
     /// Waits for the next task; returns `None` once there will be no more.
@@ -177,10 +177,10 @@ impl<'t, R: Read + Seek + Send + 'static> SharedPass<'t, R> {
         }
     }
 
-    fn decode(&self, number: usize, mut batch: Batch, space: &mut SortBuffers) {
+    fn decode(&self, number: usize, mut batch: Batch, buffers: &mut SortBuffers) {
         batch.clear();
         let read = self.trace.read_group(number, self.fields, &mut batch);
-        batch.sort(space);
+        batch.sort(buffers);
         let early = batch.count_before(self.from_ns);
         if early > 0 {
             batch.split_front(early, &mut Batch::default());
@@ -189,12 +189,12 @@ impl<'t, R: Read + Seek + Send + 'static> SharedPass<'t, R> {
         self.lock().decoded.insert(number, decoded);
     }
 
-    fn annotate(&self, mut queue: Box<OrderedStage>, number: usize, decoded: DecodedGroup) {
+    fn annotate(&self, mut ordered: Box<OrderedStage>, number: usize, decoded: DecodedGroup) {
         let outcome = match decoded {
             Ok(Ok(batch)) if batch.is_empty() => Ok(()),
             Ok(Ok(batch)) => {
-                queue.line.offer(batch, number + 1);
-                self.give_out(&mut queue)
+                ordered.buffer.offer(batch, number + 1);
+                self.queue_for_folding(&mut ordered)
             }
             Ok(Err(damage)) => {
                 self.trace.found_damaged(number, damage);
@@ -203,32 +203,33 @@ impl<'t, R: Read + Seek + Send + 'static> SharedPass<'t, R> {
             Err(error) => Err(error),
         };
         let mut state = self.lock();
-        state.is_over |= queue.annotator.is_over;
-        state.queue = Some(queue);
-        state.fail_if(outcome);
+        state.is_over |= ordered.annotator.is_over;
+        state.ordered = Some(ordered);
+        state.record_failure(outcome);
     }
 
     /// Ends the file: all waiting events are in order now.
-    fn end(&self, mut queue: Box<OrderedStage>) {
-        queue.line.end();
-        let outcome = self.give_out(&mut queue);
+    fn end(&self, mut ordered: Box<OrderedStage>) {
+        ordered.buffer.end();
+        let outcome = self.queue_for_folding(&mut ordered);
         let mut state = self.lock();
         state.is_over = true;
-        state.queue = Some(queue);
-        state.fail_if(outcome);
+        state.ordered = Some(ordered);
+        state.record_failure(outcome);
     }
 
     /// Annotates the I/Os that are in order and queues them for folding.
-    fn give_out(&self, queue: &mut OrderedStage) -> Result<(), TraceError> {
+    fn queue_for_folding(&self, ordered: &mut OrderedStage) -> Result<(), TraceError> {
+        let OrderedStage { buffer, annotator } = ordered;
         let mut next = self.spare();
         loop {
-            let until_ns = queue.line.delivered_until_ns();
-            if queue.annotator.is_over || !queue.line.next_ready(&mut next.batch) {
+            let until_ns = buffer.delivered_until_ns();
+            if annotator.is_over || !buffer.next_ready(&mut next.batch) {
                 break;
             }
             let group_at = |at_ns| self.trace.first_group_reaching(at_ns);
-            queue.annotator.attach_checkpoint(&mut next, until_ns, group_at);
-            queue.annotator.annotate(&mut next)?;
+            annotator.attach_checkpoint(&mut next, until_ns, group_at);
+            annotator.annotate(&mut next)?;
             let spare = self.spare();
             self.lock().annotated.push_back(mem::replace(&mut next, spare));
             self.changed.notify_all();
@@ -247,22 +248,23 @@ impl<'t, R: Read + Seek + Send + 'static> SharedPass<'t, R> {
         let mut state = self.lock();
         let batch = mem::take(&mut annotated.batch);
         // Row groups are read into these batches, so only large ones are worth keeping.
-        if state.spare_batches.len() < SPARE_EACH * self.ahead && batch.len() > ROWS_PER_GROUP / 2 {
+        let spares_max = SPARES_PER_THREAD * self.ahead;
+        if state.spare_batches.len() < spares_max && batch.len() > ROWS_PER_GROUP / 2 {
             state.spare_batches.push(batch);
         }
-        if state.spare.len() < 2 * SPARE_EACH * self.ahead {
+        if state.spare.len() < 2 * spares_max {
             state.spare.push(annotated);
         }
-        state.fail_if(outcome);
+        state.record_failure(outcome);
     }
 
     /// Returns the account of the pass, or the first error.
     fn finish(self) -> Result<PassAccount, TraceError> {
         let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
-        match (state.failed, state.queue) {
+        match (state.failed, state.ordered) {
             (Some(error), _) => Err(error),
-            (None, Some(queue)) => Ok(queue.annotator.account(queue.line.account())),
-            (None, None) => Err(abandoned()),
+            (None, Some(ordered)) => Ok(ordered.annotator.account(ordered.buffer.account())),
+            (None, None) => Err(thread_stopped()),
         }
     }
 }
@@ -272,7 +274,7 @@ impl SharedPassState {
     fn take(&mut self, groups: usize, ahead: usize) -> Option<PassTask> {
         if self.annotated.len() < ahead
             && !self.is_over
-            && let Some(next) = self.take_in_line(groups)
+            && let Some(next) = self.take_ordered(groups)
         {
             return Some(next);
         }
@@ -286,20 +288,22 @@ impl SharedPassState {
         })
     }
 
-    fn take_in_line(&mut self, groups: usize) -> Option<PassTask> {
+    /// Returns the next task of the ordered stage, unless a thread works on it or its row group is
+    /// not decoded yet.
+    fn take_ordered(&mut self, groups: usize) -> Option<PassTask> {
         if self.next == groups {
-            return self.queue.take().map(PassTask::End);
+            return self.ordered.take().map(PassTask::End);
         }
-        if self.queue.is_none() || !self.decoded.contains_key(&self.next) {
+        if self.ordered.is_none() || !self.decoded.contains_key(&self.next) {
             return None;
         }
-        let (queue, decoded) = self.queue.take().zip(self.decoded.remove(&self.next))?;
+        let (ordered, decoded) = self.ordered.take().zip(self.decoded.remove(&self.next))?;
         self.next += 1;
-        Some(PassTask::Annotate(queue, self.next - 1, decoded))
+        Some(PassTask::Annotate(ordered, self.next - 1, decoded))
     }
 
     /// Keeps the first error.
-    fn fail_if(&mut self, outcome: Result<(), TraceError>) {
+    fn record_failure(&mut self, outcome: Result<(), TraceError>) {
         if let Err(error) = outcome {
             self.failed.get_or_insert(error);
         }
@@ -311,11 +315,11 @@ struct PanicGuard<'w, 't, R: Read + Seek + Send + 'static>(&'w SharedPass<'t, R>
 
 impl<R: Read + Seek + Send + 'static> Drop for PanicGuard<'_, '_, R> {
     fn drop(&mut self) {
-        self.0.lock().fail_if(Err(abandoned()));
+        self.0.lock().record_failure(Err(thread_stopped()));
         self.0.changed.notify_all();
     }
 }
 
-fn abandoned() -> TraceError {
+fn thread_stopped() -> TraceError {
     TraceError::Unsuitable("a thread that read it stopped".into())
 }

@@ -119,7 +119,6 @@ pub(crate) struct Annotator {
     checkpoint_every: Option<u64>,
     /// I/Os since the last checkpoint.
     since_checkpoint: u64,
-    /// Checkpoints so far.
     checkpoints: usize,
 }
 
@@ -159,11 +158,6 @@ impl Annotator {
         }
     }
 
-    /// Returns true if a checkpoint is due.
-    pub(crate) fn wants_checkpoint(&self) -> bool {
-        self.checkpoint_every.is_some_and(|every| self.since_checkpoint >= every)
-    }
-
     /// Attaches a checkpoint to the batch if one is due and possible, and counts the batch. It is
     /// possible only if `until_ns`, the latest issue time so far, is known and earlier than that of
     /// these I/Os. `group_at(t)` returns the row group from which to resume at time `t`.
@@ -175,7 +169,8 @@ impl Annotator {
     ) {
         let at_ns = next.batch.issued_ns(0);
         next.checkpoint = None;
-        if self.wants_checkpoint() && until_ns.is_some_and(|until| until < at_ns) {
+        let is_due = self.checkpoint_every.is_some_and(|every| self.since_checkpoint >= every);
+        if is_due && until_ns.is_some_and(|until| until < at_ns) {
             let sequencer = self.sequencer.state();
             next.checkpoint = Some(Checkpoint { at_ns, group: group_at(at_ns), sequencer });
             self.checkpoints += 1;
@@ -224,7 +219,6 @@ impl Annotator {
         }
     }
 
-    /// Returns the account of the pass so far.
     pub(crate) fn account(&self, order: OrderAccount) -> PassAccount {
         PassAccount { order, depths_counted: self.sequencer.depths_counted, ..self.account }
     }
@@ -239,8 +233,8 @@ pub struct AnnotatedBatches<'t, R> {
 }
 
 impl<R: Read + Seek + Send + 'static> AnnotatedBatches<'_, R> {
-    /// Returns the next batch, or `None` if no further I/O can pass. [`AnnotatedRows::iter`] yields the rows
-    /// that pass the filter.
+    /// Returns the next batch, or `None` if no further I/O can pass. [`AnnotatedRows::iter`] yields
+    /// the rows that pass the filter.
     ///
     /// # Errors
     /// Returns [`TraceError::Io`] if reading fails, or [`TraceError::Damaged`] if the trace
@@ -327,9 +321,6 @@ impl PassOptions {
     }
 
     /// Reads a trace once, as one of several captures if `mapping` is set.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Self::run`].
     pub(crate) fn run_mapped<R: Read + Seek + Send + 'static>(
         &self,
         trace: &Trace<R>,
@@ -387,7 +378,6 @@ impl LastArrivals {
     }
 }
 
-/// Returns the columns that the folds read.
 pub(crate) fn fields_of(folds: &[&mut dyn Fold]) -> Fields {
     folds.iter().fold(Fields::NONE, |fields, fold| fields.and(fold.fields()))
 }
@@ -402,9 +392,6 @@ struct OverflowGuard {
 
 impl OverflowGuard {
     /// Adds the times of a batch; returns the bitwise OR of its response times.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Damaged`] if the sum of a column does not fit into 64 bits.
     fn add(&mut self, batch: &Batch) -> Result<i64, TraceError> {
         let (any, responses) = bits_and_sum_of_responses(batch.responses());
         self.responses = checked_sum(self.responses, responses, Field::Response)?;
@@ -464,7 +451,6 @@ impl PassAccount {
         self.order.merge(&other.order);
     }
 
-    /// Extends the span of issue times.
     pub(crate) fn extend_span(&mut self, first: u64, last: u64) {
         let (from, to) = self.span_ns.unwrap_or((first, last));
         self.span_ns = Some((from.min(first), to.max(last)));

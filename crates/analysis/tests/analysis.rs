@@ -1,8 +1,7 @@
-//! Traces of known composition, folded; folds over parts against the whole; and
-//! the file as other programs see it.
+//! Traces of known composition: their streams, steps and reports; folds of parts against the fold
+//! of the whole; and the files as other programs read them.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
-mod crew;
 mod damage;
 mod foreign;
 mod merging;
@@ -10,6 +9,7 @@ mod report;
 mod scoped_threads;
 mod steps_alone;
 mod synthetic;
+mod threads;
 
 use std::io::Cursor;
 use std::process::Command as Program;
@@ -175,7 +175,6 @@ fn in_groups(events: &[IoEvent], rows: usize) -> Trace<Cursor<Vec<u8>>> {
     Trace::open(Cursor::new(writer.finish(conditions).unwrap())).unwrap()
 }
 
-/// Returns all checkpoints of a trace, in order.
 fn checkpoints(trace: &Trace<Cursor<Vec<u8>>>, fields: Fields) -> Vec<Checkpoint> {
     let every = PassOptions { checkpoint_every: Some(1), ..PassOptions::default() };
     let mut batches = every.read(trace, fields);
@@ -186,14 +185,13 @@ fn checkpoints(trace: &Trace<Cursor<Vec<u8>>>, fields: Fields) -> Vec<Checkpoint
     checkpoints
 }
 
-/// A write of 4 KiB.
 fn write(issued_ns: u64, response_ns: u64, device: u16) -> IoEvent {
     IoEvent { issued_ns, response_ns, device, bytes: 4096, op: IoOp::Write, ..IoEvent::default() }
 }
 
 #[test]
-fn steps_hold_what_was_issued_in_them() {
-    // Step 0: two that overlap, 300 us busy. The second lasts into steps 1 and 2.
+fn steps_hold_the_ios_issued_in_them() {
+    // The first two I/Os overlap. The second lasts into steps 1 and 2.
     let events = [
         write(100_000, 200_000, 0),
         write(200_000, 2_000_000, 0),
@@ -272,7 +270,7 @@ fn busy_time_of_a_window_counts_ios_that_were_issued_before_it() {
 }
 
 #[test]
-fn an_endless_io_ends_the_pass_not_the_memory() {
+fn an_endless_io_is_refused_before_it_exhausts_memory() {
     let events = [
         IoEvent { issued_ns: 0, response_ns: u64::MAX - 10, ..IoEvent::default() },
         IoEvent { issued_ns: u64::MAX - 20, response_ns: 9, ..IoEvent::default() },
@@ -287,7 +285,7 @@ fn an_endless_io_ends_the_pass_not_the_memory() {
 }
 
 #[test]
-fn marks_name_spans_and_wrong_names_are_refused() {
+fn marks_select_spans_and_unknown_names_are_refused() {
     let conditions = synthetic::conditions(80);
     let filter = Filter::default().with_event("backup", &conditions).unwrap();
     assert_eq!(filter.spans_ns, [(40 * SECOND, 50 * SECOND)]);
@@ -298,7 +296,7 @@ fn marks_name_spans_and_wrong_names_are_refused() {
 }
 
 #[test]
-fn distinct_things_are_counted_within_two_percent() {
+fn repeated_values_count_once() {
     for count in [1u64, 100, 10_007, 1_000_003] {
         let mut distinct = DistinctCounter::default();
         (0..count).for_each(|n| distinct.see(n * 8));
@@ -308,22 +306,16 @@ fn distinct_things_are_counted_within_two_percent() {
     }
 }
 
-/// I/Os in all.
-fn ios(captured: &Captured<Cursor<Vec<u8>>>) -> u64 {
-    captured.run(&PassOptions::default(), &mut []).unwrap().events
-}
-
 #[test]
-fn a_study_shows_every_picture_and_adds_up() {
+fn a_study_has_every_plot_and_counts_every_io() {
     let trace = server(80);
+    let ios = trace.run(&PassOptions::default(), &mut []).unwrap().events;
     let study = Study::read(&trace, &StudyOptions::default()).unwrap();
     let in_steps: u64 = study.steps.values().map(|step| step.ios()).sum();
-    assert_eq!(in_steps, ios(&trace));
-    let sides: u64 =
-        study.sides.iter().flat_map(|(_, steps)| steps.values()).map(|s| s.ios()).sum();
-    assert_eq!(sides, ios(&trace));
-    let cells: u64 = study.streams_over_time.steps().values().flatten().map(|cell| cell.ios).sum();
-    assert_eq!(cells, ios(&trace));
+    let sides = study.sides.iter().flat_map(|(_, steps)| steps.values());
+    let in_sides: u64 = sides.map(|step| step.ios()).sum();
+    let cells = study.streams_over_time.steps().values().flatten();
+    assert_eq!([in_steps, in_sides, cells.map(|cell| cell.ios).sum()], [ios; 3]);
     let backup = SyntheticServer::new(80, 500).filter(|e| e.bytes == 65_536 && e.op == IoOp::Read);
     let found = study.totals.streams.get(key("SEQ 64K R")).unwrap().count();
     assert_eq!(found, backup.count() as u64 - 1);
@@ -344,7 +336,7 @@ fn a_study_shows_every_picture_and_adds_up() {
 }
 
 #[test]
-fn an_empty_selection_is_an_error_that_says_so() {
+fn the_error_for_an_empty_selection_names_the_filter() {
     let trace = server(8);
     let filter = Filter::default().within(&[(u64::MAX - 1, u64::MAX)]);
     let options = StudyOptions {
@@ -383,10 +375,10 @@ fn duckdb_reads_a_trace() {
     );
     let output = Program::new("python3").args(["-c", &script]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let said = String::from_utf8(output.stdout).unwrap();
+    let output = String::from_utf8(output.stdout).unwrap();
     let bytes: u64 = events.iter().map(|event| u64::from(event.bytes)).sum();
     let end = events.iter().map(|event| event.offset + u64::from(event.bytes)).max().unwrap();
-    let lines: Vec<&str> = said.lines().collect();
+    let lines: Vec<&str> = output.lines().collect();
     assert_eq!(lines[0], format!("[10007, {bytes}, 10006, 10006, {end}, 0, 1]"));
     assert_eq!(lines[1], "[[0, 5404], [1, 4500], [3, 103]]");
     assert!(lines[2].contains("steadfast.conditions.start"), "{}", lines[2]);

@@ -1,9 +1,8 @@
-//! How quickly an index is made, how large it is, what memory that takes, and how long
-//! each kind of question takes at several zooms: `cargo bench -p steadfast-explorer
-//! --bench explore -- 10 100` for 10 and 100 million I/Os of a made-up server; with the
-//! path of a trace file; or with `100=FILE`, which makes the file up where it is not there
-//! and leaves it. `zoom=64` asks for windows of a 64th of the capture alone, `zoom=0` for
-//! none; `cache=DIRECTORY` keeps the index there.
+//! Measures the time and memory of building an index, its size, and the time of each kind of
+//! question at several zooms: `cargo bench -p steadfast-explorer --bench explore -- 10 100` for 10
+//! and 100 million I/Os of a made-up server. Instead of a number, give the path of a trace file, or
+//! `100=FILE`, which creates the file if it is missing and leaves it. `zoom=64` measures only windows
+//! of a 64th of the capture, `zoom=0` none; `cache=DIRECTORY` keeps the index there.
 #![allow(clippy::print_stdout, reason = "a bench prints what it measured")]
 
 #[path = "../../analysis/benches/drives/mod.rs"]
@@ -35,9 +34,9 @@ use steadfast_tracefile::TraceWriter;
 use synthetic::{SyntheticServer, by_completion, conditions};
 use usage::{peak_memory_mb, process_seconds};
 
-/// I/Os that are put in the order of completion at once.
-const STRIDE: usize = 1 << 18;
-/// Windows of each width that are asked for.
+/// I/Os that are sorted by completion at once.
+const SORTED_AT_ONCE: usize = 1 << 18;
+/// Number of windows of each width.
 const WINDOWS: u64 = 20;
 
 const QUESTIONS: [&str; 10] = [
@@ -47,24 +46,23 @@ const QUESTIONS: [&str; 10] = [
     "ios?limit=200",
 ];
 
-fn crew() -> Arc<dyn ThreadPool> {
+fn thread_pool() -> Arc<dyn ThreadPool> {
     Arc::new(Threads(std::thread::available_parallelism().map_or(1, usize::from)))
 }
 
-/// Of several: by operation, by process, by stream.
 const FILTERS: [&str; 4] = ["", "&op=write", "&process=pg_basebackup", "&stream=RND%208K%20R"];
 
 type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
 
-/// Parts of the capture that are asked for.
+/// Windows, as a part of the capture: 1 is the whole.
 const ZOOMS: [u64; 6] = [1, 4, 16, 64, 256, 1000];
 
 fn main() -> Fallible<()> {
-    // As the program has it, which sets this for itself.
+    // The program sets this for itself too.
     if std::env::var_os("MALLOC_ARENA_MAX").is_none() {
-        let mut again = Command::new(std::env::current_exe()?);
-        again.args(std::env::args_os().skip(1)).env("MALLOC_ARENA_MAX", "1");
-        return Err(again.exec().into());
+        let mut restarted = Command::new(std::env::current_exe()?);
+        restarted.args(std::env::args_os().skip(1)).env("MALLOC_ARENA_MAX", "1");
+        return Err(restarted.exec().into());
     }
     let words = std::env::args().skip(1).filter(|word| !word.starts_with('-'));
     let (mut captures, mut zooms, mut cache) = (Vec::new(), Vec::new(), None);
@@ -93,29 +91,29 @@ fn main() -> Fallible<()> {
     Ok(())
 }
 
-/// A file that is there, or one that is made up.
+/// Returns the path of an existing trace, or of a made-up one.
 fn trace(word: &str, directory: &Path) -> Fallible<PathBuf> {
     let (size, path) = match word.split_once('=') {
         Some((size, path)) => (size, PathBuf::from(path)),
         None => (word, directory.join("server.parquet")),
     };
     match size.parse() {
-        Ok(millions) if !path.exists() => written(&path, millions)?,
+        Ok(millions) if !path.exists() => write(&path, millions)?,
         Ok(_) => {}
         Err(_) => return Ok(PathBuf::from(word)),
     }
     Ok(path)
 }
 
-fn written(path: &Path, millions: u64) -> Fallible<()> {
+fn write(path: &Path, millions: u64) -> Fallible<()> {
     let rate = 20_000;
     let seconds = millions * 1_000_000 / rate;
     let mut server = SyntheticServer::new(seconds, rate).map(PacedDrives::default().serving());
     let mut writer = TraceWriter::new(BufWriter::new(File::create(path)?), &conditions(seconds))?;
     loop {
-        // On one device, since questions about addresses are about one.
-        let events = server.by_ref().take(STRIDE).map(|event| IoEvent { device: 0, ..event });
-        let events: Vec<IoEvent> = by_completion(events);
+        // On one device, because questions about addresses are about one.
+        let events = server.by_ref().take(SORTED_AT_ONCE);
+        let events = by_completion(events.map(|event| IoEvent { device: 0, ..event }));
         if events.is_empty() {
             break;
         }
@@ -125,7 +123,6 @@ fn written(path: &Path, millions: u64) -> Fallible<()> {
     Ok(())
 }
 
-/// Keeps indexes in a directory.
 struct BenchStore<'a>(&'a Path);
 
 impl IndexStore for BenchStore<'_> {
@@ -139,13 +136,13 @@ impl IndexStore for BenchStore<'_> {
 }
 
 fn indexed(path: &Path, cache: &Path) -> Fallible<ExploredCapture> {
-    let capture = open_all(&[path.to_owned()], Some(&crew()))?.remove(0);
+    let capture = open_all(&[path.to_owned()], Some(&thread_pool()))?.remove(0);
     let (begin, processor) = (Instant::now(), process_seconds());
     capture.prepare(Some(&BenchStore(cache)));
     let (all, processor) = (begin.elapsed(), process_seconds() - processor);
     let index = capture.index()?;
-    let took = capture.made().map_or(all, |made| made.took);
-    let bytes = capture.made().and_then(|made| made.bytes).unwrap_or(0);
+    let took = capture.origin().map_or(all, |origin| origin.took);
+    let bytes = capture.origin().and_then(|origin| origin.bytes).unwrap_or(0);
     println!(
         "{} I/Os: index in {:.2} s ({:.2} s until it is kept, processors {processor:.2} s), \
          {:.1} M I/Os/s, {:.1} MB; peak memory {} MB",
@@ -156,16 +153,16 @@ fn indexed(path: &Path, cache: &Path) -> Fallible<ExploredCapture> {
         bytes as f64 / 1e6,
         peak_memory_mb()
     );
-    // The questions are asked as after a second start, when nothing is left of the first.
+    // The questions are answered as after a second start, with the index from the cache.
     drop((index, capture));
-    forget_peak_memory();
+    reset_peak_memory();
     let begin = Instant::now();
-    let again = open_all(&[path.to_owned()], Some(&crew()))?.remove(0);
-    again.prepare(Some(&BenchStore(cache)));
+    let reopened = open_all(&[path.to_owned()], Some(&thread_pool()))?.remove(0);
+    reopened.prepare(Some(&BenchStore(cache)));
     let took = begin.elapsed().as_secs_f64();
     println!("  from the cache in {took:.2} s; peak memory {} MB", peak_memory_mb());
-    forget_peak_memory();
-    Ok(again)
+    reset_peak_memory();
+    Ok(reopened)
 }
 
 fn zoomed(capture: &ExploredCapture, part: u64) -> Fallible<()> {
@@ -174,7 +171,8 @@ fn zoomed(capture: &ExploredCapture, part: u64) -> Fallible<()> {
         for question in QUESTIONS {
             let mut times: Vec<Duration> = Vec::new();
             for window in 0..count {
-                times.push(asked(capture, &format!("{question}{filter}"), part, (window, count))?);
+                let question = format!("{question}{filter}");
+                times.push(time_question(capture, &question, part, window, count)?);
             }
             times.sort();
             let p95 = times[(times.len() * 95).div_ceil(100) - 1].as_secs_f64() * 1e3;
@@ -187,16 +185,17 @@ fn zoomed(capture: &ExploredCapture, part: u64) -> Fallible<()> {
     Ok(())
 }
 
-/// How long one question takes in one of several windows.
-fn asked(
+/// Returns the time that a question takes in one of `count` windows.
+fn time_question(
     capture: &ExploredCapture,
     question: &str,
     part: u64,
-    (window, count): (u64, u64),
+    window: u64,
+    count: u64,
 ) -> Fallible<Duration> {
     let end = capture.index()?.end_ns;
     let width = end / part;
-    // Windows begin where no cell and no segment does.
+    // Windows do not begin with a cell or a segment.
     let from = (end - width) / count.max(2) * window + window * 104_729;
     let to = (from + width).min(end);
     let (what, query) = question.split_once('?').unwrap_or((question, ""));
@@ -206,7 +205,8 @@ fn asked(
     Ok(begin.elapsed())
 }
 
-/// Lets the system count the peak anew; where it does not, the peak is that of all.
-fn forget_peak_memory() {
+/// Resets the peak memory of the process. If the system does not permit it, the peak is that since
+/// the start.
+fn reset_peak_memory() {
     let _ = std::fs::write("/proc/self/clear_refs", "5");
 }

@@ -12,7 +12,6 @@ use steadfast_domain::Layer;
 /// Maximum number of devices (at a layer) that are distinguished.
 const SIDES_MAX: usize = 64;
 
-/// Busy time of a cell.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BusyCell {
     /// Busy time, summed over devices, in nanoseconds.
@@ -22,7 +21,6 @@ pub struct BusyCell {
 }
 
 impl BusyCell {
-    /// Adds another cell of the same cells.
     pub fn merge(&mut self, other: BusyCell) {
         self.busy_ns = self.busy_ns.saturating_add(other.busy_ns);
         self.sides |= other.sides;
@@ -57,7 +55,6 @@ pub struct BusyCells {
 }
 
 impl BusyTime {
-    /// Creates `count` cells of `width_ns` from cell number `first`, all without busy time.
     pub fn new(width_ns: u64, first: u64, count: usize) -> Self {
         BusyTime {
             width_ns: width_ns.max(1),
@@ -69,12 +66,11 @@ impl BusyTime {
         }
     }
 
-    /// Takes the selected rows.
     pub fn take(&mut self, rows: &AnnotatedRows<'_>) {
         for row in rows.iter() {
             let (device, layer) = (rows.batch.device(row), rows.batch.layer(row));
             let side = DeviceLayer { device, layer };
-            self.see(side, rows.batch.issued_ns(row));
+            self.mark(side, rows.batch.issued_ns(row));
             if let Some(finished) = self.open.add(side, rows.busy[row]) {
                 self.divide((side, finished));
             }
@@ -84,14 +80,14 @@ impl BusyTime {
 
     /// Notes that a device has an I/O at a time.
     #[inline]
-    fn see(&mut self, side: DeviceLayer, at_ns: u64) {
+    fn mark(&mut self, side: DeviceLayer, at_ns: u64) {
         let (last, (from, to)) = self.last;
         if last != side || at_ns < from || at_ns >= to {
-            self.see_in(side, at_ns / self.width_ns);
+            self.mark_cell(side, at_ns / self.width_ns);
         }
     }
 
-    fn see_in(&mut self, side: DeviceLayer, number: u64) {
+    fn mark_cell(&mut self, side: DeviceLayer, number: u64) {
         let begin_ns = number.saturating_mul(self.width_ns);
         self.last = (side, (begin_ns, begin_ns.saturating_add(self.width_ns)));
         self.add(number, side, 0);
@@ -127,26 +123,26 @@ impl BusyTime {
         if at < SIDES_MAX { 1 << at } else { 0 }
     }
 
-    /// Notes the device of a cube cell.
     pub fn take_cell(&mut self, cell: &CubeCell) {
         let side = DeviceLayer { device: cell.device, layer: cell.layer };
-        self.see_in(side, cell.begin_ns / self.width_ns);
+        self.mark_cell(side, cell.begin_ns / self.width_ns);
     }
 
-    /// Adds the busy time of a device in a capture step.
     pub fn take_busy(&mut self, busy: &BusyInStep) {
         let side = DeviceLayer { device: busy.device, layer: busy.layer };
         self.add(busy.begin_ns / self.width_ns, side, busy.busy_ns);
     }
 
-    /// Adds the busy time of another share of the I/Os.
-    pub fn join(&mut self, mut other: BusyTime) {
+    pub fn merge(&mut self, mut other: BusyTime) {
         other.divide_open();
         let masks: Vec<u64> = other.known.iter().map(|side| self.mask(*side)).collect();
         for (ours, theirs) in self.cells.iter_mut().zip(&other.cells) {
-            let set = masks.iter().take(SIDES_MAX).enumerate();
-            let set = set.filter(|(bit, _)| theirs.sides >> bit & 1 == 1);
-            let sides = set.fold(0, |sides, (_, mask)| sides | mask);
+            let mut sides = 0;
+            for (bit, mask) in masks.iter().take(SIDES_MAX).enumerate() {
+                if theirs.sides >> bit & 1 == 1 {
+                    sides |= mask;
+                }
+            }
             ours.merge(BusyCell { sides, ..*theirs });
         }
     }
@@ -155,7 +151,6 @@ impl BusyTime {
         self.open.take().into_iter().for_each(|part| self.divide(part));
     }
 
-    /// Returns the busy time of each cell.
     pub fn finish(mut self) -> BusyCells {
         self.divide_open();
         BusyCells { cells: self.cells, knows_devices: self.known.len() <= SIDES_MAX }

@@ -11,9 +11,9 @@ use steadfast_domain::hex::to_hex;
 /// First bytes of an index file.
 pub const MAGIC: &[u8; 8] = b"SFEXPLOR";
 /// Length of a SHA-256 digest, in bytes.
-const DIGEST: usize = 32;
+const DIGEST_BYTES: usize = 32;
 /// Bytes at the end of a file that are part of its identity: the footer of a trace lies there.
-const TAIL: u64 = 64 << 10;
+const TAIL_BYTES: u64 = 64 << 10;
 /// Extension of index files.
 pub const ENDING: &str = "index";
 const ZSTD_LEVEL: i32 = 1;
@@ -25,7 +25,7 @@ pub struct FileFingerprint {
     inode: u64,
     size: u64,
     modified: (i64, i64),
-    tail: [u8; DIGEST],
+    tail: [u8; DIGEST_BYTES],
 }
 
 impl FileFingerprint {
@@ -37,8 +37,8 @@ impl FileFingerprint {
         let found = file.metadata()?;
         let mut tail = Vec::new();
         let mut reader = file;
-        reader.seek(SeekFrom::Start(found.size().saturating_sub(TAIL)))?;
-        reader.take(TAIL).read_to_end(&mut tail)?;
+        reader.seek(SeekFrom::Start(found.size().saturating_sub(TAIL_BYTES)))?;
+        reader.take(TAIL_BYTES).read_to_end(&mut tail)?;
         Ok(FileFingerprint {
             device: found.dev(),
             inode: found.ino(),
@@ -49,7 +49,7 @@ impl FileFingerprint {
     }
 
     /// Returns whether an open file is unchanged, as far as its metadata shows.
-    pub fn still_fits(&self, file: &File) -> bool {
+    pub fn matches(&self, file: &File) -> bool {
         file.metadata().is_ok_and(|now| {
             (now.dev(), now.ino(), now.size()) == (self.device, self.inode, self.size)
                 && (now.mtime(), now.mtime_nsec()) == self.modified
@@ -70,7 +70,7 @@ pub trait IndexStore: Sync {
 }
 
 /// Returns the name of a capture's index file.
-pub fn name_of(files: &[FileFingerprint]) -> String {
+pub fn index_name(files: &[FileFingerprint]) -> String {
     let mut digest = Sha256::new();
     for file in files {
         let numbers = [file.device, file.inode, file.size];
@@ -86,7 +86,7 @@ pub fn name_of(files: &[FileFingerprint]) -> String {
 pub fn read(store: &dyn IndexStore, name: &str) -> Option<Index> {
     let bytes = store.read(name)?;
     let rest = bytes.strip_prefix(MAGIC)?.strip_prefix(&VERSION.to_le_bytes())?;
-    let (digest, packed) = rest.split_at_checked(DIGEST)?;
+    let (digest, packed) = rest.split_at_checked(DIGEST_BYTES)?;
     if Sha256::digest(packed)[..] != *digest {
         return None;
     }

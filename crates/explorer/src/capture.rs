@@ -1,8 +1,8 @@
-//! A [`ExploredCapture`] that is being explored: its files, held open for as long as the explorer runs, and
-//! its index once it is built.
+//! An [`ExploredCapture`]: its files, held open for as long as the explorer runs, and its index once
+//! it is built.
 
 use crate::cache::{self, FileFingerprint, IndexStore};
-use crate::http_error::HttpError;
+use crate::http_error::{HttpError, HttpResult};
 use crate::index::{Index, IndexProgress};
 use crate::row_cache::RecentRows;
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ use steadfast_domain::{CaptureConditions, Nanos};
 use steadfast_tracefile::NotRecorded;
 
 /// Maximum number of bytes of cached answers.
-const ANSWERS_MAX: usize = 16 << 20;
+const ANSWER_BYTES_MAX: usize = 16 << 20;
 
 /// An error that prevents a file from being explored.
 #[derive(Debug, thiserror::Error)]
@@ -31,7 +31,7 @@ pub struct ExploreError {
 struct CaptureFile {
     path: PathBuf,
     file: File,
-    identity: FileFingerprint,
+    fingerprint: FileFingerprint,
 }
 
 /// A capture.
@@ -43,7 +43,7 @@ pub struct ExploredCapture {
     /// Progress of the index.
     pub progress: Arc<IndexProgress>,
     index: OnceLock<Result<Arc<Index>, String>>,
-    made: OnceLock<IndexOrigin>,
+    origin: OnceLock<IndexOrigin>,
     answers: Mutex<AnswerCache>,
     recent_rows: Mutex<RecentRows>,
 }
@@ -59,58 +59,56 @@ pub struct IndexOrigin {
     pub bytes: Option<u64>,
 }
 
-/// Answers by name and sorted query of their question.
 #[derive(Default)]
 struct AnswerCache {
     bytes: usize,
     by_key: HashMap<String, Arc<str>>,
 }
 
-/// Opens captures in the order of their first files; files of one capture are read together. `crew`
-/// lends the threads that read them.
+/// Opens captures in the order of their first files; files of one capture are read together, by
+/// `threads`.
 ///
 /// # Errors
 /// Returns the first file that is no trace, no file of totals and no fold file.
 pub fn open_all(
     paths: &[PathBuf],
-    crew: Option<&Arc<dyn ThreadPool>>,
+    threads: Option<&Arc<dyn ThreadPool>>,
 ) -> Result<Vec<ExploredCapture>, ExploreError> {
-    let mut named: Vec<Vec<(CaptureFile, Captured<File>)>> = Vec::new();
+    let mut captures: Vec<Vec<(CaptureFile, Captured<File>)>> = Vec::new();
     for path in paths {
-        let opened = open(path)?;
-        let is_part = |parts: &&mut Vec<(CaptureFile, Captured<File>)>| {
-            parts.iter().any(|(_, part)| opened.1.is_part_of(std::slice::from_ref(part)))
-        };
-        match named.iter_mut().find(is_part) {
-            Some(parts) => parts.push(opened),
-            None => named.push(vec![opened]),
+        let (file, captured) = open(path)?;
+        let same_capture = captures.iter_mut().find(|parts| {
+            parts.iter().any(|(_, part)| captured.is_part_of(std::slice::from_ref(part)))
+        });
+        match same_capture {
+            Some(parts) => parts.push((file, captured)),
+            None => captures.push(vec![(file, captured)]),
         }
     }
-    named.into_iter().map(|parts| ExploredCapture::new(parts, crew)).collect()
+    captures.into_iter().map(|parts| ExploredCapture::new(parts, threads)).collect()
 }
 
 fn open(path: &Path) -> Result<(CaptureFile, Captured<File>), ExploreError> {
-    let cannot = |what: String| ExploreError { path: path.to_owned(), what };
+    let error = |what: String| ExploreError { path: path.to_owned(), what };
     // Opening a FIFO would block.
     if path.metadata().is_ok_and(|found| !found.is_file()) {
-        return Err(cannot("it is not a regular file".to_owned()));
+        return Err(error("it is not a regular file".to_owned()));
     }
-    let file = File::open(path).map_err(|error| cannot(format!("it cannot be opened: {error}")))?;
-    let broken = |error: std::io::Error| cannot(error.to_string());
-    let identity = FileFingerprint::from_file(&file).map_err(broken)?;
-    let medium = file.try_clone().map_err(broken)?;
-    let captured = Captured::open(medium).map_err(|error| cannot(error.to_string()))?;
+    let file = File::open(path).map_err(|why| error(format!("it cannot be opened: {why}")))?;
+    let fingerprint = FileFingerprint::from_file(&file).map_err(|why| error(why.to_string()))?;
+    let medium = file.try_clone().map_err(|why| error(why.to_string()))?;
+    let captured = Captured::open(medium).map_err(|why| error(why.to_string()))?;
     if captured.is_several() && captured.step_grid().is_none_or(|grid| grid.origin_ns > 0) {
         let what = "its captures have no common steps; fold them again with one --step, such as 1s";
-        return Err(cannot(what.to_owned()));
+        return Err(error(what.to_owned()));
     }
-    Ok((CaptureFile { path: path.to_owned(), file, identity }, captured))
+    Ok((CaptureFile { path: path.to_owned(), file, fingerprint }, captured))
 }
 
 impl ExploredCapture {
     fn new(
         parts: Vec<(CaptureFile, Captured<File>)>,
-        crew: Option<&Arc<dyn ThreadPool>>,
+        threads: Option<&Arc<dyn ThreadPool>>,
     ) -> Result<Self, ExploreError> {
         let (files, parts): (Vec<CaptureFile>, Vec<Captured<File>>) = parts.into_iter().unzip();
         let first = files.first().map(|file| file.path.clone()).unwrap_or_default();
@@ -118,20 +116,18 @@ impl ExploredCapture {
             1 => first.display().to_string(),
             more => format!("{} and {} more", first.display(), more - 1),
         };
-        let captured = Captured::several(parts);
-        let captured =
-            captured.map_err(|error| ExploreError { path: first, what: error.to_string() })?;
-        let captured = match crew {
-            Some(crew) => captured.with_crew(Arc::clone(crew)),
-            None => captured,
-        };
+        let mut captured = Captured::several(parts)
+            .map_err(|error| ExploreError { path: first, what: error.to_string() })?;
+        if let Some(threads) = threads {
+            captured = captured.with_thread_pool(Arc::clone(threads));
+        }
         Ok(ExploredCapture {
             name,
             files,
             captured,
             progress: Arc::default(),
             index: OnceLock::new(),
-            made: OnceLock::new(),
+            origin: OnceLock::new(),
             answers: Mutex::default(),
             recent_rows: Mutex::default(),
         })
@@ -166,12 +162,13 @@ impl ExploredCapture {
 
     /// Returns why processes cannot be shown; `None` if they can.
     pub fn lacks_processes(&self) -> Option<String> {
-        self.captured.tells(NotRecorded::Processes).err().map(|error| error.to_string())
+        self.captured.check_recorded(NotRecorded::Processes).err().map(|error| error.to_string())
     }
 
     /// Returns whether the time with an I/O outstanding is known.
     pub fn knows_busy_time(&self) -> bool {
-        self.captured.tells(NotRecorded::BusyTime).is_ok() && !self.conditions().rounded_times
+        self.captured.check_recorded(NotRecorded::BusyTime).is_ok()
+            && !self.conditions().rounded_times
     }
 
     /// Iterates over the paths of its files, as they were given.
@@ -183,8 +180,8 @@ impl ExploredCapture {
     ///
     /// # Errors
     /// Returns an [`HttpError`] with status 409 if a file changed.
-    pub fn captured(&self) -> Result<&Captured<File>, HttpError> {
-        match self.files.iter().find(|file| !file.identity.still_fits(&file.file)) {
+    pub fn captured(&self) -> HttpResult<&Captured<File>> {
+        match self.files.iter().find(|file| !file.fingerprint.matches(&file.file)) {
             None => Ok(&self.captured),
             Some(changed) => Err(HttpError::conflict(format!(
                 "{} was changed after it was opened; end the explorer and start it again",
@@ -198,7 +195,7 @@ impl ExploredCapture {
     /// # Errors
     /// Returns an [`HttpError`] with status 409 if the index is not built yet, and with 500 if it
     /// could not be built.
-    pub fn index(&self) -> Result<Arc<Index>, HttpError> {
+    pub fn index(&self) -> HttpResult<Arc<Index>> {
         match self.index.get() {
             None => Err(HttpError::conflict(format!(
                 "{} is still being read ({:.0} %); ask again",
@@ -216,36 +213,35 @@ impl ExploredCapture {
     }
 
     /// Returns how the index was obtained; `None` while it is being built.
-    pub fn made(&self) -> Option<IndexOrigin> {
-        self.made.get().copied()
+    pub fn origin(&self) -> Option<IndexOrigin> {
+        self.origin.get().copied()
     }
 
     /// Builds the index, or reads it from a cache.
     pub fn prepare(&self, store: Option<&dyn IndexStore>) {
         let began = Instant::now();
-        let identities: Vec<FileFingerprint> =
-            self.files.iter().map(|file| file.identity).collect();
-        let name = cache::name_of(&identities);
+        let fingerprints: Vec<_> = self.files.iter().map(|file| file.fingerprint).collect();
+        let name = cache::index_name(&fingerprints);
         if let Some(index) = store.and_then(|store| cache::read(store, &name)) {
             self.progress.all.store(1, Ordering::Relaxed);
             self.progress.done.store(1, Ordering::Relaxed);
-            let _ =
-                self.made.set(IndexOrigin { from_cache: true, took: began.elapsed(), bytes: None });
+            let took = began.elapsed();
+            let _ = self.origin.set(IndexOrigin { from_cache: true, took, bytes: None });
             let _ = self.index.set(Ok(Arc::new(index)));
             return;
         }
-        let made = self.make().map(Arc::new);
+        let index = self.build().map(Arc::new);
         let took = began.elapsed();
         // Questions are answered while the file is being written.
-        let _ = self.index.set(made.clone());
-        let bytes = match (&made, store) {
+        let _ = self.index.set(index.clone());
+        let bytes = match (&index, store) {
             (Ok(index), Some(store)) => cache::write(store, &name, index).ok(),
             _ => None,
         };
-        let _ = self.made.set(IndexOrigin { from_cache: false, took, bytes });
+        let _ = self.origin.set(IndexOrigin { from_cache: false, took, bytes });
     }
 
-    fn make(&self) -> Result<Index, String> {
+    fn build(&self) -> Result<Index, String> {
         let index = Index::read(&self.captured, &self.progress);
         let index = index.map_err(|error| format!("{}: {error}", self.name))?;
         // If the file changed while it was read, the index belongs to neither version.
@@ -254,17 +250,17 @@ impl ExploredCapture {
     }
 
     /// Returns the cached answer of a key.
-    pub fn answered(&self, cache_key: &str) -> Option<Arc<str>> {
+    pub fn cached_answer(&self, cache_key: &str) -> Option<Arc<str>> {
         self.answers().by_key.get(cache_key).cloned()
     }
 
     /// Caches an answer.
-    pub fn keep(&self, cache_key: String, answer: &Arc<str>) {
+    pub fn cache_answer(&self, cache_key: String, answer: &Arc<str>) {
         let mut answers = self.answers();
-        if answers.bytes + answer.len() > ANSWERS_MAX {
+        if answers.bytes + answer.len() > ANSWER_BYTES_MAX {
             *answers = AnswerCache::default();
         }
-        if answer.len() < ANSWERS_MAX / 4 {
+        if answer.len() < ANSWER_BYTES_MAX / 4 {
             answers.bytes += answer.len() + cache_key.len();
             answers.by_key.insert(cache_key, Arc::clone(answer));
         }

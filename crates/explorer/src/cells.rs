@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use steadfast_analysis::cells::{CubeCell, Dimensions, FilteredCells};
 use steadfast_analysis::cube::{CellSums, Cube, CubeBuilder};
+use steadfast_analysis::questions::steps::STEP_FIELDS;
 use steadfast_analysis::sums::capture_step::CaptureStep;
-use steadfast_analysis::sums::content::Contents;
 use steadfast_analysis::sums::io_count::IoCount;
 use steadfast_analysis::sums::io_times::StepTimes;
 use steadfast_analysis::sums::op_sums::OpSums;
@@ -35,18 +35,14 @@ pub fn count_buckets(io: &CountedIo, counts: &mut DenseCounts) {
 }
 
 /// Returns the response times of a cube cell by bucket of `CoarseHistogram`.
-///
-/// # Errors
-/// Returns [`TraceError::TooFine`] if a bucket holds more I/Os than are counted.
 pub fn coarse_buckets(cell: &CubeCell) -> Result<Vec<(usize, u32)>, TraceError> {
-    let narrow = |(bucket, ios): (usize, u64)| {
-        let ios = u32::try_from(ios).map_err(|_| {
-            let what = format!("{ios} I/Os with one response time in a step; see the file with: steadfast trace report");
-            TraceError::TooFine(what)
-        })?;
-        Ok((bucket, ios))
+    let counted = |(bucket, ios): (usize, u64)| match u32::try_from(ios) {
+        Ok(count) => Ok((bucket, count)),
+        Err(_) => Err(TraceError::TooFine(format!(
+            "{ios} I/Os with one response time in a step; see the file with: steadfast trace report"
+        ))),
     };
-    cell.responses.coarse_buckets().map(narrow).collect()
+    cell.responses.coarse_buckets().map(counted).collect()
 }
 
 /// Sums over the I/Os of a pair in a cell.
@@ -57,12 +53,10 @@ pub struct PairSums {
 }
 
 impl PairSums {
-    /// Returns the sums of a cube cell.
     pub fn from_cell(cell: &CubeCell) -> Self {
         PairSums { ios: cell.ios, times: StepTimes::from_cell(cell) }
     }
 
-    /// Counts an I/O.
     #[inline]
     pub fn count(&mut self, io: &CountedIo) {
         self.ios += 1;
@@ -86,23 +80,18 @@ fn count_times(times: &mut StepTimes, io: &CountedIo) {
     }
 }
 
-/// Finished cells.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TimeCells {
-    /// Width of a cell, in nanoseconds.
     pub width_ns: u64,
     /// Number of the first cell, counted from the beginning of the capture.
     pub first: u64,
-    /// Number of cells.
     pub count: usize,
-    /// I/Os by stream and process.
     pub shares: RankedParts,
     /// Sums without histograms, which the cube keeps itself.
     totals: Cube<CaptureStep>,
     busy: BusyCells,
 }
 
-/// Sums of several adjacent cells.
 #[derive(Debug, Clone)]
 pub struct ColumnSums {
     /// Sums over all I/Os, without their histogram.
@@ -120,7 +109,6 @@ impl ColumnSums {
         &self.counts[..CoarseHistogram::LEN]
     }
 
-    /// Returns the sums as a capture step.
     pub fn step(&self) -> CaptureStep {
         let histogram = CoarseHistogram::from_dense(self.responses());
         CaptureStep { histogram, ..self.totals.clone() }
@@ -139,7 +127,6 @@ impl TimeCells {
         (self.first.saturating_mul(self.width_ns), end.saturating_mul(self.width_ns))
     }
 
-    /// Returns the I/Os in a range of cells, counted from the first.
     pub fn ios_in(&self, cells: Range<usize>) -> u64 {
         self.totals.steps(cells).iter().map(|cell| cell.sums.ios()).sum()
     }
@@ -204,28 +191,25 @@ impl TimeCells {
 /// Cells that are being filled.
 #[derive(Debug)]
 pub struct TimeCellsBuilder {
-    wanted: ColumnAxis,
+    axis: ColumnAxis,
     totals: CubeBuilder<CaptureStep>,
     parts: PartCounter,
-    /// Time with an I/O outstanding.
     pub busy: BusyTime,
 }
 
 impl TimeCellsBuilder {
-    /// Creates empty cells.
-    pub fn new(wanted: ColumnAxis) -> Self {
-        let wanted = ColumnAxis { width_ns: wanted.width_ns.max(1), ..wanted };
-        let ColumnAxis { width_ns, first, columns: count } = wanted;
+    pub fn new(axis: ColumnAxis) -> Self {
+        let axis = ColumnAxis { width_ns: axis.width_ns.max(1), ..axis };
+        let ColumnAxis { width_ns, first, columns: count } = axis;
         let steps = first..first.saturating_add(count as u64);
         TimeCellsBuilder {
-            wanted,
+            axis,
             totals: CubeBuilder::new(width_ns, steps.clone(), BUCKETS),
             parts: PartCounter::new(width_ns, steps),
             busy: BusyTime::new(width_ns, first, count),
         }
     }
 
-    /// Takes I/Os.
     pub fn take(&mut self, ios: &[CountedIo], pairs: &mut PairNumbers) {
         self.parts.make_room(pairs);
         for io in ios {
@@ -241,7 +225,8 @@ impl TimeCellsBuilder {
     pub fn add(
         &mut self,
         cell: u32,
-        (key, sums): (PairKey, &PairSums),
+        key: PairKey,
+        sums: &PairSums,
         counts: impl Iterator<Item = (usize, u32)>,
         pairs: &mut PairNumbers,
     ) {
@@ -256,32 +241,28 @@ impl TimeCellsBuilder {
     }
 
     /// Adds the sums of a cube cell. Those of a step outside of all cells are left out.
-    ///
-    /// # Errors
-    /// Returns the errors of [`coarse_buckets`].
     pub fn take_cell(
         &mut self,
         cell: &CubeCell,
         pairs: &mut PairNumbers,
     ) -> Result<(), TraceError> {
         let counts = coarse_buckets(cell)?;
-        if let Some(at) = self.place(cell.begin_ns) {
-            let key = pair_of(cell);
+        if let Some(at) = self.cell_at(cell.begin_ns) {
             self.busy.take_cell(cell);
-            self.add(at, (key, &PairSums::from_cell(cell)), counts.into_iter(), pairs);
+            let sums = PairSums::from_cell(cell);
+            self.add(at, pair_of(cell), &sums, counts.into_iter(), pairs);
         }
         Ok(())
     }
 
     /// Returns the number of the cell of a time, counted from the first.
-    fn place(&self, time_ns: u64) -> Option<u32> {
-        let at = (time_ns / self.wanted.width_ns).checked_sub(self.wanted.first)?;
-        u32::try_from(at).ok().filter(|at| (*at as usize) < self.wanted.columns)
+    fn cell_at(&self, time_ns: u64) -> Option<u32> {
+        let at = (time_ns / self.axis.width_ns).checked_sub(self.axis.first)?;
+        u32::try_from(at).ok().filter(|at| (*at as usize) < self.axis.columns)
     }
 
-    /// Returns the finished cells.
     pub fn finish(self, pairs: &PairNumbers) -> TimeCells {
-        let ColumnAxis { width_ns, first, columns: count } = self.wanted;
+        let ColumnAxis { width_ns, first, columns: count } = self.axis;
         TimeCells {
             width_ns,
             first,
@@ -294,58 +275,45 @@ impl TimeCellsBuilder {
 
     /// Adds the cells of another share of the I/Os with the same specification, whose pairs have
     /// these numbers here.
-    pub fn join(&mut self, other: TimeCellsBuilder, numbers: &[u32]) {
-        self.busy.join(other.busy);
+    pub fn merge(&mut self, other: TimeCellsBuilder, numbers: &[u32]) {
+        self.busy.merge(other.busy);
         self.totals.merge(other.totals, &[0]);
-        self.parts.join(other.parts, numbers);
+        self.parts.merge(other.parts, numbers);
     }
 }
 
-/// A fold that fills cells.
 #[derive(Debug)]
 pub struct CellsFold {
     by: Breakdowns,
-    gathering: PairBatcher,
-    filling: TimeCellsBuilder,
+    batcher: PairBatcher,
+    cells: TimeCellsBuilder,
 }
 
 impl CellsFold {
-    /// Creates empty cells.
-    pub fn new(wanted: ColumnAxis, by: Breakdowns) -> Self {
-        CellsFold { by, gathering: PairBatcher::new(by), filling: TimeCellsBuilder::new(wanted) }
+    pub fn new(axis: ColumnAxis, by: Breakdowns) -> Self {
+        CellsFold { by, batcher: PairBatcher::new(by), cells: TimeCellsBuilder::new(axis) }
     }
 
-    /// Returns the finished cells.
     pub fn finish(self) -> TimeCells {
-        self.filling.finish(&self.gathering.pairs)
+        self.cells.finish(&self.batcher.pairs)
     }
 }
 
 impl Fold for CellsFold {
     fn fields(&self) -> Fields {
-        let own = Fields::new(&[
-            Field::Issued,
-            Field::Op,
-            Field::Bytes,
-            Field::Response,
-            Field::Queued,
-            Field::Depth,
-            Field::Device,
-            Field::Layer,
-        ]);
-        let own = own.and(Contents::FIELDS).and(Fields::BUSY);
-        if self.by.processes { own.and(Fields::new(&[Field::Pid, Field::Command])) } else { own }
+        let processes = Fields::new(&[Field::Pid, Field::Command]);
+        if self.by.processes { STEP_FIELDS.and(processes) } else { STEP_FIELDS }
     }
 
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
-        let filling = &mut self.filling;
-        self.gathering.each(rows, |ios, pairs| filling.take(ios, pairs));
-        filling.busy.take(rows);
+        let cells = &mut self.cells;
+        self.batcher.each(rows, |ios, pairs| cells.take(ios, pairs));
+        cells.busy.take(rows);
         Ok(())
     }
 
     fn new_part(&self) -> Option<Self> {
-        Some(CellsFold::new(self.filling.wanted, self.by))
+        Some(CellsFold::new(self.cells.axis, self.by))
     }
 
     fn check_dimensions(&self, _: Dimensions) -> Result<(), NotRecorded> {
@@ -353,14 +321,14 @@ impl Fold for CellsFold {
     }
 
     fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
-        cells.busy.iter().for_each(|busy| self.filling.busy.take_busy(busy));
-        let pairs = &mut self.gathering.pairs;
-        cells.cells.iter().try_for_each(|cell| self.filling.take_cell(cell, pairs))
+        cells.busy.iter().for_each(|busy| self.cells.busy.take_busy(busy));
+        let pairs = &mut self.batcher.pairs;
+        cells.cells.iter().try_for_each(|cell| self.cells.take_cell(cell, pairs))
     }
 
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
-        let numbers = self.gathering.pairs.join(&other.gathering.pairs);
-        self.filling.join(other.filling, &numbers);
+        let numbers = self.batcher.pairs.merge(&other.batcher.pairs);
+        self.cells.merge(other.cells, &numbers);
         Ok(())
     }
 }

@@ -1,10 +1,12 @@
 //! A page that works without the explorer: one file with the page, its script, its style and the
 //! answers of its first views.
 
+use crate::capture::ExploredCapture;
 use crate::explorer_items::{ExplorerItem, ExplorerItems};
-use crate::http_error::HttpError;
+use crate::http_error::{HttpError, HttpResult};
 use crate::page;
 use crate::query::QueryString;
+use std::sync::Arc;
 
 /// Largest size of a page: 5 MB.
 const BYTES_MAX: usize = 5_000_000;
@@ -50,46 +52,12 @@ const DEVICES_MAX: usize = 4;
 /// # Errors
 /// Returns an [`HttpError`] if a question has no answer, or with status 400 if the page would be too
 /// large.
-pub fn page(shown: &ExplorerItems) -> Result<String, HttpError> {
+pub fn page(shown: &ExplorerItems) -> HttpResult<String> {
     let mut answers = AnswersJson { text: String::from("{"), shown };
     answers.add("meta")?;
     for (number, item) in shown.items.iter().enumerate() {
         if let ExplorerItem::Capture(capture) = item {
-            let number_of = format!("c={number}");
-            let refused = crate::answers::refused_views(capture);
-            let is_answered = |question: &&str| {
-                let is_of = |view: &&str| {
-                    question.contains(&format!("kind={view}&"))
-                        || question.starts_with(*view)
-                        || (*view == "processes" && question.starts_with("series?by=process&"))
-                };
-                !refused.keys().any(is_of)
-            };
-            for question in OF_CAPTURE.into_iter().filter(is_answered) {
-                answers.add(&question.replace("c=N", &number_of))?;
-            }
-            let devices = &capture.conditions().devices;
-            let mut chosen: Vec<String> = devices
-                .iter()
-                .take(DEVICES_MAX)
-                .map(|device| format!("&device={}", percent_encoded(&device.name)))
-                .collect();
-            if devices.len() < 2 {
-                chosen = vec![String::new()];
-            }
-            for device in &chosen {
-                for question in OF_ADDRESSES.into_iter().filter(is_answered) {
-                    let (before, after) = question.split_once('D').unwrap_or((question, ""));
-                    let before = before.replace("c=N", &number_of);
-                    answers.add(&format!("{before}{device}{after}"))?;
-                }
-            }
-            // A fold file can lack groups that its captures recorded.
-            for by in crate::answers::groups_recorded(capture) {
-                answers.add_if_any(&format!("groups?by={by}&{number_of}"));
-            }
-            // A capture without a stream that can be applied has no workload.
-            answers.add_if_any(&format!("workload?c={number}"));
+            answers.add_capture(number, capture)?;
         }
     }
     for (number, item) in shown.items.iter().enumerate() {
@@ -107,17 +75,16 @@ pub fn page(shown: &ExplorerItems) -> Result<String, HttpError> {
         "<script type=\"application/json\" id=\"answers\">{answers}</script>\n\
          <script>{script}</script>"
     );
-    let whole = replaced(page::INDEX, STYLE_LINK, &format!("<style>{style}</style>"))?;
-    let whole = replaced(&whole, SCRIPT_LINK, &scripts)?;
-    if whole.len() <= BYTES_MAX {
-        Ok(whole)
-    } else {
-        Err(HttpError::bad(format!(
+    let page = replace_once(page::INDEX, STYLE_LINK, &format!("<style>{style}</style>"))?;
+    let page = replace_once(&page, SCRIPT_LINK, &scripts)?;
+    if page.len() > BYTES_MAX {
+        return Err(HttpError::bad(format!(
             "the page would have {:.1} MB, more than {} MB; export fewer captures at once",
-            whole.len() as f64 / 1e6,
+            page.len() as f64 / 1e6,
             BYTES_MAX / 1_000_000
-        )))
+        )));
     }
+    Ok(page)
 }
 
 /// Encodes a value as the page's `encodeURIComponent` does.
@@ -133,9 +100,9 @@ fn percent_encoded(text: &str) -> String {
     encoded
 }
 
-fn replaced(text: &str, link: &str, by: &str) -> Result<String, HttpError> {
+fn replace_once(text: &str, link: &str, with: &str) -> HttpResult<String> {
     match text.split_once(link) {
-        Some((before, after)) => Ok([before, by, after].concat()),
+        Some((before, after)) => Ok([before, with, after].concat()),
         None => Err(HttpError::failed(format!("the page lacks {link}"))),
     }
 }
@@ -147,33 +114,65 @@ struct AnswersJson<'s> {
 }
 
 impl AnswersJson<'_> {
-    fn add(&mut self, question: &str) -> Result<(), HttpError> {
+    fn answer(&self, question: &str) -> HttpResult<Arc<str>> {
         let (what, query) = question.split_once('?').unwrap_or((question, ""));
-        let answer = self.shown.answer(what, &QueryString::parse(query)?)?;
+        self.shown.answer(what, &QueryString::parse(query)?)
+    }
+
+    fn add(&mut self, question: &str) -> HttpResult<()> {
+        let answer = self.answer(question)?;
         self.put(question, &answer);
         Ok(())
     }
 
-    fn add_if_any(&mut self, question: &str) {
-        let (what, query) = question.split_once('?').unwrap_or((question, ""));
-        let answer = QueryString::parse(query).and_then(|query| self.shown.answer(what, &query));
-        if let Ok(answer) = answer {
-            self.put(question, &answer);
+    /// Adds the answers that the page needs to show a capture.
+    fn add_capture(&mut self, number: usize, capture: &ExploredCapture) -> HttpResult<()> {
+        let number = format!("c={number}");
+        let refused = crate::answers::refused_views(capture);
+        let is_answered = |question: &&str| {
+            let is_of = |view: &&str| {
+                question.contains(&format!("kind={view}&"))
+                    || question.starts_with(*view)
+                    || (*view == "processes" && question.starts_with("series?by=process&"))
+            };
+            !refused.keys().any(is_of)
+        };
+        for question in OF_CAPTURE.into_iter().filter(is_answered) {
+            self.add(&question.replace("c=N", &number))?;
         }
+        let devices = &capture.conditions().devices;
+        let chosen = match devices.len() {
+            0 | 1 => vec![String::new()],
+            _ => devices
+                .iter()
+                .take(DEVICES_MAX)
+                .map(|device| format!("&device={}", percent_encoded(&device.name)))
+                .collect(),
+        };
+        for device in &chosen {
+            for question in OF_ADDRESSES.into_iter().filter(is_answered) {
+                self.add(&question.replace("c=N", &number).replacen('D', device, 1))?;
+            }
+        }
+        // A fold file can lack groups that its captures recorded.
+        for by in crate::answers::groups_recorded(capture) {
+            let _ = self.add(&format!("groups?by={by}&{number}"));
+        }
+        // A capture without a stream that can be applied has no workload.
+        let _ = self.add(&format!("workload?{number}"));
+        Ok(())
     }
 
     /// Adds the steps of a run as far as there is room.
     fn add_steps(&mut self, number: usize) {
         let room = BYTES_MAX - SPARE - page::EXPLORER_JS.len() - page::EXPLORER_CSS.len();
         for step in 0.. {
-            let query = format!("i={step}&n={number}");
-            let answer =
-                QueryString::parse(&query).and_then(|query| self.shown.answer("run/step", &query));
-            let Ok(answer) = answer else { return };
+            let question = format!("run/step?i={step}&n={number}");
+            let Ok(answer) = self.answer(&question) else { return };
             if self.text.len() + answer.len() > room {
                 return;
             }
-            self.put(&format!("run/step?{query}"), &answer);
+            self.put(&question, &answer);
         }
     }
 

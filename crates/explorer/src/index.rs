@@ -2,7 +2,7 @@
 //! answered without a second one. Several threads build it, each for its own share of the I/Os.
 
 use crate::cells::{TimeCells, TimeCellsBuilder};
-use crate::index_segments::{self, IndexSegments, ThreadCheckpoints};
+use crate::index_segments::{IOS_MIN, IndexSegments, SEGMENTS_MAX, ThreadCheckpoints};
 use crate::maps::{
     AddressRanges, COLUMNS, ColumnAxis, FINE_COLUMNS, IndexMaps, IndexMapsBuilder, RANGES,
     TouchedRanges,
@@ -10,7 +10,7 @@ use crate::maps::{
 use crate::pair_numbers::{Breakdowns, PairBatcher, pair_of};
 use crate::pair_tables::{PairTables, PairTablesBuilder};
 use crate::pair_tallies::{PackedTables, PairTallies};
-use crate::query::usual_layer;
+use crate::query::default_layer;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -34,7 +34,7 @@ pub const NARROWEST_NS: u64 = 100_000;
 /// Number of cells beyond which a window is answered by adding up cells.
 pub const CELLS_ENOUGH: u64 = 2048;
 /// Maximum number of I/Os of a window that are read if cells could be added up instead.
-pub const READ_MOST: u64 = 1 << 18;
+pub const IOS_READ_MAX: u64 = 1 << 18;
 
 /// Result of one pass over a capture.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -75,7 +75,7 @@ pub struct IndexProgress {
     /// I/Os to read.
     pub all: AtomicU64,
     /// Set to abandon the index.
-    pub is_given_up: AtomicBool,
+    pub is_abandoned: AtomicBool,
 }
 
 impl IndexProgress {
@@ -87,7 +87,7 @@ impl IndexProgress {
 
     /// Returns an error once the index is no longer wanted.
     fn check(&self) -> Result<(), TraceError> {
-        if self.is_given_up.load(Ordering::Relaxed) {
+        if self.is_abandoned.load(Ordering::Relaxed) {
             return Err(TraceError::Unsuitable("it was given up".into()));
         }
         Ok(())
@@ -117,9 +117,9 @@ impl Index {
         progress.all.store(rows, Ordering::Relaxed);
         let (begin_ns, end_ns) = (captured.begin_ns(), captured.end_ns().max(1));
         let step_ns = captured.step_grid().map(|grid| grid.step_ns);
-        let layer = usual_layer(captured.conditions());
+        let layer = default_layer(captured.conditions());
         let filter = Filter { layer, ..Filter::default() };
-        let checkpoint_every = Some((rows / index_segments::MOST).max(index_segments::IOS_LEAST));
+        let checkpoint_every = Some((rows / SEGMENTS_MAX).max(IOS_MIN));
         let pass = PassOptions { filter, checkpoint_every, ..PassOptions::default() };
         // The end of the I/Os is an upper bound, which may lie beyond the device.
         let sizes = captured.conditions().devices.iter().map(|device| device.capacity);
@@ -129,9 +129,9 @@ impl Index {
         let quality = Completeness::from_conditions(captured.conditions());
         let addresses = AddressRanges::new(0..reach, RANGES);
         let time = IndexedTime { begin_ns, end_ns, step_ns };
-        let mut making = IndexBuilder::new(time, addresses, Arc::clone(progress), quality);
-        let account = captured.run(&pass, &mut [&mut making])?;
-        making.finish(captured, account)
+        let mut builder = IndexBuilder::new(time, addresses, Arc::clone(progress), quality);
+        let account = captured.run(&pass, &mut [&mut builder])?;
+        builder.finish(captured, account)
     }
 }
 
@@ -145,7 +145,6 @@ struct IndexedTime {
 }
 
 impl IndexedTime {
-    /// Returns the cells of an index: all cells of the capture.
     fn cells(&self) -> ColumnAxis {
         let width_ns = cell_width(self.end_ns, self.step_ns);
         let columns = self.end_ns.div_ceil(width_ns).max(1) as usize;
@@ -155,14 +154,13 @@ impl IndexedTime {
     /// Returns the width of the segments of sums, which consist of whole cells.
     fn segment_ns(&self) -> u64 {
         let ColumnAxis { width_ns, columns, .. } = self.cells();
-        width_ns.saturating_mul((columns as u64).div_ceil(index_segments::MOST))
+        width_ns.saturating_mul((columns as u64).div_ceil(SEGMENTS_MAX))
     }
 }
 
-/// An index under construction, or the share of it that one thread builds.
 struct IndexBuilder {
     time: IndexedTime,
-    gathering: PairBatcher,
+    batcher: PairBatcher,
     cells: TimeCellsBuilder,
     by_pair: PairTablesBuilder,
     maps: IndexMapsBuilder,
@@ -180,8 +178,7 @@ struct IndexBuilder {
     tables_of_sums: Vec<(usize, PackedTables)>,
 }
 
-/// Counts I/Os by stream and by process.
-const EVERYBODY: Breakdowns = Breakdowns { streams: true, processes: true };
+const BY_PAIR: Breakdowns = Breakdowns { streams: true, processes: true };
 
 /// Returns an axis of at most `most` columns that consist of whole cells.
 fn axis(cells: &ColumnAxis, most: usize) -> ColumnAxis {
@@ -200,13 +197,13 @@ impl IndexBuilder {
         progress: Arc<IndexProgress>,
         quality: Completeness,
     ) -> Self {
-        let (wanted, end_ns) = (time.cells(), time.end_ns);
-        let (coarse, fine) = (axis(&wanted, COLUMNS), axis(&wanted, FINE_COLUMNS));
+        let (cells, end_ns) = (time.cells(), time.end_ns);
+        let (coarse, fine) = (axis(&cells, COLUMNS), axis(&cells, FINE_COLUMNS));
         IndexBuilder {
             time,
-            gathering: PairBatcher::new(EVERYBODY),
-            cells: TimeCellsBuilder::new(wanted),
-            by_pair: PairTablesBuilder::new(wanted.width_ns, end_ns),
+            batcher: PairBatcher::new(BY_PAIR),
+            cells: TimeCellsBuilder::new(cells),
+            by_pair: PairTablesBuilder::new(cells.width_ns, end_ns),
             maps: IndexMapsBuilder::new(coarse, fine, end_ns),
             addresses,
             touched: Vec::new(),
@@ -221,20 +218,19 @@ impl IndexBuilder {
         }
     }
 
-    /// Stores the tables of the open segment.
     fn close(&mut self) -> Result<(), TraceError> {
         let tables = self.tables.close()?;
         if self.time.step_ns.is_some() {
             let numbered = tables.into_iter().map(|tables| (self.segment, tables));
             self.tables_of_sums.extend(numbered);
         } else {
-            self.parts.keep(self.segment, tables);
+            self.parts.add(self.segment, tables);
         }
         Ok(())
     }
 
     /// Counts the sums of a cube cell.
-    fn see_cell(&mut self, cell: &CubeCell, knows_flags: bool) -> Result<(), TraceError> {
+    fn add_cell(&mut self, cell: &CubeCell, knows_flags: bool) -> Result<(), TraceError> {
         if cell.begin_ns >= self.time.end_ns {
             return Ok(());
         }
@@ -243,7 +239,7 @@ impl IndexBuilder {
             self.close()?;
             self.segment = segment;
         }
-        let pairs = &mut self.gathering.pairs;
+        let pairs = &mut self.batcher.pairs;
         self.cells.take_cell(cell, pairs)?;
         self.by_pair.take_cell(cell, pairs.number(pair_of(cell)))?;
         self.tables.take_cell(cell, knows_flags)?;
@@ -252,9 +248,9 @@ impl IndexBuilder {
     }
 
     /// Counts the I/Os in everything that is kept by stream or by process.
-    fn see_pairs(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
+    fn add_ios(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         let mut outcome = Ok(());
-        self.gathering.each(rows, |ios, pairs| {
+        self.batcher.each(rows, |ios, pairs| {
             self.cells.take(ios, pairs);
             self.touched.clear();
             self.touched.extend(ios.iter().map(|io| self.addresses.touched(rows, io.row)));
@@ -269,7 +265,7 @@ impl IndexBuilder {
         outcome
     }
 
-    fn see_sides(&mut self, rows: &AnnotatedRows<'_>) {
+    fn add_sides(&mut self, rows: &AnnotatedRows<'_>) {
         for row in 0..rows.batch.len() {
             let side = (rows.batch.device(row), rows.batch.layer(row));
             if self.last_side != Some(side) {
@@ -300,8 +296,8 @@ impl IndexBuilder {
             ios: account.kept,
             late: account.order.late,
             sides: self.sides.into_iter().collect(),
-            cells: self.cells.finish(&self.gathering.pairs),
-            by_pair: self.by_pair.finish(&self.gathering.pairs),
+            cells: self.cells.finish(&self.batcher.pairs),
+            by_pair: self.by_pair.finish(&self.batcher.pairs),
             maps: self.maps.finish(self.addresses),
             segments,
             caveats,
@@ -324,8 +320,8 @@ impl Fold for IndexBuilder {
         if let Some(checkpoint) = rows.checkpoint {
             self.parts.begin(rows.checkpoints, checkpoint);
         }
-        self.see_sides(rows);
-        self.see_pairs(rows)?;
+        self.add_sides(rows);
+        self.add_ios(rows)?;
         self.quality.take(rows)?;
         self.progress.done.fetch_add(rows.batch.len() as u64, Ordering::Relaxed);
         Ok(())
@@ -343,7 +339,7 @@ impl Fold for IndexBuilder {
     fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
         self.progress.check()?;
         for cell in cells.cells {
-            self.see_cell(cell, cells.dimensions.single_ios)?;
+            self.add_cell(cell, cells.dimensions.single_ios)?;
         }
         cells.busy.iter().for_each(|busy| self.cells.busy.take_busy(busy));
         self.quality.take_cells(cells)?;
@@ -354,14 +350,13 @@ impl Fold for IndexBuilder {
 
     fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {
         other.close()?;
-        let numbers = self.gathering.pairs.join(&other.gathering.pairs);
-        self.cells.join(other.cells, &numbers);
-        self.by_pair.join(other.by_pair, &numbers);
-        self.maps.join(other.maps);
+        let numbers = self.batcher.pairs.merge(&other.batcher.pairs);
+        self.cells.merge(other.cells, &numbers);
+        self.by_pair.merge(other.by_pair, &numbers);
+        self.maps.merge(other.maps);
         self.sides.append(&mut other.sides);
-        self.quality.merge(other.quality)?;
-        self.parts.join(other.parts);
-        Ok(())
+        self.parts.merge(other.parts);
+        self.quality.merge(other.quality)
     }
 }
 

@@ -10,16 +10,13 @@ use steadfast_analysis::pass::Checkpoint;
 use steadfast_tracefile::TraceError;
 
 /// Approximate maximum number of segments.
-pub const MOST: u64 = 1024;
-/// Minimum number of I/Os of a segment.
-pub const IOS_LEAST: u64 = 1 << 16;
+pub const SEGMENTS_MAX: u64 = 1024;
+pub const IOS_MIN: u64 = 1 << 16;
 /// Number of adjacent segments whose merged tables are kept as well.
-const TOGETHER: usize = 16;
+const MERGED: usize = 16;
 
-/// A segment of the capture, with the checkpoint at its beginning.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct IndexSegment {
-    /// Start, in nanoseconds.
     pub from_ns: u64,
     /// Checkpoint from which a pass can begin there; `None` for the beginning of the capture.
     pub start: Option<Checkpoint>,
@@ -27,13 +24,18 @@ pub struct IndexSegment {
     tables: Vec<PackedTables>,
 }
 
+impl IndexSegment {
+    fn new(from_ns: u64, start: Option<Checkpoint>) -> Self {
+        IndexSegment { from_ns, start, tables: Vec::new() }
+    }
+}
+
 /// All segments of a capture.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct IndexSegments {
-    /// The segments, in order.
     pub all: Vec<IndexSegment>,
-    /// Merged tables of every [`TOGETHER`] segments.
-    together: Vec<PackedTables>,
+    /// Merged tables of every [`MERGED`] segments.
+    merged: Vec<PackedTables>,
     end_ns: u64,
 }
 
@@ -50,28 +52,20 @@ impl ThreadCheckpoints {
         self.checkpoints.insert(segment, checkpoint.clone());
     }
 
-    /// Stores tables of a segment, which add up with others of it.
-    pub fn keep(&mut self, segment: usize, tables: Vec<PackedTables>) {
+    pub fn add(&mut self, segment: usize, tables: Vec<PackedTables>) {
         self.tables.extend(tables.into_iter().map(|tables| (segment, tables)));
     }
 
-    /// Adds those of another thread.
-    pub fn join(&mut self, mut other: ThreadCheckpoints) {
+    pub fn merge(&mut self, mut other: ThreadCheckpoints) {
         self.checkpoints.append(&mut other.checkpoints);
         self.tables.append(&mut other.tables);
     }
 
     /// Builds the segments of a capture.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Unsuitable`] if the tables cannot be packed.
     pub fn finish(self, end_ns: u64) -> Result<IndexSegments, TraceError> {
-        let mut all = vec![IndexSegment { from_ns: 0, start: None, tables: Vec::new() }];
-        all.extend(self.checkpoints.into_values().map(|start| IndexSegment {
-            from_ns: start.at_ns,
-            start: Some(start),
-            tables: Vec::new(),
-        }));
+        let mut all = vec![IndexSegment::new(0, None)];
+        let later = self.checkpoints.into_values();
+        all.extend(later.map(|start| IndexSegment::new(start.at_ns, Some(start))));
         for (segment, tables) in self.tables {
             if let Some(segment) = all.get_mut(segment) {
                 segment.tables.push(tables);
@@ -84,19 +78,15 @@ impl ThreadCheckpoints {
 impl IndexSegments {
     /// Builds the segments of a capture that holds sums of steps, each `width_ns` wide.
     /// The tables have the numbers of their segments.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Unsuitable`] if the tables cannot be packed.
     pub fn of_sums(
         width_ns: u64,
         end_ns: u64,
         tables: Vec<(usize, PackedTables)>,
     ) -> Result<Self, TraceError> {
-        let mut all = vec![IndexSegment { from_ns: 0, start: None, tables: Vec::new() }];
+        let mut all = vec![IndexSegment::new(0, None)];
         for (number, tables) in tables {
             while all.len() <= number {
-                let from_ns = (all.len() as u64).saturating_mul(width_ns);
-                all.push(IndexSegment { from_ns, start: None, tables: Vec::new() });
+                all.push(IndexSegment::new((all.len() as u64).saturating_mul(width_ns), None));
             }
             all[number].tables.push(tables);
         }
@@ -104,12 +94,12 @@ impl IndexSegments {
     }
 
     fn new(all: Vec<IndexSegment>, end_ns: u64) -> Result<Self, TraceError> {
-        let mut together = Vec::new();
-        for parts in all.chunks_exact(TOGETHER) {
-            let tables = parts.iter().flat_map(|segment| &segment.tables);
-            together.push(PackedTables::together(tables)?);
+        let mut merged = Vec::new();
+        for segments in all.chunks_exact(MERGED) {
+            let tables = segments.iter().flat_map(|segment| &segment.tables);
+            merged.push(PackedTables::merged(tables)?);
         }
-        Ok(IndexSegments { all, together, end_ns })
+        Ok(IndexSegments { all, merged, end_ns })
     }
 
     /// Returns the last segment that begins at or before a time.
@@ -144,11 +134,11 @@ impl IndexSegments {
     pub fn tables(&self, range: Range<usize>) -> Vec<&PackedTables> {
         let (mut at, mut found) = (range.start, Vec::new());
         while at < range.end {
-            let together = self.together.get(at / TOGETHER);
-            match together.filter(|_| at.is_multiple_of(TOGETHER) && at + TOGETHER <= range.end) {
+            let merged = self.merged.get(at / MERGED);
+            match merged.filter(|_| at.is_multiple_of(MERGED) && at + MERGED <= range.end) {
                 Some(packed) => {
                     found.push(packed);
-                    at += TOGETHER;
+                    at += MERGED;
                 }
                 None => {
                     found.extend(&self.all[at].tables);

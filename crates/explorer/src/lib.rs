@@ -7,24 +7,24 @@
 #![forbid(unsafe_code)]
 
 pub mod answers;
-pub mod busy;
+mod busy;
 pub mod cache;
 pub mod capture;
-pub mod cells;
+mod cells;
 pub mod explorer_items;
 pub mod export;
 pub mod http_error;
 pub mod index;
-pub mod index_segments;
-pub mod maps;
-pub mod page;
-pub mod pair_numbers;
-pub mod pair_tables;
-pub mod pair_tallies;
-pub mod part_counter;
-pub mod process_hits;
+mod index_segments;
+mod maps;
+mod page;
+mod pair_numbers;
+mod pair_tables;
+mod pair_tallies;
+mod part_counter;
+mod process_hits;
 pub mod query;
-pub mod row_cache;
+mod row_cache;
 pub mod run;
 pub mod selection;
 pub mod server;

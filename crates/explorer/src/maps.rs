@@ -12,13 +12,10 @@ use steadfast_tracefile::{Field, Fields, TraceError};
 
 /// Maximum number of columns of the address map of an index.
 pub const COLUMNS: usize = 1024;
-/// Maximum number of columns of the map of seconds.
 const SECONDS_COLUMNS: u64 = 4096;
 /// Address ranges of the address map of an index.
 pub const RANGES: usize = 1024;
-/// Parts of a second.
 pub const PARTS: usize = 100;
-/// Nanoseconds of a second.
 pub const SECOND: u64 = 1_000_000_000;
 
 /// Maximum number of columns of the address map with finer time.
@@ -29,14 +26,11 @@ pub const FINE_RANGES: usize = 128;
 /// Address ranges that an I/O touches, by number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TouchedRanges {
-    /// First range.
     pub first: u16,
-    /// Last range.
     pub last: u16,
 }
 
 impl TouchedRanges {
-    /// Returns the numbers of the ranges.
     #[inline]
     pub fn numbers(self) -> RangeInclusive<usize> {
         usize::from(self.first)..=usize::from(self.last)
@@ -52,11 +46,9 @@ impl TouchedRanges {
 /// A time axis of columns of equal width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ColumnAxis {
-    /// Width of a column, in nanoseconds.
     pub width_ns: u64,
     /// Number of the first column, counted from the beginning of the capture.
     pub first: u64,
-    /// Number of columns.
     pub columns: usize,
 }
 
@@ -70,11 +62,8 @@ impl ColumnAxis {
 /// Address ranges of equal size.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AddressRanges {
-    /// First address, in bytes.
     pub low: u64,
-    /// Bytes of a range.
     pub range_bytes: u64,
-    /// Number of ranges.
     pub ranges: usize,
 }
 
@@ -83,7 +72,6 @@ impl AddressRanges {
     pub const FIELDS: Fields =
         Fields::new(&[Field::Issued, Field::Offset, Field::Bytes, Field::Op, Field::Layer]);
 
-    /// Divides addresses into equal ranges.
     pub fn new(addresses: Range<u64>, ranges: usize) -> Self {
         let bytes = addresses.end.saturating_sub(addresses.start);
         let range_bytes = bytes.div_ceil(ranges as u64).max(1);
@@ -135,20 +123,16 @@ pub fn second_part(time_ns: u64) -> usize {
     (time_ns % SECOND) as usize * PARTS / SECOND as usize
 }
 
-/// Maps of a whole capture.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct IndexMaps {
     /// Address ranges of [`Self::hits`].
     pub addresses: AddressRanges,
-    /// Hits by address.
     pub hits: Cube<()>,
     /// Hits by address, with finer time and [`FINE_RANGES`].
     pub fine: Cube<()>,
-    /// I/Os by part of the second.
     pub seconds: Cube<()>,
 }
 
-/// Maps that are being filled.
 #[derive(Debug)]
 pub struct IndexMapsBuilder {
     hits: CubeBuilder<()>,
@@ -166,7 +150,6 @@ impl IndexMapsBuilder {
         }
     }
 
-    /// Takes I/Os with the ranges that they touch.
     pub fn take(&mut self, ios: &[CountedIo], touched: &[Option<TouchedRanges>]) {
         for (io, touched) in ios.iter().zip(touched) {
             if let Some(cell) = self.seconds.at(io.issued_ns, 0) {
@@ -183,14 +166,12 @@ impl IndexMapsBuilder {
         }
     }
 
-    /// Adds the maps of another share of the I/Os.
-    pub fn join(&mut self, other: IndexMapsBuilder) {
+    pub fn merge(&mut self, other: IndexMapsBuilder) {
         self.hits.merge(other.hits, &[0, 1]);
         self.fine.merge(other.fine, &[0, 1]);
         self.seconds.merge(other.seconds, &[0]);
     }
 
-    /// Returns the finished maps.
     pub fn finish(self, addresses: AddressRanges) -> IndexMaps {
         IndexMaps {
             addresses,
@@ -341,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_is_cut_into_parts() {
+    fn a_second_is_divided_into_parts() {
         let fold = MapFold::of_seconds(0..5 * SECOND, 3);
         assert_eq!((fold.axis.width_ns, fold.axis.columns), (2 * SECOND, 3));
         let io = |issued_ns| IoEvent { issued_ns, ..IoEvent::default() };

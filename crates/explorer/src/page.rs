@@ -1,16 +1,12 @@
 //! The files of the page, built from `ui/explorer/` and kept in `assets/`.
 
-/// Content type of a JSON answer.
 pub const JSON: &str = "application/json; charset=utf-8";
 const HTML: &str = "text/html; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";
 
-/// HTML of the page.
 pub const INDEX: &str = include_str!("../assets/index.html");
-/// Script of the page.
 pub const EXPLORER_JS: &str = include_str!("../assets/explorer.js");
-/// Style sheet of the page.
 pub const EXPLORER_CSS: &str = include_str!("../assets/explorer.css");
 
 /// Returns the content type and the content of a file of the page; `None` if there is no such file.

@@ -20,7 +20,6 @@ const STREAMS_MAX: usize = 1 << 12;
 /// A stream of a process.
 pub type PairKey = (StreamKey, ProcessKey);
 
-/// Returns the stream and the process of a cube cell.
 pub fn pair_of(cell: &CubeCell) -> PairKey {
     let stream = StreamKey { op: cell.op, sequential: cell.sequential, bytes: cell.bytes };
     (stream, ProcessKey { pid: cell.who.pid, command: cell.who.command })
@@ -38,39 +37,35 @@ pub struct PartKey {
 /// Breakdowns that cells keep in addition to the totals.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Breakdowns {
-    /// Breakdown by stream.
     pub streams: bool,
-    /// Breakdown by process.
     pub processes: bool,
 }
 
 /// Numbers of pairs, assigned in order of first occurrence.
 #[derive(Debug)]
 pub struct PairNumbers {
-    wanted: Breakdowns,
+    breakdowns: Breakdowns,
     numbers: HashMap<PartKey, u32>,
     keys: Vec<PartKey>,
     recent: Box<RecentCache<PairKey, u32>>,
 }
 
 impl PairNumbers {
-    /// Creates numbers for pairs that are counted separately by what is `wanted`.
-    pub fn new(wanted: Breakdowns) -> Self {
+    pub fn new(breakdowns: Breakdowns) -> Self {
         let recent = Box::new(RecentCache::new());
-        PairNumbers { wanted, numbers: HashMap::new(), keys: Vec::new(), recent }
+        PairNumbers { breakdowns, numbers: HashMap::new(), keys: Vec::new(), recent }
     }
 
-    /// Returns the number of a pair.
     #[inline]
     pub fn number(&mut self, key: PairKey) -> u32 {
         let (stream, process) = key;
         let name = u128::from_le_bytes(process.command.0) as u64;
-        let who = u64::from(process.pid) << 32 ^ name;
-        let what = StreamKey::packed(stream.op, stream.sequential, stream.bytes);
-        let (wanted, numbers, keys) = (self.wanted, &mut self.numbers, &mut self.keys);
-        self.recent.get_or(who ^ what, key, || {
-            let stream = wanted.streams.then_some(stream);
-            let process = wanted.processes.then_some(process);
+        let process_code = u64::from(process.pid) << 32 ^ name;
+        let stream_code = StreamKey::packed(stream.op, stream.sequential, stream.bytes);
+        let (breakdowns, numbers, keys) = (self.breakdowns, &mut self.numbers, &mut self.keys);
+        self.recent.get_or(process_code ^ stream_code, key, || {
+            let stream = breakdowns.streams.then_some(stream);
+            let process = breakdowns.processes.then_some(process);
             number_of(numbers, keys, PartKey { stream, process })
         })
     }
@@ -92,7 +87,7 @@ impl PairNumbers {
     }
 
     /// Adds the pairs of another share of the I/Os. Returns the numbers that they have here.
-    pub fn join(&mut self, other: &PairNumbers) -> Vec<u32> {
+    pub fn merge(&mut self, other: &PairNumbers) -> Vec<u32> {
         other.keys.iter().map(|key| self.number_of(*key)).collect()
     }
 }
@@ -120,11 +115,8 @@ fn number_of(
 /// The fields of an I/O that are counted.
 #[derive(Debug, Clone, Copy)]
 pub struct CountedIo {
-    /// Row of the batch.
     pub row: usize,
-    /// Pair number.
     pub pair: u32,
-    /// Issue time, in nanoseconds.
     pub issued_ns: u64,
     /// Response time, in nanoseconds; `RESPONSE_UNKNOWN` if its completion was not seen.
     pub response_ns: u64,
@@ -132,13 +124,10 @@ pub struct CountedIo {
     pub queued_ns: u64,
     /// Measurements of the blocks that it wrote.
     pub content: ContentMeasurement,
-    /// Size, in bytes.
     pub bytes: u32,
     /// Queue depth at issue; 0 if unknown.
     pub depth: u32,
-    /// Operation.
     pub op: IoOp,
-    /// True if the I/O is sequential.
     pub sequential: bool,
 }
 
@@ -153,15 +142,13 @@ impl CountedIo {
 /// Passes I/Os on in groups, with the numbers of their pairs.
 #[derive(Debug)]
 pub struct PairBatcher {
-    /// The pairs seen so far.
     pub pairs: PairNumbers,
     ios: Vec<CountedIo>,
 }
 
 impl PairBatcher {
-    /// Creates a batcher for pairs that are counted separately by what is `wanted`.
-    pub fn new(wanted: Breakdowns) -> Self {
-        PairBatcher { pairs: PairNumbers::new(wanted), ios: Vec::new() }
+    pub fn new(breakdowns: Breakdowns) -> Self {
+        PairBatcher { pairs: PairNumbers::new(breakdowns), ios: Vec::new() }
     }
 
     /// Calls `take` with groups of I/Os until all selected rows were passed.
@@ -171,7 +158,7 @@ impl PairBatcher {
         mut take: impl FnMut(&[CountedIo], &mut PairNumbers),
     ) {
         let (batch, mut passed) = (rows.batch, rows.iter());
-        let has_processes = self.pairs.wanted.processes;
+        let has_processes = self.pairs.breakdowns.processes;
         loop {
             self.ios.clear();
             for row in passed.by_ref().take(AT_ONCE) {
@@ -212,15 +199,14 @@ impl PairBatcher {
 pub struct PairFilter<'f>(&'f Filter);
 
 impl<'f> PairFilter<'f> {
-    /// Returns the filter if it differs from the usual one only in operations, streams and
+    /// Returns the filter if it differs from the default one only in operations, streams and
     /// processes.
-    pub fn new(filter: &'f Filter, usual: &Filter) -> Option<Self> {
+    pub fn new(filter: &'f Filter, default_filter: &Filter) -> Option<Self> {
         let rest = Filter { ops: Vec::new(), streams: Vec::new(), process: None, ..filter.clone() };
-        (rest == *usual).then_some(PairFilter(filter))
+        (rest == *default_filter).then_some(PairFilter(filter))
     }
 
-    /// Returns whether the I/Os of a pair pass.
-    pub fn lets(self, (stream, process): &PairKey) -> bool {
+    pub fn passes(self, (stream, process): &PairKey) -> bool {
         let PairFilter(filter) = self;
         let selector = filter.process.as_ref();
         filter.keeps_stream(stream)
@@ -242,14 +228,14 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_keeps_its_number_and_finds_it_among_others() {
+    fn a_pair_keeps_its_number() {
         let (mut one, mut other) = (PairNumbers::new(BOTH), PairNumbers::new(BOTH));
         for n in 0..9_001u32 {
             let (a, b) = (one.number(key(n % 50, n % 7)), other.number(key(n % 7, n % 50)));
             assert_eq!((a, b), (one.number(key(n % 50, n % 7)), other.number(key(n % 7, n % 50))));
         }
         assert_eq!((one.keys().len(), other.keys().len()), (350, 350));
-        let ours = one.join(&other);
+        let ours = one.merge(&other);
         for (theirs, ours) in (0..).zip(ours) {
             assert_eq!(one.key(ours), other.key(theirs));
         }
@@ -257,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_number_keeps_the_stream_that_has_one() {
+    fn pairs_beyond_the_limit_count_by_stream() {
         let mut pairs = PairNumbers::new(BOTH);
         let mut last = 0;
         (0..=PAIRS_MAX as u32).for_each(|pid| last = pairs.number(key(512, pid)));
@@ -270,17 +256,16 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_of_more_than_pairs_is_none_of_pairs() {
-        let usual = Filter::default();
-        let by = |process| Filter { process, ops: vec![IoOp::Read], ..Filter::default() };
-        let named = by(Some(ProcessSelector::Command("x".into())));
-        assert!(PairFilter::new(&named, &usual).unwrap().lets(&key(512, 7)));
-        assert!(
-            !PairFilter::new(&by(Some(ProcessSelector::Pid(8))), &usual)
-                .unwrap()
-                .lets(&key(512, 7))
-        );
-        let devices = Filter { devices: vec![0], ..named };
-        assert!(PairFilter::new(&devices, &usual).is_none());
+    fn only_filters_by_operation_stream_and_process_are_pair_filters() {
+        let default_filter = Filter::default();
+        let reads_of =
+            |process| Filter { process: Some(process), ops: vec![IoOp::Read], ..Filter::default() };
+        let passes = |filter: &Filter| {
+            PairFilter::new(filter, &default_filter).map(|filter| filter.passes(&key(512, 7)))
+        };
+        let named = reads_of(ProcessSelector::Command("x".into()));
+        assert_eq!(passes(&named), Some(true));
+        assert_eq!(passes(&reads_of(ProcessSelector::Pid(8))), Some(false));
+        assert_eq!(passes(&Filter { devices: vec![0], ..named }), None);
     }
 }

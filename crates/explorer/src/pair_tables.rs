@@ -14,9 +14,9 @@ use steadfast_tracefile::TraceError;
 /// Maximum number of columns with response times and depths.
 const COLUMNS: u64 = 4096;
 /// Maximum number of columns of the maps.
-const PICTURE_COLUMNS: u64 = 1024;
+const MAP_COLUMNS: u64 = 1024;
 /// Minimum number of columns that are useful. With fewer, nothing is kept.
-const COLUMNS_LEAST: u64 = 64;
+const COLUMNS_MIN: u64 = 64;
 /// Maximum number of pairs. With more, nothing is kept.
 const PAIRS_MAX: u32 = 4096;
 /// Maximum memory of one kind of columns, in bytes.
@@ -28,11 +28,8 @@ pub struct PairTables {
     end_ns: u64,
     /// Key of each pair, by number; `None` for a pair without I/Os of its own.
     pairs: Vec<Option<PairKey>>,
-    /// Response times and depths.
     times: Cube<PairSums>,
-    /// Address ranges.
     hits: Cube<()>,
-    /// Parts of seconds.
     seconds: Cube<()>,
 }
 
@@ -45,7 +42,7 @@ impl PairTables {
 
     /// Returns the keys of the pairs that pass, by number.
     fn passing(&self, passing: PairFilter<'_>) -> Vec<Option<PairKey>> {
-        self.pairs.iter().map(|key| key.filter(|key| passing.lets(key))).collect()
+        self.pairs.iter().map(|key| key.filter(|key| passing.passes(key))).collect()
     }
 
     /// Returns cells from the beginning of the capture, filled with the I/Os that pass in a window.
@@ -57,15 +54,15 @@ impl PairTables {
     ) -> TimeCells {
         let (passing, width_ns) = (self.passing(passing), self.width_ns().unwrap_or(1));
         let columns = self.end_ns.div_ceil(width_ns).max(1) as usize;
-        let mut filling = TimeCellsBuilder::new(ColumnAxis { width_ns, first: 0, columns });
+        let mut cells = TimeCellsBuilder::new(ColumnAxis { width_ns, first: 0, columns });
         let mut pairs = PairNumbers::new(by);
         for cell in self.times.window(window_ns) {
             if let Some(Some(key)) = passing.get(cell.key as usize) {
                 let counts = self.times.counts(cell);
-                filling.add(cell.step, (*key, &cell.sums), counts, &mut pairs);
+                cells.add(cell.step, *key, &cell.sums, counts, &mut pairs);
             }
         }
-        filling.finish(&pairs)
+        cells.finish(&pairs)
     }
 
     /// Returns the hits of the [`FINE_RANGES`] by the I/Os that pass; `None` if they are not kept.
@@ -110,7 +107,6 @@ impl PairTables {
     }
 }
 
-/// Everything that is kept by pair, while it is being counted.
 #[derive(Debug)]
 pub struct PairTablesBuilder {
     end_ns: u64,
@@ -139,8 +135,8 @@ fn columns<S: CellSums>(
 /// Widens columns that take too much memory, or gives them up.
 fn bound<S: CellSums>(columns: &mut CubeBuilder<S>, end_ns: u64) {
     while columns.bytes() > BYTES_MAX {
-        if end_ns.div_ceil(columns.step_ns().saturating_mul(2)) < COLUMNS_LEAST {
-            columns.give_up();
+        if end_ns.div_ceil(columns.step_ns().saturating_mul(2)) < COLUMNS_MIN {
+            columns.abandon();
         } else {
             columns.roll_up(2, |pair| pair);
         }
@@ -153,8 +149,8 @@ impl PairTablesBuilder {
         PairTablesBuilder {
             end_ns,
             times: columns(end_ns, cell_ns, COLUMNS, BUCKETS),
-            hits: columns(end_ns, cell_ns, PICTURE_COLUMNS, FINE_RANGES),
-            seconds: columns(end_ns, SECOND, PICTURE_COLUMNS, PARTS),
+            hits: columns(end_ns, cell_ns, MAP_COLUMNS, FINE_RANGES),
+            seconds: columns(end_ns, SECOND, MAP_COLUMNS, PARTS),
             is_whole: true,
         }
     }
@@ -182,7 +178,6 @@ impl PairTablesBuilder {
         self.bound();
     }
 
-    /// Bounds the memory of all columns.
     fn bound(&mut self) {
         bound(&mut self.times, self.end_ns);
         bound(&mut self.hits, self.end_ns);
@@ -190,9 +185,6 @@ impl PairTablesBuilder {
     }
 
     /// Takes the sums of a cube cell, which have neither addresses nor parts of seconds.
-    ///
-    /// # Errors
-    /// Returns the errors of [`coarse_buckets`].
     pub fn take_cell(&mut self, cell: &CubeCell, pair: u32) -> Result<(), TraceError> {
         self.is_whole &= pair < PAIRS_MAX;
         if !self.is_whole {
@@ -207,7 +199,7 @@ impl PairTablesBuilder {
     }
 
     /// Adds the counts of another share of the I/Os. `numbers` are the numbers of its pairs here.
-    pub fn join(&mut self, other: PairTablesBuilder, numbers: &[u32]) {
+    pub fn merge(&mut self, other: PairTablesBuilder, numbers: &[u32]) {
         self.is_whole &= other.is_whole;
         if self.is_whole {
             self.times.merge(other.times, numbers);
@@ -242,10 +234,10 @@ mod tests {
     const CELL: u64 = 100_000;
 
     #[test]
-    fn with_too_many_pairs_nothing_is_told() {
+    fn tables_with_too_many_pairs_are_discarded() {
         let mut pairs = PairNumbers::new(Breakdowns { streams: true, processes: true });
         let tables = |count: u32, pairs: &mut PairNumbers| {
-            let mut filled = PairTablesBuilder::new(CELL, 7 * CELL);
+            let mut builder = PairTablesBuilder::new(CELL, 7 * CELL);
             for pid in 0..count {
                 let stream = StreamKey { op: IoOp::Read, sequential: false, bytes: 1 << 20 };
                 let process = ProcessKey { pid, command: CommandName::default() };
@@ -261,9 +253,9 @@ mod tests {
                     op: stream.op,
                     sequential: false,
                 };
-                filled.take(&[io], &[None]);
+                builder.take(&[io], &[None]);
             }
-            filled.finish(pairs).width_ns()
+            builder.finish(pairs).width_ns()
         };
         assert_eq!(tables(PAIRS_MAX, &mut pairs), Some(CELL));
         assert_eq!(tables(PAIRS_MAX + 1, &mut pairs), None);

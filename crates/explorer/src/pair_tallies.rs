@@ -19,38 +19,33 @@ use steadfast_tracefile::{StreamKey, TraceError};
 const PAIRS_MAX: usize = 1024;
 const ZSTD_LEVEL: i32 = 1;
 
-/// Sums over the I/Os of a pair.
 #[derive(Debug)]
 struct PairTally {
     key: PairKey,
     sums: IoSums,
-    touches: DenseCounts,
+    /// Hits by address range.
+    hits: DenseCounts,
 }
 
 /// Tables that are being filled.
 #[derive(Debug, Default)]
 pub struct PairTallies {
     /// For each pair number, its position among the tallies plus one; 0 if it has no tally.
-    places: Vec<u32>,
-    /// Position of each open pair.
+    by_number: Vec<u32>,
     positions: HashMap<PairKey, usize>,
     all: Vec<PairTally>,
     /// Tables of the same segment that were full.
     full: Vec<PackedTables>,
 }
 
-/// Compressed tables.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct PackedTables {
     tallies: Vec<u8>,
-    touches: Vec<u8>,
+    hits: Vec<u8>,
 }
 
 impl PairTallies {
     /// Takes I/Os with the address ranges that they touch.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Unsuitable`] if full tables cannot be compressed.
     pub fn take(
         &mut self,
         rows: &AnnotatedRows<'_>,
@@ -59,16 +54,16 @@ impl PairTallies {
         pairs: &PairNumbers,
     ) -> Result<(), TraceError> {
         let columns = SumColumns::new(rows, true);
-        self.places.resize(self.places.len().max(pairs.keys().len()), 0);
+        self.by_number.resize(self.by_number.len().max(pairs.keys().len()), 0);
         for (io, touched) in ios.iter().zip(touched) {
-            let at = match self.places[io.pair as usize] {
+            let at = match self.by_number[io.pair as usize] {
                 0 => self.look_up(rows, io, pairs)?,
-                place => place as usize - 1,
+                position => position as usize - 1,
             };
             let tally = &mut self.all[at];
             tally.sums.add(&columns, io.row);
             if let Some(touched) = *touched {
-                touched.numbers().for_each(|range| tally.touches.count(range));
+                touched.numbers().for_each(|range| tally.hits.count(range));
             }
         }
         Ok(())
@@ -86,7 +81,7 @@ impl PairTallies {
         let stream = StreamKey { op: io.op, sequential: io.sequential, bytes: io.bytes };
         let at = self.position((stream, ProcessKey { pid, command }))?;
         if pairs.key(io.pair).is_some() {
-            self.places[io.pair as usize] = at as u32 + 1;
+            self.by_number[io.pair as usize] = at as u32 + 1;
         }
         Ok(at)
     }
@@ -101,20 +96,14 @@ impl PairTallies {
             self.full.push(packed);
         }
         let at = self.all.len();
-        self.all.push(PairTally {
-            key,
-            sums: IoSums::default(),
-            touches: DenseCounts::new(RANGES),
-        });
+        let hits = DenseCounts::new(RANGES);
+        self.all.push(PairTally { key, sums: IoSums::default(), hits });
         self.positions.insert(key, at);
         Ok(at)
     }
 
     /// Takes the sums of a cube cell, which have no addresses. `knows_flags` is false for sums of
     /// the kernel.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Unsuitable`] if full tables cannot be compressed.
     pub fn take_cell(&mut self, cell: &CubeCell, knows_flags: bool) -> Result<(), TraceError> {
         let at = self.position(pair_of(cell))?;
         self.all[at].sums.add_cell(cell, knows_flags, true);
@@ -123,20 +112,16 @@ impl PairTallies {
 
     /// Compresses the tables and clears them.
     fn pack(&mut self) -> Result<PackedTables, TraceError> {
-        self.places.fill(0);
+        self.by_number.fill(0);
         self.positions.clear();
         let mut merged = MergedTables::default();
         for mut tally in mem::take(&mut self.all) {
-            merged.touches.insert(tally.key, tally.touches.drain().collect());
+            merged.hits.insert(tally.key, tally.hits.drain().collect());
             merged.tallies.insert(tally.key, tally.sums);
         }
         merged.packed()
     }
 
-    /// Returns the tables of the segment and clears them.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Unsuitable`] if they cannot be compressed.
     pub fn close(&mut self) -> Result<Vec<PackedTables>, TraceError> {
         let last = self.pack()?;
         self.full.push(last);
@@ -144,11 +129,10 @@ impl PairTallies {
     }
 }
 
-/// Tables of several segments that are being merged.
 #[derive(Debug, Default)]
 struct MergedTables {
     tallies: BTreeMap<PairKey, IoSums>,
-    touches: BTreeMap<PairKey, BTreeMap<u16, u32>>,
+    hits: BTreeMap<PairKey, BTreeMap<u16, u32>>,
 }
 
 impl MergedTables {
@@ -156,8 +140,8 @@ impl MergedTables {
         for (key, sums) in packed.tallies()? {
             self.tallies.entry(key).or_default().merge(&sums);
         }
-        for (key, counts) in unpacked::<Vec<(PairKey, RangeCounts)>>(&packed.touches)? {
-            let ours = self.touches.entry(key).or_default();
+        for (key, counts) in unpacked::<Vec<(PairKey, RangeCounts)>>(&packed.hits)? {
+            let ours = self.hits.entry(key).or_default();
             for (range, count) in counts {
                 let sum = ours.entry(range).or_default();
                 *sum = sum.saturating_add(count);
@@ -167,26 +151,23 @@ impl MergedTables {
     }
 
     fn packed(&self) -> Result<PackedTables, TraceError> {
-        let touches = self.touches.iter();
-        let touches = touches.map(|(key, ranges)| (key, ranges.iter().collect::<Vec<_>>()));
+        let hits = self.hits.iter();
+        let hits = hits.map(|(key, ranges)| (key, ranges.iter().collect::<Vec<_>>()));
         Ok(PackedTables {
             tallies: packed(&self.tallies.iter().collect::<Vec<_>>())?,
-            touches: packed(&touches.collect::<Vec<_>>())?,
+            hits: packed(&hits.collect::<Vec<_>>())?,
         })
     }
 }
 
 impl PackedTables {
     /// Merges compressed tables.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Unsuitable`] if they cannot be decompressed or compressed.
-    pub fn together<'p>(all: impl Iterator<Item = &'p PackedTables>) -> Result<Self, TraceError> {
-        let mut together = MergedTables::default();
+    pub fn merged<'p>(all: impl Iterator<Item = &'p PackedTables>) -> Result<Self, TraceError> {
+        let mut merged = MergedTables::default();
         for packed in all {
-            together.add(packed)?;
+            merged.add(packed)?;
         }
-        together.packed()
+        merged.packed()
     }
 
     fn tallies(&self) -> Result<Vec<(PairKey, IoSums)>, TraceError> {
@@ -194,40 +175,36 @@ impl PackedTables {
     }
 
     /// Calls `take` with the sums of each pair that passes; all pass if there is no filter.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Unsuitable`] if the index is damaged.
     pub fn each(
         &self,
         passing: Option<PairFilter<'_>>,
         mut take: impl FnMut(PairKey, &IoSums),
     ) -> Result<(), TraceError> {
-        let tallies = self.tallies()?;
-        let passing = tallies.iter().filter(|(key, _)| is_let(passing, key));
-        passing.for_each(|(key, sums)| take(*key, sums));
+        for (key, sums) in &self.tallies()? {
+            if passes(passing, key) {
+                take(*key, sums);
+            }
+        }
         Ok(())
     }
 
     /// Adds the hits of address ranges by process, with the restriction of [`Self::each`].
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Unsuitable`] if the index is damaged.
-    pub fn add_touches(
+    pub fn add_hits(
         &self,
         passing: Option<PairFilter<'_>>,
-        touches: &mut ProcessHits,
+        hits: &mut ProcessHits,
     ) -> Result<(), TraceError> {
-        for (key, counts) in unpacked::<Vec<(PairKey, RangeCounts)>>(&self.touches)? {
-            if is_let(passing, &key) {
-                touches.add(Some(key.1), counts);
+        for (key, counts) in unpacked::<Vec<(PairKey, RangeCounts)>>(&self.hits)? {
+            if passes(passing, &key) {
+                hits.add(Some(key.1), counts);
             }
         }
         Ok(())
     }
 }
 
-fn is_let(passing: Option<PairFilter<'_>>, key: &PairKey) -> bool {
-    passing.is_none_or(|passing| passing.lets(key))
+fn passes(passing: Option<PairFilter<'_>>, key: &PairKey) -> bool {
+    passing.is_none_or(|passing| passing.passes(key))
 }
 
 fn packed<T: Serialize>(value: &T) -> Result<Vec<u8>, TraceError> {
@@ -259,20 +236,20 @@ mod tests {
             .collect();
         let batch = AnnotatedBatch::from_events(&events);
         let rows = batch.rows();
-        let mut gathering = PairBatcher::new(Breakdowns { streams: true, processes: true });
+        let mut batcher = PairBatcher::new(Breakdowns { streams: true, processes: true });
         let mut tallies = PairTallies::default();
-        gathering.each(&rows, |ios, pairs| {
+        batcher.each(&rows, |ios, pairs| {
             let touched = vec![Some(TouchedRanges { first: 3, last: 4 }); ios.len()];
             tallies.take(&rows, ios, &touched, pairs).unwrap();
         });
         let tables = tallies.close().unwrap();
         assert_eq!(tables.len(), 3);
-        let (mut ios, mut touches) = (HashMap::new(), ProcessHits::default());
+        let (mut ios, mut hits) = (HashMap::new(), ProcessHits::default());
         for one in &tables {
             one.each(None, |key, sums| *ios.entry(key).or_insert(0) += sums.count()).unwrap();
-            one.add_touches(None, &mut touches).unwrap();
+            one.add_hits(None, &mut hits).unwrap();
         }
         assert_eq!((ios.len(), ios.values().sum::<u64>()), (2048, events.len() as u64));
-        assert_eq!(touches.by_range()[2..6], [0, 3072, 3072, 0]);
+        assert_eq!(hits.by_range()[2..6], [0, 3072, 3072, 0]);
     }
 }

@@ -21,7 +21,6 @@ const PARTS_MAX: usize = 2 << 20;
 /// after the last, is that of all other keys.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RankedKeys<K> {
-    /// Keys, the most active first.
     pub keys: Vec<K>,
     /// Sum of each key, followed by that of all others.
     pub sums: Vec<IoCount>,
@@ -30,9 +29,7 @@ pub struct RankedKeys<K> {
 /// The finished counts of I/Os by stream and process.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RankedParts {
-    /// Streams, if they were counted separately.
     pub streams: RankedKeys<StreamKey>,
-    /// Processes, if they were counted separately.
     pub processes: RankedKeys<ProcessKey>,
     /// For each pair, its positions among the streams and the processes.
     places: Vec<(u16, u16)>,
@@ -40,12 +37,10 @@ pub struct RankedParts {
 }
 
 impl RankedParts {
-    /// Returns the parts of a range of cells.
     pub fn in_cells(&self, cells: Range<usize>) -> &[KeyCell<IoCount>] {
         self.parts.steps(cells)
     }
 
-    /// Adds a part to the sums of streams and of processes.
     pub fn add(&self, part: &KeyCell<IoCount>, streams: &mut [IoCount], processes: &mut [IoCount]) {
         let Some((stream, process)) = self.places.get(part.key as usize) else { return };
         streams[usize::from(*stream)].add(part.sums);
@@ -82,7 +77,6 @@ pub struct PartCounter {
 }
 
 impl PartCounter {
-    /// Creates an empty counter for cells of the width `step_ns`.
     pub fn new(step_ns: u64, steps: Range<u64>) -> Self {
         PartCounter {
             parts: CubeBuilder::new(step_ns, steps, 0),
@@ -92,7 +86,6 @@ impl PartCounter {
         }
     }
 
-    /// Counts an I/O of a pair.
     #[inline]
     pub fn count(&mut self, time_ns: u64, pair: u32, bytes: u64) {
         let pair = self.counts_as.get(pair as usize).copied().unwrap_or(pair);
@@ -101,7 +94,6 @@ impl PartCounter {
         }
     }
 
-    /// Adds I/Os of a pair to a cell.
     pub fn add(&mut self, cell: u32, pair: u32, more: IoCount) {
         self.parts.in_step(cell, pair).sums.add(more);
     }
@@ -139,18 +131,14 @@ impl PartCounter {
     }
 
     /// Adds the parts of another share of the I/Os, whose pairs have these numbers here.
-    pub fn join(&mut self, other: PartCounter, numbers: &[u32]) {
+    pub fn merge(&mut self, other: PartCounter, numbers: &[u32]) {
         self.parts.merge(other.parts, numbers);
         self.dropped.streams.extend(other.dropped.streams);
         self.dropped.processes.extend(other.dropped.processes);
         self.counts_as.clear();
-        self.left = match (self.left, other.left) {
-            (Some(ours), Some(theirs)) => Some(ours.min(theirs)),
-            (ours, theirs) => ours.or(theirs),
-        };
+        self.left = [self.left, other.left].into_iter().flatten().min();
     }
 
-    /// Finishes the counts.
     pub fn finish(self, pairs: &PairNumbers) -> RankedParts {
         let parts = self.parts.finish();
         let mut sums = sums(parts.cells(), pairs);
@@ -226,7 +214,7 @@ mod tests {
     use steadfast_domain::io_event::CommandName;
 
     #[test]
-    fn without_room_fewer_are_told_apart_and_nothing_is_lost() {
+    fn dropped_streams_and_processes_are_merged_without_loss() {
         let both = Breakdowns { streams: true, processes: true };
         let (mut parts, mut pairs) = (PartCounter::new(1, 0..100), PairNumbers::new(both));
         for cell in 0..100u32 {
@@ -252,9 +240,9 @@ mod tests {
         let sum = |sums: &[IoCount]| {
             sums.iter().map(|sum| (sum.ios, sum.bytes)).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1))
         };
-        let wanted = (100 * 200 * 201 / 2, 100 * 199 * 200 / 2);
-        assert_eq!([sum(&streams), sum(&processes)], [wanted; 2]);
-        assert_eq!((sum(&shares.streams.sums), sum(&shares.processes.sums)), (wanted, wanted));
+        let expected = (100 * 200 * 201 / 2, 100 * 199 * 200 / 2);
+        assert_eq!([sum(&streams), sum(&processes)], [expected; 2]);
+        assert_eq!([sum(&shares.streams.sums), sum(&shares.processes.sums)], [expected; 2]);
         assert!(shares.streams.keys.is_empty(), "{:?}", shares.streams.keys);
     }
 }

@@ -13,7 +13,6 @@ const PROCESSES_MAX: usize = 4096;
 #[derive(Debug, Default)]
 pub struct ProcessHits(HashMap<Option<ProcessKey>, Vec<u32>>);
 
-/// Ranges with their hits.
 pub type RangeCounts = Vec<(u16, u32)>;
 
 impl ProcessHits {
@@ -29,7 +28,6 @@ impl ProcessHits {
         }
     }
 
-    /// Returns the hits of every range.
     pub fn by_range(&self) -> Vec<u64> {
         let mut all = vec![0; RANGES];
         for counts in self.0.values() {
@@ -40,22 +38,19 @@ impl ProcessHits {
 
     /// Returns the processes that hit a range, with their hits.
     pub fn in_range(&self, range: usize) -> Vec<(Option<ProcessKey>, u64)> {
-        let touches = self.0.iter().map(|(key, counts)| (*key, counts[range].into()));
-        touches.filter(|(_, count)| *count > 0).collect()
+        let hits = self.0.iter().map(|(key, counts)| (*key, counts[range].into()));
+        hits.filter(|(_, count)| *count > 0).collect()
     }
 }
 
-/// A fold that counts hits by process.
 pub struct ProcessHitsFold {
-    /// Hits so far.
-    pub touches: ProcessHits,
+    pub hits: ProcessHits,
     addresses: AddressRanges,
 }
 
 impl ProcessHitsFold {
-    /// Creates an empty fold.
     pub fn new(addresses: AddressRanges) -> Self {
-        ProcessHitsFold { touches: ProcessHits::default(), addresses }
+        ProcessHitsFold { hits: ProcessHits::default(), addresses }
     }
 }
 
@@ -69,7 +64,7 @@ impl Fold for ProcessHitsFold {
             if let Some(touched) = self.addresses.touched(rows, row) {
                 let (pid, command) = (rows.batch.pid(row), rows.batch.command(row));
                 let ranges = touched.numbers().map(|range| (range as u16, 1));
-                self.touches.add(Some(ProcessKey { pid, command }), ranges);
+                self.hits.add(Some(ProcessKey { pid, command }), ranges);
             }
         }
         Ok(())
@@ -80,8 +75,8 @@ impl Fold for ProcessHitsFold {
     }
 
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
-        for (key, counts) in other.touches.0 {
-            self.touches.add(key, (0..).zip(counts));
+        for (key, counts) in other.hits.0 {
+            self.hits.add(key, (0..).zip(counts));
         }
         Ok(())
     }
@@ -93,12 +88,12 @@ mod tests {
     use steadfast_domain::io_event::CommandName;
 
     #[test]
-    fn processes_beyond_the_bound_count_together() {
-        let mut touches = ProcessHits::default();
+    fn processes_beyond_the_limit_count_together() {
+        let mut hits = ProcessHits::default();
         for pid in 0..PROCESSES_MAX as u32 + 503 {
-            touches.add(Some(ProcessKey { pid, command: CommandName::default() }), [(3, 1)]);
+            hits.add(Some(ProcessKey { pid, command: CommandName::default() }), [(3, 1)]);
         }
-        assert_eq!(touches.by_range()[3], PROCESSES_MAX as u64 + 503);
-        assert!(touches.in_range(3).contains(&(None, 503)));
+        assert_eq!(hits.by_range()[3], PROCESSES_MAX as u64 + 503);
+        assert!(hits.in_range(3).contains(&(None, 503)));
     }
 }

@@ -1,7 +1,7 @@
 //! The query of a request (the part of an address after the question mark), parsed and checked. The
 //! names are those of the command line's filters.
 
-use crate::http_error::HttpError;
+use crate::http_error::{HttpError, HttpResult};
 use steadfast_analysis::Filter;
 use steadfast_analysis::filter::ProcessSelector;
 use steadfast_analysis::questions::processes::ProcessKey;
@@ -16,7 +16,6 @@ pub const LENGTH_MAX: usize = 8192;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct QueryString(Vec<(String, String)>);
 
-/// Names that a question may have.
 const NAMES: [&str; 28] = [
     "by", "by_command", "c", "cells", "cgroup", "device", "event", "file", "from", "high", "i",
     "key", "kind", "layer", "limit", "low", "measure", "n", "offset", "op", "pid", "process",
@@ -28,7 +27,7 @@ impl QueryString {
     ///
     /// # Errors
     /// Returns an [`HttpError`] with status 400 and the first such name.
-    pub fn check_names(&self) -> Result<(), HttpError> {
+    pub fn check_names(&self) -> HttpResult<()> {
         match self.0.iter().find(|(name, _)| !NAMES.contains(&name.as_str())) {
             None => Ok(()),
             Some((name, _)) => Err(HttpError::bad(format!(
@@ -44,7 +43,7 @@ impl QueryString {
     /// # Errors
     /// Returns an [`HttpError`] with status 400 if the query is longer than [`LENGTH_MAX`] or not
     /// percent-encoded text.
-    pub fn parse(text: &str) -> Result<Self, HttpError> {
+    pub fn parse(text: &str) -> HttpResult<Self> {
         if text.len() > LENGTH_MAX {
             return Err(HttpError::bad("the query is too long"));
         }
@@ -60,7 +59,7 @@ impl QueryString {
     ///
     /// # Errors
     /// Returns an [`HttpError`] with status 400 if the name occurs twice.
-    pub fn one<'a>(&'a self, name: &'a str) -> Result<Option<&'a str>, HttpError> {
+    pub fn one<'a>(&'a self, name: &'a str) -> HttpResult<Option<&'a str>> {
         let mut values = self.all(name);
         let first = values.next();
         match values.next() {
@@ -79,18 +78,18 @@ impl QueryString {
     /// # Errors
     /// Returns an [`HttpError`] with status 400 if the value is no whole number or the name occurs
     /// twice.
-    pub fn number(&self, name: &str) -> Result<Option<u64>, HttpError> {
+    pub fn number(&self, name: &str) -> HttpResult<Option<u64>> {
         let Some(text) = self.one(name)? else { return Ok(None) };
         let wrong = |_| HttpError::bad(format!("'{name}' is no whole number: '{text}'"));
         text.parse().map(Some).map_err(wrong)
     }
 
-    /// Returns the value of a name as a number from 1 to `most`, or `usual` if it is absent.
+    /// Returns the value of a name as a number from 1 to `most`, or `default` if it is absent.
     ///
     /// # Errors
     /// Same as [`Self::number`], and status 400 if the number is out of range.
-    pub fn within(&self, name: &str, usual: u64, most: u64) -> Result<u64, HttpError> {
-        let number = self.number(name)?.unwrap_or(usual);
+    pub fn within(&self, name: &str, default: u64, most: u64) -> HttpResult<u64> {
+        let number = self.number(name)?.unwrap_or(default);
         if (1..=most).contains(&number) {
             Ok(number)
         } else {
@@ -109,7 +108,7 @@ impl QueryString {
 }
 
 /// Decodes percent encoding; a plus sign is a space.
-fn decoded(text: &str) -> Result<String, HttpError> {
+fn decoded(text: &str) -> HttpResult<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {
@@ -117,16 +116,16 @@ fn decoded(text: &str) -> Result<String, HttpError> {
             b'+' => b' ',
             b'%' => {
                 let digits = [rest.next(), rest.next()].map(|d| d.and_then(hexadecimal));
-                let [Some(high), Some(low)] = digits else { return Err(no_text(text)) };
+                let [Some(high), Some(low)] = digits else { return Err(not_encoded(text)) };
                 high << 4 | low
             }
             byte => byte,
         });
     }
-    String::from_utf8(bytes).map_err(|_| no_text(text))
+    String::from_utf8(bytes).map_err(|_| not_encoded(text))
 }
 
-fn no_text(text: &str) -> HttpError {
+fn not_encoded(text: &str) -> HttpError {
     HttpError::bad(format!("'{text}' is not percent-encoded text"))
 }
 
@@ -139,10 +138,7 @@ fn hexadecimal(digit: u8) -> Option<u8> {
 ///
 /// # Errors
 /// Returns an [`HttpError`] with status 400 if the window is empty.
-pub fn window(
-    query: &QueryString,
-    (begin_ns, end_ns): (u64, u64),
-) -> Result<(u64, u64), HttpError> {
+pub fn window(query: &QueryString, (begin_ns, end_ns): (u64, u64)) -> HttpResult<(u64, u64)> {
     let from = query.number("from")?.unwrap_or(begin_ns).max(begin_ns);
     let to = query.number("to")?.unwrap_or(end_ns).min(end_ns.max(1));
     if from < to {
@@ -158,8 +154,8 @@ pub fn window(
 /// # Errors
 /// Returns an [`HttpError`] with status 400 if a value is invalid or names something that the capture
 /// does not have.
-pub fn filter(query: &QueryString, conditions: &CaptureConditions) -> Result<Filter, HttpError> {
-    let mut filter = Filter { layer: usual_layer(conditions), ..Filter::default() };
+pub fn filter(query: &QueryString, conditions: &CaptureConditions) -> HttpResult<Filter> {
+    let mut filter = Filter { layer: default_layer(conditions), ..Filter::default() };
     for event in query.all("event") {
         filter = filter.with_event(event, conditions)?;
     }
@@ -182,9 +178,10 @@ pub fn filter(query: &QueryString, conditions: &CaptureConditions) -> Result<Fil
         filter.layer = filter.layer.map(|_| Layer::FileSystem);
         filter = filter.with_file(file, conditions)?;
     }
-    let too_large = |tid| HttpError::bad(format!("no thread has the number {tid}"));
-    let thread = query.number("tid")?;
-    filter.thread = thread.map(|tid| u32::try_from(tid).map_err(|_| too_large(tid))).transpose()?;
+    if let Some(tid) = query.number("tid")? {
+        let too_large = |_| HttpError::bad(format!("no thread has the number {tid}"));
+        filter.thread = Some(u32::try_from(tid).map_err(too_large)?);
+    }
     match query.one("layer")? {
         None => {}
         Some("both") => filter.layer = None,
@@ -227,7 +224,7 @@ pub fn op_named(name: &str) -> Option<IoOp> {
 }
 
 /// Returns the layer that is selected by default; `None` if the capture has only one.
-pub fn usual_layer(conditions: &CaptureConditions) -> Option<Layer> {
+pub fn default_layer(conditions: &CaptureConditions) -> Option<Layer> {
     (conditions.layers.len() > 1).then_some(Layer::Block)
 }
 
@@ -236,7 +233,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_query_is_taken_apart() {
+    fn a_query_is_parsed() {
         let query =
             QueryString::parse("c=1&op=read&op=write&process=a%20b%3Cscript%3E+x&e").unwrap();
         assert_eq!(query.one("process").unwrap(), Some("a b<script> x"));
@@ -248,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_query_is_refused() {
+    fn invalid_queries_are_refused() {
         for bad in ["a=%", "a=%4", "a=%zz", "a=%ff", "a=%\u{e9}\u{e9}"] {
             assert_eq!(QueryString::parse(bad).unwrap_err().status, 400, "{bad}");
         }
@@ -256,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_has_the_command_lines_words() {
+    fn a_filter_accepts_the_words_of_the_command_line() {
         let of =
             |text: &str| filter(&QueryString::parse(text).unwrap(), &CaptureConditions::default());
         let found = of("op=trim&stream=RND%204K%20W&pid=7&layer=block").unwrap();

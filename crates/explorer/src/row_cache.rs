@@ -8,10 +8,10 @@ use steadfast_tracefile::{Fields, TraceError};
 
 /// Memory of an I/O, in bytes: all columns and the values derived from its neighbors.
 const IO_BYTES: usize = 144;
-/// Maximum number of I/Os of one question that are kept: 48 MiB.
-pub const KEPT_MOST: usize = (48 << 20) / IO_BYTES;
-/// Maximum number of I/Os that are kept in total: 72 MiB.
-const ALL_MOST: usize = (72 << 20) / IO_BYTES;
+/// Maximum number of I/Os of one question that are cached: 48 MiB.
+pub const IOS_MAX: usize = (48 << 20) / IO_BYTES;
+/// Maximum number of I/Os that are cached in total: 72 MiB.
+const ALL_IOS_MAX: usize = (72 << 20) / IO_BYTES;
 
 /// All fields: a field that is left out would read as 0 in every question and filter about it.
 const FIELDS: Fields = Fields::ALL.and(Fields::BUSY);
@@ -26,7 +26,7 @@ struct RowChunk {
 
 /// All I/Os of a window that pass a filter.
 #[derive(Debug)]
-pub struct KeptRows {
+pub struct CachedRows {
     window_ns: (u64, u64),
     filter: Filter,
     chunks: Vec<RowChunk>,
@@ -34,20 +34,17 @@ pub struct KeptRows {
     ios: usize,
 }
 
-impl KeptRows {
+impl CachedRows {
     /// Returns whether the I/Os of a window that pass a filter are included.
-    fn covers(&self, window_ns: (u64, u64), filter: &Filter, usual: &Filter) -> bool {
+    fn covers(&self, window_ns: (u64, u64), filter: &Filter, default_filter: &Filter) -> bool {
         let (from, to) = self.window_ns;
         let is_inside = from <= window_ns.0 && window_ns.1 <= to;
-        // I/Os kept without a filter include those that pass one, if the layer is the same.
-        let is_wider = self.filter == *usual && filter.layer == usual.layer;
+        // I/Os cached without a filter include those that pass one, if the layer is the same.
+        let is_wider = self.filter == *default_filter && filter.layer == default_filter.layer;
         is_inside && (self.filter == *filter || is_wider)
     }
 
     /// Passes on every chunk, with the rows marked that pass a filter.
-    ///
-    /// # Errors
-    /// Returns the first error of `take`.
     pub fn each(
         &self,
         passing: &Filter,
@@ -70,7 +67,7 @@ impl KeptRows {
     }
 }
 
-/// A fold that keeps the selected I/Os, up to a limit.
+/// A fold that collects the selected I/Os, up to a limit.
 #[derive(Debug, Default)]
 pub struct RowCollector {
     chunks: Vec<RowChunk>,
@@ -78,35 +75,27 @@ pub struct RowCollector {
     ios: usize,
 }
 
-/// Message of the error that marks more I/Os than are kept.
-const TOO_MANY: &str = "more I/Os than are kept";
+/// Message of the error that marks more I/Os than are cached.
+const TOO_MANY: &str = "more I/Os than are cached";
 
 impl RowCollector {
     /// Returns the I/Os; `None` if there were too many.
-    ///
-    /// # Errors
-    /// Returns the error of the pass if it failed for another reason.
     pub fn finish<T>(
         mut self,
-        passed: Result<T, TraceError>,
+        outcome: Result<T, TraceError>,
         window_ns: (u64, u64),
         filter: Filter,
-    ) -> Result<Option<KeptRows>, TraceError> {
-        match passed {
+    ) -> Result<Option<CachedRows>, TraceError> {
+        match outcome {
             Err(TraceError::TooFine(what)) if what == TOO_MANY => return Ok(None),
-            passed => passed.map(drop)?,
+            outcome => outcome.map(drop)?,
         }
-        if self.ios > KEPT_MOST {
+        if self.ios > IOS_MAX {
             return Ok(None);
         }
         self.chunks.sort_by_key(|chunk| chunk.order);
-        Ok(Some(KeptRows {
-            window_ns,
-            filter,
-            chunks: self.chunks,
-            edge_busy: self.edge_busy,
-            ios: self.ios,
-        }))
+        let RowCollector { chunks, edge_busy, ios } = self;
+        Ok(Some(CachedRows { window_ns, filter, chunks, edge_busy, ios }))
     }
 }
 
@@ -123,7 +112,7 @@ impl Fold for RowCollector {
         // A clone has no spare capacity; the chosen rows have the capacity of all rows.
         let batch = rows.batch.chosen(rows.kept).clone();
         self.ios += batch.len();
-        if self.ios > KEPT_MOST {
+        if self.ios > IOS_MAX {
             return Err(TraceError::TooFine(TOO_MANY.into()));
         }
         self.chunks.push(RowChunk {
@@ -151,16 +140,16 @@ impl Fold for RowCollector {
     }
 }
 
-/// The I/Os kept, the most recently used last.
+/// The cached I/Os, the most recently used last.
 #[derive(Debug, Default)]
 pub struct RecentRows {
-    kept: Vec<Arc<KeptRows>>,
+    cached: Vec<Arc<CachedRows>>,
     /// Windows and filters with too many I/Os.
     too_many: Vec<((u64, u64), Filter)>,
 }
 
-/// Maximum number of windows with too many I/Os that are remembered.
-const TOO_MANY_MOST: usize = 64;
+/// Maximum number of cached windows, and of remembered windows with too many I/Os.
+const WINDOWS_MAX: usize = 64;
 
 impl RecentRows {
     /// Returns the I/Os of a window that pass a filter, possibly among others.
@@ -168,11 +157,12 @@ impl RecentRows {
         &mut self,
         window_ns: (u64, u64),
         filter: &Filter,
-        usual: &Filter,
-    ) -> Option<Arc<KeptRows>> {
-        let at = self.kept.iter().rposition(|kept| kept.covers(window_ns, filter, usual))?;
-        let found = self.kept.remove(at);
-        self.kept.push(Arc::clone(&found));
+        default_filter: &Filter,
+    ) -> Option<Arc<CachedRows>> {
+        let at =
+            self.cached.iter().rposition(|rows| rows.covers(window_ns, filter, default_filter))?;
+        let found = self.cached.remove(at);
+        self.cached.push(Arc::clone(&found));
         Some(found)
     }
 
@@ -182,21 +172,21 @@ impl RecentRows {
         self.too_many.iter().any(|(window, known)| inside(*window) && known == filter)
     }
 
-    /// Keeps I/Os, and evicts the least recently used if there are too many.
-    pub fn keep(&mut self, kept: &Arc<KeptRows>) {
-        self.kept.push(Arc::clone(kept));
-        while self.kept.iter().map(|kept| kept.ios).sum::<usize>() > ALL_MOST {
-            self.kept.remove(0);
+    /// Caches I/Os, and evicts the least recently used if there are too many.
+    pub fn insert(&mut self, rows: Arc<CachedRows>) {
+        self.cached.push(rows);
+        while self.cached.iter().map(|rows| rows.ios).sum::<usize>() > ALL_IOS_MAX {
+            self.cached.remove(0);
         }
         // Also limits the number of entries, or small ones would never be evicted.
-        if self.kept.len() > TOO_MANY_MOST {
-            self.kept.remove(0);
+        if self.cached.len() > WINDOWS_MAX {
+            self.cached.remove(0);
         }
     }
 
     /// Remembers that a window with a filter has too many I/Os.
-    pub fn give_up(&mut self, window_ns: (u64, u64), filter: Filter) {
-        if self.too_many.len() == TOO_MANY_MOST {
+    pub fn add_too_many(&mut self, window_ns: (u64, u64), filter: Filter) {
+        if self.too_many.len() == WINDOWS_MAX {
             self.too_many.remove(0);
         }
         self.too_many.push((window_ns, filter));

@@ -2,7 +2,7 @@
 //! provides the record ([`RunSource`]); this file only converts it into the shapes that the page
 //! draws.
 
-use crate::http_error::HttpError;
+use crate::http_error::{HttpError, HttpResult};
 use crate::query::QueryString;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -51,7 +51,7 @@ pub struct RunState {
     pub counts_flushes: bool,
 }
 
-fn read(source: &dyn RunSource) -> Result<Arc<RunState>, HttpError> {
+fn read(source: &dyn RunSource) -> HttpResult<Arc<RunState>> {
     source.read().map_err(HttpError::failed)
 }
 
@@ -59,7 +59,7 @@ fn read(source: &dyn RunSource) -> Result<Arc<RunState>, HttpError> {
 ///
 /// # Errors
 /// Returns an [`HttpError`] with status 500 if the run cannot be read.
-pub fn meta(source: &dyn RunSource) -> Result<Value, HttpError> {
+pub fn meta(source: &dyn RunSource) -> HttpResult<Value> {
     let state = read(source)?;
     let record = &state.record;
     Ok(json!({
@@ -76,7 +76,7 @@ pub fn meta(source: &dyn RunSource) -> Result<Value, HttpError> {
 ///
 /// # Errors
 /// Returns an [`HttpError`] with status 500 if the run cannot be read.
-pub fn view(source: &dyn RunSource) -> Result<Value, HttpError> {
+pub fn view(source: &dyn RunSource) -> HttpResult<Value> {
     let state = read(source)?;
     let (record, device) = (&state.record, &state.device);
     let RunSteps { steps, caveats } = RunSteps::new(&state);
@@ -108,7 +108,6 @@ fn since(record: &Record, unix_ms: u64) -> f64 {
     unix_ms.saturating_sub(record.began_unix_ms) as f64 / 1e3
 }
 
-/// The steps of a run and its caveats, as the page shows them.
 struct RunSteps {
     steps: Vec<Value>,
     /// Caveats with their times, in seconds since the run began, and their steps.
@@ -218,7 +217,6 @@ fn tracks(record: &Record) -> Vec<Value> {
     order.iter().filter_map(|name| Some(found.get(name)?.view(name))).collect()
 }
 
-/// A tracking variable over all verdicts.
 #[derive(Default)]
 struct TrackHistory<'r> {
     rounds: BTreeMap<u32, f64>,
@@ -298,7 +296,7 @@ fn sensors(record: &Record) -> Value {
 /// # Errors
 /// Returns an [`HttpError`] with status 500 if the run cannot be read, with 400 if `i` is missing or
 /// invalid, and with 404 if the run has no such step.
-pub fn step(source: &dyn RunSource, query: &QueryString) -> Result<Value, HttpError> {
+pub fn step(source: &dyn RunSource, query: &QueryString) -> HttpResult<Value> {
     let state = read(source)?;
     let i = query.number("i")?.ok_or_else(|| HttpError::bad("'i' is missing: which step"))?;
     let i = usize::try_from(i).unwrap_or(usize::MAX);

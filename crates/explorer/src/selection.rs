@@ -3,12 +3,12 @@
 
 use crate::capture::ExploredCapture;
 use crate::cells::{CellsFold, TimeCells};
-use crate::http_error::HttpError;
-use crate::index::{CELLS_ENOUGH, Index, READ_MOST};
+use crate::http_error::{HttpError, HttpResult};
+use crate::index::{CELLS_ENOUGH, IOS_READ_MAX, Index};
 use crate::maps::ColumnAxis;
 use crate::pair_numbers::{Breakdowns, PairFilter};
-use crate::query::{QueryString, filter, usual_layer, window};
-use crate::row_cache::{KEPT_MOST, KeptRows, RowCollector};
+use crate::query::{QueryString, default_layer, filter, window};
+use crate::row_cache::{CachedRows, IOS_MAX, RowCollector};
 use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
@@ -37,10 +37,7 @@ impl<'c> IoSelection<'c> {
     /// # Errors
     /// Returns an [`HttpError`] with status 400 if the query is invalid, and the errors of
     /// [`ExploredCapture::index`] if there is no index.
-    pub fn from_query(
-        capture: &'c ExploredCapture,
-        query: &QueryString,
-    ) -> Result<Self, HttpError> {
+    pub fn from_query(capture: &'c ExploredCapture, query: &QueryString) -> HttpResult<Self> {
         let index = capture.index()?;
         let window_ns = window(query, (index.begin_ns, index.end_ns))?;
         let window_ns = match index.step_ns {
@@ -54,7 +51,7 @@ impl<'c> IoSelection<'c> {
     }
 
     /// Rejects a process that the capture does not have, as far as the index lists all of them.
-    fn check_process(&self) -> Result<(), HttpError> {
+    fn check_process(&self) -> HttpResult<()> {
         let processes = &self.index.cells.shares.processes;
         let is_complete = processes.sums.get(processes.keys.len()).is_none_or(|rest| rest.ios == 0);
         let is_listed = |process: &ProcessSelector| {
@@ -63,7 +60,7 @@ impl<'c> IoSelection<'c> {
         match &self.filter.process {
             Some(process)
                 if is_complete
-                    && self.filter.layer == self.usual().layer
+                    && self.filter.layer == self.default_filter().layer
                     && self.capture.lacks_processes().is_none()
                     && !is_listed(process) =>
             {
@@ -79,7 +76,7 @@ impl<'c> IoSelection<'c> {
 
     /// Returns whether the selection has all I/Os of the window that the index counts.
     pub fn is_unfiltered(&self) -> bool {
-        self.filter == self.usual()
+        self.filter == self.default_filter()
     }
 
     /// Returns whether the window covers the whole capture.
@@ -105,7 +102,7 @@ impl<'c> IoSelection<'c> {
 
     /// Returns the filter if it is by operations, streams or processes only.
     pub fn pair_filter(&self) -> Option<PairFilter<'_>> {
-        let passing = PairFilter::new(&self.filter, &self.usual())?;
+        let passing = PairFilter::new(&self.filter, &self.default_filter())?;
         (!self.is_unfiltered()).then_some(passing)
     }
 
@@ -123,13 +120,13 @@ impl<'c> IoSelection<'c> {
         IoSelection { filter, index: Arc::clone(&self.index), ..*self }
     }
 
-    fn usual(&self) -> Filter {
-        Filter { layer: usual_layer(self.capture.conditions()), ..Filter::default() }
+    fn default_filter(&self) -> Filter {
+        Filter { layer: default_layer(self.capture.conditions()), ..Filter::default() }
     }
 
     /// Returns whether the window has more I/Os than can be read quickly.
     pub fn has_many_ios(&self) -> bool {
-        self.index.cells.ios_in(self.cells()) > READ_MOST
+        self.ios_of_window() > IOS_READ_MAX
     }
 
     /// Returns the I/Os in the cells that the window touches, whatever the filter.
@@ -154,7 +151,7 @@ impl<'c> IoSelection<'c> {
     ///
     /// # Errors
     /// Returns an [`HttpError`] with status 409 if a file changed.
-    pub fn captured(&self) -> Result<&'c Captured<File>, HttpError> {
+    pub fn captured(&self) -> HttpResult<&'c Captured<File>> {
         self.capture.captured()
     }
 
@@ -163,11 +160,11 @@ impl<'c> IoSelection<'c> {
     ///
     /// # Errors
     /// Returns an [`HttpError`] if the I/Os cannot be read or the fold is out of room.
-    pub fn fold(&self, window_ns: (u64, u64), fold: &mut dyn Fold) -> Result<(), HttpError> {
+    pub fn fold(&self, window_ns: (u64, u64), fold: &mut dyn Fold) -> HttpResult<()> {
         let pass = self.pass(window_ns);
         let captured = self.captured()?;
-        match self.kept(window_ns, &pass)? {
-            Some(kept) => kept.each(&pass.filter, |rows| fold.take(rows))?,
+        match self.cached_rows(window_ns, &pass)? {
+            Some(rows) => rows.each(&pass.filter, |rows| fold.take(rows))?,
             None => drop(captured.run(&pass, &mut [fold])?),
         }
         Ok(())
@@ -175,39 +172,34 @@ impl<'c> IoSelection<'c> {
 
     /// Returns the I/Os of a part of the time from the cache, after reading them if necessary;
     /// `None` if there are too many to keep.
-    fn kept(
+    fn cached_rows(
         &self,
         window_ns: (u64, u64),
         pass: &PassOptions,
-    ) -> Result<Option<Arc<KeptRows>>, HttpError> {
+    ) -> HttpResult<Option<Arc<CachedRows>>> {
         if self.index.step_ns.is_some() {
             return Ok(None);
         }
-        let usual = self.usual();
+        let default_filter = self.default_filter();
         // The lock is held while reading, so that an equal concurrent question waits instead of
         // reading the I/Os again.
         let mut recent = self.capture.recent_rows();
-        if let Some(found) = recent.find(window_ns, &self.filter, &usual) {
+        if let Some(found) = recent.find(window_ns, &self.filter, &default_filter) {
             return Ok(Some(found));
         }
         if self.are_too_many(window_ns) || recent.are_too_many(window_ns, &self.filter) {
             return Ok(None);
         }
-        let mut keeping = RowCollector::default();
+        let mut collector = RowCollector::default();
         // The checkpoints restore the order of the I/Os that several threads found.
         let pass = PassOptions { checkpoint_every: Some(1), ..pass.clone() };
-        let passed = self.captured()?.run(&pass, &mut [&mut keeping]);
-        let kept = keeping.finish(passed, window_ns, self.filter.clone())?;
-        match kept.map(Arc::new) {
-            Some(kept) => {
-                recent.keep(&kept);
-                Ok(Some(kept))
-            }
-            None => {
-                recent.give_up(window_ns, self.filter.clone());
-                Ok(None)
-            }
+        let outcome = self.captured()?.run(&pass, &mut [&mut collector]);
+        let rows = collector.finish(outcome, window_ns, self.filter.clone())?.map(Arc::new);
+        match &rows {
+            Some(rows) => recent.insert(Arc::clone(rows)),
+            None => recent.add_too_many(window_ns, self.filter.clone()),
         }
+        Ok(rows)
     }
 
     /// Returns whether the index already shows that there are too many I/Os to keep. It does so
@@ -215,7 +207,7 @@ impl<'c> IoSelection<'c> {
     fn are_too_many(&self, (from, to): (u64, u64)) -> bool {
         let cells = &self.index.cells;
         let inner = from.div_ceil(cells.width_ns) as usize..(to / cells.width_ns) as usize;
-        self.is_unfiltered() && cells.ios_in(inner) > KEPT_MOST as u64
+        self.is_unfiltered() && cells.ios_in(inner) > IOS_MAX as u64
     }
 
     /// Divides the window into at most `columns` columns, which may be narrower than the cells of
@@ -229,7 +221,7 @@ impl<'c> IoSelection<'c> {
     ///
     /// # Errors
     /// Returns an [`HttpError`] if the I/Os cannot be read.
-    pub fn scoped(&self, columns: u64, wanted: Breakdowns) -> Result<CellWindow, HttpError> {
+    pub fn cell_window(&self, columns: u64, by: Breakdowns) -> HttpResult<CellWindow> {
         let base_ns = self.index.cells.width_ns;
         if self.is_unfiltered() && self.index_suffices() {
             let axis = axis(self.window_ns, columns, base_ns, base_ns);
@@ -237,11 +229,11 @@ impl<'c> IoSelection<'c> {
             let of = WindowCells::Index(Arc::clone(&self.index));
             return Ok(CellWindow { of, cells: self.cells(), wide, axis });
         }
-        if let Some(scoped) = self.scoped_by_pairs(columns, wanted) {
-            return Ok(scoped);
+        if let Some(window) = self.cell_window_by_pairs(columns, by) {
+            return Ok(window);
         }
         let axis = self.axis(columns);
-        let mut fold = CellsFold::new(axis, wanted);
+        let mut fold = CellsFold::new(axis, by);
         self.fold(self.window_ns, &mut fold)?;
         Ok(CellWindow {
             of: WindowCells::Ios(Box::new(fold.finish())),
@@ -256,20 +248,20 @@ impl<'c> IoSelection<'c> {
     ///
     /// # Errors
     /// Returns an [`HttpError`] with status 409 if a file changed.
-    pub fn observed(&self, scoped: &CellWindow) -> Result<ObservedTime, HttpError> {
+    pub fn observed(&self, window: &CellWindow) -> HttpResult<ObservedTime> {
         let observed = self.captured()?.observed(&self.filter);
         let (from, to) = self.window_ns;
         if self.is_whole() {
             return Ok(observed);
         }
-        let cell_ns = if scoped.is_of_index() { scoped.all().width_ns.max(1) } else { 1 };
+        let cell_ns = if window.is_of_index() { window.all().width_ns.max(1) } else { 1 };
         let from = from / cell_ns * cell_ns;
         let to = to.div_ceil(cell_ns).saturating_mul(cell_ns);
         Ok(observed.within(&[(from, to)]))
     }
 
     /// Returns the window in columns of the index by pair, if these suffice for the filter.
-    fn scoped_by_pairs(&self, columns: u64, wanted: Breakdowns) -> Option<CellWindow> {
+    fn cell_window_by_pairs(&self, columns: u64, by: Breakdowns) -> Option<CellWindow> {
         let by_pair = &self.index.by_pair;
         let width_ns = by_pair.width_ns()?;
         let is_enough = self.is_slow_to_read() || self.index.step_ns == Some(width_ns);
@@ -277,7 +269,7 @@ impl<'c> IoSelection<'c> {
         let axis = axis(self.window_ns, columns, width_ns, width_ns);
         let (from, to) = self.window_ns;
         let cells = (from / width_ns) as usize..to.div_ceil(width_ns) as usize;
-        let of = WindowCells::Pairs(Box::new(by_pair.cells(self.window_ns, passing, wanted)));
+        let of = WindowCells::Pairs(Box::new(by_pair.cells(self.window_ns, passing, by)));
         Some(CellWindow { of, cells, wide: (axis.width_ns / width_ns) as usize, axis })
     }
 
@@ -285,7 +277,7 @@ impl<'c> IoSelection<'c> {
     ///
     /// # Errors
     /// Returns an [`HttpError`] with status 400 if the selection has more than one block device.
-    pub fn check_one_device(&self) -> Result<(), HttpError> {
+    pub fn check_one_device(&self) -> HttpResult<()> {
         let chosen = &self.filter.devices;
         let sides = self.index.sides.iter().filter(|(_, layer)| *layer == Layer::Block);
         let devices: Vec<u16> = sides
@@ -305,11 +297,11 @@ impl<'c> IoSelection<'c> {
 
     /// Returns the number of devices (at a layer) with an I/O issued or outstanding in the window, by
     /// whose time busy time is divided; `None` if the busy time of the selection has no meaning.
-    pub fn devices(&self, scoped: &CellWindow) -> Option<u64> {
+    pub fn devices(&self, window: &CellWindow) -> Option<u64> {
         if !self.filter.keeps_whole_devices() || !self.capture.knows_busy_time() {
             return None;
         }
-        let devices = scoped.all().devices_in(scoped.cells.clone());
+        let devices = window.all().devices_in(window.cells.clone());
         devices.filter(|devices| *devices > 0)
     }
 }
@@ -357,17 +349,17 @@ fn whole_steps((from, to): (u64, u64), step_ns: u64, end_ns: u64) -> (u64, u64) 
 /// of their width.
 pub fn axis(window_ns: (u64, u64), columns: u64, base_ns: u64, narrowest_ns: u64) -> ColumnAxis {
     let (from, to) = (window_ns.0, window_ns.1.max(window_ns.0 + 1));
-    let wanted = (to - from).div_ceil(columns.max(1)).max(1);
+    let least_ns = (to - from).div_ceil(columns.max(1)).max(1);
     let mut width_ns = base_ns.max(1);
-    while width_ns.is_multiple_of(2) && width_ns / 2 >= wanted.max(narrowest_ns) {
+    while width_ns.is_multiple_of(2) && width_ns / 2 >= least_ns.max(narrowest_ns) {
         width_ns /= 2;
     }
     let count = |width: u64| (to - 1) / width - from / width + 1;
-    let mut times = wanted.div_ceil(width_ns).max(1);
-    while count(width_ns.saturating_mul(times)) > columns.max(1) {
-        times += 1;
+    let mut multiple = least_ns.div_ceil(width_ns).max(1);
+    while count(width_ns.saturating_mul(multiple)) > columns.max(1) {
+        multiple += 1;
     }
-    let width_ns = width_ns.saturating_mul(times);
+    let width_ns = width_ns.saturating_mul(multiple);
     ColumnAxis { width_ns, first: from / width_ns, columns: count(width_ns) as usize }
 }
 

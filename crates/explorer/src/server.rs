@@ -3,7 +3,7 @@
 //! anything else is done.
 
 use crate::explorer_items::ExplorerItems;
-use crate::http_error::HttpError;
+use crate::http_error::{HttpError, HttpResult};
 use crate::page;
 use crate::query::QueryString;
 use axum::Router;
@@ -29,20 +29,20 @@ use tokio::task::AbortHandle;
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' \
     data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 /// Maximum number of questions that are processed at once; others wait.
-const AT_ONCE: usize = 4;
+const QUESTIONS_MAX: usize = 4;
 /// Interval at which the server checks whether to stop.
-const LOOK: Duration = Duration::from_millis(50);
-/// Threads that answer, including waiting ones.
-const THREADS: usize = 16;
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// Maximum number of threads that answer, including waiting ones.
+const THREADS_MAX: usize = 16;
 /// Maximum number of open connections that sent the token, and maximum number of those that did
 /// not. Beyond it the oldest is closed. A browser opens about six for a page.
-const CONNECTIONS: usize = 128;
+const CONNECTIONS_MAX: usize = 128;
 /// Time that a connection may take to send the head of a request, or stay idle.
-const SILENCE: Duration = Duration::from_secs(10);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Largest head of a request, in bytes: more than the longest question needs.
-const HEAD_BYTES: usize = 32 << 10;
+const HEAD_BYTES_MAX: usize = 32 << 10;
 /// Pause after the system refused to accept a connection.
-const PAUSE: Duration = Duration::from_millis(100);
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 
 /// A server that is bound to its port.
 pub struct Server {
@@ -51,12 +51,11 @@ pub struct Server {
     token: String,
 }
 
-/// State shared by all requests.
 struct ServerState {
-    shown: Arc<ExplorerItems>,
+    items: Arc<ExplorerItems>,
     token: String,
     hosts: [String; 2],
-    at_once: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
 }
 
 impl Server {
@@ -82,44 +81,42 @@ impl Server {
     /// Returns an error if the system refuses a resource that the server needs.
     pub fn serve(
         self,
-        shown: Arc<ExplorerItems>,
+        items: Arc<ExplorerItems>,
         is_over: impl Fn() -> bool + Send,
     ) -> io::Result<()> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
             .enable_time()
-            .max_blocking_threads(THREADS)
+            .max_blocking_threads(THREADS_MAX)
             .build()?;
         let port = self.address.port();
-        let serving = Arc::new(ServerState {
-            shown,
+        let state = Arc::new(ServerState {
+            items,
             token: self.token,
             hosts: [format!("127.0.0.1:{port}"), format!("localhost:{port}")],
-            at_once: Arc::new(Semaphore::new(AT_ONCE)),
+            permits: Arc::new(Semaphore::new(QUESTIONS_MAX)),
         });
-        let served = runtime.block_on(async move {
+        let outcome = runtime.block_on(async move {
             let listener = tokio::net::TcpListener::from_std(self.listener)?;
             tokio::select! {
-                () = accepted(&listener, &serving) => Ok(()),
-                () = stopped(is_over) => Ok(()),
+                () = accept_connections(&listener, &state) => Ok(()),
+                () = wait_until(is_over) => Ok(()),
             }
         });
         runtime.shutdown_background();
-        served
+        outcome
     }
 }
 
-/// The state of a connection that its requests see.
 #[derive(Clone)]
 struct Connection {
-    serving: Arc<ServerState>,
+    server: Arc<ServerState>,
     /// Set once a request had the token.
-    is_known: Arc<AtomicBool>,
+    is_trusted: Arc<AtomicBool>,
 }
 
-/// The task of a connection.
 struct OpenConnection {
-    is_known: Arc<AtomicBool>,
+    is_trusted: Arc<AtomicBool>,
     task: AbortHandle,
 }
 
@@ -128,23 +125,23 @@ struct OpenConnection {
 /// oldest is closed.
 #[derive(Default)]
 struct OpenConnections {
-    known: VecDeque<OpenConnection>,
-    strangers: VecDeque<OpenConnection>,
+    trusted: VecDeque<OpenConnection>,
+    untrusted: VecDeque<OpenConnection>,
 }
 
 impl OpenConnections {
     fn add(&mut self, connection: OpenConnection) {
-        for open in std::mem::take(&mut self.strangers) {
-            if open.is_known.load(Ordering::Relaxed) {
-                self.known.push_back(open);
+        for open in std::mem::take(&mut self.untrusted) {
+            if open.is_trusted.load(Ordering::Relaxed) {
+                self.trusted.push_back(open);
             } else {
-                self.strangers.push_back(open);
+                self.untrusted.push_back(open);
             }
         }
-        self.strangers.push_back(connection);
-        for all in [&mut self.known, &mut self.strangers] {
+        self.untrusted.push_back(connection);
+        for all in [&mut self.trusted, &mut self.untrusted] {
             all.retain(|open| !open.task.is_finished());
-            while all.len() > CONNECTIONS {
+            while all.len() > CONNECTIONS_MAX {
                 if let Some(oldest) = all.pop_front() {
                     oldest.task.abort();
                 }
@@ -154,33 +151,35 @@ impl OpenConnections {
 }
 
 /// Accepts connections, and serves each in a task of its own. Never returns.
-async fn accepted(listener: &tokio::net::TcpListener, serving: &Arc<ServerState>) {
+async fn accept_connections(listener: &tokio::net::TcpListener, server: &Arc<ServerState>) {
     let mut open = OpenConnections::default();
     loop {
         let Ok((stream, _)) = listener.accept().await else {
             // The connection was already closed, or no file descriptor is left; some become free.
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
             continue;
         };
         let mut http = http1::Builder::new();
-        http.timer(TokioTimer::new()).header_read_timeout(SILENCE).max_buf_size(HEAD_BYTES);
-        let is_known = Arc::new(AtomicBool::new(false));
-        let connection = Connection { serving: serving.clone(), is_known: is_known.clone() };
+        http.timer(TokioTimer::new())
+            .header_read_timeout(IDLE_TIMEOUT)
+            .max_buf_size(HEAD_BYTES_MAX);
+        let is_trusted = Arc::new(AtomicBool::new(false));
+        let connection = Connection { server: server.clone(), is_trusted: is_trusted.clone() };
         let router = Router::new().fallback(handle).with_state(connection);
         let service = TowerToHyperService::new(router);
         let task = tokio::spawn(async move {
             // A failed connection must not stop the server.
             let _ = http.serve_connection(TokioIo::new(stream), service).await;
         });
-        open.add(OpenConnection { is_known, task: task.abort_handle() });
+        open.add(OpenConnection { is_trusted, task: task.abort_handle() });
         // The request is read before other connections can displace this one.
         tokio::task::yield_now().await;
     }
 }
 
-async fn stopped(is_over: impl Fn() -> bool) {
+async fn wait_until(is_over: impl Fn() -> bool) {
     while !is_over() {
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }
 
@@ -191,7 +190,6 @@ fn token() -> io::Result<String> {
     Ok(to_hex(&bits))
 }
 
-/// The content of a response.
 struct HttpReply {
     status: u16,
     kind: &'static str,
@@ -207,8 +205,8 @@ impl HttpReply {
 
 async fn handle(State(connection): State<Connection>, request: Request) -> Response<Body> {
     let is_head = request.method() == Method::HEAD;
-    let serving = &connection.serving;
-    let path = match serving.checked(&request) {
+    let server = &connection.server;
+    let path = match server.check(&request) {
         Ok(path) => path,
         Err(refusal) => {
             // A client without the token does not keep its connection.
@@ -217,12 +215,12 @@ async fn handle(State(connection): State<Connection>, request: Request) -> Respo
             return response;
         }
     };
-    connection.is_known.store(true, Ordering::Relaxed);
+    connection.is_trusted.store(true, Ordering::Relaxed);
     let reply = match path.strip_prefix("api/") {
         None => asset(&path),
         Some(what) => {
             let query = request.uri().query().unwrap_or_default().to_owned();
-            answered(serving, what.to_owned(), query).await
+            answer(server, what.to_owned(), query).await
         }
     };
     response(reply, is_head)
@@ -230,27 +228,27 @@ async fn handle(State(connection): State<Connection>, request: Request) -> Respo
 
 impl ServerState {
     /// Returns the path below the token, if the request may be answered.
-    fn checked(&self, request: &Request) -> Result<String, HttpError> {
+    fn check(&self, request: &Request) -> HttpResult<String> {
         if ![Method::GET, Method::HEAD].contains(request.method()) {
             return Err(HttpError { status: 405, text: "only GET and HEAD are answered".into() });
         }
         let forbidden = |text: &str| Err(HttpError { status: 403, text: text.into() });
-        let host = only(request.headers(), &HOST);
+        let host = single_header(request.headers(), &HOST);
         let is_own = |host: &str| self.hosts.iter().any(|own| own == host);
         // An authority in the request target takes precedence over the `Host` header.
-        let asked = request.uri().authority().map_or(host, |host| Some(host.as_str()));
-        if !host.is_some_and(is_own) || !asked.is_some_and(is_own) {
+        let target = request.uri().authority().map_or(host, |host| Some(host.as_str()));
+        if !host.is_some_and(is_own) || !target.is_some_and(is_own) {
             return forbidden("the request is for another host; open the address that was printed");
         }
         if request.headers().contains_key(ORIGIN) {
-            let origin = only(request.headers(), &ORIGIN).and_then(|o| o.strip_prefix("http://"));
-            if !origin.is_some_and(is_own) {
+            let origin = single_header(request.headers(), &ORIGIN);
+            if !origin.and_then(|origin| origin.strip_prefix("http://")).is_some_and(is_own) {
                 return forbidden("the request comes from another site's page");
             }
         }
         let path = request.uri().path().strip_prefix('/').unwrap_or_default();
         let (token, rest) = path.split_once('/').unwrap_or((path, ""));
-        if is_same(token, &self.token) {
+        if is_equal_in_constant_time(token, &self.token) {
             Ok(rest.to_owned())
         } else {
             forbidden("the address lacks the token; open the address that was printed")
@@ -259,14 +257,14 @@ impl ServerState {
 }
 
 /// Returns the value of a header that occurs exactly once.
-fn only<'a>(headers: &'a HeaderMap, name: &axum::http::HeaderName) -> Option<&'a str> {
+fn single_header<'a>(headers: &'a HeaderMap, name: &axum::http::HeaderName) -> Option<&'a str> {
     let mut values = headers.get_all(name).iter();
     let first = values.next()?.to_str().ok();
     if values.next().is_some() { None } else { first }
 }
 
 /// Compares two strings in a time that does not reveal where they differ.
-fn is_same(one: &str, other: &str) -> bool {
+fn is_equal_in_constant_time(one: &str, other: &str) -> bool {
     let differences = one.bytes().zip(other.bytes()).fold(0, |sum, (a, b)| sum | (a ^ b));
     one.len() == other.len() && differences == 0
 }
@@ -279,14 +277,13 @@ fn asset(path: &str) -> HttpReply {
 }
 
 /// Answers on a thread of the pool; the number of questions at once is limited.
-async fn answered(serving: &ServerState, what: String, query: String) -> HttpReply {
-    let permit = match Arc::clone(&serving.at_once).acquire_owned().await {
-        Ok(permit) => permit,
-        Err(_) => return HttpReply::refusal(&HttpError::failed("the explorer is ending")),
+async fn answer(server: &ServerState, what: String, query: String) -> HttpReply {
+    let Ok(permit) = Arc::clone(&server.permits).acquire_owned().await else {
+        return HttpReply::refusal(&HttpError::failed("the explorer is ending"));
     };
-    let shown = Arc::clone(&serving.shown);
+    let items = Arc::clone(&server.items);
     let work = move || {
-        let answer = QueryString::parse(&query).and_then(|query| shown.answer(&what, &query));
+        let answer = QueryString::parse(&query).and_then(|query| items.answer(&what, &query));
         drop(permit);
         answer
     };

@@ -232,7 +232,7 @@ fn open_each(files: &[PathBuf]) -> anyhow::Result<Vec<Captured<File>>> {
 /// Joins files into one capture and prints warnings about missing parts.
 fn joined(name: &str, parts: Vec<Captured<File>>) -> anyhow::Result<Captured<File>> {
     let captured = Captured::several(parts).with_context(|| name.to_owned())?;
-    let captured = captured.with_crew(thread_pool::of_all_processors());
+    let captured = captured.with_thread_pool(thread_pool::of_all_processors());
     warn_if_several(name, &captured);
     warn_of_lost_events(name, captured.recovery(), captured.conditions());
     warn_if_unchecked(name, &captured.integrity());

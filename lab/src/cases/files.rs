@@ -204,7 +204,7 @@ fn steps_agree(answers: &GuestOutput, every: &str, added: &str) -> anyhow::Resul
     let open =
         |name| anyhow::Ok(Captured::open(File::open(answers.path(&format!("{name}.parquet")))?)?);
     let (every, steps) = (open(every)?, open(added)?);
-    ensure!(steps.tells(NotRecorded::SingleIos).is_err(), "it is not a capture of steps");
+    ensure!(steps.check_recorded(NotRecorded::SingleIos).is_err(), "it is not a capture of steps");
     ensure!(steps.conditions().lost == 0, "some were lost: {said}");
     for (device, kind) in KINDS.iter().enumerate() {
         let devices = vec![u16::try_from(device)?];

@@ -11,6 +11,5 @@ pub struct Checkpoint {
     pub at_ns: u64,
     /// The first row group that holds I/Os after the position.
     pub(crate) group: usize,
-    /// State of the annotations at the position.
     pub(crate) sequencer: SequencerState,
 }

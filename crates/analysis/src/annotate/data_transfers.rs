@@ -4,7 +4,7 @@ use crate::fold::AnnotatedRows;
 use std::ops::Range;
 use steadfast_domain::IoOp;
 use steadfast_tracefile::batch::{NarrowColumn, WideColumn};
-use steadfast_tracefile::parquet::Field;
+use steadfast_tracefile::parquet::{Field, Fields};
 use steadfast_tracefile::simd;
 
 /// A read or a write that transfers data.
@@ -27,11 +27,10 @@ impl DataTransfer {
 }
 
 /// Number of rows that are searched together.
-const PART: usize = 1024;
+const ROWS_AT_ONCE: usize = 1024;
 
 /// A search for the data transfers of one device. Columns are resolved once for all rows.
 pub(crate) struct DataTransfers<'r> {
-    /// The device searched for.
     of_device: u16,
     kept: &'r [bool],
     device: NarrowColumn<'r>,
@@ -42,7 +41,10 @@ pub(crate) struct DataTransfers<'r> {
 }
 
 impl<'r> DataTransfers<'r> {
-    /// Prepares the search for the transfers of a device.
+    /// The columns that a search reads.
+    pub(crate) const FIELDS: Fields =
+        Fields::new(&[Field::Offset, Field::Bytes, Field::Op, Field::Device, Field::Layer]);
+
     pub(crate) fn new(rows: &AnnotatedRows<'r>, device: u16) -> Self {
         DataTransfers {
             of_device: device,
@@ -59,21 +61,22 @@ impl<'r> DataTransfers<'r> {
     /// if it moved no data.
     #[inline]
     pub(crate) fn each(&self, mut take: impl FnMut(usize, Option<DataTransfer>)) {
-        let mut places = [0; PART];
-        for first in (0..self.kept.len()).step_by(PART) {
-            let part = first..self.kept.len().min(first + PART);
-            let count = self.find(part, &mut places);
-            for place in places.iter().take(count) {
-                let row = first + usize::from(*place);
+        let mut positions = [0; ROWS_AT_ONCE];
+        for first in (0..self.kept.len()).step_by(ROWS_AT_ONCE) {
+            let part = first..self.kept.len().min(first + ROWS_AT_ONCE);
+            let count = self.find(part, &mut positions);
+            for position in positions.iter().take(count) {
+                let row = first + usize::from(*position);
                 take(row, self.transfer(row));
             }
         }
     }
 
-    /// Fills `places` with the positions of the device's rows within a part; returns their number.
-    fn find(&self, part: Range<usize>, places: &mut [u16; PART]) -> usize {
+    /// Fills `positions` with those of the device's rows within a part; returns their number.
+    fn find(&self, part: Range<usize>, positions: &mut [u16; ROWS_AT_ONCE]) -> usize {
         let sides = (self.device.part(part.clone()), self.layer.part(part.clone()));
-        simd::of_device(sides, &self.kept[part], self.of_device, &mut [0; PART], places)
+        let marks = &mut [0; ROWS_AT_ONCE];
+        simd::of_device(sides, &self.kept[part], self.of_device, marks, positions)
     }
 
     /// Returns the transfer of a row, or `None` if it moved no data.

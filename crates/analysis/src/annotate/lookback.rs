@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// Maximum number of I/Os in a batch.
 pub(crate) const IOS_MAX: usize = 4096;
 /// Number of classes per I/O or run in the lookback, so that most classes are empty.
-const CLASSES_EACH: usize = 16;
+const CLASSES_PER_ENTRY: usize = 16;
 /// Maximum number of bits in a class number.
 const CLASS_BITS_MAX: u32 = 16;
 /// Minimum number of bits in the class number of a mark: a batch holds many more I/Os than the
@@ -20,7 +20,7 @@ const MARKS_MAX: usize = 1 << CLASS_BITS_MAX;
 
 /// Returns the number of bits in a class number for `number` I/Os or runs, at least `least`.
 fn class_bits(number: usize, least: u32) -> u32 {
-    let wanted = number.saturating_mul(CLASSES_EACH).max(1);
+    let wanted = number.saturating_mul(CLASSES_PER_ENTRY).max(1);
     wanted.ilog2().clamp(least, CLASS_BITS_MAX)
 }
 
@@ -68,7 +68,6 @@ struct SequentialRun {
     end: u64,
     /// Logical time at which the run was last continued.
     continued: u64,
-    /// Number of sequential I/Os so far.
     length: u32,
 }
 
@@ -94,7 +93,7 @@ struct RunClass {
 #[derive(Clone, Copy)]
 pub(crate) struct DeviceIos<'r, P> {
     pub rows: &'r [u16],
-    pub place: P,
+    pub span: P,
 }
 
 /// A function that returns where the I/O of a row begins and ends.
@@ -107,14 +106,14 @@ pub(crate) struct LookbackScratch {
     /// The [`short`] hashes of the remembered ends: at half the size, twice as many are compared at
     /// once.
     short_ends: Vec<u32>,
-    desk: Box<OutstandingByPlace>,
+    marks: Box<EndMarks>,
     turn: u8,
     /// The highest class number of marks.
     last: usize,
 }
 
 /// Data written for each I/O, kept together because a processor has few registers.
-struct OutstandingByPlace {
+struct EndMarks {
     /// Number of the last turn that marked each [`class`] of offsets. A new turn needs no clearing.
     turns: [u8; MARKS_MAX],
     /// The [`short`] hash of the end of each I/O.
@@ -127,7 +126,7 @@ impl<P: RowSpan> DeviceIos<'_, P> {
     /// Returns where the I/O at an index begins and ends.
     #[inline]
     fn at(self, at: usize) -> (u64, u64) {
-        (self.place)(self.rows[at])
+        (self.span)(self.rows[at])
     }
 }
 
@@ -156,14 +155,14 @@ impl OpMarks {
     }
 }
 
-impl OutstandingByPlace {
+impl EndMarks {
     /// Collects the I/Os that begin at a mark, and marks where each ends; returns the number
     /// collected. This is a separate function so that all its state stays in registers.
     #[inline(never)]
     fn gather(&mut self, turn: OpMarks, ios: DeviceIos<'_, impl RowSpan>) -> usize {
         let mut found = 0;
         for (at, (row, to_short)) in ios.rows.iter().zip(&mut self.short_ends).enumerate() {
-            let (begin, end) = (ios.place)(*row);
+            let (begin, end) = (ios.span)(*row);
             let short_end = short(end);
             *to_short = short_end;
             // Every index is written, but few are kept. This is faster than a branch that the
@@ -177,22 +176,17 @@ impl OutstandingByPlace {
 }
 
 impl LookbackScratch {
-    /// Allocates memory for a lookback of `window` I/Os.
     pub(crate) fn new(window: usize) -> Self {
-        let desk = OutstandingByPlace {
-            turns: [0; MARKS_MAX],
-            short_ends: [0; IOS_MAX],
-            candidates: [0; IOS_MAX],
-        };
+        let marks =
+            EndMarks { turns: [0; MARKS_MAX], short_ends: [0; IOS_MAX], candidates: [0; IOS_MAX] };
         let last = (1 << class_bits(window, MARK_BITS)) - 1;
-        LookbackScratch { short_ends: Vec::new(), desk: Box::new(desk), turn: 0, last }
+        LookbackScratch { short_ends: Vec::new(), marks: Box::new(marks), turn: 0, last }
     }
 
-    /// Starts the next turn, which has no marks.
     fn next_turn(&mut self) -> OpMarks {
         self.turn = self.turn.wrapping_add(1);
         if self.turn == 0 {
-            self.desk.turns.fill(0);
+            self.marks.turns.fill(0);
             self.turn = 1;
         }
         OpMarks { number: self.turn, last: self.last }
@@ -206,35 +200,28 @@ impl LookbackScratch {
         self.short_ends.extend(before.ends.iter().map(|end| short(*end)));
         let short_runs = before.runs.iter().map(|run| short(run.end));
         let remembered = self.short_ends.iter().copied().chain(short_runs);
-        remembered.for_each(|short| turn.mark(&mut self.desk.turns, short));
-        self.desk.gather(turn, ios)
+        remembered.for_each(|short| turn.mark(&mut self.marks.turns, short));
+        self.marks.gather(turn, ios)
     }
 }
 
 impl Lookback {
-    /// Creates an empty lookback over the last `window` I/Os and runs.
     pub(crate) fn new(window: usize) -> Self {
         let (ends, runs, classes) = (Vec::new(), Vec::new(), Vec::new());
         Lookback { window, ends, runs, clock: 0, classes, shift: 0 }
     }
 
-    /// Restores a lookback from a checkpoint.
-    pub(crate) fn resume_from(recent: LookbackState) -> Self {
-        let LookbackState { window, mut ends, next, clock, .. } = recent;
+    pub(crate) fn resume_from(state: LookbackState) -> Self {
+        let LookbackState { window, mut ends, next, clock, .. } = state;
         ends.rotate_left(next);
-        let run = |((end, continued), length): ((&u64, &u64), &u32)| SequentialRun {
-            end: *end,
-            continued: *continued,
-            length: *length,
-        };
-        let runs = recent.runs.iter().zip(&recent.continued).zip(&recent.lengths).map(run);
+        let run = |((end, continued), length)| SequentialRun { end, continued, length };
+        let runs = state.runs.into_iter().zip(state.continued).zip(state.lengths).map(run);
         let mut lookback = Lookback { ends, runs: runs.collect(), clock, ..Self::new(window) };
         lookback.class_runs(lookback.runs.len());
         lookback
     }
 
-    /// Returns the state for a checkpoint.
-    pub(crate) fn recent(&self) -> LookbackState {
+    pub(crate) fn state(&self) -> LookbackState {
         LookbackState {
             window: self.window,
             ends: self.ends.clone(),
@@ -252,16 +239,16 @@ impl Lookback {
     /// each sequential I/O and its place within its run.
     pub(crate) fn take_all(
         &mut self,
-        space: &mut LookbackScratch,
+        scratch: &mut LookbackScratch,
         ios: DeviceIos<'_, impl RowSpan>,
         mut found: impl FnMut(u16, PlaceInRun),
     ) {
-        let count = space.gather(self, ios);
-        for at in space.desk.candidates[..count].iter().map(|at| usize::from(*at)) {
+        let count = scratch.gather(self, ios);
+        for at in scratch.marks.candidates[..count].iter().map(|at| usize::from(*at)) {
             let (begin, end) = ios.at(at);
             if let Some(place) = self.continue_run(begin, end) {
                 found(ios.rows[at], place);
-            } else if self.has_end(space, ios, at) {
+            } else if self.has_end(scratch, ios, at) {
                 found(ios.rows[at], self.begin_run(end));
             }
         }
@@ -272,7 +259,7 @@ impl Lookback {
     #[inline(never)]
     fn has_end(
         &self,
-        space: &LookbackScratch,
+        scratch: &LookbackScratch,
         ios: DeviceIos<'_, impl RowSpan>,
         at: usize,
     ) -> bool {
@@ -281,15 +268,15 @@ impl Lookback {
         let first = (remembered + at).saturating_sub(self.window);
         let (earlier, mut these) = (first.min(remembered).., first.saturating_sub(remembered)..at);
         let is_among = |short_ends| holds(short_ends, short(begin));
-        is_among(&space.desk.short_ends[these.clone()]) && these.any(|at| ios.at(at).1 == begin)
-            || is_among(&space.short_ends[earlier.clone()]) && self.ends[earlier].contains(&begin)
+        is_among(&scratch.marks.short_ends[these.clone()]) && these.any(|at| ios.at(at).1 == begin)
+            || is_among(&scratch.short_ends[earlier.clone()]) && self.ends[earlier].contains(&begin)
     }
 
     /// Remembers the ends of a batch and drops the oldest ends beyond the window.
     fn remember(&mut self, ios: DeviceIos<'_, impl RowSpan>) {
         let first = ios.rows.len().saturating_sub(self.window);
-        let gone = (self.ends.len() + ios.rows.len() - first).saturating_sub(self.window);
-        self.ends.drain(..gone);
+        let dropped = (self.ends.len() + ios.rows.len() - first).saturating_sub(self.window);
+        self.ends.drain(..dropped);
         self.ends.extend((first..ios.rows.len()).map(|at| ios.at(at).1));
     }
 
@@ -345,7 +332,7 @@ impl Lookback {
             self.runs[at].length = 0;
             return self.run_to(at, end);
         }
-        if self.classes.len() < ((runs + 1) * CLASSES_EACH).min(1 << CLASS_BITS_MAX) {
+        if self.classes.len() < ((runs + 1) * CLASSES_PER_ENTRY).min(1 << CLASS_BITS_MAX) {
             self.class_runs(runs + 1);
         }
         self.runs.push(SequentialRun::default());
@@ -391,53 +378,63 @@ fn holds(values: &[u32], wanted: u32) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+    use std::collections::VecDeque;
     use steadfast_domain::step::mix64;
 
-    /// The rule as documented, without the optimizations.
-    #[derive(Default)]
-    struct ReferenceLookback {
+    /// The rule as documented, without the optimizations. `P` is a place on a device or in a file.
+    pub(crate) struct ReferenceLookback<P> {
         window: usize,
-        ends: Vec<u64>,
-        /// End, logical time of the last continuation, and length of each run.
-        runs: Vec<(u64, usize, u32)>,
-        clock: usize,
+        ends: VecDeque<P>,
+        runs: Vec<ReferenceRun<P>>,
+        clock: u64,
     }
 
-    impl ReferenceLookback {
-        fn take(&mut self, begin: u64, end: u64) -> u32 {
-            let run = self.runs.iter().position(|run| run.0 == begin);
-            let last = self.ends.iter().rev().take(self.window);
-            let is_sequential = run.is_some() || last.copied().any(|end| end == begin);
-            self.ends.push(end);
+    struct ReferenceRun<P> {
+        end: P,
+        continued: u64,
+        length: u32,
+    }
+
+    impl<P: Copy + PartialEq> ReferenceLookback<P> {
+        pub(crate) fn new(window: usize) -> Self {
+            ReferenceLookback { window, ends: VecDeque::new(), runs: Vec::new(), clock: 0 }
+        }
+
+        /// Returns the position of an I/O within its run; 0 for a random I/O.
+        pub(crate) fn take(&mut self, begin: P, end: P) -> u32 {
+            let run = self.runs.iter().position(|run| run.end == begin);
+            let is_sequential = run.is_some() || self.ends.contains(&begin);
+            self.ends.push_back(end);
+            if self.ends.len() > self.window {
+                self.ends.pop_front();
+            }
             if !is_sequential {
                 return 0;
             }
             self.clock += 1;
-            let at = run.unwrap_or_else(|| self.begin());
-            self.runs[at] = (end, self.clock, self.runs[at].2 + 1);
-            self.runs[at].2
-        }
-
-        fn begin(&mut self) -> usize {
-            if self.runs.len() < self.window {
-                self.runs.push((0, 0, 0));
-                return self.runs.len() - 1;
+            let continued = self.clock;
+            if let Some(run) = run.map(|at| &mut self.runs[at]) {
+                *run = ReferenceRun { end, continued, length: run.length + 1 };
+                return run.length;
             }
-            let oldest = self.runs.iter().map(|run| run.1).min();
-            let at = self.runs.iter().position(|run| Some(run.1) == oldest).unwrap();
-            self.runs[at].2 = 0;
-            at
+            if self.runs.len() == self.window {
+                let oldest = (0..self.window).min_by_key(|at| self.runs[*at].continued).unwrap();
+                self.runs[oldest] = ReferenceRun { end, continued, length: 1 };
+            } else {
+                self.runs.push(ReferenceRun { end, continued, length: 1 });
+            }
+            1
         }
     }
 
     #[test]
-    fn marks_find_what_a_search_of_all_finds() {
+    fn marks_find_what_a_full_search_finds() {
         for window in [1, 2, 3, 32, 700, 4096] {
-            let mut plain = ReferenceLookback { window, ..ReferenceLookback::default() };
-            let mut quick = Lookback::new(window);
-            let mut space = LookbackScratch::new(window);
+            let mut reference = ReferenceLookback::new(window);
+            let mut lookback = Lookback::new(window);
+            let mut scratch = LookbackScratch::new(window);
             let mut state = 3;
             let mut draw = |below: u64| {
                 state += 1;
@@ -453,25 +450,26 @@ mod tests {
                     .collect();
                 let mut found = vec![0; ios.len()];
                 let rows: Vec<u16> = (0..ios.len() as u16).collect();
-                let each = DeviceIos { rows: &rows, place: |row: u16| ios[usize::from(row)] };
-                quick.take_all(&mut space, each, |row, place| {
+                let device_ios = DeviceIos { rows: &rows, span: |row: u16| ios[usize::from(row)] };
+                lookback.take_all(&mut scratch, device_ios, |row, place| {
                     found[usize::from(row)] = place.position;
                 });
-                let plainly: Vec<u32> =
-                    ios.iter().map(|(begin, end)| plain.take(*begin, *end)).collect();
-                assert_eq!(plainly, found, "{window}, {at}");
+                let expected: Vec<u32> =
+                    ios.iter().map(|(begin, end)| reference.take(*begin, *end)).collect();
+                assert_eq!(found, expected, "{window}, {at}");
                 if at % 97 == 0 {
-                    quick = Lookback::resume_from(quick.recent());
+                    lookback = Lookback::resume_from(lookback.state());
                 }
             }
         }
     }
+
     #[test]
-    fn what_was_never_seen_takes_no_memory_and_continues_nothing() {
-        let (mut lookback, mut space) = (Lookback::new(4096), LookbackScratch::new(4096));
+    fn an_unused_lookback_takes_no_memory_and_continues_nothing() {
+        let (mut lookback, mut scratch) = (Lookback::new(4096), LookbackScratch::new(4096));
         let mut found = Vec::new();
-        let one = DeviceIos { rows: &[0], place: |_| (u64::MAX, 511) };
-        lookback.take_all(&mut space, one, |row, _| found.push(row));
+        let one = DeviceIos { rows: &[0], span: |_| (u64::MAX, 511) };
+        lookback.take_all(&mut scratch, one, |row, _| found.push(row));
         assert!(found.is_empty() && lookback.ends.capacity() <= 4);
         assert_eq!((lookback.runs.capacity(), lookback.classes.capacity()), (0, 0));
     }

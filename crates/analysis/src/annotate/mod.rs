@@ -1,8 +1,8 @@
 //! Annotations of an I/O that depend on its neighbors: whether it is sequential, how many I/Os were
 //! outstanding, and for how long it kept an otherwise idle device busy.
 
-pub mod checkpoint;
-pub mod data_transfers;
+pub(crate) mod checkpoint;
+pub(crate) mod data_transfers;
 mod lookback;
 mod outstanding;
 pub(crate) mod selected_runs;

@@ -31,7 +31,6 @@ pub(crate) struct OutstandingState {
 }
 
 impl OutstandingSet {
-    /// Restores the outstanding I/Os from a checkpoint.
     pub(crate) fn from_state(state: &OutstandingState) -> Self {
         OutstandingSet {
             queue: state.tracked.iter().copied().collect(),
@@ -40,7 +39,6 @@ impl OutstandingSet {
         }
     }
 
-    /// Returns the state for a checkpoint.
     pub(crate) fn state(&self) -> OutstandingState {
         let in_heap = self.heap.iter().map(|completed| completed.0);
         let mut tracked: Vec<u64> = self.queue.iter().copied().chain(in_heap).collect();
@@ -114,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_are_not_counted() {
+    fn the_depth_beyond_the_limit_is_unknown() {
         let mut found = OutstandingSet::default();
         for number in 1..=OUTSTANDING_MAX as u64 {
             assert_eq!(u64::from(found.add(0, number)), number);

@@ -140,14 +140,10 @@ pub struct SequencerState {
     devices: Vec<SavedDevice>,
 }
 
-/// State of a device in a [`SequencerState`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct SavedDevice {
-    /// Time until which it is busy, in nanoseconds.
     busy_until: u64,
-    /// True if it was ever busy.
     was_busy: bool,
-    /// Completion times of its outstanding I/Os.
     outstanding: OutstandingState,
 }
 
@@ -164,7 +160,6 @@ impl SequencerState {
 #[derive(Default)]
 struct DeviceState {
     busy_until: u64,
-    /// True if it was ever busy.
     was_busy: bool,
     outstanding: OutstandingSet,
 }
@@ -208,7 +203,7 @@ impl Sequencer {
         SequencerState {
             window: self.window,
             recent_slots: self.recent_slots.clone(),
-            recent: self.recent.iter().map(Lookback::recent).collect(),
+            recent: self.recent.iter().map(Lookback::state).collect(),
             device_slots: self.device_slots.clone(),
             devices: self.devices.iter().map(device).collect(),
         }
@@ -303,11 +298,11 @@ impl Sequencer {
             };
             let scratch = &mut self.scratch;
             if extents.are_in_files(*first) {
-                let place = move |row| extents.in_file(row);
-                lookback.take_all(scratch, DeviceIos { rows, place }, found);
+                let span = move |row| extents.in_file(row);
+                lookback.take_all(scratch, DeviceIos { rows, span }, found);
             } else {
-                let place = move |row| extents.at(row);
-                lookback.take_all(scratch, DeviceIos { rows, place }, found);
+                let span = move |row| extents.at(row);
+                lookback.take_all(scratch, DeviceIos { rows, span }, found);
             }
         }
     }
@@ -410,7 +405,6 @@ struct CompletedIo {
     completed: u64,
 }
 
-/// Issue times, response times and devices of the I/Os of a batch.
 struct TimeColumns<'b> {
     issued: WideColumn<'b>,
     response: WideColumn<'b>,
@@ -485,16 +479,14 @@ struct KindRows {
     number: u32,
     rows: Vec<u16>,
     count: usize,
-    /// True if the list is complete.
     is_whole: bool,
 }
 
-/// Marks a kind without a list.
 const UNKNOWN: u32 = u32::MAX;
 /// Index of the list for rows without bytes.
 const WITHOUT_BYTES: usize = 0;
 /// Number of kinds whose rows are found by vectorized search. There are rarely more kinds.
-const FOUND_MAX: usize = 4;
+const SEARCHED_MAX: usize = 4;
 
 impl RowsByKind {
     /// Starts with the next I/Os and lists the rows of the first few kinds.
@@ -503,7 +495,7 @@ impl RowsByKind {
             self.add_list(0, WITHOUT_BYTES);
         }
         self.rows.iter_mut().for_each(KindRows::clear);
-        self.of_row.resize(rows.len().next_multiple_of(MASKED), 0);
+        self.of_row.resize(rows.len().next_multiple_of(MASK_ROWS), 0);
         self.of_row[rows.len()..].fill(0);
         let part = |field| batch.narrow(field).part(rows.clone());
         let requests = part(Field::Bytes).iter().zip(part(Field::Op));
@@ -525,7 +517,7 @@ impl RowsByKind {
     fn list_first(&mut self) {
         let with_bytes = self.of_row.iter().map(|number| usize::from(*number > 0)).sum();
         self.unlisted = with_bytes;
-        for list in self.rows.iter_mut().filter(|list| list.number > 0).take(FOUND_MAX) {
+        for list in self.rows.iter_mut().filter(|list| list.number > 0).take(SEARCHED_MAX) {
             list.find_all(&self.of_row, &mut self.marks);
             self.unlisted -= list.count;
         }
@@ -589,7 +581,7 @@ impl KindRows {
         for (part, marks) in marks.as_chunks().0.iter().enumerate() {
             let mut mask = mask_of(marks);
             while mask != 0 {
-                let row = part * MASKED + mask.trailing_zeros() as usize;
+                let row = part * MASK_ROWS + mask.trailing_zeros() as usize;
                 // The modulo never applies; it avoids a bounds check.
                 rows[count % AT_ONCE] = row as u16;
                 count += 1;
@@ -617,11 +609,11 @@ impl KindRows {
 }
 
 /// Number of rows in a mask.
-const MASKED: usize = u64::BITS as usize;
+const MASK_ROWS: usize = u64::BITS as usize;
 
 /// Returns a mask with one bit per row, from marks of 1 or 0.
 #[inline]
-fn mask_of(marks: &[u8; MASKED]) -> u64 {
+fn mask_of(marks: &[u8; MASK_ROWS]) -> u64 {
     marks.as_chunks().0.iter().rev().fold(0, |mask, marks| {
         // Gathers the lowest bits of eight bytes into the highest byte.
         let bits = u64::from_le_bytes(*marks).wrapping_mul(0x0102_0408_1020_4080) >> 56;
@@ -629,7 +621,6 @@ fn mask_of(marks: &[u8; MASKED]) -> u64 {
     })
 }
 
-/// Offsets and sizes of the I/Os of some rows.
 #[derive(Clone, Copy)]
 struct ExtentColumns<'b> {
     offset: &'b [i64],
@@ -684,7 +675,8 @@ fn slot<T>(slots: &mut Vec<u32>, place: usize, states: &mut Vec<T>, new: impl Fn
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::{HashMap, VecDeque};
+    use crate::annotate::lookback::tests::ReferenceLookback;
+    use std::collections::HashMap;
     use steadfast_domain::IoEvent;
     use steadfast_domain::io_event::IncompleteIos;
 
@@ -692,7 +684,7 @@ mod tests {
         IoEvent { offset, bytes, op, ..IoEvent::default() }
     }
 
-    fn judged(window: usize, events: &[IoEvent]) -> Vec<bool> {
+    fn sequential(window: usize, events: &[IoEvent]) -> Vec<bool> {
         let mut sequencer = Sequencer::new(window);
         sequencer.follow(&Batch::from_events(events));
         sequencer.sequential
@@ -702,108 +694,51 @@ mod tests {
     fn an_io_is_sequential_when_it_begins_where_a_recent_one_ended() {
         let r = IoOp::Read;
         let events = [at(0, 4096, r), at(4096, 512, r), at(4608, 4096, r), at(0, 4096, r)];
-        assert_eq!(judged(1, &events), [false, true, true, false]);
+        assert_eq!(sequential(1, &events), [false, true, true, false]);
     }
 
     #[test]
-    fn interleaved_streams_need_a_window() {
-        let mut events = Vec::new();
-        for n in 0..10 {
-            for stream in 0..4u64 {
-                events.push(at((stream << 30) + n * 4096, 4096, IoOp::Write));
-            }
-        }
-        assert_eq!(judged(3, &events).iter().filter(|s| **s).count(), 0);
-        assert_eq!(judged(4, &events).iter().filter(|s| **s).count(), 36);
-    }
-
-    #[test]
-    fn a_run_is_remembered_however_many_random_ios_come_between() {
+    fn a_run_continues_after_many_random_ios() {
         let mut events = Vec::new();
         for n in 0..5u64 {
             events.push(at(n * 512, 512, IoOp::Read));
             let random = |m| at((1 << 40) + mix64(n * 1000 + m) % 100_000 * 8192, 4096, IoOp::Read);
             events.extend((0..if n == 0 { 0 } else { 500 }).map(random));
         }
-        let found = judged(4, &events);
-        let sequential: Vec<u64> =
-            events.iter().zip(&found).filter(|(_, s)| **s).map(|(e, _)| e.offset).collect();
-        assert_eq!(sequential, [512, 1024, 1536, 2048]);
+        let found = events.iter().zip(sequential(4, &events)).filter(|(_, is)| *is);
+        let offsets: Vec<u64> = found.map(|(event, _)| event.offset).collect();
+        assert_eq!(offsets, [512, 1024, 1536, 2048]);
     }
 
     #[test]
     fn operations_devices_and_files_do_not_mix() {
         let events = [at(0, 4096, IoOp::Read), at(4096, 4096, IoOp::Write)];
-        assert_eq!(judged(8, &events), [false, false]);
+        assert_eq!(sequential(8, &events), [false, false]);
         let other = IoEvent { device: 1, ..at(4096, 4096, IoOp::Read) };
-        assert_eq!(judged(8, &[events[0], other]), [false, false]);
+        assert_eq!(sequential(8, &[events[0], other]), [false, false]);
         let file = |inode, offset| IoEvent {
             layer: Layer::FileSystem,
             inode,
             ..at(offset, 4096, IoOp::Read)
         };
         let events = [file(7, 0), file(8, 4096), file(7, 4096), file(8, 8192)];
-        assert_eq!(judged(8, &events), [false, false, true, true]);
-        assert_eq!(judged(8, &[at(0, 0, IoOp::Flush), at(0, 0, IoOp::Flush)]), [false, false]);
+        assert_eq!(sequential(8, &events), [false, false, true, true]);
+        assert_eq!(sequential(8, &[at(0, 0, IoOp::Flush), at(0, 0, IoOp::Flush)]), [false, false]);
     }
 
-    /// The rule as documented, for the ends and runs of one operation on one device.
-    struct ReferenceDetector {
-        /// File and offset.
-        ends: VecDeque<(u64, u64)>,
-        runs: Vec<ReferenceRun>,
-        clock: u64,
-    }
-
-    #[derive(Clone, Default)]
-    struct ReferenceRun {
-        /// File and offset; `None` if the slot is unused.
-        end: Option<(u64, u64)>,
-        /// Logical time of the last continuation.
-        continued: u64,
-        /// Number of sequential I/Os.
-        length: u32,
-    }
-
-    impl ReferenceDetector {
-        fn new(window: usize) -> Self {
-            let ends = VecDeque::with_capacity(window);
-            ReferenceDetector { ends, runs: vec![ReferenceRun::default(); window], clock: 0 }
-        }
-
-        fn judge(&mut self, file: u64, begin: u64, end: u64) -> u32 {
-            let run = self.runs.iter().position(|run| run.end == Some((file, begin)));
-            let is_sequential = run.is_some() || self.ends.contains(&(file, begin));
-            if self.ends.len() == self.runs.len() {
-                self.ends.pop_front();
-            }
-            self.ends.push_back((file, end));
-            if !is_sequential {
-                return 0;
-            }
-            self.clock += 1;
-            let oldest = (0..self.runs.len()).min_by_key(|at| self.runs[*at].continued).unwrap();
-            let length = run.map_or(0, |run| self.runs[run].length) + 1;
-            let end = Some((file, end));
-            self.runs[run.unwrap_or(oldest)] = ReferenceRun { end, continued: self.clock, length };
-            length
-        }
-    }
-
-    /// Returns the position of each I/O within its run, by the rule.
     fn positions_by_rule(window: usize, events: &[IoEvent]) -> Vec<u32> {
-        let mut kinds = HashMap::new();
-        let judge = |event: &IoEvent| {
+        let mut lookbacks = HashMap::new();
+        let position = |event: &IoEvent| {
             if event.bytes == 0 {
                 return 0;
             }
-            let kind = (event.op, event.device, event.layer);
-            let kind: &mut ReferenceDetector =
-                kinds.entry(kind).or_insert_with(|| ReferenceDetector::new(window));
+            let lookback = lookbacks
+                .entry((event.op, event.device, event.layer))
+                .or_insert_with(|| ReferenceLookback::new(window));
             let file = if event.layer == Layer::FileSystem { event.inode } else { 0 };
-            kind.judge(file, event.offset, event.offset + u64::from(event.bytes))
+            lookback.take((file, event.offset), (file, event.offset + u64::from(event.bytes)))
         };
-        events.iter().map(judge).collect()
+        events.iter().map(position).collect()
     }
 
     /// Returns I/Os on `devices` devices with `ops` operations; some have no bytes.
@@ -826,7 +761,7 @@ mod tests {
     }
 
     #[test]
-    fn many_ios_are_judged_by_the_rule_whatever_comes_between() {
+    fn positions_in_runs_follow_the_rule_across_batches_and_checkpoints() {
         let kinds = [(1, 1, false), (1, 5, false), (2, 3, true), (300, 2, false)];
         let mut longest = None;
         for window in [1, 2, 3, 32, 700, 4096] {
@@ -841,8 +776,8 @@ mod tests {
                     left = later;
                     sequencer.follow(&Batch::from_events(part));
                     found.extend(sequencer.annotations.iter().map(|io| io.run));
-                    let told = sequencer.annotations.iter().map(|io| io.run > 0);
-                    assert!(told.eq(sequencer.sequential.iter().copied()));
+                    let are_in_runs = sequencer.annotations.iter().map(|io| io.run > 0);
+                    assert!(are_in_runs.eq(sequencer.sequential.iter().copied()));
                     if number % 2 == 1 {
                         let resumed = Sequencer::new(1).with_annotations(true);
                         sequencer = resumed.resume_from(&sequencer.state());
@@ -857,7 +792,7 @@ mod tests {
     }
 
     #[test]
-    fn depth_is_counted_where_the_source_does_not_tell() {
+    fn missing_depths_are_counted() {
         let io = |issued_ns, response_ns, depth| IoEvent {
             issued_ns,
             response_ns,
@@ -879,7 +814,7 @@ mod tests {
 
     /// Returns I/Os of 40 ns issued every 10 ns, so that four are outstanding. The source missed
     /// the completion of every hundredth and continued to count it as outstanding.
-    fn with_ends_missed() -> Vec<IoEvent> {
+    fn with_missed_completions() -> Vec<IoEvent> {
         let io = |number: u64| IoEvent {
             issued_ns: number * 10,
             response_ns: if number % 100 == 50 { RESPONSE_UNKNOWN } else { 40 },
@@ -891,7 +826,7 @@ mod tests {
 
     #[test]
     fn missed_completions_do_not_stay_outstanding() {
-        let batch = Batch::from_events(&with_ends_missed());
+        let batch = Batch::from_events(&with_missed_completions());
         let mut recorded = Sequencer::new(1);
         recorded.follow(&batch);
         assert_eq!(recorded.depth[999], 14);
@@ -911,7 +846,7 @@ mod tests {
     }
 
     #[test]
-    fn where_only_some_depths_are_recorded_the_others_count_all_that_is_outstanding() {
+    fn counted_depths_include_ios_with_recorded_depths() {
         let io = |number: u64| IoEvent {
             issued_ns: number * 10,
             response_ns: 10 * (1 + mix64(number) % 90),
@@ -920,13 +855,12 @@ mod tests {
         };
         let mut events: Vec<IoEvent> = (0..3001).map(io).collect();
         let ends = |io: &IoEvent| io.issued_ns + io.response_ns;
-        let is_with = |a: &IoEvent, b: &IoEvent| a.device == b.device && ends(a) > b.issued_ns;
-        let depths: Vec<u32> = (0..events.len())
-            .map(|at| {
-                let before = &events[at.saturating_sub(100)..=at];
-                before.iter().filter(|other| is_with(other, &events[at])).count() as u32
-            })
-            .collect();
+        let overlaps = |a: &IoEvent, b: &IoEvent| a.device == b.device && ends(a) > b.issued_ns;
+        let depth = |at: usize| {
+            let before = &events[at.saturating_sub(100)..=at];
+            before.iter().filter(|other| overlaps(other, &events[at])).count() as u32
+        };
+        let depths: Vec<u32> = (0..events.len()).map(depth).collect();
         // Most depths are recorded: some batches have all, some have none.
         let batch = |at: usize| at / 150;
         for (at, event) in events.iter_mut().enumerate() {
@@ -944,9 +878,8 @@ mod tests {
                 sequencer.follow(&Batch::from_events(events));
                 found.extend_from_slice(&sequencer.depth);
                 if number % 5 == 4 {
-                    let sequenced = sequencer.state();
-                    sequencer = Sequencer::new(1).with_busy_spans(busy).with_annotations(after);
-                    sequencer = sequencer.resume_from(&sequenced);
+                    let resumed = Sequencer::new(1).with_busy_spans(busy).with_annotations(after);
+                    sequencer = resumed.resume_from(&sequencer.state());
                 }
             }
             assert_eq!(found, depths);
@@ -954,7 +887,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_outstanding_beyond_a_long_batch_counts_in_the_next() {
+    fn ios_outstanding_at_the_end_of_a_batch_count_in_the_next() {
         let count = 3 * AT_ONCE as u64;
         let io = |number: u64| {
             // A few of the first I/Os last until the end or longer, or have no known completion.
@@ -995,7 +928,7 @@ mod tests {
     }
 
     #[test]
-    fn rounded_times_tell_neither_depth_nor_busy_time() {
+    fn rounded_times_give_neither_depth_nor_busy_time() {
         let conditions = CaptureConditions { rounded_times: true, ..CaptureConditions::default() };
         let mut sequencer =
             Sequencer::new(1).with_depths(DepthSource::from_conditions(&conditions));
@@ -1006,7 +939,7 @@ mod tests {
     }
 
     #[test]
-    fn busy_time_is_the_union_of_what_was_outstanding() {
+    fn busy_time_is_the_union_of_outstanding_times() {
         let io = |issued_ns, response_ns| IoEvent { issued_ns, response_ns, ..IoEvent::default() };
         let mut sequencer = Sequencer::new(1);
         sequencer.follow(&Batch::from_events(&[io(0, 100), io(50, 100), io(60, 10), io(300, 7)]));

@@ -13,17 +13,16 @@ use steadfast_domain::findings::{Cell, Row, Table};
 use steadfast_domain::text::number;
 use steadfast_domain::{Bytes, IoOp, Layer, Nanos};
 
-/// ID of the table.
 pub(super) const ID: &str = "answers";
 
 /// Maximum number of processes or files that are named.
-const NAMED: usize = 3;
+const NAMES_MAX: usize = 3;
 /// Minimum share of a process or file that is named.
-const NAMED_LEAST: f64 = 0.01;
+const NAMES_SHARE_MIN: f64 = 0.01;
 /// Minimum share of I/Os or bytes of an operation that has a line.
-const STREAM_LEAST: f64 = 0.02;
+const STREAM_SHARE_MIN: f64 = 0.02;
 /// Maximum number of transfer sizes that are named per operation.
-const SIZES_NAMED: usize = 3;
+const SIZES_MAX: usize = 3;
 /// Maximum transfer size of a sequential write that can belong to a log.
 const LOG_WRITE_MAX: u32 = 64 << 10;
 
@@ -45,20 +44,19 @@ pub(super) fn table(study: &Study) -> Table {
     answer("Who", "who", who.collect());
     let logs = processes.map(logs).unwrap_or_default();
     answer("What", "what", operations(study).into_iter().map(|op| op.line).chain(logs).collect());
-    answer("When", "when", when(study).into_iter().collect());
-    answer("How it felt", "felt", felt(study));
-    answer("What a drive must do", "drive", drive(study));
+    answer("When", "when", busiest_time(study).into_iter().collect());
+    answer("How it felt", "felt", response_times(study));
+    answer("What a drive must do", "drive", drive_requirements(study));
     Table::new(ID, "What was done on this storage", "Question")
         .column(("answer", "Answer"))
         .rows(rows)
 }
 
-/// Summarizes the answers in one sentence.
 pub(super) fn sentence(study: &Study) -> String {
     let what: Vec<String> = operations(study)
         .iter()
-        .filter(|op| op.share >= STREAM_LEAST)
-        .take(NAMED)
+        .filter(|op| op.share >= STREAM_SHARE_MIN)
+        .take(NAMES_MAX)
         .map(|op| format!("{} {}", op.name, percent(op.share)))
         .collect();
     let what = what.join(", ");
@@ -104,14 +102,14 @@ fn shares(processes: &ProcessTable, most: usize, of: fn(&IoSums) -> u64) -> Opti
         }
     };
     let share = |part: u64| part as f64 / whole.max(1) as f64;
-    let listed = known.into_iter().filter(|(_, part)| share(*part) >= NAMED_LEAST).take(most);
+    let listed = known.into_iter().filter(|(_, part)| share(*part) >= NAMES_SHARE_MIN).take(most);
     let texts: Vec<String> =
         listed.map(|(key, part)| format!("{} {}", name(key), percent(share(part)))).collect();
     (!texts.is_empty()).then(|| texts.join(", "))
 }
 
 fn who(processes: &ProcessResults) -> Option<String> {
-    Some(format!("{} of the I/Os", shares(&processes.all, NAMED, IoSums::count)?))
+    Some(format!("{} of the I/Os", shares(&processes.all, NAMES_MAX, IoSums::count)?))
 }
 
 /// Lists the commands that spent the most time waiting in the slowest minute.
@@ -129,7 +127,8 @@ fn files(study: &Study, singles: &SingleIoResults) -> Option<String> {
     let mut known: Vec<&GroupFigures> =
         by_path.values().filter(|file| file.path.is_some()).collect();
     known.sort_by_key(|file| (Reverse(file.amount), file.key));
-    let listed = known.into_iter().filter(|file| file.share_of_bytes >= NAMED_LEAST).take(NAMED);
+    let listed =
+        known.into_iter().filter(|file| file.share_of_bytes >= NAMES_SHARE_MIN).take(NAMES_MAX);
     let text = |file: &GroupFigures| {
         let of = |op: IoOp| Bytes(file.tally.of_op(op).bytes);
         let (read, written) = (of(IoOp::Read), of(IoOp::Write));
@@ -168,7 +167,7 @@ fn operations(study: &Study) -> Vec<OperationShare> {
                 .collect();
             let share: f64 = of_kind.iter().map(|s| s.share_of_count).sum();
             let of_bytes: f64 = of_kind.iter().map(|s| s.share_of_bytes).sum();
-            if share.max(of_bytes) < STREAM_LEAST {
+            if share.max(of_bytes) < STREAM_SHARE_MIN {
                 return None;
             }
             let order = if sequential { "sequential" } else { "random" };
@@ -209,7 +208,7 @@ fn sizes(streams: &[&StreamFigures]) -> String {
         _ => {
             let texts: Vec<String> = streams
                 .iter()
-                .take(SIZES_NAMED)
+                .take(SIZES_MAX)
                 .map(|stream| format!("{} ({})", size(stream), percent(share(stream))))
                 .collect();
             format!("of {}", texts.join(", "))
@@ -234,7 +233,7 @@ fn logs(processes: &ProcessResults) -> Vec<String> {
             |op, sequential, bytes| op == IoOp::Write && sequential && bytes <= LOG_WRITE_MAX;
         let appended = sum(process, &is_small);
         let flushes = sum(process, &|op, _, _| op == IoOp::Flush);
-        let is_log = appended as f64 >= total as f64 * STREAM_LEAST && flushes * 2 >= appended;
+        let is_log = appended as f64 >= total as f64 * STREAM_SHARE_MIN && flushes * 2 >= appended;
         is_log.then(|| {
             format!(
                 "a log: {process} made {} sequential writes of up to {} and {} flushes",
@@ -244,11 +243,11 @@ fn logs(processes: &ProcessResults) -> Vec<String> {
             )
         })
     };
-    processes.all.most_active(NAMED).into_iter().filter_map(log).collect()
+    processes.all.most_active(NAMES_MAX).into_iter().filter_map(log).collect()
 }
 
 /// Describes the busiest time.
-fn when(study: &Study) -> Option<String> {
+fn busiest_time(study: &Study) -> Option<String> {
     let busiest = study.extremes?.busiest?;
     let total = study.totals.streams.total();
     let mean = study.totals.observed.per_second(total.count() as f64)?;
@@ -263,7 +262,7 @@ fn when(study: &Study) -> Option<String> {
 }
 
 /// Describes the response times, and who waited while they were longest.
-fn felt(study: &Study) -> Vec<String> {
+fn response_times(study: &Study) -> Vec<String> {
     let total = study.totals.streams.total();
     let responses = total.times.responses.figures();
     let mut lines = Vec::new();
@@ -287,7 +286,7 @@ fn felt(study: &Study) -> Vec<String> {
     if let Some(slowest) = study.extremes.and_then(|found| found.slowest)
         && let Some(mean) = slowest.response_mean_ns()
     {
-        let waited = study.processes.as_ref().and_then(|found| waiting(found, NAMED));
+        let waited = study.processes.as_ref().and_then(|found| waiting(found, NAMES_MAX));
         let waited = waited.map(|who| format!("; of the time waited {who}")).unwrap_or_default();
         lines.push(format!(
             "slowest {} {}: {} on average at {} IOPS{waited}",
@@ -301,7 +300,7 @@ fn felt(study: &Study) -> Vec<String> {
 }
 
 /// Describes the load as requirements on a drive.
-fn drive(study: &Study) -> Vec<String> {
+fn drive_requirements(study: &Study) -> Vec<String> {
     let totals = &study.totals;
     let is_of_block_layer = totals.sides_seen.iter().all(|side| side.layer == Layer::Block);
     // Requests to a file system are not what its drive had to do.
@@ -409,7 +408,6 @@ fn percent(share: f64) -> String {
     }
 }
 
-/// Formats nanoseconds as milliseconds with three digits.
 fn ms(ns: u64) -> String {
     format!("{} ms", digits(ns as f64 / 1e6))
 }

@@ -93,14 +93,14 @@ fn unlisted(study: &Study) -> Option<Caveat> {
 fn devices_left_out(study: &Study) -> Option<Caveat> {
     let singles = study.single_ios.as_ref()?;
     let (devices, mapped) = (study.totals.sides_seen.at_block_layer(), singles.hits.len());
-    let (sides, apart) = (study.totals.sides_seen.count(), study.sides_counted().count() as u64);
-    if devices <= mapped && sides <= apart {
+    let (sides, shown) = (study.totals.sides_seen.count(), study.sides_counted().count() as u64);
+    if devices <= mapped && sides <= shown {
         return None;
     }
     let text = format!(
         "The trace has {devices} devices. LBA range hit maps, working sets and miss-ratio curves \
-         cover {mapped} of them; the tables side by side show {apart} of {sides} devices and layers. Everything \
-         else covers all devices."
+         cover {mapped} of them; the tables side by side show {shown} of {sides} devices and layers. \
+         Everything else covers all devices."
     );
     Some(Caveat::remark(
         ids::DEVICES_LEFT_OUT,

@@ -6,7 +6,6 @@ use steadfast_domain::findings::{FormBlock, FormHeader, FormSubject, Origin, Set
 use steadfast_domain::text::grouped;
 use steadfast_domain::{CaptureConditions, Nanos};
 
-/// Devices named at the head of a page.
 pub(super) const DEVICES_NAMED: usize = 8;
 
 pub(super) fn header(study: &Study) -> FormHeader {
@@ -51,7 +50,6 @@ fn storage_rows(conditions: &CaptureConditions) -> Vec<Setting> {
     devices.chain(further).collect()
 }
 
-/// Returns the circumstances of the capture that the trace records.
 fn capture_rows(conditions: &CaptureConditions) -> Vec<Setting> {
     let layers: Vec<String> = conditions.layers.iter().map(ToString::to_string).collect();
     let mut rows = vec![

@@ -21,10 +21,8 @@ use steadfast_domain::hex::to_hex;
 use steadfast_domain::text::grouped;
 use steadfast_domain::{Bytes, Findings, Nanos};
 
-/// Title of the report of a capture.
 const TITLE: &str = "Captured Workload";
 
-/// Name of the method.
 const METHOD: &str = "Capture and analysis of RWSW PTS 1.0.7 as described in the SNIA tutorial \
     and in docs/trace.md";
 

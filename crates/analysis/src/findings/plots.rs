@@ -75,14 +75,12 @@ impl<'s> Timeline<'s> {
         totals.observed.per_second_of_step(step, totals.step_ns, sum)
     }
 
-    /// Returns an empty plot over time.
     fn plot(&self, kind: PlotKind, id: &str, title: &str, y: &str) -> Plot {
         let mut plot = Plot::new(kind, id, title, self.axis(), Axis::new(y, Scale::Linear));
         plot.markers = self.marks();
         plot
     }
 
-    /// Returns a value of the steps over time.
     fn line(&self, name: &str, value: impl Fn(&CaptureStep) -> Option<f64>) -> Series {
         let points = self.points(|step| self.steps.get(&step).and_then(&value));
         Series::new(name, Stroke::Measured, points)
@@ -130,11 +128,11 @@ fn axis_from(study: &Study, origin_ns: u64, last_ns: u64) -> Axis {
     });
     let zone = if zone == then { zone } else { format!("{zone} and {then}") };
     let label = format!("Time on {day}, {zone}");
-    let shown = clock.spells().iter().filter(|spell| spell.from_ns <= last_ns);
+    let shown = clock.periods().iter().filter(|period| period.from_ns <= last_ns);
     let shown: Vec<ClockTime> = shown
-        .map(|spell| ClockTime {
-            from: spell.from_ns.saturating_sub(origin_ns) as f64 / 1e9,
-            ahead_s: spell.ahead_ns.saturating_add(origin_ns) as f64 / 1e9,
+        .map(|period| ClockTime {
+            from: period.from_ns.saturating_sub(origin_ns) as f64 / 1e9,
+            ahead_s: period.ahead_ns.saturating_add(origin_ns) as f64 / 1e9,
         })
         .collect();
     // The last period that begins at or before the axis applies from its origin.
@@ -142,7 +140,6 @@ fn axis_from(study: &Study, origin_ns: u64, last_ns: u64) -> Axis {
     Axis::time(&label, TimeUnit::Seconds).by_clock(shown[before..].to_vec())
 }
 
-/// Returns the event marks within the plots.
 fn markers(study: &Study, origin_ns: u64) -> Vec<Marker> {
     let inside = |at: &u64| *at >= origin_ns && *at <= study.totals.span_ns.1;
     let marks = study.totals.conditions.marks.iter().filter(|mark| inside(&mark.at_ns));
@@ -151,7 +148,6 @@ fn markers(study: &Study, origin_ns: u64) -> Vec<Marker> {
         .collect()
 }
 
-/// Makes the left axis one of shares of a whole.
 fn of_shares(mut plot: Plot) -> Plot {
     plot.y.scale = Scale::Percent;
     plot
@@ -188,7 +184,6 @@ pub(super) fn distribution(study: &Study) -> Plot {
     plot
 }
 
-/// Plots IOPS and throughput.
 pub(super) fn rates(study: &Study) -> Plot {
     let timeline = Timeline::new(study);
     let mut plot =
@@ -260,7 +255,6 @@ pub(super) fn outstanding(study: &Study) -> Plot {
     .with(Series::new("Depth per thread", Stroke::Fit, per_thread))
 }
 
-/// Plots processor use and I/O wait of the captured host.
 pub(super) fn processors(study: &Study) -> Plot {
     let timeline = Timeline::new(study);
     let plot = timeline
@@ -285,7 +279,6 @@ pub(super) fn processors(study: &Study) -> Plot {
     ))
 }
 
-/// Plots the IO Stream Map by frequency, with response times.
 pub(super) fn stream_map_by_frequency(study: &Study) -> Plot {
     let timeline = Timeline::new(study);
     let plot = timeline.plot(
@@ -303,7 +296,6 @@ pub(super) fn stream_map_by_frequency(study: &Study) -> Plot {
     .with(timeline.line("RT maximum", |step| response_ms(step.times.response_max())).on_right())
 }
 
-/// Plots the IO Stream Map by amount transferred, with queue depths.
 pub(super) fn stream_map_by_amount(study: &Study) -> Plot {
     let timeline = Timeline::new(study);
     let plot = timeline.plot(
@@ -320,7 +312,6 @@ pub(super) fn stream_map_by_amount(study: &Study) -> Plot {
     )
 }
 
-/// Plots the I/Os of each process over time.
 pub(super) fn process_map(study: &Study, processes: &ProcessResults) -> Plot {
     let timeline = Timeline::new(study);
     let plot = timeline.plot(PlotKind::Stacked, "process-map", "Process map by frequency", "IOPS");
@@ -365,7 +356,6 @@ fn stream_hits(study: &Study, device: u16, name: &str, map: &HitMap) -> Option<P
     })
 }
 
-/// Returns a grid of LBA ranges over time without values.
 fn empty_hit_map(study: &Study, map: &HitMap, id: &str, title: String, values: Axis) -> Plot {
     let axis = Timeline::new(study).axis();
     Plot::new(PlotKind::HeatMap, id, title, axis, values).caption(format!(
@@ -467,10 +457,8 @@ pub(super) fn response_heat(study: &Study) -> Plot {
     })
 }
 
-/// The percentiles in a plot of response times.
 const PERCENTILES: [(&str, f64); 3] = [("50 %", 0.5), ("99 %", 0.99), ("99.9 %", 0.999)];
 
-/// Plots the queue depths at issue over time.
 pub(super) fn depths_over_time(study: &Study, singles: &SingleIoResults) -> Option<Plot> {
     let timeline = Timeline::new(study);
     let depths = singles.shape.depths();
@@ -509,7 +497,6 @@ pub(super) fn busy_share(study: &Study) -> Plot {
     of_shares(plot).with(Series::new("Busy", Stroke::Measured, timeline.points(busy)))
 }
 
-/// Plots the share of sequential reads and writes.
 pub(super) fn sequentiality(study: &Study) -> Plot {
     let timeline = Timeline::new(study);
     let plot =
@@ -525,7 +512,6 @@ pub(super) fn sequentiality(study: &Study) -> Plot {
         .with(timeline.line("Writes", share(IoOp::Write)))
 }
 
-/// Plots the compression ratio of written data.
 pub(super) fn compression(study: &Study) -> Plot {
     let timeline = Timeline::new(study);
     let plot = timeline
@@ -535,7 +521,6 @@ pub(super) fn compression(study: &Study) -> Plot {
     plot.with(Series::new("Ratio", Stroke::Measured, ratio))
 }
 
-/// Plots the share of duplicates in written data.
 pub(super) fn duplicates(study: &Study) -> Plot {
     let timeline = Timeline::new(study);
     let caption = if is_duplicate_share_exact(&study.totals.conditions) {
@@ -554,7 +539,6 @@ pub(super) fn duplicates(study: &Study) -> Plot {
     of_shares(plot).with(Series::new("Duplicates", Stroke::Measured, share))
 }
 
-/// Plots operations over time.
 pub(super) fn operations(study: &Study) -> Plot {
     let timeline = Timeline::new(study);
     let plot = timeline.plot(PlotKind::Stacked, "operations", "Reads and writes", "IOPS");
@@ -565,7 +549,6 @@ pub(super) fn operations(study: &Study) -> Plot {
     })
 }
 
-/// Plots I/Os by transfer size and direction.
 pub(super) fn sizes(study: &Study) -> Plot {
     const SHOWN: usize = 16;
     let mut by_size: BTreeMap<u32, [u64; 2]> = BTreeMap::new();
@@ -615,7 +598,6 @@ fn bars<const BITS: u32>(histogram: &Histogram<BITS>) -> Vec<PlotPoint> {
     points
 }
 
-/// Plots the response times of all I/Os.
 pub(super) fn response_histogram(study: &Study) -> Plot {
     let responses = study.totals.streams.total().times.responses;
     let histogram = responses.histogram();

@@ -17,12 +17,9 @@ use crate::questions::totals::CaptureTotals;
 use steadfast_domain::Layer;
 use steadfast_domain::findings::{Cell, Row, Table};
 
-/// Maximum number of ranges in a table.
 const RANGES_SHOWN: usize = 20;
-/// Maximum number of groups in a table.
 pub(super) const GROUPS_SHOWN: usize = 25;
 
-/// Creates a table whose rows share the same columns.
 pub(super) fn table<T>(
     [id, title, corner]: [&str; 3],
     columns: &[ListingColumn<T>],
@@ -71,14 +68,12 @@ fn selected(study: &Study) -> Row {
     Row::new(head, cells).with_id("selected").strong(true)
 }
 
-/// Returns a table of every stream.
 pub(super) fn streams(study: &Study) -> Table {
     let listing = study.totals.streams.listing(study.totals.options.by);
     let names = ["streams", "Every I/O stream", "I/O stream"];
     table(names, &StreamFigures::LONG_TABLE, named(listing))
 }
 
-/// Returns the response-time percentiles of the workload's streams.
 pub(super) fn response_times(study: &Study) -> Table {
     let keys = study.totals.workload.keys();
     let mut listing = study.totals.streams.listing(study.totals.options.by);
@@ -87,7 +82,6 @@ pub(super) fn response_times(study: &Study) -> Table {
     table(names, &StreamFigures::RESPONSE_TIMES, named(listing))
 }
 
-/// Returns a table of the drives and their load.
 pub(super) fn drives(study: &Study) -> Table {
     let mut drives = study.drives.listing(&study.totals.conditions);
     let total = drives.pop();
@@ -106,13 +100,11 @@ pub(super) fn process_streams(study: &Study, processes: &ProcessResults) -> Tabl
     groups(names, &processes.streams, study, GroupFigureSet::Counts)
 }
 
-/// Returns queue times and response times by stream.
 pub(super) fn queue_times(study: &Study, processes: &ProcessResults) -> Table {
     let names = ["queue-times", "Queue time and response time, ms", "I/O stream"];
     groups(names, &by(processes, Facet::Stream), study, GroupFigureSet::Times)
 }
 
-/// Returns queue times and response times by process.
 pub(super) fn queue_times_of_processes(study: &Study, processes: &ProcessResults) -> Table {
     let names = ["queue-times-processes", "Queue time and response time by process, ms", "Process"];
     groups(names, &by(processes, Facet::Process), study, GroupFigureSet::Times)
@@ -133,7 +125,6 @@ pub(super) fn kinds(study: &Study, processes: &ProcessResults) -> Vec<Table> {
 /// Columns of the table of flags that every trace has: the I/Os, and those that failed.
 const ALWAYS_KNOWN: usize = 2;
 
-/// Returns the number of columns with a value in any row.
 fn columns_with_values(table: &Table) -> usize {
     let is_known = |at: usize| {
         let mut cells = table.rows.iter().filter_map(|row| row.cells.get(at));
@@ -153,18 +144,17 @@ fn without_zeros(mut table: Table, study: &Study) -> Table {
     if table.rows.is_empty() || !zeros.contains(&true) {
         return table;
     }
-    let kept = || zeros.iter().map(|is_zero| !is_zero);
-    let gone = table.columns.iter().zip(&zeros).filter(|(_, is_zero)| **is_zero);
-    let gone = gone.map(|(column, _)| column.name.trim_end_matches(" %"));
-    let gone: Vec<&str> = gone.filter(|name| has_files || *name != "direct").collect();
-    if !gone.is_empty() {
-        table.title = format!("{}; none: {}", table.title, gone.join(", "));
+    let removed = table.columns.iter().zip(&zeros).filter(|(_, is_zero)| **is_zero);
+    let removed = removed.map(|(column, _)| column.name.trim_end_matches(" %"));
+    let removed: Vec<&str> = removed.filter(|name| has_files || *name != "direct").collect();
+    if !removed.is_empty() {
+        table.title = format!("{}; none: {}", table.title, removed.join(", "));
     }
-    table.columns =
-        table.columns.into_iter().zip(kept()).filter(|(_, k)| *k).map(|(c, _)| c).collect();
+    let mut is_zero = zeros.iter();
+    table.columns.retain(|_| is_zero.next() == Some(&false));
     for row in &mut table.rows {
-        let cells = std::mem::take(&mut row.cells);
-        row.cells = cells.into_iter().zip(kept()).filter(|(_, k)| *k).map(|(c, _)| c).collect();
+        let mut is_zero = zeros.iter();
+        row.cells.retain(|_| is_zero.next() == Some(&false));
     }
     table
 }
@@ -174,7 +164,6 @@ fn by(processes: &ProcessResults, facet: Facet) -> Groups {
     processes.streams.regrouped(&[facet])
 }
 
-/// Returns the times between the I/Os of each stream.
 pub(super) fn gaps(study: &Study, singles: &SingleIoResults) -> Table {
     let over = (study.totals.span_ns, study.totals.step_ns);
     let rows = shape_figures::streams(&singles.shape, &study.streams_over_time, over);
@@ -183,7 +172,6 @@ pub(super) fn gaps(study: &Study, singles: &SingleIoResults) -> Table {
     table(names, StreamShape::OF_REPORT, rows)
 }
 
-/// Returns the sequential runs by length.
 pub(super) fn runs(singles: &SingleIoResults) -> Table {
     let name = |run: &RunShape| match run.lengths {
         (from, Some(to)) if from == to => from.to_string(),
@@ -195,7 +183,6 @@ pub(super) fn runs(singles: &SingleIoResults) -> Table {
     table(names, &RunShape::ALL[2..], rows)
 }
 
-/// Returns the ranges of a device with the most hits, and the processes that hit them.
 pub(super) fn hot_ranges(study: &Study, ranges: &HotRanges) -> Table {
     let name = device_name(&study.totals.conditions, ranges.device());
     let rows = ranges.hottest(RANGES_SHOWN).into_iter();
@@ -215,7 +202,6 @@ pub(super) fn read_out(study: &Study, read_out: &ReadOut) -> Table {
     table([&id, &title, "I/O stream"], &StreamPlace::OF_REPORT, rows)
 }
 
-/// Returns the idle periods of each device by length.
 pub(super) fn idle(study: &Study, singles: &SingleIoResults) -> Vec<Table> {
     let rows = shape_figures::idle(&singles.shape, &study.totals.conditions);
     let devices = rows.chunk_by(|one, next| one.device == next.device).enumerate();
@@ -234,12 +220,10 @@ fn groups(names: [&str; 3], groups: &Groups, study: &Study, show: GroupFigureSet
     table(names, GroupFigures::of_report(show), rows)
 }
 
-/// Returns the processes with the most I/Os.
 pub(super) fn processes(processes: &ProcessResults, most: usize) -> Table {
     process_table("processes", processes, most)
 }
 
-/// Returns a table of every process.
 pub(super) fn processes_all(processes: &ProcessResults) -> Table {
     process_table("processes-all", processes, usize::MAX)
 }

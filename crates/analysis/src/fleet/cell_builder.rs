@@ -74,11 +74,9 @@ pub(super) struct FoldCellBuilder {
     /// Time from 1970 (UTC) to the beginning of the capture, in nanoseconds; 0 if unknown. Steps
     /// count from 1970, so that the steps of all captures lie on one grid.
     began_ns: u64,
-    /// Dimensions that the cells distinguish.
     dimensions: Dimensions,
     /// Sizes of the devices in bytes; `None` if unknown.
     sizes: Vec<Option<u64>>,
-    /// Number of the current step.
     step: u64,
     current: FxHashMap<FoldCellKey, IoSums>,
     /// Cells of I/Os that came after their step was written. They get rows of their own, which
@@ -89,11 +87,9 @@ pub(super) struct FoldCellBuilder {
     edge_busy: Vec<DeviceBusySpan>,
     busy_ns_by_step: BTreeMap<(u64, DeviceLayer), u64>,
     writer: CubeWriter<Vec<u8>>,
-    /// Number of cells written.
     cells: u64,
 }
 
-/// The finished cells of a capture.
 pub(super) struct FoldCells {
     /// Cells and busy time, as a file in memory.
     pub cube: CubeFile<Cursor<Vec<u8>>>,
@@ -253,14 +249,12 @@ impl FoldCellBuilder {
         Ok(())
     }
 
-    /// Writes the cells of the current step.
     fn write_current(&mut self) -> Result<(), TraceError> {
         let mut cells: Vec<(FoldCellKey, IoSums)> = self.current.drain().collect();
         cells.sort_unstable_by_key(|(key, _)| *key);
         cells.into_iter().try_for_each(|(key, sums)| self.write(self.step, key, sums))
     }
 
-    /// Writes the cells of late I/Os.
     fn write_late(&mut self) -> Result<(), TraceError> {
         let mut late = std::mem::take(&mut self.late).into_iter();
         late.try_for_each(|((step, key), sums)| self.write(step, key, sums))

@@ -4,20 +4,18 @@ use crate::questions::compare::UNKNOWN_HOST;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use steadfast_domain::io_event::{
-    CapturedCgroup, CapturedDevice, ContentSample, FileName, IncompleteIos, MergeCounts,
+    CapturedCgroup, CapturedDevice, ContentSample, FileName, IncompleteIos, Mark, MergeCounts,
 };
 use steadfast_domain::{CaptureConditions, Layer};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::merge_mapping::MergeMapping;
 
-/// Maximum number of remarks.
 const REMARKS_MAX: usize = 64;
 /// Maximum number of names in a list of hosts.
 const NAMES_MAX: usize = 4;
 /// The axis begins at a whole hour of the clock, so that steps of any usual width lie on one grid.
 const HOUR_NS: u64 = 3_600_000_000_000;
 
-/// Merged conditions of several captures.
 pub(super) struct Common {
     /// Conditions of all captures together.
     pub conditions: CaptureConditions,
@@ -60,7 +58,6 @@ impl Common {
     }
 }
 
-/// Returns the host name of a capture.
 pub(super) fn host_of(conditions: &CaptureConditions) -> String {
     conditions.host.clone().unwrap_or_else(|| UNKNOWN_HOST.to_owned())
 }
@@ -158,10 +155,10 @@ fn devices(all: &[&CaptureConditions]) -> Vec<CapturedDevice> {
     let each = all.iter().flat_map(|one| of_host(one));
     let mut sorted: BTreeMap<_, CapturedDevice> = BTreeMap::new();
     for device in each {
-        let there = sorted.entry(identity(&device)).or_insert_with(|| device.clone());
+        let known = sorted.entry(identity(&device)).or_insert_with(|| device.clone());
         // Fills in what any capture knows, independently of their order.
-        there.model = there.model.take().max(device.model);
-        there.logical_sector = there.logical_sector.max(device.logical_sector);
+        known.model = known.model.take().max(device.model);
+        known.logical_sector = known.logical_sector.max(device.logical_sector);
     }
     sorted.into_values().collect()
 }
@@ -241,9 +238,9 @@ fn alike<T: PartialEq>(
     all: &[&CaptureConditions],
     of: impl Fn(&CaptureConditions) -> Option<T>,
 ) -> Option<T> {
-    let mut told = all.iter().map(|one| of(one));
-    let first = told.next().flatten()?;
-    told.all(|other| other.as_ref() == Some(&first)).then_some(first)
+    let mut values = all.iter().map(|one| of(one));
+    let first = values.next().flatten()?;
+    values.all(|other| other.as_ref() == Some(&first)).then_some(first)
 }
 
 /// Joins names as in `web1, web2, web3, web4 and 6 more`.
@@ -257,8 +254,7 @@ fn listed(names: BTreeSet<String>) -> String {
 }
 
 fn in_part(all: &[&CaptureConditions]) -> Option<IncompleteIos> {
-    let told = all.iter().filter_map(|one| one.in_part);
-    told.reduce(|a, b| IncompleteIos {
+    all.iter().filter_map(|one| one.in_part).reduce(|a, b| IncompleteIos {
         begun_before: a.begun_before.saturating_add(b.begun_before),
         unended: a.unended.saturating_add(b.unended),
         too_many: a.too_many.saturating_add(b.too_many),
@@ -274,17 +270,14 @@ fn unseen(all: &[&CaptureConditions]) -> Vec<(String, u64)> {
     sums.into_iter().collect()
 }
 
-fn marks(
-    all: &[&CaptureConditions],
-    mappings: &[MergeMapping],
-) -> Vec<steadfast_domain::io_event::Mark> {
-    let each = all.iter().zip(mappings).flat_map(|(one, mapping)| {
-        one.marks.iter().cloned().map(|mut mark| {
-            mark.at_ns = mark.at_ns.saturating_add(mapping.shift_ns);
-            mark
-        })
-    });
-    let mut marks: Vec<_> = each.collect();
+fn marks(all: &[&CaptureConditions], mappings: &[MergeMapping]) -> Vec<Mark> {
+    let mut marks = Vec::new();
+    for (one, mapping) in all.iter().zip(mappings) {
+        marks.extend(one.marks.iter().map(|mark| Mark {
+            at_ns: mark.at_ns.saturating_add(mapping.shift_ns),
+            ..mark.clone()
+        }));
+    }
     marks.sort_by(|a, b| (a.at_ns, &a.name).cmp(&(b.at_ns, &b.name)));
     marks
 }
@@ -292,12 +285,12 @@ fn marks(
 /// Returns the content measurements of all captures together. Blocks of different captures were not
 /// compared, so the share of duplicates becomes a lower bound.
 fn content(all: &[&CaptureConditions]) -> Option<ContentSample> {
-    let told: Option<Vec<ContentSample>> = all.iter().map(|one| one.content).collect();
-    let told = told?;
-    let every = told.iter().map(|one| one.every).max()?;
-    let sum = |of: fn(&ContentSample) -> u64| told.iter().map(of).fold(0u64, u64::saturating_add);
+    let samples = all.iter().map(|one| one.content).collect::<Option<Vec<ContentSample>>>()?;
+    let every = samples.iter().map(|one| one.every).max()?;
+    let sum =
+        |of: fn(&ContentSample) -> u64| samples.iter().map(of).fold(0u64, u64::saturating_add);
     Some(ContentSample {
-        every: if told.len() > 1 { every.max(2) } else { every },
+        every: if samples.len() > 1 { every.max(2) } else { every },
         blocks: sum(|one| one.blocks),
         bytes: sum(|one| one.bytes),
         compressed_bytes: sum(|one| one.compressed_bytes),
@@ -305,14 +298,14 @@ fn content(all: &[&CaptureConditions]) -> Option<ContentSample> {
         passed_over: sum(|one| one.passed_over),
         unreadable: sum(|one| one.unreadable),
         late: sum(|one| one.late),
-        bound: told.iter().any(|one| one.bound),
+        bound: samples.iter().any(|one| one.bound),
     })
 }
 
 fn remarks(all: &[&CaptureConditions], axis: Option<u64>) -> Vec<String> {
-    let said: BTreeSet<String> = all.iter().flat_map(|one| one.remarks.iter().cloned()).collect();
-    let more = said.len().saturating_sub(REMARKS_MAX);
-    let mut remarks: Vec<String> = said.into_iter().take(REMARKS_MAX).collect();
+    let distinct: BTreeSet<&String> = all.iter().flat_map(|one| &one.remarks).collect();
+    let more = distinct.len().saturating_sub(REMARKS_MAX);
+    let mut remarks: Vec<String> = distinct.into_iter().take(REMARKS_MAX).cloned().collect();
     if more > 0 {
         remarks.push(format!("{more} more remarks; read the captures one by one to see them."));
     }

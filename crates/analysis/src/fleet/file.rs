@@ -31,7 +31,6 @@ pub struct FoldOptions {
 }
 
 impl FoldOptions {
-    /// Dimensions of the cells.
     pub(crate) fn dimensions(&self) -> Dimensions {
         Dimensions {
             processes: self.processes,
@@ -109,7 +108,6 @@ impl Member {
         (host.as_deref(), *began_unix_ns, &self.files)
     }
 
-    /// Returns the known duration of the capture, in nanoseconds.
     pub(super) fn lasted_ns(&self) -> u64 {
         let reached = self.account.span_ns.map_or(0, |(_, last)| last.saturating_add(1));
         self.conditions.lasted_ns.max(reached)
@@ -127,7 +125,6 @@ impl Member {
     }
 }
 
-/// Description of a fold file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct FoldDescription {
     /// Options of all captures.
@@ -138,7 +135,6 @@ pub(super) struct FoldDescription {
     pub left_out: Vec<OmittedFile>,
 }
 
-/// A fold file open for reading.
 pub(crate) struct FoldFile<R> {
     pub(super) description: FoldDescription,
     /// Row groups of each capture.
@@ -147,10 +143,6 @@ pub(crate) struct FoldFile<R> {
 
 impl<R: Read + Seek + Send + 'static> FoldFile<R> {
     /// Opens a fold file and checks every row group.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Io`] if reading fails, or [`TraceError::Unsuitable`] if the file is
-    /// damaged.
     pub(crate) fn from_footer(source: SharedMedium<R>, footer: Footer) -> Result<Self, TraceError> {
         let Some(text) = &footer.fold else {
             return Err(damaged("its end: a part is missing, or something was added"));
@@ -191,7 +183,6 @@ pub(super) fn step_fits(step_ns: u64) -> bool {
     WIDTH_NS.contains(&step_ns) && WIDTH_NS.end().is_multiple_of(step_ns)
 }
 
-/// Returns the error for a damaged part.
 fn damaged(what: &str) -> TraceError {
     TraceError::Unsuitable(format!(
         "the fold file is damaged: {what}; recreate it with: steadfast trace fold"

@@ -38,7 +38,7 @@ pub fn fold<R: Read + Seek + Send + 'static>(
     pass: &PassOptions,
     options: &FoldOptions,
 ) -> Result<Folded, TraceError> {
-    if captured.tells(NotRecorded::SingleIos).is_err() {
+    if captured.check_recorded(NotRecorded::SingleIos).is_err() {
         let what = "cannot fold a capture of steps, which holds sums already; give its file to the \
             trace commands together with fold files";
         return Err(TraceError::Unsuitable(what.into()));

@@ -14,9 +14,9 @@ use steadfast_tracefile::observed_time::ObservedTime;
 
 /// A host with a modified z-score above this is an outlier (Iglewicz and Hoaglin, How to Detect and
 /// Handle Outliers, ASQC 1993).
-const APART: f64 = 3.5;
+const OUTLIER_SCORE: f64 = 3.5;
 /// Minimum number of hosts for detecting outliers.
-const HOSTS_LEAST: usize = 5;
+const HOSTS_MIN: usize = 5;
 
 named_values! {
     /// The figure by which hosts are ranked.
@@ -98,7 +98,7 @@ impl Hosts {
 fn scores(values: &[Option<f64>]) -> Vec<Option<f64>> {
     let known: Vec<f64> = values.iter().flatten().copied().collect();
     let none = vec![None; values.len()];
-    let Some(middle) = median(&known).filter(|_| known.len() >= HOSTS_LEAST) else { return none };
+    let Some(middle) = median(&known).filter(|_| known.len() >= HOSTS_MIN) else { return none };
     let distances: Vec<f64> = known.iter().map(|value| (value - middle).abs()).collect();
     let mean = distances.iter().sum::<f64>() / distances.len() as f64;
     // If half of the hosts are equal, the mean distance replaces the median distance.
@@ -147,7 +147,7 @@ impl HostFigures {
 
     /// Returns true if the host is an outlier.
     pub fn is_outlier(&self) -> bool {
-        self.score.is_some_and(|score| score.abs() > APART)
+        self.score.is_some_and(|score| score.abs() > OUTLIER_SCORE)
     }
 
     fn rate(&self, amount: u64) -> Option<f64> {
@@ -216,12 +216,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_host_far_from_the_median_stands_apart() {
+    fn a_host_far_from_the_median_is_an_outlier() {
         let values = [10.0, 11.0, 9.0, 10.5, 9.5, 100.0].map(Some);
         let scores = scores(&values);
         // The median is 10.25, the median distance 0.75: (100 - 10.25) x 0.6745 / 0.75.
         assert!((scores[5].unwrap() - 80.715).abs() < 0.01, "{scores:?}");
-        assert!(scores[..5].iter().all(|score| score.unwrap().abs() < APART));
+        assert!(scores[..5].iter().all(|score| score.unwrap().abs() < OUTLIER_SCORE));
     }
 
     #[test]
@@ -231,6 +231,6 @@ mod tests {
         assert_eq!(scores(&[None; 9]), vec![None; 9]);
         // Half of the hosts are equal, so the mean distance is used.
         let some = scores(&[5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 50.0].map(Some));
-        assert!(some[8].unwrap() > APART && some[0] == Some(0.0), "{some:?}");
+        assert!(some[8].unwrap() > OUTLIER_SCORE && some[0] == Some(0.0), "{some:?}");
     }
 }

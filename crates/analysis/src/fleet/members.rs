@@ -7,8 +7,9 @@ use crate::filter::Filter;
 use crate::fold::Fold;
 use crate::parallel_pass;
 use crate::pass::{PassAccount, PassOptions};
+use crate::questions::cumulative::greatest_common_divisor;
 use crate::thread_pool::ThreadPool;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Seek};
 use std::sync::Arc;
 use steadfast_domain::{CaptureConditions, Layer, Nanos};
@@ -16,10 +17,13 @@ use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::merge_mapping::MergeMapping;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::observed_time::{ObservedTime, StepGrid, refuse_without_step};
-use steadfast_tracefile::parquet::{Integrity, OmittedFile, Recovery, Trace};
+use steadfast_tracefile::parquet::{Damage, Integrity, OmittedFile, Recovery, Trace};
+
+/// Maximum number of filters named in the remarks.
+const FILTERS_NAMED: usize = 8;
 
 /// One of several captures.
-pub(crate) enum Of<R> {
+pub(crate) enum FleetMember<R> {
     /// A capture with its single I/Os.
     Ios(Arc<Trace<R>>),
     /// A capture with sums in place of its I/Os.
@@ -28,50 +32,48 @@ pub(crate) enum Of<R> {
 
 /// Several captures read as one.
 pub(crate) struct Fleet<R> {
-    members: Vec<(Of<R>, MergeMapping)>,
+    members: Vec<(FleetMember<R>, MergeMapping)>,
     conditions: CaptureConditions,
     left_out: Vec<OmittedFile>,
 }
 
-impl<R: Read + Seek + Send + 'static> Of<R> {
+impl<R: Read + Seek + Send + 'static> FleetMember<R> {
     fn conditions(&self) -> &CaptureConditions {
         match self {
-            Of::Ios(trace) => trace.conditions(),
-            Of::Sums(sums) => sums.conditions(),
+            FleetMember::Ios(trace) => trace.conditions(),
+            FleetMember::Sums(sums) => sums.conditions(),
         }
     }
 
     fn integrity(&self) -> Integrity {
         match self {
-            Of::Ios(trace) => trace.integrity(),
-            Of::Sums(sums) => sums.integrity().clone(),
+            FleetMember::Ios(trace) => trace.integrity(),
+            FleetMember::Sums(sums) => sums.integrity().clone(),
         }
     }
 
     fn recovery(&self) -> Option<&Recovery> {
         match self {
-            Of::Ios(trace) => trace.recovery(),
-            Of::Sums(sums) => sums.recovery(),
+            FleetMember::Ios(trace) => trace.recovery(),
+            FleetMember::Sums(sums) => sums.recovery(),
         }
     }
 
-    /// Returns the number of files of the capture.
     fn files(&self) -> usize {
         match self {
-            Of::Sums(sums) => sums.files(),
-            Of::Ios(trace) => trace.conditions().part.as_ref().map_or(1, |part| {
+            FleetMember::Sums(sums) => sums.files(),
+            FleetMember::Ios(trace) => trace.conditions().part.as_ref().map_or(1, |part| {
                 (part.last.saturating_sub(part.first) as usize).saturating_add(1)
             }),
         }
     }
 
-    /// Returns the known duration of the capture, in nanoseconds.
     fn lasted_ns(&self) -> u64 {
         match self {
-            Of::Ios(trace) => {
+            FleetMember::Ios(trace) => {
                 trace.conditions().lasted_ns.max(trace.observed().end_ns().unwrap_or(0))
             }
-            Of::Sums(sums) => sums.lasted_ns(),
+            FleetMember::Sums(sums) => sums.lasted_ns(),
         }
     }
 
@@ -79,16 +81,16 @@ impl<R: Read + Seek + Send + 'static> Of<R> {
     /// time it is only that part.
     fn observed(&self) -> &ObservedTime {
         match self {
-            Of::Ios(trace) => trace.observed(),
-            Of::Sums(sums) => sums.observed(),
+            FleetMember::Ios(trace) => trace.observed(),
+            FleetMember::Sums(sums) => sums.observed(),
         }
     }
 
     /// Returns the grid of the kept steps on the common axis, or `None` for single I/Os.
     fn step_grid(&self, mapping: &MergeMapping) -> Option<StepGrid> {
         match self {
-            Of::Ios(_) => None,
-            Of::Sums(sums) => Some(sums.step_grid(mapping.shift_ns)),
+            FleetMember::Ios(_) => None,
+            FleetMember::Sums(sums) => Some(sums.step_grid(mapping.shift_ns)),
         }
     }
 
@@ -101,57 +103,46 @@ impl<R: Read + Seek + Send + 'static> Of<R> {
 }
 
 impl<R: Read + Seek + Send + 'static> Fleet<R> {
-    /// Opens the captures of a fold file.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Self::new`].
     pub(crate) fn of_file(file: FoldFile<R>) -> Result<Self, TraceError> {
         let FoldFile { description, cubes } = file;
         let captures = description.captures.iter().zip(cubes);
         let members = captures.map(|(member, cube)| {
-            Of::Sums(Box::new(SummedCapture::from_fold(&description.options, member, cube)))
+            FleetMember::Sums(Box::new(SummedCapture::from_fold(
+                &description.options, member, cube,
+            )))
         });
         Self::new(members.collect(), description.left_out)
     }
 
     /// Combines these captures.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Unsuitable`] if captures of one device overlap in time, or
-    /// [`TraceError::TooFine`] if there are too many devices.
     pub(crate) fn new(
-        mut members: Vec<Of<R>>,
+        mut members: Vec<FleetMember<R>>,
         left_out: Vec<OmittedFile>,
     ) -> Result<Self, TraceError> {
-        members.sort_by_key(Of::order);
+        members.sort_by_key(FleetMember::order);
         let times = members.iter().map(|member| (member.conditions(), member.lasted_ns()));
         no_capture_twice(times)?;
-        let all: Vec<&CaptureConditions> = members.iter().map(Of::conditions).collect();
+        let all: Vec<&CaptureConditions> = members.iter().map(FleetMember::conditions).collect();
         let Common { mut conditions, mappings } = Common::merge(&all)?;
-        let filters = members.iter().filter_map(|member| match member {
-            Of::Sums(sums) => sums.filter().cloned(),
-            Of::Ios(_) => None,
-        });
-        let mut filters: Vec<String> = filters.collect();
-        filters.sort();
-        filters.dedup();
-        let told = filters.into_iter().take(8);
-        conditions.remarks.extend(told.map(|part| format!("The fold holds only part: {part}.")));
-        let widths = members.iter().filter_map(|member| match member {
-            Of::Sums(sums) => Some(sums.step_ns()),
-            Of::Ios(_) => None,
-        });
-        conditions.step_ns = widths.reduce(common_multiple);
+        let sums = || {
+            members.iter().filter_map(|member| match member {
+                FleetMember::Sums(sums) => Some(sums),
+                FleetMember::Ios(_) => None,
+            })
+        };
+        let filters: BTreeSet<&String> = sums().filter_map(|sums| sums.filter()).collect();
+        let named = filters.into_iter().take(FILTERS_NAMED);
+        conditions.remarks.extend(named.map(|part| format!("The fold holds only part: {part}.")));
+        conditions.step_ns = sums().map(|sums| sums.step_ns()).reduce(common_multiple);
         let members = members.into_iter().zip(mappings).collect();
         Ok(Fleet { members, conditions, left_out })
     }
 
     /// Returns the captures, and the files that were left out of them.
-    pub(crate) fn into_members(self) -> (Vec<Of<R>>, Vec<OmittedFile>) {
+    pub(crate) fn into_members(self) -> (Vec<FleetMember<R>>, Vec<OmittedFile>) {
         (self.members.into_iter().map(|(member, _)| member).collect(), self.left_out)
     }
 
-    /// Returns the number of captures.
     pub(crate) fn captures(&self) -> usize {
         self.members.len()
     }
@@ -177,7 +168,6 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
         self.members.iter().find_map(|(member, _)| member.recovery())
     }
 
-    /// Returns the known damage and missing parts of all captures.
     pub(crate) fn integrity(&self) -> Integrity {
         let left_out = self.left_out.clone();
         let mut all = Integrity { checksums: true, left_out, ..Integrity::default() };
@@ -185,10 +175,9 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
         for (member, _) in &self.members {
             let one = member.integrity();
             all.checksums &= one.checksums;
-            all.damaged.extend(one.damaged.into_iter().map(|mut damage| {
-                damage.file += files;
-                damage
-            }));
+            let damaged = one.damaged.into_iter();
+            all.damaged
+                .extend(damaged.map(|damage| Damage { file: damage.file + files, ..damage }));
             all.missing_parts.extend(one.missing_parts);
             files += member.files();
         }
@@ -196,17 +185,14 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
     }
 
     /// Checks that all captures can report something that needs single I/Os.
-    pub(crate) fn tells(&self, what: NotRecorded) -> Result<(), TraceError> {
+    pub(crate) fn check_recorded(&self, what: NotRecorded) -> Result<(), TraceError> {
         self.members.iter().try_for_each(|(member, _)| match member {
-            Of::Ios(_) => Ok(()),
-            Of::Sums(sums) => sums.tells(what),
+            FleetMember::Ios(_) => Ok(()),
+            FleetMember::Sums(sums) => sums.check_recorded(what),
         })
     }
 
     /// Checks that all captures counted the same number of LBA ranges, or none.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Unsuitable`] if not.
     pub(crate) fn check_lba_ranges(&self) -> Result<(), TraceError> {
         let mut counted = self.members.iter().map(|(member, _)| member.conditions().lba_ranges);
         let first = counted.next().flatten();
@@ -219,14 +205,14 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
 
     /// Returns the error for a question that needs single I/Os.
     pub(crate) fn refusal(&self, what: NotRecorded) -> TraceError {
-        self.tells(what).err().unwrap_or_else(|| several(what))
+        self.check_recorded(what).err().unwrap_or_else(|| several(what))
     }
 
     /// Returns a byte offset that no I/O of any device exceeds, or `None` if it is unknown without
     /// reading the I/Os.
     pub(crate) fn end_of_range(&self) -> Option<u64> {
         let ends = self.members.iter().map(|(member, _)| match member {
-            Of::Ios(trace) => trace.end_of_range(),
+            FleetMember::Ios(trace) => trace.end_of_range(),
             _ => None,
         });
         ends.collect::<Option<Vec<u64>>>()?.into_iter().max()
@@ -261,22 +247,18 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
         let mut grids: Vec<StepGrid> = grids.collect();
         let widest = grids.iter().copied().max_by_key(|grid| grid.step_ns)?;
         grids.retain(|grid| {
-            let apart_ns = widest.origin_ns.abs_diff(grid.origin_ns);
-            !widest.step_ns.is_multiple_of(grid.step_ns) || !apart_ns.is_multiple_of(grid.step_ns)
+            let offset_ns = widest.origin_ns.abs_diff(grid.origin_ns);
+            !widest.step_ns.is_multiple_of(grid.step_ns) || !offset_ns.is_multiple_of(grid.step_ns)
         });
         grids.is_empty().then_some(widest)
     }
 
     /// Reads all captures in sequence and passes their batches and cells to all folds.
-    ///
-    /// # Errors
-    /// Returns the errors of [`PassOptions::run`], or [`TraceError::NotRecorded`] or
-    /// [`TraceError::Unsuitable`] if a capture lacks what a fold or the filter needs.
     pub(crate) fn run(
         &self,
         pass: &PassOptions,
         folds: &mut [&mut dyn Fold],
-        crew: Option<&dyn ThreadPool>,
+        threads: Option<&dyn ThreadPool>,
     ) -> Result<PassAccount, TraceError> {
         let mut account = PassAccount::default();
         let mut totals = CellTotals::default();
@@ -290,13 +272,13 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
                 refuse_without_step(span, grid.step_ns)?;
             }
             account.merge(&match member {
-                Of::Ios(trace) => match crew {
-                    Some(crew) => {
-                        parallel_pass::run(pass, (trace.as_ref(), Some(mapping)), folds, crew)?
+                FleetMember::Ios(trace) => match threads {
+                    Some(threads) => {
+                        parallel_pass::run(pass, trace, Some(mapping), folds, threads)?
                     }
                     None => pass.run_mapped(trace, Some(mapping), folds)?,
                 },
-                Of::Sums(sums) => sums.run(pass, Some(mapping), folds, &mut totals)?,
+                FleetMember::Sums(sums) => sums.run(pass, Some(mapping), folds, &mut totals)?,
             });
         }
         Ok(account)
@@ -313,9 +295,6 @@ fn several(what: NotRecorded) -> TraceError {
 /// Rejects captures of the same device that overlap in time, each with its length in nanoseconds. A
 /// capture whose host or start time is unknown is rejected if it equals another in all that is known
 /// of it.
-///
-/// # Errors
-/// Returns [`TraceError::Unsuitable`] with the host and the device.
 pub(super) fn no_capture_twice<'a>(
     captures: impl Iterator<Item = (&'a CaptureConditions, u64)>,
 ) -> Result<(), TraceError> {
@@ -324,14 +303,14 @@ pub(super) fn no_capture_twice<'a>(
     let mut undated: Vec<(&CaptureConditions, u64)> = Vec::new();
     for (conditions, lasted_ns) in captures {
         let (Some(host), Some(began)) = (&conditions.host, conditions.began_unix_ns) else {
-            let is_again = undated.iter().any(|(other, lasted)| {
+            let is_duplicate = undated.iter().any(|(other, lasted)| {
                 *lasted == lasted_ns
                     && other.host == conditions.host
                     && other.began_unix_ns == conditions.began_unix_ns
                     && other.source == conditions.source
                     && other.devices == conditions.devices
             });
-            if is_again {
+            if is_duplicate {
                 return Err(TraceError::Unsuitable(format!(
                     "two of the captures are of {}, have the same devices and last {}: their I/Os \
                      would count twice; name each capture once, as trace or in a fold file",
@@ -346,13 +325,13 @@ pub(super) fn no_capture_twice<'a>(
         for device in &conditions.devices {
             let key = (host.clone(), device.name.clone());
             let times = seen.entry(key).or_default();
-            let again = times.iter().any(|(first, last, process, layers)| {
+            let overlaps = times.iter().any(|(first, last, process, layers)| {
                 // A capture of all processes has the I/Os of each.
                 let is_other = process.zip(conditions.process).is_some_and(|(a, b)| a != b);
-                let meets = conditions.layers.iter().any(|layer| layers.contains(layer));
-                from < *last && *first < to && !is_other && meets
+                let shares_layer = conditions.layers.iter().any(|layer| layers.contains(layer));
+                from < *last && *first < to && !is_other && shares_layer
             });
-            if again {
+            if overlaps {
                 return Err(TraceError::Unsuitable(format!(
                     "{host} has two captures of {} at the same time: its I/Os would count twice; \
                      name each capture once, as trace or in a fold file",
@@ -365,11 +344,6 @@ pub(super) fn no_capture_twice<'a>(
     Ok(())
 }
 
-/// Returns the least common multiple.
 fn common_multiple(a: u64, b: u64) -> u64 {
-    let (mut x, mut y) = (a, b);
-    while y > 0 {
-        (x, y) = (y, x % y);
-    }
-    (a / x.max(1)).saturating_mul(b)
+    (a / greatest_common_divisor(a, b).max(1)).saturating_mul(b)
 }

@@ -12,7 +12,6 @@ use steadfast_tracefile::cube_file::{CubeColumns, CubeFile, CubeWriter};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::parquet::{OmittedFile, SharedMedium, footer, is_same_capture};
 
-/// Source of a capture's cells.
 enum AdmittedCells<R> {
     /// A capture folded by this process.
     Memory(CubeFile<Cursor<Vec<u8>>>),
@@ -95,7 +94,6 @@ impl<R: Read + Seek + Send + 'static> Merge<R> {
         self.left_out.iter()
     }
 
-    /// Checks that `options` equal those of the captures so far.
     fn check_options(&mut self, options: &FoldOptions) -> Result<(), TraceError> {
         let ours = self.options.get_or_insert_with(|| options.clone());
         if ours == options {
@@ -198,7 +196,6 @@ fn is_duplicate(a: &Member, b: &Member) -> bool {
         && digests(a) == digests(b)
 }
 
-/// Describes fold options for an error message.
 fn describe(options: &FoldOptions) -> String {
     let with = |is_kept: bool| if is_kept { "with" } else { "without" };
     let dimensions = options.dimensions();

@@ -16,6 +16,6 @@ pub(crate) use file::FoldFile;
 pub use file::{FileIdentity, FoldOptions, Member};
 pub use folding::{Folded, fingerprint, fold};
 pub use hosts::{HostFigures, HostRank, Hosts};
-pub(crate) use members::{Fleet, Of};
+pub(crate) use members::{Fleet, FleetMember};
 pub use merge::Merge;
 pub(crate) use summed_capture::{CellTotals, SummedCapture};

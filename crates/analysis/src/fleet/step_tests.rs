@@ -46,9 +46,9 @@ fn written() -> Vec<u8> {
     writer.finish(&conditions()).unwrap()
 }
 
-type Alone = Captured<Cursor<Vec<u8>>>;
+type StepFile = Captured<Cursor<Vec<u8>>>;
 
-fn open(bytes: Vec<u8>) -> Alone {
+fn open(bytes: Vec<u8>) -> StepFile {
     Captured::open(Cursor::new(bytes)).unwrap()
 }
 
@@ -56,16 +56,16 @@ fn passing(filter: &Filter) -> PassOptions {
     PassOptions { filter: filter.clone(), ..PassOptions::default() }
 }
 
-fn streams(file: &Alone, filter: &Filter) -> StreamTable {
+fn streams(file: &StepFile, filter: &Filter) -> StreamTable {
     file.streams(&passing(filter)).unwrap().found
 }
 
-fn steps(file: &Alone, width_ns: u64) -> BTreeMap<u64, CaptureStep> {
+fn steps(file: &StepFile, width_ns: u64) -> BTreeMap<u64, CaptureStep> {
     file.steps(&PassOptions::default(), Some(width_ns)).unwrap().found.steps.iter().collect()
 }
 
 #[test]
-fn what_is_written_adds_up_to_streams_steps_and_maps() {
+fn a_file_adds_up_to_streams_steps_and_maps() {
     let file = open(written());
     let all = Filter::default();
     assert_eq!(file.span_ns(&passing(&all)).unwrap(), (0, 3_999_999_999));
@@ -86,17 +86,16 @@ fn what_is_written_adds_up_to_streams_steps_and_maps() {
     assert_eq!((series.steps()[&0][0].ios, series.steps()[&1][1].bytes), (13, 7 * 8192));
 }
 
-/// Returns the buckets of some I/Os of one response time.
 fn buckets(ns: u64, ios: u64) -> Vec<(u16, u64)> {
     vec![(FineHistogram::index(ns) as u16, ios)]
 }
 
-/// Returns a file of 1,000 reads of 1 to 1,000 us, of which `told` are in the histogram.
-fn with_histogram(told: u64) -> Alone {
+/// Returns a file of 1,000 reads of 1 to 1,000 us, of which `in_histogram` are in the histogram.
+fn with_histogram(in_histogram: u64) -> StepFile {
     let mut writer = StepWriter::new(Vec::new(), &conditions()).unwrap();
     let one = |us: u64| StreamInStep {
         response_max_ns: us * 1000,
-        response_buckets: if us <= told { buckets(us * 1000, 1) } else { Vec::new() },
+        response_buckets: if us <= in_histogram { buckets(us * 1000, 1) } else { Vec::new() },
         ..row(0, IoOp::Read, false, 4096, 1)
     };
     writer.add(&(1..=1000).map(one).collect::<Vec<_>>());
@@ -105,7 +104,7 @@ fn with_histogram(told: u64) -> Alone {
 }
 
 #[test]
-fn percentiles_come_from_histograms_that_tell_of_all() {
+fn percentiles_need_histograms_of_nearly_all_ios() {
     let file = with_histogram(1000);
     let all = Filter::default();
     let figures = streams(&file, &all).total().times.responses.figures();
@@ -126,7 +125,7 @@ fn percentiles_come_from_histograms_that_tell_of_all() {
 }
 
 #[test]
-fn filters_and_widths_are_kept_to() {
+fn filters_and_step_widths_are_honored() {
     let file = open(written());
     let writes = Filter { ops: vec![IoOp::Write], ..Filter::default() };
     assert_eq!(streams(&file, &writes).total().count(), 7);
@@ -155,14 +154,15 @@ fn a_killed_writer_loses_only_what_was_in_memory() {
 }
 
 #[test]
-fn layers_are_kept_apart_and_a_file_without_them_is_of_the_block_layer() {
+fn layers_are_separate_and_a_file_without_them_is_of_the_block_layer() {
     let block = row(0, IoOp::Read, false, 4096, 3);
     let files = StreamInStep { layer: Layer::FileSystem, ios: 5, ..block.clone() };
     let mut writer = StepWriter::new(Vec::new(), &conditions()).unwrap();
     writer.add(&[block.clone(), files, block]);
     let bytes = writer.finish(&conditions()).unwrap();
-    let ios =
-        |file: &Alone, layer| streams(file, &Filter { layer, ..Filter::default() }).total().count();
+    let ios = |file: &StepFile, layer| {
+        streams(file, &Filter { layer, ..Filter::default() }).total().count()
+    };
     let file = open(bytes.clone());
     let of = [None, Some(Layer::Block), Some(Layer::FileSystem)].map(|layer| ios(&file, layer));
     assert_eq!(of, [11, 6, 5]);
@@ -182,13 +182,13 @@ fn layers_are_kept_apart_and_a_file_without_them_is_of_the_block_layer() {
 }
 
 /// Returns a finished copy of all that is readable, and the number of its I/Os.
-fn recovered(file: &Alone) -> (Vec<u8>, u64) {
+fn recovered(file: &StepFile) -> (Vec<u8>, u64) {
     let (copy, copied) = file.copy(Vec::new(), || file.conditions().clone()).unwrap();
     (copy, copied.ios)
 }
 
 #[test]
-fn what_is_recovered_is_finished_and_tells_the_same() {
+fn a_recovered_file_is_complete_and_equal() {
     let mut writer = StepWriter::new(Vec::new(), &conditions()).unwrap();
     let read = StreamInStep {
         response_buckets: buckets(1000, 1000),
@@ -203,7 +203,7 @@ fn what_is_recovered_is_finished_and_tells_the_same() {
     let (whole, ios) = recovered(&damaged);
     let whole = open(whole);
     assert_eq!((whole.recovery(), ios), (None, 1008));
-    let table = |file: &Alone| format!("{:?}", streams(file, &Filter::default()));
+    let table = |file: &StepFile| format!("{:?}", streams(file, &Filter::default()));
     assert_eq!(table(&whole), table(&damaged));
     let figures = streams(&whole, &Filter::default());
     let read = figures.get(StreamKey { op: IoOp::Read, sequential: false, bytes: 4096 }).unwrap();
@@ -213,7 +213,7 @@ fn what_is_recovered_is_finished_and_tells_the_same() {
 #[test]
 fn a_file_cut_anywhere_is_read_and_recovered_as_far_as_it_goes() {
     let whole = written();
-    let ios = |file: &Alone| streams(file, &Filter::default()).total().count();
+    let ios = |file: &StepFile| streams(file, &Filter::default()).total().count();
     let mut seen = Vec::new();
     for length in 0..whole.len() {
         let Ok(file) = Captured::open(Cursor::new(whole[..length].to_vec())) else { continue };
@@ -249,7 +249,7 @@ fn busy_time_may_fill_an_hour_and_is_unknown_where_it_was_missed() {
 }
 
 #[test]
-fn it_is_told_from_a_trace_and_damage_is_an_error() {
+fn a_step_file_is_no_trace_and_damage_causes_no_panic() {
     let why = Trace::open(Cursor::new(written())).err().unwrap().to_string();
     assert!(why.contains("no single I/Os"), "{why}");
     let plain = CaptureConditions { step_ns: None, ..conditions() };
@@ -257,8 +257,8 @@ fn it_is_told_from_a_trace_and_damage_is_an_error() {
         .unwrap()
         .finish(plain.clone())
         .unwrap();
-    assert!(open(trace).tells(NotRecorded::SingleIos).is_ok());
-    assert!(open(written()).tells(NotRecorded::HitMaps).is_err());
+    assert!(open(trace).check_recorded(NotRecorded::SingleIos).is_ok());
+    assert!(open(written()).check_recorded(NotRecorded::HitMaps).is_err());
     let whole = written();
     for at in (0..whole.len()).step_by(7) {
         let mut bytes = whole.clone();

@@ -15,7 +15,9 @@ use steadfast_tracefile::merge_mapping::MergeMapping;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::observed_time::{ObservedTime, StepGrid};
 use steadfast_tracefile::parquet::parts::{PartFile, both, in_order, none_named, together};
-use steadfast_tracefile::parquet::{Footer, Integrity, Recovery, RowGroupExtent, SharedMedium};
+use steadfast_tracefile::parquet::{
+    Damage, Footer, Integrity, Recovery, RowGroupExtent, SharedMedium,
+};
 
 /// A capture with sums in place of its single I/Os.
 pub(crate) struct SummedCapture<R> {
@@ -30,7 +32,6 @@ pub(crate) struct SummedCapture<R> {
     folded: Option<FoldedCapture>,
 }
 
-/// The fold that a capture was read from.
 struct FoldedCapture {
     options: FoldOptions,
     account: PassAccount,
@@ -41,9 +42,6 @@ struct FoldedCapture {
 impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
     /// Opens a file of captured steps by its footer or its recovery blocks. Damaged row groups are
     /// left out, as [`Self::integrity`] reports.
-    ///
-    /// # Errors
-    /// Returns the errors of [`CubeFile::new`] and [`CubeFile::read`].
     pub(crate) fn from_steps(source: SharedMedium<R>, found: Footer) -> Result<Self, TraceError> {
         let Footer { groups, conditions, start, recovery, mut damaged, .. } = found;
         let file = CubeFile::new(source, groups, conditions.as_ref(), &mut damaged)?;
@@ -101,10 +99,9 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
     /// Appends the file that follows.
     fn followed_by(mut self, next: Self) -> Self {
         let before = self.files.len();
-        self.integrity.damaged.extend(next.integrity.damaged.into_iter().map(|mut damage| {
-            damage.file += before;
-            damage
-        }));
+        let damaged = next.integrity.damaged.into_iter();
+        let damaged = damaged.map(|damage| Damage { file: damage.file + before, ..damage });
+        self.integrity.damaged.extend(damaged);
         self.integrity.checksums &= next.integrity.checksums;
         self.files.extend(next.files);
         self.observed = self.observed.and(&next.observed);
@@ -187,7 +184,7 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
     ///
     /// # Errors
     /// Returns [`TraceError::NotRecorded`] or, for a fold, [`TraceError::Unsuitable`] if not.
-    pub fn tells(&self, what: NotRecorded) -> Result<(), TraceError> {
+    pub fn check_recorded(&self, what: NotRecorded) -> Result<(), TraceError> {
         match (&self.folded, what) {
             (None, NotRecorded::Processes) | (Some(_), NotRecorded::QueueTimes) => Ok(()),
             (None, NotRecorded::BusyTime) if self.conditions.busy_time => Ok(()),
@@ -233,12 +230,10 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
         folded.options.dimensions().check(pass.filter.dimensions())
     }
 
-    /// Iterates over all row groups, each with its file.
     fn row_groups(&self) -> impl Iterator<Item = (&CubeFile<R>, usize)> + '_ {
         self.files.iter().flat_map(|file| (0..file.groups()).map(move |number| (file, number)))
     }
 
-    /// Reads the rows of every row group.
     pub(crate) fn rows(&self) -> impl Iterator<Item = Result<CubeRows, TraceError>> + '_ {
         self.row_groups().map(|(file, number)| file.read(number))
     }
@@ -259,11 +254,6 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
 
     /// Reads the sums once and passes them to all folds, placed among other captures if `mapping` is
     /// set. `totals` are those of all captures so far.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::NotRecorded`] or [`TraceError::Unsuitable`] if a fold or the filter
-    /// needs what the sums do not hold, or the errors of reading and of
-    /// [`Fold::take_cells`].
     pub(crate) fn run(
         &self,
         pass: &PassOptions,
@@ -385,10 +375,6 @@ fn end_of_steps<R: Read + Seek + Send + 'static>(file: &CubeFile<R>) -> Result<u
 pub(crate) struct CellTotals([u64; 11]);
 
 impl CellTotals {
-    /// Adds a cell.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Damaged`] if a total does not fit into 64 bits.
     fn add(&mut self, cell: &CubeCell) -> Result<(), TraceError> {
         let counted = |times: &Times| {
             times.buckets.iter().try_fold(0u64, |sum, (_, count)| sum.checked_add(*count))

@@ -189,10 +189,10 @@ pub struct Sides {
     width_ns: u64,
     until_ns: u64,
     sides: Vec<(DeviceLayer, Steps)>,
-    firsts: SmallestKeys<DeviceLayer>,
+    smallest: SmallestKeys<DeviceLayer>,
     unlisted: u64,
     /// Steps of the sides beyond the limit, merged, if they are asked for.
-    further: Option<Steps>,
+    unlisted_steps: Option<Steps>,
 }
 
 /// Result of [`Sides`].
@@ -213,14 +213,14 @@ impl Sides {
 
     /// Like [`Self::new`], with at most `most` sides kept separately.
     pub fn keeping(most: usize, width_ns: u64, until_ns: u64) -> Self {
-        let (sides, firsts) = (Vec::new(), SmallestKeys::new(most));
-        Sides { width_ns, until_ns, sides, firsts, unlisted: 0, further: None }
+        let (sides, smallest) = (Vec::new(), SmallestKeys::new(most));
+        Sides { width_ns, until_ns, sides, smallest, unlisted: 0, unlisted_steps: None }
     }
 
     /// Keeps the merged steps of the sides beyond the limit too, so that [`Self::finish_with_all`]
     /// can return the steps of all I/Os.
-    pub(crate) fn with_further(self) -> Self {
-        Sides { further: Some(self.empty_steps()), ..self }
+    pub(crate) fn with_unlisted_steps(self) -> Self {
+        Sides { unlisted_steps: Some(self.empty_steps()), ..self }
     }
 
     fn empty_steps(&self) -> Steps {
@@ -228,15 +228,12 @@ impl Sides {
     }
 
     /// Returns the sides, and the steps of all of them merged.
-    ///
-    /// # Errors
-    /// Same as [`Self::finish`].
     pub(crate) fn finish_with_all(
         mut self,
     ) -> Result<(SidesResult, BTreeMap<u64, CaptureStep>), TraceError> {
-        let further = self.further.take().map(Steps::finish).transpose()?;
+        let unlisted_steps = self.unlisted_steps.take().map(Steps::finish).transpose()?;
         let found = self.finish()?;
-        let mut all = further.unwrap_or_default();
+        let mut all = unlisted_steps.unwrap_or_default();
         for (step, of_side) in found.sides.iter().flat_map(|(_, steps)| steps) {
             all.entry(*step).or_default().merge(of_side);
         }
@@ -246,7 +243,7 @@ impl Sides {
     /// Returns the sides.
     ///
     /// # Errors
-    /// Returns [`TraceError::TooFine`] if there are more steps than memory is set aside for.
+    /// Returns [`TraceError::TooFine`] if there are too many steps.
     pub fn finish(self) -> Result<SidesResult, TraceError> {
         let finished = self.sides.into_iter().map(|(key, steps)| Ok((key, steps.finish()?)));
         let mut sides = finished.collect::<Result<Vec<_>, TraceError>>()?;
@@ -267,20 +264,20 @@ impl Sides {
     #[cold]
     fn admit(&mut self, key: DeviceLayer) -> Result<Option<usize>, TraceError> {
         let new = (key, self.empty_steps());
-        let at = match self.firsts.admit(key) {
+        let at = match self.smallest.admit(key) {
             Admission::Free => {
                 self.sides.push(new);
                 Some(self.sides.len() - 1)
             }
-            Admission::Of(last) => {
-                let at = self.sides.iter().position(|(side, _)| *side == last);
-                if let Some(of_last) = at.and_then(|at| self.sides.get_mut(at)) {
-                    let (_, gone) = std::mem::replace(of_last, new);
-                    self.leave_out(gone)?;
+            Admission::Replaced(largest) => {
+                let at = self.sides.iter().position(|(side, _)| *side == largest);
+                if let Some(replaced) = at.and_then(|at| self.sides.get_mut(at)) {
+                    let (_, steps) = std::mem::replace(replaced, new);
+                    self.leave_out(steps)?;
                 }
                 at
             }
-            Admission::None => None,
+            Admission::Rejected => None,
         };
         Ok(at)
     }
@@ -288,13 +285,15 @@ impl Sides {
     /// Counts the steps of a side beyond the limit.
     fn leave_out(&mut self, steps: Steps) -> Result<(), TraceError> {
         self.unlisted = self.unlisted.saturating_add(steps.ios());
-        self.further.as_mut().map_or(Ok(()), |further| further.merge(steps))
+        self.unlisted_steps.as_mut().map_or(Ok(()), |unlisted_steps| unlisted_steps.merge(steps))
     }
 
     /// Counts a row of a side beyond the limit.
     fn leave_row_out(&mut self, columns: &SumColumns<'_>, row: usize) -> Result<(), TraceError> {
         self.unlisted += 1;
-        self.further.as_mut().map_or(Ok(()), |further| further.take_row(columns, row))
+        self.unlisted_steps
+            .as_mut()
+            .map_or(Ok(()), |unlisted_steps| unlisted_steps.take_row(columns, row))
     }
 }
 
@@ -313,15 +312,15 @@ impl Fold for Sides {
         for (side, busy) in rows.edge_busy {
             if let Some(steps) = self.steps(*side)? {
                 steps.divide_busy(*busy)?;
-            } else if let Some(further) = &mut self.further {
-                further.divide_busy(*busy)?;
+            } else if let Some(unlisted_steps) = &mut self.unlisted_steps {
+                unlisted_steps.divide_busy(*busy)?;
             }
         }
         Ok(())
     }
     fn new_part(&self) -> Option<Self> {
-        let empty = Sides::keeping(self.firsts.most(), self.width_ns, self.until_ns);
-        Some(if self.further.is_some() { empty.with_further() } else { empty })
+        let empty = Sides::keeping(self.smallest.most(), self.width_ns, self.until_ns);
+        Some(if self.unlisted_steps.is_some() { empty.with_unlisted_steps() } else { empty })
     }
     fn check_dimensions(&self, _: Dimensions) -> Result<(), NotRecorded> {
         Ok(())
@@ -344,7 +343,7 @@ impl Fold for Sides {
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
         self.unlisted = self.unlisted.saturating_add(other.unlisted);
-        if let Some((ours, theirs)) = self.further.as_mut().zip(other.further) {
+        if let Some((ours, theirs)) = self.unlisted_steps.as_mut().zip(other.unlisted_steps) {
             ours.merge(theirs)?;
         }
         for (key, steps) in other.sides {
@@ -364,7 +363,7 @@ mod tests {
     use steadfast_domain::IoEvent;
 
     /// I/Os that cycle through the devices from the last to the first, each busy for some time.
-    fn taken(fold: &mut dyn Fold, numbers: std::ops::Range<u64>) {
+    fn fold_ios(fold: &mut dyn Fold, numbers: std::ops::Range<u64>) {
         let event = |at: u64| IoEvent {
             issued_ns: at * 70,
             response_ns: 30 + at % 90,
@@ -379,15 +378,15 @@ mod tests {
     }
 
     #[test]
-    fn the_steps_of_all_are_known_however_few_sides_are_kept_apart() {
+    fn the_steps_of_all_ios_are_known_however_few_sides_are_separate() {
         let mut steps = Steps::new(1000).until(60_000);
-        taken(&mut steps, 0..900);
+        fold_ios(&mut steps, 0..900);
         let steps = steps.finish().unwrap();
         for most in [0, 1, 3, 16] {
-            let mut sides = Sides::keeping(most, 1000, 60_000).with_further();
+            let mut sides = Sides::keeping(most, 1000, 60_000).with_unlisted_steps();
             let mut part = sides.new_part().unwrap();
-            taken(&mut sides, 0..400);
-            taken(&mut part, 400..900);
+            fold_ios(&mut sides, 0..400);
+            fold_ios(&mut part, 400..900);
             sides.merge(part).unwrap();
             let (found, all) = sides.finish_with_all().unwrap();
             assert_eq!((found.sides.len(), &all), (most.min(8), &steps));

@@ -71,7 +71,6 @@ impl WorkloadStream {
 
 type WorkloadStreamColumn = ListingColumn<WorkloadStream>;
 
-/// Columns of the workload tables.
 impl WorkloadStream {
     const STREAM: WorkloadStreamColumn =
         ListingColumn::shown("I/O stream", Plain(0), Text(|s| s.stream.clone()));
@@ -292,7 +291,7 @@ fn weights(counts: impl Iterator<Item = u64> + Clone) -> (Vec<u32>, bool) {
     (counts.map(weight).collect(), exact)
 }
 
-fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+pub(crate) fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
@@ -384,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_selected_is_said() {
+    fn an_empty_selection_is_an_error() {
         let empty =
             CumulativeWorkload::select(Vec::new(), (0, 0), ShareMeasure::Count, Threshold(20_000));
         let error = empty.io_streams().unwrap_err().to_string();

@@ -22,7 +22,6 @@ const INTERVALS_MAX: usize = 1 << 18;
 struct DayInterval {
     /// Day, as the clock counts them.
     day: u64,
-    /// Position in the day, from 0.
     number: u64,
 }
 
@@ -75,12 +74,16 @@ impl DayProfile {
 
     /// Returns the times around a time that belong to the same interval of the same day.
     fn interval_around(&self, at_ns: u64) -> Range<u64> {
-        let day = self.clock.day(at_ns).saturating_mul(DAY_NS);
-        let begin = self.clock.time_of_day_ns(at_ns) / self.width_ns * self.width_ns;
-        let local = day.saturating_add(begin);
-        let shown = self.clock.spans_of(local, local.saturating_add(self.width_ns));
-        let found = shown.into_iter().find(|(from, to)| (*from..*to).contains(&at_ns));
-        found.map_or(at_ns..at_ns.saturating_add(1), |(from, to)| from..to)
+        let number = self.clock.time_of_day_ns(at_ns) / self.width_ns;
+        let spans = self.spans_of(DayInterval { day: self.clock.day(at_ns), number });
+        let span = spans.into_iter().find(|(from, to)| (*from..*to).contains(&at_ns));
+        span.map_or(at_ns..at_ns.saturating_add(1), |(from, to)| from..to)
+    }
+
+    /// Returns the times at which the clock shows an interval.
+    fn spans_of(&self, DayInterval { day, number }: DayInterval) -> Vec<(u64, u64)> {
+        let begin = day.saturating_mul(DAY_NS).saturating_add(number * self.width_ns);
+        self.clock.spans_of(begin, begin.saturating_add(self.width_ns))
     }
 
     /// Returns one row per interval of the day that was observed.
@@ -89,26 +92,19 @@ impl DayProfile {
         numbers.filter_map(|number| self.figures(number, observed)).collect()
     }
 
-    /// Returns how long an interval was observed on a day, in nanoseconds.
-    fn observed_ns(&self, day: u64, begin: u64, observed: &ObservedTime) -> u64 {
-        let local = day.saturating_mul(DAY_NS).saturating_add(begin);
-        let shown = self.clock.spans_of(local, local.saturating_add(self.width_ns));
-        observed.within(&shown).total_ns()
-    }
-
     fn figures(&self, number: u64, observed: &ObservedTime) -> Option<ProfileFigures> {
-        let begin = number * self.width_ns;
         let (first, last) = (observed.first_ns()?, observed.end_ns()?);
         let mut sums = IoSums::default();
         let mut observed_ns = 0u64;
         let mut days = 0;
         let mut rates = Vec::new();
         for day in self.clock.day(first)..=self.clock.day(last) {
-            let observed_on_day_ns = self.observed_ns(day, begin, observed);
+            let interval = DayInterval { day, number };
+            let observed_on_day_ns = observed.within(&self.spans_of(interval)).total_ns();
             if observed_on_day_ns == 0 {
                 continue;
             }
-            let found = self.intervals.get(&DayInterval { day, number });
+            let found = self.intervals.get(&interval);
             days += 1;
             observed_ns = observed_ns.saturating_add(observed_on_day_ns);
             // A day on which the interval was observed only briefly must not count as quietest or
@@ -122,7 +118,7 @@ impl DayProfile {
             }
         }
         (days > 0).then(|| ProfileFigures {
-            begin_ns: begin,
+            begin_ns: number * self.width_ns,
             days,
             observed_ns,
             iops_least: rates.iter().copied().reduce(f64::min),
@@ -170,7 +166,7 @@ impl Fold for DayProfile {
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
         other.intervals.into_iter().try_for_each(|(key, sums)| {
-            self.interval(key)?.take_in(sums);
+            self.interval(key)?.absorb(sums);
             Ok(())
         })
     }

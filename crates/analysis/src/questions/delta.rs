@@ -145,7 +145,6 @@ pub enum DeltaRank {
 /// One capture of a comparison.
 #[derive(Debug, Clone)]
 pub struct DeltaSide {
-    /// Groups by name.
     groups: BTreeMap<String, GroupFigures>,
     total: GroupFigures,
     observed: ObservedTime,
@@ -338,7 +337,6 @@ json_columns! {
 
 type DeltaColumn = ListingColumn<Delta>;
 
-/// Columns of the comparison tables.
 impl Delta {
     /// Columns of a report's table, next to the group names.
     pub const OF_REPORT: [DeltaColumn; 23] = columns![

@@ -9,11 +9,9 @@ use steadfast_domain::findings::{
 use steadfast_domain::hex::to_hex;
 use steadfast_domain::{CaptureConditions, Caveat, Findings, Nanos};
 
-/// Name of the method, in one line.
 const METHOD: &str = "Two captures compared as in docs/trace.md";
 /// Maximum number of rows in the table on the first page.
 const SUMMARY_ROWS: usize = 12;
-/// Maximum number of devices named per capture.
 const DEVICES_NAMED: usize = 8;
 
 /// A comparison of two captures.
@@ -85,7 +83,6 @@ fn table(compared: &CaptureComparison<'_>, most: usize) -> Table {
         .row(total)
 }
 
-/// Explains the columns of the table.
 const RULES: &str = "Rates are I/Os and bytes per second of observed time. Changes are relative to \
     the value in A; a dash means that A has none. Changes of shares are in percentage points.";
 

@@ -19,10 +19,8 @@ use steadfast_tracefile::parquet::{Field, Fields};
 /// unknown.
 const PAIRS_MAX: usize = 1 << 17;
 
-/// Slots of the cache of recently seen pairs.
 const RECENT_PAIRS: usize = 64;
 
-/// A process with I/Os on a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct DriveProcess {
     drive: DeviceLayer,
@@ -123,7 +121,6 @@ impl Drives {
         }
     }
 
-    /// Returns the pairs whose process is known.
     fn named_pairs(&self) -> impl Iterator<Item = &DriveProcess> {
         self.pairs.iter().filter(|pair| pair.pid > 0)
     }
@@ -146,10 +143,10 @@ impl Drives {
         }
         *recent = Some(pair);
         self.pairs.insert(pair);
-        self.forget_if_too_many();
+        self.limit_pairs();
     }
 
-    fn forget_if_too_many(&mut self) {
+    fn limit_pairs(&mut self) {
         if self.pairs.len() > self.most {
             self.processes_unknown = true;
         }
@@ -190,12 +187,11 @@ impl Fold for Drives {
     }
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         let (columns, pid) = (SumColumns::new(rows, false), rows.batch.narrow(Field::Pid));
-        let mut recent = RecentCache::new();
+        let mut cache = RecentCache::new();
         for row in rows.iter() {
             let drive = columns.side(row);
-            let place =
-                self.drives.place_lately(&mut recent, (u64::from(drive.device), drive), || drive);
-            self.drives.at(place).add(&columns, row);
+            let tally = self.drives.cached_tally(&mut cache, drive.device.into(), drive, || drive);
+            tally.add(&columns, row);
             self.add_pair(DriveProcess { drive, pid: pid.at(row) });
         }
         Ok(())
@@ -213,14 +209,14 @@ impl Fold for Drives {
             self.add_pair(DriveProcess { drive, pid: cell.who.pid });
         }
         self.processes_unknown |= !cells.dimensions.processes && !cells.cells.is_empty();
-        self.forget_if_too_many();
+        self.limit_pairs();
         Ok(())
     }
     fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {
         self.drives.merge(other.drives);
         self.processes_unknown |= other.processes_unknown;
         self.pairs.append(&mut other.pairs);
-        self.forget_if_too_many();
+        self.limit_pairs();
         Ok(())
     }
 }
@@ -248,10 +244,6 @@ impl DriveFigures {
     pub fn count(&self) -> u64 {
         self.sums.count()
     }
-    /// Returns the bytes read.
-    pub fn bytes_read(&self) -> u64 {
-        self.sums.of_op(IoOp::Read).bytes
-    }
     /// Returns the bytes written.
     pub fn bytes_written(&self) -> u64 {
         self.sums.of_op(IoOp::Write).bytes
@@ -273,7 +265,7 @@ json_columns! {
     /// Processes with I/Os on the drive; null if unknown.
     PROCESSES = "processes", "Processes", Plain(0), MaybeWhole(|d| d.processes);
     /// Data read.
-    READ = "read", "MB read", Megabytes(1), Whole(DriveFigures::bytes_read);
+    READ = "read", "MB read", Megabytes(1), Whole(|d| d.sums.of_op(IoOp::Read).bytes);
     /// Data written.
     WRITTEN = "written", "MB written", Megabytes(1), Whole(DriveFigures::bytes_written);
     /// Data read and written.
@@ -286,7 +278,6 @@ json_columns! {
 
 type DriveColumn = ListingColumn<DriveFigures>;
 
-/// Columns of the drive tables.
 impl DriveFigures {
     /// Returns the columns of a terminal's table, with merged and split requests if they were
     /// counted.

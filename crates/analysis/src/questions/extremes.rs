@@ -9,13 +9,13 @@ use steadfast_tracefile::observed_time::ObservedTime;
 const SECOND_NS: u64 = 1_000_000_000;
 /// A minute, in nanoseconds.
 pub const MINUTE_NS: u64 = 60 * SECOND_NS;
-/// Candidate lengths of a period, the longest first. The first that fits [`LENGTHS_LEAST`] times
+/// Candidate lengths of a period, the longest first. The first that fits [`LENGTHS_MIN`] times
 /// into the observed time is used.
 const LENGTHS_NS: [u64; 3] = [MINUTE_NS, 10 * SECOND_NS, SECOND_NS];
-const LENGTHS_LEAST: u64 = 5;
+const LENGTHS_MIN: u64 = 5;
 /// Minimum number of I/Os with a response time from which a period can be the slowest: the mean of
 /// fewer says little.
-const RESPONSES_LEAST: u64 = 10;
+const RESPONSES_MIN: u64 = 10;
 /// Longest capture that is searched, in steps: the minutes of a year.
 pub const STEPS_MAX: u64 = 366 * 24 * 60;
 
@@ -91,8 +91,7 @@ impl Extremes {
     ) -> Option<Extremes> {
         let total_ns = observed.total_ns();
         let fits = |length: &u64| {
-            length.is_multiple_of(step_ns.max(1))
-                && length.saturating_mul(LENGTHS_LEAST) <= total_ns
+            length.is_multiple_of(step_ns.max(1)) && length.saturating_mul(LENGTHS_MIN) <= total_ns
         };
         let wide = (step_ns > MINUTE_NS).then_some(step_ns);
         let length_ns = LENGTHS_NS.into_iter().chain(wide).find(fits)?;
@@ -137,7 +136,7 @@ impl Extremes {
         }
         let mean = |period: &ExtremePeriod| period.response_mean_ns();
         if is_inside
-            && period.responses.count >= RESPONSES_LEAST
+            && period.responses.count >= RESPONSES_MIN
             && self.slowest.is_none_or(|slowest| mean(&period) > mean(&slowest))
         {
             self.slowest = Some(period);
@@ -191,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_observed_whole_is_no_minute() {
+    fn partly_observed_minutes_do_not_count() {
         let steps = BTreeMap::from([(0, step(50, 1)), (7, step(20, 1))]);
         let half = ObservedTime::new(vec![(SECOND_NS / 2, 9 * SECOND_NS)]);
         let found = Extremes::find(&steps, SECOND_NS, &half).unwrap();

@@ -164,8 +164,8 @@ impl GroupFigures {
     }
     /// Returns the share of the I/Os that have a flag; `None` if the source records no flags.
     pub fn flag_share(&self, bit: u16) -> Option<f64> {
-        let told = self.has_flags && self.tally.flagged > 0;
-        told.then(|| self.tally.flag(bit) as f64 / self.tally.flagged as f64)
+        let is_known = self.has_flags && self.tally.flagged > 0;
+        is_known.then(|| self.tally.flag(bit) as f64 / self.tally.flagged as f64)
     }
     /// Returns the thread for display: its number, and its name if it differs from that of its
     /// process.
@@ -312,7 +312,6 @@ json_columns! {
 
 type GroupColumn = ListingColumn<GroupFigures>;
 
-/// Columns of the group tables.
 impl GroupFigures {
     const THREADS: GroupColumn =
         ListingColumn::shown("Thread", Plain(0), MaybeText(GroupFigures::thread));
@@ -358,13 +357,13 @@ impl GroupFigures {
             Facet::Op => vec![Self::OP],
             Facet::Cpu => vec![Self::CPU],
         });
-        let told: &[GroupColumn] = match show {
+        let figures: &[GroupColumn] = match show {
             GroupFigureSet::Counts => &Self::COUNTS,
             GroupFigureSet::Times => &Self::TIMES,
             GroupFigureSet::Kinds => &Self::KINDS,
             GroupFigureSet::Content => &Self::OF_CONTENT,
         };
-        facets.chain(told.iter().copied()).collect()
+        facets.chain(figures.iter().copied()).collect()
     }
 
     /// Returns the columns of a report's table, next to the group names: as many as fit on a page.

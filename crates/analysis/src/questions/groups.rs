@@ -2,7 +2,7 @@
 //! processor and so on; for example the streams of each process. Each group has counts, bytes,
 //! response times, the time in the queue, and the flags that the kernel set on its I/Os.
 
-use crate::cells::{CubeCell, Dimensions, FilteredCells};
+use crate::cells::{CubeCell, Dimensions, FilteredCells, Who};
 use crate::device_layer::DeviceLayer;
 use crate::fold::{AnnotatedRows, Fold};
 use crate::named_values::named_values;
@@ -12,14 +12,13 @@ use crate::sums::content::Contents;
 use crate::sums::io_sums::{IoSums, SumColumns};
 use crate::tables::bounded_table::BoundedTable;
 use crate::tables::recent_cache::RecentCache;
+use std::mem;
+use steadfast_domain::io_event::CommandName;
+use steadfast_domain::{CaptureConditions, IoOp, Layer};
 use steadfast_tracefile::batch::{Batch, NarrowColumn};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::parquet::{Field, Fields};
-
-use std::mem;
-use steadfast_domain::io_event::CommandName;
-use steadfast_domain::{CaptureConditions, IoOp, Layer};
 
 /// Default maximum number of groups with counts of their own: those with the smallest keys. I/Os of
 /// all other groups are counted together.
@@ -172,7 +171,7 @@ impl FacetMask {
 
 /// Computes the [`GroupCode`] of each row of a batch.
 struct GroupCoder<'r> {
-    asked: FacetMask,
+    mask: FacetMask,
     sequential: &'r [bool],
     op: NarrowColumn<'r>,
     bytes: NarrowColumn<'r>,
@@ -182,10 +181,10 @@ struct GroupCoder<'r> {
 }
 
 impl<'r> GroupCoder<'r> {
-    fn new(rows: &'r AnnotatedRows<'r>, asked: FacetMask) -> Self {
+    fn new(rows: &'r AnnotatedRows<'r>, mask: FacetMask) -> Self {
         let place = [Field::Layer, Field::Cgroup, Field::Device, Field::Cpu];
         GroupCoder {
-            asked,
+            mask,
             sequential: rows.sequential,
             op: rows.batch.narrow(Field::Op),
             bytes: rows.batch.narrow(Field::Bytes),
@@ -200,15 +199,15 @@ impl<'r> GroupCoder<'r> {
         let (op, sequential) = (self.op.op(row) as u64, u64::from(self.sequential[row]));
         let mut stream = u64::from(self.bytes.at(row)) << 32 | op << 1 | sequential;
         let mut who = u64::from(self.pid.at(row)) << 32;
-        if self.asked.place {
+        if self.mask.place {
             let [layer, cgroup, device, cpu] = self.place.map(|column| u64::from(column.at(row)));
             stream |= u64::from(layer == Layer::FileSystem as u64) << 4 | (cgroup & 0xffff) << 8;
             who |= (device & 0xffff) << 16 | cpu & 0xffff;
         }
         GroupCode {
-            stream: stream & self.asked.stream,
-            who: who & self.asked.who,
-            command: if self.asked.command {
+            stream: stream & self.mask.stream,
+            who: who & self.mask.who,
+            command: if self.mask.command {
                 self.batch.command(row)
             } else {
                 CommandName::default()
@@ -326,48 +325,48 @@ impl Groups {
 
     fn key(&self, rows: &AnnotatedRows<'_>, row: usize) -> GroupKey {
         let batch = rows.batch;
-        let (op, sequential, bytes) = (batch.op(row), rows.sequential[row], batch.bytes(row));
         let side = DeviceLayer { device: batch.device(row), layer: batch.layer(row) };
-        self.key_of(GroupKey {
-            process: Some(ProcessKey { pid: batch.pid(row), command: batch.command(row) }),
-            thread: Some(ThreadKey { tid: batch.tid(row), name: batch.thread(row) }),
-            cgroup: Some(batch.cgroup(row)),
-            file: Some((side.device, batch.inode(row))),
-            device: Some(side),
-            stream: Some(StreamKey { op, sequential, bytes }),
-            cpu: Some(batch.cpu(row)),
-            ..GroupKey::default()
-        })
+        let stream = StreamKey {
+            op: batch.op(row),
+            sequential: rows.sequential[row],
+            bytes: batch.bytes(row),
+        };
+        let originator = Who {
+            pid: batch.pid(row),
+            command: batch.command(row),
+            tid: batch.tid(row),
+            thread: batch.thread(row),
+            cgroup: batch.cgroup(row),
+            inode: batch.inode(row),
+        };
+        self.key_of(side, stream, originator, Some(batch.cpu(row)))
     }
 
     /// Returns the key of a cell. It has no processor.
     fn key_of_cell(&self, cell: &CubeCell) -> GroupKey {
-        let (who, op, sequential, bytes) = (&cell.who, cell.op, cell.sequential, cell.bytes);
-        self.key_of(GroupKey {
-            process: Some(ProcessKey { pid: who.pid, command: who.command }),
-            thread: Some(ThreadKey { tid: who.tid, name: who.thread }),
-            cgroup: Some(who.cgroup),
-            file: Some((cell.device, who.inode)),
-            device: Some(DeviceLayer { device: cell.device, layer: cell.layer }),
-            stream: Some(StreamKey { op, sequential, bytes }),
-            ..GroupKey::default()
-        })
+        let CubeCell { device, layer, op, sequential, bytes, who, .. } = *cell;
+        self.key_of(DeviceLayer { device, layer }, StreamKey { op, sequential, bytes }, who, None)
     }
 
-    /// Returns the part of a key that the facets distinguish, of the key of an I/O without its host
-    /// and operation.
-    fn key_of(&self, io: GroupKey) -> GroupKey {
-        let (side, stream) = (io.device, io.stream);
-        let file = match side.map(|side| side.layer) {
-            Some(Layer::FileSystem) => io.file,
-            _ => Some((0, 0)),
-        };
+    fn key_of(
+        &self,
+        side: DeviceLayer,
+        stream: StreamKey,
+        originator: Who,
+        cpu: Option<u16>,
+    ) -> GroupKey {
+        let Who { pid, command, tid, thread, cgroup, inode } = originator;
+        let is_file = side.layer == Layer::FileSystem;
         GroupKey {
-            host: side.map(|side| self.host_of(side.device)),
-            process: io.process.and_then(|process| self.process_key(process)),
-            op: stream.map(|stream| stream.op),
-            file,
-            ..io
+            host: Some(self.host_of(side.device)),
+            device: Some(side),
+            process: self.process_key(ProcessKey { pid, command }),
+            thread: Some(ThreadKey { tid, name: thread }),
+            cgroup: Some(cgroup),
+            file: Some(if is_file { (side.device, inode) } else { (0, 0) }),
+            stream: Some(stream),
+            op: Some(stream.op),
+            cpu,
         }
         .only(&self.by)
     }
@@ -406,8 +405,7 @@ impl Groups {
         for row in rows.iter() {
             let code = coder.at(row);
             let key = || self.key(rows, row);
-            let place = groups.place_lately(&mut cache, (code.number(), code), key);
-            groups.at(place).add(&columns, row);
+            groups.cached_tally(&mut cache, code.number(), code, key).add(&columns, row);
         }
         self.groups = groups;
     }
@@ -420,8 +418,7 @@ impl Groups {
         let mut cache = RecentCache::new();
         for row in rows.iter() {
             let key = self.key(rows, row);
-            let place = groups.place_lately(&mut cache, (key.number(), key), || key);
-            groups.at(place).add(&columns, row);
+            groups.cached_tally(&mut cache, key.number(), key, || key).add(&columns, row);
         }
         self.groups = groups;
     }
@@ -462,28 +459,26 @@ impl Fold for Groups {
         })
     }
     fn check_dimensions(&self, recorded: Dimensions) -> Result<(), NotRecorded> {
-        let missing = self.by.iter().find_map(|facet| match facet {
-            Facet::Cpu => Some(NotRecorded::SingleIos),
-            Facet::Thread if !recorded.single_ios => Some(NotRecorded::Threads),
-            Facet::Cgroup if !recorded.single_ios => Some(NotRecorded::Cgroups),
-            Facet::File if !recorded.single_ios => Some(NotRecorded::Files),
-            _ => None,
-        });
-        if let Some(missing) = missing {
-            Err(missing)
-        } else if self.dimensions().processes && !recorded.processes {
-            Err(NotRecorded::Processes)
-        } else {
-            Ok(())
+        for facet in &self.by {
+            match facet {
+                Facet::Cpu => return Err(NotRecorded::SingleIos),
+                Facet::Thread if !recorded.single_ios => return Err(NotRecorded::Threads),
+                Facet::Cgroup if !recorded.single_ios => return Err(NotRecorded::Cgroups),
+                Facet::File if !recorded.single_ios => return Err(NotRecorded::Files),
+                _ => {}
+            }
         }
+        if self.dimensions().processes && !recorded.processes {
+            return Err(NotRecorded::Processes);
+        }
+        Ok(())
     }
     fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
         cells.dimensions.check(self.dimensions())?;
         self.merges_unknown |= !cells.dimensions.merges;
         for cell in cells.cells {
-            let key = self.key_of_cell(cell);
-            let percentiles = self.percentiles;
-            self.groups.tally(key).add_cell(cell, cells.dimensions.single_ios, percentiles);
+            let tally = self.groups.tally(self.key_of_cell(cell));
+            tally.add_cell(cell, cells.dimensions.single_ios, self.percentiles);
         }
         Ok(())
     }

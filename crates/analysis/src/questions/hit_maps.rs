@@ -103,18 +103,15 @@ impl HitMaps {
 }
 
 /// Checks that the LBA ranges that a capture of steps counted can answer.
-///
-/// # Errors
-/// Returns [`TraceError::Unsuitable`] with the reason and the remedy if not.
 fn check_counted<R: Read + Seek + Send + 'static>(
     captured: &Captured<R>,
     pass: &PassOptions,
     (choice, counted): (&HitMapsChoice, usize),
 ) -> Result<(), TraceError> {
     let refuse = |what: String| Err(TraceError::Unsuitable(what));
-    if let Some(asked) = choice.ranges.filter(|asked| *asked != counted) {
+    if let Some(ranges) = choice.ranges.filter(|ranges| *ranges != counted) {
         return refuse(format!(
-            "the capture counted {counted} LBA ranges, not {asked}: omit --ranges"
+            "the capture counted {counted} LBA ranges, not {ranges}: omit --ranges"
         ));
     }
     if choice.shown == HitMapQuantity::Streams

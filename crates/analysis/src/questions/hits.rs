@@ -2,7 +2,7 @@
 //! shows as a diagonal.
 
 use crate::annotate::data_transfers::{DataTransfer, DataTransfers};
-use crate::cells::{CubeCell, Dimensions, FilteredCells};
+use crate::cells::{Dimensions, FilteredCells};
 use crate::fold::{AnnotatedRows, Fold};
 use crate::questions::streams::{ShareMeasure, StreamKey};
 use crate::tables::recent_cache::RecentCache;
@@ -183,10 +183,11 @@ impl HitMap {
     }
 
     fn strongest_of(&self, ranges: Range<usize>, step: usize) -> Option<usize> {
-        let of =
+        let hits =
             |plane| -> u64 { ranges.clone().map(|range| self.of_plane(plane, range, step)).sum() };
-        let most = (0..self.planes()).map(|plane| (of(plane), Reverse(plane))).max()?;
-        (most.0 > 0).then_some(most.1.0)
+        let (most, Reverse(plane)) =
+            (0..self.planes()).map(|plane| (hits(plane), Reverse(plane))).max()?;
+        (most > 0).then_some(plane)
     }
 
     fn place(&self, plane: usize, range: usize, step: usize) -> usize {
@@ -227,14 +228,14 @@ impl HitMap {
 
     /// Counts an I/O in every range that it touches.
     #[inline]
-    fn hit(&mut self, plane: usize, step: Option<usize>, moved: DataTransfer) {
-        let first = usize::try_from(moved.from / self.range_bytes).ok();
+    fn hit(&mut self, plane: usize, step: Option<usize>, transfer: DataTransfer) {
+        let first = usize::try_from(transfer.from / self.range_bytes).ok();
         let first = first.filter(|first| *first < self.ranges);
         let (Some(step), Some(first)) = (step, first) else {
             self.outside += 1;
             return;
         };
-        let (from, end) = (moved.from, moved.end());
+        let (from, end) = (transfer.from, transfer.end());
         let mut begin = self.range_bytes.saturating_mul(first as u64);
         let mut place = self.place(plane, first, step);
         for _ in first..self.ranges {
@@ -252,16 +253,15 @@ impl HitMap {
     }
 
     /// Counts the reads and writes of the device. `plane` returns the plane of each.
-    fn take_moved(
+    fn take_transfers(
         &mut self,
         rows: &AnnotatedRows<'_>,
         mut plane: impl FnMut(usize, DataTransfer) -> usize,
     ) {
-        let (moving, issued) =
-            (DataTransfers::new(rows, self.device), rows.batch.wide(Field::Issued));
+        let issued = rows.batch.wide(Field::Issued);
         let (mut step, mut within) = (None, 0..0);
-        moving.each(|row, moved| {
-            let Some(moved) = moved else {
+        DataTransfers::new(rows, self.device).each(|row, transfer| {
+            let Some(transfer) = transfer else {
                 self.outside += 1;
                 return;
             };
@@ -271,7 +271,7 @@ impl HitMap {
                 step = self.step(time);
                 within = self.times(step);
             }
-            self.hit(plane(row, moved), step, moved);
+            self.hit(plane(row, transfer), step, transfer);
         });
     }
 
@@ -286,28 +286,21 @@ impl HitMap {
 
 impl Fold for HitMap {
     fn fields(&self) -> Fields {
-        Fields::new(&[
-            Field::Issued,
-            Field::Offset,
-            Field::Bytes,
-            Field::Op,
-            Field::Device,
-            Field::Layer,
-        ])
+        DataTransfers::FIELDS.and(Fields::new(&[Field::Issued]))
     }
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         match mem::replace(&mut self.planes, HitPlanes::Operations) {
             HitPlanes::Operations => {
-                self.take_moved(rows, |_, moved| usize::from(moved.op == IoOp::Write));
+                self.take_transfers(rows, |_, transfer| usize::from(transfer.op == IoOp::Write));
             }
             HitPlanes::Streams(numbers) => {
-                let mut lately = RecentCache::new();
-                self.take_moved(rows, |row, DataTransfer { op, bytes, .. }| {
+                let mut cache = RecentCache::new();
+                self.take_transfers(rows, |row, DataTransfer { op, bytes, .. }| {
                     let sequential = rows.sequential[row];
                     let stream = StreamKey::packed(op, sequential, bytes);
                     let key = StreamKey { op, sequential, bytes };
                     let find = || numbers.get(&key).copied().unwrap_or(numbers.len());
-                    lately.get_or(stream, stream, find)
+                    cache.get_or(stream, stream, find)
                 });
                 self.planes = HitPlanes::Streams(numbers);
             }
@@ -327,13 +320,12 @@ impl Fold for HitMap {
         }
     }
     fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
-        let moves =
-            |cell: &&CubeCell| matches!(cell.op, IoOp::Read | IoOp::Write) && cell.bytes > 0;
-        for cell in cells.cells.iter().filter(|cell| cell.layer == Layer::Block) {
+        for cell in cells.cells {
+            let moves_data = matches!(cell.op, IoOp::Read | IoOp::Write) && cell.bytes > 0;
             // The first step may begin before the map.
             let step = self.step(cell.begin_ns.max(self.begin_ns));
-            let is_outside = !moves(&cell) || step.is_none();
-            if cell.device == self.device && is_outside {
+            let is_of_device = cell.layer == Layer::Block && cell.device == self.device;
+            if is_of_device && (!moves_data || step.is_none()) {
                 self.outside = self.outside.saturating_add(cell.ios);
             }
         }
@@ -381,15 +373,13 @@ impl DeviceEnds {
 
     /// Returns the size of a device, or the end of what was touched if the size is unknown.
     pub fn end(&self, device: u16, conditions: &CaptureConditions) -> u64 {
-        let told = conditions.devices.get(usize::from(device)).and_then(|device| device.capacity);
+        let size = conditions.devices.get(usize::from(device)).and_then(|device| device.capacity);
         let touched = self.0.get(&device).copied().unwrap_or(1);
-        told.map_or(touched, |bytes| bytes.0).max(1)
+        size.map_or(touched, |bytes| bytes.0).max(1)
     }
-}
 
-impl DeviceEnds {
     /// Raises the end of a device to that of an I/O.
-    fn reach(&mut self, device: u16, end: u64) {
+    fn raise(&mut self, device: u16, end: u64) {
         let known = self.0.entry(device).or_default();
         *known = end.max(*known);
     }
@@ -397,22 +387,22 @@ impl DeviceEnds {
 
 impl Fold for DeviceEnds {
     fn fields(&self) -> Fields {
-        Fields::new(&[Field::Offset, Field::Bytes, Field::Op, Field::Device, Field::Layer])
+        DataTransfers::FIELDS
     }
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
-        let (moving, device) = (DataTransfers::new(rows, 0), rows.batch.narrow(Field::Device));
+        let (transfers, device) = (DataTransfers::new(rows, 0), rows.batch.narrow(Field::Device));
         let layer = rows.batch.narrow(Field::Layer);
         // Ends of the first devices; 0 stands for no I/O.
         let mut ends = [0; FIRST_DEVICES];
         for row in rows.iter().filter(|row| layer.layer(*row) == Layer::Block) {
-            let Some(moved) = moving.transfer(row) else { continue };
+            let Some(transfer) = transfers.transfer(row) else { continue };
             match ends.get_mut(device.at(row) as usize) {
-                Some(known) => *known = moved.end().max(*known),
-                None => self.reach(device.at(row) as u16, moved.end()),
+                Some(known) => *known = transfer.end().max(*known),
+                None => self.raise(device.at(row) as u16, transfer.end()),
             }
         }
         let known = (0..).zip(ends).filter(|(_, end)| *end > 0);
-        known.for_each(|(device, end)| self.reach(device, end));
+        known.for_each(|(device, end)| self.raise(device, end));
         Ok(())
     }
     fn new_part(&self) -> Option<Self> {
@@ -423,11 +413,11 @@ impl Fold for DeviceEnds {
     }
     /// Takes the devices. Their ends are unknown: ranges divide the size of a device.
     fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
-        cells.ranges.iter().for_each(|hits| self.reach(hits.device, 0));
+        cells.ranges.iter().for_each(|hits| self.raise(hits.device, 0));
         Ok(())
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
-        other.0.into_iter().for_each(|(device, end)| self.reach(device, end));
+        other.0.into_iter().for_each(|(device, end)| self.raise(device, end));
         Ok(())
     }
 }
@@ -438,7 +428,7 @@ mod tests {
     use crate::cells::RangeHits;
 
     #[test]
-    fn steps_have_the_width_that_was_asked_for() {
+    fn steps_have_the_requested_width() {
         let second = 1_000_000_000;
         let steps = HitSteps::of_width((9 * second, 66 * second), 10 * second);
         assert_eq!((steps.begin_ns, steps.width_ns, steps.count), (0, 10 * second, 7));
@@ -480,18 +470,18 @@ mod tests {
         let mut map =
             HitMap::new(0, 40_960, 4, steps).by(ShareMeasure::Bytes).of_streams(&[read, write]);
         assert_eq!((map.planes(), map.range_bytes), (3, 10_240));
-        let moved = |from, bytes| DataTransfer { op: IoOp::Read, from, bytes };
-        map.hit(0, Some(0), moved(8192, 4096));
-        map.hit(1, Some(0), moved(0, 12_000));
-        map.hit(2, map.step(15), moved(40_448, 512));
+        let transfer = |from, bytes| DataTransfer { op: IoOp::Read, from, bytes };
+        map.hit(0, Some(0), transfer(8192, 4096));
+        map.hit(1, Some(0), transfer(0, 12_000));
+        map.hit(2, map.step(15), transfer(40_448, 512));
         assert_eq!((map.of_plane(0, 0, 0), map.of_plane(0, 1, 0)), (2048, 2048));
         assert_eq!((map.of_plane(1, 0, 0), map.of_plane(1, 1, 0)), (10_240, 1760));
         assert_eq!([map.strongest(0, 0), map.strongest(1, 0)], [Some(1), Some(0)]);
         assert_eq!([map.strongest(3, 0), map.strongest(3, 1)], [None, Some(2)]);
         assert_eq!(map.rows(2), [[16_096, 0], [0, 512]]);
         assert_eq!(map.strongest_rows(2), [[Some(1), None], [None, Some(2)]]);
-        map.hit(0, Some(0), moved(40_960, 512));
-        map.hit(0, map.step(20), moved(0, 512));
+        map.hit(0, Some(0), transfer(40_960, 512));
+        map.hit(0, map.step(20), transfer(0, 512));
         assert_eq!(map.outside, 2);
     }
 }

@@ -11,7 +11,6 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::collections::hash_map::Entry;
 use std::hash::BuildHasher;
 use std::mem;
 use steadfast_domain::IoOp;
@@ -21,7 +20,7 @@ use steadfast_tracefile::parquet::{Field, Fields};
 
 /// Maximum number of pairs of range and process that are counted separately: the first in order of
 /// range and process. Hits of other pairs count for their range only.
-const APART_MAX: usize = 1 << 18;
+const PAIRS_MAX: usize = 1 << 18;
 /// Maximum number of processes listed per range.
 const PROCESSES_NAMED: usize = 5;
 
@@ -49,16 +48,16 @@ const CACHE_ENTRIES: usize = 512;
 pub struct HotRanges {
     device: u16,
     range_bytes: u64,
-    most: usize,
     ranges: Vec<AddressRangeHits>,
-    apart: FxHashMap<(u32, ProcessKey), u64>,
-    firsts: SmallestKeys<(u32, ProcessKey)>,
+    /// Hits by range and process.
+    pairs: FxHashMap<(u32, ProcessKey), u64>,
+    smallest: SmallestKeys<(u32, ProcessKey)>,
 }
 
 impl HotRanges {
     /// Divides the first `capacity` bytes of a device into `ranges` ranges of equal size.
     pub fn new(device: u16, capacity: u64, ranges: usize) -> Self {
-        Self::keeping(APART_MAX, device, capacity, ranges)
+        Self::keeping(PAIRS_MAX, device, capacity, ranges)
     }
 
     /// Like [`Self::new`], with at most `most` pairs of range and process counted separately.
@@ -67,10 +66,9 @@ impl HotRanges {
         HotRanges {
             device,
             range_bytes: capacity.div_ceil(ranges as u64).max(1),
-            most,
             ranges: vec![AddressRangeHits::default(); ranges],
-            apart: FxHashMap::default(),
-            firsts: SmallestKeys::new(most),
+            pairs: FxHashMap::default(),
+            smallest: SmallestKeys::new(most),
         }
     }
 
@@ -95,33 +93,31 @@ impl HotRanges {
     }
 
     fn count(&mut self, key: (u32, ProcessKey), hits: u64) {
-        if let Some(count) = self.apart.get_mut(&key) {
+        if let Some(count) = self.pairs.get_mut(&key) {
             *count += hits;
             return;
         }
-        match self.firsts.admit(key) {
-            Admission::None => return,
+        match self.smallest.admit(key) {
+            Admission::Rejected => return,
             Admission::Free => {}
-            Admission::Of(last) => {
-                self.apart.remove(&last);
+            Admission::Replaced(largest) => {
+                self.pairs.remove(&largest);
             }
         }
-        if let Entry::Vacant(place) = self.apart.entry(key) {
-            place.insert(hits);
-        }
+        self.pairs.insert(key, hits);
     }
 
     /// Counts an I/O in every range that it touches.
     #[inline]
-    fn hit(&mut self, moved: DataTransfer, process: ProcessKey, cache: &mut [PendingHits]) {
-        let (from, end) = (moved.from, moved.end());
+    fn hit(&mut self, transfer: DataTransfer, process: ProcessKey, cache: &mut [PendingHits]) {
+        let (from, end) = (transfer.from, transfer.end());
         let most = self.ranges.len() as u64 - 1;
         let mut at = from / self.range_bytes;
         let mut begin = at.saturating_mul(self.range_bytes);
         while at <= most && begin < end {
             let next = begin.saturating_add(self.range_bytes);
             let range = &mut self.ranges[at as usize];
-            *(if moved.op == IoOp::Write { &mut range.writes } else { &mut range.reads }) += 1;
+            *(if transfer.op == IoOp::Write { &mut range.writes } else { &mut range.reads }) += 1;
             range.bytes = range.bytes.saturating_add(end.min(next) - from.max(begin));
             self.count_cached(at as u32, process, cache);
             if next >= end {
@@ -135,11 +131,10 @@ impl HotRanges {
     #[inline]
     fn count_cached(&mut self, range: u32, process: ProcessKey, cache: &mut [PendingHits]) {
         let number = u64::from(process.pid) << 32 | u64::from(range);
-        let place = FxBuildHasher.hash_one(number) as usize % CACHE_ENTRIES;
-        let entry = &mut cache[place];
+        let entry = &mut cache[FxBuildHasher.hash_one(number) as usize % CACHE_ENTRIES];
         if (entry.range, entry.process) != (range, process) {
-            let before = mem::replace(entry, PendingHits { range, process, hits: 0 });
-            self.flush(before);
+            let replaced = mem::replace(entry, PendingHits { range, process, hits: 0 });
+            self.flush(replaced);
         }
         entry.hits += 1;
     }
@@ -162,7 +157,7 @@ impl HotRanges {
         order.truncate(most);
         let mut processes: BTreeMap<usize, Vec<(ProcessKey, u64)>> =
             order.iter().map(|at| (*at, Vec::new())).collect();
-        for ((range, process), count) in &self.apart {
+        for ((range, process), count) in &self.pairs {
             if let Some(found) = processes.get_mut(&(*range as usize)) {
                 found.push((*process, *count));
             }
@@ -177,29 +172,21 @@ impl HotRanges {
 
 impl PartialEq for HotRanges {
     fn eq(&self, other: &Self) -> bool {
-        self.ranges == other.ranges && self.apart == other.apart
+        self.ranges == other.ranges && self.pairs == other.pairs
     }
 }
 
 impl Fold for HotRanges {
     fn fields(&self) -> Fields {
-        Fields::new(&[
-            Field::Offset,
-            Field::Bytes,
-            Field::Op,
-            Field::Device,
-            Field::Layer,
-            Field::Pid,
-            Field::Command,
-        ])
+        DataTransfers::FIELDS.and(Fields::new(&[Field::Pid, Field::Command]))
     }
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
-        let (moving, pid) = (DataTransfers::new(rows, self.device), rows.batch.narrow(Field::Pid));
+        let pid = rows.batch.narrow(Field::Pid);
         let mut cache = vec![PendingHits::default(); CACHE_ENTRIES];
-        moving.each(|row, moved| {
-            let Some(moved) = moved else { return };
+        DataTransfers::new(rows, self.device).each(|row, transfer| {
+            let Some(transfer) = transfer else { return };
             let process = ProcessKey { pid: pid.at(row), command: rows.batch.command(row) };
-            self.hit(moved, process, &mut cache);
+            self.hit(transfer, process, &mut cache);
         });
         cache.into_iter().for_each(|entry| self.flush(entry));
         Ok(())
@@ -207,8 +194,8 @@ impl Fold for HotRanges {
     fn new_part(&self) -> Option<Self> {
         Some(HotRanges {
             ranges: vec![AddressRangeHits::default(); self.ranges.len()],
-            apart: FxHashMap::default(),
-            firsts: SmallestKeys::new(self.most),
+            pairs: FxHashMap::default(),
+            smallest: SmallestKeys::new(self.smallest.most()),
             ..*self
         })
     }
@@ -221,7 +208,7 @@ impl Fold for HotRanges {
             ours.writes += theirs.writes;
             ours.bytes = ours.bytes.saturating_add(theirs.bytes);
         }
-        for (key, count) in other.apart {
+        for (key, count) in other.pairs {
             self.count(key, count);
         }
         Ok(())

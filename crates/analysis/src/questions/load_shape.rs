@@ -1,7 +1,6 @@
 //! The shape of a load: the gaps between the I/Os of a stream, queue depths over time, and the
 //! lengths of sequential runs and idle periods.
 
-use crate::annotate::sequential::IoAnnotations;
 use crate::device_layer::DeviceLayer;
 use crate::fold::{AnnotatedRows, Fold};
 use crate::questions::streams::StreamKey;
@@ -27,7 +26,6 @@ pub const RUN_CLASSES: usize = 24;
 pub const IDLE_ENDS_NS: [u64; 6] =
     [100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000, 10_000_000_000];
 
-/// Number of classes of idle periods.
 const IDLE_CLASSES: usize = IDLE_ENDS_NS.len() + 1;
 
 /// I/Os by class of queue depth.
@@ -268,23 +266,17 @@ impl LoadShape {
                     self.gaps[number].add(gap);
                 }
             }
-            self.add_run(op, annotations);
+            if let Some(at) = run_index(op).filter(|_| annotations.run > 0) {
+                self.runs[at].add(annotations.run);
+            }
             if annotations.idle_ns > 0 {
-                self.add_idle(rows, row, annotations.idle_ns);
+                let (device, layer) = (rows.batch.device(row), rows.batch.layer(row));
+                self.idle
+                    .entry(DeviceLayer { device, layer })
+                    .or_default()
+                    .add(annotations.idle_ns);
             }
         }
-    }
-
-    #[inline]
-    fn add_run(&mut self, op: IoOp, annotations: &IoAnnotations) {
-        if let Some(at) = run_index(op).filter(|_| annotations.run > 0) {
-            self.runs[at].add(annotations.run);
-        }
-    }
-
-    fn add_idle(&mut self, rows: &AnnotatedRows<'_>, row: usize, idle_ns: u64) {
-        let side = DeviceLayer { device: rows.batch.device(row), layer: rows.batch.layer(row) };
-        self.idle.entry(side).or_default().add(idle_ns);
     }
 }
 

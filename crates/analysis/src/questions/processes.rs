@@ -125,12 +125,10 @@ impl Fold for ProcessTable {
     }
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         let (columns, pid) = (SumColumns::new(rows, false), rows.batch.narrow(Field::Pid));
-        let mut lately = RecentCache::new();
+        let mut cache = RecentCache::new();
         for row in rows.iter() {
             let key = ProcessKey { pid: pid.at(row), command: rows.batch.command(row) };
-            let kind = (u64::from(key.pid), key);
-            let place = self.0.place_lately(&mut lately, kind, || key);
-            self.0.at(place).add(&columns, row);
+            self.0.cached_tally(&mut cache, key.pid.into(), key, || key).add(&columns, row);
         }
         Ok(())
     }
@@ -202,9 +200,7 @@ json_columns! {
 
 type ProcessColumn = ListingColumn<ProcessFigures>;
 
-/// Columns of the process tables.
 impl ProcessFigures {
-    /// Columns of a terminal's table.
     const TABLE: [ProcessColumn; 9] =
         columns![PROCESS, COUNT, SHARE, READS, WRITES, SEQUENTIAL, AMOUNT, ART, MRT];
 

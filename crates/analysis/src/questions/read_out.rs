@@ -144,31 +144,34 @@ impl StreamPlace {
     }
 }
 
-type Of = ListingColumn<StreamPlace>;
+type ReadOutColumn = ListingColumn<StreamPlace>;
 
 impl StreamPlace {
-    const STREAM: Of =
+    const STREAM: ReadOutColumn =
         ListingColumn::shown("I/O stream", Plain(0), Text(|place| place.stream.clone()));
-    const GIB_THERE: Of = ListingColumn::shown(
+    const GIB_IN_RANGE: ReadOutColumn = ListingColumn::shown(
         "GiB",
         Plain(6),
         Real(|place| place.bytes_there as f64 / f64::from(1 << 30)),
     );
-    const PLACE: Of = ListingColumn::shown("at LBA %", Plain(1), Text(|place| place.place()));
-    const SHARE: Of = ListingColumn::shown(
+    const PLACE: ReadOutColumn =
+        ListingColumn::shown("at LBA %", Plain(1), Text(|place| place.place()));
+    const SHARE: ReadOutColumn = ListingColumn::shown(
         "% of the stream",
         Percent(1),
         Real(|place| place.bytes_there as f64 / place.bytes.max(1) as f64),
     );
-    const GIB: Of = ListingColumn::shown(
+    const GIB: ReadOutColumn = ListingColumn::shown(
         "GiB everywhere",
         Plain(6),
         Real(|place| place.bytes as f64 / f64::from(1 << 30)),
     );
 
     /// Columns of a terminal's table.
-    pub const TABLE: [Of; 5] = [Self::STREAM, Self::GIB_THERE, Self::PLACE, Self::SHARE, Self::GIB];
+    pub const TABLE: [ReadOutColumn; 5] =
+        [Self::STREAM, Self::GIB_IN_RANGE, Self::PLACE, Self::SHARE, Self::GIB];
 
     /// Columns of a report's table, next to the names of the streams.
-    pub const OF_REPORT: [Of; 4] = [Self::GIB_THERE, Self::PLACE, Self::SHARE, Self::GIB];
+    pub const OF_REPORT: [ReadOutColumn; 4] =
+        [Self::GIB_IN_RANGE, Self::PLACE, Self::SHARE, Self::GIB];
 }

@@ -39,7 +39,7 @@ pub struct ShapeResult {
 impl ShapeResult {
     /// Reads a capture once for its streams and once more for their shape.
     ///
-    /// `asked` is the width of a step in nanoseconds; `None` chooses a readable width.
+    /// `requested_ns` is the width of a step in nanoseconds; `None` chooses a readable width.
     ///
     /// # Errors
     /// Returns [`TraceError::NotRecorded`] if the capture kept no single I/Os, and the errors of
@@ -47,19 +47,19 @@ impl ShapeResult {
     pub fn read<R: Read + Seek + Send + 'static>(
         captured: &Captured<R>,
         pass: &PassOptions,
-        asked: Option<u64>,
+        requested_ns: Option<u64>,
         shares: (ShareMeasure, Threshold),
     ) -> Result<(Self, PassAccount), TraceError> {
-        captured.tells(NotRecorded::SingleIos)?;
-        let PassResult { found: map, account } = captured.map(pass, asked, shares)?;
+        captured.check_recorded(NotRecorded::SingleIos)?;
+        let PassResult { found: map, account } = captured.map(pass, requested_ns, shares)?;
         let StreamMapResult { width_ns, keys, series } = map;
         let span_ns = captured.span_of(pass, &account)?;
         let (mut shape, mut sides) = (LoadShape::new(width_ns, &keys), SideSet::default());
         let mut steps = steps_over(pass, span_ns, width_ns);
         captured.run(pass, &mut [&mut shape, &mut steps, &mut sides])?;
         let steps = steps.finish_packed()?;
-        let is_told = captured.tells_busy_time(pass, steps.iter().map(|(_, step)| step));
-        let devices = is_told.then_some(sides.count());
+        let has_busy_time = captured.has_busy_time(pass, steps.iter().map(|(_, step)| step));
+        let devices = has_busy_time.then_some(sides.count());
         let observed = captured.observed(&pass.filter);
         let steps = StepsResult { width_ns, steps, observed, devices, threads: None };
         Ok((ShapeResult { steps, shape, series, span_ns }, account))

@@ -76,9 +76,6 @@ impl Steps {
     }
 
     /// Takes one row.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::TooFine`] beyond [`STEPS_MAX`] steps.
     #[inline]
     pub(crate) fn take_row(
         &mut self,
@@ -116,7 +113,6 @@ impl Steps {
         Ok(())
     }
 
-    /// Adds a finished busy span.
     fn add_busy(&mut self, (from, to): BusySpan) -> Result<(), TraceError> {
         let open = self.begin_ns..=self.begin_ns.saturating_add(self.width_ns).min(self.until_ns);
         if open.contains(&from) && open.contains(&to) {
@@ -143,7 +139,6 @@ impl Steps {
         })
     }
 
-    /// Closes the open step.
     fn close(&mut self) -> Result<(), TraceError> {
         if self.open.ios() == 0 {
             return Ok(());
@@ -186,9 +181,6 @@ impl Steps {
     }
 
     /// Takes a cell of a fold file.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::TooFine`] beyond [`STEPS_MAX`] steps.
     pub(crate) fn take_cell(&mut self, cell: &CubeCell) -> Result<(), TraceError> {
         // Closed first, because `dense` still holds the response times of the open step.
         self.close()?;
@@ -201,9 +193,6 @@ impl Steps {
     }
 
     /// Takes busy time of a fold file.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::TooFine`] beyond [`STEPS_MAX`] steps.
     pub(crate) fn take_busy(&mut self, busy: &BusyInStep) -> Result<(), TraceError> {
         if busy.begin_ns < self.until_ns {
             let step = self.at(busy.begin_ns / self.width_ns)?;
@@ -241,7 +230,7 @@ impl Fold for Steps {
 }
 
 /// Columns from which capture steps are computed.
-pub(crate) const STEP_FIELDS: Fields = Fields::new(&[
+pub const STEP_FIELDS: Fields = Fields::new(&[
     Field::Issued,
     Field::Op,
     Field::Bytes,
@@ -446,7 +435,6 @@ json_columns! {
 
 type StepFigureColumn = ListingColumn<StepFigures>;
 
-/// Columns of the step tables.
 impl StepFigures {
     const NO_READS_OR_WRITES: StepFigureColumn = ListingColumn::shown(
         "other",
@@ -455,7 +443,6 @@ impl StepFigures {
     );
     const CONTENT: [StepFigureColumn; 6] = content::all();
 
-    /// Columns of a terminal's table.
     const TABLE: [StepFigureColumn; 13] = columns![
         BEGIN, IOPS, MBS, READS, WRITES, NO_READS_OR_WRITES, SEQUENTIAL, ART, P99, MRT, QD_MEAN,
         QD_MAX, BUSY

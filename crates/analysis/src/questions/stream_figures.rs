@@ -148,7 +148,6 @@ impl schemars::JsonSchema for JsonRow<StreamFigures> {
 
 type StreamFigureColumn = ListingColumn<StreamFigures>;
 
-/// Columns of the stream tables.
 impl StreamFigures {
     /// Columns of all streams together, in JSON.
     pub(super) const OF_TOTAL: [StreamFigureColumn; 17] = columns![
@@ -156,7 +155,6 @@ impl StreamFigures {
         QUEUE_COUNT, QUEUE_MEAN, QUEUE_MAX, QUEUE_SHARE, FAILED
     ];
 
-    /// Columns of a terminal's table.
     const TABLE: [StreamFigureColumn; 11] = [
         Self::STREAM,
         Self::COUNT.headed("I/Os"),

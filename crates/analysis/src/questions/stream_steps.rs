@@ -6,7 +6,7 @@ use crate::questions::series::{SeriesOverTime, SeriesSelection};
 use crate::questions::streams::StreamKey;
 use crate::sums::io_count::IoCount;
 use crate::sums::stream_chunk::{AT_ONCE, StreamChunk};
-use crate::tables::recent_cache::{PLACES, place};
+use crate::tables::recent_cache::{SLOTS, slot};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::mem;
@@ -23,11 +23,10 @@ pub(crate) struct StreamSteps {
     width_ns: u64,
     most: usize,
     numbers: FxHashMap<StreamKey, usize>,
-    /// I/Os of each stream by step, up to the last stream that has any in the step.
     steps: BTreeMap<u64, Vec<u64>>,
     cells: usize,
     /// Set if there were more cells than are kept: the content was discarded.
-    is_too_much: bool,
+    is_discarded: bool,
 }
 
 impl StreamSteps {
@@ -39,28 +38,29 @@ impl StreamSteps {
             numbers: FxHashMap::default(),
             steps: BTreeMap::new(),
             cells: 0,
-            is_too_much: false,
+            is_discarded: false,
         }
     }
 
     /// Returns the chosen streams over steps of a width. Returns `None` if the table was discarded
     /// or has another width, so that a second pass is necessary.
     pub(crate) fn chosen(&self, width_ns: u64, keys: &[StreamKey]) -> Option<SeriesOverTime> {
-        if self.is_too_much || width_ns != self.width_ns {
+        if self.is_discarded || width_ns != self.width_ns {
             return None;
         }
         let mut series = SeriesOverTime::new(width_ns, &SeriesSelection::Streams(keys.to_vec()));
-        let places: FxHashMap<StreamKey, usize> = keys.iter().copied().zip(0..).collect();
-        let mut place_of = vec![(keys.len(), 0); self.numbers.len()];
+        let chosen: FxHashMap<StreamKey, usize> = keys.iter().copied().zip(0..).collect();
+        // Series and transfer size by number of the stream.
+        let mut streams = vec![(keys.len(), 0); self.numbers.len()];
         for (key, number) in &self.numbers {
-            let place = places.get(key).copied().unwrap_or(keys.len());
-            place_of[*number] = (place, u64::from(key.bytes));
+            let series = chosen.get(key).copied().unwrap_or(keys.len());
+            streams[*number] = (series, u64::from(key.bytes));
         }
         for (step, cells) in &self.steps {
-            let known = cells.iter().zip(&place_of).filter(|(ios, _)| **ios > 0);
-            for (ios, (place, bytes)) in known {
+            let known = cells.iter().zip(&streams).filter(|(ios, _)| **ios > 0);
+            for (ios, (at, bytes)) in known {
                 let cell = IoCount { ios: *ios, bytes: ios.saturating_mul(*bytes) };
-                series.add_cell(*step, *place, cell).ok()?;
+                series.add_cell(*step, *at, cell).ok()?;
             }
         }
         Some(series)
@@ -75,48 +75,48 @@ impl StreamSteps {
     /// Opens the step of a time, unless it is open already. The next I/O is nearly always in the
     /// same step.
     #[inline]
-    fn enter(&mut self, hand: &mut OpenStep, at_ns: u64) {
-        let is_within = at_ns.checked_sub(hand.begin_ns).is_some_and(|at| at < self.width_ns);
-        if !is_within || hand.step.is_none() {
-            self.leave(hand);
+    fn enter(&mut self, open: &mut OpenStep, at_ns: u64) {
+        let is_within = at_ns.checked_sub(open.begin_ns).is_some_and(|at| at < self.width_ns);
+        if !is_within || open.step.is_none() {
+            self.close(open);
             let step = at_ns / self.width_ns;
-            hand.begin_ns = step * self.width_ns;
-            hand.step = Some(step);
-            hand.cells = mem::take(self.steps.entry(step).or_default());
+            open.begin_ns = step * self.width_ns;
+            open.step = Some(step);
+            open.cells = mem::take(self.steps.entry(step).or_default());
         }
     }
 
     /// Returns whether all times lie in the open step.
-    fn is_in_hand(&self, hand: &OpenStep, issued: &[i64]) -> bool {
-        let last = hand.begin_ns.saturating_add(self.width_ns - 1);
-        hand.step.is_some()
-            && simd::are_within(issued, hand.begin_ns.cast_signed(), last.cast_signed())
+    fn are_in_open_step(&self, open: &OpenStep, issued: &[i64]) -> bool {
+        let last = open.begin_ns.saturating_add(self.width_ns - 1);
+        open.step.is_some()
+            && simd::are_within(issued, open.begin_ns.cast_signed(), last.cast_signed())
     }
 
     /// Counts an I/O in the open step.
     #[inline(always)]
-    fn count(&mut self, hand: &mut OpenStep, key: u64) {
-        let (seen, ios) = &mut hand.counts[place(key)];
-        if *seen == key { *ios += 1 } else { self.count_another(hand, key) }
+    fn count(&mut self, open: &mut OpenStep, key: u64) {
+        let (cached, ios) = &mut open.counts[slot(key)];
+        if *cached == key { *ios += 1 } else { self.count_uncached(open, key) }
     }
 
     /// Counts an I/O whose stream is the first in its slot, or replaces another stream there.
     #[cold]
-    fn count_another(&mut self, hand: &mut OpenStep, key: u64) {
-        match mem::replace(&mut hand.counts[place(key)], (key, 1)) {
-            (_, 0) => hand.taken.push(place(key)),
-            (gone, ios) => self.add_stream(&mut hand.cells, gone, ios),
+    fn count_uncached(&mut self, open: &mut OpenStep, key: u64) {
+        match mem::replace(&mut open.counts[slot(key)], (key, 1)) {
+            (_, 0) => open.slots_used.push(slot(key)),
+            (evicted, ios) => self.add_stream(&mut open.cells, evicted, ios),
         }
     }
 
     /// Closes the open step and stores its cells.
-    fn leave(&mut self, hand: &mut OpenStep) {
-        let mut cells = mem::take(&mut hand.cells);
-        for place in hand.taken.drain(..) {
-            let (key, ios) = mem::take(&mut hand.counts[place]);
+    fn close(&mut self, open: &mut OpenStep) {
+        let mut cells = mem::take(&mut open.cells);
+        for slot in open.slots_used.drain(..) {
+            let (key, ios) = mem::take(&mut open.counts[slot]);
             self.add_stream(&mut cells, key, ios);
         }
-        if let Some(step) = hand.step.take().filter(|_| !self.is_too_much) {
+        if let Some(step) = open.step.take().filter(|_| !self.is_discarded) {
             self.steps.insert(step, cells);
         }
     }
@@ -139,12 +139,12 @@ impl StreamSteps {
     #[cold]
     fn widen(&mut self, cells: &mut Vec<u64>, number: usize) {
         self.cells += number + 1 - cells.len();
-        if self.cells > self.most { self.give_up() } else { cells.resize(number + 1, 0) }
+        if self.cells > self.most { self.discard() } else { cells.resize(number + 1, 0) }
     }
 
     #[cold]
-    fn give_up(&mut self) {
-        self.is_too_much = true;
+    fn discard(&mut self) {
+        self.is_discarded = true;
         self.numbers = FxHashMap::default();
         self.steps = BTreeMap::new();
         self.cells = 0;
@@ -159,16 +159,19 @@ struct OpenStep {
     /// Cache of packed stream keys, each with its I/Os that are not in the cells yet. Counting here
     /// is cheaper than looking up the number of a stream. Two streams with the same slot evict each
     /// other.
-    counts: [(u64, u64); PLACES],
-    /// Slots that are in use.
-    taken: Vec<usize>,
+    counts: [(u64, u64); SLOTS],
+    slots_used: Vec<usize>,
 }
 
 impl OpenStep {
-    /// Creates an object with no open step.
     fn empty() -> Self {
-        let counts = [(0, 0); PLACES];
-        OpenStep { begin_ns: 0, step: None, cells: Vec::new(), counts, taken: Vec::new() }
+        OpenStep {
+            begin_ns: 0,
+            step: None,
+            cells: Vec::new(),
+            counts: [(0, 0); SLOTS],
+            slots_used: Vec::new(),
+        }
     }
 }
 
@@ -178,46 +181,47 @@ impl Fold for StreamSteps {
     }
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         let issued = rows.batch.wide(Field::Issued);
-        let (mut hand, mut keys) = (OpenStep::empty(), Vec::new());
+        let (mut open, mut keys) = (OpenStep::empty(), Vec::new());
         for first in (0..rows.kept.len()).step_by(AT_ONCE) {
-            if self.is_too_much {
+            if self.is_discarded {
                 return Ok(());
             }
             let range = first..rows.kept.len().min(first + AT_ONCE);
             let (chunk, issued) = (StreamChunk::new(rows, range.clone()), issued.part(range));
             chunk.keys(&mut keys);
-            let of_rows = keys.iter().zip(issued).zip(chunk.kept()).filter(|(_, kept)| **kept);
-            if self.is_in_hand(&hand, issued) {
-                of_rows.for_each(|((key, _), _)| self.count(&mut hand, *key));
+            let kept = keys.iter().zip(issued).zip(chunk.kept()).filter(|(_, kept)| **kept);
+            if self.are_in_open_step(&open, issued) {
+                kept.for_each(|((key, _), _)| self.count(&mut open, *key));
                 continue;
             }
-            for ((key, at), _) in of_rows {
-                self.enter(&mut hand, at.cast_unsigned());
-                self.count(&mut hand, *key);
+            for ((key, at), _) in kept {
+                self.enter(&mut open, at.cast_unsigned());
+                self.count(&mut open, *key);
             }
         }
-        self.leave(&mut hand);
+        self.close(&mut open);
         Ok(())
     }
     fn new_part(&self) -> Option<Self> {
         Some(StreamSteps::new(self.width_ns, self.most))
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
-        if self.is_too_much || other.is_too_much {
-            self.give_up();
+        if self.is_discarded || other.is_discarded {
+            self.discard();
             return Ok(());
         }
         let mut ours = vec![0; other.numbers.len()];
         for (key, number) in &other.numbers {
             ours[*number] = self.number(*key);
         }
-        let mut hand = OpenStep::empty();
+        let mut open = OpenStep::empty();
         for (step, cells) in &other.steps {
-            let seen = cells.iter().zip(&ours).filter(|(ios, _)| **ios > 0);
-            self.enter(&mut hand, step.saturating_mul(self.width_ns));
-            seen.for_each(|(ios, number)| self.add(&mut hand.cells, *number, *ios));
-            self.leave(&mut hand);
-            if self.is_too_much {
+            self.enter(&mut open, step.saturating_mul(self.width_ns));
+            for (ios, number) in cells.iter().zip(&ours).filter(|(ios, _)| **ios > 0) {
+                self.add(&mut open.cells, *number, *ios);
+            }
+            self.close(&mut open);
+            if self.is_discarded {
                 return Ok(());
             }
         }

@@ -25,7 +25,6 @@ pub use steadfast_tracefile::stream_key::StreamKey;
 /// precedence over others, and smaller sizes over larger ones.
 pub const STREAMS_MAX: usize = 1 << 15;
 
-/// Number that stands for no stream.
 const NO_STREAM: u32 = u32::MAX;
 
 /// The I/O streams of a capture.
@@ -36,10 +35,10 @@ pub struct StreamTable {
     recent: Box<RecentCache<u64, u32>>,
     keys: Vec<u64>,
     tallies: Vec<IoSums>,
-    firsts: SmallestKeys<StreamRank>,
+    smallest: SmallestKeys<StreamRank>,
     /// I/Os of streams beyond the limit.
     unlisted: IoSums,
-    space: StreamBuffers,
+    buffers: StreamBuffers,
 }
 
 /// Buffers for a few I/Os, and sums that are not yet added to the tallies.
@@ -86,9 +85,9 @@ impl StreamTable {
             recent: Box::default(),
             keys: Vec::new(),
             tallies: Vec::new(),
-            firsts: SmallestKeys::new(most),
+            smallest: SmallestKeys::new(most),
             unlisted: IoSums::default(),
-            space: StreamBuffers::default(),
+            buffers: StreamBuffers::default(),
         }
     }
 
@@ -139,28 +138,27 @@ impl StreamTable {
         }
     }
 
-    /// Takes a few I/Os.
-    fn take_chunk(&mut self, chunk: &StreamChunk<'_>, space: &mut StreamBuffers) {
-        chunk.keys(&mut space.keys);
-        space.streams.resize(space.keys.len(), NO_STREAM);
+    fn take_chunk(&mut self, chunk: &StreamChunk<'_>, buffers: &mut StreamBuffers) {
+        chunk.keys(&mut buffers.keys);
+        buffers.streams.resize(buffers.keys.len(), NO_STREAM);
         let mut known = 0;
         loop {
-            known = self.find(known, chunk.kept(), space);
-            let Some(key) = space.keys.get(known) else { break };
-            if self.firsts.is_full() {
+            known = self.find(known, chunk.kept(), buffers);
+            let Some(key) = buffers.keys.get(known) else { break };
+            if self.smallest.is_full() {
                 // Inserting may evict a stream with I/Os that are not counted yet.
-                return self.take_beyond(chunk, known, space);
+                return self.take_beyond(chunk, known, buffers);
             }
             self.insert(*key);
         }
-        self.count(chunk, space.keys.len(), space);
+        self.count(chunk, buffers.keys.len(), buffers);
     }
 
     /// Finds the streams of I/Os from `first` on. Returns the index of the first I/O whose stream
     /// is new, or the number of I/Os.
     #[inline(never)]
-    fn find(&mut self, first: usize, kept: &[bool], space: &mut StreamBuffers) -> usize {
-        let StreamBuffers { keys, streams, .. } = space;
+    fn find(&mut self, first: usize, kept: &[bool], buffers: &mut StreamBuffers) -> usize {
+        let StreamBuffers { keys, streams, .. } = buffers;
         let each = streams[first..].iter_mut().zip(&keys[first..]).zip(&kept[first..]);
         for (row, ((stream, key), kept)) in each.enumerate() {
             *stream = match self.recent.get(*key, *key) {
@@ -168,7 +166,7 @@ impl StreamTable {
                 Some(found) => found,
                 None => {
                     let Some(found) = self.index.get(key) else { return first + row };
-                    self.recent.keep(*key, *key, *found);
+                    self.recent.insert(*key, *key, *found);
                     *found
                 }
             };
@@ -177,13 +175,13 @@ impl StreamTable {
     }
 
     /// Counts the first `first` I/Os, whose streams are known.
-    fn count(&mut self, chunk: &StreamChunk<'_>, first: usize, space: &mut StreamBuffers) {
-        let StreamBuffers { streams, buckets, sums, .. } = space;
+    fn count(&mut self, chunk: &StreamChunk<'_>, first: usize, buffers: &mut StreamBuffers) {
+        let StreamBuffers { streams, buckets, sums, .. } = buffers;
         let streams = &streams[..first];
-        match chunk.telling().filter(|_| self.tallies.len() <= SUMMED_MAX) {
-            Some(telling) => {
-                let sums = sums.by_stream(telling, &self.keys, &mut self.tallies);
-                chunk.add_up(telling, (streams, buckets), sums, &mut self.tallies);
+        match chunk.traits().filter(|_| self.tallies.len() <= SUMMED_MAX) {
+            Some(traits) => {
+                let sums = sums.by_stream(traits, &self.keys, &mut self.tallies);
+                chunk.add_up(traits, streams, buckets, sums, &mut self.tallies);
             }
             None => chunk.count(streams, &self.keys, &mut self.tallies),
         }
@@ -192,10 +190,10 @@ impl StreamTable {
     /// Takes I/Os when there are more streams than are counted separately: first those whose
     /// streams are known, then the others one by one.
     #[cold]
-    fn take_beyond(&mut self, chunk: &StreamChunk<'_>, known: usize, space: &mut StreamBuffers) {
-        self.count(chunk, known, space);
-        space.sums.flush(&self.keys, &mut self.tallies);
-        let kept = space.keys.iter().zip(chunk.kept()).enumerate().skip(known);
+    fn take_beyond(&mut self, chunk: &StreamChunk<'_>, known: usize, buffers: &mut StreamBuffers) {
+        self.count(chunk, known, buffers);
+        buffers.sums.flush(&self.keys, &mut self.tallies);
+        let kept = buffers.keys.iter().zip(chunk.kept()).enumerate().skip(known);
         for (row, (key, _)) in kept.filter(|(_, (_, kept))| **kept) {
             let tally = slice::from_mut(self.tally(*key));
             chunk.row(row).count(&[0], &[*key], tally);
@@ -206,14 +204,14 @@ impl StreamTable {
     /// streams if it is not among the first in order of rank.
     #[cold]
     fn insert(&mut self, key: u64) -> &mut IoSums {
-        let stream = match self.firsts.admit(StreamRank::new(key)) {
+        let stream = match self.smallest.admit(StreamRank::new(key)) {
             Admission::Free => {
                 self.keys.push(key);
                 self.tallies.push(IoSums::default());
                 self.keys.len() as u32 - 1
             }
-            Admission::Of(StreamRank { key: evicted, .. }) => self.evict(evicted, key),
-            Admission::None => return &mut self.unlisted,
+            Admission::Replaced(StreamRank { key: evicted, .. }) => self.evict(evicted, key),
+            Admission::Rejected => return &mut self.unlisted,
         };
         self.index.insert(key, stream);
         &mut self.tallies[stream as usize]
@@ -277,17 +275,17 @@ impl Fold for StreamTable {
         ])
     }
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
-        let mut space = std::mem::take(&mut self.space);
+        let mut buffers = std::mem::take(&mut self.buffers);
         for first in (0..rows.kept.len()).step_by(AT_ONCE) {
             let range = first..rows.kept.len().min(first + AT_ONCE);
-            self.take_chunk(&StreamChunk::new(rows, range), &mut space);
+            self.take_chunk(&StreamChunk::new(rows, range), &mut buffers);
         }
-        space.sums.flush(&self.keys, &mut self.tallies);
-        self.space = space;
+        buffers.sums.flush(&self.keys, &mut self.tallies);
+        self.buffers = buffers;
         Ok(())
     }
     fn new_part(&self) -> Option<Self> {
-        Some(StreamTable::keeping(self.firsts.most()))
+        Some(StreamTable::keeping(self.smallest.most()))
     }
     fn check_dimensions(&self, _: Dimensions) -> Result<(), NotRecorded> {
         Ok(())
@@ -302,7 +300,7 @@ impl Fold for StreamTable {
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
         self.unlisted.merge(&other.unlisted);
         for (key, tally) in other.keys.iter().zip(other.tallies) {
-            self.tally(*key).take_in(tally);
+            self.tally(*key).absorb(tally);
         }
         Ok(())
     }
@@ -319,8 +317,8 @@ mod tests {
     use steadfast_domain::io_event::{RESPONSE_UNKNOWN, flags};
     use steadfast_domain::step::mix64;
 
-    /// I/Os of `sizes` different sizes, with columns that `tells` sets.
-    fn ios(count: u64, sizes: u64, tells: impl Fn(u64, &mut IoEvent)) -> Vec<IoEvent> {
+    /// I/Os of `sizes` different sizes, with columns that `adjust` sets.
+    fn ios(count: u64, sizes: u64, adjust: impl Fn(u64, &mut IoEvent)) -> Vec<IoEvent> {
         let io = |number: u64| {
             let random = mix64(number);
             let mut event = IoEvent {
@@ -332,7 +330,7 @@ mod tests {
                 depth: 1 + (random >> 60) as u32,
                 ..IoEvent::default()
             };
-            tells(number, &mut event);
+            adjust(number, &mut event);
             event
         };
         (0..count).map(io).collect()
@@ -340,7 +338,7 @@ mod tests {
 
     /// Takes the batches as a whole, with all or some rows selected, and compares with taking them
     /// one by one.
-    fn is_taken_as_one_by_one(batches: &[Vec<IoEvent>]) {
+    fn assert_equals_one_by_one(batches: &[Vec<IoEvent>]) {
         for keeps in [1, 3] {
             let mut table = StreamTable::new();
             let mut tallies: HashMap<StreamKey, IoSums> = HashMap::new();
@@ -387,12 +385,12 @@ mod tests {
     }
 
     #[test]
-    fn streams_are_what_their_ios_add_up_to_whatever_these_tell() {
-        let alike = || ios(5000, 7, |_, _| ());
+    fn streams_are_the_sums_of_their_ios_whatever_is_unknown() {
+        let usual = || ios(5000, 7, |_, _| ());
         let some = |part: u64| move |number: u64| mix64(number / 3).is_multiple_of(part);
         let not_queued = ios(3000, 7, |_, event| event.queued_ns = 0);
         let seldom_queued = ios(3000, 7, |number, event| event.queued_ns *= number % 2);
-        let unended = ios(3000, 7, |number, event| {
+        let incomplete = ios(3000, 7, |number, event| {
             event.response_ns = if some(40)(number) { RESPONSE_UNKNOWN } else { 50 };
         });
         let failed = ios(3000, 7, |number, event| {
@@ -408,7 +406,7 @@ mod tests {
         let each = [
             not_queued,
             seldom_queued,
-            unended,
+            incomplete,
             failed,
             long,
             deep,
@@ -417,9 +415,9 @@ mod tests {
             Vec::new(),
         ];
         for one in &each {
-            is_taken_as_one_by_one(slice::from_ref(one));
+            assert_equals_one_by_one(slice::from_ref(one));
         }
-        is_taken_as_one_by_one(&[alike(), each.concat(), alike()]);
-        is_taken_as_one_by_one(&[alike(), ios(30_000, 2000, |_, _| ()), alike()]);
+        assert_equals_one_by_one(&[usual(), each.concat(), usual()]);
+        assert_equals_one_by_one(&[usual(), ios(30_000, 2000, |_, _| ()), usual()]);
     }
 }

@@ -32,15 +32,12 @@ use steadfast_domain::{CaptureConditions, Layer};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 
-/// Maximum number of processes that a picture shows separately.
 const PROCESSES_SHOWN: usize = 10;
 /// Maximum number of devices that get a hit map and a working set each.
 const DEVICES_SHOWN: usize = 4;
-/// Number of steps of a window.
 const WINDOW_STEPS: u64 = 2000;
 /// Ranges per device among which the hottest are found: 0.1 % of a device each.
 const HOT_RANGES: usize = 1000;
-/// Number of steps of a hit map.
 const HIT_STEPS: usize = 300;
 /// Memory of the block samples of all devices, in bytes.
 const LOCALITY_BYTES: usize = 8 << 20;
@@ -49,7 +46,7 @@ const LOCALITY_OF_DEVICE: usize = 4 << 20;
 /// Default interval of a day profile, as in `trace profile`.
 pub const PROFILE_NS: u64 = 3_600_000_000_000;
 /// Shortest observed time for a day profile: most times of day then occur on two days.
-const PROFILE_OF_NS: u64 = 36 * PROFILE_NS;
+const OBSERVED_MIN_NS: u64 = 36 * PROFILE_NS;
 
 /// Results of a study.
 pub struct Study {
@@ -155,7 +152,7 @@ impl Study {
         let mut quality = Completeness::from_conditions(captured.conditions());
         let mut more = singles.as_mut().map(FirstPassFolds::in_first_pass).unwrap_or_default();
         let has_processes =
-            !captured.is_several() && captured.tells(NotRecorded::Processes).is_ok();
+            !captured.is_several() && captured.check_recorded(NotRecorded::Processes).is_ok();
         let by = [Facet::Process, Facet::Stream];
         let mut processes = has_processes.then(|| (ProcessTable::default(), Groups::by(&by)));
         if let Some((all, streams)) = &mut processes {
@@ -175,7 +172,7 @@ impl Study {
             let over_time = SeriesOverTime::new(totals.step_ns, &choice);
             ProcessResults { all, streams, shown, over_time, slowest: None }
         });
-        let mut pictures = singles.as_ref().map(|singles| singles.pictures(&totals));
+        let mut second_pass = singles.as_ref().map(|singles| singles.second_pass(&totals));
         let series =
             stream_steps.and_then(|steps| steps.chosen(totals.step_ns, &totals.workload.keys()));
         let (mut series, is_gathered) = match series {
@@ -183,7 +180,7 @@ impl Study {
             None => (totals.series(), false),
         };
         let until_ns = until(pass, totals.span_ns, totals.step_ns);
-        let mut sides = Sides::new(totals.step_ns, until_ns).with_further();
+        let mut sides = Sides::new(totals.step_ns, until_ns).with_unlisted_steps();
         let mut threads = captured.thread_steps(totals.step_ns);
         let mut day = day_profile(captured, &totals);
         let files = files(captured, options)?;
@@ -194,7 +191,7 @@ impl Study {
         }
         folds.extend(threads.iter_mut().map(|fold| fold as &mut dyn Fold));
         folds.extend(processes.iter_mut().map(|found| &mut found.over_time as &mut dyn Fold));
-        folds.extend(pictures.iter_mut().flat_map(SecondPassFolds::folds));
+        folds.extend(second_pass.iter_mut().flat_map(SecondPassFolds::folds));
         // Without a filter by layer the sides count every selected I/O, so the steps of all I/Os
         // are the sum of theirs and need no fold of their own.
         let filter = pass.filter.without_layer(captured.conditions());
@@ -226,17 +223,18 @@ impl Study {
             (Some(_), Some(busiest)) => read_outs(captured, options, &busiest)?,
             _ => Vec::new(),
         };
-        let single_ios = singles.zip(pictures).map(|(singles, pictures)| {
-            let mut found = singles.finish(pictures);
+        let single_ios = singles.zip(second_pass).map(|(singles, second_pass)| {
+            let mut found = singles.finish(second_pass);
             found.who.extend(files);
             found.read_outs = read_outs;
             found
         });
         Ok(Study {
-            is_of_fold: single_ios.is_none() && captured.tells(NotRecorded::QueueTimes).is_ok(),
+            is_of_fold: single_ios.is_none()
+                && captured.check_recorded(NotRecorded::QueueTimes).is_ok(),
             drives,
             evidence: Evidence::from_pass(captured, totals.account, quality),
-            has_busy_time: captured.tells_busy_time(pass, steps.values()),
+            has_busy_time: captured.has_busy_time(pass, steps.values()),
             threads,
             steps,
             extremes,
@@ -306,7 +304,6 @@ impl Study {
     }
 }
 
-/// Folds of the first pass over single I/Os.
 struct FirstPassFolds {
     options: StudyOptions,
     conditions: CaptureConditions,
@@ -315,7 +312,6 @@ struct FirstPassFolds {
     working_sets: Vec<WorkingSet>,
 }
 
-/// Folds of the second pass over single I/Os.
 struct SecondPassFolds {
     hits: Vec<HitMap>,
     hot: Vec<HotRanges>,
@@ -330,7 +326,7 @@ impl FirstPassFolds {
         captured: &Captured<R>,
         options: &StudyOptions,
     ) -> Option<FirstPassFolds> {
-        captured.tells(NotRecorded::SingleIos).ok()?;
+        captured.check_recorded(NotRecorded::SingleIos).ok()?;
         let devices = devices_shown(captured.conditions(), options);
         let working_set = |device: &u16| WorkingSet::new(*device, end_of(captured, *device));
         Some(FirstPassFolds {
@@ -348,7 +344,7 @@ impl FirstPassFolds {
         folds
     }
 
-    fn pictures(&self, totals: &CaptureTotals) -> SecondPassFolds {
+    fn second_pass(&self, totals: &CaptureTotals) -> SecondPassFolds {
         let steps = HitSteps::over(totals.span_ns, HIT_STEPS);
         let map = |device: &u16| {
             let end = self.ends.end(*device, &self.conditions);
@@ -369,20 +365,20 @@ impl FirstPassFolds {
         }
     }
 
-    fn finish(self, pictures: SecondPassFolds) -> SingleIoResults {
+    fn finish(self, second_pass: SecondPassFolds) -> SingleIoResults {
         let devices = || self.devices.iter().copied();
         // Devices are evaluated one after the other, so that each frees its memory before the next.
-        let localities = pictures.localities.into_iter().map(Locality::figures);
+        let localities = second_pass.localities.into_iter().map(Locality::figures);
         SingleIoResults {
             locality: localities.filter(|figures| figures.accesses > 0).collect(),
-            who: pictures.who,
+            who: second_pass.who,
             working_sets: devices()
                 .zip(self.working_sets.iter().map(WorkingSet::figures))
                 .map(|(device, figures)| DeviceWorkingSet { device, figures })
                 .collect(),
-            hits: devices().zip(pictures.hits).collect(),
-            hot: pictures.hot,
-            shape: pictures.shape,
+            hits: devices().zip(second_pass.hits).collect(),
+            hot: second_pass.hot,
+            shape: second_pass.shape,
             read_outs: Vec::new(),
         }
     }
@@ -461,7 +457,6 @@ fn read_outs<R: Read + Seek + Send + 'static>(
     Ok(ReadOut::read(captured, &pass, &choice)?.found)
 }
 
-/// Measure whose maximum is searched.
 type StepMeasure = fn(&CaptureStep) -> u64;
 
 /// Groups I/Os by a facet for a report.
@@ -482,7 +477,7 @@ fn files<R: Read + Seek + Send + 'static>(
     options: &StudyOptions,
 ) -> Result<Option<Groups>, TraceError> {
     let is_of_files = captured.conditions().layers.contains(&Layer::FileSystem);
-    if !is_of_files || captured.tells(NotRecorded::SingleIos).is_err() {
+    if !is_of_files || captured.check_recorded(NotRecorded::SingleIos).is_err() {
         return Ok(None);
     }
     let filter = Filter { layer: Some(Layer::FileSystem), ..options.pass.filter.clone() };
@@ -499,7 +494,9 @@ fn day_profile<R: Read + Seek + Send + 'static>(
 ) -> Option<DayProfile> {
     let clock = totals.options.clock.clone()?;
     captured.width(Some(PROFILE_NS), totals.span_ns, u64::MAX).ok()?;
-    DayProfile::new(clock, PROFILE_NS).ok().filter(|_| totals.observed.total_ns() >= PROFILE_OF_NS)
+    DayProfile::new(clock, PROFILE_NS)
+        .ok()
+        .filter(|_| totals.observed.total_ns() >= OBSERVED_MIN_NS)
 }
 
 /// Returns the devices that pass the filter, up to the number shown; none if only the file-system

@@ -20,7 +20,7 @@ pub struct ThreadSteps {
     steps: BTreeMap<u64, FxHashSet<u32>>,
     pairs: usize,
     /// Set if there were more pairs than are kept: the content was discarded.
-    is_too_much: bool,
+    is_discarded: bool,
 }
 
 impl ThreadSteps {
@@ -32,7 +32,7 @@ impl ThreadSteps {
 
     fn keeping(most: usize, width_ns: u64) -> Self {
         let width_ns = width_ns.max(1);
-        ThreadSteps { width_ns, most, steps: BTreeMap::new(), pairs: 0, is_too_much: false }
+        ThreadSteps { width_ns, most, steps: BTreeMap::new(), pairs: 0, is_discarded: false }
     }
 
     /// Returns the number of threads with I/Os in a step; `None` if none is known.
@@ -41,12 +41,12 @@ impl ThreadSteps {
     }
 
     fn add(&mut self, step: u64, thread: u32) {
-        if self.is_too_much || !self.steps.entry(step).or_default().insert(thread) {
+        if self.is_discarded || !self.steps.entry(step).or_default().insert(thread) {
             return;
         }
         self.pairs += 1;
         if self.pairs > self.most {
-            self.is_too_much = true;
+            self.is_discarded = true;
             self.steps = BTreeMap::new();
         }
     }
@@ -75,8 +75,8 @@ impl Fold for ThreadSteps {
         Some(Self::keeping(self.most, self.width_ns))
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
-        self.is_too_much |= other.is_too_much;
-        if self.is_too_much {
+        self.is_discarded |= other.is_discarded;
+        if self.is_discarded {
             self.steps = BTreeMap::new();
         }
         for (step, threads) in other.steps {

@@ -164,10 +164,10 @@ impl CaptureTotals {
 /// many steps.
 fn plot_width<R: Read + Seek + Send + 'static>(
     captured: &Captured<R>,
-    asked: Option<u64>,
+    requested_ns: Option<u64>,
     span_ns: (u64, u64),
 ) -> Result<(u64, Option<u64>), TraceError> {
-    let width_ns = captured.width(asked, span_ns, u64::MAX)?;
+    let width_ns = captured.width(requested_ns, span_ns, u64::MAX)?;
     if span_ns.1.saturating_sub(span_ns.0) / width_ns <= PLOT_STEPS_MAX {
         return Ok((width_ns, None));
     }
@@ -181,7 +181,7 @@ pub struct Derivation {
     pub totals: CaptureTotals,
     /// The streams of the workload over time.
     pub streams_over_time: SeriesOverTime,
-    /// Capture steps of all I/Os, if they were asked for.
+    /// Capture steps of all I/Os, if they were requested.
     pub steps: Option<BTreeMap<u64, CaptureStep>>,
 }
 
@@ -196,8 +196,8 @@ impl Derivation {
         options: &StudyOptions,
         with_steps: bool,
     ) -> Result<Self, TraceError> {
-        let (pass, asked) = (&options.pass, options.step_ns);
-        let mut stream_steps = captured.stream_steps_fold(pass, asked, PLOT_STEPS_MAX);
+        let (pass, requested_ns) = (&options.pass, options.step_ns);
+        let mut stream_steps = captured.stream_steps_fold(pass, requested_ns, PLOT_STEPS_MAX);
         let more = stream_steps.iter_mut().map(|fold| fold as &mut dyn Fold);
         let totals = CaptureTotals::read(captured, options, more.collect())?;
         let keys = totals.workload.keys();

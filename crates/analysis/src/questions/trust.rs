@@ -66,7 +66,7 @@ impl Evidence {
             recovery: captured.recovery().cloned(),
             integrity: captured.integrity(),
             // A fold file is made of single I/Os.
-            keeps_single_ios: captured.tells(NotRecorded::QueueTimes).is_ok(),
+            keeps_single_ios: captured.check_recorded(NotRecorded::QueueTimes).is_ok(),
             account,
             quality,
             earlier_parts: captured.earlier_parts(),
@@ -83,7 +83,7 @@ impl Evidence {
             self.skipped(),
             self.omitted(),
             self.order(),
-            self.ends_missed(),
+            self.missed_completions(),
             self.no_responses(),
             self.failed(),
             self.beyond_device(),
@@ -195,16 +195,16 @@ impl Evidence {
     /// Returns the number of I/Os whose completion was missed. A file of a rotated capture counts
     /// those outstanding at its end too, although their completion is in the file or in the next;
     /// every missed I/O of the file is an I/O without a response time.
-    fn unended(&self) -> u64 {
+    fn incomplete_ios(&self) -> u64 {
         let unended = self.conditions.in_part.map_or(0, |part| part.unended);
         let is_whole = self.keeps_single_ios && self.account.kept == self.account.events;
         if is_whole { unended.min(self.quality.no_response) } else { unended }
     }
 
-    /// An I/O whose completion was missed stays outstanding for ever in the depth that the source
-    /// counted.
-    fn ends_missed(&self) -> Option<Caveat> {
-        let missed = self.unended();
+    /// Returns a caveat about missed completions: such an I/O stays outstanding in all later depths
+    /// that the source counted.
+    fn missed_completions(&self) -> Option<Caveat> {
+        let missed = self.incomplete_ios();
         let depths = match (self.keeps_single_ios, DepthSource::from_conditions(&self.conditions)) {
             (true, DepthSource::Counted) => {
                 "Queue depths were counted from issue and response times; these I/Os are never \
@@ -234,7 +234,7 @@ impl Evidence {
             "Response times are those of the other I/Os."
         };
         // Completions that the capture missed have a caveat of their own.
-        remark(no_response > self.unended(), ids::NO_RESPONSE_TIMES, text, remedy)
+        remark(no_response > self.incomplete_ios(), ids::NO_RESPONSE_TIMES, text, remedy)
     }
 
     fn failed(&self) -> Option<Caveat> {
@@ -396,7 +396,7 @@ impl Evidence {
             share * 100.0
         );
         let remedy = "Capture step sums instead of every I/O: --totals-every.";
-        remark(lasted > 0 && share > COSTLY, ids::CAPTURE_COST, text, remedy)
+        remark(lasted > 0 && share > CPU_SHARE_MAX, ids::CAPTURE_COST, text, remedy)
     }
 
     fn unseen(&self) -> Vec<Caveat> {
@@ -412,7 +412,7 @@ impl Evidence {
 }
 
 /// Share of one processor above which the capture may have affected what it measured.
-const COSTLY: f64 = 0.05;
+const CPU_SHARE_MAX: f64 = 0.05;
 
 /// Remedy for values that the source of a trace does not report.
 const CAPTURE_AGAIN: &str =

@@ -8,7 +8,7 @@
 //! no bias where the original switches its formula. Hits are counted exactly, by
 //! granule: 1 MiB, or more if I/Os reach beyond 16 TiB.
 
-use crate::annotate::data_transfers::DataTransfers;
+use crate::annotate::data_transfers::{DataTransfer, DataTransfers};
 use crate::cells::Dimensions;
 use crate::fold::{AnnotatedRows, Fold};
 use serde::Serialize;
@@ -16,13 +16,11 @@ use steadfast_domain::IoOp;
 use steadfast_domain::step::mix64;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
-use steadfast_tracefile::parquet::{Field, Fields};
+use steadfast_tracefile::parquet::Fields;
 
 /// Block size of the estimate of distinct blocks, in bytes.
 const BLOCK: u64 = 4096;
-/// Maximum number of granules of a device.
 const GRANULES_MAX: u64 = 16 << 20;
-/// Smallest size of a granule.
 const GRANULE_BYTES_MIN: u64 = 1 << 20;
 const REGISTER_BITS: u32 = 14;
 const REGISTERS: usize = 1 << REGISTER_BITS;
@@ -134,7 +132,7 @@ pub struct WorkingSet {
     device: u16,
     /// Size of a granule in bytes, a power of two.
     granule: u64,
-    heat: Vec<u32>,
+    hits: Vec<u32>,
     read: DistinctCounter,
     written: DistinctCounter,
     blocks_read: u64,
@@ -152,7 +150,7 @@ impl WorkingSet {
         WorkingSet {
             device,
             granule,
-            heat: Vec::new(),
+            hits: Vec::new(),
             read: DistinctCounter::default(),
             written: DistinctCounter::default(),
             blocks_read: 0,
@@ -175,7 +173,7 @@ impl WorkingSet {
             reuse: reuse(self.blocks_read + self.blocks_written, touched),
             rewrite: reuse(self.blocks_written, self.written.estimate()),
             granule_bytes: self.granule,
-            granules_touched: self.heat.iter().filter(|hits| **hits > 0).count() as u64,
+            granules_touched: self.hits.iter().filter(|hits| **hits > 0).count() as u64,
             hottest: self.hottest(),
         }
     }
@@ -183,55 +181,52 @@ impl WorkingSet {
     /// Returns the share of the hits that the hottest 1, 5, 10, 20 and 50 percent of the touched
     /// granules received.
     fn hottest(&self) -> Vec<(u8, f64)> {
-        let mut heat: Vec<u32> = self.heat.iter().copied().filter(|hits| *hits > 0).collect();
-        heat.sort_unstable_by(|a, b| b.cmp(a));
-        let all: u64 = heat.iter().map(|hits| u64::from(*hits)).sum();
+        let mut touched: Vec<u32> = self.hits.iter().copied().filter(|hits| *hits > 0).collect();
+        touched.sort_unstable_by(|a, b| b.cmp(a));
+        let sum = |granules: &[u32]| granules.iter().map(|hits| u64::from(*hits)).sum::<u64>();
+        let all = sum(&touched);
         if all == 0 {
             return Vec::new();
         }
-        [1u8, 5, 10, 20, 50]
-            .into_iter()
-            .map(|percent| {
-                let count = (heat.len() * usize::from(percent)).div_ceil(100);
-                let hits: u64 = heat[..count].iter().map(|hits| u64::from(*hits)).sum();
-                (percent, hits as f64 / all as f64)
-            })
-            .collect()
+        let share = |percent: u8| {
+            let count = (touched.len() * usize::from(percent)).div_ceil(100);
+            (percent, sum(&touched[..count]) as f64 / all as f64)
+        };
+        [1, 5, 10, 20, 50].map(share).to_vec()
     }
 
     #[inline]
-    fn see(&mut self, op: IoOp, from: u64, bytes: u32) {
-        let end = from.saturating_add(u64::from(bytes));
-        let blocks = from / BLOCK..end.div_ceil(BLOCK);
-        let count = blocks.end - blocks.start;
-        let (seen, total) = match op {
+    fn add(&mut self, transfer: DataTransfer) {
+        let end = transfer.end();
+        let blocks = transfer.from / BLOCK..end.div_ceil(BLOCK);
+        let (distinct, total) = match transfer.op {
             IoOp::Read => (&mut self.read, &mut self.blocks_read),
             _ => (&mut self.written, &mut self.blocks_written),
         };
-        *total += count;
-        blocks.for_each(|block| seen.see(block));
+        *total += blocks.end - blocks.start;
+        blocks.for_each(|block| distinct.see(block));
         let bits = self.granule.trailing_zeros();
         let last = ((end - 1) >> bits).min(GRANULES_MAX - 1);
-        (from >> bits..=last).for_each(|granule| self.warm(granule as usize));
+        (transfer.from >> bits..=last).for_each(|granule| self.count_hit(granule as usize));
     }
 
     #[inline]
-    fn warm(&mut self, granule: usize) {
-        if self.heat.len() <= granule {
-            self.heat.resize(granule + 1, 0);
+    fn count_hit(&mut self, granule: usize) {
+        if self.hits.len() <= granule {
+            self.hits.resize(granule + 1, 0);
         }
-        self.heat[granule] = self.heat[granule].saturating_add(1);
+        self.hits[granule] = self.hits[granule].saturating_add(1);
     }
 }
 
 impl Fold for WorkingSet {
     fn fields(&self) -> Fields {
-        Fields::new(&[Field::Offset, Field::Bytes, Field::Op, Field::Device, Field::Layer])
+        DataTransfers::FIELDS
     }
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
-        DataTransfers::new(rows, self.device).each(|_, moved| {
-            if let Some(moved) = moved {
-                self.see(moved.op, moved.from, moved.bytes);
+        DataTransfers::new(rows, self.device).each(|_, transfer| {
+            if let Some(transfer) = transfer {
+                self.add(transfer);
             }
         });
         Ok(())
@@ -243,10 +238,10 @@ impl Fold for WorkingSet {
         Err(NotRecorded::WorkingSets)
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
-        if self.heat.len() < other.heat.len() {
-            self.heat.resize(other.heat.len(), 0);
+        if self.hits.len() < other.hits.len() {
+            self.hits.resize(other.hits.len(), 0);
         }
-        for (ours, theirs) in self.heat.iter_mut().zip(&other.heat) {
+        for (ours, theirs) in self.hits.iter_mut().zip(&other.hits) {
             *ours = ours.saturating_add(*theirs);
         }
         self.read.merge(&other.read);

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use steadfast_domain::FineHistogram;
 
-/// Number of buckets in an octave.
 const OCTAVE: usize = 128;
 const OCTAVES: usize = FineHistogram::LEN / OCTAVE;
 
@@ -33,7 +32,6 @@ impl PartialEq for BucketCounts {
 impl Eq for BucketCounts {}
 
 impl BucketCounts {
-    /// Returns true if nothing was counted.
     pub(crate) fn is_empty(&self) -> bool {
         self.counts.is_empty()
     }
@@ -44,7 +42,6 @@ impl BucketCounts {
         (usize::from(self.ends[index / OCTAVE]) + index % OCTAVE).wrapping_sub(OCTAVE)
     }
 
-    /// Adds 1 to a bucket.
     #[inline]
     pub(crate) fn count(&mut self, index: usize) {
         let place = self.place(index);
@@ -62,7 +59,6 @@ impl BucketCounts {
         *carried = carried.saturating_add(more);
     }
 
-    /// Adds `more` to a bucket.
     #[inline(never)]
     pub(crate) fn add(&mut self, index: usize, more: u64) {
         if self.ends[index / OCTAVE] == 0 {
@@ -84,7 +80,6 @@ impl BucketCounts {
         self.ends[number] = self.counts.len() as u16;
     }
 
-    /// Adds the counts of another part.
     pub(crate) fn merge(&mut self, other: &BucketCounts) {
         if self.is_empty() {
             self.clone_from(other);

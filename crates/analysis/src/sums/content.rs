@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_which_nothing_was_counted_says_so() {
+    fn a_part_without_counts_has_a_remark() {
         let conditions = CaptureConditions {
             compression_ratio: Some(4.0),
             duplicate_share: Some(0.3),

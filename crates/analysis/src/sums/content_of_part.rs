@@ -26,8 +26,8 @@ impl PartContent {
     ) -> Self {
         let conditions = captured.conditions();
         let is_part = pass.filter.describe(conditions).is_some();
-        let is_told = conditions.content.is_some();
-        PartContent { is_part, total: (is_part && is_told).then(ContentTotal::default) }
+        let is_sampled = conditions.content.is_some();
+        PartContent { is_part, total: (is_part && is_sampled).then(ContentTotal::default) }
     }
 
     /// Returns the fold that gathers the sums, or `None` if there is nothing to gather.

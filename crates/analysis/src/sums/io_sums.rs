@@ -114,7 +114,7 @@ impl IoSums {
     }
 
     /// Adds the sums of another part and takes over its memory where possible.
-    pub(crate) fn take_in(&mut self, mut other: IoSums) {
+    pub(crate) fn absorb(&mut self, mut other: IoSums) {
         self.times.responses.take_over(&mut other.times.responses);
         self.times.queued.take_over(&mut other.times.queued);
         self.merge(&other);
@@ -166,7 +166,7 @@ impl IoSums {
         self.ops[cell.op as usize].merge(OpSums::from_cell(cell));
         self.times.add_cell_with(cell, |times, more| {
             if percentiles {
-                times.take_times(more);
+                times.add_times(more);
             } else {
                 times.total.merge(more.total);
             }
@@ -221,7 +221,6 @@ impl<'r> SumColumns<'r> {
         }
     }
 
-    /// Returns the device and the layer of a row.
     #[inline]
     pub(crate) fn side(&self, row: usize) -> DeviceLayer {
         DeviceLayer { device: self.device.at(row) as u16, layer: self.layer.layer(row) }

@@ -15,15 +15,12 @@ use steadfast_domain::histogram::CoarseHistogram;
 use steadfast_domain::varint;
 use steadfast_tracefile::cube_file::{DepthSums, QueueResponseSums, TimeSums};
 
-/// Number of steps in a chunk.
 const CHUNK_STEPS: u64 = 512;
-/// Maximum number of unpacked chunks.
 const OPEN_MAX: usize = 4;
 
 /// Capture steps by number, counted from the beginning of the capture.
 #[derive(Debug, Clone, Default)]
 pub struct PackedSteps {
-    /// Packed chunks, by number.
     packed: BTreeMap<u64, Box<[u8]>>,
     /// Unpacked chunks, the most recently used last.
     open: Vec<UnpackedSteps>,
@@ -38,12 +35,10 @@ struct UnpackedSteps {
 }
 
 impl PackedSteps {
-    /// Returns the number of steps.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Returns true if there are no steps.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -96,7 +91,6 @@ impl PackedSteps {
         rest
     }
 
-    /// Unpacks all steps.
     pub(crate) fn unpacked(self) -> BTreeMap<u64, CaptureStep> {
         self.iter().collect()
     }
@@ -131,7 +125,6 @@ impl PackedSteps {
         }
     }
 
-    /// Packs all unpacked chunks.
     pub(crate) fn pack_all(&mut self) {
         mem::take(&mut self.open).iter().for_each(|chunk| self.pack(chunk));
     }
@@ -146,7 +139,6 @@ impl PartialEq for PackedSteps {
 
 impl Eq for PackedSteps {}
 
-/// Returns the number of steps in a packed chunk.
 fn count_of(bytes: &[u8]) -> usize {
     VarintReader(bytes).next() as usize
 }
@@ -224,12 +216,12 @@ impl VarintWriter {
         let mut next = 0;
         for (least, _, count) in histogram.buckets() {
             let at = CoarseHistogram::index(least.0) as u64;
-            let apart = at - next + 1;
-            match (apart, count) {
-                (1..=15, 1..=15) => self.0.push((apart << 4 | count) as u8),
+            let distance = at - next + 1;
+            match (distance, count) {
+                (1..=15, 1..=15) => self.0.push((distance << 4 | count) as u8),
                 _ => {
                     self.0.push(LARGE);
-                    self.number(apart);
+                    self.number(distance);
                     self.number(count);
                 }
             }
@@ -304,12 +296,12 @@ impl VarintReader<'_> {
     fn histogram(&mut self, dense: &mut [u64]) -> CoarseHistogram {
         let mut next = 0;
         loop {
-            let (apart, count) = match self.byte() {
+            let (distance, count) = match self.byte() {
                 0 => break,
                 LARGE => (self.next(), self.next()),
                 small => (u64::from(small >> 4), u64::from(small & 15)),
             };
-            next += apart as usize;
+            next += distance as usize;
             dense[next - 1] = count;
         }
         let histogram = CoarseHistogram::from_dense(&dense[..next]);
@@ -387,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_no_more_than_there_may_be() {
+    fn the_number_of_steps_is_limited() {
         let mut steps = PackedSteps::default();
         for at in [1, 5000, 10_000] {
             assert!(steps.at(at, 3).is_some());

@@ -29,12 +29,11 @@ impl ResponseHistogram {
     /// Adds one response time to the histogram only, by its bucket. The caller adds the rest to
     /// [`Self::total`].
     #[inline]
-    pub(crate) fn enter(&mut self, bucket: u32) {
+    pub(crate) fn count_bucket(&mut self, bucket: u32) {
         self.buckets.count(bucket as usize);
     }
 
-    /// Adds summed times with their histogram.
-    pub(crate) fn take_times(&mut self, times: &Times) {
+    pub(crate) fn add_times(&mut self, times: &Times) {
         self.total.merge(times.total);
         for (index, count) in &times.buckets {
             self.buckets.add(usize::from(*index), *count);
@@ -102,8 +101,8 @@ type SerializedHistogram = (TimeSums, Vec<(u32, u64)>);
 impl Serialize for ResponseHistogram {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let buckets = self.buckets.iter().map(|(index, count)| (index as u32, count));
-        let kept: SerializedHistogram = (self.total, buckets.collect());
-        kept.serialize(serializer)
+        let serialized: SerializedHistogram = (self.total, buckets.collect());
+        serialized.serialize(serializer)
     }
 }
 

@@ -12,7 +12,6 @@ pub struct ServerCpuUse {
     pub io_wait: f64,
 }
 
-/// Counters at a moment between two readings.
 #[derive(Debug, Clone, Copy)]
 struct Counters {
     busy: f64,
@@ -54,7 +53,6 @@ impl ServerCpuUse {
     }
 }
 
-/// Returns the counters at `time_ns` between two readings.
 fn counters(one: &ProcessorReading, next: &ProcessorReading, time_ns: u64) -> Counters {
     let length = next.at_ns.saturating_sub(one.at_ns);
     let part =

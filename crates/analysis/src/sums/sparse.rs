@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 /// Bits of a count; the bits above hold the bucket. A larger count is split over several entries.
 const COUNT_BITS: u32 = 22;
 const COUNT_MAX: u32 = (1 << COUNT_BITS) - 1;
-/// Maximum number of buckets that can be stored.
 const BUCKETS_MAX: usize = 1 << (u32::BITS - COUNT_BITS);
 
 /// Counts that are being filled.
@@ -21,7 +20,7 @@ pub struct DenseCounts {
 
 impl DenseCounts {
     /// Makes room for buckets below `buckets`.
-    pub fn provide(&mut self, buckets: usize) {
+    pub fn reserve(&mut self, buckets: usize) {
         debug_assert!(buckets <= BUCKETS_MAX);
         self.counts.resize(buckets, 0);
     }
@@ -29,7 +28,7 @@ impl DenseCounts {
     /// Creates `buckets` empty buckets.
     pub fn new(buckets: usize) -> Self {
         let mut counts = DenseCounts::default();
-        counts.provide(buckets);
+        counts.reserve(buckets);
         counts
     }
 
@@ -139,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_above_a_word_are_kept_in_parts() {
+    fn large_counts_are_split_over_several_entries() {
         let (mut dense, mut sparse) = (DenseCounts::new(8), SparseCounts::default());
         dense.add(2, u32::MAX);
         dense.add(2, u32::MAX);
@@ -152,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_what_was_counted() {
+    fn stored_counts_equal_those_counted() {
         let mut dense = DenseCounts::new(BUCKETS_MAX);
         let mut sparse = SparseCounts::default();
         dense.add(BUCKETS_MAX - 1, COUNT_MAX + 5);

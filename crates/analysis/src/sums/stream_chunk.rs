@@ -50,7 +50,6 @@ impl<'r> StreamChunk<'r> {
         }
     }
 
-    /// Returns a single row.
     pub(crate) fn row(&self, row: usize) -> StreamChunk<'r> {
         let row = row..row + 1;
         StreamChunk {
@@ -72,7 +71,6 @@ impl<'r> StreamChunk<'r> {
         simd::keys(self.op, self.bytes, self.sequential, keys);
     }
 
-    /// Returns true for each row that passes the filter.
     pub(crate) fn kept(&self) -> &'r [bool] {
         self.kept
     }
@@ -80,13 +78,14 @@ impl<'r> StreamChunk<'r> {
     /// Returns the traits that allow these rows to be summed without checking each. Nearly always
     /// all response times are known and short, and either all depths are known or none is. Returns
     /// `None` otherwise.
-    pub(crate) fn telling(&self) -> Option<ChunkTraits> {
+    pub(crate) fn traits(&self) -> Option<ChunkTraits> {
         let responses = simd::bits_of_any(self.response);
         let queued = simd::bits_of_any(self.queued);
         let (depths, any_unknown) = simd::bits_of_depths(self.depth);
         let are_short = (0..SHORT).contains(&responses) && (0..SHORT).contains(&queued);
-        let are_alike = depths == 0 || !any_unknown;
-        (are_short && are_alike).then_some(ChunkTraits { depths: depths > 0, queued: queued > 0 })
+        let all_or_no_depths = depths == 0 || !any_unknown;
+        let traits = ChunkTraits { depths: depths > 0, queued: queued > 0 };
+        (are_short && all_or_no_depths).then_some(traits)
     }
 
     /// Adds row by row to the tally of the stream whose index `streams` holds; skips rows whose
@@ -100,8 +99,9 @@ impl<'r> StreamChunk<'r> {
     /// entry per stream.
     pub(crate) fn add_up(
         &self,
-        telling: ChunkTraits,
-        (streams, buckets): (&[u32], &mut Vec<u32>),
+        traits: ChunkTraits,
+        streams: &[u32],
+        buckets: &mut Vec<u32>,
         sums: &mut [StreamSum],
         tallies: &mut [IoSums],
     ) {
@@ -110,10 +110,10 @@ impl<'r> StreamChunk<'r> {
         simd::buckets(self.response, buckets);
         for (stream, bucket) in streams.iter().zip(buckets) {
             if let Some(tally) = tallies.get_mut(*stream as usize) {
-                tally.times.responses.enter(*bucket);
+                tally.times.responses.count_bucket(*bucket);
             }
         }
-        if telling.queued && simd::any_below_one(self.queued) {
+        if traits.queued && simd::any_below_one(self.queued) {
             self.add_unqueued(streams, sums);
         }
         if simd::bits_of_flags(self.flags) & FAILED != 0 {
@@ -122,10 +122,10 @@ impl<'r> StreamChunk<'r> {
     }
 
     fn add_each(&self, streams: &[u32], sums: &mut [StreamSum]) {
-        let asked = self.offset.iter().zip(self.depth);
+        let requests = self.offset.iter().zip(self.depth);
         let times = self.response.iter().zip(self.queued);
-        for (stream, ((offset, depth), (response, queued))) in streams.iter().zip(asked.zip(times))
-        {
+        let rows = streams.iter().zip(requests.zip(times));
+        for (stream, ((offset, depth), (response, queued))) in rows {
             let Some(sum) = sums.get_mut(*stream as usize) else { continue };
             let times = (response.cast_unsigned(), queued.cast_unsigned());
             sum.add(offset.cast_unsigned(), *depth, times);
@@ -151,8 +151,8 @@ impl<'r> StreamChunk<'r> {
     }
 
     fn count_requests(&self, streams: &[u32], keys: &[u64], tallies: &mut [IoSums]) {
-        let asked = self.bytes.iter().zip(self.offset).zip(self.depth).zip(self.flags);
-        for (stream, (((bytes, offset), depth), flags)) in streams.iter().zip(asked) {
+        let requests = self.bytes.iter().zip(self.offset).zip(self.depth).zip(self.flags);
+        for (stream, (((bytes, offset), depth), flags)) in streams.iter().zip(requests) {
             let at = *stream as usize;
             let Some((key, tally)) = keys.get(at).zip(tallies.get_mut(at)) else { continue };
             let StreamKey { op, sequential, .. } = StreamKey::unpacked(*key);

@@ -10,7 +10,6 @@ use steadfast_tracefile::stream_key::StreamKey;
 /// Times below this are short: summing one per row of a batch cannot overflow.
 pub(crate) const SHORT_NS: u64 = 1 << (u32::BITS - 1);
 
-/// Maximum number of streams.
 pub(crate) const SUMMED_MAX: usize = 1 << 10;
 
 /// Common traits of some I/Os whose response times are all known and short.
@@ -26,7 +25,7 @@ pub(crate) struct ChunkTraits {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct StreamSums {
     /// Traits of the I/Os; `None` if there are none.
-    telling: Option<ChunkTraits>,
+    traits: Option<ChunkTraits>,
     sums: Vec<StreamSum>,
 }
 
@@ -50,13 +49,13 @@ impl StreamSums {
     /// are first added to the tallies.
     pub(crate) fn by_stream(
         &mut self,
-        telling: ChunkTraits,
+        traits: ChunkTraits,
         keys: &[u64],
         tallies: &mut [IoSums],
     ) -> &mut [StreamSum] {
-        if self.telling != Some(telling) {
+        if self.traits != Some(traits) {
             self.flush(keys, tallies);
-            self.telling = Some(telling);
+            self.traits = Some(traits);
         }
         self.sums.resize(tallies.len(), StreamSum::default());
         &mut self.sums
@@ -64,10 +63,10 @@ impl StreamSums {
 
     /// Adds the sums to the tallies of the streams and clears them.
     pub(crate) fn flush(&mut self, keys: &[u64], tallies: &mut [IoSums]) {
-        let Some(telling) = self.telling.take() else { return };
+        let Some(traits) = self.traits.take() else { return };
         let streams = keys.iter().zip(tallies).zip(self.sums.drain(..));
         for ((key, tally), sum) in streams.filter(|(_, sum)| sum.ios > 0) {
-            sum.add_to(tally, telling, StreamKey::unpacked(*key));
+            sum.add_to(tally, traits, StreamKey::unpacked(*key));
         }
         if keys.len() > SUMMED_MAX {
             // The table is full, so no more sums will follow.
@@ -77,7 +76,6 @@ impl StreamSums {
 }
 
 impl StreamSum {
-    /// Adds one I/O.
     #[inline(always)]
     pub(crate) fn add(&mut self, offset: u64, depth: u32, (response, queued): (u64, u64)) {
         self.ios += 1;
@@ -103,7 +101,7 @@ impl StreamSum {
         self.unqueued_response_ns += response;
     }
 
-    fn add_to(self, tally: &mut IoSums, telling: ChunkTraits, key: StreamKey) {
+    fn add_to(self, tally: &mut IoSums, traits: ChunkTraits, key: StreamKey) {
         let ios = u64::from(self.ios);
         tally.ops[key.op as usize].merge(OpSums {
             ios,
@@ -113,7 +111,7 @@ impl StreamSum {
         tally.offsets |= self.offsets;
         tally.times.depths.merge(DepthSums {
             sum: self.depth_sum,
-            count: if telling.depths { ios } else { 0 },
+            count: if traits.depths { ios } else { 0 },
             max: self.depth_max,
         });
         tally.times.responses.total.merge(TimeSums {
@@ -121,7 +119,7 @@ impl StreamSum {
             sum_ns: self.response_ns,
             max_ns: self.response_max_ns,
         });
-        if telling.queued {
+        if traits.queued {
             tally.times.queued.total.merge(TimeSums {
                 count: u64::from(self.ios - self.unqueued),
                 sum_ns: self.queued_ns,

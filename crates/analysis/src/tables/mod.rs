@@ -1,5 +1,5 @@
 //! Bounded tables and caches that folds share.
 
-pub mod bounded_table;
+pub(crate) mod bounded_table;
 pub mod recent_cache;
-pub mod smallest_keys;
+pub(crate) mod smallest_keys;

@@ -20,9 +20,9 @@ pub(crate) enum Admission<K> {
     /// The key got a free slot.
     Free,
     /// The key took the slot of this larger key.
-    Of(K),
-    /// The key was rejected: all kept keys are smaller.
-    None,
+    Replaced(K),
+    /// All kept keys are smaller.
+    Rejected,
 }
 
 impl<K: Ord + Copy> SmallestKeys<K> {
@@ -30,12 +30,10 @@ impl<K: Ord + Copy> SmallestKeys<K> {
         SmallestKeys { most, keys: BinaryHeap::new() }
     }
 
-    /// Returns the maximum number of keys.
     pub(crate) fn most(&self) -> usize {
         self.most
     }
 
-    /// Returns true if there is no free slot.
     pub(crate) fn is_full(&self) -> bool {
         self.keys.len() >= self.most
     }
@@ -47,8 +45,10 @@ impl<K: Ord + Copy> SmallestKeys<K> {
             return Admission::Free;
         }
         match self.keys.peek_mut() {
-            Some(mut last) if key < *last => Admission::Of(std::mem::replace(&mut *last, key)),
-            _ => Admission::None,
+            Some(mut largest) if key < *largest => {
+                Admission::Replaced(std::mem::replace(&mut *largest, key))
+            }
+            _ => Admission::Rejected,
         }
     }
 }
@@ -58,13 +58,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_by_their_order_are_kept_whatever_comes_first() {
-        let mut firsts = SmallestKeys::new(2);
-        let places: Vec<Admission<u8>> = [5, 9, 7, 8, 1].map(|key| firsts.admit(key)).to_vec();
-        assert_eq!(
-            places,
-            [Admission::Free, Admission::Free, Admission::Of(9), Admission::None, Admission::Of(7)]
-        );
-        assert_eq!(SmallestKeys::new(0).admit(1), Admission::None);
+    fn the_smallest_keys_are_kept_in_any_order_of_arrival() {
+        use Admission::*;
+        let mut smallest = SmallestKeys::new(2);
+        let outcomes = [5, 9, 7, 8, 1].map(|key| smallest.admit(key));
+        assert_eq!(outcomes, [Free, Free, Replaced(9), Rejected, Replaced(7)]);
+        assert_eq!(SmallestKeys::new(0).admit(1), Rejected);
     }
 }

@@ -1,15 +1,16 @@
-//! Damage to files: whatever bit is flipped and wherever a file is cut, its I/Os
-//! are the ones that were written, or something says that they are not.
+//! Damage to files: whichever bit is flipped and wherever a file is cut, its I/Os are those that
+//! were written, or the damage is reported.
 
-mod asked;
+mod every_question;
 
-use super::steps_alone::KeptSteps;
+use super::steps_alone::StepRows;
 use std::collections::HashSet;
 use std::io::Cursor;
 use steadfast_analysis::{Captured, PassOptions, StreamTable};
 use steadfast_domain::io_event::{CapturePart, StreamInStep};
 use steadfast_domain::step::mix64;
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
+use steadfast_tracefile::parquet::{Integrity, Recovery};
 use steadfast_tracefile::{Batch, Fields, NotRecorded, StepWriter, Trace, TraceError, TraceWriter};
 
 const FLIPS: u64 = 1000;
@@ -69,129 +70,135 @@ fn steps() -> Vec<u8> {
     writer.finish(&conditions).unwrap()
 }
 
-/// The file as its writer left it when it was killed before the end.
+/// Returns a file without its footer, as after its writer was killed.
 fn killed(mut bytes: Vec<u8>) -> Vec<u8> {
     let footer = u32::from_le_bytes(bytes[bytes.len() - 8..][..4].try_into().unwrap());
     bytes.truncate(bytes.len() - footer as usize - 8);
     bytes
 }
 
-/// What a reader makes of a file.
+/// The content of a file as a reader finds it.
 struct ReadOutcome<T> {
     found: Vec<T>,
     conditions: CaptureConditions,
-    /// It says that something is not as it was written.
-    is_named: bool,
-    /// I/Os that it says are left out.
-    told: Option<u64>,
+    /// True if the reader reports damage, missing checksums or a killed writer.
+    is_damage_reported: bool,
+    ios_missing: Option<u64>,
 }
 
-fn seen_trace(bytes: Vec<u8>) -> Result<ReadOutcome<IoEvent>, TraceError> {
-    let trace = Trace::open(Cursor::new(bytes))?;
+impl<T> ReadOutcome<T> {
+    fn new(
+        found: Vec<T>,
+        conditions: &CaptureConditions,
+        integrity: &Integrity,
+        recovery: Option<&Recovery>,
+    ) -> Self {
+        let is_intact = integrity.is_whole() && integrity.checksums && recovery.is_none();
+        ReadOutcome {
+            found,
+            conditions: conditions.clone(),
+            is_damage_reported: !is_intact,
+            ios_missing: integrity.damaged.iter().map(|damage| damage.ios).sum(),
+        }
+    }
+}
+
+fn all_events(trace: &Trace<Cursor<Vec<u8>>>) -> Result<Vec<IoEvent>, TraceError> {
     let (mut batches, mut batch) = (trace.batches(Fields::ALL), Batch::default());
     while batches.read(1000, &mut batch)? > 0 {}
-    let integrity = trace.integrity();
-    Ok(ReadOutcome {
-        found: (0..batch.len()).map(|row| batch.event(row)).collect(),
-        conditions: trace.conditions().clone(),
-        is_named: !integrity.is_whole() || !integrity.checksums || trace.recovery().is_some(),
-        told: integrity.damaged.iter().map(|damage| damage.ios).sum(),
-    })
+    Ok((0..batch.len()).map(|row| batch.event(row)).collect())
 }
 
-fn seen_steps(bytes: Vec<u8>) -> Result<ReadOutcome<StreamInStep>, TraceError> {
+fn read_trace(bytes: Vec<u8>) -> Result<ReadOutcome<IoEvent>, TraceError> {
+    let trace = Trace::open(Cursor::new(bytes))?;
+    let events = all_events(&trace)?;
+    Ok(ReadOutcome::new(events, trace.conditions(), &trace.integrity(), trace.recovery()))
+}
+
+fn read_steps(bytes: Vec<u8>) -> Result<ReadOutcome<StreamInStep>, TraceError> {
     let file = Captured::open(Cursor::new(bytes))?;
-    // Damage may make another file of it, and not unsaid.
-    if file.tells(NotRecorded::SingleIos).is_ok() {
+    // Damage may turn it into a file of another kind, which is an error to its reader.
+    if file.check_recorded(NotRecorded::SingleIos).is_ok() {
         return Err(TraceError::Unsuitable("no step file".into()));
     }
-    let mut found = KeptSteps::default();
-    file.run(&PassOptions::default(), &mut [&mut found])?;
-    let integrity = file.integrity();
-    Ok(ReadOutcome {
-        found: found.0,
-        conditions: file.conditions().clone(),
-        is_named: !integrity.is_whole() || !integrity.checksums || file.recovery().is_some(),
-        told: integrity.damaged.iter().map(|damage| damage.ios).sum(),
-    })
+    let mut rows = StepRows::default();
+    file.run(&PassOptions::default(), &mut [&mut rows])?;
+    Ok(ReadOutcome::new(rows.0, file.conditions(), &file.integrity(), file.recovery()))
 }
 
 #[derive(Debug, Default)]
 struct DamageCounts {
     refused: u64,
-    named: u64,
-    same: u64,
+    reported: u64,
 }
 
-/// Flips bits in a file, one at a time, and looks at what is made of it.
-fn flipped<T: Clone + Eq + std::fmt::Debug>(
+/// Flips bits in a file, one at a time, and reads the results.
+fn flip_bits<T: Eq + std::fmt::Debug>(
     whole: &[u8],
-    seen: fn(Vec<u8>) -> Result<ReadOutcome<T>, TraceError>,
-    of: fn(&T) -> String,
+    read: fn(Vec<u8>) -> Result<ReadOutcome<T>, TraceError>,
 ) -> DamageCounts {
-    let right = seen(whole.to_vec()).unwrap();
-    let written: HashSet<String> = right.found.iter().map(of).collect();
-    let mut account = DamageCounts::default();
+    let intact = read(whole.to_vec()).unwrap();
+    let written: HashSet<String> = intact.found.iter().map(|one| format!("{one:?}")).collect();
+    let mut counts = DamageCounts::default();
     for seed in 0..FLIPS {
         let at = mix64(seed) % (whole.len() as u64 * 8);
         let mut bytes = whole.to_vec();
         bytes[at as usize / 8] ^= 1 << (at % 8);
-        match seen(bytes) {
+        match read(bytes) {
             Err(error) => {
                 assert!(!error.to_string().is_empty());
-                account.refused += 1;
+                counts.refused += 1;
             }
-            Ok(seen) => {
-                let made_up = seen.found.iter().find(|one| !written.contains(&of(one)));
+            Ok(outcome) => {
+                let mut found = outcome.found.iter();
+                let made_up = found.find(|one| !written.contains(&format!("{one:?}")));
                 assert_eq!(made_up, None, "bit {at}");
-                let is_same = seen.found == right.found && seen.conditions == right.conditions;
-                assert!(is_same || seen.is_named, "bit {at} changes what is read, unsaid");
-                account.named += u64::from(!is_same);
-                account.same += u64::from(is_same);
+                let is_same =
+                    outcome.found == intact.found && outcome.conditions == intact.conditions;
+                assert!(is_same || outcome.is_damage_reported, "bit {at}: unreported change");
+                counts.reported += u64::from(!is_same);
             }
         }
     }
-    account
+    counts
 }
 
 #[test]
-fn every_flipped_bit_of_a_trace_is_refused_named_or_without_effect() {
-    let whole = trace(&conditions(None), &events(0, 1009));
-    let account = flipped(&whole, seen_trace, |event| format!("{event:?}"));
-    assert!(account.refused > 100 && account.named > 100, "{account:?}");
-    let account = flipped(&killed(whole), seen_trace, |event| format!("{event:?}"));
-    assert!(account.named > 100, "{account:?}");
+fn every_flipped_bit_is_refused_reported_or_without_effect() {
+    fn check<T: Eq + std::fmt::Debug>(
+        whole: Vec<u8>,
+        read: fn(Vec<u8>) -> Result<ReadOutcome<T>, TraceError>,
+    ) {
+        let counts = flip_bits(&whole, read);
+        assert!(counts.refused > 100 && counts.reported > 100, "{counts:?}");
+        let counts = flip_bits(&killed(whole), read);
+        assert!(counts.reported > 100, "{counts:?}");
+    }
+    check(trace(&conditions(None), &events(0, 1009)), read_trace);
+    check(steps(), read_steps);
 }
 
 #[test]
-fn every_flipped_bit_of_a_step_file_is_refused_named_or_without_effect() {
-    let account = flipped(&steps(), seen_steps, |row| format!("{row:?}"));
-    assert!(account.refused > 100 && account.named > 100, "{account:?}");
-    let account = flipped(&killed(steps()), seen_steps, |row| format!("{row:?}"));
-    assert!(account.named > 100, "{account:?}");
-}
-
-#[test]
-fn a_damaged_row_group_is_named_and_counted_and_all_others_are_read() {
+fn a_damaged_row_group_is_reported_with_its_ios_and_all_others_are_read() {
     let events = events(0, 1009);
     let mut bytes = trace(&conditions(None), &events);
-    let last = Trace::open(Cursor::new(bytes.clone())).unwrap();
-    assert!(last.integrity().is_whole() && last.integrity().checksums);
+    let intact = Trace::open(Cursor::new(bytes.clone())).unwrap().integrity();
+    assert!(intact.is_whole() && intact.checksums);
     // The first bytes after a recovery block are the next row group's.
     let block = bytes.windows(8).rposition(|text| text == b"SFTRACE1").unwrap();
     let before = bytes[..block].windows(8).rposition(|text| text == b"SFTRACE1").unwrap();
     let length = u32::from_le_bytes(bytes[before + 9..][..4].try_into().unwrap()) as usize;
     bytes[before + 21 + length + 30] ^= 0x10;
-    let seen = seen_trace(bytes.clone()).unwrap();
-    assert_eq!((seen.found.len(), seen.told), (909, Some(100)));
-    assert_eq!(seen.found, events[..909]);
+    let outcome = read_trace(bytes.clone()).unwrap();
+    assert_eq!((outcome.found.len(), outcome.ios_missing), (909, Some(100)));
+    assert_eq!(outcome.found, events[..909]);
     let trace = Trace::open(Cursor::new(bytes)).unwrap();
     let mut table = StreamTable::new();
-    steadfast_analysis::PassOptions::default().run(&trace, &mut [&mut table]).unwrap();
+    PassOptions::default().run(&trace, &mut [&mut table]).unwrap();
     assert_eq!(table.total().count(), 909);
-    let said = trace.integrity().missing();
+    let missing = trace.integrity().missing();
     let expected = ["row group 10", "0.909 s to 1.008 s", "100 I/Os"];
-    assert!(expected.iter().all(|part| said[0].contains(part)), "{said:?}");
+    assert!(expected.iter().all(|part| missing[0].contains(part)), "{missing:?}");
 }
 
 #[test]
@@ -206,16 +213,13 @@ fn a_damaged_end_is_refused_and_recovered_from_the_blocks() {
         let refusal = Trace::open(Cursor::new(damaged.clone())).err().unwrap().to_string();
         assert!(refusal.contains("trace recover"), "{refusal}");
         let trace = Trace::recover(Cursor::new(damaged)).unwrap();
-        let mut batch = Batch::default();
-        let mut batches = trace.batches(Fields::ALL);
-        while batches.read(1000, &mut batch).unwrap() > 0 {}
-        let found: Vec<IoEvent> = (0..batch.len()).map(|row| batch.event(row)).collect();
-        assert!(found == events && trace.integrity().is_whole() && trace.recovery().is_some());
+        assert_eq!(all_events(&trace).unwrap(), events);
+        assert!(trace.integrity().is_whole() && trace.recovery().is_some());
     }
 }
 
 #[test]
-fn a_copy_of_another_program_s_trace_has_its_checksums_though_its_first_bytes_are_damaged() {
+fn damage_to_the_first_bytes_does_not_hide_the_checksums() {
     let events = events(0, 307);
     for software in ["", "another 1.2"] {
         let conditions = CaptureConditions { software: software.into(), ..conditions(None) };
@@ -226,34 +230,35 @@ fn a_copy_of_another_program_s_trace_has_its_checksums_though_its_first_bytes_ar
         assert!(opened.conditions().remarks.is_empty(), "{:?}", opened.conditions().remarks);
         let middle = bytes.len() / 2;
         bytes[middle] ^= 1;
-        let seen = seen_trace(bytes).unwrap();
-        assert!(seen.is_named || seen.found == events, "'{software}'");
+        let outcome = read_trace(bytes).unwrap();
+        assert!(outcome.is_damage_reported || outcome.found == events, "'{software}'");
     }
 }
 
-/// Where a file is cut: around every recovery block, near its end, and here and
-/// there.
-fn places(whole: &[u8]) -> Vec<usize> {
+/// Returns the lengths to which a file is cut: around every recovery block, near its end, and at
+/// regular distances.
+fn cut_lengths(whole: &[u8]) -> Vec<usize> {
     let blocks = whole.windows(8).enumerate().filter(|(_, text)| *text == b"SFTRACE1");
     let near = blocks.flat_map(|(at, _)| at.saturating_sub(2)..at + 14);
     let end = whole.len() - 12..whole.len();
     near.chain(end).chain((0..whole.len()).step_by(97)).collect()
 }
 
-/// Whatever the length, whole row groups are read, and something is said.
 #[test]
-fn a_file_cut_anywhere_says_so() {
+fn a_cut_file_is_read_up_to_its_last_whole_row_group_and_reported() {
     let written = events(0, 307);
     let whole = trace(&conditions(None), &written);
-    for length in places(&whole) {
-        let Ok(seen) = seen_trace(whole[..length].to_vec()) else { continue };
-        assert!(seen.is_named && seen.found == written[..seen.found.len()], "{length} bytes");
-        assert!(seen.found.len() == written.len() || seen.found.len() % 101 == 0);
+    for length in cut_lengths(&whole) {
+        let Ok(outcome) = read_trace(whole[..length].to_vec()) else { continue };
+        let found = outcome.found;
+        assert!(outcome.is_damage_reported && found == written[..found.len()], "{length} bytes");
+        assert!(found.len() == written.len() || found.len() % 101 == 0);
     }
     let (rows, whole) = (rows(), steps());
-    for length in places(&whole) {
-        let Ok(seen) = seen_steps(whole[..length].to_vec()) else { continue };
-        assert!(seen.is_named && seen.found == rows[..seen.found.len()], "{length} bytes");
+    for length in cut_lengths(&whole) {
+        let Ok(outcome) = read_steps(whole[..length].to_vec()) else { continue };
+        let found = outcome.found;
+        assert!(outcome.is_damage_reported && found == rows[..found.len()], "{length} bytes");
     }
 }
 
@@ -271,10 +276,9 @@ fn read(parts: Vec<Vec<u8>>) -> Result<(u64, Vec<u32>), TraceError> {
     Ok((whole.rows(), whole.integrity().missing_parts))
 }
 
-/// A part that was killed before it had a row group has lasted no longer than
-/// the one before.
+/// A part that was killed before it had a row group has lasted no longer than the one before.
 #[test]
-fn parts_are_told_apart_by_what_they_say_whenever_they_were_killed() {
+fn parts_are_ordered_by_their_conditions_even_if_they_were_killed() {
     let first = trace(&part(1, 307), &events(0, 307));
     let second = trace(&part(2, 707), &events(307, 400));
     let third = killed(trace(&part(3, 707), &[]));
@@ -283,16 +287,13 @@ fn parts_are_told_apart_by_what_they_say_whenever_they_were_killed() {
     assert_eq!(read(vec![first.clone(), third.clone()]).unwrap(), (307, vec![2]));
     let twice = read(vec![second.clone(), second.clone()]).unwrap_err().to_string();
     assert!(twice.contains("twice"), "{twice}");
-    // The same of files that have no number: when they were begun tells.
-    let old = |lasted_ns, rows: &[IoEvent]| {
-        let begun = CaptureConditions { lasted_ns, ..conditions(None) };
-        trace(&begun, rows)
-    };
+    // Files without a number are ordered by the times at which they began.
+    let lasted = |lasted_ns| CaptureConditions { lasted_ns, ..conditions(None) };
     let mut first = TraceWriter::new(Vec::new(), &conditions(None)).unwrap();
     first.write(&events(0, 5)).unwrap();
-    let end = CaptureConditions { lasted_ns: 307, ..conditions(None) };
-    let first = first.finish(end).unwrap();
-    assert_eq!(read(vec![killed(old(307, &[])), first.clone()]).unwrap(), (5, Vec::new()));
+    let first = first.finish(lasted(307)).unwrap();
+    let second = killed(trace(&lasted(307), &[]));
+    assert_eq!(read(vec![second, first.clone()]).unwrap(), (5, Vec::new()));
     assert!(read(vec![first.clone(), first]).is_err());
 }
 
@@ -321,23 +322,22 @@ fn the_files_of_a_rotated_capture_of_steps_are_read_as_one() {
     assert!(Captured::together(vec![open(&files[0]), open(&files[0])]).is_err());
 }
 
-/// Old files have no checksums: what cannot be summed is an error, no wrapped sum.
+/// Files without checksums may hold any numbers; their sums must not wrap.
 #[test]
-fn sums_beyond_all_measure_are_an_error() {
+fn sums_that_overflow_are_an_error() {
     let huge = StreamInStep { ios: u64::MAX / 2, bytes: 4096, ..rows().remove(0) };
     let conditions = conditions(Some(1_000_000_000));
     let mut writer = StepWriter::new(Vec::new(), &conditions).unwrap();
     writer.add(&[huge]);
     let bytes = writer.finish(&conditions).unwrap();
-    let answer =
-        Captured::open(Cursor::new(bytes)).and_then(|file| file.streams(&PassOptions::default()));
-    let error = answer.unwrap_err().to_string();
+    let all = PassOptions::default();
+    let streams = Captured::open(Cursor::new(bytes)).unwrap().streams(&all);
+    let error = streams.unwrap_err().to_string();
     assert!(error.contains("impossible"), "{error}");
-    let late: Vec<IoEvent> =
+    let endless: Vec<IoEvent> =
         events(0, 3).into_iter().map(|e| IoEvent { response_ns: u64::MAX - 1, ..e }).collect();
-    let bytes = trace(&self::conditions(None), &late);
+    let bytes = trace(&self::conditions(None), &endless);
     let trace = Trace::open(Cursor::new(bytes)).unwrap();
-    let error =
-        steadfast_analysis::PassOptions::default().run(&trace, &mut []).unwrap_err().to_string();
+    let error = all.run(&trace, &mut []).unwrap_err().to_string();
     assert!(error.contains("584 years"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! Parquet files that other programs wrote, which have a trace's columns and none of its keys.
+//! Parquet files of other programs, with a trace's columns but none of its keys.
 
 use parquet::data_type::{Int32Type, Int64Type};
 use parquet::file::writer::SerializedFileWriter;
@@ -8,9 +8,9 @@ use std::sync::Arc;
 use steadfast_analysis::{PassOptions, StreamTable};
 use steadfast_tracefile::Trace;
 
-/// What DuckDB makes of a trace: without its keys.
+/// DuckDB writes such files from a trace.
 #[test]
-fn depths_of_a_file_that_says_nothing_are_counted_where_completions_are_missing() {
+fn depths_are_counted_if_completions_are_missing_and_the_file_has_no_keys() {
     // The second of three is never completed, and stays in the depths of those after it.
     let columns = "REQUIRED INT64 issued_ns; OPTIONAL INT64 response_ns; REQUIRED INT64 offset; \
                    REQUIRED INT32 bytes; REQUIRED INT32 depth; REQUIRED INT32 op;";
@@ -39,8 +39,8 @@ fn depths_of_a_file_that_says_nothing_are_counted_where_completions_are_missing(
         let mut table = StreamTable::new();
         PassOptions::default().run(&trace, &mut [&mut table]).unwrap();
         let (total, remarks) = (table.total(), &trace.conditions().remarks);
-        let says_so = remarks.iter().any(|remark| remark.contains("queue depths are counted"));
-        assert_eq!(says_so, trace.conditions().in_part.is_some());
+        let has_remark = remarks.iter().any(|remark| remark.contains("queue depths are counted"));
+        assert_eq!(has_remark, trace.conditions().in_part.is_some());
         (
             trace.conditions().in_part.map(|part| part.unended),
             total.times.depths.sum,
@@ -48,7 +48,7 @@ fn depths_of_a_file_that_says_nothing_are_counted_where_completions_are_missing(
         )
     };
     assert_eq!(read(&[15, 5], &[1, 0, 1]), (Some(1), 1 + 1, 2));
-    // All are known, or none: nothing tells that the depths are wrong.
+    // If all are known, or none, nothing indicates that the depths are wrong.
     assert_eq!(read(&[15, 5, 5], &[1, 1, 1]), (None, 1 + 2 + 2, 3));
     assert_eq!(read(&[], &[0, 0, 0]), (None, 1 + 2 + 2, 3));
 }

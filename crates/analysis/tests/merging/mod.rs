@@ -1,7 +1,7 @@
-//! Every fold, over random splits of random I/Os: what is merged from parts, in
-//! whatever order, equals what is folded at once. Bounds are set low, so that more
-//! comes than is kept apart.
+//! Every fold over random splits of random I/Os: the folds of parts, merged in any order, equal the
+//! fold of the whole. Limits are low, so that they are exceeded.
 
+use super::synthetic::key;
 use proptest::prelude::*;
 use steadfast_analysis::annotate::sequential::{IoAnnotations, Sequencer};
 use steadfast_analysis::cells::{CubeCell, Dimensions, FilteredCells};
@@ -27,24 +27,24 @@ use steadfast_tracefile::{Batch, StreamKey};
 
 const STEP_NS: u64 = 200_000;
 
-/// I/Os, and which part each belongs to.
+/// I/Os and sums, each with the number of its part.
 #[derive(Debug)]
 struct PartitionedIos {
     batch: Batch,
     part_of: Vec<usize>,
     sums: Vec<(StreamInStep, usize)>,
-    /// In which order parts are merged.
+    /// Order in which the parts are merged.
     order: Vec<usize>,
 }
 
-/// Of few kinds, so that parts meet.
+/// Draws I/Os with few distinct keys, so that parts have keys in common.
 fn any_io() -> impl Strategy<Value = IoEvent> {
     let io = (0u64..5_000_000, 0u64..900_000, 0u64..40, 0usize..5, 0u16..4, 0u32..6);
     io.prop_map(|(issued_ns, response, place, op, device, pid)| IoEvent {
         issued_ns,
         response_ns: if response < 50_000 { u64::MAX } else { response },
         offset: place * 4096,
-        // Of whole sectors and others.
+        // Some sizes are not whole sectors.
         bytes: if op == 3 { 0 } else { 4096 * (1 + (place % 3) as u32) + (place % 7 / 5) as u32 },
         op: IoOp::ALL[op],
         device,
@@ -63,7 +63,7 @@ fn any_io() -> impl Strategy<Value = IoEvent> {
     })
 }
 
-/// A stream in a step with so many such I/Os.
+/// Returns the sums of `ios` I/Os like this one.
 fn sum_of(io: &IoEvent, ios: u64) -> StreamInStep {
     let responses = if io.response_ns == u64::MAX { 0 } else { ios };
     StreamInStep {
@@ -107,7 +107,7 @@ fn any_parts() -> impl Strategy<Value = PartitionedIos> {
 }
 
 impl PartitionedIos {
-    /// Folds what is chosen: single I/Os, and where the fold takes them sums as well.
+    /// Folds the chosen parts: their single I/Os and, if the fold accepts them, their sums.
     fn fold<F: Fold>(&self, new: &impl Fn() -> F, chosen: &dyn Fn(usize) -> bool) -> F {
         let mut fold = new();
         let mut sequencer = Sequencer::new(4).with_annotations(true);
@@ -132,23 +132,22 @@ impl PartitionedIos {
             ..AnnotatedBatch::default()
         };
         fold.take(&batch.rows()).unwrap();
-        let told = Dimensions { processes: true, ..Dimensions::default() };
-        if fold.check_dimensions(told).is_ok() {
-            let cell_of = |row: StreamInStep| {
+        let dimensions = Dimensions { processes: true, ..Dimensions::default() };
+        if fold.check_dimensions(dimensions).is_ok() {
+            let cell = |(row, _): &(StreamInStep, usize)| {
                 let begin_ns = row.step * STEP_NS;
-                CubeCell::from_step(row, begin_ns, (begin_ns, begin_ns + STEP_NS - 1))
+                CubeCell::from_step(row.clone(), begin_ns, (begin_ns, begin_ns + STEP_NS - 1))
             };
-            let sums = of(&self.sums, chosen).into_iter();
-            let cells: Vec<CubeCell> = sums.map(cell_of).collect();
+            let sums = self.sums.iter().filter(|(_, part)| chosen(*part));
+            let cells: Vec<CubeCell> = sums.map(cell).collect();
             let (busy, ranges) = (&[][..], &[][..]);
-            let cells =
-                FilteredCells { step_ns: STEP_NS, dimensions: told, cells: &cells, busy, ranges };
+            let cells = FilteredCells { step_ns: STEP_NS, dimensions, cells: &cells, busy, ranges };
             fold.take_cells(&cells).unwrap();
         }
         fold
     }
 
-    /// The fold over everything at once, and that of the parts, merged.
+    /// Returns the fold of the whole, and the merged folds of the parts.
     fn both<F: Fold>(&self, new: impl Fn() -> F) -> (F, F) {
         let whole = self.fold(&new, &|_| true);
         let parts = self.order.iter().map(|part| self.fold(&new, &|of| of == *part));
@@ -159,8 +158,8 @@ impl PartitionedIos {
         (whole, merged.unwrap())
     }
 
-    /// The same merged two and two, the later ones first.
-    fn as_a_tree<F: Fold>(&self, new: impl Fn() -> F) -> F {
+    /// Returns the folds of the parts, merged pair by pair, the later ones first.
+    fn merged_as_tree<F: Fold>(&self, new: impl Fn() -> F) -> F {
         let parts = self.order.iter().map(|part| self.fold(&new, &|of| of == *part));
         let mut parts: Vec<F> = parts.collect();
         while parts.len() > 1 {
@@ -172,22 +171,14 @@ impl PartitionedIos {
     }
 }
 
-fn of<T: Clone>(rows: &[(T, usize)], chosen: &dyn Fn(usize) -> bool) -> Vec<T> {
-    rows.iter().filter(|(_, part)| chosen(*part)).map(|(row, _)| row.clone()).collect()
-}
-
-fn key(name: &str) -> steadfast_tracefile::StreamKey {
-    name.parse().unwrap()
-}
-
-/// That a fold merges exactly, by what it comes to.
+/// Checks that a fold merges exactly, by a result that is computed from it.
 macro_rules! merges {
-    ($parts:expr, $new:expr, $told:expr) => {
+    ($parts:expr, $new:expr, $result:expr) => {
         let (whole, merged) = $parts.both(|| $new);
-        let tree = $parts.as_a_tree(|| $new);
-        let whole = $told(whole);
-        prop_assert_eq!(&$told(merged), &whole);
-        prop_assert_eq!(&$told(tree), &whole);
+        let tree = $parts.merged_as_tree(|| $new);
+        let whole = $result(whole);
+        prop_assert_eq!(&$result(merged), &whole);
+        prop_assert_eq!(&$result(tree), &whole);
     };
 }
 
@@ -290,10 +281,9 @@ proptest! {
     }
 }
 
-/// What is kept apart of too many streams is the same whatever comes first: sizes of
-/// whole sectors, the smaller ones first; the others add up.
+/// Streams of whole sectors are kept before others, and small sizes before large ones.
 #[test]
-fn of_too_many_streams_the_same_are_kept_in_any_order() {
+fn beyond_the_limit_the_same_streams_are_kept_in_any_order() {
     let io = |bytes| IoEvent { bytes, response_ns: 5, ..IoEvent::default() };
     let sizes = || (1..=600u32).chain((1..=9).map(|n| n * 4096));
     let folded = |events: Vec<IoEvent>| {

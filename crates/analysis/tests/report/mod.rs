@@ -1,5 +1,4 @@
-//! What a report has beside the pictures over time: the same numbers as the folds that the
-//! commands ask.
+//! Reports of captures: their numbers are those of the folds that the commands use.
 
 use super::synthetic::{SECOND, SyntheticServer, conditions};
 use std::io::Cursor;
@@ -12,7 +11,7 @@ use steadfast_analysis::questions::locality::Locality;
 use steadfast_analysis::{
     Captured, Filter, Fold, PassOptions, ShareMeasure, Study, StudyOptions, findings,
 };
-use steadfast_domain::findings::{Cell, Exhibit, Page, Plot, Table};
+use steadfast_domain::findings::{Cell, Exhibit, Table};
 use steadfast_domain::io_event::{CapturedCgroup, CommandName, FileName, TimeZoneChange};
 use steadfast_domain::{CaptureConditions, Findings, IoEvent, IoOp, Layer, TimeZone};
 use steadfast_tracefile::observed_time::ObservedTime;
@@ -25,31 +24,22 @@ fn captured(events: &[IoEvent], conditions: CaptureConditions) -> ReportCapture 
     super::opened(events, conditions).into()
 }
 
-fn page<'f>(findings: &'f Findings, title: &str) -> Option<&'f Page> {
-    findings.chapters.iter().find(|page| page.title == title)
+fn report(captured: &ReportCapture, options: &StudyOptions) -> Findings {
+    findings(&Study::read(captured, options).unwrap(), "test")
 }
 
-fn tables(findings: &Findings) -> impl Iterator<Item = &Table> {
-    let exhibits = findings.chapters.iter().flat_map(|page| &page.exhibits);
-    exhibits.filter_map(Exhibit::as_table)
+fn has_page(findings: &Findings, title: &str) -> bool {
+    findings.chapters.iter().any(|page| page.title == title)
 }
 
-fn table<'f>(findings: &'f Findings, id: &str) -> Option<&'f Table> {
-    tables(findings).find(|table| table.id == id)
-}
-
-fn plot<'f>(findings: &'f Findings, id: &str) -> Option<&'f Plot> {
-    let exhibits = findings.chapters.iter().flat_map(|page| &page.exhibits);
-    exhibits.filter_map(Exhibit::as_plot).find(|plot| plot.id == id)
-}
-
-/// A number of each row.
+/// Returns the numbers of a column, one per row.
 fn column(table: &Table, name: &str) -> Vec<f64> {
     let at = table.columns.iter().position(|column| column.name == name).unwrap();
     table.rows.iter().map(|row| row.cells[at].value().unwrap_or(f64::NAN)).collect()
 }
 
-/// So many hours of a server whose clock is set back by an hour in the first night.
+/// Returns a capture of `hours` hours of a server whose clock is set back by an hour in the first
+/// night.
 fn days(hours: u64) -> (ReportCapture, CaptureClock) {
     let events: Vec<IoEvent> = SyntheticServer::new(hours * 36, 50)
         .map(|event| IoEvent { issued_ns: event.issued_ns * 100, ..event })
@@ -70,31 +60,28 @@ fn options(clock: Option<CaptureClock>) -> StudyOptions {
 }
 
 #[test]
-fn a_capture_of_more_than_a_day_has_a_profile_of_it() {
+fn a_capture_of_several_days_has_a_day_profile() {
     let (captured, clock) = days(61);
-    let study = Study::read(&captured, &options(Some(clock.clone()))).unwrap();
-    let found = findings(&study, "test");
+    let found = report(&captured, &options(Some(clock.clone())));
     let mut profile = DayProfile::new(clock, HOUR).unwrap();
     captured.run(&PassOptions::default(), &mut [&mut profile]).unwrap();
-    let wanted = profile.listing(&ObservedTime::new(vec![(0, 61 * HOUR)]));
-    let table = table(&found, "day-profile").unwrap();
+    let expected = profile.listing(&ObservedTime::new(vec![(0, 61 * HOUR)]));
+    let table = found.table("day-profile").unwrap();
     assert_eq!(table.rows.len(), 24);
-    assert_eq!(column(table, "IOPS"), wanted.iter().map(|one| one.iops()).collect::<Vec<f64>>());
-    let of_days: Vec<f64> = wanted.iter().map(|one| one.days as f64).collect();
-    assert_eq!(column(table, "days"), of_days);
-    assert!(of_days.contains(&2.0) && of_days.contains(&3.0));
-    let drawn = &plot(&found, "time-of-day").unwrap().series;
-    assert_eq!(drawn[1].points[7], (7.5, Some(wanted[7].iops())));
-    let band = &drawn[0];
-    assert_eq!(band.upper[7], wanted[7].iops_most);
-    // Neither a clock that is not known nor a capture of a day and a bit has one.
+    assert_eq!(column(table, "IOPS"), expected.iter().map(|one| one.iops()).collect::<Vec<f64>>());
+    let day_counts: Vec<f64> = expected.iter().map(|one| one.days as f64).collect();
+    assert_eq!(column(table, "days"), day_counts);
+    assert!(day_counts.contains(&2.0) && day_counts.contains(&3.0));
+    let drawn = &found.plot("time-of-day").unwrap().series;
+    assert_eq!(drawn[1].points[7], (7.5, Some(expected[7].iops())));
+    assert_eq!(drawn[0].upper[7], expected[7].iops_most);
+    // A capture without a clock has none, and neither has one of little more than a day.
     assert!(Study::read(&captured, &options(None)).unwrap().day.is_none());
     let (short, clock) = days(35);
-    let study = Study::read(&short, &options(Some(clock))).unwrap();
-    assert!(page(&findings(&study, "test"), "Time of day").is_none());
+    assert!(!has_page(&report(&short, &options(Some(clock))), "Time of day"));
 }
 
-/// I/Os of 40 threads, 40 cgroups and 40 files, every third of the file-system layer.
+/// Returns I/Os of 40 threads, 40 cgroups and 40 files, every third of the file-system layer.
 fn who() -> (Vec<IoEvent>, CaptureConditions) {
     let events: Vec<IoEvent> = SyntheticServer::new(60, 200)
         .zip(0u64..)
@@ -123,7 +110,7 @@ fn who() -> (Vec<IoEvent>, CaptureConditions) {
     (events, conditions)
 }
 
-/// What `trace groups` finds.
+/// Returns the groups that `trace groups` prints.
 fn grouped(captured: &ReportCapture, facet: Facet, layer: Layer) -> Vec<GroupFigures> {
     let mut groups = Groups::by(&[facet]);
     let filter = Filter { layer: Some(layer), ..Filter::default() };
@@ -132,41 +119,40 @@ fn grouped(captured: &ReportCapture, facet: Facet, layer: Layer) -> Vec<GroupFig
 }
 
 #[test]
-fn threads_cgroups_and_files_are_those_of_the_groups_the_others_added_up() {
+fn threads_cgroups_and_files_equal_the_groups_with_a_row_for_all_others() {
     let (events, conditions) = who();
     let captured = captured(&events, conditions);
     let filter = Filter { layer: Some(Layer::Block), ..Filter::default() };
     let options =
         StudyOptions { pass: PassOptions { filter, ..PassOptions::default() }, ..options(None) };
-    let found = findings(&Study::read(&captured, &options).unwrap(), "test");
+    let found = report(&captured, &options);
     let kinds = [
         ("threads", Facet::Thread, Layer::Block),
         ("cgroups", Facet::Cgroup, Layer::Block),
         ("files", Facet::File, Layer::FileSystem),
     ];
     for (id, facet, layer) in kinds {
-        let wanted = grouped(&captured, facet, layer);
-        let table = table(&found, id).unwrap();
-        let (rows, others) = table.rows.split_at(25);
-        for (row, group) in rows.iter().zip(&wanted) {
+        let expected = grouped(&captured, facet, layer);
+        let (listed, others) = expected.split_at(25);
+        let table = found.table(id).unwrap();
+        for (row, group) in table.rows.iter().zip(listed) {
             assert_eq!(row.head, group.name());
         }
         let counts = column(table, "I/Os");
-        let count = |groups: &[GroupFigures]| groups.iter().map(|group| group.count).sum::<u64>();
-        assert_eq!(counts[..25], wanted[..25].iter().map(|g| g.count as f64).collect::<Vec<_>>());
-        assert_eq!(counts[25] as u64, count(&wanted[25..]));
-        let slowest = wanted[25..].iter().filter_map(|group| group.response.max_ns).max();
+        assert_eq!(counts[..25], listed.iter().map(|g| g.count as f64).collect::<Vec<_>>());
+        assert_eq!(counts[25] as u64, others.iter().map(|group| group.count).sum::<u64>());
+        let slowest = others.iter().filter_map(|group| group.response.max_ns).max();
         assert_eq!(column(table, "MRT ms")[25], slowest.unwrap() as f64 / 1e6);
         assert!((column(table, "%").iter().sum::<f64>() - 100.0).abs() < 1e-9);
-        assert_eq!(others[0].head, format!("{} others", wanted.len() - 25));
+        assert_eq!(table.rows[25].head, format!("{} others", others.len()));
         let art: Vec<f64> =
-            wanted[..25].iter().map(|group| group.response.mean_ns.unwrap() as f64 / 1e6).collect();
+            listed.iter().map(|group| group.response.mean_ns.unwrap() as f64 / 1e6).collect();
         assert_eq!(column(table, "ART ms")[..25], art);
     }
 }
 
 #[test]
-fn what_was_not_recorded_has_no_table() {
+fn threads_cgroups_and_files_that_were_not_recorded_have_no_table() {
     let (mut events, conditions) = who();
     let bare = CaptureConditions {
         threads: false,
@@ -175,47 +161,47 @@ fn what_was_not_recorded_has_no_table() {
         ..conditions
     };
     events.iter_mut().for_each(|event| (event.layer, event.inode) = (Layer::Block, 0));
-    let study = Study::read(&captured(&events, bare), &options(None)).unwrap();
-    assert!(page(&findings(&study, "test"), "Threads, cgroups and files").is_none());
+    let found = report(&captured(&events, bare), &options(None));
+    assert!(!has_page(&found, "Threads, cgroups and files"));
 }
 
 #[test]
-fn miss_ratio_curves_are_those_of_trace_locality_and_words_where_there_are_none() {
+fn miss_ratio_curves_are_those_of_trace_locality_or_replaced_by_a_sentence() {
     let events: Vec<IoEvent> = SyntheticServer::new(60, 500).collect();
     let captured = captured(&events, conditions(60));
     let mut study = Study::read(&captured, &options(None)).unwrap();
     let mut folds = [Locality::new(0), Locality::new(1)];
     let [first, second] = &mut folds;
     captured.run(&PassOptions::default(), &mut [first as &mut dyn Fold, second]).unwrap();
-    let wanted = folds.map(Locality::figures);
+    let expected = folds.map(Locality::figures);
     let singles = study.single_ios.as_ref().unwrap();
-    assert_eq!(singles.locality, wanted);
+    assert_eq!(singles.locality, expected);
     let found = findings(&study, "test");
-    let drawn = plot(&found, "miss-ratios").unwrap();
+    let drawn = found.plot("miss-ratios").unwrap();
     assert!(drawn.caption.ends_with("nvme0n1: exact."), "{}", drawn.caption);
-    let misses: Vec<f64> = wanted[0].shown().iter().map(|point| point.misses * 100.0).collect();
+    let misses: Vec<f64> = expected[0].shown().iter().map(|point| point.misses * 100.0).collect();
     let points = drawn.series[0].points.iter().map(|point| point.1.unwrap());
     assert_eq!(points.collect::<Vec<f64>>(), misses);
-    assert_eq!(column(table(&found, "locality").unwrap(), "Blocks followed").len(), 2);
+    assert_eq!(column(found.table("locality").unwrap(), "Blocks followed").len(), 2);
     let singles = study.single_ios.as_mut().unwrap();
     singles.locality.truncate(1);
     let one = &mut singles.locality[0];
     (one.followed_share, one.blocks) = (0.125, 99_000);
-    let caption = plot(&findings(&study, "test"), "miss-ratios").unwrap().caption.clone();
-    let said = "nvme0n1: estimated from 12.500 % of the blocks. A drop of an estimated \
+    let caption = findings(&study, "test").plot("miss-ratios").unwrap().caption.clone();
+    let estimated = "nvme0n1: estimated from 12.500 % of the blocks. A drop of an estimated \
         curve may appear at a cache size that is wrong by up to 30 %";
-    assert!(caption.contains(said), "{caption}");
+    assert!(caption.contains(estimated), "{caption}");
     let one = &mut study.single_ios.as_mut().unwrap().locality[0];
     (one.blocks, one.curve) = (3, Vec::new());
     let found = findings(&study, "test");
-    assert!(plot(&found, "miss-ratios").is_none() && table(&found, "reuse-times").is_none());
+    assert!(found.plot("miss-ratios").is_none() && found.table("reuse-times").is_none());
     let text = serde_json::to_string(&found.chapters).unwrap();
     assert!(text.contains("nvme0n1 has no miss-ratio curve: some blocks"), "{text}");
 }
 
-/// Ten minutes: a database that appends 4 KiB and flushes it once a second, and reads 8 KiB at
-/// random, ten times as often in the fifth minute; in the eighth a backup waits 50 ms for each
-/// of its 20 reads a second.
+/// Returns the I/Os of ten minutes: a database that appends 4 KiB and flushes once a second, and
+/// reads 8 KiB at random, ten times as often in the fifth minute. In the eighth minute a backup
+/// waits 50 ms for each of its 20 reads a second.
 fn database() -> Vec<IoEvent> {
     let io = |issued_ns: u64, op: IoOp, offset: u64, bytes: u32, response_ms: u64| IoEvent {
         issued_ns,
@@ -256,13 +242,10 @@ fn database() -> Vec<IoEvent> {
 }
 
 #[test]
-fn page_one_says_who_did_what_when_and_how_it_felt() {
-    let captured = captured(&database(), conditions(600));
-    let found = findings(&Study::read(&captured, &options(None)).unwrap(), "test");
-    assert_eq!(
-        (found.title.as_str(), &found.front.tables[..]),
-        ("Captured Workload", &["answers".to_owned()][..])
-    );
+fn page_one_says_who_did_what_when_and_how_fast_it_was() {
+    let found = report(&captured(&database(), conditions(600)), &options(None));
+    assert_eq!(found.title, "Captured Workload");
+    assert_eq!(found.front.tables, ["answers"]);
     let Some(Exhibit::Table(answers)) = found.summary.first() else { panic!("no answers") };
     let text = |id: &str| {
         let row = answers.rows.iter().find(|row| row.id == id);
@@ -315,14 +298,13 @@ fn page_one_says_who_did_what_when_and_how_it_felt() {
 }
 
 #[test]
-fn page_one_has_no_line_for_what_the_capture_does_not_tell() {
+fn page_one_has_no_line_without_an_answer() {
     let mut events = database();
     for event in &mut events {
         (event.pid, event.command, event.queued_ns) = (0, CommandName::default(), 0);
         event.response_ns = steadfast_domain::io_event::RESPONSE_UNKNOWN;
     }
-    let captured = captured(&events, CaptureConditions::default());
-    let found = findings(&Study::read(&captured, &options(None)).unwrap(), "test");
+    let found = report(&captured(&events, CaptureConditions::default()), &options(None));
     let Some(Exhibit::Table(answers)) = found.summary.first() else { panic!("no answers") };
     let heads: Vec<&str> =
         answers.rows.iter().map(|row| row.head.as_str()).filter(|head| !head.is_empty()).collect();

@@ -1,5 +1,5 @@
-//! The same I/Os kept one by one and as capture steps alone: one workload, and
-//! one report but for what only single I/Os tell.
+//! The same I/Os kept one by one and as capture steps: the workload is the same, and so is the
+//! report, except for what needs single I/Os.
 
 use super::synthetic::{SECOND, SyntheticServer};
 use super::{key, server, synthetic};
@@ -15,18 +15,18 @@ use steadfast_analysis::{
 };
 use steadfast_domain::findings::{Exhibit, Page};
 use steadfast_domain::io_event::{StreamInStep, flags};
-use steadfast_domain::{Caveat, Findings, IoEvent, IoOp, Layer};
+use steadfast_domain::{IoEvent, IoOp, Layer};
 use steadfast_tracefile::{Fields, NotRecorded, StepWriter, TraceError};
 
 const SECONDS: u64 = 80;
 
 type StepsCapture = Captured<Cursor<Vec<u8>>>;
 
-/// What a capture of steps keeps of single I/Os, or what it has kept.
+/// The rows that a capture of steps records, made from single I/Os or read back.
 #[derive(Default)]
-pub struct KeptSteps(pub Vec<StreamInStep>);
+pub struct StepRows(pub Vec<StreamInStep>);
 
-impl Fold for KeptSteps {
+impl Fold for StepRows {
     fn fields(&self) -> Fields {
         Fields::ALL
     }
@@ -68,23 +68,22 @@ impl Fold for KeptSteps {
     }
 }
 
-/// Both files of the same I/Os.
 fn both() -> (StepsCapture, StepsCapture) {
     both_of(server(SECONDS))
 }
 
-fn both_of(every: StepsCapture) -> (StepsCapture, StepsCapture) {
-    let mut kept = KeptSteps::default();
-    every.run(&PassOptions::default(), &mut [&mut kept]).unwrap();
+fn both_of(trace: StepsCapture) -> (StepsCapture, StepsCapture) {
+    let mut rows = StepRows::default();
+    trace.run(&PassOptions::default(), &mut [&mut rows]).unwrap();
     let mut conditions = synthetic::conditions(SECONDS);
     conditions.step_ns = Some(SECOND);
     let mut writer = StepWriter::new(Vec::new(), &conditions).unwrap();
-    for parts in kept.0.chunks(4001) {
-        writer.add(parts);
-        writer.flush_before(parts[0].step).unwrap();
+    for rows in rows.0.chunks(4001) {
+        writer.add(rows);
+        writer.flush_before(rows[0].step).unwrap();
     }
     let file = writer.finish(&conditions).unwrap();
-    (every, Captured::open(Cursor::new(file)).unwrap())
+    (trace, Captured::open(Cursor::new(file)).unwrap())
 }
 
 fn studies(options: &StudyOptions) -> (Study, Study) {
@@ -92,9 +91,9 @@ fn studies(options: &StudyOptions) -> (Study, Study) {
     (Study::read(&trace, options).unwrap(), Study::read(&steps, options).unwrap())
 }
 
-/// A server of which every other I/O was seen at the file-system layer.
+/// Every other I/O is at the file-system layer.
 #[test]
-fn layers_are_told_apart_alike() {
+fn layers_are_distinguished_in_both() {
     let mut events: Vec<IoEvent> = super::by_completion(SyntheticServer::new(SECONDS, 500));
     for event in events.iter_mut().skip(1).step_by(2) {
         (event.layer, event.inode, event.depth) = (Layer::FileSystem, 7, 0);
@@ -104,69 +103,66 @@ fn layers_are_told_apart_alike() {
         let pass =
             PassOptions { filter: Filter { layer, ..Filter::default() }, ..PassOptions::default() };
         let options = StudyOptions { pass, ..in_steps(5) };
-        let every = Study::read(&trace, &options).unwrap();
-        let alone = Study::read(&steps, &options).unwrap();
         let derived = [&trace, &steps].map(|file| Derivation::read(file, &options, false).unwrap());
         assert_eq!(derived[0].totals.workload, derived[1].totals.workload);
         assert_eq!(derived[0].streams_over_time.steps(), derived[1].streams_over_time.steps());
-        let ios = |study: &Study| -> Vec<_> {
-            let ios = |steps: &BTreeMap<u64, CaptureStep>| steps.values().map(|s| s.ios()).sum();
-            let all = study.sides.iter().map(|(key, steps)| (*key, ios(steps)));
-            all.collect::<Vec<(DeviceLayer, u64)>>()
-        };
-        assert_eq!(ios(&every), ios(&alone));
-        assert_eq!(every.sides.len(), if layer.is_none() { 4 } else { 2 });
+        let ios = |steps: &BTreeMap<u64, CaptureStep>| steps.values().map(|s| s.ios()).sum();
+        let sides = [&trace, &steps].map(|file| -> Vec<(DeviceLayer, u64)> {
+            let study = Study::read(file, &options).unwrap();
+            study.sides.iter().map(|(key, steps)| (*key, ios(steps))).collect()
+        });
+        assert_eq!(sides[0], sides[1]);
+        assert_eq!(sides[0].len(), if layer.is_none() { 4 } else { 2 });
     }
 }
 
 #[test]
-fn single_ios_come_in_order_as_the_filter_says_and_are_refused_where_none_was_kept() {
-    let (every, alone) = both();
+fn single_ios_are_filtered_in_order_and_unavailable_from_steps() {
+    let (trace, steps) = both();
     let filter = Filter { ops: vec![IoOp::Write], devices: vec![0], ..Filter::default() };
     let pass = PassOptions {
         filter: filter.within(&[(20 * SECOND, 60 * SECOND)]),
         ..PassOptions::default()
     };
-    let mut ios = every.ios(&pass, Fields::ALL).unwrap();
+    let mut ios = trace.ios(&pass, Fields::ALL).unwrap();
     let mut found = Vec::new();
     while let Some(rows) = ios.next_batch().unwrap() {
         found.extend(rows.iter().map(|row| rows.batch.event(row)));
     }
     assert_eq!(ios.account().kept, found.len() as u64);
-    let wanted = SyntheticServer::new(SECONDS, 500).filter(|io| {
+    let expected = SyntheticServer::new(SECONDS, 500).filter(|io| {
         let time = 20 * SECOND..60 * SECOND;
         io.op == IoOp::Write && io.device == 0 && time.contains(&io.issued_ns)
     });
-    assert_eq!(found, wanted.collect::<Vec<IoEvent>>());
+    assert_eq!(found, expected.collect::<Vec<IoEvent>>());
     assert!(matches!(
-        alone.ios(&pass, Fields::ALL).err(),
+        steps.ios(&pass, Fields::ALL).err(),
         Some(TraceError::NotRecorded(NotRecorded::SingleIos))
     ));
 }
 
-/// Whoever asks for what only single I/Os tell gets one refusal, before anything is read.
+/// The refusal comes before anything is read.
 #[test]
-fn what_only_single_ios_tell_is_refused_by_its_name() {
-    let (_, alone) = both();
-    let device = || HitMap::new(0, 1 << 30, 9, HitSteps::over((0, SECOND), 9));
-    let refused = |fold: &mut dyn Fold| match alone.run(&PassOptions::default(), &mut [fold]) {
+fn questions_that_need_single_ios_are_refused_by_name() {
+    let (_, steps) = both();
+    let refused = |fold: &mut dyn Fold| match steps.run(&PassOptions::default(), &mut [fold]) {
         Err(TraceError::NotRecorded(what)) => Some(what),
         _ => None,
     };
-    assert_eq!(refused(&mut device()), Some(NotRecorded::HitMaps));
+    let mut map = HitMap::new(0, 1 << 30, 9, HitSteps::over((0, SECOND), 9));
+    assert_eq!(refused(&mut map), Some(NotRecorded::HitMaps));
     assert_eq!(refused(&mut WorkingSet::new(0, 1 << 30)), Some(NotRecorded::WorkingSets));
-    assert!(alone.tells(NotRecorded::Processes).is_ok());
+    assert!(steps.check_recorded(NotRecorded::Processes).is_ok());
     for what in NotRecorded::ALL.into_iter().filter(|what| *what != NotRecorded::Processes) {
-        let text = alone.tells(what).unwrap_err().to_string();
+        let text = steps.check_recorded(what).unwrap_err().to_string();
         assert!(text.contains("no single I/O") && text.len() < 300, "{text}");
     }
 }
 
-/// Files of both kinds are never added up.
 #[test]
-fn single_ios_and_steps_are_not_put_together() {
-    let (every, alone) = both();
-    let error = Captured::together(vec![alone, every]).err().unwrap().to_string();
+fn single_ios_and_steps_are_not_combined() {
+    let (trace, steps) = both();
+    let error = Captured::together(vec![steps, trace]).err().unwrap().to_string();
     assert!(error.contains("trace compare"), "{error}");
 }
 
@@ -174,7 +170,7 @@ fn in_steps(seconds: u64) -> StudyOptions {
     StudyOptions { step_ns: Some(seconds * SECOND), ..StudyOptions::default() }
 }
 
-/// What is left of a step without single I/Os.
+/// Returns a step without the values that need single I/Os.
 fn without_single_ios(step: &CaptureStep) -> CaptureStep {
     let times =
         StepTimes { queued: Default::default(), together: Default::default(), ..step.times };
@@ -183,35 +179,33 @@ fn without_single_ios(step: &CaptureStep) -> CaptureStep {
 
 fn derivations(options: &StudyOptions) -> (Derivation, Derivation) {
     let (trace, steps) = both();
-    let of = |file| Derivation::read(file, options, true).unwrap();
-    (of(&trace), of(&steps))
+    let derivation = |file| Derivation::read(file, options, true).unwrap();
+    (derivation(&trace), derivation(&steps))
 }
 
-/// Returns the steps without what only single I/Os tell.
-fn totals_of_steps(derived: &Derivation) -> Vec<(u64, CaptureStep)> {
-    let steps = derived.steps.iter().flatten().filter(|(_, step)| step.ios() > 0);
+/// Returns the steps with I/Os, without the values that need single I/Os.
+fn comparable(steps: &BTreeMap<u64, CaptureStep>) -> Vec<(u64, CaptureStep)> {
+    let steps = steps.iter().filter(|(_, step)| step.ios() > 0);
     steps.map(|(number, step)| (*number, without_single_ios(step))).collect()
 }
 
 #[test]
-fn they_make_the_same_workload_streams_and_steps() {
+fn both_give_the_same_workload_streams_and_steps() {
     let (every, alone) = derivations(&in_steps(5));
     assert_eq!(every.totals.workload, alone.totals.workload);
     assert!(every.totals.workload.streams.len() > 3);
     assert_eq!(every.streams_over_time.steps(), alone.streams_over_time.steps());
-    assert_eq!(totals_of_steps(&every), totals_of_steps(&alone));
+    assert_eq!(comparable(&every.steps.unwrap()), comparable(&alone.steps.unwrap()));
     let (every, alone) = studies(&in_steps(5));
     assert_eq!(every.sides.len(), 2);
     for ((side, steps), (other, others)) in every.sides.iter().zip(&alone.sides) {
         assert_eq!(side, other);
-        let known = steps.iter().map(|(at, step)| (*at, without_single_ios(step)));
-        let known: Vec<_> = known.filter(|(_, step)| step.ios() > 0).collect();
-        assert_eq!(known, others.clone().into_iter().collect::<Vec<_>>());
+        assert_eq!(comparable(steps), others.clone().into_iter().collect::<Vec<_>>());
     }
 }
 
 #[test]
-fn a_filter_and_a_width_by_default_choose_the_same() {
+fn a_filter_and_the_default_width_give_the_same_of_both() {
     let filter =
         Filter { ops: vec![IoOp::Write], streams: vec![key("RND 8K W")], ..Filter::default() };
     let filter = filter.within(&[(20 * SECOND, 60 * SECOND)]);
@@ -226,7 +220,7 @@ fn a_filter_and_a_width_by_default_choose_the_same() {
     assert_eq!(alone.totals.span_ns, (0, SECONDS * SECOND - 1));
 }
 
-/// Plots and tables of some pages, by name.
+/// Returns the names of the exhibits of some pages.
 fn exhibits(pages: &[Page]) -> BTreeSet<String> {
     let name = |exhibit: &Exhibit| match exhibit {
         Exhibit::Plot(plot) => plot.id.clone(),
@@ -237,12 +231,8 @@ fn exhibits(pages: &[Page]) -> BTreeSet<String> {
     pages.iter().flat_map(|page| &page.exhibits).map(name).collect()
 }
 
-fn caveat<'a>(findings: &'a Findings, id: &str) -> Option<&'a Caveat> {
-    findings.caveat(id)
-}
-
 #[test]
-fn the_report_has_every_exhibit_but_those_of_single_ios_and_says_so() {
+fn the_report_lists_the_exhibits_that_need_single_ios_as_missing() {
     let (every, alone) = studies(&in_steps(1));
     let (every, alone) = (findings(&every, "test"), findings(&alone, "test"));
     assert_eq!(exhibits(&every.form_pages), exhibits(&alone.form_pages));
@@ -258,9 +248,9 @@ fn the_report_has_every_exhibit_but_those_of_single_ios_and_says_so() {
         ]
     );
     assert_eq!(left.difference(&all).count(), 0);
-    assert_eq!(caveat(&every, "steps-only"), None);
-    let said = &caveat(&alone, "steps-only").unwrap().text;
-    for left_out in ["queue times", "utilization", "hit maps", "working set"] {
-        assert!(said.contains(left_out), "{left_out}: {said}");
+    assert_eq!(every.caveat("steps-only"), None);
+    let text = &alone.caveat("steps-only").unwrap().text;
+    for missing in ["queue times", "utilization", "hit maps", "working set"] {
+        assert!(text.contains(missing), "{missing}: {text}");
     }
 }

@@ -1,5 +1,5 @@
-//! A made-up server: a database, its log, checkpoints and a nightly backup on
-//! two drives. The same seed makes the same I/Os. Each user takes a part of this.
+//! A made-up server: a database, its log, checkpoints and a nightly backup on two drives. Its I/Os
+//! are always the same. Each user needs only a part of this.
 #![allow(clippy::unwrap_used)]
 
 use std::io::Cursor;
@@ -12,7 +12,7 @@ use steadfast_tracefile::{StreamKey, Trace, TraceWriter};
 pub const SECOND: u64 = 1_000_000_000;
 const GIB: u64 = 1 << 30;
 
-/// How the trace came about, as a capture would tell it.
+/// Returns the conditions that a capture of the server would record.
 pub fn conditions(seconds: u64) -> CaptureConditions {
     let device = |name: &str, model: &str, gib: u64| CapturedDevice {
         name: name.into(),
@@ -56,7 +56,7 @@ pub struct SyntheticServer {
 }
 
 impl SyntheticServer {
-    /// `rate` I/Os per second on average for so many seconds.
+    /// Creates a source of `rate` I/Os per second on average.
     pub fn new(seconds: u64, rate: u64) -> Self {
         let gap = SECOND as f64 / rate as f64;
         SyntheticServer { state: 7, now: 0.0, gap, seconds, log: 0, backup: 0, free: [0; 2] }
@@ -122,7 +122,7 @@ impl SyntheticServer {
 impl Iterator for SyntheticServer {
     type Item = IoEvent;
     fn next(&mut self) -> Option<IoEvent> {
-        // The load rises and falls twice while it is captured.
+        // The load rises and falls twice during the capture.
         let phase = self.now / (self.seconds * SECOND) as f64 * 4.0 * std::f64::consts::PI;
         let wait = self.gap * (1.0 + 0.6 * phase.sin());
         let uniform = (self.draw(1 << 24) + 1) as f64 / (1 << 24) as f64;
@@ -133,7 +133,7 @@ impl Iterator for SyntheticServer {
         let mut event = self.kind();
         event.issued_ns = self.now as u64;
         let device = usize::from(event.device);
-        // One I/O after the other on each drive: a queue forms in bursts.
+        // Each drive processes one I/O at a time, so bursts queue.
         let service = if device == 0 { 20_000 } else { 150_000 };
         let service = service + u64::from(event.bytes) / 4 + self.draw(15_000);
         let slow = if self.draw(20_000) == 0 { 8_000_000 } else { 0 };
@@ -146,7 +146,7 @@ impl Iterator for SyntheticServer {
     }
 }
 
-/// The events as a capture records them: in the order of completion.
+/// Returns the events in the order in which a capture records them, that of completion.
 pub fn by_completion(events: impl Iterator<Item = IoEvent>) -> Vec<IoEvent> {
     let mut events: Vec<IoEvent> = events.collect();
     events.sort_by_key(|event| event.completed_ns().unwrap_or(event.issued_ns));
@@ -167,9 +167,8 @@ pub fn key(name: &str) -> StreamKey {
     name.parse().unwrap()
 }
 
-/// Five streams, 10,007 I/Os in all, mixed by a fixed rule and recorded by
-/// completion. Random addresses are never adjacent; the two sequential streams
-/// run through one another.
+/// Returns 10,007 I/Os of five streams, mixed by a fixed rule, in the order of completion. Random
+/// addresses are never adjacent; the two sequential streams are interleaved.
 pub fn known() -> Vec<IoEvent> {
     let mut kinds: Vec<(u64, usize)> = [5003, 3001, 1499, 401, 103]
         .into_iter()
@@ -203,7 +202,7 @@ pub fn known() -> Vec<IoEvent> {
     by_completion(events.into_iter())
 }
 
-/// A server whose backup and log are known by construction.
+/// Returns a capture of the server.
 pub fn server(seconds: u64) -> Captured<Cursor<Vec<u8>>> {
     let events = by_completion(SyntheticServer::new(seconds, 500));
     opened(&events, conditions(seconds)).into()

@@ -1,50 +1,43 @@
 //! The command line that prints the numbers of a view.
 
-use crate::http_error::HttpError;
+use crate::http_error::{HttpError, HttpResult};
 use crate::query::QueryString;
 use crate::selection::{IoSelection, axis};
-use serde::Serialize;
+use serde_json::{Value, json};
 use std::path::Path;
+use steadfast_analysis::device_layer::device_name;
 use steadfast_analysis::filter::ProcessSelector;
 use steadfast_domain::Layer;
 use steadfast_domain::text::shell_quoted;
 
-/// A command line for a shell.
-#[derive(Serialize)]
-pub struct ShellCommand {
-    command: String,
-}
-
-/// Answers `command`.
-pub fn answer(selection: &IoSelection<'_>, query: &QueryString) -> Result<ShellCommand, HttpError> {
+pub fn answer(selection: &IoSelection<'_>, query: &QueryString) -> HttpResult<Value> {
     let view = query.one("view")?.unwrap_or("streams");
-    let (words, more): (&[&str], Option<String>) = match view {
+    let (subcommand, more) = match view {
         "series" | "steps" | "rt" | "qd" | "overview" => {
-            (&["trace", "steps"], Some(format!("--step {}ns", step(selection, query)?)))
+            ("trace steps", Some(format!("--step {}ns", step(selection, query)?)))
         }
-        "map" => (&["trace", "map"], Some(format!("--step {}ns", step(selection, query)?))),
+        "map" => ("trace map", Some(format!("--step {}ns", step(selection, query)?))),
         "lba" | "hits" | "hot" | "ios" | "subsecond" => {
             return Err(HttpError::bad(
                 "no command prints these numbers: the page has ranges and columns of its own",
             ));
         }
-        "file" | "cgroup" | "thread" => (&["trace", "groups"], Some(format!("--by {view}"))),
-        "streams" => (&["trace", "streams"], None),
-        "processes" => (&["trace", "processes"], None),
-        "cumulative" | "workload" => (&["workload", "derive"], None),
+        "file" | "cgroup" | "thread" => ("trace groups", Some(format!("--by {view}"))),
+        "streams" => ("trace streams", None),
+        "processes" => ("trace processes", None),
+        "cumulative" | "workload" => ("workload derive", None),
         other => return Err(HttpError::bad(format!("there is no view '{other}'"))),
     };
-    let mut line: Vec<String> = vec!["steadfast".into()];
-    line.extend(words.iter().map(|word| (*word).to_owned()));
+    let mut line = vec![format!("steadfast {subcommand}")];
     line.extend(selection.capture.paths().map(path_quoted));
     line.extend(filters(selection, view == "file"));
     line.extend(more);
     line.extend(query.all("event").map(|event| format!("--event {}", shell_quoted(event))));
-    Ok(ShellCommand { command: line.join(" ") })
+    Ok(json!({ "command": line.join(" ") }))
 }
 
 /// Returns the width of a column, in nanoseconds. The command line accepts none below 100 us.
-fn step(selection: &IoSelection<'_>, query: &QueryString) -> Result<u64, HttpError> {
+fn step(selection: &IoSelection<'_>, query: &QueryString) -> HttpResult<u64> {
     let cells = query.within("cells", 120, 4096)?;
     let cell_ns = selection.index.cells.width_ns;
     Ok(axis(selection.window_ns, cells, cell_ns, cell_ns).width_ns)
@@ -60,18 +53,18 @@ fn filters(selection: &IoSelection<'_>, of_files: bool) -> Vec<String> {
     if to < selection.index.end_ns {
         found.push(format!("--to {}ns", to.saturating_sub(begin)));
     }
+    let named = |option: &str, name: &str| format!("{option} {}", shell_quoted(name));
     found.extend(filter.process.as_ref().map(|process| match process {
         ProcessSelector::Pid(pid) => format!("--pid {pid}"),
-        ProcessSelector::Command(name) => format!("--pid {}", shell_quoted(name)),
+        ProcessSelector::Command(name) => named("--pid", name),
     }));
     found.extend(filter.thread.map(|tid| format!("--tid {tid}")));
-    let named = |option: &str, name: &str| format!("{option} {}", shell_quoted(name));
     found.extend(filter.cgroups.iter().map(|(name, _)| named("--cgroup", name)));
     found.extend(filter.files.iter().map(|(name, _)| named("--file", name)));
     found.extend(filter.ops.iter().map(|op| format!("--op {op}")));
     let conditions = selection.capture.conditions();
-    let device = |number: &u16| steadfast_analysis::device_layer::device_name(conditions, *number);
-    found.extend(filter.devices.iter().map(|n| format!("--device {}", shell_quoted(&device(n)))));
+    let devices = filter.devices.iter().map(|number| device_name(conditions, *number));
+    found.extend(devices.map(|name| named("--device", &name)));
     if conditions.layers.len() > 1 {
         match filter.layer {
             _ if of_files => found.push("--layer filesystem".into()),
@@ -82,9 +75,7 @@ fn filters(selection: &IoSelection<'_>, of_files: bool) -> Vec<String> {
     } else {
         found.extend(filter.layer.map(|layer| format!("--layer {layer}")));
     }
-    found.extend(
-        filter.streams.iter().map(|key| format!("--stream {}", shell_quoted(&key.to_string()))),
-    );
+    found.extend(filter.streams.iter().map(|key| named("--stream", &key.to_string())));
     found
 }
 
@@ -99,11 +90,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shell_takes_every_name_as_a_word() {
-        assert_eq!(shell_quoted("/tmp/a-b.parquet"), "/tmp/a-b.parquet");
-        assert_eq!(shell_quoted("<script>"), "'<script>'");
-        assert_eq!(shell_quoted("it's; rm $x"), "'it'\\''s; rm $x'");
-        assert_eq!(shell_quoted(""), "''");
+    fn a_path_is_one_word_and_no_option() {
+        assert_eq!(path_quoted(Path::new("<a>; rm $x")), "'<a>; rm $x'");
         assert_eq!(path_quoted(Path::new("-x")), "./-x");
     }
 }

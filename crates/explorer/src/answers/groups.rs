@@ -1,7 +1,7 @@
 //! I/Os by file, cgroup or thread, as far as these were captured.
 
 use crate::capture::ExploredCapture;
-use crate::http_error::HttpError;
+use crate::http_error::{HttpError, HttpResult};
 use crate::query::QueryString;
 use crate::selection::IoSelection;
 use serde::Serialize;
@@ -10,7 +10,6 @@ use steadfast_analysis::questions::groups::{Facet, Groups};
 use steadfast_analysis::{Filter, ShareMeasure};
 use steadfast_domain::Layer;
 
-/// Default maximum number of groups in an answer.
 const LIMIT: u64 = 200;
 const LIMIT_MAX: u64 = 10_000;
 
@@ -23,8 +22,7 @@ pub struct GroupsAnswer {
     unlisted_count: u64,
 }
 
-/// Answers `groups`.
-pub fn answer(selection: &IoSelection<'_>, query: &QueryString) -> Result<GroupsAnswer, HttpError> {
+pub fn answer(selection: &IoSelection<'_>, query: &QueryString) -> HttpResult<GroupsAnswer> {
     let facet = facet(query)?;
     let limit = query.within("limit", LIMIT, LIMIT_MAX)? as usize;
     let conditions = selection.capture.conditions();
@@ -47,7 +45,7 @@ pub fn answer(selection: &IoSelection<'_>, query: &QueryString) -> Result<Groups
 }
 
 /// Returns the facet by which the I/Os are grouped.
-fn facet(query: &QueryString) -> Result<Facet, HttpError> {
+fn facet(query: &QueryString) -> HttpResult<Facet> {
     let wrong = |by: &str| HttpError::bad(format!("'{by}' is no group: file, cgroup or thread"));
     match query.one("by")? {
         Some("file") => Ok(Facet::File),

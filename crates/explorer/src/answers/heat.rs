@@ -1,6 +1,6 @@
 //! Heat maps: response time, queue depth, address and part of a second over time.
 
-use crate::http_error::HttpError;
+use crate::http_error::{HttpError, HttpResult};
 use crate::index::CELLS_ENOUGH;
 use crate::maps::{
     AddressRanges, ColumnAxis, FINE_RANGES, MapFold, PARTS, RANGES, SECOND, hit_key,
@@ -12,13 +12,13 @@ use serde::Serialize;
 use steadfast_analysis::{Cube, Filter};
 use steadfast_domain::{CoarseHistogram, IoOp, QuarterHistogram};
 
-const CELLS: u64 = 512;
-const CELLS_MOST: u64 = 4096;
-const ROWS: u64 = 128;
+const CELLS_DEFAULT: u64 = 512;
+const CELLS_MAX: u64 = 4096;
+const ROWS_DEFAULT: u64 = 128;
 /// Buckets of response times in a quarter of an octave.
 const QUARTER: usize = CoarseHistogram::index(20) - CoarseHistogram::index(16);
 /// Maximum number of values in an answer.
-const VALUES_MOST: u64 = 1 << 21;
+const VALUES_MAX: u64 = 1 << 21;
 
 /// Counts, column by column, the lowest row first.
 #[derive(Debug, Serialize)]
@@ -53,20 +53,19 @@ impl HeatAnswer {
     }
 }
 
-/// Answers `heat`.
-pub fn answer(selection: &IoSelection<'_>, query: &QueryString) -> Result<HeatAnswer, HttpError> {
-    let cells = query.within("cells", CELLS, CELLS_MOST)?;
-    let rows = query.within("rows", ROWS, RANGES as u64)?;
-    if cells * rows > VALUES_MOST {
-        let what = format!("{cells} cells of {rows} rows are more than {VALUES_MOST} values");
+pub fn answer(selection: &IoSelection<'_>, query: &QueryString) -> HttpResult<HeatAnswer> {
+    let cells = query.within("cells", CELLS_DEFAULT, CELLS_MAX)?;
+    let rows = query.within("rows", ROWS_DEFAULT, RANGES as u64)?;
+    if cells * rows > VALUES_MAX {
+        let what = format!("{cells} cells of {rows} rows are more than {VALUES_MAX} values");
         return Err(HttpError::bad(what));
     }
     let rows = rows as usize;
     match query.one("kind")? {
-        Some("rt") => of_buckets(selection, cells, rows, HeatKind::Responses),
-        Some("qd") => of_buckets(selection, cells, rows, HeatKind::Depths),
-        Some("lba") => of_addresses(selection, query, cells, rows),
-        Some("subsecond") => of_seconds(selection, cells, rows),
+        Some("rt") => bucket_heat(selection, cells, rows, HeatKind::Responses),
+        Some("qd") => bucket_heat(selection, cells, rows, HeatKind::Depths),
+        Some("lba") => address_heat(selection, query, cells, rows),
+        Some("subsecond") => second_heat(selection, cells, rows),
         _ => Err(HttpError::bad("'kind' is rt, qd, lba or subsecond")),
     }
 }
@@ -87,15 +86,15 @@ impl HeatKind {
 }
 
 /// Builds rows that consist of whole buckets, so that every count is exact.
-fn of_buckets(
+fn bucket_heat(
     selection: &IoSelection<'_>,
     cells: u64,
     rows: usize,
     buckets: HeatKind,
-) -> Result<HeatAnswer, HttpError> {
-    let scoped = selection.scoped(cells, Breakdowns::default())?;
+) -> HttpResult<HeatAnswer> {
+    let window = selection.cell_window(cells, Breakdowns::default())?;
     let mut found: Vec<(usize, usize, u64)> = Vec::new();
-    scoped.all().columns(scoped.cells.clone(), scoped.wide, |at, column| {
+    window.all().columns(window.cells.clone(), window.wide, |at, column| {
         let counts = match buckets {
             HeatKind::Responses => column.responses(),
             HeatKind::Depths => column.depths(),
@@ -109,25 +108,25 @@ fn of_buckets(
     let high = found.iter().map(|(_, bucket, _)| *bucket / whole * whole + whole - 1).max();
     let kind = if buckets == HeatKind::Responses { "rt" } else { "qd" };
     let (Some(low), Some(high)) = (low, high) else {
-        return Ok(HeatAnswer::new(kind, scoped.axis, Vec::new()));
+        return Ok(HeatAnswer::new(kind, window.axis, Vec::new()));
     };
-    let together = (high - low + 1).div_ceil(rows).next_multiple_of(whole);
-    let lower = (low..=high).step_by(together).map(|bucket| buckets.bounds(bucket).0);
+    let buckets_per_row = (high - low + 1).div_ceil(rows).next_multiple_of(whole);
+    let lower = (low..=high).step_by(buckets_per_row).map(|bucket| buckets.bounds(bucket).0);
     let edges = lower.chain([buckets.bounds(high).1.saturating_add(1)]).collect();
-    let mut heat = HeatAnswer::new(kind, scoped.axis, edges);
+    let mut heat = HeatAnswer::new(kind, window.axis, edges);
     for (at, bucket, count) in found {
-        heat.add(at, (bucket - low) / together, count);
+        heat.add(at, (bucket - low) / buckets_per_row, count);
     }
     Ok(heat)
 }
 
 /// Counts hits by reads, writes or both. An I/O hits every range that it touches.
-fn of_addresses(
+fn address_heat(
     selection: &IoSelection<'_>,
     query: &QueryString,
     cells: u64,
     rows: usize,
-) -> Result<HeatAnswer, HttpError> {
+) -> HttpResult<HeatAnswer> {
     selection.check_one_device()?;
     let ops = &selection.filter.ops;
     let is_wanted = |op: IoOp| ops.is_empty() || ops.contains(&op);
@@ -137,7 +136,7 @@ fn of_addresses(
     let fine = maps.addresses.combined(FINE_RANGES);
     let found;
     let (cube, addresses) = if range != (None, None) {
-        found = of_ios(selection, range, cells, rows)?;
+        found = hits_of_ios(selection, range, cells, rows)?;
         (&found.0, found.1)
     } else if is_answered_by_index(selection) {
         let (from, to) = selection.window_ns;
@@ -145,19 +144,19 @@ fn of_addresses(
         let is_fine = has_few_columns && rows <= FINE_RANGES;
         if is_fine { (&maps.fine, fine) } else { (&maps.hits, maps.addresses) }
     } else {
-        found = match of_pairs(selection, rows) {
+        found = match hits_of_pairs(selection, rows) {
             Some(cube) => (cube, fine),
-            None => of_ios(selection, range, cells, RANGES)?,
+            None => hits_of_ios(selection, range, cells, RANGES)?,
         };
         (&found.0, found.1)
     };
     let width_ns = cube.step_ns().unwrap_or(1);
     let axis = axis(selection.window_ns, cells, width_ns, width_ns);
-    let above = divisor(addresses.ranges, rows);
-    let rows = addresses.ranges / above;
-    let edges = (0..=rows).map(|row| addresses.begin(row * above)).collect();
+    let buckets_per_row = divisor(addresses.ranges, rows);
+    let rows = addresses.ranges / buckets_per_row;
+    let edges = (0..=rows).map(|row| addresses.begin(row * buckets_per_row)).collect();
     let mut heat = HeatAnswer::new("lba", axis, edges);
-    for (at, key, row, count) in counted(cube, selection.window_ns, &axis, above) {
+    for (at, key, row, count) in counts(cube, selection.window_ns, &axis, buckets_per_row) {
         if keys.contains(&key) {
             heat.add(at, row, count);
         }
@@ -172,18 +171,18 @@ fn is_answered_by_index(selection: &IoSelection<'_>) -> bool {
 }
 
 /// Returns the hits of the chosen streams and processes, if the index has them.
-fn of_pairs(selection: &IoSelection<'_>, rows: usize) -> Option<Cube<()>> {
+fn hits_of_pairs(selection: &IoSelection<'_>, rows: usize) -> Option<Cube<()>> {
     let passing =
         selection.pair_filter().filter(|_| rows <= FINE_RANGES && selection.is_slow_to_read())?;
     selection.index.by_pair.hits(passing)
 }
 
-fn of_ios(
+fn hits_of_ios(
     selection: &IoSelection<'_>,
     (low, high): (Option<u64>, Option<u64>),
     cells: u64,
     rows: usize,
-) -> Result<(Cube<()>, AddressRanges), HttpError> {
+) -> HttpResult<(Cube<()>, AddressRanges)> {
     let all = &selection.index.maps.addresses;
     let (low, high) = (low.unwrap_or(all.low), high.unwrap_or(all.begin(all.ranges)));
     if low >= high {
@@ -196,19 +195,19 @@ fn of_ios(
     Ok((fold.cube.finish(), addresses))
 }
 
-/// Iterates over the counts of a window of a cube: column, key, row and count. A row has `above`
-/// buckets.
-fn counted(
+/// Iterates over the counts of a window of a cube: column, key, row and count.
+fn counts(
     cube: &Cube<()>,
     window_ns: (u64, u64),
     axis: &ColumnAxis,
-    above: usize,
+    buckets_per_row: usize,
 ) -> impl Iterator<Item = (usize, u32, usize, u64)> {
-    let beside = axis.width_ns / cube.step_ns().unwrap_or(1);
+    let steps_per_column = axis.width_ns / cube.step_ns().unwrap_or(1);
     cube.window(window_ns).iter().flat_map(move |cell| {
-        let at = (cube.first() + u64::from(cell.step)) / beside - axis.first;
-        let counts = cube.counts(cell);
-        counts.map(move |(bucket, count)| (at as usize, cell.key, bucket / above, count.into()))
+        let at = (cube.first() + u64::from(cell.step)) / steps_per_column - axis.first;
+        cube.counts(cell).map(move |(bucket, count)| {
+            (at as usize, cell.key, bucket / buckets_per_row, count.into())
+        })
     })
 }
 
@@ -219,11 +218,7 @@ fn divisor(whole: usize, most: usize) -> usize {
 }
 
 /// Builds columns of whole seconds.
-fn of_seconds(
-    selection: &IoSelection<'_>,
-    cells: u64,
-    rows: usize,
-) -> Result<HeatAnswer, HttpError> {
+fn second_heat(selection: &IoSelection<'_>, cells: u64, rows: usize) -> HttpResult<HeatAnswer> {
     let (from, to) = selection.window_ns;
     let whole = (from / SECOND * SECOND, to.div_ceil(SECOND).saturating_mul(SECOND));
     let all = &selection.index.maps.seconds;
@@ -250,13 +245,13 @@ fn of_seconds(
     };
     let width_ns = cube.step_ns().unwrap_or(SECOND);
     let axis = axis(whole, cells, width_ns, width_ns);
-    let above = divisor(PARTS, rows);
-    let rows = PARTS / above;
+    let parts_per_row = divisor(PARTS, rows);
+    let rows = PARTS / parts_per_row;
     let edges = (0..=rows as u64).map(|row| SECOND * row / rows as u64).collect();
     let mut heat = HeatAnswer::new("subsecond", axis, edges);
     let begin = heat.from;
     let end = begin.saturating_add(axis.width_ns.saturating_mul(axis.columns as u64));
-    for (at, _, row, count) in counted(cube, (begin, end), &axis, above) {
+    for (at, _, row, count) in counts(cube, (begin, end), &axis, parts_per_row) {
         heat.add(at, row, count);
     }
     Ok(heat)

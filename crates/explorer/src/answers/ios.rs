@@ -1,6 +1,6 @@
 //! Single I/Os of a narrow selection.
 
-use crate::http_error::HttpError;
+use crate::http_error::{HttpError, HttpResult};
 use crate::query::QueryString;
 use crate::selection::IoSelection;
 use serde::Serialize;
@@ -11,16 +11,15 @@ use steadfast_domain::io_event::flags;
 use steadfast_tracefile::{Field, Fields};
 
 const LIMIT: u64 = 1000;
-const LIMIT_MOST: u64 = 10_000;
+const LIMIT_MAX: u64 = 10_000;
 /// Maximum number of I/Os that may be skipped before the first one listed.
-const OFFSET_MOST: u64 = 10_000_000;
+const OFFSET_MAX: u64 = 10_000_000;
 
 const COLUMNS: [&str; 12] = [
     "time_ns", "response_ns", "op", "order", "device", "layer", "offset", "bytes", "depth", "pid",
     "process", "flags",
 ];
 
-/// Rows in issue order.
 #[derive(Serialize)]
 pub struct IoListing {
     /// Number of I/Os in the selection; `None` if the listing ends before the selection does.
@@ -29,14 +28,13 @@ pub struct IoListing {
     rows: Vec<[Value; 12]>,
 }
 
-/// Answers `ios`.
-pub fn answer(selection: &IoSelection<'_>, query: &QueryString) -> Result<IoListing, HttpError> {
+pub fn answer(selection: &IoSelection<'_>, query: &QueryString) -> HttpResult<IoListing> {
     let offset = query.number("offset")?.unwrap_or(0);
-    if offset > OFFSET_MOST {
-        let what = format!("'offset' is at most {OFFSET_MOST}; choose a narrower window");
+    if offset > OFFSET_MAX {
+        let what = format!("'offset' is at most {OFFSET_MAX}; choose a narrower window");
         return Err(HttpError::bad(what));
     }
-    let limit = query.within("limit", LIMIT, LIMIT_MOST)?;
+    let limit = query.within("limit", LIMIT, LIMIT_MAX)?;
     let fields = Fields::new(&[Field::Pid, Field::Command, Field::Flags]);
     let pass = selection.pass(selection.span_of_passing());
     let mut ios = selection.captured()?.ios(&pass, fields)?;

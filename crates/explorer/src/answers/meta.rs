@@ -13,7 +13,6 @@ use steadfast_analysis::sums::io_count::IoCount;
 const FILTERS: [&str; 9] =
     ["from", "to", "event", "op", "device", "layer", "process", "pid", "stream"];
 
-/// Returns the metadata of a capture with its index.
 pub fn of_capture(capture: &ExploredCapture, index: &Index) -> Value {
     let conditions = capture.conditions();
     let streams = &index.cells.shares.streams;
@@ -71,9 +70,10 @@ fn busy_ns(index: &Index) -> u64 {
 fn stream_list(index: &Index) -> Vec<Value> {
     let streams = &index.cells.shares.streams;
     let names = streams.keys.iter().map(ToString::to_string).chain(["others".to_owned()]);
-    let all = names.zip(&streams.sums).filter(|(_, sum)| sum.ios > 0);
-    let one = |(name, IoCount { ios, bytes }): (String, &IoCount)| json!({ "id": name, "name": name, "ios": ios, "bytes": bytes });
-    all.map(one).collect()
+    let active = names.zip(&streams.sums).filter(|(_, sum)| sum.ios > 0);
+    active
+        .map(|(name, sum)| json!({ "id": name, "name": name, "ios": sum.ios, "bytes": sum.bytes }))
+        .collect()
 }
 
 /// The processes of a command name, or all processes without a series of their own.

@@ -12,16 +12,16 @@ mod streams_and_processes;
 mod views;
 
 use crate::capture::ExploredCapture;
-use crate::http_error::HttpError;
+use crate::http_error::{HttpError, HttpResult};
 use crate::query::QueryString;
 use crate::selection::IoSelection;
 use serde::Serialize;
 use std::sync::Arc;
 use steadfast_domain::Layer;
 
-pub use groups::recorded as groups_recorded;
-pub use meta::of_capture;
-pub use views::refused as refused_views;
+pub(crate) use groups::recorded as groups_recorded;
+pub(crate) use meta::of_capture;
+pub(crate) use views::refused as refused_views;
 
 /// Names of all questions about a capture.
 pub const QUESTIONS: [&str; 12] = [
@@ -34,16 +34,12 @@ pub const QUESTIONS: [&str; 12] = [
 /// # Errors
 /// Returns an [`HttpError`] with status 404 if there is no such question, with 400 if its query is
 /// invalid, and otherwise with the status of the failure.
-pub fn answer(
-    capture: &ExploredCapture,
-    what: &str,
-    query: &QueryString,
-) -> Result<Arc<str>, HttpError> {
+pub fn answer(capture: &ExploredCapture, what: &str, query: &QueryString) -> HttpResult<Arc<str>> {
     let cache_key = format!("{what}?{}", query.sorted());
     // Refuses if a file changed since it was opened, even where the answer is cached.
     capture.captured()?;
-    if let Some(known) = capture.answered(&cache_key) {
-        return Ok(known);
+    if let Some(answer) = capture.cached_answer(&cache_key) {
+        return Ok(answer);
     }
     let view = match (what, query.one("kind")?) {
         ("heat", Some("qd")) => "depths",
@@ -81,7 +77,7 @@ pub fn answer(
         _ => Err(HttpError::missing(format!("there is no question '{what}'"))),
     }?;
     let text: Arc<str> = text.into();
-    capture.keep(cache_key, &text);
+    capture.cache_answer(cache_key, &text);
     Ok(text)
 }
 
@@ -89,6 +85,6 @@ pub fn answer(
 ///
 /// # Errors
 /// Returns an [`HttpError`] with status 500 if the answer cannot be serialized.
-pub fn json<T: Serialize>(answer: &T) -> Result<String, HttpError> {
+pub fn json<T: Serialize>(answer: &T) -> HttpResult<String> {
     serde_json::to_string(answer).map_err(|error| HttpError::failed(error.to_string()))
 }

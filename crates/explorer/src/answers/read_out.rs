@@ -12,7 +12,7 @@ const RANGES: usize = 1000;
 /// Streams in an answer; others are left out.
 const LIMIT: u64 = 8;
 /// Largest number of I/Os in the cells that the time touches.
-const IOS_MOST: u64 = 4_000_000;
+const IOS_MAX: u64 = 4_000_000;
 
 /// The streams with the most bytes in the window.
 #[derive(Debug, Serialize)]
@@ -27,7 +27,7 @@ pub fn answer(selection: &IoSelection<'_>, query: &QueryString) -> HttpResult<Re
     selection.check_one_device()?;
     let limit = query.within("limit", LIMIT, LIMIT * 8)? as usize;
     let (from_ns, to_ns) = selection.window_ns;
-    if selection.ios_of_window() > IOS_MOST {
+    if selection.ios_of_window() > IOS_MAX {
         return Err(HttpError::bad("too many I/Os in this time; choose a shorter one"));
     }
     let choice = ReadOutChoice { from_ns, to_ns, ranges: RANGES, threshold: Threshold(0) };

@@ -1,7 +1,7 @@
 //! Series over time, and capture steps.
 
 use crate::cells::ColumnSums;
-use crate::http_error::HttpError;
+use crate::http_error::{HttpError, HttpResult};
 use crate::pair_numbers::Breakdowns;
 use crate::query::{QueryString, op_named, process_id};
 use crate::selection::{CellWindow, IoSelection};
@@ -16,14 +16,12 @@ use steadfast_domain::IoOp;
 use steadfast_tracefile::StreamKey;
 use steadfast_tracefile::observed_time::{ObservedTime, rate_is_known};
 
-/// Default number of columns.
 const COLUMNS_DEFAULT: u64 = 1024;
 /// Largest number of columns or capture steps.
 const COLUMNS_MAX: u64 = 4096;
 /// Default number of capture steps.
 const STEPS_DEFAULT: u64 = 120;
 
-/// Identification of a series.
 #[derive(Debug, Serialize)]
 pub struct SeriesKey {
     id: String,
@@ -62,11 +60,7 @@ enum SeriesBreakdown {
     Process,
 }
 
-/// Answers `series`.
-pub fn answer(
-    mut selection: IoSelection<'_>,
-    query: &QueryString,
-) -> Result<SeriesAnswer, HttpError> {
+pub fn answer(mut selection: IoSelection<'_>, query: &QueryString) -> HttpResult<SeriesAnswer> {
     let columns = query.within("cells", COLUMNS_DEFAULT, COLUMNS_MAX)?;
     let by = match query.one("by")? {
         None | Some("none") => SeriesBreakdown::None,
@@ -81,21 +75,17 @@ pub fn answer(
     if let Some(key) = query.one("key")? {
         narrow(&mut selection, by, key)?;
     }
-    let wanted = Breakdowns {
+    let breakdowns = Breakdowns {
         streams: by == SeriesBreakdown::Stream,
         processes: by == SeriesBreakdown::Process,
     };
-    let scoped = selection.scoped(columns, wanted)?;
-    let observed = selection.observed(&scoped)?;
-    Ok(fill(&selection, &scoped, by, &observed))
+    let window = selection.cell_window(columns, breakdowns)?;
+    let observed = selection.observed(&window)?;
+    Ok(fill(&selection, &window, by, &observed))
 }
 
 /// Restricts the selection to the I/Os of one series.
-fn narrow(
-    selection: &mut IoSelection<'_>,
-    by: SeriesBreakdown,
-    key: &str,
-) -> Result<(), HttpError> {
+fn narrow(selection: &mut IoSelection<'_>, by: SeriesBreakdown, key: &str) -> HttpResult<()> {
     let filter = &mut selection.filter;
     match by {
         SeriesBreakdown::Stream => filter.streams = vec![key.parse::<StreamKey>()?],
@@ -111,24 +101,23 @@ fn narrow(
 
 fn fill(
     selection: &IoSelection<'_>,
-    scoped: &CellWindow,
+    window: &CellWindow,
     by: SeriesBreakdown,
     observed: &ObservedTime,
 ) -> SeriesAnswer {
-    let axis = scoped.axis;
-    let keys = keys(scoped, by);
+    let axis = window.axis;
+    let keys = keys(window, by);
+    let observed_in = |number: u64| {
+        let observed_ns = observed.of_step(number, axis.width_ns);
+        rate_is_known(observed_ns, axis.width_ns).then_some(observed_ns)
+    };
     let columns = axis.first..axis.first + axis.columns as u64;
-    let observed_ns: Vec<Option<u64>> = columns
-        .map(|number| {
-            let observed_ns = observed.of_step(number, axis.width_ns);
-            rate_is_known(observed_ns, axis.width_ns).then_some(observed_ns)
-        })
-        .collect();
+    let observed_ns: Vec<Option<u64>> = columns.map(observed_in).collect();
     let mut series = SeriesAnswer {
         from: axis.first.saturating_mul(axis.width_ns),
         width_ns: axis.width_ns,
         cells: axis.columns,
-        from_index: scoped.is_of_index(),
+        from_index: window.is_of_index(),
         observed_ns: observed_ns.clone(),
         ios: vec![vec![0; axis.columns]; keys.len()],
         bytes: vec![vec![0; axis.columns]; keys.len()],
@@ -143,12 +132,12 @@ fn fill(
         keys,
     };
     let mut any_response = false;
-    let devices = selection.devices(scoped);
+    let devices = selection.devices(window);
     let conditions = selection.capture.conditions();
     for (busy, observed_ns) in series.busy.iter_mut().zip(&observed_ns) {
         *busy = devices.and(observed_ns.map(|_| 0.0));
     }
-    scoped.all().columns(scoped.cells.clone(), scoped.wide, |at, column| {
+    window.all().columns(window.cells.clone(), window.wide, |at, column| {
         let step = column.step();
         any_response |= step.times.responses.count > 0;
         series.busy[at] = devices
@@ -163,9 +152,9 @@ fn fill(
     series
 }
 
-fn keys(scoped: &CellWindow, by: SeriesBreakdown) -> Vec<SeriesKey> {
+fn keys(window: &CellWindow, by: SeriesBreakdown) -> Vec<SeriesKey> {
     let named = |name: &str| SeriesKey { id: name.to_owned(), name: name.to_owned() };
-    let cells = scoped.all();
+    let cells = window.all();
     match by {
         SeriesBreakdown::None => vec![named("all")],
         SeriesBreakdown::Op => IoOp::ALL.iter().map(|op| named(&op.to_string())).collect(),
@@ -215,7 +204,6 @@ impl SeriesAnswer {
     }
 }
 
-/// Capture steps.
 #[derive(Debug, Serialize)]
 pub struct StepsAnswer {
     step_ns: u64,
@@ -223,20 +211,20 @@ pub struct StepsAnswer {
 }
 
 /// Answers `steps`, with the numbers of `steadfast trace steps --step` for this width.
-pub fn steps(selection: &IoSelection<'_>, query: &QueryString) -> Result<StepsAnswer, HttpError> {
+pub fn steps(selection: &IoSelection<'_>, query: &QueryString) -> HttpResult<StepsAnswer> {
     let count = query.within("cells", STEPS_DEFAULT, COLUMNS_MAX)?;
-    let scoped = selection.scoped(count, Breakdowns::default())?;
-    let axis = scoped.axis;
+    let window = selection.cell_window(count, Breakdowns::default())?;
+    let axis = window.axis;
     let mut found: Vec<(u64, CaptureStep)> = Vec::new();
-    scoped.all().columns(scoped.cells.clone(), scoped.wide, |at, column| {
+    window.all().columns(window.cells.clone(), window.wide, |at, column| {
         found.push((axis.first + at as u64, column.step()));
     });
     // The last step is that of the last I/O, even if the device is busy after it.
     found.truncate(found.iter().rposition(|(_, step)| step.ios() > 0).map_or(0, |last| last + 1));
     let any_response = found.iter().any(|(_, step)| step.times.responses.count > 0);
-    let devices = selection.devices(&scoped).filter(|_| any_response);
+    let devices = selection.devices(&window).filter(|_| any_response);
     let conditions = selection.capture.conditions();
-    let observed = &selection.observed(&scoped)?;
+    let observed = &selection.observed(&window)?;
     let context = StepContext { width_ns: axis.width_ns, observed, devices, conditions };
     let figures = found.iter().map(|(number, step)| {
         StepFigures::new(*number, step, &context).with_processors(conditions, axis.width_ns)

@@ -5,6 +5,7 @@ use crate::http_error::{HttpError, HttpResult};
 use crate::query::QueryString;
 use crate::selection::IoSelection;
 use serde::Serialize;
+use serde_json::{Value, json};
 use std::ops::Range;
 use steadfast_analysis::columns::JsonRow;
 use steadfast_analysis::questions::cumulative::{CumulativeWorkload, Threshold};
@@ -32,13 +33,6 @@ pub struct ProcessesAnswer {
     unlisted_count: u64,
 }
 
-/// A workload file.
-#[derive(Serialize)]
-pub struct WorkloadText {
-    toml: String,
-}
-
-/// Answers `streams`.
 pub fn streams(selection: &IoSelection<'_>, query: &QueryString) -> HttpResult<StreamsAnswer> {
     let (by, threshold) = (by(query)?, threshold(query, Threshold(0))?);
     let table = stream_table(selection)?;
@@ -52,7 +46,6 @@ pub fn streams(selection: &IoSelection<'_>, query: &QueryString) -> HttpResult<S
     })
 }
 
-/// Answers `processes`.
 pub fn processes(selection: &IoSelection<'_>, query: &QueryString) -> HttpResult<ProcessesAnswer> {
     let mut table = process_table(selection)?;
     if query.one("by_command")?.is_some_and(|value| value != "false") {
@@ -68,11 +61,10 @@ pub struct CumulativeAnswer {
     demand: Option<String>,
 }
 
-/// Answers `cumulative`.
 pub fn cumulative(
     selection: &IoSelection<'_>,
     query: &QueryString,
-) -> Result<CumulativeAnswer, HttpError> {
+) -> HttpResult<CumulativeAnswer> {
     let workload = derived(selection, query)?;
     let demand = workload.demand_seen().map(|demand| demand.to_string());
     Ok(CumulativeAnswer { workload, demand })
@@ -84,7 +76,7 @@ fn derived(selection: &IoSelection<'_>, query: &QueryString) -> HttpResult<Cumul
 }
 
 /// Answers `workload` with the file that `steadfast workload derive` writes.
-pub fn workload(selection: &IoSelection<'_>, query: &QueryString) -> HttpResult<WorkloadText> {
+pub fn workload(selection: &IoSelection<'_>, query: &QueryString) -> HttpResult<Value> {
     let conditions = selection.capture.conditions();
     if selection.filter.layer.is_none() && conditions.layers.len() > 1 {
         return Err(HttpError::bad("a workload comes from one layer: choose block or filesystem"));
@@ -99,19 +91,18 @@ pub fn workload(selection: &IoSelection<'_>, query: &QueryString) -> HttpResult<
     let origin = WorkloadOrigin { conditions, filter, missing };
     let (name, demand) = (selection.capture.name.clone(), workload.demand_seen());
     let file = WorkloadFile::derived(name, workload, demand, origin)?.with_details(details);
-    Ok(WorkloadText { toml: file.to_string() })
+    Ok(json!({ "toml": file.to_string() }))
 }
 
-fn by(query: &QueryString) -> Result<ShareMeasure, HttpError> {
+fn by(query: &QueryString) -> HttpResult<ShareMeasure> {
     Ok(query.one("measure")?.map(str::parse).transpose()?.unwrap_or_default())
 }
 
-fn threshold(query: &QueryString, usual: Threshold) -> Result<Threshold, HttpError> {
-    Ok(query.one("threshold")?.map(str::parse).transpose()?.unwrap_or(usual))
+fn threshold(query: &QueryString, default: Threshold) -> HttpResult<Threshold> {
+    Ok(query.one("threshold")?.map(str::parse).transpose()?.unwrap_or(default))
 }
 
-/// Returns the streams of a selection.
-pub fn stream_table(selection: &IoSelection<'_>) -> Result<StreamTable, HttpError> {
+pub fn stream_table(selection: &IoSelection<'_>) -> HttpResult<StreamTable> {
     let mut table = StreamTable::new();
     let whole = edges(selection, &mut table)?;
     for tables in selection.index.segments.tables(whole) {
@@ -120,8 +111,7 @@ pub fn stream_table(selection: &IoSelection<'_>) -> Result<StreamTable, HttpErro
     Ok(table)
 }
 
-/// Returns the processes of a selection.
-pub fn process_table(selection: &IoSelection<'_>) -> Result<ProcessTable, HttpError> {
+pub fn process_table(selection: &IoSelection<'_>) -> HttpResult<ProcessTable> {
     let mut table = ProcessTable::default();
     let whole = edges(selection, &mut table)?;
     for tables in selection.index.segments.tables(whole) {
@@ -132,11 +122,11 @@ pub fn process_table(selection: &IoSelection<'_>) -> Result<ProcessTable, HttpEr
 
 /// Reads the parts of a window for which no table is kept. Returns the segments whose tables are
 /// kept.
-pub fn edges(selection: &IoSelection<'_>, fold: &mut dyn Fold) -> Result<Range<usize>, HttpError> {
+pub fn edges(selection: &IoSelection<'_>, fold: &mut dyn Fold) -> HttpResult<Range<usize>> {
     let segments = &selection.index.segments;
     let (from, to) = selection.window_ns;
-    let is_told = selection.is_unfiltered() || selection.pair_filter().is_some();
-    let whole = if is_told { segments.within((from, to)) } else { 0..0 };
+    let has_tables = selection.is_unfiltered() || selection.pair_filter().is_some();
+    let whole = if has_tables { segments.within((from, to)) } else { 0..0 };
     let edges = match segments.span_of(&whole) {
         None => [(from, to), (to, to)],
         Some((first, last)) => [(from, first), (last, to)],

@@ -1,4 +1,4 @@
-//! Index files: whole or not there, of this capture or of none.
+//! Index files: a damaged one, or one of another capture, is never used.
 
 use super::paths::{IOS, write};
 use std::fs;
@@ -7,7 +7,7 @@ use steadfast_explorer::cache::IndexStore;
 use steadfast_explorer::capture::{ExploredCapture, open_all};
 use steadfast_explorer::http_error::HttpError;
 
-/// Keeps indexes in a directory, which is made with the first.
+/// Keeps indexes in a directory, which is created with the first.
 struct TestStore<'a>(&'a Path);
 
 impl IndexStore for TestStore<'_> {
@@ -33,16 +33,16 @@ fn index_file(cache: &Path) -> PathBuf {
 }
 
 #[test]
-fn an_index_is_kept_and_damage_to_it_does_no_harm() {
+fn an_index_is_cached_and_rebuilt_if_damaged() {
     let directory = tempfile::tempdir().unwrap();
     let (path, cache) = (directory.path().join("t.parquet"), directory.path().join("cache"));
     write(&path);
     let first = opened(&path, &cache);
-    assert!(!first.made().unwrap().from_cache);
+    assert!(!first.origin().unwrap().from_cache);
     let whole = fs::read(index_file(&cache)).unwrap();
-    let again = opened(&path, &cache);
-    assert!(again.made().unwrap().from_cache);
-    assert_eq!(again.index().unwrap().cells.span_ns(), first.index().unwrap().cells.span_ns());
+    let second = opened(&path, &cache);
+    assert!(second.origin().unwrap().from_cache);
+    assert_eq!(second.index().unwrap().cells.span_ns(), first.index().unwrap().cells.span_ns());
     let mut flipped = whole.clone();
     flipped[whole.len() / 2] ^= 1;
     let mut other_version = whole.clone();
@@ -51,45 +51,42 @@ fn an_index_is_kept_and_damage_to_it_does_no_harm() {
     for damaged in [flipped, other_version, cut, Vec::new(), b"something else".to_vec()] {
         fs::write(index_file(&cache), damaged).unwrap();
         let capture = opened(&path, &cache);
-        assert!(!capture.made().unwrap().from_cache);
+        assert!(!capture.origin().unwrap().from_cache);
         assert_eq!(capture.index().unwrap().ios, IOS);
         assert_eq!(fs::read(index_file(&cache)).unwrap(), whole);
     }
 }
 
 #[test]
-fn an_index_that_cannot_be_kept_is_made_all_the_same() {
+fn an_index_that_cannot_be_cached_is_built() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("t.parquet");
     write(&path);
-    let no_directory = directory.path().join("t.parquet/cache");
-    let capture = opened(&path, &no_directory);
-    assert_eq!(capture.made().unwrap().bytes, None);
+    let capture = opened(&path, &path.join("cache"));
+    assert_eq!(capture.origin().unwrap().bytes, None);
     assert_eq!(capture.index().unwrap().ios, IOS);
 }
 
 #[test]
-fn a_file_that_changes_is_no_longer_answered_for() {
+fn questions_about_a_changed_file_are_refused() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("t.parquet");
     write(&path);
     let capture = opened(&path, &directory.path().join("cache"));
-    // Another file under its name: the one that was opened is still there.
+    // Another file gets its name; the opened one still exists.
     let moved = directory.path().join("moved.parquet");
     fs::rename(&path, &moved).unwrap();
     fs::write(&path, b"no trace").unwrap();
     assert!(capture.captured().is_ok());
     fs::OpenOptions::new().write(true).open(&moved).unwrap().set_len(1000).unwrap();
-    let Err(HttpError { status, text }) = capture.captured().map(|_| ()) else {
-        panic!("it was answered for")
-    };
+    let HttpError { status, text } = capture.captured().err().unwrap();
     assert_eq!(status, 409);
     assert!(text.contains("was changed"), "{text}");
 }
 
-/// The beginning of a trace: its writer was killed, or it was copied in part.
+/// Only the beginning exists because the writer was killed, or a part was copied.
 #[test]
-fn a_trace_that_was_cut_off_is_refused_or_shown_in_part() {
+fn a_cut_trace_is_refused_or_shown_in_part() {
     let directory = tempfile::tempdir().unwrap();
     let (path, cut) = (directory.path().join("t.parquet"), directory.path().join("cut.parquet"));
     write(&path);

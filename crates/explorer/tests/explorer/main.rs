@@ -1,5 +1,5 @@
-//! What an index, a selection and the page are held to. How a browser meets the whole
-//! is tested with the binary (`crates/steadfast/tests/cli/explore.rs`).
+//! Tests of indexes, selections and the page. Tests of the whole in a browser are those of the
+//! binary (`crates/steadfast/tests/cli/explore.rs`).
 #![allow(clippy::unwrap_used)]
 
 mod cached;

@@ -1,8 +1,8 @@
-//! The page that is embedded is made of the sources that are there.
+//! The embedded page is built from the current sources.
 
 use std::path::{Path, PathBuf};
 
-/// FNV-1a over the files, as ui/explorer/vite.config.js has it.
+/// Returns the FNV-1a hash of the files, as ui/explorer/vite.config.js computes it.
 fn digest(directories: &[PathBuf]) -> String {
     let files = directories.iter().flat_map(|directory| {
         let entries = std::fs::read_dir(directory).unwrap();
@@ -18,13 +18,13 @@ fn digest(directories: &[PathBuf]) -> String {
 }
 
 #[test]
-fn the_page_is_made_of_the_sources_that_are_there() {
+fn the_page_is_built_from_the_current_sources() {
     let home = Path::new(env!("CARGO_MANIFEST_DIR"));
     let ui = home.join("../../ui");
     let expected = digest(&[ui.join("explorer/src"), ui.join("src")]);
     for name in ["explorer.js", "explorer.css"] {
-        let made = std::fs::read_to_string(home.join("assets").join(name)).unwrap();
-        let first = made.lines().next().unwrap();
+        let asset = std::fs::read_to_string(home.join("assets").join(name)).unwrap();
+        let first = asset.lines().next().unwrap();
         assert!(first.contains(&expected), "{first}: the sources are {expected}; run `make ui`");
     }
     let source = std::fs::read_to_string(ui.join("explorer/src/index.html")).unwrap();

@@ -1,5 +1,5 @@
-//! The three ways to an answer (cells and segments of the index, row groups from a
-//! place in the middle, everything from the beginning) lead to the same numbers.
+//! The three ways to an answer give the same numbers: cells and segments of the index, row groups
+//! from a checkpoint on, and everything from the beginning.
 
 use crate::scoped_threads::Threads;
 use serde_json::Value;
@@ -9,48 +9,43 @@ use std::sync::Arc;
 use steadfast_analysis::fleet::{FoldOptions, Merge, fingerprint, fold};
 use steadfast_analysis::questions::processes::ProcessTable;
 use steadfast_analysis::questions::streams::ShareMeasure;
-use steadfast_analysis::{Captured, Filter, Fold, PassOptions, StreamTable, ThreadPool};
+use steadfast_analysis::{Captured, Filter, PassOptions, StreamTable, ThreadPool};
 use steadfast_domain::io_event::{CapturedDevice, CommandName, RESPONSE_UNKNOWN};
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
 use steadfast_explorer::answers::answer;
 use steadfast_explorer::capture::{ExploredCapture, open_all};
 use steadfast_explorer::explorer_items::{ExplorerItem, ExplorerItems};
 use steadfast_explorer::export::page;
+use steadfast_explorer::http_error::HttpError;
 use steadfast_explorer::query::QueryString;
 use steadfast_explorer::selection::axis;
 use steadfast_tracefile::TraceWriter;
 
 /// I/Os in the file: three row groups.
 pub const IOS: u64 = 300_007;
-/// Between two I/Os.
-pub const EVERY_NS: u64 = 50_021;
+const INTERVAL_NS: u64 = 50_021;
 
-/// Sequential and random reads and writes of several processes on two devices; some
-/// complete long after later ones, some never, some sequences cross row groups.
+/// Writes a trace of sequential and random reads and writes of several processes on two devices.
+/// Some complete long after later ones, some never; some sequential runs cross row groups.
 pub fn write(path: &Path) {
     write_events(path, (0..IOS).map(event).collect());
-}
-
-/// The same I/Os on one device: addresses of several are in no map together.
-fn write_one_device(path: &Path) {
-    write_events(path, (0..IOS).map(|n| IoEvent { device: 0, ..event(n) }).collect());
 }
 
 fn write_events(path: &Path, mut events: Vec<IoEvent>) {
     let device = |name: &str| CapturedDevice { name: name.into(), ..CapturedDevice::default() };
     let conditions = CaptureConditions {
         devices: vec![device("sda"), device("sdb")],
-        lasted_ns: IOS * EVERY_NS,
+        lasted_ns: IOS * INTERVAL_NS,
         ..CaptureConditions::default()
     };
-    // As a capture writes them: when they complete.
-    let completed = |event: &IoEvent| match event.response_ns {
-        RESPONSE_UNKNOWN => event.issued_ns,
-        response => event.issued_ns + response,
-    };
-    events.sort_by_key(completed);
+    // A capture writes I/Os when they complete.
+    events.sort_by_key(|event| event.completed_ns().unwrap_or(event.issued_ns));
+    write_trace(path, &events, conditions);
+}
+
+fn write_trace(path: &Path, events: &[IoEvent], conditions: CaptureConditions) {
     let mut writer = TraceWriter::new(File::create(path).unwrap(), &conditions).unwrap();
-    writer.write(&events).unwrap();
+    writer.write(events).unwrap();
     writer.finish(conditions).unwrap();
 }
 
@@ -58,7 +53,7 @@ fn event(n: u64) -> IoEvent {
     let mixed = n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
     let is_sequential = n.is_multiple_of(3);
     IoEvent {
-        issued_ns: n * EVERY_NS,
+        issued_ns: n * INTERVAL_NS,
         response_ns: match n % 10_007 {
             7 => RESPONSE_UNKNOWN,
             11 => 900_000_000,
@@ -74,35 +69,40 @@ fn event(n: u64) -> IoEvent {
     }
 }
 
-fn opened(path: &PathBuf, threads: usize) -> ExploredCapture {
-    let crew: Arc<dyn ThreadPool> = Arc::new(Threads(threads));
-    open_all(std::slice::from_ref(path), Some(&crew)).unwrap().remove(0)
+fn indexed(path: &PathBuf, threads: usize) -> ExploredCapture {
+    let threads: Arc<dyn ThreadPool> = Arc::new(Threads(threads));
+    let capture = open_all(std::slice::from_ref(path), Some(&threads)).unwrap().remove(0);
+    capture.prepare(None);
+    capture
 }
 
-/// The I/Os in a file with its index.
-fn indexed() -> (tempfile::TempDir, ExploredCapture) {
+/// Returns the trace of [`write`] with its index.
+fn written_and_indexed() -> (tempfile::TempDir, ExploredCapture) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("t.parquet");
     write(&path);
-    let capture = opened(&path, 2);
-    capture.prepare(None);
+    let capture = indexed(&path, 2);
     (directory, capture)
 }
 
-fn ask(capture: &ExploredCapture, question: &str) -> Value {
+fn try_ask(capture: &ExploredCapture, question: &str) -> Result<Value, HttpError> {
     let (what, query) = question.split_once('?').unwrap_or((question, ""));
-    let found = answer(capture, what, &QueryString::parse(query).unwrap());
-    serde_json::from_str(&found.unwrap_or_else(|refusal| panic!("{question}: {refusal}"))).unwrap()
+    let answer = answer(capture, what, &QueryString::parse(query).unwrap())?;
+    Ok(serde_json::from_str(&answer).unwrap())
 }
 
-/// The tables of a part of the time, everything read from the beginning.
-fn from_the_beginning(path: &Path, filter: Filter) -> (Value, Value) {
+fn ask(capture: &ExploredCapture, question: &str) -> Value {
+    try_ask(capture, question).unwrap_or_else(|refusal| panic!("{question}: {refusal}"))
+}
+
+/// Returns the tables of streams and processes after reading everything from the beginning.
+fn tables_of_all_ios(path: &Path, filter: Filter) -> (Value, Value) {
     let captured = Captured::open(File::open(path).unwrap()).unwrap();
     let (mut streams, mut processes) = (StreamTable::new(), ProcessTable::default());
     let pass = PassOptions { filter, ..PassOptions::default() };
-    let folds: &mut [&mut dyn Fold] = &mut [&mut streams, &mut processes];
-    captured.run(&pass, folds).unwrap();
-    let value = |listed: String| serde_json::from_str(&listed).unwrap();
+    captured.run(&pass, &mut [&mut streams, &mut processes]).unwrap();
+    // Parsed from text, because the answers are compared after parsing too.
+    let value = |text: String| serde_json::from_str(&text).unwrap();
     (
         value(serde_json::to_string(&streams.listing(ShareMeasure::Count)).unwrap()),
         value(serde_json::to_string(&processes.listing()).unwrap()),
@@ -110,8 +110,8 @@ fn from_the_beginning(path: &Path, filter: Filter) -> (Value, Value) {
 }
 
 #[test]
-fn every_way_leads_to_the_same_tables() {
-    let (directory, capture) = indexed();
+fn tables_are_the_same_in_any_window() {
+    let (directory, capture) = written_and_indexed();
     let index = capture.index().unwrap();
     assert_eq!(index.ios, IOS);
     assert!(index.segments.all.len() >= 2, "{} segments", index.segments.all.len());
@@ -123,28 +123,27 @@ fn every_way_leads_to_the_same_tables() {
         (1_000_003, end - 1_000_003),
         (border + 1, border + 500_009),
         (border, end),
-        (border - 5 * EVERY_NS, border + 5 * EVERY_NS),
+        (border - 5 * INTERVAL_NS, border + 5 * INTERVAL_NS),
     ];
     for (from, to) in windows {
         for filter in ["", "&op=write", "&device=sdb", "&process=%3Cscript%3E", "&pid=103"] {
-            let query = QueryString::parse(&format!("from={from}&to={to}{filter}")).unwrap();
-            let wanted = steadfast_explorer::query::filter(&query, capture.conditions()).unwrap();
-            let (streams, processes) = from_the_beginning(
-                &directory.path().join("t.parquet"),
-                wanted.within(&[(from, to)]),
-            );
-            let question = format!("streams?from={from}&to={to}{filter}");
-            assert_eq!(ask(&capture, &question)["streams"], streams, "{question}");
-            let question = format!("processes?from={from}&to={to}{filter}");
-            assert_eq!(ask(&capture, &question)["processes"], processes, "{question}");
+            let text = format!("from={from}&to={to}{filter}");
+            let query = QueryString::parse(&text).unwrap();
+            let filter = steadfast_explorer::query::filter(&query, capture.conditions()).unwrap();
+            let filter = filter.within(&[(from, to)]);
+            let (streams, processes) =
+                tables_of_all_ios(&directory.path().join("t.parquet"), filter);
+            assert_eq!(ask(&capture, &format!("streams?{text}"))["streams"], streams, "{text}");
+            let found = ask(&capture, &format!("processes?{text}"));
+            assert_eq!(found["processes"], processes, "{text}");
         }
     }
 }
 
-/// Everything, but a filter that the index does not answer: the I/Os are read.
+/// A filter that selects everything but is not answered by the index, so that the I/Os are read.
 const BOTH_DEVICES: &str = "&device=sda&device=sdb";
 
-/// The sum of a series, column by column.
+/// Returns the sums over all series, column by column.
 fn sums(series: &Value, field: &str) -> Vec<u64> {
     let of_key = |values: &Value| -> Vec<u64> {
         values.as_array().unwrap().iter().map(|value| value.as_u64().unwrap()).collect()
@@ -154,8 +153,8 @@ fn sums(series: &Value, field: &str) -> Vec<u64> {
 }
 
 #[test]
-fn cells_of_the_index_are_those_of_the_ios() {
-    let (_directory, capture) = indexed();
+fn cells_of_the_index_equal_those_of_the_ios() {
+    let (_directory, capture) = written_and_indexed();
     let all = BOTH_DEVICES;
     for by in ["none", "op", "stream", "process"] {
         let question = format!("series?cells=97&by={by}");
@@ -183,7 +182,7 @@ fn cells_of_the_index_are_those_of_the_ios() {
 
 #[test]
 fn narrow_windows_add_up_to_wide_ones() {
-    let (_directory, capture) = indexed();
+    let (_directory, capture) = written_and_indexed();
     let width = capture.index().unwrap().cells.width_ns;
     let (from, to) = (width * 5000, width * 5064);
     let narrow = ask(&capture, &format!("series?from={from}&to={to}&cells=64&by=stream"));
@@ -202,22 +201,20 @@ fn narrow_windows_add_up_to_wide_ones() {
     assert_eq!(page["total"], Value::Null);
 }
 
-/// Columns of a question whose width is the same whether the index or the I/Os tell it.
-fn cells_alike(capture: &ExploredCapture, (from, to): (u64, u64)) -> u64 {
+/// Returns a number of columns that have the same width in answers from the index and from the I/Os.
+fn columns_of_equal_width(capture: &ExploredCapture, window_ns: (u64, u64)) -> u64 {
     let index = capture.index().unwrap();
-    // Pictures have columns four times as wide.
+    // Heat maps have columns four times as wide.
     let (narrow, wide) = (index.cells.width_ns, index.by_pair.width_ns().unwrap() * 4);
-    let is_alike = |cells: &u64| {
-        let of_ios = axis((from, to), *cells, narrow, 1);
-        of_ios == axis((from, to), *cells, wide, wide)
-    };
-    (20..500).find(is_alike).expect("some number of columns gives the same width")
+    (20..500)
+        .find(|cells| axis(window_ns, *cells, narrow, 1) == axis(window_ns, *cells, wide, wide))
+        .unwrap()
 }
 
-/// Filters by operation, stream and process: what the index tells is what the I/Os tell.
+/// The filters are by operation, stream and process.
 #[test]
-fn filtered_windows_of_the_index_are_those_of_the_ios() {
-    let (_directory, capture) = indexed();
+fn filtered_windows_of_the_index_equal_those_of_the_ios() {
+    let (_directory, capture) = written_and_indexed();
     let index = capture.index().unwrap();
     let wide = index.by_pair.width_ns().unwrap() * 4;
     // The whole, and a window of whole columns with more I/Os than are read.
@@ -230,7 +227,7 @@ fn filtered_windows_of_the_index_are_those_of_the_ios() {
         "&process=writer&stream=RND%2016K%20W",
     ];
     for (from, to) in windows {
-        let cells = cells_alike(&capture, (from, to));
+        let cells = columns_of_equal_width(&capture, (from, to));
         for filter in filters {
             let window = format!("from={from}&to={to}{filter}&cells={cells}");
             let both = |question: &str| {
@@ -244,73 +241,61 @@ fn filtered_windows_of_the_index_are_those_of_the_ios() {
                 assert_eq!(from_index, (true.into(), false.into()), "{question}");
                 assert!(index == ios, "{question}");
             }
-            for what in ["heat?kind=rt&", "heat?kind=qd&", "steps?"] {
+            for what in [
+                "heat?kind=rt&", "heat?kind=qd&", "heat?kind=subsecond&rows=50&", "steps?",
+                "streams?", "processes?", "cumulative?", "ios?limit=500&",
+            ] {
                 let (index, ios, question) = both(what);
                 assert!(index == ios, "{question}");
             }
-            for what in ["streams?", "processes?", "cumulative?", "ios?limit=500&"] {
-                let (index, ios, question) = both(what);
-                assert!(index == ios, "{question}");
-            }
-            let (index, ios, question) = both("heat?kind=subsecond&rows=50&");
-            assert!(index == ios, "{question}");
         }
     }
 }
 
-/// Addresses: what the index of one device tells is what its I/Os tell, and several devices are
-/// refused together.
+/// The index of one device answers as its I/Os do. Addresses of several devices are refused.
 #[test]
 fn addresses_are_those_of_one_device() {
     let directory = tempfile::tempdir().unwrap();
     let paths = ["one.parquet", "two.parquet"].map(|name| directory.path().join(name));
-    write_one_device(&paths[0]);
+    write_events(&paths[0], (0..IOS).map(|n| IoEvent { device: 0, ..event(n) }).collect());
     write(&paths[1]);
-    let [one, two] = paths.map(|path| opened(&path, 2));
-    one.prepare(None);
-    two.prepare(None);
+    let [one, two] = paths.map(|path| indexed(&path, 2));
     let end_ns = one.index().unwrap().end_ns;
-    let cells = cells_alike(&one, (0, end_ns));
+    let cells = columns_of_equal_width(&one, (0, end_ns));
     for question in ["heat?kind=lba&", "hot?", "read-out?"] {
         for filter in ["", "&op=write", "&pid=103"] {
             let question = format!("{question}from=0&to={end_ns}&cells={cells}{filter}");
             let index = ask(&one, &question);
             assert_eq!(index, ask(&one, &format!("{question}&device=sda")), "{question}");
-            let (path, parameters) = question.split_once('?').unwrap();
-            let query = QueryString::parse(parameters).unwrap();
-            assert!(answer(&two, path, &query).is_err(), "{question}");
+            assert!(try_ask(&two, &question).is_err(), "{question}");
         }
     }
 }
 
-/// One thread, several, and none that was lent come to the same.
 #[test]
-fn any_number_of_threads_makes_the_same_index() {
+fn any_number_of_threads_builds_the_same_index() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("t.parquet");
     write(&path);
     let alone = open_all(std::slice::from_ref(&path), None).unwrap().remove(0);
-    let several: Vec<ExploredCapture> = [2, 7].map(|threads| opened(&path, threads)).into();
     alone.prepare(None);
-    several.iter().for_each(|capture| capture.prepare(None));
+    let several = [2, 7].map(|threads| indexed(&path, threads));
     let width = alone.index().unwrap().cells.width_ns;
     let narrow = format!("from={}&to={}", width * 501, width * 1009);
+    let check = |question: &str| {
+        let expected = ask(&alone, question);
+        several.iter().for_each(|one| assert_eq!(ask(one, question), expected, "{question}"));
+    };
     for question in
         ["series?by=stream", "series?by=process", "heat?kind=rt", "heat?kind=lba&device=sda"]
     {
         for window in ["cells=97", &narrow, "op=write", "cells=4096"] {
-            let mark = if question.contains('?') { "&" } else { "?" };
-            let question = format!("{question}{mark}{window}");
-            let wanted = ask(&alone, &question);
-            several.iter().for_each(|one| assert_eq!(ask(one, &question), wanted, "{question}"));
+            check(&format!("{question}&{window}"));
         }
     }
-    for question in
-        ["hot?device=sdb", "streams", "processes", "heat?kind=qd", "steps", "ios?offset=150000"]
-    {
-        let wanted = ask(&alone, question);
-        several.iter().for_each(|one| assert_eq!(ask(one, question), wanted, "{question}"));
-    }
+    ["hot?device=sdb", "streams", "processes", "heat?kind=qd", "steps", "ios?offset=150000"]
+        .into_iter()
+        .for_each(check);
 }
 
 /// A wide window with too many I/Os to be read is answered by fewer cells, exactly.
@@ -322,12 +307,8 @@ fn windows_of_many_ios_are_answered_by_cells() {
     let conditions =
         CaptureConditions { lasted_ns: 3_600_000_000_000, ..CaptureConditions::default() };
     let event = |n: u64| IoEvent { issued_ns: n * 331, response_ns: 907, device: 0, ..event(n) };
-    let events: Vec<IoEvent> = (0..IOS).map(event).collect();
-    let mut writer = TraceWriter::new(File::create(&path).unwrap(), &conditions).unwrap();
-    writer.write(&events).unwrap();
-    writer.finish(conditions).unwrap();
-    let capture = opened(&path, 2);
-    capture.prepare(None);
+    write_trace(&path, &(0..IOS).map(event).collect::<Vec<_>>(), conditions);
+    let capture = indexed(&path, 2);
     let width = capture.index().unwrap().cells.width_ns;
     let window = format!("from=0&to={}", width * 3);
     let series = ask(&capture, &format!("series?{window}&cells=1024"));
@@ -342,7 +323,7 @@ fn windows_of_many_ios_are_answered_by_cells() {
     assert_eq!(ask(&capture, &format!("series?{few}"))["from_index"], false);
 }
 
-/// A fold without processes refuses what names them, and is exported without it.
+/// Questions that name processes are refused and missing from an exported page.
 #[test]
 fn a_fold_without_processes_names_none() {
     let directory = tempfile::tempdir().unwrap();
@@ -361,22 +342,19 @@ fn a_fold_without_processes_names_none() {
     let mut merge = Merge::<File>::new(&options);
     merge.add(fold(&captured, vec![identity], &pass, &options).unwrap()).unwrap();
     merge.write(File::create(&folded).unwrap()).unwrap();
-
-    let capture = opened(&folded, 2);
-    capture.prepare(None);
+    let capture = indexed(&folded, 2);
     assert_eq!(ask(&capture, "streams")["total"]["count"], IOS);
     for question in ["processes", "streams?pid=101", "streams?process=reader", "series?by=process"]
     {
-        let (what, query) = question.split_once('?').unwrap_or((question, ""));
-        let refusal = answer(&capture, what, &QueryString::parse(query).unwrap()).unwrap_err();
+        let refusal = try_ask(&capture, question).unwrap_err();
         assert!(refusal.status == 400 && refusal.text.contains("--no-processes"), "{refusal}");
     }
-    let shown = ExplorerItems { items: vec![ExplorerItem::Capture(Box::new(capture))] };
-    let meta = shown.answer("meta", &QueryString::default()).unwrap();
+    let items = ExplorerItems { items: vec![ExplorerItem::Capture(Box::new(capture))] };
+    let meta = items.answer("meta", &QueryString::default()).unwrap();
     let meta: Value = serde_json::from_str(&meta).unwrap();
     assert!(meta["items"][0]["processes"].as_array().unwrap().is_empty());
     assert!(meta["items"][0]["refused"]["processes"].is_string());
-    let page = page(&shown).unwrap();
+    let page = page(&items).unwrap();
     assert!(page.contains("\"api/streams?c=0\"") && !page.contains("\"api/processes?"));
     assert!(!page.contains("\"api/series?by=process"));
 }

@@ -182,7 +182,9 @@ pub(super) fn first_due(
 
 fn single_ios(opened: &SelectedSource) -> anyhow::Result<&Captured<File>> {
     let refusal = match &opened.source {
-        WorkloadSource::Capture(captured) if captured.tells(NotRecorded::SingleIos).is_ok() => {
+        WorkloadSource::Capture(captured)
+            if captured.check_recorded(NotRecorded::SingleIos).is_ok() =>
+        {
             return Ok(captured);
         }
         WorkloadSource::Capture(_) => "is a step file: it holds the sums of capture steps",

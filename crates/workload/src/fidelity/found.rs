@@ -59,8 +59,8 @@ impl Fidelity {
             FidelitySide::read(original, original_pass, spans[0], widths[0])?,
             FidelitySide::read(replay, replay_pass, spans[1], widths[1])?,
         ];
-        let have_ios = original.tells(NotRecorded::SingleIos).is_ok()
-            && replay.tells(NotRecorded::SingleIos).is_ok();
+        let have_ios = original.check_recorded(NotRecorded::SingleIos).is_ok()
+            && replay.check_recorded(NotRecorded::SingleIos).is_ok();
         let devices = have_ios
             .then(|| pairs::compare_devices(original, replay, options, &sides))
             .transpose()?;

@@ -4,19 +4,17 @@
 //! Accesses are sorted one part of the time at a time, so that at most about [`PART`] unpacked
 //! accesses are in memory next to the packed ones.
 
-use super::followed::{PackedAccesses, SampledAccesses, unmixed};
+use super::followed::{PackedAccesses, SampledAccesses, unmix64};
 use super::reuse_times::ReuseTimes;
 
 /// Cache sizes per doubling.
 const PER_DOUBLING: i32 = 2;
-/// Number of cache sizes.
 const SIZES: i32 = 64 * PER_DOUBLING;
 /// Approximate number of accesses that are sorted at once.
 const PART: u64 = 1 << 18;
 /// Number of accesses sampled to choose the bounds of the parts.
-const BOUNDS_OF: u64 = 1 << 12;
+const BOUND_SAMPLES: u64 = 1 << 12;
 
-/// Results for the accesses of the followed blocks.
 pub(super) struct Distances {
     /// Share of all blocks that are followed, 0 to 1.
     rate: f64,
@@ -27,7 +25,6 @@ pub(super) struct Distances {
     again: [Vec<u64>; 2],
     /// Largest stack distance, in followed blocks.
     largest: Option<u64>,
-    /// Number of followed blocks.
     pub(super) blocks: u64,
     /// Writes of the followed blocks.
     pub(super) writes: u64,
@@ -150,9 +147,9 @@ type AccessTime = (u64, u64);
 /// Returns moments that divide the accesses into parts of about [`PART`] each. The first and the
 /// last moment lie before and after all accesses.
 fn bounds(followed: &SampledAccesses, accesses: u64) -> Vec<AccessTime> {
-    let every = (accesses / BOUNDS_OF).max(1) as usize;
+    let every = (accesses / BOUND_SAMPLES).max(1) as usize;
     let moments = followed.blocks().flat_map(|(hash, accesses)| {
-        let number = unmixed(hash);
+        let number = unmix64(hash);
         accesses.map(move |access| (access >> 1, number))
     });
     let mut some: Vec<AccessTime> = moments.step_by(every).collect();
@@ -171,7 +168,7 @@ fn gather(
 ) {
     part.clear();
     for ((hash, accesses), block) in followed.blocks().zip(0..) {
-        let number = unmixed(hash);
+        let number = unmix64(hash);
         let touches = accesses.map(|access| BlockAccess {
             at: (access >> 1, number),
             block,
@@ -212,7 +209,7 @@ impl LruStack {
     /// on its first access.
     fn touch(&mut self, block: u32) -> Option<u64> {
         if self.blocks.len() + 1 == self.tree.len() {
-            self.give_anew();
+            self.renumber();
         }
         let before = self.places[block as usize];
         let others = (before > 0).then(|| u64::from(self.touched - self.up_to(before)));
@@ -228,7 +225,7 @@ impl LruStack {
     }
 
     /// Reassigns the lowest places to the blocks, in their order.
-    fn give_anew(&mut self) {
+    fn renumber(&mut self) {
         let mut next = 0;
         for at in 0..self.blocks.len() {
             let block = self.blocks[at];
@@ -268,7 +265,7 @@ mod tests {
     use steadfast_domain::step::mix64;
 
     #[test]
-    fn distances_are_those_of_a_list_whatever_places_are_given_anew() {
+    fn distances_equal_those_of_a_list_after_any_renumbering() {
         let (mut stack, mut list) = (LruStack::with_blocks(37), Vec::new());
         for at in 0..3001 {
             let block = ((mix64(at) % 37) * (mix64(at + 1) % 37) / 37) as u32;
@@ -280,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn accesses_of_one_moment_are_parted_too() {
+    fn simultaneous_accesses_are_divided_into_parts_too() {
         let mut followed = SampledAccesses::new(usize::MAX);
         followed.take(&mut (0..2 * PART).map(|at| (mix64(at), 7)).collect());
         followed.pack();

@@ -51,12 +51,10 @@ impl SampledAccesses {
         SampledAccesses { most, limit: None, left_out, pages: Vec::new(), fresh: Vec::new() }
     }
 
-    /// Returns the number of blocks that have too many accesses to be followed.
     pub(super) fn left_out(&self) -> u64 {
         self.left_out.len() as u64
     }
 
-    /// Returns the smallest hash that is not followed; `None` while all are.
     pub(super) fn limit(&self) -> Option<u64> {
         self.limit
     }
@@ -70,7 +68,7 @@ impl SampledAccesses {
     }
 
     /// Takes the accesses of another sample and leaves it empty.
-    pub(super) fn take_in(&mut self, other: &mut SampledAccesses) {
+    pub(super) fn merge(&mut self, other: &mut SampledAccesses) {
         other.pack();
         self.limit = [self.limit, other.limit].into_iter().flatten().min();
         self.left_out.append(&mut other.left_out);
@@ -158,7 +156,7 @@ impl BlockPacker {
             [] => before,
             _ => {
                 merged.clear();
-                merge(&mut merged, before, new);
+                merge_packed(&mut merged, before, new);
                 &merged[..]
             }
         };
@@ -209,7 +207,7 @@ impl BlockPacker {
 }
 
 /// Merges packed accesses with new ones and packs the result.
-fn merge(out: &mut Vec<u8>, before: &[u8], new: &[HashedAccess]) {
+fn merge_packed(out: &mut Vec<u8>, before: &[u8], new: &[HashedAccess]) {
     let (mut before, mut last) = (PackedAccesses::new(before).peekable(), 0);
     let mut put = |access: u64| {
         varint::put(out, ((access >> 1) - last) << 1 | access & 1);
@@ -263,7 +261,7 @@ impl Iterator for PackedAccesses<'_> {
 /// Inverts [`mix64`].
 ///
 /// [`mix64`]: steadfast_domain::step::mix64
-pub(super) const fn unmixed(hash: u64) -> u64 {
+pub(super) const fn unmix64(hash: u64) -> u64 {
     let mut z = hash ^ hash >> 31 ^ hash >> 62;
     z = z.wrapping_mul(0x3196_42b2_d24d_8ec3);
     z = z ^ z >> 27 ^ z >> 54;
@@ -278,9 +276,9 @@ mod tests {
     use steadfast_domain::step::mix64;
 
     #[test]
-    fn a_hash_is_turned_back() {
+    fn a_hash_is_inverted() {
         for number in (0..10_007).chain([u64::MAX, 1 << 52, 1 << 63]) {
-            assert_eq!(unmixed(mix64(number)), number);
+            assert_eq!(unmix64(mix64(number)), number);
         }
     }
 
@@ -308,7 +306,7 @@ mod tests {
     /// The followed blocks are those with the smallest hashes, and a block that once did not fit is
     /// not followed again.
     #[test]
-    fn as_many_blocks_are_followed_as_fit() {
+    fn as_many_blocks_as_fit_are_followed() {
         let accesses = |blocks: u64, each: u64| {
             let of = move |block: u64| (0..each).map(move |at| (mix64(block), at * 2000));
             (0..blocks).flat_map(of).collect::<Vec<HashedAccess>>()
@@ -351,7 +349,7 @@ mod tests {
             for part in some {
                 let mut one = SampledAccesses::new(8000);
                 one.take(&mut part.to_vec());
-                all.take_in(&mut one);
+                all.merge(&mut one);
             }
             let listed = listed(&mut all);
             (listed, all.limit(), all.left_out())

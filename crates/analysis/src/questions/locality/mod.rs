@@ -45,8 +45,8 @@ pub const HELD_MIN: f64 = 100.0;
 const BLOCKS_PER_IO: u64 = 1 << 12;
 /// 128 GiB, in blocks.
 const EXCESS_MAX: u64 = 1 << 25;
-/// Accesses that a part gathers before it hands them to the sample.
-const GATHERED: usize = 1 << 12;
+/// Accesses that a part gathers before it passes them to the sample.
+const GATHERED_MAX: usize = 1 << 12;
 
 /// The accesses of a sample of a device's blocks. Parts that are filled in parallel share one
 /// sample, so that together they use the memory of one.
@@ -55,7 +55,7 @@ pub struct Locality {
     device: u16,
     sample: Arc<Mutex<SampledAccesses>>,
     gathered: Vec<HashedAccess>,
-    /// Limit of the sample when accesses were last handed over.
+    /// Limit of the sample when accesses were last passed to it.
     limit: Option<u64>,
     reads: u64,
     writes: u64,
@@ -95,10 +95,6 @@ impl Locality {
     }
 
     /// Adds blocks beyond the first [`BLOCKS_PER_IO`] of an I/O.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`TraceError::Unsuitable`] if following the blocks would take too long.
     fn add_excess(&self, blocks: u64) -> Result<(), TraceError> {
         let before = self.excess.fetch_add(blocks, Ordering::Relaxed);
         if before.saturating_add(blocks) <= EXCESS_MAX {
@@ -111,7 +107,7 @@ impl Locality {
         ))
     }
 
-    fn see_time(&mut self, at_ns: u64) {
+    fn extend_span(&mut self, at_ns: u64) {
         let (first, last) = self.span_ns.unwrap_or((at_ns, at_ns));
         self.span_ns = Some((first.min(at_ns), last.max(at_ns)));
     }
@@ -127,21 +123,22 @@ impl Locality {
     #[inline(never)]
     fn gather(&mut self, hash: u64, access: u64) {
         self.gathered.push((hash, access));
-        if self.gathered.len() >= GATHERED {
-            self.hand_over();
+        if self.gathered.len() >= GATHERED_MAX {
+            self.flush();
         }
     }
 
-    fn hand_over(&mut self) {
-        let mut sample = locked(&self.sample);
+    /// Passes the gathered accesses to the sample.
+    fn flush(&mut self) {
+        let mut sample = lock(&self.sample);
         sample.take(&mut self.gathered);
         self.limit = sample.limit();
     }
 
     /// Computes the figures.
     pub fn figures(mut self) -> LocalityFigures {
-        self.hand_over();
-        let mut sample = locked(&self.sample);
+        self.flush();
+        let mut sample = lock(&self.sample);
         sample.pack();
         let rate = sample.limit().map_or(1.0, |limit| limit as f64 / 2f64.powi(64));
         let found = Distances::new(&sample, rate);
@@ -181,45 +178,36 @@ impl Locality {
     }
 }
 
-fn locked(sample: &Mutex<SampledAccesses>) -> MutexGuard<'_, SampledAccesses> {
+fn lock(sample: &Mutex<SampledAccesses>) -> MutexGuard<'_, SampledAccesses> {
     sample.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Fold for Locality {
     fn fields(&self) -> Fields {
-        Fields::new(&[
-            Field::Issued,
-            Field::Device,
-            Field::Layer,
-            Field::Op,
-            Field::Offset,
-            Field::Bytes,
-        ])
-        .and(Fields::ORDER)
+        DataTransfers::FIELDS.and(Fields::new(&[Field::Issued])).and(Fields::ORDER)
     }
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         if !rows.kept.is_empty() {
-            let (first, last) = (0, rows.batch.len() - 1);
-            self.see_time(rows.batch.issued_ns(first));
-            self.see_time(rows.batch.issued_ns(last));
+            self.extend_span(rows.batch.issued_ns(0));
+            self.extend_span(rows.batch.issued_ns(rows.batch.len() - 1));
         }
-        let mut fits = Ok(());
-        DataTransfers::new(rows, self.device).each(|row, moved| {
-            let Some(moved) = moved else { return };
-            let is_write = moved.op == IoOp::Write;
-            let (first, last) = (moved.from / BLOCK, (moved.end() - 1) / BLOCK);
+        let mut outcome = Ok(());
+        DataTransfers::new(rows, self.device).each(|row, transfer| {
+            let Some(transfer) = transfer else { return };
+            let is_write = transfer.op == IoOp::Write;
+            let (first, last) = (transfer.from / BLOCK, (transfer.end() - 1) / BLOCK);
             let touched = last - first + 1;
-            if touched > BLOCKS_PER_IO && fits.is_ok() {
-                fits = self.add_excess(touched - BLOCKS_PER_IO);
+            if touched > BLOCKS_PER_IO && outcome.is_ok() {
+                outcome = self.add_excess(touched - BLOCKS_PER_IO);
             }
-            if fits.is_err() {
+            if outcome.is_err() {
                 return;
             }
             *(if is_write { &mut self.writes } else { &mut self.reads }) += touched;
             let access = rows.order_ns[row].saturating_mul(2) | u64::from(is_write);
             (first..=last).for_each(|number| self.touch(number, access));
         });
-        fits
+        outcome
     }
     /// Returns an empty part that shares the sample of this one.
     fn new_part(&self) -> Option<Self> {
@@ -235,13 +223,13 @@ impl Fold for Locality {
             self.add_excess(other.excess.load(Ordering::Relaxed))?;
         }
         if let Some((first, last)) = other.span_ns {
-            self.see_time(first);
-            self.see_time(last);
+            self.extend_span(first);
+            self.extend_span(last);
         }
-        other.hand_over();
-        self.hand_over();
+        other.flush();
+        self.flush();
         if !Arc::ptr_eq(&self.sample, &other.sample) {
-            locked(&self.sample).take_in(&mut locked(&other.sample));
+            lock(&self.sample).merge(&mut lock(&other.sample));
         }
         Ok(())
     }
@@ -378,7 +366,7 @@ mod tests {
         (0..10_007).map(one).collect()
     }
 
-    fn taken(mut fold: Locality, ios: &[IoEvent]) -> Locality {
+    fn with_ios(mut fold: Locality, ios: &[IoEvent]) -> Locality {
         fold.take(&in_order(ios).rows()).unwrap();
         fold
     }
@@ -412,7 +400,7 @@ mod tests {
     }
 
     fn folded(ios: &[IoEvent], bytes: usize) -> LocalityFigures {
-        taken(Locality::keeping(bytes, 0), ios).figures()
+        with_ios(Locality::keeping(bytes, 0), ios).figures()
     }
 
     /// The blocks of the I/Os one by one, and whether each was written.
@@ -518,16 +506,16 @@ mod tests {
         for bytes in [2 << 20, 700 << 10] {
             let whole = folded(&ios, bytes);
             let parts = || (0..3).map(|part| ios.chunks(9001).skip(part).step_by(3).flatten());
-            let fold_of = |fold, part: Vec<IoEvent>| taken(fold, &part);
-            let mut apart = Locality::keeping(bytes, 0);
-            let mut together = Locality::keeping(bytes, 0);
+            let fold_of = |fold, part: Vec<IoEvent>| with_ios(fold, &part);
+            let mut merged = Locality::keeping(bytes, 0);
+            let mut shared = Locality::keeping(bytes, 0);
             for part in parts().rev() {
                 let part: Vec<IoEvent> = part.copied().collect();
-                apart.merge(fold_of(Locality::keeping(bytes, 0), part.clone())).unwrap();
-                together.merge(fold_of(together.new_part().unwrap(), part)).unwrap();
+                merged.merge(fold_of(Locality::keeping(bytes, 0), part.clone())).unwrap();
+                shared.merge(fold_of(shared.new_part().unwrap(), part)).unwrap();
             }
-            assert_eq!(apart.figures(), whole);
-            assert_eq!(together.figures(), whole);
+            assert_eq!(merged.figures(), whole);
+            assert_eq!(shared.figures(), whole);
         }
     }
 
@@ -569,12 +557,12 @@ mod tests {
             let mut fold = Locality::keeping(1 << 16, 0);
             let excess = EXCESS_MAX - (blocks - BLOCKS_PER_IO);
             fold.new_part().unwrap().add_excess(excess).unwrap();
-            let mut part = taken(fold.new_part().unwrap(), &ios);
+            let mut part = with_ios(fold.new_part().unwrap(), &ios);
             let refused = part.take(&in_order(&[small, huge]).rows());
             assert!(matches!(refused, Err(TraceError::Unsuitable(_))), "{refused:?}");
-            let apart = Locality::keeping(1 << 16, 0);
-            apart.add_excess(1).unwrap();
-            assert!(matches!(fold.merge(apart), Err(TraceError::Unsuitable(_))));
+            let other = Locality::keeping(1 << 16, 0);
+            other.add_excess(1).unwrap();
+            assert!(matches!(fold.merge(other), Err(TraceError::Unsuitable(_))));
         }
     }
 

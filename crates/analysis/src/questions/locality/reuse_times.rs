@@ -6,7 +6,6 @@ use crate::sums::response::{ResponseFigures, ResponseHistogram};
 /// Binary logarithm of the coarser unit, in nanoseconds. With it the buckets reach 52 days.
 const UNIT_BITS: u32 = 10;
 
-/// Distribution of times.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ReuseTimes {
     /// All times, in nanoseconds.
@@ -24,7 +23,6 @@ impl ReuseTimes {
         self.sum_ns += u128::from(ns);
     }
 
-    /// Returns the number of times.
     pub(super) fn count(&self) -> u64 {
         self.times.total.count
     }

@@ -145,7 +145,7 @@ fn prepare(items: &Arc<ExplorerItems>, cache: Option<&IndexCache>, stop: &StopSi
         let making = scope.spawn(move || items.prepare(store));
         while !making.is_finished() {
             if stop.is_requested() {
-                items.give_up();
+                items.abandon();
             }
             if terminal::shows_progress() {
                 let shares = captures(items).map(|capture| capture.progress.share() * 100.0);
@@ -167,7 +167,7 @@ fn print_origin(capture: &ExploredCapture) {
     if let Some(what) = capture.failure() {
         return terminal::warn(what);
     }
-    let Some(IndexOrigin { from_cache, took, bytes }) = capture.made() else { return };
+    let Some(IndexOrigin { from_cache, took, bytes }) = capture.origin() else { return };
     let seconds = took.as_secs_f64();
     let kept = match (from_cache, bytes) {
         (true, _) => "from the cache".to_owned(),

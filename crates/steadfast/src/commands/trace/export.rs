@@ -227,7 +227,9 @@ fn write_single_ios(
     file: File,
 ) -> anyhow::Result<WorkloadExport> {
     let captured = match &opened.source {
-        WorkloadSource::Capture(captured) if captured.tells(NotRecorded::SingleIos).is_ok() => {
+        WorkloadSource::Capture(captured)
+            if captured.check_recorded(NotRecorded::SingleIos).is_ok() =>
+        {
             captured
         }
         _ => bail!(

@@ -1,5 +1,5 @@
-//! What several threads find is what one finds, byte for byte: order, sequentiality,
-//! depth and busy time do not change at the seams.
+//! Several threads find exactly what one finds: order, sequentiality, depth and busy time do not
+//! change where row groups meet.
 
 use crate::scoped_threads::Threads;
 use crate::synthetic::{SECOND, SyntheticServer, by_completion, conditions};
@@ -17,15 +17,15 @@ use steadfast_domain::IoEvent;
 use steadfast_tracefile::TraceError;
 use steadfast_tracefile::parquet::Fields;
 
-/// 13 seconds of a server whose load queues, in row groups of 1009.
+/// Returns 13 seconds of a server whose load queues, in row groups of 1009.
 fn file() -> Vec<u8> {
     let events: Vec<IoEvent> = by_completion(SyntheticServer::new(13, 3000));
     assert!(events.len() > 30_000);
     written(&events, conditions(13))
 }
 
-fn by(threads: usize, file: &[u8]) -> Captured<Cursor<Vec<u8>>> {
-    Captured::open(Cursor::new(file.to_vec())).unwrap().with_crew(Arc::new(Threads(threads)))
+fn opened(threads: usize, file: &[u8]) -> Captured<Cursor<Vec<u8>>> {
+    Captured::open(Cursor::new(file.to_vec())).unwrap().with_thread_pool(Arc::new(Threads(threads)))
 }
 
 fn passes() -> Vec<PassOptions> {
@@ -33,13 +33,13 @@ fn passes() -> Vec<PassOptions> {
     vec![
         PassOptions::default(),
         PassOptions { filter: narrowed, ..PassOptions::default() },
-        // Fewer may wait than do: the order is kept as badly.
+        // Too few may wait, so the order is imperfect in the same way.
         PassOptions { waiting_max: 3, window: 2, ..PassOptions::default() },
     ]
 }
 
-/// Everything that is told of it, as text.
-fn told(captured: &Captured<Cursor<Vec<u8>>>, pass: &PassOptions) -> Vec<String> {
+/// Returns the answers to all questions as text.
+fn answers(captured: &Captured<Cursor<Vec<u8>>>, pass: &PassOptions) -> Vec<String> {
     let streams = captured.streams(pass).unwrap();
     let steps = captured.steps(pass, Some(SECOND / 10)).unwrap();
     let map = captured.map(pass, None, (ShareMeasure::Count, Threshold::USUAL)).unwrap();
@@ -66,17 +66,17 @@ fn any_number_of_threads_finds_the_same() {
     let file = file();
     let alone = Captured::open(Cursor::new(file.clone())).unwrap();
     for pass in passes() {
-        let one = told(&alone, &pass);
+        let expected = answers(&alone, &pass);
         for threads in [1, 2, 7] {
-            let several = told(&by(threads, &file), &pass);
-            for (one, several) in one.iter().zip(&several) {
-                assert_eq!(several, one, "{threads} threads");
+            let found = answers(&opened(threads, &file), &pass);
+            for (found, expected) in found.iter().zip(&expected) {
+                assert_eq!(found, expected, "{threads} threads");
             }
         }
     }
 }
 
-/// Counts rows; cannot be parted.
+/// Collects issue times; cannot be split.
 #[derive(Default)]
 struct OrderedFold(Vec<u64>);
 
@@ -94,21 +94,21 @@ impl Fold for OrderedFold {
 }
 
 #[test]
-fn what_cannot_be_parted_sees_everything_in_order() {
-    let mut seen = OrderedFold::default();
-    by(5, &file()).run(&PassOptions::default(), &mut [&mut seen]).unwrap();
-    assert!(seen.0.len() > 30_000 && seen.0.is_sorted());
+fn a_fold_that_cannot_be_split_takes_all_rows_in_order() {
+    let mut times = OrderedFold::default();
+    opened(5, &file()).run(&PassOptions::default(), &mut [&mut times]).unwrap();
+    assert!(times.0.len() > 30_000 && times.0.is_sorted());
 }
 
 #[test]
-fn damage_is_found_as_far_as_one_thread_reads() {
+fn several_threads_find_the_damage_that_one_finds() {
     let mut file = file();
     let end = file.len();
     // In the data of a late row group and of an early one.
     file[end / 5] ^= 0x40;
     file[end / 5 * 4] ^= 0x40;
     let alone = Captured::open(Cursor::new(file.clone())).unwrap();
-    let several = by(7, &file);
+    let several = opened(7, &file);
     let early = Filter::default().within(&[(0, 5 * SECOND)]);
     let pass = PassOptions { filter: early, ..PassOptions::default() };
     for (pass, damaged) in [(pass, 1), (PassOptions::default(), 2)] {
@@ -119,8 +119,6 @@ fn damage_is_found_as_far_as_one_thread_reads() {
     }
 }
 
-/// Has no room.
-#[derive(Default)]
 struct FailingFold;
 
 impl Fold for FailingFold {
@@ -139,10 +137,10 @@ impl Fold for FailingFold {
 }
 
 #[test]
-fn a_refusal_of_one_thread_ends_all() {
+fn an_error_in_one_thread_ends_all() {
     let file = file();
     for threads in [1, 2, 7] {
-        let captured = by(threads, &file);
+        let captured = opened(threads, &file);
         let error = captured.run(&PassOptions::default(), &mut [&mut FailingFold]).unwrap_err();
         assert!(error.to_string().contains("no room"), "{error}");
     }
