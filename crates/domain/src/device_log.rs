@@ -1,6 +1,7 @@
 //! Counters that a device reports about itself: their changes over steps, and the write
 //! amplification that follows from them.
 
+use crate::serde_text::is_default;
 use crate::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -96,7 +97,7 @@ pub struct LogDelta {
     pub went_backwards: bool,
     /// Number of short steps before this one that the changes cover too, because the device was
     /// not read between them.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub earlier_steps: u32,
     /// Media and data integrity errors.
     pub media_errors: Option<u64>,
@@ -161,10 +162,6 @@ const fn count(
     value: fn(&LogDelta) -> Option<u64>,
 ) -> DeviceCount {
     DeviceCount { id, name, unit: "", value }
-}
-
-fn is_zero(count: &u32) -> bool {
-    *count == 0
 }
 
 impl LogDelta {

@@ -232,8 +232,8 @@ impl ForeignIos {
         }
     }
 
-    /// Counts and response times of all I/Os together. Percentiles cannot be added up: they
-    /// follow from the histograms, where each has one.
+    /// Returns counts and response times of all I/Os together. Percentiles cannot be added up; they
+    /// follow from the histograms if all have one.
     fn pooled(all: &[&ForeignIos]) -> ForeignIos {
         if let [only] = all {
             return (*only).clone();
@@ -270,7 +270,7 @@ fn saturating_sum(counts: &[u64]) -> u64 {
     counts.iter().fold(0, |sum, count| sum.saturating_add(*count))
 }
 
-/// The sum, where every value is known.
+/// Returns the sum; `None` if a value is unknown.
 fn sum(all: &[&ForeignIos], of: fn(&ForeignIos) -> Option<f64>) -> Option<f64> {
     all.iter().map(|ios| of(ios)).sum()
 }

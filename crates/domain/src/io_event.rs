@@ -881,10 +881,10 @@ pub struct CaptureConditions {
     /// Named points in time.
     pub marks: Vec<Mark>,
     /// True if threads were captured as well as processes.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub threads: bool,
     /// True if the busy time of each capture step was recorded in place of single I/Os.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub busy_time: bool,
     /// Cgroups of the processes that submitted I/Os; `None` if cgroups were not captured.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -913,11 +913,6 @@ pub struct CaptureConditions {
     pub content: Option<ContentSample>,
     /// Further remarks for the reader, one sentence each.
     pub remarks: Vec<String>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-fn is_false(value: &bool) -> bool {
-    !value
 }
 
 impl CaptureConditions {

@@ -2,13 +2,12 @@
 
 use crate::stimulus::Op;
 use crate::units::Bytes;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Reads, writes and flushes of a device as counted by the kernel (`/proc/diskstats`). Discards are
 /// not included.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KernelCounters {
     /// Reads completed.
     pub reads: u64,

@@ -4,6 +4,7 @@ pub use crate::device_log::{LogDelta, WriteAmplification};
 use crate::histogram::CoarseHistogram;
 pub use crate::kernel_counts::KernelCounters;
 use crate::replayed::ReplayResult;
+use crate::serde_text::is_default;
 use crate::start_error::StartError;
 use crate::stimulus::{Op, Pace};
 pub use crate::tally::{StreamTally, Tally, UnmeasuredIos, mean, mean_ms};
@@ -365,7 +366,7 @@ pub struct Measurement {
     pub unmeasured: Vec<UnmeasuredIos>,
     /// I/Os still outstanding when the engine stopped waiting for them. Their response times in the
     /// tallies are lower bounds: the time until then.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub outstanding: u64,
     /// Periods of at least one second with I/Os outstanding and no completion.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -555,9 +556,9 @@ impl Measurement {
     /// calls for a caveat.
     pub fn stalling(&self) -> StallEffect {
         let (stalled, elapsed) = (self.stalled().0, self.elapsed.0);
-        if stalled > elapsed / 10 && stalled > VOIDING.0 {
+        if stalled > elapsed / 10 && stalled > STALLED_VOID_MIN.0 {
             StallEffect::Void
-        } else if stalled > elapsed / 100 && stalled > NOTICED.0 {
+        } else if stalled > elapsed / 100 && stalled > STALLED_MARKED_MIN.0 {
             StallEffect::Marked
         } else {
             StallEffect::Slight
@@ -566,15 +567,11 @@ impl Measurement {
 }
 
 /// Stalls of a step that add up to this or less are ignored.
-const NOTICED: Nanos = Nanos::from_millis(100);
+const STALLED_MARKED_MIN: Nanos = Nanos::from_millis(100);
 
 /// Stalls that add up to this or less never void a step, however short it is: a busy disk or memory
 /// compaction can block every thread for a third of a step.
-const VOIDING: Nanos = Nanos::from_millis(1500);
-
-fn is_zero(count: &u64) -> bool {
-    *count == 0
-}
+const STALLED_VOID_MIN: Nanos = Nanos::from_millis(1500);
 
 fn rate(count: u64, time: Nanos) -> Option<f64> {
     (time.0 > 0).then(|| count as f64 / time.as_secs_f64())

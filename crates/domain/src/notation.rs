@@ -43,7 +43,8 @@ impl NotationError {
     }
 }
 
-fn is_number(text: &str) -> bool {
+/// Returns true for one or more decimal digits.
+pub(crate) fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 

@@ -116,8 +116,10 @@ impl Proof {
 
     /// Returns true if the disk was attached once and has not been detached since.
     fn is_still_attached(&self, now: &Proof) -> bool {
-        let same = self.sequence.is_some() && self.sequence == now.sequence;
-        same && self.is_same_boot(now) && self.number == now.number
+        self.sequence.is_some()
+            && self.sequence == now.sequence
+            && self.number == now.number
+            && self.is_same_boot(now)
     }
 
     fn machine_difference(&self, now: &Proof) -> Option<String> {
@@ -137,9 +139,9 @@ impl Proof {
         all
     }
 
-    /// Returns the differences between the files. If `held`, something other than the inode
+    /// Returns the differences between the files. If `is_identified`, something other than the inode
     /// identifies the file, so an unknown creation time is accepted.
-    fn inode_differences(&self, now: &Proof, held: bool) -> Vec<String> {
+    fn inode_differences(&self, now: &Proof, is_identified: bool) -> Vec<String> {
         let (Some(then), Some(file)) = (&self.file, &now.file) else {
             return vec!["the kernel does not report which file it is".into()];
         };
@@ -148,7 +150,7 @@ impl Proof {
             all.push(format!("it is another file (inode {}, was {})", file.inode, then.inode));
         } else if then.born.is_some() && file.born.is_some() && then.born != file.born {
             all.push("it is another file (created at another time)".into());
-        } else if then.born != file.born || (then.born.is_none() && !held) {
+        } else if then.born != file.born || (then.born.is_none() && !is_identified) {
             all.push("the file system does not report when the file was created".into());
         }
         // File systems may get other device numbers after a restart.
@@ -186,17 +188,17 @@ impl Proof {
         if device.has_identity() || is_attached {
             return all;
         }
-        let unnamed = "the disk has no serial number and no world-wide identifier, and";
-        all.push(match () {
-            () if !self.is_same_boot(now) => format!("{unnamed} the machine was restarted"),
-            () if self.number != now.number => format!("{unnamed} its device number changed"),
-            () if device.transport == Transport::Zram => {
-                "the kernel does not report whether the zram device was reset".into()
-            }
-            () if self.sequence.is_none() || now.sequence.is_none() => {
-                format!("{unnamed} this kernel does not report whether it stayed attached")
-            }
-            () => format!("{unnamed} it was attached again"),
+        let anonymous = "the disk has no serial number and no world-wide identifier, and";
+        all.push(if !self.is_same_boot(now) {
+            format!("{anonymous} the machine was restarted")
+        } else if self.number != now.number {
+            format!("{anonymous} its device number changed")
+        } else if device.transport == Transport::Zram {
+            "the kernel does not report whether the zram device was reset".into()
+        } else if self.sequence.is_none() || now.sequence.is_none() {
+            format!("{anonymous} this kernel does not report whether it stayed attached")
+        } else {
+            format!("{anonymous} it was attached again")
         });
         all
     }

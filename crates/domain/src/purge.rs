@@ -308,12 +308,8 @@ pub struct PurgeCommandRecord {
     pub failure: Option<String>,
     /// Time until the processes had ended that the command left running when it exited; zero if it
     /// left none.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "Nanos::is_zero")]
     pub awaited: Nanos,
-}
-
-fn is_zero(time: &Nanos) -> bool {
-    *time == Nanos::ZERO
 }
 
 /// A purge that was carried out.

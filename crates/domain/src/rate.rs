@@ -9,6 +9,7 @@ use crate::stimulus::{IoStream, Op, Pace};
 use crate::tally::Tally;
 use crate::text::excerpt;
 use crate::units::Nanos;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -34,7 +35,7 @@ pub const THREAD_RATE_MAX: f64 = 1e6;
 /// assert_eq!("150MB/s".parse(), Ok(OfferedRate::MegabytesPerSecond(150.0)));
 /// assert!("0".parse::<OfferedRate>().is_err());
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 #[schemars(description = "An offered rate, such as `20000 IOPS` or `150 MB/s`.")]
 pub enum OfferedRate {
@@ -45,9 +46,7 @@ pub enum OfferedRate {
 }
 
 /// Times at which I/Os arrive at a rate.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arrivals {
     /// At random, independently of one another: exponential gaps.
@@ -58,7 +57,7 @@ pub enum Arrivals {
 }
 
 /// A rate at which a run offers its I/Os.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OfferedLoad {
     /// The rate.
     pub rate: OfferedRate,
@@ -398,9 +397,7 @@ mod tests {
 
     /// Returns this many start errors of this length.
     fn start_errors(ns: u64, ios: u64) -> StartError {
-        let mut counts = vec![0u64; CoarseHistogram::LEN];
-        counts[CoarseHistogram::index(ns)] = ios;
-        StartError { max: Nanos(ns), histogram: CoarseHistogram::from_dense(&counts) }
+        StartError { max: Nanos(ns), histogram: CoarseHistogram::from_counts([(ns, ios)]) }
     }
 
     /// A victim with a rate, mean 1 ms, and a closed offender, mean 100 ms: the limit is 0.1 ms.
@@ -417,11 +414,7 @@ mod tests {
             tally: Tally {
                 ios,
                 response_sum: Nanos(ios * mean_us * 1000),
-                histogram: {
-                    let mut counts = vec![0u64; FineHistogram::LEN];
-                    counts[FineHistogram::index(mean_us * 1000)] = ios;
-                    FineHistogram::from_dense(&counts)
-                },
+                histogram: FineHistogram::from_counts([(mean_us * 1000, ios)]),
                 ..Tally::default()
             },
         };

@@ -118,7 +118,7 @@ pub struct SequenceStep {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub purge: bool,
     /// Idle time before every attempt.
-    #[serde(default, skip_serializing_if = "is_no_time")]
+    #[serde(default, skip_serializing_if = "Nanos::is_zero")]
     pub pause: Nanos,
     /// True if the step is skipped with a remark when its transfers do not fit the device's
     /// sectors; false if the whole sequence is then refused.
@@ -228,12 +228,8 @@ impl fmt::Display for SteadyEnd {
     }
 }
 
-/// The longest time of a load.
-const LONGEST: Nanos = Nanos::from_secs(365 * 86_400);
-
-fn is_no_time(time: &Nanos) -> bool {
-    time.0 == 0
-}
+/// Longest time of a load.
+const TIME_MAX: Nanos = Nanos::from_secs(365 * 86_400);
 
 impl SequenceStep {
     /// Creates a measured step without dimensions that is applied once.
@@ -308,7 +304,7 @@ pub struct SequenceLoad {
     #[serde(default)]
     pub ramp: Nanos,
     /// Delay before the first I/O. Concurrent loads do not wait.
-    #[serde(default, skip_serializing_if = "is_no_time")]
+    #[serde(default, skip_serializing_if = "Nanos::is_zero")]
     pub delay: Nanos,
     /// True to record the tallies of each thread, too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -432,15 +428,15 @@ impl SequenceLoad {
     /// and the default data pattern if the load has none.
     ///
     /// # Errors
-    /// [`LoadError::Sector`] if a transfer size or an alignment is not a multiple of the sector size;
-    /// [`LoadError::Other`] if the load cannot be applied for any other reason, in one sentence.
+    /// Returns [`LoadError::Sector`] if a transfer size or an alignment is not a multiple of the sector
+    /// size, and [`LoadError::Other`] if the load cannot be applied for any other reason.
     pub fn on(&self, capacity: Bytes, logical_sector: u32) -> Result<Stimulus, LoadError> {
         let sector = u64::from(logical_sector.max(1));
-        self.fits_sectors(sector)?;
+        self.check_sectors(sector)?;
         for time in [self.until.time.unwrap_or(Nanos::ZERO), self.ramp, self.delay] {
-            if time > LONGEST {
+            if time > TIME_MAX {
                 return Err(LoadError::Other(format!(
-                    "a time of the load is {time}, more than the maximum of {LONGEST} (365 days); choose \
+                    "a time of the load is {time}, more than the maximum of {TIME_MAX} (365 days); choose \
                      a shorter time"
                 )));
             }
@@ -469,20 +465,21 @@ impl SequenceLoad {
         }
     }
 
-    fn fits_sectors(&self, sector: u64) -> Result<(), LoadError> {
-        let whole = |bytes: Bytes| bytes.0.is_multiple_of(sector);
-        let streams = self.streams.iter();
-        let odd = streams
-            .filter(|stream| stream.op != Op::Flush)
-            .find(|stream| !whole(stream.size) || !whole(stream.alignment()));
-        odd.map_or(Ok(()), |stream| {
-            Err(LoadError::Sector(format!(
-                "the transfer size or the alignment of '{stream}' is not a multiple of the sector \
-                 size of {sector} B"
-            )))
-        })
+    /// Refuses transfers that are not whole sectors.
+    fn check_sectors(&self, sector: u64) -> Result<(), LoadError> {
+        let is_whole = |bytes: Bytes| bytes.0.is_multiple_of(sector);
+        for stream in self.streams.iter().filter(|stream| stream.op != Op::Flush) {
+            if !is_whole(stream.size) || !is_whole(stream.alignment()) {
+                return Err(LoadError::Sector(format!(
+                    "the transfer size or the alignment of '{stream}' is not a multiple of the \
+                     sector size of {sector} B"
+                )));
+            }
+        }
+        Ok(())
     }
 
+    /// Resolves the extent.
     fn range(&self, capacity: Bytes, sector: u64) -> Result<ActiveRange, LoadError> {
         let from = match (self.extent.from, self.extent.block) {
             (Amount::Bytes(from), Some(_)) if !from.0.is_multiple_of(sector) => {
@@ -537,7 +534,9 @@ impl SequenceLoad {
         range: ActiveRange,
     ) -> Result<Option<Bytes>, LoadError> {
         let amount = self.until.bytes.map(|amount| amount.resolve(capacity, sector));
-        let lap = self.whole_transfers(range).0;
+        let largest = self.streams.iter().map(|stream| stream.size.0).max().unwrap_or(1).max(1);
+        // One pass moves whole transfers only.
+        let lap = range.length.round_down(largest).0;
         if let Some(stream) = self.streams.iter().find(|stream| stream.size > range.length)
             && self.until.laps.is_some()
         {
@@ -553,12 +552,6 @@ impl SequenceLoad {
             Some(Bytes(0)) => Err(LoadError::Other("the load ends before its first I/O".into())),
             least => Ok(least),
         }
-    }
-
-    /// Returns the bytes of the range that one pass of whole transfers moves.
-    fn whole_transfers(&self, range: ActiveRange) -> Bytes {
-        let size = self.streams.iter().map(|stream| stream.size.0).max().unwrap_or(1).max(1);
-        Bytes(range.length.0 / size * size)
     }
 }
 
@@ -579,8 +572,8 @@ impl Sequence {
     pub fn is_numbered(&self) -> bool {
         self.steps.iter().any(|step| step.number.is_some())
     }
-    /// Bytes of a target that hold all of its loads; `None` where one of them needs a share
-    /// of the target or all of it.
+    /// Returns the number of bytes of a target that hold all of its loads; `None` if one of them needs
+    /// a share of the target or all of it.
     pub fn reach(&self) -> Option<Bytes> {
         let end = |load: &SequenceLoad| match (load.extent.from, load.extent.length) {
             (Amount::Bytes(from), Some(Amount::Bytes(length))) => from.0.checked_add(length.0),
@@ -590,7 +583,7 @@ impl Sequence {
             self.steps.iter().flat_map(SequenceStep::loads).map(|(_, load)| end(load)).collect();
         ends?.into_iter().max().map(Bytes)
     }
-    /// The names of the dimensions that its steps have, each once, in order.
+    /// Returns the names of the dimensions of its steps, each once, in order.
     pub fn dimensions(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for (name, _) in self.steps.iter().flat_map(|step| &step.dimensions) {

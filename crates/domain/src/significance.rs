@@ -4,7 +4,7 @@
 use std::f64::consts::PI;
 
 /// Number of terms of the continued fraction, which usually converges within twenty.
-const TERMS: usize = 500;
+const TERMS_MAX: usize = 500;
 
 /// Returns the logarithm of the probability of an F statistic of at least `f`, with `changes` and
 /// `rest` degrees of freedom, which must both be at least 1.
@@ -97,7 +97,7 @@ impl IncompleteBeta {
         };
         let nonzero = |value: f64| if value.abs() < 1e-300 { 1e-300 } else { value };
         let (mut fraction, mut upper, mut lower) = (1.0_f64, 1.0_f64, 0.0_f64);
-        for term in 1..TERMS {
+        for term in 1..TERMS_MAX {
             let coefficient = coefficient(term);
             lower = 1.0 / nonzero(1.0 + coefficient * lower);
             upper = nonzero(1.0 + coefficient / upper);

@@ -1,6 +1,7 @@
 //! Totals over sets of I/Os, used by measurements and replayed scripts.
 
 use crate::histogram::FineHistogram;
+use crate::serde_text::is_default;
 use crate::stimulus::Op;
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
@@ -27,7 +28,7 @@ pub struct Tally {
     /// I/Os that were outstanding when the load ended. Their response times are in
     /// `response_sum`, `response_min`, `response_max` and `histogram`; they are in neither `ios`
     /// nor `bytes`, because they did not complete in the measured time.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub outstanding: u64,
 }
 
@@ -95,10 +96,6 @@ pub fn mean(sum: Nanos, count: u64) -> Option<Nanos> {
 /// Returns the mean of `count` response times in milliseconds, not rounded; `None` if `count` is 0.
 pub fn mean_ms(sum: Nanos, count: u64) -> Option<f64> {
     (count > 0).then(|| sum.0 as f64 / count as f64 / 1e6)
-}
-
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 /// Totals of one I/O stream in a measurement.

@@ -123,12 +123,12 @@ impl Bytes {
 impl Nanos {
     /// A duration of zero.
     pub const ZERO: Nanos = Nanos(0);
+    /// One second.
+    pub const SECOND: Nanos = Nanos(1_000_000_000);
     /// Returns true for a duration of zero.
     pub const fn is_zero(&self) -> bool {
         self.0 == 0
     }
-    /// One second.
-    pub const SECOND: Nanos = Nanos(1_000_000_000);
     /// Creates a duration of `n` seconds.
     pub const fn from_secs(n: u64) -> Self {
         Nanos(n * 1_000_000_000)

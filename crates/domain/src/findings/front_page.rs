@@ -69,9 +69,9 @@ impl FrontPage {
 }
 
 /// Significant digits of a mean of exact counts.
-const OF_MEANS: u8 = 4;
+const MEAN_DIGITS: u8 = 4;
 /// Significant digits of a value read from a histogram: its buckets are up to 0.78 % wide.
-const OF_BUCKETS: u8 = 3;
+const BUCKET_DIGITS: u8 = 3;
 
 /// Returns the number of decimal digits of a whole number.
 fn whole_digits(number: u64) -> u8 {
@@ -119,7 +119,7 @@ impl KeyFigure {
             subject: None,
             value,
             unit,
-            digits: OF_MEANS,
+            digits: MEAN_DIGITS,
             range: None,
             is_bounded: false,
             note: None,
@@ -139,7 +139,7 @@ impl KeyFigure {
     }
     /// Changes the digits to those of a value read from a histogram.
     pub fn of_buckets(self) -> Self {
-        KeyFigure { digits: OF_BUCKETS, ..self }
+        KeyFigure { digits: BUCKET_DIGITS, ..self }
     }
     /// Sets the lowest and highest of the values whose mean is the figure.
     pub fn ranging(self, range: Option<(f64, f64)>) -> Self {

@@ -82,9 +82,7 @@ mod tests {
     #[test]
     fn a_commit_has_the_time_of_its_flush_and_its_own_processor_time() {
         let tally = |op, ios: u64, each: u64| {
-            let mut counts = vec![0u64; FineHistogram::LEN];
-            counts[FineHistogram::index(each)] = ios;
-            let histogram = FineHistogram::from_dense(&counts);
+            let histogram = FineHistogram::from_counts([(each, ios)]);
             let response_sum = Nanos(ios * each);
             StreamTally { op, tally: Tally { ios, response_sum, histogram, ..Tally::default() } }
         };
