@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_is_no_level() {
+    fn a_burst_has_no_change_point() {
         let mut rates = vec![100.0; 200];
         rates[50..54].fill(10.0);
         rates[120..123].fill(0.0);

@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wide_interval_has_no_value_and_one_without_a_bound_is_unknown() {
+    fn a_wide_interval_has_no_value() {
         let exact = WriteAmplification::from_log(&log(2_000, 0, 5_000, 0)).unwrap();
         assert_eq!((exact.value(), exact.low, exact.high), (Some(2.5), 2.5, 2.5));
         // 1 % of 100 units at both ends: 2 % wide and a little more.
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn units_add_up_unless_a_step_begins_where_the_last_one_ended() {
+    fn units_add_up_unless_steps_adjoin() {
         let counters = |host: u64| {
             Some(DeviceCounters { host_written: Some(Bytes(host)), ..DeviceCounters::default() })
         };
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bucket_that_is_lower_now_was_reset() {
+    fn a_lower_bucket_count_is_a_reset() {
         let buckets = |reads| LatencyBuckets { reads, ..LatencyBuckets::default() };
         let since = buckets([5, 3, 1, 1]).since(&buckets([2, 3, 0, 0]));
         assert_eq!(since, Some(buckets([3, 0, 1, 1])));

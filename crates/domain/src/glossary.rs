@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn the_settings_string_is_explained_word_by_word() {
+    fn every_abbreviation_of_the_headline_is_explained() {
         let used = shorts("PTS-E 2.0  WCD  T4/Q32  DP=RND  AR100  Aln=BS");
         assert_eq!(used, ["Aln", "AR", "BS", "DP", "PTS", "RND", "SNIA", "T4Q32", "WCD"]);
     }

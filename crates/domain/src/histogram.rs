@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn every_bucket_holds_its_bounds_and_touches_the_next() {
+    fn buckets_are_contiguous() {
         let mut expected_low = 0;
         for index in 0..FineHistogram::LEN {
             let (low, high) = FineHistogram::bounds(index);
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_time_has_the_same_bucket_either_way() {
+    fn both_computations_of_a_bucket_agree() {
         fn check<const BITS: u32>() {
             let near = (0..31)
                 .flat_map(|bit| (0..200).map(move |n| (1i32 << bit).saturating_add(n - 100)));
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_percentile_needs_ten_beyond_it() {
+    fn a_percentile_needs_ten_ios_beyond_it() {
         let histogram = FineHistogram::from_counts((1..=1000).map(|n| (n * 1000, 1)));
         assert!(histogram.reportable_percentile(0.99).is_some());
         assert_eq!(histogram.reportable_percentile(0.991), None);
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_of_a_damaged_file_add_up_to_the_maximum() {
+    fn counts_of_a_damaged_file_saturate() {
         let all = FineHistogram { buckets: vec![(1, u64::MAX)] };
         let mut sum = all.clone();
         sum.merge(&all);

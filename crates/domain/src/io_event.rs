@@ -936,14 +936,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_are_cut_where_the_kernel_cuts_them() {
+    fn command_names_are_truncated_like_in_the_kernel() {
         assert_eq!(CommandName::new("postgres").to_string(), "postgres");
         assert_eq!(CommandName::new("a-name-that-is-too-long").to_string(), "a-name-that-is-");
         assert!(CommandName::default().is_empty());
     }
 
     #[test]
-    fn a_content_sample_says_what_it_left_out() {
+    fn a_content_sample_lists_its_omissions() {
         let sample = ContentSample { every: 7, blocks: 101, ..ContentSample::default() };
         assert_eq!(sample.to_string(), "101 written blocks of 4 KiB (1 in 7) read back");
         let said = ContentSample { passed_over: 3, ..sample }.to_string();
@@ -988,7 +988,7 @@ mod tests {
     }
 
     #[test]
-    fn zones_are_read_and_printed() {
+    fn time_zones_parse_and_print() {
         for (text, offset_s, printed) in [
             ("UTC", 0, "UTC"),
             ("+01:00", 3600, "UTC+01:00"),

@@ -542,7 +542,7 @@ mod tests {
     /// Each part of a split bio is an I/O of its own with the queue time of the whole, in one
     /// request or, on a device without a request queue, none.
     #[test]
-    fn a_split_bio_is_as_many_ios_as_it_has_parts() {
+    fn each_part_of_a_split_bio_is_an_io() {
         use BlockAction::{Completed, Issued, Queued, Split};
         let parts = [(80, 4096), (88, 4096), (96, 8192)];
         for has_requests in [true, false] {

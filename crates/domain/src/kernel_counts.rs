@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn flushes_that_one_reading_lacks_are_unknown_and_count_no_io() {
+    fn flushes_are_unknown_unless_both_readings_have_them() {
         let read = |flushes| KernelCounters { flushes, ..KernelCounters::default() };
         assert_eq!(read(Some(9)).since(&read(Some(4))).flushes, Some(5));
         assert_eq!(read(Some(9)).since(&read(None)).flushes, None);

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn every_pace_is_said_with_its_rate() {
+    fn every_pace_is_described_with_its_rate() {
         let said = |pace: &Pace| (pace.offered_iops(), pace_text(pace));
         let fixed = Pace::Fixed { ios: 100, per: Nanos::from_millis(100) };
         assert_eq!(said(&fixed), (Some(1000.0), Some("1,000 IOPS, evenly".into())));
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn alignment_zones_and_content_are_said_where_there_are_any() {
+    fn alignment_zones_and_content_are_described() {
         let at = |bytes| IoStream { alignment: Some(Bytes(bytes)), ..stream(Order::Random, 4) };
         assert_eq!(alignment_text(&[at(512)]).unwrap(), "512 B");
         assert_eq!(alignment_text(&[at(4096)]).unwrap(), "4 KiB");

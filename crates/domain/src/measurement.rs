@@ -582,7 +582,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stall_is_slight_or_marks_or_voids_a_step_by_its_part_of_it() {
+    fn the_share_of_stalls_decides_their_effect() {
         let stalling = |elapsed: u64, lasted: &[u64]| {
             let stall =
                 |lasted: &u64| Stall { at: Nanos::ZERO, lasted: Nanos::from_millis(*lasted) };
@@ -609,7 +609,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_and_means_of_an_interval_leave_its_flushes_out() {
+    fn rates_and_means_of_an_interval_exclude_flushes() {
         let tally = |op, ios, response_sum| IntervalTally {
             op,
             ios,
@@ -628,7 +628,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_without_a_completion_are_silences_of_a_load_that_is_not_paced() {
+    fn intervals_without_a_completion_are_silences() {
         let interval = |begin: u64, ios: u64| {
             let tally = IntervalTally {
                 op: Op::Read,
@@ -676,7 +676,7 @@ mod tests {
     }
 
     #[test]
-    fn a_measurement_without_anything_odd_says_nothing_of_it() {
+    fn absent_values_are_not_stored() {
         let plain = serde_json::to_value(Measurement::default()).unwrap();
         for name in
             ["seed", "outstanding", "silences", "stalls", "replay", "threads", "start_error"]

@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_printed_parses_again() {
+    fn patterns_and_demands_parse_as_they_print() {
         for text in ["RND 4K RW65", "SEQ 128K W", "RND 0.5K R", "SEQ 1024K RW90", "RND 1.5K W"] {
             let pattern: AccessPattern = text.parse().unwrap();
             assert_eq!(pattern.to_string(), text);
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_distribution_stands_before_the_durability() {
+    fn the_distribution_precedes_the_durability() {
         for text in
             ["RND 4K R ZIPF/1.1", "RND 4K RW65 PARETO/0.2 FLUSH/8", "RND 8K W NORMAL/10 FUA"]
         {
@@ -304,7 +304,7 @@ mod tests {
 
     /// Records have always used the name `trim` and continue to use it.
     #[test]
-    fn a_discard_prints_by_its_name_and_is_recorded_as_before() {
+    fn a_discard_is_recorded_as_trim() {
         let stream = IoStream::new(Op::Discard, Order::Random, Bytes::kib(4));
         assert_eq!(stream.to_string(), "RND 4K DISCARD");
         let recorded = serde_json::to_string(&stream).unwrap();

@@ -233,7 +233,7 @@ mod tests {
 
     /// Every way in which a device can differ, and the devices whose identity it puts in doubt.
     #[test]
-    fn what_differs_is_said_and_nothing_else() {
+    fn every_difference_is_reported() {
         let file = |change: fn(&mut FileProof)| {
             move |proof: &mut Proof| change(proof.file.as_mut().unwrap())
         };
@@ -287,7 +287,7 @@ mod tests {
     /// After a restart a file system may have another device number; the file is identified by its
     /// inode and creation time.
     #[test]
-    fn a_restart_numbers_file_systems_anew() {
+    fn device_numbers_of_file_systems_may_change_after_a_restart() {
         let mut now = proof();
         now.boot = Some("c".into());
         now.sequence = Some(1);
@@ -300,7 +300,7 @@ mod tests {
     /// Without a creation time, a loop device is identified while it remains attached, and a file
     /// by its mark.
     #[test]
-    fn without_a_time_of_creation_something_else_must_hold_the_file() {
+    fn a_file_without_a_creation_time_needs_other_proof() {
         let mut then = proof();
         then.file.as_mut().unwrap().born = None;
         let mut now = then.clone();
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn another_run_directory_at_the_same_place_is_another() {
+    fn a_directory_that_replaced_the_run_directory_differs() {
         let file = |inode, born| FileProof { device: "8:1".into(), inode, born };
         let directory = |path: &str, file| DirectoryProof { path: path.into(), file };
         let own = directory("/runs/a", file(7, Some(5)));
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proof_is_written_without_what_it_lacks() {
+    fn a_proof_is_stored_without_unknown_facts() {
         assert_eq!(serde_json::to_string(&Proof::default()).unwrap(), "{}");
         let text = serde_json::to_string(&proof()).unwrap();
         assert_eq!(serde_json::from_str::<Proof>(&text).unwrap(), proof());

@@ -361,7 +361,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_choice_reads_back_as_it_was_written_and_stands_in_the_message() {
+    fn every_purge_choice_parses_and_is_listed_in_the_error() {
         let unknown = "format".parse::<PurgeChoice>().unwrap_err();
         for method in CHOICES {
             let choice = PurgeChoice::Method(method);
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn the_old_name_of_continue_is_read_and_the_new_one_written() {
+    fn the_old_name_of_continue_still_parses() {
         for text in ["continue", "go-on"] {
             assert_eq!(text.parse(), Ok(PurgeFailure::Continue));
             let read: PurgeFailure = serde_json::from_str(&format!("\"{text}\"")).unwrap();
@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_back_is_said() {
+    fn a_read_back_is_described() {
         let mut read = ReadBack { places: 64, zero: 64, ..ReadBack::default() };
         (read.unit, read.written_before) = (Bytes(4096), 60);
         assert!(read.is_blank());

@@ -317,7 +317,7 @@ mod tests {
     use crate::units::Bytes;
 
     #[test]
-    fn a_rate_in_bytes_counts_the_mean_size() {
+    fn a_rate_in_bytes_is_divided_by_the_mean_size() {
         let streams = "RND 4K RW50".parse::<AccessPattern>().unwrap().streams();
         let rate: OfferedRate = "40.96 MB/s".parse().unwrap();
         assert_eq!(rate.iops(&streams), Some(10_000.0));
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_reads_back_as_it_was_written() {
+    fn a_rate_parses_as_it_prints() {
         for text in ["20000", "0.5 IOPS", "150MB/s", "33.3 mb/s", "2.5GB/s", "100 kB/s"] {
             let rate: OfferedRate = text.parse().unwrap();
             assert_eq!(rate.to_string().parse(), Ok(rate), "{text}");
@@ -367,7 +367,7 @@ mod tests {
     /// 100 random I/Os per second for 10 s: 1000 offered, of which 10 + 95 may be missing; 1 if the
     /// device is known to do less, even if only a little.
     #[test]
-    fn from_the_closed_loop_maximum_on_a_thousandth_may_be_missing() {
+    fn at_the_closed_loop_maximum_a_thousandth_may_be_missing() {
         let measured = |ios| Measurement {
             elapsed: Nanos::from_secs(10),
             streams: vec![StreamTally { op: Op::Read, tally: Tally { ios, ..Tally::default() } }],

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mean_needs_an_io() {
+    fn the_mean_lateness_of_no_ios_is_unknown() {
         let of = |ios, sum| IntervalLateness { ios, sum: Nanos(sum), max: Nanos(sum) }.mean();
         assert_eq!((of(0, 0), of(4, 100)), (None, Some(Nanos(25))));
     }

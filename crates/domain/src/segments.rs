@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn the_client_layouts_lie_apart_inside_the_range_whatever_the_seed() {
+    fn client_layouts_are_valid_for_every_seed() {
         // 24 GB, three quarters of it, and the smallest range that can hold the segments.
         for (each, whole) in [(4, 22_888), (4, 17_166), (8, 22_888), (8, 18_431)] {
             for seed in (0..40).chain([u64::MAX, u64::MAX / 2]) {
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_without_spare_has_one_layout() {
+    fn a_full_range_has_one_layout() {
         let (segments, range) = (segments(5, 3, 9), range(2, 19));
         assert_eq!(segments.room(), Bytes::mib(19));
         let starts = segments.starts(range).unwrap();
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn every_layout_comes_up_equally_often() {
+    fn every_layout_is_equally_likely() {
         // Two segments of one unit in five units: (0,2) (0,3) (0,4) (1,3) (1,4) (2,4).
         let mut counts = std::collections::BTreeMap::new();
         for seed in 0..60_000 {
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused_in_words() {
+    fn impossible_segments_are_refused() {
         let why = |segments: Segments, range| segments.fault(range).unwrap();
         assert!(why(segments(5, 3, 9), range(0, 18)).contains("5 segments of 3 MiB"));
         assert!(why(segments(0, 3, 9), range(0, 18)).contains("0 segments"));

@@ -656,7 +656,7 @@ mod tests {
     }
 
     #[test]
-    fn offsets_count_from_the_beginning_of_an_extent_that_has_blocks() {
+    fn offsets_are_aligned_to_the_start_of_an_extent_with_blocks() {
         let extent = Extent { block: Some(Bytes(4096)), ..Extent::default() };
         let at = |from| on(load(8192).within(Extent { from, ..extent }));
         let odd = at(Amount::Bytes(Bytes(4096))).unwrap();
@@ -685,7 +685,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused_in_one_sentence() {
+    fn loads_that_do_not_fit_are_refused() {
         assert!(matches!(on(load(512)), Err(LoadError::Sector(_))));
         let large = Some(Amount::Bytes(Bytes::gib(1)));
         let extent = Extent { length: large, ..Extent::default() };
@@ -709,7 +709,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_of_several_loads_has_the_names_of_all() {
+    fn a_step_names_all_of_its_loads() {
         let named = |name: &str, size| NamedLoad { name: name.into(), load: load(size) };
         let step = SequenceStep::at_once("a + b", vec![named("a", 4096), named("b", 8192)]);
         let step = step.unwrap();
@@ -722,7 +722,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_are_made_distinct_and_it_reads_back_as_it_was_kept() {
+    fn repeated_labels_are_numbered() {
         let step = |label: &str| SequenceStep::new(label, load(4096)).dimension("Depth", "8");
         let steps = vec![step("a"), step("a"), step("a #2"), step("b").preparing()];
         let sequence = Sequence { steps, ..Sequence::default() }.with_distinct_labels();

@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_service_level_reads_back_as_it_was_written() {
+    fn a_service_level_parses_as_it_prints() {
         for text in ["p99=1ms", "p99.9=500us", "p50=2s", "p99.99=1234567ns", "P95 = 90 s"] {
             let level: ServiceLevel = text.parse().unwrap();
             assert_eq!(level.to_string().parse(), Ok(level), "{text}");
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_service_level_is_refused_with_an_example() {
+    fn invalid_service_levels_are_refused_with_an_example() {
         for bad in [
             "", "p99", "99=1ms", "p99=1", "p99=0ms", "p0.5=1ms", "p100=1ms", "p99.99999=1ms",
             "pnan=1ms", "p99=-1ms", "p99=fast", "p99=1ms,p50=1ms", "p99=1e999s",

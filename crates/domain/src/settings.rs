@@ -370,7 +370,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_gap_reads_back_as_it_was_written() {
+    fn a_gap_parses_as_it_prints() {
         for text in ["1:1ns", "12:500us", "120:1h"] {
             let gap: SimGap = text.parse().unwrap();
             assert_eq!(gap.to_string().parse(), Ok(gap), "{text}");
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn a_steady_state_method_reads_back_as_it_was_written() {
+    fn a_steady_state_method_parses_as_it_prints() {
         for text in ["rounds", "post-25", "btw", "time:6h", "time:90s", "bytes:8TB", "fills:4"] {
             let method: SteadyStateMethod = text.parse().unwrap();
             assert_eq!(method.to_string().parse(), Ok(method), "{text}");

@@ -126,7 +126,7 @@ mod tests {
 
     /// One-sided bounds of printed tables of the binomial distribution, and closed forms.
     #[test]
-    fn bounds_of_proportions_are_those_of_printed_tables() {
+    fn bounds_of_proportions_match_printed_tables() {
         for (events, trials, bound) in
             [(0, 1, 0.95), (1, 10, 0.3942), (2, 20, 0.2826), (10, 10, 1.0), (0, 0, 1.0)]
         {
@@ -137,7 +137,7 @@ mod tests {
 
     /// Quantiles of printed tables of the t and F distributions.
     #[test]
-    fn probabilities_are_those_of_printed_tables() {
+    fn probabilities_match_printed_tables() {
         for (t, freedom, p) in [
             (12.706, 1, 0.05),
             (63.657, 1, 0.01),

@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn no_window_reaches_across_a_gap_or_a_missing_value() {
+    fn no_window_spans_a_gap_or_a_missing_value() {
         let mut gapped = track(1, &[100.; 8]);
         gapped.points[3].after_gap = true;
         let windows: Vec<_> =

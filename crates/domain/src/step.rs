@@ -221,7 +221,7 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn loads_at_once_are_kept_as_they_are_and_have_one_ramp() {
+    fn concurrent_loads_need_one_ramp() {
         use crate::stimulus::{ActiveRange, Demand, LoadLimits, Op, Order};
         use crate::units::Bytes;
         let stimulus = |op, ramp| {

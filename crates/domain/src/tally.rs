@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn means_are_of_all_response_times_and_lose_nothing() {
+    fn means_include_outstanding_ios_and_are_rounded() {
         let tally = Tally { ios: 2, outstanding: 1, response_sum: Nanos(38), ..Tally::default() };
         assert_eq!(tally.response_mean_ms(), Some(38.0 / 3.0 / 1e6));
         // 12.67 and not 12.

@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn a_capacity_has_three_digits() {
+    fn a_capacity_has_three_significant_digits() {
         for (bytes, text) in [
             (999, "999 B"),
             (1_000, "1.00 kB"),
@@ -465,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_read_as_the_field_writes_them() {
+    fn sizes_parse() {
         for (text, bytes) in [
             ("512", 512),
             ("0.5K", 512),
@@ -483,7 +483,7 @@ mod tests {
     }
 
     #[test]
-    fn times_read_and_print() {
+    fn times_parse_and_print() {
         for (text, nanos, shown) in [
             ("60", 60_000_000_000, "60 s"),
             ("250ms", 250_000_000, "250 ms"),
@@ -501,7 +501,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_that_something_took_is_not_rounded_up() {
+    fn a_time_taken_is_not_rounded_up() {
         for (nanos, text) in [
             (999, "999 ns"),
             (1_999, "1 µs"),
@@ -519,7 +519,7 @@ mod tests {
     }
 
     #[test]
-    fn binary_sizes_print_whole() {
+    fn binary_sizes_print_in_the_largest_unit() {
         for (bytes, text) in [
             (8 << 30, "8 GiB"),
             (3 << 29, "1536 MiB"),

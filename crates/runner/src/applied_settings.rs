@@ -116,7 +116,7 @@ mod tests {
     use steadfast_domain::GroupLimits;
 
     #[test]
-    fn a_rule_that_is_no_longer_in_effect_is_a_change() {
+    fn a_lost_rule_is_a_change() {
         let limits = GroupLimits { write_bytes: Some(20_000_000), ..GroupLimits::default() };
         let wanted =
             Conditions { io_control: Some(IoControl::Max(limits)), ..Conditions::default() };

@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn the_second_log_replaces_nothing_and_is_never_a_device() {
+    fn the_second_log_replaces_no_other_file() {
         let scratch = tempfile::tempdir().unwrap();
         let open = |path: &Path| LogPlace::File(path.to_owned()).open().map(drop);
         let [log, other, link] = ["log", "other", "link"].map(|name| scratch.path().join(name));
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_listener_received_counts_although_the_own_log_was_lost() {
+    fn lines_received_by_a_listener_count() {
         let scratch = tempfile::tempdir().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let place = LogPlace::parse(&listener.local_addr().unwrap().to_string());
@@ -397,7 +397,7 @@ mod tests {
     /// A crash may tear a log at any byte, or store a size without its data. The trial after it has
     /// its own acknowledgments, and the torn one those whose lines are whole.
     #[test]
-    fn a_torn_line_takes_no_acknowledgment_of_the_next_trial() {
+    fn a_torn_line_does_not_affect_the_next_trial() {
         const TORN: u64 = 9;
         const NEXT: u64 = 10;
         let lines: Vec<String> = (1..=3).map(|number| acknowledgment(number).line(TORN)).collect();

@@ -364,7 +364,7 @@ mod tests {
     /// The IOPS test of the specification: twice the capacity in sequential writes, then 5 to 25
     /// rounds of 56 minutes.
     #[test]
-    fn an_outline_has_the_rounds_and_what_is_written_before_them() {
+    fn an_outline_has_rounds_and_preconditioning() {
         let geometry = Geometry { capacity: Bytes::gib(1), logical_sector: 512 };
         let iops = procedure(&Settings::new("iops", 1), geometry, &[]).unwrap();
         let outline = Outline::rehearse(iops.as_ref(), None).unwrap();
@@ -381,7 +381,7 @@ mod tests {
 
     /// Two fills of 1000 bytes at 100 bytes per second, and a minute of a load between them.
     #[test]
-    fn a_fill_takes_nothing_from_timed_loads_and_they_nothing_from_fills() {
+    fn fills_and_timed_loads_are_forecast_separately() {
         let step = |point, time, bytes| PlannedStep {
             phase: "load".into(),
             round: 0,
@@ -422,7 +422,7 @@ mod tests {
     /// Five rounds are the best case. In the sixth, what is left is the rest of that round and
     /// the histogram, not the end of a finished plan.
     #[test]
-    fn past_the_best_case_what_is_left_is_this_round_and_what_follows() {
+    fn beyond_the_best_case_this_round_may_be_the_last() {
         let geometry = Geometry { capacity: Bytes::gib(1), logical_sector: 512 };
         let latency = procedure(&Settings::new("latency", 1), geometry, &[]).unwrap();
         let mut forecast = Forecast::new(latency.as_ref());

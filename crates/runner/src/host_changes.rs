@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_left_of_a_process_that_put_everything_back() {
+    fn a_process_that_restored_everything_leaves_no_file() {
         let scratch = tempfile::tempdir().unwrap();
         let directory = scratch.path().join("state/host-changes");
         let mut changes = journal(&directory);
@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_dead_process_left_is_undone_once() {
+    fn changes_of_a_dead_process_are_undone_once() {
         let scratch = tempfile::tempdir().unwrap();
         let directory = scratch.path().join("host-changes");
         let mut changes = journal(&directory);
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_line_is_of_a_change_that_was_never_made() {
+    fn a_torn_line_is_ignored() {
         let scratch = tempfile::tempdir().unwrap();
         let directory = scratch.path().join("host-changes");
         let mut changes = journal(&directory);
@@ -483,7 +483,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_closed_from_the_last_to_the_first() {
+    fn closing_a_change_closes_later_ones_of_its_setting() {
         let (a, b) = (change("a", "0", "1"), change("a", "1", "2"));
         let other = change("b", "x", "y");
         let mut open = vec![a.clone(), other.clone(), b.clone()];

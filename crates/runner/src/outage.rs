@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_follows_the_last_step_makes_the_gap_shorter() {
+    fn the_gap_starts_with_the_last_step() {
         let mut lines = a_step();
         assert_eq!(lasted(&lines, now(5030 * SECOND, 1020), boot("a")), seconds(20));
         lines.push(line(5015 * SECOND, Some(1005), opened(boot("a"))));
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn within_a_boot_the_wall_clock_does_not_count() {
+    fn within_a_boot_the_wall_clock_is_ignored() {
         for wall in [0, 5000 * SECOND, 5010 * SECOND, 9_999_999 * SECOND] {
             assert_eq!(lasted(&a_step(), now(wall, 1020), boot("a")), seconds(20), "{wall}");
         }
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_restart_in_the_middle_of_the_writes_is_a_power_cut() {
+    fn only_a_restart_during_the_writes_is_a_power_cut() {
         let trial = Box::new(PowerCutTrial {
             cycle: 1,
             start: Bytes(0),
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn without_another_clock_the_wall_clock_counts() {
+    fn without_a_boot_clock_the_wall_clock_counts() {
         let lines =
             [line(SECOND, None, opened(None)), line(SECOND, None, JournalEntry::Idled(Nanos(1)))];
         assert_eq!(lasted(&lines, now(21 * SECOND, 5), boot("a")), seconds(20));

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_that_fall_short_are_read_again_and_not_for_ever() {
+    fn low_counts_are_read_again_a_limited_number_of_times() {
         let mut later = [7 + 3, 7 + 9, 7 + 10, 7 + 99].into_iter();
         let read = || later.next().map(|reads| counts(reads, 0));
         let counted = counted_since(&counts(7, 0), &done(), Duration::ZERO, read);
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn merged_ios_are_counted_ios() {
+    fn merged_ios_count() {
         let counted = counted_since(&counts(0, 0), &done(), Duration::ZERO, || Some(counts(4, 6)));
         assert_eq!(counted, Some(counts(4, 6)));
     }

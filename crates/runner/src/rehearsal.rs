@@ -520,7 +520,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_lasts_as_long_as_it_is_played() {
+    fn the_timing_determines_the_duration_of_a_script() {
         let mut script = ScriptLoad {
             counts: OpCounts { reads: 1000, writes: 500, discards: 0, flushes: 0 },
             bytes: Bytes(6_000_000),

@@ -87,7 +87,7 @@ mod tests {
     /// A run that ended well wrote nothing after its last line; one that was killed
     /// may have, for a while.
     #[test]
-    fn a_file_that_was_changed_after_the_run_is_doubted() {
+    fn a_file_changed_after_the_run_is_not_trusted() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let found = std::fs::metadata(file.path()).unwrap();
         let changed = u64::try_from(found.ctime() * 1000 + found.ctime_nsec() / 1_000_000).unwrap();

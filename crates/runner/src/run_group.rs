@@ -437,7 +437,7 @@ mod tests {
     use steadfast_domain::{Bytes, Settings};
 
     #[test]
-    fn a_run_directory_is_a_name_and_no_path() {
+    fn a_run_directory_is_a_plain_name() {
         assert!(is_plain("loop0") && is_plain("a.b"));
         for path in ["", ".", "..", "a/b", "/a", "../a"] {
             assert!(!is_plain(path), "{path:?}");
@@ -517,7 +517,7 @@ mod tests {
 
     /// Its steps would be deleted if the user were told that no run has begun.
     #[test]
-    fn a_run_that_cannot_be_read_is_not_one_that_has_not_begun() {
+    fn an_unreadable_run_may_have_begun() {
         let scratch = tempfile::tempdir().unwrap();
         let place = scratch.path().join("pair");
         let (group, _) = create(&place, &pair()).unwrap();

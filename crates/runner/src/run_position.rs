@@ -70,7 +70,7 @@ mod tests {
     use steadfast_domain::{Demand, Nanos, ReplayResult, StepPlace, Stimulus};
 
     #[test]
-    fn a_script_that_continues_goes_on_where_its_last_step_left_it() {
+    fn a_script_continues_where_its_last_step_ended() {
         let range = ActiveRange::new(Bytes(0), Bytes(0));
         let stimulus = Stimulus::new(Vec::new(), range, Demand::new(1, 1), LoadLimits::ios(1));
         let mut step = Step::alone(StepPlace::new("replay", 0, 1, ""), stimulus);

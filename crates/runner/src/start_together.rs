@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn what_all_have_begins_at_one_moment() {
+    fn shared_steps_start_together() {
         let places = vec![("wipc", 0, 1), ("rounds", 1, 1), ("rounds", 1, 2)];
         let runs: Vec<_> =
             tickets(3).into_iter().map(|ticket| run(ticket, places.clone())).collect();
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_behind_goes_on_alone_and_the_others_wait_for_it() {
+    fn the_run_that_is_behind_continues_alone() {
         let mut tickets = tickets(2).into_iter();
         let quick = run(tickets.next().unwrap(), vec![("rounds", 1, 1), ("end", 0, 1)]);
         let slow = vec![("rounds", 1, 1), ("rounds", 2, 1), ("rounds", 3, 1), ("end", 0, 1)];
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn a_phase_that_continues_after_others_is_later_than_they_are() {
+    fn a_phase_that_continues_after_others_is_later() {
         let mut tickets = tickets(2).into_iter();
         let quick = run(tickets.next().unwrap(), vec![("rounds", 0, 9)]);
         let slow = vec![("rounds", 0, 1), ("end", 0, 1), ("rounds", 0, 9)];
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn who_ends_or_fails_keeps_nobody_waiting() {
+    fn a_run_that_ends_or_fails_releases_the_others() {
         let mut tickets = tickets(3).into_iter();
         let short = run(tickets.next().unwrap(), vec![("rounds", 1, 1)]);
         let failing = tickets.next().unwrap();
@@ -417,7 +417,7 @@ mod tests {
 
     /// The lead of a script is no time that the other load waited.
     #[test]
-    fn a_load_that_starts_with_a_script_has_not_waited_for_its_lead() {
+    fn the_lead_of_a_script_is_not_waiting_time() {
         let mut tickets = tickets(2).into_iter();
         let (mut first, mut last) = (tickets.next().unwrap(), tickets.next().unwrap());
         let mut script = step(("rounds", 1, 1));
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_ends_where_the_user_asks_for_it() {
+    fn a_stop_ends_the_wait_for_others() {
         let mut tickets = tickets(2);
         let stop = StopSignal::default();
         stop.request();
@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_first_load_where_no_more_is_wanted() {
+    fn only_the_first_loads_start_together() {
         let places = vec![("rounds", 1, 1), ("rounds", 1, 2)];
         let tickets =
             start_tickets(2, StartOrder::default(), StartSync::Start, Arc::new(HostClock));
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_load_of_every_phase_whatever_its_number_is() {
+    fn the_first_loads_of_every_phase_start_together() {
         let order = order(&[("wipc", 0, 1), ("replay", 0, 1)]);
         let tickets = start_tickets(2, order, StartSync::Phases, Arc::new(HostClock));
         let places = [
@@ -467,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_goes_before_the_last_has_come() {
+    fn no_run_starts_before_the_last_arrives() {
         let mut tickets = tickets(2).into_iter();
         let (first, mut last) = (tickets.next().unwrap(), tickets.next().unwrap());
         let (tell, told): (_, Receiver<()>) = channel();

@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_written_behind_a_line_that_failed() {
+    fn a_failed_line_is_cut_off_before_the_next_append() {
         let mut lines = LineFile::new(FailingFile::default(), 0, false);
         lines.append(b"one\n").unwrap();
         lines.file.syncs_fail.set(1);

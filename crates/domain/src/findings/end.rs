@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_judged_ends_as_its_verdict_says_and_what_has_not_ended_has_no_verdict() {
+    fn the_end_state_follows_from_the_verdict() {
         let (flat, steep, short) =
             (verdict(&[1.0, 1.0, 1.0]), verdict(&[1.0, 2.0, 3.0]), verdict(&[1.0]));
         let of = |verdict: &Verdict| EndState::new(true, Some(verdict));
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_of_several_parts_counts() {
+    fn the_worst_part_counts() {
         use EndState::{Complete, Failed, NotSteady, Steady, Unfinished, Void};
         let worst = |states: &[EndState]| states.iter().max().copied();
         assert_eq!(worst(&[Complete, Steady]).and_then(EndState::steady), Some(true));

@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_figure_has_the_digits_of_its_source_and_no_value_that_is_no_number() {
+    fn a_figure_has_the_digits_of_its_source() {
         let mean = KeyFigure::new("iops", "Random write", Some(61_969.4), "IOPS");
         assert_eq!((mean.digits, mean.clone().of_buckets().digits), (4, 3));
         assert_eq!(KeyFigure::new("iops", "x", Some(f64::NAN), "IOPS").value, None);

@@ -92,7 +92,7 @@ fn every_planted_loss_is_found() {
 
 /// The three blocks of one batch: the second was lost, and its flush returned after 96 ns.
 #[test]
-fn a_violation_has_its_block_and_its_time() {
+fn a_violation_names_block_and_time() {
     let plan = WritePlan::new(&trial(96), 5);
     let (log, mut found) = cut_after(&plan, PowerLossBehavior::Honest, 96, 5);
     let block = plan.block_of(70);
@@ -193,7 +193,7 @@ proptest! {
 }
 
 #[test]
-fn stamps_of_another_run_or_place_are_not_taken_for_its_own() {
+fn stamps_of_another_run_or_address_are_recognized() {
     let plan = WritePlan::new(&trial(96), 2);
     let other = WritePlan::new(&trial(96), 3);
     let content = stamped(&plan, 1);

@@ -80,7 +80,7 @@ mod tests {
     use steadfast_domain::{FineHistogram, Tally};
 
     #[test]
-    fn a_commit_has_the_time_of_its_flush_and_its_own_processor_time() {
+    fn the_cost_of_a_commit_includes_its_flush() {
         let tally = |op, ios: u64, each: u64| {
             let histogram = FineHistogram::from_counts([(each, ios)]);
             let response_sum = Nanos(ios * each);

@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_point_is_a_pattern_and_a_demand() {
+    fn a_point_parses_as_it_prints() {
         let point: CalibrationPoint = " SEQ 128K RW90 T2Q16".parse().unwrap();
         assert_eq!(point.to_string(), "SEQ 128K RW90 T2Q16");
         assert!("RND".parse::<CalibrationPoint>().unwrap_err().contains("RND 4K R T1Q32"));
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_written_where_that_is_not_allowed() {
+    fn read_only_points_write_nothing() {
         let names = |may_write| -> Vec<String> {
             CalibrationPoint::usual(may_write).iter().map(CalibrationPoint::to_string).collect()
         };

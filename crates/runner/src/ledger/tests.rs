@@ -47,7 +47,7 @@ fn written() -> (tempfile::TempDir, PathBuf) {
 
 /// A longer journal or line is refused by the reader.
 #[test]
-fn nothing_is_appended_that_could_not_be_read() {
+fn lines_beyond_the_limits_are_not_appended() {
     let (idled, halted) = (JournalEntry::Idled(Nanos(7)), JournalEntry::Halted("full".into()));
     for (journal, line, entry, expected) in [
         (0, LINE_MAX, &idled, true),
@@ -69,7 +69,7 @@ fn nothing_is_appended_that_could_not_be_read() {
 }
 
 #[test]
-fn what_is_appended_is_read_back() {
+fn appended_lines_are_read_back() {
     let (_scratch, directory) = written();
     let contents = Ledger::read(&directory).unwrap();
     let entries: Vec<_> = contents.lines.iter().map(|l| (l.n, l.entry.clone())).collect();
@@ -80,7 +80,7 @@ fn what_is_appended_is_read_back() {
 
 /// `restore` may be called days later, and a resumed run may find nothing left to do.
 #[test]
-fn a_run_ends_when_it_has_measured_everything() {
+fn a_run_ends_with_its_last_measurement() {
     let (_scratch, directory) = written();
     let (mut ledger, _) = Ledger::open(&directory).unwrap();
     let mut ended = |at, entry| {
@@ -118,7 +118,7 @@ fn a_torn_last_line_is_dropped_at_every_length() {
 
 /// A crash can leave the size of the last line without any of its blocks.
 #[test]
-fn a_last_line_without_one_of_its_blocks_is_dropped() {
+fn a_last_line_with_an_unwritten_block_is_dropped() {
     let (_scratch, directory) = written();
     let journal = directory.join(JOURNAL);
     let before = fs::metadata(&journal).unwrap().size() as usize;
@@ -155,7 +155,7 @@ fn a_resumed_ledger_without_lines_is_not_withdrawn() {
 }
 
 #[test]
-fn an_edited_byte_is_noticed_wherever_it_is() {
+fn every_edited_byte_is_detected() {
     let (_scratch, directory) = written();
     let journal = directory.join(JOURNAL);
     let whole = fs::read(&journal).unwrap();
@@ -176,7 +176,7 @@ fn an_edited_byte_is_noticed_wherever_it_is() {
 }
 
 #[test]
-fn a_newer_format_an_empty_directory_and_a_second_writer_are_refused() {
+fn newer_formats_and_second_writers_are_refused() {
     let (_scratch, directory) = written();
     let exists = Ledger::create(&directory, &run_settings()).unwrap_err();
     assert!(matches!(exists, LedgerError::Exists(_)));
@@ -225,7 +225,7 @@ fn every_flipped_bit_is_refused() {
 
 /// Settings alone confirm nothing, nor does a journal without a run.
 #[test]
-fn a_run_that_never_began_is_not_gone_on_with() {
+fn a_run_that_never_began_is_not_resumed() {
     let (_scratch, directory) = written();
     let journal = directory.join(JOURNAL);
     let whole = fs::read(&journal).unwrap();
@@ -242,7 +242,7 @@ fn a_run_that_never_began_is_not_gone_on_with() {
 }
 
 #[test]
-fn a_deleted_ledger_takes_no_more_lines() {
+fn a_deleted_ledger_refuses_lines() {
     for name in [SETTINGS, JOURNAL] {
         let (_scratch, directory) = written();
         let (mut ledger, _) = Ledger::open(&directory).unwrap();
@@ -255,7 +255,7 @@ fn a_deleted_ledger_takes_no_more_lines() {
 }
 
 #[test]
-fn what_could_not_be_begun_leaves_nothing() {
+fn only_a_new_ledger_is_withdrawn() {
     let scratch = tempfile::tempdir().unwrap();
     let directory = scratch.path().join("run");
     Ledger::create(&directory, &run_settings()).unwrap().withdraw();
@@ -271,9 +271,9 @@ fn mode(path: &Path) -> u32 {
 
 /// Settings record who did what, name devices, and hold commands.
 #[test]
-fn root_keeps_a_ledger_to_itself_and_obeys_no_other() {
+fn root_trusts_only_its_own_ledgers() {
     if !is_root() {
-        let told = b"SKIPPED: root_keeps_a_ledger_to_itself_and_obeys_no_other: needs root\n";
+        let told = b"SKIPPED: root_trusts_only_its_own_ledgers: needs root\n";
         return io::stderr().write_all(told).unwrap();
     }
     let (_scratch, directory) = written();
@@ -299,7 +299,7 @@ fn root_keeps_a_ledger_to_itself_and_obeys_no_other() {
 
 /// If two runs begin in one directory at once, one gets it, and the other removes nothing.
 #[test]
-fn two_that_begin_at_once_do_not_harm_one_another() {
+fn one_of_two_concurrent_creators_gets_the_directory() {
     let scratch = tempfile::tempdir().unwrap();
     for round in 0..200 {
         let directory = scratch.path().join(format!("run-{round}"));
@@ -324,7 +324,7 @@ fn two_that_begin_at_once_do_not_harm_one_another() {
 /// The directory that was checked is the one that is obeyed, even if the path leads elsewhere a
 /// moment later.
 #[test]
-fn a_directory_that_is_exchanged_while_it_is_opened_is_not_obeyed() {
+fn a_directory_exchanged_during_opening_is_not_trusted() {
     if !is_root() {
         let told = b"SKIPPED: a_directory_that_is_exchanged: needs root\n";
         return io::stderr().write_all(told).unwrap();

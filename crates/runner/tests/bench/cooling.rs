@@ -131,7 +131,7 @@ fn parts_that_share_a_state_do_not_wait() {
 
 /// A resumed run waits before the first load only: later ones are in the middle of a test.
 #[test]
-fn a_run_that_broke_off_waits_again_only_before_its_first_load() {
+fn a_resumed_run_waits_only_before_its_first_load() {
     let scratch = tempfile::tempdir().unwrap();
     let whole = scratch.path().join("whole");
     begin(&whole, &run_settings(|_| ()), &mut rig(&mut below(45.0, &[50.0, 44.0]), false));

@@ -89,7 +89,7 @@ fn back_after(seconds: f64, cache: &PseudoSlc) -> f64 {
 }
 
 #[test]
-fn the_cache_of_a_drive_is_recovered_by_fill() {
+fn fill_recovers_the_cache_of_an_empty_drive() {
     let caches = [
         CACHE,
         PseudoSlc { size: Bytes(700_000_000), mb_per_second: 90, ..CACHE },
@@ -121,7 +121,7 @@ fn the_cache_of_a_drive_is_recovered_by_fill() {
 
 /// The writes replace data of a drive that is 50 or 90 % full: its cache is as large as when empty.
 #[test]
-fn the_cache_of_a_filled_drive_is_recovered_by_fill() {
+fn fill_recovers_the_cache_of_a_filled_drive() {
     let caches = [
         CACHE,
         PseudoSlc { size: Bytes(900_000_000), mb_per_second: 150, ..CACHE },
@@ -155,7 +155,7 @@ fn a_drive_without_a_cache_has_no_cliff() {
 /// A simulated drive is new in every process: the steps of the journal are applied again and must
 /// give the same.
 #[test]
-fn a_fill_that_broke_off_anywhere_reports_the_same() {
+fn an_interrupted_fill_reports_the_same() {
     let spec = drive("pslc").unwrap();
     let scratch = tempfile::tempdir().unwrap();
     let whole = scratch.path().join("whole");
@@ -196,7 +196,7 @@ static STATES: [[IdleState; 2]; 2] = [
 ];
 
 #[test]
-fn exit_latencies_are_recovered_exactly_by_idle_exit() {
+fn idle_exit_recovers_exit_latencies_exactly() {
     // Neighbors of each threshold in the ladder.
     let thresholds = [[("10ms", "30ms"), ("300ms", "1s")], [("3s", "10s"), ("1min", "10min")]];
     for (states, thresholds) in STATES.iter().zip(thresholds) {

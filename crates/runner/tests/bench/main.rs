@@ -310,7 +310,7 @@ fn broken_off(whole: &Path, broken: &Path, keep: usize) {
 }
 
 #[test]
-fn a_run_writes_every_step_and_puts_the_host_back() {
+fn a_run_journals_every_step_and_restores_the_host() {
     let scratch = tempfile::tempdir().unwrap();
     let directory = scratch.path().join("run");
     let mut log = RigLog { setting: "0".into(), ..RigLog::default() };
@@ -325,7 +325,7 @@ fn a_run_writes_every_step_and_puts_the_host_back() {
 /// Interrupted after any line of its journal, a run on a device that remembers repeats no finished
 /// step, and reports the gap.
 #[test]
-fn no_finished_step_is_repeated_wherever_the_run_broke_off() {
+fn no_finished_step_is_repeated_after_an_interruption() {
     let scratch = tempfile::tempdir().unwrap();
     let whole = scratch.path().join("whole");
     let mut log = RigLog { setting: "0".into(), ..RigLog::default() };
@@ -356,7 +356,7 @@ fn no_finished_step_is_repeated_wherever_the_run_broke_off() {
 
 /// Only the process that wrote the sectors knows which were written.
 #[test]
-fn verify_write_that_broke_off_writes_all_again_before_it_reads() {
+fn an_interrupted_verify_write_writes_everything_again() {
     let scratch = tempfile::tempdir().unwrap();
     let directory = scratch.path().join("run");
     let settings = run_settings(|s| s.procedure = "verify-write".into());
@@ -378,7 +378,7 @@ fn verify_write_that_broke_off_writes_all_again_before_it_reads() {
 }
 
 #[test]
-fn preconditioning_goes_on_from_its_checkpoint() {
+fn preconditioning_continues_from_its_checkpoint() {
     let scratch = tempfile::tempdir().unwrap();
     let directory = scratch.path().join("run");
     let settings = run_settings(|_| ());
@@ -403,7 +403,7 @@ fn preconditioning_goes_on_from_its_checkpoint() {
 /// Host and device are checked whenever a process starts or resumes the run, and the checks of
 /// the run itself are added when it ends.
 #[test]
-fn every_process_examines_and_looks_back() {
+fn every_process_checks_host_and_device() {
     let scratch = tempfile::tempdir().unwrap();
     let directory = scratch.path().join("run");
     let mut log = RigLog::default();
@@ -435,7 +435,7 @@ fn every_process_examines_and_looks_back() {
 /// Caveats of an engine are journaled between the steps. The procedure did not note them, and is
 /// replayed around them.
 #[test]
-fn what_an_engine_says_is_kept_and_no_obstacle_to_going_on() {
+fn caveats_of_an_engine_do_not_prevent_a_resume() {
     let scratch = tempfile::tempdir().unwrap();
     let directory = scratch.path().join("run");
     let said = |text| Caveat::remark(steadfast_domain::caveats::FIO_MESSAGES, text, "");
@@ -467,7 +467,7 @@ fn what_an_engine_says_is_kept_and_no_obstacle_to_going_on() {
 
 /// A simulated drive has no gap: the findings are those of an uninterrupted run.
 #[test]
-fn on_a_rig_that_forgets_the_findings_are_identical() {
+fn a_resumed_simulated_run_has_identical_findings() {
     let scratch = tempfile::tempdir().unwrap();
     let whole = scratch.path().join("whole");
     begin(&whole, &run_settings(|_| ()), &mut rig(&mut RigLog::default(), true));
@@ -485,7 +485,7 @@ fn on_a_rig_that_forgets_the_findings_are_identical() {
 }
 
 #[test]
-fn the_operator_goes_on_past_the_cap_or_stops() {
+fn an_amendment_continues_or_stops_the_rounds() {
     let scratch = tempfile::tempdir().unwrap();
     let directory = scratch.path().join("run");
     begin(
@@ -509,7 +509,7 @@ fn the_operator_goes_on_past_the_cap_or_stops() {
 }
 
 #[test]
-fn a_ledger_of_another_procedure_is_refused_with_the_step_named() {
+fn a_ledger_of_another_procedure_is_refused() {
     let scratch = tempfile::tempdir().unwrap();
     let directory = scratch.path().join("run");
     begin(&directory, &run_settings(|_| ()), &mut rig(&mut RigLog::default(), false));
@@ -531,7 +531,7 @@ fn a_ledger_of_another_procedure_is_refused_with_the_step_named() {
 }
 
 #[test]
-fn restore_puts_back_what_a_dead_run_had_changed() {
+fn restore_undoes_the_changes_of_a_dead_run() {
     let scratch = tempfile::tempdir().unwrap();
     let whole = scratch.path().join("whole");
     let mut log = RigLog { setting: "1".into(), ..RigLog::default() };
@@ -551,7 +551,7 @@ fn restore_puts_back_what_a_dead_run_had_changed() {
 
 /// One setting that cannot be restored keeps no other changed.
 #[test]
-fn restore_goes_on_after_a_change_that_cannot_be_undone() {
+fn restore_continues_after_a_change_that_cannot_be_undone() {
     let scratch = tempfile::tempdir().unwrap();
     let whole = scratch.path().join("whole");
     let mut log = RigLog { setting: "1".into(), ..RigLog::default() };
@@ -574,7 +574,7 @@ fn restore_goes_on_after_a_change_that_cannot_be_undone() {
 
 /// Wherever the run was interrupted, the password is removed when the drive is used again.
 #[test]
-fn a_purge_s_password_does_not_outlast_it() {
+fn the_password_of_a_purge_is_removed() {
     let scratch = tempfile::tempdir().unwrap();
     let whole = scratch.path().join("whole");
     let new = || RigLog { setting: "1".into(), needs_password: true, ..RigLog::default() };
@@ -611,7 +611,7 @@ fn a_purge_s_password_does_not_outlast_it() {
 }
 
 #[test]
-fn a_step_that_cannot_be_done_is_named_before_the_first_is_done() {
+fn an_impossible_step_is_named_in_advance() {
     let procedure = steadfast_procedures::procedure(
         &Settings::new("iops", 1),
         steadfast_domain::settings::Geometry { capacity: Bytes::gib(1), logical_sector: 512 },
@@ -656,7 +656,7 @@ fn a_deleted_run_directory_ends_the_run_within_a_step() {
 
 /// Every host setting is restored even if the journal accepts no more lines.
 #[test]
-fn a_journal_that_is_gone_keeps_no_setting_from_being_put_back() {
+fn settings_are_restored_without_a_journal() {
     let scratch = tempfile::tempdir().unwrap();
     let directory = scratch.path().join("run");
     let mut log = RigLog { setting: "0".into(), needs_password: true, ..RigLog::default() };
@@ -671,7 +671,7 @@ fn a_journal_that_is_gone_keeps_no_setting_from_being_put_back() {
 /// and a length that cannot be known is not guessed. Whatever its length, the procedure sees it
 /// as a gap.
 #[test]
-fn a_gap_counts_from_the_last_step_by_the_clock_that_cannot_be_set() {
+fn a_gap_counts_from_the_last_step_by_the_boot_clock() {
     let scratch = tempfile::tempdir().unwrap();
     let hour = |clock: u64, up: u64, boot: &'static str, expected: Option<u64>| {
         let directory = scratch.path().join(format!("{boot}-{clock}-{up}"));

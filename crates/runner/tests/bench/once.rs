@@ -42,7 +42,7 @@ fn apply(rig: &mut MemoryRig<'_>, may_write: bool, changes: &mut HostChanges) ->
 }
 
 #[test]
-fn a_single_load_lasts_ten_seconds_unless_something_else_ends_it() {
+fn a_single_load_lasts_ten_seconds_by_default() {
     let mut load = single(AccessPattern::random(Bytes::kib(4), 65));
     assert!(load.alters());
     assert!(!single(AccessPattern::random(Bytes::kib(4), 100)).alters());
@@ -57,7 +57,7 @@ fn a_single_load_lasts_ten_seconds_unless_something_else_ends_it() {
 /// Request merging is restored however the step ends, and is changed only if the target may be
 /// written.
 #[test]
-fn the_host_is_as_it_was_after_a_step_that_fails_too() {
+fn the_host_is_restored_after_a_failed_step() {
     let scratch = tempfile::tempdir().unwrap();
     let directory = scratch.path().join("host-changes");
     let mut log = RigLog { setting: "0".into(), ..RigLog::default() };
@@ -76,7 +76,7 @@ fn the_host_is_as_it_was_after_a_step_that_fails_too() {
 
 /// A measurement counts even if the host cannot be restored, and a halt is not hidden by that.
 #[test]
-fn a_step_and_the_restoring_of_the_host_fail_apart() {
+fn a_failed_restore_does_not_hide_the_result() {
     let scratch = tempfile::tempdir().unwrap();
     let directory = scratch.path().join("host-changes");
     let mut log = RigLog { setting: "0".into(), ..RigLog::default() };
@@ -97,7 +97,7 @@ fn a_step_and_the_restoring_of_the_host_fail_apart() {
 
 /// One setting that cannot be restored keeps no other changed.
 #[test]
-fn every_change_that_can_be_undone_is() {
+fn one_stuck_change_does_not_stop_the_others() {
     let scratch = tempfile::tempdir().unwrap();
     let directory = scratch.path().join("host-changes");
     let mut changes = journal(&directory);
@@ -118,7 +118,7 @@ fn every_change_that_can_be_undone_is() {
 }
 
 #[test]
-fn a_target_that_is_only_read_leaves_the_host_alone() {
+fn a_read_only_target_leaves_the_host_unchanged() {
     let scratch = tempfile::tempdir().unwrap();
     let directory = scratch.path().join("host-changes");
     let mut log = RigLog { setting: "0".into(), ..RigLog::default() };
@@ -128,7 +128,7 @@ fn a_target_that_is_only_read_leaves_the_host_alone() {
 
 /// A kill between a change and its undoing leaves a journal that `restore` undoes.
 #[test]
-fn a_change_is_on_disk_before_it_is_made() {
+fn a_change_is_journaled_before_it_is_made() {
     let scratch = tempfile::tempdir().unwrap();
     let directory = scratch.path().join("host-changes");
     let mut log = RigLog { setting: "0".into(), ..RigLog::default() };
@@ -183,7 +183,7 @@ fn calibration(may_write: bool) -> Calibration {
 }
 
 #[test]
-fn engines_take_turns_and_two_alike_agree() {
+fn engines_take_turns_and_equal_ones_agree() {
     let scratch = tempfile::tempdir().unwrap();
     let mut arena = SimulatedTargets { directory: scratch.path().join("h"), told: Vec::new() };
     let calibrated = calibration(true).conduct(&mut arena).unwrap();
@@ -200,7 +200,7 @@ fn engines_take_turns_and_two_alike_agree() {
 /// The highest rate is what the drive completes of a rate that is beyond it; the others are shares
 /// of it, and nothing is late in virtual time.
 #[test]
-fn commits_and_rates_have_a_cost_of_their_own() {
+fn commits_and_rates_have_own_costs() {
     let scratch = tempfile::tempdir().unwrap();
     let mut arena = SimulatedTargets { directory: scratch.path().join("h"), told: Vec::new() };
     let costs = calibration(true).conduct(&mut arena).unwrap().own_costs;
@@ -222,6 +222,6 @@ fn commits_and_rates_have_a_cost_of_their_own() {
 
 /// Three repeats of two runs and five rates of 200 ms, with half a second of overhead for each.
 #[test]
-fn the_time_is_known_beforehand() {
+fn the_duration_is_known_in_advance() {
     assert!((calibration(false).expected_seconds() - 7.7).abs() < 1e-9);
 }

@@ -9,7 +9,7 @@ use steadfast_runner::run::RunOutcome;
 /// Halted inside the pass and resumed, every region is written once: the bytes are those of an
 /// undisturbed pass.
 #[test]
-fn a_pass_that_halted_writes_every_region_once() {
+fn an_interrupted_pass_writes_every_region_once() {
     for (procedure, before) in [("iops", 20), ("hir", 41), ("commit", 63)] {
         let scratch = tempfile::tempdir().unwrap();
         let directory = scratch.path().join("run");

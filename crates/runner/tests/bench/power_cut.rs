@@ -39,7 +39,7 @@ fn outcomes(directory: &Path) -> Vec<PowerCutOutcome> {
 }
 
 #[test]
-fn simulated_drives_are_found_out_in_every_cycle_and_the_honest_one_never() {
+fn faulty_drives_are_detected_in_every_cycle() {
     let scratch = tempfile::tempdir().unwrap();
     for (behavior, kind) in [
         (PowerLossBehavior::Honest, None),

@@ -173,7 +173,7 @@ fn occasions(directory: &Path) -> Vec<(Option<RereadOccasion>, Option<WriteCache
 }
 
 #[test]
-fn a_purge_that_turns_the_cache_on_again_does_not_stand() {
+fn a_cache_enabled_by_a_purge_is_disabled_again() {
     let scratch = tempfile::tempdir().unwrap();
     let mut rig = fickle("none");
     let directory = scratch.path().join("run");
@@ -205,7 +205,7 @@ fn a_cache_that_goes_on_later_is_read_and_disclosed_and_the_header_says_what_is(
 
 /// Conditions read back are not part of the replay: a run resumes the same with and without them.
 #[test]
-fn a_run_broken_off_goes_on_with_or_without_what_was_read_back() {
+fn a_run_resumes_with_or_without_reread_conditions() {
     for keeps in [true, false] {
         let scratch = tempfile::tempdir().unwrap();
         let directory = scratch.path().join("run");
@@ -225,7 +225,7 @@ fn a_run_broken_off_goes_on_with_or_without_what_was_read_back() {
 /// A setting that cannot be made again when a run is resumed is shown and disclosed, with both
 /// values.
 #[test]
-fn a_cache_that_stays_on_after_an_interruption_is_shown_and_disclosed() {
+fn a_cache_that_cannot_be_set_again_is_disclosed() {
     let scratch = tempfile::tempdir().unwrap();
     let directory = scratch.path().join("run");
     let mut rig = fickle("none");

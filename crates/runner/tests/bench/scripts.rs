@@ -100,7 +100,7 @@ fn go_on(directory: &Path, digest: &'static str) -> RunOutcome {
 }
 
 #[test]
-fn a_ledger_keeps_a_description_and_a_resumed_run_plays_the_same_script_only() {
+fn a_resumed_run_plays_only_the_same_script() {
     let scratch = tempfile::tempdir().unwrap();
     let whole = scratch.path().join("whole");
     assert_eq!(begin(&whole), RunOutcome::Complete);

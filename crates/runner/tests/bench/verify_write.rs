@@ -78,14 +78,14 @@ fn found(between: &dyn Fn(&File)) -> Findings {
 }
 
 #[test]
-fn a_file_that_holds_what_was_written_has_no_miscompare() {
+fn an_unchanged_file_has_no_miscompare() {
     let findings = found(&|_| ());
     assert_eq!(findings.end, EndState::Complete, "{}", findings.ending);
     assert!(findings.ending.contains("all 131,072 sectors"), "{}", findings.ending);
 }
 
 #[test]
-fn a_changed_block_and_a_write_that_never_arrived_are_found() {
+fn a_changed_block_and_a_lost_write_are_found() {
     let flipped = found(&|file| {
         let mut byte = [0];
         file.read_exact_at(&mut byte, 777 * 512 + 99).unwrap();
