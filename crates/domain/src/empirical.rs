@@ -161,7 +161,6 @@ impl Quantiles {
             .sum()
     }
 
-    /// Returns the distribution of the values times `factor`.
     fn times(&self, factor: f64) -> Self {
         let values = self.values.iter().map(|value| rounded(value * factor)).collect();
         Quantiles { values, ..*self }

@@ -112,7 +112,6 @@ fn untallied_of_one(stimulus: &Stimulus) -> u64 {
     demand.outstanding().max(group * u64::from(demand.threads))
 }
 
-/// Returns the size of the largest I/O of a load, in bytes.
 fn largest(load: &Load) -> u64 {
     match load {
         Load::Script(script) => script.largest.0,

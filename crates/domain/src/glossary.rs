@@ -185,7 +185,6 @@ pub fn abbreviations<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<&'stat
     ABBREVIATIONS.iter().zip(used).filter(|(_, used)| *used).map(|(one, _)| one).collect()
 }
 
-/// Sets `used` for every abbreviation in `text`.
 fn mark_used(text: &str, used: &mut [bool]) {
     for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
         for (abbreviation, used) in ABBREVIATIONS.iter().zip(used.iter_mut()) {

@@ -28,7 +28,6 @@ pub struct KernelCounters {
     pub flushes: Option<u64>,
 }
 
-/// I/Os and bytes of one operation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct OpCount {
     pub ios: u64,

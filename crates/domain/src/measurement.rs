@@ -581,6 +581,17 @@ fn rate(count: u64, time: Nanos) -> Option<f64> {
 mod tests {
     use super::*;
 
+    fn tally(op: Op, ios: u64, response_sum: u64) -> IntervalTally {
+        IntervalTally {
+            op,
+            ios,
+            bytes: Bytes(0),
+            response_sum: Nanos(response_sum),
+            response_max: Nanos(0),
+            histogram: CoarseHistogram::default(),
+        }
+    }
+
     #[test]
     fn the_share_of_stalls_decides_their_effect() {
         let stalling = |elapsed: u64, lasted: &[u64]| {
@@ -610,14 +621,6 @@ mod tests {
 
     #[test]
     fn rates_and_means_of_an_interval_exclude_flushes() {
-        let tally = |op, ios, response_sum| IntervalTally {
-            op,
-            ios,
-            bytes: Bytes(0),
-            response_sum: Nanos(response_sum),
-            response_max: Nanos(0),
-            histogram: CoarseHistogram::default(),
-        };
         let interval = Interval {
             begin: Nanos::ZERO,
             end: Nanos::from_secs(2),
@@ -630,17 +633,9 @@ mod tests {
     #[test]
     fn intervals_without_a_completion_are_silences() {
         let interval = |begin: u64, ios: u64| {
-            let tally = IntervalTally {
-                op: Op::Read,
-                ios,
-                bytes: Bytes(0),
-                response_sum: Nanos(0),
-                response_max: Nanos(0),
-                histogram: CoarseHistogram::default(),
-            };
             let begin = Nanos::from_secs(begin);
             let end = begin + Nanos::SECOND;
-            Interval { begin, end, partial: false, tallies: vec![tally] }
+            Interval { begin, end, partial: false, tallies: vec![tally(Op::Read, ios, 0)] }
         };
         let counts = [5, 0, 0, 7, 0, 9, 0, 0, 0];
         let intervals: Vec<Interval> =

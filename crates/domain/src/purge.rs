@@ -122,47 +122,35 @@ impl PurgeMethod {
     /// Returns the names on the command line and in reports.
     const fn names(self) -> (&'static str, &'static str) {
         match self {
-            PurgeMethod::NvmeFormat => ("nvme-format", "NVMe Format (user data erase)"),
-            PurgeMethod::NvmeFormatCrypto => {
-                ("nvme-format-crypto", "NVMe Format (cryptographic erase)")
-            }
-            PurgeMethod::NvmeSanitizeBlock => {
-                ("nvme-sanitize-block", "NVMe Sanitize (block erase)")
-            }
-            PurgeMethod::NvmeSanitizeCrypto => {
+            Self::NvmeFormat => ("nvme-format", "NVMe Format (user data erase)"),
+            Self::NvmeFormatCrypto => ("nvme-format-crypto", "NVMe Format (cryptographic erase)"),
+            Self::NvmeSanitizeBlock => ("nvme-sanitize-block", "NVMe Sanitize (block erase)"),
+            Self::NvmeSanitizeCrypto => {
                 ("nvme-sanitize-crypto", "NVMe Sanitize (cryptographic erase)")
             }
-            PurgeMethod::NvmeSanitizeOverwrite => {
-                ("nvme-sanitize-overwrite", "NVMe Sanitize (overwrite)")
-            }
-            PurgeMethod::AtaSecurityErase => ("ata-security-erase", "ATA SECURITY ERASE UNIT"),
-            PurgeMethod::AtaSecurityEraseEnhanced => {
+            Self::NvmeSanitizeOverwrite => ("nvme-sanitize-overwrite", "NVMe Sanitize (overwrite)"),
+            Self::AtaSecurityErase => ("ata-security-erase", "ATA SECURITY ERASE UNIT"),
+            Self::AtaSecurityEraseEnhanced => {
                 ("ata-security-erase-enhanced", "ATA SECURITY ERASE UNIT (enhanced)")
             }
-            PurgeMethod::AtaSanitizeBlock => {
-                ("ata-sanitize-block", "ATA SANITIZE (BLOCK ERASE EXT)")
-            }
-            PurgeMethod::AtaSanitizeCrypto => {
+            Self::AtaSanitizeBlock => ("ata-sanitize-block", "ATA SANITIZE (BLOCK ERASE EXT)"),
+            Self::AtaSanitizeCrypto => {
                 ("ata-sanitize-crypto", "ATA SANITIZE (CRYPTO SCRAMBLE EXT)")
             }
-            PurgeMethod::AtaSanitizeOverwrite => {
+            Self::AtaSanitizeOverwrite => {
                 ("ata-sanitize-overwrite", "ATA SANITIZE (OVERWRITE EXT)")
             }
-            PurgeMethod::ScsiFormatUnit => ("scsi-format", "SCSI FORMAT UNIT"),
-            PurgeMethod::ScsiSanitizeBlock => {
-                ("scsi-sanitize-block", "SCSI SANITIZE (block erase)")
-            }
-            PurgeMethod::ScsiSanitizeCrypto => {
+            Self::ScsiFormatUnit => ("scsi-format", "SCSI FORMAT UNIT"),
+            Self::ScsiSanitizeBlock => ("scsi-sanitize-block", "SCSI SANITIZE (block erase)"),
+            Self::ScsiSanitizeCrypto => {
                 ("scsi-sanitize-crypto", "SCSI SANITIZE (cryptographic erase)")
             }
-            PurgeMethod::ScsiSanitizeOverwrite => {
-                ("scsi-sanitize-overwrite", "SCSI SANITIZE (overwrite)")
-            }
-            PurgeMethod::VendorCommand => ("vendor-command", "vendor's command"),
-            PurgeMethod::Discard => ("discard", "discard of every block (blkdiscard)"),
-            PurgeMethod::RecreateFile => ("recreate-file", "file recreated"),
-            PurgeMethod::Simulated => ("simulated", "simulated purge"),
-            PurgeMethod::Nothing => ("none", "none"),
+            Self::ScsiSanitizeOverwrite => ("scsi-sanitize-overwrite", "SCSI SANITIZE (overwrite)"),
+            Self::VendorCommand => ("vendor-command", "vendor's command"),
+            Self::Discard => ("discard", "discard of every block (blkdiscard)"),
+            Self::RecreateFile => ("recreate-file", "file recreated"),
+            Self::Simulated => ("simulated", "simulated purge"),
+            Self::Nothing => ("none", "none"),
         }
     }
 }

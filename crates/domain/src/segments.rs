@@ -140,7 +140,6 @@ impl Segments {
     }
 }
 
-/// Maps 64 random bits to a number below `bound`.
 fn scaled(random: u64, bound: u64) -> u64 {
     u64::try_from((u128::from(random) * u128::from(bound)) >> 64).unwrap_or_default()
 }

@@ -38,7 +38,7 @@ const READ_MAX: u64 = 1 << 30;
 const LINE_MAX: usize = 128;
 
 /// Beginning of a log.
-const HEAD: &[u8] = b"power-cut ";
+const LOG_HEAD: &[u8] = b"power-cut ";
 
 /// Place of the second log.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -130,14 +130,14 @@ pub fn open_second_log<D: RunStorage>(directory: &D, name: &OsStr) -> io::Result
     let begin = read_from(&file, 0, LINE_MAX)?;
     // A crash may keep the size of the first line without its content.
     let is_blank = file.size()? <= LINE_MAX as u64 && begin.iter().all(|byte| *byte == 0);
-    let head = &begin[..begin.len().min(HEAD.len())];
-    if !is_blank && !HEAD.starts_with(head) {
+    let head = &begin[..begin.len().min(LOG_HEAD.len())];
+    if !is_blank && !LOG_HEAD.starts_with(head) {
         return Err(io::Error::other("it holds something else; name a new file"));
     }
     if begin.is_empty() {
         return Ok(file);
     }
-    if is_blank || head.len() < HEAD.len() {
+    if is_blank || head.len() < LOG_HEAD.len() {
         // With a line break after it, the next trial would not recognize the file.
         file.set_size(0)?;
         file.refresh()?;
@@ -246,7 +246,7 @@ impl CutLog<File> {
         key: u64,
     ) -> io::Result<Self> {
         let second = second
-            .map(|place| place.open().map_err(|error| named(&place.name(), &error)))
+            .map(|place| place.open().map_err(|error| with_name(&place.name(), &error)))
             .transpose()?;
         CutLog::open_in(directory, second, key)
     }
@@ -262,18 +262,16 @@ impl<F: StoredFile> CutLog<F> {
         second: Option<SecondLog<F>>,
         key: u64,
     ) -> io::Result<Self> {
-        let open = || {
-            let mut run = open_to_append(directory, OsStr::new(CUT_LOG))?;
-            end_torn_line(&mut run).map(|()| run)
-        };
-        let path = directory.path().join(CUT_LOG);
-        let run = open().map_err(|error| named(&path.display().to_string(), &error))?;
+        let name = || directory.path().join(CUT_LOG).display().to_string();
+        let mut run = open_to_append(directory, OsStr::new(CUT_LOG))
+            .map_err(|error| with_name(&name(), &error))?;
+        end_torn_line(&mut run).map_err(|error| with_name(&name(), &error))?;
         Ok(CutLog { run, second, key, synced_at: None })
     }
 }
 
-fn named(place: &str, error: &io::Error) -> io::Error {
-    io::Error::other(format!("{place}: {error}"))
+fn with_name(log: &str, error: &io::Error) -> io::Error {
+    io::Error::other(format!("{log}: {error}"))
 }
 
 impl<F: StoredFile + Send> AcknowledgmentLog for CutLog<F> {
@@ -430,19 +428,19 @@ mod tests {
                     Some(*end)
                 });
                 // A line is whole without its line break, too.
-                let kept = |zeros: usize| {
+                let whole_lines = |zeros: usize| {
                     let reach = torn_at + usize::from(zeros == 0);
                     ends.clone().filter(|end| *end <= reach).count() as u64
                 };
                 for (log, zeros) in [(CUT_LOG, zeros), ("second", 0)] {
                     let found = read(log, NEXT);
-                    let about = format!("{log} torn at {torn_at} before {zeros} zeros");
+                    let context = format!("{log} torn at {torn_at} before {zeros} zeros");
                     assert_eq!(
                         (found.flush_count(), found.newest()),
                         (4, appended.newest()),
-                        "{about}"
+                        "{context}"
                     );
-                    assert_eq!(read(log, TORN).flush_count(), kept(zeros), "{about}");
+                    assert_eq!(read(log, TORN).flush_count(), whole_lines(zeros), "{context}");
                 }
                 let both = read_logs(&directory, place.open_to_read().unwrap(), NEXT).unwrap();
                 assert_eq!((both.flush_count(), both.newest()), (4, appended.newest()));

@@ -103,16 +103,9 @@ mod tests {
     use steadfast_domain::measurement::KernelCounters;
     use steadfast_domain::power_cut::{PowerCounters, PowerCutTrial};
     use steadfast_domain::record::HostChange;
-    use steadfast_domain::{Bytes, Device, Host, Transport};
+    use steadfast_domain::{Bytes, Device, Transport};
 
     const SECOND: u64 = 1_000;
-
-    fn device() -> Device {
-        Device {
-            name: "x".into(),
-            ..Device::new("/dev/x", Transport::Other, steadfast_domain::Bytes::gib(1))
-        }
-    }
 
     fn boot(name: &str) -> Option<Proof> {
         Some(Proof { boot: Some(name.to_owned()), ..Proof::default() })
@@ -122,22 +115,11 @@ mod tests {
         JournalEntry::Opened {
             software: String::new(),
             engine: String::new(),
-            device: Box::new(device()),
-            host: Box::new(Host::default()),
+            device: Box::new(Device::new("/dev/x", Transport::Other, Bytes::gib(1))),
+            host: Box::default(),
             proof: proof.map(Box::new),
             directory: None,
         }
-    }
-
-    fn restored() -> JournalEntry {
-        let text = String::new;
-        JournalEntry::HostRestored(HostChange {
-            setting: text(),
-            before: text(),
-            after: text(),
-            boot_id: None,
-            disk_sequence: None,
-        })
     }
 
     fn line(at: u64, up: Option<u64>, entry: JournalEntry) -> JournalLine {
@@ -170,7 +152,7 @@ mod tests {
         assert_eq!(lasted(&lines, now(5030 * SECOND, 1020), boot("a")), seconds(20));
         lines.push(line(5015 * SECOND, Some(1005), opened(boot("a"))));
         lines.push(line(5016 * SECOND, Some(1006), JournalEntry::Halted("stopped".into())));
-        lines.push(line(5029 * SECOND, None, restored()));
+        lines.push(line(5029 * SECOND, None, JournalEntry::HostRestored(HostChange::default())));
         assert_eq!(lasted(&lines, now(5030 * SECOND, 1020), boot("a")), seconds(20));
         // Taken up once more in another boot, in which nothing was done.
         lines.push(line(5030 * SECOND, Some(3), opened(boot("b"))));

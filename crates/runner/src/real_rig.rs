@@ -7,6 +7,7 @@ use crate::progress::PowerCutStage;
 use crate::rig::{FlushDelivery, IntervalCallback, Journal, PurgeCallback, Rig, StageCallback};
 use crate::start_together::StartTicket;
 use crate::surroundings::{HostRequests, Surroundings};
+use std::io;
 use std::time::Duration;
 use steadfast_domain::drive_page::DrivePage;
 use steadfast_domain::measurement::{CommonStart, KernelCounters};
@@ -193,6 +194,10 @@ fn refused(error: HostError) -> Halt {
     Halt::Refused(error.to_string())
 }
 
+fn log_error(error: io::Error) -> Halt {
+    Halt::Refused(format!("the log of acknowledged writes: {error}"))
+}
+
 impl Rig for DeviceRig {
     fn device(&self) -> &Device {
         self.engine.target().device()
@@ -286,8 +291,10 @@ impl Rig for DeviceRig {
 
     fn purge_command(&self) -> Option<String> {
         let order = self.surroundings.purge_order();
-        let is_chosen = order.choice == PurgeChoice::Method(PurgeMethod::VendorCommand);
-        order.command.as_ref().filter(|_| is_chosen).map(ToString::to_string)
+        if order.choice != PurgeChoice::Method(PurgeMethod::VendorCommand) {
+            return None;
+        }
+        order.command.as_ref().map(ToString::to_string)
     }
     fn failed_purge_command(&mut self) -> Option<PurgeCommandRecord> {
         self.failed_purge_command.take()
@@ -338,23 +345,24 @@ impl Rig for DeviceRig {
         let DeviceRig { engine, ticket, stop, surroundings, roots, .. } = self;
         let mut baseline = surroundings.begin_step(step);
         // A running load has no start of its own from which to count.
-        let (mut met, mut before) = (None, self.at_step_end.take().filter(|_| step.continues));
+        let mut before = self.at_step_end.take().filter(|_| step.continues);
+        let mut common_start: Option<CommonStart> = None;
         // The engine calls this when everything is ready.
         let mut wait = || {
-            met = match (ticket.as_mut(), step.continues) {
+            common_start = match (ticket.as_mut(), step.continues) {
                 (Some(ticket), false) => ticket.wait(step, stop)?,
                 _ => None,
             };
-            if let Some(met) = &met {
-                surroundings.restart_sensors(&mut baseline, met.waited);
+            if let Some(common_start) = &common_start {
+                surroundings.restart_sensors(&mut baseline, common_start.waited);
             }
             before = steadfast_host::kernel_counters(&device, roots);
-            Ok(met.as_ref().map(|met| met.agreed).or(start.begins))
+            Ok(common_start.map(|common_start| common_start.agreed).or(start.begins))
         };
         let mut measurement = engine.apply_at_common_start(prepared, start, &mut wait, watch)?;
-        measurement.common_start = met.map(|met: CommonStart| {
+        measurement.common_start = common_start.map(|common_start| {
             let late = measurement.common_start.and_then(|start| start.late);
-            CommonStart { late, ..met }
+            CommonStart { late, ..common_start }
         });
         let read = || steadfast_host::kernel_counters(&device, roots);
         measurement.kernel = match (before, measurement.complete) {
@@ -410,7 +418,6 @@ impl Rig for DeviceRig {
             )));
         }
         let second = self.surroundings.second_log();
-        let log_error = |error| Halt::Refused(format!("the log of acknowledged writes: {error}"));
         let log = CutLog::open(self.directory()?, second.as_ref(), plan.key());
         self.cut_log = Some(log.map_err(log_error)?);
         Ok(flushes)
@@ -450,7 +457,7 @@ impl Rig for DeviceRig {
         let log = second
             .map_or(Ok(None), |place| place.open_to_read())
             .and_then(|second| read_logs(directory, second, plan.key()))
-            .map_err(|error| Halt::Refused(format!("the log of acknowledged writes: {error}")))?;
+            .map_err(log_error)?;
         let found = read_blocks(self.engine.target(), plan, &self.stop)?;
         Ok(judge(plan, &log, &found))
     }

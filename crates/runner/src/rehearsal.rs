@@ -78,15 +78,6 @@ pub struct StepPlan {
 }
 
 impl StepPlan {
-    /// Returns the total time of the steps of known duration.
-    pub fn time(&self) -> Nanos {
-        Nanos(self.steps.iter().filter_map(|s| s.time).map(|t| t.0).sum())
-    }
-    /// Returns the total bytes of the steps whose duration depends on the drive's speed.
-    pub fn bytes_of_unknown_time(&self) -> Bytes {
-        let unknown = self.steps.iter().filter(|s| s.time.is_none());
-        Bytes(unknown.filter_map(|s| s.bytes).map(|b| b.0).sum())
-    }
     /// Adds the phases that only the other plan has, which follow steady state: the last round
     /// may still reach it. Each is inserted after the phase that it follows in the other plan.
     fn with_later_phases(mut self, other: StepPlan) -> StepPlan {
@@ -107,6 +98,17 @@ impl StepPlan {
     pub fn rounds(&self) -> u32 {
         self.steps.iter().map(|s| s.round).max().unwrap_or(0)
     }
+}
+
+/// Returns the total time of the steps of known duration.
+pub(crate) fn known_time(steps: &[PlannedStep]) -> Nanos {
+    Nanos(steps.iter().filter_map(|step| step.time).map(|time| time.0).sum())
+}
+
+/// Returns the total bytes of the steps whose duration depends on the drive's speed.
+pub(crate) fn bytes_of_unknown_time(steps: &[PlannedStep]) -> Bytes {
+    let unknown = steps.iter().filter(|step| step.time.is_none());
+    Bytes(unknown.filter_map(|step| step.bytes).map(|bytes| bytes.0).sum())
 }
 
 /// Rehearses a procedure. An assumed rate of sequential writes, in bytes per second, gives steps
@@ -135,17 +137,17 @@ pub fn refusal(
     procedure: &dyn Procedure,
     prepare: &mut dyn FnMut(&Step) -> Result<PreparedStep, StepRefusal>,
 ) -> Option<String> {
-    let mut refused = None;
+    let mut refusal = None;
     // Only a refused step counts; any other halt is reported by the run itself.
-    let _ = each_new_step(procedure, &mut |step| match prepare(step) {
+    let _ = visit_new_steps(procedure, &mut |step| match prepare(step) {
         Ok(_) => Ok(()),
         Err(why) => {
             let why = format!("{}: {why}", step.place);
-            refused = Some(why.clone());
+            refusal = Some(why.clone());
             Err(Halt::Refused(why))
         }
     });
-    refused
+    refusal
 }
 
 /// Returns the steps of a procedure that is steady at once, in order. Steps that repeat in later
@@ -155,7 +157,7 @@ pub fn refusal(
 /// Returns an error if the procedure halts regardless of the results of its steps.
 pub fn steps_of(procedure: &dyn Procedure) -> Result<Vec<Step>, Halt> {
     let mut steps = Vec::new();
-    each_new_step(procedure, &mut |step| {
+    visit_new_steps(procedure, &mut |step| {
         steps.push(step.clone());
         Ok(())
     })?;
@@ -164,7 +166,7 @@ pub fn steps_of(procedure: &dyn Procedure) -> Result<Vec<Step>, Halt> {
 
 /// Rehearses a procedure that is steady at once, and calls `visit` for every step that repeats none
 /// of an earlier round. Ends if `visit` returns an error.
-fn each_new_step(
+fn visit_new_steps(
     procedure: &dyn Procedure,
     visit: &mut dyn FnMut(&Step) -> Result<(), Halt>,
 ) -> Result<(), Halt> {
@@ -228,11 +230,7 @@ struct RehearsedStep {
 }
 
 impl Rehearsal {
-    /// Adds a step to the plan.
-    ///
-    /// # Errors
-    /// Returns [`Halt::Refused`] if the plan is longer than any run, or takes longer than a
-    /// time can say.
+    /// Adds a step to the plan, unless it then has too many steps or takes too long to be counted.
     fn add(&mut self, planned: PlannedStep) -> Result<(), Halt> {
         if self.plan.steps.len() >= STEPS_MAX {
             return Err(Halt::Refused(format!(
@@ -248,6 +246,7 @@ impl Rehearsal {
         Ok(())
     }
 
+    /// Plans a step, or the next part of its load.
     fn plan_step(&mut self, step: &Step) -> RehearsedStep {
         if !step.continues {
             self.running = Nanos::ZERO;
@@ -261,7 +260,12 @@ impl Rehearsal {
             Load::Stimulus(stimulus) => {
                 match (stimulus.until.time, step.cut) {
                     // Limited by bytes alone: its parts are planned as one step.
-                    (None, _) => self.plan_by_bytes(stimulus),
+                    (None, _) => {
+                        let bytes = stimulus.until.bytes;
+                        let time = bytes.and_then(|bytes| self.write_time(bytes));
+                        let time = time.map(|time| time + stimulus.ramp);
+                        RehearsedStep { time, bytes, complete: true }
+                    }
                     (Some(time), None) => RehearsedStep {
                         time: Some(self.duration(stimulus, time) + stimulus.ramp),
                         bytes: stimulus.until.bytes,
@@ -295,12 +299,6 @@ impl Rehearsal {
                 RehearsedStep { time: None, bytes: Some(bytes), complete: true }
             }
         }
-    }
-
-    fn plan_by_bytes(&self, stimulus: &Stimulus) -> RehearsedStep {
-        let bytes = stimulus.until.bytes;
-        let time = bytes.and_then(|bytes| self.write_time(bytes));
-        RehearsedStep { time: time.map(|time| time + stimulus.ramp), bytes, complete: true }
     }
 
     /// Plans the next part, of length `part`, of a load that takes `lasts` after its ramp, which
@@ -388,19 +386,15 @@ fn rehearsed_replay(script: &ScriptLoad, planned: &RehearsedStep) -> Measurement
     let part = |all: u64| (u128::from(all) * u128::from(elapsed.0) / u128::from(whole.0)) as u64;
     let counts = script.counts;
     let moving = counts.reads + counts.writes;
-    let ops = [
-        (Op::Read, counts.reads),
-        (Op::Write, counts.writes),
-        (Op::Discard, counts.discards),
-        (Op::Flush, counts.flushes),
-    ];
-    let stream = |(op, ios): (Op, u64)| {
+    let mut streams = Vec::new();
+    for op in Op::ALL.into_iter().filter(|op| counts.get(*op) > 0) {
+        let ios = counts.get(op);
         let moved = if matches!(op, Op::Read | Op::Write) { ios } else { 0 };
         let share = u128::from(script.bytes.0) * u128::from(moved) / u128::from(moving.max(1));
         let bytes = Bytes(part(share as u64));
-        StreamTally { op, tally: Tally { ios: part(ios), bytes, ..Tally::default() } }
-    };
-    let streams = ops.into_iter().filter(|(_, ios)| *ios > 0).map(stream).collect();
+        streams
+            .push(StreamTally { op, tally: Tally { ios: part(ios), bytes, ..Tally::default() } });
+    }
     Measurement { elapsed, complete: planned.complete, streams, ..Measurement::default() }
 }
 
@@ -441,15 +435,15 @@ impl Bench for Rehearsal {
     }
     fn cut_power(&mut self, trial: &PowerCutTrial) -> Result<PowerCutOutcome, Halt> {
         let area = Bytes(trial.blocks * trial.block.0);
-        let written = PlannedStep {
-            point: trial.cycle,
-            ..PlannedStep::pause("write until the power is cut", Some(trial.cut_after))
+        let write = PlannedStep::pause("write until the power is cut", Some(trial.cut_after));
+        let read = PlannedStep {
+            bytes: Some(area),
+            ..PlannedStep::pause("read back", self.write_time(area))
         };
-        let (time, bytes) = (self.write_time(area), Some(area));
-        let read = PlannedStep { bytes, ..PlannedStep::pause("read back", time) };
-        let phase = |step: PlannedStep| PlannedStep { phase: "power-cut".to_owned(), ..step };
-        self.add(phase(written))?;
-        self.add(phase(PlannedStep { point: trial.cycle, ..read }))?;
+        for step in [write, read] {
+            let phase = "power-cut".to_owned();
+            self.add(PlannedStep { phase, point: trial.cycle, ..step })?;
+        }
         let evidence = CutEvidence::Simulated;
         Ok(PowerCutOutcome { evidence, acknowledged: 1, ..PowerCutOutcome::default() })
     }
@@ -470,18 +464,15 @@ mod tests {
         fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
             let load = Load::Script(self.0.clone());
             let place = StepPlace::new("replay", 0, 1, "list");
-            let cut = Some(Nanos::from_secs(60));
-            let mut step =
-                Step { place, load, cut, continues: false, groups: Vec::new(), interval: None };
+            let mut step = Step::part(place, load, Nanos::from_secs(60), false);
             let (mut reads, mut bytes) = (0, 0);
-            loop {
+            let mut complete = false;
+            while !complete {
                 let done = bench.apply(&step)?.measurement;
                 reads += done.direction(Op::Read).ios;
                 bytes += done.bytes().0;
+                complete = done.complete;
                 step.continues = true;
-                if done.complete {
-                    break;
-                }
             }
             assert_eq!((reads, bytes), (1000, 6_000_000));
             Ok(())
@@ -508,8 +499,7 @@ mod tests {
             (together, minute, &[80, 60, 30]),
         ] {
             let place = StepPlace::new("load", 0, 1, "ramp");
-            let mut step =
-                Step { place, load, cut, continues: false, groups: Vec::new(), interval: None };
+            let mut step = Step { cut, ..Step::alone(place, load) };
             let mut bench = Rehearsal::new(DriveOutlook::Best, None);
             while !bench.apply(&step).unwrap().measurement.complete {
                 step.continues = true;
@@ -534,14 +524,14 @@ mod tests {
         let plan =
             |script: &ScriptLoad| rehearse(&ScriptReplay(script.clone()), DriveOutlook::Best, None);
         let planned = plan(&script).unwrap();
-        assert_eq!((planned.steps.len(), planned.time()), (2, Nanos::from_secs(100)));
+        assert_eq!((planned.steps.len(), known_time(&planned.steps)), (2, Nanos::from_secs(100)));
         // A script of 292 years is refused before its parts exhaust the memory.
         let endless = ScriptLoad { span: Nanos(1 << 63), ..script.clone() };
         assert!(matches!(plan(&endless), Err(Halt::Refused(_))));
         // In a closed loop the duration depends on the device.
         script.timing = Timing::Closed;
         let planned = plan(&script).unwrap();
-        assert_eq!((planned.steps.len(), planned.time()), (1, Nanos::ZERO));
-        assert_eq!(planned.bytes_of_unknown_time(), Bytes(6_000_000));
+        assert_eq!((planned.steps.len(), known_time(&planned.steps)), (1, Nanos::ZERO));
+        assert_eq!(bytes_of_unknown_time(&planned.steps), Bytes(6_000_000));
     }
 }

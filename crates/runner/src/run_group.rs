@@ -1,8 +1,8 @@
 //! The directory of several runs. `targets.json` lists them, so that they can be resumed together.
 
 use crate::ledger::{
-    Ledger, LedgerContents, LedgerError, io_error, refuse_foreign_directory, refuse_writer,
-    settings_digest,
+    Ledger, LedgerContents, LedgerError, if_missing, io_error, make_new_directory,
+    refuse_foreign_directory, refuse_writer, settings_digest,
 };
 use crate::run_plan::RunPlan;
 use crate::start_together::StartSync;
@@ -13,7 +13,7 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Component, Path, PathBuf};
 use steadfast_domain::{Device, Transport};
-use steadfast_host::{Directory, FileError, ReadAccess, read_sized};
+use steadfast_host::{Directory, ReadAccess, read_sized};
 
 /// File that marks a directory of several runs.
 const FILE: &str = "targets.json";
@@ -21,7 +21,6 @@ const FILE: &str = "targets.json";
 /// Maximum size of the file in bytes; a target has about 100.
 const FILE_MAX: u64 = 16 << 20;
 
-/// Version of the file format.
 const VERSION: u32 = 1;
 
 /// The list of several runs, which is the content of `targets.json`.
@@ -178,10 +177,7 @@ impl<D: RunStorage> RunGroup<D> {
             path: parent.path().join(name),
             why: error.to_string(),
         })?;
-        let directory = parent.make_new(name, readers).map_err(|error| match error {
-            FileError::Exists(path) => LedgerError::taken(&path),
-            error => error.into(),
-        })?;
+        let directory = make_new_directory(parent, name, readers)?;
         let group = RunGroup { list, directory };
         let created = group.write(readers).and_then(|()| group.create_runs(readers, runs));
         match created {
@@ -262,7 +258,7 @@ impl<D: RunStorage> RunGroup<D> {
         let members = &self.list.members;
         let read: Vec<_> = members.iter().map(|member| self.read_member(member)).collect();
         let is_missing = |read: &Result<LedgerContents, LedgerError>| match read {
-            Ok(contents) => !contents.has_journal(),
+            Ok(contents) => !contents.has_journal,
             Err(error) => matches!(error, LedgerError::NotARun(_)),
         };
         let Some(missing) = read.iter().position(is_missing) else {
@@ -328,13 +324,8 @@ impl<D: RunStorage> RunGroup<D> {
     /// Returns [`LedgerError::NotARun`] if it is missing, and [`LedgerError::File`] if it cannot be
     /// opened.
     pub fn enter(&self, member: &GroupMember) -> Result<D, LedgerError> {
-        self.directory.enter(OsStr::new(&member.directory)).map_err(|error| {
-            if error.is_missing() {
-                LedgerError::NotARun(self.directory_of(member))
-            } else {
-                error.into()
-            }
-        })
+        let not_a_run = || LedgerError::NotARun(self.directory_of(member));
+        self.directory.enter(OsStr::new(&member.directory)).map_err(if_missing(not_a_run))
     }
 }
 

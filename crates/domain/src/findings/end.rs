@@ -6,11 +6,12 @@ use serde::{Deserialize, Serialize};
 
 /// State in which a run, or a part of one, ended; ordered from best to worst.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum EndState {
     /// Completed; nothing in it is judged for steady state.
+    #[default]
     Complete,
     /// Completed; steady state was achieved.
     Steady,

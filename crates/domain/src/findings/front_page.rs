@@ -73,7 +73,6 @@ const MEAN_DIGITS: u8 = 4;
 /// Significant digits of a value read from a histogram: its buckets are up to 0.78 % wide.
 const BUCKET_DIGITS: u8 = 3;
 
-/// Returns the number of decimal digits of a whole number.
 fn whole_digits(number: u64) -> u8 {
     // At most 20 digits.
     number.checked_ilog10().unwrap_or(0) as u8 + 1

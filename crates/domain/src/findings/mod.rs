@@ -113,7 +113,7 @@ impl Activity {
 }
 
 /// Results of a procedure.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Findings {
     /// Version of the findings format.
     pub version: u32,
@@ -175,25 +175,8 @@ impl Findings {
             version: FINDINGS_VERSION,
             id: title.to_owned(),
             title: title.to_owned(),
-            method: String::new(),
-            headline: String::new(),
-            simulated: false,
-            run_unix_ms: (0, 0),
-            activity: Activity::Run,
-            digest: String::new(),
-            software: String::new(),
-            end: EndState::Complete,
-            ending: String::new(),
             header,
-            verdict: None,
-            caveats: Vec::new(),
-            front: FrontPage::default(),
-            summary: Vec::new(),
-            form_pages: Vec::new(),
-            chapters: Vec::new(),
-            long_tables: Vec::new(),
-            metrics: Vec::new(),
-            parts: Vec::new(),
+            ..Findings::default()
         }
     }
     /// Sets the verdict and the end state that follows from it; an unfinished run remains

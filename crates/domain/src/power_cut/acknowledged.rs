@@ -8,7 +8,6 @@
 use crate::random_bits::mix64;
 use crate::units::Nanos;
 
-/// First word of a line.
 const FIRST_WORD: &str = "power-cut";
 
 /// An acknowledged flush.
@@ -54,7 +53,6 @@ impl Acknowledgment {
     }
 }
 
-/// A damaged line of a log.
 struct DamagedLine;
 
 /// The acknowledged writes of a trial.

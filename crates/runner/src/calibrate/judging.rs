@@ -77,7 +77,6 @@ impl CalibrationReading {
         })
     }
 
-    /// Returns the reading without response times.
     pub(super) fn without_times(self) -> CalibrationReading {
         CalibrationReading { mean_ns: None, p99_ns: None, p9999_ns: None, ..self }
     }

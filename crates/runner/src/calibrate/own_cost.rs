@@ -48,14 +48,12 @@ impl OwnCost {
         let (total, cpu) = (measured.total(), measured.cpu_ns_per_io());
         let error = measured.start_error.as_deref();
         let flushes = measured.direction(Op::Flush);
+        let has_fallen_behind = measured.kept_up(pace) == Some(false);
         Some(OwnCost {
             point,
             offered_iops: pace.offered_iops(),
             iops: measured.iops().filter(|iops| *iops > 0.0)?,
-            mean_ns: total
-                .response_mean_ms()
-                .map(|mean| mean * 1e6)
-                .filter(|_| measured.kept_up(pace) != Some(false)),
+            mean_ns: total.response_mean_ms().map(|mean| mean * 1e6).filter(|_| !has_fallen_behind),
             flush_mean_ns: flushes.response_mean_ms().map(|mean| mean * 1e6),
             start_error_p50_ns: error.and_then(|error| error.p50()).map(|time| time.0),
             start_error_p99_ns: error.and_then(|error| error.p99()).map(|time| time.0),
