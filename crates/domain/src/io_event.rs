@@ -47,7 +47,7 @@ impl IoOp {
     pub const ALL: [IoOp; 5] = [IoOp::Read, IoOp::Write, IoOp::Discard, IoOp::Flush, IoOp::Other];
     /// Returns the operation that a file stores as `number`, or `None` if there is no such
     /// operation.
-    pub fn of_number(number: u8) -> Option<IoOp> {
+    pub fn from_number(number: u8) -> Option<IoOp> {
         IoOp::ALL.get(usize::from(number)).copied()
     }
     /// Returns the letter that block traces use: `R`, `W`, `D`, `F` or `N`.
@@ -760,7 +760,7 @@ impl ContentSample {
     }
 
     /// Returns true if the shares of duplicates among the blocks of single I/Os are exact as well.
-    pub fn tells_parts_exactly(&self) -> bool {
+    pub fn is_exact_per_io(&self) -> bool {
         self.is_complete() && self.late == 0
     }
 
@@ -1011,8 +1011,8 @@ mod tests {
     #[test]
     fn operations_are_found_by_their_number() {
         for op in IoOp::ALL {
-            assert_eq!(IoOp::of_number(op as u8), Some(op));
+            assert_eq!(IoOp::from_number(op as u8), Some(op));
         }
-        assert_eq!(IoOp::of_number(5), None);
+        assert_eq!(IoOp::from_number(5), None);
     }
 }

@@ -473,7 +473,7 @@ impl NarrowColumn<'_> {
     /// Returns the value as an operation; for the column [`Field::Op`].
     #[inline]
     pub fn op(self, row: usize) -> IoOp {
-        u8::try_from(self.at(row)).ok().and_then(IoOp::of_number).unwrap_or(IoOp::Other)
+        u8::try_from(self.at(row)).ok().and_then(IoOp::from_number).unwrap_or(IoOp::Other)
     }
     /// Returns the value as a layer; for the column [`Field::Layer`].
     #[inline]
