@@ -1,8 +1,8 @@
 //! [`ForeignRun`]: results of another tool, read from its own file. `exchange` reads them;
 //! `procedures` shows them next to the results of this program.
 
+use crate::histogram::MIN_IOS_BEYOND_PERCENTILE;
 use crate::notation::AccessPattern;
-use crate::percentile::MIN_IOS_BEYOND_PERCENTILE;
 use std::collections::BTreeMap;
 
 /// A run of another tool. Fields are `None` if the file does not contain them.

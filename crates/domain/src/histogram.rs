@@ -1,5 +1,4 @@
-//! Response-time histograms with a bounded error, and their percentiles (`percentile` has the rule
-//! for printing one).
+//! Response-time histograms with a bounded error, and their percentiles.
 //!
 //! Buckets are log-linear: every value below `2^(BITS+1)` ns has its own bucket; above that, every
 //! power of two is split into `2^BITS` equal buckets, so a bucket is never wider than `1/2^BITS` of
@@ -13,10 +12,12 @@
 //! implementation exists because the engines index it once per I/O and the journal stores it by the
 //! million.
 
-use crate::percentile::MIN_IOS_BEYOND_PERCENTILE;
 use crate::text::excerpt;
 use crate::units::Nanos;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Number of I/Os that must lie beyond a percentile for it to be printed: a smaller tail is chance.
+pub const MIN_IOS_BEYOND_PERCENTILE: u64 = 10;
 
 /// Histogram of a step.
 pub type FineHistogram = Histogram<7>;

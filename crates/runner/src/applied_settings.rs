@@ -83,7 +83,8 @@ impl SettledConditions {
     }
 }
 
-/// Describes the differences between two readings. Unmet wishes were reported when they were set.
+/// Describes the differences between two readings. Unmet conditions were reported when they were
+/// set.
 fn changes(before: &Conditions, now: &Conditions) -> Vec<String> {
     fn text<T: ToString>(value: Option<T>) -> String {
         value.map_or("unknown".to_owned(), |value| value.to_string())

@@ -120,11 +120,11 @@ fn open_to_append<D: RunStorage>(directory: &D, name: &OsStr) -> io::Result<D::F
     }
 }
 
-/// Opens the second log in a directory for appending. It must be new, empty or such a log: no file
-/// of another kind and no block device is written to.
+/// Opens the second log in a directory for appending. It must be new, empty or a log: no other file
+/// and no block device is written to.
 ///
 /// # Errors
-/// Returns an error if the file cannot be opened, or if it holds something else.
+/// Returns an error if the file cannot be opened or has other content.
 pub fn open_second_log<D: RunStorage>(directory: &D, name: &OsStr) -> io::Result<D::File> {
     let mut file = open_to_append(directory, name)?;
     let begin = read_from(&file, 0, LINE_MAX)?;
@@ -132,7 +132,7 @@ pub fn open_second_log<D: RunStorage>(directory: &D, name: &OsStr) -> io::Result
     let is_blank = file.size()? <= LINE_MAX as u64 && begin.iter().all(|byte| *byte == 0);
     let head = &begin[..begin.len().min(LOG_HEAD.len())];
     if !is_blank && !LOG_HEAD.starts_with(head) {
-        return Err(io::Error::other("it holds something else; name a new file"));
+        return Err(io::Error::other("it is not a log of acknowledged writes; name a new file"));
     }
     if begin.is_empty() {
         return Ok(file);
@@ -189,7 +189,7 @@ impl Terminal {
         if file.is_terminal() {
             Ok(Terminal(file))
         } else {
-            Err(io::Error::other("it is neither a file nor a terminal"))
+            Err(io::Error::other("it is neither a regular file nor a terminal"))
         }
     }
 }

@@ -215,11 +215,6 @@ impl PlanPosition {
         steps.map(|s| s.round).max().unwrap_or(0)
     }
 
-    /// Returns the number of points in a round of a phase.
-    fn points_of(&self, phase: &str, round: u32) -> usize {
-        self.plan.steps.iter().filter(|s| s.phase == phase && s.round == round).count()
-    }
-
     fn step(&self) -> Option<&PlannedStep> {
         self.plan.steps.get(self.at)
     }
@@ -311,7 +306,8 @@ impl Forecast {
 
     /// Returns the number of points in a round of a phase.
     pub fn points(&self, phase: &str, round: u32) -> usize {
-        self.worst.points_of(phase, round)
+        let steps = self.worst.plan.steps.iter();
+        steps.filter(|step| step.phase == phase && step.round == round).count()
     }
 
     /// Returns the time left; `None` while the rate of the bytes still to be written is unknown.

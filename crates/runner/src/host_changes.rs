@@ -136,8 +136,8 @@ impl<D: RunStorage> HostChanges<D> {
     /// Undoes all changes, the last first, and removes the file.
     ///
     /// # Errors
-    /// Returns the error of the first change that cannot be undone, which stays in the file. The
-    /// others are undone nevertheless.
+    /// Returns the error of the first change that cannot be undone. All others are undone; those that
+    /// cannot be stay in the file.
     pub fn undo(
         &mut self,
         undo: &mut dyn FnMut(&HostChange) -> Result<(), Halt>,
@@ -145,7 +145,7 @@ impl<D: RunStorage> HostChanges<D> {
         let mut result = Ok(());
         for change in std::mem::take(&mut self.open).into_iter().rev() {
             match undo(&change) {
-                // The setting is restored; that this cannot be written does no harm.
+                // A line that cannot be written does no harm: the setting is restored.
                 Ok(()) => drop(self.write(&HostChangeLine::Restored(change))),
                 Err(halt) => {
                     self.open.insert(0, change);

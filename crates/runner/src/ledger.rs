@@ -471,7 +471,7 @@ impl<D: RunStorage> Ledger<D> {
         // before the run continues.
         journal.refresh().map_err(io_error(&path))?;
         directory.sync().map_err(io_error(directory.path()))?;
-        // Read the files that were checked, whatever their paths refer to by now.
+        // Read the files that were checked: their paths may refer to others by now.
         let settings_text = read_settings(&mut settings, &settings_path)?;
         let contents = Ledger::<D>::parse(settings_text, Some(&mut journal), &path)?;
         if !may_resume(&contents) {

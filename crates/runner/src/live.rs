@@ -294,14 +294,6 @@ impl<'a, D: RunStorage> LiveBench<'a, D> {
         Ok(measurement)
     }
 
-    /// Journals the caveats of a step, whether or not it succeeded.
-    fn journal_step_caveats(&mut self) -> Result<(), Halt> {
-        for caveat in self.rig.take_caveats() {
-            self.journal_caveat(caveat)?;
-        }
-        Ok(())
-    }
-
     /// Restores the state of a simulated device by repeating a step, which must give the same
     /// result.
     fn repeat_step(&mut self, step: &Step, journaled: &Outcome) -> Result<(), Halt> {
@@ -345,16 +337,6 @@ impl<'a, D: RunStorage> LiveBench<'a, D> {
             _ => {}
         }
         result
-    }
-
-    /// Returns the evidence of a cut that ended the process before it could journal any, and
-    /// journals it if there is some.
-    fn journal_late_evidence(&mut self) -> Result<CutEvidence, Halt> {
-        let evidence = self.cut_evidence;
-        if evidence != CutEvidence::Nothing {
-            self.journal(&JournalEntry::PowerCutSeen(evidence))?;
-        }
-        Ok(evidence)
     }
 
     fn read_after_cut(
@@ -412,7 +394,7 @@ pub fn unrestored(lines: &[JournalLine]) -> Vec<HostChange> {
     open
 }
 
-/// Returns a refusal that names the password first: the drive is locked until it is removed.
+/// Returns the refusal of a run whose drive is locked until the password is removed.
 fn password_left(halt: Option<&Halt>, why: &Halt) -> Halt {
     let halt = halt.map(|halt| format!("{halt}; ")).unwrap_or_default();
     Halt::Refused(format!(
@@ -519,7 +501,9 @@ impl<D: RunStorage> Bench for LiveBench<'_, D> {
             self.journal(&JournalEntry::Cooled(cooling))?;
         }
         let result = self.measure(step);
-        self.journal_step_caveats()?;
+        for caveat in self.rig.take_caveats() {
+            self.journal_caveat(caveat)?;
+        }
         let outcome = Outcome { measurement: result?, gap_before: self.gap.take() };
         self.journal(&JournalEntry::Applied {
             step: Box::new(step.clone()),
@@ -549,16 +533,18 @@ impl<D: RunStorage> Bench for LiveBench<'_, D> {
         }
         self.go_live()?;
         let (begun, evidence) = match journaled {
-            TrialProgress::Begun { trial, evidence } if !self.rig.is_simulated() => {
-                match evidence {
-                    Some(evidence) => (trial, evidence),
-                    None => (trial, self.journal_late_evidence()?),
-                }
-            }
             // A simulated drive lost the writes: repeat them.
-            TrialProgress::Begun { trial, .. } => {
+            TrialProgress::Begun { trial, .. } if self.rig.is_simulated() => {
                 let evidence = self.write_until_cut(&trial.plan)?;
                 (trial, evidence)
+            }
+            TrialProgress::Begun { trial, evidence: Some(evidence) } => (trial, evidence),
+            TrialProgress::Begun { trial, evidence: None } => {
+                // The cut ended the process before it could journal any evidence.
+                if self.cut_evidence != CutEvidence::Nothing {
+                    self.journal(&JournalEntry::PowerCutSeen(self.cut_evidence))?;
+                }
+                (trial, self.cut_evidence)
             }
             _ => {
                 // A deleted ledger must be noticed before the logs of the trial are created.

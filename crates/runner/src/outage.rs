@@ -154,7 +154,7 @@ mod tests {
         lines.push(line(5016 * SECOND, Some(1006), JournalEntry::Halted("stopped".into())));
         lines.push(line(5029 * SECOND, None, JournalEntry::HostRestored(HostChange::default())));
         assert_eq!(lasted(&lines, now(5030 * SECOND, 1020), boot("a")), seconds(20));
-        // Taken up once more in another boot, in which nothing was done.
+        // Resumed after a restart, without a step.
         lines.push(line(5030 * SECOND, Some(3), opened(boot("b"))));
         assert_eq!(lasted(&lines, now(5040 * SECOND, 13), boot("b")), seconds(30));
         let gap = gap(&lines, now(5040 * SECOND, 13), boot("b")).unwrap();
@@ -174,7 +174,7 @@ mod tests {
     fn across_a_restart_an_impossible_gap_is_unknown() {
         let of = |wall, up| lasted(&a_step(), now(wall, up), boot("b"));
         assert_eq!(of(5110 * SECOND, 60), seconds(100));
-        assert_eq!(of(5009 * SECOND, 60), None, "set back");
+        assert_eq!(of(5009 * SECOND, 60), None, "the clock was set back");
         assert_eq!(of(5050 * SECOND, 60), None, "shorter than this boot");
         // Set back, and forward again in between.
         let mut lines = a_step();

@@ -1,6 +1,6 @@
 //! The real rig: a block device or a scratch file, its host, and the engine that moves its data.
 
-use crate::cut_log::{CutLog, read_logs};
+use crate::cut_log::{CutLog, LogPlace, read_logs};
 use crate::ledger::ClockReading;
 use crate::physical;
 use crate::progress::PowerCutStage;
@@ -110,6 +110,11 @@ impl DeviceRig {
         self.directory.as_ref().ok_or_else(missing)
     }
 
+    /// Returns the place of the second log of acknowledged writes.
+    fn second_log(&self) -> Option<LogPlace> {
+        self.surroundings.requests.log_to.as_deref().map(LogPlace::parse)
+    }
+
     /// Makes the control groups unless they exist, and sets their rule. Returns the rule, or why
     /// it is unavailable.
     fn control_io(
@@ -133,7 +138,7 @@ impl DeviceRig {
                 }
             },
         };
-        // What the last rule needed is undone before the next, and once more at the end.
+        // The change that the last rule needed is undone before the next, and again at the end.
         if let Some(change) = self.rule_change.take() {
             steadfast_host::undo_change(&change, &self.roots).map_err(refused)?;
         }
@@ -171,7 +176,7 @@ impl PurgeWatch for PurgeRelay<'_> {
     }
 }
 
-/// Cuts the power with the user's command, or has the user cut it by hand.
+/// Cuts the power with the user's command, or asks the user to cut it.
 struct PowerSwitch<'a> {
     command: Option<String>,
     report: StageCallback<'a>,
@@ -226,7 +231,7 @@ impl Rig for DeviceRig {
     }
 
     fn set_requests(&mut self, requests: &HostRequests) {
-        self.surroundings.set_requests(requests);
+        self.surroundings.requests = requests.clone();
     }
     fn keep_files_in(&mut self, run: &Directory) {
         self.engine.keep_files_in(run);
@@ -243,7 +248,7 @@ impl Rig for DeviceRig {
         self.surroundings.check_after_run(&self.stop)
     }
     fn drive_pages(&mut self) -> Vec<DrivePage> {
-        self.surroundings.drive_pages()
+        steadfast_host::drive_pages(self.engine.target().device(), &self.roots)
     }
 
     fn settle(&mut self, wanted: &Conditions, journal: Journal<'_>) -> Result<Conditions, Halt> {
@@ -290,7 +295,7 @@ impl Rig for DeviceRig {
     }
 
     fn purge_command(&self) -> Option<String> {
-        let order = self.surroundings.purge_order();
+        let order = &self.surroundings.requests.purge;
         if order.choice != PurgeChoice::Method(PurgeMethod::VendorCommand) {
             return None;
         }
@@ -300,20 +305,20 @@ impl Rig for DeviceRig {
         self.failed_purge_command.take()
     }
     fn start_below(&self) -> Option<StartBelow> {
-        self.surroundings.start_below()
+        self.surroundings.requests.start_below
     }
     fn temperature(&mut self) -> Option<f64> {
         self.surroundings.temperature()
     }
 
     fn foresee_purge(&mut self) -> Result<PurgeMethod, Halt> {
-        let order = self.surroundings.purge_order();
+        let order = &self.surroundings.requests.purge;
         steadfast_host::foresee_purge(self.engine.target(), order, &self.roots).map_err(refused)
     }
 
     fn purge(&mut self, journal: Journal<'_>, report: PurgeCallback<'_>) -> Result<Purge, Halt> {
         self.surroundings.discard_reading();
-        let order = self.surroundings.purge_order();
+        let order = &self.surroundings.requests.purge;
         let mut relay = PurgeRelay {
             journal,
             report,
@@ -392,7 +397,7 @@ impl Rig for DeviceRig {
     }
 
     fn cut_command(&self) -> Option<String> {
-        self.surroundings.cut_command().map(str::to_owned)
+        self.surroundings.requests.cut_command.clone()
     }
 
     fn prepare_cut(&mut self, plan: &WritePlan) -> Result<FlushDelivery, Halt> {
@@ -417,7 +422,7 @@ impl Rig for DeviceRig {
                 target.device().path
             )));
         }
-        let second = self.surroundings.second_log();
+        let second = self.second_log();
         let log = CutLog::open(self.directory()?, second.as_ref(), plan.key());
         self.cut_log = Some(log.map_err(log_error)?);
         Ok(flushes)
@@ -452,7 +457,7 @@ impl Rig for DeviceRig {
     }
 
     fn read_after_cut(&mut self, plan: &WritePlan) -> Result<PowerCutOutcome, Halt> {
-        let second = self.surroundings.second_log();
+        let second = self.second_log();
         let directory = self.directory()?;
         let log = second
             .map_or(Ok(None), |place| place.open_to_read())

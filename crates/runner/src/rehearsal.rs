@@ -18,10 +18,10 @@ const STEPS_MAX: usize = 250_000;
 /// Behavior of the rehearsed drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DriveOutlook {
-    /// Every round like the one before: steady at the first chance.
+    /// Every round is like the one before: steady at the first chance.
     Best,
-    /// Every round far from the one before: steady in the last round at the earliest, so that the
-    /// phases after steady state may still follow.
+    /// Every round differs greatly from the one before: steady in the last round at the earliest, so
+    /// that the phases after steady state may still follow.
     Worst,
 }
 
@@ -40,7 +40,7 @@ pub struct PlannedStep {
     pub time: Option<Nanos>,
     /// Bytes moved, if they end the step.
     pub bytes: Option<Bytes>,
-    /// Bytes at which its load ends even before its time is over.
+    /// Bytes at which its load ends before its time.
     pub bytes_at_most: Option<Bytes>,
     /// Threads and outstanding I/Os; `None` for a purge, an idle time, a script and several loads at
     /// once.
@@ -170,42 +170,13 @@ fn visit_new_steps(
     procedure: &dyn Procedure,
     visit: &mut dyn FnMut(&Step) -> Result<(), Halt>,
 ) -> Result<(), Halt> {
-    let rehearsal = Rehearsal::new(DriveOutlook::Best, None);
-    procedure.conduct(&mut StepVisitor { rehearsal, visit, visited: HashSet::new() })
+    let mut bench = Rehearsal::new(DriveOutlook::Best, None);
+    bench.visit = Some(visit);
+    procedure.conduct(&mut bench)
 }
 
-/// A rehearsal that visits every new step.
-struct StepVisitor<'a> {
-    rehearsal: Rehearsal,
-    visit: &'a mut dyn FnMut(&Step) -> Result<(), Halt>,
-    /// Phase, point and label of the visited steps.
-    visited: HashSet<(String, u32, String)>,
-}
-
-impl Bench for StepVisitor<'_> {
-    fn settle(&mut self, wanted: &Conditions) -> Result<Conditions, Halt> {
-        self.rehearsal.settle(wanted)
-    }
-    fn purge(&mut self) -> Result<Purge, Halt> {
-        self.rehearsal.purge()
-    }
-    fn apply(&mut self, step: &Step) -> Result<Outcome, Halt> {
-        let StepPlace { phase, point, label, .. } = step.place.clone();
-        if self.visited.insert((phase, point, label)) {
-            (self.visit)(step)?;
-        }
-        self.rehearsal.apply(step)
-    }
-    fn idle(&mut self, time: Nanos) -> Result<(), Halt> {
-        self.rehearsal.idle(time)
-    }
-    fn cut_power(&mut self, trial: &PowerCutTrial) -> Result<PowerCutOutcome, Halt> {
-        self.rehearsal.cut_power(trial)
-    }
-    fn note(&mut self, _: &Note) {}
-}
-
-struct Rehearsal {
+/// A bench that plans the steps.
+struct Rehearsal<'a> {
     outlook: DriveOutlook,
     bytes_per_second: Option<u64>,
     /// Time that the load of the last step, which ended early, has run so far.
@@ -213,12 +184,23 @@ struct Rehearsal {
     plan: StepPlan,
     /// Time of the plan so far, in nanoseconds.
     time_ns: u64,
+    /// Called with every step that repeats none of an earlier round.
+    visit: Option<&'a mut dyn FnMut(&Step) -> Result<(), Halt>>,
+    /// Phase, point and label of the visited steps.
+    visited: HashSet<(String, u32, String)>,
 }
 
-impl Rehearsal {
+impl Rehearsal<'_> {
     fn new(outlook: DriveOutlook, bytes_per_second: Option<u64>) -> Self {
-        let (running, plan) = (Nanos::ZERO, StepPlan::default());
-        Rehearsal { outlook, bytes_per_second, running, plan, time_ns: 0 }
+        Rehearsal {
+            outlook,
+            bytes_per_second,
+            running: Nanos::ZERO,
+            plan: StepPlan::default(),
+            time_ns: 0,
+            visit: None,
+            visited: HashSet::new(),
+        }
     }
 }
 
@@ -229,7 +211,7 @@ struct RehearsedStep {
     complete: bool,
 }
 
-impl Rehearsal {
+impl Rehearsal<'_> {
     /// Adds a step to the plan, unless it then has too many steps or takes too long to be counted.
     fn add(&mut self, planned: PlannedStep) -> Result<(), Halt> {
         if self.plan.steps.len() >= STEPS_MAX {
@@ -398,7 +380,7 @@ fn rehearsed_replay(script: &ScriptLoad, planned: &RehearsedStep) -> Measurement
     Measurement { elapsed, complete: planned.complete, streams, ..Measurement::default() }
 }
 
-impl Bench for Rehearsal {
+impl Bench for Rehearsal<'_> {
     fn settle(&mut self, wanted: &Conditions) -> Result<Conditions, Halt> {
         self.plan.write_cache = wanted.write_cache;
         Ok(wanted.clone())
@@ -408,6 +390,12 @@ impl Bench for Rehearsal {
         Ok(Purge::new(PurgeMethod::Simulated, Nanos::ZERO))
     }
     fn apply(&mut self, step: &Step) -> Result<Outcome, Halt> {
+        if let Some(visit) = &mut self.visit {
+            let StepPlace { phase, point, label, .. } = step.place.clone();
+            if self.visited.insert((phase, point, label)) {
+                visit(step)?;
+            }
+        }
         let planned = self.plan_step(step);
         self.add(PlannedStep {
             phase: step.place.phase.clone(),

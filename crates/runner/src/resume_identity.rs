@@ -85,8 +85,7 @@ mod tests {
         JournalLine { n: 1, at, up: None, kernel: None, entry }
     }
 
-    /// A run that ended well wrote nothing after its last line; one that was killed
-    /// may have, for a while.
+    /// A run that ended wrote nothing after its last line; one that was killed may have.
     #[test]
     fn a_file_changed_after_the_run_is_not_trusted() {
         let file = tempfile::NamedTempFile::new().unwrap();

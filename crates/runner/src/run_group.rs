@@ -468,14 +468,14 @@ mod tests {
         let place = scratch.path().join("above/pair");
         let twice = ["small".to_owned(), "small".to_owned()];
         assert!(matches!(create(&place, &twice).unwrap_err(), LedgerError::Exists(_)));
-        assert!(!place.exists(), "it left something behind");
+        assert!(!place.exists(), "something was left behind");
         let (created, _) = create(&place, &pair()).unwrap();
         assert!(matches!(create(&place, &pair()).unwrap_err(), LedgerError::Taken { .. }));
         let group = RunGroup::find(&place).unwrap().unwrap();
         assert_eq!(group.list, created.list);
         assert_eq!(pair(), ["small", "small-2"]);
         assert_eq!(group.read().unwrap().len(), 2);
-        assert_eq!(fs::read_dir(&place).unwrap().count(), 3, "an unfinished file");
+        assert_eq!(fs::read_dir(&place).unwrap().count(), 3, "no unfinished file");
     }
 
     /// Its process could not write the first line, or was killed before it.
@@ -506,7 +506,7 @@ mod tests {
         }
     }
 
-    /// Its steps would be deleted if the user were told that no run has begun.
+    /// The message that no run has begun advises to delete the directory.
     #[test]
     fn an_unreadable_run_may_have_begun() {
         let scratch = tempfile::tempdir().unwrap();
@@ -517,7 +517,7 @@ mod tests {
         fs::write(place.join("small/journal.jsonl"), "no journal\n").unwrap();
         let error = group.read().unwrap_err();
         assert!(!matches!(error, LedgerError::GroupNotBegun(_)), "{error}");
-        // Nor is one behind a link.
+        // The same for a link to a run.
         fs::rename(place.join("small"), scratch.path().join("moved")).unwrap();
         std::os::unix::fs::symlink("../moved", place.join("small")).unwrap();
         let error = group.read().unwrap_err();

@@ -1,5 +1,4 @@
-//! One step outside a run: host settings are applied for it, journaled, and restored however it
-//! ends.
+//! One step outside a run. Its host settings are journaled, and restored whether or not it succeeds.
 
 use crate::host_changes::HostChanges;
 use crate::rig::{IntervalCallback, Rig};

@@ -83,11 +83,6 @@ impl AcknowledgedWrites {
         self.flushes.dedup_by_key(|flush| flush.sequence);
     }
 
-    /// Removes the newest acknowledgment, as if the cut had come before its line was durable.
-    pub fn forget_newest(&mut self) {
-        self.flushes.pop();
-    }
-
     /// Returns the number of flushes.
     pub fn flush_count(&self) -> u64 {
         self.flushes.len() as u64

@@ -70,7 +70,7 @@ fn a_device_that_stays_warm_halts_the_run_before_its_first_load() {
     let RunOutcome::Halted(Halt::Refused(why)) = ending else { panic!("{ending:?}") };
     assert!(why.contains("50.0 C") && why.contains("45.0 C"), "{why}");
     assert_eq!((log.idled, log.applied.len()), (Nanos::from_secs(60), 0));
-    // Resumed on a device that has cooled, it goes on without a second purge.
+    // Resumed on a cool device, the run continues without a second purge.
     let mut again = below(45.0, &[44.0]);
     assert_eq!(resume(&directory, &mut real_rig(&mut again)), RunOutcome::Complete);
     assert_eq!((again.purges, waits(&directory).len()), (0, 1));

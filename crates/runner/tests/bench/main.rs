@@ -355,8 +355,8 @@ fn a_run_journals_every_step_and_restores_the_host() {
     assert!(findings(&directory).verdict.unwrap().steady);
 }
 
-/// Interrupted after any line of its journal, a run on a device that remembers repeats no finished
-/// step, and reports the gap.
+/// Interrupted after any line of its journal, a run on a real device repeats no finished step, and
+/// reports the gap.
 #[test]
 fn no_finished_step_is_repeated_after_an_interruption() {
     let (_scratch, whole) = scratch_path();
