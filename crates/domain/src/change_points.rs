@@ -326,7 +326,7 @@ mod tests {
 
     const CRITERIA: ChangeCriteria = ChangeCriteria { shortest: 8, change: 0.2 };
 
-    #[derive(Debug, Clone, Copy)]
+    #[derive(Debug, Clone, Copy, PartialEq)]
     enum NoiseKind {
         White,
         Bursty,
@@ -339,10 +339,7 @@ mod tests {
 
     /// Returns factors around 1.
     fn factors(noise: &mut Noise, kind: NoiseKind, count: usize) -> Vec<f64> {
-        let has = |other: NoiseKind| {
-            matches!(kind, NoiseKind::All)
-                || std::mem::discriminant(&kind) == std::mem::discriminant(&other)
-        };
+        let has = |other: NoiseKind| kind == NoiseKind::All || kind == other;
         let white = if has(NoiseKind::White) { noise.between(0.01, 0.12) } else { 0.02 };
         let bursts = if has(NoiseKind::Bursty) { noise.between(0.005, 0.03) } else { 0.0 };
         let swing = if has(NoiseKind::Drift) { noise.between(0.02, 0.08) } else { 0.0 };

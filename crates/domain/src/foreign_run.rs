@@ -271,8 +271,8 @@ fn saturating_sum(counts: &[u64]) -> u64 {
 }
 
 /// Returns the sum; `None` if a value is unknown.
-fn sum(all: &[&ForeignIos], of: fn(&ForeignIos) -> Option<f64>) -> Option<f64> {
-    all.iter().map(|ios| of(ios)).sum()
+fn sum(all: &[&ForeignIos], value: fn(&ForeignIos) -> Option<f64>) -> Option<f64> {
+    all.iter().map(|ios| value(ios)).sum()
 }
 
 #[cfg(test)]

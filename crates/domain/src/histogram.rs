@@ -77,15 +77,8 @@ impl<const BITS: u32> Histogram<BITS> {
 
     /// Creates a histogram from a dense array of counts, as an engine fills it.
     pub fn from_dense<C: Copy + Into<u64>>(counts: &[C]) -> Self {
-        let buckets = counts
-            .iter()
-            .enumerate()
-            .filter_map(|(index, count)| {
-                let count: u64 = (*count).into();
-                (count > 0).then_some((u32::try_from(index).unwrap_or(u32::MAX), count))
-            })
-            .collect();
-        Histogram { buckets }
+        let buckets = (0..).zip(counts).map(|(index, count)| (index, Into::<u64>::into(*count)));
+        Histogram { buckets: buckets.filter(|(_, count)| *count > 0).collect() }
     }
 
     /// Creates a histogram of response times in nanoseconds, each with its number of I/Os.

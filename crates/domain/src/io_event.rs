@@ -585,8 +585,8 @@ impl TimeZone {
     }
     /// Returns the offset as text, such as `+01:00`.
     pub fn offset(&self) -> String {
-        let (sign, minutes) =
-            (if self.offset_s < 0 { '-' } else { '+' }, self.offset_s.unsigned_abs() / 60);
+        let sign = if self.offset_s < 0 { '-' } else { '+' };
+        let minutes = self.offset_s.unsigned_abs() / 60;
         format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60)
     }
 }
@@ -753,10 +753,11 @@ impl ContentSample {
 
     /// Returns the share of duplicates among the blocks, or `None` if no block was read back.
     pub fn duplicate_share(&self) -> Option<Share> {
-        let share = || self.duplicates as f64 / self.blocks as f64;
-        (self.blocks > 0).then(|| {
-            if self.is_complete() { Share::Exact(share()) } else { Share::AtLeast(share()) }
-        })
+        if self.blocks == 0 {
+            return None;
+        }
+        let share = self.duplicates as f64 / self.blocks as f64;
+        Some(if self.is_complete() { Share::Exact(share) } else { Share::AtLeast(share) })
     }
 
     /// Returns true if the shares of duplicates among the blocks of single I/Os are exact as well.
@@ -808,12 +809,10 @@ impl fmt::Display for Share {
 impl fmt::Display for ContentSample {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} written blocks of 4 KiB (1 in {}) read back", self.blocks, self.every)?;
-        match (self.passed_over, self.unreadable) {
-            (0, 0) => Ok(()),
-            (passed_over, unreadable) => {
-                write!(f, ", {passed_over} passed over, {unreadable} unreadable")
-            }
+        if self.passed_over == 0 && self.unreadable == 0 {
+            return Ok(());
         }
+        write!(f, ", {} passed over, {} unreadable", self.passed_over, self.unreadable)
     }
 }
 
@@ -946,8 +945,8 @@ mod tests {
     fn a_content_sample_lists_its_omissions() {
         let sample = ContentSample { every: 7, blocks: 101, ..ContentSample::default() };
         assert_eq!(sample.to_string(), "101 written blocks of 4 KiB (1 in 7) read back");
-        let said = ContentSample { passed_over: 3, ..sample }.to_string();
-        assert!(said.ends_with("read back, 3 passed over, 0 unreadable"), "{said}");
+        let text = ContentSample { passed_over: 3, ..sample }.to_string();
+        assert!(text.ends_with("read back, 3 passed over, 0 unreadable"), "{text}");
         assert_eq!(sample.compression_ratio(), None);
     }
 

@@ -179,13 +179,9 @@ impl FromStr for AccessPattern {
         let fail = || NotationError::Pattern(text.to_owned());
         let words: Vec<String> = text.split_whitespace().map(str::to_ascii_uppercase).collect();
         let [order, size, mix, more @ ..] = words.as_slice() else { return Err(fail()) };
-        let (distribution, more) = match more {
-            [word, rest @ ..] => match Distribution::from_word(word) {
-                Some(distribution) => (distribution, rest),
-                None => (Distribution::Uniform, more),
-            },
-            [] => (Distribution::Uniform, more),
-        };
+        let distribution = more.first().and_then(|word| Distribution::from_word(word));
+        let more = if distribution.is_some() { &more[1..] } else { more };
+        let distribution = distribution.unwrap_or_default();
         let durability = match more {
             [] => Durability::Cached,
             [word] => Durability::from_word(word).ok_or_else(fail)?,

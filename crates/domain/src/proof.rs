@@ -278,8 +278,8 @@ mod tests {
             let mut now = proof();
             change(&mut now);
             for (device, expected) in devices.iter().zip(expected) {
-                let said = proof().differences(&now, device);
-                assert_eq!(!said.is_empty(), *expected, "{name}, {}: {said:?}", device.transport);
+                let found = proof().differences(&now, device);
+                assert_eq!(!found.is_empty(), *expected, "{name}, {}: {found:?}", device.transport);
             }
         }
     }

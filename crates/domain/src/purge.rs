@@ -388,8 +388,8 @@ mod tests {
         let mut read = ReadBack { places: 64, zero: 64, ..ReadBack::default() };
         (read.unit, read.written_before) = (Bytes(4096), 60);
         assert!(read.is_blank());
-        let said = "64 of 64 places of 4096 B read zero; 60 places held data before";
-        assert_eq!(read.to_string(), said);
+        let text = "64 of 64 places of 4096 B read zero; 60 places held data before";
+        assert_eq!(read.to_string(), text);
         read.marked = 50;
         let marked = "; 10 places held data before, 50 were marked for this check";
         assert!(read.to_string().ends_with(marked), "{read}");

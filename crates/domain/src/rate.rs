@@ -89,22 +89,23 @@ impl FromStr for OfferedRate {
     type Err = RateError;
     fn from_str(text: &str) -> Result<Self, RateError> {
         let lower = text.trim().to_ascii_lowercase();
-        // kB/s are divided by 1000: multiplied by 0.001 they would not be exact.
-        let units = [("kb/s", 1.0, 1000.0), ("mb/s", 1.0, 1.0), ("gb/s", 1000.0, 1.0)];
-        let in_bytes = units
-            .into_iter()
-            .find_map(|(unit, times, over)| Some((lower.strip_suffix(unit)?, times, over)));
-        let (number, times, over) =
-            in_bytes.unwrap_or((lower.strip_suffix("iops").unwrap_or(&lower), 1.0, 1.0));
-        let rate = number.trim().parse::<f64>().ok().map(|rate| rate * times / over);
-        let rate = rate
-            .filter(|rate| *rate >= 0.001 && rate.is_finite())
-            .ok_or_else(|| RateError(text.to_owned()))?;
-        Ok(if in_bytes.is_some() {
-            OfferedRate::MegabytesPerSecond(rate)
+        let number = |digits: &str| digits.trim().parse::<f64>().ok();
+        let rate = if let Some(digits) = lower.strip_suffix("kb/s") {
+            // Multiplied by 0.001 it would not be exact.
+            number(digits).map(|rate| OfferedRate::MegabytesPerSecond(rate / 1000.0))
+        } else if let Some(digits) = lower.strip_suffix("mb/s") {
+            number(digits).map(OfferedRate::MegabytesPerSecond)
+        } else if let Some(digits) = lower.strip_suffix("gb/s") {
+            number(digits).map(|rate| OfferedRate::MegabytesPerSecond(rate * 1000.0))
         } else {
-            OfferedRate::Iops(rate)
-        })
+            number(lower.strip_suffix("iops").unwrap_or(&lower)).map(OfferedRate::Iops)
+        };
+        let is_valid = |rate: &OfferedRate| match rate {
+            OfferedRate::Iops(rate) | OfferedRate::MegabytesPerSecond(rate) => {
+                *rate >= 0.001 && rate.is_finite()
+            }
+        };
+        rate.filter(is_valid).ok_or_else(|| RateError(text.to_owned()))
     }
 }
 

@@ -304,14 +304,8 @@ impl fmt::Display for Timing {
             Timing::Original => f.write_str("original"),
             Timing::Closed => f.write_str("closed"),
             Timing::Faster { thousandths } => {
-                write!(f, "faster:{}", thousandths / 1000)?;
-                match thousandths % 1000 {
-                    0 => Ok(()),
-                    rest => {
-                        let digits = format!("{rest:03}");
-                        write!(f, ".{}", digits.trim_end_matches('0'))
-                    }
-                }
+                let factor = format!("{}.{:03}", thousandths / 1000, thousandths % 1000);
+                write!(f, "faster:{}", factor.trim_end_matches('0').trim_end_matches('.'))
             }
         }
     }

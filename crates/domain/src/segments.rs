@@ -173,8 +173,8 @@ mod tests {
         assert!(starts.iter().all(|start| start % segments.unit.0 == 0));
         assert!(starts[0] >= range.start.0);
         assert!(starts[starts.len() - 1] + segments.size.0 <= range.end().0);
-        let apart = segments.size.0 + segments.unit.0;
-        assert!(starts.windows(2).all(|pair| pair[1] - pair[0] >= apart), "{starts:?}");
+        let distance_min = segments.size.0 + segments.unit.0;
+        assert!(starts.windows(2).all(|pair| pair[1] - pair[0] >= distance_min), "{starts:?}");
     }
 
     #[test]
@@ -210,9 +210,9 @@ mod tests {
 
     #[test]
     fn the_seed_alone_decides() {
-        let of = |seed| segments(64, 2, seed).starts(range(0, 4096)).unwrap();
-        assert_eq!(of(3), of(3));
-        assert_ne!(of(3), of(4));
+        let starts = |seed| segments(64, 2, seed).starts(range(0, 4096)).unwrap();
+        assert_eq!(starts(3), starts(3));
+        assert_ne!(starts(3), starts(4));
         // A journal stores only the seed: it must give these positions in all future versions.
         let starts = segments(4, 1, 1).starts(range(0, 100)).unwrap();
         assert_eq!(starts, [34, 52, 72, 89].map(|mib| mib * MIB));

@@ -54,16 +54,10 @@ impl ServiceLevel {
 impl fmt::Display for ServiceLevel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let limit = self.limit.0;
-        let (number, unit) = if limit.is_multiple_of(1_000_000_000) {
-            (limit / 1_000_000_000, "s")
-        } else if limit.is_multiple_of(1_000_000) {
-            (limit / 1_000_000, "ms")
-        } else if limit.is_multiple_of(1_000) {
-            (limit / 1_000, "us")
-        } else {
-            (limit, "ns")
-        };
-        write!(f, "p{}={number}{unit}", self.percent)
+        let units = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
+        let largest = units.into_iter().find(|(_, factor)| limit.is_multiple_of(*factor));
+        let (unit, factor) = largest.unwrap_or(("ns", 1));
+        write!(f, "p{}={}{unit}", self.percent, limit / factor)
     }
 }
 

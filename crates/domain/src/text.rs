@@ -125,13 +125,9 @@ pub fn excerpt(text: &str) -> Cow<'_, str> {
 pub fn with_short_words(message: &str) -> String {
     let mut out = String::new();
     for word in message.split_inclusive(char::is_whitespace) {
-        match word.strip_suffix(char::is_whitespace) {
-            Some(bare) => {
-                out.push_str(&excerpt(bare));
-                out.push_str(&word[bare.len()..]);
-            }
-            None => out.push_str(&excerpt(word)),
-        }
+        let bare = word.trim_end();
+        out.push_str(&excerpt(bare));
+        out.push_str(&word[bare.len()..]);
     }
     out
 }

@@ -107,13 +107,10 @@ impl Bytes {
     /// Returns the size as the standard writes transfer sizes: `0.5K`, `4K`, `1024K`; in bytes
     /// (`100B`) if it is not a multiple of 512.
     pub fn transfer_size(self) -> String {
-        if self.0.is_multiple_of(512) {
-            let halves = self.0 / 512;
-            if halves.is_multiple_of(2) {
-                format!("{}K", halves / 2)
-            } else {
-                format!("{}.5K", halves / 2)
-            }
+        if self.0.is_multiple_of(1024) {
+            format!("{}K", self.0 / 1024)
+        } else if self.0.is_multiple_of(512) {
+            format!("{}.5K", self.0 / 1024)
         } else {
             format!("{}B", self.0)
         }

@@ -1,5 +1,5 @@
-//! Numbers in as few bytes as they need: seven bits in each, the lowest first, and a highest bit
-//! that says whether more follow (LEB128).
+//! Numbers in as few bytes as they need (LEB128): seven bits in each byte, the lowest first; the
+//! highest bit is set if more bytes follow.
 
 /// Appends a number.
 #[inline]

@@ -89,12 +89,15 @@ mod tests {
     fn the_end_state_follows_from_the_verdict() {
         let (flat, steep, short) =
             (verdict(&[1.0, 1.0, 1.0]), verdict(&[1.0, 2.0, 3.0]), verdict(&[1.0]));
-        let of = |verdict: &Verdict| EndState::new(true, Some(verdict));
-        assert_eq!(of(&flat), EndState::Steady);
-        assert_eq!(of(&steep), EndState::NotSteady);
-        assert_eq!(of(&short), EndState::Void, "nothing was judged");
-        assert_eq!(EndState::new(false, Some(&flat)), EndState::Unfinished);
-        assert_eq!(EndState::new(true, None), EndState::Complete);
+        for (ended, verdict, expected) in [
+            (true, Some(&flat), EndState::Steady),
+            (true, Some(&steep), EndState::NotSteady),
+            (true, Some(&short), EndState::Void),
+            (false, Some(&flat), EndState::Unfinished),
+            (true, None, EndState::Complete),
+        ] {
+            assert_eq!(EndState::new(ended, verdict), expected);
+        }
     }
 
     #[test]
@@ -105,7 +108,11 @@ mod tests {
         assert_eq!(worst(&[Steady, NotSteady, Complete]), Some(NotSteady));
         assert_eq!(worst(&[Void, NotSteady]).and_then(EndState::steady), Some(false));
         let failed = worst(&[Steady, Failed, Void]).unwrap();
-        assert_eq!((failed.steady(), failed.good()), (None, Some(false)), "steadiness apart");
+        assert_eq!(
+            (failed.steady(), failed.good()),
+            (None, Some(false)),
+            "a failure is not judged for steady state"
+        );
         let broken_off = worst(&[NotSteady, Unfinished, Steady]).unwrap();
         assert_eq!((broken_off.steady(), broken_off.is_final()), (None, false));
     }

@@ -160,11 +160,11 @@ mod tests {
     #[test]
     fn metrics_are_the_same_if_all_names_are_equal() {
         let pattern = AccessPattern::random(Bytes::kib(4), 65);
-        let of = |value| {
+        let metric = |value| {
             Metric::new("art", "RND 4K RW65", Some(value), "ms").unwrap().with_pattern(&pattern)
         };
-        assert!(of(1.0).is_same(&of(2.0)));
-        assert!(!of(1.0).is_same(&of(1.0).only(Some(Op::Read))));
+        assert!(metric(1.0).is_same(&metric(2.0)));
+        assert!(!metric(1.0).is_same(&metric(1.0).only(Some(Op::Read))));
         assert!(Metric::new("art", "x", Some(f64::NAN), "ms").is_none());
         assert!(Metric::new("art", "x", None, "ms").is_none());
     }

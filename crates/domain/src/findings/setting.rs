@@ -178,12 +178,14 @@ mod tests {
 
     #[test]
     fn constructors_set_role_and_origin() {
-        let of = |setting: Setting| (setting.role, setting.origin);
-        assert_eq!(of(Setting::outcome("x", "1")), (Role::Outcome, Origin::Found));
-        assert_eq!(of(Setting::identity("x", "1")), (Role::Identity, Origin::Found));
-        let note = Setting::identity("x", "1").by(Origin::Chosen);
-        assert_eq!(of(note), (Role::Identity, Origin::Chosen));
         let class = Setting::method("class", "Class", "client", Origin::Default);
-        assert_eq!(of(class), (Role::Method, Origin::Default));
+        for (setting, role, origin) in [
+            (Setting::outcome("x", "1"), Role::Outcome, Origin::Found),
+            (Setting::identity("x", "1"), Role::Identity, Origin::Found),
+            (Setting::identity("x", "1").by(Origin::Chosen), Role::Identity, Origin::Chosen),
+            (class, Role::Method, Origin::Default),
+        ] {
+            assert_eq!((setting.role, setting.origin), (role, origin));
+        }
     }
 }

@@ -191,7 +191,7 @@ pub fn judge(plan: &WritePlan, log: &AcknowledgedWrites, found: &[FoundBlock]) -
         let Some(kind) = violation(found, required) else { continue };
         *outcome.counts.entry(kind).or_default() += 1;
         if outcome.violations.len() < VIOLATIONS_STORED_MAX {
-            // The log tells when the write that it lists was flushed.
+            // The log has the time at which the write that it lists was flushed.
             let is_listed = kind == ViolationKind::LostFlushed;
             let expected = if is_listed { required.by_log } else { required.by_order };
             outcome.violations.push(PowerCutViolation {
