@@ -212,15 +212,16 @@ impl fmt::Display for SteadyEnd {
             SteadyRate::Iops => "IOPS",
             SteadyRate::Bandwidth => "bandwidth",
         };
-        let (what, unit) = match (self.slope, self.percent, self.rate) {
-            (true, true, _) => ("the slope", " % of the mean per second"),
-            (false, true, _) => ("the largest deviation", " % of the mean"),
-            (true, false, SteadyRate::Iops) => ("the slope", " IOPS per second"),
-            (false, false, SteadyRate::Iops) => ("the largest deviation", " IOPS"),
-            (true, false, SteadyRate::Bandwidth) => ("the slope", " B/s per second"),
-            (false, false, SteadyRate::Bandwidth) => ("the largest deviation", " B/s"),
-        };
-        write!(f, "steady {rate}: over {} {what} at most {}{unit}", self.window, self.limit)?;
+        let what = if self.slope { "the slope" } else { "the largest deviation" };
+        write!(f, "steady {rate}: over {} {what} at most {}", self.window, self.limit)?;
+        f.write_str(match (self.percent, self.rate) {
+            (true, _) => " % of the mean",
+            (false, SteadyRate::Iops) => " IOPS",
+            (false, SteadyRate::Bandwidth) => " B/s",
+        })?;
+        if self.slope {
+            f.write_str(" per second")?;
+        }
         if self.ramp > Nanos::ZERO {
             write!(f, ", not before {}", self.ramp + self.window)?;
         }

@@ -445,14 +445,12 @@ impl Stimulus {
                 self.delay
             ));
         }
-        if let Some(fault) = self.active_range.segments.and_then(|s| s.fault(self.active_range)) {
-            return Some(fault);
-        }
-        if let Some(fault) = durability_fault(&self.streams) {
-            return Some(fault);
-        }
-        if let Some(fault) = self.pace.fault() {
-            return Some(fault);
+        let range = self.active_range;
+        let fault = range.segments.and_then(|segments| segments.fault(range));
+        let fault = fault.or_else(|| durability_fault(&self.streams));
+        let fault = fault.or_else(|| self.pace.fault());
+        if fault.is_some() {
+            return fault;
         }
         if let Pace::ByStream(paces) = &self.pace
             && paces.len() != self.streams.len()
@@ -513,8 +511,8 @@ impl Stimulus {
             }
         }
         zones.iter().find_map(|zone| {
-            let ok = zone.from_ppm < zone.to_ppm && zone.to_ppm <= 1_000_000;
-            (!ok).then(|| {
+            let is_valid = zone.from_ppm < zone.to_ppm && zone.to_ppm <= 1_000_000;
+            (!is_valid).then(|| {
                 format!(
                     "LBA zone {}..{} ppm is empty or extends beyond the active range",
                     zone.from_ppm, zone.to_ppm

@@ -64,9 +64,6 @@ impl Rig for HostsRig {
     fn now(&self) -> ClockReading {
         ClockReading { unix_ms: self.now_unix_ms(), up: steadfast_host::since_boot(), kernel: None }
     }
-    fn is_simulated(&self) -> bool {
-        false
-    }
     fn set_requests(&mut self, requests: &HostRequests) {
         self.purge = requests.purge.choice;
     }

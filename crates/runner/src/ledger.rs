@@ -278,6 +278,11 @@ pub(crate) fn io_error(path: &Path) -> impl FnOnce(io::Error) -> LedgerError + '
     move |source| LedgerError::Io { path: path.to_owned(), source }
 }
 
+/// Returns a conversion of JSON errors on this path.
+pub(crate) fn json_error(path: &Path) -> impl Fn(serde_json::Error) -> LedgerError + '_ {
+    move |error| LedgerError::Malformed { path: path.to_owned(), why: error.to_string() }
+}
+
 /// Returns a conversion of errors in which `missing` describes an absent file.
 pub(crate) fn if_missing(
     missing: impl FnOnce() -> LedgerError,
@@ -576,8 +581,7 @@ impl<D: RunStorage> Ledger<D> {
         let path = self.directory.path().join(JOURNAL);
         let ClockReading { unix_ms, up, kernel } = now.into();
         let line = JournalLine { n: self.next, at: unix_ms, up, kernel, entry: entry.clone() };
-        let (text, digest) = print_line(&line, &self.chain)
-            .map_err(|e| LedgerError::Malformed { path: path.clone(), why: e.to_string() })?;
+        let (text, digest) = print_line(&line, &self.chain).map_err(json_error(&path))?;
         if !fits(self.journal.length(), text.len() as u64, entry) {
             return Err(LedgerError::Full { path, line: text.len() as u64 });
         }
@@ -774,8 +778,7 @@ fn begin_ledger<D: RunStorage>(
 ) -> Result<Ledger<D>, LedgerError> {
     lock(&journal, directory.path())?;
     let path = directory.path().join(SETTINGS);
-    let text = settings_text(plan)
-        .map_err(|e| LedgerError::Malformed { path: path.clone(), why: e.to_string() })?;
+    let text = settings_text(plan).map_err(json_error(&path))?;
     if text.len() as u64 > SETTINGS_MAX {
         // Such a run could never be resumed or reported.
         let why = format!(
@@ -861,18 +864,17 @@ fn read_settings(file: &mut impl StoredFile, path: &Path) -> Result<ParsedSettin
     let size = file.size().map_err(io_error(path))?;
     let bytes = steadfast_host::read_sized(file, size, path, SETTINGS_MAX)?;
     let text = String::from_utf8(bytes).map_err(|_| FileError::NotText(path.to_owned()))?;
-    let path = path.to_owned();
-    let malformed =
-        |e: serde_json::Error| LedgerError::Malformed { path: path.clone(), why: e.to_string() };
     // Parsing into a tree of values would take many times the memory of the text.
-    let found = serde_json::from_str::<SettingsVersion>(&text).map_err(malformed)?.version;
-    let found = found.ok_or_else(|| LedgerError::ForeignSettings(path.clone()))?;
+    let version: SettingsVersion = serde_json::from_str(&text).map_err(json_error(path))?;
+    let Some(found) = version.version else {
+        return Err(LedgerError::ForeignSettings(path.to_owned()));
+    };
     match found.cmp(&u64::from(RECORD_VERSION)) {
-        Ordering::Less => return Err(LedgerError::Unreleased(path)),
-        Ordering::Greater => return Err(LedgerError::Newer { path, found }),
+        Ordering::Less => return Err(LedgerError::Unreleased(path.to_owned())),
+        Ordering::Greater => return Err(LedgerError::Newer { path: path.to_owned(), found }),
         Ordering::Equal => {}
     }
-    let plan = serde_json::from_str(&text).map_err(malformed)?;
+    let plan = serde_json::from_str(&text).map_err(json_error(path))?;
     Ok(ParsedSettings { plan, digest: to_hex(&Sha256::digest(text.as_bytes())) })
 }
 

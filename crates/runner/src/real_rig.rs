@@ -226,9 +226,6 @@ impl Rig for DeviceRig {
     fn proof(&self) -> Option<Proof> {
         self.engine.target().proof(&self.roots)
     }
-    fn is_simulated(&self) -> bool {
-        false
-    }
 
     fn set_requests(&mut self, requests: &HostRequests) {
         self.surroundings.requests = requests.clone();

@@ -61,7 +61,9 @@ pub trait Rig: Send {
     /// Returns true for a simulated device, which begins every run factory-new: a resumed run
     /// applies the journaled steps again to restore its state. On a real device that would be a
     /// second test.
-    fn is_simulated(&self) -> bool;
+    fn is_simulated(&self) -> bool {
+        false
+    }
     /// Sets the user's requests for the purge, and for the host during the run. A simulated
     /// device has no host.
     fn set_requests(&mut self, requests: &HostRequests);

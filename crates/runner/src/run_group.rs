@@ -1,7 +1,7 @@
 //! The directory of several runs. `targets.json` lists them, so that they can be resumed together.
 
 use crate::ledger::{
-    Ledger, LedgerContents, LedgerError, if_missing, io_error, make_new_directory,
+    Ledger, LedgerContents, LedgerError, if_missing, io_error, json_error, make_new_directory,
     refuse_foreign_directory, refuse_writer, settings_digest,
 };
 use crate::run_plan::RunPlan;
@@ -173,10 +173,8 @@ impl<D: RunStorage> RunGroup<D> {
         together: StartSync,
         runs: &[NewMember<'_>],
     ) -> Result<(RunGroup<D>, Vec<Ledger<D>>), LedgerError> {
-        let list = TargetList::new(together, runs).map_err(|error| LedgerError::Malformed {
-            path: parent.path().join(name),
-            why: error.to_string(),
-        })?;
+        let list =
+            TargetList::new(together, runs).map_err(json_error(&parent.path().join(name)))?;
         let directory = make_new_directory(parent, name, readers)?;
         let group = RunGroup { list, directory };
         let created = group.write(readers).and_then(|()| group.create_runs(readers, runs));
@@ -193,8 +191,7 @@ impl<D: RunStorage> RunGroup<D> {
     /// Writes `targets.json`.
     fn write(&self, readers: ReadAccess) -> Result<(), LedgerError> {
         let path = self.directory.path().join(FILE);
-        let text = serde_json::to_vec_pretty(&self.list)
-            .map_err(|e| LedgerError::Malformed { path: path.clone(), why: e.to_string() })?;
+        let text = serde_json::to_vec_pretty(&self.list).map_err(json_error(&path))?;
         let file = write_new(&self.directory, FILE, &text)?;
         file.grant(readers).map_err(io_error(&path))?;
         self.directory.sync().map_err(io_error(self.directory.path()))
@@ -462,6 +459,14 @@ mod tests {
         directory_names([&plan().device; 2])
     }
 
+    /// Creates a group of two runs in a scratch directory.
+    fn created_pair() -> (tempfile::TempDir, PathBuf, RunGroup, Vec<Ledger>) {
+        let scratch = tempfile::tempdir().unwrap();
+        let place = scratch.path().join("pair");
+        let (group, ledgers) = create(&place, &pair()).unwrap();
+        (scratch, place, group, ledgers)
+    }
+
     #[test]
     fn all_runs_of_a_group_are_created_or_none() {
         let scratch = tempfile::tempdir().unwrap();
@@ -481,9 +486,7 @@ mod tests {
     /// Its process could not write the first line, or was killed before it.
     #[test]
     fn a_run_of_a_group_that_could_not_begin_is_resumed() {
-        let scratch = tempfile::tempdir().unwrap();
-        let place = scratch.path().join("pair");
-        let (group, ledgers) = create(&place, &pair()).unwrap();
+        let (_scratch, place, group, ledgers) = created_pair();
         ledgers.into_iter().for_each(Ledger::withdraw);
         for member in &group.list.members {
             assert!(group.open(member).unwrap().1.lines.is_empty());
@@ -495,9 +498,7 @@ mod tests {
     /// Without the digests of the settings, two swapped run directories would not be noticed.
     #[test]
     fn a_list_without_digests_is_refused() {
-        let scratch = tempfile::tempdir().unwrap();
-        let place = scratch.path().join("pair");
-        create(&place, &pair()).unwrap();
+        let (_scratch, place, ..) = created_pair();
         let text = fs::read_to_string(place.join(FILE)).unwrap();
         fs::write(place.join(FILE), text.replace("\"settings\"", "\"other\"")).unwrap();
         let error = RunGroup::find(&place).unwrap_err().to_string();
@@ -509,9 +510,7 @@ mod tests {
     /// The message that no run has begun advises to delete the directory.
     #[test]
     fn an_unreadable_run_may_have_begun() {
-        let scratch = tempfile::tempdir().unwrap();
-        let place = scratch.path().join("pair");
-        let (group, _) = create(&place, &pair()).unwrap();
+        let (scratch, place, group, _) = created_pair();
         fs::remove_dir_all(place.join("small-2")).unwrap();
         assert!(matches!(group.read().unwrap_err(), LedgerError::GroupNotBegun(_)));
         fs::write(place.join("small/journal.jsonl"), "no journal\n").unwrap();

@@ -66,9 +66,6 @@ impl Rig for WriteCacheRig {
     fn now_unix_ms(&self) -> u64 {
         1
     }
-    fn is_simulated(&self) -> bool {
-        false
-    }
     fn set_requests(&mut self, _: &HostRequests) {}
     fn settle(&mut self, wanted: &Conditions, journal: Journal<'_>) -> Result<Conditions, Halt> {
         if self.cache != wanted.write_cache && !self.is_stuck {
