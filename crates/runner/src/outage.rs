@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(of(5050 * SECOND, 60), None, "shorter than this boot");
         // Set back, and forward again in between.
         let mut lines = a_step();
-        lines.push(line(4000 * SECOND, None, restored()));
+        lines.push(line(4000 * SECOND, None, JournalEntry::HostRestored(HostChange::default())));
         assert_eq!(lasted(&lines, now(5110 * SECOND, 60), boot("b")), None);
     }
 

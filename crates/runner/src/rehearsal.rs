@@ -166,14 +166,13 @@ pub fn steps_of(procedure: &dyn Procedure) -> Result<Vec<Step>, Halt> {
 
 /// Rehearses a procedure that is steady at once, and calls `visit` for every step that repeats none
 /// of an earlier round. Ends if `visit` returns an error.
-fn visit_new_steps(
-    procedure: &dyn Procedure,
-    visit: &mut dyn FnMut(&Step) -> Result<(), Halt>,
-) -> Result<(), Halt> {
+fn visit_new_steps(procedure: &dyn Procedure, visit: StepVisitor<'_>) -> Result<(), Halt> {
     let mut bench = Rehearsal::new(DriveOutlook::Best, None);
     bench.visit = Some(visit);
     procedure.conduct(&mut bench)
 }
+
+type StepVisitor<'a> = &'a mut dyn FnMut(&Step) -> Result<(), Halt>;
 
 /// A bench that plans the steps.
 struct Rehearsal<'a> {
@@ -185,7 +184,7 @@ struct Rehearsal<'a> {
     /// Time of the plan so far, in nanoseconds.
     time_ns: u64,
     /// Called with every step that repeats none of an earlier round.
-    visit: Option<&'a mut dyn FnMut(&Step) -> Result<(), Halt>>,
+    visit: Option<StepVisitor<'a>>,
     /// Phase, point and label of the visited steps.
     visited: HashSet<(String, u32, String)>,
 }
