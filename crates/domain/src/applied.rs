@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_read_back_as_it_was_kept() {
+    fn a_workload_survives_serialization() {
         let workload = workload();
         assert_eq!((workload.applied_ios(), workload.applied_bytes()), (10, Bytes::kib(40)));
         assert!(workload.alters());

@@ -23,13 +23,13 @@ const COMPARED_LEVELS: usize = 4;
 const DIP_LEVELS: usize = 4;
 
 /// Minimum length of a level in shortest levels, except a high one at the start (a small cache).
-const SHORT_LEVELS: usize = 2;
+const LEVEL_MIN: usize = 2;
 
 /// Standard errors by which two levels must differ.
-const SIGNIFICANT: f64 = 4.0;
+const DIFFERENCE_SIGMAS: f64 = 4.0;
 
 /// Smaller values count as this share of the median, so that every value has a logarithm.
-const LEAST_SHARE: f64 = 0.01;
+const SHARE_MIN: f64 = 0.01;
 
 /// Factor from the median absolute deviation to the standard deviation of normal noise.
 const MAD_TO_SIGMA: f64 = 1.4826;
@@ -103,11 +103,11 @@ fn search(rates: &[f64], criteria: &ChangeCriteria) -> Vec<usize> {
 fn logarithms(values: &[f64]) -> Vec<f64> {
     let positive: Vec<f64> = values.iter().copied().filter(|value| *value > 0.0).collect();
     let Some(median) = median(&positive) else { return Vec::new() };
-    values.iter().map(|value| value.max(median * LEAST_SHARE).ln()).collect()
+    values.iter().map(|value| value.max(median * SHARE_MIN).ln()).collect()
 }
 
 /// Returns the median; `None` without values.
-fn median(values: &[f64]) -> Option<f64> {
+pub fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     let middle = sorted.len() / 2;
@@ -205,10 +205,14 @@ pub(crate) fn pelt(values: &[f64], shortest: usize, penalty: f64) -> Vec<usize> 
     points
 }
 
-/// Returns the first and last index of the level before and of the level after a change point.
-fn around(points: &[usize], index: usize, count: usize) -> (usize, usize) {
-    let begin = if index == 0 { 0 } else { points[index - 1] };
-    (begin, points.get(index + 1).copied().unwrap_or(count))
+/// Returns the index of the first value of a level.
+fn level_begin(points: &[usize], index: usize) -> usize {
+    if index == 0 { 0 } else { points[index - 1] }
+}
+
+/// Returns the begin of the level before a change point and the end of the level after it.
+pub(crate) fn adjacent_levels(points: &[usize], index: usize, count: usize) -> (usize, usize) {
+    (level_begin(points, index), points.get(index + 1).copied().unwrap_or(count))
 }
 
 /// Moves every change point by up to `reach` values to the place that best separates the medians
@@ -216,7 +220,7 @@ fn around(points: &[usize], index: usize, count: usize) -> (usize, usize) {
 fn sharpen(logs: &[f64], points: &mut [usize], reach: usize) {
     for index in 0..points.len() {
         let point = points[index];
-        let (begin, end) = around(points, index, logs.len());
+        let (begin, end) = adjacent_levels(points, index, logs.len());
         let (Some(before), Some(after)) = (median(&logs[begin..point]), median(&logs[point..end]))
         else {
             continue;
@@ -251,7 +255,7 @@ impl Levels<'_> {
     fn keep_distinct(&self, points: &mut Vec<usize>) {
         loop {
             let weight = |index: usize| {
-                let is_level = !self.is_a_dip(points, index) && !self.is_a_dip(points, index + 1);
+                let is_level = !self.is_dip(points, index) && !self.is_dip(points, index + 1);
                 (is_level, self.strength(points, index), index)
             };
             let weakest = (0..points.len())
@@ -269,28 +273,28 @@ impl Levels<'_> {
 
     /// Returns true if level `index` is no level of its own but several bursts in a row: it is
     /// short, and not a high one at the beginning, or not very long and between two equal levels.
-    fn is_a_dip(&self, points: &[usize], index: usize) -> bool {
+    fn is_dip(&self, points: &[usize], index: usize) -> bool {
         let bounds = |index: usize| {
-            let begin = if index == 0 { 0 } else { points[index - 1] };
-            begin..points.get(index).copied().unwrap_or(self.logs.len())
+            let end = points.get(index).copied().unwrap_or(self.logs.len());
+            level_begin(points, index)..end
         };
         let level = |index: usize| median(&self.logs[bounds(index)]).unwrap_or_default();
         let length = bounds(index).len();
         if index == 0 {
-            return length < SHORT_LEVELS * self.shortest && level(0) < level(1);
+            return length < LEVEL_MIN * self.shortest && level(0) < level(1);
         }
         let between_equals = || {
             let is_inside = index < points.len() && length < DIP_LEVELS * self.shortest;
             is_inside && (level(index - 1) - level(index + 1)).abs() < self.least
         };
-        length < SHORT_LEVELS * self.shortest || between_equals()
+        length < LEVEL_MIN * self.shortest || between_equals()
     }
 
     /// Returns the change of the level at a change point, as a multiple of the smallest one that
     /// counts: of the whole levels, or of the stretches next to it if they differ less.
     fn strength(&self, points: &[usize], index: usize) -> f64 {
         let point = points[index];
-        let (begin, end) = around(points, index, self.logs.len());
+        let (begin, end) = adjacent_levels(points, index, self.logs.len());
         // The values at the change itself may be a mix of both levels.
         let left_end = if point - begin > self.shortest { point - 1 } else { point };
         let right_begin = if end - point > self.shortest { point + 1 } else { point };
@@ -311,7 +315,7 @@ impl Levels<'_> {
             * self.sigma
             * (1.0 / near.0.len() as f64 + 1.0 / near.1.len() as f64).sqrt();
         let change = difference(&near).min(difference(&whole));
-        change / self.least.max(SIGNIFICANT * error)
+        change / self.least.max(DIFFERENCE_SIGMAS * error)
     }
 }
 
@@ -322,7 +326,7 @@ mod tests {
 
     const CRITERIA: ChangeCriteria = ChangeCriteria { shortest: 8, change: 0.2 };
 
-    #[derive(Debug, Clone, Copy)]
+    #[derive(Debug, Clone, Copy, PartialEq)]
     enum NoiseKind {
         White,
         Bursty,
@@ -335,10 +339,7 @@ mod tests {
 
     /// Returns factors around 1.
     fn factors(noise: &mut Noise, kind: NoiseKind, count: usize) -> Vec<f64> {
-        let has = |other: NoiseKind| {
-            matches!(kind, NoiseKind::All)
-                || std::mem::discriminant(&kind) == std::mem::discriminant(&other)
-        };
+        let has = |other: NoiseKind| kind == NoiseKind::All || kind == other;
         let white = if has(NoiseKind::White) { noise.between(0.01, 0.12) } else { 0.02 };
         let bursts = if has(NoiseKind::Bursty) { noise.between(0.005, 0.03) } else { 0.0 };
         let swing = if has(NoiseKind::Drift) { noise.between(0.02, 0.08) } else { 0.0 };
@@ -379,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_is_no_level() {
+    fn a_burst_has_no_change_point() {
         let mut rates = vec![100.0; 200];
         rates[50..54].fill(10.0);
         rates[120..123].fill(0.0);

@@ -169,12 +169,12 @@ impl Device {
     /// identifier is compared by its path.
     pub fn is_same(&self, other: &Device) -> bool {
         let identity = |d: &Device| (d.wwid.clone(), d.serial.clone(), d.model.clone());
-        let alike = if self.has_identity() {
+        let is_same = if self.has_identity() {
             identity(self) == identity(other)
         } else {
             self.path == other.path
         };
-        alike && self.capacity == other.capacity && self.transport == other.transport
+        is_same && self.capacity == other.capacity && self.transport == other.transport
     }
 }
 

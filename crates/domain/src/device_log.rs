@@ -1,6 +1,7 @@
 //! Counters that a device reports about itself: their changes over steps, and the write
 //! amplification that follows from them.
 
+use crate::serde_text::is_default;
 use crate::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -96,7 +97,7 @@ pub struct LogDelta {
     pub went_backwards: bool,
     /// Number of short steps before this one that the changes cover too, because the device was
     /// not read between them.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub earlier_steps: u32,
     /// Media and data integrity errors.
     pub media_errors: Option<u64>,
@@ -161,10 +162,6 @@ const fn count(
     value: fn(&LogDelta) -> Option<u64>,
 ) -> DeviceCount {
     DeviceCount { id, name, unit: "", value }
-}
-
-fn is_zero(count: &u32) -> bool {
-    *count == 0
 }
 
 impl LogDelta {
@@ -319,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wide_interval_has_no_value_and_one_without_a_bound_is_unknown() {
+    fn a_wide_interval_has_no_value() {
         let exact = WriteAmplification::from_log(&log(2_000, 0, 5_000, 0)).unwrap();
         assert_eq!((exact.value(), exact.low, exact.high), (Some(2.5), 2.5, 2.5));
         // 1 % of 100 units at both ends: 2 % wide and a little more.
@@ -336,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn units_add_up_unless_a_step_begins_where_the_last_one_ended() {
+    fn units_add_up_unless_steps_adjoin() {
         let counters = |host: u64| {
             Some(DeviceCounters { host_written: Some(Bytes(host)), ..DeviceCounters::default() })
         };
@@ -356,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bucket_that_is_lower_now_was_reset() {
+    fn a_lower_bucket_count_is_a_reset() {
         let buckets = |reads| LatencyBuckets { reads, ..LatencyBuckets::default() };
         let since = buckets([5, 3, 1, 1]).since(&buckets([2, 3, 0, 0]));
         assert_eq!(since, Some(buckets([3, 0, 1, 1])));

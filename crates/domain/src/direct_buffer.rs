@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_begins_with_a_page_wherever_it_lies_and_is_as_long_as_asked() {
+    fn a_buffer_starts_at_a_page_and_has_the_requested_length() {
         let buffers: Vec<DirectBuffer> =
             [0, 1, 512, 4096, 100_000].into_iter().map(DirectBuffer::new).collect();
         for (buffer, length) in buffers.iter().zip([0, 1, 512, 4096, 100_000]) {

@@ -161,7 +161,6 @@ impl Quantiles {
             .sum()
     }
 
-    /// Returns the distribution of the values times `factor`.
     fn times(&self, factor: f64) -> Self {
         let values = self.values.iter().map(|value| rounded(value * factor)).collect();
         Quantiles { values, ..*self }
@@ -387,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_values_are_drawn_as_they_are() {
+    fn equal_values_are_drawn_unchanged() {
         for quantiles in [Quantiles::steps(&[7; 101]), Quantiles::interpolated(&[7; 101])] {
             let quantiles = quantiles.unwrap();
             assert_eq!(quantiles.fault(), None);
@@ -399,7 +398,7 @@ mod tests {
 
     /// Every second burst has 16 I/Os, the others have 19: 17.5 on average, variance 2.25.
     #[test]
-    fn steps_have_the_mean_of_the_counts() {
+    fn steps_keep_the_mean_of_the_counts() {
         let counts = sorted((0..1010).map(|n| 16 + n % 2 * 3).collect());
         let steps = Quantiles::steps(&counts).unwrap();
         assert!((steps.mean() - 17.5).abs() < 1e-6, "{}", steps.mean());
@@ -422,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mean_gap_is_kept_exactly_and_a_common_factor_changes_no_shape() {
+    fn scaling_sets_the_mean_gap_and_keeps_the_shape() {
         let measured = arrivals(1, 0.9);
         for mean_ns in [250.0, 61_007.0, 4e9] {
             let paced = measured.with_mean_gap_ns(mean_ns);

@@ -112,7 +112,6 @@ fn untallied_of_one(stimulus: &Stimulus) -> u64 {
     demand.outstanding().max(group * u64::from(demand.threads))
 }
 
-/// Returns the size of the largest I/O of a load, in bytes.
 fn largest(load: &Load) -> u64 {
     match load {
         Load::Script(script) => script.largest.0,
@@ -164,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_counts_are_nobody_elses_however_they_were_merged_or_split() {
+    fn equal_byte_counts_show_no_foreign_io() {
         let merged = kernel(|k| (k.writes, k.write_merges) = (8, 1000));
         let split = kernel(|k| k.writes = 2016);
         for (measurement, is_split) in [(measurement(), false), (merged, false), (split, true)] {
@@ -174,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn flushes_that_the_kernel_counts_as_writes_are_no_split() {
+    fn flushes_counted_as_writes_are_no_split() {
         let mut flushed = kernel(|k| k.writes = 2016);
         let tally = Tally { ios: 1008, ..Tally::default() };
         flushed.streams.push(StreamTally { op: Op::Flush, tally });
@@ -184,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_ios_are_named_by_direction_and_are_no_split() {
+    fn foreign_ios_are_counted_by_operation() {
         let reads = kernel(|k| (k.reads, k.read_bytes) = (18_328, Bytes(18_328 * 512)));
         let found = reads.foreign_ios(&step());
         let share = 18_328.0 * 512.0 / (18_328.0 * 512.0 + 1008.0 * 4096.0);
@@ -202,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn failed_and_lost_ios_and_the_seams_of_a_chain_are_allowed_for() {
+    fn failed_ios_and_boundaries_of_a_chain_explain_a_difference() {
         let more = |k: &mut KernelCounters| {
             k.writes += 3;
             k.write_bytes.0 += 3 * 4096;
@@ -219,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_counts_say_nothing() {
+    fn unknown_counts_show_no_foreign_io() {
         let unknown = Measurement { kernel: None, ..measurement() };
         assert!(unknown.foreign_ios(&step()).is_empty() && !unknown.is_split(&step()));
     }

@@ -1,8 +1,8 @@
 //! [`ForeignRun`]: results of another tool, read from its own file. `exchange` reads them;
 //! `procedures` shows them next to the results of this program.
 
+use crate::histogram::MIN_IOS_BEYOND_PERCENTILE;
 use crate::notation::AccessPattern;
-use crate::percentile::MIN_IOS_BEYOND_PERCENTILE;
 use std::collections::BTreeMap;
 
 /// A run of another tool. Fields are `None` if the file does not contain them.
@@ -232,8 +232,8 @@ impl ForeignIos {
         }
     }
 
-    /// Counts and response times of all I/Os together. Percentiles cannot be added up: they
-    /// follow from the histograms, where each has one.
+    /// Returns counts and response times of all I/Os together. Percentiles cannot be added up; they
+    /// follow from the histograms if all have one.
     fn pooled(all: &[&ForeignIos]) -> ForeignIos {
         if let [only] = all {
             return (*only).clone();
@@ -270,9 +270,9 @@ fn saturating_sum(counts: &[u64]) -> u64 {
     counts.iter().fold(0, |sum, count| sum.saturating_add(*count))
 }
 
-/// The sum, where every value is known.
-fn sum(all: &[&ForeignIos], of: fn(&ForeignIos) -> Option<f64>) -> Option<f64> {
-    all.iter().map(|ios| of(ios)).sum()
+/// Returns the sum; `None` if a value is unknown.
+fn sum(all: &[&ForeignIos], value: fn(&ForeignIos) -> Option<f64>) -> Option<f64> {
+    all.iter().map(|ios| value(ios)).sum()
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! Abbreviations and their meanings. Every report explains the ones that it uses.
 //! `docs/vocabulary.md` has the same table.
 
+use crate::notation::is_number;
+
 /// An abbreviation and what it stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Abbreviation {
@@ -30,7 +32,8 @@ const fn word(short: &'static str, meaning: &'static str) -> Abbreviation {
     Abbreviation { short, meaning, form: AbbreviationForm::Word }
 }
 
-const fn with_form(
+/// Returns an abbreviation whose heading is an example.
+const fn example(
     form: AbbreviationForm,
     short: &'static str,
     meaning: &'static str,
@@ -38,15 +41,16 @@ const fn with_form(
     Abbreviation { short, meaning, form }
 }
 
+/// Returns an abbreviation that may be followed by a number.
+const fn prefix(letters: &'static str, short: &'static str, meaning: &'static str) -> Abbreviation {
+    example(AbbreviationForm::Prefix(letters), short, meaning)
+}
+
 /// Every abbreviation that a report may use, in alphabetical order.
 pub const ABBREVIATIONS: &[Abbreviation] = &[
-    with_form(AbbreviationForm::Size, "4K", "transfer size in KiB: here 4 KiB (4,096 bytes)"),
+    example(AbbreviationForm::Size, "4K", "transfer size in KiB: here 4 KiB (4,096 bytes)"),
     word("Aln", "alignment: the multiple at which random I/Os start (BS: the block size)"),
-    with_form(
-        AbbreviationForm::Prefix("AR"),
-        "AR",
-        "active range: the part of the capacity that is tested, in percent",
-    ),
+    prefix("AR", "AR", "active range: the part of the capacity that is tested, in percent"),
     word("ART", "average response time"),
     word("ATA", "the command set of SATA drives"),
     word("BS", "block size: the transfer size of an I/O"),
@@ -65,11 +69,7 @@ pub const ABBREVIATIONS: &[Abbreviation] = &[
     word("IO", "input/output operation: a read or a write, also written I/O"),
     word("IOPS", "I/Os per second"),
     word("JEDEC", "the standards body of the semiconductor industry"),
-    with_form(
-        AbbreviationForm::Prefix("JESD"),
-        "JESD219",
-        "JEDEC's standard for endurance workloads",
-    ),
+    prefix("JESD", "JESD219", "JEDEC's standard for endurance workloads"),
     word("KiB", "1,024 bytes"),
     word("LAT", "latency test"),
     word("LBA", "logical block address"),
@@ -93,33 +93,25 @@ pub const ABBREVIATIONS: &[Abbreviation] = &[
     ),
     word("QD", "queue depth: outstanding I/Os of each thread"),
     word("QoS", "quality of service: the response times of the slowest I/Os"),
-    with_form(
+    example(
         AbbreviationForm::Mix,
         "R, W, RW65",
         "reads, writes, and a mix of 65 % reads and 35 % writes",
     ),
-    with_form(
-        AbbreviationForm::Prefix("RND"),
-        "RND",
-        "random offsets or, as a data pattern, random data",
-    ),
+    prefix("RND", "RND", "random offsets or, as a data pattern, random data"),
     word("RWSW", "SNIA's Real World Storage Workload specification"),
     word("SAS", "Serial Attached SCSI: an interface of drives"),
     word("SATA", "Serial ATA: an interface of drives"),
     word("SCSI", "the command set of SAS drives"),
-    with_form(AbbreviationForm::Prefix("SEQ"), "SEQ", "sequential offsets"),
-    with_form(
-        AbbreviationForm::Prefix("SHA"),
-        "SHA-256",
-        "a 256-bit cryptographic hash of the data",
-    ),
+    prefix("SEQ", "SEQ", "sequential offsets"),
+    prefix("SHA", "SHA-256", "a 256-bit cryptographic hash of the data"),
     word("SNIA", "Storage Networking Industry Association"),
     word("SS", "steady state"),
     word("SSD", "solid-state drive"),
     word("SSS", "solid state storage"),
     word("SSSI", "SNIA's Solid State Storage Initiative"),
     word("SW", "software"),
-    with_form(
+    example(
         AbbreviationForm::Demand,
         "T4Q32",
         "4 threads with 32 outstanding I/Os each (T: threads, Q: queue depth)",
@@ -160,11 +152,7 @@ impl Abbreviation {
     }
 }
 
-fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.chars().all(|c| c.is_ascii_digit())
-}
-
-/// Returns whether `word` is a demand: a thread count, a queue depth, or both in either order.
+/// Returns true for a demand: a thread count, a queue depth, or both in either order.
 fn is_demand(word: &str) -> bool {
     [('T', 'Q'), ('Q', 'T')].into_iter().any(|(first, second)| {
         strip_count(word, first)
@@ -197,7 +185,6 @@ pub fn abbreviations<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<&'stat
     ABBREVIATIONS.iter().zip(used).filter(|(_, used)| *used).map(|(one, _)| one).collect()
 }
 
-/// Sets `used` for every abbreviation in `text`.
 fn mark_used(text: &str, used: &mut [bool]) {
     for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
         for (abbreviation, used) in ABBREVIATIONS.iter().zip(used.iter_mut()) {
@@ -215,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn the_settings_string_is_explained_word_by_word() {
+    fn every_abbreviation_of_the_headline_is_explained() {
         let used = shorts("PTS-E 2.0  WCD  T4/Q32  DP=RND  AR100  Aln=BS");
         assert_eq!(used, ["Aln", "AR", "BS", "DP", "PTS", "RND", "SNIA", "T4Q32", "WCD"]);
     }

@@ -1,5 +1,4 @@
-//! Response-time histograms with a bounded error, and their percentiles (`percentile` has the rule
-//! for printing one).
+//! Response-time histograms with a bounded error, and their percentiles.
 //!
 //! Buckets are log-linear: every value below `2^(BITS+1)` ns has its own bucket; above that, every
 //! power of two is split into `2^BITS` equal buckets, so a bucket is never wider than `1/2^BITS` of
@@ -13,10 +12,12 @@
 //! implementation exists because the engines index it once per I/O and the journal stores it by the
 //! million.
 
-use crate::percentile::MIN_IOS_BEYOND_PERCENTILE;
 use crate::text::excerpt;
 use crate::units::Nanos;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Number of I/Os that must lie beyond a percentile for it to be printed: a smaller tail is chance.
+pub const MIN_IOS_BEYOND_PERCENTILE: u64 = 10;
 
 /// Histogram of a step.
 pub type FineHistogram = Histogram<7>;
@@ -37,8 +38,6 @@ pub struct Histogram<const BITS: u32> {
 impl<const BITS: u32> Histogram<BITS> {
     /// Number of buckets of a dense array for this histogram.
     pub const LEN: usize = ((MAX_BITS - BITS) as usize + 1) << BITS;
-    /// Maximum width of a bucket, relative to the values in it.
-    pub const ERROR: f64 = 1.0 / (1u64 << BITS) as f64;
 
     /// Returns the bucket index of a response time in nanoseconds.
     #[inline(always)]
@@ -78,15 +77,17 @@ impl<const BITS: u32> Histogram<BITS> {
 
     /// Creates a histogram from a dense array of counts, as an engine fills it.
     pub fn from_dense<C: Copy + Into<u64>>(counts: &[C]) -> Self {
-        let buckets = counts
-            .iter()
-            .enumerate()
-            .filter_map(|(index, count)| {
-                let count: u64 = (*count).into();
-                (count > 0).then_some((u32::try_from(index).unwrap_or(u32::MAX), count))
-            })
-            .collect();
-        Histogram { buckets }
+        let buckets = (0..).zip(counts).map(|(index, count)| (index, Into::<u64>::into(*count)));
+        Histogram { buckets: buckets.filter(|(_, count)| *count > 0).collect() }
+    }
+
+    /// Creates a histogram of response times in nanoseconds, each with its number of I/Os.
+    pub fn from_counts(counts: impl IntoIterator<Item = (u64, u64)>) -> Self {
+        let mut dense = vec![0u64; Self::LEN];
+        for (ns, ios) in counts {
+            dense[Self::index(ns)] += ios;
+        }
+        Self::from_dense(&dense)
     }
 
     /// Returns smallest value, largest value and count of each bucket with a nonzero count.
@@ -140,10 +141,7 @@ impl<const BITS: u32> Histogram<BITS> {
     ///
     /// ```
     /// use steadfast_domain::{FineHistogram, Nanos};
-    /// let mut counts = vec![0u64; FineHistogram::LEN];
-    /// counts[FineHistogram::index(100)] = 99;
-    /// counts[FineHistogram::index(1_000)] = 1;
-    /// let histogram = FineHistogram::from_dense(&counts);
+    /// let histogram = FineHistogram::from_counts([(100, 99), (1_000, 1)]);
     /// assert_eq!(histogram.percentile(0.99), Some(Nanos(100)));
     /// assert_eq!(histogram.reportable_percentile(0.99), None); // only one I/O lies beyond it
     /// ```
@@ -253,21 +251,19 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn of(values: &[u64]) -> FineHistogram {
-        let mut dense = vec![0u64; FineHistogram::LEN];
-        values.iter().for_each(|v| dense[FineHistogram::index(*v)] += 1);
-        FineHistogram::from_dense(&dense)
+    fn histogram(values: &[u64]) -> FineHistogram {
+        FineHistogram::from_counts(values.iter().map(|ns| (*ns, 1)))
     }
 
     #[test]
-    fn every_bucket_holds_its_bounds_and_touches_the_next() {
+    fn buckets_are_contiguous() {
         let mut expected_low = 0;
         for index in 0..FineHistogram::LEN {
             let (low, high) = FineHistogram::bounds(index);
             assert_eq!(low, expected_low, "bucket {index}");
             assert_eq!(FineHistogram::index(low), index);
             assert_eq!(FineHistogram::index(high), index);
-            assert!((high - low) as f64 <= low as f64 * FineHistogram::ERROR);
+            assert!(high - low <= low >> 7);
             expected_low = high + 1;
         }
         assert_eq!(expected_low, 1 << MAX_BITS);
@@ -275,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_time_has_the_same_bucket_either_way() {
+    fn both_computations_of_a_bucket_agree() {
         fn check<const BITS: u32>() {
             let near = (0..31)
                 .flat_map(|bit| (0..200).map(move |n| (1i32 << bit).saturating_add(n - 100)));
@@ -292,8 +288,8 @@ mod tests {
     }
 
     #[test]
-    fn a_percentile_needs_ten_beyond_it() {
-        let histogram = of(&(1..=1000).map(|n| n * 1000).collect::<Vec<_>>());
+    fn a_percentile_needs_ten_ios_beyond_it() {
+        let histogram = FineHistogram::from_counts((1..=1000).map(|n| (n * 1000, 1)));
         assert!(histogram.reportable_percentile(0.99).is_some());
         assert_eq!(histogram.reportable_percentile(0.991), None);
         assert_eq!(FineHistogram::default().percentile(0.5), None);
@@ -312,12 +308,12 @@ mod tests {
     }
 
     #[test]
-    fn counts_of_a_damaged_file_add_up_to_the_maximum() {
+    fn counts_of_a_damaged_file_saturate() {
         let all = FineHistogram { buckets: vec![(1, u64::MAX)] };
         let mut sum = all.clone();
         sum.merge(&all);
         assert_eq!(sum, all);
-        sum.merge(&of(&[7]));
+        sum.merge(&histogram(&[7]));
         assert_eq!(sum.total(), u64::MAX);
     }
 
@@ -334,7 +330,7 @@ mod tests {
         fn agrees_with_hdrhistogram(
             values in prop::collection::vec(1u64..(1 << 40), 1..400), q in 0.0f64..1.0
         ) {
-            let ours = of(&values).percentile(q).unwrap().0 as f64;
+            let ours = histogram(&values).percentile(q).unwrap().0 as f64;
             let mut oracle = hdrhistogram::Histogram::<u64>::new_with_bounds(1, 1 << 41, 4).unwrap();
             values.iter().for_each(|v| oracle.record(*v).unwrap());
             let theirs = oracle.value_at_quantile(q) as f64;
@@ -346,17 +342,17 @@ mod tests {
             left in prop::collection::vec(any::<u64>(), 0..200),
             right in prop::collection::vec(any::<u64>(), 0..200)
         ) {
-            let mut merged = of(&left);
-            merged.merge(&of(&right));
-            let whole = of(&[left, right].concat());
+            let mut merged = histogram(&left);
+            merged.merge(&histogram(&right));
+            let whole = histogram(&[left, right].concat());
             prop_assert_eq!(&merged, &whole);
             prop_assert_eq!(whole.coarsen::<4>().total(), whole.total());
         }
 
         #[test]
         fn text_and_back(values in prop::collection::vec(any::<u64>(), 0..200)) {
-            let histogram = of(&values);
-            prop_assert_eq!(FineHistogram::decode(&histogram.encode()), Some(histogram));
+            let values = histogram(&values);
+            prop_assert_eq!(FineHistogram::decode(&values.encode()), Some(values));
         }
 
         #[test]

@@ -2,11 +2,12 @@
 //! the kernel applies to these groups.
 
 use crate::units::Nanos;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Control group of a load, which then runs in a process of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LoadGroup {
     /// The load whose response times matter.
@@ -35,7 +36,7 @@ impl fmt::Display for LoadGroup {
 }
 
 /// Rule for the I/O of the control groups of a device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum IoControl {
     /// Two groups without a rule.
@@ -92,9 +93,7 @@ impl fmt::Display for IoControl {
 }
 
 /// Upper limits per second; `None` for no limit.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GroupLimits {
     /// Bytes read.
     #[serde(default, skip_serializing_if = "Option::is_none")]

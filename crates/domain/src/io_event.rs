@@ -47,7 +47,7 @@ impl IoOp {
     pub const ALL: [IoOp; 5] = [IoOp::Read, IoOp::Write, IoOp::Discard, IoOp::Flush, IoOp::Other];
     /// Returns the operation that a file stores as `number`, or `None` if there is no such
     /// operation.
-    pub fn of_number(number: u8) -> Option<IoOp> {
+    pub fn from_number(number: u8) -> Option<IoOp> {
         IoOp::ALL.get(usize::from(number)).copied()
     }
     /// Returns the letter that block traces use: `R`, `W`, `D`, `F` or `N`.
@@ -585,8 +585,8 @@ impl TimeZone {
     }
     /// Returns the offset as text, such as `+01:00`.
     pub fn offset(&self) -> String {
-        let (sign, minutes) =
-            (if self.offset_s < 0 { '-' } else { '+' }, self.offset_s.unsigned_abs() / 60);
+        let sign = if self.offset_s < 0 { '-' } else { '+' };
+        let minutes = self.offset_s.unsigned_abs() / 60;
         format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60)
     }
 }
@@ -753,14 +753,15 @@ impl ContentSample {
 
     /// Returns the share of duplicates among the blocks, or `None` if no block was read back.
     pub fn duplicate_share(&self) -> Option<Share> {
-        let share = || self.duplicates as f64 / self.blocks as f64;
-        (self.blocks > 0).then(|| {
-            if self.is_complete() { Share::Exact(share()) } else { Share::AtLeast(share()) }
-        })
+        if self.blocks == 0 {
+            return None;
+        }
+        let share = self.duplicates as f64 / self.blocks as f64;
+        Some(if self.is_complete() { Share::Exact(share) } else { Share::AtLeast(share) })
     }
 
     /// Returns true if the shares of duplicates among the blocks of single I/Os are exact as well.
-    pub fn tells_parts_exactly(&self) -> bool {
+    pub fn is_exact_per_io(&self) -> bool {
         self.is_complete() && self.late == 0
     }
 
@@ -808,12 +809,10 @@ impl fmt::Display for Share {
 impl fmt::Display for ContentSample {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} written blocks of 4 KiB (1 in {}) read back", self.blocks, self.every)?;
-        match (self.passed_over, self.unreadable) {
-            (0, 0) => Ok(()),
-            (passed_over, unreadable) => {
-                write!(f, ", {passed_over} passed over, {unreadable} unreadable")
-            }
+        if self.passed_over == 0 && self.unreadable == 0 {
+            return Ok(());
         }
+        write!(f, ", {} passed over, {} unreadable", self.passed_over, self.unreadable)
     }
 }
 
@@ -881,10 +880,10 @@ pub struct CaptureConditions {
     /// Named points in time.
     pub marks: Vec<Mark>,
     /// True if threads were captured as well as processes.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub threads: bool,
     /// True if the busy time of each capture step was recorded in place of single I/Os.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub busy_time: bool,
     /// Cgroups of the processes that submitted I/Os; `None` if cgroups were not captured.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -915,11 +914,6 @@ pub struct CaptureConditions {
     pub remarks: Vec<String>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-fn is_false(value: &bool) -> bool {
-    !value
-}
-
 impl CaptureConditions {
     /// Returns the number of files of the capture that precede this one; 0 if it was not rotated.
     pub fn earlier_parts(&self) -> u64 {
@@ -941,18 +935,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_are_cut_where_the_kernel_cuts_them() {
+    fn command_names_are_truncated_like_in_the_kernel() {
         assert_eq!(CommandName::new("postgres").to_string(), "postgres");
         assert_eq!(CommandName::new("a-name-that-is-too-long").to_string(), "a-name-that-is-");
         assert!(CommandName::default().is_empty());
     }
 
     #[test]
-    fn a_content_sample_says_what_it_left_out() {
+    fn a_content_sample_lists_its_omissions() {
         let sample = ContentSample { every: 7, blocks: 101, ..ContentSample::default() };
         assert_eq!(sample.to_string(), "101 written blocks of 4 KiB (1 in 7) read back");
-        let said = ContentSample { passed_over: 3, ..sample }.to_string();
-        assert!(said.ends_with("read back, 3 passed over, 0 unreadable"), "{said}");
+        let text = ContentSample { passed_over: 3, ..sample }.to_string();
+        assert!(text.ends_with("read back, 3 passed over, 0 unreadable"), "{text}");
         assert_eq!(sample.compression_ratio(), None);
     }
 
@@ -993,7 +987,7 @@ mod tests {
     }
 
     #[test]
-    fn zones_are_read_and_printed() {
+    fn time_zones_parse_and_print() {
         for (text, offset_s, printed) in [
             ("UTC", 0, "UTC"),
             ("+01:00", 3600, "UTC+01:00"),
@@ -1016,8 +1010,8 @@ mod tests {
     #[test]
     fn operations_are_found_by_their_number() {
         for op in IoOp::ALL {
-            assert_eq!(IoOp::of_number(op as u8), Some(op));
+            assert_eq!(IoOp::from_number(op as u8), Some(op));
         }
-        assert_eq!(IoOp::of_number(5), None);
+        assert_eq!(IoOp::from_number(5), None);
     }
 }

@@ -98,8 +98,8 @@ struct Issued {
     event: IoEvent,
     /// Bytes that no completion has covered yet.
     left: u64,
-    /// The device gave the request back, and the next issue at its sector is the same I/O.
-    given_back: bool,
+    /// True if the device could not take the request: the next issue at its sector is the same I/O.
+    is_requeued: bool,
 }
 
 /// I/Os in flight.
@@ -131,7 +131,7 @@ struct Issued {
 #[derive(Debug, Default)]
 pub struct IoMatcher {
     /// Limit of the I/Os in each state. If there are more, their completions must be missing.
-    most: usize,
+    capacity: usize,
     /// A queued I/O may complete without an issue.
     has_bios: bool,
     began_ns: u64,
@@ -155,8 +155,8 @@ pub struct IoMatcher {
 
 impl IoMatcher {
     /// Creates a matcher that holds at most this many I/Os in each state.
-    pub fn new(most: usize) -> Self {
-        IoMatcher { most, ..IoMatcher::default() }
+    pub fn new(capacity: usize) -> Self {
+        IoMatcher { capacity, ..IoMatcher::default() }
     }
 
     /// Lets a queued I/O complete without an issue, as on a device without a request queue.
@@ -209,10 +209,10 @@ impl IoMatcher {
         events
     }
 
-    /// Returns whether an issue begins an I/O that was neither queued nor given back.
+    /// Returns true if an issue begins an I/O that was neither queued nor requeued.
     pub fn begins_io(&self, step: &BlockStep) -> bool {
         let key = key(step);
-        !self.queued.contains_key(&key) && !self.issued.get(&key).is_some_and(|io| io.given_back)
+        !self.queued.contains_key(&key) && !self.issued.get(&key).is_some_and(|io| io.is_requeued)
     }
 
     /// Takes the next event in time order. Returns an I/O that completes with it, or one whose
@@ -235,7 +235,7 @@ impl IoMatcher {
     }
 
     fn queue(&mut self, key: SectorKey, step: &BlockStep) {
-        if self.queued.len() >= self.most {
+        if self.queued.len() >= self.capacity {
             self.dropped_from_queue += self.queued.len() as u64;
             self.queued.clear();
         }
@@ -252,7 +252,7 @@ impl IoMatcher {
         }
         self.note_merged(behind);
         // A requeued request waits, too, and is issued at its new beginning.
-        let mut requeued = *self.issued.get(&behind).filter(|issued| issued.given_back)?;
+        let mut requeued = *self.issued.get(&behind).filter(|issued| issued.is_requeued)?;
         self.issued.remove(&behind);
         requeued.event.offset = requeued.event.offset.min(offset(key));
         let missed = self.give_up(key);
@@ -273,7 +273,7 @@ impl IoMatcher {
 
     /// Notes that a bio begins at this sector within a request.
     fn note_merged(&mut self, key: SectorKey) {
-        if self.merged.len() >= self.most {
+        if self.merged.len() >= self.capacity {
             self.merged.clear();
         }
         self.merged.insert((key.0, key.2 as u8, key.1));
@@ -287,30 +287,27 @@ impl IoMatcher {
         let at = |sector: u64| (key.0, key.2 as u8, sector);
         let end = key.1.saturating_add(bytes / SECTOR);
         let range = at(key.1.saturating_add(1))..at(end.max(key.1.saturating_add(1)));
-        let sectors: Vec<_> = self.merged.range(range).copied().collect();
-        sectors.iter().for_each(|sector| {
-            self.merged.remove(sector);
-        });
-        u16::try_from(sectors.len()).unwrap_or(u16::MAX)
+        let count = self.merged.extract_if(range, |_| true).count();
+        u16::try_from(count).unwrap_or(u16::MAX)
     }
 
     /// Starts an I/O. If the device already has one at this sector that was not requeued, the
     /// completion of that one was missed, and it is returned.
     fn issue(&mut self, key: SectorKey, step: &BlockStep) -> Option<IoEvent> {
-        if self.issued.len() >= self.most {
+        if self.issued.len() >= self.capacity {
             self.forgotten += self.issued.len() as u64;
             self.issued.clear();
             self.outstanding.clear();
         }
         let merged = self.take_merged(key, step.bytes);
         let queued = self.queued.remove(&key);
-        if let Some(issued) = self.issued.get_mut(&key).filter(|issued| issued.given_back) {
+        if let Some(issued) = self.issued.get_mut(&key).filter(|issued| issued.is_requeued) {
             // Bios may have been merged into it in the meantime.
             let done = u64::from(issued.event.bytes).saturating_sub(issued.left);
-            issued.event.bytes = narrow(done.saturating_add(step.bytes));
+            issued.event.bytes = saturating_u32(done.saturating_add(step.bytes));
             issued.event.merged = issued.event.merged.saturating_add(merged);
             issued.left = step.bytes;
-            issued.given_back = false;
+            issued.is_requeued = false;
             *self.outstanding.entry(issued.event.device).or_default() += 1;
             return None;
         }
@@ -322,7 +319,7 @@ impl IoMatcher {
             issued_ns: step.time_ns.saturating_sub(self.began_ns),
             queued_ns: step.time_ns.saturating_sub(requester.time_ns),
             offset: offset(key),
-            bytes: narrow(step.bytes),
+            bytes: saturating_u32(step.bytes),
             depth: *outstanding,
             pid: requester.pid,
             tid: requester.tid,
@@ -336,7 +333,7 @@ impl IoMatcher {
             merged,
             ..IoEvent::default()
         };
-        self.issued.insert(key, Issued { event, left: step.bytes, given_back: false });
+        self.issued.insert(key, Issued { event, left: step.bytes, is_requeued: false });
         missed
     }
 
@@ -350,7 +347,7 @@ impl IoMatcher {
 
     /// Subtracts an I/O from those outstanding on its device.
     fn end_outstanding(&mut self, issued: &Issued) {
-        if !issued.given_back
+        if !issued.is_requeued
             && let Some(outstanding) = self.outstanding.get_mut(&issued.event.device)
         {
             *outstanding = outstanding.saturating_sub(1);
@@ -358,12 +355,12 @@ impl IoMatcher {
     }
 
     fn requeue(&mut self, key: SectorKey) {
-        if let Some(issued) = self.issued.get_mut(&key).filter(|issued| !issued.given_back) {
+        if let Some(issued) = self.issued.get_mut(&key).filter(|issued| !issued.is_requeued) {
             issued.event.flags |= flags::REQUEUED;
             self.requeues += 1;
-            let was = *issued;
-            issued.given_back = true;
-            self.end_outstanding(&was);
+            let before = *issued;
+            issued.is_requeued = true;
+            self.end_outstanding(&before);
         }
     }
 
@@ -408,7 +405,7 @@ impl IoMatcher {
             issued_ns: queued.time_ns.saturating_sub(self.began_ns),
             response_ns: step.time_ns.saturating_sub(queued.time_ns),
             offset: offset(key),
-            bytes: narrow(queued.bytes),
+            bytes: saturating_u32(queued.bytes),
             pid: queued.pid,
             tid: queued.tid,
             command: queued.command,
@@ -431,7 +428,7 @@ fn offset(key: SectorKey) -> u64 {
     key.1.saturating_mul(SECTOR)
 }
 
-fn narrow(bytes: u64) -> u32 {
+fn saturating_u32(bytes: u64) -> u32 {
     u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
@@ -476,13 +473,13 @@ mod tests {
             matcher.follow(&step(Completed, 6_000, 800, 4096)).unwrap().depth
         };
         assert_eq!(depth_of_next(&[(Issued, 80)]), 2);
-        // Given back twice, and issued again.
+        // Requeued twice, and issued again.
         assert_eq!(depth_of_next(&[(Requeued, 80), (Requeued, 80)]), 1);
         assert_eq!(depth_of_next(&[(Issued, 80)]), 2);
         // The second issue at this sector is not the requeued I/O: its completion was missed.
         assert_eq!(depth_of_next(&[(Issued, 80)]), 2);
         assert_eq!(depth_of_next(&[(Completed, 80)]), 1);
-        // Given back and complete without another issue.
+        // Requeued and complete without another issue.
         assert_eq!(depth_of_next(&[(Issued, 80), (Requeued, 80), (Completed, 80)]), 1);
         assert_eq!((matcher.in_part().unended, matcher.requeues()), (1, 2));
     }
@@ -545,7 +542,7 @@ mod tests {
     /// Each part of a split bio is an I/O of its own with the queue time of the whole, in one
     /// request or, on a device without a request queue, none.
     #[test]
-    fn a_split_bio_is_as_many_ios_as_it_has_parts() {
+    fn each_part_of_a_split_bio_is_an_io() {
         use BlockAction::{Completed, Issued, Queued, Split};
         let parts = [(80, 4096), (88, 4096), (96, 8192)];
         for has_requests in [true, false] {

@@ -2,13 +2,12 @@
 
 use crate::stimulus::Op;
 use crate::units::Bytes;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Reads, writes and flushes of a device as counted by the kernel (`/proc/diskstats`). Discards are
 /// not included.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KernelCounters {
     /// Reads completed.
     pub reads: u64,
@@ -29,7 +28,6 @@ pub struct KernelCounters {
     pub flushes: Option<u64>,
 }
 
-/// I/Os and bytes of one operation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct OpCount {
     pub ios: u64,
@@ -92,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn flushes_that_one_reading_lacks_are_unknown_and_count_no_io() {
+    fn flushes_are_unknown_unless_both_readings_have_them() {
         let read = |flushes| KernelCounters { flushes, ..KernelCounters::default() };
         assert_eq!(read(Some(9)).since(&read(Some(4))).flushes, Some(5));
         assert_eq!(read(Some(9)).since(&read(None)).flushes, None);

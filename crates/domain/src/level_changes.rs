@@ -16,7 +16,7 @@
 //! the caller allows, whatever the noise. Values must be independent: a slow drift counts as
 //! changes.
 
-use crate::change_points::{PrefixSums, pelt};
+use crate::change_points::{PrefixSums, adjacent_levels, pelt};
 use crate::significance::{ln_p_of_f, ln_p_of_t};
 use std::f64::consts::LN_2;
 
@@ -131,8 +131,7 @@ impl LevelSearch {
 
     /// Returns the difference of the logarithms of the levels after and before a change.
     fn log_change(&self, points: &[usize], index: usize) -> f64 {
-        let begin = if index == 0 { 0 } else { points[index - 1] };
-        let end = points.get(index + 1).copied().unwrap_or(self.logs.len());
+        let (begin, end) = adjacent_levels(points, index, self.logs.len());
         self.log_mean(points[index], end) - self.log_mean(begin, points[index])
     }
 
@@ -171,8 +170,7 @@ impl LevelSearch {
 
     /// Returns the logarithm of the probability that one of these changes is noise.
     fn ln_p_of_change(&self, points: &[usize], index: usize, noise: SeriesNoise) -> f64 {
-        let begin = if index == 0 { 0 } else { points[index - 1] };
-        let end = points.get(index + 1).copied().unwrap_or(self.logs.len());
+        let (begin, end) = adjacent_levels(points, index, self.logs.len());
         let (before, after) = (points[index] - begin, end - points[index]);
         let difference = self.log_change(points, index);
         ln_p_of_difference(difference, noise, (before, after)) + ((self.logs.len() - 1) as f64).ln()
@@ -182,8 +180,7 @@ impl LevelSearch {
     fn settle(&self, points: &mut [usize]) {
         let sums = PrefixSums::new(&self.logs);
         for index in 0..points.len() {
-            let begin = if index == 0 { 0 } else { points[index - 1] };
-            let end = points.get(index + 1).copied().unwrap_or(self.logs.len());
+            let (begin, end) = adjacent_levels(points, index, self.logs.len());
             let cost = |at: &usize| sums.cost(begin..*at) + sums.cost(*at..end);
             let best = (begin + 1..end).min_by(|a, b| cost(a).total_cmp(&cost(b)));
             points[index] = best.unwrap_or(points[index]);
@@ -217,10 +214,12 @@ mod tests {
 
     const ONE_PERCENT: f64 = -4.605_170_185_988_091;
 
-    /// Number of values, first value of the new level, size of the change in standard deviations.
+    /// A series with one change.
     struct Step {
         count: usize,
+        /// Index of the first value of the new level.
         at: usize,
+        /// Size of the change in standard deviations.
         sigmas: f64,
     }
 

@@ -35,7 +35,6 @@ pub mod measurement;
 pub mod notation;
 pub mod offset_distribution;
 pub mod outcome;
-pub mod percentile;
 pub mod permutation;
 pub mod power_cut;
 pub mod proof;

@@ -127,23 +127,26 @@ mod tests {
     }
 
     #[test]
-    fn every_pace_is_said_with_its_rate() {
-        let said = |pace: &Pace| (pace.offered_iops(), pace_text(pace));
+    fn every_pace_is_described_with_its_rate() {
         let fixed = Pace::Fixed { ios: 100, per: Nanos::from_millis(100) };
-        assert_eq!(said(&fixed), (Some(1000.0), Some("1,000 IOPS, evenly".into())));
         let slow = Pace::Poisson { ios: 1, per: Nanos::from_secs(8) };
-        let text = "0.12 IOPS on average, at random";
-        assert_eq!(said(&slow), (Some(0.125), Some(text.into())));
+        let by_stream = Pace::ByStream(vec![fixed.clone(), slow.clone(), fixed.clone()]);
         let burst = Pace::Burst { ios: 4, delay: Nanos::from_millis(100) };
-        assert_eq!(said(&burst), (None, Some("bursts of 4 I/Os, 100 ms after each".into())));
-        assert_eq!(said(&Pace::Closed), (None, None));
-        let text = "2,000.12 IOPS on average, each stream independently (2 evenly, 1 at random)";
-        let by_stream = Pace::ByStream(vec![fixed.clone(), slow, fixed]);
-        assert_eq!(said(&by_stream), (Some(2000.125), Some(text.into())));
+        let independent =
+            "2,000.12 IOPS on average, each stream independently (2 evenly, 1 at random)";
+        for (pace, iops, text) in [
+            (fixed, Some(1000.0), Some("1,000 IOPS, evenly")),
+            (slow, Some(0.125), Some("0.12 IOPS on average, at random")),
+            (by_stream, Some(2000.125), Some(independent)),
+            (burst, None, Some("bursts of 4 I/Os, 100 ms after each")),
+            (Pace::Closed, None, None),
+        ] {
+            assert_eq!((pace.offered_iops(), pace_text(&pace).as_deref()), (iops, text));
+        }
     }
 
     #[test]
-    fn alignment_zones_and_content_are_said_where_there_are_any() {
+    fn alignment_zones_and_content_are_described() {
         let at = |bytes| IoStream { alignment: Some(Bytes(bytes)), ..stream(Order::Random, 4) };
         assert_eq!(alignment_text(&[at(512)]).unwrap(), "512 B");
         assert_eq!(alignment_text(&[at(4096)]).unwrap(), "4 KiB");

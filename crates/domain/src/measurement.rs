@@ -4,6 +4,7 @@ pub use crate::device_log::{LogDelta, WriteAmplification};
 use crate::histogram::CoarseHistogram;
 pub use crate::kernel_counts::KernelCounters;
 use crate::replayed::ReplayResult;
+use crate::serde_text::is_default;
 use crate::start_error::StartError;
 use crate::stimulus::{Op, Pace};
 pub use crate::tally::{StreamTally, Tally, UnmeasuredIos, mean, mean_ms};
@@ -365,7 +366,7 @@ pub struct Measurement {
     pub unmeasured: Vec<UnmeasuredIos>,
     /// I/Os still outstanding when the engine stopped waiting for them. Their response times in the
     /// tallies are lower bounds: the time until then.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub outstanding: u64,
     /// Periods of at least one second with I/Os outstanding and no completion.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -555,9 +556,9 @@ impl Measurement {
     /// calls for a caveat.
     pub fn stalling(&self) -> StallEffect {
         let (stalled, elapsed) = (self.stalled().0, self.elapsed.0);
-        if stalled > elapsed / 10 && stalled > VOIDING.0 {
+        if stalled > elapsed / 10 && stalled > STALLED_VOID_MIN.0 {
             StallEffect::Void
-        } else if stalled > elapsed / 100 && stalled > NOTICED.0 {
+        } else if stalled > elapsed / 100 && stalled > STALLED_MARKED_MIN.0 {
             StallEffect::Marked
         } else {
             StallEffect::Slight
@@ -566,15 +567,11 @@ impl Measurement {
 }
 
 /// Stalls of a step that add up to this or less are ignored.
-const NOTICED: Nanos = Nanos::from_millis(100);
+const STALLED_MARKED_MIN: Nanos = Nanos::from_millis(100);
 
 /// Stalls that add up to this or less never void a step, however short it is: a busy disk or memory
 /// compaction can block every thread for a third of a step.
-const VOIDING: Nanos = Nanos::from_millis(1500);
-
-fn is_zero(count: &u64) -> bool {
-    *count == 0
-}
+const STALLED_VOID_MIN: Nanos = Nanos::from_millis(1500);
 
 fn rate(count: u64, time: Nanos) -> Option<f64> {
     (time.0 > 0).then(|| count as f64 / time.as_secs_f64())
@@ -584,8 +581,19 @@ fn rate(count: u64, time: Nanos) -> Option<f64> {
 mod tests {
     use super::*;
 
+    fn tally(op: Op, ios: u64, response_sum: u64) -> IntervalTally {
+        IntervalTally {
+            op,
+            ios,
+            bytes: Bytes(0),
+            response_sum: Nanos(response_sum),
+            response_max: Nanos(0),
+            histogram: CoarseHistogram::default(),
+        }
+    }
+
     #[test]
-    fn a_stall_is_slight_or_marks_or_voids_a_step_by_its_part_of_it() {
+    fn the_share_of_stalls_decides_their_effect() {
         let stalling = |elapsed: u64, lasted: &[u64]| {
             let stall =
                 |lasted: &u64| Stall { at: Nanos::ZERO, lasted: Nanos::from_millis(*lasted) };
@@ -612,15 +620,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_and_means_of_an_interval_leave_its_flushes_out() {
-        let tally = |op, ios, response_sum| IntervalTally {
-            op,
-            ios,
-            bytes: Bytes(0),
-            response_sum: Nanos(response_sum),
-            response_max: Nanos(0),
-            histogram: CoarseHistogram::default(),
-        };
+    fn rates_and_means_of_an_interval_exclude_flushes() {
         let interval = Interval {
             begin: Nanos::ZERO,
             end: Nanos::from_secs(2),
@@ -631,19 +631,11 @@ mod tests {
     }
 
     #[test]
-    fn intervals_without_a_completion_are_silences_of_a_load_that_is_not_paced() {
+    fn intervals_without_a_completion_are_silences() {
         let interval = |begin: u64, ios: u64| {
-            let tally = IntervalTally {
-                op: Op::Read,
-                ios,
-                bytes: Bytes(0),
-                response_sum: Nanos(0),
-                response_max: Nanos(0),
-                histogram: CoarseHistogram::default(),
-            };
             let begin = Nanos::from_secs(begin);
             let end = begin + Nanos::SECOND;
-            Interval { begin, end, partial: false, tallies: vec![tally] }
+            Interval { begin, end, partial: false, tallies: vec![tally(Op::Read, ios, 0)] }
         };
         let counts = [5, 0, 0, 7, 0, 9, 0, 0, 0];
         let intervals: Vec<Interval> =
@@ -679,7 +671,7 @@ mod tests {
     }
 
     #[test]
-    fn a_measurement_without_anything_odd_says_nothing_of_it() {
+    fn absent_values_are_not_stored() {
         let plain = serde_json::to_value(Measurement::default()).unwrap();
         for name in
             ["seed", "outstanding", "silences", "stalls", "replay", "threads", "start_error"]

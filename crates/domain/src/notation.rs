@@ -43,7 +43,8 @@ impl NotationError {
     }
 }
 
-fn is_number(text: &str) -> bool {
+/// Returns true for one or more decimal digits.
+pub(crate) fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
@@ -178,13 +179,9 @@ impl FromStr for AccessPattern {
         let fail = || NotationError::Pattern(text.to_owned());
         let words: Vec<String> = text.split_whitespace().map(str::to_ascii_uppercase).collect();
         let [order, size, mix, more @ ..] = words.as_slice() else { return Err(fail()) };
-        let (distribution, more) = match more {
-            [word, rest @ ..] => match Distribution::from_word(word) {
-                Some(distribution) => (distribution, rest),
-                None => (Distribution::Uniform, more),
-            },
-            [] => (Distribution::Uniform, more),
-        };
+        let distribution = more.first().and_then(|word| Distribution::from_word(word));
+        let more = if distribution.is_some() { &more[1..] } else { more };
+        let distribution = distribution.unwrap_or_default();
         let durability = match more {
             [] => Durability::Cached,
             [word] => Durability::from_word(word).ok_or_else(fail)?,
@@ -250,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_printed_parses_again() {
+    fn patterns_and_demands_parse_as_they_print() {
         for text in ["RND 4K RW65", "SEQ 128K W", "RND 0.5K R", "SEQ 1024K RW90", "RND 1.5K W"] {
             let pattern: AccessPattern = text.parse().unwrap();
             assert_eq!(pattern.to_string(), text);
@@ -286,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_distribution_stands_before_the_durability() {
+    fn the_distribution_precedes_the_durability() {
         for text in
             ["RND 4K R ZIPF/1.1", "RND 4K RW65 PARETO/0.2 FLUSH/8", "RND 8K W NORMAL/10 FUA"]
         {
@@ -303,7 +300,7 @@ mod tests {
 
     /// Records have always used the name `trim` and continue to use it.
     #[test]
-    fn a_discard_prints_by_its_name_and_is_recorded_as_before() {
+    fn a_discard_is_recorded_as_trim() {
         let stream = IoStream::new(Op::Discard, Order::Random, Bytes::kib(4));
         assert_eq!(stream.to_string(), "RND 4K DISCARD");
         let recorded = serde_json::to_string(&stream).unwrap();

@@ -1,5 +1,6 @@
 //! Distribution of a random stream's offsets: uniform, or skewed as fio's `random_distribution`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -9,9 +10,7 @@ use std::str::FromStr;
 /// The ranks of [`Distribution::Zipf`] and [`Distribution::Pareto`] are scattered over the range by
 /// a permutation that depends only on the number of positions: the hottest position is anywhere,
 /// no two ranks share a position, and every step of a run has the same hot positions.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Distribution {
     /// Every position is equally likely.
@@ -29,7 +28,7 @@ pub enum Distribution {
 }
 
 /// A decimal number with three digits behind the point, stored in thousandths.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Thousandths(pub u32);
 

@@ -2,10 +2,29 @@
 
 use crate::measurement::Measurement;
 use crate::units::{Bytes, Nanos};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// Result of a step, and the gap before it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Outcome {
+    /// Measurement of the step.
+    pub measurement: Measurement,
+    /// Gap before the step; `None` if there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gap_before: Option<Gap>,
+}
+
+impl Outcome {
+    /// Returns the bytes written by the step and in the gap before it, as far as they were counted.
+    pub fn written(&self) -> Bytes {
+        let gap = self.gap_before.as_ref().and_then(|gap| gap.written).unwrap_or_default();
+        gap + self.measurement.written()
+    }
+}
+
 /// A period during which the run did not hold the device.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Gap {
     /// Cause: the process ended or was interrupted, or the machine restarted.
     pub cause: String,
@@ -20,27 +39,9 @@ pub struct Gap {
     pub written: Option<Bytes>,
 }
 
-impl Outcome {
-    /// Bytes written by the step and in the gap before it, as far as they were counted.
-    pub fn written(&self) -> Bytes {
-        let gap = self.gap_before.as_ref().and_then(|gap| gap.written).unwrap_or_default();
-        gap + self.measurement.written()
-    }
-}
-
 impl Gap {
     /// Returns the length as text.
     pub fn length(&self) -> String {
         self.lasted.map_or("unknown length".to_owned(), Nanos::taken)
     }
-}
-
-/// Result of a step, and the gap before it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Outcome {
-    /// Measurement of the step.
-    pub measurement: Measurement,
-    /// Gap before the step; `None` if there was none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub gap_before: Option<Gap>,
 }

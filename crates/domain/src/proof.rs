@@ -116,8 +116,10 @@ impl Proof {
 
     /// Returns true if the disk was attached once and has not been detached since.
     fn is_still_attached(&self, now: &Proof) -> bool {
-        let same = self.sequence.is_some() && self.sequence == now.sequence;
-        same && self.is_same_boot(now) && self.number == now.number
+        self.sequence.is_some()
+            && self.sequence == now.sequence
+            && self.number == now.number
+            && self.is_same_boot(now)
     }
 
     fn machine_difference(&self, now: &Proof) -> Option<String> {
@@ -137,9 +139,9 @@ impl Proof {
         all
     }
 
-    /// Returns the differences between the files. If `held`, something other than the inode
+    /// Returns the differences between the files. If `is_identified`, something other than the inode
     /// identifies the file, so an unknown creation time is accepted.
-    fn inode_differences(&self, now: &Proof, held: bool) -> Vec<String> {
+    fn inode_differences(&self, now: &Proof, is_identified: bool) -> Vec<String> {
         let (Some(then), Some(file)) = (&self.file, &now.file) else {
             return vec!["the kernel does not report which file it is".into()];
         };
@@ -148,7 +150,7 @@ impl Proof {
             all.push(format!("it is another file (inode {}, was {})", file.inode, then.inode));
         } else if then.born.is_some() && file.born.is_some() && then.born != file.born {
             all.push("it is another file (created at another time)".into());
-        } else if then.born != file.born || (then.born.is_none() && !held) {
+        } else if then.born != file.born || (then.born.is_none() && !is_identified) {
             all.push("the file system does not report when the file was created".into());
         }
         // File systems may get other device numbers after a restart.
@@ -186,17 +188,17 @@ impl Proof {
         if device.has_identity() || is_attached {
             return all;
         }
-        let unnamed = "the disk has no serial number and no world-wide identifier, and";
-        all.push(match () {
-            () if !self.is_same_boot(now) => format!("{unnamed} the machine was restarted"),
-            () if self.number != now.number => format!("{unnamed} its device number changed"),
-            () if device.transport == Transport::Zram => {
-                "the kernel does not report whether the zram device was reset".into()
-            }
-            () if self.sequence.is_none() || now.sequence.is_none() => {
-                format!("{unnamed} this kernel does not report whether it stayed attached")
-            }
-            () => format!("{unnamed} it was attached again"),
+        let anonymous = "the disk has no serial number and no world-wide identifier, and";
+        all.push(if !self.is_same_boot(now) {
+            format!("{anonymous} the machine was restarted")
+        } else if self.number != now.number {
+            format!("{anonymous} its device number changed")
+        } else if device.transport == Transport::Zram {
+            "the kernel does not report whether the zram device was reset".into()
+        } else if self.sequence.is_none() || now.sequence.is_none() {
+            format!("{anonymous} this kernel does not report whether it stayed attached")
+        } else {
+            format!("{anonymous} it was attached again")
         });
         all
     }
@@ -231,7 +233,7 @@ mod tests {
 
     /// Every way in which a device can differ, and the devices whose identity it puts in doubt.
     #[test]
-    fn what_differs_is_said_and_nothing_else() {
+    fn every_difference_is_reported() {
         let file = |change: fn(&mut FileProof)| {
             move |proof: &mut Proof| change(proof.file.as_mut().unwrap())
         };
@@ -276,8 +278,8 @@ mod tests {
             let mut now = proof();
             change(&mut now);
             for (device, expected) in devices.iter().zip(expected) {
-                let said = proof().differences(&now, device);
-                assert_eq!(!said.is_empty(), *expected, "{name}, {}: {said:?}", device.transport);
+                let found = proof().differences(&now, device);
+                assert_eq!(!found.is_empty(), *expected, "{name}, {}: {found:?}", device.transport);
             }
         }
     }
@@ -285,7 +287,7 @@ mod tests {
     /// After a restart a file system may have another device number; the file is identified by its
     /// inode and creation time.
     #[test]
-    fn a_restart_numbers_file_systems_anew() {
+    fn device_numbers_of_file_systems_may_change_after_a_restart() {
         let mut now = proof();
         now.boot = Some("c".into());
         now.sequence = Some(1);
@@ -298,7 +300,7 @@ mod tests {
     /// Without a creation time, a loop device is identified while it remains attached, and a file
     /// by its mark.
     #[test]
-    fn without_a_time_of_creation_something_else_must_hold_the_file() {
+    fn a_file_without_a_creation_time_needs_other_proof() {
         let mut then = proof();
         then.file.as_mut().unwrap().born = None;
         let mut now = then.clone();
@@ -319,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn another_run_directory_at_the_same_place_is_another() {
+    fn a_directory_that_replaced_the_run_directory_differs() {
         let file = |inode, born| FileProof { device: "8:1".into(), inode, born };
         let directory = |path: &str, file| DirectoryProof { path: path.into(), file };
         let own = directory("/runs/a", file(7, Some(5)));
@@ -339,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proof_is_written_without_what_it_lacks() {
+    fn a_proof_is_stored_without_unknown_facts() {
         assert_eq!(serde_json::to_string(&Proof::default()).unwrap(), "{}");
         let text = serde_json::to_string(&proof()).unwrap();
         assert_eq!(serde_json::from_str::<Proof>(&text).unwrap(), proof());

@@ -122,47 +122,35 @@ impl PurgeMethod {
     /// Returns the names on the command line and in reports.
     const fn names(self) -> (&'static str, &'static str) {
         match self {
-            PurgeMethod::NvmeFormat => ("nvme-format", "NVMe Format (user data erase)"),
-            PurgeMethod::NvmeFormatCrypto => {
-                ("nvme-format-crypto", "NVMe Format (cryptographic erase)")
-            }
-            PurgeMethod::NvmeSanitizeBlock => {
-                ("nvme-sanitize-block", "NVMe Sanitize (block erase)")
-            }
-            PurgeMethod::NvmeSanitizeCrypto => {
+            Self::NvmeFormat => ("nvme-format", "NVMe Format (user data erase)"),
+            Self::NvmeFormatCrypto => ("nvme-format-crypto", "NVMe Format (cryptographic erase)"),
+            Self::NvmeSanitizeBlock => ("nvme-sanitize-block", "NVMe Sanitize (block erase)"),
+            Self::NvmeSanitizeCrypto => {
                 ("nvme-sanitize-crypto", "NVMe Sanitize (cryptographic erase)")
             }
-            PurgeMethod::NvmeSanitizeOverwrite => {
-                ("nvme-sanitize-overwrite", "NVMe Sanitize (overwrite)")
-            }
-            PurgeMethod::AtaSecurityErase => ("ata-security-erase", "ATA SECURITY ERASE UNIT"),
-            PurgeMethod::AtaSecurityEraseEnhanced => {
+            Self::NvmeSanitizeOverwrite => ("nvme-sanitize-overwrite", "NVMe Sanitize (overwrite)"),
+            Self::AtaSecurityErase => ("ata-security-erase", "ATA SECURITY ERASE UNIT"),
+            Self::AtaSecurityEraseEnhanced => {
                 ("ata-security-erase-enhanced", "ATA SECURITY ERASE UNIT (enhanced)")
             }
-            PurgeMethod::AtaSanitizeBlock => {
-                ("ata-sanitize-block", "ATA SANITIZE (BLOCK ERASE EXT)")
-            }
-            PurgeMethod::AtaSanitizeCrypto => {
+            Self::AtaSanitizeBlock => ("ata-sanitize-block", "ATA SANITIZE (BLOCK ERASE EXT)"),
+            Self::AtaSanitizeCrypto => {
                 ("ata-sanitize-crypto", "ATA SANITIZE (CRYPTO SCRAMBLE EXT)")
             }
-            PurgeMethod::AtaSanitizeOverwrite => {
+            Self::AtaSanitizeOverwrite => {
                 ("ata-sanitize-overwrite", "ATA SANITIZE (OVERWRITE EXT)")
             }
-            PurgeMethod::ScsiFormatUnit => ("scsi-format", "SCSI FORMAT UNIT"),
-            PurgeMethod::ScsiSanitizeBlock => {
-                ("scsi-sanitize-block", "SCSI SANITIZE (block erase)")
-            }
-            PurgeMethod::ScsiSanitizeCrypto => {
+            Self::ScsiFormatUnit => ("scsi-format", "SCSI FORMAT UNIT"),
+            Self::ScsiSanitizeBlock => ("scsi-sanitize-block", "SCSI SANITIZE (block erase)"),
+            Self::ScsiSanitizeCrypto => {
                 ("scsi-sanitize-crypto", "SCSI SANITIZE (cryptographic erase)")
             }
-            PurgeMethod::ScsiSanitizeOverwrite => {
-                ("scsi-sanitize-overwrite", "SCSI SANITIZE (overwrite)")
-            }
-            PurgeMethod::VendorCommand => ("vendor-command", "vendor's command"),
-            PurgeMethod::Discard => ("discard", "discard of every block (blkdiscard)"),
-            PurgeMethod::RecreateFile => ("recreate-file", "file recreated"),
-            PurgeMethod::Simulated => ("simulated", "simulated purge"),
-            PurgeMethod::Nothing => ("none", "none"),
+            Self::ScsiSanitizeOverwrite => ("scsi-sanitize-overwrite", "SCSI SANITIZE (overwrite)"),
+            Self::VendorCommand => ("vendor-command", "vendor's command"),
+            Self::Discard => ("discard", "discard of every block (blkdiscard)"),
+            Self::RecreateFile => ("recreate-file", "file recreated"),
+            Self::Simulated => ("simulated", "simulated purge"),
+            Self::Nothing => ("none", "none"),
         }
     }
 }
@@ -308,12 +296,8 @@ pub struct PurgeCommandRecord {
     pub failure: Option<String>,
     /// Time until the processes had ended that the command left running when it exited; zero if it
     /// left none.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "Nanos::is_zero")]
     pub awaited: Nanos,
-}
-
-fn is_zero(time: &Nanos) -> bool {
-    *time == Nanos::ZERO
 }
 
 /// A purge that was carried out.
@@ -365,7 +349,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_choice_reads_back_as_it_was_written_and_stands_in_the_message() {
+    fn every_purge_choice_parses_and_is_listed_in_the_error() {
         let unknown = "format".parse::<PurgeChoice>().unwrap_err();
         for method in CHOICES {
             let choice = PurgeChoice::Method(method);
@@ -388,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn the_old_name_of_continue_is_read_and_the_new_one_written() {
+    fn the_old_name_of_continue_still_parses() {
         for text in ["continue", "go-on"] {
             assert_eq!(text.parse(), Ok(PurgeFailure::Continue));
             let read: PurgeFailure = serde_json::from_str(&format!("\"{text}\"")).unwrap();
@@ -400,12 +384,12 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_back_is_said() {
+    fn a_read_back_is_described() {
         let mut read = ReadBack { places: 64, zero: 64, ..ReadBack::default() };
         (read.unit, read.written_before) = (Bytes(4096), 60);
         assert!(read.is_blank());
-        let said = "64 of 64 places of 4096 B read zero; 60 places held data before";
-        assert_eq!(read.to_string(), said);
+        let text = "64 of 64 places of 4096 B read zero; 60 places held data before";
+        assert_eq!(read.to_string(), text);
         read.marked = 50;
         let marked = "; 10 places held data before, 50 were marked for this check";
         assert!(read.to_string().ends_with(marked), "{read}");

@@ -11,6 +11,7 @@ use crate::outcome::Outcome;
 use crate::power_cut::{CutEvidence, PowerCounters, PowerCutOutcome, PowerCutTrial};
 use crate::proof::{DirectoryProof, Proof};
 use crate::purge::{Purge, PurgeCommandRecord};
+use crate::serde_text::is_default;
 use crate::settings::{Amendment, Settings};
 use crate::steady_state::Verdict;
 use crate::step::Step;
@@ -129,12 +130,8 @@ pub struct CoolDown {
     /// Time waited; zero if the device was cool enough at once.
     pub waited: Nanos,
     /// Number of readings that failed meanwhile.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub failed_readings: u32,
-}
-
-fn is_zero(count: &u32) -> bool {
-    *count == 0
 }
 
 /// One line of the journal.

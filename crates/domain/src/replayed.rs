@@ -90,8 +90,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mean_needs_an_io() {
-        let of = |ios, sum| IntervalLateness { ios, sum: Nanos(sum), max: Nanos(sum) }.mean();
-        assert_eq!((of(0, 0), of(4, 100)), (None, Some(Nanos(25))));
+    fn the_mean_lateness_of_no_ios_is_unknown() {
+        assert_eq!(IntervalLateness::default().mean(), None);
+        let lateness = IntervalLateness { ios: 4, sum: Nanos(100), max: Nanos(100) };
+        assert_eq!(lateness.mean(), Some(Nanos(25)));
     }
 }

@@ -304,14 +304,8 @@ impl fmt::Display for Timing {
             Timing::Original => f.write_str("original"),
             Timing::Closed => f.write_str("closed"),
             Timing::Faster { thousandths } => {
-                write!(f, "faster:{}", thousandths / 1000)?;
-                match thousandths % 1000 {
-                    0 => Ok(()),
-                    rest => {
-                        let digits = format!("{rest:03}");
-                        write!(f, ".{}", digits.trim_end_matches('0'))
-                    }
-                }
+                let factor = format!("{}.{:03}", thousandths / 1000, thousandths % 1000);
+                write!(f, "faster:{}", factor.trim_end_matches('0').trim_end_matches('.'))
             }
         }
     }
@@ -409,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn timings_and_overlaps_read_as_they_print() {
+    fn timings_and_overlap_rules_parse_as_they_print() {
         for text in ["original", "closed", "faster:2", "faster:1.5", "faster:0.125", "faster:1000"]
         {
             assert_eq!(text.parse::<Timing>().unwrap().to_string(), text);
@@ -433,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ledger_keeps_the_description_and_knows_the_script_again() {
+    fn a_stored_description_recognizes_its_script() {
         let text = serde_json::to_string(&described()).unwrap();
         assert!(text.len() < 700, "{} bytes", text.len());
         let read: ScriptLoad = serde_json::from_str(&text).unwrap();

@@ -140,7 +140,6 @@ impl Segments {
     }
 }
 
-/// Maps 64 random bits to a number below `bound`.
 fn scaled(random: u64, bound: u64) -> u64 {
     u64::try_from((u128::from(random) * u128::from(bound)) >> 64).unwrap_or_default()
 }
@@ -174,12 +173,12 @@ mod tests {
         assert!(starts.iter().all(|start| start % segments.unit.0 == 0));
         assert!(starts[0] >= range.start.0);
         assert!(starts[starts.len() - 1] + segments.size.0 <= range.end().0);
-        let apart = segments.size.0 + segments.unit.0;
-        assert!(starts.windows(2).all(|pair| pair[1] - pair[0] >= apart), "{starts:?}");
+        let distance_min = segments.size.0 + segments.unit.0;
+        assert!(starts.windows(2).all(|pair| pair[1] - pair[0] >= distance_min), "{starts:?}");
     }
 
     #[test]
-    fn the_client_layouts_lie_apart_inside_the_range_whatever_the_seed() {
+    fn client_layouts_are_valid_for_every_seed() {
         // 24 GB, three quarters of it, and the smallest range that can hold the segments.
         for (each, whole) in [(4, 22_888), (4, 17_166), (8, 22_888), (8, 18_431)] {
             for seed in (0..40).chain([u64::MAX, u64::MAX / 2]) {
@@ -191,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_without_spare_has_one_layout() {
+    fn a_full_range_has_one_layout() {
         let (segments, range) = (segments(5, 3, 9), range(2, 19));
         assert_eq!(segments.room(), Bytes::mib(19));
         let starts = segments.starts(range).unwrap();
@@ -199,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn every_layout_comes_up_equally_often() {
+    fn every_layout_is_equally_likely() {
         // Two segments of one unit in five units: (0,2) (0,3) (0,4) (1,3) (1,4) (2,4).
         let mut counts = std::collections::BTreeMap::new();
         for seed in 0..60_000 {
@@ -211,16 +210,16 @@ mod tests {
 
     #[test]
     fn the_seed_alone_decides() {
-        let of = |seed| segments(64, 2, seed).starts(range(0, 4096)).unwrap();
-        assert_eq!(of(3), of(3));
-        assert_ne!(of(3), of(4));
+        let starts = |seed| segments(64, 2, seed).starts(range(0, 4096)).unwrap();
+        assert_eq!(starts(3), starts(3));
+        assert_ne!(starts(3), starts(4));
         // A journal stores only the seed: it must give these positions in all future versions.
         let starts = segments(4, 1, 1).starts(range(0, 100)).unwrap();
         assert_eq!(starts, [34, 52, 72, 89].map(|mib| mib * MIB));
     }
 
     #[test]
-    fn what_cannot_be_is_refused_in_words() {
+    fn impossible_segments_are_refused() {
         let why = |segments: Segments, range| segments.fault(range).unwrap();
         assert!(why(segments(5, 3, 9), range(0, 18)).contains("5 segments of 3 MiB"));
         assert!(why(segments(0, 3, 9), range(0, 18)).contains("0 segments"));

@@ -118,7 +118,7 @@ pub struct SequenceStep {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub purge: bool,
     /// Idle time before every attempt.
-    #[serde(default, skip_serializing_if = "is_no_time")]
+    #[serde(default, skip_serializing_if = "Nanos::is_zero")]
     pub pause: Nanos,
     /// True if the step is skipped with a remark when its transfers do not fit the device's
     /// sectors; false if the whole sequence is then refused.
@@ -212,15 +212,16 @@ impl fmt::Display for SteadyEnd {
             SteadyRate::Iops => "IOPS",
             SteadyRate::Bandwidth => "bandwidth",
         };
-        let (what, unit) = match (self.slope, self.percent, self.rate) {
-            (true, true, _) => ("the slope", " % of the mean per second"),
-            (false, true, _) => ("the largest deviation", " % of the mean"),
-            (true, false, SteadyRate::Iops) => ("the slope", " IOPS per second"),
-            (false, false, SteadyRate::Iops) => ("the largest deviation", " IOPS"),
-            (true, false, SteadyRate::Bandwidth) => ("the slope", " B/s per second"),
-            (false, false, SteadyRate::Bandwidth) => ("the largest deviation", " B/s"),
-        };
-        write!(f, "steady {rate}: over {} {what} at most {}{unit}", self.window, self.limit)?;
+        let what = if self.slope { "the slope" } else { "the largest deviation" };
+        write!(f, "steady {rate}: over {} {what} at most {}", self.window, self.limit)?;
+        f.write_str(match (self.percent, self.rate) {
+            (true, _) => " % of the mean",
+            (false, SteadyRate::Iops) => " IOPS",
+            (false, SteadyRate::Bandwidth) => " B/s",
+        })?;
+        if self.slope {
+            f.write_str(" per second")?;
+        }
         if self.ramp > Nanos::ZERO {
             write!(f, ", not before {}", self.ramp + self.window)?;
         }
@@ -228,12 +229,8 @@ impl fmt::Display for SteadyEnd {
     }
 }
 
-/// The longest time of a load.
-const LONGEST: Nanos = Nanos::from_secs(365 * 86_400);
-
-fn is_no_time(time: &Nanos) -> bool {
-    time.0 == 0
-}
+/// Longest time of a load.
+const TIME_MAX: Nanos = Nanos::from_secs(365 * 86_400);
 
 impl SequenceStep {
     /// Creates a measured step without dimensions that is applied once.
@@ -264,7 +261,8 @@ impl SequenceStep {
     /// Returns the loads and their names. A single load has the name of the step.
     pub fn loads(&self) -> impl Iterator<Item = (&str, &SequenceLoad)> {
         let first = (self.name.as_deref().unwrap_or(&self.label), &self.load);
-        std::iter::once(first).chain(self.beside.iter().map(|own| (own.name.as_str(), &own.load)))
+        let others = self.beside.iter().map(|other| (other.name.as_str(), &other.load));
+        std::iter::once(first).chain(others)
     }
     /// Returns true if any I/O of the step changes the data on the device.
     pub fn alters(&self) -> bool {
@@ -308,7 +306,7 @@ pub struct SequenceLoad {
     #[serde(default)]
     pub ramp: Nanos,
     /// Delay before the first I/O. Concurrent loads do not wait.
-    #[serde(default, skip_serializing_if = "is_no_time")]
+    #[serde(default, skip_serializing_if = "Nanos::is_zero")]
     pub delay: Nanos,
     /// True to record the tallies of each thread, too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -432,15 +430,15 @@ impl SequenceLoad {
     /// and the default data pattern if the load has none.
     ///
     /// # Errors
-    /// [`LoadError::Sector`] if a transfer size or an alignment is not a multiple of the sector size;
-    /// [`LoadError::Other`] if the load cannot be applied for any other reason, in one sentence.
+    /// Returns [`LoadError::Sector`] if a transfer size or an alignment is not a multiple of the sector
+    /// size, and [`LoadError::Other`] if the load cannot be applied for any other reason.
     pub fn on(&self, capacity: Bytes, logical_sector: u32) -> Result<Stimulus, LoadError> {
         let sector = u64::from(logical_sector.max(1));
-        self.fits_sectors(sector)?;
+        self.check_sectors(sector)?;
         for time in [self.until.time.unwrap_or(Nanos::ZERO), self.ramp, self.delay] {
-            if time > LONGEST {
+            if time > TIME_MAX {
                 return Err(LoadError::Other(format!(
-                    "a time of the load is {time}, more than the maximum of {LONGEST} (365 days); choose \
+                    "a time of the load is {time}, more than the maximum of {TIME_MAX} (365 days); choose \
                      a shorter time"
                 )));
             }
@@ -469,20 +467,21 @@ impl SequenceLoad {
         }
     }
 
-    fn fits_sectors(&self, sector: u64) -> Result<(), LoadError> {
-        let whole = |bytes: Bytes| bytes.0.is_multiple_of(sector);
-        let streams = self.streams.iter();
-        let odd = streams
-            .filter(|stream| stream.op != Op::Flush)
-            .find(|stream| !whole(stream.size) || !whole(stream.alignment()));
-        odd.map_or(Ok(()), |stream| {
-            Err(LoadError::Sector(format!(
-                "the transfer size or the alignment of '{stream}' is not a multiple of the sector \
-                 size of {sector} B"
-            )))
-        })
+    /// Refuses transfers that are not whole sectors.
+    fn check_sectors(&self, sector: u64) -> Result<(), LoadError> {
+        let is_whole = |bytes: Bytes| bytes.0.is_multiple_of(sector);
+        for stream in self.streams.iter().filter(|stream| stream.op != Op::Flush) {
+            if !is_whole(stream.size) || !is_whole(stream.alignment()) {
+                return Err(LoadError::Sector(format!(
+                    "the transfer size or the alignment of '{stream}' is not a multiple of the \
+                     sector size of {sector} B"
+                )));
+            }
+        }
+        Ok(())
     }
 
+    /// Resolves the extent.
     fn range(&self, capacity: Bytes, sector: u64) -> Result<ActiveRange, LoadError> {
         let from = match (self.extent.from, self.extent.block) {
             (Amount::Bytes(from), Some(_)) if !from.0.is_multiple_of(sector) => {
@@ -537,7 +536,9 @@ impl SequenceLoad {
         range: ActiveRange,
     ) -> Result<Option<Bytes>, LoadError> {
         let amount = self.until.bytes.map(|amount| amount.resolve(capacity, sector));
-        let lap = self.whole_transfers(range).0;
+        let largest = self.streams.iter().map(|stream| stream.size.0).max().unwrap_or(1).max(1);
+        // One pass moves whole transfers only.
+        let lap = range.length.round_down(largest).0;
         if let Some(stream) = self.streams.iter().find(|stream| stream.size > range.length)
             && self.until.laps.is_some()
         {
@@ -553,12 +554,6 @@ impl SequenceLoad {
             Some(Bytes(0)) => Err(LoadError::Other("the load ends before its first I/O".into())),
             least => Ok(least),
         }
-    }
-
-    /// Returns the bytes of the range that one pass of whole transfers moves.
-    fn whole_transfers(&self, range: ActiveRange) -> Bytes {
-        let size = self.streams.iter().map(|stream| stream.size.0).max().unwrap_or(1).max(1);
-        Bytes(range.length.0 / size * size)
     }
 }
 
@@ -579,8 +574,8 @@ impl Sequence {
     pub fn is_numbered(&self) -> bool {
         self.steps.iter().any(|step| step.number.is_some())
     }
-    /// Bytes of a target that hold all of its loads; `None` where one of them needs a share
-    /// of the target or all of it.
+    /// Returns the number of bytes of a target that hold all of its loads; `None` if one of them needs
+    /// a share of the target or all of it.
     pub fn reach(&self) -> Option<Bytes> {
         let end = |load: &SequenceLoad| match (load.extent.from, load.extent.length) {
             (Amount::Bytes(from), Some(Amount::Bytes(length))) => from.0.checked_add(length.0),
@@ -590,7 +585,7 @@ impl Sequence {
             self.steps.iter().flat_map(SequenceStep::loads).map(|(_, load)| end(load)).collect();
         ends?.into_iter().max().map(Bytes)
     }
-    /// The names of the dimensions that its steps have, each once, in order.
+    /// Returns the names of the dimensions of its steps, each once, in order.
     pub fn dimensions(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for (name, _) in self.steps.iter().flat_map(|step| &step.dimensions) {
@@ -663,7 +658,7 @@ mod tests {
     }
 
     #[test]
-    fn offsets_count_from_the_beginning_of_an_extent_that_has_blocks() {
+    fn offsets_are_aligned_to_the_start_of_an_extent_with_blocks() {
         let extent = Extent { block: Some(Bytes(4096)), ..Extent::default() };
         let at = |from| on(load(8192).within(Extent { from, ..extent }));
         let odd = at(Amount::Bytes(Bytes(4096))).unwrap();
@@ -692,7 +687,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused_in_one_sentence() {
+    fn loads_that_do_not_fit_are_refused() {
         assert!(matches!(on(load(512)), Err(LoadError::Sector(_))));
         let large = Some(Amount::Bytes(Bytes::gib(1)));
         let extent = Extent { length: large, ..Extent::default() };
@@ -716,7 +711,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_of_several_loads_has_the_names_of_all() {
+    fn a_step_names_all_of_its_loads() {
         let named = |name: &str, size| NamedLoad { name: name.into(), load: load(size) };
         let step = SequenceStep::at_once("a + b", vec![named("a", 4096), named("b", 8192)]);
         let step = step.unwrap();
@@ -729,7 +724,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_are_made_distinct_and_it_reads_back_as_it_was_kept() {
+    fn repeated_labels_are_numbered() {
         let step = |label: &str| SequenceStep::new(label, load(4096)).dimension("Depth", "8");
         let steps = vec![step("a"), step("a"), step("a #2"), step("b").preparing()];
         let sequence = Sequence { steps, ..Sequence::default() }.with_distinct_labels();

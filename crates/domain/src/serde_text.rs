@@ -1,6 +1,7 @@
-//! Conversions that serde's `try_from` and `into` need to store a value as text.
+//! Helpers for serde attributes.
 
-/// Implements `TryFrom<String>` by `FromStr`, and the conversion to a `String` by `Display`.
+/// Implements what `#[serde(try_from = "String", into = "String")]` needs: `TryFrom<String>` by
+/// `FromStr`, and the conversion to a `String` by `Display`.
 macro_rules! serde_text {
     ($type:ident) => {
         impl TryFrom<String> for $type {
@@ -19,3 +20,8 @@ macro_rules! serde_text {
 }
 
 pub(crate) use serde_text;
+
+/// Returns true for a value that a record leaves out because it is the default.
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}

@@ -90,7 +90,7 @@ pub enum SettingName {
 }
 
 /// Settings that a user chose. `None` selects the value of the profile and class.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Settings {
     /// Name of the procedure, such as `iops`.
     pub procedure: String,
@@ -196,41 +196,7 @@ pub struct Settings {
 impl Settings {
     /// Creates the default settings of a procedure.
     pub fn new(procedure: &str, seed: u64) -> Self {
-        Settings {
-            procedure: procedure.to_owned(),
-            profile: Profile::default(),
-            class: Class::default(),
-            given: BTreeSet::new(),
-            threads: None,
-            depth: None,
-            rate: None,
-            slo: None,
-            step_time: None,
-            active_range_percent: None,
-            steady_state: SteadyStateMethod::default(),
-            rounds_max: None,
-            data_pattern: DataPattern::default(),
-            seed,
-            verify: false,
-            purge: PurgeChoice::default(),
-            purge_failed: PurgeFailure::default(),
-            also_destroyed: Vec::new(),
-            shares_preconditioning: false,
-            hold_c_states: false,
-            power_command: None,
-            ambient_sensor: None,
-            start_below: None,
-            purge_command: None,
-            cut_command: None,
-            log_to: None,
-            parameters: BTreeMap::new(),
-            workload: None,
-            sequence: None,
-            hosts: None,
-            sim_gap: None,
-            command: String::new(),
-            meta: BTreeMap::new(),
-        }
+        Settings { procedure: procedure.to_owned(), seed, ..Settings::default() }
     }
     /// Sets a parameter of the procedure, as the user would write it.
     pub fn set(&mut self, name: &str, value: &str) {
@@ -372,32 +338,28 @@ impl fmt::Display for SteadyStateMethod {
 impl FromStr for SteadyStateMethod {
     type Err = UnknownName;
     fn from_str(text: &str) -> Result<Self, UnknownName> {
-        let unknown = || UnknownName {
+        let method = match text.split_once(':') {
+            None if text == "rounds" => Some(SteadyStateMethod::Rounds),
+            None if text == "post-25" => Some(SteadyStateMethod::Post25),
+            None if text == "btw" => Some(SteadyStateMethod::Btw),
+            Some(("time", time)) => time.parse().ok().map(SteadyStateMethod::Time),
+            Some(("bytes", bytes)) => bytes.parse().ok().map(SteadyStateMethod::Bytes),
+            Some(("fills", fills)) => fills.parse().ok().map(SteadyStateMethod::Fills),
+            _ => None,
+        };
+        let is_zero = matches!(
+            method,
+            Some(
+                SteadyStateMethod::Time(Nanos::ZERO)
+                    | SteadyStateMethod::Bytes(Bytes(0))
+                    | SteadyStateMethod::Fills(0)
+            )
+        );
+        method.filter(|_| !is_zero).ok_or_else(|| UnknownName {
             kind: "steady-state method",
             given: text.to_owned(),
             choices: "rounds, post-25, btw, time:6h, bytes:8TB, fills:4",
-        };
-        let parsed = match text.split_once(':') {
-            None => match text {
-                "rounds" => Some(SteadyStateMethod::Rounds),
-                "post-25" => Some(SteadyStateMethod::Post25),
-                "btw" => Some(SteadyStateMethod::Btw),
-                _ => None,
-            },
-            Some(("time", time)) => time
-                .parse()
-                .ok()
-                .filter(|time: &Nanos| *time > Nanos::ZERO)
-                .map(SteadyStateMethod::Time),
-            Some(("bytes", bytes)) => {
-                bytes.parse().ok().filter(|bytes: &Bytes| bytes.0 > 0).map(SteadyStateMethod::Bytes)
-            }
-            Some(("fills", fills)) => {
-                fills.parse().ok().filter(|fills| *fills > 0).map(SteadyStateMethod::Fills)
-            }
-            Some(_) => None,
-        };
-        parsed.ok_or_else(unknown)
+        })
     }
 }
 
@@ -408,7 +370,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_gap_reads_back_as_it_was_written() {
+    fn a_gap_parses_as_it_prints() {
         for text in ["1:1ns", "12:500us", "120:1h"] {
             let gap: SimGap = text.parse().unwrap();
             assert_eq!(gap.to_string().parse(), Ok(gap), "{text}");
@@ -419,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn a_steady_state_method_reads_back_as_it_was_written() {
+    fn a_steady_state_method_parses_as_it_prints() {
         for text in ["rounds", "post-25", "btw", "time:6h", "time:90s", "bytes:8TB", "fills:4"] {
             let method: SteadyStateMethod = text.parse().unwrap();
             assert_eq!(method.to_string().parse(), Ok(method), "{text}");

@@ -4,7 +4,7 @@
 use std::f64::consts::PI;
 
 /// Number of terms of the continued fraction, which usually converges within twenty.
-const TERMS: usize = 500;
+const TERMS_MAX: usize = 500;
 
 /// Returns the logarithm of the probability of an F statistic of at least `f`, with `changes` and
 /// `rest` degrees of freedom, which must both be at least 1.
@@ -97,7 +97,7 @@ impl IncompleteBeta {
         };
         let nonzero = |value: f64| if value.abs() < 1e-300 { 1e-300 } else { value };
         let (mut fraction, mut upper, mut lower) = (1.0_f64, 1.0_f64, 0.0_f64);
-        for term in 1..TERMS {
+        for term in 1..TERMS_MAX {
             let coefficient = coefficient(term);
             lower = 1.0 / nonzero(1.0 + coefficient * lower);
             upper = nonzero(1.0 + coefficient / upper);
@@ -126,7 +126,7 @@ mod tests {
 
     /// One-sided bounds of printed tables of the binomial distribution, and closed forms.
     #[test]
-    fn bounds_of_proportions_are_those_of_printed_tables() {
+    fn bounds_of_proportions_match_printed_tables() {
         for (events, trials, bound) in
             [(0, 1, 0.95), (1, 10, 0.3942), (2, 20, 0.2826), (10, 10, 1.0), (0, 0, 1.0)]
         {
@@ -137,7 +137,7 @@ mod tests {
 
     /// Quantiles of printed tables of the t and F distributions.
     #[test]
-    fn probabilities_are_those_of_printed_tables() {
+    fn probabilities_match_printed_tables() {
         for (t, freedom, p) in [
             (12.706, 1, 0.05),
             (63.657, 1, 0.01),

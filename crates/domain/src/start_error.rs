@@ -63,10 +63,9 @@ mod tests {
     use super::*;
 
     fn errors(values: &[u64]) -> StartError {
-        let mut counts = vec![0u64; CoarseHistogram::LEN];
-        values.iter().for_each(|ns| counts[CoarseHistogram::index(*ns)] += 1);
         let max = Nanos(values.iter().copied().max().unwrap_or(0));
-        StartError { max, histogram: CoarseHistogram::from_dense(&counts) }
+        let histogram = CoarseHistogram::from_counts(values.iter().map(|ns| (*ns, 1)));
+        StartError { max, histogram }
     }
 
     #[test]

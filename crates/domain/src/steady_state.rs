@@ -117,15 +117,18 @@ impl Verdict {
 /// assert_eq!(verdict.window, Some((1, 5)));
 /// ```
 pub fn judge(tracks: &[Track], criteria: &Criteria) -> Verdict {
-    let last = tracks.iter().map(|t| t.points.len()).min().unwrap_or(0);
-    judge_at(tracks, criteria, last)
+    judge_at(tracks, criteria, shared_rounds(tracks))
+}
+
+/// Returns the number of rounds that every variable has.
+fn shared_rounds(tracks: &[Track]) -> usize {
+    tracks.iter().map(|track| track.points.len()).min().unwrap_or(0)
 }
 
 /// Judges every window, in the order of the rounds: the window that ends with the first round that
 /// can end one, then the next, and so on.
 pub fn judge_every(tracks: &[Track], criteria: &Criteria) -> Vec<Verdict> {
-    let last = tracks.iter().map(|t| t.points.len()).min().unwrap_or(0);
-    (1..=last)
+    (1..=shared_rounds(tracks))
         .map(|end| judge_at(tracks, criteria, end))
         .filter(|verdict| verdict.window.is_some())
         .collect()
@@ -142,12 +145,12 @@ pub fn judge_first_steady(tracks: &[Track], criteria: &Criteria) -> Verdict {
 
 /// Judges the window that ends just before point `end`.
 fn judge_at(tracks: &[Track], criteria: &Criteria, end: usize) -> Verdict {
-    let checked: Option<Vec<_>> =
+    let judged: Option<Vec<_>> =
         tracks.iter().map(|track| judge_track(track, criteria, end)).collect();
-    let tracks = checked.unwrap_or_default();
-    let window = tracks.first().map(|(window, _)| *window);
-    let tracks: Vec<TrackVerdict> = tracks.into_iter().map(|(_, verdict)| verdict).collect();
+    let (windows, tracks): (Vec<_>, Vec<TrackVerdict>) =
+        judged.unwrap_or_default().into_iter().unzip();
     let steady = !tracks.is_empty() && tracks.iter().all(|t| t.steady);
+    let window = windows.first().copied();
     Verdict { steady, window, tracks, criteria: *criteria, reservation: None }
 }
 
@@ -324,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn no_window_reaches_across_a_gap_or_a_missing_value() {
+    fn no_window_spans_a_gap_or_a_missing_value() {
         let mut gapped = track(1, &[100.; 8]);
         gapped.points[3].after_gap = true;
         let windows: Vec<_> =

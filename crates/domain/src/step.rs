@@ -5,11 +5,12 @@ pub use crate::random_bits::mix64;
 use crate::script::ScriptLoad;
 use crate::stimulus::{IoStream, Stimulus};
 use crate::units::Nanos;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The I/Os to apply to a device.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Load {
     /// I/Os drawn at random from weighted streams.
@@ -77,7 +78,7 @@ impl From<Stimulus> for Load {
 
 /// Position of a step in its procedure.
 #[derive(
-    Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+    Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 pub struct StepPlace {
     /// Phase: `wipc`, `rounds`, `pre-writes`, ...
@@ -133,8 +134,8 @@ impl fmt::Display for StepPlace {
 pub const SHORTFALL_MAX: Nanos = Nanos::from_millis(2);
 
 /// Returns true if a step with this measured time is as long as requested.
-pub const fn is_whole(elapsed: Nanos, asked: Nanos) -> bool {
-    elapsed.0.saturating_add(SHORTFALL_MAX.0) >= asked.0
+pub const fn is_whole(elapsed: Nanos, requested: Nanos) -> bool {
+    elapsed.0.saturating_add(SHORTFALL_MAX.0) >= requested.0
 }
 
 /// Returns true if an interval of this length is shorter than intended, because its step ended
@@ -144,7 +145,7 @@ pub const fn is_partial(length: Nanos, intended: Nanos) -> bool {
 }
 
 /// A load that a bench applies and measures.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
     /// Position in the procedure.
     pub place: StepPlace,
@@ -202,14 +203,7 @@ impl Step {
     /// Creates a part of a longer load, which is left running after `cut` of measured time;
     /// `continues` is true unless this part starts the load.
     pub fn part(place: StepPlace, load: impl Into<Load>, cut: Nanos, continues: bool) -> Self {
-        Step {
-            place,
-            load: load.into(),
-            cut: Some(cut),
-            continues,
-            groups: Vec::new(),
-            interval: None,
-        }
+        Step { cut: Some(cut), continues, ..Step::alone(place, load) }
     }
     /// Sets the length of the intervals in which the I/Os are counted.
     pub fn with_interval(self, interval: Nanos) -> Self {
@@ -227,7 +221,7 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn loads_at_once_are_kept_as_they_are_and_have_one_ramp() {
+    fn concurrent_loads_need_one_ramp() {
         use crate::stimulus::{ActiveRange, Demand, LoadLimits, Op, Order};
         use crate::units::Bytes;
         let stimulus = |op, ramp| {

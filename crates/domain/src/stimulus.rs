@@ -445,14 +445,12 @@ impl Stimulus {
                 self.delay
             ));
         }
-        if let Some(fault) = self.active_range.segments.and_then(|s| s.fault(self.active_range)) {
-            return Some(fault);
-        }
-        if let Some(fault) = durability_fault(&self.streams) {
-            return Some(fault);
-        }
-        if let Some(fault) = self.pace.fault() {
-            return Some(fault);
+        let range = self.active_range;
+        let fault = range.segments.and_then(|segments| segments.fault(range));
+        let fault = fault.or_else(|| durability_fault(&self.streams));
+        let fault = fault.or_else(|| self.pace.fault());
+        if fault.is_some() {
+            return fault;
         }
         if let Pace::ByStream(paces) = &self.pace
             && paces.len() != self.streams.len()
@@ -513,8 +511,8 @@ impl Stimulus {
             }
         }
         zones.iter().find_map(|zone| {
-            let ok = zone.from_ppm < zone.to_ppm && zone.to_ppm <= 1_000_000;
-            (!ok).then(|| {
+            let is_valid = zone.from_ppm < zone.to_ppm && zone.to_ppm <= 1_000_000;
+            (!is_valid).then(|| {
                 format!(
                     "LBA zone {}..{} ppm is empty or extends beyond the active range",
                     zone.from_ppm, zone.to_ppm
@@ -623,7 +621,7 @@ mod tests {
     use crate::segments::Segments;
 
     #[test]
-    fn a_data_pattern_has_nothing_after_its_name() {
+    fn text_after_the_name_of_a_data_pattern_is_refused() {
         for text in ["zero:4096", "random:", "random-once:7", "file:", "entropy:50%%", "repeating:"]
         {
             assert!(text.parse::<DataPattern>().is_err(), "{text}");
@@ -641,7 +639,7 @@ mod tests {
     }
 
     #[test]
-    fn a_load_flushes_in_one_way_after_a_bounded_number_of_writes() {
+    fn a_load_has_one_rule_for_its_flushes() {
         let fault = |streams: Vec<IoStream>| {
             let range = ActiveRange::first(100, Bytes::mib(1), 512);
             Stimulus::new(streams, range, Demand::new(1, 1), LoadLimits::ios(1)).fault()
@@ -671,7 +669,7 @@ mod tests {
     }
 
     #[test]
-    fn segments_take_what_fits_into_each_of_them_alike() {
+    fn streams_must_fit_every_segment() {
         let stream = |size| IoStream::new(Op::Read, Order::Random, size);
         let fault = |stream| scattered(stream, Vec::new()).fault();
         assert_eq!(fault(stream(Bytes::mib(1))), None);
@@ -687,7 +685,7 @@ mod tests {
     }
 
     #[test]
-    fn segments_are_part_of_what_is_journaled() {
+    fn segments_are_journaled() {
         let stimulus = scattered(IoStream::new(Op::Read, Order::Random, Bytes(512)), Vec::new());
         let text = serde_json::to_string(&stimulus).unwrap();
         assert_eq!(serde_json::from_str::<Stimulus>(&text).unwrap(), stimulus);

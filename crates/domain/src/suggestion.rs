@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_name_most_like_it_is_found() {
+    fn the_closest_name_is_suggested() {
         let names = ["iops", "throughput", "latency", "xsr"];
         for (given, wanted) in [
             ("iosp", Some("iops")),

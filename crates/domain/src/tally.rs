@@ -1,6 +1,7 @@
 //! Totals over sets of I/Os, used by measurements and replayed scripts.
 
 use crate::histogram::FineHistogram;
+use crate::serde_text::is_default;
 use crate::stimulus::Op;
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
@@ -27,7 +28,7 @@ pub struct Tally {
     /// I/Os that were outstanding when the load ended. Their response times are in
     /// `response_sum`, `response_min`, `response_max` and `histogram`; they are in neither `ios`
     /// nor `bytes`, because they did not complete in the measured time.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub outstanding: u64,
 }
 
@@ -97,10 +98,6 @@ pub fn mean_ms(sum: Nanos, count: u64) -> Option<f64> {
     (count > 0).then(|| sum.0 as f64 / count as f64 / 1e6)
 }
 
-fn is_zero(count: &u64) -> bool {
-    *count == 0
-}
-
 /// Totals of one I/O stream in a measurement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct StreamTally {
@@ -150,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn means_are_of_all_response_times_and_lose_nothing() {
+    fn means_include_outstanding_ios_and_are_rounded() {
         let tally = Tally { ios: 2, outstanding: 1, response_sum: Nanos(38), ..Tally::default() };
         assert_eq!(tally.response_mean_ms(), Some(38.0 / 3.0 / 1e6));
         // 12.67 and not 12.

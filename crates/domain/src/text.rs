@@ -125,13 +125,9 @@ pub fn excerpt(text: &str) -> Cow<'_, str> {
 pub fn with_short_words(message: &str) -> String {
     let mut out = String::new();
     for word in message.split_inclusive(char::is_whitespace) {
-        match word.strip_suffix(char::is_whitespace) {
-            Some(bare) => {
-                out.push_str(&excerpt(bare));
-                out.push_str(&word[bare.len()..]);
-            }
-            None => out.push_str(&excerpt(word)),
-        }
+        let bare = word.trim_end();
+        out.push_str(&excerpt(bare));
+        out.push_str(&word[bare.len()..]);
     }
     out
 }
@@ -170,14 +166,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_harmless_stays_and_is_not_copied() {
+    fn harmless_text_is_not_copied() {
         for text in ["", "postgres: walwriter", "µs – 100 %", "日本語 \\x1b", "a\u{200d}b"] {
             assert!(matches!(printable(text), Cow::Borrowed(same) if same == text), "{text}");
         }
     }
 
     #[test]
-    fn what_acts_is_spelled_out() {
+    fn control_characters_are_escaped() {
         assert_eq!(printable("a\x1b[2Jb\x07"), "a\\x1b[2Jb\\x07");
         assert_eq!(printable("one\ntwo\rthree\tfour"), "one\\ntwo\\rthree\\tfour");
         assert_eq!(
@@ -188,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_broken_at_blanks_and_nothing_is_lost() {
+    fn lines_wrap_at_blanks() {
         let text = "one two three four five six seven eight nine ten";
         let lines = wrapped(text, 20, "");
         assert!(lines.iter().all(|line| line.chars().count() <= 20), "{lines:?}");
@@ -200,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_acts_is_left_of_any_character() {
+    fn no_control_character_remains() {
         for c in '\0'..=char::MAX {
             let text = c.to_string();
             assert!(!printable(&text).chars().any(affects_terminal), "{:x}", u32::from(c));
@@ -209,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shell_takes_quoted_words_as_they_are() {
+    fn words_are_quoted_for_a_shell() {
         for (word, quoted) in [
             ("RND 4K R", "'RND 4K R'"),
             ("/dev/sda", "/dev/sda"),

@@ -1,5 +1,5 @@
-//! Numbers in as few bytes as they need: seven bits in each, the lowest first, and a highest bit
-//! that says whether more follow (LEB128).
+//! Numbers in as few bytes as they need (LEB128): seven bits in each byte, the lowest first; the
+//! highest bit is set if more bytes follow.
 
 /// Appends a number.
 #[inline]
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_of_any_size_come_back() {
+    fn numbers_of_any_size_decode() {
         for number in [0, 1, 127, 128, 300, u64::from(u32::MAX), u64::MAX - 1, u64::MAX] {
             let mut bytes = Vec::new();
             put(&mut bytes, number);
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn small_numbers_of_either_sign_become_small_ones() {
+    fn zigzag_maps_small_numbers_to_small_ones() {
         assert_eq!([0, -1, 1, -2].map(zigzag), [0, 1, 2, 3]);
         assert_eq!(zigzag(i64::MIN), u64::MAX);
     }

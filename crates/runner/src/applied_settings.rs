@@ -83,7 +83,8 @@ impl SettledConditions {
     }
 }
 
-/// Describes the differences between two readings. Unmet wishes were reported when they were set.
+/// Describes the differences between two readings. Unmet conditions were reported when they were
+/// set.
 fn changes(before: &Conditions, now: &Conditions) -> Vec<String> {
     fn text<T: ToString>(value: Option<T>) -> String {
         value.map_or("unknown".to_owned(), |value| value.to_string())
@@ -116,7 +117,7 @@ mod tests {
     use steadfast_domain::GroupLimits;
 
     #[test]
-    fn a_rule_that_is_no_longer_in_effect_is_a_change() {
+    fn a_lost_rule_is_a_change() {
         let limits = GroupLimits { write_bytes: Some(20_000_000), ..GroupLimits::default() };
         let wanted =
             Conditions { io_control: Some(IoControl::Max(limits)), ..Conditions::default() };

@@ -23,13 +23,15 @@ pub(crate) fn wait_until_cool(
     progress: &mut dyn ProgressSink,
     wanted: StartBelow,
 ) -> Result<CoolDown, Halt> {
-    let (below, mut from, mut waited) = (wanted.celsius, None, Nanos::ZERO);
-    let (mut failed_readings, mut failed_in_a_row) = (0, 0);
-    let mut last = None;
+    let below = wanted.celsius;
+    let mut waited = Nanos::ZERO;
+    let mut failed_readings = 0;
+    let mut failed_in_a_row = 0;
+    let mut last: Option<CoolDown> = None;
     loop {
         if let Some(to) = rig.temperature() {
             failed_in_a_row = 0;
-            let from = *from.get_or_insert(to);
+            let from = last.map_or(to, |last| last.from);
             let cooling = CoolDown { below, from, to, waited, failed_readings };
             if to < below {
                 progress.report(&RunEvent::Cooled(&cooling));
@@ -43,11 +45,18 @@ pub(crate) fn wait_until_cool(
         let left = wanted.limit.saturating_sub(waited);
         let device = &rig.device().path;
         if failed_in_a_row == FAILED_READINGS_MAX || (left == Nanos::ZERO && last.is_none()) {
-            return Err(no_temperature(device, failed_in_a_row));
+            return Err(Halt::Refused(format!(
+                "{device} no longer reports its temperature, which --start-below needs: the last \
+                 {failed_in_a_row} readings failed; check its sensor, then resume the run"
+            )));
         }
         if let Some(cooling) = &last {
             if left == Nanos::ZERO {
-                return Err(too_warm(device, &CoolDown { waited, ..*cooling }));
+                return Err(Halt::Refused(format!(
+                    "{device}: after {waited} without I/O, the device has {:.1} C and not less than \
+                     {below:.1} C (--start-below); cool it, then resume the run, which waits again",
+                    cooling.to
+                )));
             }
             progress.report(&RunEvent::Cooling { cooling, limit: wanted.limit });
         }
@@ -55,19 +64,4 @@ pub(crate) fn wait_until_cool(
         rig.idle(pause)?;
         waited += pause;
     }
-}
-
-fn no_temperature(device: &str, readings: u32) -> Halt {
-    Halt::Refused(format!(
-        "{device} no longer reports its temperature, which --start-below needs: the last {readings} \
-         readings failed; check its sensor, then resume the run"
-    ))
-}
-
-fn too_warm(device: &str, cooling: &CoolDown) -> Halt {
-    Halt::Refused(format!(
-        "{device}: after {} without I/O, the device has {:.1} C and not less than {:.1} C \
-         (--start-below); cool it, then resume the run, which waits again",
-        cooling.waited, cooling.to, cooling.below
-    ))
 }

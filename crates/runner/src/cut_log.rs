@@ -38,7 +38,7 @@ const READ_MAX: u64 = 1 << 30;
 const LINE_MAX: usize = 128;
 
 /// Beginning of a log.
-const HEAD: &[u8] = b"power-cut ";
+const LOG_HEAD: &[u8] = b"power-cut ";
 
 /// Place of the second log.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,24 +120,24 @@ fn open_to_append<D: RunStorage>(directory: &D, name: &OsStr) -> io::Result<D::F
     }
 }
 
-/// Opens the second log in a directory for appending. It must be new, empty or such a log: no file
-/// of another kind and no block device is written to.
+/// Opens the second log in a directory for appending. It must be new, empty or a log: no other file
+/// and no block device is written to.
 ///
 /// # Errors
-/// Returns an error if the file cannot be opened, or if it holds something else.
+/// Returns an error if the file cannot be opened or has other content.
 pub fn open_second_log<D: RunStorage>(directory: &D, name: &OsStr) -> io::Result<D::File> {
     let mut file = open_to_append(directory, name)?;
     let begin = read_from(&file, 0, LINE_MAX)?;
     // A crash may keep the size of the first line without its content.
     let is_blank = file.size()? <= LINE_MAX as u64 && begin.iter().all(|byte| *byte == 0);
-    let head = &begin[..begin.len().min(HEAD.len())];
-    if !is_blank && !HEAD.starts_with(head) {
-        return Err(io::Error::other("it holds something else; name a new file"));
+    let head = &begin[..begin.len().min(LOG_HEAD.len())];
+    if !is_blank && !LOG_HEAD.starts_with(head) {
+        return Err(io::Error::other("it is not a log of acknowledged writes; name a new file"));
     }
     if begin.is_empty() {
         return Ok(file);
     }
-    if is_blank || head.len() < HEAD.len() {
+    if is_blank || head.len() < LOG_HEAD.len() {
         // With a line break after it, the next trial would not recognize the file.
         file.set_size(0)?;
         file.refresh()?;
@@ -189,7 +189,7 @@ impl Terminal {
         if file.is_terminal() {
             Ok(Terminal(file))
         } else {
-            Err(io::Error::other("it is neither a file nor a terminal"))
+            Err(io::Error::other("it is neither a regular file nor a terminal"))
         }
     }
 }
@@ -246,7 +246,7 @@ impl CutLog<File> {
         key: u64,
     ) -> io::Result<Self> {
         let second = second
-            .map(|place| place.open().map_err(|error| named(&place.name(), &error)))
+            .map(|place| place.open().map_err(|error| with_name(&place.name(), &error)))
             .transpose()?;
         CutLog::open_in(directory, second, key)
     }
@@ -262,18 +262,16 @@ impl<F: StoredFile> CutLog<F> {
         second: Option<SecondLog<F>>,
         key: u64,
     ) -> io::Result<Self> {
-        let open = || {
-            let mut run = open_to_append(directory, OsStr::new(CUT_LOG))?;
-            end_torn_line(&mut run).map(|()| run)
-        };
-        let path = directory.path().join(CUT_LOG);
-        let run = open().map_err(|error| named(&path.display().to_string(), &error))?;
+        let name = || directory.path().join(CUT_LOG).display().to_string();
+        let mut run = open_to_append(directory, OsStr::new(CUT_LOG))
+            .map_err(|error| with_name(&name(), &error))?;
+        end_torn_line(&mut run).map_err(|error| with_name(&name(), &error))?;
         Ok(CutLog { run, second, key, synced_at: None })
     }
 }
 
-fn named(place: &str, error: &io::Error) -> io::Error {
-    io::Error::other(format!("{place}: {error}"))
+fn with_name(log: &str, error: &io::Error) -> io::Error {
+    io::Error::other(format!("{log}: {error}"))
 }
 
 impl<F: StoredFile + Send> AcknowledgmentLog for CutLog<F> {
@@ -340,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn the_second_log_replaces_nothing_and_is_never_a_device() {
+    fn the_second_log_replaces_no_other_file() {
         let scratch = tempfile::tempdir().unwrap();
         let open = |path: &Path| LogPlace::File(path.to_owned()).open().map(drop);
         let [log, other, link] = ["log", "other", "link"].map(|name| scratch.path().join(name));
@@ -362,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_listener_received_counts_although_the_own_log_was_lost() {
+    fn lines_received_by_a_listener_count() {
         let scratch = tempfile::tempdir().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let place = LogPlace::parse(&listener.local_addr().unwrap().to_string());
@@ -397,7 +395,7 @@ mod tests {
     /// A crash may tear a log at any byte, or store a size without its data. The trial after it has
     /// its own acknowledgments, and the torn one those whose lines are whole.
     #[test]
-    fn a_torn_line_takes_no_acknowledgment_of_the_next_trial() {
+    fn a_torn_line_does_not_affect_the_next_trial() {
         const TORN: u64 = 9;
         const NEXT: u64 = 10;
         let lines: Vec<String> = (1..=3).map(|number| acknowledgment(number).line(TORN)).collect();
@@ -430,19 +428,19 @@ mod tests {
                     Some(*end)
                 });
                 // A line is whole without its line break, too.
-                let kept = |zeros: usize| {
+                let whole_lines = |zeros: usize| {
                     let reach = torn_at + usize::from(zeros == 0);
                     ends.clone().filter(|end| *end <= reach).count() as u64
                 };
                 for (log, zeros) in [(CUT_LOG, zeros), ("second", 0)] {
                     let found = read(log, NEXT);
-                    let about = format!("{log} torn at {torn_at} before {zeros} zeros");
+                    let context = format!("{log} torn at {torn_at} before {zeros} zeros");
                     assert_eq!(
                         (found.flush_count(), found.newest()),
                         (4, appended.newest()),
-                        "{about}"
+                        "{context}"
                     );
-                    assert_eq!(read(log, TORN).flush_count(), kept(zeros), "{about}");
+                    assert_eq!(read(log, TORN).flush_count(), whole_lines(zeros), "{context}");
                 }
                 let both = read_logs(&directory, place.open_to_read().unwrap(), NEXT).unwrap();
                 assert_eq!((both.flush_count(), both.newest()), (4, appended.newest()));

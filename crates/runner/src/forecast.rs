@@ -3,7 +3,9 @@
 //! Both come from two rehearsals: with a drive that is steady at the first chance, and with one
 //! that never is.
 
-use crate::rehearsal::{DriveOutlook, PlannedStep, StepPlan, rehearse};
+use crate::rehearsal::{
+    DriveOutlook, PlannedStep, StepPlan, bytes_of_unknown_time, known_time, rehearse,
+};
 use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -31,7 +33,7 @@ pub struct OutlineSection {
 }
 
 impl OutlineSection {
-    /// Number of steps.
+    /// Returns the number of steps.
     pub fn step_count(&self) -> u32 {
         self.steps.iter().map(|step| step.times).sum()
     }
@@ -87,9 +89,9 @@ impl Outline {
             best_rounds: best.rounds(),
             worst_rounds: worst.rounds(),
             rounds: rounds(&best, &worst),
-            best_time_ns: best.time(),
-            worst_time_ns: worst.time(),
-            unknown_time_bytes: best.bytes_of_unknown_time(),
+            best_time_ns: known_time(&best.steps),
+            worst_time_ns: known_time(&worst.steps),
+            unknown_time_bytes: bytes_of_unknown_time(&best.steps),
             write_cache: worst.write_cache,
             demands: demands(&worst),
             sections: sections(&worst),
@@ -138,12 +140,12 @@ fn sections(plan: &StepPlan) -> Vec<OutlineSection> {
 fn rounds(best: &StepPlan, worst: &StepPlan) -> BTreeMap<String, (u32, u32)> {
     let mut rounds: BTreeMap<String, (u32, u32)> = BTreeMap::new();
     for step in &best.steps {
-        let entry = rounds.entry(step.phase.clone()).or_default();
-        entry.0 = entry.0.max(step.round);
+        let (fewest, _) = rounds.entry(step.phase.clone()).or_default();
+        *fewest = (*fewest).max(step.round);
     }
     for step in &worst.steps {
-        let entry = rounds.entry(step.phase.clone()).or_default();
-        entry.1 = entry.1.max(step.round);
+        let (_, most) = rounds.entry(step.phase.clone()).or_default();
+        *most = (*most).max(step.round);
     }
     rounds.retain(|_, (_, most)| *most > 0);
     rounds
@@ -153,8 +155,10 @@ fn rounds(best: &StepPlan, worst: &StepPlan) -> BTreeMap<String, (u32, u32)> {
 pub struct Forecast {
     best: PlanPosition,
     worst: PlanPosition,
-    /// Bytes and time of the current step in its finished intervals.
-    in_step: (u64, Nanos),
+    /// Bytes that the current step moved in its finished intervals.
+    step_bytes: u64,
+    /// Time of these intervals.
+    step_time: Nanos,
     /// Phase of a round that only the worst case has.
     worst_case_phase: Option<String>,
     /// Bytes that the current load moved in earlier steps.
@@ -177,38 +181,38 @@ impl PlanPosition {
     /// outside the plan (a round beyond the best case, the next part of a load that is planned as
     /// one step) changes nothing.
     fn advance_to(&mut self, place: &StepPlace) -> bool {
-        let same = |s: &PlannedStep| {
+        let is_here = |s: &PlannedStep| {
             s.phase == place.phase && s.round == place.round && s.point == place.point
         };
-        let further = self.plan.steps[self.at..].iter().position(same);
-        self.at += further.unwrap_or(0);
-        further.is_some()
+        let steps_ahead = self.plan.steps[self.at..].iter().position(is_here);
+        self.at += steps_ahead.unwrap_or(0);
+        steps_ahead.is_some()
+    }
+
+    /// Returns the current step and all later ones.
+    fn remaining_steps(&self) -> &[PlannedStep] {
+        self.plan.steps.get(self.at..).unwrap_or_default()
     }
 
     /// Returns the time of this step and the rest of its round.
-    fn round_rest(&self) -> Nanos {
-        let steps = self.plan.steps.get(self.at..).unwrap_or_default();
-        let here = steps.first().map(|s| (&s.phase, s.round));
-        let round = steps.iter().take_while(|s| Some((&s.phase, s.round)) == here);
-        Nanos(round.filter_map(|s| s.time).map(|t| t.0).sum())
+    fn remaining_round_time(&self) -> Nanos {
+        let is_same_round = |one: &PlannedStep, other: &PlannedStep| {
+            (&one.phase, one.round) == (&other.phase, other.round)
+        };
+        let mut rounds = self.remaining_steps().chunk_by(is_same_round);
+        rounds.next().map_or(Nanos::ZERO, known_time)
     }
 
     /// Returns the time of the phases after this one.
-    fn after(&self, phase: &str) -> Nanos {
+    fn time_after(&self, phase: &str) -> Nanos {
         let last = self.plan.steps.iter().rposition(|s| s.phase == phase);
-        let rest = self.plan.steps.get(last.map_or(0, |last| last + 1)..).unwrap_or_default();
-        Nanos(rest.iter().filter_map(|s| s.time).map(|t| t.0).sum())
+        known_time(&self.plan.steps[last.map_or(0, |last| last + 1)..])
     }
 
     /// Returns the number of rounds that the plan has of a phase.
     fn rounds_of(&self, phase: &str) -> u32 {
         let steps = self.plan.steps.iter().filter(|s| s.phase == phase);
         steps.map(|s| s.round).max().unwrap_or(0)
-    }
-
-    /// Returns the number of points in a round of a phase.
-    fn points_of(&self, phase: &str, round: u32) -> usize {
-        self.plan.steps.iter().filter(|s| s.phase == phase && s.round == round).count()
     }
 
     fn step(&self) -> Option<&PlannedStep> {
@@ -218,16 +222,7 @@ impl PlanPosition {
     /// Returns how much of the current step's known time has passed; zero for a step whose
     /// duration depends on the drive's speed.
     fn passed(&self, elapsed: Nanos) -> Nanos {
-        let time = self.step().and_then(|step| step.time).unwrap_or_default();
-        elapsed.min(time)
-    }
-
-    /// Returns the time from here on, and the bytes of the steps of unknown duration.
-    fn rest(&self) -> (Nanos, u64) {
-        let steps = self.plan.steps.get(self.at..).unwrap_or_default();
-        let time = steps.iter().filter_map(|s| s.time).map(|t| t.0).sum();
-        let unknown = steps.iter().filter(|s| s.time.is_none());
-        (Nanos(time), unknown.filter_map(|s| s.bytes).map(|b| b.0).sum())
+        elapsed.min(self.step().and_then(|step| step.time).unwrap_or_default())
     }
 }
 
@@ -243,7 +238,8 @@ impl Forecast {
         Forecast {
             best: PlanPosition::new(procedure, DriveOutlook::Best),
             worst: PlanPosition::new(procedure, DriveOutlook::Worst),
-            in_step: (0, Nanos::ZERO),
+            step_bytes: 0,
+            step_time: Nanos::ZERO,
             worst_case_phase: None,
             carried: 0,
             recent: VecDeque::new(),
@@ -255,7 +251,7 @@ impl Forecast {
         if !step.continues {
             self.carried = 0;
         }
-        self.in_step = (0, Nanos::ZERO);
+        (self.step_bytes, self.step_time) = (0, Nanos::ZERO);
         let (is_best, is_worst) =
             (self.best.advance_to(&step.place), self.worst.advance_to(&step.place));
         self.worst_case_phase = (is_worst && !is_best).then(|| step.place.phase.clone());
@@ -263,8 +259,8 @@ impl Forecast {
 
     /// Adds a finished interval of the step.
     pub fn count(&mut self, interval: &Interval) {
-        self.in_step.0 += interval.tallies.iter().map(|t| t.bytes.0).sum::<u64>();
-        self.in_step.1 = interval.end;
+        self.step_bytes += interval.tallies.iter().map(|t| t.bytes.0).sum::<u64>();
+        self.step_time = interval.end;
         let by_bytes = self.best.step().is_some_and(|step| step.time.is_none());
         if let Some(rate) = interval.bytes_per_second().filter(|_| by_bytes && !interval.partial) {
             self.recent.push_back(rate);
@@ -277,11 +273,11 @@ impl Forecast {
     /// Notes that the step has finished.
     pub fn finish(&mut self, measurement: &Measurement) {
         self.carried += measurement.bytes().0;
-        self.in_step = (0, Nanos::ZERO);
+        (self.step_bytes, self.step_time) = (0, Nanos::ZERO);
     }
 
     fn moved(&self) -> u64 {
-        self.carried + self.in_step.0
+        self.carried + self.step_bytes
     }
 
     /// Returns the completed share of a load that ends by bytes, from 0 to 1; `None` for any
@@ -299,7 +295,7 @@ impl Forecast {
     /// unknown.
     pub fn share_of_step(&self) -> Option<f64> {
         let planned = self.worst.step().and_then(|step| step.time).filter(|time| time.0 > 0);
-        let by_time = planned.map(|all| self.in_step.1.0.min(all.0) as f64 / all.0 as f64);
+        let by_time = planned.map(|all| self.step_time.0.min(all.0) as f64 / all.0 as f64);
         self.share_written().or(by_time)
     }
 
@@ -310,22 +306,27 @@ impl Forecast {
 
     /// Returns the number of points in a round of a phase.
     pub fn points(&self, phase: &str, round: u32) -> usize {
-        self.worst.points_of(phase, round)
+        let steps = self.worst.plan.steps.iter();
+        steps.filter(|step| step.phase == phase && step.round == round).count()
     }
 
     /// Returns the time left; `None` while the rate of the bytes still to be written is unknown.
     pub fn left(&self) -> Option<TimeLeft> {
         let write_seconds = self.write_seconds_left()?;
         let span = |planned: Nanos, current: &PlanPosition| {
-            let timed = planned.saturating_sub(current.passed(self.in_step.1));
+            let timed = planned.saturating_sub(current.passed(self.step_time));
             Duration::from_secs_f64((write_seconds + timed.as_secs_f64()).min(SECONDS_MAX))
         };
         // Beyond the best case, this round may still be the one that is steady.
         let best = match &self.worst_case_phase {
-            Some(phase) => span(self.worst.round_rest() + self.best.after(phase), &self.worst),
-            None => span(self.best.rest().0, &self.best),
+            Some(phase) => {
+                let planned = self.worst.remaining_round_time() + self.best.time_after(phase);
+                span(planned, &self.worst)
+            }
+            None => span(known_time(self.best.remaining_steps()), &self.best),
         };
-        Some(TimeLeft { best, worst: span(self.worst.rest().0, &self.worst) })
+        let worst = span(known_time(self.worst.remaining_steps()), &self.worst);
+        Some(TimeLeft { best, worst })
     }
 
     /// Returns the seconds to write the loads that end by bytes, at the recent rate.
@@ -334,7 +335,7 @@ impl Forecast {
             Some(PlannedStep { time: None, bytes: Some(all), .. }) => self.moved().min(all.0),
             _ => 0,
         };
-        let planned = self.best.rest().1 - moved;
+        let planned = bytes_of_unknown_time(self.best.remaining_steps()).0 - moved;
         let rate = self.recent.iter().sum::<f64>() / self.recent.len().max(1) as f64;
         match planned {
             0 => Some(0.0),
@@ -364,7 +365,7 @@ mod tests {
     /// The IOPS test of the specification: twice the capacity in sequential writes, then 5 to 25
     /// rounds of 56 minutes.
     #[test]
-    fn an_outline_has_the_rounds_and_what_is_written_before_them() {
+    fn an_outline_has_rounds_and_preconditioning() {
         let geometry = Geometry { capacity: Bytes::gib(1), logical_sector: 512 };
         let iops = procedure(&Settings::new("iops", 1), geometry, &[]).unwrap();
         let outline = Outline::rehearse(iops.as_ref(), None).unwrap();
@@ -381,7 +382,7 @@ mod tests {
 
     /// Two fills of 1000 bytes at 100 bytes per second, and a minute of a load between them.
     #[test]
-    fn a_fill_takes_nothing_from_timed_loads_and_they_nothing_from_fills() {
+    fn fills_and_timed_loads_are_forecast_separately() {
         let step = |point, time, bytes| PlannedStep {
             phase: "load".into(),
             round: 0,
@@ -404,11 +405,12 @@ mod tests {
             (1, 999_999, 61, 10),
             (2, 400, 4, 6),
         ] {
-            let standing = || PlanPosition { plan: plan.clone(), at };
+            let position = || PlanPosition { plan: plan.clone(), at };
             let forecast = Forecast {
-                best: standing(),
-                worst: standing(),
-                in_step: (bytes, Nanos::from_secs(seconds)),
+                best: position(),
+                worst: position(),
+                step_bytes: bytes,
+                step_time: Nanos::from_secs(seconds),
                 worst_case_phase: None,
                 carried: 0,
                 recent: [100.0].into(),
@@ -422,7 +424,7 @@ mod tests {
     /// Five rounds are the best case. In the sixth, what is left is the rest of that round and
     /// the histogram, not the end of a finished plan.
     #[test]
-    fn past_the_best_case_what_is_left_is_this_round_and_what_follows() {
+    fn beyond_the_best_case_this_round_may_be_the_last() {
         let geometry = Geometry { capacity: Bytes::gib(1), logical_sector: 512 };
         let latency = procedure(&Settings::new("latency", 1), geometry, &[]).unwrap();
         let mut forecast = Forecast::new(latency.as_ref());
@@ -435,7 +437,7 @@ mod tests {
         let last_of_best = StepPlace::new("rounds", 5, 9, "");
         forecast.begin(&Step::alone(last_of_best, stimulus.clone()));
         forecast.begin(&Step::alone(place, stimulus));
-        forecast.in_step.1 = Nanos::from_secs(20);
+        forecast.step_time = Nanos::from_secs(20);
         let left = forecast.left().unwrap();
         assert_eq!(left.best, Duration::from_secs(21 * 60 + 40));
     }

@@ -99,7 +99,6 @@ pub fn start_together<D: RunStorage>(
     Ok(())
 }
 
-/// Returns true if the journal contains this caveat.
 fn has_caveat(lines: &[JournalLine], caveat: &Caveat) -> bool {
     lines.iter().any(|line| match &line.entry {
         JournalEntry::Noted(note) => matches!(&**note, Note::Caveat(noted) if noted == caveat),

@@ -7,7 +7,7 @@
 //! lock was left by a dead process: [`left_behind`] finds it, and `steadfast restore` undoes its
 //! changes. The format is documented in `docs/formats.md`.
 
-use crate::storage::{LineFile, RunStorage, StoredFile};
+use crate::storage::{LineFile, RunStorage, StoredFile, is_root};
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
 use std::fs::TryLockError;
@@ -18,14 +18,13 @@ use steadfast_domain::Halt;
 use steadfast_domain::record::HostChange;
 use steadfast_host::{Directory, ReadAccess, read_sized};
 
-/// Version of the file format.
 const VERSION: u32 = 1;
 
 /// Name of the directory, inside the program's state directory.
 const DIRECTORY: &str = "host-changes";
 
 /// State directory of root; systemd passes another one to a service.
-const OF_ROOT: &str = "/var/lib/steadfast";
+const ROOT_STATE: &str = "/var/lib/steadfast";
 
 /// Maximum size of a file in bytes; a change takes about 200.
 const FILE_MAX: u64 = 64 << 20;
@@ -59,20 +58,20 @@ enum HostChangeLine {
 /// Returns an error if none of `STATE_DIRECTORY`, `XDG_STATE_HOME` and `HOME` names a directory
 /// and the user is not root.
 pub fn directory() -> io::Result<PathBuf> {
-    // A service may have several, separated by colons.
-    let set = |name| std::env::var(name).ok().filter(|value: &String| value.starts_with('/'));
-    let of_service = set("STATE_DIRECTORY");
-    let of_service = of_service.as_deref().and_then(|all| all.split(':').next()).map(PathBuf::from);
-    // SAFETY: geteuid has no preconditions and cannot fail.
-    let is_root = unsafe { libc::geteuid() } == 0;
-    let own = || match (is_root, set("XDG_STATE_HOME"), set("HOME")) {
-        (true, _, _) => Some(PathBuf::from(OF_ROOT)),
-        (false, Some(state), _) => Some(Path::new(&state).join("steadfast")),
-        (false, None, Some(home)) => Some(Path::new(&home).join(".local/state/steadfast")),
-        (false, None, None) => None,
+    let variable = |name| std::env::var(name).ok().filter(|value: &String| value.starts_with('/'));
+    let state = if let Some(directories) = variable("STATE_DIRECTORY") {
+        // A service may have several, separated by colons.
+        PathBuf::from(directories.split(':').next().unwrap_or_default())
+    } else if is_root() {
+        PathBuf::from(ROOT_STATE)
+    } else if let Some(state) = variable("XDG_STATE_HOME") {
+        Path::new(&state).join("steadfast")
+    } else if let Some(home) = variable("HOME") {
+        Path::new(&home).join(".local/state/steadfast")
+    } else {
+        return Err(io::Error::other("no state directory: set STATE_DIRECTORY or HOME"));
     };
-    let none = || io::Error::other("no state directory: set STATE_DIRECTORY or HOME");
-    of_service.or_else(own).map(|state| state.join(DIRECTORY)).ok_or_else(none)
+    Ok(state.join(DIRECTORY))
 }
 
 /// Opens the directory of the files, and creates it if it is missing.
@@ -100,7 +99,7 @@ impl HostChanges {
             refuse_link(directory)?;
             // Anyone who can write above the directory can take it away, whatever the umask is.
             let made = Directory::make(directory, ReadAccess::Owner).map_err(io::Error::other)?;
-            trust(&made)?;
+            refuse_untrusted(&made)?;
             Ok(made)
         };
         HostChanges::new_in(place, Box::new(open), command, began_unix_ms)
@@ -126,7 +125,7 @@ impl<D: RunStorage> HostChanges<D> {
     /// Returns [`Halt::Ledger`] if it cannot be written; the change must then not be made.
     pub fn journal(&mut self, change: &HostChange) -> Result<(), Halt> {
         if self.file.is_none() {
-            self.file = Some(self.begin().map_err(|error| self.write_error(&error))?);
+            self.file = Some(self.create_file().map_err(|error| self.write_error(&error))?);
         }
         self.write(&HostChangeLine::Changed(change.clone()))
             .map_err(|error| self.write_error(&error))?;
@@ -137,31 +136,31 @@ impl<D: RunStorage> HostChanges<D> {
     /// Undoes all changes, the last first, and removes the file.
     ///
     /// # Errors
-    /// Returns the error of the first change that cannot be undone, which stays in the file. The
-    /// others are undone nevertheless.
+    /// Returns the error of the first change that cannot be undone. All others are undone; those that
+    /// cannot be stay in the file.
     pub fn undo(
         &mut self,
         undo: &mut dyn FnMut(&HostChange) -> Result<(), Halt>,
     ) -> Result<(), Halt> {
-        let mut all = Ok(());
+        let mut result = Ok(());
         for change in std::mem::take(&mut self.open).into_iter().rev() {
             match undo(&change) {
-                // The setting is restored; that this cannot be written does no harm.
+                // A line that cannot be written does no harm: the setting is restored.
                 Ok(()) => drop(self.write(&HostChangeLine::Restored(change))),
                 Err(halt) => {
                     self.open.insert(0, change);
-                    all = all.and(Err(halt));
+                    result = result.and(Err(halt));
                 }
             }
         }
-        all?;
-        if let Some((directory, held)) = self.file.take() {
-            directory.remove_own(&self.name(), held.file());
+        result?;
+        if let Some((directory, file)) = self.file.take() {
+            directory.remove_own(&self.name(), file.file());
         }
         Ok(())
     }
 
-    fn begin(&self) -> io::Result<(D, LineFile<D::File>)> {
+    fn create_file(&self) -> io::Result<(D, LineFile<D::File>)> {
         let directory = (self.open_directory)()?;
         loop {
             let file = directory.create(&self.name(), ReadAccess::Owner)?;
@@ -181,7 +180,6 @@ impl<D: RunStorage> HostChanges<D> {
         }
     }
 
-    /// Returns the name of its file.
     fn name(&self) -> OsString {
         format!("{}-{}.jsonl", self.owner.process, self.owner.began_unix_ms).into()
     }
@@ -247,7 +245,7 @@ pub fn left_behind(directory: &Path) -> io::Result<Vec<AbandonedChanges>> {
         Err(error) if error.is_missing() => return Ok(Vec::new()),
         opened => opened.map_err(io::Error::other)?,
     };
-    trust(&directory)?;
+    refuse_untrusted(&directory)?;
     left_in(&directory)
 }
 
@@ -358,7 +356,7 @@ fn refuse_link(directory: &Path) -> io::Result<()> {
 
 /// Refuses a directory in which another user could create or take files, or which another user
 /// could replace.
-fn trust(directory: &Directory) -> io::Result<()> {
+fn refuse_untrusted(directory: &Directory) -> io::Result<()> {
     directory.refuse_exchangeable().map_err(io::Error::other)?;
     let found = directory.metadata().map_err(io::Error::other)?;
     // SAFETY: geteuid has no preconditions and cannot fail.
@@ -391,13 +389,16 @@ mod tests {
         HostChanges::new(Ok(directory.to_owned()), "measure".into(), 7)
     }
 
-    /// Imitates a kill: the file stays, and no process locks it.
-    fn killed(journal: HostChanges) {
-        drop(journal);
+    /// Undoes all changes but those of one setting. Returns the settings that it tried, in order.
+    fn undo_all_but(changes: AbandonedChanges, stuck: &str) -> Vec<String> {
+        let undone = changes.undo(&mut |change| {
+            if change.setting == stuck { Err(Halt::Refused("stuck".into())) } else { Ok(()) }
+        });
+        undone.into_iter().map(|(change, _)| change.setting).collect()
     }
 
     #[test]
-    fn nothing_is_left_of_a_process_that_put_everything_back() {
+    fn a_process_that_restored_everything_leaves_no_file() {
         let scratch = tempfile::tempdir().unwrap();
         let directory = scratch.path().join("state/host-changes");
         let mut changes = journal(&directory);
@@ -407,7 +408,7 @@ mod tests {
         for made in [&directory, &scratch.path().join("state")] {
             assert_eq!(fs::metadata(made).unwrap().mode() & 0o777, 0o700);
         }
-        assert_eq!(left_behind(&directory).unwrap().len(), 0, "it lives");
+        assert_eq!(left_behind(&directory).unwrap().len(), 0, "its process lives");
         let mut undone = Vec::new();
         let mut undo = |change: &HostChange| {
             undone.push(change.setting.clone());
@@ -419,21 +420,18 @@ mod tests {
     }
 
     #[test]
-    fn what_a_dead_process_left_is_undone_once() {
+    fn changes_of_a_dead_process_are_undone_once() {
         let scratch = tempfile::tempdir().unwrap();
         let directory = scratch.path().join("host-changes");
         let mut changes = journal(&directory);
         changes.journal(&change("a", "0", "2")).unwrap();
         changes.journal(&change("b", "x", "y")).unwrap();
-        killed(changes);
+        // As after a kill, the file stays, and no process locks it.
+        drop(changes);
         let mut left = left_behind(&directory).unwrap();
         assert_eq!((left.len(), left[0].owner.command.as_str()), (1, "measure"));
         // One of the two cannot be undone now, but can be later.
-        let undone = left.remove(0).undo(&mut |change| match change.setting.as_str() {
-            "b" => Err(Halt::Refused("not here".into())),
-            _ => Ok(()),
-        });
-        assert_eq!(undone.iter().map(|(c, _)| c.setting.as_str()).collect::<Vec<_>>(), ["b", "a"]);
+        assert_eq!(undo_all_but(left.remove(0), "b"), ["b", "a"]);
         let left = left_behind(&directory).unwrap().remove(0);
         assert_eq!(left.changes, [change("b", "x", "y")]);
         left.undo(&mut |_| Ok(()));
@@ -441,14 +439,14 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_line_is_of_a_change_that_was_never_made() {
+    fn a_torn_line_is_ignored() {
         let scratch = tempfile::tempdir().unwrap();
         let directory = scratch.path().join("host-changes");
         let mut changes = journal(&directory);
         changes.journal(&change("a", "0", "2")).unwrap();
         let path = directory.join(changes.name());
         let mut file = OpenOptions::new().append(true).open(&path).unwrap();
-        killed(changes);
+        drop(changes);
         let whole = fs::metadata(&path).unwrap().len();
         file.write_all(b"\0\0\0\0\"after\":\"2\"}}\n").unwrap();
         assert_eq!(left_behind(&directory).unwrap()[0].changes, [change("a", "0", "2")]);
@@ -458,10 +456,7 @@ mod tests {
         assert_eq!(left[0].changes, [change("a", "0", "2")]);
         // Lines written after the torn line are readable again.
         left[0].changes.push(change("c", "0", "1"));
-        left.remove(0).undo(&mut |change| match change.setting.as_str() {
-            "a" => Err(Halt::Refused("not now".into())),
-            _ => Ok(()),
-        });
+        undo_all_but(left.remove(0), "a");
         assert_eq!(left_behind(&directory).unwrap()[0].changes, [change("a", "0", "2")]);
     }
 
@@ -483,7 +478,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_closed_from_the_last_to_the_first() {
+    fn closing_a_change_closes_later_ones_of_its_setting() {
         let (a, b) = (change("a", "0", "1"), change("a", "1", "2"));
         let other = change("b", "x", "y");
         let mut open = vec![a.clone(), other.clone(), b.clone()];

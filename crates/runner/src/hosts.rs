@@ -64,9 +64,6 @@ impl Rig for HostsRig {
     fn now(&self) -> ClockReading {
         ClockReading { unix_ms: self.now_unix_ms(), up: steadfast_host::since_boot(), kernel: None }
     }
-    fn is_simulated(&self) -> bool {
-        false
-    }
     fn set_requests(&mut self, requests: &HostRequests) {
         self.purge = requests.purge.choice;
     }
@@ -106,18 +103,20 @@ impl Rig for HostsRig {
     ) -> Result<Measurement, Halt> {
         let step = prepared.step().clone();
         let mut start = start.clone();
-        let met = match (&mut self.ticket, step.continues) {
+        let common_start = match (&mut self.ticket, step.continues) {
             (Some(ticket), false) => ticket.wait(&step, &self.stop)?,
             _ => None,
         };
-        start.begins = met.as_ref().map(|met| met.agreed);
+        start.begins = common_start.map(|common_start| common_start.agreed);
         let before = self.engine.target_mut().counters();
         let mut measurement = self.engine.apply(prepared, &start, watch)?;
-        let began = measurement.common_start;
-        measurement.common_start = met.map(|met| match began {
-            Some(CommonStart { agreed, late, .. }) => CommonStart { agreed, late, ..met },
-            None => met,
-        });
+        measurement.common_start =
+            common_start.map(|common_start| match measurement.common_start {
+                Some(CommonStart { agreed, late, .. }) => {
+                    CommonStart { agreed, late, ..common_start }
+                }
+                None => common_start,
+            });
         // Every step is a load of its own, so all of its I/Os belong to the step.
         let target = self.engine.target_mut();
         let read = || target.counters();

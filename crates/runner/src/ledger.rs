@@ -278,6 +278,30 @@ pub(crate) fn io_error(path: &Path) -> impl FnOnce(io::Error) -> LedgerError + '
     move |source| LedgerError::Io { path: path.to_owned(), source }
 }
 
+/// Returns a conversion of JSON errors on this path.
+pub(crate) fn json_error(path: &Path) -> impl Fn(serde_json::Error) -> LedgerError + '_ {
+    move |error| LedgerError::Malformed { path: path.to_owned(), why: error.to_string() }
+}
+
+/// Returns a conversion of errors in which `missing` describes an absent file.
+pub(crate) fn if_missing(
+    missing: impl FnOnce() -> LedgerError,
+) -> impl FnOnce(FileError) -> LedgerError {
+    move |error| if error.is_missing() { missing() } else { error.into() }
+}
+
+/// Creates the directory of a run or of a group.
+pub(crate) fn make_new_directory<D: RunStorage>(
+    parent: &D,
+    name: &OsStr,
+    readers: ReadAccess,
+) -> Result<D, LedgerError> {
+    parent.make_new(name, readers).map_err(|error| match error {
+        FileError::Exists(path) => LedgerError::taken(&path),
+        error => error.into(),
+    })
+}
+
 /// A ledger open for appending.
 #[derive(Debug)]
 pub struct Ledger<D: RunStorage = Directory> {
@@ -312,7 +336,7 @@ pub struct LedgerContents {
     pub torn: u64,
     /// SHA-256 of `settings.json`.
     pub(crate) settings: String,
-    has_journal: bool,
+    pub(crate) has_journal: bool,
     chain: String,
     length: u64,
 }
@@ -383,10 +407,7 @@ impl<D: RunStorage> Ledger<D> {
         readers: ReadAccess,
         plan: &RunPlan,
     ) -> Result<Ledger<D>, LedgerError> {
-        let directory = parent.make_new(name, readers).map_err(|error| match error {
-            FileError::Exists(path) => LedgerError::taken(&path),
-            error => error.into(),
-        })?;
+        let directory = make_new_directory(parent, name, readers)?;
         Ledger::create_files(directory, LedgerOrigin::Directory(parent.clone()), readers, plan)
     }
 
@@ -423,13 +444,6 @@ impl<D: RunStorage> Ledger<D> {
         }
     }
 
-    /// Sets the final permissions of the files.
-    fn grant_access(&self, readers: ReadAccess) -> Result<(), LedgerError> {
-        let path = self.directory.path();
-        self.settings.grant(readers).map_err(io_error(path))?;
-        self.journal.file().grant(readers).map_err(io_error(path))
-    }
-
     /// Opens the ledger in a directory to resume its run; an incomplete last line is cut off.
     pub fn open_in(directory: D) -> Result<(Ledger<D>, LedgerContents), LedgerError> {
         Ledger::open_begun(directory, |contents| contents.opening().is_some())
@@ -450,14 +464,9 @@ impl<D: RunStorage> Ledger<D> {
         let [settings_path, path] = [SETTINGS, JOURNAL].map(|name| directory.path().join(name));
         let trusted = refuse_foreign_directory(&directory);
         let mut settings = open_settings(&directory)?;
-        let journal = directory.open_to_append(OsStr::new(JOURNAL));
-        let mut journal = journal.map_err(|error| {
-            if error.is_missing() {
-                LedgerError::NotBegun(directory.path().to_owned())
-            } else {
-                error.into()
-            }
-        })?;
+        let not_begun = || LedgerError::NotBegun(directory.path().to_owned());
+        let mut journal =
+            directory.open_to_append(OsStr::new(JOURNAL)).map_err(if_missing(not_begun))?;
         trusted?;
         for (file, path) in [(&settings, &settings_path), (&journal, &path)] {
             refuse_writer(file.foreign_writer().map_err(io_error(path))?, path)?;
@@ -467,11 +476,11 @@ impl<D: RunStorage> Ledger<D> {
         // before the run continues.
         journal.refresh().map_err(io_error(&path))?;
         directory.sync().map_err(io_error(directory.path()))?;
-        // Read the files that were checked, whatever their paths refer to by now.
+        // Read the files that were checked: their paths may refer to others by now.
         let settings_text = read_settings(&mut settings, &settings_path)?;
         let contents = Ledger::<D>::parse(settings_text, Some(&mut journal), &path)?;
         if !may_resume(&contents) {
-            return Err(LedgerError::NotBegun(directory.path().to_owned()));
+            return Err(not_begun());
         }
         let mut journal = LineFile::new(journal, contents.length, contents.torn > 0);
         journal.cut_off().map_err(io_error(&path))?;
@@ -504,57 +513,60 @@ impl<D: RunStorage> Ledger<D> {
         journal: Option<&mut D::File>,
         path: &Path,
     ) -> Result<LedgerContents, LedgerError> {
-        let ParsedSettings { plan, digest: mut chain } = settings;
         let mut contents = LedgerContents {
-            plan,
+            plan: settings.plan,
             lines: Vec::new(),
             torn: 0,
-            settings: chain.clone(),
+            chain: settings.digest.clone(),
+            settings: settings.digest,
             has_journal: journal.is_some(),
-            chain: String::new(),
             length: 0,
         };
-        if let Some(journal) = journal {
-            if journal.size().map_err(io_error(path))? > JOURNAL_MAX {
-                let path = path.to_owned();
-                return Err(FileError::TooLong { path, most: JOURNAL_MAX }.into());
-            }
-            let mut reader = BufReader::with_capacity(1 << 20, journal.take(JOURNAL_MAX));
-            let mut line = Vec::new();
-            loop {
-                line.clear();
-                let read = (&mut reader).take(LINE_MAX).read_until(b'\n', &mut line);
-                read.map_err(io_error(path))?;
-                let number = contents.lines.len() + 1;
-                let edited =
-                    |why: String| LedgerError::Edited { path: path.to_owned(), line: number, why };
-                let has_ended = is_at_end(&mut reader).map_err(io_error(path))?;
-                if has_ended && has_unwritten_block(&line, contents.length) {
-                    contents.torn = line.len() as u64;
-                    break;
-                }
-                if !line.ends_with(b"\n") {
-                    if line.len() as u64 == LINE_MAX {
-                        return Err(edited("it is longer than any line that is written".into()));
-                    }
-                    refuse_damaged_end(&line, &chain).map_err(edited)?;
-                    contents.torn = line.len() as u64;
-                    break;
-                }
-                let (digest, parsed) = parse_line(&line, &chain).map_err(|why| match number {
-                    1 => edited(format!("{why}, nor does it match {SETTINGS}")),
-                    _ => edited(why),
-                })?;
-                if parsed.n != number as u64 {
-                    return Err(edited(format!("it is numbered {}", parsed.n)));
-                }
-                chain = digest;
-                contents.length += line.len() as u64;
-                contents.lines.push(parsed);
-            }
+        let Some(journal) = journal else { return Ok(contents) };
+        if journal.size().map_err(io_error(path))? > JOURNAL_MAX {
+            let path = path.to_owned();
+            return Err(FileError::TooLong { path, most: JOURNAL_MAX }.into());
         }
-        contents.chain = chain;
-        Ok(contents)
+        let mut reader = BufReader::with_capacity(1 << 20, journal.take(JOURNAL_MAX));
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            let read = (&mut reader).take(LINE_MAX).read_until(b'\n', &mut line);
+            read.map_err(io_error(path))?;
+            let number = contents.lines.len() + 1;
+            let edited =
+                |why: String| LedgerError::Edited { path: path.to_owned(), line: number, why };
+            let has_ended = is_at_end(&mut reader).map_err(io_error(path))?;
+            if has_ended && has_unwritten_block(&line, contents.length) {
+                contents.torn = line.len() as u64;
+                return Ok(contents);
+            }
+            if !line.ends_with(b"\n") {
+                if line.len() as u64 == LINE_MAX {
+                    return Err(edited("it is longer than any line that is written".into()));
+                }
+                // A complete line that ends in another byte than a line feed was damaged; to cut it
+                // off would lose a finished step. A crash leaves only the beginning of a line.
+                if let Some((_, line)) = line.split_last()
+                    && parse_line(line, &contents.chain).is_ok()
+                {
+                    return Err(edited("it does not end in a line feed".into()));
+                }
+                contents.torn = line.len() as u64;
+                return Ok(contents);
+            }
+            let parsed = parse_line(&line, &contents.chain);
+            let (digest, parsed) = parsed.map_err(|why| match number {
+                1 => edited(format!("{why}, nor does it match {SETTINGS}")),
+                _ => edited(why),
+            })?;
+            if parsed.n != number as u64 {
+                return Err(edited(format!("it is numbered {}", parsed.n)));
+            }
+            contents.chain = digest;
+            contents.length += line.len() as u64;
+            contents.lines.push(parsed);
+        }
     }
 
     /// Appends a line, which is on disk when this returns. If it cannot be written, or the journal
@@ -566,12 +578,10 @@ impl<D: RunStorage> Ledger<D> {
         entry: &JournalEntry,
     ) -> Result<(), LedgerError> {
         self.check_not_deleted()?;
-        let now = now.into();
         let path = self.directory.path().join(JOURNAL);
-        let ClockReading { unix_ms, up, kernel } = now;
+        let ClockReading { unix_ms, up, kernel } = now.into();
         let line = JournalLine { n: self.next, at: unix_ms, up, kernel, entry: entry.clone() };
-        let (text, digest) = print_line(&line, &self.chain)
-            .map_err(|e| LedgerError::Malformed { path: path.clone(), why: e.to_string() })?;
+        let (text, digest) = print_line(&line, &self.chain).map_err(json_error(&path))?;
         if !fits(self.journal.length(), text.len() as u64, entry) {
             return Err(LedgerError::Full { path, line: text.len() as u64 });
         }
@@ -661,11 +671,6 @@ fn is_step(entry: &JournalEntry) -> bool {
 }
 
 impl LedgerContents {
-    /// Returns true if the directory has a journal.
-    pub(crate) fn has_journal(&self) -> bool {
-        self.has_journal
-    }
-
     /// Returns all finished steps with their outcomes, in order.
     pub fn steps(&self) -> impl Iterator<Item = (&Step, &Outcome)> {
         self.lines.iter().filter_map(|line| line.entry.applied())
@@ -773,8 +778,7 @@ fn begin_ledger<D: RunStorage>(
 ) -> Result<Ledger<D>, LedgerError> {
     lock(&journal, directory.path())?;
     let path = directory.path().join(SETTINGS);
-    let text = settings_text(plan)
-        .map_err(|e| LedgerError::Malformed { path: path.clone(), why: e.to_string() })?;
+    let text = settings_text(plan).map_err(json_error(&path))?;
     if text.len() as u64 > SETTINGS_MAX {
         // Such a run could never be resumed or reported.
         let why = format!(
@@ -788,7 +792,9 @@ fn begin_ledger<D: RunStorage>(
     let settings = write_new(directory, SETTINGS, text.as_bytes())?;
     journal.refresh().map_err(io_error(&directory.path().join(JOURNAL)))?;
     directory.sync().map_err(io_error(directory.path()))?;
-    let ledger = Ledger {
+    settings.grant(readers).map_err(io_error(directory.path()))?;
+    journal.grant(readers).map_err(io_error(directory.path()))?;
+    Ok(Ledger {
         directory: directory.clone(),
         settings,
         journal: LineFile::new(journal, 0, false),
@@ -796,9 +802,7 @@ fn begin_ledger<D: RunStorage>(
         next: 1,
         steps: 0,
         origin: LedgerOrigin::Resumed,
-    };
-    ledger.grant_access(readers)?;
-    Ok(ledger)
+    })
 }
 
 /// Removes a ledger that was just begun, as far as possible: the user has to see the original
@@ -836,16 +840,10 @@ fn lock(journal: &impl StoredFile, directory: &Path) -> Result<(), LedgerError> 
 }
 
 fn open_settings<D: RunStorage>(directory: &D) -> Result<D::File, LedgerError> {
-    directory.open_file(OsStr::new(SETTINGS)).map_err(|error| {
-        if error.is_missing() {
-            LedgerError::NotARun(directory.path().to_owned())
-        } else {
-            error.into()
-        }
-    })
+    let not_a_run = || LedgerError::NotARun(directory.path().to_owned());
+    directory.open_file(OsStr::new(SETTINGS)).map_err(if_missing(not_a_run))
 }
 
-/// Returns the content of `settings.json`.
 fn settings_text(plan: &RunPlan) -> Result<String, serde_json::Error> {
     serde_json::to_string_pretty(plan)
 }
@@ -866,18 +864,17 @@ fn read_settings(file: &mut impl StoredFile, path: &Path) -> Result<ParsedSettin
     let size = file.size().map_err(io_error(path))?;
     let bytes = steadfast_host::read_sized(file, size, path, SETTINGS_MAX)?;
     let text = String::from_utf8(bytes).map_err(|_| FileError::NotText(path.to_owned()))?;
-    let path = path.to_owned();
-    let malformed =
-        |e: serde_json::Error| LedgerError::Malformed { path: path.clone(), why: e.to_string() };
     // Parsing into a tree of values would take many times the memory of the text.
-    let found = serde_json::from_str::<SettingsVersion>(&text).map_err(malformed)?.version;
-    let found = found.ok_or_else(|| LedgerError::ForeignSettings(path.clone()))?;
+    let version: SettingsVersion = serde_json::from_str(&text).map_err(json_error(path))?;
+    let Some(found) = version.version else {
+        return Err(LedgerError::ForeignSettings(path.to_owned()));
+    };
     match found.cmp(&u64::from(RECORD_VERSION)) {
-        Ordering::Less => return Err(LedgerError::Unreleased(path)),
-        Ordering::Greater => return Err(LedgerError::Newer { path, found }),
+        Ordering::Less => return Err(LedgerError::Unreleased(path.to_owned())),
+        Ordering::Greater => return Err(LedgerError::Newer { path: path.to_owned(), found }),
         Ordering::Equal => {}
     }
-    let plan = serde_json::from_str(&text).map_err(malformed)?;
+    let plan = serde_json::from_str(&text).map_err(json_error(path))?;
     Ok(ParsedSettings { plan, digest: to_hex(&Sha256::digest(text.as_bytes())) })
 }
 
@@ -921,17 +918,6 @@ fn is_at_end(reader: &mut impl BufRead) -> io::Result<bool> {
     }
 }
 
-/// Refuses an incomplete last line that is damaged. A crash leaves the beginning of a line, and
-/// never more than was written. A complete line that ends in another byte than a line feed was
-/// damaged; to cut it off would lose a finished step.
-fn refuse_damaged_end(end: &[u8], chain: &str) -> Result<(), String> {
-    let Some((_, line)) = end.split_last() else { return Ok(()) };
-    match parse_line(line, chain) {
-        Ok(_) => Err("it does not end in a line feed".to_owned()),
-        Err(_) => Ok(()),
-    }
-}
-
 /// Size in bytes of the blocks that a disk writes as a whole.
 const SECTOR: usize = 512;
 
@@ -945,7 +931,6 @@ fn has_unwritten_block(line: &[u8], position: u64) -> bool {
     is_unwritten(first) || others.chunks(SECTOR).any(is_unwritten)
 }
 
-/// Returns the digest of the chain with another line.
 fn chain_digest(chain: &str, content: &[u8]) -> String {
     let mut hash = Sha256::new();
     hash.update(chain.as_bytes());

@@ -1,8 +1,8 @@
 //! The bench: conducts a procedure on a rig, keeps the ledger, resumes and rehearses.
 //!
 //! A [`Rig`] is a device that can be configured, purged, loaded and left idle: a real device
-//! ([`real`]) or an SSD in virtual time ([`simulated`]). [`live`] writes every finished step to
-//! disk before it returns, and replays the steps that are already there; [`rehearsal`] only adds
+//! ([`real_rig`]) or an SSD in virtual time ([`simulated_rig`]). [`live`] writes every finished step
+//! to disk before it returns, and replays the steps that are already there; [`rehearsal`] only adds
 //! up time and bytes, from which [`forecast`] computes how long a run takes. Outside a run,
 //! [`apply_once`] applies one step, and [`calibrate`] compares two engines.
 

@@ -63,19 +63,19 @@ impl<'a, D: RunStorage> LiveBench<'a, D> {
         progress: &'a mut dyn ProgressSink,
     ) -> Self {
         let replay = JournalCursor::new(lines);
-        let gap =
-            if rig.is_simulated() { None } else { outage::gap(lines, rig.now(), rig.proof()) };
         let cut_evidence = if outage::restarted_in_trial(lines, rig.proof().as_ref()) {
             CutEvidence::HostRestarted
         } else {
             CutEvidence::Nothing
         };
-        let resumptions = if rig.is_simulated() {
-            // A simulated drive is not affected by an interrupted step.
-            0
+        // A simulated drive is not affected by an interruption.
+        let (gap, resumptions) = if rig.is_simulated() {
+            (None, 0)
         } else {
-            let is_opened = |line: &&JournalLine| matches!(line.entry, JournalEntry::Opened { .. });
-            lines.iter().filter(is_opened).count() as u64
+            let is_opening =
+                |line: &&JournalLine| matches!(line.entry, JournalEntry::Opened { .. });
+            let resumptions = lines.iter().filter(is_opening).count() as u64;
+            (outage::gap(lines, rig.now(), rig.proof()), resumptions)
         };
         if !replay.is_at_end() {
             progress.report(&RunEvent::Replaying { steps: replay.steps() });
@@ -268,7 +268,6 @@ impl<'a, D: RunStorage> LiveBench<'a, D> {
         Ok(())
     }
 
-    /// Waits until the device is as cool as the user wants it before the first load of a test.
     fn cool_down(&mut self) -> Result<Option<CoolDown>, Halt> {
         let Some(wanted) = self.rig.start_below() else { return Ok(None) };
         self.end_load();
@@ -295,24 +294,13 @@ impl<'a, D: RunStorage> LiveBench<'a, D> {
         Ok(measurement)
     }
 
-    /// Journals the caveats of a step, whether or not it succeeded.
-    fn journal_step_caveats(&mut self) -> Result<(), Halt> {
-        for caveat in self.rig.take_caveats() {
-            self.journal_caveat(caveat)?;
-        }
-        Ok(())
-    }
-
     /// Restores the state of a simulated device by repeating a step, which must give the same
     /// result.
     fn repeat_step(&mut self, step: &Step, journaled: &Outcome) -> Result<(), Halt> {
         let measurement = self.measure(step)?;
         // The gap is in the journal already.
         self.gap = None;
-        if measurement == journaled.measurement {
-            return Ok(());
-        }
-        Err(diverged(&step.place))
+        if measurement == journaled.measurement { Ok(()) } else { Err(diverged(&step.place)) }
     }
 
     /// Opens what a trial needs and journals that it begins.
@@ -331,37 +319,26 @@ impl<'a, D: RunStorage> LiveBench<'a, D> {
         Ok(BegunTrial { plan, counters, without_flushes })
     }
 
-    /// Writes the blocks of a trial until the power is cut.
     fn write_until_cut(&mut self, plan: &WritePlan) -> Result<CutEvidence, Halt> {
         self.end_load();
         let LiveBench { rig, progress, .. } = self;
-        progress.report(&RunEvent::PowerCut(&plan.trial, PowerCutStage::Writes));
         let mut report = |stage: PowerCutStage<'_>| {
             progress.report(&RunEvent::PowerCut(&plan.trial, stage));
         };
+        report(PowerCutStage::Writes);
         let result = rig.write_until_cut(plan, &mut report);
-        let seen = match &result {
-            Err(Halt::PowerCut { .. }) => Some(CutEvidence::DeviceFailed),
-            Ok(CutEvidence::MediumError) => Some(CutEvidence::MediumError),
-            _ => None,
-        };
-        if let Some(seen) = seen {
-            self.journal(&JournalEntry::PowerCutSeen(seen))?;
+        match &result {
+            Err(Halt::PowerCut { .. }) => {
+                self.journal(&JournalEntry::PowerCutSeen(CutEvidence::DeviceFailed))?;
+            }
+            Ok(CutEvidence::MediumError) => {
+                self.journal(&JournalEntry::PowerCutSeen(CutEvidence::MediumError))?;
+            }
+            _ => {}
         }
         result
     }
 
-    /// Returns the evidence of a cut that ended the process before it could journal any, and
-    /// journals it if there is some.
-    fn journal_late_evidence(&mut self) -> Result<CutEvidence, Halt> {
-        let evidence = self.cut_evidence;
-        if evidence != CutEvidence::Nothing {
-            self.journal(&JournalEntry::PowerCutSeen(evidence))?;
-        }
-        Ok(evidence)
-    }
-
-    /// Reads the blocks of a trial back and judges them.
     fn read_after_cut(
         &mut self,
         begun: &BegunTrial,
@@ -417,7 +394,7 @@ pub fn unrestored(lines: &[JournalLine]) -> Vec<HostChange> {
     open
 }
 
-/// Returns a refusal that names the password first: the drive is locked until it is removed.
+/// Returns the refusal of a run whose drive is locked until the password is removed.
 fn password_left(halt: Option<&Halt>, why: &Halt) -> Halt {
     let halt = halt.map(|halt| format!("{halt}; ")).unwrap_or_default();
     Halt::Refused(format!(
@@ -524,7 +501,9 @@ impl<D: RunStorage> Bench for LiveBench<'_, D> {
             self.journal(&JournalEntry::Cooled(cooling))?;
         }
         let result = self.measure(step);
-        self.journal_step_caveats()?;
+        for caveat in self.rig.take_caveats() {
+            self.journal_caveat(caveat)?;
+        }
         let outcome = Outcome { measurement: result?, gap_before: self.gap.take() };
         self.journal(&JournalEntry::Applied {
             step: Box::new(step.clone()),
@@ -555,25 +534,29 @@ impl<D: RunStorage> Bench for LiveBench<'_, D> {
         self.go_live()?;
         let (begun, evidence) = match journaled {
             // A simulated drive lost the writes: repeat them.
-            TrialProgress::Begun { trial, .. } if self.rig.is_simulated() => (trial, None),
-            TrialProgress::Begun { trial, evidence: Some(evidence) } => (trial, Some(evidence)),
+            TrialProgress::Begun { trial, .. } if self.rig.is_simulated() => {
+                let evidence = self.write_until_cut(&trial.plan)?;
+                (trial, evidence)
+            }
+            TrialProgress::Begun { trial, evidence: Some(evidence) } => (trial, evidence),
             TrialProgress::Begun { trial, evidence: None } => {
-                (trial, Some(self.journal_late_evidence()?))
+                // The cut ended the process before it could journal any evidence.
+                if self.cut_evidence != CutEvidence::Nothing {
+                    self.journal(&JournalEntry::PowerCutSeen(self.cut_evidence))?;
+                }
+                (trial, self.cut_evidence)
             }
             _ => {
                 // A deleted ledger must be noticed before the logs of the trial are created.
                 self.ledger.check_not_deleted()?;
-                (self.begin_trial(trial)?, None)
+                let begun = self.begin_trial(trial)?;
+                let evidence = self.write_until_cut(&begun.plan)?;
+                (begun, evidence)
             }
-        };
-        let evidence = match evidence {
-            Some(evidence) => evidence,
-            None => self.write_until_cut(&begun.plan)?,
         };
         let outcome = self.read_after_cut(&begun, evidence)?;
         self.journal(&JournalEntry::PowerCutJudged(Box::new(outcome.clone())))?;
-        let stage = PowerCutStage::Judged(&outcome);
-        self.progress.report(&RunEvent::PowerCut(trial, stage));
+        self.progress.report(&RunEvent::PowerCut(trial, PowerCutStage::Judged(&outcome)));
         Ok(outcome)
     }
 

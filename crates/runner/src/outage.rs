@@ -103,16 +103,9 @@ mod tests {
     use steadfast_domain::measurement::KernelCounters;
     use steadfast_domain::power_cut::{PowerCounters, PowerCutTrial};
     use steadfast_domain::record::HostChange;
-    use steadfast_domain::{Bytes, Device, Host, Transport};
+    use steadfast_domain::{Bytes, Device, Transport};
 
     const SECOND: u64 = 1_000;
-
-    fn device() -> Device {
-        Device {
-            name: "x".into(),
-            ..Device::new("/dev/x", Transport::Other, steadfast_domain::Bytes::gib(1))
-        }
-    }
 
     fn boot(name: &str) -> Option<Proof> {
         Some(Proof { boot: Some(name.to_owned()), ..Proof::default() })
@@ -122,22 +115,11 @@ mod tests {
         JournalEntry::Opened {
             software: String::new(),
             engine: String::new(),
-            device: Box::new(device()),
-            host: Box::new(Host::default()),
+            device: Box::new(Device::new("/dev/x", Transport::Other, Bytes::gib(1))),
+            host: Box::default(),
             proof: proof.map(Box::new),
             directory: None,
         }
-    }
-
-    fn restored() -> JournalEntry {
-        let text = String::new;
-        JournalEntry::HostRestored(HostChange {
-            setting: text(),
-            before: text(),
-            after: text(),
-            boot_id: None,
-            disk_sequence: None,
-        })
     }
 
     fn line(at: u64, up: Option<u64>, entry: JournalEntry) -> JournalLine {
@@ -165,14 +147,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_follows_the_last_step_makes_the_gap_shorter() {
+    fn the_gap_starts_with_the_last_step() {
         let mut lines = a_step();
         assert_eq!(lasted(&lines, now(5030 * SECOND, 1020), boot("a")), seconds(20));
         lines.push(line(5015 * SECOND, Some(1005), opened(boot("a"))));
         lines.push(line(5016 * SECOND, Some(1006), JournalEntry::Halted("stopped".into())));
-        lines.push(line(5029 * SECOND, None, restored()));
+        lines.push(line(5029 * SECOND, None, JournalEntry::HostRestored(HostChange::default())));
         assert_eq!(lasted(&lines, now(5030 * SECOND, 1020), boot("a")), seconds(20));
-        // Taken up once more in another boot, in which nothing was done.
+        // Resumed after a restart, without a step.
         lines.push(line(5030 * SECOND, Some(3), opened(boot("b"))));
         assert_eq!(lasted(&lines, now(5040 * SECOND, 13), boot("b")), seconds(30));
         let gap = gap(&lines, now(5040 * SECOND, 13), boot("b")).unwrap();
@@ -181,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn within_a_boot_the_wall_clock_does_not_count() {
+    fn within_a_boot_the_wall_clock_is_ignored() {
         for wall in [0, 5000 * SECOND, 5010 * SECOND, 9_999_999 * SECOND] {
             assert_eq!(lasted(&a_step(), now(wall, 1020), boot("a")), seconds(20), "{wall}");
         }
@@ -192,11 +174,11 @@ mod tests {
     fn across_a_restart_an_impossible_gap_is_unknown() {
         let of = |wall, up| lasted(&a_step(), now(wall, up), boot("b"));
         assert_eq!(of(5110 * SECOND, 60), seconds(100));
-        assert_eq!(of(5009 * SECOND, 60), None, "set back");
+        assert_eq!(of(5009 * SECOND, 60), None, "the clock was set back");
         assert_eq!(of(5050 * SECOND, 60), None, "shorter than this boot");
         // Set back, and forward again in between.
         let mut lines = a_step();
-        lines.push(line(4000 * SECOND, None, restored()));
+        lines.push(line(4000 * SECOND, None, JournalEntry::HostRestored(HostChange::default())));
         assert_eq!(lasted(&lines, now(5110 * SECOND, 60), boot("b")), None);
     }
 
@@ -227,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_restart_in_the_middle_of_the_writes_is_a_power_cut() {
+    fn only_a_restart_during_the_writes_is_a_power_cut() {
         let trial = Box::new(PowerCutTrial {
             cycle: 1,
             start: Bytes(0),
@@ -265,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn without_another_clock_the_wall_clock_counts() {
+    fn without_a_boot_clock_the_wall_clock_counts() {
         let lines =
             [line(SECOND, None, opened(None)), line(SECOND, None, JournalEntry::Idled(Nanos(1)))];
         assert_eq!(lasted(&lines, now(21 * SECOND, 5), boot("a")), seconds(20));

@@ -1,12 +1,13 @@
 //! The real rig: a block device or a scratch file, its host, and the engine that moves its data.
 
-use crate::cut_log::{CutLog, read_logs};
+use crate::cut_log::{CutLog, LogPlace, read_logs};
 use crate::ledger::ClockReading;
 use crate::physical;
 use crate::progress::PowerCutStage;
 use crate::rig::{FlushDelivery, IntervalCallback, Journal, PurgeCallback, Rig, StageCallback};
 use crate::start_together::StartTicket;
 use crate::surroundings::{HostRequests, Surroundings};
+use std::io;
 use std::time::Duration;
 use steadfast_domain::drive_page::DrivePage;
 use steadfast_domain::measurement::{CommonStart, KernelCounters};
@@ -109,6 +110,11 @@ impl DeviceRig {
         self.directory.as_ref().ok_or_else(missing)
     }
 
+    /// Returns the place of the second log of acknowledged writes.
+    fn second_log(&self) -> Option<LogPlace> {
+        self.surroundings.requests.log_to.as_deref().map(LogPlace::parse)
+    }
+
     /// Makes the control groups unless they exist, and sets their rule. Returns the rule, or why
     /// it is unavailable.
     fn control_io(
@@ -132,7 +138,7 @@ impl DeviceRig {
                 }
             },
         };
-        // What the last rule needed is undone before the next, and once more at the end.
+        // The change that the last rule needed is undone before the next, and again at the end.
         if let Some(change) = self.rule_change.take() {
             steadfast_host::undo_change(&change, &self.roots).map_err(refused)?;
         }
@@ -170,7 +176,7 @@ impl PurgeWatch for PurgeRelay<'_> {
     }
 }
 
-/// Cuts the power with the user's command, or has the user cut it by hand.
+/// Cuts the power with the user's command, or asks the user to cut it.
 struct PowerSwitch<'a> {
     command: Option<String>,
     report: StageCallback<'a>,
@@ -191,6 +197,10 @@ impl CutWatch for PowerSwitch<'_> {
 
 fn refused(error: HostError) -> Halt {
     Halt::Refused(error.to_string())
+}
+
+fn log_error(error: io::Error) -> Halt {
+    Halt::Refused(format!("the log of acknowledged writes: {error}"))
 }
 
 impl Rig for DeviceRig {
@@ -216,12 +226,9 @@ impl Rig for DeviceRig {
     fn proof(&self) -> Option<Proof> {
         self.engine.target().proof(&self.roots)
     }
-    fn is_simulated(&self) -> bool {
-        false
-    }
 
     fn set_requests(&mut self, requests: &HostRequests) {
-        self.surroundings.set_requests(requests);
+        self.surroundings.requests = requests.clone();
     }
     fn keep_files_in(&mut self, run: &Directory) {
         self.engine.keep_files_in(run);
@@ -238,7 +245,7 @@ impl Rig for DeviceRig {
         self.surroundings.check_after_run(&self.stop)
     }
     fn drive_pages(&mut self) -> Vec<DrivePage> {
-        self.surroundings.drive_pages()
+        steadfast_host::drive_pages(self.engine.target().device(), &self.roots)
     }
 
     fn settle(&mut self, wanted: &Conditions, journal: Journal<'_>) -> Result<Conditions, Halt> {
@@ -285,28 +292,30 @@ impl Rig for DeviceRig {
     }
 
     fn purge_command(&self) -> Option<String> {
-        let order = self.surroundings.purge_order();
-        let is_chosen = order.choice == PurgeChoice::Method(PurgeMethod::VendorCommand);
-        order.command.as_ref().filter(|_| is_chosen).map(ToString::to_string)
+        let order = &self.surroundings.requests.purge;
+        if order.choice != PurgeChoice::Method(PurgeMethod::VendorCommand) {
+            return None;
+        }
+        order.command.as_ref().map(ToString::to_string)
     }
     fn failed_purge_command(&mut self) -> Option<PurgeCommandRecord> {
         self.failed_purge_command.take()
     }
     fn start_below(&self) -> Option<StartBelow> {
-        self.surroundings.start_below()
+        self.surroundings.requests.start_below
     }
     fn temperature(&mut self) -> Option<f64> {
         self.surroundings.temperature()
     }
 
     fn foresee_purge(&mut self) -> Result<PurgeMethod, Halt> {
-        let order = self.surroundings.purge_order();
+        let order = &self.surroundings.requests.purge;
         steadfast_host::foresee_purge(self.engine.target(), order, &self.roots).map_err(refused)
     }
 
     fn purge(&mut self, journal: Journal<'_>, report: PurgeCallback<'_>) -> Result<Purge, Halt> {
         self.surroundings.discard_reading();
-        let order = self.surroundings.purge_order();
+        let order = &self.surroundings.requests.purge;
         let mut relay = PurgeRelay {
             journal,
             report,
@@ -338,23 +347,24 @@ impl Rig for DeviceRig {
         let DeviceRig { engine, ticket, stop, surroundings, roots, .. } = self;
         let mut baseline = surroundings.begin_step(step);
         // A running load has no start of its own from which to count.
-        let (mut met, mut before) = (None, self.at_step_end.take().filter(|_| step.continues));
+        let mut before = self.at_step_end.take().filter(|_| step.continues);
+        let mut common_start: Option<CommonStart> = None;
         // The engine calls this when everything is ready.
         let mut wait = || {
-            met = match (ticket.as_mut(), step.continues) {
+            common_start = match (ticket.as_mut(), step.continues) {
                 (Some(ticket), false) => ticket.wait(step, stop)?,
                 _ => None,
             };
-            if let Some(met) = &met {
-                surroundings.restart_sensors(&mut baseline, met.waited);
+            if let Some(common_start) = &common_start {
+                surroundings.restart_sensors(&mut baseline, common_start.waited);
             }
             before = steadfast_host::kernel_counters(&device, roots);
-            Ok(met.as_ref().map(|met| met.agreed).or(start.begins))
+            Ok(common_start.map(|common_start| common_start.agreed).or(start.begins))
         };
         let mut measurement = engine.apply_at_common_start(prepared, start, &mut wait, watch)?;
-        measurement.common_start = met.map(|met: CommonStart| {
+        measurement.common_start = common_start.map(|common_start| {
             let late = measurement.common_start.and_then(|start| start.late);
-            CommonStart { late, ..met }
+            CommonStart { late, ..common_start }
         });
         let read = || steadfast_host::kernel_counters(&device, roots);
         measurement.kernel = match (before, measurement.complete) {
@@ -384,7 +394,7 @@ impl Rig for DeviceRig {
     }
 
     fn cut_command(&self) -> Option<String> {
-        self.surroundings.cut_command().map(str::to_owned)
+        self.surroundings.requests.cut_command.clone()
     }
 
     fn prepare_cut(&mut self, plan: &WritePlan) -> Result<FlushDelivery, Halt> {
@@ -409,8 +419,7 @@ impl Rig for DeviceRig {
                 target.device().path
             )));
         }
-        let second = self.surroundings.second_log();
-        let log_error = |error| Halt::Refused(format!("the log of acknowledged writes: {error}"));
+        let second = self.second_log();
         let log = CutLog::open(self.directory()?, second.as_ref(), plan.key());
         self.cut_log = Some(log.map_err(log_error)?);
         Ok(flushes)
@@ -445,12 +454,12 @@ impl Rig for DeviceRig {
     }
 
     fn read_after_cut(&mut self, plan: &WritePlan) -> Result<PowerCutOutcome, Halt> {
-        let second = self.surroundings.second_log();
+        let second = self.second_log();
         let directory = self.directory()?;
         let log = second
             .map_or(Ok(None), |place| place.open_to_read())
             .and_then(|second| read_logs(directory, second, plan.key()))
-            .map_err(|error| Halt::Refused(format!("the log of acknowledged writes: {error}")))?;
+            .map_err(log_error)?;
         let found = read_blocks(self.engine.target(), plan, &self.stop)?;
         Ok(judge(plan, &log, &found))
     }

@@ -18,10 +18,10 @@ const STEPS_MAX: usize = 250_000;
 /// Behavior of the rehearsed drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DriveOutlook {
-    /// Every round like the one before: steady at the first chance.
+    /// Every round is like the one before: steady at the first chance.
     Best,
-    /// Every round far from the one before: steady in the last round at the earliest, so that the
-    /// phases after steady state may still follow.
+    /// Every round differs greatly from the one before: steady in the last round at the earliest, so
+    /// that the phases after steady state may still follow.
     Worst,
 }
 
@@ -40,7 +40,7 @@ pub struct PlannedStep {
     pub time: Option<Nanos>,
     /// Bytes moved, if they end the step.
     pub bytes: Option<Bytes>,
-    /// Bytes at which its load ends even before its time is over.
+    /// Bytes at which its load ends before its time.
     pub bytes_at_most: Option<Bytes>,
     /// Threads and outstanding I/Os; `None` for a purge, an idle time, a script and several loads at
     /// once.
@@ -78,15 +78,6 @@ pub struct StepPlan {
 }
 
 impl StepPlan {
-    /// Returns the total time of the steps of known duration.
-    pub fn time(&self) -> Nanos {
-        Nanos(self.steps.iter().filter_map(|s| s.time).map(|t| t.0).sum())
-    }
-    /// Returns the total bytes of the steps whose duration depends on the drive's speed.
-    pub fn bytes_of_unknown_time(&self) -> Bytes {
-        let unknown = self.steps.iter().filter(|s| s.time.is_none());
-        Bytes(unknown.filter_map(|s| s.bytes).map(|b| b.0).sum())
-    }
     /// Adds the phases that only the other plan has, which follow steady state: the last round
     /// may still reach it. Each is inserted after the phase that it follows in the other plan.
     fn with_later_phases(mut self, other: StepPlan) -> StepPlan {
@@ -107,6 +98,17 @@ impl StepPlan {
     pub fn rounds(&self) -> u32 {
         self.steps.iter().map(|s| s.round).max().unwrap_or(0)
     }
+}
+
+/// Returns the total time of the steps of known duration.
+pub(crate) fn known_time(steps: &[PlannedStep]) -> Nanos {
+    Nanos(steps.iter().filter_map(|step| step.time).map(|time| time.0).sum())
+}
+
+/// Returns the total bytes of the steps whose duration depends on the drive's speed.
+pub(crate) fn bytes_of_unknown_time(steps: &[PlannedStep]) -> Bytes {
+    let unknown = steps.iter().filter(|step| step.time.is_none());
+    Bytes(unknown.filter_map(|step| step.bytes).map(|bytes| bytes.0).sum())
 }
 
 /// Rehearses a procedure. An assumed rate of sequential writes, in bytes per second, gives steps
@@ -135,17 +137,17 @@ pub fn refusal(
     procedure: &dyn Procedure,
     prepare: &mut dyn FnMut(&Step) -> Result<PreparedStep, StepRefusal>,
 ) -> Option<String> {
-    let mut refused = None;
+    let mut refusal = None;
     // Only a refused step counts; any other halt is reported by the run itself.
-    let _ = each_new_step(procedure, &mut |step| match prepare(step) {
+    let _ = visit_new_steps(procedure, &mut |step| match prepare(step) {
         Ok(_) => Ok(()),
         Err(why) => {
             let why = format!("{}: {why}", step.place);
-            refused = Some(why.clone());
+            refusal = Some(why.clone());
             Err(Halt::Refused(why))
         }
     });
-    refused
+    refusal
 }
 
 /// Returns the steps of a procedure that is steady at once, in order. Steps that repeat in later
@@ -155,7 +157,7 @@ pub fn refusal(
 /// Returns an error if the procedure halts regardless of the results of its steps.
 pub fn steps_of(procedure: &dyn Procedure) -> Result<Vec<Step>, Halt> {
     let mut steps = Vec::new();
-    each_new_step(procedure, &mut |step| {
+    visit_new_steps(procedure, &mut |step| {
         steps.push(step.clone());
         Ok(())
     })?;
@@ -164,46 +166,16 @@ pub fn steps_of(procedure: &dyn Procedure) -> Result<Vec<Step>, Halt> {
 
 /// Rehearses a procedure that is steady at once, and calls `visit` for every step that repeats none
 /// of an earlier round. Ends if `visit` returns an error.
-fn each_new_step(
-    procedure: &dyn Procedure,
-    visit: &mut dyn FnMut(&Step) -> Result<(), Halt>,
-) -> Result<(), Halt> {
-    let rehearsal = Rehearsal::new(DriveOutlook::Best, None);
-    procedure.conduct(&mut StepVisitor { rehearsal, visit, visited: HashSet::new() })
+fn visit_new_steps(procedure: &dyn Procedure, visit: StepVisitor<'_>) -> Result<(), Halt> {
+    let mut bench = Rehearsal::new(DriveOutlook::Best, None);
+    bench.visit = Some(visit);
+    procedure.conduct(&mut bench)
 }
 
-/// A rehearsal that visits every new step.
-struct StepVisitor<'a> {
-    rehearsal: Rehearsal,
-    visit: &'a mut dyn FnMut(&Step) -> Result<(), Halt>,
-    /// Phase, point and label of the visited steps.
-    visited: HashSet<(String, u32, String)>,
-}
+type StepVisitor<'a> = &'a mut dyn FnMut(&Step) -> Result<(), Halt>;
 
-impl Bench for StepVisitor<'_> {
-    fn settle(&mut self, wanted: &Conditions) -> Result<Conditions, Halt> {
-        self.rehearsal.settle(wanted)
-    }
-    fn purge(&mut self) -> Result<Purge, Halt> {
-        self.rehearsal.purge()
-    }
-    fn apply(&mut self, step: &Step) -> Result<Outcome, Halt> {
-        let StepPlace { phase, point, label, .. } = step.place.clone();
-        if self.visited.insert((phase, point, label)) {
-            (self.visit)(step)?;
-        }
-        self.rehearsal.apply(step)
-    }
-    fn idle(&mut self, time: Nanos) -> Result<(), Halt> {
-        self.rehearsal.idle(time)
-    }
-    fn cut_power(&mut self, trial: &PowerCutTrial) -> Result<PowerCutOutcome, Halt> {
-        self.rehearsal.cut_power(trial)
-    }
-    fn note(&mut self, _: &Note) {}
-}
-
-struct Rehearsal {
+/// A bench that plans the steps.
+struct Rehearsal<'a> {
     outlook: DriveOutlook,
     bytes_per_second: Option<u64>,
     /// Time that the load of the last step, which ended early, has run so far.
@@ -211,12 +183,23 @@ struct Rehearsal {
     plan: StepPlan,
     /// Time of the plan so far, in nanoseconds.
     time_ns: u64,
+    /// Called with every step that repeats none of an earlier round.
+    visit: Option<StepVisitor<'a>>,
+    /// Phase, point and label of the visited steps.
+    visited: HashSet<(String, u32, String)>,
 }
 
-impl Rehearsal {
+impl Rehearsal<'_> {
     fn new(outlook: DriveOutlook, bytes_per_second: Option<u64>) -> Self {
-        let (running, plan) = (Nanos::ZERO, StepPlan::default());
-        Rehearsal { outlook, bytes_per_second, running, plan, time_ns: 0 }
+        Rehearsal {
+            outlook,
+            bytes_per_second,
+            running: Nanos::ZERO,
+            plan: StepPlan::default(),
+            time_ns: 0,
+            visit: None,
+            visited: HashSet::new(),
+        }
     }
 }
 
@@ -227,12 +210,8 @@ struct RehearsedStep {
     complete: bool,
 }
 
-impl Rehearsal {
-    /// Adds a step to the plan.
-    ///
-    /// # Errors
-    /// Returns [`Halt::Refused`] if the plan is longer than any run, or takes longer than a
-    /// time can say.
+impl Rehearsal<'_> {
+    /// Adds a step to the plan, unless it then has too many steps or takes too long to be counted.
     fn add(&mut self, planned: PlannedStep) -> Result<(), Halt> {
         if self.plan.steps.len() >= STEPS_MAX {
             return Err(Halt::Refused(format!(
@@ -248,6 +227,7 @@ impl Rehearsal {
         Ok(())
     }
 
+    /// Plans a step, or the next part of its load.
     fn plan_step(&mut self, step: &Step) -> RehearsedStep {
         if !step.continues {
             self.running = Nanos::ZERO;
@@ -261,7 +241,12 @@ impl Rehearsal {
             Load::Stimulus(stimulus) => {
                 match (stimulus.until.time, step.cut) {
                     // Limited by bytes alone: its parts are planned as one step.
-                    (None, _) => self.plan_by_bytes(stimulus),
+                    (None, _) => {
+                        let bytes = stimulus.until.bytes;
+                        let time = bytes.and_then(|bytes| self.write_time(bytes));
+                        let time = time.map(|time| time + stimulus.ramp);
+                        RehearsedStep { time, bytes, complete: true }
+                    }
                     (Some(time), None) => RehearsedStep {
                         time: Some(self.duration(stimulus, time) + stimulus.ramp),
                         bytes: stimulus.until.bytes,
@@ -295,12 +280,6 @@ impl Rehearsal {
                 RehearsedStep { time: None, bytes: Some(bytes), complete: true }
             }
         }
-    }
-
-    fn plan_by_bytes(&self, stimulus: &Stimulus) -> RehearsedStep {
-        let bytes = stimulus.until.bytes;
-        let time = bytes.and_then(|bytes| self.write_time(bytes));
-        RehearsedStep { time: time.map(|time| time + stimulus.ramp), bytes, complete: true }
     }
 
     /// Plans the next part, of length `part`, of a load that takes `lasts` after its ramp, which
@@ -388,23 +367,19 @@ fn rehearsed_replay(script: &ScriptLoad, planned: &RehearsedStep) -> Measurement
     let part = |all: u64| (u128::from(all) * u128::from(elapsed.0) / u128::from(whole.0)) as u64;
     let counts = script.counts;
     let moving = counts.reads + counts.writes;
-    let ops = [
-        (Op::Read, counts.reads),
-        (Op::Write, counts.writes),
-        (Op::Discard, counts.discards),
-        (Op::Flush, counts.flushes),
-    ];
-    let stream = |(op, ios): (Op, u64)| {
+    let mut streams = Vec::new();
+    for op in Op::ALL.into_iter().filter(|op| counts.get(*op) > 0) {
+        let ios = counts.get(op);
         let moved = if matches!(op, Op::Read | Op::Write) { ios } else { 0 };
         let share = u128::from(script.bytes.0) * u128::from(moved) / u128::from(moving.max(1));
         let bytes = Bytes(part(share as u64));
-        StreamTally { op, tally: Tally { ios: part(ios), bytes, ..Tally::default() } }
-    };
-    let streams = ops.into_iter().filter(|(_, ios)| *ios > 0).map(stream).collect();
+        streams
+            .push(StreamTally { op, tally: Tally { ios: part(ios), bytes, ..Tally::default() } });
+    }
     Measurement { elapsed, complete: planned.complete, streams, ..Measurement::default() }
 }
 
-impl Bench for Rehearsal {
+impl Bench for Rehearsal<'_> {
     fn settle(&mut self, wanted: &Conditions) -> Result<Conditions, Halt> {
         self.plan.write_cache = wanted.write_cache;
         Ok(wanted.clone())
@@ -414,6 +389,12 @@ impl Bench for Rehearsal {
         Ok(Purge::new(PurgeMethod::Simulated, Nanos::ZERO))
     }
     fn apply(&mut self, step: &Step) -> Result<Outcome, Halt> {
+        if let Some(visit) = &mut self.visit {
+            let StepPlace { phase, point, label, .. } = step.place.clone();
+            if self.visited.insert((phase, point, label)) {
+                visit(step)?;
+            }
+        }
         let planned = self.plan_step(step);
         self.add(PlannedStep {
             phase: step.place.phase.clone(),
@@ -441,15 +422,15 @@ impl Bench for Rehearsal {
     }
     fn cut_power(&mut self, trial: &PowerCutTrial) -> Result<PowerCutOutcome, Halt> {
         let area = Bytes(trial.blocks * trial.block.0);
-        let written = PlannedStep {
-            point: trial.cycle,
-            ..PlannedStep::pause("write until the power is cut", Some(trial.cut_after))
+        let write = PlannedStep::pause("write until the power is cut", Some(trial.cut_after));
+        let read = PlannedStep {
+            bytes: Some(area),
+            ..PlannedStep::pause("read back", self.write_time(area))
         };
-        let (time, bytes) = (self.write_time(area), Some(area));
-        let read = PlannedStep { bytes, ..PlannedStep::pause("read back", time) };
-        let phase = |step: PlannedStep| PlannedStep { phase: "power-cut".to_owned(), ..step };
-        self.add(phase(written))?;
-        self.add(phase(PlannedStep { point: trial.cycle, ..read }))?;
+        for step in [write, read] {
+            let phase = "power-cut".to_owned();
+            self.add(PlannedStep { phase, point: trial.cycle, ..step })?;
+        }
         let evidence = CutEvidence::Simulated;
         Ok(PowerCutOutcome { evidence, acknowledged: 1, ..PowerCutOutcome::default() })
     }
@@ -470,18 +451,15 @@ mod tests {
         fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
             let load = Load::Script(self.0.clone());
             let place = StepPlace::new("replay", 0, 1, "list");
-            let cut = Some(Nanos::from_secs(60));
-            let mut step =
-                Step { place, load, cut, continues: false, groups: Vec::new(), interval: None };
+            let mut step = Step::part(place, load, Nanos::from_secs(60), false);
             let (mut reads, mut bytes) = (0, 0);
-            loop {
+            let mut complete = false;
+            while !complete {
                 let done = bench.apply(&step)?.measurement;
                 reads += done.direction(Op::Read).ios;
                 bytes += done.bytes().0;
+                complete = done.complete;
                 step.continues = true;
-                if done.complete {
-                    break;
-                }
             }
             assert_eq!((reads, bytes), (1000, 6_000_000));
             Ok(())
@@ -508,8 +486,7 @@ mod tests {
             (together, minute, &[80, 60, 30]),
         ] {
             let place = StepPlace::new("load", 0, 1, "ramp");
-            let mut step =
-                Step { place, load, cut, continues: false, groups: Vec::new(), interval: None };
+            let mut step = Step { cut, ..Step::alone(place, load) };
             let mut bench = Rehearsal::new(DriveOutlook::Best, None);
             while !bench.apply(&step).unwrap().measurement.complete {
                 step.continues = true;
@@ -520,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_lasts_as_long_as_it_is_played() {
+    fn the_timing_determines_the_duration_of_a_script() {
         let mut script = ScriptLoad {
             counts: OpCounts { reads: 1000, writes: 500, discards: 0, flushes: 0 },
             bytes: Bytes(6_000_000),
@@ -534,14 +511,14 @@ mod tests {
         let plan =
             |script: &ScriptLoad| rehearse(&ScriptReplay(script.clone()), DriveOutlook::Best, None);
         let planned = plan(&script).unwrap();
-        assert_eq!((planned.steps.len(), planned.time()), (2, Nanos::from_secs(100)));
+        assert_eq!((planned.steps.len(), known_time(&planned.steps)), (2, Nanos::from_secs(100)));
         // A script of 292 years is refused before its parts exhaust the memory.
         let endless = ScriptLoad { span: Nanos(1 << 63), ..script.clone() };
         assert!(matches!(plan(&endless), Err(Halt::Refused(_))));
         // In a closed loop the duration depends on the device.
         script.timing = Timing::Closed;
         let planned = plan(&script).unwrap();
-        assert_eq!((planned.steps.len(), planned.time()), (1, Nanos::ZERO));
-        assert_eq!(planned.bytes_of_unknown_time(), Bytes(6_000_000));
+        assert_eq!((planned.steps.len(), known_time(&planned.steps)), (1, Nanos::ZERO));
+        assert_eq!(bytes_of_unknown_time(&planned.steps), Bytes(6_000_000));
     }
 }

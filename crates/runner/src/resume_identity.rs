@@ -44,23 +44,24 @@ pub fn reasons_to_doubt_directory(contents: &LedgerContents, directory: &Path) -
 }
 
 /// Time after the last journal line in which a killed run may have written.
-const GRACE: Duration = Duration::from_secs(15);
+const GRACE_PERIOD: Duration = Duration::from_secs(15);
 
 /// Returns a message if the file was changed after the run released it. A file without a mark is
 /// judged by its ctime, which no program can set. A run killed in a long step cannot be
 /// distinguished from another writer.
 fn changed_since(path: &Path, lines: &[JournalLine]) -> io::Result<Option<String>> {
-    let ours = |line: &&JournalLine| {
+    // Restoring and amending a run do not write to its file.
+    let may_have_written = |line: &&JournalLine| {
         !matches!(line.entry, JournalEntry::HostRestored(_) | JournalEntry::Amended(_))
     };
-    let Some(last) = lines.iter().rev().find(ours) else { return Ok(None) };
-    let grace = match last.entry {
+    let Some(last) = lines.iter().rev().find(may_have_written) else { return Ok(None) };
+    let grace_period = match last.entry {
         JournalEntry::Halted(_) | JournalEntry::Ended => Duration::ZERO,
-        _ => GRACE,
+        _ => GRACE_PERIOD,
     };
     let found = std::fs::metadata(path)?;
     let changed = found.ctime().saturating_mul(1000) + found.ctime_nsec() / 1_000_000;
-    let latest = u128::from(last.at) + grace.as_millis();
+    let latest = u128::from(last.at) + grace_period.as_millis();
     let is_later = u128::try_from(changed).is_ok_and(|changed| changed > latest);
     Ok(is_later.then(|| "the file was changed after the last journal entry of the run".into()))
 }
@@ -84,23 +85,26 @@ mod tests {
         JournalLine { n: 1, at, up: None, kernel: None, entry }
     }
 
-    /// A run that ended well wrote nothing after its last line; one that was killed
-    /// may have, for a while.
+    /// A run that ended wrote nothing after its last line; one that was killed may have.
     #[test]
-    fn a_file_that_was_changed_after_the_run_is_doubted() {
+    fn a_file_changed_after_the_run_is_not_trusted() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let found = std::fs::metadata(file.path()).unwrap();
         let changed = u64::try_from(found.ctime() * 1000 + found.ctime_nsec() / 1_000_000).unwrap();
-        let doubted = |at, entry| {
+        let is_changed = |at, entry| {
             let lines =
                 [line(at, entry), line(u64::MAX, JournalEntry::HostRestored(Default::default()))];
             changed_since(file.path(), &lines).unwrap().is_some()
         };
         let idled = || JournalEntry::Idled(Nanos::SECOND);
-        assert!(
-            !doubted(changed, JournalEntry::Ended) && doubted(changed - 1, JournalEntry::Ended)
-        );
-        assert!(!doubted(changed - 15_000, idled()) && doubted(changed - 15_001, idled()));
+        for (at, entry, expected) in [
+            (changed, JournalEntry::Ended, false),
+            (changed - 1, JournalEntry::Ended, true),
+            (changed - 15_000, idled(), false),
+            (changed - 15_001, idled(), true),
+        ] {
+            assert_eq!(is_changed(at, entry), expected, "{changed} after {at}");
+        }
         assert!(changed_since(Path::new("/absent"), &[line(1, JournalEntry::Ended)]).is_err());
         assert_eq!(changed_since(Path::new("/absent"), &[]).unwrap(), None);
     }

@@ -61,21 +61,19 @@ pub trait Rig: Send {
     /// Returns true for a simulated device, which begins every run factory-new: a resumed run
     /// applies the journaled steps again to restore its state. On a real device that would be a
     /// second test.
-    fn is_simulated(&self) -> bool;
+    fn is_simulated(&self) -> bool {
+        false
+    }
     /// Sets the user's requests for the purge, and for the host during the run. A simulated
     /// device has no host.
     fn set_requests(&mut self, requests: &HostRequests);
     /// From now on, stores files that the engine keeps in the run's directory. A simulated drive
     /// keeps none.
-    fn keep_files_in(&mut self, run: &Directory) {
-        let _ = run;
-    }
+    fn keep_files_in(&mut self, _run: &Directory) {}
     /// From now on, starts loads together with those of other devices of this host; `caveat`
     /// discloses that they are tested at the same time. A simulated drive shares nothing with
-    /// others and ignores the ticket.
-    fn join(&mut self, ticket: StartTicket, caveat: Option<Caveat>) {
-        drop((ticket, caveat));
-    }
+    /// others and drops the ticket.
+    fn join(&mut self, _ticket: StartTicket, _caveat: Option<Caveat>) {}
     /// Checks device and host before anything is touched, and starts what lasts for the run.
     /// Returns no checks if there is nothing to check.
     fn examine(&mut self) -> Examination {
@@ -151,8 +149,7 @@ pub trait Rig: Send {
     }
     /// Opens what [`Rig::write_until_cut`] needs, before the trial is journaled: a trial that could
     /// not begin is not read back.
-    fn prepare_cut(&mut self, plan: &WritePlan) -> Result<FlushDelivery, Halt> {
-        let _ = plan;
+    fn prepare_cut(&mut self, _plan: &WritePlan) -> Result<FlushDelivery, Halt> {
         Ok(FlushDelivery::Sent)
     }
     /// Reads the drive's own counters of power losses.
@@ -162,22 +159,25 @@ pub trait Rig: Send {
     /// Writes the blocks of a trial until the power is cut; reports the stages in between.
     ///
     /// # Errors
-    /// [`Halt::PowerCut`] if the device failed: it has to return before its blocks can be read.
+    /// Returns [`Halt::PowerCut`] if the device failed: it has to return before its blocks can be
+    /// read.
     fn write_until_cut(
         &mut self,
-        plan: &WritePlan,
-        report: StageCallback<'_>,
+        _plan: &WritePlan,
+        _report: StageCallback<'_>,
     ) -> Result<CutEvidence, Halt> {
-        let _ = (plan, report);
-        Err(Halt::Refused("this engine cannot test a power cut; omit --engine and --hosts".into()))
+        Err(no_power_cuts())
     }
     /// Reads the blocks of a trial back and judges them.
-    fn read_after_cut(&mut self, plan: &WritePlan) -> Result<PowerCutOutcome, Halt> {
-        let _ = plan;
-        Err(Halt::Refused("this engine cannot test a power cut; omit --engine and --hosts".into()))
+    fn read_after_cut(&mut self, _plan: &WritePlan) -> Result<PowerCutOutcome, Halt> {
+        Err(no_power_cuts())
     }
     /// Leaves the device idle.
     fn idle(&mut self, time: Nanos) -> Result<(), Halt>;
     /// Restores a host setting.
     fn restore(&mut self, change: &HostChange) -> Result<(), Halt>;
+}
+
+fn no_power_cuts() -> Halt {
+    Halt::Refused("this engine cannot test a power cut; omit --engine and --hosts".into())
 }

@@ -1,8 +1,8 @@
 //! The directory of several runs. `targets.json` lists them, so that they can be resumed together.
 
 use crate::ledger::{
-    Ledger, LedgerContents, LedgerError, io_error, refuse_foreign_directory, refuse_writer,
-    settings_digest,
+    Ledger, LedgerContents, LedgerError, if_missing, io_error, json_error, make_new_directory,
+    refuse_foreign_directory, refuse_writer, settings_digest,
 };
 use crate::run_plan::RunPlan;
 use crate::start_together::StartSync;
@@ -13,7 +13,7 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Component, Path, PathBuf};
 use steadfast_domain::{Device, Transport};
-use steadfast_host::{Directory, FileError, ReadAccess, read_sized};
+use steadfast_host::{Directory, ReadAccess, read_sized};
 
 /// File that marks a directory of several runs.
 const FILE: &str = "targets.json";
@@ -21,7 +21,6 @@ const FILE: &str = "targets.json";
 /// Maximum size of the file in bytes; a target has about 100.
 const FILE_MAX: u64 = 16 << 20;
 
-/// Version of the file format.
 const VERSION: u32 = 1;
 
 /// The list of several runs, which is the content of `targets.json`.
@@ -174,14 +173,9 @@ impl<D: RunStorage> RunGroup<D> {
         together: StartSync,
         runs: &[NewMember<'_>],
     ) -> Result<(RunGroup<D>, Vec<Ledger<D>>), LedgerError> {
-        let list = TargetList::new(together, runs).map_err(|error| LedgerError::Malformed {
-            path: parent.path().join(name),
-            why: error.to_string(),
-        })?;
-        let directory = parent.make_new(name, readers).map_err(|error| match error {
-            FileError::Exists(path) => LedgerError::taken(&path),
-            error => error.into(),
-        })?;
+        let list =
+            TargetList::new(together, runs).map_err(json_error(&parent.path().join(name)))?;
+        let directory = make_new_directory(parent, name, readers)?;
         let group = RunGroup { list, directory };
         let created = group.write(readers).and_then(|()| group.create_runs(readers, runs));
         match created {
@@ -197,8 +191,7 @@ impl<D: RunStorage> RunGroup<D> {
     /// Writes `targets.json`.
     fn write(&self, readers: ReadAccess) -> Result<(), LedgerError> {
         let path = self.directory.path().join(FILE);
-        let text = serde_json::to_vec_pretty(&self.list)
-            .map_err(|e| LedgerError::Malformed { path: path.clone(), why: e.to_string() })?;
+        let text = serde_json::to_vec_pretty(&self.list).map_err(json_error(&path))?;
         let file = write_new(&self.directory, FILE, &text)?;
         file.grant(readers).map_err(io_error(&path))?;
         self.directory.sync().map_err(io_error(self.directory.path()))
@@ -262,7 +255,7 @@ impl<D: RunStorage> RunGroup<D> {
         let members = &self.list.members;
         let read: Vec<_> = members.iter().map(|member| self.read_member(member)).collect();
         let is_missing = |read: &Result<LedgerContents, LedgerError>| match read {
-            Ok(contents) => !contents.has_journal(),
+            Ok(contents) => !contents.has_journal,
             Err(error) => matches!(error, LedgerError::NotARun(_)),
         };
         let Some(missing) = read.iter().position(is_missing) else {
@@ -328,13 +321,8 @@ impl<D: RunStorage> RunGroup<D> {
     /// Returns [`LedgerError::NotARun`] if it is missing, and [`LedgerError::File`] if it cannot be
     /// opened.
     pub fn enter(&self, member: &GroupMember) -> Result<D, LedgerError> {
-        self.directory.enter(OsStr::new(&member.directory)).map_err(|error| {
-            if error.is_missing() {
-                LedgerError::NotARun(self.directory_of(member))
-            } else {
-                error.into()
-            }
-        })
+        let not_a_run = || LedgerError::NotARun(self.directory_of(member));
+        self.directory.enter(OsStr::new(&member.directory)).map_err(if_missing(not_a_run))
     }
 }
 
@@ -437,7 +425,7 @@ mod tests {
     use steadfast_domain::{Bytes, Settings};
 
     #[test]
-    fn a_run_directory_is_a_name_and_no_path() {
+    fn a_run_directory_is_a_plain_name() {
         assert!(is_plain("loop0") && is_plain("a.b"));
         for path in ["", ".", "..", "a/b", "/a", "../a"] {
             assert!(!is_plain(path), "{path:?}");
@@ -471,28 +459,34 @@ mod tests {
         directory_names([&plan().device; 2])
     }
 
+    /// Creates a group of two runs in a scratch directory.
+    fn created_pair() -> (tempfile::TempDir, PathBuf, RunGroup, Vec<Ledger>) {
+        let scratch = tempfile::tempdir().unwrap();
+        let place = scratch.path().join("pair");
+        let (group, ledgers) = create(&place, &pair()).unwrap();
+        (scratch, place, group, ledgers)
+    }
+
     #[test]
     fn all_runs_of_a_group_are_created_or_none() {
         let scratch = tempfile::tempdir().unwrap();
         let place = scratch.path().join("above/pair");
         let twice = ["small".to_owned(), "small".to_owned()];
         assert!(matches!(create(&place, &twice).unwrap_err(), LedgerError::Exists(_)));
-        assert!(!place.exists(), "it left something behind");
+        assert!(!place.exists(), "something was left behind");
         let (created, _) = create(&place, &pair()).unwrap();
         assert!(matches!(create(&place, &pair()).unwrap_err(), LedgerError::Taken { .. }));
         let group = RunGroup::find(&place).unwrap().unwrap();
         assert_eq!(group.list, created.list);
         assert_eq!(pair(), ["small", "small-2"]);
         assert_eq!(group.read().unwrap().len(), 2);
-        assert_eq!(fs::read_dir(&place).unwrap().count(), 3, "an unfinished file");
+        assert_eq!(fs::read_dir(&place).unwrap().count(), 3, "no unfinished file");
     }
 
     /// Its process could not write the first line, or was killed before it.
     #[test]
     fn a_run_of_a_group_that_could_not_begin_is_resumed() {
-        let scratch = tempfile::tempdir().unwrap();
-        let place = scratch.path().join("pair");
-        let (group, ledgers) = create(&place, &pair()).unwrap();
+        let (_scratch, place, group, ledgers) = created_pair();
         ledgers.into_iter().for_each(Ledger::withdraw);
         for member in &group.list.members {
             assert!(group.open(member).unwrap().1.lines.is_empty());
@@ -504,9 +498,7 @@ mod tests {
     /// Without the digests of the settings, two swapped run directories would not be noticed.
     #[test]
     fn a_list_without_digests_is_refused() {
-        let scratch = tempfile::tempdir().unwrap();
-        let place = scratch.path().join("pair");
-        create(&place, &pair()).unwrap();
+        let (_scratch, place, ..) = created_pair();
         let text = fs::read_to_string(place.join(FILE)).unwrap();
         fs::write(place.join(FILE), text.replace("\"settings\"", "\"other\"")).unwrap();
         let error = RunGroup::find(&place).unwrap_err().to_string();
@@ -515,18 +507,16 @@ mod tests {
         }
     }
 
-    /// Its steps would be deleted if the user were told that no run has begun.
+    /// The message that no run has begun advises to delete the directory.
     #[test]
-    fn a_run_that_cannot_be_read_is_not_one_that_has_not_begun() {
-        let scratch = tempfile::tempdir().unwrap();
-        let place = scratch.path().join("pair");
-        let (group, _) = create(&place, &pair()).unwrap();
+    fn an_unreadable_run_may_have_begun() {
+        let (scratch, place, group, _) = created_pair();
         fs::remove_dir_all(place.join("small-2")).unwrap();
         assert!(matches!(group.read().unwrap_err(), LedgerError::GroupNotBegun(_)));
         fs::write(place.join("small/journal.jsonl"), "no journal\n").unwrap();
         let error = group.read().unwrap_err();
         assert!(!matches!(error, LedgerError::GroupNotBegun(_)), "{error}");
-        // Nor is one behind a link.
+        // The same for a link to a run.
         fs::rename(place.join("small"), scratch.path().join("moved")).unwrap();
         std::os::unix::fs::symlink("../moved", place.join("small")).unwrap();
         let error = group.read().unwrap_err();

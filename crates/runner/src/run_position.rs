@@ -25,12 +25,17 @@ impl RunPosition {
 
     /// Returns the start of a step, which is the first after the resumptions so far.
     pub fn start(&mut self, step: &Step) -> StepStart {
-        let done = if step.continues { self.done } else { WorkDone::default() };
-        let done_apart = if step.continues { self.done_apart.clone() } else { Vec::new() };
-        let script = if step.continues { self.script } else { ScriptPosition::default() };
-        let resumed = std::mem::take(&mut self.resumed);
-        let cursors = self.cursors.clone();
-        StepStart { cursors, done, done_apart, script, resumed, begins: None }
+        let mut start = StepStart {
+            cursors: self.cursors.clone(),
+            resumed: std::mem::take(&mut self.resumed),
+            ..StepStart::default()
+        };
+        if step.continues {
+            start.done = self.done;
+            start.done_apart = self.done_apart.clone();
+            start.script = self.script;
+        }
+        start
     }
 
     /// Moves to the end of a measured step.
@@ -52,11 +57,11 @@ impl RunPosition {
         self.done_apart.resize(measurement.parts.len(), WorkDone::default());
         let loads = step.load.stimuli();
         let parts = self.done_apart.iter_mut().zip(measurement.apart());
-        for (at, (done, (streams, _))) in parts.enumerate() {
+        for (index, (done, (streams, _))) in parts.enumerate() {
             done.time += measurement.elapsed;
             done.bytes += Bytes(streams.iter().map(|s| s.tally.bytes.0).sum());
             // The last tally of a load that flushes after its writes is that of the flushes.
-            let flushes = loads.get(at).is_some_and(|load| load.flush_every().is_some());
+            let flushes = loads.get(index).is_some_and(|load| load.flush_every().is_some());
             let drawn = &streams[..streams.len().saturating_sub(usize::from(flushes))];
             done.ios += drawn.iter().map(|s| s.tally.ios).sum::<u64>();
         }
@@ -70,7 +75,7 @@ mod tests {
     use steadfast_domain::{Demand, Nanos, ReplayResult, StepPlace, Stimulus};
 
     #[test]
-    fn a_script_that_continues_goes_on_where_its_last_step_left_it() {
+    fn a_script_continues_where_its_last_step_ended() {
         let range = ActiveRange::new(Bytes(0), Bytes(0));
         let stimulus = Stimulus::new(Vec::new(), range, Demand::new(1, 1), LoadLimits::ios(1));
         let mut step = Step::alone(StepPlace::new("replay", 0, 1, ""), stimulus);

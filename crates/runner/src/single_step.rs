@@ -1,5 +1,4 @@
-//! One step outside a run: host settings are applied for it, journaled, and restored however it
-//! ends.
+//! One step outside a run. Its host settings are journaled, and restored whether or not it succeeds.
 
 use crate::host_changes::HostChanges;
 use crate::rig::{IntervalCallback, Rig};
@@ -115,7 +114,13 @@ pub fn apply_once<D: RunStorage>(
     changes: &mut HostChanges<D>,
     watch: IntervalCallback<'_>,
 ) -> SingleLoadResult {
-    let settled = if may_write { disable_merging(rig, changes) } else { Ok(()) };
+    // The device then sees each I/O as it was submitted.
+    let unmerged = Conditions { merges: Some(false), ..Conditions::default() };
+    let settled = if may_write {
+        rig.settle(&unmerged, &mut |change| changes.journal(change)).map(drop)
+    } else {
+        Ok(())
+    };
     let result = settled.and_then(|()| rig.apply(prepared, &StepStart::default(), watch));
     let restored = changes.undo(&mut |change| rig.restore(change));
     SingleLoadResult {
@@ -124,13 +129,4 @@ pub fn apply_once<D: RunStorage>(
         checks: rig.check_after_run(),
         caveats: rig.take_caveats(),
     }
-}
-
-/// Disables request merging, so that the device sees each I/O as it was submitted.
-fn disable_merging<D: RunStorage>(
-    rig: &mut dyn Rig,
-    changes: &mut HostChanges<D>,
-) -> Result<(), Halt> {
-    let unmerged = Conditions { merges: Some(false), ..Conditions::default() };
-    rig.settle(&unmerged, &mut |change| changes.journal(change)).map(drop)
 }

@@ -1,6 +1,6 @@
 //! The order in time of the loads of several runs.
 
-use crate::rehearsal::{self, DriveOutlook};
+use crate::rehearsal::{DriveOutlook, PlannedStep, rehearse};
 use std::collections::HashSet;
 use steadfast_domain::step::{base_phase, phase_numbers};
 use steadfast_domain::{Halt, Procedure, StepPlace};
@@ -20,15 +20,15 @@ impl StartOrder {
     pub fn rehearse<'a>(
         procedures: impl Iterator<Item = &'a dyn Procedure>,
     ) -> Result<StartOrder, Halt> {
-        let places = procedures.map(|procedure| {
-            let plan = rehearsal::rehearse(procedure, DriveOutlook::Worst, None)?;
+        let mut runs = Vec::new();
+        for procedure in procedures {
+            let plan = rehearse(procedure, DriveOutlook::Worst, None)?;
             let loads = plan.steps.into_iter().filter(|step| !step.is_pause());
-            let place = |step: rehearsal::PlannedStep| {
-                StepPlace::new(&step.phase, step.round, step.point, step.label)
-            };
-            Ok(loads.map(place).collect())
-        });
-        Ok(StartOrder::new(places.collect::<Result<_, Halt>>()?))
+            let place =
+                |step: PlannedStep| StepPlace::new(&step.phase, step.round, step.point, step.label);
+            runs.push(loads.map(place).collect());
+        }
+        Ok(StartOrder::new(runs))
     }
 
     /// Returns the order of the places of all runs. A place that a run does not share with the

@@ -131,7 +131,10 @@ impl StartTicket {
     /// # Errors
     /// Returns [`Halt::Stopped`] if the user requests a stop meanwhile.
     pub fn wait(&mut self, step: &Step, stop: &StopSignal) -> Result<Option<CommonStart>, Halt> {
-        let Some(place) = self.waiting_place(&step.place) else { return Ok(None) };
+        if !self.must_wait(&step.place.phase) {
+            return Ok(None);
+        }
+        let place = step.place.clone();
         let since = self.barrier.clock.now();
         let lead = match step.load {
             Load::Stimulus(_) | Load::Together(_) => LEAD,
@@ -142,7 +145,7 @@ impl StartTicket {
             return Ok(None);
         }
         state.runs[self.number] = BarrierSlot::Waits { place, lead };
-        self.barrier.release(&mut state);
+        self.barrier.release_earliest(&mut state);
         let agreed = loop {
             if let BarrierSlot::Released(agreed) = state.runs[self.number] {
                 state.runs[self.number] = BarrierSlot::Busy;
@@ -168,18 +171,17 @@ impl StartTicket {
         }))
     }
 
-    /// Returns the place under which it waits for the others before a load; `None` if it need not
-    /// wait.
-    fn waiting_place(&mut self, place: &StepPlace) -> Option<StepPlace> {
-        let is_new = self.phase.as_ref() != Some(&place.phase);
-        self.phase = Some(place.phase.clone());
-        (is_new || self.sync != StartSync::Phases).then(|| place.clone())
+    /// Begins a load of this phase. Returns true if it must wait for the others.
+    fn must_wait(&mut self, phase: &str) -> bool {
+        let is_new = self.phase.as_deref() != Some(phase);
+        self.phase = Some(phase.to_owned());
+        is_new || self.sync != StartSync::Phases
     }
 
     fn leave(&self) {
         let mut state = self.barrier.lock();
         state.runs[self.number] = BarrierSlot::Left;
-        self.barrier.release(&mut state);
+        self.barrier.release_earliest(&mut state);
     }
 }
 
@@ -195,45 +197,43 @@ impl StartBarrier {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn release(&self, state: &mut BarrierState) {
-        state.release(self.clock.now());
+    fn release_earliest(&self, state: &mut BarrierState) {
+        state.release_earliest(self.clock.now());
         self.changed.notify_all();
     }
 
     fn wait_for_release(&self, number: usize) {
-        let is_held =
+        let must_wait =
             |state: &mut BarrierState| !matches!(state.runs[number], BarrierSlot::Released(_));
-        drop(self.changed.wait_timeout_while(self.lock(), STOP_CHECK_INTERVAL, is_held));
+        drop(self.changed.wait_timeout_while(self.lock(), STOP_CHECK_INTERVAL, must_wait));
     }
 }
 
 impl BarrierState {
     /// Releases the runs that wait at the earliest place, once all runs wait.
-    fn release(&mut self, now: Nanos) {
-        let busy = |run: &BarrierSlot| matches!(run, BarrierSlot::Busy | BarrierSlot::Released(_));
-        if self.runs.iter().any(busy) {
-            return;
-        }
-        let waiting = self.runs.iter().filter_map(|run| match run {
-            BarrierSlot::Waits { place, lead } => Some((place.clone(), *lead)),
-            _ => None,
-        });
-        let waiting: Vec<(StepPlace, Nanos)> = waiting.collect();
-        let keys: Vec<_> = waiting.iter().map(|(place, _)| self.key(place)).collect();
-        let Some(first) = keys.iter().min().copied() else { return };
-        let together = keys.iter().filter(|key| **key == first).count();
-        let leads = waiting.iter().zip(&keys).filter(|(_, key)| **key == first);
-        let lead = leads.map(|((_, lead), _)| *lead).max().unwrap_or(LEAD);
-        let agreed = (together > 1).then(|| Agreement {
-            start: now + lead,
-            lead,
-            targets: u32::try_from(together).unwrap_or(0),
-        });
-        let mut keys = keys.into_iter();
-        for run in &mut self.runs {
-            if matches!(run, BarrierSlot::Waits { .. }) && keys.next() == Some(first) {
-                *run = BarrierSlot::Released(agreed);
+    fn release_earliest(&mut self, now: Nanos) {
+        let mut waiting = Vec::new();
+        for (number, run) in self.runs.iter().enumerate() {
+            match run {
+                BarrierSlot::Waits { place, lead } => waiting.push((number, place.clone(), *lead)),
+                BarrierSlot::Busy | BarrierSlot::Released(_) => return,
+                BarrierSlot::Left => {}
             }
+        }
+        let keys: Vec<_> = waiting.iter().map(|(_, place, _)| self.key(place)).collect();
+        let Some(first) = keys.iter().min() else { return };
+        let mut earliest = Vec::new();
+        let mut lead = Nanos::ZERO;
+        for ((number, _, own_lead), key) in waiting.iter().zip(&keys) {
+            if key == first {
+                earliest.push(*number);
+                lead = lead.max(*own_lead);
+            }
+        }
+        let targets = earliest.len() as u32;
+        let agreed = (targets > 1).then(|| Agreement { start: now + lead, lead, targets });
+        for number in earliest {
+            self.runs[number] = BarrierSlot::Released(agreed);
         }
     }
 
@@ -251,14 +251,13 @@ impl BarrierState {
 /// Returns the caveat on resources that targets of one host share.
 pub fn shared_host(others: &[&str], processors: Option<u32>) -> Caveat {
     let targets = others.len() + 1;
-    let scarce = processors.filter(|processors| (*processors as usize) < 2 * targets);
-    let processors = match (processors, scarce) {
-        (_, Some(few)) => format!(
+    let processors = match processors {
+        None => "its processors".to_owned(),
+        Some(few) if (few as usize) < 2 * targets => format!(
             "its processors (only {few} for {targets} targets, so that the host and not the device \
              may set the pace)"
         ),
-        (Some(processors), None) => format!("its {processors} processors"),
-        (None, None) => "its processors".to_owned(),
+        Some(processors) => format!("its {processors} processors"),
     };
     Caveat::deviation(
         caveats::SHARED_HOST,
@@ -274,18 +273,18 @@ pub fn shared_host(others: &[&str], processors: Option<u32>) -> Caveat {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::mpsc::{Receiver, channel};
     use std::thread::JoinHandle;
     use steadfast_domain::script::Timing;
     use steadfast_domain::stimulus::{ActiveRange, LoadLimits};
     use steadfast_domain::{Bytes, Demand, ScriptLoad, Stimulus};
 
-    type ReleasedStart = (String, Option<CommonStart>);
+    /// Phase, round and point.
+    type Place = (&'static str, u32, u32);
 
-    fn step(place: (&str, u32, u32)) -> Step {
+    fn step((phase, round, point): Place) -> Step {
         let range = ActiveRange::new(Bytes(0), Bytes(0));
         let stimulus = Stimulus::new(Vec::new(), range, Demand::new(1, 1), LoadLimits::ios(1));
-        Step::alone(StepPlace::new(place.0, place.1, place.2, ""), stimulus)
+        Step::alone(StepPlace::new(phase, round, point, ""), stimulus)
     }
 
     fn script_load() -> ScriptLoad {
@@ -300,23 +299,21 @@ mod tests {
         }
     }
 
-    /// Does these steps in a run of its own, one after another, and leaves.
-    fn run(
-        mut ticket: StartTicket,
-        steps: Vec<(&'static str, u32, u32)>,
-    ) -> JoinHandle<Vec<ReleasedStart>> {
+    /// Waits for these steps in a thread, one after another, and leaves. Returns their starts.
+    fn run(mut ticket: StartTicket, steps: &[Place]) -> JoinHandle<Vec<Option<CommonStart>>> {
+        let steps = steps.to_vec();
         std::thread::spawn(move || {
-            let each = steps.into_iter().map(|place| {
-                let met = ticket.wait(&step(place), &StopSignal::default()).unwrap();
-                (format!("{} {} {}", place.0, place.1, place.2), met)
-            });
-            each.collect()
+            let wait = |place| ticket.wait(&step(place), &StopSignal::default()).unwrap();
+            steps.into_iter().map(wait).collect()
         })
     }
 
-    fn order(places: &[(&str, u32, u32)]) -> StartOrder {
-        let places = places.iter().map(|place| StepPlace::new(place.0, place.1, place.2, ""));
-        StartOrder::new(vec![places.collect()])
+    fn are_common(starts: &[Option<CommonStart>]) -> Vec<bool> {
+        starts.iter().map(Option::is_some).collect()
+    }
+
+    fn order(places: &[Place]) -> StartOrder {
+        StartOrder::new(vec![places.iter().map(|place| step(*place).place).collect()])
     }
 
     fn tickets(runs: usize) -> Vec<StartTicket> {
@@ -326,98 +323,89 @@ mod tests {
     }
 
     #[test]
-    fn what_all_have_begins_at_one_moment() {
-        let places = vec![("wipc", 0, 1), ("rounds", 1, 1), ("rounds", 1, 2)];
-        let runs: Vec<_> =
-            tickets(3).into_iter().map(|ticket| run(ticket, places.clone())).collect();
-        let met: Vec<Vec<ReleasedStart>> =
-            runs.into_iter().map(|run| run.join().unwrap()).collect();
-        for at in 0..3 {
-            let starts: Vec<CommonStart> = met.iter().map(|all| all[at].1.unwrap()).collect();
+    fn shared_steps_start_together() {
+        let places = [("wipc", 0, 1), ("rounds", 1, 1), ("rounds", 1, 2)];
+        let runs: Vec<_> = tickets(3).into_iter().map(|ticket| run(ticket, &places)).collect();
+        let starts: Vec<_> = runs.into_iter().map(|run| run.join().unwrap()).collect();
+        for step in 0..3 {
+            let starts: Vec<CommonStart> = starts.iter().map(|run| run[step].unwrap()).collect();
             assert!(starts.iter().all(|s| (s.agreed, s.targets) == (starts[0].agreed, 3)));
         }
-        assert!(met[0][0].1.unwrap().agreed < met[0][1].1.unwrap().agreed);
+        assert!(starts[0][0].unwrap().agreed < starts[0][1].unwrap().agreed);
     }
 
     #[test]
-    fn who_is_behind_goes_on_alone_and_the_others_wait_for_it() {
+    fn the_run_that_is_behind_continues_alone() {
         let mut tickets = tickets(2).into_iter();
-        let quick = run(tickets.next().unwrap(), vec![("rounds", 1, 1), ("end", 0, 1)]);
-        let slow = vec![("rounds", 1, 1), ("rounds", 2, 1), ("rounds", 3, 1), ("end", 0, 1)];
-        let slow = run(tickets.next().unwrap(), slow).join().unwrap();
-        let quick = quick.join().unwrap();
-        let common: Vec<bool> = slow.iter().map(|(_, met)| met.is_some()).collect();
-        assert_eq!(common, [true, false, false, true]);
-        assert_eq!(quick[1].1.unwrap().agreed, slow[3].1.unwrap().agreed);
+        let quick = run(tickets.next().unwrap(), &[("rounds", 1, 1), ("end", 0, 1)]);
+        let slow = [("rounds", 1, 1), ("rounds", 2, 1), ("rounds", 3, 1), ("end", 0, 1)];
+        let slow = run(tickets.next().unwrap(), &slow).join().unwrap();
+        assert_eq!(are_common(&slow), [true, false, false, true]);
+        assert_eq!(quick.join().unwrap()[1].unwrap().agreed, slow[3].unwrap().agreed);
     }
 
     #[test]
-    fn a_phase_that_continues_after_others_is_later_than_they_are() {
+    fn a_phase_that_continues_after_others_is_later() {
         let mut tickets = tickets(2).into_iter();
-        let quick = run(tickets.next().unwrap(), vec![("rounds", 0, 9)]);
-        let slow = vec![("rounds", 0, 1), ("end", 0, 1), ("rounds", 0, 9)];
-        let slow = run(tickets.next().unwrap(), slow).join().unwrap();
-        assert_eq!(quick.join().unwrap()[0].1.unwrap().agreed, slow[2].1.unwrap().agreed);
-        assert!(slow[1].1.is_none());
+        let quick = run(tickets.next().unwrap(), &[("rounds", 0, 9)]);
+        let slow = [("rounds", 0, 1), ("end", 0, 1), ("rounds", 0, 9)];
+        let slow = run(tickets.next().unwrap(), &slow).join().unwrap();
+        assert_eq!(quick.join().unwrap()[0].unwrap().agreed, slow[2].unwrap().agreed);
+        assert!(slow[1].is_none());
     }
 
-    /// After a gap, which only one of them had.
+    /// A gap that only one of them had makes it repeat a step.
     #[test]
     fn a_run_that_repeats_a_step_is_behind() {
         let mut tickets = tickets(2).into_iter();
-        let quick = run(tickets.next().unwrap(), vec![("rounds", 1, 1), ("rounds", 1, 2)]);
-        let slow = vec![
+        let quick = run(tickets.next().unwrap(), &[("rounds", 1, 1), ("rounds", 1, 2)]);
+        let slow = [
             ("rounds", 1, 1),
             // No run without a gap has this phase.
             ("refresh (attempt 2)", 3, 1),
             ("rounds (attempt 2)", 1, 1),
             ("rounds", 1, 2),
         ];
-        let slow = run(tickets.next().unwrap(), slow).join().unwrap();
-        let common: Vec<bool> = slow.iter().map(|(_, met)| met.is_some()).collect();
-        assert_eq!(common, [true, false, false, true]);
-        assert_eq!(quick.join().unwrap()[1].1.unwrap().agreed, slow[3].1.unwrap().agreed);
+        let slow = run(tickets.next().unwrap(), &slow).join().unwrap();
+        assert_eq!(are_common(&slow), [true, false, false, true]);
+        assert_eq!(quick.join().unwrap()[1].unwrap().agreed, slow[3].unwrap().agreed);
     }
 
     /// Rounds may span several phases, as in `factors`.
     #[test]
     fn a_run_that_repeats_a_step_of_an_earlier_phase_and_round_is_behind() {
         let places = [("a", 1, 1), ("b", 1, 1), ("a", 2, 1), ("b", 2, 1)];
-        for (sync, common) in [
-            (StartSync::Steps, [true, true, false, true, true]),
-            (StartSync::Phases, [true, true, false, true, true]),
-        ] {
+        for sync in [StartSync::Steps, StartSync::Phases] {
             let mut tickets =
                 start_tickets(2, order(&places), sync, Arc::new(HostClock)).into_iter();
-            let quick = run(tickets.next().unwrap(), places.to_vec());
+            let quick = run(tickets.next().unwrap(), &places);
             let mut steps = places.to_vec();
             steps.insert(2, ("b (attempt 2)", 1, 1));
-            let slow = run(tickets.next().unwrap(), steps).join().unwrap();
-            let met: Vec<bool> = slow.iter().map(|(_, met)| met.is_some()).collect();
-            assert_eq!(met, common, "{sync:?}");
-            assert!(quick.join().unwrap().iter().all(|(_, met)| met.is_some()), "{sync:?}");
+            let slow = run(tickets.next().unwrap(), &steps).join().unwrap();
+            assert_eq!(are_common(&slow), [true, true, false, true, true], "{sync:?}");
+            assert!(quick.join().unwrap().iter().all(Option::is_some), "{sync:?}");
         }
     }
 
     #[test]
-    fn who_ends_or_fails_keeps_nobody_waiting() {
+    fn a_run_that_ends_or_fails_releases_the_others() {
         let mut tickets = tickets(3).into_iter();
-        let short = run(tickets.next().unwrap(), vec![("rounds", 1, 1)]);
+        let short = run(tickets.next().unwrap(), &[("rounds", 1, 1)]);
         let failing = tickets.next().unwrap();
         let failed = std::thread::spawn(move || {
             let _ticket = failing;
             std::panic::resume_unwind(Box::new("failed"));
         });
-        let long = run(tickets.next().unwrap(), vec![("rounds", 1, 1), ("rounds", 1, 2)]);
+        let long = run(tickets.next().unwrap(), &[("rounds", 1, 1), ("rounds", 1, 2)]);
         assert!(failed.join().is_err());
         assert_eq!(short.join().unwrap().len(), 1);
         let long = long.join().unwrap();
-        assert!(long[1].1.is_none(), "{long:?}");
+        assert!(long[1].is_none(), "{long:?}");
     }
 
     /// The lead of a script is no time that the other load waited.
     #[test]
-    fn a_load_that_starts_with_a_script_has_not_waited_for_its_lead() {
+    fn the_lead_of_a_script_is_not_waiting_time() {
         let mut tickets = tickets(2).into_iter();
         let (mut first, mut last) = (tickets.next().unwrap(), tickets.next().unwrap());
         let mut script = step(("rounds", 1, 1));
@@ -430,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_ends_where_the_user_asks_for_it() {
+    fn a_stop_ends_the_wait_for_others() {
         let mut tickets = tickets(2);
         let stop = StopSignal::default();
         stop.request();
@@ -438,47 +426,40 @@ mod tests {
     }
 
     #[test]
-    fn only_the_first_load_where_no_more_is_wanted() {
-        let places = vec![("rounds", 1, 1), ("rounds", 1, 2)];
+    fn only_the_first_loads_start_together() {
+        let places = [("rounds", 1, 1), ("rounds", 1, 2)];
         let tickets =
             start_tickets(2, StartOrder::default(), StartSync::Start, Arc::new(HostClock));
-        let runs: Vec<_> = tickets.into_iter().map(|ticket| run(ticket, places.clone())).collect();
+        let runs: Vec<_> = tickets.into_iter().map(|ticket| run(ticket, &places)).collect();
         for run in runs {
-            let met = run.join().unwrap();
-            assert!(met[0].1.is_some() && met[1].1.is_none(), "{met:?}");
+            assert_eq!(are_common(&run.join().unwrap()), [true, false]);
         }
     }
 
     #[test]
-    fn the_first_load_of_every_phase_whatever_its_number_is() {
+    fn the_first_loads_of_every_phase_start_together() {
         let order = order(&[("wipc", 0, 1), ("replay", 0, 1)]);
-        let tickets = start_tickets(2, order, StartSync::Phases, Arc::new(HostClock));
-        let places = [
-            vec![("wipc", 0, 1), ("replay", 0, 1), ("replay", 0, 2)],
-            vec![("wipc", 0, 1), ("wipc", 0, 2), ("replay", 0, 3), ("replay", 0, 5)],
-        ];
-        let runs = tickets.into_iter().zip(places).map(|(ticket, places)| run(ticket, places));
-        let runs: Vec<_> = runs.collect();
-        let met: Vec<Vec<ReleasedStart>> =
-            runs.into_iter().map(|run| run.join().unwrap()).collect();
-        let began = |run: usize| -> Vec<bool> { met[run].iter().map(|m| m.1.is_some()).collect() };
-        assert_eq!((began(0), began(1)), (vec![true, true, false], vec![true, false, true, false]));
-        assert_eq!(met[0][1].1.unwrap().agreed, met[1][2].1.unwrap().agreed);
+        let mut tickets =
+            start_tickets(2, order, StartSync::Phases, Arc::new(HostClock)).into_iter();
+        let one = [("wipc", 0, 1), ("replay", 0, 1), ("replay", 0, 2)];
+        let other = [("wipc", 0, 1), ("wipc", 0, 2), ("replay", 0, 3), ("replay", 0, 5)];
+        let one = run(tickets.next().unwrap(), &one);
+        let other = run(tickets.next().unwrap(), &other).join().unwrap();
+        let one = one.join().unwrap();
+        assert_eq!(are_common(&one), [true, true, false]);
+        assert_eq!(are_common(&other), [true, false, true, false]);
+        assert_eq!(one[1].unwrap().agreed, other[2].unwrap().agreed);
     }
 
     #[test]
-    fn nobody_goes_before_the_last_has_come() {
+    fn no_run_starts_before_the_last_arrives() {
         let mut tickets = tickets(2).into_iter();
         let (first, mut last) = (tickets.next().unwrap(), tickets.next().unwrap());
-        let (tell, told): (_, Receiver<()>) = channel();
-        let waiting = std::thread::spawn(move || {
-            let met = run(first, vec![("rounds", 1, 1)]).join().unwrap();
-            tell.send(()).unwrap();
-            met
-        });
-        assert!(told.recv_timeout(STOP_CHECK_INTERVAL * 3).is_err(), "it went alone");
+        let waiting = run(first, &[("rounds", 1, 1)]);
+        std::thread::sleep(STOP_CHECK_INTERVAL * 3);
+        assert!(!waiting.is_finished(), "it started alone");
         let own = last.wait(&step(("rounds", 1, 1)), &StopSignal::default()).unwrap().unwrap();
-        let first = waiting.join().unwrap()[0].1.unwrap();
+        let first = waiting.join().unwrap()[0].unwrap();
         assert_eq!(own.agreed, first.agreed);
         assert!(own.waited < first.waited);
     }

@@ -1,9 +1,8 @@
 //! The storage of a run: the operations that it needs on a directory and its files.
 //!
 //! The ledger, groups of runs, the logs of power cuts and the journals of host changes use only
-//! [`RunStorage`] and [`StoredFile`].
-//! This module implements them for the directories and files of this machine; the fault simulator
-//! implements them with caches that a crash loses (`docs/fire.md`).
+//! [`RunStorage`] and [`StoredFile`]. This module implements them for the directories and files of
+//! this machine; the fault simulator implements them with caches that a crash loses (`docs/fire.md`).
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata, TryLockError};
@@ -13,7 +12,8 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use steadfast_host::{Directory, FileError, ReadAccess};
 
-/// An open directory: a run directory or its parent. A clone refers to the same directory.
+/// An open directory: a run directory or its parent. A clone refers to the same directory. Methods
+/// fail with the error of the system, [`FileError::Io`].
 pub trait RunStorage: Clone + std::fmt::Debug {
     /// Type of the files in the directory.
     type File: StoredFile;
@@ -28,106 +28,55 @@ pub trait RunStorage: Clone + std::fmt::Debug {
     /// Returns an error if it cannot be examined, or if another user can replace it.
     fn foreign_writer(&self) -> Result<Option<String>, FileError>;
     /// Returns the names of all entries.
-    ///
-    /// # Errors
-    /// Returns [`FileError::Io`] if it cannot be read.
     fn names(&self) -> Result<Vec<OsString>, FileError>;
     /// Creates a directory under an unused name, which is on disk when this returns.
     ///
     /// # Errors
-    /// Returns [`FileError::Exists`] if the name is in use, and other errors if the directory
-    /// cannot be created.
+    /// Returns [`FileError::Exists`] if the name is in use.
     fn make_new(&self, name: &OsStr, readers: ReadAccess) -> Result<Self, FileError>;
     /// Opens a directory in this one.
-    ///
-    /// # Errors
-    /// Returns [`FileError::Io`] if it is missing or no directory.
     fn enter(&self, name: &OsStr) -> Result<Self, FileError>;
     /// Removes an empty subdirectory if it is still the one opened as `made`.
     fn remove_made(&self, made: &Self);
     /// Creates a file under an unused name, for reading and appending.
-    ///
-    /// # Errors
-    /// Returns an error if the name is in use or the system refuses.
     fn create(&self, name: &OsStr, readers: ReadAccess) -> io::Result<Self::File>;
-    /// Opens a regular file for reading.
-    ///
-    /// # Errors
-    /// Returns [`FileError`] if it is missing, not a regular file or unreadable.
+    /// Opens a regular file for reading; anything else is refused.
     fn open_file(&self, name: &OsStr) -> Result<Self::File, FileError>;
-    /// Opens a regular file for reading and appending.
-    ///
-    /// # Errors
-    /// Returns the errors of [`RunStorage::open_file`].
+    /// Opens a regular file for reading and appending; anything else is refused.
     fn open_to_append(&self, name: &OsStr) -> Result<Self::File, FileError>;
     /// Renames a file, replacing an existing one.
-    ///
-    /// # Errors
-    /// Returns [`FileError::Io`] if the system refuses.
     fn rename(&self, from: &OsStr, to: &OsStr) -> Result<(), FileError>;
     /// Removes a file.
-    ///
-    /// # Errors
-    /// Returns [`FileError::Io`] if the system refuses.
     fn remove(&self, name: &OsStr) -> Result<(), FileError>;
     /// Removes the entry if it is this open file.
     fn remove_own(&self, name: &OsStr, file: &Self::File);
     /// Makes the names in the directory durable.
-    ///
-    /// # Errors
-    /// Returns the kernel's error if names may be lost.
     fn sync(&self) -> io::Result<()>;
 }
 
-/// An open file of a run.
+/// An open file of a run. Methods fail with the error of the system.
 pub trait StoredFile: Read + Write + std::fmt::Debug {
     /// Returns the size in bytes.
-    ///
-    /// # Errors
-    /// Returns an error if the system refuses.
     fn size(&self) -> io::Result<u64>;
-    /// Reads from an offset in bytes; returns the number of bytes read, 0 at the end of the file.
-    ///
-    /// # Errors
-    /// Returns an error if the system refuses, or if a signal interrupted the call.
+    /// Reads from an offset in bytes; returns the number of bytes read, 0 at the end of the file. A
+    /// signal may interrupt the call.
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize>;
     /// Returns false if the file was deleted.
-    ///
-    /// # Errors
-    /// Returns an error if the system refuses.
     fn has_name(&self) -> io::Result<bool>;
     /// Returns who else can write to it, as [`RunStorage::foreign_writer`] does.
-    ///
-    /// # Errors
-    /// Returns an error if the system refuses.
     fn foreign_writer(&self) -> io::Result<Option<String>>;
     /// Sets the final permissions.
-    ///
-    /// # Errors
-    /// Returns an error if the system refuses.
     fn grant(&self, readers: ReadAccess) -> io::Result<()>;
     /// Truncates the file to a size.
-    ///
-    /// # Errors
-    /// Returns an error if the system refuses.
     fn set_size(&self, size: u64) -> io::Result<()>;
     /// Writes content and size to the disk. After an error, any data that were not on disk may be
     /// lost, even if a later call succeeds.
-    ///
-    /// # Errors
-    /// Returns the kernel's error.
     fn sync(&self) -> io::Result<()>;
     /// Writes content, size and permissions to the disk and drops the cache, so that the next read
     /// returns what the disk holds. Otherwise the cache could return data that a failed sync of
     /// another process has lost.
-    ///
-    /// # Errors
-    /// Returns the kernel's error.
     fn refresh(&self) -> io::Result<()>;
     /// Locks the file until it is closed. Waits while another process holds the lock.
-    ///
-    /// # Errors
-    /// Returns an error if the system refuses.
     fn lock(&self) -> io::Result<()>;
     /// Locks the file until it is closed, without waiting.
     ///
@@ -324,23 +273,22 @@ impl<F: StoredFile> LineFile<F> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::{Cell, RefCell};
 
-    /// A file on which the next calls fail.
+    /// A file in memory on which the next calls fail.
     #[derive(Debug, Default)]
     struct FailingFile {
-        content: std::cell::RefCell<Vec<u8>>,
-        syncs_fail: std::cell::Cell<u32>,
-        cuts_fail: std::cell::Cell<u32>,
+        content: RefCell<Vec<u8>>,
+        failing_syncs: Cell<u32>,
+        failing_truncations: Cell<u32>,
     }
 
-    fn fail(calls: &std::cell::Cell<u32>) -> io::Result<()> {
-        match calls.get() {
-            0 => Ok(()),
-            left => {
-                calls.set(left - 1);
-                Err(io::Error::from_raw_os_error(libc::EIO))
-            }
+    fn fail(calls: &Cell<u32>) -> io::Result<()> {
+        if calls.get() == 0 {
+            return Ok(());
         }
+        calls.set(calls.get() - 1);
+        Err(io::Error::from_raw_os_error(libc::EIO))
     }
 
     impl Read for FailingFile {
@@ -376,15 +324,15 @@ mod tests {
             Ok(())
         }
         fn set_size(&self, size: u64) -> io::Result<()> {
-            fail(&self.cuts_fail)?;
+            fail(&self.failing_truncations)?;
             self.content.borrow_mut().truncate(usize::try_from(size).unwrap());
             Ok(())
         }
         fn sync(&self) -> io::Result<()> {
-            fail(&self.syncs_fail)
+            fail(&self.failing_syncs)
         }
         fn refresh(&self) -> io::Result<()> {
-            fail(&self.syncs_fail)
+            fail(&self.failing_syncs)
         }
         fn lock(&self) -> io::Result<()> {
             Ok(())
@@ -395,13 +343,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_written_behind_a_line_that_failed() {
+    fn a_failed_line_is_cut_off_before_the_next_append() {
         let mut lines = LineFile::new(FailingFile::default(), 0, false);
         lines.append(b"one\n").unwrap();
-        lines.file.syncs_fail.set(1);
-        lines.file.cuts_fail.set(2);
-        assert!(lines.append(b"two\n").is_err(), "the sync fails, and the cut");
-        assert!(lines.append(b"three\n").is_err(), "the cut fails once more");
+        lines.file.failing_syncs.set(1);
+        lines.file.failing_truncations.set(2);
+        assert!(lines.append(b"two\n").is_err(), "the sync fails, and the truncation");
+        assert!(lines.append(b"three\n").is_err(), "the truncation fails again");
         assert_eq!(*lines.file.content.borrow(), b"one\ntwo\n");
         lines.append(b"four\n").unwrap();
         assert_eq!(*lines.file.content.borrow(), b"one\nfour\n");

@@ -1,10 +1,8 @@
 //! The surroundings of a real device during a run: the checks before it, sensors and device logs
 //! around each step, and the locks that keep the host awake.
 
-use crate::cut_log::LogPlace;
 use std::fmt::Display;
 use steadfast_domain::device_log::{LogDelta, WriteAmplification};
-use steadfast_domain::drive_page::DrivePage;
 use steadfast_domain::record::{Check, CheckState, HostChange};
 use steadfast_domain::settings::StartBelow;
 use steadfast_domain::{
@@ -74,7 +72,7 @@ impl HostRequests {
 pub(crate) struct Surroundings {
     device: Device,
     roots: SystemRoots,
-    requests: HostRequests,
+    pub(crate) requests: HostRequests,
     logs: DeviceLogs,
     /// The last reading and the steps since, as long as nothing but steps has happened to the
     /// device.
@@ -134,15 +132,6 @@ impl Surroundings {
             wait_caveat: None,
             has_noted_wait: false,
         }
-    }
-
-    /// Returns how the user wants the device purged.
-    pub(crate) fn purge_order(&self) -> &PurgeOrder {
-        &self.requests.purge
-    }
-
-    pub(crate) fn set_requests(&mut self, requests: &HostRequests) {
-        self.requests = requests.clone();
     }
 
     /// Checks device and host, and then starts to hold the locks and to read the sensors.
@@ -222,26 +211,11 @@ impl Surroundings {
         })
     }
 
-    /// Returns the temperature that the device must be below before a test's first load.
-    pub(crate) fn start_below(&self) -> Option<StartBelow> {
-        self.requests.start_below
-    }
-
     /// Returns the device's temperature in degrees Celsius, from its hwmon device or its logs;
     /// `None` if it has none.
     pub(crate) fn temperature(&mut self) -> Option<f64> {
         steadfast_host::temperature(&self.device, &self.roots)
             .or_else(|| self.logs.read()?.temperature_celsius)
-    }
-
-    /// Returns the command that cuts the power; `None` if the user cuts it by hand.
-    pub(crate) fn cut_command(&self) -> Option<&str> {
-        self.requests.cut_command.as_deref()
-    }
-
-    /// Returns the place of the second log of acknowledged writes.
-    pub(crate) fn second_log(&self) -> Option<LogPlace> {
-        self.requests.log_to.as_deref().map(LogPlace::parse)
     }
 
     /// Discards the last reading, because something other than a step happens to the device. Its
@@ -321,7 +295,7 @@ impl Surroundings {
             if logs.has_waited && delta.nand_written.take().is_some() {
                 self.note_wait();
             }
-            // The quotient of several steps is none of this one.
+            // The write amplification of several steps is not that of this step.
             let own = Some(&delta).filter(|delta| delta.earlier_steps == 0);
             measurement.write_amplification = measurement
                 .write_amplification
@@ -358,11 +332,6 @@ impl Surroundings {
         let (id, subject) = ("host-settings-left", "Host settings after the run");
         let advice = format!("It was {} before the run.", change.before);
         self.unrestored.push(check(id, subject, CheckState::Attention, found, advice));
-    }
-
-    /// Returns what the drive reports about itself now; empty if it reports nothing.
-    pub(crate) fn drive_pages(&self) -> Vec<DrivePage> {
-        steadfast_host::drive_pages(&self.device, &self.roots)
     }
 
     /// Returns the checks of the run's own sensors and host, and releases the locks.
@@ -519,7 +488,7 @@ mod tests {
         assert_eq!(shared.phase, "rounds");
         let other = SharedReading::shared_by(Some(shared), "histogram");
         assert!(other.log.is_none() && other.steps == 0);
-        // A wait for other targets spoils the count of the steps that share the reading.
+        // A wait for other targets affects all steps that share the reading.
         let mut waited = SharedReading::new(Some(LogReading::default()), "rounds");
         waited.has_waited = true;
         assert!(!waited.is_due_after(&short, &ran(4, true)));

@@ -460,7 +460,7 @@ impl<'b> NarrowColumn<'b> {
     /// Returns the value as an operation; for the column [`Field::Op`].
     #[inline]
     pub fn op(self, row: usize) -> IoOp {
-        u8::try_from(self.at(row)).ok().and_then(IoOp::of_number).unwrap_or(IoOp::Other)
+        u8::try_from(self.at(row)).ok().and_then(IoOp::from_number).unwrap_or(IoOp::Other)
     }
     /// Returns the value as a layer; for the column [`Field::Layer`].
     #[inline]

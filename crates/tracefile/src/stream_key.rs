@@ -39,7 +39,8 @@ impl StreamKey {
     }
     /// Unpacks a number that [`Self::packed`] made.
     pub fn unpacked(key: u64) -> StreamKey {
-        let op = u8::try_from(key >> 32 & 7).ok().and_then(IoOp::of_number).unwrap_or(IoOp::Other);
+        let op =
+            u8::try_from(key >> 32 & 7).ok().and_then(IoOp::from_number).unwrap_or(IoOp::Other);
         StreamKey { op, sequential: key >> 36 & 1 == 1, bytes: (key & u64::from(u32::MAX)) as u32 }
     }
 }

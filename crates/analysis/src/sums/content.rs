@@ -49,7 +49,7 @@ const OF_ALL: &str = "Compression and duplicates are those of the whole capture:
 /// Returns true if every block of a capture was compared with every other block. Otherwise a
 /// duplicate is detected only if both blocks were sampled, and the share is a lower bound.
 pub(crate) fn is_duplicate_share_exact(conditions: &CaptureConditions) -> bool {
-    conditions.content.is_some_and(|sample| sample.tells_parts_exactly())
+    conditions.content.is_some_and(|sample| sample.is_exact_per_io())
 }
 
 /// Derived figures of sampled blocks.

@@ -160,7 +160,7 @@ impl RingRecord for CallRecord {
             cpu: self.cpu,
             flags: self.flags,
             device: u16::from(self.op_device >> 4),
-            op: IoOp::of_number(self.op_device & 15).unwrap_or(IoOp::Other),
+            op: IoOp::from_number(self.op_device & 15).unwrap_or(IoOp::Other),
             layer: Layer::FileSystem,
             command: CommandName(self.command),
             inode: self.inode,

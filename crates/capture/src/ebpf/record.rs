@@ -167,7 +167,7 @@ impl InFlightEntry {
 
 fn op(number: u32) -> steadfast_domain::IoOp {
     let number = u8::try_from(number).ok();
-    number.and_then(steadfast_domain::IoOp::of_number).unwrap_or(steadfast_domain::IoOp::Other)
+    number.and_then(steadfast_domain::IoOp::from_number).unwrap_or(steadfast_domain::IoOp::Other)
 }
 
 /// `struct device` of the programs.

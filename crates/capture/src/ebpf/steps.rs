@@ -279,7 +279,7 @@ impl StepKey {
             step: self.step_cpu & 0xffff_ffff_ffff,
             device: (self.process_device_stream >> 22 & 15) as u16,
             layer,
-            op: IoOp::of_number(stream as u8 & 7).unwrap_or(IoOp::Other),
+            op: IoOp::from_number(stream as u8 & 7).unwrap_or(IoOp::Other),
             sequential: stream & 8 != 0,
             bytes: self.bytes,
             pid,

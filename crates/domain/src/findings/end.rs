@@ -6,11 +6,12 @@ use serde::{Deserialize, Serialize};
 
 /// State in which a run, or a part of one, ended; ordered from best to worst.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum EndState {
     /// Completed; nothing in it is judged for steady state.
+    #[default]
     Complete,
     /// Completed; steady state was achieved.
     Steady,
@@ -85,26 +86,33 @@ mod tests {
     }
 
     #[test]
-    fn what_is_judged_ends_as_its_verdict_says_and_what_has_not_ended_has_no_verdict() {
+    fn the_end_state_follows_from_the_verdict() {
         let (flat, steep, short) =
             (verdict(&[1.0, 1.0, 1.0]), verdict(&[1.0, 2.0, 3.0]), verdict(&[1.0]));
-        let of = |verdict: &Verdict| EndState::new(true, Some(verdict));
-        assert_eq!(of(&flat), EndState::Steady);
-        assert_eq!(of(&steep), EndState::NotSteady);
-        assert_eq!(of(&short), EndState::Void, "nothing was judged");
-        assert_eq!(EndState::new(false, Some(&flat)), EndState::Unfinished);
-        assert_eq!(EndState::new(true, None), EndState::Complete);
+        for (ended, verdict, expected) in [
+            (true, Some(&flat), EndState::Steady),
+            (true, Some(&steep), EndState::NotSteady),
+            (true, Some(&short), EndState::Void),
+            (false, Some(&flat), EndState::Unfinished),
+            (true, None, EndState::Complete),
+        ] {
+            assert_eq!(EndState::new(ended, verdict), expected);
+        }
     }
 
     #[test]
-    fn the_worst_of_several_parts_counts() {
+    fn the_worst_part_counts() {
         use EndState::{Complete, Failed, NotSteady, Steady, Unfinished, Void};
         let worst = |states: &[EndState]| states.iter().max().copied();
         assert_eq!(worst(&[Complete, Steady]).and_then(EndState::steady), Some(true));
         assert_eq!(worst(&[Steady, NotSteady, Complete]), Some(NotSteady));
         assert_eq!(worst(&[Void, NotSteady]).and_then(EndState::steady), Some(false));
         let failed = worst(&[Steady, Failed, Void]).unwrap();
-        assert_eq!((failed.steady(), failed.good()), (None, Some(false)), "steadiness apart");
+        assert_eq!(
+            (failed.steady(), failed.good()),
+            (None, Some(false)),
+            "a failure is not judged for steady state"
+        );
         let broken_off = worst(&[NotSteady, Unfinished, Steady]).unwrap();
         assert_eq!((broken_off.steady(), broken_off.is_final()), (None, false));
     }

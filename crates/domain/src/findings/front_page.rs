@@ -69,11 +69,10 @@ impl FrontPage {
 }
 
 /// Significant digits of a mean of exact counts.
-const OF_MEANS: u8 = 4;
+const MEAN_DIGITS: u8 = 4;
 /// Significant digits of a value read from a histogram: its buckets are up to 0.78 % wide.
-const OF_BUCKETS: u8 = 3;
+const BUCKET_DIGITS: u8 = 3;
 
-/// Returns the number of decimal digits of a whole number.
 fn whole_digits(number: u64) -> u8 {
     // At most 20 digits.
     number.checked_ilog10().unwrap_or(0) as u8 + 1
@@ -119,7 +118,7 @@ impl KeyFigure {
             subject: None,
             value,
             unit,
-            digits: OF_MEANS,
+            digits: MEAN_DIGITS,
             range: None,
             is_bounded: false,
             note: None,
@@ -139,7 +138,7 @@ impl KeyFigure {
     }
     /// Changes the digits to those of a value read from a histogram.
     pub fn of_buckets(self) -> Self {
-        KeyFigure { digits: OF_BUCKETS, ..self }
+        KeyFigure { digits: BUCKET_DIGITS, ..self }
     }
     /// Sets the lowest and highest of the values whose mean is the figure.
     pub fn ranging(self, range: Option<(f64, f64)>) -> Self {
@@ -174,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_figure_has_the_digits_of_its_source_and_no_value_that_is_no_number() {
+    fn a_figure_has_the_digits_of_its_source() {
         let mean = KeyFigure::new("iops", "Random write", Some(61_969.4), "IOPS");
         assert_eq!((mean.digits, mean.clone().of_buckets().digits), (4, 3));
         assert_eq!(KeyFigure::new("iops", "x", Some(f64::NAN), "IOPS").value, None);

@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_difference_is_noise_where_the_ranges_meet() {
+    fn overlapping_ranges_may_be_noise() {
         let meets = |a, b| may_be_noise(Some(a), Some(b)) && may_be_noise(Some(b), Some(a));
         assert!(meets((99.0, 101.0), (100.5, 103.0)));
         assert!(meets((90.0, 110.0), (100.0, 100.0)));
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_to_rise_and_times_to_fall() {
+    fn rates_should_rise_and_times_fall() {
         let is_worse = |unit, percent| MetricGoal::from_unit(unit).unwrap().is_worse(percent);
         assert!(is_worse("IOPS", -1.0) && !is_worse("IOPS", 1.0));
         assert!(is_worse("ms", 1.0) && !is_worse("ms", -1.0));
@@ -158,13 +158,13 @@ mod tests {
     }
 
     #[test]
-    fn a_metric_is_what_all_of_its_names_say() {
+    fn metrics_are_the_same_if_all_names_are_equal() {
         let pattern = AccessPattern::random(Bytes::kib(4), 65);
-        let of = |value| {
+        let metric = |value| {
             Metric::new("art", "RND 4K RW65", Some(value), "ms").unwrap().with_pattern(&pattern)
         };
-        assert!(of(1.0).is_same(&of(2.0)));
-        assert!(!of(1.0).is_same(&of(1.0).only(Some(Op::Read))));
+        assert!(metric(1.0).is_same(&metric(2.0)));
+        assert!(!metric(1.0).is_same(&metric(1.0).only(Some(Op::Read))));
         assert!(Metric::new("art", "x", Some(f64::NAN), "ms").is_none());
         assert!(Metric::new("art", "x", None, "ms").is_none());
     }

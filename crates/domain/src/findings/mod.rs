@@ -18,6 +18,7 @@ pub use setting::{Facts, OptionalText, Origin, Role, Setting};
 pub use table::{Cell, Column, Row, Table};
 
 use crate::steady_state::Verdict;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Version of the findings that this program writes and reads.
@@ -25,7 +26,7 @@ pub const FINDINGS_VERSION: u32 = 2;
 
 /// Head of a report form: its issuer, and blocks of labeled values. The code that creates the
 /// findings fills it in: nothing that prints one knows a form by name.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FormHeader {
     /// Issuer of the form, such as `SNIA SSS TWG`.
     pub issuer: String,
@@ -60,7 +61,7 @@ impl FormHeader {
 }
 
 /// Subject of a block of the form's head.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FormSubject {
     /// Machine and programs that ran the test.
@@ -72,7 +73,7 @@ pub enum FormSubject {
 }
 
 /// One block of the form's head.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FormBlock {
     /// Title of the block.
     pub title: String,
@@ -95,9 +96,7 @@ impl FormBlock {
 }
 
 /// The activity that findings describe.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Activity {
     /// A run of a procedure.
@@ -114,7 +113,7 @@ impl Activity {
 }
 
 /// Results of a procedure.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Findings {
     /// Version of the findings format.
     pub version: u32,
@@ -176,25 +175,8 @@ impl Findings {
             version: FINDINGS_VERSION,
             id: title.to_owned(),
             title: title.to_owned(),
-            method: String::new(),
-            headline: String::new(),
-            simulated: false,
-            run_unix_ms: (0, 0),
-            activity: Activity::Run,
-            digest: String::new(),
-            software: String::new(),
-            end: EndState::Complete,
-            ending: String::new(),
             header,
-            verdict: None,
-            caveats: Vec::new(),
-            front: FrontPage::default(),
-            summary: Vec::new(),
-            form_pages: Vec::new(),
-            chapters: Vec::new(),
-            long_tables: Vec::new(),
-            metrics: Vec::new(),
-            parts: Vec::new(),
+            ..Findings::default()
         }
     }
     /// Sets the verdict and the end state that follows from it; an unfinished run remains
@@ -257,7 +239,7 @@ impl Findings {
 }
 
 /// A page of the form, or a chapter.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Page {
     /// Short name, stable across versions, by which pages of several runs are matched.
     pub id: String,
@@ -280,7 +262,7 @@ impl Page {
 }
 
 /// A table, a plot, labeled values or text.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Exhibit {
     /// Table; also written as a CSV file.

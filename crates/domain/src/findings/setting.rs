@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_remark_prints_and_is_no_part_of_the_value() {
+    fn a_remark_is_printed_but_not_part_of_the_value() {
         let demand = Setting::new("demand", "Demand", "T4Q32", Origin::Chosen).remark(" (chosen)");
         assert_eq!(demand.value.as_deref(), Some("T4Q32"));
         assert_eq!(demand.text().as_deref(), Some("T4Q32 (chosen)"));
@@ -177,13 +177,15 @@ mod tests {
     }
 
     #[test]
-    fn the_constructors_say_what_a_value_is() {
-        let of = |setting: Setting| (setting.role, setting.origin);
-        assert_eq!(of(Setting::outcome("x", "1")), (Role::Outcome, Origin::Found));
-        assert_eq!(of(Setting::identity("x", "1")), (Role::Identity, Origin::Found));
-        let note = Setting::identity("x", "1").by(Origin::Chosen);
-        assert_eq!(of(note), (Role::Identity, Origin::Chosen));
+    fn constructors_set_role_and_origin() {
         let class = Setting::method("class", "Class", "client", Origin::Default);
-        assert_eq!(of(class), (Role::Method, Origin::Default));
+        for (setting, role, origin) in [
+            (Setting::outcome("x", "1"), Role::Outcome, Origin::Found),
+            (Setting::identity("x", "1"), Role::Identity, Origin::Found),
+            (Setting::identity("x", "1").by(Origin::Chosen), Role::Identity, Origin::Chosen),
+            (class, Role::Method, Origin::Default),
+        ] {
+            assert_eq!((setting.role, setting.origin), (role, origin));
+        }
     }
 }

@@ -204,21 +204,19 @@ impl Cell {
     }
     /// Creates a temperature in degrees Celsius; a missing value becomes [`Cell::Missing`].
     pub fn celsius(value: Option<f64>, decimals: u8) -> Self {
-        match Cell::number(value, decimals) {
-            Cell::Number { value, decimals, signed, .. } => {
-                Cell::Number { value, decimals, interval: true, signed }
-            }
-            other => other,
+        let mut cell = Cell::number(value, decimals);
+        if let Cell::Number { interval, .. } = &mut cell {
+            *interval = true;
         }
+        cell
     }
     /// Creates a difference, printed with its sign; a missing value becomes [`Cell::Missing`].
     pub fn change(value: Option<f64>, decimals: u8) -> Self {
-        match Cell::number(value, decimals) {
-            Cell::Number { value, decimals, interval, .. } => {
-                Cell::Number { value, decimals, interval, signed: true }
-            }
-            other => other,
+        let mut cell = Cell::number(value, decimals);
+        if let Cell::Number { signed, .. } = &mut cell {
+            *signed = true;
         }
+        cell
     }
     /// Creates a text cell.
     pub fn text(text: impl Into<String>) -> Self {

@@ -8,8 +8,7 @@
 use crate::random_bits::mix64;
 use crate::units::Nanos;
 
-/// First word of a line.
-const WORD: &str = "power-cut";
+const FIRST_WORD: &str = "power-cut";
 
 /// An acknowledged flush.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,13 +27,13 @@ impl Acknowledgment {
     /// Returns the line in a trial's log, with its line feed.
     pub fn line(self, key: u64) -> String {
         let Acknowledgment { sequence, at } = self;
-        format!("{WORD} {key:016x} {sequence} {} {:016x}\n", at.0, self.checksum(key))
+        format!("{FIRST_WORD} {key:016x} {sequence} {} {:016x}\n", at.0, self.checksum(key))
     }
 
     /// Parses a line. Returns `None` for a line that does not belong to the trial with this key,
     /// and an error for a damaged line.
     fn parse(line: &str, key: u64) -> Option<Result<Self, DamagedLine>> {
-        let rest = line.strip_prefix(WORD)?.strip_prefix(' ')?;
+        let rest = line.strip_prefix(FIRST_WORD)?.strip_prefix(' ')?;
         match Self::parse_words(rest) {
             Some((line_key, flush)) => (line_key == key).then_some(Ok(flush)),
             None => Some(Err(DamagedLine)),
@@ -54,7 +53,6 @@ impl Acknowledgment {
     }
 }
 
-/// A damaged line of a log.
 struct DamagedLine;
 
 /// The acknowledged writes of a trial.
@@ -83,11 +81,6 @@ impl AcknowledgedWrites {
         }
         self.flushes.sort_unstable();
         self.flushes.dedup_by_key(|flush| flush.sequence);
-    }
-
-    /// Removes the newest acknowledgment, as if the cut had come before its line was durable.
-    pub fn forget_newest(&mut self) {
-        self.flushes.pop();
     }
 
     /// Returns the number of flushes.

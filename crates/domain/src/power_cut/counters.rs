@@ -1,11 +1,10 @@
 //! Power losses that a drive counts itself, which prove a cut or refute it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Lifetime counters of a drive's power. `None` if the drive does not report a counter.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct PowerCounters {
     /// Power cycles.
@@ -17,9 +16,7 @@ pub struct PowerCounters {
 }
 
 /// Result of comparing two readings of [`PowerCounters`].
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CountedPowerLoss {
     /// The drive reports no power cycles, or its counters went backwards.

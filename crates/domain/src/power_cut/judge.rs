@@ -5,16 +5,15 @@ use super::counters::CountedPowerLoss;
 use super::stamp::{BlockFault, FoundBlock};
 use super::trial::WritePlan;
 use crate::units::{Bytes, Nanos};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Maximum number of violations stored with their location; all are counted.
-const KEPT: usize = 100;
+const VIOLATIONS_STORED_MAX: usize = 100;
 
 /// Evidence that the power was cut.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CutEvidence {
     /// Nothing: every I/O succeeded, or the program was stopped.
@@ -32,17 +31,7 @@ pub enum CutEvidence {
 
 /// A misbehavior of a drive.
 #[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    schemars::JsonSchema,
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum ViolationKind {
@@ -86,7 +75,7 @@ impl ViolationKind {
 }
 
 /// One violation, with its place and time.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PowerCutViolation {
     /// Kind of misbehavior.
     pub kind: ViolationKind,
@@ -104,7 +93,7 @@ pub struct PowerCutViolation {
 }
 
 /// Result of one trial.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PowerCutOutcome {
     /// Evidence that the power was cut.
     pub evidence: CutEvidence,
@@ -201,8 +190,8 @@ pub fn judge(plan: &WritePlan, log: &AcknowledgedWrites, found: &[FoundBlock]) -
         }
         let Some(kind) = violation(found, required) else { continue };
         *outcome.counts.entry(kind).or_default() += 1;
-        if outcome.violations.len() < KEPT {
-            // The log tells when the write that it lists was flushed.
+        if outcome.violations.len() < VIOLATIONS_STORED_MAX {
+            // The log has the time at which the write that it lists was flushed.
             let is_listed = kind == ViolationKind::LostFlushed;
             let expected = if is_listed { required.by_log } else { required.by_order };
             outcome.violations.push(PowerCutViolation {

@@ -8,8 +8,9 @@
 use super::trial::WritePlan;
 use crate::random_bits::mix64;
 
-const WORD: usize = 8;
-/// Key, sequence, address, check.
+/// Size of a word in bytes.
+const WORD_SIZE: usize = 8;
+/// Number of words in the header: key, sequence, address and checksum.
 const HEADER_WORDS: usize = 4;
 
 /// Fault of a block that does not depend on the acknowledgments.
@@ -73,36 +74,36 @@ pub fn stamp_block(plan: &WritePlan, sequence: u64, content: &mut [u8]) {
     let size = plan.trial.sector as usize;
     let addresses = (plan.offset(plan.block_of(sequence))..).step_by(size);
     for (sector, address) in content.chunks_exact_mut(size).zip(addresses) {
-        let check = check(plan.key(), sequence, address);
-        let header = [plan.key(), sequence, address, check];
-        for (at, bytes) in sector.chunks_exact_mut(WORD).enumerate() {
-            let word = header.get(at).copied().unwrap_or_else(|| body(check, at));
+        let checksum = checksum(plan.key(), sequence, address);
+        let header = [plan.key(), sequence, address, checksum];
+        for (at, bytes) in sector.chunks_exact_mut(WORD_SIZE).enumerate() {
+            let word = header.get(at).copied().unwrap_or_else(|| filler_word(checksum, at));
             bytes.copy_from_slice(&word.to_le_bytes());
         }
     }
 }
 
-fn check(key: u64, sequence: u64, address: u64) -> u64 {
+fn checksum(key: u64, sequence: u64, address: u64) -> u64 {
     mix64(key ^ mix64(sequence ^ mix64(address)))
 }
 
-fn body(check: u64, at: usize) -> u64 {
-    mix64(check.wrapping_add(at as u64))
+fn filler_word(checksum: u64, at: usize) -> u64 {
+    mix64(checksum.wrapping_add(at as u64))
 }
 
 /// Returns the write that a sector holds, or 0 if it holds none of this trial.
 fn read_sector(sector: &[u8], key: u64, address: u64) -> Result<u64, BlockFault> {
-    let mut words = sector.chunks_exact(WORD).map(|bytes| {
+    let mut words = sector.chunks_exact(WORD_SIZE).map(|bytes| {
         // A chunk has as many bytes as a word.
         u64::from_le_bytes(bytes.try_into().unwrap_or_default())
     });
     let header: [u64; HEADER_WORDS] = std::array::from_fn(|_| words.next().unwrap_or_default());
-    let [found_key, sequence, found_address, found_check] = header;
+    let [found_key, sequence, found_address, found_checksum] = header;
     if found_key != key {
         return Ok(0);
     }
-    let is_whole = found_check == check(key, sequence, found_address)
-        && (HEADER_WORDS..).zip(words).all(|(at, word)| word == body(found_check, at));
+    let is_whole = found_checksum == checksum(key, sequence, found_address)
+        && (HEADER_WORDS..).zip(words).all(|(at, word)| word == filler_word(found_checksum, at));
     match (is_whole, found_address == address) {
         (false, _) => Err(BlockFault::TornSector),
         (true, false) => Err(BlockFault::Misplaced),

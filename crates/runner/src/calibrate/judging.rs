@@ -2,18 +2,19 @@
 
 use super::CalibrationPoint;
 use serde::Serialize;
+use steadfast_domain::change_points::median;
 use steadfast_domain::{Measurement, Op};
 
 /// Share of its time on a processor from which a thread counts as never waiting for the device:
 /// the measurement then shows the engine, not the device.
-const BUSY: f64 = 0.95;
+const BUSY_SHARE: f64 = 0.95;
 
 /// Largest spread of a point's ratios, as a multiple of the bound: above it they prove nothing,
 /// even if their median is near 1.
-const SPREAD: f64 = 4.0;
+const SPREAD_MAX: f64 = 4.0;
 
 /// Fewest pairs that can show a difference: two noisy runs differ as easily as they agree.
-const PAIRS_LEAST: usize = 4;
+const PAIRS_MIN: usize = 4;
 
 /// Result of one run of one point.
 #[derive(Debug, Clone, Serialize, schemars::JsonSchema)]
@@ -76,7 +77,6 @@ impl CalibrationReading {
         })
     }
 
-    /// Returns the reading without response times.
     pub(super) fn without_times(self) -> CalibrationReading {
         CalibrationReading { mean_ns: None, p99_ns: None, p9999_ns: None, ..self }
     }
@@ -143,17 +143,45 @@ impl Comparison {
             let is_dropped = !sends_flushes && count.counted == 0;
             count.issued != count.counted && !is_merged && !is_dropped
         };
-        let judgement = if uring.iter().filter_map(|reading| reading.flushes).any(is_lost) {
-            Judgement::FlushesDiffer
-        } else {
-            judge(&ratios, [&uring, &fio], within / 100.0)
+        let has_lost = uring.iter().filter_map(|reading| reading.flushes).any(is_lost);
+        let mut compared = Comparison {
+            point: point.to_string(),
+            uring,
+            fio,
+            ratios,
+            judgement: Judgement::FlushesDiffer,
         };
-        Comparison { point: point.to_string(), uring, fio, ratios, judgement }
+        if !has_lost {
+            compared.judgement = compared.judge(within / 100.0);
+        }
+        compared
+    }
+
+    /// Judges the ratios; `bound` is the largest distance of their median from 1.
+    fn judge(&self, bound: f64) -> Judgement {
+        let (lowest, highest) = self.spread();
+        let (off, spread) = (self.off(), highest - lowest);
+        let same_side = lowest > 1.0 || highest < 1.0;
+        if !same_side && spread > SPREAD_MAX * bound {
+            Judgement::Unsteady
+        } else if off <= bound {
+            Judgement::Agree
+        } else if is_busy(&self.uring) || is_busy(&self.fio) {
+            Judgement::CpuBound
+        } else if self.ratios.len() < PAIRS_MIN {
+            Judgement::TooFew
+        } else if spread <= off
+            && (is_faster(&self.uring, &self.fio) || is_faster(&self.fio, &self.uring))
+        {
+            Judgement::Differ
+        } else {
+            Judgement::Unsteady
+        }
     }
 
     /// Returns the median ratio.
     pub fn ratio(&self) -> f64 {
-        middle(&self.ratios)
+        median(&self.ratios).unwrap_or(f64::NAN)
     }
 
     /// Returns the flushes of all runs with this program's engine; `None` if they were not counted.
@@ -167,81 +195,37 @@ impl Comparison {
 
     /// Returns the distance of the median ratio from 1.
     pub fn off(&self) -> f64 {
-        off(self.ratio())
+        (self.ratio() - 1.0).abs()
     }
 
     /// Returns the lowest and the highest ratio.
     pub fn spread(&self) -> (f64, f64) {
-        ends(&self.ratios)
-    }
-}
-
-/// Judges ratios, in ascending order; `bound` is the largest distance of their median from 1.
-fn judge(ratios: &[f64], readings: [&[CalibrationReading]; 2], bound: f64) -> Judgement {
-    let (lowest, highest) = ends(ratios);
-    let (off, spread) = (off(middle(ratios)), highest - lowest);
-    let same_side = lowest > 1.0 || highest < 1.0;
-    if !same_side && spread > SPREAD * bound {
-        Judgement::Unsteady
-    } else if off <= bound {
-        Judgement::Agree
-    } else if readings.into_iter().any(is_busy) {
-        Judgement::CpuBound
-    } else if ratios.len() < PAIRS_LEAST {
-        Judgement::TooFew
-    } else if are_apart(readings) && spread <= off {
-        Judgement::Differ
-    } else {
-        Judgement::Unsteady
+        let ends = self.ratios.first().copied().zip(self.ratios.last().copied());
+        ends.unwrap_or((f64::NAN, f64::NAN))
     }
 }
 
 /// Returns true if the busiest threads of an engine's runs never waited for the device, in the
 /// median run.
 fn is_busy(readings: &[CalibrationReading]) -> bool {
-    median(readings.iter().filter_map(|reading| reading.busiest_thread)).is_some_and(|b| b >= BUSY)
+    let shares: Vec<f64> = readings.iter().filter_map(|reading| reading.busiest_thread).collect();
+    median(&shares).is_some_and(|share| share >= BUSY_SHARE)
 }
 
 /// Returns true if every run of one engine had more IOPS than every run of the other.
-fn are_apart([ours, theirs]: [&[CalibrationReading]; 2]) -> bool {
-    let above = |upper: &[CalibrationReading], lower: &[CalibrationReading]| {
-        let least = upper.iter().map(|reading| reading.iops).min_by(f64::total_cmp);
-        let most = lower.iter().map(|reading| reading.iops).max_by(f64::total_cmp);
-        least.zip(most).is_some_and(|(least, most)| least > most)
-    };
-    above(ours, theirs) || above(theirs, ours)
+fn is_faster(one: &[CalibrationReading], other: &[CalibrationReading]) -> bool {
+    let lowest = one.iter().map(|reading| reading.iops).min_by(f64::total_cmp);
+    let highest = other.iter().map(|reading| reading.iops).max_by(f64::total_cmp);
+    lowest.zip(highest).is_some_and(|(lowest, highest)| lowest > highest)
 }
 
 /// Returns true if the engines agree at one point at least and at no other point differ, are
 /// unsteady or have too few pairs.
 pub fn agree(comparisons: &[Comparison]) -> bool {
-    let is = |judgement| move |c: &Comparison| c.judgement == judgement;
-    comparisons.iter().any(is(Judgement::Agree))
-        && comparisons.iter().all(|c| is(Judgement::Agree)(c) || is(Judgement::CpuBound)(c))
-}
-
-fn off(ratio: f64) -> f64 {
-    (ratio - 1.0).abs()
-}
-
-fn middle(ratios: &[f64]) -> f64 {
-    median(ratios.iter().copied()).unwrap_or(f64::NAN)
-}
-
-fn ends(ratios: &[f64]) -> (f64, f64) {
-    let or_none = |ratio: Option<&f64>| ratio.copied().unwrap_or(f64::NAN);
-    (or_none(ratios.first()), or_none(ratios.last()))
-}
-
-fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    match values.len() {
-        0 => None,
-        even if even.is_multiple_of(2) => Some((values[middle - 1] + values[middle]) / 2.0),
-        _ => Some(values[middle]),
-    }
+    comparisons.iter().any(|compared| compared.judgement == Judgement::Agree)
+        && comparisons
+            .iter()
+            .all(|compared| matches!(compared.judgement, Judgement::Agree | Judgement::CpuBound))
 }
 
 #[cfg(test)]
@@ -271,54 +255,54 @@ mod tests {
     }
 
     #[test]
-    fn a_point_is_judged_by_its_pairs() {
-        let of = |pairs: &[(f64, f64)], busy| compared(pairs, busy).judgement;
-        assert_eq!(of(&[(1010.0, 1000.0), (990.0, 1000.0)], 0.2), Judgement::Agree);
+    fn pairs_of_runs_decide_the_judgement() {
         let four = [(1100.0, 1000.0), (1120.0, 1000.0), (1110.0, 1010.0), (1130.0, 1005.0)];
-        assert_eq!(of(&four, 0.2), Judgement::Differ);
-        assert_eq!(of(&four[..3], 0.2), Judgement::TooFew, "never of fewer than four pairs");
-        assert_eq!(of(&[(141.0, 1000.0), (2810.0, 1000.0)], 0.2), Judgement::Unsteady);
         let overlapping = [(1100.0, 1000.0), (1300.0, 1150.0), (1120.0, 1000.0), (1110.0, 1000.0)];
-        assert_eq!(of(&overlapping, 0.2), Judgement::Unsteady, "the ranges overlap");
-        let far = [(1170.0, 1000.0), (4450.0, 1000.0), (2000.0, 1000.0), (3000.0, 1000.0)];
-        assert_eq!(of(&far, 0.2), Judgement::Unsteady, "1.17 to 4.45 is noise");
-        assert_eq!(of(&[(1100.0, 1000.0), (1120.0, 1000.0)], 0.99), Judgement::CpuBound);
+        let noise = [(1170.0, 1000.0), (4450.0, 1000.0), (2000.0, 1000.0), (3000.0, 1000.0)];
         let both_sides = [(1130.0, 1000.0), (990.0, 1000.0), (1125.0, 1000.0), (1000.0, 1000.0)];
-        assert_eq!(of(&both_sides, 0.2), Judgement::Unsteady, "the ranges overlap");
-        assert_eq!(of(&both_sides[..2], 0.2), Judgement::TooFew);
-        assert_eq!(of(&[(1500.0, 1000.0), (510.0, 1000.0)], 0.2), Judgement::Unsteady);
+        for (pairs, busy, expected) in [
+            (&[(1010.0, 1000.0), (990.0, 1000.0)][..], 0.2, Judgement::Agree),
+            (&four, 0.2, Judgement::Differ),
+            (&four[..3], 0.2, Judgement::TooFew),
+            (&[(141.0, 1000.0), (2810.0, 1000.0)], 0.2, Judgement::Unsteady),
+            (&overlapping, 0.2, Judgement::Unsteady),
+            (&noise, 0.2, Judgement::Unsteady),
+            (&[(1100.0, 1000.0), (1120.0, 1000.0)], 0.99, Judgement::CpuBound),
+            (&both_sides, 0.2, Judgement::Unsteady),
+            (&both_sides[..2], 0.2, Judgement::TooFew),
+            (&[(1500.0, 1000.0), (510.0, 1000.0)], 0.2, Judgement::Unsteady),
+        ] {
+            assert_eq!(compared(pairs, busy).judgement, expected, "{pairs:?}");
+        }
     }
 
     #[test]
-    fn flushes_that_the_kernel_did_not_count_are_a_finding() {
-        let of = |counted, sends_flushes| {
+    fn flushes_that_the_kernel_did_not_count_are_found() {
+        for (threads, sends_flushes, counted, is_found) in [
+            (1, true, 1000, false),
+            (1, true, 999, true),
+            (1, true, 1001, true),
+            (1, true, 0, true),
+            // The kernel merges flushes of several threads.
+            (4, true, 250, false),
+            (4, true, 1000, false),
+            (4, true, 1001, true),
+            (4, true, 0, true),
+            // The kernel drops all flushes to a device without a volatile cache.
+            (1, false, 0, false),
+            (1, false, 999, true),
+        ] {
             let flushes = Some(FlushCounts { issued: 1000, counted });
             let uring = vec![CalibrationReading { flushes, ..reading(1000.0, 0.2) }; 2];
             let fio = vec![reading(1000.0, 0.2).without_times(); 2];
-            let point = CalibrationPoint::commits();
+            let mut point = CalibrationPoint::commits();
+            point.demand.threads = threads;
             let compared = Comparison::new(&point, uring, fio, 5.0, sends_flushes);
-            assert_eq!(
-                compared.flushes(),
-                Some(FlushCounts { issued: 2000, counted: 2 * counted })
-            );
-            assert_eq!(agree(&[compared]), counted == 1000 || !sends_flushes && counted == 0);
-        };
-        for (counted, sends_flushes) in [(1000, true), (999, true), (1001, true), (0, true)] {
-            of(counted, sends_flushes);
+            let sum = FlushCounts { issued: 2000, counted: 2 * counted };
+            assert_eq!(compared.flushes(), Some(sum));
+            let expected = if is_found { Judgement::FlushesDiffer } else { Judgement::Agree };
+            assert_eq!(compared.judgement, expected, "{threads} threads, {counted} counted");
         }
-        // Flushes of several threads at once are one.
-        let mut point = CalibrationPoint::commits();
-        point.demand.threads = 4;
-        for (counted, is_found) in [(250, false), (1000, false), (1001, true), (0, true)] {
-            let flushes = Some(FlushCounts { issued: 1000, counted });
-            let uring = vec![CalibrationReading { flushes, ..reading(1000.0, 0.2) }; 2];
-            let fio = vec![reading(1000.0, 0.2); 2];
-            let judgement = Comparison::new(&point, uring, fio, 5.0, true).judgement;
-            assert_eq!(judgement == Judgement::FlushesDiffer, is_found, "{counted}");
-        }
-        // The kernel drops flushes to a device without a volatile cache, all of them.
-        of(0, false);
-        of(999, false);
     }
 
     #[test]
@@ -340,21 +324,21 @@ mod tests {
     }
 
     #[test]
-    fn engines_agree_where_nothing_speaks_against_it() {
+    fn engines_agree_if_a_point_agrees_and_none_differs() {
         let (good, bad) = ([(1010.0, 1000.0)], [(1200.0, 1000.0)]);
         assert!(agree(&[compared(&good, 0.2), compared(&bad, 0.99)]));
         assert!(!agree(&[compared(&good, 0.2), compared(&bad, 0.2)]));
-        assert!(!agree(&[compared(&bad, 0.99)]), "a busy host shows nothing");
+        assert!(!agree(&[compared(&bad, 0.99)]), "a busy host proves nothing");
         assert!(!agree(&[]));
     }
 
     #[test]
-    fn a_line_is_of_one_run() {
+    fn the_median_run_provides_all_numbers() {
         let readings = [reading(1000.0, 0.1), reading(3000.0, 0.3), reading(2000.0, 0.2)];
-        let line = median_run(&readings).unwrap();
-        assert_eq!((line.iops, line.mean_ns, line.busiest_thread), (2000.0, Some(5e5), Some(0.2)));
-        let of_two = median_run(&readings[..2]).unwrap();
-        assert_eq!((of_two.iops, of_two.mean_ns), (1000.0, Some(1e6)), "no mean of two runs");
+        let run = median_run(&readings).unwrap();
+        assert_eq!((run.iops, run.mean_ns, run.busiest_thread), (2000.0, Some(5e5), Some(0.2)));
+        let slower = median_run(&readings[..2]).unwrap();
+        assert_eq!((slower.iops, slower.mean_ns), (1000.0, Some(1e6)), "no mean of two runs");
         assert!(median_run(&[]).is_none());
         let compared = compared(&[(1010.0, 1000.0), (990.0, 1000.0)], 0.2);
         assert_eq!((compared.ratio(), compared.spread()), (1.0, (0.99, 1.01)));

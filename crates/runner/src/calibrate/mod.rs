@@ -182,7 +182,6 @@ impl Calibration {
         Ok(CalibrationResult { engines, comparisons, own_costs: self.own_costs(context)? })
     }
 
-    /// Measures what commits and rates cost this program's engine.
     fn own_costs<A: CalibrationContext>(&self, context: &mut A) -> Result<Vec<OwnCost>, A::Error> {
         let mut costs = Vec::new();
         if self.may_write {

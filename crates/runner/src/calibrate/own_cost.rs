@@ -48,14 +48,12 @@ impl OwnCost {
         let (total, cpu) = (measured.total(), measured.cpu_ns_per_io());
         let error = measured.start_error.as_deref();
         let flushes = measured.direction(Op::Flush);
+        let has_fallen_behind = measured.kept_up(pace) == Some(false);
         Some(OwnCost {
             point,
             offered_iops: pace.offered_iops(),
             iops: measured.iops().filter(|iops| *iops > 0.0)?,
-            mean_ns: total
-                .response_mean_ms()
-                .map(|mean| mean * 1e6)
-                .filter(|_| measured.kept_up(pace) != Some(false)),
+            mean_ns: total.response_mean_ms().map(|mean| mean * 1e6).filter(|_| !has_fallen_behind),
             flush_mean_ns: flushes.response_mean_ms().map(|mean| mean * 1e6),
             start_error_p50_ns: error.and_then(|error| error.p50()).map(|time| time.0),
             start_error_p99_ns: error.and_then(|error| error.p99()).map(|time| time.0),
@@ -80,11 +78,9 @@ mod tests {
     use steadfast_domain::{FineHistogram, Tally};
 
     #[test]
-    fn a_commit_has_the_time_of_its_flush_and_its_own_processor_time() {
+    fn the_cost_of_a_commit_includes_its_flush() {
         let tally = |op, ios: u64, each: u64| {
-            let mut counts = vec![0u64; FineHistogram::LEN];
-            counts[FineHistogram::index(each)] = ios;
-            let histogram = FineHistogram::from_dense(&counts);
+            let histogram = FineHistogram::from_counts([(each, ios)]);
             let response_sum = Nanos(ios * each);
             StreamTally { op, tally: Tally { ios, response_sum, histogram, ..Tally::default() } }
         };

@@ -20,29 +20,27 @@ impl CalibrationPoint {
     /// Returns the default points: one small I/O at a time, many, and large ones; each read, and
     /// also written if that is allowed. Then commits one at a time follow.
     pub fn usual(may_write: bool) -> Vec<CalibrationPoint> {
-        let usual = [
+        let mut points = Vec::new();
+        for (pattern, depth) in [
             (AccessPattern::random(Bytes::kib(4), 100), 1),
             (AccessPattern::random(Bytes::kib(4), 100), 32),
             (AccessPattern::sequential(Bytes::kib(128), 100), 32),
-        ];
-        let directions: &[u8] = if may_write { &[100, 0] } else { &[100] };
-        let at = |(pattern, depth): (AccessPattern, u32)| {
-            directions.iter().map(move |read_percent| CalibrationPoint {
-                pattern: AccessPattern { read_percent: *read_percent, ..pattern },
-                demand: Demand::new(1, depth),
-            })
-        };
-        let commits = may_write.then(CalibrationPoint::commits);
-        usual.into_iter().flat_map(at).chain(commits).collect()
+        ] {
+            let demand = Demand::new(1, depth);
+            points.push(CalibrationPoint { pattern, demand });
+            if may_write {
+                let pattern = AccessPattern { read_percent: 0, ..pattern };
+                points.push(CalibrationPoint { pattern, demand });
+            }
+        }
+        points.extend(may_write.then(CalibrationPoint::commits));
+        points
     }
 
     /// Returns commits one at a time: a write and its flush.
     pub(super) fn commits() -> CalibrationPoint {
-        let every = NonZeroU32::MIN;
-        let pattern = AccessPattern {
-            durability: Durability::Flush(every),
-            ..AccessPattern::random(Bytes::kib(4), 0)
-        };
+        let pattern =
+            AccessPattern::random(Bytes::kib(4), 0).durability(Durability::Flush(NonZeroU32::MIN));
         CalibrationPoint { pattern, demand: Demand::new(1, 1) }
     }
 
@@ -89,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_point_is_a_pattern_and_a_demand() {
+    fn a_point_parses_as_it_prints() {
         let point: CalibrationPoint = " SEQ 128K RW90 T2Q16".parse().unwrap();
         assert_eq!(point.to_string(), "SEQ 128K RW90 T2Q16");
         assert!("RND".parse::<CalibrationPoint>().unwrap_err().contains("RND 4K R T1Q32"));
@@ -97,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_written_where_that_is_not_allowed() {
+    fn read_only_points_write_nothing() {
         let names = |may_write| -> Vec<String> {
             CalibrationPoint::usual(may_write).iter().map(CalibrationPoint::to_string).collect()
         };

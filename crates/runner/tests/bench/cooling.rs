@@ -1,12 +1,15 @@
 //! Waits until a device is cool enough for a test, and the journal of a vendor's purge command.
 
-use super::{RigLog, begin, broken_off, findings, go_on, rig, run_settings};
+use super::{
+    RigLog, begin, findings, interrupted_run, plan_with, quick_plan, real_rig, resume, scratch_path,
+};
 use std::path::Path;
 use steadfast_domain::purge::PurgeCommandRecord;
 use steadfast_domain::record::CoolDown;
 use steadfast_domain::settings::StartBelow;
-use steadfast_domain::{Halt, JournalEntry, Nanos};
+use steadfast_domain::{Halt, JournalEntry, Nanos, Note};
 use steadfast_runner::Ledger;
+use steadfast_runner::ledger::JournalLine;
 use steadfast_runner::run::RunOutcome;
 
 fn below(celsius: f64, temperatures: &[f64]) -> RigLog {
@@ -34,10 +37,9 @@ fn waits(directory: &Path) -> Vec<(CoolDown, usize, usize)> {
 
 #[test]
 fn the_first_load_waits_after_the_purge_until_the_device_is_cool() {
-    let scratch = tempfile::tempdir().unwrap();
-    let directory = scratch.path().join("run");
+    let (_scratch, directory) = scratch_path();
     let mut log = below(45.0, &[50.5, 47.0, 45.0, 44.9, 60.0]);
-    let ending = begin(&directory, &run_settings(|_| ()), &mut rig(&mut log, false));
+    let ending = begin(&directory, &quick_plan(), &mut real_rig(&mut log));
     assert_eq!(ending, RunOutcome::Complete);
     let waited = Nanos::from_secs(30);
     let expected = CoolDown { below: 45.0, from: 50.5, to: 44.9, waited, failed_readings: 0 };
@@ -48,14 +50,13 @@ fn the_first_load_waits_after_the_purge_until_the_device_is_cool() {
 /// Each part of a suite is a test of its own, and so is one that purges again.
 #[test]
 fn every_part_of_a_suite_waits() {
-    let scratch = tempfile::tempdir().unwrap();
-    let directory = scratch.path().join("run");
-    let settings = run_settings(|settings| {
+    let (_scratch, directory) = scratch_path();
+    let settings = plan_with(|settings| {
         settings.procedure = "suite".into();
         settings.set("procedures", "iops,latency");
     });
     let mut log = below(45.0, &[40.0]);
-    assert_eq!(begin(&directory, &settings, &mut rig(&mut log, false)), RunOutcome::Complete);
+    assert_eq!(begin(&directory, &settings, &mut real_rig(&mut log)), RunOutcome::Complete);
     let purges: Vec<usize> = waits(&directory).iter().map(|(_, purges, _)| *purges).collect();
     assert_eq!(purges, [1, 2]);
     assert_eq!(log.idled, Nanos::ZERO, "the device was cool at once");
@@ -63,21 +64,20 @@ fn every_part_of_a_suite_waits() {
 
 #[test]
 fn a_device_that_stays_warm_halts_the_run_before_its_first_load() {
-    let scratch = tempfile::tempdir().unwrap();
-    let directory = scratch.path().join("run");
+    let (_scratch, directory) = scratch_path();
     let mut log = below(45.0, &[50.0]);
-    let ending = begin(&directory, &run_settings(|_| ()), &mut rig(&mut log, false));
+    let ending = begin(&directory, &quick_plan(), &mut real_rig(&mut log));
     let RunOutcome::Halted(Halt::Refused(why)) = ending else { panic!("{ending:?}") };
     assert!(why.contains("50.0 C") && why.contains("45.0 C"), "{why}");
     assert_eq!((log.idled, log.applied.len()), (Nanos::from_secs(60), 0));
-    // Resumed on a device that has cooled, it goes on without a second purge.
+    // Resumed on a cool device, the run continues without a second purge.
     let mut again = below(45.0, &[44.0]);
-    assert_eq!(go_on(&directory, &mut rig(&mut again, false)).unwrap(), RunOutcome::Complete);
+    assert_eq!(resume(&directory, &mut real_rig(&mut again)), RunOutcome::Complete);
     assert_eq!((again.purges, waits(&directory).len()), (0, 1));
 
-    let lost = scratch.path().join("lost");
+    let lost = directory.with_file_name("lost");
     let mut log = below(45.0, &[]);
-    let ending = begin(&lost, &run_settings(|_| ()), &mut rig(&mut log, false));
+    let ending = begin(&lost, &quick_plan(), &mut real_rig(&mut log));
     assert!(matches!(ending, RunOutcome::Halted(Halt::Refused(_))), "{ending:?}");
     assert!(log.applied.is_empty());
 }
@@ -86,10 +86,9 @@ fn a_device_that_stays_warm_halts_the_run_before_its_first_load() {
 #[test]
 fn isolated_failed_readings_do_not_end_a_wait() {
     const FAILS: f64 = f64::NAN;
-    let scratch = tempfile::tempdir().unwrap();
-    let directory = scratch.path().join("run");
+    let (_scratch, directory) = scratch_path();
     let mut log = below(45.0, &[FAILS, 50.0, FAILS, FAILS, 44.0]);
-    let ending = begin(&directory, &run_settings(|_| ()), &mut rig(&mut log, false));
+    let ending = begin(&directory, &quick_plan(), &mut real_rig(&mut log));
     assert_eq!(ending, RunOutcome::Complete);
     let waited = Nanos::from_secs(40);
     let expected = CoolDown { below: 45.0, from: 50.0, to: 44.0, waited, failed_readings: 3 };
@@ -98,9 +97,9 @@ fn isolated_failed_readings_do_not_end_a_wait() {
         ("lost", vec![50.0, FAILS], 30),
         ("unsteady", vec![50.0, FAILS, 49.0, FAILS, 49.0, FAILS, 48.0, FAILS, FAILS], 60),
     ] {
-        let directory = scratch.path().join(name);
+        let directory = directory.with_file_name(name);
         let mut log = below(45.0, &temperatures);
-        let ending = begin(&directory, &run_settings(|_| ()), &mut rig(&mut log, false));
+        let ending = begin(&directory, &quick_plan(), &mut real_rig(&mut log));
         assert!(matches!(ending, RunOutcome::Halted(Halt::Refused(_))), "{ending:?}");
         assert_eq!((log.idled, log.applied.len()), (Nanos::from_secs(idled), 0), "{name}");
     }
@@ -109,41 +108,32 @@ fn isolated_failed_readings_do_not_end_a_wait() {
 /// The parts after the last purge start from the state of those before them, without a wait.
 #[test]
 fn parts_that_share_a_state_do_not_wait() {
-    let scratch = tempfile::tempdir().unwrap();
-    let directory = scratch.path().join("run");
-    let settings = run_settings(|settings| {
+    let (_scratch, directory) = scratch_path();
+    let settings = plan_with(|settings| {
         settings.procedure = "portrait".into();
         settings.set("length", "1h");
     });
     let mut log = below(45.0, &[40.0]);
-    begin(&directory, &settings, &mut rig(&mut log, false));
-    let lines = Ledger::read(&directory).unwrap().lines;
-    let count = |is: fn(&JournalEntry) -> bool| lines.iter().filter(|line| is(&line.entry)).count();
-    let purges = count(|entry| matches!(entry, JournalEntry::Purged(_)));
-    let is_part = |entry: &JournalEntry| match entry {
-        JournalEntry::Noted(note) => matches!(**note, steadfast_domain::Note::Part(_)),
-        _ => false,
-    };
-    let parts = count(is_part);
+    begin(&directory, &settings, &mut real_rig(&mut log));
+    let record = Ledger::read(&directory).unwrap().into_record();
+    let purges = record.purges().count();
+    let parts = record.notes().filter(|note| matches!(note, Note::Part(_))).count();
     assert!(parts > purges, "{parts} parts and {purges} purges");
     assert_eq!(waits(&directory).len(), purges);
 }
 
 /// A resumed run waits before the first load only: later ones are in the middle of a test.
 #[test]
-fn a_run_that_broke_off_waits_again_only_before_its_first_load() {
-    let scratch = tempfile::tempdir().unwrap();
-    let whole = scratch.path().join("whole");
-    begin(&whole, &run_settings(|_| ()), &mut rig(&mut below(45.0, &[50.0, 44.0]), false));
+fn a_resumed_run_waits_only_before_its_first_load() {
+    let (_scratch, whole) = scratch_path();
+    begin(&whole, &quick_plan(), &mut real_rig(&mut below(45.0, &[50.0, 44.0])));
     let lines = Ledger::read(&whole).unwrap().lines;
-    let first_step =
-        lines.iter().position(|line| matches!(line.entry, JournalEntry::Applied { .. }));
-    let first_step = first_step.unwrap();
+    let is_step = |line: &JournalLine| matches!(line.entry, JournalEntry::Applied { .. });
+    let first_step = lines.iter().position(is_step).unwrap();
     for (keep, expected) in [(first_step, 10), (first_step + 1, 0), (lines.len() - 4, 0)] {
-        let directory = scratch.path().join(format!("broken-{keep}"));
-        broken_off(&whole, &directory, keep);
+        let directory = interrupted_run(&whole, keep);
         let mut again = below(45.0, &[50.0, 44.0]);
-        assert_eq!(go_on(&directory, &mut rig(&mut again, false)).unwrap(), RunOutcome::Complete);
+        assert_eq!(resume(&directory, &mut real_rig(&mut again)), RunOutcome::Complete);
         assert_eq!(again.idled, Nanos::from_secs(expected), "after {keep} lines");
         assert!(findings(&directory).verdict.unwrap().steady);
     }
@@ -151,29 +141,28 @@ fn a_run_that_broke_off_waits_again_only_before_its_first_load() {
 
 #[test]
 fn a_purge_command_is_in_the_journal_before_it_runs() {
-    let scratch = tempfile::tempdir().unwrap();
-    let directory = scratch.path().join("run");
+    let (_scratch, directory) = scratch_path();
     let command = Some("/opt/tool erase {device}");
     let mut log = RigLog { purge_command: command, ..RigLog::default() };
-    begin(&directory, &run_settings(|_| ()), &mut rig(&mut log, false));
+    begin(&directory, &quick_plan(), &mut real_rig(&mut log));
     let lines = Ledger::read(&directory).unwrap().lines;
-    let at = |is: fn(&JournalEntry) -> bool| lines.iter().position(|line| is(&line.entry)).unwrap();
-    let told = at(|entry| matches!(entry, JournalEntry::PurgeCommand(_)));
-    assert!(told < at(|entry| matches!(entry, JournalEntry::Purged(_))));
-    let JournalEntry::PurgeCommand(text) = &lines[told].entry else { unreachable!() };
-    assert_eq!(Some(text.as_str()), command);
-    // A resumed run passes over it.
-    let broken = scratch.path().join("broken");
-    broken_off(&directory, &broken, lines.len() - 3);
+    let is_purge = |line: &JournalLine| matches!(line.entry, JournalEntry::Purged(_));
+    let purged = lines.iter().position(is_purge).unwrap();
+    let journaled = lines[..purged].iter().find_map(|line| match &line.entry {
+        JournalEntry::PurgeCommand(command) => Some(command.as_str()),
+        _ => None,
+    });
+    assert_eq!(journaled, command);
+    // A resumed run skips it.
+    let broken = interrupted_run(&directory, lines.len() - 3);
     let mut again = RigLog { purge_command: command, ..RigLog::default() };
-    assert_eq!(go_on(&broken, &mut rig(&mut again, false)).unwrap(), RunOutcome::Complete);
+    assert_eq!(resume(&broken, &mut real_rig(&mut again)), RunOutcome::Complete);
     assert_eq!(again.purges, 0);
 }
 
 #[test]
 fn a_failed_purge_command_is_in_the_journal_and_runs_again() {
-    let scratch = tempfile::tempdir().unwrap();
-    let directory = scratch.path().join("run");
+    let (_scratch, directory) = scratch_path();
     let record = PurgeCommandRecord {
         command: "/opt/tool erase /dev/memory".into(),
         version: None,
@@ -182,20 +171,20 @@ fn a_failed_purge_command_is_in_the_journal_and_runs_again() {
         awaited: Nanos(0),
     };
     let purge_command = Some("/opt/tool erase {device}");
-    let failed_purge_command = Some(record.clone());
-    let mut log = RigLog { purge_command, failed_purge_command, ..RigLog::default() };
-    let ending = begin(&directory, &run_settings(|_| ()), &mut rig(&mut log, false));
+    let mut log = RigLog { purge_command, ..RigLog::default() };
+    log.failed_purge_command = Some(record.clone());
+    let ending = begin(&directory, &quick_plan(), &mut real_rig(&mut log));
     assert!(matches!(ending, RunOutcome::Halted(Halt::Refused(_))), "{ending:?}");
-    let failed = || {
+    let failed = || -> Vec<PurgeCommandRecord> {
         let lines = Ledger::read(&directory).unwrap().lines.into_iter();
-        let records = lines.filter_map(|line| match line.entry {
+        let failed = lines.filter_map(|line| match line.entry {
             JournalEntry::PurgeCommandFailed(record) => Some(record),
             _ => None,
         });
-        records.collect::<Vec<_>>()
+        failed.collect()
     };
     assert_eq!(failed(), std::slice::from_ref(&record));
     let mut again = RigLog { purge_command, ..RigLog::default() };
-    assert_eq!(go_on(&directory, &mut rig(&mut again, false)).unwrap(), RunOutcome::Complete);
+    assert_eq!(resume(&directory, &mut real_rig(&mut again)), RunOutcome::Complete);
     assert_eq!((again.purges, failed()), (1, vec![record]));
 }

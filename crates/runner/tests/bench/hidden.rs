@@ -1,13 +1,11 @@
 //! Procedures on simulated drives whose parameters they cannot see: what they report must be what
 //! the drive was made with, also after an interruption.
 
-use super::broken_off;
-use std::path::Path;
+use super::{begin, findings, interrupted_run, resume, scratch_path};
 use steadfast_domain::{Bytes, Findings, Nanos, Settings};
 use steadfast_engine::StopSignal;
 use steadfast_engine::sim::{DriveSpec, IdleState, PseudoSlc, SimulatedSsd, drive};
-use steadfast_runner::progress::NoProgress;
-use steadfast_runner::run::{RunOutcome, conduct};
+use steadfast_runner::run::RunOutcome;
 use steadfast_runner::simulated_rig::SimulatedRig;
 use steadfast_runner::{Ledger, Rig, RunPlan};
 
@@ -23,22 +21,10 @@ fn plan(spec: &DriveSpec, procedure: &str, parameters: &[(&str, &str)]) -> RunPl
     RunPlan::new("steadfast 0", 1, "sim", rig(spec).device().clone(), settings)
 }
 
-fn findings(directory: &Path) -> Findings {
-    let contents = Ledger::read(directory).unwrap();
-    let procedure = super::procedure(&contents.plan, &[]);
-    procedure.study(&contents.into_record())
-}
-
 fn run(spec: &DriveSpec, procedure: &str, parameters: &[(&str, &str)]) -> Findings {
-    let scratch = tempfile::tempdir().unwrap();
-    let directory = scratch.path().join("run");
+    let (_scratch, directory) = scratch_path();
     let plan = plan(spec, procedure, parameters);
-    let ledger = Ledger::create(&directory, &plan).unwrap();
-    let procedure = super::procedure(&plan, &[]);
-    let mut rig = rig(spec);
-    let outcome =
-        conduct(&*procedure, &mut rig, ledger, &[], "steadfast 0", &mut NoProgress).unwrap();
-    assert_eq!(outcome, RunOutcome::Complete);
+    assert_eq!(begin(&directory, &plan, &mut rig(spec)), RunOutcome::Complete);
     findings(&directory)
 }
 
@@ -47,12 +33,12 @@ fn figure(findings: &Findings, id: &str) -> Option<f64> {
 }
 
 /// Asserts that a figure is within 3 % of what the drive was made with.
-fn recovered(findings: &Findings, id: &str, expected: f64) {
+fn assert_figure(findings: &Findings, id: &str, expected: f64) {
     assert_recovered(id, figure(findings, id), expected);
 }
 
 /// Asserts that a metric of a point is within 3 % of what the drive was made with.
-fn recovered_metric(findings: &Findings, name: &str, point: &str, expected: f64) {
+fn assert_metric(findings: &Findings, name: &str, point: &str, expected: f64) {
     let mut metrics = findings.metrics.iter();
     let found = metrics.find(|metric| metric.metric == name && metric.point == point);
     assert_recovered(&format!("{name}, {point}"), found.map(|metric| metric.value), expected);
@@ -83,13 +69,13 @@ fn filled(cache: PseudoSlc, parameters: &[(&str, &str)]) -> (DriveSpec, Findings
 }
 
 /// Returns the GB of the cache that are free again after an idle time.
-fn back_after(seconds: f64, cache: &PseudoSlc) -> f64 {
+fn returned_gb(seconds: f64, cache: &PseudoSlc) -> f64 {
     let time = seconds - cache.fold_after.as_secs_f64();
     (time * f64::from(cache.fold_mb_per_second) / 1000.0).min(cache.size.as_gb())
 }
 
 #[test]
-fn the_cache_of_a_drive_is_recovered_by_fill() {
+fn fill_recovers_the_cache_of_an_empty_drive() {
     let caches = [
         CACHE,
         PseudoSlc { size: Bytes(700_000_000), mb_per_second: 90, ..CACHE },
@@ -107,21 +93,21 @@ fn the_cache_of_a_drive_is_recovered_by_fill() {
         let parameters = [("levels", "0"), ("idle-times", "1min,3min,20min"), ("again-max", "50")];
         let (spec, findings) = filled(cache, &parameters);
         let size = cache.size.as_gb();
-        recovered(&findings, "full-speed", cache.mb_per_second.into());
-        recovered(&findings, "full-speed-amount", size);
-        recovered(&findings, "next-speed", cache.direct_mb_per_second.into());
+        assert_figure(&findings, "full-speed", cache.mb_per_second.into());
+        assert_figure(&findings, "full-speed-amount", size);
+        assert_figure(&findings, "next-speed", cache.direct_mb_per_second.into());
         let folds = cache.direct_room < spec.capacity();
         let slowest = if folds { cache.folding_mb_per_second } else { cache.direct_mb_per_second };
-        recovered(&findings, "lowest-speed", slowest.into());
-        recovered(&findings, "back-after-60s", back_after(60.0, &cache));
-        recovered(&findings, "back-after-180s", back_after(180.0, &cache));
-        recovered(&findings, "back-after-1200s", size);
+        assert_figure(&findings, "lowest-speed", slowest.into());
+        assert_figure(&findings, "back-after-60s", returned_gb(60.0, &cache));
+        assert_figure(&findings, "back-after-180s", returned_gb(180.0, &cache));
+        assert_figure(&findings, "back-after-1200s", size);
     }
 }
 
 /// The writes replace data of a drive that is 50 or 90 % full: its cache is as large as when empty.
 #[test]
-fn the_cache_of_a_filled_drive_is_recovered_by_fill() {
+fn fill_recovers_the_cache_of_a_filled_drive() {
     let caches = [
         CACHE,
         PseudoSlc { size: Bytes(900_000_000), mb_per_second: 150, ..CACHE },
@@ -132,12 +118,12 @@ fn the_cache_of_a_filled_drive_is_recovered_by_fill() {
         let (_, findings) = filled(cache, &parameters);
         let size = cache.size.as_gb();
         for level in ["50 % full", "90 % full"] {
-            recovered_metric(&findings, "full-speed", level, cache.mb_per_second.into());
-            recovered_metric(&findings, "full-speed-amount", level, size);
-            recovered_metric(&findings, "next-speed", level, cache.direct_mb_per_second.into());
+            assert_metric(&findings, "full-speed", level, cache.mb_per_second.into());
+            assert_metric(&findings, "full-speed-amount", level, size);
+            assert_metric(&findings, "next-speed", level, cache.direct_mb_per_second.into());
             let idle = |time: &str| format!("{level}, {time} idle");
-            recovered_metric(&findings, "returned", &idle("60 s"), back_after(60.0, &cache));
-            recovered_metric(&findings, "returned", &idle("20 min"), size);
+            assert_metric(&findings, "returned", &idle("60 s"), returned_gb(60.0, &cache));
+            assert_metric(&findings, "returned", &idle("20 min"), size);
         }
     }
 }
@@ -155,29 +141,17 @@ fn a_drive_without_a_cache_has_no_cliff() {
 /// A simulated drive is new in every process: the steps of the journal are applied again and must
 /// give the same.
 #[test]
-fn a_fill_that_broke_off_anywhere_reports_the_same() {
+fn an_interrupted_fill_reports_the_same() {
     let spec = drive("pslc").unwrap();
-    let scratch = tempfile::tempdir().unwrap();
-    let whole = scratch.path().join("whole");
+    let (_scratch, whole) = scratch_path();
     let plan = plan(spec, "fill", &[("levels", "0"), ("idle-times", "30s,2min")]);
-    let ledger = Ledger::create(&whole, &plan).unwrap();
-    let procedure = super::procedure(&plan, &[]);
-    conduct(&*procedure, &mut rig(spec), ledger, &[], "steadfast 0", &mut NoProgress).unwrap();
+    begin(&whole, &plan, &mut rig(spec));
     let expected = findings(&whole);
     let lines = Ledger::read(&whole).unwrap().lines.len();
     for keep in [1, 4, 9, lines - 3, lines - 1] {
-        let directory = scratch.path().join(format!("broken-{keep}"));
-        broken_off(&whole, &directory, keep);
-        let (ledger, contents) = Ledger::open(&directory).unwrap();
-        let outcome = conduct(
-            &*procedure,
-            &mut rig(spec),
-            ledger,
-            &contents.lines,
-            "steadfast 0",
-            &mut NoProgress,
-        );
-        assert_eq!(outcome.unwrap(), RunOutcome::Complete, "after {keep} lines");
+        let directory = interrupted_run(&whole, keep);
+        let outcome = resume(&directory, &mut rig(spec));
+        assert_eq!(outcome, RunOutcome::Complete, "after {keep} lines");
         let found = findings(&directory);
         assert_eq!(found.front.figures, expected.front.figures, "after {keep} of {lines} lines");
         assert_eq!(found.ending, expected.ending);
@@ -196,7 +170,7 @@ static STATES: [[IdleState; 2]; 2] = [
 ];
 
 #[test]
-fn exit_latencies_are_recovered_exactly_by_idle_exit() {
+fn idle_exit_recovers_exit_latencies_exactly() {
     // Neighbors of each threshold in the ladder.
     let thresholds = [[("10ms", "30ms"), ("300ms", "1s")], [("3s", "10s"), ("1min", "10min")]];
     for (states, thresholds) in STATES.iter().zip(thresholds) {
@@ -227,22 +201,20 @@ struct Saturation {
 
 /// Conducts WSAT with these parameters and returns what the drive counted.
 fn saturated(spec: &DriveSpec, ending: &str, parameters: &[(&str, &str)]) -> Saturation {
-    let scratch = tempfile::tempdir().unwrap();
-    let directory = scratch.path().join("run");
+    let (_scratch, directory) = scratch_path();
     let mut plan = plan(spec, "wsat", parameters);
     plan.settings.steady_state = ending.parse().unwrap();
-    let ledger = Ledger::create(&directory, &plan).unwrap();
-    let procedure = super::procedure(&plan, &[]);
-    let mut rig = rig(spec);
-    conduct(&*procedure, &mut rig, ledger, &[], "steadfast 0", &mut NoProgress).unwrap();
+    begin(&directory, &plan, &mut rig(spec));
     let record = Ledger::read(&directory).unwrap().into_record();
-    let of_saturation = |phase: &str| phase == "saturation";
-    let minutes = record.steps().filter(|(step, _)| of_saturation(&step.place.phase));
-    let amplification = minutes
-        .filter_map(|(_, done)| done.measurement.write_amplification)
-        .map(|counted| counted.ratio);
-    let written = record.steps().map(|(_, done)| done.measurement.bytes().0).sum();
-    Saturation { amplification: amplification.collect(), written }
+    let mut saturation = Saturation { amplification: Vec::new(), written: 0 };
+    for (step, outcome) in record.steps() {
+        saturation.written += outcome.measurement.bytes().0;
+        if step.place.phase == "saturation" {
+            let counted = outcome.measurement.write_amplification;
+            saturation.amplification.extend(counted.map(|counted| counted.ratio));
+        }
+    }
+    saturation
 }
 
 /// A pass of 1.07 to 1.28 capacities leaves the drive as 13 capacities of random writes do.

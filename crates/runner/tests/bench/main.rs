@@ -12,7 +12,7 @@ mod scripts;
 mod verify_write;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use steadfast_domain::measurement::StreamTally;
 use steadfast_domain::purge::PurgeCommandRecord;
 use steadfast_domain::record::{Check, CheckState, HostChange};
@@ -20,13 +20,13 @@ use steadfast_domain::settings::{Amendment, StartBelow};
 use steadfast_domain::{
     Bytes, Caveat, Conditions, Device, EndState, Findings, Halt, Host, JournalEntry, Load,
     Measurement, Nanos, Op, Procedure, Profile, Proof, Purge, PurgeMethod, Settings, Step, Tally,
-    Transport,
+    Transport, caveats,
 };
 use steadfast_engine::{PreparedStep, StepRefusal, StepStart};
 use steadfast_host::Examination;
 use steadfast_runner::ledger::JournalLine;
 use steadfast_runner::live::unrestored;
-use steadfast_runner::progress::NoProgress;
+use steadfast_runner::progress::{NoProgress, ProgressSink};
 use steadfast_runner::rig::{IntervalCallback, Journal, PurgeCallback};
 use steadfast_runner::run::{self, RunOutcome, amendments, conduct};
 use steadfast_runner::{ClockReading, HostRequests, Ledger, Rig, RunPlan};
@@ -71,7 +71,7 @@ struct MemoryRig<'a> {
     /// Boot ID and time since boot.
     boot: Option<(&'static str, Nanos)>,
     /// Number of a step and a directory that is deleted before it.
-    deletes: Option<(usize, std::path::PathBuf)>,
+    deletes: Option<(usize, PathBuf)>,
 }
 
 fn device() -> Device {
@@ -84,16 +84,26 @@ fn device() -> Device {
     }
 }
 
-fn rig(log: &mut RigLog, is_simulated: bool) -> MemoryRig<'_> {
-    let (device, clock) = (device(), 1_000_000);
+fn real_rig(log: &mut RigLog) -> MemoryRig<'_> {
     MemoryRig {
-        device,
-        is_simulated,
+        device: device(),
+        is_simulated: false,
         halt_after: usize::MAX,
         log,
-        clock,
+        clock: 1_000_000,
         boot: None,
         deletes: None,
+    }
+}
+
+fn simulated_rig(log: &mut RigLog) -> MemoryRig<'_> {
+    MemoryRig { is_simulated: true, ..real_rig(log) }
+}
+
+impl MemoryRig<'_> {
+    /// Halts the run after this many steps.
+    fn halting_after(self, steps: usize) -> Self {
+        MemoryRig { halt_after: steps, ..self }
     }
 }
 
@@ -259,28 +269,42 @@ impl Rig for MemoryRig<'_> {
     }
 }
 
-fn run_settings(change: impl FnOnce(&mut Settings)) -> RunPlan {
+fn plan_with(change: impl FnOnce(&mut Settings)) -> RunPlan {
     let mut settings = Settings::new("iops", 7);
     settings.profile = Profile::Quick;
     change(&mut settings);
     RunPlan::new("steadfast 0", 1, "memory", device(), settings)
 }
 
-fn procedure(settings: &RunPlan, amendments: &[Amendment]) -> Box<dyn Procedure> {
-    steadfast_procedures::procedure(&settings.settings, settings.geometry(), amendments).unwrap()
+/// Returns the plan of a quick run of `iops`.
+fn quick_plan() -> RunPlan {
+    plan_with(|_| ())
 }
 
-/// Conducts a run from its beginning; it halts after `halt_after` steps.
-fn begin(directory: &Path, settings: &RunPlan, rig: &mut MemoryRig<'_>) -> RunOutcome {
-    let ledger = Ledger::create(directory, settings).unwrap();
-    conduct(procedure(settings, &[]).as_ref(), rig, ledger, &[], "steadfast 0", &mut NoProgress)
-        .unwrap()
+fn procedure(plan: &RunPlan, amendments: &[Amendment]) -> Box<dyn Procedure> {
+    steadfast_procedures::procedure(&plan.settings, plan.geometry(), amendments).unwrap()
 }
 
-fn go_on(directory: &Path, rig: &mut MemoryRig<'_>) -> Result<RunOutcome, Halt> {
+/// Conducts a run from its beginning.
+fn begin(directory: &Path, plan: &RunPlan, rig: &mut dyn Rig) -> RunOutcome {
+    let ledger = Ledger::create(directory, plan).unwrap();
+    let procedure = procedure(plan, &[]);
+    conduct(procedure.as_ref(), rig, ledger, &[], "steadfast 0", &mut NoProgress).unwrap()
+}
+
+fn resume(directory: &Path, rig: &mut dyn Rig) -> RunOutcome {
+    resume_shown(directory, rig, &mut NoProgress)
+}
+
+/// Resumes a run, and shows its events.
+fn resume_shown(
+    directory: &Path,
+    rig: &mut dyn Rig,
+    progress: &mut dyn ProgressSink,
+) -> RunOutcome {
     let (ledger, contents) = Ledger::open(directory).unwrap();
     let procedure = procedure(&contents.plan, &amendments(&contents.lines));
-    conduct(procedure.as_ref(), rig, ledger, &contents.lines, "steadfast 0", &mut NoProgress)
+    conduct(procedure.as_ref(), rig, ledger, &contents.lines, "steadfast 0", progress).unwrap()
 }
 
 fn findings(directory: &Path) -> Findings {
@@ -300,21 +324,30 @@ fn journaled_steps(directory: &Path) -> Vec<String> {
     lines.iter().filter_map(place).collect()
 }
 
-/// Copies a run directory with the first `keep` lines of its journal, as a crash leaves it.
-fn broken_off(whole: &Path, broken: &Path, keep: usize) {
-    std::fs::create_dir_all(broken).unwrap();
-    std::fs::copy(whole.join("settings.json"), broken.join("settings.json")).unwrap();
+/// Copies a run directory with the first `keep` lines of its journal, as a crash leaves it. Returns
+/// the copy.
+fn interrupted_run(whole: &Path, keep: usize) -> PathBuf {
+    let copy = whole.with_file_name(format!("interrupted-{keep}"));
+    std::fs::create_dir_all(&copy).unwrap();
+    std::fs::copy(whole.join("settings.json"), copy.join("settings.json")).unwrap();
     let journal = std::fs::read_to_string(whole.join("journal.jsonl")).unwrap();
     let kept: String = journal.split_inclusive('\n').take(keep).collect();
-    std::fs::write(broken.join("journal.jsonl"), kept).unwrap();
+    std::fs::write(copy.join("journal.jsonl"), kept).unwrap();
+    copy
+}
+
+/// Returns a scratch directory and a path in it at which nothing exists.
+fn scratch_path() -> (tempfile::TempDir, PathBuf) {
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path().join("run");
+    (scratch, path)
 }
 
 #[test]
-fn a_run_writes_every_step_and_puts_the_host_back() {
-    let scratch = tempfile::tempdir().unwrap();
-    let directory = scratch.path().join("run");
+fn a_run_journals_every_step_and_restores_the_host() {
+    let (_scratch, directory) = scratch_path();
     let mut log = RigLog { setting: "0".into(), ..RigLog::default() };
-    let ending = begin(&directory, &run_settings(|_| ()), &mut rig(&mut log, false));
+    let ending = begin(&directory, &quick_plan(), &mut real_rig(&mut log));
     assert_eq!(ending, RunOutcome::Complete);
     assert_eq!(log.setting, "0");
     assert_eq!(journaled_steps(&directory), log.applied);
@@ -322,23 +355,21 @@ fn a_run_writes_every_step_and_puts_the_host_back() {
     assert!(findings(&directory).verdict.unwrap().steady);
 }
 
-/// Interrupted after any line of its journal, a run on a device that remembers repeats no finished
-/// step, and reports the gap.
+/// Interrupted after any line of its journal, a run on a real device repeats no finished step, and
+/// reports the gap.
 #[test]
-fn no_finished_step_is_repeated_wherever_the_run_broke_off() {
-    let scratch = tempfile::tempdir().unwrap();
-    let whole = scratch.path().join("whole");
+fn no_finished_step_is_repeated_after_an_interruption() {
+    let (_scratch, whole) = scratch_path();
     let mut log = RigLog { setting: "0".into(), ..RigLog::default() };
-    begin(&whole, &run_settings(|_| ()), &mut rig(&mut log, false));
+    begin(&whole, &quick_plan(), &mut real_rig(&mut log));
     let lines = Ledger::read(&whole).unwrap().lines;
     for keep in 1..lines.len() {
-        let directory = scratch.path().join(format!("broken-{keep}"));
-        broken_off(&whole, &directory, keep);
+        let directory = interrupted_run(&whole, keep);
         let finished = journaled_steps(&directory);
         // A crash leaves the changes that the journal records.
         let setting = if unrestored(&lines[..keep]).is_empty() { "0" } else { "2" };
         let mut again = RigLog { setting: setting.into(), ..RigLog::default() };
-        assert_eq!(go_on(&directory, &mut rig(&mut again, false)).unwrap(), RunOutcome::Complete);
+        assert_eq!(resume(&directory, &mut real_rig(&mut again)), RunOutcome::Complete);
         assert!(again.applied.iter().all(|step| !finished.contains(step)), "after {keep} lines");
         let mut expected = finished.clone();
         expected.extend(again.applied.clone());
@@ -356,16 +387,14 @@ fn no_finished_step_is_repeated_wherever_the_run_broke_off() {
 
 /// Only the process that wrote the sectors knows which were written.
 #[test]
-fn verify_write_that_broke_off_writes_all_again_before_it_reads() {
-    let scratch = tempfile::tempdir().unwrap();
-    let directory = scratch.path().join("run");
-    let settings = run_settings(|s| s.procedure = "verify-write".into());
+fn an_interrupted_verify_write_writes_everything_again() {
+    let (_scratch, directory) = scratch_path();
+    let plan = plan_with(|settings| settings.procedure = "verify-write".into());
     let mut log = RigLog::default();
-    let mut first = rig(&mut log, false);
-    first.halt_after = 3;
-    assert_eq!(begin(&directory, &settings, &mut first), RunOutcome::Halted(Halt::Stopped));
+    let mut first = real_rig(&mut log).halting_after(3);
+    assert_eq!(begin(&directory, &plan, &mut first), RunOutcome::Halted(Halt::Stopped));
     let mut again = RigLog::default();
-    assert_eq!(go_on(&directory, &mut rig(&mut again, false)).unwrap(), RunOutcome::Complete);
+    assert_eq!(resume(&directory, &mut real_rig(&mut again)), RunOutcome::Complete);
     let pieces = |phase: &str, from: u32| -> Vec<String> {
         (from..=8).map(|n| format!("{phase} 0 {n}")).collect()
     };
@@ -378,16 +407,13 @@ fn verify_write_that_broke_off_writes_all_again_before_it_reads() {
 }
 
 #[test]
-fn preconditioning_goes_on_from_its_checkpoint() {
-    let scratch = tempfile::tempdir().unwrap();
-    let directory = scratch.path().join("run");
-    let settings = run_settings(|_| ());
+fn preconditioning_continues_from_its_checkpoint() {
+    let (_scratch, directory) = scratch_path();
     let mut log = RigLog::default();
-    let mut first = rig(&mut log, false);
-    first.halt_after = 3;
-    assert_eq!(begin(&directory, &settings, &mut first), RunOutcome::Halted(Halt::Stopped));
+    let mut first = real_rig(&mut log).halting_after(3);
+    assert_eq!(begin(&directory, &quick_plan(), &mut first), RunOutcome::Halted(Halt::Stopped));
     let mut again = RigLog::default();
-    go_on(&directory, &mut rig(&mut again, false)).unwrap();
+    resume(&directory, &mut real_rig(&mut again));
     assert_eq!(again.applied[0], "wipc 0 4");
     assert_eq!(again.starts[0].done.bytes, Bytes(3 * (2 << 30) / 8));
     assert_eq!(again.starts[0].cursors["SEQ 128K W"], Bytes(3 * (2 << 30) / 8));
@@ -403,29 +429,24 @@ fn preconditioning_goes_on_from_its_checkpoint() {
 /// Host and device are checked whenever a process starts or resumes the run, and the checks of
 /// the run itself are added when it ends.
 #[test]
-fn every_process_examines_and_looks_back() {
-    let scratch = tempfile::tempdir().unwrap();
-    let directory = scratch.path().join("run");
+fn every_process_checks_host_and_device() {
+    let (_scratch, directory) = scratch_path();
     let mut log = RigLog::default();
-    let mut first = rig(&mut log, false);
-    first.halt_after = 3;
-    begin(&directory, &run_settings(|_| ()), &mut first);
-    go_on(&directory, &mut rig(&mut RigLog::default(), false)).unwrap();
+    let mut first = real_rig(&mut log).halting_after(3);
+    begin(&directory, &quick_plan(), &mut first);
+    resume(&directory, &mut real_rig(&mut RigLog::default()));
     let contents = Ledger::read(&directory).unwrap();
-    let kinds: Vec<&str> = contents
-        .lines
-        .iter()
-        .filter_map(|line| match &line.entry {
-            JournalEntry::Opened { .. } => Some("opened"),
-            JournalEntry::Examined(checks) if checks.len() == 1 => Some("before"),
-            JournalEntry::Examined(_) => Some("after"),
-            JournalEntry::Halted(_) => Some("halted"),
-            JournalEntry::Ended => Some("ended"),
-            _ => None,
-        })
-        .collect();
+    let event = |line: &JournalLine| match &line.entry {
+        JournalEntry::Opened { .. } => Some("opened"),
+        JournalEntry::Examined(checks) if checks.len() == 1 => Some("before"),
+        JournalEntry::Examined(_) => Some("after"),
+        JournalEntry::Halted(_) => Some("halted"),
+        JournalEntry::Ended => Some("ended"),
+        _ => None,
+    };
+    let events: Vec<&str> = contents.lines.iter().filter_map(event).collect();
     let process = |end| ["opened", "before", "after", end];
-    assert_eq!(kinds, [process("halted"), process("ended")].concat());
+    assert_eq!(events, [process("halted"), process("ended")].concat());
     let record = contents.into_record();
     let ids: Vec<&str> = record.checks().unwrap().iter().map(|c| c.id.as_str()).collect();
     assert_eq!(ids, ["load", "power-readings"]);
@@ -435,31 +456,22 @@ fn every_process_examines_and_looks_back() {
 /// Caveats of an engine are journaled between the steps. The procedure did not note them, and is
 /// replayed around them.
 #[test]
-fn what_an_engine_says_is_kept_and_no_obstacle_to_going_on() {
-    let scratch = tempfile::tempdir().unwrap();
-    let directory = scratch.path().join("run");
-    let said = |text| Caveat::remark(steadfast_domain::caveats::FIO_MESSAGES, text, "");
-    let mut log = RigLog {
-        setting: "0".into(),
-        caveats: vec![said("one"), said("two")],
-        ..RigLog::default()
-    };
-    let mut first = rig(&mut log, false);
-    first.halt_after = 20;
-    assert_eq!(
-        begin(&directory, &run_settings(|_| ()), &mut first),
-        RunOutcome::Halted(Halt::Stopped)
-    );
-    log.caveats = vec![said("three")];
-    let mut second = rig(&mut log, false);
-    second.halt_after = 40;
-    assert_eq!(go_on(&directory, &mut second).unwrap(), RunOutcome::Halted(Halt::Stopped));
-    assert_eq!(go_on(&directory, &mut rig(&mut log, false)).unwrap(), RunOutcome::Complete);
+fn caveats_of_an_engine_do_not_prevent_a_resume() {
+    let (_scratch, directory) = scratch_path();
+    let caveat = |text| Caveat::remark(caveats::FIO_MESSAGES, text, "");
+    let mut log = RigLog { setting: "0".into(), ..RigLog::default() };
+    log.caveats = vec![caveat("one"), caveat("two")];
+    let mut first = real_rig(&mut log).halting_after(20);
+    assert_eq!(begin(&directory, &quick_plan(), &mut first), RunOutcome::Halted(Halt::Stopped));
+    log.caveats = vec![caveat("three")];
+    let mut second = real_rig(&mut log).halting_after(40);
+    assert_eq!(resume(&directory, &mut second), RunOutcome::Halted(Halt::Stopped));
+    assert_eq!(resume(&directory, &mut real_rig(&mut log)), RunOutcome::Complete);
     assert_eq!(journaled_steps(&directory), log.applied);
     let texts: Vec<String> = findings(&directory)
         .caveats
         .into_iter()
-        .filter(|caveat| caveat.id == steadfast_domain::caveats::FIO_MESSAGES)
+        .filter(|caveat| caveat.id == caveats::FIO_MESSAGES)
         .map(|caveat| caveat.text)
         .collect();
     assert_eq!(texts, ["one", "two", "three"]);
@@ -467,58 +479,49 @@ fn what_an_engine_says_is_kept_and_no_obstacle_to_going_on() {
 
 /// A simulated drive has no gap: the findings are those of an uninterrupted run.
 #[test]
-fn on_a_rig_that_forgets_the_findings_are_identical() {
-    let scratch = tempfile::tempdir().unwrap();
-    let whole = scratch.path().join("whole");
-    begin(&whole, &run_settings(|_| ()), &mut rig(&mut RigLog::default(), true));
-    let unbroken = findings(&whole);
+fn a_resumed_simulated_run_has_identical_findings() {
+    let (_scratch, whole) = scratch_path();
+    begin(&whole, &quick_plan(), &mut simulated_rig(&mut RigLog::default()));
+    let uninterrupted = findings(&whole);
     let lines = Ledger::read(&whole).unwrap().lines.len();
     for keep in (1..lines).step_by(7) {
-        let directory = scratch.path().join(format!("broken-{keep}"));
-        broken_off(&whole, &directory, keep);
-        assert_eq!(
-            go_on(&directory, &mut rig(&mut RigLog::default(), true)).unwrap(),
-            RunOutcome::Complete
-        );
-        assert_eq!(findings(&directory), unbroken, "after {keep} lines");
+        let directory = interrupted_run(&whole, keep);
+        let ending = resume(&directory, &mut simulated_rig(&mut RigLog::default()));
+        assert_eq!(ending, RunOutcome::Complete);
+        assert_eq!(findings(&directory), uninterrupted, "after {keep} lines");
     }
 }
 
 #[test]
-fn the_operator_goes_on_past_the_cap_or_stops() {
-    let scratch = tempfile::tempdir().unwrap();
-    let directory = scratch.path().join("run");
-    begin(
-        &directory,
-        &run_settings(|s| s.rounds_max = Some(4)),
-        &mut rig(&mut RigLog::default(), false),
-    );
+fn an_amendment_continues_or_stops_the_rounds() {
+    let (_scratch, directory) = scratch_path();
+    let plan = plan_with(|settings| settings.rounds_max = Some(4));
+    begin(&directory, &plan, &mut real_rig(&mut RigLog::default()));
     assert!(!findings(&directory).verdict.unwrap().steady);
     let amend = |rounds| {
         let (mut ledger, mut contents) = Ledger::open(&directory).unwrap();
         run::amend(&mut ledger, &mut contents, Amendment::RoundsMax(rounds), 9).unwrap();
         drop(ledger);
         let mut log = RigLog::default();
-        assert_eq!(go_on(&directory, &mut rig(&mut log, false)).unwrap(), RunOutcome::Complete);
+        assert_eq!(resume(&directory, &mut real_rig(&mut log)), RunOutcome::Complete);
         log.applied.len()
     };
-    assert_eq!(amend(9), 5 * 9, "rounds 5 to 9: the window begins anew after the gap");
+    assert_eq!(amend(9), 5 * 9, "rounds 5 to 9: the window restarts after the gap");
     assert_eq!(findings(&directory).verdict.unwrap().window, Some((5, 9)));
     assert_eq!(amend(3), 0, "stopping needs no step");
     assert!(!findings(&directory).verdict.unwrap().steady);
 }
 
 #[test]
-fn a_ledger_of_another_procedure_is_refused_with_the_step_named() {
-    let scratch = tempfile::tempdir().unwrap();
-    let directory = scratch.path().join("run");
-    begin(&directory, &run_settings(|_| ()), &mut rig(&mut RigLog::default(), false));
+fn a_ledger_of_another_procedure_is_refused() {
+    let (_scratch, directory) = scratch_path();
+    begin(&directory, &quick_plan(), &mut real_rig(&mut RigLog::default()));
     let (ledger, contents) = Ledger::open(&directory).unwrap();
-    let other = procedure(&run_settings(|s| s.seed = 8), &[]);
+    let other = procedure(&plan_with(|s| s.seed = 8), &[]);
     let mut log = RigLog::default();
     let ending = conduct(
         other.as_ref(),
-        &mut rig(&mut log, false),
+        &mut real_rig(&mut log),
         ledger,
         &contents.lines,
         "steadfast 0",
@@ -531,33 +534,28 @@ fn a_ledger_of_another_procedure_is_refused_with_the_step_named() {
 }
 
 #[test]
-fn restore_puts_back_what_a_dead_run_had_changed() {
-    let scratch = tempfile::tempdir().unwrap();
-    let whole = scratch.path().join("whole");
+fn restore_undoes_the_changes_of_a_dead_run() {
+    let (_scratch, whole) = scratch_path();
     let mut log = RigLog { setting: "1".into(), ..RigLog::default() };
-    begin(&whole, &run_settings(|_| ()), &mut rig(&mut log, false));
-    let directory = scratch.path().join("dead");
-    broken_off(&whole, &directory, 6);
-    let mut put_back = Vec::new();
+    begin(&whole, &quick_plan(), &mut real_rig(&mut log));
+    let directory = interrupted_run(&whole, 6);
+    let mut undone = Vec::new();
     let restored = run::restore(&directory, 9, |_| true, &mut |change| {
-        put_back.push((change.setting.clone(), change.before.clone()));
+        undone.push((change.setting.clone(), change.before.clone()));
         Ok(())
-    })
-    .unwrap();
-    assert_eq!(restored.len(), 1);
-    assert_eq!(put_back, [(SETTING.to_owned(), "1".to_owned())]);
+    });
+    assert_eq!(restored.unwrap().len(), 1);
+    assert_eq!(undone, [(SETTING.to_owned(), "1".to_owned())]);
     assert!(run::restore(&directory, 9, |_| true, &mut |_| panic!("twice")).unwrap().is_empty());
 }
 
 /// One setting that cannot be restored keeps no other changed.
 #[test]
-fn restore_goes_on_after_a_change_that_cannot_be_undone() {
-    let scratch = tempfile::tempdir().unwrap();
-    let whole = scratch.path().join("whole");
+fn restore_continues_after_a_change_that_cannot_be_undone() {
+    let (_scratch, whole) = scratch_path();
     let mut log = RigLog { setting: "1".into(), ..RigLog::default() };
-    begin(&whole, &run_settings(|_| ()), &mut rig(&mut log, false));
-    let directory = scratch.path().join("dead");
-    broken_off(&whole, &directory, 6);
+    begin(&whole, &quick_plan(), &mut real_rig(&mut log));
+    let directory = interrupted_run(&whole, 6);
     let stuck = HostChange { setting: "stuck".into(), ..HostChange::default() };
     let (mut ledger, _) = Ledger::open(&directory).unwrap();
     ledger.append(8, &JournalEntry::HostChange(stuck.clone())).unwrap();
@@ -574,33 +572,32 @@ fn restore_goes_on_after_a_change_that_cannot_be_undone() {
 
 /// Wherever the run was interrupted, the password is removed when the drive is used again.
 #[test]
-fn a_purge_s_password_does_not_outlast_it() {
-    let scratch = tempfile::tempdir().unwrap();
-    let whole = scratch.path().join("whole");
-    let new = || RigLog { setting: "1".into(), needs_password: true, ..RigLog::default() };
-    let mut log = new();
-    begin(&whole, &run_settings(|_| ()), &mut rig(&mut log, false));
+fn the_password_of_a_purge_is_removed() {
+    let (_scratch, whole) = scratch_path();
+    let new_log = || RigLog { setting: "1".into(), needs_password: true, ..RigLog::default() };
+    let mut log = new_log();
+    begin(&whole, &quick_plan(), &mut real_rig(&mut log));
     assert!(!log.has_password);
     let lines = Ledger::read(&whole).unwrap().lines;
-    let of = |line: &JournalLine| match &line.entry {
+    let event = |line: &JournalLine| match &line.entry {
         JournalEntry::HostChange(change) if change.setting == PASSWORD => Some("set"),
-        JournalEntry::HostRestored(change) if change.setting == PASSWORD => Some("taken away"),
+        JournalEntry::HostRestored(change) if change.setting == PASSWORD => Some("removed"),
         JournalEntry::Purged(_) => Some("purged"),
         _ => None,
     };
-    let order: Vec<_> = lines.iter().filter_map(of).collect();
-    assert_eq!(order, ["set", "taken away", "purged"]);
-    let set = lines.iter().position(|line| of(line) == Some("set")).unwrap() + 1;
+    let events: Vec<_> = lines.iter().filter_map(event).collect();
+    assert_eq!(events, ["set", "removed", "purged"]);
+    let set = lines.iter().position(|line| event(line) == Some("set")).unwrap() + 1;
 
-    let directory = scratch.path().join("died in the erase");
-    broken_off(&whole, &directory, set);
-    let mut again = RigLog { has_password: true, ..new() };
-    assert_eq!(go_on(&directory, &mut rig(&mut again, false)).unwrap(), RunOutcome::Complete);
+    // The process died during the purge.
+    let directory = interrupted_run(&whole, set);
+    let mut again = RigLog { has_password: true, ..new_log() };
+    assert_eq!(resume(&directory, &mut real_rig(&mut again)), RunOutcome::Complete);
     assert!(!again.has_password);
     assert_eq!(unrestored(&Ledger::read(&directory).unwrap().lines), []);
 
-    let directory = scratch.path().join("unlocked by hand");
-    broken_off(&whole, &directory, set);
+    // The user unlocks the drive.
+    let directory = interrupted_run(&whole, set);
     let mut undone = Vec::new();
     let mut undo = |change: &HostChange| {
         undone.push(change.setting.clone());
@@ -611,28 +608,23 @@ fn a_purge_s_password_does_not_outlast_it() {
 }
 
 #[test]
-fn a_step_that_cannot_be_done_is_named_before_the_first_is_done() {
-    let procedure = steadfast_procedures::procedure(
-        &Settings::new("iops", 1),
-        steadfast_domain::settings::Geometry { capacity: Bytes::gib(1), logical_sector: 512 },
-        &[],
-    )
-    .unwrap();
-    let mut asked = Vec::new();
-    let mut never = |step: &Step| {
-        asked.push(step.place.to_string());
+fn an_impossible_step_is_named_in_advance() {
+    let procedure = procedure(&plan_with(|s| s.profile = Profile::Pts20), &[]);
+    let mut prepared = 0;
+    let mut accept = |step: &Step| {
+        prepared += 1;
         Ok(PreparedStep::plain(step.clone()))
     };
-    assert_eq!(steadfast_runner::refusal(procedure.as_ref(), &mut never), None);
-    assert_eq!(asked.len(), 57, "preconditioning and one round");
-    let mut small = |step: &Step| {
+    assert_eq!(steadfast_runner::refusal(procedure.as_ref(), &mut accept), None);
+    assert_eq!(prepared, 57, "preconditioning and one round");
+    let mut refuse_small = |step: &Step| {
         if step.place.label.starts_with("RND 0.5K") {
             Err(StepRefusal("no".to_owned()))
         } else {
             Ok(PreparedStep::plain(step.clone()))
         }
     };
-    let why = steadfast_runner::refusal(procedure.as_ref(), &mut small).unwrap();
+    let why = steadfast_runner::refusal(procedure.as_ref(), &mut refuse_small).unwrap();
     assert_eq!(why, "round 1, step 8 (RND 0.5K R): no");
 }
 
@@ -640,29 +632,27 @@ fn a_step_that_cannot_be_done_is_named_before_the_first_is_done() {
 /// and the loss is reported.
 #[test]
 fn a_deleted_run_directory_ends_the_run_within_a_step() {
-    let scratch = tempfile::tempdir().unwrap();
-    let directory = scratch.path().join("run");
+    let (_scratch, directory) = scratch_path();
     let mut log = RigLog { setting: "0".into(), ..RigLog::default() };
-    let mut rig = rig(&mut log, false);
+    let mut rig = real_rig(&mut log);
     rig.deletes = Some((7, directory.clone()));
-    let ending = begin(&directory, &run_settings(|_| ()), &mut rig);
+    let ending = begin(&directory, &quick_plan(), &mut rig);
     let RunOutcome::Lost(halt) = ending else { panic!("{ending:?}") };
     let text = halt.to_string();
     assert!(text.contains("was deleted during the run: 7 finished steps are lost"), "{text}");
-    assert_eq!(log.applied.len(), 8, "the step that was going on, and no other");
+    assert_eq!(log.applied.len(), 8, "the running step, and no other");
     assert_eq!(log.setting, "0", "restored though it cannot be journaled");
     assert!(!directory.exists());
 }
 
 /// Every host setting is restored even if the journal accepts no more lines.
 #[test]
-fn a_journal_that_is_gone_keeps_no_setting_from_being_put_back() {
-    let scratch = tempfile::tempdir().unwrap();
-    let directory = scratch.path().join("run");
+fn settings_are_restored_without_a_journal() {
+    let (_scratch, directory) = scratch_path();
     let mut log = RigLog { setting: "0".into(), needs_password: true, ..RigLog::default() };
-    let mut first = rig(&mut log, false);
+    let mut first = real_rig(&mut log);
     first.deletes = Some((0, directory.clone()));
-    let ending = begin(&directory, &run_settings(|_| ()), &mut first);
+    let ending = begin(&directory, &quick_plan(), &mut first);
     assert!(matches!(ending, RunOutcome::Lost(_)), "{ending:?}");
     assert_eq!((log.setting.as_str(), log.has_password), ("0", false));
 }
@@ -671,22 +661,29 @@ fn a_journal_that_is_gone_keeps_no_setting_from_being_put_back() {
 /// and a length that cannot be known is not guessed. Whatever its length, the procedure sees it
 /// as a gap.
 #[test]
-fn a_gap_counts_from_the_last_step_by_the_clock_that_cannot_be_set() {
-    let scratch = tempfile::tempdir().unwrap();
-    let hour = |clock: u64, up: u64, boot: &'static str, expected: Option<u64>| {
-        let directory = scratch.path().join(format!("{boot}-{clock}-{up}"));
+fn a_gap_counts_from_the_last_step_by_the_boot_clock() {
+    // The rig's clock was at 1,000 s.
+    for (clock, up, boot, expected) in [
+        (1_020_000, 5020, "a", Some(20)),
+        (0, 5020, "a", Some(20)),
+        (9_000_000, 5020, "a", Some(20)),
+        (1_500_000, 60, "b", Some(500)),
+        (900_000, 60, "b", None),
+        (1_030_000, 60, "b", None),
+    ] {
+        let (_scratch, directory) = scratch_path();
         let mut log = RigLog::default();
-        let mut first = rig(&mut log, false);
+        let mut first = real_rig(&mut log);
         (first.halt_after, first.boot) = (20, Some(("a", Nanos::from_secs(5000))));
-        begin(&directory, &run_settings(|_| ()), &mut first);
+        begin(&directory, &quick_plan(), &mut first);
         // Resumed a moment earlier, without a step, and then restored.
-        let mut second = rig(&mut log, false);
+        let mut second = real_rig(&mut log);
         (second.halt_after, second.boot) = (20, Some((boot, Nanos::from_secs(up - 1))));
-        go_on(&directory, &mut second).unwrap();
+        resume(&directory, &mut second);
         run::restore(&directory, clock, |_| true, &mut |_| Ok(())).unwrap();
-        let mut third = rig(&mut log, false);
+        let mut third = real_rig(&mut log);
         (third.clock, third.boot) = (clock, Some((boot, Nanos::from_secs(up))));
-        assert_eq!(go_on(&directory, &mut third).unwrap(), RunOutcome::Complete);
+        assert_eq!(resume(&directory, &mut third), RunOutcome::Complete);
         let gaps: Vec<_> = Ledger::read(&directory)
             .unwrap()
             .into_record()
@@ -699,12 +696,5 @@ fn a_gap_counts_from_the_last_step_by_the_clock_that_cannot_be_set() {
         let text: String = texts.map(|caveat| caveat.text).collect();
         assert!(text.starts_with("Gap of ") && text.contains("void"), "{text}");
         assert_eq!(expected.is_none(), text.contains("unknown length"), "{text}");
-    };
-    // The rig's clock was at 1,000 s.
-    hour(1_020_000, 5020, "a", Some(20));
-    hour(0, 5020, "a", Some(20));
-    hour(9_000_000, 5020, "a", Some(20));
-    hour(1_500_000, 60, "b", Some(500));
-    hour(900_000, 60, "b", None);
-    hour(1_030_000, 60, "b", None);
+    }
 }

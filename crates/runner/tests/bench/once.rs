@@ -1,7 +1,7 @@
 //! One step outside a run, and two engines that take turns with such steps.
 
-use super::{MemoryRig, RigLog, device, rig};
-use std::path::Path;
+use super::{MemoryRig, RigLog, device, real_rig, scratch_path};
+use std::path::{Path, PathBuf};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::record::HostChange;
 use steadfast_domain::{Bytes, Caveat, Demand, Halt, Nanos};
@@ -42,7 +42,7 @@ fn apply(rig: &mut MemoryRig<'_>, may_write: bool, changes: &mut HostChanges) ->
 }
 
 #[test]
-fn a_single_load_lasts_ten_seconds_unless_something_else_ends_it() {
+fn a_single_load_lasts_ten_seconds_by_default() {
     let mut load = single(AccessPattern::random(Bytes::kib(4), 65));
     assert!(load.alters());
     assert!(!single(AccessPattern::random(Bytes::kib(4), 100)).alters());
@@ -57,13 +57,12 @@ fn a_single_load_lasts_ten_seconds_unless_something_else_ends_it() {
 /// Request merging is restored however the step ends, and is changed only if the target may be
 /// written.
 #[test]
-fn the_host_is_as_it_was_after_a_step_that_fails_too() {
-    let scratch = tempfile::tempdir().unwrap();
-    let directory = scratch.path().join("host-changes");
+fn the_host_is_restored_after_a_failed_step() {
+    let (_scratch, directory) = scratch_path();
     let mut log = RigLog { setting: "0".into(), ..RigLog::default() };
     let caveat = Caveat::deviation("x", "of the engine", "");
     log.caveats = vec![caveat.clone()];
-    let mut memory = rig(&mut log, false);
+    let mut memory = real_rig(&mut log);
     let done = apply(&mut memory, true, &mut journal(&directory));
     assert!(done.result.is_ok());
     assert_eq!((done.checks.len(), done.caveats), (1, vec![caveat]));
@@ -76,30 +75,28 @@ fn the_host_is_as_it_was_after_a_step_that_fails_too() {
 
 /// A measurement counts even if the host cannot be restored, and a halt is not hidden by that.
 #[test]
-fn a_step_and_the_restoring_of_the_host_fail_apart() {
-    let scratch = tempfile::tempdir().unwrap();
-    let directory = scratch.path().join("host-changes");
+fn a_failed_restore_does_not_hide_the_result() {
+    let (_scratch, directory) = scratch_path();
     let mut log = RigLog { setting: "0".into(), ..RigLog::default() };
-    let mut memory = rig(&mut log, false);
+    let mut memory = real_rig(&mut log);
     memory.log.stuck = Some(super::SETTING);
     let done = apply(&mut memory, true, &mut journal(&directory));
     assert!(done.result.is_ok());
-    let said = done.failure().unwrap().to_string();
-    assert!(said.contains("stuck") && said.contains("steadfast restore"), "{said}");
+    let message = done.failure().unwrap().to_string();
+    assert!(message.contains("stuck") && message.contains("steadfast restore"), "{message}");
     assert_eq!(left_behind(&directory).unwrap()[0].changes.len(), 1);
     memory.log.setting = "0".into();
     memory.halt_after = 0;
-    let halted = apply(&mut memory, true, &mut journal(&scratch.path().join("second")));
+    let halted = apply(&mut memory, true, &mut journal(&directory.with_file_name("second")));
     assert_eq!(halted.result, Err(Halt::Stopped));
-    let said = halted.failure().unwrap().to_string();
-    assert!(said.contains("stopped on request") && said.contains("stuck"), "{said}");
+    let message = halted.failure().unwrap().to_string();
+    assert!(message.contains("stopped on request") && message.contains("stuck"), "{message}");
 }
 
 /// One setting that cannot be restored keeps no other changed.
 #[test]
-fn every_change_that_can_be_undone_is() {
-    let scratch = tempfile::tempdir().unwrap();
-    let directory = scratch.path().join("host-changes");
+fn one_stuck_change_does_not_stop_the_others() {
+    let (_scratch, directory) = scratch_path();
     let mut changes = journal(&directory);
     for name in ["a", "b", "c"] {
         let change = HostChange { setting: name.into(), ..HostChange::default() };
@@ -118,32 +115,17 @@ fn every_change_that_can_be_undone_is() {
 }
 
 #[test]
-fn a_target_that_is_only_read_leaves_the_host_alone() {
-    let scratch = tempfile::tempdir().unwrap();
-    let directory = scratch.path().join("host-changes");
+fn a_read_only_target_leaves_the_host_unchanged() {
+    let (_scratch, directory) = scratch_path();
     let mut log = RigLog { setting: "0".into(), ..RigLog::default() };
-    apply(&mut rig(&mut log, false), false, &mut journal(&directory)).result.unwrap();
+    apply(&mut real_rig(&mut log), false, &mut journal(&directory)).result.unwrap();
     assert!(!directory.exists());
-}
-
-/// A kill between a change and its undoing leaves a journal that `restore` undoes.
-#[test]
-fn a_change_is_on_disk_before_it_is_made() {
-    let scratch = tempfile::tempdir().unwrap();
-    let directory = scratch.path().join("host-changes");
-    let mut log = RigLog { setting: "0".into(), ..RigLog::default() };
-    let mut changes = journal(&directory);
-    let wanted = steadfast_domain::Conditions { merges: Some(false), ..Default::default() };
-    rig(&mut log, false).settle(&wanted, &mut |change| changes.journal(change)).unwrap();
-    drop(changes);
-    let left = left_behind(&directory).unwrap();
-    assert_eq!((left.len(), left[0].changes[0].before.as_str()), (1, "0"));
 }
 
 /// Simulated drives in place of the engines.
 struct SimulatedTargets {
-    directory: std::path::PathBuf,
-    told: Vec<String>,
+    directory: PathBuf,
+    events: Vec<String>,
 }
 
 impl CalibrationContext for SimulatedTargets {
@@ -158,9 +140,9 @@ impl CalibrationContext for SimulatedTargets {
     }
     fn report(&mut self, event: &CalibrationEvent<'_>) {
         match event {
-            CalibrationEvent::Filling(bytes) => self.told.push(format!("filling {}", bytes.0)),
+            CalibrationEvent::Filling(bytes) => self.events.push(format!("filling {}", bytes.0)),
             CalibrationEvent::Read { point, repeat, engine, .. } => {
-                self.told.push(format!("{point} {repeat} {engine}"));
+                self.events.push(format!("{point} {repeat} {engine}"));
             }
             CalibrationEvent::OwnCost(_) | CalibrationEvent::Remarks { .. } => {}
         }
@@ -183,15 +165,15 @@ fn calibration(may_write: bool) -> Calibration {
 }
 
 #[test]
-fn engines_take_turns_and_two_alike_agree() {
-    let scratch = tempfile::tempdir().unwrap();
-    let mut arena = SimulatedTargets { directory: scratch.path().join("h"), told: Vec::new() };
-    let calibrated = calibration(true).conduct(&mut arena).unwrap();
+fn engines_take_turns_and_equal_ones_agree() {
+    let (_scratch, directory) = scratch_path();
+    let mut targets = SimulatedTargets { directory, events: Vec::new() };
+    let calibrated = calibration(true).conduct(&mut targets).unwrap();
     let turns = ["uring", "fio", "fio", "uring", "uring", "fio"];
     let runs = turns.iter().zip([1, 1, 2, 2, 3, 3]);
     let mut expected = vec![format!("filling {}", 10_000_000 / 4096 * 4096)];
     expected.extend(runs.map(|(engine, repeat)| format!("RND 4K R T1Q8 {repeat} {engine}")));
-    assert_eq!(arena.told, expected);
+    assert_eq!(targets.events, expected);
     let comparison = &calibrated.comparisons[0];
     assert_eq!((comparison.judgement, &comparison.ratios[..]), (Judgement::Agree, &[1.0; 3][..]));
     assert!(agree(&calibrated.comparisons));
@@ -200,10 +182,10 @@ fn engines_take_turns_and_two_alike_agree() {
 /// The highest rate is what the drive completes of a rate that is beyond it; the others are shares
 /// of it, and nothing is late in virtual time.
 #[test]
-fn commits_and_rates_have_a_cost_of_their_own() {
-    let scratch = tempfile::tempdir().unwrap();
-    let mut arena = SimulatedTargets { directory: scratch.path().join("h"), told: Vec::new() };
-    let costs = calibration(true).conduct(&mut arena).unwrap().own_costs;
+fn commits_and_rates_have_own_costs() {
+    let (_scratch, directory) = scratch_path();
+    let mut targets = SimulatedTargets { directory, events: Vec::new() };
+    let costs = calibration(true).conduct(&mut targets).unwrap().own_costs;
     let [commits, highest, rates @ ..] = &costs[..] else { panic!("{costs:?}") };
     assert_eq!((commits.point.as_str(), commits.offered_iops), ("RND 4K W FLUSH/1 T1Q1", None));
     assert!(commits.flush_mean_ns < commits.mean_ns, "{commits:?}");
@@ -216,12 +198,12 @@ fn commits_and_rates_have_a_cost_of_their_own() {
         assert!((rate.iops / offered - 1.0).abs() < 0.2, "{rate:?}");
         assert_eq!((rate.start_error_p50_ns, rate.start_error_max_ns), (Some(0), Some(0)));
     }
-    let read_only = calibration(false).conduct(&mut arena).unwrap().own_costs;
-    assert_eq!((rates.len(), read_only.len()), (4, 5), "no commits where nothing may be written");
+    let read_only = calibration(false).conduct(&mut targets).unwrap().own_costs;
+    assert_eq!((rates.len(), read_only.len()), (4, 5), "no commits on a read-only target");
 }
 
 /// Three repeats of two runs and five rates of 200 ms, with half a second of overhead for each.
 #[test]
-fn the_time_is_known_beforehand() {
+fn the_duration_is_known_in_advance() {
     assert!((calibration(false).expected_seconds() - 7.7).abs() < 1e-9);
 }

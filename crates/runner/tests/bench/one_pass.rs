@@ -1,6 +1,6 @@
 //! Preconditioning in one pass before procedures other than WSAT.
 
-use super::{RigLog, begin, findings, go_on, rig, run_settings};
+use super::{RigLog, begin, findings, plan_with, real_rig, resume, scratch_path};
 use std::collections::BTreeSet;
 use steadfast_domain::{Halt, Load};
 use steadfast_runner::Ledger;
@@ -9,22 +9,20 @@ use steadfast_runner::run::RunOutcome;
 /// Halted inside the pass and resumed, every region is written once: the bytes are those of an
 /// undisturbed pass.
 #[test]
-fn a_pass_that_halted_writes_every_region_once() {
+fn an_interrupted_pass_writes_every_region_once() {
     for (procedure, before) in [("iops", 20), ("hir", 41), ("commit", 63)] {
-        let scratch = tempfile::tempdir().unwrap();
-        let directory = scratch.path().join("run");
-        let settings = run_settings(|settings| {
+        let (_scratch, directory) = scratch_path();
+        let settings = plan_with(|settings| {
             settings.procedure = procedure.into();
             settings.set("precondition", "one-pass");
             settings.set("spare", "7%");
         });
         let mut log = RigLog::default();
-        let mut halting = rig(&mut log, false);
-        halting.halt_after = before;
+        let mut halting = real_rig(&mut log).halting_after(before);
         let ending = begin(&directory, &settings, &mut halting);
         assert_eq!(ending, RunOutcome::Halted(Halt::Stopped));
         let mut again = RigLog::default();
-        assert_eq!(go_on(&directory, &mut rig(&mut again, false)).unwrap(), RunOutcome::Complete);
+        assert_eq!(resume(&directory, &mut real_rig(&mut again)), RunOutcome::Complete);
         assert_eq!((log.applied.len(), again.purges), (before, 0), "{procedure}");
         let record = Ledger::read(&directory).unwrap().into_record();
         let (mut regions, mut digests, mut written) = (Vec::new(), BTreeSet::new(), 0);

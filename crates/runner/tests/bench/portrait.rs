@@ -13,7 +13,7 @@ const SPARE: f64 = 0.9;
 
 /// Both lengths keep to their time even if no part is steady before its last round.
 #[test]
-fn a_length_is_the_time_that_a_portrait_takes_at_most() {
+fn a_portrait_fits_its_length() {
     for (length, hours) in [("1h", 1), ("8h", 8)] {
         for class in [Class::Enterprise, Class::Client] {
             for logical_sector in [512, 4096] {

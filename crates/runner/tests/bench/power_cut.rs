@@ -1,46 +1,23 @@
 //! Power cuts of every simulated behavior.
 
+use super::{begin, scratch_path};
 use std::collections::BTreeSet;
-use std::path::Path;
+use steadfast_domain::Settings;
 use steadfast_domain::power_cut::{PowerCutOutcome, PowerLossBehavior, ViolationKind};
-use steadfast_domain::{JournalEntry, Settings};
 use steadfast_engine::StopSignal;
 use steadfast_engine::sim::{DriveSpec, SimulatedSsd, drive};
-use steadfast_runner::progress::NoProgress;
-use steadfast_runner::run::{RunOutcome, conduct};
+use steadfast_runner::run::RunOutcome;
 use steadfast_runner::simulated_rig::SimulatedRig;
 use steadfast_runner::{Ledger, Rig, RunPlan};
 
-fn settings(cycles: &str) -> Settings {
+#[test]
+fn faulty_drives_are_detected_in_every_cycle() {
     let mut settings = Settings::new("power-cut", 10_007);
     for (name, value) in
-        [("cycles", cycles), ("area", "1"), ("block", "4"), ("flush-every", "8"), ("within", "1s")]
+        [("cycles", "200"), ("area", "1"), ("block", "4"), ("flush-every", "8"), ("within", "1s")]
     {
         settings.set(name, value);
     }
-    settings
-}
-
-/// Conducts a run in `directory`.
-fn run(directory: &Path, rig: &mut dyn Rig, settings: &Settings) -> RunOutcome {
-    let plan = RunPlan::new("steadfast 0", 0, "uring", rig.device().clone(), settings.clone());
-    let procedure = steadfast_procedures::procedure(settings, plan.geometry(), &[]).unwrap();
-    let ledger = Ledger::create(directory, &plan).unwrap();
-    conduct(&*procedure, rig, ledger, &[], "steadfast 0", &mut NoProgress).unwrap()
-}
-
-fn outcomes(directory: &Path) -> Vec<PowerCutOutcome> {
-    let lines = Ledger::read(directory).unwrap().lines;
-    let judged = lines.into_iter().filter_map(|line| match line.entry {
-        JournalEntry::PowerCutJudged(outcome) => Some(*outcome),
-        _ => None,
-    });
-    judged.collect()
-}
-
-#[test]
-fn simulated_drives_are_found_out_in_every_cycle_and_the_honest_one_never() {
-    let scratch = tempfile::tempdir().unwrap();
     for (behavior, kind) in [
         (PowerLossBehavior::Honest, None),
         (PowerLossBehavior::DropsFlushed, Some(ViolationKind::LostFlushed)),
@@ -51,14 +28,18 @@ fn simulated_drives_are_found_out_in_every_cycle_and_the_honest_one_never() {
     ] {
         let spec = DriveSpec { power_loss: behavior, ..drive("small").unwrap().clone() };
         let ssd = SimulatedSsd::new(&spec, 7, StopSignal::default());
-        let directory = scratch.path().join(format!("{behavior:?}"));
-        let ended = run(&directory, &mut SimulatedRig::new(ssd, None), &settings("200"));
-        assert_eq!(ended, RunOutcome::Complete);
-        let all = outcomes(&directory);
-        assert!(all.len() == 200 && all.iter().all(PowerCutOutcome::is_test));
-        let moments: BTreeSet<u64> = all.iter().map(|outcome| outcome.acknowledged).collect();
+        let mut rig = SimulatedRig::new(ssd, None);
+        let device = rig.device().clone();
+        let plan = RunPlan::new("steadfast 0", 0, "uring", device, settings.clone());
+        let (_scratch, directory) = scratch_path();
+        assert_eq!(begin(&directory, &plan, &mut rig), RunOutcome::Complete);
+        let record = Ledger::read(&directory).unwrap().into_record();
+        let outcomes: Vec<&PowerCutOutcome> =
+            record.power_cuts().into_iter().filter_map(|(_, outcome)| outcome).collect();
+        assert!(outcomes.len() == 200 && outcomes.iter().all(|outcome| outcome.is_test()));
+        let moments: BTreeSet<u64> = outcomes.iter().map(|outcome| outcome.acknowledged).collect();
         assert!(moments.len() > 100, "random moments: {moments:?}");
-        for (cycle, outcome) in all.iter().enumerate() {
+        for (cycle, outcome) in outcomes.iter().enumerate() {
             match kind {
                 None => assert!(outcome.counts.is_empty(), "cycle {cycle}: {outcome:?}"),
                 Some(kind) => assert!(outcome.counts.contains_key(&kind), "{kind:?}: {outcome:?}"),

@@ -1,19 +1,19 @@
 //! Conditions are read back after every purge, after the preconditioning and at the end: a drive
 //! that changes them unnoticed by the run is detected.
 
-use super::device;
+use super::{begin, device, findings, quick_plan, resume, resume_shown, scratch_path};
 use std::path::Path;
 use steadfast_domain::measurement::StreamTally;
 use steadfast_domain::record::{HostChange, RereadOccasion};
 use steadfast_domain::{
-    Bytes, Caveat, Conditions, Device, Findings, Halt, Host, JournalEntry, Measurement, Nanos,
-    Note, Profile, Purge, PurgeMethod, Settings, Step, Tally, WriteCache,
+    Bytes, Caveat, Conditions, Device, Halt, Host, JournalEntry, Measurement, Nanos, Note, Purge,
+    PurgeMethod, Step, Tally, WriteCache,
 };
 use steadfast_engine::{PreparedStep, StepRefusal, StepStart};
-use steadfast_runner::progress::{NoProgress, ProgressSink, RunEvent};
+use steadfast_runner::progress::{ProgressSink, RunEvent};
 use steadfast_runner::rig::{IntervalCallback, Journal, PurgeCallback};
-use steadfast_runner::run::{RunOutcome, conduct};
-use steadfast_runner::{HostRequests, Ledger, Rig, RunPlan};
+use steadfast_runner::run::RunOutcome;
+use steadfast_runner::{HostRequests, Ledger, Rig};
 
 const ON: Option<WriteCache> = Some(WriteCache::Enabled);
 const OFF: Option<WriteCache> = Some(WriteCache::Disabled);
@@ -42,7 +42,7 @@ impl ProgressSink for ShownCaveats {
     }
 }
 
-fn fickle(turned_on_by: &'static str) -> WriteCacheRig {
+fn write_cache_rig(turned_on_by: &'static str) -> WriteCacheRig {
     WriteCacheRig {
         device: device(),
         cache: ON,
@@ -66,17 +66,13 @@ impl Rig for WriteCacheRig {
     fn now_unix_ms(&self) -> u64 {
         1
     }
-    fn is_simulated(&self) -> bool {
-        false
-    }
     fn set_requests(&mut self, _: &HostRequests) {}
     fn settle(&mut self, wanted: &Conditions, journal: Journal<'_>) -> Result<Conditions, Halt> {
         if self.cache != wanted.write_cache && !self.is_stuck {
-            let [before, after] = ["write back", "write through"].map(str::to_owned);
             journal(&HostChange {
                 setting: "write_cache".into(),
-                before,
-                after,
+                before: "write back".into(),
+                after: "write through".into(),
                 ..HostChange::default()
             })?;
             self.cache = wanted.write_cache;
@@ -112,15 +108,12 @@ impl Rig for WriteCacheRig {
         self.seen.push((step.place.phase.clone(), self.cache));
         let stimulus = step.load.stimulus().unwrap();
         let tally = Tally { ios: 1000, bytes: Bytes(4_096_000), ..Tally::default() };
-        let streams =
-            stimulus.streams.iter().map(|s| StreamTally { op: s.op, tally: tally.clone() });
-        let streams = streams.collect();
-        Ok(Measurement {
-            elapsed: Nanos::SECOND,
-            complete: true,
-            streams,
-            ..Measurement::default()
-        })
+        let mut measurement =
+            Measurement { elapsed: Nanos::SECOND, complete: true, ..Measurement::default() };
+        for stream in &stimulus.streams {
+            measurement.streams.push(StreamTally { op: stream.op, tally: tally.clone() });
+        }
+        Ok(measurement)
     }
     fn end_load(&mut self) {}
     fn idle(&mut self, _: Nanos) -> Result<(), Halt> {
@@ -132,37 +125,6 @@ impl Rig for WriteCacheRig {
     }
 }
 
-fn run(directory: &Path, rig: &mut WriteCacheRig, resumed: bool) -> RunOutcome {
-    run_shown(directory, rig, resumed, &mut NoProgress)
-}
-
-fn run_shown(
-    directory: &Path,
-    rig: &mut WriteCacheRig,
-    resumed: bool,
-    progress: &mut dyn ProgressSink,
-) -> RunOutcome {
-    let mut settings = Settings::new("iops", 7);
-    settings.profile = Profile::Quick;
-    let settings = RunPlan::new("steadfast 0", 1, "memory", device(), settings);
-    let test = steadfast_procedures::procedure(&settings.settings, settings.geometry(), &[]);
-    let (ledger, lines) = if resumed {
-        let (ledger, contents) = Ledger::open(directory).unwrap();
-        (ledger, contents.lines)
-    } else {
-        (Ledger::create(directory, &settings).unwrap(), Vec::new())
-    };
-    let test = test.unwrap();
-    conduct(test.as_ref(), rig, ledger, &lines, "steadfast 0", progress).unwrap()
-}
-
-fn findings(directory: &Path) -> Findings {
-    let contents = Ledger::read(directory).unwrap();
-    let settings = contents.plan.clone();
-    let test = steadfast_procedures::procedure(&settings.settings, settings.geometry(), &[]);
-    test.unwrap().study(&contents.into_record())
-}
-
 fn occasions(directory: &Path) -> Vec<(Option<RereadOccasion>, Option<WriteCache>)> {
     let lines = Ledger::read(directory).unwrap().lines;
     let read = lines.iter().filter_map(|line| match &line.entry {
@@ -172,12 +134,19 @@ fn occasions(directory: &Path) -> Vec<(Option<RereadOccasion>, Option<WriteCache
     read.collect()
 }
 
+/// Returns the text of the only caveat on changed conditions.
+fn changed_conditions(caveats: &[Caveat]) -> &str {
+    let mut changed = caveats.iter().filter(|caveat| caveat.id == "conditions-changed");
+    let caveat = changed.next().unwrap();
+    assert_eq!(changed.next(), None);
+    &caveat.text
+}
+
 #[test]
-fn a_purge_that_turns_the_cache_on_again_does_not_stand() {
-    let scratch = tempfile::tempdir().unwrap();
-    let mut rig = fickle("none");
-    let directory = scratch.path().join("run");
-    assert_eq!(run(&directory, &mut rig, false), RunOutcome::Complete);
+fn a_cache_enabled_by_a_purge_is_disabled_again() {
+    let (_scratch, directory) = scratch_path();
+    let mut rig = write_cache_rig("none");
+    assert_eq!(begin(&directory, &quick_plan(), &mut rig), RunOutcome::Complete);
     assert!(rig.seen.iter().all(|(_, cache)| *cache == OFF), "{:?}", rig.seen);
     let all = [RereadOccasion::Purge, RereadOccasion::Preconditioning, RereadOccasion::End];
     assert_eq!(occasions(&directory), all.map(|when| (Some(when), OFF)));
@@ -189,15 +158,11 @@ fn a_purge_that_turns_the_cache_on_again_does_not_stand() {
 #[test]
 fn a_cache_that_goes_on_later_is_read_and_disclosed_and_the_header_says_what_is() {
     for (phase, when) in [("wipc", "after the preconditioning"), ("rounds", "at the end")] {
-        let scratch = tempfile::tempdir().unwrap();
-        let directory = scratch.path().join("run");
-        run(&directory, &mut fickle(phase), false);
+        let (_scratch, directory) = scratch_path();
+        begin(&directory, &quick_plan(), &mut write_cache_rig(phase));
         let findings = findings(&directory);
         assert!(findings.headline.contains("WCE"), "{}", findings.headline);
-        let said: Vec<_> =
-            findings.caveats.iter().filter(|c| c.id == "conditions-changed").collect();
-        assert_eq!(said.len(), 1, "once, where it changed");
-        let text = &said[0].text;
+        let text = changed_conditions(&findings.caveats);
         assert!(text.contains(when) && text.contains("is enabled (WCE), was disabled"), "{text}");
         assert!(findings.caveat("write-cache").is_some());
     }
@@ -205,18 +170,17 @@ fn a_cache_that_goes_on_later_is_read_and_disclosed_and_the_header_says_what_is(
 
 /// Conditions read back are not part of the replay: a run resumes the same with and without them.
 #[test]
-fn a_run_broken_off_goes_on_with_or_without_what_was_read_back() {
+fn a_run_resumes_with_or_without_reread_conditions() {
     for keeps in [true, false] {
-        let scratch = tempfile::tempdir().unwrap();
-        let directory = scratch.path().join("run");
-        let mut rig = fickle("none");
+        let (_scratch, directory) = scratch_path();
+        let mut rig = write_cache_rig("none");
         rig.halt_after = 12;
-        assert!(matches!(run(&directory, &mut rig, false), RunOutcome::Halted(_)));
+        assert!(matches!(begin(&directory, &quick_plan(), &mut rig), RunOutcome::Halted(_)));
         if !keeps {
-            without_read_back(&directory);
+            remove_rereadings(&directory);
         }
-        let mut rig = fickle("none");
-        assert_eq!(run(&directory, &mut rig, true), RunOutcome::Complete);
+        let mut rig = write_cache_rig("none");
+        assert_eq!(resume(&directory, &mut rig), RunOutcome::Complete);
         assert!(rig.seen.iter().all(|(phase, cache)| phase == "rounds" && *cache == OFF));
         assert!(findings(&directory).verdict.unwrap().steady);
     }
@@ -225,28 +189,25 @@ fn a_run_broken_off_goes_on_with_or_without_what_was_read_back() {
 /// A setting that cannot be made again when a run is resumed is shown and disclosed, with both
 /// values.
 #[test]
-fn a_cache_that_stays_on_after_an_interruption_is_shown_and_disclosed() {
-    let scratch = tempfile::tempdir().unwrap();
-    let directory = scratch.path().join("run");
-    let mut rig = fickle("none");
+fn a_cache_that_cannot_be_set_again_is_disclosed() {
+    let (_scratch, directory) = scratch_path();
+    let mut rig = write_cache_rig("none");
     rig.halt_after = 12;
-    assert!(matches!(run(&directory, &mut rig, false), RunOutcome::Halted(_)));
-    let mut rig = fickle("none");
+    assert!(matches!(begin(&directory, &quick_plan(), &mut rig), RunOutcome::Halted(_)));
+    let mut rig = write_cache_rig("none");
     rig.is_stuck = true;
     let mut shown = ShownCaveats::default();
-    assert_eq!(run_shown(&directory, &mut rig, true, &mut shown), RunOutcome::Complete);
+    assert_eq!(resume_shown(&directory, &mut rig, &mut shown), RunOutcome::Complete);
     assert_eq!(occasions(&directory).last(), Some(&(Some(RereadOccasion::End), ON)));
     let disclosed = findings(&directory).caveats;
     for caveats in [&shown.0, &disclosed] {
-        let changed: Vec<_> = caveats.iter().filter(|c| c.id == "conditions-changed").collect();
-        assert_eq!(changed.len(), 1);
-        let text = &changed[0].text;
+        let text = changed_conditions(caveats);
         assert!(text.contains("resumed: the write cache is enabled (WCE), was disabled"), "{text}");
     }
 }
 
-/// Rewrites the journal without what was read back.
-fn without_read_back(directory: &Path) {
+/// Rewrites the journal without the conditions that were read back.
+fn remove_rereadings(directory: &Path) {
     let contents = Ledger::read(directory).unwrap();
     std::fs::remove_dir_all(directory).unwrap();
     let mut ledger = Ledger::create(directory, &contents.plan).unwrap();

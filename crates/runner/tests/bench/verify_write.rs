@@ -46,8 +46,10 @@ impl Bench for FileBench<'_> {
         }
         let measurement = self.engine.perform(step, &StepStart::default(), &mut |_| {}).unwrap();
         let outcome = Outcome { measurement, gap_before: None };
-        let (step, kept) = (Box::new(step.clone()), Box::new(outcome.clone()));
-        self.entries.push(JournalEntry::Applied { step, outcome: kept });
+        self.entries.push(JournalEntry::Applied {
+            step: Box::new(step.clone()),
+            outcome: Box::new(outcome.clone()),
+        });
         Ok(outcome)
     }
     fn idle(&mut self, _: Nanos) -> Result<(), Halt> {
@@ -57,7 +59,7 @@ impl Bench for FileBench<'_> {
 }
 
 /// Returns the findings of verify-write on a file that is changed between its passes.
-fn found(between: &dyn Fn(&File)) -> Findings {
+fn verify(between: &dyn Fn(&File)) -> Findings {
     let scratch = tempfile::tempdir().unwrap();
     let mut bench = bench(&scratch.path().join("verified.bin"), between);
     let settings = Settings::new("verify-write", 7);
@@ -78,15 +80,15 @@ fn found(between: &dyn Fn(&File)) -> Findings {
 }
 
 #[test]
-fn a_file_that_holds_what_was_written_has_no_miscompare() {
-    let findings = found(&|_| ());
+fn an_unchanged_file_has_no_miscompare() {
+    let findings = verify(&|_| ());
     assert_eq!(findings.end, EndState::Complete, "{}", findings.ending);
     assert!(findings.ending.contains("all 131,072 sectors"), "{}", findings.ending);
 }
 
 #[test]
-fn a_changed_block_and_a_write_that_never_arrived_are_found() {
-    let flipped = found(&|file| {
+fn a_changed_block_and_a_lost_write_are_found() {
+    let flipped = verify(&|file| {
         let mut byte = [0];
         file.read_exact_at(&mut byte, 777 * 512 + 99).unwrap();
         file.write_all_at(&[!byte[0]], 777 * 512 + 99).unwrap();
@@ -96,7 +98,7 @@ fn a_changed_block_and_a_write_that_never_arrived_are_found() {
     assert!(flipped.ending.contains("1 of 131,072"), "{}", flipped.ending);
     let places = format!("{:?}", flipped.form_pages[0].exhibits.last());
     assert!(places.contains(&format!("{:?}", (777 * 512) as f64)), "{places}");
-    let lost = found(&|file| {
+    let lost = verify(&|file| {
         file.write_all_at(&[0; 4096], SIZE - 4096).unwrap();
         file.sync_all().unwrap();
     });

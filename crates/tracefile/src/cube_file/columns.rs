@@ -273,7 +273,7 @@ pub(super) static CUBE_COLUMNS: [CubeColumn; 54] = [
             set: |row, value| {
                 match (value, row.kind) {
                     (NULL_KEY, CubeRowKind::Cell) => row.kind = CubeRowKind::Busy,
-                    _ => row.cell.op = IoOp::of_number(u8::try_from(value).ok()?)?,
+                    _ => row.cell.op = IoOp::from_number(u8::try_from(value).ok()?)?,
                 }
                 Some(())
             },

@@ -442,7 +442,7 @@ fn any_events() -> impl Strategy<Value = Vec<IoEvent>> {
         let mut now = 0;
         let event = |(gap, response_ns, at, sectors, op, queued_ns)| {
             now += gap;
-            let op = IoOp::of_number(op).unwrap();
+            let op = IoOp::from_number(op).unwrap();
             let queued_ns = std::cmp::min(queued_ns, now);
             IoEvent { response_ns, queued_ns, ..io(now, op, at * 512, sectors * 512) }
         };
