@@ -17,6 +17,7 @@ pub mod native;
 mod play;
 pub mod power_cut;
 mod prepared;
+mod refusals;
 pub mod sim;
 mod skewed;
 mod stall;

@@ -17,7 +17,7 @@ use steadfast_host::Target;
 const HANG_LIMIT: Duration = Duration::from_secs(10);
 
 /// Interval between checks of the clock, the writers and the stop signal.
-const LOOK: Duration = Duration::from_millis(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// Number of threads that read back.
 const READERS: usize = 8;
@@ -161,13 +161,13 @@ pub fn write_until_failure(
         let mut was_due = false;
         let waited = await_failure(&state, stop, &mut was_due, watch);
         state.ends.store(true, Ordering::Release);
-        let told_to_end = Instant::now();
+        let ending_since = Instant::now();
         while !writers.iter().all(ScopedJoinHandle::is_finished) {
-            if told_to_end.elapsed() >= HANG_LIMIT {
+            if ending_since.elapsed() >= HANG_LIMIT {
                 watch.hangs();
                 break;
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
         (was_due, waited)
     });
@@ -236,7 +236,7 @@ fn await_failure(
             watch.cut()?;
             continue;
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
     Ok(())
 }

@@ -147,7 +147,7 @@ impl Drop for LoopDevice {
     }
 }
 
-/// Says why the test of this thread is skipped.
+/// Prints why the test of this thread is skipped.
 fn skipped<T>(why: &str) -> Option<T> {
     eprintln!("SKIPPED: {}: {why}", std::thread::current().name().unwrap_or_default());
     None
@@ -192,6 +192,12 @@ fn stoppable(target: Target, backend: Backend, stop: &StopSignal) -> Native {
     Native::new(target, stop.clone(), options).unwrap()
 }
 
+fn with_timeout(target: Target, backend: Backend, completion_timeout: Duration) -> Native {
+    let backend = Some(backend);
+    let options = NativeOptions { backend, completion_timeout, ..NativeOptions::default() };
+    Native::new(target, StopSignal::default(), options).unwrap()
+}
+
 fn stimulus(pattern: &str, demand: &str, length: u64, until: LoadLimits) -> Stimulus {
     let pattern: AccessPattern = pattern.parse().unwrap();
     let range = ActiveRange::new(Bytes(0), Bytes(length));
@@ -202,8 +208,12 @@ fn alone_step(stimulus: Stimulus) -> Step {
     Step::alone(StepPlace::new("test", 0, 1, "step"), stimulus)
 }
 
+fn perform(engine: &mut Native, step: &Step) -> Result<Measurement, Halt> {
+    engine.perform(step, &StepStart::default(), &mut |_| {})
+}
+
 fn apply(engine: &mut Native, stimulus: Stimulus) -> Measurement {
-    engine.perform(&alone_step(stimulus), &StepStart::default(), &mut |_| {}).unwrap()
+    perform(engine, &alone_step(stimulus)).unwrap()
 }
 
 /// Checks that the counts of a measurement agree with one another.
@@ -268,7 +278,7 @@ fn exact_counts_agree_with_the_kernel() {
 }
 
 #[test]
-fn every_backend_does_exactly_what_is_asked() {
+fn every_backend_applies_the_load_exactly() {
     let _turn = alone();
     let Some(device) = LoopDevice::new(32 << 20) else { return };
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
@@ -423,12 +433,10 @@ fn flushes_count_but_move_nothing() {
 fn a_step_of_an_exact_number_of_bytes_moves_exactly_those() {
     let _turn = alone();
     let scratch = Scratch::new(10 << 20);
-    for (pattern, bytes) in [("SEQ 128K W", 20 << 20), ("SEQ 128K W", (3 << 20) + 512)] {
-        let mut engine = engine(scratch.target());
-        let done = apply(
-            &mut engine,
-            stimulus(pattern, "T2Q8", 10 << 20, LoadLimits::bytes(Bytes(bytes))),
-        );
+    for bytes in [20 << 20, (3 << 20) + 512] {
+        let until = LoadLimits::bytes(Bytes(bytes));
+        let wanted = stimulus("SEQ 128K W", "T2Q8", 10 << 20, until);
+        let done = apply(&mut engine(scratch.target()), wanted);
         check_consistency(&done);
         assert_eq!(done.bytes(), Bytes(bytes));
         assert_eq!(done.total().ios, bytes.div_ceil(128 << 10));
@@ -504,7 +512,7 @@ fn cut_steps_of_a_running_load_lose_and_repeat_nothing() {
     let (mut ios, mut pieces, mut last) = (0, 0, None);
     loop {
         step.cut = Some(Nanos::from_millis(60));
-        let done = engine.perform(&step, &StepStart::default(), &mut |_| {}).unwrap();
+        let done = perform(&mut engine, &step).unwrap();
         check_consistency(&done);
         ios += done.total().ios;
         pieces += 1;
@@ -583,10 +591,10 @@ fn a_step_that_continues_another_load_is_refused() {
     let until = LoadLimits::time(Nanos::from_secs(60));
     let mut step = alone_step(stimulus("RND 4K R", "T1Q4", 8 << 20, until));
     step.cut = Some(Nanos::from_millis(50));
-    assert!(!engine.perform(&step, &StepStart::default(), &mut |_| {}).unwrap().complete);
+    assert!(!perform(&mut engine, &step).unwrap().complete);
     let mut other = alone_step(stimulus("RND 8K R", "T1Q4", 8 << 20, until));
     other.continues = true;
-    let refused = engine.perform(&other, &StepStart::default(), &mut |_| {}).unwrap_err();
+    let refused = perform(&mut engine, &other).unwrap_err();
     assert!(refused.to_string().contains("continues a load"), "{refused}");
     engine.end_load();
     engine.end_load();
@@ -671,23 +679,29 @@ fn each_stream_issues_at_a_rate_of_its_own() {
     }
 }
 
+/// Checks that a load and its threads end soon after a stop is requested.
+fn check_stop(scratch: &Scratch, backend: Backend, wanted: Stimulus) {
+    let stop = StopSignal::default();
+    let mut engine = stoppable(scratch.target(), backend, &stop);
+    let requester = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(200));
+        stop.request();
+        Instant::now()
+    });
+    assert_eq!(perform(&mut engine, &alone_step(wanted)), Err(Halt::Stopped));
+    // The threads have ended when the engine has.
+    drop(engine);
+    assert!(requester.join().unwrap().elapsed() < SOON, "{backend}");
+    drop(armed_soon(&scratch.path));
+}
+
 #[test]
 fn a_stop_is_obeyed_long_before_the_end() {
     let _turn = alone();
     let scratch = Scratch::new(8 << 20);
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
-        let stop = StopSignal::default();
-        let mut engine = stoppable(scratch.target(), backend, &stop);
         let until = LoadLimits::time(Nanos::from_secs(600));
-        let step = alone_step(stimulus("RND 4K W", "T2Q8", 8 << 20, until));
-        let asker = std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_millis(200));
-            stop.request();
-            Instant::now()
-        });
-        let halt = engine.perform(&step, &StepStart::default(), &mut |_| {}).unwrap_err();
-        assert_eq!(halt, Halt::Stopped);
-        assert!(asker.join().unwrap().elapsed() < SOON, "{backend}");
+        check_stop(&scratch, backend, stimulus("RND 4K W", "T2Q8", 8 << 20, until));
     }
 }
 
@@ -697,23 +711,10 @@ fn a_stop_is_obeyed_long_before_the_next_io_is_due() {
     let _turn = alone();
     let scratch = Scratch::new(8 << 20);
     for backend in [Backend::Uring, Backend::Threads] {
-        let stop = StopSignal::default();
-        let mut engine = stoppable(scratch.target(), backend, &stop);
-        let mut wanted =
-            stimulus("RND 4K W FLUSH/1", "T2Q1", 8 << 20, LoadLimits::time(Nanos::from_secs(600)));
-        wanted.pace = Pace::Fixed { ios: 1, per: Nanos::from_secs(300) };
-        let asker = std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_millis(200));
-            stop.request();
-            Instant::now()
-        });
-        let step = alone_step(wanted);
-        let halt = engine.perform(&step, &StepStart::default(), &mut |_| {}).unwrap_err();
-        // The threads have ended when the engine has.
-        drop(engine);
-        assert_eq!(halt, Halt::Stopped);
-        assert!(asker.join().unwrap().elapsed() < SOON, "{backend}");
-        drop(armed_soon(&scratch.path));
+        let until = LoadLimits::time(Nanos::from_secs(600));
+        let pace = Pace::Fixed { ios: 1, per: Nanos::from_secs(300) };
+        let wanted = stimulus("RND 4K W FLUSH/1", "T2Q1", 8 << 20, until).pace(pace);
+        check_stop(&scratch, backend, wanted);
     }
 }
 
@@ -766,17 +767,15 @@ fn a_stop_is_obeyed_while_ios_hang_and_they_are_not_forgotten() {
         let step = alone_step(stimulus("RND 4K W", "T1Q4", 8 << 20, until));
         let mut seconds = Vec::new();
         let mut requested = None;
-        let halt = engine
-            .perform(&step, &StepStart::default(), &mut |interval| {
-                seconds.push(interval.clone());
-                stop.request();
-                requested.get_or_insert_with(Instant::now);
-            })
-            .unwrap_err();
-        assert_eq!(halt, Halt::Stopped);
+        let halt = engine.perform(&step, &StepStart::default(), &mut |interval| {
+            seconds.push(interval.clone());
+            stop.request();
+            requested.get_or_insert_with(Instant::now);
+        });
+        assert_eq!(halt, Err(Halt::Stopped));
         assert!(requested.unwrap().elapsed() < SOON, "{backend}");
         assert_eq!(seconds.len(), 1, "a hanging second is an interval too");
-        let again = engine.perform(&step, &StepStart::default(), &mut |_| {}).unwrap_err();
+        let again = perform(&mut engine, &step).unwrap_err();
         assert!(again.to_string().contains("have not completed"), "{again}");
         system.freeze("--unfreeze");
         drop(engine);
@@ -836,20 +835,14 @@ fn a_step_ends_at_its_time_on_a_slow_device() {
     let _turn = alone();
     for backend in [Backend::Uring, Backend::Aio] {
         let Some(device) = LoopDevice::new(8 << 20) else { return };
-        let completion_timeout = Duration::from_secs(1);
-        let options = NativeOptions {
-            backend: Some(backend),
-            completion_timeout,
-            ..NativeOptions::default()
-        };
-        let mut engine = Native::new(device.target(), StopSignal::default(), options).unwrap();
+        let mut engine = with_timeout(device.target(), backend, Duration::from_secs(1));
         let Some(throttle) = Throttle::new(&device, 4) else { return };
         let second = LoadLimits::time(Nanos::SECOND);
         let done = apply(&mut engine, stimulus("RND 4K R", "T2Q8", 8 << 20, second));
         assert!(done.complete && done.total().ios >= 1, "{backend}: {done:?}");
         assert!(done.elapsed <= Nanos::SECOND, "{backend}: {}", done.elapsed);
         let late: u64 = done.unmeasured.iter().map(|part| part.ios).sum();
-        assert!(done.outstanding >= 1, "{backend}: all of 16 came back");
+        assert!(done.outstanding >= 1, "{backend}: all of 16 completed");
         assert!(done.outstanding + late <= 16, "{backend}: {} out, {late} late", done.outstanding);
         assert_eq!(done.stalls, [], "{backend}");
         // Each of them counts with its full time, or its time so far.
@@ -857,10 +850,9 @@ fn a_step_ends_at_its_time_on_a_slow_device() {
         assert_eq!(reads.outstanding, done.outstanding + late, "{backend}");
         assert_eq!(reads.histogram.total(), reads.ios + reads.outstanding, "{backend}");
         assert!(reads.response_max >= Nanos::SECOND, "{backend}: {}", reads.response_max);
-        let group = &throttle.group;
-        let numbers = fs::read_to_string(group.join("blkio.throttle.read_iops_device")).unwrap();
-        let lifted = numbers.replace(" 4", " 0");
-        fs::write(group.join("blkio.throttle.read_iops_device"), lifted.trim()).unwrap();
+        let limit = throttle.group.join("blkio.throttle.read_iops_device");
+        let lifted = fs::read_to_string(&limit).unwrap().replace(" 4", " 0");
+        fs::write(&limit, lifted.trim()).unwrap();
         let next = apply(&mut engine, stimulus("RND 4K R", "T1Q4", 8 << 20, LoadLimits::ios(100)));
         assert_eq!((next.total().ios, next.outstanding), (100, 0), "{backend}");
     }
@@ -877,31 +869,25 @@ fn a_hang_across_the_end_is_in_the_response_times() {
         let until = LoadLimits::time(Nanos::from_secs(2));
         let step = alone_step(stimulus("RND 4K W", "T1Q4", 8 << 20, until));
         let begun = Instant::now();
-        let mut hang = None;
-        let done = std::thread::scope(|scope| {
+        let (done, hang) = std::thread::scope(|scope| {
             let freezing = scope.spawn(|| {
                 std::thread::sleep(Duration::from_millis(700));
                 system.freeze("--freeze");
                 let frozen = Instant::now();
-                while begun.elapsed() < Duration::from_millis(3_500) {
-                    std::thread::sleep(Duration::from_millis(20));
-                }
+                std::thread::sleep(Duration::from_millis(3_500).saturating_sub(begun.elapsed()));
                 let lasted = frozen.elapsed();
                 system.freeze("--unfreeze");
                 lasted
             });
-            let done = engine.perform(&step, &StepStart::default(), &mut |_| {}).unwrap();
-            hang = Some(freezing.join().unwrap());
-            done
+            (perform(&mut engine, &step).unwrap(), Nanos::from(freezing.join().unwrap()))
         });
-        let hang = Nanos(u64::try_from(hang.unwrap().as_nanos()).unwrap());
         check_consistency(&done);
         let writes = done.direction(Op::Write);
         assert!(done.elapsed <= Nanos::from_secs(2), "{backend}: {}", done.elapsed);
         assert!((1..=4).contains(&writes.outstanding), "{backend}: {}", writes.outstanding);
         let least = hang.saturating_sub(Nanos::from_millis(100));
         assert!(writes.response_max >= least, "{backend}: {} of {hang}", writes.response_max);
-        assert_eq!(done.outstanding, 0, "{backend}: all came back");
+        assert_eq!(done.outstanding, 0, "{backend}: all completed");
         let [silence] = done.silences[..] else { panic!("{backend}: {:?}", done.silences) };
         let least = hang.saturating_sub(Nanos::from_millis(300));
         assert!(silence.lasted >= least, "{backend}: {silence:?} of {hang}");
@@ -922,19 +908,13 @@ fn a_device_that_never_answers_is_gone_when_the_step_has_ended() {
     let loads = [limited.clone(), load(LoadLimits::ios(1000)), limited.ramp(Nanos::from_secs(120))];
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
         for load in &loads {
-            let completion_timeout = Duration::from_millis(150);
-            let options = NativeOptions {
-                backend: Some(backend),
-                completion_timeout,
-                ..NativeOptions::default()
-            };
             let target = armed_soon(&system.scratch);
-            let mut engine = Native::new(target, StopSignal::default(), options).unwrap();
+            let mut engine = with_timeout(target, backend, Duration::from_millis(150));
             system.freeze("--freeze");
             let begun = Instant::now();
             for _ in 0..2 {
                 let step = alone_step(load.clone());
-                let halt = engine.perform(&step, &StepStart::default(), &mut |_| {}).unwrap_err();
+                let halt = perform(&mut engine, &step).unwrap_err();
                 assert!(matches!(halt, Halt::DeviceGone { .. }), "{backend}: {halt}");
                 assert!(halt.to_string().contains("completed"), "{backend}: {halt}");
             }
@@ -975,7 +955,7 @@ fn failing_ios_are_located_and_void_the_step() {
         assert!(few.faults.iter().all(|f| f.errno == 0 && f.offset.0 >= 4 << 20));
 
         let step = alone_step(stimulus("RND 4K R", "T1Q4", 8 << 20, LoadLimits::ios(100_000)));
-        match engine.perform(&step, &StepStart::default(), &mut |_| {}).unwrap_err() {
+        match perform(&mut engine, &step).unwrap_err() {
             Halt::Faults { count, first, .. } => {
                 assert!((101..120).contains(&count), "{count}");
                 assert!(first.contains("fewer bytes"), "{first}");
@@ -999,7 +979,7 @@ fn a_device_without_capacity_is_gone_and_not_faulty() {
         let resized = Command::new("losetup").arg("--set-capacity").arg(&device.path).status();
         assert!(resized.unwrap().success());
         let step = alone_step(load);
-        let halt = engine.perform(&step, &StepStart::default(), &mut |_| {}).unwrap_err();
+        let halt = perform(&mut engine, &step).unwrap_err();
         assert!(matches!(&halt, Halt::DeviceGone { .. }), "{pattern}: {halt}");
         assert!(halt.to_string().contains("capacity"), "{halt}");
     }
@@ -1205,7 +1185,7 @@ fn the_file_of_a_data_pattern_is_read_once_however_often_its_load_is_cut() {
     // Prepared once to check that it can be applied, as before a purge, and then step by step.
     assert!(engine.prepare(&step).is_ok());
     let mut pieces = 0;
-    while !engine.perform(&step, &StepStart::default(), &mut |_| {}).unwrap().complete {
+    while !perform(&mut engine, &step).unwrap().complete {
         step.continues = true;
         pieces += 1;
     }
@@ -1227,14 +1207,14 @@ fn a_target_armed_for_reading_is_never_written() {
     let mut engine = engine(target);
     let write = alone_step(stimulus("RND 4K RW99", "T1Q1", 8 << 20, LoadLimits::ios(10)));
     assert!(engine.prepare(&write).unwrap_err().0.contains("armed for reading"));
-    assert!(engine.perform(&write, &StepStart::default(), &mut |_| {}).is_err());
+    assert!(perform(&mut engine, &write).is_err());
     let done = apply(&mut engine, stimulus("RND 4K R", "T1Q1", 8 << 20, LoadLimits::ios(10)));
     assert_eq!(done.total().ios, 10);
     assert!(written_blocks(&scratch.content(), 4096).is_empty());
 }
 
 #[test]
-fn a_file_without_direct_io_works_and_is_said_to() {
+fn a_file_without_direct_io_works_and_is_described_as_such() {
     let _turn = alone();
     let place = tempfile::tempdir().unwrap();
     let mounted = Command::new("mount").args(["-t", "ramfs", "none"]).arg(place.path()).output();
@@ -1255,12 +1235,6 @@ fn a_file_without_direct_io_works_and_is_said_to() {
     outcome.unwrap();
 }
 
-#[test]
-fn a_scratch_directory_is_cleaned_up() {
-    let path = Scratch::new(1 << 20).directory.path().to_owned();
-    assert!(!path.exists());
-}
-
 /// Returns a step of loads that start at the same time.
 fn at_once(loads: Vec<Stimulus>) -> Step {
     Step::alone(StepPlace::new("test", 0, 1, "at once"), Load::Together(loads))
@@ -1278,7 +1252,7 @@ fn loads_at_once_do_exactly_their_own_ios_and_the_kernel_counts_their_sum() {
     ];
     let mut engine = engine(device.target());
     let before = device.counters();
-    let m = engine.perform(&at_once(loads), &StepStart::default(), &mut |_| {}).unwrap();
+    let m = perform(&mut engine, &at_once(loads)).unwrap();
     assert!(m.complete);
     let ios: Vec<u64> = m.apart().map(|(own, _)| own.iter().map(|s| s.tally.ios).sum()).collect();
     assert_eq!(ios, [PRIME, 1009, 503]);
@@ -1310,7 +1284,7 @@ fn loads_at_once_keep_their_own_time_and_pace_over_cuts() {
         let place = StepPlace::new("test", 0, point, "at once");
         let load = Load::Together(loads.clone());
         let step = Step::part(place, load, Nanos::from_millis(600), point > 1);
-        parts.push(engine.perform(&step, &StepStart::default(), &mut |_| {}).unwrap());
+        parts.push(perform(&mut engine, &step).unwrap());
         if parts.last().unwrap().complete {
             break;
         }
@@ -1331,7 +1305,7 @@ fn loads_at_once_keep_their_own_time_and_pace_over_cuts() {
 }
 
 #[test]
-fn loads_at_once_that_have_ended_are_not_begun_again_after_a_gap() {
+fn loads_at_once_that_have_ended_do_not_restart_after_a_gap() {
     let _turn = alone();
     let scratch = Scratch::new(16 << 20);
     let loads = vec![
@@ -1349,7 +1323,6 @@ fn loads_at_once_that_have_ended_are_not_begun_again_after_a_gap() {
     assert_eq!(ios, [0, 9]);
     assert_eq!(m.cursors["#2 SEQ 4K W"], Bytes(1009 * 4096));
     let wrong = vec![loads[0].clone(), loads[1].clone().ramp(Nanos::SECOND)];
-    let refused =
-        engine(scratch.target()).perform(&at_once(wrong), &StepStart::default(), &mut |_| {});
+    let refused = perform(&mut engine(scratch.target()), &at_once(wrong));
     assert!(matches!(refused, Err(Halt::Refused(why)) if why.contains("unmeasured time")));
 }

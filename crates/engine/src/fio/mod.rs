@@ -2,7 +2,7 @@
 //!
 //! A step becomes a job file ([`expression`]), fio applies it to the armed target's own file
 //! descriptor ([`process`]), and its json+ output becomes the measurement ([`answer`],
-//! [`counts`], [`running`]). Job files and answers are kept. A stimulus that fio cannot express
+//! [`counts`], [`running`]). Job files and answers are stored. A stimulus that fio cannot express
 //! exactly is refused beforehand; docs/fio.md lists which, and explains what fio's numbers mean.
 
 mod answer;
@@ -21,9 +21,10 @@ pub use hosts::FioHosts;
 pub use options::{FioIoEngine, FioOptions};
 
 use crate::engine::{Engine, TargetEngine};
-use crate::handover::{Handover, goes_on, hand_over};
-use crate::kernel::{Backend, preferred, raise_locked_memory_limit, transfer_memory_limit};
+use crate::handover::{Handover, take_over, takes_over};
+use crate::kernel::{Backend, preferred, raise_locked_memory_limit};
 use crate::prepared::{PreparedStep, StepRefusal, refuse_groups};
+use crate::refusals::memory_fault;
 use crate::stall::refuse_void;
 use crate::start::StepStart;
 use crate::stop::StopSignal;
@@ -35,9 +36,9 @@ use running::{FioContext, FioLoad};
 use std::collections::BTreeSet;
 use std::time::Duration;
 use steadfast_domain::measurement::Interval;
-use steadfast_domain::{Bytes, Caveat, Halt, Load, Measurement, Step, Stimulus, caveats};
+use steadfast_domain::{Caveat, Halt, Load, Measurement, Step, caveats};
 use steadfast_host::{Directory, Target};
-use version::ask;
+use version::query;
 
 /// Longest wait for the outstanding I/Os of a load that is ended.
 const END_WAIT_MAX: Duration = Duration::from_secs(60);
@@ -56,7 +57,6 @@ pub struct Fio {
     interface: FioIoEngine,
     /// Version, such as `fio-3.33`.
     version: String,
-    /// Job files and answers.
     files: FioFiles,
     running: Option<FioLoad>,
     /// Processes that were killed and still hang in the kernel.
@@ -82,8 +82,8 @@ impl Fio {
                 Backend::Aio | Backend::Threads => FioIoEngine::Libaio,
             },
         };
-        let known = ask(&options.program, "--enghelp").map_err(Halt::Refused)?;
-        if !known.lines().any(|line| line.trim() == interface.name()) {
+        let engines = query(&options.program, "--enghelp").map_err(Halt::Refused)?;
+        if !engines.lines().any(|line| line.trim() == interface.name()) {
             return Err(Halt::Refused(format!(
                 "{version} was built without the I/O engine {}; install Debian's package fio",
                 interface.name()
@@ -132,7 +132,10 @@ impl Fio {
     fn express(&self, load: &Load) -> Result<Expression, StepRefusal> {
         let stimulus = single_stimulus(load)?;
         let expression = Expression::new(stimulus, &self.facts())?;
-        refuse_memory(stimulus).map_or(Ok(expression), |why| Err(StepRefusal(why)))
+        // fio has a buffer for every outstanding I/O.
+        let largest = stimulus.streams.iter().map(|stream| stream.size.0).max().unwrap_or(0);
+        let needed = stimulus.demand.outstanding().saturating_mul(largest);
+        memory_fault(stimulus.demand, needed).map_or(Ok(expression), |why| Err(StepRefusal(why)))
     }
 
     fn refuse_stranded(&mut self) -> Result<(), Halt> {
@@ -165,7 +168,7 @@ impl Fio {
         expression: Option<Expression>,
         start: &StepStart,
     ) -> Result<FioLoad, Halt> {
-        match hand_over(&mut self.running, step) {
+        match take_over(&mut self.running, step) {
             Handover::Same(running) => return Ok(running),
             Handover::Other(running, halt) => {
                 self.stranded.extend(running.end(ABORT_WAIT_MAX));
@@ -174,7 +177,7 @@ impl Fio {
             Handover::New => self.end_load(),
         }
         self.refuse_stranded()?;
-        let kept = self.files.open()?;
+        let directory = self.files.open()?;
         // A load that was to continue but has already ended starts again.
         let expression = match expression {
             Some(expression) => expression,
@@ -183,14 +186,17 @@ impl Fio {
         if let Some(begins) = start.begins {
             steadfast_host::wait_until(begins);
         }
-        FioLoad::new(expression.going_on_from(start), step, &mut self.context(&kept).0)
+        FioLoad::new(expression.remaining_from(start), step, &mut self.context(&directory).0)
     }
 
     /// Returns what a load needs, and the list for processes that hang.
-    fn context<'e>(&'e mut self, kept: &'e Directory) -> (FioContext<'e>, &'e mut Vec<FioProcess>) {
+    fn context<'e>(
+        &'e mut self,
+        directory: &'e Directory,
+    ) -> (FioContext<'e>, &'e mut Vec<FioProcess>) {
         let context = FioContext {
             program: &self.options.program,
-            directory: kept,
+            directory,
             target: &self.target,
             fault_limit: self.options.fault_limit,
             stop: &self.stop,
@@ -223,7 +229,7 @@ impl Engine for Fio {
     fn prepare(&mut self, step: &Step) -> Result<PreparedStep, StepRefusal> {
         check_zones(self.target.device(), &step.load)?;
         refuse_groups(step)?;
-        PreparedStep::with(step, goes_on(&self.running, step), |load| self.express(load))
+        PreparedStep::with(step, takes_over(&self.running, step), |load| self.express(load))
     }
 
     fn apply(
@@ -235,8 +241,8 @@ impl Engine for Fio {
         let (step, expression) = prepared.into_parts();
         let step = &step;
         let mut running = self.load_for(step, expression, start)?;
-        let kept = self.files.open()?;
-        let (mut context, stranded) = self.context(&kept);
+        let directory = self.files.open()?;
+        let (mut context, stranded) = self.context(&directory);
         let result = running.measure(step, &mut context, watch);
         let result = result.and_then(|measurement| refuse_void(measurement, step));
         let text = running.text.clone();
@@ -277,23 +283,6 @@ impl Drop for Fio {
             drop(running.end(ABORT_WAIT_MAX));
         }
     }
-}
-
-/// Returns why this host lacks the memory for a stimulus; fio has a buffer for every outstanding
-/// I/O.
-fn refuse_memory(stimulus: &Stimulus) -> Option<String> {
-    let largest = stimulus.streams.iter().map(|stream| stream.size.0).max().unwrap_or(0);
-    let wanted = stimulus.demand.outstanding().saturating_mul(largest);
-    let limit = transfer_memory_limit();
-    (wanted > limit).then(|| {
-        format!(
-            "demand {} needs {} of memory for its transfers; this host can provide {}: \
-             lower the threads, the queue depth or the transfer size",
-            stimulus.demand,
-            Bytes(wanted),
-            Bytes(limit)
-        )
-    })
 }
 
 #[cfg(test)]

@@ -13,7 +13,9 @@ use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::stimulus::{
     ActiveRange, Cursor, DataPattern, Durability, LoadLimits, Pace, Zone,
 };
-use steadfast_domain::{Demand, FineHistogram, IoStream, Nanos, Op, Order, Segments, StepPlace};
+use steadfast_domain::{
+    Bytes, Demand, FineHistogram, IoStream, Nanos, Op, Order, Segments, StepPlace, Stimulus,
+};
 use steadfast_host::{Consent, SystemRoots, arm, create_scratch, inspect};
 
 /// T2Q4 RND 4K RW65 on a loop device: an answer while it ran, and the last one.
@@ -239,7 +241,7 @@ fn a_sequential_load_is_as_many_calls_as_it_begins_laps_in_the_middle() {
     let load = stimulus("SEQ 1M W", "T1Q4", LoadLimits::bytes(Bytes(100 * MIB)));
     let cursors = BTreeMap::from([("SEQ 1024K W".to_owned(), Bytes(60 * MIB))]);
     let done = WorkDone { time: Nanos::ZERO, bytes: Bytes(30 * MIB), ios: 30 };
-    let expression = Expression::new(&load, &facts()).unwrap().going_on_from(&StepStart {
+    let expression = Expression::new(&load, &facts()).unwrap().remaining_from(&StepStart {
         cursors,
         done,
         ..StepStart::default()
@@ -257,7 +259,7 @@ fn a_sequential_load_is_as_many_calls_as_it_begins_laps_in_the_middle() {
     for stray in [0, 64 * MIB, u64::MAX] {
         let cursors = BTreeMap::from([("SEQ 1024K W".to_owned(), Bytes(stray))]);
         let start = StepStart { cursors, ..StepStart::default() };
-        let expression = Expression::new(&load, &facts()).unwrap().going_on_from(&start);
+        let expression = Expression::new(&load, &facts()).unwrap().remaining_from(&start);
         assert_eq!(expression.next_part(Nanos::ZERO, 0).unwrap().offset, 0);
     }
 }
@@ -267,7 +269,7 @@ fn a_load_that_goes_on_after_a_gap_has_another_seed() {
     let load = stimulus("RND 4K W", "T1Q4", LoadLimits::time(Nanos::from_secs(60)));
     let seed = |done, resumed| {
         let start = StepStart { done, resumed, ..StepStart::default() };
-        let expression = Expression::new(&load, &facts()).unwrap().going_on_from(&start);
+        let expression = Expression::new(&load, &facts()).unwrap().remaining_from(&start);
         let part = expression.next_part(Nanos::ZERO, 0).unwrap();
         let job = expression.job_file(&part, "/dev/x", "x");
         assert_eq!(job.matches("randseed=").count(), 1);

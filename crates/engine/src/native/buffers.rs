@@ -16,7 +16,6 @@ pub(super) struct ThreadBuffers {
 }
 
 impl ThreadBuffers {
-    /// Returns the read buffers of all slots.
     pub(super) fn read_buffers(&self, depth: u32) -> Vec<SlotBuffer> {
         let Some(arena) = &self.reads else { return Vec::new() };
         (0..depth as usize)
@@ -27,7 +26,6 @@ impl ThreadBuffers {
             .collect()
     }
 
-    /// Returns the write buffers of all slots.
     pub(super) fn write_buffers(&self, depth: u32) -> Vec<SlotBuffer> {
         let Some(writer) = &self.writer else { return Vec::new() };
         (0..depth)

@@ -45,7 +45,6 @@ impl CompletionTimeout {
         self.silent = Duration::ZERO;
     }
 
-    /// Returns how long nothing has completed.
     pub(super) fn silent(&self) -> Duration {
         self.silent
     }

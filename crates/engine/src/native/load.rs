@@ -2,14 +2,14 @@
 
 use super::clock::Clock;
 use super::load_threads::ScriptProgress;
-use super::part::{LoadContext, PartToStart, RunningPart, StartedPart};
+use super::part::{LoadContext, PartToStart, RunningPart};
 use super::shared::{FAULTS_KEPT, LoadFailure, LocatedFault, SharedLoad, ThreadCpu};
 use super::silence::SilenceWatch;
-use crate::accounting::StepMeter;
+use crate::accounting::{StepMeter, by_operation};
 use crate::engine::StartAgreement;
 use crate::handover::ActiveLoad;
 use crate::stall::{LateWakeup, STALL_MIN, Watchdog};
-use crate::start::{StepStart, cursors_of_part};
+use crate::start::{StepStart, part_cursors};
 use crate::stop::StopSignal;
 use std::collections::BTreeMap;
 use std::io;
@@ -36,7 +36,6 @@ const MERGE_INTERVAL_NS: u64 = 50_000_000;
 /// Longest wait for the outstanding I/Os of a load that is aborted.
 const ABORT_TIMEOUT: Duration = Duration::from_millis(700);
 
-/// A load with running threads.
 pub(super) struct NativeLoad {
     /// The loads that run at once; usually one.
     parts: Vec<RunningPart>,
@@ -97,9 +96,7 @@ impl WallClockReading {
 struct FinishedWait {
     /// Longest time that it was to take.
     limit: Duration,
-    /// Ticks at which it began.
     begun: u64,
-    /// Ticks at which it ended.
     woken: u64,
 }
 
@@ -177,19 +174,11 @@ impl NativeLoad {
     ) -> Result<(), Halt> {
         let at_once = matches!(self.load, Load::Together(_));
         for (number, part) in parts.into_iter().enumerate() {
-            let own = if at_once { start.of_part(number) } else { start.clone() };
-            let started = RunningPart::start(part, &own, context)?;
-            let StartedPart { part, script, notes: missing } = started;
-            self.parts.push(part);
+            let own = if at_once { start.for_part(number) } else { start.clone() };
+            let mut part = RunningPart::start(part, &own, context, notes)?;
             // A script is never one of several loads.
-            if script.is_some() {
-                self.script = script;
-            }
-            for note in missing {
-                if !notes.contains(&note) {
-                    notes.push(note);
-                }
-            }
+            self.script = self.script.take().or(part.script.take());
+            self.parts.push(part);
         }
         self.cpu = self.cpu_times();
         Ok(())
@@ -231,13 +220,6 @@ impl NativeLoad {
             script.began = step_start;
         }
         Ok(())
-    }
-
-    fn meter(&self) -> StepMeter {
-        match &self.load {
-            Load::Script(_) => StepMeter::of_script(),
-            drawn => StepMeter::new(drawn.stimuli().iter().map(|one| &one.streams[..])),
-        }
     }
 
     fn all_ended(&self) -> bool {
@@ -286,7 +268,7 @@ impl NativeLoad {
         if self.ramp > Nanos::ZERO {
             self.pass_ramp(step, device, stop)?;
         }
-        let mut meter = self.meter();
+        let mut meter = StepMeter::for_load(&self.load);
         let watchdog = Watchdog::new();
         let end = loop {
             self.wait_and_observe(&watchdog, self.wait_limit(step), step)?;
@@ -420,7 +402,7 @@ impl NativeLoad {
             self.check_device_completes(device)?;
         }
         self.cpu = self.cpu_times();
-        let mut meter = self.meter();
+        let mut meter = StepMeter::for_load(&self.load);
         let ticks = self.turn_over(&mut meter);
         meter.close_interval([], Nanos::ZERO, self.ramp, false);
         let unmeasured = |stream: StreamTally| {
@@ -558,17 +540,12 @@ impl NativeLoad {
         }
     }
 
-    /// Returns the offset of each sequential cursor.
     fn cursors(&self) -> BTreeMap<String, Bytes> {
-        let own = |(number, part): (usize, &RunningPart)| {
-            let prefix = match self.load {
-                Load::Together(_) => cursors_of_part(number),
-                _ => String::new(),
-            };
-            let cursors = part.cursors().into_iter();
-            cursors.map(move |(key, at)| (format!("{prefix}{key}"), at)).collect::<Vec<_>>()
-        };
-        self.parts.iter().enumerate().flat_map(own).collect()
+        let each = self.parts.iter().map(RunningPart::cursors).enumerate();
+        match self.load {
+            Load::Together(_) => each.flat_map(|(number, own)| part_cursors(number, own)).collect(),
+            _ => each.flat_map(|(_, own)| own).collect(),
+        }
     }
 
     /// Builds the measurement; the next one begins at the end of its last interval.
@@ -646,13 +623,7 @@ impl NativeLoad {
     fn take_unmeasured(&mut self) -> Vec<UnmeasuredIos> {
         let late = self.parts.iter().flat_map(|part| part.shared.take_late());
         self.unmeasured.extend(late);
-        let parts = std::mem::take(&mut self.unmeasured);
-        let unmeasured_of = |op: Op| {
-            let matching = || parts.iter().filter(move |part| part.op == op);
-            let bytes = Bytes(matching().map(|part| part.bytes.0).sum());
-            UnmeasuredIos { op, ios: matching().map(|part| part.ios).sum(), bytes }
-        };
-        Op::ALL.into_iter().map(unmeasured_of).filter(|part| part.ios > 0).collect()
+        by_operation(&std::mem::take(&mut self.unmeasured))
     }
 
     /// Ends the load: no more I/Os are issued, and outstanding ones are waited for, at most
@@ -697,7 +668,6 @@ impl StuckLoad {
         self.shared.all_ended() && self.threads.iter().all(JoinHandle::is_finished)
     }
 
-    /// Returns a number that changes whenever one of its I/Os completes.
     pub(super) fn progress(&self) -> u64 {
         self.shared.progress()
     }
@@ -738,7 +708,6 @@ fn unix_ms() -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Describes a failed I/O, with advice where the cause is known.
 fn describe(fault: &LocatedFault, device: &str) -> String {
     let op = fault.op.name();
     let why = match fault.errno {

@@ -17,7 +17,6 @@ pub(super) fn page_size() -> usize {
 /// Kind of pages of an [`Arena`], worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum PageKind {
-    /// Ordinary pages only.
     Plain,
     /// Huge pages as far as the kernel finds some (`MADV_HUGEPAGE`).
     Transparent,
@@ -78,7 +77,6 @@ impl Arena {
         unsafe { self.start.as_ptr().add(offset) }
     }
 
-    /// Returns all of the memory.
     pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: the mapping is `length` bytes, readable and writable, and
         // borrowed mutably here.

@@ -69,7 +69,6 @@ pub(super) struct LockedState {
     unready: Option<String>,
 }
 
-/// A failed I/O.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LocatedFault {
     pub op: Op,
@@ -89,9 +88,7 @@ pub(super) enum LoadFailure {
     Gone(i32),
     /// The kernel interface failed, with the error number.
     Broken(i32),
-    /// A thread panicked.
     Died,
-    /// The script failed.
     Script(Box<ScriptError>),
 }
 
@@ -372,7 +369,6 @@ impl SharedLoad {
         }
     }
 
-    /// Locks the rarely used state.
     pub(super) fn state(&self) -> MutexGuard<'_, LockedState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -411,18 +407,17 @@ impl SharedLoad {
         }
     }
 
-    /// Waits until these ticks; `false` if the load is called off before.
     pub(super) fn await_ticks(&self, ticks: u64) -> bool {
         let mut state = self.state();
         loop {
             if self.is_finishing() {
                 return false;
             }
-            let ahead = self.clock.nanos(ticks.saturating_sub(self.clock.ticks()));
-            if ahead == 0 {
+            let left = self.clock.nanos(ticks.saturating_sub(self.clock.ticks()));
+            if left == 0 {
                 return true;
             }
-            let wait = self.changed.wait_timeout(state, Duration::from_nanos(ahead));
+            let wait = self.changed.wait_timeout(state, Duration::from_nanos(left));
             state = wait.unwrap_or_else(PoisonError::into_inner).0;
         }
     }

@@ -72,9 +72,7 @@ pub(super) struct ThreadIos<'s, Q: Queue> {
     pub slots: Box<[IoSlot]>,
     /// Slots whose I/O is submitted by the next call.
     pub batch: Vec<u32>,
-    /// Slots without an I/O.
     pub vacant: Vec<u32>,
-    /// Number of slots with an I/O.
     pub count: u32,
     /// Accounting turn that was last published to the lane.
     turn: u32,
@@ -133,19 +131,18 @@ impl<'s, Q: Queue> ThreadIos<'s, Q> {
         self.count += 1;
     }
 
-    /// Submits the batch.
     #[inline(always)]
     pub(super) fn submit(&mut self, wait: SubmitWait) -> Result<(), i32> {
         self.batch.clear();
         self.queue.submit(wait)
     }
 
-    /// Looks for completions, which [`Self::next`] then returns. [`Self::end_reap`] has to follow
+    /// Polls for completions, which [`Self::next`] then returns. [`Self::end_reap`] has to follow
     /// before the next reap begins.
     #[inline(always)]
     pub(super) fn begin_reap(&mut self) -> Reap<'s> {
         let turn = self.lane.begin_reap(self.shared);
-        let seen = self.queue.look();
+        let seen = self.queue.poll();
         let now = self.clock.ticks();
         self.lane.note_clock(now, self.shared.long);
         let before_end = now < self.shared.deadline();

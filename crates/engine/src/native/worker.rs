@@ -30,7 +30,6 @@ pub(super) struct Worker<'s, Q: Queue> {
     /// Writes that wait for their flush; `None` if no flush follows them.
     commits: Option<CommitGroups>,
     verifier: Option<ReadVerifier>,
-    /// Due times; `None` in a closed loop.
     schedule: Option<PaceSchedule>,
     slot_waits: SlotWaits,
     sleep: SleepPlanner,
@@ -83,7 +82,6 @@ impl<'s, Q: Queue> Worker<'s, Q> {
         Ok(())
     }
 
-    /// Issues I/Os when they are due.
     fn run_paced(&mut self) -> Result<(), i32> {
         sharpen_timer();
         loop {
@@ -362,7 +360,6 @@ impl<'s, Q: Queue> Worker<'s, Q> {
         (can_issue && due < self.ios.shared.deadline()).then_some(due)
     }
 
-    /// Returns how long to wait for completions before the schedule is checked again.
     fn wait_until_next_due(&mut self, now: u64) -> SubmitWait {
         if self.ios.closing || !self.has_open_slot() {
             return SubmitWait::Completion;

@@ -45,7 +45,6 @@ impl ScriptReader {
         &self.load
     }
 
-    /// Returns an empty batch.
     pub(crate) fn batch() -> Vec<DueIo> {
         Vec::with_capacity(BATCH)
     }

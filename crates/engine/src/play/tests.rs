@@ -83,9 +83,9 @@ fn played(
     let mut now = 1000;
     loop {
         match player.next(now) {
-            PlayerAction::HandOver(ready) => {
+            PlayerAction::Submit(ready) => {
                 let slot = free.pop().unwrap();
-                player.handed_over(slot, &ready, now);
+                player.submitted(slot, &ready, now);
                 out.push_back((now + service, slot));
                 done.push((ready.due - 1000, now - 1000, ready.io.offset.0 / 4096));
                 continue;
@@ -208,9 +208,9 @@ fn what_is_left_out_is_counted_and_moves_nothing() {
     load.leave_out = ReplayOmissions { flushes: true, fua: true, discards: false };
     let mut player = ScriptPlayer::new(&load, ListFeed(ios.into_iter()), 0, false);
     let counts = player.counts();
-    let PlayerAction::HandOver(ready) = player.next(10) else { panic!() };
+    let PlayerAction::Submit(ready) = player.next(10) else { panic!() };
     assert!(!ready.io.fua);
-    player.handed_over(0, &ready, 10);
+    player.submitted(0, &ready, 10);
     assert!(matches!(player.next(10), PlayerAction::Over));
     let left_out = counts.take_left_out();
     let of = |op, ios, bytes| UnmeasuredIos { op, ios, bytes: Bytes(bytes) };

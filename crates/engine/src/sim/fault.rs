@@ -56,7 +56,6 @@ pub(super) struct ThrottleCounts {
     pub(super) nanos: u64,
 }
 
-/// Outcome of an I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum IoOutcome {
     Completes,
@@ -91,7 +90,6 @@ impl FaultState {
         self.fault = Some(fault);
     }
 
-    /// Counts an I/O and returns its outcome.
     #[inline(always)]
     pub(super) fn next_outcome(&mut self) -> IoOutcome {
         self.issued += 1;

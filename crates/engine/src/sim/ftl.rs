@@ -47,7 +47,6 @@ struct Frontier {
     end: u32,
 }
 
-/// A superblock being collected.
 #[derive(Debug, Clone, Copy)]
 struct Victim {
     superblock: u32,
@@ -79,7 +78,6 @@ pub(super) struct PageMap {
     free_low: usize,
     /// Below this many free superblocks it works while the drive is idle.
     free_idle: usize,
-    /// Pages programmed since the drive was created.
     programmed: u64,
 }
 
@@ -123,7 +121,6 @@ impl PageMap {
         self.programmed
     }
 
-    /// Returns the physical page of a logical page.
     #[cfg(test)]
     pub(super) fn lookup(&self, logical: u32) -> u32 {
         self.physical[logical as usize]
@@ -141,7 +138,6 @@ impl PageMap {
         self.host.end.saturating_sub(1 << self.page_bits)..self.host.next
     }
 
-    /// Writes a logical page to the open superblock.
     #[inline]
     pub(super) fn write(&mut self, logical: u32, flash: &mut impl Flash) {
         if self.host.next & (self.unit_pages - 1) == 0 {
@@ -236,7 +232,7 @@ impl PageMap {
 /// The garbage collector.
 impl PageMap {
     /// Returns true if the collector has work to do while the drive is idle.
-    pub(super) fn wants_rest(&self) -> bool {
+    pub(super) fn wants_idle_time(&self) -> bool {
         self.victim.is_some() || self.free.len() < self.free_idle
     }
 

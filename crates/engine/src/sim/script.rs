@@ -90,13 +90,11 @@ impl RunningScript {
         self.now
     }
 
-    /// Returns the result since the last call.
     pub(super) fn take(&self, played: &mut crate::accounting::PlayedScript) -> ReplayResult {
         let time = self.passed + Nanos(self.now.saturating_sub(self.began));
         self.counts.take(played, ScriptPosition { ios: self.counts.position(), time })
     }
 
-    /// Returns true if nothing is outstanding.
     pub(super) fn is_idle(&self) -> bool {
         self.calendar.first().is_none()
     }
@@ -108,7 +106,7 @@ impl RunningScript {
             self.calendar.clear(slot);
             let io = self.slots[slot].0;
             if !io.fails {
-                window.unmeasured.add(io.op, io.size);
+                window.count_unmeasured(io.op, io.size);
             }
         }
     }
@@ -126,9 +124,9 @@ impl RunningScript {
         loop {
             let first = self.calendar.first();
             let next = match self.player.next(self.now) {
-                PlayerAction::HandOver(ready) => match self.hand_over(&ready, context, window) {
+                PlayerAction::Submit(ready) => match self.submit(&ready, context, window) {
                     None => continue,
-                    Some(pause) => return pause,
+                    Some(end) => return end,
                 },
                 PlayerAction::At(due) => first.map_or(due, |(done, _)| done.min(due)),
                 PlayerAction::Failed(error) => {
@@ -143,7 +141,7 @@ impl RunningScript {
                 }
             };
             if first.is_none() {
-                context.drive.rest(self.idle_since, next.min(to));
+                context.drive.idle(self.idle_since, next.min(to));
             }
             if next >= to {
                 self.now = to;
@@ -159,7 +157,7 @@ impl RunningScript {
         }
     }
 
-    fn hand_over(
+    fn submit(
         &mut self,
         ready: &ReadyIo,
         context: &mut SimContext,
@@ -188,13 +186,13 @@ impl RunningScript {
         let io = OutstandingIo { since: ready.due, offset, size, short: 0, stream: 0, op, fails };
         self.slots[slot as usize] = (io, self.now);
         self.calendar.set(slot as usize, done);
-        self.player.handed_over(slot, ready, self.now);
+        self.player.submitted(slot, ready, self.now);
         None
     }
 
     /// Counts a completed I/O. Returns false if too many have failed.
     fn complete(&mut self, slot: usize, window: &mut SimulatedMeasurement) -> bool {
-        let (io, handed) = self.slots[slot];
+        let (io, submitted) = self.slots[slot];
         window.note_completion(self.now);
         self.calendar.clear(slot);
         self.free.push(slot as u32);
@@ -209,8 +207,8 @@ impl RunningScript {
             op: io.op,
             bytes: io.size.into(),
             response_ns: self.now - io.since,
-            served_ns: self.now - handed,
-            late_ns: handed - io.since,
+            served_ns: self.now - submitted,
+            late_ns: submitted - io.since,
         });
         true
     }

@@ -84,7 +84,7 @@ impl SlcCache {
     }
 
     /// Folds in an idle period of the host. Later calls may extend the same period.
-    pub(super) fn rest(&mut self, from: u64, to: u64) {
+    pub(super) fn idle(&mut self, from: u64, to: u64) {
         let begin = from.saturating_add(self.spec.fold_after.0).max(self.rested);
         let time = to.saturating_sub(begin);
         let folded = (u128::from(time) * u128::from(self.spec.fold_mb_per_second) / 1000) as u64;
@@ -118,9 +118,9 @@ mod tests {
         assert!((0..32).all(|page| cache.holds(page)), "the cache has room for 32 sectors");
         assert!((32..40).all(|page| !cache.holds(page)));
         // Time to fold 16 sectors at 1 MB/s.
-        cache.rest(0, 16 * 512 * 1000);
+        cache.idle(0, 16 * 512 * 1000);
         assert!((0..16).all(|page| !cache.holds(page)) && (16..32).all(|page| cache.holds(page)));
-        cache.rest(0, 1_000_000_000);
+        cache.idle(0, 1_000_000_000);
         assert!((0..40).all(|page| !cache.holds(page)));
     }
 }

@@ -3,6 +3,7 @@
 
 use super::{
     LoopDevice, PRIME, Scratch, alone, alone_step, armed, check_consistency, skipped, stimulus,
+    written_blocks,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -117,7 +118,7 @@ fn a_mix_over_several_threads_agrees_with_the_kernel() {
 }
 
 #[test]
-fn our_exclusive_handle_and_fio_live_together() {
+fn fio_works_next_to_our_exclusive_handle() {
     let Some(_turn) = alone_with_fio() else { return };
     let Some(device) = LoopDevice::new(8 * MIB) else { return };
     let mut bench = FioFixture::new(device.target());
@@ -148,16 +149,10 @@ fn a_target_armed_for_reading_is_not_written() {
     assert_eq!(bench.measured(reads).total().ios, 50);
 }
 
-/// Returns the blocks of 64 KiB that are not zero.
-fn written(content: &[u8]) -> Vec<usize> {
-    let blocks = content.chunks(65_536).enumerate();
-    blocks.filter(|(_, block)| block.iter().any(|b| *b != 0)).map(|(n, _)| n).collect()
-}
-
 /// A sequential step begins where the last one ended, and continues at the beginning of the range
 /// after its end.
 #[test]
-fn a_sequential_cursor_goes_on_and_wraps() {
+fn a_sequential_cursor_continues_and_wraps() {
     let Some(_turn) = alone_with_fio() else { return };
     let scratch = Scratch::new(2 * MIB);
     let mut bench = FioFixture::new(scratch.target());
@@ -171,14 +166,14 @@ fn a_sequential_cursor_goes_on_and_wraps() {
     let key = "SEQ 64K W";
     let first = bench.measured(load(20));
     assert_eq!(first.cursors[key], Bytes(24 * 65_536));
-    assert_eq!(written(&scratch.content()), (4..24).collect::<Vec<_>>());
+    assert_eq!(written_blocks(&scratch.content(), 65_536), (4..24).collect());
     let start = StepStart { cursors: first.cursors, ..StepStart::default() };
-    fs::write(&scratch.path, vec![0; 2 * MIB as usize]).unwrap();
+    scratch.blank();
     let step = alone_step(load(7));
     let second = bench.engine.perform(&step, &start, &mut |_| {}).unwrap();
     assert_eq!((second.total().ios, second.cursors[key]), (7, Bytes(7 * 65_536)));
     // Four to the end of the range, three from its beginning: two calls of fio.
-    assert_eq!(written(&scratch.content()), [4, 5, 6, 24, 25, 26, 27]);
+    assert_eq!(written_blocks(&scratch.content(), 65_536), [4, 5, 6, 24, 25, 26, 27].into());
     assert_eq!(bench.kept().iter().filter(|name| name.ends_with(".fio")).count(), 3);
     // With a time limit the range is repeated.
     let mut timed = load(1);

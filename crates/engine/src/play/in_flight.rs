@@ -52,7 +52,6 @@ pub(super) fn conflict(one: &DueIo, other: &DueIo) -> bool {
     SlotRange::from_io(one).conflicts(&SlotRange::from_io(other))
 }
 
-/// Outstanding I/Os by slot.
 #[derive(Debug)]
 pub(super) struct OutstandingRanges {
     slots: Box<[SlotRange]>,
@@ -73,7 +72,6 @@ impl OutstandingRanges {
         }
     }
 
-    /// Returns the number of outstanding I/Os.
     #[inline]
     pub(super) fn used(&self) -> u32 {
         self.used
@@ -120,7 +118,7 @@ mod tests {
     #[test]
     fn it_finds_the_overlaps_that_a_plain_search_finds() {
         let mut random = Xoshiro256::new(1, 1);
-        let mut flight = OutstandingRanges::new(8);
+        let mut ranges = OutstandingRanges::new(8);
         let mut naive: Vec<Option<DueIo>> = vec![None; 8];
         let (mut found, mut asked) = (0, 0);
         for _ in 0..100_000 {
@@ -134,14 +132,14 @@ mod tests {
                 let flush = op == Op::Flush || other.op == Op::Flush;
                 !apart && !flush && (op.alters() || other.op.alters())
             });
-            assert_eq!(flight.overlaps(&io), plain, "{io:?}");
+            assert_eq!(ranges.overlaps(&io), plain, "{io:?}");
             found += u32::from(plain);
             asked += 1;
             let slot = random.below(8) as usize;
             if naive[slot].take().is_some() {
-                flight.remove(slot as u32);
+                ranges.remove(slot as u32);
             } else {
-                flight.add(slot as u32, &io);
+                ranges.add(slot as u32, &io);
                 naive[slot] = Some(io);
             }
         }
@@ -151,16 +149,16 @@ mod tests {
     #[test]
     fn what_touches_does_not_overlap_and_two_reads_never_do() {
         let io = |op, offset, size| DueIo::new(Nanos::ZERO, op, Bytes(offset), Bytes(size));
-        let mut flight = OutstandingRanges::new(2);
-        flight.add(0, &io(Op::Read, 4096, 4096));
-        assert!(!flight.overlaps(&io(Op::Write, 0, 4096)));
-        assert!(!flight.overlaps(&io(Op::Write, 8192, 4096)));
-        assert!(!flight.overlaps(&io(Op::Read, 4096, 4096)));
-        assert!(flight.overlaps(&io(Op::Write, 4608, 512)));
-        assert!(flight.overlaps(&io(Op::Discard, 0, 1 << 30)));
-        assert!(!flight.overlaps(&io(Op::Flush, 0, 0)));
-        flight.remove(0);
-        assert!(!flight.overlaps(&io(Op::Write, 4608, 512)));
-        assert_eq!(flight.used(), 0);
+        let mut ranges = OutstandingRanges::new(2);
+        ranges.add(0, &io(Op::Read, 4096, 4096));
+        assert!(!ranges.overlaps(&io(Op::Write, 0, 4096)));
+        assert!(!ranges.overlaps(&io(Op::Write, 8192, 4096)));
+        assert!(!ranges.overlaps(&io(Op::Read, 4096, 4096)));
+        assert!(ranges.overlaps(&io(Op::Write, 4608, 512)));
+        assert!(ranges.overlaps(&io(Op::Discard, 0, 1 << 30)));
+        assert!(!ranges.overlaps(&io(Op::Flush, 0, 0)));
+        ranges.remove(0);
+        assert!(!ranges.overlaps(&io(Op::Write, 4608, 512)));
+        assert_eq!(ranges.used(), 0);
     }
 }
