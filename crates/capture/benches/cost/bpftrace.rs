@@ -99,13 +99,13 @@ impl BpftraceProcess {
     fn start(device: &CostDevice, output: BpftraceOutput) -> Fallible<BpftraceProcess> {
         let stats = measure_programs()?;
         let directory = tempfile::tempdir()?;
-        let listened = device.listened();
-        let (script, programs) = if listened.bio_based {
+        let capture_device = device.capture_device();
+        let (script, programs) = if capture_device.bio_based {
             (include_str!("bios.bt"), 2)
         } else {
             (include_str!("requests.bt"), 3)
         };
-        let number = listened.number.0 << 20 | listened.number.1;
+        let number = capture_device.number.0 << 20 | capture_device.number.1;
         let lines = u32::from(output == BpftraceOutput::Line);
         let process = Command::new(PROGRAM)
             .env("BPFTRACE_PERF_RB_PAGES", pages_per_processor().to_string())
@@ -125,8 +125,8 @@ impl BpftraceProcess {
         while self.kernel()?.awake < self.programs {
             let ended = self.process.try_wait()?.is_some();
             if ended || began.elapsed() > START_TIMEOUT {
-                let said = fs::read_to_string(self.directory.path().join(ERRORS))?;
-                return Err(format!("bpftrace did not attach its programs: {said}").into());
+                let errors = fs::read_to_string(self.directory.path().join(ERRORS))?;
+                return Err(format!("bpftrace did not attach its programs: {errors}").into());
             }
             device.touch()?;
             std::thread::sleep(Duration::from_millis(20));

@@ -41,7 +41,7 @@ impl CostDevice {
     }
 
     /// Makes a loop device over a file in memory, which has a request queue.
-    pub fn looped() -> super::Fallible<CostDevice> {
+    pub fn loop_device() -> super::Fallible<CostDevice> {
         let file = tempfile::Builder::new().tempfile_in("/dev/shm")?;
         file.as_file().set_len(SIZE)?;
         let mut losetup = Command::new("losetup");
@@ -74,7 +74,7 @@ impl CostDevice {
     }
 
     /// Returns the device as an option of a capture.
-    pub fn listened(&self) -> CaptureDevice {
+    pub fn capture_device(&self) -> CaptureDevice {
         let number = fs::metadata(&self.path).map_or(0, |metadata| metadata.rdev());
         CaptureDevice {
             name: self.path.display().to_string(),

@@ -87,11 +87,6 @@ impl AttachedPrograms {
         self.object.maps().find(|map| map.name() == name).ok_or_else(|| missing(name))
     }
 
-    /// Calls `show` for every value of a map.
-    pub(super) fn each(&self, map: &str, mut show: impl FnMut(&[u8])) -> Result<(), CaptureError> {
-        self.each_pair(map, |_, value| show(value))
-    }
-
     /// Calls `show` for every key of a map and its value.
     pub(super) fn each_pair(
         &self,

@@ -2,7 +2,7 @@
 //! trace makes of single calls, stream by stream.
 
 use super::files::{MountedScratch, open};
-use super::{DirectBlock, options, rest, skip};
+use super::{DirectBlock, options, skip, take_rest};
 use io_uring::{IoUring, opcode, types};
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -55,7 +55,7 @@ fn both(
     };
     act(&mounted);
     let (mut events, mut parts) = (Vec::new(), Vec::new());
-    rest(&mut ios, &mut events);
+    take_rest(&mut ios, &mut events);
     ios.end(&mut events).unwrap();
     let none = &mut Vec::new();
     steps.end(none).unwrap();

@@ -1,7 +1,7 @@
 //! The file-system layer: a program with known calls on ext4 on a loop device, captured at ext4's
 //! entry points and at system calls.
 
-use super::{ScratchDevice, captured, looped, options, skip};
+use super::{ScratchDevice, captured, loop_device, options, skip};
 use io_uring::{IoUring, opcode, types};
 use std::fs::{File, OpenOptions};
 use std::io::{IoSlice, Read, Seek, SeekFrom, Write};
@@ -21,7 +21,7 @@ pub(super) struct MountedScratch {
 
 impl MountedScratch {
     pub(super) fn new(test: &str) -> Option<MountedScratch> {
-        let device = looped(test)?;
+        let device = loop_device(test)?;
         let made = Command::new("mkfs.ext4")
             .args(["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0"])
             .arg(&device.path)
