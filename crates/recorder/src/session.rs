@@ -169,7 +169,7 @@ where
             }
             self.host.sleep(left_ns.map_or(wait, |left| wait.min(Duration::from_nanos(left))));
             file = self.poll(file)?;
-            wait = self.pause(wait);
+            wait = self.next_wait(wait);
         }
         self.end(file)
     }
@@ -216,9 +216,9 @@ where
     }
 
     fn read_processors(&mut self) {
-        let (now_ns, host) = (self.source.lasted_ns(), &self.host);
-        let read = || host.processor_times();
-        self.processors.update(now_ns, read, &mut self.conditions.processors);
+        let read = || self.host.processor_times();
+        let readings = &mut self.conditions.processors;
+        self.processors.update(self.source.lasted_ns(), read, readings);
     }
 
     fn read_marks(&mut self) {
@@ -228,7 +228,7 @@ where
 
     /// Returns the time until the next poll. With capture steps, polling stays fast, because their
     /// tables are not covered by the fill level.
-    fn pause(&self, last: Duration) -> Duration {
+    fn next_wait(&self, last: Duration) -> Duration {
         next_interval(last, self.source.fullness().filter(|_| self.conditions.step_ns.is_none()))
     }
 
@@ -286,9 +286,8 @@ where
         file: OpenFile<D>,
     ) -> Result<(CompleteFile<D>, CaptureCounters), RecordError> {
         let counters = self.update_conditions()?;
-        let (now_ns, host) = (self.conditions.lasted_ns, &self.host);
-        let read = || host.processor_times();
-        ProcessorLog::add(now_ns, read, &mut self.conditions.processors);
+        let read = || self.host.processor_times();
+        ProcessorLog::add(self.conditions.lasted_ns, read, &mut self.conditions.processors);
         let complete = file.finish(&self.conditions)?;
         self.progress.report(&RecordingEvent::Written(&complete.written));
         Ok((complete, counters))
