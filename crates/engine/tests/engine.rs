@@ -30,7 +30,7 @@ const PRIME: u64 = 10_007;
 
 /// Longest wait for a request to take effect: beyond the time that a busy machine keeps threads
 /// waiting, far below the duration of a load that continues.
-const SOON: Duration = Duration::from_secs(20);
+const END_WAIT_MAX: Duration = Duration::from_secs(20);
 
 /// Number of allocations by the threads that do I/O.
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
@@ -169,14 +169,14 @@ fn try_to_arm(path: &Path) -> Result<Target, ArmRefusal> {
 }
 
 /// Arms a target that threads keep open until their hanging I/Os have completed.
-fn armed_soon(path: &Path) -> Target {
+fn arm_when_closed(path: &Path) -> Target {
     for _ in 0..100 {
         if let Ok(target) = try_to_arm(path) {
             return target;
         }
         std::thread::sleep(Duration::from_millis(50));
     }
-    panic!("{} is not given back", path.display());
+    panic!("{} is still open", path.display());
 }
 
 fn engine(target: Target) -> Native {
@@ -202,6 +202,10 @@ fn stimulus(pattern: &str, demand: &str, length: u64, until: LoadLimits) -> Stim
     let pattern: AccessPattern = pattern.parse().unwrap();
     let range = ActiveRange::new(Bytes(0), Bytes(length));
     Stimulus::new(pattern.streams(), range, demand.parse::<Demand>().unwrap(), until).seed(1)
+}
+
+fn for_millis(time: u64) -> LoadLimits {
+    LoadLimits::time(Nanos::from_millis(time))
 }
 
 fn alone_step(stimulus: Stimulus) -> Step {
@@ -285,8 +289,8 @@ fn every_backend_applies_the_load_exactly() {
         let mut engine = engine_on(device.target(), backend);
         assert_eq!(engine.backend(), backend);
         let before = device.counters();
-        let wanted = stimulus("RND 4K RW50", "T2Q4", 32 << 20, LoadLimits::ios(PRIME));
-        let done = apply(&mut engine, wanted);
+        let load = stimulus("RND 4K RW50", "T2Q4", 32 << 20, LoadLimits::ios(PRIME));
+        let done = apply(&mut engine, load);
         check_consistency(&done);
         let kernel = device.counters_since(&before);
         assert_eq!(done.direction(Op::Read).ios, kernel[0], "{backend}");
@@ -314,8 +318,8 @@ fn the_kernel_counts_the_flushes_of_commits() {
         ("RND 4K W", "T1Q4", 0, Backend::Uring),
     ] {
         let before = flushes();
-        let wanted = stimulus(pattern, demand, 8 << 20, LoadLimits::ios(200));
-        let done = apply(&mut engine_on(device.target(), backend), wanted);
+        let load = stimulus(pattern, demand, 8 << 20, LoadLimits::ios(200));
+        let done = apply(&mut engine_on(device.target(), backend), load);
         device.counters();
         assert_eq!(done.direction(Op::Flush).ios, expected, "{pattern}");
         assert_eq!(flushes() - before, expected, "{pattern}");
@@ -348,16 +352,16 @@ fn commits_one_at_a_time_are_blocking_calls() {
         ("RND 4K W", "T1Q1", None, None),
     ] {
         let case = format!("{pattern} {demand}, a stream of flushes: {}", flushes.is_some());
-        let mut wanted = stimulus(pattern, demand, 8 << 20, LoadLimits::ios(100));
-        wanted.streams.extend(flushes.cloned());
+        let mut load = stimulus(pattern, demand, 8 << 20, LoadLimits::ios(100));
+        load.streams.extend(flushes.cloned());
         let mut native = engine(device.target());
-        let done = apply(&mut native, wanted.clone());
+        let done = apply(&mut native, load.clone());
         check_consistency(&done);
         assert_eq!(done.interface.as_deref(), expected, "{case}");
         assert_eq!(native.describe().contains(blocking), expected.is_some(), "{case}");
         drop(native);
         let mut forced = engine_on(device.target(), Backend::Uring);
-        assert_eq!(apply(&mut forced, wanted).interface, None, "{case}");
+        assert_eq!(apply(&mut forced, load).interface, None, "{case}");
     }
 }
 
@@ -373,12 +377,12 @@ fn durable_writes_count_their_commits_and_flushes() {
             ("RND 4K W SYNC", "T1Q4", 100, 0),
         ] {
             let mut native = engine_on(scratch.target(), backend);
-            let wanted = stimulus(pattern, demand, 8 << 20, LoadLimits::ios(ios));
+            let load = stimulus(pattern, demand, 8 << 20, LoadLimits::ios(ios));
             if backend == Backend::Threads && (demand, flushes) == ("T1Q8", 13) {
-                native.prepare(&alone_step(wanted)).unwrap_err();
+                native.prepare(&alone_step(load)).unwrap_err();
                 continue;
             }
-            let done = apply(&mut native, wanted);
+            let done = apply(&mut native, load);
             let (writes, flushed) = (done.direction(Op::Write), done.direction(Op::Flush));
             assert_eq!((writes.ios, flushed.ios), (ios, flushes), "{backend} {pattern}");
             let alone = done.writes_alone.as_ref().map_or(0, |alone| alone.ios);
@@ -395,13 +399,12 @@ fn durable_writes_count_their_commits_and_flushes() {
 /// Commits that the end of the time interrupts: each has its write alone, and where the flush had
 /// begun that too.
 #[test]
-fn what_is_outstanding_at_the_end_of_commits_is_in_every_row() {
+fn ios_outstanding_at_the_end_of_commits_are_in_every_row() {
     let _turn = alone();
     let scratch = Scratch::new(8 << 20);
     for (pattern, demand) in [("RND 4K W FLUSH/1", "T2Q4"), ("SEQ 4K W FLUSH/8", "T1Q8")] {
         let mut engine = engine_on(scratch.target(), Backend::Uring);
-        let until = LoadLimits::time(Nanos::from_millis(150));
-        let done = apply(&mut engine, stimulus(pattern, demand, 8 << 20, until));
+        let done = apply(&mut engine, stimulus(pattern, demand, 8 << 20, for_millis(150)));
         check_consistency(&done);
         let (writes, flushes) = (done.direction(Op::Write), done.direction(Op::Flush));
         let alone = done.writes_alone.as_ref().unwrap();
@@ -415,14 +418,14 @@ fn what_is_outstanding_at_the_end_of_commits_is_in_every_row() {
 }
 
 #[test]
-fn flushes_count_but_move_nothing() {
+fn flushes_are_counted_and_transfer_no_bytes() {
     let _turn = alone();
     let scratch = Scratch::new(8 << 20);
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
-        let mut wanted = stimulus("RND 4K W", "T1Q4", 8 << 20, LoadLimits::ios(200));
-        wanted.streams[0].durability = Durability::Fua;
-        wanted.streams.push(IoStream::new(Op::Flush, Order::Random, Bytes(0)).weighing(100));
-        let done = apply(&mut engine_on(scratch.target(), backend), wanted);
+        let mut load = stimulus("RND 4K W", "T1Q4", 8 << 20, LoadLimits::ios(200));
+        load.streams[0].durability = Durability::Fua;
+        load.streams.push(IoStream::new(Op::Flush, Order::Random, Bytes(0)).weighing(100));
+        let done = apply(&mut engine_on(scratch.target(), backend), load);
         let flushes = done.direction(Op::Flush);
         assert!((50..150).contains(&flushes.ios), "{backend}: {}", flushes.ios);
         assert_eq!((done.total().ios + flushes.ios, flushes.bytes), (200, Bytes(0)));
@@ -435,8 +438,8 @@ fn a_step_of_an_exact_number_of_bytes_moves_exactly_those() {
     let scratch = Scratch::new(10 << 20);
     for bytes in [20 << 20, (3 << 20) + 512] {
         let until = LoadLimits::bytes(Bytes(bytes));
-        let wanted = stimulus("SEQ 128K W", "T2Q8", 10 << 20, until);
-        let done = apply(&mut engine(scratch.target()), wanted);
+        let load = stimulus("SEQ 128K W", "T2Q8", 10 << 20, until);
+        let done = apply(&mut engine(scratch.target()), load);
         check_consistency(&done);
         assert_eq!(done.bytes(), Bytes(bytes));
         assert_eq!(done.total().ios, bytes.div_ceil(128 << 10));
@@ -455,15 +458,15 @@ fn segments_are_filled_and_nothing_else_is_touched() {
         let scratch = Scratch::new(32 << 20);
         // Random writes move twenty times as much as sequential ones.
         let bytes = if pattern.starts_with("RND") { mib(200) } else { mib(10) };
-        let mut wanted = stimulus(pattern, "T1Q8", 32 << 20, LoadLimits::bytes(bytes));
-        wanted.active_range.segments = Some(segments);
-        let starts = segments.starts(wanted.active_range).unwrap();
+        let mut load = stimulus(pattern, "T1Q8", 32 << 20, LoadLimits::bytes(bytes));
+        load.active_range.segments = Some(segments);
+        let starts = segments.starts(load.active_range).unwrap();
         let expected: HashSet<usize> = starts
             .iter()
             .flat_map(|start| (start / 65_536) as usize..((start + (2 << 20)) / 65_536) as usize)
             .collect();
         let mut engine = engine(scratch.target());
-        assert_eq!(apply(&mut engine, wanted).bytes(), bytes);
+        assert_eq!(apply(&mut engine, load).bytes(), bytes);
         assert_eq!(written_blocks(&scratch.content(), 65_536), expected, "{pattern}");
     }
 }
@@ -473,9 +476,9 @@ fn seeds_decide_which_blocks_are_touched() {
     let _turn = alone();
     let touched = |seed| {
         let scratch = Scratch::new(64 << 20);
-        let mut wanted = stimulus("RND 4K W", "T1Q8", 64 << 20, LoadLimits::ios(400));
-        wanted.seed = seed;
-        apply(&mut engine(scratch.target()), wanted);
+        let mut load = stimulus("RND 4K W", "T1Q8", 64 << 20, LoadLimits::ios(400));
+        load.seed = seed;
+        apply(&mut engine(scratch.target()), load);
         written_blocks(&scratch.content(), 4096)
     };
     let (first, again, other) = (touched(1), touched(1), touched(2));
@@ -492,8 +495,8 @@ fn a_sequential_chain_covers_its_range_once_and_wraps() {
     let mut cursors = BTreeMap::new();
     for (ios, covered) in [(20, 20), (41, 61), (3, 64)] {
         let start = StepStart { cursors: cursors.clone(), ..StepStart::default() };
-        let wanted = stimulus("SEQ 128K W", "T1Q7", 8 << 20, LoadLimits::ios(ios));
-        let done = engine.perform(&alone_step(wanted), &start, &mut |_| {}).unwrap();
+        let load = stimulus("SEQ 128K W", "T1Q7", 8 << 20, LoadLimits::ios(ios));
+        let done = engine.perform(&alone_step(load), &start, &mut |_| {}).unwrap();
         cursors = done.cursors;
         let blocks = written_blocks(&scratch.content(), 128 << 10);
         assert_eq!(blocks, (0..covered).collect(), "after {ios} more");
@@ -534,7 +537,7 @@ fn cut_steps_of_a_running_load_lose_and_repeat_nothing() {
 }
 
 #[test]
-fn a_resumed_load_does_what_was_left() {
+fn a_resumed_load_does_the_rest() {
     let _turn = alone();
     let scratch = Scratch::new(8 << 20);
     let mut engine = engine(scratch.target());
@@ -588,7 +591,7 @@ fn a_step_that_continues_another_load_is_refused() {
     let _turn = alone();
     let scratch = Scratch::new(8 << 20);
     let mut engine = engine(scratch.target());
-    let until = LoadLimits::time(Nanos::from_secs(60));
+    let until = for_millis(60_000);
     let mut step = alone_step(stimulus("RND 4K R", "T1Q4", 8 << 20, until));
     step.cut = Some(Nanos::from_millis(50));
     assert!(!perform(&mut engine, &step).unwrap().complete);
@@ -605,12 +608,10 @@ fn seconds_are_intervals_and_the_ramp_is_not_measured() {
     let _turn = alone();
     let scratch = Scratch::new(8 << 20);
     let mut engine = engine(scratch.target());
-    let until = LoadLimits::time(Nanos::from_millis(2300));
-    let mut wanted = stimulus("RND 4K R", "T1Q4", 8 << 20, until);
-    wanted.ramp = Nanos::from_millis(300);
+    let load = stimulus("RND 4K R", "T1Q4", 8 << 20, for_millis(2300));
+    let step = alone_step(load.ramp(Nanos::from_millis(300)));
     let mut watched = Vec::new();
     let begun = Instant::now();
-    let step = alone_step(wanted);
     let done =
         engine.perform(&step, &StepStart::default(), &mut |i| watched.push(i.clone())).unwrap();
     assert!(begun.elapsed() >= Duration::from_millis(2600));
@@ -627,10 +628,9 @@ fn seconds_are_intervals_and_the_ramp_is_not_measured() {
 fn a_second_without_ios_is_an_interval() {
     let _turn = alone();
     let scratch = Scratch::new(8 << 20);
-    let mut wanted =
-        stimulus("RND 4K R", "T1Q1", 8 << 20, LoadLimits::time(Nanos::from_millis(2100)));
-    wanted.pace = Pace::Burst { ios: 5, delay: Nanos::from_secs(60) };
-    let done = apply(&mut engine(scratch.target()), wanted);
+    let pace = Pace::Burst { ios: 5, delay: Nanos::from_secs(60) };
+    let load = stimulus("RND 4K R", "T1Q1", 8 << 20, for_millis(2100)).pace(pace);
+    let done = apply(&mut engine(scratch.target()), load);
     assert_eq!(done.total().ios, 5);
     let counts: Vec<usize> = done.intervals.iter().map(|i| i.tallies.len()).collect();
     assert_eq!(counts[..2], [1, 0]);
@@ -642,20 +642,19 @@ fn paced_loads_issue_as_many_ios_as_are_due() {
     let _turn = alone();
     let scratch = Scratch::new(8 << 20);
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
-        let mut wanted =
-            stimulus("RND 4K R", "T2Q4", 8 << 20, LoadLimits::time(Nanos::from_millis(500)));
-        wanted.pace = Pace::Fixed { ios: 2000, per: Nanos::SECOND };
-        let done = apply(&mut engine_on(scratch.target(), backend), wanted.clone());
+        let load = stimulus("RND 4K R", "T2Q4", 8 << 20, for_millis(500));
+        let fixed = load.clone().pace(Pace::Fixed { ios: 2000, per: Nanos::SECOND });
+        let done = apply(&mut engine_on(scratch.target(), backend), fixed);
         let all = done.total().ios + done.unmeasured.iter().map(|u| u.ios).sum::<u64>();
         // What is due while the machine withholds the processor at the end is not issued.
         assert!((600..=1000).contains(&all), "{backend}: {all}");
-        wanted.pace = Pace::Poisson { ios: 2000, per: Nanos::SECOND };
-        let done = apply(&mut engine_on(scratch.target(), backend), wanted);
+        let poisson = load.pace(Pace::Poisson { ios: 2000, per: Nanos::SECOND });
+        let done = apply(&mut engine_on(scratch.target(), backend), poisson);
         assert!((600..1200).contains(&done.total().ios), "{backend}: {}", done.total().ios);
     }
-    let mut wanted = stimulus("RND 4K R", "T1Q4", 8 << 20, LoadLimits::ios(57));
-    wanted.pace = Pace::Burst { ios: 10, delay: Nanos::from_millis(20) };
-    let done = apply(&mut engine(scratch.target()), wanted);
+    let pace = Pace::Burst { ios: 10, delay: Nanos::from_millis(20) };
+    let load = stimulus("RND 4K R", "T1Q4", 8 << 20, LoadLimits::ios(57)).pace(pace);
+    let done = apply(&mut engine(scratch.target()), load);
     assert_eq!(done.total().ios, 57);
     assert!(done.elapsed >= Nanos::from_millis(100), "{:?}", done.elapsed);
 }
@@ -666,11 +665,10 @@ fn each_stream_issues_at_a_rate_of_its_own() {
     let _turn = alone();
     let scratch = Scratch::new(8 << 20);
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
-        let until = LoadLimits::ios(1000);
-        let mut wanted = stimulus("RND 4K RW50", "T2Q8", 8 << 20, until);
         let rate = |ios| Pace::Fixed { ios, per: Nanos::SECOND };
-        wanted.pace = Pace::ByStream(vec![rate(1600), rate(400)]);
-        let done = apply(&mut engine_on(scratch.target(), backend), wanted);
+        let load = stimulus("RND 4K RW50", "T2Q8", 8 << 20, LoadLimits::ios(1000))
+            .pace(Pace::ByStream(vec![rate(1600), rate(400)]));
+        let done = apply(&mut engine_on(scratch.target(), backend), load);
         let ios: Vec<u64> = done.streams.iter().map(|stream| stream.tally.ios).collect();
         // At the end, each thread may have one I/O of either stream in advance of the other.
         assert_eq!(ios.iter().sum::<u64>(), 1000, "{backend}");
@@ -680,7 +678,7 @@ fn each_stream_issues_at_a_rate_of_its_own() {
 }
 
 /// Checks that a load and its threads end soon after a stop is requested.
-fn check_stop(scratch: &Scratch, backend: Backend, wanted: Stimulus) {
+fn check_stop(scratch: &Scratch, backend: Backend, load: Stimulus) {
     let stop = StopSignal::default();
     let mut engine = stoppable(scratch.target(), backend, &stop);
     let requester = std::thread::spawn(move || {
@@ -688,33 +686,31 @@ fn check_stop(scratch: &Scratch, backend: Backend, wanted: Stimulus) {
         stop.request();
         Instant::now()
     });
-    assert_eq!(perform(&mut engine, &alone_step(wanted)), Err(Halt::Stopped));
+    assert_eq!(perform(&mut engine, &alone_step(load)), Err(Halt::Stopped));
     // The threads have ended when the engine has.
     drop(engine);
-    assert!(requester.join().unwrap().elapsed() < SOON, "{backend}");
-    drop(armed_soon(&scratch.path));
+    assert!(requester.join().unwrap().elapsed() < END_WAIT_MAX, "{backend}");
+    drop(arm_when_closed(&scratch.path));
 }
 
 #[test]
-fn a_stop_is_obeyed_long_before_the_end() {
+fn a_stop_takes_effect_long_before_the_end() {
     let _turn = alone();
     let scratch = Scratch::new(8 << 20);
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
-        let until = LoadLimits::time(Nanos::from_secs(600));
-        check_stop(&scratch, backend, stimulus("RND 4K W", "T2Q8", 8 << 20, until));
+        check_stop(&scratch, backend, stimulus("RND 4K W", "T2Q8", 8 << 20, for_millis(600_000)));
     }
 }
 
 /// A thread that waits for its next I/O is due long after the stop is requested.
 #[test]
-fn a_stop_is_obeyed_long_before_the_next_io_is_due() {
+fn a_stop_takes_effect_long_before_the_next_io_is_due() {
     let _turn = alone();
     let scratch = Scratch::new(8 << 20);
     for backend in [Backend::Uring, Backend::Threads] {
-        let until = LoadLimits::time(Nanos::from_secs(600));
         let pace = Pace::Fixed { ios: 1, per: Nanos::from_secs(300) };
-        let wanted = stimulus("RND 4K W FLUSH/1", "T2Q1", 8 << 20, until).pace(pace);
-        check_stop(&scratch, backend, wanted);
+        let load = stimulus("RND 4K W FLUSH/1", "T2Q1", 8 << 20, for_millis(600_000)).pace(pace);
+        check_stop(&scratch, backend, load);
     }
 }
 
@@ -756,15 +752,14 @@ impl Drop for FrozenFileSystem {
 }
 
 #[test]
-fn a_stop_is_obeyed_while_ios_hang_and_they_are_not_forgotten() {
+fn a_stop_takes_effect_while_ios_hang_and_they_stay_known() {
     let _turn = alone();
     let Some(system) = FrozenFileSystem::new() else { return };
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
         let stop = StopSignal::default();
-        let mut engine = stoppable(armed_soon(&system.scratch), backend, &stop);
+        let mut engine = stoppable(arm_when_closed(&system.scratch), backend, &stop);
         system.freeze("--freeze");
-        let until = LoadLimits::time(Nanos::from_secs(600));
-        let step = alone_step(stimulus("RND 4K W", "T1Q4", 8 << 20, until));
+        let step = alone_step(stimulus("RND 4K W", "T1Q4", 8 << 20, for_millis(600_000)));
         let mut seconds = Vec::new();
         let mut requested = None;
         let halt = engine.perform(&step, &StepStart::default(), &mut |interval| {
@@ -773,14 +768,14 @@ fn a_stop_is_obeyed_while_ios_hang_and_they_are_not_forgotten() {
             requested.get_or_insert_with(Instant::now);
         });
         assert_eq!(halt, Err(Halt::Stopped));
-        assert!(requested.unwrap().elapsed() < SOON, "{backend}");
+        assert!(requested.unwrap().elapsed() < END_WAIT_MAX, "{backend}");
         assert_eq!(seconds.len(), 1, "a hanging second is an interval too");
         let again = perform(&mut engine, &step).unwrap_err();
         assert!(again.to_string().contains("have not completed"), "{again}");
         system.freeze("--unfreeze");
         drop(engine);
     }
-    drop(armed_soon(&system.scratch));
+    drop(arm_when_closed(&system.scratch));
 }
 
 /// A control group that limits a device's reads per second. On drop, this thread returns to the
@@ -837,8 +832,7 @@ fn a_step_ends_at_its_time_on_a_slow_device() {
         let Some(device) = LoopDevice::new(8 << 20) else { return };
         let mut engine = with_timeout(device.target(), backend, Duration::from_secs(1));
         let Some(throttle) = Throttle::new(&device, 4) else { return };
-        let second = LoadLimits::time(Nanos::SECOND);
-        let done = apply(&mut engine, stimulus("RND 4K R", "T2Q8", 8 << 20, second));
+        let done = apply(&mut engine, stimulus("RND 4K R", "T2Q8", 8 << 20, for_millis(1000)));
         assert!(done.complete && done.total().ios >= 1, "{backend}: {done:?}");
         assert!(done.elapsed <= Nanos::SECOND, "{backend}: {}", done.elapsed);
         let late: u64 = done.unmeasured.iter().map(|part| part.ios).sum();
@@ -865,9 +859,8 @@ fn a_hang_across_the_end_is_in_the_response_times() {
     let _turn = alone();
     let Some(system) = FrozenFileSystem::new() else { return };
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
-        let mut engine = engine_on(armed_soon(&system.scratch), backend);
-        let until = LoadLimits::time(Nanos::from_secs(2));
-        let step = alone_step(stimulus("RND 4K W", "T1Q4", 8 << 20, until));
+        let mut engine = engine_on(arm_when_closed(&system.scratch), backend);
+        let step = alone_step(stimulus("RND 4K W", "T1Q4", 8 << 20, for_millis(2000)));
         let begun = Instant::now();
         let (done, hang) = std::thread::scope(|scope| {
             let freezing = scope.spawn(|| {
@@ -894,7 +887,7 @@ fn a_hang_across_the_end_is_in_the_response_times() {
         assert!(silence.at < Nanos::from_millis(2_000), "{backend}: {silence:?}");
         drop(engine);
     }
-    drop(armed_soon(&system.scratch));
+    drop(arm_when_closed(&system.scratch));
 }
 
 /// I/Os that never complete end the step with the reason, with a time limit, without one, and long
@@ -904,11 +897,11 @@ fn a_device_that_never_answers_is_gone_when_the_step_has_ended() {
     let _turn = alone();
     let Some(system) = FrozenFileSystem::new() else { return };
     let load = |until| stimulus("RND 4K W", "T1Q4", 8 << 20, until);
-    let limited = load(LoadLimits::time(Nanos::from_millis(500)));
+    let limited = load(for_millis(500));
     let loads = [limited.clone(), load(LoadLimits::ios(1000)), limited.ramp(Nanos::from_secs(120))];
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
         for load in &loads {
-            let target = armed_soon(&system.scratch);
+            let target = arm_when_closed(&system.scratch);
             let mut engine = with_timeout(target, backend, Duration::from_millis(150));
             system.freeze("--freeze");
             let begun = Instant::now();
@@ -923,19 +916,18 @@ fn a_device_that_never_answers_is_gone_when_the_step_has_ended() {
             drop(engine);
         }
     }
-    drop(armed_soon(&system.scratch));
+    drop(arm_when_closed(&system.scratch));
 }
 
 #[test]
 fn paced_ios_that_are_not_due_yet_are_dropped_at_the_end() {
     let _turn = alone();
     let scratch = Scratch::new(8 << 20);
-    let mut wanted =
-        stimulus("RND 4K R", "T4Q32", 8 << 20, LoadLimits::time(Nanos::from_millis(300)));
-    wanted.pace = Pace::Fixed { ios: 1, per: Nanos::SECOND };
+    let pace = Pace::Fixed { ios: 1, per: Nanos::SECOND };
+    let load = stimulus("RND 4K R", "T4Q32", 8 << 20, for_millis(300)).pace(pace);
     let mut engine = engine(scratch.target());
     let begun = Instant::now();
-    let done = apply(&mut engine, wanted);
+    let done = apply(&mut engine, load);
     assert!(begun.elapsed() < Duration::from_secs(60));
     assert!(done.complete && done.total().ios <= 1 && done.outstanding == 0, "{done:?}");
 }
@@ -986,15 +978,15 @@ fn a_device_without_capacity_is_gone_and_not_faulty() {
 }
 
 #[test]
-fn what_was_written_is_verified_and_a_changed_sector_is_found() {
+fn written_data_is_verified_and_a_changed_sector_is_found() {
     let _turn = alone();
     let size = 16 << 20;
     let scratch = Scratch::new(size);
     let mut engine = engine(scratch.target());
     let verified = |pattern: &str, demand: &str, until: LoadLimits| {
-        let mut wanted = stimulus(pattern, demand, size, until);
-        wanted.verify = true;
-        wanted
+        let mut load = stimulus(pattern, demand, size, until);
+        load.verify = true;
+        load
     };
     let unknown = apply(&mut engine, verified("SEQ 64K R", "T1Q4", LoadLimits::ios(10)));
     assert_eq!(unknown.verification.unwrap().sectors_unknown, 10 * 128);
@@ -1025,13 +1017,13 @@ fn concurrent_writes_are_no_miscompares() {
     let _turn = alone();
     let Some(device) = LoopDevice::new(1 << 20) else { return };
     let mut engine = engine(device.target());
-    let mut wanted = stimulus("SEQ 4K W", "T1Q8", 1 << 20, LoadLimits::bytes(Bytes(1 << 20)));
-    wanted.verify = true;
-    apply(&mut engine, wanted.clone());
-    wanted.streams = "RND 4K RW50".parse::<AccessPattern>().unwrap().streams();
-    wanted.demand = Demand::new(2, 16);
-    wanted.until = LoadLimits::ios(50_000);
-    let found = apply(&mut engine, wanted).verification.unwrap();
+    let mut load = stimulus("SEQ 4K W", "T1Q8", 1 << 20, LoadLimits::bytes(Bytes(1 << 20)));
+    load.verify = true;
+    apply(&mut engine, load.clone());
+    load.streams = "RND 4K RW50".parse::<AccessPattern>().unwrap().streams();
+    load.demand = Demand::new(2, 16);
+    load.until = LoadLimits::ios(50_000);
+    let found = apply(&mut engine, load).verification.unwrap();
     assert_eq!((found.miscompares, found.sectors_unknown), (0, 0));
     assert!(found.sectors_right > 100_000);
 }
@@ -1074,10 +1066,9 @@ fn ios_allocate_nothing() {
 fn discards_reach_files_and_devices() {
     let _turn = alone();
     let discards = |length| {
-        let mut wanted =
-            stimulus("SEQ 64K W", "T1Q4", length, LoadLimits::bytes(Bytes(length / 2)));
-        wanted.streams[0].op = Op::Discard;
-        wanted
+        let mut load = stimulus("SEQ 64K W", "T1Q4", length, LoadLimits::bytes(Bytes(length / 2)));
+        load.streams[0].op = Op::Discard;
+        load
     };
     let size = 4 << 20;
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
@@ -1101,15 +1092,15 @@ fn discards_reach_files_and_devices() {
 }
 
 #[test]
-fn what_cannot_be_done_is_refused_beforehand() {
+fn invalid_loads_are_refused_beforehand() {
     let _turn = alone();
     let scratch = Scratch::new(8 << 20);
     let mut engine = engine(scratch.target());
     let base = || stimulus("RND 4K W", "T1Q4", 8 << 20, LoadLimits::ios(10));
     let mut refusal = |change: &dyn Fn(&mut Stimulus)| {
-        let mut wanted = base();
-        change(&mut wanted);
-        engine.prepare(&alone_step(wanted)).map_or_else(|refusal| refusal.0, |_| String::new())
+        let mut load = base();
+        change(&mut load);
+        engine.prepare(&alone_step(load)).map_or_else(|refusal| refusal.0, |_| String::new())
     };
     assert_eq!(refusal(&|_| {}), "");
     type Change<'c> = &'c dyn Fn(&mut Stimulus);
@@ -1140,7 +1131,7 @@ fn what_cannot_be_done_is_refused_beforehand() {
     ];
     for (word, change) in cases {
         let why = refusal(change);
-        assert!(why.contains(word), "wanted '{word}', got '{why}'");
+        assert!(why.contains(word), "expected '{word}', got '{why}'");
     }
     let script = steadfast_domain::ScriptLoad::new("oltp", Demand::new(1, 1));
     let mut step = alone_step(base());
@@ -1177,10 +1168,9 @@ fn the_file_of_a_data_pattern_is_read_once_however_often_its_load_is_cut() {
     fs::write(&path, b"steadfast").unwrap();
     let mut opens = OpenCounter::new(&path);
     let mut engine = engine(scratch.target());
-    let end = LoadLimits::time(Nanos::from_millis(400));
-    let mut wanted = stimulus("RND 4K W", "T1Q4", 8 << 20, end);
-    wanted.data_pattern = DataPattern::File(path.to_str().unwrap().to_owned());
-    let mut step = alone_step(wanted);
+    let mut load = stimulus("RND 4K W", "T1Q4", 8 << 20, for_millis(400));
+    load.data_pattern = DataPattern::File(path.to_str().unwrap().to_owned());
+    let mut step = alone_step(load);
     step.cut = Some(Nanos::from_millis(100));
     // Prepared once to check that it can be applied, as before a purge, and then step by step.
     assert!(engine.prepare(&step).is_ok());
@@ -1272,11 +1262,10 @@ fn loads_at_once_do_exactly_their_own_ios_and_the_kernel_counts_their_sum() {
 fn loads_at_once_keep_their_own_time_and_pace_over_cuts() {
     let _turn = alone();
     let scratch = Scratch::new(16 << 20);
-    let until = |ms| LoadLimits::time(Nanos::from_millis(ms));
     let pace = Pace::Fixed { ios: 211, per: Nanos::from_secs(1) };
     let loads = vec![
-        stimulus("RND 4K R", "T1Q2", 16 << 20, until(700)),
-        stimulus("RND 4K W", "T1Q1", 16 << 20, until(2000)).seed(2).pace(pace),
+        stimulus("RND 4K R", "T1Q2", 16 << 20, for_millis(700)),
+        stimulus("RND 4K W", "T1Q1", 16 << 20, for_millis(2000)).seed(2).pace(pace),
     ];
     let mut engine = engine(scratch.target());
     let mut parts = Vec::new();
