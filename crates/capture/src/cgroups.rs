@@ -14,7 +14,6 @@ use steadfast_domain::io_event::CapturedCgroup;
 /// Maximum number of directories visited in the search for a cgroup.
 const SEARCH_MAX: usize = 1 << 14;
 
-/// The cgroups of a capture.
 pub(crate) struct Cgroups {
     /// Mount point of the hierarchy.
     mount_point: PathBuf,
@@ -26,7 +25,6 @@ pub(crate) struct Cgroups {
 }
 
 impl Cgroups {
-    /// Returns an empty set of cgroups of the hierarchy mounted at `mount_point`.
     pub(crate) fn new(mount_point: PathBuf) -> Self {
         let mount_handle = File::open(&mount_point).ok();
         Cgroups {
@@ -38,7 +36,6 @@ impl Cgroups {
         }
     }
 
-    /// Returns the cgroups found so far.
     pub(crate) fn found(&self) -> &[CapturedCgroup] {
         &self.found
     }

@@ -29,7 +29,6 @@ const BLOCK: usize = 4096;
 /// Maximum number of blocks waiting to be read; further ones are counted as passed over.
 const QUEUE_MAX: usize = 1024;
 
-/// zstd compression level.
 const COMPRESSION_LEVEL: i32 = 1;
 
 /// A device whose written blocks are sampled.
@@ -55,7 +54,6 @@ struct SampleRequest {
     length: usize,
 }
 
-/// Results of the reader thread.
 #[derive(Default)]
 struct SampleResults {
     sample: ContentSample,
@@ -204,7 +202,6 @@ impl ContentSampler {
         self.first += count as u64;
     }
 
-    /// Requests the sampled blocks of one write.
     fn sample_blocks(&mut self, event: &IoEvent, now: Instant) {
         let blocks = u64::from(event.bytes).div_ceil(BLOCK as u64);
         let mut at = 0;
@@ -249,7 +246,6 @@ impl Drop for ContentSampler {
 struct OwnReads {
     /// Process; in a container, events have another number for it.
     pid: u32,
-    /// Name of the reader thread.
     thread: CommandName,
 }
 
@@ -269,7 +265,6 @@ fn open(device: &SampledDevice) -> Result<File, CaptureError> {
     })
 }
 
-/// Reads sampled blocks and measures them.
 struct SampleReader {
     files: Vec<File>,
     memory: DirectBuffer,

@@ -38,20 +38,17 @@ const USERS_MAX: usize = 16;
 /// Index of the device, and the inode.
 type InodeKey = (u16, u64);
 
-/// A file system of a device.
 struct FileSystemMount {
     device: u16,
     number: u64,
     mount: Option<MountPoint>,
 }
 
-/// An open mount point.
 struct MountPoint {
     directory: File,
     makes_handles: bool,
 }
 
-/// A file found at a path.
 struct FileAtPath {
     path: PathBuf,
     identity: FileHandle,
@@ -77,7 +74,6 @@ struct InodeState {
     first_ns: Option<u64>,
     /// Process that used the file last.
     pid: u32,
-    /// Number of lookups.
     lookups: u8,
 }
 
@@ -104,8 +100,8 @@ fn remember(users: &mut Vec<u32>, pid: u32) {
     }
 }
 
-/// The paths of a capture's files. The inode of a deleted file is reused, so a file is identified by
-/// its handle and its birth time: an I/O issued before the birth of a file belongs to an earlier
+/// The paths of a capture's files. The inode of a deleted file is reused, so a file is identified
+/// by its handle and its birth time: an I/O issued before the birth of a file belongs to an earlier
 /// file, and an I/O that may belong to either has no path.
 pub(crate) struct FilePaths {
     systems: Vec<FileSystemMount>,
@@ -117,7 +113,6 @@ pub(crate) struct FilePaths {
     mounts_read: Option<Instant>,
     /// Start of the capture on the clock of birth times.
     began_unix_ns: u64,
-    /// The kernel's tick, in nanoseconds.
     tick_ns: u64,
 }
 
@@ -143,7 +138,6 @@ impl FilePaths {
         }
     }
 
-    /// Returns the paths found so far.
     pub(crate) fn found(&self) -> &Arc<Vec<FileName>> {
         &self.found
     }
@@ -155,8 +149,9 @@ impl FilePaths {
         (with.len() as u64, self.files.saturating_sub(with.len() as u64))
     }
 
-    /// Looks up the files of these events, and distinguishes files that have the same inode in turn:
-    /// for all but the first, the number of the file is stored in the upper bits of the inode.
+    /// Looks up the files of these events, and distinguishes files that have the same inode in
+    /// turn: for all but the first, the number of the file is stored in the upper bits of the
+    /// inode.
     pub(crate) fn complete(&mut self, events: &mut [IoEvent]) {
         let mut seen: BTreeMap<InodeKey, (u64, u32)> = BTreeMap::new();
         for event in events.iter().filter(|event| is_of_file(event)) {
@@ -249,7 +244,8 @@ impl FilePaths {
         }
     }
 
-    /// Records a file that was found; `first_ns` is the first I/O to its inode among the new events.
+    /// Records a file that was found; `first_ns` is the first I/O to its inode among the new
+    /// events.
     fn record(&mut self, key: InodeKey, found: FileAtPath, first_ns: Option<u64>) {
         let Some(state) = self.inodes.get_mut(&key) else { return };
         let before = [state.first_ns, first_ns.filter(|_| state.file == 0)];

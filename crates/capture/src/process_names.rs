@@ -10,10 +10,8 @@ use steadfast_domain::io_event::CommandName;
 /// Time for which a name is valid: a process may rename itself, and its PID may be reused.
 const NAME_LIFETIME: Duration = Duration::from_secs(1);
 
-/// Maximum number of cached names.
 const NAMES_MAX: usize = 1 << 16;
 
-/// Cached names of processes with several threads.
 #[derive(Default)]
 pub(crate) struct ProcessNames {
     known: HashMap<u32, (CommandName, Instant)>,

@@ -20,7 +20,6 @@ const START_TIMEOUT: Duration = Duration::from_secs(60);
 const IDLE_NS: u64 = 3_000_000;
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// Output of bpftrace per I/O.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum BpftraceOutput {
     /// A line with all fields.
@@ -29,12 +28,10 @@ pub enum BpftraceOutput {
     Count,
 }
 
-/// Returns true if bpftrace is installed.
 pub fn is_installed() -> bool {
     Command::new(PROGRAM).arg("--version").output().is_ok()
 }
 
-/// Runs the load with bpftrace.
 pub fn run(device: &CostDevice, load: &CostLoad, output: BpftraceOutput) -> Fallible<CostRun> {
     let mut recorder = BpftraceProcess::start(device, output)?;
     recorder.wait_until_attached(device)?;
@@ -173,7 +170,6 @@ impl BpftraceProcess {
         Ok(crate::load::clock_ns(clock))
     }
 
-    /// Ends bpftrace and returns its output.
     fn end(mut self) -> Fallible<String> {
         // SAFETY: a child process that nobody has waited for.
         unsafe { libc::kill(self.process.id() as i32, libc::SIGINT) };

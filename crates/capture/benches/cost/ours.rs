@@ -10,7 +10,6 @@ use steadfast_capture::{Capture, CaptureOptions};
 use steadfast_domain::{CaptureConditions, IoEvent, Layer};
 use steadfast_tracefile::{StepWriter, TraceWriter};
 
-/// Runs the load with a capture.
 pub fn run(device: &CostDevice, load: &CostLoad, data: CapturedData) -> Fallible<CostRun> {
     let step_ns = (data != CapturedData::Ios).then_some(1_000_000_000);
     let range_bytes =

@@ -15,7 +15,6 @@ use steadfast_domain::{IoEvent, Layer};
 static PROGRAMS: &AlignedBytes<[u8]> =
     &AlignedBytes(*include_bytes!(concat!(env!("OUT_DIR"), "/block.bpf.o")));
 
-/// The source at the block layer.
 pub(crate) struct BlockSource {
     session: ProbeSession,
     description: String,

@@ -36,7 +36,6 @@ const CONTROLLERS: [Option<&str>; 8] = [
 ];
 
 impl CgroupHierarchy {
-    /// Returns all hierarchies, mounted or not.
     fn all() -> impl Iterator<Item = CgroupHierarchy> {
         (1..).zip(CONTROLLERS).map(|(number, controller)| CgroupHierarchy { number, controller })
     }

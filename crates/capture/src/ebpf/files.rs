@@ -28,7 +28,6 @@ pub(super) struct FilePrograms {
     pub keeps_unended: bool,
 }
 
-/// The source at the file-system layer.
 pub(crate) struct FileSource {
     session: ProbeSession,
     description: String,

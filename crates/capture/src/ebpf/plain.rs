@@ -5,8 +5,8 @@ use std::mem::size_of;
 /// A structure without invalid bit patterns and without padding.
 ///
 /// # Safety
-/// The type is `repr(C)` and consists of integers, arrays of them and other `PlainData` types, without
-/// padding: any bit pattern is a valid value, and every byte may be read.
+/// The type is `repr(C)` and consists of integers, arrays of them and other `PlainData` types,
+/// without padding: any bit pattern is a valid value, and every byte may be read.
 pub(super) unsafe trait PlainData: Copy {}
 
 // SAFETY: an integer.
@@ -23,7 +23,8 @@ pub(super) fn read<T: PlainData>(bytes: &[u8]) -> Option<T> {
 /// Writes a value to `bytes`, truncated to their length.
 pub(super) fn write<T: PlainData>(value: &T, bytes: &mut [u8]) {
     let length = bytes.len().min(size_of::<T>());
-    // SAFETY: `length` is at most the size of `T`, and every byte of a `PlainData` type may be read.
+    // SAFETY: `length` is at most the size of `T`, and every byte of a `PlainData` type may be
+    // read.
     let content = unsafe { std::slice::from_raw_parts((&raw const *value).cast::<u8>(), length) };
     bytes[..length].copy_from_slice(content);
 }

@@ -18,7 +18,6 @@ use steadfast_domain::{IoEvent, Layer};
 /// Longest time that a closed capture waits for outstanding I/Os.
 const END_WAIT_MAX: Duration = Duration::from_millis(500);
 
-/// Loaded programs and their rings.
 pub(super) struct ProbeSession {
     rings: Rings,
     pub programs: AttachedPrograms,
@@ -60,7 +59,6 @@ impl ProbeSession {
         Ok(ProbeSession { rings, programs, began_ns: 0, step_tables })
     }
 
-    /// Returns the programs' counters.
     pub(super) fn counters<C: PlainData>(&self) -> Result<C, CaptureError> {
         plain::read(&self.programs.variables()?).ok_or_else(|| missing("counters"))
     }

@@ -30,7 +30,6 @@ enum GateState {
     Closed = 2,
 }
 
-/// Loaded and attached programs.
 pub(super) struct AttachedPrograms {
     object: Object,
     /// Detach the programs when dropped.
@@ -78,7 +77,6 @@ impl AttachedPrograms {
         Ok(AttachedPrograms { object, _links: links, _stats: stats })
     }
 
-    /// Returns the descriptor of a map.
     pub(super) fn map(&self, name: &str) -> Result<BorrowedFd<'_>, CaptureError> {
         Ok(raw(&self.find(name)?.as_fd()))
     }
@@ -156,7 +154,6 @@ impl AttachedPrograms {
         self.set(GateState::Open, at_ns)
     }
 
-    /// Closes the gate.
     pub(super) fn close(&self, began_ns: u64) -> Result<(), CaptureError> {
         self.set(GateState::Closed, began_ns)
     }

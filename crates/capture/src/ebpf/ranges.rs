@@ -1,5 +1,5 @@
-//! Reads and writes by LBA range and capture step, added up by the programs (bpf/block_steps.h). The
-//! programs count an I/O in its first and its last range only; [`RangeSums`] derives the ranges
+//! Reads and writes by LBA range and capture step, added up by the programs (bpf/block_steps.h).
+//! The programs count an I/O in its first and its last range only; [`RangeSums`] derives the ranges
 //! between them.
 
 use super::plain::PlainData;
@@ -33,7 +33,8 @@ pub(super) struct RangeKey {
 unsafe impl PlainData for RangeKey {}
 
 impl RangeKey {
-    /// Returns the key of an element of [`RECENT`], of which `first` is the first step, and its half.
+    /// Returns the key of an element of [`RECENT`], of which `first` is the first step, and its
+    /// half.
     pub(super) fn from_index(at: u32, first: u64) -> (Self, usize) {
         let key = RangeKey {
             step: first + u64::from(at >> 11 & 1),

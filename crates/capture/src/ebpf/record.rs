@@ -115,7 +115,6 @@ const WAYS: usize = 7;
 unsafe impl PlainData for InFlightBucket {}
 
 impl InFlightBucket {
-    /// Returns the I/Os being followed in this bucket.
     pub(super) fn entries(&self) -> impl Iterator<Item = &InFlightEntry> {
         self.keys.iter().zip(&self.journeys).filter(|(key, _)| **key != 0).map(|(_, entry)| entry)
     }

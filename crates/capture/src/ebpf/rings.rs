@@ -126,7 +126,6 @@ impl Rings {
         unsafe { self.positions.start.cast::<RingPosition>().add(processor as usize).as_ref() }
     }
 
-    /// Returns a record if it has been written completely.
     fn complete_record(&self, processor: u32, number: u64) -> Option<NonNull<[u8; RECORD]>> {
         let shift = self.sizes.shift;
         let place = number & ((1 << shift) - 1);

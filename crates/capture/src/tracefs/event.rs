@@ -34,7 +34,6 @@ impl TracepointKind {
     }
 }
 
-/// A decoded event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TracepointEvent {
     pub kind: TracepointKind,

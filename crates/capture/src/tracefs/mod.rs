@@ -52,7 +52,6 @@ pub(crate) struct Tracefs {
     dropped: u64,
 }
 
-/// Trace buffer of one processor.
 struct CpuTraceBuffer {
     cpu: u16,
     pipe: File,
@@ -127,7 +126,6 @@ impl TraceInstance {
         Ok(CpuTraceBuffer { cpu, pipe })
     }
 
-    /// Returns the number of events dropped because the buffer was full.
     fn dropped_events(&self, cpu: u16) -> Result<u64, CaptureError> {
         let path = self.path.join(format!("per_cpu/cpu{cpu}/stats"));
         let stats = fs::read_to_string(&path).map_err(|error| failed("read", &path, &error))?;

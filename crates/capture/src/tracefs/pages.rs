@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_is_read_makes_it_panic() {
+    fn damaged_pages_cause_no_panic() {
         let whole = page(MISSED | MISSED_STORED, &[head(0, 9), 400, 3, head(29, 1), u32::MAX, 7]);
         for length in 0..whole.len() {
             for byte in 0..length {

@@ -4,7 +4,7 @@ use super::event::{TracepointEvent, TracepointKind};
 use crate::options::CaptureOptions;
 use std::collections::HashMap;
 use std::ops::Range;
-use steadfast_domain::io_event::{CommandName, IncompleteIos, flags};
+use steadfast_domain::io_event::{CommandName, flags};
 use steadfast_domain::io_matcher::{BlockAction, BlockStep, IoMatcher};
 use steadfast_domain::{IoEvent, IoOp};
 
@@ -148,7 +148,7 @@ impl PendingIos {
 mod tests {
     use super::*;
     use crate::options::{CaptureDevice, WHOLE_DISK};
-    use steadfast_domain::io_event::{Layer, RESPONSE_UNKNOWN};
+    use steadfast_domain::io_event::{IncompleteIos, Layer, RESPONSE_UNKNOWN};
 
     fn pending_ios() -> PendingIos {
         let device = CaptureDevice {
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn an_io_is_put_together_from_start_issue_and_completion() {
+    fn an_io_is_assembled_from_start_issue_and_completion() {
         let mut pending = pending_ios();
         assert_eq!(pending.follow(&event(TracepointKind::Started, 2_000, 80, 4096)), None);
         assert_eq!(pending.follow(&event(TracepointKind::Issued, 2_500, 80, 8192)), None);
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_partial_completion_does_not_end_it() {
+    fn a_partial_completion_does_not_end_an_io() {
         let mut pending = pending_ios();
         pending.follow(&event(TracepointKind::Issued, 2_000, 80, 8192));
         assert_eq!(pending.follow(&event(TracepointKind::Completed, 3_000, 80, 4096)), None);
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_kernel_worker_writes_is_writeback() {
+    fn writes_of_a_kernel_worker_are_writeback() {
         let mut pending = pending_ios();
         let mut flags_of = |command: &str, op| {
             let issued = TracepointEvent {

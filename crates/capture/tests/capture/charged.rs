@@ -12,8 +12,7 @@ use steadfast_domain::{IoEvent, IoOp};
 /// that ends at once.
 #[test]
 fn every_thread_of_a_process_is_captured_through_tracefs() {
-    let test = "threads through tracefs";
-    let Some(device) = loop_device(test) else { return };
+    let Some(device) = loop_device() else { return };
     let (own, source) = (Some(std::process::id()), Some(SourceName::Tracefs));
     let wanted = CaptureOptions { process: own, source, ..options(&device) };
     let file = direct(&device.path);
@@ -32,34 +31,30 @@ fn every_thread_of_a_process_is_captured_through_tracefs() {
             scope.spawn(|| scope.spawn(|| read(7)));
         });
     };
-    let Some((_, events)) = captured(test, &wanted, act) else { return };
+    let Some((_, events)) = captured(&wanted, act) else { return };
     assert!(events.iter().all(|event| Some(event.pid) == own));
     let mut places: Vec<u64> = events.iter().map(|event| event.offset / 8192).collect();
     places.sort_unstable();
     assert_eq!(places, (0..8 * 101).collect::<Vec<_>>());
 }
 
-#[test]
-fn a_flush_is_charged_to_the_process_that_syncs_with_ebpf() {
-    flushes("flushes with ebpf", SourceName::Ebpf);
-}
-
-#[test]
-fn a_flush_is_charged_to_the_process_that_syncs_with_tracefs() {
-    flushes("flushes with tracefs", SourceName::Tracefs);
-}
-
 const SYNCS: u64 = 211;
+
+#[test]
+fn a_flush_is_charged_to_the_process_that_syncs() {
+    flushes(SourceName::Ebpf);
+    flushes(SourceName::Tracefs);
+}
 
 /// A sync of a file whose blocks are allocated requests a flush itself; for a growing file the
 /// journal requests flushes, before and after its write.
-fn flushes(test: &str, source: SourceName) {
-    let Some(mounted) = MountedScratch::new(test) else { return };
+fn flushes(source: SourceName) {
+    let Some(mounted) = MountedScratch::new() else { return };
     let file = open(&mounted.path("file"));
     file.write_all_at(&vec![1; 1 << 20], 0).unwrap();
     file.sync_all().unwrap();
     let wanted = CaptureOptions { source: Some(source), ..options(&mounted.device) };
-    let Some(mut capture) = begin(test, &wanted) else { return };
+    let Some(mut capture) = begin(&wanted) else { return };
     let mut overwriting = Vec::new();
     for number in 0..SYNCS {
         file.write_all_at(&[2; 4096], number * 4096).unwrap();
@@ -86,8 +81,7 @@ fn flushes(test: &str, source: SourceName) {
 #[test]
 fn writeback_is_reported_by_every_source() {
     for source in [SourceName::Ebpf, SourceName::Tracefs] {
-        let test = "writeback";
-        let Some(mounted) = MountedScratch::new(test) else { return };
+        let Some(mounted) = MountedScratch::new() else { return };
         let wanted = CaptureOptions { source: Some(source), ..options(&mounted.device) };
         let act = |_: &Capture| {
             let file = open(&mounted.path("file"));
@@ -96,7 +90,7 @@ fn writeback_is_reported_by_every_source() {
             // SAFETY: takes nothing and returns nothing.
             unsafe { libc::sync() };
         };
-        let Some((_, events)) = captured(test, &wanted, act) else { return };
+        let Some((_, events)) = captured(&wanted, act) else { return };
         let writes = events.iter().filter(|event| event.op == IoOp::Write);
         let (by_worker, others): (Vec<&IoEvent>, Vec<&IoEvent>) =
             writes.partition(|event| event.command.to_string().starts_with("kworker/"));

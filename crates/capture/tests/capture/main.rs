@@ -121,26 +121,25 @@ fn apply(file: &File) {
 }
 
 /// Makes a loop device; prints the reason and returns `None` if that is not possible.
-fn loop_device(test: &str) -> Option<ScratchDevice> {
+fn loop_device() -> Option<ScratchDevice> {
     let device = ScratchDevice::loop_device();
     if device.is_none() {
-        skip(test, "no loop device");
+        skip("no loop device");
     }
     device
 }
 
 /// Begins a capture; prints the reason and returns `None` if that is not possible.
-fn begin(test: &str, options: &CaptureOptions) -> Option<Capture> {
-    Capture::begin(options).map_err(|error| skip(test, &error.to_string())).ok()
+fn begin(options: &CaptureOptions) -> Option<Capture> {
+    Capture::begin(options).map_err(|error| skip(&error.to_string())).ok()
 }
 
 /// Captures while `act` runs.
 fn captured(
-    test: &str,
     options: &CaptureOptions,
     act: impl FnOnce(&Capture),
 ) -> Option<(Capture, Vec<IoEvent>)> {
-    let mut capture = begin(test, options)?;
+    let mut capture = begin(options)?;
     let mut events = Vec::new();
     act(&capture);
     take_rest(&mut capture, &mut events);
@@ -160,16 +159,17 @@ fn take_rest(capture: &mut Capture, into: &mut Vec<IoEvent>) -> CaptureCounters 
     capture.counters().unwrap()
 }
 
-fn skip(test: &str, why: &str) {
-    eprintln!("SKIPPED: {test}: {why}");
+/// Prints why the test of this thread is skipped.
+fn skip(why: &str) {
+    eprintln!("SKIPPED: {}: {why}", std::thread::current().name().unwrap_or_default());
 }
 
 /// Checks that every I/O of `apply` is in the capture exactly once, with its values.
-fn captures_exactly(test: &str, device: Option<ScratchDevice>, source: SourceName) {
-    let Some(device) = device else { return skip(test, "the device cannot be made") };
+fn captures_exactly(device: Option<ScratchDevice>, source: SourceName) {
+    let Some(device) = device else { return skip("the device cannot be made") };
     let wanted = CaptureOptions { source: Some(source), ..options(&device) };
     let file = direct(&device.path);
-    let Some((mut capture, events)) = captured(test, &wanted, |_| apply(&file)) else { return };
+    let Some((mut capture, events)) = captured(&wanted, |_| apply(&file)) else { return };
     let counters = capture.counters().unwrap();
     // udev reads a device that another test closed after writing; only our own I/Os count.
     let own = std::process::id();
@@ -190,28 +190,28 @@ fn captures_exactly(test: &str, device: Option<ScratchDevice>, source: SourceNam
 
 #[test]
 fn captures_every_request_of_a_loop_device_with_ebpf() {
-    captures_exactly("ebpf on loop", ScratchDevice::loop_device(), SourceName::Ebpf);
+    captures_exactly(ScratchDevice::loop_device(), SourceName::Ebpf);
 }
 
 #[test]
 fn captures_every_bio_of_a_zram_device_with_ebpf() {
-    captures_exactly("ebpf on zram", ScratchDevice::zram(), SourceName::Ebpf);
+    captures_exactly(ScratchDevice::zram(), SourceName::Ebpf);
 }
 
 #[test]
 fn captures_every_request_of_a_loop_device_with_tracefs() {
-    captures_exactly("tracefs on loop", ScratchDevice::loop_device(), SourceName::Tracefs);
+    captures_exactly(ScratchDevice::loop_device(), SourceName::Tracefs);
 }
 
 #[test]
 fn captures_every_bio_of_a_zram_device_with_tracefs() {
-    captures_exactly("tracefs on zram", ScratchDevice::zram(), SourceName::Tracefs);
+    captures_exactly(ScratchDevice::zram(), SourceName::Tracefs);
 }
 
 /// A capture that begins and ends under load waits for the I/Os whose start it saw, and reports
 /// those outstanding before it.
-fn begins_and_ends_under_load(test: &str, source: SourceName) {
-    let Some(device) = loop_device(test) else { return };
+fn begins_and_ends_under_load(source: SourceName) {
+    let Some(device) = loop_device() else { return };
     let file = direct(&device.path);
     let stop = AtomicBool::new(false);
     let seen = std::thread::scope(|scope| {
@@ -229,7 +229,7 @@ fn begins_and_ends_under_load(test: &str, source: SourceName) {
     });
     let (events, counters, lasted) = match seen {
         Ok(seen) => seen,
-        Err(error) => return skip(test, &error.to_string()),
+        Err(error) => return skip(&error.to_string()),
     };
     assert_eq!(counters.lost, 0);
     let unended = events.iter().filter(|event| event.response_ns == RESPONSE_UNKNOWN).count();
@@ -257,28 +257,27 @@ fn full_capture(
 
 #[test]
 fn begins_and_ends_under_load_with_ebpf() {
-    begins_and_ends_under_load("ebpf under load", SourceName::Ebpf);
+    begins_and_ends_under_load(SourceName::Ebpf);
 }
 
 #[test]
 fn begins_and_ends_under_load_with_tracefs() {
-    begins_and_ends_under_load("tracefs under load", SourceName::Tracefs);
+    begins_and_ends_under_load(SourceName::Tracefs);
 }
 
 #[test]
 fn captures_only_the_selected_process() {
-    let test = "process filter";
-    let Some(device) = loop_device(test) else { return };
+    let Some(device) = loop_device() else { return };
     let other = std::process::id() + 1;
     let wanted = CaptureOptions { process: Some(other), ..options(&device) };
     let act = |_: &Capture| apply(&direct(&device.path));
-    let Some((_, events)) = captured(test, &wanted, act) else { return };
+    let Some((_, events)) = captured(&wanted, act) else { return };
     assert!(events.iter().all(|event| event.pid == other), "{:?}", events.first());
 }
 
 #[test]
 fn nothing_is_left_in_tracefs() {
-    let Some(device) = loop_device("left in tracefs") else { return };
+    let Some(device) = loop_device() else { return };
     let tracefs = CaptureOptions { source: Some(SourceName::Tracefs), ..options(&device) };
     let own = format!("steadfast-{}-", std::process::id());
     let instances = || -> Vec<String> {
@@ -287,7 +286,7 @@ fn nothing_is_left_in_tracefs() {
         names.filter(|name| name.starts_with(&own)).collect()
     };
     let before = instances();
-    let Some(capture) = begin("left in tracefs", &tracefs) else { return };
+    let Some(capture) = begin(&tracefs) else { return };
     let mut new = instances();
     new.retain(|name| !before.contains(name));
     drop(capture);
@@ -302,7 +301,7 @@ fn nothing_is_left_in_tracefs() {
 #[test]
 fn only_what_lies_on_a_partition_is_captured() {
     for source in [SourceName::Ebpf, SourceName::Tracefs] {
-        let Some(device) = loop_device("partition") else { return };
+        let Some(device) = loop_device() else { return };
         let part = CaptureDevice { sectors: 16..1600, ..device.capture_device() };
         let wanted =
             CaptureOptions { devices: vec![part], source: Some(source), ..options(&device) };
@@ -312,7 +311,7 @@ fn only_what_lies_on_a_partition_is_captured() {
                 file.write_all_at(&Box::new(DirectBlock([1; 4096])).0, block * 8192).unwrap();
             }
         };
-        let Some((_, events)) = captured("partition", &wanted, act) else { return };
+        let Some((_, events)) = captured(&wanted, act) else { return };
         let written = events.iter().filter(|event| event.op == IoOp::Write);
         let mut offsets: Vec<u64> = written.map(|event| event.offset).collect();
         offsets.sort_unstable();
@@ -322,11 +321,10 @@ fn only_what_lies_on_a_partition_is_captured() {
 
 #[test]
 fn lost_events_are_counted() {
-    let test = "lost events";
-    let Some(device) = loop_device(test) else { return };
+    let Some(device) = loop_device() else { return };
     let small = CaptureOptions { ring_bytes: 4096, ..options(&device) };
     let file = direct(&device.path);
-    let Some((mut capture, events)) = captured(test, &small, |_| apply(&file)) else { return };
+    let Some((mut capture, events)) = captured(&small, |_| apply(&file)) else { return };
     let counters = capture.counters().unwrap();
     assert!(counters.lost > 0);
     assert!(events.len() as u64 + counters.lost >= COUNT, "{} and {counters:?}", events.len());
@@ -336,12 +334,11 @@ fn lost_events_are_counted() {
 /// count.
 #[test]
 fn a_buffer_that_is_emptied_in_time_loses_nothing() {
-    let test = "a buffer that goes round";
-    let Some(device) = loop_device(test) else { return };
+    let Some(device) = loop_device() else { return };
     let small =
         CaptureOptions { process: Some(std::process::id()), ring_bytes: 4096, ..options(&device) };
     let wanted = CaptureOptions { source: Some(SourceName::Ebpf), ..small };
-    let Some(mut capture) = begin(test, &wanted) else { return };
+    let Some(mut capture) = begin(&wanted) else { return };
     let (file, mut block, mut events) =
         (direct(&device.path), Box::new(DirectBlock([0; 4096])), Vec::new());
     const READS: u64 = 30_011;

@@ -37,12 +37,12 @@ fn writes_of_threads(path: &Path) -> Vec<(u32, String, usize)> {
     threads.into_iter().map(|(one, name, writes)| (one.join().unwrap(), name, writes)).collect()
 }
 
-fn threads_are_recorded_with_their_process(test: &str, source: SourceName) {
-    let Some(device) = loop_device(test) else { return };
+fn record_threads(source: SourceName) {
+    let Some(device) = loop_device() else { return };
     let wanted = CaptureOptions { source: Some(source), ..options(&device) };
     let mut threads = Vec::new();
     let act = |_: &Capture| threads = writes_of_threads(&device.path);
-    let Some((_, events)) = captured(test, &wanted, act) else { return };
+    let Some((_, events)) = captured(&wanted, act) else { return };
     for (tid, name, writes) in threads {
         let of_thread: Vec<&IoEvent> = events.iter().filter(|event| event.tid == tid).collect();
         let written = of_thread.iter().filter(|event| event.op == IoOp::Write);
@@ -56,13 +56,9 @@ fn threads_are_recorded_with_their_process(test: &str, source: SourceName) {
 }
 
 #[test]
-fn threads_are_recorded_with_their_process_by_ebpf() {
-    threads_are_recorded_with_their_process("threads, ebpf", SourceName::Ebpf);
-}
-
-#[test]
-fn threads_are_recorded_with_their_process_by_tracefs() {
-    threads_are_recorded_with_their_process("threads, tracefs", SourceName::Tracefs);
+fn threads_are_recorded_with_their_process() {
+    record_threads(SourceName::Ebpf);
+    record_threads(SourceName::Tracefs);
 }
 
 /// A cgroup made for the test.
@@ -99,8 +95,7 @@ impl Drop for ScratchCgroup {
 
 #[test]
 fn a_process_in_a_cgroup_is_captured_with_its_path() {
-    let test = "cgroups";
-    let Some(device) = loop_device(test) else { return };
+    let Some(device) = loop_device() else { return };
     let wanted = CaptureOptions { cgroups: true, ..options(&device) };
     let (mut pid, mut cgroup) = (0, None);
     let act = |capture: &Capture| {
@@ -119,9 +114,9 @@ fn a_process_in_a_cgroup_is_captured_with_its_path() {
         assert!(child.wait().unwrap().success());
         super::apply(&direct(&device.path));
     };
-    let Some((capture, events)) = captured(test, &wanted, act) else { return };
+    let Some((capture, events)) = captured(&wanted, act) else { return };
     let Some(cgroup) = cgroup else {
-        return skip(test, "no process can be put into a cgroup of its own");
+        return skip("no process can be put into a cgroup of its own");
     };
     let cgroups = capture.cgroups().unwrap();
     let path_of = |event: &IoEvent| {
@@ -139,8 +134,7 @@ fn a_process_in_a_cgroup_is_captured_with_its_path() {
 
 #[test]
 fn files_have_their_paths_if_these_are_requested() {
-    let test = "paths of files";
-    let Some(mounted) = MountedScratch::new(test) else { return };
+    let Some(mounted) = MountedScratch::new() else { return };
     fs::create_dir(mounted.path("a directory")).unwrap();
     let names = ["a directory/first", "second"];
     let files = names.map(|name| open(&mounted.path(name)));
@@ -157,7 +151,7 @@ fn files_have_their_paths_if_these_are_requested() {
             fs::write(mounted.path("gone"), [0; 511]).unwrap();
             fs::remove_file(mounted.path("gone")).unwrap();
         };
-        let Some((capture, events)) = captured(test, &wanted, act) else { return };
+        let Some((capture, events)) = captured(&wanted, act) else { return };
         let found = capture.files().cloned().unwrap_or_default();
         for (file, name) in files.iter().zip(names).take(expected) {
             let inode = file.metadata().unwrap().ino();
@@ -180,14 +174,13 @@ fn merged_by_kernel(device: &ScratchDevice) -> u64 {
 
 #[test]
 fn merged_and_split_requests_are_counted_as_the_kernel_counts_them() {
-    let test = "merges and splits";
-    let Some(device) = loop_device(test) else { return };
+    let Some(device) = loop_device() else { return };
     let name = device.path.file_name().unwrap().to_str().unwrap();
     // A megabyte spans it.
     let set = |setting, value| fs::write(format!("/sys/block/{name}/queue/{setting}"), value);
     // An earlier user of this loop device may have left merges off.
     if set("max_sectors_kb", "256").and(set("nomerges", "0")).is_err() {
-        return skip(test, "the queue's settings cannot be set");
+        return skip("the queue's settings cannot be set");
     }
     let wanted = CaptureOptions { merges: true, ..options(&device) };
     let before = merged_by_kernel(&device);
@@ -214,7 +207,7 @@ fn merged_and_split_requests_are_counted_as_the_kernel_counts_them() {
         // SAFETY: allocated above and not used any more.
         unsafe { std::alloc::dealloc(memory, layout) };
     };
-    let Some((mut capture, events)) = captured(test, &wanted, act) else { return };
+    let Some((mut capture, events)) = captured(&wanted, act) else { return };
     let counters = capture.counters().unwrap();
     let counted = capture.merging(&counters).unwrap()[0];
     let of_ios: u64 = events.iter().map(|event| u64::from(event.merged)).sum();
@@ -225,7 +218,7 @@ fn merged_and_split_requests_are_counted_as_the_kernel_counts_them() {
     // Merges are not counted unless requested.
     let act =
         |_: &Capture| file.write_all_at(&Box::new(super::DirectBlock([9; 4096])).0, 0).unwrap();
-    let Some((mut capture, events)) = captured(test, &options(&device), act) else { return };
+    let Some((mut capture, events)) = captured(&options(&device), act) else { return };
     let counters = capture.counters().unwrap();
     assert_eq!(capture.merging(&counters), None);
     assert!(events.iter().all(|event| event.merged == 0));
@@ -233,7 +226,7 @@ fn merged_and_split_requests_are_counted_as_the_kernel_counts_them() {
 
 #[test]
 fn options_that_a_source_or_layer_lacks_are_refused() {
-    let Some(device) = loop_device("refusals") else { return };
+    let Some(device) = loop_device() else { return };
     let refusal = |wanted: CaptureOptions| Capture::begin(&wanted).err().unwrap().to_string();
     let paths = CaptureOptions { paths: true, ..options(&device) };
     assert!(refusal(paths).contains("--layer block,filesystem"));
