@@ -300,7 +300,8 @@ impl<D: MarkStorage> MarkedCapture<D> {
             match self.marks.write(rest) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(written) if written + 1 >= rest.len() => rest = &rest[written..],
-                // Another process may append after this part of the line, so the whole line follows.
+                // Another process may append after this part of the line, so the whole line
+                // follows.
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),

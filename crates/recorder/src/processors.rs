@@ -10,8 +10,8 @@ const INTERVAL_MIN_NS: u64 = 100_000_000;
 /// Longest time between two readings at first, in nanoseconds.
 const INTERVAL_MAX_NS: u64 = 1_000_000_000;
 
-/// Maximum number of readings in a file, of about 40 bytes each. A longer capture keeps every second
-/// one, and takes them at twice the interval from then on.
+/// Maximum number of readings in a file, of about 40 bytes each. A longer capture keeps every
+/// second one, and takes them at twice the interval from then on.
 const READINGS_MAX: usize = 8192;
 
 /// Takes readings of the host's processor time at the edges of intervals.

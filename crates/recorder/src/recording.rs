@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn the_second_file_is_checked_where_there_will_be_one() {
+    fn the_second_file_is_checked_if_the_capture_rotates() {
         let scratch = tempfile::tempdir().unwrap();
         let mut recording = recording(&scratch.path().join("t.parquet"));
         let options = recording.options(&partition());
