@@ -3,15 +3,15 @@
 //! IOPS, on a file in memory and on compressed memory.
 //!
 //! `cargo bench -p steadfast-engine --bench service [-- --pairs N] [--directory DIR]`. Needs root,
-//! fio and 2 GiB of free memory. With a directory, the comparison runs at low rates on a loop device
-//! with direct I/O over a file in it, and ends there: that device's time is the disk's, not that of
-//! a kernel thread which shares the processors with the two programs.
+//! fio and 2 GiB of free memory. With a directory, the comparison runs at low rates on a loop
+//! device with direct I/O over a file in it, and ends there: that device's time is the disk's, not
+//! that of a kernel thread which shares the processors with the two programs.
 //!
-//! A commit is a write of 4 KiB and its flush, one at a time and by blocking calls (fio: `psync` with
-//! `fdatasync=1`); its time is the sum of both. A rate has Poisson arrivals (fio:
+//! A commit is a write of 4 KiB and its flush, one at a time and by blocking calls (fio: `psync`
+//! with `fdatasync=1`); its time is the sum of both. A rate has Poisson arrivals (fio:
 //! `rate_process=poisson`); our response times count from when an I/O is due, fio's from when it is
-//! submitted, so that ours are longer by the start error. Flushes are compared with the kernel's own
-//! count, run by run.
+//! submitted, so that ours are longer by the start error. Flushes are compared with the kernel's
+//! own count, run by run.
 #![allow(clippy::print_stdout, reason = "its table is what it is for")]
 
 #[path = "shared/mod.rs"]

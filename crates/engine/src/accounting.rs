@@ -12,6 +12,9 @@ use steadfast_domain::replayed::{IntervalLateness, Lateness};
 use steadfast_domain::stimulus::flush_every;
 use steadfast_domain::{Bytes, FineHistogram, IoStream, Load, Nanos, Op, StartError, Tally};
 
+/// Maximum number of failed I/Os of a step that are recorded with their location.
+pub(crate) const LOCATED_FAULTS_MAX: usize = 32;
+
 /// Largest count of a bucket in an [`IntervalAccount`], plus one.
 const BUCKET_LIMIT: u64 = 1 << 32;
 

@@ -176,9 +176,9 @@ impl Rhythm {
 
 impl StreamArrivals {
     /// Creates the arrivals of the streams with a weight. Each is joined at a random moment of its
-    /// period, as if it had begun before: even arrivals of equal rates do not coincide, and a stream
-    /// with rare bursts does not begin every load with one. `None` if a stream has no rate, which
-    /// [`Stimulus::fault`] refuses.
+    /// period, as if it had begun before: even arrivals of equal rates do not coincide, and a
+    /// stream with rare bursts does not begin every load with one. `None` if a stream has no rate,
+    /// which [`Stimulus::fault`] refuses.
     fn new(stimulus: &Stimulus, paces: &[Pace], seed: u64) -> Option<Self> {
         let mut streams = Vec::with_capacity(paces.len());
         let mut next = BinaryHeap::with_capacity(paces.len());

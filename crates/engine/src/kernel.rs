@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_is_memory_and_always_one_interface() {
+    fn memory_and_at_least_one_interface_are_available() {
         assert!(transfer_memory_limit() > 1 << 20);
         let expected = (Backend::Threads, "a thread per I/O (pread, pwrite)".to_owned());
         assert_eq!(choose(&[Backend::Threads]), Ok(expected));

@@ -12,7 +12,7 @@ use steadfast_domain::power_cut::{Acknowledgment, FoundBlock, WritePlan, stamp_b
 use steadfast_domain::{DirectBuffer, Halt, Nanos, Transport};
 use steadfast_host::Target;
 
-/// Time that outstanding I/Os may take once the writes must end, before the user is told that the
+/// Time that outstanding I/Os may take once the writes must end, before the user learns that the
 /// program waits for them.
 const HANG_LIMIT: Duration = Duration::from_secs(10);
 
@@ -130,8 +130,8 @@ impl WriterState<'_> {
 /// If the program is to stop while the device hangs, the I/Os that then fail are those of the cut.
 ///
 /// # Errors
-/// [`Halt::Stopped`] on request; [`Halt::Refused`] if the log cannot be written; the error of
-/// [`CutWatch::cut`].
+/// Returns [`Halt::Stopped`] on request, [`Halt::Refused`] if the log cannot be written, and the
+/// error of [`CutWatch::cut`].
 pub fn write_until_failure(
     target: &Target,
     plan: &WritePlan,
@@ -188,7 +188,7 @@ pub fn write_until_failure(
             waited?;
             Ok(WritesEnd::MediumError(error.to_string()))
         }
-        // The command cut the power, whatever it said of itself.
+        // The command cut the power, even if it reported a failure.
         Some(error) => Ok(WritesEnd::Failed { why: error.to_string(), was_due }),
         None => waited.map(|()| WritesEnd::NoFailure),
     }
@@ -211,7 +211,7 @@ fn answers(file: &File, plan: &WritePlan) -> bool {
 }
 
 /// Returns true if the file system of a file had no room for a write. A block device that is gone
-/// says the same.
+/// fails with the same errors.
 fn is_full_file(target: &Target, error: &io::Error) -> bool {
     let is_full = matches!(error.raw_os_error(), Some(libc::ENOSPC | libc::EDQUOT | libc::EFBIG));
     is_full && target.device().transport == Transport::File
@@ -244,7 +244,7 @@ fn await_failure(
 /// Reads all blocks of a trial.
 ///
 /// # Errors
-/// [`Halt::DeviceGone`] if no block can be read; [`Halt::Stopped`] on request.
+/// Returns [`Halt::DeviceGone`] if no block can be read, and [`Halt::Stopped`] on request.
 pub fn read_blocks(
     target: &Target,
     plan: &WritePlan,

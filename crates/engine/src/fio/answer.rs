@@ -57,10 +57,7 @@ impl FioDirection {
     }
 }
 
-/// Parses an answer of `sections` job sections.
-///
-/// # Errors
-/// Returns what is wrong with it.
+/// Parses an answer of `sections` job sections, or returns what is wrong with it.
 pub(super) fn read(text: &str, sections: usize) -> Result<FioReport, String> {
     let value: Value =
         serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;

@@ -134,10 +134,7 @@ impl IoLimits {
 }
 
 impl Expression {
-    /// Expresses a stimulus from its beginning.
-    ///
-    /// # Errors
-    /// Returns the reason if fio cannot apply it.
+    /// Expresses a stimulus from its beginning, or returns the reason why fio cannot apply it.
     pub(super) fn new(stimulus: &Stimulus, facts: &FioTarget<'_>) -> Result<Expression, String> {
         refuse_place(stimulus, facts)?;
         // fio counts flushes among the reads that moved too little.

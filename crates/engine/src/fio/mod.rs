@@ -60,7 +60,7 @@ pub struct Fio {
     files: FioFiles,
     running: Option<FioLoad>,
     /// Processes that were killed and still hang in the kernel.
-    stranded: Vec<FioProcess>,
+    stuck: Vec<FioProcess>,
     /// Output lines that a caveat quotes.
     quoted: BTreeSet<String>,
     caveats: Vec<Caveat>,
@@ -97,7 +97,7 @@ impl Fio {
             interface,
             version,
             running: None,
-            stranded: Vec::new(),
+            stuck: Vec::new(),
             quoted: BTreeSet::new(),
             caveats: Vec::new(),
         })
@@ -138,9 +138,9 @@ impl Fio {
         memory_fault(stimulus.demand, needed).map_or(Ok(expression), |why| Err(StepRefusal(why)))
     }
 
-    fn refuse_stranded(&mut self) -> Result<(), Halt> {
-        self.stranded.retain_mut(|process| !process.is_over(Duration::ZERO));
-        if self.stranded.is_empty() {
+    fn refuse_stuck(&mut self) -> Result<(), Halt> {
+        self.stuck.retain_mut(|process| !process.is_over(Duration::ZERO));
+        if self.stuck.is_empty() {
             return Ok(());
         }
         Err(Halt::DeviceGone {
@@ -171,12 +171,12 @@ impl Fio {
         match take_over(&mut self.running, step) {
             Handover::Same(running) => return Ok(running),
             Handover::Other(running, halt) => {
-                self.stranded.extend(running.end(ABORT_WAIT_MAX));
+                self.stuck.extend(running.end(ABORT_WAIT_MAX));
                 return Err(halt);
             }
             Handover::New => self.end_load(),
         }
-        self.refuse_stranded()?;
+        self.refuse_stuck()?;
         let directory = self.files.open()?;
         // A load that was to continue but has already ended starts again.
         let expression = match expression {
@@ -202,7 +202,7 @@ impl Fio {
             stop: &self.stop,
             number: &mut self.files.number,
         };
-        (context, &mut self.stranded)
+        (context, &mut self.stuck)
     }
 }
 
@@ -242,13 +242,13 @@ impl Engine for Fio {
         let step = &step;
         let mut running = self.load_for(step, expression, start)?;
         let directory = self.files.open()?;
-        let (mut context, stranded) = self.context(&directory);
+        let (mut context, stuck) = self.context(&directory);
         let result = running.measure(step, &mut context, watch);
         let result = result.and_then(|measurement| refuse_void(measurement, step));
         let text = running.text.clone();
         match &result {
             Ok(measurement) if !measurement.complete => self.running = Some(running),
-            _ => stranded.extend(running.end(ABORT_WAIT_MAX)),
+            _ => stuck.extend(running.end(ABORT_WAIT_MAX)),
         }
         self.quote(step, &text);
         result
@@ -256,7 +256,7 @@ impl Engine for Fio {
 
     fn end_load(&mut self) {
         if let Some(running) = self.running.take() {
-            self.stranded.extend(running.end(END_WAIT_MAX));
+            self.stuck.extend(running.end(END_WAIT_MAX));
         }
     }
 }

@@ -21,8 +21,8 @@ use steadfast_domain::measurement::{
 use steadfast_domain::{Bytes, Halt, LoadGroup, Measurement, Nanos, Step, Tally};
 use steadfast_host::{HostError, LoadProcess, MessageLink, inherit_target, monotonic};
 
-/// Time from the moment all processes are ready to the start of their loads. Each must have received
-/// the start time by then.
+/// Time from the moment all processes are ready to the start of their loads. Each must have
+/// received the start time by then.
 const START_DELAY: Nanos = Nanos::from_millis(20);
 
 /// Longest wait for a process to get ready: it calibrates its clock and allocates its memory.
@@ -98,7 +98,7 @@ impl Native {
         watch: &mut dyn FnMut(&Interval),
     ) -> Result<Measurement, Halt> {
         self.end_load();
-        self.refuse_stranded()?;
+        self.refuse_stuck()?;
         // Other processes write with stamps of their own.
         self.written = None;
         let mut loads = self.start_grouped(step, start)?;

@@ -3,9 +3,9 @@
 use super::clock::Clock;
 use super::load_threads::ScriptProgress;
 use super::part::{LoadContext, PartToStart, RunningPart};
-use super::shared::{FAULTS_KEPT, LoadFailure, LocatedFault, SharedLoad, ThreadCpu};
+use super::shared::{LoadFailure, LocatedFault, SharedLoad, ThreadCpu};
 use super::silence::SilenceWatch;
-use crate::accounting::{StepMeter, by_operation};
+use crate::accounting::{LOCATED_FAULTS_MAX, StepMeter, by_operation};
 use crate::engine::StartAgreement;
 use crate::handover::ActiveLoad;
 use crate::stall::{LateWakeup, STALL_MIN, Watchdog};
@@ -110,10 +110,8 @@ impl FinishedWait {
     }
 
     /// Checks that the clock did not restart: the cycle counter of a processor that was switched
-    /// off begins again at zero. Readings of different processors may differ slightly.
-    ///
-    /// # Errors
-    /// Returns [`Halt::ClockReset`] if the clock went back by more than a second.
+    /// off begins again at zero. Readings of different processors may differ slightly. Returns
+    /// [`Halt::ClockReset`] if the clock went back by more than a second.
     fn check_clock(&self, clock: Clock, place: &StepPlace) -> Result<(), Halt> {
         if self.woken >= self.begun.saturating_sub(clock.ticks_in(Nanos::SECOND.0)) {
             return Ok(());
@@ -184,10 +182,8 @@ impl NativeLoad {
         Ok(())
     }
 
-    /// Lets the threads begin: at the agreed start, or as soon as they can.
-    ///
-    /// # Errors
-    /// Returns [`Halt::Refused`] if a script's agreed start has already passed.
+    /// Lets the threads begin: at the agreed start, or as soon as they can. Returns
+    /// [`Halt::Refused`] if a script's agreed start has already passed.
     fn open(&mut self, agreed_start: Option<Nanos>) -> Result<(), Halt> {
         let clock = self.clock;
         let is_script = self.script.is_some();
@@ -317,11 +313,8 @@ impl NativeLoad {
     }
 
     /// Waits for the next event, at most `limit`. Records stalls, silences and the time without
-    /// completions.
-    ///
-    /// # Errors
-    /// Returns [`Halt::ClockReset`] if the clock restarted during the wait: the end of the step is
-    /// unknown.
+    /// completions. Returns [`Halt::ClockReset`] if the clock restarted during the wait: the end of
+    /// the step is unknown.
     fn wait_and_observe(
         &mut self,
         watchdog: &Watchdog,
@@ -346,7 +339,7 @@ impl NativeLoad {
         let deadline = self.deadline();
         let end = if deadline == u64::MAX { u64::MAX } else { self.clock.nanos(deadline) };
         let measured = (self.clock.nanos(self.step_start), end);
-        self.stalls.extend(late.stall(self.not_seen_in(late), measured));
+        self.stalls.extend(late.stall(self.time_without_reading(late), measured));
     }
 
     /// Adds a wait to the time in which the device completed nothing, unless it did or had nothing
@@ -368,14 +361,16 @@ impl NativeLoad {
     }
 
     /// Returns how many nanoseconds of a delay passed without a clock reading of any thread.
-    fn not_seen_in(&self, late: &LateWakeup) -> u64 {
-        self.parts.iter().map(|part| part.shared.not_seen_in(late)).min().unwrap_or(u64::MAX)
+    fn time_without_reading(&self, late: &LateWakeup) -> u64 {
+        self.parts
+            .iter()
+            .map(|part| part.shared.time_without_reading(late))
+            .min()
+            .unwrap_or(u64::MAX)
     }
 
-    /// Checks that the device still completes I/Os.
-    ///
-    /// # Errors
-    /// Returns [`Halt::DeviceGone`] if none has completed for longer than a device may take.
+    /// Checks that the device still completes I/Os. Returns [`Halt::DeviceGone`] if none has
+    /// completed for longer than a device may take.
     fn check_device_completes(&self, device: &str) -> Result<(), Halt> {
         let Some(silent) = self.parts.iter().find_map(RunningPart::silent_too_long) else {
             return Ok(());
@@ -412,7 +407,7 @@ impl NativeLoad {
         self.unmeasured.extend(meter.finish().0.into_iter().map(unmeasured));
         self.ramp = Nanos::ZERO;
         (self.step_start, self.interval_start) = (ticks, ticks);
-        // A stalled ramp did not bring the device into the state that was asked for, so its stalls
+        // A stalled ramp did not bring the device into the required state, so its stalls
         // count. The time without completions continues, but only its measured part is a silence.
         self.stalls.iter_mut().for_each(|stall| stall.at = Nanos::ZERO);
         self.silence.restart();
@@ -424,12 +419,10 @@ impl NativeLoad {
         Ok(())
     }
 
-    /// Checks that the load runs and no stop was requested.
-    ///
-    /// # Errors
-    /// Returns [`Halt::Stopped`] after a request, [`Halt::DeviceGone`] or [`Halt::Faults`] if I/Os
-    /// failed, and [`Halt::Refused`] where the device is not to blame: a script that cannot be
-    /// read, a kernel interface that fails, or a defect of this program.
+    /// Checks that the load runs and no stop was requested. Returns [`Halt::Stopped`] after a
+    /// request, [`Halt::DeviceGone`] or [`Halt::Faults`] if I/Os failed, and [`Halt::Refused`]
+    /// where the device is not to blame: a script that cannot be read, a kernel interface that
+    /// fails, or a defect of this program.
     fn check_failure(&self, step: &Step, device: &str, stop: &StopSignal) -> Result<(), Halt> {
         if stop.is_requested() {
             return Err(Halt::Stopped);
@@ -519,7 +512,7 @@ impl NativeLoad {
             faults.extend(first);
         }
         faults.sort_by_key(|fault| fault.at);
-        faults.truncate(FAULTS_KEPT);
+        faults.truncate(LOCATED_FAULTS_MAX);
         (count, faults)
     }
 
@@ -683,10 +676,7 @@ fn busiest_thread(used: &[ThreadCpu], elapsed: Nanos) -> Option<f64> {
 }
 
 /// Returns the tick at which a script starts, `now` being the current one: its clock counts
-/// nanoseconds.
-///
-/// # Errors
-/// Returns [`Halt::Refused`] if the agreed start has passed.
+/// nanoseconds. Returns [`Halt::Refused`] if the agreed start has passed.
 fn script_start(agreed_start: Option<Nanos>, now: u64) -> Result<u64, Halt> {
     let Some(agreed) = agreed_start else { return Ok(now.saturating_add(SCRIPT_START_DELAY_NS)) };
     match now.checked_sub(agreed.0) {
@@ -760,8 +750,8 @@ mod tests {
         assert_eq!(check(second(100), 7), Err(reset));
     }
 
-    /// A wait counts with its length: it ends early whenever a thread ends. One that ends as late as
-    /// a stall counts with its limit.
+    /// A wait counts with its length: it ends early whenever a thread ends. One that ends as late
+    /// as a stall counts with its limit.
     #[test]
     fn a_wait_counts_with_its_length_unless_the_program_was_stalled() {
         let clock = Clock::monotonic();

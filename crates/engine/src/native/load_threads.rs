@@ -87,7 +87,7 @@ impl LoadDimensions {
     }
 
     /// Sizing of a script, which one thread plays.
-    pub(super) fn of_script(script: &ScriptLoad) -> LoadDimensions {
+    pub(super) fn from_script(script: &ScriptLoad) -> LoadDimensions {
         let depth = u32::try_from(script.demand.outstanding()).unwrap_or(u32::MAX);
         let largest = u32::try_from(script.largest.0).unwrap_or(u32::MAX);
         let size_if_any = |ios: u64| if ios > 0 { largest } else { 0 };

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_there_is_fails_without_a_panic() {
+    fn more_memory_than_the_host_has_is_an_error() {
         assert!(Arena::new(usize::MAX).is_err());
         assert!(Arena::new(1 << 60).is_err());
     }

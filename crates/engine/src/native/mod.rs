@@ -1,10 +1,10 @@
 //! Engine for a real device or file, on io_uring, Linux AIO or plain system calls.
 //!
 //! [`Native`] turns a step into threads that keep T x Q I/Os outstanding (`load_threads`,
-//! `worker`), or into one that plays a script (`script_worker`, `prefetch`), and accounts for their I/Os
-//! (`load`, `shared`). The kernel interface is one of three behind one small boundary (`queue`):
-//! a raw io_uring per thread (`ring`), Linux AIO (`aio`), or a thread per outstanding I/O
-//! (`blocking`, `pool`).
+//! `worker`), or into one that plays a script (`script_worker`, `prefetch`), and accounts for their
+//! I/Os (`load`, `shared`). The kernel interface is one of three behind one small boundary
+//! (`queue`): a raw io_uring per thread (`ring`), Linux AIO (`aio`), or a thread per outstanding
+//! I/O (`blocking`, `pool`).
 
 mod aio;
 mod blocking;
@@ -77,7 +77,7 @@ const DISCARD_LIMIT: u64 = 3 << 30;
 const COMPLETION_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Interval between checks of I/Os that were abandoned.
-const STRANDED_POLL: Duration = Duration::from_millis(20);
+const STUCK_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Options of a [`Native`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,8 +85,8 @@ pub struct NativeOptions {
     /// Kernel interface to use. `None` selects the best that works: io_uring, but Linux AIO for a
     /// target that cannot issue I/Os without blocking (no `NOWAIT`, as tmpfs and zram). io_uring
     /// passes each I/O of such a target to a kernel thread, and the two context switches would be
-    /// measured as the device's time. A load of commits one at a time uses plain system calls, since
-    /// both pass each flush to a kernel thread.
+    /// measured as the device's time. A load of commits one at a time uses plain system calls,
+    /// since both pass each flush to a kernel thread.
     pub backend: Option<Backend>,
     /// A step with more failed I/Os than this is void.
     pub fault_limit: u64,
@@ -123,7 +123,7 @@ pub struct Native {
     /// Control groups of the loads that run in processes of their own; `None` to leave these in
     /// the program's group.
     groups: Option<LoadCgroups>,
-    stranded: Vec<StuckLoad>,
+    stuck: Vec<StuckLoad>,
 }
 
 impl Native {
@@ -162,7 +162,7 @@ impl Native {
             written: None,
             running: None,
             groups: None,
-            stranded: Vec::new(),
+            stuck: Vec::new(),
         }
     }
 
@@ -293,7 +293,7 @@ impl Native {
         // I/Os that the target cannot discard are omitted and counted.
         let discards = !self.is_block_device() || self.target.device().discard;
         let interface = self.interface_for(discards && script.plays_discards(), false);
-        let sizing = LoadDimensions::of_script(script);
+        let sizing = LoadDimensions::from_script(script);
         let refusal = script
             .fault()
             .or_else(|| self.refuse_script(script))
@@ -427,7 +427,7 @@ impl Native {
     }
 
     fn abort(&mut self, running: NativeLoad) {
-        self.stranded.extend(running.abort());
+        self.stuck.extend(running.abort());
     }
 }
 
@@ -526,7 +526,7 @@ impl Engine for Native {
                 Ok(measurement)
             }
             Ok(measurement) => {
-                self.stranded.extend(running.into_stuck());
+                self.stuck.extend(running.into_stuck());
                 Ok(measurement)
             }
             Err(halt) => {
@@ -538,9 +538,9 @@ impl Engine for Native {
 
     fn end_load(&mut self) {
         if let Some(running) = self.running.take() {
-            self.stranded.extend(running.finish(self.options.completion_timeout, &self.stop));
+            self.stuck.extend(running.finish(self.options.completion_timeout, &self.stop));
         }
-        self.await_stranded();
+        self.await_stuck();
     }
 }
 
@@ -561,7 +561,7 @@ impl Native {
             }
             Handover::New => self.end_load(),
         }
-        self.refuse_stranded()?;
+        self.refuse_stuck()?;
         // A load that should be continued but has ended meanwhile starts again.
         let prepared = match prepared {
             Some(prepared) => prepared,
@@ -586,27 +586,24 @@ impl Native {
     }
 
     /// Waits for I/Os that were abandoned, as long as some of them complete.
-    fn await_stranded(&mut self) {
+    fn await_stuck(&mut self) {
         let mut timeout = CompletionTimeout::new(self.options.completion_timeout);
         loop {
-            self.stranded.retain(|stranded| !stranded.is_over());
-            let progress = self.stranded.iter().map(StuckLoad::progress);
-            timeout.passed(STRANDED_POLL, progress.fold(0, u64::wrapping_add), false);
+            self.stuck.retain(|load| !load.is_over());
+            let progress = self.stuck.iter().map(StuckLoad::progress);
+            timeout.passed(STUCK_POLL_INTERVAL, progress.fold(0, u64::wrapping_add), false);
             let is_silent = timeout.silent() >= self.options.completion_timeout;
-            if self.stranded.is_empty() || is_silent || self.stop.is_requested() {
+            if self.stuck.is_empty() || is_silent || self.stop.is_requested() {
                 return;
             }
-            std::thread::sleep(STRANDED_POLL);
+            std::thread::sleep(STUCK_POLL_INTERVAL);
         }
     }
 
-    /// Checks that no I/Os of an earlier load are stuck.
-    ///
-    /// # Errors
-    /// Returns [`Halt::DeviceGone`] if any are.
-    fn refuse_stranded(&mut self) -> Result<(), Halt> {
-        self.stranded.retain(|stranded| !stranded.is_over());
-        if self.stranded.is_empty() {
+    /// Checks that no I/Os of an earlier load are stuck. Returns [`Halt::DeviceGone`] if any are.
+    fn refuse_stuck(&mut self) -> Result<(), Halt> {
+        self.stuck.retain(|load| !load.is_over());
+        if self.stuck.is_empty() {
             return Ok(());
         }
         Err(Halt::DeviceGone {

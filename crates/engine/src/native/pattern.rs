@@ -185,11 +185,8 @@ impl FillPattern {
     }
 }
 
-/// Returns the whole content of a file. Only a regular file has content that is available at once
-/// and ends; a FIFO is not waited for.
-///
-/// # Errors
-/// Returns the reason if the file is no data pattern.
+/// Returns the whole content of a file, or the reason why it is no data pattern. Only a regular
+/// file has content that is available at once and ends; a FIFO is not waited for.
 fn read_pattern(path: &str) -> Result<Vec<u8>, String> {
     let unreadable = |error: io::Error| format!("cannot be read: {error}");
     let file = OpenOptions::new()
@@ -483,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_sent_over_and_over_or_refused() {
+    fn a_pattern_file_repeats_or_is_refused() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("content");
         let name = path.to_str().unwrap().to_owned();
@@ -497,7 +494,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_or_too_large_is_refused_at_once() {
+    fn a_directory_a_fifo_and_a_large_file_are_refused_at_once() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("pipe");
         let name = path.to_str().unwrap().to_owned();
@@ -535,7 +532,7 @@ mod tests {
     }
 
     #[test]
-    fn entropy_and_duplicates_are_as_asked() {
+    fn entropy_and_duplicates_are_as_specified() {
         let entropy = |random_percent, duplicate_percent| {
             let pattern = DataPattern::Entropy { random_percent, duplicate_percent };
             let mut writer = writer(&FillPattern::new(&pattern).unwrap());

@@ -230,8 +230,8 @@ impl Queue for RingQueue<'_> {
     #[inline(always)]
     fn submit(&mut self, wait: SubmitWait) -> Result<(), i32> {
         let entered = match wait {
-            // The caller waits by its next call, as fio does. In between, a kernel thread that serves
-            // the device (a loop device, encryption) may run on this processor
+            // The caller waits by its next call, as fio does. In between, a kernel thread that
+            // serves the device (a loop device, encryption) may run on this processor
             // (docs/journal/2026-11-28-commits.md).
             SubmitWait::Completion if self.one_at_a_time && self.unsubmitted > 0 => self.enter(0),
             SubmitWait::Completion => self.enter(1),

@@ -88,11 +88,13 @@ mod tests {
     }
 
     #[test]
-    fn real_time_priority_is_for_who_sleeps() {
+    fn real_time_priority_ends_for_a_thread_that_stays_awake() {
         std::thread::spawn(|| {
-            let (mut scheduling, told) = SchedulingClass::raise();
-            if told != "real-time priority" {
-                println!("SKIPPED: real_time_priority_is_for_who_sleeps: {told}");
+            let (mut scheduling, description) = SchedulingClass::raise();
+            if description != "real-time priority" {
+                println!(
+                    "SKIPPED: real_time_priority_ends_for_a_thread_that_stays_awake: {description}"
+                );
                 return;
             }
             assert_eq!(class(), libc::SCHED_FIFO);

@@ -1,9 +1,9 @@
 //! The loop that the I/Os of a script go through: submit when due, reap, count.
 //!
 //! One thread submits all of them, so that they leave in script order and overlaps are detected;
-//! the kernel interface carries as many at once as the step allows. The thread sleeps until
-//! shortly before an I/O is due and polls the clock from then on (`sleep_margin`), so that a processor
-//! is busy only where I/Os follow closely; `scheduling_class` sets its scheduling class.
+//! the kernel interface carries as many at once as the step allows. The thread sleeps until shortly
+//! before an I/O is due and polls the clock from then on (`sleep_margin`), so that a processor is
+//! busy only where I/Os follow closely; `scheduling_class` sets its scheduling class.
 //!
 //! The clock is `CLOCK_MONOTONIC`, whose nanoseconds are the ticks here: due times stay accurate
 //! for days, and two targets can start at the same time.
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn ten_thousand_and_seven_ios_are_handed_over_in_order_as_asked() {
+    fn all_ios_are_submitted_in_order_as_scripted() {
         let ios: Vec<DueIo> = (0..10_007u64)
             .map(|n| {
                 let op = [Op::Write, Op::Read, Op::Read, Op::Discard, Op::Flush][(n % 5) as usize];
@@ -229,9 +229,9 @@ mod tests {
             })
             .collect();
         let (taken, meter) = played(&listed(&ios, 16));
-        let asked: Vec<_> =
+        let expected: Vec<_> =
             ios.iter().map(|io| (io.op, io.fua, io.offset.0, io.size.0 as u32)).collect();
-        assert_eq!(taken, asked);
+        assert_eq!(taken, expected);
         let done = meter.finish_script();
         assert_eq!((done.lateness.ios, done.lateness.histogram.total()), (10_007, 10_007));
         for tally in &done.streams {
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_decoded_ahead_is_bounded() {
+    fn decoding_ahead_is_bounded() {
         let (script, delivered) = EndlessFeed::load();
         let mut feed =
             Prefetcher::begin(ScriptReader::open(&script).unwrap(), 0, &StopSignal::default())

@@ -37,7 +37,8 @@ impl Default for SleepPlanner {
 }
 
 impl SleepPlanner {
-    /// Returns how long to wait for completions if the next I/O is due at `due`. Times are in nanoseconds.
+    /// Returns how long to wait for completions if the next I/O is due at `due`. Times are in
+    /// nanoseconds.
     #[inline(always)]
     pub(super) fn wait_until(&mut self, due: u64, now: u64) -> SubmitWait {
         match due.saturating_sub(now) {
@@ -106,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_due_soon_is_not_slept_for_and_a_completion_teaches_nothing() {
+    fn a_near_due_time_causes_no_sleep_and_a_completion_no_adjustment() {
         let mut planner = SleepPlanner::default();
         assert_eq!(planner.wait_until(1_000_000 + MARGIN_MAX_NS, 1_000_000), SubmitWait::Not);
         assert_eq!(planner.wait_until(5, 1_000_000), SubmitWait::Not);

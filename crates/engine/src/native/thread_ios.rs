@@ -144,7 +144,7 @@ impl<'s, Q: Queue> ThreadIos<'s, Q> {
         let turn = self.lane.begin_reap(self.shared);
         let seen = self.queue.poll();
         let now = self.clock.ticks();
-        self.lane.note_clock(now, self.shared.long);
+        self.lane.note_clock(now, self.shared.max_unread);
         let before_end = now < self.shared.deadline();
         // SAFETY: this is the lane's thread, and the reap has begun with this turn; `end_reap`
         // consumes the reference, and no other reap begins before.

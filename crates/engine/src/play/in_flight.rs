@@ -120,7 +120,7 @@ mod tests {
         let mut random = Xoshiro256::new(1, 1);
         let mut ranges = OutstandingRanges::new(8);
         let mut naive: Vec<Option<DueIo>> = vec![None; 8];
-        let (mut found, mut asked) = (0, 0);
+        let (mut found, mut searches) = (0, 0);
         for _ in 0..100_000 {
             let op = Op::ALL[random.below(4) as usize];
             let size = if random.below(50) == 0 { 1 << 25 } else { 512 << random.below(9) };
@@ -134,7 +134,7 @@ mod tests {
             });
             assert_eq!(ranges.overlaps(&io), plain, "{io:?}");
             found += u32::from(plain);
-            asked += 1;
+            searches += 1;
             let slot = random.below(8) as usize;
             if naive[slot].take().is_some() {
                 ranges.remove(slot as u32);
@@ -143,11 +143,11 @@ mod tests {
                 naive[slot] = Some(io);
             }
         }
-        assert!((asked / 50..asked / 2).contains(&found), "{found} of {asked}");
+        assert!((searches / 50..searches / 2).contains(&found), "{found} of {searches}");
     }
 
     #[test]
-    fn what_touches_does_not_overlap_and_two_reads_never_do() {
+    fn adjacent_ios_and_two_reads_do_not_overlap() {
         let io = |op, offset, size| DueIo::new(Nanos::ZERO, op, Bytes(offset), Bytes(size));
         let mut ranges = OutstandingRanges::new(2);
         ranges.add(0, &io(Op::Read, 4096, 4096));

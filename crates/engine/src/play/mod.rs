@@ -1,9 +1,9 @@
 //! Playing a script: which I/O comes next, and when. Pure arithmetic, shared by every engine that
 //! plays.
 //!
-//! A [`ScriptReader`] opens a script and checks its I/Os; a [`ScriptFeed`] delivers them one by one. A
-//! [`ScriptPlayer`] computes when each is due, relative to the script's origin and never to the
-//! previous I/O, so that errors cannot add up. It omits I/Os that are not to be played, and
+//! A [`ScriptReader`] opens a script and checks its I/Os; a [`ScriptFeed`] delivers them one by
+//! one. A [`ScriptPlayer`] computes when each is due, relative to the script's origin and never to
+//! the previous I/O, so that errors cannot add up. It omits I/Os that are not to be played, and
 //! detects I/Os that overlap ([`in_flight`]).
 
 mod in_flight;

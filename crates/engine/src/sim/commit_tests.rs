@@ -85,9 +85,8 @@ fn a_commit_outstanding_at_the_end_has_its_whole_time() {
 fn open_loop_waiting_times_are_those_of_m_d_1() {
     let loads = [(10, 400_000), (30, 600_000), (50, 1_000_000), (70, 2_000_000), (90, 3_000_000)];
     for (percent, ios) in loads {
-        let mut stimulus = load("RND 4K R", "T1Q1024", LoadLimits::ios(ios));
-        stimulus.pace = Pace::Poisson { ios: 100 * percent, per: Nanos::SECOND };
-        let m = exact(None).run(stimulus);
+        let pace = Pace::Poisson { ios: 100 * percent, per: Nanos::SECOND };
+        let m = exact(None).run(load("RND 4K R", "T1Q1024", LoadLimits::ios(ios)).pace(pace));
         let mean = m.total().response_sum.0 as f64 / ios as f64;
         let rho = percent as f64 / 100.0;
         let expected = rho / (2.0 * (1.0 - rho)) * COMMAND as f64;
@@ -101,16 +100,11 @@ fn open_loop_waiting_times_are_those_of_m_d_1() {
 #[test]
 fn a_stall_shows_in_the_tail_of_an_open_loop() {
     let stalls = SimFault::Stalls { every: Nanos::from_secs(10), lasts: Nanos::from_millis(200) };
-    let paced = |pace: Pace| {
+    let total = |demand: &str, pace: Pace| {
         let until = LoadLimits::time(Nanos::from_secs(1000));
-        let mut stimulus = load("RND 4K R", "T1Q1024", until);
-        stimulus.pace = pace.clone();
-        if pace == Pace::Closed {
-            stimulus.demand = Demand::new(1, 1);
-        }
-        exact(Some(stalls)).run(stimulus).total()
+        exact(Some(stalls)).run(load("RND 4K R", demand, until).pace(pace)).total()
     };
-    let open = paced(Pace::Fixed { ios: 1000, per: Nanos::SECOND });
+    let open = total("T1Q1024", Pace::Fixed { ios: 1000, per: Nanos::SECOND });
     // 99 stalls in 1,000 s: the share beyond x is (200 ms - x) / 0.9 * 99 / 1,000 s.
     let at = |share: f64| 200.0 - share * 1e6 / 99.0 * 0.9;
     for fraction in [0.99, 0.999] {
@@ -120,6 +114,6 @@ fn a_stall_shows_in_the_tail_of_an_open_loop() {
     }
     assert_eq!(open.response_max, Nanos(200_000_000 + COMMAND + LINK));
     // A closed loop of one I/O meets each stall once, and its tail hides them.
-    let closed = paced(Pace::Closed);
+    let closed = total("T1Q1", Pace::Closed);
     assert!(closed.percentile(0.9999).unwrap() < Nanos(110_000));
 }

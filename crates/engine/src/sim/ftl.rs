@@ -3,9 +3,9 @@
 //!
 //! Page-mapped. Host writes go to one open superblock, pages that the collector moves to another.
 //! The collector's victim is the closed superblock with the fewest valid pages (greedy: the optimal
-//! choice for uniform random writes, Yang, Misra and Rubenstein, SIGMETRICS PER 43, 2015). While free
-//! superblocks are short, the collector moves pages in proportion to the host's writes, so that
-//! it shares the dies with the host instead of stopping it.
+//! choice for uniform random writes, Yang, Misra and Rubenstein, SIGMETRICS PER 43, 2015). While
+//! free superblocks are short, the collector moves pages in proportion to the host's writes, so
+//! that it shares the dies with the host instead of stopping it.
 
 use super::spec::DriveSpec;
 use std::collections::VecDeque;

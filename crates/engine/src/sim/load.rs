@@ -4,7 +4,7 @@ use super::calendar::EventCalendar;
 use super::drive::SimulatedDrive;
 use super::fault::{FaultState, IoOutcome};
 use super::pace::Pacer;
-use crate::accounting::{IntervalAccount, PlayedIo, StepMeter};
+use crate::accounting::{IntervalAccount, LOCATED_FAULTS_MAX, PlayedIo, StepMeter};
 use crate::commits::{CommitGroups, UncommittedWrite};
 use crate::draw::{DrawPlan, DrawnIo, IoGenerator};
 use crate::start::StepStart;
@@ -17,9 +17,6 @@ use steadfast_domain::{Bytes, Load, Nanos, Op, Stimulus};
 
 /// Number of failed I/Os after which a step is void.
 pub(super) const FAULT_LIMIT: u64 = 100;
-
-/// Maximum number of failed I/Os kept one by one.
-const FAULTS_KEPT: usize = 32;
 
 /// Error number of an I/O error on Linux.
 const EIO: i32 = 5;
@@ -663,7 +660,7 @@ impl SimulatedMeasurement {
 
     pub(super) fn fault(&mut self, io: &OutstandingIo, now: u64) -> bool {
         self.fault_count += 1;
-        if self.faults.len() < FAULTS_KEPT {
+        if self.faults.len() < LOCATED_FAULTS_MAX {
             self.faults.push(Fault {
                 op: io.op,
                 offset: Bytes(io.offset),

@@ -1,7 +1,7 @@
 //! A cache of flash cells that hold one bit each (pSLC) in front of the rest of the flash.
 //!
-//! Writes enter the cache while it has room, then bypass it. Once a number of bytes has bypassed the
-//! full cache, the drive has to fold older data to make room for each write. When its host is
+//! Writes enter the cache while it has room, then bypass it. Once a number of bytes has bypassed
+//! the full cache, the drive has to fold older data to make room for each write. When its host is
 //! idle, it folds the cache, the oldest data first.
 
 use super::pseudo_slc::PseudoSlc;

@@ -40,8 +40,7 @@ impl SimulatedSsd {
     /// Applies a pattern for some seconds over the whole drive, at different addresses every
     /// time.
     fn measure_pattern(&mut self, pattern: &str, demand: &str, time: u64) -> Measurement {
-        let stimulus = load(pattern, demand, &self.spec, seconds(time), self.clock);
-        self.run(stimulus)
+        self.run(load(pattern, demand, &self.spec, seconds(time), self.clock))
     }
 
     /// Fills the drive sequentially, then writes it randomly until it is steady.
@@ -146,11 +145,8 @@ fn a_chain_of_cut_steps_is_one_long_step() {
         Pace::Burst { ios: 500, delay: Nanos::from_millis(900) },
     ];
     let loads = paces.into_iter().flat_map(|pace| {
-        ["RND 4K RW35", "SEQ 64K RW50"].map(|pattern| {
-            let mut stimulus = load(pattern, "T2Q8", spec, seconds(12), 5);
-            stimulus.pace = pace.clone();
-            stimulus
-        })
+        ["RND 4K RW35", "SEQ 64K RW50"]
+            .map(|pattern| load(pattern, "T2Q8", spec, seconds(12), 5).pace(pace.clone()))
     });
     for stimulus in loads.chain([load("RND 8K W", "T4Q4", spec, LoadLimits::ios(20_011), 6)]) {
         let mut long = ssd("small", 9);
@@ -227,9 +223,8 @@ fn a_load_that_continues_after_a_gap_does_not_restart() {
 #[test]
 fn a_ramp_is_not_measured() {
     let mut ssd = ssd("small", 1);
-    let mut stimulus = load("RND 4K R", "T1Q8", &ssd.spec, seconds(2), 1);
-    stimulus.ramp = Nanos::from_millis(1_500);
-    let m = ssd.run(stimulus);
+    let stimulus = load("RND 4K R", "T1Q8", &ssd.spec, seconds(2), 1);
+    let m = ssd.run(stimulus.ramp(Nanos::from_millis(1_500)));
     assert_eq!(m.elapsed, Nanos::from_secs(2));
     assert_eq!(m.began_unix_ms, VIRTUAL_EPOCH_UNIX_MS + 1_500);
     let before = m.unmeasured[0].ios as f64 - 8.0;
@@ -241,8 +236,7 @@ fn the_same_seed_does_the_same_and_another_does_not() {
     let run = |drive_seed, load_seed| {
         let mut ssd = ssd("small", drive_seed);
         ssd.make_steady();
-        let stimulus = load("RND 4K RW65", "T4Q32", &ssd.spec, seconds(5), load_seed);
-        let m = ssd.run(stimulus);
+        let m = ssd.run(load("RND 4K RW65", "T4Q32", &ssd.spec, seconds(5), load_seed));
         (m, ssd.now())
     };
     let first = run(1, 1);
@@ -380,11 +374,8 @@ fn a_flush_waits_for_the_buffer() {
 #[test]
 fn paces_are_kept_and_waiting_counts() {
     let mut ssd = ssd("small", 1);
-    let paced = |pace, time| {
-        let mut stimulus = load("RND 4K R", "T1Q8", drive("small").unwrap(), seconds(time), 1);
-        stimulus.pace = pace;
-        stimulus
-    };
+    let paced =
+        |pace, time| load("RND 4K R", "T1Q8", drive("small").unwrap(), seconds(time), 1).pace(pace);
     let fixed = ssd.run(paced(Pace::Fixed { ios: 1000, per: Nanos::SECOND }, 10));
     assert!((9_999..=10_001).contains(&fixed.total().ios));
     let poisson = ssd.run(paced(Pace::Poisson { ios: 1000, per: Nanos::SECOND }, 100));
@@ -400,7 +391,7 @@ fn paces_are_kept_and_waiting_counts() {
 }
 
 #[test]
-fn it_stops_when_asked() {
+fn a_requested_stop_ends_the_load() {
     let stop = StopSignal::default();
     let mut ssd = SimulatedSsd::new(drive("small").unwrap(), 1, stop.clone());
     let stimulus = load("RND 4K W", "T4Q32", &ssd.spec, seconds(1_000_000_000), 1);
@@ -415,7 +406,7 @@ fn it_stops_when_asked() {
 }
 
 #[test]
-fn what_cannot_be_done_is_refused() {
+fn invalid_loads_are_refused() {
     let mut ssd = ssd("small", 1);
     let spec = ssd.spec.clone();
     let good = || load("RND 4K W", "T4Q32", &spec, seconds(1), 1);
@@ -616,7 +607,7 @@ fn loads_at_once_are_counted_separately_and_end_at_their_own_ends() {
     let spec = ssd.spec.clone();
     let reads = load("RND 4K R", "T1Q4", &spec, LoadLimits::ios(10_007), 1);
     let writes = load("SEQ 128K W", "T1Q1", &spec, LoadLimits::ios(101), 2);
-    let timed = load("RND 8K R", "T1Q2", &spec, LoadLimits::time(Nanos::from_secs(1)), 3);
+    let timed = load("RND 8K R", "T1Q2", &spec, seconds(1), 3);
     let m = ssd.run(Load::Together(vec![reads.clone(), writes, timed]));
     assert!(m.complete);
     let ios: Vec<u64> = m.apart().map(|(streams, _)| streams[0].tally.ios).collect();
@@ -629,8 +620,7 @@ fn loads_at_once_are_counted_separately_and_end_at_their_own_ends() {
     assert_eq!(m.cursors["#2 SEQ 128K W"], Bytes(101 * 131_072));
     // Alongside others, a closed loop is slower than alone, and its streams are not mixed with
     // theirs.
-    let mut other = self::ssd("small", 1);
-    let alone = other.run(reads);
+    let alone = self::ssd("small", 1).run(reads);
     assert!(ends[0] > alone.elapsed, "{} {}", ends[0], alone.elapsed);
 }
 
@@ -694,8 +684,7 @@ fn a_freeze_across_the_end_of_a_step_is_in_its_response_times() {
 fn a_freeze_across_a_cut_is_in_both_steps() {
     let freeze = SimFault::Freezes { at: Nanos::from_secs(2), lasts: Nanos::from_secs(5) };
     let mut ssd = ssd("small", 1).with_fault(freeze);
-    let spec = ssd.spec.clone();
-    let mut step = step_of(load("RND 4K R", "T1Q1", &spec, seconds(9), 1));
+    let mut step = step_of(load("RND 4K R", "T1Q1", &ssd.spec, seconds(9), 1));
     step.cut = Some(Nanos::from_secs(4));
     let first = ssd.attempt(&step).unwrap();
     (step.cut, step.continues) = (None, true);
@@ -714,12 +703,11 @@ fn a_freeze_across_a_cut_is_in_both_steps() {
 #[test]
 fn a_paced_load_with_nothing_outstanding_is_not_silent() {
     let mut ssd = ssd("small", 1);
-    let spec = ssd.spec.clone();
-    let mut slow = load("RND 4K R", "T1Q4", &spec, seconds(20), 1);
-    slow.pace = Pace::Fixed { ios: 1, per: Nanos::from_secs(3) };
+    let pace = Pace::Fixed { ios: 1, per: Nanos::from_secs(3) };
+    let slow = load("RND 4K R", "T1Q4", &ssd.spec, seconds(20), 1).pace(pace);
     assert_eq!(ssd.run(slow.clone()).silences, []);
     let freeze = SimFault::Freezes { at: Nanos::from_secs(25), lasts: Nanos::from_secs(8) };
-    let mut frozen = SimulatedSsd::new(&spec, 1, StopSignal::default()).with_fault(freeze);
+    let mut frozen = self::ssd("small", 1).with_fault(freeze);
     frozen.idle(Nanos::from_secs(20));
     let done = frozen.run(slow);
     assert!(done.silences.iter().any(|silence| silence.lasted > Nanos::from_secs(2)), "{done:?}");
@@ -760,7 +748,7 @@ fn a_pslc_cache_is_fast_until_it_is_full_and_folds_when_idle() {
 }
 
 #[test]
-fn what_lies_in_the_pslc_cache_is_read_faster() {
+fn data_in_the_pslc_cache_is_read_faster() {
     let mut ssd = ssd("pslc", 1);
     writes(&mut ssd, 2_000_000_000);
     let reads = |ssd: &mut SimulatedSsd, start: u64| {
@@ -781,10 +769,9 @@ fn a_dozing_drive_answers_late_after_its_thresholds_and_by_its_latencies() {
     let after = |idle: u64| {
         let mut ssd = ssd("dozing", 1);
         ssd.measure_pattern("RND 4K R", "T1Q1", 1);
-        let mut stimulus = load("RND 4K R", "T1Q1", &ssd.spec, seconds(60), 1);
-        stimulus.pace = Pace::Burst { ios: 1, delay: Nanos(idle) };
-        stimulus.ramp = Nanos(idle / 2);
-        let total = ssd.run(stimulus).total();
+        let pace = Pace::Burst { ios: 1, delay: Nanos(idle) };
+        let stimulus = load("RND 4K R", "T1Q1", &ssd.spec, seconds(60), 1).pace(pace);
+        let total = ssd.run(stimulus.ramp(Nanos(idle / 2))).total();
         assert!(total.ios > 1 && total.response_shortest() == total.response_longest());
         total.response_max.0
     };

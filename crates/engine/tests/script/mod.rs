@@ -98,11 +98,9 @@ fn check_replay(done: &Measurement) {
     let replay = replay(done);
     let ios: u64 = done.streams.iter().map(|s| s.tally.ios).sum();
     assert_eq!((replay.lateness.ios, replay.lateness.histogram.total()), (ios, ios));
-    let of = |f: fn(&steadfast_domain::replayed::IntervalLateness) -> u64| -> u64 {
-        replay.intervals.iter().map(f).sum()
-    };
     assert_eq!(replay.intervals.len(), done.intervals.len());
-    assert_eq!((of(|i| i.ios), of(|i| i.sum.0)), (ios, replay.lateness.sum.0));
+    assert_eq!(replay.intervals.iter().map(|i| i.ios).sum::<u64>(), ios);
+    assert_eq!(replay.intervals.iter().map(|i| i.sum.0).sum::<u64>(), replay.lateness.sum.0);
     assert_eq!(replay.served.len(), done.streams.len());
     let (mut felt, mut served) = (0, 0);
     for (from_due, from_handed) in done.streams.iter().zip(&replay.served) {
@@ -248,10 +246,10 @@ fn a_cut_script_continues_and_a_resumed_one_plays_the_rest() {
             DueIo::new(Nanos(n * 100_000), Op::Write, Bytes(blocks[n as usize] * 4096), Bytes(4096))
         })
         .collect();
-    let mut engine_ = engine(scratch.target());
+    let mut native = engine(scratch.target());
     let mut step = step(load(ios, 16));
     step.cut = Some(Nanos::from_millis(150));
-    let first = perform(&mut engine_, &step).unwrap();
+    let first = perform(&mut native, &step).unwrap();
     assert!(!first.complete);
     let position = replay(&first).position;
     assert!(position.time >= Nanos::from_millis(150), "{position:?}");
@@ -260,7 +258,7 @@ fn a_cut_script_continues_and_a_resumed_one_plays_the_rest() {
     step.continues = true;
     let mut rest = 0;
     loop {
-        let part = perform(&mut engine_, &step).unwrap();
+        let part = perform(&mut native, &step).unwrap();
         check_replay(&part);
         rest += part.total().ios;
         if part.complete {
@@ -269,21 +267,21 @@ fn a_cut_script_continues_and_a_resumed_one_plays_the_rest() {
     }
     assert_eq!(first.total().ios + rest, 4000);
     // Another process plays what is left, no sooner than the first would have.
-    drop(engine_);
-    let mut engine_ = engine(scratch.target());
+    drop(native);
+    let mut native = engine(scratch.target());
     step.cut = None;
     let start = StepStart { script: position, ..StepStart::default() };
-    let resumed = engine_.perform(&step, &start, &mut |_| {}).unwrap();
+    let resumed = native.perform(&step, &start, &mut |_| {}).unwrap();
     check_replay(&resumed);
     assert_eq!(resumed.total().ios, 4000 - position.ios);
     let left = Nanos(3999 * 100_000).saturating_sub(position.time);
     assert!(resumed.elapsed >= left, "{} of {left}", resumed.elapsed);
-    assert!(resumed.elapsed <= left + slack(&resumed), "{} of {left}", resumed.elapsed);
+    assert!(resumed.elapsed <= left + overtime_max(&resumed), "{} of {left}", resumed.elapsed);
     assert_eq!(replay(&resumed).position.ios, 4000);
 }
 
 /// Returns how much longer than its script a replay may take.
-fn slack(done: &Measurement) -> Nanos {
+fn overtime_max(done: &Measurement) -> Nanos {
     let served = replay(done).served.iter().map(|s| s.tally.response_max).max();
     replay(done).lateness.max + served.unwrap_or(Nanos::ZERO) + Nanos::from_millis(1)
 }
@@ -310,7 +308,7 @@ fn scripts_on_two_targets_begin_at_the_same_time_or_not_at_all() {
         assert_eq!(done.total().ios, 200);
         let script = Nanos::from_millis(199);
         assert!(ended.saturating_sub(begins) >= script, "{ended} after {begins}");
-        assert!(done.elapsed <= script + slack(done), "{}", done.elapsed);
+        assert!(done.elapsed <= script + overtime_max(done), "{}", done.elapsed);
     }
     // By the wall clock, which is read only when a thread gets a processor.
     assert!(ended[0].0.began_unix_ms.abs_diff(ended[1].0.began_unix_ms) < 1000);

@@ -88,10 +88,7 @@ impl MeasuredShare<'_> {
 }
 
 /// Separates the ramp of a host, which lasts to its first report after `ramp`, from its measured
-/// time.
-///
-/// # Errors
-/// Returns [`Halt::Refused`] if no report follows the end of the ramp.
+/// time. Returns [`Halt::Refused`] if no report follows the end of the ramp.
 fn separate_ramp(share: &HostShare, ramp: Nanos) -> Result<MeasuredShare<'_>, Halt> {
     let reports = &share.done.reports;
     if ramp == Nanos::ZERO {

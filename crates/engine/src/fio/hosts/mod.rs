@@ -186,8 +186,8 @@ impl FioHosts {
         }
     }
 
-    /// Sets a common start time on every host, [`START_LEAD`] after the time that several targets have
-    /// agreed on. Returns that time; `None` if a host cannot be given one.
+    /// Sets a common start time on every host, [`START_LEAD`] after the time that several targets
+    /// have agreed on. Returns that time; `None` if a host cannot be given one.
     fn agree(&mut self, begins: Option<Nanos>) -> Result<Option<Nanos>, Halt> {
         let now = unix_nanos() + START_LEAD;
         // Several targets agree by our monotonic clock.
