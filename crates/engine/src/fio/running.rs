@@ -14,11 +14,11 @@ use crate::stop::StopSignal;
 use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 use steadfast_domain::measurement::{Interval, Silence, Stall, UnmeasuredIos};
 use steadfast_domain::step::is_partial;
 use steadfast_domain::{Halt, Load, Measurement, Nanos, Step, Stimulus};
-use steadfast_host::{Directory, NewFile, OverwritePolicy, ReadAccess, Target};
+use steadfast_host::{Directory, NewFile, OverwritePolicy, ReadAccess, Target, wall_clock_unix_ms};
 
 /// Interval between checks for a stop by a waiting accounting thread.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -131,7 +131,7 @@ impl FioLoad {
             called: now,
             is_under_way: false,
             begin: FioCounts::default(),
-            begin_unix_ms: unix_ms(),
+            begin_unix_ms: wall_clock_unix_ms(),
             ramp: stimulus.ramp,
             unmeasured: Vec::new(),
             stalls: Vec::new(),
@@ -274,7 +274,7 @@ impl FioLoad {
         }
         self.at = Instant::now();
         if self.begin.elapsed == Nanos::ZERO && self.latest.elapsed == Nanos::ZERO {
-            self.begin_unix_ms = unix_ms().saturating_sub(counts.elapsed.0 / 1_000_000);
+            self.begin_unix_ms = wall_clock_unix_ms().saturating_sub(counts.elapsed.0 / 1_000_000);
         }
         self.latest = counts;
         let faults = self.latest.since(&self.begin).faults;
@@ -467,7 +467,7 @@ impl FioLoad {
         if self.answer.is_empty() {
             return Ok(());
         }
-        store_text(context.directory, &self.file(describe_exit, step), &self.answer)
+        store_text(context.directory, &self.file(ending, step), &self.answer)
     }
 
     /// Returns the name of a file next to the job file, made of the number of the call and the
@@ -553,15 +553,6 @@ pub(super) fn store_text(directory: &Directory, name: &str, text: &str) -> Resul
     NewFile::create_in(directory, OsStr::new(name), OverwritePolicy::Overwrite, ReadAccess::Usual)
         .and_then(|file| file.write_and_persist(text.as_bytes()))
         .map_err(|error| Halt::Ledger(error.to_string()))
-}
-
-fn unix_ms() -> u64 {
-    unix_nanos().0 / 1_000_000
-}
-
-/// Returns the wall-clock time since 1970.
-pub(super) fn unix_nanos() -> Nanos {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().into()
 }
 
 /// Returns a place as part of a file name, such as `rounds-1-3-rnd-4k-rw65`.

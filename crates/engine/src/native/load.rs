@@ -15,13 +15,14 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 use steadfast_domain::measurement::{
     CommonStart, CpuTime, Fault, Interval, LoadPart, Stall, StreamTally, UnmeasuredIos,
     Verification,
 };
 use steadfast_domain::step::is_partial;
 use steadfast_domain::{Bytes, Halt, Load, Measurement, Nanos, Op, Step, StepPlace};
+use steadfast_host::wall_clock_unix_ms;
 
 /// Time from the moment everything is ready to the start of a script, so that the playing thread
 /// is awake and its first I/O is not late.
@@ -82,7 +83,7 @@ struct WallClockReading {
 impl WallClockReading {
     fn now(clock: Clock) -> WallClockReading {
         // Read back to back: threads that wake up may take this processor for a while.
-        WallClockReading { ticks: clock.ticks(), unix_ms: unix_ms() }
+        WallClockReading { ticks: clock.ticks(), unix_ms: wall_clock_unix_ms() }
     }
 
     /// Returns the wall-clock time in milliseconds at a later moment in ticks.
@@ -691,11 +692,6 @@ fn script_start(agreed_start: Option<Nanos>, now: u64) -> Result<u64, Halt> {
 
 fn errno_text(errno: i32) -> String {
     io::Error::from_raw_os_error(errno).to_string()
-}
-
-fn unix_ms() -> u64 {
-    let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn describe(fault: &LocatedFault, device: &str) -> String {

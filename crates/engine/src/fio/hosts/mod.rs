@@ -12,7 +12,7 @@ mod share;
 use super::expression::{Expression, FioTarget, single_stimulus};
 use super::files::FioFiles;
 use super::options::FioOptions;
-use super::running::{slug, unix_nanos};
+use super::running::slug;
 use super::version;
 use crate::engine::Engine;
 use crate::prepared::{PreparedStep, StepRefusal, refuse_groups};
@@ -23,6 +23,7 @@ use merged::HostShare;
 use share::HostLoads;
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
+use std::time::{SystemTime, UNIX_EPOCH};
 use steadfast_domain::measurement::{CommonStart, HostPart, Interval};
 use steadfast_domain::{Caveat, Halt, Load, Measurement, Nanos, Step, Stimulus, caveats};
 use steadfast_host::{Directory, RemoteTarget};
@@ -189,7 +190,8 @@ impl FioHosts {
     /// Sets a common start time on every host, [`START_LEAD`] after the time that several targets
     /// have agreed on. Returns that time; `None` if a host cannot be given one.
     fn agree(&mut self, begins: Option<Nanos>) -> Result<Option<Nanos>, Halt> {
-        let now = unix_nanos() + START_LEAD;
+        let unix_time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = Nanos::from(unix_time) + START_LEAD;
         // Several targets agree by our monotonic clock.
         let moment = begins
             .map_or(now, |at| Nanos((now + at).0.saturating_sub(steadfast_host::monotonic().0)));
