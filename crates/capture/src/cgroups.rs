@@ -18,7 +18,7 @@ pub(crate) struct Cgroups {
     /// Mount point of the hierarchy.
     mount_point: PathBuf,
     mount_handle: Option<File>,
-    found: Vec<CapturedCgroup>,
+    pub(crate) found: Vec<CapturedCgroup>,
     /// By source: the capture's number for each number of the source; 0 if not known yet.
     numbers: Vec<Vec<u16>>,
     known: HashMap<u64, u16>,
@@ -34,10 +34,6 @@ impl Cgroups {
             numbers: Vec::new(),
             known: HashMap::new(),
         }
-    }
-
-    pub(crate) fn found(&self) -> &[CapturedCgroup] {
-        &self.found
     }
 
     /// Replaces the source's cgroup numbers in events by those of the capture.

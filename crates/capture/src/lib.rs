@@ -89,11 +89,11 @@ impl Capture {
     /// Returns the cgroups, in the order of their numbers in events; `None` if cgroups are not
     /// captured.
     pub fn cgroups(&self) -> Option<&[CapturedCgroup]> {
-        self.cgroups.as_ref().map(Cgroups::found)
+        self.cgroups.as_ref().map(|cgroups| &cgroups.found[..])
     }
     /// Returns the paths of files; `None` if paths are not captured.
     pub fn files(&self) -> Option<&Arc<Vec<FileName>>> {
-        self.paths.as_ref().map(FilePaths::found)
+        self.paths.as_ref().map(|paths| &paths.found)
     }
     /// Returns the number of files with a path and of files without; `None` if paths are not
     /// captured.

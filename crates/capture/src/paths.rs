@@ -106,7 +106,7 @@ fn remember(users: &mut Vec<u32>, pid: u32) {
 pub(crate) struct FilePaths {
     systems: Vec<FileSystemMount>,
     inodes: HashMap<InodeKey, InodeState>,
-    found: Arc<Vec<FileName>>,
+    pub(crate) found: Arc<Vec<FileName>>,
     /// Number of distinct files, with a path or without.
     files: u64,
     bytes: usize,
@@ -136,10 +136,6 @@ impl FilePaths {
             began_unix_ns: unix_ns(SystemTime::now()).saturating_sub(lasted_ns),
             tick_ns: tick_ns(),
         }
-    }
-
-    pub(crate) fn found(&self) -> &Arc<Vec<FileName>> {
-        &self.found
     }
 
     /// Returns the number of files with a path and of files without.

@@ -227,7 +227,7 @@ impl Tracefs {
                     Ok(0) => break,
                     Ok(length) => {
                         let mut events = PageEvents::new(&page[..length]);
-                        self.dropped += events.missed();
+                        self.dropped += events.missed;
                         while let Some((time, content)) = events.next_event() {
                             let starts = self.start_layout.as_ref();
                             self.started_threads

@@ -39,7 +39,7 @@ impl ThreadBuffers {
     /// Returns the kind of pages of the buffers, the smaller if they differ; `None` without
     /// buffers.
     pub(super) fn pages(&self) -> Option<PageKind> {
-        let reads = self.reads.as_ref().map(Arena::pages);
+        let reads = self.reads.as_ref().map(|arena| arena.pages);
         let writes = self.writer.as_ref().map(PatternWriter::pages);
         reads.into_iter().chain(writes).min()
     }

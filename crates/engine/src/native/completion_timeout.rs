@@ -16,7 +16,7 @@ pub(super) struct CompletionTimeout {
     limit: Duration,
     /// Last progress seen, and how long it has not changed.
     progress: u64,
-    silent: Duration,
+    pub(super) silent: Duration,
     /// Time since the load should have ended.
     beyond: Duration,
 }
@@ -43,10 +43,6 @@ impl CompletionTimeout {
     /// Notes that nothing is outstanding.
     pub(super) fn rest(&mut self) {
         self.silent = Duration::ZERO;
-    }
-
-    pub(super) fn silent(&self) -> Duration {
-        self.silent
     }
 
     /// Returns how long nothing has completed, if that is too long for a load of this pace.

@@ -39,7 +39,7 @@ impl PageKind {
 pub(super) struct Arena {
     start: NonNull<u8>,
     length: usize,
-    pages: PageKind,
+    pub(super) pages: PageKind,
 }
 
 // SAFETY: an arena owns its memory, and nothing in it is tied to a thread.
@@ -63,10 +63,6 @@ impl Arena {
             unsafe { libc::madvise(start.as_ptr().cast(), length, libc::MADV_HUGEPAGE) } == 0;
         let pages = if advised { PageKind::Transparent } else { PageKind::Plain };
         Ok(Arena { start, length, pages })
-    }
-
-    pub(super) fn pages(&self) -> PageKind {
-        self.pages
     }
 
     /// Returns the address of the byte at `offset`.

@@ -592,7 +592,7 @@ impl Native {
             self.stuck.retain(|load| !load.is_over());
             let progress = self.stuck.iter().map(StuckLoad::progress);
             timeout.passed(STUCK_POLL_INTERVAL, progress.fold(0, u64::wrapping_add), false);
-            let is_silent = timeout.silent() >= self.options.completion_timeout;
+            let is_silent = timeout.silent >= self.options.completion_timeout;
             if self.stuck.is_empty() || is_silent || self.stop.is_requested() {
                 return;
             }

@@ -299,7 +299,7 @@ impl PatternWriter {
     }
 
     pub(super) fn pages(&self) -> PageKind {
-        self.arena.pages()
+        self.arena.pages
     }
 
     pub(super) fn slot_memory(&self, slot: u32) -> (*mut u8, usize) {

@@ -53,7 +53,7 @@ impl Prefetcher {
         let (filled, batches) = sync_channel(BATCHES_MAX);
         let (emptied, empty) = sync_channel(BATCHES_MAX);
         let (ready, readiness) = sync_channel(2);
-        let name = source.load().name.clone();
+        let name = source.load.name.clone();
         let read = move || read(source, from, &filled, &empty, &ready);
         thread::Builder::new().name("script".to_owned()).spawn(read).map_err(|error| {
             Halt::Refused(format!("script '{name}': cannot create a thread to read it: {error}"))

@@ -55,7 +55,7 @@ pub(super) fn conflict(one: &DueIo, other: &DueIo) -> bool {
 #[derive(Debug)]
 pub(super) struct OutstandingRanges {
     slots: Box<[SlotRange]>,
-    used: u32,
+    pub(super) used: u32,
     /// Number of outstanding I/Os in each cell.
     grid: Box<[u32]>,
     /// Number of outstanding I/Os that are not on the grid.
@@ -70,11 +70,6 @@ impl OutstandingRanges {
             grid: vec![0; CELLS].into(),
             wide: 0,
         }
-    }
-
-    #[inline]
-    pub(super) fn used(&self) -> u32 {
-        self.used
     }
 
     #[inline]
@@ -159,6 +154,6 @@ mod tests {
         assert!(!ranges.overlaps(&io(Op::Flush, 0, 0)));
         ranges.remove(0);
         assert!(!ranges.overlaps(&io(Op::Write, 4608, 512)));
-        assert_eq!(ranges.used(), 0);
+        assert_eq!(ranges.used, 0);
     }
 }

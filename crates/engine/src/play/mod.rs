@@ -200,7 +200,7 @@ impl<F: ScriptFeed> ScriptPlayer<F> {
                     Some(next) => return next,
                 }
             };
-            if self.in_flight.used() >= self.limit() || self.held.len() == HELD_LIMIT {
+            if self.in_flight.used >= self.limit() || self.held.len() == HELD_LIMIT {
                 return PlayerAction::Completion;
             }
             let due = self.due(&io);
@@ -230,7 +230,7 @@ impl<F: ScriptFeed> ScriptPlayer<F> {
     /// Notes that the I/O of this slot has completed.
     #[inline]
     pub(crate) fn completed(&mut self, slot: u32, now: u64) {
-        if self.in_flight.used() >= self.limit() {
+        if self.in_flight.used >= self.limit() {
             self.room_since = now;
         }
         self.in_flight.remove(slot);
@@ -335,7 +335,7 @@ impl<F: ScriptFeed> ScriptPlayer<F> {
 
     /// Returns the first held I/O that no longer has to wait.
     fn release(&mut self) -> Option<ReadyIo> {
-        if self.in_flight.used() >= self.settings.outstanding {
+        if self.in_flight.used >= self.settings.outstanding {
             return None;
         }
         let free = |place: &usize| {

@@ -11,7 +11,7 @@ const DISCARD_LIMIT: u64 = 1 << 31;
 /// Delivers the I/Os of a script in batches.
 pub(crate) struct ScriptReader {
     script: Box<dyn Script>,
-    load: Box<ScriptLoad>,
+    pub(crate) load: Box<ScriptLoad>,
     /// I/Os delivered, including those passed over.
     delivered: OpCounts,
     last_due: Nanos,
@@ -39,10 +39,6 @@ impl ScriptReader {
             delivered: OpCounts::default(),
             last_due: Nanos::ZERO,
         })
-    }
-
-    pub(crate) fn load(&self) -> &ScriptLoad {
-        &self.load
     }
 
     pub(crate) fn batch() -> Vec<DueIo> {

@@ -13,7 +13,7 @@ use steadfast_domain::{Bytes, Nanos, Stimulus};
 #[derive(Debug)]
 pub(super) struct ConcurrentLoads {
     loads: Vec<ConcurrentLoad>,
-    now: u64,
+    pub(super) now: u64,
     /// Time since when no load has an I/O outstanding; `None` while one has.
     idle_since: Option<u64>,
 }
@@ -41,10 +41,6 @@ impl ConcurrentLoads {
             first += account_streams(&stimulus.streams) as u32;
         }
         ConcurrentLoads { loads, now, idle_since: Some(now) }
-    }
-
-    pub(super) fn now(&self) -> u64 {
-        self.now
     }
 
     /// Returns the time at which their measurement starts.
@@ -116,12 +112,12 @@ impl ConcurrentLoads {
     pub(super) fn drain(&mut self, drive: &mut SimulatedDrive, window: &mut SimulatedMeasurement) {
         for one in &mut self.loads {
             one.load.drain(drive, window);
-            self.now = self.now.max(one.load.now());
+            self.now = self.now.max(one.load.now);
         }
     }
 
     pub(super) fn cursors(&self) -> BTreeMap<String, Bytes> {
-        let each = self.loads.iter().map(|one| one.load.plan().cursors()).enumerate();
+        let each = self.loads.iter().map(|one| one.load.plan.cursors()).enumerate();
         each.flat_map(|(number, own)| part_cursors(number, own)).collect()
     }
 
@@ -155,10 +151,10 @@ impl ConcurrentLoad {
             self.load.drain(context.drive, window);
             return AdvanceEnd::Complete;
         }
-        context.drive.set_data_pattern(self.load.data_pattern());
+        context.drive.set_data_pattern(&self.load.stimulus.data_pattern);
         let end = self.load.advance(at.saturating_add(1), context, window);
         if end == AdvanceEnd::Complete {
-            self.ended = Some(self.load.now());
+            self.ended = Some(self.load.now);
         }
         end
     }

@@ -34,7 +34,7 @@ pub(super) struct SimulatedDrive {
     mapping: PageMap,
     dies: FlashDies,
     slc: Option<SlcCache>,
-    write_cache: WriteCache,
+    pub(super) write_cache: WriteCache,
     /// Clocks of the controller and of the two directions of the link.
     controller: u64,
     link_in: u64,
@@ -43,7 +43,7 @@ pub(super) struct SimulatedDrive {
     /// Time at which the durations change next, and the factor by which a fault slows programs.
     spell_ends: u64,
     wear: f64,
-    host_bytes: u64,
+    pub(super) host_bytes: u64,
     /// Share of the written data that the limit of writes counts.
     counted_share: f64,
     /// Time until which that limit delays writes.
@@ -86,10 +86,6 @@ impl SimulatedDrive {
         }
     }
 
-    pub(super) fn write_cache(&self) -> WriteCache {
-        self.write_cache
-    }
-
     pub(super) fn set_write_cache(&mut self, state: WriteCache) {
         self.write_cache = state;
     }
@@ -109,15 +105,11 @@ impl SimulatedDrive {
         self.counted_share = if compresses { random } else { 1.0 };
     }
 
-    pub(super) fn host_bytes(&self) -> u64 {
-        self.host_bytes
-    }
-
     pub(super) fn counters(&self) -> DeviceCounters {
         DeviceCounters {
             host_written: Some(Bytes(self.host_bytes)),
             host_read: Some(Bytes(self.read_bytes)),
-            nand_written: Some(Bytes(self.mapping.programmed() * PAGE)),
+            nand_written: Some(Bytes(self.mapping.programmed * PAGE)),
         }
     }
 
@@ -287,7 +279,7 @@ impl SimulatedDrive {
         let power = self.spec.power;
         let energy = |count: u64, picojoules: u64| u128::from(count) * u128::from(picojoules);
         energy(self.commands, u64::from(power.command_nanojoules) * 1000)
-            + energy(self.mapping.programmed(), u64::from(power.page_program_nanojoules) * 1000)
+            + energy(self.mapping.programmed, u64::from(power.page_program_nanojoules) * 1000)
             + energy(self.host_bytes + self.read_bytes, u64::from(power.byte_picojoules))
     }
 
@@ -320,12 +312,12 @@ impl SimulatedDrive {
         if time == 0.0 {
             return;
         }
-        let programs = (self.mapping.programmed() - self.thermal.programmed) as f64
+        let programs = (self.mapping.programmed - self.thermal.programmed) as f64
             / f64::from(self.spec.unit_pages);
         let most = time / f64::from(self.spec.program_ns) * f64::from(self.spec.dies);
         let target = IDLE_CELSIUS + LOAD_CELSIUS * (programs / most).min(1.0);
         self.celsius += (target - self.celsius) * (1.0 - (-time / THERMAL_NS).exp());
-        self.thermal = ThermalState { at: now, programmed: self.mapping.programmed() };
+        self.thermal = ThermalState { at: now, programmed: self.mapping.programmed };
     }
 
     /// Returns the temperature in degrees Celsius, rounded to a tenth.

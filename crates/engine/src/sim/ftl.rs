@@ -78,7 +78,7 @@ pub(super) struct PageMap {
     free_low: usize,
     /// Below this many free superblocks it works while the drive is idle.
     free_idle: usize,
-    programmed: u64,
+    pub(super) programmed: u64,
 }
 
 impl PageMap {
@@ -115,10 +115,6 @@ impl PageMap {
         self.collector = Frontier::default();
         self.victim = None;
         self.debt = 0;
-    }
-
-    pub(super) fn programmed(&self) -> u64 {
-        self.programmed
     }
 
     #[cfg(test)]
@@ -474,9 +470,9 @@ pub(super) mod tests {
             let pages = u64::from(spec.logical_pages);
             (0..spec.logical_pages).for_each(|l| mapping.write(l, &mut NullFlash));
             let mut write = |times| {
-                let before = mapping.programmed();
+                let before = mapping.programmed;
                 (0..times).for_each(|_| mapping.write(random.below(pages) as u32, &mut NullFlash));
-                (mapping.programmed() - before) as f64 / times as f64
+                (mapping.programmed - before) as f64 / times as f64
             };
             write(6 * pages);
             let measured = write(3 * pages);
@@ -496,6 +492,6 @@ pub(super) mod tests {
             (0..spec.logical_pages).for_each(|l| mapping.write(l, &mut NullFlash));
         }
         let written = 4 * u64::from(spec.logical_pages);
-        assert!(mapping.programmed() <= written + written / 100);
+        assert!(mapping.programmed <= written + written / 100);
     }
 }

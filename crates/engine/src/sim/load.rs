@@ -4,7 +4,7 @@ use super::calendar::EventCalendar;
 use super::drive::SimulatedDrive;
 use super::fault::{FaultState, IoOutcome};
 use super::pace::Pacer;
-use crate::accounting::{IntervalAccount, LOCATED_FAULTS_MAX, PlayedIo, StepMeter};
+use crate::accounting::{IntervalAccount, LOCATED_FAULTS_MAX, StepMeter};
 use crate::commits::{CommitGroups, UncommittedWrite};
 use crate::draw::{DrawPlan, DrawnIo, IoGenerator};
 use crate::start::StepStart;
@@ -12,7 +12,6 @@ use crate::stop::StopSignal;
 use std::sync::Arc;
 use steadfast_domain::measurement::{Fault, Interval, Silence, UnmeasuredIos};
 use steadfast_domain::step::is_partial;
-use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::{Bytes, Load, Nanos, Op, Stimulus};
 
 /// Number of failed I/Os after which a step is void.
@@ -93,8 +92,8 @@ pub(super) struct SimContext<'a> {
 
 #[derive(Debug)]
 pub(super) struct RunningLoad {
-    stimulus: Stimulus,
-    plan: Arc<DrawPlan>,
+    pub(super) stimulus: Stimulus,
+    pub(super) plan: Arc<DrawPlan>,
     drawers: Vec<IoGenerator>,
     /// Seed in use, if it is not the stimulus's own.
     pub(super) seed: Option<u64>,
@@ -104,7 +103,7 @@ pub(super) struct RunningLoad {
     calendar: EventCalendar,
     slots: Box<[OutstandingIo]>,
     free: Vec<usize>,
-    now: u64,
+    pub(super) now: u64,
     /// Time since when nothing is outstanding; valid only while that is so.
     idle_since: u64,
     /// Virtual time at which it begins, in nanoseconds.
@@ -189,18 +188,6 @@ impl RunningLoad {
         if !self.is_accompanied {
             context.drive.idle(self.idle_since, to);
         }
-    }
-
-    pub(super) fn now(&self) -> u64 {
-        self.now
-    }
-
-    pub(super) fn data_pattern(&self) -> &DataPattern {
-        &self.stimulus.data_pattern
-    }
-
-    pub(super) fn plan(&self) -> &DrawPlan {
-        &self.plan
     }
 
     /// Completes the I/Os that are outstanding at the end of the load.
@@ -566,9 +553,9 @@ impl RunningLoad {
 
 /// Measurement of one step of a load.
 pub(super) struct SimulatedMeasurement {
-    account: IntervalAccount,
+    pub(super) account: IntervalAccount,
     pub(super) meter: StepMeter,
-    begin: u64,
+    pub(super) begin: u64,
     /// Start of the open interval.
     open: u64,
     pub(super) fault_count: u64,
@@ -598,16 +585,8 @@ impl SimulatedMeasurement {
         }
     }
 
-    pub(super) fn begin(&self) -> u64 {
-        self.begin
-    }
-
     pub(super) fn closes_at(&self) -> u64 {
         self.open + self.interval.0
-    }
-
-    pub(super) fn count_played(&mut self, io: &PlayedIo) {
-        self.account.count_played(io);
     }
 
     pub(super) fn count_unmeasured(&mut self, op: Op, size: u32) {

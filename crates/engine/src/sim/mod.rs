@@ -102,7 +102,7 @@ impl SimulatedSsd {
             faults.set(fault);
         }
         SimulatedSsd {
-            device: device(spec, drive.write_cache()),
+            device: device(spec, drive.write_cache),
             spec: spec.clone(),
             drive,
             faults,
@@ -200,7 +200,7 @@ impl SimulatedSsd {
             return Err(self.gone());
         }
         let began = self.clock;
-        let wear = self.faults.program_slowdown(self.drive.host_bytes());
+        let wear = self.faults.program_slowdown(self.drive.host_bytes);
         self.drive.set_wear(wear);
         let mut context =
             SimContext { drive: &mut self.drive, faults: &mut self.faults, stop: &self.stop };
@@ -299,7 +299,7 @@ impl SimulatedSsd {
         step: &Step,
         watch: &mut dyn FnMut(&Interval),
     ) -> Result<bool, Halt> {
-        let cut = step.cut.map_or(u64::MAX, |cut| window.begin().saturating_add(cut.0));
+        let cut = step.cut.map_or(u64::MAX, |cut| window.begin.saturating_add(cut.0));
         let end = load.ends_at().unwrap_or(u64::MAX);
         let last = cut.min(end);
         loop {
@@ -322,10 +322,10 @@ impl SimulatedSsd {
         before: CounterBaseline,
         complete: bool,
     ) -> Measurement {
-        let (began, began_unix_ms) = (window.begin(), unix_ms(window.begin()));
+        let (began, began_unix_ms) = (window.begin, unix_ms(window.begin));
         let elapsed = window.meter.elapsed();
         let (cursors, seed, parts) = match &load.kind {
-            SimulatedRunKind::Drawn(load) => (load.plan().cursors(), load.seed, Vec::new()),
+            SimulatedRunKind::Drawn(load) => (load.plan.cursors(), load.seed, Vec::new()),
             SimulatedRunKind::Concurrent(loads) => {
                 (loads.cursors(), loads.seed(), loads.parts(began, elapsed))
             }

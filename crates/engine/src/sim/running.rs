@@ -71,9 +71,9 @@ impl SimulatedRun {
 
     pub(super) fn now(&self) -> u64 {
         match &self.kind {
-            SimulatedRunKind::Drawn(load) => load.now(),
-            SimulatedRunKind::Concurrent(loads) => loads.now(),
-            SimulatedRunKind::Script(script) => script.now(),
+            SimulatedRunKind::Drawn(load) => load.now,
+            SimulatedRunKind::Concurrent(loads) => loads.now,
+            SimulatedRunKind::Script(script) => script.now,
         }
     }
 

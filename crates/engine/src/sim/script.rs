@@ -45,7 +45,7 @@ pub(super) struct RunningScript {
     /// Outstanding I/Os by slot, with the time at which each was submitted.
     slots: Box<[(OutstandingIo, u64)]>,
     free: Vec<u32>,
-    now: u64,
+    pub(super) now: u64,
     /// Time since when nothing is outstanding; valid only while that is so.
     idle_since: u64,
     /// Time at which the script started or was resumed, and the playing time before that.
@@ -84,10 +84,6 @@ impl RunningScript {
             until_stop: STOP_EVERY,
             error: None,
         })
-    }
-
-    pub(super) fn now(&self) -> u64 {
-        self.now
     }
 
     pub(super) fn take(&self, played: &mut crate::accounting::PlayedScript) -> ReplayResult {
@@ -203,7 +199,7 @@ impl RunningScript {
         if io.fails {
             return window.fault(&io, self.now);
         }
-        window.count_played(&PlayedIo {
+        window.account.count_played(&PlayedIo {
             op: io.op,
             bytes: io.size.into(),
             response_ns: self.now - io.since,
