@@ -31,7 +31,6 @@ use steadfast_engine::native::Backend;
 const PAIRS: usize = 5;
 const SECONDS: u64 = 1;
 
-/// Result of one run.
 #[derive(Clone, Copy)]
 struct FioComparisonRun {
     iops: f64,
@@ -40,7 +39,6 @@ struct FioComparisonRun {
     mean_ns: f64,
 }
 
-/// One line of the table.
 struct FioComparisonPoint {
     write: bool,
     depth: u32,
@@ -56,7 +54,6 @@ impl FioComparisonPoint {
     }
 }
 
-/// The command line.
 struct FioComparisonOptions {
     backend: Option<Backend>,
     only: String,

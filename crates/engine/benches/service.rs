@@ -31,10 +31,8 @@ use steadfast_engine::Engine;
 /// Default number of pairs of runs per median.
 const PAIRS: usize = 7;
 
-/// Measured seconds of a run.
 const SECONDS: u64 = 3;
 
-/// Rates in I/Os per second.
 const RATES: [u32; 3] = [1_000, 5_000, 20_000];
 
 /// Rates on a disk, in I/Os per second.
@@ -50,7 +48,6 @@ enum ServiceLoad {
     Rate(u32),
 }
 
-/// Result of one run.
 #[derive(Clone, Copy)]
 struct ServiceRun {
     iops: f64,

@@ -29,7 +29,6 @@ pub struct IntervalAccount {
     /// Stream and response time in nanoseconds of I/Os that were outstanding when the load ended.
     /// Filled only after the end.
     outstanding: Vec<(u32, u64)>,
-    /// Start errors of the I/Os of a paced load.
     start_errors: StartErrorCounts,
 }
 
@@ -183,7 +182,6 @@ impl IntervalAccount {
         self.streams.iter().map(|s| s.ios).sum()
     }
 
-    /// Returns the counts of a stream's buckets.
     fn dense(&self, stream: usize) -> &[u32] {
         &self.buckets[stream * FineHistogram::LEN..(stream + 1) * FineHistogram::LEN]
     }

@@ -45,7 +45,6 @@ impl SkewedPositions {
         Some(SkewedPositions { count, law })
     }
 
-    /// Draws a position in `0..count`.
     pub(crate) fn draw(&self, random: &mut Xoshiro256) -> u64 {
         match &self.law {
             PositionLaw::Zipf(ranks, scatter) => scatter.position(ranks.draw(random)),
@@ -99,14 +98,12 @@ impl ZipfRanks {
         if power.abs() < 1e-12 { log } else { log * power.exp_m1() / power }
     }
 
-    /// Inverts [`Self::area_to`].
     fn inverse(&self, area: f64) -> f64 {
         let scaled = (area * (1.0 - self.theta)).max(-1.0);
         let log = if scaled.abs() < 1e-12 { area } else { area * scaled.ln_1p() / scaled };
         log.exp()
     }
 
-    /// Draws a rank in `0..count`.
     fn draw(&self, random: &mut Xoshiro256) -> u64 {
         let (first, last) = self.area;
         loop {

@@ -1204,7 +1204,6 @@ fn a_file_without_direct_io_works_and_is_described_as_such() {
     outcome.unwrap();
 }
 
-/// Returns a step of loads that start at the same time.
 fn at_once(loads: Vec<Stimulus>) -> Step {
     Step::alone(StepPlace::new("test", 0, 1, "at once"), Load::Together(loads))
 }

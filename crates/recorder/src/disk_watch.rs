@@ -4,7 +4,6 @@
 use steadfast_domain::io_event::CapturedDevice;
 use steadfast_host::SystemRoots;
 
-/// A captured disk.
 #[derive(Debug)]
 struct WatchedDisk {
     number: (u32, u32),

@@ -10,7 +10,6 @@ use steadfast_domain::TimeZone;
 use steadfast_domain::io_event::{Mark, TimeZoneChange};
 use steadfast_host::{ProcessorTimes, SystemRoots, wall_clock_unix_ms};
 
-/// This host, during a capture.
 pub(crate) struct LiveHost<'a> {
     marks: MarkFile,
     is_stopped: &'a dyn Fn() -> bool,

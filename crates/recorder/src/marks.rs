@@ -283,12 +283,10 @@ fn chosen(running: &[PathBuf], wanted: &Path) -> Result<PathBuf, MarkError> {
     }
 }
 
-/// A running capture and its file of marks.
 struct MarkedCapture<D: MarkStorage> {
     /// Path of the trace that it writes.
     trace: PathBuf,
     marks: D::File,
-    /// Path of the file of marks.
     path: PathBuf,
 }
 

@@ -21,7 +21,6 @@ use steadfast_host::{FileError, OutputStorage};
 const POLL_INTERVAL: RangeInclusive<Duration> =
     Duration::from_millis(20)..=Duration::from_millis(100);
 
-/// Interval between progress reports, in nanoseconds.
 const REPORT_INTERVAL_NS: u64 = 1_000_000_000;
 
 /// Runs a capture until its duration is over or `is_stopped` returns true.
@@ -83,7 +82,6 @@ fn next_interval(last: Duration, fullness: Option<f64>) -> Duration {
     next.clamp(*POLL_INTERVAL.start(), *POLL_INTERVAL.end())
 }
 
-/// A running capture.
 struct Session<'a, D: OutputStorage>
 where
     D::File: Send,
@@ -92,7 +90,6 @@ where
     conditions: CaptureConditions,
     source: &'a mut dyn RecordingSource,
     host: &'a mut dyn RecordingHost,
-    /// Directory of the files.
     directory: &'a D,
     progress: &'a mut dyn RecordingProgress,
     processors: ProcessorLog,

@@ -17,7 +17,6 @@ pub(super) struct FioReport {
     pub sections: Vec<FioReportSection>,
 }
 
-/// One section of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct FioReportSection {
     /// Error number that ended the job; 0 if none did.
@@ -51,7 +50,6 @@ pub(super) struct FioDirection {
 }
 
 impl FioDirection {
-    /// Returns the I/Os in the buckets.
     pub(super) fn counted(&self) -> u64 {
         self.buckets.iter().map(|(_, count)| count).sum()
     }

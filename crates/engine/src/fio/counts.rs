@@ -71,7 +71,6 @@ impl FioCounts {
         }
     }
 
-    /// Returns the bytes of both operations.
     pub(super) fn bytes(&self) -> Bytes {
         Bytes(self.directions.iter().map(|sum| sum.bytes).sum())
     }
@@ -83,7 +82,6 @@ impl FioCounts {
         (Nanos(sum), Nanos(longest.unwrap_or(0)))
     }
 
-    /// Returns the processor time of all threads.
     pub(super) fn cpu(&self) -> CpuTime {
         let sum = |of: fn(&ThreadTimes) -> u64| Nanos(self.threads.iter().map(of).sum());
         CpuTime { user: sum(|busy| busy.user), system: sum(|busy| busy.system) }
@@ -105,7 +103,6 @@ impl FioCounts {
         ops.iter().map(|op| tally(*op)).collect()
     }
 
-    /// Returns the I/Os of both operations.
     pub(super) fn ios(&self) -> u64 {
         self.directions.iter().map(|sum| sum.ios).sum()
     }

@@ -14,7 +14,6 @@ use steadfast_domain::step::mix64;
 use steadfast_domain::stimulus::{DataPattern, Durability, Pace, Zone};
 use steadfast_domain::{Bytes, IoStream, Load, Nanos, Op, Order, Stimulus};
 
-/// Maximum number of jobs of a load.
 const THREADS_LIMIT: u32 = 2048;
 
 /// Longest pattern that fio repeats, in bytes.
@@ -75,13 +74,13 @@ pub(super) fn single_stimulus(load: &Load) -> Result<&Stimulus, StepRefusal> {
 }
 
 /// A call that ends more than this before its time has failed.
-const SHORTFALL_MAX: Nanos = Nanos::from_millis(50);
+const CALL_SHORTFALL_MAX: Nanos = Nanos::from_millis(50);
 
 impl FioCallSpec {
     /// Returns true if a call that ran this long and did this many I/Os reached its time or its
     /// number of I/Os.
     pub(super) fn is_done(&self, ran: Nanos, ios: u64) -> bool {
-        let in_time = self.time.is_some_and(|time| ran + SHORTFALL_MAX >= time);
+        let in_time = self.time.is_some_and(|time| ran + CALL_SHORTFALL_MAX >= time);
         let in_full = self.ios.is_some_and(|limit| ios >= limit);
         ios > 0 && (in_time || in_full)
     }
@@ -108,7 +107,6 @@ pub(super) struct Expression {
     pub seed: u64,
 }
 
-/// Where the I/Os lie.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum JobPlacement {
     /// Anywhere in this byte range.
@@ -189,7 +187,6 @@ impl Expression {
         self
     }
 
-    /// Replaces the ramp.
     #[must_use]
     pub(super) fn ramping_for(mut self, ramp: Nanos) -> Expression {
         self.ramp = ramp;

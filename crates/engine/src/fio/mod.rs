@@ -55,7 +55,6 @@ pub struct Fio {
     stop: StopSignal,
     options: FioOptions,
     interface: FioIoEngine,
-    /// Version, such as `fio-3.33`.
     version: String,
     files: FioFiles,
     running: Option<FioLoad>,

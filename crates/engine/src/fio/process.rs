@@ -20,7 +20,6 @@ const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum FioOutput {
-    /// A complete JSON object.
     Answer(String),
     /// The beginning of a JSON object, cut off by the end of the output.
     Truncated(String),
@@ -28,13 +27,10 @@ pub(super) enum FioOutput {
     Text(String),
 }
 
-/// Result of waiting for output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum FioOutputEvent {
     Output(FioOutput),
-    /// No output within the time.
     Nothing,
-    /// fio has closed its output.
     Closed,
 }
 
@@ -45,7 +41,6 @@ pub(super) struct FioProcess {
     directory: Directory,
 }
 
-/// Everything that a call of fio needs.
 pub(super) struct FioCall<'c> {
     pub program: &'c Path,
     /// Text of the job file.
@@ -98,12 +93,10 @@ impl FioProcess {
         }
     }
 
-    /// Returns true if a request is still open.
     pub(super) fn has_open_request(&self) -> bool {
         matches!(self.directory.look(OsStr::new(REQUEST)), Ok(Some(_)))
     }
 
-    /// Waits for the next output, at most `wait`.
     pub(super) fn next_output(&self, wait: Duration) -> FioOutputEvent {
         match self.output.recv_timeout(wait) {
             Ok(output) => FioOutputEvent::Output(output),

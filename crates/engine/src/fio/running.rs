@@ -61,11 +61,9 @@ pub(super) struct FioLoad {
     process: Option<FioProcess>,
     part: FioCallSpec,
     name: String,
-    /// Counts of the finished calls.
     before_call: FioCounts,
     /// Counts as of the last answer, including the finished calls.
     latest: FioCounts,
-    /// Text of the last answer.
     answer: String,
     /// Times of the last answer and of the start of the call.
     at: Instant,
@@ -83,7 +81,6 @@ pub(super) struct FioLoad {
     pub text: Vec<String>,
 }
 
-/// Accounting of one step.
 struct FioMeter {
     interval: Nanos,
     intervals: Vec<Interval>,
@@ -91,13 +88,10 @@ struct FioMeter {
     closed: FioCounts,
 }
 
-/// Result of waiting for fio.
 enum FioWaitOutcome {
     /// Nothing relevant has happened.
     Waiting,
-    /// A call of fio has ended.
     CallOver,
-    /// New counts have arrived.
     Counted,
 }
 

@@ -5,7 +5,6 @@ use super::pattern::PatternWriter;
 use super::queue::SlotBuffer;
 use steadfast_domain::Op;
 
-/// Data buffers of a thread's I/Os.
 #[derive(Debug, Default)]
 pub(super) struct ThreadBuffers {
     /// Read buffers of all slots, `read_stride` bytes apart; `None` if nothing is read.

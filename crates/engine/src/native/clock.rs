@@ -48,7 +48,6 @@ impl Clock {
         u64::try_from((u128::from(nanos) << 32) / u128::from(self.scale)).unwrap_or(u64::MAX)
     }
 
-    /// Returns the name under which the engine reports it.
     pub(super) fn name(self) -> &'static str {
         if self.counter { "TSC clock" } else { "CLOCK_MONOTONIC (no invariant TSC)" }
     }

@@ -42,7 +42,6 @@ pub(super) struct NativeLoad {
     parts: Vec<RunningPart>,
     clock: Clock,
     load: Load,
-    /// Progress of the script, if the load is one.
     script: Option<ScriptProgress>,
     /// Agreed and actual start of the load; `None` once a step has reported it.
     common_start: Option<CommonStart>,
@@ -50,7 +49,6 @@ pub(super) struct NativeLoad {
     step_start: u64,
     /// Ticks at which the current interval begins.
     interval_start: u64,
-    /// Reading taken when the load started.
     wall_clock: WallClockReading,
     /// Processor time of each thread when the step began.
     cpu: Vec<ThreadCpu>,
@@ -62,9 +60,7 @@ pub(super) struct NativeLoad {
     abandoned: u64,
 }
 
-/// Why a step ends.
 enum StepEnd {
-    /// The load is complete.
     Complete,
     /// The step is cut; the load keeps running.
     Cut,
@@ -75,7 +71,6 @@ enum StepEnd {
 /// The wall clock and the load's clock at the same moment.
 #[derive(Debug, Clone, Copy, Default)]
 struct WallClockReading {
-    /// Milliseconds since 1970 (UTC).
     unix_ms: u64,
     ticks: u64,
 }

@@ -48,18 +48,15 @@ pub(super) struct PreparedLoad {
     pub(super) sizing: LoadDimensions,
 }
 
-/// Where a load's I/Os come from.
 #[derive(Debug)]
 pub(super) enum IoSource {
     Drawn(DrawPlan),
     Script {
         source: ScriptReader,
-        /// True if the target can discard.
         discards: bool,
     },
 }
 
-/// Threads and memory of a load.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LoadDimensions {
     pub threads: u32,
@@ -123,7 +120,6 @@ pub(super) struct ThreadSetup {
     pub memory_alignment: u32,
 }
 
-/// The work of a load's threads.
 pub(super) enum LoadTask {
     Draw {
         stimulus: Stimulus,
@@ -143,7 +139,6 @@ pub(super) struct ScriptHandoff {
     timed: bool,
 }
 
-/// Progress of a script being played.
 pub(super) struct ScriptProgress {
     counts: Arc<PlayCounts>,
     /// Ticks at which it began or was resumed.

@@ -46,7 +46,6 @@ pub(super) struct Arena {
 unsafe impl Send for Arena {}
 
 impl Arena {
-    /// Maps at least `length` bytes.
     pub(super) fn new(length: usize) -> io::Result<Arena> {
         let length = length
             .max(1)
@@ -65,7 +64,6 @@ impl Arena {
         Ok(Arena { start, length, pages })
     }
 
-    /// Returns the address of the byte at `offset`.
     #[inline(always)]
     pub(super) fn at(&self, offset: usize) -> *mut u8 {
         debug_assert!(offset < self.length);

@@ -35,7 +35,6 @@ pub(super) struct LoadContext<'e> {
     pub stop: &'e StopSignal,
 }
 
-/// Handles and numbers of one part.
 pub(super) struct PartHandles {
     pub file: OwnedFd,
     pub wake: OwnedFd,

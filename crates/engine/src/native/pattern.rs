@@ -71,7 +71,6 @@ pub(super) struct Stamp {
 }
 
 impl StampKey {
-    /// Creates a key that no other engine has.
     pub(super) fn new() -> StampKey {
         let mut entropy = [0u8; 8];
         // SAFETY: eight bytes are valid to write to.
@@ -128,7 +127,6 @@ impl StampKey {
     }
 }
 
-/// A data pattern, ready to fill memory.
 #[derive(Debug)]
 pub(super) enum FillPattern {
     /// Random and stamped.
@@ -236,7 +234,6 @@ impl WriteShape {
     }
 }
 
-/// Source of one thread's write data.
 #[derive(Debug)]
 pub(super) struct PatternWriter {
     arena: Arena,

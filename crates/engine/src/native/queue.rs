@@ -9,7 +9,6 @@ use steadfast_domain::Op;
 /// Longest wait for a completion, after which a thread checks whether its load has ended.
 pub(super) const WAIT_MAX: Duration = Duration::from_millis(100);
 
-/// An I/O to be submitted to the kernel.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Request {
     /// Index below the queue depth; returned with the completion.
@@ -29,7 +28,6 @@ pub(super) struct Completion {
     pub result: i32,
 }
 
-/// Time to stay in the kernel after submitting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SubmitWait {
     Completion,

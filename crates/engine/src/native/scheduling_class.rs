@@ -12,7 +12,6 @@ const AWAKE_NS: u64 = 5_000_000;
 /// Nice value of the highest weight in the ordinary class.
 const NICE_MIN: libc::c_int = -20;
 
-/// Scheduling class of the calling thread.
 #[derive(Debug)]
 pub(super) struct SchedulingClass {
     allowed: bool,
@@ -22,7 +21,6 @@ pub(super) struct SchedulingClass {
 }
 
 impl SchedulingClass {
-    /// Keeps the thread's class as it is.
     pub(super) fn unchanged() -> SchedulingClass {
         SchedulingClass { allowed: false, real_time: false, awake_since: None }
     }
@@ -46,7 +44,6 @@ impl SchedulingClass {
         )
     }
 
-    /// Notes that the thread is about to wait.
     #[inline(always)]
     pub(super) fn before_wait(&mut self) {
         self.awake_since = None;

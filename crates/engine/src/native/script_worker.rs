@@ -23,7 +23,6 @@ use std::sync::atomic::Ordering;
 /// Wait in nanoseconds between two checks of a reader that has nothing decoded.
 const STARVING_NS: u64 = 100_000;
 
-/// The thread that plays a script.
 pub(super) struct ScriptWorker<'s, Q: Queue> {
     ios: ThreadIos<'s, Q>,
     player: ScriptPlayer<Prefetcher>,

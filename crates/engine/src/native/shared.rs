@@ -62,7 +62,6 @@ pub(super) struct LockedState {
     ready: usize,
     /// Notes on what this host could not provide to the threads, without duplicates.
     notes: Vec<String>,
-    /// Why a thread cannot begin.
     unready: Option<String>,
 }
 
@@ -76,7 +75,6 @@ pub(super) struct LocatedFault {
     pub at: u64,
 }
 
-/// Why a load ends early.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum LoadFailure {
     /// Too many faults, or a first fault that every further I/O would repeat.
@@ -107,7 +105,6 @@ pub(super) struct ThreadLane {
     unread: (AtomicU64, AtomicU64),
     /// Outstanding I/Os as of the last turn; always current for a script or a paced load.
     outstanding: AtomicU32,
-    /// Stream of the last issued I/O.
     stream: AtomicU32,
     /// Set when the thread has counted the I/Os that are no longer waited for.
     has_given_up: AtomicBool,
@@ -168,7 +165,6 @@ impl ThreadLane {
         unsafe { &mut *self.accounts[(turn & 1) as usize].get() }
     }
 
-    /// Marks the reap as counted.
     #[inline(always)]
     pub(super) fn end_reap(&self) {
         let reaps = self.reaps.load(Ordering::Relaxed);
@@ -213,7 +209,6 @@ impl ThreadLane {
         since.max(overlap(before, late))
     }
 
-    /// Notes the stream of an issued I/O.
     #[inline(always)]
     pub(super) fn issued(&self, stream: u32) {
         self.stream.store(stream, Ordering::Relaxed);
@@ -231,7 +226,6 @@ impl ThreadLane {
         self.has_given_up.store(true, Ordering::Release);
     }
 
-    /// Publishes the number of outstanding I/Os.
     #[inline(always)]
     pub(super) fn publish_outstanding(&self, outstanding: u32) {
         self.outstanding.store(outstanding, Ordering::Relaxed);
@@ -384,7 +378,6 @@ impl SharedLoad {
         self.changed.notify_all();
     }
 
-    /// Reports why a thread cannot begin.
     pub(super) fn report_unready(&self, why: String) {
         self.state().unready.get_or_insert(why);
         self.changed.notify_all();
@@ -534,7 +527,6 @@ impl SharedLoad {
         }
     }
 
-    /// Waits until something changes, at most `time`.
     pub(super) fn wait(&self, time: Duration) {
         let state = self.state();
         if state.ended == self.lanes.len() || state.failure.is_some() {

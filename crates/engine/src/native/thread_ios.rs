@@ -103,7 +103,6 @@ impl<'s, Q: Queue> ThreadIos<'s, Q> {
         }
     }
 
-    /// Notes that the thread begins.
     pub(super) fn begin(&self) {
         self.lane.note_clock(self.clock.ticks(), u64::MAX);
     }
@@ -152,7 +151,6 @@ impl<'s, Q: Queue> ThreadIos<'s, Q> {
         Reap { turn, seen, now, before_end, account }
     }
 
-    /// Returns the next completion of the reap.
     #[inline(always)]
     pub(super) fn next(&mut self) -> Option<Completion> {
         let completion = self.queue.next()?;

@@ -42,7 +42,6 @@ impl WrittenSectors {
     }
 }
 
-/// Totals of all threads of a load.
 #[derive(Debug, Default)]
 pub(super) struct ReadBackFindings {
     right: AtomicU64,
@@ -71,7 +70,6 @@ impl ReadBackFindings {
     }
 }
 
-/// Read verification of one thread.
 #[derive(Debug)]
 pub(super) struct ReadVerifier {
     written: Arc<WrittenSectors>,

@@ -23,7 +23,6 @@ use crate::draw::{DrawnIo, IoGenerator};
 use std::sync::atomic::Ordering;
 use steadfast_domain::Op;
 
-/// One thread of a load whose I/Os are drawn.
 pub(super) struct Worker<'s, Q: Queue> {
     ios: ThreadIos<'s, Q>,
     generator: IoGenerator,
@@ -64,7 +63,6 @@ impl<'s, Q: Queue> Worker<'s, Q> {
         self.ios.end(result);
     }
 
-    /// Keeps all slots busy.
     fn run_closed(&mut self) -> Result<(), i32> {
         // Each call submits one more I/O: a batch is never larger than the previous reap, plus
         // one while the queue fills.

@@ -21,7 +21,6 @@ use steadfast_domain::replayed::ScriptPosition;
 use steadfast_domain::script::{OverlapRule, ReplayOmissions, Timing};
 use steadfast_domain::{Bytes, DueIo, Nanos, Op, ReplayResult, ScriptError, ScriptLoad};
 
-/// I/Os per batch.
 pub(crate) const BATCH: usize = 4096;
 
 /// Maximum number of I/Os held back because they overlap an outstanding one; when it is reached,
@@ -37,7 +36,6 @@ pub(crate) enum FeedResult {
     Failed(Box<ScriptError>),
 }
 
-/// Delivers the I/Os of a script in order.
 pub(crate) trait ScriptFeed {
     fn next(&mut self) -> FeedResult;
 }
@@ -52,7 +50,6 @@ pub(crate) struct ReadyIo {
     number: u64,
 }
 
-/// The player's next action.
 #[derive(Debug)]
 pub(crate) enum PlayerAction {
     Submit(ReadyIo),
@@ -61,7 +58,6 @@ pub(crate) enum PlayerAction {
     /// Nothing can be submitted before an I/O completes.
     Completion,
     Starved,
-    /// Everything has been submitted.
     Over,
     Failed(Box<ScriptError>),
 }
@@ -115,7 +111,6 @@ impl PlayCounts {
     }
 }
 
-/// Settings of a playback.
 #[derive(Debug, Clone, Copy)]
 struct PlaySettings {
     timing: Timing,
@@ -124,7 +119,6 @@ struct PlaySettings {
     outstanding: u32,
 }
 
-/// A script being played.
 #[derive(Debug)]
 pub(crate) struct ScriptPlayer<F> {
     feed: F,
@@ -184,7 +178,6 @@ impl<F: ScriptFeed> ScriptPlayer<F> {
         Arc::clone(&self.counts)
     }
 
-    /// Returns the next action at `now`.
     #[inline]
     pub(crate) fn next(&mut self, now: u64) -> PlayerAction {
         if !self.stuck {
@@ -247,7 +240,6 @@ impl<F: ScriptFeed> ScriptPlayer<F> {
         }
     }
 
-    /// Returns the due time of an I/O.
     #[inline]
     fn due(&self, io: &DueIo) -> u64 {
         match self.settings.timing.played(io.due) {

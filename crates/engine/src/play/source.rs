@@ -8,7 +8,6 @@ use steadfast_domain::{DueIo, Nanos, Op, Script, ScriptError, ScriptLoad};
 /// Maximum size of a discard in bytes.
 const DISCARD_LIMIT: u64 = 1 << 31;
 
-/// Delivers the I/Os of a script in batches.
 pub(crate) struct ScriptReader {
     script: Box<dyn Script>,
     pub(crate) load: Box<ScriptLoad>,
@@ -24,7 +23,6 @@ impl fmt::Debug for ScriptReader {
 }
 
 impl ScriptReader {
-    /// Opens a script at its beginning.
     pub(crate) fn open(load: &ScriptLoad) -> Result<ScriptReader, ScriptError> {
         let closed = || ScriptError {
             name: load.name.clone(),

@@ -5,7 +5,6 @@ use crate::xoshiro::Xoshiro256;
 use steadfast_domain::script::OpCounts;
 use steadfast_domain::{Demand, Script};
 
-/// Returns the I/Os of a list.
 #[derive(Debug)]
 struct ListFeed(std::vec::IntoIter<DueIo>);
 

@@ -54,7 +54,6 @@ pub(super) struct SimulatedDrive {
     thermal: ThermalState,
 }
 
-/// State at the last update of the temperature.
 #[derive(Debug, Clone, Copy, Default)]
 struct ThermalState {
     at: u64,

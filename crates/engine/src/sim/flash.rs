@@ -26,7 +26,6 @@ const READ_SPREAD: f64 = 0.15;
 const SPELL_NS: u64 = 20_000_000_000;
 const SPELL_SPREAD: f64 = 0.012;
 
-/// Times at which a die finishes its work.
 #[derive(Debug, Clone, Copy, Default)]
 struct DieTimes {
     /// End of all of its work.

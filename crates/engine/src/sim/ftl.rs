@@ -50,9 +50,7 @@ struct Frontier {
 #[derive(Debug, Clone, Copy)]
 struct Victim {
     superblock: u32,
-    /// Next page to check.
     next: u32,
-    /// Valid pages when it was chosen.
     valid: u32,
 }
 
@@ -175,7 +173,6 @@ impl PageMap {
         }
     }
 
-    /// Opens a free superblock.
     fn open(&mut self) -> Frontier {
         let superblock = self.free.pop_front().expect("the collector keeps one superblock free");
         self.valid[superblock as usize] = NOT_CLOSED + (1 << self.page_bits);
@@ -225,7 +222,6 @@ impl PageMap {
     }
 }
 
-/// The garbage collector.
 impl PageMap {
     /// Returns true if the collector has work to do while the drive is idle.
     pub(super) fn wants_idle_time(&self) -> bool {

@@ -23,10 +23,8 @@ const EIO: i32 = 5;
 /// Number of I/Os between two checks for a stop.
 pub(super) const STOP_EVERY: u32 = 1024;
 
-/// Why advancing a load ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AdvanceEnd {
-    /// The requested time was reached.
     Reached,
     /// The load has done all its work, and its last I/O has completed.
     Complete,
@@ -48,7 +46,6 @@ impl IoOutcome {
     }
 }
 
-/// When an I/O completes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SettleTime {
     Ramp,
@@ -551,12 +548,10 @@ impl RunningLoad {
     }
 }
 
-/// Measurement of one step of a load.
 pub(super) struct SimulatedMeasurement {
     pub(super) account: IntervalAccount,
     pub(super) meter: StepMeter,
     pub(super) begin: u64,
-    /// Start of the open interval.
     open: u64,
     pub(super) fault_count: u64,
     pub(super) faults: Vec<Fault>,

@@ -390,7 +390,6 @@ impl SimulatedSsd {
         self.advance_clock(load.now());
     }
 
-    /// Lets virtual time pass up to `now`.
     fn advance_clock(&mut self, now: u64) {
         self.clock = self.clock.max(now);
         self.drive.warm(self.clock);

@@ -7,11 +7,9 @@
 use super::pseudo_slc::PseudoSlc;
 use super::spec::PAGE;
 
-/// Content and clocks of a cache.
 #[derive(Debug)]
 pub(super) struct SlcCache {
     spec: PseudoSlc,
-    /// Bytes in the cache.
     held: u64,
     /// Bytes written past the full cache.
     direct: u64,
@@ -71,7 +69,6 @@ impl SlcCache {
         self.writing
     }
 
-    /// Returns true if a logical page is in the cache.
     pub(super) fn holds(&self, page: u32) -> bool {
         let entry = self.entries[page as usize];
         entry > 0 && entry > self.entered.saturating_sub(self.held)

@@ -28,7 +28,6 @@ fn step_of(load: impl Into<Load>) -> Step {
 }
 
 impl SimulatedSsd {
-    /// Applies a step that may fail.
     pub(super) fn attempt(&mut self, step: &Step) -> Result<Measurement, Halt> {
         self.perform(step, &StepStart::default(), &mut |_| {})
     }

@@ -59,7 +59,6 @@ impl FioFixture {
         measurement
     }
 
-    /// Returns the names of the files in the directory.
     fn file_names(&self) -> Vec<String> {
         let mut names: Vec<String> = fs::read_dir(self.directory.path().join("fio"))
             .unwrap()

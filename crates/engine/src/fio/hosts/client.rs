@@ -28,7 +28,6 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Time that a client may take to end on request.
 const END_WAIT_MAX: Duration = Duration::from_secs(3);
 
-/// Everything that a host's part of a step needs.
 pub(super) struct HostWork<'w> {
     pub host: &'w str,
     pub address: &'w str,

@@ -117,7 +117,6 @@ pub(super) fn is_load_over(
     in_time || expressions.iter().zip(done).all(in_full)
 }
 
-/// Adds the host to the keys of its cursors.
 pub(super) fn with_host(cursors: BTreeMap<String, Bytes>, host: &str) -> BTreeMap<String, Bytes> {
     cursors.into_iter().map(|(key, at)| (format!("{key}{HOST_SEPARATOR}{host}"), at)).collect()
 }
