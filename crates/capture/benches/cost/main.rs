@@ -26,14 +26,17 @@ const RING_BYTES: u32 = 16 << 20;
 /// A run of a load and its recording.
 #[derive(Default)]
 pub struct CostRun {
+    /// Results of the load.
     pub loaded: CostLoadResult,
     /// Time spent in the probes in the kernel.
     pub kernel_ns: u64,
     /// Processor time of the recorder.
     pub user_ns: u64,
+    /// I/Os of the load that were recorded.
     pub recorded: u64,
     /// Length of the recording.
     pub file_bytes: u64,
+    /// I/Os that the recorder reports as lost.
     pub reported_lost: u64,
 }
 
@@ -70,6 +73,7 @@ struct CostPoint {
 /// What a capture keeps of the I/Os.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum CapturedData {
+    /// Every I/O.
     Ios,
     /// Sums of steps of 1 s.
     Steps,

@@ -51,10 +51,7 @@ pub(super) struct PreparedLoad {
 #[derive(Debug)]
 pub(super) enum IoSource {
     Drawn(DrawPlan),
-    Script {
-        source: ScriptReader,
-        discards: bool,
-    },
+    Script { source: ScriptReader, discards: bool },
 }
 
 #[derive(Debug, Clone, Copy)]

@@ -190,8 +190,7 @@ impl FioHosts {
     /// Sets a common start time on every host, [`START_LEAD`] after the time that several targets
     /// have agreed on. Returns that time; `None` if a host cannot be given one.
     fn agree(&mut self, begins: Option<Nanos>) -> Result<Option<Nanos>, Halt> {
-        let unix_time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let now = Nanos::from(unix_time) + START_LEAD;
+        let now = unix_time() + START_LEAD;
         // Several targets agree by our monotonic clock.
         let moment = begins
             .map_or(now, |at| Nanos((now + at).0.saturating_sub(steadfast_host::monotonic().0)));
@@ -278,6 +277,11 @@ impl FioHosts {
     }
 }
 
+/// Returns the wall-clock time since 1970 (UTC).
+fn unix_time() -> Nanos {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().into()
+}
+
 /// Returns how long after the agreed time the first host started; `None` unless the start of
 /// every host is known.
 fn start_delay(all: &[HostShare], moment: Option<Nanos>) -> Option<Nanos> {
@@ -346,7 +350,7 @@ impl Engine for FioHosts {
         let reported = if ramp > Nanos::ZERO { ramp + REPORT_MARGIN } else { ramp };
         let expressions = shares.expressions(&starts, reported, step.cut);
         let moment = self.agree(start.begins)?;
-        let began_unix_ms = moment.unwrap_or_else(unix_nanos).0 / 1_000_000;
+        let began_unix_ms = moment.unwrap_or_else(unix_time).0 / 1_000_000;
         let results = self.run_clients(&step, &expressions, &directory, number);
         let mut done = Vec::new();
         let mut halts = Vec::new();
