@@ -530,10 +530,12 @@ impl NativeLoad {
     }
 
     fn cursors(&self) -> BTreeMap<String, Bytes> {
-        let each = self.parts.iter().map(RunningPart::cursors).enumerate();
+        let cursors = self.parts.iter().map(RunningPart::cursors);
         match self.load {
-            Load::Together(_) => each.flat_map(|(number, own)| part_cursors(number, own)).collect(),
-            _ => each.flat_map(|(_, own)| own).collect(),
+            Load::Together(_) => {
+                cursors.enumerate().flat_map(|(number, own)| part_cursors(number, own)).collect()
+            }
+            _ => cursors.flatten().collect(),
         }
     }
 
