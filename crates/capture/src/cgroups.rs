@@ -12,21 +12,19 @@ use steadfast_domain::IoEvent;
 use steadfast_domain::io_event::CapturedCgroup;
 
 /// Maximum number of directories visited in the search for a cgroup.
-const MAX_SEARCHED: usize = 1 << 14;
+const SEARCH_MAX: usize = 1 << 14;
 
-/// The cgroups of a capture.
 pub(crate) struct Cgroups {
     /// Mount point of the hierarchy.
     mount_point: PathBuf,
     mount_handle: Option<File>,
-    found: Vec<CapturedCgroup>,
+    pub(crate) found: Vec<CapturedCgroup>,
     /// By source: the capture's number for each number of the source; 0 if not known yet.
     numbers: Vec<Vec<u16>>,
     known: HashMap<u64, u16>,
 }
 
 impl Cgroups {
-    /// Returns an empty set of cgroups of the hierarchy mounted at `mount_point`.
     pub(crate) fn new(mount_point: PathBuf) -> Self {
         let mount_handle = File::open(&mount_point).ok();
         Cgroups {
@@ -36,11 +34,6 @@ impl Cgroups {
             numbers: Vec::new(),
             known: HashMap::new(),
         }
-    }
-
-    /// Returns the cgroups found so far.
-    pub(crate) fn found(&self) -> &[CapturedCgroup] {
-        &self.found
     }
 
     /// Replaces the source's cgroup numbers in events by those of the capture.
@@ -59,7 +52,7 @@ impl Cgroups {
         Ok(())
     }
 
-    /// Returns the capture's number for a number of a source; `None` if it is not known yet.
+    /// Returns the capture's number for a number of a source, if it is known.
     fn number(&self, source_index: usize, source_number: u16) -> Option<u16> {
         let numbers = self.numbers.get(source_index)?;
         numbers.get(usize::from(source_number)).copied().filter(|number| *number > 0)
@@ -110,7 +103,7 @@ impl Cgroups {
 /// Finds a directory by its inode, which equals the cgroup's ID.
 fn find_by_inode(mount_point: &Path, id: u64) -> Option<PathBuf> {
     let is_it = |here: &PathBuf| fs::metadata(here).is_ok_and(|directory| directory.ino() == id);
-    tree::directories(mount_point).take(MAX_SEARCHED).find(is_it)
+    tree::directories(mount_point).take(SEARCH_MAX).find(is_it)
 }
 
 #[cfg(test)]

@@ -24,13 +24,12 @@ use steadfast_domain::step::mix64;
 use steadfast_domain::{DirectBuffer, IoEvent, IoOp, Layer};
 
 /// Length of a sampled block in bytes; a smaller write is sampled whole.
-pub const BLOCK: usize = 4096;
+const BLOCK: usize = 4096;
 
 /// Maximum number of blocks waiting to be read; further ones are counted as passed over.
 const QUEUE_MAX: usize = 1024;
 
-/// zstd compression level.
-const LEVEL: i32 = 1;
+const COMPRESSION_LEVEL: i32 = 1;
 
 /// A device whose written blocks are sampled.
 #[derive(Debug, Clone)]
@@ -43,7 +42,7 @@ pub struct SampledDevice {
 }
 
 /// Longest time an I/O is held back for the measurements of its blocks.
-const HOLD_TIME: Duration = Duration::from_secs(1);
+const HOLD_TIME_MAX: Duration = Duration::from_secs(1);
 /// Maximum number of I/Os held back (30 MB).
 const HELD_MAX: usize = 1 << 18;
 
@@ -55,14 +54,13 @@ struct SampleRequest {
     length: usize,
 }
 
-/// Results of the reader thread.
 #[derive(Default)]
 struct SampleResults {
     sample: ContentSample,
     /// Measurements since the last collection, by I/O number.
     measured: Vec<(u64, ContentMeasurement)>,
     /// Blocks measured or found unreadable since the last collection.
-    answered: usize,
+    processed: usize,
 }
 
 /// Samples the content of written blocks while a capture runs.
@@ -74,11 +72,11 @@ pub struct ContentSampler {
     bases: Vec<u64>,
     every: u64,
     /// Written blocks until the next sampled one.
-    left: u64,
-    drawn: u64,
-    wanted: Option<SyncSender<SampleRequest>>,
+    blocks_left: u64,
+    random_state: u64,
+    requests: Option<SyncSender<SampleRequest>>,
     reader: Option<JoinHandle<()>>,
-    done: Arc<Mutex<SampleResults>>,
+    results: Arc<Mutex<SampleResults>>,
     /// I/Os held back; `first` is the number of the oldest.
     held: VecDeque<IoEvent>,
     first: u64,
@@ -95,12 +93,12 @@ impl ContentSampler {
     pub fn begin(devices: &[SampledDevice], every: u64) -> Result<ContentSampler, CaptureError> {
         let files = devices.iter().map(open).collect::<Result<Vec<_>, _>>()?;
         let sample = ContentSample { every, ..ContentSample::default() };
-        let done = Arc::new(Mutex::new(SampleResults { sample, ..SampleResults::default() }));
-        let (wanted, queue) = sync_channel(QUEUE_MAX);
-        let shared = Arc::clone(&done);
-        let drawn = RandomState::new().hash_one(every);
-        // A name of the greatest length that no other thread has.
-        let name = format!("sample-{:08x}", drawn as u32);
+        let results = Arc::new(Mutex::new(SampleResults { sample, ..SampleResults::default() }));
+        let (requests, queue) = sync_channel(QUEUE_MAX);
+        let shared = Arc::clone(&results);
+        let random_state = RandomState::new().hash_one(every);
+        // Of the greatest length that a thread's name may have, and unique.
+        let name = format!("sample-{:08x}", random_state as u32);
         let reader = std::thread::Builder::new()
             .name(name.clone())
             .spawn(move || SampleReader::new(files).read(&queue, &shared))
@@ -114,16 +112,16 @@ impl ContentSampler {
             own_reads: OwnReads { pid: std::process::id(), thread: CommandName::new(&name) },
             bases: devices.iter().map(|device| device.base).collect(),
             every: every.max(1),
-            left: 0,
-            drawn,
-            wanted: Some(wanted),
+            blocks_left: 0,
+            random_state,
+            requests: Some(requests),
             reader: Some(reader),
-            done,
+            results,
             held: VecDeque::new(),
             first: 0,
             pending: VecDeque::new(),
         };
-        sampler.left = sampler.gap();
+        sampler.blocks_left = sampler.next_gap();
         Ok(sampler)
     }
 
@@ -153,33 +151,33 @@ impl ContentSampler {
 
     /// Returns the totals so far.
     pub fn so_far(&self) -> ContentSample {
-        self.done().sample
+        self.results().sample
     }
 
     /// Waits until the reader thread has processed its queue, and ends it.
     fn end(&mut self) {
-        self.wanted = None;
+        self.requests = None;
         if let Some(reader) = self.reader.take() {
-            // A thread that panicked has delivered its results up to then.
+            // If it panicked, its results up to then are valid.
             let _ = reader.join();
         }
     }
 
-    fn done(&self) -> MutexGuard<'_, SampleResults> {
-        self.done.lock().unwrap_or_else(PoisonError::into_inner)
+    fn results(&self) -> MutexGuard<'_, SampleResults> {
+        self.results.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds the reader's measurements to the I/Os held back.
     fn take_measured(&mut self) {
-        let mut done = self.done();
-        let (measured, answered) = (take(&mut done.measured), take(&mut done.answered));
-        drop(done);
-        self.pending.drain(..answered.min(self.pending.len()));
+        let mut results = self.results();
+        let (measured, processed) = (take(&mut results.measured), take(&mut results.processed));
+        drop(results);
+        self.pending.drain(..processed.min(self.pending.len()));
         for (number, content) in measured {
-            let place = number.checked_sub(self.first).and_then(|at| usize::try_from(at).ok());
-            match place.and_then(|at| self.held.get_mut(at)) {
+            let index = number.checked_sub(self.first).and_then(|at| usize::try_from(at).ok());
+            match index.and_then(|at| self.held.get_mut(at)) {
                 Some(event) => event.content.add(content),
-                None => self.done().sample.late += u64::from(content.blocks),
+                None => self.results().sample.late += u64::from(content.blocks),
             }
         }
     }
@@ -190,7 +188,7 @@ impl ContentSampler {
             return self.held.len();
         }
         let waits = |(number, since): &&(u64, Instant)| {
-            *number >= self.first && now.duration_since(*since) < HOLD_TIME
+            *number >= self.first && now.duration_since(*since) < HOLD_TIME_MAX
         };
         match self.pending.iter().find(waits) {
             Some((number, _)) => usize::try_from(number - self.first).unwrap_or(usize::MAX),
@@ -204,38 +202,37 @@ impl ContentSampler {
         self.first += count as u64;
     }
 
-    /// Requests the sampled blocks of one write.
     fn sample_blocks(&mut self, event: &IoEvent, now: Instant) {
         let blocks = u64::from(event.bytes).div_ceil(BLOCK as u64);
         let mut at = 0;
-        while self.left <= blocks - at {
-            at += self.left;
-            self.left = self.gap();
+        while self.blocks_left <= blocks - at {
+            at += self.blocks_left;
+            self.blocks_left = self.next_gap();
             let begin = (at - 1) * BLOCK as u64;
             let length = (u64::from(event.bytes) - begin).min(BLOCK as u64) as usize;
-            self.request_block((usize::from(event.device), event.offset + begin), length, now);
+            self.request_block(usize::from(event.device), event.offset + begin, length, now);
         }
-        self.left -= blocks - at;
+        self.blocks_left -= blocks - at;
     }
 
     /// Requests a block of the next I/O to be held back.
-    fn request_block(&mut self, (device, offset): (usize, u64), length: usize, now: Instant) {
+    fn request_block(&mut self, device: usize, offset: u64, length: usize, now: Instant) {
         let Some(base) = self.bases.get(device) else { return };
         let number = self.first + self.held.len() as u64;
-        let wanted = SampleRequest { number, device, offset: offset.saturating_sub(*base), length };
-        let taken = self.wanted.as_ref().is_some_and(|queue| queue.try_send(wanted).is_ok());
-        if taken {
-            self.pending.push_back((number, now))
+        let offset = offset.saturating_sub(*base);
+        let request = SampleRequest { number, device, offset, length };
+        if self.requests.as_ref().is_some_and(|queue| queue.try_send(request).is_ok()) {
+            self.pending.push_back((number, now));
         } else {
-            self.done().sample.passed_over += 1
+            self.results().sample.passed_over += 1;
         }
     }
 
     /// Returns the distance to the next sampled block: uniform in 1 to 2 × `every` - 1, with mean
     /// `every`, so that it cannot fall into step with a periodic load.
-    fn gap(&mut self) -> u64 {
-        self.drawn = self.drawn.wrapping_add(1);
-        1 + mix64(self.drawn) % (2 * self.every - 1)
+    fn next_gap(&mut self) -> u64 {
+        self.random_state = self.random_state.wrapping_add(1);
+        1 + mix64(self.random_state) % (2 * self.every - 1)
     }
 }
 
@@ -245,11 +242,10 @@ impl Drop for ContentSampler {
     }
 }
 
-/// The mark of the sampler's own reads among the events.
+/// Recognizes the sampler's own reads among the events.
 struct OwnReads {
     /// Process; in a container, events have another number for it.
     pid: u32,
-    /// Name of the reader thread.
     thread: CommandName,
 }
 
@@ -269,7 +265,6 @@ fn open(device: &SampledDevice) -> Result<File, CaptureError> {
     })
 }
 
-/// Reads sampled blocks and measures them.
 struct SampleReader {
     files: Vec<File>,
     memory: DirectBuffer,
@@ -290,41 +285,42 @@ impl SampleReader {
         }
     }
 
-    fn read(&mut self, queue: &Receiver<SampleRequest>, done: &Mutex<SampleResults>) {
-        for wanted in queue {
-            let measured = self.measure(&wanted);
-            let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
-            done.answered += 1;
+    fn read(&mut self, queue: &Receiver<SampleRequest>, results: &Mutex<SampleResults>) {
+        for request in queue {
+            let measured = self.measure(&request);
+            let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
+            results.processed += 1;
             match measured {
                 Some(content) => {
-                    done.sample.blocks += 1;
-                    done.sample.bytes += u64::from(content.bytes);
-                    done.sample.compressed_bytes += u64::from(content.compressed_bytes);
-                    done.sample.duplicates += u64::from(content.duplicates);
-                    done.measured.push((wanted.number, content));
+                    results.sample.blocks += 1;
+                    results.sample.bytes += u64::from(content.bytes);
+                    results.sample.compressed_bytes += u64::from(content.compressed_bytes);
+                    results.sample.duplicates += u64::from(content.duplicates);
+                    results.measured.push((request.number, content));
                 }
-                None => done.sample.unreadable += 1,
+                None => results.sample.unreadable += 1,
             }
         }
     }
 
     /// Returns the compressed length of the block and whether it is a duplicate of an earlier one,
     /// or `None` if it cannot be read.
-    fn measure(&mut self, wanted: &SampleRequest) -> Option<ContentMeasurement> {
-        let block = self.memory.get_mut(..wanted.length)?;
-        self.files.get(wanted.device)?.read_exact_at(block, wanted.offset).ok()?;
+    fn measure(&mut self, request: &SampleRequest) -> Option<ContentMeasurement> {
+        let block = self.memory.get_mut(..request.length)?;
+        self.files.get(request.device)?.read_exact_at(block, request.offset).ok()?;
         let fingerprint = self.hasher.hash_one(&*block);
         let duplicate = self.seen.contains(&fingerprint);
         if !duplicate && (self.seen.len() as u64) < FINGERPRINTS {
             self.seen.insert(fingerprint);
         }
-        let length = zstd::bulk::compress_to_buffer(block, &mut self.compressed, LEVEL).ok()?;
+        let length =
+            zstd::bulk::compress_to_buffer(block, &mut self.compressed, COMPRESSION_LEVEL).ok()?;
         Some(ContentMeasurement {
             blocks: 1,
             duplicates: u16::from(duplicate),
-            bytes: u32::try_from(wanted.length).ok()?,
+            bytes: u32::try_from(request.length).ok()?,
             // A block that does not shrink would be stored uncompressed.
-            compressed_bytes: u32::try_from(length.min(wanted.length)).ok()?,
+            compressed_bytes: u32::try_from(length.min(request.length)).ok()?,
         })
     }
 }
@@ -332,10 +328,11 @@ impl SampleReader {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use steadfast_domain::io_event::Share;
 
     /// In a container, the process has another number than in the events.
     #[test]
-    fn own_reads_are_known_by_process_or_by_thread() {
+    fn own_reads_are_recognized_by_process_or_by_thread() {
         let thread = CommandName::new("sample-01234567");
         let own = OwnReads { pid: 17, thread };
         let read = |pid, command, thread| IoEvent {
@@ -353,7 +350,6 @@ mod tests {
         assert!(!own.contains(&read(9_017, other, other)));
         assert!(!own.contains(&IoEvent { op: IoOp::Write, ..read(17, other, thread) }));
     }
-    use steadfast_domain::io_event::Share;
 
     fn write(offset: u64, bytes: u32) -> IoEvent {
         IoEvent { op: IoOp::Write, offset, bytes, ..IoEvent::default() }
@@ -368,23 +364,20 @@ mod tests {
         sampler.process(&mut events);
         sampler.finish(&mut events);
         assert_eq!(events.len(), writes.len(), "none is lost");
-        let (mut found, all) = (SampledCounts::default(), sampler.so_far());
+        let (mut found, totals) = (ContentSample::default(), sampler.so_far());
         for (event, write) in events.iter().zip(writes) {
             assert_eq!(event.offset, write.offset, "they stay in their order");
-            found.0 += u64::from(event.content.blocks);
-            found.1 += u64::from(event.content.compressed_bytes);
-            found.2 += u64::from(event.content.duplicates);
+            found.blocks += u64::from(event.content.blocks);
+            found.compressed_bytes += u64::from(event.content.compressed_bytes);
+            found.duplicates += u64::from(event.content.duplicates);
         }
-        assert_eq!(found.0 + all.late, all.blocks);
-        if all.late == 0 {
-            assert_eq!((found.1, found.2), (all.compressed_bytes, all.duplicates));
+        assert_eq!(found.blocks + totals.late, totals.blocks);
+        if totals.late == 0 {
+            assert_eq!(found.compressed_bytes, totals.compressed_bytes);
+            assert_eq!(found.duplicates, totals.duplicates);
         }
-        all
+        totals
     }
-
-    /// Blocks, compressed bytes and duplicates.
-    #[derive(Default)]
-    struct SampledCounts(u64, u64, u64);
 
     /// Blocks that all differ, half of each random.
     fn half_random(blocks: usize) -> Vec<u8> {
@@ -398,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn every_block_is_measured_where_every_block_is_wanted() {
+    fn a_sample_of_every_block_has_all_of_them() {
         let content = half_random(101);
         let bytes = content.len() as u32;
         let sample = sampled(1, &content, &[write(0, bytes)], 0);
@@ -438,14 +431,14 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_counted() {
+    fn unreadable_blocks_are_counted() {
         let sample = sampled(1, &half_random(1), &[write(0, 4096), write(1 << 30, 4096)], 0);
         assert_eq!((sample.blocks, sample.unreadable), (1, 1));
         assert_eq!(sampled(1, &[], &[], 0).compression_ratio(), None);
     }
 
     #[test]
-    fn reads_failures_and_its_own_io_are_left_alone() {
+    fn reads_and_failed_writes_are_not_sampled_and_own_reads_are_removed() {
         let own =
             IoEvent { op: IoOp::Read, bytes: 4096, pid: std::process::id(), ..IoEvent::default() };
         let failed = IoEvent { flags: flags::FAILED, ..write(0, 4096) };

@@ -70,10 +70,8 @@ struct AnyHandle {
     number: [u8; HANDLE_BYTES_MAX],
 }
 
-/// Returns the identity of the file that lies at a path.
-///
-/// # Errors
-/// There is no file, or its file system makes no handles.
+/// Returns the identity of the file that lies at a path. Fails if there is none, or if its file
+/// system makes no handles.
 pub(crate) fn identity(path: &Path) -> io::Result<FileHandle> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     let mut handle =
@@ -98,10 +96,8 @@ pub(crate) fn identity(path: &Path) -> io::Result<FileHandle> {
     Ok(FileHandle { kind: handle.kind, bytes })
 }
 
-/// Opens the file of an identity, wherever it lies now, without the right to read it.
-///
-/// # Errors
-/// Where it is deleted, even if another file has its inode.
+/// Opens the file of an identity, wherever it lies now, without the right to read it. Fails if it
+/// is deleted, even if another file has its inode.
 pub(crate) fn open_again(mount: &File, identity: &FileHandle) -> io::Result<File> {
     let mut handle = AnyHandle {
         bytes: identity.bytes.len() as u32,

@@ -63,18 +63,12 @@ impl Capture {
     pub fn begin(options: &CaptureOptions) -> Result<Capture, CaptureError> {
         check(options)?;
         let cgroup_setup = CgroupSetup::from_options(options)?;
-        let mut opened = Vec::new();
+        let (mut sources, mut remarks) = (Vec::new(), Vec::new());
         if options.layers.contains(&Layer::Block) {
-            opened.push(open(options, &cgroup_setup)?);
+            sources.push(open_block(options, &cgroup_setup, &mut remarks)?);
         }
         if options.layers.contains(&Layer::FileSystem) {
-            opened.push(open_files(options, &cgroup_setup)?);
-        }
-        let mut remarks = Vec::new();
-        let mut sources = Vec::new();
-        for OpenedLayer { source, remark } in opened {
-            sources.push(source);
-            remarks.extend(remark);
+            sources.push(open_files(options, &cgroup_setup, &mut remarks)?);
         }
         remarks.extend(cgroup_setup.remark);
         let began_monotonic_ns = monotonic_ns();
@@ -85,7 +79,7 @@ impl Capture {
             closed_monotonic_ns: None,
             remarks,
             names: ProcessNames::default(),
-            cgroups: cgroup_setup.place.map(Cgroups::new),
+            cgroups: cgroup_setup.mount_point.map(Cgroups::new),
             paths: options.paths.then(|| {
                 FilePaths::new(options, monotonic_ns().saturating_sub(began_monotonic_ns))
             }),
@@ -95,11 +89,11 @@ impl Capture {
     /// Returns the cgroups, in the order of their numbers in events; `None` if cgroups are not
     /// captured.
     pub fn cgroups(&self) -> Option<&[CapturedCgroup]> {
-        self.cgroups.as_ref().map(Cgroups::found)
+        self.cgroups.as_ref().map(|cgroups| &cgroups.found[..])
     }
     /// Returns the paths of files; `None` if paths are not captured.
     pub fn files(&self) -> Option<&Arc<Vec<FileName>>> {
-        self.paths.as_ref().map(FilePaths::found)
+        self.paths.as_ref().map(|paths| &paths.found)
     }
     /// Returns the number of files with a path and of files without; `None` if paths are not
     /// captured.
@@ -226,7 +220,7 @@ fn count_merged(merging: &mut [MergeCounts], events: &[IoEvent]) {
 struct CgroupSetup {
     #[cfg(feature = "ebpf")]
     hierarchy: Option<ebpf::CgroupHierarchy>,
-    place: Option<PathBuf>,
+    mount_point: Option<PathBuf>,
     remark: Option<String>,
 }
 
@@ -236,15 +230,22 @@ impl CgroupSetup {
         if !options.cgroups {
             return Ok(CgroupSetup::default());
         }
-        let (hierarchy, place) = ebpf::chosen_hierarchy().ok_or_else(|| {
-            CaptureError::new(
+        let Some((hierarchy, mount_point)) = ebpf::chosen_hierarchy() else {
+            return refuse(
                 "no cgroup hierarchy is mounted from its root",
                 "mount one (mount -t cgroup2 none /sys/fs/cgroup), or omit --cgroups",
-            )
-        })?;
-        let remark =
-            format!("The cgroups are those of {} ({}).", place.display(), hierarchy.describe());
-        Ok(CgroupSetup { hierarchy: Some(hierarchy), place: Some(place), remark: Some(remark) })
+            );
+        };
+        let remark = format!(
+            "The cgroups are those of {} ({}).",
+            mount_point.display(),
+            hierarchy.describe()
+        );
+        Ok(CgroupSetup {
+            hierarchy: Some(hierarchy),
+            mount_point: Some(mount_point),
+            remark: Some(remark),
+        })
     }
 
     #[cfg(not(feature = "ebpf"))]
@@ -258,62 +259,44 @@ impl CgroupSetup {
 /// # Errors
 /// An option is invalid or contradicts another; the error names the remedy.
 pub fn check(options: &CaptureOptions) -> Result<(), CaptureError> {
+    let block = options.layers.contains(&Layer::Block);
+    let file_system = options.layers.contains(&Layer::FileSystem);
+    let tracefs = options.source == Some(SourceName::Tracefs);
     if options.devices.is_empty() || options.devices.len() > DEVICES_MAX {
-        return Err(CaptureError::new(
+        return refuse(
             format!("cannot capture {} devices at once", options.devices.len()),
             format!("give 1 to {DEVICES_MAX}"),
-        ));
+        );
     }
     if let Some([one, other]) = overlap(&options.devices) {
         if one == other {
-            return Err(CaptureError::new(format!("{one} was given twice"), "give it once"));
+            return refuse(format!("{one} was given twice"), "give it once");
         }
-        return Err(CaptureError::new(
-            format!("{one} and {other} overlap on one disk"),
-            "give the disk, or partitions of it",
-        ));
+        let what = format!("{one} and {other} overlap on one disk");
+        return refuse(what, "give the disk, or partitions of it");
     }
     if options.layers.is_empty() {
-        return Err(CaptureError::new(
-            "no layer was given", "give --layer block, filesystem or both",
-        ));
+        return refuse("no layer was given", "give --layer block, filesystem or both");
     }
-    if options.files.is_some() && !options.layers.contains(&Layer::FileSystem) {
-        return Err(CaptureError::new(
+    if options.files.is_some() && !file_system {
+        return refuse(
             "the file-system layer is not captured",
             "add --layer filesystem, or omit --file-probes",
-        ));
+        );
     }
-    if options.step_ns.is_some() {
-        check_steps(options)?;
+    if let Some(width) = options.step_ns {
+        if tracefs {
+            return refuse(
+                "tracefs cannot add up capture steps", "omit --source, or --totals-every",
+            );
+        }
+        if !STEP_NS.contains(&width) {
+            let what = format!("a capture step of {} is not possible", Nanos(width));
+            return refuse(what, "give --totals-every 100us to 1h");
+        }
     }
-    check_details(options)?;
-    if !options.ring_bytes.is_power_of_two() || !RING_BYTES.contains(&options.ring_bytes) {
-        return Err(CaptureError::new(
-            format!("a buffer of {} bytes is impossible", options.ring_bytes),
-            "give a power of two from 4 KiB to 1 GiB",
-        ));
-    }
-    Ok(())
-}
-
-/// Returns the names of the first two devices that share sectors of a disk.
-fn overlap(devices: &[CaptureDevice]) -> Option<[&str; 2]> {
-    let pairs = devices
-        .iter()
-        .enumerate()
-        .flat_map(|(at, one)| devices.iter().skip(at + 1).map(move |other| (one, other)));
-    let meets = |a: &CaptureDevice, b: &CaptureDevice| {
-        a.number == b.number && a.sectors.start < b.sectors.end && b.sectors.start < a.sectors.end
-    };
-    pairs.into_iter().find(|(a, b)| meets(a, b)).map(|(a, b)| [&*a.name, &*b.name])
-}
-
-/// Checks the options for paths, cgroups and merges.
-fn check_details(options: &CaptureOptions) -> Result<(), CaptureError> {
-    let refuse = |what: &str, remedy: &str| Err(CaptureError::new(what, remedy));
     if !options.range_bytes.is_empty() {
-        if options.step_ns.is_none() || !options.layers.contains(&Layer::Block) {
+        if options.step_ns.is_none() || !block {
             let what = "LBA ranges are counted in capture steps of the block layer only";
             return refuse(what, "add --totals-every and --layer block, or omit --totals-ranges");
         }
@@ -321,16 +304,16 @@ fn check_details(options: &CaptureOptions) -> Result<(), CaptureError> {
             let name = options.devices.get(at).map_or("a device", |device| &device.name);
             let what =
                 format!("the size of {name} is unknown, so it cannot be divided into ranges");
-            return Err(CaptureError::new(what, "omit it, or --totals-ranges"));
+            return refuse(what, "omit it, or --totals-ranges");
         }
     }
-    if options.paths && !options.layers.contains(&Layer::FileSystem) {
+    if options.paths && !file_system {
         return refuse(
             "paths need the file-system layer: the block layer does not know files",
             "add --layer block,filesystem, or omit --paths",
         );
     }
-    if options.merges && !options.layers.contains(&Layer::Block) {
+    if options.merges && !block {
         return refuse(
             "merges need the block layer: requests are merged there only",
             "add --layer block,filesystem, or omit --merges",
@@ -343,13 +326,34 @@ fn check_details(options: &CaptureOptions) -> Result<(), CaptureError> {
             "omit --totals-every, or --paths, --cgroups and --merges",
         );
     }
-    if needs_ebpf(options) && options.source == Some(SourceName::Tracefs) {
+    if needs_ebpf(options) && tracefs {
         return refuse(
             "tracefs does not report cgroups, merges and splits",
             "omit --source, or --cgroups and --merges",
         );
     }
+    if !options.ring_bytes.is_power_of_two() || !RING_BYTES.contains(&options.ring_bytes) {
+        let what = format!("a buffer of {} bytes is impossible", options.ring_bytes);
+        return refuse(what, "give a power of two from 4 KiB to 1 GiB");
+    }
     Ok(())
+}
+
+fn refuse<T>(what: impl Into<String>, remedy: impl Into<String>) -> Result<T, CaptureError> {
+    Err(CaptureError::new(what, remedy))
+}
+
+/// Returns the names of the first two devices that share sectors of a disk.
+fn overlap(devices: &[CaptureDevice]) -> Option<[&str; 2]> {
+    for (at, a) in devices.iter().enumerate() {
+        for b in &devices[at + 1..] {
+            let share_sectors = a.sectors.start < b.sectors.end && b.sectors.start < a.sectors.end;
+            if a.number == b.number && share_sectors {
+                return Some([&a.name, &b.name]);
+            }
+        }
+    }
+    None
 }
 
 /// Returns true if the options need something that tracefs cannot provide.
@@ -357,53 +361,30 @@ fn needs_ebpf(options: &CaptureOptions) -> bool {
     options.step_ns.is_some() || options.cgroups || options.merges
 }
 
-/// Checks the options for capture steps, which only the eBPF programs can add up.
-fn check_steps(options: &CaptureOptions) -> Result<(), CaptureError> {
-    let refuse = |what: &str, remedy: &str| Err(CaptureError::new(what, remedy));
+/// Opens the block layer. Adds a remark if tracefs is used because eBPF is unavailable.
+fn open_block(
+    options: &CaptureOptions,
+    cgroup_setup: &CgroupSetup,
+    remarks: &mut Vec<String>,
+) -> Result<Box<dyn EventSource>, CaptureError> {
     if options.source == Some(SourceName::Tracefs) {
-        return refuse("tracefs cannot add up capture steps", "omit --source, or --totals-every");
+        return open_tracefs(options);
     }
-    let width = options.step_ns.unwrap_or(0);
-    if !STEP_NS.contains(&width) {
-        let what = format!("a capture step of {} is not possible", Nanos(width));
-        return refuse(&what, "give --totals-every 100us to 1h");
-    }
-    Ok(())
-}
-
-/// The source of a layer's events, and why it is not the preferred one.
-struct OpenedLayer {
-    source: Box<dyn EventSource>,
-    remark: Option<String>,
-}
-
-impl From<Box<dyn EventSource>> for OpenedLayer {
-    fn from(source: Box<dyn EventSource>) -> Self {
-        OpenedLayer { source, remark: None }
-    }
-}
-
-fn open(options: &CaptureOptions, cgroup_setup: &CgroupSetup) -> Result<OpenedLayer, CaptureError> {
-    match options.source {
-        Some(SourceName::Ebpf) => Ok(open_ebpf(options, cgroup_setup)?.into()),
-        Some(SourceName::Tracefs) => Ok(open_tracefs(options)?.into()),
-        None if needs_ebpf(options) => Ok(open_ebpf(options, cgroup_setup)?.into()),
-        None => match open_ebpf(options, cgroup_setup) {
-            Ok(source) => Ok(source.into()),
-            Err(first) => match open_tracefs(options) {
-                Ok(source) => {
-                    let remark = Some(format!("eBPF is unavailable: {first}"));
-                    Ok(OpenedLayer { source, remark })
-                }
-                Err(second) => Err(CaptureError::new(
+    match open_ebpf(options, cgroup_setup) {
+        Err(first) if options.source.is_none() && !needs_ebpf(options) => {
+            let source = open_tracefs(options).map_err(|second| {
+                CaptureError::new(
                     format!(
                         "neither eBPF ({}) nor tracefs ({}) works here",
                         first.what, second.what
                     ),
                     format!("{}; or {}", first.remedy, second.remedy),
-                )),
-            },
-        },
+                )
+            })?;
+            remarks.push(format!("eBPF is unavailable: {first}"));
+            Ok(source)
+        }
+        opened => opened,
     }
 }
 
@@ -412,23 +393,26 @@ fn open(options: &CaptureOptions, cgroup_setup: &CgroupSetup) -> Result<OpenedLa
 fn open_files(
     options: &CaptureOptions,
     cgroup_setup: &CgroupSetup,
-) -> Result<OpenedLayer, CaptureError> {
+    remarks: &mut Vec<String>,
+) -> Result<Box<dyn EventSource>, CaptureError> {
     if options.source == Some(SourceName::Tracefs) {
-        return Err(CaptureError::new(
+        return refuse(
             "the file-system layer cannot be captured through tracefs",
             "omit --source, or capture --layer block",
-        ));
+        );
     }
     let (files, remark) = ebpf::FileSource::open(options, cgroup_setup.hierarchy)?;
-    Ok(OpenedLayer { source: Box::new(files), remark })
+    remarks.extend(remark);
+    Ok(Box::new(files))
 }
 
 #[cfg(not(feature = "ebpf"))]
 fn open_files(
     options: &CaptureOptions,
     cgroup_setup: &CgroupSetup,
-) -> Result<OpenedLayer, CaptureError> {
-    Ok(open_ebpf(options, cgroup_setup)?.into())
+    _: &mut Vec<String>,
+) -> Result<Box<dyn EventSource>, CaptureError> {
+    open_ebpf(options, cgroup_setup)
 }
 
 #[cfg(feature = "ebpf")]
@@ -441,10 +425,10 @@ fn open_ebpf(
 
 #[cfg(not(feature = "ebpf"))]
 fn open_ebpf(_: &CaptureOptions, _: &CgroupSetup) -> Result<Box<dyn EventSource>, CaptureError> {
-    Err(CaptureError::new(
+    refuse(
         "this program was built without eBPF",
         "build it with `make build`, or with cargo's --features ebpf",
-    ))
+    )
 }
 
 fn open_tracefs(options: &CaptureOptions) -> Result<Box<dyn EventSource>, CaptureError> {

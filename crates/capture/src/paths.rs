@@ -24,34 +24,31 @@ const HANDLES_AT_ONCE: usize = 512;
 /// Maximum number of open files of processes that are examined per call.
 const OPEN_AT_ONCE: usize = 2048;
 /// Maximum number of lookups of a file.
-const TRIES: u8 = 3;
+const LOOKUPS_MAX: u8 = 3;
 /// Interval between readings of the mount table.
 const MOUNTS_INTERVAL: Duration = Duration::from_secs(2);
 /// Uncertainty of the comparison between the clock of birth times and that of I/Os, in nanoseconds.
-const CLOCKS_DIFFER_NS: u64 = 100_000;
+const CLOCK_UNCERTAINTY_NS: u64 = 100_000;
 /// Ticks by which a birth time may lie before the creation of its file. The kernel reads the time
 /// of the last tick, and a guest whose processor was taken away has its ticks late.
-const TICKS_LATE: u64 = 10;
+const LATE_TICKS_MAX: u64 = 10;
 /// Maximum number of processes that are remembered per file.
 const USERS_MAX: usize = 16;
 
 /// Index of the device, and the inode.
 type InodeKey = (u16, u64);
 
-/// A file system of a device.
 struct FileSystemMount {
     device: u16,
     number: u64,
     mount: Option<MountPoint>,
 }
 
-/// An open mount point.
 struct MountPoint {
     directory: File,
     makes_handles: bool,
 }
 
-/// A file found at a path.
 struct FileAtPath {
     path: PathBuf,
     identity: FileHandle,
@@ -77,21 +74,20 @@ struct InodeState {
     first_ns: Option<u64>,
     /// Process that used the file last.
     pid: u32,
-    /// Number of lookups.
-    tries: u8,
+    lookups: u8,
 }
 
 impl InodeState {
     /// Returns true if an I/O was issued before the present file was created.
     fn is_earlier(&self, event: &IoEvent) -> bool {
-        event.issued_ns.saturating_add(CLOCKS_DIFFER_NS) < self.born_ns
+        event.issued_ns.saturating_add(CLOCK_UNCERTAINTY_NS) < self.born_ns
     }
 
     /// Returns true if an I/O may belong to the previous file of the inode although it was issued
     /// after the present file's birth time: a process that used the previous file issued it, and
     /// within the ticks by which the kernel's birth times may be early.
     fn may_be_earlier(&self, event: &IoEvent, tick_ns: u64) -> bool {
-        let early_ns = tick_ns.saturating_mul(TICKS_LATE).saturating_add(CLOCKS_DIFFER_NS);
+        let early_ns = tick_ns.saturating_mul(LATE_TICKS_MAX).saturating_add(CLOCK_UNCERTAINTY_NS);
         let is_recent = event.issued_ns < self.born_ns.saturating_add(early_ns);
         self.file > 0 && self.born_ns > 0 && is_recent && self.earlier_users.contains(&event.pid)
     }
@@ -104,20 +100,19 @@ fn remember(users: &mut Vec<u32>, pid: u32) {
     }
 }
 
-/// The paths of a capture's files. The inode of a deleted file is reused, so a file is identified by
-/// its handle and its birth time: an I/O issued before the birth of a file belongs to an earlier
+/// The paths of a capture's files. The inode of a deleted file is reused, so a file is identified
+/// by its handle and its birth time: an I/O issued before the birth of a file belongs to an earlier
 /// file, and an I/O that may belong to either has no path.
 pub(crate) struct FilePaths {
     systems: Vec<FileSystemMount>,
     inodes: HashMap<InodeKey, InodeState>,
-    found: Arc<Vec<FileName>>,
+    pub(crate) found: Arc<Vec<FileName>>,
     /// Number of distinct files, with a path or without.
     files: u64,
     bytes: usize,
     mounts_read: Option<Instant>,
     /// Start of the capture on the clock of birth times.
     began_unix_ns: u64,
-    /// The kernel's tick, in nanoseconds.
     tick_ns: u64,
 }
 
@@ -143,11 +138,6 @@ impl FilePaths {
         }
     }
 
-    /// Returns the paths found so far.
-    pub(crate) fn found(&self) -> &Arc<Vec<FileName>> {
-        &self.found
-    }
-
     /// Returns the number of files with a path and of files without.
     pub(crate) fn counts(&self) -> (u64, u64) {
         let with: BTreeSet<InodeKey> =
@@ -155,8 +145,9 @@ impl FilePaths {
         (with.len() as u64, self.files.saturating_sub(with.len() as u64))
     }
 
-    /// Looks up the files of these events, and distinguishes files that have the same inode in turn:
-    /// for all but the first, the number of the file is stored in the upper bits of the inode.
+    /// Looks up the files of these events, and distinguishes files that have the same inode in
+    /// turn: for all but the first, the number of the file is stored in the upper bits of the
+    /// inode.
     pub(crate) fn complete(&mut self, events: &mut [IoEvent]) {
         let mut seen: BTreeMap<InodeKey, (u64, u32)> = BTreeMap::new();
         for event in events.iter().filter(|event| is_of_file(event)) {
@@ -183,7 +174,7 @@ impl FilePaths {
                 self.next_file(*key);
             }
             let Some(state) = self.inodes.get(key) else { continue };
-            if state.identity.is_none() && state.tries < TRIES && self.bytes < BYTES_MAX {
+            if state.identity.is_none() && state.lookups < LOOKUPS_MAX && self.bytes < BYTES_MAX {
                 wanted.push(*key);
             }
         }
@@ -225,13 +216,11 @@ impl FilePaths {
         let mounts = systems.filter_map(|system| system.mount.as_ref());
         let opened =
             mounts.filter_map(|mount| handles::open_again(&mount.directory, identity).ok());
-        let path = opened.filter_map(|file| handles::path(&file).ok()).next();
-        let Some(path) = path else { return false };
+        let Some(path) = opened.filter_map(|file| handles::path(&file).ok()).next() else {
+            return false;
+        };
         // A file that is deleted and still open keeps the path that it had.
-        if !path.as_os_str().as_bytes().ends_with(DELETED)
-            && path != state.path
-            && self.bytes < BYTES_MAX
-        {
+        if !is_deleted(&path) && path != state.path && self.bytes < BYTES_MAX {
             let inode = numbered_inode(key.1, state.file);
             self.add(key.0, inode, &path);
             if let Some(state) = self.inodes.get_mut(&key) {
@@ -251,12 +240,13 @@ impl FilePaths {
         }
     }
 
-    /// Records a file that was found; `first_ns` is the first I/O to its inode among the new events.
+    /// Records a file that was found; `first_ns` is the first I/O to its inode among the new
+    /// events.
     fn record(&mut self, key: InodeKey, found: FileAtPath, first_ns: Option<u64>) {
         let Some(state) = self.inodes.get_mut(&key) else { return };
         let before = [state.first_ns, first_ns.filter(|_| state.file == 0)];
         let earliest = before.into_iter().flatten().min();
-        let is_earlier = |at: u64| at.saturating_add(CLOCKS_DIFFER_NS) < found.born_ns;
+        let is_earlier = |at: u64| at.saturating_add(CLOCK_UNCERTAINTY_NS) < found.born_ns;
         if earliest.is_some_and(is_earlier) {
             // The I/Os before the birth of this file belong to a file that was not found.
             state.file += 1;
@@ -280,7 +270,7 @@ impl FilePaths {
                 systems.filter_map(|system| system.by_handle(key.1)).collect();
             // If several file systems have the inode, the right one is unknown.
             if let [path] = &paths[..]
-                && let Some(file) = self.at(path)
+                && let Some(file) = self.file_at(path)
             {
                 found.insert(*key, file);
             }
@@ -300,9 +290,8 @@ impl FilePaths {
                 if !keys.contains(&key) || found.contains_key(&key) {
                     continue;
                 }
-                if let (Ok(path), Some(file)) =
-                    (fs::read_link(entry.path()), self.at(&entry.path()))
-                {
+                let (path, file) = (fs::read_link(entry.path()), self.file_at(&entry.path()));
+                if let (Ok(path), Some(file)) = (path, file) {
                     found.insert(key, FileAtPath { path, ..file });
                 }
             }
@@ -312,7 +301,7 @@ impl FilePaths {
             }
             for key in keys {
                 if let Some(state) = self.inodes.get_mut(&key) {
-                    state.tries += 1;
+                    state.lookups += 1;
                 }
             }
         }
@@ -320,7 +309,7 @@ impl FilePaths {
     }
 
     /// Returns the file at a path, or `None` if its file system reports no handle or birth time.
-    fn at(&self, path: &Path) -> Option<FileAtPath> {
+    fn file_at(&self, path: &Path) -> Option<FileAtPath> {
         let identity = handles::identity(path).ok()?;
         let born = unix_ns(fs::metadata(path).ok()?.created().ok()?);
         let born_ns = born.saturating_sub(self.began_unix_ns);
@@ -348,12 +337,11 @@ impl FilePaths {
         }
         self.mounts_read = Some(Instant::now());
         let Ok(mounts) = fs::read_to_string("/proc/self/mountinfo") else { return };
-        for (number, place, kind) in mounts.lines().filter_map(mounted) {
-            let wanted =
-                |system: &&mut FileSystemMount| system.number == number && system.mount.is_none();
-            let Some(system) = self.systems.iter_mut().find(wanted) else { continue };
+        for (number, mount_point, kind) in mounts.lines().filter_map(parse_mount) {
+            let mut unknown = self.systems.iter_mut().filter(|system| system.mount.is_none());
+            let Some(system) = unknown.find(|system| system.number == number) else { continue };
             let makes_handles = kind == "ext4";
-            let directory = File::open(place);
+            let directory = File::open(mount_point);
             system.mount = directory.ok().map(|directory| MountPoint { directory, makes_handles });
         }
     }
@@ -367,13 +355,14 @@ impl FileSystemMount {
         let path = handles::path(&file).ok()?;
         // The path is unknown if the kernel no longer caches the directory of the file.
         let is_it = |found: fs::Metadata| (found.dev(), found.ino()) == (self.number, inode);
-        let deleted = path.as_os_str().as_bytes().ends_with(DELETED);
-        (!deleted && fs::symlink_metadata(&path).is_ok_and(is_it)).then_some(path)
+        (!is_deleted(&path) && fs::symlink_metadata(&path).is_ok_and(is_it)).then_some(path)
     }
 }
 
-/// Suffix of the path of a deleted file, by the kernel.
-const DELETED: &[u8] = b" (deleted)";
+/// Returns true if the kernel marks the path as that of a deleted file.
+fn is_deleted(path: &Path) -> bool {
+    path.as_os_str().as_bytes().ends_with(b" (deleted)")
+}
 
 fn is_of_file(event: &IoEvent) -> bool {
     event.layer == Layer::FileSystem && event.inode != 0
@@ -393,13 +382,13 @@ fn unix_ns(time: SystemTime) -> u64 {
 }
 
 /// Parses a line of /proc/PID/mountinfo: device number, mount point and kind of a file system.
-fn mounted(line: &str) -> Option<(u64, PathBuf, &str)> {
-    let (place, kind) = line.split_once(" - ")?;
-    let mut fields = place.split(' ').skip(2);
+fn parse_mount(line: &str) -> Option<(u64, PathBuf, &str)> {
+    let (mount, file_system) = line.split_once(" - ")?;
+    let mut fields = mount.split(' ').skip(2);
     let (major, minor) = fields.next()?.split_once(':')?;
     let number = libc::makedev(major.parse().ok()?, minor.parse().ok()?);
-    let place = unescaped(fields.nth(1)?);
-    Some((number, place, kind.split(' ').next()?))
+    let mount_point = unescaped(fields.nth(1)?);
+    Some((number, mount_point, file_system.split(' ').next()?))
 }
 
 /// Decodes the octal escapes, such as `\040` for a blank.
@@ -419,11 +408,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mount_is_read_with_its_number_and_kind() {
+    fn a_mount_is_parsed_with_its_number_and_kind() {
         let line = "36 35 98:5 / /mnt/a\\040b\\134c rw,noatime shared:1 - ext4 /dev/sdb1 rw";
         let expected = (libc::makedev(98, 5), PathBuf::from("/mnt/a b\\c"), "ext4");
-        assert_eq!(mounted(line), Some(expected));
-        assert_eq!(mounted("36 35 98:5 / /mnt rw"), None);
+        assert_eq!(parse_mount(line), Some(expected));
+        assert_eq!(parse_mount("36 35 98:5 / /mnt rw"), None);
         assert_eq!(unescaped("a\\9"), PathBuf::from("a\\9"));
     }
 }

@@ -8,12 +8,10 @@ use steadfast_domain::IoEvent;
 use steadfast_domain::io_event::CommandName;
 
 /// Time for which a name is valid: a process may rename itself, and its PID may be reused.
-const FRESH: Duration = Duration::from_secs(1);
+const NAME_LIFETIME: Duration = Duration::from_secs(1);
 
-/// Maximum number of cached names.
-const KEPT: usize = 1 << 16;
+const NAMES_MAX: usize = 1 << 16;
 
-/// Cached names of processes with several threads.
 #[derive(Default)]
 pub(crate) struct ProcessNames {
     known: HashMap<u32, (CommandName, Instant)>,
@@ -51,11 +49,13 @@ impl ProcessNames {
     /// Returns the name of a process; empty if it ended before its name was read.
     fn name(&mut self, pid: u32, now: Instant) -> CommandName {
         let known = self.known.get(&pid).copied();
-        if let Some((name, _)) = known.filter(|(_, asked)| now.duration_since(*asked) < FRESH) {
+        if let Some((name, read_at)) = known
+            && now.duration_since(read_at) < NAME_LIFETIME
+        {
             return name;
         }
         let name = read_name(pid).or(known.map(|(name, _)| name)).unwrap_or_default();
-        if self.known.len() >= KEPT {
+        if self.known.len() >= NAMES_MAX {
             self.known.clear();
         }
         self.known.insert(pid, (name, now));
@@ -88,18 +88,11 @@ mod tests {
             IoEvent { pid: 1 << 23, ..event(1 << 24, worker) },
         ];
         ProcessNames::default().complete(&mut events);
-        let names = events.map(|event| (event.command, event.thread));
         let none = CommandName::default();
         assert_eq!(
-            names,
-            [
-                (process, none),
-                (process, worker),
-                (process, none),
-                (none, none),
-                (worker, none),
-                (worker, none)
-            ]
+            events.map(|event| event.command),
+            [process, process, process, none, worker, worker]
         );
+        assert_eq!(events.map(|event| event.thread), [none, worker, none, none, none, none]);
     }
 }

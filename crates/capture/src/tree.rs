@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 /// Returns a directory and all directories below it. One that cannot be read is taken as empty.
 pub(crate) fn directories(top: &Path) -> impl Iterator<Item = PathBuf> {
-    let mut left = VecDeque::from([top.to_owned()]);
+    let mut unvisited = VecDeque::from([top.to_owned()]);
     std::iter::from_fn(move || {
-        let here = left.pop_front()?;
-        let entries = fs::read_dir(&here).into_iter().flatten().flatten();
+        let directory = unvisited.pop_front()?;
+        let entries = fs::read_dir(&directory).into_iter().flatten().flatten();
         let below = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-        left.extend(below.map(|entry| entry.path()));
-        Some(here)
+        unvisited.extend(below.map(|entry| entry.path()));
+        Some(directory)
     })
 }

@@ -3,36 +3,36 @@
 //! IOPS, on a file in memory and on compressed memory.
 //!
 //! `cargo bench -p steadfast-engine --bench service [-- --pairs N] [--directory DIR]`. Needs root,
-//! fio and 2 GiB of free memory. With a directory, the comparison runs at low rates on a loop device
-//! with direct I/O over a file in it, and ends there: that device's time is the disk's, not that of
-//! a kernel thread which shares the processors with the two programs.
+//! fio and 2 GiB of free memory. With a directory, the comparison runs at low rates on a loop
+//! device with direct I/O over a file in it, and ends there: that device's time is the disk's, not
+//! that of a kernel thread which shares the processors with the two programs.
 //!
-//! A commit is a write of 4 KiB and its flush, one at a time and by blocking calls (fio: `psync` with
-//! `fdatasync=1`); its time is the sum of both. A rate has Poisson arrivals (fio: `rate_process=poisson`); our response
-//! times count from when an I/O is due, fio's from when it is submitted, so that ours are longer by
-//! the start error. Flushes are compared with the kernel's own count, run by run.
+//! A commit is a write of 4 KiB and its flush, one at a time and by blocking calls (fio: `psync`
+//! with `fdatasync=1`); its time is the sum of both. A rate has Poisson arrivals (fio:
+//! `rate_process=poisson`); our response times count from when an I/O is due, fio's from when it is
+//! submitted, so that ours are longer by the start error. Flushes are compared with the kernel's
+//! own count, run by run.
 #![allow(clippy::print_stdout, reason = "its table is what it is for")]
 
 #[path = "shared/mod.rs"]
 #[allow(dead_code, reason = "other benches use the rest")]
 mod shared;
 
-use shared::{Fallible, LoopDevice, MemoryFile, SIZE, Zram, new_engine};
+use shared::{
+    Fallible, LoopDevice, MemoryFile, SIZE, Zram, argument, fill, median, new_engine, number,
+    perform, run_pair, sorted, stimulus,
+};
 use std::fs;
 use std::path::Path;
-use std::process::Command;
-use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::stimulus::{ActiveRange, LoadLimits, Pace};
-use steadfast_domain::{Bytes, Demand, Nanos, Op, Step, StepPlace, Stimulus};
-use steadfast_engine::{Engine, StepStart};
+use steadfast_domain::stimulus::{LoadLimits, Pace};
+use steadfast_domain::{Nanos, Op, Stimulus};
+use steadfast_engine::Engine;
 
 /// Default number of pairs of runs per median.
 const PAIRS: usize = 7;
 
-/// Measured seconds of a run.
 const SECONDS: u64 = 3;
 
-/// Rates in I/Os per second.
 const RATES: [u32; 3] = [1_000, 5_000, 20_000];
 
 /// Rates on a disk, in I/Os per second.
@@ -48,7 +48,6 @@ enum ServiceLoad {
     Rate(u32),
 }
 
-/// Result of one run.
 #[derive(Clone, Copy)]
 struct ServiceRun {
     iops: f64,
@@ -73,10 +72,8 @@ impl ServiceLoad {
             ServiceLoad::Commits => ("RND 4K W FLUSH/1", 1),
             ServiceLoad::Rate(_) => ("RND 4K R", 256),
         };
-        let streams = pattern.parse::<AccessPattern>()?.streams();
         let until = LoadLimits::time(Nanos::from_secs(SECONDS));
-        let range = ActiveRange::new(Bytes(0), SIZE);
-        let stimulus = Stimulus::new(streams, range, Demand::new(1, depth), until).seed(seed);
+        let stimulus = stimulus(pattern, depth, until)?.seed(seed);
         Ok(match self {
             ServiceLoad::Commits => stimulus,
             ServiceLoad::Rate(iops) => stimulus.pace(Pace::poisson(iops.into())),
@@ -103,13 +100,8 @@ impl ServiceLoad {
 }
 
 fn main() -> Fallible<()> {
-    let arguments: Vec<String> = std::env::args().collect();
-    let value = |option: &str| {
-        let at = arguments.iter().position(|argument| argument == option)?;
-        arguments.get(at + 1)
-    };
-    let pairs = value("--pairs").and_then(|pairs| pairs.parse().ok()).unwrap_or(PAIRS).max(1);
-    if let Some(directory) = value("--directory") {
+    let pairs = argument("--pairs").and_then(|pairs| pairs.parse().ok()).unwrap_or(PAIRS).max(1);
+    if let Some(directory) = argument("--directory") {
         let file = tempfile::NamedTempFile::new_in(directory)?;
         file.as_file().set_len(SIZE.0)?;
         let device = LoopDevice::with_direct_io(file.path())?;
@@ -151,11 +143,8 @@ fn print_start_errors(name: &str, path: &Path) -> Fallible<()> {
         for (arrivals, pace) in [("fixed", fixed), ("poisson", Pace::poisson(iops.into()))] {
             let mut runs = Vec::new();
             for seed in 0..3 {
-                let stimulus = ServiceLoad::Rate(iops).stimulus(seed)?.pace(pace.clone());
-                let step = Step::alone(StepPlace::new("bench", 0, 1, name), stimulus);
-                let done =
-                    new_engine(path, None)?.perform(&step, &StepStart::default(), &mut |_| {})?;
-                runs.push(done);
+                let load = ServiceLoad::Rate(iops).stimulus(seed)?.pace(pace.clone());
+                runs.push(perform(&mut new_engine(path, None)?, name, load)?);
             }
             runs.sort_by_key(|run| run.start_error.as_ref().and_then(|error| error.p99()));
             let run = &runs[1];
@@ -178,18 +167,15 @@ fn print_start_errors(name: &str, path: &Path) -> Fallible<()> {
 fn print_row(path: &Path, load: ServiceLoad, pairs: usize) -> Fallible<()> {
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for pair in 0..pairs {
-        // The order within a pair alternates.
-        for turn in 0..2 {
-            if (pair + turn) % 2 == 0 {
-                ours.push(run_engine(path, load, pair as u64)?);
-            } else {
-                theirs.push(run_fio(path, load, pair as u64)?);
-            }
-        }
+        let seed = pair as u64;
+        let (engine, fio) =
+            run_pair(pair, || run_engine(path, load, seed), || run_fio(path, load, seed))?;
+        ours.push(engine);
+        theirs.push(fio);
     }
     let both = |of: fn(&ServiceRun) -> f64| {
-        let ratios = ours.iter().zip(&theirs).map(|(a, b)| of(a) / of(b)).collect();
-        (median(&ours, of), median(&theirs, of), sorted(ratios))
+        let ratios = sorted(ours.iter().zip(&theirs).map(|(a, b)| of(a) / of(b)));
+        (median(ours.iter().map(of)), median(theirs.iter().map(of)), ratios)
     };
     let (iops, mean) = (both(|run| run.iops), both(|run| run.mean_ns));
     let flush = both(|run| run.flush_mean_ns);
@@ -202,40 +188,18 @@ fn print_row(path: &Path, load: ServiceLoad, pairs: usize) -> Fallible<()> {
         load.name(),
         iops.0,
         iops.1,
-        middle(&iops.2),
+        iops.2[pairs / 2],
         mean.0 / 1e3,
         mean.1 / 1e3,
-        middle(&mean.2),
+        mean.2[pairs / 2],
         mean.2[0],
-        mean.2[mean.2.len() - 1],
+        mean.2[pairs - 1],
         flush.0 / 1e3,
         flush.1 / 1e3,
         surplus(&ours),
         surplus(&theirs),
-        median(&ours, |run| run.start_error_p99_ns) / 1e3,
+        median(ours.iter().map(|run| run.start_error_p99_ns)) / 1e3,
     );
-    Ok(())
-}
-
-fn median(runs: &[ServiceRun], of: fn(&ServiceRun) -> f64) -> f64 {
-    middle(&sorted(runs.iter().map(of).collect()))
-}
-
-fn sorted(mut values: Vec<f64>) -> Vec<f64> {
-    values.sort_by(f64::total_cmp);
-    values
-}
-
-fn middle(sorted: &[f64]) -> f64 {
-    sorted[sorted.len() / 2]
-}
-
-fn fill(path: &Path) -> Fallible<()> {
-    let streams = "SEQ 128K W".parse::<AccessPattern>()?.streams();
-    let range = ActiveRange::new(Bytes(0), SIZE);
-    let writes = Stimulus::new(streams, range, Demand::new(1, 4), LoadLimits::bytes(SIZE));
-    let step = Step::alone(StepPlace::new("fill", 0, 1, "fill"), writes);
-    new_engine(path, None)?.perform(&step, &StepStart::default(), &mut |_| {})?;
     Ok(())
 }
 
@@ -247,10 +211,9 @@ fn kernel_flushes(path: &Path) -> Fallible<u64> {
 }
 
 fn run_engine(path: &Path, load: ServiceLoad, seed: u64) -> Fallible<ServiceRun> {
-    let step = Step::alone(StepPlace::new("bench", 0, 1, load.name()), load.stimulus(seed)?);
     let mut engine = new_engine(path, None)?;
     let before = kernel_flushes(path)?;
-    let done = engine.perform(&step, &StepStart::default(), &mut |_| {})?;
+    let done = perform(&mut engine, &load.name(), load.stimulus(seed)?)?;
     let kernel = kernel_flushes(path)? - before;
     let unmeasured = done.unmeasured.iter().filter(|part| part.op == Op::Flush);
     let flushes = done.direction(Op::Flush);
@@ -267,21 +230,10 @@ fn run_engine(path: &Path, load: ServiceLoad, seed: u64) -> Fallible<ServiceRun>
 
 fn run_fio(path: &Path, load: ServiceLoad, seed: u64) -> Fallible<ServiceRun> {
     let before = kernel_flushes(path)?;
-    let output = Command::new("fio")
-        .args(["--name=bench", "--bs=4k", "--norandommap=1", "--randrepeat=0"])
-        .args(["--thread", "--direct=1", "--time_based", "--invalidate=0"])
-        .args(["--output-format=json", &format!("--runtime={SECONDS}")])
-        .args([format!("--size={}", SIZE.0), format!("--randseed={}", seed + 1)])
-        .args(load.fio_options())
-        .arg(format!("--filename={}", path.display()))
-        .output()?;
+    let mut options = load.fio_options();
+    options.push(format!("--randseed={}", seed + 1));
+    let job = shared::run_fio(path, SECONDS, &options)?;
     let kernel = kernel_flushes(path)? - before;
-    if !output.status.success() {
-        return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
-    }
-    let report: serde_json::Value = serde_json::from_slice(&output.stdout)?;
-    let job = &report["jobs"][0];
-    let number = |value: &serde_json::Value| value.as_f64().unwrap_or(f64::NAN);
     let flush_mean_ns = number(&job["sync"]["lat_ns"]["mean"]);
     let (direction, flush) = match load {
         ServiceLoad::Commits => (&job["write"], flush_mean_ns),

@@ -1,14 +1,19 @@
 //! Accounting for I/Os: one increment each while they run, everything else later.
 //!
-//! An [`IntervalAccount`] counts one thread's open interval. When an interval closes, a [`StepMeter`] adds up
-//! the accounts of all threads, off the threads that do I/O, and builds the intervals and totals
-//! of a step.
+//! An [`IntervalAccount`] counts one thread's open interval. When an interval closes, a
+//! [`StepMeter`] adds up the accounts of all threads, off the threads that do I/O, and builds the
+//! intervals and totals of a step.
 
 use crate::start_error_counts::StartErrorCounts;
-use steadfast_domain::measurement::{Interval, IntervalTally, StreamTally, ThreadTally};
+use steadfast_domain::measurement::{
+    Interval, IntervalTally, StreamTally, ThreadTally, UnmeasuredIos,
+};
 use steadfast_domain::replayed::{IntervalLateness, Lateness};
 use steadfast_domain::stimulus::flush_every;
-use steadfast_domain::{Bytes, FineHistogram, IoStream, Nanos, Op, StartError, Tally};
+use steadfast_domain::{Bytes, FineHistogram, IoStream, Load, Nanos, Op, StartError, Tally};
+
+/// Maximum number of failed I/Os of a step that are recorded with their location.
+pub(crate) const LOCATED_FAULTS_MAX: usize = 32;
 
 /// Largest count of a bucket in an [`IntervalAccount`], plus one.
 const BUCKET_LIMIT: u64 = 1 << 32;
@@ -24,7 +29,6 @@ pub struct IntervalAccount {
     /// Stream and response time in nanoseconds of I/Os that were outstanding when the load ended.
     /// Filled only after the end.
     outstanding: Vec<(u32, u64)>,
-    /// Start errors of the I/Os of a paced load.
     start_errors: StartErrorCounts,
 }
 
@@ -41,8 +45,8 @@ struct StreamAccount {
     moved: u64,
 }
 
-/// Shortest response time of no I/O: more than any.
-const NO_RESPONSE: u64 = u64::MAX;
+/// Minimum response time without I/Os.
+pub const NO_RESPONSE: u64 = u64::MAX;
 
 impl StreamAccount {
     const EMPTY: Self = StreamAccount {
@@ -58,9 +62,9 @@ impl StreamAccount {
 /// Streams of a script, in an account or a meter: the operations of [`Op::ALL`] timed from the
 /// due time, the same timed from submission, and the lateness between the two.
 const SERVED: usize = Op::ALL.len();
-const LATE: usize = 2 * SERVED;
+const LATENESS: usize = 2 * SERVED;
 /// Number of streams that account for a script.
-pub const SCRIPT_STREAMS: usize = LATE + 1;
+pub const SCRIPT_STREAMS: usize = LATENESS + 1;
 
 /// Returns the number of an account's streams for these I/O streams. Where flushes follow the
 /// writes, the flushes have a stream of their own, and the writes one for the
@@ -74,23 +78,30 @@ pub fn tallied_streams(streams: &[IoStream]) -> usize {
     streams.len() + usize::from(flush_every(streams).is_some())
 }
 
+/// Adds up I/Os by operation, without operations that had none.
+pub fn by_operation(parts: &[UnmeasuredIos]) -> Vec<UnmeasuredIos> {
+    let mut sums = Op::ALL.map(|op| UnmeasuredIos { op, ios: 0, bytes: Bytes(0) });
+    for part in parts {
+        sums[part.op as usize].ios += part.ios;
+        sums[part.op as usize].bytes += part.bytes;
+    }
+    sums.into_iter().filter(|sum| sum.ios > 0).collect()
+}
+
 /// A completed I/O of a script.
 #[derive(Debug, Clone, Copy)]
 pub struct PlayedIo {
-    /// Operation.
     pub op: Op,
-    /// Bytes moved.
     pub bytes: u64,
-    /// Time from its due time to its completion, in nanoseconds.
+    /// Time from the due time to the completion.
     pub response_ns: u64,
-    /// Time from its submission to its completion, in nanoseconds.
+    /// Time from the submission to the completion.
     pub served_ns: u64,
-    /// Time from its due time to its submission, in nanoseconds.
+    /// Time from the due time to the submission.
     pub late_ns: u64,
 }
 
 impl IntervalAccount {
-    /// Creates an empty account of this many streams.
     pub fn new(streams: usize) -> Self {
         IntervalAccount {
             streams: vec![StreamAccount::EMPTY; streams].into(),
@@ -156,7 +167,7 @@ impl IntervalAccount {
         let (due, served) = (io.op as usize, SERVED + io.op as usize);
         self.count(due as u32, io.response_ns);
         self.count(served as u32, io.served_ns);
-        self.count(LATE as u32, io.late_ns);
+        self.count(LATENESS as u32, io.late_ns);
         self.streams[due].moved += io.bytes;
         self.streams[served].moved += io.bytes;
     }
@@ -171,7 +182,6 @@ impl IntervalAccount {
         self.streams.iter().map(|s| s.ios).sum()
     }
 
-    /// Returns the counts of a stream's buckets.
     fn dense(&self, stream: usize) -> &[u32] {
         &self.buckets[stream * FineHistogram::LEN..(stream + 1) * FineHistogram::LEN]
     }
@@ -180,8 +190,7 @@ impl IntervalAccount {
         self.outstanding.is_empty() && self.streams.iter().all(|s| s.ios == 0)
     }
 
-    /// Resets all counts to zero.
-    pub fn empty(&mut self) {
+    pub fn clear(&mut self) {
         self.streams.fill(StreamAccount::EMPTY);
         self.buckets.fill(0);
         self.overruns.clear();
@@ -228,22 +237,29 @@ struct StreamMeter {
 }
 
 /// Counts wide enough to be added up for days.
-#[derive(Debug)]
-struct WideCounts {
-    ios: u64,
-    bytes: u64,
-    response_sum: u64,
+#[derive(Debug, Clone, PartialEq)]
+pub struct WideCounts {
+    pub ios: u64,
+    pub bytes: u64,
+    pub response_sum: u64,
     /// [`NO_RESPONSE`] without response times.
-    response_min: u64,
-    response_max: u64,
-    buckets: Box<[u64]>,
+    pub response_min: u64,
+    pub response_max: u64,
+    pub buckets: Box<[u64]>,
     /// Number of response times that belong to outstanding I/Os, which `ios` does not count.
     outstanding: u64,
 }
 
 impl StepMeter {
+    pub fn for_load(load: &Load) -> Self {
+        match load {
+            Load::Script(_) => StepMeter::for_script(),
+            drawn => StepMeter::new(drawn.stimuli().iter().map(|one| &one.streams[..])),
+        }
+    }
+
     /// Creates the meter of a step that applies loads of these streams at once.
-    pub fn new<'s>(loads: impl IntoIterator<Item = &'s [IoStream]>) -> Self {
+    fn new<'s>(loads: impl IntoIterator<Item = &'s [IoStream]>) -> Self {
         let mut meters = Vec::new();
         for streams in loads {
             let size = |s: &IoStream| if s.op == Op::Flush { 0 } else { s.size.0 };
@@ -256,8 +272,7 @@ impl StepMeter {
         StepMeter::with_streams(meters.into(), false)
     }
 
-    /// Creates the meter of a step that plays a script.
-    pub fn of_script() -> Self {
+    pub fn for_script() -> Self {
         let ops = Op::ALL.into_iter().chain(Op::ALL).chain([Op::Flush]).enumerate();
         StepMeter::with_streams(
             ops.map(|(at, op)| StreamMeter::new(op, 0, at < SERVED)).collect(),
@@ -274,6 +289,11 @@ impl StepMeter {
             threads: Vec::new(),
             start_errors: StartErrorCounts::new(),
         }
+    }
+
+    /// Returns the number of streams of an account that counts for all of the step.
+    pub fn account_streams(&self) -> usize {
+        self.streams.len()
     }
 
     fn own(&self) -> impl Iterator<Item = &StreamMeter> {
@@ -294,8 +314,8 @@ impl StepMeter {
         for account in accounts {
             self.add(account, 0);
         }
-        let tallies = Op::ALL.into_iter().filter_map(|op| self.direction(op)).collect();
-        if let Some(late) = self.streams.get(LATE).filter(|_| self.is_script) {
+        let tallies = Op::ALL.into_iter().filter_map(|op| self.open_tally(op)).collect();
+        if let Some(late) = self.streams.get(LATENESS).filter(|_| self.is_script) {
             let WideCounts { ios, response_sum, response_max, .. } = late.interval;
             let (sum, max) = (Nanos(response_sum), Nanos(response_max));
             self.lateness.push(IntervalLateness { ios, sum, max });
@@ -343,17 +363,17 @@ impl StepMeter {
 
     /// Returns the results of a played script, without operations that had no I/O.
     pub fn finish_script(self) -> PlayedScript {
-        let any = |mut all: Vec<StreamTally>| {
+        let tallies_with_ios = |streams: &[StreamMeter]| {
+            let mut all = tallies(streams);
             all.retain(|stream| stream.tally.ios > 0);
             all
         };
-        let (own, rest) = self.streams.split_at(SERVED);
-        let late = rest[SERVED].step.tally();
+        let late = self.streams[LATENESS].step.tally();
         let Tally { ios, response_sum: sum, response_max: max, histogram, .. } = late;
         PlayedScript {
-            streams: any(tallies(own)),
+            streams: tallies_with_ios(&self.streams[..SERVED]),
             intervals: self.intervals,
-            served: any(tallies(&rest[..SERVED])),
+            served: tallies_with_ios(&self.streams[SERVED..LATENESS]),
             lateness: Lateness { ios, sum, max, histogram },
             by_interval: self.lateness,
         }
@@ -361,34 +381,34 @@ impl StepMeter {
 
     /// Adds the account of one thread, given by its number among the threads of all loads, to its
     /// own sums and to those of the step; see [`StepMeter::add`].
-    pub fn add_of_thread(&mut self, account: &mut IntervalAccount, first: usize, thread: usize) {
+    pub fn add_for_thread(&mut self, account: &mut IntervalAccount, first: usize, thread: usize) {
         if self.threads.len() <= thread {
             self.threads.resize_with(thread + 1, Vec::new);
         }
         let sums = &mut self.threads[thread];
         let streams = self.streams[first..].iter().zip(&account.streams).enumerate();
         for (index, (meter, part)) in streams.filter(|(_, (m, part))| m.is_own && part.ios > 0) {
-            sum_of(sums, meter.op).add(part, meter.size, account.dense(index));
+            counts_of(sums, meter.op).add(part, meter.size, account.dense(index));
         }
         for index in &account.overruns {
             let (stream, bucket) = (index / FineHistogram::LEN, index % FineHistogram::LEN);
-            sum_of(sums, self.streams[first + stream].op).buckets[bucket] += BUCKET_LIMIT;
+            counts_of(sums, self.streams[first + stream].op).buckets[bucket] += BUCKET_LIMIT;
         }
         for (stream, response_ns) in &account.outstanding {
             let op = self.streams[first + *stream as usize].op;
-            sum_of(sums, op).add_outstanding(*response_ns);
+            counts_of(sums, op).add_outstanding(*response_ns);
         }
         self.add(account, first);
     }
 
     /// Takes the tallies of the threads of loads that are counted by thread.
     pub fn take_threads(&mut self) -> Vec<ThreadTally> {
-        let tally = |(op, sum): &(Op, WideCounts)| StreamTally { op: *op, tally: sum.tally() };
-        let threads = std::mem::take(&mut self.threads);
-        let of = |sums: &Vec<(Op, WideCounts)>| ThreadTally {
-            operations: sums.iter().map(tally).collect(),
-        };
-        threads.iter().map(of).collect()
+        let mut tallies = Vec::new();
+        for sums in self.threads.drain(..) {
+            let tally = |(op, sum): &(Op, WideCounts)| StreamTally { op: *op, tally: sum.tally() };
+            tallies.push(ThreadTally { operations: sums.iter().map(tally).collect() });
+        }
+        tallies
     }
 
     /// Adds an account to the open interval and empties it. `first` is the meter's stream that
@@ -400,10 +420,9 @@ impl StepMeter {
         }
         let streams = self.streams[first..].iter_mut();
         for (index, (meter, part)) in streams.zip(&account.streams).enumerate() {
-            if part.ios == 0 {
-                continue;
+            if part.ios > 0 {
+                meter.interval.add(part, meter.size, account.dense(index));
             }
-            meter.interval.add(part, meter.size, account.dense(index));
         }
         for index in &account.overruns {
             let (stream, bucket) = (index / FineHistogram::LEN, index % FineHistogram::LEN);
@@ -412,7 +431,7 @@ impl StepMeter {
         for (stream, response_ns) in &account.outstanding {
             self.add_outstanding(first + *stream as usize, *response_ns);
         }
-        account.empty();
+        account.clear();
     }
 
     /// Adds the response time of an I/O that was outstanding when the load ended. It counts
@@ -422,26 +441,19 @@ impl StepMeter {
     }
 
     /// Returns the tally of one operation in the interval being closed; `None` if it had no I/O.
-    fn direction(&self, op: Op) -> Option<IntervalTally> {
+    fn open_tally(&self, op: Op) -> Option<IntervalTally> {
         let mut sum: Option<WideCounts> = None;
         for part in self.own().filter(|s| s.op == op && s.interval.ios > 0) {
-            sum.get_or_insert_with(WideCounts::new).merge(&part.interval);
+            sum.get_or_insert_default().merge(&part.interval);
         }
-        sum.map(|sum| IntervalTally {
-            op,
-            ios: sum.ios,
-            bytes: Bytes(sum.bytes),
-            response_sum: Nanos(sum.response_sum),
-            response_max: Nanos(sum.response_max),
-            histogram: FineHistogram::from_dense(&sum.buckets).coarsen(),
-        })
+        sum.map(|sum| sum.interval_tally(op))
     }
 }
 
-/// Returns the sum of an operation, which is added if there is none.
-fn sum_of(sums: &mut Vec<(Op, WideCounts)>, op: Op) -> &mut WideCounts {
+/// Returns the counts of an operation, which are added if there are none.
+fn counts_of(sums: &mut Vec<(Op, WideCounts)>, op: Op) -> &mut WideCounts {
     let at = sums.iter().position(|(own, _)| *own == op).unwrap_or_else(|| {
-        sums.push((op, WideCounts::new()));
+        sums.push((op, WideCounts::default()));
         sums.len() - 1
     });
     &mut sums[at].1
@@ -453,25 +465,26 @@ fn tallies<'s>(streams: impl IntoIterator<Item = &'s StreamMeter>) -> Vec<Stream
 
 impl StreamMeter {
     fn new(op: Op, size: u64, is_own: bool) -> Self {
-        let (step, interval) = (WideCounts::new(), WideCounts::new());
+        let (step, interval) = (WideCounts::default(), WideCounts::default());
         StreamMeter { op, size, is_own, step, interval }
     }
 }
 
-impl WideCounts {
-    fn new() -> Self {
-        let buckets = vec![0; FineHistogram::LEN].into();
+impl Default for WideCounts {
+    fn default() -> Self {
         WideCounts {
             ios: 0,
             bytes: 0,
             response_sum: 0,
             response_min: NO_RESPONSE,
             response_max: 0,
-            buckets,
+            buckets: vec![0; FineHistogram::LEN].into(),
             outstanding: 0,
         }
     }
+}
 
+impl WideCounts {
     /// Adds what a thread counted of a stream of this transfer size.
     fn add(&mut self, part: &StreamAccount, size: u64, buckets: &[u32]) {
         self.ios += part.ios;
@@ -492,7 +505,8 @@ impl WideCounts {
         self.buckets[FineHistogram::index(response_ns)] += 1;
     }
 
-    fn merge(&mut self, other: &WideCounts) {
+    /// Adds the counts of completed I/Os.
+    pub fn merge(&mut self, other: &WideCounts) {
         self.ios += other.ios;
         self.bytes += other.bytes;
         self.response_sum += other.response_sum;
@@ -509,7 +523,18 @@ impl WideCounts {
         self.buckets.fill(0);
     }
 
-    fn tally(&self) -> Tally {
+    pub fn interval_tally(&self, op: Op) -> IntervalTally {
+        IntervalTally {
+            op,
+            ios: self.ios,
+            bytes: Bytes(self.bytes),
+            response_sum: Nanos(self.response_sum),
+            response_max: Nanos(self.response_max),
+            histogram: FineHistogram::from_dense(&self.buckets).coarsen(),
+        }
+    }
+
+    pub fn tally(&self) -> Tally {
         Tally {
             ios: self.ios,
             bytes: Bytes(self.bytes),
@@ -574,7 +599,7 @@ mod tests {
     /// Two threads, two streams that read: each thread's reads are added up, and all threads
     /// together are the step.
     #[test]
-    fn threads_that_are_told_apart_add_up_to_the_step() {
+    fn threads_counted_separately_add_up_to_the_step() {
         let mut accounts = [IntervalAccount::new(3), IntervalAccount::new(3)];
         let mut meter = StepMeter::new([&streams()[..]]);
         accounts[0].count(0, 1_000);
@@ -582,7 +607,7 @@ mod tests {
         accounts[1].count(1, 9_000);
         accounts[1].count_outstanding(1, 70_000);
         for (thread, account) in accounts.iter_mut().enumerate() {
-            meter.add_of_thread(account, 0, thread);
+            meter.add_for_thread(account, 0, thread);
         }
         meter.close_interval([], Nanos(0), Nanos::SECOND, false);
         let [first, second] = &meter.take_threads()[..] else { panic!("two threads") };
@@ -603,8 +628,7 @@ mod tests {
     #[test]
     fn an_idle_second_is_an_interval_without_tallies() {
         let mut meter = StepMeter::new([&streams()[..]]);
-        let none: [&mut IntervalAccount; 0] = [];
-        let interval = meter.close_interval(none, Nanos(0), Nanos::SECOND, false);
+        let interval = meter.close_interval([], Nanos(0), Nanos::SECOND, false);
         assert_eq!(interval.tallies, []);
         assert_eq!(interval.iops(), Some(0.0));
     }

@@ -14,9 +14,9 @@ use steadfast_domain::step::mix64;
 use steadfast_domain::stimulus::Pace;
 
 /// Lane of the generator that draws due times. The I/Os of thread n are drawn with lane n.
-const LANE: u64 = 0xace;
+const ARRIVAL_LANE: u64 = 0xace;
 /// Lane of the generator that draws the age of a stream with its own pace at the start of the load.
-const AGE_LANE: u64 = LANE + 1;
+const AGE_LANE: u64 = ARRIVAL_LANE + 1;
 
 /// One thread's share of a load's due times, in nanoseconds since the load began.
 #[derive(Debug)]
@@ -159,12 +159,12 @@ impl Rhythm {
             Pace::Poisson { ios, per } => Rhythm::Poisson {
                 mean_ns: per.0 as f64 / *ios as f64 * count as f64,
                 elapsed_ns: 0.0,
-                random: Xoshiro256::new(seed, LANE | number << u32::BITS),
+                random: Xoshiro256::new(seed, ARRIVAL_LANE | number << u32::BITS),
             },
             Pace::Empirical(arrivals) => Rhythm::Empirical {
                 times: Box::new(EmpiricalTimes::new((**arrivals).clone())),
                 threads: count,
-                random: Xoshiro256::new(seed, LANE),
+                random: Xoshiro256::new(seed, ARRIVAL_LANE),
             },
             Pace::Burst { ios, delay } => {
                 let share = *ios / count + u64::from(number < *ios % count);
@@ -176,9 +176,9 @@ impl Rhythm {
 
 impl StreamArrivals {
     /// Creates the arrivals of the streams with a weight. Each is joined at a random moment of its
-    /// period, as if it had begun before: even arrivals of equal rates do not coincide, and a stream
-    /// with rare bursts does not begin every load with one. `None` if a stream has no rate, which
-    /// [`Stimulus::fault`] refuses.
+    /// period, as if it had begun before: even arrivals of equal rates do not coincide, and a
+    /// stream with rare bursts does not begin every load with one. `None` if a stream has no rate,
+    /// which [`Stimulus::fault`] refuses.
     fn new(stimulus: &Stimulus, paces: &[Pace], seed: u64) -> Option<Self> {
         let mut streams = Vec::with_capacity(paces.len());
         let mut next = BinaryHeap::with_capacity(paces.len());
@@ -220,14 +220,14 @@ fn period_ns(pace: &Pace) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use steadfast_domain::empirical::{EmpiricalArrivals, Quantiles};
     use steadfast_domain::stimulus::{ActiveRange, Demand, LoadLimits};
     use steadfast_domain::{Bytes, IoStream, Nanos, Op, Order};
 
     /// A load with as many streams as it needs, all of weight 1.
-    fn load(pace: &Pace) -> Stimulus {
+    pub(crate) fn load(pace: &Pace) -> Stimulus {
         let streams = if let Pace::ByStream(paces) = pace { paces.len() } else { 1 };
         let stream = IoStream::new(Op::Read, Order::Random, Bytes(4096));
         let range = ActiveRange::new(Bytes(0), Bytes::mib(1));

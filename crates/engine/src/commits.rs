@@ -10,9 +10,7 @@ use steadfast_domain::stimulus::flush_every;
 /// A write that is not durable before the flush that follows has completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UncommittedWrite {
-    /// Stream of the write.
     pub stream: u32,
-    /// Bytes written.
     pub size: u32,
     /// Bytes by which it is shorter than its stream's transfer size.
     pub missing: u32,
@@ -50,9 +48,13 @@ impl CommitGroups {
         Some(CommitGroups { every, flush_stream: streams.len() as u32, groups: groups.into() })
     }
 
+    fn index(&self, slot: u32) -> usize {
+        (slot as usize).min(self.groups.len() - 1)
+    }
+
     fn group(&mut self, slot: u32) -> &mut CommitGroup {
-        let last = self.groups.len() - 1;
-        &mut self.groups[(slot as usize).min(last)]
+        let index = self.index(slot);
+        &mut self.groups[index]
     }
 
     /// Returns the account stream of the flushes.
@@ -67,7 +69,7 @@ impl CommitGroups {
 
     /// Returns true if a slot may issue another I/O before the next flush.
     pub fn may_issue(&self, slot: u32) -> bool {
-        let group = &self.groups[(slot as usize).min(self.groups.len() - 1)];
+        let group = &self.groups[self.index(slot)];
         group.issued < self.every && group.flushing.is_none()
     }
 
@@ -92,7 +94,7 @@ impl CommitGroups {
 
     /// Returns true if writes of a slot's group wait for a flush that no later write will start.
     pub fn needs_final_flush(&self, slot: u32) -> bool {
-        let group = &self.groups[(slot as usize).min(self.groups.len() - 1)];
+        let group = &self.groups[self.index(slot)];
         !group.written.is_empty() && group.flushing.is_none()
     }
 

@@ -112,37 +112,36 @@ impl DrawPlan {
         }
         let weights: Vec<u32> = stimulus.streams.iter().map(|s| s.weight).collect();
         let choice = AliasTable::new(&weights).ok_or("every I/O stream has weight 0")?;
-        let mut plan = DrawPlan { choice, streams: Box::default(), cursors: Box::default() };
-        let area = StimulusArea { stimulus, starts: segment_starts(stimulus)? };
-        let mut kept = Vec::new();
+        let range = stimulus.active_range;
+        let segment_starts: Option<Arc<[u64]>> = match range.segments {
+            Some(segments) => Some(segments.starts(range)?.into()),
+            None => None,
+        };
+        let mut cursors = Vec::new();
         let mut streams = Vec::with_capacity(stimulus.streams.len());
         for stream in &stimulus.streams {
-            let place = placing(&area, stream, &mut kept)?;
-            let size = if stream.op == Op::Flush { 0 } else { transfer_size(stream)? };
             streams.push(StreamPlan {
                 op: stream.op,
                 fua: stream.durability.is_forced(),
-                size,
-                place,
+                size: if stream.op == Op::Flush { 0 } else { transfer_size(stream)? },
+                place: placement(stimulus, segment_starts.as_ref(), stream, &mut cursors)?,
             });
         }
-        plan.streams = streams.into();
-        plan.cursors = kept.into();
-        Ok(plan)
+        Ok(DrawPlan { choice, streams: streams.into(), cursors: cursors.into() })
     }
 
     /// Sets every sequential cursor to its byte offset in `cursors`. A cursor that is missing
     /// there, or lies outside its range, starts at the beginning of its range.
     #[must_use]
-    pub fn going_on_from(self, cursors: &BTreeMap<String, Bytes>) -> Self {
+    pub fn with_cursors(self, cursors: &BTreeMap<String, Bytes>) -> Self {
         // The first of the streams that share a cursor decides where it may lie.
         for stream in self.streams.iter().rev() {
             match &stream.place {
                 StreamPlacement::Sequential { cursor, positions } => {
-                    self.cursors[*cursor as usize].place(cursors, |at| positions.clamp(at));
+                    self.cursors[*cursor as usize].set(cursors, |at| positions.round_up(at));
                 }
                 StreamPlacement::SequentialScattered { cursor, scattered } => {
-                    self.cursors[*cursor as usize].place(cursors, |at| scattered.clamp(at));
+                    self.cursors[*cursor as usize].set(cursors, |at| scattered.round_up(at));
                 }
                 _ => {}
             }
@@ -164,57 +163,39 @@ fn transfer_size(stream: &IoStream) -> Result<u32, String> {
         .map_err(|_| format!("'{stream}': a transfer of {} is more than 4 GiB", stream.size))
 }
 
-/// Area in which a stimulus's I/Os lie.
-struct StimulusArea<'a> {
-    stimulus: &'a Stimulus,
-    /// Offsets of the segments of the active range; `None` if it has no segments.
-    starts: Option<Arc<[u64]>>,
-}
-
-fn segment_starts(stimulus: &Stimulus) -> Result<Option<Arc<[u64]>>, String> {
-    let range = stimulus.active_range;
-    let Some(segments) = range.segments else { return Ok(None) };
-    segments.starts(range).map(|starts| Some(starts.into()))
-}
-
-impl StimulusArea<'_> {
-    /// Returns a stream's positions in the segments; `None` if there are no segments.
-    fn scattered(&self, stream: &IoStream) -> Result<Option<SegmentPositions>, String> {
-        let (Some(starts), Some(segments)) = (&self.starts, self.stimulus.active_range.segments)
-        else {
-            return Ok(None);
-        };
-        let within = AlignedPositions::within((0, segments.size.0), stream, false)?;
-        Ok(Some(SegmentPositions { starts: Arc::clone(starts), within }))
-    }
-}
-
-fn placing(
-    area: &StimulusArea<'_>,
+/// Resolves where a stream's I/Os lie. `segment_starts` has the offsets of the active range's
+/// segments, if it has any.
+fn placement(
+    stimulus: &Stimulus,
+    segment_starts: Option<&Arc<[u64]>>,
     stream: &IoStream,
-    kept: &mut Vec<SequentialCursor>,
+    cursors: &mut Vec<SequentialCursor>,
 ) -> Result<StreamPlacement, String> {
     if stream.op == Op::Flush {
         return Ok(StreamPlacement::Nowhere);
     }
-    let stimulus = area.stimulus;
-    let scattered = area.scattered(stream)?;
-    match (stream.order, scattered) {
-        (Order::Random, None) => random_placing(stimulus, stream),
-        (Order::Random, Some(scattered)) => Ok(StreamPlacement::Scattered(scattered)),
-        (Order::Sequential(_), None) => sequential_placing(stimulus, stream, kept),
-        (Order::Sequential(_), Some(scattered)) => {
-            let begin = |offset| scattered.clamp(offset);
-            let cursor = cursor_of(stream, whole_range(stimulus), begin, kept)?;
+    let Some((segments, starts)) = stimulus.active_range.segments.zip(segment_starts) else {
+        return match stream.order {
+            Order::Random => random_placement(stimulus, stream),
+            Order::Sequential(_) => sequential_placement(stimulus, stream, cursors),
+        };
+    };
+    let within = AlignedPositions::within((0, segments.size.0), stream, false)?;
+    let scattered = SegmentPositions { starts: Arc::clone(starts), within };
+    match stream.order {
+        Order::Random => Ok(StreamPlacement::Scattered(scattered)),
+        Order::Sequential(_) => {
+            let round_up = |offset| scattered.round_up(offset);
+            let cursor = cursor_index(stream, whole_range(stimulus), round_up, cursors)?;
             Ok(StreamPlacement::SequentialScattered { cursor, scattered })
         }
     }
 }
 
-fn sequential_placing(
+fn sequential_placement(
     stimulus: &Stimulus,
     stream: &IoStream,
-    kept: &mut Vec<SequentialCursor>,
+    cursors: &mut Vec<SequentialCursor>,
 ) -> Result<StreamPlacement, String> {
     let range = match stream.zones.as_slice() {
         [] => whole_range(stimulus),
@@ -224,57 +205,53 @@ fn sequential_placing(
         }
     };
     let positions = AlignedPositions::within(range, stream, stimulus.aligned_to_start)?;
-    let cursor = cursor_of(stream, range, |offset| positions.clamp(offset), kept)?;
+    let cursor = cursor_index(stream, range, |offset| positions.round_up(offset), cursors)?;
     Ok(StreamPlacement::Sequential { cursor, positions })
 }
 
-/// Returns the index of the stream's cursor, and creates it if it does not exist. `begin` rounds
-/// an offset up to a position.
-fn cursor_of(
+/// Returns the index of the stream's cursor, and creates it if it does not exist. `round_up`
+/// rounds an offset up to a position.
+fn cursor_index(
     stream: &IoStream,
     range: (u64, u64),
-    begin: impl Fn(u64) -> u64,
-    kept: &mut Vec<SequentialCursor>,
+    round_up: impl Fn(u64) -> u64,
+    cursors: &mut Vec<SequentialCursor>,
 ) -> Result<u32, String> {
     let key = stream.cursor_key().unwrap_or_default();
-    let index = match kept.iter().position(|c| c.key == key) {
-        Some(index) if kept[index].range == range => index,
+    let index = match cursors.iter().position(|c| c.key == key) {
+        Some(index) if cursors[index].range == range => index,
         Some(_) => {
             return Err(format!("'{stream}': streams that share a cursor need the same LBA zone"));
         }
         None => {
-            let next = AtomicU64::new(begin(range.0));
-            kept.push(SequentialCursor { key, range, next });
-            kept.len() - 1
+            let next = AtomicU64::new(round_up(range.0));
+            cursors.push(SequentialCursor { key, range, next });
+            cursors.len() - 1
         }
     };
     u32::try_from(index).map_err(|_| "the stimulus has too many sequential streams".to_owned())
 }
 
-fn random_placing(stimulus: &Stimulus, stream: &IoStream) -> Result<StreamPlacement, String> {
+fn random_placement(stimulus: &Stimulus, stream: &IoStream) -> Result<StreamPlacement, String> {
+    let positions_in = |range| AlignedPositions::within(range, stream, stimulus.aligned_to_start);
     let zones = if stream.zones.is_empty() { &stimulus.zones } else { &stream.zones };
-    let used: Vec<&Zone> = zones.iter().filter(|z| z.weight > 0).collect();
     if zones.is_empty() {
-        let positions =
-            AlignedPositions::within(whole_range(stimulus), stream, stimulus.aligned_to_start)?;
+        let positions = positions_in(whole_range(stimulus))?;
         return Ok(match SkewedPositions::new(stream.distribution, positions.count) {
             Some(skew) => StreamPlacement::Skewed { skew, positions },
             None => StreamPlacement::Uniform(positions),
         });
     }
-    let weights: Vec<u32> = used.iter().map(|z| z.weight).collect();
+    let (mut weights, mut positions) = (Vec::new(), Vec::new());
+    for zone in zones.iter().filter(|zone| zone.weight > 0) {
+        weights.push(zone.weight);
+        positions.push(positions_in(zone_range(stimulus, stream, zone))?);
+    }
     let choice = AliasTable::new(&weights)
         .ok_or_else(|| format!("every LBA zone of '{stream}' has weight 0"))?;
-    let resolved: Result<Vec<_>, _> = used
-        .iter()
-        .map(|zone| {
-            let range = zone_range(stimulus, stream, zone);
-            AlignedPositions::within(range, stream, stimulus.aligned_to_start)
-        })
-        .collect();
-    match resolved?.as_slice() {
-        [only] => Ok(StreamPlacement::Uniform(*only)),
-        zones => Ok(StreamPlacement::Zoned { choice, zones: zones.into() }),
+    match positions[..] {
+        [only] => Ok(StreamPlacement::Uniform(only)),
+        _ => Ok(StreamPlacement::Zoned { choice, zones: positions.into() }),
     }
 }
 
@@ -299,7 +276,7 @@ fn zone_range(stimulus: &Stimulus, stream: &IoStream, zone: &Zone) -> (u64, u64)
 }
 
 impl AlignedPositions {
-    /// The positions at which a stream's I/O lies wholly inside `range`, the first at its
+    /// Returns the positions at which a stream's I/O lies wholly inside `range`, the first at its
     /// start if it is `aligned_to_start`.
     fn within(
         range: (u64, u64),
@@ -326,7 +303,6 @@ impl AlignedPositions {
         }
     }
 
-    /// Returns the offset of position `n`.
     #[inline(always)]
     fn at(&self, n: u64) -> u64 {
         self.first + n * self.alignment
@@ -334,7 +310,7 @@ impl AlignedPositions {
 
     /// Rounds `offset` up to a position; past the last one, returns the first.
     #[inline(always)]
-    fn clamp(&self, offset: u64) -> u64 {
+    fn round_up(&self, offset: u64) -> u64 {
         let aligned = self.aligned(offset.max(self.first) - self.first);
         if aligned <= self.last() { self.first + aligned } else { self.first }
     }
@@ -360,7 +336,7 @@ impl AlignedPositions {
 impl SegmentPositions {
     /// Returns a random position of a random segment. All segments have equally many positions.
     #[inline(always)]
-    fn any(&self, random: &mut Xoshiro256) -> u64 {
+    fn draw(&self, random: &mut Xoshiro256) -> u64 {
         let segment = random.below(self.starts.len() as u64);
         self.starts[segment as usize] + self.within.at(random.below(self.within.count))
     }
@@ -368,7 +344,7 @@ impl SegmentPositions {
     /// Rounds `offset` up to a position in this segment or the next; past the last one, returns
     /// the first of all.
     #[inline]
-    fn clamp(&self, offset: u64) -> u64 {
+    fn round_up(&self, offset: u64) -> u64 {
         let last = self.within.last();
         let segment = self.starts.partition_point(|start| start + last < offset);
         match self.starts.get(segment) {
@@ -380,19 +356,19 @@ impl SegmentPositions {
 
 impl SequentialCursor {
     /// Continues where an earlier load left the cursor.
-    fn place(&self, cursors: &BTreeMap<String, Bytes>, clamp: impl Fn(u64) -> u64) {
+    fn set(&self, cursors: &BTreeMap<String, Bytes>, round_up: impl Fn(u64) -> u64) {
         let at = cursors.get(&self.key).map_or(self.range.0, |cursor| cursor.0);
-        self.next.store(clamp(at), Ordering::Relaxed);
+        self.next.store(round_up(at), Ordering::Relaxed);
     }
 
-    /// Returns the offset of this I/O and advances to the next. `clamp` rounds an offset up to a
-    /// position.
+    /// Returns the offset of this I/O and advances to the next. `round_up` rounds an offset up to
+    /// a position.
     #[inline(always)]
-    fn advance(&self, clamp: impl Fn(u64) -> u64, size: u32) -> u64 {
+    fn advance(&self, round_up: impl Fn(u64) -> u64, size: u32) -> u64 {
         let mut seen = self.next.load(Ordering::Relaxed);
         loop {
-            let offset = clamp(seen);
-            let next = clamp(offset + u64::from(size));
+            let offset = round_up(seen);
+            let next = round_up(offset + u64::from(size));
             match self.next.compare_exchange_weak(seen, next, Ordering::Relaxed, Ordering::Relaxed)
             {
                 Ok(_) => return offset,
@@ -433,11 +409,11 @@ impl IoGenerator {
                 positions.at(skew.draw(&mut self.random))
             }
             StreamPlacement::Sequential { cursor, positions } => {
-                plan.cursors[*cursor as usize].advance(|at| positions.clamp(at), stream.size)
+                plan.cursors[*cursor as usize].advance(|at| positions.round_up(at), stream.size)
             }
-            StreamPlacement::Scattered(scattered) => scattered.any(&mut self.random),
+            StreamPlacement::Scattered(scattered) => scattered.draw(&mut self.random),
             StreamPlacement::SequentialScattered { cursor, scattered } => {
-                plan.cursors[*cursor as usize].advance(|at| scattered.clamp(at), stream.size)
+                plan.cursors[*cursor as usize].advance(|at| scattered.round_up(at), stream.size)
             }
             StreamPlacement::Zoned { choice, zones } => {
                 let zone = &zones[choice.choose(&mut self.random) as usize];
@@ -504,24 +480,8 @@ impl AliasTable {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
-
-    #[test]
-    fn positions_count_from_the_start_of_the_range_where_the_load_says_so() {
-        let stream = IoStream::new(Op::Read, Order::Random, Bytes(8192));
-        let mut load = stimulus(vec![stream], 12_288, 30_000);
-        assert_eq!(
-            AlignedPositions::within((12_288, 42_288), &load.streams[0], false).unwrap().first,
-            16_384
-        );
-        load.aligned_to_start = true;
-        let mut drawer = drawer(&load, 4);
-        let mut offsets: Vec<u64> = (0..1000).map(|_| drawer.draw().offset).collect();
-        offsets.sort_unstable();
-        offsets.dedup();
-        assert_eq!(offsets, [12_288, 20_480, 28_672]);
-    }
     use steadfast_domain::stimulus::{ActiveRange, Cursor, Demand, LoadLimits};
     use steadfast_domain::{Segments, notation::AccessPattern};
 
@@ -532,7 +492,7 @@ mod tests {
         Stimulus::new(streams, range, Demand::new(1, 1), LoadLimits::ios(1)).seed(1)
     }
 
-    fn drawer(stimulus: &Stimulus, seed: u64) -> IoGenerator {
+    fn generator(stimulus: &Stimulus, seed: u64) -> IoGenerator {
         let plan = DrawPlan::new(stimulus).unwrap();
         IoGenerator::new(Arc::new(plan), seed, 0)
     }
@@ -542,7 +502,7 @@ mod tests {
     }
 
     /// Returns Pearson's statistic as standard deviations above its mean.
-    fn chi_square_excess(counts: &[u64], expected: &[f64]) -> f64 {
+    pub(crate) fn chi_square_excess(counts: &[u64], expected: &[f64]) -> f64 {
         let statistic: f64 =
             counts.iter().zip(expected).map(|(c, e)| (*c as f64 - e).powi(2) / e).sum();
         let freedom = (counts.len() - 1) as f64;
@@ -550,12 +510,26 @@ mod tests {
     }
 
     #[test]
+    fn positions_count_from_the_start_of_the_range_if_the_load_is_aligned_to_it() {
+        let mut load = stimulus(vec![random_reads(8192)], 12_288, 30_000);
+        let positions = AlignedPositions::within((12_288, 42_288), &load.streams[0], false);
+        assert_eq!(positions.unwrap().first, 16_384);
+        load.aligned_to_start = true;
+        let mut generator = generator(&load, 4);
+        let mut offsets: Vec<u64> = (0..1000).map(|_| generator.draw().offset).collect();
+        offsets.sort_unstable();
+        offsets.dedup();
+        assert_eq!(offsets, [12_288, 20_480, 28_672]);
+    }
+
+    #[test]
     fn random_offsets_are_uniform_and_cover_every_position() {
         let positions = 1009;
-        let mut drawer = drawer(&stimulus(vec![random_reads(4096)], 0, positions * 4096 + 100), 3);
+        let mut generator =
+            generator(&stimulus(vec![random_reads(4096)], 0, positions * 4096 + 100), 3);
         let mut counts = vec![0u64; positions as usize];
         for _ in 0..1_000_000 {
-            let drawn = drawer.draw();
+            let drawn = generator.draw();
             assert_eq!(drawn.offset % 4096, 0);
             counts[(drawn.offset / 4096) as usize] += 1;
         }
@@ -567,11 +541,11 @@ mod tests {
     #[test]
     fn capacities_beyond_2_to_the_32_blocks_are_uniform_to_the_end() {
         let blocks = (1u64 << 35) + 12_345;
-        let mut drawer = drawer(&stimulus(vec![random_reads(512)], 0, blocks * 512), 5);
+        let mut generator = generator(&stimulus(vec![random_reads(512)], 0, blocks * 512), 5);
         let mut counts = vec![0u64; 1000];
         let mut low_bits = vec![0u64; 1024];
         for _ in 0..1_000_000 {
-            let block = drawer.draw().offset / 512;
+            let block = generator.draw().offset / 512;
             assert!(block < blocks);
             counts[(u128::from(block) * 1000 / u128::from(blocks)) as usize] += 1;
             low_bits[(block % 1024) as usize] += 1;
@@ -588,10 +562,10 @@ mod tests {
         let zone = |weight, from_ppm, to_ppm| Zone { weight, from_ppm, to_ppm };
         wanted.zones =
             vec![zone(50, 0, 50_000), zone(30, 50_000, 200_000), zone(20, 200_000, 1_000_000)];
-        let mut drawer = drawer(&wanted, 9);
+        let mut generator = generator(&wanted, 9);
         let (mut by_stream, mut by_zone) = (vec![0u64; 6], vec![0u64; 3]);
         for _ in 0..1_000_000 {
-            let drawn = drawer.draw();
+            let drawn = generator.draw();
             by_stream[drawn.stream as usize] += 1;
             let block = drawn.offset / 4096;
             by_zone[usize::from(block >= 50_000) + usize::from(block >= 200_000)] += 1;
@@ -629,10 +603,10 @@ mod tests {
             let (start, length) = (5 * 512, 1_000_000);
             for order in [Order::Random, SEQUENTIAL] {
                 stream.order = order;
-                let mut drawer = drawer(&stimulus(vec![stream.clone()], start, length), 1);
+                let mut generator = generator(&stimulus(vec![stream.clone()], start, length), 1);
                 let mut highest = 0;
                 for _ in 0..20_000 {
-                    let drawn = drawer.draw();
+                    let drawn = generator.draw();
                     assert_eq!(drawn.offset % alignment, 0);
                     assert!(drawn.offset >= start);
                     assert!(drawn.offset + size <= start + length);
@@ -649,9 +623,9 @@ mod tests {
         let zone = |from_ppm, to_ppm| Zone { weight: 1, from_ppm, to_ppm };
         let mut wanted = stimulus(vec![random_reads(4096)], 0, blocks * 4096);
         wanted.zones = vec![zone(0, 123_456), zone(123_456, 777_777), zone(777_777, 1_000_000)];
-        let mut drawer = drawer(&wanted, 2);
+        let mut generator = generator(&wanted, 2);
         let mut seen = vec![false; blocks as usize];
-        (0..50_000).for_each(|_| seen[(drawer.draw().offset / 4096) as usize] = true);
+        (0..50_000).for_each(|_| seen[(generator.draw().offset / 4096) as usize] = true);
         assert!(seen.iter().all(|s| *s));
     }
 
@@ -660,8 +634,8 @@ mod tests {
         let wanted = stimulus(vec![random_reads(4096)], 0, 1 << 40);
         let offsets = |seed, thread| {
             let plan = Arc::new(DrawPlan::new(&wanted).unwrap());
-            let mut drawer = IoGenerator::new(plan, seed, thread);
-            (0..100).map(|_| drawer.draw().offset).collect::<Vec<_>>()
+            let mut generator = IoGenerator::new(plan, seed, thread);
+            (0..100).map(|_| generator.draw().offset).collect::<Vec<_>>()
         };
         assert_eq!(offsets(1, 0), offsets(1, 0));
         let common = |a: &[u64], b: &[u64]| a.iter().filter(|x| b.contains(x)).count();
@@ -670,28 +644,28 @@ mod tests {
     }
 
     #[test]
-    fn a_sequential_cursor_covers_its_range_once_then_wraps_and_goes_on() {
+    fn a_sequential_cursor_covers_its_range_once_then_wraps_and_continues() {
         let writes = IoStream::new(Op::Write, SEQUENTIAL, Bytes::kib(128));
         let wanted = stimulus(vec![writes], 1 << 20, 10 << 17);
         let plan = Arc::new(DrawPlan::new(&wanted).unwrap());
-        let mut drawers = [0, 1].map(|t| IoGenerator::new(Arc::clone(&plan), 1, t));
-        let offsets: Vec<u64> = (0..13).map(|n| drawers[n % 2].draw().offset).collect();
+        let mut generators = [0, 1].map(|t| IoGenerator::new(Arc::clone(&plan), 1, t));
+        let offsets: Vec<u64> = (0..13).map(|n| generators[n % 2].draw().offset).collect();
         let expected: Vec<u64> = (0..13).map(|n| (1 << 20) + ((n % 10) << 17)).collect();
         assert_eq!(offsets, expected);
 
         let cursors = plan.cursors();
         assert_eq!(cursors["SEQ 128K W"], Bytes((1 << 20) + (3 << 17)));
-        let later = Arc::new(DrawPlan::new(&wanted).unwrap().going_on_from(&cursors));
+        let later = Arc::new(DrawPlan::new(&wanted).unwrap().with_cursors(&cursors));
         assert_eq!(IoGenerator::new(later, 2, 0).draw().offset, (1 << 20) + (3 << 17));
     }
 
     #[test]
-    fn a_cursor_from_elsewhere_begins_anew() {
+    fn a_cursor_outside_its_range_restarts() {
         let writes = IoStream::new(Op::Write, SEQUENTIAL, Bytes::kib(128));
         let wanted = stimulus(vec![writes], 1 << 20, 10 << 17);
         for stray in [0, 1 << 40, u64::MAX] {
             let cursors = BTreeMap::from([("SEQ 128K W".to_owned(), Bytes(stray))]);
-            let plan = Arc::new(DrawPlan::new(&wanted).unwrap().going_on_from(&cursors));
+            let plan = Arc::new(DrawPlan::new(&wanted).unwrap().with_cursors(&cursors));
             assert_eq!(IoGenerator::new(plan, 1, 0).draw().offset, 1 << 20);
         }
     }
@@ -699,23 +673,25 @@ mod tests {
     #[test]
     fn reads_and_writes_of_a_sequential_mix_share_one_cursor() {
         let mix: AccessPattern = "SEQ 64K RW90".parse().unwrap();
-        let mut drawer = drawer(&stimulus(mix.streams(), 0, 1 << 30), 4);
-        let drawn: Vec<DrawnIo> = (0..1000).map(|_| drawer.draw()).collect();
+        let mut generator = generator(&stimulus(mix.streams(), 0, 1 << 30), 4);
+        let drawn: Vec<DrawnIo> = (0..1000).map(|_| generator.draw()).collect();
         assert!(drawn.iter().enumerate().all(|(n, d)| d.offset == (n as u64) << 16));
         let reads = drawn.iter().filter(|d| d.op == Op::Read).count();
         assert!((850..950).contains(&reads));
     }
 
     #[test]
-    fn threads_that_share_a_cursor_hand_out_every_position_once() {
+    fn threads_that_share_a_cursor_draw_every_position_once() {
         let writes = IoStream::new(Op::Write, SEQUENTIAL, Bytes(4096));
         let wanted = stimulus(vec![writes], 0, 4096 * 4000);
         let plan = Arc::new(DrawPlan::new(&wanted).unwrap());
         let mut all: Vec<u64> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..4)
                 .map(|t| {
-                    let mut drawer = IoGenerator::new(Arc::clone(&plan), 1, t);
-                    scope.spawn(move || (0..1000).map(|_| drawer.draw().offset).collect::<Vec<_>>())
+                    let mut generator = IoGenerator::new(Arc::clone(&plan), 1, t);
+                    scope.spawn(move || {
+                        (0..1000).map(|_| generator.draw().offset).collect::<Vec<_>>()
+                    })
                 })
                 .collect();
             threads.into_iter().flat_map(|t| t.join().unwrap()).collect()
@@ -741,9 +717,9 @@ mod tests {
             let (wanted, starts) = scattered(stream, 5);
             let each = ((2 << 20) - size) / alignment + 1;
             let mut counts = vec![0u64; 7 * each as usize];
-            let mut drawer = drawer(&wanted, 3);
+            let mut generator = generator(&wanted, 3);
             for _ in 0..500_000 {
-                let offset = drawer.draw().offset;
+                let offset = generator.draw().offset;
                 let segment = starts.partition_point(|start| *start <= offset) - 1;
                 let inside = offset - starts[segment];
                 assert!(inside + size <= 2 << 20, "{offset} is outside of every segment");
@@ -764,18 +740,18 @@ mod tests {
             let once: Vec<u64> =
                 starts.iter().flat_map(|start| (0..4).map(move |n| start + (n << 19))).collect();
             let plan = Arc::new(DrawPlan::new(&wanted).unwrap());
-            let mut drawers = [0, 1].map(|t| IoGenerator::new(Arc::clone(&plan), 1, t));
-            let drawn: Vec<u64> = (0..61).map(|n| drawers[n % 2].draw().offset).collect();
+            let mut generators = [0, 1].map(|t| IoGenerator::new(Arc::clone(&plan), 1, t));
+            let drawn: Vec<u64> = (0..61).map(|n| generators[n % 2].draw().offset).collect();
             let expected: Vec<u64> = once.iter().cycle().take(61).copied().collect();
             assert_eq!(drawn, expected);
             // A later load continues there. From an offset outside the segments it starts at the
             // next segment.
             let cursors = plan.cursors();
-            let later = DrawPlan::new(&wanted).unwrap().going_on_from(&cursors);
+            let later = DrawPlan::new(&wanted).unwrap().with_cursors(&cursors);
             assert_eq!(IoGenerator::new(Arc::new(later), 2, 0).draw().offset, once[61 % 28]);
             let begin = |at: u64| {
                 let cursors = BTreeMap::from([("SEQ 512K W".to_owned(), Bytes(at))]);
-                let plan = DrawPlan::new(&wanted).unwrap().going_on_from(&cursors);
+                let plan = DrawPlan::new(&wanted).unwrap().with_cursors(&cursors);
                 IoGenerator::new(Arc::new(plan), 2, 0).draw().offset
             };
             assert_eq!(begin(starts[2] + (2 << 20)), starts[3], "between two segments");
@@ -785,17 +761,17 @@ mod tests {
     }
 
     #[test]
-    fn a_transfer_that_leaves_a_rest_of_a_segment_goes_on_with_the_next() {
+    fn a_transfer_that_does_not_fill_its_segment_continues_with_the_next() {
         let mut writes = IoStream::new(Op::Write, SEQUENTIAL, Bytes::kib(1536));
         writes.alignment = Some(Bytes::kib(512));
         let (wanted, starts) = scattered(writes, 8);
-        let mut drawer = drawer(&wanted, 1);
-        let drawn: Vec<u64> = (0..7).map(|_| drawer.draw().offset).collect();
+        let mut generator = generator(&wanted, 1);
+        let drawn: Vec<u64> = (0..7).map(|_| generator.draw().offset).collect();
         assert_eq!(drawn, starts);
     }
 
     #[test]
-    fn what_has_no_room_is_refused_in_words() {
+    fn streams_without_room_are_refused_with_the_reason() {
         let mut stream = random_reads(4096);
         stream.alignment = Some(Bytes::mib(1));
         let text = DrawPlan::new(&stimulus(vec![stream], 512, 8192));
@@ -812,9 +788,9 @@ mod tests {
     }
 
     #[test]
-    fn a_flush_is_nowhere_and_moves_nothing() {
+    fn a_flush_has_no_offset_and_moves_nothing() {
         let flush = IoStream::new(Op::Flush, Order::Random, Bytes(0));
-        let drawn = drawer(&stimulus(vec![flush], 0, 4096), 1).draw();
+        let drawn = generator(&stimulus(vec![flush], 0, 4096), 1).draw();
         assert_eq!((drawn.op, drawn.offset, drawn.size), (Op::Flush, 0, 0));
     }
 }

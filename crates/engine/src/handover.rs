@@ -4,7 +4,6 @@ use steadfast_domain::{Halt, Load, Step};
 
 /// A running load.
 pub(crate) trait ActiveLoad {
-    /// Returns true if it runs this load.
     fn is_of(&self, load: &Load) -> bool;
 }
 
@@ -18,12 +17,12 @@ pub(crate) enum Handover<R> {
     New,
 }
 
-/// Returns true if a step only takes over the running load.
-pub(crate) fn goes_on<R: ActiveLoad>(running: &Option<R>, step: &Step) -> bool {
+/// Returns true if a step continues the running load.
+pub(crate) fn takes_over<R: ActiveLoad>(running: &Option<R>, step: &Step) -> bool {
     step.continues && running.as_ref().is_some_and(|running| running.is_of(&step.load))
 }
 
-pub(crate) fn hand_over<R: ActiveLoad>(running: &mut Option<R>, step: &Step) -> Handover<R> {
+pub(crate) fn take_over<R: ActiveLoad>(running: &mut Option<R>, step: &Step) -> Handover<R> {
     match running.take_if(|_| step.continues) {
         None => Handover::New,
         Some(running) if running.is_of(&step.load) => Handover::Same(running),

@@ -1,8 +1,5 @@
-//! Kernel resources for engines that move data: the interface that carries a target's I/Os, and
-//! memory.
-//!
-//! Used by every engine that drives a real target: [`crate::native`] uses the interface itself,
-//! [`crate::fio`] has fio use the same one.
+//! Kernel resources for engines that drive a real target: the interface that carries its I/Os,
+//! which [`crate::native`] uses itself and [`crate::fio`] has fio use, and memory.
 
 use io_uring::{Builder, IoUring};
 use serde::{Deserialize, Serialize};
@@ -36,7 +33,7 @@ impl fmt::Display for Backend {
 const BACKENDS: [Backend; 3] = [Backend::Uring, Backend::Aio, Backend::Threads];
 
 /// Note for a target that does not support `NOWAIT` I/O.
-const WHY_NOT_URING: &str =
+const URING_AVOIDED: &str =
     " (io_uring would pass every I/O of this target through a kernel thread)";
 
 /// One way to set up a ring.
@@ -67,9 +64,6 @@ const SETUPS: [RingSetup; 5] = [
 ];
 
 /// Creates a ring for `depth` I/Os and returns it with a description of its setup.
-///
-/// # Errors
-/// Returns the kernel's error if it provides no ring at all.
 pub(crate) fn ring(depth: u32) -> io::Result<(IoUring, &'static str)> {
     let entries = (depth + 1).next_power_of_two();
     let mut refusal = io::Error::from_raw_os_error(libc::EINVAL);
@@ -85,34 +79,29 @@ pub(crate) fn ring(depth: u32) -> io::Result<(IoUring, &'static str)> {
     Err(refusal)
 }
 
-/// Returns the best interface for a target and its description.
-///
-/// # Errors
-/// Returns the reasons if none works.
+/// Returns the best interface for a target and its description, or why none works.
 pub(crate) fn preferred(target: &Target) -> Result<(Backend, String), String> {
-    if begins_at_once(target) {
+    if supports_nowait(target) {
         return choose(&BACKENDS);
     }
-    choose(&BACKENDS[1..]).map(|(backend, name)| (backend, name + WHY_NOT_URING))
+    choose(&BACKENDS[1..]).map(|(backend, name)| (backend, name + URING_AVOIDED))
 }
 
-/// Returns the first of these interfaces that works on this host and its description.
-///
-/// # Errors
-/// Returns the reasons if none of them works.
-pub(crate) fn choose(wanted: &[Backend]) -> Result<(Backend, String), String> {
+/// Returns the first of these interfaces that works on this host and its description, or why none
+/// works.
+pub(crate) fn choose(candidates: &[Backend]) -> Result<(Backend, String), String> {
     raise_locked_memory_limit();
-    let mut said = Vec::new();
-    for backend in wanted.iter().copied() {
-        match probe(backend) {
+    let mut notes = Vec::new();
+    for backend in candidates {
+        match probe(*backend) {
             Ok(name) => {
-                said.push(name);
-                return Ok((backend, said.join("; ")));
+                notes.push(name);
+                return Ok((*backend, notes.join("; ")));
             }
-            Err(error) => said.push(missing(backend, &error)),
+            Err(error) => notes.push(unavailable(*backend, &error)),
         }
     }
-    Err(said.join("; "))
+    Err(notes.join("; "))
 }
 
 fn probe(backend: Backend) -> io::Result<String> {
@@ -141,7 +130,8 @@ fn io_uring_disabled() -> Option<u32> {
     text.trim().parse().ok()
 }
 
-fn missing(backend: Backend, error: &io::Error) -> String {
+/// Describes why an interface does not work, with advice where the cause is known.
+fn unavailable(backend: Backend, error: &io::Error) -> String {
     let advice = match (backend, error.raw_os_error()) {
         (Backend::Uring, Some(libc::EPERM)) => match io_uring_disabled() {
             Some(0) => ": forbidden by a system call filter, such as that of a container",
@@ -162,7 +152,7 @@ fn missing(backend: Backend, error: &io::Error) -> String {
 }
 
 /// Returns true if the target's I/Os can be issued without blocking.
-fn begins_at_once(target: &Target) -> bool {
+fn supports_nowait(target: &Target) -> bool {
     let length = target.offset_alignment().max(512) as usize;
     let mut buffer = DirectBuffer::new(length);
     let bytes = &mut buffer[..length];
@@ -202,13 +192,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_is_memory_and_always_one_interface() {
+    fn memory_and_at_least_one_interface_are_available() {
         assert!(transfer_memory_limit() > 1 << 20);
-        let (backend, name) = choose(&[Backend::Threads]).unwrap();
-        assert_eq!(
-            (backend, name.as_str()),
-            (Backend::Threads, "a thread per I/O (pread, pwrite)")
-        );
+        let expected = (Backend::Threads, "a thread per I/O (pread, pwrite)".to_owned());
+        assert_eq!(choose(&[Backend::Threads]), Ok(expected));
         assert!(choose(&BACKENDS).is_ok());
     }
 }

@@ -12,12 +12,12 @@ use steadfast_domain::power_cut::{Acknowledgment, FoundBlock, WritePlan, stamp_b
 use steadfast_domain::{DirectBuffer, Halt, Nanos, Transport};
 use steadfast_host::Target;
 
-/// Time that outstanding I/Os may take once the writes must end, before the user is told that the
+/// Time that outstanding I/Os may take once the writes must end, before the user learns that the
 /// program waits for them.
 const HANG_LIMIT: Duration = Duration::from_secs(10);
 
 /// Interval between checks of the clock, the writers and the stop signal.
-const LOOK: Duration = Duration::from_millis(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// Number of threads that read back.
 const READERS: usize = 8;
@@ -130,8 +130,8 @@ impl WriterState<'_> {
 /// If the program is to stop while the device hangs, the I/Os that then fail are those of the cut.
 ///
 /// # Errors
-/// [`Halt::Stopped`] on request; [`Halt::Refused`] if the log cannot be written; the error of
-/// [`CutWatch::cut`].
+/// Returns [`Halt::Stopped`] on request, [`Halt::Refused`] if the log cannot be written, and the
+/// error of [`CutWatch::cut`].
 pub fn write_until_failure(
     target: &Target,
     plan: &WritePlan,
@@ -161,13 +161,13 @@ pub fn write_until_failure(
         let mut was_due = false;
         let waited = await_failure(&state, stop, &mut was_due, watch);
         state.ends.store(true, Ordering::Release);
-        let told_to_end = Instant::now();
+        let ending_since = Instant::now();
         while !writers.iter().all(ScopedJoinHandle::is_finished) {
-            if told_to_end.elapsed() >= HANG_LIMIT {
+            if ending_since.elapsed() >= HANG_LIMIT {
                 watch.hangs();
                 break;
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
         (was_due, waited)
     });
@@ -188,7 +188,7 @@ pub fn write_until_failure(
             waited?;
             Ok(WritesEnd::MediumError(error.to_string()))
         }
-        // The command cut the power, whatever it said of itself.
+        // The command cut the power, even if it reported a failure.
         Some(error) => Ok(WritesEnd::Failed { why: error.to_string(), was_due }),
         None => waited.map(|()| WritesEnd::NoFailure),
     }
@@ -211,7 +211,7 @@ fn answers(file: &File, plan: &WritePlan) -> bool {
 }
 
 /// Returns true if the file system of a file had no room for a write. A block device that is gone
-/// says the same.
+/// fails with the same errors.
 fn is_full_file(target: &Target, error: &io::Error) -> bool {
     let is_full = matches!(error.raw_os_error(), Some(libc::ENOSPC | libc::EDQUOT | libc::EFBIG));
     is_full && target.device().transport == Transport::File
@@ -236,7 +236,7 @@ fn await_failure(
             watch.cut()?;
             continue;
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
     Ok(())
 }
@@ -244,7 +244,7 @@ fn await_failure(
 /// Reads all blocks of a trial.
 ///
 /// # Errors
-/// [`Halt::DeviceGone`] if no block can be read; [`Halt::Stopped`] on request.
+/// Returns [`Halt::DeviceGone`] if no block can be read, and [`Halt::Stopped`] on request.
 pub fn read_blocks(
     target: &Target,
     plan: &WritePlan,

@@ -1,8 +1,6 @@
-//! A [`PreparedStep`] step: a step that an engine can apply, with everything made for it.
-//!
-//! Everything that can be made without touching the device is made once, before the step begins:
-//! the plan that I/Os are drawn from, an opened script, the content of a data pattern, fio's
-//! options. A step that cannot be applied is refused at the same time, with a [`StepRefusal`].
+//! Preparation of a step, before anything is touched: the plan that I/Os are drawn from, an opened
+//! script, the content of a data pattern, fio's options. A step that cannot be applied is refused
+//! here, with a [`StepRefusal`].
 
 use std::any::Any;
 use std::fmt;
@@ -38,8 +36,7 @@ pub(crate) fn refuse_groups(step: &Step) -> Result<(), StepRefusal> {
     if step.groups.is_empty() {
         return Ok(());
     }
-    let why = "fio's processes cannot be put into control groups: omit --engine";
-    Err(StepRefusal(why.to_owned()))
+    Err(StepRefusal("fio's processes cannot be put into control groups: omit --engine".to_owned()))
 }
 
 /// A step that an engine can apply.
@@ -57,15 +54,15 @@ impl PreparedStep {
         PreparedStep { step, made: None }
     }
 
-    /// Creates a step with the data that `make` builds from its load, unless the step only
-    /// `goes_on` with the running load.
+    /// Creates a step with the data that `make` builds from its load, unless the step `takes_over`
+    /// the running load.
     pub(crate) fn with<M: Any + Send>(
         step: &Step,
-        goes_on: bool,
+        takes_over: bool,
         make: impl FnOnce(&Load) -> Result<M, StepRefusal>,
     ) -> Result<Self, StepRefusal> {
         let mut prepared = PreparedStep::plain(step.clone());
-        if !goes_on {
+        if !takes_over {
             prepared.made = Some(Box::new(make(&step.load)?));
         }
         Ok(prepared)
@@ -78,7 +75,6 @@ impl PreparedStep {
 
     /// Returns the step and the data that this engine made for it.
     pub(crate) fn into_parts<M: Any>(self) -> (Step, Option<M>) {
-        let made = self.made.and_then(|made| made.downcast::<M>().ok());
-        (self.step, made.map(|made| *made))
+        (self.step, self.made.and_then(|made| made.downcast::<M>().ok()).map(|made| *made))
     }
 }

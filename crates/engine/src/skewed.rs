@@ -45,7 +45,6 @@ impl SkewedPositions {
         Some(SkewedPositions { count, law })
     }
 
-    /// Draws a position in `0..count`.
     pub(crate) fn draw(&self, random: &mut Xoshiro256) -> u64 {
         match &self.law {
             PositionLaw::Zipf(ranks, scatter) => scatter.position(ranks.draw(random)),
@@ -99,14 +98,12 @@ impl ZipfRanks {
         if power.abs() < 1e-12 { log } else { log * power.exp_m1() / power }
     }
 
-    /// Inverts [`Self::area_to`].
     fn inverse(&self, area: f64) -> f64 {
         let scaled = (area * (1.0 - self.theta)).max(-1.0);
         let log = if scaled.abs() < 1e-12 { area } else { area * scaled.ln_1p() / scaled };
         log.exp()
     }
 
-    /// Draws a rank in `0..count`.
     fn draw(&self, random: &mut Xoshiro256) -> u64 {
         let (first, last) = self.area;
         loop {
@@ -123,18 +120,12 @@ impl ZipfRanks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::draw::tests::chi_square_excess;
 
     const DRAWS: u64 = 1_000_000;
 
     fn skewed(word: &str, count: u64) -> SkewedPositions {
         SkewedPositions::new(Distribution::from_word(word).unwrap(), count).unwrap()
-    }
-
-    /// Chi-square minus its degrees of freedom, in standard deviations of the distribution.
-    fn chi_square_excess(counts: &[u64], expected: &[f64]) -> f64 {
-        let chi: f64 = counts.iter().zip(expected).map(|(n, e)| (*n as f64 - e).powi(2) / e).sum();
-        let freedom = (counts.len() - 1) as f64;
-        (chi - freedom) / (2.0 * freedom).sqrt()
     }
 
     fn counts(skewed: &SkewedPositions, count: u64, seed: u64) -> Vec<u64> {
@@ -146,21 +137,14 @@ mod tests {
 
     #[test]
     fn ranks_of_zipf_have_the_probabilities_of_its_formula() {
-        for (theta, count) in [
-            ("0.2", 1000u64),
-            ("0.8", 1000),
-            ("0.999", 500),
-            ("1", 1000),
-            ("1.2", 200),
-            ("3", 12),
-            ("10", 3),
-        ] {
+        for (theta, count) in
+            [(0.2, 1000), (0.8, 1000), (0.999, 500), (1.0, 1000), (1.2, 200), (3.0, 12), (10.0, 3)]
+        {
             let skewed = skewed(&format!("ZIPF/{theta}"), count);
             let PositionLaw::Zipf(_, scatter) = &skewed.law else { panic!("not Zipf") };
             let by_position = counts(&skewed, count, 7);
             let by_rank: Vec<u64> =
                 (0..count).map(|rank| by_position[scatter.position(rank) as usize]).collect();
-            let theta: f64 = theta.parse().unwrap();
             let weights: Vec<f64> = (1..=count).map(|k| (k as f64).powf(-theta)).collect();
             let total: f64 = weights.iter().sum();
             let expected: Vec<f64> = weights.iter().map(|w| w / total * DRAWS as f64).collect();

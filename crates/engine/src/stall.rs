@@ -51,13 +51,13 @@ impl Watchdog {
         let queued = self.run_queue.nanos();
         // The clocks are read in an order in which a pause between two readings never adds to the
         // suspended time.
-        let (monotonic, boot) = (nanos_of(libc::CLOCK_MONOTONIC), nanos_of(libc::CLOCK_BOOTTIME));
+        let (monotonic, boot) = (clock_ns(libc::CLOCK_MONOTONIC), clock_ns(libc::CLOCK_BOOTTIME));
         let begun = now();
         let result = wait();
         let woke = now();
-        let boot = nanos_of(libc::CLOCK_BOOTTIME).saturating_sub(boot);
+        let boot = clock_ns(libc::CLOCK_BOOTTIME).saturating_sub(boot);
         let suspended =
-            boot.saturating_sub(nanos_of(libc::CLOCK_MONOTONIC).saturating_sub(monotonic));
+            boot.saturating_sub(clock_ns(libc::CLOCK_MONOTONIC).saturating_sub(monotonic));
         let due = begun.saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
         if Duration::from_nanos(woke.saturating_sub(due).max(suspended)) < STALL_MIN {
             return (result, None);
@@ -80,23 +80,22 @@ impl LateWakeup {
     }
 }
 
-/// Returns the part of a late wake-up's delay, in nanoseconds, that lies between two clock readings of
-/// a thread.
+/// Returns the part of a late wake-up's delay, in nanoseconds, that lies between two clock readings
+/// of a thread.
 pub(crate) fn overlap((from, to): (u64, u64), late: &LateWakeup) -> u64 {
     to.min(late.woke).saturating_sub(from.max(late.due))
 }
 
-fn nanos_of(clock: libc::clockid_t) -> u64 {
+/// Returns the time of a clock in nanoseconds.
+#[inline]
+pub(crate) fn clock_ns(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a valid timespec to write to.
     unsafe { libc::clock_gettime(clock, &raw mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Returns the measurement, unless stalls make its step void.
-///
-/// # Errors
-/// Returns [`Halt::Stalled`] if they do.
+/// Returns the measurement, or [`Halt::Stalled`] if stalls make its step void.
 pub(crate) fn refuse_void(measurement: Measurement, step: &Step) -> Result<Measurement, Halt> {
     if measurement.stalling() != StallEffect::Void {
         return Ok(measurement);
@@ -127,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_left_of_a_delay_is_a_stall() {
+    fn a_stall_is_the_unexplained_part_of_a_delay() {
         let late = LateWakeup { due: 10_000 * MS, woke: 13_000 * MS, queued: 0, suspended: 0 };
         let lasted = |late: LateWakeup, idle: u64| {
             late.stall(idle * MS, (4_000 * MS, u64::MAX)).map(|s| s.lasted.0)

@@ -43,9 +43,10 @@ impl StepStart {
 
     /// Returns the start of one of several loads that are applied at once, with its own work done
     /// and its own cursors. `number` counts from 0.
-    pub fn of_part(&self, number: usize) -> StepStart {
-        let own = cursors_of_part(number);
-        let cursor = |(key, at): (&String, &Bytes)| Some((key.strip_prefix(&own)?.to_owned(), *at));
+    pub fn for_part(&self, number: usize) -> StepStart {
+        let prefix = cursor_prefix(number);
+        let cursor =
+            |(key, at): (&String, &Bytes)| Some((key.strip_prefix(&prefix)?.to_owned(), *at));
         StepStart {
             cursors: self.cursors.iter().filter_map(cursor).collect(),
             done: self.done_apart.get(number).copied().unwrap_or_default(),
@@ -56,14 +57,14 @@ impl StepStart {
 
     /// Returns how long ago the load started, its ramp included; zero for a load that starts now.
     /// A delay of its first I/O counts from then.
-    pub(crate) fn passed_with(&self, ramp: Nanos) -> Nanos {
+    pub(crate) fn elapsed_with(&self, ramp: Nanos) -> Nanos {
         let passed = self.done.time;
         if passed == Nanos::ZERO { Nanos::ZERO } else { Nanos(ramp.0.saturating_add(passed.0)) }
     }
 
     /// Returns the part of the work's time that counts toward the load's time limit: a load
     /// without a ramp is measured from its first I/O on, one with a ramp from the ramp's end on.
-    pub(crate) fn measured_of(&self, delay: Nanos, ramp: Nanos) -> Nanos {
+    pub(crate) fn measured_time(&self, delay: Nanos, ramp: Nanos) -> Nanos {
         if ramp > Nanos::ZERO { self.done.time } else { self.done.time.saturating_sub(delay) }
     }
 
@@ -73,10 +74,18 @@ impl StepStart {
     }
 }
 
-/// Returns the prefix of the cursor names of one of several loads that are applied at once.
-/// `number` counts from 0.
-pub(crate) fn cursors_of_part(number: usize) -> String {
+fn cursor_prefix(number: usize) -> String {
     format!("#{} ", number + 1)
+}
+
+/// Returns the cursors of one of several loads that are applied at once, with its number in their
+/// names. `number` counts from 0.
+pub(crate) fn part_cursors(
+    number: usize,
+    cursors: BTreeMap<String, Bytes>,
+) -> impl Iterator<Item = (String, Bytes)> {
+    let prefix = cursor_prefix(number);
+    cursors.into_iter().map(move |(key, at)| (format!("{prefix}{key}"), at))
 }
 
 /// Progress of a load.
@@ -105,14 +114,14 @@ mod tests {
         // Delay of 40 s: after 19 s no I/O was due, after 59 s 19 s are measured.
         for (passed, left_of_delay, measured) in [(0, 40, 0), (19, 21, 0), (40, 0, 0), (59, 0, 19)]
         {
-            let delay = second(40).saturating_sub(start(passed).passed_with(zero));
+            let delay = second(40).saturating_sub(start(passed).elapsed_with(zero));
             assert_eq!(delay, second(left_of_delay), "{passed}");
-            assert_eq!(start(passed).measured_of(second(40), zero), second(measured), "{passed}");
+            assert_eq!(start(passed).measured_time(second(40), zero), second(measured), "{passed}");
         }
         // A ramp of 10 s is over before measured time passes.
-        let delay = second(40).saturating_sub(start(19).passed_with(second(10)));
+        let delay = second(40).saturating_sub(start(19).elapsed_with(second(10)));
         assert_eq!(delay, second(11));
-        assert_eq!(start(19).measured_of(second(40), second(10)), second(19));
-        assert_eq!(start(0).passed_with(second(10)), zero);
+        assert_eq!(start(19).measured_time(second(40), second(10)), second(19));
+        assert_eq!(start(0).elapsed_with(second(10)), zero);
     }
 }

@@ -17,7 +17,6 @@ impl Xoshiro256 {
         Xoshiro256 { state: [word(1), word(2), word(3), word(4) | 1] }
     }
 
-    /// Returns 64 random bits.
     #[inline(always)]
     pub(crate) fn next(&mut self) -> u64 {
         let s = &mut self.state;

@@ -41,7 +41,7 @@ mod tests {
     use steadfast_domain::{Bytes, Demand};
 
     #[test]
-    fn only_reads_and_one_sequential_writer_are_let_through() {
+    fn only_reads_and_one_sequential_writer_are_allowed() {
         let mut device =
             SimulatedSsd::new(drive("small").unwrap(), 1, StopSignal::default()).device().clone();
         let load = |pattern: &str, demand: &str| {

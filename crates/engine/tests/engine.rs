@@ -30,7 +30,7 @@ const PRIME: u64 = 10_007;
 
 /// Longest wait for a request to take effect: beyond the time that a busy machine keeps threads
 /// waiting, far below the duration of a load that continues.
-const SOON: Duration = Duration::from_secs(20);
+const END_WAIT_MAX: Duration = Duration::from_secs(20);
 
 /// Number of allocations by the threads that do I/O.
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
@@ -147,7 +147,7 @@ impl Drop for LoopDevice {
     }
 }
 
-/// Says why the test of this thread is skipped.
+/// Prints why the test of this thread is skipped.
 fn skipped<T>(why: &str) -> Option<T> {
     eprintln!("SKIPPED: {}: {why}", std::thread::current().name().unwrap_or_default());
     None
@@ -169,14 +169,14 @@ fn try_to_arm(path: &Path) -> Result<Target, ArmRefusal> {
 }
 
 /// Arms a target that threads keep open until their hanging I/Os have completed.
-fn armed_soon(path: &Path) -> Target {
+fn arm_when_closed(path: &Path) -> Target {
     for _ in 0..100 {
         if let Ok(target) = try_to_arm(path) {
             return target;
         }
         std::thread::sleep(Duration::from_millis(50));
     }
-    panic!("{} is not given back", path.display());
+    panic!("{} is still open", path.display());
 }
 
 fn engine(target: Target) -> Native {
@@ -192,18 +192,32 @@ fn stoppable(target: Target, backend: Backend, stop: &StopSignal) -> Native {
     Native::new(target, stop.clone(), options).unwrap()
 }
 
+fn with_timeout(target: Target, backend: Backend, completion_timeout: Duration) -> Native {
+    let backend = Some(backend);
+    let options = NativeOptions { backend, completion_timeout, ..NativeOptions::default() };
+    Native::new(target, StopSignal::default(), options).unwrap()
+}
+
 fn stimulus(pattern: &str, demand: &str, length: u64, until: LoadLimits) -> Stimulus {
     let pattern: AccessPattern = pattern.parse().unwrap();
     let range = ActiveRange::new(Bytes(0), Bytes(length));
     Stimulus::new(pattern.streams(), range, demand.parse::<Demand>().unwrap(), until).seed(1)
 }
 
+fn for_millis(time: u64) -> LoadLimits {
+    LoadLimits::time(Nanos::from_millis(time))
+}
+
 fn alone_step(stimulus: Stimulus) -> Step {
     Step::alone(StepPlace::new("test", 0, 1, "step"), stimulus)
 }
 
+fn perform(engine: &mut Native, step: &Step) -> Result<Measurement, Halt> {
+    engine.perform(step, &StepStart::default(), &mut |_| {})
+}
+
 fn apply(engine: &mut Native, stimulus: Stimulus) -> Measurement {
-    engine.perform(&alone_step(stimulus), &StepStart::default(), &mut |_| {}).unwrap()
+    perform(engine, &alone_step(stimulus)).unwrap()
 }
 
 /// Checks that the counts of a measurement agree with one another.
@@ -243,46 +257,31 @@ fn written_blocks(content: &[u8], size: usize) -> HashSet<usize> {
 }
 
 #[test]
-fn exact_counts_agree_with_the_kernel() {
+fn exact_counts_of_every_backend_agree_with_the_kernel() {
     let _turn = alone();
     let Some(device) = LoopDevice::new(64 << 20) else { return };
-    for (pattern, blocks) in [("RND 4K R", 1), ("RND 4K W", 1), ("RND 8K RW65", 2)] {
-        let mut engine = engine(device.target());
-        let before = device.counters();
-        let done = apply(&mut engine, stimulus(pattern, "T2Q16", 64 << 20, LoadLimits::ios(PRIME)));
-        let [reads, read_merges, read_sectors, writes, write_merges, write_sectors] =
-            device.counters_since(&before)[..6]
-        else {
-            panic!()
-        };
-        check_consistency(&done);
-        assert_eq!(done.total().ios, PRIME, "{pattern}");
-        assert_eq!(done.total().bytes.0, PRIME * blocks * 4096);
-        // Opening the device reads a few sectors; all writes are the engine's.
-        assert_eq!(done.direction(Op::Read).ios, reads, "{pattern}");
-        assert_eq!(done.direction(Op::Write).ios, writes, "{pattern}");
-        assert_eq!(done.bytes().0, (read_sectors + write_sectors) * 512);
-        assert_eq!((read_merges, write_merges), (0, 0));
-        assert!(done.complete && done.unmeasured.is_empty() && done.fault_count == 0);
-    }
-}
-
-#[test]
-fn every_backend_does_exactly_what_is_asked() {
-    let _turn = alone();
-    let Some(device) = LoopDevice::new(32 << 20) else { return };
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
         let mut engine = engine_on(device.target(), backend);
         assert_eq!(engine.backend(), backend);
-        let before = device.counters();
-        let wanted = stimulus("RND 4K RW50", "T2Q4", 32 << 20, LoadLimits::ios(PRIME));
-        let done = apply(&mut engine, wanted);
-        check_consistency(&done);
-        let kernel = device.counters_since(&before);
-        assert_eq!(done.direction(Op::Read).ios, kernel[0], "{backend}");
-        assert_eq!(done.direction(Op::Write).ios, kernel[3], "{backend}");
-        assert_eq!(done.total().ios, PRIME, "{backend}");
         assert!(engine.describe().starts_with("uring: "), "{}", engine.describe());
+        for (pattern, blocks) in [("RND 4K R", 1), ("RND 4K W", 1), ("RND 8K RW65", 2)] {
+            let before = device.counters();
+            let load = stimulus(pattern, "T2Q16", 64 << 20, LoadLimits::ios(PRIME));
+            let done = apply(&mut engine, load);
+            let [reads, read_merges, read_sectors, writes, write_merges, write_sectors] =
+                device.counters_since(&before)[..6]
+            else {
+                panic!()
+            };
+            check_consistency(&done);
+            let total = done.total();
+            assert_eq!((total.ios, total.bytes.0), (PRIME, PRIME * blocks * 4096), "{backend}");
+            assert_eq!(done.direction(Op::Read).ios, reads, "{backend} {pattern}");
+            assert_eq!(done.direction(Op::Write).ios, writes, "{backend} {pattern}");
+            assert_eq!(done.bytes().0, (read_sectors + write_sectors) * 512);
+            assert_eq!((read_merges, write_merges), (0, 0));
+            assert!(done.complete && done.unmeasured.is_empty() && done.fault_count == 0);
+        }
     }
 }
 
@@ -304,8 +303,8 @@ fn the_kernel_counts_the_flushes_of_commits() {
         ("RND 4K W", "T1Q4", 0, Backend::Uring),
     ] {
         let before = flushes();
-        let wanted = stimulus(pattern, demand, 8 << 20, LoadLimits::ios(200));
-        let done = apply(&mut engine_on(device.target(), backend), wanted);
+        let load = stimulus(pattern, demand, 8 << 20, LoadLimits::ios(200));
+        let done = apply(&mut engine_on(device.target(), backend), load);
         device.counters();
         assert_eq!(done.direction(Op::Flush).ios, expected, "{pattern}");
         assert_eq!(flushes() - before, expected, "{pattern}");
@@ -338,16 +337,16 @@ fn commits_one_at_a_time_are_blocking_calls() {
         ("RND 4K W", "T1Q1", None, None),
     ] {
         let case = format!("{pattern} {demand}, a stream of flushes: {}", flushes.is_some());
-        let mut wanted = stimulus(pattern, demand, 8 << 20, LoadLimits::ios(100));
-        wanted.streams.extend(flushes.cloned());
+        let mut load = stimulus(pattern, demand, 8 << 20, LoadLimits::ios(100));
+        load.streams.extend(flushes.cloned());
         let mut native = engine(device.target());
-        let done = apply(&mut native, wanted.clone());
+        let done = apply(&mut native, load.clone());
         check_consistency(&done);
         assert_eq!(done.interface.as_deref(), expected, "{case}");
         assert_eq!(native.describe().contains(blocking), expected.is_some(), "{case}");
         drop(native);
         let mut forced = engine_on(device.target(), Backend::Uring);
-        assert_eq!(apply(&mut forced, wanted).interface, None, "{case}");
+        assert_eq!(apply(&mut forced, load).interface, None, "{case}");
     }
 }
 
@@ -363,12 +362,12 @@ fn durable_writes_count_their_commits_and_flushes() {
             ("RND 4K W SYNC", "T1Q4", 100, 0),
         ] {
             let mut native = engine_on(scratch.target(), backend);
-            let wanted = stimulus(pattern, demand, 8 << 20, LoadLimits::ios(ios));
+            let load = stimulus(pattern, demand, 8 << 20, LoadLimits::ios(ios));
             if backend == Backend::Threads && (demand, flushes) == ("T1Q8", 13) {
-                native.prepare(&alone_step(wanted)).unwrap_err();
+                native.prepare(&alone_step(load)).unwrap_err();
                 continue;
             }
-            let done = apply(&mut native, wanted);
+            let done = apply(&mut native, load);
             let (writes, flushed) = (done.direction(Op::Write), done.direction(Op::Flush));
             assert_eq!((writes.ios, flushed.ios), (ios, flushes), "{backend} {pattern}");
             let alone = done.writes_alone.as_ref().map_or(0, |alone| alone.ios);
@@ -385,13 +384,12 @@ fn durable_writes_count_their_commits_and_flushes() {
 /// Commits that the end of the time interrupts: each has its write alone, and where the flush had
 /// begun that too.
 #[test]
-fn what_is_outstanding_at_the_end_of_commits_is_in_every_row() {
+fn ios_outstanding_at_the_end_of_commits_are_in_every_row() {
     let _turn = alone();
     let scratch = Scratch::new(8 << 20);
     for (pattern, demand) in [("RND 4K W FLUSH/1", "T2Q4"), ("SEQ 4K W FLUSH/8", "T1Q8")] {
         let mut engine = engine_on(scratch.target(), Backend::Uring);
-        let until = LoadLimits::time(Nanos::from_millis(150));
-        let done = apply(&mut engine, stimulus(pattern, demand, 8 << 20, until));
+        let done = apply(&mut engine, stimulus(pattern, demand, 8 << 20, for_millis(150)));
         check_consistency(&done);
         let (writes, flushes) = (done.direction(Op::Write), done.direction(Op::Flush));
         let alone = done.writes_alone.as_ref().unwrap();
@@ -405,14 +403,14 @@ fn what_is_outstanding_at_the_end_of_commits_is_in_every_row() {
 }
 
 #[test]
-fn flushes_count_but_move_nothing() {
+fn flushes_are_counted_and_transfer_no_bytes() {
     let _turn = alone();
     let scratch = Scratch::new(8 << 20);
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
-        let mut wanted = stimulus("RND 4K W", "T1Q4", 8 << 20, LoadLimits::ios(200));
-        wanted.streams[0].durability = Durability::Fua;
-        wanted.streams.push(IoStream::new(Op::Flush, Order::Random, Bytes(0)).weighing(100));
-        let done = apply(&mut engine_on(scratch.target(), backend), wanted);
+        let mut load = stimulus("RND 4K W", "T1Q4", 8 << 20, LoadLimits::ios(200));
+        load.streams[0].durability = Durability::Fua;
+        load.streams.push(IoStream::new(Op::Flush, Order::Random, Bytes(0)).weighing(100));
+        let done = apply(&mut engine_on(scratch.target(), backend), load);
         let flushes = done.direction(Op::Flush);
         assert!((50..150).contains(&flushes.ios), "{backend}: {}", flushes.ios);
         assert_eq!((done.total().ios + flushes.ios, flushes.bytes), (200, Bytes(0)));
@@ -423,12 +421,10 @@ fn flushes_count_but_move_nothing() {
 fn a_step_of_an_exact_number_of_bytes_moves_exactly_those() {
     let _turn = alone();
     let scratch = Scratch::new(10 << 20);
-    for (pattern, bytes) in [("SEQ 128K W", 20 << 20), ("SEQ 128K W", (3 << 20) + 512)] {
-        let mut engine = engine(scratch.target());
-        let done = apply(
-            &mut engine,
-            stimulus(pattern, "T2Q8", 10 << 20, LoadLimits::bytes(Bytes(bytes))),
-        );
+    for bytes in [20 << 20, (3 << 20) + 512] {
+        let until = LoadLimits::bytes(Bytes(bytes));
+        let load = stimulus("SEQ 128K W", "T2Q8", 10 << 20, until);
+        let done = apply(&mut engine(scratch.target()), load);
         check_consistency(&done);
         assert_eq!(done.bytes(), Bytes(bytes));
         assert_eq!(done.total().ios, bytes.div_ceil(128 << 10));
@@ -447,15 +443,15 @@ fn segments_are_filled_and_nothing_else_is_touched() {
         let scratch = Scratch::new(32 << 20);
         // Random writes move twenty times as much as sequential ones.
         let bytes = if pattern.starts_with("RND") { mib(200) } else { mib(10) };
-        let mut wanted = stimulus(pattern, "T1Q8", 32 << 20, LoadLimits::bytes(bytes));
-        wanted.active_range.segments = Some(segments);
-        let starts = segments.starts(wanted.active_range).unwrap();
+        let mut load = stimulus(pattern, "T1Q8", 32 << 20, LoadLimits::bytes(bytes));
+        load.active_range.segments = Some(segments);
+        let starts = segments.starts(load.active_range).unwrap();
         let expected: HashSet<usize> = starts
             .iter()
             .flat_map(|start| (start / 65_536) as usize..((start + (2 << 20)) / 65_536) as usize)
             .collect();
         let mut engine = engine(scratch.target());
-        assert_eq!(apply(&mut engine, wanted).bytes(), bytes);
+        assert_eq!(apply(&mut engine, load).bytes(), bytes);
         assert_eq!(written_blocks(&scratch.content(), 65_536), expected, "{pattern}");
     }
 }
@@ -465,9 +461,9 @@ fn seeds_decide_which_blocks_are_touched() {
     let _turn = alone();
     let touched = |seed| {
         let scratch = Scratch::new(64 << 20);
-        let mut wanted = stimulus("RND 4K W", "T1Q8", 64 << 20, LoadLimits::ios(400));
-        wanted.seed = seed;
-        apply(&mut engine(scratch.target()), wanted);
+        let mut load = stimulus("RND 4K W", "T1Q8", 64 << 20, LoadLimits::ios(400));
+        load.seed = seed;
+        apply(&mut engine(scratch.target()), load);
         written_blocks(&scratch.content(), 4096)
     };
     let (first, again, other) = (touched(1), touched(1), touched(2));
@@ -484,8 +480,8 @@ fn a_sequential_chain_covers_its_range_once_and_wraps() {
     let mut cursors = BTreeMap::new();
     for (ios, covered) in [(20, 20), (41, 61), (3, 64)] {
         let start = StepStart { cursors: cursors.clone(), ..StepStart::default() };
-        let wanted = stimulus("SEQ 128K W", "T1Q7", 8 << 20, LoadLimits::ios(ios));
-        let done = engine.perform(&alone_step(wanted), &start, &mut |_| {}).unwrap();
+        let load = stimulus("SEQ 128K W", "T1Q7", 8 << 20, LoadLimits::ios(ios));
+        let done = engine.perform(&alone_step(load), &start, &mut |_| {}).unwrap();
         cursors = done.cursors;
         let blocks = written_blocks(&scratch.content(), 128 << 10);
         assert_eq!(blocks, (0..covered).collect(), "after {ios} more");
@@ -504,7 +500,7 @@ fn cut_steps_of_a_running_load_lose_and_repeat_nothing() {
     let (mut ios, mut pieces, mut last) = (0, 0, None);
     loop {
         step.cut = Some(Nanos::from_millis(60));
-        let done = engine.perform(&step, &StepStart::default(), &mut |_| {}).unwrap();
+        let done = perform(&mut engine, &step).unwrap();
         check_consistency(&done);
         ios += done.total().ios;
         pieces += 1;
@@ -526,7 +522,7 @@ fn cut_steps_of_a_running_load_lose_and_repeat_nothing() {
 }
 
 #[test]
-fn a_resumed_load_does_what_was_left() {
+fn a_resumed_load_does_the_rest() {
     let _turn = alone();
     let scratch = Scratch::new(8 << 20);
     let mut engine = engine(scratch.target());
@@ -580,13 +576,13 @@ fn a_step_that_continues_another_load_is_refused() {
     let _turn = alone();
     let scratch = Scratch::new(8 << 20);
     let mut engine = engine(scratch.target());
-    let until = LoadLimits::time(Nanos::from_secs(60));
+    let until = for_millis(60_000);
     let mut step = alone_step(stimulus("RND 4K R", "T1Q4", 8 << 20, until));
     step.cut = Some(Nanos::from_millis(50));
-    assert!(!engine.perform(&step, &StepStart::default(), &mut |_| {}).unwrap().complete);
+    assert!(!perform(&mut engine, &step).unwrap().complete);
     let mut other = alone_step(stimulus("RND 8K R", "T1Q4", 8 << 20, until));
     other.continues = true;
-    let refused = engine.perform(&other, &StepStart::default(), &mut |_| {}).unwrap_err();
+    let refused = perform(&mut engine, &other).unwrap_err();
     assert!(refused.to_string().contains("continues a load"), "{refused}");
     engine.end_load();
     engine.end_load();
@@ -597,12 +593,10 @@ fn seconds_are_intervals_and_the_ramp_is_not_measured() {
     let _turn = alone();
     let scratch = Scratch::new(8 << 20);
     let mut engine = engine(scratch.target());
-    let until = LoadLimits::time(Nanos::from_millis(2300));
-    let mut wanted = stimulus("RND 4K R", "T1Q4", 8 << 20, until);
-    wanted.ramp = Nanos::from_millis(300);
+    let load = stimulus("RND 4K R", "T1Q4", 8 << 20, for_millis(2300));
+    let step = alone_step(load.ramp(Nanos::from_millis(300)));
     let mut watched = Vec::new();
     let begun = Instant::now();
-    let step = alone_step(wanted);
     let done =
         engine.perform(&step, &StepStart::default(), &mut |i| watched.push(i.clone())).unwrap();
     assert!(begun.elapsed() >= Duration::from_millis(2600));
@@ -619,10 +613,9 @@ fn seconds_are_intervals_and_the_ramp_is_not_measured() {
 fn a_second_without_ios_is_an_interval() {
     let _turn = alone();
     let scratch = Scratch::new(8 << 20);
-    let mut wanted =
-        stimulus("RND 4K R", "T1Q1", 8 << 20, LoadLimits::time(Nanos::from_millis(2100)));
-    wanted.pace = Pace::Burst { ios: 5, delay: Nanos::from_secs(60) };
-    let done = apply(&mut engine(scratch.target()), wanted);
+    let pace = Pace::Burst { ios: 5, delay: Nanos::from_secs(60) };
+    let load = stimulus("RND 4K R", "T1Q1", 8 << 20, for_millis(2100)).pace(pace);
+    let done = apply(&mut engine(scratch.target()), load);
     assert_eq!(done.total().ios, 5);
     let counts: Vec<usize> = done.intervals.iter().map(|i| i.tallies.len()).collect();
     assert_eq!(counts[..2], [1, 0]);
@@ -634,20 +627,19 @@ fn paced_loads_issue_as_many_ios_as_are_due() {
     let _turn = alone();
     let scratch = Scratch::new(8 << 20);
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
-        let mut wanted =
-            stimulus("RND 4K R", "T2Q4", 8 << 20, LoadLimits::time(Nanos::from_millis(500)));
-        wanted.pace = Pace::Fixed { ios: 2000, per: Nanos::SECOND };
-        let done = apply(&mut engine_on(scratch.target(), backend), wanted.clone());
+        let load = stimulus("RND 4K R", "T2Q4", 8 << 20, for_millis(500));
+        let fixed = load.clone().pace(Pace::Fixed { ios: 2000, per: Nanos::SECOND });
+        let done = apply(&mut engine_on(scratch.target(), backend), fixed);
         let all = done.total().ios + done.unmeasured.iter().map(|u| u.ios).sum::<u64>();
         // What is due while the machine withholds the processor at the end is not issued.
         assert!((600..=1000).contains(&all), "{backend}: {all}");
-        wanted.pace = Pace::Poisson { ios: 2000, per: Nanos::SECOND };
-        let done = apply(&mut engine_on(scratch.target(), backend), wanted);
+        let poisson = load.pace(Pace::Poisson { ios: 2000, per: Nanos::SECOND });
+        let done = apply(&mut engine_on(scratch.target(), backend), poisson);
         assert!((600..1200).contains(&done.total().ios), "{backend}: {}", done.total().ios);
     }
-    let mut wanted = stimulus("RND 4K R", "T1Q4", 8 << 20, LoadLimits::ios(57));
-    wanted.pace = Pace::Burst { ios: 10, delay: Nanos::from_millis(20) };
-    let done = apply(&mut engine(scratch.target()), wanted);
+    let pace = Pace::Burst { ios: 10, delay: Nanos::from_millis(20) };
+    let load = stimulus("RND 4K R", "T1Q4", 8 << 20, LoadLimits::ios(57)).pace(pace);
+    let done = apply(&mut engine(scratch.target()), load);
     assert_eq!(done.total().ios, 57);
     assert!(done.elapsed >= Nanos::from_millis(100), "{:?}", done.elapsed);
 }
@@ -658,11 +650,10 @@ fn each_stream_issues_at_a_rate_of_its_own() {
     let _turn = alone();
     let scratch = Scratch::new(8 << 20);
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
-        let until = LoadLimits::ios(1000);
-        let mut wanted = stimulus("RND 4K RW50", "T2Q8", 8 << 20, until);
         let rate = |ios| Pace::Fixed { ios, per: Nanos::SECOND };
-        wanted.pace = Pace::ByStream(vec![rate(1600), rate(400)]);
-        let done = apply(&mut engine_on(scratch.target(), backend), wanted);
+        let load = stimulus("RND 4K RW50", "T2Q8", 8 << 20, LoadLimits::ios(1000))
+            .pace(Pace::ByStream(vec![rate(1600), rate(400)]));
+        let done = apply(&mut engine_on(scratch.target(), backend), load);
         let ios: Vec<u64> = done.streams.iter().map(|stream| stream.tally.ios).collect();
         // At the end, each thread may have one I/O of either stream in advance of the other.
         assert_eq!(ios.iter().sum::<u64>(), 1000, "{backend}");
@@ -671,49 +662,34 @@ fn each_stream_issues_at_a_rate_of_its_own() {
     }
 }
 
+/// Checks that a load and its threads end soon after a stop is requested.
+fn check_stop(scratch: &Scratch, backend: Backend, load: Stimulus) {
+    let stop = StopSignal::default();
+    let mut engine = stoppable(scratch.target(), backend, &stop);
+    let requester = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(200));
+        stop.request();
+        Instant::now()
+    });
+    assert_eq!(perform(&mut engine, &alone_step(load)), Err(Halt::Stopped));
+    // The threads have ended when the engine has.
+    drop(engine);
+    assert!(requester.join().unwrap().elapsed() < END_WAIT_MAX, "{backend}");
+    drop(arm_when_closed(&scratch.path));
+}
+
 #[test]
-fn a_stop_is_obeyed_long_before_the_end() {
+fn a_stop_takes_effect_long_before_the_end_and_the_next_io() {
     let _turn = alone();
     let scratch = Scratch::new(8 << 20);
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
-        let stop = StopSignal::default();
-        let mut engine = stoppable(scratch.target(), backend, &stop);
-        let until = LoadLimits::time(Nanos::from_secs(600));
-        let step = alone_step(stimulus("RND 4K W", "T2Q8", 8 << 20, until));
-        let asker = std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_millis(200));
-            stop.request();
-            Instant::now()
-        });
-        let halt = engine.perform(&step, &StepStart::default(), &mut |_| {}).unwrap_err();
-        assert_eq!(halt, Halt::Stopped);
-        assert!(asker.join().unwrap().elapsed() < SOON, "{backend}");
+        check_stop(&scratch, backend, stimulus("RND 4K W", "T2Q8", 8 << 20, for_millis(600_000)));
     }
-}
-
-/// A thread that waits for its next I/O is due long after the stop is requested.
-#[test]
-fn a_stop_is_obeyed_long_before_the_next_io_is_due() {
-    let _turn = alone();
-    let scratch = Scratch::new(8 << 20);
     for backend in [Backend::Uring, Backend::Threads] {
-        let stop = StopSignal::default();
-        let mut engine = stoppable(scratch.target(), backend, &stop);
-        let mut wanted =
-            stimulus("RND 4K W FLUSH/1", "T2Q1", 8 << 20, LoadLimits::time(Nanos::from_secs(600)));
-        wanted.pace = Pace::Fixed { ios: 1, per: Nanos::from_secs(300) };
-        let asker = std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_millis(200));
-            stop.request();
-            Instant::now()
-        });
-        let step = alone_step(wanted);
-        let halt = engine.perform(&step, &StepStart::default(), &mut |_| {}).unwrap_err();
-        // The threads have ended when the engine has.
-        drop(engine);
-        assert_eq!(halt, Halt::Stopped);
-        assert!(asker.join().unwrap().elapsed() < SOON, "{backend}");
-        drop(armed_soon(&scratch.path));
+        // Each thread waits for its next I/O, which is due long after the request.
+        let pace = Pace::Fixed { ios: 1, per: Nanos::from_secs(300) };
+        let load = stimulus("RND 4K W FLUSH/1", "T2Q1", 8 << 20, for_millis(600_000)).pace(pace);
+        check_stop(&scratch, backend, load);
     }
 }
 
@@ -755,33 +731,30 @@ impl Drop for FrozenFileSystem {
 }
 
 #[test]
-fn a_stop_is_obeyed_while_ios_hang_and_they_are_not_forgotten() {
+fn a_stop_takes_effect_while_ios_hang_and_they_stay_known() {
     let _turn = alone();
     let Some(system) = FrozenFileSystem::new() else { return };
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
         let stop = StopSignal::default();
-        let mut engine = stoppable(armed_soon(&system.scratch), backend, &stop);
+        let mut engine = stoppable(arm_when_closed(&system.scratch), backend, &stop);
         system.freeze("--freeze");
-        let until = LoadLimits::time(Nanos::from_secs(600));
-        let step = alone_step(stimulus("RND 4K W", "T1Q4", 8 << 20, until));
+        let step = alone_step(stimulus("RND 4K W", "T1Q4", 8 << 20, for_millis(600_000)));
         let mut seconds = Vec::new();
         let mut requested = None;
-        let halt = engine
-            .perform(&step, &StepStart::default(), &mut |interval| {
-                seconds.push(interval.clone());
-                stop.request();
-                requested.get_or_insert_with(Instant::now);
-            })
-            .unwrap_err();
-        assert_eq!(halt, Halt::Stopped);
-        assert!(requested.unwrap().elapsed() < SOON, "{backend}");
+        let halt = engine.perform(&step, &StepStart::default(), &mut |interval| {
+            seconds.push(interval.clone());
+            stop.request();
+            requested.get_or_insert_with(Instant::now);
+        });
+        assert_eq!(halt, Err(Halt::Stopped));
+        assert!(requested.unwrap().elapsed() < END_WAIT_MAX, "{backend}");
         assert_eq!(seconds.len(), 1, "a hanging second is an interval too");
-        let again = engine.perform(&step, &StepStart::default(), &mut |_| {}).unwrap_err();
+        let again = perform(&mut engine, &step).unwrap_err();
         assert!(again.to_string().contains("have not completed"), "{again}");
         system.freeze("--unfreeze");
         drop(engine);
     }
-    drop(armed_soon(&system.scratch));
+    drop(arm_when_closed(&system.scratch));
 }
 
 /// A control group that limits a device's reads per second. On drop, this thread returns to the
@@ -836,20 +809,13 @@ fn a_step_ends_at_its_time_on_a_slow_device() {
     let _turn = alone();
     for backend in [Backend::Uring, Backend::Aio] {
         let Some(device) = LoopDevice::new(8 << 20) else { return };
-        let completion_timeout = Duration::from_secs(1);
-        let options = NativeOptions {
-            backend: Some(backend),
-            completion_timeout,
-            ..NativeOptions::default()
-        };
-        let mut engine = Native::new(device.target(), StopSignal::default(), options).unwrap();
+        let mut engine = with_timeout(device.target(), backend, Duration::from_secs(1));
         let Some(throttle) = Throttle::new(&device, 4) else { return };
-        let second = LoadLimits::time(Nanos::SECOND);
-        let done = apply(&mut engine, stimulus("RND 4K R", "T2Q8", 8 << 20, second));
+        let done = apply(&mut engine, stimulus("RND 4K R", "T2Q8", 8 << 20, for_millis(1000)));
         assert!(done.complete && done.total().ios >= 1, "{backend}: {done:?}");
         assert!(done.elapsed <= Nanos::SECOND, "{backend}: {}", done.elapsed);
         let late: u64 = done.unmeasured.iter().map(|part| part.ios).sum();
-        assert!(done.outstanding >= 1, "{backend}: all of 16 came back");
+        assert!(done.outstanding >= 1, "{backend}: all of 16 completed");
         assert!(done.outstanding + late <= 16, "{backend}: {} out, {late} late", done.outstanding);
         assert_eq!(done.stalls, [], "{backend}");
         // Each of them counts with its full time, or its time so far.
@@ -857,10 +823,9 @@ fn a_step_ends_at_its_time_on_a_slow_device() {
         assert_eq!(reads.outstanding, done.outstanding + late, "{backend}");
         assert_eq!(reads.histogram.total(), reads.ios + reads.outstanding, "{backend}");
         assert!(reads.response_max >= Nanos::SECOND, "{backend}: {}", reads.response_max);
-        let group = &throttle.group;
-        let numbers = fs::read_to_string(group.join("blkio.throttle.read_iops_device")).unwrap();
-        let lifted = numbers.replace(" 4", " 0");
-        fs::write(group.join("blkio.throttle.read_iops_device"), lifted.trim()).unwrap();
+        let limit = throttle.group.join("blkio.throttle.read_iops_device");
+        let lifted = fs::read_to_string(&limit).unwrap().replace(" 4", " 0");
+        fs::write(&limit, lifted.trim()).unwrap();
         let next = apply(&mut engine, stimulus("RND 4K R", "T1Q4", 8 << 20, LoadLimits::ios(100)));
         assert_eq!((next.total().ios, next.outstanding), (100, 0), "{backend}");
     }
@@ -873,42 +838,35 @@ fn a_hang_across_the_end_is_in_the_response_times() {
     let _turn = alone();
     let Some(system) = FrozenFileSystem::new() else { return };
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
-        let mut engine = engine_on(armed_soon(&system.scratch), backend);
-        let until = LoadLimits::time(Nanos::from_secs(2));
-        let step = alone_step(stimulus("RND 4K W", "T1Q4", 8 << 20, until));
+        let mut engine = engine_on(arm_when_closed(&system.scratch), backend);
+        let step = alone_step(stimulus("RND 4K W", "T1Q4", 8 << 20, for_millis(2000)));
         let begun = Instant::now();
-        let mut hang = None;
-        let done = std::thread::scope(|scope| {
+        let (done, hang) = std::thread::scope(|scope| {
             let freezing = scope.spawn(|| {
                 std::thread::sleep(Duration::from_millis(700));
                 system.freeze("--freeze");
                 let frozen = Instant::now();
-                while begun.elapsed() < Duration::from_millis(3_500) {
-                    std::thread::sleep(Duration::from_millis(20));
-                }
+                std::thread::sleep(Duration::from_millis(3_500).saturating_sub(begun.elapsed()));
                 let lasted = frozen.elapsed();
                 system.freeze("--unfreeze");
                 lasted
             });
-            let done = engine.perform(&step, &StepStart::default(), &mut |_| {}).unwrap();
-            hang = Some(freezing.join().unwrap());
-            done
+            (perform(&mut engine, &step).unwrap(), Nanos::from(freezing.join().unwrap()))
         });
-        let hang = Nanos(u64::try_from(hang.unwrap().as_nanos()).unwrap());
         check_consistency(&done);
         let writes = done.direction(Op::Write);
         assert!(done.elapsed <= Nanos::from_secs(2), "{backend}: {}", done.elapsed);
         assert!((1..=4).contains(&writes.outstanding), "{backend}: {}", writes.outstanding);
         let least = hang.saturating_sub(Nanos::from_millis(100));
         assert!(writes.response_max >= least, "{backend}: {} of {hang}", writes.response_max);
-        assert_eq!(done.outstanding, 0, "{backend}: all came back");
+        assert_eq!(done.outstanding, 0, "{backend}: all completed");
         let [silence] = done.silences[..] else { panic!("{backend}: {:?}", done.silences) };
         let least = hang.saturating_sub(Nanos::from_millis(300));
         assert!(silence.lasted >= least, "{backend}: {silence:?} of {hang}");
         assert!(silence.at < Nanos::from_millis(2_000), "{backend}: {silence:?}");
         drop(engine);
     }
-    drop(armed_soon(&system.scratch));
+    drop(arm_when_closed(&system.scratch));
 }
 
 /// I/Os that never complete end the step with the reason, with a time limit, without one, and long
@@ -918,23 +876,17 @@ fn a_device_that_never_answers_is_gone_when_the_step_has_ended() {
     let _turn = alone();
     let Some(system) = FrozenFileSystem::new() else { return };
     let load = |until| stimulus("RND 4K W", "T1Q4", 8 << 20, until);
-    let limited = load(LoadLimits::time(Nanos::from_millis(500)));
+    let limited = load(for_millis(500));
     let loads = [limited.clone(), load(LoadLimits::ios(1000)), limited.ramp(Nanos::from_secs(120))];
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
         for load in &loads {
-            let completion_timeout = Duration::from_millis(150);
-            let options = NativeOptions {
-                backend: Some(backend),
-                completion_timeout,
-                ..NativeOptions::default()
-            };
-            let target = armed_soon(&system.scratch);
-            let mut engine = Native::new(target, StopSignal::default(), options).unwrap();
+            let target = arm_when_closed(&system.scratch);
+            let mut engine = with_timeout(target, backend, Duration::from_millis(150));
             system.freeze("--freeze");
             let begun = Instant::now();
             for _ in 0..2 {
                 let step = alone_step(load.clone());
-                let halt = engine.perform(&step, &StepStart::default(), &mut |_| {}).unwrap_err();
+                let halt = perform(&mut engine, &step).unwrap_err();
                 assert!(matches!(halt, Halt::DeviceGone { .. }), "{backend}: {halt}");
                 assert!(halt.to_string().contains("completed"), "{backend}: {halt}");
             }
@@ -943,19 +895,18 @@ fn a_device_that_never_answers_is_gone_when_the_step_has_ended() {
             drop(engine);
         }
     }
-    drop(armed_soon(&system.scratch));
+    drop(arm_when_closed(&system.scratch));
 }
 
 #[test]
 fn paced_ios_that_are_not_due_yet_are_dropped_at_the_end() {
     let _turn = alone();
     let scratch = Scratch::new(8 << 20);
-    let mut wanted =
-        stimulus("RND 4K R", "T4Q32", 8 << 20, LoadLimits::time(Nanos::from_millis(300)));
-    wanted.pace = Pace::Fixed { ios: 1, per: Nanos::SECOND };
+    let pace = Pace::Fixed { ios: 1, per: Nanos::SECOND };
+    let load = stimulus("RND 4K R", "T4Q32", 8 << 20, for_millis(300)).pace(pace);
     let mut engine = engine(scratch.target());
     let begun = Instant::now();
-    let done = apply(&mut engine, wanted);
+    let done = apply(&mut engine, load);
     assert!(begun.elapsed() < Duration::from_secs(60));
     assert!(done.complete && done.total().ios <= 1 && done.outstanding == 0, "{done:?}");
 }
@@ -975,7 +926,7 @@ fn failing_ios_are_located_and_void_the_step() {
         assert!(few.faults.iter().all(|f| f.errno == 0 && f.offset.0 >= 4 << 20));
 
         let step = alone_step(stimulus("RND 4K R", "T1Q4", 8 << 20, LoadLimits::ios(100_000)));
-        match engine.perform(&step, &StepStart::default(), &mut |_| {}).unwrap_err() {
+        match perform(&mut engine, &step).unwrap_err() {
             Halt::Faults { count, first, .. } => {
                 assert!((101..120).contains(&count), "{count}");
                 assert!(first.contains("fewer bytes"), "{first}");
@@ -999,22 +950,22 @@ fn a_device_without_capacity_is_gone_and_not_faulty() {
         let resized = Command::new("losetup").arg("--set-capacity").arg(&device.path).status();
         assert!(resized.unwrap().success());
         let step = alone_step(load);
-        let halt = engine.perform(&step, &StepStart::default(), &mut |_| {}).unwrap_err();
+        let halt = perform(&mut engine, &step).unwrap_err();
         assert!(matches!(&halt, Halt::DeviceGone { .. }), "{pattern}: {halt}");
         assert!(halt.to_string().contains("capacity"), "{halt}");
     }
 }
 
 #[test]
-fn what_was_written_is_verified_and_a_changed_sector_is_found() {
+fn written_data_is_verified_and_a_changed_sector_is_found() {
     let _turn = alone();
     let size = 16 << 20;
     let scratch = Scratch::new(size);
     let mut engine = engine(scratch.target());
     let verified = |pattern: &str, demand: &str, until: LoadLimits| {
-        let mut wanted = stimulus(pattern, demand, size, until);
-        wanted.verify = true;
-        wanted
+        let mut load = stimulus(pattern, demand, size, until);
+        load.verify = true;
+        load
     };
     let unknown = apply(&mut engine, verified("SEQ 64K R", "T1Q4", LoadLimits::ios(10)));
     assert_eq!(unknown.verification.unwrap().sectors_unknown, 10 * 128);
@@ -1045,13 +996,13 @@ fn concurrent_writes_are_no_miscompares() {
     let _turn = alone();
     let Some(device) = LoopDevice::new(1 << 20) else { return };
     let mut engine = engine(device.target());
-    let mut wanted = stimulus("SEQ 4K W", "T1Q8", 1 << 20, LoadLimits::bytes(Bytes(1 << 20)));
-    wanted.verify = true;
-    apply(&mut engine, wanted.clone());
-    wanted.streams = "RND 4K RW50".parse::<AccessPattern>().unwrap().streams();
-    wanted.demand = Demand::new(2, 16);
-    wanted.until = LoadLimits::ios(50_000);
-    let found = apply(&mut engine, wanted).verification.unwrap();
+    let mut load = stimulus("SEQ 4K W", "T1Q8", 1 << 20, LoadLimits::bytes(Bytes(1 << 20)));
+    load.verify = true;
+    apply(&mut engine, load.clone());
+    load.streams = "RND 4K RW50".parse::<AccessPattern>().unwrap().streams();
+    load.demand = Demand::new(2, 16);
+    load.until = LoadLimits::ios(50_000);
+    let found = apply(&mut engine, load).verification.unwrap();
     assert_eq!((found.miscompares, found.sectors_unknown), (0, 0));
     assert!(found.sectors_right > 100_000);
 }
@@ -1094,10 +1045,9 @@ fn ios_allocate_nothing() {
 fn discards_reach_files_and_devices() {
     let _turn = alone();
     let discards = |length| {
-        let mut wanted =
-            stimulus("SEQ 64K W", "T1Q4", length, LoadLimits::bytes(Bytes(length / 2)));
-        wanted.streams[0].op = Op::Discard;
-        wanted
+        let mut load = stimulus("SEQ 64K W", "T1Q4", length, LoadLimits::bytes(Bytes(length / 2)));
+        load.streams[0].op = Op::Discard;
+        load
     };
     let size = 4 << 20;
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
@@ -1121,15 +1071,15 @@ fn discards_reach_files_and_devices() {
 }
 
 #[test]
-fn what_cannot_be_done_is_refused_beforehand() {
+fn invalid_loads_are_refused_beforehand() {
     let _turn = alone();
     let scratch = Scratch::new(8 << 20);
     let mut engine = engine(scratch.target());
     let base = || stimulus("RND 4K W", "T1Q4", 8 << 20, LoadLimits::ios(10));
     let mut refusal = |change: &dyn Fn(&mut Stimulus)| {
-        let mut wanted = base();
-        change(&mut wanted);
-        engine.prepare(&alone_step(wanted)).map_or_else(|refusal| refusal.0, |_| String::new())
+        let mut load = base();
+        change(&mut load);
+        engine.prepare(&alone_step(load)).map_or_else(|refusal| refusal.0, |_| String::new())
     };
     assert_eq!(refusal(&|_| {}), "");
     type Change<'c> = &'c dyn Fn(&mut Stimulus);
@@ -1160,7 +1110,7 @@ fn what_cannot_be_done_is_refused_beforehand() {
     ];
     for (word, change) in cases {
         let why = refusal(change);
-        assert!(why.contains(word), "wanted '{word}', got '{why}'");
+        assert!(why.contains(word), "expected '{word}', got '{why}'");
     }
     let script = steadfast_domain::ScriptLoad::new("oltp", Demand::new(1, 1));
     let mut step = alone_step(base());
@@ -1197,15 +1147,14 @@ fn the_file_of_a_data_pattern_is_read_once_however_often_its_load_is_cut() {
     fs::write(&path, b"steadfast").unwrap();
     let mut opens = OpenCounter::new(&path);
     let mut engine = engine(scratch.target());
-    let end = LoadLimits::time(Nanos::from_millis(400));
-    let mut wanted = stimulus("RND 4K W", "T1Q4", 8 << 20, end);
-    wanted.data_pattern = DataPattern::File(path.to_str().unwrap().to_owned());
-    let mut step = alone_step(wanted);
+    let mut load = stimulus("RND 4K W", "T1Q4", 8 << 20, for_millis(400));
+    load.data_pattern = DataPattern::File(path.to_str().unwrap().to_owned());
+    let mut step = alone_step(load);
     step.cut = Some(Nanos::from_millis(100));
     // Prepared once to check that it can be applied, as before a purge, and then step by step.
     assert!(engine.prepare(&step).is_ok());
     let mut pieces = 0;
-    while !engine.perform(&step, &StepStart::default(), &mut |_| {}).unwrap().complete {
+    while !perform(&mut engine, &step).unwrap().complete {
         step.continues = true;
         pieces += 1;
     }
@@ -1227,14 +1176,14 @@ fn a_target_armed_for_reading_is_never_written() {
     let mut engine = engine(target);
     let write = alone_step(stimulus("RND 4K RW99", "T1Q1", 8 << 20, LoadLimits::ios(10)));
     assert!(engine.prepare(&write).unwrap_err().0.contains("armed for reading"));
-    assert!(engine.perform(&write, &StepStart::default(), &mut |_| {}).is_err());
+    assert!(perform(&mut engine, &write).is_err());
     let done = apply(&mut engine, stimulus("RND 4K R", "T1Q1", 8 << 20, LoadLimits::ios(10)));
     assert_eq!(done.total().ios, 10);
     assert!(written_blocks(&scratch.content(), 4096).is_empty());
 }
 
 #[test]
-fn a_file_without_direct_io_works_and_is_said_to() {
+fn a_file_without_direct_io_works_and_is_described_as_such() {
     let _turn = alone();
     let place = tempfile::tempdir().unwrap();
     let mounted = Command::new("mount").args(["-t", "ramfs", "none"]).arg(place.path()).output();
@@ -1255,13 +1204,6 @@ fn a_file_without_direct_io_works_and_is_said_to() {
     outcome.unwrap();
 }
 
-#[test]
-fn a_scratch_directory_is_cleaned_up() {
-    let path = Scratch::new(1 << 20).directory.path().to_owned();
-    assert!(!path.exists());
-}
-
-/// Returns a step of loads that start at the same time.
 fn at_once(loads: Vec<Stimulus>) -> Step {
     Step::alone(StepPlace::new("test", 0, 1, "at once"), Load::Together(loads))
 }
@@ -1278,7 +1220,7 @@ fn loads_at_once_do_exactly_their_own_ios_and_the_kernel_counts_their_sum() {
     ];
     let mut engine = engine(device.target());
     let before = device.counters();
-    let m = engine.perform(&at_once(loads), &StepStart::default(), &mut |_| {}).unwrap();
+    let m = perform(&mut engine, &at_once(loads)).unwrap();
     assert!(m.complete);
     let ios: Vec<u64> = m.apart().map(|(own, _)| own.iter().map(|s| s.tally.ios).sum()).collect();
     assert_eq!(ios, [PRIME, 1009, 503]);
@@ -1298,11 +1240,10 @@ fn loads_at_once_do_exactly_their_own_ios_and_the_kernel_counts_their_sum() {
 fn loads_at_once_keep_their_own_time_and_pace_over_cuts() {
     let _turn = alone();
     let scratch = Scratch::new(16 << 20);
-    let until = |ms| LoadLimits::time(Nanos::from_millis(ms));
     let pace = Pace::Fixed { ios: 211, per: Nanos::from_secs(1) };
     let loads = vec![
-        stimulus("RND 4K R", "T1Q2", 16 << 20, until(700)),
-        stimulus("RND 4K W", "T1Q1", 16 << 20, until(2000)).seed(2).pace(pace),
+        stimulus("RND 4K R", "T1Q2", 16 << 20, for_millis(700)),
+        stimulus("RND 4K W", "T1Q1", 16 << 20, for_millis(2000)).seed(2).pace(pace),
     ];
     let mut engine = engine(scratch.target());
     let mut parts = Vec::new();
@@ -1310,7 +1251,7 @@ fn loads_at_once_keep_their_own_time_and_pace_over_cuts() {
         let place = StepPlace::new("test", 0, point, "at once");
         let load = Load::Together(loads.clone());
         let step = Step::part(place, load, Nanos::from_millis(600), point > 1);
-        parts.push(engine.perform(&step, &StepStart::default(), &mut |_| {}).unwrap());
+        parts.push(perform(&mut engine, &step).unwrap());
         if parts.last().unwrap().complete {
             break;
         }
@@ -1331,7 +1272,7 @@ fn loads_at_once_keep_their_own_time_and_pace_over_cuts() {
 }
 
 #[test]
-fn loads_at_once_that_have_ended_are_not_begun_again_after_a_gap() {
+fn loads_at_once_that_have_ended_do_not_restart_after_a_gap() {
     let _turn = alone();
     let scratch = Scratch::new(16 << 20);
     let loads = vec![
@@ -1349,7 +1290,6 @@ fn loads_at_once_that_have_ended_are_not_begun_again_after_a_gap() {
     assert_eq!(ios, [0, 9]);
     assert_eq!(m.cursors["#2 SEQ 4K W"], Bytes(1009 * 4096));
     let wrong = vec![loads[0].clone(), loads[1].clone().ramp(Nanos::SECOND)];
-    let refused =
-        engine(scratch.target()).perform(&at_once(wrong), &StepStart::default(), &mut |_| {});
+    let refused = perform(&mut engine(scratch.target()), &at_once(wrong));
     assert!(matches!(refused, Err(Halt::Refused(why)) if why.contains("unmeasured time")));
 }

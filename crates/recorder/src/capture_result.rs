@@ -65,14 +65,14 @@ mod tests {
     }
 
     #[test]
-    fn the_cost_is_shared_out_among_the_ios() {
+    fn the_cost_is_divided_among_the_ios() {
         let cost = recorded(7, Some(1400)).cost_per_io();
         assert_eq!(cost, Some(CostPerIo { kernel_ns: Some(200.0), own_ns: 500.0 }));
     }
 
     /// A kernel time that was not measured is not 0, and without an I/O there is no time per I/O.
     #[test]
-    fn what_was_not_measured_has_no_share() {
+    fn an_unmeasured_cost_is_unknown() {
         let cost = recorded(7, None).cost_per_io();
         assert_eq!(cost, Some(CostPerIo { kernel_ns: None, own_ns: 500.0 }));
         assert_eq!(recorded(0, Some(1400)).cost_per_io(), None);

@@ -4,7 +4,6 @@
 use steadfast_domain::io_event::CapturedDevice;
 use steadfast_host::SystemRoots;
 
-/// A captured disk.
 #[derive(Debug)]
 struct WatchedDisk {
     number: (u32, u32),
@@ -110,7 +109,7 @@ mod tests {
     static SEQUENCE: AtomicU64 = AtomicU64::new(7);
 
     #[test]
-    fn another_disk_of_the_number_has_another_identity() {
+    fn another_disk_with_the_same_number_is_another_device() {
         let read = |(_, minor): (u32, u32)| match minor {
             0 => Some(3),
             _ => Some(SEQUENCE.load(Ordering::Relaxed)).filter(|sequence| *sequence > 0),
@@ -121,13 +120,12 @@ mod tests {
         assert!(watch.take_replaced().is_empty());
         SEQUENCE.store(0, Ordering::Relaxed);
         watch.update();
-        let gone = watch.take_replaced();
-        assert_eq!((gone.len(), gone[0].device.name.as_str()), (1, "loop4 (absent)"));
+        let replaced = watch.take_replaced();
+        assert_eq!((replaced.len(), replaced[0].device.name.as_str()), (1, "loop4 (absent)"));
         assert_eq!([0, 1].map(|number| watch.device(number)), [0, 2]);
         SEQUENCE.store(9, Ordering::Relaxed);
         watch.update();
-        let other = watch.take_replaced();
-        assert_eq!(other[0].device.name, "loop4 (disk sequence 9)");
+        assert_eq!(watch.take_replaced()[0].device.name, "loop4 (disk sequence 9)");
         assert_eq!((watch.device(0), watch.device(1)), (0, 3));
         watch.update();
         assert!(watch.take_replaced().is_empty());

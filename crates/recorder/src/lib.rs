@@ -12,7 +12,6 @@ mod disk_watch;
 mod error;
 mod live_host;
 mod marks;
-mod monotonic;
 mod open_file;
 mod processors;
 mod progress;

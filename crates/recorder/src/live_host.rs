@@ -2,7 +2,6 @@
 
 use crate::error::RecordError;
 use crate::marks::MarkFile;
-use crate::monotonic::{clock_ns, monotonic_ns};
 use crate::source::RecordingHost;
 use std::io;
 use std::path::Path;
@@ -11,7 +10,6 @@ use steadfast_domain::TimeZone;
 use steadfast_domain::io_event::{Mark, TimeZoneChange};
 use steadfast_host::{ProcessorTimes, SystemRoots, wall_clock_unix_ms};
 
-/// This host, during a capture.
 pub(crate) struct LiveHost<'a> {
     marks: MarkFile,
     is_stopped: &'a dyn Fn() -> bool,
@@ -29,7 +27,7 @@ impl<'a> LiveHost<'a> {
 
 impl RecordingHost for LiveHost<'_> {
     fn monotonic_ns(&self) -> u64 {
-        monotonic_ns()
+        steadfast_host::monotonic().0
     }
 
     fn unix_ms(&self) -> u64 {
@@ -60,7 +58,10 @@ impl RecordingHost for LiveHost<'_> {
     }
 
     fn own_cpu_time_ns(&self) -> u64 {
-        clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID)
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: `time` is valid to write to.
+        unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
+        time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
     }
 
     fn processor_times(&self) -> Option<ProcessorTimes> {

@@ -4,7 +4,6 @@
 //! it runs: an unlocked file is left over.
 
 use crate::error::MarkError;
-use crate::monotonic::monotonic_ns;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, TryLockError};
 use std::io::{self, Write};
@@ -130,13 +129,13 @@ impl<D: MarkStorage> MarkFile<D> {
         loop {
             let name: OsString = format!("{}-{number}", std::process::id()).into();
             let seen = line.len() as u64;
-            let made = directory.create_file(&name, ReadAccess::Usual).and_then(|mut file| {
+            let created = directory.create_file(&name, ReadAccess::Usual).and_then(|mut file| {
                 file.write_all(line.as_bytes())?;
                 D::lock(&file)?;
                 let has_name = D::has_name(&file)?;
                 Ok(has_name.then_some(file))
             });
-            match made {
+            match created {
                 Ok(Some(file)) => return Ok(MarkFile { directory, name, file, seen }),
                 // Another process removed it as left over before it was locked.
                 Ok(None) => {}
@@ -161,8 +160,9 @@ impl<D: MarkStorage> MarkFile<D> {
         let mut bytes = vec![0; usize::try_from(new).unwrap_or(0)];
         let length = read_at::<D>(&self.file, &mut bytes, self.seen)?;
         bytes.truncate(length);
-        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        bytes.truncate(whole);
+        // The last line may not be complete yet.
+        let complete = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        bytes.truncate(complete);
         self.seen += bytes.len() as u64;
         let parse = |line: &str| {
             let (set_ns, name) = line.strip_suffix(MARK_END)?.split_once(' ')?;
@@ -224,7 +224,7 @@ pub fn mark(name: &str, trace: Option<&Path>) -> Result<Marked, MarkError> {
     let directory = Directory::private_if_there(Path::new(RUN_DIRECTORY), &DIRECTORIES)?;
     let directory = directory.ok_or(MarkError::NoCapture)?;
     // The wall clock may be set while captures run.
-    mark_in(&directory, name, trace, monotonic_ns())
+    mark_in(&directory, name, trace, steadfast_host::monotonic().0)
 }
 
 /// Marks a time in the captures whose files are in a directory, as [`mark`] does.
@@ -283,12 +283,10 @@ fn chosen(running: &[PathBuf], wanted: &Path) -> Result<PathBuf, MarkError> {
     }
 }
 
-/// A running capture and its file of marks.
 struct MarkedCapture<D: MarkStorage> {
     /// Path of the trace that it writes.
     trace: PathBuf,
     marks: D::File,
-    /// Path of the file of marks.
     path: PathBuf,
 }
 
@@ -300,7 +298,8 @@ impl<D: MarkStorage> MarkedCapture<D> {
             match self.marks.write(rest) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(written) if written + 1 >= rest.len() => rest = &rest[written..],
-                // Another process may append after this part of the line, so the whole line follows.
+                // Another process may append after this part of the line, so the whole line
+                // follows.
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
@@ -399,7 +398,7 @@ mod tests {
 
     /// The file system was full, and is not any more.
     #[test]
-    fn a_mark_that_was_written_in_part_is_none_and_spoils_no_other() {
+    fn a_partly_written_mark_is_ignored_and_damages_no_other() {
         let scratch = tempfile::tempdir().unwrap();
         let here = directory(scratch.path());
         let trace = Path::new("/a/one.parquet");

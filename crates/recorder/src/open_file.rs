@@ -11,7 +11,6 @@ use steadfast_domain::CaptureConditions;
 use steadfast_host::OutputStorage;
 use steadfast_tracefile::TraceError;
 
-/// A trace file being written.
 pub(crate) struct OpenFile<D: OutputStorage>
 where
     D::File: Send,

@@ -4,12 +4,14 @@ use std::sync::Arc;
 use steadfast_domain::io_event::ProcessorReading;
 use steadfast_host::ProcessorTimes;
 
-/// Shortest and longest time between two readings at first, in nanoseconds. A reading of
-/// `/proc/stat` takes 10 microseconds with two processors, and more with many.
-const INTERVAL_NS: (u64, u64) = (100_000_000, 1_000_000_000);
+/// Shortest time between two readings, in nanoseconds. A reading of `/proc/stat` takes 10
+/// microseconds with two processors, and more with many.
+const INTERVAL_MIN_NS: u64 = 100_000_000;
+/// Longest time between two readings at first, in nanoseconds.
+const INTERVAL_MAX_NS: u64 = 1_000_000_000;
 
-/// Maximum number of readings in a file, of about 40 bytes each. A longer capture keeps every second
-/// one, and takes them at twice the interval from then on.
+/// Maximum number of readings in a file, of about 40 bytes each. A longer capture keeps every
+/// second one, and takes them at twice the interval from then on.
 const READINGS_MAX: usize = 8192;
 
 /// Takes readings of the host's processor time at the edges of intervals.
@@ -22,9 +24,8 @@ pub(crate) struct ProcessorLog {
 impl ProcessorLog {
     /// Starts with an interval that suits capture steps of `step_ns` nanoseconds.
     pub(crate) fn new(step_ns: Option<u64>) -> Self {
-        let (shortest, longest) = INTERVAL_NS;
-        let interval_ns = step_ns.unwrap_or(longest).clamp(shortest, longest);
-        ProcessorLog { interval_ns, due_ns: 0 }
+        let interval_ns = step_ns.unwrap_or(INTERVAL_MAX_NS);
+        ProcessorLog { interval_ns: interval_ns.clamp(INTERVAL_MIN_NS, INTERVAL_MAX_NS), due_ns: 0 }
     }
 
     /// Adds a reading if one is due and the host can be read.
@@ -40,8 +41,7 @@ impl ProcessorLog {
         self.due_ns = (now_ns / self.interval_ns + 1) * self.interval_ns;
         Self::add(now_ns, read, readings);
         if readings.len() >= READINGS_MAX {
-            let every_second = readings.iter().step_by(2).copied().collect();
-            *readings = Arc::new(every_second);
+            *readings = Arc::new(readings.iter().step_by(2).copied().collect());
             self.interval_ns *= 2;
         }
     }
@@ -67,8 +67,7 @@ impl ProcessorLog {
 
     /// Keeps the last reading alone, with which the next file begins.
     pub(crate) fn next_file(readings: &mut Arc<Vec<ProcessorReading>>) {
-        let last = readings.last().copied();
-        *readings = Arc::new(last.into_iter().collect());
+        *readings = Arc::new(readings.last().copied().into_iter().collect());
     }
 }
 

@@ -130,10 +130,7 @@ impl Recording {
                 let sizes = devices.iter().map(|found| found.device.capacity.0);
                 sizes.map(|size| size.div_ceil(ranges.into())).collect()
             }),
-            ring_bytes: match self.buffer {
-                Some(asked) => asked.0,
-                None => steadfast_capture::usual_buffer(),
-            },
+            ring_bytes: self.buffer.map_or_else(steadfast_capture::usual_buffer, |size| size.0),
             source: self.source,
             files: self.files,
             paths: self.paths,
@@ -336,11 +333,11 @@ mod tests {
         }
     }
 
-    fn a_partition() -> Vec<FoundDevice> {
+    fn partition() -> Vec<FoundDevice> {
         let device = Device {
             name: "x".into(),
             model: Some("M".into()),
-            ..Device::new("/dev/x", steadfast_domain::Transport::Sata, Bytes::gib(1))
+            ..Device::new("/dev/x", Transport::Sata, Bytes::gib(1))
         };
         let probed = CaptureDevice {
             name: "x1".into(),
@@ -353,10 +350,10 @@ mod tests {
     }
 
     #[test]
-    fn the_second_file_is_checked_where_there_will_be_one() {
+    fn the_second_file_is_checked_if_the_capture_rotates() {
         let scratch = tempfile::tempdir().unwrap();
         let mut recording = recording(&scratch.path().join("t.parquet"));
-        let options = recording.options(&a_partition());
+        let options = recording.options(&partition());
         fs::write(scratch.path().join("t.2.parquet"), "").unwrap();
         recording.check(&options).unwrap();
         recording.output.rotate_time = Some(Nanos::SECOND);
@@ -381,7 +378,7 @@ mod tests {
         let mut recording = recording(&scratch.path().join("t.parquet"));
         let mut refusal = |bytes: Bytes| {
             recording.buffer = Some(bytes);
-            recording.check(&recording.options(&a_partition())).err().map(|error| error.to_string())
+            recording.check(&recording.options(&partition())).err().map(|error| error.to_string())
         };
         assert_eq!(refusal(Bytes::kib(4)), None);
         assert_eq!(refusal(Bytes::gib(1)), None);
@@ -392,28 +389,26 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_recorded_is_refused_beforehand() {
+    fn invalid_recordings_are_refused_before_they_start() {
         let scratch = tempfile::tempdir().unwrap();
         let mut recording = recording(&scratch.path().join("t.parquet"));
-        let refused = |recording: &Recording| {
-            let error = recording.check(&recording.options(&a_partition())).unwrap_err();
-            (matches!(error, RecordError::Unsuitable(_)), error.to_string())
-        };
+        let refusal =
+            |recording: &Recording| recording.check(&recording.options(&partition())).unwrap_err();
         recording.process = Some(u32::MAX);
         assert_eq!(
-            refused(&recording).1,
+            refusal(&recording).to_string(),
             "no process has PID 4294967295; give the PID of a running process"
         );
         (recording.layers, recording.content_sample) = (vec![Layer::FileSystem], Some(7));
-        assert!(refused(&recording).1.contains("add --layer block"));
+        assert!(refusal(&recording).to_string().contains("add --layer block"));
         recording.layers.clear();
-        assert!(refused(&recording).0, "a mistake on the command line");
+        assert!(matches!(refusal(&recording), RecordError::Unsuitable(_)));
     }
 
     #[test]
-    fn layers_are_kept_once_and_a_partition_is_remarked_on() {
+    fn layers_are_recorded_once_and_a_partition_adds_a_remark() {
         let scratch = tempfile::tempdir().unwrap();
-        let conditions = recording(&scratch.path().join("t.parquet")).conditions(&a_partition());
+        let conditions = recording(&scratch.path().join("t.parquet")).conditions(&partition());
         assert_eq!(conditions.layers, [Layer::Block, Layer::FileSystem]);
         assert!(conditions.remarks[0].starts_with("x1 is a partition"), "{conditions:?}");
         assert_eq!(conditions.devices[0].model.as_deref(), Some("M"));

@@ -21,7 +21,6 @@ use steadfast_host::{FileError, OutputStorage};
 const POLL_INTERVAL: RangeInclusive<Duration> =
     Duration::from_millis(20)..=Duration::from_millis(100);
 
-/// Interval between progress reports, in nanoseconds.
 const REPORT_INTERVAL_NS: u64 = 1_000_000_000;
 
 /// Runs a capture until its duration is over or `is_stopped` returns true.
@@ -83,7 +82,6 @@ fn next_interval(last: Duration, fullness: Option<f64>) -> Duration {
     next.clamp(*POLL_INTERVAL.start(), *POLL_INTERVAL.end())
 }
 
-/// A running capture.
 struct Session<'a, D: OutputStorage>
 where
     D::File: Send,
@@ -92,7 +90,6 @@ where
     conditions: CaptureConditions,
     source: &'a mut dyn RecordingSource,
     host: &'a mut dyn RecordingHost,
-    /// Directory of the files.
     directory: &'a D,
     progress: &'a mut dyn RecordingProgress,
     processors: ProcessorLog,
@@ -169,7 +166,7 @@ where
             }
             self.host.sleep(left_ns.map_or(wait, |left| wait.min(Duration::from_nanos(left))));
             file = self.poll(file)?;
-            wait = self.pause(wait);
+            wait = self.next_wait(wait);
         }
         self.end(file)
     }
@@ -216,9 +213,9 @@ where
     }
 
     fn read_processors(&mut self) {
-        let (now_ns, host) = (self.source.lasted_ns(), &self.host);
-        let read = || host.processor_times();
-        self.processors.update(now_ns, read, &mut self.conditions.processors);
+        let read = || self.host.processor_times();
+        let readings = &mut self.conditions.processors;
+        self.processors.update(self.source.lasted_ns(), read, readings);
     }
 
     fn read_marks(&mut self) {
@@ -228,7 +225,7 @@ where
 
     /// Returns the time until the next poll. With capture steps, polling stays fast, because their
     /// tables are not covered by the fill level.
-    fn pause(&self, last: Duration) -> Duration {
+    fn next_wait(&self, last: Duration) -> Duration {
         next_interval(last, self.source.fullness().filter(|_| self.conditions.step_ns.is_none()))
     }
 
@@ -286,9 +283,8 @@ where
         file: OpenFile<D>,
     ) -> Result<(CompleteFile<D>, CaptureCounters), RecordError> {
         let counters = self.update_conditions()?;
-        let (now_ns, host) = (self.conditions.lasted_ns, &self.host);
-        let read = || host.processor_times();
-        ProcessorLog::add(now_ns, read, &mut self.conditions.processors);
+        let read = || self.host.processor_times();
+        ProcessorLog::add(self.conditions.lasted_ns, read, &mut self.conditions.processors);
         let complete = file.finish(&self.conditions)?;
         self.progress.report(&RecordingEvent::Written(&complete.written));
         Ok((complete, counters))

@@ -23,11 +23,11 @@ const FLUSH_INTERVAL: Duration = Duration::from_secs(5);
 const FLUSH_INTERVAL_STEPS: Duration = Duration::from_secs(60);
 
 /// Number of rows from which the kilobytes of a row group are small in comparison.
-const MANY_ROWS: usize = 4096;
+const ROW_GROUP_ROWS_MIN: usize = 4096;
 
 /// Time that a step waits for I/Os that complete after it, so that each of its streams gets one
 /// row; I/Os completing later get rows of their own.
-const LATE: Duration = Duration::from_secs(2);
+const STEP_GRACE: Duration = Duration::from_secs(2);
 
 /// An error of a sink, by the side that failed.
 #[derive(Debug, thiserror::Error)]
@@ -132,7 +132,9 @@ impl<F: Write + Send> Sink<F> {
     /// Returns the longest time for which taken data may be only in memory.
     pub(crate) fn flush_interval(&self) -> Duration {
         match self {
-            Sink::Steps { writer, .. } if writer.waiting() < MANY_ROWS => FLUSH_INTERVAL_STEPS,
+            Sink::Steps { writer, .. } if writer.waiting() < ROW_GROUP_ROWS_MIN => {
+                FLUSH_INTERVAL_STEPS
+            }
             _ => FLUSH_INTERVAL,
         }
     }
@@ -147,7 +149,7 @@ impl<F: Write + Send> Sink<F> {
             }
             Sink::Steps { writer, step_ns, .. } => {
                 writer.update(conditions)?;
-                let complete_ns = conditions.lasted_ns.saturating_sub(LATE.as_nanos() as u64);
+                let complete_ns = conditions.lasted_ns.saturating_sub(STEP_GRACE.as_nanos() as u64);
                 writer.flush_before(complete_ns / *step_ns)?;
             }
         }

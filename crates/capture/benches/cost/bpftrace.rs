@@ -20,7 +20,6 @@ const START_TIMEOUT: Duration = Duration::from_secs(60);
 const IDLE_NS: u64 = 3_000_000;
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// Output of bpftrace per I/O.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum BpftraceOutput {
     /// A line with all fields.
@@ -29,12 +28,10 @@ pub enum BpftraceOutput {
     Count,
 }
 
-/// Returns true if bpftrace is installed.
 pub fn is_installed() -> bool {
     Command::new(PROGRAM).arg("--version").output().is_ok()
 }
 
-/// Runs the load with bpftrace.
 pub fn run(device: &CostDevice, load: &CostLoad, output: BpftraceOutput) -> Fallible<CostRun> {
     let mut recorder = BpftraceProcess::start(device, output)?;
     recorder.wait_until_attached(device)?;
@@ -99,13 +96,13 @@ impl BpftraceProcess {
     fn start(device: &CostDevice, output: BpftraceOutput) -> Fallible<BpftraceProcess> {
         let stats = measure_programs()?;
         let directory = tempfile::tempdir()?;
-        let listened = device.listened();
-        let (script, programs) = if listened.bio_based {
+        let capture_device = device.capture_device();
+        let (script, programs) = if capture_device.bio_based {
             (include_str!("bios.bt"), 2)
         } else {
             (include_str!("requests.bt"), 3)
         };
-        let number = listened.number.0 << 20 | listened.number.1;
+        let number = capture_device.number.0 << 20 | capture_device.number.1;
         let lines = u32::from(output == BpftraceOutput::Line);
         let process = Command::new(PROGRAM)
             .env("BPFTRACE_PERF_RB_PAGES", pages_per_processor().to_string())
@@ -125,8 +122,8 @@ impl BpftraceProcess {
         while self.kernel()?.awake < self.programs {
             let ended = self.process.try_wait()?.is_some();
             if ended || began.elapsed() > START_TIMEOUT {
-                let said = fs::read_to_string(self.directory.path().join(ERRORS))?;
-                return Err(format!("bpftrace did not attach its programs: {said}").into());
+                let errors = fs::read_to_string(self.directory.path().join(ERRORS))?;
+                return Err(format!("bpftrace did not attach its programs: {errors}").into());
             }
             device.touch()?;
             std::thread::sleep(Duration::from_millis(20));
@@ -173,7 +170,6 @@ impl BpftraceProcess {
         Ok(crate::load::clock_ns(clock))
     }
 
-    /// Ends bpftrace and returns its output.
     fn end(mut self) -> Fallible<String> {
         // SAFETY: a child process that nobody has waited for.
         unsafe { libc::kill(self.process.id() as i32, libc::SIGINT) };

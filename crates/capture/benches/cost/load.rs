@@ -41,7 +41,7 @@ impl CostDevice {
     }
 
     /// Makes a loop device over a file in memory, which has a request queue.
-    pub fn looped() -> super::Fallible<CostDevice> {
+    pub fn loop_device() -> super::Fallible<CostDevice> {
         let file = tempfile::Builder::new().tempfile_in("/dev/shm")?;
         file.as_file().set_len(SIZE)?;
         let mut losetup = Command::new("losetup");
@@ -73,8 +73,7 @@ impl CostDevice {
         Ok(self.open()?.read_exact_at(&mut blocks.0, 0)?)
     }
 
-    /// Returns the device as an option of a capture.
-    pub fn listened(&self) -> CaptureDevice {
+    pub fn capture_device(&self) -> CaptureDevice {
         let number = fs::metadata(&self.path).map_or(0, |metadata| metadata.rdev());
         CaptureDevice {
             name: self.path.display().to_string(),
@@ -98,7 +97,6 @@ pub struct CostLoad {
     pub time: Duration,
 }
 
-/// Results of the threads.
 #[derive(Default)]
 pub struct CostLoadResult {
     pub ios: u64,
@@ -109,7 +107,6 @@ pub struct CostLoadResult {
 }
 
 impl CostLoad {
-    /// Runs the load.
     pub fn apply(&self, device: &CostDevice) -> CostLoadResult {
         let began = Instant::now();
         let mut times: Vec<u32> = std::thread::scope(|scope| {
@@ -158,12 +155,10 @@ impl CostLoad {
     }
 }
 
-/// Returns the processor time of the calling thread, in nanoseconds.
 pub fn thread_time_ns() -> u64 {
     clock_ns(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
-/// Returns the time of a clock, in nanoseconds.
 pub fn clock_ns(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is valid to write to.

@@ -42,19 +42,19 @@ pub struct CostRun {
 
 fn main() -> Fallible<()> {
     let arguments: Vec<String> = std::env::args().collect();
-    let asked = arguments.iter().position(|word| word == "--pairs");
-    let pairs = asked.and_then(|at| arguments.get(at + 1)?.parse().ok()).unwrap_or(PAIRS);
+    let option = arguments.iter().position(|word| word == "--pairs");
+    let pairs = option.and_then(|at| arguments.get(at + 1)?.parse().ok()).unwrap_or(PAIRS);
     let named = |table: &str| arguments.iter().any(|word| word == table);
-    let (zram, looped) = (CostDevice::zram()?, CostDevice::looped()?);
+    let (zram, loop_device) = (CostDevice::zram()?, CostDevice::loop_device()?);
     if !named("bpftrace") {
-        with_and_without(&zram, &looped, pairs)?;
+        with_and_without(&zram, &loop_device, pairs)?;
     }
     if named("capture") {
         return Ok(());
     }
     println!();
     if bpftrace::is_installed() {
-        with_bpftrace(&zram, &looped, pairs)
+        with_bpftrace(&zram, &loop_device, pairs)
     } else {
         println!(
             "comparison with bpftrace skipped: bpftrace is not installed (scripts/tools bench)"
@@ -67,12 +67,12 @@ fn main() -> Fallible<()> {
 struct CostPoint {
     name: &'static str,
     load: CostLoad,
-    kept: CostKept,
+    data: CapturedData,
 }
 
 /// What a capture keeps of the I/Os.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum CostKept {
+pub enum CapturedData {
     /// Every I/O.
     Ios,
     /// Sums of steps of 1 s.
@@ -81,13 +81,13 @@ pub enum CostKept {
     Ranges,
 }
 
-fn with_and_without(zram: &CostDevice, looped: &CostDevice, pairs: usize) -> Fallible<()> {
+fn with_and_without(zram: &CostDevice, loop_device: &CostDevice, pairs: usize) -> Fallible<()> {
     println!(
         "| device, load | capture of | IOPS without | with | loss % | p99 us without | with | \
          kernel ns/I/O | user ns/I/O | bytes/I/O | lost |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|---|");
-    for (name, device) in [("zram", zram), ("loop", looped)] {
+    for (name, device) in [("zram", zram), ("loop", loop_device)] {
         for point in points() {
             println!("| {name}, {} |{}", point.name, line(device, &point, pairs)?);
         }
@@ -104,15 +104,15 @@ fn full(threads: u64) -> CostLoad {
 }
 
 fn points() -> Vec<CostPoint> {
-    let point = |name, load, kept| CostPoint { name, load, kept };
+    let point = |name, load, data| CostPoint { name, load, data };
     vec![
-        point("50 k a second", paced(50_000), CostKept::Ios),
-        point("50 k a second", paced(50_000), CostKept::Steps),
-        point("50 k a second", paced(50_000), CostKept::Ranges),
-        point("full, 1 thread", full(1), CostKept::Ios),
-        point("full, 2 threads", full(2), CostKept::Ios),
-        point("full, 2 threads", full(2), CostKept::Steps),
-        point("full, 2 threads", full(2), CostKept::Ranges),
+        point("50 k a second", paced(50_000), CapturedData::Ios),
+        point("50 k a second", paced(50_000), CapturedData::Steps),
+        point("50 k a second", paced(50_000), CapturedData::Ranges),
+        point("full, 1 thread", full(1), CapturedData::Ios),
+        point("full, 2 threads", full(2), CapturedData::Ios),
+        point("full, 2 threads", full(2), CapturedData::Steps),
+        point("full, 2 threads", full(2), CapturedData::Ranges),
     ]
 }
 
@@ -120,15 +120,15 @@ fn line(device: &CostDevice, point: &CostPoint, pairs: usize) -> Fallible<String
     let (mut without, mut with) = (Vec::new(), Vec::new());
     for _ in 0..pairs {
         without.push(alone(device, &point.load)?);
-        with.push(ours::run(device, &point.load, point.kept)?);
+        with.push(ours::run(device, &point.load, point.data)?);
     }
     let (without, with) = (CostMedian::new(&without), CostMedian::new(&with));
     Ok(format!(
         " {} | {:.0} | {:.0} | {:.1} | {:.1} | {:.1} | {:.0} | {:.0} | {:.1} | {:.0} |",
-        match point.kept {
-            CostKept::Ios => "every I/O",
-            CostKept::Steps => "steps of 1 s",
-            CostKept::Ranges => "steps of 1 s, LBA ranges",
+        match point.data {
+            CapturedData::Ios => "every I/O",
+            CapturedData::Steps => "steps of 1 s",
+            CapturedData::Ranges => "steps of 1 s, LBA ranges",
         },
         without.iops,
         with.iops,
@@ -188,13 +188,13 @@ fn median(runs: &[CostRun], value: impl Fn(&CostRun) -> f64) -> f64 {
 
 /// The second table: the same load alone, with a capture, with bpftrace printing a line for every
 /// I/O, and with bpftrace only counting them.
-fn with_bpftrace(zram: &CostDevice, looped: &CostDevice, rounds: usize) -> Fallible<()> {
+fn with_bpftrace(zram: &CostDevice, loop_device: &CostDevice, rounds: usize) -> Fallible<()> {
     println!(
         "| device, load | recorder | IOPS | loss % | p99 us | kernel ns/I/O | user ns/I/O | \
          bytes/I/O | not recorded | reported lost |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|");
-    for (name, device, rate) in [("zram", zram, 50_000), ("loop", looped, 5_000)] {
+    for (name, device, rate) in [("zram", zram, 50_000), ("loop", loop_device, 5_000)] {
         let paced_name = format!("{} k a second", rate / 1000);
         for (load_name, load) in [
             (paced_name.as_str(), paced(rate)),
@@ -211,7 +211,7 @@ fn compare(name: &str, device: &CostDevice, load: &CostLoad, rounds: usize) -> F
     let mut runs: [Vec<CostRun>; 4] = Default::default();
     for _ in 0..rounds {
         runs[0].push(alone(device, load)?);
-        runs[1].push(ours::run(device, load, CostKept::Ios)?);
+        runs[1].push(ours::run(device, load, CapturedData::Ios)?);
         runs[2].push(bpftrace::run(device, load, BpftraceOutput::Line)?);
         runs[3].push(bpftrace::run(device, load, BpftraceOutput::Count)?);
     }

@@ -1,7 +1,7 @@
 //! A load with our own capture running, written as `steadfast` writes it.
 
 use crate::load::{CostDevice, CostLoad, SIZE, thread_time_ns};
-use crate::{CostKept, CostRun, Fallible, RING_BYTES};
+use crate::{CapturedData, CostRun, Fallible, RING_BYTES};
 use std::fs::File;
 use std::io::BufWriter;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,12 +10,12 @@ use steadfast_capture::{Capture, CaptureOptions};
 use steadfast_domain::{CaptureConditions, IoEvent, Layer};
 use steadfast_tracefile::{StepWriter, TraceWriter};
 
-/// Runs the load with a capture.
-pub fn run(device: &CostDevice, load: &CostLoad, kept: CostKept) -> Fallible<CostRun> {
-    let step_ns = (kept != CostKept::Ios).then_some(1_000_000_000);
-    let range_bytes = if kept == CostKept::Ranges { vec![SIZE.div_ceil(1000)] } else { Vec::new() };
+pub fn run(device: &CostDevice, load: &CostLoad, data: CapturedData) -> Fallible<CostRun> {
+    let step_ns = (data != CapturedData::Ios).then_some(1_000_000_000);
+    let range_bytes =
+        if data == CapturedData::Ranges { vec![SIZE.div_ceil(1000)] } else { Vec::new() };
     let options = CaptureOptions {
-        devices: vec![device.listened()],
+        devices: vec![device.capture_device()],
         layers: vec![Layer::Block],
         commands: true,
         step_ns,

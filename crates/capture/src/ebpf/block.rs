@@ -2,10 +2,9 @@
 
 use super::cgroups::CgroupHierarchy;
 use super::plain;
+use super::probe_session::{CapturedLayer, ProbeSession, wait_until};
 use super::programs::{AlignedBytes, kernel_knows};
 use super::record::{BlockProgramCounters, BlockProgramSettings, BlockRecord, InFlightBucket};
-use super::tap::{CapturedLayer, ProbeSession};
-use super::wait::wait_until;
 use crate::counters::{CaptureCounters, EventSource};
 use crate::error::CaptureError;
 use crate::options::CaptureOptions;
@@ -16,9 +15,8 @@ use steadfast_domain::{IoEvent, Layer};
 static PROGRAMS: &AlignedBytes<[u8]> =
     &AlignedBytes(*include_bytes!(concat!(env!("OUT_DIR"), "/block.bpf.o")));
 
-/// The source at the block layer.
 pub(crate) struct BlockSource {
-    tap: ProbeSession,
+    session: ProbeSession,
     description: String,
 }
 
@@ -81,23 +79,23 @@ impl BlockSource {
         cgroups: Option<CgroupHierarchy>,
     ) -> Result<Self, CaptureError> {
         let io_start = kernel_knows("btf_trace_block_io_start")?;
-        let needed = ProgramSelection::from_options(options, io_start);
+        let selection = ProgramSelection::from_options(options, io_start);
         let settings = BlockProgramSettings::from_options(options, !io_start, cgroups);
-        let layer = (options, Layer::Block);
-        let tap = ProbeSession::load(&PROGRAMS.0, &needed.programs(), &settings, layer)?;
-        Ok(BlockSource { tap, description: needed.describe() })
+        let programs = selection.programs();
+        let session = ProbeSession::load(&PROGRAMS.0, &programs, &settings, options, Layer::Block)?;
+        Ok(BlockSource { session, description: selection.describe() })
     }
 }
 
 impl CapturedLayer for BlockSource {
     type Record = BlockRecord;
 
-    fn tap(&self) -> &ProbeSession {
-        &self.tap
+    fn session(&self) -> &ProbeSession {
+        &self.session
     }
 
-    fn tap_mut(&mut self) -> &mut ProbeSession {
-        &mut self.tap
+    fn session_mut(&mut self) -> &mut ProbeSession {
+        &mut self.session
     }
 
     fn description(&self) -> String {
@@ -105,28 +103,29 @@ impl CapturedLayer for BlockSource {
     }
 
     fn finish(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
-        let counters = || self.tap.counters::<BlockProgramCounters>();
-        let nothing_left = wait_until(|| counters().is_ok_and(|c| c.under_way() == 0));
+        let counters = || self.session.counters::<BlockProgramCounters>();
+        let nothing_left = wait_until(|| counters().is_ok_and(|c| c.all_outstanding() == 0));
         self.take(into)?;
         if nothing_left {
             return Ok(());
         }
-        self.tap.each_unended("buckets", into, |value, began_ns, hand_out| {
+        self.session.take_unended("buckets", into, |value, began_ns, add| {
             let Some(bucket) = plain::read::<InFlightBucket>(value) else { return };
             for entry in bucket.entries() {
-                let Some(event) = entry.unended(began_ns) else { continue };
-                hand_out(event, entry.sequential());
+                if let Some(event) = entry.unended(began_ns) {
+                    add(event, entry.sequential());
+                }
             }
         })
     }
 
     fn counted(&self) -> Result<CaptureCounters, CaptureError> {
-        let kernel: BlockProgramCounters = self.tap.counters()?;
+        let kernel: BlockProgramCounters = self.session.counters()?;
         Ok(CaptureCounters {
             lost: kernel.lost,
             in_part: IncompleteIos {
                 begun_before: kernel.begun_before,
-                unended: kernel.under_way() + kernel.unended,
+                unended: kernel.all_outstanding() + kernel.unended,
                 too_many: kernel.unfollowed,
             },
             partial_completions: kernel.partial_completions,

@@ -9,59 +9,45 @@ use std::fs;
 use std::path::PathBuf;
 
 /// Maximum number of cgroups counted when a hierarchy is chosen.
-const COUNTED: usize = 1 << 14;
+const COUNT_MAX: usize = 1 << 14;
 
 /// Name of the programs' map of cgroup numbers.
 pub(super) const NUMBERS: &str = "cgroup_numbers";
 
 /// A cgroup hierarchy: version 2, or that of one controller (version 1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u32)]
-pub(crate) enum CgroupHierarchy {
-    Unified = 1,
-    Blkio,
-    Memory,
-    Pids,
-    Cpu,
-    Cpuset,
-    Devices,
-    Freezer,
+pub(crate) struct CgroupHierarchy {
+    /// Number in the programs' settings, from 1.
+    number: u32,
+    /// `None` for version 2.
+    controller: Option<&'static str>,
 }
 
+/// Controllers of the hierarchies in the order of their numbers.
+const CONTROLLERS: [Option<&str>; 8] = [
+    None,
+    Some("blkio"),
+    Some("memory"),
+    Some("pids"),
+    Some("cpu"),
+    Some("cpuset"),
+    Some("devices"),
+    Some("freezer"),
+];
+
 impl CgroupHierarchy {
-    const ALL: [CgroupHierarchy; 8] = [
-        CgroupHierarchy::Unified,
-        CgroupHierarchy::Blkio,
-        CgroupHierarchy::Memory,
-        CgroupHierarchy::Pids,
-        CgroupHierarchy::Cpu,
-        CgroupHierarchy::Cpuset,
-        CgroupHierarchy::Devices,
-        CgroupHierarchy::Freezer,
-    ];
+    fn all() -> impl Iterator<Item = CgroupHierarchy> {
+        (1..).zip(CONTROLLERS).map(|(number, controller)| CgroupHierarchy { number, controller })
+    }
 
     /// Returns the hierarchy's number in the programs' settings; 0 if cgroups are not captured.
     pub(super) fn number(chosen: Option<CgroupHierarchy>) -> u32 {
-        chosen.map_or(0, |hierarchy| hierarchy as u32)
-    }
-
-    /// Returns the controller's name, or `None` for version 2.
-    fn controller(self) -> Option<&'static str> {
-        match self {
-            CgroupHierarchy::Unified => None,
-            CgroupHierarchy::Blkio => Some("blkio"),
-            CgroupHierarchy::Memory => Some("memory"),
-            CgroupHierarchy::Pids => Some("pids"),
-            CgroupHierarchy::Cpu => Some("cpu"),
-            CgroupHierarchy::Cpuset => Some("cpuset"),
-            CgroupHierarchy::Devices => Some("devices"),
-            CgroupHierarchy::Freezer => Some("freezer"),
-        }
+        chosen.map_or(0, |hierarchy| hierarchy.number)
     }
 
     /// Returns `v2`, or for version 1 `v1, ` and the controller.
     pub(crate) fn describe(self) -> String {
-        match self.controller() {
+        match self.controller {
             None => "v2".to_owned(),
             Some(controller) => format!("v1, {controller}"),
         }
@@ -75,30 +61,30 @@ impl CgroupHierarchy {
 pub(crate) fn chosen() -> Option<(CgroupHierarchy, PathBuf)> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
     let mut best: Option<(usize, CgroupHierarchy, PathBuf)> = None;
-    for hierarchy in CgroupHierarchy::ALL {
-        let Some(place) = mounted(&mounts, hierarchy) else { continue };
-        let count = tree::directories(&place).take(COUNTED).count();
+    for hierarchy in CgroupHierarchy::all() {
+        let Some(mount_point) = mount_point(&mounts, hierarchy.controller) else { continue };
+        let count = tree::directories(&mount_point).take(COUNT_MAX).count();
         if best.as_ref().is_none_or(|(most, ..)| count > *most) {
-            best = Some((count, hierarchy, place));
+            best = Some((count, hierarchy, mount_point));
         }
     }
-    best.map(|(_, hierarchy, place)| (hierarchy, place))
+    best.map(|(_, hierarchy, mount_point)| (hierarchy, mount_point))
 }
 
 /// Returns the mount point of a hierarchy mounted from its root, from the lines of
 /// /proc/PID/mountinfo.
-fn mounted(mounts: &str, hierarchy: CgroupHierarchy) -> Option<PathBuf> {
+fn mount_point(mounts: &str, controller: Option<&str>) -> Option<PathBuf> {
     mounts.lines().find_map(|line| {
-        let (place, kind) = line.split_once(" - ")?;
-        let mut place = place.split(' ').skip(3);
-        let (root, point) = (place.next()?, place.next()?);
-        let mut kind = kind.split(' ');
-        let (name, options) = (kind.next()?, kind.nth(1)?);
-        let is_it = match hierarchy.controller() {
-            None => name == "cgroup2",
-            Some(controller) => name == "cgroup" && options.split(',').any(|o| o == controller),
+        let (mount, file_system) = line.split_once(" - ")?;
+        let mut mount = mount.split(' ').skip(3);
+        let (root, mount_point) = (mount.next()?, mount.next()?);
+        let mut file_system = file_system.split(' ');
+        let (kind, options) = (file_system.next()?, file_system.nth(1)?);
+        let is_it = match controller {
+            None => kind == "cgroup2",
+            Some(controller) => kind == "cgroup" && options.split(',').any(|o| o == controller),
         };
-        (is_it && root == "/").then(|| PathBuf::from(point))
+        (is_it && root == "/").then(|| PathBuf::from(mount_point))
     })
 }
 
@@ -128,18 +114,19 @@ mod tests {
 
     #[test]
     fn a_hierarchy_is_found_where_all_of_it_is_mounted() {
-        let found = |hierarchy| mounted(MOUNTS, hierarchy);
-        assert_eq!(found(CgroupHierarchy::Unified), Some("/sys/fs/cgroup/unified".into()));
-        assert_eq!(found(CgroupHierarchy::Memory), Some("/sys/fs/cgroup/memory".into()));
-        assert_eq!(found(CgroupHierarchy::Cpu), Some("/sys/fs/cgroup/cpu,cpuacct".into()));
-        assert_eq!(found(CgroupHierarchy::Pids), None, "a part of it is mounted");
-        assert_eq!(found(CgroupHierarchy::Blkio), None);
+        let found = |controller| mount_point(MOUNTS, controller);
+        assert_eq!(found(None), Some("/sys/fs/cgroup/unified".into()));
+        assert_eq!(found(Some("memory")), Some("/sys/fs/cgroup/memory".into()));
+        assert_eq!(found(Some("cpu")), Some("/sys/fs/cgroup/cpu,cpuacct".into()));
+        assert_eq!(found(Some("pids")), None, "a part of it is mounted");
+        assert_eq!(found(Some("blkio")), None);
     }
 
     #[test]
     fn programs_know_a_hierarchy_by_its_number() {
         assert_eq!(CgroupHierarchy::number(None), 0);
-        assert_eq!(CgroupHierarchy::number(Some(CgroupHierarchy::Freezer)), 8);
-        assert_eq!(CgroupHierarchy::Memory.describe(), "v1, memory");
+        assert_eq!(CgroupHierarchy::number(CgroupHierarchy::all().last()), 8);
+        let memory = CgroupHierarchy::all().nth(2).unwrap();
+        assert_eq!((memory.number, memory.describe()), (3, "v1, memory".to_owned()));
     }
 }

@@ -1,7 +1,7 @@
 //! The file-system layer at the file systems' own functions (fentry, fexit): sees I/O of any
 //! origin, on the file systems whose functions are listed here.
 
-use super::file_programs::FilePrograms;
+use super::files::FilePrograms;
 use super::programs::{AlignedBytes, KernelFunctions, kernel_knows};
 use crate::error::CaptureError;
 use crate::options::CaptureOptions;
@@ -34,7 +34,7 @@ const KINDS: [FileSystemKind; 3] = [
 ];
 
 /// Suffixes of the programs of one kind, in the order of attachment.
-const OF_KIND: [&str; 6] = ["read_end", "write_end", "sync_end", "read", "write", "sync"];
+const PROGRAM_SUFFIXES: [&str; 6] = ["read_end", "write_end", "sync_end", "read", "write", "sync"];
 
 /// Programs shared by all kinds, with the kernel function each one needs: those that see calls
 /// complete asynchronously, and those that only count.
@@ -49,27 +49,27 @@ const SHARED: [(&str, &str); 6] = [
 
 pub(super) fn programs(options: &CaptureOptions) -> Result<FilePrograms, CaptureError> {
     let mut known = Vec::new();
-    let mut programs = shared()?;
+    let mut programs = shared_programs()?;
     for kind in &KINDS {
         let functions = KernelFunctions::with(Some(kind.name))?;
         if kind.functions.iter().all(|function| functions.contain(function)) {
             known.push(kind.name);
-            programs.extend(OF_KIND.map(|program| format!("{}_{program}", kind.name)));
+            programs.extend(PROGRAM_SUFFIXES.map(|suffix| format!("{}_{suffix}", kind.name)));
         }
     }
-    check(&mounted(options), &known)?;
+    check(&mounted_kinds(options), &known)?;
     Ok(FilePrograms {
-        file: &PROGRAMS.0,
+        object: &PROGRAMS.0,
         programs,
         description: format!("entry points of {}", known.join(", ")),
         keeps_unended: true,
     })
 }
 
-fn shared() -> Result<Vec<String>, CaptureError> {
+fn shared_programs() -> Result<Vec<String>, CaptureError> {
     let functions = KernelFunctions::with(None)?;
-    let there = SHARED.iter().filter(|(_, function)| functions.contain(function));
-    let mut programs: Vec<String> = there.map(|(program, _)| (*program).to_owned()).collect();
+    let usable = SHARED.iter().filter(|(_, function)| functions.contain(function));
+    let mut programs: Vec<String> = usable.map(|(program, _)| (*program).to_owned()).collect();
     if kernel_knows("btf_trace_io_uring_complete")? {
         programs.push("on_request_end".to_owned());
     }
@@ -77,9 +77,9 @@ fn shared() -> Result<Vec<String>, CaptureError> {
 }
 
 /// Returns the kinds of file system mounted from the devices.
-fn mounted(options: &CaptureOptions) -> BTreeSet<&str> {
-    let all = options.devices.iter().flat_map(|device| &device.file_systems);
-    all.filter_map(|file_system| file_system.kind.as_deref()).collect()
+fn mounted_kinds(options: &CaptureOptions) -> BTreeSet<&str> {
+    let file_systems = options.devices.iter().flat_map(|device| &device.file_systems);
+    file_systems.filter_map(|file_system| file_system.kind.as_deref()).collect()
 }
 
 /// Refuses kinds of file system without known entry points: their I/O would be missed.
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_file_system_that_is_not_known_is_enough_to_refuse() {
+    fn a_single_unknown_file_system_is_refused() {
         let known = ["ext4", "xfs"];
         assert_eq!(check(&BTreeSet::from(["ext4"]), &known), Ok(()));
         let refused = |mounted: &[&'static str]| {

@@ -2,12 +2,10 @@
 //! systems, captured either at the file systems' entry points or at system calls.
 
 use super::cgroups::CgroupHierarchy;
-use super::file_programs::FilePrograms;
 use super::plain::{self, PlainData};
+use super::probe_session::{CapturedLayer, ProbeSession, wait_until};
 use super::programs::parameters;
 use super::rings::RingRecord;
-use super::tap::{CapturedLayer, ProbeSession};
-use super::wait::wait_until;
 use super::{calls, entries};
 use crate::counters::{CaptureCounters, EventSource};
 use crate::error::CaptureError;
@@ -18,11 +16,21 @@ use steadfast_domain::{IoEvent, IoOp};
 /// Maximum number of file systems in one capture.
 const FILE_SYSTEMS_MAX: usize = 64;
 
-/// The source at the file-system layer.
+/// The programs to load for the file-system layer.
+pub(super) struct FilePrograms {
+    /// Content of the object file.
+    pub object: &'static [u8],
+    /// Programs in the order of attachment: those at completions before those at submissions.
+    pub programs: Vec<String>,
+    pub description: String,
+    /// True if a call's record is complete when the call begins, so that calls without a completion
+    /// can be recorded, without a response time.
+    pub keeps_unended: bool,
+}
+
 pub(crate) struct FileSource {
-    tap: ProbeSession,
+    session: ProbeSession,
     description: String,
-    /// Calls without a completion are recorded without a response time.
     keeps_unended: bool,
     unended: u64,
 }
@@ -34,60 +42,48 @@ impl FileSource {
         options: &CaptureOptions,
         cgroups: Option<CgroupHierarchy>,
     ) -> Result<(Self, Option<String>), CaptureError> {
-        let listen = |set: FilePrograms| FileSource::listen(options, set, cgroups);
-        let by_entry_points = || listen(entries::programs(options)?);
-        let by_calls = || listen(calls::programs()?);
+        let by_entry_points = || FileSource::attach(options, entries::programs(options)?, cgroups);
+        let by_calls = || FileSource::attach(options, calls::programs()?, cgroups);
         match options.files {
             Some(FileCaptureMode::EntryPoints) => Ok((by_entry_points()?, None)),
             Some(FileCaptureMode::Calls) => Ok((by_calls()?, None)),
             None => match by_entry_points() {
-                Ok(files) => Ok((files, None)),
-                Err(why) => Ok((by_calls()?, Some(fallen_back(&why)))),
+                Ok(source) => Ok((source, None)),
+                Err(error) => {
+                    let remark = format!(
+                        "Files are captured at system calls, not at the file systems' entry \
+                         points: {}.",
+                        error.what
+                    );
+                    Ok((by_calls()?, Some(remark)))
+                }
             },
         }
     }
 
-    fn listen(
+    fn attach(
         options: &CaptureOptions,
-        set: FilePrograms,
+        programs: FilePrograms,
         cgroups: Option<CgroupHierarchy>,
     ) -> Result<Self, CaptureError> {
         let by_entry = parameters("btf_trace_io_uring_complete")? == Some(4);
         let settings = FileProgramSettings::from_options(options, by_entry, cgroups)?;
-        let wanted: Vec<&str> = set.programs.iter().map(String::as_str).collect();
-        let tap = ProbeSession::load(set.file, &wanted, &settings, (options, Layer::FileSystem))?;
-        let FilePrograms { description, keeps_unended, .. } = set;
-        Ok(FileSource { tap, description, keeps_unended, unended: 0 })
+        let FilePrograms { object, programs, description, keeps_unended } = programs;
+        let wanted: Vec<&str> = programs.iter().map(String::as_str).collect();
+        let session = ProbeSession::load(object, &wanted, &settings, options, Layer::FileSystem)?;
+        Ok(FileSource { session, description, keeps_unended, unended: 0 })
     }
-
-    /// Appends the calls still outstanding.
-    fn take_unended(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
-        let FileSource { tap, unended, .. } = self;
-        tap.each_unended("calls", into, |bytes, began_ns, hand_out| {
-            let Some(call) = plain::read::<OutstandingCall>(bytes) else { return };
-            let Some(event) = call.unended(began_ns) else { return };
-            *unended += 1;
-            hand_out(event, call.judged & 1 == 1);
-        })
-    }
-}
-
-fn fallen_back(why: &CaptureError) -> String {
-    format!(
-        "Files are captured at system calls, not at the file systems' entry points: {}.",
-        why.what
-    )
 }
 
 impl CapturedLayer for FileSource {
     type Record = CallRecord;
 
-    fn tap(&self) -> &ProbeSession {
-        &self.tap
+    fn session(&self) -> &ProbeSession {
+        &self.session
     }
 
-    fn tap_mut(&mut self) -> &mut ProbeSession {
-        &mut self.tap
+    fn session_mut(&mut self) -> &mut ProbeSession {
+        &mut self.session
     }
 
     fn description(&self) -> String {
@@ -95,17 +91,24 @@ impl CapturedLayer for FileSource {
     }
 
     fn finish(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
-        let counters = || self.tap.counters::<FileProgramCounters>();
+        let counters = || self.session.counters::<FileProgramCounters>();
         wait_until(|| counters().is_ok_and(|c| c.calls <= 0 && c.requests <= 0));
         self.take(into)?;
-        if self.keeps_unended {
-            self.take_unended(into)?;
+        if !self.keeps_unended {
+            return Ok(());
         }
-        Ok(())
+        let FileSource { session, unended, .. } = self;
+        session.take_unended("calls", into, |value, began_ns, add| {
+            let Some(call) = plain::read::<OutstandingCall>(value) else { return };
+            if let Some(event) = call.unended(began_ns) {
+                *unended += 1;
+                add(event, call.judged & 1 == 1);
+            }
+        })
     }
 
     fn counted(&self) -> Result<CaptureCounters, CaptureError> {
-        let kernel: FileProgramCounters = self.tap.counters()?;
+        let kernel: FileProgramCounters = self.session.counters()?;
         Ok(CaptureCounters {
             lost: kernel.lost,
             in_part: IncompleteIos {
@@ -124,15 +127,13 @@ impl CapturedLayer for FileSource {
 #[derive(Clone, Copy)]
 pub(super) struct CallRecord {
     lap: u8,
-    /// Operation
-    /// device << 4.
+    /// Operation | device << 4.
     op_device: u8,
     cgroup: u16,
     flags: u16,
     cpu: u16,
     issued_ns: u64,
-    /// Response time (42 bits)
-    /// thread << 42.
+    /// Response time (42 bits) | thread << 42.
     response_thread: u64,
     offset: u64,
     inode: u64,
@@ -148,10 +149,10 @@ impl RingRecord for CallRecord {
     /// The depth stays 0: the program does not report outstanding calls, and readers of the trace
     /// count them.
     fn event(&self, began_ns: u64) -> IoEvent {
-        let response = self.response_thread & RESPONSE_LONGEST;
+        let response = self.response_thread & RESPONSE_MAX;
         IoEvent {
             issued_ns: self.issued_ns.saturating_sub(began_ns),
-            response_ns: if response == RESPONSE_LONGEST { RESPONSE_UNKNOWN } else { response },
+            response_ns: if response == RESPONSE_MAX { RESPONSE_UNKNOWN } else { response },
             offset: self.offset,
             bytes: self.bytes,
             pid: self.process,
@@ -171,7 +172,7 @@ impl RingRecord for CallRecord {
 
 const RESPONSE_BITS: u32 = 42;
 /// The value of a response time that is unknown or longer than 73 minutes.
-const RESPONSE_LONGEST: u64 = (1 << RESPONSE_BITS) - 1;
+const RESPONSE_MAX: u64 = (1 << RESPONSE_BITS) - 1;
 
 /// `struct call` without its kernel-only tail: an outstanding call.
 #[repr(C)]
@@ -190,8 +191,7 @@ unsafe impl PlainData for OutstandingCall {}
 
 impl OutstandingCall {
     fn unended(&self, began_ns: u64) -> Option<IoEvent> {
-        let event = || IoEvent { depth: self.depth, ..self.record.event(began_ns) };
-        (self.before == 0).then(event)
+        (self.before == 0).then(|| IoEvent { depth: self.depth, ..self.record.event(began_ns) })
     }
 }
 
@@ -296,7 +296,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_shapes_are_as_long_as_the_programs_have_them() {
+    fn the_structures_have_the_sizes_of_those_in_the_programs() {
         assert_eq!(size_of::<CallRecord>(), 64);
         assert_eq!(size_of::<FileProgramSettings>(), 32 + 2 * 4 * FILE_SYSTEMS_MAX);
         assert_eq!(size_of::<OutstandingCall>(), 72);

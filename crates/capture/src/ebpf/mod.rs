@@ -8,16 +8,14 @@ mod block;
 mod calls;
 mod cgroups;
 mod entries;
-mod file_programs;
 mod files;
 mod plain;
+mod probe_session;
 mod programs;
 mod ranges;
 mod record;
 mod rings;
 mod steps;
-mod tap;
-mod wait;
 
 pub(crate) use block::BlockSource;
 pub(crate) use cgroups::{CgroupHierarchy, chosen as chosen_hierarchy};

@@ -30,7 +30,6 @@ enum GateState {
     Closed = 2,
 }
 
-/// Loaded and attached programs.
 pub(super) struct AttachedPrograms {
     object: Object,
     /// Detach the programs when dropped.
@@ -78,18 +77,12 @@ impl AttachedPrograms {
         Ok(AttachedPrograms { object, _links: links, _stats: stats })
     }
 
-    /// Returns the descriptor of a map.
     pub(super) fn map(&self, name: &str) -> Result<BorrowedFd<'_>, CaptureError> {
         Ok(raw(&self.find(name)?.as_fd()))
     }
 
     fn find(&self, name: &str) -> Result<libbpf_rs::Map<'_>, CaptureError> {
         self.object.maps().find(|map| map.name() == name).ok_or_else(|| missing(name))
-    }
-
-    /// Calls `show` for every value of a map.
-    pub(super) fn each(&self, map: &str, mut show: impl FnMut(&[u8])) -> Result<(), CaptureError> {
-        self.each_pair(map, |_, value| show(value))
     }
 
     /// Calls `show` for every key of a map and its value.
@@ -161,7 +154,6 @@ impl AttachedPrograms {
         self.set(GateState::Open, at_ns)
     }
 
-    /// Closes the gate.
     pub(super) fn close(&self, began_ns: u64) -> Result<(), CaptureError> {
         self.set(GateState::Closed, began_ns)
     }

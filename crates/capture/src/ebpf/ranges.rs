@@ -1,5 +1,5 @@
-//! Reads and writes by LBA range and capture step, added up by the programs (bpf/block_steps.h). The
-//! programs count an I/O in its first and its last range only; [`RangeSums`] derives the ranges
+//! Reads and writes by LBA range and capture step, added up by the programs (bpf/block_steps.h).
+//! The programs count an I/O in its first and its last range only; [`RangeSums`] derives the ranges
 //! between them.
 
 use super::plain::PlainData;
@@ -33,7 +33,8 @@ pub(super) struct RangeKey {
 unsafe impl PlainData for RangeKey {}
 
 impl RangeKey {
-    /// Returns the key of an element of [`RECENT`], of which `first` is the first step, and its half.
+    /// Returns the key of an element of [`RECENT`], of which `first` is the first step, and its
+    /// half.
     pub(super) fn from_index(at: u32, first: u64) -> (Self, usize) {
         let key = RangeKey {
             step: first + u64::from(at >> 11 & 1),
@@ -108,14 +109,14 @@ impl RangeSums {
                 }
             };
             // I/Os that began in an earlier range and have not ended, and the next range.
-            let (mut under_way, mut next) = (0u64, 0u32);
+            let (mut continuing, mut next) = (0u64, 0u32);
             for (range, tally) in ranges {
-                if under_way > 0 {
-                    (next..range).for_each(|range| add(range, under_way, under_way * width));
+                if continuing > 0 {
+                    (next..range).for_each(|range| add(range, continuing, continuing * width));
                 }
-                let through = under_way.saturating_sub(tally.arrives);
-                add(range, under_way + tally.begins, tally.bytes + through * width);
-                under_way = through + tally.leaves;
+                let through = continuing.saturating_sub(tally.arrives);
+                add(range, continuing + tally.begins, tally.bytes + through * width);
+                continuing = through + tally.leaves;
                 next = range + 1;
             }
         }
@@ -129,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_shapes_are_as_long_as_the_programs_have_them() {
+    fn the_structures_have_the_sizes_of_those_in_the_programs() {
         assert_eq!((size_of::<RangeKey>(), size_of::<RangeTally>()), (16, 32));
     }
 

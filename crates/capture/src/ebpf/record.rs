@@ -4,8 +4,8 @@ use super::cgroups::CgroupHierarchy;
 use super::plain::PlainData;
 use super::rings::RingRecord;
 use crate::options::{CaptureOptions, DEVICES_MAX};
-use steadfast_domain::IoEvent;
 use steadfast_domain::io_event::{CommandName, Layer, RESPONSE_UNKNOWN};
+use steadfast_domain::{IoEvent, IoOp};
 
 /// log2 of the kernel's sector in bytes, whatever the device's sector size.
 const SECTOR_SHIFT: u32 = 9;
@@ -71,7 +71,7 @@ impl RingRecord for BlockRecord {
             cpu: self.cpu,
             flags: self.flags_device & 0xfff,
             device: self.flags_device >> 12,
-            op: op(number),
+            op: IoOp::from_number(number as u8).unwrap_or(IoOp::Other),
             layer: Layer::Block,
             command: CommandName(self.command),
             ..IoEvent::default()
@@ -115,9 +115,8 @@ const WAYS: usize = 7;
 unsafe impl PlainData for InFlightBucket {}
 
 impl InFlightBucket {
-    /// Returns the I/Os being followed in this bucket.
     pub(super) fn entries(&self) -> impl Iterator<Item = &InFlightEntry> {
-        self.keys.iter().zip(&self.journeys).filter(|(key, _)| **key != 0).map(|(_, found)| found)
+        self.keys.iter().zip(&self.journeys).filter(|(key, _)| **key != 0).map(|(_, entry)| entry)
     }
 }
 
@@ -131,15 +130,13 @@ impl InFlightEntry {
         self.depth_and_marks >> (29 + number) & 1 == 1
     }
 
-    fn thread(&self) -> u64 {
-        low(self.who >> TASK_BITS, TASK_BITS)
-    }
-
     /// Returns the event of an I/O that was outstanding when the capture ended, or `None` if the
     /// I/O was not outstanding or is not to be recorded.
     pub(super) fn unended(&self, began_ns: u64) -> Option<IoEvent> {
         let wanted = self.who >> 52 & 1 == 1;
-        let counts = self.mark(0) && !self.mark(1) && wanted;
+        if !self.mark(0) || self.mark(1) || !wanted || self.issued_ns == 0 {
+            return None;
+        }
         let queued = match self.submitted_ns {
             0 => 0,
             submitted => self.issued_ns.saturating_sub(submitted),
@@ -149,11 +146,12 @@ impl InFlightEntry {
         let merged = self.depth_and_marks >> DEPTH_BITS & 0xfff;
         let op = u32::from(self.op) << DEPTH_BITS;
         let flags = low(self.who >> (2 * TASK_BITS), 8) as u16;
-        let wire = BlockRecord {
+        let thread = low(self.who >> TASK_BITS, TASK_BITS);
+        let record = BlockRecord {
             head: self.sector << 8,
             issued_ns: self.issued_ns,
             response_cgroup: low(u64::MAX, RESPONSE_BITS) | self.who >> 53 << RESPONSE_BITS,
-            queued_thread: queued | self.thread() << QUEUED_BITS,
+            queued_thread: queued | thread << QUEUED_BITS,
             bytes: self.bytes,
             depth_op_merged: depth | op | merged << (DEPTH_BITS + OP_BITS),
             process: low(self.who, TASK_BITS) as u32,
@@ -161,13 +159,8 @@ impl InFlightEntry {
             flags_device: flags | u16::from(self.device) << 12,
             command: self.command,
         };
-        (counts && self.issued_ns > 0).then(|| wire.event(began_ns))
+        Some(record.event(began_ns))
     }
-}
-
-fn op(number: u32) -> steadfast_domain::IoOp {
-    let number = u8::try_from(number).ok();
-    number.and_then(steadfast_domain::IoOp::from_number).unwrap_or(steadfast_domain::IoOp::Other)
 }
 
 /// `struct device` of the programs.
@@ -249,7 +242,7 @@ unsafe impl PlainData for BlockProgramCounters {}
 
 impl BlockProgramCounters {
     /// Returns the I/Os outstanding on all devices.
-    pub(super) fn under_way(&self) -> u64 {
+    pub(super) fn all_outstanding(&self) -> u64 {
         self.outstanding.iter().map(|count| u64::from(*count)).sum()
     }
 }
@@ -259,7 +252,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_shapes_are_as_long_as_the_programs_have_them() {
+    fn the_structures_have_the_sizes_of_those_in_the_programs() {
         assert_eq!(size_of::<BlockRecord>(), 64);
         assert_eq!(size_of::<InFlightEntry>(), 64);
         assert_eq!(size_of::<InFlightBucket>(), 512);
@@ -268,13 +261,11 @@ mod tests {
     }
 
     #[test]
-    fn what_shares_a_word_is_taken_apart() {
-        let mut command = [0; 16];
-        command[..2].copy_from_slice(b"dd");
-        let journey = InFlightEntry {
+    fn fields_that_share_a_word_are_separated() {
+        let entry = InFlightEntry {
             submitted_ns: 900,
             who: 4_194_303 | 4_194_301 << 22 | 0x81 << 44 | 1 << 52 | 1_024 << 53,
-            command,
+            command: CommandName::new("dd").0,
             issued_ns: 1_000,
             sector: (1 << 40) + 3,
             bytes: 4096,
@@ -284,17 +275,17 @@ mod tests {
             op: 4,
             unused: 0,
         };
-        let event = journey.unended(600).unwrap();
+        let event = entry.unended(600).unwrap();
         assert_eq!((event.pid, event.tid, event.cgroup), (4_194_303, 4_194_301, 1_024));
         assert_eq!((event.flags, event.device, event.cpu), (0x81, 15, 511));
         assert_eq!((event.depth, event.merged), (57_344, 1_023));
-        assert_eq!((event.op, event.bytes), (steadfast_domain::IoOp::Other, 4096));
+        assert_eq!((event.op, event.bytes), (IoOp::Other, 4096));
         assert_eq!((event.issued_ns, event.queued_ns), (400, 100));
         assert_eq!((event.response_ns, event.offset), (RESPONSE_UNKNOWN, ((1 << 40) + 3) * 512));
         assert_eq!(event.command.to_string(), "dd");
         for (marks, why) in [(0, "not outstanding"), (3, "issued before")] {
             let depth_and_marks = marks << 29;
-            assert_eq!(InFlightEntry { depth_and_marks, ..journey }.unended(600), None, "{why}");
+            assert_eq!(InFlightEntry { depth_and_marks, ..entry }.unended(600), None, "{why}");
         }
     }
 }

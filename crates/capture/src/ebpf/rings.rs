@@ -25,7 +25,7 @@ const RECORD: usize = 64;
 
 /// Records after which their space is released, so that a full ring need not wait until all of it
 /// has been read.
-const GIVEN_BACK: u64 = 1024;
+const RELEASE_INTERVAL: u64 = 1024;
 
 /// `struct position`: the write and read positions of a processor's ring, each in a cache line of
 /// its own.
@@ -100,12 +100,12 @@ impl Rings {
             let taken = &self.position(processor).taken;
             let before = taken.load(Ordering::Relaxed);
             let mut at = before;
-            while let Some(record) = self.whole(processor, at) {
+            while let Some(record) = self.complete_record(processor, at) {
                 // SAFETY: the place has the size and alignment of a record, any bit pattern is a
                 // valid one, and it is not overwritten before its space is released.
                 each(unsafe { record.cast::<R>().as_ref() });
                 at += 1;
-                if at.is_multiple_of(GIVEN_BACK) {
+                if at.is_multiple_of(RELEASE_INTERVAL) {
                     taken.store(at, Ordering::Release);
                 }
             }
@@ -126,8 +126,7 @@ impl Rings {
         unsafe { self.positions.start.cast::<RingPosition>().add(processor as usize).as_ref() }
     }
 
-    /// Returns a record if it has been written completely.
-    fn whole(&self, processor: u32, number: u64) -> Option<NonNull<[u8; RECORD]>> {
+    fn complete_record(&self, processor: u32, number: u64) -> Option<NonNull<[u8; RECORD]>> {
         let shift = self.sizes.shift;
         let place = number & ((1 << shift) - 1);
         let at = ((processor as usize) << shift) + place as usize;

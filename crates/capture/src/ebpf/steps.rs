@@ -17,7 +17,7 @@ pub(super) const BUSY: &str = "busy_steps";
 const BUSY_STEPS: u64 = 4096;
 /// Time after the end of a step in which programs may still count its busy time: a program may be
 /// preempted, or its processor stolen. At most a quarter of the steps that the map holds.
-const BUSY_LATE_NS: u64 = 1_000_000_000;
+const BUSY_GRACE_NS: u64 = 1_000_000_000;
 /// Buckets of response times: four per power of two, from 2^10 ns on.
 const BUCKETS: usize = 96;
 
@@ -27,7 +27,7 @@ pub(super) struct StepTables {
     layer: Layer,
     in_use: usize,
     /// I/Os outstanding when the capture ended; true if sequential.
-    rest: Vec<(IoEvent, bool)>,
+    unended: Vec<(IoEvent, bool)>,
     busy: BusyTimes,
     /// Bytes of an LBA range of each device; empty if ranges are not counted.
     range_bytes: Vec<u64>,
@@ -35,7 +35,7 @@ pub(super) struct StepTables {
     /// First step of the ranges in the array.
     ranges_first: u64,
     /// Ranges of the I/Os outstanding when the capture ended.
-    rest_ranges: RangeSums,
+    unended_ranges: RangeSums,
 }
 
 /// Progress in reading the busy time of the devices.
@@ -57,20 +57,20 @@ impl StepTables {
         // The I/Os of one process do not say when a device is busy.
         let devices = if options.process.is_some() { 0 } else { options.devices.len() };
         let busy = BusyTimes { lasting: vec![0; devices], ..BusyTimes::default() };
+        let range_bytes = match layer {
+            Layer::Block => options.range_bytes.clone(),
+            Layer::FileSystem => Vec::new(),
+        };
         StepTables {
             step_ns: step_ns.max(1),
             layer,
             in_use: 0,
-            rest: Vec::new(),
+            unended: Vec::new(),
             busy,
-            range_bytes: if layer == Layer::Block {
-                options.range_bytes.clone()
-            } else {
-                Vec::new()
-            },
+            range_bytes,
             ranges_in_use: 0,
             ranges_first: 0,
-            rest_ranges: RangeSums::default(),
+            unended_ranges: RangeSums::default(),
         }
     }
 
@@ -96,8 +96,8 @@ impl StepTables {
         let (until_ns, end) = match busy.closed_ns {
             Some(closed_ns) => (closed_ns, closed_ns.div_ceil(*step_ns)),
             None => {
-                let late_ns = BUSY_LATE_NS.min(BUSY_STEPS / 4 * *step_ns);
-                let until_ns = lasted_ns.saturating_sub(late_ns);
+                let grace_ns = BUSY_GRACE_NS.min(BUSY_STEPS / 4 * *step_ns);
+                let until_ns = lasted_ns.saturating_sub(grace_ns);
                 (until_ns, until_ns / *step_ns)
             }
         };
@@ -114,13 +114,11 @@ impl StepTables {
             let width_ns = (until_ns - (step * *step_ns).min(until_ns)).min(*step_ns);
             for (device, lasting) in (0u16..).zip(&mut busy.lasting) {
                 let at = u64::from(device) * BUSY_STEPS + step % BUSY_STEPS;
-                let Some(found) = plain::read::<BusySum>(&programs.take_element(BUSY, at as u32)?)
-                else {
-                    continue;
-                };
-                *lasting += found.lasting;
+                let element = programs.take_element(BUSY, at as u32)?;
+                let Some(sum) = plain::read::<BusySum>(&element) else { continue };
+                *lasting += sum.lasting;
                 let whole = if *lasting > 0 { width_ns.cast_signed() } else { 0 };
-                let busy_ns = (found.sum_ns + whole).clamp(0, width_ns.cast_signed());
+                let busy_ns = (sum.sum_ns + whole).clamp(0, width_ns.cast_signed());
                 if busy_ns > 0 && is_known {
                     let busy_ns = busy_ns.cast_unsigned();
                     into.push(DeviceBusyStep { step, device, layer: *layer, busy_ns });
@@ -148,7 +146,7 @@ impl StepTables {
         programs.set_variable(ranges::TURN, &turn.to_ne_bytes())?;
         // On return, no program uses the other half of the array either.
         programs.place(ranges::TABLES[self.ranges_in_use], ranges::IN_USE)?;
-        let mut sums = std::mem::take(&mut self.rest_ranges);
+        let mut sums = std::mem::take(&mut self.unended_ranges);
         programs.drain(ranges::TABLES[full], |key, tally| {
             if let (Some(key), Some(tally)) = (plain::read(key), plain::read(tally)) {
                 sums.add(key, tally);
@@ -177,14 +175,12 @@ impl StepTables {
         self.in_use = 1 - full;
         programs.place(TABLES[self.in_use], "steps_now")?;
         programs.drain(TABLES[full], |key, tally| {
-            let (Some(key), Some(tally)) =
-                (plain::read::<StepKey>(key), plain::read::<StepTally>(tally))
-            else {
-                return;
-            };
-            into.push(key.with(&tally, self.layer, names));
+            let (key, tally) = (plain::read::<StepKey>(key), plain::read::<StepTally>(tally));
+            if let (Some(key), Some(tally)) = (key, tally) {
+                into.push(key.with_tally(&tally, self.layer, names));
+            }
         })?;
-        for (mut event, sequential) in self.rest.drain(..) {
+        for (mut event, sequential) in self.unended.drain(..) {
             names.complete(std::slice::from_mut(&mut event));
             into.push(StreamInStep::from_io(&event, sequential, self.step_ns));
         }
@@ -194,9 +190,9 @@ impl StepTables {
     /// Adds an I/O that was outstanding at the end.
     pub(super) fn add(&mut self, event: IoEvent, sequential: bool) {
         if let Some(range_bytes) = self.range_bytes.get(usize::from(event.device)) {
-            self.rest_ranges.add_io(event.issued_ns / self.step_ns, &event, *range_bytes);
+            self.unended_ranges.add_io(event.issued_ns / self.step_ns, &event, *range_bytes);
         }
-        self.rest.push((event, sequential));
+        self.unended.push((event, sequential));
     }
 }
 
@@ -223,6 +219,9 @@ struct StepKey {
     command: [u8; 16],
 }
 
+// SAFETY: integers, no padding.
+unsafe impl PlainData for StepKey {}
+
 /// `struct step_tally` of the programs.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -246,31 +245,28 @@ impl StepTally {
     /// programs saturate: what the others do not hold belongs to the one that is full.
     fn buckets(&self) -> Vec<(u16, u64)> {
         let counted: u64 = self.times.iter().map(|ios| u64::from(*ios)).sum();
-        let is_full = |ios: &u16| *ios == u16::MAX;
-        let one_is_full = self.times.iter().filter(|ios| is_full(ios)).count() == 1;
-        let rest = if one_is_full { self.responses.saturating_sub(counted) } else { 0 };
-        let all = self.times.iter().enumerate().filter(|(_, ios)| **ios > 0);
-        let index = |bucket| FineHistogram::index(longest(bucket)) as u16;
-        all.map(|(bucket, ios)| {
-            (index(bucket), u64::from(*ios) + if is_full(ios) { rest } else { 0 })
-        })
-        .collect()
+        let full_count = self.times.iter().filter(|ios| **ios == u16::MAX).count();
+        let excess = if full_count == 1 { self.responses.saturating_sub(counted) } else { 0 };
+        let mut buckets = Vec::new();
+        for (bucket, ios) in self.times.iter().enumerate().filter(|(_, ios)| **ios > 0) {
+            let index = FineHistogram::index(longest_ns(bucket)) as u16;
+            let excess = if *ios == u16::MAX { excess } else { 0 };
+            buckets.push((index, u64::from(*ios) + excess));
+        }
+        buckets
     }
 }
 
 /// Returns the longest time of a bucket in nanoseconds; the last bucket is unbounded.
-fn longest(bucket: usize) -> u64 {
+fn longest_ns(bucket: usize) -> u64 {
     match bucket + 1 {
         BUCKETS => u64::MAX,
         next => (((4 + next as u64 % 4) << (next / 4)) << 8) - 1,
     }
 }
 
-// SAFETY: integers, no padding.
-unsafe impl PlainData for StepKey {}
-
 impl StepKey {
-    fn with(self, tally: &StepTally, layer: Layer, names: &mut ProcessNames) -> StreamInStep {
+    fn with_tally(self, tally: &StepTally, layer: Layer, names: &mut ProcessNames) -> StreamInStep {
         let pid = self.process_device_stream & 0x3f_ffff;
         let stream = self.process_device_stream >> 26;
         let command = CommandName(self.command);
@@ -302,16 +298,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_shapes_are_as_long_as_the_programs_have_them() {
+    fn the_structures_have_the_sizes_of_those_in_the_programs() {
         assert_eq!((size_of::<StepKey>(), size_of::<StepTally>()), (32, 248));
     }
 
-    /// Returns a tally of these I/Os alone.
-    fn tally(times: &[(usize, u16)]) -> StepTally {
-        tally_of(0, times)
-    }
-
-    fn tally_of(responses: u64, times: &[(usize, u16)]) -> StepTally {
+    fn tally(responses: u64, times: &[(usize, u16)]) -> StepTally {
         let mut bytes = vec![0; size_of::<StepTally>()];
         bytes[8..16].copy_from_slice(&responses.to_ne_bytes());
         for (bucket, ios) in times {
@@ -322,32 +313,30 @@ mod tests {
 
     #[test]
     fn buckets_are_as_long_as_their_longest_time() {
-        let bounds = |(bucket, ios): (u16, u64)| (FineHistogram::bounds(usize::from(bucket)), ios);
-        let of = |times| tally(times).buckets().into_iter().map(bounds).collect::<Vec<_>>();
-        let found = of(&[(0, 5), (1, 7), (40, 9), (95, 2)]);
-        let longest: Vec<_> = found.iter().map(|((_, high), ios)| (*high, *ios)).collect();
+        let buckets = tally(0, &[(0, 5), (1, 7), (40, 9), (95, 2)]).buckets();
+        let longest = buckets.into_iter().map(|(bucket, ios)| {
+            let (_, high) = FineHistogram::bounds(usize::from(bucket));
+            (high, ios)
+        });
         // The octave from 2^20 ns has four buckets of 2^18 ns; the last bucket is unbounded.
-        let full = tally_of(70_000, &[(3, u16::MAX), (4, 9)]);
-        assert_eq!(full.buckets().iter().map(|(_, ios)| *ios).collect::<Vec<_>>(), [69_991, 9]);
         let quarter = (1 << 20) + (1 << 18) - 1;
-        assert_eq!(longest, [(1279, 5), (1535, 7), (quarter, 9), ((1 << 42) - 1, 2)]);
+        let expected = [(1279, 5), (1535, 7), (quarter, 9), ((1 << 42) - 1, 2)];
+        assert_eq!(longest.collect::<Vec<_>>(), expected);
+        let full = tally(70_000, &[(3, u16::MAX), (4, 9)]);
+        assert_eq!(full.buckets().iter().map(|(_, ios)| *ios).collect::<Vec<_>>(), [69_991, 9]);
     }
 
     #[test]
-    fn what_shares_a_word_of_a_key_is_taken_apart() {
-        let mut command = [0; 16];
-        command[..2].copy_from_slice(b"dd");
+    fn fields_that_share_a_word_of_a_key_are_separated() {
         let key = StepKey {
             step_cpu: 77 | 511 << 48,
             bytes: 4096,
             process_device_stream: 4_194_303 | 15 << 22 | 9 << 26,
-            command,
+            command: CommandName::new("dd").0,
         };
-        let found = key.with(&tally(&[]), Layer::Block, &mut ProcessNames::default());
+        let found = key.with_tally(&tally(0, &[]), Layer::Block, &mut ProcessNames::default());
         assert_eq!((found.step, found.bytes, found.device, found.pid), (77, 4096, 15, 4_194_303));
-        assert_eq!(
-            (found.op, found.sequential, found.command.to_string()),
-            (IoOp::Write, true, "dd".into())
-        );
+        assert_eq!((found.op, found.sequential), (IoOp::Write, true));
+        assert_eq!(found.command.to_string(), "dd");
     }
 }

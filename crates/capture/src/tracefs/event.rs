@@ -34,14 +34,12 @@ impl TracepointKind {
     }
 }
 
-/// A decoded event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TracepointEvent {
     pub kind: TracepointKind,
     pub time_ns: u64,
     pub cpu: u16,
-    /// Major << 20
-    /// minor.
+    /// Major << 20 | minor.
     pub device: u32,
     pub sector: u64,
     pub bytes: u64,
@@ -64,7 +62,7 @@ pub(super) struct TracepointLayout {
     device: EventField,
     sector: EventField,
     sectors: EventField,
-    letters: EventField,
+    rwbs: EventField,
     bytes: Option<EventField>,
     error: Option<EventField>,
     command: Option<EventField>,
@@ -84,7 +82,7 @@ impl TracepointLayout {
             device: field("dev")?,
             sector: field("sector")?,
             sectors: field("nr_sector")?,
-            letters: field("rwbs")?,
+            rwbs: field("rwbs")?,
             bytes: field("bytes"),
             error: field("error"),
             command: field("comm"),
@@ -99,12 +97,12 @@ impl TracepointLayout {
         cpu: u16,
     ) -> Option<TracepointEvent> {
         let number = u16::from_ne_bytes(content.get(..2)?.try_into().ok()?);
-        layouts.iter().find(|layout| layout.number == number)?.seen(content, time_ns, cpu)
+        layouts.iter().find(|layout| layout.number == number)?.decode(content, time_ns, cpu)
     }
 
-    fn seen(&self, content: &[u8], time_ns: u64, cpu: u16) -> Option<TracepointEvent> {
+    fn decode(&self, content: &[u8], time_ns: u64, cpu: u16) -> Option<TracepointEvent> {
         let sectors = self.sectors.number(content)?.saturating_mul(SECTOR);
-        let (op, flags) = parse_rwbs(self.letters.bytes(content)?);
+        let (op, flags) = parse_rwbs(self.rwbs.bytes(content)?);
         Some(TracepointEvent {
             kind: self.kind,
             time_ns,
@@ -148,16 +146,16 @@ impl NewTaskLayout {
     /// Decodes the start of a thread; returns `None` for an event of another kind.
     pub(super) fn read(&self, content: &[u8], time_ns: u64) -> Option<NewTask> {
         let number = u16::from_ne_bytes(content.get(..2)?.try_into().ok()?);
-        let of_process = u64::from(libc::CLONE_THREAD.cast_unsigned());
-        let begun = || {
-            Some(NewTask {
-                time_ns,
-                parent: self.parent.number(content)? as u32,
-                thread: self.thread.number(content)? as u32,
-                same_process: self.clone_flags.number(content)? & of_process != 0,
-            })
-        };
-        (number == self.number).then(begun).flatten()
+        if number != self.number {
+            return None;
+        }
+        let clone_thread = u64::from(libc::CLONE_THREAD.cast_unsigned());
+        Some(NewTask {
+            time_ns,
+            parent: self.parent.number(content)? as u32,
+            thread: self.thread.number(content)? as u32,
+            same_process: self.clone_flags.number(content)? & clone_thread != 0,
+        })
     }
 }
 
@@ -175,7 +173,7 @@ mod tests {
     use steadfast_domain::io_event::flags;
 
     #[test]
-    fn the_kernels_letters_are_understood() {
+    fn the_kernels_rwbs_letters_are_parsed() {
         let known: [(&[u8], IoOp, u16); 8] = [
             (b"R\0\0", IoOp::Read, 0),
             (b"WS", IoOp::Write, flags::SYNC),

@@ -35,8 +35,8 @@ const MOUNTS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
 /// A private instance and its readers.
 pub(crate) struct Tracefs {
-    // Declared before `instance`, to be closed before the instance is removed: the kernel does
-    // not remove one that is open for reading.
+    // Declared before `instance`, to be dropped first: the kernel does not remove an instance that
+    // is open for reading.
     buffers: Vec<CpuTraceBuffer>,
     instance: TraceInstance,
     layouts: Vec<TracepointLayout>,
@@ -52,7 +52,6 @@ pub(crate) struct Tracefs {
     dropped: u64,
 }
 
-/// Trace buffer of one processor.
 struct CpuTraceBuffer {
     cpu: u16,
     pipe: File,
@@ -127,7 +126,6 @@ impl TraceInstance {
         Ok(CpuTraceBuffer { cpu, pipe })
     }
 
-    /// Returns the number of events dropped because the buffer was full.
     fn dropped_events(&self, cpu: u16) -> Result<u64, CaptureError> {
         let path = self.path.join(format!("per_cpu/cpu{cpu}/stats"));
         let stats = fs::read_to_string(&path).map_err(|error| failed("read", &path, &error))?;
@@ -229,7 +227,7 @@ impl Tracefs {
                     Ok(0) => break,
                     Ok(length) => {
                         let mut events = PageEvents::new(&page[..length]);
-                        self.dropped += events.missed();
+                        self.dropped += events.missed;
                         while let Some((time, content)) = events.next_event() {
                             let starts = self.start_layout.as_ref();
                             self.started_threads
@@ -314,7 +312,7 @@ impl EventSource for Tracefs {
     }
 
     fn begin(&mut self, at_ns: u64) -> Result<(), CaptureError> {
-        self.pending.begin(at_ns);
+        self.pending.matcher.begin(at_ns);
         self.instance.set("tracing_on", "1")?;
         // Threads started from now on are traced.
         self.tasks = ThreadTable::running();
@@ -340,7 +338,8 @@ impl EventSource for Tracefs {
     }
 
     fn close(&mut self) -> Result<(), CaptureError> {
-        self.pending.close(monotonic_ns());
+        // From now on, starts of I/Os are not seen.
+        self.pending.matcher.close(monotonic_ns());
         for kind in self.layouts.iter().map(|layout| layout.kind) {
             if kind.begins() {
                 self.instance.set(&format!("events/block/{}/enable", kind.tracepoint()), "0")?;
@@ -363,14 +362,10 @@ impl EventSource for Tracefs {
         let dropped = dropped.sum::<Result<u64, _>>()?;
         Ok(CaptureCounters {
             lost: dropped.max(self.dropped),
-            skipped: 0,
-            in_part: self.pending.in_part(),
-            unseen: Vec::new(),
-            partial_completions: self.pending.partial_completions(),
-            requeues: self.pending.requeues(),
-            splits: Vec::new(),
-            kernel_ns: None,
-            kernel_runs: 0,
+            in_part: self.pending.matcher.in_part(),
+            partial_completions: self.pending.matcher.partial_completions(),
+            requeues: self.pending.matcher.requeues(),
+            ..CaptureCounters::default()
         })
     }
 }

@@ -16,7 +16,8 @@ const TIME_STAMP: u32 = 31;
 pub(super) struct PageEvents<'p> {
     content: &'p [u8],
     time_ns: u64,
-    missed: u64,
+    /// Events dropped before this page; 1 if the kernel reports a loss without a count.
+    pub missed: u64,
 }
 
 fn word(bytes: &[u8]) -> Option<u32> {
@@ -41,11 +42,6 @@ impl<'p> PageEvents<'p> {
             _ => 0,
         };
         PageEvents { content: page.get(HEAD..end).unwrap_or_default(), time_ns, missed }
-    }
-
-    /// Returns the events dropped before this page; 1 if the kernel reports a loss without a count.
-    pub(super) fn missed(&self) -> u64 {
-        self.missed
     }
 
     /// Returns the next event: its time in nanoseconds and its content.
@@ -140,13 +136,13 @@ mod tests {
     fn missed_events_are_counted() {
         let mut stored = page(MISSED | MISSED_STORED, &[head(1, 0), 1]);
         stored.extend(97u64.to_ne_bytes());
-        assert_eq!(PageEvents::new(&stored).missed(), 97);
-        assert_eq!(PageEvents::new(&page(MISSED, &[])).missed(), 1);
-        assert_eq!(PageEvents::new(&page(0, &[])).missed(), 0);
+        assert_eq!(PageEvents::new(&stored).missed, 97);
+        assert_eq!(PageEvents::new(&page(MISSED, &[])).missed, 1);
+        assert_eq!(PageEvents::new(&page(0, &[])).missed, 0);
     }
 
     #[test]
-    fn nothing_that_is_read_makes_it_panic() {
+    fn damaged_pages_cause_no_panic() {
         let whole = page(MISSED | MISSED_STORED, &[head(0, 9), 400, 3, head(29, 1), u32::MAX, 7]);
         for length in 0..whole.len() {
             for byte in 0..length {

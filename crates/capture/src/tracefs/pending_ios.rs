@@ -4,7 +4,7 @@ use super::event::{TracepointEvent, TracepointKind};
 use crate::options::CaptureOptions;
 use std::collections::HashMap;
 use std::ops::Range;
-use steadfast_domain::io_event::{CommandName, IncompleteIos, flags};
+use steadfast_domain::io_event::{CommandName, flags};
 use steadfast_domain::io_matcher::{BlockAction, BlockStep, IoMatcher};
 use steadfast_domain::{IoEvent, IoOp};
 
@@ -40,7 +40,7 @@ struct FlushRequesters {
 
 /// All I/Os that have started and not completed.
 pub(super) struct PendingIos {
-    matcher: IoMatcher,
+    pub matcher: IoMatcher,
     /// By the number of the disk.
     flushes: HashMap<u32, FlushRequesters>,
     /// By device, in the order of the options: `major << 20 | minor` of the disk, and the device's
@@ -65,36 +65,13 @@ impl PendingIos {
         }
     }
 
-    /// Returns the I/Os issued but not completed, and the completions without a start.
-    pub(super) fn in_part(&self) -> IncompleteIos {
-        self.matcher.in_part()
-    }
-
     /// Returns the I/Os outstanding on the devices, without response times.
     pub(super) fn unended(&self) -> impl Iterator<Item = IoEvent> {
         self.matcher.unended().into_iter().filter(|event| self.is_wanted(event))
     }
 
-    pub(super) fn partial_completions(&self) -> u64 {
-        self.matcher.partial_completions()
-    }
-
-    pub(super) fn requeues(&self) -> u64 {
-        self.matcher.requeues()
-    }
-
     fn is_wanted(&self, event: &IoEvent) -> bool {
         self.process.is_none_or(|process| process == event.pid)
-    }
-
-    /// Sets the time from which event times are counted.
-    pub(super) fn begin(&mut self, at_ns: u64) {
-        self.matcher.begin(at_ns);
-    }
-
-    /// Sets the time from which starts of I/Os are no longer seen.
-    pub(super) fn close(&mut self, at_ns: u64) {
-        self.matcher.close(at_ns);
     }
 
     /// Processes the next event in order. Returns an I/O that completes with it, or one whose
@@ -144,26 +121,26 @@ impl PendingIos {
         self.matcher.follow(&step).filter(|event| self.is_wanted(event))
     }
 
-    fn note_flush_requester(&mut self, seen: &TracepointEvent) {
-        let requester = Requester::from_event(seen);
-        if seen.flags & (flags::PREFLUSH | flags::FUA) == 0 {
+    fn note_flush_requester(&mut self, event: &TracepointEvent) {
+        if event.flags & (flags::PREFLUSH | flags::FUA) == 0 {
             return;
         }
-        let flushes = self.flushes.entry(seen.device).or_default();
-        if seen.flags & flags::PREFLUSH != 0 {
+        let requester = Requester::from_event(event);
+        let flushes = self.flushes.entry(event.device).or_default();
+        if event.flags & flags::PREFLUSH != 0 {
             flushes.waiting.get_or_insert(requester);
         }
-        if seen.flags & flags::FUA != 0 {
+        if event.flags & flags::FUA != 0 {
             flushes.after_write = Some(requester);
         }
     }
 
     /// Returns who an I/O is charged to. A flush is charged to the process it is issued for; the
     /// thread that issues it is an arbitrary one, mostly a kernel worker.
-    fn requester(&mut self, seen: &TracepointEvent) -> Requester {
-        let flushes = self.flushes.get_mut(&seen.device).filter(|_| seen.op == IoOp::Flush);
-        let asked = flushes.and_then(|flushes| flushes.waiting.take().or(flushes.after_write));
-        asked.unwrap_or_else(|| Requester::from_event(seen))
+    fn requester(&mut self, event: &TracepointEvent) -> Requester {
+        let flushes = self.flushes.get_mut(&event.device).filter(|_| event.op == IoOp::Flush);
+        let requester = flushes.and_then(|flushes| flushes.waiting.take().or(flushes.after_write));
+        requester.unwrap_or_else(|| Requester::from_event(event))
     }
 }
 
@@ -171,7 +148,7 @@ impl PendingIos {
 mod tests {
     use super::*;
     use crate::options::{CaptureDevice, WHOLE_DISK};
-    use steadfast_domain::io_event::{Layer, RESPONSE_UNKNOWN};
+    use steadfast_domain::io_event::{IncompleteIos, Layer, RESPONSE_UNKNOWN};
 
     fn pending_ios() -> PendingIos {
         let device = CaptureDevice {
@@ -189,11 +166,11 @@ mod tests {
             ..CaptureOptions::default()
         };
         let mut pending = PendingIos::new(&options);
-        pending.begin(1_000);
+        pending.matcher.begin(1_000);
         pending
     }
 
-    fn seen(kind: TracepointKind, time_ns: u64, sector: u64, bytes: u64) -> TracepointEvent {
+    fn event(kind: TracepointKind, time_ns: u64, sector: u64, bytes: u64) -> TracepointEvent {
         TracepointEvent {
             kind,
             time_ns,
@@ -211,36 +188,36 @@ mod tests {
     }
 
     #[test]
-    fn an_io_is_put_together_from_start_issue_and_completion() {
+    fn an_io_is_assembled_from_start_issue_and_completion() {
         let mut pending = pending_ios();
-        assert_eq!(pending.follow(&seen(TracepointKind::Started, 2_000, 80, 4096)), None);
-        assert_eq!(pending.follow(&seen(TracepointKind::Issued, 2_500, 80, 8192)), None);
-        assert_eq!(pending.in_part().unended, 1);
+        assert_eq!(pending.follow(&event(TracepointKind::Started, 2_000, 80, 4096)), None);
+        assert_eq!(pending.follow(&event(TracepointKind::Issued, 2_500, 80, 8192)), None);
+        assert_eq!(pending.matcher.in_part().unended, 1);
         assert_eq!(pending.unended().next().map(|event| event.response_ns), Some(u64::MAX));
-        let event = pending.follow(&seen(TracepointKind::Completed, 9_500, 80, 8192)).unwrap();
+        let event = pending.follow(&event(TracepointKind::Completed, 9_500, 80, 8192)).unwrap();
         assert_eq!((event.issued_ns, event.queued_ns, event.response_ns), (1_500, 500, 7_000));
         assert_eq!((event.offset, event.bytes, event.depth, event.pid), (40_960, 8_192, 1, 42));
         assert_eq!(event.tid, 43);
-        assert_eq!(pending.in_part().unended, 0);
+        assert_eq!(pending.matcher.in_part().unended, 0);
     }
 
     #[test]
-    fn a_partial_completion_does_not_end_it() {
+    fn a_partial_completion_does_not_end_an_io() {
         let mut pending = pending_ios();
-        pending.follow(&seen(TracepointKind::Issued, 2_000, 80, 8192));
-        assert_eq!(pending.follow(&seen(TracepointKind::Completed, 3_000, 80, 4096)), None);
-        let event = pending.follow(&seen(TracepointKind::Completed, 4_000, 88, 4096)).unwrap();
+        pending.follow(&event(TracepointKind::Issued, 2_000, 80, 8192));
+        assert_eq!(pending.follow(&event(TracepointKind::Completed, 3_000, 80, 4096)), None);
+        let event = pending.follow(&event(TracepointKind::Completed, 4_000, 88, 4096)).unwrap();
         assert_eq!((event.bytes, event.response_ns), (8_192, 2_000));
-        assert_eq!(pending.partial_completions(), 1);
+        assert_eq!(pending.matcher.partial_completions(), 1);
     }
 
     #[test]
     fn a_requeued_io_counts_once_from_its_first_issue() {
         let mut pending = pending_ios();
-        pending.follow(&seen(TracepointKind::Issued, 2_000, 80, 4096));
-        pending.follow(&seen(TracepointKind::Requeued, 2_100, 80, 4096));
-        pending.follow(&seen(TracepointKind::Issued, 2_200, 80, 4096));
-        let event = pending.follow(&seen(TracepointKind::Completed, 3_000, 80, 4096)).unwrap();
+        pending.follow(&event(TracepointKind::Issued, 2_000, 80, 4096));
+        pending.follow(&event(TracepointKind::Requeued, 2_100, 80, 4096));
+        pending.follow(&event(TracepointKind::Issued, 2_200, 80, 4096));
+        let event = pending.follow(&event(TracepointKind::Completed, 3_000, 80, 4096)).unwrap();
         assert_eq!(event.response_ns, 1_000);
         assert!(event.flags & flags::REQUEUED != 0);
     }
@@ -248,28 +225,30 @@ mod tests {
     #[test]
     fn a_missed_completion_stays_outstanding_no_longer_than_until_the_next_at_its_place() {
         let mut pending = pending_ios();
-        pending.follow(&seen(TracepointKind::Issued, 2_000, 80, 4096));
-        let missed = pending.follow(&seen(TracepointKind::Issued, 9_000, 80, 4096)).unwrap();
+        pending.follow(&event(TracepointKind::Issued, 2_000, 80, 4096));
+        let missed = pending.follow(&event(TracepointKind::Issued, 9_000, 80, 4096)).unwrap();
         assert_eq!((missed.issued_ns, missed.response_ns), (1_000, RESPONSE_UNKNOWN));
-        let event = pending.follow(&seen(TracepointKind::Completed, 9_500, 80, 4096)).unwrap();
+        let event = pending.follow(&event(TracepointKind::Completed, 9_500, 80, 4096)).unwrap();
         assert_eq!((event.depth, event.response_ns), (1, 500));
-        assert_eq!(pending.in_part(), IncompleteIos { unended: 1, ..IncompleteIos::default() });
+        assert_eq!(
+            pending.matcher.in_part(),
+            IncompleteIos { unended: 1, ..IncompleteIos::default() }
+        );
     }
 
     #[test]
-    fn a_flush_is_charged_to_whoever_asked_for_it() {
+    fn a_flush_is_charged_to_its_requester() {
         let mut pending = pending_ios();
         let flush = |kind, time_ns| TracepointEvent {
             op: IoOp::Flush,
             process: 7,
             command: CommandName::new("kworker/0:1H"),
-            ..seen(kind, time_ns, 0, 0)
+            ..event(kind, time_ns, 0, 0)
         };
-        let mut charged = |asks: &[(u32, u16)]| {
-            for (process, flags) in asks {
-                let process = *process;
-                let asks = seen(TracepointKind::Started, 2_000, 0, 0);
-                pending.follow(&TracepointEvent { process, flags: *flags, ..asks });
+        let mut charged = |requests: &[(u32, u16)]| {
+            for &(process, flags) in requests {
+                let started = event(TracepointKind::Started, 2_000, 0, 0);
+                pending.follow(&TracepointEvent { process, flags, ..started });
             }
             pending.follow(&flush(TracepointKind::Issued, 3_000));
             pending.follow(&flush(TracepointKind::Completed, 4_000)).unwrap().pid
@@ -283,19 +262,17 @@ mod tests {
     }
 
     #[test]
-    fn what_a_kernel_worker_writes_is_writeback() {
+    fn writes_of_a_kernel_worker_are_writeback() {
         let mut pending = pending_ios();
         let mut flags_of = |command: &str, op| {
-            let by = TracepointEvent {
+            let issued = TracepointEvent {
                 command: CommandName::new(command),
                 op,
-                ..seen(TracepointKind::Issued, 2_000, 80, 8)
+                ..event(TracepointKind::Issued, 2_000, 80, 8)
             };
-            pending.follow(&by);
-            pending
-                .follow(&TracepointEvent { kind: TracepointKind::Completed, ..by })
-                .unwrap()
-                .flags
+            pending.follow(&issued);
+            let completed = TracepointEvent { kind: TracepointKind::Completed, ..issued };
+            pending.follow(&completed).unwrap().flags
         };
         assert_eq!(flags_of("kworker/u8:2", IoOp::Write), flags::SYNC | flags::WRITEBACK);
         assert_eq!(flags_of("kworker/u8:2", IoOp::Read), flags::SYNC);
@@ -303,9 +280,9 @@ mod tests {
     }
 
     #[test]
-    fn an_end_without_a_beginning_is_counted() {
+    fn a_completion_without_an_issue_is_counted() {
         let mut pending = pending_ios();
-        assert_eq!(pending.follow(&seen(TracepointKind::Completed, 3_000, 80, 4096)), None);
-        assert_eq!(pending.in_part().begun_before, 1);
+        assert_eq!(pending.follow(&event(TracepointKind::Completed, 3_000, 80, 4096)), None);
+        assert_eq!(pending.matcher.in_part().begun_before, 1);
     }
 }

@@ -15,7 +15,6 @@ pub(super) struct NewTask {
     pub same_process: bool,
 }
 
-/// Threads and their processes.
 #[derive(Default)]
 pub(super) struct ThreadTable {
     process_of: HashMap<u32, u32>,

@@ -2,7 +2,7 @@
 //! trace makes of single calls, stream by stream.
 
 use super::files::{MountedScratch, open};
-use super::{DirectBlock, options, rest, skip};
+use super::{DirectBlock, options, skip, take_rest};
 use io_uring::{IoUring, opcode, types};
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -36,12 +36,8 @@ struct FileStreamTotals {
 }
 
 /// Captures, in both ways, the calls of this process on the file system while `act` runs.
-fn both(
-    test: &str,
-    way: FileCaptureMode,
-    act: impl FnOnce(&MountedScratch),
-) -> Option<FileStreamTotals> {
-    let mounted = MountedScratch::new(test)?;
+fn both(way: FileCaptureMode, act: impl FnOnce(&MountedScratch)) -> Option<FileStreamTotals> {
+    let mounted = MountedScratch::new()?;
     let (layers, files) = (vec![Layer::FileSystem], Some(way));
     let process = Some(std::process::id());
     let every = CaptureOptions { layers, files, process, ..options(&mounted.device) };
@@ -49,13 +45,13 @@ fn both(
     let (mut steps, mut ios) = match begun.and_then(|steps| Ok((steps, Capture::begin(&every)?))) {
         Ok(both) => both,
         Err(error) => {
-            skip(test, &error.to_string());
+            skip(&error.to_string());
             return None;
         }
     };
     act(&mounted);
     let (mut events, mut parts) = (Vec::new(), Vec::new());
-    rest(&mut ios, &mut events);
+    take_rest(&mut ios, &mut events);
     ios.end(&mut events).unwrap();
     let none = &mut Vec::new();
     steps.end(none).unwrap();
@@ -101,16 +97,12 @@ fn single(mut events: Vec<IoEvent>) -> BTreeMap<FileStream, FileStreamSums> {
 
 #[test]
 fn steps_of_calls_are_those_of_single_calls() {
-    one_after_another("steps of calls on ext4", FileCaptureMode::Calls);
+    one_after_another(FileCaptureMode::Calls);
+    one_after_another(FileCaptureMode::EntryPoints);
 }
 
-#[test]
-fn steps_at_the_entry_points_are_those_of_single_calls() {
-    one_after_another("steps at the entry points of ext4", FileCaptureMode::EntryPoints);
-}
-
-fn one_after_another(test: &str, way: FileCaptureMode) {
-    let Some(FileStreamTotals { added, single }) = both(test, way, calls) else { return };
+fn one_after_another(way: FileCaptureMode) {
+    let Some(FileStreamTotals { added, single }) = both(way, calls) else { return };
     assert_eq!(added, single);
     let ios = |op, sequential, bytes| added.get(&(op, sequential, bytes)).map_or(0, |s| s.ios);
     let (read, write) = (IoOp::Read, IoOp::Write);
@@ -165,19 +157,15 @@ fn calls(mounted: &MountedScratch) {
 
 #[test]
 fn steps_of_io_uring_calls_are_those_of_single_calls() {
-    many_at_once("steps of io_uring on ext4, calls", FileCaptureMode::Calls);
-}
-
-#[test]
-fn steps_of_io_uring_at_the_entry_points_are_those_of_single_calls() {
-    many_at_once("steps of io_uring on ext4, entry points", FileCaptureMode::EntryPoints);
+    many_at_once(FileCaptureMode::Calls);
+    many_at_once(FileCaptureMode::EntryPoints);
 }
 
 /// Sequential reads, sixteen outstanding at a time, complete out of order.
-fn many_at_once(test: &str, way: FileCaptureMode) {
-    let Some(FileStreamTotals { added, single }) = both(test, way, requests) else { return };
+fn many_at_once(way: FileCaptureMode) {
+    let Some(FileStreamTotals { added, single }) = both(way, requests) else { return };
     if added.is_empty() {
-        return skip(test, "io_uring is disabled here");
+        return skip("io_uring is disabled here");
     }
     let ios = |sequential, bytes| added.get(&(IoOp::Read, sequential, bytes)).map_or(0, |s| s.ios);
     assert_eq!((ios(false, 4096), ios(true, 4096)), (1, 1008));

@@ -1,7 +1,7 @@
 //! The file-system layer: a program with known calls on ext4 on a loop device, captured at ext4's
 //! entry points and at system calls.
 
-use super::{ScratchDevice, captured, looped, options, skip};
+use super::{ScratchDevice, captured, loop_device, options, skip};
 use io_uring::{IoUring, opcode, types};
 use std::fs::{File, OpenOptions};
 use std::io::{IoSlice, Read, Seek, SeekFrom, Write};
@@ -20,8 +20,8 @@ pub(super) struct MountedScratch {
 }
 
 impl MountedScratch {
-    pub(super) fn new(test: &str) -> Option<MountedScratch> {
-        let device = looped(test)?;
+    pub(super) fn new() -> Option<MountedScratch> {
+        let device = loop_device()?;
         let made = Command::new("mkfs.ext4")
             .args(["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0"])
             .arg(&device.path)
@@ -29,7 +29,7 @@ impl MountedScratch {
         let directory = tempfile::tempdir().unwrap();
         let mount = || Command::new("mount").arg(&device.path).arg(directory.path()).status();
         if !made.is_ok_and(|status| status.success()) || !mount().is_ok_and(|s| s.success()) {
-            skip(test, "ext4 cannot be made and mounted");
+            skip("ext4 cannot be made and mounted");
             return None;
         }
         Some(MountedScratch { directory, device })
@@ -52,16 +52,15 @@ pub(super) fn open(path: &Path) -> File {
 
 /// Captures the calls of this process on the file system while `act` runs.
 fn calls_captured(
-    test: &str,
     layers: &[Layer],
     way: FileCaptureMode,
     act: impl FnOnce(&MountedScratch),
 ) -> Option<(Vec<IoEvent>, CaptureCounters)> {
-    let mounted = MountedScratch::new(test)?;
+    let mounted = MountedScratch::new()?;
     let own = Some(std::process::id());
     let (layers, files) = (layers.to_vec(), Some(way));
     let wanted = CaptureOptions { layers, files, process: own, ..options(&mounted.device) };
-    let (mut capture, events) = captured(test, &wanted, |_| act(&mounted))?;
+    let (mut capture, events) = captured(&wanted, |_| act(&mounted))?;
     Some((events, capture.counters().unwrap()))
 }
 
@@ -73,18 +72,14 @@ fn on(events: &[IoEvent], inode: u64) -> Vec<(IoOp, u64, u32)> {
 }
 
 #[test]
-fn every_call_on_a_file_is_there_once_with_offset_and_bytes() {
-    every_call("reads and writes on ext4, calls", FileCaptureMode::Calls);
+fn every_call_on_a_file_is_captured_once_with_offset_and_bytes() {
+    every_call(FileCaptureMode::Calls);
+    every_call(FileCaptureMode::EntryPoints);
 }
 
-#[test]
-fn every_call_reaches_the_entry_points_once_with_offset_and_bytes() {
-    every_call("reads and writes on ext4, entry points", FileCaptureMode::EntryPoints);
-}
-
-fn every_call(test: &str, way: FileCaptureMode) {
+fn every_call(way: FileCaptureMode) {
     let (mut expected, mut inode) = (Vec::new(), 0);
-    let found = calls_captured(test, &[Layer::FileSystem], way, |mounted| {
+    let found = calls_captured(&[Layer::FileSystem], way, |mounted| {
         let mut file = open(&mounted.path("file"));
         inode = file.metadata().unwrap().ino();
         let block = [7u8; 5003];
@@ -132,20 +127,13 @@ fn every_call(test: &str, way: FileCaptureMode) {
 
 #[test]
 fn appended_failed_and_direct_calls_are_distinguished() {
-    kinds_of_call("append, failure and O_DIRECT on ext4, calls", FileCaptureMode::Calls);
+    kinds_of_call(FileCaptureMode::Calls);
+    kinds_of_call(FileCaptureMode::EntryPoints);
 }
 
-#[test]
-fn appended_failed_and_direct_calls_are_distinguished_at_the_entry_points() {
-    kinds_of_call(
-        "append, failure and O_DIRECT on ext4, entry points",
-        FileCaptureMode::EntryPoints,
-    );
-}
-
-fn kinds_of_call(test: &str, way: FileCaptureMode) {
+fn kinds_of_call(way: FileCaptureMode) {
     let (mut appended, mut too_long) = (0, 0);
-    let found = calls_captured(test, &[Layer::FileSystem], way, |mounted| {
+    let found = calls_captured(&[Layer::FileSystem], way, |mounted| {
         let append =
             |name| OpenOptions::new().append(true).create(true).open(mounted.path(name)).unwrap();
         let (mut one, mut other) = (append("log"), append("log"));
@@ -176,18 +164,14 @@ fn kinds_of_call(test: &str, way: FileCaptureMode) {
 }
 
 #[test]
-fn io_uring_is_seen_and_what_is_not_seen_is_counted() {
-    uring("io_uring on ext4, calls", FileCaptureMode::Calls);
+fn io_uring_is_captured_and_mapped_files_are_counted_as_unseen() {
+    uring(FileCaptureMode::Calls);
+    uring(FileCaptureMode::EntryPoints);
 }
 
-#[test]
-fn io_uring_is_seen_at_the_entry_points_and_what_is_not_seen_is_counted() {
-    uring("io_uring on ext4, entry points", FileCaptureMode::EntryPoints);
-}
-
-fn uring(test: &str, way: FileCaptureMode) {
+fn uring(way: FileCaptureMode) {
     let mut inode = 0;
-    let found = calls_captured(test, &[Layer::FileSystem], way, |mounted| {
+    let found = calls_captured(&[Layer::FileSystem], way, |mounted| {
         let file = open(&mounted.path("file"));
         inode = file.metadata().unwrap().ino();
         file.set_len(1 << 20).unwrap();
@@ -222,7 +206,7 @@ fn uring(test: &str, way: FileCaptureMode) {
         })
         .collect();
     if events.is_empty() {
-        return skip(test, "io_uring is disabled here");
+        return skip("io_uring is disabled here");
     }
     assert_eq!(on(&events, inode), expected);
     assert_eq!(counters.unseen.len(), 1, "{:?}", counters.unseen);
@@ -230,17 +214,13 @@ fn uring(test: &str, way: FileCaptureMode) {
 }
 
 #[test]
-fn both_layers_of_one_program_stand_in_one_capture() {
-    let found = calls_captured(
-        "both layers",
-        &[Layer::Block, Layer::FileSystem],
-        FileCaptureMode::Calls,
-        |mounted| {
+fn both_layers_of_one_program_are_in_one_capture() {
+    let found =
+        calls_captured(&[Layer::Block, Layer::FileSystem], FileCaptureMode::Calls, |mounted| {
             let mut file = open(&mounted.path("file"));
             file.write_all(&[9; 1 << 16]).unwrap();
             file.sync_all().unwrap();
-        },
-    );
+        });
     let Some((events, _)) = found else { return };
     let written = |layer| -> u64 {
         let of_layer = events.iter().filter(|e| e.layer == layer && e.op == IoOp::Write);

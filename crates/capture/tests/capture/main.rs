@@ -38,7 +38,7 @@ const SIZE: u64 = 64 << 20;
 
 impl ScratchDevice {
     /// Makes a loop device over a file in memory.
-    fn looped() -> Option<ScratchDevice> {
+    fn loop_device() -> Option<ScratchDevice> {
         let file = tempfile::Builder::new().tempfile_in("/dev/shm").ok()?;
         file.as_file().set_len(SIZE).ok()?;
         let out = Command::new("losetup")
@@ -70,7 +70,7 @@ impl ScratchDevice {
         Some(device)
     }
 
-    fn listened(&self) -> CaptureDevice {
+    fn capture_device(&self) -> CaptureDevice {
         let number = std::fs::metadata(&self.path).unwrap().rdev();
         let number = (libc::major(number), libc::minor(number));
         CaptureDevice {
@@ -91,7 +91,7 @@ impl Drop for ScratchDevice {
 
 fn options(device: &ScratchDevice) -> CaptureOptions {
     CaptureOptions {
-        devices: vec![device.listened()],
+        devices: vec![device.capture_device()],
         layers: vec![Layer::Block],
         commands: true,
         // Large enough for all I/Os of a test, even if it is not read for a while.
@@ -121,35 +121,34 @@ fn apply(file: &File) {
 }
 
 /// Makes a loop device; prints the reason and returns `None` if that is not possible.
-fn looped(test: &str) -> Option<ScratchDevice> {
-    let device = ScratchDevice::looped();
+fn loop_device() -> Option<ScratchDevice> {
+    let device = ScratchDevice::loop_device();
     if device.is_none() {
-        skip(test, "no loop device");
+        skip("no loop device");
     }
     device
 }
 
 /// Begins a capture; prints the reason and returns `None` if that is not possible.
-fn begun(test: &str, options: &CaptureOptions) -> Option<Capture> {
-    Capture::begin(options).map_err(|error| skip(test, &error.to_string())).ok()
+fn begin(options: &CaptureOptions) -> Option<Capture> {
+    Capture::begin(options).map_err(|error| skip(&error.to_string())).ok()
 }
 
 /// Captures while `act` runs.
 fn captured(
-    test: &str,
     options: &CaptureOptions,
     act: impl FnOnce(&Capture),
 ) -> Option<(Capture, Vec<IoEvent>)> {
-    let mut capture = begun(test, options)?;
+    let mut capture = begin(options)?;
     let mut events = Vec::new();
     act(&capture);
-    rest(&mut capture, &mut events);
+    take_rest(&mut capture, &mut events);
     capture.end(&mut events).unwrap();
     Some((capture, events))
 }
 
 /// Takes events until no more arrive.
-fn rest(capture: &mut Capture, into: &mut Vec<IoEvent>) -> CaptureCounters {
+fn take_rest(capture: &mut Capture, into: &mut Vec<IoEvent>) -> CaptureCounters {
     let until = Instant::now() + Duration::from_millis(300);
     while Instant::now() < until {
         capture.take(into).unwrap();
@@ -160,23 +159,19 @@ fn rest(capture: &mut Capture, into: &mut Vec<IoEvent>) -> CaptureCounters {
     capture.counters().unwrap()
 }
 
-fn skip(test: &str, why: &str) {
-    eprintln!("SKIPPED: {test}: {why}");
+/// Prints why the test of this thread is skipped.
+fn skip(why: &str) {
+    eprintln!("SKIPPED: {}: {why}", std::thread::current().name().unwrap_or_default());
 }
 
 /// Checks that every I/O of `apply` is in the capture exactly once, with its values.
-fn captures_exactly(test: &str, device: Option<ScratchDevice>, source: SourceName) {
-    let Some(device) = device else { return skip(test, "the device cannot be made") };
-    let asked = CaptureOptions { source: Some(source), ..options(&device) };
-    let Some(mut capture) = begun(test, &asked) else { return };
+fn captures_exactly(device: Option<ScratchDevice>, source: SourceName) {
+    let Some(device) = device else { return skip("the device cannot be made") };
+    let wanted = CaptureOptions { source: Some(source), ..options(&device) };
     let file = direct(&device.path);
-    let mut events = Vec::new();
-    apply(&file);
-    rest(&mut capture, &mut events);
-    capture.end(&mut events).unwrap();
+    let Some((mut capture, events)) = captured(&wanted, |_| apply(&file)) else { return };
     let counters = capture.counters().unwrap();
-    drop(file);
-    // udev reads a device that was closed after writing; only our own I/Os count.
+    // udev reads a device that another test closed after writing; only our own I/Os count.
     let own = std::process::id();
     let mut ours: Vec<_> = events.iter().filter(|event| event.pid == own).collect();
     // I/Os whose completion was not seen come late.
@@ -195,28 +190,28 @@ fn captures_exactly(test: &str, device: Option<ScratchDevice>, source: SourceNam
 
 #[test]
 fn captures_every_request_of_a_loop_device_with_ebpf() {
-    captures_exactly("ebpf on loop", ScratchDevice::looped(), SourceName::Ebpf);
+    captures_exactly(ScratchDevice::loop_device(), SourceName::Ebpf);
 }
 
 #[test]
 fn captures_every_bio_of_a_zram_device_with_ebpf() {
-    captures_exactly("ebpf on zram", ScratchDevice::zram(), SourceName::Ebpf);
+    captures_exactly(ScratchDevice::zram(), SourceName::Ebpf);
 }
 
 #[test]
 fn captures_every_request_of_a_loop_device_with_tracefs() {
-    captures_exactly("tracefs on loop", ScratchDevice::looped(), SourceName::Tracefs);
+    captures_exactly(ScratchDevice::loop_device(), SourceName::Tracefs);
 }
 
 #[test]
 fn captures_every_bio_of_a_zram_device_with_tracefs() {
-    captures_exactly("tracefs on zram", ScratchDevice::zram(), SourceName::Tracefs);
+    captures_exactly(ScratchDevice::zram(), SourceName::Tracefs);
 }
 
 /// A capture that begins and ends under load waits for the I/Os whose start it saw, and reports
 /// those outstanding before it.
-fn begins_and_ends_under_load(test: &str, source: SourceName) {
-    let Some(device) = looped(test) else { return };
+fn begins_and_ends_under_load(source: SourceName) {
+    let Some(device) = loop_device() else { return };
     let file = direct(&device.path);
     let stop = AtomicBool::new(false);
     let seen = std::thread::scope(|scope| {
@@ -228,13 +223,13 @@ fn begins_and_ends_under_load(test: &str, source: SourceName) {
                 std::thread::sleep(Duration::from_micros(200));
             }
         });
-        let seen = whole(&CaptureOptions { source: Some(source), ..options(&device) });
+        let seen = full_capture(&CaptureOptions { source: Some(source), ..options(&device) });
         stop.store(true, Ordering::Relaxed);
         seen
     });
     let (events, counters, lasted) = match seen {
         Ok(seen) => seen,
-        Err(error) => return skip(test, &error.to_string()),
+        Err(error) => return skip(&error.to_string()),
     };
     assert_eq!(counters.lost, 0);
     let unended = events.iter().filter(|event| event.response_ns == RESPONSE_UNKNOWN).count();
@@ -246,13 +241,15 @@ fn begins_and_ends_under_load(test: &str, source: SourceName) {
 }
 
 /// Runs a capture from beginning to end; returns its events, its counters and its duration.
-fn whole(options: &CaptureOptions) -> Result<(Vec<IoEvent>, CaptureCounters, u64), CaptureError> {
+fn full_capture(
+    options: &CaptureOptions,
+) -> Result<(Vec<IoEvent>, CaptureCounters, u64), CaptureError> {
     let mut capture = Capture::begin(options)?;
     let mut events = Vec::new();
-    let patience = Instant::now() + Duration::from_secs(60);
+    let load_start_limit = Instant::now() + Duration::from_secs(60);
     // The load may begin late.
-    while events.is_empty() && Instant::now() < patience {
-        rest(&mut capture, &mut events);
+    while events.is_empty() && Instant::now() < load_start_limit {
+        take_rest(&mut capture, &mut events);
     }
     capture.end(&mut events)?;
     Ok((events, capture.counters()?, capture.lasted_ns()))
@@ -260,45 +257,43 @@ fn whole(options: &CaptureOptions) -> Result<(Vec<IoEvent>, CaptureCounters, u64
 
 #[test]
 fn begins_and_ends_under_load_with_ebpf() {
-    begins_and_ends_under_load("ebpf under load", SourceName::Ebpf);
+    begins_and_ends_under_load(SourceName::Ebpf);
 }
 
 #[test]
 fn begins_and_ends_under_load_with_tracefs() {
-    begins_and_ends_under_load("tracefs under load", SourceName::Tracefs);
+    begins_and_ends_under_load(SourceName::Tracefs);
 }
 
 #[test]
-fn captures_only_the_process_that_was_asked_for() {
-    let Some(device) = looped("process filter") else { return };
+fn captures_only_the_selected_process() {
+    let Some(device) = loop_device() else { return };
     let other = std::process::id() + 1;
-    let asked = CaptureOptions { process: Some(other), ..options(&device) };
-    let Some(mut capture) = begun("process filter", &asked) else { return };
-    let mut events = Vec::new();
-    apply(&direct(&device.path));
-    rest(&mut capture, &mut events);
+    let wanted = CaptureOptions { process: Some(other), ..options(&device) };
+    let act = |_: &Capture| apply(&direct(&device.path));
+    let Some((_, events)) = captured(&wanted, act) else { return };
     assert!(events.iter().all(|event| event.pid == other), "{:?}", events.first());
 }
 
 #[test]
 fn nothing_is_left_in_tracefs() {
-    let Some(device) = looped("left in tracefs") else { return };
+    let Some(device) = loop_device() else { return };
     let tracefs = CaptureOptions { source: Some(SourceName::Tracefs), ..options(&device) };
-    let place = Path::new("/sys/kernel/tracing/instances");
     let own = format!("steadfast-{}-", std::process::id());
-    let serial = |name: &str| name.strip_prefix(&own).and_then(|n| n.parse::<u32>().ok());
-    let there = || -> Vec<u32> {
-        let entries = std::fs::read_dir(place).into_iter().flatten().flatten();
-        entries.filter_map(|entry| serial(&entry.file_name().to_string_lossy())).collect()
+    let instances = || -> Vec<String> {
+        let entries = std::fs::read_dir("/sys/kernel/tracing/instances").into_iter().flatten();
+        let names = entries.flatten().map(|e| e.file_name().to_string_lossy().into_owned());
+        names.filter(|name| name.starts_with(&own)).collect()
     };
-    let before = there();
-    let Some(capture) = begun("left in tracefs", &tracefs) else { return };
-    let begun: Vec<u32> = there().into_iter().filter(|one| !before.contains(one)).collect();
+    let before = instances();
+    let Some(capture) = begin(&tracefs) else { return };
+    let mut new = instances();
+    new.retain(|name| !before.contains(name));
     drop(capture);
     // Other tests begin and end their captures at the same time.
     let end = Instant::now() + Duration::from_secs(120);
-    while there().iter().any(|one| begun.contains(one)) {
-        assert!(Instant::now() < end, "{:?} of {begun:?}", there());
+    while instances().iter().any(|name| new.contains(name)) {
+        assert!(Instant::now() < end, "{:?} of {new:?}", instances());
         std::thread::sleep(Duration::from_millis(50));
     }
 }
@@ -306,18 +301,17 @@ fn nothing_is_left_in_tracefs() {
 #[test]
 fn only_what_lies_on_a_partition_is_captured() {
     for source in [SourceName::Ebpf, SourceName::Tracefs] {
-        let Some(device) = looped("partition") else { return };
-        let part = CaptureDevice { sectors: 16..1600, ..device.listened() };
-        let asked =
+        let Some(device) = loop_device() else { return };
+        let part = CaptureDevice { sectors: 16..1600, ..device.capture_device() };
+        let wanted =
             CaptureOptions { devices: vec![part], source: Some(source), ..options(&device) };
-        let Some(mut capture) = begun("partition", &asked) else { return };
         let file = direct(&device.path);
-        for block in 0..211 {
-            file.write_all_at(&Box::new(DirectBlock([1; 4096])).0, block * 8192).unwrap();
-        }
-        let mut events = Vec::new();
-        rest(&mut capture, &mut events);
-        capture.end(&mut events).unwrap();
+        let act = |_: &Capture| {
+            for block in 0..211 {
+                file.write_all_at(&Box::new(DirectBlock([1; 4096])).0, block * 8192).unwrap();
+            }
+        };
+        let Some((_, events)) = captured(&wanted, act) else { return };
         let written = events.iter().filter(|event| event.op == IoOp::Write);
         let mut offsets: Vec<u64> = written.map(|event| event.offset).collect();
         offsets.sort_unstable();
@@ -326,14 +320,12 @@ fn only_what_lies_on_a_partition_is_captured() {
 }
 
 #[test]
-fn what_there_is_no_room_for_is_counted() {
-    let Some(device) = looped("lost events") else { return };
+fn lost_events_are_counted() {
+    let Some(device) = loop_device() else { return };
     let small = CaptureOptions { ring_bytes: 4096, ..options(&device) };
-    let Some(mut capture) = begun("lost events", &small) else { return };
     let file = direct(&device.path);
-    apply(&file);
-    let mut events = Vec::new();
-    let counters = rest(&mut capture, &mut events);
+    let Some((mut capture, events)) = captured(&small, |_| apply(&file)) else { return };
+    let counters = capture.counters().unwrap();
     assert!(counters.lost > 0);
     assert!(events.len() as u64 + counters.lost >= COUNT, "{} and {counters:?}", events.len());
 }
@@ -342,12 +334,11 @@ fn what_there_is_no_room_for_is_counted() {
 /// count.
 #[test]
 fn a_buffer_that_is_emptied_in_time_loses_nothing() {
-    let test = "a buffer that goes round";
-    let Some(device) = looped(test) else { return };
+    let Some(device) = loop_device() else { return };
     let small =
         CaptureOptions { process: Some(std::process::id()), ring_bytes: 4096, ..options(&device) };
-    let asked = CaptureOptions { source: Some(SourceName::Ebpf), ..small };
-    let Some(mut capture) = begun(test, &asked) else { return };
+    let wanted = CaptureOptions { source: Some(SourceName::Ebpf), ..small };
+    let Some(mut capture) = begin(&wanted) else { return };
     let (file, mut block, mut events) =
         (direct(&device.path), Box::new(DirectBlock([0; 4096])), Vec::new());
     const READS: u64 = 30_011;
@@ -355,7 +346,7 @@ fn a_buffer_that_is_emptied_in_time_loses_nothing() {
         file.read_exact_at(&mut block.0, number % 977 * 4096).unwrap();
         capture.take(&mut events).unwrap();
     }
-    let counters = rest(&mut capture, &mut events);
+    let counters = take_rest(&mut capture, &mut events);
     assert_eq!((events.len() as u64, counters.lost), (READS, 0));
     events.sort_by_key(|event| event.issued_ns);
     let places = events.iter().map(|event| event.offset);
@@ -363,14 +354,7 @@ fn a_buffer_that_is_emptied_in_time_loses_nothing() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_the_remedy() {
-    let none = CaptureOptions {
-        layers: vec![Layer::Block],
-        ring_bytes: 4096,
-        ..CaptureOptions::default()
-    };
-    let error = Capture::begin(&none).err().unwrap();
-    assert!(error.to_string().contains("give 1 to 16"), "{error}");
+fn invalid_options_are_refused_with_the_remedy() {
     let device = CaptureDevice {
         name: "none".into(),
         number: (1, 1),
@@ -378,18 +362,24 @@ fn what_cannot_be_is_refused_with_the_remedy() {
         bio_based: false,
         file_systems: Vec::new(),
     };
-    let part = CaptureDevice { name: "none1".into(), sectors: 0..10, ..device.clone() };
-    let twice = CaptureOptions { devices: vec![device.clone(), part], ..none.clone() };
-    let error = Capture::begin(&twice).err().unwrap();
-    assert!(error.to_string().contains("overlap on one disk"), "{error}");
-    let same = CaptureOptions { devices: vec![device.clone(); 2], ..none.clone() };
-    let error = Capture::begin(&same).err().unwrap();
-    assert!(error.to_string().contains("none was given twice"), "{error}");
-    let odd = CaptureOptions { devices: vec![device.clone()], ring_bytes: 5000, ..none.clone() };
-    let error = Capture::begin(&odd).err().unwrap();
-    assert!(error.to_string().contains("power of two"), "{error}");
+    let partition = CaptureDevice { name: "none1".into(), sectors: 0..10, ..device.clone() };
+    let valid = CaptureOptions {
+        devices: vec![device.clone()],
+        layers: vec![Layer::Block],
+        ring_bytes: 4096,
+        ..CaptureOptions::default()
+    };
+    let of = |devices| CaptureOptions { devices, ..valid.clone() };
     let files = Some(FileCaptureMode::Calls);
-    let block = CaptureOptions { devices: vec![device], files, ..none };
-    let error = Capture::begin(&block).err().unwrap();
-    assert!(error.to_string().contains("--layer filesystem"), "{error}");
+    let refusals = [
+        (of(Vec::new()), "give 1 to 16"),
+        (of(vec![device.clone(), partition]), "overlap on one disk"),
+        (of(vec![device; 2]), "none was given twice"),
+        (CaptureOptions { ring_bytes: 5000, ..valid.clone() }, "power of two"),
+        (CaptureOptions { files, ..valid.clone() }, "--layer filesystem"),
+    ];
+    for (options, expected) in refusals {
+        let error = Capture::begin(&options).err().unwrap().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
 }

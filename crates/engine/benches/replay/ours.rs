@@ -1,11 +1,10 @@
 //! A trace played by the engine.
 
-use crate::shared::{Fallible, new_engine};
+use crate::shared::{Fallible, new_engine, perform};
 use crate::trace::SyntheticTrace;
 use std::path::Path;
 use steadfast_domain::script::Timing;
-use steadfast_domain::{Load, Measurement, Nanos, ReplayResult, Step, StepPlace};
-use steadfast_engine::{Engine, StepStart};
+use steadfast_domain::{Load, Measurement, Nanos, ReplayResult};
 
 /// Measurement of the engine's own replay.
 pub struct ReplayMeasurement {
@@ -35,8 +34,7 @@ pub fn play(
     outstanding: u32,
 ) -> Fallible<ReplayMeasurement> {
     let load = Load::Script(trace.load(timing, outstanding));
-    let step = Step::alone(StepPlace::new("bench", 0, 1, "replay"), load);
-    let mut done = new_engine(path, None)?.perform(&step, &StepStart::default(), &mut |_| {})?;
+    let mut done = perform(&mut new_engine(path, None)?, "replay", load)?;
     let replay = done.replay.take().ok_or("the engine played nothing")?;
     Ok(ReplayMeasurement { done, replay })
 }

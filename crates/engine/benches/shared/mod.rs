@@ -1,13 +1,15 @@
-//! Common parts of this crate's benches: targets in memory, an engine on them, and pinning to a
-//! processor.
+//! Common parts of this crate's benches: targets in memory, an engine and fio on them, pinning to a
+//! processor, and medians.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 use std::{fs, io};
-use steadfast_domain::{Bytes, Transport};
-use steadfast_engine::StopSignal;
+use steadfast_domain::notation::AccessPattern;
+use steadfast_domain::stimulus::{ActiveRange, LoadLimits};
+use steadfast_domain::{Bytes, Demand, Load, Measurement, Step, StepPlace, Stimulus, Transport};
 use steadfast_engine::native::{Backend, Native, NativeOptions};
+use steadfast_engine::{Engine, StepStart, StopSignal};
 use steadfast_host::{Consent, SystemRoots, Target, arm, inspect};
 
 /// Size of every target.
@@ -28,6 +30,76 @@ fn armed(path: &Path) -> Fallible<Target> {
 pub fn new_engine(path: &Path, backend: Option<Backend>) -> Fallible<Native> {
     let options = NativeOptions { backend, ..NativeOptions::default() };
     Ok(Native::new(armed(path)?, StopSignal::default(), options)?)
+}
+
+/// Returns a load of one thread over the whole target.
+pub fn stimulus(pattern: &str, depth: u32, until: LoadLimits) -> Fallible<Stimulus> {
+    let streams = pattern.parse::<AccessPattern>()?.streams();
+    Ok(Stimulus::new(streams, ActiveRange::new(Bytes(0), SIZE), Demand::new(1, depth), until))
+}
+
+pub fn perform(engine: &mut Native, name: &str, load: impl Into<Load>) -> Fallible<Measurement> {
+    let step = Step::alone(StepPlace::new("bench", 0, 1, name), load);
+    Ok(engine.perform(&step, &StepStart::default(), &mut |_| {})?)
+}
+
+/// Writes the whole target.
+pub fn fill(path: &Path) -> Fallible<()> {
+    let writes = stimulus("SEQ 128K W", 4, LoadLimits::bytes(SIZE))?;
+    perform(&mut new_engine(path, None)?, "fill", writes)?;
+    Ok(())
+}
+
+/// Runs fio on the target with further options; returns its report on the job.
+pub fn run_fio(path: &Path, seconds: u64, options: &[String]) -> Fallible<serde_json::Value> {
+    let output = Command::new("fio")
+        .args(["--name=bench", "--bs=4k", "--norandommap=1", "--randrepeat=0"])
+        .args(["--thread", "--direct=1", "--time_based", "--invalidate=0"])
+        .args(["--output-format=json", &format!("--runtime={seconds}")])
+        .args([format!("--size={}", SIZE.0), format!("--filename={}", path.display())])
+        .args(options)
+        .output()?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
+    }
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+    Ok(report["jobs"][0].clone())
+}
+
+/// Returns a number of fio's report.
+pub fn number(value: &serde_json::Value) -> f64 {
+    value.as_f64().unwrap_or(f64::NAN)
+}
+
+/// Runs both programs, in an order that alternates from pair to pair.
+pub fn run_pair<R>(
+    pair: usize,
+    ours: impl FnOnce() -> Fallible<R>,
+    theirs: impl FnOnce() -> Fallible<R>,
+) -> Fallible<(R, R)> {
+    if pair.is_multiple_of(2) {
+        let ours = ours()?;
+        Ok((ours, theirs()?))
+    } else {
+        let theirs = theirs()?;
+        Ok((ours()?, theirs))
+    }
+}
+
+pub fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values
+}
+
+pub fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let sorted = sorted(values);
+    sorted[sorted.len() / 2]
+}
+
+/// Returns the value of a command-line option, if it is given.
+pub fn argument(option: &str) -> Option<String> {
+    std::env::args().skip_while(|argument| argument != option).nth(1)
 }
 
 /// Binds this thread, and all threads that it starts, to the last processor or to all processors.
@@ -68,8 +140,7 @@ impl MemoryFile {
 
 impl Drop for MemoryFile {
     fn drop(&mut self) {
-        let place = self.directory.path().to_string_lossy().into_owned();
-        let _ = command("umount", &["--lazy", &place]);
+        let _ = command("umount", &["--lazy", &self.directory.path().to_string_lossy()]);
     }
 }
 

@@ -17,7 +17,6 @@ pub(super) struct FioReport {
     pub sections: Vec<FioReportSection>,
 }
 
-/// One section of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct FioReportSection {
     /// Error number that ended the job; 0 if none did.
@@ -51,16 +50,12 @@ pub(super) struct FioDirection {
 }
 
 impl FioDirection {
-    /// Returns the I/Os in the buckets.
     pub(super) fn counted(&self) -> u64 {
         self.buckets.iter().map(|(_, count)| count).sum()
     }
 }
 
-/// Parses an answer of `sections` job sections.
-///
-/// # Errors
-/// Returns what is wrong with it.
+/// Parses an answer of `sections` job sections, or returns what is wrong with it.
 pub(super) fn read(text: &str, sections: usize) -> Result<FioReport, String> {
     let value: Value =
         serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;

@@ -1,7 +1,8 @@
 //! Cumulative counts of a load, and differences between them.
 
 use super::answer::{DIRECTIONS, FioReport};
-use steadfast_domain::measurement::{CpuTime, IntervalTally, StreamTally};
+use crate::accounting::{NO_RESPONSE, WideCounts};
+use steadfast_domain::measurement::{CpuTime, IntervalTally, StreamTally, UnmeasuredIos};
 use steadfast_domain::{Bytes, FineHistogram, IoStream, Nanos, Op, Stimulus, Tally};
 
 /// Counts of a load since it began, over all calls of fio.
@@ -9,23 +10,11 @@ use steadfast_domain::{Bytes, FineHistogram, IoStream, Nanos, Op, Stimulus, Tall
 pub(super) struct FioCounts {
     pub elapsed: Nanos,
     /// In the order of [`DIRECTIONS`].
-    pub directions: [DirectionSum; 2],
+    pub directions: [WideCounts; 2],
     /// Processor use of each job section.
     pub threads: Vec<ThreadTimes>,
     pub faults: u64,
     pub first_error: i32,
-}
-
-/// I/Os of one operation.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct DirectionSum {
-    pub ios: u64,
-    pub bytes: u64,
-    response_sum: u64,
-    /// `None` without response times.
-    response_min: Option<u64>,
-    response_max: u64,
-    buckets: Box<[u64]>,
 }
 
 /// Processor time and run time of a section's threads, in nanoseconds.
@@ -34,20 +23,6 @@ pub(super) struct ThreadTimes {
     pub user: u64,
     pub system: u64,
     pub ran: u64,
-}
-
-impl Default for DirectionSum {
-    fn default() -> Self {
-        let buckets = vec![0; FineHistogram::LEN].into();
-        DirectionSum {
-            ios: 0,
-            bytes: 0,
-            response_sum: 0,
-            response_min: None,
-            response_max: 0,
-            buckets,
-        }
-    }
 }
 
 impl FioCounts {
@@ -70,8 +45,9 @@ impl FioCounts {
                 sum.bytes += direction.bytes;
                 sum.response_sum += total.round() as u64;
                 // fio writes 0 where nothing has completed.
-                let least = (direction.completed > 0).then_some(direction.response_min);
-                sum.response_min = shortest(sum.response_min, least);
+                if direction.completed > 0 {
+                    sum.response_min = sum.response_min.min(direction.response_min);
+                }
                 sum.response_max = sum.response_max.max(direction.response_max);
                 for (index, count) in &direction.buckets {
                     sum.buckets[*index] += count;
@@ -86,14 +62,7 @@ impl FioCounts {
     /// Adds the counts of another host for the same time; `elapsed` is unchanged.
     pub(super) fn join(&mut self, other: &FioCounts) {
         for (sum, more) in self.directions.iter_mut().zip(&other.directions) {
-            sum.ios += more.ios;
-            sum.bytes += more.bytes;
-            sum.response_sum += more.response_sum;
-            sum.response_min = shortest(sum.response_min, more.response_min);
-            sum.response_max = sum.response_max.max(more.response_max);
-            for (count, more) in sum.buckets.iter_mut().zip(&more.buckets) {
-                *count += more;
-            }
+            sum.merge(more);
         }
         self.threads.extend(&other.threads);
         self.faults += other.faults;
@@ -102,7 +71,6 @@ impl FioCounts {
         }
     }
 
-    /// Returns the bytes of both operations.
     pub(super) fn bytes(&self) -> Bytes {
         Bytes(self.directions.iter().map(|sum| sum.bytes).sum())
     }
@@ -114,7 +82,6 @@ impl FioCounts {
         (Nanos(sum), Nanos(longest.unwrap_or(0)))
     }
 
-    /// Returns the processor time of all threads.
     pub(super) fn cpu(&self) -> CpuTime {
         let sum = |of: fn(&ThreadTimes) -> u64| Nanos(self.threads.iter().map(of).sum());
         CpuTime { user: sum(|busy| busy.user), system: sum(|busy| busy.system) }
@@ -136,7 +103,6 @@ impl FioCounts {
         ops.iter().map(|op| tally(*op)).collect()
     }
 
-    /// Returns the I/Os of both operations.
     pub(super) fn ios(&self) -> u64 {
         self.directions.iter().map(|sum| sum.ios).sum()
     }
@@ -150,7 +116,7 @@ impl FioCounts {
         counts.elapsed = self.elapsed.saturating_sub(before.elapsed);
         counts.faults = self.faults.saturating_sub(before.faults);
         for (sum, earlier) in counts.directions.iter_mut().zip(&before.directions) {
-            sum.subtract(earlier);
+            subtract(sum, earlier);
         }
         for (busy, earlier) in counts.threads.iter_mut().zip(&before.threads) {
             busy.user = busy.user.saturating_sub(earlier.user);
@@ -170,57 +136,37 @@ impl FioCounts {
 
     /// Returns the tallies of an interval by operation, without operations that had no I/O.
     pub(super) fn interval_tallies(&self) -> Vec<IntervalTally> {
-        let interval_tally = |((op, _), sum): (&(Op, &str), &DirectionSum)| {
-            (sum.ios > 0).then(|| IntervalTally {
-                op: *op,
-                ios: sum.ios,
-                bytes: Bytes(sum.bytes),
-                response_sum: Nanos(sum.response_sum),
-                response_max: Nanos(sum.response_max),
-                histogram: FineHistogram::from_dense(&sum.buckets).coarsen(),
-            })
-        };
-        DIRECTIONS.iter().zip(&self.directions).filter_map(interval_tally).collect()
+        let sums = DIRECTIONS.iter().zip(&self.directions).filter(|(_, sum)| sum.ios > 0);
+        sums.map(|((op, _), sum)| sum.interval_tally(*op)).collect()
     }
 
-    /// Returns the I/Os of one operation.
-    pub(super) fn direction(&self, op: Op) -> &DirectionSum {
+    /// Returns the I/Os of one operation in a ramp that has just ended.
+    pub(super) fn unmeasured(&self, op: Op) -> UnmeasuredIos {
+        let sum = self.direction(op);
+        UnmeasuredIos { op, ios: sum.ios, bytes: Bytes(sum.bytes) }
+    }
+
+    pub(super) fn direction(&self, op: Op) -> &WideCounts {
         &self.directions[usize::from(op == Op::Write)]
     }
 }
 
-impl DirectionSum {
-    /// Returns the counts as the tally of a step.
-    pub(super) fn tally(&self) -> Tally {
-        Tally {
-            ios: self.ios,
-            bytes: Bytes(self.bytes),
-            response_sum: Nanos(self.response_sum),
-            response_min: self.response_min.map(Nanos),
-            response_max: Nanos(self.response_max),
-            histogram: FineHistogram::from_dense(&self.buckets),
-            // fio waits for outstanding I/Os and counts them.
-            outstanding: 0,
-        }
+/// Subtracts earlier counts, as [`FioCounts::since`] describes.
+fn subtract(sum: &mut WideCounts, earlier: &WideCounts) {
+    sum.bytes = sum.bytes.saturating_sub(earlier.bytes);
+    sum.response_sum = sum.response_sum.saturating_sub(earlier.response_sum);
+    for (count, before) in sum.buckets.iter_mut().zip(&earlier.buckets) {
+        *count = count.saturating_sub(*before);
     }
-
-    fn subtract(&mut self, earlier: &DirectionSum) {
-        self.bytes = self.bytes.saturating_sub(earlier.bytes);
-        self.response_sum = self.response_sum.saturating_sub(earlier.response_sum);
-        for (count, before) in self.buckets.iter_mut().zip(&earlier.buckets) {
-            *count = count.saturating_sub(*before);
-        }
-        self.ios = self.buckets.iter().sum();
-        if self.response_max == earlier.response_max {
-            let highest = self.buckets.iter().rposition(|count| *count > 0);
-            let edge = highest.map_or(0, |index| FineHistogram::bounds(index).1);
-            self.response_max = self.response_max.min(edge);
-        }
-        if self.response_min == earlier.response_min {
-            let lowest = self.buckets.iter().position(|count| *count > 0);
-            let edge = lowest.map(bin_start);
-            self.response_min = edge.zip(self.response_min).map(|(edge, least)| edge.max(least));
-        }
+    sum.ios = sum.buckets.iter().sum();
+    if sum.response_max == earlier.response_max {
+        let highest = sum.buckets.iter().rposition(|count| *count > 0);
+        let edge = highest.map_or(0, |index| FineHistogram::bounds(index).1);
+        sum.response_max = sum.response_max.min(edge);
+    }
+    if sum.response_min == earlier.response_min {
+        let lowest = sum.buckets.iter().position(|count| *count > 0);
+        sum.response_min = lowest.map_or(NO_RESPONSE, |at| bin_start(at).max(sum.response_min));
     }
 }
 
@@ -229,9 +175,4 @@ impl DirectionSum {
 fn bin_start(bucket: usize) -> u64 {
     let first = if bucket < 128 { bucket } else { bucket & !1 };
     FineHistogram::bounds(first).0
-}
-
-/// Returns the shorter of two response times; `None` if both are missing.
-fn shortest(one: Option<u64>, other: Option<u64>) -> Option<u64> {
-    one.into_iter().chain(other).min()
 }

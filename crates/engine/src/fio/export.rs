@@ -25,15 +25,17 @@ pub fn job(
     filename: &str,
     (capacity, sector): (Bytes, u64),
 ) -> Result<String, String> {
-    job_of(stimulus, (name, waits), filename, (capacity, sector))
+    section(stimulus, name, waits, filename, capacity, sector)
         .map_err(|why| why.replace(OTHER_ENGINE, ""))
 }
 
-fn job_of(
+fn section(
     stimulus: &Stimulus,
-    (name, waits): (&str, bool),
+    name: &str,
+    waits: bool,
     filename: &str,
-    (capacity, sector): (Bytes, u64),
+    capacity: Bytes,
+    sector: u64,
 ) -> Result<String, String> {
     if filename.contains(['\n', '$', ';', '#']) {
         return Err(format!("a fio job file cannot contain the file name {filename:?}"));
@@ -55,22 +57,14 @@ fn job_of(
         + zones.as_deref().unwrap_or_default();
     let mut plain =
         Stimulus { pace: Pace::Closed, verify: false, delay: Nanos::ZERO, ..stimulus.clone() };
+    for stream in &mut plain.streams {
+        stream.durability = Durability::Cached;
+        stream.distribution = Distribution::Uniform;
+    }
     if zones.is_some() {
         plain.zones.clear();
         plain.streams.iter_mut().for_each(|stream| stream.zones.clear());
     }
-    let plain = Stimulus {
-        streams: plain
-            .streams
-            .into_iter()
-            .map(|stream| steadfast_domain::IoStream {
-                durability: Durability::Cached,
-                distribution: Distribution::Uniform,
-                ..stream
-            })
-            .collect(),
-        ..plain
-    };
     let expression = Expression::new(&plain, &facts)?;
     let mut part =
         expression.next_part(Nanos::ZERO, 0).ok_or("the load has nothing to do".to_owned())?;

@@ -6,6 +6,7 @@
 
 use crate::draw::DrawPlan;
 use crate::prepared::StepRefusal;
+use crate::refusals::range_fault;
 use crate::start::{StepStart, WorkDone};
 use std::collections::BTreeMap;
 use steadfast_domain::hex::to_hex;
@@ -13,7 +14,6 @@ use steadfast_domain::step::mix64;
 use steadfast_domain::stimulus::{DataPattern, Durability, Pace, Zone};
 use steadfast_domain::{Bytes, IoStream, Load, Nanos, Op, Order, Stimulus};
 
-/// Maximum number of jobs of a load.
 const THREADS_LIMIT: u32 = 2048;
 
 /// Longest pattern that fio repeats, in bytes.
@@ -74,13 +74,13 @@ pub(super) fn single_stimulus(load: &Load) -> Result<&Stimulus, StepRefusal> {
 }
 
 /// A call that ends more than this before its time has failed.
-const SHORT: Nanos = Nanos::from_millis(50);
+const CALL_SHORTFALL_MAX: Nanos = Nanos::from_millis(50);
 
 impl FioCallSpec {
     /// Returns true if a call that ran this long and did this many I/Os reached its time or its
     /// number of I/Os.
     pub(super) fn is_done(&self, ran: Nanos, ios: u64) -> bool {
-        let in_time = self.time.is_some_and(|time| ran + SHORT >= time);
+        let in_time = self.time.is_some_and(|time| ran + CALL_SHORTFALL_MAX >= time);
         let in_full = self.ios.is_some_and(|limit| ios >= limit);
         ios > 0 && (in_time || in_full)
     }
@@ -90,15 +90,13 @@ impl FioCallSpec {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Expression {
     /// Options common to all parts, in order.
-    options: Vec<(&'static str, String)>,
+    options: JobOptions,
     /// Operations with I/Os.
     pub ops: Vec<Op>,
-    /// Transfer size of each operation in `ops`; `None` if it has several.
-    pub sizes: Vec<Option<u64>>,
+    /// Transfer size of reads and of writes; `None` for several, or without I/Os.
+    pub sizes: [Option<u64>; 2],
     /// Number of job sections in an answer.
     pub sections: usize,
-    /// Number of threads that a section covers.
-    pub threads_per_section: u32,
     place: JobPlacement,
     largest: u64,
     limits: IoLimits,
@@ -109,7 +107,6 @@ pub(super) struct Expression {
     pub seed: u64,
 }
 
-/// Where the I/Os lie.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum JobPlacement {
     /// Anywhere in this byte range.
@@ -135,28 +132,15 @@ impl IoLimits {
 }
 
 impl Expression {
-    /// Returns the transfer size of reads and of writes; `None` for several, or without I/Os.
-    pub(super) fn size_by_direction(&self) -> [Option<u64>; 2] {
-        let mut sizes = [None, None];
-        for (op, size) in self.ops.iter().zip(&self.sizes) {
-            sizes[usize::from(*op == Op::Write)] = *size;
-        }
-        sizes
-    }
-
-    /// Expresses a stimulus from its beginning.
-    ///
-    /// # Errors
-    /// Returns the reason if fio cannot apply it.
+    /// Expresses a stimulus from its beginning, or returns the reason why fio cannot apply it.
     pub(super) fn new(stimulus: &Stimulus, facts: &FioTarget<'_>) -> Result<Expression, String> {
         refuse_place(stimulus, facts)?;
         // fio counts flushes among the reads that moved too little.
         let reads = stimulus.streams.iter().any(|stream| stream.op == Op::Read);
         let may_flush = facts.commit_rates && stimulus.demand.depth == 1 && !reads;
-        stimulus
-            .streams
-            .iter()
-            .try_for_each(|stream| refuse_stream(stream, facts.sector, may_flush))?;
+        for stream in &stimulus.streams {
+            refuse_stream(stream, facts.sector, may_flush)?;
+        }
         refuse_manner(stimulus)?;
         let used = used_streams(stimulus);
         let place = match used[0].order {
@@ -181,10 +165,9 @@ impl Expression {
         options.extend(zone_options(stimulus, &used)?);
         Ok(Expression {
             options,
-            sizes: ops.iter().map(|op| only_size(&used, *op)).collect(),
+            sizes: [only_size(&used, Op::Read), only_size(&used, Op::Write)],
             ops,
             sections: if apart { jobs as usize } else { 1 },
-            threads_per_section: if apart { 1 } else { jobs },
             place,
             largest: used.iter().map(|stream| stream.size.0).max().unwrap_or(0),
             limits,
@@ -204,7 +187,6 @@ impl Expression {
         self
     }
 
-    /// Replaces the ramp.
     #[must_use]
     pub(super) fn ramping_for(mut self, ramp: Nanos) -> Expression {
         self.ramp = ramp;
@@ -218,7 +200,7 @@ impl Expression {
 
     /// Reduces the stimulus to what is left of it at `start`.
     #[must_use]
-    pub(super) fn going_on_from(mut self, start: &StepStart) -> Expression {
+    pub(super) fn remaining_from(mut self, start: &StepStart) -> Expression {
         if let JobPlacement::Sequential { key, first, end, size, alignment, begin } =
             &mut self.place
         {
@@ -238,11 +220,17 @@ impl Expression {
     pub(super) fn next_part(&self, done: Nanos, ios: u64) -> Option<FioCallSpec> {
         let time = self.time.map(|time| (time + self.ramp).saturating_sub(done));
         let left = self.ios.map(|limit| limit.saturating_sub(ios));
-        if left == Some(0) || time.is_some_and(|time| time < SHORTEST) {
+        if left == Some(0) || time.is_some_and(|time| time < CALL_TIME_MIN) {
             return None;
         }
-        let JobPlacement::Sequential { first, end, size, .. } = &self.place else {
-            return self.random_part(ios == 0 && done == Nanos::ZERO, left, time);
+        let (first, end, size) = match &self.place {
+            JobPlacement::Random { offset, length } => {
+                // A single call does all random I/Os.
+                let is_first = ios == 0 && done == Nanos::ZERO;
+                let (offset, length, seed) = (*offset, *length, self.seed);
+                return is_first.then_some(FioCallSpec { offset, length, ios: left, time, seed });
+            }
+            JobPlacement::Sequential { first, end, size, .. } => (first, end, size),
         };
         let offset = self.position(ios).unwrap_or(*first);
         let count = (end - offset) / size;
@@ -253,21 +241,6 @@ impl Expression {
         let done = WorkDone { ios, ..WorkDone::default() };
         let seed = StepStart { done, ..StepStart::default() }.seed(self.seed);
         Some(FioCallSpec { offset, length: count * size, ios: limit, time, seed })
-    }
-
-    /// Returns the single call that does all random I/Os; `None` if it has already run.
-    fn random_part(
-        &self,
-        fresh: bool,
-        ios: Option<u64>,
-        time: Option<Nanos>,
-    ) -> Option<FioCallSpec> {
-        match self.place {
-            JobPlacement::Random { offset, length } if fresh => {
-                Some(FioCallSpec { offset, length, ios, time, seed: self.seed })
-            }
-            _ => None,
-        }
     }
 
     /// Returns the offset of the sequential I/O that follows the first `ios`.
@@ -320,7 +293,7 @@ impl Expression {
 }
 
 /// Shortest call of fio that is worth its start.
-const SHORTEST: Nanos = Nanos::from_millis(5);
+const CALL_TIME_MIN: Nanos = Nanos::from_millis(5);
 
 /// Replaces `$` and control characters: fio expands `${...}` in job files from the environment.
 fn printable(title: &str) -> String {
@@ -336,12 +309,8 @@ fn refuse_place(stimulus: &Stimulus, facts: &FioTarget<'_>) -> Result<(), String
         return Err(fault);
     }
     let range = stimulus.active_range;
-    let end = range.start.0.checked_add(range.length.0);
-    if end.is_none_or(|end| end > facts.length.0) {
-        return Err(format!(
-            "the active range ({} from byte {}) ends beyond {}, which has {}",
-            range.length, range.start.0, facts.path, facts.length
-        ));
+    if let Some(fault) = range_fault(range, facts.path, facts.length) {
+        return Err(fault);
     }
     if let Some(segments) = range.segments {
         return Err(format!(
@@ -411,12 +380,11 @@ fn refuse_manner(stimulus: &Stimulus) -> Result<(), String> {
     Ok(())
 }
 
+/// Options of a job by their names, in order.
+type JobOptions = Vec<(&'static str, String)>;
+
 /// Returns the options that every job has.
-fn fixed_options(
-    stimulus: &Stimulus,
-    facts: &FioTarget<'_>,
-    apart: bool,
-) -> Vec<(&'static str, String)> {
+fn fixed_options(stimulus: &Stimulus, facts: &FioTarget<'_>, apart: bool) -> JobOptions {
     let flag = |on: bool| u8::from(on).to_string();
     let mut options = vec![
         ("ioengine", facts.io_engine.to_owned()),
@@ -469,7 +437,7 @@ fn seed(seed: u64) -> u64 {
     mix64(seed) >> 1 | 1
 }
 
-fn pattern_options(stimulus: &Stimulus) -> Result<Vec<(&'static str, String)>, String> {
+fn pattern_options(stimulus: &Stimulus) -> Result<JobOptions, String> {
     let mut options = Vec::new();
     if !stimulus.alters() {
         return Ok(options);
@@ -506,7 +474,7 @@ fn pattern_options(stimulus: &Stimulus) -> Result<Vec<(&'static str, String)>, S
     Ok(options)
 }
 
-fn mix_options(used: &[&IoStream], ops: &[Op]) -> Result<Vec<(&'static str, String)>, String> {
+fn mix_options(used: &[&IoStream], ops: &[Op]) -> Result<JobOptions, String> {
     let random = used[0].order == Order::Random;
     let rw = match (ops, random) {
         ([Op::Read], true) => "randread",
@@ -534,23 +502,22 @@ pub(super) fn whole_percent(part: u64, whole: u64) -> Option<u64> {
     (whole > 0 && hundredfold.is_multiple_of(whole)).then(|| hundredfold / whole)
 }
 
-fn of<'s>(used: &[&'s IoStream], op: Op) -> Vec<&'s IoStream> {
+fn streams_with<'s>(used: &[&'s IoStream], op: Op) -> Vec<&'s IoStream> {
     used.iter().filter(|stream| stream.op == op).copied().collect()
 }
 
+/// Returns the transfer size of an operation; `None` for several, or without I/Os.
 fn only_size(used: &[&IoStream], op: Op) -> Option<u64> {
-    let mut sizes = of(used, op).into_iter().map(|stream| stream.size.0);
+    let mut sizes = used.iter().filter(|stream| stream.op == op).map(|stream| stream.size.0);
     let first = sizes.next()?;
     sizes.all(|size| size == first).then_some(first)
 }
 
 /// Returns the block sizes, their shares and their alignment, by direction.
-fn size_options(used: &[&IoStream], ops: &[Op]) -> Result<Vec<(&'static str, String)>, String> {
-    let mut sizes = Vec::new();
-    let mut splits = Vec::new();
-    let mut alignments = Vec::new();
+fn size_options(used: &[&IoStream], ops: &[Op]) -> Result<JobOptions, String> {
+    let (mut sizes, mut splits, mut alignments) = (Vec::new(), Vec::new(), Vec::new());
     for op in ops {
-        let streams = of(used, *op);
+        let streams = streams_with(used, *op);
         let alignment = streams[0].alignment().0;
         if streams.iter().any(|stream| stream.alignment().0 != alignment) {
             return Err(format!(
@@ -564,21 +531,25 @@ fn size_options(used: &[&IoStream], ops: &[Op]) -> Result<Vec<(&'static str, Str
         sizes.extend(only_size(used, *op));
         splits.push(split(&streams)?);
     }
-    let fio = |all: &[String]| match all {
+    let mut options = vec![if sizes.len() == ops.len() {
+        ("bs", by_direction(&sizes))
+    } else {
+        ("bssplit", by_direction(&splits))
+    }];
+    if used[0].order == Order::Random {
+        options.push(("blockalign", by_direction(&alignments)));
+    }
+    Ok(options)
+}
+
+/// Returns the value of an option that has one value per direction.
+fn by_direction<T: ToString>(values: &[T]) -> String {
+    let values: Vec<String> = values.iter().map(T::to_string).collect();
+    match &values[..] {
         // For a job with writes alone, fio takes the second of two values.
         [only] => format!("{only},{only}"),
         all => all.join(","),
-    };
-    let numbers = |all: &[u64]| fio(&all.iter().map(u64::to_string).collect::<Vec<_>>());
-    let mut options = vec![if sizes.len() == ops.len() {
-        ("bs", numbers(&sizes))
-    } else {
-        ("bssplit", fio(&splits))
-    }];
-    if used[0].order == Order::Random {
-        options.push(("blockalign", numbers(&alignments)));
     }
-    Ok(options)
 }
 
 /// Returns sizes with their shares of a direction's I/Os, such as `512/4:4096/67:...`.
@@ -606,10 +577,7 @@ pub(super) fn zones_of<'s>(stimulus: &'s Stimulus, stream: &'s IoStream) -> &'s 
     if stream.zones.is_empty() { &stimulus.zones } else { &stream.zones }
 }
 
-fn zone_options(
-    stimulus: &Stimulus,
-    used: &[&IoStream],
-) -> Result<Vec<(&'static str, String)>, String> {
+fn zone_options(stimulus: &Stimulus, used: &[&IoStream]) -> Result<JobOptions, String> {
     let zones = zones_of(stimulus, used[0]);
     if zones.is_empty() || used[0].order != Order::Random {
         return Ok(Vec::new());
@@ -637,13 +605,13 @@ fn no_such_zones() -> String {
         .into()
 }
 
-/// The first offset of the active range that an I/O of this alignment may have.
+/// Returns the first offset of the active range that an I/O of this alignment may have.
 fn first_offset(stimulus: &Stimulus, alignment: u64) -> u64 {
     let start = stimulus.active_range.start.0;
     if stimulus.aligned_to_start { start } else { start.next_multiple_of(alignment) }
 }
 
-/// The bytes of random I/Os: fio counts positions from the first of them.
+/// Returns the byte range of random I/Os: fio counts positions from its first byte.
 fn random_place(stimulus: &Stimulus, used: &[&IoStream]) -> Result<JobPlacement, String> {
     if used.iter().any(|stream| zones_of(stimulus, stream) != zones_of(stimulus, used[0])) {
         return Err("fio has one set of LBA zones for all I/Os, these streams have several; use \
@@ -651,13 +619,13 @@ fn random_place(stimulus: &Stimulus, used: &[&IoStream]) -> Result<JobPlacement,
             .into());
     }
     let (start, end) = (stimulus.active_range.start.0, stimulus.active_range.end().0);
-    let zoned = !zones_of(stimulus, used[0]).is_empty();
-    let first = first_offset(stimulus, used[0].alignment().0);
-    let same = used.iter().all(|stream| stream.alignment() == used[0].alignment());
     if used.iter().all(|stream| start.is_multiple_of(stream.alignment().0)) {
         return Ok(JobPlacement::Random { offset: start, length: end - start });
     }
-    if !same || zoned || first >= end {
+    let first = first_offset(stimulus, used[0].alignment().0);
+    let is_uniform = used.iter().all(|stream| stream.alignment() == used[0].alignment())
+        && zones_of(stimulus, used[0]).is_empty();
+    if !is_uniform || first >= end {
         return Err(format!(
             "fio aligns I/Os from the beginning of the range, byte {start}, which is not a \
              multiple of their alignment; choose an aligned range"

@@ -1,7 +1,6 @@
 //! Storage of job files and answers.
 
-use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use steadfast_domain::Halt;
 use steadfast_host::{Directory, FileError, ReadAccess};
 
@@ -13,14 +12,14 @@ pub(super) struct FioFiles {
     /// Directory of the run, if the files are stored in one.
     run: Option<Directory>,
     /// The directory; open from the first step on.
-    kept: Option<Directory>,
+    directory: Option<Directory>,
     /// Number of the next job file.
     pub number: u32,
 }
 
 impl FioFiles {
     pub(super) fn new(path: PathBuf) -> Self {
-        FioFiles { path, run: None, kept: None, number: 0 }
+        FioFiles { path, run: None, directory: None, number: 0 }
     }
 
     /// From now on, the files go into the directory of a run.
@@ -31,34 +30,25 @@ impl FioFiles {
     /// Opens the directory, once for all steps, and continues the numbering of the job files in
     /// it.
     pub(super) fn open(&mut self) -> Result<Directory, Halt> {
-        if let Some(kept) = &self.kept {
-            return Ok(kept.clone());
+        if let Some(directory) = &self.directory {
+            return Ok(directory.clone());
         }
-        let opened = open(self.run.as_ref(), &self.path);
-        let (kept, number) = opened.map_err(|error| Halt::Ledger(error.to_string()))?;
-        self.number = number;
-        self.kept = Some(kept.clone());
-        Ok(kept)
+        self.open_or_create().map_err(|error| Halt::Ledger(error.to_string()))
     }
-}
 
-/// Returns the directory, in that of a run or by itself, and the number of the next job file.
-fn open(run: Option<&Directory>, path: &Path) -> Result<(Directory, u32), FileError> {
-    let kept = match (run, path.file_name()) {
-        (Some(run), Some(name)) => make_in(run, name)?,
-        _ => Directory::make(path, ReadAccess::Usual)?,
-    };
-    // fio works in this directory and overwrites files of its own names.
-    kept.refuse_foreign()?;
-    let number = next_number(&kept)?;
-    Ok((kept, number))
-}
-
-/// Creates a directory in that of a run, or opens an existing one.
-fn make_in(run: &Directory, name: &OsStr) -> Result<Directory, FileError> {
-    match run.make_new(name, ReadAccess::Usual) {
-        Err(FileError::Exists(_)) => run.enter(name),
-        made => made,
+    fn open_or_create(&mut self) -> Result<Directory, FileError> {
+        let directory = match (&self.run, self.path.file_name()) {
+            (Some(run), Some(name)) => match run.make_new(name, ReadAccess::Usual) {
+                Err(FileError::Exists(_)) => run.enter(name)?,
+                made => made?,
+            },
+            _ => Directory::make(&self.path, ReadAccess::Usual)?,
+        };
+        // fio works in this directory and overwrites files of its own names.
+        directory.refuse_foreign()?;
+        self.number = next_number(&directory)?;
+        self.directory = Some(directory.clone());
+        Ok(directory)
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A step becomes a job file ([`expression`]), fio applies it to the armed target's own file
 //! descriptor ([`process`]), and its json+ output becomes the measurement ([`answer`],
-//! [`counts`], [`running`]). Job files and answers are kept. A stimulus that fio cannot express
+//! [`counts`], [`running`]). Job files and answers are stored. A stimulus that fio cannot express
 //! exactly is refused beforehand; docs/fio.md lists which, and explains what fio's numbers mean.
 
 mod answer;
@@ -21,9 +21,10 @@ pub use hosts::FioHosts;
 pub use options::{FioIoEngine, FioOptions};
 
 use crate::engine::{Engine, TargetEngine};
-use crate::handover::{Handover, goes_on, hand_over};
-use crate::kernel::{Backend, preferred, raise_locked_memory_limit, transfer_memory_limit};
+use crate::handover::{Handover, take_over, takes_over};
+use crate::kernel::{Backend, preferred, raise_locked_memory_limit};
 use crate::prepared::{PreparedStep, StepRefusal, refuse_groups};
+use crate::refusals::memory_fault;
 use crate::stall::refuse_void;
 use crate::start::StepStart;
 use crate::stop::StopSignal;
@@ -35,9 +36,9 @@ use running::{FioContext, FioLoad};
 use std::collections::BTreeSet;
 use std::time::Duration;
 use steadfast_domain::measurement::Interval;
-use steadfast_domain::{Bytes, Caveat, Halt, Load, Measurement, Step, Stimulus, caveats};
+use steadfast_domain::{Caveat, Halt, Load, Measurement, Step, caveats};
 use steadfast_host::{Directory, Target};
-use version::ask;
+use version::query;
 
 /// Longest wait for the outstanding I/Os of a load that is ended.
 const END_WAIT_MAX: Duration = Duration::from_secs(60);
@@ -54,13 +55,11 @@ pub struct Fio {
     stop: StopSignal,
     options: FioOptions,
     interface: FioIoEngine,
-    /// Version, such as `fio-3.33`.
     version: String,
-    /// Job files and answers.
     files: FioFiles,
     running: Option<FioLoad>,
     /// Processes that were killed and still hang in the kernel.
-    stranded: Vec<FioProcess>,
+    stuck: Vec<FioProcess>,
     /// Output lines that a caveat quotes.
     quoted: BTreeSet<String>,
     caveats: Vec<Caveat>,
@@ -82,8 +81,8 @@ impl Fio {
                 Backend::Aio | Backend::Threads => FioIoEngine::Libaio,
             },
         };
-        let known = ask(&options.program, "--enghelp").map_err(Halt::Refused)?;
-        if !known.lines().any(|line| line.trim() == interface.name()) {
+        let engines = query(&options.program, "--enghelp").map_err(Halt::Refused)?;
+        if !engines.lines().any(|line| line.trim() == interface.name()) {
             return Err(Halt::Refused(format!(
                 "{version} was built without the I/O engine {}; install Debian's package fio",
                 interface.name()
@@ -97,7 +96,7 @@ impl Fio {
             interface,
             version,
             running: None,
-            stranded: Vec::new(),
+            stuck: Vec::new(),
             quoted: BTreeSet::new(),
             caveats: Vec::new(),
         })
@@ -132,12 +131,15 @@ impl Fio {
     fn express(&self, load: &Load) -> Result<Expression, StepRefusal> {
         let stimulus = single_stimulus(load)?;
         let expression = Expression::new(stimulus, &self.facts())?;
-        refuse_memory(stimulus).map_or(Ok(expression), |why| Err(StepRefusal(why)))
+        // fio has a buffer for every outstanding I/O.
+        let largest = stimulus.streams.iter().map(|stream| stream.size.0).max().unwrap_or(0);
+        let needed = stimulus.demand.outstanding().saturating_mul(largest);
+        memory_fault(stimulus.demand, needed).map_or(Ok(expression), |why| Err(StepRefusal(why)))
     }
 
-    fn refuse_stranded(&mut self) -> Result<(), Halt> {
-        self.stranded.retain_mut(|process| !process.is_over(Duration::ZERO));
-        if self.stranded.is_empty() {
+    fn refuse_stuck(&mut self) -> Result<(), Halt> {
+        self.stuck.retain_mut(|process| !process.is_over(Duration::ZERO));
+        if self.stuck.is_empty() {
             return Ok(());
         }
         Err(Halt::DeviceGone {
@@ -165,16 +167,16 @@ impl Fio {
         expression: Option<Expression>,
         start: &StepStart,
     ) -> Result<FioLoad, Halt> {
-        match hand_over(&mut self.running, step) {
+        match take_over(&mut self.running, step) {
             Handover::Same(running) => return Ok(running),
             Handover::Other(running, halt) => {
-                self.stranded.extend(running.end(ABORT_WAIT_MAX));
+                self.stuck.extend(running.end(ABORT_WAIT_MAX));
                 return Err(halt);
             }
             Handover::New => self.end_load(),
         }
-        self.refuse_stranded()?;
-        let kept = self.files.open()?;
+        self.refuse_stuck()?;
+        let directory = self.files.open()?;
         // A load that was to continue but has already ended starts again.
         let expression = match expression {
             Some(expression) => expression,
@@ -183,20 +185,23 @@ impl Fio {
         if let Some(begins) = start.begins {
             steadfast_host::wait_until(begins);
         }
-        FioLoad::new(expression.going_on_from(start), step, &mut self.context(&kept).0)
+        FioLoad::new(expression.remaining_from(start), step, &mut self.context(&directory).0)
     }
 
     /// Returns what a load needs, and the list for processes that hang.
-    fn context<'e>(&'e mut self, kept: &'e Directory) -> (FioContext<'e>, &'e mut Vec<FioProcess>) {
+    fn context<'e>(
+        &'e mut self,
+        directory: &'e Directory,
+    ) -> (FioContext<'e>, &'e mut Vec<FioProcess>) {
         let context = FioContext {
             program: &self.options.program,
-            directory: kept,
+            directory,
             target: &self.target,
             fault_limit: self.options.fault_limit,
             stop: &self.stop,
             number: &mut self.files.number,
         };
-        (context, &mut self.stranded)
+        (context, &mut self.stuck)
     }
 }
 
@@ -223,7 +228,7 @@ impl Engine for Fio {
     fn prepare(&mut self, step: &Step) -> Result<PreparedStep, StepRefusal> {
         check_zones(self.target.device(), &step.load)?;
         refuse_groups(step)?;
-        PreparedStep::with(step, goes_on(&self.running, step), |load| self.express(load))
+        PreparedStep::with(step, takes_over(&self.running, step), |load| self.express(load))
     }
 
     fn apply(
@@ -235,14 +240,14 @@ impl Engine for Fio {
         let (step, expression) = prepared.into_parts();
         let step = &step;
         let mut running = self.load_for(step, expression, start)?;
-        let kept = self.files.open()?;
-        let (mut context, stranded) = self.context(&kept);
+        let directory = self.files.open()?;
+        let (mut context, stuck) = self.context(&directory);
         let result = running.measure(step, &mut context, watch);
         let result = result.and_then(|measurement| refuse_void(measurement, step));
         let text = running.text.clone();
         match &result {
             Ok(measurement) if !measurement.complete => self.running = Some(running),
-            _ => stranded.extend(running.end(ABORT_WAIT_MAX)),
+            _ => stuck.extend(running.end(ABORT_WAIT_MAX)),
         }
         self.quote(step, &text);
         result
@@ -250,7 +255,7 @@ impl Engine for Fio {
 
     fn end_load(&mut self) {
         if let Some(running) = self.running.take() {
-            self.stranded.extend(running.end(END_WAIT_MAX));
+            self.stuck.extend(running.end(END_WAIT_MAX));
         }
     }
 }
@@ -277,23 +282,6 @@ impl Drop for Fio {
             drop(running.end(ABORT_WAIT_MAX));
         }
     }
-}
-
-/// Returns why this host lacks the memory for a stimulus; fio has a buffer for every outstanding
-/// I/O.
-fn refuse_memory(stimulus: &Stimulus) -> Option<String> {
-    let largest = stimulus.streams.iter().map(|stream| stream.size.0).max().unwrap_or(0);
-    let wanted = stimulus.demand.outstanding().saturating_mul(largest);
-    let limit = transfer_memory_limit();
-    (wanted > limit).then(|| {
-        format!(
-            "demand {} needs {} of memory for its transfers; this host can provide {}: \
-             lower the threads, the queue depth or the transfer size",
-            stimulus.demand,
-            Bytes(wanted),
-            Bytes(limit)
-        )
-    })
 }
 
 #[cfg(test)]

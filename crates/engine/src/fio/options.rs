@@ -16,9 +16,9 @@ pub struct FioOptions {
     /// fio's own engine (`io_uring` or `libaio`). `None` selects the kernel interface that
     /// [`crate::native::Native`] would use on this target.
     pub interface: Option<FioIoEngine>,
-    /// True if a load of writes at queue depth 1 may flush, because only rates matter: fio (`psync`,
-    /// `fdatasync`) does not report the time of a write until the commit. Response times are then
-    /// those of the writes alone.
+    /// True if a load of writes at queue depth 1 may flush, because only rates matter: fio
+    /// (`psync`, `fdatasync`) does not report the time of a write until the commit. Response times
+    /// are then those of the writes alone.
     pub commit_rates: bool,
     /// A step with more failed I/Os than this is void.
     pub fault_limit: u64,
@@ -37,10 +37,8 @@ impl FioOptions {
     }
 
     /// Replaces the program's name by its path, so that every call runs the program whose version
-    /// is recorded, and returns that version.
-    ///
-    /// # Errors
-    /// Returns [`Halt::Refused`] if fio is missing or older than 3.20.
+    /// is recorded, and returns that version. Returns [`Halt::Refused`] if fio is missing or older
+    /// than 3.20.
     pub(super) fn locate(&mut self) -> Result<String, Halt> {
         // If it does not exist, the first call reports that.
         if let Ok(path) = find_program(&self.program) {

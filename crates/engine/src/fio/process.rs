@@ -1,5 +1,5 @@
-//! fio as a process: started with only the target's descriptor, asked for its counts, and killed
-//! when this program ends.
+//! fio as a process: it inherits only the target's descriptor, reports its counts on request, and
+//! is killed when this program ends.
 
 use std::ffi::OsStr;
 use std::io::{self, BufRead, BufReader, Read};
@@ -16,37 +16,31 @@ use steadfast_host::{Directory, ReadAccess};
 const REQUEST: &str = "fio-dump-status";
 
 /// Interval between checks of a process that should end.
-const LOOK: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum FioOutput {
-    /// A complete JSON object.
     Answer(String),
     /// The beginning of a JSON object, cut off by the end of the output.
-    Torn(String),
+    Truncated(String),
     /// A line of text, prefixed with its stream.
     Text(String),
 }
 
-/// Result of waiting for output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum FioOutputEvent {
-    Said(FioOutput),
-    /// No output within the time.
+    Output(FioOutput),
     Nothing,
-    /// fio has closed its output.
     Closed,
 }
 
-/// A running fio process.
 #[derive(Debug)]
 pub(super) struct FioProcess {
     child: Child,
-    said: Receiver<FioOutput>,
+    output: Receiver<FioOutput>,
     directory: Directory,
 }
 
-/// Everything that a call of fio needs.
 pub(super) struct FioCall<'c> {
     pub program: &'c Path,
     /// Text of the job file.
@@ -61,7 +55,7 @@ impl FioProcess {
     /// Starts fio with a job file. The target's descriptor keeps its number, the process dies
     /// with the thread that started it, and Ctrl-C reaches only this program.
     pub(super) fn begin(call: &FioCall<'_>) -> io::Result<FioProcess> {
-        make_way(call.directory)?;
+        remove_stale_request(call.directory)?;
         // fio trusts its job file, so it reads it by descriptor and not by name.
         let job = steadfast_host::sealed_text(call.job)?;
         let (job, directory) = (job.as_raw_fd(), call.directory.handle().as_raw_fd());
@@ -80,7 +74,7 @@ impl FioProcess {
             .process_group(0);
         confine(&mut command, inherited, directory);
         let mut child = command.spawn()?;
-        let (sender, said) = channel();
+        let (sender, output) = channel();
         if let Some(pipe) = child.stdout.take() {
             let sender = sender.clone();
             std::thread::spawn(move || pass_answers(pipe, &sender));
@@ -88,76 +82,77 @@ impl FioProcess {
         if let Some(pipe) = child.stderr.take() {
             std::thread::spawn(move || pass_text(pipe, &sender));
         }
-        Ok(FioProcess { child, said, directory: call.directory.clone() })
+        Ok(FioProcess { child, output, directory: call.directory.clone() })
     }
 
     /// Requests the counts so far, unless a request is still open.
-    pub(super) fn ask(&self) -> io::Result<()> {
+    pub(super) fn request_counts(&self) -> io::Result<()> {
         match self.directory.create(OsStr::new(REQUEST), ReadAccess::Usual) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
             made => made.map(drop),
         }
     }
 
-    /// Returns true if a request is still open.
-    pub(super) fn is_asked(&self) -> bool {
+    pub(super) fn has_open_request(&self) -> bool {
         matches!(self.directory.look(OsStr::new(REQUEST)), Ok(Some(_)))
     }
 
-    /// Waits for the next output, at most `wait`.
-    pub(super) fn hear(&self, wait: Duration) -> FioOutputEvent {
-        match self.said.recv_timeout(wait) {
-            Ok(said) => FioOutputEvent::Said(said),
+    pub(super) fn next_output(&self, wait: Duration) -> FioOutputEvent {
+        match self.output.recv_timeout(wait) {
+            Ok(output) => FioOutputEvent::Output(output),
             Err(RecvTimeoutError::Timeout) => FioOutputEvent::Nothing,
             Err(RecvTimeoutError::Disconnected) => FioOutputEvent::Closed,
         }
     }
 
     /// Returns the exit status, once fio has closed its output; `None` if it does not exit within
-    /// `patience`.
-    pub(super) fn ended(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>> {
+    /// `timeout`.
+    pub(super) fn wait_for_exit(&mut self, timeout: Duration) -> io::Result<Option<ExitStatus>> {
         let begun = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait()? {
                 let _ = self.directory.remove(OsStr::new(REQUEST));
                 return Ok(Some(status));
             }
-            if begun.elapsed() > patience {
+            if begun.elapsed() > timeout {
                 return Ok(None);
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 
     /// Ends the process: asks it to end, waits for its outstanding I/Os, then kills it. Returns
     /// it if it still hangs in the kernel.
-    pub(super) fn end(mut self, patience: Duration) -> Option<FioProcess> {
+    pub(super) fn end(mut self, timeout: Duration) -> Option<FioProcess> {
         signal(&self.child, libc::SIGTERM);
         // Its output must be read, or it could not end.
         let begun = Instant::now();
-        while begun.elapsed() < patience && self.hear(LOOK) != FioOutputEvent::Closed {}
-        let left = patience.saturating_sub(begun.elapsed());
+        while begun.elapsed() < timeout && self.next_output(POLL_INTERVAL) != FioOutputEvent::Closed
+        {
+        }
+        let left = timeout.saturating_sub(begun.elapsed());
         if !self.is_over(left) {
             signal(&self.child, libc::SIGKILL);
-            if !self.is_over(patience) {
+            if !self.is_over(timeout) {
                 return Some(self);
             }
         }
         None
     }
 
-    /// Returns true if it has ended, after waiting for at most `patience`.
-    pub(super) fn is_over(&mut self, patience: Duration) -> bool {
-        !matches!(self.ended(patience), Ok(None))
+    /// Returns true if it has ended, after waiting for at most `timeout`.
+    pub(super) fn is_over(&mut self, timeout: Duration) -> bool {
+        !matches!(self.wait_for_exit(timeout), Ok(None))
     }
 }
 
-/// Lets a child keep some descriptors, work in a directory, and die with the thread that starts it.
-pub(super) fn confine<const N: usize>(command: &mut Command, kept: [i32; N], directory: i32) {
+/// Lets a child inherit some descriptors, work in a directory, and die with the thread that starts
+/// it.
+pub(super) fn confine<const N: usize>(command: &mut Command, inherited: [i32; N], directory: i32) {
     // SAFETY: between fork and exec only system calls are made, on plain integers.
     unsafe {
         command.pre_exec(move || {
-            if kept.iter().any(|number| libc::fcntl(*number, libc::F_SETFD, 0) == -1)
+            if inherited.iter().any(|number| libc::fcntl(*number, libc::F_SETFD, 0) == -1)
                 || libc::fchdir(directory) == -1
                 || libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) == -1
             {
@@ -168,7 +163,6 @@ pub(super) fn confine<const N: usize>(command: &mut Command, kept: [i32; N], dir
     }
 }
 
-/// Sends a signal to a child.
 pub(super) fn signal(child: &Child, signal: i32) {
     let Ok(id) = i32::try_from(child.id()) else { return };
     // SAFETY: the child has not been waited for, so the ID is still its own.
@@ -185,7 +179,7 @@ pub(super) fn fault_text(errno: i32) -> String {
 
 /// Removes a request that a dead fio never answered, which is empty. A file that is not empty
 /// belongs to someone else, and fio would remove it.
-fn make_way(directory: &Directory) -> io::Result<()> {
+fn remove_stale_request(directory: &Directory) -> io::Result<()> {
     let request = OsStr::new(REQUEST);
     match directory.look(request).map_err(io::Error::other)? {
         None => Ok(()),
@@ -202,8 +196,7 @@ fn make_way(directory: &Directory) -> io::Result<()> {
     }
 }
 
-/// Describes how a process ended.
-pub(super) fn ending(status: ExitStatus) -> String {
+pub(super) fn describe_exit(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("ended with status {code}"),
         (None, Some(signal)) => format!("was ended by signal {signal}"),
@@ -216,7 +209,7 @@ pub(super) fn ending(status: ExitStatus) -> String {
 fn pass_answers(pipe: impl Read, sender: &Sender<FioOutput>) {
     let mut answer: Option<String> = None;
     for line in lines(pipe) {
-        let said = match &mut answer {
+        let output = match &mut answer {
             Some(open) => {
                 open.push_str(&line);
                 open.push('\n');
@@ -229,12 +222,12 @@ fn pass_answers(pipe: impl Read, sender: &Sender<FioOutput>) {
             }
             None => (!line.trim().is_empty()).then(|| FioOutput::Text(format!("stdout: {line}"))),
         };
-        if said.is_some_and(|said| sender.send(said).is_err()) {
+        if output.is_some_and(|output| sender.send(output).is_err()) {
             return;
         }
     }
-    if let Some(torn) = answer {
-        let _ = sender.send(FioOutput::Torn(torn));
+    if let Some(truncated) = answer {
+        let _ = sender.send(FioOutput::Truncated(truncated));
     }
 }
 
@@ -263,7 +256,7 @@ mod tests {
     use super::*;
     use std::fs;
 
-    fn said(output: &str) -> Vec<FioOutput> {
+    fn parsed(output: &str) -> Vec<FioOutput> {
         let (sender, receiver) = channel();
         pass_answers(output.as_bytes(), &sender);
         drop(sender);
@@ -275,21 +268,21 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let request = directory.path().join(REQUEST);
         let opened = Directory::open(directory.path()).unwrap();
-        make_way(&opened).unwrap();
+        remove_stale_request(&opened).unwrap();
         fs::write(&request, "").unwrap();
-        make_way(&opened).unwrap();
+        remove_stale_request(&opened).unwrap();
         assert!(!request.exists());
         fs::write(&request, "mine").unwrap();
-        let error = make_way(&opened).unwrap_err().to_string();
+        let error = remove_stale_request(&opened).unwrap_err().to_string();
         assert!(error.contains("fio would remove it"), "{error}");
         assert_eq!(fs::read_to_string(&request).unwrap(), "mine");
     }
 
     #[test]
-    fn answers_and_text_are_told_apart() {
+    fn answers_and_text_are_distinguished() {
         let output = "fio: a remark\n{\n  \"a\" : {\n  }\n}\n\n{\n  \"b\" : 1\n}\nbye\n";
         assert_eq!(
-            said(output),
+            parsed(output),
             [
                 FioOutput::Text("stdout: fio: a remark".into()),
                 FioOutput::Answer("{\n  \"a\" : {\n  }\n}\n".into()),
@@ -302,12 +295,12 @@ mod tests {
     #[test]
     fn text_without_a_line_end_does_not_hide_an_answer() {
         let expected = [FioOutput::Text("stdout: hm".into()), FioOutput::Answer("{\n}\n".into())];
-        assert_eq!(said("hm {\n}\n"), expected);
+        assert_eq!(parsed("hm {\n}\n"), expected);
     }
 
     #[test]
-    fn an_answer_that_breaks_off_is_torn() {
-        assert_eq!(said("{\n  \"a\" : 1"), [FioOutput::Torn("{\n  \"a\" : 1\n".into())]);
-        assert_eq!(said(""), []);
+    fn an_answer_that_breaks_off_is_truncated() {
+        assert_eq!(parsed("{\n  \"a\" : 1"), [FioOutput::Truncated("{\n  \"a\" : 1\n".into())]);
+        assert_eq!(parsed(""), []);
     }
 }

@@ -7,38 +7,38 @@
 use super::answer::{self, FioReport};
 use super::counts::FioCounts;
 use super::expression::{Expression, FioCallSpec};
-use super::process::{FioCall, FioOutput, FioOutputEvent, FioProcess, ending, fault_text};
+use super::process::{FioCall, FioOutput, FioOutputEvent, FioProcess, describe_exit, fault_text};
 use crate::handover::ActiveLoad;
 use crate::stall::{LateWakeup, Watchdog};
 use crate::stop::StopSignal;
 use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 use steadfast_domain::measurement::{Interval, Silence, Stall, UnmeasuredIos};
 use steadfast_domain::step::is_partial;
-use steadfast_domain::{Bytes, Halt, Load, Measurement, Nanos, Step, Stimulus};
-use steadfast_host::{Directory, NewFile, OverwritePolicy, ReadAccess, Target};
+use steadfast_domain::{Halt, Load, Measurement, Nanos, Step, Stimulus};
+use steadfast_host::{Directory, NewFile, OverwritePolicy, ReadAccess, Target, wall_clock_unix_ms};
 
 /// Interval between checks for a stop by a waiting accounting thread.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Time after which the first answer is requested, and again as long as nothing has been
 /// measured: fio takes about a quarter of a second to start.
-const FIRST: Duration = Duration::from_millis(300);
+const FIRST_REQUEST_DELAY: Duration = Duration::from_millis(300);
 
 /// Largest time before a boundary at which an answer still counts for it: fio counts
 /// milliseconds, and a step may be shorter than requested by as much.
-const EARLY: Nanos = steadfast_domain::step::SHORTFALL_MAX;
+const BOUNDARY_TOLERANCE: Nanos = steadfast_domain::step::SHORTFALL_MAX;
 
 /// An interval is not closed within this time before the end of a call, when fio is about to give
 /// its last answer anyway.
-const SLACK: Nanos = Nanos::from_millis(200);
+const CALL_END_MARGIN: Nanos = Nanos::from_millis(200);
 
 /// Longest time that fio may run beyond its end time before the load is called off.
 pub(super) const OVERRUN_MAX: Duration = Duration::from_secs(60);
 
-/// Maximum number of lines of text kept of a load.
+/// Maximum number of lines of text stored of a load.
 const TEXT_LIMIT: usize = 200;
 
 /// Everything that a call of fio needs of its engine.
@@ -53,7 +53,6 @@ pub(super) struct FioContext<'e> {
     pub number: &'e mut u32,
 }
 
-/// A load with a running fio.
 pub(super) struct FioLoad {
     stimulus: Stimulus,
     /// Seed in use, if it is not the stimulus's own.
@@ -62,11 +61,9 @@ pub(super) struct FioLoad {
     process: Option<FioProcess>,
     part: FioCallSpec,
     name: String,
-    /// Counts of the finished calls.
     before_call: FioCounts,
     /// Counts as of the last answer, including the finished calls.
     latest: FioCounts,
-    /// Text of the last answer.
     answer: String,
     /// Times of the last answer and of the start of the call.
     at: Instant,
@@ -82,25 +79,19 @@ pub(super) struct FioLoad {
     stalls: Vec<Stall>,
     /// Output of fio other than its answers.
     pub text: Vec<String>,
-    sizes: [Option<u64>; 2],
 }
 
-/// Accounting of one step.
 struct FioMeter {
-    /// Length of an interval.
     interval: Nanos,
     intervals: Vec<Interval>,
     /// Counts at the end of the last interval.
     closed: FioCounts,
 }
 
-/// Result of waiting for fio.
 enum FioWaitOutcome {
     /// Nothing relevant has happened.
     Waiting,
-    /// A call of fio has ended.
     CallOver,
-    /// New counts have arrived.
     Counted,
 }
 
@@ -119,7 +110,6 @@ impl FioLoad {
         let Some(stimulus) = step.load.stimulus() else {
             return Err(Halt::Refused(format!("{}: the step was not prepared", step.place)));
         };
-        let sizes = expression.size_by_direction();
         let now = Instant::now();
         let mut running = FioLoad {
             stimulus: stimulus.clone(),
@@ -135,12 +125,11 @@ impl FioLoad {
             called: now,
             is_under_way: false,
             begin: FioCounts::default(),
-            begin_unix_ms: unix_ms(),
+            begin_unix_ms: wall_clock_unix_ms(),
             ramp: stimulus.ramp,
             unmeasured: Vec::new(),
             stalls: Vec::new(),
             text: Vec::new(),
-            sizes,
         };
         running.call_next(step, context)?;
         Ok(running)
@@ -157,7 +146,7 @@ impl FioLoad {
         let target = context.target.fd();
         let filename = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&target));
         let text = self.expression.job_file(&part, &filename, &step.place.to_string());
-        keep(context.directory, &format!("{}.fio", self.name), &text)?;
+        store_text(context.directory, &format!("{}.fio", self.name), &text)?;
         let process = FioProcess::begin(&FioCall {
             program: context.program,
             job: &text,
@@ -186,14 +175,16 @@ impl FioLoad {
         let mut meter = FioMeter { interval, intervals, closed: self.begin.clone() };
         let watchdog = Watchdog::new();
         let complete = loop {
-            match self.turn(step, context, &watchdog)? {
-                FioWaitOutcome::Waiting => self.ask_in_time(step)?,
+            match self.wait_for_event(step, context, &watchdog)? {
+                FioWaitOutcome::Waiting => self.request_if_due(step)?,
                 FioWaitOutcome::Counted => {
                     self.pass_ramp(&mut meter, step, context)?;
                     if self.is_cut(step) {
                         break false;
                     }
-                    if self.elapsed() + EARLY >= meter.boundary(&self.begin) && !self.ends_soon() {
+                    if self.elapsed() + BOUNDARY_TOLERANCE >= meter.boundary(&self.begin)
+                        && !self.ends_soon()
+                    {
                         watch(meter.close(&self.latest, &self.begin));
                     }
                 }
@@ -208,12 +199,11 @@ impl FioLoad {
         if self.latest != meter.closed {
             watch(meter.close(&self.latest, &self.begin));
         }
-        self.keep(step, context)?;
+        self.store_output(step, context)?;
         Ok(self.conclude(meter, complete))
     }
 
-    /// Waits for the next event.
-    fn turn(
+    fn wait_for_event(
         &mut self,
         step: &Step,
         context: &mut FioContext<'_>,
@@ -224,24 +214,24 @@ impl FioLoad {
         }
         self.check_runtime(step)?;
         let Some(process) = &self.process else { return Ok(FioWaitOutcome::CallOver) };
-        let (time, called) = (self.time_to_look(step), self.called);
+        let (time, called) = (self.poll_timeout(step), self.called);
         let now = || u64::try_from(called.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        let (heard, late) = watchdog.observe(time, now, || process.hear(time));
+        let (event, late) = watchdog.observe(time, now, || process.next_output(time));
         self.note_stall(late);
-        match heard {
+        match event {
             FioOutputEvent::Nothing => Ok(FioWaitOutcome::Waiting),
-            FioOutputEvent::Said(FioOutput::Text(line)) => {
+            FioOutputEvent::Output(FioOutput::Text(line)) => {
                 if self.text.len() < TEXT_LIMIT {
                     self.text.push(line);
                 }
                 Ok(FioWaitOutcome::Waiting)
             }
-            FioOutputEvent::Said(FioOutput::Torn(text)) => {
+            FioOutputEvent::Output(FioOutput::Truncated(text)) => {
                 self.answer = text;
-                self.keep(step, context)?;
+                self.store_output(step, context)?;
                 Ok(FioWaitOutcome::Waiting)
             }
-            FioOutputEvent::Said(FioOutput::Answer(text)) => {
+            FioOutputEvent::Output(FioOutput::Answer(text)) => {
                 self.answer = text;
                 self.take_answer(step, context)?;
                 Ok(FioWaitOutcome::Counted)
@@ -278,7 +268,7 @@ impl FioLoad {
         }
         self.at = Instant::now();
         if self.begin.elapsed == Nanos::ZERO && self.latest.elapsed == Nanos::ZERO {
-            self.begin_unix_ms = unix_ms().saturating_sub(counts.elapsed.0 / 1_000_000);
+            self.begin_unix_ms = wall_clock_unix_ms().saturating_sub(counts.elapsed.0 / 1_000_000);
         }
         self.latest = counts;
         let faults = self.latest.since(&self.begin).faults;
@@ -291,12 +281,12 @@ impl FioLoad {
     /// Checks how a call ended, and its last answer.
     fn finish_call(&mut self, step: &Step, context: &mut FioContext<'_>) -> Result<(), Halt> {
         let Some(mut process) = self.process.take() else { return Ok(()) };
-        let status = process.ended(OVERRUN_MAX).map_err(|error| lost(&error))?;
+        let status = process.wait_for_exit(OVERRUN_MAX).map_err(|error| lost(&error))?;
         let Some(status) = status else {
-            process.end(LOOK);
+            process.end(POLL_INTERVAL);
             return Err(self.failed("closed its output but did not exit", step, context));
         };
-        let how = ending(status);
+        let how = describe_exit(status);
         if status.code().is_none() {
             return Err(self.failed(&how, step, context));
         }
@@ -314,45 +304,43 @@ impl FioLoad {
         if !status.success() {
             return Err(self.failed(&how, step, context));
         }
-        if let Err(why) = answer::check_final(&answer, &self.sizes) {
+        if let Err(why) = answer::check_final(&answer, &self.expression.sizes) {
             return Err(self.unreadable(&why, step, context));
         }
         self.check_length(step, context)?;
-        self.keep(step, context)
+        self.store_output(step, context)
     }
 
     /// Checks that a call did all that was requested, whatever its exit status.
-    ///
-    /// # Errors
-    /// Returns an error if it did less.
     fn check_length(&mut self, step: &Step, context: &mut FioContext<'_>) -> Result<(), Halt> {
         let ran = self.latest.elapsed.saturating_sub(self.before_call.elapsed);
         let ios = self.latest.ios() - self.before_call.ios() + self.latest.faults;
         if self.part.is_done(ran, ios) {
             return Ok(());
         }
-        let asked = match (self.part.time, self.part.ios) {
+        let requested = match (self.part.time, self.part.ios) {
             (Some(time), _) => time.to_string(),
             (None, ios) => format!("{} I/Os", ios.unwrap_or_default()),
         };
-        Err(self.failed(&format!("ended after {ran} and {ios} I/Os of {asked}"), step, context))
+        let how = format!("ended after {ran} and {ios} I/Os of {requested}");
+        Err(self.failed(&how, step, context))
     }
 
     /// Requests counts when an interval, the ramp or the step should end.
-    fn ask_in_time(&mut self, step: &Step) -> Result<(), Halt> {
+    fn request_if_due(&mut self, step: &Step) -> Result<(), Halt> {
         let Some(process) = &self.process else { return Ok(()) };
-        if process.is_asked() || Instant::now() < self.ask_at(step) {
+        if process.has_open_request() || Instant::now() < self.next_request(step) {
             return Ok(());
         }
-        process.ask().map_err(|error| {
+        process.request_counts().map_err(|error| {
             Halt::Ledger(format!("cannot create a request to fio in its directory: {error}"))
         })
     }
 
     /// Returns when to request the next answer.
-    fn ask_at(&self, step: &Step) -> Instant {
+    fn next_request(&self, step: &Step) -> Instant {
         if !self.is_under_way {
-            return self.at.max(self.called) + FIRST;
+            return self.at.max(self.called) + FIRST_REQUEST_DELAY;
         }
         let mut next = self.next_boundary(step);
         if self.ramp > Nanos::ZERO {
@@ -360,7 +348,7 @@ impl FioLoad {
         } else if let Some(cut) = step.cut {
             next = next.min(self.begin.elapsed + cut);
         }
-        if self.call_ends().is_some_and(|end| next + SLACK > end) {
+        if self.call_ends().is_some_and(|end| next + CALL_END_MARGIN > end) {
             return self.at + OVERRUN_MAX;
         }
         self.at + next.saturating_sub(self.latest.elapsed).to_duration()
@@ -368,7 +356,7 @@ impl FioLoad {
 
     /// Returns the end of the step's current interval, in the load's time.
     fn next_boundary(&self, step: &Step) -> Nanos {
-        let (passed, interval) = (self.elapsed() + EARLY, step.interval().0);
+        let (passed, interval) = (self.elapsed() + BOUNDARY_TOLERANCE, step.interval().0);
         self.begin.elapsed + Nanos((passed.0 / interval + 1) * interval)
     }
 
@@ -379,22 +367,21 @@ impl FioLoad {
     }
 
     fn ends_soon(&self) -> bool {
-        self.call_ends().is_some_and(|end| self.latest.elapsed + SLACK > end)
+        self.call_ends().is_some_and(|end| self.latest.elapsed + CALL_END_MARGIN > end)
     }
 
-    /// Returns the measured time of the step.
     fn elapsed(&self) -> Nanos {
         self.latest.elapsed.saturating_sub(self.begin.elapsed)
     }
 
     fn is_cut(&self, step: &Step) -> bool {
         let running = self.process.is_some() && self.ramp == Nanos::ZERO;
-        running && step.cut.is_some_and(|cut| self.elapsed() + EARLY >= cut)
+        running && step.cut.is_some_and(|cut| self.elapsed() + BOUNDARY_TOLERANCE >= cut)
     }
 
-    fn time_to_look(&self, step: &Step) -> Duration {
-        let left = self.ask_at(step).saturating_duration_since(Instant::now());
-        left.clamp(Duration::from_millis(1), LOOK)
+    fn poll_timeout(&self, step: &Step) -> Duration {
+        let left = self.next_request(step).saturating_duration_since(Instant::now());
+        left.clamp(Duration::from_millis(1), POLL_INTERVAL)
     }
 
     /// Once the ramp is over, moves its counts to the unmeasured I/Os.
@@ -404,15 +391,12 @@ impl FioLoad {
         step: &Step,
         context: &FioContext<'_>,
     ) -> Result<(), Halt> {
-        if self.ramp == Nanos::ZERO || self.elapsed() + EARLY < self.ramp {
+        if self.ramp == Nanos::ZERO || self.elapsed() + BOUNDARY_TOLERANCE < self.ramp {
             return Ok(());
         }
-        self.keep_as("ramp.json", step, context)?;
+        self.store_answer("ramp.json", step, context)?;
         self.begin_unix_ms += self.elapsed().0 / 1_000_000;
-        for op in &self.expression.ops {
-            let sum = self.latest.direction(*op);
-            self.unmeasured.push(UnmeasuredIos { op: *op, ios: sum.ios, bytes: Bytes(sum.bytes) });
-        }
+        self.unmeasured.extend(self.expression.ops.iter().map(|op| self.latest.unmeasured(*op)));
         self.unmeasured.retain(|part| part.ios > 0);
         self.ramp = Nanos::ZERO;
         self.begin = self.latest.clone();
@@ -421,9 +405,6 @@ impl FioLoad {
     }
 
     /// Checks that fio does not run longer than its time allows.
-    ///
-    /// # Errors
-    /// Returns [`Halt::Refused`] if it does.
     fn check_runtime(&mut self, step: &Step) -> Result<(), Halt> {
         let Some(time) = self.part.time else { return Ok(()) };
         if self.called.elapsed() < time.to_duration() + OVERRUN_MAX {
@@ -463,19 +444,24 @@ impl FioLoad {
     }
 
     /// Stores the answer at the end of a step or a call, and fio's other output.
-    fn keep(&self, step: &Step, context: &FioContext<'_>) -> Result<(), Halt> {
-        self.keep_as("json", step, context)?;
+    fn store_output(&self, step: &Step, context: &FioContext<'_>) -> Result<(), Halt> {
+        self.store_answer("json", step, context)?;
         if self.text.is_empty() {
             return Ok(());
         }
-        keep(context.directory, &self.file("txt", step), &(self.text.join("\n") + "\n"))
+        store_text(context.directory, &self.file("txt", step), &(self.text.join("\n") + "\n"))
     }
 
-    fn keep_as(&self, ending: &str, step: &Step, context: &FioContext<'_>) -> Result<(), Halt> {
+    fn store_answer(
+        &self,
+        ending: &str,
+        step: &Step,
+        context: &FioContext<'_>,
+    ) -> Result<(), Halt> {
         if self.answer.is_empty() {
             return Ok(());
         }
-        keep(context.directory, &self.file(ending, step), &self.answer)
+        store_text(context.directory, &self.file(ending, step), &self.answer)
     }
 
     /// Returns the name of a file next to the job file, made of the number of the call and the
@@ -487,7 +473,7 @@ impl FioLoad {
 
     /// Returns the halt for an answer that cannot be parsed or is inconsistent.
     fn unreadable(&self, why: &str, step: &Step, context: &FioContext<'_>) -> Halt {
-        if let Err(halt) = self.keep(step, context) {
+        if let Err(halt) = self.store_output(step, context) {
             return halt;
         }
         Halt::Refused(format!(
@@ -498,21 +484,20 @@ impl FioLoad {
         ))
     }
 
-    /// Returns the halt for a failed call.
     fn failed(&self, how: &str, step: &Step, context: &FioContext<'_>) -> Halt {
-        if let Err(halt) = self.keep(step, context) {
+        if let Err(halt) = self.store_output(step, context) {
             return halt;
         }
-        let said = match self.text.first() {
+        let output = match self.text.first() {
             Some(line) => format!("; its output: '{}'", line.trim_start_matches("stderr: ")),
             None => String::new(),
         };
         let path = context.directory.path().join(format!("{}.fio", self.name));
-        Halt::Refused(format!("{}: fio {how} ({}){said}", step.place, path.display()))
+        Halt::Refused(format!("{}: fio {how} ({}){output}", step.place, path.display()))
     }
 
     fn faults(&self, count: u64, step: &Step, context: &FioContext<'_>) -> Halt {
-        if let Err(halt) = self.keep(step, context) {
+        if let Err(halt) = self.store_output(step, context) {
             return halt;
         }
         let errno = self.latest.first_error;
@@ -526,15 +511,15 @@ impl FioLoad {
     }
 
     /// Ends the load. Returns the process if it hangs.
-    pub(super) fn end(mut self, patience: Duration) -> Option<FioProcess> {
-        self.process.take().and_then(|process| process.end(patience))
+    pub(super) fn end(mut self, timeout: Duration) -> Option<FioProcess> {
+        self.process.take().and_then(|process| process.end(timeout))
     }
 }
 
 impl FioMeter {
     /// Returns the time at which the current interval should end, in the step's time.
     fn boundary(&self, begin: &FioCounts) -> Nanos {
-        let closed = self.closed.elapsed.saturating_sub(begin.elapsed) + SLACK;
+        let closed = self.closed.elapsed.saturating_sub(begin.elapsed) + CALL_END_MARGIN;
         Nanos((closed.0 / self.interval.0 + 1) * self.interval.0)
     }
 
@@ -557,20 +542,11 @@ fn lost(error: &io::Error) -> Halt {
     Halt::Refused(format!("waiting for fio failed: {error}"))
 }
 
-/// Keeps a text in the directory. A step that fails after its answer was kept is kept again.
-pub(super) fn keep(directory: &Directory, name: &str, text: &str) -> Result<(), Halt> {
+/// Stores a text in the directory. A step that fails after its answer was stored overwrites it.
+pub(super) fn store_text(directory: &Directory, name: &str, text: &str) -> Result<(), Halt> {
     NewFile::create_in(directory, OsStr::new(name), OverwritePolicy::Overwrite, ReadAccess::Usual)
         .and_then(|file| file.write_and_persist(text.as_bytes()))
         .map_err(|error| Halt::Ledger(error.to_string()))
-}
-
-fn unix_ms() -> u64 {
-    unix_nanos().0 / 1_000_000
-}
-
-/// Returns the wall-clock time since 1970.
-pub(super) fn unix_nanos() -> Nanos {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().into()
 }
 
 /// Returns a place as part of a file name, such as `rounds-1-3-rnd-4k-rw65`.

@@ -13,7 +13,9 @@ use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::stimulus::{
     ActiveRange, Cursor, DataPattern, Durability, LoadLimits, Pace, Zone,
 };
-use steadfast_domain::{Demand, FineHistogram, IoStream, Nanos, Op, Order, Segments, StepPlace};
+use steadfast_domain::{
+    Bytes, Demand, FineHistogram, IoStream, Nanos, Op, Order, Segments, StepPlace, Stimulus,
+};
 use steadfast_host::{Consent, SystemRoots, arm, create_scratch, inspect};
 
 /// T2Q4 RND 4K RW65 on a loop device: an answer while it ran, and the last one.
@@ -239,7 +241,7 @@ fn a_sequential_load_is_as_many_calls_as_it_begins_laps_in_the_middle() {
     let load = stimulus("SEQ 1M W", "T1Q4", LoadLimits::bytes(Bytes(100 * MIB)));
     let cursors = BTreeMap::from([("SEQ 1024K W".to_owned(), Bytes(60 * MIB))]);
     let done = WorkDone { time: Nanos::ZERO, bytes: Bytes(30 * MIB), ios: 30 };
-    let expression = Expression::new(&load, &facts()).unwrap().going_on_from(&StepStart {
+    let expression = Expression::new(&load, &facts()).unwrap().remaining_from(&StepStart {
         cursors,
         done,
         ..StepStart::default()
@@ -257,7 +259,7 @@ fn a_sequential_load_is_as_many_calls_as_it_begins_laps_in_the_middle() {
     for stray in [0, 64 * MIB, u64::MAX] {
         let cursors = BTreeMap::from([("SEQ 1024K W".to_owned(), Bytes(stray))]);
         let start = StepStart { cursors, ..StepStart::default() };
-        let expression = Expression::new(&load, &facts()).unwrap().going_on_from(&start);
+        let expression = Expression::new(&load, &facts()).unwrap().remaining_from(&start);
         assert_eq!(expression.next_part(Nanos::ZERO, 0).unwrap().offset, 0);
     }
 }
@@ -267,7 +269,7 @@ fn a_load_that_goes_on_after_a_gap_has_another_seed() {
     let load = stimulus("RND 4K W", "T1Q4", LoadLimits::time(Nanos::from_secs(60)));
     let seed = |done, resumed| {
         let start = StepStart { done, resumed, ..StepStart::default() };
-        let expression = Expression::new(&load, &facts()).unwrap().going_on_from(&start);
+        let expression = Expression::new(&load, &facts()).unwrap().remaining_from(&start);
         let part = expression.next_part(Nanos::ZERO, 0).unwrap();
         let job = expression.job_file(&part, "/dev/x", "x");
         assert_eq!(job.matches("randseed=").count(), 1);
@@ -355,7 +357,7 @@ fn what_fio_cannot_express_is_refused_with_the_reason() {
     assert!(Expression::new(&writes, &read_only).unwrap_err().contains("reading only"));
 }
 
-/// A program that answers as fio does, whatever it is asked to do.
+/// A program that runs a shell script in place of fio.
 struct FakeFio {
     directory: tempfile::TempDir,
 }
@@ -379,7 +381,7 @@ impl FakeFio {
         FakeFio { directory }
     }
 
-    fn saying(body: &str) -> FakeFio {
+    fn running(body: &str) -> FakeFio {
         FakeFio::new("fio-3.33", "io_uring\\nlibaio\\n", body)
     }
 
@@ -388,7 +390,7 @@ impl FakeFio {
         let device = inspect(&self.directory.path().join("target"), &roots).unwrap();
         let consent = Consent::Destroy { confirmation: None };
         let target = arm(&device, &consent, &[], &roots).unwrap();
-        let mut options = FioOptions::in_directory(self.directory.path().join("kept"));
+        let mut options = FioOptions::in_directory(self.directory.path().join("saved"));
         options.program = self.directory.path().join("fio");
         options.interface = Some(FioIoEngine::Libaio);
         Fio::new(target, StopSignal::default(), options)
@@ -406,14 +408,14 @@ impl FakeFio {
         self.apply().0.unwrap_err().to_string()
     }
 
-    fn kept(&self, name: &str) -> Option<String> {
-        fs::read_to_string(self.directory.path().join("kept").join(name)).ok()
+    fn saved(&self, name: &str) -> Option<String> {
+        fs::read_to_string(self.directory.path().join("saved").join(name)).ok()
     }
 }
 
 #[test]
 fn a_missing_an_old_and_a_foreign_fio_are_refused_in_one_line() {
-    let refusal = |pretender: &FakeFio| pretender.engine().err().unwrap().to_string();
+    let refusal = |fake: &FakeFio| fake.engine().err().unwrap().to_string();
     let old = refusal(&FakeFio::new("fio-3.1", "libaio\\n", "true"));
     assert!(old.contains("fio-3.1 is not supported") && old.contains("3.20"), "{old}");
     let ancient = refusal(&FakeFio::new("fio-2.21", "libaio\\n", "true"));
@@ -422,16 +424,16 @@ fn a_missing_an_old_and_a_foreign_fio_are_refused_in_one_line() {
     assert!(foreign.contains("is not fio"), "{foreign}");
     let poor = refusal(&FakeFio::new("fio-3.40-12-gabcd", "psync\\n", "true"));
     assert!(poor.contains("without the I/O engine libaio"), "{poor}");
-    let pretender = FakeFio::saying("true");
-    fs::remove_file(pretender.directory.path().join("fio")).unwrap();
-    let missing = refusal(&pretender);
+    let fake = FakeFio::running("true");
+    fs::remove_file(fake.directory.path().join("fio")).unwrap();
+    let missing = refusal(&fake);
     assert!(missing.contains("install the package fio") && !missing.contains('\n'), "{missing}");
 }
 
 #[test]
 fn an_answer_becomes_a_measurement_and_its_files_are_kept() {
-    let pretender = FakeFio::saying("cat \"$answer\"");
-    let (measurement, mut engine) = pretender.apply();
+    let fake = FakeFio::running("cat \"$answer\"");
+    let (measurement, mut engine) = fake.apply();
     let measurement = measurement.unwrap();
     assert_eq!(measurement.total().ios, 8930 + 4849);
     assert_eq!(measurement.streams.len(), 2);
@@ -440,22 +442,22 @@ fn an_answer_becomes_a_measurement_and_its_files_are_kept() {
     assert!(measurement.complete && measurement.cpu.is_some());
     assert_eq!(engine.take_caveats(), []);
     let name = "0001-rounds-2-7-rnd-4k-rw65";
-    assert!(pretender.kept(&format!("{name}.fio")).unwrap().contains("rwmixread=65"));
-    assert_eq!(pretender.kept(&format!("{name}.json")).as_deref(), Some(MIXED));
-    assert_eq!(pretender.kept(&format!("{name}.txt")), None);
+    assert!(fake.saved(&format!("{name}.fio")).unwrap().contains("rwmixread=65"));
+    assert_eq!(fake.saved(&format!("{name}.json")).as_deref(), Some(MIXED));
+    assert_eq!(fake.saved(&format!("{name}.txt")), None);
     // A second engine in the same directory continues the numbering.
     drop(engine);
-    pretender.apply().0.unwrap();
-    assert!(pretender.kept("0002-rounds-2-7-rnd-4k-rw65.fio").is_some());
+    fake.apply().0.unwrap();
+    assert!(fake.saved("0002-rounds-2-7-rnd-4k-rw65.fio").is_some());
 }
 
 #[test]
 fn text_beside_the_answer_is_kept_and_quoted_and_no_failure() {
     let body = "echo 'note: a remark'; echo 'fio: a warning' >&2; cat \"$answer\"; echo bye";
-    let pretender = FakeFio::saying(body);
-    let (measurement, mut engine) = pretender.apply();
+    let fake = FakeFio::running(body);
+    let (measurement, mut engine) = fake.apply();
     assert_eq!(measurement.unwrap().total().ios, 8930 + 4849);
-    let text = pretender.kept("0001-rounds-2-7-rnd-4k-rw65.txt").unwrap();
+    let text = fake.saved("0001-rounds-2-7-rnd-4k-rw65.txt").unwrap();
     for line in ["stdout: note: a remark", "stderr: fio: a warning", "stdout: bye"] {
         assert!(text.contains(line), "{text}");
     }
@@ -470,36 +472,36 @@ fn text_beside_the_answer_is_kept_and_quoted_and_no_failure() {
 
 #[test]
 fn a_fio_that_fails_says_how_and_gives_no_numbers() {
-    let killed = FakeFio::saying("kill -9 $$").complaint();
+    let killed = FakeFio::running("kill -9 $$").complaint();
     assert!(killed.contains("was ended by signal 9") && killed.contains(".fio"), "{killed}");
-    let silent = FakeFio::saying("echo 'fio: no such option' >&2; exit 1").complaint();
+    let silent = FakeFio::running("echo 'fio: no such option' >&2; exit 1").complaint();
     assert!(silent.contains("ended with status 1 without an answer"), "{silent}");
     assert!(silent.contains("no such option"), "{silent}");
-    let torn = FakeFio::saying("head -c 2000 \"$answer\"; exit 0");
+    let torn = FakeFio::running("head -c 2000 \"$answer\"; exit 0");
     assert!(torn.complaint().contains("without an answer"));
-    assert_eq!(torn.kept("0001-rounds-2-7-rnd-4k-rw65.json").unwrap().len(), 2001);
-    let complaint = FakeFio::saying("cat \"$answer\"; exit 3").complaint();
+    assert_eq!(torn.saved("0001-rounds-2-7-rnd-4k-rw65.json").unwrap().len(), 2001);
+    let complaint = FakeFio::running("cat \"$answer\"; exit 3").complaint();
     assert!(complaint.contains("ended with status 3"), "{complaint}");
-    let changed = FakeFio::saying("sed 's/lat_ns/latency_ns/' \"$answer\"");
+    let changed = FakeFio::running("sed 's/lat_ns/latency_ns/' \"$answer\"");
     let complaint = changed.complaint();
     assert!(
         complaint.contains("jobs[0].read.lat_ns") && complaint.contains(".json"),
         "{complaint}"
     );
-    assert!(changed.kept("0001-rounds-2-7-rnd-4k-rw65.json").unwrap().contains("latency_ns"));
+    assert!(changed.saved("0001-rounds-2-7-rnd-4k-rw65.json").unwrap().contains("latency_ns"));
 }
 
 #[test]
 fn a_fio_that_ends_early_is_not_believed() {
-    let early = FakeFio::saying("sed 's/\"runtime\" : 120[67]/\"runtime\" : 900/' \"$answer\"");
+    let early = FakeFio::running("sed 's/\"runtime\" : 120[67]/\"runtime\" : 900/' \"$answer\"");
     let complaint = early.complaint();
     assert!(complaint.contains("ended after") && complaint.contains("of 1.2"), "{complaint}");
 }
 
 #[test]
 fn scripts_are_refused() {
-    let pretender = FakeFio::saying("true");
-    let mut engine = pretender.engine().unwrap();
+    let fake = FakeFio::running("true");
+    let mut engine = fake.engine().unwrap();
     let script = steadfast_domain::script::ScriptLoad::new("trace", Demand::new(1, 1));
     let step = Step::alone(StepPlace::new("x", 0, 1, "x"), Load::Script(script));
     assert!(engine.prepare(&step).unwrap_err().0.contains("use the engine uring"));

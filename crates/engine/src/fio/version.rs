@@ -1,28 +1,22 @@
 //! Detection of the installed fio and its version.
 
-use super::process::ending;
+use super::process::describe_exit;
 use std::io;
 use std::path::Path;
 use std::process::Stdio;
 use steadfast_host::command;
 
 /// Oldest fio 3.x with these options and answers.
-const OLDEST: (u32, u32) = (3, 20);
+const OLDEST_SUPPORTED: (u32, u32) = (3, 20);
 
-/// Returns the version that an installed fio reports.
-///
-/// # Errors
-/// Returns the reason if it is not supported, or not fio.
+/// Returns the version that an installed fio reports, or why it is not supported.
 pub(super) fn installed(program: &Path) -> Result<String, String> {
-    let said = ask(program, "--version")?;
-    known(said.trim(), &program.display().to_string())
+    let version = query(program, "--version")?;
+    supported(version.trim(), &program.display().to_string())
 }
 
-/// Returns the version `name` that a fio reports.
-///
-/// # Errors
-/// Returns the reason if it is not supported, or not fio's.
-pub(super) fn known(name: &str, program: &str) -> Result<String, String> {
+/// Returns the version `name` that a fio reports, or why it is not supported.
+pub(super) fn supported(name: &str, program: &str) -> Result<String, String> {
     let number = |text: &str| -> Option<u32> {
         text.split(|c: char| !c.is_ascii_digit()).next().and_then(|digits| digits.parse().ok())
     };
@@ -31,19 +25,21 @@ pub(super) fn known(name: &str, program: &str) -> Result<String, String> {
         Some((number(major)?, number(minor)?))
     });
     match parts {
-        Some(found) if found.0 == OLDEST.0 && found >= OLDEST => Ok(name.to_owned()),
+        Some(found) if found.0 == OLDEST_SUPPORTED.0 && found >= OLDEST_SUPPORTED => {
+            Ok(name.to_owned())
+        }
         Some(_) => Err(format!(
             "{name} is not supported: install fio {}.{} or a later 3.x",
-            OLDEST.0, OLDEST.1
+            OLDEST_SUPPORTED.0, OLDEST_SUPPORTED.1
         )),
         None => Err(format!("'{program}' is not fio: it reports '{name}'")),
     }
 }
 
 /// Returns the output of fio for an option that touches nothing.
-pub(super) fn ask(program: &Path, question: &str) -> Result<String, String> {
+pub(super) fn query(program: &Path, option: &str) -> Result<String, String> {
     let output = command(program)
-        .and_then(|mut command| command.arg(question).stdin(Stdio::null()).output())
+        .and_then(|mut command| command.arg(option).stdin(Stdio::null()).output())
         .map_err(|error| match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => format!(
                 "'{}' is not installed or cannot be executed; install the package fio",
@@ -52,12 +48,12 @@ pub(super) fn ask(program: &Path, question: &str) -> Result<String, String> {
             _ => format!("'{}' cannot be run: {error}", program.display()),
         })?;
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
+        let errors = String::from_utf8_lossy(&output.stderr);
         return Err(format!(
-            "'{} {question}' {}: {}",
+            "'{} {option}' {}: {}",
             program.display(),
-            ending(output.status),
-            said.lines().next().unwrap_or("it printed nothing")
+            describe_exit(output.status),
+            errors.lines().next().unwrap_or("it printed nothing")
         ));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())

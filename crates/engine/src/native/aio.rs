@@ -1,6 +1,8 @@
 //! Linux AIO (`io_submit`), for hosts where io_uring is disabled.
 
-use super::queue::{Completion, Queue, QueueTarget, Request, SubmitWait};
+use super::queue::{
+    Completion, Queue, QueueTarget, Request, SubmitWait, WAIT_MAX, last_errno, timespec,
+};
 use std::io;
 use std::time::Duration;
 use steadfast_domain::Op;
@@ -12,9 +14,6 @@ const COMMAND_DATA_SYNC: u16 = 3;
 /// Number of attempts to create a context, and the pause between them.
 const SETUP_TRIES: u32 = 20;
 const SETUP_PAUSE: Duration = Duration::from_millis(10);
-
-/// Longest wait in nanoseconds, after which a thread checks whether its load has ended.
-const LONGEST_WAIT_NS: u64 = 100_000_000;
 
 /// `struct io_event` of `linux/aio_abi.h`.
 #[repr(C)]
@@ -66,7 +65,7 @@ impl AioQueue {
             match taken {
                 0 => break,
                 n if n > 0 => begun += n as usize,
-                _ => match last_error() {
+                _ => match last_errno() {
                     libc::EINTR => {}
                     libc::EAGAIN => break,
                     error => {
@@ -89,16 +88,14 @@ impl AioQueue {
     }
 
     fn collect(&mut self, wait: SubmitWait) -> Result<(), i32> {
+        let longest = WAIT_MAX.as_nanos() as u64;
         let (least, nanos) = match wait {
             _ if self.seen > 0 => (0, 0),
             SubmitWait::Not => (0, 0),
-            SubmitWait::Completion => (1, LONGEST_WAIT_NS),
-            SubmitWait::AtMost(nanos) => (1, nanos.min(LONGEST_WAIT_NS)),
+            SubmitWait::Completion => (1, longest),
+            SubmitWait::AtMost(nanos) => (1, nanos.min(longest)),
         };
-        let mut time = libc::timespec {
-            tv_sec: (nanos / 1_000_000_000) as libc::time_t,
-            tv_nsec: (nanos % 1_000_000_000) as libc::c_long,
-        };
+        let mut time = timespec(nanos);
         let room = &mut self.events[self.seen..];
         if room.is_empty() {
             return Ok(());
@@ -116,8 +113,8 @@ impl AioQueue {
         };
         match count {
             n if n >= 0 => self.seen += n as usize,
-            _ if last_error() == libc::EINTR => {}
-            _ => return Err(last_error()),
+            _ if last_errno() == libc::EINTR => {}
+            _ => return Err(last_errno()),
         }
         Ok(())
     }
@@ -153,7 +150,7 @@ impl Queue for AioQueue {
         self.collect(wait)
     }
 
-    fn look(&mut self) -> usize {
+    fn poll(&mut self) -> usize {
         self.seen - self.delivered
     }
 
@@ -192,13 +189,9 @@ fn context(depth: u32) -> io::Result<libc::c_ulong> {
             return Ok(context);
         }
         tries += 1;
-        if last_error() != libc::EAGAIN || tries == SETUP_TRIES {
+        if last_errno() != libc::EAGAIN || tries == SETUP_TRIES {
             return Err(io::Error::last_os_error());
         }
         std::thread::sleep(SETUP_PAUSE);
     }
-}
-
-fn last_error() -> i32 {
-    io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
 }

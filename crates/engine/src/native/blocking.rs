@@ -3,7 +3,7 @@
 //! A thread carries one I/O, so a load has threads x queue depth threads. For a script, which one
 //! thread plays, see `pool`.
 
-use super::queue::{Completion, Queue, QueueTarget, Request, SubmitWait};
+use super::queue::{Completion, Queue, QueueTarget, Request, SubmitWait, last_errno, timespec};
 use std::ffi::c_int;
 use std::os::fd::{AsRawFd, RawFd};
 use steadfast_domain::Op;
@@ -49,7 +49,7 @@ fn attempt(fd: RawFd, block_device: bool, request: &Request) -> i32 {
             Op::Flush => libc::fdatasync(fd) as isize,
         }
     };
-    if moved < 0 { -last_error() } else { moved as i32 }
+    if moved < 0 { -last_errno() } else { moved as i32 }
 }
 
 fn discard(fd: RawFd, block_device: bool, offset: u64, size: u64) -> c_int {
@@ -78,7 +78,7 @@ impl Queue for BlockingQueue<'_> {
         Ok(())
     }
 
-    fn look(&mut self) -> usize {
+    fn poll(&mut self) -> usize {
         usize::from(self.completion.is_some())
     }
 
@@ -90,14 +90,7 @@ impl Queue for BlockingQueue<'_> {
 /// Sleeps for this time, or until the load's eventfd ends it early.
 fn sleep_unless_woken(wake: RawFd, nanos: u64) {
     let mut poll = libc::pollfd { fd: wake, events: libc::POLLIN, revents: 0 };
-    let time = libc::timespec {
-        tv_sec: (nanos / 1_000_000_000) as libc::time_t,
-        tv_nsec: (nanos % 1_000_000_000) as libc::c_long,
-    };
+    let time = timespec(nanos);
     // SAFETY: both structures are valid and outlive the call; no signal mask is given.
     unsafe { libc::ppoll(&raw mut poll, 1, &raw const time, std::ptr::null()) };
-}
-
-fn last_error() -> i32 {
-    std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
 }

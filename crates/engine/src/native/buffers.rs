@@ -5,7 +5,6 @@ use super::pattern::PatternWriter;
 use super::queue::SlotBuffer;
 use steadfast_domain::Op;
 
-/// Data buffers of a thread's I/Os.
 #[derive(Debug, Default)]
 pub(super) struct ThreadBuffers {
     /// Read buffers of all slots, `read_stride` bytes apart; `None` if nothing is read.
@@ -16,7 +15,6 @@ pub(super) struct ThreadBuffers {
 }
 
 impl ThreadBuffers {
-    /// Returns the read buffers of all slots.
     pub(super) fn read_buffers(&self, depth: u32) -> Vec<SlotBuffer> {
         let Some(arena) = &self.reads else { return Vec::new() };
         (0..depth as usize)
@@ -27,7 +25,6 @@ impl ThreadBuffers {
             .collect()
     }
 
-    /// Returns the write buffers of all slots.
     pub(super) fn write_buffers(&self, depth: u32) -> Vec<SlotBuffer> {
         let Some(writer) = &self.writer else { return Vec::new() };
         (0..depth)
@@ -41,7 +38,7 @@ impl ThreadBuffers {
     /// Returns the kind of pages of the buffers, the smaller if they differ; `None` without
     /// buffers.
     pub(super) fn pages(&self) -> Option<PageKind> {
-        let reads = self.reads.as_ref().map(Arena::pages);
+        let reads = self.reads.as_ref().map(|arena| arena.pages);
         let writes = self.writer.as_ref().map(PatternWriter::pages);
         reads.into_iter().chain(writes).min()
     }

@@ -4,6 +4,7 @@
 //! scaled against `CLOCK_MONOTONIC`, and otherwise that clock itself. A reading costs 8 ns
 //! against 25 ns.
 
+use crate::stall::clock_ns;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -33,35 +34,28 @@ impl Clock {
         Clock { scale: 1 << 32, counter: false }
     }
 
-    /// Returns the current time in ticks.
     #[inline(always)]
     pub(super) fn ticks(self) -> u64 {
-        if self.counter { counter() } else { monotonic_nanos() }
+        if self.counter { counter() } else { monotonic_ns() }
     }
 
-    /// Converts a number of ticks to nanoseconds.
     #[inline(always)]
     pub(super) fn nanos(self, ticks: u64) -> u64 {
         ((u128::from(ticks) * u128::from(self.scale)) >> 32) as u64
     }
 
-    /// Converts a number of nanoseconds to ticks.
     pub(super) fn ticks_in(self, nanos: u64) -> u64 {
         u64::try_from((u128::from(nanos) << 32) / u128::from(self.scale)).unwrap_or(u64::MAX)
     }
 
-    /// Returns the name under which the engine reports it.
     pub(super) fn name(self) -> &'static str {
         if self.counter { "TSC clock" } else { "CLOCK_MONOTONIC (no invariant TSC)" }
     }
 }
 
-/// Returns `CLOCK_MONOTONIC` in nanoseconds.
-fn monotonic_nanos() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is a valid timespec to write to; this clock always exists.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+#[inline]
+fn monotonic_ns() -> u64 {
+    clock_ns(libc::CLOCK_MONOTONIC)
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -111,7 +105,7 @@ fn calibrated_counter() -> Option<Clock> {
 fn reading_pair() -> (u64, u64) {
     let attempt = || {
         let before = counter();
-        let nanos = monotonic_nanos();
+        let nanos = monotonic_ns();
         let after = counter();
         (after.wrapping_sub(before), before.wrapping_add(after.wrapping_sub(before) / 2), nanos)
     };
@@ -132,10 +126,10 @@ mod tests {
     #[test]
     fn it_agrees_with_the_monotonic_clock() {
         let clock = Clock::get();
-        let (ticks, nanos) = (clock.ticks(), monotonic_nanos());
+        let (ticks, nanos) = (clock.ticks(), monotonic_ns());
         std::thread::sleep(Duration::from_millis(50));
         let measured = clock.nanos(clock.ticks() - ticks) as f64;
-        let expected = (monotonic_nanos() - nanos) as f64;
+        let expected = (monotonic_ns() - nanos) as f64;
         assert!((measured / expected - 1.0).abs() < 0.01, "{measured} against {expected}");
     }
 

@@ -16,7 +16,7 @@ pub(super) struct CompletionTimeout {
     limit: Duration,
     /// Last progress seen, and how long it has not changed.
     progress: u64,
-    silent: Duration,
+    pub(super) silent: Duration,
     /// Time since the load should have ended.
     beyond: Duration,
 }
@@ -28,8 +28,8 @@ impl CompletionTimeout {
         CompletionTimeout { limit, progress: 0, silent: Duration::ZERO, beyond: Duration::ZERO }
     }
 
-    /// Adds a wait of length `time`; `progress` changes with every completed I/O, and `is_over` means that
-    /// the load should have ended.
+    /// Adds a wait of length `time`; `progress` changes with every completed I/O, and `is_over`
+    /// means that the load should have ended.
     pub(super) fn passed(&mut self, time: Duration, progress: u64, is_over: bool) {
         self.silent += time;
         if progress != self.progress {
@@ -43,11 +43,6 @@ impl CompletionTimeout {
     /// Notes that nothing is outstanding.
     pub(super) fn rest(&mut self) {
         self.silent = Duration::ZERO;
-    }
-
-    /// Returns how long nothing has completed.
-    pub(super) fn silent(&self) -> Duration {
-        self.silent
     }
 
     /// Returns how long nothing has completed, if that is too long for a load of this pace.
@@ -88,7 +83,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     #[test]
-    fn a_device_that_answers_now_and_then_is_not_lost_but_not_waited_for_either() {
+    fn an_intermittent_device_is_not_lost_but_not_awaited_either() {
         let mut timeout = CompletionTimeout::new(3 * SECOND);
         for n in 0..100 {
             timeout.passed(SECOND, n / 2, false);
@@ -102,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn silence_is_borne_longer_while_a_load_runs_and_longer_with_a_slow_pace() {
+    fn silence_is_tolerated_longer_during_a_load_and_at_a_slow_pace() {
         let mut timeout = CompletionTimeout::new(3 * SECOND);
         let slow = Pace::Fixed { ios: 1, per: Nanos::from_secs(60) };
         for _ in 0..29 {

@@ -30,7 +30,6 @@ impl PaceSchedule {
         Some(schedule)
     }
 
-    /// Returns the ticks at which the next I/O is due.
     pub(super) fn due(&self) -> Option<u64> {
         self.next
     }
@@ -61,20 +60,15 @@ impl PaceSchedule {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use steadfast_domain::stimulus::{ActiveRange, Demand, LoadLimits, Pace};
-    use steadfast_domain::{Bytes, IoStream, Nanos, Op, Order};
-
-    fn load(pace: Pace) -> Stimulus {
-        let stream = IoStream::new(Op::Read, Order::Random, Bytes(4096));
-        let range = ActiveRange::new(Bytes(0), Bytes::mib(1));
-        Stimulus::new(vec![stream], range, Demand::new(1, 1), LoadLimits::ios(1)).pace(pace)
-    }
+    use crate::arrival_times::tests::load;
+    use steadfast_domain::Nanos;
+    use steadfast_domain::stimulus::Pace;
 
     #[test]
     fn due_times_count_in_ticks_from_the_start() {
         let (clock, start) = (Clock::get(), 1 << 40);
         let pace = Pace::Fixed { ios: 3, per: Nanos::from_secs(1) };
-        let mut schedule = PaceSchedule::new(&load(pace), 1, 2, 1, clock, start).unwrap();
+        let mut schedule = PaceSchedule::new(&load(&pace), 1, 2, 1, clock, start).unwrap();
         for number in [1, 3, 5] {
             let due = clock.nanos(schedule.due().unwrap() - start);
             assert!(due.abs_diff(number * 1_000_000_000 / 3) <= 100, "{number} {due}");
@@ -86,7 +80,7 @@ mod tests {
     fn a_pause_begins_with_the_last_completion() {
         let (clock, start) = (Clock::get(), 77);
         let pace = Pace::Burst { ios: 1, delay: Nanos::from_millis(20) };
-        let mut schedule = PaceSchedule::new(&load(pace), 0, 1, 1, clock, start).unwrap();
+        let mut schedule = PaceSchedule::new(&load(&pace), 0, 1, 1, clock, start).unwrap();
         assert_eq!(schedule.due(), Some(77));
         schedule.issued();
         assert_eq!(schedule.due(), None);

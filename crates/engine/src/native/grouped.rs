@@ -5,23 +5,24 @@
 //! end. If one of them fails or a stop is requested, all are ended.
 
 use super::{Native, NativeOptions};
+use crate::accounting::by_operation;
 use crate::engine::{Engine, StartAgreement};
 use crate::kernel::{self, Backend};
 use crate::prepared::StepRefusal;
-use crate::start::{StepStart, cursors_of_part};
+use crate::start::{StepStart, part_cursors};
 use crate::stop::StopSignal;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
 use std::time::{Duration, Instant};
 use steadfast_domain::measurement::{
-    CommonStart, CpuTime, Interval, IntervalTally, LoadPart, Silence, UnmeasuredIos,
+    CommonStart, CpuTime, Interval, IntervalTally, LoadPart, Silence,
 };
-use steadfast_domain::{Bytes, Halt, LoadGroup, Measurement, Nanos, Op, Step, Tally};
+use steadfast_domain::{Bytes, Halt, LoadGroup, Measurement, Nanos, Step, Tally};
 use steadfast_host::{HostError, LoadProcess, MessageLink, inherit_target, monotonic};
 
-/// Time from the moment all processes are ready to the start of their loads. Each must have received
-/// the start time by then.
+/// Time from the moment all processes are ready to the start of their loads. Each must have
+/// received the start time by then.
 const START_DELAY: Nanos = Nanos::from_millis(20);
 
 /// Longest wait for a process to get ready: it calibrates its clock and allocates its memory.
@@ -55,7 +56,6 @@ enum LoadReport {
     Halted(Halt),
 }
 
-/// A load in its process.
 struct GroupedLoad {
     group: LoadGroup,
     process: LoadProcess,
@@ -72,7 +72,6 @@ impl GroupedLoad {
         }
     }
 
-    /// Returns the halt for a process that has ended.
     fn lost(&self, error: &io::Error) -> Halt {
         Halt::Refused(format!(
             "the process of the load '{}' has ended: {error}; see dmesg for an out-of-memory kill, \
@@ -91,7 +90,6 @@ impl Native {
         self.prepare_load(&step.load).map(drop)
     }
 
-    /// Applies the loads of a step, each in a process of its own.
     pub(super) fn apply_grouped(
         &mut self,
         step: &Step,
@@ -100,7 +98,7 @@ impl Native {
         watch: &mut dyn FnMut(&Interval),
     ) -> Result<Measurement, Halt> {
         self.end_load();
-        self.refuse_stranded()?;
+        self.refuse_stuck()?;
         // Other processes write with stamps of their own.
         self.written = None;
         let mut loads = self.start_grouped(step, start)?;
@@ -156,7 +154,6 @@ impl Native {
         Ok(())
     }
 
-    /// Starts a process for each load and sends it its order.
     fn start_grouped(&self, step: &Step, start: &StepStart) -> Result<Vec<GroupedLoad>, Halt> {
         let refused = |error: HostError| Halt::Refused(format!("{}: {error}", step.place));
         let stimuli = step.load.stimuli();
@@ -166,7 +163,7 @@ impl Native {
             if let Some(groups) = &self.groups {
                 groups.admit(*group, process.id()).map_err(refused)?;
             }
-            let own = if stimuli.len() > 1 { start.of_part(number) } else { start.clone() };
+            let own = if stimuli.len() > 1 { start.for_part(number) } else { start.clone() };
             let order = LoadOrder {
                 step: Step {
                     interval: step.interval,
@@ -184,7 +181,6 @@ impl Native {
         Ok(loads)
     }
 
-    /// Waits until a process has prepared its load.
     fn await_ready(&self, load: &mut GroupedLoad) -> Result<(), Halt> {
         let begun = Instant::now();
         while load.report(POLL_INTERVAL)?.is_none() {
@@ -269,7 +265,6 @@ fn apply_order(
     measured
 }
 
-/// Merges the measurements of a step's loads.
 fn merged(loads: Vec<Measurement>) -> Measurement {
     let is_one = loads.len() == 1;
     let mut whole = Measurement {
@@ -298,10 +293,11 @@ fn merged(loads: Vec<Measurement>) -> Measurement {
         whole.outstanding += load.outstanding;
         whole.stalls.extend(load.stalls);
         add_intervals(&mut whole.intervals, load.intervals);
-        let prefix = if is_one { String::new() } else { cursors_of_part(number) };
-        whole
-            .cursors
-            .extend(load.cursors.into_iter().map(|(key, at)| (format!("{prefix}{key}"), at)));
+        if is_one {
+            whole.cursors = load.cursors;
+        } else {
+            whole.cursors.extend(part_cursors(number, load.cursors));
+        }
         // The latest start is that of the step.
         let late = |start: &Option<CommonStart>| start.as_ref().and_then(|start| start.late);
         if late(&load.common_start) >= late(&whole.common_start) {
@@ -400,20 +396,11 @@ fn add_tally(sum: &mut IntervalTally, more: &IntervalTally) {
     sum.histogram.merge(&more.histogram);
 }
 
-/// Adds up I/Os by operation.
-fn by_operation(parts: &[UnmeasuredIos]) -> Vec<UnmeasuredIos> {
-    let sum = |op: Op| {
-        let own = || parts.iter().filter(move |part| part.op == op);
-        let bytes = Bytes(own().map(|part| part.bytes.0).sum());
-        UnmeasuredIos { op, ios: own().map(|part| part.ios).sum(), bytes }
-    };
-    Op::ALL.into_iter().map(sum).filter(|part| part.ios > 0).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use steadfast_domain::measurement::{Stall, StreamTally};
+    use steadfast_domain::Op;
+    use steadfast_domain::measurement::{Stall, StreamTally, UnmeasuredIos};
 
     fn load(op: Op, ios: u64, seconds: u64, stall: Option<(u64, u64)>) -> Measurement {
         let tally = Tally { ios, bytes: Bytes(ios * 4096), ..Tally::default() };

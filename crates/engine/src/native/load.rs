@@ -2,26 +2,27 @@
 
 use super::clock::Clock;
 use super::load_threads::ScriptProgress;
-use super::part::{LoadContext, PartToStart, RunningPart, StartedPart};
-use super::shared::{FAULTS_KEPT, LoadFailure, LocatedFault, SharedLoad, ThreadCpu};
+use super::part::{LoadContext, PartToStart, RunningPart};
+use super::shared::{LoadFailure, LocatedFault, SharedLoad, ThreadCpu};
 use super::silence::SilenceWatch;
-use crate::accounting::StepMeter;
+use crate::accounting::{LOCATED_FAULTS_MAX, StepMeter, by_operation};
 use crate::engine::StartAgreement;
 use crate::handover::ActiveLoad;
 use crate::stall::{LateWakeup, STALL_MIN, Watchdog};
-use crate::start::{StepStart, cursors_of_part};
+use crate::start::{StepStart, part_cursors};
 use crate::stop::StopSignal;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 use steadfast_domain::measurement::{
     CommonStart, CpuTime, Fault, Interval, LoadPart, Stall, StreamTally, UnmeasuredIos,
     Verification,
 };
 use steadfast_domain::step::is_partial;
 use steadfast_domain::{Bytes, Halt, Load, Measurement, Nanos, Op, Step, StepPlace};
+use steadfast_host::wall_clock_unix_ms;
 
 /// Time from the moment everything is ready to the start of a script, so that the playing thread
 /// is awake and its first I/O is not late.
@@ -36,13 +37,11 @@ const MERGE_INTERVAL_NS: u64 = 50_000_000;
 /// Longest wait for the outstanding I/Os of a load that is aborted.
 const ABORT_TIMEOUT: Duration = Duration::from_millis(700);
 
-/// A load with running threads.
 pub(super) struct NativeLoad {
     /// The loads that run at once; usually one.
     parts: Vec<RunningPart>,
     clock: Clock,
     load: Load,
-    /// Progress of the script, if the load is one.
     script: Option<ScriptProgress>,
     /// Agreed and actual start of the load; `None` once a step has reported it.
     common_start: Option<CommonStart>,
@@ -50,7 +49,6 @@ pub(super) struct NativeLoad {
     step_start: u64,
     /// Ticks at which the current interval begins.
     interval_start: u64,
-    /// Reading taken when the load started.
     wall_clock: WallClockReading,
     /// Processor time of each thread when the step began.
     cpu: Vec<ThreadCpu>,
@@ -62,9 +60,7 @@ pub(super) struct NativeLoad {
     abandoned: u64,
 }
 
-/// Why a step ends.
 enum StepEnd {
-    /// The load is complete.
     Complete,
     /// The step is cut; the load keeps running.
     Cut,
@@ -75,7 +71,6 @@ enum StepEnd {
 /// The wall clock and the load's clock at the same moment.
 #[derive(Debug, Clone, Copy, Default)]
 struct WallClockReading {
-    /// Milliseconds since 1970 (UTC).
     unix_ms: u64,
     ticks: u64,
 }
@@ -83,7 +78,7 @@ struct WallClockReading {
 impl WallClockReading {
     fn now(clock: Clock) -> WallClockReading {
         // Read back to back: threads that wake up may take this processor for a while.
-        WallClockReading { ticks: clock.ticks(), unix_ms: unix_ms() }
+        WallClockReading { ticks: clock.ticks(), unix_ms: wall_clock_unix_ms() }
     }
 
     /// Returns the wall-clock time in milliseconds at a later moment in ticks.
@@ -97,9 +92,7 @@ impl WallClockReading {
 struct FinishedWait {
     /// Longest time that it was to take.
     limit: Duration,
-    /// Ticks at which it began.
     begun: u64,
-    /// Ticks at which it ended.
     woken: u64,
 }
 
@@ -113,10 +106,8 @@ impl FinishedWait {
     }
 
     /// Checks that the clock did not restart: the cycle counter of a processor that was switched
-    /// off begins again at zero. Readings of different processors may differ slightly.
-    ///
-    /// # Errors
-    /// Returns [`Halt::ClockReset`] if the clock went back by more than a second.
+    /// off begins again at zero. Readings of different processors may differ slightly. Returns
+    /// [`Halt::ClockReset`] if the clock went back by more than a second.
     fn check_clock(&self, clock: Clock, place: &StepPlace) -> Result<(), Halt> {
         if self.woken >= self.begun.saturating_sub(clock.ticks_in(Nanos::SECOND.0)) {
             return Ok(());
@@ -177,28 +168,18 @@ impl NativeLoad {
     ) -> Result<(), Halt> {
         let at_once = matches!(self.load, Load::Together(_));
         for (number, part) in parts.into_iter().enumerate() {
-            let own = if at_once { start.of_part(number) } else { start.clone() };
-            let started = RunningPart::start(part, &own, context)?;
-            let StartedPart { part, script, notes: missing } = started;
-            self.parts.push(part);
+            let own = if at_once { start.for_part(number) } else { start.clone() };
+            let mut part = RunningPart::start(part, &own, context, notes)?;
             // A script is never one of several loads.
-            if script.is_some() {
-                self.script = script;
-            }
-            for note in missing {
-                if !notes.contains(&note) {
-                    notes.push(note);
-                }
-            }
+            self.script = self.script.take().or(part.script.take());
+            self.parts.push(part);
         }
         self.cpu = self.cpu_times();
         Ok(())
     }
 
-    /// Lets the threads begin: at the agreed start, or as soon as they can.
-    ///
-    /// # Errors
-    /// Returns [`Halt::Refused`] if a script's agreed start has already passed.
+    /// Lets the threads begin: at the agreed start, or as soon as they can. Returns
+    /// [`Halt::Refused`] if a script's agreed start has already passed.
     fn open(&mut self, agreed_start: Option<Nanos>) -> Result<(), Halt> {
         let clock = self.clock;
         let is_script = self.script.is_some();
@@ -231,13 +212,6 @@ impl NativeLoad {
             script.began = step_start;
         }
         Ok(())
-    }
-
-    fn meter(&self) -> StepMeter {
-        match &self.load {
-            Load::Script(_) => StepMeter::of_script(),
-            drawn => StepMeter::new(drawn.stimuli().iter().map(|one| &one.streams[..])),
-        }
     }
 
     fn all_ended(&self) -> bool {
@@ -286,7 +260,7 @@ impl NativeLoad {
         if self.ramp > Nanos::ZERO {
             self.pass_ramp(step, device, stop)?;
         }
-        let mut meter = self.meter();
+        let mut meter = StepMeter::for_load(&self.load);
         let watchdog = Watchdog::new();
         let end = loop {
             self.wait_and_observe(&watchdog, self.wait_limit(step), step)?;
@@ -335,11 +309,8 @@ impl NativeLoad {
     }
 
     /// Waits for the next event, at most `limit`. Records stalls, silences and the time without
-    /// completions.
-    ///
-    /// # Errors
-    /// Returns [`Halt::ClockReset`] if the clock restarted during the wait: the end of the step is
-    /// unknown.
+    /// completions. Returns [`Halt::ClockReset`] if the clock restarted during the wait: the end of
+    /// the step is unknown.
     fn wait_and_observe(
         &mut self,
         watchdog: &Watchdog,
@@ -364,7 +335,7 @@ impl NativeLoad {
         let deadline = self.deadline();
         let end = if deadline == u64::MAX { u64::MAX } else { self.clock.nanos(deadline) };
         let measured = (self.clock.nanos(self.step_start), end);
-        self.stalls.extend(late.stall(self.not_seen_in(late), measured));
+        self.stalls.extend(late.stall(self.time_without_reading(late), measured));
     }
 
     /// Adds a wait to the time in which the device completed nothing, unless it did or had nothing
@@ -386,14 +357,16 @@ impl NativeLoad {
     }
 
     /// Returns how many nanoseconds of a delay passed without a clock reading of any thread.
-    fn not_seen_in(&self, late: &LateWakeup) -> u64 {
-        self.parts.iter().map(|part| part.shared.not_seen_in(late)).min().unwrap_or(u64::MAX)
+    fn time_without_reading(&self, late: &LateWakeup) -> u64 {
+        self.parts
+            .iter()
+            .map(|part| part.shared.time_without_reading(late))
+            .min()
+            .unwrap_or(u64::MAX)
     }
 
-    /// Checks that the device still completes I/Os.
-    ///
-    /// # Errors
-    /// Returns [`Halt::DeviceGone`] if none has completed for longer than a device may take.
+    /// Checks that the device still completes I/Os. Returns [`Halt::DeviceGone`] if none has
+    /// completed for longer than a device may take.
     fn check_device_completes(&self, device: &str) -> Result<(), Halt> {
         let Some(silent) = self.parts.iter().find_map(RunningPart::silent_too_long) else {
             return Ok(());
@@ -420,7 +393,7 @@ impl NativeLoad {
             self.check_device_completes(device)?;
         }
         self.cpu = self.cpu_times();
-        let mut meter = self.meter();
+        let mut meter = StepMeter::for_load(&self.load);
         let ticks = self.turn_over(&mut meter);
         meter.close_interval([], Nanos::ZERO, self.ramp, false);
         let unmeasured = |stream: StreamTally| {
@@ -430,7 +403,7 @@ impl NativeLoad {
         self.unmeasured.extend(meter.finish().0.into_iter().map(unmeasured));
         self.ramp = Nanos::ZERO;
         (self.step_start, self.interval_start) = (ticks, ticks);
-        // A stalled ramp did not bring the device into the state that was asked for, so its stalls
+        // A stalled ramp did not bring the device into the required state, so its stalls
         // count. The time without completions continues, but only its measured part is a silence.
         self.stalls.iter_mut().for_each(|stall| stall.at = Nanos::ZERO);
         self.silence.restart();
@@ -442,12 +415,10 @@ impl NativeLoad {
         Ok(())
     }
 
-    /// Checks that the load runs and no stop was requested.
-    ///
-    /// # Errors
-    /// Returns [`Halt::Stopped`] after a request, [`Halt::DeviceGone`] or [`Halt::Faults`] if I/Os
-    /// failed, and [`Halt::Refused`] where the device is not to blame: a script that cannot be
-    /// read, a kernel interface that fails, or a defect of this program.
+    /// Checks that the load runs and no stop was requested. Returns [`Halt::Stopped`] after a
+    /// request, [`Halt::DeviceGone`] or [`Halt::Faults`] if I/Os failed, and [`Halt::Refused`]
+    /// where the device is not to blame: a script that cannot be read, a kernel interface that
+    /// fails, or a defect of this program.
     fn check_failure(&self, step: &Step, device: &str, stop: &StopSignal) -> Result<(), Halt> {
         if stop.is_requested() {
             return Err(Halt::Stopped);
@@ -537,7 +508,7 @@ impl NativeLoad {
             faults.extend(first);
         }
         faults.sort_by_key(|fault| fault.at);
-        faults.truncate(FAULTS_KEPT);
+        faults.truncate(LOCATED_FAULTS_MAX);
         (count, faults)
     }
 
@@ -558,17 +529,14 @@ impl NativeLoad {
         }
     }
 
-    /// Returns the offset of each sequential cursor.
     fn cursors(&self) -> BTreeMap<String, Bytes> {
-        let own = |(number, part): (usize, &RunningPart)| {
-            let prefix = match self.load {
-                Load::Together(_) => cursors_of_part(number),
-                _ => String::new(),
-            };
-            let cursors = part.cursors().into_iter();
-            cursors.map(move |(key, at)| (format!("{prefix}{key}"), at)).collect::<Vec<_>>()
-        };
-        self.parts.iter().enumerate().flat_map(own).collect()
+        let cursors = self.parts.iter().map(RunningPart::cursors);
+        match self.load {
+            Load::Together(_) => {
+                cursors.enumerate().flat_map(|(number, own)| part_cursors(number, own)).collect()
+            }
+            _ => cursors.flatten().collect(),
+        }
     }
 
     /// Builds the measurement; the next one begins at the end of its last interval.
@@ -646,13 +614,7 @@ impl NativeLoad {
     fn take_unmeasured(&mut self) -> Vec<UnmeasuredIos> {
         let late = self.parts.iter().flat_map(|part| part.shared.take_late());
         self.unmeasured.extend(late);
-        let parts = std::mem::take(&mut self.unmeasured);
-        let unmeasured_of = |op: Op| {
-            let matching = || parts.iter().filter(move |part| part.op == op);
-            let bytes = Bytes(matching().map(|part| part.bytes.0).sum());
-            UnmeasuredIos { op, ios: matching().map(|part| part.ios).sum(), bytes }
-        };
-        Op::ALL.into_iter().map(unmeasured_of).filter(|part| part.ios > 0).collect()
+        by_operation(&std::mem::take(&mut self.unmeasured))
     }
 
     /// Ends the load: no more I/Os are issued, and outstanding ones are waited for, at most
@@ -697,7 +659,6 @@ impl StuckLoad {
         self.shared.all_ended() && self.threads.iter().all(JoinHandle::is_finished)
     }
 
-    /// Returns a number that changes whenever one of its I/Os completes.
     pub(super) fn progress(&self) -> u64 {
         self.shared.progress()
     }
@@ -713,10 +674,7 @@ fn busiest_thread(used: &[ThreadCpu], elapsed: Nanos) -> Option<f64> {
 }
 
 /// Returns the tick at which a script starts, `now` being the current one: its clock counts
-/// nanoseconds.
-///
-/// # Errors
-/// Returns [`Halt::Refused`] if the agreed start has passed.
+/// nanoseconds. Returns [`Halt::Refused`] if the agreed start has passed.
 fn script_start(agreed_start: Option<Nanos>, now: u64) -> Result<u64, Halt> {
     let Some(agreed) = agreed_start else { return Ok(now.saturating_add(SCRIPT_START_DELAY_NS)) };
     match now.checked_sub(agreed.0) {
@@ -733,12 +691,6 @@ fn errno_text(errno: i32) -> String {
     io::Error::from_raw_os_error(errno).to_string()
 }
 
-fn unix_ms() -> u64 {
-    let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// Describes a failed I/O, with advice where the cause is known.
 fn describe(fault: &LocatedFault, device: &str) -> String {
     let op = fault.op.name();
     let why = match fault.errno {
@@ -791,8 +743,8 @@ mod tests {
         assert_eq!(check(second(100), 7), Err(reset));
     }
 
-    /// A wait counts with its length: it ends early whenever a thread ends. One that ends as late as
-    /// a stall counts with its limit.
+    /// A wait counts with its length: it ends early whenever a thread ends. One that ends as late
+    /// as a stall counts with its limit.
     #[test]
     fn a_wait_counts_with_its_length_unless_the_program_was_stalled() {
         let clock = Clock::monotonic();

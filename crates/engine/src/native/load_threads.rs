@@ -1,7 +1,6 @@
 //! The threads of a load. Each gets its memory, a queue to the kernel, and a plan to draw from or
 //! a script to play, before any of them begins.
 
-use super::ahead::Prefetcher;
 use super::aio::AioQueue;
 use super::blocking::BlockingQueue;
 use super::buffers::ThreadBuffers;
@@ -9,9 +8,10 @@ use super::due_times::PaceSchedule;
 use super::memory::{Arena, page_size};
 use super::pattern::{FillPattern, PatternWriter, StampKey, WriteShape};
 use super::pool::PoolQueue;
-use super::precedence::SchedulingClass;
+use super::prefetch::Prefetcher;
 use super::queue::Queue;
 use super::ring::Ring;
+use super::scheduling_class::SchedulingClass;
 use super::script_worker::ScriptWorker;
 use super::shared::{LoadFailure, SharedLoad};
 use super::thread_ios::ThreadIos;
@@ -32,7 +32,6 @@ use steadfast_domain::replayed::ScriptPosition;
 use steadfast_domain::script::Timing;
 use steadfast_domain::{Halt, Nanos, Op, ReplayResult, ScriptLoad, Stimulus};
 
-/// Kernel interface of a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LoadInterface {
     pub(super) backend: Backend,
@@ -49,18 +48,12 @@ pub(super) struct PreparedLoad {
     pub(super) sizing: LoadDimensions,
 }
 
-/// Where a load's I/Os come from.
 #[derive(Debug)]
 pub(super) enum IoSource {
     Drawn(DrawPlan),
-    Script {
-        source: ScriptReader,
-        /// True if the target can discard.
-        discards: bool,
-    },
+    Script { source: ScriptReader, discards: bool },
 }
 
-/// Threads and memory of a load.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LoadDimensions {
     pub threads: u32,
@@ -88,7 +81,7 @@ impl LoadDimensions {
     }
 
     /// Sizing of a script, which one thread plays.
-    pub(super) fn of_script(script: &ScriptLoad) -> LoadDimensions {
+    pub(super) fn from_script(script: &ScriptLoad) -> LoadDimensions {
         let depth = u32::try_from(script.demand.outstanding()).unwrap_or(u32::MAX);
         let largest = u32::try_from(script.largest.0).unwrap_or(u32::MAX);
         let size_if_any = |ios: u64| if ios > 0 { largest } else { 0 };
@@ -124,7 +117,6 @@ pub(super) struct ThreadSetup {
     pub memory_alignment: u32,
 }
 
-/// The work of a load's threads.
 pub(super) enum LoadTask {
     Draw {
         stimulus: Stimulus,
@@ -139,18 +131,15 @@ pub(super) enum LoadTask {
 /// A script on its way to the playing thread.
 pub(super) struct ScriptHandoff {
     player: ScriptPlayer<Prefetcher>,
-    /// Playing time that has already passed.
     passed: Nanos,
     /// True if I/Os are submitted by their due times.
     timed: bool,
 }
 
-/// Progress of a script being played.
 pub(super) struct ScriptProgress {
     counts: Arc<PlayCounts>,
     /// Ticks at which it began or was resumed.
     pub began: u64,
-    /// Playing time before that.
     passed: Nanos,
     /// I/Os played by the end of the last interval.
     position: u64,
@@ -274,7 +263,6 @@ fn buffers(setup: &ThreadSetup, lane: u32) -> io::Result<ThreadBuffers> {
     Ok(ThreadBuffers { reads, read_stride, writer })
 }
 
-/// Does the work of a thread once all threads may begin.
 fn run_task<Q: Queue>(
     shared: &SharedLoad,
     setup: &ThreadSetup,
@@ -309,16 +297,16 @@ fn run_task<Q: Queue>(
         LoadTask::Play(play) => {
             let play = play.lock().unwrap_or_else(PoisonError::into_inner).take();
             let Some(ScriptHandoff { mut player, passed, timed }) = play else { return };
-            let mut precedence = SchedulingClass::none();
+            let mut scheduling = SchedulingClass::unchanged();
             if timed {
-                let (taken, note) = SchedulingClass::take();
-                precedence = taken;
+                let (taken, note) = SchedulingClass::raise();
+                scheduling = taken;
                 notes.push(note.to_owned());
             }
             shared.report_ready(notes);
             let Some(start) = shared.await_start() else { return };
             player.begin(start, passed);
-            ScriptWorker::new(ios, player, precedence).run();
+            ScriptWorker::new(ios, player, scheduling).run();
         }
     }
 }
@@ -333,8 +321,8 @@ impl LoadTask {
         stop: &StopSignal,
     ) -> Result<(LoadTask, ScriptProgress), Halt> {
         let ScriptPosition { ios, time: passed } = start.script;
-        let ahead = Prefetcher::begin(source, ios, stop)?;
-        let player = ScriptPlayer::new(script, ahead, ios, discards);
+        let feed = Prefetcher::begin(source, ios, stop)?;
+        let player = ScriptPlayer::new(script, feed, ios, discards);
         let progress = ScriptProgress { counts: player.counts(), began: 0, passed, position: ios };
         let timed = script.timing != Timing::Closed;
         Ok((LoadTask::Play(Mutex::new(Some(ScriptHandoff { player, passed, timed }))), progress))
@@ -342,7 +330,6 @@ impl LoadTask {
 }
 
 impl ScriptProgress {
-    /// Notes the position at the end of an interval.
     pub(super) fn mark(&mut self) {
         self.position = self.counts.position();
     }

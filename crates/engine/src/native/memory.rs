@@ -17,7 +17,6 @@ pub(super) fn page_size() -> usize {
 /// Kind of pages of an [`Arena`], worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum PageKind {
-    /// Ordinary pages only.
     Plain,
     /// Huge pages as far as the kernel finds some (`MADV_HUGEPAGE`).
     Transparent,
@@ -40,14 +39,13 @@ impl PageKind {
 pub(super) struct Arena {
     start: NonNull<u8>,
     length: usize,
-    pages: PageKind,
+    pub(super) pages: PageKind,
 }
 
 // SAFETY: an arena owns its memory, and nothing in it is tied to a thread.
 unsafe impl Send for Arena {}
 
 impl Arena {
-    /// Maps at least `length` bytes.
     pub(super) fn new(length: usize) -> io::Result<Arena> {
         let length = length
             .max(1)
@@ -66,11 +64,6 @@ impl Arena {
         Ok(Arena { start, length, pages })
     }
 
-    pub(super) fn pages(&self) -> PageKind {
-        self.pages
-    }
-
-    /// Returns the address of the byte at `offset`.
     #[inline(always)]
     pub(super) fn at(&self, offset: usize) -> *mut u8 {
         debug_assert!(offset < self.length);
@@ -78,7 +71,6 @@ impl Arena {
         unsafe { self.start.as_ptr().add(offset) }
     }
 
-    /// Returns all of the memory.
     pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: the mapping is `length` bytes, readable and writable, and
         // borrowed mutably here.
@@ -139,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_there_is_fails_without_a_panic() {
+    fn more_memory_than_the_host_has_is_an_error() {
         assert!(Arena::new(usize::MAX).is_err());
         assert!(Arena::new(1 << 60).is_err());
     }

@@ -1,12 +1,11 @@
 //! Engine for a real device or file, on io_uring, Linux AIO or plain system calls.
 //!
 //! [`Native`] turns a step into threads that keep T x Q I/Os outstanding (`load_threads`,
-//! `worker`), or into one that plays a script (`script_worker`, `ahead`), and accounts for their I/Os
-//! (`load`, `shared`). The kernel interface is one of three behind one small boundary (`queue`):
-//! a raw io_uring per thread (`ring`), Linux AIO (`aio`), or a thread per outstanding I/O
-//! (`blocking`, `pool`).
+//! `worker`), or into one that plays a script (`script_worker`, `prefetch`), and accounts for their
+//! I/Os (`load`, `shared`). The kernel interface is one of three behind one small boundary
+//! (`queue`): a raw io_uring per thread (`ring`), Linux AIO (`aio`), or a thread per outstanding
+//! I/O (`blocking`, `pool`).
 
-mod ahead;
 mod aio;
 mod blocking;
 mod buffers;
@@ -20,9 +19,10 @@ mod memory;
 mod part;
 mod pattern;
 mod pool;
-mod precedence;
+mod prefetch;
 mod queue;
 mod ring;
+mod scheduling_class;
 mod script_worker;
 mod shared;
 mod silence;
@@ -34,11 +34,12 @@ mod worker;
 
 use crate::draw::DrawPlan;
 use crate::engine::{Engine, StartAgreement, TargetEngine};
-use crate::handover::{Handover, goes_on, hand_over};
+use crate::handover::{Handover, take_over, takes_over};
 use crate::kernel;
 pub use crate::kernel::Backend;
 use crate::play::ScriptReader;
 use crate::prepared::{PreparedStep, StepRefusal};
+use crate::refusals::{limit_fault, memory_fault, range_fault, script_fault};
 use crate::stall::refuse_void;
 use crate::start::StepStart;
 use crate::stop::StopSignal;
@@ -58,29 +59,25 @@ use std::time::Duration;
 use steadfast_domain::measurement::Interval;
 use steadfast_domain::stimulus::{DataPattern, Durability};
 use steadfast_domain::{
-    Bytes, Demand, Halt, IoStream, Load, Measurement, Nanos, Op, ScriptLoad, Step, Stimulus,
-    Transport,
+    Bytes, Demand, Halt, IoStream, Load, Measurement, Op, ScriptLoad, Step, Stimulus, Transport,
 };
 use steadfast_host::{LoadCgroups, Target};
 use verify::WrittenSectors;
 
-/// Maximum number of threads of a load.
 const THREADS_LIMIT: u32 = 4096;
 
-/// Maximum number of outstanding I/Os per thread.
 const DEPTH_LIMIT: u32 = 16_384;
 
 /// Maximum transfer size in bytes; the kernel splits longer transfers.
 const SIZE_LIMIT: u64 = 1 << 30;
 
-/// Largest discard in bytes.
 const DISCARD_LIMIT: u64 = 3 << 30;
 
 /// The kernel gives up an I/O of most devices after this time.
 const COMPLETION_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Interval between checks of I/Os that were abandoned.
-const STRANDED_POLL: Duration = Duration::from_millis(20);
+const STUCK_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Options of a [`Native`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,8 +85,8 @@ pub struct NativeOptions {
     /// Kernel interface to use. `None` selects the best that works: io_uring, but Linux AIO for a
     /// target that cannot issue I/Os without blocking (no `NOWAIT`, as tmpfs and zram). io_uring
     /// passes each I/O of such a target to a kernel thread, and the two context switches would be
-    /// measured as the device's time. A load of commits one at a time uses plain system calls, since
-    /// both pass each flush to a kernel thread.
+    /// measured as the device's time. A load of commits one at a time uses plain system calls,
+    /// since both pass each flush to a kernel thread.
     pub backend: Option<Backend>,
     /// A step with more failed I/Os than this is void.
     pub fault_limit: u64,
@@ -126,7 +123,7 @@ pub struct Native {
     /// Control groups of the loads that run in processes of their own; `None` to leave these in
     /// the program's group.
     groups: Option<LoadCgroups>,
-    stranded: Vec<StuckLoad>,
+    stuck: Vec<StuckLoad>,
 }
 
 impl Native {
@@ -165,19 +162,8 @@ impl Native {
             written: None,
             running: None,
             groups: None,
-            stranded: Vec::new(),
+            stuck: Vec::new(),
         }
-    }
-
-    /// Returns the target that the engine drives.
-    pub fn target(&self) -> &Target {
-        &self.target
-    }
-
-    /// Returns the target, to be purged or configured. Ends a load that still runs.
-    pub fn target_mut(&mut self) -> &mut Target {
-        self.end_load();
-        &mut self.target
     }
 
     /// Returns the kernel interface in use.
@@ -254,7 +240,6 @@ impl Native {
         Ok(running)
     }
 
-    /// Returns the handles of one of the loads that run at once.
     fn handles(&mut self) -> Result<PartHandles, Halt> {
         let failed = |what: &str, error: io::Error| {
             Halt::Refused(format!("{}: {what}: {error}", self.target.device().path))
@@ -292,9 +277,9 @@ impl Native {
             .fault()
             .or_else(|| self.refuse_place(stimulus))
             .or_else(|| stimulus.streams.iter().find_map(|s| self.refuse_stream(s)))
-            .or_else(|| refuse_end(stimulus, self.sector()))
-            .or_else(|| refuse_manner(stimulus))
-            .or_else(|| refuse_groups(stimulus, backend))
+            .or_else(|| limit_fault(stimulus, self.sector()))
+            .or_else(|| refuse_unverifiable(stimulus))
+            .or_else(|| refuse_shared_flush(stimulus, backend))
             .or_else(|| self.refuse_demand(stimulus.demand, sizing, backend));
         if let Some(why) = refusal {
             return Err(StepRefusal(why));
@@ -308,7 +293,7 @@ impl Native {
         // I/Os that the target cannot discard are omitted and counted.
         let discards = !self.is_block_device() || self.target.device().discard;
         let interface = self.interface_for(discards && script.plays_discards(), false);
-        let sizing = LoadDimensions::of_script(script);
+        let sizing = LoadDimensions::from_script(script);
         let refusal = script
             .fault()
             .or_else(|| self.refuse_script(script))
@@ -363,29 +348,17 @@ impl Native {
 
     /// Returns why this target cannot take the I/Os that a script announces.
     fn refuse_script(&self, script: &ScriptLoad) -> Option<String> {
-        let (name, path, sector) = (&script.name, self.path(), self.sector());
-        if script.reach > self.target.length() {
-            return Some(format!(
-                "script '{name}' reaches byte {} of {path}, which has {} bytes: map its addresses \
-                 to this target",
-                script.reach.0,
-                self.target.length().0
-            ));
+        let (name, path) = (&script.name, self.path());
+        if let Some(why) = script_fault(script, path, self.target.length(), self.sector()) {
+            return Some(why);
         }
         if script.alters() && !self.target.is_writable() {
             return Some(format!("{path} is armed for reading only; script '{name}' writes"));
-        }
-        if script.reach.0 > 0 && !script.unit.0.is_multiple_of(sector) {
-            return Some(format!(
-                "script '{name}' has I/Os in multiples of {} B; {path} takes multiples of {sector} B",
-                script.unit.0
-            ));
         }
         (script.largest.0 > SIZE_LIMIT)
             .then(|| format!("script '{name}': one I/O moves at most 1 GiB; split larger ones"))
     }
 
-    /// Resolves a data pattern to the content of writes.
     fn resolve(&mut self, pattern: &DataPattern) -> Result<Arc<FillPattern>, StepRefusal> {
         if let Some((resolved, content)) = &self.content
             && resolved == pattern
@@ -403,20 +376,10 @@ impl Native {
     }
 
     fn refuse_place(&self, stimulus: &Stimulus) -> Option<String> {
-        let (range, length) = (stimulus.active_range, self.target.length());
-        let end = range.start.0.checked_add(range.length.0);
-        if end.is_none_or(|end| end > length.0) {
-            return Some(format!(
-                "the active range ({} from byte {}) ends beyond {}, which has {}",
-                range.length,
-                range.start.0,
-                self.path(),
-                length
-            ));
-        }
-        let alters = stimulus.alters() && !self.target.is_writable();
-        alters.then(|| {
-            format!("{} is armed for reading only; this load writes or discards", self.path())
+        let path = self.path();
+        range_fault(stimulus.active_range, path, self.target.length()).or_else(|| {
+            (stimulus.alters() && !self.target.is_writable())
+                .then(|| format!("{path} is armed for reading only; this load writes or discards"))
         })
     }
 
@@ -460,20 +423,11 @@ impl Native {
                  {THREADS_LIMIT} threads with {DEPTH_LIMIT} I/Os each"
             ));
         }
-        let wanted = sizing.memory(self.target.memory_alignment());
-        let limit = kernel::transfer_memory_limit();
-        (wanted > limit).then(|| {
-            format!(
-                "demand {demand} needs {} of memory for its transfers; this host can \
-                 provide {}: lower the threads, the queue depth or the transfer size",
-                Bytes(wanted),
-                Bytes(limit)
-            )
-        })
+        memory_fault(demand, sizing.memory(self.target.memory_alignment()))
     }
 
-    fn give_up(&mut self, running: NativeLoad) {
-        self.stranded.extend(running.abort());
+    fn abort(&mut self, running: NativeLoad) {
+        self.stuck.extend(running.abort());
     }
 }
 
@@ -497,27 +451,8 @@ fn commits_alone(stimulus: &Stimulus) -> bool {
         && streams().all(|stream| flushes(stream) || stream.durability.is_cached())
 }
 
-/// Returns why the load's limits cannot be kept exactly.
-fn refuse_end(stimulus: &Stimulus, sector: u64) -> Option<String> {
-    let until = stimulus.until;
-    if let Some(bytes) = until.bytes {
-        if !bytes.0.is_multiple_of(sector) {
-            return Some(format!("a limit of {} B is not a multiple of {sector} B", bytes.0));
-        }
-        let moves = |s: &IoStream| s.op != Op::Flush && s.weight > 0;
-        if until.time.is_none() && until.ios.is_none() && !stimulus.streams.iter().any(moves) {
-            return Some("flushes move no bytes: give a limit in time or I/Os".to_owned());
-        }
-    }
-    let counted = until.bytes.is_some() || until.ios.is_some();
-    (counted && stimulus.ramp > Nanos::ZERO).then(|| {
-        "a ramp is time that is not measured: give the load a limit in time, not in bytes or I/Os"
-            .to_owned()
-    })
-}
-
-/// Returns why the load cannot be paced or verified as requested.
-fn refuse_manner(stimulus: &Stimulus) -> Option<String> {
+/// Returns why the load cannot be verified as requested.
+fn refuse_unverifiable(stimulus: &Stimulus) -> Option<String> {
     (stimulus.verify && !leaves_stamps(stimulus)).then(|| {
         "only sectors that were written random-unique can be verified, and the I/Os must not \
          include discards"
@@ -526,7 +461,7 @@ fn refuse_manner(stimulus: &Stimulus) -> Option<String> {
 }
 
 /// Returns why writes of one thread cannot share a flush.
-fn refuse_groups(stimulus: &Stimulus, backend: Backend) -> Option<String> {
+fn refuse_shared_flush(stimulus: &Stimulus, backend: Backend) -> Option<String> {
     let every = stimulus.flush_every().filter(|every| every.get() > 1)?;
     (backend == Backend::Threads && stimulus.demand.depth > 1).then(|| {
         format!(
@@ -553,7 +488,7 @@ impl Engine for Native {
             self.check_grouped(step)?;
             return Ok(PreparedStep::plain(step.clone()));
         }
-        PreparedStep::with(step, goes_on(&self.running, step), |load| self.prepare_load(load))
+        PreparedStep::with(step, takes_over(&self.running, step), |load| self.prepare_load(load))
     }
 
     fn apply(
@@ -591,11 +526,11 @@ impl Engine for Native {
                 Ok(measurement)
             }
             Ok(measurement) => {
-                self.stranded.extend(running.into_stuck());
+                self.stuck.extend(running.into_stuck());
                 Ok(measurement)
             }
             Err(halt) => {
-                self.give_up(running);
+                self.abort(running);
                 Err(halt)
             }
         }
@@ -603,9 +538,9 @@ impl Engine for Native {
 
     fn end_load(&mut self) {
         if let Some(running) = self.running.take() {
-            self.stranded.extend(running.finish(self.options.completion_timeout, &self.stop));
+            self.stuck.extend(running.finish(self.options.completion_timeout, &self.stop));
         }
-        self.await_stranded();
+        self.await_stuck();
     }
 }
 
@@ -618,15 +553,15 @@ impl Native {
         start: &StepStart,
         agree: StartAgreement<'_>,
     ) -> Result<NativeLoad, Halt> {
-        match hand_over(&mut self.running, step) {
+        match take_over(&mut self.running, step) {
             Handover::Same(running) => return Ok(running),
             Handover::Other(running, halt) => {
-                self.give_up(running);
+                self.abort(running);
                 return Err(halt);
             }
             Handover::New => self.end_load(),
         }
-        self.refuse_stranded()?;
+        self.refuse_stuck()?;
         // A load that should be continued but has ended meanwhile starts again.
         let prepared = match prepared {
             Some(prepared) => prepared,
@@ -651,27 +586,24 @@ impl Native {
     }
 
     /// Waits for I/Os that were abandoned, as long as some of them complete.
-    fn await_stranded(&mut self) {
+    fn await_stuck(&mut self) {
         let mut timeout = CompletionTimeout::new(self.options.completion_timeout);
         loop {
-            self.stranded.retain(|stranded| !stranded.is_over());
-            let progress = self.stranded.iter().map(StuckLoad::progress);
-            timeout.passed(STRANDED_POLL, progress.fold(0, u64::wrapping_add), false);
-            let is_silent = timeout.silent() >= self.options.completion_timeout;
-            if self.stranded.is_empty() || is_silent || self.stop.is_requested() {
+            self.stuck.retain(|load| !load.is_over());
+            let progress = self.stuck.iter().map(StuckLoad::progress);
+            timeout.passed(STUCK_POLL_INTERVAL, progress.fold(0, u64::wrapping_add), false);
+            let is_silent = timeout.silent >= self.options.completion_timeout;
+            if self.stuck.is_empty() || is_silent || self.stop.is_requested() {
                 return;
             }
-            std::thread::sleep(STRANDED_POLL);
+            std::thread::sleep(STUCK_POLL_INTERVAL);
         }
     }
 
-    /// Checks that no I/Os of an earlier load are stuck.
-    ///
-    /// # Errors
-    /// Returns [`Halt::DeviceGone`] if any are.
-    fn refuse_stranded(&mut self) -> Result<(), Halt> {
-        self.stranded.retain(|stranded| !stranded.is_over());
-        if self.stranded.is_empty() {
+    /// Checks that no I/Os of an earlier load are stuck. Returns [`Halt::DeviceGone`] if any are.
+    fn refuse_stuck(&mut self) -> Result<(), Halt> {
+        self.stuck.retain(|load| !load.is_over());
+        if self.stuck.is_empty() {
             return Ok(());
         }
         Err(Halt::DeviceGone {
@@ -683,11 +615,14 @@ impl Native {
 
 impl TargetEngine for Native {
     fn target(&self) -> &Target {
-        Native::target(self)
+        &self.target
     }
+
     fn target_mut(&mut self) -> &mut Target {
-        Native::target_mut(self)
+        self.end_load();
+        &mut self.target
     }
+
     fn use_groups(&mut self, groups: LoadCgroups) {
         self.groups = Some(groups);
     }
@@ -696,7 +631,7 @@ impl TargetEngine for Native {
 impl Drop for Native {
     fn drop(&mut self) {
         if let Some(running) = self.running.take() {
-            self.give_up(running);
+            self.abort(running);
         }
     }
 }

@@ -35,7 +35,6 @@ pub(super) struct LoadContext<'e> {
     pub stop: &'e StopSignal,
 }
 
-/// Handles and numbers of one part.
 pub(super) struct PartHandles {
     pub file: OwnedFd,
     pub wake: OwnedFd,
@@ -50,21 +49,14 @@ pub(super) struct PartToStart {
     pub handles: PartHandles,
 }
 
-/// A part whose threads wait to begin.
-pub(super) struct StartedPart {
-    pub part: RunningPart,
-    /// Progress of a script; `None` for a stimulus.
-    pub script: Option<ScriptProgress>,
-    /// Notes on what this host could not provide.
-    pub notes: Vec<String>,
-}
-
 /// One of the loads that run at once, or the only one.
 pub(super) struct RunningPart {
     pub shared: Arc<SharedLoad>,
     pub threads: Vec<JoinHandle<()>>,
     /// Plan that its I/Os are drawn from; `None` for a script.
     plan: Option<Arc<DrawPlan>>,
+    /// Progress of a script, until the load takes it; `None` for a stimulus.
+    pub script: Option<ScriptProgress>,
     /// Seed in use, if it is not the stimulus's own.
     pub seed: Option<u64>,
     pub time_left: Option<Nanos>,
@@ -78,17 +70,18 @@ pub(super) struct RunningPart {
     pub streams: usize,
     /// Number of its tallies in a measurement.
     pub tallies: usize,
-    /// True if its I/Os are counted by thread.
     by_thread: bool,
 }
 
 impl RunningPart {
-    /// Creates the threads and their memory; they wait to begin.
+    /// Creates the threads and their memory; they wait to begin. Adds to `notes` what this host
+    /// could not provide.
     pub(super) fn start(
         part: PartToStart,
         start: &StepStart,
         context: &LoadContext<'_>,
-    ) -> Result<StartedPart, Halt> {
+        notes: &mut Vec<String>,
+    ) -> Result<RunningPart, Halt> {
         let PartToStart { load, prepared, handles } = part;
         let PreparedLoad { source, content, interface, sizing } = prepared;
         let PartHandles { file, wake, sequence } = handles;
@@ -101,7 +94,7 @@ impl RunningPart {
         ));
         let (task, plan, script) = match (source, &load) {
             (IoSource::Drawn(plan), Load::Stimulus(stimulus)) => {
-                let plan = Arc::new(plan.going_on_from(&start.cursors));
+                let plan = Arc::new(plan.with_cursors(&start.cursors));
                 let task = LoadTask::Draw {
                     stimulus: stimulus.clone(),
                     plan: Arc::clone(&plan),
@@ -126,24 +119,29 @@ impl RunningPart {
             backend: interface.backend,
             memory_alignment: context.memory_alignment,
         });
-        let (threads, notes) = spawn(&shared, &setup, sizing.threads)?;
+        let (threads, missing) = spawn(&shared, &setup, sizing.threads)?;
+        for note in missing {
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
         let limit = stimulus.and_then(|stimulus| stimulus.until.time);
         let (delay, ramp) = stimulus.map_or((Nanos::ZERO, Nanos::ZERO), |s| (s.delay, s.ramp));
-        let part = RunningPart {
+        Ok(RunningPart {
             shared,
             threads,
             plan,
+            script,
             seed: stimulus.and_then(|stimulus| start.other_seed(stimulus.seed)),
-            time_left: limit.map(|time| time.saturating_sub(start.measured_of(delay, ramp))),
-            delay: delay.saturating_sub(start.passed_with(ramp)),
+            time_left: limit.map(|time| time.saturating_sub(start.measured_time(delay, ramp))),
+            delay: delay.saturating_sub(start.elapsed_with(ramp)),
             begins: 0,
             timeout: CompletionTimeout::new(context.completion_timeout),
             pace: stimulus.map_or(Pace::Closed, |stimulus| stimulus.pace.clone()),
             streams: sizing.streams,
             tallies: stimulus.map_or(0, |stimulus| tallied_streams(&stimulus.streams)),
             by_thread: stimulus.is_some_and(|stimulus| stimulus.by_thread),
-        };
-        Ok(StartedPart { part, script, notes })
+        })
     }
 
     /// Adds a wait of the accounting thread, which ended at the ticks `woken`. `is_idle` means
@@ -182,7 +180,7 @@ impl RunningPart {
         let (ticks, accounts) = unsafe { self.shared.turn_over() };
         for (number, account) in accounts.into_iter().enumerate() {
             if self.by_thread {
-                meter.add_of_thread(account, first, thread + number);
+                meter.add_for_thread(account, first, thread + number);
             } else {
                 meter.add(account, first);
             }
@@ -190,7 +188,6 @@ impl RunningPart {
         ticks
     }
 
-    /// Returns the byte offset of each sequential cursor.
     pub(super) fn cursors(&self) -> BTreeMap<String, Bytes> {
         self.plan.as_ref().map_or_else(BTreeMap::new, |plan| plan.cursors())
     }

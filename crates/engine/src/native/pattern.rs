@@ -17,7 +17,7 @@ use steadfast_domain::stimulus::DataPattern;
 
 /// The stamped unit in bytes, whatever the device's sector size.
 pub(super) const SECTOR: usize = 512;
-const STAMP: usize = 32;
+const STAMP_BYTES: usize = 32;
 
 /// Duplicates repeat whole blocks of this many bytes.
 const DUPLICATE_BLOCK: u32 = 4096;
@@ -26,7 +26,7 @@ const DUPLICATE_BLOCK: u32 = 4096;
 const FILE_LIMIT: u64 = 64 << 20;
 
 /// Minimum memory in bytes from which a thread's writes take their data.
-const POOL: usize = 512 << 10;
+const POOL_BYTES: usize = 512 << 10;
 
 /// An odd multiplier (from SplitMix64) and its inverse modulo 2^64.
 const MULTIPLIER: u64 = 0xbf58_476d_1ce4_e5b9;
@@ -60,7 +60,6 @@ pub(super) struct StampKey {
     pool: u64,
 }
 
-/// Content of a stamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
     /// Address of the 512-byte sector that it was written to.
@@ -72,7 +71,6 @@ pub(super) struct Stamp {
 }
 
 impl StampKey {
-    /// Creates a key that no other engine has.
     pub(super) fn new() -> StampKey {
         let mut entropy = [0u8; 8];
         // SAFETY: eight bytes are valid to write to.
@@ -102,7 +100,7 @@ impl StampKey {
     /// Returns the content of a sector's stamp; `None` if it has no stamp of this key.
     pub(super) fn open(&self, sector: &[u8]) -> Option<Stamp> {
         let mut words = [0u64; 4];
-        for (word, bytes) in words.iter_mut().zip(sector.get(..STAMP)?.chunks_exact(8)) {
+        for (word, bytes) in words.iter_mut().zip(sector.get(..STAMP_BYTES)?.chunks_exact(8)) {
             *word = u64::from_le_bytes(bytes.try_into().ok()?);
         }
         let [a, b, c, check] = words;
@@ -125,11 +123,10 @@ impl StampKey {
     pub(super) fn body_is(&self, sector: &[u8], pool: u64) -> bool {
         let mut expected = [0u8; SECTOR];
         self.fill_sector(&mut expected, pool);
-        sector.get(STAMP..) == expected.get(STAMP..)
+        sector.get(STAMP_BYTES..) == expected.get(STAMP_BYTES..)
     }
 }
 
-/// A data pattern, ready to fill memory.
 #[derive(Debug)]
 pub(super) enum FillPattern {
     /// Random and stamped.
@@ -159,7 +156,8 @@ impl FillPattern {
                 .map_err(|why| format!("the data pattern file {path} {why}")),
             DataPattern::Entropy { random_percent, duplicate_percent } => {
                 let share = usize::from((*random_percent).min(100));
-                let random_bytes = if share == 0 { 0 } else { (SECTOR * share / 100).max(STAMP) };
+                let random_bytes =
+                    if share == 0 { 0 } else { (SECTOR * share / 100).max(STAMP_BYTES) };
                 let duplicates = (u64::from((*duplicate_percent).min(100)) << 32) / 100;
                 Ok(FillPattern::Mixed { random_bytes, duplicates })
             }
@@ -185,11 +183,8 @@ impl FillPattern {
     }
 }
 
-/// Returns the whole content of a file. Only a regular file has content that is available at once
-/// and ends; a FIFO is not waited for.
-///
-/// # Errors
-/// Returns the reason if the file is no data pattern.
+/// Returns the whole content of a file, or the reason why it is no data pattern. Only a regular
+/// file has content that is available at once and ends; a FIFO is not waited for.
 fn read_pattern(path: &str) -> Result<Vec<u8>, String> {
     let unreadable = |error: io::Error| format!("cannot be read: {error}");
     let file = OpenOptions::new()
@@ -213,9 +208,7 @@ fn read_pattern(path: &str) -> Result<Vec<u8>, String> {
 /// Dimensions of the memory for a thread's writes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WriteShape {
-    /// Number of slots.
     pub depth: u32,
-    /// Largest write in bytes.
     pub largest: u32,
     /// Alignment of the buffers in bytes.
     alignment: u32,
@@ -232,17 +225,15 @@ impl WriteShape {
     /// slot does not write the same pool sectors over and over.
     pub(super) fn area(&self) -> u64 {
         let one = u64::from(self.largest).next_multiple_of(u64::from(self.alignment));
-        let wanted = POOL as u64 / u64::from(self.depth);
+        let wanted = POOL_BYTES as u64 / u64::from(self.depth);
         one * (wanted / one).max(1)
     }
 
-    /// Returns the bytes of all slots.
     pub(super) fn total(&self) -> u64 {
         self.area() * u64::from(self.depth)
     }
 }
 
-/// Source of one thread's write data.
 #[derive(Debug)]
 pub(super) struct PatternWriter {
     arena: Arena,
@@ -305,7 +296,7 @@ impl PatternWriter {
     }
 
     pub(super) fn pages(&self) -> PageKind {
-        self.arena.pages()
+        self.arena.pages
     }
 
     pub(super) fn slot_memory(&self, slot: u32) -> (*mut u8, usize) {
@@ -452,7 +443,8 @@ mod tests {
             .collect();
         assert!(bits_per_byte(&content) > 7.99, "{}", bits_per_byte(&content));
         assert_eq!(repeated_share(&content), 0.0);
-        let stamps: Vec<u8> = content.chunks(SECTOR).flat_map(|s| s[..STAMP].to_vec()).collect();
+        let stamps: Vec<u8> =
+            content.chunks(SECTOR).flat_map(|s| s[..STAMP_BYTES].to_vec()).collect();
         assert!(bits_per_byte(&stamps) > 7.9, "{}", bits_per_byte(&stamps));
     }
 
@@ -485,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_sent_over_and_over_or_refused() {
+    fn a_pattern_file_repeats_or_is_refused() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("content");
         let name = path.to_str().unwrap().to_owned();
@@ -499,7 +491,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_or_too_large_is_refused_at_once() {
+    fn a_directory_a_fifo_and_a_large_file_are_refused_at_once() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("pipe");
         let name = path.to_str().unwrap().to_owned();
@@ -537,7 +529,7 @@ mod tests {
     }
 
     #[test]
-    fn entropy_and_duplicates_are_as_asked() {
+    fn entropy_and_duplicates_are_as_specified() {
         let entropy = |random_percent, duplicate_percent| {
             let pattern = DataPattern::Entropy { random_percent, duplicate_percent };
             let mut writer = writer(&FillPattern::new(&pattern).unwrap());

@@ -2,16 +2,13 @@
 //! thread plays, and these carry the I/Os. An I/O counts as submitted when it is passed to them.
 
 use super::blocking::perform;
-use super::queue::{Completion, Queue, QueueTarget, Request, SubmitWait};
+use super::queue::{Completion, Queue, QueueTarget, Request, SubmitWait, WAIT_MAX};
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::RawFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
-
-/// Longest wait, after which a thread checks whether its load has ended.
-const LONGEST_WAIT: Duration = Duration::from_millis(100);
 
 /// State shared by the playing thread and those that carry I/Os.
 #[derive(Debug)]
@@ -112,8 +109,8 @@ impl Queue for PoolQueue {
         let mut done = lock(&self.pool.done);
         let time = match wait {
             SubmitWait::Not => Duration::ZERO,
-            SubmitWait::Completion => LONGEST_WAIT,
-            SubmitWait::AtMost(nanos) => Duration::from_nanos(nanos).min(LONGEST_WAIT),
+            SubmitWait::Completion => WAIT_MAX,
+            SubmitWait::AtMost(nanos) => Duration::from_nanos(nanos).min(WAIT_MAX),
         };
         if done.is_empty() && !time.is_zero() {
             let waited = self.pool.news.wait_timeout(done, time);
@@ -123,7 +120,7 @@ impl Queue for PoolQueue {
         Ok(())
     }
 
-    fn look(&mut self) -> usize {
+    fn poll(&mut self) -> usize {
         self.seen.len() - self.delivered
     }
 

@@ -1,10 +1,14 @@
 //! Boundary between the loop that draws, stamps and counts I/Os and the kernel interface that
 //! carries them.
 
+use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::time::Duration;
 use steadfast_domain::Op;
 
-/// An I/O to be submitted to the kernel.
+/// Longest wait for a completion, after which a thread checks whether its load has ended.
+pub(super) const WAIT_MAX: Duration = Duration::from_millis(100);
+
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Request {
     /// Index below the queue depth; returned with the completion.
@@ -17,7 +21,6 @@ pub(super) struct Request {
     pub buffer: *mut u8,
 }
 
-/// An I/O that the kernel has completed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Completion {
     pub slot: u32,
@@ -25,14 +28,11 @@ pub(super) struct Completion {
     pub result: i32,
 }
 
-/// Time to stay in the kernel after submitting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SubmitWait {
-    /// Until an I/O completes.
     Completion,
     /// Until an I/O completes, at most this many nanoseconds.
     AtMost(u64),
-    /// Return at once.
     Not,
 }
 
@@ -52,10 +52,22 @@ pub(super) trait Queue {
     /// An I/O that completes later is left for the next reap, so that a clock reading between
     /// this call and the first [`Self::next`] is not earlier than any completion that they
     /// deliver.
-    fn look(&mut self) -> usize;
+    fn poll(&mut self) -> usize;
 
-    /// Returns the next of the completions that [`Self::look`] saw.
+    /// Returns the next of the completions that [`Self::poll`] saw.
     fn next(&mut self) -> Option<Completion>;
+}
+
+/// Returns the error number of the last system call.
+pub(super) fn last_errno() -> i32 {
+    io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
+}
+
+pub(super) fn timespec(nanos: u64) -> libc::timespec {
+    libc::timespec {
+        tv_sec: (nanos / 1_000_000_000) as libc::time_t,
+        tv_nsec: (nanos % 1_000_000_000) as libc::c_long,
+    }
 }
 
 /// Target and settings that the queues of a load share.

@@ -24,7 +24,6 @@ const BUFFER_COUNT_LIMIT: usize = 1 << 14;
 pub(super) struct Ring(IoUring);
 
 impl Ring {
-    /// Creates a ring for `depth` I/Os.
     pub(super) fn new(depth: u32) -> io::Result<Ring> {
         Ok(Ring(kernel::ring(depth)?.0))
     }
@@ -95,7 +94,6 @@ unsafe fn register(submitter: &Submitter<'_>, buffers: &[SlotBuffer]) -> io::Res
     unsafe { submitter.register_buffers(&vectors) }
 }
 
-/// A ring in use.
 pub(super) struct RingQueue<'r> {
     submitter: Submitter<'r>,
     sq: SubmissionQueue<'r>,
@@ -123,7 +121,7 @@ impl RingQueue<'_> {
         // SAFETY: the entry's buffer belongs to a slot, which is not reused before the I/O has
         // completed, and outlives the ring.
         if unsafe { self.sq.push(entry) }.is_err() {
-            self.enqueue_after_look(entry);
+            self.enqueue_after_sync(entry);
         }
         self.unsubmitted += 1;
     }
@@ -131,7 +129,7 @@ impl RingQueue<'_> {
     /// The ring has an entry per slot and one for the wake-up, so it is never full; it may seem
     /// so until the kernel's progress is read.
     #[cold]
-    fn enqueue_after_look(&mut self, entry: &squeue::Entry) {
+    fn enqueue_after_sync(&mut self, entry: &squeue::Entry) {
         self.sq.sync();
         // SAFETY: as for the first attempt.
         unsafe { self.sq.push(entry) }.expect("a ring holds all I/Os of its depth");
@@ -232,8 +230,8 @@ impl Queue for RingQueue<'_> {
     #[inline(always)]
     fn submit(&mut self, wait: SubmitWait) -> Result<(), i32> {
         let entered = match wait {
-            // The caller waits by its next call, as fio does. In between, a kernel thread that serves
-            // the device (a loop device, encryption) may run on this processor
+            // The caller waits by its next call, as fio does. In between, a kernel thread that
+            // serves the device (a loop device, encryption) may run on this processor
             // (docs/journal/2026-11-28-commits.md).
             SubmitWait::Completion if self.one_at_a_time && self.unsubmitted > 0 => self.enter(0),
             SubmitWait::Completion => self.enter(1),
@@ -256,7 +254,7 @@ impl Queue for RingQueue<'_> {
     }
 
     #[inline(always)]
-    fn look(&mut self) -> usize {
+    fn poll(&mut self) -> usize {
         self.cq.sync();
         self.cq.len()
     }

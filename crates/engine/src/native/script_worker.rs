@@ -1,18 +1,18 @@
 //! The loop that the I/Os of a script go through: submit when due, reap, count.
 //!
 //! One thread submits all of them, so that they leave in script order and overlaps are detected;
-//! the kernel interface carries as many at once as the step allows. The thread sleeps until
-//! shortly before an I/O is due and polls the clock from then on (`sleep_margin`), so that a processor
-//! is busy only where I/Os follow closely; `precedence` sets its scheduling class.
+//! the kernel interface carries as many at once as the step allows. The thread sleeps until shortly
+//! before an I/O is due and polls the clock from then on (`sleep_margin`), so that a processor is
+//! busy only where I/Os follow closely; `scheduling_class` sets its scheduling class.
 //!
 //! The clock is `CLOCK_MONOTONIC`, whose nanoseconds are the ticks here: due times stay accurate
 //! for days, and two targets can start at the same time.
 //!
 //! While I/Os flow, nothing here allocates, locks or logs.
 
-use super::ahead::Prefetcher;
-use super::precedence::SchedulingClass;
+use super::prefetch::Prefetcher;
 use super::queue::{Queue, SubmitWait};
+use super::scheduling_class::SchedulingClass;
 use super::shared::LoadFailure;
 use super::sleep_margin::{SleepPlanner, sharpen_timer};
 use super::thread_ios::{IoSlot, ThreadIos};
@@ -23,21 +23,20 @@ use std::sync::atomic::Ordering;
 /// Wait in nanoseconds between two checks of a reader that has nothing decoded.
 const STARVING_NS: u64 = 100_000;
 
-/// The thread that plays a script.
 pub(super) struct ScriptWorker<'s, Q: Queue> {
     ios: ThreadIos<'s, Q>,
     player: ScriptPlayer<Prefetcher>,
     sleep: SleepPlanner,
-    precedence: SchedulingClass,
+    scheduling: SchedulingClass,
 }
 
 impl<'s, Q: Queue> ScriptWorker<'s, Q> {
     pub(super) fn new(
         ios: ThreadIos<'s, Q>,
         player: ScriptPlayer<Prefetcher>,
-        precedence: SchedulingClass,
+        scheduling: SchedulingClass,
     ) -> Self {
-        ScriptWorker { ios, player, sleep: SleepPlanner::default(), precedence }
+        ScriptWorker { ios, player, sleep: SleepPlanner::default(), scheduling }
     }
 
     /// Plays until the script or the load ends and all I/Os have completed.
@@ -52,14 +51,14 @@ impl<'s, Q: Queue> ScriptWorker<'s, Q> {
         loop {
             let now = self.ios.clock.ticks();
             self.sleep.woke_up(now);
-            self.precedence.awake(now);
+            self.scheduling.awake(now);
             let wait = self.gather(now);
             if self.ios.count == 0 && wait.is_none() {
                 return Ok(());
             }
             let wait = wait.unwrap_or(SubmitWait::Completion);
             if wait != SubmitWait::Not {
-                self.precedence.sleeps();
+                self.scheduling.before_wait();
             }
             self.stamp_and_submit(wait)?;
             self.reap();
@@ -76,7 +75,7 @@ impl<'s, Q: Queue> ScriptWorker<'s, Q> {
                 return None;
             }
             match self.player.next(now) {
-                PlayerAction::HandOver(ready) => self.issue(&ready, now),
+                PlayerAction::Submit(ready) => self.issue(&ready, now),
                 PlayerAction::At(due) => return Some(self.sleep.wait_until(due, now)),
                 PlayerAction::Completion => return Some(SubmitWait::Completion),
                 PlayerAction::Starved => return Some(SubmitWait::AtMost(STARVING_NS)),
@@ -95,7 +94,7 @@ impl<'s, Q: Queue> ScriptWorker<'s, Q> {
         let io = IoSlot { began: ready.due, op, fua, offset, size, ..IoSlot::FLUSH };
         self.ios.push(slot, io);
         self.ios.batch.push(slot);
-        self.player.handed_over(slot, ready, now);
+        self.player.submitted(slot, ready, now);
         self.sleep.io_queued();
     }
 
@@ -113,7 +112,6 @@ impl<'s, Q: Queue> ScriptWorker<'s, Q> {
         self.ios.submit(wait)
     }
 
-    /// Counts completed I/Os.
     #[inline(always)]
     fn reap(&mut self) {
         let reap = self.ios.begin_reap();
@@ -181,7 +179,7 @@ mod tests {
             }
             Ok(())
         }
-        fn look(&mut self) -> usize {
+        fn poll(&mut self) -> usize {
             self.seen = self.done.len();
             self.seen
         }
@@ -202,16 +200,16 @@ mod tests {
     fn played(load: &ScriptLoad) -> (Vec<TakenIo>, StepMeter) {
         let depth = load.demand.outstanding() as u32;
         let shared = shared(depth);
-        let ahead = Prefetcher::begin(ScriptReader::open(load).unwrap(), 0, &StopSignal::default())
+        let feed = Prefetcher::begin(ScriptReader::open(load).unwrap(), 0, &StopSignal::default())
             .unwrap();
-        let mut player = ScriptPlayer::new(load, ahead, 0, true);
+        let mut player = ScriptPlayer::new(load, feed, 0, true);
         player.begin(shared.clock.ticks(), Nanos::ZERO);
         let queue = RecordingQueue::default();
         let taken = Arc::clone(&queue.taken);
         let ios = ThreadIos::new(&shared, 0, queue, ThreadBuffers::default());
-        ScriptWorker::new(ios, player, SchedulingClass::none()).run();
+        ScriptWorker::new(ios, player, SchedulingClass::unchanged()).run();
         assert_eq!(shared.state().failure, None);
-        let mut meter = StepMeter::of_script();
+        let mut meter = StepMeter::for_script();
         // SAFETY: nothing else advances the turn, and the thread that counted has ended.
         let (_, accounts) = unsafe { shared.turn_over() };
         meter.close_interval(accounts, Nanos::ZERO, Nanos::SECOND, false);
@@ -219,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn ten_thousand_and_seven_ios_are_handed_over_in_order_as_asked() {
+    fn all_ios_are_submitted_in_order_as_scripted() {
         let ios: Vec<DueIo> = (0..10_007u64)
             .map(|n| {
                 let op = [Op::Write, Op::Read, Op::Read, Op::Discard, Op::Flush][(n % 5) as usize];
@@ -230,9 +228,9 @@ mod tests {
             })
             .collect();
         let (taken, meter) = played(&listed(&ios, 16));
-        let asked: Vec<_> =
+        let expected: Vec<_> =
             ios.iter().map(|io| (io.op, io.fua, io.offset.0, io.size.0 as u32)).collect();
-        assert_eq!(taken, asked);
+        assert_eq!(taken, expected);
         let done = meter.finish_script();
         assert_eq!((done.lateness.ios, done.lateness.histogram.total()), (10_007, 10_007));
         for tally in &done.streams {
@@ -244,9 +242,9 @@ mod tests {
     }
 
     #[test]
-    fn what_was_decoded_ahead_is_bounded() {
+    fn decoding_ahead_is_bounded() {
         let (script, delivered) = EndlessFeed::load();
-        let mut ahead =
+        let mut feed =
             Prefetcher::begin(ScriptReader::open(&script).unwrap(), 0, &StopSignal::default())
                 .unwrap();
         let count = || delivered.load(Ordering::SeqCst);
@@ -259,11 +257,11 @@ mod tests {
             }
             let batch = crate::play::BATCH as u64;
             let waiting = before - (round - 1) * batch;
-            let most = (super::super::ahead::AHEAD as u64 + 2) * batch;
+            let most = (super::super::prefetch::BATCHES_MAX as u64 + 2) * batch;
             assert!((most / 2..=most).contains(&waiting), "{waiting} of {most}");
             for _ in 0..batch {
                 assert!(matches!(
-                    crate::play::ScriptFeed::next(&mut ahead),
+                    crate::play::ScriptFeed::next(&mut feed),
                     crate::play::FeedResult::Io(_)
                 ));
             }

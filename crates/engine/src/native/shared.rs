@@ -7,7 +7,7 @@
 use super::clock::Clock;
 use super::queue::QueueTarget;
 use super::verify::ReadBackFindings;
-use crate::accounting::IntervalAccount;
+use crate::accounting::{IntervalAccount, LOCATED_FAULTS_MAX};
 use crate::stall::{LateWakeup, STALL_MIN, overlap};
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
@@ -17,11 +17,8 @@ use steadfast_domain::measurement::UnmeasuredIos;
 use steadfast_domain::{Bytes, Op, ScriptError};
 
 /// Number and length of the waits for threads to count their outstanding I/Os.
-const SURRENDER_POLLS: u32 = 50;
-const SURRENDER_POLL: Duration = Duration::from_millis(5);
-
-/// Maximum number of faults kept with their location.
-pub(super) const FAULTS_KEPT: usize = 32;
+const GIVE_UP_POLLS: u32 = 50;
+const GIVE_UP_POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// State of one load, shared by its threads and the accounting thread.
 #[derive(Debug)]
@@ -39,7 +36,7 @@ pub(super) struct SharedLoad {
     /// Set when a thread has reached the deadline.
     timed_out: AtomicBool,
     /// Longest time in ticks between two clock readings of a thread whose I/Os complete.
-    pub long: u64,
+    pub max_unread: u64,
     /// Set when no more I/Os are to be issued.
     finishing: AtomicBool,
     /// Set when outstanding I/Os are no longer waited for.
@@ -55,7 +52,7 @@ pub(super) struct SharedLoad {
 pub(super) struct LockedState {
     /// Number of threads that have ended.
     pub ended: usize,
-    /// The first failed I/Os, at most [`FAULTS_KEPT`].
+    /// The first failed I/Os, at most [`LOCATED_FAULTS_MAX`].
     pub faults: Vec<LocatedFault>,
     /// Why the load fails; `None` while it runs.
     pub failure: Option<LoadFailure>,
@@ -65,11 +62,9 @@ pub(super) struct LockedState {
     ready: usize,
     /// Notes on what this host could not provide to the threads, without duplicates.
     notes: Vec<String>,
-    /// Why a thread cannot begin.
     unready: Option<String>,
 }
 
-/// A failed I/O.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LocatedFault {
     pub op: Op,
@@ -80,7 +75,6 @@ pub(super) struct LocatedFault {
     pub at: u64,
 }
 
-/// Why a load ends early.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum LoadFailure {
     /// Too many faults, or a first fault that every further I/O would repeat.
@@ -89,9 +83,7 @@ pub(super) enum LoadFailure {
     Gone(i32),
     /// The kernel interface failed, with the error number.
     Broken(i32),
-    /// A thread panicked.
     Died,
-    /// The script failed.
     Script(Box<ScriptError>),
 }
 
@@ -109,14 +101,13 @@ pub(super) struct ThreadLane {
     late: [(AtomicU64, AtomicU64); Op::ALL.len()],
     /// Ticks of the thread's last clock reading, followed by the ticks at the start and end of
     /// its last interval without a reading that was longer than allowed.
-    looked: AtomicU64,
-    blind: (AtomicU64, AtomicU64),
+    last_reading: AtomicU64,
+    unread: (AtomicU64, AtomicU64),
     /// Outstanding I/Os as of the last turn; always current for a script or a paced load.
     outstanding: AtomicU32,
-    /// Stream of the last issued I/O.
     stream: AtomicU32,
     /// Set when the thread has counted the I/Os that are no longer waited for.
-    gave_up: AtomicBool,
+    has_given_up: AtomicBool,
     /// Number of I/Os that it counted then.
     given_up: AtomicU32,
     cpu_user: AtomicU64,
@@ -139,11 +130,11 @@ impl ThreadLane {
                 .map(UnsafeCell::new),
             last: AtomicU64::new(0),
             late: Default::default(),
-            looked: AtomicU64::new(0),
-            blind: Default::default(),
+            last_reading: AtomicU64::new(0),
+            unread: Default::default(),
             outstanding: AtomicU32::new(0),
             stream: AtomicU32::new(0),
-            gave_up: AtomicBool::new(false),
+            has_given_up: AtomicBool::new(false),
             given_up: AtomicU32::new(0),
             cpu_user: AtomicU64::new(0),
             cpu_system: AtomicU64::new(0),
@@ -174,7 +165,6 @@ impl ThreadLane {
         unsafe { &mut *self.accounts[(turn & 1) as usize].get() }
     }
 
-    /// Marks the reap as counted.
     #[inline(always)]
     pub(super) fn end_reap(&self) {
         let reaps = self.reaps.load(Ordering::Relaxed);
@@ -189,37 +179,36 @@ impl ThreadLane {
         bytes.fetch_add(size.into(), Ordering::Relaxed);
     }
 
-    /// Notes that the thread has read the clock at `now`; `long` is the longest allowed time
+    /// Notes that the thread has read the clock at `now`; `max_unread` is the longest allowed time
     /// without a reading. Both are in ticks.
     #[inline(always)]
-    pub(super) fn note_clock(&self, now: u64, long: u64) {
-        let before = self.looked.load(Ordering::Relaxed);
-        if now.saturating_sub(before) > long {
-            self.note_blind(before, now);
+    pub(super) fn note_clock(&self, now: u64, max_unread: u64) {
+        let before = self.last_reading.load(Ordering::Relaxed);
+        if now.saturating_sub(before) > max_unread {
+            self.note_unread(before, now);
         }
-        self.looked.store(now, Ordering::Release);
+        self.last_reading.store(now, Ordering::Release);
     }
 
     #[cold]
-    fn note_blind(&self, from: u64, to: u64) {
-        self.blind.0.store(from, Ordering::Relaxed);
-        self.blind.1.store(to, Ordering::Relaxed);
+    fn note_unread(&self, from: u64, to: u64) {
+        self.unread.0.store(from, Ordering::Relaxed);
+        self.unread.1.store(to, Ordering::Relaxed);
     }
 
     /// Returns how many nanoseconds of a delay passed without a clock reading of this thread;
     /// `u64::MAX` if it has ended.
-    fn not_seen_in(&self, late: &LateWakeup, clock: Clock) -> u64 {
+    fn time_without_reading(&self, late: &LateWakeup, clock: Clock) -> u64 {
         if self.ended.load(Ordering::Acquire) {
             return u64::MAX;
         }
         let nanos = |ticks: &AtomicU64, order| clock.nanos(ticks.load(order));
-        let since = overlap((nanos(&self.looked, Ordering::Acquire), u64::MAX), late);
-        let (from, to) = &self.blind;
+        let since = overlap((nanos(&self.last_reading, Ordering::Acquire), u64::MAX), late);
+        let (from, to) = &self.unread;
         let before = (nanos(from, Ordering::Relaxed), nanos(to, Ordering::Relaxed));
         since.max(overlap(before, late))
     }
 
-    /// Notes the stream of an issued I/O.
     #[inline(always)]
     pub(super) fn issued(&self, stream: u32) {
         self.stream.store(stream, Ordering::Relaxed);
@@ -227,17 +216,16 @@ impl ThreadLane {
 
     /// Returns true if the thread has counted its outstanding I/Os as given up.
     pub(super) fn has_given_up(&self) -> bool {
-        self.gave_up.load(Ordering::Relaxed)
+        self.has_given_up.load(Ordering::Relaxed)
     }
 
     /// Notes that the thread has counted this many outstanding I/Os as given up.
     pub(super) fn give_up(&self, outstanding: u32) {
         self.outstanding.store(outstanding, Ordering::Relaxed);
         self.given_up.store(outstanding, Ordering::Relaxed);
-        self.gave_up.store(true, Ordering::Release);
+        self.has_given_up.store(true, Ordering::Release);
     }
 
-    /// Publishes the number of outstanding I/Os.
     #[inline(always)]
     pub(super) fn publish_outstanding(&self, outstanding: u32) {
         self.outstanding.store(outstanding, Ordering::Relaxed);
@@ -362,7 +350,7 @@ impl SharedLoad {
             turn: AtomicU32::new(0),
             deadline: AtomicU64::new(u64::MAX),
             timed_out: AtomicBool::new(false),
-            long: clock.ticks_in(STALL_MIN.as_nanos() as u64),
+            max_unread: clock.ticks_in(STALL_MIN.as_nanos() as u64),
             finishing: AtomicBool::new(false),
             given_up: AtomicBool::new(false),
             fault_count: AtomicU64::new(0),
@@ -372,7 +360,6 @@ impl SharedLoad {
         }
     }
 
-    /// Locks the rarely used state.
     pub(super) fn state(&self) -> MutexGuard<'_, LockedState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -391,7 +378,6 @@ impl SharedLoad {
         self.changed.notify_all();
     }
 
-    /// Reports why a thread cannot begin.
     pub(super) fn report_unready(&self, why: String) {
         self.state().unready.get_or_insert(why);
         self.changed.notify_all();
@@ -411,18 +397,17 @@ impl SharedLoad {
         }
     }
 
-    /// Waits until these ticks; `false` if the load is called off before.
     pub(super) fn await_ticks(&self, ticks: u64) -> bool {
         let mut state = self.state();
         loop {
             if self.is_finishing() {
                 return false;
             }
-            let ahead = self.clock.nanos(ticks.saturating_sub(self.clock.ticks()));
-            if ahead == 0 {
+            let left = self.clock.nanos(ticks.saturating_sub(self.clock.ticks()));
+            if left == 0 {
                 return true;
             }
-            let wait = self.changed.wait_timeout(state, Duration::from_nanos(ahead));
+            let wait = self.changed.wait_timeout(state, Duration::from_nanos(left));
             state = wait.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
@@ -447,14 +432,14 @@ impl SharedLoad {
         self.timed_out.store(true, Ordering::Relaxed);
     }
 
-    /// Counts and keeps a fault; `hopeless` if every further I/O must fail as well.
+    /// Counts and records a fault; `hopeless` if every further I/O must fail as well.
     #[cold]
     pub(super) fn report_fault(&self, fault: LocatedFault, hopeless: bool) {
         let count = self.fault_count.fetch_add(1, Ordering::Relaxed) + 1;
         let gone = matches!(fault.errno, libc::ENODEV | libc::ENXIO);
         {
             let mut state = self.state();
-            if state.faults.len() < FAULTS_KEPT {
+            if state.faults.len() < LOCATED_FAULTS_MAX {
                 state.faults.push(fault);
             }
         }
@@ -484,10 +469,8 @@ impl SharedLoad {
 
     // Called by the accounting thread.
 
-    /// Waits until all threads are ready and returns their notes.
-    ///
-    /// # Errors
-    /// Returns the reason if one of them cannot begin.
+    /// Waits until all threads are ready and returns their notes, or the reason why one of them
+    /// cannot begin.
     pub(super) fn await_ready(&self) -> Result<Vec<String>, String> {
         let mut state = self.state();
         loop {
@@ -544,7 +527,6 @@ impl SharedLoad {
         }
     }
 
-    /// Waits until something changes, at most `time`.
     pub(super) fn wait(&self, time: Duration) {
         let state = self.state();
         if state.ended == self.lanes.len() || state.failure.is_some() {
@@ -607,8 +589,12 @@ impl SharedLoad {
     }
 
     /// Returns how many nanoseconds of a delay passed without a clock reading of any thread.
-    pub(super) fn not_seen_in(&self, late: &LateWakeup) -> u64 {
-        self.lanes.iter().map(|lane| lane.not_seen_in(late, self.clock)).min().unwrap_or(u64::MAX)
+    pub(super) fn time_without_reading(&self, late: &LateWakeup) -> u64 {
+        self.lanes
+            .iter()
+            .map(|lane| lane.time_without_reading(late, self.clock))
+            .min()
+            .unwrap_or(u64::MAX)
     }
 
     /// Returns a number that changes whenever an I/O completes.
@@ -623,28 +609,28 @@ impl SharedLoad {
     pub(super) fn give_up_waiting(&self) -> (u64, Vec<(u32, u64)>) {
         self.given_up.store(true, Ordering::Relaxed);
         self.finish();
-        let has_answered = |lane: &ThreadLane| {
-            lane.gave_up.load(Ordering::Acquire) || lane.ended.load(Ordering::Acquire)
+        let is_done = |lane: &ThreadLane| {
+            lane.has_given_up.load(Ordering::Acquire) || lane.ended.load(Ordering::Acquire)
         };
-        for _ in 0..SURRENDER_POLLS {
-            if self.lanes.iter().all(has_answered) {
+        for _ in 0..GIVE_UP_POLLS {
+            if self.lanes.iter().all(is_done) {
                 break;
             }
-            std::thread::sleep(SURRENDER_POLL);
+            std::thread::sleep(GIVE_UP_POLL_INTERVAL);
         }
         let now = self.clock.ticks();
         let mut count = 0;
-        let mut silent = Vec::new();
+        let mut blocked = Vec::new();
         for lane in &self.lanes {
-            if lane.gave_up.load(Ordering::Acquire) {
+            if lane.has_given_up.load(Ordering::Acquire) {
                 count += u64::from(lane.given_up.load(Ordering::Relaxed));
             } else if !lane.ended.load(Ordering::Acquire) {
                 count += 1;
-                let since = now.saturating_sub(lane.looked.load(Ordering::Acquire));
-                silent.push((lane.stream.load(Ordering::Relaxed), self.clock.nanos(since)));
+                let since = now.saturating_sub(lane.last_reading.load(Ordering::Acquire));
+                blocked.push((lane.stream.load(Ordering::Relaxed), self.clock.nanos(since)));
             }
         }
-        (count, silent)
+        (count, blocked)
     }
 
     /// Returns the I/Os completed after the end since the last call, by thread and operation.

@@ -4,8 +4,8 @@ use std::time::Duration;
 use steadfast_domain::Nanos;
 use steadfast_domain::measurement::Silence;
 
-/// Watches for completions. Like `completion_timeout`, it adds up time from waits: a stalled program must
-/// not report a silent device.
+/// Watches for completions. Like `completion_timeout`, it adds up time from waits: a stalled
+/// program must not report a silent device.
 #[derive(Debug, Default)]
 pub(super) struct SilenceWatch {
     /// Last progress seen, and how long it has not changed.
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_second_without_a_completion_is_kept_with_its_place() {
+    fn a_second_without_a_completion_is_recorded() {
         let mut watch = SilenceWatch::default();
         let look = Duration::from_millis(50);
         let mut passed = |from: u64, to: u64, progress: u64, waits: bool| {
@@ -86,7 +86,7 @@ mod tests {
 
     /// A silence of 5 s that begins 3 s before the end of a ramp, which had one of its own.
     #[test]
-    fn only_the_measured_part_of_a_silence_is_kept() {
+    fn only_the_measured_part_of_a_silence_is_recorded() {
         let mut watch = SilenceWatch::default();
         let look = Duration::from_millis(50);
         let mut progress = 0;

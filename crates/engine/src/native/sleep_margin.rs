@@ -8,18 +8,18 @@
 use super::queue::SubmitWait;
 
 /// Longest sleep in nanoseconds, so that the end of a load is noticed.
-const NAP_NS: u64 = 40_000_000;
+const SLEEP_MAX_NS: u64 = 40_000_000;
 
 /// Shortest and longest time in nanoseconds that a thread is awake before an I/O is due.
-const LEAST_NS: u64 = 60_000;
-const MOST_NS: u64 = 1_000_000;
+const MARGIN_MIN_NS: u64 = 60_000;
+const MARGIN_MAX_NS: u64 = 1_000_000;
 
 /// Exponent n of the share 2^-n by which the margin shrinks after a sleep that ended in time.
-const SHRINKS: u32 = 8;
+const SHRINK_SHIFT: u32 = 8;
 
 /// Exponent n of the share 2^-n by which it shrinks with every I/O: if all of them follow within
 /// the margin, no sleep corrects it any more.
-const FORGETS: u32 = 13;
+const DECAY_SHIFT: u32 = 13;
 
 /// Plans the sleeps of one thread.
 #[derive(Debug)]
@@ -32,17 +32,18 @@ pub(super) struct SleepPlanner {
 impl Default for SleepPlanner {
     fn default() -> Self {
         // Starts with the longest margin, so that no I/O is late before anything is learned.
-        SleepPlanner { margin_ns: MOST_NS, planned: None }
+        SleepPlanner { margin_ns: MARGIN_MAX_NS, planned: None }
     }
 }
 
 impl SleepPlanner {
-    /// Returns how long to wait for completions if the next I/O is due at `due`. Times are in nanoseconds.
+    /// Returns how long to wait for completions if the next I/O is due at `due`. Times are in
+    /// nanoseconds.
     #[inline(always)]
     pub(super) fn wait_until(&mut self, due: u64, now: u64) -> SubmitWait {
         match due.saturating_sub(now) {
             nanos if nanos > self.margin_ns => {
-                let sleep = (nanos - self.margin_ns).min(NAP_NS);
+                let sleep = (nanos - self.margin_ns).min(SLEEP_MAX_NS);
                 self.planned = Some(now + sleep);
                 SubmitWait::AtMost(sleep)
             }
@@ -60,16 +61,15 @@ impl SleepPlanner {
         }
     }
 
-    /// Notes that an I/O was passed to the queue.
     #[inline(always)]
     pub(super) fn io_queued(&mut self) {
-        self.margin_ns = (self.margin_ns - (self.margin_ns >> FORGETS)).max(LEAST_NS);
+        self.margin_ns = (self.margin_ns - (self.margin_ns >> DECAY_SHIFT)).max(MARGIN_MIN_NS);
     }
 
     fn learn(&mut self, late: u64) {
         let wanted = 2 * late;
-        let shrunk = self.margin_ns - (self.margin_ns >> SHRINKS);
-        self.margin_ns = wanted.max(shrunk).clamp(LEAST_NS, MOST_NS);
+        let shrunk = self.margin_ns - (self.margin_ns >> SHRINK_SHIFT);
+        self.margin_ns = wanted.max(shrunk).clamp(MARGIN_MIN_NS, MARGIN_MAX_NS);
     }
 }
 
@@ -98,18 +98,18 @@ mod tests {
                 other => panic!("{other:?}"),
             }
         };
-        assert_eq!(margin(1_000, 2000), LEAST_NS);
+        assert_eq!(margin(1_000, 2000), MARGIN_MIN_NS);
         assert_eq!(margin(150_000, 1), 300_000);
-        assert_eq!(margin(80_000_000, 1), MOST_NS);
+        assert_eq!(margin(80_000_000, 1), MARGIN_MAX_NS);
         let after = margin(1_000, 100);
         assert!((600_000..700_000).contains(&after), "one outlier is forgotten slowly: {after}");
-        assert_eq!(margin(1_000, 1000), LEAST_NS);
+        assert_eq!(margin(1_000, 1000), MARGIN_MIN_NS);
     }
 
     #[test]
-    fn what_is_due_soon_is_not_slept_for_and_a_completion_teaches_nothing() {
+    fn a_near_due_time_causes_no_sleep_and_a_completion_no_adjustment() {
         let mut planner = SleepPlanner::default();
-        assert_eq!(planner.wait_until(1_000_000 + MOST_NS, 1_000_000), SubmitWait::Not);
+        assert_eq!(planner.wait_until(1_000_000 + MARGIN_MAX_NS, 1_000_000), SubmitWait::Not);
         assert_eq!(planner.wait_until(5, 1_000_000), SubmitWait::Not);
         let SubmitWait::AtMost(sleep) = planner.wait_until(9_000_000, 0) else {
             panic!("no sleep")
@@ -118,7 +118,7 @@ mod tests {
         planner.woke_up(900_000_000);
         assert_eq!(planner.wait_until(9_000_000, 0), SubmitWait::AtMost(sleep));
         (0..100_000).for_each(|_| planner.io_queued());
-        assert_eq!(planner.wait_until(1_000_000, 0), SubmitWait::AtMost(1_000_000 - LEAST_NS));
-        assert_eq!(planner.wait_until(u64::MAX, 0), SubmitWait::AtMost(NAP_NS));
+        assert_eq!(planner.wait_until(1_000_000, 0), SubmitWait::AtMost(1_000_000 - MARGIN_MIN_NS));
+        assert_eq!(planner.wait_until(u64::MAX, 0), SubmitWait::AtMost(SLEEP_MAX_NS));
     }
 }

@@ -72,9 +72,7 @@ pub(super) struct ThreadIos<'s, Q: Queue> {
     pub slots: Box<[IoSlot]>,
     /// Slots whose I/O is submitted by the next call.
     pub batch: Vec<u32>,
-    /// Slots without an I/O.
     pub vacant: Vec<u32>,
-    /// Number of slots with an I/O.
     pub count: u32,
     /// Accounting turn that was last published to the lane.
     turn: u32,
@@ -105,7 +103,6 @@ impl<'s, Q: Queue> ThreadIos<'s, Q> {
         }
     }
 
-    /// Notes that the thread begins.
     pub(super) fn begin(&self) {
         self.lane.note_clock(self.clock.ticks(), u64::MAX);
     }
@@ -133,21 +130,20 @@ impl<'s, Q: Queue> ThreadIos<'s, Q> {
         self.count += 1;
     }
 
-    /// Submits the batch.
     #[inline(always)]
     pub(super) fn submit(&mut self, wait: SubmitWait) -> Result<(), i32> {
         self.batch.clear();
         self.queue.submit(wait)
     }
 
-    /// Looks for completions, which [`Self::next`] then returns. [`Self::end_reap`] has to follow
+    /// Polls for completions, which [`Self::next`] then returns. [`Self::end_reap`] has to follow
     /// before the next reap begins.
     #[inline(always)]
     pub(super) fn begin_reap(&mut self) -> Reap<'s> {
         let turn = self.lane.begin_reap(self.shared);
-        let seen = self.queue.look();
+        let seen = self.queue.poll();
         let now = self.clock.ticks();
-        self.lane.note_clock(now, self.shared.long);
+        self.lane.note_clock(now, self.shared.max_unread);
         let before_end = now < self.shared.deadline();
         // SAFETY: this is the lane's thread, and the reap has begun with this turn; `end_reap`
         // consumes the reference, and no other reap begins before.
@@ -155,7 +151,6 @@ impl<'s, Q: Queue> ThreadIos<'s, Q> {
         Reap { turn, seen, now, before_end, account }
     }
 
-    /// Returns the next completion of the reap.
     #[inline(always)]
     pub(super) fn next(&mut self) -> Option<Completion> {
         let completion = self.queue.next()?;

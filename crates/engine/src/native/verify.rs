@@ -13,7 +13,7 @@ use steadfast_domain::Bytes;
 use steadfast_domain::measurement::Verification;
 
 /// Number of times that a mismatch under concurrent writes is read again.
-const LOOKS: usize = 3;
+const REREADS: usize = 3;
 
 /// Bitmap with one bit for each 512-byte sector of a device.
 #[derive(Debug)]
@@ -42,7 +42,6 @@ impl WrittenSectors {
     }
 }
 
-/// Totals of all threads of a load.
 #[derive(Debug, Default)]
 pub(super) struct ReadBackFindings {
     right: AtomicU64,
@@ -71,7 +70,6 @@ impl ReadBackFindings {
     }
 }
 
-/// Read verification of one thread.
 #[derive(Debug)]
 pub(super) struct ReadVerifier {
     written: Arc<WrittenSectors>,
@@ -106,13 +104,11 @@ impl ReadVerifier {
         }
     }
 
-    /// Marks these sectors as written.
     pub(super) fn after_write(&self, offset: u64, size: u32) {
         let first = offset / SECTOR as u64;
         (0..u64::from(size) / SECTOR as u64).for_each(|index| self.written.mark(first + index));
     }
 
-    /// Checks the data of a completed read.
     pub(super) fn after_read(
         &self,
         target: &QueueTarget,
@@ -157,7 +153,7 @@ impl ReadVerifier {
         place: std::ops::Range<usize>,
         sector: u64,
     ) -> bool {
-        (0..LOOKS).any(|_| {
+        (0..REREADS).any(|_| {
             let (start, length) = (content.as_mut_ptr().cast(), content.len());
             // SAFETY: the slot's buffer is borrowed mutably and that long.
             let moved = unsafe { libc::pread(target.fd(), start, length, offset as libc::off_t) };

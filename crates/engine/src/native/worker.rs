@@ -23,14 +23,12 @@ use crate::draw::{DrawnIo, IoGenerator};
 use std::sync::atomic::Ordering;
 use steadfast_domain::Op;
 
-/// One thread of a load whose I/Os are drawn.
 pub(super) struct Worker<'s, Q: Queue> {
     ios: ThreadIos<'s, Q>,
     generator: IoGenerator,
     /// Writes that wait for their flush; `None` if no flush follows them.
     commits: Option<CommitGroups>,
     verifier: Option<ReadVerifier>,
-    /// Due times; `None` in a closed loop.
     schedule: Option<PaceSchedule>,
     slot_waits: SlotWaits,
     sleep: SleepPlanner,
@@ -65,7 +63,6 @@ impl<'s, Q: Queue> Worker<'s, Q> {
         self.ios.end(result);
     }
 
-    /// Keeps all slots busy.
     fn run_closed(&mut self) -> Result<(), i32> {
         // Each call submits one more I/O: a batch is never larger than the previous reap, plus
         // one while the queue fills.
@@ -83,7 +80,6 @@ impl<'s, Q: Queue> Worker<'s, Q> {
         Ok(())
     }
 
-    /// Issues I/Os when they are due.
     fn run_paced(&mut self) -> Result<(), i32> {
         sharpen_timer();
         loop {
@@ -362,7 +358,6 @@ impl<'s, Q: Queue> Worker<'s, Q> {
         (can_issue && due < self.ios.shared.deadline()).then_some(due)
     }
 
-    /// Returns how long to wait for completions before the schedule is checked again.
     fn wait_until_next_due(&mut self, now: u64) -> SubmitWait {
         if self.ios.closing || !self.has_open_slot() {
             return SubmitWait::Completion;

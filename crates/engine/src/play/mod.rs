@@ -1,18 +1,18 @@
 //! Playing a script: which I/O comes next, and when. Pure arithmetic, shared by every engine that
 //! plays.
 //!
-//! A [`ScriptReader`] opens a script and checks its I/Os; a [`ScriptFeed`] delivers them one by one. A
-//! [`ScriptPlayer`] computes when each is due, relative to the script's origin and never to the
-//! previous I/O, so that errors cannot add up. It omits I/Os that are not to be played, and
-//! detects I/Os that overlap ([`flight`]).
+//! A [`ScriptReader`] opens a script and checks its I/Os; a [`ScriptFeed`] delivers them one by
+//! one. A [`ScriptPlayer`] computes when each is due, relative to the script's origin and never to
+//! the previous I/O, so that errors cannot add up. It omits I/Os that are not to be played, and
+//! detects I/Os that overlap ([`in_flight`]).
 
-mod flight;
+mod in_flight;
 mod source;
 
 pub(crate) use source::ScriptReader;
 
 use crate::accounting::PlayedScript;
-use flight::OutstandingRanges;
+use in_flight::OutstandingRanges;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,7 +21,6 @@ use steadfast_domain::replayed::ScriptPosition;
 use steadfast_domain::script::{OverlapRule, ReplayOmissions, Timing};
 use steadfast_domain::{Bytes, DueIo, Nanos, Op, ReplayResult, ScriptError, ScriptLoad};
 
-/// I/Os per batch.
 pub(crate) const BATCH: usize = 4096;
 
 /// Maximum number of I/Os held back because they overlap an outstanding one; when it is reached,
@@ -32,14 +31,11 @@ const HELD_LIMIT: usize = 256;
 #[derive(Debug)]
 pub(crate) enum FeedResult {
     Io(DueIo),
-    /// Nothing is decoded yet.
     Starved,
-    /// The script is over.
     Over,
     Failed(Box<ScriptError>),
 }
 
-/// Delivers the I/Os of a script in order.
 pub(crate) trait ScriptFeed {
     fn next(&mut self) -> FeedResult;
 }
@@ -54,17 +50,14 @@ pub(crate) struct ReadyIo {
     number: u64,
 }
 
-/// The player's next action.
 #[derive(Debug)]
 pub(crate) enum PlayerAction {
-    HandOver(ReadyIo),
+    Submit(ReadyIo),
     /// Nothing is due before this time.
     At(u64),
     /// Nothing can be submitted before an I/O completes.
     Completion,
-    /// Nothing is decoded yet.
     Starved,
-    /// Everything has been submitted.
     Over,
     Failed(Box<ScriptError>),
 }
@@ -118,7 +111,6 @@ impl PlayCounts {
     }
 }
 
-/// Settings of a playback.
 #[derive(Debug, Clone, Copy)]
 struct PlaySettings {
     timing: Timing,
@@ -127,16 +119,15 @@ struct PlaySettings {
     outstanding: u32,
 }
 
-/// A script being played.
 #[derive(Debug)]
 pub(crate) struct ScriptPlayer<F> {
     feed: F,
-    manner: PlaySettings,
+    settings: PlaySettings,
     counts: Arc<PlayCounts>,
     /// Time 0 of the script on the engine's clock; before the clock's own zero if a script is
     /// resumed late in its course.
     origin: i128,
-    flight: OutstandingRanges,
+    in_flight: OutstandingRanges,
     /// I/Os held back because they overlap an outstanding one, in script order.
     held: VecDeque<ReadyIo>,
     /// True if none of them can be released before another I/O completes.
@@ -163,10 +154,10 @@ impl<F: ScriptFeed> ScriptPlayer<F> {
         let counts = PlayCounts { position: AtomicU64::new(from), ..PlayCounts::default() };
         ScriptPlayer {
             feed,
-            manner: PlaySettings { timing: load.timing, order, leave_out, outstanding },
+            settings: PlaySettings { timing: load.timing, order, leave_out, outstanding },
             counts: Arc::new(counts),
             origin: 0,
-            flight: OutstandingRanges::new(outstanding),
+            in_flight: OutstandingRanges::new(outstanding),
             held: VecDeque::with_capacity(HELD_LIMIT),
             stuck: true,
             next: None,
@@ -187,12 +178,11 @@ impl<F: ScriptFeed> ScriptPlayer<F> {
         Arc::clone(&self.counts)
     }
 
-    /// Returns the next action at `now`.
     #[inline]
     pub(crate) fn next(&mut self, now: u64) -> PlayerAction {
         if !self.stuck {
             if let Some(ready) = self.release() {
-                return PlayerAction::HandOver(ready);
+                return PlayerAction::Submit(ready);
             }
             self.stuck = true;
         }
@@ -203,7 +193,7 @@ impl<F: ScriptFeed> ScriptPlayer<F> {
                     Some(next) => return next,
                 }
             };
-            if self.flight.used() >= self.limit() || self.held.len() == HELD_LIMIT {
+            if self.in_flight.used >= self.limit() || self.held.len() == HELD_LIMIT {
                 return PlayerAction::Completion;
             }
             let due = self.due(&io);
@@ -213,7 +203,7 @@ impl<F: ScriptFeed> ScriptPlayer<F> {
             self.next = None;
             let ready = ReadyIo { io, due, number };
             if !self.must_wait(&io) {
-                return PlayerAction::HandOver(ready);
+                return PlayerAction::Submit(ready);
             }
             self.counts.held.fetch_add(1, Ordering::Relaxed);
             self.held.push_back(ready);
@@ -222,8 +212,8 @@ impl<F: ScriptFeed> ScriptPlayer<F> {
 
     /// Notes that an I/O is submitted in this slot.
     #[inline]
-    pub(crate) fn handed_over(&mut self, slot: u32, ready: &ReadyIo, now: u64) {
-        self.flight.add(slot, &ready.io);
+    pub(crate) fn submitted(&mut self, slot: u32, ready: &ReadyIo, now: u64) {
+        self.in_flight.add(slot, &ready.io);
         self.room_since = now;
         let behind = self.next.map_or(self.taken, |(_, number)| number);
         let position = self.held.front().map_or(behind, |held| held.number.min(behind));
@@ -233,10 +223,10 @@ impl<F: ScriptFeed> ScriptPlayer<F> {
     /// Notes that the I/O of this slot has completed.
     #[inline]
     pub(crate) fn completed(&mut self, slot: u32, now: u64) {
-        if self.flight.used() >= self.limit() {
+        if self.in_flight.used >= self.limit() {
             self.room_since = now;
         }
-        self.flight.remove(slot);
+        self.in_flight.remove(slot);
         self.stuck = self.held.is_empty();
     }
 
@@ -244,16 +234,15 @@ impl<F: ScriptFeed> ScriptPlayer<F> {
     #[inline]
     fn limit(&self) -> u32 {
         let own = self.next.and_then(|(io, _)| io.outstanding);
-        match (self.manner.timing, own) {
-            (Timing::Closed, Some(own)) => own.clamp(1, self.manner.outstanding),
-            _ => self.manner.outstanding,
+        match (self.settings.timing, own) {
+            (Timing::Closed, Some(own)) => own.clamp(1, self.settings.outstanding),
+            _ => self.settings.outstanding,
         }
     }
 
-    /// Returns the due time of an I/O.
     #[inline]
     fn due(&self, io: &DueIo) -> u64 {
-        match self.manner.timing.played(io.due) {
+        match self.settings.timing.played(io.due) {
             None => self.room_since.saturating_add(io.think.0),
             // I/Os due before a resumed script continues are due at once.
             Some(played) => u64::try_from(self.origin + i128::from(played.0)).unwrap_or(0),
@@ -273,7 +262,7 @@ impl<F: ScriptFeed> ScriptPlayer<F> {
                 self.fed(now);
                 let number = self.taken;
                 self.taken += 1;
-                self.next = self.to_be_played(io).map(|io| (io, number));
+                self.next = self.as_played(io).map(|io| (io, number));
                 None
             }
             FeedResult::Starved => {
@@ -304,8 +293,8 @@ impl<F: ScriptFeed> ScriptPlayer<F> {
 
     /// Returns the I/O as it is played; `None` if it is omitted.
     #[inline]
-    fn to_be_played(&self, mut io: DueIo) -> Option<DueIo> {
-        let leave_out = self.manner.leave_out;
+    fn as_played(&self, mut io: DueIo) -> Option<DueIo> {
+        let leave_out = self.settings.leave_out;
         let out = match io.op {
             Op::Flush => leave_out.flushes,
             Op::Discard => leave_out.discards,
@@ -328,23 +317,24 @@ impl<F: ScriptFeed> ScriptPlayer<F> {
     #[inline]
     fn must_wait(&self, io: &DueIo) -> bool {
         // Held I/Os must not be overtaken either.
-        let waits = || self.held.iter().any(|held| flight::conflict(&held.io, io));
-        let overlaps = self.flight.overlaps(io) || waits();
+        let waits = || self.held.iter().any(|held| in_flight::conflict(&held.io, io));
+        let overlaps = self.in_flight.overlaps(io) || waits();
         if overlaps {
             self.counts.overlaps.fetch_add(1, Ordering::Relaxed);
         }
-        self.manner.order && overlaps
+        self.settings.order && overlaps
     }
 
     /// Returns the first held I/O that no longer has to wait.
     fn release(&mut self) -> Option<ReadyIo> {
-        if self.flight.used() >= self.manner.outstanding {
+        if self.in_flight.used >= self.settings.outstanding {
             return None;
         }
         let free = |place: &usize| {
             let io = &self.held[*place].io;
             let before = self.held.iter().take(*place);
-            !self.flight.overlaps(io) && !before.into_iter().any(|h| flight::conflict(&h.io, io))
+            !self.in_flight.overlaps(io)
+                && !before.into_iter().any(|h| in_flight::conflict(&h.io, io))
         };
         let place = (0..self.held.len()).find(free)?;
         self.held.remove(place)

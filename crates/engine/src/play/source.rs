@@ -8,10 +8,9 @@ use steadfast_domain::{DueIo, Nanos, Op, Script, ScriptError, ScriptLoad};
 /// Maximum size of a discard in bytes.
 const DISCARD_LIMIT: u64 = 1 << 31;
 
-/// Delivers the I/Os of a script in batches.
 pub(crate) struct ScriptReader {
     script: Box<dyn Script>,
-    load: Box<ScriptLoad>,
+    pub(crate) load: Box<ScriptLoad>,
     /// I/Os delivered, including those passed over.
     delivered: OpCounts,
     last_due: Nanos,
@@ -24,7 +23,6 @@ impl fmt::Debug for ScriptReader {
 }
 
 impl ScriptReader {
-    /// Opens a script at its beginning.
     pub(crate) fn open(load: &ScriptLoad) -> Result<ScriptReader, ScriptError> {
         let closed = || ScriptError {
             name: load.name.clone(),
@@ -41,11 +39,6 @@ impl ScriptReader {
         })
     }
 
-    pub(crate) fn load(&self) -> &ScriptLoad {
-        &self.load
-    }
-
-    /// Returns an empty batch.
     pub(crate) fn batch() -> Vec<DueIo> {
         Vec::with_capacity(BATCH)
     }

@@ -5,7 +5,6 @@ use crate::xoshiro::Xoshiro256;
 use steadfast_domain::script::OpCounts;
 use steadfast_domain::{Demand, Script};
 
-/// Returns the I/Os of a list.
 #[derive(Debug)]
 struct ListFeed(std::vec::IntoIter<DueIo>);
 
@@ -83,9 +82,9 @@ fn played(
     let mut now = 1000;
     loop {
         match player.next(now) {
-            PlayerAction::HandOver(ready) => {
+            PlayerAction::Submit(ready) => {
                 let slot = free.pop().unwrap();
-                player.handed_over(slot, &ready, now);
+                player.submitted(slot, &ready, now);
                 out.push_back((now + service, slot));
                 done.push((ready.due - 1000, now - 1000, ready.io.offset.0 / 4096));
                 continue;
@@ -151,26 +150,23 @@ fn overlaps_are_kept_or_ordered_and_counted_either_way() {
         io(50, Op::Read, 1),
     ];
     let mut load = load(&ios, 8);
+    let overlaps_and_held = |counts: &PlayCounts| {
+        [&counts.overlaps, &counts.held].map(|count| count.load(Ordering::Relaxed))
+    };
     let (done, counts) = played(&load, ios.clone(), 100);
     assert_eq!(done.iter().map(|io| io.2).collect::<Vec<_>>(), [7, 1, 7, 9, 7, 1]);
-    assert!(done.iter().all(|(due, handed, _)| due == handed));
-    assert_eq!(
-        (counts.overlaps.load(Ordering::Relaxed), counts.held.load(Ordering::Relaxed)),
-        (2, 0)
-    );
+    assert!(done.iter().all(|(due, submitted, _)| due == submitted));
+    assert_eq!(overlaps_and_held(&counts), [2, 0]);
     load.overlaps = OverlapRule::Order;
     let (done, counts) = played(&load, ios, 100);
     let expected = [(0, 0, 7), (10, 10, 1), (30, 30, 9), (50, 50, 1), (20, 100, 7), (40, 200, 7)];
     assert_eq!(done, expected);
-    assert_eq!(
-        (counts.overlaps.load(Ordering::Relaxed), counts.held.load(Ordering::Relaxed)),
-        (2, 2)
-    );
+    assert_eq!(overlaps_and_held(&counts), [2, 2]);
     assert_eq!(counts.position.load(Ordering::Relaxed), 6);
 }
 
 #[test]
-fn in_order_no_two_conflicting_ios_are_ever_out_together_or_swapped() {
+fn in_order_no_two_conflicting_ios_are_outstanding_together_or_swapped() {
     let mut random = Xoshiro256::new(3, 3);
     let ios: Vec<DueIo> = (0..20_000)
         .map(|n| io(n * 10, Op::ALL[random.below(2) as usize], random.below(64)))
@@ -185,9 +181,9 @@ fn in_order_no_two_conflicting_ios_are_ever_out_together_or_swapped() {
         let of_block = |list: &[(u64, u64, u64)]| -> Vec<(u64, u64)> {
             list.iter().filter(|io| io.2 == block).map(|io| (io.0, io.1)).collect()
         };
-        let handed = of_block(&done);
+        let submitted = of_block(&done);
         let is_write = |due: u64| ios[(due / 10) as usize].op == Op::Write;
-        for pair in handed.windows(2) {
+        for pair in submitted.windows(2) {
             let alters = is_write(pair[0].0) || is_write(pair[1].0);
             assert!(!alters || pair[0].0 < pair[1].0, "swapped {pair:?}");
             assert!(!alters || pair[1].1 - pair[0].1 >= 333, "together {pair:?}");
@@ -196,7 +192,7 @@ fn in_order_no_two_conflicting_ios_are_ever_out_together_or_swapped() {
 }
 
 #[test]
-fn what_is_left_out_is_counted_and_moves_nothing() {
+fn omitted_ios_are_counted_and_not_submitted() {
     let mut ios = vec![
         io(0, Op::Write, 1),
         io(1, Op::Discard, 2),
@@ -208,9 +204,9 @@ fn what_is_left_out_is_counted_and_moves_nothing() {
     load.leave_out = ReplayOmissions { flushes: true, fua: true, discards: false };
     let mut player = ScriptPlayer::new(&load, ListFeed(ios.into_iter()), 0, false);
     let counts = player.counts();
-    let PlayerAction::HandOver(ready) = player.next(10) else { panic!() };
+    let PlayerAction::Submit(ready) = player.next(10) else { panic!() };
     assert!(!ready.io.fua);
-    player.handed_over(0, &ready, 10);
+    player.submitted(0, &ready, 10);
     assert!(matches!(player.next(10), PlayerAction::Over));
     let left_out = counts.take_left_out();
     let of = |op, ios, bytes| UnmeasuredIos { op, ios, bytes: Bytes(bytes) };
@@ -240,7 +236,7 @@ fn source(change: impl Fn(&mut ScriptLoad), batches: &[&[DueIo]]) -> ScriptReade
 }
 
 #[test]
-fn a_source_delivers_from_anywhere_and_refuses_what_was_not_announced() {
+fn a_source_delivers_from_any_position_and_refuses_unannounced_ios() {
     let ios: Vec<DueIo> = (0..10).map(|n| io(n, Op::Write, n)).collect();
     for from in 0..=10 {
         let mut source = source(|_| (), &[&ios[..4], &ios[4..9], &ios[9..]]);

@@ -7,8 +7,7 @@
 /// Bits of a key that hold the slot.
 const SLOT_BITS: u32 = 16;
 
-/// Maximum number of slots.
-pub(super) const MOST_SLOTS: u64 = 1 << SLOT_BITS;
+pub(super) const SLOTS_MAX: u64 = 1 << SLOT_BITS;
 
 /// Times are relative to an origin, which advances before they reach 2^48 ns (78 hours).
 const REBASE: u64 = 1 << 47;
@@ -25,7 +24,7 @@ pub(super) struct EventCalendar {
 }
 
 impl EventCalendar {
-    /// Creates a calendar of this many slots, at most [`MOST_SLOTS`].
+    /// Creates a calendar of this many slots, at most [`SLOTS_MAX`].
     pub(super) fn new(slots: usize, origin: u64) -> Self {
         let leaves = slots.next_power_of_two();
         EventCalendar { keys: vec![NEVER; 2 * leaves].into(), leaves, origin }
@@ -35,11 +34,9 @@ impl EventCalendar {
     #[inline(always)]
     pub(super) fn first(&self) -> Option<(u64, usize)> {
         let key = self.keys[1];
-        (key != NEVER)
-            .then(|| (self.origin + (key >> SLOT_BITS), (key & (MOST_SLOTS - 1)) as usize))
+        (key != NEVER).then(|| (self.origin + (key >> SLOT_BITS), (key & (SLOTS_MAX - 1)) as usize))
     }
 
-    /// Sets the completion time of a slot's I/O.
     #[inline(always)]
     pub(super) fn set(&mut self, slot: usize, time: u64) {
         let relative = time - self.origin;
@@ -49,7 +46,6 @@ impl EventCalendar {
         self.put(slot, (time - self.origin) << SLOT_BITS | slot as u64);
     }
 
-    /// Removes the entry of a slot.
     pub(super) fn clear(&mut self, slot: usize) {
         self.put(slot, NEVER);
     }

@@ -2,7 +2,6 @@
 
 use super::*;
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::step::StepPlace;
 use steadfast_domain::stimulus::{ActiveRange, LoadLimits, Pace};
 
 /// Controller time, time of 4 KiB on the link, and additional time of a flush.
@@ -21,14 +20,9 @@ fn load(pattern: &str, demand: &str, until: LoadLimits) -> Stimulus {
     Stimulus::new(streams, range, demand.parse().unwrap(), until)
 }
 
-fn run(ssd: &mut SimulatedSsd, stimulus: Stimulus) -> Measurement {
-    let step = Step::alone(StepPlace::new("test", 0, 1, "test"), stimulus);
-    ssd.perform(&step, &StepStart::default(), &mut |_| {}).unwrap()
-}
-
 #[test]
 fn a_commit_takes_the_write_and_its_flush() {
-    let m = run(&mut exact(None), load("RND 4K W FLUSH/1", "T1Q1", LoadLimits::ios(500)));
+    let m = exact(None).run(load("RND 4K W FLUSH/1", "T1Q1", LoadLimits::ios(500)));
     let (writes, flushes) = (m.direction(Op::Write), m.direction(Op::Flush));
     assert_eq!((writes.ios, flushes.ios, writes.bytes), (500, 500, Bytes(500 * 4096)));
     let commit = Nanos(COMMAND + LINK + FLUSH);
@@ -37,7 +31,7 @@ fn a_commit_takes_the_write_and_its_flush() {
     let alone = m.writes_alone.unwrap();
     assert_eq!((alone.ios, alone.response_mean()), (500, Some(Nanos(COMMAND + LINK))));
     assert_eq!(m.elapsed, Nanos(500 * (COMMAND + LINK + FLUSH)));
-    let plain = run(&mut exact(None), load("RND 4K W", "T1Q1", LoadLimits::ios(500)));
+    let plain = exact(None).run(load("RND 4K W", "T1Q1", LoadLimits::ios(500)));
     assert_eq!(plain.total().response_mean(), Some(Nanos(COMMAND + LINK)));
     assert_eq!(plain.writes_alone, None);
 }
@@ -45,7 +39,7 @@ fn a_commit_takes_the_write_and_its_flush() {
 /// Sixteen writers share one flush: the last of them is written after 16 commands.
 #[test]
 fn a_group_commits_with_one_flush() {
-    let m = run(&mut exact(None), load("RND 4K W FLUSH/16", "T1Q16", LoadLimits::ios(1600)));
+    let m = exact(None).run(load("RND 4K W FLUSH/16", "T1Q16", LoadLimits::ios(1600)));
     let (writes, flushes) = (m.direction(Op::Write), m.direction(Op::Flush));
     assert_eq!((writes.ios, flushes.ios), (1600, 100));
     let commit = Nanos(16 * COMMAND + LINK + FLUSH);
@@ -55,9 +49,9 @@ fn a_group_commits_with_one_flush() {
 
 #[test]
 fn writes_left_at_the_limit_are_flushed() {
-    let m = run(&mut exact(None), load("SEQ 4K W FLUSH/32", "T1Q4", LoadLimits::ios(70)));
+    let m = exact(None).run(load("SEQ 4K W FLUSH/32", "T1Q4", LoadLimits::ios(70)));
     assert_eq!((m.direction(Op::Write).ios, m.direction(Op::Flush).ios), (70, 3));
-    let m = run(&mut exact(None), load("RND 4K RW50 FLUSH/3", "T2Q4", LoadLimits::ios(1000)));
+    let m = exact(None).run(load("RND 4K RW50 FLUSH/3", "T2Q4", LoadLimits::ios(1000)));
     assert_eq!(m.total().ios, 1000);
     assert_eq!(m.writes_alone.as_ref().unwrap().ios, m.direction(Op::Write).ios);
 }
@@ -69,7 +63,7 @@ fn a_commit_outstanding_at_the_end_has_its_whole_time() {
     let commit = COMMAND + LINK + FLUSH;
     for (into, alone_ios, flushes_outstanding) in [(50_000, 10, 0), (COMMAND + LINK + 1, 11, 1)] {
         let until = LoadLimits::time(Nanos(10 * commit + into));
-        let m = run(&mut exact(None), load("RND 4K W FLUSH/1", "T1Q1", until));
+        let m = exact(None).run(load("RND 4K W FLUSH/1", "T1Q1", until));
         let (writes, flushes) = (m.direction(Op::Write), m.direction(Op::Flush));
         assert_eq!((writes.ios, writes.outstanding), (10, 1), "{into}");
         assert_eq!(writes.response_min, Some(writes.response_max));
@@ -91,9 +85,8 @@ fn a_commit_outstanding_at_the_end_has_its_whole_time() {
 fn open_loop_waiting_times_are_those_of_m_d_1() {
     let loads = [(10, 400_000), (30, 600_000), (50, 1_000_000), (70, 2_000_000), (90, 3_000_000)];
     for (percent, ios) in loads {
-        let mut stimulus = load("RND 4K R", "T1Q1024", LoadLimits::ios(ios));
-        stimulus.pace = Pace::Poisson { ios: 100 * percent, per: Nanos::SECOND };
-        let m = run(&mut exact(None), stimulus);
+        let pace = Pace::Poisson { ios: 100 * percent, per: Nanos::SECOND };
+        let m = exact(None).run(load("RND 4K R", "T1Q1024", LoadLimits::ios(ios)).pace(pace));
         let mean = m.total().response_sum.0 as f64 / ios as f64;
         let rho = percent as f64 / 100.0;
         let expected = rho / (2.0 * (1.0 - rho)) * COMMAND as f64;
@@ -107,16 +100,11 @@ fn open_loop_waiting_times_are_those_of_m_d_1() {
 #[test]
 fn a_stall_shows_in_the_tail_of_an_open_loop() {
     let stalls = SimFault::Stalls { every: Nanos::from_secs(10), lasts: Nanos::from_millis(200) };
-    let paced = |pace: Pace| {
+    let total = |demand: &str, pace: Pace| {
         let until = LoadLimits::time(Nanos::from_secs(1000));
-        let mut stimulus = load("RND 4K R", "T1Q1024", until);
-        stimulus.pace = pace.clone();
-        if pace == Pace::Closed {
-            stimulus.demand = Demand::new(1, 1);
-        }
-        run(&mut exact(Some(stalls)), stimulus).total()
+        exact(Some(stalls)).run(load("RND 4K R", demand, until).pace(pace)).total()
     };
-    let open = paced(Pace::Fixed { ios: 1000, per: Nanos::SECOND });
+    let open = total("T1Q1024", Pace::Fixed { ios: 1000, per: Nanos::SECOND });
     // 99 stalls in 1,000 s: the share beyond x is (200 ms - x) / 0.9 * 99 / 1,000 s.
     let at = |share: f64| 200.0 - share * 1e6 / 99.0 * 0.9;
     for fraction in [0.99, 0.999] {
@@ -126,6 +114,6 @@ fn a_stall_shows_in_the_tail_of_an_open_loop() {
     }
     assert_eq!(open.response_max, Nanos(200_000_000 + COMMAND + LINK));
     // A closed loop of one I/O meets each stall once, and its tail hides them.
-    let closed = paced(Pace::Closed);
+    let closed = total("T1Q1", Pace::Closed);
     assert!(closed.percentile(0.9999).unwrap() < Nanos(110_000));
 }

@@ -13,7 +13,7 @@ use steadfast_domain::{Bytes, Op, WriteCache};
 const PAGE_BITS: u32 = PAGE.trailing_zeros();
 
 /// Idle time in nanoseconds before the drive collects garbage.
-const REST_AFTER_NS: u64 = 100_000_000;
+const IDLE_AFTER_NS: u64 = 100_000_000;
 
 /// Controller time in nanoseconds for each page that a discard unmaps.
 const DISCARD_PAGE_NS: u64 = 20;
@@ -34,17 +34,16 @@ pub(super) struct SimulatedDrive {
     mapping: PageMap,
     dies: FlashDies,
     slc: Option<SlcCache>,
-    write_cache: WriteCache,
+    pub(super) write_cache: WriteCache,
     /// Clocks of the controller and of the two directions of the link.
     controller: u64,
     link_in: u64,
     link_out: u64,
-    /// Time at which the last command was complete.
     completed: u64,
     /// Time at which the durations change next, and the factor by which a fault slows programs.
     spell_ends: u64,
     wear: f64,
-    host_bytes: u64,
+    pub(super) host_bytes: u64,
     /// Share of the written data that the limit of writes counts.
     counted_share: f64,
     /// Time until which that limit delays writes.
@@ -52,10 +51,9 @@ pub(super) struct SimulatedDrive {
     read_bytes: u64,
     commands: u64,
     celsius: f64,
-    felt: ThermalState,
+    thermal: ThermalState,
 }
 
-/// State at the last update of the temperature.
 #[derive(Debug, Clone, Copy, Default)]
 struct ThermalState {
     at: u64,
@@ -83,12 +81,8 @@ impl SimulatedDrive {
             read_bytes: 0,
             commands: 0,
             celsius: IDLE_CELSIUS,
-            felt: ThermalState::default(),
+            thermal: ThermalState::default(),
         }
-    }
-
-    pub(super) fn write_cache(&self) -> WriteCache {
-        self.write_cache
     }
 
     pub(super) fn set_write_cache(&mut self, state: WriteCache) {
@@ -100,7 +94,6 @@ impl SimulatedDrive {
         self.wear = wear;
     }
 
-    /// Sets the content of the writes that follow.
     pub(super) fn set_data_pattern(&mut self, pattern: &DataPattern) {
         let random = match pattern {
             DataPattern::Zero | DataPattern::Repeating(_) => 0.0,
@@ -111,16 +104,11 @@ impl SimulatedDrive {
         self.counted_share = if compresses { random } else { 1.0 };
     }
 
-    pub(super) fn host_bytes(&self) -> u64 {
-        self.host_bytes
-    }
-
-    /// Returns the drive's own counters, which are exact.
     pub(super) fn counters(&self) -> DeviceCounters {
         DeviceCounters {
             host_written: Some(Bytes(self.host_bytes)),
             host_read: Some(Bytes(self.read_bytes)),
-            nand_written: Some(Bytes(self.mapping.programmed() * PAGE)),
+            nand_written: Some(Bytes(self.mapping.programmed * PAGE)),
         }
     }
 
@@ -191,10 +179,10 @@ impl SimulatedDrive {
                 if open.contains(page) && self.dies.is_buffered(*page, open.end) {
                     continue;
                 }
-                self.dies.want(*page);
+                self.dies.note_read(*page);
             }
         }
-        let mut read = self.dies.read_wanted();
+        let mut read = self.dies.read_noted();
         if let Some(slc) = self.slc.as_mut().filter(|_| cached > 0) {
             read = read.max(slc.read(self.dies.now, cached));
         }
@@ -249,11 +237,11 @@ impl SimulatedDrive {
                     continue;
                 }
                 if !(open.contains(page) && self.dies.is_buffered(*page, open.end)) {
-                    self.dies.want(*page);
+                    self.dies.note_read(*page);
                 }
             }
         }
-        self.dies.now = self.dies.read_wanted();
+        self.dies.now = self.dies.read_noted();
     }
 
     fn is_durable_when_admitted(&self, fua: bool) -> bool {
@@ -290,17 +278,17 @@ impl SimulatedDrive {
         let power = self.spec.power;
         let energy = |count: u64, picojoules: u64| u128::from(count) * u128::from(picojoules);
         energy(self.commands, u64::from(power.command_nanojoules) * 1000)
-            + energy(self.mapping.programmed(), u64::from(power.page_program_nanojoules) * 1000)
+            + energy(self.mapping.programmed, u64::from(power.page_program_nanojoules) * 1000)
             + energy(self.host_bytes + self.read_bytes, u64::from(power.byte_picojoules))
     }
 
     /// Collects garbage in an idle period of the host.
-    pub(super) fn rest(&mut self, from: u64, to: u64) {
+    pub(super) fn idle(&mut self, from: u64, to: u64) {
         if let Some(slc) = &mut self.slc {
-            slc.rest(from, to);
+            slc.idle(from, to);
         }
-        self.dies.now = self.dies.busy_until().max(from + REST_AFTER_NS);
-        while self.dies.now < to && self.mapping.wants_rest() {
+        self.dies.now = self.dies.busy_until().max(from + IDLE_AFTER_NS);
+        while self.dies.now < to && self.mapping.wants_idle_time() {
             if !self.mapping.collect_one(&mut self.dies) {
                 break;
             }
@@ -319,16 +307,16 @@ impl SimulatedDrive {
 
     /// Updates the temperature for the load up to `now`.
     pub(super) fn warm(&mut self, now: u64) {
-        let time = now.saturating_sub(self.felt.at) as f64;
+        let time = now.saturating_sub(self.thermal.at) as f64;
         if time == 0.0 {
             return;
         }
-        let programs = (self.mapping.programmed() - self.felt.programmed) as f64
+        let programs = (self.mapping.programmed - self.thermal.programmed) as f64
             / f64::from(self.spec.unit_pages);
         let most = time / f64::from(self.spec.program_ns) * f64::from(self.spec.dies);
         let target = IDLE_CELSIUS + LOAD_CELSIUS * (programs / most).min(1.0);
         self.celsius += (target - self.celsius) * (1.0 - (-time / THERMAL_NS).exp());
-        self.felt = ThermalState { at: now, programmed: self.mapping.programmed() };
+        self.thermal = ThermalState { at: now, programmed: self.mapping.programmed };
     }
 
     /// Returns the temperature in degrees Celsius, rounded to a tenth.

@@ -12,8 +12,8 @@ pub enum SimFault {
     GoneAfter(u64),
     /// The drive is gone for good at this virtual time.
     GoneAt(Nanos),
-    /// From `above` degrees Celsius until the drive has cooled to `below`, flash programs take longer
-    /// by `slower_percent`. The drive's log counts these times.
+    /// From `above` degrees Celsius until the drive has cooled to `below`, flash programs take
+    /// longer by `slower_percent`. The drive's log counts these times.
     Throttles {
         /// Temperature in degrees Celsius at which throttling starts.
         above: u8,
@@ -56,7 +56,6 @@ pub(super) struct ThrottleCounts {
     pub(super) nanos: u64,
 }
 
-/// Outcome of an I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum IoOutcome {
     Completes,
@@ -91,7 +90,6 @@ impl FaultState {
         self.fault = Some(fault);
     }
 
-    /// Counts an I/O and returns its outcome.
     #[inline(always)]
     pub(super) fn next_outcome(&mut self) -> IoOutcome {
         self.issued += 1;
@@ -140,8 +138,8 @@ impl FaultState {
         }
     }
 
-    /// Updates the throttling state: `celsius` is the temperature now, `passed` the nanoseconds since the
-    /// last update.
+    /// Updates the throttling state: `celsius` is the temperature now, `passed` the nanoseconds
+    /// since the last update.
     pub(super) fn update_throttling(&mut self, celsius: f64, passed: u64) {
         let Some(SimFault::Throttles { above, below, .. }) = self.fault else { return };
         if self.is_throttled {

@@ -13,7 +13,7 @@ use crate::xoshiro::Xoshiro256;
 use steadfast_domain::step::mix64;
 
 /// Maximum number of dies of a drive: a read keeps a bit for every die it touches.
-const MOST_DIES: usize = 64;
+const DIES_MAX: usize = 64;
 
 /// Largest deviation of program times from their mean, as a share of it.
 const PROGRAM_SPREAD: f64 = 0.08;
@@ -26,7 +26,6 @@ const READ_SPREAD: f64 = 0.15;
 const SPELL_NS: u64 = 20_000_000_000;
 const SPELL_SPREAD: f64 = 0.012;
 
-/// Times at which a die finishes its work.
 #[derive(Debug, Clone, Copy, Default)]
 struct DieTimes {
     /// End of all of its work.
@@ -74,7 +73,7 @@ pub(super) struct FlashDies {
     buffer: Box<[u64]>,
     /// Number of units that ever entered the buffer.
     units: u64,
-    shares: [DieShare; MOST_DIES],
+    shares: [DieShare; DIES_MAX],
     touched: u64,
     last_unit: u32,
     collected_unit: u32,
@@ -92,7 +91,7 @@ impl FlashDies {
             unit_bits: spec.unit_pages.trailing_zeros(),
             buffer: vec![0; spec.buffer_units as usize].into(),
             units: 0,
-            shares: [DieShare::default(); MOST_DIES],
+            shares: [DieShare::default(); DIES_MAX],
             touched: 0,
             last_unit: u32::MAX,
             collected_unit: u32::MAX,
@@ -126,10 +125,10 @@ impl FlashDies {
 
     /// Notes that a read needs this page.
     #[inline(always)]
-    pub(super) fn want(&mut self, page: u32) {
+    pub(super) fn note_read(&mut self, page: u32) {
         let unit = page >> self.unit_bits;
         let die = unit as usize & (self.dies.len() - 1);
-        let share = &mut self.shares[die & (MOST_DIES - 1)];
+        let share = &mut self.shares[die & (DIES_MAX - 1)];
         share.pages += 1;
         if unit != self.last_unit {
             self.last_unit = unit;
@@ -141,7 +140,7 @@ impl FlashDies {
     /// Reads the noted pages from `now` on. Returns the time at which the last of them has
     /// crossed its channel.
     #[inline]
-    pub(super) fn read_wanted(&mut self) -> u64 {
+    pub(super) fn read_noted(&mut self) -> u64 {
         let mut done = self.now;
         while self.touched != 0 {
             let index = self.touched.trailing_zeros() as usize;

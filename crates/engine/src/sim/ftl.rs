@@ -3,9 +3,9 @@
 //!
 //! Page-mapped. Host writes go to one open superblock, pages that the collector moves to another.
 //! The collector's victim is the closed superblock with the fewest valid pages (greedy: the optimal
-//! choice for uniform random writes, Yang, Misra and Rubenstein, SIGMETRICS PER 43, 2015). While free
-//! superblocks are short, the collector moves pages in proportion to the host's writes, so that
-//! it shares the dies with the host instead of stopping it.
+//! choice for uniform random writes, Yang, Misra and Rubenstein, SIGMETRICS PER 43, 2015). While
+//! free superblocks are short, the collector moves pages in proportion to the host's writes, so
+//! that it shares the dies with the host instead of stopping it.
 
 use super::spec::DriveSpec;
 use std::collections::VecDeque;
@@ -47,13 +47,10 @@ struct Frontier {
     end: u32,
 }
 
-/// A superblock being collected.
 #[derive(Debug, Clone, Copy)]
 struct Victim {
     superblock: u32,
-    /// Next page to check.
     next: u32,
-    /// Valid pages when it was chosen.
     valid: u32,
 }
 
@@ -79,8 +76,7 @@ pub(super) struct PageMap {
     free_low: usize,
     /// Below this many free superblocks it works while the drive is idle.
     free_idle: usize,
-    /// Pages programmed since the drive was created.
-    programmed: u64,
+    pub(super) programmed: u64,
 }
 
 impl PageMap {
@@ -119,11 +115,6 @@ impl PageMap {
         self.debt = 0;
     }
 
-    pub(super) fn programmed(&self) -> u64 {
-        self.programmed
-    }
-
-    /// Returns the physical page of a logical page.
     #[cfg(test)]
     pub(super) fn lookup(&self, logical: u32) -> u32 {
         self.physical[logical as usize]
@@ -141,7 +132,6 @@ impl PageMap {
         self.host.end.saturating_sub(1 << self.page_bits)..self.host.next
     }
 
-    /// Writes a logical page to the open superblock.
     #[inline]
     pub(super) fn write(&mut self, logical: u32, flash: &mut impl Flash) {
         if self.host.next & (self.unit_pages - 1) == 0 {
@@ -183,7 +173,6 @@ impl PageMap {
         }
     }
 
-    /// Opens a free superblock.
     fn open(&mut self) -> Frontier {
         let superblock = self.free.pop_front().expect("the collector keeps one superblock free");
         self.valid[superblock as usize] = NOT_CLOSED + (1 << self.page_bits);
@@ -233,10 +222,9 @@ impl PageMap {
     }
 }
 
-/// The garbage collector.
 impl PageMap {
     /// Returns true if the collector has work to do while the drive is idle.
-    pub(super) fn wants_rest(&self) -> bool {
+    pub(super) fn wants_idle_time(&self) -> bool {
         self.victim.is_some() || self.free.len() < self.free_idle
     }
 
@@ -478,9 +466,9 @@ pub(super) mod tests {
             let pages = u64::from(spec.logical_pages);
             (0..spec.logical_pages).for_each(|l| mapping.write(l, &mut NullFlash));
             let mut write = |times| {
-                let before = mapping.programmed();
+                let before = mapping.programmed;
                 (0..times).for_each(|_| mapping.write(random.below(pages) as u32, &mut NullFlash));
-                (mapping.programmed() - before) as f64 / times as f64
+                (mapping.programmed - before) as f64 / times as f64
             };
             write(6 * pages);
             let measured = write(3 * pages);
@@ -500,6 +488,6 @@ pub(super) mod tests {
             (0..spec.logical_pages).for_each(|l| mapping.write(l, &mut NullFlash));
         }
         let written = 4 * u64::from(spec.logical_pages);
-        assert!(mapping.programmed() <= written + written / 100);
+        assert!(mapping.programmed <= written + written / 100);
     }
 }

@@ -2,8 +2,8 @@
 
 use super::*;
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::step::StepPlace;
-use steadfast_domain::stimulus::{ActiveRange, DataPattern, LoadLimits};
+use steadfast_domain::stimulus::{ActiveRange, Cursor, DataPattern, LoadLimits};
+use steadfast_domain::{DueIo, Order};
 
 /// Writes 16 MiB with this pattern and these data to a new drive.
 fn written(spec: &DriveSpec, pattern: &str, data: &str) -> Measurement {
@@ -12,9 +12,7 @@ fn written(spec: &DriveSpec, pattern: &str, data: &str) -> Measurement {
     let until = LoadLimits::bytes(Bytes::mib(16));
     let stimulus = Stimulus::new(pattern.streams(), range, Demand::new(1, 32), until)
         .data_pattern(data.parse::<DataPattern>().unwrap());
-    let step = Step::alone(StepPlace::new("test", 0, 1, "test"), stimulus);
-    let mut ssd = SimulatedSsd::new(spec, 1, StopSignal::default());
-    ssd.perform(&step, &StepStart::default(), &mut |_| {}).unwrap()
+    SimulatedSsd::new(spec, 1, StopSignal::default()).run(stimulus)
 }
 
 #[test]
@@ -52,17 +50,12 @@ fn the_last_indirection_unit_of_a_drive_may_be_smaller() {
         DriveSpec { logical_pages: pages, superblocks: blocks, indirection_pages: 4, ..greedy };
     for (size, last_units) in [(Bytes(512), 1), (Bytes::kib(8), 2)] {
         let range = ActiveRange::new(Bytes(spec.capacity().0 - size.0), size);
-        let mut stream = steadfast_domain::IoStream::new(
-            steadfast_domain::Op::Write,
-            steadfast_domain::stimulus::Order::Sequential(steadfast_domain::stimulus::Cursor::Own),
-            size,
-        );
+        let mut stream = IoStream::new(Op::Write, Order::Sequential(Cursor::Own), size);
         stream.alignment = Some(Bytes(512));
         let stimulus =
             Stimulus::new(vec![stream], range, Demand::new(1, 1), LoadLimits::bytes(size));
-        let step = Step::alone(StepPlace::new("test", 0, 1, "test"), stimulus);
         let mut ssd = SimulatedSsd::new(&spec, 1, StopSignal::default());
-        let log = ssd.perform(&step, &StepStart::default(), &mut |_| {}).unwrap().sensed.log;
+        let log = ssd.run(stimulus).sensed.log;
         let written = Bytes::kib(4 + 16 * (last_units - 1));
         assert_eq!(log.unwrap().nand_written, Some(written));
     }
@@ -82,22 +75,16 @@ fn scripts_and_loads_at_once_have_their_own_data() {
         load
     };
     let mut ssd = SimulatedSsd::new(&spec, 1, StopSignal::default());
-    let mut run = |load: Load| {
-        let step = Step::alone(StepPlace::new("test", 0, 1, "test"), load);
-        ssd.perform(&step, &StepStart::default(), &mut |_| {}).unwrap()
-    };
-    assert!(run(Load::Stimulus(writes("zero"))).mb_per_second().unwrap() > 30.0);
-    let both = run(Load::Together(vec![writes("random-unique"), writes("random-unique")]));
+    assert!(ssd.run(writes("zero")).mb_per_second().unwrap() > 30.0);
+    let both = ssd.run(Load::Together(vec![writes("random-unique"), writes("random-unique")]));
     assert!((both.mb_per_second().unwrap() / 10.0 - 1.0).abs() < 0.1, "{both:?}");
-    let mixed = run(Load::Together(vec![writes("random-unique"), writes("zero")]));
+    let mixed = ssd.run(Load::Together(vec![writes("random-unique"), writes("zero")]));
     assert!(mixed.mb_per_second().unwrap() > 15.0, "{mixed:?}");
-    assert!(run(Load::Stimulus(writes("zero"))).mb_per_second().unwrap() > 30.0);
+    assert!(ssd.run(writes("zero")).mb_per_second().unwrap() > 30.0);
     // 40 MB at 10 MB/s.
-    let due = |n: u64| {
-        steadfast_domain::DueIo::new(Nanos(0), Op::Write, Bytes(n % 1000 * 4096), Bytes(4096))
-    };
+    let due = |n: u64| DueIo::new(Nanos(0), Op::Write, Bytes(n % 1000 * 4096), Bytes(4096));
     let ios: Vec<_> = (0..10_000).map(due).collect();
-    let replayed = run(Load::Script(crate::play::tests::listed(&ios, 64)));
+    let replayed = ssd.run(Load::Script(crate::play::tests::listed(&ios, 64)));
     assert!((replayed.elapsed.as_secs_f64() / 4.096 - 1.0).abs() < 0.1, "{}", replayed.elapsed);
 }
 
@@ -112,9 +99,7 @@ fn parts_of_seconds_of_throttling_add_up() {
         let range = ActiveRange::new(Bytes(0), spec.capacity());
         let until = LoadLimits::time(Nanos(900_000_000));
         let load = Stimulus::new(pattern.streams(), range, Demand::new(1, 1), until);
-        let step = Step::alone(StepPlace::new("test", 0, 1, "test"), load);
-        let measured = ssd.perform(&step, &StepStart::default(), &mut |_| {}).unwrap();
-        seconds += measured.sensed.log.unwrap().throttle_seconds.unwrap();
+        seconds += ssd.run(load).sensed.log.unwrap().throttle_seconds.unwrap();
     }
     // Throttling begins after the first step.
     assert_eq!(seconds, 59 * 9 / 10);

@@ -4,22 +4,18 @@ use super::calendar::EventCalendar;
 use super::drive::SimulatedDrive;
 use super::fault::{FaultState, IoOutcome};
 use super::pace::Pacer;
-use crate::accounting::{IntervalAccount, PlayedIo, SCRIPT_STREAMS, StepMeter, account_streams};
+use crate::accounting::{IntervalAccount, LOCATED_FAULTS_MAX, StepMeter};
 use crate::commits::{CommitGroups, UncommittedWrite};
 use crate::draw::{DrawPlan, DrawnIo, IoGenerator};
 use crate::start::StepStart;
 use crate::stop::StopSignal;
 use std::sync::Arc;
-use steadfast_domain::measurement::{self, Fault, Interval, Silence};
+use steadfast_domain::measurement::{Fault, Interval, Silence, UnmeasuredIos};
 use steadfast_domain::step::is_partial;
-use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::{Bytes, Load, Nanos, Op, Stimulus};
 
 /// Number of failed I/Os after which a step is void.
 pub(super) const FAULT_LIMIT: u64 = 100;
-
-/// Maximum number of failed I/Os kept one by one.
-const FAULTS_KEPT: usize = 32;
 
 /// Error number of an I/O error on Linux.
 const EIO: i32 = 5;
@@ -27,22 +23,15 @@ const EIO: i32 = 5;
 /// Number of I/Os between two checks for a stop.
 pub(super) const STOP_EVERY: u32 = 1024;
 
-/// Why advancing a load ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AdvanceEnd {
-    /// The requested time was reached.
     Reached,
     /// The load has done all its work, and its last I/O has completed.
     Complete,
-    /// A stop was requested.
     Stopped,
-    /// Too many I/Os have failed.
     Faulty,
-    /// The drive does not complete an I/O.
     Hangs,
-    /// The drive is gone.
     Gone,
-    /// The script failed.
     Failed,
 }
 
@@ -57,18 +46,14 @@ impl IoOutcome {
     }
 }
 
-/// When an I/O completes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SettleTime {
-    /// In the ramp.
     Ramp,
-    /// In the measured time.
     Measured,
     /// After the end of the load, which was at this time.
     Ended(u64),
 }
 
-/// An outstanding I/O.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OutstandingIo {
     /// Time at which it was issued or, if the load has a pace, due.
@@ -104,8 +89,8 @@ pub(super) struct SimContext<'a> {
 
 #[derive(Debug)]
 pub(super) struct RunningLoad {
-    stimulus: Stimulus,
-    plan: Arc<DrawPlan>,
+    pub(super) stimulus: Stimulus,
+    pub(super) plan: Arc<DrawPlan>,
     drawers: Vec<IoGenerator>,
     /// Seed in use, if it is not the stimulus's own.
     pub(super) seed: Option<u64>,
@@ -115,7 +100,7 @@ pub(super) struct RunningLoad {
     calendar: EventCalendar,
     slots: Box<[OutstandingIo]>,
     free: Vec<usize>,
-    now: u64,
+    pub(super) now: u64,
     /// Time since when nothing is outstanding; valid only while that is so.
     idle_since: u64,
     /// Virtual time at which it begins, in nanoseconds.
@@ -138,7 +123,7 @@ pub(super) struct RunningLoad {
 impl RunningLoad {
     /// Starts a load at `now` with all slots free.
     pub(super) fn begin(stimulus: &Stimulus, plan: DrawPlan, start: &StepStart, now: u64) -> Self {
-        let plan = Arc::new(plan.going_on_from(&start.cursors));
+        let plan = Arc::new(plan.with_cursors(&start.cursors));
         let seed = start.seed(stimulus.seed);
         let drawers = (0..stimulus.demand.threads)
             .map(|thread| IoGenerator::new(Arc::clone(&plan), seed, thread))
@@ -147,8 +132,8 @@ impl RunningLoad {
         let (until, done) = (stimulus.until, start.done);
         let measured_from = now + stimulus.ramp.0;
         let (delay, ramp) = (stimulus.delay, stimulus.ramp);
-        let begins = now + delay.saturating_sub(start.passed_with(ramp)).0;
-        let measured = start.measured_of(delay, ramp);
+        let begins = now + delay.saturating_sub(start.elapsed_with(ramp)).0;
+        let measured = start.measured_time(delay, ramp);
         // Without a ramp its time counts from its first I/O.
         let timed_from = if stimulus.ramp > Nanos::ZERO { measured_from } else { begins };
         RunningLoad {
@@ -181,7 +166,6 @@ impl RunningLoad {
         RunningLoad { first_stream, is_accompanied: true, ..self }
     }
 
-    /// Returns true if nothing is outstanding.
     pub(super) fn is_idle(&self) -> bool {
         self.calendar.first().is_none()
     }
@@ -197,24 +181,10 @@ impl RunningLoad {
     }
 
     /// Lets the drive collect garbage while this load has nothing outstanding.
-    fn rest(&self, to: u64, context: &mut SimContext) {
+    fn idle(&self, to: u64, context: &mut SimContext) {
         if !self.is_accompanied {
-            context.drive.rest(self.idle_since, to);
+            context.drive.idle(self.idle_since, to);
         }
-    }
-
-    /// Returns the virtual time that the load has reached.
-    pub(super) fn now(&self) -> u64 {
-        self.now
-    }
-
-    /// Returns the content of its writes.
-    pub(super) fn data_pattern(&self) -> &DataPattern {
-        &self.stimulus.data_pattern
-    }
-
-    pub(super) fn plan(&self) -> &DrawPlan {
-        &self.plan
     }
 
     /// Completes the I/Os that are outstanding at the end of the load.
@@ -321,9 +291,9 @@ impl RunningLoad {
         let (flushed_from, writes) = commits.committed(place);
         match time {
             SettleTime::Measured => window.account.count(flush_stream, now - flushed_from),
-            SettleTime::Ramp => window.unmeasured.add(Op::Flush, 0),
+            SettleTime::Ramp => window.count_unmeasured(Op::Flush, 0),
             SettleTime::Ended(end) => {
-                window.unmeasured.add(Op::Flush, 0);
+                window.count_unmeasured(Op::Flush, 0);
                 // A flush that began after the end was not outstanding at it.
                 if flushed_from < end {
                     window.account.count_outstanding(flush_stream, now - flushed_from);
@@ -337,9 +307,9 @@ impl RunningLoad {
                 SettleTime::Measured => {
                     window.account.count_short(stream, response, u64::from(missing));
                 }
-                SettleTime::Ramp => window.unmeasured.add(Op::Write, size),
+                SettleTime::Ramp => window.count_unmeasured(Op::Write, size),
                 SettleTime::Ended(_) => {
-                    window.unmeasured.add(Op::Write, size);
+                    window.count_unmeasured(Op::Write, size);
                     window.account.count_outstanding(stream, response);
                 }
             }
@@ -382,9 +352,9 @@ impl RunningLoad {
         loop {
             if self.may_issue()
                 && self.has_open_slot()
-                && let Some(pause) = self.issue_due(to, context, window)
+                && let Some(end) = self.issue_due(to, context, window)
             {
-                return pause;
+                return end;
             }
             let Some((done, slot)) = self.calendar.first() else {
                 if !self.may_issue() && self.flush_rest(context.drive) {
@@ -414,9 +384,9 @@ impl RunningLoad {
             let reissues = self.pacer.is_closed() && self.may_issue() && self.is_open(slot);
             if !reissues {
                 self.release(slot);
-            } else if let Some(pause) = self.issue(slot, done, done, context) {
+            } else if let Some(end) = self.issue(slot, done, done, context) {
                 self.release(slot);
-                return pause;
+                return end;
             }
         }
     }
@@ -442,7 +412,7 @@ impl RunningLoad {
         self.free.push(slot);
         if self.free.len() == self.slots.len() {
             self.idle_since = self.now;
-            self.pacer.drained(self.now);
+            self.pacer.all_complete(self.now);
         }
     }
 
@@ -462,7 +432,7 @@ impl RunningLoad {
             }
             if self.free.len() == self.slots.len() {
                 if at > self.now {
-                    self.rest(at, context);
+                    self.idle(at, context);
                 }
                 if !self.is_accompanied {
                     window.end_idle_time(at);
@@ -471,9 +441,9 @@ impl RunningLoad {
             let slot = self.take_open_slot()?;
             let since = if self.pacer.is_closed() { at } else { due };
             self.now = at;
-            if let Some(pause) = self.issue(slot, since, at, context) {
+            if let Some(end) = self.issue(slot, since, at, context) {
                 self.free.push(slot);
-                return Some(pause);
+                return Some(end);
             }
         }
         None
@@ -484,7 +454,7 @@ impl RunningLoad {
         if !self.may_issue() {
             return AdvanceEnd::Complete;
         }
-        self.rest(to, context);
+        self.idle(to, context);
         self.now = to;
         AdvanceEnd::Reached
     }
@@ -506,7 +476,7 @@ impl RunningLoad {
         }
         let thread = slot / self.stimulus.demand.depth as usize;
         let mut io = self.drawers[thread].draw_of(self.pacer.stream());
-        self.pacer.took();
+        self.pacer.issued();
         let short = self.charge(&mut io);
         let done = context.faults.delayed_by_freeze(context.drive.submit(now, &io));
         let DrawnIo { op, offset, size, .. } = io;
@@ -569,7 +539,7 @@ impl RunningLoad {
             return true;
         }
         if !io.fails {
-            window.unmeasured.add(io.op, io.size);
+            window.count_unmeasured(io.op, io.size);
             return true;
         }
         self.left_ios = self.left_ios.saturating_add(1);
@@ -578,93 +548,52 @@ impl RunningLoad {
     }
 }
 
-/// I/Os completed in a ramp or after the end, by operation.
-#[derive(Debug, Default)]
-pub(super) struct UnmeasuredCounts([OpTotal; Op::ALL.len()]);
-
-/// I/Os of one operation.
-#[derive(Debug, Clone, Copy, Default)]
-struct OpTotal {
-    ios: u64,
-    bytes: u64,
-}
-
-impl UnmeasuredCounts {
-    pub(super) fn add(&mut self, op: Op, size: u32) {
-        let total = &mut self.0[op as usize];
-        total.ios += 1;
-        total.bytes += u64::from(size);
-    }
-
-    /// Returns the operations that had any.
-    pub(super) fn parts(&self) -> Vec<measurement::UnmeasuredIos> {
-        let part = |op: Op| {
-            let OpTotal { ios, bytes } = self.0[op as usize];
-            measurement::UnmeasuredIos { op, ios, bytes: Bytes(bytes) }
-        };
-        Op::ALL.into_iter().map(part).filter(|part| part.ios > 0).collect()
-    }
-}
-
-/// Measurement of one step of a load.
 pub(super) struct SimulatedMeasurement {
-    account: IntervalAccount,
+    pub(super) account: IntervalAccount,
     pub(super) meter: StepMeter,
-    begin: u64,
-    /// Start of the open interval.
+    pub(super) begin: u64,
     open: u64,
     pub(super) fault_count: u64,
     pub(super) faults: Vec<Fault>,
-    pub(super) unmeasured: UnmeasuredCounts,
+    /// I/Os completed in a ramp or after the end, by operation.
+    pub(super) unmeasured: [UnmeasuredIos; Op::ALL.len()],
     pub(super) silences: Vec<Silence>,
     /// Time since when I/Os are outstanding and none has completed.
     quiet_since: u64,
-    /// Length of an interval.
     interval: Nanos,
 }
 
 impl SimulatedMeasurement {
     pub(super) fn new(load: &Load, interval: Nanos, begin: u64) -> Self {
-        let (streams, meter) = match load {
-            Load::Script(_) => (SCRIPT_STREAMS, StepMeter::of_script()),
-            drawn => {
-                let loads = || drawn.stimuli().iter().map(|one| &one.streams[..]);
-                (loads().map(account_streams).sum(), StepMeter::new(loads()))
-            }
-        };
+        let meter = StepMeter::for_load(load);
         SimulatedMeasurement {
-            account: IntervalAccount::new(streams),
+            account: IntervalAccount::new(meter.account_streams()),
             meter,
             begin,
             open: begin,
             fault_count: 0,
             faults: Vec::new(),
-            unmeasured: UnmeasuredCounts::default(),
+            unmeasured: Op::ALL.map(|op| UnmeasuredIos { op, ios: 0, bytes: Bytes(0) }),
             silences: Vec::new(),
             quiet_since: begin,
             interval,
         }
     }
 
-    /// Returns the virtual time at which the measurement began.
-    pub(super) fn begin(&self) -> u64 {
-        self.begin
-    }
-
-    /// Returns the virtual time at which the open interval ends.
     pub(super) fn closes_at(&self) -> u64 {
         self.open + self.interval.0
     }
 
-    /// Counts an I/O of a script.
-    pub(super) fn count_played(&mut self, io: &PlayedIo) {
-        self.account.count_played(io);
+    pub(super) fn count_unmeasured(&mut self, op: Op, size: u32) {
+        let sum = &mut self.unmeasured[op as usize];
+        sum.ios += 1;
+        sum.bytes.0 += u64::from(size);
     }
 
     /// Counts an I/O that was outstanding when its load ended and completes at `now`.
     pub(super) fn count_outstanding(&mut self, io: &OutstandingIo, now: u64) {
         if !io.fails {
-            self.unmeasured.add(io.op, io.size);
+            self.count_unmeasured(io.op, io.size);
             self.account.count_outstanding(io.stream, now.saturating_sub(io.since));
         }
     }
@@ -705,7 +634,7 @@ impl SimulatedMeasurement {
 
     pub(super) fn fault(&mut self, io: &OutstandingIo, now: u64) -> bool {
         self.fault_count += 1;
-        if self.faults.len() < FAULTS_KEPT {
+        if self.faults.len() < LOCATED_FAULTS_MAX {
             self.faults.push(Fault {
                 op: io.op,
                 offset: Bytes(io.offset),

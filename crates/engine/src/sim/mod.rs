@@ -13,6 +13,7 @@
 mod calendar;
 #[cfg(test)]
 mod commit_tests;
+mod concurrent;
 mod drive;
 mod fault;
 mod flash;
@@ -27,7 +28,6 @@ mod running;
 mod script;
 #[cfg(test)]
 mod script_tests;
-mod several;
 mod slc_cache;
 mod spec;
 #[cfg(test)]
@@ -37,14 +37,16 @@ pub use fault::SimFault;
 pub use pseudo_slc::PseudoSlc;
 pub use spec::{DriveSpec, IdleState, PowerModel, WriteLimit, drive, drives};
 
+use crate::accounting::by_operation;
 use crate::draw::DrawPlan;
 use crate::engine::Engine;
-use crate::handover::{Handover, goes_on, hand_over};
+use crate::handover::{Handover, take_over, takes_over};
 use crate::play::ScriptReader;
 use crate::prepared::{PreparedStep, StepRefusal};
+use crate::refusals::{limit_fault, range_fault, script_fault};
 use crate::start::StepStart;
 use crate::stop::StopSignal;
-use calendar::MOST_SLOTS;
+use calendar::SLOTS_MAX;
 use drive::SimulatedDrive;
 use fault::{FaultState, ThrottleCounts};
 use load::{AdvanceEnd, SimContext, SimulatedMeasurement};
@@ -61,14 +63,11 @@ use steadfast_domain::{
 /// Start of virtual time: 2026-01-01 at 00:00:00 UTC.
 pub const VIRTUAL_EPOCH_UNIX_MS: u64 = 1_767_225_600_000;
 
-/// Smallest transfer in bytes.
 const SECTOR: u64 = 512;
 
-/// Largest transfer in bytes.
-const LONGEST_TRANSFER: Bytes = Bytes::mib(64);
+const TRANSFER_MAX: Bytes = Bytes::mib(64);
 
-/// Largest discard in bytes.
-const LONGEST_DISCARD: Bytes = Bytes::gib(3);
+const DISCARD_MAX: Bytes = Bytes::gib(3);
 
 /// Interval between checks for a stop of a hanging step, in real time.
 const STOP_POLL: Duration = Duration::from_millis(5);
@@ -103,7 +102,7 @@ impl SimulatedSsd {
             faults.set(fault);
         }
         SimulatedSsd {
-            device: device(spec, drive.write_cache()),
+            device: device(spec, drive.write_cache),
             spec: spec.clone(),
             drive,
             faults,
@@ -162,7 +161,7 @@ impl SimulatedSsd {
     pub fn idle(&mut self, time: Nanos) {
         self.end_load();
         let to = self.clock.saturating_add(time.0);
-        self.drive.rest(self.clock, to);
+        self.drive.idle(self.clock, to);
         self.clock = to;
         self.drive.warm(to);
     }
@@ -174,7 +173,7 @@ impl SimulatedSsd {
         prepared: Option<SimulatedLoad>,
         start: &StepStart,
     ) -> Result<SimulatedRun, Halt> {
-        match hand_over(&mut self.running, step) {
+        match take_over(&mut self.running, step) {
             Handover::Same(running) => return Ok(running),
             Handover::Other(running, halt) => {
                 self.drain(running);
@@ -201,15 +200,15 @@ impl SimulatedSsd {
             return Err(self.gone());
         }
         let began = self.clock;
-        let wear = self.faults.program_slowdown(self.drive.host_bytes());
+        let wear = self.faults.program_slowdown(self.drive.host_bytes);
         self.drive.set_wear(wear);
         let mut context =
             SimContext { drive: &mut self.drive, faults: &mut self.faults, stop: &self.stop };
-        let pause = load.advance(to, &mut context, window);
+        let end = load.advance(to, &mut context, window);
         self.clock = load.now();
         self.drive.warm(self.clock);
         self.faults.update_throttling(self.drive.celsius(), self.clock - began);
-        match pause {
+        match end {
             AdvanceEnd::Reached | AdvanceEnd::Complete if self.stop.is_requested() => {
                 Err(Halt::Stopped)
             }
@@ -230,7 +229,6 @@ impl SimulatedSsd {
         }
     }
 
-    /// Returns the drive's counters now.
     fn baseline(&self) -> CounterBaseline {
         CounterBaseline {
             counters: self.drive.counters(),
@@ -301,7 +299,7 @@ impl SimulatedSsd {
         step: &Step,
         watch: &mut dyn FnMut(&Interval),
     ) -> Result<bool, Halt> {
-        let cut = step.cut.map_or(u64::MAX, |cut| window.begin().saturating_add(cut.0));
+        let cut = step.cut.map_or(u64::MAX, |cut| window.begin.saturating_add(cut.0));
         let end = load.ends_at().unwrap_or(u64::MAX);
         let last = cut.min(end);
         loop {
@@ -324,19 +322,17 @@ impl SimulatedSsd {
         before: CounterBaseline,
         complete: bool,
     ) -> Measurement {
-        let (began, began_unix_ms) = (window.begin(), unix_ms(window.begin()));
-        let (cursors, seed) = match &load.course {
-            SimulatedRunKind::Drawn(load) => (load.plan().cursors(), load.seed),
-            SimulatedRunKind::Several(loads) => (loads.cursors(), loads.seed()),
-            SimulatedRunKind::Script(_) => (BTreeMap::new(), None),
-        };
+        let (began, began_unix_ms) = (window.begin, unix_ms(window.begin));
         let elapsed = window.meter.elapsed();
+        let (cursors, seed, parts) = match &load.kind {
+            SimulatedRunKind::Drawn(load) => (load.plan.cursors(), load.seed, Vec::new()),
+            SimulatedRunKind::Concurrent(loads) => {
+                (loads.cursors(), loads.seed(), loads.parts(began, elapsed))
+            }
+            SimulatedRunKind::Script(_) => (BTreeMap::new(), None, Vec::new()),
+        };
         let log = self.log_since(&before);
         let power_milliwatts = self.power_since(&before, elapsed);
-        let parts = match &load.course {
-            SimulatedRunKind::Several(loads) => loads.parts(began, elapsed),
-            SimulatedRunKind::Drawn(_) | SimulatedRunKind::Script(_) => Vec::new(),
-        };
         if complete {
             load.drain(&mut self.drive, &mut window);
             self.advance_clock(load.now());
@@ -346,8 +342,8 @@ impl SimulatedSsd {
         window.add_outstanding();
         let writes_alone = window.meter.writes_alone();
         let start_error = window.meter.start_error();
-        let (streams, intervals, replay) = match &load.course {
-            SimulatedRunKind::Drawn(_) | SimulatedRunKind::Several(_) => {
+        let (streams, intervals, replay) = match &load.kind {
+            SimulatedRunKind::Drawn(_) | SimulatedRunKind::Concurrent(_) => {
                 let (streams, intervals) = window.meter.finish();
                 (streams, intervals, None)
             }
@@ -367,7 +363,7 @@ impl SimulatedSsd {
             streams,
             writes_alone,
             parts,
-            unmeasured: window.unmeasured.parts(),
+            unmeasured: by_operation(&window.unmeasured),
             start_error,
             silences: window.silences,
             intervals,
@@ -394,7 +390,6 @@ impl SimulatedSsd {
         self.advance_clock(load.now());
     }
 
-    /// Lets virtual time pass up to `now`.
     fn advance_clock(&mut self, now: u64) {
         self.clock = self.clock.max(now);
         self.drive.warm(self.clock);
@@ -409,7 +404,7 @@ impl SimulatedSsd {
                     .iter()
                     .map(|stimulus| self.plan(stimulus))
                     .collect::<Result<_, _>>()
-                    .map(SimulatedLoad::Several),
+                    .map(SimulatedLoad::Concurrent),
             },
             Load::Script(script) => {
                 if let Some(why) = script.fault().or_else(|| self.refuse_script(script)) {
@@ -424,66 +419,48 @@ impl SimulatedSsd {
 
     /// Returns why this drive cannot take the I/Os that a script announces.
     fn refuse_script(&self, script: &ScriptLoad) -> Option<String> {
-        let (name, path, capacity) = (&script.name, &self.device.path, self.device.capacity);
-        let unit = script.unit.0;
-        if script.reach > capacity {
-            return Some(format!(
-                "script '{name}' reaches byte {} of {path}, which has {} bytes: map its addresses \
-                 to this target",
-                script.reach.0, capacity.0
-            ));
+        let path = &self.device.path;
+        if let Some(why) = script_fault(script, path, self.device.capacity, SECTOR) {
+            return Some(why);
         }
-        if script.demand.outstanding() > MOST_SLOTS {
+        if script.demand.outstanding() > SLOTS_MAX {
             return Some(refuse_demand(script.demand));
         }
-        if script.reach.0 > 0 && !unit.is_multiple_of(SECTOR) {
-            return Some(format!(
-                "script '{name}' has I/Os in multiples of {unit} B; {path} takes multiples of \
-                 {SECTOR} B"
-            ));
-        }
-        (script.largest > LONGEST_TRANSFER).then(|| {
-            let most = LONGEST_TRANSFER.0 >> 20;
-            format!("script '{name}': {path} takes at most {most} MiB per I/O; split larger ones")
+        (script.largest > TRANSFER_MAX).then(|| {
+            format!(
+                "script '{}': {path} takes at most {} MiB per I/O; split larger ones",
+                script.name,
+                TRANSFER_MAX.0 >> 20
+            )
         })
     }
 
     fn plan(&self, stimulus: &Stimulus) -> Result<DrawPlan, StepRefusal> {
         let refusal = stimulus
             .fault()
-            .or_else(|| self.refuse_place(stimulus))
+            .or_else(|| range_fault(stimulus.active_range, &self.device.path, self.device.capacity))
             .or_else(|| stimulus.streams.iter().find_map(refuse_stream))
-            .or_else(|| refuse_limits(stimulus));
+            .or_else(|| limit_fault(stimulus, SECTOR))
+            .or_else(|| refuse_unsupported(stimulus));
         match refusal {
             Some(why) => Err(StepRefusal(why)),
             None => Ok(DrawPlan::new(stimulus)?),
         }
     }
-
-    fn refuse_place(&self, stimulus: &Stimulus) -> Option<String> {
-        let range = stimulus.active_range;
-        let end = range.start.0.checked_add(range.length.0);
-        end.is_none_or(|end| end > self.device.capacity.0).then(|| {
-            format!(
-                "the active range ({} from byte {}) ends beyond {}, which has {}",
-                range.length, range.start.0, self.device.path, self.device.capacity
-            )
-        })
-    }
 }
 
 /// Returns why a script failed, as the end of the run.
 fn failed(step: &Step, load: &SimulatedRun) -> Halt {
-    let error = match &load.course {
+    let error = match &load.kind {
         SimulatedRunKind::Script(script) => script.error.as_ref().map(ToString::to_string),
-        SimulatedRunKind::Drawn(_) | SimulatedRunKind::Several(_) => None,
+        SimulatedRunKind::Drawn(_) | SimulatedRunKind::Concurrent(_) => None,
     };
     Halt::Refused(format!("{}: {}", step.place, error.unwrap_or_default()))
 }
 
 fn refuse_demand(demand: Demand) -> String {
     format!(
-        "demand {demand} is more than a simulated drive supports: at most {MOST_SLOTS} \
+        "demand {demand} is more than a simulated drive supports: at most {SLOTS_MAX} \
          outstanding I/Os"
     )
 }
@@ -533,38 +510,19 @@ fn refuse_stream(stream: &IoStream) -> Option<String> {
             "'{stream}': transfer size and alignment must be multiples of {SECTOR} B"
         ));
     }
-    let longest = if stream.op == Op::Discard { LONGEST_DISCARD } else { LONGEST_TRANSFER };
+    let longest = if stream.op == Op::Discard { DISCARD_MAX } else { TRANSFER_MAX };
     (size > longest)
         .then(|| format!("'{stream}': a drive takes at most {} MiB per I/O", longest.0 >> 20))
 }
 
-/// Returns why the load cannot be ended, paced, carried or verified as requested.
-fn refuse_limits(stimulus: &Stimulus) -> Option<String> {
-    let until = stimulus.until;
-    let counted = until.bytes.is_some() || until.ios.is_some();
-    if counted && stimulus.ramp > Nanos::ZERO {
-        return Some(
-            "a ramp is time that is not measured: give the load a limit in time, not in bytes \
-             or I/Os"
-                .to_owned(),
-        );
-    }
-    if let Some(bytes) = until.bytes
-        && !bytes.0.is_multiple_of(SECTOR)
-    {
-        return Some(format!("a limit of {} B is not a multiple of {SECTOR} B", bytes.0));
-    }
-    let moves = |s: &IoStream| s.op != Op::Flush && s.weight > 0;
-    if until.time.is_none() && until.ios.is_none() && !stimulus.streams.iter().any(moves) {
-        return Some("flushes move no bytes: give a limit in time or I/Os".to_owned());
-    }
-    if stimulus.demand.outstanding() > MOST_SLOTS {
+/// Returns why a simulated drive cannot carry or verify the load as requested.
+fn refuse_unsupported(stimulus: &Stimulus) -> Option<String> {
+    if stimulus.demand.outstanding() > SLOTS_MAX {
         return Some(refuse_demand(stimulus.demand));
     }
-    if stimulus.verify {
-        return Some("a simulated drive keeps no data, so nothing can be verified".to_owned());
-    }
-    None
+    stimulus
+        .verify
+        .then(|| "a simulated drive keeps no data, so nothing can be verified".to_owned())
 }
 
 impl Engine for SimulatedSsd {
@@ -573,7 +531,7 @@ impl Engine for SimulatedSsd {
     }
 
     fn prepare(&mut self, step: &Step) -> Result<PreparedStep, StepRefusal> {
-        PreparedStep::with(step, goes_on(&self.running, step), |load| self.prepare_load(load))
+        PreparedStep::with(step, takes_over(&self.running, step), |load| self.prepare_load(load))
     }
 
     /// An interval that a halt leaves open is not reported.

@@ -3,7 +3,6 @@
 use crate::arrival_times::ArrivalTimes;
 use steadfast_domain::Stimulus;
 
-/// State of a load's pace.
 #[derive(Debug)]
 pub(super) struct Pacer {
     /// Virtual time at which the load begins, in nanoseconds.
@@ -35,15 +34,14 @@ impl Pacer {
         self.times.as_ref()?.stream()
     }
 
-    /// Notes that an I/O was issued.
-    pub(super) fn took(&mut self) {
+    pub(super) fn issued(&mut self) {
         if let Some(times) = &mut self.times {
             times.issued();
         }
     }
 
     /// Notes that the last outstanding I/O has completed.
-    pub(super) fn drained(&mut self, now: u64) {
+    pub(super) fn all_complete(&mut self, now: u64) {
         if let Some(times) = &mut self.times {
             times.all_complete(now.saturating_sub(self.begins));
         }

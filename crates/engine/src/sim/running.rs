@@ -1,9 +1,9 @@
 //! A running load of any kind.
 
+use super::concurrent::ConcurrentLoads;
 use super::drive::SimulatedDrive;
 use super::load::{AdvanceEnd, RunningLoad, SimContext, SimulatedMeasurement};
 use super::script::RunningScript;
-use super::several::ConcurrentLoads;
 use crate::draw::DrawPlan;
 use crate::handover::ActiveLoad;
 use crate::play::ScriptReader;
@@ -11,27 +11,24 @@ use crate::prepared::StepRefusal;
 use crate::start::StepStart;
 use steadfast_domain::{Load, Nanos};
 
-/// A load that can begin.
 #[derive(Debug)]
 pub(super) enum SimulatedLoad {
     Drawn(DrawPlan),
-    Several(Vec<DrawPlan>),
+    Concurrent(Vec<DrawPlan>),
     Script(ScriptReader),
 }
 
-/// A running load by kind.
 #[derive(Debug)]
 pub(super) enum SimulatedRunKind {
     Drawn(Box<RunningLoad>),
-    Several(ConcurrentLoads),
+    Concurrent(ConcurrentLoads),
     Script(Box<RunningScript>),
 }
 
-/// A load and its progress.
 #[derive(Debug)]
 pub(super) struct SimulatedRun {
     pub(super) load: Load,
-    pub(super) course: SimulatedRunKind,
+    pub(super) kind: SimulatedRunKind,
 }
 
 impl ActiveLoad for SimulatedRun {
@@ -54,12 +51,12 @@ impl SimulatedRun {
                 "the script was due to begin {late} ago; allow more time"
             )));
         }
-        let course = match (prepared, load) {
+        let kind = match (prepared, load) {
             (SimulatedLoad::Drawn(plan), Load::Stimulus(stimulus)) => {
                 SimulatedRunKind::Drawn(Box::new(RunningLoad::begin(stimulus, plan, start, now)))
             }
-            (SimulatedLoad::Several(plans), Load::Together(stimuli)) => {
-                SimulatedRunKind::Several(ConcurrentLoads::begin(stimuli, plans, start, now))
+            (SimulatedLoad::Concurrent(plans), Load::Together(stimuli)) => {
+                SimulatedRunKind::Concurrent(ConcurrentLoads::begin(stimuli, plans, start, now))
             }
             (SimulatedLoad::Script(source), Load::Script(script)) => {
                 let running = RunningScript::begin(script, source, start, now);
@@ -69,32 +66,31 @@ impl SimulatedRun {
             }
             _ => return Err(StepRefusal("a different load was prepared".to_owned())),
         };
-        Ok(SimulatedRun { load: load.clone(), course })
+        Ok(SimulatedRun { load: load.clone(), kind })
     }
 
-    /// Returns the virtual time that the load has reached.
     pub(super) fn now(&self) -> u64 {
-        match &self.course {
-            SimulatedRunKind::Drawn(load) => load.now(),
-            SimulatedRunKind::Several(loads) => loads.now(),
-            SimulatedRunKind::Script(script) => script.now(),
+        match &self.kind {
+            SimulatedRunKind::Drawn(load) => load.now,
+            SimulatedRunKind::Concurrent(loads) => loads.now,
+            SimulatedRunKind::Script(script) => script.now,
         }
     }
 
     /// Returns the time at which its measurement starts.
     pub(super) fn measured_from(&self) -> u64 {
-        match &self.course {
+        match &self.kind {
             SimulatedRunKind::Drawn(load) => load.measured_from,
-            SimulatedRunKind::Several(loads) => loads.measured_from(),
+            SimulatedRunKind::Concurrent(loads) => loads.measured_from(),
             SimulatedRunKind::Script(script) => script.began,
         }
     }
 
     /// Returns the time at which the load is complete; `None` if no time limit applies.
     pub(super) fn ends_at(&self) -> Option<u64> {
-        match &self.course {
+        match &self.kind {
             SimulatedRunKind::Drawn(load) => load.ends_at,
-            SimulatedRunKind::Several(loads) => loads.ends_at(),
+            SimulatedRunKind::Concurrent(loads) => loads.ends_at(),
             SimulatedRunKind::Script(_) => None,
         }
     }
@@ -106,27 +102,26 @@ impl SimulatedRun {
         context: &mut SimContext,
         window: &mut SimulatedMeasurement,
     ) -> AdvanceEnd {
-        match &mut self.course {
+        match &mut self.kind {
             SimulatedRunKind::Drawn(load) => load.advance(to, context, window),
-            SimulatedRunKind::Several(loads) => loads.advance(to, context, window),
+            SimulatedRunKind::Concurrent(loads) => loads.advance(to, context, window),
             SimulatedRunKind::Script(script) => script.advance(to, context, window),
         }
     }
 
-    /// Returns true if nothing is outstanding.
     pub(super) fn is_idle(&self) -> bool {
-        match &self.course {
+        match &self.kind {
             SimulatedRunKind::Drawn(load) => load.is_idle(),
-            SimulatedRunKind::Several(loads) => loads.is_idle(),
+            SimulatedRunKind::Concurrent(loads) => loads.is_idle(),
             SimulatedRunKind::Script(script) => script.is_idle(),
         }
     }
 
     /// Completes the I/Os that are outstanding at the end of the load.
     pub(super) fn drain(&mut self, drive: &mut SimulatedDrive, window: &mut SimulatedMeasurement) {
-        match &mut self.course {
+        match &mut self.kind {
             SimulatedRunKind::Drawn(load) => load.drain(drive, window),
-            SimulatedRunKind::Several(loads) => loads.drain(drive, window),
+            SimulatedRunKind::Concurrent(loads) => loads.drain(drive, window),
             SimulatedRunKind::Script(script) => script.drain(window),
         }
     }

@@ -45,7 +45,7 @@ pub(super) struct RunningScript {
     /// Outstanding I/Os by slot, with the time at which each was submitted.
     slots: Box<[(OutstandingIo, u64)]>,
     free: Vec<u32>,
-    now: u64,
+    pub(super) now: u64,
     /// Time since when nothing is outstanding; valid only while that is so.
     idle_since: u64,
     /// Time at which the script started or was resumed, and the playing time before that.
@@ -86,17 +86,11 @@ impl RunningScript {
         })
     }
 
-    pub(super) fn now(&self) -> u64 {
-        self.now
-    }
-
-    /// Returns the result since the last call.
     pub(super) fn take(&self, played: &mut crate::accounting::PlayedScript) -> ReplayResult {
         let time = self.passed + Nanos(self.now.saturating_sub(self.began));
         self.counts.take(played, ScriptPosition { ios: self.counts.position(), time })
     }
 
-    /// Returns true if nothing is outstanding.
     pub(super) fn is_idle(&self) -> bool {
         self.calendar.first().is_none()
     }
@@ -108,7 +102,7 @@ impl RunningScript {
             self.calendar.clear(slot);
             let io = self.slots[slot].0;
             if !io.fails {
-                window.unmeasured.add(io.op, io.size);
+                window.count_unmeasured(io.op, io.size);
             }
         }
     }
@@ -126,9 +120,9 @@ impl RunningScript {
         loop {
             let first = self.calendar.first();
             let next = match self.player.next(self.now) {
-                PlayerAction::HandOver(ready) => match self.hand_over(&ready, context, window) {
+                PlayerAction::Submit(ready) => match self.submit(&ready, context, window) {
                     None => continue,
-                    Some(pause) => return pause,
+                    Some(end) => return end,
                 },
                 PlayerAction::At(due) => first.map_or(due, |(done, _)| done.min(due)),
                 PlayerAction::Failed(error) => {
@@ -143,7 +137,7 @@ impl RunningScript {
                 }
             };
             if first.is_none() {
-                context.drive.rest(self.idle_since, next.min(to));
+                context.drive.idle(self.idle_since, next.min(to));
             }
             if next >= to {
                 self.now = to;
@@ -159,7 +153,7 @@ impl RunningScript {
         }
     }
 
-    fn hand_over(
+    fn submit(
         &mut self,
         ready: &ReadyIo,
         context: &mut SimContext,
@@ -188,13 +182,13 @@ impl RunningScript {
         let io = OutstandingIo { since: ready.due, offset, size, short: 0, stream: 0, op, fails };
         self.slots[slot as usize] = (io, self.now);
         self.calendar.set(slot as usize, done);
-        self.player.handed_over(slot, ready, self.now);
+        self.player.submitted(slot, ready, self.now);
         None
     }
 
     /// Counts a completed I/O. Returns false if too many have failed.
     fn complete(&mut self, slot: usize, window: &mut SimulatedMeasurement) -> bool {
-        let (io, handed) = self.slots[slot];
+        let (io, submitted) = self.slots[slot];
         window.note_completion(self.now);
         self.calendar.clear(slot);
         self.free.push(slot as u32);
@@ -205,12 +199,12 @@ impl RunningScript {
         if io.fails {
             return window.fault(&io, self.now);
         }
-        window.count_played(&PlayedIo {
+        window.account.count_played(&PlayedIo {
             op: io.op,
             bytes: io.size.into(),
             response_ns: self.now - io.since,
-            served_ns: self.now - handed,
-            late_ns: handed - io.since,
+            served_ns: self.now - submitted,
+            late_ns: submitted - io.since,
         });
         true
     }

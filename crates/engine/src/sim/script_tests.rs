@@ -11,8 +11,7 @@ fn ssd(name: &str) -> SimulatedSsd {
 }
 
 fn step(load: ScriptLoad) -> Step {
-    let load = Load::Script(load);
-    Step::alone(StepPlace::new("replay", 0, 1, "list"), load)
+    Step::alone(StepPlace::new("replay", 0, 1, "list"), Load::Script(load))
 }
 
 fn io(due: u64, op: Op, block: u64) -> DueIo {
@@ -33,7 +32,7 @@ fn calm() -> Vec<DueIo> {
 fn a_drive_that_keeps_up_is_never_late_and_nothing_drifts() {
     let mut ssd = ssd("small");
     let (ios, span) = (calm(), 10_006 * 200_000);
-    let done = ssd.perform(&step(listed(&ios, 64)), &StepStart::default(), &mut |_| {}).unwrap();
+    let done = ssd.run(Load::Script(listed(&ios, 64)));
     let replay = replay(&done);
     assert!(done.complete);
     assert_eq!((replay.lateness.ios, replay.lateness.max), (10_007, Nanos::ZERO));
@@ -46,11 +45,7 @@ fn a_drive_that_keeps_up_is_never_late_and_nothing_drifts() {
     assert!(done.elapsed.0 - span < 1_000_000, "drift at the end");
     assert_eq!(replay.intervals.len(), done.intervals.len());
     // The result is the same every time.
-    let mut again = self::ssd("small");
-    assert_eq!(
-        again.perform(&step(listed(&ios, 64)), &StepStart::default(), &mut |_| {}),
-        Ok(done)
-    );
+    assert_eq!(self::ssd("small").run(Load::Script(listed(&ios, 64))), done);
 }
 
 #[test]
@@ -58,7 +53,7 @@ fn faster_is_a_division_of_every_due_time() {
     let ios = calm();
     let mut load = listed(&ios, 64);
     load.timing = Timing::Faster { thousandths: 2000 };
-    let done = ssd("small").perform(&step(load), &StepStart::default(), &mut |_| {}).unwrap();
+    let done = ssd("small").run(Load::Script(load));
     let longest = done.streams.iter().map(|s| s.tally.response_max.0).max().unwrap();
     let span = 10_006 * 100_000;
     assert!((span..=span + longest).contains(&done.elapsed.0), "{}", done.elapsed.0);
@@ -69,11 +64,10 @@ fn a_drive_that_is_too_slow_is_later_every_second() {
     // One I/O at a time, and twice as many as the drive can do.
     let mut one = listed(&calm()[..2000], 1);
     one.timing = Timing::Closed;
-    let alone = ssd("small").perform(&step(one), &StepStart::default(), &mut |_| {}).unwrap();
+    let alone = ssd("small").run(Load::Script(one));
     let each = alone.elapsed.0 / 2000;
     let ios: Vec<DueIo> = (0..60_000).map(|n| io(n * each / 2, Op::Read, n % 5000)).collect();
-    let done =
-        ssd("small").perform(&step(listed(&ios, 1)), &StepStart::default(), &mut |_| {}).unwrap();
+    let done = ssd("small").run(Load::Script(listed(&ios, 1)));
     let late: Vec<u64> =
         replay(&done).intervals.iter().filter_map(|i| i.mean()).map(|mean| mean.0).collect();
     assert!(late.len() > 2 && late.windows(2).all(|pair| pair[1] > pair[0]), "{late:?}");
@@ -90,9 +84,8 @@ fn cuts_and_a_resumed_script_play_every_io_once() {
     step.cut = Some(Nanos::from_millis(700));
     let mut parts = Vec::new();
     loop {
-        let part = ssd.perform(&step, &StepStart::default(), &mut |_| {}).unwrap();
+        parts.push(ssd.attempt(&step).unwrap());
         step.continues = true;
-        parts.push(part);
         if parts.last().unwrap().complete {
             break;
         }
@@ -110,7 +103,7 @@ fn cuts_and_a_resumed_script_play_every_io_once() {
 }
 
 #[test]
-fn a_script_begins_when_it_is_told_to() {
+fn a_script_begins_at_its_agreed_time() {
     let mut ssd = ssd("small");
     let start = StepStart { begins: Some(Nanos::from_secs(5)), ..StepStart::default() };
     let ios: Vec<DueIo> = (0..100).map(|n| io(n * 1_000_000, Op::Read, n)).collect();
@@ -123,22 +116,21 @@ fn a_script_begins_when_it_is_told_to() {
 }
 
 #[test]
-fn overlaps_wait_for_one_another_where_asked() {
+fn overlaps_wait_for_one_another_if_requested() {
     // Writes to one block that the drive does not complete in a microsecond.
     let ios: Vec<DueIo> = (0..50).map(|n| io(n * 1000, Op::Write, 7)).collect();
     let mut load = listed(&ios, 64);
-    let kept =
-        ssd("small").perform(&step(load.clone()), &StepStart::default(), &mut |_| {}).unwrap();
-    assert_eq!((replay(&kept).overlaps, replay(&kept).held), (49, 0));
+    let overlapping = ssd("small").run(Load::Script(load.clone()));
+    assert_eq!((replay(&overlapping).overlaps, replay(&overlapping).held), (49, 0));
     load.overlaps = OverlapRule::Order;
-    let ordered = ssd("small").perform(&step(load), &StepStart::default(), &mut |_| {}).unwrap();
+    let ordered = ssd("small").run(Load::Script(load));
     assert_eq!(replay(&ordered).held, 49);
-    assert!(ordered.elapsed > kept.elapsed);
+    assert!(ordered.elapsed > overlapping.elapsed);
     assert_eq!(replay(&ordered).lateness.ios, 50);
 }
 
 #[test]
-fn what_a_drive_cannot_take_is_refused_and_what_was_not_announced_ends_the_step() {
+fn unsupported_scripts_are_refused_and_unannounced_ios_end_the_step() {
     let ios: Vec<DueIo> = (0..50).map(|n| io(n * 1000, Op::Write, n)).collect();
     let mut ssd = ssd("small");
     type Change = fn(&mut ScriptLoad);
@@ -156,6 +148,6 @@ fn what_a_drive_cannot_take_is_refused_and_what_was_not_announced_ends_the_step(
     }
     let mut load = listed(&ios, 4);
     load.counts.writes = 51;
-    let halt = ssd.perform(&step(load), &StepStart::default(), &mut |_| {}).unwrap_err();
+    let halt = ssd.attempt(&step(load)).unwrap_err();
     assert!(halt.to_string().contains("its source has changed"), "{halt}");
 }

@@ -1,17 +1,15 @@
 //! A cache of flash cells that hold one bit each (pSLC) in front of the rest of the flash.
 //!
-//! Writes enter the cache while it has room, then bypass it. Once a number of bytes has bypassed the
-//! full cache, the drive has to fold older data to make room for each write. When its host is
+//! Writes enter the cache while it has room, then bypass it. Once a number of bytes has bypassed
+//! the full cache, the drive has to fold older data to make room for each write. When its host is
 //! idle, it folds the cache, the oldest data first.
 
 use super::pseudo_slc::PseudoSlc;
 use super::spec::PAGE;
 
-/// Content and clocks of a cache.
 #[derive(Debug)]
 pub(super) struct SlcCache {
     spec: PseudoSlc,
-    /// Bytes in the cache.
     held: u64,
     /// Bytes written past the full cache.
     direct: u64,
@@ -71,7 +69,6 @@ impl SlcCache {
         self.writing
     }
 
-    /// Returns true if a logical page is in the cache.
     pub(super) fn holds(&self, page: u32) -> bool {
         let entry = self.entries[page as usize];
         entry > 0 && entry > self.entered.saturating_sub(self.held)
@@ -84,7 +81,7 @@ impl SlcCache {
     }
 
     /// Folds in an idle period of the host. Later calls may extend the same period.
-    pub(super) fn rest(&mut self, from: u64, to: u64) {
+    pub(super) fn idle(&mut self, from: u64, to: u64) {
         let begin = from.saturating_add(self.spec.fold_after.0).max(self.rested);
         let time = to.saturating_sub(begin);
         let folded = (u128::from(time) * u128::from(self.spec.fold_mb_per_second) / 1000) as u64;
@@ -118,9 +115,9 @@ mod tests {
         assert!((0..32).all(|page| cache.holds(page)), "the cache has room for 32 sectors");
         assert!((32..40).all(|page| !cache.holds(page)));
         // Time to fold 16 sectors at 1 MB/s.
-        cache.rest(0, 16 * 512 * 1000);
+        cache.idle(0, 16 * 512 * 1000);
         assert!((0..16).all(|page| !cache.holds(page)) && (16..32).all(|page| cache.holds(page)));
-        cache.rest(0, 1_000_000_000);
+        cache.idle(0, 1_000_000_000);
         assert!((0..40).all(|page| !cache.holds(page)));
     }
 }

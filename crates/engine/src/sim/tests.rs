@@ -23,33 +23,31 @@ fn ssd(name: &str, seed: u64) -> SimulatedSsd {
     SimulatedSsd::new(drive(name).unwrap(), seed, StopSignal::default())
 }
 
-fn step_of(stimulus: Stimulus) -> Step {
-    Step::alone(StepPlace::new("test", 0, 1, "test"), stimulus)
-}
-
-/// Applies a step that may fail.
-fn attempt(ssd: &mut SimulatedSsd, stimulus: Stimulus) -> Result<Measurement, Halt> {
-    ssd.perform(&step_of(stimulus), &StepStart::default(), &mut |_| {})
+fn step_of(load: impl Into<Load>) -> Step {
+    Step::alone(StepPlace::new("test", 0, 1, "test"), load)
 }
 
 impl SimulatedSsd {
-    fn runs(&mut self, stimulus: Stimulus) -> Measurement {
-        attempt(self, stimulus).unwrap()
+    pub(super) fn attempt(&mut self, step: &Step) -> Result<Measurement, Halt> {
+        self.perform(step, &StepStart::default(), &mut |_| {})
+    }
+
+    pub(super) fn run(&mut self, load: impl Into<Load>) -> Measurement {
+        self.attempt(&step_of(load)).unwrap()
     }
 
     /// Applies a pattern for some seconds over the whole drive, at different addresses every
     /// time.
-    fn measures(&mut self, pattern: &str, demand: &str, time: u64) -> Measurement {
-        let stimulus = load(pattern, demand, &self.spec.clone(), seconds(time), self.clock);
-        self.runs(stimulus)
+    fn measure_pattern(&mut self, pattern: &str, demand: &str, time: u64) -> Measurement {
+        self.run(load(pattern, demand, &self.spec, seconds(time), self.clock))
     }
 
     /// Fills the drive sequentially, then writes it randomly until it is steady.
-    fn is_made_steady(&mut self) {
+    fn make_steady(&mut self) {
         let spec = self.spec.clone();
         let bytes = |drives: u64| LoadLimits::bytes(Bytes(drives * spec.capacity().0));
-        self.runs(load("SEQ 128K W", "T1Q32", &spec, bytes(1), 1));
-        self.runs(load("RND 4K W", "T4Q32", &spec, bytes(5), 2));
+        self.run(load("SEQ 128K W", "T1Q32", &spec, bytes(1), 1));
+        self.run(load("RND 4K W", "T4Q32", &spec, bytes(5), 2));
     }
 }
 
@@ -65,44 +63,42 @@ fn mean_us(measurement: &Measurement) -> f64 {
 fn limits_are_exact() {
     let mut ssd = ssd("small", 1);
     let spec = ssd.spec.clone();
-    let counted = ssd.runs(load("RND 4K RW65", "T4Q32", &spec, LoadLimits::ios(10_007), 1));
+    let counted = ssd.run(load("RND 4K RW65", "T4Q32", &spec, LoadLimits::ios(10_007), 1));
     assert_eq!((counted.total().ios, counted.complete), (10_007, true));
     assert_eq!(counted.bytes(), Bytes(10_007 * 4096));
     assert_eq!(counted.unmeasured, []);
     assert_eq!(ssd.now(), counted.elapsed);
 
     let whole = LoadLimits::bytes(spec.capacity());
-    let filled = ssd.runs(load("SEQ 128K W", "T1Q32", &spec, whole, 1));
+    let filled = ssd.run(load("SEQ 128K W", "T1Q32", &spec, whole, 1));
     assert_eq!((filled.bytes(), filled.total().ios), (spec.capacity(), 8192));
     assert_eq!(filled.cursors["SEQ 128K W"], Bytes(0));
 
     let uneven = LoadLimits::bytes(Bytes(10 * 131_072 + 512));
-    let last_is_short = ssd.runs(load("SEQ 128K W", "T1Q32", &spec, uneven, 1));
+    let last_is_short = ssd.run(load("SEQ 128K W", "T1Q32", &spec, uneven, 1));
     assert_eq!(last_is_short.bytes(), Bytes(10 * 131_072 + 512));
     assert_eq!(last_is_short.total().ios, 11);
 
-    let timed = ssd.measures("RND 4K R", "T2Q16", 3);
+    let timed = ssd.measure_pattern("RND 4K R", "T2Q16", 3);
     assert_eq!(timed.elapsed, Nanos::from_secs(3));
     assert_eq!(timed.unmeasured.iter().map(|part| part.ios).sum::<u64>(), 32);
     assert!(ssd.now() > Nanos::from_secs(3));
 }
 
 #[test]
-fn every_second_is_told_once() {
+fn every_second_is_reported_once() {
     let mut ssd = ssd("small", 1);
-    let mut stimulus = load("RND 4K RW65", "T1Q4", &ssd.spec.clone(), seconds(3), 1);
-    stimulus.until = LoadLimits::time(Nanos::from_millis(3_500));
-    let mut told = Vec::new();
-    let m = ssd
-        .perform(&step_of(stimulus), &StepStart::default(), &mut |interval| {
-            told.push(interval.clone())
-        })
-        .unwrap();
-    assert_eq!(told, m.intervals);
-    let ends: Vec<u64> = told.iter().map(|i| i.end.0 / 1_000_000).collect();
+    let until = LoadLimits::time(Nanos::from_millis(3_500));
+    let step = step_of(load("RND 4K RW65", "T1Q4", &ssd.spec, until, 1));
+    let mut reported = Vec::new();
+    let watch = &mut |interval: &Interval| reported.push(interval.clone());
+    let m = ssd.perform(&step, &StepStart::default(), watch).unwrap();
+    assert_eq!(reported, m.intervals);
+    let ends: Vec<u64> = reported.iter().map(|i| i.end.0 / 1_000_000).collect();
     assert_eq!(ends, [1000, 2000, 3000, 3500]);
-    assert_eq!(told.iter().map(|i| i.partial).collect::<Vec<_>>(), [false, false, false, true]);
-    let counted: u64 = told.iter().flat_map(|i| &i.tallies).map(|t| t.ios).sum();
+    let partial: Vec<bool> = reported.iter().map(|i| i.partial).collect();
+    assert_eq!(partial, [false, false, false, true]);
+    let counted: u64 = reported.iter().flat_map(|i| &i.tallies).map(|t| t.ios).sum();
     assert_eq!(counted, m.total().ios);
     assert_eq!(m.began_unix_ms, VIRTUAL_EPOCH_UNIX_MS);
     assert_eq!((m.cpu, m.kernel, m.verification), (None, None, None));
@@ -148,18 +144,15 @@ fn a_chain_of_cut_steps_is_one_long_step() {
         Pace::Burst { ios: 500, delay: Nanos::from_millis(900) },
     ];
     let loads = paces.into_iter().flat_map(|pace| {
-        ["RND 4K RW35", "SEQ 64K RW50"].map(|pattern| {
-            let mut stimulus = load(pattern, "T2Q8", spec, seconds(12), 5);
-            stimulus.pace = pace.clone();
-            stimulus
-        })
+        ["RND 4K RW35", "SEQ 64K RW50"]
+            .map(|pattern| load(pattern, "T2Q8", spec, seconds(12), 5).pace(pace.clone()))
     });
     for stimulus in loads.chain([load("RND 8K W", "T4Q4", spec, LoadLimits::ios(20_011), 6)]) {
         let mut long = ssd("small", 9);
-        long.is_made_steady();
+        long.make_steady();
         let mut short = ssd("small", 9);
-        short.is_made_steady();
-        let whole = long.runs(stimulus.clone());
+        short.make_steady();
+        let whole = long.run(stimulus.clone());
         let parts = chain(&mut short, &stimulus, Nanos::from_millis(730));
         let mut sum = parts[0].streams.clone();
         for part in &parts[1..] {
@@ -177,7 +170,7 @@ fn a_chain_of_cut_steps_is_one_long_step() {
 #[test]
 fn a_resumed_load_does_the_rest() {
     let mut ssd = ssd("small", 1);
-    let stimulus = load("SEQ 128K W", "T1Q32", &ssd.spec.clone(), LoadLimits::ios(1000), 1);
+    let stimulus = load("SEQ 128K W", "T1Q32", &ssd.spec, LoadLimits::ios(1000), 1);
     let mut step = step_of(stimulus.clone());
     step.continues = true;
     let done = crate::WorkDone { ios: 900, ..Default::default() };
@@ -194,27 +187,27 @@ fn a_resumed_load_does_the_rest() {
     assert_eq!((nothing.total().ios, nothing.complete, nothing.elapsed), (0, true, Nanos::ZERO));
 
     step.cut = Some(Nanos::from_millis(10));
-    assert!(!ssd.perform(&step, &StepStart::default(), &mut |_| {}).unwrap().complete);
-    let other = load("SEQ 64K W", "T1Q32", &ssd.spec.clone(), LoadLimits::ios(1000), 1);
+    assert!(!ssd.attempt(&step).unwrap().complete);
+    let other = load("SEQ 64K W", "T1Q32", &ssd.spec, LoadLimits::ios(1000), 1);
     let mut stranger = step_of(other);
     stranger.continues = true;
-    let halt = ssd.perform(&stranger, &StepStart::default(), &mut |_| {});
+    let halt = ssd.attempt(&stranger);
     assert!(halt.unwrap_err().to_string().contains("other than the running one"));
 }
 
 /// A gap ends the load. What follows continues it: it must neither write where the load began,
 /// nor find a drive in another state than a load without a gap would.
 #[test]
-fn a_load_that_goes_on_after_a_gap_does_not_begin_again() {
+fn a_load_that_continues_after_a_gap_does_not_restart() {
     let drives = |n: u64| LoadLimits::bytes(Bytes(n * drive("small").unwrap().capacity().0));
     let stimulus = load("RND 4K W", "T4Q32", drive("small").unwrap(), drives(3), 1);
     let mut unbroken = ssd("small", 1);
-    unbroken.runs(load("SEQ 128K W", "T1Q32", drive("small").unwrap(), drives(1), 2));
+    unbroken.run(load("SEQ 128K W", "T1Q32", drive("small").unwrap(), drives(1), 2));
     let whole = chain(&mut unbroken, &stimulus, Nanos::from_secs(10));
     assert!(whole.iter().all(|part| part.seed.is_none()));
     for gap in [1, 5, 12, 25] {
         let mut broken = ssd("small", 1);
-        broken.runs(load("SEQ 128K W", "T1Q32", drive("small").unwrap(), drives(1), 2));
+        broken.run(load("SEQ 128K W", "T1Q32", drive("small").unwrap(), drives(1), 2));
         let parts = chain_with_gap(&mut broken, &stimulus, Nanos::from_secs(10), gap);
         let (before, after) = parts.split_at(gap);
         assert!(before.iter().all(|part| part.seed.is_none()));
@@ -229,9 +222,8 @@ fn a_load_that_goes_on_after_a_gap_does_not_begin_again() {
 #[test]
 fn a_ramp_is_not_measured() {
     let mut ssd = ssd("small", 1);
-    let mut stimulus = load("RND 4K R", "T1Q8", &ssd.spec.clone(), seconds(2), 1);
-    stimulus.ramp = Nanos::from_millis(1_500);
-    let m = ssd.runs(stimulus);
+    let stimulus = load("RND 4K R", "T1Q8", &ssd.spec, seconds(2), 1);
+    let m = ssd.run(stimulus.ramp(Nanos::from_millis(1_500)));
     assert_eq!(m.elapsed, Nanos::from_secs(2));
     assert_eq!(m.began_unix_ms, VIRTUAL_EPOCH_UNIX_MS + 1_500);
     let before = m.unmeasured[0].ios as f64 - 8.0;
@@ -242,9 +234,8 @@ fn a_ramp_is_not_measured() {
 fn the_same_seed_does_the_same_and_another_does_not() {
     let run = |drive_seed, load_seed| {
         let mut ssd = ssd("small", drive_seed);
-        ssd.is_made_steady();
-        let stimulus = load("RND 4K RW65", "T4Q32", &ssd.spec.clone(), seconds(5), load_seed);
-        let m = ssd.runs(stimulus);
+        ssd.make_steady();
+        let m = ssd.run(load("RND 4K RW65", "T4Q32", &ssd.spec, seconds(5), load_seed));
         (m, ssd.now())
     };
     let first = run(1, 1);
@@ -257,13 +248,13 @@ fn the_same_seed_does_the_same_and_another_does_not() {
 fn fresh_then_transition_then_steady_then_rested_then_fresh_again() {
     let mut ssd = ssd("small", 1);
     ssd.purge();
-    let fresh = ssd.measures("RND 4K W", "T4Q32", 10);
+    let fresh = ssd.measure_pattern("RND 4K W", "T4Q32", 10);
     assert!(fresh.write_amplification.unwrap().ratio < 1.01);
-    ssd.measures("RND 4K W", "T4Q32", 30);
-    let transition = ssd.measures("RND 4K W", "T4Q32", 30);
-    ssd.measures("RND 4K W", "T4Q32", 600);
-    let steady = ssd.measures("RND 4K W", "T4Q32", 60);
-    let still = ssd.measures("RND 4K W", "T4Q32", 60);
+    ssd.measure_pattern("RND 4K W", "T4Q32", 30);
+    let transition = ssd.measure_pattern("RND 4K W", "T4Q32", 30);
+    ssd.measure_pattern("RND 4K W", "T4Q32", 600);
+    let steady = ssd.measure_pattern("RND 4K W", "T4Q32", 60);
+    let still = ssd.measure_pattern("RND 4K W", "T4Q32", 60);
     assert!(iops(&fresh) > 1.4 * iops(&transition));
     assert!(iops(&transition) > 1.4 * iops(&steady));
     assert!((2_000.0..5_000.0).contains(&iops(&steady)));
@@ -278,23 +269,23 @@ fn fresh_then_transition_then_steady_then_rested_then_fresh_again() {
     assert!(error.abs() < 0.1, "{:?} where {expected} was expected", steady.write_amplification);
 
     ssd.idle(Nanos::from_secs(30));
-    let rested = ssd.measures("RND 4K W", "T4Q32", 2);
+    let rested = ssd.measure_pattern("RND 4K W", "T4Q32", 2);
     assert!(iops(&rested) > 1.5 * iops(&steady) && iops(&rested) <= 1.05 * iops(&fresh));
-    let tired = ssd.measures("RND 4K W", "T4Q32", 60);
+    let tired = ssd.measure_pattern("RND 4K W", "T4Q32", 60);
     assert!(iops(&tired) < 0.75 * iops(&rested));
 
     let purge = ssd.purge();
     assert_eq!((purge.method, purge.blank), (PurgeMethod::Simulated, Some(true)));
     assert!(purge.took > Nanos::ZERO);
-    let again = ssd.measures("RND 4K W", "T4Q32", 10);
+    let again = ssd.measure_pattern("RND 4K W", "T4Q32", 10);
     assert!((iops(&again) / iops(&fresh) - 1.0).abs() < 0.03);
 }
 
 #[test]
 fn steady_drives_behave_like_drives() {
     let mut ssd = ssd("small", 1);
-    ssd.is_made_steady();
-    let mut cell = |pattern: &str, demand: &str| ssd.measures(pattern, demand, 20);
+    ssd.make_steady();
+    let mut cell = |pattern: &str, demand: &str| ssd.measure_pattern(pattern, demand, 20);
     let reads = cell("RND 4K R", "T4Q32");
     let mix = cell("RND 4K RW65", "T4Q32");
     let writes = cell("RND 4K W", "T4Q32");
@@ -318,8 +309,8 @@ fn steady_drives_behave_like_drives() {
     let tail = |t: &steadfast_domain::Tally| t.percentile(0.999).unwrap();
     assert!(tail(&read_tail) > tail(&reads.total()));
     let alone = cell("RND 4K R", "T1Q1").total();
-    let beside = cell("RND 4K RW65", "T1Q1").direction(Op::Read);
-    assert!(beside.percentile(0.99).unwrap().0 > 2 * alone.percentile(0.99).unwrap().0);
+    let mixed = cell("RND 4K RW65", "T1Q1").direction(Op::Read);
+    assert!(mixed.percentile(0.99).unwrap().0 > 2 * alone.percentile(0.99).unwrap().0);
     // A write of part of a page writes the whole page.
     let small = cell("RND 0.5K W", "T4Q32").write_amplification.unwrap().ratio;
     assert!(small > 7.5 * writes.write_amplification.unwrap().ratio);
@@ -328,7 +319,7 @@ fn steady_drives_behave_like_drives() {
     let spec = ssd.spec.clone();
     let sequential = [1, 2, 3].map(|_| {
         let whole = LoadLimits::bytes(spec.capacity());
-        ssd.runs(load("SEQ 128K W", "T1Q32", &spec, whole, 1)).write_amplification.unwrap().ratio
+        ssd.run(load("SEQ 128K W", "T1Q32", &spec, whole, 1)).write_amplification.unwrap().ratio
     });
     assert!(sequential[0] > 1.5 && sequential[2] < 1.05, "{sequential:?}");
 }
@@ -336,18 +327,18 @@ fn steady_drives_behave_like_drives() {
 #[test]
 fn unwritten_and_discarded_pages_are_read_without_flash() {
     let mut ssd = ssd("small", 1);
-    let unwritten = ssd.measures("RND 4K R", "T1Q1", 1);
-    ssd.is_made_steady();
-    let written = ssd.measures("RND 4K R", "T1Q1", 1);
+    let unwritten = ssd.measure_pattern("RND 4K R", "T1Q1", 1);
+    ssd.make_steady();
+    let written = ssd.measure_pattern("RND 4K R", "T1Q1", 1);
     let spec = ssd.spec.clone();
     let mut discard = load("SEQ 1024K W", "T1Q4", &spec, LoadLimits::bytes(spec.capacity()), 1);
     discard.streams[0].op = Op::Discard;
-    assert_eq!(ssd.runs(discard).bytes(), spec.capacity());
-    let discarded = ssd.measures("RND 4K R", "T1Q1", 1);
+    assert_eq!(ssd.run(discard).bytes(), spec.capacity());
+    let discarded = ssd.measure_pattern("RND 4K R", "T1Q1", 1);
     assert!(mean_us(&written) > mean_us(&unwritten) + 50.0);
     assert!((mean_us(&discarded) / mean_us(&unwritten) - 1.0).abs() < 0.05);
     ssd.idle(Nanos::from_secs(10));
-    let after = ssd.measures("RND 4K W", "T4Q32", 10);
+    let after = ssd.measure_pattern("RND 4K W", "T4Q32", 10);
     assert!(after.write_amplification.unwrap().ratio < 1.01);
 }
 
@@ -355,13 +346,13 @@ fn unwritten_and_discarded_pages_are_read_without_flash() {
 fn only_a_volatile_buffer_makes_durable_writes_slow() {
     for (name, slower) in [("small", true), ("client", true), ("enterprise", false)] {
         let mut ssd = ssd(name, 1);
-        let cached = mean_us(&ssd.measures("RND 4K W", "T1Q1", 1));
-        let mut fua = load("RND 4K W", "T1Q1", &ssd.spec.clone(), seconds(1), 1);
+        let cached = mean_us(&ssd.measure_pattern("RND 4K W", "T1Q1", 1));
+        let mut fua = load("RND 4K W", "T1Q1", &ssd.spec, seconds(1), 1);
         fua.streams[0].durability = Durability::Fua;
-        let forced = mean_us(&ssd.runs(fua));
+        let forced = mean_us(&ssd.run(fua));
         ssd.set_write_cache(WriteCache::Disabled);
         assert_eq!(ssd.device().write_cache, Some(WriteCache::Disabled));
-        let durable = mean_us(&ssd.measures("RND 4K W", "T1Q1", 1));
+        let durable = mean_us(&ssd.measure_pattern("RND 4K W", "T1Q1", 1));
         assert_eq!(durable > 3.0 * cached, slower, "{name}: {cached} {durable}");
         assert!((forced / durable - 1.0).abs() < 0.1, "{name}: {forced} {durable}");
     }
@@ -370,10 +361,10 @@ fn only_a_volatile_buffer_makes_durable_writes_slow() {
 #[test]
 fn a_flush_waits_for_the_buffer() {
     let mut ssd = ssd("client", 1);
-    let mut stimulus = load("RND 4K W", "T1Q1", &ssd.spec.clone(), LoadLimits::ios(2_000), 1);
+    let mut stimulus = load("RND 4K W", "T1Q1", &ssd.spec, LoadLimits::ios(2_000), 1);
     let flush = IoStream::new(Op::Flush, steadfast_domain::Order::Random, Bytes(0));
     stimulus.streams.push(flush);
-    let m = ssd.runs(stimulus);
+    let m = ssd.run(stimulus);
     let mean = |op| m.direction(op).response_mean().unwrap();
     assert!(mean(Op::Flush).0 > 3 * mean(Op::Write).0);
     assert_eq!(m.bytes().0, m.direction(Op::Write).ios * 4096);
@@ -382,30 +373,27 @@ fn a_flush_waits_for_the_buffer() {
 #[test]
 fn paces_are_kept_and_waiting_counts() {
     let mut ssd = ssd("small", 1);
-    let paced = |pace, time| {
-        let mut stimulus = load("RND 4K R", "T1Q8", drive("small").unwrap(), seconds(time), 1);
-        stimulus.pace = pace;
-        stimulus
-    };
-    let fixed = ssd.runs(paced(Pace::Fixed { ios: 1000, per: Nanos::SECOND }, 10));
+    let paced =
+        |pace, time| load("RND 4K R", "T1Q8", drive("small").unwrap(), seconds(time), 1).pace(pace);
+    let fixed = ssd.run(paced(Pace::Fixed { ios: 1000, per: Nanos::SECOND }, 10));
     assert!((9_999..=10_001).contains(&fixed.total().ios));
-    let poisson = ssd.runs(paced(Pace::Poisson { ios: 1000, per: Nanos::SECOND }, 100));
+    let poisson = ssd.run(paced(Pace::Poisson { ios: 1000, per: Nanos::SECOND }, 100));
     assert!((99_000..101_000).contains(&poisson.total().ios));
     let delay = Nanos::from_secs(2);
-    let bursts = ssd.runs(paced(Pace::Burst { ios: 100, delay }, 9));
+    let bursts = ssd.run(paced(Pace::Burst { ios: 100, delay }, 9));
     assert_eq!(bursts.total().ios, 500);
     assert_eq!(bursts.intervals.iter().filter(|i| i.tallies.is_empty()).count(), 4);
     // More than the drive can do: the waiting time of overdue I/Os is part of their response
     // time.
-    let flooded = ssd.runs(paced(Pace::Fixed { ios: 20_000, per: Nanos::SECOND }, 4));
+    let flooded = ssd.run(paced(Pace::Fixed { ios: 20_000, per: Nanos::SECOND }, 4));
     assert!(flooded.total().response_max > Nanos::from_millis(1_500));
 }
 
 #[test]
-fn it_stops_when_asked() {
+fn a_requested_stop_ends_the_load() {
     let stop = StopSignal::default();
     let mut ssd = SimulatedSsd::new(drive("small").unwrap(), 1, stop.clone());
-    let stimulus = load("RND 4K W", "T4Q32", &ssd.spec.clone(), seconds(1_000_000_000), 1);
+    let stimulus = load("RND 4K W", "T4Q32", &ssd.spec, seconds(1_000_000_000), 1);
     let mut seconds_seen = 0;
     let halt = ssd.perform(&step_of(stimulus), &StepStart::default(), &mut |_| {
         seconds_seen += 1;
@@ -417,7 +405,7 @@ fn it_stops_when_asked() {
 }
 
 #[test]
-fn what_cannot_be_done_is_refused() {
+fn invalid_loads_are_refused() {
     let mut ssd = ssd("small", 1);
     let spec = ssd.spec.clone();
     let good = || load("RND 4K W", "T4Q32", &spec, seconds(1), 1);
@@ -445,7 +433,7 @@ fn what_cannot_be_done_is_refused() {
         spoil(&mut bad);
         let why = ssd.prepare(&step_of(bad.clone())).unwrap_err().to_string();
         assert!(why.contains(words), "{why}");
-        assert!(matches!(attempt(&mut ssd, bad), Err(Halt::Refused(_))));
+        assert!(matches!(ssd.attempt(&step_of(bad)), Err(Halt::Refused(_))));
     }
     assert!(ssd.prepare(&step_of(good())).is_ok());
     assert_eq!(ssd.now(), Nanos::ZERO);
@@ -455,13 +443,13 @@ fn what_cannot_be_done_is_refused() {
 fn failing_ios_are_counted_and_too_many_void_the_step() {
     let until = LoadLimits::ios(10_000);
     let mut faulty = ssd("small", 1).with_fault(SimFault::FailEvery(200));
-    let stimulus = load("RND 4K W", "T1Q8", &faulty.spec.clone(), until, 1);
-    let m = faulty.runs(stimulus.clone());
+    let stimulus = load("RND 4K W", "T1Q8", &faulty.spec, until, 1);
+    let m = faulty.run(stimulus.clone());
     assert_eq!((m.total().ios, m.fault_count), (10_000, 50));
     assert_eq!(m.faults.len(), 32);
     assert_eq!((m.faults[0].op, m.faults[0].errno), (Op::Write, 5));
     let mut worse = ssd("small", 1).with_fault(SimFault::FailEvery(10));
-    let Err(Halt::Faults { count, first, .. }) = attempt(&mut worse, stimulus) else {
+    let Err(Halt::Faults { count, first, .. }) = worse.attempt(&step_of(stimulus)) else {
         panic!("a void step");
     };
     assert_eq!(count, 100);
@@ -471,28 +459,28 @@ fn failing_ios_are_counted_and_too_many_void_the_step() {
 #[test]
 fn a_drive_can_be_gone_and_can_hang() {
     let mut gone = ssd("small", 1).with_fault(SimFault::GoneAfter(500));
-    let stimulus = load("RND 4K W", "T1Q8", &gone.spec.clone(), LoadLimits::ios(400), 1);
-    assert_eq!(gone.runs(stimulus.clone()).total().ios, 400);
+    let stimulus = load("RND 4K W", "T1Q8", &gone.spec, LoadLimits::ios(400), 1);
+    assert_eq!(gone.run(stimulus.clone()).total().ios, 400);
     for _ in 0..2 {
-        let halt = attempt(&mut gone, stimulus.clone()).unwrap_err();
+        let halt = gone.attempt(&step_of(stimulus.clone())).unwrap_err();
         assert!(matches!(&halt, Halt::DeviceGone { device, .. } if device == "sim:small"));
     }
     let stop = StopSignal::default();
     let mut hanging = SimulatedSsd::new(drive("small").unwrap(), 1, stop.clone())
         .with_fault(SimFault::HangAt(100));
-    let asker = std::thread::spawn(move || {
+    let requester = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(30));
         stop.request();
     });
-    assert_eq!(attempt(&mut hanging, stimulus), Err(Halt::Stopped));
-    asker.join().unwrap();
+    assert_eq!(hanging.attempt(&step_of(stimulus)), Err(Halt::Stopped));
+    requester.join().unwrap();
 }
 
 /// Returns the IOPS of every cell of the IOPS test, round by round.
 fn iops_rounds(ssd: &mut SimulatedSsd, rounds: u32, step: u64) -> Vec<Vec<f64>> {
     let spec = ssd.spec.clone();
     let twice = LoadLimits::bytes(Bytes(2 * spec.capacity().0));
-    ssd.runs(load("SEQ 128K W", "T1Q32", &spec, twice, 1));
+    ssd.run(load("SEQ 128K W", "T1Q32", &spec, twice, 1));
     (1..=rounds)
         .map(|round| {
             let mut cells = Vec::new();
@@ -500,7 +488,7 @@ fn iops_rounds(ssd: &mut SimulatedSsd, rounds: u32, step: u64) -> Vec<Vec<f64>> 
                 for size in ["1024K", "128K", "64K", "32K", "16K", "8K", "4K", "0.5K"] {
                     let seed = StepPlace::new("rounds", round, cells.len() as u32, "").seed(7);
                     let pattern = format!("RND {size} RW{mix}");
-                    let m = ssd.runs(load(&pattern, "T4Q32", &spec, seconds(step), seed));
+                    let m = ssd.run(load(&pattern, "T4Q32", &spec, seconds(step), seed));
                     cells.push(m.iops().unwrap());
                 }
             }
@@ -551,7 +539,7 @@ fn drive_to_measure() -> &'static DriveSpec {
 /// Applies a pattern, prints a row of a table and returns its IOPS by second.
 fn print_row(ssd: &mut SimulatedSsd, pattern: &str, demand: &str, time: u64) -> Vec<f64> {
     let begun = Instant::now();
-    let m = ssd.measures(pattern, demand, time);
+    let m = ssd.measure_pattern(pattern, demand, time);
     let total = m.total();
     println!(
         "| {pattern} | {demand} | {time} | {:.0} | {:.1} | {:.0} | {:.0} | {} | {:.1} | {:.1} |",
@@ -612,20 +600,14 @@ fn iops_test_duration() {
     }
 }
 
-/// Returns a step with these loads at once.
-fn at_once(loads: Vec<Stimulus>) -> Step {
-    Step::alone(StepPlace::new("test", 0, 1, "at once"), Load::Together(loads))
-}
-
 #[test]
-fn loads_at_once_are_counted_each_by_itself_and_end_each_at_its_own_end() {
+fn loads_at_once_are_counted_separately_and_end_at_their_own_ends() {
     let mut ssd = ssd("small", 1);
     let spec = ssd.spec.clone();
     let reads = load("RND 4K R", "T1Q4", &spec, LoadLimits::ios(10_007), 1);
     let writes = load("SEQ 128K W", "T1Q1", &spec, LoadLimits::ios(101), 2);
-    let timed = load("RND 8K R", "T1Q2", &spec, LoadLimits::time(Nanos::from_secs(1)), 3);
-    let step = at_once(vec![reads.clone(), writes, timed]);
-    let m = ssd.perform(&step, &StepStart::default(), &mut |_| {}).unwrap();
+    let timed = load("RND 8K R", "T1Q2", &spec, seconds(1), 3);
+    let m = ssd.run(Load::Together(vec![reads.clone(), writes, timed]));
     assert!(m.complete);
     let ios: Vec<u64> = m.apart().map(|(streams, _)| streams[0].tally.ios).collect();
     assert_eq!((ios[0], ios[1]), (10_007, 101));
@@ -637,13 +619,12 @@ fn loads_at_once_are_counted_each_by_itself_and_end_each_at_its_own_end() {
     assert_eq!(m.cursors["#2 SEQ 128K W"], Bytes(101 * 131_072));
     // Alongside others, a closed loop is slower than alone, and its streams are not mixed with
     // theirs.
-    let mut other = self::ssd("small", 1);
-    let alone = other.runs(reads);
+    let alone = self::ssd("small", 1).run(reads);
     assert!(ends[0] > alone.elapsed, "{} {}", ends[0], alone.elapsed);
 }
 
 #[test]
-fn loads_at_once_go_on_after_a_cut_as_if_there_was_none() {
+fn loads_at_once_continue_after_a_cut_as_if_there_was_none() {
     let spec = ssd("small", 1).spec.clone();
     let loads = || {
         vec![
@@ -653,15 +634,14 @@ fn loads_at_once_go_on_after_a_cut_as_if_there_was_none() {
         ]
     };
     let counts = |m: &Measurement| m.apart().map(|(s, _)| s[0].tally.ios).collect::<Vec<_>>();
-    let whole =
-        ssd("small", 1).perform(&at_once(loads()), &StepStart::default(), &mut |_| {}).unwrap();
+    let whole = ssd("small", 1).run(Load::Together(loads()));
     let mut ssd = ssd("small", 1);
     let (mut sums, mut elapsed) = (vec![0, 0], Nanos::ZERO);
     for point in 1.. {
         let place = StepPlace::new("test", 0, point, "at once");
         let cut = Nanos::from_millis(37);
         let step = Step::part(place, Load::Together(loads()), cut, point > 1);
-        let m = ssd.perform(&step, &StepStart::default(), &mut |_| {}).unwrap();
+        let m = ssd.attempt(&step).unwrap();
         sums.iter_mut().zip(counts(&m)).for_each(|(sum, own)| *sum += own);
         elapsed += m.elapsed;
         if m.complete {
@@ -678,8 +658,8 @@ fn a_freeze_across_the_end_of_a_step_is_in_its_response_times() {
     let freeze = SimFault::Freezes { at: Nanos::from_secs(55), lasts: Nanos::from_secs(9) };
     let spec = drive("small").unwrap();
     let reads = |seconds_| load("RND 4K R", "T2Q4", spec, seconds(seconds_), 1);
-    let calm = ssd("small", 1).runs(reads(55)).direction(Op::Read);
-    let done = ssd("small", 1).with_fault(freeze).runs(reads(60));
+    let calm = ssd("small", 1).run(reads(55)).direction(Op::Read);
+    let done = ssd("small", 1).with_fault(freeze).run(reads(60));
     let felt = done.direction(Op::Read);
     assert_eq!((done.elapsed, felt.ios, felt.bytes), (Nanos::from_secs(60), calm.ios, calm.bytes));
     assert_eq!((felt.outstanding, calm.outstanding), (8, 8));
@@ -703,12 +683,11 @@ fn a_freeze_across_the_end_of_a_step_is_in_its_response_times() {
 fn a_freeze_across_a_cut_is_in_both_steps() {
     let freeze = SimFault::Freezes { at: Nanos::from_secs(2), lasts: Nanos::from_secs(5) };
     let mut ssd = ssd("small", 1).with_fault(freeze);
-    let spec = ssd.spec.clone();
-    let mut step = step_of(load("RND 4K R", "T1Q1", &spec, seconds(9), 1));
+    let mut step = step_of(load("RND 4K R", "T1Q1", &ssd.spec, seconds(9), 1));
     step.cut = Some(Nanos::from_secs(4));
-    let first = ssd.perform(&step, &StepStart::default(), &mut |_| {}).unwrap();
+    let first = ssd.attempt(&step).unwrap();
     (step.cut, step.continues) = (None, true);
-    let second = ssd.perform(&step, &StepStart::default(), &mut |_| {}).unwrap();
+    let second = ssd.attempt(&step).unwrap();
     assert!(!first.complete && second.complete);
     let rounded = |m: &Measurement| -> Vec<(u64, u64)> {
         let parts = m.silences.iter();
@@ -723,23 +702,22 @@ fn a_freeze_across_a_cut_is_in_both_steps() {
 #[test]
 fn a_paced_load_with_nothing_outstanding_is_not_silent() {
     let mut ssd = ssd("small", 1);
-    let spec = ssd.spec.clone();
-    let mut slow = load("RND 4K R", "T1Q4", &spec, seconds(20), 1);
-    slow.pace = Pace::Fixed { ios: 1, per: Nanos::from_secs(3) };
-    assert_eq!(ssd.runs(slow.clone()).silences, []);
+    let pace = Pace::Fixed { ios: 1, per: Nanos::from_secs(3) };
+    let slow = load("RND 4K R", "T1Q4", &ssd.spec, seconds(20), 1).pace(pace);
+    assert_eq!(ssd.run(slow.clone()).silences, []);
     let freeze = SimFault::Freezes { at: Nanos::from_secs(25), lasts: Nanos::from_secs(8) };
-    let mut frozen = SimulatedSsd::new(&spec, 1, StopSignal::default()).with_fault(freeze);
+    let mut frozen = self::ssd("small", 1).with_fault(freeze);
     frozen.idle(Nanos::from_secs(20));
-    let done = frozen.runs(slow);
+    let done = frozen.run(slow);
     assert!(done.silences.iter().any(|silence| silence.lasted > Nanos::from_secs(2)), "{done:?}");
 }
 
 /// Writes the first `bytes` of a drive and returns the measurement, in intervals of half a second.
 fn writes(ssd: &mut SimulatedSsd, bytes: u64) -> Measurement {
     let until = LoadLimits::bytes(Bytes(bytes).round_down(512));
-    let stimulus = load("SEQ 128K W", "T1Q32", &ssd.spec.clone(), until, 1);
+    let stimulus = load("SEQ 128K W", "T1Q32", &ssd.spec, until, 1);
     let step = step_of(stimulus).with_interval(Nanos::from_millis(500));
-    ssd.perform(&step, &StepStart::default(), &mut |_| {}).unwrap()
+    ssd.attempt(&step).unwrap()
 }
 
 #[test]
@@ -769,14 +747,14 @@ fn a_pslc_cache_is_fast_until_it_is_full_and_folds_when_idle() {
 }
 
 #[test]
-fn what_lies_in_the_pslc_cache_is_read_faster() {
+fn data_in_the_pslc_cache_is_read_faster() {
     let mut ssd = ssd("pslc", 1);
     writes(&mut ssd, 2_000_000_000);
     let reads = |ssd: &mut SimulatedSsd, start: u64| {
         let until = LoadLimits::bytes(Bytes::mib(64));
-        let mut stimulus = load("SEQ 128K R", "T1Q32", &ssd.spec.clone(), until, 1);
+        let mut stimulus = load("SEQ 128K R", "T1Q32", &ssd.spec, until, 1);
         stimulus.active_range = ActiveRange::new(Bytes(start), Bytes::mib(64));
-        ssd.runs(stimulus).mb_per_second().unwrap()
+        ssd.run(stimulus).mb_per_second().unwrap()
     };
     let (cached, direct) = (reads(&mut ssd, 0), reads(&mut ssd, 1_600_126_976));
     assert!((cached / 550.0 - 1.0).abs() < 0.02, "{cached}");
@@ -789,15 +767,15 @@ fn what_lies_in_the_pslc_cache_is_read_faster() {
 fn a_dozing_drive_answers_late_after_its_thresholds_and_by_its_latencies() {
     let after = |idle: u64| {
         let mut ssd = ssd("dozing", 1);
-        ssd.measures("RND 4K R", "T1Q1", 1);
-        let mut stimulus = load("RND 4K R", "T1Q1", &ssd.spec.clone(), seconds(60), 1);
-        stimulus.pace = Pace::Burst { ios: 1, delay: Nanos(idle) };
-        stimulus.ramp = Nanos(idle / 2);
-        let total = ssd.runs(stimulus).total();
+        ssd.measure_pattern("RND 4K R", "T1Q1", 1);
+        let pace = Pace::Burst { ios: 1, delay: Nanos(idle) };
+        let stimulus = load("RND 4K R", "T1Q1", &ssd.spec, seconds(60), 1).pace(pace);
+        let total = ssd.run(stimulus.ramp(Nanos(idle / 2))).total();
         assert!(total.ios > 1 && total.response_shortest() == total.response_longest());
         total.response_max.0
     };
-    let back_to_back = ssd("dozing", 1).measures("RND 4K R", "T1Q1", 1).total().response_max.0;
+    let back_to_back =
+        ssd("dozing", 1).measure_pattern("RND 4K R", "T1Q1", 1).total().response_max.0;
     assert_eq!(after(99_999_999), back_to_back);
     assert_eq!(after(100_000_000), back_to_back + 1_500_000);
     assert_eq!(after(1_999_999_999), back_to_back + 1_500_000);
@@ -808,16 +786,16 @@ fn a_dozing_drive_answers_late_after_its_thresholds_and_by_its_latencies() {
 fn every_drive_draws_idle_power_and_the_energy_of_its_work() {
     for spec in drives() {
         let mut ssd = ssd(spec.name, 1);
-        let power = ssd.measures("RND 4K R", "T1Q1", 1).sensed.power_milliwatts.unwrap();
+        let power = ssd.measure_pattern("RND 4K R", "T1Q1", 1).sensed.power_milliwatts.unwrap();
         assert!(power > f64::from(spec.power.idle_milliwatts), "{}: {power}", spec.name);
     }
     // 10,000 commands of 100 uJ in a second above 1 W.
     let mut exact = ssd("exact", 1);
-    let power = exact.measures("RND 4K R", "T1Q32", 10).sensed.power_milliwatts.unwrap();
+    let power = exact.measure_pattern("RND 4K R", "T1Q32", 10).sensed.power_milliwatts.unwrap();
     assert!((power - 2000.0).abs() < 1.0, "{power}");
     // Without collection, each write is a command, a page and 4,096 bytes: 88.192 uJ above 0.4 W.
     let mut small = ssd("small", 1);
-    let fresh = small.measures("RND 4K W", "T1Q1", 5);
+    let fresh = small.measure_pattern("RND 4K W", "T1Q1", 5);
     let power = fresh.sensed.power_milliwatts.unwrap();
     let expected = 400.0 + iops(&fresh) * 0.088_192;
     assert!((power - expected).abs() < 0.1, "{power} of {expected}");

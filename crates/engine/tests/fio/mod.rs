@@ -2,10 +2,11 @@
 //! skipped if fio is not installed.
 
 use super::{
-    LoopDevice, PRIME, Scratch, alone, alone_step, armed, check_consistency, skipped, stimulus,
+    LoopDevice, PRIME, Scratch, alone, alone_step, armed, check_consistency, for_millis, skipped,
+    stimulus, written_blocks,
 };
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::MutexGuard;
 use std::time::{Duration, Instant};
@@ -58,8 +59,7 @@ impl FioFixture {
         measurement
     }
 
-    /// Returns the names of the files in the directory.
-    fn kept(&self) -> Vec<String> {
+    fn file_names(&self) -> Vec<String> {
         let mut names: Vec<String> = fs::read_dir(self.directory.path().join("fio"))
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -68,7 +68,7 @@ impl FioFixture {
         names
     }
 
-    fn kept_text(&self, name: &str) -> String {
+    fn file_text(&self, name: &str) -> String {
         fs::read_to_string(self.directory.path().join("fio").join(name)).unwrap()
     }
 }
@@ -78,10 +78,11 @@ fn exact_counts_agree_with_the_kernel() {
     let Some(_turn) = alone_with_fio() else { return };
     let Some(device) = LoopDevice::new(64 * MIB) else { return };
     for interface in [FioIoEngine::IoUring, FioIoEngine::Libaio] {
-        let mut bench = FioFixture::with(device.target(), |o| o.interface = Some(interface));
+        let mut fixture = FioFixture::with(device.target(), |o| o.interface = Some(interface));
         for (pattern, size) in [("RND 4K W", 4096), ("RND 64K R", 65_536), ("SEQ 16K W", 16_384)] {
             let before = device.counters();
-            let done = bench.measured(stimulus(pattern, "T1Q8", 64 * MIB, LoadLimits::ios(PRIME)));
+            let done =
+                fixture.measured(stimulus(pattern, "T1Q8", 64 * MIB, LoadLimits::ios(PRIME)));
             let total = done.total();
             assert_eq!((total.ios, total.bytes.0), (PRIME, PRIME * size), "{pattern}");
             assert_eq!(done.streams.len(), 1);
@@ -98,12 +99,11 @@ fn exact_counts_agree_with_the_kernel() {
 fn a_mix_over_several_threads_agrees_with_the_kernel() {
     let Some(_turn) = alone_with_fio() else { return };
     let Some(device) = LoopDevice::new(64 * MIB) else { return };
-    let mut bench = FioFixture::new(device.target());
+    let mut fixture = FioFixture::new(device.target());
     // One section per job, and one section for all jobs.
     for demand in ["T3Q4", "T9Q2"] {
         let before = device.counters();
-        let until = LoadLimits::time(Nanos::from_millis(700));
-        let done = bench.measured(stimulus("RND 4K RW65", demand, 64 * MIB, until));
+        let done = fixture.measured(stimulus("RND 4K RW65", demand, 64 * MIB, for_millis(700)));
         let [reads, writes] = [Op::Read, Op::Write].map(|op| done.direction(op).ios);
         let counted = device.counters_since(&before);
         assert_eq!([counted[0], counted[3]], [reads, writes], "{demand}");
@@ -117,20 +117,18 @@ fn a_mix_over_several_threads_agrees_with_the_kernel() {
 }
 
 #[test]
-fn our_exclusive_handle_and_fio_live_together() {
+fn fio_works_next_to_our_exclusive_handle() {
     let Some(_turn) = alone_with_fio() else { return };
     let Some(device) = LoopDevice::new(8 * MIB) else { return };
-    let mut bench = FioFixture::new(device.target());
+    let mut fixture = FioFixture::new(device.target());
     // No other program can claim the device while the engine holds it.
     let roots = SystemRoots::real();
     let found = inspect(&device.path, &roots).unwrap();
     let consent = Consent::Destroy { confirmation: Some(found.confirmation().to_owned()) };
     assert!(arm(&found, &consent, &[], &roots).is_err());
-    assert_eq!(
-        bench.measured(stimulus("RND 4K W", "T1Q4", 8 * MIB, LoadLimits::ios(50))).total().ios,
-        50
-    );
-    let job = bench.kept_text(&bench.kept()[0]);
+    let writes = stimulus("RND 4K W", "T1Q4", 8 * MIB, LoadLimits::ios(50));
+    assert_eq!(fixture.measured(writes).total().ios, 50);
+    let job = fixture.file_text(&fixture.file_names()[0]);
     assert!(job.contains("filename=/proc/self/fd/"), "{job}");
     assert!(!job.contains("/dev/"), "{job}");
 }
@@ -141,26 +139,20 @@ fn a_target_armed_for_reading_is_not_written() {
     let scratch = Scratch::new(4 * MIB);
     let roots = SystemRoots::real();
     let device = inspect(&scratch.path, &roots).unwrap();
-    let mut bench = FioFixture::new(arm(&device, &Consent::Read, &[], &roots).unwrap());
+    let mut fixture = FioFixture::new(arm(&device, &Consent::Read, &[], &roots).unwrap());
     let writes = alone_step(stimulus("RND 4K W", "T1Q4", 4 * MIB, LoadLimits::ios(50)));
-    assert!(bench.engine.prepare(&writes).unwrap_err().0.contains("reading only"));
+    assert!(fixture.engine.prepare(&writes).unwrap_err().0.contains("reading only"));
     let reads = stimulus("RND 4K R", "T1Q4", 4 * MIB, LoadLimits::ios(50));
-    assert_eq!(bench.measured(reads).total().ios, 50);
-}
-
-/// Returns the blocks of 64 KiB that are not zero.
-fn written(content: &[u8]) -> Vec<usize> {
-    let blocks = content.chunks(65_536).enumerate();
-    blocks.filter(|(_, block)| block.iter().any(|b| *b != 0)).map(|(n, _)| n).collect()
+    assert_eq!(fixture.measured(reads).total().ios, 50);
 }
 
 /// A sequential step begins where the last one ended, and continues at the beginning of the range
 /// after its end.
 #[test]
-fn a_sequential_cursor_goes_on_and_wraps() {
+fn a_sequential_cursor_continues_and_wraps() {
     let Some(_turn) = alone_with_fio() else { return };
     let scratch = Scratch::new(2 * MIB);
-    let mut bench = FioFixture::new(scratch.target());
+    let mut fixture = FioFixture::new(scratch.target());
     // 24 blocks of 64 KiB from the fourth on.
     let range = ActiveRange::new(Bytes(4 * 65_536), Bytes(24 * 65_536));
     let load = |ios| {
@@ -169,22 +161,22 @@ fn a_sequential_cursor_goes_on_and_wraps() {
         load
     };
     let key = "SEQ 64K W";
-    let first = bench.measured(load(20));
+    let first = fixture.measured(load(20));
     assert_eq!(first.cursors[key], Bytes(24 * 65_536));
-    assert_eq!(written(&scratch.content()), (4..24).collect::<Vec<_>>());
+    assert_eq!(written_blocks(&scratch.content(), 65_536), (4..24).collect());
     let start = StepStart { cursors: first.cursors, ..StepStart::default() };
-    fs::write(&scratch.path, vec![0; 2 * MIB as usize]).unwrap();
+    scratch.blank();
     let step = alone_step(load(7));
-    let second = bench.engine.perform(&step, &start, &mut |_| {}).unwrap();
+    let second = fixture.engine.perform(&step, &start, &mut |_| {}).unwrap();
     assert_eq!((second.total().ios, second.cursors[key]), (7, Bytes(7 * 65_536)));
     // Four to the end of the range, three from its beginning: two calls of fio.
-    assert_eq!(written(&scratch.content()), [4, 5, 6, 24, 25, 26, 27]);
-    assert_eq!(bench.kept().iter().filter(|name| name.ends_with(".fio")).count(), 3);
+    assert_eq!(written_blocks(&scratch.content(), 65_536), [4, 5, 6, 24, 25, 26, 27].into());
+    assert_eq!(fixture.file_names().iter().filter(|name| name.ends_with(".fio")).count(), 3);
     // With a time limit the range is repeated.
     let mut timed = load(1);
-    timed.until = LoadLimits::time(Nanos::from_millis(300));
+    timed.until = for_millis(300);
     let start = StepStart { cursors: second.cursors, ..StepStart::default() };
-    let third = bench.engine.perform(&alone_step(timed), &start, &mut |_| {}).unwrap();
+    let third = fixture.engine.perform(&alone_step(timed), &start, &mut |_| {}).unwrap();
     let expected = 4 + (3 + third.total().ios) % 24;
     assert_eq!(third.cursors[key], Bytes(expected * 65_536));
     assert!(third.total().ios > 24);
@@ -200,19 +192,15 @@ fn part(load: &Load, number: u32, cut: Nanos) -> Step {
 fn cut_steps_of_a_running_load_lose_and_repeat_nothing() {
     let Some(_turn) = alone_with_fio() else { return };
     let Some(device) = LoopDevice::new(64 * MIB) else { return };
-    let mut bench = FioFixture::new(device.target());
-    let until = LoadLimits::time(Nanos::from_millis(4000));
-    let load = Load::Stimulus(stimulus("RND 4K RW50", "T2Q4", 64 * MIB, until));
+    let mut fixture = FioFixture::new(device.target());
+    let load = Load::Stimulus(stimulus("RND 4K RW50", "T2Q4", 64 * MIB, for_millis(4000)));
     let before = device.counters();
     let mut done: Vec<Measurement> = Vec::new();
-    for number in 1.. {
-        let step = part(&load, number, Nanos::from_millis(1500));
-        let measurement = bench.apply(&step).unwrap();
+    while done.last().is_none_or(|measurement| !measurement.complete) {
+        let step = part(&load, done.len() as u32 + 1, Nanos::from_millis(1500));
+        let measurement = fixture.apply(&step).unwrap();
         check_consistency(&measurement);
         done.push(measurement);
-        if done.last().unwrap().complete {
-            break;
-        }
     }
     assert_eq!(done.len(), 3, "two cuts and the rest");
     let [reads, writes] = [Op::Read, Op::Write]
@@ -223,31 +211,30 @@ fn cut_steps_of_a_running_load_lose_and_repeat_nothing() {
         let millis = measurement.elapsed.0 / 1_000_000;
         assert!((1490..2900).contains(&millis), "{millis}");
     }
-    let jobs = bench.kept().iter().filter(|name| name.ends_with(".fio")).count();
-    assert_eq!(jobs, 1, "one fio all the time: {:?}", bench.kept());
+    let jobs = fixture.file_names().iter().filter(|name| name.ends_with(".fio")).count();
+    assert_eq!(jobs, 1, "one fio all the time: {:?}", fixture.file_names());
 }
 
 #[test]
 fn a_load_that_is_ended_or_stopped_leaves_no_fio_behind() {
     let Some(_turn) = alone_with_fio() else { return };
     let Some(device) = LoopDevice::new(64 * MIB) else { return };
-    let mut bench = FioFixture::new(device.target());
-    let until = LoadLimits::time(Nanos::from_secs(60));
-    let load = Load::Stimulus(stimulus("RND 4K W", "T1Q4", 64 * MIB, until));
-    assert!(!bench.apply(&part(&load, 1, Nanos::from_millis(800))).unwrap().complete);
-    bench.engine.end_load();
+    let mut fixture = FioFixture::new(device.target());
+    let load = Load::Stimulus(stimulus("RND 4K W", "T1Q4", 64 * MIB, for_millis(60_000)));
+    assert!(!fixture.apply(&part(&load, 1, Nanos::from_millis(800))).unwrap().complete);
+    fixture.engine.end_load();
     let quiet = device.counters();
     std::thread::sleep(Duration::from_millis(300));
     assert_eq!(device.counters(), quiet, "nothing writes any more");
-    let stop = bench.stop.clone();
-    let asked = std::thread::spawn(move || {
+    let stop = fixture.stop.clone();
+    let requester = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(900));
         stop.request();
     });
     let begun = Instant::now();
     let step = Step::alone(StepPlace::new("stop", 0, 1, "stop"), load.stimulus().unwrap().clone());
-    assert_eq!(bench.apply(&step), Err(Halt::Stopped));
-    asked.join().unwrap();
+    assert_eq!(fixture.apply(&step), Err(Halt::Stopped));
+    requester.join().unwrap();
     assert!(begun.elapsed() < Duration::from_secs(20));
     let quiet = device.counters();
     std::thread::sleep(Duration::from_millis(300));
@@ -258,14 +245,12 @@ fn a_load_that_is_ended_or_stopped_leaves_no_fio_behind() {
 fn seconds_are_intervals_and_the_ramp_is_not_measured() {
     let Some(_turn) = alone_with_fio() else { return };
     let Some(device) = LoopDevice::new(64 * MIB) else { return };
-    let mut bench = FioFixture::new(device.target());
-    let mut load =
-        stimulus("RND 4K R", "T1Q4", 64 * MIB, LoadLimits::time(Nanos::from_millis(2500)));
-    load.ramp = Nanos::from_secs(1);
+    let mut fixture = FioFixture::new(device.target());
+    let load = stimulus("RND 4K R", "T1Q4", 64 * MIB, for_millis(2500));
+    let step = alone_step(load.ramp(Nanos::from_secs(1)));
     let before = device.counters();
     let mut seen: Vec<Interval> = Vec::new();
-    let step = alone_step(load);
-    let done = bench
+    let done = fixture
         .engine
         .perform(&step, &StepStart::default(), &mut |interval| seen.push(interval.clone()))
         .unwrap();
@@ -277,7 +262,11 @@ fn seconds_are_intervals_and_the_ramp_is_not_measured() {
     let outside: u64 = done.unmeasured.iter().map(|part| part.ios).sum();
     assert!(outside > 0);
     assert_eq!(device.counters_since(&before)[0], done.total().ios + outside);
-    assert!(bench.kept().iter().any(|name| name.ends_with(".ramp.json")), "{:?}", bench.kept());
+    assert!(
+        fixture.file_names().iter().any(|name| name.ends_with(".ramp.json")),
+        "{:?}",
+        fixture.file_names()
+    );
 }
 
 /// Reads beyond the end of a shortened file fail, one after the other.
@@ -285,10 +274,10 @@ fn seconds_are_intervals_and_the_ramp_is_not_measured() {
 fn failing_ios_void_the_step() {
     let Some(_turn) = alone_with_fio() else { return };
     let Some(device) = LoopDevice::new(8 * MIB) else { return };
-    let mut bench = FioFixture::new(device.target());
+    let mut fixture = FioFixture::new(device.target());
     fs::File::options().write(true).open(&device.scratch.path).unwrap().set_len(4 * MIB).unwrap();
-    let load = stimulus("RND 4K R", "T1Q4", 8 * MIB, LoadLimits::time(Nanos::from_secs(2)));
-    match bench.apply(&alone_step(load)) {
+    let load = stimulus("RND 4K R", "T1Q4", 8 * MIB, for_millis(2000));
+    match fixture.apply(&alone_step(load)) {
         Err(Halt::Faults { count, first, .. }) => {
             assert!(count > 100, "{count}");
             assert!(first.contains("Input/output error"), "{first}");
@@ -297,7 +286,7 @@ fn failing_ios_void_the_step() {
     }
     // A few failures are counted and do not void the step.
     let load = stimulus("RND 4K R", "T1Q4", 8 * MIB, LoadLimits::ios(20));
-    let done = bench.apply(&alone_step(load)).unwrap();
+    let done = fixture.apply(&alone_step(load)).unwrap();
     assert!((1..20).contains(&done.fault_count), "{}", done.fault_count);
     assert_eq!(done.total().ios + done.fault_count, 20);
 }
@@ -305,13 +294,14 @@ fn failing_ios_void_the_step() {
 /// Runs a job that the engine wrote, without a device. Returns the I/Os that it issues:
 /// operation, offset, size.
 fn issued(job: &str, directory: &Path) -> Vec<(Op, u64, u64)> {
-    let drop =
+    let dropped =
         ["filename", "ioengine", "iodepth", "direct", "fixedbufs", "registerfiles", "nonvectored"];
-    let mut text: String = job
-        .lines()
-        .filter(|line| !drop.iter().any(|name| line.starts_with(&format!("{name}="))))
-        .map(|line| format!("{line}\n"))
-        .collect();
+    let mut text = String::new();
+    for line in job.lines() {
+        if !dropped.iter().any(|name| line.starts_with(&format!("{name}="))) {
+            text += &format!("{line}\n");
+        }
+    }
     let log = directory.join("issued.log");
     let _ = fs::remove_file(&log);
     // With more than one I/O outstanding, fio's log repeats some of them.
@@ -319,33 +309,32 @@ fn issued(job: &str, directory: &Path) -> Vec<(Op, u64, u64)> {
     text += &format!("write_iolog={}\n", log.display());
     // With a null engine a file has no length of its own.
     text = text.replace("allow_file_create=0\n", "");
-    let path: PathBuf = directory.join("issued.fio");
+    let path = directory.join("issued.fio");
     fs::write(&path, text).unwrap();
     let output = Command::new("fio").current_dir(directory).arg(&path).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-    let log = fs::read_to_string(log).unwrap();
-    log.lines()
-        .map(words)
-        .filter(|words| words.len() == 5 && ["read", "write"].contains(&words[2].as_str()))
-        .map(|words| {
-            let op = if words[2] == "read" { Op::Read } else { Op::Write };
-            (op, words[3].parse().unwrap(), words[4].parse().unwrap())
-        })
-        .collect()
+    let mut ios = Vec::new();
+    for line in fs::read_to_string(log).unwrap().lines() {
+        let [_, _, action, offset, size] = line.split_whitespace().collect::<Vec<_>>()[..] else {
+            continue;
+        };
+        let op = match action {
+            "read" => Op::Read,
+            "write" => Op::Write,
+            _ => continue,
+        };
+        ios.push((op, offset.parse().unwrap(), size.parse().unwrap()));
+    }
+    ios
 }
 
-/// Returns the I/Os that a load issues through fio, by the job file that the engine keeps.
+/// Returns the I/Os that a load issues through fio, by the engine's job file.
 fn issued_by(load: Stimulus) -> Vec<(Op, u64, u64)> {
     let scratch = Scratch::new(64 * MIB);
-    let mut bench = FioFixture::new(scratch.target());
-    bench.measured(load);
-    let job = bench.kept_text(&bench.kept()[0]);
-    issued(&job, bench.directory.path())
-}
-
-fn share(part: usize, whole: usize) -> f64 {
-    part as f64 / whole as f64
+    let mut fixture = FioFixture::new(scratch.target());
+    fixture.measured(load);
+    let job = fixture.file_text(&fixture.file_names()[0]);
+    issued(&job, fixture.directory.path())
 }
 
 /// Twelve sizes in three zones, as in JESD219, aligned to 4 KiB.
@@ -370,19 +359,23 @@ fn a_composite_load_is_expressed_exactly() {
     let ios = issued_by(load);
     assert_eq!(ios.len(), 20_000);
     assert!(ios.iter().all(|(_, offset, size)| offset % 4096 == 0 && offset + size <= 64 * MIB));
-    let near = |part: usize, expected: f64, what: &str| {
-        let found = share(part, ios.len());
+    let check_share = |part: usize, expected: f64, what: &str| {
+        let found = part as f64 / ios.len() as f64;
         assert!((found - expected).abs() < 0.015, "{what}: {found}, not {expected}");
     };
-    near(ios.iter().filter(|(op, ..)| *op == Op::Read).count(), 0.4, "reads");
+    check_share(ios.iter().filter(|(op, ..)| *op == Op::Read).count(), 0.4, "reads");
     for (size, weight) in sizes {
         let found = ios.iter().filter(|io| io.2 == size).count();
-        near(found, f64::from(weight) / 100.0, &format!("{size} B"));
+        check_share(found, f64::from(weight) / 100.0, &format!("{size} B"));
     }
     let edges = [0, 64 * MIB * 5 / 100, 64 * MIB / 5, 64 * MIB];
     for (zone, expected) in [0.5, 0.3, 0.2].into_iter().enumerate() {
         let within = |offset: u64| (edges[zone]..edges[zone + 1]).contains(&offset);
-        near(ios.iter().filter(|io| within(io.1)).count(), expected, &format!("zone {zone}"));
+        check_share(
+            ios.iter().filter(|io| within(io.1)).count(),
+            expected,
+            &format!("zone {zone}"),
+        );
     }
 }
 
@@ -408,25 +401,20 @@ fn every_aligned_position_of_the_range_is_drawn_and_no_other() {
 #[test]
 fn seeds_decide_which_blocks_are_touched() {
     let Some(_turn) = alone_with_fio() else { return };
-    let of = |seed| {
-        let mut load = stimulus("RND 4K W", "T1Q4", 64 * MIB, LoadLimits::ios(200));
-        load.seed = seed;
-        issued_by(load)
-    };
-    let first = of(7);
-    assert_eq!(first, of(7));
-    assert_ne!(first, of(8));
+    let load = |seed| stimulus("RND 4K W", "T1Q4", 64 * MIB, LoadLimits::ios(200)).seed(seed);
+    let first = issued_by(load(7));
+    assert_eq!(first, issued_by(load(7)));
+    assert_ne!(first, issued_by(load(8)));
 }
 
-/// A file without O_DIRECT, or almost without: fio's output is kept and is no failure.
 #[test]
-fn armed_targets_of_another_engine_are_taken_over() {
+fn a_scratch_file_is_accepted_as_a_target() {
     let Some(_turn) = alone_with_fio() else { return };
     let scratch = Scratch::new(4 * MIB);
-    let mut bench = FioFixture::new(armed(&scratch.path));
-    assert_eq!(bench.engine.target().device().path, scratch.path.to_string_lossy());
-    assert!(bench.engine.describe().starts_with("fio: fio-3."), "{}", bench.engine.describe());
-    let done = bench.measured(stimulus("RND 4K RW50", "T1Q1", 4 * MIB, LoadLimits::ios(64)));
+    let mut fixture = FioFixture::new(armed(&scratch.path));
+    assert_eq!(fixture.engine.target().device().path, scratch.path.to_string_lossy());
+    assert!(fixture.engine.describe().starts_with("fio: fio-3."), "{}", fixture.engine.describe());
+    let done = fixture.measured(stimulus("RND 4K RW50", "T1Q1", 4 * MIB, LoadLimits::ios(64)));
     assert_eq!(done.total().ios, 64);
     assert_eq!(done.streams.len(), 2);
     assert!(done.complete && done.fault_count == 0);

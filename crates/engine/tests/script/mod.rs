@@ -2,8 +2,8 @@
 
 use super::{
     ALLOCATIONS, LoopDevice, PRIME, Scratch, Throttle, alone, check_consistency, engine, engine_on,
+    perform, skipped, written_blocks,
 };
-use super::{skipped, written_blocks};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,6 +15,7 @@ use steadfast_domain::{
 };
 use steadfast_engine::native::{Backend, Native, NativeOptions};
 use steadfast_engine::{Engine, StepStart, StopSignal};
+use steadfast_host::monotonic;
 
 const MIB: u64 = 1 << 20;
 
@@ -78,7 +79,13 @@ fn step(script: ScriptLoad) -> Step {
 }
 
 fn play(engine: &mut Native, script: ScriptLoad) -> Measurement {
-    engine.perform(&step(script), &StepStart::default(), &mut |_| {}).unwrap()
+    perform(engine, &step(script)).unwrap()
+}
+
+/// I/Os of 4 KiB at even intervals, through 8 MiB and again from its start.
+fn evenly_spaced(count: u64, gap_ns: u64, op: Op) -> Vec<DueIo> {
+    let io = |n| DueIo::new(Nanos(n * gap_ns), op, Bytes(n % 2048 * 4096), Bytes(4096));
+    (0..count).map(io).collect()
 }
 
 fn replay(done: &Measurement) -> &ReplayResult {
@@ -91,11 +98,9 @@ fn check_replay(done: &Measurement) {
     let replay = replay(done);
     let ios: u64 = done.streams.iter().map(|s| s.tally.ios).sum();
     assert_eq!((replay.lateness.ios, replay.lateness.histogram.total()), (ios, ios));
-    let of = |f: fn(&steadfast_domain::replayed::IntervalLateness) -> u64| -> u64 {
-        replay.intervals.iter().map(f).sum()
-    };
     assert_eq!(replay.intervals.len(), done.intervals.len());
-    assert_eq!((of(|i| i.ios), of(|i| i.sum.0)), (ios, replay.lateness.sum.0));
+    assert_eq!(replay.intervals.iter().map(|i| i.ios).sum::<u64>(), ios);
+    assert_eq!(replay.intervals.iter().map(|i| i.sum.0).sum::<u64>(), replay.lateness.sum.0);
     assert_eq!(replay.served.len(), done.streams.len());
     let (mut felt, mut served) = (0, 0);
     for (from_due, from_handed) in done.streams.iter().zip(&replay.served) {
@@ -175,9 +180,7 @@ fn a_script_is_played_exactly_by_every_backend() {
 fn a_slow_reader_starves_the_player_and_is_counted() {
     let _turn = alone();
     let scratch = Scratch::new(8 * MIB);
-    let ios: Vec<DueIo> = (0..3000)
-        .map(|n| DueIo::new(Nanos(n * 1000), Op::Read, Bytes(n % 2048 * 4096), Bytes(4096)))
-        .collect();
+    let ios = evenly_spaced(3000, 1000, Op::Read);
     let slow = slow_load(ios.clone(), 8, 100, Duration::from_millis(20));
     let done = play(&mut engine(scratch.target()), slow);
     check_replay(&done);
@@ -234,7 +237,7 @@ fn an_endless_script_takes_bounded_memory_and_a_stop_ends_it() {
 }
 
 #[test]
-fn a_cut_script_goes_on_and_a_resumed_one_plays_what_is_left() {
+fn a_cut_script_continues_and_a_resumed_one_plays_the_rest() {
     let _turn = alone();
     let scratch = Scratch::new(16 * MIB);
     let blocks = shuffled(4000, 9);
@@ -243,10 +246,10 @@ fn a_cut_script_goes_on_and_a_resumed_one_plays_what_is_left() {
             DueIo::new(Nanos(n * 100_000), Op::Write, Bytes(blocks[n as usize] * 4096), Bytes(4096))
         })
         .collect();
-    let mut engine_ = engine(scratch.target());
+    let mut native = engine(scratch.target());
     let mut step = step(load(ios, 16));
     step.cut = Some(Nanos::from_millis(150));
-    let first = engine_.perform(&step, &StepStart::default(), &mut |_| {}).unwrap();
+    let first = perform(&mut native, &step).unwrap();
     assert!(!first.complete);
     let position = replay(&first).position;
     assert!(position.time >= Nanos::from_millis(150), "{position:?}");
@@ -255,7 +258,7 @@ fn a_cut_script_goes_on_and_a_resumed_one_plays_what_is_left() {
     step.continues = true;
     let mut rest = 0;
     loop {
-        let part = engine_.perform(&step, &StepStart::default(), &mut |_| {}).unwrap();
+        let part = perform(&mut native, &step).unwrap();
         check_replay(&part);
         rest += part.total().ios;
         if part.complete {
@@ -264,39 +267,30 @@ fn a_cut_script_goes_on_and_a_resumed_one_plays_what_is_left() {
     }
     assert_eq!(first.total().ios + rest, 4000);
     // Another process plays what is left, no sooner than the first would have.
-    drop(engine_);
-    let mut engine_ = engine(scratch.target());
+    drop(native);
+    let mut native = engine(scratch.target());
     step.cut = None;
     let start = StepStart { script: position, ..StepStart::default() };
-    let resumed = engine_.perform(&step, &start, &mut |_| {}).unwrap();
+    let resumed = native.perform(&step, &start, &mut |_| {}).unwrap();
     check_replay(&resumed);
     assert_eq!(resumed.total().ios, 4000 - position.ios);
     let left = Nanos(3999 * 100_000).saturating_sub(position.time);
     assert!(resumed.elapsed >= left, "{} of {left}", resumed.elapsed);
-    assert!(resumed.elapsed <= left + slack(&resumed), "{} of {left}", resumed.elapsed);
+    assert!(resumed.elapsed <= left + overtime_max(&resumed), "{} of {left}", resumed.elapsed);
     assert_eq!(replay(&resumed).position.ios, 4000);
 }
 
 /// Returns how much longer than its script a replay may take.
-fn slack(done: &Measurement) -> Nanos {
+fn overtime_max(done: &Measurement) -> Nanos {
     let served = replay(done).served.iter().map(|s| s.tally.response_max).max();
     replay(done).lateness.max + served.unwrap_or(Nanos::ZERO) + Nanos::from_millis(1)
 }
 
-fn monotonic() -> Nanos {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is a valid timespec to write to.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
-    Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
-}
-
 #[test]
-fn scripts_on_two_targets_begin_at_the_same_moment_or_not_at_all() {
+fn scripts_on_two_targets_begin_at_the_same_time_or_not_at_all() {
     let _turn = alone();
     let (one, two) = (Scratch::new(8 * MIB), Scratch::new(8 * MIB));
-    let ios: Vec<DueIo> = (0..200)
-        .map(|n| DueIo::new(Nanos(n * 1_000_000), Op::Read, Bytes(n * 4096), Bytes(4096)))
-        .collect();
+    let ios = evenly_spaced(200, 1_000_000, Op::Read);
     let begins = monotonic() + Nanos::from_secs(3);
     let play = |scratch: &Scratch| {
         let start = StepStart { begins: Some(begins), ..StepStart::default() };
@@ -314,7 +308,7 @@ fn scripts_on_two_targets_begin_at_the_same_moment_or_not_at_all() {
         assert_eq!(done.total().ios, 200);
         let script = Nanos::from_millis(199);
         assert!(ended.saturating_sub(begins) >= script, "{ended} after {begins}");
-        assert!(done.elapsed <= script + slack(done), "{}", done.elapsed);
+        assert!(done.elapsed <= script + overtime_max(done), "{}", done.elapsed);
     }
     // By the wall clock, which is read only when a thread gets a processor.
     assert!(ended[0].0.began_unix_ms.abs_diff(ended[1].0.began_unix_ms) < 1000);
@@ -329,10 +323,7 @@ fn a_device_slower_than_its_script_falls_behind_more_and_more() {
     let mut engine = engine(device.target());
     let Some(_throttle) = Throttle::new(&device, 100) else { return };
     // 200 I/Os per second, of which the device completes 100.
-    let ios: Vec<DueIo> = (0..700)
-        .map(|n| DueIo::new(Nanos(n * 5_000_000), Op::Read, Bytes(n * 4096), Bytes(4096)))
-        .collect();
-    let done = play(&mut engine, load(ios, 4));
+    let done = play(&mut engine, load(evenly_spaced(700, 5_000_000, Op::Read), 4));
     check_replay(&done);
     let late: Vec<f64> =
         replay(&done).intervals.iter().filter_map(|i| i.mean()).map(Nanos::as_secs_f64).collect();
@@ -375,9 +366,7 @@ fn discards_are_played_or_left_out_and_counted() {
 fn a_closed_loop_ignores_due_times_and_keeps_think_times() {
     let _turn = alone();
     let scratch = Scratch::new(8 * MIB);
-    let mut ios: Vec<DueIo> = (0..100)
-        .map(|n| DueIo::new(Nanos::from_secs(n * 60), Op::Read, Bytes(n * 4096), Bytes(4096)))
-        .collect();
+    let mut ios = evenly_spaced(100, 60_000_000_000, Op::Read);
     let mut script = load(ios.clone(), 4);
     script.timing = Timing::Closed;
     let mut engine = engine(scratch.target());
@@ -397,9 +386,7 @@ fn a_script_that_is_not_as_announced_is_refused_or_ends_the_step() {
     let _turn = alone();
     let scratch = Scratch::new(8 * MIB);
     let mut engine = engine(scratch.target());
-    let ios: Vec<DueIo> = (0..100)
-        .map(|n| DueIo::new(Nanos(n * 10_000), Op::Write, Bytes(n * 4096), Bytes(4096)))
-        .collect();
+    let ios = evenly_spaced(100, 10_000, Op::Write);
     type Change = fn(&mut ScriptLoad);
     let refused: [(&str, Change); 6] = [
         ("map its addresses", |s| s.reach = Bytes(9 * MIB)),
@@ -424,7 +411,7 @@ fn a_script_that_is_not_as_announced_is_refused_or_ends_the_step() {
         scratch.blank();
         let mut script = load(ios.clone(), 4);
         change(&mut script);
-        let halt = engine.perform(&step(script), &StepStart::default(), &mut |_| {}).unwrap_err();
+        let halt = perform(&mut engine, &step(script)).unwrap_err();
         assert!(halt.to_string().contains(words), "{halt}");
         assert!(written_blocks(&scratch.content(), 4096).is_empty(), "{words}");
     }
@@ -451,12 +438,10 @@ fn playing_allocates_nothing() {
 /// Lateness of submissions on a free processor. A measurement, not a guarantee: the bounds are
 /// ten times the values seen on a quiet machine, and one of three replays has to keep them.
 #[test]
-fn hand_overs_are_in_time() {
+fn submissions_are_in_time() {
     let _turn = alone();
     let scratch = Scratch::new(8 * MIB);
-    let ios: Vec<DueIo> = (0..2000)
-        .map(|n| DueIo::new(Nanos(n * 1_000_000), Op::Read, Bytes(n * 4096), Bytes(4096)))
-        .collect();
+    let ios = evenly_spaced(2000, 1_000_000, Op::Read);
     let is_in_time = |_| {
         let done = play(&mut engine(scratch.target()), load(ios.clone(), 8));
         let late = &replay(&done).lateness.histogram;

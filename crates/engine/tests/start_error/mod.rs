@@ -10,9 +10,8 @@ fn every_io_with_a_due_time_has_a_start_error() {
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
         let mut engine = engine_on(scratch.target(), backend);
         for pace in [Pace::Fixed { ios: 50_000, per: Nanos::SECOND }, Pace::poisson(50_000.0)] {
-            let mut wanted = stimulus("RND 4K RW50", "T2Q16", 8 << 20, LoadLimits::ios(PRIME));
-            wanted.pace = pace.clone();
-            let done = apply(&mut engine, wanted);
+            let load = stimulus("RND 4K RW50", "T2Q16", 8 << 20, LoadLimits::ios(PRIME));
+            let done = apply(&mut engine, load.pace(pace.clone()));
             let error = done.start_error.as_ref().unwrap();
             assert_eq!((error.ios(), done.total().ios), (PRIME, PRIME), "{backend} {pace:?}");
             assert!(error.p50() <= error.p99() && error.p99() <= Some(error.max), "{error:?}");
@@ -22,9 +21,8 @@ fn every_io_with_a_due_time_has_a_start_error() {
         let closed = stimulus("RND 4K R", "T2Q16", 8 << 20, LoadLimits::ios(PRIME));
         assert_eq!(apply(&mut engine, closed).start_error, None);
     }
-    let mut commits = stimulus("RND 4K W FLUSH/7", "T1Q8", 8 << 20, LoadLimits::ios(1009));
-    commits.pace = Pace::poisson(20_000.0);
-    let done = apply(&mut engine(scratch.target()), commits);
+    let commits = stimulus("RND 4K W FLUSH/7", "T1Q8", 8 << 20, LoadLimits::ios(1009));
+    let done = apply(&mut engine(scratch.target()), commits.pace(Pace::poisson(20_000.0)));
     assert_eq!(done.start_error.unwrap().ios(), 1009, "one of each write, none of a flush");
 }
 
@@ -35,11 +33,10 @@ fn a_device_that_is_too_slow_is_no_late_program() {
     let _turn = alone();
     let scratch = Scratch::new(8 << 20);
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
-        let until = LoadLimits::time(Nanos::from_millis(400));
-        let mut wanted = stimulus("RND 1024K R", "T1Q1", 8 << 20, until);
-        wanted.pace = Pace::Fixed { ios: 900_000, per: Nanos::SECOND };
-        let step = alone_step(wanted.clone());
-        let done = apply(&mut engine_on(scratch.target(), backend), wanted);
+        let load = stimulus("RND 1024K R", "T1Q1", 8 << 20, for_millis(400))
+            .pace(Pace::Fixed { ios: 900_000, per: Nanos::SECOND });
+        let step = alone_step(load.clone());
+        let done = apply(&mut engine_on(scratch.target(), backend), load);
         assert_eq!(done.kept_up(&step.load.stimulus().unwrap().pace), Some(false), "{backend}");
         let mean = done.total().response_mean().unwrap();
         assert!(mean > Nanos::from_millis(50), "{backend}: {mean}");

@@ -7,8 +7,8 @@
 use super::super::answer::{self, FioReport};
 use super::super::counts::FioCounts;
 use super::super::expression::{Expression, FioCallSpec};
-use super::super::process::{confine, ending, fault_text, signal};
-use super::super::running::{OVERRUN_MAX, keep};
+use super::super::process::{confine, describe_exit, fault_text, signal};
+use super::super::running::{OVERRUN_MAX, store_text};
 use crate::stop::StopSignal;
 use std::ffi::CStr;
 use std::fs::File;
@@ -23,12 +23,11 @@ use steadfast_domain::{Halt, Nanos};
 use steadfast_host::Directory;
 
 /// Interval between checks of a running client.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Time that a client may take to end on request.
-const FAREWELL: Duration = Duration::from_secs(3);
+const END_WAIT_MAX: Duration = Duration::from_secs(3);
 
-/// Everything that a host's part of a step needs.
 pub(super) struct HostWork<'w> {
     pub host: &'w str,
     pub address: &'w str,
@@ -52,11 +51,10 @@ pub(super) struct HostResult {
     /// Counts at the end of each report, over all calls.
     pub reports: Vec<FioCounts>,
     /// Lines that fio printed outside its answers.
-    pub said: Vec<String>,
+    pub messages: Vec<String>,
 }
 
 impl HostResult {
-    /// Returns its total counts.
     pub(super) fn last(&self) -> FioCounts {
         self.reports.last().cloned().unwrap_or_default()
     }
@@ -64,7 +62,7 @@ impl HostResult {
 
 impl HostWork<'_> {
     /// Applies the load in successive calls of fio. On failure, calls off the other hosts.
-    pub(super) fn carry_out(&self) -> Result<HostResult, Halt> {
+    pub(super) fn run(&self) -> Result<HostResult, Halt> {
         let result = self.calls();
         if result.is_err() {
             self.called_off.store(true, Ordering::Relaxed);
@@ -81,7 +79,7 @@ impl HostWork<'_> {
                 return Ok(done);
             };
             number += 1;
-            let answers = self.call(&part, number, &mut done.said)?;
+            let answers = self.call(&part, number, &mut done.messages)?;
             let counts = answers.iter().map(|answer| FioCounts::add(answer, &before));
             done.reports.extend(counts);
             self.check(&part, &before, &done.last(), &answers)?;
@@ -93,7 +91,7 @@ impl HostWork<'_> {
         &self,
         part: &FioCallSpec,
         number: u32,
-        said: &mut Vec<String>,
+        messages: &mut Vec<String>,
     ) -> Result<Vec<FioReport>, Halt> {
         let file = |ending: &str| match number {
             1 => format!("{}.{ending}", self.name),
@@ -108,32 +106,32 @@ impl HostWork<'_> {
         let memory =
             |error: io::Error| Halt::Refused(format!("cannot create fio's job in memory: {error}"));
         let job = steadfast_host::sealed_text(&text).map_err(memory)?;
-        let mut output = in_memory(c"answers").map_err(memory)?;
-        let mut words = in_memory(c"words").map_err(memory)?;
-        keep(self.directory, &file("fio"), &text)?;
+        let mut stdout = in_memory(c"answers").map_err(memory)?;
+        let mut stderr = in_memory(c"words").map_err(memory)?;
+        store_text(self.directory, &file("fio"), &text)?;
         let child = self
-            .begin(&job, &output, &words)
+            .begin(&job, &stdout, &stderr)
             .map_err(|error| Halt::Refused(format!("cannot start the fio client: {error}")))?;
         let status = self.wait(child, part)?;
-        let answer = content(&mut output).map_err(memory)?;
-        let said_beside = content(&mut words).map_err(memory)?;
-        let output = file("json");
-        keep(self.directory, &output, &answer)?;
-        if !said_beside.is_empty() {
-            keep(self.directory, &file("txt"), &said_beside)?;
+        let answer = content(&mut stdout).map_err(memory)?;
+        let errors = content(&mut stderr).map_err(memory)?;
+        let answer_file = file("json");
+        store_text(self.directory, &answer_file, &answer)?;
+        if !errors.is_empty() {
+            store_text(self.directory, &file("txt"), &errors)?;
         }
-        let output = self.directory.path().join(output);
+        let answer_path = self.directory.path().join(answer_file);
         let (before, json) = answer.split_at(answer.find("\n{\n").map_or(0, |at| at + 1));
-        let lines = before.lines().chain(said_beside.lines()).map(str::trim);
+        let lines = before.lines().chain(errors.lines()).map(str::trim);
         // The line that reports the command is expected and dropped.
         let lines = lines.filter(|line| !line.is_empty() && !line.contains("output of prerun"));
         let lines: Vec<String> = lines.map(str::to_owned).collect();
-        let result = self.understand(json, status, &lines, &output);
-        said.extend(lines);
+        let result = self.parse_output(json, status, &lines, &answer_path);
+        messages.extend(lines);
         result
     }
 
-    fn begin(&self, job: &File, output: &File, words: &File) -> io::Result<Child> {
+    fn begin(&self, job: &File, stdout: &File, stderr: &File) -> io::Result<Child> {
         let (job, directory) = (job.as_raw_fd(), self.directory.handle().as_raw_fd());
         let mut command = steadfast_host::command(self.program)?;
         command
@@ -142,8 +140,8 @@ impl HostWork<'_> {
             .arg(format!("/proc/self/fd/{job}"))
             .env("TMPDIR", format!("/proc/self/fd/{directory}"))
             .stdin(Stdio::null())
-            .stdout(output.try_clone()?)
-            .stderr(words.try_clone()?)
+            .stdout(stdout.try_clone()?)
+            .stderr(stderr.try_clone()?)
             .process_group(0);
         confine(&mut command, [job, directory], directory);
         command.spawn()
@@ -172,47 +170,43 @@ impl HostWork<'_> {
                     OVERRUN_MAX.as_secs()
                 )));
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 
-    fn understand(
+    fn parse_output(
         &self,
         json: &str,
         status: ExitStatus,
-        said: &[String],
-        kept: &Path,
+        messages: &[String],
+        answer_path: &Path,
     ) -> Result<Vec<FioReport>, Halt> {
-        let how = ending(status);
-        let lost = said.iter().any(|line| line.contains("disconnected"));
-        if lost || !json.ends_with("}\n") {
-            let words = said.join("; ");
-            return Err(self.failed(&match (lost, words.is_empty()) {
-                (true, _) => "died: its fio server has closed the connection".to_owned(),
-                (false, true) => format!("gave no answer: the fio client {how}"),
-                (false, false) => format!("gave no answer: the fio client {how}: {words}"),
-            }));
+        let how = describe_exit(status);
+        if messages.iter().any(|line| line.contains("disconnected")) {
+            return Err(self.failed("died: its fio server has closed the connection"));
+        }
+        let joined = messages.join("; ");
+        if !json.ends_with("}\n") {
+            let joined = if joined.is_empty() { joined } else { format!(": {joined}") };
+            return Err(self.failed(&format!("gave no answer: the fio client {how}{joined}")));
         }
         let answers = answer::read_reports(json, self.expression.sections).map_err(|why| {
-            let said =
-                if said.is_empty() { String::new() } else { format!(" ({})", said.join("; ")) };
-            self.failed(&format!("gave an unexpected answer{said}: {why} ({})", kept.display()))
+            let joined = if joined.is_empty() { joined } else { format!(" ({joined})") };
+            let path = answer_path.display();
+            self.failed(&format!("gave an unexpected answer{joined}: {why} ({path})"))
         })?;
         let failed = answers.iter().flat_map(|a| &a.sections).find(|s| s.error != 0);
         match failed {
             Some(section) => Err(self.faults(section.faults.max(1), section.error)),
             None if !status.success() => Err(self.failed(&format!(
                 "failed: the fio client {how}: {}",
-                said.first().map_or("it printed nothing", String::as_str)
+                messages.first().map_or("it printed nothing", String::as_str)
             ))),
             None => Ok(answers),
         }
     }
 
-    /// Checks that a call did all that was requested.
-    ///
-    /// # Errors
-    /// Returns an error if it did less, or its answer is inconsistent.
+    /// Checks that a call did all that was requested, and that its answer is consistent.
     fn check(
         &self,
         part: &FioCallSpec,
@@ -224,9 +218,8 @@ impl HostWork<'_> {
         if faults > self.fault_limit {
             return Err(self.faults(faults, after.first_error));
         }
-        let sizes = self.expression.size_by_direction();
         if let Some(last) = answers.last()
-            && let Err(why) = answer::check_final(last, &sizes)
+            && let Err(why) = answer::check_final(last, &self.expression.sizes)
         {
             return Err(self.failed(&format!("gave an unexpected answer: {why}")));
         }
@@ -267,26 +260,22 @@ fn content(file: &mut File) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Ends a client: on SIGINT it requests its server to end the load.
+/// Ends a client: on SIGINT it requests that its server end the load.
 fn end(child: &mut Child) {
     signal(child, libc::SIGINT);
     let begun = Instant::now();
-    while begun.elapsed() < FAREWELL {
+    while begun.elapsed() < END_WAIT_MAX {
         if !matches!(child.try_wait(), Ok(None)) {
             return;
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
     signal(child, libc::SIGKILL);
     let _ = child.wait();
 }
 
-/// Returns a host's name as part of a file name.
-pub(super) fn plain(host: &str) -> String {
-    host.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' }).collect()
-}
-
 /// Returns the common part of the names of a step's files of one host.
-pub(super) fn name(number: u32, step: &str, host: &str) -> String {
-    format!("{number:04}-{step}-{}", plain(host))
+pub(super) fn file_prefix(number: u32, step: &str, host: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '.';
+    format!("{number:04}-{step}-{}", host.replace(|c: char| !is_plain(c), "-"))
 }

@@ -3,6 +3,7 @@
 
 use super::super::counts::FioCounts;
 use super::client::HostResult;
+use crate::accounting::by_operation;
 use std::collections::BTreeMap;
 use steadfast_domain::measurement::{HostPart, Interval, Silence, UnmeasuredIos};
 use steadfast_domain::step::is_partial;
@@ -36,8 +37,10 @@ pub(super) fn merge(
     ops: &[Op],
     ramp: Nanos,
 ) -> Result<Measurement, Halt> {
-    let measured: Vec<MeasuredShare<'_>> =
-        shares.iter().map(|share| separate_ramp(share, ramp)).collect::<Result<_, _>>()?;
+    let mut measured = Vec::new();
+    for share in shares {
+        measured.push(separate_ramp(share, ramp)?);
+    }
     let mut all = FioCounts::default();
     for host in &measured {
         all.join(&host.total());
@@ -85,10 +88,7 @@ impl MeasuredShare<'_> {
 }
 
 /// Separates the ramp of a host, which lasts to its first report after `ramp`, from its measured
-/// time.
-///
-/// # Errors
-/// Returns [`Halt::Refused`] if no report follows the end of the ramp.
+/// time. Returns [`Halt::Refused`] if no report follows the end of the ramp.
 fn separate_ramp(share: &HostShare, ramp: Nanos) -> Result<MeasuredShare<'_>, Halt> {
     let reports = &share.done.reports;
     if ramp == Nanos::ZERO {
@@ -124,21 +124,13 @@ fn span(measured: &[MeasuredShare<'_>]) -> (Nanos, Vec<Option<Nanos>>) {
     }
 }
 
-/// Returns the I/Os in the ramps of all hosts by operation; operations without any are left out.
+/// Returns the I/Os in the ramps of all hosts by operation, without operations that had none.
 fn unmeasured(measured: &[MeasuredShare<'_>], ops: &[Op]) -> Vec<UnmeasuredIos> {
-    let mut unmeasured = Vec::new();
-    for op in ops {
-        let mut sum = UnmeasuredIos { op: *op, ios: 0, bytes: Bytes(0) };
-        for host in measured {
-            let counts = host.ramp_counts.direction(*op);
-            sum.ios += counts.ios;
-            sum.bytes.0 += counts.bytes;
-        }
-        if sum.ios > 0 {
-            unmeasured.push(sum);
-        }
+    let mut ios = Vec::new();
+    for host in measured {
+        ios.extend(ops.iter().map(|op| host.ramp_counts.unmeasured(*op)));
     }
-    unmeasured
+    by_operation(&ios)
 }
 
 /// Merges the hosts' intervals by number. An interval's begin and end are the averages over the

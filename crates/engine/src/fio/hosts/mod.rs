@@ -12,7 +12,7 @@ mod share;
 use super::expression::{Expression, FioTarget, single_stimulus};
 use super::files::FioFiles;
 use super::options::FioOptions;
-use super::running::{slug, unix_nanos};
+use super::running::slug;
 use super::version;
 use crate::engine::Engine;
 use crate::prepared::{PreparedStep, StepRefusal, refuse_groups};
@@ -23,35 +23,35 @@ use merged::HostShare;
 use share::HostLoads;
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
+use std::time::{SystemTime, UNIX_EPOCH};
 use steadfast_domain::measurement::{CommonStart, HostPart, Interval};
 use steadfast_domain::{Caveat, Halt, Load, Measurement, Nanos, Step, Stimulus, caveats};
 use steadfast_host::{Directory, RemoteTarget};
 
 /// Time from the agreement to the common start of all hosts: the logins are done, but fio still
 /// has to send the job and create its threads.
-const LEAD: Nanos = Nanos::from_millis(1500);
+const START_LEAD: Nanos = Nanos::from_millis(1500);
 
 /// Largest difference between the starts of the hosts that is not disclosed.
-const SKEW: Nanos = Nanos::from_millis(100);
+const START_SKEW_MAX: Nanos = Nanos::from_millis(100);
 
 /// A host below this share of the median host's IOPS lags.
-const LAGGING: f64 = 0.8;
+const LAGGING_SHARE: f64 = 0.8;
 
 /// Time by which a ramp is extended so that it ends with a report; reports come once a second.
-const REPORT: Nanos = Nanos::from_millis(1300);
+const REPORT_MARGIN: Nanos = Nanos::from_millis(1300);
 
 /// Applies loads from several hosts to a device that they share.
 pub struct FioHosts {
     target: RemoteTarget,
     stop: StopSignal,
     options: FioOptions,
-    /// Version of the client.
     version: String,
-    /// Job files and answers.
     files: FioFiles,
     /// Load that still runs because its step ended early, with the work done by each host.
     chain: Option<(Stimulus, Vec<StepStart>)>,
-    said: BTreeSet<String>,
+    /// Kinds of remarks added so far, each with its host.
+    remarked: BTreeSet<String>,
     caveats: Vec<Caveat>,
 }
 
@@ -69,7 +69,7 @@ impl FioHosts {
         let version = options.locate()?;
         for host in &target.hosts {
             if let Some(fio) = &host.fio {
-                version::known(fio, "fio")
+                version::supported(fio, "fio")
                     .map_err(|why| Halt::Refused(format!("host {}: {why}", host.name)))?;
             }
         }
@@ -80,7 +80,7 @@ impl FioHosts {
             options,
             version,
             chain: None,
-            said: BTreeSet::new(),
+            remarked: BTreeSet::new(),
             caveats: Vec::new(),
         };
         engine.disclose();
@@ -183,14 +183,14 @@ impl FioHosts {
         let before = self.chain.take().filter(|(load, _)| step.continues && load == stimulus);
         match before {
             Some((_, starts)) => starts,
-            None => (0..count).map(|host| share::start_of(start, host, count)).collect(),
+            None => (0..count).map(|host| share::host_start(start, host, count)).collect(),
         }
     }
 
-    /// Sets a common start time on every host, [`LEAD`] after the time that several targets have
-    /// agreed on. Returns that time; `None` if a host cannot be given one.
+    /// Sets a common start time on every host, [`START_LEAD`] after the time that several targets
+    /// have agreed on. Returns that time; `None` if a host cannot be given one.
     fn agree(&mut self, begins: Option<Nanos>) -> Result<Option<Nanos>, Halt> {
-        let now = unix_nanos() + LEAD;
+        let now = unix_time() + START_LEAD;
         // Several targets agree by our monotonic clock.
         let moment = begins
             .map_or(now, |at| Nanos((now + at).0.saturating_sub(steadfast_host::monotonic().0)));
@@ -202,7 +202,7 @@ impl FioHosts {
     }
 
     /// Runs the load on all hosts at the same time, with one thread here per client.
-    fn carry_out(
+    fn run_clients(
         &self,
         step: &Step,
         expressions: &[Expression],
@@ -221,7 +221,7 @@ impl FioHosts {
                 waits_by: host.waits_by(),
                 program: &self.options.program,
                 directory,
-                name: client::name(number, &slug, &host.name),
+                name: client::file_prefix(number, &slug, &host.name),
                 place: &place,
                 expression: expression.clone(),
                 fault_limit: self.options.fault_limit,
@@ -230,14 +230,14 @@ impl FioHosts {
             });
         }
         std::thread::scope(|scope| {
-            let threads: Vec<_> = all.iter().map(|work| scope.spawn(|| work.carry_out())).collect();
+            let threads: Vec<_> = all.iter().map(|work| scope.spawn(|| work.run())).collect();
             let lost = || Err(Halt::Refused("a thread of this program ended early".to_owned()));
             threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| lost())).collect()
         })
     }
 
     /// Stores the progress of each host for the step that continues this load.
-    fn keep_place(&mut self, stimulus: &Stimulus, starts: Vec<StepStart>, parts: &[HostPart]) {
+    fn store_progress(&mut self, stimulus: &Stimulus, starts: Vec<StepStart>, parts: &[HostPart]) {
         let advanced = starts.into_iter().zip(parts).map(|(mut start, part)| {
             start.done.time += part.elapsed;
             start.done.bytes += part.bytes;
@@ -249,7 +249,7 @@ impl FioHosts {
     }
 
     /// Adds caveats for hosts that lagged or started late.
-    fn judge(&mut self, step: &Step, parts: &[HostPart]) {
+    fn check_hosts(&mut self, step: &Step, parts: &[HostPart]) {
         let median = median_iops(parts);
         for (part, rate) in lagging(parts, median) {
             let text = format!(
@@ -257,29 +257,34 @@ impl FioHosts {
                 part.host, step.place
             );
             let remedy = "Compare its link, its processors and its fio with those of the others.";
-            self.once(caveats::HOST_LAGS, &part.host, text, remedy);
+            self.remark_once(caveats::HOST_LAGS, &part.host, text, remedy);
         }
         let latest = parts.iter().max_by_key(|part| part.late);
         if let Some((part, late)) = latest.and_then(|part| Some((part, part.late?)))
-            && late > SKEW
+            && late > START_SKEW_MAX
         {
             let text = format!("Host {} started {} {late} after the first.", part.host, step.place);
             let remedy = "Consider this when you read the first seconds of the step.";
-            self.once(caveats::HOSTS_SKEW, &part.host, text, remedy);
+            self.remark_once(caveats::HOSTS_SKEW, &part.host, text, remedy);
         }
     }
 
     /// Adds a caveat of one kind about one host, the first time only.
-    fn once(&mut self, id: &str, host: &str, text: String, remedy: &str) {
-        if self.said.insert(format!("{id} {host}")) {
+    fn remark_once(&mut self, id: &str, host: &str, text: String, remedy: &str) {
+        if self.remarked.insert(format!("{id} {host}")) {
             self.caveats.push(Caveat::remark(id, text, remedy));
         }
     }
 }
 
+/// Returns the wall-clock time since 1970 (UTC).
+fn unix_time() -> Nanos {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().into()
+}
+
 /// Returns how long after the agreed time the first host started; `None` unless the start of
 /// every host is known.
-fn late(all: &[HostShare], moment: Option<Nanos>) -> Option<Nanos> {
+fn start_delay(all: &[HostShare], moment: Option<Nanos>) -> Option<Nanos> {
     let began: Option<Vec<Nanos>> = all.iter().map(|share| share.began).collect();
     Some(began?.into_iter().min()?.saturating_sub(moment?))
 }
@@ -294,7 +299,7 @@ fn median_iops(parts: &[HostPart]) -> f64 {
 /// Returns the hosts far below the median host, with their IOPS.
 fn lagging(parts: &[HostPart], median: f64) -> impl Iterator<Item = (&HostPart, f64)> {
     let rates = parts.iter().filter_map(|part| Some((part, part.iops()?)));
-    rates.filter(move |(_, rate)| *rate < median * LAGGING)
+    rates.filter(move |(_, rate)| *rate < median * LAGGING_SHARE)
 }
 
 /// Returns the halt to report when hosts failed: the first that is not merely a consequence of
@@ -342,11 +347,11 @@ impl Engine for FioHosts {
         let starts = self.starts(&step, &stimulus, start);
         // A continued load has had its ramp; a ramp ends with a report.
         let ramp = if step.continues { Nanos::ZERO } else { stimulus.ramp };
-        let reported = if ramp > Nanos::ZERO { ramp + REPORT } else { ramp };
+        let reported = if ramp > Nanos::ZERO { ramp + REPORT_MARGIN } else { ramp };
         let expressions = shares.expressions(&starts, reported, step.cut);
         let moment = self.agree(start.begins)?;
-        let began_unix_ms = moment.unwrap_or_else(unix_nanos).0 / 1_000_000;
-        let results = self.carry_out(&step, &expressions, &directory, number);
+        let began_unix_ms = moment.unwrap_or_else(unix_time).0 / 1_000_000;
+        let results = self.run_clients(&step, &expressions, &directory, number);
         let mut done = Vec::new();
         let mut halts = Vec::new();
         for result in results {
@@ -358,25 +363,25 @@ impl Engine for FioHosts {
         if let Some(halt) = failure(halts) {
             return Err(halt);
         }
-        let ended = share::ended(&stimulus, &step, start, &expressions, &done);
-        let all = self.gather(done, &expressions, moment.is_some());
+        let ended = share::is_load_over(&stimulus, &step, start, &expressions, &done);
+        let all = self.collect_shares(done, &expressions, moment.is_some());
         let ops = expressions.first().map_or(Vec::new(), |expression| expression.ops.clone());
         let mut measurement = merged::merge(&all, &stimulus, &ops, ramp)?;
         measurement.began_unix_ms = began_unix_ms;
         measurement.complete = ended;
         measurement.seed = Some(start.seed(stimulus.seed)).filter(|seed| *seed != stimulus.seed);
         measurement.common_start = start.begins.map(|at| CommonStart {
-            agreed: at + LEAD,
-            late: late(&all, moment),
+            agreed: at + START_LEAD,
+            late: start_delay(&all, moment),
             ..CommonStart::default()
         });
         measurement.intervals.iter().for_each(watch);
-        self.judge(&step, &measurement.hosts);
+        self.check_hosts(&step, &measurement.hosts);
         let cursors: Vec<_> = all.into_iter().map(|share| share.cursors).collect();
         if !ended {
             let starts = starts.into_iter().zip(cursors);
             let starts = starts.map(|(start, cursors)| StepStart { cursors, ..start }).collect();
-            self.keep_place(&stimulus, starts, &measurement.hosts);
+            self.store_progress(&stimulus, starts, &measurement.hosts);
         }
         Ok(measurement)
     }
@@ -388,7 +393,7 @@ impl Engine for FioHosts {
 
 impl FioHosts {
     /// Combines the results of the hosts with the start times that only they know.
-    fn gather(
+    fn collect_shares(
         &mut self,
         done: Vec<HostResult>,
         expressions: &[Expression],
@@ -397,22 +402,17 @@ impl FioHosts {
         let mut all = Vec::new();
         for ((host, done), expression) in self.target.hosts.iter_mut().zip(done).zip(expressions) {
             let began = if agreed { host.began().map(|(first, _)| first) } else { None };
-            let cursors = share::named(expression.cursors(done.last().ios()), &host.name);
+            let cursors = share::with_host(expression.cursors(done.last().ios()), &host.name);
             let (host, fio) = (host.name.clone(), host.fio.clone());
             all.push(HostShare { host, fio, done, began, cursors });
         }
-        let lines: Vec<String> = all
-            .iter()
-            .flat_map(|share| share.done.said.iter().map(|line| format!("{}: {line}", share.host)))
-            .collect();
-        for line in lines.into_iter().take(10) {
-            let text = format!("fio printed on host {line}");
-            self.once(
-                caveats::FIO_MESSAGES,
-                &text.clone(),
-                text,
-                "Read the files next to fio's jobs.",
-            );
+        let messages = all.iter().flat_map(|share| {
+            share.done.messages.iter().map(|line| format!("{}: {line}", share.host))
+        });
+        for message in messages.take(10) {
+            let text = format!("fio printed on host {message}");
+            let remedy = "Read the files next to fio's jobs.";
+            self.remark_once(caveats::FIO_MESSAGES, &message, text, remedy);
         }
         all
     }
@@ -449,11 +449,11 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_is_told_and_not_who_was_stopped_for_it() {
+    fn a_failure_is_reported_and_not_the_stops_that_follow_it() {
         let refused = Halt::Refused("host b died".to_owned());
-        let of = |halts: &[Halt]| failure(halts.to_vec());
-        assert_eq!(of(&[Halt::Stopped, refused.clone(), Halt::Stopped]), Some(refused));
-        assert_eq!(of(&[Halt::Stopped, Halt::Stopped]), Some(Halt::Stopped));
-        assert_eq!(of(&[]), None);
+        let halts = vec![Halt::Stopped, refused.clone(), Halt::Stopped];
+        assert_eq!(failure(halts), Some(refused));
+        assert_eq!(failure(vec![Halt::Stopped, Halt::Stopped]), Some(Halt::Stopped));
+        assert_eq!(failure(Vec::new()), None);
     }
 }

@@ -13,7 +13,7 @@ use steadfast_domain::stimulus::ActiveRange;
 use steadfast_domain::{Bytes, Nanos, Order, Step, Stimulus};
 
 /// Separator between the key of a sequential cursor and its host.
-const AT: &str = " @ ";
+const HOST_SEPARATOR: &str = " @ ";
 
 #[derive(Debug, Clone)]
 pub(super) struct HostLoads {
@@ -21,7 +21,6 @@ pub(super) struct HostLoads {
 }
 
 impl HostLoads {
-    /// Divides a stimulus among hosts.
     pub(super) fn split(
         stimulus: &Stimulus,
         hosts: &[String],
@@ -29,7 +28,7 @@ impl HostLoads {
     ) -> Result<HostLoads, String> {
         let count = hosts.len() as u64;
         let each = hosts.iter().zip(0u64..).map(|(host, at)| {
-            let own = own(stimulus, at, count)?;
+            let own = host_stimulus(stimulus, at, count)?;
             Ok((host.clone(), Expression::new(&own, facts)?))
         });
         Ok(HostLoads { each: each.collect::<Result<_, String>>()? })
@@ -44,15 +43,15 @@ impl HostLoads {
     ) -> Vec<Expression> {
         let each = self.each.iter().zip(starts).map(|((host, expression), start)| {
             let mut start = start.clone();
-            start.cursors = unnamed(&start.cursors, host);
-            expression.clone().going_on_from(&start).ramping_for(ramp).ending_after(cut)
+            start.cursors = without_host(&start.cursors, host);
+            expression.clone().remaining_from(&start).ramping_for(ramp).ending_after(cut)
         });
         each.collect()
     }
 }
 
 /// Returns the stimulus of host `at` of `count`.
-fn own(stimulus: &Stimulus, at: u64, count: u64) -> Result<Stimulus, String> {
+fn host_stimulus(stimulus: &Stimulus, at: u64, count: u64) -> Result<Stimulus, String> {
     let mut own = stimulus.clone();
     own.seed = mix64(stimulus.seed ^ mix64(at + 1));
     let used: Vec<_> = stimulus.streams.iter().filter(|stream| stream.weight > 0).collect();
@@ -91,7 +90,7 @@ fn slice(range: ActiveRange, size: u64, at: u64, count: u64) -> Result<ActiveRan
 }
 
 /// Returns the start of a host if only the total work of all hosts is known.
-pub(super) fn start_of(start: &StepStart, host: usize, count: usize) -> StepStart {
+pub(super) fn host_start(start: &StepStart, host: usize, count: usize) -> StepStart {
     let (host, count) = (host as u64, count as u64);
     let WorkDone { time, bytes, ios } = start.done;
     let done =
@@ -100,7 +99,7 @@ pub(super) fn start_of(start: &StepStart, host: usize, count: usize) -> StepStar
 }
 
 /// Returns true if the load has ended, not only its step.
-pub(super) fn ended(
+pub(super) fn is_load_over(
     stimulus: &Stimulus,
     step: &Step,
     start: &StepStart,
@@ -118,18 +117,17 @@ pub(super) fn ended(
     in_time || expressions.iter().zip(done).all(in_full)
 }
 
-/// Adds the host to the keys of its cursors.
-pub(super) fn named(cursors: BTreeMap<String, Bytes>, host: &str) -> BTreeMap<String, Bytes> {
-    cursors.into_iter().map(|(key, at)| (format!("{key}{AT}{host}"), at)).collect()
+pub(super) fn with_host(cursors: BTreeMap<String, Bytes>, host: &str) -> BTreeMap<String, Bytes> {
+    cursors.into_iter().map(|(key, at)| (format!("{key}{HOST_SEPARATOR}{host}"), at)).collect()
 }
 
 /// Returns the cursors of one host, with the host removed from their keys.
-fn unnamed(cursors: &BTreeMap<String, Bytes>, host: &str) -> BTreeMap<String, Bytes> {
-    let own = cursors.iter().filter_map(|(key, at)| {
-        let (key, of) = key.rsplit_once(AT)?;
-        (of == host).then(|| (key.to_owned(), *at))
-    });
-    own.collect()
+fn without_host(cursors: &BTreeMap<String, Bytes>, host: &str) -> BTreeMap<String, Bytes> {
+    let own_key = |key: &str| {
+        let (key, key_host) = key.rsplit_once(HOST_SEPARATOR)?;
+        (key_host == host).then(|| key.to_owned())
+    };
+    cursors.iter().filter_map(|(key, at)| Some((own_key(key)?, *at))).collect()
 }
 
 #[cfg(test)]
@@ -160,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_the_whole() {
+    fn parts_add_up_to_the_whole() {
         for (whole, count) in [(10_007, 3), (2, 3), (0, 7), (u64::MAX, 5)] {
             let sum: u64 = (0..count).map(|at| part(whole, at, count)).sum();
             assert_eq!(sum, whole);
@@ -173,26 +171,27 @@ mod tests {
         let mut next = 0;
         let mut bytes = 0;
         for at in 0..3 {
-            let own = own(&load, at, 3).unwrap();
+            let own = host_stimulus(&load, at, 3).unwrap();
             assert_eq!(own.active_range.start.0, next);
             next = own.active_range.end().0;
             bytes += own.until.bytes.unwrap().0;
         }
         assert_eq!((next, bytes), (10_007 * 4 * KIB, 2 * 10_007 * 4 * KIB));
-        assert!(own(&sequential(LoadLimits::ios(2)), 2, 3).unwrap_err().contains("less than one"));
+        let refused = host_stimulus(&sequential(LoadLimits::ios(2)), 2, 3).unwrap_err();
+        assert!(refused.contains("less than one"), "{refused}");
     }
 
     #[test]
-    fn hosts_draw_differently_and_go_on_where_they_stood() {
+    fn hosts_draw_differently_and_continue_where_they_stopped() {
         let load = sequential(LoadLimits::time(Nanos::from_secs(60)));
         let hosts = ["a".to_owned(), "b".to_owned()];
         let shares = HostLoads::split(&load, &hosts, &facts()).unwrap();
         let starts: Vec<StepStart> =
-            (0..2).map(|at| start_of(&StepStart::default(), at, 2)).collect();
+            (0..2).map(|at| host_start(&StepStart::default(), at, 2)).collect();
         let fresh = shares.expressions(&starts, Nanos::ZERO, None);
         assert_ne!(fresh[0].seed, fresh[1].seed);
-        let mut cursors = named(fresh[0].cursors(7), "a");
-        cursors.extend(named(fresh[1].cursors(11), "b"));
+        let mut cursors = with_host(fresh[0].cursors(7), "a");
+        cursors.extend(with_host(fresh[1].cursors(11), "b"));
         let starts = vec![StepStart { cursors, ..StepStart::default() }; 2];
         let again = shares.expressions(&starts, Nanos::ZERO, Some(Nanos::SECOND));
         let part = |at: usize| again[at].next_part(Nanos::ZERO, 0).unwrap();

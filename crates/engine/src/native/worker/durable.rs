@@ -90,7 +90,6 @@ impl<Q: Queue> Worker<'_, Q> {
         }
     }
 
-    /// Flushes in a slot that has no I/O.
     fn flush(&mut self, slot: u32, now: u64) {
         if let Some(commits) = &mut self.commits {
             commits.flushing(slot, now);

@@ -4,7 +4,7 @@ use super::drive::SimulatedDrive;
 use super::load::{AdvanceEnd, RunningLoad, SimContext, SimulatedMeasurement};
 use crate::accounting::{account_streams, tallied_streams};
 use crate::draw::DrawPlan;
-use crate::start::{StepStart, cursors_of_part};
+use crate::start::{StepStart, part_cursors};
 use std::collections::BTreeMap;
 use steadfast_domain::measurement::LoadPart;
 use steadfast_domain::{Bytes, Nanos, Stimulus};
@@ -13,7 +13,7 @@ use steadfast_domain::{Bytes, Nanos, Stimulus};
 #[derive(Debug)]
 pub(super) struct ConcurrentLoads {
     loads: Vec<ConcurrentLoad>,
-    now: u64,
+    pub(super) now: u64,
     /// Time since when no load has an I/O outstanding; `None` while one has.
     idle_since: Option<u64>,
 }
@@ -26,7 +26,6 @@ struct ConcurrentLoad {
 }
 
 impl ConcurrentLoads {
-    /// Starts all loads at `now`.
     pub(super) fn begin(
         stimuli: &[Stimulus],
         plans: Vec<DrawPlan>,
@@ -37,16 +36,11 @@ impl ConcurrentLoads {
         let mut loads = Vec::with_capacity(stimuli.len());
         for (number, (stimulus, plan)) in stimuli.iter().zip(plans).enumerate() {
             let streams = tallied_streams(&stimulus.streams) as u32;
-            let load = RunningLoad::begin(stimulus, plan, &start.of_part(number), now);
+            let load = RunningLoad::begin(stimulus, plan, &start.for_part(number), now);
             loads.push(ConcurrentLoad { load: load.accompanied(first), streams, ended: None });
             first += account_streams(&stimulus.streams) as u32;
         }
         ConcurrentLoads { loads, now, idle_since: Some(now) }
-    }
-
-    /// Returns the virtual time that the loads have reached.
-    pub(super) fn now(&self) -> u64 {
-        self.now
     }
 
     /// Returns the time at which their measurement starts.
@@ -88,10 +82,10 @@ impl ConcurrentLoads {
                 return AdvanceEnd::Reached;
             }
             self.pass_idle_time(at, context, window);
-            let pause = self.loads[number].go_on(at, context, window);
-            if !matches!(pause, AdvanceEnd::Reached | AdvanceEnd::Complete) {
+            let end = self.loads[number].handle_event(at, context, window);
+            if !matches!(end, AdvanceEnd::Reached | AdvanceEnd::Complete) {
                 self.now = self.now.max(at);
-                return pause;
+                return end;
             }
             self.idle_since = self.is_idle().then_some(at);
         }
@@ -105,12 +99,11 @@ impl ConcurrentLoads {
         window: &mut SimulatedMeasurement,
     ) {
         if let Some(since) = self.idle_since.filter(|since| *since < at) {
-            context.drive.rest(since, at);
+            context.drive.idle(since, at);
             window.end_idle_time(at);
         }
     }
 
-    /// Returns true if nothing is outstanding.
     pub(super) fn is_idle(&self) -> bool {
         self.loads.iter().all(|one| one.load.is_idle())
     }
@@ -119,18 +112,13 @@ impl ConcurrentLoads {
     pub(super) fn drain(&mut self, drive: &mut SimulatedDrive, window: &mut SimulatedMeasurement) {
         for one in &mut self.loads {
             one.load.drain(drive, window);
-            self.now = self.now.max(one.load.now());
+            self.now = self.now.max(one.load.now);
         }
     }
 
-    /// Returns the byte offset of each sequential cursor.
     pub(super) fn cursors(&self) -> BTreeMap<String, Bytes> {
-        let own = |(number, one): (usize, &ConcurrentLoad)| {
-            let prefix = cursors_of_part(number);
-            let cursors = one.load.plan().cursors().into_iter();
-            cursors.map(move |(key, at)| (format!("{prefix}{key}"), at)).collect::<Vec<_>>()
-        };
-        self.loads.iter().enumerate().flat_map(own).collect()
+        let each = self.loads.iter().map(|one| one.load.plan.cursors()).enumerate();
+        each.flat_map(|(number, own)| part_cursors(number, own)).collect()
     }
 
     /// Returns the measured time of each load since `begin`.
@@ -152,8 +140,7 @@ impl ConcurrentLoad {
         self.load.next_event().min(self.load.ends_at.unwrap_or(u64::MAX))
     }
 
-    /// Handles the load's event at this time.
-    fn go_on(
+    fn handle_event(
         &mut self,
         at: u64,
         context: &mut SimContext,
@@ -164,11 +151,11 @@ impl ConcurrentLoad {
             self.load.drain(context.drive, window);
             return AdvanceEnd::Complete;
         }
-        context.drive.set_data_pattern(self.load.data_pattern());
-        let pause = self.load.advance(at.saturating_add(1), context, window);
-        if pause == AdvanceEnd::Complete {
-            self.ended = Some(self.load.now());
+        context.drive.set_data_pattern(&self.load.stimulus.data_pattern);
+        let end = self.load.advance(at.saturating_add(1), context, window);
+        if end == AdvanceEnd::Complete {
+            self.ended = Some(self.load.now);
         }
-        pause
+        end
     }
 }

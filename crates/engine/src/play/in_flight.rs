@@ -52,11 +52,10 @@ pub(super) fn conflict(one: &DueIo, other: &DueIo) -> bool {
     SlotRange::from_io(one).conflicts(&SlotRange::from_io(other))
 }
 
-/// Outstanding I/Os by slot.
 #[derive(Debug)]
 pub(super) struct OutstandingRanges {
     slots: Box<[SlotRange]>,
-    used: u32,
+    pub(super) used: u32,
     /// Number of outstanding I/Os in each cell.
     grid: Box<[u32]>,
     /// Number of outstanding I/Os that are not on the grid.
@@ -71,12 +70,6 @@ impl OutstandingRanges {
             grid: vec![0; CELLS].into(),
             wide: 0,
         }
-    }
-
-    /// Returns the number of outstanding I/Os.
-    #[inline]
-    pub(super) fn used(&self) -> u32 {
-        self.used
     }
 
     #[inline]
@@ -120,9 +113,9 @@ mod tests {
     #[test]
     fn it_finds_the_overlaps_that_a_plain_search_finds() {
         let mut random = Xoshiro256::new(1, 1);
-        let mut flight = OutstandingRanges::new(8);
+        let mut ranges = OutstandingRanges::new(8);
         let mut naive: Vec<Option<DueIo>> = vec![None; 8];
-        let (mut found, mut asked) = (0, 0);
+        let (mut found, mut searches) = (0, 0);
         for _ in 0..100_000 {
             let op = Op::ALL[random.below(4) as usize];
             let size = if random.below(50) == 0 { 1 << 25 } else { 512 << random.below(9) };
@@ -134,33 +127,33 @@ mod tests {
                 let flush = op == Op::Flush || other.op == Op::Flush;
                 !apart && !flush && (op.alters() || other.op.alters())
             });
-            assert_eq!(flight.overlaps(&io), plain, "{io:?}");
+            assert_eq!(ranges.overlaps(&io), plain, "{io:?}");
             found += u32::from(plain);
-            asked += 1;
+            searches += 1;
             let slot = random.below(8) as usize;
             if naive[slot].take().is_some() {
-                flight.remove(slot as u32);
+                ranges.remove(slot as u32);
             } else {
-                flight.add(slot as u32, &io);
+                ranges.add(slot as u32, &io);
                 naive[slot] = Some(io);
             }
         }
-        assert!((asked / 50..asked / 2).contains(&found), "{found} of {asked}");
+        assert!((searches / 50..searches / 2).contains(&found), "{found} of {searches}");
     }
 
     #[test]
-    fn what_touches_does_not_overlap_and_two_reads_never_do() {
+    fn adjacent_ios_and_two_reads_do_not_overlap() {
         let io = |op, offset, size| DueIo::new(Nanos::ZERO, op, Bytes(offset), Bytes(size));
-        let mut flight = OutstandingRanges::new(2);
-        flight.add(0, &io(Op::Read, 4096, 4096));
-        assert!(!flight.overlaps(&io(Op::Write, 0, 4096)));
-        assert!(!flight.overlaps(&io(Op::Write, 8192, 4096)));
-        assert!(!flight.overlaps(&io(Op::Read, 4096, 4096)));
-        assert!(flight.overlaps(&io(Op::Write, 4608, 512)));
-        assert!(flight.overlaps(&io(Op::Discard, 0, 1 << 30)));
-        assert!(!flight.overlaps(&io(Op::Flush, 0, 0)));
-        flight.remove(0);
-        assert!(!flight.overlaps(&io(Op::Write, 4608, 512)));
-        assert_eq!(flight.used(), 0);
+        let mut ranges = OutstandingRanges::new(2);
+        ranges.add(0, &io(Op::Read, 4096, 4096));
+        assert!(!ranges.overlaps(&io(Op::Write, 0, 4096)));
+        assert!(!ranges.overlaps(&io(Op::Write, 8192, 4096)));
+        assert!(!ranges.overlaps(&io(Op::Read, 4096, 4096)));
+        assert!(ranges.overlaps(&io(Op::Write, 4608, 512)));
+        assert!(ranges.overlaps(&io(Op::Discard, 0, 1 << 30)));
+        assert!(!ranges.overlaps(&io(Op::Flush, 0, 0)));
+        ranges.remove(0);
+        assert!(!ranges.overlaps(&io(Op::Write, 4608, 512)));
+        assert_eq!(ranges.used, 0);
     }
 }

@@ -11,21 +11,22 @@ use std::time::{Duration, Instant};
 use steadfast_domain::{DueIo, Halt, ScriptError};
 
 /// Maximum number of batches that wait to be played.
-pub(super) const AHEAD: usize = 256;
+pub(super) const BATCHES_MAX: usize = 256;
 
 /// Number of batches that must wait before playing begins, if the script has that many.
-const PRIMED: usize = 8;
+const PRIMING_BATCHES: usize = 8;
 
 /// Interval between checks for a stop during a wait.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Longest wait for a slow reader before playing begins.
-const PRIMING: Duration = Duration::from_secs(2);
+const PRIMING_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Bytes of all batches: waiting, being played, being filled, and on their way back.
-const MEMORY: usize = (2 * AHEAD + 4) * BATCH * size_of::<DueIo>();
+const BATCHES_BYTES: usize = (2 * BATCHES_MAX + 4) * BATCH * size_of::<DueIo>();
 
-const _: () = assert!(MEMORY <= 300 << 20, "a script takes at most 300 MB, however long it is");
+const _: () =
+    assert!(BATCHES_BYTES <= 300 << 20, "a script takes at most 300 MB, however long it is");
 
 /// A batch, or why there is none.
 type PrefetchResult = Result<Vec<DueIo>, Box<ScriptError>>;
@@ -49,17 +50,17 @@ impl Prefetcher {
         from: u64,
         stop: &StopSignal,
     ) -> Result<Prefetcher, Halt> {
-        let (filled, batches) = sync_channel(AHEAD);
-        let (emptied, empty) = sync_channel(AHEAD);
+        let (filled, batches) = sync_channel(BATCHES_MAX);
+        let (emptied, empty) = sync_channel(BATCHES_MAX);
         let (ready, readiness) = sync_channel(2);
-        let name = source.load().name.clone();
+        let name = source.load.name.clone();
         let read = move || read(source, from, &filled, &empty, &ready);
         thread::Builder::new().name("script".to_owned()).spawn(read).map_err(|error| {
             Halt::Refused(format!("script '{name}': cannot create a thread to read it: {error}"))
         })?;
         // Passing over I/Os that were played before may take long, but ends.
         wait(&readiness, Duration::MAX, stop)?;
-        wait(&readiness, PRIMING, stop)?;
+        wait(&readiness, PRIMING_TIMEOUT, stop)?;
         Ok(Prefetcher { filled: batches, emptied, batch: Vec::new(), at: 0, is_over: false })
     }
 
@@ -107,7 +108,7 @@ impl ScriptFeed for Prefetcher {
 /// Waits for a signal of the reader, at most `longest`; a reader that ends early hangs up.
 fn wait(sign: &Receiver<()>, longest: Duration, stop: &StopSignal) -> Result<(), Halt> {
     let begun = Instant::now();
-    while let Err(RecvTimeoutError::Timeout) = sign.recv_timeout(LOOK) {
+    while let Err(RecvTimeoutError::Timeout) = sign.recv_timeout(POLL_INTERVAL) {
         if stop.is_requested() {
             return Err(Halt::Stopped);
         }
@@ -143,7 +144,7 @@ fn read(
             return;
         }
         sent += 1;
-        if sent == PRIMED {
+        if sent == PRIMING_BATCHES {
             let _ = ready.try_send(());
         }
         batch = empty

@@ -11,16 +11,19 @@ use crate::counters::{CaptureCounters, EventSource};
 use crate::error::CaptureError;
 use crate::options::CaptureOptions;
 use crate::process_names::ProcessNames;
+use std::time::{Duration, Instant};
 use steadfast_domain::io_event::{DeviceBusyStep, RangeInStep, StreamInStep};
 use steadfast_domain::{IoEvent, Layer};
 
-/// Loaded programs and their rings.
+/// Longest time that a closed capture waits for outstanding I/Os.
+const END_WAIT_MAX: Duration = Duration::from_millis(500);
+
 pub(super) struct ProbeSession {
     rings: Rings,
     pub programs: AttachedPrograms,
     pub began_ns: u64,
-    /// Tables of capture steps; `None` if single I/Os are captured.
-    pub turns: Option<StepTables>,
+    /// `None` if single I/Os are captured.
+    pub step_tables: Option<StepTables>,
 }
 
 impl ProbeSession {
@@ -29,16 +32,18 @@ impl ProbeSession {
         object: &[u8],
         wanted: &[&str],
         settings: &S,
-        (options, layer): (&CaptureOptions, Layer),
+        options: &CaptureOptions,
+        layer: Layer,
     ) -> Result<ProbeSession, CaptureError> {
         let sizes = RingSizes::sharing(options.ring_bytes)?;
         let programs = AttachedPrograms::load(object, wanted, |name, map| {
             sizes.prepare(name, map)?;
-            let is_of_steps = steps::TABLES.contains(&name) || name == steps::BUSY;
-            let tables = is_of_steps && options.step_ns.is_none();
-            let numbers = name == cgroups::NUMBERS && !options.cgroups;
-            let ranges = ranges::TABLES.contains(&name) && options.range_bytes.is_empty();
-            if tables || numbers || ranges {
+            let holds_steps = steps::TABLES.contains(&name) || name == steps::BUSY;
+            let is_unused = holds_steps && options.step_ns.is_none()
+                || name == cgroups::NUMBERS && !options.cgroups
+                || ranges::TABLES.contains(&name) && options.range_bytes.is_empty();
+            if is_unused {
+                // The smallest size that the kernel accepts.
                 map.set_max_entries(1).map_err(load_error)?;
             } else if name == ranges::RECENT {
                 let elements = options.range_bytes.len() as u32 * ranges::RECENT_PER_DEVICE;
@@ -50,28 +55,42 @@ impl ProbeSession {
             Ok(())
         })?;
         let rings = Rings::open(&programs, sizes)?;
-        let turns = options.step_ns.map(|width| StepTables::new(width, layer, options));
-        Ok(ProbeSession { rings, programs, began_ns: 0, turns })
+        let step_tables = options.step_ns.map(|width| StepTables::new(width, layer, options));
+        Ok(ProbeSession { rings, programs, began_ns: 0, step_tables })
     }
 
-    /// Returns the programs' counters.
     pub(super) fn counters<C: PlainData>(&self) -> Result<C, CaptureError> {
         plain::read(&self.programs.variables()?).ok_or_else(|| missing("counters"))
     }
 
-    /// Hands out the I/Os in `map` that have not completed, as `unended` decodes them.
-    pub(super) fn each_unended(
+    /// Decodes the values of `map` with `decode`, which calls its last argument for every I/O that
+    /// has not completed, and appends these I/Os, or adds them to the capture steps.
+    pub(super) fn take_unended(
         &mut self,
         map: &str,
         into: &mut Vec<IoEvent>,
-        mut unended: impl FnMut(&[u8], u64, &mut dyn FnMut(IoEvent, bool)),
+        mut decode: impl FnMut(&[u8], u64, &mut dyn FnMut(IoEvent, bool)),
     ) -> Result<(), CaptureError> {
-        let (began_ns, turns) = (self.began_ns, &mut self.turns);
-        let mut hand_out = |event: IoEvent, sequential: bool| match turns {
-            Some(turns) => turns.add(event, sequential),
+        let (began_ns, step_tables) = (self.began_ns, &mut self.step_tables);
+        let mut add = |event: IoEvent, sequential: bool| match step_tables {
+            Some(tables) => tables.add(event, sequential),
             None => into.push(event),
         };
-        self.programs.each(map, |value| unended(value, began_ns, &mut hand_out))
+        self.programs.each_pair(map, |_, value| decode(value, began_ns, &mut add))
+    }
+}
+
+/// Waits until nothing is outstanding, [`END_WAIT_MAX`] at most. Returns true if that was reached.
+pub(super) fn wait_until(mut idle: impl FnMut() -> bool) -> bool {
+    let end = Instant::now() + END_WAIT_MAX;
+    loop {
+        if idle() {
+            return true;
+        }
+        if Instant::now() >= end {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 
@@ -80,8 +99,8 @@ pub(super) trait CapturedLayer {
     /// Record that the programs write for every completed I/O.
     type Record: RingRecord;
 
-    fn tap(&self) -> &ProbeSession;
-    fn tap_mut(&mut self) -> &mut ProbeSession;
+    fn session(&self) -> &ProbeSession;
+    fn session_mut(&mut self) -> &mut ProbeSession;
     fn description(&self) -> String;
     /// Waits for outstanding I/Os, calls `take`, and appends the rest.
     fn finish(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError>;
@@ -95,27 +114,28 @@ impl<T: CapturedLayer> EventSource for T {
     }
 
     fn begin(&mut self, at_ns: u64) -> Result<(), CaptureError> {
-        let tap = self.tap_mut();
-        tap.began_ns = at_ns;
-        tap.programs.open(at_ns)
+        let session = self.session_mut();
+        session.began_ns = at_ns;
+        session.programs.open(at_ns)
     }
 
     fn take(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
-        let tap = self.tap_mut();
-        let began_ns = tap.began_ns;
-        tap.rings.read(|record: &T::Record| into.push(record.event(began_ns)));
+        let session = self.session_mut();
+        let began_ns = session.began_ns;
+        session.rings.read(|record: &T::Record| into.push(record.event(began_ns)));
         Ok(())
     }
 
     fn fullness(&self) -> Option<f64> {
-        Some(self.tap().rings.fullness())
+        Some(self.session().rings.fullness())
     }
 
     fn close(&mut self) -> Result<(), CaptureError> {
-        let tap = self.tap_mut();
-        tap.programs.close(tap.began_ns)?;
-        let lasted_ns = monotonic_ns().saturating_sub(tap.began_ns);
-        tap.turns.iter_mut().for_each(|turns| turns.close(lasted_ns));
+        let session = self.session_mut();
+        session.programs.close(session.began_ns)?;
+        if let Some(tables) = &mut session.step_tables {
+            tables.close(monotonic_ns().saturating_sub(session.began_ns));
+        }
         Ok(())
     }
 
@@ -128,34 +148,34 @@ impl<T: CapturedLayer> EventSource for T {
         names: &mut ProcessNames,
         into: &mut Vec<StreamInStep>,
     ) -> Result<(), CaptureError> {
-        let ProbeSession { programs, turns, .. } = self.tap_mut();
-        turns.as_mut().map_or(Ok(()), |turns| turns.take(programs, names, into))
+        let ProbeSession { programs, step_tables, .. } = self.session_mut();
+        step_tables.as_mut().map_or(Ok(()), |tables| tables.take(programs, names, into))
     }
 
     fn take_busy(&mut self, into: &mut Vec<DeviceBusyStep>) -> Result<(), CaptureError> {
-        let ProbeSession { programs, turns, began_ns, .. } = self.tap_mut();
+        let ProbeSession { programs, step_tables, began_ns, .. } = self.session_mut();
         let lasted_ns = monotonic_ns().saturating_sub(*began_ns);
-        turns.as_mut().map_or(Ok(()), |turns| turns.take_busy(programs, lasted_ns, into))
+        step_tables.as_mut().map_or(Ok(()), |tables| tables.take_busy(programs, lasted_ns, into))
     }
 
     fn take_ranges(&mut self, into: &mut Vec<RangeInStep>) -> Result<(), CaptureError> {
-        let ProbeSession { programs, turns, began_ns, .. } = self.tap_mut();
+        let ProbeSession { programs, step_tables, began_ns, .. } = self.session_mut();
         let lasted_ns = monotonic_ns().saturating_sub(*began_ns);
-        turns.as_mut().map_or(Ok(()), |turns| turns.take_ranges(programs, lasted_ns, into))
+        step_tables.as_mut().map_or(Ok(()), |tables| tables.take_ranges(programs, lasted_ns, into))
     }
 
     fn cgroups(&self, show: &mut dyn FnMut(u16, u64)) -> Result<(), CaptureError> {
-        cgroups::numbered(&self.tap().programs, show)
+        cgroups::numbered(&self.session().programs, show)
     }
 
     fn counters(&mut self) -> Result<CaptureCounters, CaptureError> {
-        let cost = self.tap().programs.cost();
+        let cost = self.session().programs.cost();
         Ok(CaptureCounters {
             skipped: cost.skipped,
             kernel_ns: (cost.runs > 0).then_some(cost.nanos),
             kernel_runs: cost.runs,
             ..self.counted()?
         }
-        .with_unseen(self.tap().turns.as_ref().and_then(StepTables::busy_missed)))
+        .with_unseen(self.session().step_tables.as_ref().and_then(StepTables::busy_missed)))
     }
 }

@@ -10,9 +10,8 @@
 const AWAKE_NS: u64 = 5_000_000;
 
 /// Nice value of the highest weight in the ordinary class.
-const NICEST: libc::c_int = -20;
+const NICE_MIN: libc::c_int = -20;
 
-/// Scheduling class of the calling thread.
 #[derive(Debug)]
 pub(super) struct SchedulingClass {
     allowed: bool,
@@ -22,40 +21,37 @@ pub(super) struct SchedulingClass {
 }
 
 impl SchedulingClass {
-    /// Keeps the thread's class as it is.
-    pub(super) fn none() -> SchedulingClass {
+    pub(super) fn unchanged() -> SchedulingClass {
         SchedulingClass { allowed: false, real_time: false, awake_since: None }
     }
 
     /// Takes real-time priority if that is permitted and leaves a processor for everything else.
     /// Also returns a note on the result.
-    pub(super) fn take() -> (SchedulingClass, &'static str) {
+    pub(super) fn raise() -> (SchedulingClass, &'static str) {
         // The thread may poll the clock for as long as it plays.
         if std::thread::available_parallelism().is_ok_and(|processors| processors.get() < 2) {
-            return (SchedulingClass::none(), "no real-time priority (one processor)");
+            return (SchedulingClass::unchanged(), "no real-time priority (one processor)");
         }
         if !enter(libc::SCHED_FIFO, 1) {
-            return (SchedulingClass::none(), "no real-time priority (not permitted)");
+            return (SchedulingClass::unchanged(), "no real-time priority (not permitted)");
         }
         // SAFETY: sets one property of the calling thread. If it fails, the thread has its usual
         // weight whenever it is not real-time.
-        unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NICEST) };
+        unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NICE_MIN) };
         (
             SchedulingClass { allowed: true, real_time: true, awake_since: None },
             "real-time priority",
         )
     }
 
-    /// Notes that the thread is about to wait.
     #[inline(always)]
-    pub(super) fn sleeps(&mut self) {
+    pub(super) fn before_wait(&mut self) {
         self.awake_since = None;
         if self.allowed && !self.real_time {
             self.real_time = enter(libc::SCHED_FIFO, 1);
         }
     }
 
-    /// Notes that the thread is awake at `now`.
     #[inline(always)]
     pub(super) fn awake(&mut self, now: u64) {
         if !self.real_time {
@@ -83,31 +79,32 @@ fn enter(class: libc::c_int, level: libc::c_int) -> bool {
 mod tests {
     use super::*;
 
-    /// Returns the class of this thread.
     fn class() -> libc::c_int {
         // SAFETY: reads one number.
         unsafe { libc::sched_getscheduler(0) & !libc::SCHED_RESET_ON_FORK }
     }
 
     #[test]
-    fn real_time_priority_is_for_who_sleeps() {
+    fn real_time_priority_ends_for_a_thread_that_stays_awake() {
         std::thread::spawn(|| {
-            let (mut precedence, told) = SchedulingClass::take();
-            if told != "real-time priority" {
-                println!("SKIPPED: real_time_priority_is_for_who_sleeps: {told}");
+            let (mut scheduling, description) = SchedulingClass::raise();
+            if description != "real-time priority" {
+                println!(
+                    "SKIPPED: real_time_priority_ends_for_a_thread_that_stays_awake: {description}"
+                );
                 return;
             }
             assert_eq!(class(), libc::SCHED_FIFO);
-            precedence.awake(1_000_000_000);
-            precedence.awake(1_000_000_000 + AWAKE_NS);
+            scheduling.awake(1_000_000_000);
+            scheduling.awake(1_000_000_000 + AWAKE_NS);
             assert_eq!(class(), libc::SCHED_FIFO, "it may stay awake for a while");
-            precedence.awake(1_000_000_001 + AWAKE_NS);
+            scheduling.awake(1_000_000_001 + AWAKE_NS);
             assert_eq!(class(), libc::SCHED_OTHER);
-            precedence.awake(2_000_000_000);
+            scheduling.awake(2_000_000_000);
             assert_eq!(class(), libc::SCHED_OTHER);
-            precedence.sleeps();
+            scheduling.before_wait();
             assert_eq!(class(), libc::SCHED_FIFO);
-            precedence.awake(3_000_000_000);
+            scheduling.awake(3_000_000_000);
             assert_eq!(class(), libc::SCHED_FIFO, "it counts from when it woke up");
         })
         .join()
@@ -117,10 +114,10 @@ mod tests {
     #[test]
     fn without_it_nothing_is_changed() {
         let before = class();
-        let mut precedence = SchedulingClass::none();
-        precedence.sleeps();
-        precedence.awake(0);
-        precedence.awake(u64::MAX);
+        let mut scheduling = SchedulingClass::unchanged();
+        scheduling.before_wait();
+        scheduling.awake(0);
+        scheduling.awake(u64::MAX);
         assert_eq!(class(), before);
     }
 }
