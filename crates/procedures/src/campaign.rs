@@ -28,7 +28,6 @@ const CAMPAIGN_WORKLOADS: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// Entry of the WSAT campaign in the list of procedures.
 pub(crate) const WSAT: ProcedureSpec = ProcedureSpec {
     name: NAMES[0],
     summary: "WSAT of each of the six standard workloads of PTS 2.0.x, with a table over all",
@@ -36,7 +35,6 @@ pub(crate) const WSAT: ProcedureSpec = ProcedureSpec {
     make: |asked| boxed(Suite::new(&WSAT_KIND, plans("wsat", asked.settings)?, asked)),
 };
 
-/// Entry of the DIRTH campaign in the list of procedures.
 pub(crate) const DIRTH: ProcedureSpec = ProcedureSpec {
     name: NAMES[1],
     summary: "DIRTH of each of the six standard workloads of PTS 2.0.x, with a table over all",
@@ -93,7 +91,6 @@ fn plans(procedure: &'static str, settings: &Settings) -> Result<Vec<PartPlan>, 
 
 /// A point of a part that the tables over all workloads show.
 struct CampaignPoint<'a> {
-    /// Heading of the row.
     head: String,
     /// Steps that the values come from, in words; empty where the heading says it.
     source: &'a str,

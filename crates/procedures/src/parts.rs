@@ -18,7 +18,6 @@ use steadfast_domain::{
 pub(crate) struct SuitePart {
     /// Name of the part, the prefix of its phases.
     pub name: String,
-    /// Procedure that the part runs.
     pub procedure: Box<dyn Procedure>,
     /// Settings of the procedure, as if it ran alone.
     pub settings: Settings,
@@ -89,7 +88,6 @@ impl Bench for PartBench<'_> {
     }
 }
 
-/// Conducts the parts one after another.
 pub(crate) fn conduct(parts: &[SuitePart], bench: &mut dyn Bench) -> Result<(), Halt> {
     parts.iter().try_for_each(|part| {
         bench.note(&Note::Part(part.name.clone()));
@@ -100,7 +98,6 @@ pub(crate) fn conduct(parts: &[SuitePart], bench: &mut dyn Bench) -> Result<(), 
 }
 
 pub(crate) struct PartFindings<'a> {
-    /// Name of the part.
     pub name: &'a str,
     /// Findings of the part; `None` if it has not started.
     pub findings: Option<Findings>,
@@ -130,7 +127,6 @@ fn invalidating(findings: &Findings) -> usize {
     own + findings.parts.iter().map(invalidating).sum::<usize>()
 }
 
-/// Computes the findings of all parts that have started.
 pub(crate) fn studied<'a>(parts: &'a [SuitePart], record: &Record) -> Vec<PartFindings<'a>> {
     parts
         .iter()

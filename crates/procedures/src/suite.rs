@@ -44,7 +44,6 @@ const PROCEDURES: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// Entry of the suite in the list of procedures.
 pub(crate) const OFFER: ProcedureSpec = ProcedureSpec {
     name: NAME,
     summary: "several procedures on one device, in one plan and one report",
@@ -54,11 +53,9 @@ pub(crate) const OFFER: ProcedureSpec = ProcedureSpec {
 
 /// Texts and tables of a suite or a campaign.
 pub(crate) struct SuiteKind {
-    /// Title of the report.
     pub title: &'static str,
     /// Second line of the form header.
     pub subtitle: &'static str,
-    /// Parameter that lists the parts.
     pub list: Parameter,
     /// Name of the parts in the plural: `procedures`.
     pub noun: &'static str,
@@ -66,9 +63,7 @@ pub(crate) struct SuiteKind {
     pub heads: [&'static str; 3],
     /// Returns the options of a run of some parts again, by their names.
     pub again: fn(&[&str]) -> String,
-    /// Returns the tables over all parts.
     pub over_all: fn(&[PartFindings<'_>]) -> Vec<Exhibit>,
-    /// Returns the method of the run as a whole.
     pub method: fn(&Settings) -> Method,
     /// Adds to page one what the parts found, and the caveats about it.
     pub add_to_page_one: fn(&mut Findings, &StudiedSuite<'_>),
@@ -76,7 +71,6 @@ pub(crate) struct SuiteKind {
 
 /// A run of several parts and what they found.
 pub(crate) struct StudiedSuite<'a> {
-    /// Settings of the run.
     pub settings: &'a Settings,
     /// Everything that happened in the run.
     pub record: &'a Record,
@@ -96,7 +90,6 @@ const SUITE: SuiteKind = SuiteKind {
     add_to_page_one: |_, _| (),
 };
 
-/// Returns the method of the profile and class.
 pub(crate) fn method_of_profile(settings: &Settings) -> Method {
     method::for_profile(settings.profile, settings.class)
 }
@@ -106,7 +99,6 @@ pub(crate) fn method_of_profile(settings: &Settings) -> Method {
 pub(crate) struct PartPlan {
     /// Name of the part, the prefix of its phases; unique in its run.
     pub name: String,
-    /// Procedure that the part runs.
     pub procedure: String,
     /// Parameters that the part has unless the user gives others.
     pub preset: Vec<(&'static str, String)>,

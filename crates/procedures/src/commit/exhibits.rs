@@ -141,7 +141,6 @@ impl ProcedureReport for Commit {
         format!("{} {steady}; {loads} measured.", cost.unwrap_or_default()).trim_start().to_owned()
     }
 
-    /// Returns the verdict on the preconditioning.
     fn verdict(run: &CommitRun<'_>) -> Option<Verdict> {
         Some(run.results.verdict.clone())
     }
@@ -310,7 +309,6 @@ fn page_one_table(run: &CommitRun<'_>, id: &str, sizes: &[Bytes]) -> Table {
     Table::new(id, title, "Writes").columns(columns).rows(rows)
 }
 
-/// Returns the kinds of an order that were planned.
 fn kinds_of(run: &CommitRun<'_>, order: CommitOrder) -> Vec<CommitKind> {
     let mut kinds = CommitKind::ALL.to_vec();
     kinds
@@ -579,7 +577,6 @@ fn tallies(run: &CommitRun<'_>, order: CommitOrder, kind: CommitKind) -> Vec<(St
     tallies
 }
 
-/// Returns the secondary metrics of the commits on page one.
 fn secondary_table(run: &CommitRun<'_>) -> Table {
     let size = run.test.sizes[0];
     let mut points = Vec::new();

@@ -9,9 +9,7 @@ use steadfast_domain::{Bytes, Measurement, Nanos, Op, Outcome, Record, Step, Tal
 
 /// Results of the commit test, from which its tables and plots are made.
 pub struct CommitResults<'a> {
-    /// Minutes of the preconditioning.
     pub(super) preconditioning: Vec<(&'a Step, &'a Outcome)>,
-    /// Verdict on the preconditioning.
     pub(super) verdict: Verdict,
     /// Every load in the order of the steps, measured or not.
     pub(super) points: Vec<CommitPoint<'a>>,
@@ -25,7 +23,6 @@ pub(super) struct CommitPoint<'a> {
 }
 
 impl<'a> CommitResults<'a> {
-    /// Computes the results from a record.
     pub(super) fn new(test: &Commit, record: &'a Record) -> Self {
         let preconditioning: Vec<_> =
             record.steps().filter(|(step, _)| step.place.phase == PRECONDITIONING).collect();
@@ -87,7 +84,6 @@ impl<'a> CommitPoint<'a> {
         self.measurement().map(|m| m.direction(Op::Write))
     }
 
-    /// Returns the commits per second.
     pub fn rate(&self) -> Option<f64> {
         self.measurement()?.iops()
     }

@@ -89,7 +89,6 @@ const FILLS: Parameter = Parameter {
     ..LEAST_FILLS
 };
 
-/// Parameters of `commit`.
 pub const PARAMETERS: &[Parameter] = &[
     COMMITTERS, BLOCK_SIZES, RUN_IN, REFRESH_TIME, INSTEAD_OF_WIPC, SPARE, BETWEEN, MEASURED, FILLS,
 ];
@@ -114,7 +113,6 @@ impl CommitKind {
     /// Kinds that any number of committers can have, in the order in which they are measured.
     const EACH: [CommitKind; 3] = [CommitKind::Plain, CommitKind::Fua, CommitKind::Flush];
 
-    /// Returns the name in legends and headings.
     pub fn name(self) -> &'static str {
         match self {
             CommitKind::Plain => "plain write",
@@ -124,7 +122,6 @@ impl CommitKind {
         }
     }
 
-    /// Returns the part of an ID.
     pub fn id(self) -> &'static str {
         match self {
             CommitKind::Plain => "plain",
@@ -135,7 +132,6 @@ impl CommitKind {
     }
 }
 
-/// Order of the writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CommitOrder {
     /// Random offsets.
@@ -156,7 +152,6 @@ impl CommitOrder {
         }
     }
 
-    /// Returns the part of an ID.
     pub fn id(self) -> &'static str {
         match self {
             CommitOrder::Random => "rnd",
@@ -217,7 +212,6 @@ pub struct Commit {
 }
 
 impl Commit {
-    /// Creates the test.
     pub fn new(request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         let setup = ProcedureSetup::new(request, commit_method(request.settings))?;
         let settings = &setup.settings;
@@ -241,7 +235,6 @@ impl Commit {
         })
     }
 
-    /// Returns the measured step of a load.
     pub(super) fn step(&self, point: u32, attempt: u32, load: &CommitLoad) -> Step {
         let place = StepPlace::new(&attempt_phase(COMMITS, attempt), 0, point, load.label());
         let until = LoadLimits::time(self.setup.step_time);
@@ -373,7 +366,6 @@ fn block_size(text: &str, sector: Bytes) -> Option<Bytes> {
     fits.then_some(size)
 }
 
-/// Returns a sentence on the effect of a gap before a step.
 fn gap_effect(step: &Step) -> &'static str {
     let phase = step.place.phase.as_str();
     match phase {

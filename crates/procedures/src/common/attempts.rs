@@ -23,7 +23,6 @@ pub fn until_unbroken(
     Ok(())
 }
 
-/// Returns the steps of a phase of a record.
 pub fn steps_of<'a>(record: &'a Record, phase: &str) -> Vec<(&'a Step, &'a Outcome)> {
     record.steps().filter(|(step, _)| step.place.phase == phase).collect()
 }
@@ -37,7 +36,6 @@ pub fn attempt_phase(phase: &str, attempt: u32) -> String {
     }
 }
 
-/// Returns true if `phase` is an attempt at `base`.
 pub fn is_attempt_of(phase: &str, base: &str) -> bool {
     phase.strip_prefix(base).is_some_and(|rest| rest.is_empty() || rest.starts_with(" (attempt "))
 }
@@ -53,7 +51,6 @@ pub fn current_attempt(record: &Record) -> Option<&str> {
     record.steps().last().and_then(|(step, _)| attempt_of(&step.place.phase))
 }
 
-/// Returns the steps of the last attempt at a phase.
 pub fn last_attempt<'a>(record: &'a Record, base: &str) -> Vec<(&'a Step, &'a Outcome)> {
     let of_base: Vec<_> =
         record.steps().filter(|(step, _)| is_attempt_of(&step.place.phase, base)).collect();

@@ -14,11 +14,9 @@ pub const CHECKPOINT: Nanos = Nanos::from_secs(60);
 /// until it is complete.
 #[derive(Debug, Clone)]
 pub struct ContinuousLoad {
-    /// Place of the first cut.
     pub place: StepPlace,
     /// Load to apply.
     pub stimulus: Stimulus,
-    /// Time between cuts.
     pub cut: Nanos,
     /// Time after which the load is stopped; the last cut is shorter if `cut` does not divide it.
     /// `None` runs the load until it is complete.
@@ -57,7 +55,6 @@ pub fn conduct_in_parts(
     Ok(pieces)
 }
 
-/// Gaps of a stretch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LoadGaps {
     /// True if there was a gap before its first cut.

@@ -32,11 +32,8 @@ pub struct Method {
     pub revision: &'static str,
     /// Statement, printed on every page, that the method is not one of the PTS; `None` if it is.
     pub lesser: Option<&'static str>,
-    /// Criteria for a steady window.
     pub criteria: Criteria,
-    /// Maximum number of rounds.
     pub rounds_max: u32,
-    /// Length of a step.
     pub step_time: Nanos,
     /// State of the volatile write cache; `None` leaves it unchanged.
     pub write_cache: Option<WriteCache>,
@@ -112,7 +109,6 @@ pub struct CoveredRange {
 pub struct Scatter {
     /// Size of all segments together.
     pub amount: Bytes,
-    /// Number of segments.
     pub segments: u32,
 }
 

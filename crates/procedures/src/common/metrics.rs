@@ -19,13 +19,11 @@ pub struct PointValue {
     pub range: Option<(f64, f64)>,
 }
 
-/// A point and the steps that measured it.
 pub(crate) struct MeasuredPoint<'a> {
     /// Name of the point, such as `RND 4K RW65`.
     pub point: &'a str,
     /// Access pattern; `None` if the workload is not a single pattern.
     pub pattern: Option<AccessPattern>,
-    /// Measurements of the steps.
     pub steps: &'a [&'a Measurement],
     /// True if the steps are rounds of a measurement window: rates and average response time are
     /// then means of the rounds with their range, which shows the noise. Otherwise they are
@@ -34,7 +32,6 @@ pub(crate) struct MeasuredPoint<'a> {
 }
 
 impl MeasuredPoint<'_> {
-    /// Returns all metrics of the point that were measured.
     pub fn metrics(&self) -> Vec<Metric> {
         let rates = [
             self.metric("iops", self.iops(), "IOPS"),
@@ -61,7 +58,6 @@ impl MeasuredPoint<'_> {
         self.steps.iter().map(|step| step.total()).sum()
     }
 
-    /// Returns the tally of all I/Os of one direction.
     pub fn direction(&self, op: Op) -> Tally {
         self.steps.iter().map(|step| step.direction(op)).sum()
     }
@@ -75,7 +71,6 @@ impl MeasuredPoint<'_> {
         if self.rounds { self.every(Measurement::iops) } else { self.per_second(self.total().ios) }
     }
 
-    /// Returns the throughput in MB/s.
     pub fn mb_per_second(&self) -> PointValue {
         if self.rounds {
             return self.every(Measurement::mb_per_second);

@@ -36,13 +36,11 @@ use steadfast_domain::{Bytes, Conditions, Demand, Nanos, Settings, Step, StepPla
 /// Settings, geometry, method and active range of a run.
 #[derive(Debug, Clone)]
 pub struct ProcedureSetup {
-    /// Settings that the user gave.
     pub settings: Settings,
     /// Capacity and sector size of the device.
     pub geometry: Geometry,
     /// Changes that the operator made after the start, in order.
     pub amendments: Vec<Amendment>,
-    /// Parameters of the procedure.
     pub parameters: Vec<Parameter>,
     /// Requirements of profile and class.
     pub method: Method,
@@ -57,7 +55,6 @@ pub struct ProcedureSetup {
 }
 
 impl ProcedureSetup {
-    /// Computes the shared values of a run.
     pub fn new(request: &ProcedureRequest<'_>, method: Method) -> Result<Self, ProcedureError> {
         let (settings, geometry) = (request.settings, request.geometry);
         check_geometry(geometry)?;

@@ -42,7 +42,6 @@ use steadfast_domain::{
     Bench, Bytes, Caveat, Demand, Halt, Load, Nanos, Op, Step, StepPlace, caveats as ids,
 };
 
-/// Phase of the steps in the journal.
 pub const PHASE: &str = "one-pass";
 
 /// Number of regions. In simulations more change nothing, and 16 leave the write amplification up
@@ -81,10 +80,8 @@ pub const BEFORE_RANDOM_WRITES: Parameter = Parameter {
     ..INSTEAD_OF_WIPC
 };
 
-/// Sentence on the effect of a gap before a region.
 pub const GAP_EFFECT: &str = "The region's writes were repeated from its beginning.";
 
-/// Parameter `spare` of the one-pass preconditioning.
 pub const SPARE: Parameter = Parameter {
     name: "spare",
     default: "unknown",
@@ -173,7 +170,6 @@ impl OnePass {
         })
     }
 
-    /// Returns the bytes that the pass writes.
     pub fn amount(&self) -> Bytes {
         Bytes(self.window * u64::from(REGIONS) * PAGE)
     }

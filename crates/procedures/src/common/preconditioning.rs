@@ -32,7 +32,6 @@ pub const WIPC_DEMAND: Demand = Demand::new(1, 32);
 /// Amount that WIPC writes, in user capacities.
 const WIPC_CAPACITIES: u64 = 2;
 
-/// Phase of the steps in the journal.
 pub const PHASE: &str = "wipc";
 
 /// Parameter `precondition` of tests whose method has no preconditioning.

@@ -5,7 +5,6 @@ use steadfast_domain::findings::{Cell as TableCell, Exhibit, Page, Row, Table};
 use steadfast_domain::record::CheckState;
 use steadfast_domain::{Caveat, Record, caveats as ids};
 
-/// Returns the chapter 'Host and device check'.
 pub(crate) fn chapter(record: &Record) -> Page {
     const TITLE: &str = "Host and device check";
     let Some(checks) = record.checks() else {

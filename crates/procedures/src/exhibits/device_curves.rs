@@ -11,7 +11,6 @@ const PHASES_MARKED: usize = 10;
 /// Values of a step or of a round.
 #[derive(Default)]
 pub(crate) struct DevicePoint {
-    /// Position on the x axis.
     pub x: f64,
     /// True if the curves break before this point.
     pub breaks: bool,

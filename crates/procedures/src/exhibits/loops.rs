@@ -48,7 +48,6 @@ pub(crate) fn not_steady(of: &str, record: &Record, results: &LoopResults) -> Op
     ))
 }
 
-/// Returns the table of tracking variables and their limits.
 pub(crate) fn tracking_table(id: &str, verdict: &Verdict) -> Table {
     let unit = unit_of(verdict);
     let average = format!("Average {unit}");
@@ -218,15 +217,10 @@ pub(crate) fn window_facts(verdict: &Verdict, track: &TrackVerdict) -> Facts {
     ])
 }
 
-/// Parameters of a convergence plot.
 pub(crate) struct ConvergencePlot<'a> {
-    /// ID of the plot.
     pub id: &'a str,
-    /// Title of the plot.
     pub title: &'a str,
-    /// Caption of the plot.
     pub caption: &'a str,
-    /// Y axis of the values.
     pub y: Axis,
     /// Points to draw, one line each.
     pub points: &'a [AccessPattern],
@@ -290,7 +284,6 @@ pub(crate) fn rounds_table(id: &str, mixed_loop: &MixedLoop, results: &LoopResul
         .rows(rows)
 }
 
-/// Returns the facts on steady state and its window.
 pub(crate) fn steady_facts(mixed_loop: &MixedLoop, results: &LoopResults) -> Facts {
     let tracked: Vec<String> = mixed_loop.tracked.iter().map(|p| p.to_string()).collect();
     let windows: Vec<String> =

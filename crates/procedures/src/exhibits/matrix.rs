@@ -10,7 +10,6 @@ use steadfast_domain::{Bytes, Nanos};
 /// Block size whose row is highlighted.
 const TRACKED: Bytes = Bytes::kib(4);
 
-/// A value of every point of a matrix.
 pub(crate) struct MatrixValue {
     /// ID of the table.
     pub id: &'static str,
@@ -22,14 +21,12 @@ pub(crate) struct MatrixValue {
     pub value: fn(&PointResult) -> Option<f64>,
 }
 
-/// Average response time.
 pub(crate) const AVERAGE: MatrixValue = MatrixValue {
     id: "average",
     title: "Average response time, ms (mean of the rounds)",
     decimals: 4,
     value: |cell| cell.art.mean,
 };
-/// 99.999 % response time.
 pub(crate) const FIVE_NINES_TIME: MatrixValue = MatrixValue {
     id: "five-nines",
     title: "99.999 % response time, ms (all I/Os of the rounds)",
@@ -57,7 +54,6 @@ pub(crate) struct LoopMatrix<'a> {
     pub sizes: Vec<Bytes>,
     /// Percentages of reads, in the order of columns.
     pub mixes: Vec<u8>,
-    /// Results of the points.
     pub results: &'a LoopResults,
 }
 

@@ -42,9 +42,7 @@ pub(crate) fn bins_caveat() -> Caveat {
 /// Rates of a histogram run, for the title of its plot.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct HistogramRates {
-    /// I/Os per second.
     pub iops: Option<f64>,
-    /// Megabytes (10^6) per second.
     pub mb_per_second: Option<f64>,
 }
 
@@ -66,7 +64,6 @@ fn percentile(tally: &Tally, percent: f64) -> Option<Nanos> {
     tally.percentile(percent / 100.0)
 }
 
-/// Plots the histogram of a tally with its confidence levels.
 pub(crate) fn confidence_plot(id: &str, title: &str, tally: &Tally) -> Plot {
     let cut = cut(tally);
     let width = bin_width(cut);

@@ -30,15 +30,11 @@ const WARNS_OF_TEMPERATURE: u8 = 0b10;
 /// Maximum number of steps named in a caveat.
 const NAMED: usize = 4;
 
-/// A point with its secondary metrics.
 pub(crate) struct SecondaryPoint {
-    /// Column heading: `RND 4K W`, `T4Q32`.
     pub name: String,
-    /// Mean IOPS.
     pub iops: Option<f64>,
     /// Average response time in milliseconds.
     pub art: Option<f64>,
-    /// Tally of all I/Os.
     pub tally: Tally,
     /// Power, temperature and processor use.
     pub sensed: SecondaryMeans,

@@ -14,7 +14,6 @@ pub(crate) struct SecondValues {
     pub at: Nanos,
     /// Reads and writes per second.
     pub iops: Option<f64>,
-    /// MB (10^6 bytes) per second.
     pub mb_per_second: Option<f64>,
     /// Median response time in ms.
     pub median: Option<f64>,

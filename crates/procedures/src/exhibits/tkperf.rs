@@ -22,7 +22,6 @@ const MIB: f64 = 1_048_576.0;
 /// A point of a test with its results.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct TkperfPoint {
-    /// Access pattern.
     pub pattern: AccessPattern,
     /// Round and value; `None` in a void round.
     pub rounds: Vec<(u32, Option<f64>)>,
@@ -34,14 +33,12 @@ pub(crate) struct TkperfPoint {
     pub longest: Option<f64>,
 }
 
-/// A test with its results.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct TkperfTest {
     /// Prefix of the section titles: `IOPS`.
     pub title: &'static str,
     /// Prefix of table and plot IDs: `iops`.
     pub id: &'static str,
-    /// Unit of the values.
     pub unit: &'static str,
     /// Description of the loop, line by line.
     pub listing: String,
@@ -71,7 +68,6 @@ impl TkperfTest {
     }
 }
 
-/// Returns the points of a loop of rounds with their results.
 pub(crate) fn shown(mixed_loop: &MixedLoop, results: &LoopResults) -> Vec<TkperfPoint> {
     let point = |pattern: &AccessPattern| {
         let value = |round| mixed_loop.value(round, pattern);
@@ -91,7 +87,6 @@ pub(crate) fn shown(mixed_loop: &MixedLoop, results: &LoopResults) -> Vec<Tkperf
     mixed_loop.points.iter().map(point).collect()
 }
 
-/// Returns the sections of the IOPS test.
 pub(crate) fn iops(content: &TkperfTest) -> Vec<Page> {
     let plots = vec![
         convergence(content, "Write", &[0]),
@@ -104,7 +99,6 @@ pub(crate) fn iops(content: &TkperfTest) -> Vec<Page> {
     sections(content, plots, vec![Exhibit::Table(table)])
 }
 
-/// Returns the sections of the latency test.
 pub(crate) fn latency(content: &TkperfTest) -> Vec<Page> {
     let mut mixes = content.mixes();
     let plots = vec![
@@ -126,7 +120,6 @@ pub(crate) fn latency(content: &TkperfTest) -> Vec<Page> {
     sections(content, plots, tables.into_iter().map(Exhibit::Table).collect())
 }
 
-/// Returns the sections of the throughput test.
 pub(crate) fn throughput(content: &TkperfTest) -> Vec<Page> {
     let plots = vec![
         convergence(content, "Write", &[0]),
@@ -308,10 +301,8 @@ fn rates_table(content: &TkperfTest) -> Table {
         .rows(rows)
 }
 
-/// One minute of a write saturation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct SaturatedMinute {
-    /// I/Os per second.
     pub iops: Option<f64>,
     /// Mean response time in milliseconds.
     pub mean_ms: Option<f64>,
@@ -319,7 +310,6 @@ pub(crate) struct SaturatedMinute {
     pub gap: bool,
 }
 
-/// Returns the sections of the write saturation test.
 pub(crate) fn write_saturation(listing: String, minutes: &[SaturatedMinute]) -> Vec<Page> {
     let curve = |value: fn(&SaturatedMinute) -> Option<f64>| {
         let mut points = Vec::new();
@@ -355,7 +345,6 @@ pub(crate) fn write_saturation(listing: String, minutes: &[SaturatedMinute]) -> 
 
 /// A point of a hard disk test with its values by zone.
 pub(crate) struct ZoneCurve {
-    /// Access pattern.
     pub pattern: AccessPattern,
     /// Zone, starting at 1, and value.
     pub values: Vec<(u32, Option<f64>)>,

@@ -144,7 +144,6 @@ fn sentences_table(run: &FactorsRun<'_>, id: &str) -> Table {
     Table::new(id, "What each sweep found", "Factor").columns(["Found"]).rows(chosen.map(row))
 }
 
-/// Returns a page per factor.
 fn factor_pages(run: &FactorsRun<'_>) -> Vec<Page> {
     let chosen = Factor::ALL.into_iter().filter(|factor| run.test.has(*factor));
     let of_factor = |factor: Factor| {

@@ -80,7 +80,6 @@ impl Factor {
         }
     }
 
-    /// Returns the title of its table and plot.
     pub(super) fn title(self) -> &'static str {
         match self {
             Factor::FreshEntropy => "Random share of the data, after a purge",
@@ -122,7 +121,6 @@ pub struct FactorLevel {
 }
 
 impl FactorLevel {
-    /// Returns true if the level only reads.
     pub(super) fn reads(&self) -> bool {
         self.streams.iter().all(|stream| stream.op == Op::Read)
     }
@@ -231,13 +229,11 @@ pub(super) const SUSTAINED_STEPS: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// Parameters of `factors`.
 pub const PARAMETERS: &[Parameter] = &[
     FACTORS, ROUNDS, USED, ENTROPIES, ALIGNMENTS, ALIGNED_TRANSFER, RANDOM_PERCENTS, CHANGE,
     THROTTLE_VARIATION, SUSTAINED_STEPS, INSTEAD_OF_WIPC, SPARE,
 ];
 
-/// Factors, ready to run.
 #[derive(Debug, Clone)]
 pub struct Factors {
     pub(super) setup: ProcedureSetup,
@@ -253,7 +249,6 @@ pub struct Factors {
 }
 
 impl Factors {
-    /// Creates the test.
     pub fn new(request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         let settings = request.settings;
         check_no_rounds(
@@ -304,7 +299,6 @@ impl Factors {
         self.levels(factor).next().is_some()
     }
 
-    /// Returns a measured step of a level.
     pub(super) fn step(&self, level: &FactorLevel, round: u32) -> Step {
         let place = StepPlace::new(level.factor.id(), round, level.point, level.to_string());
         let until = LoadLimits::time(self.setup.step_time);
@@ -319,7 +313,6 @@ impl Factors {
         )
     }
 
-    /// Returns a step of the sustained writes.
     pub(super) fn sustained_step(&self, point: u32) -> Step {
         let place = StepPlace::new(SUSTAINED, 0, point, SEQUENTIAL.to_string());
         self.setup.step(place, &SEQUENTIAL, self.demand, self.setup.step_time)
@@ -367,7 +360,6 @@ impl Factors {
     }
 }
 
-/// Returns the levels of the chosen sweeps.
 fn levels(setup: &ProcedureSetup) -> Result<Vec<FactorLevel>, ProcedureError> {
     let settings = &setup.settings;
     let chosen = FACTORS.parse(settings, |text| {
@@ -495,7 +487,6 @@ fn used_levels(setup: &ProcedureSetup) -> Result<Vec<FactorLevel>, ProcedureErro
     Ok(USED.percents(&setup.settings, 10)?.into_iter().map(of_percent).collect())
 }
 
-/// Returns a sentence on the effect of a gap before a step.
 fn gap_effect(step: &Step) -> &'static str {
     match step.place.phase.as_str() {
         OVERWRITE => "The overwriting continued from its last checkpoint.",

@@ -7,13 +7,11 @@ use steadfast_domain::change_points::{ChangeCriteria, change_points};
 /// Samples of the shortest first plateau: 4 s (our choice; shorter dips are bursts of housekeeping).
 const SHORTEST_PLATEAU: usize = 8;
 
-/// Number of bins of a curve.
 pub(super) const BINS: usize = 100;
 
 /// Bytes written in a short time.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct RateSample {
-    /// Bytes written.
     pub bytes: f64,
     /// Time in seconds.
     pub seconds: f64,
@@ -30,7 +28,6 @@ impl RateSample {
     }
 }
 
-/// Returns a sample per interval of a measurement.
 pub(super) fn rate_samples(measurement: &Measurement) -> Vec<RateSample> {
     let sample = |interval: &steadfast_domain::measurement::Interval| RateSample {
         bytes: interval.tallies.iter().map(|tally| tally.bytes.0 as f64).sum(),

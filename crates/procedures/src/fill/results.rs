@@ -11,16 +11,13 @@ pub struct FillResults<'a> {
     pub levels: Vec<LevelResult<'a>>,
 }
 
-/// Results of a fill level.
 pub struct LevelResult<'a> {
     pub level: FillLevel,
     /// False if the run purges nothing: level 0 is not empty then.
     pub is_purged: bool,
     /// Rate of the measured writes; empty unless all of them ran without a gap.
     pub curve: WriteCurve,
-    /// Steps of the measured writes.
     pub steps: Vec<&'a Measurement>,
-    /// Results after each idle time, in order.
     pub after_idle: Vec<AfterIdleResult>,
     /// Rates of the reads in MB/s: of what was just written, and of what was written long ago.
     pub reads: [Option<f64>; 2],
@@ -29,7 +26,6 @@ pub struct LevelResult<'a> {
 /// Writes after an idle time.
 pub struct AfterIdleResult {
     pub idle: Nanos,
-    /// Bytes written.
     pub written: Option<f64>,
     /// Amount written at full speed; `None` without a cliff.
     pub returned: Option<ReturnedAmount>,
@@ -38,7 +34,6 @@ pub struct AfterIdleResult {
 }
 
 impl<'a> FillResults<'a> {
-    /// Computes the results of a record.
     pub fn new(test: &DriveFill, record: &'a Record) -> Self {
         let is_purged = test.setup.settings.purge != PurgeChoice::Method(PurgeMethod::Nothing);
         let level = |level: &FillLevel| {

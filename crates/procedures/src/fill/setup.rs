@@ -77,10 +77,8 @@ const DROP: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// Parameters of `fill`.
 pub const PARAMETERS: &[Parameter] = &[PATTERN, LEVELS, IDLE_TIMES, AFTER_IDLE_MAX, DROP];
 
-/// A fill level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FillLevel {
     /// Percent of the active range that hold data before the measured writes.
@@ -95,12 +93,10 @@ impl FillLevel {
         format!("load-{}", self.percent)
     }
 
-    /// Returns the phase of the measured writes.
     pub(super) fn fill_phase(self) -> String {
         format!("fill-{}", self.percent)
     }
 
-    /// Returns the phase of the writes after an idle time.
     pub(super) fn after_idle_phase(self, idle: Nanos) -> String {
         format!("again-{}-{}s", self.percent, idle.as_secs_f64())
     }
@@ -127,7 +123,6 @@ pub struct LastWrites {
     pub end: Option<Bytes>,
 }
 
-/// Fill, ready to run.
 #[derive(Debug, Clone)]
 pub struct DriveFill {
     pub(super) setup: ProcedureSetup,
@@ -141,7 +136,6 @@ pub struct DriveFill {
 }
 
 impl DriveFill {
-    /// Creates the test.
     pub fn new(request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         let settings = request.settings;
         check_no_rounds(
@@ -207,7 +201,6 @@ impl DriveFill {
             .then(|| self.load(&phase, sequential, (level.range, level.range.length)))
     }
 
-    /// Returns the measured writes of a level.
     pub(super) fn fill(&self, level: FillLevel, attempt: u32) -> (StepPlace, Stimulus) {
         self.writes(level, &level.fill_phase(), level.range.length, attempt)
     }
@@ -290,7 +283,6 @@ impl DriveFill {
     }
 }
 
-/// Returns a sentence on the effect of a gap before a step.
 fn gap_effect(step: &Step) -> &'static str {
     let phase = step.place.phase.as_str();
     if phase.starts_with("again-") {

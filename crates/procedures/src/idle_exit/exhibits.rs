@@ -95,7 +95,6 @@ impl ProcedureReport for IdleExit {
         format!("{unfinished}First I/O: {}.", states.join(", "))
     }
 
-    /// Returns true for measured steps.
     fn reports(run: &IdleExitRun<'_>, step: &Step) -> bool {
         run.choices.measures(step)
     }

@@ -47,7 +47,6 @@ pub struct EnteredState {
 }
 
 impl<'a> IdleExitResults<'a> {
-    /// Computes the results of a record.
     pub fn new(test: &IdleExit, record: &'a Record) -> Self {
         let steps = |phase: String| -> Vec<&'a Measurement> {
             let of_phase = record.steps().filter(move |(step, _)| step.place.phase == phase);

@@ -113,11 +113,9 @@ pub(super) const APST: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// Parameters of `idle-exit`.
 pub const PARAMETERS: &[Parameter] =
     &[PATTERN, IDLE_TIMES, SAMPLES, MOST, BASELINE_TIME, LINK_POWER, APST];
 
-/// Idle exit, ready to run.
 #[derive(Debug, Clone)]
 pub struct IdleExit {
     pub(super) setup: ProcedureSetup,
@@ -135,7 +133,6 @@ pub struct IdleExit {
 }
 
 impl IdleExit {
-    /// Creates the test.
     pub fn new(request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         let settings = request.settings;
         check_no_rounds(
@@ -278,7 +275,6 @@ impl IdleExit {
     }
 }
 
-/// Returns the phase of the I/Os after this idle time.
 pub(super) fn after_phase(idle: Nanos) -> String {
     format!("after-{}s", idle.as_secs_f64())
 }

@@ -109,7 +109,6 @@ const BETWEEN: Parameter = Parameter { applies: runs_to_steady_state, ..BETWEEN_
 const MEASURED: Parameter = Parameter { applies: runs_to_steady_state, ..MEASURED_LAST };
 const FILLS_BEFORE: Parameter = Parameter { applies: runs_to_steady_state, ..FILLS };
 
-/// Parameters of `load-curve`.
 pub const PARAMETERS: &[Parameter] = &[
     WORKLOAD, MIX_JESD219, ZONE_SHIFT, ALIGNMENT, CURSOR, CONTENT_OF_CAPTURED, PRECONDITIONING,
     INSTEAD_OF_WIPC, SPARE, BETWEEN, MEASURED, FILLS_BEFORE, POINTS, SETTLING, POINT_TIME,
@@ -124,7 +123,6 @@ fn runs_to_steady_state(settings: &Settings) -> bool {
     PRECONDITIONING.value(settings) == "steady"
 }
 
-/// Load-curve, ready to run.
 #[derive(Debug, Clone)]
 pub struct LoadCurve {
     pub(super) setup: ProcedureSetup,
@@ -142,7 +140,6 @@ pub struct LoadCurve {
 }
 
 impl LoadCurve {
-    /// Creates the test.
     pub fn new(request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         check_steady_end(
             request.settings,
@@ -217,20 +214,17 @@ impl LoadCurve {
         rate * self.workload.drawn_per_io()
     }
 
-    /// Returns a rate of the curve in IOPS.
     pub(super) fn rate(&self, maximum: f64, percent: f64) -> f64 {
         // More than the threads can issue is offered to no device; only a rehearsed one is as fast.
         (maximum * percent / 100.0).min(THREAD_RATE_MAX * f64::from(self.demand.threads))
     }
 
-    /// Returns a step of the curve.
     pub(super) fn point_step(&self, point: u32, percent: f64, rate: f64, attempt: u32) -> Step {
         let label = format!("{} at {percent} %", self.workload);
         let own = self.slo.map_or(0.0, ServiceLevel::fraction);
         self.rated_step((CURVE, point, attempt), label, rate, HIGHEST_PERCENTILE.max(own))
     }
 
-    /// Returns a step of the search for the service level.
     pub(super) fn search_step(
         &self,
         point: u32,
@@ -419,7 +413,6 @@ fn percents(text: &str) -> Option<Vec<f64>> {
     percents.windows(2).all(|pair| pair[0] < pair[1]).then_some(percents)
 }
 
-/// Returns a sentence on the effect of a gap before a step.
 fn gap_effect(step: &Step) -> &'static str {
     match step.place.phase.as_str() {
         STEADY | MAXIMUM => cyclic_load::gap_effect(step),

@@ -68,7 +68,6 @@ impl CurveWorkload {
         }
     }
 
-    /// Returns the name of the offset alignment in reports.
     pub(super) fn alignment_name(&self, chosen: Option<Bytes>) -> String {
         match self {
             CurveWorkload::Synthetic(workload) => workload.alignment_name(chosen),

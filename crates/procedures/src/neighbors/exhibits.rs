@@ -28,7 +28,6 @@ const RESPONSE: [TypedColumn<Disturbance>; 8] = [
     TypedColumn::number("Utilization", 3, Disturbance::utilization),
 ];
 
-/// Columns of the rates.
 const RATES: [TypedColumn<Disturbance>; 5] = [
     TypedColumn::number("Victim IOPS off", 1, |one| one.off.iops()),
     TypedColumn::number("Victim IOPS on", 1, |one| one.on.iops()),
@@ -186,7 +185,6 @@ fn figures_of(
     available(run).map(figure).collect()
 }
 
-/// Returns the controls that are available, in the order of the run.
 fn available<'r>(run: &'r NeighborsRun<'_>) -> impl Iterator<Item = ControlName> + 'r {
     run.results.controls.iter().filter(|(_, why)| why.is_none()).map(|(control, _)| *control)
 }

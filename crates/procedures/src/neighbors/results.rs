@@ -12,7 +12,6 @@ use steadfast_domain::{
 /// Fraction of the I/Os whose response time isolation compares.
 pub const ISOLATION_AT: f64 = 0.99;
 
-/// Results of neighbors, from which its tables are made.
 pub struct NeighborsResults {
     /// IOPS of the victim alone in a closed loop; `None` if its rate was given.
     pub victim_max: Option<f64>,
@@ -26,19 +25,14 @@ pub struct NeighborsResults {
 
 /// The victim with an offender off and on, under a control.
 pub struct Disturbance {
-    /// Name of the offender.
     pub offender: String,
-    /// Number of the offender, from 0.
     pub number: usize,
-    /// Control in effect.
     pub control: ControlName,
     /// Limit of the offender in bytes per second; `None` without one.
     pub limit: Option<f64>,
     /// Bytes per second of the offender alone, without a rule.
     pub alone: Option<f64>,
-    /// The victim with the offender off.
     pub off: VictimSide,
-    /// The victim with the offender on.
     pub on: VictimSide,
     /// Bytes that the offender moved in steps with the victim.
     pub offender_bytes: Bytes,
@@ -54,7 +48,6 @@ pub struct Disturbance {
 pub struct VictimSide {
     /// Counts and response times.
     pub tally: Tally,
-    /// Measured time.
     pub elapsed: Nanos,
     /// True if a step completed fewer I/Os than were offered.
     pub fell_behind: bool,

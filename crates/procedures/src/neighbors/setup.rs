@@ -45,7 +45,6 @@ const STEP_TIME: Nanos = Nanos::from_secs(30);
 /// Unit of the halves of the active range.
 const HALF_UNIT: u64 = 1 << 20;
 
-/// Largest number of cycles.
 const CYCLES_MAX: u32 = 1000;
 
 const OWN: &str = "our choice";
@@ -127,7 +126,6 @@ const CYCLES: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// Parameters of the procedure.
 pub(crate) const PARAMETERS: &[Parameter] = &[
     VICTIM, RATE, ARRIVALS, OFFENDERS, OFFENDER_DEMAND, CONTROLS_ASKED, LIMIT, WEIGHTS,
     LATENCY_TARGET, CYCLES, INSTEAD_OF_WIPC, SPARE,
@@ -176,7 +174,6 @@ impl LimitChoice {
 /// A load that disturbs the victim.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct OffenderLoad {
-    /// Name, as given by the user.
     pub name: String,
     pub streams: Vec<IoStream>,
 }
@@ -217,7 +214,6 @@ impl OffenderLoad {
     }
 }
 
-/// Controls to compare with none.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ControlChoice {
     pub names: Vec<ControlName>,
@@ -225,7 +221,6 @@ pub(super) struct ControlChoice {
     pub required: bool,
 }
 
-/// Neighbors, ready to run.
 #[derive(Debug, Clone)]
 pub struct Neighbors {
     pub(super) setup: ProcedureSetup,
@@ -243,7 +238,6 @@ pub struct Neighbors {
 }
 
 impl Neighbors {
-    /// Creates the test.
     pub fn new(request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         let settings = request.settings;
         check_no_rounds(settings, "it runs a fixed number of cycles; choose with --set cycles=N")?;
@@ -387,7 +381,6 @@ impl Neighbors {
         Step::alone(place, load).in_groups([LoadGroup::Offender])
     }
 
-    /// Returns the step of the victim with the offender off.
     pub(super) fn off(&self, pace: &Pace, phase: &str, cycle: u32) -> Step {
         let place = StepPlace::new(phase, cycle, OFF, format!("{}, offender off", self.victim));
         let load = self.victim_load(pace, &place);
@@ -443,12 +436,10 @@ impl Neighbors {
     }
 }
 
-/// Returns the phase of the step with an offender alone.
 pub(super) fn alone_phase(number: usize) -> String {
     format!("offender-{}", number + 1)
 }
 
-/// Returns the phase of the cycles of an offender under a control.
 pub(super) fn cycles_phase(name: ControlName, number: usize) -> String {
     format!("{}-{}", name.id(), number + 1)
 }

@@ -39,7 +39,6 @@ pub(super) struct ShortPart {
     pub parameters: &'static [(&'static str, &'static str)],
 }
 
-/// Procedures of a portrait, in the order of the parts.
 pub(super) const PROCEDURES: [&str; 6] = [FILL, IOPS, LATENCY, COMMIT, load_curve::NAME, IDLE_EXIT];
 
 /// Creates a part whose steps end by themselves.
@@ -134,7 +133,6 @@ pub(super) const EIGHT_HOURS: [ShortPart; 6] = [
     ),
 ];
 
-/// Length of a portrait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PortraitLength {
     OneHour,

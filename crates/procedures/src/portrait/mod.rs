@@ -29,7 +29,6 @@ pub const NAME: &str = suite::PORTRAIT;
 /// Workload of the load curve (our choice: reads with a third of writes, as a database has them).
 const MIXED: &str = "oltp";
 
-/// Entry of the portrait in the list of procedures.
 pub(crate) const OFFER: ProcedureSpec = ProcedureSpec {
     name: NAME,
     summary: "a drive on one page for buyers: fill, iops, latency, commit, load-curve, idle-exit",

@@ -185,7 +185,6 @@ impl ProcedureReport for PowerCut {
     }
 }
 
-/// Returns the bound as a sentence.
 fn bound_text(run: &PowerCutRun<'_>) -> String {
     match run.results.bound() {
         None => "No bound: no power was cut.".to_owned(),

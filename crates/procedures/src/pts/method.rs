@@ -6,7 +6,6 @@ use crate::common::procedure_request::ProcedureRequest;
 use crate::procedure_error::ProcedureError;
 use steadfast_domain::{Class, Criteria, Demand, Nanos, Profile, Verdict, WriteCache};
 
-/// Full name of the PTS.
 const SPECIFICATION: &str = "Solid State Storage Performance Test Spec (PTS)";
 
 /// Steady-state criteria: five rounds, data excursion of 20 % and slope excursion of 10 % of the

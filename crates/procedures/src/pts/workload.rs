@@ -67,7 +67,6 @@ const PERCENT: u32 = 10_000;
 /// LBAs (JESD219 as described by SCSI Toolbox).
 const SHIFT_OF_NEXT: u32 = 5;
 
-/// Parameter `zone-shift` of the composite.
 pub const ZONE_SHIFT: Parameter = Parameter {
     name: "zone-shift",
     default: "0",
@@ -201,7 +200,6 @@ enum PtsWorkloadForm {
 }
 
 impl PtsWorkload {
-    /// Creates a workload of one access pattern.
     pub const fn from_pattern(pattern: AccessPattern) -> Self {
         PtsWorkload { form: PtsWorkloadForm::Pattern(pattern) }
     }
@@ -288,7 +286,6 @@ impl PtsWorkload {
         PtsWorkload { form }
     }
 
-    /// Returns the demand that the tutorial recommends for the workload.
     pub fn recommended_demand(&self, method: &Method) -> Demand {
         match self.form {
             PtsWorkloadForm::Pattern(AccessPattern { order: Order::Sequential(_), .. }) => {

@@ -14,7 +14,6 @@ use steadfast_domain::{Bytes, Demand, IoStream, Settings};
 /// The captured workload on a device with a known sector size.
 #[derive(Debug, Clone)]
 pub struct CapturedComposite {
-    /// Workload from the settings.
     pub workload: AppliedWorkload,
     sector: Bytes,
     arrivals: AppliedArrivals,
@@ -145,7 +144,6 @@ impl CapturedComposite {
         streams.filter(|(_, stream)| self.fits(stream) && stream.weight > 0)
     }
 
-    /// Returns the pace of each applied stream.
     fn stream_paces(&self) -> Pace {
         let AppliedWorkload { streams, arrivals, captured_ios, .. } = &self.workload;
         let weights: f64 = streams.iter().map(|stream| f64::from(stream.weight)).sum();
@@ -211,7 +209,6 @@ impl fmt::Display for CapturedComposite {
 pub struct SingleStream(pub IoStream);
 
 impl SingleStream {
-    /// Returns true if the stream is sequential.
     pub fn is_sequential(&self) -> bool {
         matches!(self.0.order, Order::Sequential(_))
     }

@@ -138,7 +138,6 @@ fn streams_text(composite: &CapturedComposite) -> String {
     )
 }
 
-/// Returns the set-up rows of the report form.
 pub fn set_up_rows(choices: &RunChoices<'_>, regime: &PreconditioningPlan) -> SettingRows {
     let mut rows = disclosure::common_set_up_rows(choices);
     rows.push(Setting::new(
@@ -152,7 +151,6 @@ pub fn set_up_rows(choices: &RunChoices<'_>, regime: &PreconditioningPlan) -> Se
     rows
 }
 
-/// Returns the chapter on the applied workload.
 pub fn workload_chapter(composite: &CapturedComposite) -> Page {
     let workload = &composite.workload;
     let found =

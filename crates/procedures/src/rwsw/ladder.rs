@@ -11,7 +11,6 @@ use steadfast_domain::{Bench, Demand, Halt, Outcome, Settings, StepPlace};
 /// the PTS's DIRTH.
 const MOST: u32 = 32;
 
-/// Parameter `outstanding`.
 pub const OUTSTANDING: Parameter = Parameter {
     of_demand: true,
     name: "outstanding",
@@ -24,7 +23,6 @@ pub const OUTSTANDING: Parameter = Parameter {
     ..Parameter::UNVERIFIED
 };
 
-/// A series of demands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DemandLadder {
     /// Demands in the order in which they are applied.

@@ -139,7 +139,6 @@ impl PreconditioningPlan {
         Ok(())
     }
 
-    /// Returns the text for purge and preconditioning.
     pub fn text(&self, choices: &RunChoices<'_>) -> String {
         let mut parts = Vec::new();
         if is_purged(choices.settings) {

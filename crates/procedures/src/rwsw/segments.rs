@@ -27,20 +27,16 @@ const DRAWN_STACKS: usize = 250;
 pub struct RwswSegment {
     /// Name, the label on plot axes.
     pub name: String,
-    /// I/Os per second.
     pub iops: Option<f64>,
-    /// Throughput in MB/s (10^6 bytes per second).
     pub mb_per_second: Option<f64>,
     /// Average response time in milliseconds.
     pub art: Option<f64>,
-    /// Tally of all I/Os.
     pub tally: Tally,
     /// Power, temperature and processor use.
     pub sensed: SecondaryMeans,
 }
 
 impl RwswSegment {
-    /// Computes the results of a segment from its steps.
     pub fn new(name: impl Into<String>, steps: &[&Measurement]) -> Self {
         let mean_of =
             |value: &dyn Fn(&Measurement) -> Option<f64>| mean(steps.iter().map(|m| value(m)));

@@ -16,9 +16,7 @@ pub struct SequenceResults<'a> {
     pub prepared: Vec<MeasuredStep<'a>>,
 }
 
-/// A step and its attempts.
 pub struct MeasuredStep<'a> {
-    /// Step of the sequence.
     pub step: &'a SequenceStep,
     /// Attempts with measured time, in order; the last one may be unfinished.
     pub attempts: Vec<Attempt>,
@@ -27,13 +25,9 @@ pub struct MeasuredStep<'a> {
 /// One attempt at a step: the sum of its parts.
 #[derive(Default)]
 pub struct Attempt {
-    /// Tally of all I/Os.
     pub total: Tally,
-    /// Tally of the reads.
     pub reads: Tally,
-    /// Tally of the writes.
     pub writes: Tally,
-    /// Measured time.
     pub elapsed: Nanos,
     /// Number of I/Os that failed.
     pub faults: u64,
@@ -45,7 +39,6 @@ pub struct Attempt {
 }
 
 impl<'a> SequenceResults<'a> {
-    /// Computes the results from a record.
     pub fn new(sequenced: &'a SequenceProcedure, record: &Record) -> Self {
         let of = |role| {
             let steps = sequenced.steps.iter().filter(move |p| p.step.role == role);
@@ -118,7 +111,6 @@ impl Attempt {
     pub fn iops(&self) -> Option<f64> {
         self.rate(self.total.ios)
     }
-    /// Returns the throughput in MB/s (10^6 bytes per second).
     pub fn mb_per_second(&self) -> Option<f64> {
         self.rate(self.total.bytes.0).map(|bytes| bytes / 1e6)
     }

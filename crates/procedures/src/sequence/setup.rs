@@ -85,7 +85,6 @@ pub fn phase_of(number: u32) -> String {
     format!("step-{number}")
 }
 
-/// Returns the name of a tool in reports.
 pub(super) fn tool_name(tool: &str) -> &'static str {
     match tool {
         "atto" => "ATTO Disk Benchmark",
@@ -324,7 +323,6 @@ fn planned(
     }
 }
 
-/// Returns a sentence on the effect of a gap before a step.
 fn gap_effect(step: &Step) -> &'static str {
     if step.continues {
         "The step continued from its last part; the drive had rested inside it."

@@ -24,7 +24,6 @@ fn millis(time: Option<Nanos>) -> Cell {
 /// ID, heading and value of a column.
 type StepColumn = (&'static str, &'static str, fn(&Attempt) -> Cell);
 
-/// Columns of the table of all steps.
 const STEP_COLUMNS: [StepColumn; 8] = [
     ("iops", "IOPS", |attempt| Cell::number(attempt.iops(), 1)),
     ("mb", "MB/s", |attempt| Cell::number(attempt.mb_per_second(), 2)),

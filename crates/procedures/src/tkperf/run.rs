@@ -45,7 +45,6 @@ const DEMAND: Demand = Demand::new(1, 1);
 /// Time limit of the write saturation (TKperf 2.x reports, "24h").
 const DAY: Nanos = Nanos::from_secs(86_400);
 
-/// Parameter `tests`.
 const TESTS: Parameter = Parameter {
     name: "tests",
     default: "iops,lat,tp,writesat",
@@ -108,7 +107,6 @@ impl TkperfRun {
     }
 }
 
-/// Returns the procedures of the tests in the settings.
 fn procedures(settings: &Settings) -> Result<Vec<&'static str>, ProcedureError> {
     let mut procedures = Vec::new();
     for name in TESTS.value(settings).split(',').map(str::trim) {

@@ -9,23 +9,18 @@ use steadfast_domain::{EndState, Measurement, Record};
 /// Bytes covered by one stamp.
 const SECTOR: u64 = 512;
 
-/// Results of verify-write, from which its tables are made.
 pub struct VerifyWriteResults<'a> {
-    /// Measurements of the writes.
     pub fill: Vec<&'a Measurement>,
-    /// Measurements of the reads.
     pub read: Vec<&'a Measurement>,
     /// Sum of the comparisons, with the miscompares of attempts that broke off; `None` if nothing
     /// was compared.
     pub compared: Option<Verification>,
     /// Number of 512-byte sectors in the active range.
     pub sectors: u64,
-    /// End state of the test.
     pub end: EndState,
 }
 
 impl<'a> VerifyWriteResults<'a> {
-    /// Computes the results of the last attempt in a record.
     pub fn new(test: &VerifyWrite, record: &'a Record) -> Self {
         let current = current_attempt(record);
         let pass = |base: &str| -> Vec<&'a Measurement> {

@@ -343,7 +343,6 @@ fn workloads_plot(run: &AmplificationRun<'_>) -> Option<Plot> {
     Some(plot.with(series))
 }
 
-/// Returns a page per workload with its windows.
 fn window_pages(run: &AmplificationRun<'_>) -> Vec<Page> {
     workload_names(run).iter().filter_map(|name| window_page(run, name)).collect()
 }
@@ -435,7 +434,6 @@ fn cell_columns<'a>() -> [TypedColumn<CellResult<'a>>; 8] {
     ]
 }
 
-/// Returns the rate of all windows of a cell in MB/s.
 fn rate_of_windows(result: &CellResult<'_>) -> Option<f64> {
     let bytes: f64 = result.steps.iter().map(|step| step.bytes().0 as f64).sum();
     let seconds: f64 = result.steps.iter().map(|step| step.elapsed.as_secs_f64()).sum();
@@ -459,7 +457,6 @@ fn counter_columns<'a>() -> [TypedColumn<CellResult<'a>>; 3] {
     ]
 }
 
-/// Returns a table with a row for each cell.
 fn table_of_cells<'a>(
     run: &AmplificationRun<'a>,
     id: &str,
@@ -491,7 +488,6 @@ const WINDOW_ROW: [TypedColumn<CountedWindow>; 6] = [
     }),
 ];
 
-/// Returns one line per window, for spreadsheets.
 fn windows_table(run: &AmplificationRun<'_>) -> Table {
     let mut table = typed_table("windows", "Every window", "Cell", &WINDOW_ROW);
     for result in &run.results.cells {

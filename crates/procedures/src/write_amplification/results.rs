@@ -23,7 +23,6 @@ pub struct CellResult<'a> {
     pub cell: &'a AmplificationCell,
     /// Complete windows in the order of their numbers.
     pub windows: Vec<CountedWindow>,
-    /// Steps of the windows.
     pub steps: Vec<&'a Measurement>,
     /// Verdict on the first steady windows, else on the last.
     pub verdict: Verdict,
@@ -31,7 +30,6 @@ pub struct CellResult<'a> {
     pub steady: Option<SteadyAmplification>,
 }
 
-/// Write amplification over the steady windows of a cell.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SteadyAmplification {
     /// Changes of the drive's counters in the five windows.
@@ -44,7 +42,6 @@ pub struct SteadyAmplification {
     pub interval: Option<(f64, f64)>,
 }
 
-/// Range of a steady write amplification.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SteadyRange {
     pub low: f64,
@@ -55,7 +52,6 @@ pub struct SteadyRange {
 }
 
 impl<'a> AmplificationResults<'a> {
-    /// Computes the results of a record.
     pub fn new(test: &'a WriteAmplificationTest, record: &'a Record) -> Self {
         let logs =
             || record.steps().filter_map(|(_, outcome)| outcome.measurement.sensed.log.as_ref());

@@ -26,19 +26,15 @@ pub(super) const COUNTERS: &str = "counters";
 /// Length of that step: the logs of a drive are read for steps of at least this length.
 const COUNTERS_TIME: Nanos = Nanos::from_secs(10);
 
-/// Pattern of that step.
 const COUNTERS_PATTERN: AccessPattern = AccessPattern::random(Bytes::kib(4), 100);
 
 /// Demand of that step and of the fills (our choice, as for preconditioning).
 const FILL_DEMAND: Demand = Demand::new(1, 32);
 
-/// Pattern of the fills.
 const FILL_PATTERN: AccessPattern = AccessPattern::sequential(Bytes::kib(128), 0);
 
-/// Number of windows that must be steady.
 pub(super) const STEADY_WINDOWS: u32 = 5;
 
-/// Unit of used capacities.
 const UNIT: u64 = 1 << 20;
 
 pub(super) const WORKLOADS: Parameter = Parameter {
@@ -111,7 +107,6 @@ pub(super) const LIMIT: Parameter = Parameter {
 const CONTENT_OF_CAPTURED: Parameter =
     Parameter { applies: |settings| settings.workload.is_some(), ..CONTENT };
 
-/// Parameters of `write-amplification`.
 pub const PARAMETERS: &[Parameter] =
     &[WORKLOADS, USED, USED_OTHERS, TRANSFER, WINDOW, STEADY_LIMITS, LIMIT, CONTENT_OF_CAPTURED];
 
@@ -142,7 +137,6 @@ impl AmplificationCell {
     }
 }
 
-/// Write-amplification, ready to run.
 #[derive(Debug, Clone)]
 pub struct WriteAmplificationTest {
     pub(super) setup: ProcedureSetup,
@@ -156,7 +150,6 @@ pub struct WriteAmplificationTest {
 }
 
 impl WriteAmplificationTest {
-    /// Creates the test.
     pub fn new(request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         check_no_rounds(
             request.settings,
@@ -316,7 +309,6 @@ fn demand(setup: &ProcedureSetup, cells: &[AmplificationCell]) -> Demand {
     }
 }
 
-/// Returns a sentence on the effect of a gap before a step.
 fn gap_effect(step: &Step) -> &'static str {
     match (step.place.round, step.place.point) {
         (0, _) => "Nothing that is measured had begun.",

@@ -15,7 +15,6 @@ const PIECES: u32 = 64;
 /// Transfer size of sequential streams.
 const SEQUENTIAL: Bytes = Bytes::kib(128);
 
-/// A workload that writes.
 #[derive(Debug, Clone)]
 pub struct WriteWorkload {
     kind: WorkloadKind,
@@ -43,7 +42,6 @@ enum WorkloadKind {
 struct HotZone {
     /// Percent of the writes that it gets.
     writes: u32,
-    /// Percent of the addresses that it has.
     addresses: u32,
     /// Number of pieces, spread evenly over the range.
     pieces: u32,

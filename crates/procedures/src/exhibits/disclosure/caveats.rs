@@ -16,7 +16,6 @@ use steadfast_domain::{
     Step, Transport, caveats as ids,
 };
 
-/// Returns all caveats of a PTS run.
 pub fn caveats(choices: &RunChoices<'_>, record: &Record) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     caveats.extend(of_the_target(record));

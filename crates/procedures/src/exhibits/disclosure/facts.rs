@@ -73,7 +73,6 @@ fn method_rows(choices: &RunChoices<'_>) -> SettingRows {
     ]
 }
 
-/// Appends the origin of a setting to its value.
 fn with_origin(choices: &RunChoices<'_>, setting: Setting) -> Setting {
     let origin = match (&choices.own_loads, setting.origin) {
         (Some(own), _) => own.by,

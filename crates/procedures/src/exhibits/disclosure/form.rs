@@ -93,14 +93,12 @@ impl ReportForm {
         self.set_up.extend(rows);
         self
     }
-    /// Appends rows to the test parameters.
     pub fn test_parameters(mut self, rows: impl IntoIterator<Item = Setting>) -> Self {
         self.test_parameters.extend(rows);
         self
     }
 }
 
-/// Returns the head of the report form with its four blocks.
 pub fn form_header(form: ReportForm, choices: &RunChoices<'_>, record: &Record) -> FormHeader {
     let settings = choices.settings;
     let device = record.opening().map(|(device, ..)| device);
@@ -211,7 +209,6 @@ pub(super) fn start_rows(record: &Record, settings: &Settings) -> SettingRows {
     ]
 }
 
-/// Returns the engine's name without its remarks.
 fn short_engine(engine: &str) -> &str {
     engine.split(['(', ';', ',']).next().unwrap_or(engine).trim()
 }
@@ -312,7 +309,6 @@ fn form_amounts(choices: &RunChoices<'_>) -> String {
     format!("{}{sign} {}", form_percents(choices), choices.of_covered(", ", amount))
 }
 
-/// Returns the user's note for the form.
 pub fn note_row(choices: &RunChoices<'_>) -> Setting {
     known("Note", UserFact::Note.value(choices.settings), None)
 }

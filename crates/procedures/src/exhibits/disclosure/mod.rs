@@ -62,7 +62,6 @@ pub fn ending_text(method: SteadyStateMethod) -> String {
     }
 }
 
-/// Describes the effect of a gap on a mixed loop.
 pub fn loop_gap_effect(step: &Step) -> &'static str {
     match (step.place.round, step.place.point) {
         (_, 2..) => "That round is void, and the steady-state window restarts after it.",

@@ -322,7 +322,6 @@ fn points_table(run: &DirthRun<'_>, id: &str) -> Table {
     typed_table(id, title, "Point", &columns).rows(rows)
 }
 
-/// Returns the pages on the rounds of the preconditioning.
 fn preconditioning_pages(run: &DirthRun<'_>) -> Vec<Page> {
     let preconditioning = &run.test.preconditioning;
     let title = format!("Pre Conditioning - {}", preconditioning.label);
@@ -333,7 +332,6 @@ fn preconditioning_pages(run: &DirthRun<'_>) -> Vec<Page> {
     vec![page(&title, vec![Exhibit::Plot(plot)]), page("DIRTH Pre Conditioning SS Check", check)]
 }
 
-/// Returns the pages on the rounds of the matrix.
 fn tracking_pages(run: &DirthRun<'_>) -> Vec<Page> {
     let highest = run.test.matrix.highest();
     let rounds = format!("DIRTH IOPS v Round at TC={}, All QD", highest.threads);
@@ -404,7 +402,6 @@ fn times(run: &DirthRun<'_>, steps: &[(&Step, &Outcome)]) -> Vec<(f64, Option<f6
     ends.map(|(minutes, iops)| (time.position(minutes), iops)).collect()
 }
 
-/// Returns a cell of the reported round.
 fn cell<'r>(run: &'r DirthRun<'_>, demand: Demand) -> Option<&'r DemandResult> {
     run.test.matrix.cell(run.results.reported()?, demand)
 }

@@ -11,11 +11,8 @@ pub struct DemandMatrix {
     /// Demands in the order in which they are applied: that of the nested loops, not of the number
     /// of outstanding I/Os.
     pub demands: Vec<Demand>,
-    /// Name of the workload.
     pub label: String,
-    /// Criteria for a steady window.
     pub criteria: Criteria,
-    /// Maximum number of rounds.
     pub rounds_max: u32,
 }
 
@@ -41,7 +38,6 @@ pub fn demands(loops: &[u32]) -> Vec<Demand> {
 pub struct DemandResult {
     /// Reads and writes per second.
     pub iops: Option<f64>,
-    /// Throughput in MB/s (10^6 bytes per second).
     pub mb_per_second: Option<f64>,
     /// Average response time of reads and writes together.
     pub art: Option<Nanos>,
@@ -49,10 +45,8 @@ pub struct DemandResult {
     pub cpu_system: Option<f64>,
 }
 
-/// Measured values of a round.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Round {
-    /// Number of the round, from 1.
     pub round: u32,
     /// One cell per demand that was applied, in order.
     pub cells: Vec<DemandResult>,
@@ -63,12 +57,10 @@ pub struct Round {
 }
 
 impl Round {
-    /// Creates a round without values.
     pub fn new(round: u32) -> Self {
         Round { round, cells: Vec::new(), gap_before: false, is_void: false }
     }
 
-    /// Adds the gaps of the writes before the matrix.
     pub fn add_pre_write(&mut self, pieces: LoadGaps) {
         self.gap_before |= pieces.gap_before;
         self.is_void |= pieces.gap_inside;
@@ -106,7 +98,6 @@ impl DemandMatrix {
         numbers
     }
 
-    /// Returns the cell of a demand in a round.
     pub fn cell<'a>(&self, round: &'a Round, demand: Demand) -> Option<&'a DemandResult> {
         let index = self.demands.iter().position(|d| *d == demand)?;
         round.cells.get(index)

@@ -74,7 +74,6 @@ impl Dirth {
     }
 }
 
-/// Notes each chosen point in the journal.
 fn note_choice(bench: &mut dyn Bench, chosen: &points::PointSelection) {
     for point in &chosen.points {
         bench.note(&Note::Chosen { what: point.role.name().to_owned(), value: point.describe() });

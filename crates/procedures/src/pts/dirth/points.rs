@@ -17,7 +17,6 @@ pub const LOWEST_POINTS: usize = 3;
 /// runs (our choice).
 pub(crate) const EQUAL_WITHIN: f64 = 0.02;
 
-/// Role of a chosen point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PointRole {
     /// Point with the most IOPS.
@@ -36,7 +35,6 @@ impl PointRole {
     /// All roles, in the order in which their histograms are recorded.
     pub const ALL: [PointRole; 3] = [PointRole::Max, PointRole::Mid, PointRole::Min];
 
-    /// Returns the name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             PointRole::Max => "MaxIOPS",
@@ -51,22 +49,17 @@ impl PointRole {
             PointRole::Min => "min",
         }
     }
-    /// Returns the phase of its writes.
     pub fn pre_write_phase(self) -> String {
         format!("{}-pre-write", self.word())
     }
-    /// Returns the phase of its histogram.
     pub fn histogram_phase(self) -> String {
         format!("{}-histogram", self.word())
     }
 }
 
-/// A chosen point.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChosenPoint {
-    /// Role of the point.
     pub role: PointRole,
-    /// Demand of the point.
     pub demand: Demand,
     /// Results in the round from which it was chosen.
     pub cell: DemandResult,
@@ -93,7 +86,6 @@ pub struct PointSelection {
     pub above_ceiling: bool,
 }
 
-/// A point that can be chosen.
 #[derive(Clone, Copy)]
 struct PointCandidate {
     demand: Demand,

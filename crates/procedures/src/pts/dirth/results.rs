@@ -10,17 +10,14 @@ use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step, Verdict};
 
 /// Results of DIRTH, from which its tables and plots are made.
 pub struct DirthResults<'a> {
-    /// Steps of the preconditioning.
     pub preconditioning: Vec<(&'a Step, &'a Outcome)>,
     /// Verdict on the measured steps of the preconditioning.
     pub preconditioned: Verdict,
-    /// All complete rounds.
     pub rounds: Vec<Round>,
     /// Verdict on IOPS at the highest demand.
     pub verdict: Verdict,
     /// Chosen points; `None` if no round is complete and free of gaps.
     pub selection: Option<PointSelection>,
-    /// Histograms of the chosen points.
     pub histograms: Vec<PointHistogram<'a>>,
     /// Steps of the writes before the rounds.
     pub pre_writes: Vec<(&'a Step, &'a Outcome)>,
@@ -28,7 +25,6 @@ pub struct DirthResults<'a> {
 
 /// Writes and histogram of a chosen point.
 pub struct PointHistogram<'a> {
-    /// Chosen point.
     pub chosen: ChosenPoint,
     /// Steps of the writes before the histogram, in the last attempt.
     pub pre_write: Vec<(&'a Step, &'a Outcome)>,
@@ -37,7 +33,6 @@ pub struct PointHistogram<'a> {
 }
 
 impl<'a> DirthResults<'a> {
-    /// Computes the results from a record.
     pub fn new(dirth: &Dirth, record: &'a Record) -> Self {
         let preconditioning = steps_of(record, PRECONDITIONING);
         let rounds = rounds_of(dirth, record);

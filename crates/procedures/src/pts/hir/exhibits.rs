@@ -118,7 +118,6 @@ impl ProcedureReport for Hir {
         }
     }
 
-    /// Returns the verdict on the preconditioning.
     fn verdict(run: &HirRun<'_>) -> Option<Verdict> {
         Some(run.results.verdict.clone())
     }

@@ -6,7 +6,6 @@ use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step, Tally, Verdict
 
 /// Results of HIR, from which its tables and plots are made.
 pub struct HirResults<'a> {
-    /// Minutes of the preconditioning.
     pub preconditioning: Vec<(&'a Step, &'a Outcome)>,
     /// Verdict on the measured minutes of the preconditioning.
     pub verdict: Verdict,
@@ -20,13 +19,10 @@ pub struct WaitState<'a> {
     pub idle: Nanos,
     /// Accesses with the idle time between them.
     pub accesses: AccessSeries<'a>,
-    /// Accesses without a pause.
     pub baseline: AccessSeries<'a>,
 }
 
-/// A series of accesses.
 pub struct AccessSeries<'a> {
-    /// Steps, one per access.
     pub steps: Vec<(&'a Step, &'a Outcome)>,
     /// Start of each access, in minutes of wall time since the first wait state began, and its
     /// IOPS.
@@ -88,17 +84,14 @@ impl<'a> AccessSeries<'a> {
         (time > 0.0).then(|| self.tally().ios as f64 / time)
     }
 
-    /// Returns the tally of all I/Os.
     pub fn tally(&self) -> Tally {
         self.measurements().map(Measurement::total).sum()
     }
 
-    /// Returns the IOPS of the first access.
     pub fn first(&self) -> Option<f64> {
         self.points.first().and_then(|point| point.1)
     }
 
-    /// Returns the IOPS of the last access.
     pub fn last(&self) -> Option<f64> {
         self.points.last().and_then(|point| point.1)
     }

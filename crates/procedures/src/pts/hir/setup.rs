@@ -47,7 +47,6 @@ pub(super) const ACCESSES: Parameter = Parameter {
     ..Parameter::UNVERIFIED
 };
 
-/// Parameters of `hir`.
 pub const PARAMETERS: &[Parameter] = &[
     IDLE_TIMES, ACCESS_TIME, ACCESSES, BEFORE_RANDOM_WRITES, SPARE, BETWEEN_TIME, MEASURED_LAST,
     LEAST_FILLS, ALIGNMENT,
@@ -66,7 +65,6 @@ pub struct Hir {
 }
 
 impl Hir {
-    /// Creates the test.
     pub fn on(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
         let settings = &setup.settings;
         check_steady_end(
@@ -163,7 +161,6 @@ pub fn baseline_phase(idle: Nanos) -> String {
     format!("baseline-{}s", idle.as_secs_f64())
 }
 
-/// Returns a sentence on the effect of a gap before a step.
 fn gap_effect(step: &Step) -> &'static str {
     if is_attempt_of(&step.place.phase, PRECONDITIONING) {
         cyclic_load::gap_effect(step)

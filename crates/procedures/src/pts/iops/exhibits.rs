@@ -216,7 +216,6 @@ fn convergence_plot(run: &IopsRun<'_>) -> Plot {
     convergence(what, &run.test.mixed_loop, &run.results.rounds)
 }
 
-/// Returns a page for the window of each tracking variable.
 fn window_pages(run: &IopsRun<'_>) -> Vec<Page> {
     let verdict = &run.results.verdict;
     let mut pages = Vec::new();

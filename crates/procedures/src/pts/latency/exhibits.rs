@@ -256,7 +256,6 @@ fn histogram_tail(run: &LatencyRun<'_>) -> Option<Plot> {
     Some(tail_plot("histogram-tail", "Response times of the histogram run", &columns))
 }
 
-/// Returns the test in the form of a TKperf report.
 fn tkperf_chapters(run: &LatencyRun<'_>) -> Vec<Page> {
     tkperf::latency(&tkperf::TkperfTest {
         title: "Latency",

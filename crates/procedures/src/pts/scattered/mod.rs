@@ -28,10 +28,8 @@ use steadfast_domain::{
 
 /// A test that can run on one of several active ranges.
 pub trait RangedTest: Procedure + Clone + Sized {
-    /// Creates the test.
     fn on(setup: ProcedureSetup) -> Result<Self, ProcedureError>;
 
-    /// Returns the choices that the report discloses.
     fn choices(&self) -> RunChoices<'_>;
 }
 
@@ -321,7 +319,6 @@ fn deviations(settings: &Settings) -> Vec<Caveat> {
     range.into_iter().chain(changed).collect()
 }
 
-/// Returns the windows of all parts as text.
 fn windows(studied: &[PartFindings<'_>]) -> String {
     let window =
         |part: &PartFindings<'_>| verdict(part).map_or("–".to_owned(), disclosure::window_text);

@@ -24,7 +24,6 @@ use steadfast_domain::{
     Caveat, Class, Criteria, Profile, Record, Step, Tally, Verdict, caveats as ids,
 };
 
-/// A block size with its results.
 type MeasuredSize<'a> = (&'a SizeLoop, LoopResults);
 
 type ThroughputRun<'a> = StudiedRun<'a, Throughput>;
@@ -322,7 +321,6 @@ fn rates_plot(run: &ThroughputRun<'_>) -> Option<Plot> {
     Some(plot)
 }
 
-/// Returns the exhibits on the rounds of each block size.
 fn rounds(run: &ThroughputRun<'_>) -> Vec<Exhibit> {
     let mut exhibits = Vec::new();
     for (size, results) in &run.results {
@@ -352,7 +350,6 @@ fn preconditioning(run: &ThroughputRun<'_>) -> Vec<Exhibit> {
     run.test.loops.iter().flat_map(of_size).collect()
 }
 
-/// Returns the test in the form of a TKperf report.
 fn tkperf_chapters(run: &ThroughputRun<'_>) -> Vec<Page> {
     let points = |(size, results): &MeasuredSize<'_>| tkperf::shown(&size.mixed_loop, results);
     tkperf::throughput(&tkperf::TkperfTest {

@@ -46,7 +46,6 @@ fn time_axis(run: &WsatRun<'_>) -> PlotTimeAxis {
     PlotTimeAxis::for_steps("Time", run.test.setup.step_time)
 }
 
-/// Reads a value of a step.
 type WsatStepValue = fn(&WsatStep) -> Option<f64>;
 
 fn curve(run: &WsatRun<'_>, against: WsatAxis, value: WsatStepValue) -> Vec<(f64, Option<f64>)> {

@@ -14,24 +14,20 @@ use steadfast_domain::{Bytes, Measurement, Nanos, Outcome, Record, Step, Tally, 
 /// Number of steps averaged at the end of a saturation for the summary (our choice).
 pub const LAST_STEPS: usize = 5;
 
-/// A studied run of WSAT.
 pub type WsatRun<'a> = StudiedRun<'a, Wsat>;
 
 /// Results of WSAT, from which its tables and plots are made.
 pub struct WsatResults<'a> {
     /// Values of the steps of the saturation; a step without length is left out.
     pub steps: Vec<WsatStep>,
-    /// Steps of the saturation and their outcomes.
     pub outcomes: Vec<(&'a Step, &'a Outcome)>,
     /// Verdict on the measured steps; `None` if they are not judged.
     pub verdict: Option<Verdict>,
-    /// Reason why the saturation ended.
     pub end: SaturationEnd,
     /// Valid histogram run; `None` if there is none.
     pub histogram: Option<&'a Measurement>,
 }
 
-/// Reason why a saturation ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SaturationEnd {
     /// It has not ended.
@@ -46,7 +42,6 @@ pub enum SaturationEnd {
     Count,
 }
 
-/// Measured values of one step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WsatStep {
     /// Number of its cycle, from 1; 0 if steps are not judged.
@@ -59,7 +54,6 @@ pub struct WsatStep {
     pub fills: f64,
     /// Reads and writes per second.
     pub iops: Option<f64>,
-    /// Throughput in MB/s (10^6 bytes per second).
     pub mb_per_second: Option<f64>,
     /// Average response time in milliseconds.
     pub art: Option<f64>,
@@ -87,7 +81,6 @@ pub struct WsatStep {
 pub struct MergedSteps {
     /// Reads and writes per second of measured time.
     pub iops: Option<f64>,
-    /// Tally of all reads and writes.
     pub tally: Tally,
 }
 
@@ -99,14 +92,12 @@ impl MergedSteps {
         let iops = (elapsed.0 > 0).then(|| tally.ios as f64 / elapsed.as_secs_f64());
         (!steps.is_empty()).then_some(MergedSteps { iops, tally })
     }
-    /// Converts one measurement.
     pub fn of_measurement(measurement: &Measurement) -> MergedSteps {
         MergedSteps { iops: measurement.iops(), tally: measurement.total() }
     }
 }
 
 impl<'a> WsatResults<'a> {
-    /// Computes the results from a record.
     pub fn new(wsat: &Wsat, record: &'a Record) -> Self {
         let outcomes = steps_of(record, PHASE);
         let verdict = wsat.cyclic_load().map(|load| load.verdict(&outcomes));

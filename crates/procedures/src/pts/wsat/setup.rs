@@ -21,7 +21,6 @@ use steadfast_domain::{
     Bytes, Demand, Nanos, Profile, Record, Settings, Step, StepPlace, Stimulus,
 };
 
-/// Phase of the saturation.
 pub const PHASE: &str = "saturation";
 /// Phase in which every response time is recorded.
 pub const HISTOGRAM: &str = "histogram";
@@ -60,13 +59,11 @@ const BETWEEN: Parameter = Parameter { applies: is_judged, ..BETWEEN_TIME };
 const MEASURED: Parameter = Parameter { applies: is_judged, ..MEASURED_LAST };
 const FILLS_BEFORE: Parameter = Parameter { applies: is_judged, ..LEAST_FILLS };
 
-/// Parameters of `wsat`.
 pub const PARAMETERS: &[Parameter] = &[
     WORKLOAD, MIX_WRITES, ZONE_SHIFT, ALIGNMENT, CURSOR, PRECONDITION, SPARE, BETWEEN, MEASURED,
     FILLS_BEFORE, HISTOGRAM_TIME,
 ];
 
-/// Parameters of `composite`.
 pub const COMPOSITE_PARAMETERS: &[Parameter] = &[
     MIX_WRITES, ZONE_SHIFT, ALIGNMENT, PRECONDITION, SPARE, BETWEEN, MEASURED, FILLS_BEFORE,
     HISTOGRAM_TIME,
@@ -117,7 +114,6 @@ impl Wsat {
         Wsat::new(Some(&WORKLOAD), setup)
     }
 
-    /// Creates WSAT of the JESD219 composite.
     pub fn composite(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
         Wsat::new(None, setup)
     }
@@ -286,7 +282,6 @@ impl WsatPreconditioning {
         !matches!(self, WsatPreconditioning::Nothing)
     }
 
-    /// Returns the pattern of sequential preconditioning.
     fn patterns(&self) -> Vec<AccessPattern> {
         match self {
             WsatPreconditioning::Wipc => vec![WIPC_PATTERN],
@@ -294,7 +289,6 @@ impl WsatPreconditioning {
         }
     }
 
-    /// Returns the bytes that are written.
     fn amount(&self, geometry: Geometry) -> Bytes {
         match self {
             WsatPreconditioning::Nothing => Bytes(0),
@@ -433,7 +427,6 @@ fn saturation(
     Ok(SaturationLoad::Judged(load))
 }
 
-/// Returns a sentence on the effect of a gap before a step.
 fn gap_effect(step: &Step) -> &'static str {
     if is_attempt_of(&step.place.phase, HISTOGRAM) {
         "That histogram run is void. It was repeated after the gap."

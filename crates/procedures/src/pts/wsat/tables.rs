@@ -21,7 +21,6 @@ const SUMMARY_COLUMNS: [TypedColumn<WsatStep>; 9] = [
     TypedColumn::number("Drive fills", 3, |step| Some(step.fills)),
 ];
 
-/// Returns the summary shown on a terminal.
 pub(super) fn summary_table(run: &WsatRun<'_>) -> Table {
     let steps = &run.results.steps;
     let mut rows = Vec::new();
@@ -89,7 +88,6 @@ const STEP_COLUMNS: [TypedColumn<WsatStep>; 12] = [
     TypedColumn::cell("Gap before", |step| TableCell::text(if step.gap { "gap" } else { "" })),
 ];
 
-/// Returns one line per step, for spreadsheets.
 pub(super) fn steps_table(run: &WsatRun<'_>) -> Table {
     let rows = (1u32..).zip(&run.results.steps);
     let rows = rows.map(|(number, step)| typed_row(number.to_string(), &STEP_COLUMNS, step));

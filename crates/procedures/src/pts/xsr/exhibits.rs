@@ -24,7 +24,6 @@ const AROUND_SWITCH: f64 = 120.0;
 /// For shorter segments, the fraction of the shorter neighbor that is shown.
 const PART_OF_SEGMENT: f64 = 3.0;
 
-/// Profiles with the form of 2.0.
 const NOT_11: &[Profile] = &[Profile::Pts20, Profile::Tkperf, Profile::Quick];
 
 type XsrRun<'a> = StudiedRun<'a, Xsr>;
@@ -274,7 +273,6 @@ fn mrt_plot(run: &XsrRun<'_>) -> Plot {
     response_plot(run, "MRT", "mrt-time", |m| m.mrt)
 }
 
-/// Reads a value of a step.
 type XsrStepValue = fn(&XsrStep) -> Option<f64>;
 
 /// Returns one series per segment within a time window.
@@ -298,7 +296,6 @@ fn curves(run: &XsrRun<'_>, window: Option<(f64, f64)>, value: XsrStepValue) -> 
         .collect()
 }
 
-/// Marks the switches between segments.
 fn switches(run: &XsrRun<'_>) -> Vec<Marker> {
     let time = PlotTimeAxis::for_steps("Time", run.test.setup.step_time);
     (1..run.results.segments.len())
@@ -476,7 +473,6 @@ const STEP_COLUMNS: [TypedColumn<XsrStep>; 4] = [
     TypedColumn::number("MRT ms", 6, |step| step.mrt),
 ];
 
-/// Returns one line per step, for spreadsheets.
 fn steps_table(run: &XsrRun<'_>) -> Table {
     let title = "Every step of the segments";
     let mut table = typed_table("minutes", title, "Segment", &STEP_COLUMNS);

@@ -39,22 +39,16 @@ pub enum RecoveryTime {
     After(f64),
 }
 
-/// Results of a segment.
 pub struct SegmentResult<'a> {
-    /// Setup of the segment.
     pub segment: XsrSegment,
-    /// Values of each step.
     pub steps: Vec<XsrStep>,
-    /// Steps of the segment and their outcomes.
     pub outcomes: Vec<(&'a Step, &'a Outcome)>,
 }
 
-/// Measured values of one step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct XsrStep {
     /// End of the step, in minutes since the first segment began.
     pub time: f64,
-    /// Throughput in MB/s (10^6 bytes per second).
     pub mb_per_second: Option<f64>,
     /// Average response time in milliseconds.
     pub art: Option<f64>,
@@ -100,7 +94,6 @@ impl<'a> XsrResults<'a> {
         before.filter_map(|s| s.steps.last()).map(|m| m.time).next().unwrap_or(0.0)
     }
 
-    /// Returns the steps of all segments.
     pub fn all(&self) -> impl Iterator<Item = &XsrStep> {
         self.segments.iter().flat_map(|segment| &segment.steps)
     }

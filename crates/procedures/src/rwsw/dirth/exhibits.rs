@@ -29,7 +29,6 @@ use steadfast_domain::{
 /// Outstanding I/Os at which quality of service is reported (SNIA tutorial, RWSW).
 const SERVICE: [u64; 3] = [1, 8, 32];
 
-/// Values from which the exhibits are made.
 pub struct RwswDirthResults<'a> {
     steady: Vec<(&'a Step, &'a Outcome)>,
     verdict: Verdict,

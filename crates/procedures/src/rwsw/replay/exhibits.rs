@@ -304,7 +304,6 @@ fn of_the_steps(run: &RwswReplayRun<'_>) -> Vec<Caveat> {
     caveats
 }
 
-/// Reads a value of a moment.
 type ReplayPointValue = fn(&ReplayPoint) -> Option<f64>;
 
 /// Captures shorter than this are plotted in seconds.
@@ -610,7 +609,6 @@ const MOMENT: [TypedColumn<ReplayPoint>; 10] = [
     TypedColumn::number("OIO per thread", 4, ReplayPoint::depth_per_thread),
 ];
 
-/// Returns every moment, for spreadsheets.
 fn moments_table(run: &RwswReplayRun<'_>) -> Table {
     let kinds = [
         ("replay", &run.results.replayed),

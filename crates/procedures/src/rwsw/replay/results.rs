@@ -11,9 +11,7 @@ use steadfast_domain::{Demand, Measurement, Nanos, Outcome, Record, Step};
 pub struct ReplayPoint {
     /// Middle of the interval, in seconds since the first step of the capture began.
     pub at: f64,
-    /// I/Os per second.
     pub iops: Option<f64>,
-    /// Throughput in MB/s (10^6 bytes per second).
     pub mb_per_second: Option<f64>,
     /// Average response time in milliseconds.
     pub art: Option<f64>,
@@ -44,18 +42,14 @@ impl ReplayPoint {
 
 /// Results of a replay, from which its tables and plots are made.
 pub struct RwswReplayResults<'a> {
-    /// Steps of the replay.
     pub steps: Vec<(&'a Step, &'a Outcome)>,
-    /// Values of the replay.
     pub replayed: Vec<ReplayPoint>,
     /// Values of the applied streams in the capture.
     pub applied: Vec<ReplayPoint>,
-    /// Values of all streams in the capture.
     pub captured: Vec<ReplayPoint>,
 }
 
 impl<'a> RwswReplayResults<'a> {
-    /// Computes the results from a record.
     pub fn new(replay: &Replay, record: &'a Record) -> Self {
         let steps = steps_of(record, PHASE);
         let replayed = match &replay.course {
@@ -79,7 +73,6 @@ impl<'a> RwswReplayResults<'a> {
         }
     }
 
-    /// Returns the measurements of the steps.
     pub fn measurements(&self) -> impl Iterator<Item = &'a Measurement> + '_ {
         self.steps.iter().map(|(_, outcome)| &outcome.measurement)
     }
@@ -231,7 +224,6 @@ impl PlotStepGroup<'_> {
         }
     }
 
-    /// Returns the values of all streams.
     fn whole(&self) -> ReplayPoint {
         let ios: u64 = self.steps.iter().map(|step| step.captured_ios).sum();
         let bytes: u64 = self.steps.iter().map(|step| step.captured_bytes.0).sum();

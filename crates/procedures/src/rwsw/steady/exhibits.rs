@@ -21,7 +21,6 @@ use steadfast_domain::findings::{Exhibit, KeyFigure, Origin, Page, Setting, Tabl
 use steadfast_domain::steady_state::TrackVerdict;
 use steadfast_domain::{Caveat, Measurement, Outcome, Record, Step, Verdict, caveats as ids};
 
-/// A run with its steps and its verdict.
 pub struct JudgedRun<'a> {
     run: &'a CyclicLoad,
     steps: Vec<(&'a Step, &'a Outcome)>,
@@ -267,7 +266,6 @@ fn stream_tracks(run: &JudgedRun<'_>, same_window: bool) -> Vec<TrackVerdict> {
     verdict.tracks.iter().map(judge).collect()
 }
 
-/// Returns the name of a segment.
 fn corner(test: &SteadyStreams) -> &'static str {
     match test.kind {
         RwswWsatKind::Individual => "Segment (I/O stream, mean of its measurement window)",

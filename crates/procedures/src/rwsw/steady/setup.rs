@@ -16,12 +16,10 @@ use crate::rwsw::regime::{
 };
 use steadfast_domain::Demand;
 
-/// Parameters of `multi-wsat`.
 pub const MULTI_PARAMETERS: &[Parameter] = &[
     PRECONDITIONING, INSTEAD_OF_WIPC, SPARE, CONTENT, ZONES, ARRIVALS, ALIGNMENT, BETWEEN,
     MEASURED, FILLS,
 ];
-/// Parameters of `individual-streams`.
 pub const INDIVIDUAL_PARAMETERS: &[Parameter] =
     &[PRECONDITIONING, INSTEAD_OF_WIPC, SPARE, CONTENT, ZONES, ALIGNMENT, BETWEEN, MEASURED, FILLS];
 

@@ -75,7 +75,6 @@ pub(super) fn key(studied: &TkperfTestResult<'_>) -> Vec<KeyFigure> {
     }
 }
 
-/// Returns the sections of TKperf's report.
 pub(super) fn chapters(studied: &TkperfTestResult<'_>) -> Vec<Page> {
     let kind = studied.test.kind;
     match kind {

@@ -20,7 +20,6 @@ use steadfast_domain::{
     Caveat, Demand, Findings, ForeignKind, ForeignRun, ForeignTest, Nanos, caveats as ids,
 };
 
-/// Method of these runs in reports.
 const METHOD: &str = "TKperf's own run, read from its XML log";
 
 /// Returns the findings of a log of TKperf; `software` is the name of the program that read it.

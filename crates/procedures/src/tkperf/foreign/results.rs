@@ -46,7 +46,6 @@ impl<'a> TkperfTestResult<'a> {
         TkperfTestResult { test, verdict, reported, points, unsteady }
     }
 
-    /// Returns one sentence on how the test ended.
     pub fn ending(&self) -> String {
         let rounds = last_round(self.test);
         let Some(verdict) = &self.verdict else {

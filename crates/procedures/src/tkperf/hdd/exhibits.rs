@@ -102,7 +102,6 @@ fn unit(kind: ZoneTestKind) -> &'static str {
     }
 }
 
-/// Returns the chapter on the procedure's loop.
 fn loop_chapter(run: &HddRun<'_>) -> Vec<Page> {
     let size = run.test.zones.first().map(|zone| zone.length.binary()).unwrap_or_default();
     let (count, time, demand) = (run.test.zones.len(), run.test.setup.step_time, run.test.demand);
@@ -183,7 +182,6 @@ const SPREAD: [TypedColumn<HddPoint>; 10] = [
     TypedColumn::number("MRT ms", 3, |point| point.longest),
 ];
 
-/// Returns the statistics over the zones as a table.
 fn spread_table(run: &HddRun<'_>) -> Table {
     let title = format!("{} over the zones", unit(run.test.kind));
     let points = run.results.points.iter();
@@ -191,7 +189,6 @@ fn spread_table(run: &HddRun<'_>) -> Table {
         .rows(points.map(|point| typed_row(point.pattern.to_string(), &SPREAD, point)))
 }
 
-/// Returns one line per zone.
 fn zones_table(run: &HddRun<'_>) -> Table {
     let rows = run.test.zones.iter().enumerate().map(|(zone, range)| {
         let mut cells = vec![Cell::count(range.start.0)];

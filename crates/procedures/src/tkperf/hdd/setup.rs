@@ -12,7 +12,6 @@ use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::stimulus::{ActiveRange, LoadLimits};
 use steadfast_domain::{Bytes, Demand, Profile, Step, StepPlace};
 
-/// Parameter `zones`.
 pub const ZONES: Parameter = Parameter {
     name: "zones",
     default: "128",
@@ -36,7 +35,6 @@ const DEMAND: Demand = Demand::new(1, 1);
 /// Unit of the zone length in bytes: 1 MiB, so that every block size divides a zone.
 const UNIT: u64 = 1 << 20;
 
-/// A test of zones, ready to run.
 #[derive(Debug, Clone)]
 pub struct ZoneTest {
     pub(super) setup: ProcedureSetup,
@@ -69,12 +67,10 @@ impl ZoneTestKind {
 }
 
 impl ZoneTest {
-    /// Creates the test of IOPS in each zone.
     pub fn iops(request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         ZoneTest::new(ZoneTestKind::Iops, request)
     }
 
-    /// Creates the test of throughput in each zone.
     pub fn throughput(request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         ZoneTest::new(ZoneTestKind::Throughput, request)
     }
