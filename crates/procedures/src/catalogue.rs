@@ -332,7 +332,6 @@ fn is_method_of_tkperf(settings: &Settings) -> bool {
     }
 }
 
-/// Returns an error if the profile does not have the procedure.
 fn check_combination(settings: &Settings) -> Result<(), ProcedureError> {
     let name = settings.procedure.as_str();
     match (settings.profile, settings.class) {

@@ -27,7 +27,6 @@ use steadfast_domain::{
     caveats as ids,
 };
 
-/// Name of the procedure on the command line.
 pub const NAME: &str = "suite";
 
 /// Name of the portrait, which is made of other procedures as well.
@@ -72,7 +71,6 @@ pub(crate) struct SuiteKind {
 /// A run of several parts and what they found.
 pub(crate) struct StudiedSuite<'a> {
     pub settings: &'a Settings,
-    /// Everything that happened in the run.
     pub record: &'a Record,
     /// Findings of the parts, in order.
     pub found: &'a [PartFindings<'a>],

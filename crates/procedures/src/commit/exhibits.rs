@@ -526,7 +526,6 @@ fn time_columns<'a>() -> [TypedColumn<CommitPoint<'a>>; 6] {
     ]
 }
 
-/// Returns these columns of every load.
 fn points_table<'a>(
     run: &CommitRun<'a>,
     id: &str,

@@ -22,7 +22,6 @@ use steadfast_domain::{Bytes, Demand, Nanos, Profile, Record, Settings, Step, St
 
 /// Phase of the writes until steady state.
 pub(super) const PRECONDITIONING: &str = "preconditioning";
-/// Phase of the measured steps.
 pub(super) const COMMITS: &str = "commits";
 /// Phase of the preconditioning's load after a gap before a measured step.
 pub(super) const REFRESH: &str = "refresh";
@@ -198,7 +197,6 @@ impl CommitLoad {
     }
 }
 
-/// The commit test, ready to run.
 #[derive(Debug, Clone)]
 pub struct Commit {
     pub(super) setup: ProcedureSetup,

@@ -14,7 +14,6 @@ use steadfast_domain::{Bytes, Demand, Nanos, Settings, Step};
 /// Choices of a run, by the user or by default.
 pub struct RunChoices<'a> {
     pub settings: &'a Settings,
-    /// Requirements of profile and class.
     pub method: &'a Method,
     /// Capacity and sector size of the device.
     pub geometry: Geometry,
@@ -88,11 +87,9 @@ impl RunChoices<'_> {
         }
         origin::given(s.threads.is_some() || s.depth.is_some() || choose_demand(self.parameters, s))
     }
-    /// Returns the report's row for the demand of measured steps.
     pub fn demand_row(&self, label: &str, demand: String) -> Setting {
         Setting::new("demand", label, demand, self.demand_origin())
     }
-    /// Returns the report's row for the length of a measured step.
     pub fn step_row(&self, label: &str) -> Setting {
         let origin = origin::given(self.settings.step_time.is_some() || self.own_loads.is_some());
         let time = self.step_text.clone().unwrap_or_else(|| self.step_time.to_string());

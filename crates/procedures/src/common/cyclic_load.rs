@@ -142,7 +142,6 @@ impl FillRequirement {
 
 #[derive(Debug, Clone, Copy)]
 pub struct CycleLayout {
-    /// Number of steps between two measured ones.
     pub steps_between: u32,
     pub measured: CyclePosition,
 }

@@ -107,7 +107,6 @@ pub struct CoveredRange {
 /// An amount of an active range, divided into equal segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scatter {
-    /// Size of all segments together.
     pub amount: Bytes,
     pub segments: u32,
 }

@@ -6,7 +6,6 @@ use steadfast_domain::findings::Metric;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Measurement, Nanos, Op, Tally};
 
-/// Reported percentiles: name and fraction.
 const PERCENTILES: [(&str, f64); 5] =
     [("p50", 0.5), ("p99", 0.99), ("p99-9", 0.999), ("p99-99", 0.9999), ("p99-999", 0.99999)];
 

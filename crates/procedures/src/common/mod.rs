@@ -42,7 +42,6 @@ pub struct ProcedureSetup {
     /// Changes that the operator made after the start, in order.
     pub amendments: Vec<Amendment>,
     pub parameters: Vec<Parameter>,
-    /// Requirements of profile and class.
     pub method: Method,
     /// Part of the device that may be accessed.
     pub active_range: ActiveRange,

@@ -100,7 +100,6 @@ pub struct OnePass {
     pub spare: f64,
     /// First byte of the active range.
     begin: Bytes,
-    /// Logical pages in the active range.
     pages: u64,
     /// Pages that each region writes.
     window: u64,

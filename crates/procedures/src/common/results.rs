@@ -20,7 +20,6 @@ pub struct LoopResults {
     pub cells: Vec<PointResult>,
 }
 
-/// Results of one point over the reported rounds.
 pub struct PointResult {
     pub pattern: AccessPattern,
     /// IOPS; reads and writes are added, never weighted.

@@ -14,7 +14,6 @@ use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::steady_state::TrackVerdict;
 use steadfast_domain::{Caveat, Criteria, Record, Verdict, caveats as ids};
 
-/// Describes in one sentence how the rounds of a loop ended.
 pub(crate) fn rounds_ending(record: &Record, results: &LoopResults, rounds_max: u32) -> String {
     let rounds = results.rounds.len();
     if !record.has_ended() {

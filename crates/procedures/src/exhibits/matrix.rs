@@ -33,14 +33,12 @@ pub(crate) const FIVE_NINES_TIME: MatrixValue = MatrixValue {
     value: |cell| millis(cell.tally.percentile(FIVE_NINES)),
     ..AVERAGE
 };
-/// Shortest response time.
 pub(crate) const MINIMUM: MatrixValue = MatrixValue {
     id: "minimum",
     title: "Minimum response time, ms",
     value: |cell| millis(cell.tally.response_shortest()),
     ..AVERAGE
 };
-/// Longest response time.
 pub(crate) const MAXIMUM: MatrixValue = MatrixValue {
     id: "maximum",
     title: "Maximum response time, ms",
@@ -92,7 +90,6 @@ impl LoopMatrix<'_> {
         self.mixes.iter().rev().map(of_mix).collect()
     }
 
-    /// Returns the axis of block sizes by name.
     pub fn names(&self) -> Axis {
         let names = self.sizes.iter().map(|size| size_name(*size)).collect();
         Axis::new("Block size (KiB)", Scale::Categories(names))

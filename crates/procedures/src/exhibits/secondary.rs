@@ -27,7 +27,6 @@ pub const CPU_BOUND: f64 = 0.95;
 /// SMART / Health Information log).
 const WARNS_OF_TEMPERATURE: u8 = 0b10;
 
-/// Maximum number of steps named in a caveat.
 const NAMED: usize = 4;
 
 pub(crate) struct SecondaryPoint {

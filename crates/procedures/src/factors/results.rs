@@ -8,7 +8,6 @@ use super::setup::{Factor, FactorLevel, Factors, SUSTAINED};
 use crate::report_notation::number;
 use steadfast_domain::{Measurement, Record};
 
-/// Results of factors, from which its tables and plots are made.
 pub struct FactorsResults<'a> {
     /// Results of the levels, in order.
     pub levels: Vec<MeasuredLevel<'a>>,

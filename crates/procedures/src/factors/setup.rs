@@ -243,7 +243,6 @@ pub struct Factors {
     pub(super) rounds: u32,
     /// Share by which rates must differ at least.
     pub(super) change: f64,
-    /// Coefficient of variation of a life throttle.
     pub(super) throttle_variation: f64,
     pub(super) sustained_steps: u32,
 }
@@ -318,7 +317,6 @@ impl Factors {
         self.setup.step(place, &SEQUENTIAL, self.demand, self.setup.step_time)
     }
 
-    /// Returns the random writes that overwrite the active range after the preconditioning.
     pub(super) fn overwrite(&self) -> ContinuousLoad {
         let bytes = self.setup.active_range.length;
         self.setup.amount(OVERWRITE, &RANDOM, self.demand, bytes)

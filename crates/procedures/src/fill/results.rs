@@ -5,7 +5,6 @@ use super::setup::{DriveFill, FillLevel};
 use crate::common::attempts::last_attempt;
 use steadfast_domain::{Measurement, Nanos, Outcome, PurgeChoice, PurgeMethod, Record, Step};
 
-/// Results of fill, from which its tables and plots are made.
 pub struct FillResults<'a> {
     /// Results of the levels, in order.
     pub levels: Vec<LevelResult<'a>>,

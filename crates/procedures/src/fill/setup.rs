@@ -88,7 +88,6 @@ pub struct FillLevel {
 }
 
 impl FillLevel {
-    /// Returns the phase of the writes that fill the drive up to the level.
     pub(super) fn preload_phase(self) -> String {
         format!("load-{}", self.percent)
     }

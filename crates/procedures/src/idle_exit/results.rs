@@ -10,7 +10,6 @@ const DEEPER: f64 = 1.5;
 /// I/Os are off by less).
 const STANDARD_ERRORS: f64 = 4.3;
 
-/// Results of idle exit, from which its tables and plots are made.
 pub struct IdleExitResults<'a> {
     /// I/Os back to back, before and after those with idle times.
     pub back_to_back: Tally,

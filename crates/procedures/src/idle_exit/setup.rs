@@ -17,7 +17,6 @@ use steadfast_domain::{
 
 /// Phase of the writes that put data where the I/Os go.
 const PREPARE: &str = "prepare";
-/// Phase of the I/Os without idle times.
 pub(super) const BACK_TO_BACK: &str = "back-to-back";
 
 /// Pattern and demand of the preparation (our choice, as for preconditioning).

@@ -6,7 +6,6 @@ use crate::common::attempts::steps_of;
 use crate::rwsw::regime::STEADY;
 use steadfast_domain::{Measurement, Nanos, Outcome, Record, ServiceLevel, Step, Tally, Verdict};
 
-/// Results of load-curve, from which its tables and plots are made.
 pub struct LoadCurveResults<'a> {
     /// Steps to steady state; empty if there are none.
     pub steady: Vec<(&'a Step, &'a Outcome)>,
@@ -35,7 +34,6 @@ pub struct OfferedPoint<'a> {
     pub measurement: &'a Measurement,
     /// True if the device kept up with the rate; see [`Measurement::kept_up_below`].
     pub kept_up: bool,
-    /// All I/Os of the step.
     pub tally: Tally,
     pub is_knee: bool,
 }

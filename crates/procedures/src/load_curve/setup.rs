@@ -28,7 +28,6 @@ use steadfast_domain::{
     Track, Verdict, judge,
 };
 
-/// Phase of the closed loop.
 pub(super) const MAXIMUM: &str = "maximum";
 /// Phase of the rates of the curve.
 pub(super) const CURVE: &str = "curve";

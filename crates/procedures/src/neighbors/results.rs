@@ -46,7 +46,6 @@ pub struct Disturbance {
 /// The victim in all steps with the offender off, or on.
 #[derive(Default)]
 pub struct VictimSide {
-    /// Counts and response times.
     pub tally: Tally,
     pub elapsed: Nanos,
     /// True if a step completed fewer I/Os than were offered.
@@ -72,7 +71,6 @@ impl VictimSide {
         self.tally.percentile(fraction).map(Nanos::as_millis_f64)
     }
 
-    /// Returns the I/Os completed per second.
     pub fn iops(&self) -> Option<f64> {
         per_second(self.tally.ios as f64, self.elapsed)
     }

@@ -42,7 +42,6 @@ const DEMAND: Demand = Demand::new(1, 32);
 /// 1,000 IOPS.
 const STEP_TIME: Nanos = Nanos::from_secs(30);
 
-/// Unit of the halves of the active range.
 const HALF_UNIT: u64 = 1 << 20;
 
 const CYCLES_MAX: u32 = 1000;

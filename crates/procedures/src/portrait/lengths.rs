@@ -27,7 +27,6 @@ pub(super) const LENGTH: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// A part of a portrait that is shorter than the procedure alone.
 pub(super) struct ShortPart {
     pub procedure: &'static str,
     /// Length of a step; `None` for a procedure whose steps end by themselves.

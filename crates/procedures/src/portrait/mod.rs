@@ -23,7 +23,6 @@ use lengths::{FILL, IDLE_EXIT, LENGTH, PROCEDURES, PortraitLength, SERVICE_LEVEL
 use steadfast_domain::purge::{PurgeChoice, PurgeMethod};
 use steadfast_domain::{Caveat, Findings, Profile, Settings, caveats as ids};
 
-/// Name of the procedure on the command line.
 pub const NAME: &str = suite::PORTRAIT;
 
 /// Workload of the load curve (our choice: reads with a third of writes, as a database has them).

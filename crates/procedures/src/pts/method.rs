@@ -35,7 +35,6 @@ pub const STEP_TIME: Nanos = Nanos::from_secs(60);
 /// Length of a step in profile `quick`: our choice.
 const QUICK_STEP_TIME: Nanos = Nanos::from_secs(1);
 
-/// Computes the setup of a test with the method of its profile and class.
 pub fn setup(request: &ProcedureRequest<'_>) -> Result<ProcedureSetup, ProcedureError> {
     ProcedureSetup::new(request, for_profile(request.settings.profile, request.settings.class))
 }

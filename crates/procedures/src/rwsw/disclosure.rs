@@ -16,7 +16,6 @@ use steadfast_domain::load_words::{hottest_share, pace_text};
 use steadfast_domain::stimulus::{Pace, Zone};
 use steadfast_domain::{Caveat, IoStream, Record, Settings, caveats as ids};
 
-/// Returns the rows about the workload in the report form.
 pub fn workload_rows(composite: &CapturedComposite, settings: &Settings) -> SettingRows {
     let workload = &composite.workload;
     let origin = |word: &str| {

@@ -135,7 +135,6 @@ pub fn applied_arrivals(
     Ok(choice)
 }
 
-/// Computes the setup of a test of a captured workload.
 pub fn setup(request: &ProcedureRequest<'_>) -> Result<ProcedureSetup, ProcedureError> {
     let method = for_profile(request.settings.profile, request.settings.class);
     let settings = with_content(request.settings)?;

@@ -44,7 +44,6 @@ pub const BEFORE_REPLAY: Parameter = Parameter {
     ..PRECONDITIONING
 };
 
-/// Preconditioning between the purge and the workload.
 #[derive(Debug, Clone)]
 pub struct PreconditioningPlan {
     /// True if twice the user capacity, or one pass in its place, is written first.
@@ -118,7 +117,6 @@ impl PreconditioningPlan {
         Ok(FillRequirement { before, own_writes: true, ..chosen })
     }
 
-    /// Sets the conditions, purges and preconditions.
     pub fn conduct(
         &self,
         bench: &mut dyn Bench,

@@ -25,7 +25,6 @@ const DRAWN_STACKS: usize = 250;
 /// Results of a segment: means over its steps.
 #[derive(Debug, Clone)]
 pub struct RwswSegment {
-    /// Name, the label on plot axes.
     pub name: String,
     pub iops: Option<f64>,
     pub mb_per_second: Option<f64>,

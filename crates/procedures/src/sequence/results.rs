@@ -8,7 +8,6 @@ use steadfast_domain::{Measurement, Nanos, Op, Record, SequenceStep, Tally};
 /// Exhibits for the users of one tool: the title of a page and its exhibits.
 pub(super) type ToolExhibits = (&'static str, Vec<Exhibit>);
 
-/// Results of a sequence, from which its tables and plots are made.
 pub struct SequenceResults<'a> {
     /// Steps that measure, in order.
     pub measured: Vec<MeasuredStep<'a>>,
@@ -29,7 +28,6 @@ pub struct Attempt {
     pub reads: Tally,
     pub writes: Tally,
     pub elapsed: Nanos,
-    /// Number of I/Os that failed.
     pub faults: u64,
     /// Share of all processors' time spent in user space and kernel, 0 to 1; `None` if it was not
     /// measured.
@@ -114,7 +112,6 @@ impl Attempt {
     pub fn mb_per_second(&self) -> Option<f64> {
         self.rate(self.total.bytes.0).map(|bytes| bytes / 1e6)
     }
-    /// Returns the mean response time in milliseconds.
     pub fn mean_ms(&self) -> Option<f64> {
         self.total.response_mean_ms()
     }

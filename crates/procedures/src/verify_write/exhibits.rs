@@ -94,7 +94,6 @@ impl ProcedureReport for VerifyWrite {
     }
 }
 
-/// Returns MB/s of a pass.
 fn rate(pieces: &[&Measurement]) -> Option<f64> {
     let bytes = Bytes(pieces.iter().map(|m| m.bytes().0).sum());
     let time = Nanos(pieces.iter().map(|m| m.elapsed.0).sum());

@@ -261,7 +261,6 @@ fn percents(run: &AmplificationRun<'_>) -> Vec<u8> {
     percents
 }
 
-/// Returns the write amplification by workload and used capacity.
 fn matrix_table(run: &AmplificationRun<'_>, id: &str) -> Table {
     let percents = percents(run);
     let cell = |workload: &str, percent: u8| {

@@ -8,7 +8,6 @@ use steadfast_domain::measurement::{LogDelta, WriteAmplification};
 use steadfast_domain::steady_state::judge_every;
 use steadfast_domain::{Bytes, EndState, Measurement, Record, Verdict, judge};
 
-/// Results of write-amplification, from which its tables and plots are made.
 pub struct AmplificationResults<'a> {
     /// Results of the cells, in order.
     pub cells: Vec<CellResult<'a>>,
@@ -18,7 +17,6 @@ pub struct AmplificationResults<'a> {
     pub nand_unit: Option<Bytes>,
 }
 
-/// Results of a workload at a used capacity.
 pub struct CellResult<'a> {
     pub cell: &'a AmplificationCell,
     /// Complete windows in the order of their numbers.

@@ -110,7 +110,6 @@ const CONTENT_OF_CAPTURED: Parameter =
 pub const PARAMETERS: &[Parameter] =
     &[WORKLOADS, USED, USED_OTHERS, TRANSFER, WINDOW, STEADY_LIMITS, LIMIT, CONTENT_OF_CAPTURED];
 
-/// A workload on a part of the drive.
 #[derive(Debug, Clone)]
 pub struct AmplificationCell {
     pub workload: WriteWorkload,

@@ -167,7 +167,6 @@ pub(super) fn demands_text(demands: &[Demand]) -> String {
     }
 }
 
-/// Returns the procedure's own parameters with their values.
 pub fn parameters_facts(choices: &RunChoices<'_>) -> Facts {
     parameters::facts(choices.parameters, choices.settings)
 }

@@ -88,7 +88,6 @@ impl ReportForm {
             test_parameters: common_test_rows(choices),
         }
     }
-    /// Appends rows to the setup parameters.
     pub fn set_up(mut self, rows: impl IntoIterator<Item = Setting>) -> Self {
         self.set_up.extend(rows);
         self
@@ -348,7 +347,6 @@ pub fn preconditioning_rows(choices: &RunChoices<'_>) -> SettingRows {
     ]
 }
 
-/// Returns the setup parameters of a mixed loop.
 pub fn loop_set_up_rows(stimulus: &str, choices: &RunChoices<'_>, rounds: &str) -> SettingRows {
     let mut rows = common_set_up_rows(choices);
     rows.extend(preconditioning_rows(choices));

@@ -41,7 +41,6 @@ pub fn form_demands(demands: &[Demand]) -> String {
     }
 }
 
-/// Formats the rounds of a verdict's window as the form does: `3 - 7`.
 pub fn window_text(verdict: &Verdict) -> String {
     let reservation = reservation_text(verdict);
     match (verdict.steady, verdict.window) {

@@ -588,7 +588,6 @@ fn best_by_outstanding<'r>(run: &'r DirthRun<'_>) -> Vec<(Demand, &'r DemandResu
     all
 }
 
-/// Returns the table of the tracking variable in every round.
 fn rounds_table(run: &DirthRun<'_>) -> Table {
     let inside = |round: u32| {
         run.results.verdict.window.is_some_and(|(first, last)| (first..=last).contains(&round))

@@ -36,7 +36,6 @@ pub fn demands(loops: &[u32]) -> Vec<Demand> {
 /// Measured values of one demand in a round.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct DemandResult {
-    /// Reads and writes per second.
     pub iops: Option<f64>,
     pub mb_per_second: Option<f64>,
     /// Average response time of reads and writes together.

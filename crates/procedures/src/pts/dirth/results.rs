@@ -8,7 +8,6 @@ use crate::common::continuous_load::LoadGaps;
 use crate::exhibits::time_axis::minutes;
 use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step, Verdict};
 
-/// Results of DIRTH, from which its tables and plots are made.
 pub struct DirthResults<'a> {
     pub preconditioning: Vec<(&'a Step, &'a Outcome)>,
     /// Verdict on the measured steps of the preconditioning.

@@ -85,7 +85,6 @@ pub const COMPOSITE_PARAMETERS: &[Parameter] = &[
     LOOPS, PRE_WRITE_TIME, ART_CEILING, POINT_PRE_WRITE_TIME, HISTOGRAM_TIME,
 ];
 
-/// The DIRTH test, ready to run.
 #[derive(Debug, Clone)]
 pub struct Dirth {
     pub(super) setup: ProcedureSetup,
@@ -101,7 +100,6 @@ pub struct Dirth {
 }
 
 impl Dirth {
-    /// Creates DIRTH of the workload that the settings name.
     pub fn on(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
         Dirth::new(Some(&WORKLOAD), setup)
     }

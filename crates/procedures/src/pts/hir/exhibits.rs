@@ -174,7 +174,6 @@ fn baseline_time(run: &HirRun<'_>) -> steadfast_domain::Nanos {
     steadfast_domain::Nanos(run.test.access_time.0.saturating_mul(u64::from(run.test.accesses)))
 }
 
-/// Returns the table of results by idle time.
 fn waits_table(run: &HirRun<'_>, id: &str) -> Table {
     let rows = run.results.waits.iter().map(|wait| wait_row(wait, run.results.saturated()));
     let columns = [

@@ -4,10 +4,8 @@ use super::setup::{Hir, PRECONDITIONING, baseline_phase, wait_phase};
 use crate::common::attempts::{attempt_of, current_attempt, last_attempt};
 use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step, Tally, Verdict};
 
-/// Results of HIR, from which its tables and plots are made.
 pub struct HirResults<'a> {
     pub preconditioning: Vec<(&'a Step, &'a Outcome)>,
-    /// Verdict on the measured minutes of the preconditioning.
     pub verdict: Verdict,
     /// Wait states, one per idle time, in order.
     pub waits: Vec<WaitState<'a>>,
@@ -15,7 +13,6 @@ pub struct HirResults<'a> {
 
 /// A wait state and its baseline, the accesses without a pause that follow it.
 pub struct WaitState<'a> {
-    /// Idle time after each access.
     pub idle: Nanos,
     /// Accesses with the idle time between them.
     pub accesses: AccessSeries<'a>,

@@ -52,7 +52,6 @@ pub const PARAMETERS: &[Parameter] = &[
     LEAST_FILLS, ALIGNMENT,
 ];
 
-/// The HIR test, ready to run.
 #[derive(Debug, Clone)]
 pub struct Hir {
     pub(super) setup: ProcedureSetup,

@@ -43,7 +43,6 @@ const TRACKED_20: [AccessPattern; 3] = [
 
 pub const PARAMETERS: &[Parameter] = &[ALIGNMENT, INSTEAD_OF_WIPC, SPARE];
 
-/// The IOPS test, ready to run.
 #[derive(Debug, Clone)]
 pub struct Iops {
     pub(super) setup: ProcedureSetup,

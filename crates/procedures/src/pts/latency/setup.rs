@@ -41,7 +41,6 @@ pub(super) const HISTOGRAM_TIME: Parameter = Parameter {
 
 pub const PARAMETERS: &[Parameter] = &[HISTOGRAM_TIME, ALIGNMENT, INSTEAD_OF_WIPC, SPARE];
 
-/// The latency test, ready to run.
 #[derive(Debug, Clone)]
 pub struct Latency {
     pub(super) setup: ProcedureSetup,

@@ -256,7 +256,6 @@ impl<T: RangedTest + 'static> ScatteredTest<T> {
         )
     }
 
-    /// Returns the table of the active range and segments of each combination.
     fn layout_table(&self) -> Table {
         let rows = self.combinations.iter().zip(&self.covered).zip(&self.parts).filter_map(
             |((combination, covered), part)| {

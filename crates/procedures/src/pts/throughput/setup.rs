@@ -60,7 +60,6 @@ impl SizeLoop {
     }
 }
 
-/// The throughput test, ready to run.
 #[derive(Debug, Clone)]
 pub struct Throughput {
     pub(super) setup: ProcedureSetup,
@@ -111,7 +110,6 @@ impl RangedTest for Throughput {
 }
 
 impl Throughput {
-    /// Returns true if the drive is preconditioned after each purge.
     pub(super) fn preconditions(&self) -> bool {
         self.preconditions
     }

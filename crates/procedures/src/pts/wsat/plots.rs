@@ -17,7 +17,6 @@ pub(super) enum WsatAxis {
 }
 
 impl WsatAxis {
-    /// Returns the suffix of the plot's ID, and of its title.
     fn names(self) -> (&'static str, &'static str) {
         match self {
             WsatAxis::Time => ("time", "Time"),

@@ -16,7 +16,6 @@ pub const LAST_STEPS: usize = 5;
 
 pub type WsatRun<'a> = StudiedRun<'a, Wsat>;
 
-/// Results of WSAT, from which its tables and plots are made.
 pub struct WsatResults<'a> {
     /// Values of the steps of the saturation; a step without length is left out.
     pub steps: Vec<WsatStep>,
@@ -52,7 +51,6 @@ pub struct WsatStep {
     pub written_gb: f64,
     /// Data written by the load up to the end of the step, in user capacities.
     pub fills: f64,
-    /// Reads and writes per second.
     pub iops: Option<f64>,
     pub mb_per_second: Option<f64>,
     /// Average response time in milliseconds.

@@ -94,7 +94,6 @@ pub(super) enum SaturationLoad {
     Plain(ContinuousLoad),
 }
 
-/// The WSAT test, ready to run.
 #[derive(Debug, Clone)]
 pub struct Wsat {
     pub(super) setup: ProcedureSetup,
@@ -109,7 +108,6 @@ pub struct Wsat {
 }
 
 impl Wsat {
-    /// Creates WSAT of the workload that the settings name.
     pub fn on(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
         Wsat::new(Some(&WORKLOAD), setup)
     }

@@ -53,7 +53,6 @@ pub(super) fn summary_table(run: &WsatRun<'_>) -> Table {
     typed_table("wsat-summary", "Write saturation", "", &SUMMARY_COLUMNS).rows(rows)
 }
 
-/// Returns the row of the histogram run, which follows the saturation.
 fn histogram_row(measurement: &Measurement) -> Row {
     let tally = measurement.total();
     let ms = |time: Option<Nanos>| TableCell::number(time.map(Nanos::as_millis_f64), 3);

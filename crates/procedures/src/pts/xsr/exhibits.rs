@@ -275,7 +275,6 @@ fn mrt_plot(run: &XsrRun<'_>) -> Plot {
 
 type XsrStepValue = fn(&XsrStep) -> Option<f64>;
 
-/// Returns one series per segment within a time window.
 fn curves(run: &XsrRun<'_>, window: Option<(f64, f64)>, value: XsrStepValue) -> Vec<Series> {
     let time = PlotTimeAxis::for_steps("Time", run.test.setup.step_time);
     run.results

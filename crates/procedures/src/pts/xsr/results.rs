@@ -15,7 +15,6 @@ const END_STEPS: usize = 5;
 /// it.
 pub const NEARLY: u8 = 95;
 
-/// Results of XSR, from which its tables and plots are made.
 pub struct XsrResults<'a> {
     /// Results of the segments, in order.
     pub segments: Vec<SegmentResult<'a>>,
@@ -127,7 +126,6 @@ fn recovery(segments: &[SegmentResult<'_>], wanted: Option<f64>) -> RecoveryTime
 }
 
 impl SegmentResult<'_> {
-    /// Returns the throughput of the whole segment in MB/s.
     pub fn average(&self) -> Option<f64> {
         let bytes: u64 = self.outcomes.iter().map(|(_, o)| o.measurement.bytes().0).sum();
         let time: u64 = self.outcomes.iter().map(|(_, o)| o.measurement.elapsed.0).sum();

@@ -73,7 +73,6 @@ pub struct XsrSegment {
     pub time: Nanos,
 }
 
-/// The XSR test, ready to run.
 #[derive(Debug, Clone)]
 pub struct Xsr {
     pub(super) setup: ProcedureSetup,

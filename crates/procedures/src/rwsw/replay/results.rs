@@ -40,7 +40,6 @@ impl ReplayPoint {
     }
 }
 
-/// Results of a replay, from which its tables and plots are made.
 pub struct RwswReplayResults<'a> {
     pub steps: Vec<(&'a Step, &'a Outcome)>,
     pub replayed: Vec<ReplayPoint>,

@@ -141,7 +141,6 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Creates the replay of the captured workload of the settings.
     pub fn on(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
         let settings = &setup.settings;
         let composite = CapturedComposite::on_range(&setup)?;

@@ -27,7 +27,6 @@ pub struct JudgedRun<'a> {
     verdict: Verdict,
 }
 
-/// The runs, with their streams or measured minutes.
 pub struct RwswSteadyResults<'a> {
     judged: Vec<JudgedRun<'a>>,
     segments: Vec<RwswSegment>,
