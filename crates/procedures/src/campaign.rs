@@ -32,14 +32,14 @@ pub(crate) const WSAT: ProcedureSpec = ProcedureSpec {
     name: NAMES[0],
     summary: "WSAT of each of the six standard workloads of PTS 2.0.x, with a table over all",
     parameters: &[CAMPAIGN_WORKLOADS],
-    make: |asked| boxed(Suite::new(&WSAT_KIND, plans("wsat", asked.settings)?, asked)),
+    make: |request| boxed(Suite::new(&WSAT_KIND, plans("wsat", request.settings)?, request)),
 };
 
 pub(crate) const DIRTH: ProcedureSpec = ProcedureSpec {
     name: NAMES[1],
     summary: "DIRTH of each of the six standard workloads of PTS 2.0.x, with a table over all",
     parameters: &[CAMPAIGN_WORKLOADS],
-    make: |asked| boxed(Suite::new(&DIRTH_KIND, plans("dirth", asked.settings)?, asked)),
+    make: |request| boxed(Suite::new(&DIRTH_KIND, plans("dirth", request.settings)?, request)),
 };
 
 const WSAT_KIND: SuiteKind = SuiteKind {
@@ -223,8 +223,10 @@ fn tables(results: Table, points: &[CampaignPoint<'_>]) -> Vec<Exhibit> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalogue::made;
-    use crate::testing::scripted::{GEOMETRY, record, scripted, steps};
+    use crate::catalogue::build;
+    use crate::testing::scripted::{
+        GEOMETRY, broken_record, purges, record, refusal, scripted, steps,
+    };
     use steadfast_domain::settings::Geometry;
     use steadfast_domain::{Bytes, JournalEntry, Measurement, Nanos, Step};
 
@@ -236,7 +238,7 @@ mod tests {
     }
 
     fn refused(name: &str, pairs: &[(&str, &str)]) -> String {
-        crate::procedure(&settings(name, pairs), GEOMETRY, &[]).err().unwrap().0
+        refusal(&settings(name, pairs))
     }
 
     /// IOPS of each workload: 1,000 of the first to 6,000 of the last.
@@ -256,8 +258,7 @@ mod tests {
         let mut bench = scripted(rate);
         bench.response = |_| Some(Nanos::from_millis(2));
         bench.retouch = powered;
-        procedure.conduct(&mut bench).unwrap();
-        let findings = procedure.study(&record(settings, bench.entries.clone()));
+        let findings = bench.studied(&*procedure, settings);
         (bench.entries, findings)
     }
 
@@ -273,13 +274,12 @@ mod tests {
     fn a_wsat_campaign_is_six_wsats_with_a_purge_each_and_one_table() {
         let settings = settings(NAMES[0], &[("histogram-time", "5min"), ("mix", "40/60")]);
         let (entries, findings) = found(&settings);
-        let purges = entries.iter().filter(|entry| matches!(entry, JournalEntry::Purged(_)));
-        assert_eq!(purges.count(), 6);
+        assert_eq!(purges(&entries), 6);
         for plan in plans("wsat", &settings).unwrap() {
             let alone = plan.settings(&settings);
             assert_eq!(alone.parameters.contains_key("mix"), plan.name == "composite");
             let bench = scripted(|_| rate(&step_of(&plan.name)))
-                .conducted(&*made(&alone, GEOMETRY, &[]).unwrap());
+                .conducted(&*build(&alone, GEOMETRY, &[]).unwrap());
             let prefix = format!("{}/", plan.name);
             let mut own: Vec<Step> = steps(&entries).into_iter().cloned().collect();
             own.retain(|step| step.place.phase.starts_with(&prefix));
@@ -332,8 +332,7 @@ mod tests {
         let (mut entries, _) = found(&settings);
         let cut = entries.iter().position(|entry| crate::parts::begins(entry) == Some("video"));
         entries.truncate(cut.unwrap());
-        let mut broken = record(&settings, entries);
-        broken.entries.pop();
+        let broken = broken_record(&settings, entries);
         let procedure = crate::procedure(&settings, GEOMETRY, &[]).unwrap();
         let findings = procedure.study(&broken);
         assert!(findings.ending.contains("not started: video"), "{}", findings.ending);

@@ -72,7 +72,7 @@ impl Parameter {
         Setting::new(&id, label, value, self.origin(settings))
     }
     /// Returns a row of the report with the value as it was given.
-    pub(crate) fn given(&self, settings: &Settings, label: &str) -> Setting {
+    pub(crate) fn value_row(&self, settings: &Settings, label: &str) -> Setting {
         self.row(settings, label, self.value(settings))
     }
     /// Parses the value with `read`.

@@ -24,7 +24,7 @@ pub struct ProcedureSpec {
 
 /// Boxes a procedure as a trait object.
 pub(crate) fn boxed<P: Procedure + 'static>(
-    made: Result<P, ProcedureError>,
+    procedure: Result<P, ProcedureError>,
 ) -> Result<Box<dyn Procedure>, ProcedureError> {
-    Ok(Box::new(made?))
+    Ok(Box::new(procedure?))
 }

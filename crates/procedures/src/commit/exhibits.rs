@@ -95,8 +95,6 @@ impl ProcedureReport for Commit {
     }
 
     fn form(run: &CommitRun<'_>) -> ReportForm {
-        let fixed =
-            |id: &str, label: &str, value: String| Setting::new(id, label, value, Origin::Profile);
         let parameter = |name: &str, label: &str, value: String| {
             let known = run.test.setup.parameters.iter().find(|known| known.name == name);
             let origin = known.map_or(Origin::Default, |known| known.origin(run.choices.settings));
@@ -107,14 +105,22 @@ impl ProcedureReport for Commit {
         ReportForm::new("Commit", "Durable writes of 1 to 64 committers", &run.choices)
             .set_up(disclosure::preconditioning_rows(&run.choices))
             .set_up([
-                fixed("wdpc", "Pre Condition 2", format!("{} (WDPC)", preconditioning.label)),
-                fixed("wdpc-demand", "TOIO - TC/QD", form_demand(preconditioning.stimulus.demand)),
+                disclosure::profile_row(
+                    "wdpc",
+                    "Pre Condition 2",
+                    format!("{} (WDPC)", preconditioning.label),
+                ),
+                disclosure::profile_row(
+                    "wdpc-demand",
+                    "TOIO - TC/QD",
+                    form_demand(preconditioning.stimulus.demand),
+                ),
                 Setting::outcome("SS Rounds", disclosure::window_text(&run.results.verdict)),
                 disclosure::note_row(&run.choices),
             ])
             .test_parameters([
-                fixed("orders", "Order", "SEQ (one log), RND".into()),
-                fixed("kinds", "Durability", kinds),
+                disclosure::profile_row("orders", "Order", "SEQ (one log), RND".into()),
+                disclosure::profile_row("kinds", "Durability", kinds),
                 parameter("block-sizes", "Block Sizes", sizes_text(&run.test.sizes)),
                 parameter("committers", "Committers", committers_text(&run.test.committers)),
                 parameter("run-in", "Run-in of each step", run.test.run_in.to_string()),

@@ -245,7 +245,7 @@ impl Commit {
         let phase = attempt_phase(REFRESH, attempt);
         let demand = self.preconditioning.stimulus.demand;
         let (pattern, time) = (PRECONDITIONING_PATTERN, self.refresh_time);
-        self.setup.stretch((&phase, point), &pattern, demand, time)
+        self.setup.stretch(&phase, point, &pattern, demand, time)
     }
 
     /// Returns the numbers of committers whose results are on page one.

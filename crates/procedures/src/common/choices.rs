@@ -85,20 +85,24 @@ impl RunChoices<'_> {
         if self.own_loads.is_some() {
             return Origin::Chosen;
         }
-        origin::given(s.threads.is_some() || s.depth.is_some() || choose_demand(self.parameters, s))
+        origin::chosen_or_profile(
+            s.threads.is_some() || s.depth.is_some() || choose_demand(self.parameters, s),
+        )
     }
     pub fn demand_row(&self, label: &str, demand: String) -> Setting {
         Setting::new("demand", label, demand, self.demand_origin())
     }
     pub fn step_row(&self, label: &str) -> Setting {
-        let origin = origin::given(self.settings.step_time.is_some() || self.own_loads.is_some());
+        let origin = origin::chosen_or_profile(
+            self.settings.step_time.is_some() || self.own_loads.is_some(),
+        );
         let time = self.step_text.clone().unwrap_or_else(|| self.step_time.to_string());
         Setting::new("step-time", label, time, origin)
     }
     /// Returns the report's row for the accessed share of the capacity.
     pub fn range_row(&self, label: &str, range: String) -> Setting {
         let is_chosen = self.settings.active_range_percent.is_some() || self.own_loads.is_some();
-        Setting::new("active-range", label, range, origin::given(is_chosen))
+        Setting::new("active-range", label, range, origin::chosen_or_profile(is_chosen))
     }
     /// Returns the text for workload-independent preconditioning: `own`, else
     /// `preconditioning_text`, else `none`.
@@ -108,7 +112,7 @@ impl RunChoices<'_> {
     }
     pub fn pattern_row(&self, label: &str, pattern: String) -> Setting {
         let is_default = self.settings.data_pattern == DataPattern::default();
-        let origin = origin::said(self.settings, SettingName::DataPattern, is_default);
+        let origin = origin::chosen_or_default(self.settings, SettingName::DataPattern, is_default);
         Setting::new("data-pattern", label, pattern, origin)
     }
     pub fn measures(&self, step: &Step) -> bool {

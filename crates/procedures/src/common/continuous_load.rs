@@ -10,8 +10,7 @@ pub const NO_END: Nanos = Nanos::from_secs(365 * 86_400);
 /// most this much of the journal.
 pub const CHECKPOINT: Nanos = Nanos::from_secs(60);
 
-/// A load that runs without pause, from cut to cut, until its time is over or, without a time,
-/// until it is complete.
+/// A load that runs without pause, recorded from cut to cut.
 #[derive(Debug, Clone)]
 pub struct ContinuousLoad {
     pub place: StepPlace,
@@ -26,7 +25,7 @@ pub struct ContinuousLoad {
 impl ContinuousLoad {
     /// Runs the load to its end and returns where there were gaps.
     pub fn conduct(&self, bench: &mut dyn Bench) -> Result<LoadGaps, Halt> {
-        conduct_in_parts(bench, &self.place, &self.stimulus.clone().into(), (self.cut, self.time))
+        conduct_in_parts(bench, &self.place, &self.stimulus.clone().into(), self.cut, self.time)
     }
 }
 
@@ -36,9 +35,10 @@ pub fn conduct_in_parts(
     bench: &mut dyn Bench,
     place: &StepPlace,
     load: &Load,
-    (cut, time): (Nanos, Option<Nanos>),
+    cut: Nanos,
+    time: Option<Nanos>,
 ) -> Result<LoadGaps, Halt> {
-    let mut pieces = LoadGaps::default();
+    let mut gaps = LoadGaps::default();
     let mut left = time;
     for point in 1.. {
         let cut = left.map_or(cut, |left| left.min(cut));
@@ -46,13 +46,13 @@ pub fn conduct_in_parts(
         let place = StepPlace { point, ..place.clone() };
         let outcome = bench.apply(&Step::part(place, load.clone(), cut, point > 1))?;
         if outcome.gap_before.is_some() {
-            pieces.note(point);
+            gaps.note(point);
         }
         if outcome.measurement.complete || left == Some(Nanos::ZERO) {
             break;
         }
     }
-    Ok(pieces)
+    Ok(gaps)
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

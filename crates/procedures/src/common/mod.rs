@@ -1,9 +1,9 @@
 //! Code that all procedures share: settings, geometry, method and active range of a run, and the
 //! loads, steps and disclosures made from them.
 //!
-//! [`rounds`], [`stretch`] and [`cyclic_load`] are the loops that several procedures use,
-//! [`attempts`] repeats a test after a gap, [`results`] evaluates a loop of rounds. No number from a specification is
-//! here: a specification fills in a [`method::Method`].
+//! [`rounds`], [`continuous_load`] and [`cyclic_load`] are the loops that several procedures use,
+//! [`attempts`] repeats a test after a gap, [`results`] evaluates a loop of rounds. No number from a
+//! specification is here: a specification fills in a [`method::Method`].
 
 pub mod applied;
 pub mod attempts;
@@ -150,7 +150,8 @@ impl ProcedureSetup {
     /// Returns a load that runs without pause for `time`, recorded every minute.
     pub fn stretch(
         &self,
-        (phase, round): (&str, u32),
+        phase: &str,
+        round: u32,
         applied: &impl ApplicableWorkload,
         demand: Demand,
         time: Nanos,

@@ -3,7 +3,7 @@
 
 use crate::common::cyclic_load::{CyclePosition, CyclicLoad};
 use crate::exhibits::disclosure::window_text;
-use crate::exhibits::loops::{no_window, tracking_table, window_exhibits};
+use crate::exhibits::loops::{is_in_window, no_window, tracking_table, window_exhibits};
 use crate::exhibits::time_axis::{PlotTimeAxis, minutes};
 use crate::report_notation::{decimals, reservation_text};
 use steadfast_domain::findings::{
@@ -118,8 +118,7 @@ fn measured_table(
     verdict: &Verdict,
     id: &str,
 ) -> Table {
-    let inside =
-        |round: u32| verdict.window.is_some_and(|(first, last)| (first..=last).contains(&round));
+    let inside = |round: u32| is_in_window(verdict, round);
     let measured = |round: u32| -> Option<&Measurement> {
         steps
             .iter()

@@ -4,6 +4,7 @@
 //! A value is printed only if all steps it is computed from have it; otherwise a dash. Values
 //! missing in a drive's log are not derived from others.
 
+use super::matrix::size_name;
 use super::pages::page;
 use super::response::FIVE_NINES;
 use super::typed_table::{TypedColumn, typed_row, typed_table};
@@ -27,7 +28,7 @@ pub const CPU_BOUND: f64 = 0.95;
 /// SMART / Health Information log).
 const WARNS_OF_TEMPERATURE: u8 = 0b10;
 
-const NAMED: usize = 4;
+const NAMED_STEPS_MAX: usize = 4;
 
 pub(crate) struct SecondaryPoint {
     pub name: String,
@@ -70,7 +71,7 @@ impl From<&PointResult> for SecondaryPoint {
 type SecondaryMetric = (&'static str, fn(&SecondaryPoint) -> TableCell);
 
 /// The six metrics of the tutorial's table, in order.
-const OF_THE_FORM: [SecondaryMetric; 6] = [
+const FORM_METRICS: [SecondaryMetric; 6] = [
     ("IOPS", |p| TableCell::number(p.iops, 1)),
     ("ART ms", |p| TableCell::number(p.art, 3)),
     ("99.999 % ms", |p| millis(p.tally.percentile(FIVE_NINES))),
@@ -80,7 +81,7 @@ const OF_THE_FORM: [SecondaryMetric; 6] = [
 ];
 
 /// Further metrics that the tutorial lists.
-const OF_THE_HOST: [SecondaryMetric; 4] = [
+const HOST_METRICS: [SecondaryMetric; 4] = [
     ("CPU system %", |p| percent(p.sensed.cpu_system)),
     ("CPU I/O wait %", |p| percent(p.sensed.io_wait)),
     ("IOPS / W", |p| TableCell::number(p.sensed.iops_per_watt(p.iops), 1)),
@@ -97,9 +98,9 @@ fn percent(share: Option<f64>) -> TableCell {
 
 /// Returns all secondary metrics of a few points, one column per point.
 pub(crate) fn points_table(id: &str, title: &str, points: &[SecondaryPoint]) -> Table {
-    let rows = OF_THE_FORM
+    let rows = FORM_METRICS
         .iter()
-        .chain(&OF_THE_HOST)
+        .chain(&HOST_METRICS)
         .map(|(name, cell)| Row::new(*name, points.iter().map(cell)));
     let counts = DEVICE_COUNTS.iter().enumerate().filter_map(|(at, count)| {
         let sums = points.iter().map(|point| point.sensed.counts[at]);
@@ -123,14 +124,16 @@ pub(crate) fn matrix_tables(cells: &[PointResult], sizes: &[Bytes]) -> Vec<Exhib
     let mut ascending = sizes.to_vec();
     ascending.sort_unstable();
     let form = matrix_table(
-        ("secondary", "Secondary metrics: 3 R/W mixes x block sizes (RND 4K set off)"),
-        &OF_THE_FORM,
+        "secondary",
+        "Secondary metrics: 3 R/W mixes x block sizes (RND 4K set off)",
+        &FORM_METRICS,
         cells,
         &ascending,
     );
     let host = matrix_table(
-        ("secondary-host", "Secondary metrics: processors and energy"),
-        &OF_THE_HOST,
+        "secondary-host",
+        "Secondary metrics: processors and energy",
+        &HOST_METRICS,
         cells,
         &ascending,
     );
@@ -147,7 +150,8 @@ pub(crate) fn matrix_tables(cells: &[PointResult], sizes: &[Bytes]) -> Vec<Exhib
 }
 
 fn matrix_table(
-    (id, title): (&str, &str),
+    id: &str,
+    title: &str,
     metrics: &[SecondaryMetric],
     cells: &[PointResult],
     sizes: &[Bytes],
@@ -155,7 +159,7 @@ fn matrix_table(
     let (left, right) = sizes.split_at(sizes.len().div_ceil(2));
     let block = |metric: &SecondaryMetric, size: Option<&Bytes>| -> Vec<TableCell> {
         let Some(size) = size else { return vec![TableCell::text(""); 4] };
-        let name = TableCell::text(format!("{} KiB", size.transfer_size().trim_end_matches('K')));
+        let name = TableCell::text(format!("{} KiB", size_name(*size)));
         let value = |mix: &u8| {
             let pattern = AccessPattern::random(*size, *mix);
             let cell = cells.iter().find(|cell| cell.pattern == pattern);
@@ -334,14 +338,14 @@ pub(crate) fn caveats(record: &Record, in_window: &dyn Fn(&Step) -> bool) -> Vec
                 "Cool the device and repeat the run.",
             )
         }));
-        caveats.extend(of_the_course(&steps().collect::<Vec<_>>(), kind, place));
+        caveats.extend(course_caveats(&steps().collect::<Vec<_>>(), kind, place));
     }
-    caveats.extend(of_the_logs(record));
+    caveats.extend(log_caveats(record));
     caveats
 }
 
 /// Returns caveats on steps in which the program was stopped or I/Os never completed.
-fn of_the_course(
+fn course_caveats(
     steps: &[(&Step, &Outcome)],
     kind: CaveatKind,
     place: &str,
@@ -401,17 +405,17 @@ fn named<'a>(
             _ => format!("{}, {}", step.place.phase, step.place),
         })
         .collect();
-    let shown = places.iter().take(NAMED).cloned().collect::<Vec<_>>().join("; ");
-    let more = if places.len() > NAMED { "; ..." } else { "" };
+    let shown = places.iter().take(NAMED_STEPS_MAX).cloned().collect::<Vec<_>>().join("; ");
+    let more = if places.len() > NAMED_STEPS_MAX { "; ..." } else { "" };
     (!places.is_empty()).then(|| (places.len(), format!("{shown}{more}")))
 }
 
-fn of_the_logs(record: &Record) -> Vec<Caveat> {
+fn log_caveats(record: &Record) -> Vec<Caveat> {
     let logs = || record.steps().filter_map(|(_, o)| o.measurement.sensed.log.as_ref());
     let errors: u64 = logs().filter_map(|log| log.media_errors).sum();
     let warnings = logs().filter_map(|log| log.critical_warning).fold(0, |all, bits| all | bits);
     let mut caveats = Vec::new();
-    caveats.extend(of_the_counters(record));
+    caveats.extend(counter_caveats(record));
     if errors > 0 {
         caveats.push(Caveat::deviation(
             ids::MEDIA_ERRORS,
@@ -433,7 +437,7 @@ fn of_the_logs(record: &Record) -> Vec<Caveat> {
 }
 
 /// Returns caveats on counters of the device that cannot be used.
-fn of_the_counters(record: &Record) -> impl Iterator<Item = Caveat> {
+fn counter_caveats(record: &Record) -> impl Iterator<Item = Caveat> {
     let log = |m: &Measurement| m.sensed.log.unwrap_or_default();
     let backwards = named(record.steps(), |m| log(m).went_backwards).map(|(count, names)| {
         Caveat::remark(
@@ -477,10 +481,9 @@ pub(crate) fn rows(sensed: &SecondaryMeans, iops: Option<f64>) -> SettingRows {
 mod tests {
     use super::*;
     use crate::common::metrics::PointValue;
-    use crate::testing::scripted::record;
+    use crate::testing::scripted::{self, record};
     use steadfast_domain::measurement::{SensorReadings, Stall, StreamTally};
-    use steadfast_domain::stimulus::{ActiveRange, LoadLimits};
-    use steadfast_domain::{Demand, JournalEntry, Op, Outcome, Settings, StepPlace, Stimulus};
+    use steadfast_domain::{JournalEntry, Op, Settings};
 
     fn sensed(change: impl FnOnce(&mut SensorReadings)) -> Measurement {
         let mut measurement = Measurement { elapsed: Nanos::SECOND, ..Measurement::default() };
@@ -495,13 +498,7 @@ mod tests {
     }
 
     fn applied(phase: &str, round: u32, measurement: Measurement) -> JournalEntry {
-        let pattern = AccessPattern::random(Bytes::kib(4), 0);
-        let range = ActiveRange::new(Bytes(0), Bytes::gib(1));
-        let until = LoadLimits::time(Nanos::SECOND);
-        let stimulus = Stimulus::new(pattern.streams(), range, Demand::new(1, 1), until);
-        let step = Step::alone(StepPlace::new(phase, round, 1, pattern.to_string()), stimulus);
-        let outcome = Outcome { measurement, gap_before: None };
-        JournalEntry::Applied { step: Box::new(step), outcome: Box::new(outcome) }
+        scripted::applied(scripted::write_step(phase, round, 1), measurement)
     }
 
     fn of(entries: Vec<JournalEntry>) -> Record {

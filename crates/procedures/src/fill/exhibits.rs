@@ -56,10 +56,10 @@ impl ProcedureReport for DriveFill {
         )
         .set_up([disclosure::note_row(&run.choices)])
         .test_parameters([
-            PATTERN.given(settings, "Test Stimulus"),
+            PATTERN.value_row(settings, "Test Stimulus"),
             run.choices.demand_row("TOIO - TC/QD", demand),
-            LEVELS.given(settings, "Fill Levels, %"),
-            IDLE_TIMES.given(settings, "Idle Times"),
+            LEVELS.value_row(settings, "Fill Levels, %"),
+            IDLE_TIMES.value_row(settings, "Idle Times"),
         ])
     }
 

@@ -68,9 +68,9 @@ impl ProcedureReport for IdleExit {
         )
         .set_up([disclosure::note_row(&run.choices)])
         .test_parameters([
-            PATTERN.given(settings, "Test Stimulus"),
+            PATTERN.value_row(settings, "Test Stimulus"),
             run.choices.demand_row("TOIO - TC/QD", form_demand(ONE)),
-            IDLE_TIMES.given(settings, "Idle Times"),
+            IDLE_TIMES.value_row(settings, "Idle Times"),
             Setting::outcome("Range of the I/Os", range),
         ])
     }

@@ -235,7 +235,7 @@ impl LoadCurve {
         self.rated_step((SEARCH, point, attempt), label, rate, slo.fraction())
     }
 
-    /// Returns a step that offers `rate` IOPS for long enough to have `highest`, a percentile as a
+    /// Returns a step that specs `rate` IOPS for long enough to have `highest`, a percentile as a
     /// fraction.
     fn rated_step(
         &self,
@@ -304,7 +304,7 @@ impl LoadCurve {
             closed_loop_maximum: self.measured_maximum(record).map(|maximum| self.drawn(maximum)),
             gap_effect,
             quick: format!(
-                "profile quick offers {} rates for {} to {} each, and judges steady state in steps \
+                "profile quick specs {} rates for {} to {} each, and judges steady state in steps \
                  of {} instead of 60 s before the workload has filled the drive once.",
                 self.points.len(),
                 self.point_time,
@@ -349,7 +349,7 @@ pub(super) fn is_above(rate: f64, maximum: f64) -> bool {
     rate > maximum * (1.0 + 1e-9)
 }
 
-/// Returns true if a step that offers a rate completed as many I/Os as were offered. `maximum` is
+/// Returns true if a step that specs a rate completed as many I/Os as were offered. `maximum` is
 /// the closed-loop maximum in drawn I/Os per second, if it is known.
 pub(super) fn keeps_up(step: &Step, measured: &Measurement, maximum: Option<f64>) -> bool {
     let pace = step.load.stimulus().map_or(&Pace::Closed, |stimulus| &stimulus.pace);

@@ -22,10 +22,16 @@ enum BuyerSource {
     /// Last key figure whose ID begins so. Its ID and label contain a parameter and are kept.
     LastFigure(&'static str),
     /// Metric of all I/Os of a point.
-    Metric { metric: &'static str, point: &'static str },
+    Metric {
+        metric: &'static str,
+        point: &'static str,
+    },
     FirstPoint(&'static str),
     /// Metric of the last point that has it and whose name ends so.
-    LastPoint { metric: &'static str, end: &'static str },
+    LastPoint {
+        metric: &'static str,
+        end: &'static str,
+    },
 }
 
 struct BuyerFigure {

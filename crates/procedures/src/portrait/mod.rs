@@ -28,11 +28,11 @@ pub const NAME: &str = suite::PORTRAIT;
 /// Workload of the load curve (our choice: reads with a third of writes, as a database has them).
 const MIXED: &str = "oltp";
 
-pub(crate) const OFFER: ProcedureSpec = ProcedureSpec {
+pub(crate) const SPEC: ProcedureSpec = ProcedureSpec {
     name: NAME,
     summary: "a drive on one page for buyers: fill, iops, latency, commit, load-curve, idle-exit",
     parameters: &[LENGTH],
-    make: |asked| boxed(Suite::new(&PORTRAIT, plans(asked.settings)?, asked)),
+    make: |request| boxed(Suite::new(&PORTRAIT, plans(request.settings)?, request)),
 };
 
 const PORTRAIT: SuiteKind = SuiteKind {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::parts::begins;
-use crate::testing::scripted::{GEOMETRY, record, scripted, steps};
+use crate::testing::scripted::{GEOMETRY, broken_record, purges, record, refusal, scripted, steps};
 use steadfast_domain::findings::{Exhibit, FrontAnswer, KeyFigure};
 use steadfast_domain::measurement::LogDelta;
 use steadfast_domain::{EndState, JournalEntry, Measurement, Nanos, Step};
@@ -9,10 +9,6 @@ fn settings(length: &str) -> Settings {
     let mut settings = Settings::new(NAME, 7);
     settings.set("length", length);
     settings
-}
-
-fn refused(settings: &Settings) -> String {
-    crate::procedure(settings, GEOMETRY, &[]).err().unwrap().0
 }
 
 /// Two watts, 40 °C, and a log that counts no throttling.
@@ -37,8 +33,7 @@ fn findings(settings: &Settings, entries: Vec<JournalEntry>) -> Findings {
 
 /// Returns the findings of a record that ends before entry `end`.
 fn broken_off(settings: &Settings, entries: &[JournalEntry], end: usize) -> Findings {
-    let mut broken = record(settings, entries[..end].to_vec());
-    broken.entries.pop();
+    let broken = broken_record(settings, entries[..end].to_vec());
     crate::procedure(settings, GEOMETRY, &[]).unwrap().study(&broken)
 }
 
@@ -53,7 +48,7 @@ fn answer<'a>(findings: &'a Findings, id: &str) -> &'a FrontAnswer {
 
 #[test]
 fn shorter_portraits_purge_less_often_and_share_what_was_written() {
-    for (length, purges, shared) in [
+    for (length, count, shared) in [
         ("1h", 1, &["iops", "latency", "commit", "load-curve"][..]),
         ("8h", 2, &["latency", "commit", "load-curve"]),
         ("complete", 7, &[]),
@@ -61,8 +56,7 @@ fn shorter_portraits_purge_less_often_and_share_what_was_written() {
         let entries = conducted(&settings(length));
         let begun: Vec<&str> = entries.iter().filter_map(begins).collect();
         assert_eq!(begun, PROCEDURES, "{length}");
-        let purged = entries.iter().filter(|entry| matches!(entry, JournalEntry::Purged(_)));
-        assert_eq!(purged.count(), purges, "{length}");
+        assert_eq!(purges(&entries), count, "{length}");
         let steps = steps(&entries);
         for part in ["iops", "latency", "commit", "load-curve"] {
             let phase = format!("{part}/wipc");
@@ -185,14 +179,14 @@ const NO_SENSOR_TEXT: &str = "no power sensor; --power-command reads one";
 
 #[test]
 fn what_is_no_portrait_is_refused_with_the_reason() {
-    assert!(refused(&settings("2h")).contains("complete"));
+    assert!(refusal(&settings("2h")).contains("complete"));
     let mut tkperf = settings("1h");
     tkperf.profile = Profile::Tkperf;
-    assert!(refused(&tkperf).contains("--profile pts-2.0"));
+    assert!(refusal(&tkperf).contains("--profile pts-2.0"));
     let mut unknown = settings("1h");
     unknown.set("histogram", "5min");
-    assert!(refused(&unknown).contains("histogram-time"));
+    assert!(refusal(&unknown).contains("histogram-time"));
     let mut suite = Settings::new("suite", 1);
     suite.set("procedures", "iops,portrait");
-    assert!(refused(&suite).contains("not made of others"));
+    assert!(refusal(&suite).contains("not made of others"));
 }

@@ -20,7 +20,7 @@ fn settings(set: &[(&str, &str)]) -> Settings {
     settings
 }
 
-fn made(set: &[(&str, &str)]) -> Result<PowerCut, String> {
+fn build(set: &[(&str, &str)]) -> Result<PowerCut, String> {
     PowerCut::new(&ProcedureRequest {
         settings: &settings(set),
         geometry: GEOMETRY,
@@ -83,7 +83,7 @@ fn outcome(evidence: CutEvidence, violations: u64) -> PowerCutOutcome {
 
 /// Conducts a test of 5 cycles; returns its trials and its findings.
 fn conducted(outcomes: &[PowerCutOutcome]) -> (Vec<PowerCutTrial>, Findings) {
-    let test = made(&[("cycles", "5")]).unwrap();
+    let test = build(&[("cycles", "5")]).unwrap();
     let mut bench = CutBench { outcomes, entries: Vec::new(), trials: Vec::new() };
     test.conduct(&mut bench).unwrap();
     let record = record(&settings(&[("cycles", "5")]), bench.entries);
@@ -170,13 +170,13 @@ fn the_drives_own_count_decides_and_flushes_that_were_not_sent_limit_the_verdict
 
 #[test]
 fn moments_and_seeds_are_random_and_repeat() {
-    let test = made(&[("within", "10s")]).unwrap();
+    let test = build(&[("within", "10s")]).unwrap();
     let trials: Vec<PowerCutTrial> = (1..=200).map(|cycle| test.trial(cycle)).collect();
     let seeds: BTreeSet<u64> = trials.iter().map(|trial| trial.seed).collect();
     let moments: Vec<u64> = trials.iter().map(|trial| trial.cut_after.0 / 1_000_000_000).collect();
     assert_eq!(seeds.len(), 200);
     assert!((1..=9).all(|second| moments.contains(&second)) && !moments.contains(&0));
-    assert_eq!(trials[6], made(&[]).unwrap().trial(7));
+    assert_eq!(trials[6], build(&[]).unwrap().trial(7));
     let trial = &trials[0];
     assert_eq!((trial.blocks, trial.block, trial.flush_every), (16_384, Bytes::kib(16), 32));
 }

@@ -9,7 +9,7 @@ use steadfast_domain::findings::{Cell, Exhibit, Row, Table};
 const TEST: &str = "Test";
 const DIRECTION: &str = "Direction";
 
-/// Returns the table of the main window, and the two others that its menu offers.
+/// Returns the table of the main window, and the two others that its menu specs.
 pub(super) fn figures(results: &SequenceResults<'_>) -> ToolExhibits {
     let of = |id, title, value: DiskMarkValue| Exhibit::Table(table(results, (id, title), value));
     let exhibits = vec![

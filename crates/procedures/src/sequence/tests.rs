@@ -17,15 +17,15 @@ fn settings() -> Settings {
     Settings { sequence: Some(Box::new(sequence())), ..Settings::new(NAME, 7) }
 }
 
-fn made(settings: &Settings, geometry: Geometry) -> Result<SequenceProcedure, String> {
-    let offer = crate::offer(NAME).unwrap();
-    SequenceProcedure::new(&procedure_request(offer, settings, geometry, &[])).map_err(|why| why.0)
+fn build(settings: &Settings, geometry: Geometry) -> Result<SequenceProcedure, String> {
+    let spec = crate::offer(NAME).unwrap();
+    SequenceProcedure::new(&procedure_request(spec, settings, geometry, &[])).map_err(|why| why.0)
 }
 
 /// Conducts a sequence with 1,000 IOPS, and twice that in the second of three attempts.
 fn conducted(gap: Vec<(&'static str, u32, u32)>) -> (Vec<JournalEntry>, Findings) {
     let settings = settings();
-    let sequenced = made(&settings, GEOMETRY).unwrap();
+    let sequenced = build(&settings, GEOMETRY).unwrap();
     let mut bench = scripted(|step| match step.place.phase.as_str() {
         "step-2-2" => 2000.0,
         _ => 1000.0,
@@ -100,21 +100,21 @@ fn a_gap_is_reported_and_nothing_begins_anew() {
 #[test]
 fn what_the_sectors_cannot_hold_is_left_out_only_where_it_may_be() {
     let geometry = Geometry { logical_sector: 4096, ..GEOMETRY };
-    let sequenced = made(&settings(), geometry).unwrap();
+    let sequenced = build(&settings(), geometry).unwrap();
     assert_eq!((sequenced.steps.len(), sequenced.left_out.len()), (3, 1));
     assert!(sequenced.left_out[0].contains("small is left out"), "{:?}", sequenced.left_out);
     let mut settings = settings();
     settings.sequence.as_mut().unwrap().steps[3].may_be_left_out = false;
-    assert!(made(&settings, geometry).unwrap_err().starts_with("small: "));
+    assert!(build(&settings, geometry).unwrap_err().starts_with("small: "));
     settings.sequence = None;
-    assert!(made(&settings, geometry).unwrap_err().contains("crystaldiskmark"));
+    assert!(build(&settings, geometry).unwrap_err().contains("crystaldiskmark"));
 }
 
 #[test]
 fn a_record_that_broke_off_anywhere_is_studied() {
     let (entries, _) = conducted(Vec::new());
     let settings = settings();
-    let sequenced = made(&settings, GEOMETRY).unwrap();
+    let sequenced = build(&settings, GEOMETRY).unwrap();
     for kept in 0..entries.len() {
         let mut record = record(&settings, entries[..kept].to_vec());
         record.entries.pop();
@@ -129,7 +129,7 @@ fn steps_with_numbers_of_their_own_have_phases_in_their_order() {
     let mut settings = settings();
     let steps = &mut settings.sequence.as_mut().unwrap().steps;
     steps.iter_mut().zip([1, 4, 9, 12]).for_each(|(step, number)| step.number = Some(number));
-    let sequenced = made(&settings, GEOMETRY).unwrap();
+    let sequenced = build(&settings, GEOMETRY).unwrap();
     let phases: Vec<String> = sequenced.steps.iter().map(|planned| planned.phase(2)).collect();
     assert_eq!(phases, ["step-1", "step-4-2", "step-9", "step-12"]);
     let numbers: Vec<_> = phases.iter().map(|phase| phase_numbers(phase).unwrap()).collect();
@@ -148,7 +148,7 @@ fn paced(pace: Pace, iops: f64) -> Findings {
         Zone { weight: 50, from_ppm: 0, to_ppm: 50_000 },
         Zone { weight: 50, from_ppm: 50_000, to_ppm: 1_000_000 },
     ];
-    let sequenced = made(&settings, GEOMETRY).unwrap();
+    let sequenced = build(&settings, GEOMETRY).unwrap();
     let bench = scripted(|_| iops).conducted(&sequenced);
     sequenced.study(&record(&settings, bench.entries))
 }
@@ -218,6 +218,6 @@ fn settings_are_those_of_the_file() {
     );
     let mut one = settings();
     one.sequence.as_mut().unwrap().steps.truncate(2);
-    let sequenced = made(&one, GEOMETRY).unwrap();
+    let sequenced = build(&one, GEOMETRY).unwrap();
     assert_eq!(sequenced.choices().step_text.as_deref(), Some("5 s"));
 }

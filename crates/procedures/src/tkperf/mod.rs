@@ -10,4 +10,4 @@ mod run;
 #[cfg(test)]
 mod tests;
 
-pub use run::{NAME, OFFER, TkperfRun};
+pub use run::{NAME, SPEC, TkperfRun};

@@ -1,6 +1,6 @@
 //! `tkperf`: the tests of TKperf in one run, with the sections of its report.
 
-use crate::catalogue::made;
+use crate::catalogue::build;
 use crate::common::ProcedureSetup;
 use crate::common::choices::RunChoices;
 use crate::common::procedure_request::ProcedureRequest;
@@ -75,7 +75,7 @@ const FEATURES: Parameter = Parameter {
 const ZONES: Parameter = super::hdd::ZONES;
 
 /// Entry of the run in the list of procedures.
-pub const OFFER: ProcedureSpec = ProcedureSpec {
+pub const SPEC: ProcedureSpec = ProcedureSpec {
     name: NAME,
     summary: "TKperf's tests in one run, with the sections of its report (steadfast tkperf)",
     parameters: &[TESTS, RUN_NAME, DESCRIPTION, FEATURES, ZONES],
@@ -95,7 +95,7 @@ impl TkperfRun {
     /// Returns [`ProcedureError`] if a test is unknown, listed twice or cannot run with these
     /// settings.
     pub fn new(request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
-        parameters::check(NAME, OFFER.parameters, request.settings)?;
+        parameters::check(NAME, SPEC.parameters, request.settings)?;
         // The name of the procedure implies the method, so the profile in the settings is ignored.
         let settings = Settings { profile: Profile::Tkperf, ..request.settings.clone() };
         let request = ProcedureRequest { settings: &settings, ..request.clone() };
@@ -136,7 +136,7 @@ fn part(
 ) -> Result<SuitePart, ProcedureError> {
     let settings = part_settings(request.settings, name);
     let amendments = part_amendments(request.amendments, name, is_last);
-    let procedure = made(&settings, request.geometry, &amendments)
+    let procedure = build(&settings, request.geometry, &amendments)
         .map_err(|why| ProcedureError(format!("{name}: {why}")))?;
     Ok(SuitePart { name: name.to_owned(), procedure, settings })
 }

@@ -22,7 +22,7 @@ fn settings(tests: &str, change: impl FnOnce(&mut Settings)) -> Settings {
     settings
 }
 
-fn made(settings: &Settings) -> Result<Box<dyn Procedure>, ProcedureError> {
+fn build(settings: &Settings) -> Result<Box<dyn Procedure>, ProcedureError> {
     crate::procedure(settings, GEOMETRY, &[])
 }
 
@@ -30,12 +30,12 @@ fn made(settings: &Settings) -> Result<Box<dyn Procedure>, ProcedureError> {
 fn run(settings: &Settings) -> ScriptedBench<fn(&Step) -> f64> {
     let mut bench = scripted((|_| 1000.0) as fn(&Step) -> f64);
     bench.response = |_| Some(Nanos::from_millis(3));
-    made(settings).unwrap().conduct(&mut bench).unwrap();
+    build(settings).unwrap().conduct(&mut bench).unwrap();
     bench
 }
 
 fn found(settings: &Settings) -> Findings {
-    made(settings).unwrap().study(&record(settings, run(settings).entries))
+    build(settings).unwrap().study(&record(settings, run(settings).entries))
 }
 
 fn nj4(settings: &mut Settings) {
@@ -104,7 +104,7 @@ fn tkperf_defect_02_throughput_is_preconditioned_and_each_size_judged_by_itself(
         _ => 1000.0,
     };
     let mut bench = scripted(restless);
-    let procedure = made(&asked).unwrap();
+    let procedure = build(&asked).unwrap();
     let findings = bench.studied(&*procedure, &asked);
     let verdict = findings.parts[0].verdict.as_ref().unwrap();
     let steady: Vec<bool> = verdict.tracks.iter().map(|track| track.steady).collect();
@@ -129,7 +129,7 @@ fn tkperf_defect_04_a_purge_that_fails_ends_the_run_and_the_report_names_the_pur
     for test in SSD.split(',') {
         let mut bench = scripted(|_| 1000.0);
         bench.purge_failure = Some("the drive refused to be formatted");
-        let halted = made(&settings(test, |_| ())).unwrap().conduct(&mut bench).unwrap_err();
+        let halted = build(&settings(test, |_| ())).unwrap().conduct(&mut bench).unwrap_err();
         assert!(halted.to_string().contains("refused to be formatted"));
         assert!(steps(&bench.entries).is_empty(), "{test}: nothing was measured after it");
     }
@@ -147,7 +147,7 @@ fn tkperf_defect_05_a_run_that_breaks_off_keeps_every_step() {
     entries.truncate(second + 5);
     let mut broken = record(&asked, entries);
     broken.entries.pop();
-    let findings = made(&asked).unwrap().study(&broken);
+    let findings = build(&asked).unwrap().study(&broken);
     assert_eq!(findings.parts.len(), 2);
     let iops = tables(&findings).into_iter().find(|table| table.id == "tkperf-iops-table").unwrap();
     assert!(iops.rows.iter().all(|row| row.cells.len() == 7));
@@ -224,7 +224,7 @@ fn tkperf_defect_10_a_report_of_one_test_has_every_section_and_says_its_step_tim
 fn tkperf_defect_10_a_day_of_write_saturation_is_a_day_whatever_the_step() {
     for seconds in [60, 30, 7] {
         let asked = settings("writesat", |s| s.step_time = Some(Nanos::from_secs(seconds)));
-        let bench = scripted(|_| 1.0).conducted(&*made(&asked).unwrap());
+        let bench = scripted(|_| 1.0).conducted(&*build(&asked).unwrap());
         let applied = bench.entries.iter().filter_map(JournalEntry::applied);
         let lasted = Nanos(applied.map(|(_, outcome)| outcome.measurement.elapsed.0).sum());
         let day = Nanos::from_secs(86_400);
@@ -254,7 +254,7 @@ fn tkperf_defect_11_the_maximum_of_a_mix_is_that_of_an_io_not_a_weighted_mean() 
     let mut bench = scripted(|_| 1000.0);
     bench.response = |_| Some(Nanos::from_millis(1));
     bench.retouch = uneven;
-    let procedure = made(&asked).unwrap();
+    let procedure = build(&asked).unwrap();
     let findings = bench.studied(&*procedure, &asked);
     let cell = |id: &str| {
         let table = tables(&findings).into_iter().find(|table| table.id == id).unwrap();
@@ -313,8 +313,8 @@ fn after_a_run_that_is_not_steady_the_advice_names_the_tests() {
             1000.0 * growth.powi(step.place.round as i32)
         });
         bench.response = |_| Some(Nanos::from_millis(3));
-        made(&asked).unwrap().conduct(&mut bench).unwrap();
-        let findings = made(&asked).unwrap().study(&record(&asked, bench.entries));
+        build(&asked).unwrap().conduct(&mut bench).unwrap();
+        let findings = build(&asked).unwrap().study(&record(&asked, bench.entries));
         let caveat = findings.caveats.into_iter().find(|c| c.id == ids::PART_NOT_STEADY);
         caveat.unwrap().remedy
     };
@@ -325,11 +325,11 @@ fn after_a_run_that_is_not_steady_the_advice_names_the_tests() {
 
 #[test]
 fn tests_that_there_are_not_are_refused() {
-    let why = |tests: &str| made(&settings(tests, |_| ())).err().unwrap().0;
+    let why = |tests: &str| build(&settings(tests, |_| ())).err().unwrap().0;
     assert!(why("iosp").contains("'iosp'") && why("iosp").contains("iops"));
     assert!(why("lat,lat").contains("twice"));
     let strange = |s: &mut Settings| s.set("mix", "1");
-    assert!(made(&settings("lat", strange)).err().unwrap().0.contains("'mix'"));
+    assert!(build(&settings("lat", strange)).err().unwrap().0.contains("'mix'"));
 }
 
 #[test]

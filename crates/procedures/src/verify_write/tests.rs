@@ -6,7 +6,7 @@ use steadfast_domain::{Bytes, EndState, JournalEntry, Measurement, Op, Settings,
 
 const SECTORS: u64 = 1 << 21;
 
-fn made(change: impl FnOnce(&mut Settings)) -> Result<VerifyWrite, crate::ProcedureError> {
+fn build(change: impl FnOnce(&mut Settings)) -> Result<VerifyWrite, crate::ProcedureError> {
     requested(&settings_of("verify-write", change), VerifyWrite::new)
 }
 
@@ -22,7 +22,7 @@ fn found(step: &Step, measurement: &mut Measurement, wrong: u64, unknown: u64) {
 }
 
 fn conducted(bench: &mut ScriptedBench<impl FnMut(&Step) -> f64>) -> Findings {
-    let test = made(|_| ()).unwrap();
+    let test = build(|_| ()).unwrap();
     test.conduct(bench).unwrap();
     test.study(&record(&test.setup.settings, bench.entries.clone()))
 }
@@ -94,7 +94,7 @@ fn what_was_wrong_in_an_attempt_that_broke_off_stays_wrong() {
 
 #[test]
 fn a_run_that_broke_off_has_no_verdict() {
-    let test = made(|_| ()).unwrap();
+    let test = build(|_| ()).unwrap();
     let mut broken = record(&test.setup.settings, Vec::new());
     broken.entries.pop();
     assert_eq!(VerifyWriteResults::new(&test, &broken).end, EndState::Unfinished);

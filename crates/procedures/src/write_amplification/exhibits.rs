@@ -74,13 +74,13 @@ impl ProcedureReport for WriteAmplificationTest {
         )
         .set_up([disclosure::note_row(&run.choices)])
         .test_parameters([
-            WORKLOADS.given(settings, "Workloads"),
+            WORKLOADS.value_row(settings, "Workloads"),
             run.choices.demand_row("TOIO - TC/QD", disclosure::form_demand(run.test.demand)),
-            USED.given(settings, "Used, uniform, %"),
-            USED_OTHERS.given(settings, "Used, others, %"),
-            WINDOW.given(settings, "Window, % of used"),
-            STEADY_LIMITS.given(settings, "Steady within, %"),
-            LIMIT.given(settings, "Limit, x used"),
+            USED.value_row(settings, "Used, uniform, %"),
+            USED_OTHERS.value_row(settings, "Used, others, %"),
+            WINDOW.value_row(settings, "Window, % of used"),
+            STEADY_LIMITS.value_row(settings, "Steady within, %"),
+            LIMIT.value_row(settings, "Limit, x used"),
         ])
     }
 

@@ -7,7 +7,7 @@ use crate::testing::workload::workload;
 use steadfast_domain::findings::{Cell, Exhibit};
 use steadfast_domain::{Bytes, EndState, JournalEntry, Measurement, Op, Settings};
 
-fn made(
+fn build(
     change: impl FnOnce(&mut Settings),
 ) -> Result<WriteAmplificationTest, crate::ProcedureError> {
     let mut settings = Settings::new(NAME, 7);
@@ -15,9 +15,9 @@ fn made(
         settings.set(name, value);
     }
     change(&mut settings);
-    let offer = crate::offer(NAME).unwrap();
+    let spec = crate::offer(NAME).unwrap();
     WriteAmplificationTest::new(&crate::catalogue::procedure_request(
-        offer,
+        spec,
         &settings,
         GEOMETRY,
         &[],
@@ -51,7 +51,7 @@ fn settling(step: &Step, measurement: &mut Measurement) {
 fn conducted(
     bench: &mut ScriptedBench<impl FnMut(&Step) -> f64>,
 ) -> (WriteAmplificationTest, Record) {
-    let test = made(|_| ()).unwrap();
+    let test = build(|_| ()).unwrap();
     test.conduct(bench).unwrap();
     let record = record(&test.setup.settings, bench.entries.clone());
     (test, record)
@@ -136,7 +136,7 @@ fn a_drive_that_lacks_a_counter_is_refused_before_anything_is_written() {
     let missing = ["by its host and to its flash", "written to its flash", "written by its host"];
     for (retouch, missing) in lacking.into_iter().zip(missing) {
         let mut bench = retouched(retouch);
-        let Err(Halt::Refused(why)) = made(|_| ()).unwrap().conduct(&mut bench) else {
+        let Err(Halt::Refused(why)) = build(|_| ()).unwrap().conduct(&mut bench) else {
             panic!("it is refused")
         };
         assert!(why.contains(missing), "{why}");
@@ -234,7 +234,7 @@ fn a_captured_workload_is_a_cell_of_its_own() {
         settings.workload = Some(Box::new(workload()));
         settings.set("workloads", "none");
     };
-    let test = made(captured).unwrap();
+    let test = build(captured).unwrap();
     let phases: Vec<String> = test.cells.iter().map(|cell| cell.phase()).collect();
     assert_eq!(phases, ["captured-100"]);
     let (_, stimulus) = test.window(&test.cells[0], 1);
@@ -246,7 +246,7 @@ fn a_captured_workload_is_a_cell_of_its_own() {
         workload.streams.iter_mut().for_each(|stream| stream.op = Op::Read);
         settings.workload = Some(Box::new(workload));
     };
-    assert!(made(reads_only).unwrap_err().0.contains("writes nothing"));
+    assert!(build(reads_only).unwrap_err().0.contains("writes nothing"));
 }
 
 /// Windows of 3.00 and 3.03 in turn, with counters that are exact to 0.1 %.

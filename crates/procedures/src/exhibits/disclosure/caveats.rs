@@ -18,21 +18,21 @@ use steadfast_domain::{
 
 pub fn caveats(choices: &RunChoices<'_>, record: &Record) -> Vec<Caveat> {
     let mut caveats = Vec::new();
-    caveats.extend(of_the_target(record));
-    caveats.extend(of_the_method(choices));
-    caveats.extend(of_the_purge(record));
-    caveats.extend(of_the_conditions(record));
-    caveats.extend(of_gaps(choices, record));
-    caveats.extend(of_the_rate(choices, record));
-    caveats.extend(of_start_errors(choices, record));
-    caveats.extend(of_faults(record));
-    caveats.extend(of_kernel_counts(record));
-    caveats.extend(of_silences(record));
-    caveats.extend(of_quotas(record));
-    caveats.extend(of_cgroup_limits(record));
-    caveats.extend(of_the_processor(choices, record));
+    caveats.extend(target_caveats(record));
+    caveats.extend(method_caveats(choices));
+    caveats.extend(purge_caveats(record));
+    caveats.extend(condition_caveats(record));
+    caveats.extend(gap_caveats(choices, record));
+    caveats.extend(rate_caveats(choices, record));
+    caveats.extend(start_error_caveat(choices, record));
+    caveats.extend(fault_caveats(record));
+    caveats.extend(kernel_caveats(record));
+    caveats.extend(silence_caveat(record));
+    caveats.extend(quota_caveat(record));
+    caveats.extend(cgroup_limit_caveats(record));
+    caveats.extend(processor_caveat(choices, record));
     caveats.extend(checks::caveats(record));
-    caveats.extend(of_unverified_rules(choices));
+    caveats.extend(unverified_rule_caveats(choices));
     caveats.extend(parameters::caveats(choices.parameters, choices.settings));
     caveats.extend(record.notes().filter_map(|note| match note {
         Note::Caveat(caveat) => Some(caveat.clone()),
@@ -41,7 +41,7 @@ pub fn caveats(choices: &RunChoices<'_>, record: &Record) -> Vec<Caveat> {
     caveats
 }
 
-fn of_the_target(record: &Record) -> Vec<Caveat> {
+fn target_caveats(record: &Record) -> Vec<Caveat> {
     let Some((device, ..)) = record.opening() else { return Vec::new() };
     match device.transport {
         Transport::Simulated => vec![Caveat::invalidates(
@@ -69,7 +69,7 @@ fn of_the_target(record: &Record) -> Vec<Caveat> {
     }
 }
 
-fn of_the_method(choices: &RunChoices<'_>) -> Vec<Caveat> {
+fn method_caveats(choices: &RunChoices<'_>) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let mut deviation = |id: &str, text: String, remedy: &str| {
         caveats.push(Caveat::deviation(id, text, remedy));
@@ -120,13 +120,13 @@ fn of_the_method(choices: &RunChoices<'_>) -> Vec<Caveat> {
         deviation(ids::SHARED_PRECONDITIONING, text, "Run the procedure alone.");
     }
     caveats.extend(choices.one_pass.map(OnePass::caveat));
-    caveats.extend(of_the_profile(choices));
+    caveats.extend(profile_caveats(choices));
     caveats
 }
 
 /// Returns what a rate that the user chose means for the numbers, and the measured steps that did
 /// not keep up with it.
-fn of_the_rate(choices: &RunChoices<'_>, record: &Record) -> Vec<Caveat> {
+fn rate_caveats(choices: &RunChoices<'_>, record: &Record) -> Vec<Caveat> {
     let Some(offered) = choices.settings.rate else { return Vec::new() };
     let mut caveats = vec![Caveat::deviation(
         ids::OFFERED_RATE,
@@ -170,7 +170,7 @@ pub fn rate_missed(
 }
 
 /// Returns a caveat on measured steps in which the program itself was late; `None` if there are none.
-fn of_start_errors(choices: &RunChoices<'_>, record: &Record) -> Option<Caveat> {
+fn start_error_caveat(choices: &RunChoices<'_>, record: &Record) -> Option<Caveat> {
     let mut steps = 0;
     let mut late: Vec<(&Step, Nanos)> = Vec::new();
     for (step, outcome) in record.steps().filter(|(step, _)| choices.measures(step)) {
@@ -197,7 +197,7 @@ fn of_start_errors(choices: &RunChoices<'_>, record: &Record) -> Option<Caveat> 
     ))
 }
 
-fn of_the_profile(choices: &RunChoices<'_>) -> Vec<Caveat> {
+fn profile_caveats(choices: &RunChoices<'_>) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     match choices.settings.profile {
         Profile::Quick if !choices.quick.is_empty() => caveats.push(Caveat::invalidates(
@@ -239,9 +239,9 @@ fn remark(remark: &str) -> String {
     }
 }
 
-fn of_the_purge(record: &Record) -> Vec<Caveat> {
+fn purge_caveats(record: &Record) -> Vec<Caveat> {
     let mut caveats: Vec<Caveat> = Vec::new();
-    for caveat in record.purges().flat_map(of_one_purge) {
+    for caveat in record.purges().flat_map(caveats_of_purge) {
         // A procedure with several purges repeats caveats.
         if !caveats.iter().any(|earlier| earlier.id == caveat.id) {
             caveats.push(caveat);
@@ -250,7 +250,7 @@ fn of_the_purge(record: &Record) -> Vec<Caveat> {
     caveats
 }
 
-fn of_one_purge(purge: &Purge) -> Vec<Caveat> {
+fn caveats_of_purge(purge: &Purge) -> Vec<Caveat> {
     if let Some(why) = &purge.failed {
         return vec![Caveat::deviation(
             ids::PURGE_FAILED,
@@ -272,13 +272,13 @@ fn of_one_purge(purge: &Purge) -> Vec<Caveat> {
              the run with the vendor's tool, and record it with --meta note=...",
         ));
     }
-    caveats.extend(of_the_read_back(purge));
+    caveats.extend(read_back_caveat(purge));
     caveats
 }
 
 /// Returns a caveat if blocks read after the purge were not blank. A cryptographic erase may leave
 /// noise.
-fn of_the_read_back(purge: &Purge) -> Option<Caveat> {
+fn read_back_caveat(purge: &Purge) -> Option<Caveat> {
     if purge.blank != Some(false) {
         return None;
     }
@@ -298,7 +298,7 @@ fn of_the_read_back(purge: &Purge) -> Option<Caveat> {
     })
 }
 
-fn of_the_conditions(record: &Record) -> Vec<Caveat> {
+fn condition_caveats(record: &Record) -> Vec<Caveat> {
     let Some((wanted, got)) = record.conditions() else { return Vec::new() };
     let mut caveats: Vec<Caveat> = got
         .unmet
@@ -327,7 +327,7 @@ fn is_preconditioning(phase: &str) -> bool {
     phase.split(['-', ' ']).next() == Some(preconditioning::PHASE)
 }
 
-fn of_gaps(choices: &RunChoices<'_>, record: &Record) -> Vec<Caveat> {
+fn gap_caveats(choices: &RunChoices<'_>, record: &Record) -> Vec<Caveat> {
     record
         .steps()
         .filter_map(|(step, outcome)| {
@@ -364,7 +364,7 @@ fn of_gaps(choices: &RunChoices<'_>, record: &Record) -> Vec<Caveat> {
         .collect()
 }
 
-fn of_faults(record: &Record) -> Vec<Caveat> {
+fn fault_caveats(record: &Record) -> Vec<Caveat> {
     let count: u64 = record.steps().map(|(_, outcome)| outcome.measurement.fault_count).sum();
     let miscompares: u64 = record
         .steps()
@@ -404,7 +404,7 @@ fn of_faults(record: &Record) -> Vec<Caveat> {
 }
 
 /// Returns caveats if the kernel counted merges, or other bytes than were issued.
-fn of_kernel_counts(record: &Record) -> Vec<Caveat> {
+fn kernel_caveats(record: &Record) -> Vec<Caveat> {
     let merges = |kernel: KernelCounters| kernel.read_merges + kernel.write_merges;
     let merged = record
         .steps()
@@ -412,7 +412,7 @@ fn of_kernel_counts(record: &Record) -> Vec<Caveat> {
         .count();
     let split = record.steps().filter(|(step, outcome)| outcome.measurement.is_split(step)).count();
     let mut caveats: Vec<Caveat> =
-        [Op::Read, Op::Write].into_iter().filter_map(|op| foreign_ios(record, op)).collect();
+        [Op::Read, Op::Write].into_iter().filter_map(|op| foreign_io_caveat(record, op)).collect();
     if merged > 0 {
         caveats.push(Caveat::deviation(
             ids::MERGES,
@@ -441,7 +441,7 @@ const FOREIGN_SHARE: f64 = 0.01;
 const FOREIGN_NOTICED: f64 = 0.0001;
 
 /// Returns a caveat on I/Os of one direction that the device saw and the steps did not issue.
-fn foreign_ios(record: &Record, op: Op) -> Option<Caveat> {
+fn foreign_io_caveat(record: &Record, op: Op) -> Option<Caveat> {
     let found: Vec<(&str, ForeignIo)> = record
         .steps()
         .flat_map(|(step, outcome)| {
@@ -477,7 +477,7 @@ fn foreign_ios(record: &Record, op: Op) -> Option<Caveat> {
 
 /// Returns a caveat on times in which the device completed nothing, and on I/Os that were
 /// abandoned.
-fn of_silences(record: &Record) -> Option<Caveat> {
+fn silence_caveat(record: &Record) -> Option<Caveat> {
     let silent: Vec<(&str, Nanos, &Measurement)> = record
         .steps()
         .filter_map(|(step, outcome)| {
@@ -519,7 +519,7 @@ fn measured_silence(measurement: &Measurement) -> Nanos {
 const THROTTLED_SHARE: f64 = 0.01;
 
 /// Returns a caveat on steps in which a processor quota stopped the program.
-fn of_quotas(record: &Record) -> Option<Caveat> {
+fn quota_caveat(record: &Record) -> Option<Caveat> {
     let throttled: Vec<(&str, f64)> = record
         .steps()
         .filter_map(|(step, outcome)| {
@@ -542,7 +542,7 @@ fn of_quotas(record: &Record) -> Option<Caveat> {
 
 /// Returns caveats on steps during which the program's control groups limited its I/O or reached
 /// their memory limit.
-fn of_cgroup_limits(record: &Record) -> Vec<Caveat> {
+fn cgroup_limit_caveats(record: &Record) -> Vec<Caveat> {
     let [mut io, mut memory]: [BTreeMap<String, LimitedSteps>; 2] = Default::default();
     for (step, outcome) in record.steps() {
         for limit in &outcome.measurement.sensed.cgroup_limits {
@@ -598,10 +598,10 @@ impl LimitedSteps {
 }
 
 /// Processor use per thread above which the host may be the limit (our choice).
-const BUSY: f64 = 0.90;
+const PROCESSOR_BUSY: f64 = 0.90;
 
 /// Covers records whose engine did not report its busiest thread; `secondary` handles the others.
-fn of_the_processor(choices: &RunChoices<'_>, record: &Record) -> Vec<Caveat> {
+fn processor_caveat(choices: &RunChoices<'_>, record: &Record) -> Option<Caveat> {
     let busy: Vec<&str> = record
         .steps()
         .filter(|(step, outcome)| {
@@ -614,23 +614,23 @@ fn of_the_processor(choices: &RunChoices<'_>, record: &Record) -> Vec<Caveat> {
             let processors = record.opening().and_then(|(_, host, ..)| host.cpus)?;
             let available = measurement.elapsed.as_secs_f64() * f64::from(threads.min(processors));
             let used = cpu.user.as_secs_f64() + cpu.system.as_secs_f64();
-            (used > BUSY * available).then_some(step.place.label.as_str())
+            (used > PROCESSOR_BUSY * available).then_some(step.place.label.as_str())
         })
         .collect();
-    let Some(example) = busy.first() else { return Vec::new() };
-    vec![Caveat::remark(
+    let example = busy.first()?;
+    Some(Caveat::remark(
         ids::PROCESSOR_BOUND,
         format!(
             "In {} steps (such as {example}) the I/O threads used over {:.0} % of their \
              processors: the host, not the device, may be the limit.",
             busy.len(),
-            BUSY * 100.0
+            PROCESSOR_BUSY * 100.0
         ),
         "Use a faster host or more threads, and compare.",
-    )]
+    ))
 }
 
-fn of_unverified_rules(choices: &RunChoices<'_>) -> Vec<Caveat> {
+fn unverified_rule_caveats(choices: &RunChoices<'_>) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let mut unverified = |id: &str, text: String| {
         caveats.push(Caveat::unverified(id, text, ""));
@@ -683,14 +683,9 @@ fn of_unverified_rules(choices: &RunChoices<'_>) -> Vec<Caveat> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::common::procedure_request::ProcedureRequest;
-    use crate::testing::scripted::record;
+    use crate::testing::scripted::{GEOMETRY, applied, record, setup, write_step};
     use steadfast_domain::measurement::{CgroupLimit, CpuThrottling, StreamTally};
-    use steadfast_domain::stimulus::{ActiveRange, LoadLimits};
-    use steadfast_domain::{
-        Demand, Gap, IoStream, JournalEntry, Order, Outcome, Settings, Step, StepPlace, Stimulus,
-        Tally,
-    };
+    use steadfast_domain::{Gap, JournalEntry, Settings, Tally};
 
     #[test]
     fn only_phases_of_wipc_are_preconditioning() {
@@ -714,13 +709,7 @@ mod tests {
     }
 
     fn of(measurement: Measurement) -> Record {
-        let streams = vec![IoStream::new(Op::Write, Order::Random, Bytes(4096))];
-        let range = ActiveRange::new(Bytes(0), Bytes::mib(1));
-        let until = LoadLimits::time(Nanos::from_secs(10));
-        let stimulus = Stimulus::new(streams, range, Demand::new(1, 1), until);
-        let step = Step::alone(StepPlace::new("rounds", 1, 1, "RND 4K W"), stimulus);
-        let outcome = Outcome { measurement, gap_before: None };
-        let entry = JournalEntry::Applied { step: Box::new(step), outcome: Box::new(outcome) };
+        let entry = applied(write_step("rounds", 1, 1), measurement);
         record(&Settings::new("iops", 1), vec![entry])
     }
 
@@ -734,24 +723,13 @@ mod tests {
     fn a_gap_says_what_was_written_in_it() {
         let text = |written| {
             let mut record = of(measured(KernelCounters::default()));
-            let Some(JournalEntry::Applied { outcome, .. }) = record
-                .entries
-                .iter_mut()
-                .find(|entry| matches!(entry, JournalEntry::Applied { .. }))
-            else {
+            let JournalEntry::Applied { outcome, .. } = &mut record.entries[0] else {
                 panic!("one step")
             };
             outcome.gap_before = Some(Gap { cause: "power".into(), lasted: None, written });
             let settings = Settings::new("iops", 1);
-            let geometry = crate::testing::scripted::GEOMETRY;
-            let asked = ProcedureRequest {
-                settings: &settings,
-                geometry,
-                amendments: &[],
-                parameters: Vec::new(),
-            };
-            let setup = crate::pts::method::setup(&asked).unwrap();
-            let caveats = of_gaps(&setup.choices(), &record);
+            let setup = setup(&settings, GEOMETRY, &[]).unwrap();
+            let caveats = gap_caveats(&setup.choices(), &record);
             caveats.into_iter().next().unwrap().text
         };
         assert!(text(Some(Bytes(218_000_000))).contains("218 MB written to the device in it"));
@@ -767,39 +745,36 @@ mod tests {
             ..KernelCounters::default()
         };
         let reads = |ios: u64| KernelCounters { reads: ios, read_bytes: Bytes(ios * 512), ..own };
-        let found = |kernel| ids(of_kernel_counts(&of(measured(kernel))));
+        let found = |kernel| ids(kernel_caveats(&of(measured(kernel))));
         let foreign = |kind| vec![("foreign-io".to_owned(), kind)];
         assert_eq!(found(own), []);
         assert_eq!(found(reads(8_000)), foreign(CaveatKind::Deviation));
         assert_eq!(found(reads(8)), foreign(CaveatKind::Remark));
         let split = KernelCounters { writes: 2000, ..own };
         assert_eq!(found(split), [("split".to_owned(), CaveatKind::Remark)]);
-        let text = &of_kernel_counts(&of(measured(reads(8_000))))[0].text;
+        let text = &kernel_caveats(&of(measured(reads(8_000))))[0].text;
         assert!(text.contains("8000 I/Os") && text.contains("50.00 %"), "{text}");
     }
 
     #[test]
     fn silences_and_quotas_have_a_caveat() {
         let calm = measured(KernelCounters::default());
-        assert_eq!(ids(of_silences(&of(calm.clone()))), []);
+        assert_eq!(ids(silence_caveat(&of(calm.clone()))), []);
         let silence = Silence { at: Nanos::SECOND, lasted: Nanos::from_secs(3) };
         let silent = Measurement { silences: vec![silence], ..calm.clone() };
         let expected = [("device-silent".to_owned(), CaveatKind::Deviation)];
-        assert_eq!(ids(of_silences(&of(silent))), expected);
+        assert_eq!(ids(silence_caveat(&of(silent))), expected);
         // Of 10 s: 3 s within, the first of 3 s across the end, nothing of 2 s after it.
-        let silences = [(1, 3), (9, 3), (12, 2)]
-            .map(|(at, lasted)| Silence {
-                at: Nanos::from_secs(at),
-                lasted: Nanos::from_secs(lasted),
-            })
-            .to_vec();
+        let silence =
+            |(at, lasted)| Silence { at: Nanos::from_secs(at), lasted: Nanos::from_secs(lasted) };
+        let silences = [(1, 3), (9, 3), (12, 2)].map(silence).to_vec();
         let silent = Measurement { silences, ..calm.clone() };
         assert_eq!(measured_silence(&silent), Nanos::from_secs(4));
         let throttled = |millis| {
             let mut measurement = calm.clone();
             let time = Nanos::from_millis(millis);
             measurement.sensed.cpu_throttling = Some(CpuThrottling { periods: 1, time });
-            ids(of_quotas(&of(measurement)))
+            ids(quota_caveat(&of(measurement)))
         };
         assert_eq!(throttled(100), []);
         assert_eq!(throttled(101), [("cgroup-throttled".to_owned(), CaveatKind::Deviation)]);
@@ -814,10 +789,10 @@ mod tests {
             reached,
         };
         let mut measurement = measured(KernelCounters::default());
-        assert_eq!(of_cgroup_limits(&of(measurement.clone())), []);
+        assert_eq!(cgroup_limit_caveats(&of(measurement.clone())), []);
         measurement.sensed.cgroup_limits =
             vec![limit("io.max", "wiops=50", None), limit("memory.high", "4096", Some(3))];
-        let caveats = of_cgroup_limits(&of(measurement));
+        let caveats = cgroup_limit_caveats(&of(measurement));
         let expected =
             ["cgroup-io-limit", "cgroup-memory"].map(|id| (id.to_owned(), CaveatKind::Deviation));
         assert_eq!(ids(caveats.clone()), expected);

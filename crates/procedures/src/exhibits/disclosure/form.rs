@@ -1,6 +1,6 @@
 //! Head of the SNIA report form, and the settings string.
 
-use super::{SettingRows, form_demand, form_demands};
+use super::{SettingRows, form_demand, form_demands, profile_row};
 use crate::common::choices::RunChoices;
 use crate::common::method::CoveredRange;
 use crate::common::one_pass;
@@ -241,7 +241,7 @@ fn device_rows(record: &Record, choices: &RunChoices<'_>) -> SettingRows {
 
 fn purge_row(record: &Record, choices: &RunChoices<'_>) -> Setting {
     let is_default = choices.settings.purge == PurgeChoice::default();
-    let origin = origin::said(choices.settings, SettingName::Purge, is_default);
+    let origin = origin::chosen_or_default(choices.settings, SettingName::Purge, is_default);
     Setting::new("purge", "Purge Method", record.purge().map(purge_method), origin)
 }
 
@@ -335,13 +335,12 @@ pub fn preconditioning_rows(choices: &RunChoices<'_>) -> SettingRows {
     }
     let patterns: Vec<String> = choices.preconditioning.iter().map(|p| p.to_string()).collect();
     let passes = preconditioning_amount(choices);
-    let there = passes.as_ref();
-    let pattern = there.map(|_| format!("{} (WIPC)", patterns.join(", ")));
-    let demand = there.map(|_| form_demand(WIPC_DEMAND));
+    let pattern = passes.as_ref().map(|_| format!("{} (WIPC)", patterns.join(", ")));
+    let demand = passes.as_ref().map(|_| form_demand(WIPC_DEMAND));
     // WSAT preconditions only on request.
-    let asked = origin::given(choices.settings.parameters.contains_key(PRECONDITION.name));
+    let is_given = choices.settings.parameters.contains_key(PRECONDITION.name);
     vec![
-        Setting::new("wipc", "Pre Condition 1", pattern, asked),
+        Setting::new("wipc", "Pre Condition 1", pattern, origin::chosen_or_profile(is_given)),
         Setting::new("wipc-demand", "TOIO - TC/QD", demand, Origin::Profile),
         Setting::new("wipc-amount", "Duration", passes, Origin::Profile),
     ]
@@ -363,16 +362,14 @@ pub fn loop_set_up_rows(stimulus: &str, choices: &RunChoices<'_>, rounds: &str) 
 /// Returns the test parameters of a mixed loop.
 pub fn loop_test_rows(stimulus: &str, choices: &RunChoices<'_>, rounds: &str) -> SettingRows {
     let mut rows = common_test_rows(choices);
-    let fixed =
-        |id: &str, label: &str, value: &str| Setting::new(id, label, value, Origin::Profile);
     rows.extend([
-        fixed("stimulus-1", "Test Stimulus 1", stimulus),
-        fixed("mixes", "RW Mix", "Outer Loop"),
-        fixed("block-sizes", "Block Sizes", "Inner Loop"),
+        profile_row("stimulus-1", "Test Stimulus 1", stimulus),
+        profile_row("mixes", "RW Mix", "Outer Loop"),
+        profile_row("block-sizes", "Block Sizes", "Inner Loop"),
         choices.demand_row("TOIO - TC/QD", form_demands(&choices.demands)),
         choices.step_row("Step"),
         Setting::outcome("Steady State", rounds),
-        fixed(SECOND_STIMULUS, "Test Stimulus 2", ""),
+        profile_row(SECOND_STIMULUS, "Test Stimulus 2", ""),
         Setting::outcome("Steady State", ""),
     ]);
     rows

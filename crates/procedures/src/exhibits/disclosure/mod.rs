@@ -19,12 +19,17 @@ pub use form::{
 pub use front_page::front;
 
 use crate::report_notation::reservation_text;
-use steadfast_domain::findings::Setting;
+use steadfast_domain::findings::{OptionalText, Origin, Setting};
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::{Demand, Step, Verdict};
 
 /// Labeled values.
 pub type SettingRows = Vec<Setting>;
+
+/// Returns a row of the form that profile and class decide.
+pub fn profile_row(id: &str, label: &str, value: impl OptionalText) -> Setting {
+    Setting::new(id, label, value, Origin::Profile)
+}
 
 /// Formats a demand as the report form does: `TC 4 / QD 32`.
 pub fn form_demand(demand: Demand) -> String {

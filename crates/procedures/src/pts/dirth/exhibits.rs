@@ -6,12 +6,11 @@ use super::points::{self, PointRole};
 use super::results::{DirthResults, PointHistogram, step_ends};
 use super::setup::{Dirth, LOOPS, PRE_WRITE_TIME};
 use crate::common::metrics::MeasuredPoint;
-use crate::common::preconditioning;
-use crate::common::preconditioning::{WIPC_DEMAND, WIPC_PATTERN};
+use crate::common::preconditioning::{self, WIPC_DEMAND, WIPC_PATTERN};
 use crate::exhibits::chosen_rate::{self, ChosenRate};
 use crate::exhibits::cyclic_load::{check_exhibits, convergence_plot, evidence, steps_plot};
 use crate::exhibits::disclosure::{self, ReportForm, form_demand};
-use crate::exhibits::loops::tracking_table;
+use crate::exhibits::loops::{is_in_window, tracking_table};
 use crate::exhibits::matrix::millis;
 use crate::exhibits::pages::{page, rounds_axis};
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
@@ -24,10 +23,10 @@ use crate::exhibits::time_axis::PlotTimeAxis;
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::pts::wipc_exhibits::preconditioning_exhibits;
 use crate::pts::workload;
-use crate::report_notation::{mix_name, number};
+use crate::report_notation::{distinct, mix_name, number};
 use steadfast_domain::findings::{
-    Axis, Cell as TableCell, Exhibit, KeyFigure, Marker, Metric, Origin, Page, Plot, PlotKind, Row,
-    Scale, Series, Setting, Stroke, Table,
+    Axis, Cell as TableCell, Exhibit, KeyFigure, Marker, Metric, Page, Plot, PlotKind, Row, Scale,
+    Series, Setting, Stroke, Table,
 };
 use steadfast_domain::{
     Caveat, Demand, Measurement, Nanos, Outcome, Record, Step, Tally, Verdict, caveats as ids,
@@ -105,8 +104,6 @@ impl ProcedureReport for Dirth {
         };
         let amount = disclosure::preconditioning_amount(&run.choices).unwrap_or_default();
         let settings = run.choices.settings;
-        let fixed =
-            |id: &str, label: &str, value: String| Setting::new(id, label, value, Origin::Profile);
         let between = format!("{} (0/100), {highest}", run.test.writes);
         let read = run.test.workload.read_percent();
         let workload = workload::origin(settings);
@@ -116,7 +113,7 @@ impl ProcedureReport for Dirth {
             &run.choices,
         )
         .set_up([
-            fixed(
+            disclosure::profile_row(
                 "wipc",
                 "Pre Condition 1",
                 match &run.test.setup.one_pass {
@@ -124,17 +121,25 @@ impl ProcedureReport for Dirth {
                     None => format!("{WIPC_PATTERN} (WIPC), {WIPC_DEMAND}, {amount}"),
                 },
             ),
-            fixed("wdpc", "Pre Condition 2", format!("{} (0/100)", run.test.writes)),
+            disclosure::profile_row(
+                "wdpc",
+                "Pre Condition 2",
+                format!("{} (0/100)", run.test.writes),
+            ),
             run.choices.demand_row("TOIO - TC/QD", highest.clone()),
             Setting::outcome("SS Rounds", disclosure::window_text(&run.results.preconditioned)),
-            fixed("between-rounds", "Inter-Round Pre W", between),
+            disclosure::profile_row("between-rounds", "Inter-Round Pre W", between),
             PRE_WRITE_TIME.row(settings, "Duration", run.test.pre_write_time.to_string()),
             disclosure::note_row(&run.choices),
         ])
         .test_parameters([
             Setting::new("stimulus-1", "Test Stimulus 1", run.test.workload.to_string(), workload),
             Setting::new("mixes", "R/W %", mix_name(read), workload),
-            fixed("loop-order", "TC & QD Loops", "TC outer, QD inner, high to low".into()),
+            disclosure::profile_row(
+                "loop-order",
+                "TC & QD Loops",
+                "TC outer, QD inner, high to low".into(),
+            ),
             LOOPS.row(settings, "TC/QD", loops_text(run)),
             Setting::outcome("Steady State", disclosure::window_text(&run.results.verdict)),
             Setting::outcome("MinIOPS Point", chosen(PointRole::Min)),
@@ -349,50 +354,40 @@ fn loops_text(run: &DirthRun<'_>) -> String {
 }
 
 fn pre_writes_plot(run: &DirthRun<'_>) -> Plot {
-    let mut plot = Plot::lines(
+    let mut rounds: Vec<u32> = run.results.pre_writes.iter().map(|(s, _)| s.place.round).collect();
+    rounds.dedup();
+    let series = rounds.iter().map(|round| {
+        let pre_writes = run.results.pre_writes.iter();
+        let steps: Vec<_> = pre_writes.copied().filter(|(s, _)| s.place.round == *round).collect();
+        Series::new(format!("Round {round}"), Stroke::Measured, times(run, &steps))
+    });
+    Plot::lines(
         "pre-writes",
         format!("Between Round Pre Writes - {} {}", run.test.writes, run.test.matrix.highest()),
         PlotTimeAxis::for_steps("Time", run.test.setup.step_time).axis,
         Axis::new("IOPS", Scale::Linear),
     )
-    .caption("IOPS of the writes before each round's matrix; one line per round.");
-    let mut rounds: Vec<u32> = run.results.pre_writes.iter().map(|(s, _)| s.place.round).collect();
-    rounds.dedup();
-    plot.series = rounds
-        .iter()
-        .map(|round| {
-            let pre_writes = run.results.pre_writes.iter();
-            let steps: Vec<_> =
-                pre_writes.copied().filter(|(s, _)| s.place.round == *round).collect();
-            Series::new(format!("Round {round}"), Stroke::Measured, times(run, &steps))
-        })
-        .collect();
-    plot
+    .caption("IOPS of the writes before each round's matrix; one line per round.")
+    .series(series)
 }
 
 fn rounds_plot(run: &DirthRun<'_>) -> Plot {
     let threads = run.test.matrix.highest().threads;
-    let mut plot = Plot::lines(
+    let demands = run.test.matrix.demands.iter().filter(|demand| demand.threads == threads);
+    let series = demands.map(|demand| {
+        let rounds = run.results.rounds.iter();
+        let points =
+            rounds.map(|round| (f64::from(round.round), run.test.matrix.tracked(round, *demand)));
+        Series::new(format!("QD={}", demand.depth), Stroke::Measured, points.collect())
+    });
+    Plot::lines(
         "dv-rounds",
         format!("{} - IOPS at TC={threads}, All QD", run.test.workload),
         rounds_axis(),
         Axis::new("IOPS", Scale::Linear),
     )
-    .caption("Reads and writes per second, round by round. A void round breaks its line.");
-    let demands = run.test.matrix.demands.iter();
-    plot.series = demands
-        .filter(|demand| demand.threads == threads)
-        .map(|demand| {
-            let points = run
-                .results
-                .rounds
-                .iter()
-                .map(|round| (f64::from(round.round), run.test.matrix.tracked(round, *demand)))
-                .collect();
-            Series::new(format!("QD={}", demand.depth), Stroke::Measured, points)
-        })
-        .collect();
-    plot
+    .caption("Reads and writes per second, round by round. A void round breaks its line.")
+    .series(series)
 }
 
 /// Returns the IOPS of a load's steps on the axis of time, each at the end of the step.
@@ -427,7 +422,11 @@ fn series_of_threads(
 }
 
 fn variation_plot(run: &DirthRun<'_>) -> Plot {
-    let mut plot = Plot::lines(
+    let series = series_of_threads(run, |demand| {
+        let iops = cell(run, demand).and_then(|cell| cell.iops);
+        Some((f64::from(demand.depth), iops))
+    });
+    Plot::lines(
         "demand-variation",
         format!("Demand Variation - {}", run.test.workload),
         Axis::new("QD: outstanding I/Os per thread", Scale::Log2),
@@ -436,12 +435,8 @@ fn variation_plot(run: &DirthRun<'_>) -> Plot {
     .caption(format!(
         "Reads and writes per second against the queue depth, one line per thread count, in {}.",
         reported_text(run)
-    ));
-    plot.series = series_of_threads(run, |demand| {
-        let iops = cell(run, demand).and_then(|cell| cell.iops);
-        Some((f64::from(demand.depth), iops))
-    });
-    plot
+    ))
+    .series(series)
 }
 
 fn intensity_plot(run: &DirthRun<'_>) -> Plot {
@@ -476,11 +471,9 @@ fn intensity_plot(run: &DirthRun<'_>) -> Plot {
     let name = format!("ceiling {}", run.test.art_ceiling);
     plot.series.extend(chosen);
     plot.series.push(Series::new(name, Stroke::Limit, vec![(0.0, ceiling), (highest, ceiling)]));
-    plot.markers = knee(run)
-        .and_then(|(demand, cell)| Some(Marker { x: cell.iops?, label: format!("knee: {demand}") }))
-        .into_iter()
-        .collect();
-    plot
+    plot.markers(knee(run).and_then(|(demand, cell)| {
+        Some(Marker { x: cell.iops?, label: format!("knee: {demand}") })
+    }))
 }
 
 /// Returns the demand with the highest IOPS relative to its response time: higher demands add more
@@ -506,7 +499,14 @@ fn cpu_exhibits(run: &DirthRun<'_>) -> Vec<Exhibit> {
         )];
     }
     let names = loops.iter().map(u32::to_string).collect();
-    let mut plot = Plot::new(
+    let series = loops.iter().map(|threads| {
+        let points = (0u32..).zip(&loops).map(|(at, depth)| {
+            let value = share(Demand::new(*threads, *depth));
+            (f64::from(at), value.map(|share| share * 100.0))
+        });
+        Series::new(format!("TC={threads}"), Stroke::Measured, points.collect())
+    });
+    let plot = Plot::new(
         PlotKind::Columns3d,
         "cpu-system",
         "System CPU Utilization - TC x QD",
@@ -516,20 +516,8 @@ fn cpu_exhibits(run: &DirthRun<'_>) -> Vec<Exhibit> {
     .caption(format!(
         "Share of all processors' time spent in the kernel in {}; one row per thread count.",
         reported_text(run)
-    ));
-    plot.series = loops
-        .iter()
-        .map(|threads| {
-            let points = (0u32..)
-                .zip(&loops)
-                .map(|(at, depth)| {
-                    let value = share(Demand::new(*threads, *depth));
-                    (f64::from(at), value.map(|share| share * 100.0))
-                })
-                .collect();
-            Series::new(format!("TC={threads}"), Stroke::Measured, points)
-        })
-        .collect();
+    ))
+    .series(series);
     vec![Exhibit::Plot(plot)]
 }
 
@@ -553,7 +541,11 @@ fn total_plot(run: &DirthRun<'_>) -> Plot {
     let point = |value: fn(&DemandResult) -> Option<f64>| {
         best.iter().map(|(demand, cell)| (demand.outstanding() as f64, value(cell))).collect()
     };
-    let mut plot = Plot::lines(
+    let knee = knee(run).map(|(demand, _)| Marker {
+        x: demand.outstanding() as f64,
+        label: format!("knee: {demand}"),
+    });
+    Plot::lines(
         "total-oio",
         format!("IOPS & ART v Total OIO - {}", run.test.workload),
         Axis::new("Total outstanding I/Os (TC x QD)", Scale::Log2),
@@ -567,13 +559,9 @@ fn total_plot(run: &DirthRun<'_>) -> Plot {
     .with(Series::new("IOPS", Stroke::Measured, point(|c| c.iops)))
     .with(
         Series::new("ART", Stroke::Measured, point(|c| c.art.map(Nanos::as_millis_f64))).on_right(),
-    );
-    plot.y_right = Some(Axis::new("ART (ms)", Scale::Log10));
-    let knee = knee(run).map(|(demand, _)| Marker {
-        x: demand.outstanding() as f64,
-        label: format!("knee: {demand}"),
-    });
-    plot.markers(knee)
+    )
+    .right(Axis::new("ART (ms)", Scale::Log10))
+    .markers(knee)
 }
 
 fn best_by_outstanding<'r>(run: &'r DirthRun<'_>) -> Vec<(Demand, &'r DemandResult)> {
@@ -589,9 +577,7 @@ fn best_by_outstanding<'r>(run: &'r DirthRun<'_>) -> Vec<(Demand, &'r DemandResu
 }
 
 fn rounds_table(run: &DirthRun<'_>) -> Table {
-    let inside = |round: u32| {
-        run.results.verdict.window.is_some_and(|(first, last)| (first..=last).contains(&round))
-    };
+    let inside = |round: u32| is_in_window(&run.results.verdict, round);
     let some_outside = run.results.rounds.iter().any(|round| !inside(round.round));
     let rows = run.results.rounds.iter().map(|round| {
         let remark = match (round.is_void, inside(round.round)) {
@@ -653,9 +639,8 @@ fn selection_caveats(selection: &points::PointSelection, ceiling: Nanos) -> Vec<
             "Raise the ceiling with --set art-ceiling=TIME to choose by IOPS.",
         ));
     }
-    let demands: Vec<Demand> = selection.points.iter().map(|point| point.demand).collect();
-    let all_differ = (1..demands.len()).all(|n| !demands[..n].contains(&demands[n]));
-    if !all_differ {
+    let demands = selection.points.iter().map(|point| point.demand);
+    if distinct(demands).len() < selection.points.len() {
         let all: Vec<String> =
             selection.points.iter().map(|p| format!("{} {}", p.role.name(), p.demand)).collect();
         caveats.push(Caveat::remark(

@@ -2,7 +2,7 @@
 //! from high to low. Its rounds repeat until IOPS at the highest demand are steady.
 
 use crate::common::continuous_load::LoadGaps;
-use steadfast_domain::steady_state::{TrackPoint, judge_every};
+use steadfast_domain::steady_state::{TrackPoint, judge_first_steady};
 use steadfast_domain::{Criteria, Demand, Nanos, Outcome, Track, Verdict, judge};
 
 /// The demands of a round, and the rule that ends the rounds.
@@ -60,9 +60,9 @@ impl Round {
         Round { round, cells: Vec::new(), gap_before: false, is_void: false }
     }
 
-    pub fn add_pre_write(&mut self, pieces: LoadGaps) {
-        self.gap_before |= pieces.gap_before;
-        self.is_void |= pieces.gap_inside;
+    pub fn add_pre_write(&mut self, gaps: LoadGaps) {
+        self.gap_before |= gaps.gap_before;
+        self.is_void |= gaps.gap_inside;
     }
 
     /// Adds the step of the next demand.
@@ -104,18 +104,15 @@ impl DemandMatrix {
 
     /// Returns the tracking variable: IOPS at the highest demand in each round.
     pub fn track(&self, rounds: &[Round]) -> Track {
-        let points = rounds
-            .iter()
-            .map(|round| TrackPoint {
-                round: round.round,
-                value: self.tracked(round, self.highest()),
-                after_gap: round.gap_before || round.is_void,
-            })
-            .collect();
+        let points = rounds.iter().map(|round| TrackPoint {
+            round: round.round,
+            value: self.tracked(round, self.highest()),
+            after_gap: round.gap_before || round.is_void,
+        });
         Track {
             name: format!("{} {}", self.label, self.highest()),
             unit: "IOPS".to_owned(),
-            points,
+            points: points.collect(),
         }
     }
 
@@ -129,13 +126,9 @@ impl DemandMatrix {
         judge(&[self.track(rounds)], &self.criteria)
     }
 
-    /// Returns the verdict for the report: on the first steady window, else on the last window.
+    /// Returns the verdict for the report.
     pub fn verdict(&self, rounds: &[Round]) -> Verdict {
-        let tracks = [self.track(rounds)];
-        judge_every(&tracks, &self.criteria)
-            .into_iter()
-            .find(|verdict| verdict.steady)
-            .unwrap_or_else(|| judge(&tracks, &self.criteria))
+        judge_first_steady(&[self.track(rounds)], &self.criteria)
     }
 
     /// Returns the round from which the points are chosen: the last one that is complete and not

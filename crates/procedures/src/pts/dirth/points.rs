@@ -98,7 +98,7 @@ struct PointCandidate {
 pub fn select(matrix: &DemandMatrix, rounds: &[Round], ceiling: Nanos) -> Option<PointSelection> {
     let round = matrix.reported(rounds)?;
     let demands = matrix.demands.iter();
-    let all: Vec<PointCandidate> = demands
+    let mut all: Vec<PointCandidate> = demands
         .zip(&round.cells)
         .filter_map(|(demand, cell)| {
             Some(PointCandidate { demand: *demand, cell: *cell, iops: cell.iops?, art: cell.art? })
@@ -106,7 +106,13 @@ pub fn select(matrix: &DemandMatrix, rounds: &[Round], ceiling: Nanos) -> Option
         .collect();
     let below: Vec<PointCandidate> = all.iter().copied().filter(|c| c.art < ceiling).collect();
     let above_ceiling = below.is_empty();
-    let candidates = if above_ceiling { lowest(all) } else { below };
+    let candidates = if above_ceiling {
+        all.sort_by_key(|c| (c.art, c.demand.outstanding()));
+        all.truncate(LOWEST_POINTS);
+        all
+    } else {
+        below
+    };
     let min = ChosenPoint {
         role: PointRole::Min,
         demand: matrix.lowest(),
@@ -131,17 +137,10 @@ pub fn select(matrix: &DemandMatrix, rounds: &[Round], ceiling: Nanos) -> Option
     })
 }
 
-fn lowest(mut all: Vec<PointCandidate>) -> Vec<PointCandidate> {
-    all.sort_by_key(|c| (c.art, c.demand.outstanding()));
-    all.truncate(LOWEST_POINTS);
-    all
-}
-
 /// Returns the candidate with the most IOPS; of those equal within [`EQUAL_WITHIN`], the one with
 /// the fewest outstanding I/Os, so that noise does not decide.
 fn highest(candidates: &[PointCandidate]) -> Option<PointCandidate> {
-    let rated = candidates.iter().map(|c| (c.demand, c.iops));
-    let demand = most(rated)?;
+    let demand = most(candidates.iter().map(|c| (c.demand, c.iops)))?;
     candidates.iter().copied().find(|c| c.demand == demand)
 }
 

@@ -14,8 +14,7 @@ use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::time_axis::PlotTimeAxis;
 use crate::report_notation::{joined, reservation_text};
 use steadfast_domain::findings::{
-    Axis, Cell as TableCell, KeyFigure, Metric, Origin, Plot, Row, Scale, Series, Setting, Stroke,
-    Table,
+    Axis, Cell as TableCell, KeyFigure, Metric, Plot, Row, Scale, Series, Setting, Stroke, Table,
 };
 use steadfast_domain::{Caveat, Measurement, Record, Tally, Verdict, caveats as ids};
 
@@ -67,8 +66,6 @@ impl ProcedureReport for Hir {
     fn form(run: &HirRun<'_>) -> ReportForm {
         let demand = form_demand(run.test.demand);
         let rounds = disclosure::window_text(&run.results.verdict);
-        let fixed =
-            |id: &str, label: &str, value: String| Setting::new(id, label, value, Origin::Profile);
         let access_time = run.test.access_time.as_secs_f64();
         let multiples = run.test.idle_times.iter().map(|idle| idle.as_secs_f64() / access_time);
         let baseline = format!("{} without a pause", baseline_time(run));
@@ -76,16 +73,24 @@ impl ProcedureReport for Hir {
         ReportForm::new("HIR Test", "HIR - Host Idle Recovery", &run.choices)
             .set_up(disclosure::preconditioning_rows(&run.choices))
             .set_up([
-                fixed("wdpc", "Pre Condition 2", format!("{} (WDPC)", run.test.workload)),
+                disclosure::profile_row(
+                    "wdpc",
+                    "Pre Condition 2",
+                    format!("{} (WDPC)", run.test.workload),
+                ),
                 run.choices.demand_row("TOIO - TC/QD", demand.clone()),
                 Setting::outcome("SS Rounds", rounds),
                 disclosure::note_row(&run.choices),
             ])
             .test_parameters([
-                fixed("stimulus-1", "Write Stimulus", run.test.workload.to_string()),
+                disclosure::profile_row(
+                    "stimulus-1",
+                    "Write Stimulus",
+                    run.test.workload.to_string(),
+                ),
                 run.choices.demand_row("TOIO - TC/QD", demand),
                 ACCESS_TIME.row(settings, "Duration", run.test.access_time.to_string()),
-                fixed("idle-state", "Idle State", "Host Idle".into()),
+                disclosure::profile_row("idle-state", "Idle State", "Host Idle".into()),
                 IDLE_TIMES.row(settings, "Durations (s)", seconds(run)),
                 Setting::outcome("Wait States", joined(multiples)),
                 ACCESSES.row(settings, "Accesses of each", run.test.accesses.to_string()),

@@ -118,7 +118,7 @@ impl Hir {
     pub(super) fn baseline(&self, idle: Nanos, attempt: u32) -> ContinuousLoad {
         let phase = attempt_phase(&baseline_phase(idle), attempt);
         let time = Nanos(self.access_time.0.saturating_mul(u64::from(self.accesses)));
-        let stretch = self.setup.stretch((&phase, 0), &self.workload, self.demand, time);
+        let stretch = self.setup.stretch(&phase, 0, &self.workload, self.demand, time);
         ContinuousLoad { cut: self.access_time, ..stretch }
     }
 

@@ -228,19 +228,19 @@ fn window_pages(run: &IopsRun<'_>) -> Vec<Page> {
 
 /// Plots IOPS of every mix by block size.
 fn lines_plot(run: &IopsRun<'_>) -> Plot {
-    matrix_plot(run, PlotKind::Lines, Scale::Log10, ("matrix-2d", "2D Plot"))
+    matrix_plot(run, PlotKind::Lines, Scale::Log10, "matrix-2d", "2D Plot")
 }
 
 fn columns_plot(run: &IopsRun<'_>) -> Plot {
-    matrix_plot(run, PlotKind::Columns3d, Scale::Linear, ("matrix-3d", "3D Columns"))
+    matrix_plot(run, PlotKind::Columns3d, Scale::Linear, "matrix-3d", "3D Columns")
 }
 
 fn heat_map(run: &IopsRun<'_>) -> Plot {
-    matrix_plot(run, PlotKind::HeatMap, Scale::Log10, ("matrix-heat", "Heat Map"))
+    matrix_plot(run, PlotKind::HeatMap, Scale::Log10, "matrix-heat", "Heat Map")
         .right(Axis::new("Read/write mix (%)", Scale::Linear))
 }
 
-fn matrix_plot(run: &IopsRun<'_>, kind: PlotKind, y: Scale, (id, title): (&str, &str)) -> Plot {
+fn matrix_plot(run: &IopsRun<'_>, kind: PlotKind, y: Scale, id: &str, title: &str) -> Plot {
     let matrix = matrix(run);
     let x = match kind {
         PlotKind::Lines => Axis::new("Block size (KiB)", Scale::Log2),

@@ -19,7 +19,7 @@ use crate::procedure_error::ProcedureError;
 use crate::procedure_spec::boxed;
 use crate::report_notation::{decimals, distinct, number};
 use std::collections::BTreeMap;
-use steadfast_domain::findings::{Cell, Exhibit, FormHeader, Origin, Page, Row, Setting, Table};
+use steadfast_domain::findings::{Cell, Exhibit, FormHeader, Page, Row, Setting, Table};
 use steadfast_domain::steady_state::TrackVerdict;
 use steadfast_domain::{
     Bench, Bytes, Caveat, Findings, Halt, Procedure, Record, Settings, StepPlace, Verdict,
@@ -207,13 +207,11 @@ impl<T: RangedTest + 'static> ScatteredTest<T> {
         let stimulus = format!("{} Loop", self.title);
         let rounds = windows(studied);
         let set_up = disclosure::loop_set_up_rows(&stimulus, &choices, &rounds);
-        let fixed =
-            |id: &str, label: &str, value: &str| Setting::new(id, label, value, Origin::Profile);
         let mut test_parameters = disclosure::common_test_rows(&choices);
         test_parameters.extend([
-            fixed("stimulus-1", "Test Stimulus 1", &stimulus),
-            fixed("range-loop", "AR", "Outer Loop"),
-            fixed("amount-loop", "Amount", "Inner Loop"),
+            disclosure::profile_row("stimulus-1", "Test Stimulus 1", &stimulus),
+            disclosure::profile_row("range-loop", "AR", "Outer Loop"),
+            disclosure::profile_row("amount-loop", "Amount", "Inner Loop"),
             choices.demand_row("TOIO - TC/QD", disclosure::form_demands(&choices.demands)),
             choices.step_row("Step"),
             Setting::outcome("Steady State", rounds),

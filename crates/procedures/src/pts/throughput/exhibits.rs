@@ -16,8 +16,8 @@ use crate::exhibits::tkperf;
 use crate::pts::scattered::RangedTest;
 use crate::pts::wipc_exhibits::wipc_exhibits;
 use steadfast_domain::findings::{
-    Axis, Cell as TableCell, Exhibit, KeyFigure, Metric, Origin, Page, Plot, PlotKind, Row, Scale,
-    Series, Setting, Stroke, Table,
+    Axis, Cell as TableCell, Exhibit, KeyFigure, Metric, Page, Plot, PlotKind, Row, Scale, Series,
+    Setting, Stroke, Table,
 };
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{
@@ -72,16 +72,14 @@ impl ProcedureReport for Throughput {
         let stimulus = format!("SEQ {}", names.join(", SEQ "));
         let rounds = windows_text(&run.results);
         let mut test_parameters = disclosure::common_test_rows(&run.choices);
-        let fixed =
-            |id: &str, label: &str, value: &str| Setting::new(id, label, value, Origin::Profile);
         test_parameters.extend([
-            fixed("stimulus-1", "Test Stimulus 1", &stimulus),
-            fixed("mixes", "RW Mix", "100/0, 0/100"),
-            fixed("block-sizes", "Block Sizes", "Outer Loop"),
+            disclosure::profile_row("stimulus-1", "Test Stimulus 1", &stimulus),
+            disclosure::profile_row("mixes", "RW Mix", "100/0, 0/100"),
+            disclosure::profile_row("block-sizes", "Block Sizes", "Outer Loop"),
             run.choices.demand_row("TOIO - TC/QD", disclosure::form_demands(&run.choices.demands)),
             run.choices.step_row("Step"),
             Setting::outcome("Steady State", &rounds),
-            fixed(SECOND_STIMULUS, "Test Stimulus 2", ""),
+            disclosure::profile_row(SECOND_STIMULUS, "Test Stimulus 2", ""),
             Setting::outcome("Steady State", ""),
         ]);
         ReportForm {

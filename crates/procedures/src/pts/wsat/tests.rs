@@ -492,15 +492,15 @@ fn a_histogram_discloses_its_bins() {
 /// Procedures that take no one-pass preconditioning say so; the others need the spare.
 #[test]
 fn one_pass_is_refused_where_it_has_no_place() {
-    for offer in crate::PROCEDURES {
-        let has_it = crate::catalogue::find(crate::catalogue::SINGLE, offer.name)
-            .is_ok_and(|offer| offer.parameters.iter().any(|known| known.name == "spare"));
-        let mut settings = Settings::new(offer.name, 7);
+    for spec in crate::PROCEDURES {
+        let has_it = crate::catalogue::find(crate::catalogue::SINGLE, spec.name)
+            .is_ok_and(|spec| spec.parameters.iter().any(|known| known.name == "spare"));
+        let mut settings = Settings::new(spec.name, 7);
         settings.set("precondition", "one-pass");
         let Err(refused) = crate::procedure(&settings, GEOMETRY, &[]) else {
-            panic!("{} runs without a spare", offer.name)
+            panic!("{} runs without a spare", spec.name)
         };
-        let is_single = crate::catalogue::find(crate::catalogue::SINGLE, offer.name).is_ok();
+        let is_single = crate::catalogue::find(crate::catalogue::SINGLE, spec.name).is_ok();
         if is_single && !has_it {
             assert!(refused.0.contains("--precondition one-pass has no place"), "{refused}");
         }

@@ -11,7 +11,7 @@ use steadfast_domain::{
     ReplayResult, Settings, Tally,
 };
 
-fn made(settings: &Settings) -> Box<dyn Procedure> {
+fn build(settings: &Settings) -> Box<dyn Procedure> {
     crate::procedure(settings, GEOMETRY, &[]).unwrap()
 }
 
@@ -25,7 +25,7 @@ fn plain(name: &str, value: &str) -> Settings {
 #[test]
 fn capture_steps_are_played_with_their_counts_demands_times_and_pauses() {
     let settings = plain("pauses", "keep");
-    let test = made(&settings);
+    let test = build(&settings);
     let mut bench = scripted(|_| 500.0);
     bench.response = |_| Some(Nanos::from_millis(4));
     test.conduct(&mut bench).unwrap();
@@ -78,7 +78,7 @@ fn every_capture_step_writes_its_own_data_where_the_workloads_are_wanted() {
         workload.steps[0].data_pattern = Some(pattern(20, 45));
         workload.steps[2].data_pattern = Some(pattern(17, 41));
         workload.steps[2].threads = Some(3);
-        let test = made(&settings);
+        let test = build(&settings);
         let mut bench = scripted(|_| 500.0);
         bench.response = |_| Some(Nanos::from_millis(4));
         test.conduct(&mut bench).unwrap();
@@ -107,7 +107,7 @@ fn every_capture_step_writes_its_own_data_where_the_workloads_are_wanted() {
 fn a_target_that_does_not_keep_up_is_a_warning_with_its_share() {
     let share = |iops: f64| {
         let settings = plain("pauses", "skip");
-        let test = made(&settings);
+        let test = build(&settings);
         let findings = scripted(|_| iops).studied(&*test, &settings);
         let is_warned = findings.caveat("replay-share").is_some();
         (findings.ending.clone(), is_warned, findings)
@@ -133,7 +133,7 @@ fn a_target_that_does_not_keep_up_is_a_warning_with_its_share() {
 #[test]
 fn a_stream_that_lacks_ios_is_not_made_up_for_by_another() {
     let settings = plain("pauses", "skip");
-    let test = made(&settings);
+    let test = build(&settings);
     let mut bench = scripted(|_| 400.0);
     test.conduct(&mut bench).unwrap();
     for (number, entry) in bench.entries.iter_mut().enumerate() {
@@ -165,7 +165,7 @@ fn the_composite_to_steady_state_and_the_demands_can_precede_it() {
         let mut bench = scripted(|_| 1000.0);
         let mut settings = settings("replay-native");
         settings.set("preconditioning", regime);
-        made(&settings).conduct(&mut bench).unwrap();
+        build(&settings).conduct(&mut bench).unwrap();
         let mut phases: Vec<String> =
             steps(&bench.entries).iter().map(|s| s.place.phase.clone()).collect();
         phases.dedup();
@@ -180,7 +180,7 @@ fn the_composite_to_steady_state_and_the_demands_can_precede_it() {
 #[test]
 fn a_gap_repeats_no_step_and_is_told() {
     let settings = plain("pauses", "skip");
-    let test = made(&settings);
+    let test = build(&settings);
     let mut bench = scripted(|_| 500.0);
     bench.gap_before = vec![("replay", 0, 2)];
     test.conduct(&mut bench).unwrap();
@@ -220,7 +220,7 @@ fn script() -> ScriptLoad {
 fn single_ios_are_one_load_that_is_cut_every_minute() {
     let mut settings = plain("alignment", "auto");
     settings.workload.as_mut().unwrap().script = Some(script());
-    let test = made(&settings);
+    let test = build(&settings);
     // The script is complete after the third minute.
     let bench = retouched(|step, measurement| measurement.complete = step.place.point == 3);
     let bench = bench.conducted(&*test);
@@ -228,7 +228,7 @@ fn single_ios_are_one_load_that_is_cut_every_minute() {
     assert_eq!(steps.len(), 3);
     assert!(steps.iter().all(|step| step.load == Load::Script(script())));
     assert!(steps.iter().all(|step| step.cut == Some(Nanos::from_secs(60))));
-    made(&Settings { depth: Some(4), ..settings.clone() });
+    build(&Settings { depth: Some(4), ..settings.clone() });
     assert!(!steps[0].continues && steps[1..].iter().all(|step| step.continues));
     let findings = test.study(&record(&settings, Vec::new()));
     assert_eq!(
@@ -286,7 +286,7 @@ fn replayed(point: u32, late_us: u64) -> JournalEntry {
 fn single_ios_are_reported_with_their_start_errors_drift_and_verdict() {
     let mut settings = plain("cut", "7s");
     settings.workload.as_mut().unwrap().script = Some(script());
-    let test = made(&settings);
+    let test = build(&settings);
     let found = |late: [u64; 2]| {
         let entries = vec![replayed(1, late[0]), replayed(2, late[1])];
         let findings = test.study(&record(&settings, entries));

@@ -260,7 +260,7 @@ fn over_zones(studied: &TkperfTestResult<'_>, title: &str, id: &str) -> Vec<Page
     let curves: Vec<ZoneCurve> = studied.points.iter().map(curve).collect();
     let listing = Exhibit::Listing(listing(kind).into());
     let mut pages = vec![page(&format!("{title} - Test Loop"), vec![listing])];
-    pages.extend(tkperf::zones((title, id), unit(kind), &curves));
+    pages.extend(tkperf::zones(title, id, unit(kind), &curves));
     pages
 }
 
