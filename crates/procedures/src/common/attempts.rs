@@ -1,6 +1,8 @@
 //! Attempts: repetitions of a test or a phase after a gap, and the names of their phases.
 
-use steadfast_domain::{Bench, Caveat, Halt, Note, Outcome, Record, Step, caveats as ids};
+use steadfast_domain::{
+    Bench, Caveat, Halt, Measurement, Note, Outcome, Record, Step, caveats as ids,
+};
 
 /// Repeats a test that permits no gap until an attempt runs without one. `attempt` gets the number
 /// of the attempt, from 1, and returns true if there was no gap. `first` names what an attempt
@@ -58,6 +60,19 @@ pub fn last_attempt<'a>(record: &'a Record, base: &str) -> Vec<(&'a Step, &'a Ou
         return Vec::new();
     };
     of_base.into_iter().filter(|(step, _)| step.place.phase == last).collect()
+}
+
+/// Returns the steps of a phase in the attempt that ran last; empty if it has not reached the phase.
+pub fn current_steps<'a>(record: &'a Record, base: &str) -> Vec<(&'a Step, &'a Outcome)> {
+    let current = current_attempt(record);
+    let mut steps = last_attempt(record, base);
+    steps.retain(|(step, _)| attempt_of(&step.place.phase) == current);
+    steps
+}
+
+/// Returns the measurements of these steps.
+pub fn measurements<'a>(steps: &[(&Step, &'a Outcome)]) -> Vec<&'a Measurement> {
+    steps.iter().map(|(_, outcome)| &outcome.measurement).collect()
 }
 
 /// Returns the phases of a record that are attempts at one of `bases`, in order.

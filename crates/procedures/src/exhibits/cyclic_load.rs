@@ -10,7 +10,9 @@ use steadfast_domain::findings::{
     Axis, Cell as TableCell, Exhibit, Facts, Origin, Plot, Row, Scale, Series, Setting, Stroke,
     Table,
 };
-use steadfast_domain::{Caveat, Measurement, Nanos, Outcome, Step, Verdict, caveats as ids};
+use steadfast_domain::{
+    Caveat, Measurement, Nanos, Outcome, Record, Step, Verdict, caveats as ids,
+};
 
 /// Returns a plot of the measured steps' IOPS by round.
 pub(crate) fn convergence_plot(
@@ -73,6 +75,27 @@ pub(crate) fn fresh_caveat(verdict: &Verdict) -> Option<Caveat> {
         ),
         "Omit --set least-fills, or choose a longer between-time.",
     ))
+}
+
+/// Returns the caveats of a preconditioning: that it is not steady, or that the drive was fresh.
+/// `part` names what began after it.
+pub(crate) fn preconditioning_caveats(
+    record: &Record,
+    verdict: &Verdict,
+    part: &str,
+) -> Vec<Caveat> {
+    let not_steady = (record.has_ended() && !verdict.steady).then(|| {
+        Caveat::invalidates(
+            ids::STEADY_STATE_NOT_ACHIEVED,
+            format!(
+                "STEADY STATE NOT ACHIEVED in the preconditioning{}: the drive was still changing \
+                 when the {part} began.",
+                reservation_text(verdict)
+            ),
+            "Repeat the run with more rounds (--max-rounds).",
+        )
+    });
+    not_steady.into_iter().chain(fresh_caveat(verdict)).collect()
 }
 
 /// Returns the exhibits of the steady-state check: the window plot with this id and the evidence,

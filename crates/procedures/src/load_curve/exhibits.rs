@@ -4,6 +4,7 @@
 use super::results::{LoadCurveResults, OfferedPoint};
 use super::search::{PRECISION, SearchResult};
 use super::setup::{HIGHEST_PERCENTILE, LoadCurve, POINT_TIME, POINT_TIME_MAX, is_above};
+use crate::common::attempts::measurements;
 use crate::common::metrics::MeasuredPoint;
 use crate::exhibits::cyclic_load::{
     check_exhibits, convergence_plot, evidence, fresh_caveat, steps_plot,
@@ -209,8 +210,7 @@ impl ProcedureReport for LoadCurve {
 
     fn metrics(run: &LoadCurveRun<'_>) -> Vec<Metric> {
         let test = run.test;
-        let closed: Vec<&Measurement> =
-            run.results.closed_loop.iter().map(|(_, outcome)| &outcome.measurement).collect();
+        let closed = measurements(&run.results.closed_loop);
         let name = format!("{}, closed loop", test.workload);
         let of = |point: &str, steps: &[&Measurement]| {
             let pattern = test.workload.pattern();

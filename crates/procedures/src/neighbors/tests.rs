@@ -2,7 +2,7 @@ use super::control::ControlName;
 use super::results::NeighborsResults;
 use super::setup::{OFF, ON};
 use super::*;
-use crate::testing::scripted::{GEOMETRY, ScriptedBench, record, scripted, steps};
+use crate::testing::scripted::{ScriptedBench, record, requested, scripted, steps};
 use steadfast_domain::{
     Bytes, EndState, GroupLimits, JournalEntry, LoadGroup, Measurement, Nanos, Op, Settings, Step,
 };
@@ -13,8 +13,7 @@ fn build(pairs: &[&str]) -> Result<Neighbors, crate::ProcedureError> {
         let (name, value) = pair.split_once('=').unwrap();
         settings.set(name, value);
     }
-    let spec = crate::offer("neighbors").unwrap();
-    Neighbors::new(&crate::catalogue::procedure_request(spec, &settings, GEOMETRY, &[]))
+    requested(&settings, Neighbors::new)
 }
 
 /// The kernel of this bench has io.max only, and no scheduler BFQ.

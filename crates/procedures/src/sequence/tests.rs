@@ -1,8 +1,7 @@
 //! Tests of sequences: their steps, their results, and the settings that are refused.
 
 use super::{NAME, SequenceProcedure, figures};
-use crate::catalogue::procedure_request;
-use crate::testing::scripted::{GEOMETRY, number, record, scripted, steps, table};
+use crate::testing::scripted::{GEOMETRY, number, record, request, scripted, steps, table};
 use crate::testing::sequence::sequence;
 use steadfast_domain::findings::{Cell, Exhibit};
 use steadfast_domain::sequence::NamedLoad;
@@ -18,8 +17,7 @@ fn settings() -> Settings {
 }
 
 fn build(settings: &Settings, geometry: Geometry) -> Result<SequenceProcedure, String> {
-    let spec = crate::offer(NAME).unwrap();
-    SequenceProcedure::new(&procedure_request(spec, settings, geometry, &[])).map_err(|why| why.0)
+    SequenceProcedure::new(&request(settings, geometry, &[])).map_err(|why| why.0)
 }
 
 /// Conducts a sequence with 1,000 IOPS, and twice that in the second of three attempts.

@@ -1,7 +1,7 @@
 use super::results::AmplificationResults;
 use super::*;
 use crate::testing::scripted::{
-    GEOMETRY, ScriptedBench, assert_unfinished_wherever_it_ends, record, retouched, steps,
+    ScriptedBench, assert_unfinished_wherever_it_ends, record, requested, retouched, steps,
 };
 use crate::testing::workload::workload;
 use steadfast_domain::findings::{Cell, Exhibit};
@@ -15,13 +15,7 @@ fn build(
         settings.set(name, value);
     }
     change(&mut settings);
-    let spec = crate::offer(NAME).unwrap();
-    WriteAmplificationTest::new(&crate::catalogue::procedure_request(
-        spec,
-        &settings,
-        GEOMETRY,
-        &[],
-    ))
+    requested(&settings, WriteAmplificationTest::new)
 }
 
 /// Gives a measurement the counts of a drive with this write amplification, in units of 512,000

@@ -15,8 +15,7 @@ use crate::exhibits::matrix::millis;
 use crate::exhibits::pages::{page, rounds_axis};
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{
-    FIVE_NINES, HistogramRates, bins_caveat, confidence_plot, percentile_table, rated_title,
-    tail_plot,
+    FIVE_NINES, bins_caveat, percentile_table, run_confidence_plot, tail_plot,
 };
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::time_axis::PlotTimeAxis;
@@ -526,12 +525,8 @@ fn histogram_exhibit(histogram: &PointHistogram<'_>) -> Exhibit {
         return Exhibit::Text("This histogram is not recorded yet, or a gap voided it.".into());
     };
     let role = histogram.chosen.role;
-    let tally = measurement.total();
-    let rates =
-        HistogramRates { iops: measurement.iops(), mb_per_second: measurement.mb_per_second() };
     let name = format!("{} {}", role.name(), histogram.chosen.demand);
-    let title = rated_title(&name, rates, &tally);
-    Exhibit::Plot(confidence_plot(&role.histogram_phase(), &title, &tally))
+    Exhibit::Plot(run_confidence_plot(&role.histogram_phase(), &name, measurement))
 }
 
 /// Plots IOPS and ART by outstanding I/Os; of demands with the same product, the one with the most

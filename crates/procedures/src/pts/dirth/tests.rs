@@ -219,10 +219,9 @@ fn the_composite_is_40_60_preconditioned_by_writes() {
 }
 
 #[test]
-fn forms_have_ten_rows() {
+fn an_empty_record_has_every_page() {
     let dirth = dirth_test(|s| s.profile = Profile::Quick);
     let findings = study_of_nothing(&dirth, &dirth.setup.settings);
-    assert_eq!(findings.header.blocks.iter().map(|b| b.rows.len()).collect::<Vec<_>>(), [10; 4]);
     assert_eq!(findings.form_pages.len(), 15);
 }
 

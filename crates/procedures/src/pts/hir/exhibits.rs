@@ -5,9 +5,10 @@ use super::results::{HirResults, WaitState};
 use super::setup::{ACCESS_TIME, ACCESSES, Hir, IDLE_TIMES};
 use crate::common::metrics::MeasuredPoint;
 use crate::exhibits::cyclic_load::{
-    check_exhibits, convergence_plot, evidence, fresh_caveat, steps_plot,
+    check_exhibits, convergence_plot, evidence, preconditioning_caveats, steps_plot,
 };
 use crate::exhibits::disclosure::{self, ReportForm, form_demand};
+use crate::exhibits::matrix::millis;
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{percentile_table, tail_plot};
 use crate::exhibits::secondary::{self, SecondaryPoint};
@@ -16,7 +17,7 @@ use crate::report_notation::{joined, reservation_text};
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, KeyFigure, Metric, Plot, Row, Scale, Series, Setting, Stroke, Table,
 };
-use steadfast_domain::{Caveat, Measurement, Record, Tally, Verdict, caveats as ids};
+use steadfast_domain::{Caveat, Measurement, Nanos, Record, Tally, Verdict};
 
 type HirRun<'a> = StudiedRun<'a, Hir>;
 
@@ -128,19 +129,7 @@ impl ProcedureReport for Hir {
     }
 
     fn caveats(run: &HirRun<'_>) -> Vec<Caveat> {
-        let mut caveats = Vec::new();
-        if run.record.has_ended() && !run.results.verdict.steady {
-            caveats.push(Caveat::invalidates(ids::STEADY_STATE_NOT_ACHIEVED,
-            format!(
-                "STEADY STATE NOT ACHIEVED in the preconditioning{}: the drive was still changing \
-                 when the wait states began.",
-                reservation_text(&run.results.verdict)
-            ),
-            "Repeat the run with more rounds (--max-rounds).",
-        ));
-        }
-        caveats.extend(fresh_caveat(&run.results.verdict));
-        caveats
+        preconditioning_caveats(run.record, &run.results.verdict, "wait states")
     }
 
     /// Returns the saturated rate, and the rates after the shortest and the longest idle time.
@@ -175,8 +164,8 @@ fn seconds(run: &HirRun<'_>) -> String {
     joined(run.test.idle_times.iter().map(|idle| idle.as_secs_f64()))
 }
 
-fn baseline_time(run: &HirRun<'_>) -> steadfast_domain::Nanos {
-    steadfast_domain::Nanos(run.test.access_time.0.saturating_mul(u64::from(run.test.accesses)))
+fn baseline_time(run: &HirRun<'_>) -> Nanos {
+    Nanos(run.test.access_time.0.saturating_mul(u64::from(run.test.accesses)))
 }
 
 fn waits_table(run: &HirRun<'_>, id: &str) -> Table {
@@ -203,7 +192,7 @@ fn wait_row(wait: &WaitState<'_>, saturated: Option<f64>) -> Row {
             TableCell::number(part, 1),
             TableCell::number(wait.accesses.first(), 1),
             TableCell::number(wait.accesses.last(), 1),
-            TableCell::number(art.map(|t| t.as_millis_f64()), 3),
+            TableCell::number(millis(art), 3),
             TableCell::number(wait.baseline.iops(), 1),
             TableCell::number(wait.baseline.last(), 1),
         ],
@@ -257,7 +246,16 @@ fn waits_plot(run: &HirRun<'_>) -> Plot {
 
 /// Plots each idle time access by access, all from the same origin.
 fn recovery_plot(run: &HirRun<'_>) -> Plot {
-    let mut plot = Plot::lines(
+    let curves = run.results.waits.iter().map(|wait| {
+        let points = (1u32..).zip(&wait.accesses.points);
+        let points = points.map(|(n, (_, iops))| (f64::from(n), *iops)).collect();
+        Series::new(wait_name(wait), Stroke::Measured, points)
+    });
+    let saturated = run.results.saturated().map(|level| {
+        let ends = [1.0, f64::from(run.test.accesses)].map(|x| (x, Some(level))).to_vec();
+        Series::new("saturated", Stroke::Limit, ends)
+    });
+    Plot::lines(
         "recovery-curves",
         format!("HIR IOPS by access - {}", run.test.workload),
         Axis::new("Access", Scale::LinearFitted),
@@ -267,20 +265,8 @@ fn recovery_plot(run: &HirRun<'_>) -> Plot {
         "IOPS of every access of {}, by its number in its wait state. Dashed: the mean of the \
          steady window before the first pause.",
         run.test.access_time
-    ));
-    let waits = run.results.waits.iter();
-    plot.series = waits
-        .map(|wait| {
-            let points = (1u32..).zip(&wait.accesses.points);
-            let points = points.map(|(n, (_, iops))| (f64::from(n), *iops)).collect();
-            Series::new(wait_name(wait), Stroke::Measured, points)
-        })
-        .collect();
-    if let Some(level) = run.results.saturated() {
-        let ends = [1.0, f64::from(run.test.accesses)].map(|x| (x, Some(level))).to_vec();
-        plot.series.push(Series::new("saturated", Stroke::Limit, ends));
-    }
-    plot
+    ))
+    .series(curves.chain(saturated))
 }
 
 fn listing(run: &HirRun<'_>) -> String {

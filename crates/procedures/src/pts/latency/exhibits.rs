@@ -15,8 +15,7 @@ use crate::exhibits::matrix::{
 };
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{
-    FIVE_NINES, HistogramRates, bins_caveat, confidence_plot, percentile_table, rated_title,
-    tail_plot,
+    FIVE_NINES, bins_caveat, percentile_table, run_confidence_plot, tail_plot,
 };
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::tkperf;
@@ -27,9 +26,7 @@ use steadfast_domain::findings::{
     Axis, Exhibit, KeyFigure, Metric, Page, Plot, PlotKind, Scale, Table,
 };
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::{
-    Caveat, Measurement, Profile, Record, Step, Tally, Verdict, caveats as ids,
-};
+use steadfast_domain::{Caveat, Measurement, Profile, Record, Step, Verdict, caveats as ids};
 
 const AVERAGE_SUMMARY: MatrixValue = MatrixValue { id: "average-summary", ..AVERAGE };
 const IOPS: MatrixValue =
@@ -239,11 +236,8 @@ fn histogram_exhibits(run: &LatencyRun<'_>) -> Vec<Exhibit> {
             "The histogram run did not take place: it runs only after steady state.".into(),
         )];
     };
-    let tally: Tally = measurement.total();
-    let rates =
-        HistogramRates { iops: measurement.iops(), mb_per_second: measurement.mb_per_second() };
-    let title = rated_title(&format!("Confidence Level Plot - {TRACKED}"), rates, &tally);
-    vec![Exhibit::Plot(confidence_plot("confidence", &title, &tally))]
+    let name = format!("Confidence Level Plot - {TRACKED}");
+    vec![Exhibit::Plot(run_confidence_plot("confidence", &name, measurement))]
 }
 
 fn percentiles(run: &LatencyRun<'_>) -> Option<Table> {

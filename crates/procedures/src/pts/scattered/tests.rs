@@ -2,7 +2,7 @@ use super::*;
 use steadfast_domain::stimulus::ActiveRange;
 use steadfast_domain::{Class, Profile, Segments};
 
-use crate::testing::scripted::{record, scripted, set, steps};
+use crate::testing::scripted::{broken_record, record, scripted, set, steps};
 use std::collections::{BTreeMap, HashSet};
 use steadfast_domain::settings::Geometry;
 use steadfast_domain::{CaveatKind, Demand, JournalEntry, Nanos, Step, WriteCache};
@@ -189,8 +189,7 @@ fn an_empty_and_an_unfinished_record_are_studied_without_invention() {
     let mut entries = conducted(&settings, |_| 1000.0);
     let second = |e: &JournalEntry| matches!(e, JournalEntry::Applied { step, .. } if step.place.phase == "ar100-16GiB/rounds");
     entries.truncate(entries.iter().position(second).unwrap() + 3);
-    let mut broken = record(&settings, entries);
-    broken.entries.pop();
+    let mut broken = broken_record(&settings, entries);
     let findings = build(&settings).study(&broken);
     assert_eq!(findings.parts.len(), 2);
     assert!(!findings.verdict.as_ref().unwrap().steady);

@@ -3,7 +3,7 @@
 
 use super::results::{WsatRun, WsatStep};
 use crate::exhibits::device_curves::{self, DevicePoint};
-use crate::exhibits::response::{HistogramRates, confidence_plot, rated_title, tail_plot};
+use crate::exhibits::response::{run_confidence_plot, tail_plot};
 use crate::exhibits::seconds;
 use crate::exhibits::time_axis::PlotTimeAxis;
 use steadfast_domain::findings::{Axis, Exhibit, Marker, Plot, Scale, Series, Stroke};
@@ -232,12 +232,8 @@ pub(super) fn confidence(run: &WsatRun<'_>) -> Vec<Exhibit> {
         let text = "The histogram run has not taken place yet, or a gap voided it.";
         return vec![Exhibit::Text(text.into())];
     };
-    let tally = measurement.total();
-    let rates =
-        HistogramRates { iops: measurement.iops(), mb_per_second: measurement.mb_per_second() };
     let name = format!("{} {}", run.test.workload, run.test.demand);
-    let title = rated_title(&name, rates, &tally);
-    vec![Exhibit::Plot(confidence_plot("clp", &title, &tally))]
+    vec![Exhibit::Plot(run_confidence_plot("clp", &name, measurement))]
 }
 
 pub(super) fn histogram_tail(run: &WsatRun<'_>) -> Option<Plot> {

@@ -1,9 +1,10 @@
 //! Results of WSAT: the saturation step by step, how it ended, and the histogram run.
 
 use super::setup::{HISTOGRAM, PHASE, SaturationLoad, Wsat};
-use crate::common::attempts::{last_attempt, steps_of};
+use crate::common::attempts::{last_attempt, measurements, steps_of};
 use crate::common::cyclic_load::CyclicLoad;
 use crate::common::secondary::SecondaryMeans;
+use crate::exhibits::matrix::millis;
 use crate::exhibits::report::StudiedRun;
 use crate::exhibits::response::FIVE_NINES;
 use crate::exhibits::time_axis::minutes;
@@ -112,11 +113,8 @@ impl<'a> WsatResults<'a> {
     /// Merges the last `count` steps. Every I/O counts once, so that a shorter last step has a
     /// weight in proportion to its time. `None` without steps.
     pub fn last_steps(&self, count: usize) -> Option<MergedSteps> {
-        let outcomes = self.outcomes.iter();
-        let measured: Vec<&Measurement> = outcomes
-            .map(|(_, outcome)| &outcome.measurement)
-            .filter(|measurement| measurement.elapsed.0 > 0)
-            .collect();
+        let mut measured = measurements(&self.outcomes);
+        measured.retain(|measurement| measurement.elapsed.0 > 0);
         MergedSteps::merged(&measured[measured.len().saturating_sub(count)..])
     }
 
@@ -138,9 +136,7 @@ impl<'a> WsatResults<'a> {
 
     /// Returns power, temperature and processor use during the saturation.
     pub fn secondary(&self) -> SecondaryMeans {
-        let measurements: Vec<&Measurement> =
-            self.outcomes.iter().map(|(_, outcome)| &outcome.measurement).collect();
-        SecondaryMeans::new(&measurements)
+        SecondaryMeans::new(&measurements(&self.outcomes))
     }
 }
 
@@ -175,7 +171,6 @@ fn step_values(wsat: &Wsat, outcomes: &[(&Step, &Outcome)]) -> Vec<WsatStep> {
         .map(|(step, outcome)| {
             let measurement = &outcome.measurement;
             let total: Tally = measurement.total();
-            let ms = |time: Option<Nanos>| time.map(Nanos::as_millis_f64);
             time += measurement.elapsed;
             bytes += outcome.written();
             WsatStep {
@@ -186,9 +181,9 @@ fn step_values(wsat: &Wsat, outcomes: &[(&Step, &Outcome)]) -> Vec<WsatStep> {
                 iops: measurement.iops(),
                 mb_per_second: measurement.mb_per_second(),
                 art: total.response_mean_ms(),
-                shortest: ms(total.response_shortest()),
-                five_nines: ms(total.percentile(FIVE_NINES)),
-                mrt: ms(total.response_longest()),
+                shortest: millis(total.response_shortest()),
+                five_nines: millis(total.percentile(FIVE_NINES)),
+                mrt: millis(total.response_longest()),
                 amplification: measurement.write_amplification,
                 temperature: measurement.sensed.temperature_celsius,
                 watts: measurement.watts(),

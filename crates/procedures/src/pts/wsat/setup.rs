@@ -147,12 +147,8 @@ impl Wsat {
     }
 
     pub(super) fn histogram(&self, attempt: u32, time: Nanos) -> Step {
-        let place = StepPlace::new(
-            &attempt_phase(HISTOGRAM, attempt),
-            0,
-            1,
-            self.setup.rated_label(format!("{} {}", self.workload, self.demand)),
-        );
+        let label = self.setup.rated_label(format!("{} {}", self.workload, self.demand));
+        let place = StepPlace::new(&attempt_phase(HISTOGRAM, attempt), 0, 1, label);
         let until = LoadLimits::time(time);
         let stimulus = self.setup.stimulus(&self.workload, self.demand, until, &place);
         // The saturation has the same pace.
@@ -296,16 +292,6 @@ impl WsatPreconditioning {
     }
 }
 
-/// Returns true if the workload only reads and nothing was written after the purge.
-fn reads_nothing_written(
-    workload: &PtsWorkload,
-    settings: &Settings,
-    preconditioning: &WsatPreconditioning,
-) -> bool {
-    let is_purged = settings.purge != PurgeChoice::Method(PurgeMethod::Nothing);
-    workload.read_percent() == 100 && is_purged && !preconditioning.writes()
-}
-
 /// Returns an error for a workload that reads only purged blocks: a drive answers such reads
 /// without reading its flash.
 fn check_reads(
@@ -313,7 +299,8 @@ fn check_reads(
     settings: &Settings,
     preconditioning: &WsatPreconditioning,
 ) -> Result<(), ProcedureError> {
-    if !reads_nothing_written(workload, settings, preconditioning) {
+    let is_purged = settings.purge != PurgeChoice::Method(PurgeMethod::Nothing);
+    if workload.read_percent() < 100 || !is_purged || preconditioning.writes() {
         return Ok(());
     }
     Err(ProcedureError(format!(
@@ -344,16 +331,16 @@ fn limits(
     settings: &Settings,
     geometry: Geometry,
 ) -> Result<LoadLimits, ProcedureError> {
-    let fills = |fills: u32| -> Result<Bytes, ProcedureError> {
-        let written = geometry.capacity.0.checked_mul(u64::from(fills)).ok_or_else(|| {
+    let fills = |fills: u32| {
+        let written = geometry.capacity.0.checked_mul(u64::from(fills));
+        written.map(Bytes).ok_or_else(|| {
             ProcedureError(format!(
                 "{fills} x {} exceeds the largest byte count",
                 geometry.capacity
             ))
-        })?;
-        Ok(Bytes(written))
+        })
     };
-    let asked = |written: Bytes| {
+    let chosen = |written: Bytes| {
         let bytes = workload.bytes_for_written(written).ok_or_else(|| {
             ProcedureError(format!(
                 "{workload} writes nothing, so it cannot end by --steady-state {}; choose \
@@ -367,8 +354,8 @@ fn limits(
         SteadyStateMethod::Btw | SteadyStateMethod::Post25 | SteadyStateMethod::Time(_) => {
             Ok(LoadLimits::time(NO_END))
         }
-        SteadyStateMethod::Bytes(written) => asked(written),
-        SteadyStateMethod::Fills(n) => asked(fills(n)?),
+        SteadyStateMethod::Bytes(written) => chosen(written),
+        SteadyStateMethod::Fills(n) => chosen(fills(n)?),
         SteadyStateMethod::Rounds => {
             let bytes = workload.bytes_for_written(fills(FILLS)?);
             Ok(LoadLimits { time: Some(NO_END), bytes, ios: None })
@@ -407,13 +394,8 @@ fn saturation(
     let ends_by_rounds = settings.steady_state == SteadyStateMethod::Rounds;
     if !is_judged(settings) {
         let place = StepPlace::new(PHASE, 0, 1, label);
-        let cut = setup.step_time;
-        return Ok(SaturationLoad::Plain(ContinuousLoad {
-            place,
-            stimulus,
-            cut,
-            time: time_limit,
-        }));
+        let (cut, time) = (setup.step_time, time_limit);
+        return Ok(SaturationLoad::Plain(ContinuousLoad { place, stimulus, cut, time }));
     }
     let cycle = CycleLayout::chosen(&MEASURED_LAST, settings, setup.step_time)?;
     let mut load = CyclicLoad::new(setup, PHASE, label.to_owned(), stimulus, cycle);

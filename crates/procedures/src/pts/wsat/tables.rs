@@ -2,6 +2,7 @@
 
 use super::results::{LAST_STEPS, WsatRun, WsatStep};
 use super::setup::HISTOGRAM_TIME;
+use crate::exhibits::matrix::millis;
 use crate::exhibits::response::{FIVE_NINES, percentile_table};
 use crate::exhibits::secondary::amplification;
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
@@ -55,7 +56,7 @@ pub(super) fn summary_table(run: &WsatRun<'_>) -> Table {
 
 fn histogram_row(measurement: &Measurement) -> Row {
     let tally = measurement.total();
-    let ms = |time: Option<Nanos>| TableCell::number(time.map(Nanos::as_millis_f64), 3);
+    let ms = |time: Option<Nanos>| TableCell::number(millis(time), 3);
     Row::new(
         "Histogram run, after the saturation",
         [

@@ -17,7 +17,7 @@ use steadfast_domain::findings::{
     Axis, Cell as TableCell, KeyFigure, Marker, Metric, Origin, Plot, Scale, Series, Setting,
     Stroke, Table,
 };
-use steadfast_domain::{Measurement, Profile, Record, Tally};
+use steadfast_domain::{Profile, Record, Tally};
 
 /// Time shown on either side of a switch, in minutes (public implementation).
 const AROUND_SWITCH: f64 = 120.0;
@@ -71,11 +71,8 @@ impl ProcedureReport for Xsr {
         ),
         ReportEntry::Chapter("Response Times"),
         ReportEntry::Table(|run| {
-            percentile_table(
-                "segment-percentiles",
-                "Response times of the segments, ms",
-                &tallies(run),
-            )
+            let title = "Response times of the segments, ms";
+            percentile_table("segment-percentiles", title, &tallies(run))
         }),
         ReportEntry::Plot(|run| {
             tail_plot("segment-tails", "Response times of the segments", &tallies(run))
@@ -159,14 +156,12 @@ impl ProcedureReport for Xsr {
 
     /// Returns every segment in long form.
     fn metrics(run: &XsrRun<'_>) -> Vec<Metric> {
-        let of_segment = |(index, segment): (usize, &SegmentResult<'_>)| {
-            let steps: Vec<&Measurement> =
-                segment.outcomes.iter().map(|(_, outcome)| &outcome.measurement).collect();
-            let point = format!("{} {}", index + 1, name(segment));
+        let of_segment = |(point, segment): (String, &SegmentResult<'_>)| {
+            let steps = segment.measurements();
             let pattern = segment.segment.workload.pattern();
             MeasuredPoint { point: &point, pattern, steps: &steps, rounds: false }.metrics()
         };
-        run.results.segments.iter().enumerate().flat_map(of_segment).collect()
+        numbered(run).flat_map(of_segment).collect()
     }
 }
 
@@ -246,8 +241,8 @@ fn segments_table(run: &XsrRun<'_>, id: &str) -> Table {
     };
     let results = &run.results;
     let columns = segment_columns();
-    let rows = results.segments.iter().enumerate().map(|(index, segment)| {
-        let mut row = typed_row(format!("{} {}", index + 1, name(segment)), &columns, segment);
+    let rows = numbered(run).enumerate().map(|(index, (name, segment))| {
+        let mut row = typed_row(name, &columns, segment);
         let recoveries = [results.recovery, results.nearly, results.within_range];
         row.cells.extend(recoveries.map(|recovery| recovered(index, recovery)));
         row
@@ -277,22 +272,20 @@ type XsrStepValue = fn(&XsrStep) -> Option<f64>;
 
 fn curves(run: &XsrRun<'_>, window: Option<(f64, f64)>, value: XsrStepValue) -> Vec<Series> {
     let time = PlotTimeAxis::for_steps("Time", run.test.setup.step_time);
-    run.results
-        .segments
-        .iter()
-        .enumerate()
-        .filter_map(|(index, segment)| {
-            let steps = segment.steps.iter();
-            let points: Vec<(f64, Option<f64>)> = steps
-                .filter(|m| window.is_none_or(|(from, to)| (from..=to).contains(&m.time)))
-                .map(|m| (time.position(m.time), value(m)))
-                .collect();
-            let title = format!("{} {}", index + 1, name(segment));
-            // Sequential segments look alike, the random one differs.
-            let stroke = if index == 1 { Stroke::Fit } else { Stroke::Average };
-            (!points.is_empty()).then(|| Series::new(title, stroke, points))
-        })
-        .collect()
+    let mut curves = Vec::new();
+    for (index, (name, segment)) in numbered(run).enumerate() {
+        let steps = segment.steps.iter();
+        let points: Vec<(f64, Option<f64>)> = steps
+            .filter(|m| window.is_none_or(|(from, to)| (from..=to).contains(&m.time)))
+            .map(|m| (time.position(m.time), value(m)))
+            .collect();
+        // Sequential segments look alike, the random one differs.
+        let stroke = if index == 1 { Stroke::Fit } else { Stroke::Average };
+        if !points.is_empty() {
+            curves.push(Series::new(name, stroke, points));
+        }
+    }
+    curves
 }
 
 fn switches(run: &XsrRun<'_>) -> Vec<Marker> {
@@ -317,9 +310,9 @@ fn throughput_plot(run: &XsrRun<'_>, window: Option<(f64, f64)>, id: &str, title
         },
         Axis::new("Throughput (MB/s)", Scale::Linear),
     )
-    .caption(format!("MB/s of every step of {}, since the purge.", run.test.setup.step_time));
-    plot.series = curves(run, window, |m| m.mb_per_second);
-    plot.markers = switches(run);
+    .caption(format!("MB/s of every step of {}, since the purge.", run.test.setup.step_time))
+    .series(curves(run, window, |m| m.mb_per_second))
+    .markers(switches(run));
     if let Some((from, to)) = window {
         plot.markers.retain(|marker| (time.position(from)..=time.position(to)).contains(&marker.x));
     }
@@ -396,16 +389,15 @@ fn recovery_plot(run: &XsrRun<'_>) -> Option<Plot> {
 
 fn response_plot(run: &XsrRun<'_>, what: &str, id: &str, value: XsrStepValue) -> Plot {
     let time = PlotTimeAxis::for_steps("Time", run.test.setup.step_time);
-    let mut plot = Plot::lines(
+    Plot::lines(
         id,
         format!("XSR {what} v Time"),
         time.axis,
         Axis::new(format!("{what} (ms)"), Scale::Log10),
     )
-    .caption(format!("Every step of {}, since the purge.", run.test.setup.step_time));
-    plot.series = curves(run, None, value);
-    plot.markers = switches(run);
-    plot
+    .caption(format!("Every step of {}, since the purge.", run.test.setup.step_time))
+    .series(curves(run, None, value))
+    .markers(switches(run))
 }
 
 fn combined_plot(run: &XsrRun<'_>) -> Plot {
@@ -413,7 +405,7 @@ fn combined_plot(run: &XsrRun<'_>) -> Plot {
     let curve = |value: XsrStepValue| -> Vec<(f64, Option<f64>)> {
         run.results.all().map(|m| (time.position(m.time), value(m))).collect()
     };
-    let mut plot = Plot::lines(
+    Plot::lines(
         "tp-art-mrt",
         "XSR Throughput, ART & MRT v Time",
         time.axis.clone(),
@@ -425,10 +417,9 @@ fn combined_plot(run: &XsrRun<'_>) -> Plot {
     )
     .with(Series::new("Throughput", Stroke::Average, curve(|m| m.mb_per_second)))
     .with(Series::new("ART", Stroke::Fit, curve(|m| m.art)).on_right())
-    .with(Series::new("MRT", Stroke::Context, curve(|m| m.mrt)).on_right());
-    plot.y_right = Some(Axis::new("Response time (ms)", Scale::Log10));
-    plot.markers = switches(run);
-    plot
+    .with(Series::new("MRT", Stroke::Context, curve(|m| m.mrt)).on_right())
+    .right(Axis::new("Response time (ms)", Scale::Log10))
+    .markers(switches(run))
 }
 
 fn listing(run: &XsrRun<'_>) -> String {

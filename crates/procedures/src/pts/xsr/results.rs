@@ -1,8 +1,9 @@
 //! Results of XSR: the three segments step by step, and when the last one recovered.
 
 use super::setup::{Xsr, XsrSegment};
-use crate::common::attempts::{attempt_of, current_attempt, last_attempt};
+use crate::common::attempts::{current_steps, measurements};
 use crate::common::secondary::mean;
+use crate::exhibits::matrix::millis;
 use crate::exhibits::time_axis::minutes;
 use steadfast_domain::step::is_whole;
 use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step};
@@ -59,15 +60,11 @@ impl<'a> XsrResults<'a> {
     /// Computes the results of the last attempt in a record.
     pub fn new(xsr: &Xsr, record: &'a Record) -> Self {
         let mut time = Nanos::ZERO;
-        let current = current_attempt(record);
         let segments: Vec<SegmentResult<'a>> = xsr
             .segments
             .iter()
             .map(|segment| {
-                let outcomes: Vec<_> = last_attempt(record, segment.phase)
-                    .into_iter()
-                    .filter(|(step, _)| attempt_of(&step.place.phase) == current)
-                    .collect();
+                let outcomes = current_steps(record, segment.phase);
                 let mut steps = Vec::new();
                 for (_, outcome) in &outcomes {
                     time += outcome.measurement.elapsed;
@@ -100,12 +97,11 @@ impl<'a> XsrResults<'a> {
 
 fn step_values(measurement: &Measurement, time: Nanos) -> XsrStep {
     let total = measurement.total();
-    let ms = |time: Option<Nanos>| time.map(Nanos::as_millis_f64);
     XsrStep {
         time: minutes(time),
         mb_per_second: measurement.mb_per_second(),
         art: total.response_mean_ms(),
-        mrt: ms(total.response_longest()),
+        mrt: millis(total.response_longest()),
     }
 }
 
@@ -156,7 +152,7 @@ impl SegmentResult<'_> {
     }
 
     pub fn measurements(&self) -> Vec<&Measurement> {
-        self.outcomes.iter().map(|(_, o)| &o.measurement).collect()
+        measurements(&self.outcomes)
     }
 }
 
