@@ -7,6 +7,7 @@
 
 use crate::exhibits::frame::unfinished;
 use crate::exhibits::loops::NOT_STEADY_EARLIER;
+use crate::report_notation::joined;
 use steadfast_domain::findings::{Cell, Row, Table};
 use steadfast_domain::settings::Amendment;
 use steadfast_domain::{
@@ -270,9 +271,7 @@ pub(crate) fn parts_table(heads: [&str; 3], studied: &[PartFindings<'_>]) -> Tab
 
 /// Returns the titles of the parts that `keep` accepts, separated by commas.
 fn titles(studied: &[PartFindings<'_>], keep: impl Fn(&PartFindings<'_>) -> bool) -> String {
-    let kept: Vec<&str> =
-        studied.iter().filter(|part| keep(part)).map(PartFindings::title).collect();
-    kept.join(", ")
+    joined(studied.iter().filter(|part| keep(part)).map(PartFindings::title))
 }
 
 /// Returns one sentence on how the run ended. `noun` names the parts in the plural, such as
@@ -320,12 +319,11 @@ pub(crate) fn caveats(
             })
             .collect();
         if !over.is_empty() {
-            let titles: Vec<&str> = over.iter().map(|part| part.title()).collect();
             let names: Vec<&str> = over.iter().map(|part| part.name).collect();
             remedies.push(format!(
                 "{} cannot be resumed, because the journal already holds later tests: run again \
                  with {}.",
-                titles.join(", "),
+                joined(over.iter().map(|part| part.title())),
                 options(&names)
             ));
         }

@@ -382,7 +382,8 @@ fn committers_plot(
 
 fn rate_plot(run: &CommitRun<'_>, order: CommitOrder) -> Plot {
     let axis = Axis::new("Commits/s", Scale::Log10);
-    let plot = committers_plot(run, order, "rate", "Commits per second", axis, CommitPoint::rate);
+    let plot =
+        committers_plot(run, order, "rate", "Commits per second", axis, |point| point.rate());
     let group = match order {
         CommitOrder::Log => " In a group commit all committers share one flush.",
         CommitOrder::Random => "",

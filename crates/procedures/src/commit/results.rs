@@ -3,7 +3,7 @@
 use super::setup::{
     COMMITS, Commit, CommitKind, CommitLoad, CommitOrder, PRECONDITIONING, REFRESH,
 };
-use crate::common::attempts::{attempt_of, is_attempt_of};
+use crate::common::attempts::{attempt_of, is_attempt_of, steps_of};
 use std::num::NonZeroU32;
 use steadfast_domain::{Bytes, Measurement, Nanos, Op, Outcome, Record, Step, Tally, Verdict};
 
@@ -24,8 +24,7 @@ pub(super) struct CommitPoint<'a> {
 
 impl<'a> CommitResults<'a> {
     pub(super) fn new(test: &Commit, record: &'a Record) -> Self {
-        let preconditioning: Vec<_> =
-            record.steps().filter(|(step, _)| step.place.phase == PRECONDITIONING).collect();
+        let preconditioning = steps_of(record, PRECONDITIONING);
         let mut points: Vec<CommitPoint<'a>> =
             test.loads.iter().map(|load| CommitPoint { load: *load, step: None }).collect();
         for (step, outcome) in record.steps() {

@@ -5,7 +5,7 @@ use crate::common::choices::RunChoices;
 use crate::common::results::LoopResults;
 use crate::common::rounds::{MixedLoop, RoundValues};
 use crate::exhibits::disclosure;
-use crate::report_notation::{count_word, decimals, number, rounds_text, slug};
+use crate::report_notation::{count_word, decimals, joined, number, rounds_text, slug};
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, Column, Exhibit, Facts, Origin, Page, Plot, Row, Scale, Series,
     Setting, Stroke, Table,
@@ -273,16 +273,19 @@ pub(crate) fn rounds_table(id: &str, mixed_loop: &MixedLoop, results: &LoopResul
 }
 
 pub(crate) fn steady_facts(mixed_loop: &MixedLoop, results: &LoopResults) -> Facts {
-    let tracked: Vec<String> = mixed_loop.tracked.iter().map(|p| p.to_string()).collect();
-    let windows: Vec<String> =
-        results.steady_windows.iter().map(|(a, b)| format!("{a}-{b}")).collect();
+    let windows = results.steady_windows.iter().map(|(a, b)| format!("{a}-{b}"));
     let reached = if results.verdict.steady { "yes" } else { "NO" };
     Facts::new("Steady State Information").rows([
-        Setting::method("tracked", "Tracking variables", tracked.join(", "), Origin::Profile),
+        Setting::method(
+            "tracked",
+            "Tracking variables",
+            joined(&mixed_loop.tracked),
+            Origin::Profile,
+        ),
         Setting::outcome("Steady state reached", reached),
         Setting::outcome("Measurement window", disclosure::window_text(&results.verdict)),
         Setting::outcome("Rounds run", results.rounds.len().to_string()),
-        Setting::outcome("All steady windows", windows.join(", ")),
+        Setting::outcome("All steady windows", joined(windows)),
     ])
 }
 

@@ -8,7 +8,7 @@ use super::pages::{page, rounds_axis};
 use crate::common::results::LoopResults;
 use crate::common::rounds::MixedLoop;
 use crate::pts::method::TWENTY_TEN;
-use crate::report_notation::{decimals, distinct, mix_name, number};
+use crate::report_notation::{decimals, distinct, joined, mix_name, number};
 use steadfast_domain::findings::{
     Axis, Cell, Column, Exhibit, Facts, Page, Plot, PlotKind, Row, Scale, Series, Setting, Stroke,
     Table,
@@ -161,18 +161,15 @@ fn steady_state_exhibits(content: &TkperfTest) -> Vec<Exhibit> {
     let exhibits = content.verdicts.iter().flat_map(|verdict| {
         verdict.tracks.iter().map(|track| {
             let places = usize::from(decimals(content.unit));
-            let values: Vec<String> = track.values.iter().map(|v| number(*v, places)).collect();
-            let rounds = verdict.window.map(|(first, last)| {
-                let rounds: Vec<String> = (first..=last).map(|round| round.to_string()).collect();
-                rounds.join(", ")
-            });
+            let values = joined(track.values.iter().map(|value| number(*value, places)));
+            let rounds = verdict.window.map(|(first, last)| joined(first..=last));
             let reached = if verdict.steady { "yes" } else { "NO" };
             let average = number(track.average, places);
             let title = format!("{}, {}", track.name, content.unit);
             Exhibit::Facts(Facts::new(title).rows([
                 Setting::outcome("Steady State has been reached", reached),
                 Setting::outcome("Rounds of the measurement window", rounds),
-                Setting::outcome("Values in the measurement window", values.join(", ")),
+                Setting::outcome("Values in the measurement window", values),
                 Setting::outcome("Average in the measurement window", average),
             ]))
         })

@@ -9,6 +9,7 @@ use crate::exhibits::disclosure::{self, ReportForm, form_demand};
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::tail_plot;
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
+use crate::report_notation::joined;
 use steadfast_domain::findings::{
     Axis, Cell, KeyFigure, Metric, Plot, Row, Scale, Series, Setting, Stroke, Table,
 };
@@ -146,10 +147,6 @@ impl ProcedureReport for IdleExit {
     }
 }
 
-fn join(times: &[Nanos]) -> String {
-    times.iter().map(Nanos::to_string).collect::<Vec<_>>().join(", ")
-}
-
 /// Formats a time in ms with three significant digits.
 fn milliseconds(ms: f64) -> String {
     format!("{} ms", significant(ms, 3))
@@ -281,7 +278,7 @@ fn listing(run: &IdleExitRun<'_>) -> String {
          before each I/O; the first is not measured\n{} {ONE} back to back",
         test.range.length.binary(),
         test.pattern,
-        join(&test.idle_times),
+        joined(&test.idle_times),
         test.pattern,
         test.pattern
     )

@@ -14,7 +14,7 @@ use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{percentile_table, tail_plot};
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
-use crate::report_notation::{count_word, limits_text, number, reservation_text};
+use crate::report_notation::{count_word, joined, limits_text, number, reservation_text};
 use crate::rwsw::disclosure as rwsw_disclosure;
 use steadfast_domain::findings::{
     Axis, Cell, Exhibit, KeyFigure, Marker, Metric, Origin, Plot, Row, Scale, Series, Setting,
@@ -49,12 +49,7 @@ impl ProcedureReport for LoadCurve {
         ReportEntry::OptionalTable(search_table),
         ReportEntry::Setup,
         ReportEntry::Chapters(|run| {
-            run.test
-                .workload
-                .captured()
-                .map(rwsw_disclosure::workload_chapter)
-                .into_iter()
-                .collect()
+            Vec::from_iter(run.test.workload.captured().map(rwsw_disclosure::workload_chapter))
         }),
         ReportEntry::General,
         ReportEntry::Chapter("What Was Done"),
@@ -465,7 +460,6 @@ fn markers(run: &LoadCurveRun<'_>) -> Vec<Marker> {
 
 fn listing(run: &LoadCurveRun<'_>) -> String {
     let test = run.test;
-    let percents: Vec<String> = test.points.iter().map(f64::to_string).collect();
     let search = test.slo.map_or(String::new(), |slo| {
         format!("\nBisection to {} % for the highest rate that meets {slo}", PRECISION * 100.0)
     });
@@ -477,7 +471,7 @@ fn listing(run: &LoadCurveRun<'_>) -> String {
         test.setup.step_time,
         count_word(test.maximum.criteria.window),
         limits_text(&test.maximum.criteria),
-        percents.join(", "),
+        joined(&test.points),
         test.settling,
         test.point_time,
         test.point_time_max,
@@ -518,16 +512,9 @@ fn plotted_tallies(run: &LoadCurveRun<'_>) -> Vec<(String, Tally)> {
 }
 
 fn secondary_table(run: &LoadCurveRun<'_>) -> Table {
-    let points: Vec<SecondaryPoint> = run
-        .results
-        .points_kept_up()
-        .map(|point| {
-            SecondaryPoint::from_steps(format!("{} %", point.percent), &[point.measurement])
-        })
-        .collect();
-    secondary::points_table(
-        "secondary",
-        "Secondary metrics of the rates that the device kept up with",
-        &points,
-    )
+    let points = run.results.points_kept_up().map(|point| {
+        SecondaryPoint::from_steps(format!("{} %", point.percent), &[point.measurement])
+    });
+    let title = "Secondary metrics of the rates that the device kept up with";
+    secondary::points_table("secondary", title, &Vec::from_iter(points))
 }

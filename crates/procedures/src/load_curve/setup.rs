@@ -21,11 +21,11 @@ use crate::pts::workload::{ALIGNMENT, CURSOR, MIX_JESD219, ZONE_SHIFT};
 use crate::rwsw::method::{CONTENT, FILLS, with_content};
 use crate::rwsw::regime::{PreconditioningPlan, STEADY, is_purged};
 use steadfast_domain::rate::THREAD_RATE_MAX;
-use steadfast_domain::steady_state::judge_every;
+use steadfast_domain::steady_state::judge_first_steady;
 use steadfast_domain::stimulus::{LoadLimits, Op, Pace};
 use steadfast_domain::{
     Demand, Measurement, Nanos, Outcome, Profile, Record, ServiceLevel, Settings, Step, StepPlace,
-    Track, Verdict, judge,
+    Track, Verdict,
 };
 
 pub(super) const MAXIMUM: &str = "maximum";
@@ -179,22 +179,15 @@ impl LoadCurve {
         })
     }
 
-    /// Returns the verdict on the minutes of the closed loop: on the first steady window, else on
-    /// the last.
     pub(super) fn judge_maximum(&self, track: &Track) -> Verdict {
-        let tracks = std::slice::from_ref(track);
-        judge_every(tracks, &self.maximum.criteria)
-            .into_iter()
-            .find(|verdict| verdict.steady)
-            .unwrap_or_else(|| judge(tracks, &self.maximum.criteria))
+        judge_first_steady(std::slice::from_ref(track), &self.maximum.criteria)
     }
 
     /// Returns the closed-loop maximum in IOPS: the mean of the steady window. Without one, it is
     /// the lowest of the last five minutes, the rate that held; `None` without a minute.
     pub(super) fn maximum_of(&self, track: &Track) -> Option<f64> {
         let verdict = self.judge_maximum(track);
-        let window = verdict.tracks.first().filter(|_| verdict.steady);
-        if let Some(window) = window {
+        if let Some(window) = verdict.tracks.first().filter(|_| verdict.steady) {
             return Some(window.average);
         }
         let values = track.points.iter().rev().filter_map(|point| point.value);
@@ -221,7 +214,7 @@ impl LoadCurve {
     pub(super) fn point_step(&self, point: u32, percent: f64, rate: f64, attempt: u32) -> Step {
         let label = format!("{} at {percent} %", self.workload);
         let own = self.slo.map_or(0.0, ServiceLevel::fraction);
-        self.rated_step((CURVE, point, attempt), label, rate, HIGHEST_PERCENTILE.max(own))
+        self.rated_step(CURVE, point, attempt, label, rate, HIGHEST_PERCENTILE.max(own))
     }
 
     pub(super) fn search_step(
@@ -232,14 +225,16 @@ impl LoadCurve {
         attempt: u32,
     ) -> Step {
         let label = format!("{} for {slo}", self.workload);
-        self.rated_step((SEARCH, point, attempt), label, rate, slo.fraction())
+        self.rated_step(SEARCH, point, attempt, label, rate, slo.fraction())
     }
 
     /// Returns a step that specs `rate` IOPS for long enough to have `highest`, a percentile as a
     /// fraction.
     fn rated_step(
         &self,
-        (phase, point, attempt): (&str, u32, u32),
+        phase: &str,
+        point: u32,
+        attempt: u32,
         label: String,
         rate: f64,
         highest: f64,

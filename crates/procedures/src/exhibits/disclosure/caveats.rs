@@ -6,6 +6,7 @@ use crate::common::one_pass::{self, OnePass};
 use crate::common::preconditioning::{self, WIPC_DEMAND};
 use crate::exhibits::checks;
 use crate::parameters;
+use crate::report_notation::joined;
 use std::collections::BTreeMap;
 use steadfast_domain::measurement::{KernelCounters, Measurement, Silence};
 use steadfast_domain::settings::SteadyStateMethod;
@@ -103,11 +104,9 @@ fn method_caveats(choices: &RunChoices<'_>) -> Vec<Caveat> {
         );
     }
     if !choices.block_sizes_left_out.is_empty() {
-        let sizes: Vec<_> =
-            choices.block_sizes_left_out.iter().map(|s| s.transfer_size()).collect();
         let text = format!(
             "Block size {} omitted: smaller than the logical sector of {} bytes.",
-            sizes.join(", "),
+            joined(choices.block_sizes_left_out.iter().map(|size| size.transfer_size())),
             choices.geometry.logical_sector
         );
         deviation(ids::BLOCK_SIZE_LEFT_OUT, text, "");

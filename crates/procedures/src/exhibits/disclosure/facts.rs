@@ -8,7 +8,7 @@ use crate::common::method::CoveredRange;
 use crate::common::preconditioning::{self, WIPC_DEMAND};
 use crate::origin::{chosen_or_default, chosen_or_profile};
 use crate::parameters;
-use crate::report_notation::{number, own};
+use crate::report_notation::{joined, number, own};
 use std::collections::BTreeSet;
 use steadfast_domain::findings::{Facts, Origin, Setting};
 use steadfast_domain::notation::AccessPattern;
@@ -162,7 +162,7 @@ fn covered_text(covered: &CoveredRange) -> String {
 pub(super) fn demands_text(demands: &[Demand]) -> String {
     match demands {
         [first, .., last] if demands.len() > 3 => format!("{first} ... {last}"),
-        few => few.iter().map(Demand::to_string).collect::<Vec<_>>().join(", "),
+        few => joined(few),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::common::one_pass;
 use crate::common::preconditioning::{self, PRECONDITION, WIPC_DEMAND};
 use crate::common::ranges::SEGMENTS;
 use crate::origin;
-use crate::report_notation::{number, own};
+use crate::report_notation::{joined, number, own};
 use crate::user_facts::UserFact;
 use steadfast_domain::findings::{FormBlock, FormHeader, FormSubject, Origin, Setting};
 use steadfast_domain::purge::PurgeChoice;
@@ -333,9 +333,8 @@ pub fn preconditioning_rows(choices: &RunChoices<'_>) -> SettingRows {
             row("wipc-amount", "Duration", format!("{fills:.2} × User Capacity")),
         ];
     }
-    let patterns: Vec<String> = choices.preconditioning.iter().map(|p| p.to_string()).collect();
     let passes = preconditioning_amount(choices);
-    let pattern = passes.as_ref().map(|_| format!("{} (WIPC)", patterns.join(", ")));
+    let pattern = passes.as_ref().map(|_| format!("{} (WIPC)", joined(&choices.preconditioning)));
     let demand = passes.as_ref().map(|_| form_demand(WIPC_DEMAND));
     // WSAT preconditions only on request.
     let is_given = choices.settings.parameters.contains_key(PRECONDITION.name);

@@ -18,7 +18,7 @@ pub use form::{
 };
 pub use front_page::front;
 
-use crate::report_notation::reservation_text;
+use crate::report_notation::{joined, reservation_text};
 use steadfast_domain::findings::{OptionalText, Origin, Setting};
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::{Demand, Step, Verdict};
@@ -42,7 +42,7 @@ pub fn form_demands(demands: &[Demand]) -> String {
         [first, .., last] if demands.len() > 3 => {
             format!("{} ... {}", form_demand(*first), form_demand(*last))
         }
-        few => few.iter().map(|d| form_demand(*d)).collect::<Vec<_>>().join(", "),
+        few => joined(few.iter().map(|demand| form_demand(*demand))),
     }
 }
 

@@ -22,7 +22,7 @@ use crate::exhibits::time_axis::PlotTimeAxis;
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::pts::wipc_exhibits::preconditioning_exhibits;
 use crate::pts::workload;
-use crate::report_notation::{distinct, mix_name, number};
+use crate::report_notation::{distinct, joined, mix_name, number};
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, Exhibit, KeyFigure, Marker, Metric, Page, Plot, PlotKind, Row, Scale,
     Series, Setting, Stroke, Table,
@@ -349,7 +349,7 @@ fn tracking_pages(run: &DirthRun<'_>) -> Vec<Page> {
 fn loops_text(run: &DirthRun<'_>) -> String {
     let mut loops = run.test.matrix.ascending();
     loops.reverse();
-    loops.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+    joined(loops)
 }
 
 fn pre_writes_plot(run: &DirthRun<'_>) -> Plot {

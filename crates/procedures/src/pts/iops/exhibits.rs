@@ -19,7 +19,7 @@ use crate::exhibits::response::tail_plot;
 use crate::exhibits::{secondary, tkperf};
 use crate::pts::scattered::RangedTest;
 use crate::pts::wipc_exhibits::preconditioning_exhibits;
-use crate::report_notation::mix_name;
+use crate::report_notation::{joined, mix_name};
 use steadfast_domain::findings::{Axis, KeyFigure, Metric, Page, Plot, PlotKind, Scale};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Bytes, Caveat, Profile, Record, Step, Tally, Verdict};
@@ -271,15 +271,13 @@ fn tkperf_chapters(run: &IopsRun<'_>) -> Vec<Page> {
 }
 
 fn listing(run: &IopsRun<'_>) -> String {
-    let mixes: Vec<String> = run.test.mixes.iter().map(|mix| mix_name(*mix)).collect();
-    let sizes: Vec<String> = run.test.sizes.iter().map(|size| size.transfer_size()).collect();
     format!(
         "{}\nWhile not steady state, at most {} rounds\n  For R/W mix {}\n    For block size \
          {}\n      Random I/O for {}, {}; record IOPS (reads + writes)",
         preconditioning::listing(&run.test.setup),
         run.test.mixed_loop.rounds_max,
-        mixes.join(", "),
-        sizes.join(", "),
+        joined(run.test.mixes.iter().map(|mix| mix_name(*mix))),
+        joined(run.test.sizes.iter().map(|size| size.transfer_size())),
         run.test.setup.step_time,
         run.test.mixed_loop.demand
     )

@@ -21,7 +21,7 @@ use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::tkperf;
 use crate::pts::scattered::RangedTest;
 use crate::pts::wipc_exhibits::preconditioning_exhibits;
-use crate::report_notation::mix_name;
+use crate::report_notation::{joined, mix_name};
 use steadfast_domain::findings::{
     Axis, Exhibit, KeyFigure, Metric, Page, Plot, PlotKind, Scale, Table,
 };
@@ -263,8 +263,6 @@ fn tkperf_chapters(run: &LatencyRun<'_>) -> Vec<Page> {
 }
 
 fn listing(run: &LatencyRun<'_>) -> String {
-    let mixes: Vec<String> = MIXES.iter().map(|mix| mix_name(*mix)).collect();
-    let sizes: Vec<String> = run.test.sizes.iter().map(|size| size.transfer_size()).collect();
     let histogram = run.test.histogram_time.map(|time| {
         format!(
             "\nAfter steady state: {TRACKED} for {time}, {}; record all response times",
@@ -276,8 +274,8 @@ fn listing(run: &LatencyRun<'_>) -> String {
          {}\n      Random I/O for {}, {}; record average and maximum response time{}",
         preconditioning::listing(&run.test.setup),
         run.test.mixed_loop.rounds_max,
-        mixes.join(", "),
-        sizes.join(", "),
+        joined(MIXES.map(mix_name)),
+        joined(run.test.sizes.iter().map(|size| size.transfer_size())),
         run.test.setup.step_time,
         run.test.demand,
         histogram.unwrap_or_default()

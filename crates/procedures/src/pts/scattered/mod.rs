@@ -17,7 +17,7 @@ use crate::exhibits::pages::page;
 use crate::parts::{self, PartFindings, SuitePart, part_amendments};
 use crate::procedure_error::ProcedureError;
 use crate::procedure_spec::boxed;
-use crate::report_notation::{decimals, distinct, number};
+use crate::report_notation::{decimals, distinct, joined, number};
 use std::collections::BTreeMap;
 use steadfast_domain::findings::{Cell, Exhibit, FormHeader, Page, Row, Setting, Table};
 use steadfast_domain::steady_state::TrackVerdict;
@@ -184,19 +184,17 @@ impl<T: RangedTest + 'static> ScatteredTest<T> {
     fn verdict(&self, studied: &[PartFindings<'_>]) -> Option<Verdict> {
         let verdicts = || studied.iter().filter_map(verdict);
         let first = verdicts().next()?;
-        let named = |(combination, part): (&RangeCombination, &PartFindings<'_>)| {
-            let of_part: Vec<TrackVerdict> = tracks(part)
-                .map(|track| TrackVerdict {
-                    name: format!("{} {}", combination.title(), track.name),
-                    ..track.clone()
-                })
-                .collect();
-            of_part
-        };
+        let mut named = Vec::new();
+        for (combination, part) in self.combinations.iter().zip(studied) {
+            for track in tracks(part) {
+                let name = format!("{} {}", combination.title(), track.name);
+                named.push(TrackVerdict { name, ..track.clone() });
+            }
+        }
         Some(Verdict {
             steady: verdicts().count() == self.parts.len() && verdicts().all(|v| v.steady),
             window: first.window.filter(|window| verdicts().all(|v| v.window == Some(*window))),
-            tracks: self.combinations.iter().zip(studied).flat_map(named).collect(),
+            tracks: named,
             criteria: first.criteria,
             reservation: None,
         })
@@ -319,7 +317,7 @@ fn deviations(settings: &Settings) -> Vec<Caveat> {
 fn windows(studied: &[PartFindings<'_>]) -> String {
     let window =
         |part: &PartFindings<'_>| verdict(part).map_or("–".to_owned(), disclosure::window_text);
-    studied.iter().map(window).collect::<Vec<_>>().join(", ")
+    joined(studied.iter().map(window))
 }
 
 /// Returns the table of the tracking variables' averages in the window of each combination.
@@ -330,20 +328,11 @@ fn tracked_table(combinations: &[RangeCombination], studied: &[PartFindings<'_>]
         let track = tracks(part).find(|track| column(track) == *name);
         track.map_or(Cell::Missing, |t| Cell::number(Some(t.average), decimals(&t.unit)))
     };
-    let rows = combinations
-        .iter()
-        .zip(studied)
-        .map(|(combination, part)| {
-            Row::new(combination.title(), columns.iter().map(|name| value(part, name)))
-        })
-        .collect::<Vec<_>>();
-    Table::new(
-        "tracked",
-        "Tracking variables, mean of each combination's measurement window",
-        "Combination",
-    )
-    .columns(columns)
-    .rows(rows)
+    let rows = combinations.iter().zip(studied).map(|(combination, part)| {
+        Row::new(combination.title(), columns.iter().map(|name| value(part, name)))
+    });
+    let title = "Tracking variables, mean of each combination's measurement window";
+    Table::new("tracked", title, "Combination").columns(columns.clone()).rows(rows)
 }
 
 /// Merges the first summary table of all parts into one, row by row; `None` if there is none.
