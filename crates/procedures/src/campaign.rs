@@ -223,9 +223,8 @@ fn tables(results: Table, points: &[CampaignPoint<'_>]) -> Vec<Exhibit> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalogue::build;
     use crate::testing::scripted::{
-        GEOMETRY, broken_record, purges, record, refusal, scripted, steps,
+        broken_record, build, purges, record, refusal, scripted, steps,
     };
     use steadfast_domain::settings::Geometry;
     use steadfast_domain::{Bytes, JournalEntry, Measurement, Nanos, Step};
@@ -254,11 +253,10 @@ mod tests {
     }
 
     fn found(settings: &Settings) -> (Vec<JournalEntry>, Findings) {
-        let procedure = crate::procedure(settings, GEOMETRY, &[]).unwrap();
         let mut bench = scripted(rate);
         bench.response = |_| Some(Nanos::from_millis(2));
         bench.retouch = powered;
-        let findings = bench.studied(&*procedure, settings);
+        let findings = bench.studied(&*build(settings), settings);
         (bench.entries, findings)
     }
 
@@ -278,8 +276,7 @@ mod tests {
         for plan in plans("wsat", &settings).unwrap() {
             let alone = plan.settings(&settings);
             assert_eq!(alone.parameters.contains_key("mix"), plan.name == "composite");
-            let bench = scripted(|_| rate(&step_of(&plan.name)))
-                .conducted(&*build(&alone, GEOMETRY, &[]).unwrap());
+            let bench = scripted(|_| rate(&step_of(&plan.name))).conducted(&*build(&alone));
             let prefix = format!("{}/", plan.name);
             let mut own: Vec<Step> = steps(&entries).into_iter().cloned().collect();
             own.retain(|step| step.place.phase.starts_with(&prefix));
@@ -305,8 +302,7 @@ mod tests {
     }
 
     fn step_of(role: &str) -> Step {
-        let procedure = crate::procedure(&settings("wsat", &[]), GEOMETRY, &[]).unwrap();
-        let bench = scripted(|_| 1.0).conducted(&*procedure);
+        let bench = scripted(|_| 1.0).conducted(&*build(&settings("wsat", &[])));
         let mut step = steps(&bench.entries)[0].clone();
         step.place.phase = format!("{role}/saturation");
         step
@@ -333,8 +329,7 @@ mod tests {
         let cut = entries.iter().position(|entry| crate::parts::begins(entry) == Some("video"));
         entries.truncate(cut.unwrap());
         let broken = broken_record(&settings, entries);
-        let procedure = crate::procedure(&settings, GEOMETRY, &[]).unwrap();
-        let findings = procedure.study(&broken);
+        let findings = build(&settings).study(&broken);
         assert!(findings.ending.contains("not started: video"), "{}", findings.ending);
         assert_eq!(number(&findings, "campaign", "oltp", "IOPS"), Some(4000.0));
         assert_eq!(number(&findings, "campaign", "video", "IOPS"), None);

@@ -281,7 +281,7 @@ fn check_load(settings: &Settings) -> Result<(), ProcedureError> {
     let rate = offered.rate;
     if name == load_curve::NAME {
         return Err(ProcedureError(format!(
-            "{name} specs rates of its own, in percent of the maximum; omit --rate {rate}, or \
+            "{name} offers rates of its own, in percent of the maximum; omit --rate {rate}, or \
              change them with --set points=..."
         )));
     }

@@ -132,6 +132,17 @@ impl Parameter {
             items.filter(|items| (1..items.len()).all(|n| !items[..n].contains(&items[n])))
         })
     }
+    /// Parses the value as a list of items, separated by commas, that ascend.
+    pub(crate) fn ascending<T: PartialOrd>(
+        &self,
+        settings: &Settings,
+        item: impl Fn(&str) -> Option<T>,
+    ) -> Result<Vec<T>, ProcedureError> {
+        self.parse(settings, |text| {
+            let items: Option<Vec<T>> = text.split(',').map(|text| item(text.trim())).collect();
+            items.filter(|items| items.is_sorted_by(|a, b| a < b))
+        })
+    }
     /// Parses the value as a list of different percentages from `least` to 100.
     pub(crate) fn percents(
         &self,

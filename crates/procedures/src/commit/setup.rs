@@ -18,7 +18,7 @@ use crate::rwsw::method::check_demand;
 use std::num::NonZeroU32;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::stimulus::{Durability, LoadLimits};
-use steadfast_domain::{Bytes, Demand, Nanos, Profile, Record, Settings, Step, StepPlace};
+use steadfast_domain::{Bytes, Demand, Nanos, Record, Settings, Step, StepPlace};
 
 /// Phase of the writes until steady state.
 pub(super) const PRECONDITIONING: &str = "preconditioning";
@@ -219,7 +219,9 @@ impl Commit {
              --steady-state, or allow fewer rounds with --max-rounds",
         )?;
         check_demand(settings, "; choose committers with --set committers=1,16")?;
-        let committers = COMMITTERS.parse(settings, committers)?;
+        let committers = COMMITTERS.ascending(settings, |text| {
+            text.parse().ok().filter(|n: &NonZeroU32| n.get() <= COMMITTERS_MAX)
+        })?;
         let sector = Bytes(u64::from(setup.geometry.logical_sector));
         let sizes = BLOCK_SIZES.list(settings, |text| block_size(text, sector))?;
         Ok(Commit {
@@ -281,16 +283,12 @@ impl Commit {
 /// Returns the method: steps, criteria and active range of the PTS. The write cache stays as it is
 /// found, because a service finds it so.
 fn commit_method(settings: &Settings) -> Method {
-    let profile = match settings.profile {
-        Profile::Quick => Profile::Quick,
-        _ => Profile::Pts20,
-    };
     Method {
         document: "commit",
         revision: "Commit",
         lesser: Some("COMMIT: durable writes by a method of our own, not one of the PTS"),
         write_cache: None,
-        ..method::for_profile(profile, settings.class)
+        ..method::for_own_test(settings)
     }
 }
 
@@ -348,13 +346,6 @@ fn loads(sizes: &[Bytes], committers: &[NonZeroU32]) -> Vec<CommitLoad> {
         }
     }
     loads
-}
-
-/// Parses numbers of committers such as `1,16`.
-fn committers(text: &str) -> Option<Vec<NonZeroU32>> {
-    let numbers: Option<Vec<NonZeroU32>> = text.split(',').map(|n| n.trim().parse().ok()).collect();
-    let is_ascending = |all: &Vec<NonZeroU32>| all.windows(2).all(|pair| pair[0] < pair[1]);
-    numbers.filter(|all| is_ascending(all) && all.iter().all(|n| n.get() <= COMMITTERS_MAX))
 }
 
 /// Parses a block size that the device can transfer.

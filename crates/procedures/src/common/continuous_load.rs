@@ -1,5 +1,6 @@
 //! A load that runs without pause and is recorded in intervals, called cuts.
 
+use steadfast_domain::stimulus::ActiveRange;
 use steadfast_domain::{Bench, Halt, Load, Nanos, Step, StepPlace, Stimulus};
 
 /// Time limit of a load that is stopped at a cut: one year, which it never reaches. A limit equal
@@ -23,6 +24,12 @@ pub struct ContinuousLoad {
 }
 
 impl ContinuousLoad {
+    /// Returns the same load in another range.
+    pub fn within(mut self, range: ActiveRange) -> Self {
+        self.stimulus.active_range = range;
+        self
+    }
+
     /// Runs the load to its end and returns where there were gaps.
     pub fn conduct(&self, bench: &mut dyn Bench) -> Result<LoadGaps, Halt> {
         conduct_in_parts(bench, &self.place, &self.stimulus.clone().into(), self.cut, self.time)

@@ -15,11 +15,20 @@ const STEP_TIME_MAX: Nanos = Nanos::from_secs(86_400);
 
 /// Unit of active ranges and amounts: 1 MiB, so that every block size of the matrix divides an
 /// active range evenly.
-const RANGE_UNIT: u64 = 1 << 20;
+pub const RANGE_UNIT: u64 = 1 << 20;
 
 /// Smallest active range for a meaningful random test: 64 transfers of the largest size (our
 /// choice).
 const RANGE_MIN: Bytes = Bytes::mib(64);
+
+/// Returns the first `percent` of a range, in units of [`RANGE_UNIT`]; the whole range at 100.
+pub fn part_of(range: ActiveRange, percent: u8) -> ActiveRange {
+    if percent == 100 {
+        return range;
+    }
+    let length = Bytes(range.length.0 / 100 * u64::from(percent)).round_down(RANGE_UNIT);
+    ActiveRange { length, ..range }
+}
 
 /// Requirements of a profile and a class.
 #[derive(Debug, Clone, PartialEq)]

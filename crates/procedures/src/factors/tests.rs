@@ -3,7 +3,7 @@ use super::rules::{AlignmentFinding, ThermalFinding};
 use super::setup::{Factor, SUSTAINED};
 use super::*;
 use crate::testing::scripted::{
-    ScriptedBench, assert_unfinished_wherever_it_ends, record, requested, scripted, set,
+    ScriptedBench, assert_unfinished_wherever_it_ends, phases, record, requested, scripted, set,
     settings_of, steps,
 };
 use steadfast_domain::measurement::LogDelta;
@@ -49,8 +49,7 @@ fn every_sweep_has_its_levels_in_every_round() {
     let test = build(|_| ()).unwrap();
     let mut bench = bench();
     let record = conducted(&test, &mut bench);
-    let mut phases: Vec<&str> = record.steps().map(|(step, _)| step.place.phase.as_str()).collect();
-    phases.dedup();
+    let phases = phases(&record.entries);
     let round = ["alignment", "random", "entropy", "pattern"];
     let mut expected = vec!["entropy-fresh", "pattern-fresh", "wipc", "overwrite"];
     (0..3).for_each(|_| expected.extend(round));

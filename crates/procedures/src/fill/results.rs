@@ -2,8 +2,9 @@
 
 use super::curve::{Plateau, RateSample, ReturnedAmount, WriteCurve, rate_samples};
 use super::setup::{DriveFill, FillLevel};
-use crate::common::attempts::last_attempt;
-use steadfast_domain::{Measurement, Nanos, Outcome, PurgeChoice, PurgeMethod, Record, Step};
+use crate::common::attempts::{last_attempt, measurements};
+use crate::common::preconditioning;
+use steadfast_domain::{Measurement, Nanos, Record};
 
 pub struct FillResults<'a> {
     /// Results of the levels, in order.
@@ -34,7 +35,7 @@ pub struct AfterIdleResult {
 
 impl<'a> FillResults<'a> {
     pub fn new(test: &DriveFill, record: &'a Record) -> Self {
-        let is_purged = test.setup.settings.purge != PurgeChoice::Method(PurgeMethod::Nothing);
+        let is_purged = preconditioning::is_purged(&test.setup.settings);
         let level = |level: &FillLevel| {
             let is_empty = level.percent == 0;
             let steps = unbroken(record, &level.fill_phase(), is_empty);
@@ -69,7 +70,7 @@ fn unbroken<'a>(
     phase: &str,
     may_begin_after_a_gap: bool,
 ) -> Vec<&'a Measurement> {
-    let steps: Vec<(&Step, &Outcome)> = last_attempt(record, phase);
+    let steps = last_attempt(record, phase);
     let is_broken = steps.iter().enumerate().any(|(index, (_, outcome))| {
         outcome.gap_before.is_some() && !(index == 0 && may_begin_after_a_gap)
     });
@@ -77,7 +78,7 @@ fn unbroken<'a>(
     if is_broken || !is_complete {
         return Vec::new();
     }
-    steps.into_iter().map(|(_, outcome)| &outcome.measurement).collect()
+    measurements(&steps)
 }
 
 fn samples(steps: &[&Measurement]) -> Vec<RateSample> {

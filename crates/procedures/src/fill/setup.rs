@@ -4,7 +4,7 @@ use super::curve::WriteCurve;
 use crate::common::ProcedureSetup;
 use crate::common::attempts::{attempt_phase, is_attempt_of, phases_of};
 use crate::common::choices::RunChoices;
-use crate::common::method::Method;
+use crate::common::method::{Method, RANGE_UNIT, part_of};
 use crate::common::procedure_request::ProcedureRequest;
 use crate::common::rounds::check_no_rounds;
 use crate::parameters::Parameter;
@@ -20,9 +20,6 @@ pub(super) const SAMPLE: Nanos = Nanos::from_millis(500);
 
 /// Default demand (our choice, as for preconditioning).
 const DEMAND: Demand = Demand::new(1, 32);
-
-/// Unit of amounts and ranges.
-const UNIT: u64 = 1 << 20;
 
 /// Part of the range written after an idle time if the drive has no cliff, and largest part read
 /// (our choice).
@@ -154,11 +151,8 @@ impl DriveFill {
         })?;
         let level = |text: &str| {
             let percent = text.parse::<u8>().ok().filter(|percent| *percent <= 100)?;
-            let part = u64::from(if percent == 0 { 100 } else { percent });
-            let range = setup.active_range;
-            let length = Bytes(range.length.0 / 100 * part).round_down(UNIT);
-            let length = if part == 100 { range.length } else { length };
-            Some(FillLevel { percent, range: ActiveRange { length, ..range } })
+            let part = if percent == 0 { 100 } else { percent };
+            Some(FillLevel { percent, range: part_of(setup.active_range, part) })
         };
         let levels = LEVELS.list(settings, level)?;
         if let Some(level) = levels.iter().find(|level| level.range.length < pattern.size) {
@@ -185,19 +179,18 @@ impl DriveFill {
         &self,
         phase: &str,
         pattern: AccessPattern,
-        (range, bytes): (ActiveRange, Bytes),
+        range: ActiveRange,
+        bytes: Bytes,
     ) -> (StepPlace, Stimulus) {
-        let load = self.setup.amount(phase, &pattern, self.demand, bytes);
-        let stimulus = Stimulus { active_range: range, ..load.stimulus };
-        (load.place, stimulus)
+        let load = self.setup.amount(phase, &pattern, self.demand, bytes).within(range);
+        (load.place, load.stimulus)
     }
 
     /// Returns the writes that fill the drive up to a level; `None` at level 0.
     pub(super) fn preload(&self, level: FillLevel, attempt: u32) -> Option<(StepPlace, Stimulus)> {
         let phase = attempt_phase(&level.preload_phase(), attempt);
         let sequential = AccessPattern::sequential(Bytes::kib(128), 0);
-        (level.percent > 0)
-            .then(|| self.load(&phase, sequential, (level.range, level.range.length)))
+        (level.percent > 0).then(|| self.load(&phase, sequential, level.range, level.range.length))
     }
 
     pub(super) fn fill(&self, level: FillLevel, attempt: u32) -> (StepPlace, Stimulus) {
@@ -212,7 +205,7 @@ impl DriveFill {
         amount: Bytes,
         attempt: u32,
     ) -> (StepPlace, Stimulus) {
-        self.load(&attempt_phase(phase, attempt), self.pattern, (level.range, amount))
+        self.load(&attempt_phase(phase, attempt), self.pattern, level.range, amount)
     }
 
     /// Returns how much is written after an idle time: more than can have returned, so that each
@@ -225,7 +218,7 @@ impl DriveFill {
             None if curve.samples.is_empty() => most,
             None => length / SMALL_PART,
         };
-        let least = self.pattern.size.0.max(UNIT);
+        let least = self.pattern.size.0.max(RANGE_UNIT);
         Bytes(wanted.min(most).max(least).min(length)).round_down(self.pattern.size.0)
     }
 
@@ -251,7 +244,7 @@ impl DriveFill {
         let pattern = AccessPattern { read_percent: 100, ..self.pattern };
         let read = |(phase, start): (String, u64)| {
             let range = ActiveRange::new(Bytes(begin + start), Bytes(length));
-            let (place, stimulus) = self.load(&phase, pattern, (range, Bytes(length)));
+            let (place, stimulus) = self.load(&phase, pattern, range, Bytes(length));
             Step::alone(place, stimulus).with_interval(SAMPLE)
         };
         level.read_phases().into_iter().zip(starts).map(read).collect()

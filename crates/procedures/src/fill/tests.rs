@@ -1,7 +1,7 @@
 use super::results::FillResults;
 use super::*;
 use crate::testing::scripted::{
-    ScriptedBench, assert_unfinished_wherever_it_ends, record, requested, retouched, set,
+    ScriptedBench, assert_unfinished_wherever_it_ends, purges, record, requested, retouched, set,
     settings_of, steps,
 };
 use steadfast_domain::device_log::{LatencyBuckets, LogDelta};
@@ -90,8 +90,7 @@ fn every_level_has_its_purge_its_rest_its_idle_times_and_its_reads() {
     let all = phases(&record);
     assert_eq!(all[..7], LEVEL_0);
     assert_eq!((all[7].as_str(), all[8].as_str(), all.len()), ("load-50", "fill-50", 7 + 8 + 8));
-    let is_purge = |entry: &&JournalEntry| matches!(entry, JournalEntry::Purged(_));
-    assert_eq!(bench.entries.iter().filter(is_purge).count(), 3);
+    assert_eq!(purges(&bench.entries), 3);
     let entries = bench.entries.iter();
     let idle: u64 = entries
         .map(|entry| match entry {

@@ -176,8 +176,8 @@ impl IdleExit {
 
     /// Returns the writes that put data where the I/Os go.
     pub(super) fn preparation(&self) -> ContinuousLoad {
-        let load = self.setup.amount(PREPARE, &WRITES, WRITES_DEMAND, self.range.length);
-        ContinuousLoad { stimulus: Stimulus { active_range: self.range, ..load.stimulus }, ..load }
+        let amount = self.range.length;
+        self.setup.amount(PREPARE, &WRITES, WRITES_DEMAND, amount).within(self.range)
     }
 
     fn step(&self, place: StepPlace, time: Nanos, pace: Pace, ramp: Nanos) -> Step {

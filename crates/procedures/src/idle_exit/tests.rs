@@ -1,7 +1,8 @@
 use super::results::{IdleExitResults, standard_error_ms};
 use super::*;
 use crate::testing::scripted::{
-    ScriptedBench, assert_unfinished_wherever_it_ends, requested, scripted, settings_of, steps,
+    ScriptedBench, assert_unfinished_wherever_it_ends, phases, requested, scripted, settings_of,
+    steps,
 };
 use steadfast_domain::stimulus::Pace;
 use steadfast_domain::{Bytes, Conditions, EndState, FineHistogram, Nanos, Settings, Step, Tally};
@@ -58,7 +59,7 @@ fn every_idle_time_has_its_ios_between_two_baselines() {
     let mut bench = bench(sleepy);
     test.conduct(&mut bench).unwrap();
     let steps = steps(&bench.entries);
-    let phases: Vec<&str> = steps.iter().map(|step| step.place.phase.as_str()).collect();
+    let phases = phases(&bench.entries);
     assert_eq!(phases[..4], ["prepare", "back-to-back", "after-0.001s", "after-0.003s"]);
     assert_eq!(phases[13..], ["after-600s", "back-to-back"]);
     let load = |number: usize| steps[number].load.stimulus().unwrap();
@@ -108,10 +109,10 @@ fn a_record_that_ends_anywhere_shows_what_it_has() {
     assert_unfinished_wherever_it_ends(&test, &whole);
 }
 
-/// Power management is asked for when the conditions are set; a host without the kernel's files is
+/// Power management is requested when the conditions are set; a host without the kernel's files is
 /// refused before anything is written.
 #[test]
-fn power_management_is_set_as_asked() {
+fn power_management_is_set_as_requested() {
     let test = build(|settings| {
         settings.set("link-power", "min_power");
         settings.set("apst", "off");

@@ -11,6 +11,7 @@ use crate::common::cyclic_load::{
 };
 use crate::common::method::Method;
 use crate::common::one_pass::{self, INSTEAD_OF_WIPC, SPARE};
+use crate::common::preconditioning::is_purged;
 use crate::common::procedure_request::ProcedureRequest;
 use crate::common::rounds::check_steady_end;
 use crate::exhibits::disclosure;
@@ -19,7 +20,7 @@ use crate::procedure_error::ProcedureError;
 use crate::pts::method;
 use crate::pts::workload::{ALIGNMENT, CURSOR, MIX_JESD219, ZONE_SHIFT};
 use crate::rwsw::method::{CONTENT, FILLS, with_content};
-use crate::rwsw::regime::{PreconditioningPlan, STEADY, is_purged};
+use crate::rwsw::regime::{PreconditioningPlan, STEADY};
 use steadfast_domain::rate::THREAD_RATE_MAX;
 use steadfast_domain::steady_state::judge_first_steady;
 use steadfast_domain::stimulus::{LoadLimits, Op, Pace};
@@ -167,7 +168,9 @@ impl LoadCurve {
                 cycles_max: setup.rounds_max(MAXIMUM, true, setup.method.rounds_max),
                 ..load
             },
-            points: POINTS.parse(&settings, percents)?,
+            points: POINTS.ascending(&settings, |text| {
+                text.parse().ok().filter(|percent| (0.01..=200.0).contains(percent))
+            })?,
             settling: SETTLING.time(&settings)?,
             slo: settings.slo,
             point_time,
@@ -228,7 +231,7 @@ impl LoadCurve {
         self.rated_step(SEARCH, point, attempt, label, rate, slo.fraction())
     }
 
-    /// Returns a step that specs `rate` IOPS for long enough to have `highest`, a percentile as a
+    /// Returns a step that offers `rate` IOPS for long enough to have `highest`, a percentile as a
     /// fraction.
     fn rated_step(
         &self,
@@ -299,7 +302,7 @@ impl LoadCurve {
             closed_loop_maximum: self.measured_maximum(record).map(|maximum| self.drawn(maximum)),
             gap_effect,
             quick: format!(
-                "profile quick specs {} rates for {} to {} each, and judges steady state in steps \
+                "profile quick offers {} rates for {} to {} each, and judges steady state in steps \
                  of {} instead of 60 s before the workload has filled the drive once.",
                 self.points.len(),
                 self.point_time,
@@ -344,7 +347,7 @@ pub(super) fn is_above(rate: f64, maximum: f64) -> bool {
     rate > maximum * (1.0 + 1e-9)
 }
 
-/// Returns true if a step that specs a rate completed as many I/Os as were offered. `maximum` is
+/// Returns true if a step that offers a rate completed as many I/Os as were offered. `maximum` is
 /// the closed-loop maximum in drawn I/Os per second, if it is known.
 pub(super) fn keeps_up(step: &Step, measured: &Measurement, maximum: Option<f64>) -> bool {
     let pace = step.load.stimulus().map_or(&Pace::Closed, |stimulus| &stimulus.pace);
@@ -396,15 +399,6 @@ fn preparation(
         ..load
     };
     Ok(PreconditioningPlan { steady: Some(load), ..plan })
-}
-
-/// Parses percentages such as `5,10,99.5`; `None` unless they ascend from at least 0.01 to at
-/// most 200.
-fn percents(text: &str) -> Option<Vec<f64>> {
-    let percents: Option<Vec<f64>> =
-        text.split(',').map(|percent| percent.trim().parse::<f64>().ok()).collect();
-    let percents = percents.filter(|all| all.iter().all(|p| (0.01..=200.0).contains(p)))?;
-    percents.windows(2).all(|pair| pair[0] < pair[1]).then_some(percents)
 }
 
 fn gap_effect(step: &Step) -> &'static str {

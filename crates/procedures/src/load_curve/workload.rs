@@ -83,7 +83,7 @@ impl CurveWorkload {
     }
 
     /// Returns the I/Os that are drawn for each that counts in IOPS: flushes do not count, but a
-    /// rate specs them too.
+    /// rate offers them too.
     pub(super) fn drawn_per_io(&self) -> f64 {
         let streams = self.streams();
         let weight = |wanted: fn(&IoStream) -> bool| -> f64 {

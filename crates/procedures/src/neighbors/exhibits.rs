@@ -138,7 +138,7 @@ impl ProcedureReport for Neighbors {
     fn metrics(run: &NeighborsRun<'_>) -> Vec<Metric> {
         let mut metrics = Vec::new();
         for one in &run.results.disturbances {
-            let point = format!("{} / {}", one.offender, one.control.name());
+            let point = one.name();
             let off = one.off.response_ms(ISOLATION_AT);
             let on = one.on.response_ms(ISOLATION_AT);
             let offender = one.offender_rate().map(|rate| rate / 1e6);
@@ -161,13 +161,8 @@ impl ProcedureReport for Neighbors {
 /// Returns the offenders and controls with which the victim fell behind its rate, as text; empty
 /// if there are none.
 fn rates_missed(run: &NeighborsRun<'_>, fell_behind: fn(&Disturbance) -> bool) -> String {
-    let mut missed = Vec::new();
-    for one in &run.results.disturbances {
-        if fell_behind(one) {
-            missed.push(format!("{} / {}", one.offender, one.control.name()));
-        }
-    }
-    missed.join("; ")
+    let missed = run.results.disturbances.iter().filter(|one| fell_behind(one));
+    missed.map(Disturbance::name).collect::<Vec<_>>().join("; ")
 }
 
 /// Returns a number of each control, for the offender that the victim feels most under it.
@@ -209,7 +204,8 @@ fn label(control: ControlName) -> &'static str {
 
 fn by_disturbance(
     run: &NeighborsRun<'_>,
-    (id, title): (&str, &str),
+    id: &str,
+    title: &str,
     columns: &[TypedColumn<Disturbance>],
 ) -> Table {
     let rows = run.results.disturbances.iter().map(|one| {
@@ -221,11 +217,11 @@ fn by_disturbance(
 
 fn responses(run: &NeighborsRun<'_>) -> Table {
     let title = "Response times of the victim in ms, with the offender off and on";
-    by_disturbance(run, ("neighbors", title), &RESPONSE)
+    by_disturbance(run, "neighbors", title, &RESPONSE)
 }
 
 fn rates(run: &NeighborsRun<'_>) -> Table {
-    by_disturbance(run, ("neighbors-rates", "Rates of victim and offender"), &RATES)
+    by_disturbance(run, "neighbors-rates", "Rates of victim and offender", &RATES)
 }
 
 fn controls(run: &NeighborsRun<'_>) -> Table {

@@ -4,7 +4,7 @@ use super::control::{CONTROLS, ControlName};
 use crate::common::ProcedureSetup;
 use crate::common::choices::RunChoices;
 use crate::common::continuous_load::ContinuousLoad;
-use crate::common::method::Method;
+use crate::common::method::{Method, RANGE_UNIT};
 use crate::common::one_pass::{INSTEAD_OF_WIPC, SPARE};
 use crate::common::preconditioning::{self, WIPC_DEMAND, WIPC_PATTERN};
 use crate::common::procedure_request::ProcedureRequest;
@@ -41,8 +41,6 @@ const DEMAND: Demand = Demand::new(1, 32);
 /// Length of a step except in profile quick: our choice, long enough for a 99.9 % response time at
 /// 1,000 IOPS.
 const STEP_TIME: Nanos = Nanos::from_secs(30);
-
-const HALF_UNIT: u64 = 1 << 20;
 
 const CYCLES_MAX: u32 = 1000;
 
@@ -86,7 +84,7 @@ const OFFENDER_DEMAND: Parameter = Parameter {
     source: OWN,
     ..Parameter::PLAIN
 };
-const CONTROLS_ASKED: Parameter = Parameter {
+const COMPARED: Parameter = Parameter {
     name: "controls",
     default: "auto",
     meaning: "rules of the kernel to compare with none: auto (those that this kernel has), none, \
@@ -126,8 +124,8 @@ const CYCLES: Parameter = Parameter {
 };
 
 pub(crate) const PARAMETERS: &[Parameter] = &[
-    VICTIM, RATE, ARRIVALS, OFFENDERS, OFFENDER_DEMAND, CONTROLS_ASKED, LIMIT, WEIGHTS,
-    LATENCY_TARGET, CYCLES, INSTEAD_OF_WIPC, SPARE,
+    VICTIM, RATE, ARRIVALS, OFFENDERS, OFFENDER_DEMAND, COMPARED, LIMIT, WEIGHTS, LATENCY_TARGET,
+    CYCLES, INSTEAD_OF_WIPC, SPARE,
 ];
 
 /// A rate, or a share of a measured one.
@@ -246,16 +244,15 @@ impl Neighbors {
                     .into(),
             ));
         }
-        let quick = settings.profile == Profile::Quick;
-        let base = method::for_profile(
-            if quick { Profile::Quick } else { Profile::Pts20 },
-            settings.class,
-        );
+        let base = method::for_own_test(settings);
         let method = Method {
             document: "neighbors",
             revision: "Neighbors",
             lesser: Some("NEIGHBORS: isolation between two loads, not a method of the PTS"),
-            step_time: if quick { base.step_time } else { STEP_TIME },
+            step_time: match settings.profile {
+                Profile::Quick => base.step_time,
+                _ => STEP_TIME,
+            },
             ..base
         };
         let test = Neighbors {
@@ -268,7 +265,7 @@ impl Neighbors {
             offenders: OFFENDERS
                 .parse(settings, |text| text.split(',').map(OffenderLoad::parse).collect())?,
             offender_demand: OFFENDER_DEMAND.parse(settings, |text| text.parse().ok())?,
-            controls: CONTROLS_ASKED.parse(settings, controls)?,
+            controls: COMPARED.parse(settings, controls)?,
             limit: LIMIT.parse(settings, LimitChoice::parse)?,
             weights: WEIGHTS.parse(settings, weights)?,
             latency_target: LATENCY_TARGET.parse(settings, |text| {
@@ -336,11 +333,9 @@ impl Neighbors {
     /// Returns the halves of the active range: the victim's and the offender's.
     fn halves(&self) -> [ActiveRange; 2] {
         let range = self.setup.active_range;
-        let half = range.length.0 / 2 / HALF_UNIT * HALF_UNIT;
-        [
-            ActiveRange::new(range.start, Bytes(half)),
-            ActiveRange::new(Bytes(range.start.0 + half), Bytes(half)),
-        ]
+        let half = Bytes(range.length.0 / 2).round_down(RANGE_UNIT);
+        let middle = Bytes(range.start.0 + half.0);
+        [ActiveRange::new(range.start, half), ActiveRange::new(middle, half)]
     }
 
     fn victim_load(&self, pace: &Pace, place: &StepPlace) -> Stimulus {
@@ -398,10 +393,8 @@ impl Neighbors {
     /// Returns the load that writes the range of an offender that discards.
     pub(super) fn refill(&self, phase: &str) -> ContinuousLoad {
         let [_, range] = self.halves();
-        let mut load =
-            self.setup.amount(&format!("fill-{phase}"), &WIPC_PATTERN, WIPC_DEMAND, range.length);
-        load.stimulus.active_range = range;
-        load
+        let phase = format!("fill-{phase}");
+        self.setup.amount(&phase, &WIPC_PATTERN, WIPC_DEMAND, range.length).within(range)
     }
 
     pub(super) fn choices(&self, record: &Record) -> RunChoices<'_> {

@@ -2,7 +2,9 @@ use super::control::ControlName;
 use super::results::NeighborsResults;
 use super::setup::{OFF, ON};
 use super::*;
-use crate::testing::scripted::{ScriptedBench, record, requested, scripted, steps};
+use crate::testing::scripted::{
+    ScriptedBench, broken_record, purges, record, requested, scripted, steps,
+};
 use steadfast_domain::{
     Bytes, EndState, GroupLimits, JournalEntry, LoadGroup, Measurement, Nanos, Op, Settings, Step,
 };
@@ -145,7 +147,7 @@ fn a_control_that_was_named_must_be_there() {
     let none = build(&[]).unwrap().conduct(&mut bench).unwrap_err();
     assert!(none.to_string().contains("needs control groups"), "{none}");
     assert!(steps(&bench.entries).is_empty(), "nothing was written");
-    assert!(!bench.entries.iter().any(|entry| matches!(entry, JournalEntry::Purged(_))));
+    assert_eq!(purges(&bench.entries), 0);
 }
 
 /// The kernel has io.max before the purge and not when its limit is set for the cycles.
@@ -238,8 +240,8 @@ fn a_run_that_broke_off_has_no_result_of_what_it_did_not_measure() {
     let first = bench.entries.iter().position(
         |entry| matches!(entry, JournalEntry::Applied { step, .. } if step.place.point == ON),
     );
-    let mut broken = record(&test.setup.settings, bench.entries[..first.unwrap()].to_vec());
-    broken.entries.pop();
+    bench.entries.truncate(first.unwrap());
+    let broken = broken_record(&test.setup.settings, bench.entries);
     let results = NeighborsResults::new(&test, &broken);
     assert_eq!(results.disturbances.len(), 1);
     let none = &results.disturbances[0];
@@ -247,7 +249,7 @@ fn a_run_that_broke_off_has_no_result_of_what_it_did_not_measure() {
     assert_eq!(test.study(&broken).end, EndState::Unfinished);
 }
 
-/// Next to the offender the victim completes half of what it specs: its response times would grow
+/// Next to the offender the victim completes half of what it offers: its response times would grow
 /// with the length of a step.
 #[test]
 fn a_victim_that_could_not_keep_up_has_no_response_times() {

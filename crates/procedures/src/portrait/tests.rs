@@ -1,6 +1,6 @@
 use super::*;
 use crate::parts::begins;
-use crate::testing::scripted::{GEOMETRY, broken_record, purges, record, refusal, scripted, steps};
+use crate::testing::scripted::{broken_record, build, purges, record, refusal, scripted, steps};
 use steadfast_domain::findings::{Exhibit, FrontAnswer, KeyFigure};
 use steadfast_domain::measurement::LogDelta;
 use steadfast_domain::{EndState, JournalEntry, Measurement, Nanos, Step};
@@ -23,18 +23,18 @@ fn conducted(settings: &Settings) -> Vec<JournalEntry> {
     let mut bench = scripted(|_| 1000.0);
     bench.response = |_| Some(Nanos(500_000));
     bench.retouch = sensed;
-    crate::procedure(settings, GEOMETRY, &[]).unwrap().conduct(&mut bench).unwrap();
+    build(settings).conduct(&mut bench).unwrap();
     bench.entries
 }
 
 fn findings(settings: &Settings, entries: Vec<JournalEntry>) -> Findings {
-    crate::procedure(settings, GEOMETRY, &[]).unwrap().study(&record(settings, entries))
+    build(settings).study(&record(settings, entries))
 }
 
 /// Returns the findings of a record that ends before entry `end`.
 fn broken_off(settings: &Settings, entries: &[JournalEntry], end: usize) -> Findings {
     let broken = broken_record(settings, entries[..end].to_vec());
-    crate::procedure(settings, GEOMETRY, &[]).unwrap().study(&broken)
+    build(settings).study(&broken)
 }
 
 fn figure<'a>(findings: &'a Findings, id: &str) -> &'a KeyFigure {
@@ -160,7 +160,7 @@ fn a_part_that_was_cut_or_is_not_steady_has_dashes_and_the_reason() {
         _ => 1000.0,
     });
     bench.response = |_| Some(Nanos(500_000));
-    crate::procedure(&settings, GEOMETRY, &[]).unwrap().conduct(&mut bench).unwrap();
+    build(&settings).conduct(&mut bench).unwrap();
     let restless = findings(&settings, bench.entries);
     let why = missing(&restless, "random-write");
     assert_eq!(why.as_deref(), Some("iops did not reach steady state"));

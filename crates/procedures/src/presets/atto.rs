@@ -37,16 +37,6 @@ impl Atto {
     }
 
     /// Returns the loads as a sequence: for each size, the writes before the reads.
-    ///
-    /// ```
-    /// use steadfast_domain::Bytes;
-    /// use steadfast_procedures::presets::Atto;
-    /// let sizes = (Bytes(512), Bytes::mib(64));
-    /// let atto = Atto { from: sizes.0, to: sizes.1, length: Bytes::mib(256), depth: 4 };
-    /// let sequence = atto.sequence();
-    /// assert_eq!(sequence.steps.len(), 2 * 21);
-    /// assert_eq!(sequence.steps[0].label, "512 B Write");
-    /// ```
     pub fn sequence(&self) -> Sequence {
         let directions = [("Write", Op::Write), ("Read", Op::Read)];
         let steps = self

@@ -10,7 +10,7 @@ use crate::common::applied::ApplicableWorkload;
 use crate::common::choices::RunChoices;
 use crate::exhibits::disclosure::{self, SettingRows};
 use crate::exhibits::pages::page;
-use crate::report_notation::{count_word, limits_text, number};
+use crate::report_notation::{count_word, joined, limits_text, number};
 use steadfast_domain::findings::{Cell, Exhibit, Facts, Origin, Page, Row, Setting, Table};
 use steadfast_domain::load_words::{hottest_share, pace_text};
 use steadfast_domain::stimulus::{Pace, Zone};
@@ -139,12 +139,7 @@ fn streams_text(composite: &CapturedComposite) -> String {
 
 pub fn set_up_rows(choices: &RunChoices<'_>, regime: &PreconditioningPlan) -> SettingRows {
     let mut rows = disclosure::common_set_up_rows(choices);
-    rows.push(Setting::new(
-        "regime",
-        "Purge & Pre Condition",
-        regime.text(choices),
-        Origin::Profile,
-    ));
+    rows.push(disclosure::profile_row("regime", "Purge & Pre Condition", regime.text(choices)));
     rows.extend(disclosure::preconditioning_rows(choices));
     rows.push(disclosure::note_row(choices));
     rows
@@ -216,7 +211,6 @@ fn rules() -> Caveat {
 
 fn streams_left_out(composite: &CapturedComposite, setup: &ProcedureSetup) -> Option<Caveat> {
     let streams = composite.left_out();
-    let names: Vec<String> = streams.iter().map(|stream| stream.to_string()).collect();
     let ios: u64 = streams.iter().map(|stream| u64::from(stream.weight)).sum();
     (!streams.is_empty()).then(|| {
         Caveat::deviation(
@@ -226,7 +220,7 @@ fn streams_left_out(composite: &CapturedComposite, setup: &ProcedureSetup) -> Op
                  are no whole sectors of {} bytes: {}.",
                 streams.len(),
                 setup.geometry.logical_sector,
-                names.join(", ")
+                joined(&streams)
             ),
             "",
         )

@@ -54,10 +54,8 @@ fn points(
     corner: &CornerTest,
     value: CornerValue,
 ) -> Vec<(f64, Option<f64>)> {
-    let of_corner = results.measured.iter().filter(|measured| {
-        measured.dimension(PASS) == Some(pass) && measured.dimension(TEST) == Some(corner.name)
-    });
-    of_corner
+    let measured = results.having([(PASS, pass), (TEST, corner.name)]);
+    measured
         .filter_map(|measured| Some((depth(measured)?, value(corner, measured.best()?))))
         .collect()
 }

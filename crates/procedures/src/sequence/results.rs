@@ -1,12 +1,16 @@
 //! Results of a sequence: the attempts at each step, and the best of them.
 
 use super::setup::{DeviceStep, SequenceProcedure};
+use crate::report_notation::distinct;
 use steadfast_domain::findings::Exhibit;
 use steadfast_domain::sequence::StepRole;
 use steadfast_domain::{Measurement, Nanos, Op, Record, SequenceStep, Tally};
 
 /// Exhibits for the users of one tool: the title of a page and its exhibits.
 pub(super) type ToolExhibits = (&'static str, Vec<Exhibit>);
+
+/// A value of an attempt.
+pub(super) type AttemptValue = fn(&Attempt) -> Option<f64>;
 
 pub struct SequenceResults<'a> {
     /// Steps that measure, in order.
@@ -43,6 +47,19 @@ impl<'a> SequenceResults<'a> {
             steps.map(|planned| measured(planned, record)).collect()
         };
         SequenceResults { measured: of(StepRole::Measure), prepared: of(StepRole::Prepare) }
+    }
+
+    /// Returns the values that the measured steps have in a dimension, without repetitions.
+    pub fn values(&self, dimension: &str) -> Vec<String> {
+        let values = self.measured.iter().filter_map(|measured| measured.dimension(dimension));
+        distinct(values.map(str::to_owned))
+    }
+
+    /// Returns the measured steps with these values in these dimensions.
+    pub fn having(&self, values: [(&str, &str); 2]) -> impl Iterator<Item = &MeasuredStep<'a>> {
+        self.measured.iter().filter(move |measured| {
+            values.iter().all(|(dimension, value)| measured.dimension(dimension) == Some(value))
+        })
     }
 }
 

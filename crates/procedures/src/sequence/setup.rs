@@ -142,20 +142,16 @@ impl SequenceProcedure {
         if time.is_some_and(|time| time <= CHECKPOINT) {
             return bench.apply(&Step::alone(place, load)).map(|_| ());
         }
-        let cuts = match &load {
-            Load::Stimulus(_) => (CHECKPOINT, time),
-            // Each load ends by its own limit.
-            _ => (CHECKPOINT_AT_ONCE, None),
-        };
-        let load = match load {
+        let (load, cut, time) = match load {
             // A limit equal to the time of the last cut would race with the cut.
-            Load::Stimulus(one) => {
-                let until = LoadLimits { time: time.map(|_| NO_END), ..one.until };
-                Load::Stimulus(Stimulus { until, ..one })
+            Load::Stimulus(stimulus) => {
+                let until = LoadLimits { time: time.map(|_| NO_END), ..stimulus.until };
+                (Load::Stimulus(Stimulus { until, ..stimulus }), CHECKPOINT, time)
             }
-            other => other,
+            // Each load ends by its own limit.
+            several => (several, CHECKPOINT_AT_ONCE, None),
         };
-        conduct_in_parts(bench, &place, &load, cuts).map(|_| ())
+        conduct_in_parts(bench, &place, &load, cut, time).map(|_| ())
     }
 
     /// Returns the demands of measured steps without repetitions, the smallest first.
@@ -184,9 +180,7 @@ impl SequenceProcedure {
             ..self.setup.choices()
         }
     }
-}
 
-impl SequenceProcedure {
     /// Returns the source of the loads, to print after a value.
     fn deciding(&self) -> &'static str {
         if self.sequence.source.is_some() { "by the file" } else { "by the preset" }

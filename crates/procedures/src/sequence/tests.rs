@@ -1,7 +1,9 @@
 //! Tests of sequences: their steps, their results, and the settings that are refused.
 
 use super::{NAME, SequenceProcedure, figures};
-use crate::testing::scripted::{GEOMETRY, number, record, request, scripted, steps, table};
+use crate::testing::scripted::{
+    GEOMETRY, broken_record, number, purges, record, request, scripted, steps, table,
+};
 use crate::testing::sequence::sequence;
 use steadfast_domain::findings::{Cell, Exhibit};
 use steadfast_domain::sequence::NamedLoad;
@@ -53,8 +55,7 @@ fn steps_run_in_their_order_and_long_ones_in_parts() {
     assert_eq!(places, expected);
     let idles = entries.iter().filter(|entry| matches!(entry, JournalEntry::Idled(_))).count();
     assert_eq!(idles, 3, "a pause before each attempt");
-    let purges = entries.iter().filter(|entry| matches!(entry, JournalEntry::Purged(_))).count();
-    assert_eq!(purges, 0);
+    assert_eq!(purges(&entries), 0);
     let first = steps(&entries)[0].load.stimulus().unwrap().clone();
     assert_eq!(first.active_range.length, Bytes::mib(256));
     assert_eq!(first.until.bytes, Some(Bytes::mib(256)));
@@ -114,9 +115,7 @@ fn a_record_that_broke_off_anywhere_is_studied() {
     let settings = settings();
     let sequenced = build(&settings, GEOMETRY).unwrap();
     for kept in 0..entries.len() {
-        let mut record = record(&settings, entries[..kept].to_vec());
-        record.entries.pop();
-        let findings = sequenced.study(&record);
+        let findings = sequenced.study(&broken_record(&settings, entries[..kept].to_vec()));
         assert_eq!(findings.end, EndState::Unfinished);
         assert_eq!(table(&findings, "sequence").rows.len(), 3);
     }
@@ -152,7 +151,7 @@ fn paced(pace: Pace, iops: f64) -> Findings {
 }
 
 #[test]
-fn a_rate_that_was_held_or_missed_is_said() {
+fn a_rate_that_was_held_or_missed_is_reported() {
     let fixed = Pace::Fixed { ios: 100, per: Nanos::from_millis(100) };
     let is_missed = |findings: &Findings| findings.caveat(caveats::RATE_MISSED).is_some();
     let held = paced(fixed.clone(), 995.0);
@@ -161,8 +160,8 @@ fn a_rate_that_was_held_or_missed_is_said() {
     assert_eq!(table(&held, "sequence-rates").rows.len(), 1, "the others are not paced");
     assert!(!is_missed(&held));
     let missed = paced(fixed, 926.0);
-    let said = missed.caveat(caveats::RATE_MISSED).unwrap();
-    assert!(said.text.contains("writes 926.0 of 1,000.0 IOPS"), "{}", said.text);
+    let caveat = missed.caveat(caveats::RATE_MISSED).unwrap();
+    assert!(caveat.text.contains("writes 926.0 of 1,000.0 IOPS"), "{}", caveat.text);
     // 12 I/Os of 15 in 150 s are within chance.
     assert!(!is_missed(&paced(Pace::Poisson { ios: 1, per: Nanos::from_secs(10) }, 0.08)));
     assert!(is_missed(&paced(Pace::Poisson { ios: 1000, per: Nanos::SECOND }, 926.0)));

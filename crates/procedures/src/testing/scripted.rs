@@ -218,6 +218,11 @@ pub(crate) fn requested<T>(
     new(&request(settings, GEOMETRY, &[]))
 }
 
+/// Returns the procedure that the settings name, for the small drive.
+pub(crate) fn build(settings: &Settings) -> Box<dyn Procedure> {
+    crate::procedure(settings, GEOMETRY, &[]).unwrap()
+}
+
 /// Returns why the procedure that the settings name is refused on the small drive.
 pub(crate) fn refusal(settings: &Settings) -> String {
     crate::procedure(settings, GEOMETRY, &[]).err().unwrap().0

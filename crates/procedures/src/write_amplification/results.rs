@@ -42,8 +42,8 @@ pub struct SteadyAmplification {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SteadyRange {
-    pub low: f64,
-    pub high: f64,
+    /// Lowest and highest value.
+    pub bounds: (f64, f64),
     /// True if the counters bound the value no better than this; false if it is the range of the
     /// windows.
     pub is_of_counters: bool,
@@ -77,9 +77,8 @@ impl<'a> AmplificationResults<'a> {
 
     /// Returns the cell of the workload uniform at a used capacity.
     pub fn uniform(&self, percent: u8) -> Option<&CellResult<'a>> {
-        let is_it =
-            |one: &&CellResult<'_>| one.cell.workload.is_uniform() && one.cell.percent == percent;
-        self.cells.iter().find(is_it)
+        let mut uniform = self.cells.iter().filter(|result| result.cell.workload.is_uniform());
+        uniform.find(|result| result.cell.percent == percent)
     }
 
     /// Returns the steady cells, the one with the least write amplification first.
@@ -117,14 +116,14 @@ impl CellResult<'_> {
         Some(WriteAmplification { ratio: steady.value, low, high })
     }
 
-    /// Returns the lowest and highest value of the steady windows; what the counters allow where
-    /// that is wider, with true.
+    /// Returns the range of the values of the steady windows, or what the counters allow where that
+    /// is wider.
     pub fn range(&self) -> Option<SteadyRange> {
         let (windows, counters) = (self.verdict.range(), self.steady?.interval);
         let width = |range: Option<(f64, f64)>| range.map_or(-1.0, |(low, high)| high - low);
         let is_of_counters = width(counters) > width(windows);
-        let range = if is_of_counters { counters } else { windows };
-        range.map(|(low, high)| SteadyRange { low, high, is_of_counters })
+        let bounds = if is_of_counters { counters } else { windows }?;
+        Some(SteadyRange { bounds, is_of_counters })
     }
 
     /// Returns the lowest and the highest value of the last windows that were judged.

@@ -8,13 +8,12 @@ use crate::common::cyclic_load::{
     self, BETWEEN_TIME, CycleLayout, CyclicLoad, FillRequirement, LEAST_FILLS, MEASURED_LAST,
 };
 use crate::common::one_pass::{ONE_PASS, OnePass, SPARE};
-use crate::common::preconditioning::{self, PRECONDITION, WIPC_PATTERN};
+use crate::common::preconditioning::{self, PRECONDITION, WIPC_PATTERN, is_purged};
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
 use crate::pts::workload::{ALIGNMENT, CURSOR, MIX_WRITES, PtsWorkload, ZONE_SHIFT};
 use crate::report_notation::{count_word, limits_text};
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::purge::{PurgeChoice, PurgeMethod};
 use steadfast_domain::settings::{Geometry, SteadyStateMethod};
 use steadfast_domain::stimulus::LoadLimits;
 use steadfast_domain::{
@@ -299,8 +298,7 @@ fn check_reads(
     settings: &Settings,
     preconditioning: &WsatPreconditioning,
 ) -> Result<(), ProcedureError> {
-    let is_purged = settings.purge != PurgeChoice::Method(PurgeMethod::Nothing);
-    if workload.read_percent() < 100 || !is_purged || preconditioning.writes() {
+    if workload.read_percent() < 100 || !is_purged(settings) || preconditioning.writes() {
         return Ok(());
     }
     Err(ProcedureError(format!(

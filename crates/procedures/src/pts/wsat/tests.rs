@@ -1,7 +1,9 @@
 use super::results::WsatResults;
 use super::setup::{HISTOGRAM, PHASE};
 use super::*;
-use crate::testing::scripted::{GEOMETRY, figure, record, scripted, settings_of, setup, steps};
+use crate::testing::scripted::{
+    GEOMETRY, figure, record, refusal, scripted, settings_of, setup, steps,
+};
 use steadfast_domain::findings::Exhibit;
 use steadfast_domain::purge::{PurgeChoice, PurgeMethod};
 use steadfast_domain::settings::SteadyStateMethod;
@@ -495,32 +497,30 @@ fn one_pass_is_refused_where_it_has_no_place() {
             .is_ok_and(|spec| spec.parameters.iter().any(|known| known.name == "spare"));
         let mut settings = Settings::new(spec.name, 7);
         settings.set("precondition", "one-pass");
-        let Err(refused) = crate::procedure(&settings, GEOMETRY, &[]) else {
-            panic!("{} runs without a spare", spec.name)
-        };
+        let refused = refusal(&settings);
         let is_single = crate::catalogue::find(crate::catalogue::SINGLE, spec.name).is_ok();
         if is_single && !has_it {
-            assert!(refused.0.contains("--precondition one-pass has no place"), "{refused}");
+            assert!(refused.contains("--precondition one-pass has no place"), "{refused}");
         }
     }
     let mut settings = Settings::new("iops", 7);
     settings.set("precondition", "no");
-    assert!(crate::procedure(&settings, GEOMETRY, &[]).is_err());
+    refusal(&settings);
     let mut curve = Settings::new("load-curve", 7);
     for (name, value) in
         [("precondition", "one-pass"), ("spare", "7%"), ("preconditioning", "none")]
     {
         curve.set(name, value);
     }
-    let Err(refused) = crate::procedure(&curve, GEOMETRY, &[]) else { panic!() };
-    assert!(refused.0.contains("preconditioning=none"), "{refused}");
+    let refused = refusal(&curve);
+    assert!(refused.contains("preconditioning=none"), "{refused}");
     // Parts of a short portrait share a state, and none of them preconditions the drive.
     let mut portrait = Settings::new("portrait", 7);
     for (name, value) in [("length", "1h"), ("precondition", "one-pass"), ("spare", "7%")] {
         portrait.set(name, value);
     }
-    let Err(refused) = crate::procedure(&portrait, GEOMETRY, &[]) else { panic!() };
-    assert!(refused.0.contains("no part of this run takes"), "{refused}");
+    let refused = refusal(&portrait);
+    assert!(refused.contains("no part of this run takes"), "{refused}");
 }
 
 #[test]

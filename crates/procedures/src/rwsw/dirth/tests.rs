@@ -1,13 +1,9 @@
 use super::setup::best;
 use super::*;
 use crate::rwsw::ladder::{DemandLadder, OUTSTANDING};
-use crate::testing::scripted::{GEOMETRY, figure, phases, record, scripted, steps};
+use crate::testing::scripted::{build, figure, phases, record, scripted, steps};
 use crate::testing::workload::settings;
 use steadfast_domain::{Nanos, Settings, Step};
-
-fn build(settings: &Settings) -> Box<dyn Procedure> {
-    crate::procedure(settings, GEOMETRY, &[]).unwrap()
-}
 
 /// IOPS grow with outstanding I/Os up to 64 of them.
 fn saturating(step: &Step) -> f64 {

@@ -128,9 +128,9 @@ impl ProcedureReport for Replay {
     fn caveats(run: &RwswReplayRun<'_>) -> Vec<Caveat> {
         let mut caveats = Vec::new();
         caveats.extend(not_kept_up(run));
-        caveats.extend(of_preconditioning(run));
+        caveats.extend(preconditioning_caveats(run));
         match &run.test.course {
-            ReplayContent::Steps(_) => caveats.extend(of_the_steps(run)),
+            ReplayContent::Steps(_) => caveats.extend(step_caveats(run)),
             ReplayContent::Script(script, _) => {
                 caveats.extend(single_ios::caveats(script, run.record, &run.results))
             }
@@ -178,7 +178,7 @@ const KEPT_UP: f64 = 0.95;
 /// Returns the I/Os done as a share of those in the played capture steps, or of those in the
 /// script that were not omitted on request.
 fn share_done(run: &RwswReplayRun<'_>) -> Option<f64> {
-    let asked = match &run.test.course {
+    let requested = match &run.test.course {
         ReplayContent::Steps(planned) => {
             planned.iter().map(|step| step.captured_ios(run.test)).sum()
         }
@@ -186,7 +186,7 @@ fn share_done(run: &RwswReplayRun<'_>) -> Option<f64> {
             script.counts.total().saturating_sub(single_ios::left_out(&run.results)) as f64
         }
     };
-    (asked > 0.0).then(|| run.results.played() as f64 / asked)
+    (requested > 0.0).then(|| run.results.played() as f64 / requested)
 }
 
 /// Formats the share in a sentence. A share below a limit is not rounded up to it.
@@ -243,7 +243,7 @@ fn mapping_text(script: &ScriptLoad) -> String {
     }
 }
 
-fn of_preconditioning(run: &RwswReplayRun<'_>) -> Vec<Caveat> {
+fn preconditioning_caveats(run: &RwswReplayRun<'_>) -> Vec<Caveat> {
     let Some(steady) = &run.test.regime.steady else { return Vec::new() };
     let cycle = steady.cycle_time().to_string();
     let mut caveats = vec![captured::cadence(&run.test.setup, &cycle)];
@@ -263,7 +263,7 @@ fn of_preconditioning(run: &RwswReplayRun<'_>) -> Vec<Caveat> {
     caveats
 }
 
-fn of_the_steps(run: &RwswReplayRun<'_>) -> Vec<Caveat> {
+fn step_caveats(run: &RwswReplayRun<'_>) -> Vec<Caveat> {
     let (paced, all) = run.test.paced();
     let mut caveats = Vec::new();
     let unmeasured = || run.results.measurements().flat_map(|m| &m.unmeasured);
@@ -548,11 +548,11 @@ fn distribution_plot(run: &RwswReplayRun<'_>) -> Option<Plot> {
     let names: Vec<String> = workload.streams.iter().map(ToString::to_string).collect();
     let mut counts = Vec::new();
     for step in &workload.steps {
-        let mut of_step = vec![0.0; names.len()];
+        let mut counts_of_step = vec![0.0; names.len()];
         for (place, ios) in run.test.composite.counts_of(step) {
-            of_step[place] = ios as f64;
+            counts_of_step[place] = ios as f64;
         }
-        counts.push(of_step);
+        counts.push(counts_of_step);
     }
     let caption = "Share of every applied I/O stream in each capture step, as it is applied.";
     (!counts.is_empty())
@@ -562,12 +562,9 @@ fn distribution_plot(run: &RwswReplayRun<'_>) -> Option<Plot> {
 /// Returns both response times of single I/Os: from the due time, as the application would see it,
 /// and from submission.
 fn response_times(run: &RwswReplayRun<'_>) -> Vec<Exhibit> {
-    let (mut all, mut reads, mut writes) = (Tally::default(), Tally::default(), Tally::default());
-    for measurement in run.results.measurements() {
-        all.merge(&measurement.with_flushes());
-        reads.merge(&measurement.direction(Op::Read));
-        writes.merge(&measurement.direction(Op::Write));
-    }
+    let all: Tally = run.results.measurements().map(Measurement::with_flushes).sum();
+    let direction = |op| -> Tally { run.results.measurements().map(|m| m.direction(op)).sum() };
+    let (reads, writes) = (direction(Op::Read), direction(Op::Write));
     let is_due = match &run.test.course {
         ReplayContent::Script(script, _) => script.timing != Timing::Closed,
         ReplayContent::Steps(_) => false,
@@ -615,9 +612,8 @@ fn moments_table(run: &RwswReplayRun<'_>) -> Table {
         ("capture, applied streams", &run.results.applied),
         ("capture, all I/Os", &run.results.captured),
     ];
-    let mut table = typed_table("moments", "Replay and capture over time", "Of", &MOMENT);
-    for (kind, moments) in kinds {
-        table = table.rows(moments.iter().map(|moment| typed_row(kind, &MOMENT, moment)));
-    }
-    table
+    let rows = kinds.into_iter().flat_map(|(kind, moments)| {
+        moments.iter().map(move |moment| typed_row(kind, &MOMENT, moment))
+    });
+    typed_table("moments", "Replay and capture over time", "Of", &MOMENT).rows(rows)
 }

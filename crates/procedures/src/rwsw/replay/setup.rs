@@ -236,20 +236,19 @@ fn planned(
             continue;
         }
         check_length(captured, &composite.workload.name)?;
-        let step = step(setup, composite, (index, steps.len()), longest);
+        let step = step(setup, composite, index, steps.len(), longest);
         let pause = if keeps { captured.began.saturating_sub(ended) } else { Nanos::ZERO };
         ended = Nanos(captured.began.0.saturating_add(captured.lasted.0));
         steps.push(PlannedCaptureStep { pause, index, step });
     }
-    if steps.is_empty() {
-        Err(ProcedureError(format!(
-            "workload '{}' has no capture steps to replay; read it from a trace or a step file, or \
-             run multi-wsat, which needs none",
-            composite.workload.name
-        )))
-    } else {
-        Ok(steps)
+    if !steps.is_empty() {
+        return Ok(steps);
     }
+    Err(ProcedureError(format!(
+        "workload '{}' has no capture steps to replay; read it from a trace or a step file, or \
+         run multi-wsat, which needs none",
+        composite.workload.name
+    )))
 }
 
 fn longest(text: &str) -> Option<Nanos> {
@@ -273,7 +272,8 @@ fn check_length(step: &AppliedStep, name: &str) -> Result<(), ProcedureError> {
 fn step(
     setup: &ProcedureSetup,
     composite: &CapturedComposite,
-    (index, played): (usize, usize),
+    index: usize,
+    played: usize,
     longest: Nanos,
 ) -> Step {
     let captured = &composite.workload.steps[index];

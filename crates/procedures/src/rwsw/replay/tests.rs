@@ -1,5 +1,7 @@
 use super::*;
-use crate::testing::scripted::{GEOMETRY, page, plot_of, record, retouched, scripted, steps};
+use crate::testing::scripted::{
+    applied, build, page, phases, plot_of, record, refusal, retouched, scripted, steps,
+};
 use crate::testing::workload::{settings, workload};
 use steadfast_domain::findings::Exhibit;
 use steadfast_domain::measurement::{Interval, StreamTally, UnmeasuredIos};
@@ -7,13 +9,9 @@ use steadfast_domain::replayed::IntervalLateness;
 use steadfast_domain::script::OpCounts;
 use steadfast_domain::stimulus::{DataPattern, Pace};
 use steadfast_domain::{
-    Bytes, Demand, FineHistogram, JournalEntry, Load, Measurement, Nanos, Op, Outcome,
-    ReplayResult, Settings, Tally,
+    Bytes, Demand, FineHistogram, JournalEntry, Load, Measurement, Nanos, Op, ReplayResult,
+    Settings, Tally,
 };
-
-fn build(settings: &Settings) -> Box<dyn Procedure> {
-    crate::procedure(settings, GEOMETRY, &[]).unwrap()
-}
 
 fn plain(name: &str, value: &str) -> Settings {
     let mut settings = settings("replay-native");
@@ -161,20 +159,20 @@ fn a_stream_that_lacks_ios_is_not_made_up_for_by_another() {
 
 #[test]
 fn the_composite_to_steady_state_and_the_demands_can_precede_it() {
-    let phases = |regime: &str| {
+    let phases_of = |regime: &str| {
         let mut bench = scripted(|_| 1000.0);
         let mut settings = settings("replay-native");
         settings.set("preconditioning", regime);
         build(&settings).conduct(&mut bench).unwrap();
-        let mut phases: Vec<String> =
-            steps(&bench.entries).iter().map(|s| s.place.phase.clone()).collect();
-        phases.dedup();
-        phases
+        phases(&bench.entries)
     };
-    assert_eq!(phases("none"), ["replay"]);
-    assert_eq!(phases("wipc"), ["wipc", "replay"]);
-    assert_eq!(phases("multi-wsat"), ["wipc", "steady-state", "replay"]);
-    assert_eq!(phases("rwsw-dirth"), ["wipc", "steady-state", "preconditioning-demand", "replay"]);
+    assert_eq!(phases_of("none"), ["replay"]);
+    assert_eq!(phases_of("wipc"), ["wipc", "replay"]);
+    assert_eq!(phases_of("multi-wsat"), ["wipc", "steady-state", "replay"]);
+    assert_eq!(
+        phases_of("rwsw-dirth"),
+        ["wipc", "steady-state", "preconditioning-demand", "replay"]
+    );
 }
 
 #[test]
@@ -195,7 +193,7 @@ fn what_cannot_be_replayed_is_refused_with_the_remedy() {
     let why = |change: &dyn Fn(&mut Settings)| {
         let mut settings = settings("replay-native");
         change(&mut settings);
-        crate::procedure(&settings, GEOMETRY, &[]).err().unwrap().0
+        refusal(&settings)
     };
     let none = why(&|s| s.workload.as_mut().unwrap().steps.clear());
     assert!(none.contains("no capture steps") && none.contains("multi-wsat"), "{none}");
@@ -278,8 +276,7 @@ fn replayed(point: u32, late_us: u64) -> JournalEntry {
     let served = Tally { ios: 7063, response_max, ..Tally::default() };
     part.served.push(StreamTally { op: Op::Read, tally: served });
     measurement.replay = Some(Box::new(part));
-    let outcome = Outcome { measurement, gap_before: None };
-    JournalEntry::Applied { step: Box::new(step), outcome: Box::new(outcome) }
+    applied(step, measurement)
 }
 
 #[test]

@@ -1,13 +1,9 @@
 use super::*;
-use crate::testing::scripted::{GEOMETRY, record, scripted, steps};
+use crate::testing::scripted::{build, record, refusal, scripted, steps};
 use crate::testing::workload::settings;
 use steadfast_domain::findings::Cell;
 use steadfast_domain::stimulus::{DataPattern, Op, Order, Pace, Zone};
 use steadfast_domain::{Bytes, CaveatKind, Demand, Nanos, Settings, Stimulus, caveats as ids};
-
-fn build(settings: &Settings) -> Box<dyn Procedure> {
-    crate::procedure(settings, GEOMETRY, &[]).unwrap()
-}
 
 #[test]
 fn the_composite_has_the_counts_of_the_capture_in_every_step() {
@@ -88,7 +84,7 @@ fn zones_are_applied_and_arrivals_where_they_are_asked_for() {
         settings.set("arrivals", arrivals);
         assert_eq!(loads(&settings)[0].demand, Demand::SCHEDULED);
         settings.workload.as_mut().unwrap().arrivals = None;
-        let why = crate::procedure(&settings, GEOMETRY, &[]).err().unwrap().0;
+        let why = refusal(&settings);
         assert!(why.contains("workload derive"), "{why}");
     }
 }
@@ -109,7 +105,7 @@ fn streams_arrive_by_their_own_pace_or_at_random_with_their_share() {
         }
         let bursts = Pace::Burst { ios: 5, delay: Nanos::SECOND };
         settings.workload.as_mut().unwrap().stream_arrivals = vec![(0, bursts)];
-        let why = crate::procedure(&settings, GEOMETRY, &[]).err().unwrap().0;
+        let why = refusal(&settings);
         assert!(why.contains("arrivals=streams") && why.contains("rate"), "{why}");
     }
 }
@@ -241,12 +237,11 @@ fn a_gap_begins_the_window_of_its_run_anew() {
 #[test]
 fn without_a_workload_or_in_an_older_profile_it_is_refused_with_the_remedy() {
     for name in crate::rwsw::NAMES {
-        let why = |settings: &Settings| crate::procedure(settings, GEOMETRY, &[]).err().unwrap().0;
-        let none = why(&Settings::new(name, 1));
+        let none = refusal(&Settings::new(name, 1));
         assert!(none.contains("give --workload FILE or --workload NAME"), "{none}");
         let mut old = settings(name);
         old.profile = steadfast_domain::Profile::Pts11;
-        assert!(why(&old).contains("RWSW PTS 1.0.7"), "{name}");
+        assert!(refusal(&old).contains("RWSW PTS 1.0.7"), "{name}");
     }
 }
 

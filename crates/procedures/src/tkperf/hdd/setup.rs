@@ -2,7 +2,7 @@
 
 use crate::common::ProcedureSetup;
 use crate::common::choices::RunChoices;
-use crate::common::method::Method;
+use crate::common::method::{Method, RANGE_UNIT};
 use crate::common::procedure_request::ProcedureRequest;
 use crate::common::rounds::check_no_rounds;
 use crate::parameters::Parameter;
@@ -31,9 +31,6 @@ const SIZES: [Bytes; 3] = [Bytes::kib(64), Bytes::kib(16), Bytes::kib(4)];
 const THROUGHPUT_SIZES: [Bytes; 2] = [Bytes::kib(1024), Bytes::kib(4)];
 /// Default demand of TKperf.
 const DEMAND: Demand = Demand::new(1, 1);
-
-/// Unit of the zone length in bytes: 1 MiB, so that every block size divides a zone.
-const UNIT: u64 = 1 << 20;
 
 #[derive(Debug, Clone)]
 pub struct ZoneTest {
@@ -144,9 +141,10 @@ impl ZoneTest {
     }
 }
 
-/// Divides the range into equal zones from its beginning; a remainder at the end is not used.
+/// Divides the range into equal zones from its beginning, whose length every block size divides; a
+/// remainder at the end is not used.
 fn zones(range: ActiveRange, count: u32) -> Result<Vec<ActiveRange>, ProcedureError> {
-    let length = Bytes(range.length.0 / u64::from(count)).round_down(UNIT);
+    let length = Bytes(range.length.0 / u64::from(count)).round_down(RANGE_UNIT);
     if length.0 == 0 {
         return Err(ProcedureError(format!(
             "{count} zones of {} are smaller than 1 MiB each; test a target of at least {count} MiB, \
