@@ -63,8 +63,8 @@ pub(crate) trait ProcedureReport: Sized + 'static {
     }
     /// Returns true if a reported number is made from this step, so that a disturbance in it
     /// invalidates the number.
-    fn reports(_: &StudiedRun<'_, Self>, _: &Step) -> bool {
-        true
+    fn reports(run: &StudiedRun<'_, Self>, step: &Step) -> bool {
+        run.choices.measures(step)
     }
     /// Returns the IDs of the plots on page one.
     fn front_plots(_: &StudiedRun<'_, Self>) -> Vec<String> {

@@ -14,7 +14,7 @@ use crate::report_notation::{capitalized, joined, number};
 use steadfast_domain::findings::{
     Axis, Cell, Exhibit, KeyFigure, Marker, Metric, Page, Plot, Row, Scale, Series, Stroke, Table,
 };
-use steadfast_domain::{Nanos, Record};
+use steadfast_domain::{Nanos, Record, Step};
 
 type DriveFillRun<'a> = StudiedRun<'a, DriveFill>;
 
@@ -74,6 +74,10 @@ impl ProcedureReport for DriveFill {
     fn front_plots(run: &DriveFillRun<'_>) -> Vec<String> {
         let first = run.results.levels.first().map(plot_id);
         first.into_iter().chain(["returned-plot".to_owned()]).collect()
+    }
+
+    fn reports(_: &DriveFillRun<'_>, _: &Step) -> bool {
+        true
     }
 
     fn figures(run: &DriveFillRun<'_>) -> Vec<KeyFigure> {

@@ -15,7 +15,7 @@ use steadfast_domain::findings::{
 };
 use steadfast_domain::record::Check;
 use steadfast_domain::text::significant;
-use steadfast_domain::{Measurement, Nanos, Record, Step, Tally};
+use steadfast_domain::{Measurement, Nanos, Record, Tally};
 
 /// IDs of the checks that say which power states drive, link and host may enter.
 const POWER_CHECKS: [&str; 6] =
@@ -94,10 +94,6 @@ impl ProcedureReport for IdleExit {
         };
         let states: Vec<String> = states.iter().map(entered).collect();
         format!("{unfinished}First I/O: {}.", states.join(", "))
-    }
-
-    fn reports(run: &IdleExitRun<'_>, step: &Step) -> bool {
-        run.choices.measures(step)
     }
 
     fn figures(run: &IdleExitRun<'_>) -> Vec<KeyFigure> {

@@ -173,10 +173,6 @@ impl ProcedureReport for LoadCurve {
         caveats
     }
 
-    fn reports(run: &LoadCurveRun<'_>, step: &Step) -> bool {
-        run.choices.measures(step)
-    }
-
     fn figures(run: &LoadCurveRun<'_>) -> Vec<KeyFigure> {
         let results = &run.results;
         let knee = results.knee(run.test);

@@ -215,7 +215,7 @@ fn rates_and_service_levels_are_refused_where_they_have_no_use() {
         rate: "20000".parse().unwrap(),
         arrivals: Default::default(),
     };
-    for (name, said) in [
+    for (name, reason) in [
         (NAME, "--set points="),
         ("iops", "wsat, composite, multi-wsat"),
         ("sequence", "wsat, composite, multi-wsat"),
@@ -224,7 +224,7 @@ fn rates_and_service_levels_are_refused_where_they_have_no_use() {
         settings.sequence = Some(Box::new(crate::testing::sequence::sequence()));
         settings.rate = Some(offered);
         let why = refusal(&settings);
-        assert!(why.contains(said), "{why}");
+        assert!(why.contains(reason), "{why}");
     }
     let mut wsat = Settings::new("wsat", 1);
     wsat.slo = Some("p99=1ms".parse().unwrap());

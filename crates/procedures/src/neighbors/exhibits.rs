@@ -12,7 +12,7 @@ use steadfast_domain::findings::{
     Axis, Cell, Exhibit, KeyFigure, Metric, Origin, Plot, Row, Scale, Series, Setting, Stroke,
     Table,
 };
-use steadfast_domain::{Caveat, Record, Step, caveats as ids};
+use steadfast_domain::{Caveat, Record, caveats as ids};
 
 type NeighborsRun<'a> = StudiedRun<'a, Neighbors>;
 
@@ -118,10 +118,6 @@ impl ProcedureReport for Neighbors {
             ));
         }
         caveats
-    }
-
-    fn reports(run: &NeighborsRun<'_>, step: &Step) -> bool {
-        run.choices.measures(step)
     }
 
     fn figures(run: &NeighborsRun<'_>) -> Vec<KeyFigure> {

@@ -8,7 +8,7 @@ use crate::exhibits::disclosure::{self, ReportForm};
 use crate::exhibits::pages::page;
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use steadfast_domain::findings::{Exhibit, Facts, KeyFigure, Origin, Page, Setting};
-use steadfast_domain::{Caveat, Record, Step, caveats as ids};
+use steadfast_domain::{Caveat, Record, caveats as ids};
 
 type SequenceRun<'a> = StudiedRun<'a, SequenceProcedure>;
 
@@ -97,10 +97,6 @@ impl ProcedureReport for SequenceProcedure {
         let remarks = run.test.sequence.remarks.iter();
         caveats.extend(remarks.map(|text| remark(ids::SEQUENCE_REMARK, text.to_string())));
         caveats
-    }
-
-    fn reports(run: &SequenceRun<'_>, step: &Step) -> bool {
-        run.choices.measures(step)
     }
 
     fn front_plots(run: &SequenceRun<'_>) -> Vec<String> {

@@ -19,7 +19,7 @@ use crate::rwsw::disclosure as captured;
 use steadfast_domain::findings::{
     Axis, Cell, Exhibit, KeyFigure, Metric, Page, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
 };
-use steadfast_domain::{Bytes, Caveat, EndState, Record, Step, caveats as ids};
+use steadfast_domain::{Bytes, Caveat, EndState, Record, caveats as ids};
 
 /// Used capacity at which page one states what a smaller one saves.
 const SAVED_AT: u8 = 80;
@@ -113,10 +113,6 @@ impl ProcedureReport for WriteAmplificationTest {
         caveats.extend(counted_otherwise(run));
         caveats.extend(below_one(run));
         caveats
-    }
-
-    fn reports(run: &AmplificationRun<'_>, step: &Step) -> bool {
-        run.choices.measures(step)
     }
 
     fn front_plots(run: &AmplificationRun<'_>) -> Vec<String> {

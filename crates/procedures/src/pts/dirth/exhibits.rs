@@ -220,10 +220,6 @@ impl ProcedureReport for Dirth {
         caveats
     }
 
-    fn reports(run: &DirthRun<'_>, step: &Step) -> bool {
-        run.choices.measures(step)
-    }
-
     /// Returns the results of the chosen points in their histograms.
     fn figures(run: &DirthRun<'_>) -> Vec<KeyFigure> {
         let of_point = |histogram: &PointHistogram<'_>| {

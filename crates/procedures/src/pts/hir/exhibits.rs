@@ -17,7 +17,7 @@ use crate::report_notation::{joined, reservation_text};
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, KeyFigure, Metric, Plot, Row, Scale, Series, Setting, Stroke, Table,
 };
-use steadfast_domain::{Caveat, Measurement, Nanos, Record, Tally, Verdict};
+use steadfast_domain::{Caveat, Measurement, Nanos, Record, Step, Tally, Verdict};
 
 type HirRun<'a> = StudiedRun<'a, Hir>;
 
@@ -130,6 +130,10 @@ impl ProcedureReport for Hir {
 
     fn caveats(run: &HirRun<'_>) -> Vec<Caveat> {
         preconditioning_caveats(run.record, &run.results.verdict, "wait states")
+    }
+
+    fn reports(_: &HirRun<'_>, _: &Step) -> bool {
+        true
     }
 
     /// Returns the saturated rate, and the rates after the shortest and the longest idle time.

@@ -19,7 +19,7 @@ use crate::exhibits::{secondary, tkperf};
 use crate::pts::workload;
 use crate::report_notation::{number, reservation_text};
 use steadfast_domain::findings::{Exhibit, Facts, KeyFigure, Metric, Page, Plot, Scale, Setting};
-use steadfast_domain::{Caveat, Measurement, Profile, Record, Verdict};
+use steadfast_domain::{Caveat, Measurement, Profile, Record, Step, Verdict};
 
 impl ProcedureReport for Wsat {
     type Results<'a> = WsatResults<'a>;
@@ -185,6 +185,10 @@ impl ProcedureReport for Wsat {
 
     fn later_caveats(run: &WsatRun<'_>) -> Vec<Caveat> {
         run.test.workload.caveats()
+    }
+
+    fn reports(_: &WsatRun<'_>, _: &Step) -> bool {
+        true
     }
 
     /// Returns the fresh rate, the late rate and their ratio, and response times from the steps of

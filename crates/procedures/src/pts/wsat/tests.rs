@@ -301,8 +301,8 @@ fn a_window_that_begins_before_the_drive_was_filled_does_not_count() {
     assert_eq!(cycles(&all), 5);
     let verdict = findings.verdict.as_ref().unwrap();
     assert!(verdict.steady && verdict.reservation.as_ref().unwrap().contains("0.69 drive fills"));
-    let said = findings.caveat("steady-within-first-fill").unwrap();
-    assert_eq!(said.kind, CaveatKind::Deviation);
+    let caveat = findings.caveat("steady-within-first-fill").unwrap();
+    assert_eq!(caveat.kind, CaveatKind::Deviation);
     assert!(findings.ending.contains("STILL FRESH: 0.69"), "{}", findings.ending);
     assert!(steady_row(&findings).contains("STILL FRESH"), "{}", steady_row(&findings));
 }
@@ -537,8 +537,12 @@ fn one_pass_needs_the_spare_and_precedes_the_saturation() {
         conducted(&setup(&settings, GEOMETRY, &[]).and_then(Wsat::on).unwrap(), |_| 100.0);
     let regions = all.iter().take_while(|step| step.place.phase == "one-pass").count();
     assert_eq!((regions, all[regions].place.phase.as_str()), (64, PHASE));
-    let told = findings.caveat("precondition").unwrap();
-    assert_eq!(told.kind, CaveatKind::Deviation);
+    let caveat = findings.caveat("precondition").unwrap();
+    assert_eq!(caveat.kind, CaveatKind::Deviation);
     // 1 / (1 - p) of p = exp(-1.0698 (1 - p)) is 7.84.
-    assert!(told.text.contains("7.0 % spare") && told.text.contains("of 7.84"), "{}", told.text);
+    assert!(
+        caveat.text.contains("7.0 % spare") && caveat.text.contains("of 7.84"),
+        "{}",
+        caveat.text
+    );
 }

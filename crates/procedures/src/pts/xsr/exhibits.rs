@@ -17,7 +17,7 @@ use steadfast_domain::findings::{
     Axis, Cell as TableCell, KeyFigure, Marker, Metric, Origin, Plot, Scale, Series, Setting,
     Stroke, Table,
 };
-use steadfast_domain::{Profile, Record, Tally};
+use steadfast_domain::{Profile, Record, Step, Tally};
 
 /// Time shown on either side of a switch, in minutes (public implementation).
 const AROUND_SWITCH: f64 = 120.0;
@@ -121,6 +121,10 @@ impl ProcedureReport for Xsr {
             return format!("The run is not finished: {begun} of 3 segments have begun.");
         }
         format!("All three segments ran without interruption. {}", recovery_text(run))
+    }
+
+    fn reports(_: &XsrRun<'_>, _: &Step) -> bool {
+        true
     }
 
     /// Returns end-of-segment throughput, peaks and recovery.

@@ -210,10 +210,6 @@ impl ProcedureReport for RwswDirth {
         vec![bins_caveat()]
     }
 
-    fn reports(run: &RwswDirthRun<'_>, step: &Step) -> bool {
-        run.choices.measures(step)
-    }
-
     /// Returns the chosen demand's results in its histogram, next to the sweep rate by which it
     /// was chosen: a rate that was not reached again is no result.
     fn figures(run: &RwswDirthRun<'_>) -> Vec<KeyFigure> {

@@ -22,9 +22,7 @@ use steadfast_domain::findings::{
 };
 use steadfast_domain::script::{ScriptLoad, Timing};
 use steadfast_domain::text::grouped;
-use steadfast_domain::{
-    Bytes, Caveat, Measurement, Nanos, Op, Record, Step, Tally, caveats as ids,
-};
+use steadfast_domain::{Bytes, Caveat, Measurement, Nanos, Op, Record, Tally, caveats as ids};
 
 type RwswReplayRun<'a> = StudiedRun<'a, Replay>;
 
@@ -145,10 +143,6 @@ impl ProcedureReport for Replay {
         }
         caveats.extend(captured::caveats(&run.test.composite, &run.test.setup, &run.test.regime));
         caveats
-    }
-
-    fn reports(run: &RwswReplayRun<'_>, step: &Step) -> bool {
-        run.choices.measures(step)
     }
 
     fn figures(run: &RwswReplayRun<'_>) -> Vec<KeyFigure> {

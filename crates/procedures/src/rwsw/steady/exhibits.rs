@@ -182,10 +182,6 @@ impl ProcedureReport for SteadyStreams {
         caveats
     }
 
-    fn reports(run: &RwswSteadyRun<'_>, step: &Step) -> bool {
-        run.choices.measures(step)
-    }
-
     /// The rate of every stream, and per watt; of all of them together what the window gave.
     fn figures(run: &RwswSteadyRun<'_>) -> Vec<KeyFigure> {
         match run.test.kind {
