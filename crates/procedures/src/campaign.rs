@@ -62,9 +62,6 @@ const DIRTH_KIND: SuiteKind = SuiteKind {
 };
 
 /// Returns the parts for the workloads in the settings.
-///
-/// # Errors
-/// Returns [`ProcedureError`] if a name is not one of the six or is listed twice.
 fn plans(procedure: &'static str, settings: &Settings) -> Result<Vec<PartPlan>, ProcedureError> {
     let mut plans: Vec<PartPlan> = Vec::new();
     for name in CAMPAIGN_WORKLOADS.value(settings).split(',').map(str::trim) {

@@ -12,9 +12,10 @@ use crate::procedure_error::ProcedureError;
 use crate::procedure_spec::{ProcedureSpec, boxed};
 use crate::pts::method::setup;
 use crate::pts::{dirth, hir, iops, latency, scattered, throughput, wsat, xsr};
+use crate::rwsw::steady::{RwswWsatKind, SteadyStreams};
 use crate::rwsw::{self, method::setup as captured};
 use crate::sequence::SequenceProcedure;
-use crate::tkperf::hdd;
+use crate::tkperf::hdd::{self, ZoneTest, ZoneTestKind};
 use crate::verify_write::VerifyWrite;
 use crate::write_amplification::{self, WriteAmplificationTest};
 use crate::{factors, fill, idle_exit};
@@ -137,13 +138,13 @@ pub(crate) const SINGLE: &[ProcedureSpec] = &[
         name: "hdd-iops",
         summary: "IOPS of 3 mixes x 3 block sizes in each of 128 zones (TKperf's hdd mode)",
         parameters: hdd::PARAMETERS,
-        make: |request| boxed(hdd::ZoneTest::iops(request)),
+        make: |request| boxed(ZoneTest::new(ZoneTestKind::Iops, request)),
     },
     ProcedureSpec {
         name: "hdd-throughput",
         summary: "MB/s of sequential reads and writes in each of 128 zones (TKperf's hdd mode)",
         parameters: hdd::PARAMETERS,
-        make: |request| boxed(hdd::ZoneTest::throughput(request)),
+        make: |request| boxed(ZoneTest::new(ZoneTestKind::Throughput, request)),
     },
     ProcedureSpec {
         name: "replay-native",
@@ -155,13 +156,13 @@ pub(crate) const SINGLE: &[ProcedureSpec] = &[
         name: "individual-streams",
         summary: "each I/O stream of a captured workload to steady state (RWSW Individual Streams)",
         parameters: rwsw::steady::INDIVIDUAL_PARAMETERS,
-        make: |request| boxed(rwsw::steady::SteadyStreams::individual(captured(request)?)),
+        make: |request| boxed(SteadyStreams::new(RwswWsatKind::Individual, captured(request)?)),
     },
     ProcedureSpec {
         name: "multi-wsat",
         summary: "all I/O streams of a captured workload together to steady state (RWSW Multi-WSAT)",
         parameters: rwsw::steady::MULTI_PARAMETERS,
-        make: |request| boxed(rwsw::steady::SteadyStreams::multi(captured(request)?)),
+        make: |request| boxed(SteadyStreams::new(RwswWsatKind::Multi, captured(request)?)),
     },
     ProcedureSpec {
         name: "rwsw-dirth",
@@ -208,10 +209,6 @@ pub(crate) fn procedure_request<'a>(
 }
 
 /// Builds the procedure of this list that `settings` name.
-///
-/// # Errors
-/// Returns [`ProcedureError`] if it is not in the list, or cannot run with these settings on this
-/// device.
 pub(crate) fn build(
     settings: &Settings,
     geometry: Geometry,

@@ -47,13 +47,12 @@ mod write_amplification;
 
 pub use campaign::NAMES as CAMPAIGNS;
 pub use catalogue::check_chosen;
-pub use common::procedure_request::ProcedureRequest;
 pub use load_curve::NAME as LOAD_CURVE;
 pub use parameters::Parameter;
 pub use procedure_error::ProcedureError;
-pub use procedure_spec::{ProcedureConstructor, ProcedureSpec};
+pub use procedure_spec::ProcedureSpec;
 pub use pts::workload::{is_known as is_known_workload, zone_shift_of};
-pub use user_facts::{META_KEYS, check_meta};
+pub use user_facts::check_meta;
 pub use write_amplification::NAME as WRITE_AMPLIFICATION;
 
 use steadfast_domain::settings::{Amendment, Geometry};

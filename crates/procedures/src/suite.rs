@@ -216,10 +216,6 @@ pub struct Suite {
 
 impl Suite {
     /// Builds a run of these parts. An amendment that names no loop applies to the last part.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if a part is unknown or cannot run with these settings, or if no
-    /// part has one of the given parameters.
     pub(crate) fn new(
         kind: &'static SuiteKind,
         plans: Vec<PartPlan>,

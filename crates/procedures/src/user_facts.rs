@@ -44,7 +44,7 @@ impl UserFact {
 }
 
 /// All keys that reports print.
-pub const META_KEYS: [&str; 11] = [
+const META_KEYS: [&str; 11] = [
     UserFact::Vendor.key(),
     UserFact::Model.key(),
     UserFact::Sponsor.key(),

@@ -102,9 +102,6 @@ pub struct FillRequirement {
 impl FillRequirement {
     /// Creates a requirement for a drive of this capacity from `parameter`, the procedure's
     /// `least-fills`.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if the value is not a number from 0 to 100.
     pub fn chosen(
         parameter: &Parameter,
         settings: &Settings,

@@ -56,9 +56,6 @@ pub struct Method {
 
 impl Method {
     /// Returns the length of a step: the user's choice, else the method's.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if it is not from 100 ms to 24 h.
     pub fn step_time(&self, settings: &Settings) -> Result<Nanos, ProcedureError> {
         let time = settings.step_time.unwrap_or(self.step_time);
         if (STEP_TIME_MIN..=STEP_TIME_MAX).contains(&time) {
@@ -79,10 +76,6 @@ impl Method {
 
     /// Returns the active range of a run: the first part of the capacity, or segments scattered
     /// over it.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if the range is smaller than `RANGE_MIN` or the segments do not
-    /// fit.
     pub fn active_range(
         &self,
         settings: &Settings,
@@ -122,9 +115,6 @@ pub struct Scatter {
 
 impl Scatter {
     /// Places the segments in a range at multiples of `unit` bytes; the run's seed decides where.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if the segments are not multiples of `unit` or do not fit.
     pub fn over(
         self,
         range: ActiveRange,

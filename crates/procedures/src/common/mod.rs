@@ -118,9 +118,6 @@ impl ProcedureSetup {
     }
 
     /// Returns the load at the rate that the user chose; unchanged without one.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if the threads cannot issue so many I/Os.
     pub fn at_the_rate(&self, stimulus: Stimulus) -> Result<Stimulus, ProcedureError> {
         let Some(OfferedLoad { rate, arrivals }) = self.settings.rate else { return Ok(stimulus) };
         let pace = rate.pace(&stimulus.streams, stimulus.demand.threads, arrivals);

@@ -112,10 +112,6 @@ pub struct OnePass {
 impl OnePass {
     /// Returns the pass if the settings of a procedure with these parameters ask for it; `None`
     /// also if earlier parts of the run have preconditioned the drive.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if parameter `precondition` of a test with WIPC has another
-    /// value, or as [`OnePass::new`] does.
     pub fn chosen(
         parameters: &[Parameter],
         settings: &Settings,
@@ -135,10 +131,6 @@ impl OnePass {
     }
 
     /// Plans the pass over the active range in one piece. What lies outside it is spare.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if parameter `spare` is missing or out of range, or if the range
-    /// is too small.
     fn new(
         settings: &Settings,
         geometry: Geometry,
@@ -250,9 +242,6 @@ fn is_chosen(settings: &Settings) -> bool {
 }
 
 /// Refuses the pass if the settings omit the preconditioning that it would replace.
-///
-/// # Errors
-/// Returns [`ProcedureError`] with the remedy.
 pub fn check_place(preconditions: bool, settings: &Settings) -> Result<(), ProcedureError> {
     if preconditions || !is_chosen(settings) {
         return Ok(());
@@ -265,9 +254,6 @@ pub fn check_place(preconditions: bool, settings: &Settings) -> Result<(), Proce
 }
 
 /// Refuses the pass for a procedure that has no such parameter.
-///
-/// # Errors
-/// Returns [`ProcedureError`] with the reason.
 pub fn check_use(
     procedure: &str,
     parameters: &[Parameter],

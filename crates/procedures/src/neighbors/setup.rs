@@ -280,9 +280,6 @@ impl Neighbors {
     }
 
     /// Returns the victim's pace at a rate.
-    ///
-    /// # Errors
-    /// A sentence, if its threads cannot issue that many I/Os.
     pub(super) fn pace(&self, rate: OfferedRate) -> Result<Pace, String> {
         rate.pace(&self.victim.streams(), self.demand.threads, self.arrivals)
     }

@@ -141,9 +141,6 @@ pub(super) enum PortraitLength {
 
 impl PortraitLength {
     /// Parses the length that the settings ask for.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if it is not one of the three.
     pub fn chosen(settings: &Settings) -> Result<Self, ProcedureError> {
         let lengths = [
             ("1h", PortraitLength::OneHour),

@@ -214,10 +214,6 @@ impl PtsWorkload {
 
     /// Returns the workload that the settings name. `own` is the procedure's parameter
     /// `workload`; a procedure without it runs the composite.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if the name or a parameter is invalid, if a parameter does not
-    /// belong to the workload, or if the transfer size is not a multiple of the sector size.
     pub fn chosen(
         own: Option<&Parameter>,
         mix: &Parameter,

@@ -21,10 +21,6 @@ pub struct CapturedComposite {
 
 impl CapturedComposite {
     /// Creates the composite of the workload in the settings.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if there is no workload, or if it has no single I/Os and none of its
-    /// streams can be applied to the device.
     pub fn from_settings(settings: &Settings, geometry: Geometry) -> Result<Self, ProcedureError> {
         let Some(workload) = settings.workload.as_deref() else {
             return Err(ProcedureError(format!(
@@ -51,10 +47,6 @@ impl CapturedComposite {
 
     /// Creates the composite of the workload in the settings, to be applied to the active range of
     /// a test.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Self::from_settings`], or [`ProcedureError`] if the streams have zones
-    /// and the range has segments.
     pub fn on_range(setup: &ProcedureSetup) -> Result<Self, ProcedureError> {
         let composite = Self::from_settings(&setup.settings, setup.geometry)?;
         if setup.active_range.segments.is_some() && has_zones(&composite.workload) {
@@ -69,9 +61,6 @@ impl CapturedComposite {
 
     /// Returns the composite if it has streams that can be applied. Only a replay can do without:
     /// it plays single I/Os.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if it has no such streams.
     pub fn with_streams(self) -> Result<Self, ProcedureError> {
         if self.data_streams().next().is_some() {
             return Ok(self);

@@ -85,10 +85,6 @@ pub enum AppliedArrivals {
 }
 
 /// Returns the choice of the parameter `arrivals`.
-///
-/// # Errors
-/// Returns [`ProcedureError`] if the parameter is invalid, if the workload has no arrivals, or if the
-/// user chose a rate as well.
 pub fn applied_arrivals(
     settings: &Settings,
     workload: &AppliedWorkload,

@@ -63,10 +63,6 @@ impl PreconditioningPlan {
 
     /// Parses the preconditioning of a replay. The composite runs to steady state at `demand`, or
     /// at the highest of the demands of `rwsw-dirth` if those follow.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if a parameter is invalid or the workload has no streams to
-    /// precondition with.
     pub fn before_replay(
         setup: &ProcedureSetup,
         composite: &CapturedComposite,

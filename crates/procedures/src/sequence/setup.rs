@@ -99,10 +99,6 @@ pub(super) fn tool_name(tool: &str) -> &'static str {
 
 impl SequenceProcedure {
     /// Creates the sequence of the settings.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if there is no sequence, a required step does not fit the device, or
-    /// no step measures anything.
     pub fn new(request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         let sequence = request.settings.sequence.as_deref().cloned().ok_or_else(|| {
             ProcedureError(

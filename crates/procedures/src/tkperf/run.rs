@@ -90,10 +90,6 @@ pub struct TkperfRun {
 
 impl TkperfRun {
     /// Creates the run that the settings ask for.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if a test is unknown, listed twice or cannot run with these
-    /// settings.
     pub fn new(request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         parameters::check(NAME, SPEC.parameters, request.settings)?;
         // The name of the procedure implies the method, so the profile in the settings is ignored.

@@ -90,9 +90,6 @@ impl WriteWorkload {
     }
 
     /// Creates a captured workload.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if it writes nothing.
     pub(super) fn captured(composite: CapturedComposite) -> Result<Self, ProcedureError> {
         if !composite.has(Op::Write) {
             return Err(ProcedureError(format!(

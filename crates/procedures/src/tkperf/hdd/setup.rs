@@ -42,7 +42,7 @@ pub struct ZoneTest {
 
 /// Quantity that a test measures in each zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ZoneTestKind {
+pub enum ZoneTestKind {
     Iops,
     Throughput,
 }
@@ -64,15 +64,7 @@ impl ZoneTestKind {
 }
 
 impl ZoneTest {
-    pub fn iops(request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
-        ZoneTest::new(ZoneTestKind::Iops, request)
-    }
-
-    pub fn throughput(request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
-        ZoneTest::new(ZoneTestKind::Throughput, request)
-    }
-
-    fn new(kind: ZoneTestKind, request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
+    pub fn new(kind: ZoneTestKind, request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         let instead = "it ends after its last zone; omit --steady-state and --max-rounds";
         check_no_rounds(request.settings, instead)?;
         let method = Method {
