@@ -600,16 +600,16 @@ mod tests {
     }
 
     #[test]
-    fn throttling_is_told_by_events_by_seconds_or_by_the_temperature_bit() {
-        let is_told = |change: fn(&mut LogDelta)| {
+    fn throttling_is_found_by_events_by_seconds_or_by_the_temperature_bit() {
+        let is_found = |change: fn(&mut LogDelta)| {
             let record = of(vec![applied("rounds", 1, log(change))]);
             caveats(&record, &in_rounds).iter().any(|c| c.id == "device-throttled")
         };
-        assert!(is_told(|l| l.throttle_events = Some(1)));
-        assert!(is_told(|l| l.throttle_seconds = Some(3)));
-        assert!(is_told(|l| l.critical_warning = Some(0b10)));
-        assert!(!is_told(|l| l.critical_warning = Some(0b1)));
-        assert!(!is_told(|l| l.throttle_events = Some(0)));
+        assert!(is_found(|l| l.throttle_events = Some(1)));
+        assert!(is_found(|l| l.throttle_seconds = Some(3)));
+        assert!(is_found(|l| l.critical_warning = Some(0b10)));
+        assert!(!is_found(|l| l.critical_warning = Some(0b1)));
+        assert!(!is_found(|l| l.throttle_events = Some(0)));
         let spare = of(vec![applied("rounds", 1, log(|l| l.critical_warning = Some(1)))]);
         assert_eq!(caveats(&spare, &in_rounds)[0].id, "critical-warning");
         let errors = of(vec![applied("rounds", 1, log(|l| l.media_errors = Some(2)))]);
@@ -676,7 +676,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_that_went_backwards_and_a_monitor_that_was_reset_are_said() {
+    fn a_counter_that_went_backwards_and_a_monitor_that_was_reset_have_caveats() {
         let odd = log(|l| {
             l.went_backwards = true;
             l.latency_was_reset = true;

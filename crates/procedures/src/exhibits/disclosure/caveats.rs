@@ -112,11 +112,9 @@ fn method_caveats(choices: &RunChoices<'_>) -> Vec<Caveat> {
         deviation(ids::BLOCK_SIZE_LEFT_OUT, text, "");
     }
     if settings.shares_preconditioning {
-        let text =
-            "No purge and no workload-independent preconditioning of its own: it began with \
-                    the drive as the parts of the run before it had left it."
-                .to_owned();
-        deviation(ids::SHARED_PRECONDITIONING, text, "Run the procedure alone.");
+        let text = "No purge and no workload-independent preconditioning of its own: it began with \
+                    the drive as the parts of the run before it had left it.";
+        deviation(ids::SHARED_PRECONDITIONING, text.to_owned(), "Run the procedure alone.");
     }
     caveats.extend(choices.one_pass.map(OnePass::caveat));
     caveats.extend(profile_caveats(choices));
@@ -393,8 +391,7 @@ fn fault_caveats(record: &Record) -> Vec<Caveat> {
         caveats.push(Caveat::invalidates(
             ids::MISCOMPARES,
             format!(
-                "{miscompares} sectors read back did not contain the data that this run \
-                wrote."
+                "{miscompares} sectors read back did not contain the data that this run wrote."
             ),
             "Do not trust this drive with data.",
         ));
@@ -553,9 +550,8 @@ fn cgroup_limit_caveats(record: &Record) -> Vec<Caveat> {
         }
     }
     let list = |limits: &BTreeMap<String, LimitedSteps>| {
-        let texts: Vec<String> =
-            limits.iter().map(|(limit, found)| found.describe(limit)).collect();
-        texts.join("; ")
+        let texts = limits.iter().map(|(limit, found)| found.describe(limit));
+        texts.collect::<Vec<_>>().join("; ")
     };
     let mut caveats = Vec::new();
     if !io.is_empty() {
@@ -569,8 +565,8 @@ fn cgroup_limit_caveats(record: &Record) -> Vec<Caveat> {
     }
     if !memory.is_empty() {
         let text = format!(
-            "A control group of the program was at its memory limit: {}. The kernel delays a program that reaches \
-             it: the limit, not the device, may be what was measured.",
+            "A control group of the program was at its memory limit: {}. The kernel delays a \
+             program that reaches it: the limit, not the device, may be what was measured.",
             list(&memory)
         );
         let remedy = "Run steadfast in a control group with more memory.";

@@ -163,11 +163,11 @@ impl ProcedureReport for Dirth {
             }
             (true, Some((first, last))) => format!(
                 "Steady state NOT achieved in the preconditioning; rounds {first} to {last} of \
-             {rounds} are steady, three points measured."
+                 {rounds} are steady, three points measured."
             ),
             _ => format!(
-                "Steady state NOT achieved in {rounds} rounds (at most {} were allowed); three points \
-             measured.",
+                "Steady state NOT achieved in {rounds} rounds (at most {} were allowed); three \
+                 points measured.",
                 run.test.matrix.rounds_max
             ),
         }
@@ -186,26 +186,26 @@ impl ProcedureReport for Dirth {
     fn caveats(run: &DirthRun<'_>) -> Vec<Caveat> {
         let mut caveats = Vec::new();
         if run.record.has_ended() && !run.results.verdict.steady {
-            let reported =
-                run.results.reported().map_or("no round".into(), |r| format!("round {}", r.round));
             caveats.push(Caveat::invalidates(
                 ids::STEADY_STATE_NOT_ACHIEVED,
                 format!(
-                    "STEADY STATE NOT ACHIEVED at {}: the demands are those of {reported}.",
-                    run.test.matrix.highest()
+                    "STEADY STATE NOT ACHIEVED at {}: the demands are those of {}.",
+                    run.test.matrix.highest(),
+                    reported_text(run)
                 ),
                 "Repeat the run with more rounds (--max-rounds).",
             ));
         }
         if run.record.has_ended() && !run.results.preconditioned.steady {
-            caveats.push(Caveat::invalidates(ids::PRECONDITIONING_NOT_STEADY,
-            format!(
-                "STEADY STATE NOT ACHIEVED in the preconditioning ({}): its {} rounds never met \
-                 the criteria.",
-                run.test.preconditioning.label, run.test.preconditioning.cycles_max
-            ),
-            "Repeat the run with more rounds (--max-rounds).",
-        ));
+            caveats.push(Caveat::invalidates(
+                ids::PRECONDITIONING_NOT_STEADY,
+                format!(
+                    "STEADY STATE NOT ACHIEVED in the preconditioning ({}): its {} rounds never \
+                     met the criteria.",
+                    run.test.preconditioning.label, run.test.preconditioning.cycles_max
+                ),
+                "Repeat the run with more rounds (--max-rounds).",
+            ));
         }
         if let Some(selection) = &run.results.selection {
             caveats.extend(selection_caveats(selection, run.test.art_ceiling));
@@ -225,8 +225,7 @@ impl ProcedureReport for Dirth {
         let of_point = |histogram: &PointHistogram<'_>| {
             let (role, demand) = (histogram.chosen.role.name(), histogram.chosen.demand);
             let id = role.to_lowercase();
-            let tally = histogram.measurement.map(|m| m.total());
-            let tail = tally.as_ref().and_then(|tally| tally.percentile(FIVE_NINES));
+            let tail = histogram.tally().and_then(|tally| tally.percentile(FIVE_NINES));
             let iops = histogram.measurement.and_then(|m| m.iops());
             [
                 KeyFigure::new(&format!("{id}-iops"), format!("{role} at {demand}"), iops, "IOPS"),
@@ -293,21 +292,13 @@ fn point_columns<'a>() -> [TypedColumn<PointHistogram<'a>>; 11] {
         TypedColumn::number("ART ms in the matrix", 3, |point| millis(point.chosen.cell.art)),
         TypedColumn::number("IOPS", 1, |point| point.measurement?.iops()),
         TypedColumn::number("MB/s", 1, |point| point.measurement?.mb_per_second()),
-        TypedColumn::number("ART ms", 3, |point| {
-            millis(point.measurement?.total().response_mean())
-        }),
-        TypedColumn::number("Min ms", 3, |point| {
-            millis(point.measurement?.total().response_shortest())
-        }),
-        TypedColumn::number("99.9 % ms", 3, |point| {
-            millis(point.measurement?.total().percentile(0.999))
-        }),
+        TypedColumn::number("ART ms", 3, |point| millis(point.tally()?.response_mean())),
+        TypedColumn::number("Min ms", 3, |point| millis(point.tally()?.response_shortest())),
+        TypedColumn::number("99.9 % ms", 3, |point| millis(point.tally()?.percentile(0.999))),
         TypedColumn::number("99.999 % ms", 3, |point| {
-            millis(point.measurement?.total().percentile(FIVE_NINES))
+            millis(point.tally()?.percentile(FIVE_NINES))
         }),
-        TypedColumn::number("MRT ms", 3, |point| {
-            millis(point.measurement?.total().response_longest())
-        }),
+        TypedColumn::number("MRT ms", 3, |point| millis(point.tally()?.response_longest())),
     ]
 }
 
@@ -406,14 +397,11 @@ fn series_of_threads(
     point: impl Fn(Demand) -> Option<(f64, Option<f64>)>,
 ) -> Vec<Series> {
     let loops = run.test.matrix.ascending();
-    loops
-        .iter()
-        .map(|threads| {
-            let points =
-                loops.iter().filter_map(|depth| point(Demand::new(*threads, *depth))).collect();
-            Series::new(format!("TC={threads}"), Stroke::Measured, points)
-        })
-        .collect()
+    let series = |threads: &u32| {
+        let points = loops.iter().filter_map(|depth| point(Demand::new(*threads, *depth)));
+        Series::new(format!("TC={threads}"), Stroke::Measured, points.collect())
+    };
+    loops.iter().map(series).collect()
 }
 
 fn variation_plot(run: &DirthRun<'_>) -> Plot {
@@ -632,11 +620,10 @@ fn selection_caveats(selection: &points::PointSelection, ceiling: Nanos) -> Vec<
     }
     let demands = selection.points.iter().map(|point| point.demand);
     if distinct(demands).len() < selection.points.len() {
-        let all: Vec<String> =
-            selection.points.iter().map(|p| format!("{} {}", p.role.name(), p.demand)).collect();
+        let points = selection.points.iter().map(|p| format!("{} {}", p.role.name(), p.demand));
         caveats.push(Caveat::remark(
             ids::POINTS_COINCIDE,
-            format!("The rule chose the same demand more than once: {}.", all.join(", ")),
+            format!("The rule chose the same demand more than once: {}.", joined(points)),
             "",
         ));
     }
@@ -729,7 +716,7 @@ fn tallies(run: &DirthRun<'_>) -> Vec<(String, Tally)> {
     let mut tallies = Vec::new();
     for point in &run.results.histograms {
         let name = format!("{} {}", point.chosen.role.name(), point.chosen.demand);
-        tallies.extend(point.measurement.map(|measurement| (name, measurement.total())));
+        tallies.extend(point.tally().map(|tally| (name, tally)));
     }
     tallies
 }

@@ -6,7 +6,7 @@ use super::setup::{DEMAND, Dirth, PRE_WRITE, PRECONDITIONING};
 use crate::common::attempts::{attempt_of, last_attempt, steps_of};
 use crate::common::continuous_load::LoadGaps;
 use crate::exhibits::time_axis::minutes;
-use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step, Verdict};
+use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step, Tally, Verdict};
 
 pub struct DirthResults<'a> {
     pub preconditioning: Vec<(&'a Step, &'a Outcome)>,
@@ -29,6 +29,13 @@ pub struct PointHistogram<'a> {
     pub pre_write: Vec<(&'a Step, &'a Outcome)>,
     /// Measurement of the histogram run; `None` if it was not run or is void.
     pub measurement: Option<&'a Measurement>,
+}
+
+impl PointHistogram<'_> {
+    /// Returns the tally of all I/Os of the histogram; `None` if it was not run or is void.
+    pub fn tally(&self) -> Option<Tally> {
+        self.measurement.map(Measurement::total)
+    }
 }
 
 impl<'a> DirthResults<'a> {
