@@ -289,12 +289,12 @@ mod tests {
         assert_eq!(titles[..5], names.collect::<Vec<_>>());
         for (number_of, role) in (1..).zip(WORKLOADS) {
             let iops = f64::from(number_of) * 1000.0;
-            let of = |table, column| number(&findings, table, role, column);
-            assert_eq!(of("campaign", "IOPS, first step"), Some(iops), "{role}");
-            assert_eq!(of("campaign", "IOPS"), Some(iops), "{role}");
-            assert_eq!(of("campaign", "Min ms"), Some(2.0), "{role}");
-            assert_eq!(of("campaign-secondary", "IOPS / W"), Some(iops / 2.0), "{role}");
-            assert_eq!(of("campaign-secondary", "CPU system %"), None, "not measured");
+            let value = |table, column| number(&findings, table, role, column);
+            assert_eq!(value("campaign", "IOPS, first step"), Some(iops), "{role}");
+            assert_eq!(value("campaign", "IOPS"), Some(iops), "{role}");
+            assert_eq!(value("campaign", "Min ms"), Some(2.0), "{role}");
+            assert_eq!(value("campaign-secondary", "IOPS / W"), Some(iops / 2.0), "{role}");
+            assert_eq!(value("campaign-secondary", "CPU system %"), None, "not measured");
         }
     }
 
@@ -313,9 +313,9 @@ mod tests {
         for (role, iops) in [("oltp", 4000.0), ("video", 5000.0)] {
             // All demands have the same rate, so that the one with the fewest I/Os is chosen.
             let row = format!("{role}, MaxIOPS");
-            let of = |column| number(&findings, "campaign", &row, column);
-            assert_eq!((of("Threads"), of("Queue depth")), (Some(1.0), Some(1.0)));
-            assert_eq!((of("IOPS"), of("ART ms")), (Some(iops), Some(2.0)));
+            let value = |column| number(&findings, "campaign", &row, column);
+            assert_eq!((value("Threads"), value("Queue depth")), (Some(1.0), Some(1.0)));
+            assert_eq!((value("IOPS"), value("ART ms")), (Some(iops), Some(2.0)));
         }
     }
 
@@ -334,9 +334,11 @@ mod tests {
 
     #[test]
     fn what_makes_no_campaign_is_refused_with_the_reason() {
-        let of = |list| refused(NAMES[0], &[("workloads", list)]);
-        assert!(of("oltpp").contains("'oltpp'") && of("oltpp").contains("oltp"));
-        assert!(of("oltp,OLTP").contains("twice"));
+        let refused_list = |list| refused(NAMES[0], &[("workloads", list)]);
+        assert!(
+            refused_list("oltpp").contains("'oltpp'") && refused_list("oltpp").contains("oltp")
+        );
+        assert!(refused_list("oltp,OLTP").contains("twice"));
         assert!(refused(NAMES[0], &[("workload", "oltp")]).contains("'workload'"));
         let without = [("workloads", "oltp"), ("mix", "40/60")];
         assert!(refused(NAMES[0], &without).contains("'mix'"), "no workload takes it");

@@ -281,8 +281,8 @@ fn check_parameters(
     let Some((unknown, _)) = unknown else { return Ok(()) };
     let mut known: Vec<String> = vec![kind.list.name.to_owned()];
     for plan in plans {
-        let of = plan.parameters(settings);
-        let names: Vec<&str> = of.iter().map(|parameter| parameter.name).collect();
+        let parameters = plan.parameters(settings);
+        let names: Vec<&str> = parameters.iter().map(|parameter| parameter.name).collect();
         let line = format!("{}: {}", plan.procedure, names.join(", "));
         if !names.is_empty() && !known.contains(&line) {
             known.push(line);

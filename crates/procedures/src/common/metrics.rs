@@ -161,10 +161,10 @@ mod tests {
             },
             outstanding: 0,
         };
-        let of = |op, ios, response| StreamTally { op, tally: tally(ios, response) };
+        let stream = |op, ios, response| StreamTally { op, tally: tally(ios, response) };
         Measurement {
             elapsed: Nanos::SECOND,
-            streams: vec![of(Op::Read, reads, 1_000_000), of(Op::Write, writes, 2_000_000)],
+            streams: vec![stream(Op::Read, reads, 1_000_000), stream(Op::Write, writes, 2_000_000)],
             ..Measurement::default()
         }
     }
@@ -174,16 +174,16 @@ mod tests {
         let (one, two) = (measurement(60, 40), measurement(120, 80));
         let pattern = AccessPattern::random(Bytes::kib(4), 60);
         let steps = [&one, &two];
-        let of = |rounds| MeasuredPoint {
+        let point = |rounds| MeasuredPoint {
             point: "RND 4K RW60",
             pattern: Some(pattern),
             steps: &steps,
             rounds,
         };
-        let all = of(true).metrics();
+        let all = point(true).metrics();
         let find = |name: &str, op| {
-            let mut of = all.iter().filter(|m| m.metric == name && m.direction == op);
-            of.next().unwrap_or_else(|| panic!("{name} {op:?}"))
+            let mut named = all.iter().filter(|m| m.metric == name && m.direction == op);
+            named.next().unwrap_or_else(|| panic!("{name} {op:?}"))
         };
         let iops = find("iops", None);
         assert_eq!((iops.value, iops.range), (150.0, Some((100.0, 200.0))));
@@ -195,7 +195,7 @@ mod tests {
         assert_eq!((find("min-response", None).value, find("mrt", None).value), (1.0, 2.0));
         assert_eq!(find("min-response", Some(Op::Write)).value, 2.0);
         assert!(all.iter().all(|m| m.metric != "p99-999"), "too few I/Os lie beyond");
-        let whole = of(false).metrics();
+        let whole = point(false).metrics();
         assert!(whole.iter().all(|metric| metric.range.is_none()));
         let reads = measurement(60, 0);
         let alone = MeasuredPoint { point: "R", pattern: None, steps: &[&reads], rounds: false };

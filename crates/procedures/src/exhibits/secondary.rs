@@ -501,7 +501,7 @@ mod tests {
         scripted::applied(scripted::write_step(phase, round, 1), measurement)
     }
 
-    fn of(entries: Vec<JournalEntry>) -> Record {
+    fn record_of(entries: Vec<JournalEntry>) -> Record {
         record(&Settings::new("iops", 1), entries)
     }
 
@@ -567,13 +567,13 @@ mod tests {
     fn a_bound_host_invalidates_inside_the_window_and_is_a_remark_outside() {
         let busy = |part| sensed(|s| s.busiest_thread = Some(part));
         let found = |entries| {
-            let caveats = caveats(&of(entries), &in_rounds);
+            let caveats = caveats(&record_of(entries), &in_rounds);
             caveats.iter().map(|c| (c.id.clone(), c.kind)).collect::<Vec<_>>()
         };
         let id = "cpu-bound".to_owned();
         let inside = vec![applied("rounds", 1, busy(0.95)), applied("rounds", 2, busy(0.94))];
         assert_eq!(found(inside.clone()), [(id.clone(), CaveatKind::Invalidates)]);
-        let text = caveats(&of(inside), &in_rounds)[0].text.clone();
+        let text = caveats(&record_of(inside), &in_rounds)[0].text.clone();
         assert!(text.contains("in 1 measured steps (rounds, round 1"), "{text}");
         let outside = vec![applied("wipc", 0, busy(1.0))];
         assert_eq!(found(outside), [(id, CaveatKind::Remark)]);
@@ -589,7 +589,7 @@ mod tests {
         };
         let left = Measurement { outstanding: 3, ..Measurement::default() };
         let found = |phase, measurement| {
-            let caveats = caveats(&of(vec![applied(phase, 1, measurement)]), &in_rounds);
+            let caveats = caveats(&record_of(vec![applied(phase, 1, measurement)]), &in_rounds);
             caveats.iter().map(|c| (c.id.clone(), c.kind)).collect::<Vec<_>>()
         };
         assert_eq!(found("rounds", stalled(99)), []);
@@ -602,7 +602,7 @@ mod tests {
     #[test]
     fn throttling_is_found_by_events_by_seconds_or_by_the_temperature_bit() {
         let is_found = |change: fn(&mut LogDelta)| {
-            let record = of(vec![applied("rounds", 1, log(change))]);
+            let record = record_of(vec![applied("rounds", 1, log(change))]);
             caveats(&record, &in_rounds).iter().any(|c| c.id == "device-throttled")
         };
         assert!(is_found(|l| l.throttle_events = Some(1)));
@@ -610,9 +610,9 @@ mod tests {
         assert!(is_found(|l| l.critical_warning = Some(0b10)));
         assert!(!is_found(|l| l.critical_warning = Some(0b1)));
         assert!(!is_found(|l| l.throttle_events = Some(0)));
-        let spare = of(vec![applied("rounds", 1, log(|l| l.critical_warning = Some(1)))]);
+        let spare = record_of(vec![applied("rounds", 1, log(|l| l.critical_warning = Some(1)))]);
         assert_eq!(caveats(&spare, &in_rounds)[0].id, "critical-warning");
-        let errors = of(vec![applied("rounds", 1, log(|l| l.media_errors = Some(2)))]);
+        let errors = record_of(vec![applied("rounds", 1, log(|l| l.media_errors = Some(2)))]);
         assert_eq!(caveats(&errors, &in_rounds)[0].id, "media-errors");
     }
 
@@ -626,7 +626,7 @@ mod tests {
                 l.nand_unit = nand.map(|_| Bytes(1));
             })
         };
-        let record = of(vec![
+        let record = record_of(vec![
             applied("wipc", 0, written(2_000_000_000, Some(Bytes(3_000_000_000)))),
             applied("wipc", 0, written(2_000_000_000, Some(Bytes(5_000_000_000)))),
             applied("rounds", 1, written(1_000_000_000, None)),
@@ -639,7 +639,7 @@ mod tests {
         assert_eq!(table.rows[0].cells[2], TableCell::number(Some(2.0), 2));
         assert_eq!(table.rows[1].cells[2], TableCell::Missing);
         assert_eq!(table.rows[1].cells[7], TableCell::text("1 of 2"));
-        assert!(log_table(&of(vec![applied("rounds", 1, sensed(|_| ()))])).is_none());
+        assert!(log_table(&record_of(vec![applied("rounds", 1, sensed(|_| ()))])).is_none());
     }
 
     #[test]
@@ -651,10 +651,11 @@ mod tests {
             })
         };
         let steps = [monitored([3, 1, 0, 0]), monitored([4, 0, 0, 2])];
-        let table = log_table(&of(steps.map(|step| applied("rounds", 1, step)).to_vec())).unwrap();
+        let table =
+            log_table(&record_of(steps.map(|step| applied("rounds", 1, step)).to_vec())).unwrap();
         let cells = &table.rows[0].cells[8..];
         assert_eq!(cells, ["7/1/0/2", "0/0/0/0", "0/0/0/0"].map(TableCell::text));
-        let none = log_table(&of(vec![applied("rounds", 1, log(|_| ()))])).unwrap();
+        let none = log_table(&record_of(vec![applied("rounds", 1, log(|_| ()))])).unwrap();
         assert_eq!(none.columns.len(), 8, "no column for a monitor that the device lacks");
     }
 
@@ -669,7 +670,7 @@ mod tests {
             l.earlier_steps = 2;
         });
         let steps = [sensed(|_| ()), sensed(|_| ()), coarse, sensed(|_| ())];
-        let record = of(steps.map(|step| applied("rounds", 1, step)).to_vec());
+        let record = record_of(steps.map(|step| applied("rounds", 1, step)).to_vec());
         let table = log_table(&record).unwrap();
         assert_eq!(table.rows[0].cells[2], TableCell::text("1.40 to 3.00"));
         assert_eq!(table.rows[0].cells[7], TableCell::text("3 of 4"));
@@ -681,12 +682,14 @@ mod tests {
             l.went_backwards = true;
             l.latency_was_reset = true;
         });
-        let record = of(vec![applied("rounds", 3, odd)]);
+        let record = record_of(vec![applied("rounds", 3, odd)]);
         let found = caveats(&record, &in_rounds);
         let ids: Vec<&str> = found.iter().map(|caveat| caveat.id.as_str()).collect();
         assert_eq!(ids, ["device-counters-reset", "latency-monitor-reset"]);
         assert!(found.iter().all(|caveat| caveat.kind == CaveatKind::Remark));
-        assert!(caveats(&of(vec![applied("rounds", 3, log(|_| ()))]), &in_rounds).is_empty());
+        assert!(
+            caveats(&record_of(vec![applied("rounds", 3, log(|_| ()))]), &in_rounds).is_empty()
+        );
     }
 
     #[test]

@@ -203,14 +203,14 @@ impl ProcedureReport for LoadCurve {
         let test = run.test;
         let closed = measurements(&run.results.closed_loop);
         let name = format!("{}, closed loop", test.workload);
-        let of = |point: &str, steps: &[&Measurement]| {
+        let metrics_of = |point: &str, steps: &[&Measurement]| {
             let pattern = test.workload.pattern();
             MeasuredPoint { point, pattern, steps, rounds: false }.metrics()
         };
-        let mut metrics = of(&name, &closed);
+        let mut metrics = metrics_of(&name, &closed);
         for point in run.results.points_kept_up() {
             let name = format!("{} at {} %", test.workload, point.percent);
-            metrics.extend(of(&name, &[point.measurement]));
+            metrics.extend(metrics_of(&name, &[point.measurement]));
         }
         metrics
     }

@@ -114,12 +114,12 @@ fn a_short_step_above_the_maximum_is_not_kept_up_with() {
     // The table of every step has the same rule.
     let steps = findings.table("steps").unwrap();
     let column = steps.columns.iter().position(|column| column.name == "Kept up").unwrap();
-    let of = |label: &str| {
+    let value = |label: &str| {
         let is_step = |row: &&Row| row.cells.contains(&Cell::text(label));
         steps.rows.iter().find(is_step).unwrap().cells[column].clone()
     };
-    assert_eq!(of("RND 4K R at 102 %"), Cell::text("NO"));
-    assert_eq!(of("RND 4K R at 50 %"), Cell::text("yes"));
+    assert_eq!(value("RND 4K R at 102 %"), Cell::text("NO"));
+    assert_eq!(value("RND 4K R at 50 %"), Cell::text("yes"));
 }
 
 /// The 99 % percentile is 200 us / (1 - load): 1 ms at 80 %.

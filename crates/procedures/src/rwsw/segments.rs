@@ -77,12 +77,12 @@ impl RwswSegment {
 
 /// Returns rate, response times, energy and processor use of one segment, for page one.
 pub fn key_figures(segment: &RwswSegment) -> Vec<KeyFigure> {
-    let of = |what: &str| format!("{}, {what}", segment.name);
+    let label = |what: &str| format!("{}, {what}", segment.name);
     let mut figures = vec![
-        KeyFigure::new("iops", of("rate"), segment.iops, "IOPS"),
-        KeyFigure::new("rate", of("throughput"), segment.mb_per_second, "MB/s"),
-        KeyFigure::new("mean", of("mean"), segment.art, "ms"),
-        KeyFigure::new("five-nines", of("99.999 %"), segment.five_nines(), "ms").of_buckets(),
+        KeyFigure::new("iops", label("rate"), segment.iops, "IOPS"),
+        KeyFigure::new("rate", label("throughput"), segment.mb_per_second, "MB/s"),
+        KeyFigure::new("mean", label("mean"), segment.art, "ms"),
+        KeyFigure::new("five-nines", label("99.999 %"), segment.five_nines(), "ms").of_buckets(),
     ];
     figures.extend(secondary_figures(segment));
     figures

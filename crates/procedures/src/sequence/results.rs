@@ -42,11 +42,14 @@ pub struct Attempt {
 
 impl<'a> SequenceResults<'a> {
     pub fn new(sequenced: &'a SequenceProcedure, record: &Record) -> Self {
-        let of = |role| {
+        let steps_with = |role| {
             let steps = sequenced.steps.iter().filter(move |p| p.step.role == role);
             steps.map(|planned| measured(planned, record)).collect()
         };
-        SequenceResults { measured: of(StepRole::Measure), prepared: of(StepRole::Prepare) }
+        SequenceResults {
+            measured: steps_with(StepRole::Measure),
+            prepared: steps_with(StepRole::Prepare),
+        }
     }
 
     /// Returns the values that the measured steps have in a dimension, without repetitions.

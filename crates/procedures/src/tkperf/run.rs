@@ -279,7 +279,7 @@ impl TkperfRun {
     fn performance_system(&self, record: &Record) -> impl Iterator<Item = Facts> {
         let demand = self.setup.settings.demand_or(DEMAND);
         let host = record.opening();
-        let of = |value: fn(&steadfast_domain::Host) -> Option<String>| {
+        let host_text = |value: fn(&steadfast_domain::Host) -> Option<String>| {
             host.and_then(|(_, host, ..)| value(host))
         };
         let name = RUN_NAME.value(&self.setup.settings);
@@ -293,8 +293,8 @@ impl TkperfRun {
             Setting::outcome("Length of a step (-rt)", self.setup.step_time.to_string()),
         ]);
         let operating_system = Facts::new("Operating System").rows([
-            Setting::identity("Kernel", of(|host| host.kernel.clone())),
-            Setting::identity("Description", of(|host| host.operating_system.clone())),
+            Setting::identity("Kernel", host_text(|host| host.kernel.clone())),
+            Setting::identity("Description", host_text(|host| host.operating_system.clone())),
         ]);
         [system, operating_system].into_iter()
     }

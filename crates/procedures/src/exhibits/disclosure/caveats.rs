@@ -703,7 +703,7 @@ mod tests {
         }
     }
 
-    fn of(measurement: Measurement) -> Record {
+    fn record_of(measurement: Measurement) -> Record {
         let entry = applied(write_step("rounds", 1, 1), measurement);
         record(&Settings::new("iops", 1), vec![entry])
     }
@@ -717,7 +717,7 @@ mod tests {
     #[test]
     fn a_gap_says_what_was_written_in_it() {
         let text = |written| {
-            let mut record = of(measured(KernelCounters::default()));
+            let mut record = record_of(measured(KernelCounters::default()));
             let JournalEntry::Applied { outcome, .. } = &mut record.entries[0] else {
                 panic!("one step")
             };
@@ -740,25 +740,25 @@ mod tests {
             ..KernelCounters::default()
         };
         let reads = |ios: u64| KernelCounters { reads: ios, read_bytes: Bytes(ios * 512), ..own };
-        let found = |kernel| ids(kernel_caveats(&of(measured(kernel))));
+        let found = |kernel| ids(kernel_caveats(&record_of(measured(kernel))));
         let foreign = |kind| vec![("foreign-io".to_owned(), kind)];
         assert_eq!(found(own), []);
         assert_eq!(found(reads(8_000)), foreign(CaveatKind::Deviation));
         assert_eq!(found(reads(8)), foreign(CaveatKind::Remark));
         let split = KernelCounters { writes: 2000, ..own };
         assert_eq!(found(split), [("split".to_owned(), CaveatKind::Remark)]);
-        let text = &kernel_caveats(&of(measured(reads(8_000))))[0].text;
+        let text = &kernel_caveats(&record_of(measured(reads(8_000))))[0].text;
         assert!(text.contains("8000 I/Os") && text.contains("50.00 %"), "{text}");
     }
 
     #[test]
     fn silences_and_quotas_have_a_caveat() {
         let calm = measured(KernelCounters::default());
-        assert_eq!(ids(silence_caveat(&of(calm.clone()))), []);
+        assert_eq!(ids(silence_caveat(&record_of(calm.clone()))), []);
         let silence = Silence { at: Nanos::SECOND, lasted: Nanos::from_secs(3) };
         let silent = Measurement { silences: vec![silence], ..calm.clone() };
         let expected = [("device-silent".to_owned(), CaveatKind::Deviation)];
-        assert_eq!(ids(silence_caveat(&of(silent))), expected);
+        assert_eq!(ids(silence_caveat(&record_of(silent))), expected);
         // Of 10 s: 3 s within, the first of 3 s across the end, nothing of 2 s after it.
         let silence =
             |(at, lasted)| Silence { at: Nanos::from_secs(at), lasted: Nanos::from_secs(lasted) };
@@ -769,7 +769,7 @@ mod tests {
             let mut measurement = calm.clone();
             let time = Nanos::from_millis(millis);
             measurement.sensed.cpu_throttling = Some(CpuThrottling { periods: 1, time });
-            ids(quota_caveat(&of(measurement)))
+            ids(quota_caveat(&record_of(measurement)))
         };
         assert_eq!(throttled(100), []);
         assert_eq!(throttled(101), [("cgroup-throttled".to_owned(), CaveatKind::Deviation)]);
@@ -784,10 +784,10 @@ mod tests {
             reached,
         };
         let mut measurement = measured(KernelCounters::default());
-        assert_eq!(cgroup_limit_caveats(&of(measurement.clone())), []);
+        assert_eq!(cgroup_limit_caveats(&record_of(measurement.clone())), []);
         measurement.sensed.cgroup_limits =
             vec![limit("io.max", "wiops=50", None), limit("memory.high", "4096", Some(3))];
-        let caveats = cgroup_limit_caveats(&of(measurement));
+        let caveats = cgroup_limit_caveats(&record_of(measurement));
         let expected =
             ["cgroup-io-limit", "cgroup-memory"].map(|id| (id.to_owned(), CaveatKind::Deviation));
         assert_eq!(ids(caveats.clone()), expected);

@@ -224,14 +224,14 @@ fn test_id(record: &Record, choices: &RunChoices<'_>) -> Setting {
 fn device_rows(record: &Record, choices: &RunChoices<'_>) -> SettingRows {
     let meta = |fact: UserFact| fact.value(choices.settings);
     let device = record.opening().map(|(device, ..)| device);
-    let of = |f: &dyn Fn(&Device) -> Option<String>| device.and_then(f);
+    let device_text = |f: &dyn Fn(&Device) -> Option<String>| device.and_then(f);
     vec![
         known("Mfgr", meta(UserFact::Vendor), None),
-        known("Model No.", meta(UserFact::Model), of(&|d| d.model.clone())),
-        Setting::identity("S/N", of(&|d| d.serial.clone())),
-        Setting::identity("Firmware ver", of(&|d| d.firmware.clone())),
-        Setting::identity("Capacity", of(&|d| Some(d.capacity.to_string()))),
-        Setting::identity("Interface", of(&|d| Some(d.transport.to_string()))),
+        known("Model No.", meta(UserFact::Model), device_text(&|d| d.model.clone())),
+        Setting::identity("S/N", device_text(&|d| d.serial.clone())),
+        Setting::identity("Firmware ver", device_text(&|d| d.firmware.clone())),
+        Setting::identity("Capacity", device_text(&|d| Some(d.capacity.to_string()))),
+        Setting::identity("Interface", device_text(&|d| Some(d.transport.to_string()))),
         known("NAND Type", meta(UserFact::Nand), None),
         known("Form Factor", meta(UserFact::FormFactor), None),
         purge_row(record, choices),

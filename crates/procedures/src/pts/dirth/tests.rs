@@ -46,14 +46,14 @@ fn the_flow_is_the_standards() {
         ]
     );
     let steps = steps(&entries);
-    let of =
+    let steps_of =
         |phase: &str| -> Vec<&&Step> { steps.iter().filter(|s| s.place.phase == phase).collect() };
-    assert_eq!(of("preconditioning").len(), 4 * 31 + 1, "minutes 1, 32, 63, 94 and 125");
-    assert_eq!(of("pre-write").len(), 5 * 5);
-    assert_eq!(of("demand").len(), 5 * 49);
-    assert_eq!((of("max-pre-write").len(), of("max-histogram").len()), (60, 1));
+    assert_eq!(steps_of("preconditioning").len(), 4 * 31 + 1, "minutes 1, 32, 63, 94 and 125");
+    assert_eq!(steps_of("pre-write").len(), 5 * 5);
+    assert_eq!(steps_of("demand").len(), 5 * 49);
+    assert_eq!((steps_of("max-pre-write").len(), steps_of("max-histogram").len()), (60, 1));
     assert_eq!(
-        of("max-histogram")[0].load.stimulus().unwrap().until,
+        steps_of("max-histogram")[0].load.stimulus().unwrap().until,
         LoadLimits::time(Nanos::from_secs(600))
     );
 }

@@ -157,11 +157,12 @@ impl ProcedureReport for Latency {
             figure("rnd-4k-write-mean", "RND 4K write, mean", 0),
         ];
         let tally = histogram(run).map(|measurement| measurement.total());
-        let of = |part: f64| tally.as_ref().and_then(|tally| millis(tally.percentile(part)));
+        let percentile =
+            |part: f64| tally.as_ref().and_then(|tally| millis(tally.percentile(part)));
         if run.test.histogram_time.is_some() {
             let tail = |id: &str, name: &str, part: f64| {
                 let label = format!("{TRACKED}, {name}");
-                KeyFigure::new(id, label, of(part), "ms").of_buckets()
+                KeyFigure::new(id, label, percentile(part), "ms").of_buckets()
             };
             figures.push(tail("four-nines", "99.99 %", 0.9999));
             figures.push(tail("five-nines", "99.999 %", FIVE_NINES));

@@ -342,9 +342,9 @@ fn side_by_side(combinations: &[RangeCombination], studied: &[PartFindings<'_>])
         let row = row.clone();
         combinations.iter().zip(studied).filter_map(move |(combination, part)| {
             let same = first_table(part)?.rows.iter().find(|other| other.id == row.id)?;
-            let of = |name: &str| format!("{name}, {}", combination.title());
+            let label = |name: &str| format!("{name}, {}", combination.title());
             let cells = same.cells.clone();
-            Some(Row::new(of(&row.head), cells).with_id(of(&row.id)).strong(row.strong))
+            Some(Row::new(label(&row.head), cells).with_id(label(&row.id)).strong(row.strong))
         })
     };
     let title = format!("{}: all combinations", first.title);

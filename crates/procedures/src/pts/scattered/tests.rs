@@ -123,18 +123,18 @@ fn the_report_has_a_part_for_each_and_all_side_by_side() {
     let Exhibit::Table(all) = &findings.form_pages[0].exhibits[2] else { panic!("no table") };
     assert_eq!((all.rows.len(), all.columns.len()), (3 * 4, 3));
     assert_eq!(all.rows[5].head, "4, AR100 16 GiB");
-    let of = |block: usize, label: &str, findings: &Findings| -> String {
+    let value = |block: usize, label: &str, findings: &Findings| -> String {
         let rows = &findings.header.blocks[block].rows;
         let row = rows.iter().find(|row| row.label == label).unwrap();
         row.text().unwrap()
     };
-    assert_eq!(of(2, "AR", &findings), "100%, 75%");
-    assert_eq!(of(2, "AR Segments", &findings), "2,048 x 4 MiB, 2,048 x 8 MiB");
-    assert_eq!(of(3, "AR & Amount", &findings), "100%, 75%: 8 GiB, 16 GiB");
+    assert_eq!(value(2, "AR", &findings), "100%, 75%");
+    assert_eq!(value(2, "AR Segments", &findings), "2,048 x 4 MiB, 2,048 x 8 MiB");
+    assert_eq!(value(3, "AR & Amount", &findings), "100%, 75%: 8 GiB, 16 GiB");
     let last = &findings.parts[3];
-    assert_eq!(of(2, "AR", last), "75%");
-    assert_eq!(of(2, "AR Segments", last), "2,048 x 8 MiB");
-    assert_eq!(of(3, "AR & Amount", last), "75%: 16 GiB");
+    assert_eq!(value(2, "AR", last), "75%");
+    assert_eq!(value(2, "AR Segments", last), "2,048 x 8 MiB");
+    assert_eq!(value(3, "AR & Amount", last), "75%: 16 GiB");
     assert_eq!(last.headline, "PTS-C 1.x  WCE  T1/Q1  DP=RND  AR75/16GiB  Aln=BS");
     let unverified = |id: &str| findings.caveat(id).is_some();
     assert!(unverified("ar-segments-layout") && !unverified("ar-amount"));

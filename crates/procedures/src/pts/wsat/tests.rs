@@ -439,15 +439,15 @@ fn without_a_histogram_the_last_steps_count_by_their_time_and_are_called_not_ste
 
 #[test]
 fn a_steady_window_is_sustained_unless_the_drive_was_still_fresh() {
-    let of = |least: &str| {
+    let conducted_with = |least: &str| {
         let wsat = wsat_test(|s| {
             s.steady_state = SteadyStateMethod::Btw;
             s.set("least-fills", least);
         });
         conducted(&wsat, |step| if step.place.phase == HISTOGRAM { 80.0 } else { 100.0 }).1
     };
-    assert_eq!(figure(&of("1"), "sustained-iops"), Some(100.0));
-    let fresh = of("0");
+    assert_eq!(figure(&conducted_with("1"), "sustained-iops"), Some(100.0));
+    let fresh = conducted_with("0");
     assert_eq!(figure(&fresh, "sustained-iops"), None, "STILL FRESH");
     assert_eq!(figure(&fresh, "after-iops"), Some(80.0));
 }

@@ -26,14 +26,14 @@ fn three_segments_follow_the_purge_without_a_pause() {
     assert!(matches!(bench.entries[1], JournalEntry::Purged(_)));
     let all = steps(&bench.entries);
     assert_eq!(all.len(), 480 + 360 + 480);
-    let of = |step: &Step| {
+    let described = |step: &Step| {
         let stimulus = step.load.stimulus().unwrap();
         (step.place.phase.clone(), stimulus.streams[0].to_string(), stimulus.demand.to_string())
     };
     let words = |a: &str, b: &str, c: &str| (a.to_owned(), b.to_owned(), c.to_owned());
-    assert_eq!(of(all[0]), words("segment-1", "SEQ 1024K W", "T1Q32"));
-    assert_eq!(of(all[480]), words("segment-2", "RND 8K W", "T4Q32"));
-    assert_eq!(of(all[840]), words("segment-3", "SEQ 1024K W", "T1Q32"));
+    assert_eq!(described(all[0]), words("segment-1", "SEQ 1024K W", "T1Q32"));
+    assert_eq!(described(all[480]), words("segment-2", "RND 8K W", "T4Q32"));
+    assert_eq!(described(all[840]), words("segment-3", "SEQ 1024K W", "T1Q32"));
     let begins: Vec<usize> = (0..all.len()).filter(|n| !all[*n].continues).collect();
     assert_eq!(begins, [0, 480, 840], "inside a segment the load runs on");
     assert!(!bench.entries.iter().any(|e| matches!(e, JournalEntry::Idled(_))));

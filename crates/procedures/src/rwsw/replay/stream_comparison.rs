@@ -102,7 +102,7 @@ fn played_streams(
     results: &RwswReplayResults<'_>,
 ) -> Vec<StreamComparison> {
     let workload = &replay.composite.workload;
-    let of = |stream: &IoStream| StreamComparison {
+    let empty = |stream: &IoStream| StreamComparison {
         name: stream.to_string(),
         captured_bytes: Some(0.0),
         replayed: Some(0.0),
@@ -110,7 +110,7 @@ fn played_streams(
         late: Some(0.0),
         ..StreamComparison::default()
     };
-    let mut all: Vec<StreamComparison> = workload.streams.iter().map(of).collect();
+    let mut all: Vec<StreamComparison> = workload.streams.iter().map(empty).collect();
     for (planned, (step, outcome)) in planned.iter().zip(&results.steps) {
         let captured = replay.composite.counts_of(&workload.steps[planned.index]);
         let tallies = stream_tallies(step, &outcome.measurement);
@@ -140,7 +140,7 @@ fn operations(script: &ScriptLoad, results: &RwswReplayResults<'_>) -> Vec<Strea
         (Op::Discard, "Discards"),
         (Op::Flush, "Flushes"),
     ];
-    let of = |(op, name): (Op, &str)| {
+    let compared = |(op, name): (Op, &str)| {
         let all = results.measurements().flat_map(|m| &m.streams).filter(|s| s.op == op);
         let tally: Tally = all.map(|stream| &stream.tally).sum();
         StreamComparison {
@@ -153,5 +153,5 @@ fn operations(script: &ScriptLoad, results: &RwswReplayResults<'_>) -> Vec<Strea
             late: Some(tally.outstanding as f64),
         }
     };
-    named.into_iter().map(of).filter(|one| one.captured > 0.0).collect()
+    named.into_iter().map(compared).filter(|one| one.captured > 0.0).collect()
 }

@@ -292,8 +292,9 @@ fn single_ios_are_reported_with_their_start_errors_drift_and_verdict() {
             let row = facts.rows.iter().find(|row| row.label == id).unwrap();
             row.value.clone().unwrap_or_default()
         };
-        let of = ["Start error p50", "Start error, at most", "Drift, last seconds against first"];
-        (of.map(fact), fact("Verdict"), findings)
+        let labels =
+            ["Start error p50", "Start error, at most", "Drift, last seconds against first"];
+        (labels.map(fact), fact("Verdict"), findings)
     };
     let (numbers, verdict, findings) = found([10, 10]);
     assert_eq!((numbers[1].as_str(), numbers[2].as_str()), ("10.0 µs", "0.0 µs"));

@@ -165,15 +165,15 @@ fn every_stream_is_run_alone_at_the_demand_of_its_order() {
     bench.response = |_| Some(Nanos::from_millis(2));
     test.conduct(&mut bench).unwrap();
     let all = steps(&bench.entries);
-    let of = |phase: &str| {
-        let of: Vec<_> = all.iter().filter(|s| s.place.phase == phase).collect();
-        let stimulus = of[0].load.stimulus().unwrap().clone();
-        assert_eq!((of.len(), stimulus.streams.len()), (5 * 31, 1), "{phase}");
+    let load_of = |phase: &str| {
+        let steps: Vec<_> = all.iter().filter(|s| s.place.phase == phase).collect();
+        let stimulus = steps[0].load.stimulus().unwrap().clone();
+        assert_eq!((steps.len(), stimulus.streams.len()), (5 * 31, 1), "{phase}");
         (stimulus.streams[0].to_string(), stimulus.demand)
     };
-    assert_eq!(of("stream-1"), ("RND 4K W".to_owned(), Demand::new(4, 32)));
-    assert_eq!(of("stream-2"), ("RND 8K R".to_owned(), Demand::new(4, 32)));
-    assert_eq!(of("stream-3"), ("SEQ 64K W".to_owned(), Demand::new(1, 32)));
+    assert_eq!(load_of("stream-1"), ("RND 4K W".to_owned(), Demand::new(4, 32)));
+    assert_eq!(load_of("stream-2"), ("RND 8K R".to_owned(), Demand::new(4, 32)));
+    assert_eq!(load_of("stream-3"), ("SEQ 64K W".to_owned(), Demand::new(1, 32)));
     let findings = test.study(&record(&settings, bench.entries));
     assert_eq!(findings.ending, "All 3 I/O streams reached steady state.");
     let verdict = findings.verdict.unwrap();

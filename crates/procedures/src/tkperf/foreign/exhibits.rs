@@ -36,20 +36,20 @@ pub(super) fn summary(studied: &TkperfTestResult<'_>) -> Vec<Exhibit> {
 /// Returns the numbers of page one, with the IDs of our runs if they mean the same.
 pub(super) fn key(studied: &TkperfTestResult<'_>) -> Vec<KeyFigure> {
     let kind = studied.test.kind;
-    let of = |id: &str, label: &str, mix: u8| {
+    let figure = |id: &str, label: &str, mix: u8| {
         let pattern = AccessPattern::random(Bytes::kib(4), mix);
         let point = studied.points.iter().find(|point| point.pattern == pattern);
         KeyFigure::new(id, label, point.and_then(|point| point.mean), unit(kind))
     };
     match kind {
         ForeignKind::Iops => vec![
-            of("rnd-4k-read-iops", "RND 4K read", 100),
-            of("rnd-4k-write-iops", "RND 4K write", 0),
-            of("rnd-4k-mixed-iops", "RND 4K 65/35", 65),
+            figure("rnd-4k-read-iops", "RND 4K read", 100),
+            figure("rnd-4k-write-iops", "RND 4K write", 0),
+            figure("rnd-4k-mixed-iops", "RND 4K 65/35", 65),
         ],
         ForeignKind::Latency => vec![
-            of("rnd-4k-read-mean", "RND 4K read, mean", 100),
-            of("rnd-4k-write-mean", "RND 4K write, mean", 0),
+            figure("rnd-4k-read-mean", "RND 4K read, mean", 100),
+            figure("rnd-4k-write-mean", "RND 4K write, mean", 0),
         ],
         ForeignKind::Throughput => {
             let large =

@@ -63,14 +63,14 @@ fn the_table_has_what_the_zones_have_in_common() {
         (EndState::Complete, "5 of 5 zones measured.")
     );
     let Exhibit::Table(table) = &findings.summary[0] else { panic!() };
-    let of = |column: &str| number(table, "RND 4K W", column);
+    let value = |column: &str| number(table, "RND 4K W", column);
     // 1999, 1998, 1997, 1996, 1995.
     assert_eq!(
-        (of("Mean"), of("Minimum"), of("Median"), of("Maximum")),
+        (value("Mean"), value("Minimum"), value("Median"), value("Maximum")),
         (1997.0, 1995.0, 1997.0, 1999.0)
     );
-    assert_eq!((of("Lower quartile"), of("Upper quartile")), (1996.0, 1998.0));
-    assert_eq!((of("First zone"), of("Last zone")), (1999.0, 1995.0));
+    assert_eq!((value("Lower quartile"), value("Upper quartile")), (1996.0, 1998.0));
+    assert_eq!((value("First zone"), value("Last zone")), (1999.0, 1995.0));
     assert_eq!(findings.form_pages.len(), 3 + 1, "one plot for each mix, and the table");
 }
 
