@@ -9,8 +9,7 @@ use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::report_notation::number;
 use steadfast_domain::findings::{
-    Axis, Cell, Exhibit, KeyFigure, Metric, Origin, Plot, Row, Scale, Series, Setting, Stroke,
-    Table,
+    Axis, Cell, Exhibit, KeyFigure, Metric, Plot, Row, Scale, Series, Stroke, Table,
 };
 use steadfast_domain::{Caveat, Record, caveats as ids};
 
@@ -68,8 +67,8 @@ impl ProcedureReport for Neighbors {
         ReportForm::new("Neighbors", "Response times of a load disturbed by another", &run.choices)
             .set_up([disclosure::note_row(&run.choices)])
             .test_parameters([
-                Setting::new("victim", "Victim", run.test.victim_text(), Origin::Profile),
-                Setting::new("offenders", "Offenders", names.join(", "), Origin::Profile),
+                disclosure::profile_row("victim", "Victim", run.test.victim_text()),
+                disclosure::profile_row("offenders", "Offenders", names.join(", ")),
                 run.choices.demand_row("Victim TC/QD", demand),
             ])
     }

@@ -53,7 +53,7 @@ impl ProcedureReport for PowerCut {
         ReportForm::new("Power-cut", "Flushed writes after a loss of power", &run.choices)
             .set_up([disclosure::note_row(&run.choices)])
             .test_parameters([
-                Setting::new("stimulus-1", "Test Stimulus 1", writes, Origin::Profile),
+                disclosure::profile_row("stimulus-1", "Test Stimulus 1", writes),
                 Setting::new("cut", "Power cut", by, origin),
                 run.choices.demand_row("TOIO - TC/QD", run.test.demand().to_string()),
             ])

@@ -61,7 +61,7 @@ impl<'a> SequenceResults<'a> {
     /// Returns the measured steps with these values in these dimensions.
     pub fn having(&self, values: [(&str, &str); 2]) -> impl Iterator<Item = &MeasuredStep<'a>> {
         self.measured.iter().filter(move |measured| {
-            values.iter().all(|(dimension, value)| measured.dimension(dimension) == Some(value))
+            values.iter().all(|(dimension, value)| measured.dimension(dimension) == Some(*value))
         })
     }
 }

@@ -6,7 +6,7 @@ use super::setup::{READS, VerifyWrite, WRITES};
 use crate::exhibits::disclosure::{self, ReportForm};
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::report_notation::number;
-use steadfast_domain::findings::{Cell, KeyFigure, Origin, Row, Setting, Table};
+use steadfast_domain::findings::{Cell, KeyFigure, Row, Table};
 use steadfast_domain::{Bytes, Caveat, EndState, Measurement, Nanos, Record, Step, caveats as ids};
 
 type VerifyWriteRun<'a> = StudiedRun<'a, VerifyWrite>;
@@ -40,8 +40,8 @@ impl ProcedureReport for VerifyWrite {
         )
         .set_up([disclosure::note_row(&run.choices)])
         .test_parameters([
-            Setting::new("stimulus-1", "Test Stimulus 1", WRITES.to_string(), Origin::Profile),
-            Setting::new("stimulus-2", "Test Stimulus 2", READS.to_string(), Origin::Profile),
+            disclosure::profile_row("stimulus-1", "Test Stimulus 1", WRITES.to_string()),
+            disclosure::profile_row("stimulus-2", "Test Stimulus 2", READS.to_string()),
             run.choices.demand_row("TOIO - TC/QD", demand),
         ])
     }

@@ -94,7 +94,7 @@ impl ProcedureReport for Xsr {
         for (number, segment) in (1..).zip(&run.test.segments) {
             let (id, label) = (format!("stimulus-{number}"), format!("Test Stimulus {number}"));
             let workload = segment.workload.to_string();
-            stimuli.push(Setting::new(&id, &label, workload, Origin::Profile));
+            stimuli.push(disclosure::profile_row(&id, &label, workload));
             let how = format!("{}, {}", form_demand(segment.demand), segment.time);
             let id = format!("demand-and-time-{number}");
             let origin = segment_origin(&run.choices, number);
@@ -103,8 +103,8 @@ impl ProcedureReport for Xsr {
         ReportForm::new("XSR Test", "XSR - Cross Stimulus Recovery", &run.choices)
             .set_up(disclosure::preconditioning_rows(&run.choices))
             .set_up([
-                Setting::new("wdpc", "Pre Condition 2", "", Origin::Profile),
-                Setting::new("wdpc-demand", "TOIO - TC/QD", "", Origin::Profile),
+                disclosure::profile_row("wdpc", "Pre Condition 2", ""),
+                disclosure::profile_row("wdpc-demand", "TOIO - TC/QD", ""),
                 Setting::outcome("SS Rounds", ""),
                 disclosure::note_row(&run.choices),
             ])
