@@ -115,7 +115,7 @@ impl ProcedureReport for Commit {
                 disclosure::note_row(&run.choices),
             ])
             .test_parameters([
-                disclosure::profile_row("orders", "Order", "SEQ (one log), RND".into()),
+                disclosure::profile_row("orders", "Order", "SEQ (one log), RND"),
                 disclosure::profile_row("kinds", "Durability", kinds),
                 parameter("block-sizes", "Block Sizes", sizes_text(&run.test.sizes)),
                 parameter("committers", "Committers", committers_text(&run.test.committers)),

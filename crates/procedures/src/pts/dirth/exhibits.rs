@@ -135,9 +135,7 @@ impl ProcedureReport for Dirth {
             Setting::new("stimulus-1", "Test Stimulus 1", run.test.workload.to_string(), workload),
             Setting::new("mixes", "R/W %", mix_name(read), workload),
             disclosure::profile_row(
-                "loop-order",
-                "TC & QD Loops",
-                "TC outer, QD inner, high to low".into(),
+                "loop-order", "TC & QD Loops", "TC outer, QD inner, high to low",
             ),
             LOOPS.row(settings, "TC/QD", loops_text(run)),
             Setting::outcome("Steady State", disclosure::window_text(&run.results.verdict)),

@@ -91,7 +91,7 @@ impl ProcedureReport for Hir {
                 ),
                 run.choices.demand_row("TOIO - TC/QD", demand),
                 ACCESS_TIME.row(settings, "Duration", run.test.access_time.to_string()),
-                disclosure::profile_row("idle-state", "Idle State", "Host Idle".into()),
+                disclosure::profile_row("idle-state", "Idle State", "Host Idle"),
                 IDLE_TIMES.row(settings, "Durations (s)", seconds(run)),
                 Setting::outcome("Wait States", joined(multiples)),
                 ACCESSES.row(settings, "Accesses of each", run.test.accesses.to_string()),
