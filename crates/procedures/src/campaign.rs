@@ -220,9 +220,7 @@ fn tables(results: Table, points: &[CampaignPoint<'_>]) -> Vec<Exhibit> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::scripted::{
-        broken_record, build, purges, record, refusal, scripted, steps,
-    };
+    use crate::testing::scripted::{broken_record, build, purges, refusal, scripted, steps};
     use steadfast_domain::settings::Geometry;
     use steadfast_domain::{Bytes, JournalEntry, Measurement, Nanos, Step};
 

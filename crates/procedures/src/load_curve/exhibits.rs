@@ -20,9 +20,7 @@ use steadfast_domain::findings::{
     Axis, Cell, Exhibit, KeyFigure, Marker, Metric, Origin, Plot, Row, Scale, Series, Setting,
     Stroke, Table,
 };
-use steadfast_domain::{
-    Caveat, Measurement, Record, ServiceLevel, Step, Tally, Verdict, caveats as ids,
-};
+use steadfast_domain::{Caveat, Measurement, Record, ServiceLevel, Tally, Verdict, caveats as ids};
 
 /// Percentiles of the curve: name and fraction.
 const PERCENTILES: [(&str, f64); 4] =

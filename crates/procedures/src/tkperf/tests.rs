@@ -11,8 +11,8 @@ use steadfast_domain::measurement::StreamTally;
 use steadfast_domain::settings::Geometry;
 use steadfast_domain::stimulus::{Cursor, Op, Order};
 use steadfast_domain::{
-    Bytes, Findings, FineHistogram, JournalEntry, Measurement, Nanos, Procedure, Settings, Step,
-    Tally, caveats as ids,
+    Bytes, Findings, FineHistogram, JournalEntry, Measurement, Nanos, Settings, Step, Tally,
+    caveats as ids,
 };
 
 fn settings(tests: &str, change: impl FnOnce(&mut Settings)) -> Settings {

@@ -9,8 +9,7 @@ use crate::exhibits::tkperf::{ZoneCurve, zones};
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use steadfast_domain::Record;
 use steadfast_domain::findings::{
-    Axis, Cell, Exhibit, KeyFigure, Page, Plot, PlotKind, Row, Scale, Series, Setting, Stroke,
-    Table,
+    Axis, Cell, Exhibit, KeyFigure, Page, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
 };
 
 type HddRun<'a> = StudiedRun<'a, ZoneTest>;
