@@ -91,7 +91,7 @@ mod tests {
         let some: Vec<u64> =
             preset(Bytes::mib(8), Bytes::mib(20)).sizes().iter().map(|s| s.0 >> 20).collect();
         assert_eq!(some, [8, 12, 16]);
-        let short = Atto { length: Bytes::kib(2), ..of(Bytes(512), Bytes::mib(64)) };
+        let short = Atto { length: Bytes::kib(2), ..preset(Bytes(512), Bytes::mib(64)) };
         assert_eq!(short.sizes().len(), 3, "none is longer than what is tested");
     }
 }

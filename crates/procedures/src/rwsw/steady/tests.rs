@@ -1,4 +1,3 @@
-use super::*;
 use crate::testing::scripted::{build, record, refusal, scripted, steps};
 use crate::testing::workload::settings;
 use steadfast_domain::findings::Cell;
