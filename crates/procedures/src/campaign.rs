@@ -28,20 +28,18 @@ const CAMPAIGN_WORKLOADS: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// Entry of the WSAT campaign in the list of procedures.
 pub(crate) const WSAT: ProcedureSpec = ProcedureSpec {
     name: NAMES[0],
     summary: "WSAT of each of the six standard workloads of PTS 2.0.x, with a table over all",
     parameters: &[CAMPAIGN_WORKLOADS],
-    make: |asked| boxed(Suite::new(&WSAT_KIND, plans("wsat", asked.settings)?, asked)),
+    make: |request| boxed(Suite::new(&WSAT_KIND, plans("wsat", request.settings)?, request)),
 };
 
-/// Entry of the DIRTH campaign in the list of procedures.
 pub(crate) const DIRTH: ProcedureSpec = ProcedureSpec {
     name: NAMES[1],
     summary: "DIRTH of each of the six standard workloads of PTS 2.0.x, with a table over all",
     parameters: &[CAMPAIGN_WORKLOADS],
-    make: |asked| boxed(Suite::new(&DIRTH_KIND, plans("dirth", asked.settings)?, asked)),
+    make: |request| boxed(Suite::new(&DIRTH_KIND, plans("dirth", request.settings)?, request)),
 };
 
 const WSAT_KIND: SuiteKind = SuiteKind {
@@ -64,9 +62,6 @@ const DIRTH_KIND: SuiteKind = SuiteKind {
 };
 
 /// Returns the parts for the workloads in the settings.
-///
-/// # Errors
-/// Returns [`ProcedureError`] if a name is not one of the six or is listed twice.
 fn plans(procedure: &'static str, settings: &Settings) -> Result<Vec<PartPlan>, ProcedureError> {
     let mut plans: Vec<PartPlan> = Vec::new();
     for name in CAMPAIGN_WORKLOADS.value(settings).split(',').map(str::trim) {
@@ -93,7 +88,6 @@ fn plans(procedure: &'static str, settings: &Settings) -> Result<Vec<PartPlan>, 
 
 /// A point of a part that the tables over all workloads show.
 struct CampaignPoint<'a> {
-    /// Heading of the row.
     head: String,
     /// Steps that the values come from, in words; empty where the heading says it.
     source: &'a str,
@@ -226,8 +220,7 @@ fn tables(results: Table, points: &[CampaignPoint<'_>]) -> Vec<Exhibit> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalogue::made;
-    use crate::testing::scripted::{GEOMETRY, record, scripted, steps};
+    use crate::testing::scripted::{broken_record, build, purges, refusal, scripted, steps};
     use steadfast_domain::settings::Geometry;
     use steadfast_domain::{Bytes, JournalEntry, Measurement, Nanos, Step};
 
@@ -239,7 +232,7 @@ mod tests {
     }
 
     fn refused(name: &str, pairs: &[(&str, &str)]) -> String {
-        crate::procedure(&settings(name, pairs), GEOMETRY, &[]).err().unwrap().0
+        refusal(&settings(name, pairs))
     }
 
     /// IOPS of each workload: 1,000 of the first to 6,000 of the last.
@@ -255,12 +248,10 @@ mod tests {
     }
 
     fn found(settings: &Settings) -> (Vec<JournalEntry>, Findings) {
-        let procedure = crate::procedure(settings, GEOMETRY, &[]).unwrap();
         let mut bench = scripted(rate);
         bench.response = |_| Some(Nanos::from_millis(2));
         bench.retouch = powered;
-        procedure.conduct(&mut bench).unwrap();
-        let findings = procedure.study(&record(settings, bench.entries.clone()));
+        let findings = bench.studied(&*build(settings), settings);
         (bench.entries, findings)
     }
 
@@ -276,13 +267,11 @@ mod tests {
     fn a_wsat_campaign_is_six_wsats_with_a_purge_each_and_one_table() {
         let settings = settings(NAMES[0], &[("histogram-time", "5min"), ("mix", "40/60")]);
         let (entries, findings) = found(&settings);
-        let purges = entries.iter().filter(|entry| matches!(entry, JournalEntry::Purged(_)));
-        assert_eq!(purges.count(), 6);
+        assert_eq!(purges(&entries), 6);
         for plan in plans("wsat", &settings).unwrap() {
             let alone = plan.settings(&settings);
             assert_eq!(alone.parameters.contains_key("mix"), plan.name == "composite");
-            let bench = scripted(|_| rate(&step_of(&plan.name)))
-                .conducted(&*made(&alone, GEOMETRY, &[]).unwrap());
+            let bench = scripted(|_| rate(&step_of(&plan.name))).conducted(&*build(&alone));
             let prefix = format!("{}/", plan.name);
             let mut own: Vec<Step> = steps(&entries).into_iter().cloned().collect();
             own.retain(|step| step.place.phase.starts_with(&prefix));
@@ -298,18 +287,17 @@ mod tests {
         assert_eq!(titles[..5], names.collect::<Vec<_>>());
         for (number_of, role) in (1..).zip(WORKLOADS) {
             let iops = f64::from(number_of) * 1000.0;
-            let of = |table, column| number(&findings, table, role, column);
-            assert_eq!(of("campaign", "IOPS, first step"), Some(iops), "{role}");
-            assert_eq!(of("campaign", "IOPS"), Some(iops), "{role}");
-            assert_eq!(of("campaign", "Min ms"), Some(2.0), "{role}");
-            assert_eq!(of("campaign-secondary", "IOPS / W"), Some(iops / 2.0), "{role}");
-            assert_eq!(of("campaign-secondary", "CPU system %"), None, "not measured");
+            let value = |table, column| number(&findings, table, role, column);
+            assert_eq!(value("campaign", "IOPS, first step"), Some(iops), "{role}");
+            assert_eq!(value("campaign", "IOPS"), Some(iops), "{role}");
+            assert_eq!(value("campaign", "Min ms"), Some(2.0), "{role}");
+            assert_eq!(value("campaign-secondary", "IOPS / W"), Some(iops / 2.0), "{role}");
+            assert_eq!(value("campaign-secondary", "CPU system %"), None, "not measured");
         }
     }
 
     fn step_of(role: &str) -> Step {
-        let procedure = crate::procedure(&settings("wsat", &[]), GEOMETRY, &[]).unwrap();
-        let bench = scripted(|_| 1.0).conducted(&*procedure);
+        let bench = scripted(|_| 1.0).conducted(&*build(&settings("wsat", &[])));
         let mut step = steps(&bench.entries)[0].clone();
         step.place.phase = format!("{role}/saturation");
         step
@@ -323,9 +311,9 @@ mod tests {
         for (role, iops) in [("oltp", 4000.0), ("video", 5000.0)] {
             // All demands have the same rate, so that the one with the fewest I/Os is chosen.
             let row = format!("{role}, MaxIOPS");
-            let of = |column| number(&findings, "campaign", &row, column);
-            assert_eq!((of("Threads"), of("Queue depth")), (Some(1.0), Some(1.0)));
-            assert_eq!((of("IOPS"), of("ART ms")), (Some(iops), Some(2.0)));
+            let value = |column| number(&findings, "campaign", &row, column);
+            assert_eq!((value("Threads"), value("Queue depth")), (Some(1.0), Some(1.0)));
+            assert_eq!((value("IOPS"), value("ART ms")), (Some(iops), Some(2.0)));
         }
     }
 
@@ -335,10 +323,8 @@ mod tests {
         let (mut entries, _) = found(&settings);
         let cut = entries.iter().position(|entry| crate::parts::begins(entry) == Some("video"));
         entries.truncate(cut.unwrap());
-        let mut broken = record(&settings, entries);
-        broken.entries.pop();
-        let procedure = crate::procedure(&settings, GEOMETRY, &[]).unwrap();
-        let findings = procedure.study(&broken);
+        let broken = broken_record(&settings, entries);
+        let findings = build(&settings).study(&broken);
         assert!(findings.ending.contains("not started: video"), "{}", findings.ending);
         assert_eq!(number(&findings, "campaign", "oltp", "IOPS"), Some(4000.0));
         assert_eq!(number(&findings, "campaign", "video", "IOPS"), None);
@@ -346,9 +332,11 @@ mod tests {
 
     #[test]
     fn what_makes_no_campaign_is_refused_with_the_reason() {
-        let of = |list| refused(NAMES[0], &[("workloads", list)]);
-        assert!(of("oltpp").contains("'oltpp'") && of("oltpp").contains("oltp"));
-        assert!(of("oltp,OLTP").contains("twice"));
+        let refused_list = |list| refused(NAMES[0], &[("workloads", list)]);
+        assert!(
+            refused_list("oltpp").contains("'oltpp'") && refused_list("oltpp").contains("oltp")
+        );
+        assert!(refused_list("oltp,OLTP").contains("twice"));
         assert!(refused(NAMES[0], &[("workload", "oltp")]).contains("'workload'"));
         let without = [("workloads", "oltp"), ("mix", "40/60")];
         assert!(refused(NAMES[0], &without).contains("'mix'"), "no workload takes it");

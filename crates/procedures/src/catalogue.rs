@@ -12,9 +12,10 @@ use crate::procedure_error::ProcedureError;
 use crate::procedure_spec::{ProcedureSpec, boxed};
 use crate::pts::method::setup;
 use crate::pts::{dirth, hir, iops, latency, scattered, throughput, wsat, xsr};
+use crate::rwsw::steady::{RwswWsatKind, SteadyStreams};
 use crate::rwsw::{self, method::setup as captured};
 use crate::sequence::SequenceProcedure;
-use crate::tkperf::hdd;
+use crate::tkperf::hdd::{self, ZoneTest, ZoneTestKind};
 use crate::verify_write::VerifyWrite;
 use crate::write_amplification::{self, WriteAmplificationTest};
 use crate::{factors, fill, idle_exit};
@@ -137,13 +138,13 @@ pub(crate) const SINGLE: &[ProcedureSpec] = &[
         name: "hdd-iops",
         summary: "IOPS of 3 mixes x 3 block sizes in each of 128 zones (TKperf's hdd mode)",
         parameters: hdd::PARAMETERS,
-        make: |request| boxed(hdd::ZoneTest::iops(request)),
+        make: |request| boxed(ZoneTest::new(ZoneTestKind::Iops, request)),
     },
     ProcedureSpec {
         name: "hdd-throughput",
         summary: "MB/s of sequential reads and writes in each of 128 zones (TKperf's hdd mode)",
         parameters: hdd::PARAMETERS,
-        make: |request| boxed(hdd::ZoneTest::throughput(request)),
+        make: |request| boxed(ZoneTest::new(ZoneTestKind::Throughput, request)),
     },
     ProcedureSpec {
         name: "replay-native",
@@ -155,13 +156,13 @@ pub(crate) const SINGLE: &[ProcedureSpec] = &[
         name: "individual-streams",
         summary: "each I/O stream of a captured workload to steady state (RWSW Individual Streams)",
         parameters: rwsw::steady::INDIVIDUAL_PARAMETERS,
-        make: |request| boxed(rwsw::steady::SteadyStreams::individual(captured(request)?)),
+        make: |request| boxed(SteadyStreams::new(RwswWsatKind::Individual, captured(request)?)),
     },
     ProcedureSpec {
         name: "multi-wsat",
         summary: "all I/O streams of a captured workload together to steady state (RWSW Multi-WSAT)",
         parameters: rwsw::steady::MULTI_PARAMETERS,
-        make: |request| boxed(rwsw::steady::SteadyStreams::multi(captured(request)?)),
+        make: |request| boxed(SteadyStreams::new(RwswWsatKind::Multi, captured(request)?)),
     },
     ProcedureSpec {
         name: "rwsw-dirth",
@@ -183,11 +184,11 @@ pub(crate) const SINGLE: &[ProcedureSpec] = &[
 /// # Errors
 /// Returns [`ProcedureError`] if there is none; the message lists the names.
 pub(crate) fn find(
-    offers: &'static [ProcedureSpec],
+    specs: &'static [ProcedureSpec],
     name: &str,
 ) -> Result<&'static ProcedureSpec, ProcedureError> {
-    offers.iter().find(|offer| offer.name == name).ok_or_else(|| {
-        let names: Vec<_> = offers.iter().map(|offer| offer.name).collect();
+    specs.iter().find(|spec| spec.name == name).ok_or_else(|| {
+        let names: Vec<_> = specs.iter().map(|spec| spec.name).collect();
         ProcedureError(format!(
             "there is no procedure '{name}'{}; choose one of: {}",
             suggestion(name, names.iter().copied()),
@@ -199,54 +200,50 @@ pub(crate) fn find(
 
 /// Collects the inputs for the constructor of a procedure.
 pub(crate) fn procedure_request<'a>(
-    offer: &ProcedureSpec,
+    spec: &ProcedureSpec,
     settings: &'a Settings,
     geometry: Geometry,
     amendments: &'a [Amendment],
 ) -> ProcedureRequest<'a> {
-    ProcedureRequest { settings, geometry, amendments, parameters: parameters_of(offer, settings) }
+    ProcedureRequest { settings, geometry, amendments, parameters: parameters_of(spec, settings) }
 }
 
 /// Builds the procedure of this list that `settings` name.
-///
-/// # Errors
-/// Returns [`ProcedureError`] if it is not in the list, or cannot run with these settings on this
-/// device.
-pub(crate) fn made(
+pub(crate) fn build(
     settings: &Settings,
     geometry: Geometry,
     amendments: &[Amendment],
 ) -> Result<Box<dyn Procedure>, ProcedureError> {
-    let offer = find(SINGLE, &settings.procedure)?;
+    let spec = find(SINGLE, &settings.procedure)?;
     check_combination(settings)?;
     check_load(settings)?;
-    let request = procedure_request(offer, settings, geometry, amendments);
-    one_pass::check_use(offer.name, &request.parameters, settings)?;
-    parameters::check(offer.name, &request.parameters, settings)?;
-    (offer.make)(&request)
+    let request = procedure_request(spec, settings, geometry, amendments);
+    one_pass::check_use(spec.name, &request.parameters, settings)?;
+    parameters::check(spec.name, &request.parameters, settings)?;
+    (spec.make)(&request)
 }
 
 /// Returns the parameters that a procedure has with these settings: its own, plus those for
 /// scattered active ranges or for the profile where they apply.
-pub(crate) fn parameters_of(offer: &ProcedureSpec, settings: &Settings) -> Vec<Parameter> {
-    let scattered = ranges::is_asked(settings) && OF_CLIENT_1.contains(&offer.name);
-    let more = match offer.name {
+pub(crate) fn parameters_of(spec: &ProcedureSpec, settings: &Settings) -> Vec<Parameter> {
+    let scattered = ranges::is_asked(settings) && CLIENT_1_PROCEDURES.contains(&spec.name);
+    let more = match spec.name {
         _ if scattered => ranges::PARAMETERS,
         "throughput" if settings.profile == Profile::Tkperf => throughput::PARAMETERS_TKPERF,
         _ => &[],
     };
-    offer.parameters.iter().chain(more).copied().collect()
+    spec.parameters.iter().chain(more).copied().collect()
 }
 
 /// Procedures that TKperf has.
-pub(crate) const OF_TKPERF: [&str; 4] = ["iops", "throughput", "latency", "wsat"];
+pub(crate) const TKPERF_PROCEDURES: [&str; 4] = ["iops", "throughput", "latency", "wsat"];
 
 /// Procedures of the client documents 1.x. WSAT, DIRTH and HIR were added for client drives in
 /// 2.0 (SNIA tutorial, PTS 2.0.1).
-pub(crate) const OF_CLIENT_1: [&str; 3] = ["iops", "throughput", "latency"];
+pub(crate) const CLIENT_1_PROCEDURES: [&str; 3] = ["iops", "throughput", "latency"];
 
 /// Procedures with a method of their own, which is the same in all profiles.
-pub(crate) const OF_NO_SPECIFICATION: [&str; 12] = [
+pub(crate) const OWN_METHODS: [&str; 12] = [
     "commit",
     factors::NAME,
     "fill",
@@ -262,7 +259,7 @@ pub(crate) const OF_NO_SPECIFICATION: [&str; 12] = [
 ];
 
 /// Procedures whose measured load is one workload without a sweep, which can be offered at a rate.
-pub(crate) const OF_A_RATE: [&str; 3] = ["wsat", "composite", "multi-wsat"];
+pub(crate) const RATED_PROCEDURES: [&str; 3] = ["wsat", "composite", "multi-wsat"];
 
 /// Returns an error if the settings have a rate or a service level that the procedure has no use
 /// for.
@@ -277,7 +274,7 @@ fn check_load(settings: &Settings) -> Result<(), ProcedureError> {
         )));
     }
     let Some(offered) = settings.rate else { return Ok(()) };
-    let takers = OF_A_RATE.join(", ");
+    let takers = RATED_PROCEDURES.join(", ");
     let rate = offered.rate;
     if name == load_curve::NAME {
         return Err(ProcedureError(format!(
@@ -285,7 +282,7 @@ fn check_load(settings: &Settings) -> Result<(), ProcedureError> {
              change them with --set points=..."
         )));
     }
-    if !OF_A_RATE.contains(&name) {
+    if !RATED_PROCEDURES.contains(&name) {
         return Err(ProcedureError(format!(
             "{name} has a closed loop by its method, and takes no --rate {rate}; those that take \
              one are {takers}; `steadfast measure --rate` applies a single load"
@@ -295,7 +292,7 @@ fn check_load(settings: &Settings) -> Result<(), ProcedureError> {
 }
 
 /// Procedures whose steps have lengths of their own.
-const OF_NO_STEP_TIME: [&str; 4] =
+const WITHOUT_STEP_TIME: [&str; 4] =
     ["fill", "idle-exit", power_cut::NAME, write_amplification::NAME];
 
 /// Checks that the procedure has a use for each setting that the user chose for the whole run. The
@@ -305,7 +302,7 @@ const OF_NO_STEP_TIME: [&str; 4] =
 /// Returns [`ProcedureError`] with the option to omit.
 pub fn check_chosen(settings: &Settings) -> Result<(), ProcedureError> {
     let name = settings.procedure.as_str();
-    let own_lengths = settings.step_time.filter(|_| OF_NO_STEP_TIME.contains(&name));
+    let own_lengths = settings.step_time.filter(|_| WITHOUT_STEP_TIME.contains(&name));
     if let Some(time) = own_lengths {
         return Err(ProcedureError(format!(
             "{name} has steps of lengths of its own; omit --step-time {time}"
@@ -328,24 +325,23 @@ pub fn check_chosen(settings: &Settings) -> Result<(), ProcedureError> {
 fn is_method_of_tkperf(settings: &Settings) -> bool {
     match settings.procedure.as_str() {
         "tkperf" | "hdd-iops" | "hdd-throughput" => true,
-        name => settings.profile == Profile::Tkperf && OF_TKPERF.contains(&name),
+        name => settings.profile == Profile::Tkperf && TKPERF_PROCEDURES.contains(&name),
     }
 }
 
-/// Returns an error if the profile does not have the procedure.
 fn check_combination(settings: &Settings) -> Result<(), ProcedureError> {
     let name = settings.procedure.as_str();
     match (settings.profile, settings.class) {
-        _ if OF_NO_SPECIFICATION.contains(&name) => Ok(()),
-        (Profile::Tkperf, _) if !OF_TKPERF.contains(&name) => Err(ProcedureError(format!(
+        _ if OWN_METHODS.contains(&name) => Ok(()),
+        (Profile::Tkperf, _) if !TKPERF_PROCEDURES.contains(&name) => Err(ProcedureError(format!(
             "profile tkperf has no {name}: TKperf runs {} only; choose --profile pts-2.0",
-            OF_TKPERF.join(", ")
+            TKPERF_PROCEDURES.join(", ")
         ))),
         (Profile::Pts11, _) if rwsw::NAMES.contains(&name) => Err(ProcedureError(format!(
             "profile pts-1.1 has no {name}: it belongs to {}; choose --profile pts-2.0",
             rwsw::method::DOCUMENT
         ))),
-        (Profile::Pts11, Class::Client) if !OF_CLIENT_1.contains(&name) => {
+        (Profile::Pts11, Class::Client) if !CLIENT_1_PROCEDURES.contains(&name) => {
             Err(ProcedureError(format!(
                 "profile pts-1.1 has no {name} for class client: PTS 2.0 added it for client \
                  drives; choose --profile pts-2.0"

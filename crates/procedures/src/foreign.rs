@@ -152,7 +152,7 @@ impl<'a> ForeignTestMeans<'a> {
         if rounds.is_empty() {
             rounds.clone_from(&test.rounds);
         }
-        let of = |part: fn(&ForeignOutcome) -> &ForeignIos| {
+        let total = |part: fn(&ForeignOutcome) -> &ForeignIos| {
             ForeignIos::mean_of(&rounds.iter().map(|outcome| part(outcome)).collect::<Vec<_>>())
         };
         let first = rounds[0];
@@ -168,9 +168,9 @@ impl<'a> ForeignTestMeans<'a> {
         ForeignTestMeans {
             label: test.label,
             first,
-            all: of(|outcome| &outcome.all),
-            reads: of(|outcome| &outcome.reads),
-            writes: of(|outcome| &outcome.writes),
+            all: total(|outcome| &outcome.all),
+            reads: total(|outcome| &outcome.reads),
+            writes: total(|outcome| &outcome.writes),
             errors: rounds.iter().map(|outcome| outcome.errors).sum(),
             concurrent_loads: concurrent_loads.collect(),
             iops_range: least.zip(most).filter(|_| rounds.len() > 1),
@@ -312,7 +312,7 @@ fn key_figures(means: &[ForeignTestMeans<'_>]) -> Vec<KeyFigure> {
 }
 
 fn metrics(test: &ForeignTestMeans<'_>) -> Vec<Metric> {
-    let of = |ios: &ForeignIos, direction: Option<Op>| -> Vec<Metric> {
+    let metrics_of = |ios: &ForeignIos, direction: Option<Op>| -> Vec<Metric> {
         let percentile =
             |name, percent| Metric::new(name, test.label, ios.percentile(percent), "ms");
         let mut iops = Metric::new("iops", test.label, ios.iops, "IOPS");
@@ -333,10 +333,10 @@ fn metrics(test: &ForeignTestMeans<'_>) -> Vec<Metric> {
         ];
         all.into_iter().flatten().map(|metric| metric.only(direction)).collect()
     };
-    let mut all = of(&test.all, None);
+    let mut all = metrics_of(&test.all, None);
     if !test.reads.is_empty() && !test.writes.is_empty() {
-        all.extend(of(&test.reads, Some(Op::Read)));
-        all.extend(of(&test.writes, Some(Op::Write)));
+        all.extend(metrics_of(&test.reads, Some(Op::Read)));
+        all.extend(metrics_of(&test.writes, Some(Op::Write)));
     }
     all
 }
@@ -347,7 +347,7 @@ fn ending_text(
     verdict: Option<&Verdict>,
     rounds: usize,
 ) -> String {
-    let of = match files {
+    let what = match files {
         [only] => format!("Read from {}: ", only.file),
         all => format!("Read from {} files: ", all.len()),
     };
@@ -359,7 +359,7 @@ fn ending_text(
         Some(_) => format!(", steady state NOT achieved in {rounds} rounds"),
         None => String::new(),
     };
-    format!("{of}{count}{judged}.")
+    format!("{what}{count}{judged}.")
 }
 
 fn caveats(

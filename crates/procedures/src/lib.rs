@@ -47,47 +47,36 @@ mod write_amplification;
 
 pub use campaign::NAMES as CAMPAIGNS;
 pub use catalogue::check_chosen;
-pub use common::procedure_request::ProcedureRequest;
 pub use load_curve::NAME as LOAD_CURVE;
 pub use parameters::Parameter;
 pub use procedure_error::ProcedureError;
-pub use procedure_spec::{ProcedureConstructor, ProcedureSpec};
+pub use procedure_spec::ProcedureSpec;
 pub use pts::workload::{is_known as is_known_workload, zone_shift_of};
-pub use user_facts::{META_KEYS, check_meta};
+pub use user_facts::check_meta;
 pub use write_amplification::NAME as WRITE_AMPLIFICATION;
 
 use steadfast_domain::settings::{Amendment, Geometry};
 use steadfast_domain::{Procedure, Settings};
 
 /// Procedures that consist of other procedures.
-const OF_SEVERAL: [ProcedureSpec; 5] =
-    [tkperf::OFFER, campaign::WSAT, campaign::DIRTH, portrait::OFFER, suite::OFFER];
+const COMBINED: [ProcedureSpec; 5] =
+    [tkperf::SPEC, campaign::WSAT, campaign::DIRTH, portrait::SPEC, suite::SPEC];
 
 /// All procedures.
 pub const PROCEDURES: &[ProcedureSpec] = &{
-    let mut all = [suite::OFFER; catalogue::SINGLE.len() + OF_SEVERAL.len()];
+    let mut all = [suite::SPEC; catalogue::SINGLE.len() + COMBINED.len()];
     let mut at = 0;
     while at < catalogue::SINGLE.len() {
         all[at] = catalogue::SINGLE[at];
         at += 1;
     }
     let mut several = 0;
-    while several < OF_SEVERAL.len() {
-        all[at + several] = OF_SEVERAL[several];
+    while several < COMBINED.len() {
+        all[at + several] = COMBINED[several];
         several += 1;
     }
     all
 };
-
-/// Returns the procedure with this name, or `None` if there is none.
-///
-/// ```
-/// assert!(steadfast_procedures::offer("iops").is_some());
-/// assert!(steadfast_procedures::offer("io").is_none());
-/// ```
-pub fn offer(name: &str) -> Option<&'static ProcedureSpec> {
-    catalogue::find(PROCEDURES, name).ok()
-}
 
 /// Builds the procedure that `settings` name for a device of this geometry. Where two amendments
 /// change the same limit, the later one applies.
@@ -108,18 +97,18 @@ pub fn procedure(
     geometry: Geometry,
     amendments: &[Amendment],
 ) -> Result<Box<dyn Procedure>, ProcedureError> {
-    let offer = catalogue::find(PROCEDURES, &settings.procedure)?;
-    if OF_SEVERAL.iter().any(|several| several.name == offer.name) {
+    let spec = catalogue::find(PROCEDURES, &settings.procedure)?;
+    if COMBINED.iter().any(|several| several.name == spec.name) {
         // Such a procedure checks the parameters itself: each belongs to one of its parts.
-        return (offer.make)(&catalogue::procedure_request(offer, settings, geometry, amendments));
+        return (spec.make)(&catalogue::procedure_request(spec, settings, geometry, amendments));
     }
-    catalogue::made(settings, geometry, amendments)
+    catalogue::build(settings, geometry, amendments)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalogue::{OF_CLIENT_1, OF_NO_SPECIFICATION, OF_TKPERF};
+    use crate::catalogue::{CLIENT_1_PROCEDURES, OWN_METHODS, TKPERF_PROCEDURES};
     use crate::testing::scripted::{GEOMETRY, record, study_of_nothing};
     use steadfast_domain::findings::{Exhibit, Origin, Role, Setting};
     use steadfast_domain::{Class, Profile};
@@ -161,16 +150,16 @@ mod tests {
     fn settings_of_one_name_have_one_origin_wherever_they_stand() {
         // Procedures for captured workloads and sequences cannot be built without one.
         let is_alone = |name: &str| !rwsw::NAMES.contains(&name) && name != sequence::NAME;
-        let alone = PROCEDURES.iter().filter(|offer| is_alone(offer.name));
-        for offer in alone {
-            let settings = Settings::new(offer.name, 1);
+        let alone = PROCEDURES.iter().filter(|spec| is_alone(spec.name));
+        for spec in alone {
+            let settings = Settings::new(spec.name, 1);
             let rows = settings_of(&settings);
-            assert!(rows.len() > 10, "{}", offer.name);
+            assert!(rows.len() > 10, "{}", spec.name);
             for row in &rows {
                 let other = rows.iter().find(|other| other.id == row.id).unwrap();
-                assert_eq!(other.origin, row.origin, "{} {}", offer.name, row.id);
+                assert_eq!(other.origin, row.origin, "{} {}", spec.name, row.id);
                 let is_chosen = row.origin == Origin::Chosen;
-                assert_eq!(is_chosen, row.id == "procedure", "{} {}", offer.name, row.id);
+                assert_eq!(is_chosen, row.id == "procedure", "{} {}", spec.name, row.id);
             }
         }
     }
@@ -194,32 +183,45 @@ mod tests {
 
     #[test]
     fn every_offer_is_made_with_its_defaults_in_both_classes_and_in_quick() {
-        for offer in PROCEDURES {
+        for spec in PROCEDURES {
             for class in [Class::Enterprise, Class::Client] {
                 for profile in [Profile::Pts20, Profile::Quick] {
-                    let why = refused(offer.name, |s| (s.class, s.profile) = (class, profile));
-                    assert_eq!(why, None, "{} {class} {profile}", offer.name);
+                    let why = refused(spec.name, |s| (s.class, s.profile) = (class, profile));
+                    assert_eq!(why, None, "{} {class} {profile}", spec.name);
                 }
             }
             let names: std::collections::HashSet<_> =
-                offer.parameters.iter().map(|p| p.name).collect();
-            assert_eq!(names.len(), offer.parameters.len(), "{}", offer.name);
-            assert!(!offer.summary.is_empty());
+                spec.parameters.iter().map(|p| p.name).collect();
+            assert_eq!(names.len(), spec.parameters.len(), "{}", spec.name);
+            assert!(!spec.summary.is_empty());
+        }
+    }
+
+    #[test]
+    fn every_block_of_a_pts_form_has_ten_rows() {
+        for name in ["iops", "throughput", "latency", "wsat", "dirth", "hir", "xsr"] {
+            for profile in [Profile::Pts20, Profile::Pts11, Profile::Quick] {
+                let settings = Settings { profile, ..Settings::new(name, 1) };
+                let test = procedure(&settings, GEOMETRY, &[]).unwrap();
+                let blocks = study_of_nothing(&*test, &settings).header.blocks;
+                let rows: Vec<usize> = blocks.iter().map(|block| block.rows.len()).collect();
+                assert_eq!(rows, [10; 4], "{name} {profile}");
+            }
         }
     }
 
     #[test]
     fn an_empty_record_is_studied_without_invention() {
-        for offer in PROCEDURES {
-            let settings = complete_settings(offer.name);
+        for spec in PROCEDURES {
+            let settings = complete_settings(spec.name);
             let test = procedure(&settings, GEOMETRY, &[]).unwrap();
             let findings = study_of_nothing(&*test, &settings);
-            assert_eq!(findings.end, steadfast_domain::EndState::Unfinished, "{}", offer.name);
-            assert!(findings.caveat("unfinished").is_some(), "{}", offer.name);
+            assert_eq!(findings.end, steadfast_domain::EndState::Unfinished, "{}", spec.name);
+            assert!(findings.caveat("unfinished").is_some(), "{}", spec.name);
             // These two count what they did, which is nothing.
-            if !["verify-write", "replay-native"].contains(&offer.name) {
+            if !["verify-write", "replay-native"].contains(&spec.name) {
                 let text = serde_json::to_string(&findings.summary).unwrap();
-                assert!(!text.contains("\"value\":0.0"), "{}: {text}", offer.name);
+                assert!(!text.contains("\"value\":0.0"), "{}: {text}", spec.name);
             }
         }
     }
@@ -235,8 +237,8 @@ mod tests {
             assert_eq!(cells[0], format!("| U-{number}"));
             let quoted = cells[3].split('`').skip(1).step_by(2);
             for (procedure, parameter) in quoted.filter_map(|held| held.split_once(": ")) {
-                let offer = PROCEDURES.iter().find(|offer| offer.name == procedure).unwrap();
-                let known = offer.parameters.iter().any(|known| known.name == parameter);
+                let spec = PROCEDURES.iter().find(|spec| spec.name == procedure).unwrap();
+                let known = spec.parameters.iter().any(|known| known.name == parameter);
                 assert!(known, "U-{number}: {procedure} has no {parameter}");
                 named += 1;
             }
@@ -245,23 +247,26 @@ mod tests {
     }
 
     fn has_profiles(name: &str) -> bool {
-        !OF_SEVERAL.iter().any(|several| several.name == name)
-            && !OF_NO_SPECIFICATION.contains(&name)
+        !COMBINED.iter().any(|several| several.name == name) && !OWN_METHODS.contains(&name)
     }
 
     #[test]
     fn combinations_that_make_no_sense_are_refused_with_the_reason() {
-        for offer in PROCEDURES.iter().filter(|offer| has_profiles(offer.name)) {
-            let tkperf = refused(offer.name, |s| s.profile = Profile::Tkperf);
-            assert_eq!(tkperf.is_none(), OF_TKPERF.contains(&offer.name), "{tkperf:?}");
-            let client_1 = refused(offer.name, |s| {
+        for spec in PROCEDURES.iter().filter(|spec| has_profiles(spec.name)) {
+            let tkperf = refused(spec.name, |s| s.profile = Profile::Tkperf);
+            assert_eq!(tkperf.is_none(), TKPERF_PROCEDURES.contains(&spec.name), "{tkperf:?}");
+            let client_1 = refused(spec.name, |s| {
                 (s.class, s.profile) = (Class::Client, Profile::Pts11);
-                if OF_CLIENT_1.contains(&offer.name) {
+                if CLIENT_1_PROCEDURES.contains(&spec.name) {
                     s.set("ar-amount", "64MiB");
                     s.set("ar-segments", "64");
                 }
             });
-            assert_eq!(client_1.is_none(), OF_CLIENT_1.contains(&offer.name), "{client_1:?}");
+            assert_eq!(
+                client_1.is_none(),
+                CLIENT_1_PROCEDURES.contains(&spec.name),
+                "{client_1:?}"
+            );
         }
     }
 

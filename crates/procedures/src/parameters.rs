@@ -72,7 +72,7 @@ impl Parameter {
         Setting::new(&id, label, value, self.origin(settings))
     }
     /// Returns a row of the report with the value as it was given.
-    pub(crate) fn given(&self, settings: &Settings, label: &str) -> Setting {
+    pub(crate) fn value_row(&self, settings: &Settings, label: &str) -> Setting {
         self.row(settings, label, self.value(settings))
     }
     /// Parses the value with `read`.
@@ -80,7 +80,7 @@ impl Parameter {
     /// # Errors
     /// Returns [`ProcedureError`] if `read` returns `None`; the message contains the meaning of the
     /// parameter and its default.
-    pub fn parse<T>(
+    pub(crate) fn parse<T>(
         &self,
         settings: &Settings,
         read: impl FnOnce(&str) -> Option<T>,
@@ -96,11 +96,8 @@ impl Parameter {
             ))
         })
     }
-    /// Parses the value as a time.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] unless the value is a time from 100 ms to 30 days.
-    pub fn time(&self, settings: &Settings) -> Result<Nanos, ProcedureError> {
+    /// Parses the value as a time from 100 ms to 30 days.
+    pub(crate) fn time(&self, settings: &Settings) -> Result<Nanos, ProcedureError> {
         self.within(settings, Nanos::from_millis(100)..=Nanos::from_secs(30 * 86_400))
     }
     /// Parses the value as a number or a time within this range.
@@ -127,9 +124,27 @@ impl Parameter {
         settings: &Settings,
         item: impl Fn(&str) -> Option<T>,
     ) -> Result<Vec<T>, ProcedureError> {
+        self.items(settings, item, |items| {
+            (1..items.len()).all(|n| !items[..n].contains(&items[n]))
+        })
+    }
+    /// Parses the value as a list of items, separated by commas, that ascend.
+    pub(crate) fn ascending<T: PartialOrd>(
+        &self,
+        settings: &Settings,
+        item: impl Fn(&str) -> Option<T>,
+    ) -> Result<Vec<T>, ProcedureError> {
+        self.items(settings, item, |items| items.is_sorted_by(|a, b| a < b))
+    }
+    fn items<T>(
+        &self,
+        settings: &Settings,
+        item: impl Fn(&str) -> Option<T>,
+        is_valid: impl Fn(&[T]) -> bool,
+    ) -> Result<Vec<T>, ProcedureError> {
         self.parse(settings, |text| {
             let items: Option<Vec<T>> = text.split(',').map(|text| item(text.trim())).collect();
-            items.filter(|items| (1..items.len()).all(|n| !items[..n].contains(&items[n])))
+            items.filter(|items| is_valid(items))
         })
     }
     /// Parses the value as a list of different percentages from `least` to 100.
@@ -140,11 +155,9 @@ impl Parameter {
     ) -> Result<Vec<u8>, ProcedureError> {
         self.list(settings, |text| text.parse().ok().filter(|p| (least..=100).contains(p)))
     }
-    /// Parses the value as a list such as `5,10min`: different times with a unit, or in seconds.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] unless all are different times from 1 ms to 24 h.
-    pub fn times(&self, settings: &Settings) -> Result<Vec<Nanos>, ProcedureError> {
+    /// Parses the value as a list such as `5,10min`: different times from 1 ms to 24 h, with a unit
+    /// or in seconds.
+    pub(crate) fn times(&self, settings: &Settings) -> Result<Vec<Nanos>, ProcedureError> {
         let possible = Nanos::from_millis(1)..=Nanos::from_secs(86_400);
         self.list(settings, |text| text.parse::<Nanos>().ok().filter(|t| possible.contains(t)))
     }

@@ -7,6 +7,7 @@
 
 use crate::exhibits::frame::unfinished;
 use crate::exhibits::loops::NOT_STEADY_EARLIER;
+use crate::report_notation::joined;
 use steadfast_domain::findings::{Cell, Row, Table};
 use steadfast_domain::settings::Amendment;
 use steadfast_domain::{
@@ -18,7 +19,6 @@ use steadfast_domain::{
 pub(crate) struct SuitePart {
     /// Name of the part, the prefix of its phases.
     pub name: String,
-    /// Procedure that the part runs.
     pub procedure: Box<dyn Procedure>,
     /// Settings of the procedure, as if it ran alone.
     pub settings: Settings,
@@ -89,7 +89,6 @@ impl Bench for PartBench<'_> {
     }
 }
 
-/// Conducts the parts one after another.
 pub(crate) fn conduct(parts: &[SuitePart], bench: &mut dyn Bench) -> Result<(), Halt> {
     parts.iter().try_for_each(|part| {
         bench.note(&Note::Part(part.name.clone()));
@@ -100,7 +99,6 @@ pub(crate) fn conduct(parts: &[SuitePart], bench: &mut dyn Bench) -> Result<(), 
 }
 
 pub(crate) struct PartFindings<'a> {
-    /// Name of the part.
     pub name: &'a str,
     /// Findings of the part; `None` if it has not started.
     pub findings: Option<Findings>,
@@ -130,7 +128,6 @@ fn invalidating(findings: &Findings) -> usize {
     own + findings.parts.iter().map(invalidating).sum::<usize>()
 }
 
-/// Computes the findings of all parts that have started.
 pub(crate) fn studied<'a>(parts: &'a [SuitePart], record: &Record) -> Vec<PartFindings<'a>> {
     parts
         .iter()
@@ -274,9 +271,7 @@ pub(crate) fn parts_table(heads: [&str; 3], studied: &[PartFindings<'_>]) -> Tab
 
 /// Returns the titles of the parts that `keep` accepts, separated by commas.
 fn titles(studied: &[PartFindings<'_>], keep: impl Fn(&PartFindings<'_>) -> bool) -> String {
-    let kept: Vec<&str> =
-        studied.iter().filter(|part| keep(part)).map(PartFindings::title).collect();
-    kept.join(", ")
+    joined(studied.iter().filter(|part| keep(part)).map(PartFindings::title))
 }
 
 /// Returns one sentence on how the run ended. `noun` names the parts in the plural, such as
@@ -324,12 +319,11 @@ pub(crate) fn caveats(
             })
             .collect();
         if !over.is_empty() {
-            let titles: Vec<&str> = over.iter().map(|part| part.title()).collect();
             let names: Vec<&str> = over.iter().map(|part| part.name).collect();
             remedies.push(format!(
                 "{} cannot be resumed, because the journal already holds later tests: run again \
                  with {}.",
-                titles.join(", "),
+                joined(over.iter().map(|part| part.title())),
                 options(&names)
             ));
         }

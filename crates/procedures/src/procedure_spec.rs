@@ -5,10 +5,6 @@ use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
 use steadfast_domain::Procedure;
 
-/// Constructor of a procedure.
-pub type ProcedureConstructor =
-    fn(&ProcedureRequest<'_>) -> Result<Box<dyn Procedure>, ProcedureError>;
-
 /// Entry of a procedure in the list of procedures.
 #[derive(Debug, Clone, Copy)]
 pub struct ProcedureSpec {
@@ -19,12 +15,12 @@ pub struct ProcedureSpec {
     /// Parameters of this procedure, in addition to the settings that all procedures have.
     pub parameters: &'static [Parameter],
     /// Constructor. Call [`procedure`](crate::procedure) instead, which also checks the settings.
-    pub make: ProcedureConstructor,
+    pub(crate) make: fn(&ProcedureRequest<'_>) -> Result<Box<dyn Procedure>, ProcedureError>,
 }
 
 /// Boxes a procedure as a trait object.
 pub(crate) fn boxed<P: Procedure + 'static>(
-    made: Result<P, ProcedureError>,
+    procedure: Result<P, ProcedureError>,
 ) -> Result<Box<dyn Procedure>, ProcedureError> {
-    Ok(Box::new(made?))
+    Ok(Box::new(procedure?))
 }

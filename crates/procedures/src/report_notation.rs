@@ -14,6 +14,12 @@ pub(crate) fn slug(name: &str) -> String {
     name.to_lowercase().replace([' ', '/', '.'], "-")
 }
 
+/// Returns the word with its first letter, an ASCII one, in upper case.
+pub(crate) fn capitalized(word: &str) -> String {
+    let (first, rest) = word.split_at(word.len().min(1));
+    first.to_uppercase() + rest
+}
+
 /// Returns a mix as percent read / percent written, such as `65/35`.
 pub(crate) fn mix_name(read_percent: u8) -> String {
     format!("{read_percent}/{}", 100 - read_percent)

@@ -4,7 +4,7 @@
 //! The parts run one after another, each as if it ran alone: it sets the conditions,
 //! purges and preconditions by its own rules, and has its own seed.
 
-use crate::catalogue::{SINGLE, find, made, parameters_of};
+use crate::catalogue::{SINGLE, build, find, parameters_of};
 use crate::common::choices::RunChoices;
 use crate::common::method::Method;
 use crate::common::one_pass::{self, SPARE};
@@ -18,7 +18,7 @@ use crate::parts::{self, PartFindings, SuitePart, part_amendments};
 use crate::procedure_error::ProcedureError;
 use crate::procedure_spec::{ProcedureSpec, boxed};
 use crate::pts::method;
-use crate::report_notation::{distinct, own};
+use crate::report_notation::{capitalized, distinct, own};
 use crate::tkperf;
 use steadfast_domain::findings::{Exhibit, FormHeader, Origin, Page, Role, Setting};
 use steadfast_domain::text::excerpt;
@@ -27,7 +27,6 @@ use steadfast_domain::{
     caveats as ids,
 };
 
-/// Name of the procedure on the command line.
 pub const NAME: &str = "suite";
 
 /// Name of the portrait, which is made of other procedures as well.
@@ -44,8 +43,7 @@ const PROCEDURES: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// Entry of the suite in the list of procedures.
-pub(crate) const OFFER: ProcedureSpec = ProcedureSpec {
+pub(crate) const SPEC: ProcedureSpec = ProcedureSpec {
     name: NAME,
     summary: "several procedures on one device, in one plan and one report",
     parameters: &[PROCEDURES],
@@ -54,11 +52,9 @@ pub(crate) const OFFER: ProcedureSpec = ProcedureSpec {
 
 /// Texts and tables of a suite or a campaign.
 pub(crate) struct SuiteKind {
-    /// Title of the report.
     pub title: &'static str,
     /// Second line of the form header.
     pub subtitle: &'static str,
-    /// Parameter that lists the parts.
     pub list: Parameter,
     /// Name of the parts in the plural: `procedures`.
     pub noun: &'static str,
@@ -66,9 +62,7 @@ pub(crate) struct SuiteKind {
     pub heads: [&'static str; 3],
     /// Returns the options of a run of some parts again, by their names.
     pub again: fn(&[&str]) -> String,
-    /// Returns the tables over all parts.
     pub over_all: fn(&[PartFindings<'_>]) -> Vec<Exhibit>,
-    /// Returns the method of the run as a whole.
     pub method: fn(&Settings) -> Method,
     /// Adds to page one what the parts found, and the caveats about it.
     pub add_to_page_one: fn(&mut Findings, &StudiedSuite<'_>),
@@ -76,9 +70,7 @@ pub(crate) struct SuiteKind {
 
 /// A run of several parts and what they found.
 pub(crate) struct StudiedSuite<'a> {
-    /// Settings of the run.
     pub settings: &'a Settings,
-    /// Everything that happened in the run.
     pub record: &'a Record,
     /// Findings of the parts, in order.
     pub found: &'a [PartFindings<'a>],
@@ -96,7 +88,6 @@ const SUITE: SuiteKind = SuiteKind {
     add_to_page_one: |_, _| (),
 };
 
-/// Returns the method of the profile and class.
 pub(crate) fn method_of_profile(settings: &Settings) -> Method {
     method::for_profile(settings.profile, settings.class)
 }
@@ -106,7 +97,6 @@ pub(crate) fn method_of_profile(settings: &Settings) -> Method {
 pub(crate) struct PartPlan {
     /// Name of the part, the prefix of its phases; unique in its run.
     pub name: String,
-    /// Procedure that the part runs.
     pub procedure: String,
     /// Parameters that the part has unless the user gives others.
     pub preset: Vec<(&'static str, String)>,
@@ -133,7 +123,7 @@ impl PartPlan {
     /// Returns the parameters of the part that the user may give; empty if there is no such
     /// procedure.
     fn parameters(&self, settings: &Settings) -> Vec<Parameter> {
-        let known = find(SINGLE, &self.procedure).map(|offer| parameters_of(offer, settings));
+        let known = find(SINGLE, &self.procedure).map(|spec| parameters_of(spec, settings));
         let mut known = known.unwrap_or_default();
         // The workload of a part of a campaign is what the part is.
         known.retain(|parameter| !self.is_fixed(parameter.name));
@@ -203,7 +193,7 @@ impl PartPlan {
     ) -> Result<SuitePart, ProcedureError> {
         let settings = self.settings(request.settings);
         let amendments = part_amendments(request.amendments, &self.name, is_last);
-        let procedure = made(&settings, request.geometry, &amendments)
+        let procedure = build(&settings, request.geometry, &amendments)
             .map_err(|why| ProcedureError(format!("{}: {why}", self.name)))?;
         Ok(SuitePart { name: self.name.clone(), procedure, settings })
     }
@@ -226,10 +216,6 @@ pub struct Suite {
 
 impl Suite {
     /// Builds a run of these parts. An amendment that names no loop applies to the last part.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if a part is unknown or cannot run with these settings, or if no
-    /// part has one of the given parameters.
     pub(crate) fn new(
         kind: &'static SuiteKind,
         plans: Vec<PartPlan>,
@@ -295,8 +281,8 @@ fn check_parameters(
     let Some((unknown, _)) = unknown else { return Ok(()) };
     let mut known: Vec<String> = vec![kind.list.name.to_owned()];
     for plan in plans {
-        let of = plan.parameters(settings);
-        let names: Vec<&str> = of.iter().map(|parameter| parameter.name).collect();
+        let parameters = plan.parameters(settings);
+        let names: Vec<&str> = parameters.iter().map(|parameter| parameter.name).collect();
         let line = format!("{}: {}", plan.procedure, names.join(", "));
         if !names.is_empty() && !known.contains(&line) {
             known.push(line);
@@ -470,51 +456,34 @@ fn is_purged(part: &SuitePart, record: &Record) -> bool {
     own.purge().is_some_and(|purge| purge.method != PurgeMethod::Nothing && purge.failed.is_none())
 }
 
-fn capitalized(word: &str) -> String {
-    let (first, rest) = word.split_at(word.len().min(1));
-    first.to_uppercase() + rest
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::catalogue::procedure_request;
     use crate::parts::begins;
-    use crate::testing::scripted::{GEOMETRY, record, scripted, steps};
+    use crate::testing::scripted::{
+        GEOMETRY, broken_record, phases, purges, record, refusal, scripted, settings_of, steps,
+    };
     use std::collections::HashSet;
     use steadfast_domain::settings::Amendment;
-    use steadfast_domain::{
-        Class, Conditions, EndState, JournalEntry, Nanos, Profile, Step, WriteCache,
-    };
-
-    fn settings(change: impl FnOnce(&mut Settings)) -> Settings {
-        let mut settings = Settings::new(NAME, 7);
-        change(&mut settings);
-        settings
-    }
+    use steadfast_domain::{Class, Conditions, EndState, Nanos, Profile, Step, WriteCache};
 
     fn suite(change: impl FnOnce(&mut Settings)) -> Suite {
-        let settings = settings(change);
-        let request = procedure_request(&OFFER, &settings, GEOMETRY, &[]);
+        let settings = settings_of(NAME, change);
+        let request = procedure_request(&SPEC, &settings, GEOMETRY, &[]);
         Suite::new(&SUITE, plans(&settings).unwrap(), &request).unwrap()
     }
 
     fn refused(change: impl FnOnce(&mut Settings)) -> String {
-        crate::procedure(&settings(change), GEOMETRY, &[]).err().unwrap().0
+        refusal(&settings_of(NAME, change))
     }
 
     #[test]
     fn the_parts_run_in_their_order_under_their_names_with_seeds_of_their_own() {
         let bench = scripted(|_| 1000.0).conducted(&suite(|_| ()));
-        let mut phases: Vec<&str> = Vec::new();
         let steps = steps(&bench.entries);
-        for step in &steps {
-            if phases.last() != Some(&step.place.phase.as_str()) {
-                phases.push(&step.place.phase);
-            }
-        }
         assert_eq!(
-            phases,
+            phases(&bench.entries),
             [
                 "iops/wipc", "iops/rounds", "throughput/wipc-1024K", "throughput/rounds-1024K",
                 "throughput/wipc-128K", "throughput/rounds-128K", "latency/wipc", "latency/rounds",
@@ -536,9 +505,7 @@ mod tests {
         assert_eq!(whole.ending, "All procedures ended; steady: IOPS, Throughput, Latency.");
         assert_eq!(whole.parts.len(), 3);
         let part = &suite.parts[0];
-        let mut alone = scripted(|_| 1000.0);
-        part.procedure.conduct(&mut alone).unwrap();
-        let alone = part.procedure.study(&record(&part.settings, alone.entries));
+        let alone = scripted(|_| 1000.0).studied(&*part.procedure, &part.settings);
         assert_eq!(whole.parts[0].form_pages, alone.form_pages);
         let titles = |findings: &Findings| -> Vec<String> {
             findings.chapters.iter().map(|chapter| chapter.title.clone()).collect()
@@ -564,11 +531,7 @@ mod tests {
         // Latency stands behind it in the journal.
         assert!(caveat.remedy.contains("`--procedures iops --max-rounds N`"), "{}", caveat.remedy);
         assert!(!caveat.remedy.contains("steadfast resume"), "{}", caveat.remedy);
-        let of_part = findings.parts[0]
-            .caveats
-            .iter()
-            .find(|c| c.id == ids::STEADY_STATE_NOT_ACHIEVED)
-            .unwrap();
+        let of_part = findings.parts[0].caveat(ids::STEADY_STATE_NOT_ACHIEVED).unwrap();
         assert!(of_part.remedy.contains("--max-rounds"), "latency stands behind it");
     }
 
@@ -579,8 +542,7 @@ mod tests {
         let is_cut = |(step, _): (&Step, _)| step.place.phase == "throughput/rounds-1024K";
         let cut = bench.entries.iter().position(|entry| entry.applied().is_some_and(is_cut));
         bench.entries.truncate(cut.unwrap() + 2);
-        let mut broken = record(&suite.setup.settings, bench.entries);
-        broken.entries.pop();
+        let broken = broken_record(&suite.setup.settings, bench.entries);
         let findings = suite.study(&broken);
         assert_eq!(findings.parts.len(), 2);
         assert!(findings.ending.contains("not started: latency"), "{}", findings.ending);
@@ -623,8 +585,7 @@ mod tests {
         let seeds: HashSet<u64> = suite.parts.iter().map(|part| part.settings.seed).collect();
         assert_eq!(seeds.len(), 3);
         let bench = scripted(|_| 100_000.0).conducted(&suite);
-        let purges = bench.entries.iter().filter(|entry| matches!(entry, JournalEntry::Purged(_)));
-        assert_eq!(purges.count(), 3);
+        assert_eq!(purges(&bench.entries), 3);
         let findings = suite.study(&record(&suite.setup.settings, bench.entries));
         let titles: Vec<&str> = findings.parts.iter().map(|part| part.title.as_str()).collect();
         assert_eq!(titles, ["WSAT RND 8K RW65", "Latency", "WSAT SEQ 128K RW90"]);
@@ -681,7 +642,7 @@ mod tests {
         assert!(caveat.remedy.contains("--max-rounds"), "latency stands behind it");
         let amended =
             [Amendment::RoundsMaxOf { phase: "latency/ar100-64MiB/rounds".into(), rounds: 6 }];
-        assert!(crate::procedure(&settings(client_1), GEOMETRY, &amended).is_ok());
+        assert!(crate::procedure(&settings_of(NAME, client_1), GEOMETRY, &amended).is_ok());
     }
 
     #[test]

@@ -44,7 +44,7 @@ impl UserFact {
 }
 
 /// All keys that reports print.
-pub const META_KEYS: [&str; 11] = [
+const META_KEYS: [&str; 11] = [
     UserFact::Vendor.key(),
     UserFact::Model.key(),
     UserFact::Sponsor.key(),
@@ -83,7 +83,7 @@ pub fn check_meta(key: &str) -> Result<(), ProcedureError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::scripted::{GEOMETRY, record};
+    use crate::testing::scripted::{build, record};
 
     #[test]
     fn a_key_that_no_report_shows_is_refused_with_the_one_that_was_meant() {
@@ -99,8 +99,7 @@ mod tests {
         for key in META_KEYS {
             settings.meta.insert(key.to_owned(), format!("the {key} told"));
         }
-        let procedure = crate::procedure(&settings, GEOMETRY, &[]).unwrap();
-        let header = procedure.study(&record(&settings, Vec::new())).header;
+        let header = build(&settings).study(&record(&settings, Vec::new())).header;
         let shown = format!("{header:?}");
         for key in META_KEYS {
             assert!(shown.contains(&format!("the {key} told")), "{key}: {shown}");

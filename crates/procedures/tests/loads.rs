@@ -163,21 +163,21 @@ const DRIVES: [DriveBehavior; 3] =
 /// Appends a line for every procedure, profile, class and drive.
 fn of_every_procedure(out: &mut String) {
     // The parts of a campaign are runs of wsat and dirth, which their own test compares.
-    let all = PROCEDURES.iter().filter(|offer| !CAMPAIGNS.contains(&offer.name));
-    for offer in all {
+    let all = PROCEDURES.iter().filter(|spec| !CAMPAIGNS.contains(&spec.name));
+    for spec in all {
         for profile in [Profile::Pts20, Profile::Pts11, Profile::Tkperf, Profile::Quick] {
             for class in [Class::Enterprise, Class::Client] {
-                let mut settings = Settings::new(offer.name, 7);
+                let mut settings = Settings::new(spec.name, 7);
                 (settings.profile, settings.class) = (profile, class);
                 settings.workload = workload();
                 settings.sequence = sequence();
-                let scatters = ["iops", "throughput", "latency", "suite"].contains(&offer.name);
+                let scatters = ["iops", "throughput", "latency", "suite"].contains(&spec.name);
                 if (profile, class) == (Profile::Pts11, Class::Client) && scatters {
                     set(&mut settings, "ar-amount=256MiB,1GiB");
                     set(&mut settings, "ar-segments=64");
                 }
                 for drive in DRIVES {
-                    let name = format!("{} {profile} {class}", offer.name);
+                    let name = format!("{} {profile} {class}", spec.name);
                     out.push_str(&line(&name, (&settings, GEOMETRY), drive, &[]));
                 }
             }

@@ -8,7 +8,7 @@ use super::results::{CommitPoint, CommitResults};
 use super::setup::{Commit, CommitKind, CommitOrder, PRECONDITIONING};
 use crate::common::metrics::MeasuredPoint;
 use crate::common::preconditioning;
-use crate::exhibits::cyclic_load::{check_exhibits, evidence, fresh_caveat, steps_plot};
+use crate::exhibits::cyclic_load::{check_exhibits, evidence, preconditioning_caveats, steps_plot};
 use crate::exhibits::disclosure::{self, ReportForm, form_demand};
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{percentile_table, tail_plot};
@@ -17,7 +17,7 @@ use crate::exhibits::seconds::{curve, response_plot, seconds};
 use crate::exhibits::time_axis::PlotTimeAxis;
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::pts::wipc_exhibits::preconditioning_exhibits;
-use crate::report_notation::reservation_text;
+use crate::report_notation::{joined, reservation_text};
 use std::num::NonZeroU32;
 use steadfast_domain::findings::{
     Axis, Cell, Column, Exhibit, KeyFigure, Metric, Origin, Plot, Row, Scale, Series, Setting,
@@ -63,12 +63,8 @@ impl ProcedureReport for Commit {
             points_table(run, "commits", "Every load: rates and means", &rate_columns())
         }),
         ReportEntry::Table(|run| {
-            points_table(
-                run,
-                "commit-times",
-                "Every load: response times of the commit",
-                &time_columns(),
-            )
+            let title = "Every load: response times of the commit";
+            points_table(run, "commit-times", title, &time_columns())
         }),
         ReportEntry::Chapter("Response-Time Ladders"),
         ReportEntry::Several(ladders),
@@ -95,8 +91,6 @@ impl ProcedureReport for Commit {
     }
 
     fn form(run: &CommitRun<'_>) -> ReportForm {
-        let fixed =
-            |id: &str, label: &str, value: String| Setting::new(id, label, value, Origin::Profile);
         let parameter = |name: &str, label: &str, value: String| {
             let known = run.test.setup.parameters.iter().find(|known| known.name == name);
             let origin = known.map_or(Origin::Default, |known| known.origin(run.choices.settings));
@@ -107,14 +101,22 @@ impl ProcedureReport for Commit {
         ReportForm::new("Commit", "Durable writes of 1 to 64 committers", &run.choices)
             .set_up(disclosure::preconditioning_rows(&run.choices))
             .set_up([
-                fixed("wdpc", "Pre Condition 2", format!("{} (WDPC)", preconditioning.label)),
-                fixed("wdpc-demand", "TOIO - TC/QD", form_demand(preconditioning.stimulus.demand)),
+                disclosure::profile_row(
+                    "wdpc",
+                    "Pre Condition 2",
+                    format!("{} (WDPC)", preconditioning.label),
+                ),
+                disclosure::profile_row(
+                    "wdpc-demand",
+                    "TOIO - TC/QD",
+                    form_demand(preconditioning.stimulus.demand),
+                ),
                 Setting::outcome("SS Rounds", disclosure::window_text(&run.results.verdict)),
                 disclosure::note_row(&run.choices),
             ])
             .test_parameters([
-                fixed("orders", "Order", "SEQ (one log), RND".into()),
-                fixed("kinds", "Durability", kinds),
+                disclosure::profile_row("orders", "Order", "SEQ (one log), RND"),
+                disclosure::profile_row("kinds", "Durability", kinds),
                 parameter("block-sizes", "Block Sizes", sizes_text(&run.test.sizes)),
                 parameter("committers", "Committers", committers_text(&run.test.committers)),
                 parameter("run-in", "Run-in of each step", run.test.run_in.to_string()),
@@ -141,25 +143,12 @@ impl ProcedureReport for Commit {
         format!("{} {steady}; {loads} measured.", cost.unwrap_or_default()).trim_start().to_owned()
     }
 
-    /// Returns the verdict on the preconditioning.
     fn verdict(run: &CommitRun<'_>) -> Option<Verdict> {
         Some(run.results.verdict.clone())
     }
 
     fn caveats(run: &CommitRun<'_>) -> Vec<Caveat> {
-        let mut caveats = Vec::new();
-        if run.record.has_ended() && !run.results.verdict.steady {
-            caveats.push(Caveat::invalidates(
-                ids::STEADY_STATE_NOT_ACHIEVED,
-                format!(
-                    "STEADY STATE NOT ACHIEVED in the preconditioning{}: the drive was still \
-                     changing when the commits began.",
-                    reservation_text(&run.results.verdict)
-                ),
-                "Repeat the run with more rounds (--max-rounds).",
-            ));
-        }
-        caveats.extend(fresh_caveat(&run.results.verdict));
+        let mut caveats = preconditioning_caveats(run.record, &run.results.verdict, "commits");
         caveats.extend(flush_caveat(run));
         caveats
     }
@@ -218,13 +207,11 @@ fn committers_name(committers: NonZeroU32) -> String {
 }
 
 fn committers_text(committers: &[NonZeroU32]) -> String {
-    let numbers: Vec<String> = committers.iter().map(NonZeroU32::to_string).collect();
-    numbers.join(", ")
+    joined(committers)
 }
 
 fn sizes_text(sizes: &[Bytes]) -> String {
-    let sizes: Vec<String> = sizes.iter().map(|size| size.transfer_size()).collect();
-    sizes.join(", ")
+    joined(sizes.iter().map(|size| size.transfer_size()))
 }
 
 /// Returns a caveat on flushes that were not sent, or that take no time; `None` otherwise.
@@ -310,7 +297,6 @@ fn page_one_table(run: &CommitRun<'_>, id: &str, sizes: &[Bytes]) -> Table {
     Table::new(id, title, "Writes").columns(columns).rows(rows)
 }
 
-/// Returns the kinds of an order that were planned.
 fn kinds_of(run: &CommitRun<'_>, order: CommitOrder) -> Vec<CommitKind> {
     let mut kinds = CommitKind::ALL.to_vec();
     kinds
@@ -338,7 +324,8 @@ fn by_committers(
 fn committers_table(
     run: &CommitRun<'_>,
     order: CommitOrder,
-    (id, title): (&str, String),
+    id: &str,
+    title: String,
     decimals: u8,
     value: impl Fn(&CommitPoint<'_>) -> Option<f64>,
 ) -> Table {
@@ -358,12 +345,12 @@ fn committers_table(
 
 fn rate_table(run: &CommitRun<'_>, order: CommitOrder) -> Table {
     let title = format!("Commits per second, {}", writes_text(run, order));
-    committers_table(run, order, ("rates", title), 1, |point| point.rate())
+    committers_table(run, order, "rates", title, 1, |point| point.rate())
 }
 
 fn response_table(run: &CommitRun<'_>, order: CommitOrder) -> Table {
     let title = format!("99.9 % of the commits, ms, {}", writes_text(run, order));
-    committers_table(run, order, ("nines", title), 4, |point| point.percentile_ms(0.999))
+    committers_table(run, order, "nines", title, 4, |point| point.percentile_ms(0.999))
 }
 
 fn writes_text(run: &CommitRun<'_>, order: CommitOrder) -> String {
@@ -374,7 +361,8 @@ fn writes_text(run: &CommitRun<'_>, order: CommitOrder) -> String {
 fn committers_plot(
     run: &CommitRun<'_>,
     order: CommitOrder,
-    (id, title): (&str, &str),
+    id: &str,
+    title: &str,
     axis: Axis,
     value: fn(&CommitPoint<'_>) -> Option<f64>,
 ) -> Plot {
@@ -395,7 +383,7 @@ fn committers_plot(
 fn rate_plot(run: &CommitRun<'_>, order: CommitOrder) -> Plot {
     let axis = Axis::new("Commits/s", Scale::Log10);
     let plot =
-        committers_plot(run, order, ("rate", "Commits per second"), axis, |point| point.rate());
+        committers_plot(run, order, "rate", "Commits per second", axis, |point| point.rate());
     let group = match order {
         CommitOrder::Log => " In a group commit all committers share one flush.",
         CommitOrder::Random => "",
@@ -408,8 +396,10 @@ fn rate_plot(run: &CommitRun<'_>, order: CommitOrder) -> Plot {
 
 fn response_by_committers(run: &CommitRun<'_>, order: CommitOrder) -> Plot {
     let axis = Axis::new("99.9 % (ms)", Scale::Log10);
-    let names = ("response", "99.9 % of the commits");
-    committers_plot(run, order, names, axis, |point| point.percentile_ms(0.999)).caption(
+    committers_plot(run, order, "response", "99.9 % of the commits", axis, |point| {
+        point.percentile_ms(0.999)
+    })
+    .caption(
         "From the hand-over of the write until its flush has completed. Missing where fewer than \
          ten commits took longer.",
     )
@@ -528,7 +518,6 @@ fn time_columns<'a>() -> [TypedColumn<CommitPoint<'a>>; 6] {
     ]
 }
 
-/// Returns these columns of every load.
 fn points_table<'a>(
     run: &CommitRun<'a>,
     id: &str,
@@ -551,15 +540,13 @@ fn ladders(run: &CommitRun<'_>) -> Vec<Exhibit> {
                 continue;
             }
             let what = format!("{}, {}", writes_text(run, order), kind.name());
-            let (ladder, tails) = (
-                format!("ladder-{}-{}", order.id(), kind.id()),
-                format!("tails-{}-{}", order.id(), kind.id()),
-            );
+            let id = format!("{}-{}", order.id(), kind.id());
             let title = format!("Response times by committers, ms: {what}");
-            exhibits.push(Exhibit::Table(percentile_table(&ladder, &title, &tallies)));
+            let ladder = percentile_table(&format!("ladder-{id}"), &title, &tallies);
+            exhibits.push(Exhibit::Table(ladder));
             if kind == CommitKind::Flush {
                 let title = format!("Commits that took longer, by committers: {what}");
-                exhibits.push(Exhibit::Plot(tail_plot(&tails, &title, &tallies)));
+                exhibits.push(Exhibit::Plot(tail_plot(&format!("tails-{id}"), &title, &tallies)));
             }
         }
     }
@@ -579,7 +566,6 @@ fn tallies(run: &CommitRun<'_>, order: CommitOrder, kind: CommitKind) -> Vec<(St
     tallies
 }
 
-/// Returns the secondary metrics of the commits on page one.
 fn secondary_table(run: &CommitRun<'_>) -> Table {
     let size = run.test.sizes[0];
     let mut points = Vec::new();

@@ -83,7 +83,6 @@ pub(super) enum FlushVerdict {
     Mixed,
 }
 
-/// Returns the verdict on the costs of a run.
 pub(super) fn flush_verdict(costs: &[FlushCost], record: &Record) -> FlushVerdict {
     let free = costs.iter().filter(|cost| cost.ratio() <= FREE_UP_TO).count();
     if costs.is_empty() {

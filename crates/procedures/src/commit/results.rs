@@ -3,15 +3,13 @@
 use super::setup::{
     COMMITS, Commit, CommitKind, CommitLoad, CommitOrder, PRECONDITIONING, REFRESH,
 };
-use crate::common::attempts::{attempt_of, is_attempt_of};
+use crate::common::attempts::{attempt_of, is_attempt_of, steps_of};
 use std::num::NonZeroU32;
 use steadfast_domain::{Bytes, Measurement, Nanos, Op, Outcome, Record, Step, Tally, Verdict};
 
 /// Results of the commit test, from which its tables and plots are made.
 pub struct CommitResults<'a> {
-    /// Minutes of the preconditioning.
     pub(super) preconditioning: Vec<(&'a Step, &'a Outcome)>,
-    /// Verdict on the preconditioning.
     pub(super) verdict: Verdict,
     /// Every load in the order of the steps, measured or not.
     pub(super) points: Vec<CommitPoint<'a>>,
@@ -25,10 +23,8 @@ pub(super) struct CommitPoint<'a> {
 }
 
 impl<'a> CommitResults<'a> {
-    /// Computes the results from a record.
     pub(super) fn new(test: &Commit, record: &'a Record) -> Self {
-        let preconditioning: Vec<_> =
-            record.steps().filter(|(step, _)| step.place.phase == PRECONDITIONING).collect();
+        let preconditioning = steps_of(record, PRECONDITIONING);
         let mut points: Vec<CommitPoint<'a>> =
             test.loads.iter().map(|load| CommitPoint { load: *load, step: None }).collect();
         for (step, outcome) in record.steps() {
@@ -87,7 +83,6 @@ impl<'a> CommitPoint<'a> {
         self.measurement().map(|m| m.direction(Op::Write))
     }
 
-    /// Returns the commits per second.
     pub fn rate(&self) -> Option<f64> {
         self.measurement()?.iops()
     }

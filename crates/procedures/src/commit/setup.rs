@@ -18,11 +18,10 @@ use crate::rwsw::method::check_demand;
 use std::num::NonZeroU32;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::stimulus::{Durability, LoadLimits};
-use steadfast_domain::{Bytes, Demand, Nanos, Profile, Record, Settings, Step, StepPlace};
+use steadfast_domain::{Bytes, Demand, Nanos, Record, Settings, Step, StepPlace};
 
 /// Phase of the writes until steady state.
 pub(super) const PRECONDITIONING: &str = "preconditioning";
-/// Phase of the measured steps.
 pub(super) const COMMITS: &str = "commits";
 /// Phase of the preconditioning's load after a gap before a measured step.
 pub(super) const REFRESH: &str = "refresh";
@@ -89,7 +88,6 @@ const FILLS: Parameter = Parameter {
     ..LEAST_FILLS
 };
 
-/// Parameters of `commit`.
 pub const PARAMETERS: &[Parameter] = &[
     COMMITTERS, BLOCK_SIZES, RUN_IN, REFRESH_TIME, INSTEAD_OF_WIPC, SPARE, BETWEEN, MEASURED, FILLS,
 ];
@@ -114,7 +112,6 @@ impl CommitKind {
     /// Kinds that any number of committers can have, in the order in which they are measured.
     const EACH: [CommitKind; 3] = [CommitKind::Plain, CommitKind::Fua, CommitKind::Flush];
 
-    /// Returns the name in legends and headings.
     pub fn name(self) -> &'static str {
         match self {
             CommitKind::Plain => "plain write",
@@ -124,7 +121,6 @@ impl CommitKind {
         }
     }
 
-    /// Returns the part of an ID.
     pub fn id(self) -> &'static str {
         match self {
             CommitKind::Plain => "plain",
@@ -135,7 +131,6 @@ impl CommitKind {
     }
 }
 
-/// Order of the writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CommitOrder {
     /// Random offsets.
@@ -156,7 +151,6 @@ impl CommitOrder {
         }
     }
 
-    /// Returns the part of an ID.
     pub fn id(self) -> &'static str {
         match self {
             CommitOrder::Random => "rnd",
@@ -203,7 +197,6 @@ impl CommitLoad {
     }
 }
 
-/// The commit test, ready to run.
 #[derive(Debug, Clone)]
 pub struct Commit {
     pub(super) setup: ProcedureSetup,
@@ -217,7 +210,6 @@ pub struct Commit {
 }
 
 impl Commit {
-    /// Creates the test.
     pub fn new(request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         let setup = ProcedureSetup::new(request, commit_method(request.settings))?;
         let settings = &setup.settings;
@@ -227,7 +219,9 @@ impl Commit {
              --steady-state, or allow fewer rounds with --max-rounds",
         )?;
         check_demand(settings, "; choose committers with --set committers=1,16")?;
-        let committers = COMMITTERS.parse(settings, committers)?;
+        let committers = COMMITTERS.ascending(settings, |text| {
+            text.parse().ok().filter(|n: &NonZeroU32| n.get() <= COMMITTERS_MAX)
+        })?;
         let sector = Bytes(u64::from(setup.geometry.logical_sector));
         let sizes = BLOCK_SIZES.list(settings, |text| block_size(text, sector))?;
         Ok(Commit {
@@ -241,7 +235,6 @@ impl Commit {
         })
     }
 
-    /// Returns the measured step of a load.
     pub(super) fn step(&self, point: u32, attempt: u32, load: &CommitLoad) -> Step {
         let place = StepPlace::new(&attempt_phase(COMMITS, attempt), 0, point, load.label());
         let until = LoadLimits::time(self.setup.step_time);
@@ -254,7 +247,7 @@ impl Commit {
         let phase = attempt_phase(REFRESH, attempt);
         let demand = self.preconditioning.stimulus.demand;
         let (pattern, time) = (PRECONDITIONING_PATTERN, self.refresh_time);
-        self.setup.stretch((&phase, point), &pattern, demand, time)
+        self.setup.stretch(&phase, point, &pattern, demand, time)
     }
 
     /// Returns the numbers of committers whose results are on page one.
@@ -290,16 +283,12 @@ impl Commit {
 /// Returns the method: steps, criteria and active range of the PTS. The write cache stays as it is
 /// found, because a service finds it so.
 fn commit_method(settings: &Settings) -> Method {
-    let profile = match settings.profile {
-        Profile::Quick => Profile::Quick,
-        _ => Profile::Pts20,
-    };
     Method {
         document: "commit",
         revision: "Commit",
         lesser: Some("COMMIT: durable writes by a method of our own, not one of the PTS"),
         write_cache: None,
-        ..method::for_profile(profile, settings.class)
+        ..method::for_own_test(settings)
     }
 }
 
@@ -359,13 +348,6 @@ fn loads(sizes: &[Bytes], committers: &[NonZeroU32]) -> Vec<CommitLoad> {
     loads
 }
 
-/// Parses numbers of committers such as `1,16`.
-fn committers(text: &str) -> Option<Vec<NonZeroU32>> {
-    let numbers: Option<Vec<NonZeroU32>> = text.split(',').map(|n| n.trim().parse().ok()).collect();
-    let is_ascending = |all: &Vec<NonZeroU32>| all.windows(2).all(|pair| pair[0] < pair[1]);
-    numbers.filter(|all| is_ascending(all) && all.iter().all(|n| n.get() <= COMMITTERS_MAX))
-}
-
 /// Parses a block size that the device can transfer.
 fn block_size(text: &str, sector: Bytes) -> Option<Bytes> {
     let size: Bytes = text.parse().ok()?;
@@ -373,7 +355,6 @@ fn block_size(text: &str, sector: Bytes) -> Option<Bytes> {
     fits.then_some(size)
 }
 
-/// Returns a sentence on the effect of a gap before a step.
 fn gap_effect(step: &Step) -> &'static str {
     let phase = step.place.phase.as_str();
     match phase {

@@ -2,8 +2,8 @@ use super::flush_cost::{FlushVerdict, flush_costs, flush_verdict};
 use super::results::CommitResults;
 use super::*;
 use crate::testing::scripted::{
-    ScriptedBench, assert_unfinished_wherever_it_ends, record, requested, scripted, settings_of,
-    steps,
+    ScriptedBench, assert_unfinished_wherever_it_ends, phases, purges, record, requested, scripted,
+    settings_of, steps,
 };
 use steadfast_domain::measurement::{KernelCounters, StreamTally, UnmeasuredIos};
 use steadfast_domain::stimulus::{Demand, Durability};
@@ -12,7 +12,7 @@ use steadfast_domain::{
     Tally, WriteCache,
 };
 
-fn made(change: impl FnOnce(&mut Settings)) -> Result<Commit, crate::ProcedureError> {
+fn build(change: impl FnOnce(&mut Settings)) -> Result<Commit, crate::ProcedureError> {
     requested(&settings_of("commit", change), Commit::new)
 }
 
@@ -68,7 +68,7 @@ fn measured(bench: &ScriptedBench<impl FnMut(&Step) -> f64>) -> Vec<&Step> {
 
 #[test]
 fn the_default_matrix_has_every_kind_beside_the_others() {
-    let test = made(|_| ()).unwrap();
+    let test = build(|_| ()).unwrap();
     let labels: Vec<String> = test.loads.iter().map(CommitLoad::label).collect();
     // 7 committers x 3 kinds x 2 orders, 6 groups, 2 further sizes x 2 committers x 3 x 2.
     assert_eq!(labels.len(), 42 + 6 + 24);
@@ -88,7 +88,7 @@ fn the_default_matrix_has_every_kind_beside_the_others() {
 
 #[test]
 fn the_drive_is_purged_and_steady_before_the_first_commit() {
-    let test = made(short).unwrap();
+    let test = build(short).unwrap();
     let mut bench = bench(volatile);
     test.conduct(&mut bench).unwrap();
     let wanted = bench.entries.iter().find_map(|entry| match entry {
@@ -96,11 +96,8 @@ fn the_drive_is_purged_and_steady_before_the_first_commit() {
         _ => None,
     });
     assert_eq!(wanted, Some(None), "the write cache stays as it is");
-    let mut phases: Vec<_> =
-        steps(&bench.entries).iter().map(|step| step.place.phase.clone()).collect();
-    phases.dedup();
-    assert_eq!(phases, ["wipc", "preconditioning", "commits"]);
-    assert!(bench.entries.iter().any(|entry| matches!(entry, JournalEntry::Purged(_))));
+    assert_eq!(phases(&bench.entries), ["wipc", "preconditioning", "commits"]);
+    assert_eq!(purges(&bench.entries), 1);
     for step in measured(&bench) {
         let stimulus = step.load.stimulus().unwrap();
         assert_eq!(stimulus.ramp, Nanos::from_secs(10));
@@ -119,7 +116,7 @@ fn the_drive_is_purged_and_steady_before_the_first_commit() {
 
 #[test]
 fn a_gap_voids_its_step_only_and_the_drive_is_written_before_it_is_repeated() {
-    let test = made(short).unwrap();
+    let test = build(short).unwrap();
     let mut bench = bench(volatile);
     bench.gap_before = vec![("commits", 0, 3), ("commits (attempt 2)", 0, 3), ("commits", 0, 5)];
     test.conduct(&mut bench).unwrap();
@@ -148,7 +145,7 @@ fn a_gap_voids_its_step_only_and_the_drive_is_written_before_it_is_repeated() {
 /// A gap inside the refresh: the step after it does not count either.
 #[test]
 fn a_gap_in_the_refresh_repeats_both() {
-    let test = made(short).unwrap();
+    let test = build(short).unwrap();
     let mut bench = bench(volatile);
     bench.gap_before = vec![("commits", 0, 1), ("refresh (attempt 2)", 1, 2)];
     test.conduct(&mut bench).unwrap();
@@ -171,7 +168,7 @@ fn a_gap_in_the_refresh_repeats_both() {
 /// Further block sizes are measured with the committers of page one only.
 #[test]
 fn every_block_size_has_a_cost_without_a_single_committer() {
-    let test = made(|s| {
+    let test = build(|s| {
         short(s);
         s.set("committers", "4,16");
         s.set("block-sizes", "4K,8K");
@@ -186,7 +183,7 @@ fn judged(
     response: fn(&Step) -> Option<Nanos>,
     cache: Option<WriteCache>,
 ) -> (FlushVerdict, String, Vec<String>) {
-    let test = made(short).unwrap();
+    let test = build(short).unwrap();
     let mut bench = bench(response);
     test.conduct(&mut bench).unwrap();
     let got = Conditions { write_cache: cache, ..Conditions::default() };
@@ -238,7 +235,7 @@ fn the_verdict_on_flushes_follows_from_the_ratio_to_plain_writes() {
 
 #[test]
 fn flushes_at_the_device_are_counted_per_commit() {
-    let test = made(short).unwrap();
+    let test = build(short).unwrap();
     let mut bench = bench(volatile);
     bench.retouch = |step, measurement| {
         flushed(step, measurement);
@@ -263,17 +260,17 @@ fn flushes_at_the_device_are_counted_per_commit() {
 
 #[test]
 fn a_run_that_broke_off_shows_what_it_has() {
-    let test = made(short).unwrap();
+    let test = build(short).unwrap();
     let whole = bench(volatile).recorded(&test, &test.setup.settings);
     assert_unfinished_wherever_it_ends(&test, &whole);
 }
 
 #[test]
 fn a_quick_run_has_fewer_loads_and_page_one_the_first_committers() {
-    let quick = made(|s| s.profile = Profile::Quick).unwrap();
+    let quick = build(|s| s.profile = Profile::Quick).unwrap();
     assert!(quick.loads.len() < 72 && quick.setup.step_time == Nanos::SECOND);
     // Without 1 and 16 page one shows the first.
-    let other = made(|s| s.set("committers", "3,5")).unwrap();
+    let other = build(|s| s.set("committers", "3,5")).unwrap();
     let shown: Vec<u32> = other.page_one().iter().map(|n| n.get()).collect();
     assert_eq!(shown, [3]);
 }

@@ -67,7 +67,6 @@ pub(super) fn aligned(streams: Vec<IoStream>, alignment: Option<Bytes>) -> Vec<I
     streams.into_iter().map(align).collect()
 }
 
-/// Returns the name of an alignment in reports.
 pub fn alignment_name(alignment: Option<Bytes>) -> String {
     alignment.map_or(BLOCK_SIZE.to_owned(), Bytes::transfer_size)
 }

@@ -1,6 +1,8 @@
 //! Attempts: repetitions of a test or a phase after a gap, and the names of their phases.
 
-use steadfast_domain::{Bench, Caveat, Halt, Note, Outcome, Record, Step, caveats as ids};
+use steadfast_domain::{
+    Bench, Caveat, Halt, Measurement, Note, Outcome, Record, Step, caveats as ids,
+};
 
 /// Repeats a test that permits no gap until an attempt runs without one. `attempt` gets the number
 /// of the attempt, from 1, and returns true if there was no gap. `first` names what an attempt
@@ -23,7 +25,6 @@ pub fn until_unbroken(
     Ok(())
 }
 
-/// Returns the steps of a phase of a record.
 pub fn steps_of<'a>(record: &'a Record, phase: &str) -> Vec<(&'a Step, &'a Outcome)> {
     record.steps().filter(|(step, _)| step.place.phase == phase).collect()
 }
@@ -37,7 +38,6 @@ pub fn attempt_phase(phase: &str, attempt: u32) -> String {
     }
 }
 
-/// Returns true if `phase` is an attempt at `base`.
 pub fn is_attempt_of(phase: &str, base: &str) -> bool {
     phase.strip_prefix(base).is_some_and(|rest| rest.is_empty() || rest.starts_with(" (attempt "))
 }
@@ -53,7 +53,6 @@ pub fn current_attempt(record: &Record) -> Option<&str> {
     record.steps().last().and_then(|(step, _)| attempt_of(&step.place.phase))
 }
 
-/// Returns the steps of the last attempt at a phase.
 pub fn last_attempt<'a>(record: &'a Record, base: &str) -> Vec<(&'a Step, &'a Outcome)> {
     let of_base: Vec<_> =
         record.steps().filter(|(step, _)| is_attempt_of(&step.place.phase, base)).collect();
@@ -61,6 +60,19 @@ pub fn last_attempt<'a>(record: &'a Record, base: &str) -> Vec<(&'a Step, &'a Ou
         return Vec::new();
     };
     of_base.into_iter().filter(|(step, _)| step.place.phase == last).collect()
+}
+
+/// Returns the steps of a phase in the attempt that ran last; empty if it has not reached the phase.
+pub fn current_steps<'a>(record: &'a Record, base: &str) -> Vec<(&'a Step, &'a Outcome)> {
+    let current = current_attempt(record);
+    let mut steps = last_attempt(record, base);
+    steps.retain(|(step, _)| attempt_of(&step.place.phase) == current);
+    steps
+}
+
+/// Returns the measurements of these steps.
+pub fn measurements<'a>(steps: &[(&Step, &'a Outcome)]) -> Vec<&'a Measurement> {
+    steps.iter().map(|(_, outcome)| &outcome.measurement).collect()
 }
 
 /// Returns the phases of a record that are attempts at one of `bases`, in order.

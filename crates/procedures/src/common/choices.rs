@@ -13,13 +13,10 @@ use steadfast_domain::{Bytes, Demand, Nanos, Settings, Step};
 
 /// Choices of a run, by the user or by default.
 pub struct RunChoices<'a> {
-    /// Settings that the user gave.
     pub settings: &'a Settings,
-    /// Requirements of profile and class.
     pub method: &'a Method,
     /// Capacity and sector size of the device.
     pub geometry: Geometry,
-    /// Parameters of the procedure.
     pub parameters: &'a [Parameter],
     /// Accessed parts of the capacity: one, or those of all parts of a run; empty if the report
     /// leaves them to each part.
@@ -32,7 +29,6 @@ pub struct RunChoices<'a> {
     /// Demand that the standard recommends or prescribes; the report discloses any other. `None`
     /// if there is nothing to compare with.
     pub recommended: Option<Demand>,
-    /// Length of a measured step.
     pub step_time: Nanos,
     /// Block sizes left out because they are not a multiple of the logical sector size.
     pub block_sizes_left_out: &'a [Bytes],
@@ -84,28 +80,29 @@ impl RunChoices<'_> {
     pub fn is_scattered(&self) -> bool {
         self.covered.iter().any(|covered| covered.range.segments.is_some())
     }
-    /// Returns the origin of the demand.
     pub fn demand_origin(&self) -> Origin {
         let s = self.settings;
         if self.own_loads.is_some() {
             return Origin::Chosen;
         }
-        origin::given(s.threads.is_some() || s.depth.is_some() || choose_demand(self.parameters, s))
+        origin::chosen_or_profile(
+            s.threads.is_some() || s.depth.is_some() || choose_demand(self.parameters, s),
+        )
     }
-    /// Returns the report's row for the demand of measured steps.
     pub fn demand_row(&self, label: &str, demand: String) -> Setting {
         Setting::new("demand", label, demand, self.demand_origin())
     }
-    /// Returns the report's row for the length of a measured step.
     pub fn step_row(&self, label: &str) -> Setting {
-        let origin = origin::given(self.settings.step_time.is_some() || self.own_loads.is_some());
+        let origin = origin::chosen_or_profile(
+            self.settings.step_time.is_some() || self.own_loads.is_some(),
+        );
         let time = self.step_text.clone().unwrap_or_else(|| self.step_time.to_string());
         Setting::new("step-time", label, time, origin)
     }
     /// Returns the report's row for the accessed share of the capacity.
     pub fn range_row(&self, label: &str, range: String) -> Setting {
         let is_chosen = self.settings.active_range_percent.is_some() || self.own_loads.is_some();
-        Setting::new("active-range", label, range, origin::given(is_chosen))
+        Setting::new("active-range", label, range, origin::chosen_or_profile(is_chosen))
     }
     /// Returns the text for workload-independent preconditioning: `own`, else
     /// `preconditioning_text`, else `none`.
@@ -113,13 +110,11 @@ impl RunChoices<'_> {
         let other = || self.preconditioning_text.clone().unwrap_or_else(|| "none".to_owned());
         own.unwrap_or_else(other)
     }
-    /// Returns the report's row for the data pattern.
     pub fn pattern_row(&self, label: &str, pattern: String) -> Setting {
         let is_default = self.settings.data_pattern == DataPattern::default();
-        let origin = origin::said(self.settings, SettingName::DataPattern, is_default);
+        let origin = origin::chosen_or_default(self.settings, SettingName::DataPattern, is_default);
         Setting::new("data-pattern", label, pattern, origin)
     }
-    /// Returns true if the step belongs to a measured phase.
     pub fn measures(&self, step: &Step) -> bool {
         self.measured_phases.contains(&step.place.phase)
     }

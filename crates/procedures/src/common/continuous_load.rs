@@ -1,5 +1,6 @@
 //! A load that runs without pause and is recorded in intervals, called cuts.
 
+use steadfast_domain::stimulus::ActiveRange;
 use steadfast_domain::{Bench, Halt, Load, Nanos, Step, StepPlace, Stimulus};
 
 /// Time limit of a load that is stopped at a cut: one year, which it never reaches. A limit equal
@@ -10,15 +11,12 @@ pub const NO_END: Nanos = Nanos::from_secs(365 * 86_400);
 /// most this much of the journal.
 pub const CHECKPOINT: Nanos = Nanos::from_secs(60);
 
-/// A load that runs without pause, from cut to cut, until its time is over or, without a time,
-/// until it is complete.
+/// A load that runs without pause, recorded from cut to cut.
 #[derive(Debug, Clone)]
 pub struct ContinuousLoad {
-    /// Place of the first cut.
     pub place: StepPlace,
     /// Load to apply.
     pub stimulus: Stimulus,
-    /// Time between cuts.
     pub cut: Nanos,
     /// Time after which the load is stopped; the last cut is shorter if `cut` does not divide it.
     /// `None` runs the load until it is complete.
@@ -26,9 +24,15 @@ pub struct ContinuousLoad {
 }
 
 impl ContinuousLoad {
+    /// Returns the same load in another range.
+    pub fn within(mut self, range: ActiveRange) -> Self {
+        self.stimulus.active_range = range;
+        self
+    }
+
     /// Runs the load to its end and returns where there were gaps.
     pub fn conduct(&self, bench: &mut dyn Bench) -> Result<LoadGaps, Halt> {
-        conduct_in_parts(bench, &self.place, &self.stimulus.clone().into(), (self.cut, self.time))
+        conduct_in_parts(bench, &self.place, &self.stimulus.clone().into(), self.cut, self.time)
     }
 }
 
@@ -38,9 +42,10 @@ pub fn conduct_in_parts(
     bench: &mut dyn Bench,
     place: &StepPlace,
     load: &Load,
-    (cut, time): (Nanos, Option<Nanos>),
+    cut: Nanos,
+    time: Option<Nanos>,
 ) -> Result<LoadGaps, Halt> {
-    let mut pieces = LoadGaps::default();
+    let mut gaps = LoadGaps::default();
     let mut left = time;
     for point in 1.. {
         let cut = left.map_or(cut, |left| left.min(cut));
@@ -48,16 +53,15 @@ pub fn conduct_in_parts(
         let place = StepPlace { point, ..place.clone() };
         let outcome = bench.apply(&Step::part(place, load.clone(), cut, point > 1))?;
         if outcome.gap_before.is_some() {
-            pieces.note(point);
+            gaps.note(point);
         }
         if outcome.measurement.complete || left == Some(Nanos::ZERO) {
             break;
         }
     }
-    Ok(pieces)
+    Ok(gaps)
 }
 
-/// Gaps of a stretch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LoadGaps {
     /// True if there was a gap before its first cut.

@@ -22,7 +22,6 @@ use steadfast_domain::{
     Stimulus, Track, Verdict, judge,
 };
 
-/// Parameter `between-time`.
 pub const BETWEEN_TIME: Parameter = Parameter {
     name: "between-time",
     default: "30min",
@@ -45,7 +44,6 @@ pub const MEASURED_LAST: Parameter = Parameter {
 /// Parameter `measured-minute` with the first step of a cycle as the default.
 pub const MEASURED_FIRST: Parameter = Parameter { default: "first", ..MEASURED_LAST };
 
-/// Parameter `least-fills`.
 pub const LEAST_FILLS: Parameter = Parameter {
     name: "least-fills",
     default: "1",
@@ -69,23 +67,17 @@ pub enum CyclePosition {
 pub struct CyclicLoad {
     /// Phase of the steps in the journal; a cycle is a round of it.
     pub phase: String,
-    /// Name of the load.
     pub label: String,
     /// Load to apply; its own limits also end it.
     pub stimulus: Stimulus,
-    /// Length of a step.
     pub step_time: Nanos,
     /// Number of steps between two measured ones.
     pub steps_between: u32,
-    /// Position of the measured step in a cycle.
     pub measured: CyclePosition,
-    /// Criteria for a steady window.
     pub criteria: Criteria,
-    /// Maximum number of cycles.
     pub cycles_max: u32,
     /// True if the load stops at the first steady window.
     pub stops: bool,
-    /// Maximum number of steps.
     pub steps_max: u64,
     /// Amount that must have been written before a window counts.
     pub fill: FillRequirement,
@@ -110,9 +102,6 @@ pub struct FillRequirement {
 impl FillRequirement {
     /// Creates a requirement for a drive of this capacity from `parameter`, the procedure's
     /// `least-fills`.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if the value is not a number from 0 to 100.
     pub fn chosen(
         parameter: &Parameter,
         settings: &Settings,
@@ -148,12 +137,9 @@ impl FillRequirement {
     }
 }
 
-/// Layout of a cycle.
 #[derive(Debug, Clone, Copy)]
 pub struct CycleLayout {
-    /// Number of steps between two measured ones.
     pub steps_between: u32,
-    /// Position of the measured step.
     pub measured: CyclePosition,
 }
 
@@ -211,12 +197,10 @@ impl CyclicLoad {
         }
     }
 
-    /// Returns the number of steps in a cycle.
     pub fn steps_per_cycle(&self) -> u32 {
         self.steps_between + 1
     }
 
-    /// Returns the length of a cycle.
     pub fn cycle_time(&self) -> Nanos {
         Nanos(self.step_time.0 * u64::from(self.steps_per_cycle()))
     }
@@ -273,7 +257,6 @@ impl CyclicLoad {
         Step::part(place, self.stimulus.clone(), self.step_time, continues)
     }
 
-    /// Returns the tracking variable from the steps of a record.
     pub fn track(&self, steps: &[(&Step, &Outcome)]) -> Track {
         self.tracker(steps).track()
     }

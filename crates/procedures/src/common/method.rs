@@ -15,11 +15,20 @@ const STEP_TIME_MAX: Nanos = Nanos::from_secs(86_400);
 
 /// Unit of active ranges and amounts: 1 MiB, so that every block size of the matrix divides an
 /// active range evenly.
-const RANGE_UNIT: u64 = 1 << 20;
+pub const RANGE_UNIT: u64 = 1 << 20;
 
 /// Smallest active range for a meaningful random test: 64 transfers of the largest size (our
 /// choice).
 const RANGE_MIN: Bytes = Bytes::mib(64);
+
+/// Returns the first `percent` of a range, in units of [`RANGE_UNIT`]; the whole range at 100.
+pub fn part_of(range: ActiveRange, percent: u8) -> ActiveRange {
+    if percent == 100 {
+        return range;
+    }
+    let length = Bytes(range.length.0 / 100 * u64::from(percent)).round_down(RANGE_UNIT);
+    ActiveRange { length, ..range }
+}
 
 /// Requirements of a profile and a class.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,11 +41,8 @@ pub struct Method {
     pub revision: &'static str,
     /// Statement, printed on every page, that the method is not one of the PTS; `None` if it is.
     pub lesser: Option<&'static str>,
-    /// Criteria for a steady window.
     pub criteria: Criteria,
-    /// Maximum number of rounds.
     pub rounds_max: u32,
-    /// Length of a step.
     pub step_time: Nanos,
     /// State of the volatile write cache; `None` leaves it unchanged.
     pub write_cache: Option<WriteCache>,
@@ -50,9 +56,6 @@ pub struct Method {
 
 impl Method {
     /// Returns the length of a step: the user's choice, else the method's.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if it is not from 100 ms to 24 h.
     pub fn step_time(&self, settings: &Settings) -> Result<Nanos, ProcedureError> {
         let time = settings.step_time.unwrap_or(self.step_time);
         if (STEP_TIME_MIN..=STEP_TIME_MAX).contains(&time) {
@@ -73,10 +76,6 @@ impl Method {
 
     /// Returns the active range of a run: the first part of the capacity, or segments scattered
     /// over it.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if the range is smaller than `RANGE_MIN` or the segments do not
-    /// fit.
     pub fn active_range(
         &self,
         settings: &Settings,
@@ -110,17 +109,12 @@ pub struct CoveredRange {
 /// An amount of an active range, divided into equal segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scatter {
-    /// Size of all segments together.
     pub amount: Bytes,
-    /// Number of segments.
     pub segments: u32,
 }
 
 impl Scatter {
     /// Places the segments in a range at multiples of `unit` bytes; the run's seed decides where.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if the segments are not multiples of `unit` or do not fit.
     pub fn over(
         self,
         range: ActiveRange,

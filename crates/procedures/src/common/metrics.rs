@@ -6,7 +6,6 @@ use steadfast_domain::findings::Metric;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Measurement, Nanos, Op, Tally};
 
-/// Reported percentiles: name and fraction.
 const PERCENTILES: [(&str, f64); 5] =
     [("p50", 0.5), ("p99", 0.99), ("p99-9", 0.999), ("p99-99", 0.9999), ("p99-999", 0.99999)];
 
@@ -19,13 +18,11 @@ pub struct PointValue {
     pub range: Option<(f64, f64)>,
 }
 
-/// A point and the steps that measured it.
 pub(crate) struct MeasuredPoint<'a> {
     /// Name of the point, such as `RND 4K RW65`.
     pub point: &'a str,
     /// Access pattern; `None` if the workload is not a single pattern.
     pub pattern: Option<AccessPattern>,
-    /// Measurements of the steps.
     pub steps: &'a [&'a Measurement],
     /// True if the steps are rounds of a measurement window: rates and average response time are
     /// then means of the rounds with their range, which shows the noise. Otherwise they are
@@ -34,7 +31,6 @@ pub(crate) struct MeasuredPoint<'a> {
 }
 
 impl MeasuredPoint<'_> {
-    /// Returns all metrics of the point that were measured.
     pub fn metrics(&self) -> Vec<Metric> {
         let rates = [
             self.metric("iops", self.iops(), "IOPS"),
@@ -61,7 +57,6 @@ impl MeasuredPoint<'_> {
         self.steps.iter().map(|step| step.total()).sum()
     }
 
-    /// Returns the tally of all I/Os of one direction.
     pub fn direction(&self, op: Op) -> Tally {
         self.steps.iter().map(|step| step.direction(op)).sum()
     }
@@ -75,7 +70,6 @@ impl MeasuredPoint<'_> {
         if self.rounds { self.every(Measurement::iops) } else { self.per_second(self.total().ios) }
     }
 
-    /// Returns the throughput in MB/s.
     pub fn mb_per_second(&self) -> PointValue {
         if self.rounds {
             return self.every(Measurement::mb_per_second);
@@ -167,10 +161,10 @@ mod tests {
             },
             outstanding: 0,
         };
-        let of = |op, ios, response| StreamTally { op, tally: tally(ios, response) };
+        let stream = |op, ios, response| StreamTally { op, tally: tally(ios, response) };
         Measurement {
             elapsed: Nanos::SECOND,
-            streams: vec![of(Op::Read, reads, 1_000_000), of(Op::Write, writes, 2_000_000)],
+            streams: vec![stream(Op::Read, reads, 1_000_000), stream(Op::Write, writes, 2_000_000)],
             ..Measurement::default()
         }
     }
@@ -180,16 +174,16 @@ mod tests {
         let (one, two) = (measurement(60, 40), measurement(120, 80));
         let pattern = AccessPattern::random(Bytes::kib(4), 60);
         let steps = [&one, &two];
-        let of = |rounds| MeasuredPoint {
+        let point = |rounds| MeasuredPoint {
             point: "RND 4K RW60",
             pattern: Some(pattern),
             steps: &steps,
             rounds,
         };
-        let all = of(true).metrics();
+        let all = point(true).metrics();
         let find = |name: &str, op| {
-            let mut of = all.iter().filter(|m| m.metric == name && m.direction == op);
-            of.next().unwrap_or_else(|| panic!("{name} {op:?}"))
+            let mut named = all.iter().filter(|m| m.metric == name && m.direction == op);
+            named.next().unwrap_or_else(|| panic!("{name} {op:?}"))
         };
         let iops = find("iops", None);
         assert_eq!((iops.value, iops.range), (150.0, Some((100.0, 200.0))));
@@ -201,7 +195,7 @@ mod tests {
         assert_eq!((find("min-response", None).value, find("mrt", None).value), (1.0, 2.0));
         assert_eq!(find("min-response", Some(Op::Write)).value, 2.0);
         assert!(all.iter().all(|m| m.metric != "p99-999"), "too few I/Os lie beyond");
-        let whole = of(false).metrics();
+        let whole = point(false).metrics();
         assert!(whole.iter().all(|metric| metric.range.is_none()));
         let reads = measurement(60, 0);
         let alone = MeasuredPoint { point: "R", pattern: None, steps: &[&reads], rounds: false };

@@ -1,9 +1,9 @@
 //! Code that all procedures share: settings, geometry, method and active range of a run, and the
 //! loads, steps and disclosures made from them.
 //!
-//! [`rounds`], [`stretch`] and [`cyclic_load`] are the loops that several procedures use,
-//! [`attempts`] repeats a test after a gap, [`results`] evaluates a loop of rounds. No number from a specification is
-//! here: a specification fills in a [`method::Method`].
+//! [`rounds`], [`continuous_load`] and [`cyclic_load`] are the loops that several procedures use,
+//! [`attempts`] repeats a test after a gap, [`results`] evaluates a loop of rounds. No number from a
+//! specification is here: a specification fills in a [`method::Method`].
 
 pub mod applied;
 pub mod attempts;
@@ -36,15 +36,12 @@ use steadfast_domain::{Bytes, Conditions, Demand, Nanos, Settings, Step, StepPla
 /// Settings, geometry, method and active range of a run.
 #[derive(Debug, Clone)]
 pub struct ProcedureSetup {
-    /// Settings that the user gave.
     pub settings: Settings,
     /// Capacity and sector size of the device.
     pub geometry: Geometry,
     /// Changes that the operator made after the start, in order.
     pub amendments: Vec<Amendment>,
-    /// Parameters of the procedure.
     pub parameters: Vec<Parameter>,
-    /// Requirements of profile and class.
     pub method: Method,
     /// Part of the device that may be accessed.
     pub active_range: ActiveRange,
@@ -57,7 +54,6 @@ pub struct ProcedureSetup {
 }
 
 impl ProcedureSetup {
-    /// Computes the shared values of a run.
     pub fn new(request: &ProcedureRequest<'_>, method: Method) -> Result<Self, ProcedureError> {
         let (settings, geometry) = (request.settings, request.geometry);
         check_geometry(geometry)?;
@@ -122,9 +118,6 @@ impl ProcedureSetup {
     }
 
     /// Returns the load at the rate that the user chose; unchanged without one.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if the threads cannot issue so many I/Os.
     pub fn at_the_rate(&self, stimulus: Stimulus) -> Result<Stimulus, ProcedureError> {
         let Some(OfferedLoad { rate, arrivals }) = self.settings.rate else { return Ok(stimulus) };
         let pace = rate.pace(&stimulus.streams, stimulus.demand.threads, arrivals);
@@ -154,7 +147,8 @@ impl ProcedureSetup {
     /// Returns a load that runs without pause for `time`, recorded every minute.
     pub fn stretch(
         &self,
-        (phase, round): (&str, u32),
+        phase: &str,
+        round: u32,
         applied: &impl ApplicableWorkload,
         demand: Demand,
         time: Nanos,

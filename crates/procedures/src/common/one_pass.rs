@@ -42,7 +42,6 @@ use steadfast_domain::{
     Bench, Bytes, Caveat, Demand, Halt, Load, Nanos, Op, Step, StepPlace, caveats as ids,
 };
 
-/// Phase of the steps in the journal.
 pub const PHASE: &str = "one-pass";
 
 /// Number of regions. In simulations more change nothing, and 16 leave the write amplification up
@@ -81,10 +80,8 @@ pub const BEFORE_RANDOM_WRITES: Parameter = Parameter {
     ..INSTEAD_OF_WIPC
 };
 
-/// Sentence on the effect of a gap before a region.
 pub const GAP_EFFECT: &str = "The region's writes were repeated from its beginning.";
 
-/// Parameter `spare` of the one-pass preconditioning.
 pub const SPARE: Parameter = Parameter {
     name: "spare",
     default: "unknown",
@@ -103,7 +100,6 @@ pub struct OnePass {
     pub spare: f64,
     /// First byte of the active range.
     begin: Bytes,
-    /// Logical pages in the active range.
     pages: u64,
     /// Pages that each region writes.
     window: u64,
@@ -116,10 +112,6 @@ pub struct OnePass {
 impl OnePass {
     /// Returns the pass if the settings of a procedure with these parameters ask for it; `None`
     /// also if earlier parts of the run have preconditioned the drive.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if parameter `precondition` of a test with WIPC has another
-    /// value, or as [`OnePass::new`] does.
     pub fn chosen(
         parameters: &[Parameter],
         settings: &Settings,
@@ -139,10 +131,6 @@ impl OnePass {
     }
 
     /// Plans the pass over the active range in one piece. What lies outside it is spare.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if parameter `spare` is missing or out of range, or if the range
-    /// is too small.
     fn new(
         settings: &Settings,
         geometry: Geometry,
@@ -173,7 +161,6 @@ impl OnePass {
         })
     }
 
-    /// Returns the bytes that the pass writes.
     pub fn amount(&self) -> Bytes {
         Bytes(self.window * u64::from(REGIONS) * PAGE)
     }
@@ -255,9 +242,6 @@ fn is_chosen(settings: &Settings) -> bool {
 }
 
 /// Refuses the pass if the settings omit the preconditioning that it would replace.
-///
-/// # Errors
-/// Returns [`ProcedureError`] with the remedy.
 pub fn check_place(preconditions: bool, settings: &Settings) -> Result<(), ProcedureError> {
     if preconditions || !is_chosen(settings) {
         return Ok(());
@@ -270,9 +254,6 @@ pub fn check_place(preconditions: bool, settings: &Settings) -> Result<(), Proce
 }
 
 /// Refuses the pass for a procedure that has no such parameter.
-///
-/// # Errors
-/// Returns [`ProcedureError`] with the reason.
 pub fn check_use(
     procedure: &str,
     parameters: &[Parameter],

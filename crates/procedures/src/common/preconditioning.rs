@@ -6,7 +6,12 @@ use crate::common::{ProcedureSetup, one_pass};
 use crate::parameters::Parameter;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::Geometry;
-use steadfast_domain::{Bench, Bytes, Demand, Halt, Purge, PurgeMethod};
+use steadfast_domain::{Bench, Bytes, Demand, Halt, Purge, PurgeChoice, PurgeMethod, Settings};
+
+/// Returns true unless the user chose no purge.
+pub fn is_purged(settings: &Settings) -> bool {
+    settings.purge != PurgeChoice::Method(PurgeMethod::Nothing)
+}
 
 /// Refuses a device whose purge failed or did nothing, for a measurement that needs unwritten
 /// blocks.
@@ -32,7 +37,6 @@ pub const WIPC_DEMAND: Demand = Demand::new(1, 32);
 /// Amount that WIPC writes, in user capacities.
 const WIPC_CAPACITIES: u64 = 2;
 
-/// Phase of the steps in the journal.
 pub const PHASE: &str = "wipc";
 
 /// Parameter `precondition` of tests whose method has no preconditioning.
@@ -57,9 +61,8 @@ pub fn amount(geometry: Geometry, size: Bytes) -> Bytes {
 /// every checkpoint. It writes the whole range even if the test accesses only segments of it.
 pub fn load(setup: &ProcedureSetup, phase: &str, pattern: AccessPattern) -> ContinuousLoad {
     let bytes = amount(setup.geometry, pattern.size);
-    let mut load = setup.amount(phase, &pattern, WIPC_DEMAND, bytes);
-    load.stimulus.active_range = setup.active_range.in_one_piece();
-    load
+    let range = setup.active_range.in_one_piece();
+    setup.amount(phase, &pattern, WIPC_DEMAND, bytes).within(range)
 }
 
 /// Returns the pattern of the standard's WIPC; nothing if one pass replaces it, or if earlier parts

@@ -9,9 +9,7 @@ use steadfast_domain::{Measurement, Op, Record, Step, Tally, Verdict};
 
 /// Results of a mixed loop, from which its tables and plots are made.
 pub struct LoopResults {
-    /// All complete rounds.
     pub rounds: Vec<RoundValues>,
-    /// Verdict on steady state.
     pub verdict: Verdict,
     /// First and last round of every window that meets the criteria.
     pub steady_windows: Vec<(u32, u32)>,
@@ -22,13 +20,10 @@ pub struct LoopResults {
     pub cells: Vec<PointResult>,
 }
 
-/// Results of one point over the reported rounds.
 pub struct PointResult {
-    /// Access pattern of the point.
     pub pattern: AccessPattern,
     /// IOPS; reads and writes are added, never weighted.
     pub iops: PointValue,
-    /// Throughput in MB/s.
     pub mb_per_second: PointValue,
     /// Average response time in milliseconds: the mean of the rounds' averages.
     pub art: PointValue,
@@ -45,7 +40,6 @@ pub struct PointResult {
 }
 
 impl LoopResults {
-    /// Computes the results of a loop from a record.
     pub fn new(mixed_loop: &MixedLoop, record: &Record) -> Self {
         let rounds = mixed_loop.rounds_of(record);
         let verdict = mixed_loop.verdict(&rounds);
@@ -61,7 +55,6 @@ impl LoopResults {
         self.cells.iter().flat_map(|cell| cell.metrics.iter().cloned()).collect()
     }
 
-    /// Returns the cell of a point.
     pub fn cell(&self, pattern: &AccessPattern) -> Option<&PointResult> {
         self.cells.iter().find(|cell| cell.pattern == *pattern)
     }

@@ -63,23 +63,15 @@ pub type TrackedMetric = fn(&Measurement) -> Option<f64>;
 /// A loop of rounds: the points of a round in order, and the points that are tracked.
 #[derive(Debug, Clone)]
 pub struct MixedLoop {
-    /// Phase of the steps in the journal.
     pub phase: String,
     /// Access patterns of the steps of a round, in order.
     pub points: Vec<AccessPattern>,
-    /// Points that are tracking variables.
     pub tracked: Vec<AccessPattern>,
-    /// Function that computes the tracked value of a step.
     pub metric: TrackedMetric,
-    /// Unit of the tracked values.
     pub unit: &'static str,
-    /// Criteria for a steady window.
     pub criteria: Criteria,
-    /// Maximum number of rounds.
     pub rounds_max: u32,
-    /// Condition that ends the rounds.
     pub ending: SteadyStateMethod,
-    /// Demand of every step.
     pub demand: Demand,
 }
 
@@ -87,7 +79,6 @@ pub struct MixedLoop {
 /// device.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RoundValues {
-    /// Number of the round, from 1.
     pub round: u32,
     /// One value per point that was run.
     pub values: Vec<Option<f64>>,

@@ -49,7 +49,6 @@ fn device_count(measurements: &[&Measurement], count: &DeviceCount) -> Option<u6
 /// Power, temperature, processor use and the device's own counts over a set of steps.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct SecondaryMeans {
-    /// Power in milliwatts.
     pub power_milliwatts: Option<f64>,
     /// Energy per GB (10^9 bytes) transferred, in joules: that of all steps by all their bytes.
     pub joules_per_gb: Option<f64>,

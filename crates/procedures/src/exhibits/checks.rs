@@ -5,7 +5,6 @@ use steadfast_domain::findings::{Cell as TableCell, Exhibit, Page, Row, Table};
 use steadfast_domain::record::CheckState;
 use steadfast_domain::{Caveat, Record, caveats as ids};
 
-/// Returns the chapter 'Host and device check'.
 pub(crate) fn chapter(record: &Record) -> Page {
     const TITLE: &str = "Host and device check";
     let Some(checks) = record.checks() else {
@@ -67,8 +66,8 @@ mod tests {
         };
         let checks =
             vec![check("governor", CheckState::Attention), check("pcie-link", CheckState::Bad)];
-        let of = |entries| record(&Settings::new("iops", 1), entries);
-        let record = of(vec![JournalEntry::Examined(checks)]);
+        let record_of = |entries| record(&Settings::new("iops", 1), entries);
+        let record = record_of(vec![JournalEntry::Examined(checks)]);
         let caveats = caveats(&record);
         assert_eq!(caveats.len(), 1);
         assert_eq!(
@@ -77,6 +76,6 @@ mod tests {
         );
         let Exhibit::Table(table) = &chapter(&record).exhibits[0] else { panic!() };
         assert_eq!(table.rows.len(), 2);
-        assert!(matches!(chapter(&of(Vec::new())).exhibits[0], Exhibit::Text(_)));
+        assert!(matches!(chapter(&record_of(Vec::new())).exhibits[0], Exhibit::Text(_)));
     }
 }

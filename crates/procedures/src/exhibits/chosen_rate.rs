@@ -9,9 +9,7 @@ const HELD_WITHIN: f64 = 0.2;
 
 /// A chosen demand, with its rate in the sweep and the rate when it was reapplied.
 pub(crate) struct ChosenRate {
-    /// Name of the point in the report.
     pub point: &'static str,
-    /// Demand of the point.
     pub demand: Demand,
     /// IOPS in the sweep that it was chosen from.
     pub swept: f64,

@@ -3,14 +3,16 @@
 
 use crate::common::cyclic_load::{CyclePosition, CyclicLoad};
 use crate::exhibits::disclosure::window_text;
-use crate::exhibits::loops::{no_window, tracking_table, window_exhibits};
+use crate::exhibits::loops::{is_in_window, no_window, tracking_table, window_exhibits};
 use crate::exhibits::time_axis::{PlotTimeAxis, minutes};
 use crate::report_notation::{decimals, reservation_text};
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, Exhibit, Facts, Origin, Plot, Row, Scale, Series, Setting, Stroke,
     Table,
 };
-use steadfast_domain::{Caveat, Measurement, Nanos, Outcome, Step, Verdict, caveats as ids};
+use steadfast_domain::{
+    Caveat, Measurement, Nanos, Outcome, Record, Step, Verdict, caveats as ids,
+};
 
 /// Returns a plot of the measured steps' IOPS by round.
 pub(crate) fn convergence_plot(
@@ -75,6 +77,27 @@ pub(crate) fn fresh_caveat(verdict: &Verdict) -> Option<Caveat> {
     ))
 }
 
+/// Returns the caveats of a preconditioning: that it is not steady, or that the drive was fresh.
+/// `part` names what began after it.
+pub(crate) fn preconditioning_caveats(
+    record: &Record,
+    verdict: &Verdict,
+    part: &str,
+) -> Vec<Caveat> {
+    let not_steady = (record.has_ended() && !verdict.steady).then(|| {
+        Caveat::invalidates(
+            ids::STEADY_STATE_NOT_ACHIEVED,
+            format!(
+                "STEADY STATE NOT ACHIEVED in the preconditioning{}: the drive was still changing \
+                 when the {part} began.",
+                reservation_text(verdict)
+            ),
+            "Repeat the run with more rounds (--max-rounds).",
+        )
+    });
+    not_steady.into_iter().chain(fresh_caveat(verdict)).collect()
+}
+
 /// Returns the exhibits of the steady-state check: the window plot with this id and the evidence,
 /// or a text on why there is no window.
 pub(crate) fn check_exhibits(verdict: &Verdict, id: &str) -> Vec<Exhibit> {
@@ -118,8 +141,7 @@ fn measured_table(
     verdict: &Verdict,
     id: &str,
 ) -> Table {
-    let inside =
-        |round: u32| verdict.window.is_some_and(|(first, last)| (first..=last).contains(&round));
+    let inside = |round: u32| is_in_window(verdict, round);
     let measured = |round: u32| -> Option<&Measurement> {
         steps
             .iter()

@@ -2,6 +2,7 @@
 //! power and energy, drawn where they are known.
 
 use crate::common::secondary::SecondaryMeans;
+use crate::report_notation::capitalized;
 use steadfast_domain::findings::{Axis, Exhibit, Marker, Plot, Scale, Series, Stroke};
 use steadfast_domain::{Measurement, Record};
 
@@ -11,7 +12,6 @@ const PHASES_MARKED: usize = 10;
 /// Values of a step or of a round.
 #[derive(Default)]
 pub(crate) struct DevicePoint {
-    /// Position on the x axis.
     pub x: f64,
     /// True if the curves break before this point.
     pub breaks: bool,
@@ -99,10 +99,6 @@ pub(crate) fn device_plots(
     plots
 }
 
-fn capitalized(name: &str) -> String {
-    name[..1].to_uppercase() + &name[1..]
-}
-
 fn curve(points: &[DevicePoint], quantity: &DeviceQuantity) -> Vec<(f64, Option<f64>)> {
     let mut curve = Vec::new();
     for point in points {
@@ -164,24 +160,13 @@ pub(crate) fn round_plots(record: &Record) -> Vec<Exhibit> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::scripted::record;
+    use crate::testing::scripted::{applied, record, write_step};
     use steadfast_domain::measurement::LogDelta;
-    use steadfast_domain::notation::AccessPattern;
-    use steadfast_domain::stimulus::{ActiveRange, LoadLimits};
-    use steadfast_domain::{
-        Bytes, Demand, JournalEntry, Nanos, Outcome, Settings, Step, StepPlace, Stimulus,
-    };
+    use steadfast_domain::{Bytes, JournalEntry, Nanos, Settings};
 
     /// Two steps of a round whose flash bytes are `flash` times the host's.
     fn round(phase: &str, round: u32, flash: u64, unit: u64) -> Vec<JournalEntry> {
-        let step = |point| {
-            let range = ActiveRange::new(Bytes(0), Bytes::gib(1));
-            let stimulus = Stimulus::new(
-                AccessPattern::random(Bytes::kib(4), 0).streams(),
-                range,
-                Demand::new(1, 1),
-                LoadLimits::time(Nanos::SECOND),
-            );
+        let entry = |point| {
             let mut measurement = Measurement { elapsed: Nanos::SECOND, ..Measurement::default() };
             measurement.sensed.temperature_celsius = Some(40.0 + f64::from(round));
             measurement.sensed.log = Some(LogDelta {
@@ -191,11 +176,9 @@ mod tests {
                 nand_unit: Some(Bytes(unit)),
                 ..LogDelta::default()
             });
-            let step = Step::alone(StepPlace::new(phase, round, point, "RND 4K W"), stimulus);
-            let outcome = Outcome { measurement, gap_before: None };
-            JournalEntry::Applied { step: Box::new(step), outcome: Box::new(outcome) }
+            applied(write_step(phase, round, point), measurement)
         };
-        vec![step(1), step(2)]
+        vec![entry(1), entry(2)]
     }
 
     fn plots(entries: Vec<JournalEntry>) -> Vec<Plot> {

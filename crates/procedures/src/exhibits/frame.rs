@@ -29,7 +29,6 @@ pub(crate) fn frame(
     }
 }
 
-/// Describes the method in one line.
 fn method_text(choices: &RunChoices<'_>) -> String {
     let (profile, class) = (choices.settings.profile, choices.settings.class);
     match choices.method.lesser {

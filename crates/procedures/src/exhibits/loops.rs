@@ -5,7 +5,7 @@ use crate::common::choices::RunChoices;
 use crate::common::results::LoopResults;
 use crate::common::rounds::{MixedLoop, RoundValues};
 use crate::exhibits::disclosure;
-use crate::report_notation::{count_word, decimals, number, rounds_text, slug};
+use crate::report_notation::{count_word, decimals, joined, number, rounds_text, slug};
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, Column, Exhibit, Facts, Origin, Page, Plot, Row, Scale, Series,
     Setting, Stroke, Table,
@@ -14,7 +14,6 @@ use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::steady_state::TrackVerdict;
 use steadfast_domain::{Caveat, Criteria, Record, Verdict, caveats as ids};
 
-/// Describes in one sentence how the rounds of a loop ended.
 pub(crate) fn rounds_ending(record: &Record, results: &LoopResults, rounds_max: u32) -> String {
     let rounds = results.rounds.len();
     if !record.has_ended() {
@@ -48,7 +47,6 @@ pub(crate) fn not_steady(of: &str, record: &Record, results: &LoopResults) -> Op
     ))
 }
 
-/// Returns the table of tracking variables and their limits.
 pub(crate) fn tracking_table(id: &str, verdict: &Verdict) -> Table {
     let unit = unit_of(verdict);
     let average = format!("Average {unit}");
@@ -79,6 +77,11 @@ pub(crate) fn tracking_table(id: &str, verdict: &Verdict) -> Table {
         .rows(rows)
 }
 
+/// Returns true if the round is one of the measurement window.
+pub(crate) fn is_in_window(verdict: &Verdict, round: u32) -> bool {
+    verdict.window.is_some_and(|(first, last)| (first..=last).contains(&round))
+}
+
 /// Returns the common unit of a verdict's variables; empty without a window.
 fn unit_of(verdict: &Verdict) -> &str {
     verdict.tracks.first().map_or("", |track| track.unit.as_str())
@@ -95,20 +98,13 @@ pub(crate) fn no_window(criteria: &Criteria) -> Exhibit {
 /// Plots all tracking variables in percent of their average in the window.
 pub(crate) fn measurement_window(verdict: &Verdict) -> Vec<Exhibit> {
     let Some((first, last)) = verdict.window else { return vec![no_window(&verdict.criteria)] };
-    let tracks = verdict.tracks.iter();
-    let mut series: Vec<Series> = tracks
-        .map(|track| {
-            let points = (first..=last)
-                .zip(&track.values)
-                .map(|(round, value)| (f64::from(round), Some(value / track.average * 100.0)))
-                .collect();
-            Series::new(track.name.clone(), Stroke::Measured, points)
-        })
-        .collect();
-    for (name, level) in [("110 % average", 110.0), ("90 % average", 90.0)] {
-        series.push(level_line(name, Stroke::Limit, (first, last), level));
-    }
-    let mut plot = Plot::lines(
+    let series = verdict.tracks.iter().map(|track| {
+        let points = (first..=last)
+            .zip(&track.values)
+            .map(|(round, value)| (f64::from(round), Some(value / track.average * 100.0)));
+        Series::new(track.name.clone(), Stroke::Measured, points.collect())
+    });
+    let plot = Plot::lines(
         "measurement-window",
         format!("Measurement window: rounds {first} to {last}"),
         rounds_axis(),
@@ -117,8 +113,10 @@ pub(crate) fn measurement_window(verdict: &Verdict) -> Vec<Exhibit> {
     .caption(
         "Each tracking variable as a percentage of its average in the window; all must meet the \
          criteria in the same window.",
-    );
-    plot.series = series;
+    )
+    .series(series)
+    .with(level_line("110 % average", Stroke::Limit, (first, last), 110.0))
+    .with(level_line("90 % average", Stroke::Limit, (first, last), 90.0));
     vec![Exhibit::Plot(plot), Exhibit::Table(window_values(verdict, first, last))]
 }
 
@@ -202,6 +200,7 @@ pub(crate) fn window_facts(verdict: &Verdict, track: &TrackVerdict) -> Facts {
     let row = |label: &str, value: String| Setting::outcome(label, value);
     let (slope, intercept) = (number(track.slope, digits), number(track.intercept, digits));
     let fit = format!("{slope} × R + {intercept}").replace('-', "−");
+    let correlation = track.correlation.map(|r| format!("{r:.4}").replace('-', "−"));
     Facts::new(format!("Steady-state evidence: {}", track.name)).rows([
         row("Values", values.join("  ")),
         row("Average", n(track.average)),
@@ -210,23 +209,15 @@ pub(crate) fn window_facts(verdict: &Verdict, track: &TrackVerdict) -> Facts {
         row(&allowed("slope", criteria.slope_excursion), n(track.slope_excursion_allowed)),
         row("Measured slope excursion", n(track.slope_excursion)),
         row("Least-squares fit", fit),
-        Setting::outcome(
-            "Correlation coefficient",
-            track.correlation.map(|r| format!("{r:.4}").replace('-', "−")),
-        ),
+        Setting::outcome("Correlation coefficient", correlation),
         Setting::outcome("Steady", if track.steady { "yes" } else { "NO" }),
     ])
 }
 
-/// Parameters of a convergence plot.
 pub(crate) struct ConvergencePlot<'a> {
-    /// ID of the plot.
     pub id: &'a str,
-    /// Title of the plot.
     pub title: &'a str,
-    /// Caption of the plot.
     pub caption: &'a str,
-    /// Y axis of the values.
     pub y: Axis,
     /// Points to draw, one line each.
     pub points: &'a [AccessPattern],
@@ -234,31 +225,22 @@ pub(crate) struct ConvergencePlot<'a> {
 
 /// Plots values of a loop's points by round; a void round breaks the line.
 pub(crate) fn convergence(
-    what: ConvergencePlot<'_>,
+    plot: ConvergencePlot<'_>,
     mixed_loop: &MixedLoop,
     rounds: &[RoundValues],
 ) -> Plot {
-    let mut plot = Plot::lines(what.id, what.title, rounds_axis(), what.y).caption(what.caption);
-    plot.series = what
-        .points
-        .iter()
-        .map(|pattern| {
-            let points = rounds
-                .iter()
-                .map(|round| (f64::from(round.round), mixed_loop.value(round, pattern)))
-                .collect();
-            Series::new(pattern.to_string(), Stroke::Measured, points)
-        })
-        .collect();
-    plot
+    let series = plot.points.iter().map(|pattern| {
+        let points =
+            rounds.iter().map(|round| (f64::from(round.round), mixed_loop.value(round, pattern)));
+        Series::new(pattern.to_string(), Stroke::Measured, points.collect())
+    });
+    Plot::lines(plot.id, plot.title, rounds_axis(), plot.y).caption(plot.caption).series(series)
 }
 
 /// Returns the table of every tracking variable in every round.
 pub(crate) fn rounds_table(id: &str, mixed_loop: &MixedLoop, results: &LoopResults) -> Table {
     let tracked = &mixed_loop.tracked;
-    let inside = |round: u32| {
-        results.verdict.window.is_some_and(|(first, last)| (first..=last).contains(&round))
-    };
+    let inside = |round: u32| is_in_window(&results.verdict, round);
     // Do not highlight the window if it contains all rounds.
     let some_outside = results.rounds.iter().any(|round| !inside(round.round));
     let rows = results.rounds.iter().map(|round| {
@@ -290,18 +272,20 @@ pub(crate) fn rounds_table(id: &str, mixed_loop: &MixedLoop, results: &LoopResul
         .rows(rows)
 }
 
-/// Returns the facts on steady state and its window.
 pub(crate) fn steady_facts(mixed_loop: &MixedLoop, results: &LoopResults) -> Facts {
-    let tracked: Vec<String> = mixed_loop.tracked.iter().map(|p| p.to_string()).collect();
-    let windows: Vec<String> =
-        results.steady_windows.iter().map(|(a, b)| format!("{a}-{b}")).collect();
+    let windows = results.steady_windows.iter().map(|(a, b)| format!("{a}-{b}"));
     let reached = if results.verdict.steady { "yes" } else { "NO" };
     Facts::new("Steady State Information").rows([
-        Setting::method("tracked", "Tracking variables", tracked.join(", "), Origin::Profile),
+        Setting::method(
+            "tracked",
+            "Tracking variables",
+            joined(&mixed_loop.tracked),
+            Origin::Profile,
+        ),
         Setting::outcome("Steady state reached", reached),
         Setting::outcome("Measurement window", disclosure::window_text(&results.verdict)),
         Setting::outcome("Rounds run", results.rounds.len().to_string()),
-        Setting::outcome("All steady windows", windows.join(", ")),
+        Setting::outcome("All steady windows", joined(windows)),
     ])
 }
 

@@ -10,7 +10,6 @@ use steadfast_domain::{Bytes, Nanos};
 /// Block size whose row is highlighted.
 const TRACKED: Bytes = Bytes::kib(4);
 
-/// A value of every point of a matrix.
 pub(crate) struct MatrixValue {
     /// ID of the table.
     pub id: &'static str,
@@ -22,28 +21,24 @@ pub(crate) struct MatrixValue {
     pub value: fn(&PointResult) -> Option<f64>,
 }
 
-/// Average response time.
 pub(crate) const AVERAGE: MatrixValue = MatrixValue {
     id: "average",
     title: "Average response time, ms (mean of the rounds)",
     decimals: 4,
     value: |cell| cell.art.mean,
 };
-/// 99.999 % response time.
 pub(crate) const FIVE_NINES_TIME: MatrixValue = MatrixValue {
     id: "five-nines",
     title: "99.999 % response time, ms (all I/Os of the rounds)",
     value: |cell| millis(cell.tally.percentile(FIVE_NINES)),
     ..AVERAGE
 };
-/// Shortest response time.
 pub(crate) const MINIMUM: MatrixValue = MatrixValue {
     id: "minimum",
     title: "Minimum response time, ms",
     value: |cell| millis(cell.tally.response_shortest()),
     ..AVERAGE
 };
-/// Longest response time.
 pub(crate) const MAXIMUM: MatrixValue = MatrixValue {
     id: "maximum",
     title: "Maximum response time, ms",
@@ -57,7 +52,6 @@ pub(crate) struct LoopMatrix<'a> {
     pub sizes: Vec<Bytes>,
     /// Percentages of reads, in the order of columns.
     pub mixes: Vec<u8>,
-    /// Results of the points.
     pub results: &'a LoopResults,
 }
 
@@ -96,7 +90,6 @@ impl LoopMatrix<'_> {
         self.mixes.iter().rev().map(of_mix).collect()
     }
 
-    /// Returns the axis of block sizes by name.
     pub fn names(&self) -> Axis {
         let names = self.sizes.iter().map(|size| size_name(*size)).collect();
         Axis::new("Block size (KiB)", Scale::Categories(names))

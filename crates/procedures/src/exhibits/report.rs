@@ -17,13 +17,10 @@ use steadfast_domain::{Caveat, EndState, Findings, Profile, Record, Step, Verdic
 
 /// A run with its results: what every exhibit is made from.
 pub(crate) struct StudiedRun<'a, P: ProcedureReport> {
-    /// The procedure.
     pub test: &'a P,
     /// Everything that happened in the run.
     pub record: &'a Record,
-    /// Choices that the report discloses.
     pub choices: RunChoices<'a>,
-    /// Values computed from the record.
     pub results: P::Results<'a>,
 }
 
@@ -42,7 +39,6 @@ pub(crate) trait ProcedureReport: Sized + 'static {
 
     /// Computes the results of a record, which may end anywhere.
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self>;
-    /// Returns the title of the report.
     fn title(&self) -> String {
         Self::TITLE.to_owned()
     }
@@ -54,7 +50,6 @@ pub(crate) trait ProcedureReport: Sized + 'static {
     fn verdict(_: &StudiedRun<'_, Self>) -> Option<Verdict> {
         None
     }
-    /// Returns the state in which the run ended.
     fn end(run: &StudiedRun<'_, Self>) -> EndState {
         EndState::new(run.record.has_ended(), Self::verdict(run).as_ref())
     }
@@ -68,14 +63,13 @@ pub(crate) trait ProcedureReport: Sized + 'static {
     }
     /// Returns true if a reported number is made from this step, so that a disturbance in it
     /// invalidates the number.
-    fn reports(_: &StudiedRun<'_, Self>, _: &Step) -> bool {
-        true
+    fn reports(run: &StudiedRun<'_, Self>, step: &Step) -> bool {
+        run.choices.measures(step)
     }
     /// Returns the IDs of the plots on page one.
     fn front_plots(_: &StudiedRun<'_, Self>) -> Vec<String> {
         Self::FRONT_PLOTS.iter().map(|id| (*id).to_owned()).collect()
     }
-    /// Returns the numbers on page one.
     fn figures(run: &StudiedRun<'_, Self>) -> Vec<KeyFigure>;
     /// Returns the measured numbers in long form.
     fn metrics(_: &StudiedRun<'_, Self>) -> Vec<Metric> {
@@ -122,7 +116,6 @@ pub(crate) enum ReportEntry<P: ProcedureReport> {
     General,
     /// A table that is too long to print.
     Csv(fn(&StudiedRun<'_, P>) -> Table),
-    /// Entries of runs with one of these profiles.
     Of(&'static [Profile], &'static [ReportEntry<P>]),
 }
 

@@ -12,7 +12,7 @@ use std::borrow::Borrow;
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, Marker, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
 };
-use steadfast_domain::{Caveat, Nanos, Tally, caveats as ids};
+use steadfast_domain::{Caveat, Measurement, Nanos, Tally, caveats as ids};
 
 /// Five nines, the standard's tail percentile.
 pub(crate) const FIVE_NINES: f64 = 0.99999;
@@ -39,21 +39,23 @@ pub(crate) fn bins_caveat() -> Caveat {
     )
 }
 
-/// Rates of a histogram run, for the title of its plot.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct HistogramRates {
-    /// I/Os per second.
-    pub iops: Option<f64>,
-    /// Megabytes (10^6) per second.
-    pub mb_per_second: Option<f64>,
+/// Plots the histogram of a run with its confidence levels. Its rates and maximum response time
+/// follow its name in the title: `NAME - 12,345.0 IOPS, 50.6 MB/s, MRT 1.234 ms`.
+pub(crate) fn run_confidence_plot(id: &str, name: &str, run: &Measurement) -> Plot {
+    let tally = run.total();
+    confidence_plot(id, &rated_title(name, run.iops(), run.mb_per_second(), &tally), &tally)
 }
 
-/// Formats a title with rates: `TITLE - 12,345.0 IOPS, 50.6 MB/s, MRT 1.234 ms`; unknown values
-/// are omitted.
-pub(crate) fn rated_title(title: &str, rates: HistogramRates, tally: &Tally) -> String {
+/// Appends rates and maximum response time to a title, as far as they are known.
+pub(crate) fn rated_title(
+    title: &str,
+    iops: Option<f64>,
+    mb_per_second: Option<f64>,
+    tally: &Tally,
+) -> String {
     let parts: Vec<String> = [
-        rates.iops.map(|v| format!("{} IOPS", number(v, 1))),
-        rates.mb_per_second.map(|v| format!("{} MB/s", number(v, 1))),
+        iops.map(|v| format!("{} IOPS", number(v, 1))),
+        mb_per_second.map(|v| format!("{} MB/s", number(v, 1))),
         tally.response_longest().map(|t| format!("MRT {:.3} ms", t.as_millis_f64())),
     ]
     .into_iter()
@@ -66,7 +68,6 @@ fn percentile(tally: &Tally, percent: f64) -> Option<Nanos> {
     tally.percentile(percent / 100.0)
 }
 
-/// Plots the histogram of a tally with its confidence levels.
 pub(crate) fn confidence_plot(id: &str, title: &str, tally: &Tally) -> Plot {
     let cut = cut(tally);
     let width = bin_width(cut);
@@ -409,6 +410,6 @@ mod tests {
         assert!(matches!(cell("80 %"), TableCell::Number { .. }));
         let empty = confidence_plot("e", "E", &Tally::default());
         assert!(empty.series.iter().all(|s| s.points.is_empty()) && empty.markers.is_empty());
-        assert_eq!(rated_title("CLP", HistogramRates::default(), &Tally::default()), "CLP");
+        assert_eq!(rated_title("CLP", None, None, &Tally::default()), "CLP");
     }
 }

@@ -4,6 +4,7 @@
 //! A value is printed only if all steps it is computed from have it; otherwise a dash. Values
 //! missing in a drive's log are not derived from others.
 
+use super::matrix::size_name;
 use super::pages::page;
 use super::response::FIVE_NINES;
 use super::typed_table::{TypedColumn, typed_row, typed_table};
@@ -27,18 +28,13 @@ pub const CPU_BOUND: f64 = 0.95;
 /// SMART / Health Information log).
 const WARNS_OF_TEMPERATURE: u8 = 0b10;
 
-/// Maximum number of steps named in a caveat.
-const NAMED: usize = 4;
+const NAMED_STEPS_MAX: usize = 4;
 
-/// A point with its secondary metrics.
 pub(crate) struct SecondaryPoint {
-    /// Column heading: `RND 4K W`, `T4Q32`.
     pub name: String,
-    /// Mean IOPS.
     pub iops: Option<f64>,
     /// Average response time in milliseconds.
     pub art: Option<f64>,
-    /// Tally of all I/Os.
     pub tally: Tally,
     /// Power, temperature and processor use.
     pub sensed: SecondaryMeans,
@@ -75,7 +71,7 @@ impl From<&PointResult> for SecondaryPoint {
 type SecondaryMetric = (&'static str, fn(&SecondaryPoint) -> TableCell);
 
 /// The six metrics of the tutorial's table, in order.
-const OF_THE_FORM: [SecondaryMetric; 6] = [
+const FORM_METRICS: [SecondaryMetric; 6] = [
     ("IOPS", |p| TableCell::number(p.iops, 1)),
     ("ART ms", |p| TableCell::number(p.art, 3)),
     ("99.999 % ms", |p| millis(p.tally.percentile(FIVE_NINES))),
@@ -85,7 +81,7 @@ const OF_THE_FORM: [SecondaryMetric; 6] = [
 ];
 
 /// Further metrics that the tutorial lists.
-const OF_THE_HOST: [SecondaryMetric; 4] = [
+const HOST_METRICS: [SecondaryMetric; 4] = [
     ("CPU system %", |p| percent(p.sensed.cpu_system)),
     ("CPU I/O wait %", |p| percent(p.sensed.io_wait)),
     ("IOPS / W", |p| TableCell::number(p.sensed.iops_per_watt(p.iops), 1)),
@@ -102,9 +98,9 @@ fn percent(share: Option<f64>) -> TableCell {
 
 /// Returns all secondary metrics of a few points, one column per point.
 pub(crate) fn points_table(id: &str, title: &str, points: &[SecondaryPoint]) -> Table {
-    let rows = OF_THE_FORM
+    let rows = FORM_METRICS
         .iter()
-        .chain(&OF_THE_HOST)
+        .chain(&HOST_METRICS)
         .map(|(name, cell)| Row::new(*name, points.iter().map(cell)));
     let counts = DEVICE_COUNTS.iter().enumerate().filter_map(|(at, count)| {
         let sums = points.iter().map(|point| point.sensed.counts[at]);
@@ -128,14 +124,16 @@ pub(crate) fn matrix_tables(cells: &[PointResult], sizes: &[Bytes]) -> Vec<Exhib
     let mut ascending = sizes.to_vec();
     ascending.sort_unstable();
     let form = matrix_table(
-        ("secondary", "Secondary metrics: 3 R/W mixes x block sizes (RND 4K set off)"),
-        &OF_THE_FORM,
+        "secondary",
+        "Secondary metrics: 3 R/W mixes x block sizes (RND 4K set off)",
+        &FORM_METRICS,
         cells,
         &ascending,
     );
     let host = matrix_table(
-        ("secondary-host", "Secondary metrics: processors and energy"),
-        &OF_THE_HOST,
+        "secondary-host",
+        "Secondary metrics: processors and energy",
+        &HOST_METRICS,
         cells,
         &ascending,
     );
@@ -152,7 +150,8 @@ pub(crate) fn matrix_tables(cells: &[PointResult], sizes: &[Bytes]) -> Vec<Exhib
 }
 
 fn matrix_table(
-    (id, title): (&str, &str),
+    id: &str,
+    title: &str,
     metrics: &[SecondaryMetric],
     cells: &[PointResult],
     sizes: &[Bytes],
@@ -160,7 +159,7 @@ fn matrix_table(
     let (left, right) = sizes.split_at(sizes.len().div_ceil(2));
     let block = |metric: &SecondaryMetric, size: Option<&Bytes>| -> Vec<TableCell> {
         let Some(size) = size else { return vec![TableCell::text(""); 4] };
-        let name = TableCell::text(format!("{} KiB", size.transfer_size().trim_end_matches('K')));
+        let name = TableCell::text(format!("{} KiB", size_name(*size)));
         let value = |mix: &u8| {
             let pattern = AccessPattern::random(*size, *mix);
             let cell = cells.iter().find(|cell| cell.pattern == pattern);
@@ -339,14 +338,14 @@ pub(crate) fn caveats(record: &Record, in_window: &dyn Fn(&Step) -> bool) -> Vec
                 "Cool the device and repeat the run.",
             )
         }));
-        caveats.extend(of_the_course(&steps().collect::<Vec<_>>(), kind, place));
+        caveats.extend(course_caveats(&steps().collect::<Vec<_>>(), kind, place));
     }
-    caveats.extend(of_the_logs(record));
+    caveats.extend(log_caveats(record));
     caveats
 }
 
 /// Returns caveats on steps in which the program was stopped or I/Os never completed.
-fn of_the_course(
+fn course_caveats(
     steps: &[(&Step, &Outcome)],
     kind: CaveatKind,
     place: &str,
@@ -406,17 +405,17 @@ fn named<'a>(
             _ => format!("{}, {}", step.place.phase, step.place),
         })
         .collect();
-    let shown = places.iter().take(NAMED).cloned().collect::<Vec<_>>().join("; ");
-    let more = if places.len() > NAMED { "; ..." } else { "" };
+    let shown = places.iter().take(NAMED_STEPS_MAX).cloned().collect::<Vec<_>>().join("; ");
+    let more = if places.len() > NAMED_STEPS_MAX { "; ..." } else { "" };
     (!places.is_empty()).then(|| (places.len(), format!("{shown}{more}")))
 }
 
-fn of_the_logs(record: &Record) -> Vec<Caveat> {
+fn log_caveats(record: &Record) -> Vec<Caveat> {
     let logs = || record.steps().filter_map(|(_, o)| o.measurement.sensed.log.as_ref());
     let errors: u64 = logs().filter_map(|log| log.media_errors).sum();
     let warnings = logs().filter_map(|log| log.critical_warning).fold(0, |all, bits| all | bits);
     let mut caveats = Vec::new();
-    caveats.extend(of_the_counters(record));
+    caveats.extend(counter_caveats(record));
     if errors > 0 {
         caveats.push(Caveat::deviation(
             ids::MEDIA_ERRORS,
@@ -438,7 +437,7 @@ fn of_the_logs(record: &Record) -> Vec<Caveat> {
 }
 
 /// Returns caveats on counters of the device that cannot be used.
-fn of_the_counters(record: &Record) -> impl Iterator<Item = Caveat> {
+fn counter_caveats(record: &Record) -> impl Iterator<Item = Caveat> {
     let log = |m: &Measurement| m.sensed.log.unwrap_or_default();
     let backwards = named(record.steps(), |m| log(m).went_backwards).map(|(count, names)| {
         Caveat::remark(
@@ -482,10 +481,9 @@ pub(crate) fn rows(sensed: &SecondaryMeans, iops: Option<f64>) -> SettingRows {
 mod tests {
     use super::*;
     use crate::common::metrics::PointValue;
-    use crate::testing::scripted::record;
+    use crate::testing::scripted::{self, record};
     use steadfast_domain::measurement::{SensorReadings, Stall, StreamTally};
-    use steadfast_domain::stimulus::{ActiveRange, LoadLimits};
-    use steadfast_domain::{Demand, JournalEntry, Op, Outcome, Settings, StepPlace, Stimulus};
+    use steadfast_domain::{JournalEntry, Op, Settings};
 
     fn sensed(change: impl FnOnce(&mut SensorReadings)) -> Measurement {
         let mut measurement = Measurement { elapsed: Nanos::SECOND, ..Measurement::default() };
@@ -500,16 +498,10 @@ mod tests {
     }
 
     fn applied(phase: &str, round: u32, measurement: Measurement) -> JournalEntry {
-        let pattern = AccessPattern::random(Bytes::kib(4), 0);
-        let range = ActiveRange::new(Bytes(0), Bytes::gib(1));
-        let until = LoadLimits::time(Nanos::SECOND);
-        let stimulus = Stimulus::new(pattern.streams(), range, Demand::new(1, 1), until);
-        let step = Step::alone(StepPlace::new(phase, round, 1, pattern.to_string()), stimulus);
-        let outcome = Outcome { measurement, gap_before: None };
-        JournalEntry::Applied { step: Box::new(step), outcome: Box::new(outcome) }
+        scripted::applied(scripted::write_step(phase, round, 1), measurement)
     }
 
-    fn of(entries: Vec<JournalEntry>) -> Record {
+    fn record_of(entries: Vec<JournalEntry>) -> Record {
         record(&Settings::new("iops", 1), entries)
     }
 
@@ -575,13 +567,13 @@ mod tests {
     fn a_bound_host_invalidates_inside_the_window_and_is_a_remark_outside() {
         let busy = |part| sensed(|s| s.busiest_thread = Some(part));
         let found = |entries| {
-            let caveats = caveats(&of(entries), &in_rounds);
+            let caveats = caveats(&record_of(entries), &in_rounds);
             caveats.iter().map(|c| (c.id.clone(), c.kind)).collect::<Vec<_>>()
         };
         let id = "cpu-bound".to_owned();
         let inside = vec![applied("rounds", 1, busy(0.95)), applied("rounds", 2, busy(0.94))];
         assert_eq!(found(inside.clone()), [(id.clone(), CaveatKind::Invalidates)]);
-        let text = caveats(&of(inside), &in_rounds)[0].text.clone();
+        let text = caveats(&record_of(inside), &in_rounds)[0].text.clone();
         assert!(text.contains("in 1 measured steps (rounds, round 1"), "{text}");
         let outside = vec![applied("wipc", 0, busy(1.0))];
         assert_eq!(found(outside), [(id, CaveatKind::Remark)]);
@@ -597,7 +589,7 @@ mod tests {
         };
         let left = Measurement { outstanding: 3, ..Measurement::default() };
         let found = |phase, measurement| {
-            let caveats = caveats(&of(vec![applied(phase, 1, measurement)]), &in_rounds);
+            let caveats = caveats(&record_of(vec![applied(phase, 1, measurement)]), &in_rounds);
             caveats.iter().map(|c| (c.id.clone(), c.kind)).collect::<Vec<_>>()
         };
         assert_eq!(found("rounds", stalled(99)), []);
@@ -608,19 +600,19 @@ mod tests {
     }
 
     #[test]
-    fn throttling_is_told_by_events_by_seconds_or_by_the_temperature_bit() {
-        let is_told = |change: fn(&mut LogDelta)| {
-            let record = of(vec![applied("rounds", 1, log(change))]);
+    fn throttling_is_found_by_events_by_seconds_or_by_the_temperature_bit() {
+        let is_found = |change: fn(&mut LogDelta)| {
+            let record = record_of(vec![applied("rounds", 1, log(change))]);
             caveats(&record, &in_rounds).iter().any(|c| c.id == "device-throttled")
         };
-        assert!(is_told(|l| l.throttle_events = Some(1)));
-        assert!(is_told(|l| l.throttle_seconds = Some(3)));
-        assert!(is_told(|l| l.critical_warning = Some(0b10)));
-        assert!(!is_told(|l| l.critical_warning = Some(0b1)));
-        assert!(!is_told(|l| l.throttle_events = Some(0)));
-        let spare = of(vec![applied("rounds", 1, log(|l| l.critical_warning = Some(1)))]);
+        assert!(is_found(|l| l.throttle_events = Some(1)));
+        assert!(is_found(|l| l.throttle_seconds = Some(3)));
+        assert!(is_found(|l| l.critical_warning = Some(0b10)));
+        assert!(!is_found(|l| l.critical_warning = Some(0b1)));
+        assert!(!is_found(|l| l.throttle_events = Some(0)));
+        let spare = record_of(vec![applied("rounds", 1, log(|l| l.critical_warning = Some(1)))]);
         assert_eq!(caveats(&spare, &in_rounds)[0].id, "critical-warning");
-        let errors = of(vec![applied("rounds", 1, log(|l| l.media_errors = Some(2)))]);
+        let errors = record_of(vec![applied("rounds", 1, log(|l| l.media_errors = Some(2)))]);
         assert_eq!(caveats(&errors, &in_rounds)[0].id, "media-errors");
     }
 
@@ -634,7 +626,7 @@ mod tests {
                 l.nand_unit = nand.map(|_| Bytes(1));
             })
         };
-        let record = of(vec![
+        let record = record_of(vec![
             applied("wipc", 0, written(2_000_000_000, Some(Bytes(3_000_000_000)))),
             applied("wipc", 0, written(2_000_000_000, Some(Bytes(5_000_000_000)))),
             applied("rounds", 1, written(1_000_000_000, None)),
@@ -647,7 +639,7 @@ mod tests {
         assert_eq!(table.rows[0].cells[2], TableCell::number(Some(2.0), 2));
         assert_eq!(table.rows[1].cells[2], TableCell::Missing);
         assert_eq!(table.rows[1].cells[7], TableCell::text("1 of 2"));
-        assert!(log_table(&of(vec![applied("rounds", 1, sensed(|_| ()))])).is_none());
+        assert!(log_table(&record_of(vec![applied("rounds", 1, sensed(|_| ()))])).is_none());
     }
 
     #[test]
@@ -659,10 +651,11 @@ mod tests {
             })
         };
         let steps = [monitored([3, 1, 0, 0]), monitored([4, 0, 0, 2])];
-        let table = log_table(&of(steps.map(|step| applied("rounds", 1, step)).to_vec())).unwrap();
+        let table =
+            log_table(&record_of(steps.map(|step| applied("rounds", 1, step)).to_vec())).unwrap();
         let cells = &table.rows[0].cells[8..];
         assert_eq!(cells, ["7/1/0/2", "0/0/0/0", "0/0/0/0"].map(TableCell::text));
-        let none = log_table(&of(vec![applied("rounds", 1, log(|_| ()))])).unwrap();
+        let none = log_table(&record_of(vec![applied("rounds", 1, log(|_| ()))])).unwrap();
         assert_eq!(none.columns.len(), 8, "no column for a monitor that the device lacks");
     }
 
@@ -677,24 +670,26 @@ mod tests {
             l.earlier_steps = 2;
         });
         let steps = [sensed(|_| ()), sensed(|_| ()), coarse, sensed(|_| ())];
-        let record = of(steps.map(|step| applied("rounds", 1, step)).to_vec());
+        let record = record_of(steps.map(|step| applied("rounds", 1, step)).to_vec());
         let table = log_table(&record).unwrap();
         assert_eq!(table.rows[0].cells[2], TableCell::text("1.40 to 3.00"));
         assert_eq!(table.rows[0].cells[7], TableCell::text("3 of 4"));
     }
 
     #[test]
-    fn a_counter_that_went_backwards_and_a_monitor_that_was_reset_are_said() {
+    fn a_counter_that_went_backwards_and_a_monitor_that_was_reset_have_caveats() {
         let odd = log(|l| {
             l.went_backwards = true;
             l.latency_was_reset = true;
         });
-        let record = of(vec![applied("rounds", 3, odd)]);
+        let record = record_of(vec![applied("rounds", 3, odd)]);
         let found = caveats(&record, &in_rounds);
         let ids: Vec<&str> = found.iter().map(|caveat| caveat.id.as_str()).collect();
         assert_eq!(ids, ["device-counters-reset", "latency-monitor-reset"]);
         assert!(found.iter().all(|caveat| caveat.kind == CaveatKind::Remark));
-        assert!(caveats(&of(vec![applied("rounds", 3, log(|_| ()))]), &in_rounds).is_empty());
+        assert!(
+            caveats(&record_of(vec![applied("rounds", 3, log(|_| ()))]), &in_rounds).is_empty()
+        );
     }
 
     #[test]

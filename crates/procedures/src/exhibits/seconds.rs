@@ -14,7 +14,6 @@ pub(crate) struct SecondValues {
     pub at: Nanos,
     /// Reads and writes per second.
     pub iops: Option<f64>,
-    /// MB (10^6 bytes) per second.
     pub mb_per_second: Option<f64>,
     /// Median response time in ms.
     pub median: Option<f64>,
@@ -123,15 +122,13 @@ pub(crate) fn response_plot(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::scripted::write_step;
     use steadfast_domain::measurement::IntervalTally;
-    use steadfast_domain::stimulus::{ActiveRange, LoadLimits};
-    use steadfast_domain::{Bytes, Demand, Measurement, Op, StepPlace, Stimulus};
+    use steadfast_domain::{Bytes, Measurement, Op};
 
     /// Lengths of the intervals of a step in ms, with 1000 reads per second.
     fn rates(lengths: &[u64]) -> Vec<Option<f64>> {
-        let range = ActiveRange::new(Bytes(0), Bytes(4096));
-        let stimulus = Stimulus::new(Vec::new(), range, Demand::new(1, 1), LoadLimits::ios(1));
-        let step = Step::alone(StepPlace::new("rounds", 1, 1, ""), stimulus);
+        let step = write_step("rounds", 1, 1);
         let mut measurement = Measurement::default();
         for length in lengths {
             let begin = measurement.elapsed;
@@ -144,13 +141,8 @@ mod tests {
                 response_max: Nanos::from_millis(1),
                 histogram: CoarseHistogram::default(),
             };
-            let end = measurement.elapsed;
-            measurement.intervals.push(Interval {
-                begin,
-                end,
-                partial: false,
-                tallies: vec![tally],
-            });
+            let (end, tallies) = (measurement.elapsed, vec![tally]);
+            measurement.intervals.push(Interval { begin, end, partial: false, tallies });
         }
         let outcome = Outcome { measurement, gap_before: None };
         seconds(&[(&step, &outcome)]).iter().map(|second| second.iops).collect()

@@ -32,7 +32,6 @@ impl<'a> StepRow<'a> {
         self.measured.start_error.as_deref()
     }
 
-    /// Returns a time per I/O in nanoseconds; `None` without I/Os.
     fn per_io(&self, time: Nanos) -> Option<f64> {
         (self.total.ios > 0).then(|| time.0 as f64 / self.total.ios as f64)
     }

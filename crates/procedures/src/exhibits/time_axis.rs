@@ -19,7 +19,6 @@ impl PlotTimeAxis {
         PlotTimeAxis { axis: Axis::time(name, TimeUnit::Seconds), units_per_minute: 60.0 }
     }
 
-    /// Creates an axis in minutes.
     pub fn minutes(name: &str) -> Self {
         PlotTimeAxis { axis: Axis::time(name, TimeUnit::Minutes), units_per_minute: 1.0 }
     }
@@ -33,13 +32,11 @@ impl PlotTimeAxis {
         }
     }
 
-    /// Returns the position of a time in minutes.
     pub fn position(&self, minutes: f64) -> f64 {
         minutes * self.units_per_minute
     }
 }
 
-/// Converts a time to minutes.
 pub(crate) fn minutes(time: Nanos) -> f64 {
     time.as_secs_f64() / 60.0
 }

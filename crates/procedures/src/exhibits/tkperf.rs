@@ -3,18 +3,19 @@
 //! compared.
 
 use super::loops::{no_window, window_plot};
+use super::matrix::{millis, size_name};
 use super::pages::{page, rounds_axis};
 use crate::common::results::LoopResults;
 use crate::common::rounds::MixedLoop;
 use crate::pts::method::TWENTY_TEN;
-use crate::report_notation::{decimals, distinct, mix_name, number};
+use crate::report_notation::{decimals, distinct, joined, mix_name, number};
 use steadfast_domain::findings::{
     Axis, Cell, Column, Exhibit, Facts, Page, Plot, PlotKind, Row, Scale, Series, Setting, Stroke,
     Table,
 };
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::stimulus::Order;
-use steadfast_domain::{Bytes, Nanos, Tally, Verdict};
+use steadfast_domain::{Bytes, Verdict};
 
 /// Bytes per MiB, which TKperf prints as MB.
 const MIB: f64 = 1_048_576.0;
@@ -22,7 +23,6 @@ const MIB: f64 = 1_048_576.0;
 /// A point of a test with its results.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct TkperfPoint {
-    /// Access pattern.
     pub pattern: AccessPattern,
     /// Round and value; `None` in a void round.
     pub rounds: Vec<(u32, Option<f64>)>,
@@ -34,14 +34,12 @@ pub(crate) struct TkperfPoint {
     pub longest: Option<f64>,
 }
 
-/// A test with its results.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct TkperfTest {
     /// Prefix of the section titles: `IOPS`.
     pub title: &'static str,
     /// Prefix of table and plot IDs: `iops`.
     pub id: &'static str,
-    /// Unit of the values.
     pub unit: &'static str,
     /// Description of the loop, line by line.
     pub listing: String,
@@ -71,7 +69,6 @@ impl TkperfTest {
     }
 }
 
-/// Returns the points of a loop of rounds with their results.
 pub(crate) fn shown(mixed_loop: &MixedLoop, results: &LoopResults) -> Vec<TkperfPoint> {
     let point = |pattern: &AccessPattern| {
         let value = |round| mixed_loop.value(round, pattern);
@@ -82,16 +79,17 @@ pub(crate) fn shown(mixed_loop: &MixedLoop, results: &LoopResults) -> Vec<Tkperf
             (Order::Random, "ms") => cell.art.mean,
             (Order::Random, _) => cell.iops.mean,
         });
-        let of = |time: fn(&Tally) -> Option<Nanos>| {
-            cell.and_then(|cell| time(&cell.tally)).map(Nanos::as_millis_f64)
-        };
-        let (shortest, longest) = (of(Tally::response_shortest), of(Tally::response_longest));
-        TkperfPoint { pattern: *pattern, rounds, mean, shortest, longest }
+        TkperfPoint {
+            pattern: *pattern,
+            rounds,
+            mean,
+            shortest: cell.and_then(|cell| millis(cell.tally.response_shortest())),
+            longest: cell.and_then(|cell| millis(cell.tally.response_longest())),
+        }
     };
     mixed_loop.points.iter().map(point).collect()
 }
 
-/// Returns the sections of the IOPS test.
 pub(crate) fn iops(content: &TkperfTest) -> Vec<Page> {
     let plots = vec![
         convergence(content, "Write", &[0]),
@@ -100,11 +98,10 @@ pub(crate) fn iops(content: &TkperfTest) -> Vec<Page> {
     ];
     let mixes = content.mixes();
     let title = "Average IOPS vs. Block Size and R/W Mix %";
-    let table = matrix_table(content, ("table", title), &mixes, 1, |point| point.mean);
+    let table = matrix_table(content, "table", title, &mixes, 1, |point| point.mean);
     sections(content, plots, vec![Exhibit::Table(table)])
 }
 
-/// Returns the sections of the latency test.
 pub(crate) fn latency(content: &TkperfTest) -> Vec<Page> {
     let mut mixes = content.mixes();
     let plots = vec![
@@ -119,14 +116,13 @@ pub(crate) fn latency(content: &TkperfTest) -> Vec<Page> {
     let average = "Average Latency (ms) vs. Block Size and R/W Mix %";
     let longest = "Max Latency (ms) vs. Block Size and R/W Mix %";
     let tables = vec![
-        matrix_table(content, ("min", shortest), &mixes, 4, |point| point.shortest),
-        matrix_table(content, ("mean", average), &mixes, 4, |point| point.mean),
-        matrix_table(content, ("max", longest), &mixes, 4, |point| point.longest),
+        matrix_table(content, "min", shortest, &mixes, 4, |point| point.shortest),
+        matrix_table(content, "mean", average, &mixes, 4, |point| point.mean),
+        matrix_table(content, "max", longest, &mixes, 4, |point| point.longest),
     ];
     sections(content, plots, tables.into_iter().map(Exhibit::Table).collect())
 }
 
-/// Returns the sections of the throughput test.
 pub(crate) fn throughput(content: &TkperfTest) -> Vec<Page> {
     let plots = vec![
         convergence(content, "Write", &[0]),
@@ -154,32 +150,27 @@ fn sections(content: &TkperfTest, plots: Vec<Plot>, tables: Vec<Exhibit>) -> Vec
     drawn.extend(all.map(Exhibit::Plot));
     vec![
         page(&title("Test Loop"), loops),
-        page(&title("Steady State Information"), steadiness(content)),
+        page(&title("Steady State Information"), steady_state_exhibits(content)),
         page(&title("Measurement Plots"), drawn),
         page(&title("Measurement Window Summary Table"), tables),
     ]
 }
 
 /// Returns the exhibits on steady state: whether, when, and the values.
-fn steadiness(content: &TkperfTest) -> Vec<Exhibit> {
+fn steady_state_exhibits(content: &TkperfTest) -> Vec<Exhibit> {
     let exhibits = content.verdicts.iter().flat_map(|verdict| {
         verdict.tracks.iter().map(|track| {
             let places = usize::from(decimals(content.unit));
-            let values: Vec<String> = track.values.iter().map(|v| number(*v, places)).collect();
-            let rounds = verdict.window.map(|(first, last)| {
-                let rounds: Vec<String> = (first..=last).map(|round| round.to_string()).collect();
-                rounds.join(", ")
-            });
+            let values = joined(track.values.iter().map(|value| number(*value, places)));
+            let rounds = verdict.window.map(|(first, last)| joined(first..=last));
             let reached = if verdict.steady { "yes" } else { "NO" };
+            let average = number(track.average, places);
             let title = format!("{}, {}", track.name, content.unit);
             Exhibit::Facts(Facts::new(title).rows([
                 Setting::outcome("Steady State has been reached", reached),
                 Setting::outcome("Rounds of the measurement window", rounds),
-                Setting::outcome("Values in the measurement window", values.join(", ")),
-                Setting::outcome(
-                    "Average in the measurement window",
-                    number(track.average, places),
-                ),
+                Setting::outcome("Values in the measurement window", values),
+                Setting::outcome("Average in the measurement window", average),
             ]))
         })
     });
@@ -242,10 +233,6 @@ fn direction(content: &TkperfTest, mix: u8) -> String {
     }
 }
 
-fn size_name(size: Bytes) -> String {
-    size.transfer_size().trim_end_matches('K').to_owned()
-}
-
 /// Plots columns in perspective: block sizes across, one row per mix.
 fn matrix_columns(
     content: &TkperfTest,
@@ -272,7 +259,8 @@ fn matrix_columns(
 /// order.
 fn matrix_table(
     content: &TkperfTest,
-    (id, title): (&str, &str),
+    id: &str,
+    title: &str,
     mixes: &[u8],
     decimals: u8,
     value: impl Fn(&TkperfPoint) -> Option<f64>,
@@ -308,10 +296,8 @@ fn rates_table(content: &TkperfTest) -> Table {
         .rows(rows)
 }
 
-/// One minute of a write saturation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct SaturatedMinute {
-    /// I/Os per second.
     pub iops: Option<f64>,
     /// Mean response time in milliseconds.
     pub mean_ms: Option<f64>,
@@ -319,7 +305,6 @@ pub(crate) struct SaturatedMinute {
     pub gap: bool,
 }
 
-/// Returns the sections of the write saturation test.
 pub(crate) fn write_saturation(listing: String, minutes: &[SaturatedMinute]) -> Vec<Page> {
     let curve = |value: fn(&SaturatedMinute) -> Option<f64>| {
         let mut points = Vec::new();
@@ -355,7 +340,6 @@ pub(crate) fn write_saturation(listing: String, minutes: &[SaturatedMinute]) -> 
 
 /// A point of a hard disk test with its values by zone.
 pub(crate) struct ZoneCurve {
-    /// Access pattern.
     pub pattern: AccessPattern,
     /// Zone, starting at 1, and value.
     pub values: Vec<(u32, Option<f64>)>,
@@ -379,7 +363,7 @@ impl ZoneCurve {
 }
 
 /// Plots values over the zones of a hard disk: one page per mix or block size.
-pub(crate) fn zones((title, id): (&str, &str), unit: &str, curves: &[ZoneCurve]) -> Vec<Page> {
+pub(crate) fn zones(title: &str, id: &str, unit: &str, curves: &[ZoneCurve]) -> Vec<Page> {
     let groups = distinct(curves.iter().map(ZoneCurve::group));
     let of_group = |group: (String, String)| {
         let own = curves.iter().filter(|curve| curve.group() == group);
@@ -387,8 +371,8 @@ pub(crate) fn zones((title, id): (&str, &str), unit: &str, curves: &[ZoneCurve])
             let points = curve.values.iter().map(|(zone, value)| (f64::from(*zone), *value));
             Series::new(curve.pattern.to_string(), Stroke::Measured, points.collect())
         });
-        let (id, title) =
-            (format!("{id}-{}", group.0), format!("{title} over the Zones: {}", group.1));
+        let id = format!("{id}-{}", group.0);
+        let title = format!("{title} over the Zones: {}", group.1);
         let x = Axis::new("Zone (from the first to the last byte)", Scale::Integers);
         let plot = Plot::lines(&id, &title, x, Axis::new(unit, Scale::Linear))
             .caption("Each zone was measured once.")

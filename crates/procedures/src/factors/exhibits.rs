@@ -50,11 +50,11 @@ impl ProcedureReport for Factors {
         .set_up(disclosure::preconditioning_rows(&run.choices))
         .set_up([disclosure::note_row(&run.choices)])
         .test_parameters([
-            FACTORS.given(settings, "Factors"),
+            FACTORS.value_row(settings, "Factors"),
             run.choices.demand_row("TOIO - TC/QD", disclosure::form_demand(run.test.demand)),
             run.choices.step_row("Step"),
-            ROUNDS.given(settings, "Rounds"),
-            CHANGE.given(settings, "Least Change, %"),
+            ROUNDS.value_row(settings, "Rounds"),
+            CHANGE.value_row(settings, "Least Change, %"),
         ])
     }
 
@@ -144,7 +144,6 @@ fn sentences_table(run: &FactorsRun<'_>, id: &str) -> Table {
     Table::new(id, "What each sweep found", "Factor").columns(["Found"]).rows(chosen.map(row))
 }
 
-/// Returns a page per factor.
 fn factor_pages(run: &FactorsRun<'_>) -> Vec<Page> {
     let chosen = Factor::ALL.into_iter().filter(|factor| run.test.has(*factor));
     let of_factor = |factor: Factor| {

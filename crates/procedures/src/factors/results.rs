@@ -8,19 +8,15 @@ use super::setup::{Factor, FactorLevel, Factors, SUSTAINED};
 use crate::report_notation::number;
 use steadfast_domain::{Measurement, Record};
 
-/// Results of factors, from which its tables and plots are made.
 pub struct FactorsResults<'a> {
     /// Results of the levels, in order.
     pub levels: Vec<MeasuredLevel<'a>>,
-    /// Steps of the sustained writes.
     pub sustained: Vec<SustainedStep>,
     /// Share by which rates must differ at least.
     change: f64,
-    /// Coefficient of variation of a life throttle.
     throttle_variation: f64,
 }
 
-/// Results of a level.
 pub struct MeasuredLevel<'a> {
     pub level: &'a FactorLevel,
     /// Steps without a gap before them.
@@ -30,7 +26,6 @@ pub struct MeasuredLevel<'a> {
 }
 
 impl<'a> FactorsResults<'a> {
-    /// Computes the results of a record.
     pub fn new(test: &'a Factors, record: &'a Record) -> Self {
         let levels = Factor::ALL.into_iter().flat_map(|factor| test.levels(factor));
         let levels = levels.map(|level| {
@@ -57,7 +52,6 @@ impl<'a> FactorsResults<'a> {
         }
     }
 
-    /// Returns the results of the levels of a factor.
     pub fn of(&self, factor: Factor) -> Vec<&MeasuredLevel<'a>> {
         self.levels.iter().filter(|one| one.level.factor == factor).collect()
     }
@@ -119,7 +113,6 @@ impl<'a> FactorsResults<'a> {
         self.is_life_throttled()?.then(|| sum / writes.len() as f64)
     }
 
-    /// Returns the finding on the sustained writes.
     pub fn thermal(&self) -> Option<ThermalFinding> {
         rules::thermal(&self.sustained, self.change)
     }

@@ -37,7 +37,6 @@ pub(super) fn tolerance(rates: &[LevelRate], least: f64) -> f64 {
     rates.iter().map(|rate| rate.noise()).fold(least, f64::max)
 }
 
-/// Finding on the alignment of writes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum AlignmentFinding {
     /// From this level on, larger alignments are not faster, and the smaller ones are slower.
@@ -120,7 +119,6 @@ pub(super) fn is_life_throttled(
     Some(writes <= limit && reads >= READS_VARY * limit && is_below_reads)
 }
 
-/// A step of the sustained writes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SustainedStep {
     pub mb_per_second: f64,
@@ -132,7 +130,6 @@ pub struct SustainedStep {
     pub by_heat: bool,
 }
 
-/// Evidence of a thermal throttle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ThermalFinding {
     /// Steps in which the drive counts thermal throttling are slower than the others.

@@ -3,7 +3,7 @@
 use crate::common::applied::ApplicableWorkload;
 use crate::common::choices::RunChoices;
 use crate::common::continuous_load::ContinuousLoad;
-use crate::common::method::Method;
+use crate::common::method::{Method, part_of};
 use crate::common::one_pass::{INSTEAD_OF_WIPC, SPARE};
 use crate::common::procedure_request::ProcedureRequest;
 use crate::common::rounds::check_no_rounds;
@@ -14,10 +14,7 @@ use crate::pts::method;
 use std::fmt;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::stimulus::{ActiveRange, Cursor, DataPattern, LoadLimits};
-use steadfast_domain::{
-    Bytes, Demand, IoStream, Op, Order, Profile, PurgeChoice, PurgeMethod, Record, Step, StepPlace,
-    Stimulus,
-};
+use steadfast_domain::{Bytes, Demand, IoStream, Op, Order, Record, Step, StepPlace, Stimulus};
 
 /// Phase of the long writes that show a thermal throttle.
 pub(super) const SUSTAINED: &str = "sustained";
@@ -26,9 +23,6 @@ const OVERWRITE: &str = "overwrite";
 
 /// Default demand (our choice, as for preconditioning).
 const DEMAND: Demand = Demand::new(1, 32);
-
-/// Unit of used capacities.
-const UNIT: u64 = 1 << 20;
 
 /// Transfer sizes of the sweep over access patterns.
 const PATTERN_SIZES: [Bytes; 3] = [Bytes::kib(128), Bytes::kib(32), Bytes::kib(4)];
@@ -80,7 +74,6 @@ impl Factor {
         }
     }
 
-    /// Returns the title of its table and plot.
     pub(super) fn title(self) -> &'static str {
         match self {
             Factor::FreshEntropy => "Random share of the data, after a purge",
@@ -122,7 +115,6 @@ pub struct FactorLevel {
 }
 
 impl FactorLevel {
-    /// Returns true if the level only reads.
     pub(super) fn reads(&self) -> bool {
         self.streams.iter().all(|stream| stream.op == Op::Read)
     }
@@ -231,13 +223,11 @@ pub(super) const SUSTAINED_STEPS: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// Parameters of `factors`.
 pub const PARAMETERS: &[Parameter] = &[
     FACTORS, ROUNDS, USED, ENTROPIES, ALIGNMENTS, ALIGNED_TRANSFER, RANDOM_PERCENTS, CHANGE,
     THROTTLE_VARIATION, SUSTAINED_STEPS, INSTEAD_OF_WIPC, SPARE,
 ];
 
-/// Factors, ready to run.
 #[derive(Debug, Clone)]
 pub struct Factors {
     pub(super) setup: ProcedureSetup,
@@ -247,13 +237,11 @@ pub struct Factors {
     pub(super) rounds: u32,
     /// Share by which rates must differ at least.
     pub(super) change: f64,
-    /// Coefficient of variation of a life throttle.
     pub(super) throttle_variation: f64,
     pub(super) sustained_steps: u32,
 }
 
 impl Factors {
-    /// Creates the test.
     pub fn new(request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         let settings = request.settings;
         check_no_rounds(
@@ -261,22 +249,17 @@ impl Factors {
             "every level has the same number of steps; choose it with --set rounds=, and omit \
              --steady-state and --max-rounds",
         )?;
-        let base = match settings.profile {
-            Profile::Quick => Profile::Quick,
-            _ => Profile::Pts20,
-        };
         let method = Method {
             document: "factors",
             revision: "Factors",
             lesser: Some("FACTORS: our own test, not a method of the PTS"),
             // The class decides the write cache and the active range.
-            ..method::for_profile(base, settings.class)
+            ..method::for_own_test(settings)
         };
         let setup = ProcedureSetup::new(request, method)?;
         let levels = levels(&setup)?;
-        let is_purged = settings.purge != PurgeChoice::Method(PurgeMethod::Nothing);
         let has_unused = |level: &FactorLevel| level.range.length < setup.active_range.length;
-        if !is_purged && levels.iter().any(has_unused) {
+        if !preconditioning::is_purged(settings) && levels.iter().any(has_unused) {
             return Err(ProcedureError(
                 "without a purge all of the drive holds data, so no smaller part can be in use; \
                  omit --purge none, or leave the sweep out with --set \
@@ -304,7 +287,6 @@ impl Factors {
         self.levels(factor).next().is_some()
     }
 
-    /// Returns a measured step of a level.
     pub(super) fn step(&self, level: &FactorLevel, round: u32) -> Step {
         let place = StepPlace::new(level.factor.id(), round, level.point, level.to_string());
         let until = LoadLimits::time(self.setup.step_time);
@@ -319,13 +301,11 @@ impl Factors {
         )
     }
 
-    /// Returns a step of the sustained writes.
     pub(super) fn sustained_step(&self, point: u32) -> Step {
         let place = StepPlace::new(SUSTAINED, 0, point, SEQUENTIAL.to_string());
         self.setup.step(place, &SEQUENTIAL, self.demand, self.setup.step_time)
     }
 
-    /// Returns the random writes that overwrite the active range after the preconditioning.
     pub(super) fn overwrite(&self) -> ContinuousLoad {
         let bytes = self.setup.active_range.length;
         self.setup.amount(OVERWRITE, &RANDOM, self.demand, bytes)
@@ -343,8 +323,8 @@ impl Factors {
 
     fn over_used(&self, level: &FactorLevel, what: &str, pattern: AccessPattern) -> ContinuousLoad {
         let phase = format!("{what}-used-{}", level.x);
-        let load = self.setup.amount(&phase, &pattern, self.demand, level.range.length);
-        ContinuousLoad { stimulus: Stimulus { active_range: level.range, ..load.stimulus }, ..load }
+        let amount = level.range.length;
+        self.setup.amount(&phase, &pattern, self.demand, amount).within(level.range)
     }
 
     pub(super) fn choices(&self, record: &Record) -> RunChoices<'_> {
@@ -367,7 +347,6 @@ impl Factors {
     }
 }
 
-/// Returns the levels of the chosen sweeps.
 fn levels(setup: &ProcedureSetup) -> Result<Vec<FactorLevel>, ProcedureError> {
     let settings = &setup.settings;
     let chosen = FACTORS.parse(settings, |text| {
@@ -416,10 +395,7 @@ fn alignment_levels(setup: &ProcedureSetup) -> Result<Vec<FactorLevel>, Procedur
         size.filter(|size| (least..=1 << 20).contains(&size.0))
     };
     let transfer = ALIGNED_TRANSFER.parse(settings, |text| size(text, 4096))?;
-    let alignments = ALIGNMENTS.parse(settings, |text| {
-        let all: Option<Vec<Bytes>> = text.split(',').map(|text| size(text, 512)).collect();
-        all.filter(|all| all.windows(2).all(|pair| pair[0] < pair[1]))
-    })?;
+    let alignments = ALIGNMENTS.ascending(settings, |text| size(text, 512))?;
     // A drive with larger sectors has no smaller alignments.
     if let Some(larger) = alignments.iter().find(|alignment| **alignment > transfer) {
         return Err(ProcedureError(format!(
@@ -485,17 +461,12 @@ fn levels_of_patterns(
 
 fn used_levels(setup: &ProcedureSetup) -> Result<Vec<FactorLevel>, ProcedureError> {
     let of_percent = |percent: u8| {
-        let whole = setup.active_range;
-        let length = Bytes(whole.length.0 / 100 * u64::from(percent)).round_down(UNIT);
-        let length = if percent == 100 { whole.length } else { length };
-        let range = ActiveRange { length, ..whole };
-        let streams = RANDOM.streams();
-        FactorLevel { range, ..level(setup, Factor::Used, f64::from(percent), streams) }
+        let range = part_of(setup.active_range, percent);
+        FactorLevel { range, ..level(setup, Factor::Used, f64::from(percent), RANDOM.streams()) }
     };
     Ok(USED.percents(&setup.settings, 10)?.into_iter().map(of_percent).collect())
 }
 
-/// Returns a sentence on the effect of a gap before a step.
 fn gap_effect(step: &Step) -> &'static str {
     match step.place.phase.as_str() {
         OVERWRITE => "The overwriting continued from its last checkpoint.",

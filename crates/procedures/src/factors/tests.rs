@@ -3,7 +3,7 @@ use super::rules::{AlignmentFinding, ThermalFinding};
 use super::setup::{Factor, SUSTAINED};
 use super::*;
 use crate::testing::scripted::{
-    ScriptedBench, assert_unfinished_wherever_it_ends, record, requested, scripted, set,
+    ScriptedBench, assert_unfinished_wherever_it_ends, phases, record, requested, scripted, set,
     settings_of, steps,
 };
 use steadfast_domain::measurement::LogDelta;
@@ -11,7 +11,7 @@ use steadfast_domain::{
     Bytes, EndState, Halt, Measurement, Nanos, Op, PurgeMethod, Settings, Step,
 };
 
-fn made(change: impl FnOnce(&mut Settings)) -> Result<Factors, crate::ProcedureError> {
+fn build(change: impl FnOnce(&mut Settings)) -> Result<Factors, crate::ProcedureError> {
     requested(&settings_of(NAME, change), Factors::new)
 }
 
@@ -46,11 +46,10 @@ fn bench() -> ScriptedBench<fn(&Step) -> f64> {
 
 #[test]
 fn every_sweep_has_its_levels_in_every_round() {
-    let test = made(|_| ()).unwrap();
+    let test = build(|_| ()).unwrap();
     let mut bench = bench();
     let record = conducted(&test, &mut bench);
-    let mut phases: Vec<&str> = record.steps().map(|(step, _)| step.place.phase.as_str()).collect();
-    phases.dedup();
+    let phases = phases(&record.entries);
     let round = ["alignment", "random", "entropy", "pattern"];
     let mut expected = vec!["entropy-fresh", "pattern-fresh", "wipc", "overwrite"];
     (0..3).for_each(|_| expected.extend(round));
@@ -85,7 +84,7 @@ fn phases_of(bench: &ScriptedBench<fn(&Step) -> f64>, phase: &str) -> usize {
 
 #[test]
 fn what_a_drive_hides_is_found() {
-    let test = made(|_| ()).unwrap();
+    let test = build(|_| ()).unwrap();
     let record = conducted(&test, &mut bench());
     let results = FactorsResults::new(&test, &record);
     assert_eq!(results.alignment(), Some(AlignmentFinding::Unit(3)));
@@ -134,7 +133,7 @@ fn a_thermal_throttle_is_told_by_the_counters_of_the_drive() {
         measurement.sensed.log =
             Some(LogDelta { throttle_events: Some(u64::from(late)), ..LogDelta::default() });
     };
-    let test = made(set("factors", "pattern")).unwrap();
+    let test = build(set("factors", "pattern")).unwrap();
     let mut bench = bench();
     bench.retouch = throttles;
     let record = conducted(&test, &mut bench);
@@ -152,7 +151,7 @@ fn a_thermal_throttle_is_told_by_the_counters_of_the_drive() {
 /// A purge that did nothing leaves no unwritten blocks.
 #[test]
 fn a_device_that_was_not_purged_is_refused() {
-    let test = made(set("factors", "used")).unwrap();
+    let test = build(set("factors", "used")).unwrap();
     let mut bench = bench();
     bench.purge = PurgeMethod::Nothing;
     assert!(matches!(test.conduct(&mut bench), Err(Halt::Refused(_))));
@@ -161,7 +160,7 @@ fn a_device_that_was_not_purged_is_refused() {
 
 #[test]
 fn a_step_after_a_gap_is_void_and_one_round_is_no_rate() {
-    let test = made(set("factors", "alignment")).unwrap();
+    let test = build(set("factors", "alignment")).unwrap();
     let mut bench = bench();
     bench.gap_before = vec![("alignment", 2, 4), ("alignment", 1, 5), ("alignment", 3, 5)];
     let record = conducted(&test, &mut bench);
@@ -174,7 +173,7 @@ fn a_step_after_a_gap_is_void_and_one_round_is_no_rate() {
 
 #[test]
 fn a_record_that_ends_anywhere_shows_what_it_has() {
-    let test = made(|settings| {
+    let test = build(|settings| {
         settings.set("used", "100,50");
         settings.set("rounds", "2");
     })

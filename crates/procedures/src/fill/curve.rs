@@ -7,13 +7,11 @@ use steadfast_domain::change_points::{ChangeCriteria, change_points};
 /// Samples of the shortest first plateau: 4 s (our choice; shorter dips are bursts of housekeeping).
 const SHORTEST_PLATEAU: usize = 8;
 
-/// Number of bins of a curve.
 pub(super) const BINS: usize = 100;
 
-/// Bytes written in a short time.
+/// Bytes written in a time: of a sample, or from the beginning to a place on the curve.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct RateSample {
-    /// Bytes written.
     pub bytes: f64,
     /// Time in seconds.
     pub seconds: f64,
@@ -30,7 +28,6 @@ impl RateSample {
     }
 }
 
-/// Returns a sample per interval of a measurement.
 pub(super) fn rate_samples(measurement: &Measurement) -> Vec<RateSample> {
     let sample = |interval: &steadfast_domain::measurement::Interval| RateSample {
         bytes: interval.tallies.iter().map(|tally| tally.bytes.0 as f64).sum(),
@@ -66,12 +63,6 @@ pub struct ReturnedAmount {
     pub has_dropped: bool,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
-struct CurvePlace {
-    bytes: f64,
-    seconds: f64,
-}
-
 /// The rate of a load over the amount that it wrote.
 #[derive(Debug, Clone, Default)]
 pub struct WriteCurve {
@@ -89,18 +80,16 @@ impl WriteCurve {
         let rates: Vec<f64> = samples.iter().map(RateSample::mb_per_second).collect();
         let criteria = ChangeCriteria { shortest: SHORTEST_PLATEAU, change };
         let points = change_points(&rates, &criteria);
-        let mut places = vec![CurvePlace::default()];
+        let mut places = vec![RateSample::default()];
         for (index, point) in points.iter().enumerate() {
             let begin = if index == 0 { 0 } else { points[index - 1] };
             let end = points.get(index + 1).copied().unwrap_or(samples.len());
-            let before = rate_of(&samples[begin..point - 1]);
-            let after = rate_of(&samples[point + 1..end]);
+            let before = sum(&samples[begin..point - 1]).mb_per_second();
+            let after = sum(&samples[point + 1..end]).mb_per_second();
             places.push(place_of_change(&samples, *point, before, after));
         }
-        let mut whole = RateSample::default();
-        samples.iter().for_each(|sample| whole.add(*sample));
-        places.push(CurvePlace { bytes: whole.bytes, seconds: whole.seconds });
-        let plateau = |pair: &[CurvePlace]| Plateau {
+        places.push(sum(&samples));
+        let plateau = |pair: &[RateSample]| Plateau {
             from: pair[0].bytes,
             to: pair[1].bytes,
             seconds: pair[1].seconds - pair[0].seconds,
@@ -112,8 +101,7 @@ impl WriteCurve {
     /// Returns the plateau at full speed and the one after it: those on either side of the first
     /// drop; `None` if the rate drops nowhere.
     pub(super) fn first_cliff(&self) -> Option<(Plateau, Plateau)> {
-        let drops = |pair: &&[Plateau]| pair[1].mb_per_second() < pair[0].mb_per_second();
-        self.plateaus.windows(2).find(drops).map(|pair| (pair[0], pair[1]))
+        self.cliffs().next()
     }
 
     /// Returns the amounts after which the rate drops.
@@ -124,7 +112,7 @@ impl WriteCurve {
 
     /// Returns the rate of everything in MB/s; `None` without a sample.
     pub(super) fn mean(&self) -> Option<f64> {
-        Some(rate_of(&self.samples)).filter(|rate| rate.is_finite())
+        Some(sum(&self.samples).mb_per_second()).filter(|rate| rate.is_finite())
     }
 
     /// Returns how much other samples of this drive wrote at the full speed of this curve before
@@ -200,28 +188,22 @@ fn with_full_ends(samples: Vec<RateSample>) -> Vec<RateSample> {
     full
 }
 
-fn rate_of(samples: &[RateSample]) -> f64 {
+fn sum(samples: &[RateSample]) -> RateSample {
     let mut whole = RateSample::default();
     samples.iter().for_each(|sample| whole.add(*sample));
-    whole.mb_per_second()
+    whole
 }
 
 /// Returns where the rate changes from `before` to `after`, both in MB/s. Sample `point` is the
 /// first at the new rate; the change lies in it or in the one before, which are mixes of both
 /// rates.
-fn place_of_change(samples: &[RateSample], point: usize, before: f64, after: f64) -> CurvePlace {
+fn place_of_change(samples: &[RateSample], point: usize, before: f64, after: f64) -> RateSample {
     let first = point.saturating_sub(1);
-    let mut place = CurvePlace::default();
-    for sample in &samples[..first] {
-        place.bytes += sample.bytes;
-        place.seconds += sample.seconds;
-    }
-    let mut pair = RateSample::default();
-    samples[first..=point].iter().for_each(|sample| pair.add(*sample));
+    let (place, pair) = (sum(&samples[..first]), sum(&samples[first..=point]));
     let seconds = (pair.bytes / 1e6 - after * pair.seconds) / (before - after);
     let seconds = if seconds.is_finite() { seconds.clamp(0.0, pair.seconds) } else { 0.0 };
     let bytes = (seconds * before * 1e6).min(pair.bytes);
-    CurvePlace { bytes: place.bytes + bytes, seconds: place.seconds + seconds }
+    RateSample { bytes: place.bytes + bytes, seconds: place.seconds + seconds }
 }
 
 #[cfg(test)]

@@ -10,11 +10,11 @@ use crate::exhibits::pages::page;
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
-use crate::report_notation::{joined, number};
+use crate::report_notation::{capitalized, joined, number};
 use steadfast_domain::findings::{
     Axis, Cell, Exhibit, KeyFigure, Marker, Metric, Page, Plot, Row, Scale, Series, Stroke, Table,
 };
-use steadfast_domain::{Nanos, Record};
+use steadfast_domain::{Nanos, Record, Step};
 
 type DriveFillRun<'a> = StudiedRun<'a, DriveFill>;
 
@@ -56,10 +56,10 @@ impl ProcedureReport for DriveFill {
         )
         .set_up([disclosure::note_row(&run.choices)])
         .test_parameters([
-            PATTERN.given(settings, "Test Stimulus"),
+            PATTERN.value_row(settings, "Test Stimulus"),
             run.choices.demand_row("TOIO - TC/QD", demand),
-            LEVELS.given(settings, "Fill Levels, %"),
-            IDLE_TIMES.given(settings, "Idle Times"),
+            LEVELS.value_row(settings, "Fill Levels, %"),
+            IDLE_TIMES.value_row(settings, "Idle Times"),
         ])
     }
 
@@ -74,6 +74,10 @@ impl ProcedureReport for DriveFill {
     fn front_plots(run: &DriveFillRun<'_>) -> Vec<String> {
         let first = run.results.levels.first().map(plot_id);
         first.into_iter().chain(["returned-plot".to_owned()]).collect()
+    }
+
+    fn reports(_: &DriveFillRun<'_>, _: &Step) -> bool {
+        true
     }
 
     fn figures(run: &DriveFillRun<'_>) -> Vec<KeyFigure> {
@@ -163,11 +167,7 @@ fn from_gb(plateau: Plateau) -> String {
 /// Describes a level in one sentence; `None` if it was not measured.
 fn sentence(level: &LevelResult<'_>) -> Option<String> {
     let full = level.full_speed()?;
-    let name = match level.level.percent {
-        0 if level.is_purged => "Empty".to_owned(),
-        0 => "Not purged".to_owned(),
-        percent => format!("{percent} % full"),
-    };
+    let name = capitalized(&level_name(level));
     let Some((first, _)) = level.curve.first_cliff() else {
         let whole = level.undropped().unwrap_or_default() / 1e9;
         return Some(format!(
@@ -369,14 +369,14 @@ fn listing(run: &DriveFillRun<'_>) -> String {
     let test = run.test;
     let pattern = format!("{}, {}", test.pattern, test.demand);
     let longest = test.idle_times.iter().max().map(Nanos::to_string).unwrap_or_default();
-    let idle_times = joined(test.idle_times.iter().map(Nanos::to_string));
+    let idle_times = joined(&test.idle_times);
     format!(
         "For each level of {} %\n  Purge\n  Level 0: {pattern} over the whole range\n  Other \
          levels: SEQ 128K W over so much of the range, {longest} idle,\n    then {pattern} over \
          the same part\n  For each idle time of {idle_times}\n    Idle, then {pattern}: half as \
          much again as the first plateau had\n  Read what was just written, and what was written \
          long ago",
-        joined(test.levels.iter().map(|level| level.percent.to_string()))
+        joined(test.levels.iter().map(|level| level.percent))
     )
 }
 

@@ -30,7 +30,10 @@ use steadfast_domain::{
 };
 
 impl DriveFill {
-    /// Measures a fill level.
+    fn longest_idle(&self) -> Nanos {
+        self.idle_times.iter().copied().max().unwrap_or_default()
+    }
+
     fn conduct_level(&self, bench: &mut dyn Bench, level: FillLevel) -> Result<(), Halt> {
         let mut curve = WriteCurve::default();
         until_unbroken(bench, "the purge of this fill level", |bench, attempt| {
@@ -76,7 +79,6 @@ impl DriveFill {
     }
 }
 
-/// Writes that were applied.
 #[derive(Default)]
 struct AppliedWrites {
     samples: Vec<RateSample>,
@@ -121,12 +123,5 @@ impl Procedure for DriveFill {
 
     fn study(&self, record: &Record) -> Findings {
         report::findings(self, record)
-    }
-}
-
-impl DriveFill {
-    /// Returns the longest idle time.
-    fn longest_idle(&self) -> Nanos {
-        self.idle_times.iter().copied().max().unwrap_or_default()
     }
 }

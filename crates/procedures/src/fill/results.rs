@@ -2,25 +2,22 @@
 
 use super::curve::{Plateau, RateSample, ReturnedAmount, WriteCurve, rate_samples};
 use super::setup::{DriveFill, FillLevel};
-use crate::common::attempts::last_attempt;
-use steadfast_domain::{Measurement, Nanos, Outcome, PurgeChoice, PurgeMethod, Record, Step};
+use crate::common::attempts::{last_attempt, measurements};
+use crate::common::preconditioning;
+use steadfast_domain::{Measurement, Nanos, Record};
 
-/// Results of fill, from which its tables and plots are made.
 pub struct FillResults<'a> {
     /// Results of the levels, in order.
     pub levels: Vec<LevelResult<'a>>,
 }
 
-/// Results of a fill level.
 pub struct LevelResult<'a> {
     pub level: FillLevel,
     /// False if the run purges nothing: level 0 is not empty then.
     pub is_purged: bool,
     /// Rate of the measured writes; empty unless all of them ran without a gap.
     pub curve: WriteCurve,
-    /// Steps of the measured writes.
     pub steps: Vec<&'a Measurement>,
-    /// Results after each idle time, in order.
     pub after_idle: Vec<AfterIdleResult>,
     /// Rates of the reads in MB/s: of what was just written, and of what was written long ago.
     pub reads: [Option<f64>; 2],
@@ -29,7 +26,6 @@ pub struct LevelResult<'a> {
 /// Writes after an idle time.
 pub struct AfterIdleResult {
     pub idle: Nanos,
-    /// Bytes written.
     pub written: Option<f64>,
     /// Amount written at full speed; `None` without a cliff.
     pub returned: Option<ReturnedAmount>,
@@ -38,9 +34,8 @@ pub struct AfterIdleResult {
 }
 
 impl<'a> FillResults<'a> {
-    /// Computes the results of a record.
     pub fn new(test: &DriveFill, record: &'a Record) -> Self {
-        let is_purged = test.setup.settings.purge != PurgeChoice::Method(PurgeMethod::Nothing);
+        let is_purged = preconditioning::is_purged(&test.setup.settings);
         let level = |level: &FillLevel| {
             let is_empty = level.percent == 0;
             let steps = unbroken(record, &level.fill_phase(), is_empty);
@@ -75,7 +70,7 @@ fn unbroken<'a>(
     phase: &str,
     may_begin_after_a_gap: bool,
 ) -> Vec<&'a Measurement> {
-    let steps: Vec<(&Step, &Outcome)> = last_attempt(record, phase);
+    let steps = last_attempt(record, phase);
     let is_broken = steps.iter().enumerate().any(|(index, (_, outcome))| {
         outcome.gap_before.is_some() && !(index == 0 && may_begin_after_a_gap)
     });
@@ -83,7 +78,7 @@ fn unbroken<'a>(
     if is_broken || !is_complete {
         return Vec::new();
     }
-    steps.into_iter().map(|(_, outcome)| &outcome.measurement).collect()
+    measurements(&steps)
 }
 
 fn samples(steps: &[&Measurement]) -> Vec<RateSample> {

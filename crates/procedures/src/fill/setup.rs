@@ -4,7 +4,7 @@ use super::curve::WriteCurve;
 use crate::common::ProcedureSetup;
 use crate::common::attempts::{attempt_phase, is_attempt_of, phases_of};
 use crate::common::choices::RunChoices;
-use crate::common::method::Method;
+use crate::common::method::{Method, RANGE_UNIT, part_of};
 use crate::common::procedure_request::ProcedureRequest;
 use crate::common::rounds::check_no_rounds;
 use crate::parameters::Parameter;
@@ -20,9 +20,6 @@ pub(super) const SAMPLE: Nanos = Nanos::from_millis(500);
 
 /// Default demand (our choice, as for preconditioning).
 const DEMAND: Demand = Demand::new(1, 32);
-
-/// Unit of amounts and ranges.
-const UNIT: u64 = 1 << 20;
 
 /// Part of the range written after an idle time if the drive has no cliff, and largest part read
 /// (our choice).
@@ -77,10 +74,8 @@ const DROP: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// Parameters of `fill`.
 pub const PARAMETERS: &[Parameter] = &[PATTERN, LEVELS, IDLE_TIMES, AFTER_IDLE_MAX, DROP];
 
-/// A fill level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FillLevel {
     /// Percent of the active range that hold data before the measured writes.
@@ -90,17 +85,14 @@ pub struct FillLevel {
 }
 
 impl FillLevel {
-    /// Returns the phase of the writes that fill the drive up to the level.
     pub(super) fn preload_phase(self) -> String {
         format!("load-{}", self.percent)
     }
 
-    /// Returns the phase of the measured writes.
     pub(super) fn fill_phase(self) -> String {
         format!("fill-{}", self.percent)
     }
 
-    /// Returns the phase of the writes after an idle time.
     pub(super) fn after_idle_phase(self, idle: Nanos) -> String {
         format!("again-{}-{}s", self.percent, idle.as_secs_f64())
     }
@@ -127,7 +119,6 @@ pub struct LastWrites {
     pub end: Option<Bytes>,
 }
 
-/// Fill, ready to run.
 #[derive(Debug, Clone)]
 pub struct DriveFill {
     pub(super) setup: ProcedureSetup,
@@ -141,7 +132,6 @@ pub struct DriveFill {
 }
 
 impl DriveFill {
-    /// Creates the test.
     pub fn new(request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         let settings = request.settings;
         check_no_rounds(
@@ -161,11 +151,8 @@ impl DriveFill {
         })?;
         let level = |text: &str| {
             let percent = text.parse::<u8>().ok().filter(|percent| *percent <= 100)?;
-            let part = u64::from(if percent == 0 { 100 } else { percent });
-            let range = setup.active_range;
-            let length = Bytes(range.length.0 / 100 * part).round_down(UNIT);
-            let length = if part == 100 { range.length } else { length };
-            Some(FillLevel { percent, range: ActiveRange { length, ..range } })
+            let part = if percent == 0 { 100 } else { percent };
+            Some(FillLevel { percent, range: part_of(setup.active_range, part) })
         };
         let levels = LEVELS.list(settings, level)?;
         if let Some(level) = levels.iter().find(|level| level.range.length < pattern.size) {
@@ -192,22 +179,20 @@ impl DriveFill {
         &self,
         phase: &str,
         pattern: AccessPattern,
-        (range, bytes): (ActiveRange, Bytes),
+        range: ActiveRange,
+        bytes: Bytes,
     ) -> (StepPlace, Stimulus) {
-        let load = self.setup.amount(phase, &pattern, self.demand, bytes);
-        let stimulus = Stimulus { active_range: range, ..load.stimulus };
-        (load.place, stimulus)
+        let load = self.setup.amount(phase, &pattern, self.demand, bytes).within(range);
+        (load.place, load.stimulus)
     }
 
     /// Returns the writes that fill the drive up to a level; `None` at level 0.
     pub(super) fn preload(&self, level: FillLevel, attempt: u32) -> Option<(StepPlace, Stimulus)> {
         let phase = attempt_phase(&level.preload_phase(), attempt);
         let sequential = AccessPattern::sequential(Bytes::kib(128), 0);
-        (level.percent > 0)
-            .then(|| self.load(&phase, sequential, (level.range, level.range.length)))
+        (level.percent > 0).then(|| self.load(&phase, sequential, level.range, level.range.length))
     }
 
-    /// Returns the measured writes of a level.
     pub(super) fn fill(&self, level: FillLevel, attempt: u32) -> (StepPlace, Stimulus) {
         self.writes(level, &level.fill_phase(), level.range.length, attempt)
     }
@@ -220,7 +205,7 @@ impl DriveFill {
         amount: Bytes,
         attempt: u32,
     ) -> (StepPlace, Stimulus) {
-        self.load(&attempt_phase(phase, attempt), self.pattern, (level.range, amount))
+        self.load(&attempt_phase(phase, attempt), self.pattern, level.range, amount)
     }
 
     /// Returns how much is written after an idle time: more than can have returned, so that each
@@ -233,7 +218,7 @@ impl DriveFill {
             None if curve.samples.is_empty() => most,
             None => length / SMALL_PART,
         };
-        let least = self.pattern.size.0.max(UNIT);
+        let least = self.pattern.size.0.max(RANGE_UNIT);
         Bytes(wanted.min(most).max(least).min(length)).round_down(self.pattern.size.0)
     }
 
@@ -259,7 +244,7 @@ impl DriveFill {
         let pattern = AccessPattern { read_percent: 100, ..self.pattern };
         let read = |(phase, start): (String, u64)| {
             let range = ActiveRange::new(Bytes(begin + start), Bytes(length));
-            let (place, stimulus) = self.load(&phase, pattern, (range, Bytes(length)));
+            let (place, stimulus) = self.load(&phase, pattern, range, Bytes(length));
             Step::alone(place, stimulus).with_interval(SAMPLE)
         };
         level.read_phases().into_iter().zip(starts).map(read).collect()
@@ -290,7 +275,6 @@ impl DriveFill {
     }
 }
 
-/// Returns a sentence on the effect of a gap before a step.
 fn gap_effect(step: &Step) -> &'static str {
     let phase = step.place.phase.as_str();
     if phase.starts_with("again-") {

@@ -1,7 +1,7 @@
 use super::results::FillResults;
 use super::*;
 use crate::testing::scripted::{
-    ScriptedBench, assert_unfinished_wherever_it_ends, record, requested, retouched, set,
+    ScriptedBench, assert_unfinished_wherever_it_ends, purges, record, requested, retouched, set,
     settings_of, steps,
 };
 use steadfast_domain::device_log::{LatencyBuckets, LogDelta};
@@ -11,7 +11,7 @@ use steadfast_domain::{
     Settings, Step,
 };
 
-fn made(change: impl FnOnce(&mut Settings)) -> Result<DriveFill, crate::ProcedureError> {
+fn build(change: impl FnOnce(&mut Settings)) -> Result<DriveFill, crate::ProcedureError> {
     requested(&settings_of("fill", change), DriveFill::new)
 }
 
@@ -68,7 +68,7 @@ fn cached(step: &Step, measurement: &mut Measurement) {
 }
 
 fn conducted(bench: &mut ScriptedBench<impl FnMut(&Step) -> f64>) -> (DriveFill, Record) {
-    let test = made(|_| ()).unwrap();
+    let test = build(|_| ()).unwrap();
     test.conduct(bench).unwrap();
     let record = record(&test.setup.settings, bench.entries.clone());
     (test, record)
@@ -90,8 +90,7 @@ fn every_level_has_its_purge_its_rest_its_idle_times_and_its_reads() {
     let all = phases(&record);
     assert_eq!(all[..7], LEVEL_0);
     assert_eq!((all[7].as_str(), all[8].as_str(), all.len()), ("load-50", "fill-50", 7 + 8 + 8));
-    let is_purge = |entry: &&JournalEntry| matches!(entry, JournalEntry::Purged(_));
-    assert_eq!(bench.entries.iter().filter(is_purge).count(), 3);
+    assert_eq!(purges(&bench.entries), 3);
     let entries = bench.entries.iter();
     let idle: u64 = entries
         .map(|entry| match entry {
@@ -267,7 +266,7 @@ fn what_returned_in_a_gap_inside_the_writes_is_used_up_before_the_idle_time_is_r
 
 #[test]
 fn what_is_too_little_to_time_is_not_read() {
-    let test = made(|_| ()).unwrap();
+    let test = build(|_| ()).unwrap();
     let reads = |returned: Option<f64>| {
         test.reads(test.levels[0], LastWrites { returned, ..LastWrites::default() }).len()
     };
@@ -277,7 +276,7 @@ fn what_is_too_little_to_time_is_not_read() {
 #[test]
 fn a_drive_that_is_not_purged_is_not_called_empty() {
     let purge = PurgeChoice::Method(PurgeMethod::Nothing);
-    let test = made(|settings| settings.purge = purge).unwrap();
+    let test = build(|settings| settings.purge = purge).unwrap();
     let findings = retouched(cached).studied(&test, &test.setup.settings);
     assert!(findings.ending.starts_with("Not purged: full speed"), "{}", findings.ending);
 }
@@ -290,7 +289,7 @@ fn a_record_that_ends_anywhere_shows_what_it_has() {
 
 #[test]
 fn random_writes_are_not_read_back() {
-    let test = made(set("pattern", "RND 4K W")).unwrap();
+    let test = build(set("pattern", "RND 4K W")).unwrap();
     let mut bench = retouched(cached);
     let record = bench.recorded(&test, &test.setup.settings);
     assert!(phases(&record).iter().all(|phase| !phase.starts_with("read-")));

@@ -9,12 +9,13 @@ use crate::exhibits::disclosure::{self, ReportForm, form_demand};
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::tail_plot;
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
+use crate::report_notation::joined;
 use steadfast_domain::findings::{
     Axis, Cell, KeyFigure, Metric, Plot, Row, Scale, Series, Setting, Stroke, Table,
 };
 use steadfast_domain::record::Check;
 use steadfast_domain::text::significant;
-use steadfast_domain::{Measurement, Nanos, Record, Step, Tally};
+use steadfast_domain::{Measurement, Nanos, Record, Tally};
 
 /// IDs of the checks that say which power states drive, link and host may enter.
 const POWER_CHECKS: [&str; 6] =
@@ -68,9 +69,9 @@ impl ProcedureReport for IdleExit {
         )
         .set_up([disclosure::note_row(&run.choices)])
         .test_parameters([
-            PATTERN.given(settings, "Test Stimulus"),
+            PATTERN.value_row(settings, "Test Stimulus"),
             run.choices.demand_row("TOIO - TC/QD", form_demand(ONE)),
-            IDLE_TIMES.given(settings, "Idle Times"),
+            IDLE_TIMES.value_row(settings, "Idle Times"),
             Setting::outcome("Range of the I/Os", range),
         ])
     }
@@ -93,11 +94,6 @@ impl ProcedureReport for IdleExit {
         };
         let states: Vec<String> = states.iter().map(entered).collect();
         format!("{unfinished}First I/O: {}.", states.join(", "))
-    }
-
-    /// Returns true for measured steps.
-    fn reports(run: &IdleExitRun<'_>, step: &Step) -> bool {
-        run.choices.measures(step)
     }
 
     fn figures(run: &IdleExitRun<'_>) -> Vec<KeyFigure> {
@@ -145,10 +141,6 @@ impl ProcedureReport for IdleExit {
         }
         metrics
     }
-}
-
-fn join(times: &[Nanos]) -> String {
-    times.iter().map(Nanos::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// Formats a time in ms with three significant digits.
@@ -282,7 +274,7 @@ fn listing(run: &IdleExitRun<'_>) -> String {
          before each I/O; the first is not measured\n{} {ONE} back to back",
         test.range.length.binary(),
         test.pattern,
-        join(&test.idle_times),
+        joined(&test.idle_times),
         test.pattern,
         test.pattern
     )

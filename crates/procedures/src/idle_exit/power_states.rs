@@ -13,7 +13,6 @@ const CHANGES: &str = "feature-0c";
 /// Largest number of power states (NVMe Base 2.1, Identify Controller: NPSS).
 const STATES_MAX: usize = 32;
 
-/// A power state as the controller reports it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ReportedPowerState {
     pub watts: Option<f64>,

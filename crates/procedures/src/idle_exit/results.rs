@@ -1,6 +1,7 @@
 //! Results of idle exit: response times after each idle time, and the power states that they show.
 
 use super::setup::{BACK_TO_BACK, IdleExit, after_phase};
+use crate::common::attempts::{measurements, steps_of};
 use steadfast_domain::{Measurement, Nanos, Record, Tally};
 
 /// Factor by which the added time must grow to begin a deeper state (our choice).
@@ -10,7 +11,6 @@ const DEEPER: f64 = 1.5;
 /// I/Os are off by less).
 const STANDARD_ERRORS: f64 = 4.3;
 
-/// Results of idle exit, from which its tables and plots are made.
 pub struct IdleExitResults<'a> {
     /// I/Os back to back, before and after those with idle times.
     pub back_to_back: Tally,
@@ -47,13 +47,9 @@ pub struct EnteredState {
 }
 
 impl<'a> IdleExitResults<'a> {
-    /// Computes the results of a record.
     pub fn new(test: &IdleExit, record: &'a Record) -> Self {
-        let steps = |phase: String| -> Vec<&'a Measurement> {
-            let of_phase = record.steps().filter(move |(step, _)| step.place.phase == phase);
-            of_phase.map(|(_, outcome)| &outcome.measurement).collect()
-        };
-        let baseline_steps = steps(BACK_TO_BACK.to_owned());
+        let steps = |phase: &str| measurements(&steps_of(record, phase));
+        let baseline_steps = steps(BACK_TO_BACK);
         let back_to_back: Tally = baseline_steps.iter().map(|step| step.total()).sum();
         let usual = back_to_back.percentile(0.99).or(back_to_back.response_longest());
         let mut times = test.idle_times.clone();
@@ -61,7 +57,7 @@ impl<'a> IdleExitResults<'a> {
         let idle_times: Vec<IdleResult<'a>> = times
             .into_iter()
             .map(|idle| {
-                let step = steps(after_phase(idle)).last().copied();
+                let step = steps(&after_phase(idle)).last().copied();
                 let tally = step.map(Measurement::total).unwrap_or_default();
                 let mean = tally.response_mean_ms().zip(back_to_back.response_mean_ms());
                 let shortest = tally.response_shortest().zip(usual);

@@ -17,7 +17,6 @@ use steadfast_domain::{
 
 /// Phase of the writes that put data where the I/Os go.
 const PREPARE: &str = "prepare";
-/// Phase of the I/Os without idle times.
 pub(super) const BACK_TO_BACK: &str = "back-to-back";
 
 /// Pattern and demand of the preparation (our choice, as for preconditioning).
@@ -113,11 +112,9 @@ pub(super) const APST: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// Parameters of `idle-exit`.
 pub const PARAMETERS: &[Parameter] =
     &[PATTERN, IDLE_TIMES, SAMPLES, MOST, BASELINE_TIME, LINK_POWER, APST];
 
-/// Idle exit, ready to run.
 #[derive(Debug, Clone)]
 pub struct IdleExit {
     pub(super) setup: ProcedureSetup,
@@ -135,7 +132,6 @@ pub struct IdleExit {
 }
 
 impl IdleExit {
-    /// Creates the test.
     pub fn new(request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         let settings = request.settings;
         check_no_rounds(
@@ -180,8 +176,8 @@ impl IdleExit {
 
     /// Returns the writes that put data where the I/Os go.
     pub(super) fn preparation(&self) -> ContinuousLoad {
-        let load = self.setup.amount(PREPARE, &WRITES, WRITES_DEMAND, self.range.length);
-        ContinuousLoad { stimulus: Stimulus { active_range: self.range, ..load.stimulus }, ..load }
+        let amount = self.range.length;
+        self.setup.amount(PREPARE, &WRITES, WRITES_DEMAND, amount).within(self.range)
     }
 
     fn step(&self, place: StepPlace, time: Nanos, pace: Pace, ramp: Nanos) -> Step {
@@ -278,7 +274,6 @@ impl IdleExit {
     }
 }
 
-/// Returns the phase of the I/Os after this idle time.
 pub(super) fn after_phase(idle: Nanos) -> String {
     format!("after-{}s", idle.as_secs_f64())
 }

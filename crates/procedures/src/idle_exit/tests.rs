@@ -1,12 +1,13 @@
 use super::results::{IdleExitResults, standard_error_ms};
 use super::*;
 use crate::testing::scripted::{
-    ScriptedBench, assert_unfinished_wherever_it_ends, requested, scripted, settings_of, steps,
+    ScriptedBench, assert_unfinished_wherever_it_ends, phases, requested, scripted, settings_of,
+    steps,
 };
 use steadfast_domain::stimulus::Pace;
 use steadfast_domain::{Bytes, Conditions, EndState, FineHistogram, Nanos, Settings, Step, Tally};
 
-fn made(change: impl FnOnce(&mut Settings)) -> Result<IdleExit, crate::ProcedureError> {
+fn build(change: impl FnOnce(&mut Settings)) -> Result<IdleExit, crate::ProcedureError> {
     requested(&settings_of("idle-exit", change), IdleExit::new)
 }
 
@@ -54,11 +55,11 @@ fn bench(response: fn(&Step) -> Option<Nanos>) -> ScriptedBench<impl FnMut(&Step
 
 #[test]
 fn every_idle_time_has_its_ios_between_two_baselines() {
-    let test = made(|_| ()).unwrap();
+    let test = build(|_| ()).unwrap();
     let mut bench = bench(sleepy);
     test.conduct(&mut bench).unwrap();
     let steps = steps(&bench.entries);
-    let phases: Vec<&str> = steps.iter().map(|step| step.place.phase.as_str()).collect();
+    let phases = phases(&bench.entries);
     assert_eq!(phases[..4], ["prepare", "back-to-back", "after-0.001s", "after-0.003s"]);
     assert_eq!(phases[13..], ["after-600s", "back-to-back"]);
     let load = |number: usize| steps[number].load.stimulus().unwrap();
@@ -73,7 +74,7 @@ fn every_idle_time_has_its_ios_between_two_baselines() {
 
 #[test]
 fn the_states_their_thresholds_and_latencies_are_found() {
-    let test = made(|_| ()).unwrap();
+    let test = build(|_| ()).unwrap();
     let record = bench(sleepy).recorded(&test, &test.setup.settings);
     let results = IdleExitResults::new(&test, &record);
     let states: Vec<(Option<Nanos>, Nanos, f64)> = results
@@ -93,7 +94,7 @@ fn the_states_their_thresholds_and_latencies_are_found() {
 
 #[test]
 fn a_drive_that_never_sleeps_has_no_state() {
-    let test = made(|_| ()).unwrap();
+    let test = build(|_| ()).unwrap();
     let findings = bench(|_| Some(Nanos(100_000))).studied(&test, &test.setup.settings);
     assert_eq!(
         findings.ending,
@@ -103,16 +104,16 @@ fn a_drive_that_never_sleeps_has_no_state() {
 
 #[test]
 fn a_record_that_ends_anywhere_shows_what_it_has() {
-    let test = made(|_| ()).unwrap();
+    let test = build(|_| ()).unwrap();
     let whole = bench(sleepy).recorded(&test, &test.setup.settings);
     assert_unfinished_wherever_it_ends(&test, &whole);
 }
 
-/// Power management is asked for when the conditions are set; a host without the kernel's files is
+/// Power management is requested when the conditions are set; a host without the kernel's files is
 /// refused before anything is written.
 #[test]
-fn power_management_is_set_as_asked() {
-    let test = made(|settings| {
+fn power_management_is_set_as_requested() {
+    let test = build(|settings| {
         settings.set("link-power", "min_power");
         settings.set("apst", "off");
     })
@@ -126,7 +127,7 @@ fn power_management_is_set_as_asked() {
     let link = Conditions { link_power: wanted.link_power.clone(), ..Conditions::default() };
     assert!(lacks(link).contains("pm_qos_latency_tolerance_us"));
     assert!(test.changed_text().unwrap().contains("min_power"));
-    let unchanged = made(|_| ()).unwrap();
+    let unchanged = build(|_| ()).unwrap();
     assert_eq!(unchanged.conditions().link_power, None);
     assert_eq!((unchanged.unmet(&Conditions::default()), unchanged.changed_text()), (None, None));
 }

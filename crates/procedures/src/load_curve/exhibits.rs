@@ -4,6 +4,7 @@
 use super::results::{LoadCurveResults, OfferedPoint};
 use super::search::{PRECISION, SearchResult};
 use super::setup::{HIGHEST_PERCENTILE, LoadCurve, POINT_TIME, POINT_TIME_MAX, is_above};
+use crate::common::attempts::measurements;
 use crate::common::metrics::MeasuredPoint;
 use crate::exhibits::cyclic_load::{
     check_exhibits, convergence_plot, evidence, fresh_caveat, steps_plot,
@@ -13,15 +14,13 @@ use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{percentile_table, tail_plot};
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
-use crate::report_notation::{count_word, limits_text, number, reservation_text};
+use crate::report_notation::{count_word, joined, limits_text, number, reservation_text};
 use crate::rwsw::disclosure as rwsw_disclosure;
 use steadfast_domain::findings::{
     Axis, Cell, Exhibit, KeyFigure, Marker, Metric, Origin, Plot, Row, Scale, Series, Setting,
     Stroke, Table,
 };
-use steadfast_domain::{
-    Caveat, Measurement, Record, ServiceLevel, Step, Tally, Verdict, caveats as ids,
-};
+use steadfast_domain::{Caveat, Measurement, Record, ServiceLevel, Tally, Verdict, caveats as ids};
 
 /// Percentiles of the curve: name and fraction.
 const PERCENTILES: [(&str, f64); 4] =
@@ -48,12 +47,7 @@ impl ProcedureReport for LoadCurve {
         ReportEntry::OptionalTable(search_table),
         ReportEntry::Setup,
         ReportEntry::Chapters(|run| {
-            run.test
-                .workload
-                .captured()
-                .map(rwsw_disclosure::workload_chapter)
-                .into_iter()
-                .collect()
+            Vec::from_iter(run.test.workload.captured().map(rwsw_disclosure::workload_chapter))
         }),
         ReportEntry::General,
         ReportEntry::Chapter("What Was Done"),
@@ -177,10 +171,6 @@ impl ProcedureReport for LoadCurve {
         caveats
     }
 
-    fn reports(run: &LoadCurveRun<'_>, step: &Step) -> bool {
-        run.choices.measures(step)
-    }
-
     fn figures(run: &LoadCurveRun<'_>) -> Vec<KeyFigure> {
         let results = &run.results;
         let knee = results.knee(run.test);
@@ -209,17 +199,16 @@ impl ProcedureReport for LoadCurve {
 
     fn metrics(run: &LoadCurveRun<'_>) -> Vec<Metric> {
         let test = run.test;
-        let closed: Vec<&Measurement> =
-            run.results.closed_loop.iter().map(|(_, outcome)| &outcome.measurement).collect();
+        let closed = measurements(&run.results.closed_loop);
         let name = format!("{}, closed loop", test.workload);
-        let of = |point: &str, steps: &[&Measurement]| {
+        let metrics_of = |point: &str, steps: &[&Measurement]| {
             let pattern = test.workload.pattern();
             MeasuredPoint { point, pattern, steps, rounds: false }.metrics()
         };
-        let mut metrics = of(&name, &closed);
+        let mut metrics = metrics_of(&name, &closed);
         for point in run.results.points_kept_up() {
             let name = format!("{} at {} %", test.workload, point.percent);
-            metrics.extend(of(&name, &[point.measurement]));
+            metrics.extend(metrics_of(&name, &[point.measurement]));
         }
         metrics
     }
@@ -465,7 +454,6 @@ fn markers(run: &LoadCurveRun<'_>) -> Vec<Marker> {
 
 fn listing(run: &LoadCurveRun<'_>) -> String {
     let test = run.test;
-    let percents: Vec<String> = test.points.iter().map(f64::to_string).collect();
     let search = test.slo.map_or(String::new(), |slo| {
         format!("\nBisection to {} % for the highest rate that meets {slo}", PRECISION * 100.0)
     });
@@ -477,7 +465,7 @@ fn listing(run: &LoadCurveRun<'_>) -> String {
         test.setup.step_time,
         count_word(test.maximum.criteria.window),
         limits_text(&test.maximum.criteria),
-        percents.join(", "),
+        joined(&test.points),
         test.settling,
         test.point_time,
         test.point_time_max,
@@ -518,16 +506,9 @@ fn plotted_tallies(run: &LoadCurveRun<'_>) -> Vec<(String, Tally)> {
 }
 
 fn secondary_table(run: &LoadCurveRun<'_>) -> Table {
-    let points: Vec<SecondaryPoint> = run
-        .results
-        .points_kept_up()
-        .map(|point| {
-            SecondaryPoint::from_steps(format!("{} %", point.percent), &[point.measurement])
-        })
-        .collect();
-    secondary::points_table(
-        "secondary",
-        "Secondary metrics of the rates that the device kept up with",
-        &points,
-    )
+    let points = run.results.points_kept_up().map(|point| {
+        SecondaryPoint::from_steps(format!("{} %", point.percent), &[point.measurement])
+    });
+    let title = "Secondary metrics of the rates that the device kept up with";
+    secondary::points_table("secondary", title, &Vec::from_iter(points))
 }

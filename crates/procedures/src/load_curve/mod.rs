@@ -38,7 +38,6 @@ struct RatedStep {
 }
 
 impl LoadCurve {
-    /// Offers the rates of the curve.
     fn conduct_curve(&self, bench: &mut dyn Bench, maximum: f64) -> Result<Vec<RatedStep>, Halt> {
         let mut curve = Vec::new();
         for (point, percent) in (1..).zip(&self.points) {

@@ -6,15 +6,12 @@ use crate::common::attempts::steps_of;
 use crate::rwsw::regime::STEADY;
 use steadfast_domain::{Measurement, Nanos, Outcome, Record, ServiceLevel, Step, Tally, Verdict};
 
-/// Results of load-curve, from which its tables and plots are made.
 pub struct LoadCurveResults<'a> {
     /// Steps to steady state; empty if there are none.
     pub steady: Vec<(&'a Step, &'a Outcome)>,
     /// Verdict on the steps to steady state; `None` if the settings leave them out.
     pub steady_verdict: Option<Verdict>,
-    /// Steps of the closed loop.
     pub closed_loop: Vec<(&'a Step, &'a Outcome)>,
-    /// Verdict on the closed loop.
     pub maximum_verdict: Verdict,
     /// Closed-loop maximum in IOPS; `None` until the closed loop has ended.
     pub maximum: Option<f64>,
@@ -30,7 +27,6 @@ pub struct LoadCurveResults<'a> {
 pub struct OfferedPoint<'a> {
     /// Rate in percent of the maximum.
     pub percent: f64,
-    /// Offered IOPS.
     pub offered: f64,
     /// Step that offered it.
     pub step: &'a Step,
@@ -38,9 +34,7 @@ pub struct OfferedPoint<'a> {
     pub measurement: &'a Measurement,
     /// True if the device kept up with the rate; see [`Measurement::kept_up_below`].
     pub kept_up: bool,
-    /// All I/Os of the step.
     pub tally: Tally,
-    /// True for the knee of the curve.
     pub is_knee: bool,
 }
 
@@ -95,7 +89,6 @@ impl<'a> OfferedPoint<'a> {
 }
 
 impl<'a> LoadCurveResults<'a> {
-    /// Computes the results of a record.
     pub fn new(test: &LoadCurve, record: &'a Record) -> Self {
         let steady = steps_of(record, STEADY);
         let closed_loop = steps_of(record, MAXIMUM);
@@ -131,7 +124,6 @@ impl<'a> LoadCurveResults<'a> {
         self.curve.iter().find(|point| (point.percent - percent).abs() < 1e-9)
     }
 
-    /// Returns the points that the device kept up with.
     pub fn points_kept_up(&self) -> impl Iterator<Item = &OfferedPoint<'a>> {
         self.curve.iter().filter(|point| point.kept_up)
     }
@@ -153,7 +145,6 @@ impl<'a> LoadCurveResults<'a> {
     }
 }
 
-/// Returns the measured points of the curve.
 fn curve<'a>(test: &LoadCurve, record: &'a Record, maximum: Option<f64>) -> Vec<OfferedPoint<'a>> {
     let Some(maximum) = maximum else { return Vec::new() };
     let steps = counted(record, CURVE).into_iter();

@@ -22,7 +22,6 @@ pub(super) enum RateAnswer {
 pub(super) struct RateSearch {
     /// Highest rate that met, below every one that missed.
     met: Option<f64>,
-    /// Lowest rate that missed.
     missed: Option<f64>,
     /// True if the lowest rate of the curve missed.
     is_lowest_missed: bool,
@@ -87,7 +86,6 @@ impl RateSearch {
         }
     }
 
-    /// Returns the result so far.
     pub(super) fn result(&self) -> SearchResult {
         match (self.met, self.missed) {
             _ if self.next().is_some() => SearchResult::Open,

@@ -11,6 +11,7 @@ use crate::common::cyclic_load::{
 };
 use crate::common::method::Method;
 use crate::common::one_pass::{self, INSTEAD_OF_WIPC, SPARE};
+use crate::common::preconditioning::is_purged;
 use crate::common::procedure_request::ProcedureRequest;
 use crate::common::rounds::check_steady_end;
 use crate::exhibits::disclosure;
@@ -19,16 +20,15 @@ use crate::procedure_error::ProcedureError;
 use crate::pts::method;
 use crate::pts::workload::{ALIGNMENT, CURSOR, MIX_JESD219, ZONE_SHIFT};
 use crate::rwsw::method::{CONTENT, FILLS, with_content};
-use crate::rwsw::regime::{PreconditioningPlan, STEADY, is_purged};
+use crate::rwsw::regime::{PreconditioningPlan, STEADY};
 use steadfast_domain::rate::THREAD_RATE_MAX;
-use steadfast_domain::steady_state::judge_every;
+use steadfast_domain::steady_state::judge_first_steady;
 use steadfast_domain::stimulus::{LoadLimits, Op, Pace};
 use steadfast_domain::{
     Demand, Measurement, Nanos, Outcome, Profile, Record, ServiceLevel, Settings, Step, StepPlace,
-    Track, Verdict, judge,
+    Track, Verdict,
 };
 
-/// Phase of the closed loop.
 pub(super) const MAXIMUM: &str = "maximum";
 /// Phase of the rates of the curve.
 pub(super) const CURVE: &str = "curve";
@@ -109,7 +109,6 @@ const BETWEEN: Parameter = Parameter { applies: runs_to_steady_state, ..BETWEEN_
 const MEASURED: Parameter = Parameter { applies: runs_to_steady_state, ..MEASURED_LAST };
 const FILLS_BEFORE: Parameter = Parameter { applies: runs_to_steady_state, ..FILLS };
 
-/// Parameters of `load-curve`.
 pub const PARAMETERS: &[Parameter] = &[
     WORKLOAD, MIX_JESD219, ZONE_SHIFT, ALIGNMENT, CURSOR, CONTENT_OF_CAPTURED, PRECONDITIONING,
     INSTEAD_OF_WIPC, SPARE, BETWEEN, MEASURED, FILLS_BEFORE, POINTS, SETTLING, POINT_TIME,
@@ -124,7 +123,6 @@ fn runs_to_steady_state(settings: &Settings) -> bool {
     PRECONDITIONING.value(settings) == "steady"
 }
 
-/// Load-curve, ready to run.
 #[derive(Debug, Clone)]
 pub struct LoadCurve {
     pub(super) setup: ProcedureSetup,
@@ -142,7 +140,6 @@ pub struct LoadCurve {
 }
 
 impl LoadCurve {
-    /// Creates the test.
     pub fn new(request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         check_steady_end(
             request.settings,
@@ -171,7 +168,9 @@ impl LoadCurve {
                 cycles_max: setup.rounds_max(MAXIMUM, true, setup.method.rounds_max),
                 ..load
             },
-            points: POINTS.parse(&settings, percents)?,
+            points: POINTS.ascending(&settings, |text| {
+                text.parse().ok().filter(|percent| (0.01..=200.0).contains(percent))
+            })?,
             settling: SETTLING.time(&settings)?,
             slo: settings.slo,
             point_time,
@@ -183,22 +182,15 @@ impl LoadCurve {
         })
     }
 
-    /// Returns the verdict on the minutes of the closed loop: on the first steady window, else on
-    /// the last.
     pub(super) fn judge_maximum(&self, track: &Track) -> Verdict {
-        let tracks = std::slice::from_ref(track);
-        judge_every(tracks, &self.maximum.criteria)
-            .into_iter()
-            .find(|verdict| verdict.steady)
-            .unwrap_or_else(|| judge(tracks, &self.maximum.criteria))
+        judge_first_steady(std::slice::from_ref(track), &self.maximum.criteria)
     }
 
     /// Returns the closed-loop maximum in IOPS: the mean of the steady window. Without one, it is
     /// the lowest of the last five minutes, the rate that held; `None` without a minute.
     pub(super) fn maximum_of(&self, track: &Track) -> Option<f64> {
         let verdict = self.judge_maximum(track);
-        let window = verdict.tracks.first().filter(|_| verdict.steady);
-        if let Some(window) = window {
+        if let Some(window) = verdict.tracks.first().filter(|_| verdict.steady) {
             return Some(window.average);
         }
         let values = track.points.iter().rev().filter_map(|point| point.value);
@@ -217,20 +209,17 @@ impl LoadCurve {
         rate * self.workload.drawn_per_io()
     }
 
-    /// Returns a rate of the curve in IOPS.
     pub(super) fn rate(&self, maximum: f64, percent: f64) -> f64 {
         // More than the threads can issue is offered to no device; only a rehearsed one is as fast.
         (maximum * percent / 100.0).min(THREAD_RATE_MAX * f64::from(self.demand.threads))
     }
 
-    /// Returns a step of the curve.
     pub(super) fn point_step(&self, point: u32, percent: f64, rate: f64, attempt: u32) -> Step {
         let label = format!("{} at {percent} %", self.workload);
         let own = self.slo.map_or(0.0, ServiceLevel::fraction);
-        self.rated_step((CURVE, point, attempt), label, rate, HIGHEST_PERCENTILE.max(own))
+        self.rated_step(CURVE, point, attempt, label, rate, HIGHEST_PERCENTILE.max(own))
     }
 
-    /// Returns a step of the search for the service level.
     pub(super) fn search_step(
         &self,
         point: u32,
@@ -239,14 +228,16 @@ impl LoadCurve {
         attempt: u32,
     ) -> Step {
         let label = format!("{} for {slo}", self.workload);
-        self.rated_step((SEARCH, point, attempt), label, rate, slo.fraction())
+        self.rated_step(SEARCH, point, attempt, label, rate, slo.fraction())
     }
 
     /// Returns a step that offers `rate` IOPS for long enough to have `highest`, a percentile as a
     /// fraction.
     fn rated_step(
         &self,
-        (phase, point, attempt): (&str, u32, u32),
+        phase: &str,
+        point: u32,
+        attempt: u32,
         label: String,
         rate: f64,
         highest: f64,
@@ -410,16 +401,6 @@ fn preparation(
     Ok(PreconditioningPlan { steady: Some(load), ..plan })
 }
 
-/// Parses percentages such as `5,10,99.5`; `None` unless they ascend from at least 0.01 to at
-/// most 200.
-fn percents(text: &str) -> Option<Vec<f64>> {
-    let percents: Option<Vec<f64>> =
-        text.split(',').map(|percent| percent.trim().parse::<f64>().ok()).collect();
-    let percents = percents.filter(|all| all.iter().all(|p| (0.01..=200.0).contains(p)))?;
-    percents.windows(2).all(|pair| pair[0] < pair[1]).then_some(percents)
-}
-
-/// Returns a sentence on the effect of a gap before a step.
 fn gap_effect(step: &Step) -> &'static str {
     match step.place.phase.as_str() {
         STEADY | MAXIMUM => cyclic_load::gap_effect(step),

@@ -1,7 +1,7 @@
 use super::*;
 use crate::testing::scripted::{
-    GEOMETRY, assert_unfinished_wherever_it_ends, figure, phases, record, scripted, settings_of,
-    steps,
+    assert_unfinished_wherever_it_ends, build, figure, phases, record, refusal, scripted,
+    settings_of, steps,
 };
 use crate::testing::workload;
 use steadfast_domain::findings::{Cell, Row};
@@ -15,10 +15,6 @@ const MAXIMUM: f64 = 10_000.0;
 
 fn settings(change: impl FnOnce(&mut Settings)) -> Settings {
     settings_of(NAME, change)
-}
-
-fn made(settings: &Settings) -> Result<Box<dyn Procedure>, crate::ProcedureError> {
-    crate::procedure(settings, GEOMETRY, &[])
 }
 
 /// A drive that completes what is offered up to its maximum.
@@ -47,7 +43,7 @@ fn with_a_queue(step: &Step, measurement: &mut Measurement) {
 }
 
 fn conducted(settings: &Settings) -> (Findings, Vec<JournalEntry>) {
-    let test = made(settings).unwrap();
+    let test = build(settings);
     let mut bench = scripted(keeps_up_to_the_maximum);
     bench.retouch = with_a_queue;
     test.conduct(&mut bench).unwrap();
@@ -118,12 +114,12 @@ fn a_short_step_above_the_maximum_is_not_kept_up_with() {
     // The table of every step has the same rule.
     let steps = findings.table("steps").unwrap();
     let column = steps.columns.iter().position(|column| column.name == "Kept up").unwrap();
-    let of = |label: &str| {
+    let value = |label: &str| {
         let is_step = |row: &&Row| row.cells.contains(&Cell::text(label));
         steps.rows.iter().find(is_step).unwrap().cells[column].clone()
     };
-    assert_eq!(of("RND 4K R at 102 %"), Cell::text("NO"));
-    assert_eq!(of("RND 4K R at 50 %"), Cell::text("yes"));
+    assert_eq!(value("RND 4K R at 102 %"), Cell::text("NO"));
+    assert_eq!(value("RND 4K R at 50 %"), Cell::text("yes"));
 }
 
 /// The 99 % percentile is 200 us / (1 - load): 1 ms at 80 %.
@@ -160,7 +156,7 @@ fn a_service_level_that_no_rate_or_every_rate_meets_is_said_without_a_search() {
 #[test]
 fn a_gap_repeats_the_rate_before_which_it_lies() {
     let settings = settings(|s| s.slo = Some("p99=1ms".parse().unwrap()));
-    let test = made(&settings).unwrap();
+    let test = build(&settings);
     let mut bench = scripted(keeps_up_to_the_maximum);
     bench.retouch = with_a_queue;
     bench.gap_before = vec![("curve", 0, 3), ("slo-search", 0, 1)];
@@ -185,7 +181,7 @@ fn a_record_that_broke_off_anywhere_is_studied() {
         s.slo = Some("p99=1ms".parse().unwrap());
     });
     let (whole, entries) = conducted(&settings);
-    let test = made(&settings).unwrap();
+    let test = build(&settings);
     assert_unfinished_wherever_it_ends(&*test, &record(&settings, entries));
     assert!(!whole.ending.contains("not finished"));
 }
@@ -219,7 +215,7 @@ fn rates_and_service_levels_are_refused_where_they_have_no_use() {
         rate: "20000".parse().unwrap(),
         arrivals: Default::default(),
     };
-    for (name, said) in [
+    for (name, reason) in [
         (NAME, "--set points="),
         ("iops", "wsat, composite, multi-wsat"),
         ("sequence", "wsat, composite, multi-wsat"),
@@ -227,12 +223,12 @@ fn rates_and_service_levels_are_refused_where_they_have_no_use() {
         let mut settings = workload::settings(name);
         settings.sequence = Some(Box::new(crate::testing::sequence::sequence()));
         settings.rate = Some(offered);
-        let why = made(&settings).err().unwrap().0;
-        assert!(why.contains(said), "{why}");
+        let why = refusal(&settings);
+        assert!(why.contains(reason), "{why}");
     }
     let mut wsat = Settings::new("wsat", 1);
     wsat.slo = Some("p99=1ms".parse().unwrap());
-    assert!(made(&wsat).err().unwrap().0.contains("run load-curve"));
+    assert!(refusal(&wsat).contains("run load-curve"));
 }
 
 /// The chosen rate paces the saturation and the histogram, but nothing that prepares.
@@ -245,7 +241,7 @@ fn a_rate_paces_what_is_measured_and_is_disclosed() {
         rate: "2000".parse().unwrap(),
         arrivals: steadfast_domain::rate::Arrivals::Fixed,
     });
-    let test = made(&settings).unwrap();
+    let test = build(&settings);
     let bench = scripted(|_| 1_000.0).conducted(&*test);
     for step in steps(&bench.entries) {
         let offered = step.load.stimulus().unwrap().pace.offered_iops();
@@ -261,5 +257,5 @@ fn a_rate_paces_what_is_measured_and_is_disclosed() {
         rate: "9000000".parse().unwrap(),
         arrivals: Default::default(),
     });
-    assert!(made(&settings).err().unwrap().0.contains("threads"));
+    assert!(refusal(&settings).contains("threads"));
 }

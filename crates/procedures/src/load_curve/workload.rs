@@ -68,7 +68,13 @@ impl CurveWorkload {
         }
     }
 
-    /// Returns the name of the offset alignment in reports.
+    fn applied(&self) -> &dyn ApplicableWorkload {
+        match self {
+            CurveWorkload::Synthetic(workload) => workload,
+            CurveWorkload::Captured(composite) => composite.as_ref(),
+        }
+    }
+
     pub(super) fn alignment_name(&self, chosen: Option<Bytes>) -> String {
         match self {
             CurveWorkload::Synthetic(workload) => workload.alignment_name(chosen),
@@ -107,25 +113,16 @@ impl CurveWorkload {
 
 impl ApplicableWorkload for CurveWorkload {
     fn streams(&self) -> Vec<IoStream> {
-        match self {
-            CurveWorkload::Synthetic(workload) => workload.streams(),
-            CurveWorkload::Captured(composite) => composite.streams(),
-        }
+        self.applied().streams()
     }
     fn zones(&self) -> Vec<Zone> {
-        match self {
-            CurveWorkload::Synthetic(workload) => workload.zones(),
-            CurveWorkload::Captured(composite) => composite.zones(),
-        }
+        self.applied().zones()
     }
 }
 
 impl fmt::Display for CurveWorkload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            CurveWorkload::Synthetic(workload) => workload.fmt(f),
-            CurveWorkload::Captured(composite) => composite.fmt(f),
-        }
+        self.applied().fmt(f)
     }
 }
 

@@ -2,7 +2,6 @@
 
 use steadfast_domain::Conditions;
 
-/// A control of the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ControlName {
     /// Control groups without a rule.

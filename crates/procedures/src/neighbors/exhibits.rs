@@ -9,10 +9,9 @@ use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::report_notation::number;
 use steadfast_domain::findings::{
-    Axis, Cell, Exhibit, KeyFigure, Metric, Origin, Plot, Row, Scale, Series, Setting, Stroke,
-    Table,
+    Axis, Cell, Exhibit, KeyFigure, Metric, Plot, Row, Scale, Series, Stroke, Table,
 };
-use steadfast_domain::{Caveat, Record, Step, caveats as ids};
+use steadfast_domain::{Caveat, Record, caveats as ids};
 
 type NeighborsRun<'a> = StudiedRun<'a, Neighbors>;
 
@@ -28,7 +27,6 @@ const RESPONSE: [TypedColumn<Disturbance>; 8] = [
     TypedColumn::number("Utilization", 3, Disturbance::utilization),
 ];
 
-/// Columns of the rates.
 const RATES: [TypedColumn<Disturbance>; 5] = [
     TypedColumn::number("Victim IOPS off", 1, |one| one.off.iops()),
     TypedColumn::number("Victim IOPS on", 1, |one| one.on.iops()),
@@ -69,8 +67,8 @@ impl ProcedureReport for Neighbors {
         ReportForm::new("Neighbors", "Response times of a load disturbed by another", &run.choices)
             .set_up([disclosure::note_row(&run.choices)])
             .test_parameters([
-                Setting::new("victim", "Victim", run.test.victim_text(), Origin::Profile),
-                Setting::new("offenders", "Offenders", names.join(", "), Origin::Profile),
+                disclosure::profile_row("victim", "Victim", run.test.victim_text()),
+                disclosure::profile_row("offenders", "Offenders", names.join(", ")),
                 run.choices.demand_row("Victim TC/QD", demand),
             ])
     }
@@ -121,10 +119,6 @@ impl ProcedureReport for Neighbors {
         caveats
     }
 
-    fn reports(run: &NeighborsRun<'_>, step: &Step) -> bool {
-        run.choices.measures(step)
-    }
-
     fn figures(run: &NeighborsRun<'_>) -> Vec<KeyFigure> {
         let mut figures = figures_of(run, "Isolation", Disturbance::isolation);
         for (figure, control) in figures.iter_mut().zip(available(run)) {
@@ -139,7 +133,7 @@ impl ProcedureReport for Neighbors {
     fn metrics(run: &NeighborsRun<'_>) -> Vec<Metric> {
         let mut metrics = Vec::new();
         for one in &run.results.disturbances {
-            let point = format!("{} / {}", one.offender, one.control.name());
+            let point = one.name();
             let off = one.off.response_ms(ISOLATION_AT);
             let on = one.on.response_ms(ISOLATION_AT);
             let offender = one.offender_rate().map(|rate| rate / 1e6);
@@ -162,13 +156,8 @@ impl ProcedureReport for Neighbors {
 /// Returns the offenders and controls with which the victim fell behind its rate, as text; empty
 /// if there are none.
 fn rates_missed(run: &NeighborsRun<'_>, fell_behind: fn(&Disturbance) -> bool) -> String {
-    let mut missed = Vec::new();
-    for one in &run.results.disturbances {
-        if fell_behind(one) {
-            missed.push(format!("{} / {}", one.offender, one.control.name()));
-        }
-    }
-    missed.join("; ")
+    let missed = run.results.disturbances.iter().filter(|one| fell_behind(one));
+    missed.map(Disturbance::name).collect::<Vec<_>>().join("; ")
 }
 
 /// Returns a number of each control, for the offender that the victim feels most under it.
@@ -186,7 +175,6 @@ fn figures_of(
     available(run).map(figure).collect()
 }
 
-/// Returns the controls that are available, in the order of the run.
 fn available<'r>(run: &'r NeighborsRun<'_>) -> impl Iterator<Item = ControlName> + 'r {
     run.results.controls.iter().filter(|(_, why)| why.is_none()).map(|(control, _)| *control)
 }
@@ -211,7 +199,8 @@ fn label(control: ControlName) -> &'static str {
 
 fn by_disturbance(
     run: &NeighborsRun<'_>,
-    (id, title): (&str, &str),
+    id: &str,
+    title: &str,
     columns: &[TypedColumn<Disturbance>],
 ) -> Table {
     let rows = run.results.disturbances.iter().map(|one| {
@@ -223,11 +212,11 @@ fn by_disturbance(
 
 fn responses(run: &NeighborsRun<'_>) -> Table {
     let title = "Response times of the victim in ms, with the offender off and on";
-    by_disturbance(run, ("neighbors", title), &RESPONSE)
+    by_disturbance(run, "neighbors", title, &RESPONSE)
 }
 
 fn rates(run: &NeighborsRun<'_>) -> Table {
-    by_disturbance(run, ("neighbors-rates", "Rates of victim and offender"), &RATES)
+    by_disturbance(run, "neighbors-rates", "Rates of victim and offender", &RATES)
 }
 
 fn controls(run: &NeighborsRun<'_>) -> Table {

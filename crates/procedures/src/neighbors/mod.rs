@@ -92,7 +92,8 @@ impl Neighbors {
         bench: &mut dyn Bench,
         number: usize,
         pace: &Pace,
-        (controls, scheduler): (&[ControlName], Option<&str>),
+        controls: &[ControlName],
+        scheduler: Option<&str>,
     ) -> Result<(), Halt> {
         let offender = &self.offenders[number];
         if offender.discards() {
@@ -133,7 +134,7 @@ impl Procedure for Neighbors {
         precondition(bench, &self.setup)?;
         let pace = self.victim_pace(bench)?;
         for number in 0..self.offenders.len() {
-            self.disturb(bench, number, &pace, (&controls, initial.scheduler.as_deref()))?;
+            self.disturb(bench, number, &pace, &controls, initial.scheduler.as_deref())?;
         }
         Ok(())
     }

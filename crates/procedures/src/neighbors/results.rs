@@ -3,6 +3,7 @@
 
 use super::control::{ControlName, is_met, reason};
 use super::setup::{Neighbors, OFF, VICTIM_MAX, alone_phase, cycles_phase};
+use crate::common::attempts::{measurements, steps_of};
 use steadfast_domain::stimulus::Pace;
 use steadfast_domain::{
     Bytes, Conditions, IoControl, JournalEntry, Measurement, Nanos, Op, Outcome, Record, Step,
@@ -12,7 +13,6 @@ use steadfast_domain::{
 /// Fraction of the I/Os whose response time isolation compares.
 pub const ISOLATION_AT: f64 = 0.99;
 
-/// Results of neighbors, from which its tables are made.
 pub struct NeighborsResults {
     /// IOPS of the victim alone in a closed loop; `None` if its rate was given.
     pub victim_max: Option<f64>,
@@ -26,19 +26,14 @@ pub struct NeighborsResults {
 
 /// The victim with an offender off and on, under a control.
 pub struct Disturbance {
-    /// Name of the offender.
     pub offender: String,
-    /// Number of the offender, from 0.
     pub number: usize,
-    /// Control in effect.
     pub control: ControlName,
     /// Limit of the offender in bytes per second; `None` without one.
     pub limit: Option<f64>,
     /// Bytes per second of the offender alone, without a rule.
     pub alone: Option<f64>,
-    /// The victim with the offender off.
     pub off: VictimSide,
-    /// The victim with the offender on.
     pub on: VictimSide,
     /// Bytes that the offender moved in steps with the victim.
     pub offender_bytes: Bytes,
@@ -52,9 +47,7 @@ pub struct Disturbance {
 /// The victim in all steps with the offender off, or on.
 #[derive(Default)]
 pub struct VictimSide {
-    /// Counts and response times.
     pub tally: Tally,
-    /// Measured time.
     pub elapsed: Nanos,
     /// True if a step completed fewer I/Os than were offered.
     pub fell_behind: bool,
@@ -79,13 +72,17 @@ impl VictimSide {
         self.tally.percentile(fraction).map(Nanos::as_millis_f64)
     }
 
-    /// Returns the I/Os completed per second.
     pub fn iops(&self) -> Option<f64> {
         per_second(self.tally.ios as f64, self.elapsed)
     }
 }
 
 impl Disturbance {
+    /// Returns the names of offender and control.
+    pub fn name(&self) -> String {
+        format!("{} / {}", self.offender, self.control.name())
+    }
+
     /// Returns the bytes per second of the offender in steps with the victim.
     pub fn offender_rate(&self) -> Option<f64> {
         per_second(self.offender_bytes.0 as f64, self.offender_time)
@@ -106,20 +103,33 @@ impl Disturbance {
         let alone = self.alone.filter(|alone| *alone > 0.0)?;
         Some((victim + self.offender_rate()?) / alone)
     }
+
+    fn add(&mut self, step: &Step, measurement: &Measurement) {
+        let pace = step.load.stimuli().first().map_or(&Pace::Closed, |victim| &victim.pace);
+        let mut side = VictimSide::default();
+        side.add(measurement, pace);
+        self.course.push(side.elapsed_response_ms(ISOLATION_AT));
+        if step.place.point == OFF {
+            self.off.add(measurement, pace);
+            return;
+        }
+        self.on.add(measurement, pace);
+        if let Some((streams, elapsed)) = measurement.apart().nth(1) {
+            self.offender_bytes += Bytes(streams.iter().map(|s| s.tally.bytes.0).sum());
+            self.offender_time += elapsed;
+        }
+    }
 }
 
 impl NeighborsResults {
     /// Computes the results of a record, which may end anywhere.
     pub fn new(test: &Neighbors, record: &Record) -> Self {
-        let steps_of = |phase: &str| -> Vec<(&Step, &Outcome)> {
-            record.steps().filter(|(step, _)| step.place.phase == phase).collect()
-        };
-        let victim_max = steps_of(VICTIM_MAX).first().and_then(|(_, o)| o.measurement.iops());
+        let first = |phase: &str| measurements(&steps_of(record, phase)).first().copied();
+        let victim_max = first(VICTIM_MAX).and_then(Measurement::iops);
         let controls = controls(test, record);
         let mut disturbances = Vec::new();
         for (number, offender) in test.offenders.iter().enumerate() {
-            let alone = steps_of(&alone_phase(number));
-            let alone = alone.first().and_then(|(_, o)| o.measurement.bytes_per_second());
+            let alone = first(&alone_phase(number)).and_then(Measurement::bytes_per_second);
             for (control, _) in controls.iter().filter(|(_, why)| why.is_none()) {
                 let phase = cycles_phase(*control, number);
                 let steps = steps_under_control(record, &phase);
@@ -154,30 +164,9 @@ impl NeighborsResults {
     pub fn worst(&self, control: ControlName) -> Option<&Disturbance> {
         let isolation =
             |one: &Disturbance| if one.on.fell_behind { Some(0.0) } else { one.isolation() };
-        self.disturbances
-            .iter()
-            .filter(|one| one.control == control)
-            .filter_map(|one| Some((isolation(one)?, one)))
-            .min_by(|a, b| a.0.total_cmp(&b.0))
-            .map(|(_, one)| one)
-    }
-}
-
-impl Disturbance {
-    fn add(&mut self, step: &Step, measurement: &Measurement) {
-        let pace = step.load.stimuli().first().map_or(&Pace::Closed, |victim| &victim.pace);
-        let mut side = VictimSide::default();
-        side.add(measurement, pace);
-        self.course.push(side.elapsed_response_ms(ISOLATION_AT));
-        if step.place.point == OFF {
-            self.off.add(measurement, pace);
-            return;
-        }
-        self.on.add(measurement, pace);
-        if let Some((streams, elapsed)) = measurement.apart().nth(1) {
-            self.offender_bytes += Bytes(streams.iter().map(|s| s.tally.bytes.0).sum());
-            self.offender_time += elapsed;
-        }
+        let under_control = self.disturbances.iter().filter(|one| one.control == control);
+        let rated = under_control.filter_map(|one| Some((isolation(one)?, one)));
+        rated.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, one)| one)
     }
 }
 

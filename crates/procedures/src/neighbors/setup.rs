@@ -4,7 +4,7 @@ use super::control::{CONTROLS, ControlName};
 use crate::common::ProcedureSetup;
 use crate::common::choices::RunChoices;
 use crate::common::continuous_load::ContinuousLoad;
-use crate::common::method::Method;
+use crate::common::method::{Method, RANGE_UNIT};
 use crate::common::one_pass::{INSTEAD_OF_WIPC, SPARE};
 use crate::common::preconditioning::{self, WIPC_DEMAND, WIPC_PATTERN};
 use crate::common::procedure_request::ProcedureRequest;
@@ -42,10 +42,6 @@ const DEMAND: Demand = Demand::new(1, 32);
 /// 1,000 IOPS.
 const STEP_TIME: Nanos = Nanos::from_secs(30);
 
-/// Unit of the halves of the active range.
-const HALF_UNIT: u64 = 1 << 20;
-
-/// Largest number of cycles.
 const CYCLES_MAX: u32 = 1000;
 
 const OWN: &str = "our choice";
@@ -88,7 +84,7 @@ const OFFENDER_DEMAND: Parameter = Parameter {
     source: OWN,
     ..Parameter::PLAIN
 };
-const CONTROLS_ASKED: Parameter = Parameter {
+const COMPARED: Parameter = Parameter {
     name: "controls",
     default: "auto",
     meaning: "rules of the kernel to compare with none: auto (those that this kernel has), none, \
@@ -127,10 +123,9 @@ const CYCLES: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// Parameters of the procedure.
 pub(crate) const PARAMETERS: &[Parameter] = &[
-    VICTIM, RATE, ARRIVALS, OFFENDERS, OFFENDER_DEMAND, CONTROLS_ASKED, LIMIT, WEIGHTS,
-    LATENCY_TARGET, CYCLES, INSTEAD_OF_WIPC, SPARE,
+    VICTIM, RATE, ARRIVALS, OFFENDERS, OFFENDER_DEMAND, COMPARED, LIMIT, WEIGHTS, LATENCY_TARGET,
+    CYCLES, INSTEAD_OF_WIPC, SPARE,
 ];
 
 /// A rate, or a share of a measured one.
@@ -176,7 +171,6 @@ impl LimitChoice {
 /// A load that disturbs the victim.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct OffenderLoad {
-    /// Name, as given by the user.
     pub name: String,
     pub streams: Vec<IoStream>,
 }
@@ -217,7 +211,6 @@ impl OffenderLoad {
     }
 }
 
-/// Controls to compare with none.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ControlChoice {
     pub names: Vec<ControlName>,
@@ -225,7 +218,6 @@ pub(super) struct ControlChoice {
     pub required: bool,
 }
 
-/// Neighbors, ready to run.
 #[derive(Debug, Clone)]
 pub struct Neighbors {
     pub(super) setup: ProcedureSetup,
@@ -243,7 +235,6 @@ pub struct Neighbors {
 }
 
 impl Neighbors {
-    /// Creates the test.
     pub fn new(request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         let settings = request.settings;
         check_no_rounds(settings, "it runs a fixed number of cycles; choose with --set cycles=N")?;
@@ -253,16 +244,15 @@ impl Neighbors {
                     .into(),
             ));
         }
-        let quick = settings.profile == Profile::Quick;
-        let base = method::for_profile(
-            if quick { Profile::Quick } else { Profile::Pts20 },
-            settings.class,
-        );
+        let base = method::for_own_test(settings);
         let method = Method {
             document: "neighbors",
             revision: "Neighbors",
             lesser: Some("NEIGHBORS: isolation between two loads, not a method of the PTS"),
-            step_time: if quick { base.step_time } else { STEP_TIME },
+            step_time: match settings.profile {
+                Profile::Quick => base.step_time,
+                _ => STEP_TIME,
+            },
             ..base
         };
         let test = Neighbors {
@@ -275,7 +265,7 @@ impl Neighbors {
             offenders: OFFENDERS
                 .parse(settings, |text| text.split(',').map(OffenderLoad::parse).collect())?,
             offender_demand: OFFENDER_DEMAND.parse(settings, |text| text.parse().ok())?,
-            controls: CONTROLS_ASKED.parse(settings, controls)?,
+            controls: COMPARED.parse(settings, controls)?,
             limit: LIMIT.parse(settings, LimitChoice::parse)?,
             weights: WEIGHTS.parse(settings, weights)?,
             latency_target: LATENCY_TARGET.parse(settings, |text| {
@@ -290,9 +280,6 @@ impl Neighbors {
     }
 
     /// Returns the victim's pace at a rate.
-    ///
-    /// # Errors
-    /// A sentence, if its threads cannot issue that many I/Os.
     pub(super) fn pace(&self, rate: OfferedRate) -> Result<Pace, String> {
         rate.pace(&self.victim.streams(), self.demand.threads, self.arrivals)
     }
@@ -343,11 +330,9 @@ impl Neighbors {
     /// Returns the halves of the active range: the victim's and the offender's.
     fn halves(&self) -> [ActiveRange; 2] {
         let range = self.setup.active_range;
-        let half = range.length.0 / 2 / HALF_UNIT * HALF_UNIT;
-        [
-            ActiveRange::new(range.start, Bytes(half)),
-            ActiveRange::new(Bytes(range.start.0 + half), Bytes(half)),
-        ]
+        let half = Bytes(range.length.0 / 2).round_down(RANGE_UNIT);
+        let middle = Bytes(range.start.0 + half.0);
+        [ActiveRange::new(range.start, half), ActiveRange::new(middle, half)]
     }
 
     fn victim_load(&self, pace: &Pace, place: &StepPlace) -> Stimulus {
@@ -387,7 +372,6 @@ impl Neighbors {
         Step::alone(place, load).in_groups([LoadGroup::Offender])
     }
 
-    /// Returns the step of the victim with the offender off.
     pub(super) fn off(&self, pace: &Pace, phase: &str, cycle: u32) -> Step {
         let place = StepPlace::new(phase, cycle, OFF, format!("{}, offender off", self.victim));
         let load = self.victim_load(pace, &place);
@@ -406,10 +390,8 @@ impl Neighbors {
     /// Returns the load that writes the range of an offender that discards.
     pub(super) fn refill(&self, phase: &str) -> ContinuousLoad {
         let [_, range] = self.halves();
-        let mut load =
-            self.setup.amount(&format!("fill-{phase}"), &WIPC_PATTERN, WIPC_DEMAND, range.length);
-        load.stimulus.active_range = range;
-        load
+        let phase = format!("fill-{phase}");
+        self.setup.amount(&phase, &WIPC_PATTERN, WIPC_DEMAND, range.length).within(range)
     }
 
     pub(super) fn choices(&self, record: &Record) -> RunChoices<'_> {
@@ -443,12 +425,10 @@ impl Neighbors {
     }
 }
 
-/// Returns the phase of the step with an offender alone.
 pub(super) fn alone_phase(number: usize) -> String {
     format!("offender-{}", number + 1)
 }
 
-/// Returns the phase of the cycles of an offender under a control.
 pub(super) fn cycles_phase(name: ControlName, number: usize) -> String {
     format!("{}-{}", name.id(), number + 1)
 }

@@ -2,19 +2,20 @@ use super::control::ControlName;
 use super::results::NeighborsResults;
 use super::setup::{OFF, ON};
 use super::*;
-use crate::testing::scripted::{GEOMETRY, ScriptedBench, record, scripted, steps};
+use crate::testing::scripted::{
+    ScriptedBench, broken_record, purges, record, requested, scripted, steps,
+};
 use steadfast_domain::{
     Bytes, EndState, GroupLimits, JournalEntry, LoadGroup, Measurement, Nanos, Op, Settings, Step,
 };
 
-fn made(pairs: &[&str]) -> Result<Neighbors, crate::ProcedureError> {
+fn build(pairs: &[&str]) -> Result<Neighbors, crate::ProcedureError> {
     let mut settings = Settings::new("neighbors", 7);
     for pair in pairs {
         let (name, value) = pair.split_once('=').unwrap();
         settings.set(name, value);
     }
-    let offer = crate::offer("neighbors").unwrap();
-    Neighbors::new(&crate::catalogue::procedure_request(offer, &settings, GEOMETRY, &[]))
+    requested(&settings, Neighbors::new)
 }
 
 /// The kernel of this bench has io.max only, and no scheduler BFQ.
@@ -63,7 +64,7 @@ const SHORT: &[&str] = &["offenders=SEQ 128K W", "cycles=2"];
 
 #[test]
 fn each_offender_is_measured_alone_and_in_cycles_under_each_control_that_is_there() {
-    let test = made(SHORT).unwrap();
+    let test = build(SHORT).unwrap();
     let mut bench = bench();
     test.conduct(&mut bench).unwrap();
     let all = steps(&bench.entries);
@@ -101,7 +102,7 @@ fn each_offender_is_measured_alone_and_in_cycles_under_each_control_that_is_ther
 
 #[test]
 fn isolation_and_utilization_are_quotients_of_what_was_measured() {
-    let test = made(SHORT).unwrap();
+    let test = build(SHORT).unwrap();
     let mut bench = bench();
     let record = bench.recorded(&test, &test.setup.settings);
     let results = NeighborsResults::new(&test, &record);
@@ -135,7 +136,7 @@ fn isolation_and_utilization_are_quotients_of_what_was_measured() {
 #[test]
 fn a_control_that_was_named_must_be_there() {
     let mut bench = bench();
-    let named = made(&["controls=io.bfq.weight"]).unwrap().conduct(&mut bench).unwrap_err();
+    let named = build(&["controls=io.bfq.weight"]).unwrap().conduct(&mut bench).unwrap_err();
     assert!(named.to_string().contains("io.bfq.weight is unavailable"), "{named}");
     let mut bench = self::bench();
     bench.settle = |wanted| Conditions {
@@ -143,10 +144,10 @@ fn a_control_that_was_named_must_be_there() {
         unmet: vec!["the kernel has none".into()],
         ..wanted.clone()
     };
-    let none = made(&[]).unwrap().conduct(&mut bench).unwrap_err();
+    let none = build(&[]).unwrap().conduct(&mut bench).unwrap_err();
     assert!(none.to_string().contains("needs control groups"), "{none}");
     assert!(steps(&bench.entries).is_empty(), "nothing was written");
-    assert!(!bench.entries.iter().any(|entry| matches!(entry, JournalEntry::Purged(_))));
+    assert_eq!(purges(&bench.entries), 0);
 }
 
 /// The kernel has io.max before the purge and not when its limit is set for the cycles.
@@ -163,7 +164,7 @@ fn a_control_that_is_lost_halts_the_run() {
         }
         got
     };
-    let lost = made(SHORT).unwrap().conduct(&mut bench).unwrap_err();
+    let lost = build(SHORT).unwrap().conduct(&mut bench).unwrap_err();
     assert!(lost.to_string().contains("io.max is no longer in effect: io.max is gone"), "{lost}");
     assert!(!steps(&bench.entries).iter().any(|step| step.place.phase == "io-max-1"));
 }
@@ -171,7 +172,7 @@ fn a_control_that_is_lost_halts_the_run() {
 /// A resumed run that finds its control gone: the steps after it do not count.
 #[test]
 fn steps_without_their_control_do_not_count() {
-    let test = made(SHORT).unwrap();
+    let test = build(SHORT).unwrap();
     let mut bench = bench();
     test.conduct(&mut bench).unwrap();
     let first = bench.entries.iter().position(
@@ -193,13 +194,13 @@ fn a_victim_without_any_io_has_no_rate() {
             measurement.streams.clear();
         }
     };
-    let none = made(SHORT).unwrap().conduct(&mut bench).unwrap_err();
+    let none = build(SHORT).unwrap().conduct(&mut bench).unwrap_err();
     assert!(none.to_string().contains("completed no I/O"), "{none}");
 }
 
 #[test]
 fn the_range_of_discards_is_written_before_each_use() {
-    let test = made(&["offenders=discards", "cycles=1", "controls=io.max", "rate=500"]).unwrap();
+    let test = build(&["offenders=discards", "cycles=1", "controls=io.max", "rate=500"]).unwrap();
     let mut bench = bench();
     test.conduct(&mut bench).unwrap();
     let phases: Vec<&str> = steps(&bench.entries)
@@ -226,21 +227,21 @@ fn the_range_of_discards_is_written_before_each_use() {
 
 #[test]
 fn a_mix_is_limited_in_each_direction_by_its_share() {
-    let test = made(&["offenders=RND 64K RW70"]).unwrap();
+    let test = build(&["offenders=RND 64K RW70"]).unwrap();
     let limits = test.offenders[0].limits(10e6);
     assert_eq!((limits.read_bytes, limits.write_bytes), (Some(7_000_000), Some(3_000_000)));
 }
 
 #[test]
 fn a_run_that_broke_off_has_no_result_of_what_it_did_not_measure() {
-    let test = made(SHORT).unwrap();
+    let test = build(SHORT).unwrap();
     let mut bench = bench();
     test.conduct(&mut bench).unwrap();
     let first = bench.entries.iter().position(
         |entry| matches!(entry, JournalEntry::Applied { step, .. } if step.place.point == ON),
     );
-    let mut broken = record(&test.setup.settings, bench.entries[..first.unwrap()].to_vec());
-    broken.entries.pop();
+    bench.entries.truncate(first.unwrap());
+    let broken = broken_record(&test.setup.settings, bench.entries);
     let results = NeighborsResults::new(&test, &broken);
     assert_eq!(results.disturbances.len(), 1);
     let none = &results.disturbances[0];
@@ -252,7 +253,7 @@ fn a_run_that_broke_off_has_no_result_of_what_it_did_not_measure() {
 /// with the length of a step.
 #[test]
 fn a_victim_that_could_not_keep_up_has_no_response_times() {
-    let test = made(SHORT).unwrap();
+    let test = build(SHORT).unwrap();
     let mut slow = scripted(|step| match step.place.phase.as_str() {
         "victim-max" => 20_000.0,
         "wipc" => 1000.0,

@@ -9,7 +9,6 @@ pub(super) struct FoundFigure {
     /// ID in the table of questions; the ID of the figure may contain a parameter.
     pub wanted: &'static str,
     pub figure: KeyFigure,
-    /// Part that measured it.
     pub part: String,
     /// Reason for a dash; `None` if the figure has a value or words in place of it.
     pub missing: Option<String>,
@@ -62,7 +61,6 @@ impl AnswerFigures<'_> {
         Some(text.trim_end_matches('0').trim_end_matches('.').to_owned())
     }
 
-    /// Returns the value with its unit.
     fn value(&self, wanted: &str) -> Option<String> {
         Some(format!("{} {}", self.number(wanted)?, self.figure(wanted)?.unit))
     }

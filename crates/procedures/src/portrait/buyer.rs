@@ -22,19 +22,22 @@ enum BuyerSource {
     /// Last key figure whose ID begins so. Its ID and label contain a parameter and are kept.
     LastFigure(&'static str),
     /// Metric of all I/Os of a point.
-    Metric { metric: &'static str, point: &'static str },
-    /// Metric of the first point that has it.
+    Metric {
+        metric: &'static str,
+        point: &'static str,
+    },
     FirstPoint(&'static str),
     /// Metric of the last point that has it and whose name ends so.
-    LastPoint { metric: &'static str, end: &'static str },
+    LastPoint {
+        metric: &'static str,
+        end: &'static str,
+    },
 }
 
-/// A figure of page one.
 struct BuyerFigure {
     id: &'static str,
     label: &'static str,
     unit: &'static str,
-    /// Part that measures it.
     part: &'static str,
     source: BuyerSource,
     /// Factor from the unit of the part to that of page one.
@@ -71,11 +74,9 @@ impl BuyerFigure {
             absent: AbsentValue::Unknown("not measured"),
         }
     }
-    /// Sets another source.
     const fn from(self, source: BuyerSource) -> Self {
         BuyerFigure { source, ..self }
     }
-    /// Sets a metric of a point as the source.
     const fn metric(self, metric: &'static str, point: &'static str) -> Self {
         self.from(BuyerSource::Metric { metric, point })
     }
@@ -83,13 +84,11 @@ impl BuyerFigure {
     const fn absent(self, absent: AbsentValue) -> Self {
         BuyerFigure { absent, ..self }
     }
-    /// Converts milliwatts to watts.
     const fn in_watts(self) -> Self {
         BuyerFigure { factor: 1e-3, ..self }
     }
 }
 
-/// A question and its figures.
 struct BuyerQuestion {
     question: &'static str,
     /// Returns the load behind the figures in one or two sentences.

@@ -27,7 +27,6 @@ pub(super) const LENGTH: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// A part of a portrait that is shorter than the procedure alone.
 pub(super) struct ShortPart {
     pub procedure: &'static str,
     /// Length of a step; `None` for a procedure whose steps end by themselves.
@@ -39,7 +38,6 @@ pub(super) struct ShortPart {
     pub parameters: &'static [(&'static str, &'static str)],
 }
 
-/// Procedures of a portrait, in the order of the parts.
 pub(super) const PROCEDURES: [&str; 6] = [FILL, IOPS, LATENCY, COMMIT, load_curve::NAME, IDLE_EXIT];
 
 /// Creates a part whose steps end by themselves.
@@ -134,7 +132,6 @@ pub(super) const EIGHT_HOURS: [ShortPart; 6] = [
     ),
 ];
 
-/// Length of a portrait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PortraitLength {
     OneHour,
@@ -144,9 +141,6 @@ pub(super) enum PortraitLength {
 
 impl PortraitLength {
     /// Parses the length that the settings ask for.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if it is not one of the three.
     pub fn chosen(settings: &Settings) -> Result<Self, ProcedureError> {
         let lengths = [
             ("1h", PortraitLength::OneHour),

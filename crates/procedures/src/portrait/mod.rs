@@ -23,18 +23,16 @@ use lengths::{FILL, IDLE_EXIT, LENGTH, PROCEDURES, PortraitLength, SERVICE_LEVEL
 use steadfast_domain::purge::{PurgeChoice, PurgeMethod};
 use steadfast_domain::{Caveat, Findings, Profile, Settings, caveats as ids};
 
-/// Name of the procedure on the command line.
 pub const NAME: &str = suite::PORTRAIT;
 
 /// Workload of the load curve (our choice: reads with a third of writes, as a database has them).
 const MIXED: &str = "oltp";
 
-/// Entry of the portrait in the list of procedures.
-pub(crate) const OFFER: ProcedureSpec = ProcedureSpec {
+pub(crate) const SPEC: ProcedureSpec = ProcedureSpec {
     name: NAME,
     summary: "a drive on one page for buyers: fill, iops, latency, commit, load-curve, idle-exit",
     parameters: &[LENGTH],
-    make: |asked| boxed(Suite::new(&PORTRAIT, plans(asked.settings)?, asked)),
+    make: |request| boxed(Suite::new(&PORTRAIT, plans(request.settings)?, request)),
 };
 
 const PORTRAIT: SuiteKind = SuiteKind {
@@ -60,9 +58,6 @@ fn portrait_method(settings: &Settings) -> Method {
 }
 
 /// Returns the parts of a portrait with these settings.
-///
-/// # Errors
-/// Returns [`ProcedureError`] if the length is unknown, or the profile has no portrait.
 fn plans(settings: &Settings) -> Result<Vec<PartPlan>, ProcedureError> {
     if !matches!(settings.profile, Profile::Pts20 | Profile::Quick) {
         return Err(ProcedureError(format!(

@@ -1,6 +1,6 @@
 use super::*;
 use crate::parts::begins;
-use crate::testing::scripted::{GEOMETRY, record, scripted, steps};
+use crate::testing::scripted::{broken_record, build, purges, record, refusal, scripted, steps};
 use steadfast_domain::findings::{Exhibit, FrontAnswer, KeyFigure};
 use steadfast_domain::measurement::LogDelta;
 use steadfast_domain::{EndState, JournalEntry, Measurement, Nanos, Step};
@@ -9,10 +9,6 @@ fn settings(length: &str) -> Settings {
     let mut settings = Settings::new(NAME, 7);
     settings.set("length", length);
     settings
-}
-
-fn refused(settings: &Settings) -> String {
-    crate::procedure(settings, GEOMETRY, &[]).err().unwrap().0
 }
 
 /// Two watts, 40 °C, and a log that counts no throttling.
@@ -27,19 +23,18 @@ fn conducted(settings: &Settings) -> Vec<JournalEntry> {
     let mut bench = scripted(|_| 1000.0);
     bench.response = |_| Some(Nanos(500_000));
     bench.retouch = sensed;
-    crate::procedure(settings, GEOMETRY, &[]).unwrap().conduct(&mut bench).unwrap();
+    build(settings).conduct(&mut bench).unwrap();
     bench.entries
 }
 
 fn findings(settings: &Settings, entries: Vec<JournalEntry>) -> Findings {
-    crate::procedure(settings, GEOMETRY, &[]).unwrap().study(&record(settings, entries))
+    build(settings).study(&record(settings, entries))
 }
 
 /// Returns the findings of a record that ends before entry `end`.
 fn broken_off(settings: &Settings, entries: &[JournalEntry], end: usize) -> Findings {
-    let mut broken = record(settings, entries[..end].to_vec());
-    broken.entries.pop();
-    crate::procedure(settings, GEOMETRY, &[]).unwrap().study(&broken)
+    let broken = broken_record(settings, entries[..end].to_vec());
+    build(settings).study(&broken)
 }
 
 fn figure<'a>(findings: &'a Findings, id: &str) -> &'a KeyFigure {
@@ -53,7 +48,7 @@ fn answer<'a>(findings: &'a Findings, id: &str) -> &'a FrontAnswer {
 
 #[test]
 fn shorter_portraits_purge_less_often_and_share_what_was_written() {
-    for (length, purges, shared) in [
+    for (length, count, shared) in [
         ("1h", 1, &["iops", "latency", "commit", "load-curve"][..]),
         ("8h", 2, &["latency", "commit", "load-curve"]),
         ("complete", 7, &[]),
@@ -61,8 +56,7 @@ fn shorter_portraits_purge_less_often_and_share_what_was_written() {
         let entries = conducted(&settings(length));
         let begun: Vec<&str> = entries.iter().filter_map(begins).collect();
         assert_eq!(begun, PROCEDURES, "{length}");
-        let purged = entries.iter().filter(|entry| matches!(entry, JournalEntry::Purged(_)));
-        assert_eq!(purged.count(), purges, "{length}");
+        assert_eq!(purges(&entries), count, "{length}");
         let steps = steps(&entries);
         for part in ["iops", "latency", "commit", "load-curve"] {
             let phase = format!("{part}/wipc");
@@ -166,7 +160,7 @@ fn a_part_that_was_cut_or_is_not_steady_has_dashes_and_the_reason() {
         _ => 1000.0,
     });
     bench.response = |_| Some(Nanos(500_000));
-    crate::procedure(&settings, GEOMETRY, &[]).unwrap().conduct(&mut bench).unwrap();
+    build(&settings).conduct(&mut bench).unwrap();
     let restless = findings(&settings, bench.entries);
     let why = missing(&restless, "random-write");
     assert_eq!(why.as_deref(), Some("iops did not reach steady state"));
@@ -185,14 +179,14 @@ const NO_SENSOR_TEXT: &str = "no power sensor; --power-command reads one";
 
 #[test]
 fn what_is_no_portrait_is_refused_with_the_reason() {
-    assert!(refused(&settings("2h")).contains("complete"));
+    assert!(refusal(&settings("2h")).contains("complete"));
     let mut tkperf = settings("1h");
     tkperf.profile = Profile::Tkperf;
-    assert!(refused(&tkperf).contains("--profile pts-2.0"));
+    assert!(refusal(&tkperf).contains("--profile pts-2.0"));
     let mut unknown = settings("1h");
     unknown.set("histogram", "5min");
-    assert!(refused(&unknown).contains("histogram-time"));
+    assert!(refusal(&unknown).contains("histogram-time"));
     let mut suite = Settings::new("suite", 1);
     suite.set("procedures", "iops,portrait");
-    assert!(refused(&suite).contains("not made of others"));
+    assert!(refusal(&suite).contains("not made of others"));
 }

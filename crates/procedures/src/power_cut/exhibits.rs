@@ -53,7 +53,7 @@ impl ProcedureReport for PowerCut {
         ReportForm::new("Power-cut", "Flushed writes after a loss of power", &run.choices)
             .set_up([disclosure::note_row(&run.choices)])
             .test_parameters([
-                Setting::new("stimulus-1", "Test Stimulus 1", writes, Origin::Profile),
+                disclosure::profile_row("stimulus-1", "Test Stimulus 1", writes),
                 Setting::new("cut", "Power cut", by, origin),
                 run.choices.demand_row("TOIO - TC/QD", run.test.demand().to_string()),
             ])
@@ -185,7 +185,6 @@ impl ProcedureReport for PowerCut {
     }
 }
 
-/// Returns the bound as a sentence.
 fn bound_text(run: &PowerCutRun<'_>) -> String {
     match run.results.bound() {
         None => "No bound: no power was cut.".to_owned(),
@@ -269,17 +268,17 @@ fn cycles(run: &PowerCutRun<'_>) -> Table {
 
 /// Returns the locations of the first violations; `None` if there are none.
 fn places(run: &PowerCutRun<'_>) -> Option<Table> {
-    let rows = place_rows(run);
-    let title = "First violations";
-    (!rows.is_empty()).then(|| place_table("places", title, rows.into_iter().take(PRINTED)))
+    let mut rows = place_rows(run);
+    rows.truncate(PRINTED);
+    (!rows.is_empty()).then(|| place_table("places", "First violations", rows))
 }
 
 fn all_places(run: &PowerCutRun<'_>) -> Table {
     let title = "Violations, at most 100 of each cycle";
-    place_table("power-cut-violations", title, place_rows(run).into_iter())
+    place_table("power-cut-violations", title, place_rows(run))
 }
 
-fn place_table(id: &str, title: &str, rows: impl Iterator<Item = Row>) -> Table {
+fn place_table(id: &str, title: &str, rows: Vec<Row>) -> Table {
     Table::new(id, title, "Number")
         .columns(["Cycle", "Violation", "Byte", "Expected write", "Found write", "Flushed (ms)"])
         .rows(rows)

@@ -10,7 +10,6 @@ use steadfast_domain::{EndState, Record};
 /// Confidence level of the bound (our choice; the customary one).
 pub const CONFIDENCE: f64 = 0.95;
 
-/// Results of power-cut, from which its tables are made.
 pub struct PowerCutResults<'a> {
     /// Trials that were judged, in order.
     pub cycles: Vec<(&'a PowerCutTrial, &'a PowerCutOutcome)>,
@@ -24,12 +23,10 @@ pub struct PowerCutResults<'a> {
     pub unproven: usize,
     /// True if the kernel sent no flush in a cycle that tested the drive.
     pub without_flushes: bool,
-    /// End state of the test.
     pub end: EndState,
 }
 
 impl<'a> PowerCutResults<'a> {
-    /// Computes the results of a record.
     pub fn new(test: &PowerCut, record: &'a Record) -> Self {
         let cycles: Vec<_> = record
             .power_cuts()

@@ -12,7 +12,6 @@ use steadfast_domain::power_cut::PowerCutTrial;
 use steadfast_domain::step::mix64;
 use steadfast_domain::{Bytes, Demand, Nanos, Profile, StepPlace};
 
-/// Name of the procedure.
 pub const NAME: &str = "power-cut";
 
 const HOUR: Nanos = Nanos::from_secs(3600);
@@ -83,15 +82,12 @@ const RETURN_LIMIT: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// Parameters of `power-cut`.
 pub const PARAMETERS: &[Parameter] =
     &[CYCLES, WITHIN, AREA, BLOCK, FLUSH_EVERY, CUT_LIMIT, RETURN_LIMIT];
 
-/// Power-cut, ready to run.
 #[derive(Debug, Clone)]
 pub struct PowerCut {
     pub(super) setup: ProcedureSetup,
-    /// Number of cycles.
     pub(super) cycles: u32,
     /// Longest time from the first write to the cut.
     within: Nanos,
@@ -100,7 +96,6 @@ pub struct PowerCut {
 }
 
 impl PowerCut {
-    /// Creates the test.
     pub fn new(request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         let settings = request.settings;
         let instead = "it ends after its cycles (--set cycles=N); omit --steady-state and \

@@ -1,9 +1,8 @@
 //! The trials of power-cut, and every ending of its record.
 
 use super::PowerCut;
-use super::setup::{NAME, PARAMETERS};
-use crate::common::procedure_request::ProcedureRequest;
-use crate::testing::scripted::{GEOMETRY, assert_unfinished_wherever_it_ends, record};
+use super::setup::NAME;
+use crate::testing::scripted::{assert_unfinished_wherever_it_ends, record, requested};
 use std::collections::BTreeSet;
 use steadfast_domain::power_cut::{
     CountedPowerLoss, CutEvidence, PowerCounters, PowerCutOutcome, PowerCutTrial, ViolationKind,
@@ -20,14 +19,8 @@ fn settings(set: &[(&str, &str)]) -> Settings {
     settings
 }
 
-fn made(set: &[(&str, &str)]) -> Result<PowerCut, String> {
-    PowerCut::new(&ProcedureRequest {
-        settings: &settings(set),
-        geometry: GEOMETRY,
-        amendments: &[],
-        parameters: PARAMETERS.to_vec(),
-    })
-    .map_err(|error| error.to_string())
+fn build(set: &[(&str, &str)]) -> PowerCut {
+    requested(&settings(set), PowerCut::new).unwrap()
 }
 
 /// A bench whose trials have these outcomes; the last repeats.
@@ -83,7 +76,7 @@ fn outcome(evidence: CutEvidence, violations: u64) -> PowerCutOutcome {
 
 /// Conducts a test of 5 cycles; returns its trials and its findings.
 fn conducted(outcomes: &[PowerCutOutcome]) -> (Vec<PowerCutTrial>, Findings) {
-    let test = made(&[("cycles", "5")]).unwrap();
+    let test = build(&[("cycles", "5")]);
     let mut bench = CutBench { outcomes, entries: Vec::new(), trials: Vec::new() };
     test.conduct(&mut bench).unwrap();
     let record = record(&settings(&[("cycles", "5")]), bench.entries);
@@ -170,13 +163,13 @@ fn the_drives_own_count_decides_and_flushes_that_were_not_sent_limit_the_verdict
 
 #[test]
 fn moments_and_seeds_are_random_and_repeat() {
-    let test = made(&[("within", "10s")]).unwrap();
+    let test = build(&[("within", "10s")]);
     let trials: Vec<PowerCutTrial> = (1..=200).map(|cycle| test.trial(cycle)).collect();
     let seeds: BTreeSet<u64> = trials.iter().map(|trial| trial.seed).collect();
     let moments: Vec<u64> = trials.iter().map(|trial| trial.cut_after.0 / 1_000_000_000).collect();
     assert_eq!(seeds.len(), 200);
     assert!((1..=9).all(|second| moments.contains(&second)) && !moments.contains(&0));
-    assert_eq!(trials[6], made(&[]).unwrap().trial(7));
+    assert_eq!(trials[6], build(&[]).trial(7));
     let trial = &trials[0];
     assert_eq!((trial.blocks, trial.block, trial.flush_every), (16_384, Bytes::kib(16), 32));
 }

@@ -37,16 +37,6 @@ impl Atto {
     }
 
     /// Returns the loads as a sequence: for each size, the writes before the reads.
-    ///
-    /// ```
-    /// use steadfast_domain::Bytes;
-    /// use steadfast_procedures::presets::Atto;
-    /// let sizes = (Bytes(512), Bytes::mib(64));
-    /// let atto = Atto { from: sizes.0, to: sizes.1, length: Bytes::mib(256), depth: 4 };
-    /// let sequence = atto.sequence();
-    /// assert_eq!(sequence.steps.len(), 2 * 21);
-    /// assert_eq!(sequence.steps[0].label, "512 B Write");
-    /// ```
     pub fn sequence(&self) -> Sequence {
         let directions = [("Write", Op::Write), ("Read", Op::Read)];
         let steps = self
@@ -93,15 +83,15 @@ mod tests {
 
     #[test]
     fn sizes_are_those_of_the_program_between_the_limits() {
-        let of = |from, to| Atto { from, to, length: Bytes::mib(256), depth: 4 };
-        let all = of(Bytes(512), Bytes::mib(64)).sequence();
+        let preset = |from, to| Atto { from, to, length: Bytes::mib(256), depth: 4 };
+        let all = preset(Bytes(512), Bytes::mib(64)).sequence();
         assert_eq!(all.steps.len(), 2 * 21);
         assert_eq!(all.steps[0].label, "512 B Write");
         assert_eq!(all.steps[41].label, "64 MiB Read");
         let some: Vec<u64> =
-            of(Bytes::mib(8), Bytes::mib(20)).sizes().iter().map(|s| s.0 >> 20).collect();
+            preset(Bytes::mib(8), Bytes::mib(20)).sizes().iter().map(|s| s.0 >> 20).collect();
         assert_eq!(some, [8, 12, 16]);
-        let short = Atto { length: Bytes::kib(2), ..of(Bytes(512), Bytes::mib(64)) };
+        let short = Atto { length: Bytes::kib(2), ..preset(Bytes(512), Bytes::mib(64)) };
         assert_eq!(short.sizes().len(), 3, "none is longer than what is tested");
     }
 }

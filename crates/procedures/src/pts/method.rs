@@ -4,9 +4,8 @@ use crate::common::ProcedureSetup;
 use crate::common::method::Method;
 use crate::common::procedure_request::ProcedureRequest;
 use crate::procedure_error::ProcedureError;
-use steadfast_domain::{Class, Criteria, Demand, Nanos, Profile, Verdict, WriteCache};
+use steadfast_domain::{Class, Criteria, Demand, Nanos, Profile, Settings, Verdict, WriteCache};
 
-/// Full name of the PTS.
 const SPECIFICATION: &str = "Solid State Storage Performance Test Spec (PTS)";
 
 /// Steady-state criteria: five rounds, data excursion of 20 % and slope excursion of 10 % of the
@@ -36,9 +35,17 @@ pub const STEP_TIME: Nanos = Nanos::from_secs(60);
 /// Length of a step in profile `quick`: our choice.
 const QUICK_STEP_TIME: Nanos = Nanos::from_secs(1);
 
-/// Computes the setup of a test with the method of its profile and class.
 pub fn setup(request: &ProcedureRequest<'_>) -> Result<ProcedureSetup, ProcedureError> {
     ProcedureSetup::new(request, for_profile(request.settings.profile, request.settings.class))
+}
+
+/// Returns the method that a test of our own starts from: that of profile quick, else of PTS 2.0.
+pub fn for_own_test(settings: &Settings) -> Method {
+    let profile = match settings.profile {
+        Profile::Quick => Profile::Quick,
+        _ => Profile::Pts20,
+    };
+    for_profile(profile, settings.class)
 }
 
 /// Returns the method of a profile and a class. Its active range is in one piece even if the

@@ -25,11 +25,11 @@ pub(crate) fn wipc_exhibits(
     phase: &str,
     pattern: AccessPattern,
 ) -> Vec<Exhibit> {
-    let asked = amount(choices.geometry, pattern.size);
-    written(record, phase, &pattern.to_string(), asked)
+    let requested = amount(choices.geometry, pattern.size);
+    written(record, phase, &pattern.to_string(), requested)
 }
 
-fn written(record: &Record, phase: &str, name: &str, asked: Bytes) -> Vec<Exhibit> {
+fn written(record: &Record, phase: &str, name: &str, requested: Bytes) -> Vec<Exhibit> {
     let parts: Vec<&Measurement> = record
         .steps()
         .filter(|(step, _)| step.place.phase == phase)
@@ -47,9 +47,9 @@ fn written(record: &Record, phase: &str, name: &str, asked: Bytes) -> Vec<Exhibi
     let time: u64 = parts.iter().map(|part| part.elapsed.0).sum();
     let rate = (time > 0).then(|| bytes as f64 / 1e6 / Nanos(time).as_secs_f64());
     let rate = rate.map(|r| format!("{} MB/s", number(r, 1)));
-    let (bytes, asked) = (number(bytes as f64, 0), number(asked.0 as f64, 0));
+    let (bytes, requested) = (number(bytes as f64, 0), number(requested.0 as f64, 0));
     let facts = Facts::new("Workload independent preconditioning").rows([
-        Setting::outcome("Written", format!("{bytes} bytes of {asked} requested")),
+        Setting::outcome("Written", format!("{bytes} bytes of {requested} requested")),
         Setting::outcome("Took", Nanos(time).taken()),
         Setting::outcome("Average throughput", rate),
     ]);

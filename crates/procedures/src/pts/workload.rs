@@ -67,7 +67,6 @@ const PERCENT: u32 = 10_000;
 /// LBAs (JESD219 as described by SCSI Toolbox).
 const SHIFT_OF_NEXT: u32 = 5;
 
-/// Parameter `zone-shift` of the composite.
 pub const ZONE_SHIFT: Parameter = Parameter {
     name: "zone-shift",
     default: "0",
@@ -201,7 +200,6 @@ enum PtsWorkloadForm {
 }
 
 impl PtsWorkload {
-    /// Creates a workload of one access pattern.
     pub const fn from_pattern(pattern: AccessPattern) -> Self {
         PtsWorkload { form: PtsWorkloadForm::Pattern(pattern) }
     }
@@ -216,10 +214,6 @@ impl PtsWorkload {
 
     /// Returns the workload that the settings name. `own` is the procedure's parameter
     /// `workload`; a procedure without it runs the composite.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if the name or a parameter is invalid, if a parameter does not
-    /// belong to the workload, or if the transfer size is not a multiple of the sector size.
     pub fn chosen(
         own: Option<&Parameter>,
         mix: &Parameter,
@@ -288,7 +282,6 @@ impl PtsWorkload {
         PtsWorkload { form }
     }
 
-    /// Returns the demand that the tutorial recommends for the workload.
     pub fn recommended_demand(&self, method: &Method) -> Demand {
         match self.form {
             PtsWorkloadForm::Pattern(AccessPattern { order: Order::Sequential(_), .. }) => {

@@ -14,7 +14,6 @@ use steadfast_domain::{Bytes, Demand, IoStream, Settings};
 /// The captured workload on a device with a known sector size.
 #[derive(Debug, Clone)]
 pub struct CapturedComposite {
-    /// Workload from the settings.
     pub workload: AppliedWorkload,
     sector: Bytes,
     arrivals: AppliedArrivals,
@@ -22,10 +21,6 @@ pub struct CapturedComposite {
 
 impl CapturedComposite {
     /// Creates the composite of the workload in the settings.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if there is no workload, or if it has no single I/Os and none of its
-    /// streams can be applied to the device.
     pub fn from_settings(settings: &Settings, geometry: Geometry) -> Result<Self, ProcedureError> {
         let Some(workload) = settings.workload.as_deref() else {
             return Err(ProcedureError(format!(
@@ -52,10 +47,6 @@ impl CapturedComposite {
 
     /// Creates the composite of the workload in the settings, to be applied to the active range of
     /// a test.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Self::from_settings`], or [`ProcedureError`] if the streams have zones
-    /// and the range has segments.
     pub fn on_range(setup: &ProcedureSetup) -> Result<Self, ProcedureError> {
         let composite = Self::from_settings(&setup.settings, setup.geometry)?;
         if setup.active_range.segments.is_some() && has_zones(&composite.workload) {
@@ -70,9 +61,6 @@ impl CapturedComposite {
 
     /// Returns the composite if it has streams that can be applied. Only a replay can do without:
     /// it plays single I/Os.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if it has no such streams.
     pub fn with_streams(self) -> Result<Self, ProcedureError> {
         if self.data_streams().next().is_some() {
             return Ok(self);
@@ -145,7 +133,6 @@ impl CapturedComposite {
         streams.filter(|(_, stream)| self.fits(stream) && stream.weight > 0)
     }
 
-    /// Returns the pace of each applied stream.
     fn stream_paces(&self) -> Pace {
         let AppliedWorkload { streams, arrivals, captured_ios, .. } = &self.workload;
         let weights: f64 = streams.iter().map(|stream| f64::from(stream.weight)).sum();
@@ -211,7 +198,6 @@ impl fmt::Display for CapturedComposite {
 pub struct SingleStream(pub IoStream);
 
 impl SingleStream {
-    /// Returns true if the stream is sequential.
     pub fn is_sequential(&self) -> bool {
         matches!(self.0.order, Order::Sequential(_))
     }

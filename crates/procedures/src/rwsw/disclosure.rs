@@ -10,13 +10,12 @@ use crate::common::applied::ApplicableWorkload;
 use crate::common::choices::RunChoices;
 use crate::exhibits::disclosure::{self, SettingRows};
 use crate::exhibits::pages::page;
-use crate::report_notation::{count_word, limits_text, number};
+use crate::report_notation::{count_word, joined, limits_text, number};
 use steadfast_domain::findings::{Cell, Exhibit, Facts, Origin, Page, Row, Setting, Table};
 use steadfast_domain::load_words::{hottest_share, pace_text};
 use steadfast_domain::stimulus::{Pace, Zone};
 use steadfast_domain::{Caveat, IoStream, Record, Settings, caveats as ids};
 
-/// Returns the rows about the workload in the report form.
 pub fn workload_rows(composite: &CapturedComposite, settings: &Settings) -> SettingRows {
     let workload = &composite.workload;
     let origin = |word: &str| {
@@ -138,21 +137,14 @@ fn streams_text(composite: &CapturedComposite) -> String {
     )
 }
 
-/// Returns the set-up rows of the report form.
 pub fn set_up_rows(choices: &RunChoices<'_>, regime: &PreconditioningPlan) -> SettingRows {
     let mut rows = disclosure::common_set_up_rows(choices);
-    rows.push(Setting::new(
-        "regime",
-        "Purge & Pre Condition",
-        regime.text(choices),
-        Origin::Profile,
-    ));
+    rows.push(disclosure::profile_row("regime", "Purge & Pre Condition", regime.text(choices)));
     rows.extend(disclosure::preconditioning_rows(choices));
     rows.push(disclosure::note_row(choices));
     rows
 }
 
-/// Returns the chapter on the applied workload.
 pub fn workload_chapter(composite: &CapturedComposite) -> Page {
     let workload = &composite.workload;
     let found =
@@ -219,7 +211,6 @@ fn rules() -> Caveat {
 
 fn streams_left_out(composite: &CapturedComposite, setup: &ProcedureSetup) -> Option<Caveat> {
     let streams = composite.left_out();
-    let names: Vec<String> = streams.iter().map(|stream| stream.to_string()).collect();
     let ios: u64 = streams.iter().map(|stream| u64::from(stream.weight)).sum();
     (!streams.is_empty()).then(|| {
         Caveat::deviation(
@@ -229,7 +220,7 @@ fn streams_left_out(composite: &CapturedComposite, setup: &ProcedureSetup) -> Op
                  are no whole sectors of {} bytes: {}.",
                 streams.len(),
                 setup.geometry.logical_sector,
-                names.join(", ")
+                joined(&streams)
             ),
             "",
         )

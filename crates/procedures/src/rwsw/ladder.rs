@@ -11,7 +11,6 @@ use steadfast_domain::{Bench, Demand, Halt, Outcome, Settings, StepPlace};
 /// the PTS's DIRTH.
 const MOST: u32 = 32;
 
-/// Parameter `outstanding`.
 pub const OUTSTANDING: Parameter = Parameter {
     of_demand: true,
     name: "outstanding",
@@ -24,7 +23,6 @@ pub const OUTSTANDING: Parameter = Parameter {
     ..Parameter::UNVERIFIED
 };
 
-/// A series of demands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DemandLadder {
     /// Demands in the order in which they are applied.
@@ -33,11 +31,9 @@ pub struct DemandLadder {
 
 impl DemandLadder {
     /// Parses the demands from the settings.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if the value is invalid.
     pub fn parse(parameter: &Parameter, settings: &Settings) -> Result<Self, ProcedureError> {
-        parameter.parse(settings, demands).map(|demands| DemandLadder { demands })
+        let demands = parameter.list(settings, |text| demand(text.parse().ok()?))?;
+        Ok(DemandLadder { demands })
     }
 
     /// Returns the demand with the most outstanding I/Os.
@@ -62,18 +58,6 @@ impl DemandLadder {
     }
 }
 
-/// Parses numbers of outstanding I/Os such as `1024,32,1`; `None` for a repeated or impossible
-/// number.
-fn demands(text: &str) -> Option<Vec<Demand>> {
-    let counts: Option<Vec<u32>> = text.split(',').map(|n| n.trim().parse().ok()).collect();
-    let counts = counts?;
-    let mut unique = counts.clone();
-    unique.sort_unstable();
-    unique.dedup();
-    (unique.len() == counts.len()).then_some(())?;
-    counts.into_iter().map(demand).collect()
-}
-
 /// Returns the demand with this number of outstanding I/Os and the fewest threads; `None` unless
 /// the number is 1 to 32 or a multiple of 32 up to 1024.
 fn demand(outstanding: u32) -> Option<Demand> {
@@ -89,6 +73,7 @@ fn demand(outstanding: u32) -> Option<Demand> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::scripted::{set, settings_of};
 
     #[test]
     fn every_count_has_as_few_threads_as_give_it() {
@@ -103,9 +88,15 @@ mod tests {
 
     #[test]
     fn counts_that_no_threads_give_are_none() {
+        let ladder = |counts: &str| {
+            DemandLadder::parse(
+                &OUTSTANDING,
+                &settings_of("rwsw-dirth", set("outstanding", counts)),
+            )
+        };
         for bad in ["", "0", "33", "1056", "1,1", "8;4", "x"] {
-            assert_eq!(demands(bad), None, "{bad}");
+            assert!(ladder(bad).is_err(), "{bad}");
         }
-        assert_eq!(demands("8, 1").unwrap(), [Demand::new(1, 8), Demand::new(1, 1)]);
+        assert_eq!(ladder("8, 1").unwrap().demands, [Demand::new(1, 8), Demand::new(1, 1)]);
     }
 }

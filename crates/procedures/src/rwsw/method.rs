@@ -18,9 +18,7 @@ const SPECIFICATION: &str = "Real World Storage Workload (RWSW) Performance Test
 
 const CADENCE: &str = "ours: the cadence of the PTS's WSAT; that of RWSW PTS could not be read";
 
-/// Parameter `between-time`.
 pub const BETWEEN: Parameter = Parameter { source: CADENCE, ..BETWEEN_TIME };
-/// Parameter `measured-minute`.
 pub const MEASURED: Parameter = Parameter { source: CADENCE, ..MEASURED_LAST };
 /// Parameter `least-fills`; only the workload's own writes count.
 pub const FILLS: Parameter = Parameter {
@@ -32,7 +30,6 @@ pub const FILLS: Parameter = Parameter {
     ..LEAST_FILLS
 };
 
-/// Parameter `content`.
 pub const CONTENT: Parameter = Parameter {
     name: "content",
     default: "settings",
@@ -44,7 +41,6 @@ pub const CONTENT: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// Parameter `zones`.
 pub const ZONES: Parameter = Parameter {
     name: "zones",
     default: "workload",
@@ -56,7 +52,6 @@ pub const ZONES: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// Parameter `arrivals`.
 pub const ARRIVALS: Parameter = Parameter {
     name: "arrivals",
     default: "closed",
@@ -74,7 +69,6 @@ pub fn has_zones(workload: &AppliedWorkload) -> bool {
     workload.streams.iter().any(|stream| !stream.zones.is_empty())
 }
 
-/// Returns true if the zones of the workload are applied.
 pub fn applies_zones(settings: &Settings) -> Result<bool, ProcedureError> {
     ZONES.choice(settings, &[("workload", true), ("none", false)])
 }
@@ -91,10 +85,6 @@ pub enum AppliedArrivals {
 }
 
 /// Returns the choice of the parameter `arrivals`.
-///
-/// # Errors
-/// Returns [`ProcedureError`] if the parameter is invalid, if the workload has no arrivals, or if the
-/// user chose a rate as well.
 pub fn applied_arrivals(
     settings: &Settings,
     workload: &AppliedWorkload,
@@ -141,7 +131,6 @@ pub fn applied_arrivals(
     Ok(choice)
 }
 
-/// Computes the setup of a test of a captured workload.
 pub fn setup(request: &ProcedureRequest<'_>) -> Result<ProcedureSetup, ProcedureError> {
     let method = for_profile(request.settings.profile, request.settings.class);
     let settings = with_content(request.settings)?;

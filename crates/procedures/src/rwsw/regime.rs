@@ -7,12 +7,11 @@ use super::method::{FILLS, MEASURED};
 use crate::common::applied::ApplicableWorkload;
 use crate::common::choices::RunChoices;
 use crate::common::cyclic_load::{CycleLayout, CyclicLoad, FillRequirement};
-use crate::common::preconditioning::{self, precondition};
+use crate::common::preconditioning::{self, is_purged, precondition};
 use crate::common::{ProcedureSetup, one_pass};
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::purge::{PurgeChoice, PurgeMethod};
 use steadfast_domain::stimulus::Op;
 use steadfast_domain::{Bench, Bytes, Demand, Halt, IoStream, Settings};
 
@@ -44,7 +43,6 @@ pub const BEFORE_REPLAY: Parameter = Parameter {
     ..PRECONDITIONING
 };
 
-/// Preconditioning between the purge and the workload.
 #[derive(Debug, Clone)]
 pub struct PreconditioningPlan {
     /// True if twice the user capacity, or one pass in its place, is written first.
@@ -65,10 +63,6 @@ impl PreconditioningPlan {
 
     /// Parses the preconditioning of a replay. The composite runs to steady state at `demand`, or
     /// at the highest of the demands of `rwsw-dirth` if those follow.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if a parameter is invalid or the workload has no streams to
-    /// precondition with.
     pub fn before_replay(
         setup: &ProcedureSetup,
         composite: &CapturedComposite,
@@ -118,7 +112,6 @@ impl PreconditioningPlan {
         Ok(FillRequirement { before, own_writes: true, ..chosen })
     }
 
-    /// Sets the conditions, purges and preconditions.
     pub fn conduct(
         &self,
         bench: &mut dyn Bench,
@@ -139,21 +132,14 @@ impl PreconditioningPlan {
         Ok(())
     }
 
-    /// Returns the text for purge and preconditioning.
     pub fn text(&self, choices: &RunChoices<'_>) -> String {
-        let mut parts = Vec::new();
-        if is_purged(choices.settings) {
-            parts.push("purge".to_owned())
-        } else {
-            parts.push("no purge".to_owned())
-        }
-        match choices.one_pass {
-            Some(pass) => parts.push(pass.text()),
-            None if self.wipc => {
-                parts.push("2 x user capacity written sequentially (WIPC)".to_owned());
-            }
-            None => parts.push("no workload-independent preconditioning".to_owned()),
-        }
+        let purge = if is_purged(choices.settings) { "purge" } else { "no purge" };
+        let written = match choices.one_pass {
+            Some(pass) => pass.text(),
+            None if self.wipc => "2 x user capacity written sequentially (WIPC)".to_owned(),
+            None => "no workload-independent preconditioning".to_owned(),
+        };
+        let mut parts = vec![purge.to_owned(), written];
         if self.steady.is_some() {
             parts.push("the composite to steady state".to_owned());
         }
@@ -176,11 +162,6 @@ pub fn quick_fill_text(fill: &FillRequirement) -> &'static str {
     } else {
         "; steady state is judged before the workload has filled the drive once"
     }
-}
-
-/// Returns true unless the user chose no purge.
-pub fn is_purged(settings: &Settings) -> bool {
-    settings.purge != PurgeChoice::Method(PurgeMethod::Nothing)
 }
 
 /// Creates the run of the composite until measured minutes are steady.

@@ -25,22 +25,17 @@ const DRAWN_STACKS: usize = 250;
 /// Results of a segment: means over its steps.
 #[derive(Debug, Clone)]
 pub struct RwswSegment {
-    /// Name, the label on plot axes.
     pub name: String,
-    /// I/Os per second.
     pub iops: Option<f64>,
-    /// Throughput in MB/s (10^6 bytes per second).
     pub mb_per_second: Option<f64>,
     /// Average response time in milliseconds.
     pub art: Option<f64>,
-    /// Tally of all I/Os.
     pub tally: Tally,
     /// Power, temperature and processor use.
     pub sensed: SecondaryMeans,
 }
 
 impl RwswSegment {
-    /// Computes the results of a segment from its steps.
     pub fn new(name: impl Into<String>, steps: &[&Measurement]) -> Self {
         let mean_of =
             |value: &dyn Fn(&Measurement) -> Option<f64>| mean(steps.iter().map(|m| value(m)));
@@ -82,12 +77,12 @@ impl RwswSegment {
 
 /// Returns rate, response times, energy and processor use of one segment, for page one.
 pub fn key_figures(segment: &RwswSegment) -> Vec<KeyFigure> {
-    let of = |what: &str| format!("{}, {what}", segment.name);
+    let label = |what: &str| format!("{}, {what}", segment.name);
     let mut figures = vec![
-        KeyFigure::new("iops", of("rate"), segment.iops, "IOPS"),
-        KeyFigure::new("rate", of("throughput"), segment.mb_per_second, "MB/s"),
-        KeyFigure::new("mean", of("mean"), segment.art, "ms"),
-        KeyFigure::new("five-nines", of("99.999 %"), segment.five_nines(), "ms").of_buckets(),
+        KeyFigure::new("iops", label("rate"), segment.iops, "IOPS"),
+        KeyFigure::new("rate", label("throughput"), segment.mb_per_second, "MB/s"),
+        KeyFigure::new("mean", label("mean"), segment.art, "ms"),
+        KeyFigure::new("five-nines", label("99.999 %"), segment.five_nines(), "ms").of_buckets(),
     ];
     figures.extend(secondary_figures(segment));
     figures

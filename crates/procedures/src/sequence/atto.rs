@@ -1,7 +1,6 @@
 //! ATTO's chart and table: the rates of writes and reads by transfer size.
 
-use super::results::{MeasuredStep, SequenceResults, ToolExhibits};
-use crate::report_notation::distinct;
+use super::results::{Attempt, AttemptValue, SequenceResults, ToolExhibits};
 use steadfast_domain::findings::{
     Axis, Cell, Exhibit, KeyFigure, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
 };
@@ -12,9 +11,8 @@ const DIRECTION: &str = "Direction";
 
 /// Returns the table, then the bar charts of bytes and of I/Os.
 pub(super) fn figures(results: &SequenceResults<'_>) -> ToolExhibits {
-    let bytes =
-        bars(results, ("atto-bars", "Transfer rate", "MB/s"), |m| m.best()?.mb_per_second());
-    let ios = bars(results, ("atto-bars-iops", "I/O rate", "IOPS"), |m| m.best()?.iops());
+    let bytes = bars(results, "atto-bars", "Transfer rate", "MB/s", Attempt::mb_per_second);
+    let ios = bars(results, "atto-bars-iops", "I/O rate", "IOPS", Attempt::iops);
     let exhibits = vec![Exhibit::Table(table(results)), Exhibit::Plot(bytes), Exhibit::Plot(ios)];
     ("ATTO Disk Benchmark", exhibits)
 }
@@ -35,32 +33,22 @@ pub(super) fn key(results: &SequenceResults<'_>) -> Vec<KeyFigure> {
     ["Write", "Read"].into_iter().filter_map(peak).collect()
 }
 
-type AttoValue = fn(&MeasuredStep<'_>) -> Option<f64>;
-
 fn value(
     results: &SequenceResults<'_>,
-    (size, direction): (&str, &str),
-    value: AttoValue,
+    size: &str,
+    direction: &str,
+    rate: AttemptValue,
 ) -> Option<f64> {
-    let mut measured = results.measured.iter();
-    let found = measured
-        .find(|m| m.dimension(SIZE) == Some(size) && m.dimension(DIRECTION) == Some(direction));
-    value(found?)
-}
-
-fn sizes(results: &SequenceResults<'_>) -> Vec<String> {
-    distinct(results.measured.iter().filter_map(|m| m.dimension(SIZE).map(str::to_owned)))
+    let mut measured = results.having([(SIZE, size), (DIRECTION, direction)]);
+    measured.next()?.best().and_then(rate)
 }
 
 fn table(results: &SequenceResults<'_>) -> Table {
-    let mb: AttoValue = |m| m.best()?.mb_per_second();
-    let iops: AttoValue = |m| m.best()?.iops();
-    let rows = sizes(results).into_iter().map(|size| {
-        let cells = [("Write", mb, 2), ("Read", mb, 2), ("Write", iops, 1), ("Read", iops, 1)];
-        let cell = |(direction, of, decimals): (&str, AttoValue, u8)| {
-            Cell::number(value(results, (&size, direction), of), decimals)
-        };
-        Row::new(size.clone(), cells.map(cell))
+    let rows = results.values(SIZE).into_iter().map(|size| {
+        let mb = |direction| value(results, &size, direction, Attempt::mb_per_second);
+        let iops = |direction| value(results, &size, direction, Attempt::iops);
+        let cells = [(mb("Write"), 2), (mb("Read"), 2), (iops("Write"), 1), (iops("Read"), 1)];
+        Row::new(size.clone(), cells.map(|(rate, decimals)| Cell::number(rate, decimals)))
     });
     Table::new("atto", "MB/s and IOPS by transfer size", "Transfer size")
         .columns([
@@ -74,14 +62,16 @@ fn table(results: &SequenceResults<'_>) -> Table {
 
 fn bars(
     results: &SequenceResults<'_>,
-    (id, title, unit): (&str, &str, &str),
-    of: AttoValue,
+    id: &str,
+    title: &str,
+    unit: &str,
+    rate: AttemptValue,
 ) -> Plot {
-    let sizes = sizes(results);
+    let sizes = results.values(SIZE);
     let series = ["Read", "Write"].map(|direction| {
-        let point =
-            |(at, size): (usize, &String)| (at as f64, value(results, (size, direction), of));
-        let points = sizes.iter().enumerate().map(point).collect();
+        let points = sizes.iter().enumerate();
+        let points =
+            points.map(|(at, size)| (at as f64, value(results, size, direction, rate))).collect();
         Series::new(direction, Stroke::Measured, points)
     });
     Plot::new(

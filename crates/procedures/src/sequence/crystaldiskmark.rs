@@ -1,8 +1,7 @@
 //! CrystalDiskMark's table: one row per test with read and write rates of the best attempt, in
 //! MB/s (10^6 bytes per second).
 
-use super::results::{Attempt, MeasuredStep, SequenceResults, ToolExhibits};
-use crate::report_notation::distinct;
+use super::results::{Attempt, AttemptValue, MeasuredStep, SequenceResults, ToolExhibits};
 use steadfast_domain::findings::{Cell, Exhibit, Row, Table};
 
 /// Dimensions that the preset gives its steps.
@@ -11,28 +10,22 @@ const DIRECTION: &str = "Direction";
 
 /// Returns the table of the main window, and the two others that its menu offers.
 pub(super) fn figures(results: &SequenceResults<'_>) -> ToolExhibits {
-    let of = |id, title, value: DiskMarkValue| Exhibit::Table(table(results, (id, title), value));
-    let exhibits = vec![
-        of("crystaldiskmark", "MB/s, best attempt", |a| Cell::number(a.mb_per_second(), 2)),
-        of("crystaldiskmark-iops", "IOPS of the best attempt", |a| Cell::number(a.iops(), 2)),
-        of("crystaldiskmark-latency", "Mean response time in µs of the best attempt", |a| {
-            Cell::number(a.mean_ms().map(|ms| ms * 1000.0), 2)
-        }),
+    let mean_us: AttemptValue = |attempt| attempt.mean_ms().map(|ms| ms * 1000.0);
+    let mean_title = "Mean response time in µs of the best attempt";
+    let tables = [
+        table(results, "crystaldiskmark", "MB/s, best attempt", Attempt::mb_per_second),
+        table(results, "crystaldiskmark-iops", "IOPS of the best attempt", Attempt::iops),
+        table(results, "crystaldiskmark-latency", mean_title, mean_us),
     ];
-    ("CrystalDiskMark", exhibits)
+    ("CrystalDiskMark", tables.map(Exhibit::Table).into())
 }
 
-type DiskMarkValue = fn(&Attempt) -> Cell;
-
-fn table(results: &SequenceResults<'_>, (id, title): (&str, &str), value: DiskMarkValue) -> Table {
-    let named = |of: &MeasuredStep<'_>, name| of.dimension(name).unwrap_or_default().to_owned();
-    let directions = distinct(results.measured.iter().map(|m| named(m, DIRECTION)));
-    let rows = distinct(results.measured.iter().map(|m| named(m, TEST))).into_iter().map(|test| {
+fn table(results: &SequenceResults<'_>, id: &str, title: &str, value: AttemptValue) -> Table {
+    let directions = results.values(DIRECTION);
+    let rows = results.values(TEST).into_iter().map(|test| {
         let cell = |direction: &String| {
-            let mut measured = results.measured.iter();
-            let found =
-                measured.find(|m| named(m, TEST) == test && named(m, DIRECTION) == *direction);
-            found.and_then(MeasuredStep::best).map_or(Cell::Missing, value)
+            let mut measured = results.having([(TEST, &test), (DIRECTION, direction)]);
+            Cell::number(measured.next().and_then(MeasuredStep::best).and_then(value), 2)
         };
         Row::new(test.clone(), directions.iter().map(cell))
     });

@@ -1,6 +1,6 @@
 //! Exhibits of a sequence: the tool's own form first, then every step.
 
-use super::results::{Attempt, SequenceResults};
+use super::results::SequenceResults;
 use super::setup::{SequenceProcedure, tool_name};
 use super::tables::{all_steps, apart, attempts, direction, loads, preparation};
 use super::{figures, rates};
@@ -8,7 +8,7 @@ use crate::exhibits::disclosure::{self, ReportForm};
 use crate::exhibits::pages::page;
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use steadfast_domain::findings::{Exhibit, Facts, KeyFigure, Origin, Page, Setting};
-use steadfast_domain::{Caveat, Record, Step, caveats as ids};
+use steadfast_domain::{Caveat, Record, caveats as ids};
 
 type SequenceRun<'a> = StudiedRun<'a, SequenceProcedure>;
 
@@ -70,13 +70,10 @@ impl ProcedureReport for SequenceProcedure {
     fn ending(run: &SequenceRun<'_>) -> String {
         let all = run.results.measured.len();
         let done = run.results.measured.iter().filter(|m| !m.attempts.is_empty()).count();
-        if run.record.has_ended() {
-            match all {
-                1 => "Complete: the measured step ran.".to_owned(),
-                _ => format!("Complete: all {all} measured steps ran."),
-            }
-        } else {
-            format!("The run is not finished: {done} of {all} measured steps were begun.")
+        match (run.record.has_ended(), all) {
+            (true, 1) => "Complete: the measured step ran.".to_owned(),
+            (true, _) => format!("Complete: all {all} measured steps ran."),
+            _ => format!("The run is not finished: {done} of {all} measured steps were begun."),
         }
     }
 
@@ -98,12 +95,8 @@ impl ProcedureReport for SequenceProcedure {
         let left_out = run.test.left_out.iter();
         caveats.extend(left_out.map(|text| remark(ids::SEQUENCE_LEFT_OUT, text.clone())));
         let remarks = run.test.sequence.remarks.iter();
-        caveats.extend(remarks.map(|said| remark(ids::SEQUENCE_REMARK, said.to_string())));
+        caveats.extend(remarks.map(|text| remark(ids::SEQUENCE_REMARK, text.to_string())));
         caveats
-    }
-
-    fn reports(run: &SequenceRun<'_>, step: &Step) -> bool {
-        run.choices.measures(step)
     }
 
     fn front_plots(run: &SequenceRun<'_>) -> Vec<String> {
@@ -134,13 +127,9 @@ fn own_pages(run: &SequenceRun<'_>) -> Vec<Page> {
 
 /// Returns the page of reads and writes separately, of every attempt, and of the preparation.
 fn details(results: &SequenceResults<'_>) -> Page {
-    let reads = ("sequence-reads", "Reads of every step");
-    let writes = ("sequence-writes", "Writes of every step");
-    let of_reads: fn(&Attempt) -> &_ = |attempt| &attempt.reads;
-    let of_writes: fn(&Attempt) -> &_ = |attempt| &attempt.writes;
     let tables = [
-        direction(reads, results, of_reads),
-        direction(writes, results, of_writes),
+        direction("sequence-reads", "Reads of every step", results, |attempt| &attempt.reads),
+        direction("sequence-writes", "Writes of every step", results, |attempt| &attempt.writes),
         attempts(results),
         preparation(results),
     ];

@@ -54,10 +54,8 @@ fn points(
     corner: &CornerTest,
     value: CornerValue,
 ) -> Vec<(f64, Option<f64>)> {
-    let of_corner = results.measured.iter().filter(|measured| {
-        measured.dimension(PASS) == Some(pass) && measured.dimension(TEST) == Some(corner.name)
-    });
-    of_corner
+    let measured = results.having([(PASS, pass), (TEST, corner.name)]);
+    measured
         .filter_map(|measured| Some((depth(measured)?, value(corner, measured.best()?))))
         .collect()
 }
@@ -102,7 +100,7 @@ fn table(results: &SequenceResults<'_>) -> Table {
 
 /// Returns figure 3-2 of the guide: rate and mean response time by queue depth.
 fn by_depth(results: &SequenceResults<'_>, corner: &CornerTest) -> Plot {
-    let of = |value| points(results, PRECONDITIONED, corner, value);
+    let points_of = |value| points(results, PRECONDITIONED, corner, value);
     let mean: CornerValue = |_, attempt| attempt.mean_ms();
     Plot::lines(
         &format!("viking-depth-{}", corner.name),
@@ -111,19 +109,24 @@ fn by_depth(results: &SequenceResults<'_>, corner: &CornerTest) -> Plot {
         Axis::new(unit(corner), Scale::Linear),
     )
     .right(Axis::new("Mean response time (ms)", Scale::Linear))
-    .with(Series::new(unit(corner), Stroke::Measured, of(rate)).with_id("rate"))
-    .with(Series::new("Mean response time", Stroke::Average, of(mean)).with_id("mean").on_right())
+    .with(Series::new(unit(corner), Stroke::Measured, points_of(rate)).with_id("rate"))
+    .with(
+        Series::new("Mean response time", Stroke::Average, points_of(mean))
+            .with_id("mean")
+            .on_right(),
+    )
 }
 
 /// Returns figure 3-6 of the guide: the rate before and after preconditioning.
 fn against(results: &SequenceResults<'_>, corner: &CornerTest) -> Plot {
-    let of = |pass: &str| Series::new(pass, Stroke::Measured, points(results, pass, corner, rate));
+    let series_of =
+        |pass: &str| Series::new(pass, Stroke::Measured, points(results, pass, corner, rate));
     Plot::lines(
         &format!("viking-fresh-{}", corner.name),
         format!("{} ({}): fresh against preconditioned", corner.metric, corner.name),
         Axis::new("Queue depth", Scale::Log2),
         Axis::new(unit(corner), Scale::Linear),
     )
-    .with(of(FRESH))
-    .with(of(PRECONDITIONED))
+    .with(series_of(FRESH))
+    .with(series_of(PRECONDITIONED))
 }

@@ -1,8 +1,7 @@
 //! Exhibits for Iometer's users: the six results of its display for each test, and plots of rate
 //! and response time by queue depth.
 
-use super::results::{Attempt, MeasuredStep, SequenceResults, ToolExhibits};
-use crate::report_notation::distinct;
+use super::results::{Attempt, AttemptValue, MeasuredStep, SequenceResults, ToolExhibits};
 use steadfast_domain::Nanos;
 use steadfast_domain::findings::{Axis, Cell, Exhibit, Plot, Row, Scale, Series, Stroke, Table};
 
@@ -16,18 +15,16 @@ const MIB: f64 = 1_048_576.0;
 /// Returns the table, then plots for the access specifications with several queue depths.
 pub(super) fn figures(results: &SequenceResults<'_>) -> ToolExhibits {
     let mut exhibits = vec![Exhibit::Table(table(results))];
-    let specs = distinct(results.measured.iter().filter_map(|m| of(m, SPEC)));
-    let varied: Vec<String> =
-        specs.into_iter().filter(|spec| points(results, spec, |_| None).len() > 1).collect();
+    let mut varied = results.values(SPEC);
+    varied.retain(|spec| points(results, spec, |_| None).len() > 1);
     for (specs, number) in varied.chunks(LINES_MAX).zip(1..) {
-        exhibits.push(Exhibit::Plot(rates(results, specs, number)));
-        exhibits.push(Exhibit::Plot(response_times(results, specs, number)));
+        let id = format!("iometer-iops-{number}");
+        exhibits.push(plot(results, specs, &id, "IOPS by queue depth", "IOPS", Attempt::iops));
+        let (id, unit) = (format!("iometer-response-{number}"), "Mean response time (ms)");
+        let title = "Mean response time by queue depth";
+        exhibits.push(plot(results, specs, &id, title, unit, Attempt::mean_ms));
     }
     ("Iometer", exhibits)
-}
-
-fn of(measured: &MeasuredStep<'_>, dimension: &str) -> Option<String> {
-    measured.dimension(dimension).map(str::to_owned)
 }
 
 /// Returns the table of the statistics of Iometer's six bar charts.
@@ -58,8 +55,6 @@ fn table(results: &SequenceResults<'_>) -> Table {
         .rows(results.measured.iter().map(row))
 }
 
-type AttemptValue = fn(&Attempt) -> Option<f64>;
-
 /// Returns queue depth and value of the tests of an access specification; of several tests at the
 /// same depth, the last one.
 fn points(
@@ -80,27 +75,14 @@ fn points(
 fn plot(
     results: &SequenceResults<'_>,
     specs: &[String],
-    (id, title, unit): (String, &str, &str),
+    id: &str,
+    title: &str,
+    unit: &str,
     value: AttemptValue,
-) -> Plot {
+) -> Exhibit {
     let line =
         |spec: &String| Series::new(spec.clone(), Stroke::Measured, points(results, spec, value));
-    Plot::lines(
-        &id,
-        title,
-        Axis::new("Queue depth of each target", Scale::Log2),
-        Axis::new(unit, Scale::Linear),
-    )
-    .series(specs.iter().map(line))
-}
-
-fn rates(results: &SequenceResults<'_>, specs: &[String], number: usize) -> Plot {
-    let what = (format!("iometer-iops-{number}"), "IOPS by queue depth", "IOPS");
-    plot(results, specs, what, Attempt::iops)
-}
-
-fn response_times(results: &SequenceResults<'_>, specs: &[String], number: usize) -> Plot {
-    let title = "Mean response time by queue depth";
-    let what = (format!("iometer-response-{number}"), title, "Mean response time (ms)");
-    plot(results, specs, what, Attempt::mean_ms)
+    let depth = Axis::new("Queue depth of each target", Scale::Log2);
+    let plot = Plot::lines(id, title, depth, Axis::new(unit, Scale::Linear));
+    Exhibit::Plot(plot.series(specs.iter().map(line)))
 }

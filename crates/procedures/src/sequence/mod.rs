@@ -22,7 +22,8 @@ pub(crate) mod tables;
 #[cfg(test)]
 mod tests;
 
-pub use setup::{SequenceProcedure, phase_of};
+pub(crate) use setup::SequenceProcedure;
+pub use setup::phase_of;
 
 use crate::exhibits::report;
 use steadfast_domain::{Bench, Findings, Halt, Procedure, Record, SequenceStep, caveats as ids};

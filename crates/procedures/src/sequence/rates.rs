@@ -18,7 +18,7 @@ struct PacedLoad {
     name: String,
     pace: String,
     /// IOPS that the pace asks for; `None` for bursts, whose rate depends on the device.
-    asked: Option<f64>,
+    requested: Option<f64>,
     reached: Option<f64>,
     /// True if the reached rate is too low beyond tolerance and chance.
     is_missed: bool,
@@ -26,19 +26,19 @@ struct PacedLoad {
 
 fn paced_load(name: String, load: &SequenceLoad, attempt: Option<&Attempt>) -> Option<PacedLoad> {
     let pace = pace_text(&load.pace)?;
-    let asked = load.pace.offered_iops();
+    let requested = load.pace.offered_iops();
     let reached = attempt.and_then(Attempt::iops);
     let is_random =
         matches!(load.pace, Pace::Poisson { .. } | Pace::Empirical(_) | Pace::ByStream(_));
-    let is_missed = match (asked, attempt) {
-        (Some(asked), Some(attempt)) => {
-            let expected = asked * attempt.elapsed.as_secs_f64();
+    let is_missed = match (requested, attempt) {
+        (Some(requested), Some(attempt)) => {
+            let expected = requested * attempt.elapsed.as_secs_f64();
             let chance = if is_random { BY_CHANCE / expected.max(1.0).sqrt() } else { 0.0 };
-            reached.is_some_and(|reached| reached < asked * (1.0 - MISSED_BY.max(chance)))
+            reached.is_some_and(|reached| reached < requested * (1.0 - MISSED_BY.max(chance)))
         }
         _ => false,
     };
-    Some(PacedLoad { name, pace, asked, reached, is_missed })
+    Some(PacedLoad { name, pace, requested, reached, is_missed })
 }
 
 /// Returns the paced loads of a step: its only load, or those of the loads that ran at once.
@@ -65,11 +65,13 @@ pub(super) fn table(results: &SequenceResults<'_>) -> Option<Table> {
     let rows: Vec<Row> = measured
         .flat_map(paced_loads)
         .map(|load| {
-            let share =
-                load.reached.zip(load.asked).map(|(reached, asked)| reached / asked * 100.0);
+            let share = load
+                .reached
+                .zip(load.requested)
+                .map(|(reached, requested)| reached / requested * 100.0);
             let cells = [
                 Cell::text(load.pace),
-                Cell::number(load.asked, 1),
+                Cell::number(load.requested, 1),
                 Cell::number(load.reached, 1),
                 Cell::number(share, 1),
             ];
@@ -90,8 +92,8 @@ pub(super) fn missed(results: &SequenceResults<'_>) -> Option<Caveat> {
         .flat_map(paced_loads)
         .filter(|load| load.is_missed)
         .filter_map(|load| {
-            let (asked, reached) = (load.asked?, load.reached?);
-            Some(format!("{} {} of {} IOPS", load.name, number(reached, 1), number(asked, 1)))
+            let (requested, reached) = (load.requested?, load.reached?);
+            Some(format!("{} {} of {} IOPS", load.name, number(reached, 1), number(requested, 1)))
         })
         .collect();
     (!missed.is_empty()).then(|| {

@@ -1,6 +1,7 @@
 //! Results of a sequence: the attempts at each step, and the best of them.
 
 use super::setup::{DeviceStep, SequenceProcedure};
+use crate::report_notation::distinct;
 use steadfast_domain::findings::Exhibit;
 use steadfast_domain::sequence::StepRole;
 use steadfast_domain::{Measurement, Nanos, Op, Record, SequenceStep, Tally};
@@ -8,7 +9,9 @@ use steadfast_domain::{Measurement, Nanos, Op, Record, SequenceStep, Tally};
 /// Exhibits for the users of one tool: the title of a page and its exhibits.
 pub(super) type ToolExhibits = (&'static str, Vec<Exhibit>);
 
-/// Results of a sequence, from which its tables and plots are made.
+/// A value of an attempt.
+pub(super) type AttemptValue = fn(&Attempt) -> Option<f64>;
+
 pub struct SequenceResults<'a> {
     /// Steps that measure, in order.
     pub measured: Vec<MeasuredStep<'a>>,
@@ -16,9 +19,7 @@ pub struct SequenceResults<'a> {
     pub prepared: Vec<MeasuredStep<'a>>,
 }
 
-/// A step and its attempts.
 pub struct MeasuredStep<'a> {
-    /// Step of the sequence.
     pub step: &'a SequenceStep,
     /// Attempts with measured time, in order; the last one may be unfinished.
     pub attempts: Vec<Attempt>,
@@ -27,15 +28,10 @@ pub struct MeasuredStep<'a> {
 /// One attempt at a step: the sum of its parts.
 #[derive(Default)]
 pub struct Attempt {
-    /// Tally of all I/Os.
     pub total: Tally,
-    /// Tally of the reads.
     pub reads: Tally,
-    /// Tally of the writes.
     pub writes: Tally,
-    /// Measured time.
     pub elapsed: Nanos,
-    /// Number of I/Os that failed.
     pub faults: u64,
     /// Share of all processors' time spent in user space and kernel, 0 to 1; `None` if it was not
     /// measured.
@@ -45,13 +41,28 @@ pub struct Attempt {
 }
 
 impl<'a> SequenceResults<'a> {
-    /// Computes the results from a record.
     pub fn new(sequenced: &'a SequenceProcedure, record: &Record) -> Self {
-        let of = |role| {
+        let steps_with = |role| {
             let steps = sequenced.steps.iter().filter(move |p| p.step.role == role);
             steps.map(|planned| measured(planned, record)).collect()
         };
-        SequenceResults { measured: of(StepRole::Measure), prepared: of(StepRole::Prepare) }
+        SequenceResults {
+            measured: steps_with(StepRole::Measure),
+            prepared: steps_with(StepRole::Prepare),
+        }
+    }
+
+    /// Returns the values that the measured steps have in a dimension, without repetitions.
+    pub fn values(&self, dimension: &str) -> Vec<String> {
+        let values = self.measured.iter().filter_map(|measured| measured.dimension(dimension));
+        distinct(values.map(str::to_owned))
+    }
+
+    /// Returns the measured steps with these values in these dimensions.
+    pub fn having(&self, values: [(&str, &str); 2]) -> impl Iterator<Item = &MeasuredStep<'a>> {
+        self.measured.iter().filter(move |measured| {
+            values.iter().all(|(dimension, value)| measured.dimension(dimension) == Some(*value))
+        })
     }
 }
 
@@ -118,11 +129,9 @@ impl Attempt {
     pub fn iops(&self) -> Option<f64> {
         self.rate(self.total.ios)
     }
-    /// Returns the throughput in MB/s (10^6 bytes per second).
     pub fn mb_per_second(&self) -> Option<f64> {
         self.rate(self.total.bytes.0).map(|bytes| bytes / 1e6)
     }
-    /// Returns the mean response time in milliseconds.
     pub fn mean_ms(&self) -> Option<f64> {
         self.total.response_mean_ms()
     }

@@ -85,7 +85,6 @@ pub fn phase_of(number: u32) -> String {
     format!("step-{number}")
 }
 
-/// Returns the name of a tool in reports.
 pub(super) fn tool_name(tool: &str) -> &'static str {
     match tool {
         "atto" => "ATTO Disk Benchmark",
@@ -100,10 +99,6 @@ pub(super) fn tool_name(tool: &str) -> &'static str {
 
 impl SequenceProcedure {
     /// Creates the sequence of the settings.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if there is no sequence, a required step does not fit the device, or
-    /// no step measures anything.
     pub fn new(request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         let sequence = request.settings.sequence.as_deref().cloned().ok_or_else(|| {
             ProcedureError(
@@ -143,20 +138,16 @@ impl SequenceProcedure {
         if time.is_some_and(|time| time <= CHECKPOINT) {
             return bench.apply(&Step::alone(place, load)).map(|_| ());
         }
-        let cuts = match &load {
-            Load::Stimulus(_) => (CHECKPOINT, time),
-            // Each load ends by its own limit.
-            _ => (CHECKPOINT_AT_ONCE, None),
-        };
-        let load = match load {
+        let (load, cut, time) = match load {
             // A limit equal to the time of the last cut would race with the cut.
-            Load::Stimulus(one) => {
-                let until = LoadLimits { time: time.map(|_| NO_END), ..one.until };
-                Load::Stimulus(Stimulus { until, ..one })
+            Load::Stimulus(stimulus) => {
+                let until = LoadLimits { time: time.map(|_| NO_END), ..stimulus.until };
+                (Load::Stimulus(Stimulus { until, ..stimulus }), CHECKPOINT, time)
             }
-            other => other,
+            // Each load ends by its own limit.
+            several => (several, CHECKPOINT_AT_ONCE, None),
         };
-        conduct_in_parts(bench, &place, &load, cuts).map(|_| ())
+        conduct_in_parts(bench, &place, &load, cut, time).map(|_| ())
     }
 
     /// Returns the demands of measured steps without repetitions, the smallest first.
@@ -185,9 +176,7 @@ impl SequenceProcedure {
             ..self.setup.choices()
         }
     }
-}
 
-impl SequenceProcedure {
     /// Returns the source of the loads, to print after a value.
     fn deciding(&self) -> &'static str {
         if self.sequence.source.is_some() { "by the file" } else { "by the preset" }
@@ -324,7 +313,6 @@ fn planned(
     }
 }
 
-/// Returns a sentence on the effect of a gap before a step.
 fn gap_effect(step: &Step) -> &'static str {
     if step.continues {
         "The step continued from its last part; the drive had rested inside it."

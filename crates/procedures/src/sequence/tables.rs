@@ -24,8 +24,7 @@ fn millis(time: Option<Nanos>) -> Cell {
 /// ID, heading and value of a column.
 type StepColumn = (&'static str, &'static str, fn(&Attempt) -> Cell);
 
-/// Columns of the table of all steps.
-const STEP_COLUMNS: [StepColumn; 8] = [
+const RATE_COLUMNS: [StepColumn; 7] = [
     ("iops", "IOPS", |attempt| Cell::number(attempt.iops(), 1)),
     ("mb", "MB/s", |attempt| Cell::number(attempt.mb_per_second(), 2)),
     ("mean-ms", "Mean ms", |attempt| Cell::number(attempt.mean_ms(), 4)),
@@ -33,17 +32,19 @@ const STEP_COLUMNS: [StepColumn; 8] = [
     ("p99-ms", "99 % ms", |attempt| millis(attempt.total.percentile(0.99))),
     ("p99.9-ms", "99.9 % ms", |attempt| millis(attempt.total.percentile(0.999))),
     ("max-ms", "Max ms", |attempt| millis(attempt.total.response_longest())),
-    ("errors", "Errors", |attempt| Cell::count(attempt.faults)),
 ];
+
+const ERRORS: StepColumn = ("errors", "Errors", |attempt| Cell::count(attempt.faults));
 
 /// Returns the table of rates and response times of all I/Os of each measured step.
 pub(super) fn all_steps(sequenced: &SequenceProcedure, results: &SequenceResults<'_>) -> Table {
     let names = dimension_columns(sequenced, results);
     let mut columns: Vec<Column> = names.iter().map(|name| Column::from(*name)).collect();
-    columns.extend(STEP_COLUMNS.map(|(id, name, _)| Column::from((id, name))));
+    let own = || RATE_COLUMNS.into_iter().chain([ERRORS]);
+    columns.extend(own().map(|(id, name, _)| Column::from((id, name))));
     let rows = results.measured.iter().map(|measured| {
         let dimensions = names.iter().map(|name| Cell::known(measured.dimension(name)));
-        let values = STEP_COLUMNS.map(|(.., value)| measured.best().map_or(Cell::Missing, value));
+        let values = own().map(|(.., value)| measured.best().map_or(Cell::Missing, value));
         Row::new(measured.step.label.clone(), dimensions.chain(values))
     });
     Table::new("sequence", "Every step", "Step").columns(columns).rows(rows)
@@ -70,7 +71,8 @@ fn dimension_columns<'s>(
 
 /// Returns the table of reads or of writes, for the steps that have any; `None` if no step has.
 pub(super) fn direction(
-    (id, title): (&str, &str),
+    id: &str,
+    title: &str,
     results: &SequenceResults<'_>,
     of: fn(&Attempt) -> &Tally,
 ) -> Option<Table> {
@@ -144,18 +146,8 @@ pub(super) fn preparation(results: &SequenceResults<'_>) -> Option<Table> {
 /// none.
 pub(super) fn apart(results: &SequenceResults<'_>) -> Option<Table> {
     let rows: Vec<Row> = results.measured.iter().flat_map(apart_rows).collect();
-    let columns = [
-        ("demand", "Demand"),
-        ("ios", "I/Os"),
-        ("seconds", "Seconds"),
-        ("iops", "IOPS"),
-        ("mb", "MB/s"),
-        ("mean-ms", "Mean ms"),
-        ("min-ms", "Min ms"),
-        ("p99-ms", "99 % ms"),
-        ("p99.9-ms", "99.9 % ms"),
-        ("max-ms", "Max ms"),
-    ];
+    let own = [("demand", "Demand"), ("ios", "I/Os"), ("seconds", "Seconds")];
+    let columns = own.into_iter().chain(RATE_COLUMNS.map(|(id, name, _)| (id, name)));
     let title = "Loads that ran at the same time, each over its own measured time";
     let table = Table::new("sequence-apart", title, "Step: load").columns(columns);
     (!rows.is_empty()).then(|| table.rows(rows))
@@ -170,14 +162,8 @@ fn apart_rows(measured: &MeasuredStep<'_>) -> Vec<Row> {
             Cell::text(load.demand.to_string()),
             Cell::count(own.total.ios),
             Cell::number(Some(own.elapsed.as_secs_f64()), 3),
-            Cell::number(own.iops(), 1),
-            Cell::number(own.mb_per_second(), 2),
-            Cell::number(own.mean_ms(), 4),
-            millis(own.total.response_shortest()),
-            millis(own.total.percentile(0.99)),
-            millis(own.total.percentile(0.999)),
-            millis(own.total.response_longest()),
         ];
+        let cells = cells.into_iter().chain(RATE_COLUMNS.map(|(.., value)| value(own)));
         Row::new(format!("{}: {name}", measured.step.label), cells)
     };
     measured.step.loads().zip(&best.apart).map(row).collect()
@@ -209,18 +195,18 @@ fn load_cells(planned: &DeviceStep, stimulus: &Stimulus) -> [Cell; 8] {
         many => many.iter().map(|s| format!("{s} {} %", share(s.weight))).collect(),
     };
     let range = stimulus.active_range;
-    let said = |text: Option<String>, otherwise: &str| {
+    let known = |text: Option<String>, otherwise: &str| {
         Cell::text(text.unwrap_or_else(|| otherwise.to_owned()))
     };
     let own = &stimulus.streams;
     [
         Cell::text(streams.join(", ")),
         Cell::text(stimulus.demand.to_string()),
-        said(load_words::pace_text(&stimulus.pace), "as fast as possible"),
+        known(load_words::pace_text(&stimulus.pace), "as fast as possible"),
         Cell::text(format!("{} from byte {}", range.length.binary(), range.start.0)),
-        said(load_words::alignment_text(own), "sequential"),
-        said(load_words::zones_text(&stimulus.zones, own), "whole range"),
-        said(load_words::content_text(&stimulus.data_pattern, own), "nothing written"),
+        known(load_words::alignment_text(own), "sequential"),
+        known(load_words::zones_text(&stimulus.zones, own), "whole range"),
+        known(load_words::content_text(&stimulus.data_pattern, own), "nothing written"),
         Cell::text(end(planned, stimulus)),
     ]
 }

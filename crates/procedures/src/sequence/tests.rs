@@ -1,8 +1,9 @@
 //! Tests of sequences: their steps, their results, and the settings that are refused.
 
 use super::{NAME, SequenceProcedure, figures};
-use crate::catalogue::procedure_request;
-use crate::testing::scripted::{GEOMETRY, number, record, scripted, steps, table};
+use crate::testing::scripted::{
+    GEOMETRY, broken_record, number, purges, record, request, scripted, steps, table,
+};
 use crate::testing::sequence::sequence;
 use steadfast_domain::findings::{Cell, Exhibit};
 use steadfast_domain::sequence::NamedLoad;
@@ -17,15 +18,14 @@ fn settings() -> Settings {
     Settings { sequence: Some(Box::new(sequence())), ..Settings::new(NAME, 7) }
 }
 
-fn made(settings: &Settings, geometry: Geometry) -> Result<SequenceProcedure, String> {
-    let offer = crate::offer(NAME).unwrap();
-    SequenceProcedure::new(&procedure_request(offer, settings, geometry, &[])).map_err(|why| why.0)
+fn build(settings: &Settings, geometry: Geometry) -> Result<SequenceProcedure, String> {
+    SequenceProcedure::new(&request(settings, geometry, &[])).map_err(|why| why.0)
 }
 
 /// Conducts a sequence with 1,000 IOPS, and twice that in the second of three attempts.
 fn conducted(gap: Vec<(&'static str, u32, u32)>) -> (Vec<JournalEntry>, Findings) {
     let settings = settings();
-    let sequenced = made(&settings, GEOMETRY).unwrap();
+    let sequenced = build(&settings, GEOMETRY).unwrap();
     let mut bench = scripted(|step| match step.place.phase.as_str() {
         "step-2-2" => 2000.0,
         _ => 1000.0,
@@ -55,8 +55,7 @@ fn steps_run_in_their_order_and_long_ones_in_parts() {
     assert_eq!(places, expected);
     let idles = entries.iter().filter(|entry| matches!(entry, JournalEntry::Idled(_))).count();
     assert_eq!(idles, 3, "a pause before each attempt");
-    let purges = entries.iter().filter(|entry| matches!(entry, JournalEntry::Purged(_))).count();
-    assert_eq!(purges, 0);
+    assert_eq!(purges(&entries), 0);
     let first = steps(&entries)[0].load.stimulus().unwrap().clone();
     assert_eq!(first.active_range.length, Bytes::mib(256));
     assert_eq!(first.until.bytes, Some(Bytes::mib(256)));
@@ -100,25 +99,23 @@ fn a_gap_is_reported_and_nothing_begins_anew() {
 #[test]
 fn what_the_sectors_cannot_hold_is_left_out_only_where_it_may_be() {
     let geometry = Geometry { logical_sector: 4096, ..GEOMETRY };
-    let sequenced = made(&settings(), geometry).unwrap();
+    let sequenced = build(&settings(), geometry).unwrap();
     assert_eq!((sequenced.steps.len(), sequenced.left_out.len()), (3, 1));
     assert!(sequenced.left_out[0].contains("small is left out"), "{:?}", sequenced.left_out);
     let mut settings = settings();
     settings.sequence.as_mut().unwrap().steps[3].may_be_left_out = false;
-    assert!(made(&settings, geometry).unwrap_err().starts_with("small: "));
+    assert!(build(&settings, geometry).unwrap_err().starts_with("small: "));
     settings.sequence = None;
-    assert!(made(&settings, geometry).unwrap_err().contains("crystaldiskmark"));
+    assert!(build(&settings, geometry).unwrap_err().contains("crystaldiskmark"));
 }
 
 #[test]
 fn a_record_that_broke_off_anywhere_is_studied() {
     let (entries, _) = conducted(Vec::new());
     let settings = settings();
-    let sequenced = made(&settings, GEOMETRY).unwrap();
+    let sequenced = build(&settings, GEOMETRY).unwrap();
     for kept in 0..entries.len() {
-        let mut record = record(&settings, entries[..kept].to_vec());
-        record.entries.pop();
-        let findings = sequenced.study(&record);
+        let findings = sequenced.study(&broken_record(&settings, entries[..kept].to_vec()));
         assert_eq!(findings.end, EndState::Unfinished);
         assert_eq!(table(&findings, "sequence").rows.len(), 3);
     }
@@ -129,7 +126,7 @@ fn steps_with_numbers_of_their_own_have_phases_in_their_order() {
     let mut settings = settings();
     let steps = &mut settings.sequence.as_mut().unwrap().steps;
     steps.iter_mut().zip([1, 4, 9, 12]).for_each(|(step, number)| step.number = Some(number));
-    let sequenced = made(&settings, GEOMETRY).unwrap();
+    let sequenced = build(&settings, GEOMETRY).unwrap();
     let phases: Vec<String> = sequenced.steps.iter().map(|planned| planned.phase(2)).collect();
     assert_eq!(phases, ["step-1", "step-4-2", "step-9", "step-12"]);
     let numbers: Vec<_> = phases.iter().map(|phase| phase_numbers(phase).unwrap()).collect();
@@ -148,13 +145,13 @@ fn paced(pace: Pace, iops: f64) -> Findings {
         Zone { weight: 50, from_ppm: 0, to_ppm: 50_000 },
         Zone { weight: 50, from_ppm: 50_000, to_ppm: 1_000_000 },
     ];
-    let sequenced = made(&settings, GEOMETRY).unwrap();
+    let sequenced = build(&settings, GEOMETRY).unwrap();
     let bench = scripted(|_| iops).conducted(&sequenced);
     sequenced.study(&record(&settings, bench.entries))
 }
 
 #[test]
-fn a_rate_that_was_held_or_missed_is_said() {
+fn a_rate_that_was_held_or_missed_is_reported() {
     let fixed = Pace::Fixed { ios: 100, per: Nanos::from_millis(100) };
     let is_missed = |findings: &Findings| findings.caveat(caveats::RATE_MISSED).is_some();
     let held = paced(fixed.clone(), 995.0);
@@ -163,8 +160,8 @@ fn a_rate_that_was_held_or_missed_is_said() {
     assert_eq!(table(&held, "sequence-rates").rows.len(), 1, "the others are not paced");
     assert!(!is_missed(&held));
     let missed = paced(fixed, 926.0);
-    let said = missed.caveat(caveats::RATE_MISSED).unwrap();
-    assert!(said.text.contains("writes 926.0 of 1,000.0 IOPS"), "{}", said.text);
+    let caveat = missed.caveat(caveats::RATE_MISSED).unwrap();
+    assert!(caveat.text.contains("writes 926.0 of 1,000.0 IOPS"), "{}", caveat.text);
     // 12 I/Os of 15 in 150 s are within chance.
     assert!(!is_missed(&paced(Pace::Poisson { ios: 1, per: Nanos::from_secs(10) }, 0.08)));
     assert!(is_missed(&paced(Pace::Poisson { ios: 1000, per: Nanos::SECOND }, 926.0)));
@@ -218,6 +215,6 @@ fn settings_are_those_of_the_file() {
     );
     let mut one = settings();
     one.sequence.as_mut().unwrap().steps.truncate(2);
-    let sequenced = made(&one, GEOMETRY).unwrap();
+    let sequenced = build(&one, GEOMETRY).unwrap();
     assert_eq!(sequenced.choices().step_text.as_deref(), Some("5 s"));
 }

@@ -1,18 +1,20 @@
 //! A bench for tests that returns scripted IOPS for each step and records all calls.
 
-use crate::catalogue::procedure_request;
+use crate::catalogue::{find, procedure_request};
 use crate::common::ProcedureSetup;
 use crate::common::procedure_request::ProcedureRequest;
 use crate::procedure_error::ProcedureError;
 use crate::pts::method;
 use steadfast_domain::findings::{Exhibit, Page, Plot, Table};
 use steadfast_domain::measurement::{LoadPart, StreamTally};
+use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::settings::{Amendment, Geometry};
+use steadfast_domain::stimulus::{ActiveRange, LoadLimits};
 use steadfast_domain::{
-    Bench, Bytes, Conditions, EndState, Findings, FineHistogram, Gap, Halt, IoStream, JournalEntry,
-    Measurement, Nanos, Note, Outcome, Procedure, Purge, PurgeMethod, Record, Settings, Step,
-    Stimulus, Tally,
+    Bench, Bytes, Conditions, Demand, EndState, Findings, FineHistogram, Gap, Halt, IoStream,
+    JournalEntry, Measurement, Nanos, Note, Outcome, Procedure, Purge, PurgeMethod, Record,
+    Settings, Step, StepPlace, Stimulus, Tally,
 };
 
 /// Geometry of a small drive: 1 GiB, 512-byte sectors.
@@ -123,9 +125,7 @@ impl<F: FnMut(&Step) -> f64> ScriptedBench<F> {
         until.time.is_none_or(|time| self.ran.0 >= time)
             || until.bytes.is_some_and(|bytes| self.ran.1 >= bytes.0)
     }
-}
 
-impl<F: FnMut(&Step) -> f64> ScriptedBench<F> {
     /// Conducts a test, and returns the bench with its entries.
     pub fn conducted(mut self, test: &dyn Procedure) -> Self {
         test.conduct(&mut self).unwrap();
@@ -160,21 +160,19 @@ impl<F: FnMut(&Step) -> f64> Bench for ScriptedBench<F> {
     }
     fn apply(&mut self, step: &Step) -> Result<Outcome, Halt> {
         let place = &step.place;
-        let mut gap_before = self.gap_before.iter();
-        let gap = gap_before
-            .any(|(phase, round, point)| {
-                (*round, *point) == (place.round, place.point)
-                    && (phase.is_empty() || *phase == place.phase)
-            })
-            .then(|| Gap {
-                cause: "the process ended".into(),
-                lasted: Some(Nanos::from_secs(9)),
-                written: None,
-            });
+        let has_gap = self.gap_before.iter().any(|(phase, round, point)| {
+            (*round, *point) == (place.round, place.point)
+                && (phase.is_empty() || *phase == place.phase)
+        });
+        let gap_before = has_gap.then(|| Gap {
+            cause: "the process ended".into(),
+            lasted: Some(Nanos::from_secs(9)),
+            written: None,
+        });
         let mut measurement = measurement(step, (self.iops)(step), (self.response)(step));
         measurement.complete = self.is_complete(step, &measurement);
         (self.retouch)(step, &mut measurement);
-        let outcome = Outcome { measurement, gap_before: gap };
+        let outcome = Outcome { measurement, gap_before };
         self.entries.push(JournalEntry::Applied {
             step: Box::new(step.clone()),
             outcome: Box::new(outcome.clone()),
@@ -202,13 +200,32 @@ pub(crate) fn set(name: &str, value: &str) -> impl FnOnce(&mut Settings) {
     move |settings| settings.set(name, value)
 }
 
+/// Returns the inputs of the procedure that the settings name.
+pub(crate) fn request<'a>(
+    settings: &'a Settings,
+    geometry: Geometry,
+    amendments: &'a [Amendment],
+) -> ProcedureRequest<'a> {
+    let spec = find(crate::PROCEDURES, &settings.procedure).unwrap();
+    procedure_request(spec, settings, geometry, amendments)
+}
+
 /// Builds a test for the small drive from a request.
 pub(crate) fn requested<T>(
     settings: &Settings,
     new: fn(&ProcedureRequest<'_>) -> Result<T, ProcedureError>,
 ) -> Result<T, ProcedureError> {
-    let offer = crate::offer(&settings.procedure).unwrap();
-    new(&procedure_request(offer, settings, GEOMETRY, &[]))
+    new(&request(settings, GEOMETRY, &[]))
+}
+
+/// Returns the procedure that the settings name, for the small drive.
+pub(crate) fn build(settings: &Settings) -> Box<dyn Procedure> {
+    crate::procedure(settings, GEOMETRY, &[]).unwrap()
+}
+
+/// Returns why the procedure that the settings name is refused on the small drive.
+pub(crate) fn refusal(settings: &Settings) -> String {
+    crate::procedure(settings, GEOMETRY, &[]).err().unwrap().0
 }
 
 /// Returns the setup of a test with the method of its profile and class.
@@ -217,8 +234,7 @@ pub(crate) fn setup(
     geometry: Geometry,
     amendments: &[Amendment],
 ) -> Result<ProcedureSetup, ProcedureError> {
-    let offer = crate::offer(&settings.procedure).unwrap();
-    method::setup(&procedure_request(offer, settings, geometry, amendments))
+    method::setup(&request(settings, geometry, amendments))
 }
 
 /// Returns the record of a run that ended.
@@ -232,6 +248,33 @@ pub(crate) fn record(settings: &Settings, mut entries: Vec<JournalEntry>) -> Rec
         digest: "0123456789abcdef".into(),
         entries,
     }
+}
+
+/// Returns the record of a run that broke off after these entries.
+pub(crate) fn broken_record(settings: &Settings, entries: Vec<JournalEntry>) -> Record {
+    let mut record = record(settings, entries);
+    record.entries.pop();
+    record
+}
+
+/// Returns a step of 4 KiB random writes for a second.
+pub(crate) fn write_step(phase: &str, round: u32, point: u32) -> Step {
+    let range = ActiveRange::new(Bytes(0), Bytes::gib(1));
+    let until = LoadLimits::time(Nanos::SECOND);
+    let streams = AccessPattern::random(Bytes::kib(4), 0).streams();
+    let stimulus = Stimulus::new(streams, range, Demand::new(1, 1), until);
+    Step::alone(StepPlace::new(phase, round, point, "RND 4K W"), stimulus)
+}
+
+/// Returns the entry of a step without a gap before it.
+pub(crate) fn applied(step: Step, measurement: Measurement) -> JournalEntry {
+    let outcome = Outcome { measurement, gap_before: None };
+    JournalEntry::Applied { step: Box::new(step), outcome: Box::new(outcome) }
+}
+
+/// Returns the number of purges among the entries.
+pub(crate) fn purges(entries: &[JournalEntry]) -> usize {
+    entries.iter().filter(|entry| matches!(entry, JournalEntry::Purged(_))).count()
 }
 
 /// Returns the steps among the entries.

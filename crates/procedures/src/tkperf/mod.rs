@@ -1,4 +1,4 @@
-//! TKperf: its run of several tests ([`whole`]), its tests of hard disks ([`hdd`]), and reports of
+//! TKperf: its run of several tests ([`run`]), its tests of hard disks ([`hdd`]), and reports of
 //! its own logs ([`foreign`]). Its tests of solid-state drives are those of the PTS with profile
 //! `tkperf`.
 //!
@@ -10,4 +10,4 @@ mod run;
 #[cfg(test)]
 mod tests;
 
-pub use run::{NAME, OFFER, TkperfRun};
+pub(crate) use run::{NAME, SPEC};

@@ -1,6 +1,6 @@
 //! `tkperf`: the tests of TKperf in one run, with the sections of its report.
 
-use crate::catalogue::made;
+use crate::catalogue::build;
 use crate::common::ProcedureSetup;
 use crate::common::choices::RunChoices;
 use crate::common::procedure_request::ProcedureRequest;
@@ -45,7 +45,6 @@ const DEMAND: Demand = Demand::new(1, 1);
 /// Time limit of the write saturation (TKperf 2.x reports, "24h").
 const DAY: Nanos = Nanos::from_secs(86_400);
 
-/// Parameter `tests`.
 const TESTS: Parameter = Parameter {
     name: "tests",
     default: "iops,lat,tp,writesat",
@@ -76,7 +75,7 @@ const FEATURES: Parameter = Parameter {
 const ZONES: Parameter = super::hdd::ZONES;
 
 /// Entry of the run in the list of procedures.
-pub const OFFER: ProcedureSpec = ProcedureSpec {
+pub const SPEC: ProcedureSpec = ProcedureSpec {
     name: NAME,
     summary: "TKperf's tests in one run, with the sections of its report (steadfast tkperf)",
     parameters: &[TESTS, RUN_NAME, DESCRIPTION, FEATURES, ZONES],
@@ -91,12 +90,8 @@ pub struct TkperfRun {
 
 impl TkperfRun {
     /// Creates the run that the settings ask for.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if a test is unknown, listed twice or cannot run with these
-    /// settings.
     pub fn new(request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
-        parameters::check(NAME, OFFER.parameters, request.settings)?;
+        parameters::check(NAME, SPEC.parameters, request.settings)?;
         // The name of the procedure implies the method, so the profile in the settings is ignored.
         let settings = Settings { profile: Profile::Tkperf, ..request.settings.clone() };
         let request = ProcedureRequest { settings: &settings, ..request.clone() };
@@ -108,7 +103,6 @@ impl TkperfRun {
     }
 }
 
-/// Returns the procedures of the tests in the settings.
 fn procedures(settings: &Settings) -> Result<Vec<&'static str>, ProcedureError> {
     let mut procedures = Vec::new();
     for name in TESTS.value(settings).split(',').map(str::trim) {
@@ -138,7 +132,7 @@ fn part(
 ) -> Result<SuitePart, ProcedureError> {
     let settings = part_settings(request.settings, name);
     let amendments = part_amendments(request.amendments, name, is_last);
-    let procedure = made(&settings, request.geometry, &amendments)
+    let procedure = build(&settings, request.geometry, &amendments)
         .map_err(|why| ProcedureError(format!("{name}: {why}")))?;
     Ok(SuitePart { name: name.to_owned(), procedure, settings })
 }
@@ -285,7 +279,7 @@ impl TkperfRun {
     fn performance_system(&self, record: &Record) -> impl Iterator<Item = Facts> {
         let demand = self.setup.settings.demand_or(DEMAND);
         let host = record.opening();
-        let of = |value: fn(&steadfast_domain::Host) -> Option<String>| {
+        let host_text = |value: fn(&steadfast_domain::Host) -> Option<String>| {
             host.and_then(|(_, host, ..)| value(host))
         };
         let name = RUN_NAME.value(&self.setup.settings);
@@ -299,8 +293,8 @@ impl TkperfRun {
             Setting::outcome("Length of a step (-rt)", self.setup.step_time.to_string()),
         ]);
         let operating_system = Facts::new("Operating System").rows([
-            Setting::identity("Kernel", of(|host| host.kernel.clone())),
-            Setting::identity("Description", of(|host| host.operating_system.clone())),
+            Setting::identity("Kernel", host_text(|host| host.kernel.clone())),
+            Setting::identity("Description", host_text(|host| host.operating_system.clone())),
         ]);
         [system, operating_system].into_iter()
     }

@@ -2,16 +2,17 @@
 //! in a run of ours. What concerns files, devices and programs is tested with the binary.
 
 use crate::parts::begins;
-use crate::procedure_error::ProcedureError;
-use crate::testing::scripted::{GEOMETRY, ScriptedBench, record, scripted, steps};
+use crate::testing::scripted::{
+    GEOMETRY, ScriptedBench, broken_record, build, phases, record, refusal, scripted, steps,
+};
 use std::collections::HashSet;
 use steadfast_domain::findings::{Exhibit, Page, PlotKind, Table};
 use steadfast_domain::measurement::StreamTally;
 use steadfast_domain::settings::Geometry;
 use steadfast_domain::stimulus::{Cursor, Op, Order};
 use steadfast_domain::{
-    Bytes, Findings, FineHistogram, JournalEntry, Measurement, Nanos, Procedure, Settings, Step,
-    Tally, caveats as ids,
+    Bytes, Findings, FineHistogram, JournalEntry, Measurement, Nanos, Settings, Step, Tally,
+    caveats as ids,
 };
 
 fn settings(tests: &str, change: impl FnOnce(&mut Settings)) -> Settings {
@@ -22,20 +23,16 @@ fn settings(tests: &str, change: impl FnOnce(&mut Settings)) -> Settings {
     settings
 }
 
-fn made(settings: &Settings) -> Result<Box<dyn Procedure>, ProcedureError> {
-    crate::procedure(settings, GEOMETRY, &[])
-}
-
 /// Runs these tests and returns the journal entries.
 fn run(settings: &Settings) -> ScriptedBench<fn(&Step) -> f64> {
     let mut bench = scripted((|_| 1000.0) as fn(&Step) -> f64);
     bench.response = |_| Some(Nanos::from_millis(3));
-    made(settings).unwrap().conduct(&mut bench).unwrap();
+    build(settings).conduct(&mut bench).unwrap();
     bench
 }
 
 fn found(settings: &Settings) -> Findings {
-    made(settings).unwrap().study(&record(settings, run(settings).entries))
+    build(settings).study(&record(settings, run(settings).entries))
 }
 
 fn nj4(settings: &mut Settings) {
@@ -53,8 +50,7 @@ fn page<'a>(findings: &'a Findings, title: &str) -> &'a Page {
 
 fn tables(findings: &Findings) -> Vec<&Table> {
     let exhibits = pages(findings).into_iter().flat_map(|page| &page.exhibits);
-    let tables = exhibits.filter_map(Exhibit::as_table);
-    tables.collect()
+    exhibits.filter_map(Exhibit::as_table).collect()
 }
 
 fn facts(page: &Page) -> Vec<(String, Option<String>)> {
@@ -82,17 +78,11 @@ fn tkperf_defect_01_no_two_steps_draw_the_same_offsets() {
 
 #[test]
 fn tkperf_defect_02_throughput_is_preconditioned_and_each_size_judged_by_itself() {
-    let asked = settings("tp", nj4);
-    let bench = run(&asked);
-    let mut phases: Vec<&str> = Vec::new();
-    for step in steps(&bench.entries) {
-        if phases.last() != Some(&step.place.phase.as_str()) {
-            phases.push(&step.place.phase);
-        }
-    }
+    let settings = settings("tp", nj4);
+    let bench = run(&settings);
     let expected = ["1024K", "64K", "8K", "4K", "0.5K"]
         .map(|size| [format!("throughput/wipc-{size}"), format!("throughput/rounds-{size}")]);
-    assert_eq!(phases, expected.concat());
+    assert_eq!(phases(&bench.entries), expected.concat());
     for step in steps(&bench.entries) {
         for stream in &step.load.stimulus().unwrap().streams {
             let order = Order::Sequential(Cursor::Own);
@@ -104,8 +94,7 @@ fn tkperf_defect_02_throughput_is_preconditioned_and_each_size_judged_by_itself(
         _ => 1000.0,
     };
     let mut bench = scripted(restless);
-    let procedure = made(&asked).unwrap();
-    let findings = bench.studied(&*procedure, &asked);
+    let findings = bench.studied(&*build(&settings), &settings);
     let verdict = findings.parts[0].verdict.as_ref().unwrap();
     let steady: Vec<bool> = verdict.tracks.iter().map(|track| track.steady).collect();
     assert_eq!(steady, [true, true, false, true, true]);
@@ -129,7 +118,7 @@ fn tkperf_defect_04_a_purge_that_fails_ends_the_run_and_the_report_names_the_pur
     for test in SSD.split(',') {
         let mut bench = scripted(|_| 1000.0);
         bench.purge_failure = Some("the drive refused to be formatted");
-        let halted = made(&settings(test, |_| ())).unwrap().conduct(&mut bench).unwrap_err();
+        let halted = build(&settings(test, |_| ())).conduct(&mut bench).unwrap_err();
         assert!(halted.to_string().contains("refused to be formatted"));
         assert!(steps(&bench.entries).is_empty(), "{test}: nothing was measured after it");
     }
@@ -141,13 +130,11 @@ fn tkperf_defect_04_a_purge_that_fails_ends_the_run_and_the_report_names_the_pur
 
 #[test]
 fn tkperf_defect_05_a_run_that_breaks_off_keeps_every_step() {
-    let asked = settings("iops,lat", |_| ());
-    let mut entries = run(&asked).entries;
+    let settings = settings("iops,lat", |_| ());
+    let mut entries = run(&settings).entries;
     let second = entries.iter().position(|entry| begins(entry) == Some("latency")).unwrap();
     entries.truncate(second + 5);
-    let mut broken = record(&asked, entries);
-    broken.entries.pop();
-    let findings = made(&asked).unwrap().study(&broken);
+    let findings = build(&settings).study(&broken_record(&settings, entries));
     assert_eq!(findings.parts.len(), 2);
     let iops = tables(&findings).into_iter().find(|table| table.id == "tkperf-iops-table").unwrap();
     assert!(iops.rows.iter().all(|row| row.cells.len() == 7));
@@ -183,12 +170,12 @@ fn tkperf_defect_07_every_table_has_as_many_heads_as_cells() {
 
 #[test]
 fn tkperf_defect_09_the_feature_matrix_stands_beside_the_description_of_the_device() {
-    let told = |s: &mut Settings| {
+    let user_texts = |s: &mut Settings| {
         s.set("description", "Made of *glass*\n\tin 1987");
         s.set("feature-matrix", "| a | b |\n|---|---|");
         s.set("name", "980pro");
     };
-    let findings = found(&settings("lat", told));
+    let findings = found(&settings("lat", user_texts));
     let page = page(&findings, "Setup Information");
     let listings: Vec<&str> = page.exhibits.iter().filter_map(Exhibit::as_listing).collect();
     assert_eq!(listings[..2], ["Made of *glass*\n\tin 1987", "| a | b |\n|---|---|"]);
@@ -223,8 +210,8 @@ fn tkperf_defect_10_a_report_of_one_test_has_every_section_and_says_its_step_tim
 #[test]
 fn tkperf_defect_10_a_day_of_write_saturation_is_a_day_whatever_the_step() {
     for seconds in [60, 30, 7] {
-        let asked = settings("writesat", |s| s.step_time = Some(Nanos::from_secs(seconds)));
-        let bench = scripted(|_| 1.0).conducted(&*made(&asked).unwrap());
+        let settings = settings("writesat", |s| s.step_time = Some(Nanos::from_secs(seconds)));
+        let bench = scripted(|_| 1.0).conducted(&*build(&settings));
         let applied = bench.entries.iter().filter_map(JournalEntry::applied);
         let lasted = Nanos(applied.map(|(_, outcome)| outcome.measurement.elapsed.0).sum());
         let day = Nanos::from_secs(86_400);
@@ -250,12 +237,11 @@ fn uneven(_: &Step, measurement: &mut Measurement) {
 
 #[test]
 fn tkperf_defect_11_the_maximum_of_a_mix_is_that_of_an_io_not_a_weighted_mean() {
-    let asked = settings("lat", |_| ());
+    let settings = settings("lat", |_| ());
     let mut bench = scripted(|_| 1000.0);
     bench.response = |_| Some(Nanos::from_millis(1));
     bench.retouch = uneven;
-    let procedure = made(&asked).unwrap();
-    let findings = bench.studied(&*procedure, &asked);
+    let findings = bench.studied(&*build(&settings), &settings);
     let cell = |id: &str| {
         let table = tables(&findings).into_iter().find(|table| table.id == id).unwrap();
         let column = table.columns.iter().position(|column| column.id == "65/35").unwrap();
@@ -271,9 +257,9 @@ fn tkperf_defect_11_the_maximum_of_a_mix_is_that_of_an_io_not_a_weighted_mean() 
 fn tkperf_defect_13_a_drive_of_4_kib_sectors_has_its_own_capacity_and_no_512_byte_step() {
     let geometry = Geometry { capacity: Bytes::gib(1), logical_sector: 4096 };
     for tests in [SSD, "hdd-iops,hdd-tp"] {
-        let asked = settings(tests, |_| ());
+        let settings = settings(tests, |_| ());
         let bench =
-            scripted(|_| 1000.0).conducted(&*crate::procedure(&asked, geometry, &[]).unwrap());
+            scripted(|_| 1000.0).conducted(&*crate::procedure(&settings, geometry, &[]).unwrap());
         for step in steps(&bench.entries) {
             let stimulus = step.load.stimulus().unwrap();
             assert!(stimulus.active_range.end() <= geometry.capacity, "{tests}");
@@ -281,9 +267,9 @@ fn tkperf_defect_13_a_drive_of_4_kib_sectors_has_its_own_capacity_and_no_512_byt
         }
     }
     let last = |tests: &str| {
-        let asked = settings(tests, |_| ());
+        let settings = settings(tests, |_| ());
         let bench =
-            scripted(|_| 1000.0).conducted(&*crate::procedure(&asked, geometry, &[]).unwrap());
+            scripted(|_| 1000.0).conducted(&*crate::procedure(&settings, geometry, &[]).unwrap());
         steps(&bench.entries).last().unwrap().load.stimulus().unwrap().active_range.end()
     };
     assert_eq!(last("hdd-iops"), geometry.capacity, "all of it is measured");
@@ -306,15 +292,14 @@ fn the_latency_test_has_one_outstanding_io_whatever_the_others_have() {
 /// One advice: the last test can be continued, an earlier one only be run again.
 #[test]
 fn after_a_run_that_is_not_steady_the_advice_names_the_tests() {
-    let asked = settings("iops,tp,lat", |_| ());
+    let settings = settings("iops,tp,lat", |_| ());
     let remedy = |is_unsteady: fn(&str) -> bool| {
         let mut bench = scripted(|step| {
             let growth = if is_unsteady(&step.place.phase) { 2.0 } else { 1.0f64 };
             1000.0 * growth.powi(step.place.round as i32)
         });
         bench.response = |_| Some(Nanos::from_millis(3));
-        made(&asked).unwrap().conduct(&mut bench).unwrap();
-        let findings = made(&asked).unwrap().study(&record(&asked, bench.entries));
+        let findings = bench.studied(&*build(&settings), &settings);
         let caveat = findings.caveats.into_iter().find(|c| c.id == ids::PART_NOT_STEADY);
         caveat.unwrap().remedy
     };
@@ -325,11 +310,11 @@ fn after_a_run_that_is_not_steady_the_advice_names_the_tests() {
 
 #[test]
 fn tests_that_there_are_not_are_refused() {
-    let why = |tests: &str| made(&settings(tests, |_| ())).err().unwrap().0;
+    let why = |tests: &str| refusal(&settings(tests, |_| ()));
     assert!(why("iosp").contains("'iosp'") && why("iosp").contains("iops"));
     assert!(why("lat,lat").contains("twice"));
     let strange = |s: &mut Settings| s.set("mix", "1");
-    assert!(made(&settings("lat", strange)).err().unwrap().0.contains("'mix'"));
+    assert!(refusal(&settings("lat", strange)).contains("'mix'"));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::setup::{READS, VerifyWrite, WRITES};
 use crate::exhibits::disclosure::{self, ReportForm};
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::report_notation::number;
-use steadfast_domain::findings::{Cell, KeyFigure, Origin, Row, Setting, Table};
+use steadfast_domain::findings::{Cell, KeyFigure, Row, Table};
 use steadfast_domain::{Bytes, Caveat, EndState, Measurement, Nanos, Record, Step, caveats as ids};
 
 type VerifyWriteRun<'a> = StudiedRun<'a, VerifyWrite>;
@@ -40,8 +40,8 @@ impl ProcedureReport for VerifyWrite {
         )
         .set_up([disclosure::note_row(&run.choices)])
         .test_parameters([
-            Setting::new("stimulus-1", "Test Stimulus 1", WRITES.to_string(), Origin::Profile),
-            Setting::new("stimulus-2", "Test Stimulus 2", READS.to_string(), Origin::Profile),
+            disclosure::profile_row("stimulus-1", "Test Stimulus 1", WRITES.to_string()),
+            disclosure::profile_row("stimulus-2", "Test Stimulus 2", READS.to_string()),
             run.choices.demand_row("TOIO - TC/QD", demand),
         ])
     }
@@ -94,32 +94,31 @@ impl ProcedureReport for VerifyWrite {
     }
 }
 
-/// Returns MB/s of a pass.
-fn rate(pieces: &[&Measurement]) -> Option<f64> {
-    let bytes = Bytes(pieces.iter().map(|m| m.bytes().0).sum());
-    let time = Nanos(pieces.iter().map(|m| m.elapsed.0).sum());
+fn rate(steps: &[&Measurement]) -> Option<f64> {
+    let bytes = Bytes(steps.iter().map(|m| m.bytes().0).sum());
+    let time = Nanos(steps.iter().map(|m| m.elapsed.0).sum());
     (time.0 > 0).then(|| bytes.as_mb() / time.as_secs_f64())
 }
 
 fn compared_table(run: &VerifyWriteRun<'_>) -> Table {
-    let of = |count: Option<u64>| [count.map_or(Cell::Missing, Cell::count)];
+    let cell = |count: Option<u64>| [count.map_or(Cell::Missing, Cell::count)];
     let compared = run.results.compared.as_ref();
     Table::new("verify-write", "Sectors of 512 bytes, read back and compared", "Sectors")
         .columns(["Count"])
         .rows([
-            Row::new("Written and to be compared", of(Some(run.results.sectors))),
-            Row::new("Right", of(compared.map(|c| c.sectors_right))),
-            Row::new("Miscompares", of(run.results.miscompares())).strong(true),
-            Row::new("Not known", of(compared.map(|c| c.sectors_unknown))),
+            Row::new("Written and to be compared", cell(Some(run.results.sectors))),
+            Row::new("Right", cell(compared.map(|c| c.sectors_right))),
+            Row::new("Miscompares", cell(run.results.miscompares())).strong(true),
+            Row::new("Not known", cell(compared.map(|c| c.sectors_unknown))),
         ])
 }
 
 fn passes(run: &VerifyWriteRun<'_>) -> Table {
-    let row = |name: &str, pieces: &[&Measurement]| {
-        let bytes = Bytes(pieces.iter().map(|m| m.bytes().0).sum());
-        let time = Nanos(pieces.iter().map(|m| m.elapsed.0).sum());
+    let row = |name: &str, steps: &[&Measurement]| {
+        let bytes = Bytes(steps.iter().map(|m| m.bytes().0).sum());
+        let time = Nanos(steps.iter().map(|m| m.elapsed.0).sum());
         let seconds = Cell::number(Some(time.as_secs_f64()), 1);
-        Row::new(name, [Cell::count(bytes.0), seconds, Cell::number(rate(pieces), 1)])
+        Row::new(name, [Cell::count(bytes.0), seconds, Cell::number(rate(steps), 1)])
     };
     Table::new("passes", "The two passes over the active range", "Pass")
         .columns(["Bytes", "Seconds", "MB/s"])

@@ -2,47 +2,38 @@
 //! of all attempts.
 
 use super::setup::{FILL, READ_BACK, VerifyWrite};
-use crate::common::attempts::{attempt_of, current_attempt, is_attempt_of, last_attempt};
+use crate::common::attempts::{
+    attempt_of, current_attempt, current_steps, is_attempt_of, measurements,
+};
 use steadfast_domain::measurement::Verification;
 use steadfast_domain::{EndState, Measurement, Record};
 
 /// Bytes covered by one stamp.
 const SECTOR: u64 = 512;
 
-/// Results of verify-write, from which its tables are made.
 pub struct VerifyWriteResults<'a> {
-    /// Measurements of the writes.
     pub fill: Vec<&'a Measurement>,
-    /// Measurements of the reads.
     pub read: Vec<&'a Measurement>,
     /// Sum of the comparisons, with the miscompares of attempts that broke off; `None` if nothing
     /// was compared.
     pub compared: Option<Verification>,
     /// Number of 512-byte sectors in the active range.
     pub sectors: u64,
-    /// End state of the test.
     pub end: EndState,
 }
 
 impl<'a> VerifyWriteResults<'a> {
-    /// Computes the results of the last attempt in a record.
     pub fn new(test: &VerifyWrite, record: &'a Record) -> Self {
-        let current = current_attempt(record);
-        let pass = |base: &str| -> Vec<&'a Measurement> {
-            let steps = last_attempt(record, base).into_iter();
-            let current = steps.filter(|(step, _)| attempt_of(&step.place.phase) == current);
-            current.map(|(_, outcome)| &outcome.measurement).collect()
-        };
-        let read = pass(READ_BACK);
+        let read = measurements(&current_steps(record, READ_BACK));
         let compared = read.iter().filter_map(|m| m.verification.clone());
-        let compared =
-            compared.chain(miscompares_before(record, current)).reduce(|mut sum, more| {
-                sum.merge(&more);
-                sum
-            });
+        let compared = compared.chain(miscompares_before(record)).reduce(|mut sum, more| {
+            sum.merge(&more);
+            sum
+        });
         let sectors = test.setup.active_range.length.0 / SECTOR;
         let end = end(record.has_ended(), compared.as_ref(), sectors);
-        VerifyWriteResults { fill: pass(FILL), read, compared, sectors, end }
+        let fill = measurements(&current_steps(record, FILL));
+        VerifyWriteResults { fill, read, compared, sectors, end }
     }
 
     /// Returns the number of sectors that were compared, right or wrong; `None` if nothing was
@@ -60,7 +51,8 @@ impl<'a> VerifyWriteResults<'a> {
 
 /// Returns the miscompares of the attempts before the current one. A miscompare remains valid even
 /// if its attempt broke off and everything was written again.
-fn miscompares_before(record: &Record, current: Option<&str>) -> Vec<Verification> {
+fn miscompares_before(record: &Record) -> Vec<Verification> {
+    let current = current_attempt(record);
     let reads = record.steps().filter(|(step, _)| is_attempt_of(&step.place.phase, READ_BACK));
     let before = reads.filter(|(step, _)| attempt_of(&step.place.phase) != current);
     before

@@ -12,9 +12,7 @@ use crate::pts::method;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Bytes, Demand, Profile, Record, Settings, Step};
 
-/// Phase of the writes.
 pub(super) const FILL: &str = "fill";
-/// Phase of the reads.
 pub(super) const READ_BACK: &str = "read-back";
 
 /// Pattern of the writes: our choice, large enough for the full rate of the drive.
@@ -24,7 +22,6 @@ pub(super) const READS: AccessPattern = AccessPattern::sequential(Bytes::kib(128
 /// Default demand of both passes: our choice.
 const DEMAND: Demand = Demand::new(1, 32);
 
-/// Verify-write, ready to run.
 #[derive(Debug, Clone)]
 pub struct VerifyWrite {
     pub(super) setup: ProcedureSetup,
@@ -32,7 +29,6 @@ pub struct VerifyWrite {
 }
 
 impl VerifyWrite {
-    /// Creates the test.
     pub fn new(request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         let instead = "it ends when everything is written and read; omit --steady-state and \
                        --max-rounds";
@@ -70,7 +66,6 @@ impl VerifyWrite {
     }
 }
 
-/// Returns a sentence on the effect of a gap before a step.
 fn gap_effect(step: &Step) -> &'static str {
     match (step.place.phase.as_str(), step.place.point) {
         (FILL, 1) => "Nothing had been written yet.",

@@ -1,12 +1,13 @@
-use super::results::VerifyWriteResults;
 use super::*;
-use crate::testing::scripted::{ScriptedBench, record, requested, retouched, settings_of, steps};
+use crate::testing::scripted::{
+    ScriptedBench, broken_record, phases, purges, record, requested, retouched, settings_of, steps,
+};
 use steadfast_domain::measurement::Verification;
-use steadfast_domain::{Bytes, EndState, JournalEntry, Measurement, Op, Settings, Step};
+use steadfast_domain::{Bytes, EndState, Measurement, Op, Settings, Step};
 
 const SECTORS: u64 = 1 << 21;
 
-fn made(change: impl FnOnce(&mut Settings)) -> Result<VerifyWrite, crate::ProcedureError> {
+fn build(change: impl FnOnce(&mut Settings)) -> Result<VerifyWrite, crate::ProcedureError> {
     requested(&settings_of("verify-write", change), VerifyWrite::new)
 }
 
@@ -22,7 +23,7 @@ fn found(step: &Step, measurement: &mut Measurement, wrong: u64, unknown: u64) {
 }
 
 fn conducted(bench: &mut ScriptedBench<impl FnMut(&Step) -> f64>) -> Findings {
-    let test = made(|_| ()).unwrap();
+    let test = build(|_| ()).unwrap();
     test.conduct(bench).unwrap();
     test.study(&record(&test.setup.settings, bench.entries.clone()))
 }
@@ -40,7 +41,7 @@ fn all_is_written_then_all_is_read_and_every_step_verifies() {
         assert!(stimulus.verify && stimulus.streams.iter().all(|s| s.op == op));
         assert_eq!(stimulus.until.bytes, Some(Bytes::gib(1)), "all of the active range");
     }
-    assert!(!bench.entries.iter().any(|e| matches!(e, JournalEntry::Purged(_))));
+    assert_eq!(purges(&bench.entries), 0);
     assert_eq!(findings.end, EndState::Complete);
     let compared = &findings.front.figures[0];
     assert_eq!((compared.value, compared.digits), (Some(2_097_152.0), 7), "exact");
@@ -75,7 +76,7 @@ fn a_gap_begins_anew_with_the_writes_and_only_the_last_attempt_counts() {
     });
     bench.gap_before.push(("read-back", 0, 1));
     let findings = conducted(&mut bench);
-    let phases: Vec<_> = steps(&bench.entries).iter().map(|s| s.place.phase.clone()).collect();
+    let phases = phases(&bench.entries);
     assert_eq!(phases, ["fill", "read-back", "fill (attempt 2)", "read-back (attempt 2)"]);
     assert_eq!(findings.end, EndState::Complete);
 }
@@ -94,9 +95,7 @@ fn what_was_wrong_in_an_attempt_that_broke_off_stays_wrong() {
 
 #[test]
 fn a_run_that_broke_off_has_no_verdict() {
-    let test = made(|_| ()).unwrap();
-    let mut broken = record(&test.setup.settings, Vec::new());
-    broken.entries.pop();
-    assert_eq!(VerifyWriteResults::new(&test, &broken).end, EndState::Unfinished);
+    let test = build(|_| ()).unwrap();
+    let broken = broken_record(&test.setup.settings, Vec::new());
     assert_eq!(test.study(&broken).end, EndState::Unfinished);
 }

@@ -19,7 +19,7 @@ use crate::rwsw::disclosure as captured;
 use steadfast_domain::findings::{
     Axis, Cell, Exhibit, KeyFigure, Metric, Page, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
 };
-use steadfast_domain::{Bytes, Caveat, EndState, Record, Step, caveats as ids};
+use steadfast_domain::{Bytes, Caveat, EndState, Record, caveats as ids};
 
 /// Used capacity at which page one states what a smaller one saves.
 const SAVED_AT: u8 = 80;
@@ -53,8 +53,13 @@ impl ProcedureReport for WriteAmplificationTest {
         ReportEntry::Chapter("Write Amplification"),
         ReportEntry::Listing(listing),
         ReportEntry::Text(definitions),
-        ReportEntry::Table(cells_table),
-        ReportEntry::Table(counters_table),
+        ReportEntry::Table(|run| {
+            cells_table(run, "cells", "Write amplification of every cell", &cell_columns())
+        }),
+        ReportEntry::Table(|run| {
+            let title = "Steady windows: what the drive counted, and what this program wrote";
+            cells_table(run, "counters", title, &counter_columns())
+        }),
         ReportEntry::Secondary,
         ReportEntry::Table(secondary_table),
         ReportEntry::Csv(windows_table),
@@ -74,13 +79,13 @@ impl ProcedureReport for WriteAmplificationTest {
         )
         .set_up([disclosure::note_row(&run.choices)])
         .test_parameters([
-            WORKLOADS.given(settings, "Workloads"),
+            WORKLOADS.value_row(settings, "Workloads"),
             run.choices.demand_row("TOIO - TC/QD", disclosure::form_demand(run.test.demand)),
-            USED.given(settings, "Used, uniform, %"),
-            USED_OTHERS.given(settings, "Used, others, %"),
-            WINDOW.given(settings, "Window, % of used"),
-            STEADY_LIMITS.given(settings, "Steady within, %"),
-            LIMIT.given(settings, "Limit, x used"),
+            USED.value_row(settings, "Used, uniform, %"),
+            USED_OTHERS.value_row(settings, "Used, others, %"),
+            WINDOW.value_row(settings, "Window, % of used"),
+            STEADY_LIMITS.value_row(settings, "Steady within, %"),
+            LIMIT.value_row(settings, "Limit, x used"),
         ])
     }
 
@@ -110,10 +115,6 @@ impl ProcedureReport for WriteAmplificationTest {
         caveats
     }
 
-    fn reports(run: &AmplificationRun<'_>, step: &Step) -> bool {
-        run.choices.measures(step)
-    }
-
     fn front_plots(run: &AmplificationRun<'_>) -> Vec<String> {
         let plots = [used_plot(run), workloads_plot(run)];
         plots.into_iter().flatten().map(|plot| plot.id).collect()
@@ -125,10 +126,8 @@ impl ProcedureReport for WriteAmplificationTest {
             let figure = KeyFigure::new(id, label, cell.and_then(CellResult::value), "")
                 .about(cell.map(|cell| cell.cell.name()));
             match cell.and_then(CellResult::range) {
-                Some(range) if range.is_of_counters => {
-                    figure.bounded(Some((range.low, range.high)))
-                }
-                range => figure.ranging(range.map(|range| (range.low, range.high))),
+                Some(range) if range.is_of_counters => figure.bounded(Some(range.bounds)),
+                range => figure.ranging(range.map(|range| range.bounds)),
             }
         };
         let steady = results.ascending();
@@ -157,7 +156,7 @@ impl ProcedureReport for WriteAmplificationTest {
                 let others = measured.metrics().into_iter();
                 metrics.extend(others.filter(|other| other.metric != "write-amplification"));
             }
-            let range = result.range().map(|range| (range.low, range.high));
+            let range = result.range().map(|range| range.bounds);
             let own = Metric::new("write-amplification", &point, result.value(), RATIO);
             metrics.extend(own.map(|metric| metric.ranging(range)));
         }
@@ -179,9 +178,17 @@ fn failed(result: &CellResult<'_>) -> bool {
     result.steady.is_none() && !result.windows.is_empty()
 }
 
+/// Returns the names of the cells for which `is_listed` is true.
+fn cell_names(
+    run: &AmplificationRun<'_>,
+    is_listed: impl Fn(&CellResult<'_>) -> bool,
+) -> Vec<String> {
+    let cells = run.results.cells.iter().filter(|result| is_listed(result));
+    cells.map(|result| result.cell.name()).collect()
+}
+
 fn not_steady(run: &AmplificationRun<'_>) -> Option<Caveat> {
-    let cells: Vec<String> =
-        run.results.cells.iter().filter(|cell| failed(cell)).map(|one| one.cell.name()).collect();
+    let cells = cell_names(run, failed);
     (!cells.is_empty() && run.record.has_ended()).then(|| {
         Caveat::invalidates(
             ids::STEADY_STATE_NOT_ACHIEVED,
@@ -232,9 +239,7 @@ fn host_bytes(steady: &SteadyAmplification) -> f64 {
 /// Returns a caveat on cells with fewer flash bytes than host bytes; `None` if there are none.
 fn below_one(run: &AmplificationRun<'_>) -> Option<Caveat> {
     let highest = |result: &CellResult<'_>| Some(result.steady?.interval?.1);
-    let is_below = |result: &&CellResult<'_>| highest(result).is_some_and(|high| high < 1.0);
-    let cells: Vec<String> =
-        run.results.cells.iter().filter(is_below).map(|one| one.cell.name()).collect();
+    let cells = cell_names(run, |result| highest(result).is_some_and(|high| high < 1.0));
     (!cells.is_empty()).then(|| {
         Caveat::remark(
             ids::AMPLIFICATION_BELOW_ONE,
@@ -255,27 +260,30 @@ fn workload_names(run: &AmplificationRun<'_>) -> Vec<String> {
 
 /// Returns the used capacities of all cells, the largest first.
 fn percents(run: &AmplificationRun<'_>) -> Vec<u8> {
-    let mut percents: Vec<u8> = run.results.cells.iter().map(|one| one.cell.percent).collect();
+    let mut percents = distinct(run.results.cells.iter().map(|result| result.cell.percent));
     percents.sort_unstable_by(|a, b| b.cmp(a));
-    percents.dedup();
     percents
 }
 
-/// Returns the write amplification by workload and used capacity.
+/// Returns the cells of a workload.
+fn cells_of<'r, 'a>(
+    run: &'r AmplificationRun<'a>,
+    workload: &'r str,
+) -> impl Iterator<Item = &'r CellResult<'a>> {
+    run.results.cells.iter().filter(move |result| result.cell.workload.to_string() == workload)
+}
+
 fn matrix_table(run: &AmplificationRun<'_>, id: &str) -> Table {
     let percents = percents(run);
-    let cell = |workload: &str, percent: u8| {
-        let found = run.results.cells.iter().find(|result| {
-            result.cell.percent == percent && result.cell.workload.to_string() == workload
-        });
-        match found {
-            Some(result) if failed(result) => Cell::text("not steady"),
-            Some(result) if result.amplification().is_some() => {
-                secondary::amplification(result.amplification(), 2)
-            }
-            Some(result) => Cell::number(result.value(), 2),
-            None => Cell::Missing,
+    let cell = |workload: &str, percent: u8| match cells_of(run, workload)
+        .find(|result| result.cell.percent == percent)
+    {
+        Some(result) if failed(result) => Cell::text("not steady"),
+        Some(result) if result.amplification().is_some() => {
+            secondary::amplification(result.amplification(), 2)
         }
+        Some(result) => Cell::number(result.value(), 2),
+        None => Cell::Missing,
     };
     let row = |name: String| {
         let cells: Vec<Cell> = percents.iter().map(|percent| cell(&name, *percent)).collect();
@@ -297,10 +305,9 @@ fn used_plot(run: &AmplificationRun<'_>) -> Option<Plot> {
         Axis::new("Flash bytes per host byte", Scale::Linear),
     );
     for name in workload_names(run) {
-        let of_workload =
-            run.results.cells.iter().filter(|one| one.cell.workload.to_string() == name);
-        let mut points: Vec<(f64, Option<f64>)> =
-            of_workload.map(|one| (f64::from(one.cell.percent), one.value())).collect();
+        let mut points: Vec<(f64, Option<f64>)> = cells_of(run, &name)
+            .map(|result| (f64::from(result.cell.percent), result.value()))
+            .collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         if points.len() > 1 {
             plot = plot.with(Series::new(name, Stroke::Measured, points));
@@ -313,9 +320,9 @@ fn used_plot(run: &AmplificationRun<'_>) -> Option<Plot> {
         });
         let name = format!("greedy, {} % spare (fitted)", number((ratio - 1.0) * 100.0, 1));
         plot = plot.with(Series::new(name, Stroke::Fit, fit.collect()).with_id("greedy")).caption(
-            "The line \"greedy\": greedy collection under uniform random writes (Desnoyers' formula) with \
-                 the spare capacity that fits the value of uniform at 100 %. The true spare \
-                 capacity of the drive is unknown.",
+            "The line \"greedy\": greedy collection under uniform random writes (Desnoyers' \
+             formula) with the spare capacity that fits the value of uniform at 100 %. The true \
+             spare capacity of the drive is unknown.",
         );
     }
     (!plot.series.is_empty()).then_some(plot)
@@ -325,12 +332,12 @@ fn used_plot(run: &AmplificationRun<'_>) -> Option<Plot> {
 /// a single workload.
 fn workloads_plot(run: &AmplificationRun<'_>) -> Option<Plot> {
     let names = workload_names(run);
-    let has_all = |percent: &u8| {
-        run.results.cells.iter().filter(|one| one.cell.percent == *percent).count() == names.len()
-    };
+    let cells_at =
+        |percent: u8| run.results.cells.iter().filter(move |result| result.cell.percent == percent);
+    let has_all = |percent: &u8| cells_at(*percent).count() == names.len();
     let percent = percents(run).into_iter().find(has_all).filter(|_| names.len() > 1)?;
-    let cells = run.results.cells.iter().filter(|one| one.cell.percent == percent);
-    let points = (0_u32..).zip(cells).map(|(place, one)| (f64::from(place), one.value()));
+    let cells = (0_u32..).zip(cells_at(percent));
+    let points = cells.map(|(place, result)| (f64::from(place), result.value()));
     let series = Series::new(format!("{percent} % used"), Stroke::Measured, points.collect());
     let title = format!("Write amplification by workload, {percent} % used");
     let plot = Plot::new(
@@ -343,16 +350,12 @@ fn workloads_plot(run: &AmplificationRun<'_>) -> Option<Plot> {
     Some(plot.with(series))
 }
 
-/// Returns a page per workload with its windows.
 fn window_pages(run: &AmplificationRun<'_>) -> Vec<Page> {
     workload_names(run).iter().filter_map(|name| window_page(run, name)).collect()
 }
 
 fn window_page(run: &AmplificationRun<'_>, name: &str) -> Option<Page> {
-    let cells = run.results.cells.iter();
-    let cells: Vec<_> = cells
-        .filter(|one| one.cell.workload.to_string() == name && !one.windows.is_empty())
-        .collect();
+    let cells: Vec<_> = cells_of(run, name).filter(|result| !result.windows.is_empty()).collect();
     let first = cells.first()?;
     let title = format!("Write amplification over host writes, {name}");
     let mut plot = Plot::new(
@@ -421,62 +424,56 @@ fn counted_windows(result: &CellResult<'_>) -> Option<u64> {
 
 fn cell_columns<'a>() -> [TypedColumn<CellResult<'a>>; 8] {
     [
-        TypedColumn::number("Value", 3, |one| one.value()),
-        TypedColumn::number("Not below", 3, |one| Some(one.steady?.interval?.0)),
-        TypedColumn::number("Not above", 3, |one| Some(one.steady?.interval?.1)),
-        TypedColumn::cell("Steady", |one| match one.windows.len() {
+        TypedColumn::number("Value", 3, |result| result.value()),
+        TypedColumn::number("Not below", 3, |result| Some(result.steady?.interval?.0)),
+        TypedColumn::number("Not above", 3, |result| Some(result.steady?.interval?.1)),
+        TypedColumn::cell("Steady", |result| match result.windows.len() {
             0 => Cell::Missing,
-            _ => Cell::verdict(one.steady.is_some()),
+            _ => Cell::verdict(result.steady.is_some()),
         }),
-        TypedColumn::number("Last 5, lowest", 3, |one| Some(one.last_values()?.0)),
-        TypedColumn::number("Last 5, highest", 3, |one| Some(one.last_values()?.1)),
-        TypedColumn::count("Windows", |one| counted_windows(one)),
-        TypedColumn::number("MB/s", 1, |one| rate_of_windows(one)),
+        TypedColumn::number("Last 5, lowest", 3, |result| Some(result.last_values()?.0)),
+        TypedColumn::number("Last 5, highest", 3, |result| Some(result.last_values()?.1)),
+        TypedColumn::count("Windows", |result| counted_windows(result)),
+        TypedColumn::number("MB/s", 1, |result| rate_of_windows(result)),
     ]
 }
 
-/// Returns the rate of all windows of a cell in MB/s.
 fn rate_of_windows(result: &CellResult<'_>) -> Option<f64> {
     let bytes: f64 = result.steps.iter().map(|step| step.bytes().0 as f64).sum();
     let seconds: f64 = result.steps.iter().map(|step| step.elapsed.as_secs_f64()).sum();
     (seconds > 0.0).then(|| bytes / 1e6 / seconds)
 }
 
-fn cells_table(run: &AmplificationRun<'_>) -> Table {
-    table_of_cells(run, "cells", "Write amplification of every cell", &cell_columns())
-}
-
-fn counters_table(run: &AmplificationRun<'_>) -> Table {
-    let title = "Steady windows: what the drive counted, and what this program wrote";
-    table_of_cells(run, "counters", title, &counter_columns())
-}
-
 fn counter_columns<'a>() -> [TypedColumn<CellResult<'a>>; 3] {
     [
-        TypedColumn::number("Host GB", 3, |one| Some(one.steady?.counts.host_written?.as_gb())),
-        TypedColumn::number("Flash GB", 3, |one| Some(one.steady?.counts.nand_written?.as_gb())),
-        TypedColumn::number("Written GB", 3, |one| Some(one.steady?.written as f64 / 1e9)),
+        TypedColumn::number("Host GB", 3, |result| {
+            Some(result.steady?.counts.host_written?.as_gb())
+        }),
+        TypedColumn::number("Flash GB", 3, |result| {
+            Some(result.steady?.counts.nand_written?.as_gb())
+        }),
+        TypedColumn::number("Written GB", 3, |result| Some(result.steady?.written as f64 / 1e9)),
     ]
 }
 
-/// Returns a table with a row for each cell.
-fn table_of_cells<'a>(
+fn cells_table<'a>(
     run: &AmplificationRun<'a>,
     id: &str,
     title: &str,
     columns: &[TypedColumn<CellResult<'a>>],
 ) -> Table {
-    let mut table = typed_table(id, title, "Cell", columns);
-    for one in &run.results.cells {
-        table = table.row(typed_row(one.cell.name(), columns, one).with_id(one.cell.phase()));
-    }
-    table
+    typed_table(id, title, "Cell", columns).rows(
+        run.results.cells.iter().map(|result| {
+            typed_row(result.cell.name(), columns, result).with_id(result.cell.phase())
+        }),
+    )
 }
 
 fn secondary_table(run: &AmplificationRun<'_>) -> Table {
-    let measured = run.results.cells.iter().filter(|one| !one.steps.is_empty());
-    let points: Vec<SecondaryPoint> =
-        measured.map(|one| SecondaryPoint::from_steps(one.cell.name(), &one.steps)).collect();
+    let measured = run.results.cells.iter().filter(|result| !result.steps.is_empty());
+    let points: Vec<SecondaryPoint> = measured
+        .map(|result| SecondaryPoint::from_steps(result.cell.name(), &result.steps))
+        .collect();
     secondary::points_table("secondary-cells", "Secondary metrics of the cells", &points)
 }
 
@@ -491,7 +488,6 @@ const WINDOW_ROW: [TypedColumn<CountedWindow>; 6] = [
     }),
 ];
 
-/// Returns one line per window, for spreadsheets.
 fn windows_table(run: &AmplificationRun<'_>) -> Table {
     let mut table = typed_table("windows", "Every window", "Cell", &WINDOW_ROW);
     for result in &run.results.cells {

@@ -8,7 +8,6 @@ use steadfast_domain::measurement::{LogDelta, WriteAmplification};
 use steadfast_domain::steady_state::judge_every;
 use steadfast_domain::{Bytes, EndState, Measurement, Record, Verdict, judge};
 
-/// Results of write-amplification, from which its tables and plots are made.
 pub struct AmplificationResults<'a> {
     /// Results of the cells, in order.
     pub cells: Vec<CellResult<'a>>,
@@ -18,12 +17,10 @@ pub struct AmplificationResults<'a> {
     pub nand_unit: Option<Bytes>,
 }
 
-/// Results of a workload at a used capacity.
 pub struct CellResult<'a> {
     pub cell: &'a AmplificationCell,
     /// Complete windows in the order of their numbers.
     pub windows: Vec<CountedWindow>,
-    /// Steps of the windows.
     pub steps: Vec<&'a Measurement>,
     /// Verdict on the first steady windows, else on the last.
     pub verdict: Verdict,
@@ -31,7 +28,6 @@ pub struct CellResult<'a> {
     pub steady: Option<SteadyAmplification>,
 }
 
-/// Write amplification over the steady windows of a cell.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SteadyAmplification {
     /// Changes of the drive's counters in the five windows.
@@ -44,18 +40,16 @@ pub struct SteadyAmplification {
     pub interval: Option<(f64, f64)>,
 }
 
-/// Range of a steady write amplification.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SteadyRange {
-    pub low: f64,
-    pub high: f64,
+    /// Lowest and highest value.
+    pub bounds: (f64, f64),
     /// True if the counters bound the value no better than this; false if it is the range of the
     /// windows.
     pub is_of_counters: bool,
 }
 
 impl<'a> AmplificationResults<'a> {
-    /// Computes the results of a record.
     pub fn new(test: &'a WriteAmplificationTest, record: &'a Record) -> Self {
         let logs =
             || record.steps().filter_map(|(_, outcome)| outcome.measurement.sensed.log.as_ref());
@@ -83,9 +77,8 @@ impl<'a> AmplificationResults<'a> {
 
     /// Returns the cell of the workload uniform at a used capacity.
     pub fn uniform(&self, percent: u8) -> Option<&CellResult<'a>> {
-        let is_it =
-            |one: &&CellResult<'_>| one.cell.workload.is_uniform() && one.cell.percent == percent;
-        self.cells.iter().find(is_it)
+        let mut uniform = self.cells.iter().filter(|result| result.cell.workload.is_uniform());
+        uniform.find(|result| result.cell.percent == percent)
     }
 
     /// Returns the steady cells, the one with the least write amplification first.
@@ -123,14 +116,14 @@ impl CellResult<'_> {
         Some(WriteAmplification { ratio: steady.value, low, high })
     }
 
-    /// Returns the lowest and highest value of the steady windows; what the counters allow where
-    /// that is wider, with true.
+    /// Returns the range of the values of the steady windows, or what the counters allow where that
+    /// is wider.
     pub fn range(&self) -> Option<SteadyRange> {
         let (windows, counters) = (self.verdict.range(), self.steady?.interval);
         let width = |range: Option<(f64, f64)>| range.map_or(-1.0, |(low, high)| high - low);
         let is_of_counters = width(counters) > width(windows);
-        let range = if is_of_counters { counters } else { windows };
-        range.map(|(low, high)| SteadyRange { low, high, is_of_counters })
+        let bounds = if is_of_counters { counters } else { windows }?;
+        Some(SteadyRange { bounds, is_of_counters })
     }
 
     /// Returns the lowest and the highest value of the last windows that were judged.

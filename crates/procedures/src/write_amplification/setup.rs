@@ -4,7 +4,8 @@ use super::workload::WriteWorkload;
 use crate::common::ProcedureSetup;
 use crate::common::choices::RunChoices;
 use crate::common::continuous_load::ContinuousLoad;
-use crate::common::method::Method;
+use crate::common::method::{Method, part_of};
+use crate::common::preconditioning::is_purged;
 use crate::common::procedure_request::ProcedureRequest;
 use crate::common::rounds::check_no_rounds;
 use crate::parameters::Parameter;
@@ -16,8 +17,7 @@ use crate::rwsw::method::{CONTENT, with_content};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::stimulus::{ActiveRange, LoadLimits};
 use steadfast_domain::{
-    Bytes, Criteria, Demand, Nanos, Profile, PurgeChoice, PurgeMethod, Record, Step, StepPlace,
-    Stimulus,
+    Bytes, Criteria, Demand, Nanos, Profile, Record, Step, StepPlace, Stimulus,
 };
 
 /// Phase of the step that shows which counters the drive has.
@@ -26,20 +26,14 @@ pub(super) const COUNTERS: &str = "counters";
 /// Length of that step: the logs of a drive are read for steps of at least this length.
 const COUNTERS_TIME: Nanos = Nanos::from_secs(10);
 
-/// Pattern of that step.
 const COUNTERS_PATTERN: AccessPattern = AccessPattern::random(Bytes::kib(4), 100);
 
 /// Demand of that step and of the fills (our choice, as for preconditioning).
 const FILL_DEMAND: Demand = Demand::new(1, 32);
 
-/// Pattern of the fills.
 const FILL_PATTERN: AccessPattern = AccessPattern::sequential(Bytes::kib(128), 0);
 
-/// Number of windows that must be steady.
 pub(super) const STEADY_WINDOWS: u32 = 5;
-
-/// Unit of used capacities.
-const UNIT: u64 = 1 << 20;
 
 pub(super) const WORKLOADS: Parameter = Parameter {
     name: "workloads",
@@ -111,11 +105,9 @@ pub(super) const LIMIT: Parameter = Parameter {
 const CONTENT_OF_CAPTURED: Parameter =
     Parameter { applies: |settings| settings.workload.is_some(), ..CONTENT };
 
-/// Parameters of `write-amplification`.
 pub const PARAMETERS: &[Parameter] =
     &[WORKLOADS, USED, USED_OTHERS, TRANSFER, WINDOW, STEADY_LIMITS, LIMIT, CONTENT_OF_CAPTURED];
 
-/// A workload on a part of the drive.
 #[derive(Debug, Clone)]
 pub struct AmplificationCell {
     pub workload: WriteWorkload,
@@ -142,7 +134,6 @@ impl AmplificationCell {
     }
 }
 
-/// Write-amplification, ready to run.
 #[derive(Debug, Clone)]
 pub struct WriteAmplificationTest {
     pub(super) setup: ProcedureSetup,
@@ -156,7 +147,6 @@ pub struct WriteAmplificationTest {
 }
 
 impl WriteAmplificationTest {
-    /// Creates the test.
     pub fn new(request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         check_no_rounds(
             request.settings,
@@ -213,9 +203,9 @@ impl WriteAmplificationTest {
 
     /// Returns the sequential writes that fill the used capacity of a cell.
     pub(super) fn fill(&self, cell: &AmplificationCell) -> ContinuousLoad {
-        let length = cell.range.length;
-        let fill = self.setup.amount(&cell.fill_phase(), &FILL_PATTERN, FILL_DEMAND, length);
-        ContinuousLoad { stimulus: Stimulus { active_range: cell.range, ..fill.stimulus }, ..fill }
+        let amount = cell.range.length;
+        let fill = self.setup.amount(&cell.fill_phase(), &FILL_PATTERN, FILL_DEMAND, amount);
+        fill.within(cell.range)
     }
 
     /// Returns the load of a window, and the place of its first part.
@@ -288,15 +278,11 @@ fn cells(setup: &ProcedureSetup) -> Result<Vec<AmplificationCell>, ProcedureErro
     let mut cells = Vec::new();
     for workload in workloads {
         for percent in if workload.is_uniform() { &used } else { &used_others } {
-            let whole = setup.active_range;
-            let length = Bytes(whole.length.0 / 100 * u64::from(*percent)).round_down(UNIT);
-            let length = if *percent == 100 { whole.length } else { length };
-            let range = ActiveRange { length, ..whole };
+            let range = part_of(setup.active_range, *percent);
             cells.push(AmplificationCell { workload: workload.clone(), percent: *percent, range });
         }
     }
-    let is_purged = settings.purge != PurgeChoice::Method(PurgeMethod::Nothing);
-    if !is_purged && cells.iter().any(|cell| cell.percent < 100) {
+    if !is_purged(settings) && cells.iter().any(|cell| cell.percent < 100) {
         return Err(ProcedureError(
             "without a purge all of the drive holds data, so no smaller part can be in use; omit \
              --purge none, or measure the whole drive with --set used=100 --set used-others=100"
@@ -316,7 +302,6 @@ fn demand(setup: &ProcedureSetup, cells: &[AmplificationCell]) -> Demand {
     }
 }
 
-/// Returns a sentence on the effect of a gap before a step.
 fn gap_effect(step: &Step) -> &'static str {
     match (step.place.round, step.place.point) {
         (0, _) => "Nothing that is measured had begun.",

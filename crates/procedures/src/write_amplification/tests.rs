@@ -1,13 +1,14 @@
 use super::results::AmplificationResults;
 use super::*;
 use crate::testing::scripted::{
-    GEOMETRY, ScriptedBench, assert_unfinished_wherever_it_ends, record, retouched, steps,
+    ScriptedBench, assert_unfinished_wherever_it_ends, phases, purges, record, requested,
+    retouched, steps,
 };
 use crate::testing::workload::workload;
 use steadfast_domain::findings::{Cell, Exhibit};
-use steadfast_domain::{Bytes, EndState, JournalEntry, Measurement, Op, Settings};
+use steadfast_domain::{Bytes, EndState, Measurement, Op, Settings, caveats as ids};
 
-fn made(
+fn build(
     change: impl FnOnce(&mut Settings),
 ) -> Result<WriteAmplificationTest, crate::ProcedureError> {
     let mut settings = Settings::new(NAME, 7);
@@ -15,13 +16,7 @@ fn made(
         settings.set(name, value);
     }
     change(&mut settings);
-    let offer = crate::offer(NAME).unwrap();
-    WriteAmplificationTest::new(&crate::catalogue::procedure_request(
-        offer,
-        &settings,
-        GEOMETRY,
-        &[],
-    ))
+    requested(&settings, WriteAmplificationTest::new)
 }
 
 /// Gives a measurement the counts of a drive with this write amplification, in units of 512,000
@@ -51,17 +46,10 @@ fn settling(step: &Step, measurement: &mut Measurement) {
 fn conducted(
     bench: &mut ScriptedBench<impl FnMut(&Step) -> f64>,
 ) -> (WriteAmplificationTest, Record) {
-    let test = made(|_| ()).unwrap();
+    let test = build(|_| ()).unwrap();
     test.conduct(bench).unwrap();
     let record = record(&test.setup.settings, bench.entries.clone());
     (test, record)
-}
-
-fn phases(record: &Record) -> Vec<String> {
-    let mut phases: Vec<String> =
-        record.steps().map(|(step, _)| step.place.phase.clone()).collect();
-    phases.dedup();
-    phases
 }
 
 #[test]
@@ -72,9 +60,8 @@ fn every_cell_has_its_purge_its_fill_and_windows_until_five_are_steady() {
         "counters", "fill-uniform-100", "uniform-100", "fill-uniform-80", "uniform-80",
         "fill-zones-90-10-100", "zones-90-10-100",
     ];
-    assert_eq!(phases(&record), expected);
-    let is_purge = |entry: &&JournalEntry| matches!(entry, JournalEntry::Purged(_));
-    assert_eq!(bench.entries.iter().filter(is_purge).count(), 3);
+    assert_eq!(phases(&bench.entries), expected);
+    assert_eq!(purges(&bench.entries), 3);
     let first = steps(&bench.entries)[0];
     assert!(!first.load.alters(), "the counters are read before anything is written");
     for step in steps(&bench.entries) {
@@ -115,8 +102,9 @@ fn every_cell_has_its_purge_its_fill_and_windows_until_five_are_steady() {
     }
     let findings = test.study(&record);
     assert_eq!(findings.end, EndState::Steady);
-    let ids: Vec<&str> = findings.front.figures.iter().map(|figure| figure.id.as_str()).collect();
-    assert_eq!(ids, ["uniform-100", "worst", "best", "saved-at-80", "greedy-spare"]);
+    let figures: Vec<&str> =
+        findings.front.figures.iter().map(|figure| figure.id.as_str()).collect();
+    assert_eq!(figures, ["uniform-100", "worst", "best", "saved-at-80", "greedy-spare"]);
     assert_eq!(findings.front.plots, ["amplification-used", "amplification-workloads"]);
 }
 
@@ -136,12 +124,12 @@ fn a_drive_that_lacks_a_counter_is_refused_before_anything_is_written() {
     let missing = ["by its host and to its flash", "written to its flash", "written by its host"];
     for (retouch, missing) in lacking.into_iter().zip(missing) {
         let mut bench = retouched(retouch);
-        let Err(Halt::Refused(why)) = made(|_| ()).unwrap().conduct(&mut bench) else {
+        let Err(Halt::Refused(why)) = build(|_| ()).unwrap().conduct(&mut bench) else {
             panic!("it is refused")
         };
         assert!(why.contains(missing), "{why}");
         assert!(steps(&bench.entries).iter().all(|step| !step.load.alters()));
-        assert!(!bench.entries.iter().any(|entry| matches!(entry, JournalEntry::Purged(_))));
+        assert_eq!(purges(&bench.entries), 0);
     }
 }
 
@@ -161,8 +149,7 @@ fn a_cell_that_keeps_changing_ends_at_its_limit_without_a_value() {
     assert!((low / 2.0 - 1.0).abs() < 0.01 && (high / 3.0 - 1.0).abs() < 0.01);
     let findings = test.study(&record);
     assert_eq!(findings.end, EndState::NotSteady);
-    let ids: Vec<&str> = findings.caveats.iter().map(|caveat| caveat.id.as_str()).collect();
-    assert!(ids.contains(&steadfast_domain::caveats::STEADY_STATE_NOT_ACHIEVED), "{ids:?}");
+    assert!(findings.caveat(ids::STEADY_STATE_NOT_ACHIEVED).is_some());
     let table = findings.summary.iter().find_map(Exhibit::as_table);
     assert_eq!(table.unwrap().rows[0].cells[1], Cell::text("not steady"));
     let saved = findings.figure("saved-at-80").unwrap();
@@ -223,9 +210,8 @@ fn a_drive_that_counts_other_amounts_or_fewer_flash_bytes_is_disclosed() {
     };
     let (test, record) = conducted(&mut retouched(strange));
     let findings = test.study(&record);
-    let ids: Vec<&str> = findings.caveats.iter().map(|caveat| caveat.id.as_str()).collect();
-    use steadfast_domain::caveats::{AMPLIFICATION_BELOW_ONE, HOST_COUNTER_DIFFERS};
-    assert!(ids.contains(&AMPLIFICATION_BELOW_ONE) && ids.contains(&HOST_COUNTER_DIFFERS));
+    assert!(findings.caveat(ids::AMPLIFICATION_BELOW_ONE).is_some());
+    assert!(findings.caveat(ids::HOST_COUNTER_DIFFERS).is_some());
 }
 
 #[test]
@@ -234,7 +220,7 @@ fn a_captured_workload_is_a_cell_of_its_own() {
         settings.workload = Some(Box::new(workload()));
         settings.set("workloads", "none");
     };
-    let test = made(captured).unwrap();
+    let test = build(captured).unwrap();
     let phases: Vec<String> = test.cells.iter().map(|cell| cell.phase()).collect();
     assert_eq!(phases, ["captured-100"]);
     let (_, stimulus) = test.window(&test.cells[0], 1);
@@ -246,7 +232,7 @@ fn a_captured_workload_is_a_cell_of_its_own() {
         workload.streams.iter_mut().for_each(|stream| stream.op = Op::Read);
         settings.workload = Some(Box::new(workload));
     };
-    assert!(made(reads_only).unwrap_err().0.contains("writes nothing"));
+    assert!(build(reads_only).unwrap_err().0.contains("writes nothing"));
 }
 
 /// Windows of 3.00 and 3.03 in turn, with counters that are exact to 0.1 %.

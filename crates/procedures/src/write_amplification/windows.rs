@@ -4,19 +4,15 @@ use steadfast_domain::measurement::LogDelta;
 use steadfast_domain::steady_state::TrackPoint;
 use steadfast_domain::{Bytes, Outcome, Step, Track};
 
-/// A window of writes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CountedWindow {
-    /// Number of the window, from 1.
     pub number: u32,
     counts: LogDelta,
     /// True if a step lacks a count.
     lacks_a_count: bool,
     /// True if there was a gap before or inside it.
     pub after_gap: bool,
-    /// True if there was a gap inside it.
     gap_inside: bool,
-    /// True if all of it was written.
     pub is_complete: bool,
     /// Bytes that this program wrote.
     pub written: Bytes,
@@ -35,7 +31,6 @@ impl CountedWindow {
         }
     }
 
-    /// Adds a part of the window.
     pub(super) fn add(&mut self, step: &Step, outcome: &Outcome) {
         if outcome.gap_before.is_some() {
             self.after_gap = true;

@@ -15,7 +15,6 @@ const PIECES: u32 = 64;
 /// Transfer size of sequential streams.
 const SEQUENTIAL: Bytes = Bytes::kib(128);
 
-/// A workload that writes.
 #[derive(Debug, Clone)]
 pub struct WriteWorkload {
     kind: WorkloadKind,
@@ -43,7 +42,6 @@ enum WorkloadKind {
 struct HotZone {
     /// Percent of the writes that it gets.
     writes: u32,
-    /// Percent of the addresses that it has.
     addresses: u32,
     /// Number of pieces, spread evenly over the range.
     pieces: u32,
@@ -92,9 +90,6 @@ impl WriteWorkload {
     }
 
     /// Creates a captured workload.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if it writes nothing.
     pub(super) fn captured(composite: CapturedComposite) -> Result<Self, ProcedureError> {
         if !composite.has(Op::Write) {
             return Err(ProcedureError(format!(

@@ -6,6 +6,7 @@ use crate::common::one_pass::{self, OnePass};
 use crate::common::preconditioning::{self, WIPC_DEMAND};
 use crate::exhibits::checks;
 use crate::parameters;
+use crate::report_notation::joined;
 use std::collections::BTreeMap;
 use steadfast_domain::measurement::{KernelCounters, Measurement, Silence};
 use steadfast_domain::settings::SteadyStateMethod;
@@ -16,24 +17,23 @@ use steadfast_domain::{
     Step, Transport, caveats as ids,
 };
 
-/// Returns all caveats of a PTS run.
 pub fn caveats(choices: &RunChoices<'_>, record: &Record) -> Vec<Caveat> {
     let mut caveats = Vec::new();
-    caveats.extend(of_the_target(record));
-    caveats.extend(of_the_method(choices));
-    caveats.extend(of_the_purge(record));
-    caveats.extend(of_the_conditions(record));
-    caveats.extend(of_gaps(choices, record));
-    caveats.extend(of_the_rate(choices, record));
-    caveats.extend(of_start_errors(choices, record));
-    caveats.extend(of_faults(record));
-    caveats.extend(of_kernel_counts(record));
-    caveats.extend(of_silences(record));
-    caveats.extend(of_quotas(record));
-    caveats.extend(of_cgroup_limits(record));
-    caveats.extend(of_the_processor(choices, record));
+    caveats.extend(target_caveats(record));
+    caveats.extend(method_caveats(choices));
+    caveats.extend(purge_caveats(record));
+    caveats.extend(condition_caveats(record));
+    caveats.extend(gap_caveats(choices, record));
+    caveats.extend(rate_caveats(choices, record));
+    caveats.extend(start_error_caveat(choices, record));
+    caveats.extend(fault_caveats(record));
+    caveats.extend(kernel_caveats(record));
+    caveats.extend(silence_caveat(record));
+    caveats.extend(quota_caveat(record));
+    caveats.extend(cgroup_limit_caveats(record));
+    caveats.extend(processor_caveat(choices, record));
     caveats.extend(checks::caveats(record));
-    caveats.extend(of_unverified_rules(choices));
+    caveats.extend(unverified_rule_caveats(choices));
     caveats.extend(parameters::caveats(choices.parameters, choices.settings));
     caveats.extend(record.notes().filter_map(|note| match note {
         Note::Caveat(caveat) => Some(caveat.clone()),
@@ -42,7 +42,7 @@ pub fn caveats(choices: &RunChoices<'_>, record: &Record) -> Vec<Caveat> {
     caveats
 }
 
-fn of_the_target(record: &Record) -> Vec<Caveat> {
+fn target_caveats(record: &Record) -> Vec<Caveat> {
     let Some((device, ..)) = record.opening() else { return Vec::new() };
     match device.transport {
         Transport::Simulated => vec![Caveat::invalidates(
@@ -70,7 +70,7 @@ fn of_the_target(record: &Record) -> Vec<Caveat> {
     }
 }
 
-fn of_the_method(choices: &RunChoices<'_>) -> Vec<Caveat> {
+fn method_caveats(choices: &RunChoices<'_>) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let mut deviation = |id: &str, text: String, remedy: &str| {
         caveats.push(Caveat::deviation(id, text, remedy));
@@ -104,30 +104,26 @@ fn of_the_method(choices: &RunChoices<'_>) -> Vec<Caveat> {
         );
     }
     if !choices.block_sizes_left_out.is_empty() {
-        let sizes: Vec<_> =
-            choices.block_sizes_left_out.iter().map(|s| s.transfer_size()).collect();
         let text = format!(
             "Block size {} omitted: smaller than the logical sector of {} bytes.",
-            sizes.join(", "),
+            joined(choices.block_sizes_left_out.iter().map(|size| size.transfer_size())),
             choices.geometry.logical_sector
         );
         deviation(ids::BLOCK_SIZE_LEFT_OUT, text, "");
     }
     if settings.shares_preconditioning {
-        let text =
-            "No purge and no workload-independent preconditioning of its own: it began with \
-                    the drive as the parts of the run before it had left it."
-                .to_owned();
-        deviation(ids::SHARED_PRECONDITIONING, text, "Run the procedure alone.");
+        let text = "No purge and no workload-independent preconditioning of its own: it began with \
+                    the drive as the parts of the run before it had left it.";
+        deviation(ids::SHARED_PRECONDITIONING, text.to_owned(), "Run the procedure alone.");
     }
     caveats.extend(choices.one_pass.map(OnePass::caveat));
-    caveats.extend(of_the_profile(choices));
+    caveats.extend(profile_caveats(choices));
     caveats
 }
 
 /// Returns what a rate that the user chose means for the numbers, and the measured steps that did
 /// not keep up with it.
-fn of_the_rate(choices: &RunChoices<'_>, record: &Record) -> Vec<Caveat> {
+fn rate_caveats(choices: &RunChoices<'_>, record: &Record) -> Vec<Caveat> {
     let Some(offered) = choices.settings.rate else { return Vec::new() };
     let mut caveats = vec![Caveat::deviation(
         ids::OFFERED_RATE,
@@ -171,7 +167,7 @@ pub fn rate_missed(
 }
 
 /// Returns a caveat on measured steps in which the program itself was late; `None` if there are none.
-fn of_start_errors(choices: &RunChoices<'_>, record: &Record) -> Option<Caveat> {
+fn start_error_caveat(choices: &RunChoices<'_>, record: &Record) -> Option<Caveat> {
     let mut steps = 0;
     let mut late: Vec<(&Step, Nanos)> = Vec::new();
     for (step, outcome) in record.steps().filter(|(step, _)| choices.measures(step)) {
@@ -198,7 +194,7 @@ fn of_start_errors(choices: &RunChoices<'_>, record: &Record) -> Option<Caveat> 
     ))
 }
 
-fn of_the_profile(choices: &RunChoices<'_>) -> Vec<Caveat> {
+fn profile_caveats(choices: &RunChoices<'_>) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     match choices.settings.profile {
         Profile::Quick if !choices.quick.is_empty() => caveats.push(Caveat::invalidates(
@@ -240,9 +236,9 @@ fn remark(remark: &str) -> String {
     }
 }
 
-fn of_the_purge(record: &Record) -> Vec<Caveat> {
+fn purge_caveats(record: &Record) -> Vec<Caveat> {
     let mut caveats: Vec<Caveat> = Vec::new();
-    for caveat in record.purges().flat_map(of_one_purge) {
+    for caveat in record.purges().flat_map(caveats_of_purge) {
         // A procedure with several purges repeats caveats.
         if !caveats.iter().any(|earlier| earlier.id == caveat.id) {
             caveats.push(caveat);
@@ -251,7 +247,7 @@ fn of_the_purge(record: &Record) -> Vec<Caveat> {
     caveats
 }
 
-fn of_one_purge(purge: &Purge) -> Vec<Caveat> {
+fn caveats_of_purge(purge: &Purge) -> Vec<Caveat> {
     if let Some(why) = &purge.failed {
         return vec![Caveat::deviation(
             ids::PURGE_FAILED,
@@ -273,13 +269,13 @@ fn of_one_purge(purge: &Purge) -> Vec<Caveat> {
              the run with the vendor's tool, and record it with --meta note=...",
         ));
     }
-    caveats.extend(of_the_read_back(purge));
+    caveats.extend(read_back_caveat(purge));
     caveats
 }
 
 /// Returns a caveat if blocks read after the purge were not blank. A cryptographic erase may leave
 /// noise.
-fn of_the_read_back(purge: &Purge) -> Option<Caveat> {
+fn read_back_caveat(purge: &Purge) -> Option<Caveat> {
     if purge.blank != Some(false) {
         return None;
     }
@@ -299,7 +295,7 @@ fn of_the_read_back(purge: &Purge) -> Option<Caveat> {
     })
 }
 
-fn of_the_conditions(record: &Record) -> Vec<Caveat> {
+fn condition_caveats(record: &Record) -> Vec<Caveat> {
     let Some((wanted, got)) = record.conditions() else { return Vec::new() };
     let mut caveats: Vec<Caveat> = got
         .unmet
@@ -328,7 +324,7 @@ fn is_preconditioning(phase: &str) -> bool {
     phase.split(['-', ' ']).next() == Some(preconditioning::PHASE)
 }
 
-fn of_gaps(choices: &RunChoices<'_>, record: &Record) -> Vec<Caveat> {
+fn gap_caveats(choices: &RunChoices<'_>, record: &Record) -> Vec<Caveat> {
     record
         .steps()
         .filter_map(|(step, outcome)| {
@@ -365,7 +361,7 @@ fn of_gaps(choices: &RunChoices<'_>, record: &Record) -> Vec<Caveat> {
         .collect()
 }
 
-fn of_faults(record: &Record) -> Vec<Caveat> {
+fn fault_caveats(record: &Record) -> Vec<Caveat> {
     let count: u64 = record.steps().map(|(_, outcome)| outcome.measurement.fault_count).sum();
     let miscompares: u64 = record
         .steps()
@@ -395,8 +391,7 @@ fn of_faults(record: &Record) -> Vec<Caveat> {
         caveats.push(Caveat::invalidates(
             ids::MISCOMPARES,
             format!(
-                "{miscompares} sectors read back did not contain the data that this run \
-                wrote."
+                "{miscompares} sectors read back did not contain the data that this run wrote."
             ),
             "Do not trust this drive with data.",
         ));
@@ -405,7 +400,7 @@ fn of_faults(record: &Record) -> Vec<Caveat> {
 }
 
 /// Returns caveats if the kernel counted merges, or other bytes than were issued.
-fn of_kernel_counts(record: &Record) -> Vec<Caveat> {
+fn kernel_caveats(record: &Record) -> Vec<Caveat> {
     let merges = |kernel: KernelCounters| kernel.read_merges + kernel.write_merges;
     let merged = record
         .steps()
@@ -413,7 +408,7 @@ fn of_kernel_counts(record: &Record) -> Vec<Caveat> {
         .count();
     let split = record.steps().filter(|(step, outcome)| outcome.measurement.is_split(step)).count();
     let mut caveats: Vec<Caveat> =
-        [Op::Read, Op::Write].into_iter().filter_map(|op| foreign_ios(record, op)).collect();
+        [Op::Read, Op::Write].into_iter().filter_map(|op| foreign_io_caveat(record, op)).collect();
     if merged > 0 {
         caveats.push(Caveat::deviation(
             ids::MERGES,
@@ -442,7 +437,7 @@ const FOREIGN_SHARE: f64 = 0.01;
 const FOREIGN_NOTICED: f64 = 0.0001;
 
 /// Returns a caveat on I/Os of one direction that the device saw and the steps did not issue.
-fn foreign_ios(record: &Record, op: Op) -> Option<Caveat> {
+fn foreign_io_caveat(record: &Record, op: Op) -> Option<Caveat> {
     let found: Vec<(&str, ForeignIo)> = record
         .steps()
         .flat_map(|(step, outcome)| {
@@ -478,7 +473,7 @@ fn foreign_ios(record: &Record, op: Op) -> Option<Caveat> {
 
 /// Returns a caveat on times in which the device completed nothing, and on I/Os that were
 /// abandoned.
-fn of_silences(record: &Record) -> Option<Caveat> {
+fn silence_caveat(record: &Record) -> Option<Caveat> {
     let silent: Vec<(&str, Nanos, &Measurement)> = record
         .steps()
         .filter_map(|(step, outcome)| {
@@ -520,7 +515,7 @@ fn measured_silence(measurement: &Measurement) -> Nanos {
 const THROTTLED_SHARE: f64 = 0.01;
 
 /// Returns a caveat on steps in which a processor quota stopped the program.
-fn of_quotas(record: &Record) -> Option<Caveat> {
+fn quota_caveat(record: &Record) -> Option<Caveat> {
     let throttled: Vec<(&str, f64)> = record
         .steps()
         .filter_map(|(step, outcome)| {
@@ -543,7 +538,7 @@ fn of_quotas(record: &Record) -> Option<Caveat> {
 
 /// Returns caveats on steps during which the program's control groups limited its I/O or reached
 /// their memory limit.
-fn of_cgroup_limits(record: &Record) -> Vec<Caveat> {
+fn cgroup_limit_caveats(record: &Record) -> Vec<Caveat> {
     let [mut io, mut memory]: [BTreeMap<String, LimitedSteps>; 2] = Default::default();
     for (step, outcome) in record.steps() {
         for limit in &outcome.measurement.sensed.cgroup_limits {
@@ -555,9 +550,8 @@ fn of_cgroup_limits(record: &Record) -> Vec<Caveat> {
         }
     }
     let list = |limits: &BTreeMap<String, LimitedSteps>| {
-        let texts: Vec<String> =
-            limits.iter().map(|(limit, found)| found.describe(limit)).collect();
-        texts.join("; ")
+        let texts = limits.iter().map(|(limit, found)| found.describe(limit));
+        texts.collect::<Vec<_>>().join("; ")
     };
     let mut caveats = Vec::new();
     if !io.is_empty() {
@@ -571,8 +565,8 @@ fn of_cgroup_limits(record: &Record) -> Vec<Caveat> {
     }
     if !memory.is_empty() {
         let text = format!(
-            "A control group of the program was at its memory limit: {}. The kernel delays a program that reaches \
-             it: the limit, not the device, may be what was measured.",
+            "A control group of the program was at its memory limit: {}. The kernel delays a \
+             program that reaches it: the limit, not the device, may be what was measured.",
             list(&memory)
         );
         let remedy = "Run steadfast in a control group with more memory.";
@@ -599,10 +593,10 @@ impl LimitedSteps {
 }
 
 /// Processor use per thread above which the host may be the limit (our choice).
-const BUSY: f64 = 0.90;
+const PROCESSOR_BUSY: f64 = 0.90;
 
 /// Covers records whose engine did not report its busiest thread; `secondary` handles the others.
-fn of_the_processor(choices: &RunChoices<'_>, record: &Record) -> Vec<Caveat> {
+fn processor_caveat(choices: &RunChoices<'_>, record: &Record) -> Option<Caveat> {
     let busy: Vec<&str> = record
         .steps()
         .filter(|(step, outcome)| {
@@ -615,23 +609,23 @@ fn of_the_processor(choices: &RunChoices<'_>, record: &Record) -> Vec<Caveat> {
             let processors = record.opening().and_then(|(_, host, ..)| host.cpus)?;
             let available = measurement.elapsed.as_secs_f64() * f64::from(threads.min(processors));
             let used = cpu.user.as_secs_f64() + cpu.system.as_secs_f64();
-            (used > BUSY * available).then_some(step.place.label.as_str())
+            (used > PROCESSOR_BUSY * available).then_some(step.place.label.as_str())
         })
         .collect();
-    let Some(example) = busy.first() else { return Vec::new() };
-    vec![Caveat::remark(
+    let example = busy.first()?;
+    Some(Caveat::remark(
         ids::PROCESSOR_BOUND,
         format!(
             "In {} steps (such as {example}) the I/O threads used over {:.0} % of their \
              processors: the host, not the device, may be the limit.",
             busy.len(),
-            BUSY * 100.0
+            PROCESSOR_BUSY * 100.0
         ),
         "Use a faster host or more threads, and compare.",
-    )]
+    ))
 }
 
-fn of_unverified_rules(choices: &RunChoices<'_>) -> Vec<Caveat> {
+fn unverified_rule_caveats(choices: &RunChoices<'_>) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let mut unverified = |id: &str, text: String| {
         caveats.push(Caveat::unverified(id, text, ""));
@@ -684,14 +678,9 @@ fn of_unverified_rules(choices: &RunChoices<'_>) -> Vec<Caveat> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::common::procedure_request::ProcedureRequest;
-    use crate::testing::scripted::record;
+    use crate::testing::scripted::{GEOMETRY, applied, record, setup, write_step};
     use steadfast_domain::measurement::{CgroupLimit, CpuThrottling, StreamTally};
-    use steadfast_domain::stimulus::{ActiveRange, LoadLimits};
-    use steadfast_domain::{
-        Demand, Gap, IoStream, JournalEntry, Order, Outcome, Settings, Step, StepPlace, Stimulus,
-        Tally,
-    };
+    use steadfast_domain::{Gap, JournalEntry, Settings, Tally};
 
     #[test]
     fn only_phases_of_wipc_are_preconditioning() {
@@ -714,14 +703,8 @@ mod tests {
         }
     }
 
-    fn of(measurement: Measurement) -> Record {
-        let streams = vec![IoStream::new(Op::Write, Order::Random, Bytes(4096))];
-        let range = ActiveRange::new(Bytes(0), Bytes::mib(1));
-        let until = LoadLimits::time(Nanos::from_secs(10));
-        let stimulus = Stimulus::new(streams, range, Demand::new(1, 1), until);
-        let step = Step::alone(StepPlace::new("rounds", 1, 1, "RND 4K W"), stimulus);
-        let outcome = Outcome { measurement, gap_before: None };
-        let entry = JournalEntry::Applied { step: Box::new(step), outcome: Box::new(outcome) };
+    fn record_of(measurement: Measurement) -> Record {
+        let entry = applied(write_step("rounds", 1, 1), measurement);
         record(&Settings::new("iops", 1), vec![entry])
     }
 
@@ -734,25 +717,14 @@ mod tests {
     #[test]
     fn a_gap_says_what_was_written_in_it() {
         let text = |written| {
-            let mut record = of(measured(KernelCounters::default()));
-            let Some(JournalEntry::Applied { outcome, .. }) = record
-                .entries
-                .iter_mut()
-                .find(|entry| matches!(entry, JournalEntry::Applied { .. }))
-            else {
+            let mut record = record_of(measured(KernelCounters::default()));
+            let JournalEntry::Applied { outcome, .. } = &mut record.entries[0] else {
                 panic!("one step")
             };
             outcome.gap_before = Some(Gap { cause: "power".into(), lasted: None, written });
             let settings = Settings::new("iops", 1);
-            let geometry = crate::testing::scripted::GEOMETRY;
-            let asked = ProcedureRequest {
-                settings: &settings,
-                geometry,
-                amendments: &[],
-                parameters: Vec::new(),
-            };
-            let setup = crate::pts::method::setup(&asked).unwrap();
-            let caveats = of_gaps(&setup.choices(), &record);
+            let setup = setup(&settings, GEOMETRY, &[]).unwrap();
+            let caveats = gap_caveats(&setup.choices(), &record);
             caveats.into_iter().next().unwrap().text
         };
         assert!(text(Some(Bytes(218_000_000))).contains("218 MB written to the device in it"));
@@ -768,39 +740,36 @@ mod tests {
             ..KernelCounters::default()
         };
         let reads = |ios: u64| KernelCounters { reads: ios, read_bytes: Bytes(ios * 512), ..own };
-        let found = |kernel| ids(of_kernel_counts(&of(measured(kernel))));
+        let found = |kernel| ids(kernel_caveats(&record_of(measured(kernel))));
         let foreign = |kind| vec![("foreign-io".to_owned(), kind)];
         assert_eq!(found(own), []);
         assert_eq!(found(reads(8_000)), foreign(CaveatKind::Deviation));
         assert_eq!(found(reads(8)), foreign(CaveatKind::Remark));
         let split = KernelCounters { writes: 2000, ..own };
         assert_eq!(found(split), [("split".to_owned(), CaveatKind::Remark)]);
-        let text = &of_kernel_counts(&of(measured(reads(8_000))))[0].text;
+        let text = &kernel_caveats(&record_of(measured(reads(8_000))))[0].text;
         assert!(text.contains("8000 I/Os") && text.contains("50.00 %"), "{text}");
     }
 
     #[test]
     fn silences_and_quotas_have_a_caveat() {
         let calm = measured(KernelCounters::default());
-        assert_eq!(ids(of_silences(&of(calm.clone()))), []);
+        assert_eq!(ids(silence_caveat(&record_of(calm.clone()))), []);
         let silence = Silence { at: Nanos::SECOND, lasted: Nanos::from_secs(3) };
         let silent = Measurement { silences: vec![silence], ..calm.clone() };
         let expected = [("device-silent".to_owned(), CaveatKind::Deviation)];
-        assert_eq!(ids(of_silences(&of(silent))), expected);
+        assert_eq!(ids(silence_caveat(&record_of(silent))), expected);
         // Of 10 s: 3 s within, the first of 3 s across the end, nothing of 2 s after it.
-        let silences = [(1, 3), (9, 3), (12, 2)]
-            .map(|(at, lasted)| Silence {
-                at: Nanos::from_secs(at),
-                lasted: Nanos::from_secs(lasted),
-            })
-            .to_vec();
+        let silence =
+            |(at, lasted)| Silence { at: Nanos::from_secs(at), lasted: Nanos::from_secs(lasted) };
+        let silences = [(1, 3), (9, 3), (12, 2)].map(silence).to_vec();
         let silent = Measurement { silences, ..calm.clone() };
         assert_eq!(measured_silence(&silent), Nanos::from_secs(4));
         let throttled = |millis| {
             let mut measurement = calm.clone();
             let time = Nanos::from_millis(millis);
             measurement.sensed.cpu_throttling = Some(CpuThrottling { periods: 1, time });
-            ids(of_quotas(&of(measurement)))
+            ids(quota_caveat(&record_of(measurement)))
         };
         assert_eq!(throttled(100), []);
         assert_eq!(throttled(101), [("cgroup-throttled".to_owned(), CaveatKind::Deviation)]);
@@ -815,10 +784,10 @@ mod tests {
             reached,
         };
         let mut measurement = measured(KernelCounters::default());
-        assert_eq!(of_cgroup_limits(&of(measurement.clone())), []);
+        assert_eq!(cgroup_limit_caveats(&record_of(measurement.clone())), []);
         measurement.sensed.cgroup_limits =
             vec![limit("io.max", "wiops=50", None), limit("memory.high", "4096", Some(3))];
-        let caveats = of_cgroup_limits(&of(measurement));
+        let caveats = cgroup_limit_caveats(&record_of(measurement));
         let expected =
             ["cgroup-io-limit", "cgroup-memory"].map(|id| (id.to_owned(), CaveatKind::Deviation));
         assert_eq!(ids(caveats.clone()), expected);

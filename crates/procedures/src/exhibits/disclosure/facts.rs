@@ -5,11 +5,10 @@ use super::form::{ambient_row, start_rows};
 use crate::common::applied::{ALIGNMENT, BLOCK_SIZE};
 use crate::common::choices::RunChoices;
 use crate::common::method::CoveredRange;
-use crate::common::preconditioning;
-use crate::common::preconditioning::WIPC_DEMAND;
-use crate::origin::{given, said};
+use crate::common::preconditioning::{self, WIPC_DEMAND};
+use crate::origin::{chosen_or_default, chosen_or_profile};
 use crate::parameters;
-use crate::report_notation::{number, own};
+use crate::report_notation::{joined, number, own};
 use std::collections::BTreeSet;
 use steadfast_domain::findings::{Facts, Origin, Setting};
 use steadfast_domain::notation::AccessPattern;
@@ -17,7 +16,7 @@ use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::settings::{SettingName, SteadyStateMethod};
 use steadfast_domain::{
     Class, Conditions, Criteria, Demand, Device, DiskArray, JournalEntry, Nanos, Profile, Purge,
-    ReadBack, Record,
+    Record,
 };
 
 /// Returns all choices of the run.
@@ -34,7 +33,7 @@ pub fn settings_facts(choices: &RunChoices<'_>) -> Facts {
         .with(Setting::outcome("WIPC", wipc_text(choices)))
         .with(alignment_row(choices));
     let verified = if s.verify { "on" } else { "off" };
-    let seed = said(s, SettingName::Seed, true);
+    let seed = chosen_or_default(s, SettingName::Seed, true);
     let facts = facts
         .with(choices.pattern_row("Data pattern", s.data_pattern.to_string()))
         .with(Setting::identity("Run seed", s.seed.to_string()).by(seed))
@@ -53,7 +52,7 @@ fn chosen_row(id: &str, label: &str, value: String) -> Setting {
 
 /// Returns the origin of the comparison: the user, or a procedure made for it.
 fn verify_origin(settings: &steadfast_domain::Settings) -> Origin {
-    match said(settings, SettingName::Verify, true) {
+    match chosen_or_default(settings, SettingName::Verify, true) {
         Origin::Default if settings.verify => Origin::Profile,
         origin => origin,
     }
@@ -65,15 +64,14 @@ fn method_rows(choices: &RunChoices<'_>) -> SettingRows {
     if choices.own_loads.is_some() {
         return Vec::new();
     }
-    let profile = said(s, SettingName::Profile, s.profile == Profile::default());
-    let class = said(s, SettingName::Class, s.class == Class::default());
+    let profile = chosen_or_default(s, SettingName::Profile, s.profile == Profile::default());
+    let class = chosen_or_default(s, SettingName::Class, s.class == Class::default());
     vec![
         Setting::method("profile", "Profile", s.profile.to_string(), profile).remark(document),
         Setting::method("class", "Class", s.class.to_string(), class),
     ]
 }
 
-/// Appends the origin of a setting to its value.
 fn with_origin(choices: &RunChoices<'_>, setting: Setting) -> Setting {
     let origin = match (&choices.own_loads, setting.origin) {
         (Some(own), _) => own.by,
@@ -106,11 +104,11 @@ fn load_rows(choices: &RunChoices<'_>) -> SettingRows {
 fn rounds_rows(choices: &RunChoices<'_>) -> SettingRows {
     let s = choices.settings;
     let most = choices.rounds_max.map(|most| {
-        let origin = given(s.rounds_max.is_some());
+        let origin = chosen_or_profile(s.rounds_max.is_some());
         with_origin(choices, Setting::new("rounds-max", "Maximum rounds", most.to_string(), origin))
     });
     let is_default = s.steady_state == SteadyStateMethod::default();
-    let end = said(s, SettingName::SteadyState, is_default);
+    let end = chosen_or_default(s, SettingName::SteadyState, is_default);
     let criteria = if choices.judged {
         criteria_text(&choices.method.criteria)
     } else {
@@ -164,11 +162,10 @@ fn covered_text(covered: &CoveredRange) -> String {
 pub(super) fn demands_text(demands: &[Demand]) -> String {
     match demands {
         [first, .., last] if demands.len() > 3 => format!("{first} ... {last}"),
-        few => few.iter().map(Demand::to_string).collect::<Vec<_>>().join(", "),
+        few => joined(few),
     }
 }
 
-/// Returns the procedure's own parameters with their values.
 pub fn parameters_facts(choices: &RunChoices<'_>) -> Facts {
     parameters::facts(choices.parameters, choices.settings)
 }
@@ -268,7 +265,7 @@ pub fn conditions_facts(record: &Record) -> Facts {
         Some((wanted, got)) => (wanted.clone(), got.clone()),
         None => (Conditions::default(), Conditions::default()),
     };
-    let asked = |id: &str, label: &str, value: Option<String>| {
+    let requested = |id: &str, label: &str, value: Option<String>| {
         let value = value.unwrap_or_else(|| "unchanged".into());
         Setting::method(id, label, value, Origin::Profile)
     };
@@ -276,9 +273,9 @@ pub fn conditions_facts(record: &Record) -> Facts {
     let cache = |conditions: &Conditions| conditions.write_cache.map(|c| c.to_string());
     let longest = got.request_kib_max.map(|kib| format!("{kib} KiB"));
     let facts = Facts::new("Conditions and purge").rows([
-        asked("write-cache-asked", "Write cache, requested", cache(&wanted)),
+        requested("write-cache-asked", "Write cache, requested", cache(&wanted)),
         Setting::outcome("Write cache, read back", cache(&got)),
-        asked("merging-asked", "Request merging, requested", wanted.merges.map(merges)),
+        requested("merging-asked", "Request merging, requested", wanted.merges.map(merges)),
         Setting::outcome("Request merging, read back", got.merges.map(merges)),
         Setting::identity("I/O scheduler", got.scheduler.clone()),
         Setting::identity("Longest request", longest),
@@ -286,12 +283,12 @@ pub fn conditions_facts(record: &Record) -> Facts {
     // Only what a run asks for is a condition of it.
     let mut power: Vec<Setting> = Vec::new();
     if let Some(policy) = &wanted.link_power {
-        power.push(asked("link-power-asked", "Link power, requested", Some(policy.clone())));
+        power.push(requested("link-power-asked", "Link power, requested", Some(policy.clone())));
         power.push(Setting::outcome("Link power, read back", got.link_power));
     }
     if let Some(on) = wanted.power_state_changes {
         let text = |on: bool| if on { "on" } else { "off" }.to_owned();
-        power.push(asked("apst-asked", "APST, requested", Some(text(on))));
+        power.push(requested("apst-asked", "APST, requested", Some(text(on))));
         power.push(Setting::outcome("APST, read back", got.power_state_changes.map(text)));
     }
     let facts = facts.rows(power);
@@ -314,8 +311,7 @@ pub fn conditions_facts(record: &Record) -> Facts {
 }
 
 fn purge_rows(purge: &Purge) -> SettingRows {
-    let said = |read: ReadBack| format!(": {read}");
-    let read = purge.read_back.map(said).unwrap_or_default();
+    let read = purge.read_back.map(|read| format!(": {read}")).unwrap_or_default();
     let blank = purge.blank.map(|b| format!("{}{read}", if b { "yes" } else { "NO" }));
     let mut rows = vec![
         Setting::outcome("Purge", purge.method.to_string()),

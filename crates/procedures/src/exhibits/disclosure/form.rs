@@ -1,13 +1,13 @@
 //! Head of the SNIA report form, and the settings string.
 
-use super::{SettingRows, form_demand, form_demands};
+use super::{SettingRows, form_demand, form_demands, profile_row};
 use crate::common::choices::RunChoices;
 use crate::common::method::CoveredRange;
 use crate::common::one_pass;
 use crate::common::preconditioning::{self, PRECONDITION, WIPC_DEMAND};
 use crate::common::ranges::SEGMENTS;
 use crate::origin;
-use crate::report_notation::{number, own};
+use crate::report_notation::{joined, number, own};
 use crate::user_facts::UserFact;
 use steadfast_domain::findings::{FormBlock, FormHeader, FormSubject, Origin, Setting};
 use steadfast_domain::purge::PurgeChoice;
@@ -88,19 +88,16 @@ impl ReportForm {
             test_parameters: common_test_rows(choices),
         }
     }
-    /// Appends rows to the setup parameters.
     pub fn set_up(mut self, rows: impl IntoIterator<Item = Setting>) -> Self {
         self.set_up.extend(rows);
         self
     }
-    /// Appends rows to the test parameters.
     pub fn test_parameters(mut self, rows: impl IntoIterator<Item = Setting>) -> Self {
         self.test_parameters.extend(rows);
         self
     }
 }
 
-/// Returns the head of the report form with its four blocks.
 pub fn form_header(form: ReportForm, choices: &RunChoices<'_>, record: &Record) -> FormHeader {
     let settings = choices.settings;
     let device = record.opening().map(|(device, ..)| device);
@@ -211,7 +208,6 @@ pub(super) fn start_rows(record: &Record, settings: &Settings) -> SettingRows {
     ]
 }
 
-/// Returns the engine's name without its remarks.
 fn short_engine(engine: &str) -> &str {
     engine.split(['(', ';', ',']).next().unwrap_or(engine).trim()
 }
@@ -228,14 +224,14 @@ fn test_id(record: &Record, choices: &RunChoices<'_>) -> Setting {
 fn device_rows(record: &Record, choices: &RunChoices<'_>) -> SettingRows {
     let meta = |fact: UserFact| fact.value(choices.settings);
     let device = record.opening().map(|(device, ..)| device);
-    let of = |f: &dyn Fn(&Device) -> Option<String>| device.and_then(f);
+    let device_text = |f: &dyn Fn(&Device) -> Option<String>| device.and_then(f);
     vec![
         known("Mfgr", meta(UserFact::Vendor), None),
-        known("Model No.", meta(UserFact::Model), of(&|d| d.model.clone())),
-        Setting::identity("S/N", of(&|d| d.serial.clone())),
-        Setting::identity("Firmware ver", of(&|d| d.firmware.clone())),
-        Setting::identity("Capacity", of(&|d| Some(d.capacity.to_string()))),
-        Setting::identity("Interface", of(&|d| Some(d.transport.to_string()))),
+        known("Model No.", meta(UserFact::Model), device_text(&|d| d.model.clone())),
+        Setting::identity("S/N", device_text(&|d| d.serial.clone())),
+        Setting::identity("Firmware ver", device_text(&|d| d.firmware.clone())),
+        Setting::identity("Capacity", device_text(&|d| Some(d.capacity.to_string()))),
+        Setting::identity("Interface", device_text(&|d| Some(d.transport.to_string()))),
         known("NAND Type", meta(UserFact::Nand), None),
         known("Form Factor", meta(UserFact::FormFactor), None),
         purge_row(record, choices),
@@ -245,7 +241,7 @@ fn device_rows(record: &Record, choices: &RunChoices<'_>) -> SettingRows {
 
 fn purge_row(record: &Record, choices: &RunChoices<'_>) -> Setting {
     let is_default = choices.settings.purge == PurgeChoice::default();
-    let origin = origin::said(choices.settings, SettingName::Purge, is_default);
+    let origin = origin::chosen_or_default(choices.settings, SettingName::Purge, is_default);
     Setting::new("purge", "Purge Method", record.purge().map(purge_method), origin)
 }
 
@@ -312,7 +308,6 @@ fn form_amounts(choices: &RunChoices<'_>) -> String {
     format!("{}{sign} {}", form_percents(choices), choices.of_covered(", ", amount))
 }
 
-/// Returns the user's note for the form.
 pub fn note_row(choices: &RunChoices<'_>) -> Setting {
     known("Note", UserFact::Note.value(choices.settings), None)
 }
@@ -338,21 +333,18 @@ pub fn preconditioning_rows(choices: &RunChoices<'_>) -> SettingRows {
             row("wipc-amount", "Duration", format!("{fills:.2} × User Capacity")),
         ];
     }
-    let patterns: Vec<String> = choices.preconditioning.iter().map(|p| p.to_string()).collect();
     let passes = preconditioning_amount(choices);
-    let there = passes.as_ref();
-    let pattern = there.map(|_| format!("{} (WIPC)", patterns.join(", ")));
-    let demand = there.map(|_| form_demand(WIPC_DEMAND));
+    let pattern = passes.as_ref().map(|_| format!("{} (WIPC)", joined(&choices.preconditioning)));
+    let demand = passes.as_ref().map(|_| form_demand(WIPC_DEMAND));
     // WSAT preconditions only on request.
-    let asked = origin::given(choices.settings.parameters.contains_key(PRECONDITION.name));
+    let is_given = choices.settings.parameters.contains_key(PRECONDITION.name);
     vec![
-        Setting::new("wipc", "Pre Condition 1", pattern, asked),
+        Setting::new("wipc", "Pre Condition 1", pattern, origin::chosen_or_profile(is_given)),
         Setting::new("wipc-demand", "TOIO - TC/QD", demand, Origin::Profile),
         Setting::new("wipc-amount", "Duration", passes, Origin::Profile),
     ]
 }
 
-/// Returns the setup parameters of a mixed loop.
 pub fn loop_set_up_rows(stimulus: &str, choices: &RunChoices<'_>, rounds: &str) -> SettingRows {
     let mut rows = common_set_up_rows(choices);
     rows.extend(preconditioning_rows(choices));
@@ -369,16 +361,14 @@ pub fn loop_set_up_rows(stimulus: &str, choices: &RunChoices<'_>, rounds: &str) 
 /// Returns the test parameters of a mixed loop.
 pub fn loop_test_rows(stimulus: &str, choices: &RunChoices<'_>, rounds: &str) -> SettingRows {
     let mut rows = common_test_rows(choices);
-    let fixed =
-        |id: &str, label: &str, value: &str| Setting::new(id, label, value, Origin::Profile);
     rows.extend([
-        fixed("stimulus-1", "Test Stimulus 1", stimulus),
-        fixed("mixes", "RW Mix", "Outer Loop"),
-        fixed("block-sizes", "Block Sizes", "Inner Loop"),
+        profile_row("stimulus-1", "Test Stimulus 1", stimulus),
+        profile_row("mixes", "RW Mix", "Outer Loop"),
+        profile_row("block-sizes", "Block Sizes", "Inner Loop"),
         choices.demand_row("TOIO - TC/QD", form_demands(&choices.demands)),
         choices.step_row("Step"),
         Setting::outcome("Steady State", rounds),
-        fixed(SECOND_STIMULUS, "Test Stimulus 2", ""),
+        profile_row(SECOND_STIMULUS, "Test Stimulus 2", ""),
         Setting::outcome("Steady State", ""),
     ]);
     rows

@@ -3,7 +3,7 @@
 use super::facts::demands_text;
 use super::form::preconditioning_amount;
 use crate::common::choices::RunChoices;
-use crate::report_notation::{number, own};
+use crate::report_notation::{joined, number, own};
 use steadfast_domain::findings::{FrontPage, Origin, Setting};
 use steadfast_domain::{Device, DiskArray, Record};
 
@@ -47,7 +47,7 @@ fn array_text(array: &DiskArray) -> String {
         (members > 0).then(|| format!("{members} members")),
         array.chunk.map(|chunk| format!("chunk {}", chunk.binary())),
     ];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    joined(parts.into_iter().flatten())
 }
 
 fn condition_rows(choices: &RunChoices<'_>, record: &Record) -> Vec<Setting> {
@@ -57,9 +57,8 @@ fn condition_rows(choices: &RunChoices<'_>, record: &Record) -> Vec<Setting> {
         Some(_) => format!("{}, FAILED", purge.method),
         None => purge.method.to_string(),
     });
-    let patterns: Vec<String> = choices.preconditioning.iter().map(|p| p.to_string()).collect();
-    let preconditioning =
-        preconditioning_amount(choices).map(|amount| format!("{} {amount}", patterns.join(", ")));
+    let preconditioning = preconditioning_amount(choices)
+        .map(|amount| format!("{} {amount}", joined(&choices.preconditioning)));
     let range = match &choices.own_loads {
         Some(loads) => loads.range.clone(),
         None => own(choices.of_covered(", ", |covered| format!("{} %", covered.percent))),

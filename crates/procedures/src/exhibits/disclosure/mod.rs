@@ -18,13 +18,18 @@ pub use form::{
 };
 pub use front_page::front;
 
-use crate::report_notation::reservation_text;
-use steadfast_domain::findings::Setting;
+use crate::report_notation::{joined, reservation_text};
+use steadfast_domain::findings::{OptionalText, Origin, Setting};
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::{Demand, Step, Verdict};
 
 /// Labeled values.
 pub type SettingRows = Vec<Setting>;
+
+/// Returns a row of the form that profile and class decide.
+pub fn profile_row(id: &str, label: &str, value: impl OptionalText) -> Setting {
+    Setting::new(id, label, value, Origin::Profile)
+}
 
 /// Formats a demand as the report form does: `TC 4 / QD 32`.
 pub fn form_demand(demand: Demand) -> String {
@@ -37,11 +42,10 @@ pub fn form_demands(demands: &[Demand]) -> String {
         [first, .., last] if demands.len() > 3 => {
             format!("{} ... {}", form_demand(*first), form_demand(*last))
         }
-        few => few.iter().map(|d| form_demand(*d)).collect::<Vec<_>>().join(", "),
+        few => joined(few.iter().map(|demand| form_demand(*demand))),
     }
 }
 
-/// Formats the rounds of a verdict's window as the form does: `3 - 7`.
 pub fn window_text(verdict: &Verdict) -> String {
     let reservation = reservation_text(verdict);
     match (verdict.steady, verdict.window) {
@@ -62,7 +66,6 @@ pub fn ending_text(method: SteadyStateMethod) -> String {
     }
 }
 
-/// Describes the effect of a gap on a mixed loop.
 pub fn loop_gap_effect(step: &Step) -> &'static str {
     match (step.place.round, step.place.point) {
         (_, 2..) => "That round is void, and the steady-state window restarts after it.",

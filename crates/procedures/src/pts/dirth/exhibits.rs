@@ -6,28 +6,26 @@ use super::points::{self, PointRole};
 use super::results::{DirthResults, PointHistogram, step_ends};
 use super::setup::{Dirth, LOOPS, PRE_WRITE_TIME};
 use crate::common::metrics::MeasuredPoint;
-use crate::common::preconditioning;
-use crate::common::preconditioning::{WIPC_DEMAND, WIPC_PATTERN};
+use crate::common::preconditioning::{self, WIPC_DEMAND, WIPC_PATTERN};
 use crate::exhibits::chosen_rate::{self, ChosenRate};
 use crate::exhibits::cyclic_load::{check_exhibits, convergence_plot, evidence, steps_plot};
 use crate::exhibits::disclosure::{self, ReportForm, form_demand};
-use crate::exhibits::loops::tracking_table;
+use crate::exhibits::loops::{is_in_window, tracking_table};
 use crate::exhibits::matrix::millis;
 use crate::exhibits::pages::{page, rounds_axis};
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{
-    FIVE_NINES, HistogramRates, bins_caveat, confidence_plot, percentile_table, rated_title,
-    tail_plot,
+    FIVE_NINES, bins_caveat, percentile_table, run_confidence_plot, tail_plot,
 };
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::time_axis::PlotTimeAxis;
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::pts::wipc_exhibits::preconditioning_exhibits;
 use crate::pts::workload;
-use crate::report_notation::{mix_name, number};
+use crate::report_notation::{distinct, joined, mix_name, number};
 use steadfast_domain::findings::{
-    Axis, Cell as TableCell, Exhibit, KeyFigure, Marker, Metric, Origin, Page, Plot, PlotKind, Row,
-    Scale, Series, Setting, Stroke, Table,
+    Axis, Cell as TableCell, Exhibit, KeyFigure, Marker, Metric, Page, Plot, PlotKind, Row, Scale,
+    Series, Setting, Stroke, Table,
 };
 use steadfast_domain::{
     Caveat, Demand, Measurement, Nanos, Outcome, Record, Step, Tally, Verdict, caveats as ids,
@@ -105,8 +103,6 @@ impl ProcedureReport for Dirth {
         };
         let amount = disclosure::preconditioning_amount(&run.choices).unwrap_or_default();
         let settings = run.choices.settings;
-        let fixed =
-            |id: &str, label: &str, value: String| Setting::new(id, label, value, Origin::Profile);
         let between = format!("{} (0/100), {highest}", run.test.writes);
         let read = run.test.workload.read_percent();
         let workload = workload::origin(settings);
@@ -116,7 +112,7 @@ impl ProcedureReport for Dirth {
             &run.choices,
         )
         .set_up([
-            fixed(
+            disclosure::profile_row(
                 "wipc",
                 "Pre Condition 1",
                 match &run.test.setup.one_pass {
@@ -124,17 +120,23 @@ impl ProcedureReport for Dirth {
                     None => format!("{WIPC_PATTERN} (WIPC), {WIPC_DEMAND}, {amount}"),
                 },
             ),
-            fixed("wdpc", "Pre Condition 2", format!("{} (0/100)", run.test.writes)),
+            disclosure::profile_row(
+                "wdpc",
+                "Pre Condition 2",
+                format!("{} (0/100)", run.test.writes),
+            ),
             run.choices.demand_row("TOIO - TC/QD", highest.clone()),
             Setting::outcome("SS Rounds", disclosure::window_text(&run.results.preconditioned)),
-            fixed("between-rounds", "Inter-Round Pre W", between),
+            disclosure::profile_row("between-rounds", "Inter-Round Pre W", between),
             PRE_WRITE_TIME.row(settings, "Duration", run.test.pre_write_time.to_string()),
             disclosure::note_row(&run.choices),
         ])
         .test_parameters([
             Setting::new("stimulus-1", "Test Stimulus 1", run.test.workload.to_string(), workload),
             Setting::new("mixes", "R/W %", mix_name(read), workload),
-            fixed("loop-order", "TC & QD Loops", "TC outer, QD inner, high to low".into()),
+            disclosure::profile_row(
+                "loop-order", "TC & QD Loops", "TC outer, QD inner, high to low",
+            ),
             LOOPS.row(settings, "TC/QD", loops_text(run)),
             Setting::outcome("Steady State", disclosure::window_text(&run.results.verdict)),
             Setting::outcome("MinIOPS Point", chosen(PointRole::Min)),
@@ -159,11 +161,11 @@ impl ProcedureReport for Dirth {
             }
             (true, Some((first, last))) => format!(
                 "Steady state NOT achieved in the preconditioning; rounds {first} to {last} of \
-             {rounds} are steady, three points measured."
+                 {rounds} are steady, three points measured."
             ),
             _ => format!(
-                "Steady state NOT achieved in {rounds} rounds (at most {} were allowed); three points \
-             measured.",
+                "Steady state NOT achieved in {rounds} rounds (at most {} were allowed); three \
+                 points measured.",
                 run.test.matrix.rounds_max
             ),
         }
@@ -182,26 +184,26 @@ impl ProcedureReport for Dirth {
     fn caveats(run: &DirthRun<'_>) -> Vec<Caveat> {
         let mut caveats = Vec::new();
         if run.record.has_ended() && !run.results.verdict.steady {
-            let reported =
-                run.results.reported().map_or("no round".into(), |r| format!("round {}", r.round));
             caveats.push(Caveat::invalidates(
                 ids::STEADY_STATE_NOT_ACHIEVED,
                 format!(
-                    "STEADY STATE NOT ACHIEVED at {}: the demands are those of {reported}.",
-                    run.test.matrix.highest()
+                    "STEADY STATE NOT ACHIEVED at {}: the demands are those of {}.",
+                    run.test.matrix.highest(),
+                    reported_text(run)
                 ),
                 "Repeat the run with more rounds (--max-rounds).",
             ));
         }
         if run.record.has_ended() && !run.results.preconditioned.steady {
-            caveats.push(Caveat::invalidates(ids::PRECONDITIONING_NOT_STEADY,
-            format!(
-                "STEADY STATE NOT ACHIEVED in the preconditioning ({}): its {} rounds never met \
-                 the criteria.",
-                run.test.preconditioning.label, run.test.preconditioning.cycles_max
-            ),
-            "Repeat the run with more rounds (--max-rounds).",
-        ));
+            caveats.push(Caveat::invalidates(
+                ids::PRECONDITIONING_NOT_STEADY,
+                format!(
+                    "STEADY STATE NOT ACHIEVED in the preconditioning ({}): its {} rounds never \
+                     met the criteria.",
+                    run.test.preconditioning.label, run.test.preconditioning.cycles_max
+                ),
+                "Repeat the run with more rounds (--max-rounds).",
+            ));
         }
         if let Some(selection) = &run.results.selection {
             caveats.extend(selection_caveats(selection, run.test.art_ceiling));
@@ -216,17 +218,12 @@ impl ProcedureReport for Dirth {
         caveats
     }
 
-    fn reports(run: &DirthRun<'_>, step: &Step) -> bool {
-        run.choices.measures(step)
-    }
-
     /// Returns the results of the chosen points in their histograms.
     fn figures(run: &DirthRun<'_>) -> Vec<KeyFigure> {
         let of_point = |histogram: &PointHistogram<'_>| {
             let (role, demand) = (histogram.chosen.role.name(), histogram.chosen.demand);
             let id = role.to_lowercase();
-            let tally = histogram.measurement.map(|m| m.total());
-            let tail = tally.as_ref().and_then(|tally| tally.percentile(FIVE_NINES));
+            let tail = histogram.tally().and_then(|tally| tally.percentile(FIVE_NINES));
             let iops = histogram.measurement.and_then(|m| m.iops());
             [
                 KeyFigure::new(&format!("{id}-iops"), format!("{role} at {demand}"), iops, "IOPS"),
@@ -293,21 +290,13 @@ fn point_columns<'a>() -> [TypedColumn<PointHistogram<'a>>; 11] {
         TypedColumn::number("ART ms in the matrix", 3, |point| millis(point.chosen.cell.art)),
         TypedColumn::number("IOPS", 1, |point| point.measurement?.iops()),
         TypedColumn::number("MB/s", 1, |point| point.measurement?.mb_per_second()),
-        TypedColumn::number("ART ms", 3, |point| {
-            millis(point.measurement?.total().response_mean())
-        }),
-        TypedColumn::number("Min ms", 3, |point| {
-            millis(point.measurement?.total().response_shortest())
-        }),
-        TypedColumn::number("99.9 % ms", 3, |point| {
-            millis(point.measurement?.total().percentile(0.999))
-        }),
+        TypedColumn::number("ART ms", 3, |point| millis(point.tally()?.response_mean())),
+        TypedColumn::number("Min ms", 3, |point| millis(point.tally()?.response_shortest())),
+        TypedColumn::number("99.9 % ms", 3, |point| millis(point.tally()?.percentile(0.999))),
         TypedColumn::number("99.999 % ms", 3, |point| {
-            millis(point.measurement?.total().percentile(FIVE_NINES))
+            millis(point.tally()?.percentile(FIVE_NINES))
         }),
-        TypedColumn::number("MRT ms", 3, |point| {
-            millis(point.measurement?.total().response_longest())
-        }),
+        TypedColumn::number("MRT ms", 3, |point| millis(point.tally()?.response_longest())),
     ]
 }
 
@@ -322,7 +311,6 @@ fn points_table(run: &DirthRun<'_>, id: &str) -> Table {
     typed_table(id, title, "Point", &columns).rows(rows)
 }
 
-/// Returns the pages on the rounds of the preconditioning.
 fn preconditioning_pages(run: &DirthRun<'_>) -> Vec<Page> {
     let preconditioning = &run.test.preconditioning;
     let title = format!("Pre Conditioning - {}", preconditioning.label);
@@ -333,7 +321,6 @@ fn preconditioning_pages(run: &DirthRun<'_>) -> Vec<Page> {
     vec![page(&title, vec![Exhibit::Plot(plot)]), page("DIRTH Pre Conditioning SS Check", check)]
 }
 
-/// Returns the pages on the rounds of the matrix.
 fn tracking_pages(run: &DirthRun<'_>) -> Vec<Page> {
     let highest = run.test.matrix.highest();
     let rounds = format!("DIRTH IOPS v Round at TC={}, All QD", highest.threads);
@@ -347,54 +334,44 @@ fn tracking_pages(run: &DirthRun<'_>) -> Vec<Page> {
 fn loops_text(run: &DirthRun<'_>) -> String {
     let mut loops = run.test.matrix.ascending();
     loops.reverse();
-    loops.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+    joined(loops)
 }
 
 fn pre_writes_plot(run: &DirthRun<'_>) -> Plot {
-    let mut plot = Plot::lines(
+    let mut rounds: Vec<u32> = run.results.pre_writes.iter().map(|(s, _)| s.place.round).collect();
+    rounds.dedup();
+    let series = rounds.iter().map(|round| {
+        let pre_writes = run.results.pre_writes.iter();
+        let steps: Vec<_> = pre_writes.copied().filter(|(s, _)| s.place.round == *round).collect();
+        Series::new(format!("Round {round}"), Stroke::Measured, times(run, &steps))
+    });
+    Plot::lines(
         "pre-writes",
         format!("Between Round Pre Writes - {} {}", run.test.writes, run.test.matrix.highest()),
         PlotTimeAxis::for_steps("Time", run.test.setup.step_time).axis,
         Axis::new("IOPS", Scale::Linear),
     )
-    .caption("IOPS of the writes before each round's matrix; one line per round.");
-    let mut rounds: Vec<u32> = run.results.pre_writes.iter().map(|(s, _)| s.place.round).collect();
-    rounds.dedup();
-    plot.series = rounds
-        .iter()
-        .map(|round| {
-            let pre_writes = run.results.pre_writes.iter();
-            let steps: Vec<_> =
-                pre_writes.copied().filter(|(s, _)| s.place.round == *round).collect();
-            Series::new(format!("Round {round}"), Stroke::Measured, times(run, &steps))
-        })
-        .collect();
-    plot
+    .caption("IOPS of the writes before each round's matrix; one line per round.")
+    .series(series)
 }
 
 fn rounds_plot(run: &DirthRun<'_>) -> Plot {
     let threads = run.test.matrix.highest().threads;
-    let mut plot = Plot::lines(
+    let demands = run.test.matrix.demands.iter().filter(|demand| demand.threads == threads);
+    let series = demands.map(|demand| {
+        let rounds = run.results.rounds.iter();
+        let points =
+            rounds.map(|round| (f64::from(round.round), run.test.matrix.tracked(round, *demand)));
+        Series::new(format!("QD={}", demand.depth), Stroke::Measured, points.collect())
+    });
+    Plot::lines(
         "dv-rounds",
         format!("{} - IOPS at TC={threads}, All QD", run.test.workload),
         rounds_axis(),
         Axis::new("IOPS", Scale::Linear),
     )
-    .caption("Reads and writes per second, round by round. A void round breaks its line.");
-    let demands = run.test.matrix.demands.iter();
-    plot.series = demands
-        .filter(|demand| demand.threads == threads)
-        .map(|demand| {
-            let points = run
-                .results
-                .rounds
-                .iter()
-                .map(|round| (f64::from(round.round), run.test.matrix.tracked(round, *demand)))
-                .collect();
-            Series::new(format!("QD={}", demand.depth), Stroke::Measured, points)
-        })
-        .collect();
-    plot
+    .caption("Reads and writes per second, round by round. A void round breaks its line.")
+    .series(series)
 }
 
 /// Returns the IOPS of a load's steps on the axis of time, each at the end of the step.
@@ -404,7 +381,6 @@ fn times(run: &DirthRun<'_>, steps: &[(&Step, &Outcome)]) -> Vec<(f64, Option<f6
     ends.map(|(minutes, iops)| (time.position(minutes), iops)).collect()
 }
 
-/// Returns a cell of the reported round.
 fn cell<'r>(run: &'r DirthRun<'_>, demand: Demand) -> Option<&'r DemandResult> {
     run.test.matrix.cell(run.results.reported()?, demand)
 }
@@ -419,18 +395,19 @@ fn series_of_threads(
     point: impl Fn(Demand) -> Option<(f64, Option<f64>)>,
 ) -> Vec<Series> {
     let loops = run.test.matrix.ascending();
-    loops
-        .iter()
-        .map(|threads| {
-            let points =
-                loops.iter().filter_map(|depth| point(Demand::new(*threads, *depth))).collect();
-            Series::new(format!("TC={threads}"), Stroke::Measured, points)
-        })
-        .collect()
+    let series = |threads: &u32| {
+        let points = loops.iter().filter_map(|depth| point(Demand::new(*threads, *depth)));
+        Series::new(format!("TC={threads}"), Stroke::Measured, points.collect())
+    };
+    loops.iter().map(series).collect()
 }
 
 fn variation_plot(run: &DirthRun<'_>) -> Plot {
-    let mut plot = Plot::lines(
+    let series = series_of_threads(run, |demand| {
+        let iops = cell(run, demand).and_then(|cell| cell.iops);
+        Some((f64::from(demand.depth), iops))
+    });
+    Plot::lines(
         "demand-variation",
         format!("Demand Variation - {}", run.test.workload),
         Axis::new("QD: outstanding I/Os per thread", Scale::Log2),
@@ -439,12 +416,8 @@ fn variation_plot(run: &DirthRun<'_>) -> Plot {
     .caption(format!(
         "Reads and writes per second against the queue depth, one line per thread count, in {}.",
         reported_text(run)
-    ));
-    plot.series = series_of_threads(run, |demand| {
-        let iops = cell(run, demand).and_then(|cell| cell.iops);
-        Some((f64::from(demand.depth), iops))
-    });
-    plot
+    ))
+    .series(series)
 }
 
 fn intensity_plot(run: &DirthRun<'_>) -> Plot {
@@ -479,11 +452,9 @@ fn intensity_plot(run: &DirthRun<'_>) -> Plot {
     let name = format!("ceiling {}", run.test.art_ceiling);
     plot.series.extend(chosen);
     plot.series.push(Series::new(name, Stroke::Limit, vec![(0.0, ceiling), (highest, ceiling)]));
-    plot.markers = knee(run)
-        .and_then(|(demand, cell)| Some(Marker { x: cell.iops?, label: format!("knee: {demand}") }))
-        .into_iter()
-        .collect();
-    plot
+    plot.markers(knee(run).and_then(|(demand, cell)| {
+        Some(Marker { x: cell.iops?, label: format!("knee: {demand}") })
+    }))
 }
 
 /// Returns the demand with the highest IOPS relative to its response time: higher demands add more
@@ -509,7 +480,14 @@ fn cpu_exhibits(run: &DirthRun<'_>) -> Vec<Exhibit> {
         )];
     }
     let names = loops.iter().map(u32::to_string).collect();
-    let mut plot = Plot::new(
+    let series = loops.iter().map(|threads| {
+        let points = (0u32..).zip(&loops).map(|(at, depth)| {
+            let value = share(Demand::new(*threads, *depth));
+            (f64::from(at), value.map(|share| share * 100.0))
+        });
+        Series::new(format!("TC={threads}"), Stroke::Measured, points.collect())
+    });
+    let plot = Plot::new(
         PlotKind::Columns3d,
         "cpu-system",
         "System CPU Utilization - TC x QD",
@@ -519,20 +497,8 @@ fn cpu_exhibits(run: &DirthRun<'_>) -> Vec<Exhibit> {
     .caption(format!(
         "Share of all processors' time spent in the kernel in {}; one row per thread count.",
         reported_text(run)
-    ));
-    plot.series = loops
-        .iter()
-        .map(|threads| {
-            let points = (0u32..)
-                .zip(&loops)
-                .map(|(at, depth)| {
-                    let value = share(Demand::new(*threads, *depth));
-                    (f64::from(at), value.map(|share| share * 100.0))
-                })
-                .collect();
-            Series::new(format!("TC={threads}"), Stroke::Measured, points)
-        })
-        .collect();
+    ))
+    .series(series);
     vec![Exhibit::Plot(plot)]
 }
 
@@ -541,12 +507,8 @@ fn histogram_exhibit(histogram: &PointHistogram<'_>) -> Exhibit {
         return Exhibit::Text("This histogram is not recorded yet, or a gap voided it.".into());
     };
     let role = histogram.chosen.role;
-    let tally = measurement.total();
-    let rates =
-        HistogramRates { iops: measurement.iops(), mb_per_second: measurement.mb_per_second() };
     let name = format!("{} {}", role.name(), histogram.chosen.demand);
-    let title = rated_title(&name, rates, &tally);
-    Exhibit::Plot(confidence_plot(&role.histogram_phase(), &title, &tally))
+    Exhibit::Plot(run_confidence_plot(&role.histogram_phase(), &name, measurement))
 }
 
 /// Plots IOPS and ART by outstanding I/Os; of demands with the same product, the one with the most
@@ -556,7 +518,11 @@ fn total_plot(run: &DirthRun<'_>) -> Plot {
     let point = |value: fn(&DemandResult) -> Option<f64>| {
         best.iter().map(|(demand, cell)| (demand.outstanding() as f64, value(cell))).collect()
     };
-    let mut plot = Plot::lines(
+    let knee = knee(run).map(|(demand, _)| Marker {
+        x: demand.outstanding() as f64,
+        label: format!("knee: {demand}"),
+    });
+    Plot::lines(
         "total-oio",
         format!("IOPS & ART v Total OIO - {}", run.test.workload),
         Axis::new("Total outstanding I/Os (TC x QD)", Scale::Log2),
@@ -570,13 +536,9 @@ fn total_plot(run: &DirthRun<'_>) -> Plot {
     .with(Series::new("IOPS", Stroke::Measured, point(|c| c.iops)))
     .with(
         Series::new("ART", Stroke::Measured, point(|c| c.art.map(Nanos::as_millis_f64))).on_right(),
-    );
-    plot.y_right = Some(Axis::new("ART (ms)", Scale::Log10));
-    let knee = knee(run).map(|(demand, _)| Marker {
-        x: demand.outstanding() as f64,
-        label: format!("knee: {demand}"),
-    });
-    plot.markers(knee)
+    )
+    .right(Axis::new("ART (ms)", Scale::Log10))
+    .markers(knee)
 }
 
 fn best_by_outstanding<'r>(run: &'r DirthRun<'_>) -> Vec<(Demand, &'r DemandResult)> {
@@ -591,11 +553,8 @@ fn best_by_outstanding<'r>(run: &'r DirthRun<'_>) -> Vec<(Demand, &'r DemandResu
     all
 }
 
-/// Returns the table of the tracking variable in every round.
 fn rounds_table(run: &DirthRun<'_>) -> Table {
-    let inside = |round: u32| {
-        run.results.verdict.window.is_some_and(|(first, last)| (first..=last).contains(&round))
-    };
+    let inside = |round: u32| is_in_window(&run.results.verdict, round);
     let some_outside = run.results.rounds.iter().any(|round| !inside(round.round));
     let rows = run.results.rounds.iter().map(|round| {
         let remark = match (round.is_void, inside(round.round)) {
@@ -657,14 +616,12 @@ fn selection_caveats(selection: &points::PointSelection, ceiling: Nanos) -> Vec<
             "Raise the ceiling with --set art-ceiling=TIME to choose by IOPS.",
         ));
     }
-    let demands: Vec<Demand> = selection.points.iter().map(|point| point.demand).collect();
-    let all_differ = (1..demands.len()).all(|n| !demands[..n].contains(&demands[n]));
-    if !all_differ {
-        let all: Vec<String> =
-            selection.points.iter().map(|p| format!("{} {}", p.role.name(), p.demand)).collect();
+    let demands = selection.points.iter().map(|point| point.demand);
+    if distinct(demands).len() < selection.points.len() {
+        let points = selection.points.iter().map(|p| format!("{} {}", p.role.name(), p.demand));
         caveats.push(Caveat::remark(
             ids::POINTS_COINCIDE,
-            format!("The rule chose the same demand more than once: {}.", all.join(", ")),
+            format!("The rule chose the same demand more than once: {}.", joined(points)),
             "",
         ));
     }
@@ -757,7 +714,7 @@ fn tallies(run: &DirthRun<'_>) -> Vec<(String, Tally)> {
     let mut tallies = Vec::new();
     for point in &run.results.histograms {
         let name = format!("{} {}", point.chosen.role.name(), point.chosen.demand);
-        tallies.extend(point.measurement.map(|measurement| (name, measurement.total())));
+        tallies.extend(point.tally().map(|tally| (name, tally)));
     }
     tallies
 }

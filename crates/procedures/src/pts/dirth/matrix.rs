@@ -2,7 +2,7 @@
 //! from high to low. Its rounds repeat until IOPS at the highest demand are steady.
 
 use crate::common::continuous_load::LoadGaps;
-use steadfast_domain::steady_state::{TrackPoint, judge_every};
+use steadfast_domain::steady_state::{TrackPoint, judge_first_steady};
 use steadfast_domain::{Criteria, Demand, Nanos, Outcome, Track, Verdict, judge};
 
 /// The demands of a round, and the rule that ends the rounds.
@@ -11,11 +11,8 @@ pub struct DemandMatrix {
     /// Demands in the order in which they are applied: that of the nested loops, not of the number
     /// of outstanding I/Os.
     pub demands: Vec<Demand>,
-    /// Name of the workload.
     pub label: String,
-    /// Criteria for a steady window.
     pub criteria: Criteria,
-    /// Maximum number of rounds.
     pub rounds_max: u32,
 }
 
@@ -39,9 +36,7 @@ pub fn demands(loops: &[u32]) -> Vec<Demand> {
 /// Measured values of one demand in a round.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct DemandResult {
-    /// Reads and writes per second.
     pub iops: Option<f64>,
-    /// Throughput in MB/s (10^6 bytes per second).
     pub mb_per_second: Option<f64>,
     /// Average response time of reads and writes together.
     pub art: Option<Nanos>,
@@ -49,10 +44,8 @@ pub struct DemandResult {
     pub cpu_system: Option<f64>,
 }
 
-/// Measured values of a round.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Round {
-    /// Number of the round, from 1.
     pub round: u32,
     /// One cell per demand that was applied, in order.
     pub cells: Vec<DemandResult>,
@@ -63,15 +56,13 @@ pub struct Round {
 }
 
 impl Round {
-    /// Creates a round without values.
     pub fn new(round: u32) -> Self {
         Round { round, cells: Vec::new(), gap_before: false, is_void: false }
     }
 
-    /// Adds the gaps of the writes before the matrix.
-    pub fn add_pre_write(&mut self, pieces: LoadGaps) {
-        self.gap_before |= pieces.gap_before;
-        self.is_void |= pieces.gap_inside;
+    pub fn add_pre_write(&mut self, gaps: LoadGaps) {
+        self.gap_before |= gaps.gap_before;
+        self.is_void |= gaps.gap_inside;
     }
 
     /// Adds the step of the next demand.
@@ -106,7 +97,6 @@ impl DemandMatrix {
         numbers
     }
 
-    /// Returns the cell of a demand in a round.
     pub fn cell<'a>(&self, round: &'a Round, demand: Demand) -> Option<&'a DemandResult> {
         let index = self.demands.iter().position(|d| *d == demand)?;
         round.cells.get(index)
@@ -114,18 +104,15 @@ impl DemandMatrix {
 
     /// Returns the tracking variable: IOPS at the highest demand in each round.
     pub fn track(&self, rounds: &[Round]) -> Track {
-        let points = rounds
-            .iter()
-            .map(|round| TrackPoint {
-                round: round.round,
-                value: self.tracked(round, self.highest()),
-                after_gap: round.gap_before || round.is_void,
-            })
-            .collect();
+        let points = rounds.iter().map(|round| TrackPoint {
+            round: round.round,
+            value: self.tracked(round, self.highest()),
+            after_gap: round.gap_before || round.is_void,
+        });
         Track {
             name: format!("{} {}", self.label, self.highest()),
             unit: "IOPS".to_owned(),
-            points,
+            points: points.collect(),
         }
     }
 
@@ -139,13 +126,9 @@ impl DemandMatrix {
         judge(&[self.track(rounds)], &self.criteria)
     }
 
-    /// Returns the verdict for the report: on the first steady window, else on the last window.
+    /// Returns the verdict for the report.
     pub fn verdict(&self, rounds: &[Round]) -> Verdict {
-        let tracks = [self.track(rounds)];
-        judge_every(&tracks, &self.criteria)
-            .into_iter()
-            .find(|verdict| verdict.steady)
-            .unwrap_or_else(|| judge(&tracks, &self.criteria))
+        judge_first_steady(&[self.track(rounds)], &self.criteria)
     }
 
     /// Returns the round from which the points are chosen: the last one that is complete and not

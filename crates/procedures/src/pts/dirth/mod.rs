@@ -44,10 +44,10 @@ impl Dirth {
     fn conduct_round(&self, bench: &mut dyn Bench, round: u32) -> Result<matrix::Round, Halt> {
         let highest = self.matrix.highest();
         let pre_write =
-            self.setup.stretch((PRE_WRITE, round), &self.writes, highest, self.pre_write_time);
-        let pieces = pre_write.conduct(bench)?;
+            self.setup.stretch(PRE_WRITE, round, &self.writes, highest, self.pre_write_time);
+        let gaps = pre_write.conduct(bench)?;
         let mut values = matrix::Round::new(round);
-        values.add_pre_write(pieces);
+        values.add_pre_write(gaps);
         for (point, demand) in (1..).zip(&self.matrix.demands) {
             values.push(&bench.apply(&self.demand_step(round, point, *demand))?);
         }
@@ -58,15 +58,12 @@ impl Dirth {
     fn conduct_point(&self, bench: &mut dyn Bench, chosen: &ChosenPoint) -> Result<(), Halt> {
         for attempt in 1.. {
             let phase = attempt_phase(&chosen.role.pre_write_phase(), attempt);
-            let writes = self.setup.stretch(
-                (&phase, 0),
-                &self.writes,
-                chosen.demand,
-                self.point_pre_write_time,
-            );
-            let pieces = writes.conduct(bench)?;
+            let writes = self
+                .setup
+                .stretch(&phase, 0, &self.writes, chosen.demand, self.point_pre_write_time);
+            let gaps = writes.conduct(bench)?;
             let outcome = bench.apply(&self.histogram_step(chosen, attempt))?;
-            if !pieces.gap_inside && outcome.gap_before.is_none() {
+            if !gaps.gap_inside && outcome.gap_before.is_none() {
                 break;
             }
         }
@@ -74,7 +71,6 @@ impl Dirth {
     }
 }
 
-/// Notes each chosen point in the journal.
 fn note_choice(bench: &mut dyn Bench, chosen: &points::PointSelection) {
     for point in &chosen.points {
         bench.note(&Note::Chosen { what: point.role.name().to_owned(), value: point.describe() });

@@ -17,7 +17,6 @@ pub const LOWEST_POINTS: usize = 3;
 /// runs (our choice).
 pub(crate) const EQUAL_WITHIN: f64 = 0.02;
 
-/// Role of a chosen point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PointRole {
     /// Point with the most IOPS.
@@ -36,7 +35,6 @@ impl PointRole {
     /// All roles, in the order in which their histograms are recorded.
     pub const ALL: [PointRole; 3] = [PointRole::Max, PointRole::Mid, PointRole::Min];
 
-    /// Returns the name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             PointRole::Max => "MaxIOPS",
@@ -51,22 +49,17 @@ impl PointRole {
             PointRole::Min => "min",
         }
     }
-    /// Returns the phase of its writes.
     pub fn pre_write_phase(self) -> String {
         format!("{}-pre-write", self.word())
     }
-    /// Returns the phase of its histogram.
     pub fn histogram_phase(self) -> String {
         format!("{}-histogram", self.word())
     }
 }
 
-/// A chosen point.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChosenPoint {
-    /// Role of the point.
     pub role: PointRole,
-    /// Demand of the point.
     pub demand: Demand,
     /// Results in the round from which it was chosen.
     pub cell: DemandResult,
@@ -93,7 +86,6 @@ pub struct PointSelection {
     pub above_ceiling: bool,
 }
 
-/// A point that can be chosen.
 #[derive(Clone, Copy)]
 struct PointCandidate {
     demand: Demand,
@@ -106,7 +98,7 @@ struct PointCandidate {
 pub fn select(matrix: &DemandMatrix, rounds: &[Round], ceiling: Nanos) -> Option<PointSelection> {
     let round = matrix.reported(rounds)?;
     let demands = matrix.demands.iter();
-    let all: Vec<PointCandidate> = demands
+    let mut all: Vec<PointCandidate> = demands
         .zip(&round.cells)
         .filter_map(|(demand, cell)| {
             Some(PointCandidate { demand: *demand, cell: *cell, iops: cell.iops?, art: cell.art? })
@@ -114,7 +106,13 @@ pub fn select(matrix: &DemandMatrix, rounds: &[Round], ceiling: Nanos) -> Option
         .collect();
     let below: Vec<PointCandidate> = all.iter().copied().filter(|c| c.art < ceiling).collect();
     let above_ceiling = below.is_empty();
-    let candidates = if above_ceiling { lowest(all) } else { below };
+    let candidates = if above_ceiling {
+        all.sort_by_key(|c| (c.art, c.demand.outstanding()));
+        all.truncate(LOWEST_POINTS);
+        all
+    } else {
+        below
+    };
     let min = ChosenPoint {
         role: PointRole::Min,
         demand: matrix.lowest(),
@@ -139,17 +137,10 @@ pub fn select(matrix: &DemandMatrix, rounds: &[Round], ceiling: Nanos) -> Option
     })
 }
 
-fn lowest(mut all: Vec<PointCandidate>) -> Vec<PointCandidate> {
-    all.sort_by_key(|c| (c.art, c.demand.outstanding()));
-    all.truncate(LOWEST_POINTS);
-    all
-}
-
 /// Returns the candidate with the most IOPS; of those equal within [`EQUAL_WITHIN`], the one with
 /// the fewest outstanding I/Os, so that noise does not decide.
 fn highest(candidates: &[PointCandidate]) -> Option<PointCandidate> {
-    let rated = candidates.iter().map(|c| (c.demand, c.iops));
-    let demand = most(rated)?;
+    let demand = most(candidates.iter().map(|c| (c.demand, c.iops)))?;
     candidates.iter().copied().find(|c| c.demand == demand)
 }
 

@@ -6,21 +6,17 @@ use super::setup::{DEMAND, Dirth, PRE_WRITE, PRECONDITIONING};
 use crate::common::attempts::{attempt_of, last_attempt, steps_of};
 use crate::common::continuous_load::LoadGaps;
 use crate::exhibits::time_axis::minutes;
-use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step, Verdict};
+use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step, Tally, Verdict};
 
-/// Results of DIRTH, from which its tables and plots are made.
 pub struct DirthResults<'a> {
-    /// Steps of the preconditioning.
     pub preconditioning: Vec<(&'a Step, &'a Outcome)>,
     /// Verdict on the measured steps of the preconditioning.
     pub preconditioned: Verdict,
-    /// All complete rounds.
     pub rounds: Vec<Round>,
     /// Verdict on IOPS at the highest demand.
     pub verdict: Verdict,
     /// Chosen points; `None` if no round is complete and free of gaps.
     pub selection: Option<PointSelection>,
-    /// Histograms of the chosen points.
     pub histograms: Vec<PointHistogram<'a>>,
     /// Steps of the writes before the rounds.
     pub pre_writes: Vec<(&'a Step, &'a Outcome)>,
@@ -28,7 +24,6 @@ pub struct DirthResults<'a> {
 
 /// Writes and histogram of a chosen point.
 pub struct PointHistogram<'a> {
-    /// Chosen point.
     pub chosen: ChosenPoint,
     /// Steps of the writes before the histogram, in the last attempt.
     pub pre_write: Vec<(&'a Step, &'a Outcome)>,
@@ -36,8 +31,14 @@ pub struct PointHistogram<'a> {
     pub measurement: Option<&'a Measurement>,
 }
 
+impl PointHistogram<'_> {
+    /// Returns the tally of all I/Os of the histogram; `None` if it was not run or is void.
+    pub fn tally(&self) -> Option<Tally> {
+        self.measurement.map(Measurement::total)
+    }
+}
+
 impl<'a> DirthResults<'a> {
-    /// Computes the results from a record.
     pub fn new(dirth: &Dirth, record: &'a Record) -> Self {
         let preconditioning = steps_of(record, PRECONDITIONING);
         let rounds = rounds_of(dirth, record);

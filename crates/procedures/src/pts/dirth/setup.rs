@@ -18,7 +18,6 @@ use steadfast_domain::{Bytes, Demand, Nanos, Record, Settings, Step, StepPlace};
 pub const PRECONDITIONING: &str = "preconditioning";
 /// Phase of the writes before the matrix in each round.
 pub const PRE_WRITE: &str = "pre-write";
-/// Phase of the matrix.
 pub const DEMAND: &str = "demand";
 
 const WORKLOAD: Parameter = Parameter {
@@ -76,19 +75,16 @@ const HISTOGRAM_TIME: Parameter = Parameter {
     ..Parameter::UNVERIFIED
 };
 
-/// Parameters of `dirth`.
 pub const PARAMETERS: &[Parameter] = &[
     WORKLOAD, MIX_JESD219, ZONE_SHIFT, ALIGNMENT, CURSOR, INSTEAD_OF_WIPC, SPARE, BETWEEN_TIME,
     MEASURED_FIRST, LOOPS, PRE_WRITE_TIME, ART_CEILING, POINT_PRE_WRITE_TIME, HISTOGRAM_TIME,
 ];
 
-/// Parameters of `composite-dirth`.
 pub const COMPOSITE_PARAMETERS: &[Parameter] = &[
     MIX_JESD219, ZONE_SHIFT, ALIGNMENT, INSTEAD_OF_WIPC, SPARE, BETWEEN_TIME, MEASURED_FIRST,
     LOOPS, PRE_WRITE_TIME, ART_CEILING, POINT_PRE_WRITE_TIME, HISTOGRAM_TIME,
 ];
 
-/// The DIRTH test, ready to run.
 #[derive(Debug, Clone)]
 pub struct Dirth {
     pub(super) setup: ProcedureSetup,
@@ -104,12 +100,10 @@ pub struct Dirth {
 }
 
 impl Dirth {
-    /// Creates DIRTH of the workload that the settings name.
     pub fn on(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
         Dirth::new(Some(&WORKLOAD), setup)
     }
 
-    /// Creates DIRTH of the JESD219 composite.
     pub fn composite(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
         Dirth::new(None, setup)
     }
@@ -146,7 +140,6 @@ impl Dirth {
         })
     }
 
-    /// Returns one step of the matrix.
     pub(super) fn demand_step(&self, round: u32, point: u32, demand: Demand) -> Step {
         let label = format!("{} {demand}", self.workload);
         let place = StepPlace::new(DEMAND, round, point, label);
@@ -204,7 +197,6 @@ fn check(settings: &Settings) -> Result<(), ProcedureError> {
     )
 }
 
-/// Returns a sentence on the effect of a gap before a step.
 fn gap_effect(step: &Step) -> &'static str {
     let phase = step.place.phase.as_str();
     let is_first_minute = step.place.point == 1;

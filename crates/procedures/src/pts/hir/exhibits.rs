@@ -5,19 +5,19 @@ use super::results::{HirResults, WaitState};
 use super::setup::{ACCESS_TIME, ACCESSES, Hir, IDLE_TIMES};
 use crate::common::metrics::MeasuredPoint;
 use crate::exhibits::cyclic_load::{
-    check_exhibits, convergence_plot, evidence, fresh_caveat, steps_plot,
+    check_exhibits, convergence_plot, evidence, preconditioning_caveats, steps_plot,
 };
 use crate::exhibits::disclosure::{self, ReportForm, form_demand};
+use crate::exhibits::matrix::millis;
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{percentile_table, tail_plot};
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::time_axis::PlotTimeAxis;
 use crate::report_notation::{joined, reservation_text};
 use steadfast_domain::findings::{
-    Axis, Cell as TableCell, KeyFigure, Metric, Origin, Plot, Row, Scale, Series, Setting, Stroke,
-    Table,
+    Axis, Cell as TableCell, KeyFigure, Metric, Plot, Row, Scale, Series, Setting, Stroke, Table,
 };
-use steadfast_domain::{Caveat, Measurement, Record, Tally, Verdict, caveats as ids};
+use steadfast_domain::{Caveat, Measurement, Nanos, Record, Step, Tally, Verdict};
 
 type HirRun<'a> = StudiedRun<'a, Hir>;
 
@@ -67,8 +67,6 @@ impl ProcedureReport for Hir {
     fn form(run: &HirRun<'_>) -> ReportForm {
         let demand = form_demand(run.test.demand);
         let rounds = disclosure::window_text(&run.results.verdict);
-        let fixed =
-            |id: &str, label: &str, value: String| Setting::new(id, label, value, Origin::Profile);
         let access_time = run.test.access_time.as_secs_f64();
         let multiples = run.test.idle_times.iter().map(|idle| idle.as_secs_f64() / access_time);
         let baseline = format!("{} without a pause", baseline_time(run));
@@ -76,16 +74,24 @@ impl ProcedureReport for Hir {
         ReportForm::new("HIR Test", "HIR - Host Idle Recovery", &run.choices)
             .set_up(disclosure::preconditioning_rows(&run.choices))
             .set_up([
-                fixed("wdpc", "Pre Condition 2", format!("{} (WDPC)", run.test.workload)),
+                disclosure::profile_row(
+                    "wdpc",
+                    "Pre Condition 2",
+                    format!("{} (WDPC)", run.test.workload),
+                ),
                 run.choices.demand_row("TOIO - TC/QD", demand.clone()),
                 Setting::outcome("SS Rounds", rounds),
                 disclosure::note_row(&run.choices),
             ])
             .test_parameters([
-                fixed("stimulus-1", "Write Stimulus", run.test.workload.to_string()),
+                disclosure::profile_row(
+                    "stimulus-1",
+                    "Write Stimulus",
+                    run.test.workload.to_string(),
+                ),
                 run.choices.demand_row("TOIO - TC/QD", demand),
                 ACCESS_TIME.row(settings, "Duration", run.test.access_time.to_string()),
-                fixed("idle-state", "Idle State", "Host Idle".into()),
+                disclosure::profile_row("idle-state", "Idle State", "Host Idle"),
                 IDLE_TIMES.row(settings, "Durations (s)", seconds(run)),
                 Setting::outcome("Wait States", joined(multiples)),
                 ACCESSES.row(settings, "Accesses of each", run.test.accesses.to_string()),
@@ -118,25 +124,16 @@ impl ProcedureReport for Hir {
         }
     }
 
-    /// Returns the verdict on the preconditioning.
     fn verdict(run: &HirRun<'_>) -> Option<Verdict> {
         Some(run.results.verdict.clone())
     }
 
     fn caveats(run: &HirRun<'_>) -> Vec<Caveat> {
-        let mut caveats = Vec::new();
-        if run.record.has_ended() && !run.results.verdict.steady {
-            caveats.push(Caveat::invalidates(ids::STEADY_STATE_NOT_ACHIEVED,
-            format!(
-                "STEADY STATE NOT ACHIEVED in the preconditioning{}: the drive was still changing \
-                 when the wait states began.",
-                reservation_text(&run.results.verdict)
-            ),
-            "Repeat the run with more rounds (--max-rounds).",
-        ));
-        }
-        caveats.extend(fresh_caveat(&run.results.verdict));
-        caveats
+        preconditioning_caveats(run.record, &run.results.verdict, "wait states")
+    }
+
+    fn reports(_: &HirRun<'_>, _: &Step) -> bool {
+        true
     }
 
     /// Returns the saturated rate, and the rates after the shortest and the longest idle time.
@@ -171,11 +168,10 @@ fn seconds(run: &HirRun<'_>) -> String {
     joined(run.test.idle_times.iter().map(|idle| idle.as_secs_f64()))
 }
 
-fn baseline_time(run: &HirRun<'_>) -> steadfast_domain::Nanos {
-    steadfast_domain::Nanos(run.test.access_time.0.saturating_mul(u64::from(run.test.accesses)))
+fn baseline_time(run: &HirRun<'_>) -> Nanos {
+    Nanos(run.test.access_time.0.saturating_mul(u64::from(run.test.accesses)))
 }
 
-/// Returns the table of results by idle time.
 fn waits_table(run: &HirRun<'_>, id: &str) -> Table {
     let rows = run.results.waits.iter().map(|wait| wait_row(wait, run.results.saturated()));
     let columns = [
@@ -200,7 +196,7 @@ fn wait_row(wait: &WaitState<'_>, saturated: Option<f64>) -> Row {
             TableCell::number(part, 1),
             TableCell::number(wait.accesses.first(), 1),
             TableCell::number(wait.accesses.last(), 1),
-            TableCell::number(art.map(|t| t.as_millis_f64()), 3),
+            TableCell::number(millis(art), 3),
             TableCell::number(wait.baseline.iops(), 1),
             TableCell::number(wait.baseline.last(), 1),
         ],
@@ -254,7 +250,16 @@ fn waits_plot(run: &HirRun<'_>) -> Plot {
 
 /// Plots each idle time access by access, all from the same origin.
 fn recovery_plot(run: &HirRun<'_>) -> Plot {
-    let mut plot = Plot::lines(
+    let curves = run.results.waits.iter().map(|wait| {
+        let points = (1u32..).zip(&wait.accesses.points);
+        let points = points.map(|(n, (_, iops))| (f64::from(n), *iops)).collect();
+        Series::new(wait_name(wait), Stroke::Measured, points)
+    });
+    let saturated = run.results.saturated().map(|level| {
+        let ends = [1.0, f64::from(run.test.accesses)].map(|x| (x, Some(level))).to_vec();
+        Series::new("saturated", Stroke::Limit, ends)
+    });
+    Plot::lines(
         "recovery-curves",
         format!("HIR IOPS by access - {}", run.test.workload),
         Axis::new("Access", Scale::LinearFitted),
@@ -264,20 +269,8 @@ fn recovery_plot(run: &HirRun<'_>) -> Plot {
         "IOPS of every access of {}, by its number in its wait state. Dashed: the mean of the \
          steady window before the first pause.",
         run.test.access_time
-    ));
-    let waits = run.results.waits.iter();
-    plot.series = waits
-        .map(|wait| {
-            let points = (1u32..).zip(&wait.accesses.points);
-            let points = points.map(|(n, (_, iops))| (f64::from(n), *iops)).collect();
-            Series::new(wait_name(wait), Stroke::Measured, points)
-        })
-        .collect();
-    if let Some(level) = run.results.saturated() {
-        let ends = [1.0, f64::from(run.test.accesses)].map(|x| (x, Some(level))).to_vec();
-        plot.series.push(Series::new("saturated", Stroke::Limit, ends));
-    }
-    plot
+    ))
+    .series(curves.chain(saturated))
 }
 
 fn listing(run: &HirRun<'_>) -> String {

@@ -33,8 +33,8 @@ impl Hir {
             if !self.wait_state(bench, *idle, attempt)? {
                 return Ok(false);
             }
-            let pieces = self.baseline(*idle, attempt).conduct(bench)?;
-            if pieces.gap_before || pieces.gap_inside {
+            let gaps = self.baseline(*idle, attempt).conduct(bench)?;
+            if gaps.gap_before || gaps.gap_inside {
                 return Ok(false);
             }
         }

@@ -1,14 +1,12 @@
 //! Results of HIR: accesses of the wait states and their baselines by wall time.
 
 use super::setup::{Hir, PRECONDITIONING, baseline_phase, wait_phase};
-use crate::common::attempts::{attempt_of, current_attempt, last_attempt};
+use crate::common::attempts::current_steps;
+use crate::exhibits::time_axis::minutes;
 use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step, Tally, Verdict};
 
-/// Results of HIR, from which its tables and plots are made.
 pub struct HirResults<'a> {
-    /// Minutes of the preconditioning.
     pub preconditioning: Vec<(&'a Step, &'a Outcome)>,
-    /// Verdict on the measured minutes of the preconditioning.
     pub verdict: Verdict,
     /// Wait states, one per idle time, in order.
     pub waits: Vec<WaitState<'a>>,
@@ -16,17 +14,13 @@ pub struct HirResults<'a> {
 
 /// A wait state and its baseline, the accesses without a pause that follow it.
 pub struct WaitState<'a> {
-    /// Idle time after each access.
     pub idle: Nanos,
     /// Accesses with the idle time between them.
     pub accesses: AccessSeries<'a>,
-    /// Accesses without a pause.
     pub baseline: AccessSeries<'a>,
 }
 
-/// A series of accesses.
 pub struct AccessSeries<'a> {
-    /// Steps, one per access.
     pub steps: Vec<(&'a Step, &'a Outcome)>,
     /// Start of each access, in minutes of wall time since the first wait state began, and its
     /// IOPS.
@@ -36,30 +30,21 @@ pub struct AccessSeries<'a> {
 impl<'a> HirResults<'a> {
     /// Computes the results of the last attempt in a record.
     pub fn new(hir: &Hir, record: &'a Record) -> Self {
-        let current = current_attempt(record);
-        let of_phase = |base: &str| -> Vec<(&'a Step, &'a Outcome)> {
-            last_attempt(record, base)
-                .into_iter()
-                .filter(|(step, _)| attempt_of(&step.place.phase) == current)
-                .collect()
-        };
-        let preconditioning = of_phase(PRECONDITIONING);
-        let first = hir.idle_times.first().map(|idle| of_phase(&wait_phase(*idle)));
+        let preconditioning = current_steps(record, PRECONDITIONING);
+        let first = hir.idle_times.first().map(|idle| current_steps(record, &wait_phase(*idle)));
         let origin = first
             .and_then(|steps| steps.first().map(|(_, o)| o.measurement.began_unix_ms))
             .unwrap_or(0);
-        let idle_times = hir.idle_times.iter();
-        let waits = idle_times
-            .map(|idle| WaitState {
-                idle: *idle,
-                accesses: AccessSeries::new(of_phase(&wait_phase(*idle)), origin),
-                baseline: AccessSeries::new(of_phase(&baseline_phase(*idle)), origin),
-            })
-            .collect();
+        let series = |phase: String| AccessSeries::new(current_steps(record, &phase), origin);
+        let waits = hir.idle_times.iter().map(|idle| WaitState {
+            idle: *idle,
+            accesses: series(wait_phase(*idle)),
+            baseline: series(baseline_phase(*idle)),
+        });
         HirResults {
             verdict: hir.preconditioning.verdict(&preconditioning),
             preconditioning,
-            waits,
+            waits: waits.collect(),
         }
     }
 
@@ -76,7 +61,7 @@ impl<'a> AccessSeries<'a> {
             .iter()
             .map(|(_, outcome)| {
                 let began = outcome.measurement.began_unix_ms.saturating_sub(origin_ms);
-                (Nanos::from_millis(began).as_secs_f64() / 60.0, outcome.measurement.iops())
+                (minutes(Nanos::from_millis(began)), outcome.measurement.iops())
             })
             .collect();
         AccessSeries { steps, points }
@@ -88,17 +73,14 @@ impl<'a> AccessSeries<'a> {
         (time > 0.0).then(|| self.tally().ios as f64 / time)
     }
 
-    /// Returns the tally of all I/Os.
     pub fn tally(&self) -> Tally {
         self.measurements().map(Measurement::total).sum()
     }
 
-    /// Returns the IOPS of the first access.
     pub fn first(&self) -> Option<f64> {
         self.points.first().and_then(|point| point.1)
     }
 
-    /// Returns the IOPS of the last access.
     pub fn last(&self) -> Option<f64> {
         self.points.last().and_then(|point| point.1)
     }

@@ -47,13 +47,11 @@ pub(super) const ACCESSES: Parameter = Parameter {
     ..Parameter::UNVERIFIED
 };
 
-/// Parameters of `hir`.
 pub const PARAMETERS: &[Parameter] = &[
     IDLE_TIMES, ACCESS_TIME, ACCESSES, BEFORE_RANDOM_WRITES, SPARE, BETWEEN_TIME, MEASURED_LAST,
     LEAST_FILLS, ALIGNMENT,
 ];
 
-/// The HIR test, ready to run.
 #[derive(Debug, Clone)]
 pub struct Hir {
     pub(super) setup: ProcedureSetup,
@@ -66,7 +64,6 @@ pub struct Hir {
 }
 
 impl Hir {
-    /// Creates the test.
     pub fn on(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
         let settings = &setup.settings;
         check_steady_end(
@@ -121,7 +118,7 @@ impl Hir {
     pub(super) fn baseline(&self, idle: Nanos, attempt: u32) -> ContinuousLoad {
         let phase = attempt_phase(&baseline_phase(idle), attempt);
         let time = Nanos(self.access_time.0.saturating_mul(u64::from(self.accesses)));
-        let stretch = self.setup.stretch((&phase, 0), &self.workload, self.demand, time);
+        let stretch = self.setup.stretch(&phase, 0, &self.workload, self.demand, time);
         ContinuousLoad { cut: self.access_time, ..stretch }
     }
 
@@ -163,7 +160,6 @@ pub fn baseline_phase(idle: Nanos) -> String {
     format!("baseline-{}s", idle.as_secs_f64())
 }
 
-/// Returns a sentence on the effect of a gap before a step.
 fn gap_effect(step: &Step) -> &'static str {
     if is_attempt_of(&step.place.phase, PRECONDITIONING) {
         cyclic_load::gap_effect(step)

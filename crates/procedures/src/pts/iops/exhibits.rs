@@ -19,7 +19,7 @@ use crate::exhibits::response::tail_plot;
 use crate::exhibits::{secondary, tkperf};
 use crate::pts::scattered::RangedTest;
 use crate::pts::wipc_exhibits::preconditioning_exhibits;
-use crate::report_notation::mix_name;
+use crate::report_notation::{joined, mix_name};
 use steadfast_domain::findings::{Axis, KeyFigure, Metric, Page, Plot, PlotKind, Scale};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Bytes, Caveat, Profile, Record, Step, Tally, Verdict};
@@ -216,7 +216,6 @@ fn convergence_plot(run: &IopsRun<'_>) -> Plot {
     convergence(what, &run.test.mixed_loop, &run.results.rounds)
 }
 
-/// Returns a page for the window of each tracking variable.
 fn window_pages(run: &IopsRun<'_>) -> Vec<Page> {
     let verdict = &run.results.verdict;
     let mut pages = Vec::new();
@@ -229,19 +228,19 @@ fn window_pages(run: &IopsRun<'_>) -> Vec<Page> {
 
 /// Plots IOPS of every mix by block size.
 fn lines_plot(run: &IopsRun<'_>) -> Plot {
-    matrix_plot(run, PlotKind::Lines, Scale::Log10, ("matrix-2d", "2D Plot"))
+    matrix_plot(run, PlotKind::Lines, Scale::Log10, "matrix-2d", "2D Plot")
 }
 
 fn columns_plot(run: &IopsRun<'_>) -> Plot {
-    matrix_plot(run, PlotKind::Columns3d, Scale::Linear, ("matrix-3d", "3D Columns"))
+    matrix_plot(run, PlotKind::Columns3d, Scale::Linear, "matrix-3d", "3D Columns")
 }
 
 fn heat_map(run: &IopsRun<'_>) -> Plot {
-    matrix_plot(run, PlotKind::HeatMap, Scale::Log10, ("matrix-heat", "Heat Map"))
+    matrix_plot(run, PlotKind::HeatMap, Scale::Log10, "matrix-heat", "Heat Map")
         .right(Axis::new("Read/write mix (%)", Scale::Linear))
 }
 
-fn matrix_plot(run: &IopsRun<'_>, kind: PlotKind, y: Scale, (id, title): (&str, &str)) -> Plot {
+fn matrix_plot(run: &IopsRun<'_>, kind: PlotKind, y: Scale, id: &str, title: &str) -> Plot {
     let matrix = matrix(run);
     let x = match kind {
         PlotKind::Lines => Axis::new("Block size (KiB)", Scale::Log2),
@@ -272,15 +271,13 @@ fn tkperf_chapters(run: &IopsRun<'_>) -> Vec<Page> {
 }
 
 fn listing(run: &IopsRun<'_>) -> String {
-    let mixes: Vec<String> = run.test.mixes.iter().map(|mix| mix_name(*mix)).collect();
-    let sizes: Vec<String> = run.test.sizes.iter().map(|size| size.transfer_size()).collect();
     format!(
         "{}\nWhile not steady state, at most {} rounds\n  For R/W mix {}\n    For block size \
          {}\n      Random I/O for {}, {}; record IOPS (reads + writes)",
         preconditioning::listing(&run.test.setup),
         run.test.mixed_loop.rounds_max,
-        mixes.join(", "),
-        sizes.join(", "),
+        joined(run.test.mixes.iter().map(|mix| mix_name(*mix))),
+        joined(run.test.sizes.iter().map(|size| size.transfer_size())),
         run.test.setup.step_time,
         run.test.mixed_loop.demand
     )

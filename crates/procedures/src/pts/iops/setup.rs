@@ -41,10 +41,8 @@ const TRACKED_20: [AccessPattern; 3] = [
     AccessPattern::random(Bytes::kib(1024), 100),
 ];
 
-/// Parameters of the IOPS test.
 pub const PARAMETERS: &[Parameter] = &[ALIGNMENT, INSTEAD_OF_WIPC, SPARE];
 
-/// The IOPS test, ready to run.
 #[derive(Debug, Clone)]
 pub struct Iops {
     pub(super) setup: ProcedureSetup,

@@ -127,10 +127,6 @@ fn the_form_has_eight_pages_in_2_0_and_six_in_1_1() {
         let iops = iops_test(|s| s.profile = profile);
         let findings = scripted(|_| 1000.0).studied(&iops, &iops.setup.settings);
         assert_eq!(findings.form_pages.len(), pages);
-        assert_eq!(
-            findings.header.blocks.iter().map(|b| b.rows.len()).collect::<Vec<_>>(),
-            [10; 4]
-        );
     }
 }
 

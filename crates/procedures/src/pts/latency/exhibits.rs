@@ -15,21 +15,18 @@ use crate::exhibits::matrix::{
 };
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{
-    FIVE_NINES, HistogramRates, bins_caveat, confidence_plot, percentile_table, rated_title,
-    tail_plot,
+    FIVE_NINES, bins_caveat, percentile_table, run_confidence_plot, tail_plot,
 };
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::tkperf;
 use crate::pts::scattered::RangedTest;
 use crate::pts::wipc_exhibits::preconditioning_exhibits;
-use crate::report_notation::mix_name;
+use crate::report_notation::{joined, mix_name};
 use steadfast_domain::findings::{
     Axis, Exhibit, KeyFigure, Metric, Page, Plot, PlotKind, Scale, Table,
 };
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::{
-    Caveat, Measurement, Profile, Record, Step, Tally, Verdict, caveats as ids,
-};
+use steadfast_domain::{Caveat, Measurement, Profile, Record, Step, Verdict, caveats as ids};
 
 const AVERAGE_SUMMARY: MatrixValue = MatrixValue { id: "average-summary", ..AVERAGE };
 const IOPS: MatrixValue =
@@ -160,11 +157,12 @@ impl ProcedureReport for Latency {
             figure("rnd-4k-write-mean", "RND 4K write, mean", 0),
         ];
         let tally = histogram(run).map(|measurement| measurement.total());
-        let of = |part: f64| tally.as_ref().and_then(|tally| millis(tally.percentile(part)));
+        let percentile =
+            |part: f64| tally.as_ref().and_then(|tally| millis(tally.percentile(part)));
         if run.test.histogram_time.is_some() {
             let tail = |id: &str, name: &str, part: f64| {
                 let label = format!("{TRACKED}, {name}");
-                KeyFigure::new(id, label, of(part), "ms").of_buckets()
+                KeyFigure::new(id, label, percentile(part), "ms").of_buckets()
             };
             figures.push(tail("four-nines", "99.99 %", 0.9999));
             figures.push(tail("five-nines", "99.999 %", FIVE_NINES));
@@ -239,11 +237,8 @@ fn histogram_exhibits(run: &LatencyRun<'_>) -> Vec<Exhibit> {
             "The histogram run did not take place: it runs only after steady state.".into(),
         )];
     };
-    let tally: Tally = measurement.total();
-    let rates =
-        HistogramRates { iops: measurement.iops(), mb_per_second: measurement.mb_per_second() };
-    let title = rated_title(&format!("Confidence Level Plot - {TRACKED}"), rates, &tally);
-    vec![Exhibit::Plot(confidence_plot("confidence", &title, &tally))]
+    let name = format!("Confidence Level Plot - {TRACKED}");
+    vec![Exhibit::Plot(run_confidence_plot("confidence", &name, measurement))]
 }
 
 fn percentiles(run: &LatencyRun<'_>) -> Option<Table> {
@@ -256,7 +251,6 @@ fn histogram_tail(run: &LatencyRun<'_>) -> Option<Plot> {
     Some(tail_plot("histogram-tail", "Response times of the histogram run", &columns))
 }
 
-/// Returns the test in the form of a TKperf report.
 fn tkperf_chapters(run: &LatencyRun<'_>) -> Vec<Page> {
     tkperf::latency(&tkperf::TkperfTest {
         title: "Latency",
@@ -270,8 +264,6 @@ fn tkperf_chapters(run: &LatencyRun<'_>) -> Vec<Page> {
 }
 
 fn listing(run: &LatencyRun<'_>) -> String {
-    let mixes: Vec<String> = MIXES.iter().map(|mix| mix_name(*mix)).collect();
-    let sizes: Vec<String> = run.test.sizes.iter().map(|size| size.transfer_size()).collect();
     let histogram = run.test.histogram_time.map(|time| {
         format!(
             "\nAfter steady state: {TRACKED} for {time}, {}; record all response times",
@@ -283,8 +275,8 @@ fn listing(run: &LatencyRun<'_>) -> String {
          {}\n      Random I/O for {}, {}; record average and maximum response time{}",
         preconditioning::listing(&run.test.setup),
         run.test.mixed_loop.rounds_max,
-        mixes.join(", "),
-        sizes.join(", "),
+        joined(MIXES.map(mix_name)),
+        joined(run.test.sizes.iter().map(|size| size.transfer_size())),
         run.test.setup.step_time,
         run.test.demand,
         histogram.unwrap_or_default()

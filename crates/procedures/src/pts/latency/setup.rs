@@ -28,7 +28,6 @@ pub(super) const TRACKED: AccessPattern = AccessPattern::random(Bytes::kib(4), 0
 /// Phase of the histogram run.
 pub(super) const HISTOGRAM: &str = "histogram";
 
-/// Parameter `histogram-time`.
 pub(super) const HISTOGRAM_TIME: Parameter = Parameter {
     name: "histogram-time",
     default: "20min",
@@ -40,10 +39,8 @@ pub(super) const HISTOGRAM_TIME: Parameter = Parameter {
     ..Parameter::UNVERIFIED
 };
 
-/// Parameters of the latency test.
 pub const PARAMETERS: &[Parameter] = &[HISTOGRAM_TIME, ALIGNMENT, INSTEAD_OF_WIPC, SPARE];
 
-/// The latency test, ready to run.
 #[derive(Debug, Clone)]
 pub struct Latency {
     pub(super) setup: ProcedureSetup,

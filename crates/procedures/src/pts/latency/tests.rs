@@ -78,8 +78,6 @@ fn the_form_has_seven_pages_in_2_0_and_six_in_1_1() {
         let test = latency_test(|s| s.profile = profile);
         let findings = drive().studied(&test, &test.setup.settings);
         assert_eq!(findings.form_pages.len(), pages);
-        let rows = findings.header.blocks.iter().map(|b| b.rows.len()).collect::<Vec<_>>();
-        assert_eq!(rows, [10; 4]);
         assert_eq!(plot_of(findings.form_pages.last().unwrap()).kind, last);
     }
 }

@@ -17,9 +17,9 @@ use crate::exhibits::pages::page;
 use crate::parts::{self, PartFindings, SuitePart, part_amendments};
 use crate::procedure_error::ProcedureError;
 use crate::procedure_spec::boxed;
-use crate::report_notation::{decimals, distinct, number};
+use crate::report_notation::{decimals, distinct, joined, number};
 use std::collections::BTreeMap;
-use steadfast_domain::findings::{Cell, Exhibit, FormHeader, Origin, Page, Row, Setting, Table};
+use steadfast_domain::findings::{Cell, Exhibit, FormHeader, Page, Row, Setting, Table};
 use steadfast_domain::steady_state::TrackVerdict;
 use steadfast_domain::{
     Bench, Bytes, Caveat, Findings, Halt, Procedure, Record, Settings, StepPlace, Verdict,
@@ -28,10 +28,8 @@ use steadfast_domain::{
 
 /// A test that can run on one of several active ranges.
 pub trait RangedTest: Procedure + Clone + Sized {
-    /// Creates the test.
     fn on(setup: ProcedureSetup) -> Result<Self, ProcedureError>;
 
-    /// Returns the choices that the report discloses.
     fn choices(&self) -> RunChoices<'_>;
 }
 
@@ -186,19 +184,17 @@ impl<T: RangedTest + 'static> ScatteredTest<T> {
     fn verdict(&self, studied: &[PartFindings<'_>]) -> Option<Verdict> {
         let verdicts = || studied.iter().filter_map(verdict);
         let first = verdicts().next()?;
-        let named = |(combination, part): (&RangeCombination, &PartFindings<'_>)| {
-            let of_part: Vec<TrackVerdict> = tracks(part)
-                .map(|track| TrackVerdict {
-                    name: format!("{} {}", combination.title(), track.name),
-                    ..track.clone()
-                })
-                .collect();
-            of_part
-        };
+        let mut named = Vec::new();
+        for (combination, part) in self.combinations.iter().zip(studied) {
+            for track in tracks(part) {
+                let name = format!("{} {}", combination.title(), track.name);
+                named.push(TrackVerdict { name, ..track.clone() });
+            }
+        }
         Some(Verdict {
             steady: verdicts().count() == self.parts.len() && verdicts().all(|v| v.steady),
             window: first.window.filter(|window| verdicts().all(|v| v.window == Some(*window))),
-            tracks: self.combinations.iter().zip(studied).flat_map(named).collect(),
+            tracks: named,
             criteria: first.criteria,
             reservation: None,
         })
@@ -209,13 +205,11 @@ impl<T: RangedTest + 'static> ScatteredTest<T> {
         let stimulus = format!("{} Loop", self.title);
         let rounds = windows(studied);
         let set_up = disclosure::loop_set_up_rows(&stimulus, &choices, &rounds);
-        let fixed =
-            |id: &str, label: &str, value: &str| Setting::new(id, label, value, Origin::Profile);
         let mut test_parameters = disclosure::common_test_rows(&choices);
         test_parameters.extend([
-            fixed("stimulus-1", "Test Stimulus 1", &stimulus),
-            fixed("range-loop", "AR", "Outer Loop"),
-            fixed("amount-loop", "Amount", "Inner Loop"),
+            disclosure::profile_row("stimulus-1", "Test Stimulus 1", &stimulus),
+            disclosure::profile_row("range-loop", "AR", "Outer Loop"),
+            disclosure::profile_row("amount-loop", "Amount", "Inner Loop"),
             choices.demand_row("TOIO - TC/QD", disclosure::form_demands(&choices.demands)),
             choices.step_row("Step"),
             Setting::outcome("Steady State", rounds),
@@ -258,7 +252,6 @@ impl<T: RangedTest + 'static> ScatteredTest<T> {
         )
     }
 
-    /// Returns the table of the active range and segments of each combination.
     fn layout_table(&self) -> Table {
         let rows = self.combinations.iter().zip(&self.covered).zip(&self.parts).filter_map(
             |((combination, covered), part)| {
@@ -321,11 +314,10 @@ fn deviations(settings: &Settings) -> Vec<Caveat> {
     range.into_iter().chain(changed).collect()
 }
 
-/// Returns the windows of all parts as text.
 fn windows(studied: &[PartFindings<'_>]) -> String {
     let window =
         |part: &PartFindings<'_>| verdict(part).map_or("–".to_owned(), disclosure::window_text);
-    studied.iter().map(window).collect::<Vec<_>>().join(", ")
+    joined(studied.iter().map(window))
 }
 
 /// Returns the table of the tracking variables' averages in the window of each combination.
@@ -336,20 +328,11 @@ fn tracked_table(combinations: &[RangeCombination], studied: &[PartFindings<'_>]
         let track = tracks(part).find(|track| column(track) == *name);
         track.map_or(Cell::Missing, |t| Cell::number(Some(t.average), decimals(&t.unit)))
     };
-    let rows = combinations
-        .iter()
-        .zip(studied)
-        .map(|(combination, part)| {
-            Row::new(combination.title(), columns.iter().map(|name| value(part, name)))
-        })
-        .collect::<Vec<_>>();
-    Table::new(
-        "tracked",
-        "Tracking variables, mean of each combination's measurement window",
-        "Combination",
-    )
-    .columns(columns)
-    .rows(rows)
+    let rows = combinations.iter().zip(studied).map(|(combination, part)| {
+        Row::new(combination.title(), columns.iter().map(|name| value(part, name)))
+    });
+    let title = "Tracking variables, mean of each combination's measurement window";
+    Table::new("tracked", title, "Combination").columns(columns.clone()).rows(rows)
 }
 
 /// Merges the first summary table of all parts into one, row by row; `None` if there is none.
@@ -359,9 +342,9 @@ fn side_by_side(combinations: &[RangeCombination], studied: &[PartFindings<'_>])
         let row = row.clone();
         combinations.iter().zip(studied).filter_map(move |(combination, part)| {
             let same = first_table(part)?.rows.iter().find(|other| other.id == row.id)?;
-            let of = |name: &str| format!("{name}, {}", combination.title());
+            let label = |name: &str| format!("{name}, {}", combination.title());
             let cells = same.cells.clone();
-            Some(Row::new(of(&row.head), cells).with_id(of(&row.id)).strong(row.strong))
+            Some(Row::new(label(&row.head), cells).with_id(label(&row.id)).strong(row.strong))
         })
     };
     let title = format!("{}: all combinations", first.title);

@@ -2,7 +2,7 @@ use super::*;
 use steadfast_domain::stimulus::ActiveRange;
 use steadfast_domain::{Class, Profile, Segments};
 
-use crate::testing::scripted::{record, scripted, set, steps};
+use crate::testing::scripted::{broken_record, record, scripted, set, steps};
 use std::collections::{BTreeMap, HashSet};
 use steadfast_domain::settings::Geometry;
 use steadfast_domain::{CaveatKind, Demand, JournalEntry, Nanos, Step, WriteCache};
@@ -17,14 +17,14 @@ fn settings(procedure: &str, change: impl FnOnce(&mut Settings)) -> Settings {
     settings
 }
 
-fn made(settings: &Settings) -> Box<dyn Procedure> {
+fn build(settings: &Settings) -> Box<dyn Procedure> {
     crate::procedure(settings, DRIVE, &[]).unwrap()
 }
 
 fn conducted(settings: &Settings, iops: impl FnMut(&Step) -> f64) -> Vec<JournalEntry> {
     let mut bench = scripted(iops);
     bench.response = |_| Some(Nanos(1_000_000));
-    made(settings).conduct(&mut bench).unwrap();
+    build(settings).conduct(&mut bench).unwrap();
     bench.entries
 }
 
@@ -102,7 +102,7 @@ fn the_report_has_a_part_for_each_and_all_side_by_side() {
     let settings = settings("latency", |_| ());
     let slower = |step: &Step| if step.place.phase.contains("16GiB") { 500.0 } else { 1000.0 };
     let entries = conducted(&settings, slower);
-    let findings = made(&settings).study(&record(&settings, entries));
+    let findings = build(&settings).study(&record(&settings, entries));
     assert_eq!(findings.title, "Latency");
     let verdict = findings.verdict.as_ref().unwrap();
     assert_eq!((verdict.steady, verdict.window), (true, Some((1, 5))));
@@ -123,18 +123,18 @@ fn the_report_has_a_part_for_each_and_all_side_by_side() {
     let Exhibit::Table(all) = &findings.form_pages[0].exhibits[2] else { panic!("no table") };
     assert_eq!((all.rows.len(), all.columns.len()), (3 * 4, 3));
     assert_eq!(all.rows[5].head, "4, AR100 16 GiB");
-    let of = |block: usize, label: &str, findings: &Findings| -> String {
+    let value = |block: usize, label: &str, findings: &Findings| -> String {
         let rows = &findings.header.blocks[block].rows;
         let row = rows.iter().find(|row| row.label == label).unwrap();
         row.text().unwrap()
     };
-    assert_eq!(of(2, "AR", &findings), "100%, 75%");
-    assert_eq!(of(2, "AR Segments", &findings), "2,048 x 4 MiB, 2,048 x 8 MiB");
-    assert_eq!(of(3, "AR & Amount", &findings), "100%, 75%: 8 GiB, 16 GiB");
+    assert_eq!(value(2, "AR", &findings), "100%, 75%");
+    assert_eq!(value(2, "AR Segments", &findings), "2,048 x 4 MiB, 2,048 x 8 MiB");
+    assert_eq!(value(3, "AR & Amount", &findings), "100%, 75%: 8 GiB, 16 GiB");
     let last = &findings.parts[3];
-    assert_eq!(of(2, "AR", last), "75%");
-    assert_eq!(of(2, "AR Segments", last), "2,048 x 8 MiB");
-    assert_eq!(of(3, "AR & Amount", last), "75%: 16 GiB");
+    assert_eq!(value(2, "AR", last), "75%");
+    assert_eq!(value(2, "AR Segments", last), "2,048 x 8 MiB");
+    assert_eq!(value(3, "AR & Amount", last), "75%: 16 GiB");
     assert_eq!(last.headline, "PTS-C 1.x  WCE  T1/Q1  DP=RND  AR75/16GiB  Aln=BS");
     let unverified = |id: &str| findings.caveat(id).is_some();
     assert!(unverified("ar-segments-layout") && !unverified("ar-amount"));
@@ -153,7 +153,7 @@ fn other_ranges_amounts_and_segments_are_run_and_disclosed() {
     let phases: HashSet<_> = steps(&entries).iter().map(|s| s.place.phase.clone()).collect();
     let expected = ["ar50-64MiB/wipc", "ar50-64MiB/rounds", "ar50-1GiB/wipc", "ar50-1GiB/rounds"];
     assert_eq!(phases, expected.map(str::to_owned).into());
-    let findings = made(&settings).study(&record(&settings, entries));
+    let findings = build(&settings).study(&record(&settings, entries));
     for id in ["active-range", "ar-amount", "ar-segments"] {
         let caveat = findings.caveat(id).unwrap();
         assert_eq!(caveat.kind, CaveatKind::Deviation, "{id}");
@@ -163,7 +163,7 @@ fn other_ranges_amounts_and_segments_are_run_and_disclosed() {
 #[test]
 fn the_same_amounts_in_other_words_are_no_deviation() {
     let settings = settings("latency", set("ar-amount", "8192MiB, 16GiB"));
-    let findings = made(&settings).study(&record(&settings, Vec::new()));
+    let findings = build(&settings).study(&record(&settings, Vec::new()));
     assert!(findings.caveats.iter().all(|c| c.id != "ar-amount"));
 }
 
@@ -175,7 +175,7 @@ fn a_part_without_steady_state_is_named_and_the_next_one_runs() {
         _ => 100.0,
     };
     let entries = conducted(&settings, drifting);
-    let findings = made(&settings).study(&record(&settings, entries));
+    let findings = build(&settings).study(&record(&settings, entries));
     let caveat = findings.caveat("part-not-steady").unwrap();
     assert!(caveat.text.ends_with("in: Throughput AR100 16 GiB."), "{}", caveat.text);
     assert_eq!(findings.parts.len(), 4);
@@ -189,14 +189,13 @@ fn an_empty_and_an_unfinished_record_are_studied_without_invention() {
     let mut entries = conducted(&settings, |_| 1000.0);
     let second = |e: &JournalEntry| matches!(e, JournalEntry::Applied { step, .. } if step.place.phase == "ar100-16GiB/rounds");
     entries.truncate(entries.iter().position(second).unwrap() + 3);
-    let mut broken = record(&settings, entries);
-    broken.entries.pop();
-    let findings = made(&settings).study(&broken);
+    let mut broken = broken_record(&settings, entries);
+    let findings = build(&settings).study(&broken);
     assert_eq!(findings.parts.len(), 2);
     assert!(!findings.verdict.as_ref().unwrap().steady);
     assert!(findings.ending.contains("not started: ar75-8GiB, ar75-16GiB"), "{}", findings.ending);
     broken.entries.clear();
-    let nothing = made(&settings).study(&broken);
+    let nothing = build(&settings).study(&broken);
     assert!(nothing.parts.is_empty() && nothing.caveat("unfinished").is_some());
 }
 

@@ -15,16 +15,16 @@ use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::tkperf;
 use crate::pts::scattered::RangedTest;
 use crate::pts::wipc_exhibits::wipc_exhibits;
+use crate::report_notation::joined;
 use steadfast_domain::findings::{
-    Axis, Cell as TableCell, Exhibit, KeyFigure, Metric, Origin, Page, Plot, PlotKind, Row, Scale,
-    Series, Setting, Stroke, Table,
+    Axis, Cell as TableCell, Exhibit, KeyFigure, Metric, Page, Plot, PlotKind, Row, Scale, Series,
+    Setting, Stroke, Table,
 };
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{
     Caveat, Class, Criteria, Profile, Record, Step, Tally, Verdict, caveats as ids,
 };
 
-/// A block size with its results.
 type MeasuredSize<'a> = (&'a SizeLoop, LoopResults);
 
 type ThroughputRun<'a> = StudiedRun<'a, Throughput>;
@@ -73,16 +73,14 @@ impl ProcedureReport for Throughput {
         let stimulus = format!("SEQ {}", names.join(", SEQ "));
         let rounds = windows_text(&run.results);
         let mut test_parameters = disclosure::common_test_rows(&run.choices);
-        let fixed =
-            |id: &str, label: &str, value: &str| Setting::new(id, label, value, Origin::Profile);
         test_parameters.extend([
-            fixed("stimulus-1", "Test Stimulus 1", &stimulus),
-            fixed("mixes", "RW Mix", "100/0, 0/100"),
-            fixed("block-sizes", "Block Sizes", "Outer Loop"),
+            disclosure::profile_row("stimulus-1", "Test Stimulus 1", &stimulus),
+            disclosure::profile_row("mixes", "RW Mix", "100/0, 0/100"),
+            disclosure::profile_row("block-sizes", "Block Sizes", "Outer Loop"),
             run.choices.demand_row("TOIO - TC/QD", disclosure::form_demands(&run.choices.demands)),
             run.choices.step_row("Step"),
             Setting::outcome("Steady State", &rounds),
-            fixed(SECOND_STIMULUS, "Test Stimulus 2", ""),
+            disclosure::profile_row(SECOND_STIMULUS, "Test Stimulus 2", ""),
             Setting::outcome("Steady State", ""),
         ]);
         ReportForm {
@@ -186,11 +184,10 @@ impl ProcedureReport for Throughput {
 /// window. The window is named only if it is common to all.
 fn together(sizes: &[MeasuredSize<'_>], criteria: &Criteria) -> Verdict {
     let verdicts = || sizes.iter().map(|(_, results)| &results.verdict);
-    let windows: Vec<_> = verdicts().map(|verdict| verdict.window).collect();
-    let common = windows.first().copied().flatten();
+    let first = verdicts().next().and_then(|verdict| verdict.window);
     Verdict {
         steady: !sizes.is_empty() && verdicts().all(|verdict| verdict.steady),
-        window: common.filter(|window| windows.iter().all(|other| *other == Some(*window))),
+        window: first.filter(|window| verdicts().all(|other| other.window == Some(*window))),
         tracks: verdicts().flat_map(|verdict| verdict.tracks.clone()).collect(),
         criteria: *criteria,
         reservation: None,
@@ -263,13 +260,9 @@ fn size_plot(size: &SizeLoop, results: &LoopResults) -> Plot {
 }
 
 fn windows_text(sizes: &[MeasuredSize<'_>]) -> String {
-    sizes
-        .iter()
-        .map(|(size, results)| {
-            format!("{}: {}", size.size.transfer_size(), disclosure::window_text(&results.verdict))
-        })
-        .collect::<Vec<_>>()
-        .join(", ")
+    joined(sizes.iter().map(|(size, results)| {
+        format!("{}: {}", size.size.transfer_size(), disclosure::window_text(&results.verdict))
+    }))
 }
 
 /// Returns the five pages of a block size, in the order of the public report forms.
@@ -316,13 +309,13 @@ fn rates_plot(run: &ThroughputRun<'_>) -> Option<Plot> {
     });
     let x = Axis::new("Block size", Scale::Categories(names));
     let y = Axis::new("MB/s", Scale::Linear);
-    let plot = Plot::new(PlotKind::Columns3d, "rates", "Throughput - all block sizes", x, y)
-        .caption("Mean MB/s in the measurement window.")
-        .series(series);
-    Some(plot)
+    Some(
+        Plot::new(PlotKind::Columns3d, "rates", "Throughput - all block sizes", x, y)
+            .caption("Mean MB/s in the measurement window.")
+            .series(series),
+    )
 }
 
-/// Returns the exhibits on the rounds of each block size.
 fn rounds(run: &ThroughputRun<'_>) -> Vec<Exhibit> {
     let mut exhibits = Vec::new();
     for (size, results) in &run.results {
@@ -352,7 +345,6 @@ fn preconditioning(run: &ThroughputRun<'_>) -> Vec<Exhibit> {
     run.test.loops.iter().flat_map(of_size).collect()
 }
 
-/// Returns the test in the form of a TKperf report.
 fn tkperf_chapters(run: &ThroughputRun<'_>) -> Vec<Page> {
     let points = |(size, results): &MeasuredSize<'_>| tkperf::shown(&size.mixed_loop, results);
     tkperf::throughput(&tkperf::TkperfTest {
@@ -367,7 +359,6 @@ fn tkperf_chapters(run: &ThroughputRun<'_>) -> Vec<Page> {
 }
 
 fn listing(run: &ThroughputRun<'_>) -> String {
-    let sizes: Vec<String> = run.test.loops.iter().map(|size| size.size.transfer_size()).collect();
     let wipc = match run.test.preconditions() {
         true if run.test.setup.settings.profile == Profile::Tkperf => {
             "  Workload independent preconditioning: SEQ 128K W, T1Q32, 2 x user capacity\n"
@@ -381,7 +372,7 @@ fn listing(run: &ThroughputRun<'_>) -> String {
     format!(
         "For block size {}\n  Purge\n{wipc}  While not steady state, at most {} rounds\n    For R/W \
          mix 100/0, 0/100\n      Sequential I/O for {}, {}; record MB/s",
-        sizes.join(", "),
+        joined(run.test.loops.iter().map(|size| size.size.transfer_size())),
         run.test.choices().rounds_max.unwrap_or_default(),
         run.test.setup.step_time,
         run.test.demand

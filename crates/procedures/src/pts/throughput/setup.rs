@@ -44,11 +44,9 @@ pub const PRECONDITION: Parameter = Parameter {
 /// Parameters of the throughput test in profile `tkperf`; it has none in other profiles.
 pub const PARAMETERS_TKPERF: &[Parameter] = &[PRECONDITION];
 
-/// A block size with its preconditioning and its loop.
 #[derive(Debug, Clone)]
 pub struct SizeLoop {
     pub size: Bytes,
-    /// Phase of the preconditioning.
     pub wipc_phase: String,
     pub mixed_loop: MixedLoop,
 }
@@ -62,7 +60,6 @@ impl SizeLoop {
     }
 }
 
-/// The throughput test, ready to run.
 #[derive(Debug, Clone)]
 pub struct Throughput {
     pub(super) setup: ProcedureSetup,
@@ -113,7 +110,6 @@ impl RangedTest for Throughput {
 }
 
 impl Throughput {
-    /// Returns true if the drive is preconditioned after each purge.
     pub(super) fn preconditions(&self) -> bool {
         self.preconditions
     }

@@ -8,7 +8,6 @@ use crate::exhibits::response::bins_caveat;
 use crate::report_notation::{count_word, limits_text, reservation_text};
 use steadfast_domain::{Caveat, Profile, Verdict, caveats as ids};
 
-/// Returns the caveats of WSAT, except those of its workload.
 pub(super) fn caveats(run: &WsatRun<'_>) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let not_steady = run.results.verdict.as_ref().filter(|verdict| !verdict.steady);

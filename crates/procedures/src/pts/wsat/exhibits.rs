@@ -12,13 +12,14 @@ use super::tables::{histogram_percentiles, steps_table, summary_table};
 use crate::common::metrics::MeasuredPoint;
 use crate::exhibits::cyclic_load::{check_exhibits, convergence_plot, evidence};
 use crate::exhibits::disclosure::{self, ReportForm, SECOND_STIMULUS, form_demand};
+use crate::exhibits::matrix::millis;
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::FIVE_NINES;
 use crate::exhibits::{secondary, tkperf};
 use crate::pts::workload;
 use crate::report_notation::{number, reservation_text};
 use steadfast_domain::findings::{Exhibit, Facts, KeyFigure, Metric, Page, Plot, Scale, Setting};
-use steadfast_domain::{Caveat, Measurement, Nanos, Profile, Record, Verdict};
+use steadfast_domain::{Caveat, Measurement, Profile, Record, Step, Verdict};
 
 impl ProcedureReport for Wsat {
     type Results<'a> = WsatResults<'a>;
@@ -186,6 +187,10 @@ impl ProcedureReport for Wsat {
         run.test.workload.caveats()
     }
 
+    fn reports(_: &WsatRun<'_>, _: &Step) -> bool {
+        true
+    }
+
     /// Returns the fresh rate, the late rate and their ratio, and response times from the steps of
     /// the late rate.
     fn figures(run: &WsatRun<'_>) -> Vec<KeyFigure> {
@@ -196,17 +201,16 @@ impl ProcedureReport for Wsat {
         let Some(LateRate { id, label, share, merged }) = late_rate(run) else {
             return figures;
         };
-        let ms = |time: Option<Nanos>| time.map(Nanos::as_millis_f64);
         let part = merged.iops.zip(fresh.filter(|fresh| *fresh > 0.0)).map(|(l, f)| l / f * 100.0);
         let (mean, tail) = (merged.tally.response_mean(), merged.tally.percentile(FIVE_NINES));
         figures.extend([
             KeyFigure::new(&format!("{id}-iops"), format!("{name}, {label}"), merged.iops, "IOPS"),
             KeyFigure::new(&format!("{id}-share"), share, part, "%"),
-            KeyFigure::new(&format!("{id}-mean"), format!("Mean, {label}"), ms(mean), "ms"),
+            KeyFigure::new(&format!("{id}-mean"), format!("Mean, {label}"), millis(mean), "ms"),
             KeyFigure::new(
                 &format!("{id}-five-nines"),
                 format!("99.999 %, {label}"),
-                ms(tail),
+                millis(tail),
                 "ms",
             )
             .of_buckets(),
@@ -226,12 +230,12 @@ impl ProcedureReport for Wsat {
             (SUSTAINED, window),
             (HISTOGRAM_RUN, results.histogram.map(|measurement| vec![measurement])),
         ];
-        let of = |(name, steps): (&str, Option<Vec<&Measurement>>)| {
+        let row = |(name, steps): (&str, Option<Vec<&Measurement>>)| {
             let point = format!("{}{name}", run.test.workload);
             let pattern = run.test.workload.pattern();
             Some(MeasuredPoint { point: &point, pattern, steps: &steps?, rounds: false }.metrics())
         };
-        all.into_iter().filter_map(of).flatten().collect()
+        all.into_iter().filter_map(row).flatten().collect()
     }
 }
 

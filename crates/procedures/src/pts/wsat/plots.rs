@@ -3,7 +3,7 @@
 
 use super::results::{WsatRun, WsatStep};
 use crate::exhibits::device_curves::{self, DevicePoint};
-use crate::exhibits::response::{HistogramRates, confidence_plot, rated_title, tail_plot};
+use crate::exhibits::response::{run_confidence_plot, tail_plot};
 use crate::exhibits::seconds;
 use crate::exhibits::time_axis::PlotTimeAxis;
 use steadfast_domain::findings::{Axis, Exhibit, Marker, Plot, Scale, Series, Stroke};
@@ -17,7 +17,6 @@ pub(super) enum WsatAxis {
 }
 
 impl WsatAxis {
-    /// Returns the suffix of the plot's ID, and of its title.
     fn names(self) -> (&'static str, &'static str) {
         match self {
             WsatAxis::Time => ("time", "Time"),
@@ -46,7 +45,6 @@ fn time_axis(run: &WsatRun<'_>) -> PlotTimeAxis {
     PlotTimeAxis::for_steps("Time", run.test.setup.step_time)
 }
 
-/// Reads a value of a step.
 type WsatStepValue = fn(&WsatStep) -> Option<f64>;
 
 fn curve(run: &WsatRun<'_>, against: WsatAxis, value: WsatStepValue) -> Vec<(f64, Option<f64>)> {
@@ -234,12 +232,8 @@ pub(super) fn confidence(run: &WsatRun<'_>) -> Vec<Exhibit> {
         let text = "The histogram run has not taken place yet, or a gap voided it.";
         return vec![Exhibit::Text(text.into())];
     };
-    let tally = measurement.total();
-    let rates =
-        HistogramRates { iops: measurement.iops(), mb_per_second: measurement.mb_per_second() };
     let name = format!("{} {}", run.test.workload, run.test.demand);
-    let title = rated_title(&name, rates, &tally);
-    vec![Exhibit::Plot(confidence_plot("clp", &title, &tally))]
+    vec![Exhibit::Plot(run_confidence_plot("clp", &name, measurement))]
 }
 
 pub(super) fn histogram_tail(run: &WsatRun<'_>) -> Option<Plot> {

@@ -1,9 +1,10 @@
 //! Results of WSAT: the saturation step by step, how it ended, and the histogram run.
 
 use super::setup::{HISTOGRAM, PHASE, SaturationLoad, Wsat};
-use crate::common::attempts::{last_attempt, steps_of};
+use crate::common::attempts::{last_attempt, measurements, steps_of};
 use crate::common::cyclic_load::CyclicLoad;
 use crate::common::secondary::SecondaryMeans;
+use crate::exhibits::matrix::millis;
 use crate::exhibits::report::StudiedRun;
 use crate::exhibits::response::FIVE_NINES;
 use crate::exhibits::time_axis::minutes;
@@ -14,24 +15,19 @@ use steadfast_domain::{Bytes, Measurement, Nanos, Outcome, Record, Step, Tally, 
 /// Number of steps averaged at the end of a saturation for the summary (our choice).
 pub const LAST_STEPS: usize = 5;
 
-/// A studied run of WSAT.
 pub type WsatRun<'a> = StudiedRun<'a, Wsat>;
 
-/// Results of WSAT, from which its tables and plots are made.
 pub struct WsatResults<'a> {
     /// Values of the steps of the saturation; a step without length is left out.
     pub steps: Vec<WsatStep>,
-    /// Steps of the saturation and their outcomes.
     pub outcomes: Vec<(&'a Step, &'a Outcome)>,
     /// Verdict on the measured steps; `None` if they are not judged.
     pub verdict: Option<Verdict>,
-    /// Reason why the saturation ended.
     pub end: SaturationEnd,
     /// Valid histogram run; `None` if there is none.
     pub histogram: Option<&'a Measurement>,
 }
 
-/// Reason why a saturation ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SaturationEnd {
     /// It has not ended.
@@ -46,7 +42,6 @@ pub enum SaturationEnd {
     Count,
 }
 
-/// Measured values of one step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WsatStep {
     /// Number of its cycle, from 1; 0 if steps are not judged.
@@ -57,9 +52,7 @@ pub struct WsatStep {
     pub written_gb: f64,
     /// Data written by the load up to the end of the step, in user capacities.
     pub fills: f64,
-    /// Reads and writes per second.
     pub iops: Option<f64>,
-    /// Throughput in MB/s (10^6 bytes per second).
     pub mb_per_second: Option<f64>,
     /// Average response time in milliseconds.
     pub art: Option<f64>,
@@ -87,7 +80,6 @@ pub struct WsatStep {
 pub struct MergedSteps {
     /// Reads and writes per second of measured time.
     pub iops: Option<f64>,
-    /// Tally of all reads and writes.
     pub tally: Tally,
 }
 
@@ -99,14 +91,12 @@ impl MergedSteps {
         let iops = (elapsed.0 > 0).then(|| tally.ios as f64 / elapsed.as_secs_f64());
         (!steps.is_empty()).then_some(MergedSteps { iops, tally })
     }
-    /// Converts one measurement.
     pub fn of_measurement(measurement: &Measurement) -> MergedSteps {
         MergedSteps { iops: measurement.iops(), tally: measurement.total() }
     }
 }
 
 impl<'a> WsatResults<'a> {
-    /// Computes the results from a record.
     pub fn new(wsat: &Wsat, record: &'a Record) -> Self {
         let outcomes = steps_of(record, PHASE);
         let verdict = wsat.cyclic_load().map(|load| load.verdict(&outcomes));
@@ -123,11 +113,8 @@ impl<'a> WsatResults<'a> {
     /// Merges the last `count` steps. Every I/O counts once, so that a shorter last step has a
     /// weight in proportion to its time. `None` without steps.
     pub fn last_steps(&self, count: usize) -> Option<MergedSteps> {
-        let outcomes = self.outcomes.iter();
-        let measured: Vec<&Measurement> = outcomes
-            .map(|(_, outcome)| &outcome.measurement)
-            .filter(|measurement| measurement.elapsed.0 > 0)
-            .collect();
+        let mut measured = measurements(&self.outcomes);
+        measured.retain(|measurement| measurement.elapsed.0 > 0);
         MergedSteps::merged(&measured[measured.len().saturating_sub(count)..])
     }
 
@@ -149,9 +136,7 @@ impl<'a> WsatResults<'a> {
 
     /// Returns power, temperature and processor use during the saturation.
     pub fn secondary(&self) -> SecondaryMeans {
-        let measurements: Vec<&Measurement> =
-            self.outcomes.iter().map(|(_, outcome)| &outcome.measurement).collect();
-        SecondaryMeans::new(&measurements)
+        SecondaryMeans::new(&measurements(&self.outcomes))
     }
 }
 
@@ -186,7 +171,6 @@ fn step_values(wsat: &Wsat, outcomes: &[(&Step, &Outcome)]) -> Vec<WsatStep> {
         .map(|(step, outcome)| {
             let measurement = &outcome.measurement;
             let total: Tally = measurement.total();
-            let ms = |time: Option<Nanos>| time.map(Nanos::as_millis_f64);
             time += measurement.elapsed;
             bytes += outcome.written();
             WsatStep {
@@ -197,9 +181,9 @@ fn step_values(wsat: &Wsat, outcomes: &[(&Step, &Outcome)]) -> Vec<WsatStep> {
                 iops: measurement.iops(),
                 mb_per_second: measurement.mb_per_second(),
                 art: total.response_mean_ms(),
-                shortest: ms(total.response_shortest()),
-                five_nines: ms(total.percentile(FIVE_NINES)),
-                mrt: ms(total.response_longest()),
+                shortest: millis(total.response_shortest()),
+                five_nines: millis(total.percentile(FIVE_NINES)),
+                mrt: millis(total.response_longest()),
                 amplification: measurement.write_amplification,
                 temperature: measurement.sensed.temperature_celsius,
                 watts: measurement.watts(),

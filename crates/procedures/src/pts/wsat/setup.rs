@@ -8,20 +8,18 @@ use crate::common::cyclic_load::{
     self, BETWEEN_TIME, CycleLayout, CyclicLoad, FillRequirement, LEAST_FILLS, MEASURED_LAST,
 };
 use crate::common::one_pass::{ONE_PASS, OnePass, SPARE};
-use crate::common::preconditioning::{self, PRECONDITION, WIPC_PATTERN};
+use crate::common::preconditioning::{self, PRECONDITION, WIPC_PATTERN, is_purged};
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
 use crate::pts::workload::{ALIGNMENT, CURSOR, MIX_WRITES, PtsWorkload, ZONE_SHIFT};
 use crate::report_notation::{count_word, limits_text};
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::purge::{PurgeChoice, PurgeMethod};
 use steadfast_domain::settings::{Geometry, SteadyStateMethod};
 use steadfast_domain::stimulus::LoadLimits;
 use steadfast_domain::{
     Bytes, Demand, Nanos, Profile, Record, Settings, Step, StepPlace, Stimulus,
 };
 
-/// Phase of the saturation.
 pub const PHASE: &str = "saturation";
 /// Phase in which every response time is recorded.
 pub const HISTOGRAM: &str = "histogram";
@@ -60,13 +58,11 @@ const BETWEEN: Parameter = Parameter { applies: is_judged, ..BETWEEN_TIME };
 const MEASURED: Parameter = Parameter { applies: is_judged, ..MEASURED_LAST };
 const FILLS_BEFORE: Parameter = Parameter { applies: is_judged, ..LEAST_FILLS };
 
-/// Parameters of `wsat`.
 pub const PARAMETERS: &[Parameter] = &[
     WORKLOAD, MIX_WRITES, ZONE_SHIFT, ALIGNMENT, CURSOR, PRECONDITION, SPARE, BETWEEN, MEASURED,
     FILLS_BEFORE, HISTOGRAM_TIME,
 ];
 
-/// Parameters of `composite`.
 pub const COMPOSITE_PARAMETERS: &[Parameter] = &[
     MIX_WRITES, ZONE_SHIFT, ALIGNMENT, PRECONDITION, SPARE, BETWEEN, MEASURED, FILLS_BEFORE,
     HISTOGRAM_TIME,
@@ -97,7 +93,6 @@ pub(super) enum SaturationLoad {
     Plain(ContinuousLoad),
 }
 
-/// The WSAT test, ready to run.
 #[derive(Debug, Clone)]
 pub struct Wsat {
     pub(super) setup: ProcedureSetup,
@@ -112,12 +107,10 @@ pub struct Wsat {
 }
 
 impl Wsat {
-    /// Creates WSAT of the workload that the settings name.
     pub fn on(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
         Wsat::new(Some(&WORKLOAD), setup)
     }
 
-    /// Creates WSAT of the JESD219 composite.
     pub fn composite(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
         Wsat::new(None, setup)
     }
@@ -153,12 +146,8 @@ impl Wsat {
     }
 
     pub(super) fn histogram(&self, attempt: u32, time: Nanos) -> Step {
-        let place = StepPlace::new(
-            &attempt_phase(HISTOGRAM, attempt),
-            0,
-            1,
-            self.setup.rated_label(format!("{} {}", self.workload, self.demand)),
-        );
+        let label = self.setup.rated_label(format!("{} {}", self.workload, self.demand));
+        let place = StepPlace::new(&attempt_phase(HISTOGRAM, attempt), 0, 1, label);
         let until = LoadLimits::time(time);
         let stimulus = self.setup.stimulus(&self.workload, self.demand, until, &place);
         // The saturation has the same pace.
@@ -286,7 +275,6 @@ impl WsatPreconditioning {
         !matches!(self, WsatPreconditioning::Nothing)
     }
 
-    /// Returns the pattern of sequential preconditioning.
     fn patterns(&self) -> Vec<AccessPattern> {
         match self {
             WsatPreconditioning::Wipc => vec![WIPC_PATTERN],
@@ -294,7 +282,6 @@ impl WsatPreconditioning {
         }
     }
 
-    /// Returns the bytes that are written.
     fn amount(&self, geometry: Geometry) -> Bytes {
         match self {
             WsatPreconditioning::Nothing => Bytes(0),
@@ -304,16 +291,6 @@ impl WsatPreconditioning {
     }
 }
 
-/// Returns true if the workload only reads and nothing was written after the purge.
-fn reads_nothing_written(
-    workload: &PtsWorkload,
-    settings: &Settings,
-    preconditioning: &WsatPreconditioning,
-) -> bool {
-    let is_purged = settings.purge != PurgeChoice::Method(PurgeMethod::Nothing);
-    workload.read_percent() == 100 && is_purged && !preconditioning.writes()
-}
-
 /// Returns an error for a workload that reads only purged blocks: a drive answers such reads
 /// without reading its flash.
 fn check_reads(
@@ -321,7 +298,7 @@ fn check_reads(
     settings: &Settings,
     preconditioning: &WsatPreconditioning,
 ) -> Result<(), ProcedureError> {
-    if !reads_nothing_written(workload, settings, preconditioning) {
+    if workload.read_percent() < 100 || !is_purged(settings) || preconditioning.writes() {
         return Ok(());
     }
     Err(ProcedureError(format!(
@@ -352,16 +329,16 @@ fn limits(
     settings: &Settings,
     geometry: Geometry,
 ) -> Result<LoadLimits, ProcedureError> {
-    let fills = |fills: u32| -> Result<Bytes, ProcedureError> {
-        let written = geometry.capacity.0.checked_mul(u64::from(fills)).ok_or_else(|| {
+    let fills = |fills: u32| {
+        let written = geometry.capacity.0.checked_mul(u64::from(fills));
+        written.map(Bytes).ok_or_else(|| {
             ProcedureError(format!(
                 "{fills} x {} exceeds the largest byte count",
                 geometry.capacity
             ))
-        })?;
-        Ok(Bytes(written))
+        })
     };
-    let asked = |written: Bytes| {
+    let chosen = |written: Bytes| {
         let bytes = workload.bytes_for_written(written).ok_or_else(|| {
             ProcedureError(format!(
                 "{workload} writes nothing, so it cannot end by --steady-state {}; choose \
@@ -375,8 +352,8 @@ fn limits(
         SteadyStateMethod::Btw | SteadyStateMethod::Post25 | SteadyStateMethod::Time(_) => {
             Ok(LoadLimits::time(NO_END))
         }
-        SteadyStateMethod::Bytes(written) => asked(written),
-        SteadyStateMethod::Fills(n) => asked(fills(n)?),
+        SteadyStateMethod::Bytes(written) => chosen(written),
+        SteadyStateMethod::Fills(n) => chosen(fills(n)?),
         SteadyStateMethod::Rounds => {
             let bytes = workload.bytes_for_written(fills(FILLS)?);
             Ok(LoadLimits { time: Some(NO_END), bytes, ios: None })
@@ -415,13 +392,8 @@ fn saturation(
     let ends_by_rounds = settings.steady_state == SteadyStateMethod::Rounds;
     if !is_judged(settings) {
         let place = StepPlace::new(PHASE, 0, 1, label);
-        let cut = setup.step_time;
-        return Ok(SaturationLoad::Plain(ContinuousLoad {
-            place,
-            stimulus,
-            cut,
-            time: time_limit,
-        }));
+        let (cut, time) = (setup.step_time, time_limit);
+        return Ok(SaturationLoad::Plain(ContinuousLoad { place, stimulus, cut, time }));
     }
     let cycle = CycleLayout::chosen(&MEASURED_LAST, settings, setup.step_time)?;
     let mut load = CyclicLoad::new(setup, PHASE, label.to_owned(), stimulus, cycle);
@@ -433,7 +405,6 @@ fn saturation(
     Ok(SaturationLoad::Judged(load))
 }
 
-/// Returns a sentence on the effect of a gap before a step.
 fn gap_effect(step: &Step) -> &'static str {
     if is_attempt_of(&step.place.phase, HISTOGRAM) {
         "That histogram run is void. It was repeated after the gap."

@@ -2,6 +2,7 @@
 
 use super::results::{LAST_STEPS, WsatRun, WsatStep};
 use super::setup::HISTOGRAM_TIME;
+use crate::exhibits::matrix::millis;
 use crate::exhibits::response::{FIVE_NINES, percentile_table};
 use crate::exhibits::secondary::amplification;
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
@@ -21,7 +22,6 @@ const SUMMARY_COLUMNS: [TypedColumn<WsatStep>; 9] = [
     TypedColumn::number("Drive fills", 3, |step| Some(step.fills)),
 ];
 
-/// Returns the summary shown on a terminal.
 pub(super) fn summary_table(run: &WsatRun<'_>) -> Table {
     let steps = &run.results.steps;
     let mut rows = Vec::new();
@@ -54,10 +54,9 @@ pub(super) fn summary_table(run: &WsatRun<'_>) -> Table {
     typed_table("wsat-summary", "Write saturation", "", &SUMMARY_COLUMNS).rows(rows)
 }
 
-/// Returns the row of the histogram run, which follows the saturation.
 fn histogram_row(measurement: &Measurement) -> Row {
     let tally = measurement.total();
-    let ms = |time: Option<Nanos>| TableCell::number(time.map(Nanos::as_millis_f64), 3);
+    let ms = |time: Option<Nanos>| TableCell::number(millis(time), 3);
     Row::new(
         "Histogram run, after the saturation",
         [
@@ -89,7 +88,6 @@ const STEP_COLUMNS: [TypedColumn<WsatStep>; 12] = [
     TypedColumn::cell("Gap before", |step| TableCell::text(if step.gap { "gap" } else { "" })),
 ];
 
-/// Returns one line per step, for spreadsheets.
 pub(super) fn steps_table(run: &WsatRun<'_>) -> Table {
     let rows = (1u32..).zip(&run.results.steps);
     let rows = rows.map(|(number, step)| typed_row(number.to_string(), &STEP_COLUMNS, step));

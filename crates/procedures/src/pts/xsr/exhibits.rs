@@ -17,14 +17,13 @@ use steadfast_domain::findings::{
     Axis, Cell as TableCell, KeyFigure, Marker, Metric, Origin, Plot, Scale, Series, Setting,
     Stroke, Table,
 };
-use steadfast_domain::{Measurement, Profile, Record, Tally};
+use steadfast_domain::{Profile, Record, Step, Tally};
 
 /// Time shown on either side of a switch, in minutes (public implementation).
 const AROUND_SWITCH: f64 = 120.0;
 /// For shorter segments, the fraction of the shorter neighbor that is shown.
 const PART_OF_SEGMENT: f64 = 3.0;
 
-/// Profiles with the form of 2.0.
 const NOT_11: &[Profile] = &[Profile::Pts20, Profile::Tkperf, Profile::Quick];
 
 type XsrRun<'a> = StudiedRun<'a, Xsr>;
@@ -72,11 +71,8 @@ impl ProcedureReport for Xsr {
         ),
         ReportEntry::Chapter("Response Times"),
         ReportEntry::Table(|run| {
-            percentile_table(
-                "segment-percentiles",
-                "Response times of the segments, ms",
-                &tallies(run),
-            )
+            let title = "Response times of the segments, ms";
+            percentile_table("segment-percentiles", title, &tallies(run))
         }),
         ReportEntry::Plot(|run| {
             tail_plot("segment-tails", "Response times of the segments", &tallies(run))
@@ -98,7 +94,7 @@ impl ProcedureReport for Xsr {
         for (number, segment) in (1..).zip(&run.test.segments) {
             let (id, label) = (format!("stimulus-{number}"), format!("Test Stimulus {number}"));
             let workload = segment.workload.to_string();
-            stimuli.push(Setting::new(&id, &label, workload, Origin::Profile));
+            stimuli.push(disclosure::profile_row(&id, &label, workload));
             let how = format!("{}, {}", form_demand(segment.demand), segment.time);
             let id = format!("demand-and-time-{number}");
             let origin = segment_origin(&run.choices, number);
@@ -107,8 +103,8 @@ impl ProcedureReport for Xsr {
         ReportForm::new("XSR Test", "XSR - Cross Stimulus Recovery", &run.choices)
             .set_up(disclosure::preconditioning_rows(&run.choices))
             .set_up([
-                Setting::new("wdpc", "Pre Condition 2", "", Origin::Profile),
-                Setting::new("wdpc-demand", "TOIO - TC/QD", "", Origin::Profile),
+                disclosure::profile_row("wdpc", "Pre Condition 2", ""),
+                disclosure::profile_row("wdpc-demand", "TOIO - TC/QD", ""),
                 Setting::outcome("SS Rounds", ""),
                 disclosure::note_row(&run.choices),
             ])
@@ -125,6 +121,10 @@ impl ProcedureReport for Xsr {
             return format!("The run is not finished: {begun} of 3 segments have begun.");
         }
         format!("All three segments ran without interruption. {}", recovery_text(run))
+    }
+
+    fn reports(_: &XsrRun<'_>, _: &Step) -> bool {
+        true
     }
 
     /// Returns end-of-segment throughput, peaks and recovery.
@@ -160,14 +160,12 @@ impl ProcedureReport for Xsr {
 
     /// Returns every segment in long form.
     fn metrics(run: &XsrRun<'_>) -> Vec<Metric> {
-        let of_segment = |(index, segment): (usize, &SegmentResult<'_>)| {
-            let steps: Vec<&Measurement> =
-                segment.outcomes.iter().map(|(_, outcome)| &outcome.measurement).collect();
-            let point = format!("{} {}", index + 1, name(segment));
+        let of_segment = |(point, segment): (String, &SegmentResult<'_>)| {
+            let steps = segment.measurements();
             let pattern = segment.segment.workload.pattern();
             MeasuredPoint { point: &point, pattern, steps: &steps, rounds: false }.metrics()
         };
-        run.results.segments.iter().enumerate().flat_map(of_segment).collect()
+        numbered(run).flat_map(of_segment).collect()
     }
 }
 
@@ -247,8 +245,8 @@ fn segments_table(run: &XsrRun<'_>, id: &str) -> Table {
     };
     let results = &run.results;
     let columns = segment_columns();
-    let rows = results.segments.iter().enumerate().map(|(index, segment)| {
-        let mut row = typed_row(format!("{} {}", index + 1, name(segment)), &columns, segment);
+    let rows = numbered(run).enumerate().map(|(index, (name, segment))| {
+        let mut row = typed_row(name, &columns, segment);
         let recoveries = [results.recovery, results.nearly, results.within_range];
         row.cells.extend(recoveries.map(|recovery| recovered(index, recovery)));
         row
@@ -274,31 +272,26 @@ fn mrt_plot(run: &XsrRun<'_>) -> Plot {
     response_plot(run, "MRT", "mrt-time", |m| m.mrt)
 }
 
-/// Reads a value of a step.
 type XsrStepValue = fn(&XsrStep) -> Option<f64>;
 
-/// Returns one series per segment within a time window.
 fn curves(run: &XsrRun<'_>, window: Option<(f64, f64)>, value: XsrStepValue) -> Vec<Series> {
     let time = PlotTimeAxis::for_steps("Time", run.test.setup.step_time);
-    run.results
-        .segments
-        .iter()
-        .enumerate()
-        .filter_map(|(index, segment)| {
-            let steps = segment.steps.iter();
-            let points: Vec<(f64, Option<f64>)> = steps
-                .filter(|m| window.is_none_or(|(from, to)| (from..=to).contains(&m.time)))
-                .map(|m| (time.position(m.time), value(m)))
-                .collect();
-            let title = format!("{} {}", index + 1, name(segment));
-            // Sequential segments look alike, the random one differs.
-            let stroke = if index == 1 { Stroke::Fit } else { Stroke::Average };
-            (!points.is_empty()).then(|| Series::new(title, stroke, points))
-        })
-        .collect()
+    let mut curves = Vec::new();
+    for (index, (name, segment)) in numbered(run).enumerate() {
+        let steps = segment.steps.iter();
+        let points: Vec<(f64, Option<f64>)> = steps
+            .filter(|m| window.is_none_or(|(from, to)| (from..=to).contains(&m.time)))
+            .map(|m| (time.position(m.time), value(m)))
+            .collect();
+        // Sequential segments look alike, the random one differs.
+        let stroke = if index == 1 { Stroke::Fit } else { Stroke::Average };
+        if !points.is_empty() {
+            curves.push(Series::new(name, stroke, points));
+        }
+    }
+    curves
 }
 
-/// Marks the switches between segments.
 fn switches(run: &XsrRun<'_>) -> Vec<Marker> {
     let time = PlotTimeAxis::for_steps("Time", run.test.setup.step_time);
     (1..run.results.segments.len())
@@ -321,9 +314,9 @@ fn throughput_plot(run: &XsrRun<'_>, window: Option<(f64, f64)>, id: &str, title
         },
         Axis::new("Throughput (MB/s)", Scale::Linear),
     )
-    .caption(format!("MB/s of every step of {}, since the purge.", run.test.setup.step_time));
-    plot.series = curves(run, window, |m| m.mb_per_second);
-    plot.markers = switches(run);
+    .caption(format!("MB/s of every step of {}, since the purge.", run.test.setup.step_time))
+    .series(curves(run, window, |m| m.mb_per_second))
+    .markers(switches(run));
     if let Some((from, to)) = window {
         plot.markers.retain(|marker| (time.position(from)..=time.position(to)).contains(&marker.x));
     }
@@ -400,16 +393,15 @@ fn recovery_plot(run: &XsrRun<'_>) -> Option<Plot> {
 
 fn response_plot(run: &XsrRun<'_>, what: &str, id: &str, value: XsrStepValue) -> Plot {
     let time = PlotTimeAxis::for_steps("Time", run.test.setup.step_time);
-    let mut plot = Plot::lines(
+    Plot::lines(
         id,
         format!("XSR {what} v Time"),
         time.axis,
         Axis::new(format!("{what} (ms)"), Scale::Log10),
     )
-    .caption(format!("Every step of {}, since the purge.", run.test.setup.step_time));
-    plot.series = curves(run, None, value);
-    plot.markers = switches(run);
-    plot
+    .caption(format!("Every step of {}, since the purge.", run.test.setup.step_time))
+    .series(curves(run, None, value))
+    .markers(switches(run))
 }
 
 fn combined_plot(run: &XsrRun<'_>) -> Plot {
@@ -417,7 +409,7 @@ fn combined_plot(run: &XsrRun<'_>) -> Plot {
     let curve = |value: XsrStepValue| -> Vec<(f64, Option<f64>)> {
         run.results.all().map(|m| (time.position(m.time), value(m))).collect()
     };
-    let mut plot = Plot::lines(
+    Plot::lines(
         "tp-art-mrt",
         "XSR Throughput, ART & MRT v Time",
         time.axis.clone(),
@@ -429,10 +421,9 @@ fn combined_plot(run: &XsrRun<'_>) -> Plot {
     )
     .with(Series::new("Throughput", Stroke::Average, curve(|m| m.mb_per_second)))
     .with(Series::new("ART", Stroke::Fit, curve(|m| m.art)).on_right())
-    .with(Series::new("MRT", Stroke::Context, curve(|m| m.mrt)).on_right());
-    plot.y_right = Some(Axis::new("Response time (ms)", Scale::Log10));
-    plot.markers = switches(run);
-    plot
+    .with(Series::new("MRT", Stroke::Context, curve(|m| m.mrt)).on_right())
+    .right(Axis::new("Response time (ms)", Scale::Log10))
+    .markers(switches(run))
 }
 
 fn listing(run: &XsrRun<'_>) -> String {
@@ -476,7 +467,6 @@ const STEP_COLUMNS: [TypedColumn<XsrStep>; 4] = [
     TypedColumn::number("MRT ms", 6, |step| step.mrt),
 ];
 
-/// Returns one line per step, for spreadsheets.
 fn steps_table(run: &XsrRun<'_>) -> Table {
     let title = "Every step of the segments";
     let mut table = typed_table("minutes", title, "Segment", &STEP_COLUMNS);

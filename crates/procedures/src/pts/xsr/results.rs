@@ -1,8 +1,9 @@
 //! Results of XSR: the three segments step by step, and when the last one recovered.
 
 use super::setup::{Xsr, XsrSegment};
-use crate::common::attempts::{attempt_of, current_attempt, last_attempt};
+use crate::common::attempts::{current_steps, measurements};
 use crate::common::secondary::mean;
+use crate::exhibits::matrix::millis;
 use crate::exhibits::time_axis::minutes;
 use steadfast_domain::step::is_whole;
 use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step};
@@ -15,7 +16,6 @@ const END_STEPS: usize = 5;
 /// it.
 pub const NEARLY: u8 = 95;
 
-/// Results of XSR, from which its tables and plots are made.
 pub struct XsrResults<'a> {
     /// Results of the segments, in order.
     pub segments: Vec<SegmentResult<'a>>,
@@ -39,22 +39,16 @@ pub enum RecoveryTime {
     After(f64),
 }
 
-/// Results of a segment.
 pub struct SegmentResult<'a> {
-    /// Setup of the segment.
     pub segment: XsrSegment,
-    /// Values of each step.
     pub steps: Vec<XsrStep>,
-    /// Steps of the segment and their outcomes.
     pub outcomes: Vec<(&'a Step, &'a Outcome)>,
 }
 
-/// Measured values of one step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct XsrStep {
     /// End of the step, in minutes since the first segment began.
     pub time: f64,
-    /// Throughput in MB/s (10^6 bytes per second).
     pub mb_per_second: Option<f64>,
     /// Average response time in milliseconds.
     pub art: Option<f64>,
@@ -66,15 +60,11 @@ impl<'a> XsrResults<'a> {
     /// Computes the results of the last attempt in a record.
     pub fn new(xsr: &Xsr, record: &'a Record) -> Self {
         let mut time = Nanos::ZERO;
-        let current = current_attempt(record);
         let segments: Vec<SegmentResult<'a>> = xsr
             .segments
             .iter()
             .map(|segment| {
-                let outcomes: Vec<_> = last_attempt(record, segment.phase)
-                    .into_iter()
-                    .filter(|(step, _)| attempt_of(&step.place.phase) == current)
-                    .collect();
+                let outcomes = current_steps(record, segment.phase);
                 let mut steps = Vec::new();
                 for (_, outcome) in &outcomes {
                     time += outcome.measurement.elapsed;
@@ -100,7 +90,6 @@ impl<'a> XsrResults<'a> {
         before.filter_map(|s| s.steps.last()).map(|m| m.time).next().unwrap_or(0.0)
     }
 
-    /// Returns the steps of all segments.
     pub fn all(&self) -> impl Iterator<Item = &XsrStep> {
         self.segments.iter().flat_map(|segment| &segment.steps)
     }
@@ -108,12 +97,11 @@ impl<'a> XsrResults<'a> {
 
 fn step_values(measurement: &Measurement, time: Nanos) -> XsrStep {
     let total = measurement.total();
-    let ms = |time: Option<Nanos>| time.map(Nanos::as_millis_f64);
     XsrStep {
         time: minutes(time),
         mb_per_second: measurement.mb_per_second(),
         art: total.response_mean_ms(),
-        mrt: ms(total.response_longest()),
+        mrt: millis(total.response_longest()),
     }
 }
 
@@ -134,7 +122,6 @@ fn recovery(segments: &[SegmentResult<'_>], wanted: Option<f64>) -> RecoveryTime
 }
 
 impl SegmentResult<'_> {
-    /// Returns the throughput of the whole segment in MB/s.
     pub fn average(&self) -> Option<f64> {
         let bytes: u64 = self.outcomes.iter().map(|(_, o)| o.measurement.bytes().0).sum();
         let time: u64 = self.outcomes.iter().map(|(_, o)| o.measurement.elapsed.0).sum();
@@ -165,7 +152,7 @@ impl SegmentResult<'_> {
     }
 
     pub fn measurements(&self) -> Vec<&Measurement> {
-        self.outcomes.iter().map(|(_, o)| &o.measurement).collect()
+        measurements(&self.outcomes)
     }
 }
 

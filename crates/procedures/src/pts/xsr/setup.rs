@@ -12,7 +12,6 @@ use crate::report_notation::joined;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Bytes, Demand, Nanos, Record, Step};
 
-/// Phases of the three segments.
 pub const SEGMENTS: [&str; 3] = ["segment-1", "segment-2", "segment-3"];
 
 const SEQUENTIAL: AccessPattern = AccessPattern::sequential(Bytes::kib(1024), 0);
@@ -61,24 +60,19 @@ const RECOVERY_LEVEL: Parameter = Parameter {
     ..Parameter::UNVERIFIED
 };
 
-/// Parameters of `xsr`.
 pub const PARAMETERS: &[Parameter] =
     &[FIRST_TIME, MIDDLE_TIME, LAST_TIME, MIDDLE_DEMAND, RECOVERY_LEVEL, ALIGNMENT];
 
-/// Setup of a segment.
 #[derive(Debug, Clone)]
 pub struct XsrSegment {
     /// Phase of its steps in the journal, in the first attempt.
     pub phase: &'static str,
-    /// Workload to apply.
     pub workload: PtsWorkload,
     /// Threads and queue depth.
     pub demand: Demand,
-    /// Length of the segment.
     pub time: Nanos,
 }
 
-/// The XSR test, ready to run.
 #[derive(Debug, Clone)]
 pub struct Xsr {
     pub(super) setup: ProcedureSetup,
@@ -87,7 +81,6 @@ pub struct Xsr {
 }
 
 impl Xsr {
-    /// Creates the test.
     pub fn on(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
         let settings = &setup.settings;
         check_no_rounds(
@@ -116,7 +109,7 @@ impl Xsr {
 
     pub(super) fn load(&self, segment: &XsrSegment, attempt: u32) -> ContinuousLoad {
         let phase = attempt_phase(segment.phase, attempt);
-        self.setup.stretch((&phase, 0), &segment.workload, segment.demand, segment.time)
+        self.setup.stretch(&phase, 0, &segment.workload, segment.demand, segment.time)
     }
 
     pub(super) fn choices(&self, record: &Record) -> RunChoices<'_> {
@@ -134,7 +127,6 @@ impl Xsr {
     }
 }
 
-/// Returns a sentence on the effect of a gap before a step.
 fn gap_effect(step: &Step) -> &'static str {
     let place = &step.place;
     match place.point {

@@ -9,7 +9,7 @@ use crate::exhibits::cyclic_load::{check_exhibits, convergence_plot, evidence, s
 use crate::exhibits::disclosure::{self, ReportForm, form_demand};
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{
-    FIVE_NINES, HistogramRates, bins_caveat, confidence_plot, percentile_table, rated_title,
+    FIVE_NINES, bins_caveat, confidence_plot, percentile_table, rated_title, run_confidence_plot,
 };
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::report_notation::{count_word, limits_text};
@@ -29,7 +29,6 @@ use steadfast_domain::{
 /// Outstanding I/Os at which quality of service is reported (SNIA tutorial, RWSW).
 const SERVICE: [u64; 3] = [1, 8, 32];
 
-/// Values from which the exhibits are made.
 pub struct RwswDirthResults<'a> {
     steady: Vec<(&'a Step, &'a Outcome)>,
     verdict: Verdict,
@@ -211,10 +210,6 @@ impl ProcedureReport for RwswDirth {
         vec![bins_caveat()]
     }
 
-    fn reports(run: &RwswDirthRun<'_>, step: &Step) -> bool {
-        run.choices.measures(step)
-    }
-
     /// Returns the chosen demand's results in its histogram, next to the sweep rate by which it
     /// was chosen: a rate that was not reached again is no result.
     fn figures(run: &RwswDirthRun<'_>) -> Vec<KeyFigure> {
@@ -294,11 +289,8 @@ fn confidence(run: &RwswDirthRun<'_>) -> Vec<Exhibit> {
         let text = "The histogram at MaxIOPS has not been made yet, or a gap voided it.";
         return vec![Exhibit::Text(text.into())];
     };
-    let tally = measurement.total();
-    let rates =
-        HistogramRates { iops: measurement.iops(), mb_per_second: measurement.mb_per_second() };
-    let title = rated_title(&format!("{} {demand}", run.test.composite), rates, &tally);
-    vec![Exhibit::Plot(confidence_plot("max-clp", &title, &tally))]
+    let name = format!("{} {demand}", run.test.composite);
+    vec![Exhibit::Plot(run_confidence_plot("max-clp", &name, measurement))]
 }
 
 fn service(run: &RwswDirthRun<'_>) -> Vec<Exhibit> {
@@ -315,11 +307,7 @@ fn service(run: &RwswDirthRun<'_>) -> Vec<Exhibit> {
         vec![Exhibit::Table(percentile_table("quality-of-service", title, &columns))];
     exhibits.extend(columns.iter().map(|(name, tally)| {
         let id = format!("qos-{}", name.trim_start_matches("OIO="));
-        Exhibit::Plot(confidence_plot(
-            &id,
-            &rated_title(name, HistogramRates::default(), tally),
-            tally,
-        ))
+        Exhibit::Plot(confidence_plot(&id, &rated_title(name, None, None, tally), tally))
     }));
     exhibits
 }

@@ -20,7 +20,6 @@ use crate::rwsw::regime::{
 };
 use steadfast_domain::{Demand, Measurement, Nanos, Record, Step, StepPlace};
 
-/// Phase of the loop of demands.
 pub const DEMAND: &str = "demand";
 /// Phase in which every response time is recorded.
 pub const HISTOGRAM: &str = "max-histogram";
@@ -55,13 +54,11 @@ pub(super) const HISTOGRAM_TIME: Parameter = Parameter {
     ..Parameter::UNVERIFIED
 };
 
-/// Parameters of `rwsw-dirth`.
 pub const PARAMETERS: &[Parameter] = &[
     PRECONDITIONING, INSTEAD_OF_WIPC, SPARE, CONTENT, ZONES, ARRIVALS, ALIGNMENT, BETWEEN,
     MEASURED, FILLS, OUTSTANDING, ART_CEILING, RUN_IN_TIME, HISTOGRAM_TIME,
 ];
 
-/// RWSW DIRTH, ready to run.
 #[derive(Debug, Clone)]
 pub struct RwswDirth {
     pub(super) setup: ProcedureSetup,
@@ -141,7 +138,6 @@ pub(super) fn best(ladder: &DemandLadder, measured: &[&Measurement], ceiling: Na
     most(rated).unwrap_or(ladder.highest())
 }
 
-/// Returns a sentence on the effect of a gap before a step.
 fn gap_effect(step: &Step) -> &'static str {
     let phase = step.place.phase.as_str();
     match phase {

@@ -1,13 +1,9 @@
 use super::setup::best;
 use super::*;
 use crate::rwsw::ladder::{DemandLadder, OUTSTANDING};
-use crate::testing::scripted::{GEOMETRY, figure, phases, record, scripted, steps};
+use crate::testing::scripted::{build, figure, phases, record, scripted, steps};
 use crate::testing::workload::settings;
 use steadfast_domain::{Nanos, Settings, Step};
-
-fn made(settings: &Settings) -> Box<dyn Procedure> {
-    crate::procedure(settings, GEOMETRY, &[]).unwrap()
-}
 
 /// IOPS grow with outstanding I/Os up to 64 of them.
 fn saturating(step: &Step) -> f64 {
@@ -18,7 +14,7 @@ fn saturating(step: &Step) -> f64 {
 #[test]
 fn steady_state_then_every_demand_then_the_histogram_of_the_best() {
     let settings = settings("rwsw-dirth");
-    let test = made(&settings);
+    let test = build(&settings);
     let mut bench = scripted(saturating);
     bench.response = |step| {
         let outstanding = step.load.stimulus().unwrap().demand.outstanding();
@@ -53,7 +49,7 @@ fn steady_state_then_every_demand_then_the_histogram_of_the_best() {
 #[test]
 fn a_gap_in_the_loop_of_demands_or_before_the_histogram_repeats_it() {
     let settings = settings("rwsw-dirth");
-    let test = made(&settings);
+    let test = build(&settings);
     let mut bench = scripted(saturating);
     bench.gap_before = vec![("demand", 0, 4), ("max-histogram", 0, 1)];
     test.conduct(&mut bench).unwrap();
@@ -81,7 +77,7 @@ fn the_best_stays_below_the_ceiling_where_any_demand_does() {
 #[test]
 fn a_rate_that_was_only_passed_through_is_no_result() {
     let settings = settings("rwsw-dirth");
-    let test = made(&settings);
+    let test = build(&settings);
     let study = |held: f64| {
         let mut bench = scripted(move |step: &Step| match step.place.phase.as_str() {
             "max-histogram" => held,
@@ -110,7 +106,7 @@ fn fills_are_those_of_the_workload_itself() {
         if let Some(least) = least {
             settings.set("least-fills", least);
         }
-        let bench = scripted(|_| 20.0).conducted(&*made(&settings));
+        let bench = scripted(|_| 20.0).conducted(&*build(&settings));
         let all = steps(&bench.entries);
         all.iter().rfind(|s| s.place.phase == "steady-state").unwrap().place.round
     };

@@ -22,9 +22,7 @@ use steadfast_domain::findings::{
 };
 use steadfast_domain::script::{ScriptLoad, Timing};
 use steadfast_domain::text::grouped;
-use steadfast_domain::{
-    Bytes, Caveat, Measurement, Nanos, Op, Record, Step, Tally, caveats as ids,
-};
+use steadfast_domain::{Bytes, Caveat, Measurement, Nanos, Op, Record, Tally, caveats as ids};
 
 type RwswReplayRun<'a> = StudiedRun<'a, Replay>;
 
@@ -128,9 +126,9 @@ impl ProcedureReport for Replay {
     fn caveats(run: &RwswReplayRun<'_>) -> Vec<Caveat> {
         let mut caveats = Vec::new();
         caveats.extend(not_kept_up(run));
-        caveats.extend(of_preconditioning(run));
+        caveats.extend(preconditioning_caveats(run));
         match &run.test.course {
-            ReplayContent::Steps(_) => caveats.extend(of_the_steps(run)),
+            ReplayContent::Steps(_) => caveats.extend(step_caveats(run)),
             ReplayContent::Script(script, _) => {
                 caveats.extend(single_ios::caveats(script, run.record, &run.results))
             }
@@ -145,10 +143,6 @@ impl ProcedureReport for Replay {
         }
         caveats.extend(captured::caveats(&run.test.composite, &run.test.setup, &run.test.regime));
         caveats
-    }
-
-    fn reports(run: &RwswReplayRun<'_>, step: &Step) -> bool {
-        run.choices.measures(step)
     }
 
     fn figures(run: &RwswReplayRun<'_>) -> Vec<KeyFigure> {
@@ -178,7 +172,7 @@ const KEPT_UP: f64 = 0.95;
 /// Returns the I/Os done as a share of those in the played capture steps, or of those in the
 /// script that were not omitted on request.
 fn share_done(run: &RwswReplayRun<'_>) -> Option<f64> {
-    let asked = match &run.test.course {
+    let requested = match &run.test.course {
         ReplayContent::Steps(planned) => {
             planned.iter().map(|step| step.captured_ios(run.test)).sum()
         }
@@ -186,7 +180,7 @@ fn share_done(run: &RwswReplayRun<'_>) -> Option<f64> {
             script.counts.total().saturating_sub(single_ios::left_out(&run.results)) as f64
         }
     };
-    (asked > 0.0).then(|| run.results.played() as f64 / asked)
+    (requested > 0.0).then(|| run.results.played() as f64 / requested)
 }
 
 /// Formats the share in a sentence. A share below a limit is not rounded up to it.
@@ -243,7 +237,7 @@ fn mapping_text(script: &ScriptLoad) -> String {
     }
 }
 
-fn of_preconditioning(run: &RwswReplayRun<'_>) -> Vec<Caveat> {
+fn preconditioning_caveats(run: &RwswReplayRun<'_>) -> Vec<Caveat> {
     let Some(steady) = &run.test.regime.steady else { return Vec::new() };
     let cycle = steady.cycle_time().to_string();
     let mut caveats = vec![captured::cadence(&run.test.setup, &cycle)];
@@ -263,7 +257,7 @@ fn of_preconditioning(run: &RwswReplayRun<'_>) -> Vec<Caveat> {
     caveats
 }
 
-fn of_the_steps(run: &RwswReplayRun<'_>) -> Vec<Caveat> {
+fn step_caveats(run: &RwswReplayRun<'_>) -> Vec<Caveat> {
     let (paced, all) = run.test.paced();
     let mut caveats = Vec::new();
     let unmeasured = || run.results.measurements().flat_map(|m| &m.unmeasured);
@@ -304,7 +298,6 @@ fn of_the_steps(run: &RwswReplayRun<'_>) -> Vec<Caveat> {
     caveats
 }
 
-/// Reads a value of a moment.
 type ReplayPointValue = fn(&ReplayPoint) -> Option<f64>;
 
 /// Captures shorter than this are plotted in seconds.
@@ -549,11 +542,11 @@ fn distribution_plot(run: &RwswReplayRun<'_>) -> Option<Plot> {
     let names: Vec<String> = workload.streams.iter().map(ToString::to_string).collect();
     let mut counts = Vec::new();
     for step in &workload.steps {
-        let mut of_step = vec![0.0; names.len()];
+        let mut counts_of_step = vec![0.0; names.len()];
         for (place, ios) in run.test.composite.counts_of(step) {
-            of_step[place] = ios as f64;
+            counts_of_step[place] = ios as f64;
         }
-        counts.push(of_step);
+        counts.push(counts_of_step);
     }
     let caption = "Share of every applied I/O stream in each capture step, as it is applied.";
     (!counts.is_empty())
@@ -563,12 +556,9 @@ fn distribution_plot(run: &RwswReplayRun<'_>) -> Option<Plot> {
 /// Returns both response times of single I/Os: from the due time, as the application would see it,
 /// and from submission.
 fn response_times(run: &RwswReplayRun<'_>) -> Vec<Exhibit> {
-    let (mut all, mut reads, mut writes) = (Tally::default(), Tally::default(), Tally::default());
-    for measurement in run.results.measurements() {
-        all.merge(&measurement.with_flushes());
-        reads.merge(&measurement.direction(Op::Read));
-        writes.merge(&measurement.direction(Op::Write));
-    }
+    let all: Tally = run.results.measurements().map(Measurement::with_flushes).sum();
+    let direction = |op| -> Tally { run.results.measurements().map(|m| m.direction(op)).sum() };
+    let (reads, writes) = (direction(Op::Read), direction(Op::Write));
     let is_due = match &run.test.course {
         ReplayContent::Script(script, _) => script.timing != Timing::Closed,
         ReplayContent::Steps(_) => false,
@@ -610,16 +600,14 @@ const MOMENT: [TypedColumn<ReplayPoint>; 10] = [
     TypedColumn::number("OIO per thread", 4, ReplayPoint::depth_per_thread),
 ];
 
-/// Returns every moment, for spreadsheets.
 fn moments_table(run: &RwswReplayRun<'_>) -> Table {
     let kinds = [
         ("replay", &run.results.replayed),
         ("capture, applied streams", &run.results.applied),
         ("capture, all I/Os", &run.results.captured),
     ];
-    let mut table = typed_table("moments", "Replay and capture over time", "Of", &MOMENT);
-    for (kind, moments) in kinds {
-        table = table.rows(moments.iter().map(|moment| typed_row(kind, &MOMENT, moment)));
-    }
-    table
+    let rows = kinds.into_iter().flat_map(|(kind, moments)| {
+        moments.iter().map(move |moment| typed_row(kind, &MOMENT, moment))
+    });
+    typed_table("moments", "Replay and capture over time", "Of", &MOMENT).rows(rows)
 }

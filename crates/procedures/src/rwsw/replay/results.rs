@@ -4,6 +4,7 @@ use super::setup::{PHASE, PlannedCaptureStep, Replay, ReplayContent};
 use crate::common::attempts::steps_of;
 use crate::rwsw::segments::outstanding;
 use steadfast_domain::applied::AppliedStep;
+use steadfast_domain::script::Timing;
 use steadfast_domain::{Demand, Measurement, Nanos, Outcome, Record, Step};
 
 /// Values at one time of the capture.
@@ -11,9 +12,7 @@ use steadfast_domain::{Demand, Measurement, Nanos, Outcome, Record, Step};
 pub struct ReplayPoint {
     /// Middle of the interval, in seconds since the first step of the capture began.
     pub at: f64,
-    /// I/Os per second.
     pub iops: Option<f64>,
-    /// Throughput in MB/s (10^6 bytes per second).
     pub mb_per_second: Option<f64>,
     /// Average response time in milliseconds.
     pub art: Option<f64>,
@@ -42,26 +41,21 @@ impl ReplayPoint {
     }
 }
 
-/// Results of a replay, from which its tables and plots are made.
 pub struct RwswReplayResults<'a> {
-    /// Steps of the replay.
     pub steps: Vec<(&'a Step, &'a Outcome)>,
-    /// Values of the replay.
     pub replayed: Vec<ReplayPoint>,
     /// Values of the applied streams in the capture.
     pub applied: Vec<ReplayPoint>,
-    /// Values of all streams in the capture.
     pub captured: Vec<ReplayPoint>,
 }
 
 impl<'a> RwswReplayResults<'a> {
-    /// Computes the results from a record.
     pub fn new(replay: &Replay, record: &'a Record) -> Self {
         let steps = steps_of(record, PHASE);
         let replayed = match &replay.course {
-            ReplayContent::Steps(planned) => of_steps(replay, planned, &steps),
+            ReplayContent::Steps(planned) => step_points(replay, planned, &steps),
             ReplayContent::Script(script, _) => {
-                let moments = of_parts(&steps, &|at| unplayed(script.timing, at));
+                let moments = script_points(&steps, &|at| unplayed(script.timing, at));
                 moments.into_iter().map(|moment| moment.applied_with(script.demand)).collect()
             }
         };
@@ -79,7 +73,6 @@ impl<'a> RwswReplayResults<'a> {
         }
     }
 
-    /// Returns the measurements of the steps.
     pub fn measurements(&self) -> impl Iterator<Item = &'a Measurement> + '_ {
         self.steps.iter().map(|(_, outcome)| &outcome.measurement)
     }
@@ -96,8 +89,7 @@ impl<'a> RwswReplayResults<'a> {
 }
 
 /// Converts a time of the replay to a time of the capture, both in seconds.
-pub(super) fn unplayed(timing: steadfast_domain::script::Timing, at: f64) -> f64 {
-    use steadfast_domain::script::Timing;
+pub(super) fn unplayed(timing: Timing, at: f64) -> f64 {
     match timing {
         Timing::Faster { thousandths } => at * thousandths as f64 / 1000.0,
         Timing::Original | Timing::Closed => at,
@@ -108,7 +100,7 @@ fn middle(step: &AppliedStep, began: Nanos) -> f64 {
     (step.began.saturating_sub(began)).as_secs_f64() + step.lasted.as_secs_f64() / 2.0
 }
 
-fn of_steps(
+fn step_points(
     replay: &Replay,
     planned: &[PlannedCaptureStep],
     steps: &[(&Step, &Outcome)],
@@ -116,13 +108,12 @@ fn of_steps(
     let captured = &replay.composite.workload.steps;
     let began = captured.first().map_or(Nanos::ZERO, |step| step.began);
     let moment = |(planned, (_, outcome)): (&PlannedCaptureStep, &(&Step, &Outcome))| {
-        let at = middle(&captured[planned.index], began);
         let m = &outcome.measurement;
         // Flushes too, as in the capture.
         let total = m.with_flushes();
         let seconds = m.elapsed.as_secs_f64();
         let moment = ReplayPoint {
-            at,
+            at: middle(&captured[planned.index], began),
             iops: (seconds > 0.0).then(|| total.ios as f64 / seconds),
             mb_per_second: m.mb_per_second(),
             art: total.response_mean_ms(),
@@ -138,7 +129,10 @@ fn of_steps(
 
 /// Returns the values of each whole interval; `captured_at` converts the time of the replay to that
 /// of the capture.
-fn of_parts(steps: &[(&Step, &Outcome)], captured_at: &dyn Fn(f64) -> f64) -> Vec<ReplayPoint> {
+fn script_points(
+    steps: &[(&Step, &Outcome)],
+    captured_at: &dyn Fn(f64) -> f64,
+) -> Vec<ReplayPoint> {
     let mut moments = Vec::new();
     let mut before = 0.0;
     for (_, outcome) in steps {
@@ -231,7 +225,6 @@ impl PlotStepGroup<'_> {
         }
     }
 
-    /// Returns the values of all streams.
     fn whole(&self) -> ReplayPoint {
         let ios: u64 = self.steps.iter().map(|step| step.captured_ios).sum();
         let bytes: u64 = self.steps.iter().map(|step| step.captured_bytes.0).sum();
@@ -244,6 +237,7 @@ impl PlotStepGroup<'_> {
             .steps
             .iter()
             .filter_map(|step| step.outstanding_mean.map(|mean| mean * step.lasted.as_secs_f64()));
+        let outstanding_max = self.steps.iter().filter_map(|step| step.outstanding_max).max();
         let known = self.steps.iter().any(|step| step.outstanding_mean.is_some());
         ReplayPoint {
             at: self.middle(),
@@ -252,12 +246,7 @@ impl PlotStepGroup<'_> {
             art: (of > 0).then(|| sum / of as f64),
             mrt: self.steps.iter().filter_map(|s| s.response_max).max().map(Nanos::as_millis_f64),
             outstanding: self.rate(outstanding.sum()).filter(|_| known),
-            outstanding_max: self
-                .steps
-                .iter()
-                .filter_map(|s| s.outstanding_max)
-                .max()
-                .map(f64::from),
+            outstanding_max: outstanding_max.map(f64::from),
             threads: match &self.steps[..] {
                 [step] => step.threads.map(f64::from),
                 // Whether the steps had the same threads is unknown.

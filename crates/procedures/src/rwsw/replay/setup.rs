@@ -17,7 +17,6 @@ use steadfast_domain::script::ScriptLoad;
 use steadfast_domain::stimulus::{LoadLimits, Pace};
 use steadfast_domain::{Demand, Load, Nanos, Settings, Step, StepPlace, Stimulus};
 
-/// Phase of the replay.
 pub const PHASE: &str = "replay";
 
 /// Shortest time between the cuts of single I/Os: our choice.
@@ -26,7 +25,6 @@ const CUT_MIN: Nanos = Nanos::SECOND;
 /// Shortest capture step that can be applied: our choice.
 const STEP_MIN: Nanos = Nanos::from_millis(10);
 
-/// Parameter `longest-step`.
 pub(super) const LONGEST: Parameter = Parameter {
     name: "longest-step",
     default: "whole",
@@ -38,7 +36,6 @@ pub(super) const LONGEST: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// Parameter `pauses`.
 pub(super) const PAUSES: Parameter = Parameter {
     name: "pauses",
     default: "keep",
@@ -50,7 +47,6 @@ pub(super) const PAUSES: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// Parameter `cut`.
 pub(super) const CUT: Parameter = Parameter {
     name: "cut",
     default: "60s",
@@ -79,7 +75,6 @@ fn runs_to_steady_state(settings: &Settings) -> bool {
     matches!(BEFORE_REPLAY.value(settings), "multi-wsat" | "rwsw-dirth")
 }
 
-/// Parameters of `replay-native`.
 pub const PARAMETERS: &[Parameter] = &[
     BEFORE_REPLAY,
     INSTEAD_OF_WIPC,
@@ -115,9 +110,7 @@ pub(super) enum ReplayContent {
 pub(super) struct PlannedCaptureStep {
     /// Idle time before the step.
     pub pause: Nanos,
-    /// Index of the capture step in the workload.
     pub index: usize,
-    /// Step to apply.
     pub step: Step,
 }
 
@@ -138,7 +131,6 @@ impl PlannedCaptureStep {
     }
 }
 
-/// A replay, ready to run.
 #[derive(Debug, Clone)]
 pub struct Replay {
     pub(super) setup: ProcedureSetup,
@@ -149,7 +141,6 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Creates the replay of the captured workload of the settings.
     pub fn on(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
         let settings = &setup.settings;
         let composite = CapturedComposite::on_range(&setup)?;
@@ -245,20 +236,19 @@ fn planned(
             continue;
         }
         check_length(captured, &composite.workload.name)?;
-        let step = step(setup, composite, (index, steps.len()), longest);
+        let step = step(setup, composite, index, steps.len(), longest);
         let pause = if keeps { captured.began.saturating_sub(ended) } else { Nanos::ZERO };
         ended = Nanos(captured.began.0.saturating_add(captured.lasted.0));
         steps.push(PlannedCaptureStep { pause, index, step });
     }
-    if steps.is_empty() {
-        Err(ProcedureError(format!(
-            "workload '{}' has no capture steps to replay; read it from a trace or a step file, or \
-             run multi-wsat, which needs none",
-            composite.workload.name
-        )))
-    } else {
-        Ok(steps)
+    if !steps.is_empty() {
+        return Ok(steps);
     }
+    Err(ProcedureError(format!(
+        "workload '{}' has no capture steps to replay; read it from a trace or a step file, or \
+         run multi-wsat, which needs none",
+        composite.workload.name
+    )))
 }
 
 fn longest(text: &str) -> Option<Nanos> {
@@ -282,7 +272,8 @@ fn check_length(step: &AppliedStep, name: &str) -> Result<(), ProcedureError> {
 fn step(
     setup: &ProcedureSetup,
     composite: &CapturedComposite,
-    (index, played): (usize, usize),
+    index: usize,
+    played: usize,
     longest: Nanos,
 ) -> Step {
     let captured = &composite.workload.steps[index];
@@ -300,7 +291,6 @@ fn step(
     Step::alone(place, own.into_iter().fold(stimulus, Stimulus::data_pattern))
 }
 
-/// Returns a sentence on the effect of a gap before a step.
 fn gap_effect(step: &Step) -> &'static str {
     let phase = step.place.phase.as_str();
     match (phase, &step.load) {

@@ -61,7 +61,6 @@ impl ReplaySums {
     }
 }
 
-/// Returns the caveats of a replay of single I/Os.
 pub(super) fn caveats(
     script: &ScriptLoad,
     record: &Record,

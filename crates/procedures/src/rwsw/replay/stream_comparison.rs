@@ -44,7 +44,7 @@ pub(super) fn worst_stream(
     results: &RwswReplayResults<'_>,
 ) -> Option<WorstStream> {
     let ReplayContent::Steps(steps) = &replay.course else { return None };
-    let all = of_steps(replay, steps, results).into_iter().filter_map(|one| {
+    let all = played_streams(replay, steps, results).into_iter().filter_map(|one| {
         let worst = WorstStream { name: one.name, to_play: one.to_play, replayed: one.replayed? };
         (worst.to_play - worst.replayed > 3.0 * worst.to_play.sqrt()).then_some(worst)
     });
@@ -55,8 +55,8 @@ pub(super) fn worst_stream(
 /// I/Os per operation, because their streams are those of the capture.
 pub(super) fn streams(replay: &Replay, results: &RwswReplayResults<'_>) -> Table {
     let (corner, all) = match &replay.course {
-        ReplayContent::Steps(steps) => ("I/O stream", of_steps(replay, steps, results)),
-        ReplayContent::Script(script, _) => ("Operation", of_script(script, results)),
+        ReplayContent::Steps(steps) => ("I/O stream", played_streams(replay, steps, results)),
+        ReplayContent::Script(script, _) => ("Operation", operations(script, results)),
     };
     let whole = StreamComparison {
         name: "Together".to_owned(),
@@ -96,13 +96,13 @@ pub(super) fn streams(replay: &Replay, results: &RwswReplayResults<'_>) -> Table
 }
 
 /// Sums the streams of the capture steps that were played to their end.
-fn of_steps(
+fn played_streams(
     replay: &Replay,
     planned: &[PlannedCaptureStep],
     results: &RwswReplayResults<'_>,
 ) -> Vec<StreamComparison> {
     let workload = &replay.composite.workload;
-    let of = |stream: &IoStream| StreamComparison {
+    let empty = |stream: &IoStream| StreamComparison {
         name: stream.to_string(),
         captured_bytes: Some(0.0),
         replayed: Some(0.0),
@@ -110,7 +110,7 @@ fn of_steps(
         late: Some(0.0),
         ..StreamComparison::default()
     };
-    let mut all: Vec<StreamComparison> = workload.streams.iter().map(of).collect();
+    let mut all: Vec<StreamComparison> = workload.streams.iter().map(empty).collect();
     for (planned, (step, outcome)) in planned.iter().zip(&results.steps) {
         let captured = replay.composite.counts_of(&workload.steps[planned.index]);
         let tallies = stream_tallies(step, &outcome.measurement);
@@ -133,14 +133,14 @@ fn of_steps(
     all
 }
 
-fn of_script(script: &ScriptLoad, results: &RwswReplayResults<'_>) -> Vec<StreamComparison> {
+fn operations(script: &ScriptLoad, results: &RwswReplayResults<'_>) -> Vec<StreamComparison> {
     let named = [
         (Op::Read, "Reads"),
         (Op::Write, "Writes"),
         (Op::Discard, "Discards"),
         (Op::Flush, "Flushes"),
     ];
-    let of = |(op, name): (Op, &str)| {
+    let compared = |(op, name): (Op, &str)| {
         let all = results.measurements().flat_map(|m| &m.streams).filter(|s| s.op == op);
         let tally: Tally = all.map(|stream| &stream.tally).sum();
         StreamComparison {
@@ -153,5 +153,5 @@ fn of_script(script: &ScriptLoad, results: &RwswReplayResults<'_>) -> Vec<Stream
             late: Some(tally.outstanding as f64),
         }
     };
-    named.into_iter().map(of).filter(|one| one.captured > 0.0).collect()
+    named.into_iter().map(compared).filter(|one| one.captured > 0.0).collect()
 }

@@ -1,5 +1,7 @@
 use super::*;
-use crate::testing::scripted::{GEOMETRY, page, plot_of, record, retouched, scripted, steps};
+use crate::testing::scripted::{
+    applied, build, page, phases, plot_of, record, refusal, retouched, scripted, steps,
+};
 use crate::testing::workload::{settings, workload};
 use steadfast_domain::findings::Exhibit;
 use steadfast_domain::measurement::{Interval, StreamTally, UnmeasuredIos};
@@ -7,13 +9,9 @@ use steadfast_domain::replayed::IntervalLateness;
 use steadfast_domain::script::OpCounts;
 use steadfast_domain::stimulus::{DataPattern, Pace};
 use steadfast_domain::{
-    Bytes, Demand, FineHistogram, JournalEntry, Load, Measurement, Nanos, Op, Outcome,
-    ReplayResult, Settings, Tally,
+    Bytes, Demand, FineHistogram, JournalEntry, Load, Measurement, Nanos, Op, ReplayResult,
+    Settings, Tally,
 };
-
-fn made(settings: &Settings) -> Box<dyn Procedure> {
-    crate::procedure(settings, GEOMETRY, &[]).unwrap()
-}
 
 fn plain(name: &str, value: &str) -> Settings {
     let mut settings = settings("replay-native");
@@ -25,7 +23,7 @@ fn plain(name: &str, value: &str) -> Settings {
 #[test]
 fn capture_steps_are_played_with_their_counts_demands_times_and_pauses() {
     let settings = plain("pauses", "keep");
-    let test = made(&settings);
+    let test = build(&settings);
     let mut bench = scripted(|_| 500.0);
     bench.response = |_| Some(Nanos::from_millis(4));
     test.conduct(&mut bench).unwrap();
@@ -78,7 +76,7 @@ fn every_capture_step_writes_its_own_data_where_the_workloads_are_wanted() {
         workload.steps[0].data_pattern = Some(pattern(20, 45));
         workload.steps[2].data_pattern = Some(pattern(17, 41));
         workload.steps[2].threads = Some(3);
-        let test = made(&settings);
+        let test = build(&settings);
         let mut bench = scripted(|_| 500.0);
         bench.response = |_| Some(Nanos::from_millis(4));
         test.conduct(&mut bench).unwrap();
@@ -107,7 +105,7 @@ fn every_capture_step_writes_its_own_data_where_the_workloads_are_wanted() {
 fn a_target_that_does_not_keep_up_is_a_warning_with_its_share() {
     let share = |iops: f64| {
         let settings = plain("pauses", "skip");
-        let test = made(&settings);
+        let test = build(&settings);
         let findings = scripted(|_| iops).studied(&*test, &settings);
         let is_warned = findings.caveat("replay-share").is_some();
         (findings.ending.clone(), is_warned, findings)
@@ -133,7 +131,7 @@ fn a_target_that_does_not_keep_up_is_a_warning_with_its_share() {
 #[test]
 fn a_stream_that_lacks_ios_is_not_made_up_for_by_another() {
     let settings = plain("pauses", "skip");
-    let test = made(&settings);
+    let test = build(&settings);
     let mut bench = scripted(|_| 400.0);
     test.conduct(&mut bench).unwrap();
     for (number, entry) in bench.entries.iter_mut().enumerate() {
@@ -161,26 +159,26 @@ fn a_stream_that_lacks_ios_is_not_made_up_for_by_another() {
 
 #[test]
 fn the_composite_to_steady_state_and_the_demands_can_precede_it() {
-    let phases = |regime: &str| {
+    let phases_of = |regime: &str| {
         let mut bench = scripted(|_| 1000.0);
         let mut settings = settings("replay-native");
         settings.set("preconditioning", regime);
-        made(&settings).conduct(&mut bench).unwrap();
-        let mut phases: Vec<String> =
-            steps(&bench.entries).iter().map(|s| s.place.phase.clone()).collect();
-        phases.dedup();
-        phases
+        build(&settings).conduct(&mut bench).unwrap();
+        phases(&bench.entries)
     };
-    assert_eq!(phases("none"), ["replay"]);
-    assert_eq!(phases("wipc"), ["wipc", "replay"]);
-    assert_eq!(phases("multi-wsat"), ["wipc", "steady-state", "replay"]);
-    assert_eq!(phases("rwsw-dirth"), ["wipc", "steady-state", "preconditioning-demand", "replay"]);
+    assert_eq!(phases_of("none"), ["replay"]);
+    assert_eq!(phases_of("wipc"), ["wipc", "replay"]);
+    assert_eq!(phases_of("multi-wsat"), ["wipc", "steady-state", "replay"]);
+    assert_eq!(
+        phases_of("rwsw-dirth"),
+        ["wipc", "steady-state", "preconditioning-demand", "replay"]
+    );
 }
 
 #[test]
 fn a_gap_repeats_no_step_and_is_told() {
     let settings = plain("pauses", "skip");
-    let test = made(&settings);
+    let test = build(&settings);
     let mut bench = scripted(|_| 500.0);
     bench.gap_before = vec![("replay", 0, 2)];
     test.conduct(&mut bench).unwrap();
@@ -195,7 +193,7 @@ fn what_cannot_be_replayed_is_refused_with_the_remedy() {
     let why = |change: &dyn Fn(&mut Settings)| {
         let mut settings = settings("replay-native");
         change(&mut settings);
-        crate::procedure(&settings, GEOMETRY, &[]).err().unwrap().0
+        refusal(&settings)
     };
     let none = why(&|s| s.workload.as_mut().unwrap().steps.clear());
     assert!(none.contains("no capture steps") && none.contains("multi-wsat"), "{none}");
@@ -220,7 +218,7 @@ fn script() -> ScriptLoad {
 fn single_ios_are_one_load_that_is_cut_every_minute() {
     let mut settings = plain("alignment", "auto");
     settings.workload.as_mut().unwrap().script = Some(script());
-    let test = made(&settings);
+    let test = build(&settings);
     // The script is complete after the third minute.
     let bench = retouched(|step, measurement| measurement.complete = step.place.point == 3);
     let bench = bench.conducted(&*test);
@@ -228,7 +226,7 @@ fn single_ios_are_one_load_that_is_cut_every_minute() {
     assert_eq!(steps.len(), 3);
     assert!(steps.iter().all(|step| step.load == Load::Script(script())));
     assert!(steps.iter().all(|step| step.cut == Some(Nanos::from_secs(60))));
-    made(&Settings { depth: Some(4), ..settings.clone() });
+    build(&Settings { depth: Some(4), ..settings.clone() });
     assert!(!steps[0].continues && steps[1..].iter().all(|step| step.continues));
     let findings = test.study(&record(&settings, Vec::new()));
     assert_eq!(
@@ -278,15 +276,14 @@ fn replayed(point: u32, late_us: u64) -> JournalEntry {
     let served = Tally { ios: 7063, response_max, ..Tally::default() };
     part.served.push(StreamTally { op: Op::Read, tally: served });
     measurement.replay = Some(Box::new(part));
-    let outcome = Outcome { measurement, gap_before: None };
-    JournalEntry::Applied { step: Box::new(step), outcome: Box::new(outcome) }
+    applied(step, measurement)
 }
 
 #[test]
 fn single_ios_are_reported_with_their_start_errors_drift_and_verdict() {
     let mut settings = plain("cut", "7s");
     settings.workload.as_mut().unwrap().script = Some(script());
-    let test = made(&settings);
+    let test = build(&settings);
     let found = |late: [u64; 2]| {
         let entries = vec![replayed(1, late[0]), replayed(2, late[1])];
         let findings = test.study(&record(&settings, entries));
@@ -295,8 +292,9 @@ fn single_ios_are_reported_with_their_start_errors_drift_and_verdict() {
             let row = facts.rows.iter().find(|row| row.label == id).unwrap();
             row.value.clone().unwrap_or_default()
         };
-        let of = ["Start error p50", "Start error, at most", "Drift, last seconds against first"];
-        (of.map(fact), fact("Verdict"), findings)
+        let labels =
+            ["Start error p50", "Start error, at most", "Drift, last seconds against first"];
+        (labels.map(fact), fact("Verdict"), findings)
     };
     let (numbers, verdict, findings) = found([10, 10]);
     assert_eq!((numbers[1].as_str(), numbers[2].as_str()), ("10.0 µs", "0.0 µs"));

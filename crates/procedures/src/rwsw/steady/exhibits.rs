@@ -21,14 +21,12 @@ use steadfast_domain::findings::{Exhibit, KeyFigure, Origin, Page, Setting, Tabl
 use steadfast_domain::steady_state::TrackVerdict;
 use steadfast_domain::{Caveat, Measurement, Outcome, Record, Step, Verdict, caveats as ids};
 
-/// A run with its steps and its verdict.
 pub struct JudgedRun<'a> {
     run: &'a CyclicLoad,
     steps: Vec<(&'a Step, &'a Outcome)>,
     verdict: Verdict,
 }
 
-/// The runs, with their streams or measured minutes.
 pub struct RwswSteadyResults<'a> {
     judged: Vec<JudgedRun<'a>>,
     segments: Vec<RwswSegment>,
@@ -184,10 +182,6 @@ impl ProcedureReport for SteadyStreams {
         caveats
     }
 
-    fn reports(run: &RwswSteadyRun<'_>, step: &Step) -> bool {
-        run.choices.measures(step)
-    }
-
     /// The rate of every stream, and per watt; of all of them together what the window gave.
     fn figures(run: &RwswSteadyRun<'_>) -> Vec<KeyFigure> {
         match run.test.kind {
@@ -267,7 +261,6 @@ fn stream_tracks(run: &JudgedRun<'_>, same_window: bool) -> Vec<TrackVerdict> {
     verdict.tracks.iter().map(judge).collect()
 }
 
-/// Returns the name of a segment.
 fn corner(test: &SteadyStreams) -> &'static str {
     match test.kind {
         RwswWsatKind::Individual => "Segment (I/O stream, mean of its measurement window)",

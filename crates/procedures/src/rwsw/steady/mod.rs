@@ -8,7 +8,7 @@
 mod exhibits;
 mod setup;
 
-pub use setup::{INDIVIDUAL_PARAMETERS, MULTI_PARAMETERS, SteadyStreams};
+pub use setup::{INDIVIDUAL_PARAMETERS, MULTI_PARAMETERS, RwswWsatKind, SteadyStreams};
 
 use crate::exhibits::report;
 use steadfast_domain::{Bench, Findings, Halt, Procedure, Record};

@@ -16,12 +16,10 @@ use crate::rwsw::regime::{
 };
 use steadfast_domain::Demand;
 
-/// Parameters of `multi-wsat`.
 pub const MULTI_PARAMETERS: &[Parameter] = &[
     PRECONDITIONING, INSTEAD_OF_WIPC, SPARE, CONTENT, ZONES, ARRIVALS, ALIGNMENT, BETWEEN,
     MEASURED, FILLS,
 ];
-/// Parameters of `individual-streams`.
 pub const INDIVIDUAL_PARAMETERS: &[Parameter] =
     &[PRECONDITIONING, INSTEAD_OF_WIPC, SPARE, CONTENT, ZONES, ALIGNMENT, BETWEEN, MEASURED, FILLS];
 
@@ -47,23 +45,7 @@ pub struct SteadyStreams {
 }
 
 impl SteadyStreams {
-    /// Creates Multi-Stream WSAT.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if the device, the workload or the settings do not permit the test.
-    pub fn multi(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
-        SteadyStreams::new(RwswWsatKind::Multi, setup)
-    }
-
-    /// Creates Individual Streams WSAT.
-    ///
-    /// # Errors
-    /// Returns [`ProcedureError`] if the device, the workload or the settings do not permit the test.
-    pub fn individual(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
-        SteadyStreams::new(RwswWsatKind::Individual, setup)
-    }
-
-    fn new(kind: RwswWsatKind, setup: ProcedureSetup) -> Result<Self, ProcedureError> {
+    pub fn new(kind: RwswWsatKind, setup: ProcedureSetup) -> Result<Self, ProcedureError> {
         let settings = &setup.settings;
         let composite = CapturedComposite::on_range(&setup)?.with_streams()?;
         check_ending(settings)?;

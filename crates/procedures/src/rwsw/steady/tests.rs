@@ -1,18 +1,13 @@
-use super::*;
-use crate::testing::scripted::{GEOMETRY, record, scripted, steps};
+use crate::testing::scripted::{build, record, refusal, scripted, steps};
 use crate::testing::workload::settings;
 use steadfast_domain::findings::Cell;
 use steadfast_domain::stimulus::{DataPattern, Op, Order, Pace, Zone};
 use steadfast_domain::{Bytes, CaveatKind, Demand, Nanos, Settings, Stimulus, caveats as ids};
 
-fn made(settings: &Settings) -> Box<dyn Procedure> {
-    crate::procedure(settings, GEOMETRY, &[]).unwrap()
-}
-
 #[test]
 fn the_composite_has_the_counts_of_the_capture_in_every_step() {
     let settings = settings("multi-wsat");
-    let test = made(&settings);
+    let test = build(&settings);
     let bench = scripted(|_| 1000.0).conducted(&*test);
     let all = steps(&bench.entries);
     assert_eq!(all[0].place.phase, "wipc");
@@ -50,7 +45,7 @@ fn detailed(procedure: &str) -> Settings {
 fn loads(settings: &Settings) -> Vec<Stimulus> {
     let mut bench = scripted(|_| 1000.0);
     bench.response = |_| Some(Nanos::from_millis(2));
-    made(settings).conduct(&mut bench).unwrap();
+    build(settings).conduct(&mut bench).unwrap();
     let steps = steps(&bench.entries);
     let loads = steps.iter().filter(|step| !step.place.phase.starts_with("wipc"));
     loads.map(|step| step.load.stimulus().unwrap().clone()).collect()
@@ -88,7 +83,7 @@ fn zones_are_applied_and_arrivals_where_they_are_asked_for() {
         settings.set("arrivals", arrivals);
         assert_eq!(loads(&settings)[0].demand, Demand::SCHEDULED);
         settings.workload.as_mut().unwrap().arrivals = None;
-        let why = crate::procedure(&settings, GEOMETRY, &[]).err().unwrap().0;
+        let why = refusal(&settings);
         assert!(why.contains("workload derive"), "{why}");
     }
 }
@@ -109,7 +104,7 @@ fn streams_arrive_by_their_own_pace_or_at_random_with_their_share() {
         }
         let bursts = Pace::Burst { ios: 5, delay: Nanos::SECOND };
         settings.workload.as_mut().unwrap().stream_arrivals = vec![(0, bursts)];
-        let why = crate::procedure(&settings, GEOMETRY, &[]).err().unwrap().0;
+        let why = refusal(&settings);
         assert!(why.contains("arrivals=streams") && why.contains("rate"), "{why}");
     }
 }
@@ -127,7 +122,7 @@ fn a_drive_that_is_slower_than_the_arrivals_is_said_to_be() {
             settings.set("arrivals", arrivals);
             let mut bench = scripted(|_| iops);
             bench.response = |_| Some(Nanos::from_millis(2));
-            let test = made(&settings);
+            let test = build(&settings);
             let findings = bench.studied(&*test, &settings);
             let found = findings.caveat(ids::RATE_MISSED).is_some();
             assert_eq!(found, is_missed, "{procedure} {arrivals} {iops}");
@@ -139,7 +134,7 @@ fn a_drive_that_is_slower_than_the_arrivals_is_said_to_be() {
 fn reports_disclose_zones_and_arrivals() {
     let found = |settings: &Settings| -> [bool; 3] {
         let mut bench = scripted(|_| 1000.0);
-        let test = made(settings);
+        let test = build(settings);
         test.conduct(&mut bench).unwrap();
         let findings = test.study(&record(settings, bench.entries));
         let text = serde_json::to_string(&findings).unwrap();
@@ -153,7 +148,7 @@ fn reports_disclose_zones_and_arrivals() {
     settings.set("arrivals", "workload");
     assert_eq!(found(&settings), [true, false, false]);
     settings.set("arrivals", "streams");
-    let test = made(&settings);
+    let test = build(&settings);
     let mut bench = scripted(|_| 1000.0);
     let findings = bench.studied(&*test, &settings);
     let arrivals = findings.table("applied-arrivals").unwrap();
@@ -164,20 +159,20 @@ fn reports_disclose_zones_and_arrivals() {
 #[test]
 fn every_stream_is_run_alone_at_the_demand_of_its_order() {
     let settings = settings("individual-streams");
-    let test = made(&settings);
+    let test = build(&settings);
     let mut bench = scripted(|_| 1000.0);
     bench.response = |_| Some(Nanos::from_millis(2));
     test.conduct(&mut bench).unwrap();
     let all = steps(&bench.entries);
-    let of = |phase: &str| {
-        let of: Vec<_> = all.iter().filter(|s| s.place.phase == phase).collect();
-        let stimulus = of[0].load.stimulus().unwrap().clone();
-        assert_eq!((of.len(), stimulus.streams.len()), (5 * 31, 1), "{phase}");
+    let load_of = |phase: &str| {
+        let steps: Vec<_> = all.iter().filter(|s| s.place.phase == phase).collect();
+        let stimulus = steps[0].load.stimulus().unwrap().clone();
+        assert_eq!((steps.len(), stimulus.streams.len()), (5 * 31, 1), "{phase}");
         (stimulus.streams[0].to_string(), stimulus.demand)
     };
-    assert_eq!(of("stream-1"), ("RND 4K W".to_owned(), Demand::new(4, 32)));
-    assert_eq!(of("stream-2"), ("RND 8K R".to_owned(), Demand::new(4, 32)));
-    assert_eq!(of("stream-3"), ("SEQ 64K W".to_owned(), Demand::new(1, 32)));
+    assert_eq!(load_of("stream-1"), ("RND 4K W".to_owned(), Demand::new(4, 32)));
+    assert_eq!(load_of("stream-2"), ("RND 8K R".to_owned(), Demand::new(4, 32)));
+    assert_eq!(load_of("stream-3"), ("SEQ 64K W".to_owned(), Demand::new(1, 32)));
     let findings = test.study(&record(&settings, bench.entries));
     assert_eq!(findings.ending, "All 3 I/O streams reached steady state.");
     let verdict = findings.verdict.unwrap();
@@ -196,7 +191,7 @@ fn every_stream_is_run_alone_at_the_demand_of_its_order() {
 #[test]
 fn evidence_of_streams_that_end_at_different_rounds_names_their_windows() {
     let settings = settings("individual-streams");
-    let test = made(&settings);
+    let test = build(&settings);
     let mut bench = scripted(|step| match (step.place.phase.as_str(), step.place.round) {
         ("stream-3", round @ 1..=3) => 1000.0 * f64::from(round),
         _ => 8000.0,
@@ -212,7 +207,7 @@ fn evidence_of_streams_that_end_at_different_rounds_names_their_windows() {
 #[test]
 fn one_stream_that_is_never_steady_makes_the_run_unsteady_and_is_named() {
     let settings = settings("individual-streams");
-    let test = made(&settings);
+    let test = build(&settings);
     let mut bench = scripted(|step| match step.place.phase.as_str() {
         "stream-2" => f64::from(step.place.round * step.place.round),
         _ => 1000.0,
@@ -232,7 +227,7 @@ fn a_gap_begins_the_window_of_its_run_anew() {
     let settings = settings("multi-wsat");
     let mut bench = scripted(|_| 1000.0);
     bench.gap_before = vec![("steady-state", 3, 7)];
-    made(&settings).conduct(&mut bench).unwrap();
+    build(&settings).conduct(&mut bench).unwrap();
     let all = steps(&bench.entries);
     let count = all.iter().filter(|s| s.place.phase == "steady-state").count();
     assert_eq!(count, 7 * 31, "rounds 3 to 7 are the window");
@@ -241,12 +236,11 @@ fn a_gap_begins_the_window_of_its_run_anew() {
 #[test]
 fn without_a_workload_or_in_an_older_profile_it_is_refused_with_the_remedy() {
     for name in crate::rwsw::NAMES {
-        let why = |settings: &Settings| crate::procedure(settings, GEOMETRY, &[]).err().unwrap().0;
-        let none = why(&Settings::new(name, 1));
+        let none = refusal(&Settings::new(name, 1));
         assert!(none.contains("give --workload FILE or --workload NAME"), "{none}");
         let mut old = settings(name);
         old.profile = steadfast_domain::Profile::Pts11;
-        assert!(why(&old).contains("RWSW PTS 1.0.7"), "{name}");
+        assert!(refusal(&old).contains("RWSW PTS 1.0.7"), "{name}");
     }
 }
 
@@ -257,7 +251,7 @@ fn the_regime_and_the_content_are_the_operators_choice_and_disclosed() {
     settings.set("content", "workload");
     let own = DataPattern::Entropy { random_percent: 32, duplicate_percent: 28 };
     settings.workload.as_mut().unwrap().data_pattern = own.clone();
-    let test = made(&settings);
+    let test = build(&settings);
     let bench = scripted(|_| 100_000.0).conducted(&*test);
     let all = steps(&bench.entries);
     assert_eq!(all[0].place.phase, "steady-state");
@@ -272,7 +266,7 @@ fn streams_of_no_whole_sectors_are_left_out_and_named() {
     let mut settings = settings("multi-wsat");
     let small = steadfast_domain::IoStream::new(Op::Read, Order::Random, Bytes(128)).weighing(9);
     settings.workload.as_mut().unwrap().streams.push(small);
-    let test = made(&settings);
+    let test = build(&settings);
     let bench = scripted(|_| 1000.0).conducted(&*test);
     let all = steps(&bench.entries);
     assert_eq!(all.last().unwrap().load.stimulus().unwrap().streams.len(), 3);
@@ -285,7 +279,7 @@ fn streams_of_no_whole_sectors_are_left_out_and_named() {
 fn a_share_of_bytes_that_are_not_known_is_missing() {
     let mut settings = settings("multi-wsat");
     settings.workload.as_mut().unwrap().captured_bytes = None;
-    let findings = made(&settings).study(&record(&settings, Vec::new()));
+    let findings = build(&settings).study(&record(&settings, Vec::new()));
     for row in &findings.table("applied-streams").unwrap().rows {
         assert!(matches!(row.cells[1], Cell::Number { .. }), "{row:?}");
         assert!(matches!(row.cells[4], Cell::Missing), "{row:?}");

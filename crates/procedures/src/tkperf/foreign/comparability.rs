@@ -6,7 +6,6 @@ use crate::exhibits::pages;
 use steadfast_domain::findings::{Cell, Exhibit, Page, Row, Table};
 use steadfast_domain::{Caveat, CaveatKind, ForeignKind, ForeignRun, ForeignTest, caveats as ids};
 
-/// Returns the caveat on the unit that TKperf calls MB.
 pub(super) fn units() -> Caveat {
     Caveat::remark(
         ids::FOREIGN_UNITS,
@@ -20,7 +19,6 @@ fn deviation(id: &str, text: impl Into<String>) -> Caveat {
     Caveat::deviation(id, text, "Repeat the test with `steadfast tkperf`.")
 }
 
-/// Returns the caveats on the numbers of a test.
 pub(super) fn caveats(test: &ForeignTest, studied: &TkperfTestResult<'_>) -> Vec<Caveat> {
     let mut caveats = vec![Caveat::remark(
         ids::FOREIGN_PURGE,

@@ -1,6 +1,6 @@
 //! Exhibits of a TKperf test, with the IDs of our own runs.
 
-use super::results::{TkperfTestResult, tracked, unit, value};
+use super::results::{TkperfTestResult, tracked, unit, values_of};
 use crate::common::secondary::mean;
 use crate::exhibits::loops::tracking_table;
 use crate::exhibits::pages::page;
@@ -8,6 +8,7 @@ use crate::exhibits::tkperf::{
     self, SaturatedMinute, TkperfPoint, TkperfTest, ZoneCurve, write_saturation,
 };
 use crate::report_notation::mix_name;
+use std::collections::BTreeSet;
 use steadfast_domain::findings::{Cell, Exhibit, KeyFigure, Page, Row, Table};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Bytes, ForeignKind, ForeignMeasured};
@@ -35,20 +36,20 @@ pub(super) fn summary(studied: &TkperfTestResult<'_>) -> Vec<Exhibit> {
 /// Returns the numbers of page one, with the IDs of our runs if they mean the same.
 pub(super) fn key(studied: &TkperfTestResult<'_>) -> Vec<KeyFigure> {
     let kind = studied.test.kind;
-    let of = |id: &str, label: &str, mix: u8| {
+    let figure = |id: &str, label: &str, mix: u8| {
         let pattern = AccessPattern::random(Bytes::kib(4), mix);
         let point = studied.points.iter().find(|point| point.pattern == pattern);
         KeyFigure::new(id, label, point.and_then(|point| point.mean), unit(kind))
     };
     match kind {
         ForeignKind::Iops => vec![
-            of("rnd-4k-read-iops", "RND 4K read", 100),
-            of("rnd-4k-write-iops", "RND 4K write", 0),
-            of("rnd-4k-mixed-iops", "RND 4K 65/35", 65),
+            figure("rnd-4k-read-iops", "RND 4K read", 100),
+            figure("rnd-4k-write-iops", "RND 4K write", 0),
+            figure("rnd-4k-mixed-iops", "RND 4K 65/35", 65),
         ],
         ForeignKind::Latency => vec![
-            of("rnd-4k-read-mean", "RND 4K read, mean", 100),
-            of("rnd-4k-write-mean", "RND 4K write, mean", 0),
+            figure("rnd-4k-read-mean", "RND 4K read, mean", 100),
+            figure("rnd-4k-write-mean", "RND 4K write, mean", 0),
         ],
         ForeignKind::Throughput => {
             let large =
@@ -75,14 +76,13 @@ pub(super) fn key(studied: &TkperfTestResult<'_>) -> Vec<KeyFigure> {
     }
 }
 
-/// Returns the sections of TKperf's report.
 pub(super) fn chapters(studied: &TkperfTestResult<'_>) -> Vec<Page> {
     let kind = studied.test.kind;
     match kind {
-        ForeignKind::Iops => tkperf::iops(&content(studied, ("IOPS", "iops"))),
-        ForeignKind::Latency => tkperf::latency(&content(studied, ("Latency", "latency"))),
+        ForeignKind::Iops => tkperf::iops(&content(studied, "IOPS", "iops")),
+        ForeignKind::Latency => tkperf::latency(&content(studied, "Latency", "latency")),
         ForeignKind::Throughput => {
-            tkperf::throughput(&content(studied, ("Throughput", "throughput")))
+            tkperf::throughput(&content(studied, "Throughput", "throughput"))
         }
         ForeignKind::WriteSaturation => write_saturation(listing(kind).into(), &minutes(studied)),
         ForeignKind::ZoneIops => over_zones(studied, "HDD IOPS", "hdd-iops"),
@@ -125,10 +125,7 @@ fn listing(kind: ForeignKind) -> &'static str {
     }
 }
 
-fn content(
-    studied: &TkperfTestResult<'_>,
-    (title, id): (&'static str, &'static str),
-) -> TkperfTest {
+fn content(studied: &TkperfTestResult<'_>, title: &'static str, id: &'static str) -> TkperfTest {
     let kind = studied.test.kind;
     TkperfTest {
         title,
@@ -143,22 +140,12 @@ fn content(
 
 /// Returns the matrix: block sizes ascending, mixes from 0/100.
 fn matrix(studied: &TkperfTestResult<'_>, id: &str, title: &str, decimals: u8) -> Table {
-    let (mut sizes, mut mixes): (Vec<Bytes>, Vec<u8>) = (Vec::new(), Vec::new());
-    for point in &studied.points {
-        sizes.push(point.pattern.size);
-        mixes.push(point.pattern.read_percent);
-    }
-    sizes.sort();
-    sizes.dedup();
-    mixes.sort_unstable();
-    mixes.dedup();
-    let of = |size: Bytes, mix: u8| {
-        let is_it = |p: &&TkperfPoint| p.pattern.size == size && p.pattern.read_percent == mix;
-        studied.points.iter().find(is_it).and_then(|point| point.mean)
-    };
+    let patterns = || studied.points.iter().map(|point| point.pattern);
+    let sizes: BTreeSet<Bytes> = patterns().map(|pattern| pattern.size).collect();
+    let mixes: BTreeSet<u8> = patterns().map(|pattern| pattern.read_percent).collect();
     let rows = sizes.iter().map(|size| {
         let name = size.transfer_size().trim_end_matches('K').to_owned();
-        let cells = mixes.iter().map(|mix| Cell::number(of(*size, *mix), decimals));
+        let cells = mixes.iter().map(|mix| Cell::number(mean_of(studied, *size, *mix), decimals));
         Row::new(name, cells).strong(*size == Bytes::kib(4))
     });
     Table::new(id, title, "Block Size (KiB)")
@@ -167,16 +154,18 @@ fn matrix(studied: &TkperfTestResult<'_>, id: &str, title: &str, decimals: u8) -
         .rows(rows)
 }
 
+/// Returns the mean of the point with this block size and percentage of reads.
+fn mean_of(studied: &TkperfTestResult<'_>, size: Bytes, mix: u8) -> Option<f64> {
+    let mut of_size = studied.points.iter().filter(|point| point.pattern.size == size);
+    of_size.find(|point| point.pattern.read_percent == mix)?.mean
+}
+
 fn rates(studied: &TkperfTestResult<'_>) -> Table {
     let rows = studied.points.iter().filter(|point| point.pattern.read_percent == 100);
     let rows = rows.map(|reads| {
         let size = reads.pattern.size;
-        let is_it = |p: &&TkperfPoint| p.pattern.size == size && p.pattern.read_percent == 0;
-        let writes = studied.points.iter().find(is_it).and_then(|point| point.mean);
-        Row::new(
-            format!("SEQ {}", size.transfer_size()),
-            [Cell::number(reads.mean, 1), Cell::number(writes, 1)],
-        )
+        let cells = [reads.mean, mean_of(studied, size, 0)].map(|rate| Cell::number(rate, 1));
+        Row::new(format!("SEQ {}", size.transfer_size()), cells)
     });
     let title = "Throughput in the measurement window, MB/s";
     Table::new("throughput-summary", title, "Block size").columns(["Read", "Write"]).rows(rows)
@@ -186,16 +175,13 @@ fn saturation(studied: &TkperfTestResult<'_>) -> Table {
     let values: Vec<&ForeignMeasured> =
         studied.test.values.iter().map(|value| &value.measured).collect();
     let line = |head: &str, of: Option<&&ForeignMeasured>| {
-        let cell = |value: Option<f64>, places| Cell::number(value, places);
-        Row::new(
-            head,
-            [
-                cell(of.and_then(|m| m.iops), 1),
-                cell(of.and_then(|m| m.mean_ms), 3),
-                cell(of.and_then(|m| m.shortest_ms), 3),
-                cell(of.and_then(|m| m.longest_ms), 3),
-            ],
-        )
+        let cells = [
+            (of.and_then(|m| m.iops), 1),
+            (of.and_then(|m| m.mean_ms), 3),
+            (of.and_then(|m| m.shortest_ms), 3),
+            (of.and_then(|m| m.longest_ms), 3),
+        ];
+        Row::new(head, cells.map(|(value, decimals)| Cell::number(value, decimals)))
     };
     let mut rows = vec![line("First step", values.first()), line("Last step", values.last())];
     if values.len() > LAST_MINUTES {
@@ -256,16 +242,11 @@ fn over_zones(studied: &TkperfTestResult<'_>, title: &str, id: &str) -> Vec<Page
     let kind = studied.test.kind;
     let curve = |point: &TkperfPoint| ZoneCurve {
         pattern: point.pattern,
-        values: of_zones(studied, point),
+        values: values_of(studied.test, point.pattern).collect(),
     };
     let curves: Vec<ZoneCurve> = studied.points.iter().map(curve).collect();
     let listing = Exhibit::Listing(listing(kind).into());
     let mut pages = vec![page(&format!("{title} - Test Loop"), vec![listing])];
-    pages.extend(tkperf::zones((title, id), unit(kind), &curves));
+    pages.extend(tkperf::zones(title, id, unit(kind), &curves));
     pages
-}
-
-fn of_zones(studied: &TkperfTestResult<'_>, point: &TkperfPoint) -> Vec<(u32, Option<f64>)> {
-    let own = studied.test.values.iter().filter(|value| value.pattern == point.pattern);
-    own.map(|found| (found.round, value(studied.test.kind, &found.measured))).collect()
 }

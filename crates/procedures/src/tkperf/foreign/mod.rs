@@ -8,7 +8,7 @@ mod results;
 #[cfg(test)]
 mod tests;
 
-use crate::exhibits::disclosure::{self, ending_text, form_demand};
+use crate::exhibits::disclosure::{self, ending_text, form_demand, profile_row};
 use crate::exhibits::pages::page;
 use crate::pts::method::TWENTY_TEN;
 use results::TkperfTestResult;
@@ -20,7 +20,6 @@ use steadfast_domain::{
     Caveat, Demand, Findings, ForeignKind, ForeignRun, ForeignTest, Nanos, caveats as ids,
 };
 
-/// Method of these runs in reports.
 const METHOD: &str = "TKperf's own run, read from its XML log";
 
 /// Returns the findings of a log of TKperf; `software` is the name of the program that read it.
@@ -100,16 +99,14 @@ fn parameters(test: &ForeignTest) -> FormBlock {
     let both = test.jobs.zip(test.depth);
     let demand = both.map(|(jobs, depth)| form_demand(Demand::new(jobs, depth)));
     let time = test.step_seconds.map(|s| Nanos::from_secs(s).to_string());
-    let always =
-        |id: &str, label: &str, value: &str| Setting::new(id, label, value, Origin::Profile);
     let known = [
         Setting::new("demand", "TOIO - TC/QD", demand.clone(), Origin::Found),
         Setting::new("step-time", "Step", time, Origin::Found),
-        always("active-range", "AR", "100%"),
-        always("active-range-segments", "AR Segments", "1 (contiguous)"),
-        always("alignment", "Alignment of offsets", "the block size (BS)"),
-        always("data-pattern", "Data Pattern", "random buffers of fio"),
-        always("verify", "Verification of data", "off"),
+        profile_row("active-range", "AR", "100%"),
+        profile_row("active-range-segments", "AR Segments", "1 (contiguous)"),
+        profile_row("alignment", "Alignment of offsets", "the block size (BS)"),
+        profile_row("data-pattern", "Data Pattern", "random buffers of fio"),
+        profile_row("verify", "Verification of data", "off"),
         Setting::identity("I/O Engine", &test.engine),
     ];
     let rows = known.into_iter().chain(of_kind(test)).chain(preconditioning(test, demand));
@@ -177,7 +174,7 @@ fn of_kind(test: &ForeignTest) -> Vec<Setting> {
             ("criteria", &disclosure::criteria_text(&TWENTY_TEN)),
         ]);
     }
-    rows.iter().map(|(id, value)| Setting::new(id, id, value, Origin::Profile)).collect()
+    rows.iter().map(|(id, value)| profile_row(id, id, value)).collect()
 }
 
 /// Value of a parameter in our reports that a run does not use.
@@ -200,7 +197,7 @@ fn preconditioning(test: &ForeignTest, demand: Option<String>) -> Vec<Setting> {
     }
     let amount = test.jobs.map(|jobs| format!("{} × User Capacity", 2 * u64::from(jobs)));
     vec![
-        Setting::new("wipc", "Pre Condition 1", "SEQ 128K W (WIPC)", Origin::Profile),
+        profile_row("wipc", "Pre Condition 1", "SEQ 128K W (WIPC)"),
         Setting::new("wipc-demand", "TOIO - TC/QD", demand, Origin::Found),
         Setting::new("wipc-amount", "Duration", amount, Origin::Found),
     ]

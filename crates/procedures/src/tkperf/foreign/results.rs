@@ -38,7 +38,7 @@ impl<'a> TkperfTestResult<'a> {
             .map(|pattern| judge_first_steady(&[track(test, &pattern)], &TWENTY_TEN));
         let reported = reported_rounds(verdict.as_ref(), last_round(test));
         let patterns = distinct(test.values.iter().map(|value| value.pattern));
-        let points = patterns.iter().map(|pattern| shown(test, pattern, &reported)).collect();
+        let points = patterns.iter().map(|pattern| point(test, pattern, &reported)).collect();
         let unsteady = match test.kind {
             ForeignKind::Throughput => unsteady(test, &patterns, &reported),
             _ => Vec::new(),
@@ -46,7 +46,6 @@ impl<'a> TkperfTestResult<'a> {
         TkperfTestResult { test, verdict, reported, points, unsteady }
     }
 
-    /// Returns one sentence on how the test ended.
     pub fn ending(&self) -> String {
         let rounds = last_round(self.test);
         let Some(verdict) = &self.verdict else {
@@ -79,11 +78,11 @@ impl<'a> TkperfTestResult<'a> {
         }
         let stated = self.test.stated.as_ref().and_then(|stated| stated.reached);
         if stated.is_some_and(|stated| stated != verdict.steady) {
-            let (said, found) =
+            let (stated, found) =
                 if verdict.steady { ("not steady", "steady") } else { ("steady", "not steady") };
             caveats.push(Caveat::remark(
                 ids::FOREIGN_LOG,
-                format!("TKperf's log says {said}; its own values, judged again, are {found}."),
+                format!("TKperf's log says {stated}; its own values, judged again, are {found}."),
                 "",
             ));
         }
@@ -92,7 +91,7 @@ impl<'a> TkperfTestResult<'a> {
 }
 
 /// Returns the value that a test reports: IOPS, MB/s or milliseconds.
-pub(super) fn value(kind: ForeignKind, measured: &ForeignMeasured) -> Option<f64> {
+fn value(kind: ForeignKind, measured: &ForeignMeasured) -> Option<f64> {
     match kind {
         ForeignKind::Iops | ForeignKind::WriteSaturation | ForeignKind::ZoneIops => measured.iops,
         ForeignKind::Latency => measured.mean_ms,
@@ -110,18 +109,22 @@ pub(super) fn unit(kind: ForeignKind) -> &'static str {
     }
 }
 
-fn of_pattern<'a>(
-    test: &'a ForeignTest,
-    pattern: &AccessPattern,
-) -> impl Iterator<Item = &'a ForeignValue> {
-    let pattern = *pattern;
+fn values_with(test: &ForeignTest, pattern: AccessPattern) -> impl Iterator<Item = &ForeignValue> {
     test.values.iter().filter(move |value| value.pattern == pattern)
 }
 
+/// Returns round and value of each measurement of a pattern.
+pub(super) fn values_of(
+    test: &ForeignTest,
+    pattern: AccessPattern,
+) -> impl Iterator<Item = (u32, Option<f64>)> {
+    values_with(test, pattern).map(move |found| (found.round, value(test.kind, &found.measured)))
+}
+
 fn track(test: &ForeignTest, pattern: &AccessPattern) -> Track {
-    let points = of_pattern(test, pattern).map(|found| TrackPoint {
-        round: found.round,
-        value: value(test.kind, &found.measured),
+    let points = values_of(test, *pattern).map(|(round, value)| TrackPoint {
+        round,
+        value,
         after_gap: false,
     });
     Track { name: pattern.to_string(), unit: unit(test.kind).to_owned(), points: points.collect() }
@@ -131,15 +134,13 @@ fn last_round(test: &ForeignTest) -> u32 {
     test.values.iter().map(|value| value.round).max().unwrap_or(0)
 }
 
-fn shown(test: &ForeignTest, pattern: &AccessPattern, reported: &[u32]) -> TkperfPoint {
-    let inside = || of_pattern(test, pattern).filter(|found| reported.contains(&found.round));
+fn point(test: &ForeignTest, pattern: &AccessPattern, reported: &[u32]) -> TkperfPoint {
+    let inside = || values_with(test, *pattern).filter(|found| reported.contains(&found.round));
     let shortest = inside().filter_map(|found| found.measured.shortest_ms);
     let longest = inside().filter_map(|found| found.measured.longest_ms);
     TkperfPoint {
         pattern: *pattern,
-        rounds: of_pattern(test, pattern)
-            .map(|found| (found.round, value(test.kind, &found.measured)))
-            .collect(),
+        rounds: values_of(test, *pattern).collect(),
         mean: mean(inside().map(|found| value(test.kind, &found.measured))),
         shortest: shortest.reduce(f64::min),
         longest: longest.reduce(f64::max),

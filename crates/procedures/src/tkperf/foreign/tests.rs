@@ -1,7 +1,7 @@
 //! Logs of TKperf as findings: their numbers by a rule that is known.
 
 use super::findings;
-use crate::testing::scripted::{GEOMETRY, number, scripted, table};
+use crate::testing::scripted::{build, number, scripted, table};
 use steadfast_domain::findings::{Exhibit, Table};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{
@@ -162,8 +162,7 @@ fn a_test_without_values_and_one_of_two_rounds_are_shown_as_far_as_they_go() {
 fn tables_rows_columns_and_plots_have_the_names_of_a_new_run() {
     let mut settings = Settings::new(crate::tkperf::NAME, 7);
     settings.set("tests", "iops,tp,writesat");
-    let procedure = crate::procedure(&settings, GEOMETRY, &[]).unwrap();
-    let new = scripted(|_| 1000.0).studied(&*procedure, &settings);
+    let new = scripted(|_| 1000.0).studied(&*build(&settings), &settings);
     let old = run(vec![iops(), throughput(|_| 7.0), saturation()]);
     assert_eq!(old.id, new.id);
     for part in &old.parts {
@@ -197,8 +196,7 @@ fn tables_rows_columns_and_plots_have_the_names_of_a_new_run() {
 fn settings_that_tkperf_always_has_are_those_of_a_new_run() {
     let mut settings = Settings::new(crate::tkperf::NAME, 7);
     (settings.threads, settings.depth) = (Some(2), Some(16));
-    let procedure = crate::procedure(&settings, GEOMETRY, &[]).unwrap();
-    let new = scripted(|_| 1000.0).studied(&*procedure, &settings);
+    let new = scripted(|_| 1000.0).studied(&*build(&settings), &settings);
     let old = run(vec![iops(), throughput(|_| 7.0), saturation()]);
     for part in &old.parts {
         let of_new = new.parts.iter().find(|other| other.id == part.id).unwrap();

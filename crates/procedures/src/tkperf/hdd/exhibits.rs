@@ -9,8 +9,7 @@ use crate::exhibits::tkperf::{ZoneCurve, zones};
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use steadfast_domain::Record;
 use steadfast_domain::findings::{
-    Axis, Cell, Exhibit, KeyFigure, Origin, Page, Plot, PlotKind, Row, Scale, Series, Setting,
-    Stroke, Table,
+    Axis, Cell, Exhibit, KeyFigure, Page, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
 };
 
 type HddRun<'a> = StudiedRun<'a, ZoneTest>;
@@ -37,8 +36,6 @@ impl ProcedureReport for ZoneTest {
     }
 
     fn form(run: &HddRun<'_>) -> ReportForm {
-        let fixed =
-            |id: &str, label: &str, value: String| Setting::new(id, label, value, Origin::Profile);
         let patterns: Vec<String> =
             run.test.kind.points().iter().map(ToString::to_string).collect();
         let mut set_up = disclosure::common_set_up_rows(&run.choices);
@@ -46,8 +43,8 @@ impl ProcedureReport for ZoneTest {
         let demand = disclosure::form_demands(&run.choices.demands);
         let mut test_parameters = disclosure::common_test_rows(&run.choices);
         test_parameters.extend([
-            fixed("stimulus-1", "Test Stimulus 1", patterns.join(", ")),
-            fixed("zone-count", "Zones", run.test.zones.len().to_string()),
+            disclosure::profile_row("stimulus-1", "Test Stimulus 1", patterns.join(", ")),
+            disclosure::profile_row("zone-count", "Zones", run.test.zones.len().to_string()),
             run.choices.demand_row("TOIO - TC/QD", demand),
             run.choices.step_row("Step"),
         ]);
@@ -102,7 +99,6 @@ fn unit(kind: ZoneTestKind) -> &'static str {
     }
 }
 
-/// Returns the chapter on the procedure's loop.
 fn loop_chapter(run: &HddRun<'_>) -> Vec<Page> {
     let size = run.test.zones.first().map(|zone| zone.length.binary()).unwrap_or_default();
     let (count, time, demand) = (run.test.zones.len(), run.test.setup.step_time, run.test.demand);
@@ -128,7 +124,7 @@ fn form_pages(run: &HddRun<'_>) -> Vec<Page> {
         values: (1..).zip(point.values.iter().copied()).collect(),
     };
     let curves: Vec<ZoneCurve> = run.results.points.iter().map(curve).collect();
-    let mut pages = zones((name, id), unit(run.test.kind), &curves);
+    let mut pages = zones(name, id, unit(run.test.kind), &curves);
     let table = spread_table(run).with_id(&format!("{id}-zones"));
     let exhibits = vec![Exhibit::Plot(spread_plot(run)), Exhibit::Table(table)];
     pages.push(page(&format!("{name} - Summary Table"), exhibits));
@@ -183,7 +179,6 @@ const SPREAD: [TypedColumn<HddPoint>; 10] = [
     TypedColumn::number("MRT ms", 3, |point| point.longest),
 ];
 
-/// Returns the statistics over the zones as a table.
 fn spread_table(run: &HddRun<'_>) -> Table {
     let title = format!("{} over the zones", unit(run.test.kind));
     let points = run.results.points.iter();
@@ -191,7 +186,6 @@ fn spread_table(run: &HddRun<'_>) -> Table {
         .rows(points.map(|point| typed_row(point.pattern.to_string(), &SPREAD, point)))
 }
 
-/// Returns one line per zone.
 fn zones_table(run: &HddRun<'_>) -> Table {
     let rows = run.test.zones.iter().enumerate().map(|(zone, range)| {
         let mut cells = vec![Cell::count(range.start.0)];

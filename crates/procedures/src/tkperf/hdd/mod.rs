@@ -10,7 +10,7 @@ mod setup;
 #[cfg(test)]
 mod tests;
 
-pub use setup::{PARAMETERS, ZONES, ZoneTest};
+pub use setup::{PARAMETERS, ZONES, ZoneTest, ZoneTestKind};
 
 use crate::exhibits::report;
 use steadfast_domain::{Bench, Findings, Halt, Procedure, Record};

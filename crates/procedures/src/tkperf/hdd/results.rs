@@ -10,9 +10,7 @@ pub struct HddResults {
     pub points: Vec<HddPoint>,
 }
 
-/// Results of a point in all zones.
 pub struct HddPoint {
-    /// Access pattern of the point.
     pub pattern: AccessPattern,
     /// IOPS or MB/s of each zone; `None` for a zone that was not measured.
     pub values: Vec<Option<f64>>,
@@ -25,22 +23,17 @@ pub struct HddPoint {
 /// Distribution of the values of a point over the zones.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ZoneSpread {
-    /// Smallest value.
     pub least: f64,
     /// First quartile, interpolated.
     pub lower: f64,
-    /// Median, interpolated.
     pub median: f64,
     /// Third quartile, interpolated.
     pub upper: f64,
-    /// Largest value.
     pub most: f64,
-    /// Mean of all zones.
     pub mean: f64,
 }
 
 impl HddResults {
-    /// Computes the results from a record.
     pub fn new(test: &ZoneTest, record: &Record) -> Self {
         let points = test.kind.points().into_iter().zip(1..);
         let points = points.map(|(pattern, number)| point(test, record, pattern, number));

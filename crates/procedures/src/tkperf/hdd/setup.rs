@@ -2,7 +2,7 @@
 
 use crate::common::ProcedureSetup;
 use crate::common::choices::RunChoices;
-use crate::common::method::Method;
+use crate::common::method::{Method, RANGE_UNIT};
 use crate::common::procedure_request::ProcedureRequest;
 use crate::common::rounds::check_no_rounds;
 use crate::parameters::Parameter;
@@ -12,7 +12,6 @@ use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::stimulus::{ActiveRange, LoadLimits};
 use steadfast_domain::{Bytes, Demand, Profile, Step, StepPlace};
 
-/// Parameter `zones`.
 pub const ZONES: Parameter = Parameter {
     name: "zones",
     default: "128",
@@ -33,10 +32,6 @@ const THROUGHPUT_SIZES: [Bytes; 2] = [Bytes::kib(1024), Bytes::kib(4)];
 /// Default demand of TKperf.
 const DEMAND: Demand = Demand::new(1, 1);
 
-/// Unit of the zone length in bytes: 1 MiB, so that every block size divides a zone.
-const UNIT: u64 = 1 << 20;
-
-/// A test of zones, ready to run.
 #[derive(Debug, Clone)]
 pub struct ZoneTest {
     pub(super) setup: ProcedureSetup,
@@ -47,7 +42,7 @@ pub struct ZoneTest {
 
 /// Quantity that a test measures in each zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ZoneTestKind {
+pub enum ZoneTestKind {
     Iops,
     Throughput,
 }
@@ -69,17 +64,7 @@ impl ZoneTestKind {
 }
 
 impl ZoneTest {
-    /// Creates the test of IOPS in each zone.
-    pub fn iops(request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
-        ZoneTest::new(ZoneTestKind::Iops, request)
-    }
-
-    /// Creates the test of throughput in each zone.
-    pub fn throughput(request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
-        ZoneTest::new(ZoneTestKind::Throughput, request)
-    }
-
-    fn new(kind: ZoneTestKind, request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
+    pub fn new(kind: ZoneTestKind, request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         let instead = "it ends after its last zone; omit --steady-state and --max-rounds";
         check_no_rounds(request.settings, instead)?;
         let method = Method {
@@ -148,9 +133,10 @@ impl ZoneTest {
     }
 }
 
-/// Divides the range into equal zones from its beginning; a remainder at the end is not used.
+/// Divides the range into equal zones from its beginning, whose length every block size divides; a
+/// remainder at the end is not used.
 fn zones(range: ActiveRange, count: u32) -> Result<Vec<ActiveRange>, ProcedureError> {
-    let length = Bytes(range.length.0 / u64::from(count)).round_down(UNIT);
+    let length = Bytes(range.length.0 / u64::from(count)).round_down(RANGE_UNIT);
     if length.0 == 0 {
         return Err(ProcedureError(format!(
             "{count} zones of {} are smaller than 1 MiB each; test a target of at least {count} MiB, \

@@ -1,6 +1,8 @@
 //! Zones on the scripted bench: a disk whose inner zones are slower.
 
-use crate::testing::scripted::{GEOMETRY, number, record, scripted, steps};
+use crate::testing::scripted::{
+    broken_record, build, number, purges, record, refusal, scripted, steps,
+};
 use steadfast_domain::findings::Exhibit;
 use steadfast_domain::{Bytes, EndState, Findings, Settings, Step};
 
@@ -16,15 +18,13 @@ fn disk(step: &Step) -> f64 {
 }
 
 fn found(settings: &Settings) -> Findings {
-    let procedure = crate::procedure(settings, GEOMETRY, &[]).unwrap();
-    let bench = scripted(disk).conducted(&*procedure);
-    procedure.study(&record(settings, bench.entries))
+    scripted(disk).studied(&*build(settings), settings)
 }
 
 #[test]
 fn every_zone_has_every_step_and_the_zones_lie_side_by_side() {
-    let asked = settings("hdd-iops", "128");
-    let bench = scripted(disk).conducted(&*crate::procedure(&asked, GEOMETRY, &[]).unwrap());
+    let settings = settings("hdd-iops", "128");
+    let bench = scripted(disk).conducted(&*build(&settings));
     let steps = steps(&bench.entries);
     assert_eq!(steps.len(), 128 * 9);
     let range = |step: &Step| step.load.stimulus().unwrap().active_range;
@@ -34,13 +34,13 @@ fn every_zone_has_every_step_and_the_zones_lie_side_by_side() {
         assert_eq!(range(step).length, Bytes::mib(8));
     }
     assert_eq!(steps[4].place.label, "RND 16K RW50");
-    assert!(bench.entries.iter().all(|entry| !format!("{entry:?}").contains("Purged")));
+    assert_eq!(purges(&bench.entries), 0);
 }
 
 #[test]
 fn throughput_passes_over_all_zones_once_for_each_block_size() {
-    let asked = settings("hdd-throughput", "3");
-    let bench = scripted(disk).conducted(&*crate::procedure(&asked, GEOMETRY, &[]).unwrap());
+    let settings = settings("hdd-throughput", "3");
+    let bench = scripted(disk).conducted(&*build(&settings));
     let all = steps(&bench.entries);
     let of =
         |step: &&Step| format!("{} {} {}", step.place.phase, step.place.round, step.place.label);
@@ -63,46 +63,36 @@ fn the_table_has_what_the_zones_have_in_common() {
         (EndState::Complete, "5 of 5 zones measured.")
     );
     let Exhibit::Table(table) = &findings.summary[0] else { panic!() };
-    let of = |column: &str| number(table, "RND 4K W", column);
+    let value = |column: &str| number(table, "RND 4K W", column);
     // 1999, 1998, 1997, 1996, 1995.
     assert_eq!(
-        (of("Mean"), of("Minimum"), of("Median"), of("Maximum")),
+        (value("Mean"), value("Minimum"), value("Median"), value("Maximum")),
         (1997.0, 1995.0, 1997.0, 1999.0)
     );
-    assert_eq!((of("Lower quartile"), of("Upper quartile")), (1996.0, 1998.0));
-    assert_eq!((of("First zone"), of("Last zone")), (1999.0, 1995.0));
+    assert_eq!((value("Lower quartile"), value("Upper quartile")), (1996.0, 1998.0));
+    assert_eq!((value("First zone"), value("Last zone")), (1999.0, 1995.0));
     assert_eq!(findings.form_pages.len(), 3 + 1, "one plot for each mix, and the table");
 }
 
 #[test]
 fn a_run_that_broke_off_shows_the_zones_that_it_has() {
-    let asked = settings("hdd-iops", "5");
-    let procedure = crate::procedure(&asked, GEOMETRY, &[]).unwrap();
+    let settings = settings("hdd-iops", "5");
+    let procedure = build(&settings);
     let mut bench = scripted(disk).conducted(&*procedure);
     bench.entries.truncate(1 + 9 * 2 + 4);
-    let mut broken = record(&asked, bench.entries);
-    broken.entries.pop();
-    let findings = procedure.study(&broken);
+    let findings = procedure.study(&broken_record(&settings, bench.entries));
     assert_eq!(findings.end, EndState::Unfinished);
     assert!(findings.ending.contains("2 of 5 zones"), "{}", findings.ending);
-    assert_eq!(
-        crate::procedure(&asked, GEOMETRY, &[])
-            .unwrap()
-            .study(&record(&asked, Vec::new()))
-            .parts
-            .len(),
-        0
-    );
+    assert_eq!(procedure.study(&record(&settings, Vec::new())).parts.len(), 0);
 }
 
 #[test]
 fn too_many_zones_and_rounds_are_refused() {
-    let why = |settings: &Settings| crate::procedure(settings, GEOMETRY, &[]).err().unwrap().0;
-    assert!(why(&settings("hdd-iops", "1")).contains("2 to 1024"));
+    assert!(refusal(&settings("hdd-iops", "1")).contains("2 to 1024"));
     let mut small = settings("hdd-iops", "1024");
     small.active_range_percent = Some(50);
-    assert!(why(&small).contains("or fewer zones"), "512 MiB in 1024 zones");
+    assert!(refusal(&small).contains("or fewer zones"), "512 MiB in 1024 zones");
     let mut rounds = settings("hdd-iops", "5");
     rounds.rounds_max = Some(3);
-    assert!(why(&rounds).contains("last zone"));
+    assert!(refusal(&rounds).contains("last zone"));
 }
