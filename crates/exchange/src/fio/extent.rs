@@ -52,7 +52,8 @@ pub(super) fn is_zero(amount: Amount) -> bool {
     matches!(amount, Amount::Bytes(Bytes(0)) | Amount::Ppm(0))
 }
 
-/// fio divides a `size` between the files of a job, and takes `filesize` for each of them.
+/// Extends the range to all files of a job. fio divides a `size` between the files, and applies
+/// `filesize` to each of them.
 pub(super) fn split_between_files(
     extent: &mut Extent,
     files: u64,

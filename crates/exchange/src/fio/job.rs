@@ -27,9 +27,7 @@ const BLOCK_SIZE: &str = "4k";
 pub(super) struct JobLoad {
     /// Load of a single thread.
     pub load: SequenceLoad,
-    /// Number of threads.
     pub threads: u32,
-    /// The files of its threads.
     pub files: FileNames,
     /// Distance between the starts of two threads.
     pub increment: Option<Amount>,
