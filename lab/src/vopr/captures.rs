@@ -12,8 +12,7 @@ use crate::fault::{CallKind, InjectedFault, PlannedFault, PlantedBug};
 use crate::memory;
 use crate::scenario::choose_call;
 use crate::shrink::{Shrink, earlier_faults, fewer_faults};
-use crate::trial::TrialResult;
-use crate::world::{Killed, Process, World, WorldState};
+use crate::world::{Killed, Process, TrialResult, World, WorldState};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::{self, Cursor};
@@ -46,7 +45,7 @@ const STOP_MAX_NS: u64 = 3 * SECOND;
 const IN_MEMORY_NS: u64 = 5 * SECOND + 2 * STOP_MAX_NS;
 
 /// The capture of a seed.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CaptureScenario {
     seed: u64,
     duration: Option<Nanos>,
@@ -312,7 +311,7 @@ impl SimulatedCaptureHost<'_> {
         let part = |name: &String| if name == FIRST { Some(1) } else { part_of(name) };
         let ours = names.filter(|name| !foreign.contains(&name.as_str()));
         if let Some(newest) = ours.filter(|name| part(name).is_some()).max_by_key(part) {
-            state.say(|| format!("       the user deletes {newest}"));
+            state.log(|| format!("       the user deletes {newest}"));
             self.history.borrow_mut().deleted =
                 state.disk.remove(ROOT, &newest).is_ok().then_some(newest);
         }
@@ -420,27 +419,16 @@ impl Shrink for CaptureScenario {
     fn smaller(&self) -> Vec<CaptureScenario> {
         let with = |faults| CaptureScenario { faults, ..self.clone() };
         let mut smaller: Vec<_> = fewer_faults(&self.faults).into_iter().map(with).collect();
-        if self.loses_power {
-            smaller.push(CaptureScenario { loses_power: false, ..self.clone() });
-        }
-        if self.deleted_ns.is_some() {
-            smaller.push(CaptureScenario { deleted_ns: None, ..self.clone() });
-        }
-        if !self.marked_ns.is_empty() {
-            smaller.push(CaptureScenario { marked_ns: Vec::new(), ..self.clone() });
-        }
-        if !self.taken_names.is_empty() {
-            smaller.push(CaptureScenario { taken_names: Vec::new(), ..self.clone() });
-        }
-        if self.rotate_time.is_some() {
-            smaller.push(CaptureScenario { rotate_time: None, ..self.clone() });
-        }
-        if self.rotate_size.is_some() {
-            smaller.push(CaptureScenario { rotate_size: None, ..self.clone() });
-        }
-        if self.step.is_some() {
-            smaller.push(CaptureScenario { step: None, ..self.clone() });
-        }
+        smaller.extend([
+            CaptureScenario { loses_power: false, ..self.clone() },
+            CaptureScenario { deleted_ns: None, ..self.clone() },
+            CaptureScenario { marked_ns: Vec::new(), ..self.clone() },
+            CaptureScenario { taken_names: Vec::new(), ..self.clone() },
+            CaptureScenario { rotate_time: None, ..self.clone() },
+            CaptureScenario { rotate_size: None, ..self.clone() },
+            CaptureScenario { step: None, ..self.clone() },
+        ]);
+        smaller.retain(|simpler| simpler != self);
         if self.stopped_ns > BOOT_NS + 2 * SECOND {
             let lasts = (self.stopped_ns - BOOT_NS) / 2;
             let duration = self.duration.map(|_| Nanos(lasts));
@@ -481,7 +469,7 @@ struct EndedCapture {
 
 fn capture(scenario: &CaptureScenario, bug: Option<PlantedBug>) -> EndedCapture {
     let world = World::new(scenario.seed, bug, true);
-    world.state().say(|| format!("-- {scenario:?}"));
+    world.state().log(|| format!("-- {scenario:?}"));
     put_foreign_files(&world, scenario);
     let history: SharedHistory = Rc::default();
     history.borrow_mut().began_ns = BOOT_NS;
@@ -489,7 +477,7 @@ fn capture(scenario: &CaptureScenario, bug: Option<PlantedBug>) -> EndedCapture 
     let end = live(&world, scenario, &history, &mut Dice::new(scenario.seed));
     let calls = world.calls();
     if scenario.loses_power {
-        world.state().say(|| "-- the power is lost".to_owned());
+        world.state().log(|| "-- the power is lost".to_owned());
         world.state().lose_power();
     }
     EndedCapture { world, history, end, calls }
@@ -498,16 +486,13 @@ fn capture(scenario: &CaptureScenario, bug: Option<PlantedBug>) -> EndedCapture 
 impl EndedCapture {
     fn result(&self, scenario: &CaptureScenario) -> TrialResult {
         let EndedCapture { world, history, end, .. } = self;
-        if let Err(violation) = check(world, scenario, &history.borrow(), end) {
-            world.violate(|| violation);
-        }
+        world.require(check(world, scenario, &history.borrow(), end));
         let is_prevented = scenario.deleted_ns.is_some() || scenario.taken_names.contains(&FIRST);
         let must_succeed = scenario.faults.is_empty();
         if must_succeed && !is_prevented && !matches!(end, CaptureEnd::Recorded(_)) {
             world.violate(|| "an undisturbed capture failed".to_owned());
         }
-        let violation = world.state().violation.take();
-        TrialResult { violation, trace: world.take_trace() }
+        world.take_result()
     }
 }
 
@@ -571,7 +556,7 @@ fn live(
             CaptureEnd::Panicked(format!("panicked: {:?}", payload.downcast_ref::<String>()))
         }
     };
-    world.state().say(|| match &end {
+    world.state().log(|| match &end {
         CaptureEnd::Recorded(recorded) => format!("       recorded {} I/Os", recorded.ios),
         CaptureEnd::Refused(error) => format!("       ended: {error}"),
         CaptureEnd::Died => "       died".to_owned(),

@@ -66,10 +66,14 @@ pub enum InjectedFault {
 impl InjectedFault {
     /// Returns true if the fault can hit this call.
     pub fn fits(self, call: CallKind) -> bool {
-        use CallKind::{Applied, Apply, Create, Idle, Purge, Read, Rename, Setting, Sync, Write};
+        use CallKind::{
+            Applied, Apply, Create, Idle, Purge, Read, Rename, Setting, Sync, Wait, Write,
+        };
         match self {
             InjectedFault::Kill | InjectedFault::PowerLoss | InjectedFault::ClockJump(_) => true,
-            InjectedFault::Error => is_of_storage(call),
+            InjectedFault::Error => {
+                !matches!(call, Setting | Purge | Idle | Wait | Apply | Applied)
+            }
             InjectedFault::NoSpace => matches!(call, Create | Rename | Write | Sync),
             InjectedFault::Full => matches!(call, Create | Write),
             InjectedFault::Short | InjectedFault::Interrupted => matches!(call, Read | Write),
@@ -81,18 +85,6 @@ impl InjectedFault {
             InjectedFault::DeviceReset | InjectedFault::WrongData => call == Applied,
         }
     }
-}
-
-fn is_of_storage(call: CallKind) -> bool {
-    !matches!(
-        call,
-        CallKind::Setting
-            | CallKind::Purge
-            | CallKind::Idle
-            | CallKind::Wait
-            | CallKind::Apply
-            | CallKind::Applied
-    )
 }
 
 /// A fault and the number of the first call that it may hit, starting at 1.
