@@ -81,7 +81,6 @@ const ANSWERS: &str = "answers.img";
 /// Size of the disk for a guest's output, in MiB.
 const ANSWERS_MIB: u64 = 128;
 
-/// Polling interval for a running guest.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Name of the file with the guest's console output.
@@ -232,7 +231,6 @@ impl Guest {
         Ok(())
     }
 
-    /// Starts QEMU in `directory`.
     fn start(
         &self,
         root: &GuestRoot,

@@ -8,7 +8,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Archive of Debian's suites.
 const MIRROR: &str = "http://deb.debian.org/debian";
 
 /// Keys with which Debian signs its suites.

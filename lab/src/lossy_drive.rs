@@ -42,7 +42,6 @@ pub struct LossyDrive {
     medium: Vec<u8>,
     /// Content that the host reads: the cached writes over the medium.
     content: Vec<u8>,
-    /// Oldest first.
     cached: VecDeque<CachedWrite>,
     /// Content of the medium below each write of the last flush.
     replaced: Vec<CachedWrite>,

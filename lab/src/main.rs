@@ -68,7 +68,6 @@ impl std::fmt::Display for UnfitHost {
 impl std::error::Error for UnfitHost {}
 
 impl Arguments {
-    /// Returns the directory for guests of a kernel.
     fn guests_directory(&self, kernel: &Kernel) -> PathBuf {
         self.directory.join("guests").join(&kernel.release)
     }
@@ -86,7 +85,6 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs every guest under every kernel.
 fn run_guests(arguments: &Arguments) -> anyhow::Result<CaseTally> {
     let guests = chosen_guests(arguments)?;
     let mut tally = CaseTally::default();

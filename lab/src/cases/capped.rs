@@ -8,7 +8,6 @@ use anyhow::{Context, ensure};
 /// Limit set in QEMU, in I/Os per second: a prime.
 const CAP: u32 = 1009;
 
-/// Largest relative deviation of the measured number.
 const TOLERANCE: f64 = 0.03;
 
 pub fn guest() -> Guest {

@@ -113,7 +113,6 @@ fn nothing_missing(answers: &GuestOutput) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Medians of a recorder's runs on a device.
 struct RecorderMedian {
     iops: f64,
     us: f64,

@@ -7,7 +7,6 @@ use crate::guest_drive::{GuestDrive, Medium};
 use anyhow::{Context, ensure};
 use steadfast_domain::Op;
 
-/// Capacity in MiB.
 const MIB: u64 = 64;
 
 pub fn guest() -> Guest {

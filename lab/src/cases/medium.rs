@@ -7,7 +7,6 @@ use crate::guest_drive::{FaultDirection, GuestDrive, Medium};
 use anyhow::ensure;
 use steadfast_domain::JournalEntry;
 
-/// The unreadable sector.
 const BAD_SECTOR: u64 = 40_961;
 const MIB: u64 = 128;
 

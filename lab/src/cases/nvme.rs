@@ -8,10 +8,8 @@ use anyhow::{Context, ensure};
 use serde_json::Value;
 use steadfast_domain::{JournalEntry, Op, PurgeMethod, WriteCache};
 
-/// Serial number of the drive in QEMU.
 const SERIAL: &str = "LABNVME1";
 
-/// Capacity in MiB.
 const MIB: u64 = 128;
 
 /// Size of a SMART data unit in bytes: a thousand blocks of 512 bytes, rounded up in counts (NVMe

@@ -7,7 +7,6 @@ use crate::guest_drive::{GuestDrive, Medium};
 use anyhow::ensure;
 use steadfast_domain::JournalEntry;
 
-/// Serial number of the drive that is unplugged.
 const SERIAL: &str = "LABGONE1";
 
 /// Its image, as named by the guest's drive.

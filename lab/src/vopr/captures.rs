@@ -31,7 +31,6 @@ use steadfast_recorder::{
 };
 use steadfast_tracefile::{Batch, Fields, Trace, TraceError};
 
-/// Name of the first file.
 const FIRST: &str = "t.parquet";
 /// Content of a file that another program put there.
 const FOREIGN: &[u8] = b"not a trace";
@@ -54,7 +53,6 @@ pub struct CaptureScenario {
     step: Option<Nanos>,
     rotate_time: Option<Nanos>,
     rotate_size: Option<Bytes>,
-    /// Mean time between two I/Os.
     gap_ns: u64,
     /// Number of I/Os that the buffer holds.
     buffer: usize,
@@ -178,7 +176,6 @@ struct SimulatedProbes {
 }
 
 impl SimulatedProbes {
-    /// Returns the I/Os completed by now.
     fn completed(&mut self) -> Vec<IoEvent> {
         let now_ns = self.lasted_ns();
         while self.next_issue_ns <= now_ns {
@@ -202,7 +199,6 @@ impl SimulatedProbes {
         all
     }
 
-    /// Makes a call to the probes.
     fn call(&self, what: &'static str) -> Result<(), CaptureError> {
         let call = |state: &mut WorldState, fault| (fault, state.disk.bug);
         let (fault, bug) = self.process.call(CallKind::Take, &|| what.to_owned(), call);
@@ -406,7 +402,6 @@ impl RecordingProgress for FileCount {
     }
 }
 
-/// End of a capture's program.
 enum CaptureEnd {
     Recorded(Box<Recorded>),
     Refused(RecordError),
@@ -573,7 +568,6 @@ struct FoundFiles {
     count: u64,
     /// Numbers of the complete files within their capture.
     parts: Vec<u32>,
-    /// Conditions of the last file.
     last: Option<CaptureConditions>,
 }
 
@@ -721,7 +715,6 @@ fn read_files(
     Ok(found)
 }
 
-/// Content of one file.
 struct FoundFile {
     conditions: CaptureConditions,
     count: u64,

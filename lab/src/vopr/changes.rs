@@ -23,7 +23,6 @@ use steadfast_runner::host_changes::{AbandonedChanges, left_in};
 use steadfast_runner::storage::RunStorage;
 use steadfast_runner::{HostChanges, Rig, SingleLoad, apply_once};
 
-/// Name of the directory of the journals.
 const DIRECTORY: &str = "host-changes";
 
 /// Calls of the programs that no fault hits; later ones hit none.

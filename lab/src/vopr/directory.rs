@@ -12,7 +12,6 @@ use steadfast_host::{Directory, FileError, OutputStorage, OverwritePolicy, ReadA
 use steadfast_recorder::MarkStorage;
 use steadfast_runner::storage::{RunStorage, StoredFile};
 
-/// Path of the simulated disk's root.
 const ROOT_PATH: &str = "/simulated";
 
 /// A directory that a process has open.

@@ -14,7 +14,6 @@ pub enum CallKind {
     Sync,
     SyncDirectory,
     Lock,
-    /// Reads or changes a setting of the host.
     Setting,
     Purge,
     Idle,
@@ -97,11 +96,9 @@ pub struct PlannedFault {
 /// A defect planted in the storage or in the program, to test the simulator itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlantedBug {
-    /// The sync of a file does nothing.
     NoSync,
     /// The sync of the list of targets does nothing.
     TornList,
-    /// The sync of a directory does nothing.
     NoDirectorySync,
     /// A rename to an unused name replaces what another process has put there.
     RenameReplaces,
@@ -119,7 +116,6 @@ pub enum PlantedBug {
     ForgottenStep,
     /// An idle time that broke off is repeated without end.
     EndlessWait,
-    /// Every write leaks memory.
     Leak,
     /// The findings lack the caveats of gaps.
     LostCaveat,
@@ -133,7 +129,6 @@ pub enum PlantedBug {
     LoneStart,
     /// A run that has ended keeps its place at the common start.
     KeptTicket,
-    /// A run halts because a fault hit another.
     SharedFate,
     /// A run directory with the run of another target is taken for a complete one.
     IgnoredOtherRun,

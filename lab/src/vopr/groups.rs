@@ -215,9 +215,6 @@ impl TestedGroup {
 
     /// Checks that the loads of a process began together. Drives that are factory-new in every
     /// process do not wait for others.
-    ///
-    /// # Errors
-    /// Returns what began alone.
     pub fn check_starts(&self, starts: &[LoadStart], waits: bool) -> Result<(), String> {
         let all_steps = waits && self.list.together == StartSync::Steps;
         for start in starts {

@@ -19,7 +19,6 @@ use steadfast_domain::io_event::Mark;
 use steadfast_recorder::{MarkError, MarkFile, mark_in};
 use steadfast_runner::storage::RunStorage;
 
-/// Name of the directory of the files of marks.
 const DIRECTORY: &str = "captures";
 
 /// Captures that run at the same time, and programs that mark.
@@ -72,7 +71,6 @@ impl Shrink for MarksScenario {
 #[derive(Debug, Clone)]
 struct ReportedMark {
     mark: Mark,
-    /// Captures that have it.
     traces: Vec<PathBuf>,
 }
 

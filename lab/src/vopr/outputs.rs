@@ -194,7 +194,6 @@ fn check(
     Ok(())
 }
 
-/// Returns the content of every file.
 fn read_all(world: &Arc<World>) -> Result<BTreeMap<String, String>, String> {
     let process = &world.start(1, &[])[0];
     let directory = SimulatedDirectory::root(process);

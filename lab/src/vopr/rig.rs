@@ -42,7 +42,6 @@ pub struct SimulatedHostRig {
     process: Process,
     drive: SharedDrive,
     device: Device,
-    /// Number of the drive.
     number: usize,
     /// True for a drive that is factory-new in every process, as the program's simulated drives
     /// are.

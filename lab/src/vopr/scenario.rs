@@ -119,7 +119,6 @@ const GROUP_RUNS: [&str; 7] =
 #[cfg(test)]
 const FIRST_GROUP_RUNS: usize = 6;
 
-/// Sets parameters of a procedure.
 fn set(settings: &mut Settings, parameters: &[(&str, &str)]) {
     for (name, value) in parameters {
         settings.set(name, value);
@@ -153,11 +152,9 @@ impl PlannedRun {
 /// Programs that a user starts after the previous ones have ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UserAction {
-    /// Resumes or starts the run.
     Continue,
     /// Resumes the run twice at the same time.
     ContinueTwice,
-    /// Restores the host.
     Restore,
     /// Restores the host while the run is resumed.
     RestoreAndContinue,

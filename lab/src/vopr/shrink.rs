@@ -2,7 +2,6 @@
 
 use crate::fault::PlannedFault;
 
-/// Maximum number of scenarios tried.
 const TRIALS_MAX: usize = 400;
 
 /// A scenario that can be made smaller.

@@ -35,7 +35,6 @@ use steadfast_runner::{
 /// Name of the run that cuts the power of its drive.
 const POWER_CUT: &str = "power-cut";
 
-/// Name of the run directory.
 const RUN: &str = "run";
 
 /// An undisturbed run.
@@ -73,7 +72,6 @@ impl FinishedStep {
     }
 }
 
-/// A scenario in progress.
 struct Trial<'a> {
     scenario: &'a Scenario,
     world: Arc<World>,
@@ -85,12 +83,9 @@ struct Trial<'a> {
     targets: Vec<TestedTarget>,
 }
 
-/// A target of a scenario.
 struct TestedTarget {
-    /// Number of its drive.
     number: usize,
     drive: SharedDrive,
-    /// The last power cut of the drive.
     cut: SharedCut,
     /// Steps that the program reported as finished, in order.
     finished: Mutex<Vec<FinishedStep>>,
@@ -425,7 +420,6 @@ impl Trial<'_> {
         }
     }
 
-    /// Opens the run directory of a target.
     fn directory(
         &self,
         process: &Process,

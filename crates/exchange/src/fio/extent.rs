@@ -32,7 +32,6 @@ pub(super) fn extent(options: &mut SectionOptions<'_>, block: u64) -> Extent {
     Extent { from, length, clipped, block: Some(Bytes(align.unwrap_or(block))) }
 }
 
-/// Returns the size of each file of a job.
 fn file_size(options: &mut SectionOptions<'_>) -> Option<Amount> {
     let Some((least, most)) = options.text("filesize")?.split_once(['-', ':']) else {
         return options.amount("filesize");

@@ -12,7 +12,6 @@ use steadfast_domain::sequence::{Amount, Extent};
 /// Alignment of the start of a file on the target, in bytes.
 const FILE_ALIGNMENT: u64 = 1 << 20;
 
-/// Maximum number of files of a job.
 const FILES_MAX: u32 = 65_536;
 
 /// Names of the files of a job.

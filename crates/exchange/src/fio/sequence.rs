@@ -24,7 +24,6 @@ struct PlacedJob {
     job: JobLoad,
 }
 
-/// A section with its load.
 struct ParsedSection {
     label: String,
     line: u64,
@@ -49,7 +48,6 @@ enum JobBegin {
 /// Maximum number of concurrent jobs that the label of a step lists by name.
 const NAMED_MAX: usize = 6;
 
-/// Maximum number of concurrent loads.
 const CONCURRENT_LOADS_MAX: usize = 256;
 
 /// Returns the files and devices that the jobs name, each once, in order.
@@ -261,7 +259,6 @@ fn keep_jobs_of(sections: &mut [ParsedSection], device: &str) -> Vec<ParseError>
     errors
 }
 
-/// Returns the remarks on the files of all jobs.
 fn file_remarks(
     sections: &[ParsedSection],
     placed: &[PlacedFiles],

@@ -674,7 +674,6 @@ fn flow_jobs(jobs: &[(&str, &str)]) -> Result<Sequence, String> {
 /// Streams with their weights, demand and end of a load.
 type FlowLoad = (Vec<(String, u32)>, String, Option<u64>);
 
-/// Returns each load of the only step.
 fn flow_loads(sequence: &Sequence) -> Vec<FlowLoad> {
     let [step] = sequence.steps.as_slice() else { panic!("{:?}", sequence.steps) };
     let loads = std::iter::once(&step.load).chain(step.beside.iter().map(|named| &named.load));

@@ -8,7 +8,6 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Maximum accepted number of cycles.
 const CYCLES_MAX: u64 = 10_000;
 
 /// A suite of FioSynth.

@@ -27,7 +27,6 @@ enum TargetMetric {
     Latency(String),
 }
 
-/// Parses the limits of a workload.
 pub(super) fn targets(value: &Value) -> Result<Vec<SuiteTarget>, String> {
     let Value::Object(all) = value else { return Err("'targets' is no JSON object".into()) };
     let mut found = Vec::new();

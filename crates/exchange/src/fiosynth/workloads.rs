@@ -34,7 +34,6 @@ pub trait TemplateSource {
 const SCALED_UP: [&str; 2] = ["RRATE", "DEPTH"];
 const SCALED_DOWN: [&str; 5] = ["W1THINK", "W2THINK", "W3THINK", "W4THINK", "W5THINK"];
 
-/// Engine that FioSynth uses.
 const ENGINE: &str = "io_uring";
 
 /// The job that FioSynth adds to a template for each device, where the template has none.
@@ -125,7 +124,6 @@ impl SuiteSteps<'_> {
         }
     }
 
-    /// Adds the steps of a workload.
     fn add(
         &mut self,
         workload: &SuiteWorkload,
@@ -272,7 +270,6 @@ fn variables(
     values
 }
 
-/// Variables of one workload.
 struct WorkloadVariables<'t> {
     values: BTreeMap<String, String>,
     templates: &'t mut dyn TemplateSource,

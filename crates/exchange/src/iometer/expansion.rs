@@ -13,7 +13,6 @@ use std::collections::BTreeSet;
 use steadfast_domain::sequence::SequenceRemark;
 use steadfast_domain::text::excerpt;
 
-/// Maximum number of tests of a configuration.
 const TESTS_MAX: usize = 10_000;
 
 /// One test and its active workers.
@@ -134,7 +133,6 @@ struct WorkerShare {
     depth: Option<u32>,
 }
 
-/// The workers of a test.
 type TestShares = Vec<WorkerShare>;
 
 fn active_workers(shares: TestShares, workers: &[&DiskWorker], access: usize) -> Vec<ActiveWorker> {
@@ -194,7 +192,6 @@ fn shares(
     chosen.into_iter().map(share).collect()
 }
 
-/// Returns every test at every depth.
 fn at_depths(tests: &[TestShares], depths: &[u32]) -> Vec<TestShares> {
     let pairs = tests.iter().flat_map(|test| depths.iter().map(move |depth| (test, *depth)));
     let at_depth = |(test, depth): (&TestShares, u32)| {

@@ -48,7 +48,6 @@ struct WorkerSettings {
     pattern: Option<u8>,
 }
 
-/// A load in terms of Iometer.
 struct ExportedLoad {
     settings: WorkerSettings,
     spec: AccessSpec,

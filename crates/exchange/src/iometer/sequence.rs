@@ -366,7 +366,6 @@ fn data_pattern(config: &IometerConfig, chosen: Option<u8>) -> DataPattern {
     }
 }
 
-/// Returns remarks on differences from Iometer.
 fn difference_remarks(
     config: &IometerConfig,
     tests: &[IometerTest],

@@ -105,7 +105,6 @@ fn add_absent(results: &mut ForeignResults) {
     }
 }
 
-/// Returns the response times of a direction.
 fn xml_times(latency: Node<'_, '_>, name: &str) -> ForeignIos {
     let field = format!("{name}Milliseconds");
     let mut times = ForeignIos {

@@ -178,7 +178,6 @@ impl FioJobResult {
     }
 }
 
-/// Names of the jobs of an output, in its order.
 fn job_names(root: &Map<String, Value>) -> Vec<Option<String>> {
     let jobs = list(root, "jobs").or_else(|| list(root, "client_stats"));
     let name = |job: &Value| Some(job.get("jobname")?.as_str()?.to_owned());

@@ -42,7 +42,6 @@ pub(super) enum TestElement {
 /// The values of a test, or an error message.
 pub(super) type TestValues = Result<(ForeignKind, Vec<ForeignValue>), String>;
 
-/// Parses the nested lists of a test.
 pub(super) fn values(name: TestElement, lists: &Value) -> TestValues {
     let lists = list(lists, "roundmat")?;
     match name {

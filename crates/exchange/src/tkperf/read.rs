@@ -130,7 +130,6 @@ fn text_of(element: Node<'_, '_>) -> String {
     element.children().filter_map(|child| child.text().filter(|_| child.is_text())).collect()
 }
 
-/// Parses the element of a test.
 fn read_test(
     test: TestElement,
     element: Node<'_, '_>,
