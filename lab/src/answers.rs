@@ -18,9 +18,6 @@ pub struct GuestOutput {
 
 impl GuestOutput {
     /// Unpacks the archive that a guest wrote to its second disk.
-    ///
-    /// # Errors
-    /// The guest wrote none.
     pub fn unpack(disk: &Path, directory: PathBuf) -> anyhow::Result<GuestOutput> {
         fs::create_dir_all(&directory)?;
         output(Command::new("tar").arg("-C").arg(&directory).arg("-xf").arg(disk))
@@ -30,40 +27,25 @@ impl GuestOutput {
         Ok(GuestOutput { directory })
     }
 
-    /// Returns the path of a file that the guest wrote to /out.
+    /// Returns the path of a file in the guest's /out.
     pub fn path(&self, name: &str) -> PathBuf {
         self.directory.join(name)
     }
 
-    /// Returns the text of such a file.
-    ///
-    /// # Errors
-    /// The guest did not write it.
+    /// Returns the text of a file in the guest's /out.
     pub fn text(&self, name: &str) -> anyhow::Result<String> {
         let bytes = fs::read(self.path(name)).with_context(|| format!("no answer '{name}'"))?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Returns the exit code of a command.
-    ///
-    /// # Errors
-    /// The guest did not run the command.
-    pub fn code(&self, name: &str) -> anyhow::Result<i32> {
+    pub fn exit_code(&self, name: &str) -> anyhow::Result<i32> {
         Ok(self.text(&format!("{name}.code"))?.trim().parse()?)
     }
 
-    /// Returns the standard output of a command.
-    ///
-    /// # Errors
-    /// As for [`GuestOutput::code`].
     pub fn stdout(&self, name: &str) -> anyhow::Result<String> {
         self.text(&format!("{name}.stdout"))
     }
 
-    /// Returns the standard error of a command.
-    ///
-    /// # Errors
-    /// As for [`GuestOutput::code`].
     pub fn stderr(&self, name: &str) -> anyhow::Result<String> {
         self.text(&format!("{name}.stderr"))
     }
@@ -71,36 +53,31 @@ impl GuestOutput {
     /// Returns both outputs of a command that ended with one of these exit codes.
     ///
     /// # Errors
-    /// The command ended with another code; the error has the end of its output.
+    /// Fails if the command ended with another code; the error has the end of its output.
     pub fn ended(&self, name: &str, codes: &[i32]) -> anyhow::Result<String> {
-        let code = self.code(name)?;
-        let said = format!("{}{}", self.stdout(name)?, self.stderr(name)?);
-        ensure!(codes.contains(&code), "{name} ended with {code}, not {codes:?}: {}", tail(&said));
-        Ok(said)
+        let code = self.exit_code(name)?;
+        let output = format!("{}{}", self.stdout(name)?, self.stderr(name)?);
+        ensure!(
+            codes.contains(&code),
+            "{name} ended with {code}, not {codes:?}: {}",
+            tail(&output)
+        );
+        Ok(output)
     }
 
     /// Returns the JSON printed by a successful command.
-    ///
-    /// # Errors
-    /// The command failed or printed something else.
     pub fn json(&self, name: &str) -> anyhow::Result<Value> {
         self.ended(name, &[0])?;
         self.printed(name)
     }
 
     /// Returns the JSON printed by a command, whatever its exit code.
-    ///
-    /// # Errors
-    /// The command printed something else.
     pub fn printed(&self, name: &str) -> anyhow::Result<Value> {
         let text = self.stdout(name)?;
         serde_json::from_str(&text).with_context(|| format!("{name} printed no JSON: {text}"))
     }
 
     /// Returns the entry of a device, by its path, in the output of `devices --json`.
-    ///
-    /// # Errors
-    /// The device is not listed.
     pub fn device(&self, name: &str, path: &str) -> anyhow::Result<Value> {
         let listed = self.json(name)?;
         let devices = listed["devices"].as_array().context("no list of devices")?;
@@ -109,9 +86,6 @@ impl GuestOutput {
     }
 
     /// Reads the journal of a run.
-    ///
-    /// # Errors
-    /// The journal is missing or damaged.
     pub fn run(&self, name: &str) -> anyhow::Result<GuestRun> {
         Ok(GuestRun { contents: Ledger::read(&self.path(name))? })
     }
@@ -130,9 +104,13 @@ pub struct GuestRun {
 }
 
 impl GuestRun {
-    /// Returns every entry, in order.
     pub fn entries(&self) -> impl Iterator<Item = &JournalEntry> {
         self.contents.lines.iter().map(|line| &line.entry)
+    }
+
+    /// Returns true if the journal has such an entry.
+    pub fn has(&self, is_wanted: impl Fn(&JournalEntry) -> bool) -> bool {
+        self.entries().any(is_wanted)
     }
 
     /// Returns every finished step, in order.

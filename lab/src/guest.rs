@@ -12,7 +12,6 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// A guest and its cases.
 pub struct Guest {
     /// Name of the guest and of its script.
     pub name: &'static str,
@@ -33,7 +32,7 @@ pub struct Guest {
     /// Time after which the guest is ended, whatever it does.
     pub limit: Duration,
     /// Output files to keep as artifacts.
-    pub artefacts: &'static [&'static str],
+    pub artifacts: &'static [&'static str],
     /// Conditions that the output must meet.
     pub cases: Vec<Case>,
     /// Returns the table of measurements, for guests that are benches.
@@ -44,7 +43,6 @@ pub struct Guest {
 pub struct OutsideAction {
     /// The text of the line.
     pub word: &'static str,
-    /// The action.
     pub act: fn(&mut Qmp) -> anyhow::Result<()>,
 }
 
@@ -57,7 +55,6 @@ pub struct Case {
 }
 
 impl Case {
-    /// Returns a condition.
     pub fn new(name: &'static str, check: fn(&GuestOutput) -> anyhow::Result<()>) -> Self {
         Case { name, check }
     }
@@ -84,8 +81,7 @@ const ANSWERS: &str = "answers.img";
 /// Size of the disk for a guest's output, in MiB.
 const ANSWERS_MIB: u64 = 128;
 
-/// Polling interval for a running guest.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Name of the file with the guest's console output.
 pub const CONSOLE: &str = "console.log";
@@ -147,7 +143,7 @@ impl Guest {
             cycles: 0,
             power_losses: 0,
             limit: Duration::from_secs(seconds),
-            artefacts: &[],
+            artifacts: &[],
             cases: Vec::new(),
             table: None,
         }
@@ -155,9 +151,6 @@ impl Guest {
 
     /// Runs the guest in `directory`, waits for its end and collects its output. The images are
     /// removed; the console log stays.
-    ///
-    /// # Errors
-    /// QEMU does not start, the guest does not end in time, or it leaves no output.
     pub fn run(&self, root: &GuestRoot, directory: &Path) -> anyhow::Result<GuestOutput> {
         let _ = fs::remove_dir_all(directory);
         let mut images = self.create_images(directory)?;
@@ -170,7 +163,7 @@ impl Guest {
         if !lossy.is_empty() {
             nbd::serve(&lossy, directory)?;
         }
-        let result = self.to_its_end(root, directory);
+        let result = self.run_to_end(root, directory);
         let disk = directory.join(ANSWERS);
         let answers = result.and_then(|()| GuestOutput::unpack(&disk, directory.join("out")));
         if let Ok(answers) = &answers {
@@ -201,7 +194,7 @@ impl Guest {
         images.map(create).collect()
     }
 
-    fn to_its_end(&self, root: &GuestRoot, directory: &Path) -> anyhow::Result<()> {
+    fn run_to_end(&self, root: &GuestRoot, directory: &Path) -> anyhow::Result<()> {
         let (began, console) = (Instant::now(), directory.join(CONSOLE));
         let first = NetworkRole::First(format!("../{SOCKET}"));
         let peer = self.peer.as_ref().map(|peer| peer.start(root, &directory.join(PEER), &first));
@@ -227,18 +220,17 @@ impl Guest {
                 drop(running);
                 (running, qmp) = self.start(root, directory, &role)?;
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
         if power_losses < self.power_losses {
             bail!("the guest lost its power {power_losses} times of {}", self.power_losses);
         }
-        match pending.next() {
-            Some(meanwhile) => bail!("the guest never sent '{}'", meanwhile.word),
-            None => Ok(()),
+        if let Some(meanwhile) = pending.next() {
+            bail!("the guest never sent '{}'", meanwhile.word);
         }
+        Ok(())
     }
 
-    /// Starts QEMU in `directory`.
     fn start(
         &self,
         root: &GuestRoot,
@@ -298,15 +290,15 @@ impl Guest {
             arguments.extend(["-chardev".to_owned(), received]);
             arguments.extend(["-serial", "chardev:received"].map(str::to_owned));
         }
-        arguments.extend(self.drives.iter().flat_map(GuestDrive::arguments));
+        arguments.extend(self.drives.iter().flat_map(GuestDrive::qemu_arguments));
         Ok(arguments)
     }
 }
 
 /// Returns true if the console shows this line of the guest's script.
 fn has_announced(console: &Path, word: &str) -> bool {
-    let said = fs::read(console).unwrap_or_default();
-    String::from_utf8_lossy(&said)
+    let console = fs::read(console).unwrap_or_default();
+    String::from_utf8_lossy(&console)
         .lines()
         .any(|line| line.trim().split_once("lab: ").is_some_and(|(_, text)| text == word))
 }

@@ -46,9 +46,7 @@ struct MediumFault {
 /// Direction of the failing I/Os.
 #[derive(Debug, Clone, Copy)]
 pub enum FaultDirection {
-    /// Reads.
     Reads,
-    /// Writes.
     Writes,
 }
 
@@ -76,7 +74,6 @@ impl Medium {
         Medium { iops: Some(iops), ..self }
     }
 
-    /// Adds a fault.
     pub fn with_fault(mut self, direction: FaultDirection, sector: Option<u64>) -> Self {
         self.faults.push(MediumFault { direction, sector });
         self
@@ -144,8 +141,6 @@ impl GuestDrive {
         GuestDrive::new(serial, DriveInterface::Nvme, medium)
     }
 
-    /// Adds a namespace.
-    ///
     /// # Panics
     /// Panics if a namespace loses content without power: the lab serves one medium per drive.
     pub fn with_namespace(mut self, medium: Medium) -> Self {
@@ -187,8 +182,7 @@ impl GuestDrive {
         format!("{}-{number}.img", self.serial)
     }
 
-    /// Returns the arguments for QEMU.
-    pub fn arguments(&self) -> Vec<String> {
+    pub fn qemu_arguments(&self) -> Vec<String> {
         let serial = self.serial;
         let mut devices: Vec<String> = match self.interface {
             DriveInterface::Nvme if self.has_two_paths => vec![
@@ -247,7 +241,7 @@ mod tests {
         let drive =
             GuestDrive::nvme("A1", medium).with_namespace(Medium::new(32).with_iops_limit(9));
         assert_eq!(
-            drive.arguments(),
+            drive.qemu_arguments(),
             [
                 "-drive",
                 "if=none,id=A1-1,driver=raw,cache=unsafe,discard=unmap,file.driver=blkdebug,\
@@ -279,7 +273,7 @@ mod tests {
             .with_fault(FaultDirection::Writes, None)
             .with_sector(4096)
             .zoned(4);
-        let on_image = GuestDrive::nvme("A1", with_every_option.clone()).arguments();
+        let on_image = GuestDrive::nvme("A1", with_every_option.clone()).qemu_arguments();
         let behavior = PowerLossBehavior::Honest;
         let served = GuestDrive::nvme("A1", with_every_option.with_power_loss(behavior));
         let image = "cache=unsafe,discard=unmap,readonly=on,file.driver=blkdebug,\
@@ -289,7 +283,7 @@ mod tests {
         let expected: Vec<String> =
             on_image.iter().map(|argument| argument.replace(image, socket)).collect();
         assert_ne!(on_image, expected);
-        assert_eq!(served.arguments(), expected);
+        assert_eq!(served.qemu_arguments(), expected);
         assert!(served.lossy().is_some() && served.images().next().is_none());
     }
 

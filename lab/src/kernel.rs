@@ -8,7 +8,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Archive of Debian's suites.
 const MIRROR: &str = "http://deb.debian.org/debian";
 
 /// Keys with which Debian signs its suites.
@@ -27,9 +26,6 @@ impl Kernel {
     /// Downloads the kernel of a package such as `linux-image-cloud-amd64`, or
     /// `linux-image-amd64/bullseye` of another suite of Debian, unless an earlier run has left it in
     /// `directory`.
-    ///
-    /// # Errors
-    /// No package archive is configured or reachable.
     pub fn fetch(package: &str, directory: &Path) -> anyhow::Result<Kernel> {
         let (package, archive) = match package.split_once('/') {
             Some((package, suite)) => (package, Archive::fetch(suite, directory)?),
@@ -45,7 +41,6 @@ impl Kernel {
         Ok(kernel)
     }
 
-    /// Returns the path of the bootable image.
     pub fn image(&self) -> PathBuf {
         // Since Linux 7, the image is next to the modules.
         let in_modules = self.modules().join("vmlinuz");
@@ -56,7 +51,6 @@ impl Kernel {
         }
     }
 
-    /// Returns the directory of modules.
     fn modules(&self) -> PathBuf {
         self.root.join("lib/modules").join(&self.release)
     }
@@ -68,7 +62,7 @@ impl Kernel {
             let mut download = archive.command("apt-get");
             output(download.args(["download", "-qq", &package]).current_dir(directory))
                 .with_context(|| format!("cannot download {package}; try apt-get update"))?;
-            let file = downloaded(&package, directory)?;
+            let file = downloaded_file(&package, directory)?;
             output(Command::new("dpkg").arg("-x").args([&file, &self.root]))?;
             fs::remove_file(file)?;
         }
@@ -84,21 +78,19 @@ impl Kernel {
     /// Returns the files of modules and of all modules they depend on, with their paths in a guest,
     /// and the lists that modprobe reads. Modules that are built in or that this kernel does not have
     /// are left out.
-    ///
-    /// # Errors
-    /// A list cannot be read.
     pub fn module_files(&self, wanted: &[&str]) -> anyhow::Result<Vec<(PathBuf, PathBuf)>> {
         let list = fs::read_to_string(self.modules().join("modules.dep"))?;
-        let needs = dependencies(&list);
+        let dependencies = parse_dependencies(&list);
         let mut files = BTreeSet::new();
-        for file in needs.keys().filter(|file| wanted.contains(&module_name(file).as_str())) {
-            close_over(file, &needs, &mut files);
+        for file in dependencies.keys().filter(|file| wanted.contains(&module_name(file).as_str()))
+        {
+            add_with_dependencies(file, &dependencies, &mut files);
         }
-        let inside = Path::new("/lib/modules").join(&self.release);
+        let in_guest = Path::new("/lib/modules").join(&self.release);
         Ok(files
             .into_iter()
             .chain(["modules.dep", "modules.alias", "modules.builtin", "modules.symbols"])
-            .map(|file| (self.modules().join(file), inside.join(file)))
+            .map(|file| (self.modules().join(file), in_guest.join(file)))
             .collect())
     }
 }
@@ -115,16 +107,16 @@ impl Archive {
             "'{suite}' is no suite of Debian; give PACKAGE/SUITE, such as \
              linux-image-cloud-amd64/bullseye"
         );
-        let place = std::path::absolute(directory)?.join("suites").join(suite);
-        fs::create_dir_all(place.join("lists/partial"))?;
-        fs::create_dir_all(place.join("cache/archives/partial"))?;
-        let sources = place.join("sources.list");
+        let suite_directory = std::path::absolute(directory)?.join("suites").join(suite);
+        fs::create_dir_all(suite_directory.join("lists/partial"))?;
+        fs::create_dir_all(suite_directory.join("cache/archives/partial"))?;
+        let sources = suite_directory.join("sources.list");
         fs::write(&sources, format!("deb [signed-by={KEYS}] {MIRROR} {suite} main\n"))?;
         let options = [
             format!("Dir::Etc::sourcelist={}", sources.display()),
             "Dir::Etc::sourceparts=/dev/null".to_owned(),
-            format!("Dir::State::lists={}", place.join("lists").display()),
-            format!("Dir::Cache={}", place.join("cache").display()),
+            format!("Dir::State::lists={}", suite_directory.join("lists").display()),
+            format!("Dir::Cache={}", suite_directory.join("cache").display()),
         ];
         let archive = Archive(options.to_vec());
         output(archive.command("apt-get").args(["update", "-qq"]))
@@ -134,9 +126,7 @@ impl Archive {
 
     fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
-        self.0.iter().for_each(|option| {
-            command.args(["-o", option]);
-        });
+        command.args(self.0.iter().flat_map(|option| ["-o", option]));
         command
     }
 
@@ -162,8 +152,7 @@ impl Archive {
 
     /// Returns the packages that a package depends on.
     fn depends(&self, package: &str) -> anyhow::Result<Vec<String>> {
-        let text = output(self.command("apt-cache").args(["depends", package]))?;
-        Ok(parse_depends(&text))
+        Ok(parse_depends(&output(self.command("apt-cache").args(["depends", package]))?))
     }
 }
 
@@ -176,7 +165,7 @@ fn parse_depends(text: &str) -> Vec<String> {
         .collect()
 }
 
-fn downloaded(package: &str, directory: &Path) -> anyhow::Result<PathBuf> {
+fn downloaded_file(package: &str, directory: &Path) -> anyhow::Result<PathBuf> {
     let prefix = format!("{package}_");
     fs::read_dir(directory)?
         .flatten()
@@ -189,7 +178,7 @@ fn downloaded(package: &str, directory: &Path) -> anyhow::Result<PathBuf> {
 }
 
 /// Parses `modules.dep`: each file with its dependencies.
-fn dependencies(list: &str) -> BTreeMap<&str, Vec<&str>> {
+fn parse_dependencies(list: &str) -> BTreeMap<&str, Vec<&str>> {
     list.lines()
         .filter_map(|line| line.split_once(':'))
         .map(|(file, needs)| (file, needs.split_whitespace().collect()))
@@ -201,13 +190,15 @@ fn module_name(file: &str) -> String {
     name.split('.').next().unwrap_or(name).replace('-', "_")
 }
 
-fn close_over<'a>(
+fn add_with_dependencies<'a>(
     file: &'a str,
-    needs: &BTreeMap<&'a str, Vec<&'a str>>,
+    dependencies: &BTreeMap<&'a str, Vec<&'a str>>,
     files: &mut BTreeSet<&'a str>,
 ) {
     if files.insert(file) {
-        needs.get(file).into_iter().flatten().for_each(|need| close_over(need, needs, files));
+        for needed in dependencies.get(file).into_iter().flatten() {
+            add_with_dependencies(needed, dependencies, files);
+        }
     }
 }
 
@@ -237,9 +228,8 @@ mod tests {
     fn a_module_brings_all_that_it_needs() {
         let list = "kernel/a.ko: kernel/b-c.ko\nkernel/b-c.ko: kernel/d.ko\nkernel/d.ko:\n\
                     kernel/e.ko:\n";
-        let needs = dependencies(list);
         let mut files = BTreeSet::new();
-        close_over("kernel/a.ko", &needs, &mut files);
+        add_with_dependencies("kernel/a.ko", &parse_dependencies(list), &mut files);
         assert_eq!(Vec::from_iter(files), ["kernel/a.ko", "kernel/b-c.ko", "kernel/d.ko"]);
         assert_eq!(module_name("kernel/drivers/b-c.ko.xz"), "b_c");
     }

@@ -6,7 +6,7 @@ use steadfast_domain::power_cut::PowerLossBehavior;
 use steadfast_domain::step::mix64;
 
 /// Number of writes in the cache of a drive that ignores flushes.
-const CACHE: usize = 64;
+const CACHED_WRITES_MAX: usize = 64;
 
 /// Sector that a drive never tears, unless it is [`PowerLossBehavior::TearsSector`].
 const SECTOR: usize = 512;
@@ -25,29 +25,23 @@ impl CachedWrite {
     }
 }
 
-/// Power of a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DrivePower {
-    /// It works.
     On,
     /// It has lost its content and answers nothing.
     Silent,
     /// Every request fails until this number of reads has failed.
     Off {
-        /// Reads that still fail.
         refusals: u32,
     },
 }
 
-/// The drive.
 pub struct LossyDrive {
     behavior: PowerLossBehavior,
-    /// State of the power.
     pub power: DrivePower,
     medium: Vec<u8>,
     /// Content that the host reads: the cached writes over the medium.
     content: Vec<u8>,
-    /// Oldest first.
     cached: VecDeque<CachedWrite>,
     /// Content of the medium below each write of the last flush.
     replaced: Vec<CachedWrite>,
@@ -57,7 +51,6 @@ pub struct LossyDrive {
 }
 
 impl LossyDrive {
-    /// Returns a drive full of zeros.
     pub fn new(behavior: PowerLossBehavior, bytes: usize) -> Self {
         LossyDrive {
             behavior,
@@ -85,7 +78,9 @@ impl LossyDrive {
     pub fn write(&mut self, offset: usize, data: Vec<u8>) -> Option<()> {
         self.content.get_mut(offset..offset.checked_add(data.len())?)?.copy_from_slice(&data);
         self.cached.push_back(CachedWrite { offset, data, was_flushed: false });
-        if self.behavior == PowerLossBehavior::IgnoresFlushes && self.cached.len() > CACHE {
+        if self.behavior == PowerLossBehavior::IgnoresFlushes
+            && self.cached.len() > CACHED_WRITES_MAX
+        {
             let oldest = self.cached.pop_front()?;
             self.store(&oldest);
         }
@@ -113,7 +108,7 @@ impl LossyDrive {
         self.medium[write.range()].copy_from_slice(&write.data);
     }
 
-    fn draw(&mut self, below: usize) -> usize {
+    fn random_below(&mut self, below: usize) -> usize {
         self.random = mix64(self.random);
         (self.random % below as u64) as usize
     }
@@ -137,13 +132,13 @@ impl LossyDrive {
             }
             _ if replaced.is_empty() => {}
             PowerLossBehavior::DropsFlushed => {
-                let old = &replaced[self.draw(replaced.len())];
+                let old = &replaced[self.random_below(replaced.len())];
                 self.store(old);
                 damaged.insert(old.offset);
             }
             PowerLossBehavior::TearsSector => {
-                let old = &replaced[self.draw(replaced.len())];
-                let first = self.draw(2) * (SECTOR / 2);
+                let old = &replaced[self.random_below(replaced.len())];
+                let first = self.random_below(2) * (SECTOR / 2);
                 let half = first..first + SECTOR / 2;
                 let place = old.offset + half.start..old.offset + half.end;
                 self.medium[place].copy_from_slice(&old.data[half]);
@@ -179,9 +174,9 @@ impl LossyDrive {
 
     /// Keeps a write that was not flushed, loses it, or keeps some of its sectors.
     fn keep_some(&mut self, write: &CachedWrite) {
-        let fate = self.draw(3);
+        let fate = self.random_below(3);
         for (sector, data) in write.data.chunks(SECTOR).enumerate() {
-            if fate == 0 || (fate == 1 && self.draw(2) == 0) {
+            if fate == 0 || (fate == 1 && self.random_below(2) == 0) {
                 let offset = write.offset + sector * SECTOR;
                 self.medium[offset..offset + data.len()].copy_from_slice(data);
             }

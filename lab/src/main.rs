@@ -16,7 +16,7 @@ mod qmp;
 mod root;
 mod tally;
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, ensure};
 use clap::Parser;
 use guest::Guest;
 use kernel::Kernel;
@@ -53,7 +53,7 @@ struct Arguments {
 }
 
 /// Exit status on a machine that cannot run guests; automake's test suites use it for "skipped".
-const UNFIT: u8 = 77;
+const EXIT_UNFIT: u8 = 77;
 
 /// The reason why this machine cannot run guests.
 #[derive(Debug)]
@@ -68,76 +68,76 @@ impl std::fmt::Display for UnfitHost {
 impl std::error::Error for UnfitHost {}
 
 impl Arguments {
-    /// Returns the directory for guests of a kernel.
-    fn place(&self, kernel: &Kernel) -> PathBuf {
+    fn guests_directory(&self, kernel: &Kernel) -> PathBuf {
         self.directory.join("guests").join(&kernel.release)
     }
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    match visit(&arguments) {
+    match run_guests(&arguments) {
         Ok(tally) if tally.is_good() => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,
         Err(error) => {
-            tally::say(&format!("lab: {error:#}"));
-            if error.is::<UnfitHost>() { ExitCode::from(UNFIT) } else { ExitCode::FAILURE }
+            tally::print_line(&format!("lab: {error:#}"));
+            if error.is::<UnfitHost>() { ExitCode::from(EXIT_UNFIT) } else { ExitCode::FAILURE }
         }
     }
 }
 
-/// Runs every guest under every kernel.
-fn visit(arguments: &Arguments) -> anyhow::Result<CaseTally> {
-    let guests = chosen(arguments)?;
+fn run_guests(arguments: &Arguments) -> anyhow::Result<CaseTally> {
+    let guests = chosen_guests(arguments)?;
     let mut tally = CaseTally::default();
     for package in &arguments.kernels {
         let root = prepare(package, &guests, arguments)
             .map_err(|error| anyhow!(UnfitHost(format!("{error:#}"))))?;
-        let place = arguments.place(&root.kernel);
-        tally::say(&format!("Kernel {}", root.kernel.release));
+        let directory = arguments.guests_directory(&root.kernel);
+        tally::print_line(&format!("Kernel {}", root.kernel.release));
         for guest in &guests {
-            receive(guest, &root, &place.join(guest.name), arguments, &mut tally)?;
+            run_guest(guest, &root, &directory.join(guest.name), arguments, &mut tally)?;
         }
         fs::remove_file(&root.disk)?;
         fs::remove_file(&root.first)?;
     }
-    tally.sum_up();
+    tally.print_totals();
     Ok(tally)
 }
 
 /// Builds the files that guests start from, and checks that a guest starts.
 fn prepare(package: &str, guests: &[Guest], arguments: &Arguments) -> anyhow::Result<GuestRoot> {
     let kernel = Kernel::fetch(package, &arguments.directory.join("kernels"))?;
-    let place = arguments.place(&kernel);
-    fs::create_dir_all(&place).with_context(|| format!("cannot create {}", place.display()))?;
+    let directory = arguments.guests_directory(&kernel);
+    fs::create_dir_all(&directory)
+        .with_context(|| format!("cannot create {}", directory.display()))?;
     let first = cases::first();
     let peers = guests.iter().filter_map(|guest| guest.peer.as_deref());
     let all = guests.iter().chain(peers).chain([&first]);
     let scripts: Vec<_> = all.map(|guest| (guest.name, guest.script)).collect();
-    let root = GuestRoot::build(kernel, &arguments.program, &scripts, &place)?;
-    first.run(&root, &place.join(first.name)).context("the first guest")?;
-    fs::remove_dir_all(place.join(first.name))?;
+    let root = GuestRoot::build(kernel, &arguments.program, &scripts, &directory)?;
+    first.run(&root, &directory.join(first.name)).context("the first guest")?;
+    fs::remove_dir_all(directory.join(first.name))?;
     Ok(root)
 }
 
-fn chosen(arguments: &Arguments) -> anyhow::Result<Vec<Guest>> {
+fn chosen_guests(arguments: &Arguments) -> anyhow::Result<Vec<Guest>> {
     let (names, guests) = (&arguments.guests, cases::guests(arguments.cycles));
     if names.is_empty() {
         return Ok(guests);
     }
     let all: Vec<Guest> = guests.into_iter().chain(cases::benches()).collect();
     for name in names {
-        let known = || all.iter().map(|guest| guest.name).collect::<Vec<_>>().join(", ");
-        all.iter()
-            .find(|guest| guest.name == name)
-            .with_context(|| format!("no guest '{name}'; choose from: {}", known()))?;
+        ensure!(
+            all.iter().any(|guest| guest.name == name),
+            "no guest '{name}'; choose from: {}",
+            all.iter().map(|guest| guest.name).collect::<Vec<_>>().join(", ")
+        );
     }
     let is_wanted = |guest: &Guest| names.iter().any(|name| name == guest.name);
     Ok(all.into_iter().filter(is_wanted).collect())
 }
 
 /// Runs one guest, checks its cases, and keeps or removes its output.
-fn receive(
+fn run_guest(
     guest: &Guest,
     root: &GuestRoot,
     directory: &Path,
@@ -145,25 +145,27 @@ fn receive(
     tally: &mut CaseTally,
 ) -> anyhow::Result<()> {
     let mut result = guest.run(root, directory);
-    if arguments.again && tally::fail(guest, &result) {
+    if arguments.again && tally::print_failures(guest, &result) {
         result = guest.run(root, directory);
     }
-    let good = tally.judge(guest, &result);
+    let is_good = tally.judge(guest, &result);
     if let Ok(answers) = &result {
         if let Some(table) = guest.table {
-            tally::say(&table(answers).unwrap_or_else(|error| format!("no table: {error:#}")));
+            tally::print_line(
+                &table(answers).unwrap_or_else(|error| format!("no table: {error:#}")),
+            );
         }
         let keep = arguments.directory.join("artefacts").join(&root.kernel.release);
-        for name in guest.artefacts {
+        for name in guest.artifacts {
             fs::create_dir_all(&keep)?;
             fs::copy(answers.path(name), keep.join(name))
                 .with_context(|| format!("{}: no artifact {name}", guest.name))?;
         }
     }
-    if good && !arguments.keep {
+    if is_good && !arguments.keep {
         fs::remove_dir_all(directory)?;
-    } else if !good {
-        tally::say(&format!("      kept: {}", directory.display()));
+    } else if !is_good {
+        tally::print_line(&format!("      kept: {}", directory.display()));
     }
     Ok(())
 }

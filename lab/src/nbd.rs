@@ -17,13 +17,13 @@ pub const SWITCH: &str = "switch.sock";
 const REFUSED_READS: u32 = 24;
 
 /// Time for which a drive is silent before its requests fail. Linux waits 30 s.
-const SILENCE: Duration = Duration::from_secs(5);
+const SILENT_TIME: Duration = Duration::from_secs(5);
 
 /// Time for which a drive that was silent is off.
-const OFF: Duration = Duration::from_secs(2);
+const OFF_TIME: Duration = Duration::from_secs(2);
 
 /// Interval between looks at the power of a silent drive.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 // Numbers of the protocol (https://github.com/NetworkBlockDevice/nbd, doc/proto.md).
 const SERVER_MAGIC: u64 = 0x4e42_444d_4147_4943;
@@ -50,9 +50,6 @@ pub type SharedDrive = Arc<Mutex<LossyDrive>>;
 pub type SharedDrives = BTreeMap<&'static str, SharedDrive>;
 
 /// Serves each drive on the socket `SERIAL.sock` in a directory, and the switch on [`SWITCH`].
-///
-/// # Errors
-/// A socket cannot be made.
 pub fn serve(drives: &SharedDrives, directory: &Path) -> io::Result<()> {
     for (serial, drive) in drives {
         let listener = UnixListener::bind(directory.join(format!("{serial}.sock")))?;
@@ -72,7 +69,7 @@ pub fn serve(drives: &SharedDrives, directory: &Path) -> io::Result<()> {
     std::thread::spawn(move || {
         for stream in listener.incoming().map_while(Result::ok) {
             for line in BufReader::new(stream).lines().map_while(Result::ok) {
-                switch(&line, &drives);
+                switch_power(&line, &drives);
             }
         }
     });
@@ -81,7 +78,7 @@ pub fn serve(drives: &SharedDrives, directory: &Path) -> io::Result<()> {
 
 /// Cuts the power of a drive, which returns by itself: `SERIAL`, or `SERIAL silent` for one that
 /// answers nothing for a while.
-fn switch(line: &str, drives: &SharedDrives) {
+fn switch_power(line: &str, drives: &SharedDrives) {
     let mut words = line.split_whitespace();
     let Some(drive) = words.next().and_then(|serial| drives.get(serial)).cloned() else { return };
     if words.next() != Some("silent") {
@@ -89,25 +86,24 @@ fn switch(line: &str, drives: &SharedDrives) {
     }
     locked(&drive).lose_power(DrivePower::Silent);
     std::thread::spawn(move || {
-        std::thread::sleep(SILENCE);
+        std::thread::sleep(SILENT_TIME);
         locked(&drive).power = DrivePower::Off { refusals: u32::MAX };
-        std::thread::sleep(OFF);
+        std::thread::sleep(OFF_TIME);
         locked(&drive).power = DrivePower::On;
     });
 }
 
-/// Locks a drive.
 pub fn locked(drive: &SharedDrive) -> std::sync::MutexGuard<'_, LossyDrive> {
     drive.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn bytes<const N: usize>(stream: &mut UnixStream) -> io::Result<[u8; N]> {
+fn read_array<const N: usize>(stream: &mut UnixStream) -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     stream.read_exact(&mut bytes)?;
     Ok(bytes)
 }
 
-fn vector(stream: &mut UnixStream, length: u32) -> io::Result<Vec<u8>> {
+fn read_vec(stream: &mut UnixStream, length: u32) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; length as usize];
     stream.read_exact(&mut bytes)?;
     Ok(bytes)
@@ -116,18 +112,18 @@ fn vector(stream: &mut UnixStream, length: u32) -> io::Result<Vec<u8>> {
 fn transmit(mut stream: UnixStream, drive: &SharedDrive) -> io::Result<()> {
     negotiate(&mut stream, locked(drive).capacity())?;
     loop {
-        let magic = u32::from_be_bytes(bytes(&mut stream)?);
-        let _flags: [u8; 2] = bytes(&mut stream)?;
-        let command = u16::from_be_bytes(bytes(&mut stream)?);
-        let handle: [u8; 8] = bytes(&mut stream)?;
-        let offset = u64::from_be_bytes(bytes(&mut stream)?) as usize;
-        let length = u32::from_be_bytes(bytes(&mut stream)?);
+        let magic = u32::from_be_bytes(read_array(&mut stream)?);
+        let _flags: [u8; 2] = read_array(&mut stream)?;
+        let command = u16::from_be_bytes(read_array(&mut stream)?);
+        let handle: [u8; 8] = read_array(&mut stream)?;
+        let offset = u64::from_be_bytes(read_array(&mut stream)?) as usize;
+        let length = u32::from_be_bytes(read_array(&mut stream)?);
         if magic != REQUEST_MAGIC || command == DISCONNECT {
             return Ok(());
         }
-        let written = if command == WRITE { vector(&mut stream, length)? } else { Vec::new() };
+        let written = if command == WRITE { read_vec(&mut stream, length)? } else { Vec::new() };
         while locked(drive).power == DrivePower::Silent {
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
         let answer = {
             let mut drive = locked(drive);
@@ -158,12 +154,12 @@ fn negotiate(stream: &mut UnixStream, capacity: u64) -> io::Result<()> {
     stream.write_all(&SERVER_MAGIC.to_be_bytes())?;
     stream.write_all(&OPTION_MAGIC.to_be_bytes())?;
     stream.write_all(&FIXED_NEWSTYLE_NO_ZEROES.to_be_bytes())?;
-    let _flags: [u8; 4] = bytes(stream)?;
+    let _flags: [u8; 4] = read_array(stream)?;
     loop {
-        let _magic: [u8; 8] = bytes(stream)?;
-        let option = u32::from_be_bytes(bytes(stream)?);
-        let length = u32::from_be_bytes(bytes(stream)?);
-        vector(stream, length)?;
+        let _magic: [u8; 8] = read_array(stream)?;
+        let option = u32::from_be_bytes(read_array(stream)?);
+        let length = u32::from_be_bytes(read_array(stream)?);
+        read_vec(stream, length)?;
         let mut reply = |kind: u32, data: &[u8]| {
             let length = data.len() as u32;
             stream.write_all(&OPTION_REPLY_MAGIC.to_be_bytes())?;

@@ -4,25 +4,20 @@ use anyhow::{Context, ensure};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// Runs a program to its end and returns its standard output.
-///
-/// # Errors
-/// The program is not installed, or it fails; the error has its standard error.
+/// Runs a program to its end and returns its standard output. If it fails, the error has its standard
+/// error.
 pub fn output(command: &mut Command) -> anyhow::Result<String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command
         .stdin(Stdio::null())
         .output()
         .with_context(|| format!("cannot run '{program}'; check that it is installed"))?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "{command:?}: {}: {}", output.status, said.trim());
+    let errors = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{command:?}: {}: {}", output.status, errors.trim());
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// Returns the path of a program, searching system directories, too.
-///
-/// # Errors
-/// The program is not installed.
 pub fn find(program: &str) -> anyhow::Result<PathBuf> {
     let path = std::env::var("PATH").unwrap_or_default();
     std::env::split_paths(&path)

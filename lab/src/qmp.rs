@@ -13,19 +13,15 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 /// QEMU's id of a guest's network.
 pub const NETWORK: &str = "network";
 
-/// A QMP connection.
 pub struct Qmp {
     commands: ChildStdin,
-    said: Receiver<String>,
+    lines: Receiver<String>,
 }
 
 impl Qmp {
     /// Connects to QEMU and negotiates capabilities.
-    ///
-    /// # Errors
-    /// QEMU does not answer.
     pub fn new(commands: ChildStdin, answers: ChildStdout) -> anyhow::Result<Qmp> {
-        let (sender, said) = channel();
+        let (sender, lines) = channel();
         std::thread::spawn(move || {
             for line in BufReader::new(answers).lines().map_while(Result::ok) {
                 if sender.send(line).is_err() {
@@ -33,22 +29,19 @@ impl Qmp {
                 }
             }
         });
-        let mut qmp = Qmp { commands, said };
+        let mut qmp = Qmp { commands, lines };
         qmp.execute("qmp_capabilities", json!({}))?;
         Ok(qmp)
     }
 
     /// Sends a command and returns its result; events received meanwhile are ignored.
-    ///
-    /// # Errors
-    /// QEMU rejects the command or does not answer.
-    pub fn execute(&mut self, command: &str, arguments: Value) -> anyhow::Result<Value> {
+    fn execute(&mut self, command: &str, arguments: Value) -> anyhow::Result<Value> {
         let line = json!({ "execute": command, "arguments": arguments });
         writeln!(self.commands, "{line}")
             .with_context(|| format!("QEMU exited during {command}"))?;
         loop {
             let line = self
-                .said
+                .lines
                 .recv_timeout(ANSWER_TIMEOUT)
                 .with_context(|| format!("QEMU does not answer {command}"))?;
             let answer: Value = serde_json::from_str(&line)
@@ -63,25 +56,16 @@ impl Qmp {
     }
 
     /// Unplugs a device from the running guest.
-    ///
-    /// # Errors
-    /// QEMU rejects the command.
     pub fn unplug(&mut self, device: &str) -> anyhow::Result<()> {
         self.execute("device_del", json!({ "id": device })).map(drop)
     }
 
     /// Cuts or mends the network link of the running guest.
-    ///
-    /// # Errors
-    /// QEMU rejects the command.
     pub fn set_link(&mut self, is_up: bool) -> anyhow::Result<()> {
         self.execute("set_link", json!({ "name": NETWORK, "up": is_up })).map(drop)
     }
 
     /// Plugs an NVMe drive with one namespace into the running guest, over an existing image.
-    ///
-    /// # Errors
-    /// QEMU rejects the command.
     pub fn plug_nvme(&mut self, serial: &str, image: &str) -> anyhow::Result<()> {
         let file = json!({ "driver": "file", "filename": image, "discard": "unmap" });
         let node = format!("{serial}-again");

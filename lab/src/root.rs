@@ -31,12 +31,11 @@ const MODULES: [&str; 18] = [
 const DIRECTORIES: [&str; 9] = ["bin", "dev", "etc", "lab", "out", "proc", "run", "sys", "tmp"];
 
 /// Size of the root disk beyond its files, in MiB, for the file system's own use.
-const SLACK_MIB: u64 = 32;
+const FILE_SYSTEM_MIB: u64 = 32;
 
 /// The files that every guest of a kernel starts from.
 #[derive(Debug, Clone)]
 pub struct GuestRoot {
-    /// The kernel.
     pub kernel: Kernel,
     /// Image of the root disk.
     pub disk: PathBuf,
@@ -47,9 +46,6 @@ pub struct GuestRoot {
 impl GuestRoot {
     /// Builds both in `directory`, with the program under test and the guests' scripts, given by
     /// name and content.
-    ///
-    /// # Errors
-    /// A program is not installed, or the disk is too small.
     pub fn build(
         kernel: Kernel,
         program: &Path,
@@ -104,8 +100,8 @@ fn add_busybox(tree: &Path) -> anyhow::Result<()> {
 
 fn copy_into(tree: &Path, from: &Path, to: &Path) -> anyhow::Result<()> {
     let to = tree.join(to.strip_prefix("/").unwrap_or(to));
-    if let Some(above) = to.parent() {
-        fs::create_dir_all(above)?;
+    if let Some(parent) = to.parent() {
+        fs::create_dir_all(parent)?;
     }
     fs::copy(from, &to).with_context(|| format!("cannot copy {}", from.display()))?;
     Ok(())
@@ -115,15 +111,14 @@ fn copy_into(tree: &Path, from: &Path, to: &Path) -> anyhow::Result<()> {
 fn libraries(programs: &[PathBuf]) -> anyhow::Result<BTreeSet<PathBuf>> {
     let mut libraries = BTreeSet::new();
     for program in programs {
-        let said = output(Command::new("ldd").arg(program))?;
-        libraries.extend(linked(&said));
+        libraries.extend(parse_ldd(&output(Command::new("ldd").arg(program))?));
     }
     Ok(libraries)
 }
 
 /// Parses the paths in ldd's output: `name => /path (address)` or `/path (address)`.
-fn linked(said: &str) -> impl Iterator<Item = PathBuf> {
-    said.lines().filter_map(|line| {
+fn parse_ldd(text: &str) -> impl Iterator<Item = PathBuf> {
+    text.lines().filter_map(|line| {
         let place = line.split_once("=>").map_or(line, |(_, place)| place);
         let path = place.split_whitespace().next()?;
         path.starts_with('/').then(|| PathBuf::from(path))
@@ -134,7 +129,7 @@ fn linked(said: &str) -> impl Iterator<Item = PathBuf> {
 fn make_disk(tree: &Path, disk: &Path) -> anyhow::Result<()> {
     let used = output(Command::new("du").args(["-sm", "--apparent-size"]).arg(tree))?;
     let used: u64 = used.split_whitespace().next().unwrap_or_default().parse()?;
-    let size = (used + used / 16 + SLACK_MIB) << 20;
+    let size = (used + used / 16 + FILE_SYSTEM_MIB) << 20;
     let _ = fs::remove_file(disk);
     File::create(disk)?.set_len(size)?;
     let options = ["-q", "-F", "-O", "^has_journal", "-m", "0", "-d"];
@@ -167,10 +162,10 @@ mod tests {
 
     #[test]
     fn libraries_and_the_loader_are_read_from_ldd() {
-        let said = "\tlinux-vdso.so.1 (0x00007f)\n\tlibm.so.6 => /lib/libm.so.6 (0x00007f)\n\
+        let text = "\tlinux-vdso.so.1 (0x00007f)\n\tlibm.so.6 => /lib/libm.so.6 (0x00007f)\n\
                     \t/lib64/ld-linux-x86-64.so.2 (0x00007f)\n\tlibgone.so => not found\n\
                     \tstatically linked\n";
-        let found: Vec<_> = linked(said).collect();
+        let found: Vec<_> = parse_ldd(text).collect();
         assert_eq!(found, ["/lib/libm.so.6", "/lib64/ld-linux-x86-64.so.2"].map(PathBuf::from));
     }
 }

@@ -6,7 +6,6 @@ use anyhow::anyhow;
 use std::io::Write;
 use std::time::Instant;
 
-/// Counts of cases.
 pub struct CaseTally {
     passed: u32,
     failed: u32,
@@ -34,48 +33,42 @@ impl CaseTally {
         match verdict {
             Ok(()) => {
                 self.passed += 1;
-                say(&format!("pass  {name}"));
+                print_line(&format!("pass  {name}"));
             }
             Err(error) if error.is::<SkipReason>() => {
                 self.skipped += 1;
-                say(&format!("skip  {name}: {error}"));
+                print_line(&format!("skip  {name}: {error}"));
             }
             Err(error) => {
                 self.failed += 1;
-                say(&format!("FAIL  {name}: {error:#}"));
+                print_line(&format!("FAIL  {name}: {error:#}"));
             }
         }
     }
 
-    /// Returns true if nothing failed.
     pub fn is_good(&self) -> bool {
         self.failed == 0
     }
 
-    /// Prints the totals.
-    pub fn sum_up(&self) {
-        say(&format!(
-            "{} passed, {} failed, {} skipped in {} s",
-            self.passed,
-            self.failed,
-            self.skipped,
-            self.began.elapsed().as_secs()
-        ));
+    pub fn print_totals(&self) {
+        let CaseTally { passed, failed, skipped, began } = self;
+        let seconds = began.elapsed().as_secs();
+        print_line(&format!("{passed} passed, {failed} failed, {skipped} skipped in {seconds} s"));
     }
 }
 
 /// Checks every case of a guest and prints those that fail; returns true if any does.
-pub fn fail(guest: &Guest, result: &anyhow::Result<GuestOutput>) -> bool {
-    let mut any = false;
+pub fn print_failures(guest: &Guest, result: &anyhow::Result<GuestOutput>) -> bool {
+    let mut has_failed = false;
     for case in &guest.cases {
         if let Err(error) = verdict(case, result)
             && !error.is::<SkipReason>()
         {
-            say(&format!("again {}: {}: {error:#}", guest.name, case.name));
-            any = true;
+            print_line(&format!("again {}: {}: {error:#}", guest.name, case.name));
+            has_failed = true;
         }
     }
-    any
+    has_failed
 }
 
 fn verdict(case: &Case, result: &anyhow::Result<GuestOutput>) -> anyhow::Result<()> {
@@ -86,6 +79,6 @@ fn verdict(case: &Case, result: &anyhow::Result<GuestOutput>) -> anyhow::Result<
 }
 
 /// Prints a line; a closed standard output is not an error.
-pub fn say(line: &str) {
+pub fn print_line(line: &str) {
     let _ = writeln!(std::io::stdout().lock(), "{line}");
 }

@@ -10,7 +10,6 @@ use steadfast_domain::{IoStream, Nanos, Op, Stimulus};
 pub struct VdbenchRun {
     /// Parameters of each workload definition, with its share of the I/Os.
     workloads: Vec<(String, u64)>,
-    /// Parameters of the run definition.
     run: String,
 }
 

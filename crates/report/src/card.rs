@@ -19,19 +19,17 @@ use steadfast_domain::findings::KeyFigure;
 /// Size of the picture in dots, as social networks show it (our choice).
 const WIDTH: f64 = 1200.0;
 const HEIGHT: f64 = 630.0;
-/// Distance of texts from the edges.
 const MARGIN: f64 = 56.0;
 /// Width of the lines of text that span the card.
-const LINE: f64 = WIDTH - 2.0 * MARGIN;
+const LINE_WIDTH: f64 = WIDTH - 2.0 * MARGIN;
 
-/// Number of figures, in rows of [`COLUMNS`].
-const FIGURES: usize = 8;
+/// Maximum number of figures, in rows of [`COLUMNS`].
+const FIGURES_MAX: usize = 8;
 const COLUMNS: usize = 4;
-/// Space between two columns.
 const GUTTER: f64 = 24.0;
 
 const INK: &str = "#1b1b1b";
-const QUIET: &str = "#4a4a4a";
+const GRAY: &str = "#4a4a4a";
 const RED: &str = "#b42318";
 const BLUE: &str = "#0b4f8a";
 
@@ -51,9 +49,9 @@ pub fn card_svg(findings: &Findings) -> Result<String, ReportError> {
 pub fn card_png(findings: &Findings) -> Result<Vec<u8>, ReportError> {
     let tree = tree(findings)?;
     let no_memory = || ReportError::Card("the picture does not fit into memory".to_owned());
-    let mut dots = Pixmap::new(WIDTH as u32, HEIGHT as u32).ok_or_else(no_memory)?;
-    resvg::render(&tree, Transform::identity(), &mut dots.as_mut());
-    dots.encode_png().map_err(|error| ReportError::Card(error.to_string()))
+    let mut pixmap = Pixmap::new(WIDTH as u32, HEIGHT as u32).ok_or_else(no_memory)?;
+    resvg::render(&tree, Transform::identity(), &mut pixmap.as_mut());
+    pixmap.encode_png().map_err(|error| ReportError::Card(error.to_string()))
 }
 
 fn tree(findings: &Findings) -> Result<Tree, ReportError> {
@@ -64,11 +62,11 @@ fn tree(findings: &Findings) -> Result<Tree, ReportError> {
         Arc::new(all)
     });
     let options = Options { fontdb: Arc::clone(fonts), ..Options::default() };
-    Tree::from_str(&drawing(findings), &options)
+    Tree::from_str(&svg_source(findings), &options)
         .map_err(|error| ReportError::Card(error.to_string()))
 }
 
-/// A text in one line: weight, size, and largest width.
+/// Format of a text in one line.
 #[derive(Clone, Copy)]
 struct CardText {
     is_bold: bool,
@@ -85,16 +83,13 @@ impl CardText {
         if width(text) <= self.width {
             return text.to_owned();
         }
-        let mut kept = String::new();
         let mut used = width("…");
-        for letter in text.chars() {
+        let fits = |letter: &char| {
             used += width(letter.encode_utf8(&mut [0; 4]));
-            if used > self.width {
-                break;
-            }
-            kept.push(letter);
-        }
-        format!("{}…", kept.trim_end())
+            used <= self.width
+        };
+        let start: String = text.chars().take_while(fits).collect();
+        format!("{}…", start.trim_end())
     }
 
     /// Writes the text at its baseline; returns its width.
@@ -114,17 +109,17 @@ impl CardText {
     }
 }
 
-fn drawing(findings: &Findings) -> String {
+fn svg_source(findings: &Findings) -> String {
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{HEIGHT}\" \
          viewBox=\"0 0 {WIDTH} {HEIGHT}\" font-family=\"Libertinus Serif\">\n<rect \
          width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"#ffffff\"/>\n<rect width=\"{WIDTH}\" \
          height=\"12\" fill=\"{BLUE}\"/>\n"
     );
-    let line = |is_bold, size, color| CardText { is_bold, size, color, width: LINE };
-    line(true, 54.0, INK).draw(&mut out, (MARGIN, 92.0), &drive(findings));
-    line(false, 28.0, QUIET).draw(&mut out, (MARGIN, 136.0), &page_one::drive_facts(findings));
-    line(true, 24.0, RED).draw(&mut out, (MARGIN, 176.0), &reservations(findings));
+    let full_width = |is_bold, size, color| CardText { is_bold, size, color, width: LINE_WIDTH };
+    full_width(true, 54.0, INK).draw(&mut out, (MARGIN, 92.0), &drive_name(findings));
+    full_width(false, 28.0, GRAY).draw(&mut out, (MARGIN, 136.0), &page_one::drive_facts(findings));
+    full_width(true, 24.0, RED).draw(&mut out, (MARGIN, 176.0), &reservations(findings));
     for (at, figure) in figures(findings).into_iter().enumerate() {
         draw_figure(&mut out, at, figure);
     }
@@ -134,14 +129,14 @@ fn drawing(findings: &Findings) -> String {
          stroke-width=\"2\"/>",
         WIDTH - MARGIN
     );
-    line(false, 24.0, INK).draw(&mut out, (MARGIN, 562.0), &measured_with(findings));
-    line(false, 22.0, QUIET).draw(&mut out, (MARGIN, 598.0), &findings.method);
+    full_width(false, 24.0, INK).draw(&mut out, (MARGIN, 562.0), &measured_with(findings));
+    full_width(false, 22.0, GRAY).draw(&mut out, (MARGIN, 598.0), &findings.method);
     out.push_str("</svg>\n");
     out
 }
 
 /// Returns the name of the drive, or of the test if the drive has none.
-fn drive(findings: &Findings) -> String {
+fn drive_name(findings: &Findings) -> String {
     let vendor = name(&findings.header.vendor).unwrap_or_default();
     let model = findings.model().unwrap_or(&findings.title);
     format!("{vendor} {model}").trim().to_owned()
@@ -149,28 +144,28 @@ fn drive(findings: &Findings) -> String {
 
 /// Returns what makes the numbers worth less: simulated, not steady, not the full method.
 fn reservations(findings: &Findings) -> String {
-    let badges = page_one::badges(findings).into_iter();
-    let bad = badges.filter(|badge| badge.tone == BadgeTone::Bad).map(|badge| badge.text);
-    bad.collect::<Vec<_>>().join("  ·  ")
+    let mut badges = page_one::badges(findings);
+    badges.retain(|badge| badge.tone == BadgeTone::Bad);
+    badges.into_iter().map(|badge| badge.text).collect::<Vec<_>>().join("  ·  ")
 }
 
 /// Returns the figures of the card: those that the findings choose, else the first with a value.
 fn figures(findings: &Findings) -> Vec<&KeyFigure> {
     let front = &findings.front;
     if front.card.is_empty() {
-        return page_one::figures(findings).into_iter().take(FIGURES).collect();
+        return page_one::figures(findings).into_iter().take(FIGURES_MAX).collect();
     }
     let find = |id: &String| front.figures.iter().find(|figure| figure.id == *id);
-    front.card.iter().filter_map(find).take(FIGURES).collect()
+    front.card.iter().filter_map(find).take(FIGURES_MAX).collect()
 }
 
 fn draw_figure(out: &mut String, at: usize, figure: &KeyFigure) {
-    let width = (LINE - GUTTER * (COLUMNS as f64 - 1.0)) / COLUMNS as f64;
+    let width = (LINE_WIDTH - GUTTER * (COLUMNS as f64 - 1.0)) / COLUMNS as f64;
     let x = MARGIN + (at % COLUMNS) as f64 * (width + GUTTER);
     let y = 232.0 + (at / COLUMNS) as f64 * 150.0;
     // A label is somewhat smaller before it is cut.
     let size = (width / text_width(&figure.label, false).max(0.1)).clamp(18.0, 24.0);
-    let label = CardText { is_bold: false, size, color: QUIET, width };
+    let label = CardText { is_bold: false, size, color: GRAY, width };
     label.draw(out, (x, y), &figure.label);
     // A long number is smaller, not cut: a number without its end would be another one.
     let value = number::figure(figure);
@@ -178,13 +173,13 @@ fn draw_figure(out: &mut String, at: usize, figure: &KeyFigure) {
     let unit = CardText { is_bold: false, size: 26.0, color: INK, width };
     let room = width - text_width(unit_text, false) * unit.size - 10.0;
     let size = (room / text_width(&value, true).max(0.1)).clamp(16.0, 54.0);
-    let taken =
-        CardText { is_bold: true, size, color: INK, width }.draw(out, (x, y + 58.0), &value);
-    let rest = CardText { width: width - taken - 10.0, ..unit };
-    rest.draw(out, (x + taken + 10.0, y + 58.0), unit_text);
-    // In place of a value it is drawn above.
+    let number = CardText { is_bold: true, size, color: INK, width };
+    let used = number.draw(out, (x, y + 58.0), &value) + 10.0;
+    let unit = CardText { width: width - used, ..unit };
+    unit.draw(out, (x + used, y + 58.0), unit_text);
+    // A note in place of a value is drawn above.
     if let (Some(_), Some(note)) = (figure.value, &figure.note) {
-        CardText { is_bold: false, size: 18.0, color: QUIET, width }.draw(out, (x, y + 84.0), note);
+        CardText { is_bold: false, size: 18.0, color: GRAY, width }.draw(out, (x, y + 84.0), note);
     }
 }
 
@@ -205,7 +200,7 @@ fn measured_with(findings: &Findings) -> String {
 mod tests {
     use super::*;
 
-    const TEXT: CardText = CardText { is_bold: true, size: 54.0, color: INK, width: LINE };
+    const TEXT: CardText = CardText { is_bold: true, size: 54.0, color: INK, width: LINE_WIDTH };
 
     #[test]
     fn a_text_that_is_too_wide_ends_in_an_ellipsis_and_fits() {
@@ -214,7 +209,10 @@ mod tests {
             let fitted = TEXT.fitted(&letter.repeat(4_000));
             assert!(fitted.ends_with('…') && fitted.starts_with(letter), "{fitted}");
             let width = text_width(&fitted, true) * TEXT.size;
-            assert!(width <= LINE && width > LINE - 2.0 * TEXT.size, "{letter}: {width}");
+            assert!(
+                width <= LINE_WIDTH && width > LINE_WIDTH - 2.0 * TEXT.size,
+                "{letter}: {width}"
+            );
         }
         assert_eq!(CardText { width: 1.0, ..TEXT }.fitted("anything"), "…");
     }

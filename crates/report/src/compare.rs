@@ -15,10 +15,11 @@ mod tables;
 
 pub use self::metrics::metrics;
 use self::side::ComparedRun;
+use crate::grouping::{comma_separated, keys_by_value, unique_by};
 use crate::parts;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell, Exhibit, FormHeader, Page, Row, Table};
-use steadfast_domain::{Caveat, CaveatKind, EndState, Findings};
+use steadfast_domain::{Caveat, EndState, Findings};
 
 /// Maximum number of runs, as many as fit side by side on a page.
 pub const COMPARED_MAX: usize = 7;
@@ -47,28 +48,27 @@ pub fn compare(runs: &[(String, Findings)]) -> Result<Findings, CompareError> {
         return Err(CompareError::Count(runs.len()));
     }
     let groups = groups(runs);
-    let room = (DRAWINGS / groups.len().max(1)).max(DRAWINGS_LEAST);
-    let of_many = (groups.len() > 1, room);
+    let part_count = groups.len();
     let mut compared: Vec<Findings> =
-        groups.iter().map(|(title, sides)| comparison(title, sides, of_many)).collect();
-    let mut whole = match compared.len() {
+        groups.iter().map(|(title, sides)| comparison(title, sides, part_count)).collect();
+    let mut whole = match part_count {
         0 => {
-            let titles: Vec<&str> = runs.iter().map(|(_, f)| f.title.as_str()).collect();
-            return Err(CompareError::NothingInCommon(titles.join(", ")));
+            let titles = comma_separated(runs.iter().map(|(_, findings)| &findings.title));
+            return Err(CompareError::NothingInCommon(titles));
         }
         1 => {
             let mut only = compared.remove(0);
             only.title = format!("Comparison: {}", only.title);
             only
         }
-        _ => covered(runs, compared),
+        _ => comparison_of_parts(runs, compared),
     };
-    whole.caveats.extend(cover_caveats(runs, &groups));
+    whole.caveats.extend(caveats_of_whole_runs(runs, &groups));
     Ok(whole)
 }
 
 /// Returns the caveats that belong to a whole run if only some of its procedures are compared.
-fn cover_caveats(
+fn caveats_of_whole_runs(
     runs: &[(String, Findings)],
     groups: &[(String, Vec<ComparedRun<'_>>)],
 ) -> Vec<Caveat> {
@@ -93,105 +93,84 @@ fn cover_caveats(
 fn groups(runs: &[(String, Findings)]) -> Vec<(String, Vec<ComparedRun<'_>>)> {
     let procedures: Vec<Vec<ProcedureFindings<'_>>> =
         runs.iter().map(|(_, findings)| procedures(findings)).collect();
-    let mut firsts: Vec<&ProcedureFindings<'_>> = Vec::new();
-    for named in procedures.iter().flatten() {
-        if !firsts.iter().any(|first| first.is_same(named)) {
-            firsts.push(named);
+    let mut groups = Vec::new();
+    for first in unique_by(procedures.iter().flatten(), |one, other| one.is_same(other)) {
+        let mut sides = Vec::new();
+        for (letter, ((name, _), procedures)) in ('A'..).zip(runs.iter().zip(&procedures)) {
+            let same = procedures.iter().find(|other| other.is_same(first));
+            sides.push(ComparedRun::new(letter, name, same.map(|same| same.findings)));
+        }
+        if sides.iter().filter(|side| side.findings.is_some()).count() > 1 {
+            groups.push((first.title(), sides));
         }
     }
-    let sides = |first: &ProcedureFindings<'_>| -> Vec<ComparedRun<'_>> {
-        let of_run = |procedures: &Vec<ProcedureFindings<'_>>| -> Option<usize> {
-            procedures.iter().position(|named| named.is_same(first))
-        };
-        ('A'..)
-            .zip(runs.iter().zip(&procedures))
-            .map(|(letter, ((name, _), procedures))| ComparedRun {
-                letter,
-                name: format!("{letter}: {name}"),
-                findings: of_run(procedures).map(|at| procedures[at].findings),
-            })
-            .collect()
-    };
-    let all = firsts.into_iter().map(|first| (first.title(), sides(first)));
-    all.filter(|(_, sides)| sides.iter().filter(|s| s.findings.is_some()).count() > 1).collect()
+    groups
 }
 
-/// A procedure of a run.
 struct ProcedureFindings<'a> {
     findings: &'a Findings,
-    /// Index among the procedures of the same title in its run.
-    again: usize,
+    /// Index among the procedures of the same ID in its run.
+    repetition: usize,
 }
 
 impl ProcedureFindings<'_> {
     fn is_same(&self, other: &ProcedureFindings<'_>) -> bool {
-        (&self.findings.id, self.again) == (&other.findings.id, other.again)
+        (&self.findings.id, self.repetition) == (&other.findings.id, other.repetition)
     }
-    /// Returns the title, with a number from the second of the same title on.
     fn title(&self) -> String {
-        match self.again {
+        match self.repetition {
             0 => self.findings.title.clone(),
-            again => format!("{} ({})", self.findings.title, again + 1),
+            repetition => format!("{} ({})", self.findings.title, repetition + 1),
         }
     }
 }
 
-/// Returns the procedures of a run.
 fn procedures(findings: &Findings) -> Vec<ProcedureFindings<'_>> {
     let parts = parts::parts(findings);
-    let own = parts.is_empty() || !findings.summary.is_empty();
-    let mut named: Vec<ProcedureFindings<'_>> = Vec::new();
-    for findings in own.then_some(findings).into_iter().chain(parts) {
-        let again = named.iter().filter(|other| other.findings.id == findings.id).count();
-        named.push(ProcedureFindings { findings, again });
+    let has_own = parts.is_empty() || !findings.summary.is_empty();
+    let mut procedures: Vec<ProcedureFindings<'_>> = Vec::new();
+    for findings in has_own.then_some(findings).into_iter().chain(parts) {
+        let repetition = procedures.iter().filter(|one| one.findings.id == findings.id).count();
+        procedures.push(ProcedureFindings { findings, repetition });
     }
-    named
+    procedures
 }
 
-/// Returns a comparison of several procedures: a cover, and one part per procedure.
-fn covered(runs: &[(String, Findings)], mut parts: Vec<Findings>) -> Findings {
-    let everything: Vec<ComparedRun<'_>> = ('A'..)
-        .zip(runs)
-        .map(|(letter, (name, findings))| ComparedRun {
-            letter,
-            name: format!("{letter}: {name}"),
-            findings: Some(findings),
-        })
+fn comparison_of_parts(runs: &[(String, Findings)], mut parts: Vec<Findings>) -> Findings {
+    let named = || ('A'..).zip(runs);
+    let sides: Vec<ComparedRun<'_>> = named()
+        .map(|(letter, (name, findings))| ComparedRun::new(letter, name, Some(findings)))
         .collect();
-    let mut whole = frame("Comparison", &everything);
+    let mut whole = without_exhibits("Comparison", &sides);
     // The header of a suite may not describe the device; those of its parts do.
-    let first: Vec<ComparedRun<'_>> = everything
-        .iter()
-        .map(|side| ComparedRun {
-            letter: side.letter,
-            name: side.name.clone(),
-            findings: side.findings.map(|findings| findings.parts.first().unwrap_or(findings)),
+    let first_parts: Vec<ComparedRun<'_>> = named()
+        .map(|(letter, (name, findings))| {
+            ComparedRun::new(letter, name, findings.parts.first().or(Some(findings)))
         })
         .collect();
-    let (devices, same) = settings::devices(&first);
+    let (devices, same) = settings::devices(&first_parts);
     whole.front.conditions = same;
     // Runs with figures of their own, over all procedures, show them on page one instead of in
     // their part.
-    let figures = [figures::table(&everything), figures::changes(&everything)];
-    let of_all: Vec<Table> = figures.into_iter().flatten().collect();
-    if let (false, Some((_, first))) = (of_all.is_empty(), runs.first()) {
-        let is_there = |exhibit: &Exhibit| {
-            exhibit.as_table().is_some_and(|table| of_all.iter().any(|all| all.id == table.id))
-        };
-        for part in parts.iter_mut().filter(|part| part.title == first.title) {
-            part.summary.retain(|exhibit| !is_there(exhibit));
+    let figures = [figures::table(&sides), figures::changes(&sides)];
+    let figures: Vec<Table> = figures.into_iter().flatten().collect();
+    if !figures.is_empty() {
+        for part in parts.iter_mut().filter(|part| part.title == runs[0].1.title) {
+            part.summary.retain(|exhibit| {
+                exhibit.as_table().is_none_or(|table| figures.iter().all(|f| f.id != table.id))
+            });
         }
     }
-    let tables = std::iter::once(devices).chain(of_all);
-    whole.summary = tables.map(Exhibit::Table).collect();
-    whole.front.tables = ids_of(&whole.summary);
+    let tables: Vec<Table> = std::iter::once(devices).chain(figures).collect();
+    whole.front.tables = tables.iter().map(|table| table.id.clone()).collect();
+    whole.summary = tables.into_iter().map(Exhibit::Table).collect();
     let differing = parts.iter().filter(|part| has_differences(&part.caveats)).count();
     whole.ending = format!("{} runs, {} procedures. ", runs.len(), parts.len())
         + &match differing {
             0 => "All settings are the same.".to_owned(),
             n => format!("Settings differ in {n} procedures: see below."),
         };
-    if let Some(left_out) = figures::left_out(&everything) {
+    if let Some(left_out) = figures::left_out(&sides) {
         whole.ending.push(' ');
         whole.ending.push_str(&left_out);
     }
@@ -199,19 +178,15 @@ fn covered(runs: &[(String, Findings)], mut parts: Vec<Findings>) -> Findings {
     whole
 }
 
-/// Returns the IDs of the tables.
-fn ids_of(exhibits: &[Exhibit]) -> Vec<String> {
-    exhibits.iter().filter_map(Exhibit::as_table).map(|table| table.id.clone()).collect()
-}
+/// Maximum number of overlaid plots in a comparison, which fill two pages.
+const PLOTS_MAX: usize = 12;
+/// Number of overlaid plots that each procedure may have in any case.
+const PLOTS_PER_PROCEDURE: usize = 2;
 
-/// Maximum number of drawings in a comparison, which fill two pages.
-const DRAWINGS: usize = 12;
-/// Minimum number of drawings per procedure if there are several.
-const DRAWINGS_LEAST: usize = 2;
-
-/// Compares one procedure.
-fn comparison(title: &str, sides: &[ComparedRun<'_>], (of_many, room): (bool, usize)) -> Findings {
-    let mut findings = frame(title, sides);
+/// Compares one procedure, which is one of `part_count`.
+fn comparison(title: &str, sides: &[ComparedRun<'_>], part_count: usize) -> Findings {
+    let of_many = part_count > 1;
+    let mut findings = without_exhibits(title, sides);
     let differences = settings::differences(sides);
     findings.caveats = caveats(title, sides, &differences);
     findings.ending = ending(sides, &differences);
@@ -241,7 +216,8 @@ fn comparison(title: &str, sides: &[ComparedRun<'_>], (of_many, room): (bool, us
     }
     findings.chapters.extend(changes);
     findings.chapters.extend(changes::secondary_page(sides));
-    let plots::Overlays { drawn, left_out } = plots::overlaid(sides, room);
+    let plots_max = (PLOTS_MAX / part_count).max(PLOTS_PER_PROCEDURE);
+    let plots::Overlays { drawn, left_out } = plots::overlaid(sides, plots_max);
     if !drawn.is_empty() {
         let count = drawn.len();
         let mut exhibits: Vec<Exhibit> = drawn.into_iter().map(Exhibit::Plot).collect();
@@ -249,68 +225,54 @@ fn comparison(title: &str, sides: &[ComparedRun<'_>], (of_many, room): (bool, us
         findings.chapters.push(Page::new("Curves over one another", exhibits).with_id("curves"));
     }
     findings.long_tables = long_tables(sides);
-    findings.chapters.push(listed(&findings.long_tables));
+    findings.chapters.push(page_of_files(&findings.long_tables));
     findings
 }
 
 /// Name of the test in the header of a comparison, by which one is recognized.
 pub const COMPARISON: &str = "Comparison";
 
-/// Maximum number of omitted curves that are named.
-const LEFT_OUT_NAMED: usize = 6;
+const LEFT_OUT_NAMED_MAX: usize = 6;
 
 /// Returns a sentence that names the curves that did not fit; `None` if all did.
 fn not_drawn(drawn: usize, left_out: &[String]) -> Option<String> {
-    let named = left_out.iter().take(LEFT_OUT_NAMED).map(String::as_str).collect::<Vec<_>>();
-    let more = match left_out.len().saturating_sub(LEFT_OUT_NAMED) {
-        0 => String::new(),
-        more => format!("; {more} more"),
-    };
+    let (named, others) = left_out.split_at(left_out.len().min(LEFT_OUT_NAMED_MAX));
+    let named = named.join("; ");
+    let more = if others.is_empty() { String::new() } else { format!("; {} more", others.len()) };
     let all = drawn + left_out.len();
-    (!left_out.is_empty()).then(|| {
-        format!("{drawn} of {all} curves are drawn. Left out: {}{more}.", named.join("; "))
-    })
+    (!left_out.is_empty())
+        .then(|| format!("{drawn} of {all} curves are drawn. Left out: {named}{more}."))
 }
 
-/// Maximum number of lines of a printed table.
-const PRINTED_ROWS: usize = 60;
+/// Maximum number of rows of a printed table.
+const PRINTED_ROWS_MAX: usize = 60;
 
 /// Compares the runs' own summary tables: used for runs without numbers in long form.
 fn own_summaries(sides: &[ComparedRun<'_>]) -> Vec<Table> {
-    let of = |side: &ComparedRun<'_>| side.findings.map(|f| f.summary.clone()).unwrap_or_default();
-    let all: Vec<Vec<Exhibit>> = sides.iter().map(of).collect();
-    let tables = tables::compared(sides, &all, &mut tables::PrintedTables::default());
-    tables.into_iter().filter(|table| table.rows.len() <= PRINTED_ROWS).collect()
+    let tables = tables::compared(sides, |findings| findings.summary.iter().collect());
+    tables.into_iter().filter(|table| table.rows.len() <= PRINTED_ROWS_MAX).collect()
 }
 
 /// Compares every value of every table, and every setting. The tables are too long to print.
 fn long_tables(sides: &[ComparedRun<'_>]) -> Vec<Table> {
-    let mut printed = tables::PrintedTables::default();
-    let all: Vec<Vec<Exhibit>> = sides.iter().map(exhibits).collect();
     let mut tables = settings::tables(sides);
-    tables.extend(tables::compared(sides, &all, &mut printed));
+    tables.extend(tables::compared(sides, |findings| findings.exhibits().collect()));
     tables.extend(metrics::table(sides));
     tables
 }
 
-/// Returns all exhibits of a run.
-fn exhibits(side: &ComparedRun<'_>) -> Vec<Exhibit> {
-    side.findings.map(|findings| findings.exhibits().cloned().collect()).unwrap_or_default()
-}
-
 /// Returns a page that says where the values are that are not printed.
-fn listed(tables: &[Table]) -> Page {
-    let names: Vec<&str> = tables.iter().map(|table| table.id.as_str()).collect();
+fn page_of_files(tables: &[Table]) -> Page {
     let text = format!(
         "Every value of every run stands side by side in CSV files, which are written into a \
          directory with the report (compare -o DIR): {}.",
-        names.join(", ")
+        comma_separated(tables.iter().map(|table| &table.id))
     );
     Page::new("All values", vec![Exhibit::Text(text)]).with_id("all-values")
 }
 
 /// Returns the findings of a comparison without its exhibits.
-fn frame(title: &str, sides: &[ComparedRun<'_>]) -> Findings {
+fn without_exhibits(title: &str, sides: &[ComparedRun<'_>]) -> Findings {
     let all: Vec<&Findings> = sides.iter().filter_map(|side| side.findings).collect();
     let names: Vec<&str> = sides.iter().map(|side| side.name.as_str()).collect();
     let began = all.iter().map(|f| f.run_unix_ms.0).min().unwrap_or(0);
@@ -352,20 +314,16 @@ fn frame(title: &str, sides: &[ComparedRun<'_>]) -> Findings {
 /// Returns the notice for every page about runs of a lesser profile, with the letters of these
 /// runs unless it applies to all.
 fn lesser(sides: &[ComparedRun<'_>]) -> Option<String> {
-    let mut found: Vec<(Option<&str>, String)> = Vec::new();
-    for (side, findings) in sides.iter().filter_map(|side| Some((side, side.findings?))) {
-        let said = findings.header.lesser.as_deref();
-        match found.iter_mut().find(|(other, _)| *other == said) {
-            Some((_, letters)) => *letters = format!("{letters}, {}", side.letter),
-            None => found.push((said, side.letter.to_string())),
-        }
+    let present = sides.iter().filter_map(|side| Some((side.letter, side.findings?)));
+    let groups = keys_by_value(present.map(|(letter, f)| (letter, f.header.lesser.as_deref())));
+    if let [(notice, _)] = groups.as_slice() {
+        return notice.map(str::to_owned);
     }
-    let alone = found.len() == 1;
-    let pieces = found.into_iter().filter_map(|(said, letters)| {
-        said.map(|said| if alone { said.to_owned() } else { format!("{letters}: {said}") })
-    });
-    let pieces: Vec<String> = pieces.collect();
-    (!pieces.is_empty()).then(|| pieces.join("; "))
+    let mut notices = Vec::new();
+    for (notice, letters) in groups {
+        notices.extend(notice.map(|notice| format!("{}: {notice}", comma_separated(letters))));
+    }
+    (!notices.is_empty()).then(|| notices.join("; "))
 }
 
 fn ending(sides: &[ComparedRun<'_>], differences: &[settings::SettingDifference]) -> String {
@@ -386,7 +344,6 @@ fn ending(sides: &[ComparedRun<'_>], differences: &[settings::SettingDifference]
         .to_owned()
 }
 
-/// Returns the table of each run's ending.
 fn endings(sides: &[ComparedRun<'_>]) -> Table {
     let row = |side: &ComparedRun<'_>| {
         let steady = side.findings.and_then(|f| f.whole_end().steady());
@@ -404,7 +361,7 @@ fn has_differences(caveats: &[Caveat]) -> bool {
 
 /// Number of unknown settings of a run, such as results of another tool, above which they become
 /// one disclosure.
-const NOT_STATED: usize = 3;
+const SEPARATE_UNKNOWNS_MAX: usize = 3;
 
 /// Returns the settings that some runs do not state, grouped by these runs; only if there are
 /// many.
@@ -412,16 +369,10 @@ fn not_stated(
     sides: &[ComparedRun<'_>],
     differences: &[settings::SettingDifference],
 ) -> Vec<(String, Vec<String>)> {
-    let mut found: Vec<(String, Vec<String>)> = Vec::new();
-    for difference in differences {
-        let letters = difference.not_stated_by(sides);
-        match found.iter_mut().find(|(other, _)| *other == letters) {
-            Some((_, labels)) => labels.push(difference.label.clone()),
-            None => found.push((letters, vec![difference.label.clone()])),
-        }
-    }
-    found.retain(|(letters, labels)| !letters.is_empty() && labels.len() > NOT_STATED);
-    found
+    let mut groups =
+        keys_by_value(differences.iter().map(|one| (one.label.clone(), one.not_stated_by(sides))));
+    groups.retain(|(letters, labels)| !letters.is_empty() && labels.len() > SEPARATE_UNKNOWNS_MAX);
+    groups
 }
 
 fn caveats(
@@ -429,27 +380,23 @@ fn caveats(
     sides: &[ComparedRun<'_>],
     differences: &[settings::SettingDifference],
 ) -> Vec<Caveat> {
-    let together = not_stated(sides, differences);
-    let is_alone = |difference: &&settings::SettingDifference| {
+    let not_stated = not_stated(sides, differences);
+    let mut caveats = Vec::new();
+    for difference in differences {
         let letters = difference.not_stated_by(sides);
-        !together.iter().any(|(other, _)| *other == letters)
-    };
-    let mut caveats: Vec<Caveat> = differences
-        .iter()
-        .filter(is_alone)
-        .map(|difference| {
-            let kind = if difference.severe { CaveatKind::Invalidates } else { CaveatKind::Remark };
-            let id = if difference.severe { ids::SETTING_DIFFERS } else { ids::PLATFORM_DIFFERS };
-            let text = format!(
-                "The runs differ in {}: {}.",
-                difference.label,
-                difference.values_by_run(sides)
-            );
+        if not_stated.iter().any(|(other, _)| *other == letters) {
+            continue;
+        }
+        let values = difference.values_by_run(sides);
+        let text = format!("The runs differ in {}: {values}.", difference.label);
+        caveats.push(if difference.severe {
             let remedy = "Compare runs with the same settings.";
-            Caveat::new(kind, id, text, if difference.severe { remedy } else { "" })
-        })
-        .collect();
-    caveats.extend(together.iter().map(|(letters, labels)| {
+            Caveat::invalidates(ids::SETTING_DIFFERS, text, remedy)
+        } else {
+            Caveat::remark(ids::PLATFORM_DIFFERS, text, "")
+        });
+    }
+    caveats.extend(not_stated.iter().map(|(letters, labels)| {
         let text = format!(
             "{letters} does not state: {}. Whether the runs differ in them is not known.",
             labels.join(", ")
@@ -457,10 +404,10 @@ fn caveats(
         let remedy = "Compare runs whose settings are known to be the same.";
         Caveat::invalidates(ids::SETTING_DIFFERS, text, remedy)
     }));
-    let without: Vec<String> =
-        sides.iter().filter(|s| s.findings.is_none()).map(|s| s.letter.to_string()).collect();
+    let without = sides.iter().filter(|side| side.findings.is_none()).map(|side| side.letter);
+    let without = comma_separated(without);
     if !without.is_empty() {
-        let text = format!("{} has no {title}: its values are missing.", without.join(", "));
+        let text = format!("{without} has no {title}: its values are missing.");
         caveats.push(Caveat::deviation(ids::PROCEDURE_MISSING, text, ""));
     }
     caveats.extend(unsteady(sides));
@@ -471,35 +418,28 @@ fn caveats(
 /// Returns a caveat that lists runs without steady state that have no such caveat themselves.
 fn unsteady(sides: &[ComparedRun<'_>]) -> Option<Caveat> {
     let says_so = |f: &Findings| f.caveats.iter().any(|c| ids::NOT_STEADY.contains(&c.id.as_str()));
-    let letters: Vec<String> = sides
-        .iter()
-        .filter(|side| {
-            side.findings.is_some_and(|f| f.whole_end().steady() == Some(false) && !says_so(f))
-        })
-        .map(|side| side.letter.to_string())
-        .collect();
-    let text = format!("{}: steady state was not achieved.", letters.join(", "));
+    let unsteady = sides.iter().filter(|side| {
+        side.findings.is_some_and(|f| f.whole_end().steady() == Some(false) && !says_so(f))
+    });
+    let letters = comma_separated(unsteady.map(|side| side.letter));
+    let text = format!("{letters}: steady state was not achieved.");
     (!letters.is_empty()).then(|| Caveat::invalidates(ids::STEADY_STATE_NOT_ACHIEVED, text, ""))
 }
 
 /// Returns the runs' own caveats without duplicates, with the letters of their runs.
 fn inherited(sides: &[ComparedRun<'_>]) -> Vec<Caveat> {
-    let mut found: Vec<(&Caveat, String)> = Vec::new();
-    for side in sides {
-        for caveat in side.findings.into_iter().flat_map(|f| &f.caveats) {
-            match found.iter_mut().find(|(other, _)| *other == caveat) {
-                Some((_, letters)) if letters.ends_with(side.letter) => {}
-                Some((_, letters)) => *letters = format!("{letters}, {}", side.letter),
-                None => found.push((caveat, side.letter.to_string())),
-            }
-        }
+    let present = || sides.iter().filter_map(|side| Some((side.letter, side.findings?)));
+    let caveats = present().flat_map(|(letter, f)| f.caveats.iter().map(move |c| (letter, c)));
+    let run_count = present().count();
+    let mut inherited = Vec::new();
+    for (caveat, mut letters) in keys_by_value(caveats) {
+        letters.dedup();
+        let runs = if letters.len() == run_count {
+            "All runs".to_owned()
+        } else {
+            comma_separated(letters)
+        };
+        inherited.push(Caveat { text: format!("{runs}: {}", caveat.text), ..caveat.clone() });
     }
-    let everyone: Vec<String> =
-        sides.iter().filter(|s| s.findings.is_some()).map(|s| s.letter.to_string()).collect();
-    let everyone = everyone.join(", ");
-    let with_letters = |(caveat, letters): (&Caveat, String)| {
-        let of = if letters == everyone { "All runs" } else { &letters };
-        Caveat { text: format!("{of}: {}", caveat.text), ..caveat.clone() }
-    };
-    found.into_iter().map(with_letters).collect()
+    inherited
 }

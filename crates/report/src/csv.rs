@@ -43,12 +43,12 @@ pub fn tables(findings: &Findings) -> Vec<(String, String)> {
     for table in findings.tables() {
         add(&mut files, file_stem(&table.id), csv(table));
     }
-    let mut taken: Vec<String> = Vec::new();
+    let mut titles: Vec<String> = Vec::new();
     for part in parts(findings) {
         let title = file_stem(&part.title.to_lowercase());
-        let same = taken.iter().filter(|other| **other == title).count();
+        let same = titles.iter().filter(|other| **other == title).count();
         let prefix = if same > 0 { format!("{title}-{}", same + 1) } else { title.clone() };
-        taken.push(title);
+        titles.push(title);
         for table in part.tables() {
             add(&mut files, format!("{prefix}-{}", file_stem(&table.id)), csv(table));
         }
@@ -85,9 +85,9 @@ fn line(out: &mut String, fields: impl Iterator<Item = String>) {
 /// Formats a text field: on one line, quoted if necessary, and with a leading apostrophe if a
 /// spreadsheet would run it as a formula.
 pub fn field(text: &str) -> String {
-    let formula =
+    let is_formula =
         text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err();
-    let apostrophe = if formula { "'" } else { "" };
+    let apostrophe = if is_formula { "'" } else { "" };
     let text = format!("{apostrophe}{}", printable(text));
     if text.contains([',', '"']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
 }

@@ -5,7 +5,6 @@ use typst::foundations::Bytes;
 use typst::layout::Abs;
 use typst::text::{Font, FontInstance, FontStyle, FontVariations, FontWeight};
 
-/// Family of the texts of reports and cards.
 const FAMILY: &str = "Libertinus Serif";
 
 /// Returns the fonts. They are parsed once, since all reports use the same.
@@ -16,8 +15,7 @@ pub(crate) fn fonts() -> &'static [Font] {
     })
 }
 
-/// Returns the font of a weight; `None` if it is not among the fonts.
-fn of_weight(weight: FontWeight) -> Option<FontInstance> {
+fn font_of_weight(weight: FontWeight) -> Option<FontInstance> {
     let font = fonts().iter().find(|font| {
         let info = font.info();
         info.family == FAMILY
@@ -32,7 +30,7 @@ fn of_weight(weight: FontWeight) -> Option<FontInstance> {
 /// narrower, is left out; a letter that the font lacks counts as wide as the size.
 pub(crate) fn text_width(text: &str, is_bold: bool) -> f64 {
     static FACES: OnceLock<[Option<FontInstance>; 2]> = OnceLock::new();
-    let faces = FACES.get_or_init(|| [FontWeight::REGULAR, FontWeight::BOLD].map(of_weight));
+    let faces = FACES.get_or_init(|| [FontWeight::REGULAR, FontWeight::BOLD].map(font_of_weight));
     let font = faces[usize::from(is_bold)].as_ref();
     let advance = |letter: char| {
         let face = font?.ttf();

@@ -2,16 +2,17 @@
 //! interaction to plots and tables; all content is there without it, too.
 
 use crate::layout::{
-    DuplicateFilter, PrintedExhibit, borrows, chapter_number, is_left, is_prose, known, measured,
+    DuplicateFilter, PrintedExhibit, PrintedPage, borrows, chapter_number, is_left, is_prose,
+    known, measured,
 };
 use crate::page_one::{self, Badge, PageOneBlock, PrintedQuestion, anchor};
-use crate::parts::{KINDS, disclosures, name, parts, simulated};
-use crate::svg::{escape, svg_of_page, svgs_beside, visible};
+use crate::parts::{KINDS, disclosures, name, numbered_parts, parts, simulated};
+use crate::svg::{escape, svg_of_page, svgs_side_by_side, visible};
 use crate::{ReportTime, date, number};
 use std::borrow::Cow;
 use std::fmt::Write;
 use steadfast_domain::Findings;
-use steadfast_domain::findings::{Cell, FormHeader, KeyFigure, Page, Plot, Setting, Table};
+use steadfast_domain::findings::{Cell, FormHeader, KeyFigure, Plot, Setting, Table};
 use steadfast_domain::glossary::{self, Abbreviation};
 
 const STYLE: &str = include_str!("report.css");
@@ -34,19 +35,17 @@ pub fn html(findings: &Findings, printed: &ReportTime) -> String {
         escape(&title),
         if simulated(findings) { " class=\"simulated\"" } else { "" }
     );
-    let parts = parts(findings);
-    let mut once = DuplicateFilter::default();
-    let head = out.len();
+    let head_end = out.len();
     cover(&mut out, findings, printed);
-    let bodies = bodies(findings, &parts, &mut once);
+    let bodies = bodies(findings);
     contents(&mut out, &bodies);
-    summaries(&mut out, findings, &parts);
+    summaries(&mut out, findings);
     let with_summary = !borrows(findings);
     bodies.iter().for_each(|body| body.draw(&mut out, with_summary, printed));
     let mut end = String::new();
-    disclosed(&mut end, findings);
+    disclosure_table(&mut end, findings);
     footer(&mut end, findings);
-    let used = glossary::abbreviations(visible(&out[head..]).chain(visible(&end)));
+    let used = glossary::abbreviations(visible(&out[head_end..]).chain(visible(&end)));
     abbreviations(&mut out, &used);
     out.push_str(&end);
     out.push_str("<a class=\"up\" href=\"#contents\">Contents</a>\n");
@@ -54,7 +53,6 @@ pub fn html(findings: &Findings, printed: &ReportTime) -> String {
     out
 }
 
-/// Writes the abbreviations that the page uses.
 fn abbreviations(out: &mut String, used: &[&Abbreviation]) {
     out.push_str(
         "<section class=\"chapter\" id=\"abbreviations\">\n<h2>Abbreviations</h2>\n<dl>\n",
@@ -72,36 +70,32 @@ struct HtmlPart<'a> {
     number: usize,
     of_many: bool,
     findings: &'a Findings,
-    results: Vec<(usize, &'a Page, Vec<PrintedExhibit<'a>>)>,
-    chapters: Vec<(usize, &'a Page, Vec<PrintedExhibit<'a>>)>,
+    results: Vec<PrintedPage<'a>>,
+    chapters: Vec<PrintedPage<'a>>,
 }
 
 /// Returns the bodies of the whole and of every part, each table and plot once.
-fn bodies<'a>(
-    findings: &'a Findings,
-    parts: &[&'a Findings],
-    all: &mut DuplicateFilter<'a>,
-) -> Vec<HtmlPart<'a>> {
-    let of_many = !parts.is_empty();
-    let numbered = std::iter::once((usize::from(!of_many), findings));
-    let numbered = numbered.chain((1..).zip(parts.iter().copied()));
-    let one = |(number, findings): (usize, &'a Findings)| {
+fn bodies(findings: &Findings) -> Vec<HtmlPart<'_>> {
+    let of_many = !findings.parts.is_empty();
+    let mut whole = DuplicateFilter::default();
+    let mut bodies = Vec::new();
+    for (number, findings) in numbered_parts(findings) {
         // Plots of different procedures may have the same id, so each part has its own list.
-        let mut own = all.of_part();
-        let once = if number == 0 { &mut *all } else { &mut own };
+        let mut own = whole.of_part();
+        let filter = if number == 0 { &mut whole } else { &mut own };
         // A plot that fills page one is not repeated.
         if let [only] = page_one::own_plots(findings).as_slice()
             && !(of_many && number > 0)
         {
-            once.has(only);
+            filter.has(only);
         }
         // Exhibits on page one or at the head of a part are not repeated.
-        once.unprinted(&findings.summary);
-        let results = once.of_pages(&findings.form_pages);
-        let chapters = once.of_pages(&findings.chapters);
-        HtmlPart { number, of_many, findings, results, chapters }
-    };
-    numbered.map(one).collect()
+        filter.unprinted(&findings.summary);
+        let results = filter.of_pages(&findings.form_pages);
+        let chapters = filter.of_pages(&findings.chapters);
+        bodies.push(HtmlPart { number, of_many, findings, results, chapters });
+    }
+    bodies
 }
 
 impl HtmlPart<'_> {
@@ -117,30 +111,34 @@ impl HtmlPart<'_> {
         if self.number > 0 && self.of_many {
             part_cover(out, self.findings, self.number, with_summary);
         }
-        for (index, page, shown) in &self.results {
-            let _ = writeln!(
-                out,
-                "<section class=\"result\" id=\"{}\">\n<h2>{}</h2>",
-                page_anchor(self.number, "page", *index),
-                escape(&page.title)
-            );
-            lesser(out, self.findings);
-            exhibits(out, shown);
-            out.push_str("</section>\n");
+        for page in &self.results {
+            let anchor = page_anchor(self.number, "page", page.index);
+            self.draw_page(out, "result", &anchor, &escape(page.title), &page.exhibits);
         }
-        for (index, page, shown) in &self.chapters {
-            let _ = writeln!(
-                out,
-                "<section class=\"chapter\" id=\"{}\">\n<h2>{}&ensp;{}</h2>",
-                page_anchor(self.number, "chapter", *index),
-                chapter_number(self.number, *index, self.of_many),
-                escape(&page.title)
-            );
-            lesser(out, self.findings);
-            exhibits(out, shown);
-            out.push_str("</section>\n");
+        for page in &self.chapters {
+            let anchor = page_anchor(self.number, "chapter", page.index);
+            let number = chapter_number(self.number, page.index, self.of_many);
+            let heading = format!("{number}&ensp;{}", escape(page.title));
+            self.draw_page(out, "chapter", &anchor, &heading, &page.exhibits);
         }
         form_head(out, self, printed);
+    }
+
+    fn draw_page(
+        &self,
+        out: &mut String,
+        class: &str,
+        anchor: &str,
+        heading: &str,
+        shown: &[PrintedExhibit<'_>],
+    ) {
+        let _ = writeln!(out, "<section class=\"{class}\" id=\"{anchor}\">\n<h2>{heading}</h2>");
+        // Every page of a test that did less than the full method says so.
+        if let Some(lesser) = &self.findings.header.lesser {
+            let _ = writeln!(out, "<p class=\"lesser\">{}</p>", escape(lesser));
+        }
+        exhibits(out, shown);
+        out.push_str("</section>\n");
     }
 }
 
@@ -178,7 +176,6 @@ fn cover(out: &mut String, findings: &Findings, printed: &ReportTime) {
     );
 }
 
-/// Writes a block of page one.
 fn draw_block(out: &mut String, block: &PageOneBlock<'_>, findings: &Findings) {
     match block {
         PageOneBlock::Badges(all) => badges(out, all),
@@ -257,7 +254,6 @@ fn questions(out: &mut String, all: &[PrintedQuestion<'_>]) {
     out.push_str("</div>\n");
 }
 
-/// Writes key figures.
 fn figures(out: &mut String, figures: &[&KeyFigure]) {
     out.push_str("<dl class=\"figures\">\n");
     for figure in figures {
@@ -273,7 +269,6 @@ fn figures(out: &mut String, figures: &[&KeyFigure]) {
     out.push_str("</dl>\n");
 }
 
-/// Writes device and conditions side by side.
 fn surroundings(out: &mut String, findings: &Findings) {
     let front = &findings.front;
     out.push_str("<div class=\"sides\">\n");
@@ -292,7 +287,7 @@ fn small_plots(out: &mut String, plots: &[Cow<'_, Plot>]) {
         [only] => draw_plot(out, only),
         several => {
             out.push_str("<div class=\"sides plots\">\n");
-            for (plot, drawing) in several.iter().zip(svgs_beside(several)) {
+            for (plot, drawing) in several.iter().zip(svgs_side_by_side(several)) {
                 let title = escape(&plot.title);
                 let _ =
                     writeln!(out, "<figure>\n{drawing}<figcaption>{title}</figcaption>\n</figure>");
@@ -302,21 +297,19 @@ fn small_plots(out: &mut String, plots: &[Cow<'_, Plot>]) {
     }
 }
 
-/// Writes the table of contents, by parts.
 fn contents(out: &mut String, bodies: &[HtmlPart<'_>]) {
     out.push_str(
         "<nav class=\"contents\" id=\"contents\" aria-label=\"Contents\">\n<h2>Contents</h2>\n",
     );
     for body in bodies {
-        let pages = body.results.iter().map(|(index, page, _)| ("page", *index, *page));
-        let chapters = body.chapters.iter().map(|(index, page, _)| ("chapter", *index, *page));
-        let links: Vec<String> = pages
-            .chain(chapters)
-            .map(|(kind, index, page)| {
-                let to = page_anchor(body.number, kind, index);
-                format!("<li><a href=\"#{to}\">{}</a></li>", escape(&page.title))
-            })
-            .collect();
+        let mut links = String::new();
+        for (kind, pages) in [("page", &body.results), ("chapter", &body.chapters)] {
+            for page in pages {
+                let anchor = page_anchor(body.number, kind, page.index);
+                let title = escape(page.title);
+                let _ = write!(links, "<li><a href=\"#{anchor}\">{title}</a></li>");
+            }
+        }
         if links.is_empty() && (body.number == 0 || !body.of_many) {
             continue;
         }
@@ -331,13 +324,13 @@ fn contents(out: &mut String, bodies: &[HtmlPart<'_>]) {
         } else {
             let _ = writeln!(out, "<details open><summary>{title}</summary>");
         }
-        let _ = writeln!(out, "<ul>{}</ul>\n</details>", links.concat());
+        let _ = writeln!(out, "<ul>{links}</ul>\n</details>");
     }
     out.push_str("<p><a href=\"#abbreviations\">Abbreviations</a></p>\n<p><a href=\"#disclosures\">Disclosures</a></p>\n</nav>\n");
 }
 
 /// Writes the summary tables: the report's own, or else those of its parts.
-fn summaries(out: &mut String, findings: &Findings, parts: &[&Findings]) {
+fn summaries(out: &mut String, findings: &Findings) {
     let (_, others) = page_one::summary_tables(findings);
     let own = DuplicateFilter::default().unprinted(&others);
     if !own.is_empty() {
@@ -346,7 +339,7 @@ fn summaries(out: &mut String, findings: &Findings, parts: &[&Findings]) {
         out.push_str("</section>\n");
     }
     if borrows(findings) {
-        for part in parts.iter().filter(|part| !part.summary.is_empty()) {
+        for part in parts(findings).into_iter().filter(|part| !part.summary.is_empty()) {
             let title = escape(&part.title);
             let _ = writeln!(out, "<section class=\"result\">\n<h2>Summary: {title}</h2>");
             exhibits(out, &DuplicateFilter::default().unprinted(&part.summary));
@@ -355,7 +348,6 @@ fn summaries(out: &mut String, findings: &Findings, parts: &[&Findings]) {
     }
 }
 
-/// Writes the head of a part.
 fn part_cover(out: &mut String, part: &Findings, number: usize, with_summary: bool) {
     let _ = writeln!(
         out,
@@ -371,7 +363,6 @@ fn part_cover(out: &mut String, part: &Findings, number: usize, with_summary: bo
     out.push_str("</section>\n");
 }
 
-/// Writes ending, method and headline.
 fn conclusion(out: &mut String, findings: &Findings) {
     let class = match page_one::is_good(findings) {
         Some(true) => "steady",
@@ -387,14 +378,6 @@ fn conclusion(out: &mut String, findings: &Findings) {
     }
 }
 
-/// Writes the notice on every page of a test that did less than the full method.
-fn lesser(out: &mut String, findings: &Findings) {
-    if let Some(lesser) = &findings.header.lesser {
-        let _ = writeln!(out, "<p class=\"lesser\">{}</p>", escape(lesser));
-    }
-}
-
-/// Writes the head of the report form.
 fn form_head(out: &mut String, body: &HtmlPart<'_>, printed: &ReportTime) {
     let findings = body.findings;
     let header: &FormHeader = &findings.header;
@@ -427,7 +410,6 @@ fn form_head(out: &mut String, body: &HtmlPart<'_>, printed: &ReportTime) {
     out.push_str("</div>\n</section>\n");
 }
 
-/// Writes labeled values under a title.
 fn draw_rows<'a>(out: &mut String, title: &str, rows: impl IntoIterator<Item = &'a Setting>) {
     let _ = writeln!(out, "<table class=\"facts\"><caption>{}</caption>", escape(title));
     for row in rows {
@@ -579,7 +561,7 @@ impl ColumnSide {
     }
 }
 
-fn disclosed(out: &mut String, findings: &Findings) {
+fn disclosure_table(out: &mut String, findings: &Findings) {
     out.push_str(
         "<section class=\"chapter\" id=\"disclosures\">\n<h2>Disclosures</h2>\n<table \
          class=\"caveats\">\n<thead><tr><th scope=\"col\">Kind</th><th scope=\"col\">Disclosure\

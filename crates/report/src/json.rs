@@ -17,7 +17,7 @@ use steadfast_domain::hex::to_hex;
 use steadfast_domain::text::with_short_words;
 
 /// Number of indented levels; deeper ones are on the line of the level above.
-const LEVELS: usize = 5;
+const INDENTED_LEVELS: usize = 5;
 
 /// Name of the field with the digest.
 const SHA256: &str = "sha256";
@@ -92,24 +92,21 @@ pub enum FindingsError {
 /// Returns [`FindingsError`] if the text has no findings, or if they were changed after they were
 /// written.
 pub fn parse_findings(text: &[u8]) -> std::result::Result<Findings, FindingsError> {
-    let no_findings =
+    let not_findings =
         |error: serde_json::Error| FindingsError::NotFindings(with_short_words(&error.to_string()));
-    let mut content: Value = serde_json::from_slice(text).map_err(no_findings)?;
-    let version = content.get("version").and_then(Value::as_u64);
-    let version =
-        version.ok_or_else(|| FindingsError::NotFindings("it has no version".to_owned()))?;
+    let mut content: Value = serde_json::from_slice(text).map_err(not_findings)?;
+    let Some(version) = content.get("version").and_then(Value::as_u64) else {
+        return Err(FindingsError::NotFindings("it has no version".to_owned()));
+    };
     if version != u64::from(FINDINGS_VERSION) {
         return Err(FindingsError::Version { found: version });
     }
     let stated = content.as_object_mut().and_then(|fields| fields.remove(SHA256));
-    match stated {
-        None => return Err(FindingsError::Unsealed),
-        Some(stated) if stated != Value::String(digest(&mut content)) => {
-            return Err(FindingsError::Changed);
-        }
-        Some(_) => {}
+    let stated = stated.ok_or(FindingsError::Unsealed)?;
+    if stated != Value::String(digest(&mut content)) {
+        return Err(FindingsError::Changed);
     }
-    serde_json::from_value(content).map_err(no_findings)
+    serde_json::from_value(content).map_err(not_findings)
 }
 
 /// A JSON formatter that indents only the first levels.
@@ -120,7 +117,7 @@ struct ShallowFormatter {
 
 impl ShallowFormatter {
     fn is_deep(&self) -> bool {
-        self.level > LEVELS
+        self.level > INDENTED_LEVELS
     }
 }
 

@@ -17,19 +17,19 @@ pub(crate) fn chapter_number(part: usize, index: usize, of_many: bool) -> String
 }
 
 /// Number of letters above which a text is taken as a sentence, not as a value.
-const SENTENCE: usize = 24;
+const VALUE_LETTERS_MAX: usize = 24;
 
 /// Returns true if a column has sentences, which are aligned left and not centered.
 pub(crate) fn is_prose(table: &Table, column: usize) -> bool {
-    has_text_beyond(table, column, SENTENCE)
+    has_text_beyond(table, column, VALUE_LETTERS_MAX)
 }
 
 /// Number of letters above which a name is aligned left and not centered.
-const NAME: usize = 12;
+const CENTERED_LETTERS_MAX: usize = 12;
 
 /// Returns true if the texts of a column are aligned left.
 pub(crate) fn is_left(table: &Table, column: usize) -> bool {
-    has_text_beyond(table, column, NAME)
+    has_text_beyond(table, column, CENTERED_LETTERS_MAX)
 }
 
 fn has_text_beyond(table: &Table, column: usize, letters: usize) -> bool {
@@ -39,18 +39,21 @@ fn has_text_beyond(table: &Table, column: usize, letters: usize) -> bool {
 
 /// An exhibit as it is printed: every number once, and nothing empty.
 pub(crate) enum PrintedExhibit<'a> {
-    /// A table.
     Table(&'a Table),
-    /// A plot.
     Plot(&'a Plot),
-    /// Labeled values.
     Facts(&'a Facts),
-    /// A paragraph.
     Text(&'a str),
-    /// Preformatted lines.
     Listing(&'a str),
     /// A line in place of an exhibit without values.
     Nothing(String),
+}
+
+/// A page as it is printed.
+pub(crate) struct PrintedPage<'a> {
+    /// Position among the printed pages, from 0 without gaps.
+    pub index: usize,
+    pub title: &'a str,
+    pub exhibits: Vec<PrintedExhibit<'a>>,
 }
 
 /// Tables and plots printed so far. A report form has some of them several times, on each page that
@@ -80,28 +83,28 @@ impl<'a> DuplicateFilter<'a> {
         exhibits.iter().filter_map(|exhibit| self.shown(exhibit)).collect()
     }
 
-    /// Returns the pages that have something not printed before, numbered from 0 without gaps.
-    pub fn of_pages(
-        &mut self,
-        pages: &'a [Page],
-    ) -> Vec<(usize, &'a Page, Vec<PrintedExhibit<'a>>)> {
-        let all = pages.iter().map(|page| {
-            let mut shown = self.unprinted(&page.exhibits);
-            let is_remark = |one: &PrintedExhibit<'_>| {
-                matches!(one, PrintedExhibit::Text(_) | PrintedExhibit::Nothing(_))
-            };
+    /// Returns the pages that have something not printed before.
+    pub fn of_pages(&mut self, pages: &'a [Page]) -> Vec<PrintedPage<'a>> {
+        let is_remark = |one: &PrintedExhibit<'_>| {
+            matches!(one, PrintedExhibit::Text(_) | PrintedExhibit::Nothing(_))
+        };
+        let mut printed = Vec::new();
+        for page in pages {
+            let mut exhibits = self.unprinted(&page.exhibits);
+            if exhibits.is_empty() {
+                continue;
+            }
             // Sentences about a table that stands somewhere else say which one it is.
-            if !shown.is_empty() && shown.iter().all(is_remark) {
+            if exhibits.iter().all(is_remark) {
                 let tables = page.exhibits.iter().filter_map(Exhibit::as_table);
-                let named = tables
+                let references = tables
                     .filter(|table| !is_void(table))
                     .map(|table| PrintedExhibit::Nothing(format!("{}: see above.", table.title)));
-                shown.splice(0..0, named);
+                exhibits.splice(0..0, references);
             }
-            (page, shown)
-        });
-        let printed = all.filter(|(_, shown)| !shown.is_empty()).enumerate();
-        printed.map(|(at, (page, shown))| (at, page, shown)).collect()
+            printed.push(PrintedPage { index: printed.len(), title: &page.title, exhibits });
+        }
+        printed
     }
 
     fn shown(&mut self, exhibit: &'a Exhibit) -> Option<PrintedExhibit<'a>> {
@@ -148,13 +151,13 @@ pub(crate) fn known(facts: &Facts) -> (Vec<&Setting>, Option<String>) {
 }
 
 /// Number of series above which a legend needs space next to its plot.
-const LEGEND_SMALL: usize = 9;
+const SMALL_LEGEND_MAX: usize = 9;
 
-/// Numbers of bars and cells that are distinguishable in half the width of a page.
-const BARS_SMALL: usize = 8;
-const CELLS_SMALL: usize = 80;
-/// Largest number of points for which half the width of a page is enough.
-const FEW_POINTS: usize = 12;
+/// Maximum numbers of bars and cells that are distinguishable in half the width of a page.
+const SMALL_BARS_MAX: usize = 8;
+const SMALL_CELLS_MAX: usize = 80;
+/// Maximum number of points for which half the width of a page is enough.
+const FEW_POINTS_MAX: usize = 12;
 
 fn points(plot: &Plot) -> usize {
     plot.series.iter().map(|series| series.points.len()).sum()
@@ -162,7 +165,7 @@ fn points(plot: &Plot) -> usize {
 
 /// Returns true if a plot has too few points for the full width of a page, whatever its importance.
 pub(crate) fn is_slight(plot: &Plot) -> bool {
-    points(plot) <= FEW_POINTS
+    points(plot) <= FEW_POINTS_MAX
 }
 
 /// Returns a table without its rows of missing values, and one line that names those. A matrix
@@ -188,24 +191,24 @@ pub(crate) fn measured(table: &Table) -> (Cow<'_, Table>, Option<String>) {
 pub(crate) fn suits_half(plot: &Plot) -> bool {
     let kind = match plot.kind {
         PlotKind::Lines | PlotKind::Histogram | PlotKind::Scatter => true,
-        PlotKind::Bars | PlotKind::Stacked => points(plot) <= BARS_SMALL,
-        PlotKind::HeatMap => points(plot) <= CELLS_SMALL,
+        PlotKind::Bars | PlotKind::Stacked => points(plot) <= SMALL_BARS_MAX,
+        PlotKind::HeatMap => points(plot) <= SMALL_CELLS_MAX,
         PlotKind::Columns3d => false,
     };
     // A histogram has few series and uses the right axis for its cumulative sum; a heat map has the
     // names of its rows there.
     let has_right = plot.y_right.is_some() && plot.kind != PlotKind::HeatMap;
     let few = plot.kind == PlotKind::Histogram || !has_right && plot.markers.len() <= 3;
-    kind && plot.series.len() <= LEGEND_SMALL && few
+    kind && plot.series.len() <= SMALL_LEGEND_MAX && few
 }
 
 /// Maximum number of rows of a table next to a plot.
-const ROWS_BESIDE: usize = 30;
+const ROWS_BESIDE_PLOT_MAX: usize = 30;
 
 /// Returns true if a table is not much longer than a plot next to it and has no sentences.
 pub(crate) fn is_small(table: &Table) -> bool {
     let prose = (0..table.columns.len()).any(|column| is_prose(table, column));
-    table.rows.len() <= ROWS_BESIDE && !prose
+    table.rows.len() <= ROWS_BESIDE_PLOT_MAX && !prose
 }
 
 /// Returns true if page one has the summaries of the parts because the report has none of its own.
@@ -279,10 +282,10 @@ mod tests {
     fn printed_pages_are_numbered_without_gaps() {
         let text = |text: &str| Page::new(text, vec![Exhibit::Text(text.to_owned())]);
         let pages = [text("one"), text("two"), text("three")];
-        let mut once = DuplicateFilter::default();
-        once.unprinted(&pages[0].exhibits);
+        let mut filter = DuplicateFilter::default();
+        filter.unprinted(&pages[0].exhibits);
         let printed: Vec<(usize, &str)> =
-            once.of_pages(&pages).iter().map(|(at, page, _)| (*at, page.title.as_str())).collect();
+            filter.of_pages(&pages).iter().map(|page| (page.index, page.title)).collect();
         assert_eq!(printed, [(0, "two"), (1, "three")]);
     }
 

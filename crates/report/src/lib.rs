@@ -11,6 +11,7 @@ mod compare;
 mod csv;
 mod date;
 mod fonts;
+mod grouping;
 mod html;
 mod json;
 mod layout;

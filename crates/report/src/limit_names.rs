@@ -1,6 +1,7 @@
 //! The names of a run's tables, rows and columns, by which a limit selects a number.
 
-use crate::limits::each_once;
+use crate::grouping::comma_separated;
+use crate::limits::distinct;
 use crate::{number, parts};
 use serde::Serialize;
 use steadfast_domain::Findings;
@@ -24,36 +25,37 @@ pub struct TableNames {
 
 /// Returns every table of the findings that has a number, by the names that a limit uses.
 pub fn names(findings: &Findings) -> Vec<TableNames> {
-    let parts = parts::parts(findings);
-    let several = !parts.is_empty();
+    let has_parts = !findings.parts.is_empty();
     let mut out: Vec<TableNames> = Vec::new();
-    for one in std::iter::once(findings).chain(parts) {
+    for one in parts::with_parts(findings) {
         for table in one.tables() {
-            let part = several.then(|| one.id.clone());
-            let known = out.iter().any(|names| names.part == part && names.table == table.id);
-            let number = |cell: &Cell| matches!(cell, Cell::Number { .. });
-            if known || !table.rows.iter().flat_map(|row| &row.cells).any(number) {
+            let part = has_parts.then(|| one.id.clone());
+            let is_known = out.iter().any(|names| names.part == part && names.table == table.id);
+            let is_number = |cell: &Cell| matches!(cell, Cell::Number { .. });
+            if is_known || !table.rows.iter().flat_map(|row| &row.cells).any(is_number) {
                 continue;
             }
             out.push(TableNames {
                 part,
                 table: table.id.clone(),
                 title: table.title.clone(),
-                rows: each_once(table.rows.iter().map(|row| &row.id)),
-                columns: each_once(table.columns.iter().map(|column| &column.id)),
+                rows: distinct(table.rows.iter().map(|row| &row.id)),
+                columns: distinct(table.columns.iter().map(|column| &column.id)),
             });
         }
     }
     out
 }
 
+/// Maximum number of rows or columns of a table that are listed.
+const NAMES_MAX: usize = 60;
+
 /// Returns the names as text, in the notation of a file of limits.
 pub fn names_text(names: &[TableNames], width: usize) -> String {
     let quoted = |names: &[String]| {
-        let shown = names.iter().take(60).map(|name| format!("{name:?}"));
-        let more = names.len().saturating_sub(60);
-        let more = (more > 0).then(|| format!("and {more} more"));
-        shown.chain(more).collect::<Vec<_>>().join(", ")
+        let (shown, others) = names.split_at(names.len().min(NAMES_MAX));
+        let more = (!others.is_empty()).then(|| format!("and {} more", others.len()));
+        comma_separated(shown.iter().map(|name| format!("{name:?}")).chain(more))
     };
     let mut lines = Vec::new();
     for names in names {

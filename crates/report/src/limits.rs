@@ -1,6 +1,7 @@
 //! Checks the numbers of a run against limits, such as those of a datasheet. A small TOML file
 //! names values of tables and their limits; each value is judged, and a page reports the verdicts.
 
+use crate::grouping::comma_separated;
 use crate::limits_outcome::LimitsOutcome;
 use crate::parts;
 use serde::{Deserialize, Serialize};
@@ -111,7 +112,11 @@ impl Limits {
             return Err(LimitsError::Syntax { message, excerpt: Vec::new() });
         }
         let limits = (1..).zip(&file.limit).map(|(number, written)| {
-            written.read().map_err(|why| LimitsError::Limit { number, title: written.title(), why })
+            written.parse().map_err(|why| LimitsError::Limit {
+                number,
+                title: written.title(),
+                why,
+            })
         });
         Ok(Limits { title: file.title, limits: limits.collect::<Result<_, _>>()? })
     }
@@ -128,10 +133,12 @@ fn syntax(error: &toml::de::Error) -> LimitsError {
     let what: Vec<&str> = error.message().lines().collect();
     let message = format!("{place}: {}", with_short_words(&what.join(", ")));
     let is_margin = |c: char| c == ' ' || c.is_ascii_digit();
-    let is_drawn = |line: &&str| line.trim_start_matches(is_margin).starts_with('|');
-    let drawn: Vec<String> = lines.take_while(is_drawn).map(str::to_owned).collect();
-    let is_long = drawn.iter().any(|line| line.chars().count() > EXCERPT_MAX);
-    LimitsError::Syntax { message, excerpt: if is_long { Vec::new() } else { drawn } }
+    let is_excerpt = |line: &&str| line.trim_start_matches(is_margin).starts_with('|');
+    let mut excerpt: Vec<String> = lines.take_while(is_excerpt).map(str::to_owned).collect();
+    if excerpt.iter().any(|line| line.chars().count() > EXCERPT_MAX) {
+        excerpt.clear();
+    }
+    LimitsError::Syntax { message, excerpt }
 }
 
 impl LimitEntry {
@@ -140,19 +147,18 @@ impl LimitEntry {
         self.title.clone().unwrap_or_else(place)
     }
 
-    fn read(&self) -> Result<Limit, String> {
-        let number = |name: &str, amount: &Option<LimitValue>| {
-            let read =
-                |amount: &LimitValue| amount.number().ok_or(format!("{name} is not a number"));
-            amount.as_ref().map(read).transpose()
+    fn parse(&self) -> Result<Limit, String> {
+        let number = |name: &str, value: &Option<LimitValue>| match value {
+            Some(value) => value.number().map(Some).ok_or(format!("{name} is not a number")),
+            None => Ok(None),
         };
         let (min, max) = (number("min", &self.min)?, number("max", &self.max)?);
         let nominal = number("value", &self.value)?;
         let range = match (min.or(max), nominal, &self.within) {
             (Some(_), None, None) => (min, max),
             (None, Some(value), Some(within)) => {
-                let part = within.part().ok_or("within must be a percentage such as \"5%\"")?;
-                let width = value.abs() * part;
+                let share = within.share().ok_or("within must be a percentage such as \"5%\"")?;
+                let width = value.abs() * share;
                 (Some(value - width), Some(value + width))
             }
             _ => return Err("give min, max or both, or give value and within".into()),
@@ -199,7 +205,7 @@ impl LimitValue {
     }
 
     /// Returns a percentage as a fraction; a bare number is a percentage, too.
-    fn part(&self) -> Option<f64> {
+    fn share(&self) -> Option<f64> {
         let percent = match self {
             LimitValue::Text(text) => text.trim().strip_suffix('%')?.trim_end().parse().ok()?,
             other => other.number()?,
@@ -284,7 +290,7 @@ pub fn check_allowed(findings: &Findings, allowed: &[String]) -> Result<(), Unkn
             || found.iter().any(|objection| objection.name == name)
     };
     let Some(name) = allowed.iter().find(|name| !is_known(name)) else { return Ok(()) };
-    let names = each_once(found.iter().map(|objection| &objection.name));
+    let names = distinct(found.iter().map(|objection| &objection.name));
     let of_run = if names.is_empty() { "no objection".to_owned() } else { names.join(", ") };
     Err(UnknownObjection { name: name.clone(), of_run })
 }
@@ -311,19 +317,17 @@ fn objections(findings: &Findings, allowed: &[String]) -> Vec<Objection> {
             objections.push(Objection { name: name.to_owned(), text, allowed });
         }
     };
-    let parts = parts::parts(findings);
-    let everything = std::iter::once(findings).chain(parts.iter().copied());
-    for one in everything {
+    for one in parts::with_parts(findings) {
         let is_part = !std::ptr::eq(one, findings);
         let part = if is_part { format!("{}: ", one.title) } else { String::new() };
-        let named = one.caveats.iter().filter_map(|caveat| Some((caveat, objection(caveat)?)));
-        let mut is_said = false;
-        for (caveat, name) in named {
-            is_said |= name == UNSTEADY;
+        let mut has_unsteady = false;
+        for caveat in &one.caveats {
+            let Some(name) = objection(caveat) else { continue };
+            has_unsteady |= name == UNSTEADY;
             object(name, format!("{part}{}", caveat.text));
         }
         match one.end {
-            EndState::NotSteady | EndState::Void if !is_said => {
+            EndState::NotSteady | EndState::Void if !has_unsteady => {
                 object(UNSTEADY, format!("{part}{}", one.ending));
             }
             EndState::Failed => object(FAILED, format!("{part}{}", one.ending)),
@@ -359,16 +363,17 @@ fn judge(findings: &Findings, limit: &Limit) -> LimitVerdict {
     };
     let (min, max) = limit.range;
     let within = |value: f64| min.is_none_or(|m| value >= m) && max.is_none_or(|m| value <= m);
-    let part = |distance: f64, limit: f64| (limit != 0.0).then(|| distance / limit.abs() * 100.0);
+    let percent =
+        |distance: f64, limit: f64| (limit != 0.0).then(|| distance / limit.abs() * 100.0);
     let margin = measured.and_then(|value| {
-        let below = min.and_then(|min| part(value - min, min));
-        let above = max.and_then(|max| part(max - value, max));
-        [below, above].into_iter().flatten().reduce(f64::min)
+        let above_min = min.and_then(|min| percent(value - min, min));
+        let below_max = max.and_then(|max| percent(max - value, max));
+        [above_min, below_max].into_iter().flatten().reduce(f64::min)
     });
-    let of = limit.part.as_ref().map(|part| format!("{part}: ")).unwrap_or_default();
+    let part = limit.part.as_ref().map(|part| format!("{part}: ")).unwrap_or_default();
     LimitVerdict {
         title: limit.title.clone(),
-        place: format!("{of}{}, {}, {}", limit.table, limit.row, limit.column),
+        place: format!("{part}{}, {}, {}", limit.table, limit.row, limit.column),
         min,
         max,
         measured,
@@ -407,23 +412,14 @@ fn find(findings: &Findings, limit: &Limit) -> Result<f64, String> {
 }
 
 fn table_of<'a>(findings: &'a Findings, limit: &Limit) -> Result<&'a Table, String> {
-    let everything: Vec<&Findings> =
-        std::iter::once(findings).chain(parts::parts(findings)).collect();
-    let of_part: Vec<&&Findings> = match &limit.part {
-        Some(part) => everything
-            .iter()
-            .filter(|one| one.id.to_lowercase() == part.trim().to_lowercase())
-            .collect(),
-        None => everything.iter().collect(),
-    };
-    if of_part.is_empty() {
-        let ids = everything.iter().map(|one| one.id.as_str());
-        let part = limit.part.as_deref().unwrap_or_default();
-        return Err(format!(
-            "the run has no part '{part}'; it has {}",
-            few(ids),
-            part = excerpt(part)
-        ));
+    let mut of_part: Vec<&Findings> = parts::with_parts(findings).collect();
+    if let Some(part) = &limit.part {
+        of_part.retain(|one| one.id.to_lowercase() == part.trim().to_lowercase());
+        if of_part.is_empty() {
+            let ids = parts::with_parts(findings).map(|one| one.id.as_str());
+            let part = excerpt(part);
+            return Err(format!("the run has no part '{part}'; it has {}", few(ids)));
+        }
     }
     let having: Vec<&Table> =
         of_part.iter().filter_map(|one| one.table(limit.table.trim())).collect();
@@ -440,22 +436,22 @@ fn table_of<'a>(findings: &'a Findings, limit: &Limit) -> Result<&'a Table, Stri
 }
 
 /// Returns names in their order, each once.
-pub(crate) fn each_once<'a>(names: impl Iterator<Item = &'a String>) -> Vec<String> {
+pub(crate) fn distinct<'a>(names: impl Iterator<Item = &'a String>) -> Vec<String> {
     let mut seen: HashSet<&String> = HashSet::new();
     names.filter(|name| seen.insert(*name)).cloned().collect()
 }
 
 /// Returns up to 12 names of a list, in quotes.
 fn few<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    let names: Vec<String> = names.map(str::to_owned).collect();
-    let unique = each_once(names.iter());
-    let more = unique.len().saturating_sub(12);
-    let shown: Vec<String> =
-        unique.iter().take(12).map(|name| format!("'{name}'", name = excerpt(name))).collect();
-    match (shown.is_empty(), more) {
+    let mut seen: HashSet<&str> = HashSet::new();
+    let distinct: Vec<&str> = names.filter(|name| seen.insert(*name)).collect();
+    let more = distinct.len().saturating_sub(12);
+    let shown = distinct.iter().take(12).map(|name| format!("'{}'", excerpt(name)));
+    let shown = comma_separated(shown);
+    match (distinct.is_empty(), more) {
         (true, _) => "none".into(),
-        (false, 0) => shown.join(", "),
-        (false, more) => format!("{} and {more} more", shown.join(", ")),
+        (false, 0) => shown,
+        (false, more) => format!("{shown} and {more} more"),
     }
 }
 
@@ -463,14 +459,13 @@ impl CheckVerdict {
     /// Returns a sentence with the number of values that passed; it says first if the run has not
     /// ended.
     pub fn outcome(&self) -> String {
+        let verdict = self.verdict();
         if self.finished {
-            self.judgment()
-        } else {
-            format!(
-                "UNFINISHED: the run has not ended, and its numbers are not final. So far: {}",
-                self.judgment()
-            )
+            return verdict;
         }
+        format!(
+            "UNFINISHED: the run has not ended, and its numbers are not final. So far: {verdict}"
+        )
     }
 
     fn state(&self) -> LimitsOutcome {
@@ -485,7 +480,7 @@ impl CheckVerdict {
         }
     }
 
-    fn judgment(&self) -> String {
+    fn verdict(&self) -> String {
         let missing = self.limits.iter().filter(|j| j.measured.is_none()).count();
         let outside = self.limits.iter().filter(|j| !j.pass).count() - missing;
         let within = match self.limits.len() {
@@ -520,7 +515,7 @@ impl CheckVerdict {
     /// Returns the names of the objections that are not allowed, each once.
     fn open_objections(&self) -> Vec<String> {
         let open = self.objections.iter().filter(|objection| !objection.allowed);
-        each_once(open.map(|objection| &objection.name))
+        distinct(open.map(|objection| &objection.name))
     }
 
     /// Returns a line per objection with its name and text, and a line on how to allow those that
@@ -573,8 +568,7 @@ impl CheckVerdict {
         report.id = self.state().id().to_owned();
         report.title = format!("Check: {}", findings.title);
         report.ending = self.outcome();
-        let own = [&findings.ending, &findings.method].map(String::as_str);
-        report.method = own.join(" ").trim().to_owned();
+        report.method = format!("{} {}", findings.ending, findings.method).trim().to_owned();
         report.chapters.insert(0, self.page());
         if !self.pass {
             let failed: Vec<&str> =

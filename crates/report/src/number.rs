@@ -66,7 +66,7 @@ fn cell(cell: &Cell, most: usize) -> String {
 
 /// Minimum number of significant digits of the smallest number of a column, if its cells have as
 /// many.
-const LEAST_DIGITS: i32 = 3;
+const COLUMN_DIGITS: i32 = 3;
 /// Significant digits of each number in a column of different quantities.
 const OWN_DIGITS: i32 = 4;
 
@@ -105,7 +105,7 @@ fn common_decimals<'a>(cells: impl Iterator<Item = &'a Cell> + Clone) -> Option<
     // A number that prints as zero in any case needs no digits.
     let seen = 0.5 / 10f64.powi(most as i32);
     let least = numbers.map(|(value, _)| value).filter(|v| *v >= seen).fold(f64::MAX, f64::min);
-    Some(text::decimals_for(least, LEAST_DIGITS).min(most))
+    Some(text::decimals_for(least, COLUMN_DIGITS).min(most))
 }
 
 fn own_decimals(of: &Cell) -> usize {

@@ -1,6 +1,7 @@
 //! Page one, for readers who read nothing else. Derived from the findings alone, for web page, PDF
 //! and terminal.
 
+use crate::grouping::{keys_by_value, unique_by};
 use crate::layout::is_empty;
 use crate::limits_outcome::LimitsOutcome;
 use crate::number;
@@ -11,10 +12,10 @@ use steadfast_domain::findings::{Cell, Exhibit, KeyFigure, Plot, Row, Table};
 use steadfast_domain::{CaveatKind, EndState, Findings, Verdict};
 
 /// Number of key figures per part in the table of a run of several procedures.
-const FIGURES_OF_A_PART: usize = 4;
+const PART_FIGURES_MAX: usize = 4;
 
-/// Number of plots of parts on page one.
-const PLOTS_OF_PARTS: usize = 2;
+/// Maximum number of plots of parts on page one.
+const PART_PLOTS_MAX: usize = 2;
 
 /// Meaning of a badge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,9 +42,7 @@ impl BadgeTone {
 /// A fact that affects trust in the numbers, in two or three words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Badge {
-    /// Text of the badge.
     pub text: String,
-    /// Meaning of the badge.
     pub tone: BadgeTone,
     /// Anchor of the disclosure with the details; `None` if there is none.
     pub to: Option<String>,
@@ -95,7 +94,6 @@ pub(crate) fn blocks(findings: &Findings) -> Vec<PageOneBlock<'_>> {
     blocks
 }
 
-/// Returns the blocks at the head of a part.
 pub(crate) fn part_blocks(part: &Findings) -> Vec<PageOneBlock<'_>> {
     let mut blocks = blocks(part);
     blocks.retain(|block| {
@@ -148,58 +146,53 @@ pub(crate) const fn anchor(kind: CaveatKind) -> &'static str {
 pub(crate) fn badges(findings: &Findings) -> Vec<Badge> {
     let all = disclosures(findings);
     // Links to the disclosure with the reason, or else to those of the worst kind.
-    let worst = || {
-        let is_there = count(&all, CaveatKind::Invalidates) > 0;
-        is_there.then(|| anchor(CaveatKind::Invalidates).to_owned())
-    };
-    let why = |wanted: &[&str]| {
-        let mut found = all.iter().filter(|disclosure| wanted.contains(&disclosure.id));
-        found.find_map(|disclosure| disclosure.anchor.clone()).or_else(worst)
+    let worst = all.iter().find(|disclosure| disclosure.kind == CaveatKind::Invalidates);
+    let worst = worst.map(|disclosure| anchor(disclosure.kind).to_owned());
+    let reason_anchor = |ids: &[&str]| {
+        let mut reasons = all.iter().filter(|disclosure| ids.contains(&disclosure.id));
+        reasons.find_map(|disclosure| disclosure.anchor.clone()).or_else(|| worst.clone())
     };
     let (mut badge, reasons) = end_badge(findings.whole_end());
-    badge.to = if badge.tone == BadgeTone::Bad { why(reasons) } else { None };
+    badge.to = if badge.tone == BadgeTone::Bad { reason_anchor(reasons) } else { None };
     let mut badges = Vec::new();
     if let Some(state) = LimitsOutcome::of_report(findings) {
         let is_pass = state == LimitsOutcome::Pass;
         badges.push(Badge {
             text: state.word().to_owned(),
             tone: if is_pass { BadgeTone::Good } else { BadgeTone::Bad },
-            to: if is_pass { None } else { why(&[ids::OUTSIDE_LIMITS]) },
+            to: if is_pass { None } else { reason_anchor(&[ids::OUTSIDE_LIMITS]) },
         });
     }
     badges.push(badge);
-    let limits = [
+    let mut ids_with_badge = reasons.to_vec();
+    for (applies, text, id) in [
         (simulated(findings), "Simulated", ids::SIMULATED),
         (has_lesser(findings), "Not the full method", ids::QUICK),
-    ];
-    let shown: Vec<_> = limits.into_iter().filter(|(applies, ..)| *applies).collect();
-    badges.extend(shown.iter().map(|(_, text, id)| Badge {
-        text: (*text).to_owned(),
-        tone: BadgeTone::Bad,
-        to: why(&[id]),
-    }));
-    // A disclosure with a badge of its own is not counted again.
-    let has_badge = |disclosure: &Disclosure<'_>| {
-        shown.iter().any(|(.., id)| *id == disclosure.id) || reasons.contains(&disclosure.id)
-    };
-    let (badged, counted_ones): (Vec<_>, Vec<_>) = all.iter().partition(|one| has_badge(one));
-    let counted = [
-        (CaveatKind::Invalidates, ("warning", "warnings"), BadgeTone::Bad),
-        (CaveatKind::Deviation, ("deviation", "deviations"), BadgeTone::Mild),
-        (CaveatKind::Unverified, ("unverified rule", "unverified rules"), BadgeTone::Mild),
-        (CaveatKind::Remark, ("remark", "remarks"), BadgeTone::Mild),
-    ];
-    badges.extend(counted.into_iter().filter_map(|(kind, words, tone)| {
-        let count = counted_ones.iter().filter(|disclosure| disclosure.kind == kind).count();
-        let noun = if count == 1 { words.0 } else { words.1 };
-        let is_rest = badged.iter().any(|disclosure| disclosure.kind == kind);
-        let more = if is_rest { "more " } else { "" };
-        (count > 0).then(|| Badge {
-            text: format!("{count} {more}{noun}"),
-            tone,
-            to: Some(anchor(kind).to_owned()),
-        })
-    }));
+    ] {
+        if applies {
+            let to = reason_anchor(&[id]);
+            badges.push(Badge { text: text.to_owned(), tone: BadgeTone::Bad, to });
+            ids_with_badge.push(id);
+        }
+    }
+    for (kind, noun, tone) in [
+        (CaveatKind::Invalidates, "warning", BadgeTone::Bad),
+        (CaveatKind::Deviation, "deviation", BadgeTone::Mild),
+        (CaveatKind::Unverified, "unverified rule", BadgeTone::Mild),
+        (CaveatKind::Remark, "remark", BadgeTone::Mild),
+    ] {
+        // A disclosure with a badge of its own is not counted again.
+        let of_kind = all.iter().filter(|disclosure| disclosure.kind == kind);
+        let (with_badge, others): (Vec<_>, Vec<_>) =
+            of_kind.partition(|disclosure| ids_with_badge.contains(&disclosure.id));
+        let more = if with_badge.is_empty() { "" } else { "more " };
+        let text = match others.len() {
+            0 => continue,
+            1 => format!("1 {more}{noun}"),
+            count => format!("{count} {more}{noun}s"),
+        };
+        badges.push(Badge { text, tone, to: Some(anchor(kind).to_owned()) });
+    }
     badges
 }
 
@@ -210,10 +203,6 @@ pub(crate) fn is_good(findings: &Findings) -> Option<bool> {
         Some(state) => Some(state == LimitsOutcome::Pass),
         None => findings.whole_end().good(),
     }
-}
-
-fn count(all: &[Disclosure<'_>], kind: CaveatKind) -> usize {
-    all.iter().filter(|disclosure| disclosure.kind == kind).count()
 }
 
 fn has_lesser(findings: &Findings) -> bool {
@@ -367,38 +356,28 @@ pub(crate) struct PrintedAnswer<'a> {
 fn questions(findings: &Findings) -> Vec<PrintedQuestion<'_>> {
     let parts = parts(findings);
     let mut printed = Vec::new();
-    for asked in &findings.front.questions {
-        let mut question = PrintedQuestion {
-            question: &asked.question,
-            answer: &asked.answer,
-            note: &asked.note,
-            answers: Vec::new(),
-            sources: Vec::new(),
-            missing: Vec::new(),
-        };
-        let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
-        for answer in &asked.answers {
-            let figure = findings.front.figures.iter().find(|figure| figure.id == answer.figure);
-            let Some(figure) = figure else { continue };
+    for question in &findings.front.questions {
+        let mut answers = Vec::new();
+        let mut sources = Vec::new();
+        let mut missing: Vec<(&str, &String)> = Vec::new();
+        for answer in &question.answers {
+            let Some(figure) = findings.figure(&answer.figure) else { continue };
             let part = parts.iter().position(|part| part.id == answer.part).map(|at| at + 1);
-            if let Some(number) = part
-                && !question.sources.iter().any(|(other, _)| *other == number)
-            {
-                question.sources.push((number, &parts[number - 1].title));
-            }
-            if let Some(reason) = &answer.missing {
-                match reasons.iter_mut().find(|(other, _)| other == reason) {
-                    Some((_, labels)) => labels.push(&figure.label),
-                    None => reasons.push((reason, vec![&figure.label])),
-                }
-            }
-            question.answers.push(PrintedAnswer { figure, part });
+            sources.extend(part.map(|number| (number, parts[number - 1].title.as_str())));
+            missing.extend(answer.missing.as_ref().map(|reason| (figure.label.as_str(), reason)));
+            answers.push(PrintedAnswer { figure, part });
         }
-        let line = |(reason, labels): &(&str, Vec<&str>)| {
-            format!("{} {}: {reason}.", number::DASH, labels.join("; "))
-        };
-        question.missing = reasons.iter().map(line).collect();
-        printed.push(question);
+        let missing = keys_by_value(missing)
+            .into_iter()
+            .map(|(reason, labels)| format!("{} {}: {reason}.", number::DASH, labels.join("; ")));
+        printed.push(PrintedQuestion {
+            question: &question.question,
+            answer: &question.answer,
+            note: &question.note,
+            answers,
+            sources: unique_by(sources, |one, other| one == other),
+            missing: missing.collect(),
+        });
     }
     printed
 }
@@ -421,7 +400,7 @@ fn test_rows(part: &Findings) -> Vec<Row> {
     let (end, _) = end_badge(part.whole_end());
     let mut rows: Vec<Row> = figures(part)
         .into_iter()
-        .take(FIGURES_OF_A_PART)
+        .take(PART_FIGURES_MAX)
         .map(|figure| {
             let texts = [String::new(), figure.label.clone(), number::figure(figure)];
             Row::new("", texts.into_iter().chain([number::unit(figure)]).map(Cell::Text))
@@ -445,7 +424,7 @@ fn plots(findings: &Findings) -> Vec<Cow<'_, Plot>> {
     }
     let of_parts = parts(findings);
     let firsts = of_parts.into_iter().filter_map(|part| Some((part, *own_plots(part).first()?)));
-    let firsts: Vec<(&Findings, &Plot)> = firsts.take(PLOTS_OF_PARTS).collect();
+    let firsts: Vec<(&Findings, &Plot)> = firsts.take(PART_PLOTS_MAX).collect();
     let same_title = |plot: &Plot| firsts.iter().filter(|(_, p)| p.title == plot.title).count() > 1;
     let named = firsts.iter().map(|(part, plot)| {
         if same_title(plot) {

@@ -1,6 +1,7 @@
 //! Reports of several procedures: the parts in order, and every disclosure once, with the parts it
 //! applies to.
 
+use crate::grouping::unique_by;
 use steadfast_domain::{Caveat, CaveatKind, Findings};
 
 /// Kinds of caveats with their labels, in print order.
@@ -14,6 +15,18 @@ pub(crate) const KINDS: [(CaveatKind, &str); 4] = [
 /// Returns the parts of a report, and the parts of those, in print order.
 pub(crate) fn parts(findings: &Findings) -> Vec<&Findings> {
     findings.parts.iter().flat_map(|part| std::iter::once(part).chain(parts(part))).collect()
+}
+
+/// Returns the findings, followed by their [`parts`].
+pub(crate) fn with_parts(findings: &Findings) -> impl Iterator<Item = &Findings> {
+    std::iter::once(findings).chain(parts(findings))
+}
+
+/// Returns the findings and their [`parts`] with their numbers in a report. The findings of a
+/// report of several parts have number 0.
+pub(crate) fn numbered_parts(findings: &Findings) -> impl Iterator<Item = (usize, &Findings)> {
+    let first = usize::from(findings.parts.is_empty());
+    with_parts(findings).enumerate().map(move |(at, one)| (first + at, one))
 }
 
 /// Returns true if anything in the report comes from a simulated drive.
@@ -33,13 +46,11 @@ pub(crate) struct Disclosure<'a> {
     pub id: &'a str,
     /// Anchor for links; `None` unless it is the first disclosure of its id.
     pub anchor: Option<String>,
-    /// Kind of the disclosure.
     pub kind: CaveatKind,
     /// Label of the kind.
     pub name: &'static str,
     /// Text; in a report of several parts preceded by the titles of the parts it applies to.
     pub text: String,
-    /// Recommended action.
     pub remedy: &'a str,
     /// True if it applies to the whole report, not to single parts of it.
     pub is_of_all: bool,
@@ -47,34 +58,26 @@ pub(crate) struct Disclosure<'a> {
 
 /// Returns every disclosure of the report and its parts, by kind, each once.
 pub(crate) fn disclosures(findings: &Findings) -> Vec<Disclosure<'_>> {
-    let mut found: Vec<&Caveat> = Vec::new();
-    for one in std::iter::once(findings).chain(parts(findings)) {
-        for caveat in &one.caveats {
-            if !found.contains(&caveat) {
-                found.push(caveat);
-            }
+    let caveats = unique_by(
+        with_parts(findings).flat_map(|one| &one.caveats),
+        |one: &&Caveat, other: &&Caveat| one == other,
+    );
+    let mut disclosures: Vec<Disclosure<'_>> = Vec::new();
+    for (kind, name) in KINDS {
+        for caveat in caveats.iter().filter(|caveat| caveat.kind == kind) {
+            let is_first = disclosures.iter().all(|other| other.id != caveat.id);
+            disclosures.push(Disclosure {
+                id: &caveat.id,
+                anchor: is_first.then(|| anchor_of(&caveat.id)).flatten(),
+                kind,
+                name,
+                text: text_with_parts(findings, caveat),
+                remedy: &caveat.remedy,
+                is_of_all: applies_to_all(findings, caveat),
+            });
         }
     }
-    let print = |(kind, name): (CaveatKind, &'static str)| {
-        let of_kind = found.iter().copied().filter(move |caveat| caveat.kind == kind);
-        of_kind.map(move |caveat| (kind, name, caveat)).collect::<Vec<_>>()
-    };
-    let all = KINDS.into_iter().flat_map(print);
-    let mut ids: Vec<&str> = Vec::new();
-    all.map(|(kind, name, caveat)| {
-        let is_first = !ids.contains(&caveat.id.as_str());
-        ids.push(&caveat.id);
-        Disclosure {
-            id: &caveat.id,
-            anchor: is_first.then(|| anchor_of(&caveat.id)).flatten(),
-            kind,
-            name,
-            text: entitled(findings, caveat),
-            remedy: &caveat.remedy,
-            is_of_all: holds_for_all(findings, caveat),
-        }
-    })
-    .collect()
+    disclosures
 }
 
 /// Returns the anchor for an id, or `None` if the id has characters other than letters, digits and
@@ -86,24 +89,24 @@ fn anchor_of(id: &str) -> Option<String> {
 
 /// Returns the text of a caveat, preceded by the titles of the parts it applies to unless it
 /// applies to the whole report.
-fn entitled(findings: &Findings, caveat: &Caveat) -> String {
-    if holds_for_all(findings, caveat) {
+fn text_with_parts(findings: &Findings, caveat: &Caveat) -> String {
+    if applies_to_all(findings, caveat) {
         return caveat.text.clone();
     }
     format!("{}: {}", titles(findings, caveat).join(", "), caveat.text)
 }
 
 /// Returns true if a caveat applies to every part; caveats of the report itself do.
-fn holds_for_all(findings: &Findings, caveat: &Caveat) -> bool {
+fn applies_to_all(findings: &Findings, caveat: &Caveat) -> bool {
     let parts = &findings.parts;
     findings.caveats.contains(caveat)
-        || !parts.is_empty() && parts.iter().all(|part| holds_for_all(part, caveat))
+        || !parts.is_empty() && parts.iter().all(|part| applies_to_all(part, caveat))
 }
 
 /// Returns the titles of the largest parts that the caveat applies to as a whole.
 fn titles<'a>(findings: &'a Findings, caveat: &Caveat) -> Vec<&'a str> {
     let of_part = |part: &'a Findings| {
-        if holds_for_all(part, caveat) { vec![part.title.as_str()] } else { titles(part, caveat) }
+        if applies_to_all(part, caveat) { vec![part.title.as_str()] } else { titles(part, caveat) }
     };
     findings.parts.iter().flat_map(of_part).collect()
 }

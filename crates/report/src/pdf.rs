@@ -3,12 +3,12 @@
 
 use crate::fonts::fonts;
 use crate::layout::{
-    DuplicateFilter, PrintedExhibit, as_is, borrows, chapter_number, is_left, is_slight, is_small,
-    known, measured, suits_half,
+    DuplicateFilter, PrintedExhibit, PrintedPage, as_is, borrows, chapter_number, is_left,
+    is_slight, is_small, known, measured, suits_half,
 };
 use crate::page_one::{self, Badge, PageOneBlock, PrintedQuestion, anchor};
-use crate::parts::{KINDS, disclosures, name, parts, simulated};
-use crate::svg::{svg, svg_across, svg_low, svg_small, svg_tall, svgs_beside, visible};
+use crate::parts::{KINDS, disclosures, name, numbered_parts, parts, simulated};
+use crate::svg::{ACROSS, FULL, LOW, SMALL, TALL, svg_of_size, svgs_side_by_side, visible};
 use crate::{ReportError, ReportTime, date, number};
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -37,55 +37,55 @@ const COMMON: &str = include_str!("common.typ");
 
 /// Renders the findings as a report on A4: a summary on page one, then every plot and table once.
 pub fn pdf(findings: &Findings, printed: &ReportTime) -> Result<Vec<u8>, ReportError> {
-    let mut desk = TypstWorld::new(REPORT)?;
-    let mut content = head(findings, printed);
-    content["cover"] = cover(findings, &mut desk);
-    content["sections"] = sections(findings, &mut desk).into();
-    typeset(desk, content, findings)
+    let mut world = TypstWorld::new(REPORT)?;
+    let mut content = common_content(findings, printed);
+    content["cover"] = cover(findings, &mut world);
+    content["sections"] = sections(findings, &mut world).into();
+    typeset(world, content, findings)
 }
 
 /// Renders the findings as the report form on A4 landscape: every page of the form with its head
 /// and complete content.
 pub fn pdf_form(findings: &Findings, printed: &ReportTime) -> Result<Vec<u8>, ReportError> {
-    let mut desk = TypstWorld::new(FORM)?;
-    let mut content = head(findings, printed);
-    let parts = parts(findings);
-    let own = (usize::from(parts.is_empty()), findings);
-    let all = std::iter::once(own).chain((1..).zip(parts));
-    let forms = all.filter(|(_, part)| !part.form_pages.is_empty());
-    let forms: Vec<Value> =
-        forms.map(|(number, part)| form(part, number, printed, &mut desk)).collect();
+    let mut world = TypstWorld::new(FORM)?;
+    let mut content = common_content(findings, printed);
+    let mut forms = Vec::new();
+    for (number, part) in numbered_parts(findings) {
+        if !part.form_pages.is_empty() {
+            forms.push(form(part, number, printed, &mut world));
+        }
+    }
     content["forms"] = forms.into();
-    typeset(desk, content, findings)
+    typeset(world, content, findings)
 }
 
 fn typeset(
-    mut desk: TypstWorld,
+    mut world: TypstWorld,
     mut content: Value,
     findings: &Findings,
 ) -> Result<Vec<u8>, ReportError> {
-    spell_out(&mut content);
+    make_printable(&mut content);
     let mut texts = Vec::new();
     collect_texts(&content, &mut texts);
-    let drawings = desk.files.values().filter_map(|file| std::str::from_utf8(file).ok());
+    let drawings = world.files.values().filter_map(|file| std::str::from_utf8(file).ok());
     texts.extend(drawings.flat_map(visible));
     let used = glossary::abbreviations(texts);
     let used: Vec<_> = used.into_iter().map(|one| (one.short, one.meaning)).collect();
     content["abbreviations"] = json!(used);
     let text =
         serde_json::to_vec(&content).map_err(|error| ReportError::Encode(error.to_string()))?;
-    desk.put("findings.json", text)?;
-    let compiled = typst::compile(&desk);
+    world.add_file("findings.json", text)?;
+    let compiled = typst::compile(&world);
     // Without convergence, page numbers would be wrong. That depends only on the templates, so
     // tests find it.
     debug_assert!(compiled.warnings.iter().all(|warning| !warning.message.contains("converge")));
-    let document = compiled.output.map_err(said)?;
+    let document = compiled.output.map_err(typeset_error)?;
     let ident = || Smart::Custom(findings.digest.clone());
     let plain = PdfOptions { ident: ident(), ..PdfOptions::default() };
-    let strict = PdfOptions { ident: ident(), standards: accessible()?, ..PdfOptions::default() };
+    let strict = PdfOptions { ident: ident(), standards: pdf_ua()?, ..PdfOptions::default() };
     // Fall back to a PDF without accessibility tags rather than none.
     let written = typst_pdf::pdf(&document, &strict).or_else(|_| typst_pdf::pdf(&document, &plain));
-    written.map(without_suspects).map_err(said)
+    written.map(without_suspects).map_err(typeset_error)
 }
 
 /// Blanks the entry `/Suspects false` of the catalog, which is the default: poppler before 24
@@ -101,26 +101,25 @@ fn without_suspects(mut pdf: Vec<u8>) -> Vec<u8> {
 }
 
 /// Returns the PDF standard of the documents: PDF/UA-1, for screen readers.
-fn accessible() -> Result<PdfStandards, ReportError> {
+fn pdf_ua() -> Result<PdfStandards, ReportError> {
     PdfStandards::new(&[PdfStandard::Ua_1])
         .map_err(|error| ReportError::Typeset(error.message().to_string()))
 }
 
 /// Replaces characters that would reorder or hide the text around them.
-fn spell_out(value: &mut Value) {
+fn make_printable(value: &mut Value) {
     match value {
         Value::String(text) => {
             if let Cow::Owned(spelled) = printable_lines(text) {
                 *text = spelled;
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(spell_out),
-        Value::Object(fields) => fields.values_mut().for_each(spell_out),
+        Value::Array(items) => items.iter_mut().for_each(make_printable),
+        Value::Object(fields) => fields.values_mut().for_each(make_printable),
         _ => {}
     }
 }
 
-/// Collects every text of the content, without field names.
 fn collect_texts<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {
     match value {
         Value::String(text) => texts.push(text),
@@ -130,13 +129,13 @@ fn collect_texts<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {
     }
 }
 
-fn said<E: IntoIterator<Item = typst::diag::SourceDiagnostic>>(errors: E) -> ReportError {
+fn typeset_error<E: IntoIterator<Item = typst::diag::SourceDiagnostic>>(errors: E) -> ReportError {
     let messages: Vec<String> = errors.into_iter().map(|e| e.message.to_string()).collect();
     ReportError::Typeset(messages.join("; "))
 }
 
 /// Returns the content common to all documents.
-fn head(findings: &Findings, printed: &ReportTime) -> Value {
+fn common_content(findings: &Findings, printed: &ReportTime) -> Value {
     let at = date::civil(printed.report_unix_ms);
     let header = &findings.header;
     let all = disclosures(findings);
@@ -160,18 +159,17 @@ fn head(findings: &Findings, printed: &ReportTime) -> Value {
     })
 }
 
-/// Returns the content of page one.
-fn cover(findings: &Findings, desk: &mut TypstWorld) -> Value {
+fn cover(findings: &Findings, world: &mut TypstWorld) -> Value {
     let blocks = page_one::blocks(findings);
-    let blocks: Vec<Value> = blocks.iter().map(|one| block(one, findings, desk)).collect();
+    let blocks: Vec<Value> = blocks.iter().map(|one| block(one, findings, world)).collect();
     let (first, others) = page_one::summary_tables(findings);
-    let mut once = DuplicateFilter::default();
-    once.unprinted(&first);
-    let mut summaries = exhibits(&once.unprinted(&others), desk);
+    let mut filter = DuplicateFilter::default();
+    filter.unprinted(&first);
+    let mut summaries = exhibits(&filter.unprinted(&others), world);
     if borrows(findings) {
         for part in parts(findings) {
-            let mut once = DuplicateFilter::default();
-            let of_part = exhibits(&once.unprinted(&part.summary), desk);
+            let of_part = DuplicateFilter::default().unprinted(&part.summary);
+            let of_part = exhibits(&of_part, world);
             if !of_part.is_empty() {
                 summaries.push(json!({ "kind": "heading", "text": part.title }));
                 summaries.extend(of_part);
@@ -188,7 +186,7 @@ fn cover(findings: &Findings, desk: &mut TypstWorld) -> Value {
 }
 
 /// Returns the content of a block of page one; the template draws it by its kind.
-fn block(block: &PageOneBlock<'_>, findings: &Findings, desk: &mut TypstWorld) -> Value {
+fn block(block: &PageOneBlock<'_>, findings: &Findings, world: &mut TypstWorld) -> Value {
     match block {
         PageOneBlock::Badges(all) => {
             let badge = |badge: &Badge| json!({ "text": badge.text, "tone": badge.tone.word(), "anchor": badge.to });
@@ -211,11 +209,11 @@ fn block(block: &PageOneBlock<'_>, findings: &Findings, desk: &mut TypstWorld) -
             json!({ "kind": "figures", "figures": all.iter().map(figure).collect::<Vec<_>>() })
         }
         PageOneBlock::Questions(all) => {
-            let questions: Vec<Value> = all.iter().map(question).collect();
+            let questions: Vec<Value> = all.iter().map(question_content).collect();
             json!({ "kind": "questions", "questions": questions })
         }
         PageOneBlock::Tables(all) => {
-            let tables = exhibits(&DuplicateFilter::default().unprinted(all), desk);
+            let tables = exhibits(&DuplicateFilter::default().unprinted(all), world);
             json!({ "kind": "tables", "tables": tables })
         }
         PageOneBlock::Surroundings => json!({
@@ -225,81 +223,78 @@ fn block(block: &PageOneBlock<'_>, findings: &Findings, desk: &mut TypstWorld) -
         }),
         PageOneBlock::Tests(table) | PageOneBlock::Evidence(table) => table_content(table),
         PageOneBlock::Plots(plots) => {
-            json!({ "kind": "plots", "plots": small_plots(plots, desk) })
+            json!({ "kind": "plots", "plots": small_plots(plots, world) })
         }
     }
 }
 
-/// Returns a question of page one.
-fn question(asked: &PrintedQuestion<'_>) -> Value {
-    let answers = asked.answers.iter().map(|answer| {
+fn question_content(question: &PrintedQuestion<'_>) -> Value {
+    let answers = question.answers.iter().map(|answer| {
         let value = number::figure(answer.figure);
         let label = &answer.figure.label;
         json!({ "label": label, "value": value, "unit": number::unit(answer.figure), "part": answer.part })
     });
     json!({
-        "question": asked.question,
-        "answer": asked.answer,
-        "note": asked.note,
+        "question": question.question,
+        "answer": question.answer,
+        "note": question.note,
         "answers": answers.collect::<Vec<_>>(),
-        "sources": asked.sources,
-        "missing": asked.missing,
+        "sources": question.sources,
+        "missing": question.missing,
     })
 }
 
 /// Stores plots: a single one as wide as the page, several at half its width.
-fn small_plots(plots: &[Cow<'_, Plot>], desk: &mut TypstWorld) -> Vec<Value> {
+fn small_plots(plots: &[Cow<'_, Plot>], world: &mut TypstWorld) -> Vec<Value> {
     let drawings = match plots {
-        [only] => vec![svg_low(only)],
-        several => svgs_beside(several),
+        [only] => vec![svg_of_size(only, LOW)],
+        several => svgs_side_by_side(several),
     };
-    plots.iter().zip(drawings).map(|(plot, drawing)| plot_content(plot, drawing, desk)).collect()
+    plots.iter().zip(drawings).map(|(plot, drawing)| plot_content(plot, drawing, world)).collect()
 }
 
 /// Returns the sections: the whole report if it has pages of its own, and every part.
-fn sections(findings: &Findings, desk: &mut TypstWorld) -> Vec<Value> {
-    let parts = parts(findings);
-    let of_many = !parts.is_empty();
-    let borrows = borrows(findings);
-    let own = std::iter::once((usize::from(!of_many), findings));
-    let all = own.chain((1..).zip(parts));
+fn sections(findings: &Findings, world: &mut TypstWorld) -> Vec<Value> {
     let mut whole = DuplicateFilter::default();
-    all.map(|(number, part)| {
+    let mut sections = Vec::new();
+    for (number, part) in numbered_parts(findings) {
         let mut own = whole.of_part();
-        let once = if number == 0 { &mut whole } else { &mut own };
-        section(part, (number, of_many), borrows, once, desk)
-    })
-    .collect()
+        let filter = if number == 0 { &mut whole } else { &mut own };
+        sections.push(section(findings, part, number, filter, world));
+    }
+    sections
 }
 
-/// Returns the section of one procedure, or of the whole report's own content.
+/// Returns the section of a part, or of the whole report's own content.
 fn section<'a>(
-    findings: &'a Findings,
-    (number, of_many): (usize, bool),
-    borrows: bool,
-    once: &mut DuplicateFilter<'a>,
-    desk: &mut TypstWorld,
+    whole: &'a Findings,
+    part: &'a Findings,
+    number: usize,
+    filter: &mut DuplicateFilter<'a>,
+    world: &mut TypstWorld,
 ) -> Value {
+    let of_many = !whole.parts.is_empty();
     let is_part = of_many && number > 0;
-    let keys = page_one::own_plots(findings);
+    let key_plots = page_one::own_plots(part);
     // A plot that fills page one is not repeated.
-    if let ([only], false) = (keys.as_slice(), is_part) {
-        once.has(only);
+    if let ([only], false) = (key_plots.as_slice(), is_part) {
+        filter.has(only);
     }
-    let summary = once.unprinted(&findings.summary);
-    let summary = if is_part && !borrows { exhibits(&summary, desk) } else { Vec::new() };
-    let keys: Vec<&str> = keys.iter().map(|plot| plot.id.as_str()).collect();
-    let results = pages(once.of_pages(&findings.form_pages), (&keys, desk), |_| String::new());
-    let numbered = |index| format!("{}  ", chapter_number(number, index, of_many));
-    let chapters = pages(once.of_pages(&findings.chapters), (&keys, desk), numbered);
-    let mut head = page_one::part_blocks(findings);
+    let summary = filter.unprinted(&part.summary);
+    let has_summary = is_part && !borrows(whole);
+    let summary = if has_summary { exhibits(&summary, world) } else { Vec::new() };
+    let key_ids: Vec<&str> = key_plots.iter().map(|plot| plot.id.as_str()).collect();
+    let results = pages(filter.of_pages(&part.form_pages), &key_ids, world, |_| String::new());
+    let number_of = |index| format!("{}  ", chapter_number(number, index, of_many));
+    let chapters = pages(filter.of_pages(&part.chapters), &key_ids, world, number_of);
+    let mut head = page_one::part_blocks(part);
     // Device and conditions are those of page one and of the part's settings.
     head.retain(|block| is_part && !matches!(block, PageOneBlock::Surroundings));
-    let head: Vec<Value> = head.iter().map(|one| block(one, findings, desk)).collect();
+    let head: Vec<Value> = head.iter().map(|one| block(one, part, world)).collect();
     json!({
         "number": number,
         "is_part": is_part,
-        "title": findings.title,
+        "title": part.title,
         "head": head,
         "summary": summary,
         "results": results,
@@ -308,40 +303,41 @@ fn section<'a>(
 }
 
 fn pages(
-    pages: Vec<(usize, &Page, Vec<PrintedExhibit<'_>>)>,
-    (keys, desk): (&[&str], &mut TypstWorld),
+    pages: Vec<PrintedPage<'_>>,
+    key_ids: &[&str],
+    world: &mut TypstWorld,
     number: impl Fn(usize) -> String,
 ) -> Vec<Value> {
-    let page = |(index, page, shown): (usize, &Page, Vec<PrintedExhibit<'_>>)| {
+    let page = |page: PrintedPage<'_>| {
         json!({
-            "title": format!("{}{}", number(index), page.title),
-            "exhibits": exhibits_of(&shown, keys, desk),
+            "title": format!("{}{}", number(page.index), page.title),
+            "exhibits": exhibits_of_page(&page.exhibits, key_ids, world),
         })
     };
     pages.into_iter().map(page).collect()
 }
 
 /// Returns the form of one procedure with all its pages.
-fn form(findings: &Findings, number: usize, printed: &ReportTime, desk: &mut TypstWorld) -> Value {
+fn form(findings: &Findings, number: usize, printed: &ReportTime, world: &mut TypstWorld) -> Value {
     let header = &findings.header;
     let mut page = |page: &Page| {
         let shown: Vec<PrintedExhibit<'_>> = page.exhibits.iter().map(as_is).collect();
-        let drawn: fn(&Plot) -> String = match shown.as_slice() {
-            [PrintedExhibit::Plot(_)] => svg_across,
-            [PrintedExhibit::Plot(_), PrintedExhibit::Plot(_)] => svg_tall,
-            _ => svg,
+        let size = match shown.as_slice() {
+            [PrintedExhibit::Plot(_)] => ACROSS,
+            [PrintedExhibit::Plot(_), PrintedExhibit::Plot(_)] => TALL,
+            _ => FULL,
         };
         let plots = shown.iter().filter(|one| matches!(one, PrintedExhibit::Plot(_))).count();
         let content = |one: &PrintedExhibit<'_>| match one {
             PrintedExhibit::Plot(plot) => {
-                let mut content = plot_content(plot, drawn(plot), desk);
+                let mut content = plot_content(plot, svg_of_size(plot, size), world);
                 // The template uses this drawing if the tables fit beside it.
                 if plots == 1 && shown.len() > 1 {
-                    content["tall"] = desk.put_plot(svg_tall(plot)).into();
+                    content["tall"] = world.add_plot(svg_of_size(plot, TALL)).into();
                 }
                 content
             }
-            other => exhibit_content(other, desk),
+            other => exhibit_content(other, world),
         };
         json!({ "title": page.title, "exhibits": shown.iter().map(content).collect::<Vec<_>>() })
     };
@@ -390,31 +386,38 @@ fn rows<'a>(rows: impl IntoIterator<Item = &'a Setting>) -> Vec<(String, Option<
         .collect()
 }
 
-/// Letters per line in a column of labeled values.
-const VALUE_LINE: usize = 34;
+/// Letters per line of a value and of its label, at half the width of a page.
+const VALUE_LETTERS: usize = 34;
+const LABEL_LETTERS: usize = 20;
 
 /// Returns the number of lines of labeled values, with their title, at half the width of a page.
 fn lines(rows: &[&Setting]) -> usize {
     let of_row = |row: &&Setting| {
         let letters = row.text().map_or(1, |text| text.chars().count());
-        letters.div_ceil(VALUE_LINE).max(row.label.chars().count().div_ceil(20)).max(1)
+        let label_letters = row.label.chars().count();
+        letters.div_ceil(VALUE_LETTERS).max(label_letters.div_ceil(LABEL_LETTERS)).max(1)
     };
     2 + rows.iter().map(of_row).sum::<usize>()
 }
 
 /// Returns the exhibits; important plots and those that need it are as wide as the page.
-fn exhibits_of(shown: &[PrintedExhibit<'_>], keys: &[&str], desk: &mut TypstWorld) -> Vec<Value> {
+fn exhibits_of_page(
+    shown: &[PrintedExhibit<'_>],
+    key_ids: &[&str],
+    world: &mut TypstWorld,
+) -> Vec<Value> {
     shown
         .iter()
         .map(|exhibit| match exhibit {
             PrintedExhibit::Plot(plot)
-                if suits_half(plot) && (is_slight(plot) || !keys.contains(&plot.id.as_str())) =>
+                if suits_half(plot)
+                    && (is_slight(plot) || !key_ids.contains(&plot.id.as_str())) =>
             {
-                let mut content = plot_content(plot, svg_small(plot), desk);
+                let mut content = plot_content(plot, svg_of_size(plot, SMALL), world);
                 content["kind"] = "half".into();
                 // If nothing is next to it, it uses the full width.
                 if !is_slight(plot) {
-                    content["whole"] = desk.put_plot(svg_low(plot)).into();
+                    content["whole"] = world.add_plot(svg_of_size(plot, LOW)).into();
                 }
                 content
             }
@@ -429,16 +432,16 @@ fn exhibits_of(shown: &[PrintedExhibit<'_>], keys: &[&str], desk: &mut TypstWorl
                     "lines": lines,
                 })
             }
-            other => exhibit_content(other, desk),
+            other => exhibit_content(other, world),
         })
         .collect()
 }
 
-fn exhibits(shown: &[PrintedExhibit<'_>], desk: &mut TypstWorld) -> Vec<Value> {
-    shown.iter().map(|exhibit| exhibit_content(exhibit, desk)).collect()
+fn exhibits(shown: &[PrintedExhibit<'_>], world: &mut TypstWorld) -> Vec<Value> {
+    shown.iter().map(|exhibit| exhibit_content(exhibit, world)).collect()
 }
 
-fn exhibit_content(exhibit: &PrintedExhibit<'_>, desk: &mut TypstWorld) -> Value {
+fn exhibit_content(exhibit: &PrintedExhibit<'_>, world: &mut TypstWorld) -> Value {
     match exhibit {
         PrintedExhibit::Table(table) => table_content(table),
         PrintedExhibit::Facts(facts) => {
@@ -447,14 +450,14 @@ fn exhibit_content(exhibit: &PrintedExhibit<'_>, desk: &mut TypstWorld) -> Value
         PrintedExhibit::Text(text) => json!({ "kind": "text", "text": text }),
         PrintedExhibit::Nothing(text) => json!({ "kind": "nothing", "text": text }),
         PrintedExhibit::Listing(text) => json!({ "kind": "listing", "text": text }),
-        PrintedExhibit::Plot(plot) => plot_content(plot, svg_low(plot), desk),
+        PrintedExhibit::Plot(plot) => plot_content(plot, svg_of_size(plot, LOW), world),
     }
 }
 
-fn plot_content(plot: &Plot, drawing: String, desk: &mut TypstWorld) -> Value {
+fn plot_content(plot: &Plot, drawing: String, world: &mut TypstWorld) -> Value {
     json!({
         "kind": "plot",
-        "file": desk.put_plot(drawing),
+        "file": world.add_plot(drawing),
         "title": plot.title,
         "caption": plot.caption,
         // Columns in perspective have one size, the width of a page.
@@ -471,7 +474,7 @@ fn table_content(table: &Table) -> Value {
     let rows = table.rows.iter().zip(&printed).zip(&heads).map(|((row, texts), head)| {
         let cell = |(cell, text): (&Cell, &String)| {
             let word = matches!(cell, Cell::Text(_));
-            json!({ "text": if word { breakable(text, WORD_LETTERS) } else { text.clone() }, "word": word })
+            json!({ "text": if word { breakable(text, CELL_WORD_MAX) } else { text.clone() }, "word": word })
         };
         let cells: Vec<Value> = row.cells.iter().zip(texts).map(cell).collect();
         let head = breakable_name(head);
@@ -485,7 +488,7 @@ fn table_content(table: &Table) -> Value {
         "spanner": table.spanner,
         "columns": table.columns.iter().map(|column| &column.name).collect::<Vec<_>>(),
         "small": is_small(table),
-        "words": (0..table.columns.len()).map(|at| of_words(table, at)).collect::<Vec<_>>(),
+        "words": (0..table.columns.len()).map(|at| has_only_texts(table, at)).collect::<Vec<_>>(),
         "left": (0..table.columns.len()).map(|at| is_left(table, at)).collect::<Vec<_>>(),
         "rows": rows.collect::<Vec<_>>(),
     })
@@ -493,8 +496,8 @@ fn table_content(table: &Table) -> Value {
 
 /// Length from which a hexadecimal ID is shortened, and the number of digits kept (as Docker
 /// shows).
-const LONG_ID: usize = 32;
-const SHORT_ID: usize = 12;
+const LONG_ID_DIGITS: usize = 32;
+const SHORT_ID_DIGITS: usize = 12;
 
 /// Returns the row names. Long IDs are shortened if they stay distinct.
 fn heads(table: &Table) -> Vec<String> {
@@ -510,7 +513,7 @@ fn short_ids(name: &str) -> String {
     while let Some(first) = rest.chars().next() {
         let digits = rest.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(rest.len());
         let piece = if digits == 0 { first.len_utf8() } else { digits };
-        let kept = if digits < LONG_ID { piece } else { SHORT_ID };
+        let kept = if digits < LONG_ID_DIGITS { piece } else { SHORT_ID_DIGITS };
         out.push_str(&rest[..kept]);
         if kept < piece {
             out.push('…');
@@ -521,23 +524,23 @@ fn short_ids(name: &str) -> String {
 }
 
 /// Maximum length of an unbroken word in a row name.
-const WORD_OF_NAME: usize = 18;
+const NAME_WORD_MAX: usize = 18;
 
 /// Inserts break opportunities into long words of a row name: after a hyphen, and after a few
 /// letters.
 fn breakable_name(name: &str) -> String {
     let pieces = name.split_inclusive(' ').map(|word| match word.chars().count() {
-        0..=WORD_OF_NAME => word.to_owned(),
+        0..=NAME_WORD_MAX => word.to_owned(),
         _ => breakable(&word.replace('/', "/\u{200b}"), 6),
     });
     pieces.collect()
 }
 
 /// Maximum length of an unbroken word in a cell.
-const WORD_LETTERS: usize = 16;
+const CELL_WORD_MAX: usize = 16;
 
 /// Returns true if a column contains texts and no number.
-fn of_words(table: &Table, column: usize) -> bool {
+fn has_only_texts(table: &Table, column: usize) -> bool {
     let mut cells = table.rows.iter().filter_map(|row| row.cells.get(column));
     cells.clone().any(|cell| matches!(cell, Cell::Text(_)))
         && !cells.any(|cell| matches!(cell, Cell::Number { .. }))
@@ -576,17 +579,17 @@ impl TypstWorld {
         })
     }
 
-    fn put(&mut self, name: &str, content: Vec<u8>) -> Result<(), ReportError> {
+    fn add_file(&mut self, name: &str, content: Vec<u8>) -> Result<(), ReportError> {
         self.files.insert(file_id(name)?, Bytes::new(content));
         Ok(())
     }
 
     /// Stores a plot and returns its file name.
-    fn put_plot(&mut self, drawing: String) -> String {
+    fn add_plot(&mut self, drawing: String) -> String {
         self.plots += 1;
         let name = format!("plot-{}.svg", self.plots);
         // The name consists of letters and digits, so it is valid.
-        let _ = self.put(&name, drawing.into_bytes());
+        let _ = self.add_file(&name, drawing.into_bytes());
         name
     }
 }

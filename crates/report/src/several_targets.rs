@@ -117,7 +117,7 @@ fn compared(sides: &[ComparedTarget<'_>]) -> Result<Findings, CompareError> {
             ..caveat.clone()
         }));
     }
-    whole.summary.insert(0, Exhibit::Table(targets(sides)));
+    whole.summary.insert(0, Exhibit::Table(target_table(sides)));
     // Loads of simulated drives have no common clock, and none are synchronized.
     let page = if sides.iter().all(|side| side.starts.is_empty()) {
         let reason = if whole.simulated {
@@ -128,7 +128,7 @@ fn compared(sides: &[ComparedTarget<'_>]) -> Result<Findings, CompareError> {
         vec![Exhibit::Text(reason.to_owned())]
     } else {
         vec![
-            Exhibit::Table(table_of_starts(sides)),
+            Exhibit::Table(start_table(sides)),
             Exhibit::Facts(skew(sides.iter().flat_map(|side| side.starts))),
         ]
     };
@@ -138,11 +138,10 @@ fn compared(sides: &[ComparedTarget<'_>]) -> Result<Findings, CompareError> {
 
 /// Returns the caveats of a run and of its parts.
 fn caveats_of(findings: &Findings) -> impl Iterator<Item = &Caveat> {
-    std::iter::once(findings).chain(parts::parts(findings)).flat_map(|part| &part.caveats)
+    parts::with_parts(findings).flat_map(|part| &part.caveats)
 }
 
-/// Returns the table of results per target.
-fn targets(sides: &[ComparedTarget<'_>]) -> Table {
+fn target_table(sides: &[ComparedTarget<'_>]) -> Table {
     let row = |side: &ComparedTarget<'_>| {
         let (began, end) = side.findings.run_unix_ms;
         let hours = end.saturating_sub(began) as f64 / 3.6e6;
@@ -166,22 +165,20 @@ fn targets(sides: &[ComparedTarget<'_>]) -> Table {
         .rows(sides.iter().map(row))
 }
 
-/// Returns the table of each target's common starts.
-fn table_of_starts(sides: &[ComparedTarget<'_>]) -> Table {
-    let seconds = |time: Nanos| time.0 as f64 / 1e9;
+fn start_table(sides: &[ComparedTarget<'_>]) -> Table {
+    let time = |time: Option<Nanos>, unit: f64, decimals| {
+        Cell::number(time.map(|time| time.0 as f64 / unit), decimals)
+    };
     let row = |side: &ComparedTarget<'_>| {
         let starts = side.starts;
-        let waited: u64 = starts.iter().map(|start| start.waited.0).sum();
-        let some = |value: Option<Nanos>, unit: f64, decimals| {
-            Cell::number(value.map(|time| time.0 as f64 / unit), decimals)
-        };
+        let waited = Nanos(starts.iter().map(|start| start.waited.0).sum());
         Row::new(
             side.name,
             [
                 Cell::count(starts.len() as u64),
-                Cell::number((!starts.is_empty()).then(|| seconds(Nanos(waited))), 1),
-                some(starts.iter().map(|start| start.waited).max(), 1e9, 1),
-                some(starts.iter().filter_map(|start| start.late).max(), 1e6, 3),
+                time((!starts.is_empty()).then_some(waited), 1e9, 1),
+                time(starts.iter().map(|start| start.waited).max(), 1e9, 1),
+                time(starts.iter().filter_map(|start| start.late).max(), 1e6, 3),
             ],
         )
     };
@@ -208,7 +205,7 @@ fn skew<'s>(starts: impl Iterator<Item = &'s CommonStart>) -> Facts {
         }
     }
     skews.sort_unstable();
-    let shown = |nanos: Option<&u64>| {
+    let milliseconds = |nanos: Option<&u64>| {
         nanos.map_or_else(String::new, |nanos| format!("{:.3} ms", *nanos as f64 / 1e6))
     };
     let fact = |id: &str, label: &str, value: String| {
@@ -216,8 +213,8 @@ fn skew<'s>(starts: impl Iterator<Item = &'s CommonStart>) -> Facts {
     };
     Facts::new("Start skew").rows([
         fact("start-moments", "Agreed start times", delays_by_start.len().to_string()),
-        fact("start-skew-median", "Median skew", shown(skews.get(skews.len() / 2))),
-        fact("start-skew-most", "Largest skew", shown(skews.last())),
+        fact("start-skew-median", "Median skew", milliseconds(skews.get(skews.len() / 2))),
+        fact("start-skew-most", "Largest skew", milliseconds(skews.last())),
     ])
 }
 

@@ -17,7 +17,7 @@ mod paint;
 mod stacked;
 
 use chart::Chart;
-use frame::DrawingSize;
+pub(crate) use frame::{ACROSS, DrawingSize, FULL, LOW, SMALL, TALL};
 use paint::SvgDrawing;
 pub(crate) use paint::escape;
 use std::borrow::Cow;
@@ -25,26 +25,19 @@ use steadfast_domain::findings::{Plot, PlotKind};
 
 /// Returns a plot as a complete SVG document, as wide as a page.
 pub fn svg(plot: &Plot) -> String {
-    drawn(plot, frame::FULL).0.finish(&plot.title)
+    svg_of_size(plot, FULL)
 }
 
-/// Like [`svg`], with less height.
-pub(crate) fn svg_low(plot: &Plot) -> String {
-    drawn(plot, frame::LOW).0.finish(&plot.title)
-}
-
-/// Like [`svg`], in half the width.
-pub(crate) fn svg_small(plot: &Plot) -> String {
-    drawn(plot, frame::SMALL).0.finish(&plot.title)
+pub(crate) fn svg_of_size(plot: &Plot, size: DrawingSize) -> String {
+    draw(plot, size).0.finish(&plot.title)
 }
 
 /// Draws plots at half the width, two per row. The plots of a row have the same height and the
 /// same upper and lower edges.
-pub(crate) fn svgs_beside(plots: &[Cow<'_, Plot>]) -> Vec<String> {
+pub(crate) fn svgs_side_by_side(plots: &[Cow<'_, Plot>]) -> Vec<String> {
     let mut out = Vec::with_capacity(plots.len());
     for row in plots.chunks(2) {
-        let drawings: Vec<SvgDrawing> =
-            row.iter().map(|plot| drawn(plot, frame::SMALL).0).collect();
+        let drawings: Vec<SvgDrawing> = row.iter().map(|plot| draw(plot, SMALL).0).collect();
         let top = drawings.iter().map(|drawing| drawing.plot_top).fold(0.0, f64::max);
         let bottom = drawings.iter().map(SvgDrawing::below_top).fold(0.0, f64::max);
         for (plot, drawing) in row.iter().zip(drawings) {
@@ -55,19 +48,9 @@ pub(crate) fn svgs_beside(plots: &[Cow<'_, Plot>]) -> Vec<String> {
     out
 }
 
-/// Like [`svg`], for one of two drawings that fill a landscape page.
-pub(crate) fn svg_tall(plot: &Plot) -> String {
-    drawn(plot, frame::TALL).0.finish(&plot.title)
-}
-
-/// The same for one that fills a page across.
-pub(crate) fn svg_across(plot: &Plot) -> String {
-    drawn(plot, frame::ACROSS).0.finish(&plot.title)
-}
-
 /// Returns a plot for a web page: its SVG, and its values if the script can use them.
 pub(crate) fn svg_of_page(plot: &Plot) -> (String, Option<Chart>) {
-    let (drawing, chart) = drawn(plot, frame::FULL);
+    let (drawing, chart) = draw(plot, FULL);
     (drawing.finish(&plot.title), chart)
 }
 
@@ -76,7 +59,7 @@ pub(crate) fn visible(markup: &str) -> impl Iterator<Item = &str> {
     markup.split('<').map(|piece| piece.split_once('>').map_or(piece, |(_, text)| text))
 }
 
-fn drawn(plot: &Plot, size: DrawingSize) -> (SvgDrawing, Option<Chart>) {
+fn draw(plot: &Plot, size: DrawingSize) -> (SvgDrawing, Option<Chart>) {
     match plot.kind {
         PlotKind::Columns3d => columns_3d::draw(plot),
         PlotKind::Lines | PlotKind::Scatter => lines::draw(plot, size),
@@ -98,13 +81,10 @@ mod tests {
     fn letters_are_of_one_size_on_every_page() {
         let axis = |label| Axis::new(label, Scale::Linear);
         let points = vec![(0.0, Some(1.0)), (1.0, Some(2.0))];
-        let plot = Plot::new(PlotKind::Lines, "p", "p", axis("x"), axis("y")).with(Series::new(
-            "s",
-            Stroke::Measured,
-            points,
-        ));
+        let series = Series::new("s", Stroke::Measured, points);
+        let plot = Plot::new(PlotKind::Lines, "p", "p", axis("x"), axis("y")).with(series);
         let number = |text: &str| text.split('"').next().and_then(|text| text.parse::<f64>().ok());
-        for (drawing, millimeters) in [(svg(&plot), 176.0), (svg_across(&plot), 273.0)] {
+        for (drawing, millimeters) in [(svg(&plot), 176.0), (svg_of_size(&plot, ACROSS), 273.0)] {
             let after = |name: &str| drawing.split(name).skip(1).find_map(number).unwrap();
             let points = millimeters / 25.4 * 72.0 / after(" width=\"") * after("font-size=\"");
             assert!((9.0..10.0).contains(&points.next_up()), "{points} over {millimeters} mm");

@@ -55,24 +55,26 @@ fn block_lines(block: &PageOneBlock<'_>, findings: &Findings, width: usize) -> V
     }
 }
 
-/// Returns headline, method and ending.
 fn conclusion(findings: &Findings, width: usize) -> Vec<String> {
-    let said = [&findings.method, &findings.ending].into_iter().filter(|text| !text.is_empty());
-    let headline = Some(findings.headline.clone()).filter(|headline| !headline.is_empty());
-    headline.into_iter().chain(said.flat_map(|text| wrapped(text, width, ""))).collect()
+    let mut lines = Vec::new();
+    if !findings.headline.is_empty() {
+        lines.push(findings.headline.clone());
+    }
+    for text in [&findings.method, &findings.ending].into_iter().filter(|text| !text.is_empty()) {
+        lines.extend(wrapped(text, width, ""));
+    }
+    lines
 }
 
 /// Returns lines of key figures with aligned values.
 fn figure_lines(figures: &[&KeyFigure]) -> Vec<String> {
     let texts: Vec<(String, String)> =
         figures.iter().map(|f| (printable(&f.label).into_owned(), number::figure(f))).collect();
-    let longest = |of: fn(&(String, String)) -> &String| {
-        texts.iter().map(|pair| of(pair).chars().count()).max().unwrap_or(0)
-    };
-    let (label, value) = (longest(|pair| &pair.0), longest(|pair| &pair.1));
-    let line = |((name, text), figure): (&(String, String), &&KeyFigure)| {
+    let label_width = texts.iter().map(|(label, _)| label.chars().count()).max().unwrap_or(0);
+    let value_width = texts.iter().map(|(_, value)| value.chars().count()).max().unwrap_or(0);
+    let line = |((label, value), figure): (&(String, String), &&KeyFigure)| {
         let unit = number::unit(figure);
-        format!("  {name:<label$}  {text:>value$} {unit}").trim_end().to_owned()
+        format!("  {label:<label_width$}  {value:>value_width$} {unit}").trim_end().to_owned()
     };
     texts.iter().zip(figures).map(line).collect()
 }
@@ -80,16 +82,19 @@ fn figure_lines(figures: &[&KeyFigure]) -> Vec<String> {
 /// Returns the questions of page one with their figures and the reasons for dashes.
 fn question_lines(all: &[PrintedQuestion<'_>], width: usize) -> Vec<String> {
     let mut lines = Vec::new();
-    for asked in all {
-        lines.extend([String::new(), printable(asked.question).into_owned()]);
+    for question in all {
+        lines.extend([String::new(), printable(question.question).into_owned()]);
         let indented = |text: &str| {
             let wrapped = wrapped(&printable(text), width.saturating_sub(2), "");
             wrapped.into_iter().map(|line| format!("  {line}"))
         };
-        lines.extend(indented(asked.answer));
-        let figures: Vec<&KeyFigure> = asked.answers.iter().map(|answer| answer.figure).collect();
+        lines.extend(indented(question.answer));
+        let figures: Vec<&KeyFigure> =
+            question.answers.iter().map(|answer| answer.figure).collect();
         lines.extend(figure_lines(&figures));
-        for text in std::iter::once(asked.note).chain(asked.missing.iter().map(String::as_str)) {
+        for text in
+            std::iter::once(question.note).chain(question.missing.iter().map(String::as_str))
+        {
             lines.extend(indented(text));
         }
     }
@@ -165,9 +170,9 @@ pub(crate) fn table_lines(table: &Table, width: usize) -> Vec<String> {
     if let Some(spanner) = &table.spanner {
         let indented = format!("{:head$}  {spanner}", "");
         if indented.chars().count() <= width {
-            lines.push(indented)
+            lines.push(indented);
         } else {
-            lines.extend(wrapped(spanner, width, "  "))
+            lines.extend(wrapped(spanner, width, "  "));
         }
     }
     for (from, to) in folds(&widths, width) {
@@ -179,7 +184,7 @@ pub(crate) fn table_lines(table: &Table, width: usize) -> Vec<String> {
         // A column that is too wide even alone is text and is wrapped.
         let room = width.saturating_sub(head + 2);
         let is_text = to - from == 1 && widths.get(from).is_some_and(|wide| *wide > room);
-        let chosen = if is_text { broken(&chosen, room) } else { chosen };
+        let chosen = if is_text { wrap_second_column(&chosen, room) } else { chosen };
         let is_left = |column: usize| column == 0 || is_text || is_prose(table, from + column - 2);
         lines.extend(text_table::lines(&chosen, is_left));
     }
@@ -187,7 +192,7 @@ pub(crate) fn table_lines(table: &Table, width: usize) -> Vec<String> {
 }
 
 /// Wraps the second of two columns into lines.
-fn broken(rows: &[Vec<String>], room: usize) -> Vec<Vec<String>> {
+fn wrap_second_column(rows: &[Vec<String>], room: usize) -> Vec<Vec<String>> {
     let mut lines = Vec::new();
     for row in rows {
         let mut head = row.first().cloned().unwrap_or_default();

@@ -8,10 +8,8 @@ use anyhow::{Context, ensure};
 /// Limit set in QEMU, in I/Os per second: a prime.
 const CAP: u32 = 1009;
 
-/// Largest relative deviation of the measured number.
 const TOLERANCE: f64 = 0.03;
 
-/// Returns the guest.
 pub fn guest() -> Guest {
     Guest {
         drives: vec![GuestDrive::nvme("LABSLOW1", Medium::new(128).with_iops_limit(CAP))],
@@ -29,19 +27,19 @@ fn near(found: f64, wanted: f64) -> bool {
     (found / wanted - 1.0).abs() <= TOLERANCE
 }
 
-fn ours(answers: &GuestOutput, pattern: &str) -> anyhow::Result<f64> {
+fn our_iops(answers: &GuestOutput, pattern: &str) -> anyhow::Result<f64> {
     answers.json(pattern)?["iops"].as_f64().context("no IOPS")
 }
 
 fn near_cap(answers: &GuestOutput, pattern: &str) -> anyhow::Result<()> {
-    let iops = ours(answers, pattern)?;
+    let iops = our_iops(answers, pattern)?;
     ensure!(near(iops, CAP.into()), "{pattern}: {iops:.1} IOPS of {CAP}");
     Ok(())
 }
 
 fn fio(answers: &GuestOutput) -> anyhow::Result<()> {
     let theirs = answers.json("fio")?["jobs"][0]["read"]["iops"].as_f64().context("no IOPS")?;
-    let ours = ours(answers, "RND 4K R")?;
+    let ours = our_iops(answers, "RND 4K R")?;
     ensure!(near(ours, theirs), "{ours:.1} IOPS, fio {theirs:.1}");
     Ok(())
 }

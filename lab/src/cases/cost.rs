@@ -12,7 +12,6 @@ const ROUNDS: u32 = 5;
 /// Microseconds per tick of processor time in /proc.
 const TICK_US: f64 = 10_000.0;
 
-/// Returns the guest.
 pub fn guest() -> Guest {
     Guest {
         drives: vec![GuestDrive::nvme("LABCOST1", Medium::new(128))],
@@ -25,7 +24,7 @@ pub fn guest() -> Guest {
     }
 }
 
-const HEAD: &str = "\
+const TABLE_HEAD: &str = "\
 | device | recorder | IOPS | loss % | recorder us/I/O | after the load, ms | bytes/I/O | \
 not recorded | reported lost | blkparse us/I/O |
 |---|---|---|---|---|---|---|---|---|---|";
@@ -114,7 +113,6 @@ fn nothing_missing(answers: &GuestOutput) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Medians of a recorder's runs on a device.
 struct RecorderMedian {
     iops: f64,
     us: f64,
@@ -156,7 +154,7 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 fn table(answers: &GuestOutput) -> anyhow::Result<String> {
-    let mut text = HEAD.to_owned();
+    let mut text = TABLE_HEAD.to_owned();
     for device in DEVICES {
         let alone = iops(answers, device, "nothing")?;
         let ours = RecorderMedian::of(answers, device, "capture")?;
@@ -183,13 +181,13 @@ fn table(answers: &GuestOutput) -> anyhow::Result<String> {
         )?;
     }
     let idle = answers.text("idle")?;
-    let idle: Vec<String> = idle.lines().filter_map(said_idle).collect();
+    let idle: Vec<String> = idle.lines().filter_map(idle_share).collect();
     write!(text, "\nWithout an I/O: {}.", idle.join(", "))?;
     Ok(text)
 }
 
 /// Formats `RECORDER TICKS`, measured over ten seconds, in words.
-fn said_idle(line: &str) -> Option<String> {
+fn idle_share(line: &str) -> Option<String> {
     let (recorder, ticks) = line.split_once(' ')?;
     let us: f64 = ticks.parse::<f64>().ok()? * TICK_US;
     Some(format!("{recorder} {:.0} ms a second", us / 10.0 / 1000.0))

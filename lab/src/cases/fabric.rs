@@ -1,16 +1,14 @@
 //! A namespace over NVMe/TCP, served by one guest and used by another.
 
 use crate::answers::GuestOutput;
-use crate::cases::asked::{refused, resumed_with_a_gap, total};
+use crate::cases::checks::{measured, refused, resumed_with_a_gap, total};
 use crate::guest::{Case, Guest, OutsideAction};
 use crate::guest_drive::{GuestDrive, Medium};
 use anyhow::{Context, ensure};
-use steadfast_domain::{Measurement, Op};
+use steadfast_domain::Op;
 
-/// Capacity in MiB.
 const MIB: u64 = 64;
 
-/// Returns the guest.
 pub fn guest() -> Guest {
     let target = Guest {
         drives: vec![GuestDrive::nvme("LABBACK1", Medium::new(MIB))],
@@ -59,8 +57,7 @@ fn written(answers: &GuestOutput, name: &str) -> anyhow::Result<(u64, u64)> {
 }
 
 fn counted(answers: &GuestOutput) -> anyhow::Result<()> {
-    let answer = answers.json("write")?;
-    let measurement: Measurement = serde_json::from_value(answer["measurement"].clone())?;
+    let measurement = measured(answers, "write")?;
     let (writes, bytes) = total(&measurement, Op::Write);
     let (before, after) = (written(answers, "before")?, written(answers, "after")?);
     ensure!(writes >= 1009 && measurement.fault_count == 0, "{writes} writes");
@@ -70,9 +67,9 @@ fn counted(answers: &GuestOutput) -> anyhow::Result<()> {
 }
 
 fn halts(answers: &GuestOutput) -> anyhow::Result<()> {
-    let said = answers.ended("run", &[4])?;
+    let output = answers.ended("run", &[4])?;
     // The kernel fails the I/Os before it removes the namespace.
-    let has_reason = said.contains("is gone") || said.contains("I/Os failed, the first a ");
-    ensure!(has_reason && said.contains("steadfast resume /out/run"), "{said}");
+    let has_reason = output.contains("is gone") || output.contains("I/Os failed, the first a ");
+    ensure!(has_reason && output.contains("steadfast resume /out/run"), "{output}");
     Ok(())
 }

@@ -13,7 +13,7 @@ use steadfast_domain::{CaptureConditions, IoEvent, IoOp, Layer};
 use steadfast_tracefile::{Batch, Fields, NotRecorded, StreamKey, Trace};
 
 /// The file systems, in the order of their devices.
-const KINDS: [&str; 3] = ["ext4", "xfs", "btrfs"];
+const FILE_SYSTEMS: [&str; 3] = ["ext4", "xfs", "btrfs"];
 
 /// Jobs captured at entry points and at calls.
 const SEEN_BY_BOTH: [&str; 9] = [
@@ -34,7 +34,6 @@ const RANGES: u64 = 8;
 const OVERLAID: (u64, u32) = (29, 1000);
 const LOOPED: (u64, u32) = (37, 4096);
 
-/// Returns the guest.
 pub fn guest() -> Guest {
     let drive = |serial| GuestDrive::nvme(serial, Medium::new(384));
     Guest {
@@ -42,11 +41,13 @@ pub fn guest() -> Guest {
         cases: vec![
             Case::new("fio did its jobs on all three file systems", fio),
             Case::new("entry points: every I/O once, with offset and bytes", entries),
-            Case::new("entry points: direct, synchronous, ended", marked),
+            Case::new("entry points: direct, synchronous, ended", flags_are_right),
             Case::new("entry points: what the kernel itself asks", kernel),
             Case::new("calls: the same, except Linux AIO", calls),
-            Case::new("entry points: steps add up to the same", entry_steps),
-            Case::new("calls: steps add up to the same", call_steps),
+            Case::new("entry points: steps add up to the same", |a| {
+                steps_agree(a, "entry-points", "entry-steps")
+            }),
+            Case::new("calls: steps add up to the same", |a| steps_agree(a, "calls", "call-steps")),
             Case::new("both count what is not captured", unseen),
             Case::new("entry points where there are any, else calls", chosen),
         ],
@@ -64,8 +65,8 @@ type FileIo = (IoOp, u64, u32);
 
 impl CapturedEvents {
     fn read(answers: &GuestOutput, way: &str) -> anyhow::Result<CapturedEvents> {
-        let said = answers.stderr(way)?;
-        ensure!(answers.code(way)? == 0, "the capture failed: {said}");
+        let output = answers.stderr(way)?;
+        ensure!(answers.exit_code(way)? == 0, "the capture failed: {output}");
         let trace = Trace::open(File::open(answers.path(&format!("{way}.parquet")))?)?;
         let (mut order, mut batch) = (trace.in_issue_order(Fields::ALL), Batch::default());
         let mut events = Vec::new();
@@ -73,14 +74,14 @@ impl CapturedEvents {
             events.extend((0..batch.len()).map(|row| batch.event(row)));
         }
         let conditions = trace.conditions().clone();
-        ensure!(conditions.lost == 0, "some were lost: {said}");
+        ensure!(conditions.lost == 0, "some were lost: {output}");
         Ok(CapturedEvents { conditions, events })
     }
 
     /// Removes spliced reads. Before kernel 6.5 they call the file system like any other read;
     /// since then they are only counted.
     fn without_spliced(mut self, answers: &GuestOutput) -> anyhow::Result<CapturedEvents> {
-        for device in 0..KINDS.len() {
+        for device in 0..FILE_SYSTEMS.len() {
             let inode = inode(answers, device, "spliced")?;
             self.events.retain(|event| (usize::from(event.device), event.inode) != (device, inode));
         }
@@ -96,17 +97,17 @@ impl CapturedEvents {
 
     /// Checks that these jobs and the appended file were captured I/O by I/O, and `others` further
     /// events.
-    fn agrees(&self, answers: &GuestOutput, jobs: &[&str], others: u64) -> anyhow::Result<()> {
+    fn check_jobs(&self, answers: &GuestOutput, jobs: &[&str], others: u64) -> anyhow::Result<()> {
         let mut expected = others as usize;
-        for (device, kind) in KINDS.iter().enumerate() {
+        for (device, kind) in FILE_SYSTEMS.iter().enumerate() {
             for job in jobs {
-                let done = logged(answers, kind, job)?;
+                let done = fio_log(answers, kind, job)?;
                 expected += done.len();
-                same(&done, &ios(&self.on(answers, device, job)?), kind, job)?;
+                check_same_ios(&done, &ios(&self.on(answers, device, job)?), kind, job)?;
             }
             let appended = in_order(IoOp::Write, APPENDED);
             expected += appended.len();
-            same(&appended, &ios(&self.on(answers, device, "log")?), kind, "log")?;
+            check_same_ios(&appended, &ios(&self.on(answers, device, "log")?), kind, "log")?;
         }
         let found = self.events.len();
         ensure!(found == expected, "{found} events, not {expected}");
@@ -124,7 +125,12 @@ fn ios(events: &[IoEvent]) -> Vec<FileIo> {
 }
 
 /// Checks that two lists have the same I/Os, in any order.
-fn same(wanted: &[FileIo], found: &[FileIo], kind: &str, job: &str) -> anyhow::Result<()> {
+fn check_same_ios(
+    wanted: &[FileIo],
+    found: &[FileIo],
+    kind: &str,
+    job: &str,
+) -> anyhow::Result<()> {
     let mut balance: BTreeMap<FileIo, i64> = BTreeMap::new();
     wanted.iter().for_each(|io| *balance.entry(*io).or_default() += 1);
     found.iter().for_each(|io| *balance.entry(*io).or_default() -= 1);
@@ -141,14 +147,14 @@ fn same(wanted: &[FileIo], found: &[FileIo], kind: &str, job: &str) -> anyhow::R
 }
 
 fn inode(answers: &GuestOutput, device: usize, file: &str) -> anyhow::Result<u64> {
-    let kind = KINDS[device];
+    let kind = FILE_SYSTEMS[device];
     let list = answers.text(&format!("inodes.{kind}"))?;
     let line = list.lines().find_map(|line| line.strip_prefix(&format!("{file} ")));
     Ok(line.with_context(|| format!("{kind} has no file {file}"))?.trim().parse()?)
 }
 
 /// Parses fio's log: `time file operation offset bytes`.
-fn logged(answers: &GuestOutput, kind: &str, job: &str) -> anyhow::Result<Vec<FileIo>> {
+fn fio_log(answers: &GuestOutput, kind: &str, job: &str) -> anyhow::Result<Vec<FileIo>> {
     let log = answers.text(&format!("{kind}.{job}.log"))?;
     let ios = log.lines().filter_map(|line| {
         match line.split_whitespace().collect::<Vec<_>>().as_slice() {
@@ -166,9 +172,9 @@ fn io(op: IoOp, offset: &str, bytes: &str) -> anyhow::Result<FileIo> {
 }
 
 fn fio(answers: &GuestOutput) -> anyhow::Result<()> {
-    for kind in KINDS {
+    for kind in FILE_SYSTEMS {
         answers.ended(&format!("fio.{kind}"), &[0])?;
-        let counts = ["any", "aio", "ring"].map(|job| logged(answers, kind, job).map(|l| l.len()));
+        let counts = ["any", "aio", "ring"].map(|job| fio_log(answers, kind, job).map(|l| l.len()));
         for (count, wanted) in counts.into_iter().zip([503, 307, 311]) {
             let count = count?;
             ensure!(count == wanted, "{kind}: {count} I/Os in fio's log, not {wanted}");
@@ -181,32 +187,28 @@ fn entries(answers: &GuestOutput) -> anyhow::Result<()> {
     let captured = CapturedEvents::read(answers, "entry-points")?.without_spliced(answers)?;
     let source = &captured.conditions.source;
     ensure!(source.contains("entry points of ext4, xfs, btrfs"), "seen with {source}");
-    captured.agrees(answers, &[&SEEN_BY_BOTH[..], &SEEN_AT_ENTRY].concat(), OVERLAID.0 + LOOPED.0)
+    captured.check_jobs(
+        answers,
+        &[&SEEN_BY_BOTH[..], &SEEN_AT_ENTRY].concat(),
+        OVERLAID.0 + LOOPED.0,
+    )
 }
 
 fn calls(answers: &GuestOutput) -> anyhow::Result<()> {
-    CapturedEvents::read(answers, "calls")?.agrees(answers, &SEEN_BY_BOTH, 0)
-}
-
-fn entry_steps(answers: &GuestOutput) -> anyhow::Result<()> {
-    steps_agree(answers, "entry-points", "entry-steps")
-}
-
-fn call_steps(answers: &GuestOutput) -> anyhow::Result<()> {
-    steps_agree(answers, "calls", "call-steps")
+    CapturedEvents::read(answers, "calls")?.check_jobs(answers, &SEEN_BY_BOTH, 0)
 }
 
 /// Checks that a capture of steps has the same streams as a capture of single I/Os, for each file
 /// system.
 fn steps_agree(answers: &GuestOutput, every: &str, added: &str) -> anyhow::Result<()> {
-    let said = answers.stderr(added)?;
-    ensure!(answers.code(added)? == 0, "the capture failed: {said}");
+    let output = answers.stderr(added)?;
+    ensure!(answers.exit_code(added)? == 0, "the capture failed: {output}");
     let open =
         |name| anyhow::Ok(Captured::open(File::open(answers.path(&format!("{name}.parquet")))?)?);
     let (every, steps) = (open(every)?, open(added)?);
     ensure!(steps.check_recorded(NotRecorded::SingleIos).is_err(), "it is not a capture of steps");
-    ensure!(steps.conditions().lost == 0, "some were lost: {said}");
-    for (device, kind) in KINDS.iter().enumerate() {
+    ensure!(steps.conditions().lost == 0, "some were lost: {output}");
+    for (device, kind) in FILE_SYSTEMS.iter().enumerate() {
         let devices = vec![u16::try_from(device)?];
         let layer = Some(Layer::FileSystem);
         let filter = Filter { devices, layer, ..Filter::default() };
@@ -222,7 +224,7 @@ fn steps_agree(answers: &GuestOutput, every: &str, added: &str) -> anyhow::Resul
         let differ = whole.iter().zip(&added).find(|(one, other)| one != other);
         ensure!(whole == added, "{kind}: {differ:?} differ");
         let (sequential, otherwise) = (sequential(&wanted), sequential(&found));
-        let near = sequential.abs_diff(otherwise) <= TURNED;
+        let near = sequential.abs_diff(otherwise) <= REORDERED_MAX;
         ensure!(near, "{kind}: {sequential} sequential I/Os, by steps {otherwise}");
         let wanted = listed(&wanted);
         ensure!(wanted.len() > 9, "{kind}: {} streams", wanted.len());
@@ -237,7 +239,7 @@ fn steps_agree(answers: &GuestOutput, every: &str, added: &str) -> anyhow::Resul
 
 /// Number of I/Os that may be sequential in one capture and not in the other: two processors may
 /// report their I/Os in an order that differs from that of their clocks.
-const TURNED: u64 = 4;
+const REORDERED_MAX: u64 = 4;
 
 /// Returns I/Os, failures and response times by operation and size, regardless of order.
 fn in_any_order(streams: &StreamTable) -> BTreeMap<(IoOp, u32), (u64, u64, u64)> {
@@ -268,10 +270,10 @@ fn listed(streams: &StreamTable) -> Vec<(StreamKey, u64, u64, u64, Option<u64>)>
 
 fn kernel(answers: &GuestOutput) -> anyhow::Result<()> {
     let captured = CapturedEvents::read(answers, "entry-points")?;
-    let laid = captured.on(answers, 0, "laid")?;
-    same(&in_order(IoOp::Write, OVERLAID), &ios(&laid), "ext4", "overlayfs")?;
+    let overlaid = captured.on(answers, 0, "laid")?;
+    check_same_ios(&in_order(IoOp::Write, OVERLAID), &ios(&overlaid), "ext4", "overlayfs")?;
     let looped = captured.on(answers, 0, "looped")?;
-    same(&in_order(IoOp::Read, LOOPED), &ios(&looped), "ext4", "loop")?;
+    check_same_ios(&in_order(IoOp::Read, LOOPED), &ios(&looped), "ext4", "loop")?;
     // A read that the drive completes at once returns with its result; the completion of any other
     // is reported to the loop device alone.
     let unknown = |event: &&IoEvent| event.response_ns == RESPONSE_UNKNOWN;
@@ -285,9 +287,9 @@ fn kernel(answers: &GuestOutput) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn marked(answers: &GuestOutput) -> anyhow::Result<()> {
+fn flags_are_right(answers: &GuestOutput) -> anyhow::Result<()> {
     let captured = CapturedEvents::read(answers, "entry-points")?;
-    for (device, kind) in KINDS.iter().enumerate() {
+    for (device, kind) in FILE_SYSTEMS.iter().enumerate() {
         for (job, wanted) in [
             ("any", 0),
             ("synchronous", flags::SYNC),
@@ -317,14 +319,14 @@ fn unseen(answers: &GuestOutput) -> anyhow::Result<()> {
     let entries = CapturedEvents::read(answers, "entry-points")?;
     let calls = CapturedEvents::read(answers, "calls")?;
     let (mut submitted, mut spliced, mut seen) = (0, 0, 0);
-    for (device, kind) in KINDS.iter().enumerate() {
+    for (device, kind) in FILE_SYSTEMS.iter().enumerate() {
         for job in SEEN_AT_ENTRY {
-            submitted += logged(answers, kind, job)?.len() as u64;
+            submitted += fio_log(answers, kind, job)?.len() as u64;
         }
-        spliced += logged(answers, kind, "spliced")?.len() as u64;
+        spliced += fio_log(answers, kind, "spliced")?.len() as u64;
         seen += entries.on(answers, device, "spliced")?.len() as u64;
     }
-    let files = KINDS.len() as u64;
+    let files = FILE_SYSTEMS.len() as u64;
     for (what, seen, wanted) in [
         ("mmap", 0, files),
         ("Linux AIO", submitted, submitted),
@@ -348,8 +350,8 @@ fn chosen(answers: &GuestOutput) -> anyhow::Result<()> {
         ("refused", 1, "no file system of the devices is mounted"),
     ] {
         answers.ended(name, &[code])?;
-        let said = answers.stderr(name)?;
-        ensure!(said.contains(words), "{name}: not '{words}': {said}");
+        let output = answers.stderr(name)?;
+        ensure!(output.contains(words), "{name}: not '{words}': {output}");
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Device-mapper targets that delay, drop, damage and fail I/Os.
 
 use crate::answers::GuestOutput;
-use crate::cases::asked::{located, refused, total};
+use crate::cases::checks::{check_bad_sector, refused, total};
 use crate::guest::{Case, Guest};
 use crate::guest_drive::{GuestDrive, Medium};
 use anyhow::{Context, ensure};
@@ -18,7 +18,6 @@ const BAD_SECTOR: u64 = 40_960;
 const TRANSFER: u64 = 128 << 10;
 const DAMAGED_BYTE: u64 = 9 * 512;
 
-/// Returns the guest.
 pub fn guest() -> Guest {
     Guest {
         drives: vec![GuestDrive::nvme("LABMAP1", Medium::new(128))],
@@ -26,7 +25,7 @@ pub fn guest() -> Guest {
             Case::new("dm-delay: no response is shorter than the delay", delayed),
             Case::new("a drive below dm-delay is refused", |a| refused(a, "below", "held by dm-0")),
             Case::new("dm-error: failed reads are counted and located", |a| {
-                located(a, "bad", BAD_SECTOR, CAPACITY)
+                check_bad_sector(a, "bad", BAD_SECTOR, CAPACITY)
             }),
             Case::new("dm-flakey: writes fail, reads do not", failing),
             Case::new("dm-flakey: every dropped write is found", dropped),
@@ -36,8 +35,9 @@ pub fn guest() -> Guest {
     }
 }
 
+/// Returns the measurement that a command printed, whatever its exit code.
 fn measured(answers: &GuestOutput, name: &str) -> anyhow::Result<Measurement> {
-    Ok(serde_json::from_value(answers.printed(name)?["measurement"].clone())?)
+    Ok(serde_json::from_value(answers.printed(name)?["measurement"].take())?)
 }
 
 fn delayed(answers: &GuestOutput) -> anyhow::Result<()> {

@@ -1,7 +1,7 @@
 //! The guests and their cases.
 
-mod asked;
 mod capped;
+mod checks;
 mod cost;
 mod fabric;
 mod files;

@@ -2,13 +2,12 @@
 //! named separately, and testing one does not touch the other.
 
 use crate::answers::GuestOutput;
-use crate::cases::asked::{checkup, refused};
+use crate::cases::checks::{doctor_check, refused};
 use crate::guest::{Case, Guest};
 use crate::guest_drive::{GuestDrive, Medium};
 use anyhow::ensure;
 use steadfast_domain::JournalEntry;
 
-/// Returns the guest.
 pub fn guest() -> Guest {
     let drive = GuestDrive::nvme("LABTWO1", Medium::new(64))
         .with_namespace(Medium::new(128).with_sector(4096));
@@ -34,7 +33,7 @@ fn identity(answers: &GuestOutput) -> anyhow::Result<()> {
         ensure!(device["physical_sector"] == sector, "{device}");
     }
     answers.ended("doctor", &[6])?;
-    let (_, sectors) = checkup(answers, "doctor", "sector-format")?;
+    let (_, sectors) = doctor_check(answers, "doctor", "sector-format")?;
     ensure!(sectors.contains("4096 B logical"), "{sectors}");
     Ok(())
 }
@@ -54,8 +53,7 @@ fn left_out(answers: &GuestOutput) -> anyhow::Result<()> {
         ensure!(fits, "{}: not a multiple of the sector", step.place);
         ensure!(outcome.measurement.fault_count == 0, "{}: failed I/Os", step.place);
     }
-    let ended = run.entries().any(|entry| matches!(entry, JournalEntry::Ended));
-    ensure!(ended, "the journal has no end");
+    ensure!(run.has(|entry| matches!(entry, JournalEntry::Ended)), "the journal has no end");
     let findings = answers.json("study")?.to_string();
     ensure!(findings.contains("0.5K"), "the findings do not say that 0.5K was left out");
     Ok(())

@@ -1,6 +1,7 @@
 //! Two loads in control groups of version 2, which limits one of them.
 
 use crate::answers::{GuestOutput, GuestRun};
+use crate::cases::checks::total;
 use crate::guest::{Case, Guest};
 use crate::guest_drive::{GuestDrive, Medium};
 use anyhow::{Context, ensure};
@@ -13,7 +14,6 @@ const LIMIT: f64 = 4e6;
 /// slices of 100 ms, and a step lasts 3 s.
 const TOLERANCE: f64 = 0.08;
 
-/// Returns the guest.
 pub fn guest() -> Guest {
     Guest {
         drives: vec![GuestDrive::nvme("LABGROUP1", Medium::new(64))],
@@ -75,10 +75,10 @@ fn rules(answers: &GuestOutput) -> anyhow::Result<()> {
 }
 
 fn meanwhile(answers: &GuestOutput) -> anyhow::Result<()> {
-    let said = answers.text("rules-meanwhile")?;
+    let output = answers.text("rules-meanwhile")?;
     let line = |group: &str| {
         let wanted = format!("/{group}/io.max ");
-        said.lines().find_map(|line| line.split_once(&wanted)).map(|(_, rule)| rule.to_owned())
+        output.lines().find_map(|line| line.split_once(&wanted)).map(|(_, rule)| rule.to_owned())
     };
     let offender = line("offender").context("no io.max of the offender")?;
     ensure!(offender.contains("wbps=4000000"), "offender: {offender}");
@@ -106,7 +106,7 @@ fn counts(answers: &GuestOutput) -> anyhow::Result<()> {
     let mut steps = 0;
     for (step, outcome) in run.steps().filter(|(step, _)| !step.groups.is_empty()) {
         let kernel = outcome.measurement.kernel.as_ref().context("no counts of the kernel")?;
-        let own = |op| super::asked::total(&outcome.measurement, op).0;
+        let own = |op| total(&outcome.measurement, op).0;
         let ours = (own(Op::Read), own(Op::Write));
         ensure!((kernel.reads, kernel.writes) == ours, "{}: {kernel:?}, {ours:?}", step.place);
         steps += 1;

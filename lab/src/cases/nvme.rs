@@ -1,24 +1,21 @@
 //! NVMe: identity, refusals, the quick test from purge to report, SMART and the write cache.
 
 use crate::answers::GuestOutput;
-use crate::cases::asked::{cache_feature, checkup, marks, refused, total};
+use crate::cases::checks::{doctor_check, feature_value, marks, refused, total};
 use crate::guest::{Case, Guest, SkipReason};
 use crate::guest_drive::{GuestDrive, Medium};
 use anyhow::{Context, ensure};
 use serde_json::Value;
 use steadfast_domain::{JournalEntry, Op, PurgeMethod, WriteCache};
 
-/// Serial number of the drive in QEMU.
 const SERIAL: &str = "LABNVME1";
 
-/// Capacity in MiB.
 const MIB: u64 = 128;
 
 /// Size of a SMART data unit in bytes: a thousand blocks of 512 bytes, rounded up in counts (NVMe
 /// Base 2.0, figure 207).
 const DATA_UNIT: u64 = 512_000;
 
-/// Returns the guest.
 pub fn guest() -> Guest {
     Guest {
         drives: vec![GuestDrive::nvme(SERIAL, Medium::new(MIB))],
@@ -27,7 +24,9 @@ pub fn guest() -> Guest {
             Case::new("doctor finds the root disk bad, and not the drive", doctor),
             Case::new("the drive's pages are those that nvme-cli reads", pages),
             Case::new("an unnamed or misnamed drive is refused", refusals),
-            Case::new("the root disk is refused, named or not", root_disk),
+            Case::new("the root disk is refused, named or not", |a| {
+                refused(a, "root-disk", "holds the running system")
+            }),
             Case::new("the quick test runs from purge to report", quick_test),
             Case::new("every step agrees with the kernel's counters", counters),
             Case::new("SMART counts what the run says it moved", smart),
@@ -61,19 +60,19 @@ fn doctor(answers: &GuestOutput) -> anyhow::Result<()> {
     let state = answers.printed("doctor")?["state"].clone();
     ensure!(state == "attention", "the drive is {state}");
     for (id, wanted) in [("boot-disk", "good"), ("in-use", "good"), ("media-errors", "good")] {
-        let (state, found) = checkup(answers, "doctor", id)?;
+        let (state, found) = doctor_check(answers, "doctor", id)?;
         ensure!(state == wanted, "{id}: {state}: {found}");
     }
-    let (state, found) = checkup(answers, "doctor", "virtual-machine")?;
+    let (state, found) = doctor_check(answers, "doctor", "virtual-machine")?;
     ensure!(state == "attention" && found.contains("QEMU"), "{state}: {found}");
-    let (_, sectors) = checkup(answers, "doctor", "sector-format")?;
+    let (_, sectors) = doctor_check(answers, "doctor", "sector-format")?;
     ensure!(sectors.contains("512 B logical"), "{sectors}");
     answers.ended("doctor-root", &[6])?;
-    let (state, found) = checkup(answers, "doctor-root", "boot-disk")?;
+    let (state, found) = doctor_check(answers, "doctor-root", "boot-disk")?;
     ensure!(state == "bad", "{state}: {found}");
     let run = answers.run("run")?;
     let examined =
-        run.entries().any(|e| matches!(e, JournalEntry::Examined(checks) if !checks.is_empty()));
+        run.has(|entry| matches!(entry, JournalEntry::Examined(checks) if !checks.is_empty()));
     ensure!(examined, "the run's journal has no examination");
     Ok(())
 }
@@ -107,14 +106,14 @@ fn pages(answers: &GuestOutput) -> anyhow::Result<()> {
     let compared = compare(&controller, &answers.json("controller")?)?;
     ensure!(compared >= 30, "{compared} fields of Identify Controller");
     let namespace = page(answers, "identify-namespace")?;
-    let oracle = answers.json("namespace")?;
-    let compared = compare(&namespace, &oracle)?;
+    let by_nvme_cli = answers.json("namespace")?;
+    let compared = compare(&namespace, &by_nvme_cli)?;
     ensure!(compared >= 14, "{compared} fields of Identify Namespace");
-    let formats = oracle["lbafs"].as_array().context("no LBA formats")?;
+    let formats = by_nvme_cli["lbafs"].as_array().context("no LBA formats")?;
     for (number, format) in formats.iter().enumerate() {
         for (theirs, ours) in [("ms", "ms"), ("ds", "lbads"), ("rp", "rp")] {
             let found = field(&namespace, &format!("lbaf{number}.{ours}"));
-            ensure!(found == number_of(&format[theirs]), "lbaf{number}.{ours}: {found:?}");
+            ensure!(found == parse_number(&format[theirs]), "lbaf{number}.{ours}: {found:?}");
         }
     }
     ensure!(formats.len() > 4, "{} LBA formats", formats.len());
@@ -123,17 +122,17 @@ fn pages(answers: &GuestOutput) -> anyhow::Result<()> {
     let (ahead, behind) = (answers.json("smart-ahead")?, answers.json("smart-behind")?);
     for (theirs, ours) in SMART_NAMES {
         let found = field(&smart, ours);
-        let bounds = (number_of(&ahead[theirs]), number_of(&behind[theirs]));
+        let bounds = (parse_number(&ahead[theirs]), parse_number(&behind[theirs]));
         let (Some(least), Some(most)) = bounds else { anyhow::bail!("no {theirs}: {ahead}") };
         // A field that is not reported is 0 in nvme-cli's JSON.
         let found = found.unwrap_or(0);
         ensure!((least..=most).contains(&found), "{ours}: {found}, not {least} to {most}");
     }
-    let told = cache_feature(answers, "power-state")?;
+    let expected = feature_value(answers, "power-state")?;
     let power = field(&page(answers, "feature-02")?, "value");
-    ensure!(power == Some(u128::from(told)), "power state {power:?}, not {told}");
+    ensure!(power == Some(u128::from(expected)), "power state {power:?}, not {expected}");
     let cache = field(&page(answers, "feature-06")?, "value");
-    ensure!(cache == Some(u128::from(cache_feature(answers, "cache-before")?)), "{cache:?}");
+    ensure!(cache == Some(u128::from(feature_value(answers, "cache-before")?)), "{cache:?}");
 
     for (id, name) in [
         ("identify-controller", "raw-controller"),
@@ -172,11 +171,11 @@ fn page(answers: &GuestOutput, id: &str) -> anyhow::Result<Value> {
 /// Returns a number of a page; `None` if the page does not have the field.
 fn field(page: &Value, id: &str) -> Option<u128> {
     let field = page["fields"].as_array()?.iter().find(|field| field["id"] == id)?;
-    number_of(&field["value"])
+    parse_number(&field["value"])
 }
 
 /// Parses a number in decimal, or in hexadecimal after `0x`.
-fn number_of(value: &Value) -> Option<u128> {
+fn parse_number(value: &Value) -> Option<u128> {
     match value {
         Value::Number(number) => number.as_u64().map(u128::from),
         Value::String(text) => match text.strip_prefix("0x") {
@@ -188,17 +187,16 @@ fn number_of(value: &Value) -> Option<u128> {
 }
 
 /// Compares the fields of a page that have the same name in nvme-cli's JSON. Returns their number.
-fn compare(page: &Value, oracle: &Value) -> anyhow::Result<u32> {
+fn compare(page: &Value, by_nvme_cli: &Value) -> anyhow::Result<u32> {
     let fields = page["fields"].as_array().context("no fields")?;
     let mut compared = 0;
     for field in fields {
         let id = field["id"].as_str().unwrap_or_default();
-        let Some(theirs) = oracle.get(id) else { continue };
+        let Some(theirs) = by_nvme_cli.get(id) else { continue };
         let ours = &field["value"];
-        let texts = (ours.as_str().map(str::trim), theirs.as_str().map(str::trim));
-        let is_same = match (number_of(ours), number_of(theirs)) {
+        let is_same = match (parse_number(ours), parse_number(theirs)) {
             (Some(ours), Some(theirs)) => ours == theirs,
-            _ => texts.0 == texts.1,
+            _ => ours.as_str().map(str::trim) == theirs.as_str().map(str::trim),
         };
         ensure!(is_same, "{id}: {ours}, and {theirs} by nvme-cli");
         compared += 1;
@@ -214,19 +212,12 @@ fn refusals(answers: &GuestOutput) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn root_disk(answers: &GuestOutput) -> anyhow::Result<()> {
-    refused(answers, "root-disk", "holds the running system")
-}
-
 fn quick_test(answers: &GuestOutput) -> anyhow::Result<()> {
     answers.ended("run", &[0, 3])?;
     let report = std::fs::read(answers.path("run/report.pdf"))?;
     ensure!(report.starts_with(b"%PDF"), "report.pdf is not a PDF");
     let run = answers.run("run")?;
-    ensure!(
-        run.entries().any(|entry| matches!(entry, JournalEntry::Ended)),
-        "the journal has no end"
-    );
+    ensure!(run.has(|entry| matches!(entry, JournalEntry::Ended)), "the journal has no end");
     let written = run.steps().take_while(|(step, _)| step.place.phase == "wipc");
     let bytes: u64 = written.map(|(_, outcome)| outcome.measurement.bytes().0).sum();
     ensure!(bytes == 2 * (MIB << 20), "{bytes} bytes of preconditioning");
@@ -268,17 +259,14 @@ fn smart(answers: &GuestOutput) -> anyhow::Result<()> {
         Ok(smart_count(answers, "smart-after", field)? - before)
     };
     let (marks, marked) = marks(&run);
-    let bytes: u64 = run.steps().map(|(_, outcome)| total(&outcome.measurement, Op::Write).1).sum();
-    let bytes = bytes + marked;
+    let written: u64 =
+        run.steps().map(|(_, outcome)| total(&outcome.measurement, Op::Write).1).sum();
+    let bytes = written + marked;
     let units = grown("data_units_written")?;
     ensure!(units.abs_diff(bytes / DATA_UNIT) <= 1, "{units} units for {bytes} bytes");
-    let sent: u64 = run
-        .steps()
-        .filter_map(|(_, outcome)| outcome.measurement.kernel)
-        .map(|kernel| kernel.writes)
-        .sum();
+    let kernels = run.steps().filter_map(|(_, outcome)| outcome.measurement.kernel);
+    let sent = marks + kernels.map(|kernel| kernel.writes).sum::<u64>();
     let taken = grown("host_write_commands")?;
-    let sent = sent + marks;
     ensure!(taken == sent, "the drive took {taken} writes, the kernel sent {sent}");
     Ok(())
 }
@@ -305,12 +293,12 @@ fn log(answers: &GuestOutput) -> anyhow::Result<()> {
 
 fn cache(answers: &GuestOutput) -> anyhow::Result<()> {
     for (name, wanted) in [("cache-before", 1), ("cache-meanwhile", 0), ("cache-after", 1)] {
-        let found = cache_feature(answers, name)?;
+        let found = feature_value(answers, name)?;
         ensure!(found == wanted, "{name}: {found}");
     }
     ensure!(answers.text("nomerges-after")?.trim() == "0", "queue/nomerges is not as before");
     let run = answers.run("run")?;
-    let settled = run.entries().any(|entry| {
+    let settled = run.has(|entry| {
         matches!(entry, JournalEntry::Settled { got, .. }
             if got.write_cache == Some(WriteCache::Disabled) && got.unmet.is_empty())
     });

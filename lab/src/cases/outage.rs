@@ -12,7 +12,7 @@ use steadfast_domain::power_cut::PowerCutOutcome;
 use steadfast_domain::power_cut::PowerLossBehavior::{Honest, IgnoresFlushes};
 use steadfast_domain::power_cut::ViolationKind::LostFlushed;
 
-/// Returns the guest. The run directories are on a drive of their own.
+/// The run directories are on a drive of their own.
 pub fn guest() -> Guest {
     let drive =
         |serial, behavior| GuestDrive::nvme(serial, Medium::new(128).with_power_loss(behavior));

@@ -1,13 +1,12 @@
 //! An NVMe namespace with two controllers, a zoned namespace and a write-protected SCSI disk.
 
 use crate::answers::GuestOutput;
-use crate::cases::asked::{refused, total};
+use crate::cases::checks::{measured, refused, total};
 use crate::guest::{Case, Guest};
 use crate::guest_drive::{GuestDrive, Medium};
 use anyhow::ensure;
-use steadfast_domain::{Measurement, Op};
+use steadfast_domain::Op;
 
-/// Returns the guest.
 pub fn guest() -> Guest {
     Guest {
         drives: vec![
@@ -19,7 +18,9 @@ pub fn guest() -> Guest {
             Case::new("a namespace with two paths is one device", one_device),
             Case::new("it is written by its own name", written),
             Case::new("a zoned namespace is refused by name", zoned),
-            Case::new("a write-protected disk is refused by name", protected),
+            Case::new("a write-protected disk is refused by name", |a| {
+                refused(a, "protected", "is read-only")
+            }),
         ],
         ..Guest::new("paths", include_str!("paths.sh"), 900)
     }
@@ -39,9 +40,9 @@ fn one_device(answers: &GuestOutput) -> anyhow::Result<()> {
 }
 
 fn written(answers: &GuestOutput) -> anyhow::Result<()> {
-    let answer = answers.json("write")?;
-    let measurement: Measurement = serde_json::from_value(answer["measurement"].clone())?;
-    ensure!(total(&measurement, Op::Write).0 > 0 && measurement.fault_count == 0, "{answer}");
+    let measurement = measured(answers, "write")?;
+    let writes = total(&measurement, Op::Write).0;
+    ensure!(writes > 0 && measurement.fault_count == 0, "{writes} writes: {measurement:?}");
     Ok(())
 }
 
@@ -50,8 +51,4 @@ fn zoned(answers: &GuestOutput) -> anyhow::Result<()> {
     let device = answers.device("devices", path.trim())?;
     ensure!(device["zoned"] == "host-managed", "{device}");
     refused(answers, "zoned", "zone")
-}
-
-fn protected(answers: &GuestOutput) -> anyhow::Result<()> {
-    refused(answers, "protected", "is read-only")
 }

@@ -15,7 +15,7 @@ use steadfast_domain::power_cut::{
 /// Block of the writes, the procedure's default.
 const BLOCK: u64 = 16 << 10;
 
-/// Returns the guest, which cuts the power of each drive `cycles` times.
+/// Cuts the power of each drive `cycles` times.
 pub fn guest(cycles: u32) -> Guest {
     use PowerLossBehavior::{
         DropsFlushed, Honest, IgnoresFlushes, Misplaces, Reorders, TearsSector,

@@ -2,7 +2,7 @@
 //! identity, refusals, the quick test, the write cache.
 
 use crate::answers::GuestOutput;
-use crate::cases::asked::refused;
+use crate::cases::checks::refused;
 use crate::guest::{Case, Guest};
 use crate::guest_drive::{GuestDrive, Medium};
 use anyhow::{Context, ensure};
@@ -12,7 +12,6 @@ use steadfast_domain::JournalEntry;
 /// Capacity of each drive in MiB.
 const MIB: u64 = 128;
 
-/// Returns the guest.
 pub fn guest() -> Guest {
     Guest {
         drives: vec![
@@ -21,8 +20,10 @@ pub fn guest() -> Guest {
         ],
         cases: vec![
             Case::new("identity is what each drive was made with", identity),
-            Case::new("a drive is not mistaken for its neighbor", neighbour),
-            Case::new("scsi_debug: the quick test runs to its end", run),
+            Case::new("a drive is not mistaken for its neighbor", |a| {
+                refused(a, "wrong", "LABSATA1")
+            }),
+            Case::new("scsi_debug: the quick test runs to its end", quick_test),
             Case::new("SCSI: the write cache is off during the run, on after it", |a| {
                 cache(a, "scsi")
             }),
@@ -63,16 +64,9 @@ fn listed(answers: &GuestOutput, kind: &str) -> anyhow::Result<Value> {
     answers.device("devices", answers.text(kind)?.trim())
 }
 
-fn neighbour(answers: &GuestOutput) -> anyhow::Result<()> {
-    refused(answers, "wrong", "LABSATA1")
-}
-
-fn run(answers: &GuestOutput) -> anyhow::Result<()> {
+fn quick_test(answers: &GuestOutput) -> anyhow::Result<()> {
     let run = answers.run("debug-run")?;
-    ensure!(
-        run.entries().any(|entry| matches!(entry, JournalEntry::Ended)),
-        "the journal has no end"
-    );
+    ensure!(run.has(|entry| matches!(entry, JournalEntry::Ended)), "the journal has no end");
     for (step, outcome) in run.steps() {
         let measurement = &outcome.measurement;
         ensure!(measurement.fault_count == 0, "{}: failed I/Os", step.place);
@@ -106,8 +100,8 @@ fn cache(answers: &GuestOutput, kind: &str) -> anyhow::Result<()> {
 }
 
 fn format_lies(answers: &GuestOutput) -> anyhow::Result<()> {
-    let said = answers.ended("scsi-format", &[4])?;
-    ensure!(said.contains("(SCSI FORMAT UNIT) failed: not blank"), "{said}");
+    let output = answers.ended("scsi-format", &[4])?;
+    ensure!(output.contains("(SCSI FORMAT UNIT) failed: not blank"), "{output}");
     let run = answers.run("scsi-format-run")?;
     ensure!(run.steps().count() == 0, "the run continued");
     Ok(())
@@ -127,9 +121,8 @@ fn stopped(answers: &GuestOutput) -> anyhow::Result<()> {
         let changed = run.entries().filter(|e| matches!(e, JournalEntry::HostChange(_))).count();
         let restored = run.entries().filter(|e| matches!(e, JournalEntry::HostRestored(_))).count();
         ensure!(changed == 2 && restored == 2, "{name}: {changed} changes, {restored} restored");
-        let halted = run
-            .entries()
-            .any(|e| matches!(e, JournalEntry::Halted(why) if why.contains("request")));
+        let halted =
+            run.has(|entry| matches!(entry, JournalEntry::Halted(why) if why.contains("request")));
         ensure!(halted, "{name}: the journal does not say that it was stopped");
     }
     Ok(())

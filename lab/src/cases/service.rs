@@ -1,17 +1,17 @@
 //! Commits and offered rates on a loop device over one whose commands take a known time, with fio in
 //! turn.
 
-use super::asked::total;
 use crate::answers::GuestOutput;
+use crate::cases::checks::{measured, total};
 use crate::guest::{Case, Guest};
 use anyhow::{Context, ensure};
-use steadfast_domain::{Measurement, Op, Tally};
+use steadfast_domain::{Op, Tally};
 
 /// Time of each command of the device in milliseconds; the script has the same.
 const COMMAND_MS: f64 = 50.0;
 
-/// Largest distance of our mean from fio's, as a share of fio's.
-const DISTANCE_MAX: f64 = 0.03;
+/// Largest relative deviation of our mean from fio's.
+const DEVIATION_MAX: f64 = 0.03;
 
 /// Offered rates in I/Os per second; the script has the same.
 const RATES: [u32; 2] = [10, 20];
@@ -19,7 +19,6 @@ const RATES: [u32; 2] = [10, 20];
 /// Rounds of both programs in turn; the script has the same.
 const ROUNDS: u32 = 4;
 
-/// Returns the guest.
 pub fn guest() -> Guest {
     Guest {
         cases: vec![
@@ -34,16 +33,12 @@ pub fn guest() -> Guest {
     }
 }
 
-fn measured(answers: &GuestOutput, name: &str) -> anyhow::Result<Measurement> {
-    Ok(serde_json::from_value(answers.json(name)?["measurement"].take())?)
-}
-
 fn mean_ms(tally: &Tally) -> anyhow::Result<f64> {
     tally.response_mean_ms().context("no mean response time")
 }
 
 /// Returns the smallest of the rounds' values: a busy machine makes a guest slower, never faster.
-fn best(value: impl Fn(u32) -> anyhow::Result<f64>) -> anyhow::Result<f64> {
+fn smallest(value: impl Fn(u32) -> anyhow::Result<f64>) -> anyhow::Result<f64> {
     (1..=ROUNDS).try_fold(f64::INFINITY, |least, round| Ok(least.min(value(round)?)))
 }
 
@@ -78,11 +73,11 @@ fn commits_are_whole(answers: &GuestOutput) -> anyhow::Result<()> {
 }
 
 fn commits_like_fio(answers: &GuestOutput) -> anyhow::Result<()> {
-    let ours = best(|round| {
+    let ours = smallest(|round| {
         let done = measured(answers, &format!("commits.{round}"))?;
         mean_ms(&done.direction(Op::Write))
     })?;
-    let fio = best(|round| {
+    let fio = smallest(|round| {
         let name = format!("fio-commits.{round}");
         Ok(fio_mean_ms(answers, &name, "write")? + fio_mean_ms(answers, &name, "sync")?)
     })?;
@@ -90,7 +85,7 @@ fn commits_like_fio(answers: &GuestOutput) -> anyhow::Result<()> {
 }
 
 fn near(name: &str, ours: f64, fio: f64) -> anyhow::Result<()> {
-    let is_near = (ours - fio).abs() <= DISTANCE_MAX * fio;
+    let is_near = (ours - fio).abs() <= DEVIATION_MAX * fio;
     ensure!(is_near, "{name}: {ours:.3} ms, fio {fio:.3} ms");
     Ok(())
 }
@@ -126,10 +121,10 @@ fn rates_are_whole(answers: &GuestOutput) -> anyhow::Result<()> {
 
 fn rates_like_fio(answers: &GuestOutput) -> anyhow::Result<()> {
     for rate in RATES {
-        let ours = best(|round| {
+        let ours = smallest(|round| {
             mean_ms(&measured(answers, &format!("{rate}.{round}"))?.direction(Op::Read))
         })?;
-        let fio = best(|round| fio_mean_ms(answers, &format!("fio-{rate}.{round}"), "read"))?;
+        let fio = smallest(|round| fio_mean_ms(answers, &format!("fio-{rate}.{round}"), "read"))?;
         near(&format!("{rate} IOPS"), ours, fio)?;
     }
     Ok(())

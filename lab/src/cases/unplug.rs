@@ -1,19 +1,17 @@
 //! A drive unplugged during a run: finished steps are safe, and no other drive is mistaken for it.
 
 use crate::answers::GuestOutput;
-use crate::cases::asked::{refused, resumed_with_a_gap};
+use crate::cases::checks::{refused, resumed_with_a_gap};
 use crate::guest::{Case, Guest, OutsideAction};
 use crate::guest_drive::{GuestDrive, Medium};
 use anyhow::ensure;
 use steadfast_domain::JournalEntry;
 
-/// Serial number of the drive that is unplugged.
 const SERIAL: &str = "LABGONE1";
 
 /// Its image, as named by the guest's drive.
 const IMAGE: &str = "LABGONE1-1.img";
 
-/// Returns the guest.
 pub fn guest() -> Guest {
     Guest {
         drives: vec![
@@ -35,9 +33,9 @@ pub fn guest() -> Guest {
 }
 
 fn halts(answers: &GuestOutput) -> anyhow::Result<()> {
-    let said = answers.ended("run", &[4])?;
-    ensure!(said.contains("/dev/nvme0n1 is gone"), "{said}");
-    ensure!(said.contains("steadfast resume /out/run"), "{said}");
+    let output = answers.ended("run", &[4])?;
+    ensure!(output.contains("/dev/nvme0n1 is gone"), "{output}");
+    ensure!(output.contains("steadfast resume /out/run"), "{output}");
     Ok(())
 }
 
@@ -49,7 +47,7 @@ fn journal(answers: &GuestOutput) -> anyhow::Result<()> {
     ensure!(finished >= 5, "{finished} steps");
     let shown = answers.stderr("run")?.lines().filter(|line| line.contains(" IOPS, ")).count();
     ensure!(finished.abs_diff(shown) <= 1, "{finished} steps in the journal, {shown} were shown");
-    let halted = run.entries().any(|entry| matches!(entry, JournalEntry::Halted(_)));
+    let halted = run.has(|entry| matches!(entry, JournalEntry::Halted(_)));
     ensure!(halted, "the journal does not say that the run halted");
     Ok(())
 }

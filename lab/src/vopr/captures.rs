@@ -12,8 +12,7 @@ use crate::fault::{CallKind, InjectedFault, PlannedFault, PlantedBug};
 use crate::memory;
 use crate::scenario::choose_call;
 use crate::shrink::{Shrink, earlier_faults, fewer_faults};
-use crate::trial::TrialResult;
-use crate::world::{Killed, Process, World, WorldState};
+use crate::world::{Killed, Process, TrialResult, World, WorldState};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::{self, Cursor};
@@ -32,7 +31,6 @@ use steadfast_recorder::{
 };
 use steadfast_tracefile::{Batch, Fields, Trace, TraceError};
 
-/// Name of the first file.
 const FIRST: &str = "t.parquet";
 /// Content of a file that another program put there.
 const FOREIGN: &[u8] = b"not a trace";
@@ -46,7 +44,7 @@ const STOP_MAX_NS: u64 = 3 * SECOND;
 const IN_MEMORY_NS: u64 = 5 * SECOND + 2 * STOP_MAX_NS;
 
 /// The capture of a seed.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CaptureScenario {
     seed: u64,
     duration: Option<Nanos>,
@@ -55,7 +53,6 @@ pub struct CaptureScenario {
     step: Option<Nanos>,
     rotate_time: Option<Nanos>,
     rotate_size: Option<Bytes>,
-    /// Mean time between two I/Os.
     gap_ns: u64,
     /// Number of I/Os that the buffer holds.
     buffer: usize,
@@ -179,7 +176,6 @@ struct SimulatedProbes {
 }
 
 impl SimulatedProbes {
-    /// Returns the I/Os completed by now.
     fn completed(&mut self) -> Vec<IoEvent> {
         let now_ns = self.lasted_ns();
         while self.next_issue_ns <= now_ns {
@@ -203,7 +199,6 @@ impl SimulatedProbes {
         all
     }
 
-    /// Makes a call to the probes.
     fn call(&self, what: &'static str) -> Result<(), CaptureError> {
         let call = |state: &mut WorldState, fault| (fault, state.disk.bug);
         let (fault, bug) = self.process.call(CallKind::Take, &|| what.to_owned(), call);
@@ -312,7 +307,7 @@ impl SimulatedCaptureHost<'_> {
         let part = |name: &String| if name == FIRST { Some(1) } else { part_of(name) };
         let ours = names.filter(|name| !foreign.contains(&name.as_str()));
         if let Some(newest) = ours.filter(|name| part(name).is_some()).max_by_key(part) {
-            state.say(|| format!("       the user deletes {newest}"));
+            state.log(|| format!("       the user deletes {newest}"));
             self.history.borrow_mut().deleted =
                 state.disk.remove(ROOT, &newest).is_ok().then_some(newest);
         }
@@ -407,7 +402,6 @@ impl RecordingProgress for FileCount {
     }
 }
 
-/// End of a capture's program.
 enum CaptureEnd {
     Recorded(Box<Recorded>),
     Refused(RecordError),
@@ -420,27 +414,16 @@ impl Shrink for CaptureScenario {
     fn smaller(&self) -> Vec<CaptureScenario> {
         let with = |faults| CaptureScenario { faults, ..self.clone() };
         let mut smaller: Vec<_> = fewer_faults(&self.faults).into_iter().map(with).collect();
-        if self.loses_power {
-            smaller.push(CaptureScenario { loses_power: false, ..self.clone() });
-        }
-        if self.deleted_ns.is_some() {
-            smaller.push(CaptureScenario { deleted_ns: None, ..self.clone() });
-        }
-        if !self.marked_ns.is_empty() {
-            smaller.push(CaptureScenario { marked_ns: Vec::new(), ..self.clone() });
-        }
-        if !self.taken_names.is_empty() {
-            smaller.push(CaptureScenario { taken_names: Vec::new(), ..self.clone() });
-        }
-        if self.rotate_time.is_some() {
-            smaller.push(CaptureScenario { rotate_time: None, ..self.clone() });
-        }
-        if self.rotate_size.is_some() {
-            smaller.push(CaptureScenario { rotate_size: None, ..self.clone() });
-        }
-        if self.step.is_some() {
-            smaller.push(CaptureScenario { step: None, ..self.clone() });
-        }
+        smaller.extend([
+            CaptureScenario { loses_power: false, ..self.clone() },
+            CaptureScenario { deleted_ns: None, ..self.clone() },
+            CaptureScenario { marked_ns: Vec::new(), ..self.clone() },
+            CaptureScenario { taken_names: Vec::new(), ..self.clone() },
+            CaptureScenario { rotate_time: None, ..self.clone() },
+            CaptureScenario { rotate_size: None, ..self.clone() },
+            CaptureScenario { step: None, ..self.clone() },
+        ]);
+        smaller.retain(|simpler| simpler != self);
         if self.stopped_ns > BOOT_NS + 2 * SECOND {
             let lasts = (self.stopped_ns - BOOT_NS) / 2;
             let duration = self.duration.map(|_| Nanos(lasts));
@@ -481,7 +464,7 @@ struct EndedCapture {
 
 fn capture(scenario: &CaptureScenario, bug: Option<PlantedBug>) -> EndedCapture {
     let world = World::new(scenario.seed, bug, true);
-    world.state().say(|| format!("-- {scenario:?}"));
+    world.state().log(|| format!("-- {scenario:?}"));
     put_foreign_files(&world, scenario);
     let history: SharedHistory = Rc::default();
     history.borrow_mut().began_ns = BOOT_NS;
@@ -489,7 +472,7 @@ fn capture(scenario: &CaptureScenario, bug: Option<PlantedBug>) -> EndedCapture 
     let end = live(&world, scenario, &history, &mut Dice::new(scenario.seed));
     let calls = world.calls();
     if scenario.loses_power {
-        world.state().say(|| "-- the power is lost".to_owned());
+        world.state().log(|| "-- the power is lost".to_owned());
         world.state().lose_power();
     }
     EndedCapture { world, history, end, calls }
@@ -498,16 +481,13 @@ fn capture(scenario: &CaptureScenario, bug: Option<PlantedBug>) -> EndedCapture 
 impl EndedCapture {
     fn result(&self, scenario: &CaptureScenario) -> TrialResult {
         let EndedCapture { world, history, end, .. } = self;
-        if let Err(violation) = check(world, scenario, &history.borrow(), end) {
-            world.violate(|| violation);
-        }
+        world.require(check(world, scenario, &history.borrow(), end));
         let is_prevented = scenario.deleted_ns.is_some() || scenario.taken_names.contains(&FIRST);
         let must_succeed = scenario.faults.is_empty();
         if must_succeed && !is_prevented && !matches!(end, CaptureEnd::Recorded(_)) {
             world.violate(|| "an undisturbed capture failed".to_owned());
         }
-        let violation = world.state().violation.take();
-        TrialResult { violation, trace: world.take_trace() }
+        world.take_result()
     }
 }
 
@@ -571,7 +551,7 @@ fn live(
             CaptureEnd::Panicked(format!("panicked: {:?}", payload.downcast_ref::<String>()))
         }
     };
-    world.state().say(|| match &end {
+    world.state().log(|| match &end {
         CaptureEnd::Recorded(recorded) => format!("       recorded {} I/Os", recorded.ios),
         CaptureEnd::Refused(error) => format!("       ended: {error}"),
         CaptureEnd::Died => "       died".to_owned(),
@@ -588,7 +568,6 @@ struct FoundFiles {
     count: u64,
     /// Numbers of the complete files within their capture.
     parts: Vec<u32>,
-    /// Conditions of the last file.
     last: Option<CaptureConditions>,
 }
 
@@ -736,7 +715,6 @@ fn read_files(
     Ok(found)
 }
 
-/// Content of one file.
 struct FoundFile {
     conditions: CaptureConditions,
     count: u64,

@@ -9,9 +9,9 @@ use crate::dice::Dice;
 use crate::directory::SimulatedDirectory;
 use crate::fault::{InjectedFault, PlannedFault, PlantedBug};
 use crate::rig::{SimulatedHostRig, WANTED_SETTING, restore_setting};
-use crate::shrink::{Shrink, earlier_faults, fewer_faults};
-use crate::trial::{TrialResult, new_drive};
-use crate::world::{ORIGINAL_SETTING, Process, World};
+use crate::shrink::{Shrink, earlier_faults, fewer_faults, smaller_lives};
+use crate::trial::new_drive;
+use crate::world::{ORIGINAL_SETTING, Process, TrialResult, World};
 use std::ffi::OsStr;
 use std::io;
 use std::sync::Arc;
@@ -23,7 +23,6 @@ use steadfast_runner::host_changes::{AbandonedChanges, left_in};
 use steadfast_runner::storage::RunStorage;
 use steadfast_runner::{HostChanges, Rig, SingleLoad, apply_once};
 
-/// Name of the directory of the journals.
 const DIRECTORY: &str = "host-changes";
 
 /// Calls of the programs that no fault hits; later ones hit none.
@@ -83,8 +82,7 @@ pub struct ChangesScenario {
 }
 
 impl ChangesScenario {
-    /// Returns the scenario of a seed.
-    pub fn new(seed: u64) -> ChangesScenario {
+    fn new(seed: u64) -> ChangesScenario {
         let mut dice = Dice::new(seed ^ 0x6368_616e_6765_7321);
         let (setting_is_kept, count) = (dice.percent(50), 1 + dice.below(4));
         let lives = (0..count).map(|_| CommandLife::new(&mut dice)).collect();
@@ -100,26 +98,26 @@ impl ChangesScenario {
 
 impl Shrink for ChangesScenario {
     fn smaller(&self) -> Vec<ChangesScenario> {
-        let mut smaller = Vec::new();
-        for (at, life) in self.lives.iter().enumerate() {
-            let with = |life: CommandLife| {
-                let mut other = self.clone();
-                other.lives[at] = life;
-                other
-            };
-            let mut fewer = self.clone();
-            fewer.lives.remove(at);
-            smaller.push(fewer);
+        let lives = smaller_lives(&self.lives, |life| {
+            let mut smaller = Vec::new();
             for command in 0..life.commands.len() {
                 let mut fewer = life.clone();
                 fewer.commands.remove(command);
-                smaller.push(with(fewer));
+                smaller.push(fewer);
             }
             let faults = fewer_faults(&life.faults).into_iter().chain(earlier_faults(&life.faults));
-            smaller.extend(faults.map(|faults| with(CommandLife { faults, ..life.clone() })));
-        }
-        smaller
+            smaller.extend(faults.map(|faults| CommandLife { faults, ..life.clone() }));
+            smaller
+        });
+        lives.into_iter().map(|lives| ChangesScenario { lives, ..self.clone() }).collect()
     }
+}
+
+/// Plays the scenario of a seed.
+pub fn play_seed(seed: u64, bug: Option<PlantedBug>) -> (ChangesScenario, TrialResult) {
+    let scenario = ChangesScenario::new(seed);
+    let result = play(&scenario, bug);
+    (scenario, result)
 }
 
 /// Plays a scenario. After its lives, everything is restored without a fault.
@@ -128,17 +126,14 @@ pub fn play(scenario: &ChangesScenario, bug: Option<PlantedBug>) -> TrialResult 
     world.state().setting_is_kept = scenario.setting_is_kept;
     let last = CommandLife { commands: vec![SettingCommand::Restore], faults: Vec::new() };
     for (number, life) in (0..).zip(scenario.lives.iter().chain([&last])) {
-        world.state().say(|| format!("-- {:?}, {:?}", life.commands, life.faults));
-        if let Err(violation) = live(&world, number, life) {
-            world.violate(|| violation);
-        }
+        world.state().log(|| format!("-- {:?}, {:?}", life.commands, life.faults));
+        world.require(live(&world, number, life));
     }
     let is_original = world.state().drives.iter().all(|drive| drive.setting == ORIGINAL_SETTING);
     if !is_original {
         world.violate(|| "an undisturbed restore leaves a setting changed".to_owned());
     }
-    let violation = world.state().violation.take();
-    TrialResult { violation, trace: world.take_trace() }
+    world.take_result()
 }
 
 /// Executes a life, and checks the invariants.
@@ -160,7 +155,7 @@ fn live(world: &Arc<World>, number: u64, life: &CommandLife) -> Result<(), Strin
     });
     let starts = world.state().starts.clone();
     for (command, end) in life.commands.iter().zip(&ends) {
-        world.state().say(|| format!("       {command:?}: {end:?}"));
+        world.state().log(|| format!("       {command:?}: {end:?}"));
         // Otherwise the setting may be that of a dead process, which `restore` takes away.
         if let (SettingCommand::Measure(drive), Some(Ok(())), true) = (command, end, is_clean)
             && starts.iter().any(|start| start.drive == *drive && start.setting != WANTED_SETTING)

@@ -22,9 +22,7 @@ pub struct TrialOnDrive {
     /// Number of times the machine had been started when the trial began.
     boots: u64,
     behavior: PowerLossBehavior,
-    /// Number of writes that the drive has received.
     writes: u64,
-    /// Number of writes that were flushed.
     flushed: u64,
     has_lost_power: bool,
     /// Flushes that the program was about to append to its logs.
@@ -96,11 +94,8 @@ impl TrialOnDrive {
         self.plan.end_of_batch_before(sequence) + u64::from(self.plan.trial.flush_every)
     }
 
-    /// Checks what the program read from its logs.
-    ///
-    /// # Errors
-    /// Returns the violation: an acknowledgment that was made up, or one that is lost although the
-    /// host kept its power or the log was synced after it.
+    /// Checks that what the program read from its logs has no acknowledgment that was made up, and
+    /// lacks none if the host kept its power or the log was synced after it.
     pub fn check_log(
         &self,
         plan: &WritePlan,

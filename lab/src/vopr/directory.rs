@@ -12,7 +12,6 @@ use steadfast_host::{Directory, FileError, OutputStorage, OverwritePolicy, ReadA
 use steadfast_recorder::MarkStorage;
 use steadfast_runner::storage::{RunStorage, StoredFile};
 
-/// Path of the simulated disk's root.
 const ROOT_PATH: &str = "/simulated";
 
 /// A directory that a process has open.
@@ -34,7 +33,7 @@ pub struct SimulatedFile {
 }
 
 /// Returns the error of a call hit by a fault, unless the call handles the fault itself.
-fn refused(state: &mut WorldState, fault: Option<InjectedFault>) -> io::Result<()> {
+fn check_fault(state: &mut WorldState, fault: Option<InjectedFault>) -> io::Result<()> {
     match fault {
         Some(InjectedFault::Error) => Err(error(libc::EIO)),
         Some(InjectedFault::NoSpace) => Err(error(libc::ENOSPC)),
@@ -69,7 +68,7 @@ impl SimulatedDirectory {
         effect: impl FnOnce(&mut WorldState, Inode) -> io::Result<T>,
     ) -> io::Result<T> {
         self.process.call(kind, &|| name.to_owned(), |state, fault| {
-            refused(state, fault)?;
+            check_fault(state, fault)?;
             effect(state, self.inode)
         })
     }
@@ -80,14 +79,7 @@ impl SimulatedDirectory {
     }
 
     fn file(&self, inode: Inode, name: &OsStr) -> SimulatedFile {
-        let holds_lock = Cell::new(false);
-        SimulatedFile {
-            process: self.process.clone(),
-            inode,
-            position: 0,
-            name: text(name),
-            holds_lock,
-        }
+        SimulatedFile::new(&self.process, inode, text(name))
     }
 }
 
@@ -233,13 +225,7 @@ impl OutputStorage for SimulatedDirectory {
     }
     fn duplicate(file: &SimulatedFile) -> io::Result<SimulatedFile> {
         file.look(|_| ())?;
-        Ok(SimulatedFile {
-            process: file.process.clone(),
-            inode: file.inode,
-            position: 0,
-            name: file.name.clone(),
-            holds_lock: Cell::new(false),
-        })
+        Ok(SimulatedFile::new(&file.process, file.inode, file.name.clone()))
     }
     fn sync_file(file: &SimulatedFile) -> io::Result<()> {
         file.store(false)
@@ -271,10 +257,15 @@ impl MarkStorage for SimulatedDirectory {
 }
 
 impl SimulatedFile {
+    fn new(process: &Process, inode: Inode, name: String) -> SimulatedFile {
+        let holds_lock = Cell::new(false);
+        SimulatedFile { process: process.clone(), inode, position: 0, name, holds_lock }
+    }
+
     /// Takes the lock, or shares it, unless another process has it.
     fn take_lock(&self, take: fn(&mut Disk, Inode, usize) -> bool) -> Result<(), TryLockError> {
         let locked = self.call(CallKind::Lock, |state, fault| {
-            refused(state, fault)?;
+            check_fault(state, fault)?;
             Ok(take(&mut state.disk, self.inode, self.process.number))
         });
         match locked {
@@ -302,7 +293,7 @@ impl SimulatedFile {
         position: usize,
         buffer: &mut [u8],
     ) -> io::Result<usize> {
-        refused(state, fault)?;
+        check_fault(state, fault)?;
         let is_short = fault == Some(InjectedFault::Short);
         let most = if is_short { buffer.len().min(7) } else { buffer.len() };
         let bytes = state.disk.read(self.inode, position, most);
@@ -312,7 +303,7 @@ impl SimulatedFile {
 
     fn look<T>(&self, effect: impl FnOnce(&mut WorldState) -> T) -> io::Result<T> {
         self.call(CallKind::Look, |state, fault| {
-            refused(state, fault)?;
+            check_fault(state, fault)?;
             Ok(effect(state))
         })
     }
@@ -327,7 +318,7 @@ impl SimulatedFile {
                     Err(error(libc::EIO))
                 }
                 fault => {
-                    refused(state, fault)?;
+                    check_fault(state, fault)?;
                     let is_list = self.name.contains("targets.json");
                     if is_list && state.disk.bug == Some(PlantedBug::TornList) {
                         return Ok(());
@@ -380,13 +371,13 @@ impl Write for SimulatedFile {
                 Some(InjectedFault::NoSpace | InjectedFault::Error) => {
                     // The write failed halfway.
                     state.disk.append(self.inode, &buffer[..part])?;
-                    refused(state, fault).map(|()| 0)
+                    check_fault(state, fault).map(|()| 0)
                 }
                 Some(InjectedFault::Short) if part > 0 => {
                     state.disk.append(self.inode, &buffer[..part]).map(|()| part)
                 }
                 fault => {
-                    refused(state, fault)?;
+                    check_fault(state, fault)?;
                     state.disk.append(self.inode, buffer).map(|()| buffer.len())
                 }
             }
@@ -420,7 +411,7 @@ impl StoredFile for SimulatedFile {
     }
     fn set_size(&self, size: u64) -> io::Result<()> {
         self.call(CallKind::Cut, |state, fault| {
-            refused(state, fault)?;
+            check_fault(state, fault)?;
             state.disk.set_size(self.inode, usize::try_from(size).unwrap_or(usize::MAX));
             Ok(())
         })

@@ -19,7 +19,6 @@ pub const ROOT: Inode = 0;
 
 /// Files of other programs, which exist in every world.
 const BYSTANDERS: [&str; 2] = ["journal.jsonl", "report.html.old"];
-/// Content of each bystander.
 const BYSTANDER_CONTENT: &[u8] = b"of another program";
 
 /// A file or directory.
@@ -27,17 +26,13 @@ const BYSTANDER_CONTENT: &[u8] = b"of another program";
 struct Node {
     cached: Vec<u8>,
     durable: Vec<u8>,
-    /// Sectors written since the last sync.
     dirty: BTreeSet<usize>,
-    /// Entries of a directory.
     names: BTreeMap<String, Inode>,
     durable_names: BTreeMap<String, Inode>,
     /// Changes of the entries since the last sync.
     changes: Vec<NameChange>,
     is_directory: bool,
-    /// Process that holds the lock.
     locked_by: Option<usize>,
-    /// Processes that share the lock.
     shared_by: Vec<usize>,
 }
 

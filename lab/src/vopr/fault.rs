@@ -14,7 +14,6 @@ pub enum CallKind {
     Sync,
     SyncDirectory,
     Lock,
-    /// Reads or changes a setting of the host.
     Setting,
     Purge,
     Idle,
@@ -66,10 +65,14 @@ pub enum InjectedFault {
 impl InjectedFault {
     /// Returns true if the fault can hit this call.
     pub fn fits(self, call: CallKind) -> bool {
-        use CallKind::{Applied, Apply, Create, Idle, Purge, Read, Rename, Setting, Sync, Write};
+        use CallKind::{
+            Applied, Apply, Create, Idle, Purge, Read, Rename, Setting, Sync, Wait, Write,
+        };
         match self {
             InjectedFault::Kill | InjectedFault::PowerLoss | InjectedFault::ClockJump(_) => true,
-            InjectedFault::Error => is_of_storage(call),
+            InjectedFault::Error => {
+                !matches!(call, Setting | Purge | Idle | Wait | Apply | Applied)
+            }
             InjectedFault::NoSpace => matches!(call, Create | Rename | Write | Sync),
             InjectedFault::Full => matches!(call, Create | Write),
             InjectedFault::Short | InjectedFault::Interrupted => matches!(call, Read | Write),
@@ -83,18 +86,6 @@ impl InjectedFault {
     }
 }
 
-fn is_of_storage(call: CallKind) -> bool {
-    !matches!(
-        call,
-        CallKind::Setting
-            | CallKind::Purge
-            | CallKind::Idle
-            | CallKind::Wait
-            | CallKind::Apply
-            | CallKind::Applied
-    )
-}
-
 /// A fault and the number of the first call that it may hit, starting at 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlannedFault {
@@ -105,11 +96,9 @@ pub struct PlannedFault {
 /// A defect planted in the storage or in the program, to test the simulator itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlantedBug {
-    /// The sync of a file does nothing.
     NoSync,
     /// The sync of the list of targets does nothing.
     TornList,
-    /// The sync of a directory does nothing.
     NoDirectorySync,
     /// A rename to an unused name replaces what another process has put there.
     RenameReplaces,
@@ -127,7 +116,6 @@ pub enum PlantedBug {
     ForgottenStep,
     /// An idle time that broke off is repeated without end.
     EndlessWait,
-    /// Every write leaks memory.
     Leak,
     /// The findings lack the caveats of gaps.
     LostCaveat,
@@ -141,7 +129,6 @@ pub enum PlantedBug {
     LoneStart,
     /// A run that has ended keeps its place at the common start.
     KeptTicket,
-    /// A run halts because a fault hit another.
     SharedFate,
     /// A run directory with the run of another target is taken for a complete one.
     IgnoredOtherRun,

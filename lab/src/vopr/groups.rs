@@ -143,19 +143,19 @@ impl TestedGroup {
                 [DirectoryDamage::Moved, DirectoryDamage::Swapped, DirectoryDamage::Replaced]
             {
                 let before = world.state().disk.contents(ROOT);
-                self.exchange(world, damage, member, next)?;
+                self.exchange_directories(world, damage, member, next)?;
                 let resumed = self.open_or_create(&world.start(1, &[])[0]).map(|(_, runs)| runs);
-                self.exchange(world, damage, member, next)?;
+                self.exchange_directories(world, damage, member, next)?;
                 if world.state().disk.contents(ROOT) != before {
                     return Err(format!("{damage:?} {}: files have changed", member.directory));
                 }
-                let says = match resumed {
+                let error = match resumed {
                     Ok(runs) => return Err(format!("{damage:?}: {} runs are resumed", runs.len())),
                     Err(error) => error,
                 };
                 let path = group.directory_of(member);
                 let of_next = group.directory_of(next);
-                let is_right = match (damage, &says) {
+                let is_right = match (damage, &error) {
                     (DirectoryDamage::Moved, LedgerError::NoMember { missing, .. }) => {
                         has_begun && *missing == path
                     }
@@ -177,7 +177,7 @@ impl TestedGroup {
                     _ => false,
                 };
                 if !is_right {
-                    return Err(format!("{damage:?} {}: the error is: {says}", member.directory));
+                    return Err(format!("{damage:?} {}: the error is: {error}", member.directory));
                 }
             }
         }
@@ -186,7 +186,7 @@ impl TestedGroup {
     }
 
     /// Damages a run directory, or mends it again.
-    fn exchange(
+    fn exchange_directories(
         &self,
         world: &World,
         damage: DirectoryDamage,
@@ -215,9 +215,6 @@ impl TestedGroup {
 
     /// Checks that the loads of a process began together. Drives that are factory-new in every
     /// process do not wait for others.
-    ///
-    /// # Errors
-    /// Returns what began alone.
     pub fn check_starts(&self, starts: &[LoadStart], waits: bool) -> Result<(), String> {
         let all_steps = waits && self.list.together == StartSync::Steps;
         for start in starts {
@@ -230,18 +227,18 @@ impl TestedGroup {
             if together != expected {
                 return Err(format!(
                     "{together} of {expected} loads began together: {}",
-                    shown(start)
+                    describe(start)
                 ));
             }
             let is_apart = |other: &&LoadStart| {
-                has_step(&other.place, &start.place)
+                is_same_step(&other.place, &start.place)
                     && other.drive != start.drive
                     && !of_agreement(other)
             };
             // Runs may repeat a step at different times.
             let is_first = base_phase(&start.place.phase) == start.place.phase;
             if all_steps && is_first && starts.iter().any(|other| is_apart(&other)) {
-                return Err(format!("loads of a step did not begin together: {}", shown(start)));
+                return Err(format!("loads of a step did not begin together: {}", describe(start)));
             }
         }
         Ok(())
@@ -265,11 +262,11 @@ enum DirectoryDamage {
     Replaced,
 }
 
-fn shown(start: &LoadStart) -> String {
+fn describe(start: &LoadStart) -> String {
     format!("{} of drive {}, {:?}", start.place, start.drive, start.common)
 }
 
-fn has_step(place: &StepPlace, other: &StepPlace) -> bool {
+fn is_same_step(place: &StepPlace, other: &StepPlace) -> bool {
     (&place.phase, place.round, place.point) == (&other.phase, other.round, other.point)
 }
 

@@ -28,18 +28,16 @@ mod trial;
 mod workload;
 mod world;
 
-use changes::ChangesScenario;
 use clap::Parser;
 use fault::PlantedBug;
-use marks::MarksScenario;
 use memory::CountingAllocator;
-use outputs::OutputScenario;
 use scenario::Scenario;
 use shrink::{Shrink, shrink};
 use std::fmt::Debug;
 use std::io::Write;
 use std::process::ExitCode;
-use trial::{TrialResult, UndisturbedRun};
+use trial::UndisturbedRun;
+use world::TrialResult;
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
@@ -65,45 +63,43 @@ fn main() -> ExitCode {
     let seeds = arguments.seed..arguments.seed.saturating_add(arguments.count);
     let mut failed = 0;
     for seed in seeds.clone() {
-        let outputs = OutputScenario::new(seed);
-        let (changes, marks) = (ChangesScenario::new(seed), MarksScenario::new(seed));
-        let (capture, captured) = captures::play_seed(seed, None);
+        let is_traced = arguments.trace;
         let reports = [
-            judged(seed, &outputs, outputs::play(&outputs, None), outputs::play, arguments.trace),
-            judged(seed, &changes, changes::play(&changes, None), changes::play, arguments.trace),
-            judged(seed, &marks, marks::play(&marks, None), marks::play, arguments.trace),
-            judged(seed, &capture, captured, captures::play, arguments.trace),
+            check_seed(seed, outputs::play_seed, outputs::play, is_traced),
+            check_seed(seed, changes::play_seed, changes::play, is_traced),
+            check_seed(seed, marks::play_seed, marks::play, is_traced),
+            check_seed(seed, captures::play_seed, captures::play, is_traced),
         ];
         for report in reports.into_iter().flatten() {
             failed += 1;
-            say(&report);
+            print_line(&report);
         }
         for scenario in [Scenario::new(seed, &calls), Scenario::of_group(seed, &calls)] {
-            let result = trial::play(&scenario, &undisturbed, None, arguments.trace);
-            result.trace.iter().for_each(|line| say(line));
+            let result = trial::play(&scenario, &undisturbed, None, is_traced);
+            result.trace.iter().for_each(|line| print_line(line));
             if let Some(violation) = result.violation {
                 failed += 1;
-                say(&report(&scenario, &violation, &undisturbed));
+                print_line(&report(&scenario, &violation, &undisturbed));
             }
         }
     }
-    say(&format!("{failed} scenarios of {} seeds failed", seeds.count()));
+    print_line(&format!("{failed} scenarios of {} seeds failed", seeds.count()));
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Prints the calls of a scenario that is no run, if they were requested. Returns its report if it
-/// has failed.
-fn judged<S: Shrink + Debug>(
+/// Plays the scenario of a seed that is no run, and prints its calls if they were requested. Returns
+/// its report if it has failed.
+fn check_seed<S: Shrink + Debug>(
     seed: u64,
-    scenario: &S,
-    result: TrialResult,
+    play_seed: fn(u64, Option<PlantedBug>) -> (S, TrialResult),
     play: fn(&S, Option<PlantedBug>) -> TrialResult,
     is_traced: bool,
 ) -> Option<String> {
+    let (scenario, result) = play_seed(seed, None);
     if is_traced {
-        result.trace.iter().for_each(|line| say(line));
+        result.trace.iter().for_each(|line| print_line(line));
     }
-    result.violation.map(|_| report_smallest(seed, scenario, |smaller| play(smaller, None)))
+    result.violation.map(|_| report_smallest(seed, &scenario, play))
 }
 
 /// Returns the report of a failing scenario that is no run: the smallest one that fails, and its
@@ -111,10 +107,10 @@ fn judged<S: Shrink + Debug>(
 fn report_smallest<S: Shrink + Debug>(
     seed: u64,
     scenario: &S,
-    play: impl Fn(&S) -> TrialResult,
+    play: fn(&S, Option<PlantedBug>) -> TrialResult,
 ) -> String {
-    let smallest = shrink(scenario, |smaller| play(smaller).violation.is_some());
-    let result = play(&smallest);
+    let smallest = shrink(scenario, |smaller| play(smaller, None).violation.is_some());
+    let result = play(&smallest, None);
     format!(
         "seed {seed}:\n{}\n  smallest: {smallest:?}\n  {}",
         result.trace.join("\n"),
@@ -145,7 +141,7 @@ fn report(scenario: &Scenario, violation: &str, undisturbed: &[UndisturbedRun]) 
     )
 }
 
-fn say(line: &str) {
+fn print_line(line: &str) {
     // The reader may have closed the pipe.
     let _ = writeln!(std::io::stdout(), "{line}");
 }

@@ -9,8 +9,7 @@ use crate::directory::SimulatedDirectory;
 use crate::disk::ROOT;
 use crate::fault::{CallKind, InjectedFault, PlannedFault, PlantedBug};
 use crate::shrink::{Shrink, earlier_faults, fewer_faults};
-use crate::trial::TrialResult;
-use crate::world::{Process, World};
+use crate::world::{Process, TrialResult, World};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -20,7 +19,6 @@ use steadfast_domain::io_event::Mark;
 use steadfast_recorder::{MarkError, MarkFile, mark_in};
 use steadfast_runner::storage::RunStorage;
 
-/// Name of the directory of the files of marks.
 const DIRECTORY: &str = "captures";
 
 /// Captures that run at the same time, and programs that mark.
@@ -35,8 +33,7 @@ pub struct MarksScenario {
 }
 
 impl MarksScenario {
-    /// Returns the scenario of a seed.
-    pub fn new(seed: u64) -> MarksScenario {
+    fn new(seed: u64) -> MarksScenario {
         use InjectedFault::{Error, Full, Interrupted, Kill, NoSpace, Short};
         let all = [Error, Error, Full, Interrupted, Kill, NoSpace, Short, Short];
         let mut dice = Dice::new(seed ^ 0x6d61_726b_7365_7421);
@@ -74,23 +71,26 @@ impl Shrink for MarksScenario {
 #[derive(Debug, Clone)]
 struct ReportedMark {
     mark: Mark,
-    /// Captures that have it.
     traces: Vec<PathBuf>,
+}
+
+/// Plays the scenario of a seed.
+pub fn play_seed(seed: u64, bug: Option<PlantedBug>) -> (MarksScenario, TrialResult) {
+    let scenario = MarksScenario::new(seed);
+    let result = play(&scenario, bug);
+    (scenario, result)
 }
 
 /// Plays a scenario.
 pub fn play(scenario: &MarksScenario, bug: Option<PlantedBug>) -> TrialResult {
     let world = World::new(scenario.seed, bug, true);
-    if let Err(violation) = mark_captures(&world, scenario) {
-        world.violate(|| violation);
-    }
-    let violation = world.state().violation.take();
-    TrialResult { violation, trace: world.take_trace() }
+    world.require(mark_captures(&world, scenario));
+    world.take_result()
 }
 
 fn mark_captures(world: &Arc<World>, scenario: &MarksScenario) -> Result<(), String> {
     world.state().disk.create(ROOT, DIRECTORY, true).map_err(|error| error.to_string())?;
-    world.state().say(|| format!("-- {scenario:?}"));
+    world.state().log(|| format!("-- {scenario:?}"));
     let reported = Mutex::new(Vec::new());
     let count = scenario.captures.len();
     let processes = world.start(count + scenario.markers.len(), &scenario.faults);
@@ -108,7 +108,7 @@ fn mark_captures(world: &Arc<World>, scenario: &MarksScenario) -> Result<(), Str
         threads.into_iter().map(|thread| thread.join().unwrap_or(None)?.ok()).collect()
     });
     let reported = reported.into_inner().unwrap_or_else(PoisonError::into_inner);
-    world.state().say(|| format!("       {reported:?}, {ends:?}"));
+    world.state().log(|| format!("       {reported:?}, {ends:?}"));
     for (number, end) in ends.iter().enumerate() {
         let Some(marks) = end else { continue };
         let names: BTreeSet<&String> = marks.iter().map(|mark| &mark.name).collect();

@@ -6,9 +6,8 @@
 use crate::dice::Dice;
 use crate::directory::SimulatedDirectory;
 use crate::fault::{InjectedFault, PlannedFault, PlantedBug};
-use crate::shrink::{Shrink, earlier_faults, fewer_faults};
-use crate::trial::TrialResult;
-use crate::world::{Process, World};
+use crate::shrink::{Shrink, earlier_faults, fewer_faults, smaller_lives};
+use crate::world::{Process, TrialResult, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::io::Read;
@@ -63,8 +62,7 @@ pub struct OutputScenario {
 }
 
 impl OutputScenario {
-    /// Returns the scenario of a seed.
-    pub fn new(seed: u64) -> OutputScenario {
+    fn new(seed: u64) -> OutputScenario {
         let mut dice = Dice::new(seed ^ 0x6f75_7470_7574_7321);
         let count = 1 + dice.below(4);
         OutputScenario { seed, lives: (0..count).map(|_| WritingLife::new(&mut dice)).collect() }
@@ -79,24 +77,24 @@ impl OutputScenario {
 
 impl Shrink for OutputScenario {
     fn smaller(&self) -> Vec<OutputScenario> {
-        let mut smaller = Vec::new();
-        for (at, life) in self.lives.iter().enumerate() {
-            let with = |life: WritingLife| {
-                let mut other = self.clone();
-                other.lives[at] = life;
-                other
-            };
-            let mut fewer = self.clone();
-            fewer.lives.remove(at);
-            smaller.push(fewer);
+        let lives = smaller_lives(&self.lives, |life| {
+            let mut smaller = Vec::new();
             if life.programs > 1 {
-                smaller.push(with(WritingLife { programs: 1, ..life.clone() }));
+                smaller.push(WritingLife { programs: 1, ..life.clone() });
             }
             let faults = fewer_faults(&life.faults).into_iter().chain(earlier_faults(&life.faults));
-            smaller.extend(faults.map(|faults| with(WritingLife { faults, ..life.clone() })));
-        }
-        smaller
+            smaller.extend(faults.map(|faults| WritingLife { faults, ..life.clone() }));
+            smaller
+        });
+        lives.into_iter().map(|lives| OutputScenario { lives, ..self.clone() }).collect()
     }
+}
+
+/// Plays the scenario of a seed.
+pub fn play_seed(seed: u64, bug: Option<PlantedBug>) -> (OutputScenario, TrialResult) {
+    let scenario = OutputScenario::new(seed);
+    let result = play(&scenario, bug);
+    (scenario, result)
 }
 
 /// Plays a scenario. After its lives, one program replaces all files without a fault.
@@ -107,14 +105,11 @@ pub fn play(scenario: &OutputScenario, bug: Option<PlantedBug>) -> TrialResult {
     let last = WritingLife { programs: 1, policy: OverwritePolicy::Overwrite, faults: Vec::new() };
     for (number, life) in (0..).zip(scenario.lives.iter().chain([&last])) {
         let about = format!("-- {} programs, {:?}, {:?}", life.programs, life.policy, life.faults);
-        world.state().say(|| about);
+        world.state().log(|| about);
         let ends = live(&world, number, life);
-        if let Err(violation) = check(&world, life, &ends, &mut possible) {
-            world.violate(|| violation);
-        }
+        world.require(check(&world, life, &ends, &mut possible));
     }
-    let violation = world.state().violation.take();
-    TrialResult { violation, trace: world.take_trace() }
+    world.take_result()
 }
 
 fn live(world: &Arc<World>, number: u64, life: &WritingLife) -> Vec<WritingEnd> {
@@ -150,7 +145,7 @@ fn write_files(
             Ok::<(), FileError>(())
         };
         let ended = NAMES.iter().zip(&contents).try_for_each(write);
-        process.world.state().say(|| format!("       ended: {ended:?}"));
+        process.world.state().log(|| format!("       ended: {ended:?}"));
     });
     WritingEnd { contents, written }
 }
@@ -199,7 +194,6 @@ fn check(
     Ok(())
 }
 
-/// Returns the content of every file.
 fn read_all(world: &Arc<World>) -> Result<BTreeMap<String, String>, String> {
     let process = &world.start(1, &[])[0];
     let directory = SimulatedDirectory::root(process);

@@ -9,9 +9,6 @@ use steadfast_runner::ledger::JournalLine;
 
 /// Checks that a run's findings, and the report made of them, have all caveats of its journal and
 /// all numbers.
-///
-/// # Errors
-/// Returns what is missing.
 pub fn check_report(lines: &[JournalLine], findings: &Findings) -> Result<(), String> {
     check_caveats(lines, findings)?;
     check_printed(findings)
@@ -19,9 +16,6 @@ pub fn check_report(lines: &[JournalLine], findings: &Findings) -> Result<(), St
 
 /// Checks that the report over all targets has the result, the numbers and the caveats of each,
 /// under its name.
-///
-/// # Errors
-/// Returns what is missing.
 pub fn check_group_report(
     targets: &[(&str, &StudiedTarget)],
     whole: &Findings,

@@ -42,7 +42,6 @@ pub struct SimulatedHostRig {
     process: Process,
     drive: SharedDrive,
     device: Device,
-    /// Number of the drive.
     number: usize,
     /// True for a drive that is factory-new in every process, as the program's simulated drives
     /// are.
@@ -190,9 +189,7 @@ impl SimulatedHostRig {
         let trial = lock(cut);
         let not_written = TrialOnDrive::new(plan, boots);
         let trial = trial.as_ref().unwrap_or(&not_written);
-        if let Err(violation) = trial.check_log(plan, &log, boots) {
-            self.process.world.violate(|| violation);
-        }
+        self.process.world.require(trial.check_log(plan, &log, boots));
         Ok(judge(plan, &log, &trial.read_back(plan, boots)))
     }
 
@@ -227,7 +224,7 @@ impl SimulatedHostRig {
         let (bug, was_hit) = (state.disk.bug, state.has_hit_other(self.process.thread()));
         drop(state);
         if bug == Some(PlantedBug::SharedFate) && was_hit {
-            return Err(faults(step));
+            return Err(failed_ios(step));
         }
         let is_alone = bug == Some(PlantedBug::LoneStart) && self.number == 0;
         match &mut self.ticket {
@@ -364,7 +361,7 @@ impl Rig for SimulatedHostRig {
             fault
         });
         match fault {
-            Some(InjectedFault::DeviceErrors) => return Err(faults(step)),
+            Some(InjectedFault::DeviceErrors) => return Err(failed_ios(step)),
             Some(InjectedFault::DeviceStall) => {
                 // A drive that is factory-new in every process is unaffected by earlier ones.
                 if !self.is_simulated {
@@ -388,7 +385,7 @@ impl Rig for SimulatedHostRig {
         self.measured += measured.elapsed;
         let fault = self.call(CallKind::Applied, &about, |_, fault| fault);
         if fault == Some(InjectedFault::DeviceReset) {
-            return Err(faults(step));
+            return Err(failed_ios(step));
         }
         // A drive that repeats its history cannot return wrong data only once.
         let is_wrong = fault == Some(InjectedFault::WrongData) && !self.is_simulated;
@@ -467,7 +464,7 @@ fn host_error(fault: Option<InjectedFault>) -> Result<(), Halt> {
     Ok(())
 }
 
-fn faults(step: &Step) -> Halt {
+fn failed_ios(step: &Step) -> Halt {
     let (place, first) = (step.place.to_string(), "write at 0: EIO".to_owned());
     Halt::Faults { place, count: 1, first }
 }

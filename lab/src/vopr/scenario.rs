@@ -3,7 +3,7 @@
 use crate::dice::Dice;
 use crate::drive::RememberedDrive;
 use crate::fault::{InjectedFault, PlannedFault};
-use crate::shrink::{Shrink, earlier_faults, fewer_faults};
+use crate::shrink::{Shrink, earlier_faults, fewer_faults, smaller_lives};
 use crate::workload::workload;
 use crate::world::DRIVES_MAX;
 use std::sync::LazyLock;
@@ -16,8 +16,10 @@ pub struct PlannedRun {
     pub name: &'static str,
     /// Changes the settings that differ from those of every short run.
     adjust: fn(&mut Settings),
-    /// True if the run compares what it reads: its findings must report wrong data from the drive.
-    pub compares: bool,
+}
+
+const fn run(name: &'static str, adjust: fn(&mut Settings)) -> PlannedRun {
+    PlannedRun { name, adjust }
 }
 
 /// Number of runs that existed when the regression seeds of `tests.rs` were found.
@@ -26,158 +28,83 @@ pub const FIRST_RUNS: usize = 6;
 
 /// All runs, which are short. New ones are added before the longer ones.
 pub const RUNS: [PlannedRun; 23] = [
-    PlannedRun { name: "throughput", adjust: |s| s.rounds_max = Some(2), compares: false },
-    PlannedRun { name: "latency", adjust: |s| s.rounds_max = Some(1), compares: false },
-    PlannedRun { name: "iops", adjust: |s| s.rounds_max = Some(1), compares: false },
-    PlannedRun { name: "verify-write", adjust: |_| (), compares: true },
-    PlannedRun {
-        name: "commit",
-        adjust: |s| {
-            set(s, &[("committers", "1"), ("block-sizes", "4K")]);
-            s.rounds_max = Some(2);
-        },
-        compares: false,
-    },
-    PlannedRun {
-        name: "fill",
-        adjust: |s| set(s, &[("levels", "0"), ("idle-times", "10s")]),
-        compares: false,
-    },
-    PlannedRun {
-        name: "power-cut",
-        adjust: |s| {
-            set(s, &[("cycles", "3"), ("within", "1s"), ("area", "1"), ("block", "64")]);
-            set(s, &[("flush-every", "4")]);
-        },
-        compares: true,
-    },
-    PlannedRun {
-        name: "load-curve",
-        adjust: |s| {
-            set(s, &[("preconditioning", "none"), ("points", "50,102"), ("settling", "100ms")]);
-            set(s, &[("point-time", "1s"), ("point-time-max", "1s")]);
-        },
-        compares: false,
-    },
-    PlannedRun {
-        name: "neighbors",
-        adjust: |s| set(s, &[("cycles", "2"), ("controls", "none")]),
-        compares: false,
-    },
-    PlannedRun {
-        name: "idle-exit",
-        adjust: |s| {
-            set(s, &[("idle-times", "10ms,1s"), ("samples", "3"), ("most", "3s")]);
-            set(s, &[("baseline-time", "1s")]);
-        },
-        compares: false,
-    },
-    PlannedRun {
-        name: "wsat",
-        adjust: |s| {
-            set(s, &[("between-time", "2s"), ("least-fills", "0"), ("histogram-time", "1s")]);
-            s.rounds_max = Some(2);
-        },
-        compares: false,
-    },
-    PlannedRun {
-        name: "replay-native",
-        adjust: |s| {
-            set(s, &[("preconditioning", "none"), ("pauses", "keep")]);
-            s.workload = Some(Box::new(workload()));
-        },
-        compares: false,
-    },
-    PlannedRun {
-        name: "multi-wsat",
-        adjust: |s| {
-            set(s, &[("preconditioning", "none"), ("between-time", "2s"), ("least-fills", "0")]);
-            s.workload = Some(Box::new(workload()));
-            s.rounds_max = Some(2);
-        },
-        compares: false,
-    },
-    PlannedRun {
-        name: "composite",
-        adjust: |s| {
-            set(s, &[("between-time", "2s"), ("least-fills", "0"), ("histogram-time", "1s")]);
-            s.rounds_max = Some(2);
-        },
-        compares: false,
-    },
-    PlannedRun {
-        name: "xsr",
-        adjust: |s| set(s, &[("first-time", "3s"), ("middle-time", "2s"), ("last-time", "3s")]),
-        compares: false,
-    },
-    PlannedRun {
-        name: "hir",
-        adjust: |s| {
-            set(s, &[("between-time", "2s"), ("idle-times", "1s,2s"), ("accesses", "2")]);
-            s.rounds_max = Some(2);
-        },
-        compares: false,
-    },
-    PlannedRun {
-        name: "write-amplification",
-        adjust: |s| {
-            set(s, &[("workloads", "uniform"), ("used", "10"), ("window", "10"), ("limit", "1")]);
-        },
-        compares: false,
-    },
-    PlannedRun {
-        name: "individual-streams",
-        adjust: |s| {
-            set(s, &[("preconditioning", "none"), ("between-time", "2s"), ("least-fills", "0")]);
-            s.workload = Some(Box::new(workload()));
-            s.rounds_max = Some(2);
-        },
-        compares: false,
-    },
-    PlannedRun {
-        name: "rwsw-dirth",
-        adjust: |s| {
-            set(s, &[("preconditioning", "none"), ("run-in", "1s"), ("histogram-time", "1s")]);
-            s.workload = Some(Box::new(workload()));
-            s.rounds_max = Some(1);
-        },
-        compares: false,
-    },
-    PlannedRun {
-        name: "portrait",
-        adjust: |s| {
-            set(
-                s,
-                &[("length", "1h"), ("fill.idle-times", "10s"), ("latency.histogram-time", "1s")],
-            );
-            set(s, &[("commit.committers", "1"), ("commit.between-time", "2s")]);
-            set(s, &[("load-curve.points", "50"), ("load-curve.point-time", "1s")]);
-            set(s, &[("load-curve.point-time-max", "1s"), ("idle-exit.idle-times", "10ms")]);
-            set(s, &[("idle-exit.samples", "3"), ("idle-exit.most", "1s")]);
-            set(s, &[("idle-exit.baseline-time", "1s")]);
-            s.rounds_max = Some(1);
-        },
-        compares: false,
-    },
-    PlannedRun {
-        name: "factors",
-        adjust: |s| {
-            set(s, &[("rounds", "2"), ("used", "100"), ("entropies", "0,100")]);
-            set(s, &[("random-percents", "0,100"), ("alignments", "4K"), ("sustained-steps", "2")]);
-        },
-        compares: false,
-    },
-    PlannedRun { name: "suite", adjust: |s| s.rounds_max = Some(1), compares: false },
-    PlannedRun {
-        name: "dirth",
-        adjust: |s| {
-            set(s, &[("histogram-time", "1s"), ("pre-write", "1s"), ("loops", "2,1")]);
-            set(s, &[("point-pre-write", "1s"), ("between-time", "2s")]);
-            // A round with a gap does not count.
-            s.rounds_max = Some(6);
-        },
-        compares: false,
-    },
+    run("throughput", |s| s.rounds_max = Some(2)),
+    run("latency", |s| s.rounds_max = Some(1)),
+    run("iops", |s| s.rounds_max = Some(1)),
+    run("verify-write", |_| ()),
+    run("commit", |s| {
+        set(s, &[("committers", "1"), ("block-sizes", "4K")]);
+        s.rounds_max = Some(2);
+    }),
+    run("fill", |s| set(s, &[("levels", "0"), ("idle-times", "10s")])),
+    run("power-cut", |s| {
+        set(s, &[("cycles", "3"), ("within", "1s"), ("area", "1"), ("block", "64")]);
+        set(s, &[("flush-every", "4")]);
+    }),
+    run("load-curve", |s| {
+        set(s, &[("preconditioning", "none"), ("points", "50,102"), ("settling", "100ms")]);
+        set(s, &[("point-time", "1s"), ("point-time-max", "1s")]);
+    }),
+    run("neighbors", |s| set(s, &[("cycles", "2"), ("controls", "none")])),
+    run("idle-exit", |s| {
+        set(s, &[("idle-times", "10ms,1s"), ("samples", "3"), ("most", "3s")]);
+        set(s, &[("baseline-time", "1s")]);
+    }),
+    run("wsat", |s| {
+        set(s, &[("between-time", "2s"), ("least-fills", "0"), ("histogram-time", "1s")]);
+        s.rounds_max = Some(2);
+    }),
+    run("replay-native", |s| {
+        set(s, &[("preconditioning", "none"), ("pauses", "keep")]);
+        s.workload = Some(Box::new(workload()));
+    }),
+    run("multi-wsat", |s| {
+        set(s, &[("preconditioning", "none"), ("between-time", "2s"), ("least-fills", "0")]);
+        s.workload = Some(Box::new(workload()));
+        s.rounds_max = Some(2);
+    }),
+    run("composite", |s| {
+        set(s, &[("between-time", "2s"), ("least-fills", "0"), ("histogram-time", "1s")]);
+        s.rounds_max = Some(2);
+    }),
+    run("xsr", |s| set(s, &[("first-time", "3s"), ("middle-time", "2s"), ("last-time", "3s")])),
+    run("hir", |s| {
+        set(s, &[("between-time", "2s"), ("idle-times", "1s,2s"), ("accesses", "2")]);
+        s.rounds_max = Some(2);
+    }),
+    run("write-amplification", |s| {
+        set(s, &[("workloads", "uniform"), ("used", "10"), ("window", "10"), ("limit", "1")]);
+    }),
+    run("individual-streams", |s| {
+        set(s, &[("preconditioning", "none"), ("between-time", "2s"), ("least-fills", "0")]);
+        s.workload = Some(Box::new(workload()));
+        s.rounds_max = Some(2);
+    }),
+    run("rwsw-dirth", |s| {
+        set(s, &[("preconditioning", "none"), ("run-in", "1s"), ("histogram-time", "1s")]);
+        s.workload = Some(Box::new(workload()));
+        s.rounds_max = Some(1);
+    }),
+    run("portrait", |s| {
+        set(s, &[("length", "1h"), ("fill.idle-times", "10s"), ("latency.histogram-time", "1s")]);
+        set(s, &[("commit.committers", "1"), ("commit.between-time", "2s")]);
+        set(s, &[("load-curve.points", "50"), ("load-curve.point-time", "1s")]);
+        set(s, &[("load-curve.point-time-max", "1s"), ("idle-exit.idle-times", "10ms")]);
+        set(s, &[("idle-exit.samples", "3"), ("idle-exit.most", "1s")]);
+        set(s, &[("idle-exit.baseline-time", "1s")]);
+        s.rounds_max = Some(1);
+    }),
+    run("factors", |s| {
+        set(s, &[("rounds", "2"), ("used", "100"), ("entropies", "0,100")]);
+        set(s, &[("random-percents", "0,100"), ("alignments", "4K"), ("sustained-steps", "2")]);
+    }),
+    run("suite", |s| s.rounds_max = Some(1)),
+    run("dirth", |s| {
+        set(s, &[("histogram-time", "1s"), ("pre-write", "1s"), ("loops", "2,1")]);
+        set(s, &[("point-pre-write", "1s"), ("between-time", "2s")]);
+        // A round with a gap does not count.
+        s.rounds_max = Some(6);
+    }),
 ];
 
 /// Number of runs before the longer ones, which are chosen a quarter as often.
@@ -192,7 +119,6 @@ const GROUP_RUNS: [&str; 7] =
 #[cfg(test)]
 const FIRST_GROUP_RUNS: usize = 6;
 
-/// Sets parameters of a procedure.
 fn set(settings: &mut Settings, parameters: &[(&str, &str)]) {
     for (name, value) in parameters {
         settings.set(name, value);
@@ -206,6 +132,12 @@ pub static DRIVE: LazyLock<DriveSpec> = LazyLock::new(|| {
 });
 
 impl PlannedRun {
+    /// Returns true if the run compares what it reads: its findings must report wrong data from the
+    /// drive.
+    fn compares(&self) -> bool {
+        matches!(self.name, "verify-write" | "power-cut")
+    }
+
     /// Returns the plan of the run.
     pub fn plan(&self) -> RunPlan {
         let mut settings = Settings::new(self.name, 7);
@@ -220,11 +152,9 @@ impl PlannedRun {
 /// Programs that a user starts after the previous ones have ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UserAction {
-    /// Resumes or starts the run.
     Continue,
     /// Resumes the run twice at the same time.
     ContinueTwice,
-    /// Restores the host.
     Restore,
     /// Restores the host while the run is resumed.
     RestoreAndContinue,
@@ -297,7 +227,7 @@ impl Scenario {
         let setting_is_kept = dice.percent(50);
         let count = 1 + dice.below(4);
         let mut lives: Vec<Life> =
-            (0..count).map(|_| choose_life(dice, calls, RUNS[run].compares)).collect();
+            (0..count).map(|_| choose_life(dice, calls, RUNS[run].compares())).collect();
         // Host errors have dice of their own, so that they do not change the rest of the scenario.
         let mut host_dice = Dice::new(seed ^ 0x686f_7374_6572_726f);
         for life in &mut lives {
@@ -322,23 +252,16 @@ impl Shrink for Scenario {
         if self.targets > 2 {
             smaller.push(Scenario { targets: self.targets - 1, ..self.clone() });
         }
-        for (at, life) in self.lives.iter().enumerate() {
-            let with = |faults: Vec<PlannedFault>| {
-                let mut other = self.clone();
-                other.lives[at].faults = faults;
-                other
-            };
-            let mut fewer = self.clone();
-            fewer.lives.remove(at);
-            smaller.push(fewer);
-            smaller.extend(fewer_faults(&life.faults).into_iter().map(with));
+        let lives = smaller_lives(&self.lives, |life| {
+            let with = |faults| Life { faults, action: life.action };
+            let mut smaller: Vec<Life> = fewer_faults(&life.faults).into_iter().map(with).collect();
             if life.action != UserAction::Continue {
-                let mut simpler = self.clone();
-                simpler.lives[at].action = UserAction::Continue;
-                smaller.push(simpler);
+                smaller.push(Life { action: UserAction::Continue, ..life.clone() });
             }
             smaller.extend(earlier_faults(&life.faults).into_iter().map(with));
-        }
+            smaller
+        });
+        smaller.extend(lives.into_iter().map(|lives| Scenario { lives, ..self.clone() }));
         smaller
     }
 }
@@ -387,21 +310,25 @@ pub fn choose_call(dice: &mut Dice, calls: u64) -> u64 {
 }
 
 fn choose_fault(dice: &mut Dice, compares: bool) -> InjectedFault {
+    use InjectedFault::{
+        ClockJump, DeviceErrors, DeviceGone, DeviceReset, DeviceStall, Error, Full, Interrupted,
+        LostSync, NoSpace, Short, WrongData,
+    };
     let jump = dice.below(7_200_000) as i64 - 3_600_000;
     let faults = [
-        InjectedFault::Error,
-        InjectedFault::Error,
-        InjectedFault::NoSpace,
-        InjectedFault::Full,
-        InjectedFault::Short,
-        InjectedFault::Interrupted,
-        InjectedFault::LostSync,
-        InjectedFault::LostSync,
-        InjectedFault::ClockJump(jump),
-        InjectedFault::DeviceErrors,
-        InjectedFault::DeviceReset,
-        InjectedFault::DeviceStall,
-        InjectedFault::DeviceGone,
+        Error,
+        Error,
+        NoSpace,
+        Full,
+        Short,
+        Interrupted,
+        LostSync,
+        LostSync,
+        ClockJump(jump),
+        DeviceErrors,
+        DeviceReset,
+        DeviceStall,
+        DeviceGone,
     ];
-    if compares && dice.percent(20) { InjectedFault::WrongData } else { *dice.choose(&faults) }
+    if compares && dice.percent(20) { WrongData } else { *dice.choose(&faults) }
 }

@@ -2,7 +2,6 @@
 
 use crate::fault::PlannedFault;
 
-/// Maximum number of scenarios tried.
 const TRIALS_MAX: usize = 400;
 
 /// A scenario that can be made smaller.
@@ -25,6 +24,20 @@ pub fn shrink<S: Shrink>(failing: &S, fails: impl Fn(&S) -> bool) -> S {
             None => return smallest,
         }
     }
+}
+
+/// Returns the lives without one of them, and with one of them made smaller, for each.
+pub fn smaller_lives<L: Clone>(lives: &[L], smaller: impl Fn(&L) -> Vec<L>) -> Vec<Vec<L>> {
+    let mut all = Vec::new();
+    for (position, life) in lives.iter().enumerate() {
+        all.push([&lives[..position], &lives[position + 1..]].concat());
+        for life in smaller(life) {
+            let mut lives = lives.to_vec();
+            lives[position] = life;
+            all.push(lives);
+        }
+    }
+    all
 }
 
 /// Returns the faults without one of them, for each.

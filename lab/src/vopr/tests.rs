@@ -7,7 +7,8 @@ use crate::marks::{self, MarksScenario};
 use crate::outputs::{self, OutputScenario};
 use crate::scenario::{FIRST_RUNS, Life, RUNS, Scenario, UserAction};
 use crate::shrink::{Shrink, shrink};
-use crate::trial::{TrialResult, UndisturbedRun, play, undisturbed};
+use crate::trial::{UndisturbedRun, play, undisturbed};
+use crate::world::TrialResult;
 use crate::{report, report_smallest};
 use std::fmt::Debug;
 use std::sync::{LazyLock, Mutex};
@@ -35,9 +36,13 @@ const FOUND_IN_GROUPS: &[u64] = &[
 
 static UNDISTURBED: LazyLock<Vec<UndisturbedRun>> = LazyLock::new(undisturbed);
 
+/// Number of calls of each undisturbed run.
+fn calls() -> Vec<u64> {
+    UNDISTURBED.iter().map(|run| run.calls).collect()
+}
+
 fn scenario(seed: u64) -> Scenario {
-    let calls: Vec<u64> = UNDISTURBED.iter().map(|run| run.calls).collect();
-    Scenario::new(seed, &calls)
+    Scenario::new(seed, &calls())
 }
 
 /// Returns the scenario of a seed if it plays the run of this name.
@@ -48,24 +53,21 @@ fn scenario_of(name: &str, seed: u64) -> Scenario {
 
 /// Returns the scenario of a seed that plays the runs of several targets.
 fn group_scenario(seed: u64) -> Scenario {
-    let calls: Vec<u64> = UNDISTURBED.iter().map(|run| run.calls).collect();
-    Scenario::of_group(seed, &calls)
+    Scenario::of_group(seed, &calls())
 }
 
 /// Returns the scenario of a group that a seed had when only the first runs existed.
 fn first_group_scenario(seed: u64) -> Scenario {
-    let calls: Vec<u64> = UNDISTURBED.iter().map(|run| run.calls).collect();
-    Scenario::of_first_group(seed, &calls)
+    Scenario::of_first_group(seed, &calls())
 }
 
 /// Returns the scenario that a seed had when only the first runs existed.
 fn first_scenario(seed: u64) -> Scenario {
-    let calls: Vec<u64> = UNDISTURBED.iter().map(|run| run.calls).collect();
-    Scenario::new(seed, &calls[..FIRST_RUNS])
+    Scenario::new(seed, &calls()[..FIRST_RUNS])
 }
 
-/// Plays all scenarios on two threads. Returns the report of the first that failed.
-fn first_failure(scenarios: impl Iterator<Item = Scenario> + Send) -> Option<String> {
+/// Plays all scenarios on two threads. Panics with the report of the first that failed.
+fn must_survive(scenarios: impl Iterator<Item = Scenario> + Send) {
     let (scenarios, failed) = (Mutex::new(scenarios.enumerate()), Mutex::new(None));
     let next = || scenarios.lock().unwrap().next();
     let work = || {
@@ -80,8 +82,9 @@ fn first_failure(scenarios: impl Iterator<Item = Scenario> + Send) -> Option<Str
         }
     };
     std::thread::scope(|scope| (0..2).for_each(|_| drop(scope.spawn(work))));
-    let (_, scenario) = failed.into_inner().unwrap()?;
-    Some(report(&scenario, "failed", &UNDISTURBED))
+    if let Some((_, scenario)) = failed.into_inner().unwrap() {
+        panic!("{}", report(&scenario, "failed", &UNDISTURBED));
+    }
 }
 
 /// Returns a number of the environment.
@@ -90,6 +93,7 @@ fn variable(name: &str) -> Option<u64> {
 }
 
 /// Returns the seeds to play: `SEEDS` or this many from `FIRST`, until `TIME` seconds have passed.
+/// `make fire` sets these.
 fn seeds(usual: u64) -> impl Iterator<Item = u64> {
     let first = variable("FIRST").unwrap_or(0);
     let end = variable("TIME").map(|seconds| Instant::now() + Duration::from_secs(seconds));
@@ -97,37 +101,21 @@ fn seeds(usual: u64) -> impl Iterator<Item = u64> {
         .take_while(move |_| end.is_none_or(|end| Instant::now() < end))
 }
 
-/// `make fire` sets FIRST, SEEDS and TIME.
 #[test]
 fn runs_survive_everything() {
     let found = FOUND.iter().map(|seed| first_scenario(*seed));
-    if let Some(report) = first_failure(found.chain(seeds(600).map(scenario))) {
-        panic!("{report}");
-    }
+    must_survive(found.chain(seeds(600).map(scenario)));
 }
 
-/// `make fire` sets FIRST, SEEDS and TIME.
 #[test]
 fn power_cuts_lose_no_acknowledgment() {
-    let scenarios = seeds(200).map(|seed| scenario_of("power-cut", seed));
-    if let Some(report) = first_failure(scenarios) {
-        panic!("{report}");
-    }
+    must_survive(seeds(200).map(|seed| scenario_of("power-cut", seed)));
 }
 
-/// `make fire` sets FIRST, SEEDS and TIME.
 #[test]
 fn groups_lose_no_step_and_no_target() {
     let found = FOUND_IN_GROUPS.iter().map(|seed| first_group_scenario(*seed));
-    if let Some(report) = first_failure(found.chain(seeds(45).map(group_scenario))) {
-        panic!("{report}");
-    }
-}
-
-fn play_outputs(seed: u64, bug: Option<PlantedBug>) -> (OutputScenario, TrialResult) {
-    let scenario = OutputScenario::new(seed);
-    let result = outputs::play(&scenario, bug);
-    (scenario, result)
+    must_survive(found.chain(seeds(45).map(group_scenario)));
 }
 
 /// Plays seeds without a planted bug. Panics with the smallest failing scenario.
@@ -139,7 +127,7 @@ fn must_hold<S: Shrink + Debug>(
     for seed in seeds {
         let (scenario, result) = play_seed(seed, None);
         if result.violation.is_some() {
-            panic!("{}", report_smallest(seed, &scenario, |smaller| play(smaller, None)));
+            panic!("{}", report_smallest(seed, &scenario, play));
         }
     }
 }
@@ -164,40 +152,24 @@ fn must_be_found<S: Shrink + Debug>(
     }
 }
 
-/// `make fire` sets FIRST, SEEDS and TIME.
 #[test]
 fn output_files_appear_whole_and_stay() {
-    must_hold(seeds(1000), play_outputs, outputs::play);
+    must_hold(seeds(1000), outputs::play_seed, outputs::play);
 }
 
-/// `make fire` sets FIRST, SEEDS and TIME.
 #[test]
 fn captures_lose_nothing_in_silence() {
     must_hold(seeds(1000), captures::play_seed, captures::play);
 }
 
-fn play_changes(seed: u64, bug: Option<PlantedBug>) -> (ChangesScenario, TrialResult) {
-    let scenario = ChangesScenario::new(seed);
-    let result = changes::play(&scenario, bug);
-    (scenario, result)
-}
-
-fn play_marks(seed: u64, bug: Option<PlantedBug>) -> (MarksScenario, TrialResult) {
-    let scenario = MarksScenario::new(seed);
-    let result = marks::play(&scenario, bug);
-    (scenario, result)
-}
-
-/// `make fire` sets FIRST, SEEDS and TIME.
 #[test]
 fn host_settings_without_a_run_are_undone_or_journaled() {
-    must_hold(seeds(1000), play_changes, changes::play);
+    must_hold(seeds(1000), changes::play_seed, changes::play);
 }
 
-/// `make fire` sets FIRST, SEEDS and TIME.
 #[test]
 fn marks_are_neither_lost_nor_doubled() {
-    must_hold(seeds(1000), play_marks, marks::play);
+    must_hold(seeds(1000), marks::play_seed, marks::play);
 }
 
 /// Each defect breaks another invariant of host settings.
@@ -213,7 +185,7 @@ fn bugs_planted_below_host_settings_are_found() {
         (NoLock, "the setting of drive"),
         (StrayWrite, "belonged to another program"),
     ];
-    must_be_found(&bugs, play_changes, changes::play, ChangesScenario::faults);
+    must_be_found(&bugs, changes::play_seed, changes::play, ChangesScenario::faults);
 }
 
 /// Each defect breaks another invariant of marks.
@@ -225,7 +197,7 @@ fn bugs_planted_below_marks_are_found() {
         (DoubledWrite, "has a mark twice"),
         (StrayWrite, "belonged to another program"),
     ];
-    must_be_found(&bugs, play_marks, marks::play, MarksScenario::faults);
+    must_be_found(&bugs, marks::play_seed, marks::play, MarksScenario::faults);
 }
 
 /// Without syncs, a power loss takes files that the recorder called complete.
@@ -246,7 +218,7 @@ fn bugs_planted_below_output_files_are_found() {
     let replaced = (RenameReplaces, "was replaced");
     let stray = (StrayWrite, "belonged to another program");
     let bugs = [unwritten, (NoDirectorySync, "or nothing"), replaced, stray];
-    must_be_found(&bugs, play_outputs, outputs::play, OutputScenario::faults);
+    must_be_found(&bugs, outputs::play_seed, outputs::play, OutputScenario::faults);
 }
 
 /// Every kind of scenario: the same calls with the same faults.
@@ -270,8 +242,8 @@ fn a_seed_always_means_the_same() {
     }
     for seed in 0..12 {
         let played = || {
-            let files = [play_outputs(seed, None).1, play_changes(seed, None).1];
-            let captures = [captures::play_seed(seed, None).1, play_marks(seed, None).1];
+            let files = [outputs::play_seed(seed, None).1, changes::play_seed(seed, None).1];
+            let captures = [captures::play_seed(seed, None).1, marks::play_seed(seed, None).1];
             files.into_iter().chain(captures)
         };
         let traces = || {

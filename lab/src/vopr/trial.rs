@@ -10,7 +10,7 @@ use crate::memory;
 use crate::reports::{check_group_report, check_report, missing_metrics};
 use crate::rig::{SharedDrive, SimulatedHostRig, restore_setting};
 use crate::scenario::{DRIVE, Life, RUNS, Scenario, UserAction};
-use crate::world::{EndOnDrop, ORIGINAL_SETTING, Process, World, WorldClock};
+use crate::world::{EndOnDrop, ORIGINAL_SETTING, Process, TrialResult, World, WorldClock};
 use std::any::Any;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -35,7 +35,6 @@ use steadfast_runner::{
 /// Name of the run that cuts the power of its drive.
 const POWER_CUT: &str = "power-cut";
 
-/// Name of the run directory.
 const RUN: &str = "run";
 
 /// An undisturbed run.
@@ -43,14 +42,6 @@ pub struct UndisturbedRun {
     /// Number of calls.
     pub calls: u64,
     findings: Findings,
-}
-
-/// Result of a trial.
-pub struct TrialResult {
-    /// The first violated invariant; `None` if all held.
-    pub violation: Option<String>,
-    /// The calls, if they were requested.
-    pub trace: Vec<String>,
 }
 
 /// The program of a process.
@@ -81,7 +72,6 @@ impl FinishedStep {
     }
 }
 
-/// A scenario in progress.
 struct Trial<'a> {
     scenario: &'a Scenario,
     world: Arc<World>,
@@ -93,12 +83,9 @@ struct Trial<'a> {
     targets: Vec<TestedTarget>,
 }
 
-/// A target of a scenario.
 struct TestedTarget {
-    /// Number of its drive.
     number: usize,
     drive: SharedDrive,
-    /// The last power cut of the drive.
     cut: SharedCut,
     /// Steps that the program reported as finished, in order.
     finished: Mutex<Vec<FinishedStep>>,
@@ -128,8 +115,7 @@ impl TestedTarget {
 
 /// Executes each run without faults.
 pub fn undisturbed() -> Vec<UndisturbedRun> {
-    let alone = |run| {
-        let lives = Vec::new();
+    let play_alone = |run| {
         let scenario = Scenario {
             seed: 0,
             run,
@@ -137,7 +123,7 @@ pub fn undisturbed() -> Vec<UndisturbedRun> {
             together: StartSync::Steps,
             drive_forgets: true,
             setting_is_kept: true,
-            lives,
+            lives: Vec::new(),
         };
         let trial = Trial::new(&scenario, None, false);
         let is_complete = trial.live(&Life { action: UserAction::Continue, faults: Vec::new() });
@@ -148,9 +134,8 @@ pub fn undisturbed() -> Vec<UndisturbedRun> {
             (Ok(Some(contents)), None) if is_complete => {
                 let lines = contents.lines.clone();
                 let findings = contents.study(trial.procedure.as_ref());
-                if let Err(violation) = check_report(&lines, &findings) {
-                    panic!("{}: {violation}", RUNS[run].name);
-                }
+                check_report(&lines, &findings)
+                    .unwrap_or_else(|violation| panic!("{}: {violation}", RUNS[run].name));
                 UndisturbedRun { calls, findings }
             }
             (contents, violation) => {
@@ -158,7 +143,7 @@ pub fn undisturbed() -> Vec<UndisturbedRun> {
             }
         }
     };
-    (0..RUNS.len()).map(alone).collect()
+    (0..RUNS.len()).map(play_alone).collect()
 }
 
 /// Executes a scenario.
@@ -184,12 +169,9 @@ pub fn play(
     if trial.world.state().violation.is_none() {
         let reported = trial.targets.iter().map(|target| trial.check_report(target, undisturbed));
         let reported = reported.collect::<Result<(), String>>();
-        if let Err(violation) = reported.and_then(|()| trial.check_group_report(undisturbed)) {
-            trial.world.violate(|| violation);
-        }
+        trial.world.require(reported.and_then(|()| trial.check_group_report(undisturbed)));
     }
-    let violation = trial.world.state().violation.take();
-    TrialResult { violation, trace: trial.world.take_trace() }
+    trial.world.take_result()
 }
 
 impl Trial<'_> {
@@ -210,14 +192,14 @@ impl Trial<'_> {
         }
     }
 
-    fn say(&self, line: impl FnOnce() -> String) {
-        self.world.state().say(line);
+    fn log(&self, line: impl FnOnce() -> String) {
+        self.world.state().log(line);
     }
 
     /// Executes one life. Returns true if a program reported that the run is complete.
     fn live(&self, life: &Life) -> bool {
         use UserAction::{Continue, ContinueTwice, Restore, RestoreAndContinue};
-        self.say(|| format!("-- {:?}, {:?}", life.action, life.faults));
+        self.log(|| format!("-- {:?}, {:?}", life.action, life.faults));
         let programs: &[Program] = match life.action {
             Continue => &[Program::Resume],
             ContinueTwice => &[Program::Resume, Program::Resume],
@@ -233,7 +215,7 @@ impl Trial<'_> {
                         let _ended = EndOnDrop(process);
                         memory::restart();
                         match program {
-                            Program::Resume => self.carry_on(process),
+                            Program::Resume => self.resume(process),
                             Program::Restore => self.restore(process),
                         }
                     })
@@ -249,12 +231,12 @@ impl Trial<'_> {
         match end {
             Ok(Ok(has_completed)) => has_completed,
             Ok(Err(why)) => {
-                self.say(|| format!("       ended: {why}"));
+                self.log(|| format!("       ended: {why}"));
                 false
             }
             Err(payload) => {
                 if self.world.note_panic(&*payload) {
-                    self.say(|| "       died".to_owned());
+                    self.log(|| "       died".to_owned());
                 }
                 false
             }
@@ -262,20 +244,20 @@ impl Trial<'_> {
     }
 
     /// Resumes or starts the run, or all runs of several targets.
-    fn carry_on(&self, process: &Process) -> Result<bool, String> {
+    fn resume(&self, process: &Process) -> Result<bool, String> {
         match &self.group {
-            None => self.carry_on_alone(process),
-            Some(tested) => self.carry_on_together(process, tested),
+            None => self.resume_single(process),
+            Some(tested) => self.resume_group(process, tested),
         }
     }
 
     /// Resumes or starts the runs of several targets, as `steadfast run` does.
-    fn carry_on_together(&self, process: &Process, tested: &TestedGroup) -> Result<bool, String> {
-        let (group, opened) = tested.open_or_create(process).map_err(shown)?;
-        let ready = opened.into_iter().map(|run| self.ready(process, tested, run));
-        let mut runs: Vec<ReadyRun<SimulatedDirectory>> = ready.collect();
+    fn resume_group(&self, process: &Process, tested: &TestedGroup) -> Result<bool, String> {
+        let (group, opened) = tested.open_or_create(process).map_err(text_of)?;
+        let mut runs: Vec<ReadyRun<SimulatedDirectory>> =
+            opened.into_iter().map(|run| self.ready_run(process, tested, run)).collect();
         let clock = Arc::new(WorldClock(process.clone()));
-        start_together(&mut runs, group.list.together, clock).map_err(shown)?;
+        start_together(&mut runs, group.list.together, clock).map_err(text_of)?;
         let names: Vec<String> = runs.iter().map(|run| run.name.clone()).collect();
         let first = process.fork(runs.len());
         let thread_of = |name: &String| first + names.iter().take_while(|n| *n != name).count();
@@ -295,20 +277,16 @@ impl Trial<'_> {
                 checked = checked.and(Err(format!("{name} was hit by no fault: {ending:?}")));
             }
         }
-        if let Err(violation) = checked {
-            self.world.violate(|| violation);
-        }
+        self.world.require(checked);
         let results = self.results(&group, &ends);
-        if let Err(violation) = check_results(&group, &ends, &results) {
-            self.world.violate(|| violation);
-        }
+        self.world.require(check_results(&group, &ends, &results));
         match ends.into_iter().find(|end| end.ending != Ok(RunOutcome::Complete)) {
             None => Ok(true),
             Some(end) => Err(format!("{}: {:?}", end.name, end.ending)),
         }
     }
 
-    fn ready(
+    fn ready_run(
         &self,
         process: &Process,
         tested: &TestedGroup,
@@ -322,7 +300,7 @@ impl Trial<'_> {
             ledger,
             procedure: procedure(&plan),
             plan,
-            lines: self.remembered(contents.map(|contents| contents.lines).unwrap_or_default()),
+            lines: self.resumed_lines(contents.map(|contents| contents.lines).unwrap_or_default()),
         }
     }
 
@@ -399,7 +377,7 @@ impl Trial<'_> {
 
     /// Resumes or starts the run of a single target. Resumes it again after a power cut of the
     /// drive, as `steadfast run` does.
-    fn carry_on_alone(&self, process: &Process) -> Result<bool, String> {
+    fn resume_single(&self, process: &Process) -> Result<bool, String> {
         let target = &self.targets[0];
         let mut last_cycle = None;
         loop {
@@ -412,8 +390,8 @@ impl Trial<'_> {
             if RUNS[self.scenario.run].name != POWER_CUT {
                 return Err(halt.to_string());
             }
-            let contents =
-                Ledger::read_in(&self.directory(process, target).map_err(shown)?).map_err(shown)?;
+            let contents = Ledger::read_in(&self.directory(process, target).map_err(text_of)?)
+                .map_err(text_of)?;
             let cycle = contents.awaited_trial().map(|trial| trial.cycle);
             // The same error would halt the reading again.
             if cycle.is_none() || last_cycle == cycle {
@@ -432,16 +410,16 @@ impl Trial<'_> {
         match root.enter(name) {
             Err(error) if error.is_missing() => {
                 let made = Ledger::create_below(&root, name, ReadAccess::Usual, &self.plan);
-                Ok((made.map_err(shown)?, Vec::new()))
+                Ok((made.map_err(text_of)?, Vec::new()))
             }
             entered => {
-                let opened = Ledger::open_in(entered.map_err(shown)?).map_err(shown)?;
-                Ok((opened.0, opened.1.lines))
+                let (ledger, contents) =
+                    Ledger::open_in(entered.map_err(text_of)?).map_err(text_of)?;
+                Ok((ledger, contents.lines))
             }
         }
     }
 
-    /// Opens the run directory of a target.
     fn directory(
         &self,
         process: &Process,
@@ -470,10 +448,10 @@ impl Trial<'_> {
         rig
     }
 
-    /// Returns the lines that a resumed run remembers, which are all of them.
-    fn remembered(&self, mut lines: Vec<JournalLine>) -> Vec<JournalLine> {
+    /// Returns the lines of a resumed run, without its last step if the bug that forgets it is planted.
+    fn resumed_lines(&self, mut lines: Vec<JournalLine>) -> Vec<JournalLine> {
         if self.bug == Some(PlantedBug::ForgottenStep)
-            && let Some(last) = lines.iter().rposition(is_step)
+            && let Some(last) = lines.iter().rposition(|line| line.entry.applied().is_some())
         {
             lines.truncate(last);
         }
@@ -487,20 +465,20 @@ impl Trial<'_> {
         lines: Vec<JournalLine>,
         mut rig: SimulatedHostRig,
     ) -> Result<RunOutcome, String> {
-        let lines = self.remembered(lines);
+        let lines = self.resumed_lines(lines);
         let mut witness = Witness::new(&self.world, target);
         let procedure = self.procedure.as_ref();
-        conduct(procedure, &mut rig, ledger, &lines, "steadfast 0", &mut witness).map_err(shown)
+        conduct(procedure, &mut rig, ledger, &lines, "steadfast 0", &mut witness).map_err(text_of)
     }
 
     /// Restores the host, as `steadfast restore` does with each run directory.
     fn restore(&self, process: &Process) -> Result<bool, String> {
         for target in &self.targets {
-            let directory = self.directory(process, target).map_err(shown)?;
-            let opened = Ledger::open_in(directory).map_err(shown)?;
+            let directory = self.directory(process, target).map_err(text_of)?;
+            let opened = Ledger::open_in(directory).map_err(text_of)?;
             let now = self.rig(process, target, &opened.0).now_unix_ms();
             let mut undo = |change: &_| restore_setting(process, target.number, change);
-            restore_opened(opened, now, |_| true, &mut undo).map_err(shown)?;
+            restore_opened(opened, now, |_| true, &mut undo).map_err(text_of)?;
         }
         Ok(false)
     }
@@ -516,10 +494,8 @@ impl Trial<'_> {
 
     /// Checks the invariants after every life, and those of a complete run.
     fn check(&self, complete: Option<&UndisturbedRun>) {
-        self.say(|| "-- check".to_owned());
-        if let Err(violation) = self.check_runs(complete) {
-            self.world.violate(|| violation);
-        }
+        self.log(|| "-- check".to_owned());
+        self.world.require(self.check_runs(complete));
     }
 
     fn check_runs(&self, complete: Option<&UndisturbedRun>) -> Result<(), String> {
@@ -534,7 +510,8 @@ impl Trial<'_> {
         };
         if !may_resume {
             // The user can start it again.
-            self.world.state().disk.remove_all(ROOT, self.top_directory());
+            let name = if self.group.is_some() { groups::GROUP } else { RUN };
+            self.world.state().disk.remove_all(ROOT, name);
         }
         Ok(())
     }
@@ -546,10 +523,6 @@ impl Trial<'_> {
         let run = disk.find(ROOT, RUN).and_then(|run| disk.find(run, "journal.jsonl"));
         self.targets[0].finished().is_empty()
             && run.is_ok_and(|journal| disk.has_lost_first_line(journal))
-    }
-
-    fn top_directory(&self) -> &'static str {
-        if self.group.is_some() { groups::GROUP } else { RUN }
     }
 
     /// Checks the run of a target. Returns false if it has not begun.
@@ -593,28 +566,31 @@ impl Trial<'_> {
     /// Checks that a group with a damaged run directory says so.
     fn check_damage(&self) {
         let Some(tested) = &self.group else { return };
-        if self.world.state().violation.is_none()
-            && let Err(violation) = tested.check_damage(&self.world)
-        {
-            self.world.violate(|| violation);
+        if self.world.state().violation.is_none() {
+            self.world.require(tested.check_damage(&self.world));
         }
     }
 
     /// Checks that no result of a power cut is lost or counted twice, and that an honest drive has
     /// no violation.
     fn check_power_cuts(&self, target: &TestedTarget, lines: &[JournalLine]) -> Result<(), String> {
-        let is_judged = |line: &JournalLine| match &line.entry {
-            JournalEntry::PowerCutJudged(outcome) => Some((**outcome).clone()),
-            _ => None,
-        };
-        let journaled: Vec<PowerCutOutcome> = lines.iter().filter_map(is_judged).collect();
+        let mut journaled: Vec<PowerCutOutcome> = Vec::new();
+        let mut cycles = BTreeSet::new();
+        for line in lines {
+            match &line.entry {
+                JournalEntry::PowerCutBegan { trial, .. } => {
+                    cycles.insert(trial.cycle);
+                }
+                JournalEntry::PowerCutJudged(outcome) => journaled.push((**outcome).clone()),
+                _ => {}
+            }
+        }
         // A result may be in the journal although its process died before it could report it. A
         // later process does not report it again.
         let mut unreported = journaled.iter();
         if !target.judged().iter().all(|reported| unreported.any(|outcome| outcome == reported)) {
             return Err("a reported power cut is not in the journal".into());
         }
-        let cycles: BTreeSet<u32> = lines.iter().filter_map(cycle_begun).collect();
         if journaled.len() > cycles.len() {
             let (judged, begun) = (journaled.len(), cycles.len());
             return Err(format!("{judged} results of {begun} power cuts are in the journal"));
@@ -707,7 +683,7 @@ impl Trial<'_> {
 }
 
 fn report_over_all(results: &[GroupTarget<'_>]) -> Result<Findings, String> {
-    let whole = combined_findings(results.iter()).map_err(shown)?;
+    let whole = combined_findings(results.iter()).map_err(text_of)?;
     whole.ok_or_else(|| "a complete group has no report over all targets".to_owned())
 }
 
@@ -784,18 +760,6 @@ fn steps(lines: &[JournalLine]) -> impl Iterator<Item = (&Step, &Outcome)> {
     lines.iter().filter_map(|line| line.entry.applied())
 }
 
-/// Returns the cycle of the power cut that a line begins.
-fn cycle_begun(line: &JournalLine) -> Option<u32> {
-    match &line.entry {
-        JournalEntry::PowerCutBegan { trial, .. } => Some(trial.cycle),
-        _ => None,
-    }
-}
-
-fn is_step(line: &JournalLine) -> bool {
-    matches!(line.entry, JournalEntry::Applied { .. })
-}
-
 fn procedure(plan: &RunPlan) -> Box<dyn Procedure> {
     steadfast_procedures::procedure(&plan.settings, plan.geometry(), &[])
         .unwrap_or_else(|error| panic!("{}: {error}", plan.settings.procedure))
@@ -806,7 +770,7 @@ pub fn new_drive() -> SharedDrive {
     Arc::new(Mutex::new(RememberedDrive::new(&DRIVE)))
 }
 
-fn shown(error: impl std::fmt::Display) -> String {
+fn text_of(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 

@@ -75,12 +75,6 @@ pub struct AttachedDrive {
     pub users: u32,
 }
 
-impl AttachedDrive {
-    fn new() -> AttachedDrive {
-        AttachedDrive { setting: ORIGINAL_SETTING.to_owned(), changes: 0, users: 0 }
-    }
-}
-
 /// Everything outside the processes.
 #[derive(Debug)]
 pub struct WorldState {
@@ -113,6 +107,14 @@ pub struct WorldState {
     trace: Option<Vec<String>>,
 }
 
+/// Result of a trial.
+pub struct TrialResult {
+    /// The first violated invariant; `None` if all held.
+    pub violation: Option<String>,
+    /// The calls, if they were requested.
+    pub trace: Vec<String>,
+}
+
 /// The world of a scenario.
 #[derive(Debug)]
 pub struct World {
@@ -131,10 +133,12 @@ impl World {
     pub fn new(seed: u64, bug: Option<PlantedBug>, is_traced: bool) -> Arc<World> {
         let mut disk = Disk::new(bug);
         disk.put_bystanders();
+        let setting = ORIGINAL_SETTING.to_owned();
+        let drive = AttachedDrive { setting, changes: 0, users: 0 };
         let state = WorldState {
             dice: Dice::new(seed),
             disk,
-            drives: std::array::from_fn(|_| AttachedDrive::new()),
+            drives: std::array::from_fn(|_| drive.clone()),
             setting_is_kept: false,
             boots: 1,
             clock_shift: EPOCH_SHIFT_MS,
@@ -179,8 +183,11 @@ impl World {
         self.state().calls
     }
 
-    pub fn take_trace(&self) -> Vec<String> {
-        self.state().trace.take().unwrap_or_default()
+    /// Takes the first violated invariant and the trace.
+    pub fn take_result(&self) -> TrialResult {
+        let mut state = self.state();
+        let trace = state.trace.take().unwrap_or_default();
+        TrialResult { violation: state.violation.take(), trace }
     }
 
     /// Records a panic, unless it is that of a killed process. Returns true if it is.
@@ -194,6 +201,13 @@ impl World {
         false
     }
 
+    /// Records the invariant that a check found violated.
+    pub fn require(&self, checked: Result<(), String>) {
+        if let Err(violation) = checked {
+            self.violate(|| violation);
+        }
+    }
+
     /// Records a violated invariant; only the first one is kept.
     pub fn violate(&self, what: impl FnOnce() -> String) {
         self.state().violation.get_or_insert_with(what);
@@ -202,10 +216,16 @@ impl World {
 
 impl WorldState {
     /// Adds a line to the trace.
-    pub fn say(&mut self, line: impl FnOnce() -> String) {
+    pub fn log(&mut self, line: impl FnOnce() -> String) {
         if let Some(trace) = &mut self.trace {
             trace.push(line());
         }
+    }
+
+    /// Records a violated limit and ends all processes.
+    fn exceed(&mut self, what: impl FnOnce() -> String) {
+        self.violation.get_or_insert_with(what);
+        self.alive.clear();
     }
 
     pub fn boot_id(&self) -> String {
@@ -306,21 +326,17 @@ impl Process {
             fault = state.next_fault(kind);
             state.hit.extend(fault.map(|_| thread));
             let calls = state.calls;
-            state.say(|| {
+            state.log(|| {
                 let fault = fault.map(|fault| format!("  <- {fault:?}")).unwrap_or_default();
                 format!("{calls:>6} p{thread} {kind:?} {}{fault}", about())
             });
         }
         if state.turns_taken > CALLS_MAX {
-            let hang = || format!("a process made {CALLS_MAX} calls and did not end");
-            state.violation.get_or_insert_with(hang);
-            state.alive.clear();
+            state.exceed(|| format!("a process made {CALLS_MAX} calls and did not end"));
         }
         if memory::peak() > MEMORY_MAX {
             let peak = memory::peak() >> 20;
-            let growth = || format!("a process has {peak} MiB of memory, more than its limit");
-            state.violation.get_or_insert_with(growth);
-            state.alive.clear();
+            state.exceed(|| format!("a process has {peak} MiB of memory, more than its limit"));
         }
         match fault {
             Some(InjectedFault::PowerLoss) => state.lose_power(),
@@ -400,10 +416,7 @@ impl Process {
 
     /// Records a violated limit and ends all processes.
     pub fn exceed(&self, what: impl FnOnce() -> String) -> ! {
-        let mut state = self.world.state();
-        state.violation.get_or_insert_with(what);
-        state.alive.clear();
-        drop(state);
+        self.world.state().exceed(what);
         self.world.turns.notify_all();
         die()
     }

@@ -65,7 +65,7 @@ fn caveats(saved: &SavedResult) -> Vec<Caveat> {
 }
 
 fn header(saved: &SavedResult, source: &SequenceSource) -> FormHeader {
-    let of = |name: &str| {
+    let fact = |name: &str| {
         let found = saved.facts.iter().find(|(label, _)| label.eq_ignore_ascii_case(name));
         found.map(|(_, value)| value.clone())
     };
@@ -74,26 +74,26 @@ fn header(saved: &SavedResult, source: &SequenceSource) -> FormHeader {
         specification: format!("A saved result of {}", name(saved)),
         lesser: Some(format!("NOT MEASURED BY STEADFAST: read from a result of {}", name(saved))),
         test: "CrystalDiskMark".into(),
-        subtitle: of("Profile").map_or(String::new(), |profile| format!("Profile {profile}")),
+        subtitle: fact("Profile").map_or(String::new(), |profile| format!("Profile {profile}")),
         revision: saved.version.clone().unwrap_or_else(|| "CrystalDiskMark".into()),
         vendor: None,
-        model: of("Target").as_deref().and_then(bracketed),
+        model: fact("Target").as_deref().and_then(bracketed),
         sponsor: None,
         blocks: vec![
-            FormBlock::new("Test Platform", [Setting::identity("Operating System", of("OS"))])
+            FormBlock::new("Test Platform", [Setting::identity("Operating System", fact("OS"))])
                 .about(FormSubject::Platform),
             FormBlock::new(
                 "Test Parameters",
                 [
                     Setting::new("sequence-file", "File", &source.name, Origin::Chosen),
-                    Setting::new("sequence-range", "Test", of("Test"), Origin::Found),
+                    Setting::new("sequence-range", "Test", fact("Test"), Origin::Found),
                 ],
             ),
         ],
     }
 }
 
-/// `/home/x [Samsung SSD 980 PRO 1TB]`: KDiskMark names the drive of its directory.
+/// Returns the drive of `/home/x [Samsung SSD 980 PRO 1TB]`, as KDiskMark names its directory.
 fn bracketed(target: &str) -> Option<String> {
     let (_, rest) = target.split_once('[')?;
     Some(rest.trim_end_matches(']').trim().to_owned()).filter(|model| !model.is_empty())
@@ -111,37 +111,32 @@ fn facts(saved: &SavedResult, source: &SequenceSource) -> Facts {
 }
 
 fn tables(saved: &SavedResult) -> Vec<Exhibit> {
-    let mb = |test: &DiskMarkTest| Cell::number(Some(test.mb), 3);
-    let iops = |test: &DiskMarkTest| Cell::number(test.iops, 1);
-    let micros = |test: &DiskMarkTest| Cell::number(test.micros, 2);
-    let of = |id, title, value: &dyn Fn(&DiskMarkTest) -> Cell| {
-        Exhibit::Table(table(saved, (id, title), value))
+    let titles = if saved.is_kdiskmark {
+        ["MB/s (10^6 bytes)", "IOPS", "Mean response time in µs"]
+    } else {
+        [
+            "MB/s (10^6 bytes), best attempt",
+            "IOPS of the best attempt",
+            "Mean response time in us of the best attempt",
+        ]
     };
-    if saved.is_kdiskmark {
-        return vec![
-            of("crystaldiskmark", "MB/s (10^6 bytes)", &mb),
-            of("crystaldiskmark-iops", "IOPS", &iops),
-            of("crystaldiskmark-latency", "Mean response time in µs", &micros),
-        ];
-    }
-    vec![
-        of("crystaldiskmark", "MB/s (10^6 bytes), best attempt", &mb),
-        of("crystaldiskmark-iops", "IOPS of the best attempt", &iops),
-        of("crystaldiskmark-latency", "Mean response time in us of the best attempt", &micros),
+    [
+        table(saved, "crystaldiskmark", titles[0], |test| Cell::number(Some(test.mb), 3)),
+        table(saved, "crystaldiskmark-iops", titles[1], |test| Cell::number(test.iops, 1)),
+        table(saved, "crystaldiskmark-latency", titles[2], |test| Cell::number(test.micros, 2)),
     ]
+    .map(Exhibit::Table)
+    .into()
 }
 
 fn table(
     saved: &SavedResult,
-    (id, title): (&str, &str),
-    value: &dyn Fn(&DiskMarkTest) -> Cell,
+    id: &str,
+    title: &str,
+    value: impl Fn(&DiskMarkTest) -> Cell,
 ) -> Table {
-    let has = |direction: &DiskMarkDirection| saved.tests.iter().any(|t| t.direction == *direction);
-    let directions: Vec<DiskMarkDirection> =
-        [DiskMarkDirection::Read, DiskMarkDirection::Write, DiskMarkDirection::Mix]
-            .into_iter()
-            .filter(has)
-            .collect();
+    let mut directions = DiskMarkDirection::ALL.to_vec();
+    directions.retain(|direction| saved.tests.iter().any(|test| test.direction == *direction));
     let mut names: Vec<String> = Vec::new();
     for test in &saved.tests {
         let name = test.name();
@@ -152,7 +147,7 @@ fn table(
     let rows = names.into_iter().map(|name| {
         let cell = |direction: &DiskMarkDirection| {
             let found = saved.tests.iter().find(|t| t.direction == *direction && t.name() == name);
-            found.map_or(Cell::Missing, value)
+            found.map_or(Cell::Missing, &value)
         };
         let cells: Vec<Cell> = directions.iter().map(cell).collect();
         Row::new(name, cells)

@@ -11,7 +11,7 @@ const PROGRAM: &str = "CrystalDiskMark";
 /// KDiskMark saves the same lines: `KDiskMark (3.1.4): https://...`.
 const KDISKMARK: &str = "KDiskMark (";
 
-/// Reads a saved result. Unknown lines are kept in [`Saved::not_understood`].
+/// Reads a saved result. Unknown lines are kept in [`SavedResult::not_understood`].
 ///
 /// # Errors
 /// The file was not saved by CrystalDiskMark, or has no test.
@@ -32,26 +32,25 @@ pub fn read(bytes: &[u8]) -> Result<SavedResult, ParseError> {
             continue;
         }
         if saved.heading.is_empty() {
-            heading(&mut saved, number, line)?;
-        } else if let Some(of) = head(line) {
-            section = of.0;
-            saved.mix = of.1.or(saved.mix);
-        } else if !take(&mut saved, line, section) {
+            read_heading(&mut saved, number, line)?;
+        } else if let Some((direction, mix)) = section_heading(line) {
+            section = Some(direction);
+            saved.mix = mix.or(saved.mix);
+        } else if !add_line(&mut saved, line, section) {
             saved.not_understood.push((number, excerpt(line).into_owned()));
         }
     }
-    match (saved.heading.is_empty(), saved.tests.is_empty()) {
-        (true, _) => {
-            Err(ParseError::whole("the file is empty; give a text file saved by CrystalDiskMark"))
-        }
-        (_, true) => Err(ParseError::whole("no line has a test with a rate in MB/s")),
-        _ => {
-            if saved.is_kdiskmark {
-                correct_kdiskmark(&mut saved);
-            }
-            Ok(saved)
-        }
+    if saved.heading.is_empty() {
+        let message = "the file is empty; give a text file saved by CrystalDiskMark";
+        return Err(ParseError::whole(message));
     }
+    if saved.tests.is_empty() {
+        return Err(ParseError::whole("no line has a test with a rate in MB/s"));
+    }
+    if saved.is_kdiskmark {
+        correct_kdiskmark(&mut saved);
+    }
+    Ok(saved)
 }
 
 /// Corrects what KDiskMark computes wrong. It divides fio's KiB/s by 1000 and calls the result
@@ -78,7 +77,7 @@ fn is_ornament(line: &str) -> bool {
         || line.contains("://") && !line.contains("MB/s")
 }
 
-fn heading(saved: &mut SavedResult, number: u64, line: &str) -> Result<(), ParseError> {
+fn read_heading(saved: &mut SavedResult, number: u64, line: &str) -> Result<(), ParseError> {
     let Some(rest) = line.strip_prefix(PROGRAM) else {
         return Err(ParseError::at(number, "the file does not begin with 'CrystalDiskMark'"));
     };
@@ -91,21 +90,17 @@ fn heading(saved: &mut SavedResult, number: u64, line: &str) -> Result<(), Parse
 
 /// Parses a heading: `[Read]`, `[Write]`, or `[Mix] Read 70%/Write 30%`, of which the second value
 /// is the percentage of reads.
-fn head(line: &str) -> Option<(Option<DiskMarkDirection>, Option<u8>)> {
+fn section_heading(line: &str) -> Option<(DiskMarkDirection, Option<u8>)> {
     let (name, rest) = line.strip_prefix('[')?.split_once(']')?;
-    let direction = match name.trim().to_ascii_lowercase().as_str() {
-        "read" => DiskMarkDirection::Read,
-        "write" => DiskMarkDirection::Write,
-        "mix" => DiskMarkDirection::Mix,
-        _ => return None,
-    };
+    let is_named = |one: &DiskMarkDirection| one.name().eq_ignore_ascii_case(name.trim());
+    let direction = DiskMarkDirection::ALL.into_iter().find(is_named)?;
     let share = rest.split('%').next().and_then(|part| part.split_whitespace().last());
     let share = share.and_then(|number| number.parse().ok()).filter(|percent| *percent <= 100);
-    Some((Some(direction), share.filter(|_| direction == DiskMarkDirection::Mix)))
+    Some((direction, share.filter(|_| direction == DiskMarkDirection::Mix)))
 }
 
 /// Adds a line of a test or of a fact; returns false if it is neither.
-fn take(saved: &mut SavedResult, line: &str, section: Option<DiskMarkDirection>) -> bool {
+fn add_line(saved: &mut SavedResult, line: &str, section: Option<DiskMarkDirection>) -> bool {
     // Names have no colon in any version; dates and drive letters in values do.
     let Some((name, value)) = line.split_once(':') else { return false };
     let (name, value) = (name.trim(), value.trim());
@@ -116,13 +111,10 @@ fn take(saved: &mut SavedResult, line: &str, section: Option<DiskMarkDirection>)
         }
         return is_name;
     }
-    match test(name, value, section) {
-        Some(test) => {
-            saved.tests.push(test);
-            true
-        }
-        None => false,
-    }
+    let test = test(name, value, section);
+    let is_test = test.is_some();
+    saved.tests.extend(test);
+    is_test
 }
 
 fn test(name: &str, value: &str, section: Option<DiskMarkDirection>) -> Option<DiskMarkTest> {
@@ -132,15 +124,13 @@ fn test(name: &str, value: &str, section: Option<DiskMarkDirection>) -> Option<D
         name if name.starts_with("rnd") || name.starts_with("random") => true,
         _ => return None,
     };
-    let said = [
-        ("read", DiskMarkDirection::Read),
-        ("write", DiskMarkDirection::Write),
-        ("mix", DiskMarkDirection::Mix),
-    ];
-    let own = said.into_iter().find(|(word, _)| lower.split_whitespace().any(|w| w == *word));
+    let is_named = |one: &DiskMarkDirection| {
+        lower.split_whitespace().any(|word| word.eq_ignore_ascii_case(one.name()))
+    };
+    let own = DiskMarkDirection::ALL.into_iter().find(is_named);
     let outer = lower.split('(').next().unwrap_or_default();
     Some(DiskMarkTest {
-        direction: own.map(|(_, direction)| direction).or(section)?,
+        direction: own.or(section)?,
         random,
         size: size_in(outer),
         queues: parameter(&lower, &["qd=", "q="]),
@@ -151,18 +141,18 @@ fn test(name: &str, value: &str, section: Option<DiskMarkDirection>) -> Option<D
     })
 }
 
-/// The size in a name, whether a blank stands before its unit or not.
+/// Parses the size in a name, with or without a blank before its unit.
 fn size_in(name: &str) -> Option<Bytes> {
     let words: Vec<&str> = name.split_whitespace().collect();
-    let apart = || {
+    let in_two_words = || {
         let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
         let pair = words.windows(2).find(|pair| is_number(pair[0]))?;
         size(&pair.concat())
     };
-    words.iter().find_map(|word| size(word)).or_else(apart)
+    words.iter().find_map(|word| size(word)).or_else(in_two_words)
 }
 
-/// `1MiB`, `4KiB`, `512KB`: what old versions call KB is 1,024 bytes, too.
+/// Parses `1MiB`, `4KiB` or `512KB`: KB of old versions are 1,024 bytes, too.
 fn size(word: &str) -> Option<Bytes> {
     let digits = word.trim_end_matches(|c: char| !c.is_ascii_digit());
     let number: u64 = digits.parse().ok()?;

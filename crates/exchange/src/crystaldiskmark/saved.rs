@@ -35,6 +35,9 @@ pub enum DiskMarkDirection {
 }
 
 impl DiskMarkDirection {
+    /// All directions, in the order of result files.
+    pub const ALL: [Self; 3] = [Self::Read, Self::Write, Self::Mix];
+
     /// Returns the name used in table headings.
     pub const fn name(self) -> &'static str {
         match self {

@@ -15,7 +15,7 @@ pub fn write(saved: &SavedResult) -> String {
          * KB = 1000 bytes, KiB = 1024 bytes\n",
         saved.heading
     );
-    for direction in [DiskMarkDirection::Read, DiskMarkDirection::Write, DiskMarkDirection::Mix] {
+    for direction in DiskMarkDirection::ALL {
         let tests: Vec<&DiskMarkTest> =
             saved.tests.iter().filter(|t| t.direction == direction).collect();
         if tests.is_empty() {

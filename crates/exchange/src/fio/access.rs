@@ -12,7 +12,7 @@ pub(super) struct JobAccess {
     /// Each direction with its share of the I/Os in percent.
     pub ops: Vec<(Op, u32)>,
     pub random: bool,
-    /// Percent of each direction's I/Os that are random, by its direction; 100 of a random job.
+    /// Random share of each direction in percent, by [`direction_index`]; 100 for a random job.
     pub shares: [u32; 3],
 }
 
@@ -86,7 +86,7 @@ pub(super) fn direction_index(op: Op) -> usize {
     }
 }
 
-/// Percent of a mix that reads: the last option counts.
+/// Returns the percentage of reads in a mix; the last option counts.
 fn read_share(options: &mut SectionOptions<'_>) -> u32 {
     let reads = options.percent("rwmixread");
     let writes = options.percent("rwmixwrite");

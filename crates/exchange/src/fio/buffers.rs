@@ -4,7 +4,6 @@
 use super::options::SectionOptions;
 use steadfast_domain::stimulus::DataPattern;
 
-/// Returns the data that a job writes.
 pub(super) fn data_pattern(options: &mut SectionOptions<'_>) -> DataPattern {
     if options.flag("zero_buffers") {
         return DataPattern::Zero;

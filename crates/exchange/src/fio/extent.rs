@@ -32,7 +32,6 @@ pub(super) fn extent(options: &mut SectionOptions<'_>, block: u64) -> Extent {
     Extent { from, length, clipped, block: Some(Bytes(align.unwrap_or(block))) }
 }
 
-/// Returns the size of each file of a job.
 fn file_size(options: &mut SectionOptions<'_>) -> Option<Amount> {
     let Some((least, most)) = options.text("filesize")?.split_once(['-', ':']) else {
         return options.amount("filesize");
@@ -52,7 +51,8 @@ pub(super) fn is_zero(amount: Amount) -> bool {
     matches!(amount, Amount::Bytes(Bytes(0)) | Amount::Ppm(0))
 }
 
-/// fio divides a `size` between the files of a job, and takes `filesize` for each of them.
+/// Extends the range to all files of a job. fio divides a `size` between the files, and applies
+/// `filesize` to each of them.
 pub(super) fn split_between_files(
     extent: &mut Extent,
     files: u64,

@@ -12,7 +12,6 @@ use steadfast_domain::sequence::{Amount, Extent};
 /// Alignment of the start of a file on the target, in bytes.
 const FILE_ALIGNMENT: u64 = 1 << 20;
 
-/// The most files of a job.
 const FILES_MAX: u32 = 65_536;
 
 /// Names of the files of a job.
@@ -52,12 +51,12 @@ impl FileNames {
         !self.given.is_empty() || is_device(&self.job)
     }
 
-    /// Files of a thread.
+    /// Returns the number of files of a thread.
     pub fn count(&self) -> u64 {
         if self.are_given() { self.given.len().max(1) as u64 } else { u64::from(self.count) }
     }
 
-    /// The files of a thread, by number from 0.
+    /// Returns the files of a thread, which is numbered from 0.
     pub fn of_thread(&self, thread: u32) -> Vec<String> {
         if self.given.is_empty() && is_device(&self.job) {
             return vec![self.job.clone()];
@@ -85,7 +84,7 @@ impl FileNames {
     }
 }
 
-/// Names with colons between them; `\:` is a colon within one.
+/// Splits names at colons; `\:` is a colon within a name.
 fn names_in(text: &str) -> Vec<String> {
     let mut names = vec![String::new()];
     let mut letters = text.chars().peekable();
@@ -187,7 +186,7 @@ pub(super) fn place(sets: &[FileSet]) -> Result<Vec<PlacedFiles>, Vec<ParseError
     Ok(placed)
 }
 
-/// A file of the set that is also among other files.
+/// Returns a file of the set that other sets contain, too.
 fn shared_otherwise<'s>(set: &'s FileSet, placed: &[PlacedFiles]) -> Option<&'s str> {
     let others = || placed.iter().filter(|own| own.names != set.names);
     let shared = |name: &&String| others().any(|own| own.names.contains(name));
@@ -199,7 +198,7 @@ pub(super) fn start_of(placed: &[PlacedFiles], names: &[String]) -> Bytes {
     placed.iter().find(|own| own.names == names).map_or(Bytes(0), |own| own.start)
 }
 
-/// Files named one by one in a remark.
+/// Maximum number of files that a remark names.
 const LISTED_MAX: usize = 8;
 
 /// Returns a sentence about the layout of the files on the target.

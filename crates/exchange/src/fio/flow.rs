@@ -108,7 +108,7 @@ fn longest(jobs: &[&JobLoad]) -> Option<Amount> {
     bytes.max().map(Amount::Bytes).or_else(|| jobs.first()?.size)
 }
 
-/// Returns whether the range of a job has this length, less a part that none of its transfers fits.
+/// Returns true if the range of a job has this length, less a part that none of its transfers fits.
 fn fills(job: &JobLoad, length: Option<Amount>) -> bool {
     match (job.size, length) {
         (Some(Amount::Bytes(own)), Some(Amount::Bytes(length))) => {
@@ -157,7 +157,7 @@ fn end_and_shares(jobs: &[&JobLoad]) -> Result<(SequenceEnd, Vec<u64>), FlowFaul
     Ok((SequenceEnd { time, ios: Some(all), ..SequenceEnd::default() }, ios))
 }
 
-/// Returns whether a job reaches its number of I/Os before any limit of bytes.
+/// Returns true if a job reaches its number of I/Os before any limit of bytes.
 fn ends_by_ios(job: &JobLoad, ios: u64) -> bool {
     let largest = job.load.streams.iter().map(|stream| stream.size.0).max().unwrap_or(0);
     let needed = u128::from(ios) * u128::from(largest);

@@ -27,9 +27,7 @@ const BLOCK_SIZE: &str = "4k";
 pub(super) struct JobLoad {
     /// Load of a single thread.
     pub load: SequenceLoad,
-    /// Number of threads.
     pub threads: u32,
-    /// The files of its threads.
     pub files: FileNames,
     /// Distance between the starts of two threads.
     pub increment: Option<Amount>,
@@ -138,7 +136,6 @@ pub(super) fn job(options: &mut SectionOptions<'_>, assumed: &TargetFacts<'_>) -
     Some(JobLoad { load, threads, files, increment, pause, steady, dimensions, paces, size, flow })
 }
 
-/// Returns the flow of a job: `flow`, `flow_id`.
 fn flow(options: &mut SectionOptions<'_>) -> Option<JobFlow> {
     let id = options.number("flow_id").unwrap_or(0);
     match options.text("flow")? {

@@ -49,6 +49,6 @@ mod transfer_sizes;
 
 pub use option_support::{is_switch, names as option_names};
 pub use options::TargetFacts;
-pub(crate) use sequence::NAMED_MAX;
+pub(crate) use sequence::joined_names;
 pub use sequence::{files, sequence};
 pub use text::{FioCommandLine, JobFile, JobFileContext, JobOption, JobSection};

@@ -12,7 +12,6 @@ const DISTRIBUTION: &str = "random_distribution";
 /// The kind of `random_distribution` whose zones have sizes in bytes.
 const ABSOLUTE: &str = "zoned_abs";
 
-/// fio's limit of zones.
 const ZONES_MAX: usize = 256;
 
 /// Returns true if fio keeps a map of the blocks that a random job has visited, which it does only

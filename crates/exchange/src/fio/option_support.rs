@@ -17,31 +17,33 @@ pub(super) enum OptionSupport {
 
 use OptionSupport::{Idle, OffOnly, Refused, Remarked, Understood};
 
-/// Other names of an option.
+/// Other names of options, with the names that replace them.
+const ALIASES: [(&str, &str); 20] = [
+    ("blockalign", "ba"),
+    ("blocksize", "bs"),
+    ("blocksize_range", "bsrange"),
+    ("blocksize_unaligned", "bs_unaligned"),
+    ("fileoffset", "offset"),
+    ("fill_fs", "fill_device"),
+    ("io_limit", "io_size"),
+    ("nr_files", "nrfiles"),
+    ("ratecycle", "rate_cycle"),
+    ("ratemin", "rate_min"),
+    ("readwrite", "rw"),
+    ("sector_alignment", "ba"),
+    ("start_delay", "startdelay"),
+    ("steadystate", "ss"),
+    ("steadystate_check_interval", "ss_interval"),
+    ("steadystate_duration", "ss_dur"),
+    ("steadystate_ramp_time", "ss_ramp"),
+    ("threads", "thread"),
+    ("timeout", "runtime"),
+    ("wait_for_previous", "stonewall"),
+];
+
+/// Returns the name of an option that may be given by another one.
 pub(super) fn canonical(name: &str) -> &str {
-    match name {
-        "blocksize" => "bs",
-        "blockalign" => "ba",
-        "blocksize_range" => "bsrange",
-        "blocksize_unaligned" => "bs_unaligned",
-        "fileoffset" => "offset",
-        "fill_fs" => "fill_device",
-        "nr_files" => "nrfiles",
-        "ratecycle" => "rate_cycle",
-        "ratemin" => "rate_min",
-        "readwrite" => "rw",
-        "io_limit" => "io_size",
-        "threads" => "thread",
-        "timeout" => "runtime",
-        "wait_for_previous" => "stonewall",
-        "sector_alignment" => "ba",
-        "start_delay" => "startdelay",
-        "steadystate" => "ss",
-        "steadystate_check_interval" => "ss_interval",
-        "steadystate_duration" => "ss_dur",
-        "steadystate_ramp_time" => "ss_ramp",
-        other => other,
-    }
+    ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, canonical)| canonical)
 }
 
 /// Options that are part of a load.
@@ -76,7 +78,7 @@ const IDLE: &[&str] = &[
     "unlink_each_loop", "use_os_rand", "userspace_reap", "uid", "gid", "write_bw_log",
     "write_hist_log", "write_iops_log", "write_lat_log", "rate_cycle", "rwmixcycle", "do_verify",
     "verify_fatal", "verify_dump", "verify_async", "verify_interval", "verify_backlog",
-    "file_create_mode", "filename_format", "replay_redirect", "kb_bases", "dedupe_global",
+    "file_create_mode", "replay_redirect", "kb_bases", "dedupe_global",
     "dedupe_working_set_percentage", "disk_util", "flow_sleep", "cgroup_nodelete",
     "log_alternate_epoch", "log_alternate_epoch_clock_id", "log_compression_cpus", "log_entries",
     "log_prio", "merge_blktrace_file", "merge_blktrace_iters", "merge_blktrace_scalars",
@@ -87,111 +89,109 @@ const IDLE: &[&str] = &[
 ];
 
 /// Options that are not applied as in fio.
-const OTHERS: &[(&str, OptionSupport)] = &[
-    ("exitall", Remarked("each of several jobs runs to its own end")),
-    ("exit_what", Remarked("each of several jobs runs to its own end")),
-    ("buffer_compress_chunk", Remarked("every sector is random and zero in these shares")),
-    ("cgroup", Remarked("threads stay in the control group of this program")),
-    ("cgroup_weight", Remarked("threads stay in the control group of this program")),
-    ("force_async", Remarked("the kernel decides which I/Os need a worker")),
-    ("nowait", Remarked("an I/O waits where the kernel lets it wait")),
-    ("write_hint", Remarked("write hints are not passed on")),
-    ("thinktime_blocks_type", Remarked("the I/Os between two pauses are counted as they complete")),
-    ("cmd_type", Remarked("I/O goes through the block device, not through NVMe commands")),
-    ("end_syncfs", Remarked("the write cache is not flushed at the end of the load")),
-    ("end_fsync", Remarked("the write cache is not flushed at the end of the load")),
-    ("file_append", Remarked("writes begin at the offset, in fio behind what the file holds")),
-    ("fsync_on_close", Remarked("the write cache is not flushed at the end of the load")),
-    ("pre_read", Remarked("nothing is read beforehand: the page cache is bypassed")),
-    ("readahead", Remarked("the page cache is bypassed")),
-    ("serialize_overlap", Remarked("I/Os that overlap are not held back")),
-    ("sync_file_range", Remarked("no effect: the page cache is bypassed")),
-    ("thinktime_blocks_type", Remarked("a pause begins when the I/Os before it are complete")),
-    ("cpumask", Remarked("threads are not bound to processors")),
-    ("cpus_allowed", Remarked("threads are not bound to processors")),
-    ("cpus_allowed_policy", Remarked("threads are not bound to processors")),
-    ("numa_cpu_nodes", Remarked("threads are not bound to processors")),
-    ("numa_mem_policy", Remarked("memory is not bound to nodes")),
-    ("nice", Remarked("priorities are left as they are")),
-    ("prio", Remarked("priorities are left as they are")),
-    ("prioclass", Remarked("priorities are left as they are")),
-    ("cmdprio", Remarked("priorities are left as they are")),
-    ("priohint", Remarked("priorities are left as they are")),
-    ("cmdprio_hint", Remarked("priorities are left as they are")),
-    ("cmdprio_bssplit", Remarked("priorities are left as they are")),
-    ("cmdprio_class", Remarked("priorities are left as they are")),
-    ("cmdprio_percentage", Remarked("priorities are left as they are")),
-    ("ioscheduler", Remarked("the scheduler of the device is left as it is")),
-    ("hipri_percentage", Remarked("completions are not polled")),
-    ("ss_interval", Remarked("the rate is judged after every part of at most 59 s")),
-    ("hipri", Remarked("completions are not polled")),
-    ("sqthread_poll", Remarked("the kernel does not poll for submissions")),
-    ("sqthread_poll_cpu", Remarked("the kernel does not poll for submissions")),
-    ("uncached", Remarked("the page cache is bypassed")),
-    ("iodepth_batch", Remarked("I/Os are submitted as completions make room")),
-    ("iodepth_batch_submit", Remarked("I/Os are submitted as completions make room")),
-    ("iodepth_batch_complete", Remarked("I/Os are submitted as completions make room")),
-    ("iodepth_batch_complete_min", Remarked("I/Os are submitted as completions make room")),
-    ("iodepth_batch_complete_max", Remarked("I/Os are submitted as completions make room")),
-    ("rate_min", Remarked("a load that is slower is not ended; see its numbers")),
-    ("rate_iops_min", Remarked("a load that is slower is not ended; see its numbers")),
-    ("write_iolog", Remarked("no log of single I/Os is written; use steadfast capture")),
-    ("create_only", OffOnly("nothing would be measured: fio only creates the files")),
-    ("verify_only", OffOnly("nothing would be measured: fio only walks through the job")),
-    ("opendir", Refused("the files of a directory are not looked up; name them with filename")),
-    ("verify", OffOnly("fio's verification is not done; use steadfast run verify-write")),
-    ("lockfile", OffOnly("jobs that wait for each other's files are not supported")),
-    ("fill_device", OffOnly("write until the device is full with size=100%")),
-    ("atomic", OffOnly("atomic writes are not supported")),
-    ("trim_percentage", OffOnly("discards of blocks that were written before are not supported")),
-    ("trim_backlog", OffOnly("discards of blocks that were written before are not supported")),
+const OTHERS: &[(&[&str], OptionSupport)] = &[
+    (&["exitall", "exit_what"], Remarked("each of several jobs runs to its own end")),
+    (&["buffer_compress_chunk"], Remarked("every sector is random and zero in these shares")),
+    (&["cgroup", "cgroup_weight"], Remarked("threads stay in the control group of this program")),
+    (&["force_async"], Remarked("the kernel decides which I/Os need a worker")),
+    (&["nowait"], Remarked("an I/O waits where the kernel lets it wait")),
+    (&["write_hint"], Remarked("write hints are not passed on")),
     (
-        "trim_backlog_batch",
+        &["thinktime_blocks_type"],
+        Remarked("the I/Os between two pauses are counted as they complete"),
+    ),
+    (&["cmd_type"], Remarked("I/O goes through the block device, not through NVMe commands")),
+    (
+        &["end_syncfs", "end_fsync"],
+        Remarked("the write cache is not flushed at the end of the load"),
+    ),
+    (&["file_append"], Remarked("writes begin at the offset, in fio behind what the file holds")),
+    (&["fsync_on_close"], Remarked("the write cache is not flushed at the end of the load")),
+    (&["pre_read"], Remarked("nothing is read beforehand: the page cache is bypassed")),
+    (&["readahead"], Remarked("the page cache is bypassed")),
+    (&["serialize_overlap"], Remarked("I/Os that overlap are not held back")),
+    (&["sync_file_range"], Remarked("no effect: the page cache is bypassed")),
+    (
+        &["cpumask", "cpus_allowed", "cpus_allowed_policy", "numa_cpu_nodes"],
+        Remarked("threads are not bound to processors"),
+    ),
+    (&["numa_mem_policy"], Remarked("memory is not bound to nodes")),
+    (
+        &[
+            "nice", "prio", "prioclass", "cmdprio", "priohint", "cmdprio_hint", "cmdprio_bssplit",
+            "cmdprio_class", "cmdprio_percentage",
+        ],
+        Remarked("priorities are left as they are"),
+    ),
+    (&["ioscheduler"], Remarked("the scheduler of the device is left as it is")),
+    (&["hipri_percentage"], Remarked("completions are not polled")),
+    (&["ss_interval"], Remarked("the rate is judged after every part of at most 59 s")),
+    (&["hipri"], Remarked("completions are not polled")),
+    (&["sqthread_poll", "sqthread_poll_cpu"], Remarked("the kernel does not poll for submissions")),
+    (&["uncached"], Remarked("the page cache is bypassed")),
+    (
+        &[
+            "iodepth_batch", "iodepth_batch_submit", "iodepth_batch_complete",
+            "iodepth_batch_complete_min", "iodepth_batch_complete_max",
+        ],
+        Remarked("I/Os are submitted as completions make room"),
+    ),
+    (
+        &["rate_min", "rate_iops_min"],
+        Remarked("a load that is slower is not ended; see its numbers"),
+    ),
+    (&["write_iolog"], Remarked("no log of single I/Os is written; use steadfast capture")),
+    (&["create_only"], OffOnly("nothing would be measured: fio only creates the files")),
+    (&["verify_only"], OffOnly("nothing would be measured: fio only walks through the job")),
+    (&["opendir"], Refused("the files of a directory are not looked up; name them with filename")),
+    (&["verify"], OffOnly("fio's verification is not done; use steadfast run verify-write")),
+    (&["lockfile"], OffOnly("jobs that wait for each other's files are not supported")),
+    (&["fill_device"], OffOnly("write until the device is full with size=100%")),
+    (&["atomic"], OffOnly("atomic writes are not supported")),
+    (
+        &["trim_percentage", "trim_backlog", "trim_backlog_batch", "trim_verify_zero"],
         OffOnly("discards of blocks that were written before are not supported"),
     ),
-    ("trim_verify_zero", OffOnly("discards of blocks that were written before are not supported")),
-    ("md_per_io_size", OffOnly("metadata and protection information are not supported")),
-    ("num_range", OffOnly("discards of several ranges in one command are not supported")),
-    ("fdp", OffOnly("placement identifiers are not supported")),
-    ("dataplacement", OffOnly("placement identifiers are not supported")),
-    ("sprandom", OffOnly("overwrites in the order of fio's preconditioning are not supported")),
-    ("readfua", OffOnly("forced unit access of fio's SCSI engine is not supported")),
-    ("writefua", OffOnly("forced unit access of fio's SCSI engine is not supported; set sync=1")),
-    ("sg_write_mode", Refused("SCSI commands other than READ and WRITE are not supported")),
-    ("write_mode", Refused("NVMe commands other than Read and Write are not supported")),
-    ("zonemode", OffOnly("zones of this kind are not supported")),
-    ("zonesize", OffOnly("zones of this kind are not supported")),
-    ("zonerange", OffOnly("zones of this kind are not supported")),
-    ("zoneskip", OffOnly("zones of this kind are not supported")),
-    ("zonecapacity", OffOnly("zones of this kind are not supported")),
-    ("zone_reset_frequency", OffOnly("zones of this kind are not supported")),
-    ("read_beyond_wp", OffOnly("zones of this kind are not supported")),
-    ("max_open_zones", OffOnly("zones of this kind are not supported")),
-    ("job_max_open_zones", OffOnly("zones of this kind are not supported")),
-    ("ignore_zone_limits", OffOnly("zones of this kind are not supported")),
-    ("write_barrier", OffOnly("flushes after a number of writes are not supported")),
-    ("thinktime_spin", OffOnly("no processor time is spent between I/Os")),
-    ("thinkcycles", OffOnly("no processor time is spent between I/Os")),
-    ("thinktime_iotime", OffOnly("pauses after a time are not supported, after a number are")),
-    ("bs_unaligned", OffOnly("unaligned transfers need the page cache")),
-    ("bs_is_seq_rand", OffOnly("transfer sizes by order are not supported; use rw-specific bs")),
-    ("max_latency", OffOnly("a load is not ended by a response time")),
+    (&["md_per_io_size"], OffOnly("metadata and protection information are not supported")),
+    (&["num_range"], OffOnly("discards of several ranges in one command are not supported")),
+    (&["fdp", "dataplacement"], OffOnly("placement identifiers are not supported")),
+    (&["sprandom"], OffOnly("overwrites in the order of fio's preconditioning are not supported")),
+    (&["readfua"], OffOnly("forced unit access of fio's SCSI engine is not supported")),
     (
-        "latency_run",
+        &["writefua"],
+        OffOnly("forced unit access of fio's SCSI engine is not supported; set sync=1"),
+    ),
+    (&["sg_write_mode"], Refused("SCSI commands other than READ and WRITE are not supported")),
+    (&["write_mode"], Refused("NVMe commands other than Read and Write are not supported")),
+    (
+        &[
+            "zonemode", "zonesize", "zonerange", "zoneskip", "zonecapacity",
+            "zone_reset_frequency", "read_beyond_wp", "max_open_zones", "job_max_open_zones",
+            "ignore_zone_limits",
+        ],
+        OffOnly("zones of this kind are not supported"),
+    ),
+    (&["write_barrier"], OffOnly("flushes after a number of writes are not supported")),
+    (&["thinktime_spin", "thinkcycles"], OffOnly("no processor time is spent between I/Os")),
+    (&["thinktime_iotime"], OffOnly("pauses after a time are not supported, after a number are")),
+    (&["bs_unaligned"], OffOnly("unaligned transfers need the page cache")),
+    (&["bs_is_seq_rand"], OffOnly("transfer sizes by order are not supported; use rw-specific bs")),
+    (&["max_latency"], OffOnly("a load is not ended by a response time")),
+    (
+        &["latency_run"],
         OffOnly(
             "a search that is repeated is not supported; search once with: steadfast run \
                  load-curve --slo",
         ),
     ),
-    ("io_submit_mode", Remarked("I/Os are submitted by the thread that draws them")),
-    ("read_iolog", Refused("replay a log with: steadfast trace import, then replay-native")),
-    ("replay_no_stall", OffOnly("replay a log with: steadfast trace import")),
-    ("iodepth_low", Refused("a depth that is refilled in batches is not supported")),
-    ("exec_prerun", Refused("no program of a job file is started")),
-    ("exec_postrun", Refused("no program of a job file is started")),
-    ("profile", Refused("profiles of fio are not supported")),
-    ("rw_sequencer", Refused("sequencers are not supported")),
-    ("zone_reset_threshold", OffOnly("zoned devices are not supported")),
+    (&["io_submit_mode"], Remarked("I/Os are submitted by the thread that draws them")),
+    (&["read_iolog"], Refused("replay a log with: steadfast trace import, then replay-native")),
+    (&["replay_no_stall"], OffOnly("replay a log with: steadfast trace import")),
+    (&["iodepth_low"], Refused("a depth that is refilled in batches is not supported")),
+    (&["exec_prerun", "exec_postrun"], Refused("no program of a job file is started")),
+    (&["profile"], Refused("profiles of fio are not supported")),
+    (&["rw_sequencer"], Refused("sequencers are not supported")),
+    (&["zone_reset_threshold"], OffOnly("zoned devices are not supported")),
 ];
 
 /// Returns the support for an option, by its canonical name, or `None` if neither fio nor this
@@ -200,8 +200,8 @@ pub(super) fn support(name: &str) -> Option<OptionSupport> {
     if UNDERSTOOD.contains(&name) {
         return Some(Understood);
     }
-    if let Some((_, fate)) = OTHERS.iter().find(|(of, _)| *of == name) {
-        return Some(*fate);
+    if let Some((_, support)) = OTHERS.iter().find(|(names, _)| names.contains(&name)) {
+        return Some(*support);
     }
     if ENGINE_OPTIONS.contains(&name) || ENGINE_PREFIXES.iter().any(|own| name.starts_with(own)) {
         return Some(Remarked("it says where fio's engine finds its data; here --target says it"));
@@ -228,15 +228,16 @@ pub(super) fn is_external_engine(name: &str) -> bool {
 /// Returns a hint at a known name that resembles this one, for a message.
 pub(super) fn resembling(name: &str) -> String {
     // A slip changes few letters: longer and shorter names need no comparison.
-    let near = names().filter(|known| known.len().abs_diff(name.len()) <= LETTERS_MAX);
+    let near = names().filter(|known| known.len().abs_diff(name.len()) <= LENGTH_DIFFERENCE_MAX);
     steadfast_domain::suggestion(name, near)
 }
 
 /// Returns the names of all options that fio and this program have.
 pub fn names() -> impl Iterator<Item = &'static str> {
     let known = UNDERSTOOD.iter().chain(IDLE).copied();
-    let others = OTHERS.iter().map(|(name, _)| *name);
-    known.chain(others).chain(OTHER_NAMES).chain(ENGINE_OPTIONS.iter().copied())
+    let others = OTHERS.iter().flat_map(|(names, _)| *names).copied();
+    let aliases = ALIASES.iter().map(|(alias, _)| *alias);
+    known.chain(others).chain(aliases).chain(ENGINE_OPTIONS.iter().copied())
 }
 
 /// Returns true if an option of fio's command line needs no value.
@@ -251,13 +252,5 @@ const SWITCHES: [&str; 18] = [
     "stonewall", "thread", "time_based", "userspace_reap", "wait_for_previous", "zero_buffers",
 ];
 
-/// Letters by which a misspelled name may be longer or shorter.
-const LETTERS_MAX: usize = 3;
-
-/// Names that [`canonical`] replaces.
-const OTHER_NAMES: [&str; 20] = [
-    "blockalign", "blocksize", "blocksize_range", "blocksize_unaligned", "fileoffset", "fill_fs",
-    "io_limit", "nr_files", "ratecycle", "ratemin", "readwrite", "sector_alignment", "start_delay",
-    "steadystate", "steadystate_check_interval", "steadystate_duration", "steadystate_ramp_time",
-    "threads", "timeout", "wait_for_previous",
-];
+/// Number of letters by which a misspelled name may be longer or shorter.
+const LENGTH_DIFFERENCE_MAX: usize = 3;

@@ -101,7 +101,6 @@ impl<'s> SectionOptions<'s> {
         }
     }
 
-    /// Adds a remark about an option on its line.
     fn remark_at(&mut self, line: u64, name: &str, why: &str) {
         let section = excerpt(self.name());
         self.remarks.push(remark_of(line, format!("[{section}] {name}: {why}")));

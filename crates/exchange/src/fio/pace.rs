@@ -39,8 +39,8 @@ pub(super) fn pace(options: &mut SectionOptions<'_>, load: &mut SequenceLoad) ->
     paces
 }
 
-/// A rate together with pauses. fio makes up for a pause by issuing faster after it, so that
-/// the slower one of both decides.
+/// Returns the pace of a rate with pauses. fio makes up for a pause by issuing faster after it, so
+/// that the slower of the two decides.
 fn rate_with_pauses(
     options: &mut SectionOptions<'_>,
     rate: Pace,

@@ -7,7 +7,6 @@ use steadfast_domain::Bytes;
 use steadfast_domain::sequence::SequenceLoad;
 use steadfast_domain::stimulus::{DataPattern, Op, Order};
 
-/// Adds remarks on differences from fio.
 pub(super) fn remarks(
     options: &mut SectionOptions<'_>,
     access: &JobAccess,

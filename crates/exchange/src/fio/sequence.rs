@@ -24,7 +24,6 @@ struct PlacedJob {
     job: JobLoad,
 }
 
-/// A section with its load.
 struct ParsedSection {
     label: String,
     line: u64,
@@ -47,12 +46,11 @@ enum JobBegin {
 }
 
 /// Maximum number of concurrent jobs that the label of a step lists by name.
-pub(crate) const NAMED_MAX: usize = 6;
+const NAMED_MAX: usize = 6;
 
-/// Maximum number of concurrent loads.
-const AT_ONCE_MAX: usize = 256;
+const CONCURRENT_LOADS_MAX: usize = 256;
 
-/// The files and devices that the jobs name, each once, in order.
+/// Returns the files and devices that the jobs name, each once, in order.
 pub fn files(file: &JobFile) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for section in &file.sections {
@@ -168,7 +166,7 @@ fn loads_of(label: &str, line: u64, job: JobLoad) -> Result<Vec<(PlacedJob, File
     let mut loads = Vec::new();
     for thread in 0..job.threads {
         let extent = Extent {
-            from: further(job.load.extent.from, job.increment, thread)?,
+            from: thread_start(job.load.extent.from, job.increment, thread)?,
             ..job.load.extent
         };
         let mut own = JobLoad { threads: 1, ..job.clone() };
@@ -183,7 +181,7 @@ fn has_size_in_bytes(job: &JobLoad) -> bool {
 }
 
 /// Returns the start of a thread: that of the previous one plus the increment.
-fn further(from: Amount, increment: Option<Amount>, thread: u32) -> Result<Amount, String> {
+fn thread_start(from: Amount, increment: Option<Amount>, thread: u32) -> Result<Amount, String> {
     let sum = match (from, increment) {
         (from, None) => Some(from),
         (Amount::Bytes(from), Some(Amount::Bytes(step))) => {
@@ -197,11 +195,9 @@ fn further(from: Amount, increment: Option<Amount>, thread: u32) -> Result<Amoun
             step.checked_mul(thread).and_then(|steps| from.checked_add(steps)).map(Amount::Ppm)
         }
         _ => {
-            return Err(
-                "offset_increment: a percentage and bytes cannot be added; give both offset \
-                        and offset_increment in bytes or in percent"
-                    .into(),
-            );
+            let why = "offset_increment: a percentage and bytes cannot be added; give both offset \
+                       and offset_increment in bytes or in percent";
+            return Err(why.to_owned());
         }
     };
     sum.ok_or_else(|| "offset_increment: the last thread begins beyond any device".into())
@@ -263,7 +259,6 @@ fn keep_jobs_of(sections: &mut [ParsedSection], device: &str) -> Vec<ParseError>
     errors
 }
 
-/// Returns the remarks on the files of all jobs.
 fn file_remarks(
     sections: &[ParsedSection],
     placed: &[PlacedFiles],
@@ -459,7 +454,7 @@ impl JobGroup {
         }
     }
 
-    /// Makes one job of all jobs of each flow. Returns the errors of those that cannot be one load.
+    /// Merges the jobs of each flow into one. Returns the errors of those that cannot be one load.
     fn merge_flows(&mut self, remarks: &mut Vec<SequenceRemark>) -> Option<ParseError> {
         while let Some(id) = self.jobs.iter().find_map(|own| own.job.flow).map(|flow| flow.id) {
             let is_in_flow = |own: &PlacedJob| own.job.flow.is_some_and(|flow| flow.id == id);
@@ -498,8 +493,9 @@ impl JobGroup {
     /// Returns the errors that prevent the jobs from starting at the same time.
     fn faults(&self) -> Vec<ParseError> {
         let Some((first, others)) = self.jobs.split_first() else { return Vec::new() };
-        if others.len() >= AT_ONCE_MAX {
-            let what = format!("more than {AT_ONCE_MAX} different loads run at the same time");
+        if others.len() >= CONCURRENT_LOADS_MAX {
+            let what =
+                format!("more than {CONCURRENT_LOADS_MAX} different loads run at the same time");
             return vec![error_at(first.line, what)];
         }
         let fault = |other: &PlacedJob| {
@@ -525,10 +521,10 @@ impl JobGroup {
         let names: Vec<&str> = self.jobs.iter().map(|own| own.label.as_str()).collect();
         let label = joined_names(&names);
         let dimensions = self.dimensions();
-        let loads = self
-            .jobs
-            .into_iter()
-            .map(|own| NamedLoad { name: own.label, load: of_all(own.job.load, own.job.threads) });
+        let loads = self.jobs.into_iter().map(|own| NamedLoad {
+            name: own.label,
+            load: for_all_threads(own.job.load, own.job.threads),
+        });
         let step = SequenceStep::at_once(label, loads.collect())?;
         Some(SequenceStep { pause, steady, dimensions, ..step })
     }
@@ -550,7 +546,7 @@ impl JobGroup {
 }
 
 /// Returns the names of concurrent jobs as one label.
-fn joined_names(names: &[&str]) -> String {
+pub(crate) fn joined_names(names: &[&str]) -> String {
     match names.len() {
         0..=NAMED_MAX => names.join(" + "),
         all => format!("{} + {} more", names[..NAMED_MAX].join(" + "), all - NAMED_MAX),
@@ -558,7 +554,7 @@ fn joined_names(names: &[&str]) -> String {
 }
 
 /// Returns the load of all threads together: in fio each has its own limits and pace.
-fn of_all(load: SequenceLoad, threads: u32) -> SequenceLoad {
+fn for_all_threads(load: SequenceLoad, threads: u32) -> SequenceLoad {
     let times = u64::from(threads);
     let amount = |amount: Amount| match amount {
         Amount::Bytes(bytes) => Amount::Bytes(Bytes(bytes.0.saturating_mul(times))),

@@ -56,7 +56,6 @@ pub(super) fn amount(text: &str, kb_base: u64) -> Option<Amount> {
     Some(Amount::Ppm(percent * 10_000))
 }
 
-/// Largest accepted percentage.
 const PERCENT_MAX: u32 = 10_000;
 
 /// Parses a time: a number with us, ms, s, m, h or d, or `[hours:]minutes:seconds`; without a

@@ -135,8 +135,8 @@ fn a_job_may_be_random_in_part() {
     assert_eq!(streams, expected.map(|(name, weight)| (name.to_owned(), weight)));
     let sequential = one("rw=randread\npercentage_random=0").unwrap();
     assert_eq!(sequential.load.streams[0].to_string(), "SEQ 4K R");
-    let said = read("[j]\nrw=randread\npercentage_random=7\n").unwrap().remarks;
-    assert!(said.iter().any(|r| r.text.contains("where the last sequential one ended")));
+    let remarks = read("[j]\nrw=randread\npercentage_random=7\n").unwrap().remarks;
+    assert!(remarks.iter().any(|r| r.text.contains("where the last sequential one ended")));
 }
 
 #[test]
@@ -435,10 +435,10 @@ fn jobs_with_files_of_their_own_have_a_range_each() {
     const MIB: u64 = 1 << 20;
     let own = read("[rw]\nrw=randwrite\nsize=100m\nnumjobs=3\ndirectory=/mnt/x\n").unwrap();
     assert_eq!(extents(&own), [(0, 100 * MIB), (100 * MIB, 100 * MIB), (200 * MIB, 100 * MIB)]);
-    let told = |sequence: &Sequence, word: &str| {
+    let has_remark = |sequence: &Sequence, word: &str| {
         sequence.remarks.iter().any(|remark| remark.text.contains(word))
     };
-    assert!(told(&own, "300 MiB in all: /mnt/x/rw.0.0 from 0 B"), "{:?}", own.remarks);
+    assert!(has_remark(&own, "300 MiB in all: /mnt/x/rw.0.0 from 0 B"), "{:?}", own.remarks);
     let shared = read("[rw]\nrw=randwrite\nsize=100m\nnumjobs=3\nfilename=x\n").unwrap();
     assert_eq!(extents(&shared), [(0, 100 * MIB)]);
     assert_eq!(shared.steps[0].load.demand.threads, 3);
@@ -446,8 +446,8 @@ fn jobs_with_files_of_their_own_have_a_range_each() {
                    size=30m\nfilename=/dev/sdc\n";
     let both = read(devices).unwrap();
     assert_eq!(extents(&both), [(0, 100 * MIB), (100 * MIB, 30 * MIB)]);
-    assert!(!told(&both, "before it reads"), "devices hold what they hold");
-    assert!(told(&read("[r]\nrw=read\nsize=1m\n").unwrap(), "before it reads"));
+    assert!(!has_remark(&both, "before it reads"), "devices hold what they hold");
+    assert!(has_remark(&read("[r]\nrw=read\nsize=1m\n").unwrap(), "before it reads"));
     let increment = "[a]\nrw=write\nfilename=/dev/x\nnumjobs=2\noffset=1m\nsize=4m\n\
                      offset_increment=4m\n";
     assert_eq!(extents(&read(increment).unwrap()), [(MIB, 4 * MIB), (5 * MIB, 4 * MIB)]);
@@ -494,8 +494,9 @@ fn a_ramp_of_a_job_that_ends_by_its_size_is_measured() {
     let both = (Nanos::ZERO, Some(Nanos::from_secs(13)));
     assert_eq!(times(0), [both, both]);
     assert_eq!(times(1), [(Nanos::from_secs(3), Some(Nanos::from_secs(10)))]);
-    let said = sequence.remarks.iter().filter(|remark| remark.text.contains("from its beginning"));
-    assert_eq!(said.count(), 1);
+    let remarks =
+        sequence.remarks.iter().filter(|remark| remark.text.contains("from its beginning"));
+    assert_eq!(remarks.count(), 1);
 }
 
 #[test]
@@ -673,7 +674,6 @@ fn flow_jobs(jobs: &[(&str, &str)]) -> Result<Sequence, String> {
 /// Streams with their weights, demand and end of a load.
 type FlowLoad = (Vec<(String, u32)>, String, Option<u64>);
 
-/// Returns each load of the only step.
 fn flow_loads(sequence: &Sequence) -> Vec<FlowLoad> {
     let [step] = sequence.steps.as_slice() else { panic!("{:?}", sequence.steps) };
     let loads = std::iter::once(&step.load).chain(step.beside.iter().map(|named| &named.load));

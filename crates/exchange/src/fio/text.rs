@@ -55,6 +55,16 @@ pub struct JobOption {
     pub line: u64,
 }
 
+impl JobOption {
+    fn parse(text: &str, line: u64) -> JobOption {
+        let (name, value) = match text.split_once('=') {
+            Some((name, value)) => (name, Some(value.trim().to_owned())),
+            None => (text, None),
+        };
+        JobOption { name: name.trim().to_ascii_lowercase(), value, line }
+    }
+}
+
 impl JobSection {
     /// Returns the last option of a name.
     pub fn option(&self, name: &str) -> Option<&JobOption> {
@@ -87,21 +97,16 @@ impl FioCommandLine {
         let mut line = FioCommandLine::default();
         let mut is_global = true;
         for word in words {
-            let (name, value) = match word.split_once('=') {
-                Some((name, value)) => (name, Some(value.trim().to_owned())),
-                None => (word, None),
-            };
-            let name = name.trim().to_ascii_lowercase();
-            if name == "name" {
-                let job = value.unwrap_or_default();
-                is_global = job.starts_with("global");
+            let option = JobOption::parse(word, 0);
+            if option.name == "name" {
+                let name = option.value.unwrap_or_default();
+                is_global = name.starts_with("global");
                 if !is_global {
                     let options = line.globals.clone();
-                    line.jobs.push(JobSection { name: job, line: 0, options });
+                    line.jobs.push(JobSection { name, line: 0, options });
                 }
                 continue;
             }
-            let option = JobOption { name, value, line: 0 };
             match line.jobs.last_mut().filter(|_| !is_global) {
                 Some(job) => job.options.push(option),
                 None => line.globals.push(option),
@@ -136,7 +141,7 @@ impl JobFile {
     ) -> Result<JobFile, Vec<ParseError>> {
         let mut parser =
             JobFileParser { globals: line.globals.clone(), ..JobFileParser::default() };
-        parser.take(&decode(bytes), None, 0, context);
+        parser.parse(&decode(bytes), None, 0, context);
         if parser.file.sections.is_empty() && parser.errors.is_empty() {
             parser.errors.push(ParseError::whole("it has no job: no section but [global]"));
         }
@@ -164,7 +169,8 @@ impl JobFile {
 }
 
 impl JobFileParser {
-    fn take(
+    /// Parses the lines of the file, or of one that its line `included` includes.
+    fn parse(
         &mut self,
         text: &str,
         included: Option<u64>,
@@ -198,7 +204,7 @@ impl JobFileParser {
             return self.errors.push(ParseError::at(number, what));
         }
         match context.include(name) {
-            Ok(bytes) => self.take(&decode(&bytes), Some(number), depth + 1, context),
+            Ok(bytes) => self.parse(&decode(&bytes), Some(number), depth + 1, context),
             Err(why) => self.errors.push(ParseError::at(number, format!("include {name}: {why}"))),
         }
     }
@@ -222,12 +228,7 @@ impl JobFileParser {
             Ok(line) => line,
             Err(what) => return self.errors.push(ParseError::at(number, what)),
         };
-        let (name, value) = match line.split_once('=') {
-            Some((name, value)) => (name, Some(value.trim().to_owned())),
-            None => (line.as_str(), None),
-        };
-        let name = name.trim().to_ascii_lowercase();
-        let option = JobOption { name, value, line: number };
+        let option = JobOption::parse(&line, number);
         match (self.in_global, self.file.sections.last_mut()) {
             (true, _) => self.globals.push(option),
             (false, Some(section)) => section.options.push(option),
@@ -251,21 +252,20 @@ fn include_name(line: &str) -> Option<&str> {
 
 /// Returns the line with the values of its variables.
 fn substituted(line: &str, context: &dyn JobFileContext) -> Result<String, String> {
-    let mut done = String::new();
+    let mut text = String::new();
     let mut rest = line;
     while let Some((before, after)) = rest.split_once("${") {
-        done.push_str(before);
-        let (name, behind) =
-            after.split_once('}').ok_or_else(|| "missing '}' after a variable".to_owned())?;
+        text.push_str(before);
+        let (name, behind) = after.split_once('}').ok_or("missing '}' after a variable")?;
         let value = context.variable(name);
-        done.push_str(&value.map_err(|why| format!("the variable {name} is not set; {why}"))?);
+        text.push_str(&value.map_err(|why| format!("the variable {name} is not set; {why}"))?);
         rest = behind;
     }
-    done.push_str(rest);
+    text.push_str(rest);
     for word in ["$pagesize", "$mb_memory", "$ncpus"] {
-        if done.contains(word) {
+        if text.contains(word) {
             return Err(format!("{word} differs from host to host; write the number itself"));
         }
     }
-    Ok(done)
+    Ok(text)
 }

@@ -27,7 +27,6 @@ pub(super) struct SizeShare {
     pub share: u32,
 }
 
-/// Transfer sizes of a direction.
 pub(super) struct TransferSizes {
     /// Option that gives the sizes.
     pub option: &'static str,

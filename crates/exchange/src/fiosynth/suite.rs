@@ -7,9 +7,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::fmt;
-use steadfast_domain::text::excerpt;
 
-/// Maximum accepted number of cycles.
 const CYCLES_MAX: u64 = 10_000;
 
 /// A suite of FioSynth.
@@ -129,31 +127,26 @@ fn cycles(all: &Map<String, Value>, name: &str, errors: &mut Vec<ParseError>) ->
     match number.filter(|number| *number <= CYCLES_MAX) {
         Some(number) => number,
         None => {
-            errors.push(ParseError::whole(format!(
-                "'{name}' is not a number up to {CYCLES_MAX}",
-                name = excerpt(name)
-            )));
+            let message = format!("'{name}' is not a number up to {CYCLES_MAX}");
+            errors.push(ParseError::whole(message));
             1
         }
     }
 }
 
-fn flag(all: &Map<String, Value>, name: &str, preset: bool, errors: &mut Vec<ParseError>) -> bool {
-    let Some(value) = all.get(name) else { return preset };
+fn flag(all: &Map<String, Value>, name: &str, default: bool, errors: &mut Vec<ParseError>) -> bool {
+    let Some(value) = all.get(name) else { return default };
     match scalar(value).as_deref() {
         Some("Y" | "y" | "true" | "True" | "1") => true,
         Some("N" | "n" | "false" | "False" | "0") => false,
         _ => {
-            errors.push(ParseError::whole(format!(
-                "'{name}' is neither \"Y\" nor \"N\"",
-                name = excerpt(name)
-            )));
-            preset
+            errors.push(ParseError::whole(format!("'{name}' is neither \"Y\" nor \"N\"")));
+            default
         }
     }
 }
 
-/// A text, a number or a switch as text.
+/// Returns a string, a number or a Boolean as text.
 pub(super) fn scalar(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.trim().to_owned()),
@@ -172,7 +165,7 @@ fn workloads(
         None | Some(Value::Null) => return Vec::new(),
         Some(Value::Array(list)) => list,
         Some(_) => {
-            errors.push(ParseError::whole(format!("'{name}' is not a list", name = excerpt(name))));
+            errors.push(ParseError::whole(format!("'{name}' is not a list")));
             return Vec::new();
         }
     };
@@ -180,10 +173,9 @@ fn workloads(
     for (number, item) in (1..).zip(list) {
         match workload(item) {
             Ok(workload) => workloads.push(workload),
-            Err(why) => errors.push(ParseError::whole(format!(
-                "workload {number} of '{name}': {why}",
-                name = excerpt(name)
-            ))),
+            Err(why) => {
+                errors.push(ParseError::whole(format!("workload {number} of '{name}': {why}")));
+            }
         }
     }
     workloads

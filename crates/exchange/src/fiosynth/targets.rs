@@ -27,7 +27,6 @@ enum TargetMetric {
     Latency(String),
 }
 
-/// The demands of a workload.
 pub(super) fn targets(value: &Value) -> Result<Vec<SuiteTarget>, String> {
     let Value::Object(all) = value else { return Err("'targets' is no JSON object".into()) };
     let mut found = Vec::new();
@@ -59,7 +58,7 @@ pub(super) fn targets(value: &Value) -> Result<Vec<SuiteTarget>, String> {
     Ok(found)
 }
 
-/// A number, also one in quotation marks.
+/// Parses a number, also one in quotation marks.
 fn amount(value: &Value) -> Option<f64> {
     value.as_f64().or_else(|| value.as_str()?.trim().parse().ok())
 }
@@ -114,10 +113,7 @@ impl SuiteTarget {
             TargetMetric::Iops => ("iops", Some(self.value * times), None),
             TargetMetric::Latency(column) => (column.as_str(), None, Some(self.value / 1000.0)),
         };
-        if self.direction.is_some()
-            && matches!(self.metric, TargetMetric::Latency(_))
-            && !COLUMNS.contains(&column)
-        {
+        if matches!(self.metric, TargetMetric::Latency(_)) && !COLUMNS.contains(&column) {
             return cannot("this percentile is beyond what is reported");
         }
         let (step, table, column) = (step.to_owned(), table.to_owned(), column.to_owned());

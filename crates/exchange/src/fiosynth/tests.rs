@@ -95,8 +95,12 @@ fn offsets_lie_where_fiosynth_has_them_on_a_drive_of_this_capacity() {
     let expected: Vec<Amount> =
         (0..32).map(|region| Amount::Bytes(Bytes::mib(region * increment))).collect();
     assert_eq!(starts, expected);
-    let said = |word: &str| sequence.remarks.iter().any(|remark| remark.text.contains(word));
-    assert!(said("FioSynth draws where") && !said("description"), "{:?}", sequence.remarks);
+    let has_remark = |word: &str| sequence.remarks.iter().any(|remark| remark.text.contains(word));
+    assert!(
+        has_remark("FioSynth draws where") && !has_remark("description"),
+        "{:?}",
+        sequence.remarks
+    );
 }
 
 #[test]
@@ -109,8 +113,11 @@ fn what_a_suite_lacks_is_from_the_environment_and_the_last_of_two_counts() {
     let sizes: Vec<u64> = load.streams.iter().map(|stream| stream.size.0 >> 10).collect();
     // A template that names no engine has fio's preset, which waits for every I/O.
     assert_eq!((sequence.steps.len(), sizes, load.demand.depth), (1, vec![32, 1024], 1));
-    let said = |word: &str| sequence.remarks.iter().any(|remark| remark.text.contains(word));
-    assert!(said("'def' is there more than once") && said("MISC=32k/50"), "{sequence:?}");
+    let has_remark = |word: &str| sequence.remarks.iter().any(|remark| remark.text.contains(word));
+    assert!(
+        has_remark("'def' is there more than once") && has_remark("MISC=32k/50"),
+        "{sequence:?}"
+    );
 }
 
 #[test]
@@ -125,8 +132,12 @@ fn targets_are_limits_of_the_measured_steps() {
     assert_eq!(limit("latency read MAX").max, Some(10.007));
     assert_eq!(limit("latency read P99").column, "p99-ms");
     assert_eq!(sequence.limits.len(), 2 * 4);
-    let said = |word: &str| sequence.remarks.iter().any(|remark| remark.text.contains(word));
-    assert!(said("P99.99999 is not checked") && said("discards"), "{:?}", sequence.remarks);
+    let has_remark = |word: &str| sequence.remarks.iter().any(|remark| remark.text.contains(word));
+    assert!(
+        has_remark("P99.99999 is not checked") && has_remark("discards"),
+        "{:?}",
+        sequence.remarks
+    );
 }
 
 #[test]

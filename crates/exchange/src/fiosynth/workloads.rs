@@ -34,13 +34,12 @@ pub trait TemplateSource {
 const SCALED_UP: [&str; 2] = ["RRATE", "DEPTH"];
 const SCALED_DOWN: [&str; 5] = ["W1THINK", "W2THINK", "W3THINK", "W4THINK", "W5THINK"];
 
-/// The engine that FioSynth takes.
 const ENGINE: &str = "io_uring";
 
 /// The job that FioSynth adds to a template for each device, where the template has none.
 const DEVICE_JOB: &[u8] = b"\n[device]\nfilename=/dev/target\n";
 
-/// More steps than a suite has.
+/// Maximum number of steps, more than a suite has.
 const STEPS_MAX: usize = 10_000;
 
 /// Converts a suite into a sequence. The caller fills in file and title.
@@ -59,7 +58,14 @@ pub fn sequence(
     if prepared.saturating_mul(preparing_cycles).saturating_add(measured) > STEPS_MAX as u64 {
         return Err(vec![too_many_steps()]);
     }
-    let mut all = SuiteSteps::default();
+    let mut all = SuiteSteps {
+        suite,
+        drive,
+        sequence: Sequence { tool: "fiosynth".into(), ..Sequence::default() },
+        labels: BTreeMap::new(),
+        errors: Vec::new(),
+        refused: Vec::new(),
+    };
     for name in &suite.unknown {
         all.remark(format!("'{name}' is not known and is left out", name = excerpt(name)));
     }
@@ -74,27 +80,22 @@ pub fn sequence(
         };
         if cycle == 1 || !suite.first_cycle_only {
             for _ in 0..suite.precondition_cycles {
-                let role = StepRole::Prepare;
-                suite
-                    .pre
-                    .iter()
-                    .for_each(|w| all.take(w, &name(&w.alias), role, (suite, drive), templates));
+                for workload in &suite.pre {
+                    all.add(workload, &name(&workload.alias), StepRole::Prepare, templates);
+                }
             }
         }
-        let role = StepRole::Measure;
-        suite
-            .def
-            .iter()
-            .for_each(|w| all.take(w, &name(&w.alias), role, (suite, drive), templates));
+        for workload in &suite.def {
+            all.add(workload, &name(&workload.alias), StepRole::Measure, templates);
+        }
     }
     if all.sequence.steps.len() > STEPS_MAX {
-        all.wrong.push(too_many_steps());
+        all.errors.push(too_many_steps());
     }
-    if !all.wrong.is_empty() {
-        all.wrong.dedup();
-        return Err(all.wrong);
+    if !all.errors.is_empty() {
+        all.errors.dedup();
+        return Err(all.errors);
     }
-    all.sequence.tool = "fiosynth".into();
     Ok(all.sequence)
 }
 
@@ -104,17 +105,18 @@ fn too_many_steps() -> ParseError {
     ))
 }
 
-#[derive(Default)]
-struct SuiteSteps {
+struct SuiteSteps<'s> {
+    suite: &'s FioSynthSuite,
+    drive: DriveScale,
     sequence: Sequence,
     /// Last number given to each label; the next step of that label gets the one after it.
     labels: BTreeMap<String, u64>,
-    wrong: Vec<ParseError>,
-    /// Templates that were found wrong, so that each is said once.
+    errors: Vec<ParseError>,
+    /// Templates with errors, each of which is reported once.
     refused: Vec<String>,
 }
 
-impl SuiteSteps {
+impl SuiteSteps<'_> {
     fn remark(&mut self, text: String) {
         let remark = SequenceRemark::whole(text);
         if !self.sequence.remarks.contains(&remark) {
@@ -122,24 +124,24 @@ impl SuiteSteps {
         }
     }
 
-    fn take(
+    fn add(
         &mut self,
         workload: &SuiteWorkload,
         name: &str,
         role: StepRole,
-        (suite, drive): (&FioSynthSuite, DriveScale),
         templates: &mut dyn TemplateSource,
     ) {
         if self.refused.contains(&workload.template) || self.sequence.steps.len() > STEPS_MAX {
             return;
         }
-        let jobs = match jobs(workload, suite, drive, templates) {
+        let jobs = match jobs(workload, self.suite, self.drive, templates) {
             Ok(jobs) => jobs,
-            Err(wrong) => {
+            Err(errors) => {
                 self.refused.push(workload.template.clone());
-                let named =
-                    |m: ParseError| ParseError::whole(format!("{}: {m}", workload.template));
-                return self.wrong.extend(wrong.into_iter().map(named));
+                let named = |error: ParseError| {
+                    ParseError::whole(format!("{}: {error}", workload.template))
+                };
+                return self.errors.extend(errors.into_iter().map(named));
             }
         };
         for remark in &jobs.remarks {
@@ -160,15 +162,15 @@ impl SuiteSteps {
             self.labels.insert(base, number.max(1));
             step.role = role;
             if role == StepRole::Measure {
-                self.limits(workload, &step.label, tb(drive));
+                self.add_limits(workload, &step.label);
             }
             self.sequence.steps.push(step);
         }
     }
 
-    fn limits(&mut self, workload: &SuiteWorkload, label: &str, tb: f64) {
+    fn add_limits(&mut self, workload: &SuiteWorkload, label: &str) {
         for target in &workload.targets {
-            match target.limit(label, tb) {
+            match target.limit(label, capacity_tb(self.drive)) {
                 Ok(limit) => self.sequence.limits.push(limit),
                 Err(why) => self.remark(why),
             }
@@ -222,27 +224,27 @@ fn has_job(template: &[u8]) -> bool {
     includes || sections.any(|name| !name.starts_with("global"))
 }
 
-/// The capacity in TB that scales the suite: the drive's own, or the one that the user names.
-fn tb(drive: DriveScale) -> f64 {
+/// Returns the capacity in TB that scales the suite: the drive's own, or the one that the user names.
+fn capacity_tb(drive: DriveScale) -> f64 {
     drive.factor.filter(|tb| *tb > 0.0).unwrap_or(own_tb(drive))
 }
 
-/// The drive's capacity in TB, to one decimal and at least 0.1.
+/// Returns the drive's capacity in TB, to one decimal and at least 0.1.
 fn own_tb(drive: DriveScale) -> f64 {
     (drive.capacity.0 as f64 / 1e12 * 10.0).round().max(1.0) / 10.0
 }
 
-/// Regions of the templates that hammer a drive.
+/// Number of regions of the templates that hammer a drive.
 const REGIONS: u64 = 32;
 
-/// The values of a workload's variables as FioSynth passes them to fio.
+/// Returns the values of a workload's variables as FioSynth passes them to fio.
 fn variables(
     workload: &SuiteWorkload,
     suite: &FioSynthSuite,
     drive: DriveScale,
 ) -> BTreeMap<String, String> {
     let named = drive.factor.filter(|tb| *tb > 0.0);
-    let factor = if suite.scaled { tb(drive) } else { named.unwrap_or(1.0) };
+    let factor = if suite.scaled { capacity_tb(drive) } else { named.unwrap_or(1.0) };
     let mut values = workload.values.clone();
     let mut scale = |name: &str, times: f64| {
         let number = values.get(name).and_then(|text| text.parse::<f64>().ok());
@@ -268,7 +270,6 @@ fn variables(
     values
 }
 
-/// Variables of one workload.
 struct WorkloadVariables<'t> {
     values: BTreeMap<String, String>,
     templates: &'t mut dyn TemplateSource,

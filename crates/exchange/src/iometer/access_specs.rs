@@ -10,7 +10,6 @@ use steadfast_domain::sequence::SequenceRemark;
 
 /// Names of the columns of the rows.
 pub(super) const COLUMNS: &str = "size,% of size,% reads,% random,delay,burst,align,reply";
-/// Maximum number of rows in a specification.
 const ROWS_MAX: usize = 100;
 /// Largest transfer size in bytes: 1 GiB.
 const SIZE_MAX: u64 = 1 << 30;

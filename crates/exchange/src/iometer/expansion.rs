@@ -13,7 +13,6 @@ use std::collections::BTreeSet;
 use steadfast_domain::sequence::SequenceRemark;
 use steadfast_domain::text::excerpt;
 
-/// Maximum number of tests of a configuration.
 const TESTS_MAX: usize = 10_000;
 
 /// One test and its active workers.
@@ -85,7 +84,7 @@ pub fn tests_of(
             .filter(|worker| worker.specs.get(access).is_some_and(|name| name != IDLE))
             .collect();
         if !ready.is_empty() {
-            for shares in cycled(config, &ready)? {
+            for shares in tests_of_access(config, &ready)? {
                 tests.push(IometerTest { access, active: active_workers(shares, &ready, access) });
             }
         }
@@ -134,7 +133,6 @@ struct WorkerShare {
     depth: Option<u32>,
 }
 
-/// The workers of a test.
 type TestShares = Vec<WorkerShare>;
 
 fn active_workers(shares: TestShares, workers: &[&DiskWorker], access: usize) -> Vec<ActiveWorker> {
@@ -151,7 +149,10 @@ fn active_workers(shares: TestShares, workers: &[&DiskWorker], access: usize) ->
 }
 
 /// Returns the tests of one access specification, as the test type of the file says.
-fn cycled(config: &IometerConfig, workers: &[&DiskWorker]) -> Result<Vec<TestShares>, ParseError> {
+fn tests_of_access(
+    config: &IometerConfig,
+    workers: &[&DiskWorker],
+) -> Result<Vec<TestShares>, ParseError> {
     let setup = config.setup.clone().unwrap_or_default();
     let one = Cycling { start: 1, step: 1, kind: StepKind::Linear };
     let worker_counts = counts(setup.worker_cycling.unwrap_or(one));
@@ -165,10 +166,10 @@ fn cycled(config: &IometerConfig, workers: &[&DiskWorker]) -> Result<Vec<TestSha
             shares(workers, first_of_each_manager(workers, count), u32::MAX)
         }),
         TestType::TargetsParallel => {
-            while_growing(target_counts, |count| dealt_out(workers, count, true))
+            while_growing(target_counts, |count| filled_in_order(workers, count, true))
         }
         TestType::TargetsSerial => {
-            while_growing(target_counts, |count| dealt_out(workers, count, false))
+            while_growing(target_counts, |count| filled_in_order(workers, count, false))
         }
         TestType::WorkersAndTargets => workers_and_targets(workers, worker_counts, &target_counts),
         TestType::Depth => at_depths(&[all()], &depths(setup.depth_cycling)?),
@@ -191,7 +192,6 @@ fn shares(
     chosen.into_iter().map(share).collect()
 }
 
-/// Returns every test at every depth.
 fn at_depths(tests: &[TestShares], depths: &[u32]) -> Vec<TestShares> {
     let pairs = tests.iter().flat_map(|test| depths.iter().map(move |depth| (test, *depth)));
     let at_depth = |(test, depth): (&TestShares, u32)| {
@@ -251,7 +251,7 @@ fn first_of_each_manager(workers: &[&DiskWorker], count: u32) -> Vec<usize> {
 }
 
 /// Returns a test of `count` targets, filled worker by worker: per manager, or over all managers.
-fn dealt_out(workers: &[&DiskWorker], count: u32, of_each_manager: bool) -> TestShares {
+fn filled_in_order(workers: &[&DiskWorker], count: u32, of_each_manager: bool) -> TestShares {
     let mut left = count as usize;
     let mut manager = None;
     let mut shares = TestShares::new();
@@ -309,12 +309,12 @@ fn disk_workers(
                      drive; it is left out",
                     worker.name
                 );
-                remarks.push(SequenceRemark { line: Some(worker.line.0), text });
+                remarks.push(SequenceRemark::at(worker.line.0, text));
             }
         }
     }
     if managers.is_empty() {
-        workers = spawned(config, on, remarks)?;
+        workers = workers_by_default(config, on, remarks)?;
     }
     with_targets(&mut workers, managers.is_empty(), on.disk, remarks)?;
     for (number, worker) in workers.iter_mut().enumerate() {
@@ -380,7 +380,7 @@ fn specs_of(
             "worker '{}' has no access specification; it gets those assigned to every disk worker",
             worker.name
         );
-        remarks.push(SequenceRemark { line: Some(worker.line.0), text });
+        remarks.push(SequenceRemark::at(worker.line.0, text));
     }
     Ok(assigned_to_all)
 }
@@ -392,7 +392,7 @@ fn for_new_workers(config: &IometerConfig) -> Vec<String> {
 }
 
 /// Returns the workers of a manager for a file without managers.
-fn spawned(
+fn workers_by_default(
     config: &IometerConfig,
     on: ExpansionOptions<'_>,
     remarks: &mut Vec<SequenceRemark>,
@@ -421,7 +421,7 @@ fn spawned(
              {which}"
         )
     };
-    remarks.push(SequenceRemark { line: None, text });
+    remarks.push(SequenceRemark::whole(text));
     let worker = |number: u32| IometerWorker {
         name: format!("Worker {number}"),
         kind: WorkerKind::Disk,
@@ -437,7 +437,7 @@ fn spawned(
 /// has none.
 fn with_targets(
     workers: &mut [DiskWorker],
-    spawned: bool,
+    has_no_manager: bool,
     disk: Option<&str>,
     remarks: &mut Vec<SequenceRemark>,
 ) -> Result<(), ParseError> {
@@ -446,32 +446,28 @@ fn with_targets(
     if let Some(wanted) = disk {
         let is_wanted = |name: &String| drive(name) == drive(wanted);
         if !names.iter().any(is_wanted) {
-            let names = names
-                .iter()
-                .map(|name| format!("'{name}'", name = excerpt(name)))
-                .collect::<Vec<_>>()
-                .join(", ");
-            let listed = if names.is_empty() { "none".to_owned() } else { names };
-            let what = format!(
-                "no worker has a disk '{wanted}'; the disks of the file are: {listed}",
-                wanted = excerpt(wanted)
-            );
-            return Err(ParseError::whole(what));
+            let names: Vec<String> =
+                names.iter().map(|name| format!("'{}'", excerpt(name))).collect();
+            let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            return Err(ParseError::whole(format!(
+                "no worker has a disk '{}'; the disks of the file are: {names}",
+                excerpt(wanted)
+            )));
         }
         workers.iter_mut().for_each(|worker| worker.targets.retain(is_wanted));
         return Ok(());
     }
     if names.is_empty() {
-        if !spawned && !workers.is_empty() {
-            let text = "no worker has a disk: each gets the target".to_owned();
-            remarks.push(SequenceRemark { line: None, text });
+        if !has_no_manager && !workers.is_empty() {
+            let text = "no worker has a disk: each gets the target";
+            remarks.push(SequenceRemark::whole(text));
         }
         workers.iter_mut().for_each(|worker| worker.targets = vec!["target".to_owned()]);
         return Ok(());
     }
     for worker in workers.iter().filter(|worker| worker.targets.is_empty()) {
         let text = format!("worker '{}' has no disk and stays idle", worker.active.worker);
-        remarks.push(SequenceRemark { line: Some(worker.active.line), text });
+        remarks.push(SequenceRemark::at(worker.active.line, text));
     }
     Ok(())
 }

@@ -10,7 +10,6 @@ use super::config::{
     RunTime, TargetDefaults, TestSetup, TestType, WorkerCount, WorkerKind,
 };
 use super::version::{Dialect, IometerVersion};
-use std::collections::BTreeMap;
 use steadfast_domain::stimulus::{DataPattern, Order, Pace};
 use steadfast_domain::{IoStream, Nanos, Op, Stimulus};
 
@@ -40,7 +39,7 @@ pub struct ConfigExport {
 }
 
 /// Settings of a worker.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 struct WorkerSettings {
     threads: u32,
     depth: u32,
@@ -49,7 +48,6 @@ struct WorkerSettings {
     pattern: Option<u8>,
 }
 
-/// A load in terms of Iometer.
 struct ExportedLoad {
     settings: WorkerSettings,
     spec: AccessSpec,
@@ -92,16 +90,14 @@ pub fn export<'s>(
 }
 
 fn config(heading: &ConfigHeading<'_>, loads: Vec<ExportedLoad>) -> IometerConfig {
-    let mut settings_order: BTreeMap<WorkerSettings, usize> = BTreeMap::new();
+    let mut distinct: Vec<WorkerSettings> = Vec::new();
     for load in &loads {
-        let next = settings_order.len();
-        settings_order.entry(load.settings).or_insert(next);
+        if !distinct.contains(&load.settings) {
+            distinct.push(load.settings);
+        }
     }
-    let mut order: Vec<(usize, WorkerSettings)> =
-        settings_order.into_iter().map(|(settings, at)| (at, settings)).collect();
-    order.sort_unstable();
     let mut workers = Vec::new();
-    for (_, settings) in order {
+    for settings in distinct {
         let spec = |load: &ExportedLoad| {
             if load.settings == settings { load.spec.name.clone() } else { IDLE.to_owned() }
         };
@@ -157,30 +153,24 @@ fn worker(
     specs: &[String],
     heading: &ConfigHeading<'_>,
 ) -> IometerWorker {
-    let outstanding = OutstandingIos {
-        ios: settings.depth,
-        connection_rate: false,
-        transactions: 1,
-        fixed_seed: None,
-    };
-    let disk =
-        DiskArea { sectors: settings.sectors, start: settings.start, pattern: settings.pattern };
+    let WorkerSettings { depth, start, sectors, pattern, .. } = settings;
     let defaults = TargetDefaults {
-        outstanding: Some(outstanding),
-        disk: Some(disk),
+        outstanding: Some(OutstandingIos {
+            ios: depth,
+            connection_rate: false,
+            transactions: 1,
+            fixed_seed: None,
+        }),
+        disk: Some(DiskArea { sectors, start, pattern }),
         ..TargetDefaults::default()
     };
     let target = IometerTarget { name: clean(heading.disk), kind: WorkerKind::Disk, manager: None };
+    let assigned = |name: &String| AssignedSpec { name: name.clone(), line: LineNumber(0) };
     IometerWorker {
         name,
         kind: WorkerKind::Disk,
         defaults: Some(defaults),
-        specs: Some(
-            specs
-                .iter()
-                .map(|name| AssignedSpec { name: name.clone(), line: LineNumber(0) })
-                .collect(),
-        ),
+        specs: Some(specs.iter().map(assigned).collect()),
         targets: Some(vec![target]),
         line: LineNumber(0),
     }
@@ -202,11 +192,8 @@ fn express(
     let range = stimulus.active_range;
     let sectors = |bytes: u64| bytes / heading.sector.max(1);
     let (delay_ms, burst) = burst_columns(stimulus)?;
-    let rows = rows(stimulus, heading.sector)?;
-    let mut lines: Vec<AccessLine> = Vec::new();
-    for row in rows {
-        lines.push(AccessLine { delay_ms, burst, ..row });
-    }
+    let rows = rows(stimulus, heading.sector)?.into_iter();
+    let lines: Vec<AccessLine> = rows.map(|row| AccessLine { delay_ms, burst, ..row }).collect();
     let name: String = clean(label).chars().take(NAME_MAX).collect();
     if differs_by_rounding(stimulus, &lines) {
         remarks.push(format!("{label}: shares are rounded to whole percent"));

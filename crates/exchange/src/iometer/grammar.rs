@@ -19,7 +19,6 @@ pub(super) struct KeyBlock<T: 'static> {
     pub(super) entries: &'static [KeyEntry<T>],
 }
 
-/// A key of a block.
 pub(super) struct KeyEntry<T: 'static> {
     /// Forms of the key, as written. They name different numbers of values.
     forms: &'static [&'static str],
@@ -65,7 +64,6 @@ impl<T> KeyEntry<T> {
         let content = KeyContent::Lines { has_value, read, write };
         KeyEntry { forms, start: None, columns: &[], is_required: false, content }
     }
-    /// Sets the columns of the value, which are separated by blanks.
     pub(super) const fn columns(mut self, columns: &'static [&'static str]) -> Self {
         self.columns = columns;
         self

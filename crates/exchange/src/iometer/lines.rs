@@ -10,7 +10,6 @@ use steadfast_domain::text::excerpt;
 
 /// A line that begins with an apostrophe.
 pub(super) struct KeyLine {
-    /// Line number, from 1.
     pub(super) line: u64,
     /// Normalized for comparison.
     name: String,
@@ -35,7 +34,6 @@ impl KeyLine {
         let words: Vec<&str> = shown.split_whitespace().collect();
         Some(KeyLine { line, name: normalized(&words.join(" ")).collect(), shown })
     }
-    /// Returns true if this is the given key.
     pub(super) fn is(&self, key: &str) -> bool {
         normalized(key).eq(self.name.chars())
     }

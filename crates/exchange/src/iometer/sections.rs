@@ -314,7 +314,6 @@ fn write_part<T>(field: &Option<T>, block: &KeyBlock<T>, key: &str, out: &mut Li
     }
 }
 
-/// A section of a configuration.
 pub(super) struct ConfigSection {
     /// Name in the heading.
     pub(super) name: &'static str,

@@ -69,16 +69,15 @@ pub struct TestPlan {
 /// The configuration cannot be applied to one target; the error names the line.
 pub fn plan(
     config: &IometerConfig,
-    remarks: Vec<SequenceRemark>,
+    mut remarks: Vec<SequenceRemark>,
     on: PlanOptions<'_>,
 ) -> Result<TestPlan, ParseError> {
-    let mut remarks = remarks;
     let (tests, numbers) = tests_on(config, on, &mut remarks)?;
     let setup = config.setup.clone().unwrap_or_default();
-    let (time, ramp) = times(&setup, on)?;
+    let times = times(&setup, on)?;
     let mut steps = Vec::with_capacity(tests.len() + 1);
     for (test, number) in tests.iter().zip(&numbers) {
-        let step = step(config, test, (time, ramp), on)?;
+        let step = step(config, test, times, on)?;
         steps.push(SequenceStep { number: *number, ..step });
     }
     if on.prepare {
@@ -148,26 +147,33 @@ fn without_duplicates(remarks: Vec<SequenceRemark>) -> Vec<SequenceRemark> {
     remarks.into_iter().filter(is_new).collect()
 }
 
-fn times(setup: &TestSetup, on: PlanOptions<'_>) -> Result<(Nanos, Nanos), ParseError> {
+/// Times of every test.
+#[derive(Clone, Copy)]
+struct TestTimes {
+    measured: Nanos,
+    ramp: Nanos,
+}
+
+fn times(setup: &TestSetup, on: PlanOptions<'_>) -> Result<TestTimes, ParseError> {
     let of_file = setup.run_time.map(|time| Nanos::from_secs(time.as_secs()));
-    let time = on.time.or(of_file.filter(|time| time.0 > 0)).ok_or_else(|| {
+    let measured = on.time.or(of_file.filter(|time| time.0 > 0)).ok_or_else(|| {
         ParseError::whole(
             "the file has no run time, so the test would run until stopped; give --time",
         )
     })?;
-    Ok((time, Nanos::from_secs(setup.ramp_s.unwrap_or(0).into())))
+    Ok(TestTimes { measured, ramp: Nanos::from_secs(setup.ramp_s.unwrap_or(0).into()) })
 }
 
 fn step(
     config: &IometerConfig,
     test: &IometerTest,
-    (time, ramp): (Nanos, Nanos),
+    times: TestTimes,
     on: PlanOptions<'_>,
 ) -> Result<SequenceStep, ParseError> {
     let groups = worker_groups(config, test)?;
     let mut loads = Vec::with_capacity(groups.len());
     for group in &groups {
-        let load = load(config, group, (time, ramp), on)?;
+        let load = load(config, group, times, on)?;
         loads.push(NamedLoad { name: group.name(test), load });
     }
     let labels: Vec<String> = groups
@@ -199,17 +205,18 @@ fn joined_values(groups: &[WorkerGroup<'_>], value: impl Fn(&ActiveWorker) -> St
 fn load(
     config: &IometerConfig,
     group: &WorkerGroup<'_>,
-    (time, ramp): (Nanos, Nanos),
+    times: TestTimes,
     on: PlanOptions<'_>,
 ) -> Result<SequenceLoad, ParseError> {
     let (first, spec) = (group.first(), group.spec);
     let workers = u32::try_from(group.workers.len()).unwrap_or(u32::MAX);
     let targets = u32::try_from(first.targets.len()).unwrap_or(u32::MAX);
     let demand = Demand::new(workers, first.depth.saturating_mul(targets));
-    let mut load = SequenceLoad::new(streams(spec, on.sector), demand, SequenceEnd::time(time));
+    let mut load =
+        SequenceLoad::new(streams(spec, on.sector), demand, SequenceEnd::time(times.measured));
     load.extent = extent(first, on.sector);
     load.pace = pace(spec, u64::from(workers) * u64::from(targets))?;
-    load.ramp = ramp;
+    load.ramp = times.ramp;
     // Each worker has a row in the results.
     load.by_thread = workers > 1;
     load.data_pattern = (!on.own_pattern).then(|| data_pattern(config, first.area.pattern));
@@ -297,24 +304,26 @@ fn extent(active: &ActiveWorker, sector: u64) -> Extent {
 /// Returns the streams of a specification, up to four per row: random and sequential reads and
 /// writes.
 fn streams(spec: &AccessSpec, sector: u64) -> Vec<IoStream> {
-    let rows = spec.lines.iter().flat_map(|row| {
-        [Op::Read, Op::Write].into_iter().flat_map(move |op| {
-            [true, false].map(|random| (row, op, random, weight(row, op, random)))
-        })
-    });
-    let rows: Vec<_> = rows.filter(|(.., weight)| *weight > 0).collect();
-    let sequential = rows.iter().filter(|(_, _, random, _)| !random).count();
+    let has_sequential = |row: &AccessLine, op| weight(row, op, false) > 0;
+    let sequential = spec.lines.iter().flat_map(|row| [Op::Read, Op::Write].map(|op| (row, op)));
+    let sequential = sequential.filter(|(row, op)| has_sequential(row, *op)).count();
     let cursor = if sequential > 1 { Cursor::Shared } else { Cursor::Own };
-    let divisor = rows.iter().fold(0, |divisor, (.., weight)| gcd(divisor, *weight)).max(1);
-    let stream = |(row, op, random, weight): (&AccessLine, Op, bool, u32)| {
-        let order = if random { Order::Random } else { Order::Sequential(cursor) };
+    let mut streams = Vec::new();
+    for row in &spec.lines {
         let align = if row.align == 0 { sector } else { row.align };
-        IoStream {
-            alignment: (align != row.size).then_some(Bytes(align)),
-            ..IoStream::new(op, order, Bytes(row.size)).weighing(weight / divisor)
+        for op in [Op::Read, Op::Write] {
+            for order in [Order::Random, Order::Sequential(cursor)] {
+                let weight = weight(row, op, order == Order::Random);
+                let stream = IoStream::new(op, order, Bytes(row.size)).weighing(weight);
+                let alignment = (align != row.size).then_some(Bytes(align));
+                streams.push(IoStream { alignment, ..stream });
+            }
         }
-    };
-    rows.into_iter().map(stream).collect()
+    }
+    streams.retain(|stream| stream.weight > 0);
+    let divisor = streams.iter().fold(0, |divisor, stream| gcd(divisor, stream.weight)).max(1);
+    streams.iter_mut().for_each(|stream| stream.weight /= divisor);
+    streams
 }
 
 fn weight(row: &AccessLine, op: Op, random: bool) -> u32 {
@@ -357,7 +366,6 @@ fn data_pattern(config: &IometerConfig, chosen: Option<u8>) -> DataPattern {
     }
 }
 
-/// Returns remarks on differences from Iometer.
 fn difference_remarks(
     config: &IometerConfig,
     tests: &[IometerTest],
@@ -429,7 +437,7 @@ fn add_worker_remarks(tests: &[IometerTest], remark: &mut impl FnMut(u64, String
     let disks: BTreeSet<&str> = active().flat_map(|a| &a.targets).map(String::as_str).collect();
     if disks.len() > 1 {
         let names: Vec<String> =
-            disks.into_iter().map(|name| format!("'{name}'", name = excerpt(name))).collect();
+            disks.into_iter().map(|name| format!("'{}'", excerpt(name))).collect();
         remark(
             0,
             format!(

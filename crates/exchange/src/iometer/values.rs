@@ -246,16 +246,14 @@ impl ValueText for DiskArea {
 impl ValueText for AccessLine {
     fn parse(text: &str, _: &str) -> Result<Self, String> {
         let mut columns = CommaColumns::new(text);
-        let message = match columns.0.len() {
-            0..6 => {
-                "a row of an access specification has 8 numbers: size, % of size, % reads, \
-                 % random, delay, burst, align, reply"
-            }
-            6..=8 => "",
-            _ => "a row of an access specification has 8 numbers, not more",
-        };
-        if !message.is_empty() {
+        let count = columns.0.len();
+        if count < 6 {
+            let message = "a row of an access specification has 8 numbers: size, % of size, \
+                           % reads, % random, delay, burst, align, reply";
             return Err(message.to_owned());
+        }
+        if count > 8 {
+            return Err("a row of an access specification has 8 numbers, not more".to_owned());
         }
         let line = AccessLine {
             size: columns.next("the size")?,

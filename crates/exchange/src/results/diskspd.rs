@@ -12,8 +12,7 @@ use steadfast_domain::{ForeignIos, ForeignOutcome, ForeignResults};
 /// More elements than a result has: a thread's target has some 20, a percentile four.
 const ELEMENTS_MAX: u32 = 1_000_000;
 
-/// Results of diskspd with nothing in them yet.
-fn empty() -> ForeignResults {
+fn empty_results() -> ForeignResults {
     ForeignResults { id: "diskspd".into(), tool: "diskspd".into(), ..ForeignResults::default() }
 }
 
@@ -28,7 +27,7 @@ pub(super) fn read_xml(bytes: &[u8]) -> Result<ForeignResults, ParseError> {
         ParseError::at(error.pos().row.into(), what)
     })?;
     let root = document.root_element();
-    let mut results = empty();
+    let mut results = empty_results();
     if let Some(system) = child(root, "System") {
         results.version = child(system, "Tool").and_then(|tool| text_in(tool, "Version"));
         for (label, name) in [("Host", "ComputerName"), ("Start time", "RunTime")] {
@@ -56,20 +55,19 @@ pub(super) fn read_xml(bytes: &[u8]) -> Result<ForeignResults, ParseError> {
                 bytes: total(format!("{name}Bytes")),
                 seconds,
             };
-            counts.ios_with(latency.map(|latency| xml_latency(latency, name)))
+            counts.ios(latency.map(|latency| xml_times(latency, name)).unwrap_or_default())
         };
         let (label, load, demand) = profiles.get(at).map_or_else(
             || (format!("timespan {}", at + 1), None, None),
-            |profile| described(*profile, at),
+            |profile| describe(*profile, at),
         );
         let mut test = of_directions(label, direction("Read"), direction("Write"));
         if let Some(latency) = latency.filter(|_| !test.all.is_empty()) {
-            let ios = std::mem::take(&mut test.all);
-            test.all = ios_with_times(ios, xml_latency(latency, "Total"));
+            test.all = with_times(&test.all, xml_times(latency, "Total"));
         }
         results.tests.push(ForeignOutcome { load, demand, ..test });
     }
-    say_missing(&mut results);
+    add_absent(&mut results);
     Ok(results)
 }
 
@@ -81,59 +79,43 @@ struct DirectionCounts {
 }
 
 impl DirectionCounts {
-    fn ios_with(&self, times: Option<ResponseTimes>) -> ForeignIos {
+    /// Returns the counts and rates with these response times.
+    fn ios(&self, times: ForeignIos) -> ForeignIos {
         if self.ios == 0 {
             return ForeignIos { ios: Some(0), ..ForeignIos::default() };
         }
-        let ios = ForeignIos {
+        ForeignIos {
             ios: Some(self.ios),
             iops: Some(self.ios as f64 / self.seconds),
             bytes_per_second: Some(self.bytes as f64 / self.seconds),
-            ..ForeignIos::default()
-        };
-        match times {
-            Some(times) => ios_with_times(ios, times),
-            None => ios,
+            ..times
         }
     }
 }
 
-/// Response times of one direction, in milliseconds.
-#[derive(Default)]
-struct ResponseTimes {
-    mean: Option<f64>,
-    shortest: Option<f64>,
-    longest: Option<f64>,
-    percentiles: Vec<(f64, f64)>,
+/// Returns the counts and rates of some I/Os with the response times of others.
+fn with_times(rates: &ForeignIos, times: ForeignIos) -> ForeignIos {
+    let ForeignIos { ios, iops, bytes_per_second, .. } = *rates;
+    ForeignIos { ios, iops, bytes_per_second, ..times }
 }
 
-fn ios_with_times(ios: ForeignIos, times: ResponseTimes) -> ForeignIos {
-    ForeignIos {
-        mean_ms: times.mean,
-        shortest_ms: times.shortest,
-        longest_ms: times.longest,
-        percentiles: times.percentiles,
-        ..ios
-    }
-}
-
-fn say_missing(results: &mut ForeignResults) {
+fn add_absent(results: &mut ForeignResults) {
     if results.tests.iter().any(|test| test.all.mean_ms.is_none() && !test.all.is_empty()) {
         results.absent.push(NO_LATENCY.into());
     }
 }
 
-fn xml_latency(latency: Node<'_, '_>, name: &str) -> ResponseTimes {
+fn xml_times(latency: Node<'_, '_>, name: &str) -> ForeignIos {
     let field = format!("{name}Milliseconds");
-    let mut times = ResponseTimes {
-        mean: value_in(latency, &format!("Average{field}")),
-        ..ResponseTimes::default()
+    let mut times = ForeignIos {
+        mean_ms: value_in(latency, &format!("Average{field}")),
+        ..ForeignIos::default()
     };
     for bucket in children(latency, "Bucket") {
         let both = value_in(bucket, "Percentile").zip(value_in(bucket, &field));
         match both {
-            Some((0.0, ms)) => times.shortest = Some(ms),
-            Some((100.0, ms)) => times.longest = Some(ms),
+            Some((0.0, ms)) => times.shortest_ms = Some(ms),
+            Some((100.0, ms)) => times.longest_ms = Some(ms),
             Some((percent, ms)) => times.percentiles.push((percent, ms)),
             None => {}
         }
@@ -141,8 +123,8 @@ fn xml_latency(latency: Node<'_, '_>, name: &str) -> ResponseTimes {
     times
 }
 
-/// Label, load and demand of a time span's profile.
-fn described(span: Node<'_, '_>, at: usize) -> (String, Option<String>, Option<String>) {
+/// Returns the label, load and demand of a time span's profile.
+fn describe(span: Node<'_, '_>, at: usize) -> (String, Option<String>, Option<String>) {
     let targets: Vec<Node<'_, '_>> = child(span, "Targets")
         .map(|targets| children(targets, "Target").collect())
         .unwrap_or_default();
@@ -156,9 +138,9 @@ fn described(span: Node<'_, '_>, at: usize) -> (String, Option<String>, Option<S
     let writes = value_in(*first, "WriteRatio").unwrap_or(0.0);
     let size = bytes.map_or_else(String::new, |bytes| format!(" {bytes} B"));
     let load = format!("{order}{size}, {writes} % writes");
-    let of = |name: &str| value_in(*first, name).map(|value| format!("{name}={value}"));
+    let setting = |name: &str| value_in(*first, name).map(|value| format!("{name}={value}"));
     let demand: Vec<String> =
-        [of("ThreadsPerFile"), of("RequestCount")].into_iter().flatten().collect();
+        ["ThreadsPerFile", "RequestCount"].into_iter().filter_map(setting).collect();
     let several =
         if targets.len() > 1 { format!(", {} targets", targets.len()) } else { String::new() };
     let label = format!("timespan {}: {load}", at + 1);
@@ -201,9 +183,9 @@ const TEXT_PERCENTILES: [(&str, f64); 12] = [
 
 pub(super) fn read_text(bytes: &[u8]) -> Result<ForeignResults, ParseError> {
     let text = crate::decode(bytes);
-    let mut results = empty();
+    let mut results = empty_results();
     let mut span: Option<SpanText> = None;
-    let mut said = InputParameters::default();
+    let mut parameters = InputParameters::default();
     let mut section = "";
     for (number, line) in (1..).zip(text.lines()) {
         let trimmed = line.trim();
@@ -219,8 +201,8 @@ pub(super) fn read_text(bytes: &[u8]) -> Result<ForeignResults, ParseError> {
             let at = results.tests.len();
             span = Some(SpanText::new(
                 at + 1,
-                said.load.get(at).cloned(),
-                said.demand.get(at).cloned(),
+                parameters.load.get(at).cloned(),
+                parameters.demand.get(at).cloned(),
             ));
         } else if let Some(time) = after("actual test time:") {
             let seconds = time.trim_end_matches('s').parse().ok().and_then(plausible);
@@ -241,11 +223,11 @@ pub(super) fn read_text(bytes: &[u8]) -> Result<ForeignResults, ParseError> {
         } else if let Some(span) = span.as_mut() {
             span.percentile(trimmed);
         } else {
-            said.take(trimmed);
+            parameters.add(trimmed);
         }
     }
     results.tests.extend(span.take().map(SpanText::finish));
-    say_missing(&mut results);
+    add_absent(&mut results);
     Ok(results)
 }
 
@@ -257,45 +239,44 @@ struct InputParameters {
 }
 
 impl InputParameters {
-    fn take(&mut self, line: &str) {
+    fn add(&mut self, line: &str) {
         if line.starts_with("timespan:") {
             self.load.push(String::new());
             self.demand.push(String::new());
         }
-        let add = |words: &mut Vec<String>, text: &str| {
-            let Some(last) = words.last_mut() else { return };
-            // Of several targets the first is described.
-            if !last.contains(text.split(':').next().unwrap_or(text)) {
-                let comma = if last.is_empty() { "" } else { ", " };
-                *last = format!("{last}{comma}{}", excerpt(text));
-            }
-        };
         let load = ["performing ", "block size:", "using random I/O", "using sequential I/O"];
-        if load.iter().any(|begin| line.starts_with(begin)) {
-            add(&mut self.load, line);
-        }
         let demand = ["number of outstanding I/O operations", "threads per file", "total threads"];
-        if demand.iter().any(|begin| line.starts_with(begin)) {
-            add(&mut self.demand, line);
+        for (texts, starts) in [(&mut self.load, &load[..]), (&mut self.demand, &demand[..])] {
+            let Some(last) = texts.last_mut() else { return };
+            // Of several targets the first is described.
+            if starts.iter().any(|start| line.starts_with(start))
+                && !last.contains(line.split(':').next().unwrap_or(line))
+            {
+                let comma = if last.is_empty() { "" } else { ", " };
+                *last = format!("{last}{comma}{}", excerpt(line));
+            }
         }
     }
 }
 
-/// The results of a time span, as its lines come.
+/// The results of a time span, as far as they have been read.
 struct SpanText {
     number: usize,
     load: Option<String>,
     demand: Option<String>,
     seconds: f64,
-    reads: (ThreadCounts, ResponseTimes),
-    writes: (ThreadCounts, ResponseTimes),
-    total: ResponseTimes,
+    reads: SideText,
+    writes: SideText,
+    /// Response times of reads and writes together.
+    total: ForeignIos,
 }
 
+/// Counts and response times of reads or of writes.
 #[derive(Default)]
-struct ThreadCounts {
+struct SideText {
     ios: u64,
     bytes: u64,
+    times: ForeignIos,
 }
 
 impl SpanText {
@@ -305,43 +286,50 @@ impl SpanText {
             load: load.filter(|load| !load.is_empty()),
             demand: demand.filter(|demand| !demand.is_empty()),
             seconds: 0.0,
-            reads: Default::default(),
-            writes: Default::default(),
-            total: ResponseTimes::default(),
+            reads: SideText::default(),
+            writes: SideText::default(),
+            total: ForeignIos::default(),
         }
     }
 
-    /// `bytes | I/Os | MiB/s | I/O per s | AvgLat | ...`; the mean is there with -L only.
+    /// Parses `bytes | I/Os | MiB/s | I/O per s | AvgLat | ...`; the mean is there with -L only.
     fn totals(&mut self, section: &str, row: &str) -> Result<(), String> {
         let fields: Vec<&str> = row.split('|').map(str::trim).collect();
         let count = |at: usize| {
             let text: &str = fields.get(at).copied().unwrap_or_default();
             text.parse::<u64>().map_err(|_| format!("'{}' is no count", excerpt(text)))
         };
-        let counted = ThreadCounts { bytes: count(0)?, ios: count(1)? };
+        let (bytes, ios) = (count(0)?, count(1)?);
         // With -D and without -L the fifth field is a deviation of IOPS, which has two decimals.
         let mean = fields.get(4).filter(|text| decimals(text) == 3);
         let mean = mean.and_then(|text| plausible(text.parse().ok()?));
-        match section {
-            "read" => (self.reads.0, self.reads.1.mean) = (counted, mean),
-            "write" => (self.writes.0, self.writes.1.mean) = (counted, mean),
-            _ => self.total.mean = mean,
-        }
+        let side = match section {
+            "read" => &mut self.reads,
+            "write" => &mut self.writes,
+            _ => {
+                self.total.mean_ms = mean;
+                return Ok(());
+            }
+        };
+        (side.ios, side.bytes, side.times.mean_ms) = (ios, bytes, mean);
         Ok(())
     }
 
-    /// `3-nines | read | write | total`, in milliseconds.
+    /// Parses `3-nines | read | write | total`, in milliseconds.
     fn percentile(&mut self, line: &str) {
         let fields: Vec<&str> = line.split('|').map(str::trim).collect();
         let [name, read, write, total] = fields[..] else { return };
-        let sides =
-            [(&mut self.reads.1, read), (&mut self.writes.1, write), (&mut self.total, total)];
+        let sides = [
+            (&mut self.reads.times, read),
+            (&mut self.writes.times, write),
+            (&mut self.total, total),
+        ];
         for (times, text) in sides {
             let Some(ms) = text.parse().ok().and_then(plausible) else { continue };
             if name == "min" {
-                times.shortest = Some(ms);
+                times.shortest_ms = Some(ms);
             } else if name == "max" {
-                times.longest = Some(ms);
+                times.longest_ms = Some(ms);
             } else if let Some((_, percent)) = TEXT_PERCENTILES.iter().find(|(own, _)| *own == name)
             {
                 times.percentiles.push((*percent, ms));
@@ -351,12 +339,10 @@ impl SpanText {
 
     fn finish(self) -> ForeignOutcome {
         let seconds = self.seconds;
-        let ios = |(counted, times): (ThreadCounts, ResponseTimes)| {
-            let ThreadCounts { ios, bytes } = counted;
+        let ios = |SideText { ios, bytes, times }: SideText| {
             // Without a time there is no rate.
-            let counts =
-                DirectionCounts { ios: if seconds > 0.0 { ios } else { 0 }, bytes, seconds };
-            counts.ios_with(Some(times))
+            let ios = if seconds > 0.0 { ios } else { 0 };
+            DirectionCounts { ios, bytes, seconds }.ios(times)
         };
         let load = self.load;
         let label = match &load {
@@ -365,13 +351,13 @@ impl SpanText {
         };
         let mut test = of_directions(label, ios(self.reads), ios(self.writes));
         if !test.all.is_empty() {
-            test.all = ios_with_times(std::mem::take(&mut test.all), self.total);
+            test.all = with_times(&test.all, self.total);
         }
         ForeignOutcome { load, demand: self.demand, ..test }
     }
 }
 
-/// Digits behind the decimal point.
+/// Returns the number of digits after the decimal point.
 fn decimals(text: &str) -> usize {
     text.split_once('.').map_or(0, |(_, digits)| digits.len())
 }

@@ -6,6 +6,7 @@
 //! I/Os by time. Before fio 3 times are microseconds (`lat`, `clat`).
 
 use super::values::{of_directions, plausible};
+use crate::fio::joined_names;
 use crate::parse_error::ParseError;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -51,7 +52,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, ParseError> {
     };
     let global = object(&root, "global options");
     results.facts.extend(options_fact("Global options", global));
-    let mut seen = PendingRemarks::default();
+    let mut pending = PendingRemarks::default();
     let jobs = list(&root, "jobs").or_else(|| list(&root, "client_stats"));
     let jobs = jobs.ok_or_else(|| {
         ParseError::whole("it has neither \"jobs\" nor \"client_stats\": this is no result of fio")
@@ -81,14 +82,14 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, ParseError> {
             )));
         }
         let group = job.get("groupid").and_then(Value::as_i64).unwrap_or(0);
-        read.push((group, FioJobResult::read(job, global, &mut seen)));
+        read.push((group, FioJobResult::read(job, global, &mut pending)));
     }
     results.tests = steps(read);
     if let Some(util) = list(&root, "disk_util") {
         let names: Vec<&str> = util.iter().filter_map(|disk| disk.get("name")?.as_str()).collect();
         results.facts.push(("Disks".into(), names.join(", ")));
     }
-    seen.say(&mut results);
+    pending.add_to(&mut results);
     if interim > 0 {
         results.remarks.push(format!(
             "The file holds {interim} interim results before the last one, which is reported."
@@ -106,18 +107,16 @@ struct PendingRemarks {
 }
 
 impl PendingRemarks {
-    fn say(&self, results: &mut ForeignResults) {
-        let remark = |results: &mut ForeignResults, text: &str| results.remarks.push(text.into());
+    fn add_to(&self, results: &mut ForeignResults) {
         if self.completion {
-            remark(
-                results,
-                "Percentiles are fio's clat, from the end of the submission on; minimum, mean and \
-                 maximum are fio's lat, as Steadfast measures. lat_percentiles=1 makes fio write those of \
-                 lat.",
-            );
+            let text = "Percentiles are fio's clat, from the end of the submission on; minimum, \
+                        mean and maximum are fio's lat, as Steadfast measures. lat_percentiles=1 \
+                        makes fio write those of lat.";
+            results.remarks.push(text.into());
         }
         if self.trims {
-            remark(results, "Trims are neither reads nor writes and are not in the sums.");
+            let text = "Trims are neither reads nor writes and are not in the sums.";
+            results.remarks.push(text.into());
         }
         if self.no_total {
             results.absent.push("Response times: the job ran with disable_lat=1.".into());
@@ -150,7 +149,7 @@ impl FioJobResult {
     fn read(
         job: &Map<String, Value>,
         global: Option<&Map<String, Value>>,
-        seen: &mut PendingRemarks,
+        pending: &mut PendingRemarks,
     ) -> FioJobResult {
         let own = object(job, "job options");
         let option = |name: &str| {
@@ -166,20 +165,19 @@ impl FioJobResult {
         let threads = option("numjobs").unwrap_or_else(|| "1".into());
         let engine = option("ioengine").map(|name| format!(", {name}")).unwrap_or_default();
         let trims = object(job, "trim").and_then(|trim| number(trim, "total_ios"));
-        seen.trims |= trims.unwrap_or(0.0) > 0.0;
+        pending.trims |= trims.unwrap_or(0.0) > 0.0;
         FioJobResult {
             name: text_of(job, "jobname").unwrap_or_else(|| "job".into()),
             load: words.collect::<Vec<_>>().join(", "),
             // Options are recorded by newer versions alone; without them nothing is known.
             demand: own.map(|_| format!("iodepth={depth}, numjobs={threads}{engine}")),
             errors: number(job, "total_err").map(|errors| errors as u64),
-            reads: ios(job, "read", seen),
-            writes: ios(job, "write", seen),
+            reads: ios(job, "read", pending),
+            writes: ios(job, "write", pending),
         }
     }
 }
 
-/// Names of the jobs of an output, in its order.
 fn job_names(root: &Map<String, Value>) -> Vec<Option<String>> {
     let jobs = list(root, "jobs").or_else(|| list(root, "client_stats"));
     let name = |job: &Value| Some(job.get("jobname")?.as_str()?.to_owned());
@@ -207,7 +205,7 @@ fn step(jobs: Vec<FioJobResult>) -> ForeignOutcome {
             None => loads.push(vec![job]),
         }
     }
-    let outcomes: Vec<ForeignOutcome> = loads.iter().map(|clones| of_clones(clones)).collect();
+    let outcomes: Vec<ForeignOutcome> = loads.iter().map(|clones| sum_clones(clones)).collect();
     if outcomes.len() == 1 {
         return outcomes.into_iter().next().unwrap_or_default();
     }
@@ -215,7 +213,8 @@ fn step(jobs: Vec<FioJobResult>) -> ForeignOutcome {
         ForeignIos::at_once(&outcomes.iter().map(of).collect::<Vec<_>>())
     };
     ForeignOutcome {
-        label: step_label(&outcomes),
+        // As `steadfast fio` names the step of such a job file.
+        label: joined_names(&outcomes.iter().map(|one| one.label.as_str()).collect::<Vec<_>>()),
         load: None,
         demand: None,
         all: all(|outcome| &outcome.all),
@@ -226,19 +225,7 @@ fn step(jobs: Vec<FioJobResult>) -> ForeignOutcome {
     }
 }
 
-/// `a + b`, as `steadfast fio` names the step of such a job file.
-fn step_label(loads: &[ForeignOutcome]) -> String {
-    let names: Vec<&str> = loads.iter().map(|load| load.label.as_str()).collect();
-    match names.len() {
-        0..=crate::fio::NAMED_MAX => names.join(" + "),
-        all => {
-            let named = crate::fio::NAMED_MAX;
-            format!("{} + {} more", names[..named].join(" + "), all - named)
-        }
-    }
-}
-
-fn of_clones(clones: &[FioJobResult]) -> ForeignOutcome {
+fn sum_clones(clones: &[FioJobResult]) -> ForeignOutcome {
     let sum = |of: fn(&FioJobResult) -> &ForeignIos| -> ForeignIos {
         ForeignIos::at_once(&clones.iter().map(of).collect::<Vec<_>>())
     };
@@ -255,7 +242,7 @@ fn of_clones(clones: &[FioJobResult]) -> ForeignOutcome {
     }
 }
 
-fn ios(job: &Map<String, Value>, direction: &str, seen: &mut PendingRemarks) -> ForeignIos {
+fn ios(job: &Map<String, Value>, direction: &str, pending: &mut PendingRemarks) -> ForeignIos {
     let Some(of) = object(job, direction) else { return ForeignIos::default() };
     let count = number(of, "total_ios").map(|ios| ios as u64);
     if count == Some(0) {
@@ -274,7 +261,7 @@ fn ios(job: &Map<String, Value>, direction: &str, seen: &mut PendingRemarks) -> 
             .or_else(|| number(times, name).filter(|m| *m > 0.0))?;
         number(times, name).map(|value| value / per_ms)
     };
-    seen.no_total |= of_total("mean").is_none() && count.unwrap_or(0) > 0;
+    pending.no_total |= of_total("mean").is_none() && count.unwrap_or(0) > 0;
     let has = |times: &Option<(&Map<String, Value>, f64)>, name: &str| {
         times.and_then(|(times, _)| object(times, name)).is_some_and(|map| !map.is_empty())
     };
@@ -297,7 +284,7 @@ fn ios(job: &Map<String, Value>, direction: &str, seen: &mut PendingRemarks) -> 
             .filter(|(_, ios)| *ios > 0)
             .collect();
     }
-    seen.completion |= !by_total && (!percentiles.is_empty() || !histogram.is_empty());
+    pending.completion |= !by_total && (!percentiles.is_empty() || !histogram.is_empty());
     let bytes = number(of, "bw_bytes").or_else(|| number(of, "bw").map(|kib| kib * 1024.0));
     ForeignIos {
         ios: count,

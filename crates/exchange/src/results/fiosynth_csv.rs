@@ -4,7 +4,7 @@
 use super::values::{of_directions, plausible};
 use crate::parse_error::ParseError;
 use steadfast_domain::text::excerpt;
-use steadfast_domain::{ForeignIos, ForeignOutcome, ForeignResults};
+use steadfast_domain::{ForeignIos, ForeignResults};
 
 /// More tests than a suite has.
 const ROWS_MAX: usize = 10_000;
@@ -14,8 +14,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, ParseError> {
     let mut lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
     let (_, head) = lines.next().ok_or_else(|| ParseError::whole("it is empty"))?;
     let names = fields(head);
-    let place = |name: &str| names.iter().position(|own| own == name);
-    let Some(job) = place("Jobname") else {
+    let position = |name: &str| names.iter().position(|own| own == name);
+    let Some(job) = position("Jobname") else {
         return Err(ParseError::at(1, "the column Jobname is missing"));
     };
     let mut results = ForeignResults {
@@ -38,7 +38,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, ParseError> {
             return Err(ParseError::at(number, format!("more than {ROWS_MAX} tests")));
         }
         let row = fields(line);
-        let value = |name: &str| plausible(row.get(place(name)?)?.parse().ok()?);
+        let value = |name: &str| plausible(row.get(position(name)?)?.parse().ok()?);
         let Some(label) = row.get(job).filter(|label| !label.is_empty()) else { continue };
         // Rows of targets and of health counters have no rates.
         if value("Read_IOPS").is_none() && value("Write_IOPS").is_none() {
@@ -69,9 +69,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, ParseError> {
             }
         };
         let label = excerpt(label).into_owned();
-        results
-            .tests
-            .push(ForeignOutcome { ..of_directions(label, direction("Read"), direction("Write")) });
+        results.tests.push(of_directions(label, direction("Read"), direction("Write")));
     }
     Ok(results)
 }

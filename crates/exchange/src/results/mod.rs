@@ -53,7 +53,7 @@ pub fn read(kind: FileKind, file: &str, bytes: &[u8]) -> Result<ForeignResults, 
     Ok(results)
 }
 
-/// The test and the round in the name of a result of FioSynth: `4K_read_run3.json`.
+/// Returns the test and the round in the name of a result of FioSynth: `4K_read_run3.json`.
 fn fiosynth_name(file: &str) -> Option<(&str, u32)> {
     let (name, round) = file.strip_suffix(".json")?.rsplit_once("_run")?;
     Some((name, round.parse().ok()?)).filter(|(name, _)| !name.is_empty())

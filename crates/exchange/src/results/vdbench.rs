@@ -18,8 +18,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, ParseError> {
     let Some((number, names)) = head else {
         return Err(ParseError::whole("it has no line of column names that begins with 'tod'"));
     };
-    let place = |name: &str| names.iter().position(|own| own.eq_ignore_ascii_case(name));
-    let (Some(run), Some(interval)) = (place("Run"), place("Interval")) else {
+    let position = |name: &str| names.iter().position(|own| own.eq_ignore_ascii_case(name));
+    let (Some(run), Some(interval)) = (position("Run"), position("Interval")) else {
         return Err(ParseError::at(number, "the columns Run and Interval are missing"));
     };
     let mut results = ForeignResults {
@@ -48,15 +48,15 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, ParseError> {
         }
         // 'n/a' stands for what a run does not have.
         let value = |name: &str| {
-            let word = fields.get(place(name)?)?;
+            let word = fields.get(position(name)?)?;
             plausible(word.parse().ok()?)
         };
-        let said = |name: &str| {
-            let word = fields.get(place(name)?)?;
+        let setting = |name: &str| {
+            let word = fields.get(position(name)?)?;
             (*word != "n/a").then(|| format!("{name}={}", excerpt(word)))
         };
         let join = |words: &[&str]| {
-            let words: Vec<String> = words.iter().filter_map(|name| said(name)).collect();
+            let words: Vec<String> = words.iter().filter_map(|name| setting(name)).collect();
             Some(words.join(", ")).filter(|words| !words.is_empty())
         };
         let Some(iops) = value("rate") else {
@@ -69,8 +69,9 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, ParseError> {
             ..ForeignIos::default()
         };
         let reads = value("read%").map(|percent| percent / 100.0);
-        results.version =
-            results.version.or_else(|| Some(excerpt(fields.get(place("version")?)?).into_owned()));
+        results.version = results
+            .version
+            .or_else(|| Some(excerpt(fields.get(position("version")?)?).into_owned()));
         results.tests.push(ForeignOutcome {
             label: excerpt(fields[run]).into_owned(),
             load: join(&["xfersize", "rdpct", "seekpct", "rhpct", "whpct", "reqrate"]),

@@ -42,7 +42,6 @@ pub(super) enum TestElement {
 /// The values of a test, or an error message.
 pub(super) type TestValues = Result<(ForeignKind, Vec<ForeignValue>), String>;
 
-/// Parses the nested lists of a test.
 pub(super) fn values(name: TestElement, lists: &Value) -> TestValues {
     let lists = list(lists, "roundmat")?;
     match name {
@@ -89,34 +88,32 @@ fn columns(all: &[Bytes], count: usize, what: &str) -> Result<Vec<Bytes>, String
     ))
 }
 
-/// Converts an index to a number from 1.
-fn ordinal(index: usize) -> u32 {
-    u32::try_from(index).unwrap_or(u32::MAX).saturating_add(1)
-}
-
-/// Parses the cells of one round; rows are mixes, columns are sizes.
+/// Parses the cells of all rounds, in which rows are mixes and columns are sizes.
 fn cells(
-    round: usize,
-    matrix: &Value,
-    (mixes, sizes): (&[u8], &[Bytes]),
+    rounds: &[Value],
+    mixes: &[u8],
+    sizes: &[Bytes],
     measured: impl Fn(&Value, &str) -> Result<ForeignMeasured, String>,
 ) -> Result<Vec<ForeignValue>, String> {
-    let name = format!("round {}", ordinal(round));
-    let rows = list(matrix, &name)?;
-    if rows.len() != mixes.len() {
-        return Err(format!("{name} has {} mixes instead of {}", rows.len(), mixes.len()));
-    }
     let mut found = Vec::new();
-    for (mix, row) in mixes.iter().zip(rows) {
-        let what = format!("{name}, {mix} % reads");
-        let row = list(row, &what)?;
-        if row.len() != sizes.len() {
-            return Err(format!("{what} has {} block sizes instead of {}", row.len(), sizes.len()));
+    for (round, matrix) in (1..).zip(rounds) {
+        let name = format!("round {round}");
+        let rows = list(matrix, &name)?;
+        if rows.len() != mixes.len() {
+            return Err(format!("{name} has {} mixes instead of {}", rows.len(), mixes.len()));
         }
-        for (size, cell) in sizes.iter().zip(row) {
-            let pattern = AccessPattern::random(*size, *mix);
-            let measured = measured(cell, &format!("{pattern} of {name}"))?;
-            found.push(ForeignValue { round: ordinal(round), pattern, measured });
+        for (mix, row) in mixes.iter().zip(rows) {
+            let what = format!("{name}, {mix} % reads");
+            let row = list(row, &what)?;
+            let (count, expected) = (row.len(), sizes.len());
+            if count != expected {
+                return Err(format!("{what} has {count} block sizes instead of {expected}"));
+            }
+            for (size, cell) in sizes.iter().zip(row) {
+                let pattern = AccessPattern::random(*size, *mix);
+                let measured = measured(cell, &format!("{pattern} of {name}"))?;
+                found.push(ForeignValue { round, pattern, measured });
+            }
         }
     }
     Ok(found)
@@ -145,8 +142,7 @@ fn iops(rounds: &[Value]) -> TestValues {
     let measured = |cell: &Value, what: &str| {
         Ok(ForeignMeasured { iops: number(cell, what)?, ..ForeignMeasured::default() })
     };
-    let each = rounds.iter().enumerate().map(|(n, m)| cells(n, m, (mixes, &sizes), measured));
-    Ok((kind, each.collect::<Result<Vec<_>, _>>()?.concat()))
+    Ok((kind, cells(rounds, mixes, &sizes, measured)?))
 }
 
 /// Parses `[min, max, mean]` in microseconds.
@@ -168,9 +164,7 @@ fn latency(rounds: &[Value]) -> TestValues {
         return Ok((ForeignKind::Latency, Vec::new()));
     }
     let sizes = columns(&LATENCY_SIZES, shape(rounds).1, "round 1")?;
-    let each =
-        rounds.iter().enumerate().map(|(n, m)| cells(n, m, (&LATENCY_MIXES, &sizes), response));
-    Ok((ForeignKind::Latency, each.collect::<Result<Vec<_>, _>>()?.concat()))
+    Ok((ForeignKind::Latency, cells(rounds, &LATENCY_MIXES, &sizes, response)?))
 }
 
 /// Parses, per block size, the list of reads and the list of writes of all rounds, in KiB/s.
@@ -188,13 +182,13 @@ fn throughput(lists: &[Value]) -> TestValues {
         };
         for (mix, rates) in [(100, reads), (0, writes)] {
             let pattern = AccessPattern::sequential(*size, mix);
-            for (round, rate) in list(rates, &pattern.to_string())?.iter().enumerate() {
-                let rate = number(rate, &format!("{pattern} of round {}", ordinal(round)))?;
+            for (round, rate) in (1..).zip(list(rates, &pattern.to_string())?) {
+                let rate = number(rate, &format!("{pattern} of round {round}"))?;
                 let measured = ForeignMeasured {
                     bytes_per_second: rate.map(|kib| kib * 1024.0),
                     ..ForeignMeasured::default()
                 };
-                found.push(ForeignValue { round: ordinal(round), pattern, measured });
+                found.push(ForeignValue { round, pattern, measured });
             }
         }
     }
@@ -215,12 +209,11 @@ fn saturation(lists: &[Value]) -> TestValues {
         return Err(format!("roundmat has IOPS of {some} rounds and latencies of {others}"));
     }
     let pattern = AccessPattern::random(SATURATION_SIZE, 0);
-    let both = iops.iter().zip(responses).enumerate();
-    let minute = |(round, (iops, times)): (usize, (&Value, &Value))| {
-        let what = format!("round {}", ordinal(round));
+    let mut found = Vec::new();
+    for (round, (iops, times)) in (1..).zip(iops.iter().zip(responses)) {
+        let what = format!("round {round}");
         let measured = ForeignMeasured { iops: number(iops, &what)?, ..response(times, &what)? };
-        Ok(ForeignValue { round: ordinal(round), pattern, measured })
-    };
-    let found: Result<Vec<ForeignValue>, String> = both.map(minute).collect();
-    Ok((ForeignKind::WriteSaturation, found?))
+        found.push(ForeignValue { round, pattern, measured });
+    }
+    Ok((ForeignKind::WriteSaturation, found))
 }

@@ -38,9 +38,10 @@ pub fn read(bytes: &[u8]) -> Result<ForeignRun, ParseError> {
         )
     })?;
     let root = document.root_element();
-    let mut run = ForeignRun { name: name(root), digest: digest(bytes), ..ForeignRun::default() };
+    let digest = to_hex(&Sha256::digest(bytes));
+    let mut run = ForeignRun { name: name(root), digest, ..ForeignRun::default() };
     for element in root.children().filter(Node::is_element) {
-        take(&mut run, element)?;
+        read_element(&mut run, element)?;
     }
     if run.tests.is_empty() {
         return Err(ParseError::whole(
@@ -48,12 +49,8 @@ pub fn read(bytes: &[u8]) -> Result<ForeignRun, ParseError> {
              the NAME.xml that TKperf wrote",
         ));
     }
-    name_missing(&mut run);
+    add_missing_remark(&mut run);
     Ok(run)
-}
-
-fn digest(bytes: &[u8]) -> String {
-    to_hex(&Sha256::digest(bytes))
 }
 
 fn name(node: Node<'_, '_>) -> String {
@@ -65,15 +62,15 @@ fn line(node: Node<'_, '_>) -> u64 {
 }
 
 /// Stores an element of the log in the run.
-fn take(run: &mut ForeignRun, element: Node<'_, '_>) -> Result<(), ParseError> {
+fn read_element(run: &mut ForeignRun, element: Node<'_, '_>) -> Result<(), ParseError> {
     let test = match name(element).to_lowercase().as_str() {
-        "testdate" => return keep(&mut run.date, element, &mut run.remarks),
-        "devinfo" => return keep(&mut run.device, element, &mut run.remarks),
-        "featmatrix" => return keep(&mut run.features, element, &mut run.remarks),
-        "kernel" => return keep(&mut run.kernel, element, &mut run.remarks),
-        "lsb" => return keep(&mut run.distribution, element, &mut run.remarks),
-        "ioperfversion" => return keep(&mut run.version, element, &mut run.remarks),
-        "cmdline" => return keep(&mut run.command, element, &mut run.remarks),
+        "testdate" => return store_text(&mut run.date, element, &mut run.remarks),
+        "devinfo" => return store_text(&mut run.device, element, &mut run.remarks),
+        "featmatrix" => return store_text(&mut run.features, element, &mut run.remarks),
+        "kernel" => return store_text(&mut run.kernel, element, &mut run.remarks),
+        "lsb" => return store_text(&mut run.distribution, element, &mut run.remarks),
+        "ioperfversion" => return store_text(&mut run.version, element, &mut run.remarks),
+        "cmdline" => return store_text(&mut run.command, element, &mut run.remarks),
         "iops" => TestElement::Iops,
         "lat" => TestElement::Latency,
         "tp" => TestElement::Throughput,
@@ -85,15 +82,15 @@ fn take(run: &mut ForeignRun, element: Node<'_, '_>) -> Result<(), ParseError> {
     };
     let test = read_test(test, element, &mut run.remarks)?;
     if run.tests.iter().any(|other| other.kind == test.kind) {
-        run.remarks.push(format!(
-            "line {}: <{}> occurs twice; the first one counts",
-            line(element),
-            name(element)
-        ))
+        run.remarks.push(repeated(element));
     } else {
-        run.tests.push(test)
+        run.tests.push(test);
     }
     Ok(())
+}
+
+fn repeated(element: Node<'_, '_>) -> String {
+    format!("line {}: <{}> occurs twice; the first one counts", line(element), name(element))
 }
 
 fn not_understood(element: Node<'_, '_>) -> String {
@@ -101,8 +98,8 @@ fn not_understood(element: Node<'_, '_>) -> String {
 }
 
 /// Stores a text, which may be JSON or plain. The first element of a name counts.
-fn keep(
-    place: &mut Option<String>,
+fn store_text(
+    field: &mut Option<String>,
     element: Node<'_, '_>,
     remarks: &mut Vec<String>,
 ) -> Result<(), ParseError> {
@@ -116,15 +113,14 @@ fn keep(
         Ok(Value::Null) => String::new(),
         _ => text,
     };
-    let text = text.trim().to_owned();
-    match (&place, text.is_empty()) {
-        (_, true) => {}
-        (None, false) => *place = Some(text),
-        (Some(_), false) => remarks.push(format!(
-            "line {}: <{}> occurs twice; the first one counts",
-            line(element),
-            name(element)
-        )),
+    let text = text.trim();
+    if text.is_empty() {
+        return Ok(());
+    }
+    if field.is_some() {
+        remarks.push(repeated(element));
+    } else {
+        *field = Some(text.to_owned());
     }
     Ok(())
 }
@@ -134,7 +130,6 @@ fn text_of(element: Node<'_, '_>) -> String {
     element.children().filter_map(|child| child.text().filter(|_| child.is_text())).collect()
 }
 
-/// Parses the element of a test.
 fn read_test(
     test: TestElement,
     element: Node<'_, '_>,
@@ -151,7 +146,7 @@ fn read_test(
     if values.is_empty() {
         remarks.push(format!("line {}: <{}> has no values", line(element), name(element)));
     }
-    remarks.extend(fields.strangers());
+    remarks.extend(fields.unknown_elements());
     for field in ["fioversion", "numjobs", "iodepth", "runtime"] {
         if fields.find(field).is_none() {
             remarks.push(format!("<{}> has no <{field}>", name(element)));
@@ -165,7 +160,7 @@ fn read_test(
         depth: fields.count("iodepth")?.and_then(|n| u32::try_from(n).ok()),
         step_seconds: fields.count("runtime")?.filter(|seconds| *seconds <= YEAR),
         values,
-        stated: fields.stated()?,
+        stated: fields.claimed_steady_state()?,
     })
 }
 
@@ -218,19 +213,19 @@ impl<'a, 'input> TestFields<'a, 'input> {
     }
 
     /// Returns TKperf's statement about steady state, or `None` if the test has none.
-    fn stated(self) -> Result<Option<ClaimedSteadyState>, ParseError> {
+    fn claimed_steady_state(self) -> Result<Option<ClaimedSteadyState>, ParseError> {
         let rounds = self.json("stdyrounds")?;
         let reached = self.json("reachstdystate")?.and_then(|value| value.as_bool());
         if rounds.is_none() && reached.is_none() {
             return Ok(None);
         }
-        let of = rounds.as_ref().and_then(Value::as_array).into_iter().flatten();
-        let rounds = of.filter_map(|round| u32::try_from(round.as_u64()?).ok()?.checked_add(1));
+        let rounds = rounds.as_ref().and_then(Value::as_array).into_iter().flatten();
+        let rounds = rounds.filter_map(|round| u32::try_from(round.as_u64()?).ok()?.checked_add(1));
         Ok(Some(ClaimedSteadyState { reached, rounds: rounds.collect() }))
     }
 
     /// Returns remarks on elements that no version of TKperf writes.
-    fn strangers(self) -> impl Iterator<Item = String> {
+    fn unknown_elements(self) -> impl Iterator<Item = String> {
         let children = self.element.children().filter(Node::is_element);
         let is_known = |child: &Node<'_, '_>| {
             FIELDS.iter().any(|field| child.tag_name().name().eq_ignore_ascii_case(field))
@@ -240,7 +235,7 @@ impl<'a, 'input> TestFields<'a, 'input> {
 }
 
 /// Adds a remark that lists the facts which logs usually have and this one lacks.
-fn name_missing(run: &mut ForeignRun) {
+fn add_missing_remark(run: &mut ForeignRun) {
     let all = [
         (&run.date, "testdate: the day of the run"),
         (&run.device, "devinfo: the device"),

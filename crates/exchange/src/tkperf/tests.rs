@@ -136,9 +136,9 @@ fn what_is_missing_or_strange_is_named_and_the_rest_is_read() {
         format!("<iops><roundmat>{lists}</roundmat><secret>1</secret></iops>")
     });
     let run = log(&text);
-    let said = run.remarks.join("\n");
+    let remarks = run.remarks.join("\n");
     for part in ["line 2: <color>", "<secret>", "no <numjobs>", "devinfo", "cmdline"] {
-        assert!(said.contains(part), "{part}: {said}");
+        assert!(remarks.contains(part), "{part}: {remarks}");
     }
     assert_eq!((run.tests[0].jobs, run.tests[0].stated.as_ref()), (None, None));
 }

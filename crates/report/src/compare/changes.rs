@@ -3,18 +3,19 @@
 //! marked, the others gray.
 
 use super::figures::MARKS;
-use super::side::ComparedRun;
+use super::side::{ComparedRun, letters};
+use crate::grouping::unique_by;
+use std::collections::BTreeSet;
 use steadfast_domain::findings::{
     COMPARED, COMPARED_SECONDARY, Cell, Column, Exhibit, Metric, Page, Row, Table, may_be_noise,
 };
 use steadfast_domain::{Bytes, Findings};
 
-/// Maximum number of matrices.
 const MATRICES_MAX: usize = 6;
-/// Maximum number of lines.
-const LINES_MAX: usize = 36;
+/// Maximum number of rows of the table with one row per point.
+const POINTS_MAX: usize = 36;
 
-/// Metrics by their ids and printed names.
+/// IDs and printed names of metrics.
 type NamedMetrics = &'static [(&'static str, &'static str)];
 
 /// Returns the page of changes, or `None` if the runs have no point in common.
@@ -36,21 +37,18 @@ fn page_of(
 ) -> Option<Page> {
     let mut tables = matrices(sides, compared);
     if tables.is_empty() {
-        tables.extend(lines(sides, compared, id));
+        tables.extend(point_table(sides, compared, id));
     }
     let exhibits: Vec<Exhibit> = tables.into_iter().map(Exhibit::Table).collect();
     (!exhibits.is_empty()).then(|| Page::new(title, exhibits).with_id(id))
 }
 
-/// Returns the metrics over all operations.
 fn metrics<'a>(side: &ComparedRun<'a>) -> impl Iterator<Item = &'a Metric> {
     let all = side.findings.map(|findings: &Findings| findings.metrics.as_slice());
     all.unwrap_or_default().iter().filter(|metric| metric.direction.is_none())
 }
 
-/// A change between two values.
 struct Change {
-    /// The change in percent.
     cell: Cell,
     may_be_noise: bool,
 }
@@ -82,23 +80,17 @@ fn matrices(sides: &[ComparedRun<'_>], compared: NamedMetrics) -> Vec<Table> {
     let measured: Vec<&ComparedRun<'_>> =
         others.iter().filter(|side| side.findings.is_some()).collect();
     let metrics_max = (MATRICES_MAX / measured.len().max(1)).max(1);
-    let of_metric = |(id, name): &(&str, &str)| -> Vec<Table> {
-        let all = measured.iter().map(|side| matrix(first, side, (*id, *name), &sizes, &mixes));
-        all.flatten().collect()
-    };
-    let mut shown: Vec<Vec<Table>> = Vec::new();
-    for tables in compared.iter().map(of_metric).filter(|tables| !tables.is_empty()) {
-        // A metric with the same changes at every point as an earlier one adds nothing.
-        if shown.len() < metrics_max
-            && !shown.iter().any(|before| has_same_changes(before, &tables))
-        {
-            shown.push(tables);
-        }
-    }
-    shown.into_iter().flatten().collect()
+    let of_metrics = compared.iter().map(|metric| -> Vec<Table> {
+        let matrices = measured.iter().map(|side| matrix(first, side, *metric, &sizes, &mixes));
+        matrices.flatten().collect()
+    });
+    // A metric with the same changes at every point as an earlier one adds nothing.
+    let distinct = unique_by(of_metrics.filter(|tables| !tables.is_empty()), |one, other| {
+        has_same_changes(one, other)
+    });
+    distinct.into_iter().take(metrics_max).flatten().collect()
 }
 
-/// Returns true if tables print the same changes.
 fn has_same_changes(one: &[Table], other: &[Table]) -> bool {
     let cells = |tables: &[Table]| -> Vec<Option<i64>> {
         let rows = tables.iter().flat_map(|table| &table.rows);
@@ -113,18 +105,9 @@ fn has_same_changes(one: &[Table], other: &[Table]) -> bool {
 
 /// Returns the sizes and mixes of a run's points, ascending.
 fn dimensions(side: &ComparedRun<'_>) -> (Vec<Bytes>, Vec<u8>) {
-    let (mut sizes, mut mixes) = (Vec::new(), Vec::new());
-    for (size, mix) in metrics(side).filter_map(|m| m.size.zip(m.read_percent)) {
-        if !sizes.contains(&size) {
-            sizes.push(size);
-        }
-        if !mixes.contains(&mix) {
-            mixes.push(mix);
-        }
-    }
-    sizes.sort_unstable();
-    mixes.sort_unstable();
-    (sizes, mixes)
+    let points = metrics(side).filter_map(|metric| metric.size.zip(metric.read_percent));
+    let (sizes, mixes): (BTreeSet<Bytes>, BTreeSet<u8>) = points.unzip();
+    (sizes.into_iter().collect(), mixes.into_iter().collect())
 }
 
 fn matrix(
@@ -152,8 +135,8 @@ fn matrix(
     has_any.then(|| table.rows(rows))
 }
 
-/// Returns a line for each metric of each point that the first run and another one have.
-fn lines(sides: &[ComparedRun<'_>], compared: NamedMetrics, id: &str) -> Option<Table> {
+/// Returns a table with a row for each metric of each point that the first run and another one have.
+fn point_table(sides: &[ComparedRun<'_>], compared: NamedMetrics, id: &str) -> Option<Table> {
     let [first, others @ ..] = sides else { return None };
     let all: Vec<&Metric> = compared
         .iter()
@@ -162,8 +145,8 @@ fn lines(sides: &[ComparedRun<'_>], compared: NamedMetrics, id: &str) -> Option<
         .collect();
     // If there are many points, show those with response times from a histogram.
     let has_tail = |point: &str| all.iter().any(|m| m.point == point && m.metric == "p99-99");
-    let many = all.len() > LINES_MAX;
-    let kept = all.iter().filter(|metric| !many || has_tail(&metric.point)).take(LINES_MAX);
+    let many = all.len() > POINTS_MAX;
+    let kept = all.iter().filter(|metric| !many || has_tail(&metric.point)).take(POINTS_MAX);
     let name = |id: &str| compared.iter().find(|(metric, _)| *metric == id).map_or("", |m| m.1);
     let rows: Vec<Row> = kept
         .map(|metric| {
@@ -173,7 +156,6 @@ fn lines(sides: &[ComparedRun<'_>], compared: NamedMetrics, id: &str) -> Option<
                 .with_id(format!("{} {}", metric.point, metric.metric))
         })
         .collect();
-    let letters = others.iter().map(|side| Column::from(side.letter.to_string()));
-    let table = Table::new(id, "Every point", "Point").columns(letters);
+    let table = Table::new(id, "Every point", "Point").columns(letters(others));
     (!rows.is_empty()).then(|| table.rows(rows))
 }

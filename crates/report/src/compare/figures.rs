@@ -1,7 +1,8 @@
 //! Key figures of several runs: a table of values, a table of changes relative to the first run,
 //! and a plot.
 
-use super::side::ComparedRun;
+use super::side::{ComparedRun, letters};
+use crate::grouping::unique_by;
 use steadfast_domain::findings::{
     Axis, Cell, Column, KeyFigure, MetricGoal, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
     may_be_noise,
@@ -19,7 +20,6 @@ impl FigureComparison<'_> {
         self.runs[at]?.value
     }
 
-    /// Returns the range of a run's value during the measurement.
     fn range(&self, at: usize) -> Option<(f64, f64)> {
         self.runs[at]?.range
     }
@@ -53,33 +53,28 @@ fn compared<'a>(sides: &[ComparedRun<'a>]) -> Vec<FigureComparison<'a>> {
     let of = |side: &ComparedRun<'a>| -> &'a [KeyFigure] {
         side.findings.map(|findings| findings.front.figures.as_slice()).unwrap_or_default()
     };
-    let mut all: Vec<FigureComparison<'a>> = Vec::new();
-    for figure in sides.iter().flat_map(of) {
-        let same = |one: &&KeyFigure| {
-            (&one.id, &one.unit, &one.subject) == (&figure.id, &figure.unit, &figure.subject)
-        };
-        if all.iter().any(|one| same(&one.figure)) {
-            continue;
+    let is_same = |one: &&KeyFigure, other: &&KeyFigure| {
+        (&one.id, &one.unit, &one.subject) == (&other.id, &other.unit, &other.subject)
+    };
+    let mut all = Vec::new();
+    for figure in unique_by(sides.iter().flat_map(of), is_same) {
+        let in_run = |side| of(side).iter().find(|other| is_same(&figure, other));
+        let runs: Vec<Option<&KeyFigure>> = sides.iter().map(in_run).collect();
+        let present = || runs.iter().flatten();
+        let stated = present().filter(|one| one.value.is_some() || one.note.is_some()).count();
+        if stated > 1 && present().any(|one| one.value.is_some()) {
+            all.push(FigureComparison { figure, runs });
         }
-        let runs = sides.iter().map(|side| of(side).iter().find(same)).collect();
-        all.push(FigureComparison { figure, runs });
     }
-    let says_something = |figure: &&&KeyFigure| figure.value.is_some() || figure.note.is_some();
-    all.retain(|one| {
-        let said = one.runs.iter().flatten().filter(says_something).count();
-        said > 1 && one.runs.iter().flatten().any(|figure| figure.value.is_some())
-    });
     all
 }
 
 /// Returns true if page one of a run answers questions: a reader compares answers, and those that
 /// are equal within the noise are left out.
 fn answers_questions(sides: &[ComparedRun<'_>]) -> bool {
-    let mut findings = sides.iter().filter_map(|side| side.findings);
-    findings.any(|findings| !findings.front.questions.is_empty())
+    sides.iter().any(|side| side.findings.is_some_and(|f| !f.front.questions.is_empty()))
 }
 
-/// Returns the figures of the tables.
 fn tabulated<'a>(sides: &[ComparedRun<'a>]) -> Vec<FigureComparison<'a>> {
     let mut all = compared(sides);
     if answers_questions(sides) {
@@ -105,8 +100,7 @@ pub(super) fn table(sides: &[ComparedRun<'_>]) -> Option<Table> {
         Row::new(head(one.figure), one.runs.iter().map(cell)).with_id(&one.figure.id)
     };
     let rows: Vec<Row> = tabulated(sides).iter().map(row).collect();
-    let letters = sides.iter().map(|side| Column::from(side.letter.to_string()));
-    let table = Table::new(VALUES, "Key figures", "Figure").columns(letters);
+    let table = Table::new(VALUES, "Key figures", "Figure").columns(letters(sides));
     (!rows.is_empty()).then(|| table.rows(rows))
 }
 
@@ -133,13 +127,12 @@ pub(super) fn changes(sides: &[ComparedRun<'_>]) -> Option<Table> {
             .gray(within.into_iter().map(|at| at - 1))
     };
     let rows: Vec<Row> = all.iter().map(row).collect();
-    let letters = sides.iter().skip(1).map(|side| Column::from(side.letter.to_string()));
     let noise = noisy.iter().map(|at| {
         let letter = sides[*at].letter;
         Column::new(format!("noise-{letter}"), format!("Noise {letter}, ± %"))
     });
     let title = format!("Change against A, %; {MARKS}");
-    let table = Table::new(CHANGES, title, "Figure").columns(letters.chain(noise));
+    let table = Table::new(CHANGES, title, "Figure").columns(letters(&sides[1..]).chain(noise));
     (!rows.is_empty()).then(|| table.rows(rows))
 }
 
@@ -150,8 +143,8 @@ fn label(figure: &KeyFigure, all: &[FigureComparison<'_>]) -> String {
 }
 
 /// IDs of the two tables.
-pub(super) const VALUES: &str = "key-figures";
-pub(super) const CHANGES: &str = "key-figure-changes";
+const VALUES: &str = "key-figures";
+const CHANGES: &str = "key-figure-changes";
 
 fn head(figure: &KeyFigure) -> String {
     format!("{}, {}", figure.label, figure.unit).trim_end_matches(", ").to_owned()
@@ -235,7 +228,7 @@ fn with_bars(
 }
 
 /// Number of changes per procedure in the table of all procedures.
-const HEADLINE: usize = 4;
+const HEADLINE_MAX: usize = 4;
 
 /// Returns the changes of a procedure's first figures, for the table of all procedures.
 pub(super) fn headline(sides: &[ComparedRun<'_>]) -> Vec<KeyFigure> {
@@ -248,5 +241,5 @@ pub(super) fn headline(sides: &[ComparedRun<'_>]) -> Vec<KeyFigure> {
         };
         (1..sides.len()).map(figure).filter(|figure| figure.value.is_some()).collect()
     };
-    all.iter().flat_map(of).take(HEADLINE).collect()
+    all.iter().flat_map(of).take(HEADLINE_MAX).collect()
 }

@@ -15,24 +15,23 @@ const COLUMNS: [&str; 11] = [
 /// Returns the numbers of the runs that have this procedure.
 pub(super) fn table(sides: &[ComparedRun<'_>]) -> Option<Table> {
     let of_side = |side: &ComparedRun<'_>| {
-        let name = side.name.split_once(": ").map_or(side.name.as_str(), |(_, name)| name);
-        side.findings.map(|findings| rows(name, findings)).unwrap_or_default()
+        side.findings.map(|findings| rows(side.bare_name(), findings)).unwrap_or_default()
     };
     let rows: Vec<Row> = sides.iter().flat_map(of_side).collect();
-    (!rows.is_empty()).then(|| long(rows))
+    (!rows.is_empty()).then(|| long_table(rows))
 }
 
 /// Returns every number of the runs, given with their names, and of the procedures they consist
 /// of.
 pub fn metrics(runs: &[(String, Findings)]) -> Table {
-    let of_run = |(name, findings): &(String, Findings)| {
-        let all = std::iter::once(findings).chain(parts::parts(findings));
-        all.flat_map(|one| rows(name, one)).collect::<Vec<Row>>()
-    };
-    long(runs.iter().flat_map(of_run).collect())
+    let mut all = Vec::new();
+    for (name, findings) in runs {
+        all.extend(parts::with_parts(findings).flat_map(|one| rows(name, one)));
+    }
+    long_table(all)
 }
 
-fn long(rows: Vec<Row>) -> Table {
+fn long_table(rows: Vec<Row>) -> Table {
     let title = "Every number in long form; low and high: of the rounds of its window";
     Table::new("metrics", title, "run").columns(COLUMNS).rows(rows)
 }

@@ -1,13 +1,14 @@
 //! Overlaid plots: one drawing per series, with one line per run.
 
 use super::side::{ComparedRun, common_title};
+use crate::grouping::unique_by;
 use crate::page_one;
 use steadfast_domain::Findings;
 use steadfast_domain::findings::{Axis, Exhibit, Plot, PlotKind, Series, Stroke, TimeUnit};
 
 /// Names of the series that readers look for first. Series of a matrix are named by percent of
 /// reads and writes.
-const LOOKED_FOR: [&[&str]; 5] = [
+const PREFERRED_SERIES: [&[&str]; 5] = [
     &["RND 4K W", "0/100"],
     &["RND 4K R", "100/0"],
     &["RND 4K RW65", "65/35"],
@@ -22,18 +23,14 @@ pub(super) struct Overlays {
     pub left_out: Vec<String>,
 }
 
-/// Overlays the plots that at least two runs have, at most `room` drawings. First come one drawing
-/// per load in [`LOOKED_FOR`] and the first series of every other plot, then their second series,
+/// Overlays the plots that at least two runs have, at most `max` drawings. First come one drawing
+/// per load in [`PREFERRED_SERIES`] and the first series of every other plot, then their second series,
 /// each in order of importance.
-pub(super) fn overlaid(sides: &[ComparedRun<'_>], room: usize) -> Overlays {
+pub(super) fn overlaid(sides: &[ComparedRun<'_>], max: usize) -> Overlays {
     let plots: Vec<Vec<&Plot>> = sides.iter().map(plots_of_run).collect();
     let mut of_plots: Vec<Vec<(String, Plot)>> = Vec::new();
-    let mut done: Vec<&str> = Vec::new();
-    for plot in plots.iter().flatten() {
-        if done.contains(&plot.id.as_str()) || plot.kind == PlotKind::HeatMap {
-            continue;
-        }
-        done.push(&plot.id);
+    let drawable = plots.iter().flatten().filter(|plot| plot.kind != PlotKind::HeatMap);
+    for plot in unique_by(drawable, |one, other| one.id == other.id) {
         // A flat plot shows the same series as columns in perspective.
         if plot.kind == PlotKind::Columns3d && sides.iter().any(|side| has_flat(side, plot)) {
             continue;
@@ -47,20 +44,20 @@ pub(super) fn overlaid(sides: &[ComparedRun<'_>], room: usize) -> Overlays {
             of_plots.push(overlays(sides, plot, &same));
         }
     }
-    let mut drawn = [0; LOOKED_FOR.len()];
+    let mut drawn = [0; PREFERRED_SERIES.len()];
     let mut order: Vec<(usize, usize, usize, usize)> = Vec::new();
     for (plot, overlays) in of_plots.iter().enumerate() {
         for (nth, (key, _)) in overlays.iter().enumerate() {
-            let load = LOOKED_FOR.iter().position(|names| names.contains(&key.as_str()));
+            let load = PREFERRED_SERIES.iter().position(|names| names.contains(&key.as_str()));
             let turn = load.map_or(nth, |load| {
                 drawn[load] += 1;
                 drawn[load] - 1
             });
-            order.push((turn, load.unwrap_or(LOOKED_FOR.len()), plot, nth));
+            order.push((turn, load.unwrap_or(PREFERRED_SERIES.len()), plot, nth));
         }
     }
     order.sort_unstable();
-    let chosen = &order[..order.len().min(room)];
+    let chosen = &order[..order.len().min(max)];
     let mut all = Overlays::default();
     for (at, overlays) in of_plots.into_iter().enumerate() {
         for (nth, (_, overlay)) in overlays.into_iter().enumerate() {
@@ -115,56 +112,55 @@ fn overlays(
     first: &Plot,
     plots: &[Option<&Plot>],
 ) -> Vec<(String, Plot)> {
-    let mut keys: Vec<&Series> = Vec::new();
-    for series in plots.iter().flatten().flat_map(|plot| measured(plot)) {
-        if !keys.iter().any(|key| is_same(key, series)) {
-            keys.push(series);
-        }
-    }
+    let series = plots.iter().flatten().flat_map(|plot| measured(plot));
+    let mut keys = unique_by(series, |one, other| is_same(one, other));
     // If every plot has one series, they are compared whatever their names.
     let alone = plots.iter().flatten().all(|plot| measured(plot).count() == 1);
     if alone {
         keys.truncate(1);
     }
-    let drawn = keys.iter().enumerate();
-    let of_key = |(number, key): (usize, &&Series)| {
-        (key.id.clone(), overlay(sides, first, plots, key, (number, alone)))
-    };
-    drawn.map(of_key).collect()
+    let common_title = common_title(plots.iter().flatten().map(|plot| plot.title.as_str()));
+    let common_title = common_title.unwrap_or_else(|| first.id.clone());
+    let mut overlays = Vec::new();
+    for (number, key) in (1u32..).zip(keys) {
+        let (id, title) = if alone {
+            (first.id.clone(), common_title.clone())
+        } else {
+            (format!("{}-{number}", first.id), format!("{common_title} - {}", key.name))
+        };
+        let is_key = |series: &Series| alone || is_same(series, key);
+        let overlay = overlay(sides, first, plots, key.right, is_key);
+        overlays.push((key.id.clone(), Plot { id, title, ..overlay }));
+    }
+    overlays
 }
 
+/// Returns a drawing of one series, without ID and title.
 fn overlay(
     sides: &[ComparedRun<'_>],
     first: &Plot,
     plots: &[Option<&Plot>],
-    key: &Series,
-    (number, alone): (usize, bool),
+    right: bool,
+    is_key: impl Fn(&Series) -> bool,
 ) -> Plot {
-    let axis = |plot: &Plot| -> Axis {
-        plot.y_right.as_ref().filter(|_| key.right).unwrap_or(&plot.y).clone()
-    };
+    let y = first.y_right.as_ref().filter(|_| right).unwrap_or(&first.y).clone();
     let kind = match first.kind {
         PlotKind::Scatter => PlotKind::Scatter,
         _ => PlotKind::Lines,
     };
-    let of_all = common_title(plots.iter().flatten().map(|plot| plot.title.as_str()));
-    let of_all = of_all.unwrap_or_else(|| first.id.clone());
-    let (id, title) = if alone {
-        (first.id.clone(), of_all)
-    } else {
-        (format!("{}-{}", first.id, number + 1), format!("{of_all} - {}", key.name))
-    };
-    let mut plot = Plot::new(kind, &id, &title, across(first, plots), axis(first));
+    let mut plot = Plot::new(kind, "", "", across(first, plots), y);
     for (side, of_run) in sides.iter().zip(plots) {
-        let series =
-            of_run.and_then(|plot| measured(plot).find(|series| alone || is_same(series, key)));
+        let series = of_run.and_then(|plot| measured(plot).find(|series| is_key(series)));
         let points = series.map(|series| series.points.clone()).unwrap_or_default();
         // Every run is in the legend, so that each keeps its look.
         let line = Series::new(side.letter.to_string(), Stroke::Measured, points);
         plot.series.push(line.with_id(side.name.clone()));
     }
-    let limits = common(plots, key.right);
-    plot.caption = caption(!limits.is_empty());
+    let limits = common_limits(plots, right);
+    // Captions of the runs may mention bands and averages that the overlay omits.
+    if !limits.is_empty() {
+        plot.caption = "Dashed: limits that are the same in all runs.".to_owned();
+    }
     plot.series.extend(limits.into_iter().cloned());
     plot
 }
@@ -179,17 +175,10 @@ fn across(first: &Plot, plots: &[Option<&Plot>]) -> Axis {
     }
 }
 
-/// Returns the caption of the overlay. Captions of the runs may mention bands and averages that it
-/// omits.
-fn caption(limits: bool) -> String {
-    if limits { "Dashed: limits that are the same in all runs.".to_owned() } else { String::new() }
-}
-
-/// Returns series that are not measured and equal in all runs: limits.
-fn common<'a>(plots: &[Option<&'a Plot>], right: bool) -> Vec<&'a Series> {
-    let mut there = plots.iter().flatten();
-    let Some(first) = there.next() else { return Vec::new() };
-    let rest: Vec<&&Plot> = there.collect();
+fn common_limits<'a>(plots: &[Option<&'a Plot>], right: bool) -> Vec<&'a Series> {
+    let mut present = plots.iter().flatten();
+    let Some(first) = present.next() else { return Vec::new() };
+    let rest: Vec<&&Plot> = present.collect();
     let lines = first.series.iter().filter(|s| s.stroke == Stroke::Limit && s.right == right);
     let has = |plot: &Plot, line: &Series| {
         plot.series.iter().any(|other| is_same(other, line) && other.points == line.points)

@@ -1,7 +1,8 @@
 //! Settings and platforms of the runs, and their differences. Values are matched by ID and by
 //! their effect on the numbers ([`Role`]), whatever their printed labels.
 
-use super::side::ComparedRun;
+use super::side::{ComparedRun, letters};
+use crate::grouping::{comma_separated, keys_by_value, unique_by};
 use steadfast_domain::caveats::ROUNDS_MAX;
 use steadfast_domain::findings::{
     Cell, Exhibit, Facts, FormBlock, FormSubject, Role, Row, Setting, Table,
@@ -22,28 +23,27 @@ impl SettingDifference {
     /// Returns the letters of the runs that do not state the value if all others agree; empty
     /// otherwise.
     pub fn not_stated_by(&self, sides: &[ComparedRun<'_>]) -> String {
-        let there = sides.iter().zip(&self.values).filter(|(side, _)| side.findings.is_some());
-        let (without, stated): (Vec<_>, Vec<_>) = there.partition(|(_, value)| value.is_none());
+        let (without, stated): (Vec<_>, Vec<_>) =
+            self.by_run(sides).partition(|(_, value)| value.is_none());
         let agree = stated.windows(2).all(|pair| pair[0].1 == pair[1].1);
-        let letters: Vec<String> =
-            without.iter().filter(|_| agree).map(|(side, _)| side.letter.to_string()).collect();
-        letters.join(", ")
+        comma_separated(without.iter().filter(|_| agree).map(|(letter, _)| letter))
     }
+
     /// Formats the values by run: `A, C: TC 4 / QD 32; B: TC 2 / QD 16`.
     pub fn values_by_run(&self, sides: &[ComparedRun<'_>]) -> String {
-        let mut by_value: Vec<(&Option<String>, String)> = Vec::new();
-        for (side, value) in sides.iter().zip(&self.values).filter(|(s, _)| s.findings.is_some()) {
-            match by_value.iter_mut().find(|(other, _)| *other == value) {
-                Some((_, letters)) => *letters = format!("{letters}, {}", side.letter),
-                None => by_value.push((value, side.letter.to_string())),
-            }
-        }
-        let unknown = "unknown".to_owned();
-        let pieces: Vec<String> = by_value
-            .into_iter()
-            .map(|(value, letters)| format!("{letters}: {}", value.as_ref().unwrap_or(&unknown)))
-            .collect();
-        pieces.join("; ")
+        let text = |(value, letters): (Option<&str>, Vec<char>)| {
+            format!("{}: {}", comma_separated(letters), value.unwrap_or("unknown"))
+        };
+        keys_by_value(self.by_run(sides)).into_iter().map(text).collect::<Vec<_>>().join("; ")
+    }
+
+    /// Returns the values of the runs that have the procedure, with the letters of the runs.
+    fn by_run<'a>(
+        &'a self,
+        sides: &'a [ComparedRun<'_>],
+    ) -> impl Iterator<Item = (char, Option<&'a str>)> {
+        let present = sides.iter().zip(&self.values).filter(|(side, _)| side.findings.is_some());
+        present.map(|(side, value)| (side.letter, value.as_deref()))
     }
 }
 
@@ -64,7 +64,7 @@ impl NamedSetting {
 }
 
 /// Returns the settings of a block, labeled with the block's title. Repeated labels are numbered.
-fn of_block(block: &FormBlock) -> Vec<NamedSetting> {
+fn block_settings(block: &FormBlock) -> Vec<NamedSetting> {
     let mut seen: Vec<&str> = Vec::new();
     let mut named = Vec::new();
     for row in &block.rows {
@@ -79,7 +79,7 @@ fn of_block(block: &FormBlock) -> Vec<NamedSetting> {
 }
 
 /// Returns the settings among labeled values.
-fn of_facts(facts: &Facts) -> impl Iterator<Item = NamedSetting> {
+fn fact_settings(facts: &Facts) -> impl Iterator<Item = NamedSetting> {
     let settings = facts.rows.iter().filter(|row| row.role == Role::Setting);
     settings.map(|row| match &facts.noun {
         Some(noun) => NamedSetting::new(row, format!("{noun} {}", row.label)),
@@ -101,14 +101,8 @@ fn settings(findings: &Findings) -> Vec<NamedSetting> {
     let blocks = header.blocks.iter().filter(|block| block.about == FormSubject::Procedure);
     let exhibits = findings.chapters.iter().flat_map(|page| &page.exhibits);
     let facts = exhibits.filter_map(Exhibit::as_facts);
-    let mut all: Vec<NamedSetting> = Vec::new();
-    let found = std::iter::once(method).chain(of_device).chain(blocks.flat_map(of_block));
-    for named in found.chain(facts.flat_map(of_facts)) {
-        if !all.iter().any(|other| other.id == named.id) {
-            all.push(named);
-        }
-    }
-    all
+    let of_form = std::iter::once(method).chain(of_device).chain(blocks.flat_map(block_settings));
+    unique_by(of_form.chain(facts.flat_map(fact_settings)), |one, other| one.id == other.id)
 }
 
 /// Returns the facts that distinguish test platforms.
@@ -117,7 +111,6 @@ fn platform(findings: &Findings) -> Vec<NamedSetting> {
     rows.filter(|row| row.role == Role::Identity).map(NamedSetting::plain).collect()
 }
 
-/// Returns all facts about the device and the test conditions.
 fn device(findings: &Findings) -> Vec<NamedSetting> {
     let (header, front) = (&findings.header, &findings.front);
     let mut all: Vec<NamedSetting> =
@@ -143,12 +136,7 @@ fn side_by_side(
 ) -> Vec<SettingDifference> {
     let named: Vec<Vec<NamedSetting>> =
         sides.iter().map(|side| side.findings.map(&of).unwrap_or_default()).collect();
-    let mut firsts: Vec<&NamedSetting> = Vec::new();
-    for one in named.iter().flatten() {
-        if !firsts.iter().any(|first| first.id == one.id) {
-            firsts.push(one);
-        }
-    }
+    let firsts = unique_by(named.iter().flatten(), |one, other| one.id == other.id);
     let value = |of_run: &Vec<NamedSetting>, first: &NamedSetting| {
         of_run.iter().find(|one| one.id == first.id).and_then(|one| one.value.clone())
     };
@@ -165,24 +153,23 @@ fn side_by_side(
 
 /// Returns true if the runs with this procedure have different values.
 fn differs(difference: &SettingDifference, sides: &[ComparedRun<'_>]) -> bool {
-    let mut there = sides.iter().zip(&difference.values).filter(|(s, _)| s.findings.is_some());
-    let plain = |value: &Option<String>| value.as_deref().map(unseparated);
-    let first = there.next().map(|(_, value)| plain(value));
-    there.any(|(_, value)| Some(plain(value)) != first)
+    let mut values = difference.by_run(sides).map(|(_, value)| value.map(without_separators));
+    let first = values.next();
+    values.any(|value| Some(value) != first)
 }
 
 /// Removes thousands separators: earlier versions omitted some.
-fn unseparated(text: &str) -> String {
+fn without_separators(text: &str) -> String {
     let letters: Vec<char> = text.chars().collect();
-    let digit = |at: usize| letters.get(at).is_some_and(char::is_ascii_digit);
-    let separates = |at: usize| {
+    let is_digit = |at: usize| letters.get(at).is_some_and(char::is_ascii_digit);
+    let is_separator = |at: usize| {
         letters[at] == ','
             && at > 0
-            && digit(at - 1)
-            && (1..=3).all(|next| digit(at + next))
-            && !digit(at + 4)
+            && is_digit(at - 1)
+            && (1..=3).all(|next| is_digit(at + next))
+            && !is_digit(at + 4)
     };
-    (0..letters.len()).filter(|at| !separates(*at)).map(|at| letters[at]).collect()
+    (0..letters.len()).filter(|at| !is_separator(*at)).map(|at| letters[at]).collect()
 }
 
 /// Returns the differences in settings, then those in platforms.
@@ -210,8 +197,7 @@ pub(crate) fn differences(sides: &[ComparedRun<'_>]) -> Vec<SettingDifference> {
 }
 
 fn table(sides: &[ComparedRun<'_>], id: &str, title: &str, corner: &str, rows: Vec<Row>) -> Table {
-    let letters = sides.iter().map(|side| side.letter.to_string());
-    Table::new(id, title, corner).columns(letters).rows(rows)
+    Table::new(id, title, corner).columns(letters(sides)).rows(rows)
 }
 
 fn text_row(difference: &SettingDifference) -> Row {
@@ -232,50 +218,44 @@ pub(super) fn difference_table(
 /// Returns device and conditions: a table of the values that differ, and the values that are equal
 /// in all runs.
 pub(super) fn devices(sides: &[ComparedRun<'_>]) -> (Table, Vec<Setting>) {
-    let name = |side: &ComparedRun<'_>| {
-        Cell::text(side.name.split_once(": ").map_or(side.name.as_str(), |(_, name)| name))
-    };
     let all = side_by_side(sides, device, false);
     let (differing, same): (Vec<SettingDifference>, Vec<SettingDifference>) =
         all.into_iter().partition(|difference| differs(difference, sides));
-    let mut rows = vec![Row::new("Run", sides.iter().map(name))];
+    let names = sides.iter().map(|side| Cell::text(side.bare_name()));
+    let mut rows = vec![Row::new("Run", names)];
     rows.extend(differing.iter().map(text_row));
     let known = |difference: SettingDifference| -> Option<Setting> {
         let value = difference.values.into_iter().flatten().next()?;
         Some(Setting::identity(&difference.label, Some(value)).with_id(&difference.id))
     };
     let same = same.into_iter().filter_map(known).collect();
-    (table(sides, DEVICES, "Devices and conditions that differ", "", rows), same)
+    (table(sides, "devices", "Devices and conditions that differ", "", rows), same)
 }
-
-/// ID of the table of devices.
-pub(super) const DEVICES: &str = "devices";
 
 /// Returns all settings and platforms, for the CSV files.
 pub(super) fn tables(sides: &[ComparedRun<'_>]) -> Vec<Table> {
-    let rows = |differences: Vec<SettingDifference>| -> Vec<Row> {
-        let differing =
-            |d: SettingDifference| SettingDifference { severe: differs(&d, sides), ..d };
-        differences.into_iter().map(differing).map(|d| text_row(&d)).collect()
-    };
-    let all = [
+    let mut tables = Vec::new();
+    for (id, title, values) in [
         ("settings", "Settings", side_by_side(sides, settings, true)),
         ("platforms", "Test platforms", side_by_side(sides, platform, false)),
-    ];
-    all.into_iter()
-        .map(|(id, title, found)| table(sides, id, title, "", rows(found)))
-        .filter(|table| !table.rows.is_empty())
-        .collect()
+    ] {
+        let row = |value: &SettingDifference| text_row(value).strong(differs(value, sides));
+        let rows: Vec<Row> = values.iter().map(row).collect();
+        if !rows.is_empty() {
+            tables.push(table(sides, id, title, "", rows));
+        }
+    }
+    tables
 }
 
 #[cfg(test)]
 mod tests {
-    use super::unseparated;
+    use super::without_separators;
 
     #[test]
     fn separators_of_thousands_make_no_difference() {
-        assert_eq!(unseparated("bytes 0 to 1,073,741,823"), "bytes 0 to 1073741823");
-        assert_eq!(unseparated("32,16,8"), "32,16,8");
-        assert_eq!(unseparated("T1Q32, 2147 bytes"), "T1Q32, 2147 bytes");
+        assert_eq!(without_separators("bytes 0 to 1,073,741,823"), "bytes 0 to 1073741823");
+        assert_eq!(without_separators("32,16,8"), "32,16,8");
+        assert_eq!(without_separators("T1Q32, 2147 bytes"), "T1Q32, 2147 bytes");
     }
 }

@@ -1,6 +1,7 @@
 //! One run of a comparison, and the common part of several titles.
 
 use steadfast_domain::Findings;
+use steadfast_domain::findings::Column;
 
 /// One run in the comparison of a procedure.
 pub(crate) struct ComparedRun<'a> {
@@ -8,8 +9,24 @@ pub(crate) struct ComparedRun<'a> {
     pub letter: char,
     /// Letter and name, for legends.
     pub name: String,
-    /// Findings; `None` if the run does not have the procedure.
+    /// `None` if the run does not have the procedure.
     pub findings: Option<&'a Findings>,
+}
+
+impl<'a> ComparedRun<'a> {
+    pub fn new(letter: char, name: &str, findings: Option<&'a Findings>) -> Self {
+        ComparedRun { letter, name: format!("{letter}: {name}"), findings }
+    }
+
+    /// Returns the name without the letter.
+    pub(super) fn bare_name(&self) -> &str {
+        self.name.split_once(": ").map_or(self.name.as_str(), |(_, name)| name)
+    }
+}
+
+/// Returns the letters of runs, as the columns of a table.
+pub(super) fn letters(sides: &[ComparedRun<'_>]) -> impl Iterator<Item = Column> {
+    sides.iter().map(|side| Column::from(side.letter.to_string()))
 }
 
 /// Returns the common part of several titles, without rounds, numbers and names that only one run

@@ -1,28 +1,23 @@
 //! Tables of several runs: one line per value, one column per run, and the values in percent of
 //! the first run's.
 
-use super::side::{ComparedRun, common_title};
+use super::side::{ComparedRun, common_title, letters};
+use crate::grouping::unique_by;
 use std::collections::{HashMap, HashSet};
+use steadfast_domain::Findings;
 use steadfast_domain::findings::{Cell, Column, Exhibit, Row, Table};
-
-/// Tables printed so far; tables of the same values are printed once.
-#[derive(Default)]
-pub(super) struct PrintedTables {
-    ids: Vec<String>,
-    cells: Vec<Vec<Row>>,
-}
 
 /// Identity of a value in its table.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct CellKey<'a> {
     row: &'a str,
     /// Index among the rows of the same name.
-    again: usize,
+    row_repetition: usize,
     /// Block of columns, if the table has several.
     block: Option<&'a str>,
     column: &'a str,
     /// Index among the columns of the same name.
-    nth: usize,
+    column_repetition: usize,
 }
 
 /// A value with its context.
@@ -35,38 +30,34 @@ struct CellValue<'a> {
     strong: bool,
 }
 
-/// Values of a table by their identity.
 type CellValues<'a> = HashMap<CellKey<'a>, CellValue<'a>>;
 
-/// Returns the tables of these exhibits that at least two runs have and that were not printed yet,
-/// compared.
-pub(super) fn compared(
-    sides: &[ComparedRun<'_>],
-    exhibits: &[Vec<Exhibit>],
-    printed: &mut PrintedTables,
+/// Compares the tables among these exhibits that at least two runs have. Tables of the same values
+/// are returned once.
+pub(super) fn compared<'a>(
+    sides: &[ComparedRun<'a>],
+    exhibits: impl Fn(&'a Findings) -> Vec<&'a Exhibit>,
 ) -> Vec<Table> {
-    let tables: Vec<Vec<&Table>> = exhibits.iter().map(|all| tables_of(all)).collect();
-    let mut out = Vec::new();
-    for table in tables.iter().flatten() {
+    let tables_of = |side: &ComparedRun<'a>| -> Vec<&'a Table> {
+        let exhibits = side.findings.map(&exhibits).unwrap_or_default();
+        exhibits.into_iter().filter_map(Exhibit::as_table).collect()
+    };
+    let tables: Vec<Vec<&Table>> = sides.iter().map(tables_of).collect();
+    let mut out: Vec<Table> = Vec::new();
+    for table in unique_by(tables.iter().flatten(), |one, other| one.id == other.id) {
         let same: Vec<Option<&Table>> = tables
             .iter()
             .map(|tables| tables.iter().find(|other| other.id == table.id).copied())
             .collect();
-        if printed.ids.contains(&table.id) || same.iter().flatten().count() < 2 {
+        if same.iter().flatten().count() < 2 {
             continue;
         }
         let together = side_by_side(sides, table, &same);
-        printed.ids.push(table.id.clone());
-        if !together.rows.is_empty() && !printed.cells.contains(&together.rows) {
-            printed.cells.push(together.rows.clone());
+        if !together.rows.is_empty() && out.iter().all(|other| other.rows != together.rows) {
             out.push(together);
         }
     }
     out
-}
-
-fn tables_of(exhibits: &[Exhibit]) -> Vec<&Table> {
-    exhibits.iter().filter_map(Exhibit::as_table).collect()
 }
 
 fn side_by_side(sides: &[ComparedRun<'_>], first: &Table, tables: &[Option<&Table>]) -> Table {
@@ -76,16 +67,15 @@ fn side_by_side(sides: &[ComparedRun<'_>], first: &Table, tables: &[Option<&Tabl
     let values: Vec<CellValues<'_>> = tables.iter().map(|table| values_of(*table)).collect();
     let column = keys.first().map(|key| key.column);
     let single = keys.iter().all(|key| Some(key.column) == column);
-    let rows = keys.iter().filter_map(|key| line(key, single, &values));
-    let letters = sides.iter().map(|side| side.letter.to_string());
-    let percent = sides.iter().skip(1).map(|side| format!("{}/A %", side.letter));
+    let rows = keys.iter().filter_map(|key| row(key, single, &values));
+    let percent = sides.iter().skip(1).map(|side| Column::from(format!("{}/A %", side.letter)));
     let corner = match first.spanner.as_deref().filter(|_| !single) {
         Some(spanner) => format!("{} · {spanner}", first.corner),
         None => first.corner.clone(),
     };
     let title = common_title(tables.iter().flatten().map(|table| table.title.as_str()));
     Table::new(&first.id, title.unwrap_or_else(|| first.id.clone()), &corner)
-        .columns(letters.chain(percent))
+        .columns(letters(sides).chain(percent))
         .rows(rows)
 }
 
@@ -108,11 +98,17 @@ fn values_in(table: &Table) -> Vec<(CellKey<'_>, CellValue<'_>)> {
         if !row.head.is_empty() || table.block.is_none() {
             head = &row.head;
         }
-        for (block, column, nth, cell) in cells_of(table, row) {
-            let mut key = CellKey { row: &row.id, again: 0, block, column: &column.id, nth };
-            let before = counts.entry(key).or_insert(0);
-            key.again = *before;
-            *before += 1;
+        for (block, column, column_repetition, cell) in cells_of(table, row) {
+            let mut key = CellKey {
+                row: &row.id,
+                row_repetition: 0,
+                block,
+                column: &column.id,
+                column_repetition,
+            };
+            let count = counts.entry(key).or_insert(0);
+            key.row_repetition = *count;
+            *count += 1;
             out.push((key, CellValue { cell, head, column: &column.name, strong: row.strong }));
         }
     }
@@ -155,8 +151,8 @@ fn text(cell: &Cell) -> Option<&str> {
     }
 }
 
-/// Returns a line of values, labeled as in the first run that has it; `None` if no run has it.
-fn line(key: &CellKey<'_>, single: bool, values: &[CellValues<'_>]) -> Option<Row> {
+/// Returns a row of values, labeled as in the first run that has it; `None` if no run has it.
+fn row(key: &CellKey<'_>, single: bool, values: &[CellValues<'_>]) -> Option<Row> {
     let found: Vec<Option<&CellValue<'_>>> = values.iter().map(|values| values.get(key)).collect();
     let first = found.iter().flatten().next()?;
     let cell = |found: &Option<&CellValue<'_>>| found.map_or(Cell::Missing, |v| v.cell.clone());
@@ -169,18 +165,20 @@ fn line(key: &CellKey<'_>, single: bool, values: &[CellValues<'_>]) -> Option<Ro
     let percent: Vec<Cell> = cells.iter().skip(1).map(percent).collect();
     cells.extend(percent);
     let block = key.block.map(|block| format!(" · {block}")).unwrap_or_default();
-    let called = |row: &str, column: &str| {
+    let row_number = repetition_number(key.row_repetition);
+    let column_number = repetition_number(key.column_repetition);
+    let name = |row: &str, column: &str| {
         let column = if single { String::new() } else { format!(" · {column}") };
-        format!("{row}{}{block}{column}{}", numbered(key.again), numbered(key.nth))
+        format!("{row}{row_number}{block}{column}{column_number}")
     };
-    let (id, head) = (called(key.row, key.column), called(first.head, first.column));
+    let (id, head) = (name(key.row, key.column), name(first.head, first.column));
     let strong = found.iter().flatten().any(|value| value.strong);
     Some(Row::new(head, cells).with_id(id).strong(strong))
 }
 
 /// Returns the number of a repeated name; empty for the first.
-fn numbered(before: usize) -> String {
-    if before > 0 { format!(" ({})", before + 1) } else { String::new() }
+fn repetition_number(index: usize) -> String {
+    if index > 0 { format!(" ({})", index + 1) } else { String::new() }
 }
 
 /// Returns true for a missing value. Rows are padded with empty texts.

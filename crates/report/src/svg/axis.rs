@@ -2,15 +2,15 @@
 
 use crate::date::civil;
 use crate::number;
-use steadfast_domain::findings::{Axis, ClockTime, Scale, TimeUnit};
+use steadfast_domain::findings::{Axis, ClockTime, Scale, Series, TimeUnit};
 
 /// Largest absolute value of an axis; on a logarithmic axis its inverse is the smallest value.
 /// Values beyond count as missing: no measurement is as large, and arithmetic stays finite.
 const LARGEST: f64 = 1e18;
 /// Maximum number of labeled powers of two.
-const OCTAVES: i32 = 12;
+const OCTAVES_MAX: i32 = 12;
 /// Maximum number of measured values with their own tick.
-const MEASURED: usize = 14;
+const MEASURED_TICKS_MAX: usize = 14;
 
 /// Labeled positions, and faint grid lines between them.
 pub struct Ticks {
@@ -78,7 +78,7 @@ impl Ruler {
 
     /// Returns the position of a value: 0 and 1 are the ends of the axis. `None` if the scale
     /// cannot show it.
-    pub fn place(&self, value: f64) -> Option<f64> {
+    pub fn position(&self, value: f64) -> Option<f64> {
         is_shown(value, self.logarithmic).then(|| self.part(value))
     }
 
@@ -123,17 +123,25 @@ impl Ruler {
     }
 }
 
-/// Returns true if an axis can show the value.
 fn is_shown(value: f64, logarithmic: bool) -> bool {
     value.is_finite() && value.abs() <= LARGEST && (!logarithmic || value >= 1.0 / LARGEST)
 }
 
 /// Returns the smallest and largest value that can be shown.
-fn range(values: &[f64], logarithmic: bool) -> Option<(f64, f64)> {
+pub fn range(values: &[f64], logarithmic: bool) -> Option<(f64, f64)> {
     let usable = values.iter().copied().filter(|v| is_shown(*v, logarithmic));
     let (min, max) =
         usable.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (lo.min(v), hi.max(v)));
     (min <= max).then_some((min, max))
+}
+
+/// Returns the x values of several series that can be shown, ascending, each once.
+pub fn distinct_xs(series: &[&Series]) -> Vec<f64> {
+    let mut xs: Vec<f64> = series.iter().flat_map(|s| &s.points).map(|(x, _)| *x).collect();
+    xs.retain(|x| x.is_finite() && x.abs() < LARGEST);
+    xs.sort_by(f64::total_cmp);
+    xs.dedup();
+    xs
 }
 
 /// Returns 1, 2 or 5 times a power of ten, chosen so that about six steps cover `span`.
@@ -317,9 +325,9 @@ fn octaves(min: f64, max: f64, values: &[f64]) -> Ruler {
     measured.dedup();
     let (first, last) = (min.log2().floor() as i32, max.log2().ceil() as i32);
     let last = last.max(first + 1);
-    let step = ((last - first) / OCTAVES + 1).max(1) as usize;
+    let step = ((last - first) / OCTAVES_MAX + 1).max(1) as usize;
     let labels = match measured.len() {
-        2..=MEASURED => measured,
+        2..=MEASURED_TICKS_MAX => measured,
         _ => (first..=last).step_by(step).map(|n| 2f64.powi(n)).collect(),
     };
     let named = labels.into_iter().map(|v| (v, number::short(v).replace(',', ""))).collect();
@@ -369,11 +377,13 @@ mod tests {
                 let time = Axis { scale: scale.clone(), ..Axis::time("Time", TimeUnit::Minutes) };
                 for ruler in [Ruler::new(&scale, values), Ruler::across(&time, values)] {
                     for value in values {
-                        let Some(part) = ruler.place(*value) else { continue };
+                        let Some(part) = ruler.position(*value) else { continue };
                         let about = -1e-9..=1.0 + 1e-9;
                         assert!(about.contains(&part), "{scale:?} {value}: {part}");
                     }
-                    assert!(ruler.place(f64::NAN).is_none() && ruler.place(f64::MAX).is_none());
+                    assert!(
+                        ruler.position(f64::NAN).is_none() && ruler.position(f64::MAX).is_none()
+                    );
                     assert!(ruler.ticks.labelled.len() < 60, "{scale:?} {values:?}");
                 }
             }

@@ -24,21 +24,21 @@ pub fn draw(plot: &Plot, size: DrawingSize) -> (SvgDrawing, Option<Chart>) {
         .map(|(series, look)| LegendEntry { name: series.name.clone(), look: look.clone() })
         .collect();
     let frame = PlotFrame::new(plot, size, Rulers::new(plot, &[], &values), legend);
-    let mut drawing = frame.sheet();
-    frame.grid(&mut drawing);
+    let mut drawing = frame.blank_drawing();
+    frame.draw_grid(&mut drawing);
     let groups = match &plot.x.scale {
         Scale::Categories(names) => names.len().max(1),
         _ => 1,
     };
     let width = FILL / groups as f64 / plot.series.len().max(1) as f64;
-    let floor = frame.place(false, 0.0, Some(0.0)).map_or(frame.area.y(0.0), |at| at.1);
+    let floor = frame.position(false, 0.0, Some(0.0)).map_or(frame.area.y(0.0), |at| at.1);
     let mut has_bars = false;
     let mut cut_off: Vec<CutOffBar> = Vec::new();
     for (index, (series, look)) in plot.series.iter().zip(&looks).enumerate() {
         drawing.begin(index);
         for (x, y) in &series.points {
             let Some(value) = y.filter(|_| (0.0..groups as f64).contains(x)) else { continue };
-            let Some(part) = frame.rulers.y.place(value) else { continue };
+            let Some(part) = frame.rulers.y.position(value) else { continue };
             // A bar beyond the axis ends at the edge of the plot.
             let top = frame.area.y(part.clamp(0.0, 1.0));
             let left = (x + (1.0 - FILL) / 2.0) / groups as f64 + index as f64 * width;
@@ -96,13 +96,7 @@ fn write_cut_off_values(drawing: &mut SvgDrawing, mut bars: Vec<CutOffBar>) {
 /// Returns the look of a series: alternating lightness, so that neighbors differ in gray print.
 fn look(index: usize) -> SeriesLook {
     let part = if index.is_multiple_of(2) { 0.0 } else { 0.45 };
-    SeriesLook {
-        color: lighten(color(index), part),
-        width: 0.0,
-        dash: None,
-        marker: None,
-        fill: Some(1.0),
-    }
+    SeriesLook::opaque(lighten(color(index), part))
 }
 
 #[cfg(test)]

@@ -7,13 +7,13 @@ use steadfast_domain::findings::{Axis, Plot, Scale, Series, TimeUnit};
 
 /// Maximum number of points of a series; of longer ones, each slice keeps its first, smallest,
 /// largest and last point.
-const POINTS: usize = 3000;
+const POINTS_MAX: usize = 3000;
 /// Significant digits of values under the pointer.
 const DIGITS: i32 = 6;
 /// Significant digits of cells, of which there are many.
-const DIGITS_OF_CELL: i32 = 4;
+const CELL_DIGITS: i32 = 4;
 /// Maximum number of values in a grid; in larger ones, several columns share one value.
-const CELLS: usize = 40_000;
+const CELLS_MAX: usize = 40_000;
 
 /// Axes and values of a drawing.
 #[derive(Debug, Serialize)]
@@ -61,9 +61,9 @@ impl ChartGrid {
     ) -> ChartGrid {
         let rows = cells.len().max(1);
         let columns = cells.first().map_or(0, Vec::len);
-        let together = (columns * rows).div_ceil(CELLS).max(1);
+        let together = (columns * rows).div_ceil(CELLS_MAX).max(1);
         let cell = |cells: &[Option<f64>]| -> Option<f64> {
-            cells.iter().flatten().copied().reduce(f64::max).map(|v| rounded_to(v, DIGITS_OF_CELL))
+            cells.iter().flatten().copied().reduce(f64::max).map(|v| rounded_to(v, CELL_DIGITS))
         };
         // The first of the series combined in a row.
         let first = |row: usize| (row * series.len()).div_ceil(rows);
@@ -119,6 +119,7 @@ impl Chart {
         let area = &frame.area;
         let numbers = !matches!(plot.x.scale, Scale::Categories(_));
         let right = frame.rulers.right.as_ref().zip(plot.y_right.as_ref());
+        let series = plot.series.iter().zip(looks);
         Chart {
             area: [area.left, area.top, area.width, area.height],
             zoom: zoom && numbers,
@@ -127,17 +128,10 @@ impl Chart {
             x: ChartAxis::new(&plot.x, &frame.rulers.x),
             y: ChartAxis::new(&plot.y, &frame.rulers.y),
             right: right.map(|(ruler, axis)| ChartAxis::new(axis, ruler)),
-            series: plot
-                .series
-                .iter()
-                .zip(looks)
-                .map(|(s, look)| ChartSeries::new(plot, s, look))
-                .collect(),
+            series: series.map(|(series, look)| ChartSeries::new(plot, series, look)).collect(),
         }
     }
-}
 
-impl Chart {
     /// Returns the chart of stacked columns. Each layer has a name, a color and its heights;
     /// `lines` are drawn over the layers.
     pub fn of_layers<'a>(
@@ -181,14 +175,10 @@ impl Chart {
 
     /// Returns the chart of columns in perspective over a vertical axis.
     pub fn of_columns(plot: &Plot, y: &Ruler, color: impl Fn(usize) -> &'static str) -> Chart {
-        let look = |index: usize| SeriesLook {
-            color: color(index).to_owned(),
-            width: 0.0,
-            dash: None,
-            marker: None,
-            fill: Some(1.0),
-        };
-        let series = plot.series.iter().enumerate();
+        let series = plot.series.iter().enumerate().map(|(index, series)| {
+            let look = SeriesLook::opaque(color(index).to_owned());
+            ChartSeries::new(plot, series, &look)
+        });
         Chart {
             area: [0.0; 4],
             zoom: false,
@@ -197,7 +187,7 @@ impl Chart {
             y: ChartAxis::new(&plot.y, y),
             right: None,
             grid: None,
-            series: series.map(|(index, s)| ChartSeries::new(plot, s, &look(index))).collect(),
+            series: series.collect(),
         }
     }
 }
@@ -247,19 +237,16 @@ impl ChartSeries {
 /// largest and last one, and one gap.
 fn envelope(points: &[(f64, Option<f64>)]) -> Vec<(f64, Option<f64>)> {
     let finite = |point: &&(f64, Option<f64>)| point.0.is_finite();
-    if points.len() <= POINTS {
+    if points.len() <= POINTS_MAX {
         return points.iter().filter(finite).copied().collect();
     }
-    let slice = points.len().div_ceil(POINTS / 5).max(1);
+    let slice = points.len().div_ceil(POINTS_MAX / 5).max(1);
     let mut out = Vec::new();
     for slice in points.chunks(slice) {
         let value = |at: &usize| slice[*at].1.filter(|y| y.is_finite());
-        let with: Vec<usize> = (0..slice.len()).filter(|at| value(at).is_some()).collect();
-        let by = |a: &usize, b: &usize| {
-            value(a).unwrap_or_default().total_cmp(&value(b).unwrap_or_default())
-        };
-        let least = with.iter().copied().min_by(by);
-        let greatest = with.iter().copied().max_by(by);
+        let known = || (0..slice.len()).filter_map(|at| Some((at, value(&at)?)));
+        let least = known().min_by(|one, other| one.1.total_cmp(&other.1)).map(|(at, _)| at);
+        let greatest = known().max_by(|one, other| one.1.total_cmp(&other.1)).map(|(at, _)| at);
         let gap = (0..slice.len()).find(|at| value(at).is_none());
         let mut kept: Vec<usize> =
             [Some(0), least, greatest, gap, Some(slice.len() - 1)].into_iter().flatten().collect();
@@ -296,7 +283,7 @@ mod tests {
             (0..10_007).map(|n| (f64::from(n), Some(f64::from(n % 7)))).collect();
         (points[5003].1, points[7001].1, points[9001].1) = (Some(99.0), Some(-5.0), None);
         let kept = envelope(&points);
-        assert!(kept.len() <= POINTS + 5, "{}", kept.len());
+        assert!(kept.len() <= POINTS_MAX + 5, "{}", kept.len());
         for at in [0, 5003, 7001, 9001, 10_006] {
             assert!(kept.contains(&points[at]), "{at}");
         }
@@ -310,7 +297,7 @@ mod tests {
         cells[4][0..3].fill(None);
         let names: Vec<String> = (0..200).map(|row| format!("{row} %")).collect();
         let grid = ChartGrid::new("LBA", &names, &cells, false);
-        assert!(grid.folded && grid.values[0].len() * grid.values.len() <= CELLS);
+        assert!(grid.folded && grid.values[0].len() * grid.values.len() <= CELLS_MAX);
         assert_eq!((grid.values[3].last(), grid.values[4][0]), (Some(&Some(123_500.0)), None));
         assert_eq!((grid.names.len(), grid.names[7].as_str()), (100, "14 %"));
         assert_eq!((grid.columns, grid.together), (1000, 3));

@@ -48,7 +48,7 @@ pub fn draw(plot: &Plot) -> (SvgDrawing, Option<Chart>) {
     for (position, (index, series)) in rows.iter().enumerate().rev() {
         let back = (position as f64 + (1.0 - FILL) / 2.0) / depth;
         for (x, y) in &series.points {
-            let Some(up) = y.and_then(|y| ruler.place(y)) else { continue };
+            let Some(up) = y.and_then(|y| ruler.position(y)) else { continue };
             if !(0.0..=names.len().max(1) as f64 - 1.0).contains(x) {
                 continue;
             }

@@ -61,17 +61,17 @@ const LEGEND_LETTER: f64 = 0.62;
 /// Maximum number of letters of a name in the legend.
 const NAME_MAX: usize = 34;
 /// Space above and below the plot area that an upright title may use.
-const TITLE_BEYOND: f64 = 68.0;
+const TITLE_OVERHANG: f64 = 68.0;
 const MARK_SIZE: f64 = LETTERS;
 /// Height of a row of labels above the plot, and maximum number of rows.
 const MARK_STEP: f64 = 16.0;
-const MARK_ROWS: usize = 8;
+const MARK_ROWS_MAX: usize = 8;
 /// Distance between two sloping labels in heights of a letter, and horizontal extent of one as a
 /// fraction of its length.
-const TURNED_STEP: f64 = 1.5;
-const TURNED_ACROSS: f64 = 0.82;
+const SLOPING_STEP: f64 = 1.5;
+const SLOPING_REACH: f64 = 0.82;
 /// Maximum number of lines drawn for marks.
-const MARKS: usize = 400;
+const MARKS_MAX: usize = 400;
 
 /// The plot area.
 pub struct PlotArea {
@@ -90,7 +90,6 @@ impl PlotArea {
     }
 }
 
-/// Look of a series.
 #[derive(Clone)]
 pub struct SeriesLook {
     pub color: String,
@@ -99,6 +98,16 @@ pub struct SeriesLook {
     pub marker: Option<usize>,
     /// Opacity of the filled area; `None` for lines.
     pub fill: Option<f64>,
+}
+
+impl SeriesLook {
+    pub fn line(color: &str, width: f64, dash: Option<&'static str>) -> SeriesLook {
+        SeriesLook { color: color.to_owned(), width, dash, marker: None, fill: None }
+    }
+
+    pub fn opaque(color: String) -> SeriesLook {
+        SeriesLook { color, width: 0.0, dash: None, marker: None, fill: Some(1.0) }
+    }
 }
 
 /// An entry of the legend.
@@ -163,15 +172,15 @@ pub struct PlotFrame {
     pub area: PlotArea,
     pub rulers: Rulers,
     legend: Vec<LegendEntry>,
-    flags: Vec<MarkLabel>,
+    marks: Vec<MarkLabel>,
     /// Notes in separate rows above the plot.
     notes: Vec<String>,
     /// Lines of the title below the plot.
-    across: Vec<String>,
+    x_title: Vec<String>,
     /// Upright titles on the left and on the right.
-    upright: [String; 2],
+    y_titles: [String; 2],
     /// True if the names of categories do not fit side by side and are drawn sloping.
-    turned: bool,
+    has_sloping_names: bool,
     below: f64,
     legend_below: bool,
 }
@@ -193,7 +202,7 @@ impl PlotFrame {
         let wide = legend_width(&legend) > BESIDE_TIME || rulers.right.is_some();
         let legend_below = is_long || is_time && wide;
         let room = match (is_time, legend_below) {
-            (true, _) => BESIDE_TIME - right_of(&rulers),
+            (true, _) => BESIDE_TIME - right_axis_width(&rulers),
             (false, true) => 14.0,
             (false, false) => legend_width(&legend),
         };
@@ -204,61 +213,66 @@ impl PlotFrame {
 
     /// Returns a frame with free space on its right.
     pub fn with_room(plot: &Plot, size: DrawingSize, rulers: Rulers, room: f64) -> PlotFrame {
-        let left = size.left.max(40.0 + width_of(&rulers.y));
-        let right = right_of(&rulers);
-        let mut flags = flags(&plot.markers, &rulers.x);
+        let left = size.left.max(40.0 + label_width(&rulers.y));
+        let right = right_axis_width(&rulers);
+        let mut marks = marks_within(&plot.markers, &rulers.x);
         let free = (size.width - left - right - room).max(120.0);
-        let (turned, deep) = names_below(&plot.x.scale, free);
-        let most = if turned {
+        let sloping_height = sloping_names_height(&plot.x.scale, free);
+        let most = if sloping_height.is_some() {
             free.min(width_with_sloping_names(&plot.x.scale, size.width - left))
         } else {
             free
         };
-        let width = if choose_sides(&mut flags, most, size.width - left - 6.0) {
+        let width = if choose_sides(&mut marks, most, size.width - left - 6.0) {
             most
         } else {
             // Every label begins at its line; the plot is narrow enough to leave space for the last
             // one.
-            flags.iter_mut().for_each(|flag| flag.before = false);
-            let last = flags.iter().filter(|flag| flag.part > 0.0);
-            let for_flags = last.map(|flag| (size.width - 6.0 - left - flag.width) / flag.part);
-            let width = for_flags.fold(most, f64::min).max(120.0);
-            let width = if names_below(&plot.x.scale, width).0 {
+            marks.iter_mut().for_each(|mark| mark.before = false);
+            let last = marks.iter().filter(|mark| mark.part > 0.0);
+            let for_labels = last.map(|mark| (size.width - 6.0 - left - mark.width) / mark.part);
+            let width = for_labels.fold(most, f64::min).max(120.0);
+            let width = if sloping_names_height(&plot.x.scale, width).is_some() {
                 width.min(width_with_sloping_names(&plot.x.scale, size.width - left))
             } else {
                 width
             };
-            choose_rows(&mut flags, width);
+            choose_rows(&mut marks, width);
             width
         };
-        let (turned, deep) =
-            if turned { (turned, deep) } else { names_below(&plot.x.scale, width) };
-        let unlabelled = flags.iter().filter(|flag| flag.row >= MARK_ROWS).count();
-        let rows = flags.iter().map(|f| f.row + 1).filter(|r| *r <= MARK_ROWS).max().unwrap_or(0);
-        let notes = (unlabelled > 0).then(|| format!("{unlabelled} marks without a label"));
-        let across = if rulers.x.names_unit { plot.x.bare_label() } else { &plot.x.label };
-        let across = lines(across, letters(width + left));
-        let more = across.len().saturating_sub(1) as f64 * TITLE_STEP;
-        let upright = |text: &str| title(text, size.height + TITLE_BEYOND);
-        let right_title = plot.y_right.as_ref().map_or_else(String::new, |y| upright(&y.label));
+        let sloping_height = sloping_height.or_else(|| sloping_names_height(&plot.x.scale, width));
+        let unlabelled = marks.iter().filter(|mark| mark.row >= MARK_ROWS_MAX).count();
+        let rows =
+            marks.iter().map(|f| f.row + 1).filter(|r| *r <= MARK_ROWS_MAX).max().unwrap_or(0);
+        let note = (unlabelled > 0).then(|| format!("{unlabelled} marks without a label"));
+        let x_label = if rulers.x.names_unit { plot.x.bare_label() } else { &plot.x.label };
+        let x_title = lines(x_label, letters(width + left));
+        let more = x_title.len().saturating_sub(1) as f64 * TITLE_STEP;
+        let y_title = |text: &str| title(text, size.height + TITLE_OVERHANG);
+        let right_title = plot.y_right.as_ref().map_or_else(String::new, |y| y_title(&y.label));
         let frame = PlotFrame {
             size,
-            area: PlotArea { left, top: TOP + above(rows, right), width, height: size.height },
+            area: PlotArea {
+                left,
+                top: TOP + mark_rows_height(rows, right),
+                width,
+                height: size.height,
+            },
             rulers,
             legend: Vec::new(),
-            flags,
+            marks,
             notes: Vec::new(),
-            across,
-            upright: [upright(&plot.y.label), right_title],
-            turned,
-            below: BOTTOM + deep + more,
+            x_title,
+            y_titles: [y_title(&plot.y.label), right_title],
+            has_sloping_names: sloping_height.is_some(),
+            below: BOTTOM + sloping_height.unwrap_or(0.0) + more,
             legend_below: false,
         };
-        notes.into_iter().fold(frame, PlotFrame::noted)
+        note.into_iter().fold(frame, PlotFrame::with_note)
     }
 
     /// Adds a note above the plot, where it cannot overlap values.
-    pub fn noted(mut self, note: String) -> PlotFrame {
+    pub fn with_note(mut self, note: String) -> PlotFrame {
         if self.notes.is_empty() {
             self.area.top += MARK_STEP;
         }
@@ -267,19 +281,19 @@ impl PlotFrame {
     }
 
     /// Replaces the titles of the vertical axes.
-    pub fn entitled(mut self, left: &str, right: &str) -> PlotFrame {
-        let room = self.size.height + TITLE_BEYOND;
-        self.upright = [title(left, room), title(right, room)];
+    pub fn with_y_titles(mut self, left: &str, right: &str) -> PlotFrame {
+        let room = self.size.height + TITLE_OVERHANG;
+        self.y_titles = [title(left, room), title(right, room)];
         self
     }
 
     /// Adds a legend below the plot; an empty one takes no space.
-    pub fn explained(self, legend: Vec<LegendEntry>) -> PlotFrame {
+    pub fn with_legend_below(self, legend: Vec<LegendEntry>) -> PlotFrame {
         PlotFrame { legend_below: true, legend, ..self }
     }
 
     /// Returns an empty drawing of the height that everything needs.
-    pub fn sheet(&self) -> SvgDrawing {
+    pub fn blank_drawing(&self) -> SvgDrawing {
         let under = self.legend_height();
         let height = self.area.top + self.size.height + self.below + under;
         let mut drawing = SvgDrawing::new(self.size.width, height);
@@ -329,23 +343,23 @@ impl PlotFrame {
 
     /// Returns the position of a value, on the right axis if `right` is true and there is one;
     /// `None` if an axis cannot show it.
-    pub fn place(&self, right: bool, x: f64, y: Option<f64>) -> Option<(f64, f64)> {
+    pub fn position(&self, right: bool, x: f64, y: Option<f64>) -> Option<(f64, f64)> {
         let ruler = self.rulers.right.as_ref().filter(|_| right).unwrap_or(&self.rulers.y);
-        Some((self.area.x(self.rulers.x.place(x)?), self.area.y(ruler.place(y?)?)))
+        Some((self.area.x(self.rulers.x.position(x)?), self.area.y(ruler.position(y?)?)))
     }
 
     /// Draws what lies above the series, and a note if the plot has no value.
     pub fn finish(&self, drawing: &mut SvgDrawing, has_values: bool) {
         if !has_values {
-            self.no_values(drawing);
+            self.draw_no_values(drawing);
         }
-        self.axes(drawing);
-        self.marks(drawing);
-        self.legend(drawing);
+        self.draw_axes(drawing);
+        self.draw_marks(drawing);
+        self.draw_legend(drawing);
     }
 
     /// Draws the grid lines; to be called before the values are drawn.
-    pub fn grid(&self, drawing: &mut SvgDrawing) {
+    pub fn draw_grid(&self, drawing: &mut SvgDrawing) {
         let area = &self.area;
         for part in &self.rulers.y.ticks.faint {
             drawing.line((area.x(0.0), area.y(*part)), (area.x(1.0), area.y(*part)), FAINT, 0.8);
@@ -359,47 +373,47 @@ impl PlotFrame {
     }
 
     /// Draws frame, labels and titles of the axes, over the values.
-    pub fn axes(&self, drawing: &mut SvgDrawing) {
+    pub fn draw_axes(&self, drawing: &mut SvgDrawing) {
         let area = &self.area;
         drawing.frame(area.left, area.top, area.width, area.height);
-        for (part, label) in apart(&self.rulers.y, area.height) {
+        for (part, label) in spaced_labels(&self.rulers.y, area.height) {
             drawing.text((area.left - 8.0, area.y(part) + 4.5), LABEL_SIZE, TextAnchor::End, label);
         }
-        self.names(drawing);
+        self.draw_names(drawing);
         let lowest = area.y(0.0) + self.below - 12.0;
-        for (above, line) in self.across.iter().rev().enumerate() {
+        for (above, line) in self.x_title.iter().rev().enumerate() {
             let at = (area.x(0.5), lowest - above as f64 * TITLE_STEP);
             drawing.text(at, TITLE_SIZE, TextAnchor::Middle, line);
         }
-        drawing.text_upwards((20.0, area.y(0.5)), TITLE_SIZE, &self.upright[0]);
+        drawing.text_upwards((20.0, area.y(0.5)), TITLE_SIZE, &self.y_titles[0]);
         if let Some(right) = &self.rulers.right {
-            self.right_axis(drawing, right);
+            self.draw_right_axis(drawing, right);
         }
     }
 
-    fn right_axis(&self, drawing: &mut SvgDrawing, right: &Ruler) {
+    fn draw_right_axis(&self, drawing: &mut SvgDrawing, right: &Ruler) {
         let area = &self.area;
         let edge = area.x(1.0);
         let mut widest = 0;
-        for (part, label) in apart(right, area.height) {
+        for (part, label) in spaced_labels(right, area.height) {
             widest = widest.max(label.chars().count());
             drawing.line((edge, area.y(part)), (edge + 5.0, area.y(part)), INK, 1.0);
             drawing.text((edge + 8.0, area.y(part) + 4.5), LABEL_SIZE, TextAnchor::Start, label);
         }
         let x = edge + 24.0 + widest as f64 * LABEL_SIZE * LETTER;
-        drawing.text_upwards((x, area.y(0.5)), TITLE_SIZE, &self.upright[1]);
+        drawing.text_upwards((x, area.y(0.5)), TITLE_SIZE, &self.y_titles[1]);
     }
 
     /// Draws the labels of the horizontal axis; those that would overlap are omitted.
-    fn names(&self, drawing: &mut SvgDrawing) {
+    fn draw_names(&self, drawing: &mut SvgDrawing) {
         let area = &self.area;
         let mut free = f64::NEG_INFINITY;
         for (part, label) in &self.rulers.x.ticks.labelled {
             let (x, y) = (area.x(*part), area.y(0.0));
-            if self.turned {
+            if self.has_sloping_names {
                 if x >= free {
                     drawing.text_aslant((x + 4.0, y + 14.0), LABEL_SIZE, &shown(label, NAME_MAX));
-                    free = x + LABEL_SIZE * TURNED_STEP;
+                    free = x + LABEL_SIZE * SLOPING_STEP;
                 }
                 continue;
             }
@@ -414,22 +428,22 @@ impl PlotFrame {
     }
 
     /// Draws a vertical line for every mark, with its label at the top.
-    pub fn marks(&self, drawing: &mut SvgDrawing) {
+    pub fn draw_marks(&self, drawing: &mut SvgDrawing) {
         let area = &self.area;
-        for flag in self.flags.iter().take(MARKS) {
-            let x = area.x(flag.part);
-            let labelled = flag.row < MARK_ROWS && !flag.label.is_empty();
-            let foot = above(0, if self.rulers.right.is_some() { 1.0 } else { 0.0 });
-            let head = if labelled { 4.0 + foot + flag.row as f64 * MARK_STEP } else { 0.0 };
+        for mark in self.marks.iter().take(MARKS_MAX) {
+            let x = area.x(mark.part);
+            let labelled = mark.row < MARK_ROWS_MAX && !mark.label.is_empty();
+            let foot = mark_rows_height(0, if self.rulers.right.is_some() { 1.0 } else { 0.0 });
+            let head = if labelled { 4.0 + foot + mark.row as f64 * MARK_STEP } else { 0.0 };
             let line = [(x, area.y(0.0)), (x, area.top - head - if labelled { 8.0 } else { 0.0 })];
             drawing.path(&line, "#555555", 0.9, Some("4 2"));
             if labelled {
-                let (at, anchor) = if flag.before {
+                let (at, anchor) = if mark.before {
                     (x - 3.0, TextAnchor::End)
                 } else {
                     (x + 3.0, TextAnchor::Start)
                 };
-                drawing.text((at, area.top - head), MARK_SIZE, anchor, &flag.label);
+                drawing.text((at, area.top - head), MARK_SIZE, anchor, &mark.label);
             }
         }
         if !self.notes.is_empty() {
@@ -439,13 +453,13 @@ impl PlotFrame {
     }
 
     /// Draws the legend, next to the plot or, if it is long, below it.
-    pub fn legend(&self, drawing: &mut SvgDrawing) {
+    pub fn draw_legend(&self, drawing: &mut SvgDrawing) {
         if self.legend.is_empty() {
             return;
         }
         if self.legend_below {
             drawing.begin_legend(self.legend_height());
-            self.legend_below(drawing);
+            self.draw_legend_below(drawing);
         } else {
             drawing.begin_legend(0.0);
             let left = self.size.width - legend_width(&self.legend) + 16.0;
@@ -457,7 +471,7 @@ impl PlotFrame {
         drawing.end();
     }
 
-    fn legend_below(&self, drawing: &mut SvgDrawing) {
+    fn draw_legend_below(&self, drawing: &mut SvgDrawing) {
         let top = self.area.y(0.0) + self.below + 2.0;
         for (row, entries) in self.legend_rows().into_iter().enumerate() {
             for (left, entry) in entries {
@@ -467,21 +481,21 @@ impl PlotFrame {
     }
 
     /// Writes "no values" into the plot area.
-    pub fn no_values(&self, drawing: &mut SvgDrawing) {
+    pub fn draw_no_values(&self, drawing: &mut SvgDrawing) {
         let middle = (self.area.x(0.5), self.area.y(0.5));
         drawing.text(middle, 16.0, TextAnchor::Middle, "no values");
     }
 }
 
 /// Returns the width of the longest label of an axis.
-fn width_of(ruler: &Ruler) -> f64 {
+fn label_width(ruler: &Ruler) -> f64 {
     let longest = ruler.ticks.labelled.iter().map(|(_, label)| label.chars().count()).max();
     longest.unwrap_or(0) as f64 * LABEL_SIZE * LETTER
 }
 
 /// Returns the width of the right axis; 0 if there is none.
-fn right_of(rulers: &Rulers) -> f64 {
-    rulers.right.as_ref().map_or(0.0, |ruler| 34.0 + width_of(ruler))
+fn right_axis_width(rulers: &Rulers) -> f64 {
+    rulers.right.as_ref().map_or(0.0, |ruler| 34.0 + label_width(ruler))
 }
 
 /// Returns the width of a legend next to the plot.
@@ -519,7 +533,7 @@ fn draw_entry(drawing: &mut SvgDrawing, at: (f64, f64), entry: &LegendEntry) {
 
 /// Returns the height of rows of labels above the plot. Above a right axis they start higher,
 /// because they may extend over its labels.
-fn above(rows: usize, right: f64) -> f64 {
+fn mark_rows_height(rows: usize, right: f64) -> f64 {
     rows as f64 * MARK_STEP + if right > 0.0 { 7.0 } else { 0.0 }
 }
 
@@ -529,24 +543,23 @@ fn width_with_sloping_names(scale: &Scale, room: f64) -> f64 {
     let Scale::Categories(names) = scale else { return room };
     let count = names.len().max(1) as f64;
     let most = names.iter().enumerate().map(|(place, name)| {
-        let across = name_length(name) as f64 * LABEL_SIZE * LETTER * TURNED_ACROSS;
+        let across = name_length(name) as f64 * LABEL_SIZE * LETTER * SLOPING_REACH;
         (room - 8.0 - across) * count / (place as f64 + 0.5)
     });
     most.fold(room, f64::min).max(120.0)
 }
 
-/// Returns true if the names of categories must be drawn sloping, and the additional height they
-/// need.
-fn names_below(scale: &Scale, width: f64) -> (bool, f64) {
-    let Scale::Categories(names) = scale else { return (false, 0.0) };
+/// Returns the additional height that sloping names of categories need; `None` if the names fit side
+/// by side.
+fn sloping_names_height(scale: &Scale, width: f64) -> Option<f64> {
+    let Scale::Categories(names) = scale else { return None };
     let longest = names.iter().map(|name| name_length(name)).max().unwrap_or(0) as f64;
     let length = longest * LABEL_SIZE * LETTER;
-    let turned = length + 4.0 > width / names.len().max(1) as f64;
-    (turned, if turned { length * 0.58 } else { 0.0 })
+    (length + 4.0 > width / names.len().max(1) as f64).then_some(length * 0.58)
 }
 
 /// Returns the labels of a vertical axis that do not overlap.
-fn apart(ruler: &Ruler, height: f64) -> impl Iterator<Item = (f64, &str)> {
+fn spaced_labels(ruler: &Ruler, height: f64) -> impl Iterator<Item = (f64, &str)> {
     let mut last = f64::NEG_INFINITY;
     let named = ruler.ticks.labelled.iter().filter(|(_, label)| !label.is_empty());
     named.filter_map(move |(part, label)| {
@@ -559,57 +572,57 @@ fn apart(ruler: &Ruler, height: f64) -> impl Iterator<Item = (f64, &str)> {
 }
 
 /// Returns the marks within the axis, from left to right.
-fn flags(markers: &[Marker], x: &Ruler) -> Vec<MarkLabel> {
-    let mut flags: Vec<MarkLabel> = markers
-        .iter()
-        .filter_map(|marker| {
-            let label = shown(&marker.label, NAME_MAX);
-            let width = label.chars().count() as f64 * MARK_SIZE * LETTER + 6.0;
-            let part = x.place(marker.x).filter(|part| (-1e-9..=1.0 + 1e-9).contains(part))?;
-            Some(MarkLabel { part, label, width, row: 0, before: false })
-        })
-        .collect();
-    flags.sort_by(|a, b| a.part.total_cmp(&b.part));
-    flags
+fn marks_within(markers: &[Marker], x: &Ruler) -> Vec<MarkLabel> {
+    let mut marks = Vec::new();
+    for marker in markers {
+        let label = shown(&marker.label, NAME_MAX);
+        let width = label.chars().count() as f64 * MARK_SIZE * LETTER + 6.0;
+        if let Some(part) = x.position(marker.x).filter(|part| (-1e-9..=1.0 + 1e-9).contains(part))
+        {
+            marks.push(MarkLabel { part, label, width, row: 0, before: false });
+        }
+    }
+    marks.sort_by(|a, b| a.part.total_cmp(&b.part));
+    marks
 }
 
 /// Maximum number of marks whose labels may be on either side of their lines.
-const TWO_SIDED_MARKS: usize = 40;
+const TWO_SIDED_MARKS_MAX: usize = 40;
 
 /// Chooses sides and rows of the labels in a plot of this width. Returns false if there is not
 /// enough space for all. A label that would extend beyond `end` is placed before its line. A label
 /// is above every line it would cross, and next to or above the labels it would overlap.
-fn choose_sides(flags: &mut [MarkLabel], width: f64, end: f64) -> bool {
-    for flag in flags.iter_mut() {
-        flag.before = flag.reach(width).1 > end;
+fn choose_sides(marks: &mut [MarkLabel], width: f64, end: f64) -> bool {
+    for mark in marks.iter_mut() {
+        mark.before = mark.reach(width).1 > end;
     }
-    let fits = flags.iter().all(|flag| flag.reach(width).0 >= 0.0);
-    if flags.len() > TWO_SIDED_MARKS || !fits {
+    let fits = marks.iter().all(|mark| mark.reach(width).0 >= 0.0);
+    if marks.len() > TWO_SIDED_MARKS_MAX || !fits {
         return false;
     }
-    let mut rows: Vec<Option<usize>> = vec![None; flags.len()];
-    for _ in 0..flags.len() {
+    let mut rows: Vec<Option<usize>> = vec![None; marks.len()];
+    for _ in 0..marks.len() {
         let is_over = |at: &usize, other: &usize| {
-            other != at && flags[*at].covers(flags[*other].part * width, width)
+            other != at && marks[*at].covers(marks[*other].part * width, width)
         };
         // Next comes a label that covers no line of a mark without a row.
-        let next = (0..flags.len())
+        let next = (0..marks.len())
             .filter(|at| rows[*at].is_none())
-            .find(|at| (0..flags.len()).all(|other| rows[other].is_some() || !is_over(at, &other)));
+            .find(|at| (0..marks.len()).all(|other| rows[other].is_some() || !is_over(at, &other)));
         let Some(at) = next else { return false };
-        let (from, to) = flags[at].reach(width);
+        let (from, to) = marks[at].reach(width);
         let meets = |other: usize| {
-            let (low, high) = flags[other].reach(width);
+            let (low, high) = marks[other].reach(width);
             low <= to && from <= high
         };
-        let over = (0..flags.len()).filter(|other| is_over(&at, other));
+        let over = (0..marks.len()).filter(|other| is_over(&at, other));
         let least = over.filter_map(|other| rows[other]).map(|row| row + 1).max().unwrap_or(0);
         let taken =
-            |row: &usize| (0..flags.len()).any(|other| rows[other] == Some(*row) && meets(other));
+            |row: &usize| (0..marks.len()).any(|other| rows[other] == Some(*row) && meets(other));
         rows[at] = (least..).find(|row| !taken(row));
     }
-    for (flag, row) in flags.iter_mut().zip(rows) {
-        flag.row = row.unwrap_or(MARK_ROWS);
+    for (mark, row) in marks.iter_mut().zip(rows) {
+        mark.row = row.unwrap_or(MARK_ROWS_MAX);
     }
     true
 }
@@ -617,13 +630,13 @@ fn choose_sides(flags: &mut [MarkLabel], width: f64, end: f64) -> bool {
 /// Chooses the rows of labels that begin at their lines and extend to the right. A label is one row
 /// above every mark that begins below it, so that it crosses neither another label nor another
 /// line.
-fn choose_rows(flags: &mut [MarkLabel], width: f64) {
-    for index in (0..flags.len()).rev() {
-        let end = flags[index].part * width + flags[index].width;
-        let beneath = flags[index + 1..].iter().take_while(|other| other.part * width <= end);
+fn choose_rows(marks: &mut [MarkLabel], width: f64) {
+    for index in (0..marks.len()).rev() {
+        let end = marks[index].part * width + marks[index].width;
+        let beneath = marks[index + 1..].iter().take_while(|other| other.part * width <= end);
         // A mark without a label ends at the edge of the plot and obstructs nothing.
-        let labelled = beneath.filter(|flag| flag.row < MARK_ROWS);
-        flags[index].row = labelled.map(|flag| flag.row + 1).max().unwrap_or(0);
+        let labelled = beneath.filter(|mark| mark.row < MARK_ROWS_MAX);
+        marks[index].row = labelled.map(|mark| mark.row + 1).max().unwrap_or(0);
     }
 }
 
@@ -662,17 +675,17 @@ pub fn shown(text: &str, letters: usize) -> String {
 mod tests {
     use super::*;
 
-    fn flag(part: f64, width: f64) -> MarkLabel {
+    fn mark(part: f64, width: f64) -> MarkLabel {
         MarkLabel { part, label: "x".into(), width, row: 0, before: false }
     }
 
     /// Asserts that no label overlaps another label of its row or the line of a mark that extends
     /// higher.
-    fn assert_free(flags: &[MarkLabel], width: f64) {
-        for (index, flag) in flags.iter().enumerate().filter(|(_, f)| f.row < MARK_ROWS) {
-            let end = flag.part * width + flag.width;
-            for other in flags[index + 1..].iter().filter(|f| f.row < MARK_ROWS) {
-                assert!(other.part * width > end || other.row < flag.row);
+    fn assert_free(marks: &[MarkLabel], width: f64) {
+        for (index, mark) in marks.iter().enumerate().filter(|(_, f)| f.row < MARK_ROWS_MAX) {
+            let end = mark.part * width + mark.width;
+            for other in marks[index + 1..].iter().filter(|f| f.row < MARK_ROWS_MAX) {
+                assert!(other.part * width > end || other.row < mark.row);
             }
         }
     }
@@ -689,24 +702,24 @@ mod tests {
     #[test]
     fn labels_of_marks_never_meet() {
         for count in [1, 2, 5, 40, 300] {
-            let mut flags: Vec<MarkLabel> = (0..count)
-                .map(|n| flag(f64::from(n * n % 17) / 17.0, 20.0 + f64::from(n % 7) * 15.0))
+            let mut marks: Vec<MarkLabel> = (0..count)
+                .map(|n| mark(f64::from(n * n % 17) / 17.0, 20.0 + f64::from(n % 7) * 15.0))
                 .collect();
-            flags.sort_by(|a, b| a.part.total_cmp(&b.part));
-            choose_rows(&mut flags, 600.0);
-            assert_free(&flags, 600.0);
-            assert!(flags.iter().any(|f| f.row == 0), "some label stands lowest");
+            marks.sort_by(|a, b| a.part.total_cmp(&b.part));
+            choose_rows(&mut marks, 600.0);
+            assert_free(&marks, 600.0);
+            assert!(marks.iter().any(|f| f.row == 0), "some label stands lowest");
         }
-        let mut near = [flag(0.2, 150.0), flag(0.9, 150.0), flag(0.95, 150.0)];
+        let mut near = [mark(0.2, 150.0), mark(0.9, 150.0), mark(0.95, 150.0)];
         assert!(choose_sides(&mut near, 300.0, 330.0), "there is room on the other side");
         assert_eq!(near.each_ref().map(|f| f.before), [false, true, true]);
         assert_eq!(near.map(|f| f.row), [0, 1, 2]);
         assert!(
-            !choose_sides(&mut [flag(0.1, 290.0), flag(0.9, 290.0)], 300.0, 330.0),
+            !choose_sides(&mut [mark(0.1, 290.0), mark(0.9, 290.0)], 300.0, 330.0),
             "none at all"
         );
-        let mut apart = [flag(0.0, 50.0), flag(0.5, 50.0), flag(0.55, 50.0)];
-        choose_rows(&mut apart, 600.0);
-        assert_eq!(apart.map(|f| f.row), [0, 1, 0]);
+        let mut spread = [mark(0.0, 50.0), mark(0.5, 50.0), mark(0.55, 50.0)];
+        choose_rows(&mut spread, 600.0);
+        assert_eq!(spread.map(|f| f.row), [0, 1, 0]);
     }
 }

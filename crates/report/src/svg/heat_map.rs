@@ -3,7 +3,7 @@
 //! `y` has categories, a value is the index of a category and has its color. Series on the right
 //! axis are lines over the grid.
 
-use super::axis::Ruler;
+use super::axis::{self, Ruler};
 use super::chart::{Chart, ChartGrid};
 use super::frame::{DrawingSize, LegendEntry, PlotFrame, Rulers, SeriesLook};
 use super::lines;
@@ -37,7 +37,6 @@ const WIDE_SPACE: ScaleBarSpace =
     ScaleBarSpace { width: super::frame::BESIDE_TIME, gap: 26.0, letters: 34 };
 /// Space in drawings half as wide.
 const NARROW_SPACE: ScaleBarSpace = ScaleBarSpace { width: 118.0, gap: 12.0, letters: 22 };
-/// Maximum number of row names.
 const ROW_NAMES_MAX: usize = 18;
 /// Colors from light to dark in one hue, in the same order in gray print. Even a single cell of the
 /// lightest is distinguishable from white.
@@ -74,7 +73,7 @@ impl CellColors {
     fn palette_index(&self, value: f64) -> Option<usize> {
         match self {
             CellColors::Shades(ruler) => {
-                ruler.place(value).map(|part| shade_of(part.clamp(0.0, 1.0)))
+                ruler.position(value).map(|part| shade_of(part.clamp(0.0, 1.0)))
             }
             CellColors::Colors(names) => {
                 let category = (value >= 0.0).then_some(value as usize)?;
@@ -122,9 +121,9 @@ pub fn draw(plot: &Plot, size: DrawingSize) -> (SvgDrawing, Option<Chart>) {
     let row_quantity = plot.y_right.as_ref().map(|axis| axis.label.as_str()).unwrap_or_default();
     let space = if size.is_small() { NARROW_SPACE } else { WIDE_SPACE };
     let frame = PlotFrame::with_room(plot, size, rulers, space.width)
-        .entitled(row_quantity, "")
-        .explained(legend(&colors, &overlays));
-    let mut drawing = frame.sheet();
+        .with_y_titles(row_quantity, "")
+        .with_legend_below(legend(&colors, &overlays));
+    let mut drawing = frame.blank_drawing();
     let area = &frame.area;
     if values.iter().any(|value| colors.palette_index(*value).is_some()) {
         let palette_index = |value| colors.palette_index(value);
@@ -136,17 +135,17 @@ pub fn draw(plot: &Plot, size: DrawingSize) -> (SvgDrawing, Option<Chart>) {
             scale_bar(&mut drawing, &frame, space, ruler, &plot.y.label);
         }
     } else {
-        frame.no_values(&mut drawing);
+        frame.draw_no_values(&mut drawing);
     }
     for (index, series) in overlays.iter().enumerate() {
         // A white edge separates a line from dark cells.
-        for look in [edge_look(), line_look(index)] {
+        for look in [SeriesLook::line("#ffffff", 3.6, None), line_look(index)] {
             lines::draw_series(&mut drawing, &frame, series, &look, (index, overlays.len()));
         }
     }
-    frame.axes(&mut drawing);
-    frame.marks(&mut drawing);
-    frame.legend(&mut drawing);
+    frame.draw_axes(&mut drawing);
+    frame.draw_marks(&mut drawing);
+    frame.draw_legend(&mut drawing);
     let looks: Vec<SeriesLook> = (0..overlays.len()).map(line_look).collect();
     let grid = ChartGrid::new(row_quantity, &cells.names, &cells.values, cells.folded);
     let chart = Chart::of_cells(plot, &frame, &overlays, &looks, grid);
@@ -159,7 +158,7 @@ fn legend(colors: &CellColors, overlays: &[&Series]) -> Vec<LegendEntry> {
     if let CellColors::Colors(names) = colors {
         for (category, name) in names.iter().enumerate() {
             let color = category_color(category, name);
-            let look = SeriesLook { color, width: 1.0, dash: None, marker: None, fill: Some(1.0) };
+            let look = SeriesLook { width: 1.0, ..SeriesLook::opaque(color) };
             entries.push(LegendEntry { name: name.clone(), look });
         }
     }
@@ -172,23 +171,14 @@ fn legend(colors: &CellColors, overlays: &[&Series]) -> Vec<LegendEntry> {
 /// Returns the look of a line over cells, in a color that no shade has.
 fn line_look(index: usize) -> SeriesLook {
     const LINE_COLORS: [&str; 3] = ["#d55e00", "#009e73", "#cc79a7"];
-    let color = LINE_COLORS[index % LINE_COLORS.len()].to_owned();
-    SeriesLook { color, width: 1.8, dash: plain_dash(index), marker: None, fill: None }
-}
-
-fn edge_look() -> SeriesLook {
-    SeriesLook { color: "#ffffff".to_owned(), width: 3.6, dash: None, marker: None, fill: None }
+    SeriesLook::line(LINE_COLORS[index % LINE_COLORS.len()], 1.8, plain_dash(index))
 }
 
 /// Returns the ruler of the shades, from the smallest value to the largest. A linear scale includes
 /// zero.
 fn shade_ruler(plot: &Plot, values: &[f64]) -> Ruler {
     let logarithmic = matches!(plot.y.scale, Scale::Log10 | Scale::Log2);
-    let usable = values.iter().copied().filter(|v| v.is_finite() && v.abs() < 1e18);
-    let usable = usable.filter(|v| !logarithmic || *v > 1e-18);
-    let (low, high) =
-        usable.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (lo.min(v), hi.max(v)));
-    let (low, high) = if low <= high { (low, high) } else { (1.0, 10.0) };
+    let (low, high) = axis::range(values, logarithmic).unwrap_or((1.0, 10.0));
     let axis = Axis::new("", if logarithmic { Scale::Log10 } else { Scale::LinearFitted });
     if logarithmic {
         Ruler::exact(&axis, low, if high > low { high } else { low * 10.0 })
@@ -213,11 +203,7 @@ fn rows_axis(names: &[String]) -> Axis {
 
 impl HeatMapCells {
     fn new(plot: &Plot, series_of_rows: &[&Series]) -> HeatMapCells {
-        let mut xs: Vec<f64> =
-            series_of_rows.iter().flat_map(|s| &s.points).map(|(x, _)| *x).collect();
-        xs.retain(|x| x.is_finite() && x.abs() < 1e18);
-        xs.sort_by(f64::total_cmp);
-        xs.dedup();
+        let xs = axis::distinct_xs(series_of_rows);
         let step = xs.windows(2).map(|pair| pair[1] - pair[0]).fold(f64::INFINITY, f64::min);
         let step = if step.is_finite() { step } else { 1.0 };
         let first = xs.first().copied().unwrap_or(0.0);

@@ -19,22 +19,26 @@ pub fn draw(plot: &Plot, size: DrawingSize) -> (SvgDrawing, Option<Chart>) {
     let xs: Vec<f64> = edges.chain(on_lines.map(|(x, _)| *x)).collect();
     let counts: Vec<f64> = bins.iter().flatten().flatten().map(|bin| bin.2).collect();
     let looks = looks(plot);
-    let legend: Vec<LegendEntry> =
-        plot.series.iter().zip(&looks).map(|(s, look)| lines::entry(plot, s, look)).collect();
+    let legend: Vec<LegendEntry> = plot
+        .series
+        .iter()
+        .zip(&looks)
+        .map(|(s, look)| lines::legend_entry(plot, s, look))
+        .collect();
     let frame = PlotFrame::new(plot, size, Rulers::new(plot, &xs, &counts), legend);
-    let mut drawing = frame.sheet();
-    frame.grid(&mut drawing);
-    let mut anything = false;
+    let mut drawing = frame.blank_drawing();
+    frame.draw_grid(&mut drawing);
+    let mut has_values = false;
     let steps = plot.series.iter().zip(&looks).filter(|(s, _)| !is_line(plot, s));
     for ((_, look), runs) in steps.zip(&bins) {
         for run in runs {
-            anything |= draw_steps(&mut drawing, &frame, run, look);
+            has_values |= draw_steps(&mut drawing, &frame, run, look);
         }
     }
     for (series, look) in plot.series.iter().zip(&looks).filter(|(s, _)| is_line(plot, s)) {
-        anything |= lines::draw_series(&mut drawing, &frame, series, look, (0, 1));
+        has_values |= lines::draw_series(&mut drawing, &frame, series, look, (0, 1));
     }
-    frame.finish(&mut drawing, anything);
+    frame.finish(&mut drawing, has_values);
     let chart = Chart::new(plot, &frame, &looks, false);
     (drawing, Some(chart))
 }
@@ -54,7 +58,7 @@ fn looks(plot: &Plot) -> Vec<SeriesLook> {
     };
     // Lines get colors that the steps do not use.
     let of = |(index, series): (usize, &Series)| {
-        if is_line(plot, series) { lines::overlaid(index, series) } else { step(index) }
+        if is_line(plot, series) { lines::overlay_look(index, series) } else { step(index) }
     };
     plot.series.iter().enumerate().map(of).collect()
 }
@@ -93,12 +97,12 @@ fn draw_steps(
     run: &[HistogramBin],
     look: &SeriesLook,
 ) -> bool {
-    let floor = frame.place(false, run[0].0, Some(0.0)).map_or(frame.area.y(0.0), |at| at.1);
-    let across = |x: f64| frame.rulers.x.place(x).map(|part| frame.area.x(part));
+    let floor = frame.position(false, run[0].0, Some(0.0)).map_or(frame.area.y(0.0), |at| at.1);
+    let across = |x: f64| frame.rulers.x.position(x).map(|part| frame.area.x(part));
     let mut outline = Vec::new();
     for (from, to, count) in run {
         let (Some(from), Some(to)) = (across(*from), across(*to)) else { continue };
-        let y = frame.rulers.y.place(*count).map_or(floor, |part| frame.area.y(part));
+        let y = frame.rulers.y.position(*count).map_or(floor, |part| frame.area.y(part));
         outline.extend([(from, y), (to, y)]);
     }
     let (Some(first), Some(last)) = (outline.first().copied(), outline.last().copied()) else {

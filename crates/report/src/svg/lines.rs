@@ -6,15 +6,15 @@ use super::paint::{SvgDrawing, color, dash, plain_dash};
 use steadfast_domain::findings::{Plot, PlotKind, Series, Stroke};
 
 /// Number of points above which only some points of a line have markers.
-const MARKED_POINTS: usize = 80;
+const MARKED_POINTS_MAX: usize = 80;
 /// Number of markers on such a line.
-const FEW_MARKERS: usize = 9;
+const MARKERS_OF_LONG_LINE: usize = 9;
 /// Number of points above which a line is reduced to its visible points.
-const SEEN_POINTS: usize = 2000;
+const LINE_POINTS_MAX: usize = 2000;
 /// Number of points above which a cloud is drawn as dots.
-const MARKED_CLOUD: usize = 400;
+const MARKED_CLOUD_MAX: usize = 400;
 /// Distance below which two points are drawn as one.
-const SAME: f64 = 0.5;
+const POINT_DISTANCE_MIN: f64 = 0.5;
 
 pub fn draw(plot: &Plot, size: DrawingSize) -> (SvgDrawing, Option<Chart>) {
     let has_right = plot.y_right.is_some();
@@ -22,15 +22,16 @@ pub fn draw(plot: &Plot, size: DrawingSize) -> (SvgDrawing, Option<Chart>) {
     let left_values: Vec<f64> = left_series.flat_map(values_of).collect();
     let xs: Vec<f64> = plot.series.iter().flat_map(|s| &s.points).map(|(x, _)| *x).collect();
     let looks = looks(plot);
-    let legend = plot.series.iter().zip(&looks).map(|(s, look)| entry(plot, s, look)).collect();
+    let legend =
+        plot.series.iter().zip(&looks).map(|(s, look)| legend_entry(plot, s, look)).collect();
     let frame = PlotFrame::new(plot, size, Rulers::new(plot, &xs, &left_values), legend);
-    let mut drawing = frame.sheet();
-    frame.grid(&mut drawing);
-    let mut anything = false;
-    let measured_count = plot.series.iter().filter(|s| s.stroke == Stroke::Measured).count();
+    let mut drawing = frame.blank_drawing();
+    frame.draw_grid(&mut drawing);
+    let mut has_values = false;
+    let measured_count = measured_count(plot);
     for (position, (series, look)) in plot.series.iter().zip(&looks).enumerate() {
         drawing.begin(position);
-        anything |= if series.stroke == Stroke::Band {
+        has_values |= if series.stroke == Stroke::Band {
             draw_band(&mut drawing, &frame, series, look)
         } else if plot.kind == PlotKind::Scatter && is_cloud(series.stroke) {
             draw_cloud(&mut drawing, &frame, series, look)
@@ -39,7 +40,7 @@ pub fn draw(plot: &Plot, size: DrawingSize) -> (SvgDrawing, Option<Chart>) {
         };
         drawing.end();
     }
-    frame.finish(&mut drawing, anything);
+    frame.finish(&mut drawing, has_values);
     let chart = Chart::new(plot, &frame, &looks, true);
     (drawing, Some(chart))
 }
@@ -49,65 +50,60 @@ fn values_of(series: &Series) -> impl Iterator<Item = f64> {
     series.points.iter().map(|(_, y)| *y).chain(series.upper.iter().copied()).flatten()
 }
 
-/// Returns true for series drawn as points in a cloud; limits and fits are lines there, too.
 fn is_cloud(stroke: Stroke) -> bool {
     matches!(stroke, Stroke::Measured | Stroke::Context)
 }
 
 /// Returns the legend entry of a series. It names the right axis if there are two, and says if the
 /// series has no value.
-pub fn entry(plot: &Plot, series: &Series, look: &SeriesLook) -> LegendEntry {
+pub fn legend_entry(plot: &Plot, series: &Series, look: &SeriesLook) -> LegendEntry {
     let right = if series.right && plot.y_right.is_some() { " (right)" } else { "" };
     let no_value = if is_void(series) { NO_VALUE } else { "" };
     LegendEntry { name: format!("{}{right}{no_value}", series.name), look: look.clone() }
 }
 
 fn looks(plot: &Plot) -> Vec<SeriesLook> {
-    let measured = plot.series.iter().filter(|s| s.stroke == Stroke::Measured).count();
+    let has_several = measured_count(plot) > 1;
     let (mut index, mut limits) = (0, 0);
-    plot.series
-        .iter()
-        .map(|series| {
-            if series.stroke == Stroke::Limit {
-                limits += 1;
-                let dash = Some(LIMITS[(limits - 1) % LIMITS.len()]);
-                return SeriesLook { dash, ..plain(series.stroke, plot.kind) };
-            }
-            if series.stroke != Stroke::Measured {
-                return plain(series.stroke, plot.kind);
-            }
-            let mut look = SeriesLook {
-                color: color(index).to_owned(),
-                width: 1.6,
-                dash: dash(index),
-                marker: Some(index),
-                fill: None,
-            };
+    let mut looks = Vec::new();
+    for series in &plot.series {
+        let mut look = unmeasured_look(series.stroke, plot.kind);
+        if series.stroke == Stroke::Limit {
+            look.dash = Some(LIMIT_DASHES[limits % LIMIT_DASHES.len()]);
+            limits += 1;
+        } else if series.stroke == Stroke::Measured {
+            look = SeriesLook::line(color(index), 1.6, dash(index));
+            look.marker = Some(index);
             if plot.kind == PlotKind::Scatter {
                 look.width = 0.0;
-            } else if series.points.len() > MARKED_POINTS {
+            } else if series.points.len() > MARKED_POINTS_MAX {
                 look.width = 1.1;
-                look.marker = (measured > 1).then_some(index);
-                look.dash = if measured > 1 { dash(index) } else { None };
+                look.marker = has_several.then_some(index);
+                look.dash = if has_several { dash(index) } else { None };
             }
             index += 1;
-            look
-        })
-        .collect()
+        }
+        looks.push(look);
+    }
+    looks
+}
+
+fn measured_count(plot: &Plot) -> usize {
+    plot.series.iter().filter(|series| series.stroke == Stroke::Measured).count()
 }
 
 /// Dashes of the first limit, the second, and so on: the upper and lower limits of a band must be
 /// distinguishable without color.
-const LIMITS: [&str; 3] = ["9 4", "2.5 3", "9 3 2 3"];
+const LIMIT_DASHES: [&str; 3] = ["9 4", "2.5 3", "9 3 2 3"];
 
 /// Returns the look of a series that was not measured.
-fn plain(stroke: Stroke, kind: PlotKind) -> SeriesLook {
+fn unmeasured_look(stroke: Stroke, kind: PlotKind) -> SeriesLook {
     let (color, width, dash) = match stroke {
         Stroke::Measured | Stroke::Average => ("#444444", 1.4, None),
         Stroke::Limit => ("#444444", 1.2, Some("7 4")),
         Stroke::Fit => ("#c00000", 1.8, None),
         Stroke::Context => ("#aaaaaa", 1.0, None),
-        Stroke::Band => (BAND, 0.0, None),
+        Stroke::Band => (BAND_COLOR, 0.0, None),
     };
     let fill = (stroke == Stroke::Band).then_some(BAND_OPACITY);
     let cloud = kind == PlotKind::Scatter && stroke == Stroke::Context;
@@ -116,18 +112,13 @@ fn plain(stroke: Stroke, kind: PlotKind) -> SeriesLook {
 }
 
 /// Color and opacity of a band.
-const BAND: &str = "#56b4e9";
+const BAND_COLOR: &str = "#56b4e9";
 const BAND_OPACITY: f64 = 0.45;
 
 /// Returns the look of a line over filled steps or columns.
-pub fn overlaid(index: usize, series: &Series) -> SeriesLook {
-    SeriesLook {
-        color: color(index).to_owned(),
-        width: if series.points.len() > MARKED_POINTS { 1.1 } else { 1.8 },
-        dash: plain_dash(index),
-        marker: None,
-        fill: None,
-    }
+pub fn overlay_look(index: usize, series: &Series) -> SeriesLook {
+    let width = if series.points.len() > MARKED_POINTS_MAX { 1.1 } else { 1.8 };
+    SeriesLook::line(color(index), width, plain_dash(index))
 }
 
 /// Draws a line. If only some of its points have markers, its position among the `lines` measured
@@ -139,19 +130,19 @@ pub fn draw_series(
     look: &SeriesLook,
     (position, lines): (usize, usize),
 ) -> bool {
-    let place = |point: &(f64, Option<f64>)| frame.place(series.right, point.0, point.1);
-    let dense = series.points.len() > MARKED_POINTS;
-    let spacing = if dense { series.points.len() / FEW_MARKERS } else { 1 };
+    let place = |point: &(f64, Option<f64>)| frame.position(series.right, point.0, point.1);
+    let dense = series.points.len() > MARKED_POINTS_MAX;
+    let spacing = if dense { series.points.len() / MARKERS_OF_LONG_LINE } else { 1 };
     // Markers of neighboring series are at different points.
     let offset = if dense { spacing * position / lines.max(1) } else { 0 };
-    let mut anything = false;
+    let mut has_values = false;
     let mut count = 0;
     // A missing value breaks the line.
     for run in series.points.split(|point| place(point).is_none()) {
         let run: Vec<(f64, f64)> = run.iter().filter_map(place).collect();
-        anything |= !run.is_empty();
+        has_values |= !run.is_empty();
         if run.len() > 1 {
-            drawing.path(&seen(&run), &look.color, look.width, look.dash);
+            drawing.path(&visible_points(&run), &look.color, look.width, look.dash);
         } else if look.marker.is_none() {
             drawing.dots(&run, &look.color, look.width + 1.2);
         }
@@ -164,7 +155,7 @@ pub fn draw_series(
             count += 1;
         }
     }
-    anything
+    has_values
 }
 
 /// Draws a band, interrupted at missing edges. Returns true if it has any value.
@@ -174,14 +165,14 @@ fn draw_band(
     series: &Series,
     look: &SeriesLook,
 ) -> bool {
-    let place = |x: f64, y: Option<f64>| frame.place(series.right, x, y);
+    let place = |x: f64, y: Option<f64>| frame.position(series.right, x, y);
     let edges: Vec<_> = series
         .points
         .iter()
         .zip(&series.upper)
         .map(|((x, low), high)| Some((place(*x, *low)?, place(*x, *high)?)))
         .collect();
-    let mut anything = false;
+    let mut has_values = false;
     for run in edges.split(Option::is_none) {
         let run: Vec<_> = run.iter().flatten().collect();
         let above: Vec<(f64, f64)> = run.iter().map(|edges| edges.1).collect();
@@ -189,26 +180,28 @@ fn draw_band(
         // An isolated value is a short vertical line.
         if let ([low], [high]) = (below.as_slice(), above.as_slice()) {
             drawing.line(*low, *high, &look.color, 1.2);
-            anything = true;
+            has_values = true;
             continue;
         }
-        anything |= !run.is_empty();
-        let around: Vec<(f64, f64)> =
-            seen(&above).into_iter().chain(seen(&below).into_iter().rev()).collect();
+        has_values |= !run.is_empty();
+        let around: Vec<(f64, f64)> = visible_points(&above)
+            .into_iter()
+            .chain(visible_points(&below).into_iter().rev())
+            .collect();
         if !around.is_empty() {
             drawing.filled(&around, &look.color, look.fill.unwrap_or(1.0));
         }
     }
-    anything
+    has_values
 }
 
 /// Reduces a long line to its visible points: in every half unit of width the first, lowest,
 /// highest and last one.
-fn seen(line: &[(f64, f64)]) -> Vec<(f64, f64)> {
-    if line.len() <= SEEN_POINTS {
+fn visible_points(line: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    if line.len() <= LINE_POINTS_MAX {
         return line.to_vec();
     }
-    let slot = |point: &(f64, f64)| (point.0 / SAME).floor();
+    let slot = |point: &(f64, f64)| (point.0 / POINT_DISTANCE_MIN).floor();
     let mut out = Vec::new();
     for slice in line.chunk_by(|a, b| slot(a) == slot(b)) {
         let by_height = |a: &&(f64, f64), b: &&(f64, f64)| a.1.total_cmp(&b.1);
@@ -228,15 +221,17 @@ fn draw_cloud(
     series: &Series,
     look: &SeriesLook,
 ) -> bool {
-    let place = |(x, y): &(f64, Option<f64>)| frame.place(series.right, *x, *y);
+    let place = |(x, y): &(f64, Option<f64>)| frame.position(series.right, *x, *y);
     let mut points: Vec<(f64, f64)> = series.points.iter().filter_map(place).collect();
-    if points.len() <= MARKED_CLOUD && series.stroke == Stroke::Measured {
+    if points.len() <= MARKED_CLOUD_MAX && series.stroke == Stroke::Measured {
         for at in &points {
             drawing.marker(look.marker.unwrap_or(0), *at, &look.color);
         }
         return !points.is_empty();
     }
-    let cell = |(x, y): &(f64, f64)| ((x / SAME).round() as i64, (y / SAME).round() as i64);
+    let cell = |(x, y): &(f64, f64)| {
+        ((x / POINT_DISTANCE_MIN).round() as i64, (y / POINT_DISTANCE_MIN).round() as i64)
+    };
     points.sort_by_key(cell);
     points.dedup_by_key(|point| cell(point));
     drawing.dots(&points, &look.color, 2.6);
@@ -275,10 +270,10 @@ mod tests {
             (0..100_000).map(|n| (f64::from(n) * 0.006, 100.0 + f64::from(n % 3))).collect();
         line[54_321].1 = 1.0;
         line[12_345].1 = 300.0;
-        let seen = seen(&line);
-        assert!(seen.len() < 5000, "{}", seen.len());
+        let visible_points = visible_points(&line);
+        assert!(visible_points.len() < 5000, "{}", visible_points.len());
         for point in [line[54_321], line[12_345], line[0], line[99_999]] {
-            assert!(seen.contains(&point));
+            assert!(visible_points.contains(&point));
         }
     }
 }

@@ -16,7 +16,7 @@ pub const GRID: &str = "#dddddd";
 pub const FAINT: &str = "#eeeeee";
 
 /// Number of points above which coordinates have one decimal instead of two.
-const MANY: usize = 120;
+const PRECISE_POINTS_MAX: usize = 120;
 
 /// Colors that color-blind readers can distinguish (after Okabe and Ito 2008, darkened for paper,
 /// and two more).
@@ -95,8 +95,8 @@ pub fn escape(text: &str) -> String {
 }
 
 /// Returns points in SVG notation; if there are many, with fewer digits.
-fn listed(points: &[(f64, f64)]) -> String {
-    let digits = if points.len() > MANY { 1 } else { 2 };
+fn point_list(points: &[(f64, f64)]) -> String {
+    let digits = if points.len() > PRECISE_POINTS_MAX { 1 } else { 2 };
     let mut out = String::with_capacity(points.len() * 14);
     for (index, (x, y)) in points.iter().enumerate() {
         let space = if index > 0 { " " } else { "" };
@@ -109,11 +109,8 @@ fn listed(points: &[(f64, f64)]) -> String {
 /// Position of a text's anchor.
 #[derive(Clone, Copy)]
 pub enum TextAnchor {
-    /// The text begins at the position.
     Start,
-    /// The text is centered at the position.
     Middle,
-    /// The text ends at the position.
     End,
 }
 
@@ -182,7 +179,7 @@ impl SvgDrawing {
         let dash = dash.map(|d| format!(r#" stroke-dasharray="{d}""#)).unwrap_or_default();
         self.add(format_args!(
             r#"<polyline points="{}" fill="none" stroke="{stroke}" stroke-width="{width}" stroke-linejoin="round"{dash}/>"#,
-            listed(points)
+            point_list(points)
         ));
     }
 
@@ -190,7 +187,10 @@ impl SvgDrawing {
     pub fn filled(&mut self, points: &[(f64, f64)], fill: &str, opacity: f64) {
         let opacity =
             if opacity < 1.0 { format!(r#" fill-opacity="{opacity}""#) } else { "".into() };
-        self.add(format_args!(r#"<polygon points="{}" fill="{fill}"{opacity}/>"#, listed(points)));
+        self.add(format_args!(
+            r#"<polygon points="{}" fill="{fill}"{opacity}/>"#,
+            point_list(points)
+        ));
     }
 
     /// Adds round dots of one color as a single compact path.
@@ -216,7 +216,7 @@ impl SvgDrawing {
     pub fn polygon(&mut self, points: &[(f64, f64)], fill: &str, stroke: &str) {
         self.add(format_args!(
             r#"<polygon points="{}" fill="{fill}" stroke="{stroke}" stroke-width="0.6" stroke-linejoin="round"/>"#,
-            listed(points)
+            point_list(points)
         ));
     }
 

@@ -1,5 +1,6 @@
 //! Stacked columns; series on the right axis are lines.
 
+use super::axis;
 use super::chart::Chart;
 use super::frame::{DrawingSize, LegendEntry, PlotFrame, Rulers, SeriesLook};
 use super::histogram::{is_line, level};
@@ -14,7 +15,6 @@ const COLUMNS_MAX: usize = 600;
 /// Maximum number of columns that are drawn separately, with an edge between their layers.
 const SEPARATE_COLUMNS_MAX: usize = 40;
 
-/// A column of the drawing.
 struct StackedColumn {
     x: f64,
     /// x of the points that it combines.
@@ -47,15 +47,15 @@ pub fn draw(plot: &Plot, size: DrawingSize) -> (SvgDrawing, Option<Chart>) {
     let frame = PlotFrame::new(plot, size, rulers, legend(plot, &layers, &line_series));
     let frame = match per_column {
         1 => frame,
-        several => frame.noted(format!("each column is the mean of {several} steps")),
+        several => frame.with_note(format!("each column is the mean of {several} steps")),
     };
-    let mut drawing = frame.sheet();
-    frame.grid(&mut drawing);
-    let mut has_data = draw_layers(&mut drawing, &frame, &layers, &columns, gap);
+    let mut drawing = frame.blank_drawing();
+    frame.draw_grid(&mut drawing);
+    let mut has_values = draw_layers(&mut drawing, &frame, &layers, &columns, gap);
     for (series, look) in &line_series {
-        has_data |= lines::draw_series(&mut drawing, &frame, series, look, (0, 1));
+        has_values |= lines::draw_series(&mut drawing, &frame, series, look, (0, 1));
     }
-    frame.finish(&mut drawing, has_data);
+    frame.finish(&mut drawing, has_values);
     let xs: Vec<f64> = columns.iter().map(|column| column.x).collect();
     let named = layers
         .iter()
@@ -66,7 +66,7 @@ pub fn draw(plot: &Plot, size: DrawingSize) -> (SvgDrawing, Option<Chart>) {
 
 /// Returns the look of a line over columns: dark, so that it stands out from every layer.
 fn line_look(index: usize, series: &Series) -> SeriesLook {
-    SeriesLook { color: "#111111".to_owned(), ..lines::overlaid(index, series) }
+    SeriesLook { color: "#111111".to_owned(), ..lines::overlay_look(index, series) }
 }
 
 fn legend(
@@ -79,15 +79,14 @@ fn legend(
         .iter()
         .rev()
         .map(|layer| LegendEntry { name: layer.name.clone(), look: layer.look.clone() });
-    named.chain(line_series.iter().map(|(series, look)| lines::entry(plot, series, look))).collect()
+    named
+        .chain(line_series.iter().map(|(series, look)| lines::legend_entry(plot, series, look)))
+        .collect()
 }
 
 /// Returns the columns and the number of x that each combines.
 fn combine_columns(series: &[&Series]) -> (Vec<StackedColumn>, usize) {
-    let mut xs: Vec<f64> = series.iter().flat_map(|s| &s.points).map(|(x, _)| *x).collect();
-    xs.retain(|x| x.is_finite() && x.abs() < 1e18);
-    xs.sort_by(f64::total_cmp);
-    xs.dedup();
+    let xs = axis::distinct_xs(series);
     let per_column = xs.len().div_ceil(COLUMNS_MAX).max(1);
     let columns = xs.chunks(per_column).map(|xs| StackedColumn {
         x: f64::midpoint(xs[0], xs[xs.len() - 1]),
@@ -163,20 +162,14 @@ fn build_layers(series: &[&Series], columns: &[StackedColumn]) -> Vec<StackedLay
 }
 
 fn others_look() -> SeriesLook {
-    SeriesLook { color: OTHERS_COLOR.to_owned(), ..layer_look(0) }
+    SeriesLook::opaque(OTHERS_COLOR.to_owned())
 }
 
 fn layer_look(position: usize) -> SeriesLook {
     // The second ten layers have the colors of the first ten in a lighter tone; the first are
     // softened a little so that a line over them is visible.
     let part = if position < 10 { 0.15 } else { 0.6 };
-    SeriesLook {
-        color: lighten(color(position), part),
-        width: 0.0,
-        dash: None,
-        marker: None,
-        fill: Some(1.0),
-    }
+    SeriesLook::opaque(lighten(color(position), part))
 }
 
 /// Draws the layers, each as an area above the previous one. Returns true if there is anything to
@@ -191,20 +184,20 @@ fn draw_layers(
     let separate = columns.len() <= SEPARATE_COLUMNS_MAX;
     let half = gap * if separate { 0.36 } else { 0.5 };
     let mut floor = vec![0.0; columns.len()];
-    let mut has_data = false;
+    let mut has_values = false;
     for layer in layers {
         let top: Vec<f64> = floor.iter().zip(&layer.heights).map(|(a, b)| a + b).collect();
         for (first, last) in blocks(&layer.heights, columns, gap, separate) {
             let edge = |tops: &[f64]| -> Vec<(f64, f64)> {
                 let ends = |at: usize| {
                     let (x, y) = (columns[at].x, Some(tops[at]));
-                    [frame.place(false, x - half, y), frame.place(false, x + half, y)]
+                    [frame.position(false, x - half, y), frame.position(false, x + half, y)]
                 };
                 (first..=last).flat_map(ends).flatten().collect()
             };
             let mut around = level(&edge(&top));
             around.extend(level(&edge(&floor)).into_iter().rev());
-            has_data = true;
+            has_values = true;
             drawing.filled(&around, &layer.look.color, 1.0);
             if separate {
                 drawing.path(&around, "#ffffff", 0.7, None);
@@ -212,7 +205,7 @@ fn draw_layers(
         }
         floor = top;
     }
-    has_data
+    has_values
 }
 
 /// Returns the first and last index of each run of adjacent columns in which a layer has any

@@ -4,15 +4,16 @@ use super::selection::{
     LeftOutRun, NamedRun, SelectedRuns, TrendError, TrendOptions, TrendRun, select,
 };
 use super::series::{self, MetricTrend, SeriesInput, TrendVerdict};
+use crate::grouping::unique_by;
 use steadfast_domain::Findings;
 use steadfast_domain::device_log::DEVICE_COUNTS;
 use steadfast_domain::findings::{Metric, MetricGoal};
 
 /// Metrics of a single I/O, whose noise is not normal.
-const SINGLE_IOS: [&str; 2] = ["min-response", "mrt"];
+const SINGLE_IO_METRICS: [&str; 2] = ["min-response", "mrt"];
 
 /// Probability that a trend of noise alone has a change in any of its metrics.
-const FALSE_ALARMS: f64 = 0.01;
+const FALSE_ALARMS_MAX: f64 = 0.01;
 
 /// The trend of a procedure.
 #[derive(Debug, Clone)]
@@ -35,11 +36,8 @@ pub struct ProcedureTrend {
     pub change_min: f64,
     /// Every metric with a better and a worse direction.
     pub metrics: Vec<MetricTrend>,
-    /// True if a run is simulated.
     pub(super) simulated: bool,
-    /// Model of the device; `None` if unknown.
     pub(super) model: Option<String>,
-    /// Method of all runs.
     pub(super) method: String,
 }
 
@@ -67,12 +65,12 @@ impl ProcedureTrend {
         let metrics: Vec<&Metric> = metrics_of(series.iter().map(|run| &run.findings));
         let inputs = metrics.iter().map(|metric| SeriesInput {
             metric,
-            values: series.iter().map(|run| found(metric, &run.findings)).collect(),
+            values: series.iter().map(|run| same_metric(metric, &run.findings)).collect(),
             baseline_run: baseline.as_ref().and_then(|one| one.at),
-            baseline: baseline.as_ref().and_then(|one| found(metric, &one.findings)),
+            baseline: baseline.as_ref().and_then(|one| same_metric(metric, &one.findings)),
             has_baseline: baseline.is_some(),
         });
-        let metrics = series::trends(inputs.collect(), options.change_min, FALSE_ALARMS);
+        let metrics = series::trends(inputs.collect(), options.change_min, FALSE_ALARMS_MAX);
         let newest = series.last().map(|run| &run.findings);
         Ok(ProcedureTrend {
             title,
@@ -90,6 +88,10 @@ impl ProcedureTrend {
         })
     }
 
+    pub(super) fn count(&self, verdict: TrendVerdict) -> usize {
+        self.metrics.iter().filter(|metric| metric.verdict == verdict).count()
+    }
+
     /// Returns the metrics that got worse.
     pub fn regressions(&self) -> impl Iterator<Item = &MetricTrend> {
         self.metrics.iter().filter(|metric| metric.verdict == TrendVerdict::Worse)
@@ -103,25 +105,19 @@ impl ProcedureTrend {
 
 /// Returns the metrics of all runs in order of first appearance.
 fn metrics_of<'a>(runs: impl Iterator<Item = &'a Findings>) -> Vec<&'a Metric> {
-    let mut metrics: Vec<&Metric> = Vec::new();
-    for findings in runs {
-        for metric in &findings.metrics {
-            let is_repeated = findings.metrics.iter().any(|other| metric.repeats(other));
-            let is_event_count = DEVICE_COUNTS.iter().any(|count| count.id == metric.metric);
-            let is_judged = metric.direction.is_none()
-                && !is_event_count
-                && !SINGLE_IOS.contains(&metric.metric.as_str())
+    let judged = runs.flat_map(|findings| {
+        findings.metrics.iter().filter(move |metric| {
+            metric.direction.is_none()
+                && !DEVICE_COUNTS.iter().any(|count| count.id == metric.metric)
+                && !SINGLE_IO_METRICS.contains(&metric.metric.as_str())
                 && MetricGoal::from_unit(&metric.unit).is_some()
-                && !is_repeated;
-            if is_judged && !metrics.iter().any(|other| other.is_same(metric)) {
-                metrics.push(metric);
-            }
-        }
-    }
-    metrics
+                && !findings.metrics.iter().any(|other| metric.repeats(other))
+        })
+    });
+    unique_by(judged, |one, other| one.is_same(other))
 }
 
 /// Returns the metric of a run that measures the same.
-fn found<'a>(metric: &Metric, findings: &'a Findings) -> Option<&'a Metric> {
+fn same_metric<'a>(metric: &Metric, findings: &'a Findings) -> Option<&'a Metric> {
     findings.metrics.iter().find(|other| other.is_same(metric))
 }

@@ -6,16 +6,16 @@ use super::series::{LevelChange, MetricTrend, TREND_RUNS_MIN, TrendVerdict};
 use crate::date;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
-    Axis, COMPARED, COMPARED_SECONDARY, Cell, Exhibit, FormHeader, Marker, Page, Plot, PlotKind,
-    Row, Scale, Series, Stroke, Table,
+    Axis, COMPARED, COMPARED_SECONDARY, Cell, Exhibit, FormHeader, Marker, Page, Plot, Row, Scale,
+    Series, Stroke, Table,
 };
 use steadfast_domain::{Caveat, EndState, Findings};
 
-/// Number of plots; those of changed metrics come first.
-const DRAWN: usize = 24;
+/// Maximum number of plots; those of changed metrics come first.
+const PLOTS_MAX: usize = 24;
 
-/// Number of rows of changes that are printed.
-const PRINTED_CHANGES: usize = 40;
+/// Maximum number of rows of changes that are printed.
+const PRINTED_CHANGES_MAX: usize = 40;
 
 /// Width of the noise band, in standard deviations to each side of the level.
 const BAND_SIGMAS: f64 = 2.0;
@@ -27,19 +27,18 @@ const METRIC_NAMES: [(&str, &str); 3] = [
     ("p99-9", "99.9 % response time"),
 ];
 
-/// A column of the table of runs.
 struct RunColumn {
     name: &'static str,
-    value: fn(&TrendRun) -> Option<&String>,
+    value: fn(&TrendRun) -> &Option<String>,
 }
 
 const RUN_COLUMNS: [RunColumn; 6] = [
-    RunColumn { name: "Firmware", value: |run| run.firmware.as_ref() },
-    RunColumn { name: "Kernel", value: |run| run.kernel.as_ref() },
-    RunColumn { name: "Host", value: |run| run.host.as_ref() },
-    RunColumn { name: "Program", value: |run| run.software.as_ref() },
-    RunColumn { name: "Serial number", value: |run| run.serial.as_ref() },
-    RunColumn { name: "Test ID", value: |run| run.test_id.as_ref() },
+    RunColumn { name: "Firmware", value: |run| &run.firmware },
+    RunColumn { name: "Kernel", value: |run| &run.kernel },
+    RunColumn { name: "Host", value: |run| &run.host },
+    RunColumn { name: "Program", value: |run| &run.software },
+    RunColumn { name: "Serial number", value: |run| &run.serial },
+    RunColumn { name: "Test ID", value: |run| &run.test_id },
 ];
 
 impl MetricTrend {
@@ -81,8 +80,7 @@ impl TrendVerdict {
 impl ProcedureTrend {
     /// Returns the trend as findings, which print as text, HTML, JSON and CSV.
     pub fn findings(&self, software: &str) -> Findings {
-        let drawn = self.drawn();
-        let plots: Vec<Plot> = drawn.iter().map(|metric| self.plot(metric)).collect();
+        let plots = self.plots();
         let plot_ids: Vec<String> = plots.iter().map(|plot| plot.id.clone()).collect();
         let mut summary: Vec<Table> = self.changes_table().into_iter().collect();
         summary.push(self.runs_table());
@@ -90,15 +88,19 @@ impl ProcedureTrend {
         let on_page_one: Vec<String> = summary.iter().map(|table| table.id.clone()).collect();
         summary.push(self.metrics_table());
         let mut exhibits: Vec<Exhibit> = plots.into_iter().map(Exhibit::Plot).collect();
-        let not_drawn = self.metrics.len() - drawn.len();
-        if not_drawn > 0 {
+        let (drawn, all) = (exhibits.len(), self.metrics.len());
+        if drawn < all {
             exhibits.push(Exhibit::Text(format!(
-                "{} of {} metrics are drawn, changed ones first; trend-metrics.csv and \
-                 trend-values.csv have all of them.",
-                drawn.len(),
-                self.metrics.len()
+                "{drawn} of {all} metrics are drawn, changed ones first; trend-metrics.csv and \
+                 trend-values.csv have all of them."
             )));
         }
+        let header = FormHeader {
+            test: "Trend".to_owned(),
+            subtitle: self.title.clone(),
+            model: self.model.clone(),
+            ..FormHeader::default()
+        };
         let first = self.runs.first().map_or(0, |run| run.begin_unix_ms);
         let last = self.runs.last().map_or(0, |run| run.begin_unix_ms);
         let mut findings = Findings {
@@ -114,7 +116,7 @@ impl ProcedureTrend {
                 Page::new("Every metric over the runs", exhibits).with_id("trend-plots"),
             ],
             long_tables: vec![self.values_table()],
-            ..Findings::new(&format!("Trend: {}", self.title), self.header())
+            ..Findings::new(&format!("Trend: {}", self.title), header)
         };
         findings.front.tables = on_page_one;
         findings.front.plots = plot_ids;
@@ -122,20 +124,11 @@ impl ProcedureTrend {
         findings
     }
 
-    fn header(&self) -> FormHeader {
-        FormHeader {
-            test: "Trend".to_owned(),
-            subtitle: self.title.clone(),
-            model: self.model.clone(),
-            ..FormHeader::default()
-        }
-    }
-
     /// Returns the outcome in one sentence or two.
     pub fn outcome(&self) -> String {
-        let count = |verdict| self.metrics.iter().filter(|one| one.verdict == verdict).count();
-        let (worse, better) = (count(TrendVerdict::Worse), count(TrendVerdict::Better));
-        let judged = self.metrics.len() - count(TrendVerdict::NotJudged);
+        let worse = self.count(TrendVerdict::Worse);
+        let better = self.count(TrendVerdict::Better);
+        let judged = self.metrics.len() - self.count(TrendVerdict::NotJudged);
         let runs = match self.runs.len() {
             1 => "1 run".to_owned(),
             n => format!("{n} runs"),
@@ -226,7 +219,7 @@ impl ProcedureTrend {
         let kept: Vec<&RunColumn> = RUN_COLUMNS.iter().filter(is_known).collect();
         let rows = (1..).zip(&self.runs).map(|(number, run): (usize, _)| {
             let begin = Cell::text(run.begin());
-            let cells = kept.iter().map(|column| Cell::known((column.value)(run)));
+            let cells = kept.iter().map(|column| Cell::known((column.value)(run).as_ref()));
             let row =
                 Row::new(format!("{number}: {}", run.name), std::iter::once(begin).chain(cells));
             row.with_id(&run.name).strong(self.baseline.as_ref() == Some(&run.name))
@@ -252,12 +245,10 @@ impl ProcedureTrend {
     fn changes_table(&self) -> Option<Table> {
         let mut rows: Vec<Row> = Vec::new();
         for metric in self.by_importance() {
-            for change in &metric.changes {
-                rows.push(self.change_row(metric, change));
-            }
+            rows.extend(metric.changes.iter().map(|change| self.change_row(metric, change)));
         }
-        let left_out = rows.len().saturating_sub(PRINTED_CHANGES);
-        rows.truncate(PRINTED_CHANGES);
+        let left_out = rows.len().saturating_sub(PRINTED_CHANGES_MAX);
+        rows.truncate(PRINTED_CHANGES_MAX);
         let more = if left_out > 0 { format!("; {left_out} more") } else { String::new() };
         let columns = ["First run", "Runs", "Before", "After", "Change %", "Noise %"];
         let title = format!("Level changes; bold or *: for the worse{more}");
@@ -375,25 +366,23 @@ impl ProcedureTrend {
         all
     }
 
-    fn drawn(&self) -> Vec<&MetricTrend> {
-        let all = self.by_importance().into_iter();
-        all.filter(|metric| metric.values.iter().flatten().count() > 1).take(DRAWN).collect()
+    /// Returns the plots of the most important metrics that have several values.
+    fn plots(&self) -> Vec<Plot> {
+        let mut metrics = self.by_importance();
+        metrics.retain(|metric| metric.values.iter().flatten().count() > 1);
+        metrics.into_iter().take(PLOTS_MAX).map(|metric| self.plot(metric)).collect()
     }
 
     fn plot(&self, metric: &MetricTrend) -> Plot {
-        let numbered =
-            || (1..).zip(&metric.values).map(|(n, value): (u32, _)| (f64::from(n), *value));
-        let has_levels = metric.levels.iter().any(Option::is_some);
-        let unit = metric.metric.unit.as_str();
         let x = Axis::new("Run", Scale::Integers);
-        let y = Axis::new(unit, Scale::LinearFitted);
-        let id = format!("trend {}", metric.id());
-        let mut plot = Plot::new(PlotKind::Lines, &id, metric.title(), x, y);
-        if has_levels {
+        let y = Axis::new(metric.metric.unit.as_str(), Scale::LinearFitted);
+        let mut plot = Plot::lines(&format!("trend {}", metric.id()), metric.title(), x, y);
+        if metric.levels.iter().any(Option::is_some) {
             plot = plot.with(Series::band("level ± 2 σ of a run", &noise_band(metric)));
         }
-        let values = Series::new("runs", Stroke::Measured, numbered().collect());
-        plot = plot.with(values);
+        let values =
+            (1..).zip(&metric.values).map(|(run, value): (u32, _)| (f64::from(run), *value));
+        plot = plot.with(Series::new("runs", Stroke::Measured, values.collect()));
         if let Some(baseline) = metric.baseline {
             let ends = [1.0, self.runs.len() as f64].map(|x| (x, Some(baseline)));
             plot = plot.with(Series::new("baseline", Stroke::Limit, ends.to_vec()));

@@ -9,15 +9,14 @@ impl ProcedureTrend {
     /// Returns the trend as a JUnit XML file. A metric that got worse is a failure; one that cannot
     /// be judged is skipped; a newest run that does not count is an error.
     pub fn junit(&self) -> String {
-        let count = |verdict| self.metrics.iter().filter(|one| one.verdict == verdict).count();
         let errors = usize::from(self.newest_left_out.is_some());
         let name = escape(&format!("Trend: {}", self.title));
         let class = escape(&self.procedure);
         let counts = format!(
             "tests=\"{}\" failures=\"{}\" errors=\"{errors}\" skipped=\"{}\"",
             self.metrics.len() + errors,
-            count(TrendVerdict::Worse),
-            count(TrendVerdict::NotJudged)
+            self.count(TrendVerdict::Worse),
+            self.count(TrendVerdict::NotJudged)
         );
         let mut out = format!(
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {counts}>\n<testsuite \

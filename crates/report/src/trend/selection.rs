@@ -3,8 +3,10 @@
 use crate::compare::settings;
 use crate::compare::side::ComparedRun;
 use crate::date;
+use crate::grouping::{comma_separated, keys_by_value};
 use crate::parts::simulated;
 use steadfast_domain::findings::{Exhibit, Origin, Setting};
+use steadfast_domain::text::counted;
 use steadfast_domain::{EndState, Findings};
 
 /// IDs of values that identify a run, each under the names that different parts of findings use.
@@ -128,6 +130,10 @@ impl TrendRun {
             test_id: test_id(&run.findings).map(str::to_owned),
         }
     }
+
+    pub(super) fn begin(&self) -> String {
+        date::date_time(self.begin_unix_ms)
+    }
 }
 
 /// A run that is not in the series.
@@ -179,8 +185,8 @@ pub(super) fn select(
     left_out.extend(runs.iter().filter_map(|run| uncounted_parts(run, &procedure)));
     left_out.sort_by_key(|run| run.begin_unix_ms);
     let Some(first) = series.first() else {
-        let reasons: Vec<String> =
-            left_out.iter().map(|run| format!("{}: {}", run.name, run.reason)).collect();
+        let reason = |run: &LeftOutRun| format!("{}: {}", run.name, run.reason);
+        let reasons: Vec<String> = left_out.iter().map(reason).collect();
         return Err(TrendError::Nothing(reasons.join("; ")));
     };
     let title = first.findings.title.clone();
@@ -197,39 +203,37 @@ pub(super) fn select(
 
 /// Returns the ID of the procedure that the trend is about.
 fn procedure(runs: &[NamedRun], chosen: Option<&str>) -> Result<String, TrendError> {
-    let mut found: Vec<(&str, usize)> = Vec::new();
-    for id in runs.iter().flat_map(|run| procedures(&run.findings)).map(|one| one.id.as_str()) {
-        match found.iter_mut().find(|(other, _)| *other == id) {
-            Some((_, count)) => *count += 1,
-            None => found.push((id, 1)),
-        }
+    let mut ids = Vec::new();
+    for run in runs {
+        ids.extend(procedures(&run.findings).into_iter().map(|one| (run, one.id.as_str())));
     }
-    let present = listed_ids(&found);
+    let mut present = keys_by_value(ids);
     if let Some(chosen) = chosen {
-        if let Some((id, _)) = found.iter().find(|(id, _)| id.eq_ignore_ascii_case(chosen)) {
+        if let Some((id, _)) = present.iter().find(|(id, _)| id.eq_ignore_ascii_case(chosen)) {
             return Ok((*id).to_owned());
         }
         // `iops` stands for `IOPS` and for `IOPS of another kind`.
-        found.retain(|(id, _)| begins_with_words(id, chosen));
-        return match found.as_slice() {
-            [] => Err(TrendError::NoProcedure { chosen: chosen.to_owned(), present }),
-            [(only, _)] => Ok((*only).to_owned()),
-            several => Err(TrendError::Procedures(listed_ids(several))),
-        };
+        let (matching, others): (Vec<_>, Vec<_>) =
+            present.into_iter().partition(|(id, _)| begins_with_words(id, chosen));
+        if matching.is_empty() {
+            let present = ids_with_counts(&others);
+            return Err(TrendError::NoProcedure { chosen: chosen.to_owned(), present });
+        }
+        present = matching;
     }
-    match found.as_slice() {
+    match present.as_slice() {
         [] => Err(TrendError::Nothing("no run was given".to_owned())),
         [(only, _)] => Ok((*only).to_owned()),
-        _ => Err(TrendError::Procedures(present)),
+        several => Err(TrendError::Procedures(ids_with_counts(several))),
     }
 }
 
-/// Returns IDs with their number of runs.
-fn listed_ids(found: &[(&str, usize)]) -> String {
-    let counted = |(id, count): &(&str, usize)| {
-        format!("{id} ({count} run{})", if *count == 1 { "" } else { "s" })
+/// Formats IDs with their number of runs.
+fn ids_with_counts(runs_by_id: &[(&str, Vec<&NamedRun>)]) -> String {
+    let text = |(id, runs): &(&str, Vec<&NamedRun>)| {
+        format!("{id} ({})", counted(runs.len() as u64, "run"))
     };
-    found.iter().map(counted).collect::<Vec<_>>().join(", ")
+    comma_separated(runs_by_id.iter().map(text))
 }
 
 /// Returns true if an ID begins with the words of a procedure's name, such as `load-curve`.
@@ -247,18 +251,22 @@ fn procedures(findings: &Findings) -> Vec<&Findings> {
 /// Returns the run with the findings of a procedure, or with those of the whole run if it ended
 /// before this one of its procedures; `None` if the run does not have it.
 fn with_procedure(run: &NamedRun, id: &str) -> Option<NamedRun> {
-    let is_planned = |row: &Setting| {
-        let is_it = |name: &str| name.eq_ignore_ascii_case(id);
-        row.id.starts_with("procedure-") && row.value.as_deref().is_some_and(is_it)
+    let is_planned = || {
+        let mut names = planned_procedures(&run.findings).filter_map(|row| row.value.as_deref());
+        names.any(|name| name.eq_ignore_ascii_case(id))
     };
-    let mut rows = run.findings.header.blocks.iter().flat_map(|block| &block.rows);
-    let whole = || rows.any(is_planned).then_some(&run.findings);
-    let found = procedures(&run.findings).into_iter().find(|one| one.id == id).or_else(whole)?;
-    let mut findings = found.clone();
+    let own = procedures(&run.findings).into_iter().find(|one| one.id == id);
+    let mut findings = own.or_else(|| is_planned().then_some(&run.findings))?.clone();
     if findings.run_unix_ms.0 == 0 {
         findings.run_unix_ms = run.findings.run_unix_ms;
     }
     Some(NamedRun { name: run.name.clone(), findings })
+}
+
+/// Returns the rows of the form that name the procedures of a run.
+fn planned_procedures(findings: &Findings) -> impl Iterator<Item = &Setting> {
+    let rows = findings.header.blocks.iter().flat_map(|block| &block.rows);
+    rows.filter(|row| row.id.starts_with("procedure-"))
 }
 
 /// Removes copies of runs. Two findings are copies if their start times, seeds, devices and metrics
@@ -280,33 +288,33 @@ fn without_copies(runs: Vec<NamedRun>) -> (Vec<NamedRun>, Vec<LeftOutRun>) {
 }
 
 fn is_same_run(one: &Findings, other: &Findings) -> bool {
-    let is_alike = |ids: &[&str]| {
+    let has_same_fact = |ids: &[&str]| {
         let value = |findings| fact(findings, ids).map(|found| found.value.clone());
         value(one) == value(other)
     };
     let begin = one.run_unix_ms.0;
-    let began_together = begin != 0 && begin == other.run_unix_ms.0;
-    let may_be = began_together && !simulated(one);
-    may_be && one.metrics == other.metrics && [&SERIAL[..], &SEED].into_iter().all(is_alike)
+    begin != 0
+        && begin == other.run_unix_ms.0
+        && !simulated(one)
+        && one.metrics == other.metrics
+        && has_same_fact(&SERIAL)
+        && has_same_fact(&SEED)
 }
 
 /// Returns the parts of a run that may be of the trend's procedure but are left out: the parts that
 /// an aborted run did not start, and all but the first part of the procedure.
 fn uncounted_parts(run: &NamedRun, id: &str) -> Option<LeftOutRun> {
     let findings = &run.findings;
-    let rows = findings.header.blocks.iter().flat_map(|block| &block.rows);
-    let planned = rows.filter(|row| row.id.starts_with("procedure-"));
-    let is_begun = |row: &&Setting| {
-        findings.parts.iter().any(|part| row.value.as_deref() == Some(part.title.as_str()))
-    };
-    let is_open = unfit(findings).is_some() && with_procedure(run, id).is_none();
-    let missing = planned.filter(|row| is_open && !is_begun(row));
-    let missing: Vec<&str> = missing.filter_map(|row| row.value.as_deref()).collect();
-    let again = procedures(findings).into_iter().filter(|one| one.id == id).skip(1).count();
+    let may_be_missing = unfit(findings).is_some() && with_procedure(run, id).is_none();
+    let planned = planned_procedures(findings).filter_map(|row| row.value.as_ref());
+    let missing: Vec<&String> = planned
+        .filter(|name| may_be_missing && findings.parts.iter().all(|part| part.title != **name))
+        .collect();
+    let repetitions = procedures(findings).into_iter().filter(|one| one.id == id).skip(1).count();
     let reason = if !missing.is_empty() {
-        format!("it ended before these parts: {}", missing.join(", "))
-    } else if again > 0 {
-        format!("{again} more of its parts are of this procedure; only the first counts")
+        format!("it ended before these parts: {}", comma_separated(missing))
+    } else if repetitions > 0 {
+        format!("{repetitions} more of its parts are of this procedure; only the first counts")
     } else {
         return None;
     };
@@ -338,9 +346,6 @@ fn baseline(
     chosen: Option<&TrendBaseline>,
     procedure: &str,
 ) -> Result<Option<SelectedBaseline>, TrendError> {
-    let names = |runs: &[&NamedRun]| {
-        runs.iter().map(|run| run.name.as_str()).collect::<Vec<_>>().join(", ")
-    };
     let of_series = |at: usize| SelectedBaseline {
         name: series[at].name.clone(),
         findings: series[at].findings.clone(),
@@ -350,11 +355,10 @@ fn baseline(
         None => Ok(None),
         Some(TrendBaseline::Outside(run)) => {
             let Some(NamedRun { name, findings }) = with_procedure(run, procedure) else {
-                let present: Vec<&str> =
-                    procedures(&run.findings).iter().map(|one| one.id.as_str()).collect();
+                let present = procedures(&run.findings).into_iter().map(|one| &one.id);
                 return Err(TrendError::NoProcedure {
                     chosen: procedure.to_owned(),
-                    present: format!("{} (baseline {})", present.join(", "), run.name),
+                    present: format!("{} (baseline {})", comma_separated(present), run.name),
                 });
             };
             if let Some(reason) = unfit(&findings) {
@@ -371,13 +375,13 @@ fn baseline(
             match tagged.len() {
                 0 => Err(TrendError::Baseline {
                     name: name.clone(),
-                    runs: names(&series.iter().collect::<Vec<_>>()),
+                    runs: comma_separated(series.iter().map(|run| &run.name)),
                 }),
                 1 => Ok(series.iter().position(|run| has_id(&run)).map(of_series)),
                 count => Err(TrendError::SeveralBaselines {
                     name: name.clone(),
                     count,
-                    runs: names(&tagged),
+                    runs: comma_separated(tagged.iter().map(|run| &run.name)),
                 }),
             }
         }
@@ -401,11 +405,9 @@ fn fact<'a>(findings: &'a Findings, ids: &[&str]) -> Option<&'a Setting> {
 
 /// Refuses runs of different drive models. Runs without a known model count as one.
 fn same_model(runs: &[(&str, &Findings)]) -> Result<(), TrendError> {
-    let model = |findings: &Findings| findings.model().unwrap_or("unknown model").to_owned();
-    let values: Vec<(&str, String)> =
-        runs.iter().map(|(name, findings)| (*name, model(findings))).collect();
-    let groups = grouped(&values);
-    if groups.len() > 1 { Err(TrendError::Models(listed(&groups))) } else { Ok(()) }
+    let models = runs.iter().map(|(name, f)| (*name, f.model().unwrap_or("unknown model")));
+    let groups = keys_by_value(models);
+    if groups.len() > 1 { Err(TrendError::Models(values_with_runs(&groups))) } else { Ok(()) }
 }
 
 /// Refuses runs that differ in a setting on which the numbers depend. Returns the labels of
@@ -422,12 +424,11 @@ fn same_settings(runs: &[(&str, &Findings)]) -> Result<Vec<String>, TrendError> 
     let mut not_stated = Vec::new();
     let all = settings::differences(&sides);
     for difference in all.into_iter().filter(|difference| difference.severe) {
-        let pairs = runs.iter().zip(difference.values);
-        let stated: Vec<(&str, String)> =
-            pairs.filter_map(|((name, _), value)| Some((*name, value?))).collect();
-        let groups = grouped(&stated);
+        let pairs = runs.iter().zip(&difference.values);
+        let stated = pairs.filter_map(|((name, _), value)| Some((*name, value.as_deref()?)));
+        let groups = keys_by_value(stated);
         if groups.len() > 1 {
-            let values = listed(&groups);
+            let values = values_with_runs(&groups);
             return Err(TrendError::Settings { setting: difference.label, values });
         }
         not_stated.push(difference.label);
@@ -435,39 +436,18 @@ fn same_settings(runs: &[(&str, &Findings)]) -> Result<Vec<String>, TrendError> 
     Ok(not_stated)
 }
 
-/// A value with the names of the runs that have it.
-struct ValueGroup<'a> {
-    value: &'a str,
-    runs: Vec<&'a str>,
-}
+/// Maximum number of runs per value that an error names.
+const RUNS_NAMED_MAX: usize = 4;
 
-fn grouped<'a>(values: &'a [(&'a str, String)]) -> Vec<ValueGroup<'a>> {
-    let mut groups: Vec<ValueGroup<'a>> = Vec::new();
-    for (run, value) in values {
-        match groups.iter_mut().find(|group| group.value == value) {
-            Some(group) => group.runs.push(run),
-            None => groups.push(ValueGroup { value, runs: vec![run] }),
+/// Formats values with the names of the runs that have them.
+fn values_with_runs(groups: &[(&str, Vec<&str>)]) -> String {
+    let text = |(value, runs): &(&str, Vec<&str>)| {
+        let (named, others) = runs.split_at(runs.len().min(RUNS_NAMED_MAX));
+        let named = named.join(", ");
+        match others.len() {
+            0 => format!("{value} ({named})"),
+            more => format!("{value} ({named} and {more} more)"),
         }
-    }
-    groups
-}
-
-/// Number of runs of a group that an error names.
-const RUNS_NAMED: usize = 4;
-
-fn listed(groups: &[ValueGroup<'_>]) -> String {
-    let text = |group: &ValueGroup<'_>| {
-        let named: Vec<&str> = group.runs.iter().take(RUNS_NAMED).copied().collect();
-        let more = group.runs.len() - named.len();
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        format!("{} ({}{more})", group.value, named.join(", "))
     };
     groups.iter().map(text).collect::<Vec<_>>().join("; ")
-}
-
-impl TrendRun {
-    /// Returns the start of the run as printed.
-    pub(super) fn begin(&self) -> String {
-        date::date_time(self.begin_unix_ms)
-    }
 }

@@ -24,7 +24,7 @@ addEventListener("load", () => {
   };
   cover.setPointerCapture = () => undefined;
   fire("pointermove", 0.3);
-  const told = tip.hidden ? "" : tip.textContent;
+  const tip_text = tip.hidden ? "" : tip.textContent;
   const cursors = figures.filter((one) => [...one.querySelectorAll("svg > line")].some(
     (line) => line.getAttribute("stroke-dasharray") === "3 3" && line.style.display === "")).length;
   const group = figure.querySelector('g[data-series="0"]');
@@ -60,7 +60,7 @@ addEventListener("load", () => {
   const small = [...document.querySelectorAll("main :not(svg):not(svg *):not(script):not(style)")]
     .filter((one) => one.checkVisibility() && parseFloat(getComputedStyle(one).fontSize) < 11.9).length;
   document.documentElement.dataset.probe = JSON.stringify({
-    errors, column, floor, cell, corner, told, cursors, hidden, zoomed, drawn, back, first, theme, wide, small,
+    errors, column, floor, cell, corner, tip_text, cursors, hidden, zoomed, drawn, back, first, theme, wide, small,
     skip: document.querySelectorAll("a.skip").length,
     named: document.querySelectorAll('svg[role="img"][aria-label]').length === document.querySelectorAll("svg").length,
   });
@@ -68,16 +68,16 @@ addEventListener("load", () => {
 </script></head>"#;
 
 /// The page after its script ran, in a window of this width; `None` without a browser.
-fn probed(page: &str, width: u32) -> Option<serde_json::Value> {
-    let room = tempfile::tempdir().unwrap();
-    let path = room.path().join("report.html");
+fn probe(page: &str, width: u32) -> Option<serde_json::Value> {
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path().join("report.html");
     std::fs::write(&path, page.replacen("</head>", PROBE, 1)).unwrap();
     let output = Command::new("chromium")
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=3000"])
-        .arg(format!("--user-data-dir={}", room.path().join("profile").display()))
+        .arg(format!("--user-data-dir={}", scratch.path().join("profile").display()))
         .arg(format!("--window-size={width},900"))
         .arg("--dump-dom")
-        .arg(format!("file://{}", absolute(&path)))
+        .arg(format!("file://{}", path.canonicalize().unwrap().display()))
         .output();
     let Ok(output) = output else {
         eprintln!("SKIPPED: the page in a browser: chromium is not installed");
@@ -92,20 +92,16 @@ fn probed(page: &str, width: u32) -> Option<serde_json::Value> {
     Some(serde_json::from_str(&json).unwrap())
 }
 
-fn absolute(path: &Path) -> String {
-    path.canonicalize().unwrap().display().to_string()
-}
-
 #[test]
 fn the_page_answers_to_a_pointer_and_fits_a_telephone() {
     let mut one = findings(false);
     one.form_pages.push(Page::new("Heat Map", vec![Exhibit::Plot(heat())]));
     let page = html(&one, &PRINTED);
-    let Some(found) = probed(&page, 1200) else { return };
+    let Some(found) = probe(&page, 1200) else { return };
     assert_eq!(found["errors"], serde_json::json!([]), "{found}");
     // The first drawing is the convergence: seven rounds, the fourth without a value.
-    let told = found["told"].as_str().unwrap();
-    assert!(told.starts_with("Round: ") && told.contains("RND 0.5K W: "), "{told}");
+    let tip_text = found["tip_text"].as_str().unwrap();
+    assert!(tip_text.starts_with("Round: ") && tip_text.contains("RND 0.5K W: "), "{tip_text}");
     assert!(found["cursors"].as_u64() >= Some(1), "{found}");
     for (place, expected) in [
         ("column", "Block size (KiB): 8; 100/0; IOPS: "),
@@ -124,7 +120,7 @@ fn the_page_answers_to_a_pointer_and_fits_a_telephone() {
     assert_eq!((&found["theme"], &found["named"]), (&"dark".into(), &true.into()), "{found}");
     assert_eq!(found["skip"], 2);
     for width in [500, 1200] {
-        let found = probed(&page, width).unwrap();
+        let found = probe(&page, width).unwrap();
         assert_eq!((&found["wide"], &found["small"]), (&0.into(), &0.into()), "{width}: {found}");
     }
 }

@@ -82,12 +82,23 @@ pub fn device(number: u32, factor: f64) -> (String, Findings) {
     (found.header.model.clone().unwrap(), found)
 }
 
+/// Speeds of seven devices relative to the first.
+const FACTORS: [f64; 7] = [1.0, 0.5, 2.0, 1.1, 0.9, 1.3, 0.75];
+
 fn seven() -> Vec<(String, Findings)> {
-    [1.0, 0.5, 2.0, 1.1, 0.9, 1.3, 0.75].into_iter().zip(0..).map(|(f, n)| device(n, f)).collect()
+    FACTORS.into_iter().zip(0..).map(|(factor, number)| device(number, factor)).collect()
 }
 
 fn tables_of(exhibits: &[Exhibit]) -> Vec<&Table> {
     exhibits.iter().filter_map(Exhibit::as_table).collect()
+}
+
+fn summary_table<'f>(findings: &'f Findings, id: &str) -> &'f Table {
+    tables_of(&findings.summary).into_iter().find(|table| table.id == id).unwrap()
+}
+
+fn row_ids(findings: &Findings, table: &str) -> Vec<String> {
+    summary_table(findings, table).rows.iter().map(|row| row.id.clone()).collect()
 }
 
 fn all_plots(findings: &Findings) -> Vec<&Plot> {
@@ -102,8 +113,7 @@ fn numbers(row: &Row) -> Vec<f64> {
 fn values_stand_side_by_side_in_percent_of_the_first() {
     let compared = compare(&seven()).unwrap();
     assert_eq!(compared.title, "Comparison: IOPS");
-    let summary = tables_of(&compared.summary);
-    let iops = summary.iter().find(|table| table.id == "iops").unwrap();
+    let iops = summary_table(&compared, "iops");
     assert_eq!(iops.rows.len(), 8 * 7);
     assert_eq!(iops.columns.len(), 7 + 6);
     assert_eq!(iops.columns[12].name, "G/A %");
@@ -176,8 +186,7 @@ fn a_change_within_the_noise_is_gray() {
     assert!(numbers(row(0)).iter().all(|change| (change - 1.0).abs() < 1e-9));
     assert!(row(1).gray.is_empty() && numbers(row(1)).iter().all(|c| (c - 50.0).abs() < 1e-9));
     assert_eq!(row(2).gray.len(), 7, "nothing is known of how far it moved");
-    let changes = tables_of(&compared.summary);
-    let changes = changes.iter().find(|table| table.id == "key-figure-changes").unwrap();
+    let changes = summary_table(&compared, "key-figure-changes");
     let gray: Vec<&[usize]> = changes.rows.iter().map(|row| row.gray.as_slice()).collect();
     assert_eq!(gray, [&[0, 1][..], &[0]], "reads without a range; B's writes are A's");
     let page = html(&compared, &PRINTED);
@@ -197,8 +206,7 @@ fn the_noise_of_every_run_is_stated() {
         ];
     }
     let compared = compare(&runs).unwrap();
-    let all = tables_of(&compared.summary);
-    let changes = all.iter().find(|table| table.id == "key-figure-changes").unwrap();
+    let changes = summary_table(&compared, "key-figure-changes");
     let ids: Vec<&str> = changes.columns.iter().map(|column| column.id.as_str()).collect();
     assert_eq!(ids, ["B", "C", "noise-A", "noise-B", "noise-C"]);
     for (noise, expected) in numbers(&changes.rows[0])[2..].iter().zip([1.0, 2.0, 30.0]) {
@@ -229,8 +237,6 @@ fn bars_beyond_the_axis_are_cut_off_and_numbered() {
     assert!(times.caption.is_empty() && !svg(times).contains("−90</text>"));
 }
 
-/// Twice the power at the same rate is half the IOPS per watt; what only one run measured is a
-/// dash, and what none did has no page.
 /// A figure whose subject the results decide is compared only with the same subject.
 #[test]
 fn figures_of_different_subjects_are_not_compared() {
@@ -244,9 +250,7 @@ fn figures_of_different_subjects_are_not_compared() {
     };
     let rows = |one: Findings, other: Findings| -> Vec<String> {
         let compared = compare(&[("one".to_owned(), one), ("two".to_owned(), other)]).unwrap();
-        let all = tables_of(&compared.summary);
-        let table = all.into_iter().find(|table| table.id == "key-figures").unwrap();
-        table.rows.iter().map(|row| row.id.clone()).collect()
+        row_ids(&compared, "key-figures")
     };
     assert_eq!(rows(run("at 50 %", 1.1), run("at 80 %", 1.8)), ["knee"]);
     assert_eq!(rows(run("at 50 %", 1.1), run("at 50 %", 1.8)), ["best", "knee"]);
@@ -279,17 +283,16 @@ fn answers_that_are_equal_within_the_noise_are_left_out() {
     };
     let runs = [("one".to_owned(), portrait(1.0)), ("two".to_owned(), portrait(1.5))];
     let compared = compare(&runs).unwrap();
-    let ids = |id: &str| -> Vec<String> {
-        let table = tables_of(&compared.summary).into_iter().find(|table| table.id == id).unwrap();
-        table.rows.iter().map(|row| row.id.clone()).collect()
-    };
-    assert_eq!(ids("key-figures"), ["faster", "unknown", "amount"]);
-    assert_eq!(ids("key-figure-changes"), ["faster", "unknown", "amount"]);
+    for id in ["key-figures", "key-figure-changes"] {
+        assert_eq!(row_ids(&compared, id), ["faster", "unknown", "amount"]);
+    }
     assert!(compared.ending.contains("1 key figure is equal"), "{}", compared.ending);
-    let table = tables_of(&compared.summary).into_iter().find(|t| t.id == "key-figures").unwrap();
+    let table = summary_table(&compared, "key-figures");
     assert_eq!(table.rows[2].cells, [Cell::text("3.000"), Cell::text("no drop")]);
 }
 
+/// Twice the power at the same rate is half the IOPS per watt; what only one run measured is a
+/// dash, and what none did has no page.
 #[test]
 fn power_and_processor_use_change_on_a_page_of_their_own() {
     let with = |number: u32, milliwatts: f64, cpu: Option<f64>| {
@@ -326,8 +329,7 @@ fn power_and_processor_use_change_on_a_page_of_their_own() {
 
 #[test]
 fn a_comparison_has_six_pages_at_most_and_every_value_in_a_file() {
-    let factors = [1.0, 0.5, 2.0, 1.1, 0.9, 1.3, 0.75];
-    let all: Vec<_> = factors.into_iter().zip(0..).map(|(f, n)| measured(n, f)).collect();
+    let all: Vec<_> = FACTORS.into_iter().zip(0..).map(|(f, n)| measured(n, f)).collect();
     for runs in [&all[..2], &all[..]] {
         let compared = compare(runs).unwrap();
         let pages = super::accessible::pages(&pdf(&compared, &PRINTED).unwrap());
@@ -354,10 +356,10 @@ fn what_differs_stands_on_the_first_page() {
                   32; D: TC 2 / QD 16.";
     let quick = "All runs: NOT THE FULL METHOD: <quick>.";
     assert_eq!(severe, [demand, "E: steady state was not achieved.", quick]);
-    let told: String = compared.caveats.iter().map(|caveat| caveat.text.clone()).collect();
-    assert!(told.contains("CPU: A, B, C, D, E, G: Xeon A; F: Xeon B"), "{told}");
+    let texts: String = compared.caveats.iter().map(|caveat| caveat.text.clone()).collect();
+    assert!(texts.contains("CPU: A, B, C, D, E, G: Xeon A; F: Xeon B"), "{texts}");
     for alike in ["S/N", "Test ID", "SS Rounds", "AR & Amount"] {
-        assert!(!told.contains(alike), "{alike} is no setting: {told}");
+        assert!(!texts.contains(alike), "{alike} is no setting: {texts}");
     }
     assert!(compared.ending.contains("1 setting differs"), "{}", compared.ending);
     let alike = compare(&[device(0, 1.0), device(1, 2.0)]).unwrap();
@@ -382,7 +384,7 @@ fn a_run_without_a_procedure_has_dashes() {
     assert_eq!(titles, ["Suite", "IOPS", "Latency", "WSAT"]);
     let iops = &compared.parts[1];
     assert!(iops.caveats.iter().any(|c| c.text == "C has no IOPS: its values are missing."));
-    let table = *tables_of(&iops.summary).iter().find(|table| table.id == "iops").unwrap();
+    let table = summary_table(iops, "iops");
     assert_eq!(table.rows[0].cells[2], Cell::Missing);
     assert_eq!(numbers(&table.rows[0])[3], 200.0);
     assert!(compared.simulated, "one part is");
@@ -475,8 +477,7 @@ fn no_value_of_two_blocks_side_by_side_is_lost_and_degrees_have_no_percentage() 
         findings.summary = vec![Exhibit::Table(secondary(factor))];
     }
     let compared = compare(&runs).unwrap();
-    let summary = tables_of(&compared.summary);
-    let table = summary.iter().find(|table| table.id == "secondary").unwrap();
+    let table = summary_table(&compared, "secondary");
     assert_eq!(table.rows.len(), 16, "2 metrics x 4 sizes x 2 mixes");
     let row = |head: &str| table.rows.iter().find(|row| row.head == head).unwrap();
     let iops = numbers(row("IOPS · 128 KiB · RW100"));
@@ -490,13 +491,10 @@ fn no_value_of_two_blocks_side_by_side_is_lost_and_degrees_have_no_percentage() 
 #[test]
 fn a_caption_claims_only_what_is_drawn() {
     let mut runs = [device(0, 1.0), device(1, 1.5)];
-    for (_, findings) in &mut runs {
-        for page in &mut findings.form_pages {
-            for exhibit in &mut page.exhibits {
-                if let Exhibit::Plot(plot) = exhibit {
-                    plot.caption = "Rounds 1 to 5; grey: the allowed band.".into();
-                }
-            }
+    let pages = runs.iter_mut().flat_map(|(_, findings)| &mut findings.form_pages);
+    for exhibit in pages.flat_map(|page| &mut page.exhibits) {
+        if let Exhibit::Plot(plot) = exhibit {
+            plot.caption = "Rounds 1 to 5; grey: the allowed band.".into();
         }
     }
     for plot in all_plots(&compare(&runs).unwrap()) {
@@ -556,7 +554,7 @@ fn titles_and_headers_claim_nothing_that_is_of_one_run_alone() {
     runs[1].1.header.lesser = Some("PROFILE TKPERF".into());
     let lesser = |runs: &[(String, Findings)]| compare(runs).unwrap().header.lesser;
     assert_eq!(lesser(&runs).as_deref(), Some("A: PROFILE QUICK; B: PROFILE TKPERF"));
-    runs[1].1.header.lesser.clone_from(&runs[0].1.header.lesser.clone());
+    runs[1].1.header.lesser = runs[0].1.header.lesser.clone();
     assert_eq!(lesser(&runs).as_deref(), Some("PROFILE QUICK"));
 }
 
@@ -597,7 +595,7 @@ fn a_place_that_is_empty_in_all_runs_has_no_line() {
         findings.summary.push(Exhibit::Table(table));
     }
     let both = compare(&runs).unwrap();
-    let sparse = tables_of(&both.summary).into_iter().find(|table| table.id == "sparse").unwrap();
+    let sparse = summary_table(&both, "sparse");
     let heads: Vec<&str> = sparse.rows.iter().map(|row| row.head.as_str()).collect();
     assert_eq!(heads, ["Mean · IOPS"]);
 }

@@ -1,10 +1,11 @@
 //! No two texts of a drawing overlap and none is clipped, over many random drawings.
 
 use steadfast_domain::findings::{Axis, Marker, Plot, PlotKind, Scale, Series, Stroke, TimeUnit};
+use steadfast_domain::random_bits::mix64;
 use steadfast_report::svg;
 
 /// Number of drawings.
-const DRAWINGS: usize = 503;
+const DRAWING_COUNT: usize = 503;
 
 /// Mean width of a letter of the report's font, relative to the font size.
 const LETTER: f64 = 0.5;
@@ -14,11 +15,9 @@ struct SplitMix64(u64);
 
 impl SplitMix64 {
     fn below(&mut self, end: u64) -> u64 {
+        let bits = mix64(self.0);
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % end
+        bits % end
     }
     fn name(&mut self) -> String {
         const WORDS: [&str; 8] =
@@ -32,7 +31,6 @@ impl SplitMix64 {
     }
     fn scale(&mut self) -> Scale {
         match self.below(5) {
-            0 => Scale::Linear,
             1 => Scale::LinearFitted,
             2 => Scale::Log10,
             3 => Scale::Log2,
@@ -71,8 +69,7 @@ impl SplitMix64 {
                 (x, (self.below(9) > 0).then(|| self.value()))
             });
             let points = points.collect();
-            let series = Series::new(self.name(), Stroke::Measured, points);
-            plot.series.push(series);
+            plot.series.push(Series::new(self.name(), Stroke::Measured, points));
         }
         if self.below(3) == 0 {
             plot.y_right = Some(Axis::new("MB/s", self.scale()));
@@ -151,10 +148,10 @@ fn projection(text: &TextBox, direction: (f64, f64)) -> (f64, f64) {
 
 #[test]
 fn no_two_texts_of_a_drawing_meet_and_none_leaves_it() {
-    let mut chance = SplitMix64(10_007);
+    let mut random = SplitMix64(10_007);
     let mut texts = 0;
-    for number in 0..DRAWINGS {
-        let plot = chance.plot();
+    for number in 0..DRAWING_COUNT {
+        let plot = random.plot();
         let drawing = svg(&plot);
         let size = |name: &str| attribute(&drawing, name).unwrap().parse::<f64>().unwrap();
         let (width, height) = (size("width"), size("height"));

@@ -50,10 +50,6 @@ fn table() -> Table {
         .rows(rows)
 }
 
-fn axis(label: &str, scale: Scale) -> Axis {
-    Axis::new(label, scale)
-}
-
 fn matrix(kind: PlotKind) -> Plot {
     let series = MIXES.iter().enumerate().map(|(mix, name)| {
         let points = (0..SIZES.len()).map(|size| {
@@ -65,7 +61,7 @@ fn matrix(kind: PlotKind) -> Plot {
         PlotKind::Columns3d => (Scale::Categories(names()), Scale::Linear),
         _ => (Scale::Log2, Scale::Log10),
     };
-    let (x, y) = (axis("Block size (KiB)", x), axis("IOPS", y));
+    let (x, y) = (Axis::new("Block size (KiB)", x), Axis::new("IOPS", y));
     Plot::new(kind, "matrix", "IOPS - All RW Mix & BS", x, y)
         .caption("Mean IOPS in the measurement window.")
         .series(series)
@@ -79,7 +75,7 @@ fn convergence() -> Plot {
         });
         Series::new(format!("RND {size}K W"), Stroke::Measured, points.collect())
     });
-    let (x, y) = (axis("Round", Scale::Integers), axis("IOPS", Scale::Log10));
+    let (x, y) = (Axis::new("Round", Scale::Integers), Axis::new("IOPS", Scale::Log10));
     Plot::lines("convergence", "IOPS SS Convergence", x, y)
         .caption("Round 4 is void: its lines are broken.")
         .series(series)
@@ -92,7 +88,7 @@ fn window() -> Plot {
     };
     let measured = (0..5).map(|r| (f64::from(r), Some(values[r as usize]))).collect();
     let fit = vec![(0.0, Some(20477.8)), (4.0, Some(20001.0))];
-    let (x, y) = (axis("Round", Scale::Integers), axis("IOPS", Scale::LinearFitted));
+    let (x, y) = (Axis::new("Round", Scale::Integers), Axis::new("IOPS", Scale::LinearFitted));
     Plot::lines("window", "Steady State Verification - RND 4K W", x, y)
         .caption("Measured IOPS, the 20 % band, the line of best fit.")
         .with(Series::new("RND 4K W", Stroke::Measured, measured))
@@ -132,7 +128,6 @@ fn header() -> FormHeader {
 }
 
 fn findings(simulated: bool) -> Findings {
-    let page = |title: &str, exhibits: Vec<Exhibit>| Page::new(title, exhibits);
     let facts = Facts::new("Steady-state evidence").rows([
         Setting::outcome("Average", "20,239.4"),
         Setting::outcome("Correlation coefficient", ""),
@@ -162,13 +157,13 @@ fn findings(simulated: bool) -> Findings {
         },
         summary: vec![Exhibit::Table(table())],
         form_pages: vec![
-            page("IOPS SS Convergence", vec![Exhibit::Plot(convergence())]),
-            page("Window", vec![Exhibit::Plot(window()), Exhibit::Facts(facts)]),
-            page("Tabular Data", vec![Exhibit::Table(table())]),
-            page("2D Plot", vec![Exhibit::Plot(matrix(PlotKind::Lines))]),
-            page("3D Columns", vec![Exhibit::Plot(matrix(PlotKind::Columns3d))]),
+            Page::new("IOPS SS Convergence", vec![Exhibit::Plot(convergence())]),
+            Page::new("Window", vec![Exhibit::Plot(window()), Exhibit::Facts(facts)]),
+            Page::new("Tabular Data", vec![Exhibit::Table(table())]),
+            Page::new("2D Plot", vec![Exhibit::Plot(matrix(PlotKind::Lines))]),
+            Page::new("3D Columns", vec![Exhibit::Plot(matrix(PlotKind::Columns3d))]),
         ],
-        chapters: vec![page(
+        chapters: vec![Page::new(
             "General Information",
             vec![
                 Exhibit::Text("Words & <signs>.".into()),

@@ -12,9 +12,9 @@ use steadfast_report::svg;
 /// Width of a picture in dots.
 const WIDTH: f32 = 430.0;
 /// Difference in a channel from which a dot counts as different.
-const FAR: u8 = 64;
+const CHANNEL_DIFFERENCE: u8 = 64;
 /// Share of dots that may differ: edges are antialiased, with small differences between machines.
-const PART: f64 = 0.001;
+const DIFFERING_SHARE_MAX: f64 = 0.001;
 
 /// The fonts of the reports.
 fn fonts() -> Arc<fontdb::Database> {
@@ -44,7 +44,9 @@ fn differing(one: &Pixmap, other: &Pixmap) -> f64 {
         return 1.0;
     }
     let dots = one.data().chunks(4).zip(other.data().chunks(4));
-    let off = dots.filter(|(a, b)| a.iter().zip(*b).any(|(a, b)| a.abs_diff(*b) > FAR)).count();
+    let off = dots
+        .filter(|(a, b)| a.iter().zip(*b).any(|(a, b)| a.abs_diff(*b) > CHANNEL_DIFFERENCE))
+        .count();
     off as f64 / f64::from(one.width() * one.height())
 }
 
@@ -66,7 +68,9 @@ fn as_accepted(name: &str, plot: &Plot) -> Result<(), PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/pictures").join(name);
     let found = picture(&svg(plot));
     let accepted = Pixmap::load_png(&path).ok();
-    let same = accepted.as_ref().is_some_and(|accepted| differing(accepted, &found) <= PART);
+    let same = accepted
+        .as_ref()
+        .is_some_and(|accepted| differing(accepted, &found) <= DIFFERING_SHARE_MAX);
     if std::env::var_os("BLESS").is_some() && !same {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         found.save_png(&path).unwrap();
@@ -138,11 +142,8 @@ fn every_kind_looks_as_accepted() {
         ("cloud.png", plots::cloud()),
         ("stacked.png", plots::stacked(30, 26)),
     ];
-    let changed: Vec<String> = all
-        .iter()
-        .filter_map(|(name, plot)| as_accepted(name, plot).err())
-        .map(|shown| shown.display().to_string())
-        .collect();
+    let changed = all.iter().filter_map(|(name, plot)| as_accepted(name, plot).err());
+    let changed: Vec<String> = changed.map(|shown| shown.display().to_string()).collect();
     assert!(
         changed.is_empty(),
         "accepted on the left, found on the right; look at them, then BLESS=1 to accept:\n{}",
@@ -155,7 +156,7 @@ fn a_line_that_moved_is_noticed() {
     let one = picture(&svg(&window()));
     let mut moved = window();
     moved.series[0].points[2].1 = Some(21_500.0);
-    assert!(differing(&one, &picture(&svg(&moved))) > PART);
+    assert!(differing(&one, &picture(&svg(&moved))) > DIFFERING_SHARE_MAX);
     assert_eq!(differing(&one, &picture(&svg(&window()))), 0.0);
 }
 

@@ -2,14 +2,13 @@
 
 use super::golden;
 use steadfast_domain::findings::{Axis, Marker, Plot, PlotKind, Scale, Series, Stroke, TimeUnit};
+use steadfast_domain::random_bits::mix64;
 use steadfast_report::svg;
 
-/// Returns a reproducible number from 0 to 1 (a step of SplitMix64).
-fn chance(n: u32) -> f64 {
-    let mut z = u64::from(n).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    ((z ^ (z >> 31)) >> 40) as f64 / f64::from(1u32 << 24)
+/// Returns a number from 0 to 1 that looks random, always the same for `n`.
+fn random(n: u32) -> f64 {
+    let state = u64::from(n).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mix64(state) >> 40) as f64 / f64::from(1u32 << 24)
 }
 
 fn marker(x: f64, label: &str) -> Marker {
@@ -19,8 +18,8 @@ fn marker(x: f64, label: &str) -> Marker {
 /// Returns a plot of write saturation: IOPS on the left, response time on the right, by minutes.
 pub fn saturation(minutes: u32) -> Plot {
     let iops = |n: u32| 60_000.0 * (0.3 + 0.7 * (-f64::from(n) / 90.0).exp());
-    let iops = (0..minutes).map(|n| (f64::from(n), Some(iops(n) * (0.97 + 0.06 * chance(n)))));
-    let slow = |n: u32| 1.2 - (-f64::from(n) / 80.0).exp() + 0.1 * chance(n + 7);
+    let iops = (0..minutes).map(|n| (f64::from(n), Some(iops(n) * (0.97 + 0.06 * random(n)))));
+    let slow = |n: u32| 1.2 - (-f64::from(n) / 80.0).exp() + 0.1 * random(n + 7);
     let slow = (0..minutes).map(|n| (f64::from(n), (n != 200).then_some(slow(n))));
     let mut plot = Plot::lines(
         "saturation",
@@ -39,7 +38,7 @@ pub fn saturation(minutes: u32) -> Plot {
 /// Returns a plot of response times of one stimulus with its confidence levels.
 pub fn confidence() -> Plot {
     let edge = |n: u32| 0.02 * 1.12f64.powi(n as i32);
-    let bell = |n: u32| 3e5 * (-(f64::from(n) - 12.0).powi(2) / 40.0).exp() + 40.0 * chance(n);
+    let bell = |n: u32| 3e5 * (-(f64::from(n) - 12.0).powi(2) / 40.0).exp() + 40.0 * random(n);
     let counts: Vec<f64> = (0..60).map(|n| bell(n).floor()).collect();
     let all: f64 = counts.iter().sum();
     let mut below = 0.0;
@@ -94,7 +93,7 @@ fn two_histograms() -> Plot {
 /// Returns a plot of demand variation: points, three of them named, and the limit of 5 ms.
 fn scatter() -> Plot {
     let point = |n: u32| {
-        (f64::from(n % 7 + 1) * 9000.0 + chance(n) * 4000.0, Some(0.05 * 1.15f64.powi(n as i32)))
+        (f64::from(n % 7 + 1) * 9000.0 + random(n) * 4000.0, Some(0.05 * 1.15f64.powi(n as i32)))
     };
     let one = |name: &str, at| Series::new(name, Stroke::Measured, vec![at]);
     Plot::new(
@@ -113,7 +112,7 @@ fn scatter() -> Plot {
 
 /// Returns a cloud with a point for every I/O.
 pub fn cloud() -> Plot {
-    let points = (0..20_000).map(|n| (f64::from(n) / 100.0, Some(0.1 / (0.02 + chance(n)))));
+    let points = (0..20_000).map(|n| (f64::from(n) / 100.0, Some(0.1 / (0.02 + random(n)))));
     Plot::new(
         PlotKind::Scatter,
         "cloud",
@@ -134,17 +133,17 @@ pub fn stacked(columns: u32, streams: u32) -> Plot {
         Axis::new("Share of the I/Os (%)", Scale::Linear),
     );
     for stream in 0..streams {
-        let weight = |n: u32| (1.0 + chance(n * streams + stream)) * f64::from(streams - stream);
+        let weight = |n: u32| (1.0 + random(n * streams + stream)) * f64::from(streams - stream);
         let all = |n: u32| {
             (0..streams)
-                .map(|s| (1.0 + chance(n * streams + s)) * f64::from(streams - s))
+                .map(|s| (1.0 + random(n * streams + s)) * f64::from(streams - s))
                 .sum::<f64>()
         };
         let points = (0..columns).map(|n| (f64::from(n), Some(weight(n) / all(n) * 100.0)));
         let name = format!("{} {}K", ["RND", "SEQ"][stream as usize % 2], 1 << (stream / 2 % 11));
         plot = plot.with(Series::new(name, Stroke::Measured, points.collect()));
     }
-    let iops = (0..columns).map(|n| (f64::from(n), Some(4000.0 + 900.0 * chance(n + 99))));
+    let iops = (0..columns).map(|n| (f64::from(n), Some(4000.0 + 900.0 * random(n + 99))));
     plot = plot.with(Series::new("IOPS", Stroke::Measured, iops.collect()).on_right());
     plot.y_right = Some(Axis::new("IOPS", Scale::Linear));
     plot
@@ -154,7 +153,7 @@ fn stacked_names() -> Plot {
     let names = ["Enterprise archive", "Mail", "OLTP database", "Virtual desktops", "Web"];
     let names: Vec<String> = names.map(str::to_owned).to_vec();
     let part =
-        |k: u32| (0..5).map(|n| (f64::from(n), Some(10.0 + 30.0 * chance(n * 3 + k)))).collect();
+        |k: u32| (0..5).map(|n| (f64::from(n), Some(10.0 + 30.0 * random(n * 3 + k)))).collect();
     Plot::new(
         PlotKind::Stacked,
         "named",
@@ -174,8 +173,8 @@ fn stacked_names() -> Plot {
 pub fn hits(columns: u32, rows: u32) -> Plot {
     let hits = |x: u32, row: u32| match row * 10 / rows {
         4 => None,
-        7 => Some(900.0 + 300.0 * chance(x * rows + row)),
-        _ => Some((40.0 * chance(x * rows + row) * (1.0 + (f64::from(x) / 60.0).sin())).floor()),
+        7 => Some(900.0 + 300.0 * random(x * rows + row)),
+        _ => Some((40.0 * random(x * rows + row) * (1.0 + (f64::from(x) / 60.0).sin())).floor()),
     };
     let mut plot = Plot::new(
         PlotKind::HeatMap,
@@ -267,7 +266,7 @@ fn odd_points() -> Vec<Vec<(f64, Option<f64>)>> {
         vec![(1.0, Some(f64::MAX)), (f64::MAX, Some(1.0)), (-f64::MAX, Some(f64::MIN_POSITIVE))],
         vec![(1e17, Some(1e17)), (1e17 + 64.0, Some(1e17 + 32.0)), (1e-17, Some(1e-17))],
         vec![(5.0, Some(1.0)), (4.0, Some(2.0)), (4.0, Some(3.0)), (1.0, Some(4.0))],
-        (0..5000).map(|n| (f64::from(n), Some(chance(n)))).collect(),
+        (0..5000).map(|n| (f64::from(n), Some(random(n)))).collect(),
     ]
 }
 

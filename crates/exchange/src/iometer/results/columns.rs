@@ -11,7 +11,6 @@ pub(super) const WORDS: [&str; 3] = ["Target Type", "Target Name", "Access Speci
 /// A column of numbers.
 pub(super) struct ResultColumn {
     pub(super) name: &'static str,
-    /// Number of decimal places.
     decimals: usize,
     /// Returns true for the dialects that have the column.
     dialects: fn(Dialect) -> bool,
@@ -258,7 +257,6 @@ pub const LATENCY_BINS: [(&str, u64); 21] = [
 /// Source of a bin's column until [`BINS`] sets it.
 const PLACEHOLDER: ColumnSource = Figure(|_| None);
 
-/// The column of each latency bin.
 static BINS: [ResultColumn; LATENCY_BINS.len()] = {
     let mut columns = [const { count("", EVERY, PLACEHOLDER).since_1_1() }; LATENCY_BINS.len()];
     let mut bin = 0;

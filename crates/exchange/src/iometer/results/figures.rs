@@ -44,7 +44,6 @@ impl ErrorTotals {
 }
 
 impl DirectionTotals {
-    /// Returns the I/Os of both directions together.
     pub(super) fn with(&self, other: &DirectionTotals) -> DirectionTotals {
         DirectionTotals {
             ios: self.ios + other.ios,

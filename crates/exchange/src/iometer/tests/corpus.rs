@@ -1,7 +1,18 @@
 //! Configurations written for these tests.
 
 use crate::iometer::config::*;
+use crate::iometer::sequence::PlanOptions;
 use crate::iometer::version::IometerVersion;
+
+/// Options for a host and target of these tests.
+pub const HERE: PlanOptions<'static> = PlanOptions {
+    processors: 2,
+    sector: 512,
+    time: None,
+    disk: None,
+    prepare: false,
+    own_pattern: false,
+};
 
 /// Everything that a file of 2006 can hold.
 pub const OF_2006: &str = "Version 2006.07.27 

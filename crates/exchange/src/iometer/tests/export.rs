@@ -1,22 +1,14 @@
 //! Loads exported as configurations and read back as the same loads.
 
+use super::corpus::HERE;
 use crate::iometer::export::{ConfigExport, ConfigHeading, export};
 use crate::iometer::read;
-use crate::iometer::sequence::{PlanOptions, plan};
+use crate::iometer::sequence::plan;
 use crate::iometer::version::IometerVersion;
 use crate::iometer::write;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::stimulus::{ActiveRange, DataPattern, LoadLimits, Pace};
 use steadfast_domain::{Bytes, Demand, Nanos, Stimulus};
-
-const HERE: PlanOptions<'static> = PlanOptions {
-    processors: 2,
-    sector: 512,
-    time: None,
-    disk: None,
-    prepare: false,
-    own_pattern: false,
-};
 
 fn load(pattern: &str, demand: Demand) -> Stimulus {
     let pattern: AccessPattern = pattern.parse().unwrap();

@@ -1,20 +1,11 @@
 //! The loads of configurations, against known values.
 
-use super::corpus::{OF_1_1, OF_2006};
+use super::corpus::{HERE, OF_1_1, OF_2006};
 use crate::iometer::read;
 use crate::iometer::sequence::{DiskChoice, PlanOptions, TestPlan, plan};
 use steadfast_domain::sequence::{Amount, SequenceEnd};
 use steadfast_domain::stimulus::{DataPattern, Pace};
 use steadfast_domain::{Bytes, Demand, Nanos};
-
-const HERE: PlanOptions<'static> = PlanOptions {
-    processors: 2,
-    sector: 512,
-    time: None,
-    disk: None,
-    prepare: false,
-    own_pattern: false,
-};
 
 fn planned(text: &str, on: PlanOptions<'_>) -> Result<TestPlan, String> {
     let reading = read(text.as_bytes()).unwrap();
@@ -57,8 +48,8 @@ fn mixed_rows_have_the_product_of_their_shares() {
     );
     assert_eq!(streams[0].alignment, Some(Bytes(512)), "0 is the sector");
     assert_eq!(streams[3].cursor_key(), streams[5].cursor_key(), "one position for both");
-    let said: Vec<String> = sequence.remarks.iter().map(ToString::to_string).collect();
-    assert!(said.iter().any(|text| text.contains("where the last sequential I/O ended")));
+    let remarks: Vec<String> = sequence.remarks.iter().map(ToString::to_string).collect();
+    assert!(remarks.iter().any(|text| text.contains("where the last sequential I/O ended")));
 }
 
 #[test]
@@ -109,7 +100,7 @@ fn each_version_writes_its_own_data() {
     assert_eq!(pattern(&plain).0, DataPattern::RandomUnique);
     let of_2008 = plain.replace("2006.07.27", "2008.06.18");
     assert_eq!(pattern(&of_2008).0, DataPattern::RandomOnce);
-    assert_eq!(pattern(&of_2008).1, pattern(&plain).1 + 1, "said in one line");
+    assert_eq!(pattern(&of_2008).1, pattern(&plain).1 + 1, "remarks in one line");
 }
 
 /// A second disk worker with a different load.
@@ -139,8 +130,8 @@ fn workers_that_do_the_same_are_threads_and_others_are_loads_at_once() {
         assert_eq!(crate::iometer::loads_of_workers(&config, test), [0, 1]);
     }
     let disk = two_workers(|text| text.replace("SCRATCH DISK 7", "SCRATCH DISK 11"));
-    let said = format!("{:?}", planned(&disk, HERE).unwrap().sequence.remarks);
-    assert!(said.contains("all mapped to the one target"), "{said}");
+    let remarks = format!("{:?}", planned(&disk, HERE).unwrap().sequence.remarks);
+    assert!(remarks.contains("all mapped to the one target"), "{remarks}");
     let one = PlanOptions { disk: Some(DiskChoice::Alone("1: \"SCRATCH DISK 7\"")), ..HERE };
     assert_eq!(planned(&disk, one).unwrap().sequence.steps[1].load.demand, Demand::new(2, 4));
 }

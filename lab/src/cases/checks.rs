@@ -4,23 +4,27 @@ use crate::answers::{GuestOutput, GuestRun};
 use anyhow::{Context, ensure};
 use steadfast_domain::{JournalEntry, Measurement, Op};
 
-/// Transfer size of the reads that [`located`] checks.
+/// Transfer size of the reads that [`check_bad_sector`] checks.
 const TRANSFER: u64 = 128 << 10;
 
 /// Checks that a command was refused with a message that contains `why`.
 pub(super) fn refused(answers: &GuestOutput, name: &str, why: &str) -> anyhow::Result<()> {
-    let said = answers.ended(name, &[1])?;
-    ensure!(said.contains(why), "{name}: the refusal does not say '{why}': {said}");
+    let output = answers.ended(name, &[1])?;
+    ensure!(output.contains(why), "{name}: the refusal does not say '{why}': {output}");
     Ok(())
+}
+
+/// Returns the measurement that a successful command printed.
+pub(super) fn measured(answers: &GuestOutput, name: &str) -> anyhow::Result<Measurement> {
+    Ok(serde_json::from_value(answers.json(name)?["measurement"].take())?)
 }
 
 /// Returns I/Os and bytes of one direction, measured and unmeasured.
 pub(super) fn total(measurement: &Measurement, op: Op) -> (u64, u64) {
     let tally = measurement.direction(op);
-    let outside = measurement.unmeasured.iter().filter(|passed| passed.op == op);
-    outside.fold((tally.ios, tally.bytes.0), |(ios, bytes), passed| {
-        (ios + passed.ios, bytes + passed.bytes.0)
-    })
+    let unmeasured = measurement.unmeasured.iter().filter(|one| one.op == op);
+    unmeasured
+        .fold((tally.ios, tally.bytes.0), |(ios, bytes), one| (ios + one.ios, bytes + one.bytes.0))
 }
 
 /// Returns the writes, and their bytes, that a run made before its purge so that a blank result is
@@ -36,15 +40,15 @@ pub(super) fn marks(run: &GuestRun) -> (u64, u64) {
     })
 }
 
-/// Parses the value of feature 06h, which nvme-cli prints in hexadecimal, zero without `0x`.
-pub(super) fn cache_feature(answers: &GuestOutput, name: &str) -> anyhow::Result<u32> {
-    let said = answers.ended(name, &[0])?;
-    let (_, value) = said.split_once("value:").context("no value")?;
+/// Parses the value of a feature, which nvme-cli prints in hexadecimal, zero without `0x`.
+pub(super) fn feature_value(answers: &GuestOutput, name: &str) -> anyhow::Result<u32> {
+    let output = answers.ended(name, &[0])?;
+    let (_, value) = output.split_once("value:").context("no value")?;
     Ok(u32::from_str_radix(value.trim().trim_start_matches("0x"), 16)?)
 }
 
 /// Returns state and finding of one check in the output of `doctor`.
-pub(super) fn checkup(
+pub(super) fn doctor_check(
     answers: &GuestOutput,
     name: &str,
     id: &str,
@@ -58,22 +62,20 @@ pub(super) fn checkup(
 }
 
 /// Checks that the I/O that reads a bad sector fails in every sequential pass over the device.
-pub(super) fn located(
+pub(super) fn check_bad_sector(
     answers: &GuestOutput,
     name: &str,
     sector: u64,
     capacity: u64,
 ) -> anyhow::Result<()> {
-    let answer = answers.json(name)?;
-    let measurement: Measurement = serde_json::from_value(answer["measurement"].clone())?;
+    let measurement = measured(answers, name)?;
     let offset = sector * 512 / TRANSFER * TRANSFER;
-    let (place, pass) = (offset / TRANSFER, capacity / TRANSFER);
-    let done = total(&measurement, Op::Read).0;
-    let tried = done + measurement.fault_count;
-    let expected = (tried + pass - 1 - place) / pass;
+    let (earlier_reads, reads_per_pass) = (offset / TRANSFER, capacity / TRANSFER);
+    let failed = measurement.fault_count;
+    let tried = total(&measurement, Op::Read).0 + failed;
+    let expected = (tried + reads_per_pass - 1 - earlier_reads) / reads_per_pass;
     ensure!(expected > 0, "only {tried} reads in the time");
-    let count = measurement.fault_count;
-    ensure!(count == expected, "{count} failed of {tried}, not {expected}");
+    ensure!(failed == expected, "{failed} failed of {tried}, not {expected}");
     let first = measurement.faults.first().context("no fault is located")?;
     ensure!(first.op == Op::Read && first.offset.0 == offset, "{first:?}, not at {offset}");
     ensure!(measurement.faults.iter().all(|fault| fault.offset.0 == offset), "{:?}", first);
