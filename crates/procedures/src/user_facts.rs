@@ -4,59 +4,26 @@ use crate::procedure_error::ProcedureError;
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{Settings, suggestion};
 
-/// A fact that only the user knows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum UserFact {
-    Vendor,
-    Model,
-    Sponsor,
-    Nand,
-    FormFactor,
-    Platform,
-    Motherboard,
-    Hba,
-    TestId,
-    Ambient,
-    Note,
-}
+pub(crate) const VENDOR: &str = "vendor";
+pub(crate) const MODEL: &str = "model";
+pub(crate) const SPONSOR: &str = "sponsor";
+pub(crate) const NAND: &str = "nand";
+pub(crate) const FORM_FACTOR: &str = "form-factor";
+pub(crate) const PLATFORM: &str = "platform";
+pub(crate) const MOTHERBOARD: &str = "motherboard";
+pub(crate) const HBA: &str = "hba";
+pub(crate) const TEST_ID: &str = "test-id";
+pub(crate) const AMBIENT: &str = "ambient";
+pub(crate) const NOTE: &str = "note";
 
-impl UserFact {
-    /// Returns the key that the user types: `--meta KEY=VALUE`.
-    const fn key(self) -> &'static str {
-        match self {
-            UserFact::Vendor => "vendor",
-            UserFact::Model => "model",
-            UserFact::Sponsor => "sponsor",
-            UserFact::Nand => "nand",
-            UserFact::FormFactor => "form-factor",
-            UserFact::Platform => "platform",
-            UserFact::Motherboard => "motherboard",
-            UserFact::Hba => "hba",
-            UserFact::TestId => "test-id",
-            UserFact::Ambient => "ambient",
-            UserFact::Note => "note",
-        }
-    }
-    /// Returns the value that the user gave, or `None`.
-    pub(crate) fn value(self, settings: &Settings) -> Option<String> {
-        settings.meta.get(self.key()).cloned()
-    }
-}
+/// All keys that reports print, as the user types them: `--meta KEY=VALUE`.
+const META_KEYS: [&str; 11] =
+    [VENDOR, MODEL, SPONSOR, NAND, FORM_FACTOR, PLATFORM, MOTHERBOARD, HBA, TEST_ID, AMBIENT, NOTE];
 
-/// All keys that reports print.
-const META_KEYS: [&str; 11] = [
-    UserFact::Vendor.key(),
-    UserFact::Model.key(),
-    UserFact::Sponsor.key(),
-    UserFact::Nand.key(),
-    UserFact::FormFactor.key(),
-    UserFact::Platform.key(),
-    UserFact::Motherboard.key(),
-    UserFact::Hba.key(),
-    UserFact::TestId.key(),
-    UserFact::Ambient.key(),
-    UserFact::Note.key(),
-];
+/// Returns the value that the user gave for a key; `None` without one.
+pub(crate) fn user_fact(settings: &Settings, key: &str) -> Option<String> {
+    settings.meta.get(key).cloned()
+}
 
 /// Checks that reports print this key.
 ///

@@ -146,8 +146,7 @@ fn paced(pace: Pace, iops: f64) -> Findings {
         Zone { weight: 50, from_ppm: 50_000, to_ppm: 1_000_000 },
     ];
     let sequenced = build(&settings, GEOMETRY).unwrap();
-    let bench = scripted(|_| iops).conducted(&sequenced);
-    sequenced.study(&record(&settings, bench.entries))
+    scripted(|_| iops).studied(&sequenced, &settings)
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::common::preconditioning::{self, PRECONDITION, WIPC_DEMAND};
 use crate::common::ranges::SEGMENTS;
 use crate::origin;
 use crate::report_notation::{joined, number, own};
-use crate::user_facts::UserFact;
+use crate::user_facts::{self, user_fact};
 use steadfast_domain::findings::{FormBlock, FormHeader, FormSubject, Origin, Setting};
 use steadfast_domain::purge::PurgeChoice;
 use steadfast_domain::settings::SettingName;
@@ -129,9 +129,10 @@ pub fn form_header(form: ReportForm, choices: &RunChoices<'_>, record: &Record) 
         test,
         subtitle: form.subtitle,
         revision: choices.method.revision.to_owned(),
-        vendor: UserFact::Vendor.value(settings),
-        model: UserFact::Model.value(settings).or_else(|| device.and_then(|d| d.model.clone())),
-        sponsor: UserFact::Sponsor.value(settings),
+        vendor: user_fact(settings, user_facts::VENDOR),
+        model: user_fact(settings, user_facts::MODEL)
+            .or_else(|| device.and_then(|d| d.model.clone())),
+        sponsor: user_fact(settings, user_facts::SPONSOR),
         blocks,
     }
 }
@@ -143,21 +144,21 @@ fn known(label: &str, given: Option<String>, found: Option<String>) -> Setting {
 }
 
 fn platform_rows(record: &Record, choices: &RunChoices<'_>) -> SettingRows {
-    let meta = |fact: UserFact| fact.value(choices.settings);
+    let meta = |key: &str| user_fact(choices.settings, key);
     let (host, engine, software) = match record.opening() {
         Some((_, host, engine, software)) => (host.clone(), Some(engine), Some(software)),
         None => (Host::default(), None, None),
     };
     let mut rows = vec![
-        known("Ref Test Platform", meta(UserFact::Platform), host.product),
-        known("Motherboard", meta(UserFact::Motherboard), host.motherboard),
+        known("Ref Test Platform", meta(user_facts::PLATFORM), host.product),
+        known("Motherboard", meta(user_facts::MOTHERBOARD), host.motherboard),
         Setting::identity("CPU", host.cpu),
         Setting::identity("Memory", host.memory.map(|m| format!("{:.1} GB", m.as_gb()))),
         Setting::identity("Operating System", host.operating_system),
         Setting::identity("Test SW", software),
         Setting::identity("I/O Engine", engine.map(short_engine)),
         test_id(record, choices),
-        known("HBA", meta(UserFact::Hba), host.hba),
+        known("HBA", meta(user_facts::HBA), host.hba),
         Setting::identity("PCIe", record.opening().and_then(|(device, ..)| device.link.clone())),
     ];
     rows.extend(ambient_row(record, choices.settings));
@@ -168,7 +169,7 @@ fn platform_rows(record: &Record, choices: &RunChoices<'_>) -> SettingRows {
 /// Returns the ambient temperature that the user gave, with the range that a sensor showed; `None`
 /// if neither is known.
 pub(super) fn ambient_row(record: &Record, settings: &Settings) -> Option<Setting> {
-    let given = UserFact::Ambient.value(settings);
+    let given = user_fact(settings, user_facts::AMBIENT);
     let readings = record.steps().filter_map(|(_, o)| o.measurement.sensed.ambient_celsius);
     let range = readings.fold(None, |range: Option<(f64, f64)>, celsius| {
         let (low, high) = range.unwrap_or((celsius, celsius));
@@ -215,25 +216,25 @@ fn short_engine(engine: &str) -> &str {
 /// Returns the ID of the run: given by the user, or the first twelve digits of the journal's
 /// SHA-256. It contains nothing about the platform.
 fn test_id(record: &Record, choices: &RunChoices<'_>) -> Setting {
-    let given = UserFact::TestId.value(choices.settings);
+    let given = user_fact(choices.settings, user_facts::TEST_ID);
     let origin = if given.is_some() { Origin::Chosen } else { Origin::Found };
     let digits = || record.digest.get(..12).map(str::to_owned);
     Setting::outcome("Test ID No.", given.or_else(digits)).by(origin)
 }
 
 fn device_rows(record: &Record, choices: &RunChoices<'_>) -> SettingRows {
-    let meta = |fact: UserFact| fact.value(choices.settings);
+    let meta = |key: &str| user_fact(choices.settings, key);
     let device = record.opening().map(|(device, ..)| device);
     let device_text = |f: &dyn Fn(&Device) -> Option<String>| device.and_then(f);
     vec![
-        known("Mfgr", meta(UserFact::Vendor), None),
-        known("Model No.", meta(UserFact::Model), device_text(&|d| d.model.clone())),
+        known("Mfgr", meta(user_facts::VENDOR), None),
+        known("Model No.", meta(user_facts::MODEL), device_text(&|d| d.model.clone())),
         Setting::identity("S/N", device_text(&|d| d.serial.clone())),
         Setting::identity("Firmware ver", device_text(&|d| d.firmware.clone())),
         Setting::identity("Capacity", device_text(&|d| Some(d.capacity.to_string()))),
         Setting::identity("Interface", device_text(&|d| Some(d.transport.to_string()))),
-        known("NAND Type", meta(UserFact::Nand), None),
-        known("Form Factor", meta(UserFact::FormFactor), None),
+        known("NAND Type", meta(user_facts::NAND), None),
+        known("Form Factor", meta(user_facts::FORM_FACTOR), None),
         purge_row(record, choices),
         write_cache_row(record),
     ]
@@ -309,7 +310,7 @@ fn form_amounts(choices: &RunChoices<'_>) -> String {
 }
 
 pub fn note_row(choices: &RunChoices<'_>) -> Setting {
-    known("Note", UserFact::Note.value(choices.settings), None)
+    known("Note", user_fact(choices.settings, user_facts::NOTE), None)
 }
 
 /// Returns the amount of workload-independent preconditioning: `2 × User Capacity`.

@@ -14,8 +14,8 @@ use crate::report_notation::{count_word, limits_text, reservation_text};
 use crate::rwsw::composite::CapturedComposite;
 use crate::rwsw::disclosure as captured;
 use crate::rwsw::segments::{
-    RwswSegment, distribution, iops_over_time, iops_response, key_figures, segments_table,
-    stream_counts, streams_table, throughput_power,
+    NamedSteps, RwswSegment, distribution, iops_over_time, iops_response, key_figures,
+    segments_table, stream_counts, streams_table, throughput_power,
 };
 use steadfast_domain::findings::{Exhibit, KeyFigure, Origin, Page, Setting, Table};
 use steadfast_domain::steady_state::TrackVerdict;
@@ -30,6 +30,16 @@ pub struct JudgedRun<'a> {
 pub struct RwswSteadyResults<'a> {
     judged: Vec<JudgedRun<'a>>,
     segments: Vec<RwswSegment>,
+}
+
+impl<'a> RwswSteadyResults<'a> {
+    fn begun(&self) -> impl Iterator<Item = &JudgedRun<'a>> {
+        self.judged.iter().filter(|judged| !judged.steps.is_empty())
+    }
+
+    fn steady_count(&self) -> usize {
+        self.judged.iter().filter(|judged| judged.verdict.steady).count()
+    }
 }
 
 impl JudgedRun<'_> {
@@ -60,10 +70,9 @@ impl ProcedureReport for SteadyStreams {
         ReportEntry::Table(table),
         ReportEntry::FormPages(|run| vec![distribution_page(run)]),
         ReportEntry::FormPlot(|run| {
-            let mut runs = Vec::new();
-            for judged in run.results.judged.iter().filter(|judged| !judged.steps.is_empty()) {
-                runs.push((judged.run.label.clone(), judged.steps.clone()));
-            }
+            let begun = run.results.begun();
+            let runs: Vec<NamedSteps<'_>> =
+                begun.map(|judged| (judged.run.label.clone(), judged.steps.clone())).collect();
             let title = format!("{} Segment IOPS v Time", name(run.test));
             iops_over_time(&title, run.test.setup.step_time, &runs)
         }),
@@ -81,10 +90,7 @@ impl ProcedureReport for SteadyStreams {
         ReportEntry::Chapter("What Was Done"),
         ReportEntry::Listing(listing),
         ReportEntry::Table(|run| table(run).with_id("segments-all")),
-        ReportEntry::Chapters(|run| {
-            let judged = run.results.judged.iter().filter(|judged| !judged.steps.is_empty());
-            judged.map(steady_chapter).collect()
-        }),
+        ReportEntry::Chapters(|run| run.results.begun().map(steady_chapter).collect()),
         ReportEntry::Secondary,
         ReportEntry::Table(|run| {
             let points: Vec<SecondaryPoint> =
@@ -105,19 +111,9 @@ impl ProcedureReport for SteadyStreams {
     }
 
     fn form(run: &RwswSteadyRun<'_>) -> ReportForm {
-        let windows: Vec<String> = run
-            .results
-            .judged
-            .iter()
-            .map(|judged| disclosure::window_text(&judged.verdict))
-            .collect();
-        let rounds = match windows.as_slice() {
-            [only] => only.clone(),
-            many => {
-                let steady =
-                    run.results.judged.iter().filter(|judged| judged.verdict.steady).count();
-                format!("{steady} of {} streams", many.len())
-            }
+        let rounds = match run.results.judged.as_slice() {
+            [only] => disclosure::window_text(&only.verdict),
+            many => format!("{} of {} streams", run.results.steady_count(), many.len()),
         };
         let mut test_parameters = disclosure::common_test_rows(&run.choices);
         test_parameters
@@ -137,14 +133,12 @@ impl ProcedureReport for SteadyStreams {
     }
 
     fn ending(run: &RwswSteadyRun<'_>) -> String {
-        let begun = run.results.judged.iter().filter(|judged| !judged.steps.is_empty()).count();
+        let all = run.results.judged.len();
         if !run.record.has_ended() {
-            return format!(
-                "The run is not finished: {begun} of {} runs have begun.",
-                run.results.judged.len()
-            );
+            let begun = run.results.begun().count();
+            return format!("The run is not finished: {begun} of {all} runs have begun.");
         }
-        let steady = run.results.judged.iter().filter(|judged| judged.verdict.steady).count();
+        let steady = run.results.steady_count();
         match (run.test.kind, run.results.judged.first().and_then(|judged| judged.verdict.window)) {
             (RwswWsatKind::Multi, Some((first, last))) if steady == 1 => {
                 let reservation = run.results.judged.first().map(|r| reservation_text(&r.verdict));
@@ -154,14 +148,12 @@ impl ProcedureReport for SteadyStreams {
             (RwswWsatKind::Multi, _) => {
                 "Steady state NOT achieved in the maximum number of rounds.".to_owned()
             }
-            (RwswWsatKind::Individual, _) if steady == run.results.judged.len() => {
+            (RwswWsatKind::Individual, _) if steady == all => {
                 format!("All {steady} I/O streams reached steady state.")
             }
-            (RwswWsatKind::Individual, _) => format!(
-                "Steady state NOT achieved in {} of {} I/O streams.",
-                run.results.judged.len() - steady,
-                run.results.judged.len()
-            ),
+            (RwswWsatKind::Individual, _) => {
+                format!("Steady state NOT achieved in {} of {all} I/O streams.", all - steady)
+            }
         }
     }
 

@@ -122,8 +122,7 @@ fn a_drive_that_is_slower_than_the_arrivals_is_said_to_be() {
             settings.set("arrivals", arrivals);
             let mut bench = scripted(|_| iops);
             bench.response = |_| Some(Nanos::from_millis(2));
-            let test = build(&settings);
-            let findings = bench.studied(&*test, &settings);
+            let findings = bench.studied(&*build(&settings), &settings);
             let found = findings.caveat(ids::RATE_MISSED).is_some();
             assert_eq!(found, is_missed, "{procedure} {arrivals} {iops}");
         }
@@ -133,10 +132,7 @@ fn a_drive_that_is_slower_than_the_arrivals_is_said_to_be() {
 #[test]
 fn reports_disclose_zones_and_arrivals() {
     let found = |settings: &Settings| -> [bool; 3] {
-        let mut bench = scripted(|_| 1000.0);
-        let test = build(settings);
-        test.conduct(&mut bench).unwrap();
-        let findings = test.study(&record(settings, bench.entries));
+        let findings = scripted(|_| 1000.0).studied(&*build(settings), settings);
         let text = serde_json::to_string(&findings).unwrap();
         assert_eq!(text.contains("applied-zones"), !text.contains("left out: the whole"));
         ["as captured: 512 IOPS", "not applied: 512 IOPS", "1 streams, as captured"]
@@ -148,9 +144,7 @@ fn reports_disclose_zones_and_arrivals() {
     settings.set("arrivals", "workload");
     assert_eq!(found(&settings), [true, false, false]);
     settings.set("arrivals", "streams");
-    let test = build(&settings);
-    let mut bench = scripted(|_| 1000.0);
-    let findings = bench.studied(&*test, &settings);
+    let findings = scripted(|_| 1000.0).studied(&*build(&settings), &settings);
     let arrivals = findings.table("applied-arrivals").unwrap();
     let rows: Vec<_> = arrivals.rows.iter().map(|row| row.cells[0].clone()).collect();
     assert_eq!(rows, [255.821, 153.493, 102.328].map(|iops| Cell::number(Some(iops), 3)));
@@ -191,13 +185,11 @@ fn every_stream_is_run_alone_at_the_demand_of_its_order() {
 #[test]
 fn evidence_of_streams_that_end_at_different_rounds_names_their_windows() {
     let settings = settings("individual-streams");
-    let test = build(&settings);
     let mut bench = scripted(|step| match (step.place.phase.as_str(), step.place.round) {
         ("stream-3", round @ 1..=3) => 1000.0 * f64::from(round),
         _ => 8000.0,
     });
-    test.conduct(&mut bench).unwrap();
-    let verdict = test.study(&record(&settings, bench.entries)).verdict.unwrap();
+    let verdict = bench.studied(&*build(&settings), &settings).verdict.unwrap();
     assert_eq!((verdict.steady, verdict.window), (true, None));
     let names: Vec<&str> = verdict.tracks.iter().map(|track| track.name.as_str()).collect();
     assert_eq!(names[0], "RND 4K W T4Q32, rounds 1 to 5");
