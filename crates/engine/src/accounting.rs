@@ -392,11 +392,16 @@ impl StepMeter {
         }
         for index in &account.overruns {
             let (stream, bucket) = (index / FineHistogram::LEN, index % FineHistogram::LEN);
-            counts_of(sums, self.streams[first + stream].op).buckets[bucket] += BUCKET_LIMIT;
+            let meter = &self.streams[first + stream];
+            if meter.is_own {
+                counts_of(sums, meter.op).buckets[bucket] += BUCKET_LIMIT;
+            }
         }
         for (stream, response_ns) in &account.outstanding {
-            let op = self.streams[first + *stream as usize].op;
-            counts_of(sums, op).add_outstanding(*response_ns);
+            let meter = &self.streams[first + *stream as usize];
+            if meter.is_own {
+                counts_of(sums, meter.op).add_outstanding(*response_ns);
+            }
         }
         self.add(account, first);
     }
@@ -623,6 +628,28 @@ mod tests {
         let (whole, _) = meter.finish();
         assert_eq!(whole[1].tally, writes.tally);
         assert_eq!(whole[0].tally.ios + whole[2].tally.ios, reads.tally.ios);
+    }
+
+    /// Writes before a flush have two response times, one of which another stream counts.
+    #[test]
+    fn a_thread_counts_every_write_once() {
+        let streams = [true, false].map(|is_own| StreamMeter::new(Op::Write, 4096, is_own));
+        let mut meter = StepMeter::with_streams(streams.into(), false);
+        let mut account = IntervalAccount::new(2);
+        for (stream, response_ns) in [(0, 9_000), (1, 1_000)] {
+            account.buckets[stream * FineHistogram::LEN + FineHistogram::index(response_ns)] =
+                u32::MAX;
+            account.streams[stream].ios = u64::from(u32::MAX);
+            account.count(stream as u32, response_ns);
+        }
+        account.count_outstanding(0, 70_000);
+        account.count_outstanding(1, 60_000);
+        meter.add_for_thread(&mut account, 0, 0);
+        let [thread] = &meter.take_threads()[..] else { panic!("one thread") };
+        let [sum] = &thread.operations[..] else { panic!("writes only") };
+        assert_eq!((sum.tally.ios, sum.tally.responses()), (BUCKET_LIMIT, BUCKET_LIMIT + 1));
+        assert_eq!(sum.tally.histogram.total(), BUCKET_LIMIT + 1);
+        assert_eq!(sum.tally.response_min, Some(Nanos(9_000)));
     }
 
     #[test]

@@ -78,14 +78,14 @@ const IDLE: &[&str] = &[
     "unlink_each_loop", "use_os_rand", "userspace_reap", "uid", "gid", "write_bw_log",
     "write_hist_log", "write_iops_log", "write_lat_log", "rate_cycle", "rwmixcycle", "do_verify",
     "verify_fatal", "verify_dump", "verify_async", "verify_interval", "verify_backlog",
-    "file_create_mode", "replay_redirect", "kb_bases", "dedupe_global",
-    "dedupe_working_set_percentage", "disk_util", "flow_sleep", "cgroup_nodelete",
-    "log_alternate_epoch", "log_alternate_epoch_clock_id", "log_compression_cpus", "log_entries",
-    "log_prio", "merge_blktrace_file", "merge_blktrace_iters", "merge_blktrace_scalars",
-    "read_iolog_chunked", "replay_align", "replay_scale", "replay_skip", "replay_time_scale",
-    "apptag", "apptag_mask", "dp_scheme", "fdp_pli", "fdp_pli_select", "iomem_align",
-    "job_start_clock_id", "log_issue_time", "no_completion_thread", "pi_act", "pi_chk",
-    "plid_select", "plids", "recover_zbd_write_error",
+    "file_create_mode", "replay_redirect", "dedupe_global", "dedupe_working_set_percentage",
+    "disk_util", "flow_sleep", "cgroup_nodelete", "log_alternate_epoch",
+    "log_alternate_epoch_clock_id", "log_compression_cpus", "log_entries", "log_prio",
+    "merge_blktrace_file", "merge_blktrace_iters", "merge_blktrace_scalars", "read_iolog_chunked",
+    "replay_align", "replay_scale", "replay_skip", "replay_time_scale", "apptag", "apptag_mask",
+    "dp_scheme", "fdp_pli", "fdp_pli_select", "iomem_align", "job_start_clock_id",
+    "log_issue_time", "no_completion_thread", "pi_act", "pi_chk", "plid_select", "plids",
+    "recover_zbd_write_error",
 ];
 
 /// Options that are not applied as in fio.
