@@ -43,7 +43,7 @@ pub struct Cube<S> {
 }
 
 impl<S> Cube<S> {
-    /// Returns the width of a step, in nanoseconds; `None` for a cube that was given up.
+    /// Returns the width of a step, in nanoseconds; `None` for a cube that was abandoned.
     pub fn step_ns(&self) -> Option<u64> {
         (self.step_ns > 0).then_some(self.step_ns)
     }
@@ -120,7 +120,7 @@ impl<S: CellSums> CubeBuilder<S> {
         }
     }
 
-    /// Returns the width of a step, in nanoseconds; 0 for a cube that was given up.
+    /// Returns the width of a step, in nanoseconds; 0 for a cube that was abandoned.
     pub fn step_ns(&self) -> u64 {
         self.done.step_ns
     }

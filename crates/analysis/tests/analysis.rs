@@ -296,7 +296,7 @@ fn marks_select_spans_and_unknown_names_are_refused() {
 }
 
 #[test]
-fn repeated_values_count_once() {
+fn distinct_values_are_counted_within_two_percent() {
     for count in [1u64, 100, 10_007, 1_000_003] {
         let mut distinct = DistinctCounter::default();
         (0..count).for_each(|n| distinct.see(n * 8));

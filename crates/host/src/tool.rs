@@ -21,8 +21,9 @@ const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// Interval between two searches for processes that a program left behind.
 const DESCENDANTS_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Time that the output pipes of a program may stay open after it exits.
-const PIPES_CLOSE_MAX: Duration = Duration::from_millis(500);
+/// Time that the output pipes of a program may stay open after it exits, and that its processes may
+/// remain after it was killed.
+const AFTER_EXIT_MAX: Duration = Duration::from_millis(500);
 
 const SYSTEM_DIRECTORIES: [&str; 4] = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
@@ -287,10 +288,10 @@ pub(crate) struct LeftProcesses {
     pub awaited: Duration,
 }
 
-/// Runs a program that the user named in a session of its own, with a variable in its environment that its children
-/// inherit, and then waits until none of its processes is left, for at most `limit`. `left` returns
-/// one of them: a process of the session, or one with the variable. A process that is left is not
-/// killed, because a device operation must not be interrupted.
+/// Runs a program that the user named in a session of its own, with a variable in its environment
+/// that its children inherit, and then waits until none of its processes is left, for at most
+/// `limit`. `left` returns one of them: a process of the session, or one with the variable. A
+/// process that is left is not killed, because a device operation must not be interrupted.
 ///
 /// # Errors
 /// The program cannot be started.
@@ -347,7 +348,7 @@ fn finish(
         }
         let _ = child.wait();
     }
-    after(child.id(), if is_killed { PIPES_CLOSE_MAX } else { limit }, each);
+    after(child.id(), if is_killed { AFTER_EXIT_MAX } else { limit }, each);
     let (stdout, is_whole) = stdout.collect();
     let (stderr, _) = stderr.collect();
     let status = match status {
@@ -451,10 +452,10 @@ impl PipeReader {
     }
 
     /// Returns the text that was read, and true if it is complete. If a child process keeps the
-    /// pipe open after the program exits, waits at most [`PIPES_CLOSE_MAX`].
+    /// pipe open after the program exits, waits at most [`AFTER_EXIT_MAX`].
     fn collect(self) -> (String, bool) {
         let began = Instant::now();
-        while !self.thread.is_finished() && began.elapsed() < PIPES_CLOSE_MAX {
+        while !self.thread.is_finished() && began.elapsed() < AFTER_EXIT_MAX {
             std::thread::sleep(POLL_INTERVAL);
         }
         let is_whole = self.thread.is_finished() && self.thread.join().unwrap_or(false);

@@ -55,7 +55,7 @@ fn run(program: &str, arguments: &[&str]) -> Result<String, String> {
     Err(format!("{program}: {}", String::from_utf8_lossy(&output.stderr).trim()))
 }
 
-/// Tries this often, 50 ms apart, and returns the first success or the last failure.
+/// Calls `attempt` up to `tries` times, 50 ms apart; returns the first success or the last failure.
 fn retry<T>(tries: u32, attempt: impl Fn() -> Result<T, String>) -> Result<T, String> {
     let mut result = attempt();
     for _ in 1..tries {

@@ -152,7 +152,7 @@ impl<'a> ForeignTestMeans<'a> {
         if rounds.is_empty() {
             rounds.clone_from(&test.rounds);
         }
-        let total = |part: fn(&ForeignOutcome) -> &ForeignIos| {
+        let mean = |part: fn(&ForeignOutcome) -> &ForeignIos| {
             ForeignIos::mean_of(&rounds.iter().map(|outcome| part(outcome)).collect::<Vec<_>>())
         };
         let first = rounds[0];
@@ -168,9 +168,9 @@ impl<'a> ForeignTestMeans<'a> {
         ForeignTestMeans {
             label: test.label,
             first,
-            all: total(|outcome| &outcome.all),
-            reads: total(|outcome| &outcome.reads),
-            writes: total(|outcome| &outcome.writes),
+            all: mean(|outcome| &outcome.all),
+            reads: mean(|outcome| &outcome.reads),
+            writes: mean(|outcome| &outcome.writes),
             errors: rounds.iter().map(|outcome| outcome.errors).sum(),
             concurrent_loads: concurrent_loads.collect(),
             iops_range: least.zip(most).filter(|_| rounds.len() > 1),

@@ -199,14 +199,15 @@ mod tests {
 
     #[test]
     fn every_block_of_a_pts_form_has_ten_rows() {
-        for name in ["iops", "throughput", "latency", "wsat", "dirth", "hir", "xsr"] {
-            for profile in [Profile::Pts20, Profile::Pts11, Profile::Quick] {
-                let settings = Settings { profile, ..Settings::new(name, 1) };
-                let test = procedure(&settings, GEOMETRY, &[]).unwrap();
-                let blocks = study_of_nothing(&*test, &settings).header.blocks;
-                let rows: Vec<usize> = blocks.iter().map(|block| block.rows.len()).collect();
-                assert_eq!(rows, [10; 4], "{name} {profile}");
-            }
+        let names = ["iops", "throughput", "latency", "wsat", "dirth", "hir", "xsr"];
+        let profiles = [Profile::Pts20, Profile::Pts11, Profile::Quick];
+        let all = names.iter().flat_map(|name| profiles.map(|profile| (*name, profile)));
+        for (name, profile) in all.chain([("wsat", Profile::Tkperf)]) {
+            let settings = Settings { profile, ..Settings::new(name, 1) };
+            let test = procedure(&settings, GEOMETRY, &[]).unwrap();
+            let blocks = study_of_nothing(&*test, &settings).header.blocks;
+            let rows: Vec<usize> = blocks.iter().map(|block| block.rows.len()).collect();
+            assert_eq!(rows, [10; 4], "{name} {profile}");
         }
     }
 

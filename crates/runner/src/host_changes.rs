@@ -136,8 +136,8 @@ impl<D: RunStorage> HostChanges<D> {
     /// Undoes all changes, the last first, and removes the file.
     ///
     /// # Errors
-    /// Returns the error of the first change that cannot be undone. All others are undone; those that
-    /// cannot be stay in the file.
+    /// Returns the error of the first change that cannot be undone. The remaining ones are tried too;
+    /// those that fail stay in the file.
     pub fn undo(
         &mut self,
         undo: &mut dyn FnMut(&HostChange) -> Result<(), Halt>,

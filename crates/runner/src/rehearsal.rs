@@ -211,7 +211,8 @@ struct RehearsedStep {
 }
 
 impl Rehearsal<'_> {
-    /// Adds a step to the plan, unless it then has too many steps or takes too long to be counted.
+    /// Adds a step to the plan; refuses a plan with too many steps, or with a time that cannot be
+    /// counted.
     fn add(&mut self, planned: PlannedStep) -> Result<(), Halt> {
         if self.plan.steps.len() >= STEPS_MAX {
             return Err(Halt::Refused(format!(

@@ -120,8 +120,8 @@ pub fn amendments(lines: &[JournalLine]) -> Vec<Amendment> {
 /// Returns the restored changes.
 ///
 /// # Errors
-/// Returns the error of the first change that cannot be undone or journaled; all others are
-/// restored.
+/// Returns the error of the first change that cannot be undone or journaled. The remaining ones are
+/// tried too; those that fail stay in the journal.
 pub fn restore(
     directory: &std::path::Path,
     now_unix_ms: u64,

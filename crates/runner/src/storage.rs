@@ -13,7 +13,7 @@ use std::path::Path;
 use steadfast_host::{Directory, FileError, ReadAccess};
 
 /// An open directory: a run directory or its parent. A clone refers to the same directory. Methods
-/// fail with the error of the system, [`FileError::Io`].
+/// fail with the error of the system: [`FileError::Io`] where their error is a `FileError`.
 pub trait RunStorage: Clone + std::fmt::Debug {
     /// Type of the files in the directory.
     type File: StoredFile;
@@ -38,7 +38,8 @@ pub trait RunStorage: Clone + std::fmt::Debug {
     fn enter(&self, name: &OsStr) -> Result<Self, FileError>;
     /// Removes an empty subdirectory if it is still the one opened as `made`.
     fn remove_made(&self, made: &Self);
-    /// Creates a file under an unused name, for reading and appending.
+    /// Creates a file under an unused name, for reading and appending; fails with
+    /// [`io::ErrorKind::AlreadyExists`] if the name is in use.
     fn create(&self, name: &OsStr, readers: ReadAccess) -> io::Result<Self::File>;
     /// Opens a regular file for reading; anything else is refused.
     fn open_file(&self, name: &OsStr) -> Result<Self::File, FileError>;

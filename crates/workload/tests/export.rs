@@ -320,7 +320,8 @@ fn a_workload_file_returns_the_steps_that_it_keeps() {
     assert_eq!(ReplayRepresentation::from_workload(&WorkloadFile::default()), None);
 }
 
-/// A step without random bytes, one of other data, and one that only reads are read back unchanged. The data of all is that of the written bytes: (0 + 3 x 50) / 4 is 38 % random.
+/// A step without random bytes, one of other data, and one that only reads are read back unchanged.
+/// The data of all is that of the written bytes: (0 + 3 x 50) / 4 is 38 % random.
 #[test]
 fn the_data_of_steps_survive_a_workload_file() {
     let text = "### Replay representation for workload 'w'\n\

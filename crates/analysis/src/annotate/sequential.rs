@@ -697,6 +697,19 @@ mod tests {
         assert_eq!(sequential(1, &events), [false, true, true, false]);
     }
 
+    /// Of four streams in turn, each I/O but the first continues its stream four I/Os later.
+    #[test]
+    fn interleaved_streams_need_a_window() {
+        let mut events = Vec::new();
+        for n in 0..10 {
+            for stream in 0..4u64 {
+                events.push(at((stream << 30) + n * 4096, 4096, IoOp::Write));
+            }
+        }
+        let found = |window| sequential(window, &events).into_iter().filter(|is| *is).count();
+        assert_eq!((found(3), found(4)), (0, 36));
+    }
+
     #[test]
     fn a_run_continues_after_many_random_ios() {
         let mut events = Vec::new();

@@ -149,10 +149,10 @@ impl RingRecord for CallRecord {
     /// The depth stays 0: the program does not report outstanding calls, and readers of the trace
     /// count them.
     fn event(&self, began_ns: u64) -> IoEvent {
-        let response = self.response_thread & RESPONSE_MAX;
+        let response = self.response_thread & RESPONSE_LONGEST;
         IoEvent {
             issued_ns: self.issued_ns.saturating_sub(began_ns),
-            response_ns: if response == RESPONSE_MAX { RESPONSE_UNKNOWN } else { response },
+            response_ns: if response == RESPONSE_LONGEST { RESPONSE_UNKNOWN } else { response },
             offset: self.offset,
             bytes: self.bytes,
             pid: self.process,
@@ -172,7 +172,7 @@ impl RingRecord for CallRecord {
 
 const RESPONSE_BITS: u32 = 42;
 /// The value of a response time that is unknown or longer than 73 minutes.
-const RESPONSE_MAX: u64 = (1 << RESPONSE_BITS) - 1;
+const RESPONSE_LONGEST: u64 = (1 << RESPONSE_BITS) - 1;
 
 /// `struct call` without its kernel-only tail: an outstanding call.
 #[repr(C)]

@@ -41,8 +41,12 @@ fn every_thread_of_a_process_is_captured_through_tracefs() {
 const SYNCS: u64 = 211;
 
 #[test]
-fn a_flush_is_charged_to_the_process_that_syncs() {
+fn a_flush_is_charged_to_the_process_that_syncs_by_ebpf() {
     flushes(SourceName::Ebpf);
+}
+
+#[test]
+fn a_flush_is_charged_to_the_process_that_syncs_by_tracefs() {
     flushes(SourceName::Tracefs);
 }
 

@@ -96,8 +96,12 @@ fn single(mut events: Vec<IoEvent>) -> BTreeMap<FileStream, FileStreamSums> {
 }
 
 #[test]
-fn steps_of_calls_are_those_of_single_calls() {
+fn steps_of_calls_are_those_of_single_calls_at_calls() {
     one_after_another(FileCaptureMode::Calls);
+}
+
+#[test]
+fn steps_of_calls_are_those_of_single_calls_at_entry_points() {
     one_after_another(FileCaptureMode::EntryPoints);
 }
 
@@ -156,8 +160,12 @@ fn calls(mounted: &MountedScratch) {
 }
 
 #[test]
-fn steps_of_io_uring_calls_are_those_of_single_calls() {
+fn steps_of_io_uring_calls_are_those_of_single_calls_at_calls() {
     many_at_once(FileCaptureMode::Calls);
+}
+
+#[test]
+fn steps_of_io_uring_calls_are_those_of_single_calls_at_entry_points() {
     many_at_once(FileCaptureMode::EntryPoints);
 }
 

@@ -72,8 +72,12 @@ fn on(events: &[IoEvent], inode: u64) -> Vec<(IoOp, u64, u32)> {
 }
 
 #[test]
-fn every_call_on_a_file_is_captured_once_with_offset_and_bytes() {
+fn every_call_on_a_file_is_captured_once_with_offset_and_bytes_at_calls() {
     every_call(FileCaptureMode::Calls);
+}
+
+#[test]
+fn every_call_on_a_file_is_captured_once_with_offset_and_bytes_at_entry_points() {
     every_call(FileCaptureMode::EntryPoints);
 }
 
@@ -126,8 +130,12 @@ fn every_call(way: FileCaptureMode) {
 }
 
 #[test]
-fn appended_failed_and_direct_calls_are_distinguished() {
+fn appended_failed_and_direct_calls_are_distinguished_at_calls() {
     kinds_of_call(FileCaptureMode::Calls);
+}
+
+#[test]
+fn appended_failed_and_direct_calls_are_distinguished_at_entry_points() {
     kinds_of_call(FileCaptureMode::EntryPoints);
 }
 
@@ -164,8 +172,12 @@ fn kinds_of_call(way: FileCaptureMode) {
 }
 
 #[test]
-fn io_uring_is_captured_and_mapped_files_are_counted_as_unseen() {
+fn io_uring_is_captured_and_mapped_files_are_counted_as_unseen_at_calls() {
     uring(FileCaptureMode::Calls);
+}
+
+#[test]
+fn io_uring_is_captured_and_mapped_files_are_counted_as_unseen_at_entry_points() {
     uring(FileCaptureMode::EntryPoints);
 }
 

@@ -56,8 +56,12 @@ fn record_threads(source: SourceName) {
 }
 
 #[test]
-fn threads_are_recorded_with_their_process() {
+fn threads_are_recorded_with_their_process_by_ebpf() {
     record_threads(SourceName::Ebpf);
+}
+
+#[test]
+fn threads_are_recorded_with_their_process_by_tracefs() {
     record_threads(SourceName::Tracefs);
 }
 

@@ -1,5 +1,5 @@
-//! fio as a process: it inherits only the target's descriptor, reports its counts on request, and
-//! is killed when this program ends.
+//! fio as a process: it inherits the descriptors of the target, of its job file and of its
+//! directory, reports its counts on request, and is killed when this program ends.
 
 use std::ffi::OsStr;
 use std::io::{self, BufRead, BufReader, Read};

@@ -265,7 +265,7 @@ fn a_sequential_load_is_as_many_calls_as_it_begins_laps_in_the_middle() {
 }
 
 #[test]
-fn a_load_that_goes_on_after_a_gap_has_another_seed() {
+fn a_load_that_continues_after_a_gap_has_another_seed() {
     let load = stimulus("RND 4K W", "T1Q4", LoadLimits::time(Nanos::from_secs(60)));
     let seed = |done, resumed| {
         let start = StepStart { done, resumed, ..StepStart::default() };

@@ -10,6 +10,7 @@ use steadfast_domain::text::excerpt;
 
 /// A line that begins with an apostrophe.
 pub(super) struct KeyLine {
+    /// Line number, from 1.
     pub(super) line: u64,
     /// Normalized for comparison.
     name: String,

@@ -13,7 +13,8 @@ use crate::tool::{SG_FORMAT, SG_OPCODES, SG_REQUESTS, SG_SANITIZE, SG_TURS, Tool
 use std::time::Duration;
 use steadfast_domain::PurgeMethod;
 
-const QUERY_TIMEOUT: Duration = Duration::from_secs(60);
+/// Time limit of a query, and of a command that returns when its operation has begun.
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Number of consecutive queries without progress after which a ready device counts as finished.
 /// More than one, because some devices report no progress at first.
@@ -46,7 +47,7 @@ pub(super) fn abilities(
     tools: &dyn Tools,
 ) -> Vec<PurgeSupport<ScsiPurgeCommand>> {
     let device = whole.path(roots).to_string_lossy().into_owned();
-    let reported = tools.run(SG_OPCODES, &[&device], QUERY_TIMEOUT);
+    let reported = tools.run(SG_OPCODES, &[&device], COMMAND_TIMEOUT);
     let reported = match reported.as_deref() {
         // Some tools exit with 0 although the device does not support the report.
         Ok(list) if !lists_commands(list) => Err("its list is empty".to_owned()),
@@ -145,19 +146,19 @@ impl ScsiPurgeCommand {
         arguments.extend(options);
         arguments.push(&self.device);
         let tools = work.tools;
-        tools.run(self.tool(), &arguments, QUERY_TIMEOUT)?;
+        tools.run(self.tool(), &arguments, COMMAND_TIMEOUT)?;
         let progress_query = ["--progress", &self.device];
         let check =
             format!("wait until 'sg_requests --progress {}' reports no progress", self.device);
         let mut quiet = 0;
         work.follow(doing, &check, &mut || {
-            let output = tools.run(SG_REQUESTS, &progress_query, QUERY_TIMEOUT);
+            let output = tools.run(SG_REQUESTS, &progress_query, COMMAND_TIMEOUT);
             let percent = progress(&output.inspect_err(|_| quiet = 0)?);
             quiet = if percent.is_some() { 0 } else { quiet + 1 };
             if quiet < QUIET_QUERIES {
                 return Ok(PurgeState::Running(percent));
             }
-            let ready = tools.run(SG_TURS, &[&self.device], QUERY_TIMEOUT);
+            let ready = tools.run(SG_TURS, &[&self.device], COMMAND_TIMEOUT);
             Ok(ready.map_or_else(PurgeState::Failed, |_| PurgeState::Ended))
         })
     }

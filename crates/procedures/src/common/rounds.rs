@@ -79,6 +79,7 @@ pub struct MixedLoop {
 /// device.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RoundValues {
+    /// Number of the round, from 1.
     pub round: u32,
     /// One value per point that was run.
     pub values: Vec<Option<f64>>,

@@ -4,8 +4,8 @@
 //! build tables with columns as data. [`pages`] has parts of exhibits, [`loops`] the exhibits of a
 //! loop of rounds, [`cyclic_load`] those of a load with measured steps, [`seconds`] a load second
 //! by second, [`response`] and [`secondary`] response times and sensors, [`device_curves`] what the
-//! device reports over time, [`checks`] the checks before the run, [`held`] whether a chosen rate
-//! was reached again, [`hosts`] the share of each host, [`steps`] every step, [`disclosure`] the
+//! device reports over time, [`checks`] the checks before the run, [`chosen_rate`] whether a chosen
+//! rate was reached again, [`hosts`] the share of each host, [`steps`] every step, [`disclosure`] the
 //! head of the form, settings and caveats, and [`tkperf`] the sections of a TKperf report.
 
 pub(crate) mod checks;

@@ -1,8 +1,7 @@
 use super::results::{IdleExitResults, standard_error_ms};
 use super::*;
 use crate::testing::scripted::{
-    ScriptedBench, assert_unfinished_wherever_it_ends, phases, requested, scripted, settings_of,
-    steps,
+    ScriptedBench, assert_unfinished_wherever_it_ends, requested, scripted, settings_of, steps,
 };
 use steadfast_domain::stimulus::Pace;
 use steadfast_domain::{Bytes, Conditions, EndState, FineHistogram, Nanos, Settings, Step, Tally};
@@ -59,7 +58,7 @@ fn every_idle_time_has_its_ios_between_two_baselines() {
     let mut bench = bench(sleepy);
     test.conduct(&mut bench).unwrap();
     let steps = steps(&bench.entries);
-    let phases = phases(&bench.entries);
+    let phases: Vec<&str> = steps.iter().map(|step| step.place.phase.as_str()).collect();
     assert_eq!(phases[..4], ["prepare", "back-to-back", "after-0.001s", "after-0.003s"]);
     assert_eq!(phases[13..], ["after-600s", "back-to-back"]);
     let load = |number: usize| steps[number].load.stimulus().unwrap();

@@ -27,6 +27,7 @@ pub struct NeighborsResults {
 /// The victim with an offender off and on, under a control.
 pub struct Disturbance {
     pub offender: String,
+    /// Number of the offender, from 0.
     pub number: usize,
     pub control: ControlName,
     /// Limit of the offender in bytes per second; `None` without one.

@@ -84,7 +84,7 @@ const OFFENDER_DEMAND: Parameter = Parameter {
     source: OWN,
     ..Parameter::PLAIN
 };
-const COMPARED: Parameter = Parameter {
+const CONTROLS_COMPARED: Parameter = Parameter {
     name: "controls",
     default: "auto",
     meaning: "rules of the kernel to compare with none: auto (those that this kernel has), none, \
@@ -124,8 +124,8 @@ const CYCLES: Parameter = Parameter {
 };
 
 pub(crate) const PARAMETERS: &[Parameter] = &[
-    VICTIM, RATE, ARRIVALS, OFFENDERS, OFFENDER_DEMAND, COMPARED, LIMIT, WEIGHTS, LATENCY_TARGET,
-    CYCLES, INSTEAD_OF_WIPC, SPARE,
+    VICTIM, RATE, ARRIVALS, OFFENDERS, OFFENDER_DEMAND, CONTROLS_COMPARED, LIMIT, WEIGHTS,
+    LATENCY_TARGET, CYCLES, INSTEAD_OF_WIPC, SPARE,
 ];
 
 /// A rate, or a share of a measured one.
@@ -265,7 +265,7 @@ impl Neighbors {
             offenders: OFFENDERS
                 .parse(settings, |text| text.split(',').map(OffenderLoad::parse).collect())?,
             offender_demand: OFFENDER_DEMAND.parse(settings, |text| text.parse().ok())?,
-            controls: COMPARED.parse(settings, controls)?,
+            controls: CONTROLS_COMPARED.parse(settings, controls)?,
             limit: LIMIT.parse(settings, LimitChoice::parse)?,
             weights: WEIGHTS.parse(settings, weights)?,
             latency_target: LATENCY_TARGET.parse(settings, |text| {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::testing::scripted::{
-    ScriptedBench, broken_record, phases, purges, record, requested, retouched, settings_of, steps,
+    ScriptedBench, broken_record, purges, record, requested, retouched, settings_of, steps,
 };
 use steadfast_domain::measurement::Verification;
 use steadfast_domain::{Bytes, EndState, Measurement, Op, Settings, Step};
@@ -76,7 +76,7 @@ fn a_gap_begins_anew_with_the_writes_and_only_the_last_attempt_counts() {
     });
     bench.gap_before.push(("read-back", 0, 1));
     let findings = conducted(&mut bench);
-    let phases = phases(&bench.entries);
+    let phases: Vec<_> = steps(&bench.entries).iter().map(|s| s.place.phase.clone()).collect();
     assert_eq!(phases, ["fill", "read-back", "fill (attempt 2)", "read-back (attempt 2)"]);
     assert_eq!(findings.end, EndState::Complete);
 }

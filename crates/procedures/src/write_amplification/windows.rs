@@ -6,6 +6,7 @@ use steadfast_domain::{Bytes, Outcome, Step, Track};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct CountedWindow {
+    /// Number of the window, from 1.
     pub number: u32,
     counts: LogDelta,
     /// True if a step lacks a count.

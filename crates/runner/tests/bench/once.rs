@@ -122,6 +122,19 @@ fn a_read_only_target_leaves_the_host_unchanged() {
     assert!(!directory.exists());
 }
 
+/// A kill between a change and its undoing leaves a journal that `restore` undoes.
+#[test]
+fn a_change_is_on_disk_before_it_is_made() {
+    let (_scratch, directory) = scratch_path();
+    let mut log = RigLog { setting: "0".into(), ..RigLog::default() };
+    let mut changes = journal(&directory);
+    let wanted = steadfast_domain::Conditions { merges: Some(false), ..Default::default() };
+    real_rig(&mut log).settle(&wanted, &mut |change| changes.journal(change)).unwrap();
+    drop(changes);
+    let left = left_behind(&directory).unwrap();
+    assert_eq!((left.len(), left[0].changes[0].before.as_str()), (1, "0"));
+}
+
 /// Simulated drives in place of the engines.
 struct SimulatedTargets {
     directory: PathBuf,

@@ -9,6 +9,7 @@ use steadfast_domain::record::RECORD_VERSION;
 fn without_permission_the_device_is_refused() {
     let Some(device) = LoopDevice::new(128) else { return };
     let here = &TestDirectory::new();
+    std::fs::set_permissions(here, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let measure = format!("measure 'RND 4K R' --target {} --time 1s", device.path);
     let mut command = command_in(here, &measure);
     std::os::unix::process::CommandExt::uid(&mut command, 65534);

@@ -17,7 +17,7 @@ fn every_mistake_on_the_command_line_ends_with_2() {
         ("plan latencies --target sim:small", &["did you mean 'latency'"]),
         ("run iops --target sim:smal", &["'smal'", "did you mean 'sim:small'"]),
         ("run iops --target sim:absent", &["'absent'", "sim:small"]),
-        ("doctor sim:smal", &["did you mean 'sim:small'"]),
+        ("doctor sim:smal", &["no simulated drive", "did you mean 'sim:small'"]),
         ("run iops --target sim:small --profile pts-20", &["did you mean 'pts-2.0'"]),
         ("run iops --target sim:small --profile pts-1.1 --class client", &["segments"]),
         ("run iops --target sim:small --active-range 0%", &["percentage"]),

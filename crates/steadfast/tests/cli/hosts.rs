@@ -463,7 +463,8 @@ fn another_version_of_fio_is_disclosed_and_an_old_one_refused() {
     let output = run_ending(here, &arguments, &[0]);
     assert!(stderr(&output).contains("b: fio-3.37"), "{}", stderr(&output));
     pretend(&mut hosts, "fio-3.1");
-    refuse(here, &arguments, &["host b", "fio-3.1 is not supported"]);
+    let text = stderr(&run_ending(here, &arguments, &[1]));
+    assert!(text.contains("host b") && text.contains("fio-3.1 is not supported"), "{text}");
 }
 
 /// Servers that run already: they are read from, never written to.
@@ -508,7 +509,8 @@ fn a_procedure_runs_from_several_hosts() {
     let run = "run wsat --profile quick --steady-state time:3s --step-time 1s -o run";
     let mut arguments = hosts.command(&run.words(), &device);
     arguments.extend(hosts.consent(device.name()));
-    refuse(here, &arguments, &["--purge none"]);
+    let text = stderr(&run_ending(here, &arguments, &[1]));
+    assert!(text.contains("--purge none"), "{text}");
     arguments.extend(["--purge".to_owned(), "none".to_owned()]);
     run_ending(here, &arguments, &[0, 3]);
     assert!(fs::read_to_string(here.join("run/findings.json")).unwrap().contains("hosts-load"));
@@ -551,7 +553,8 @@ fn tests_of_other_tools_run_from_several_hosts() {
                [writes]\nstonewall\nrw=randwrite\nbs=8k\niodepth=4\n";
     fs::write(here.join("two.fio"), job).unwrap();
     let mut arguments = hosts.command(&["fio", "two.fio", "-o", "run"], &device);
-    refuse(here, &arguments, &["--yes-destroy"]);
+    let text = stderr(&run_ending(here, &arguments, &[1]));
+    assert!(text.contains("--yes-destroy"), "{text}");
     arguments.extend(hosts.consent(device.name()));
     let before = counted(&device);
     run_ending(here, &arguments, &[0]);

@@ -187,7 +187,7 @@ fn a_real_run_killed_ten_times_repeats_no_finished_step() {
     let begin =
         "run iops --profile quick --target scratch.bin --size 128MiB --step-time 200ms -o run"
             .words();
-    // Every third kill comes before the run has opened its target.
+    // Every third kill comes while the run is being resumed.
     let mut all = moments(23, 7, 1, (0, 500));
     for (index, early) in moments(29, 3, 0, (100, 800)).into_iter().enumerate() {
         all.insert(index * 3 + 2, early);
@@ -198,7 +198,7 @@ fn a_real_run_killed_ten_times_repeats_no_finished_step() {
     assert_no_repeats_and_all_gaps(&here.join("run"));
 }
 
-/// Sixty kills, most of them before the run has opened its target.
+/// Sixty kills, most of them while the run is being resumed.
 #[test]
 fn a_run_on_a_loop_device_killed_sixty_times_repeats_no_finished_step() {
     let Some(device) = LoopDevice::new(64) else { return };

@@ -123,7 +123,7 @@ pub fn stderr(output: &Output) -> String {
 }
 
 pub fn stdout(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
+    String::from_utf8(output.stdout.clone()).expect("UTF-8")
 }
 
 /// Runs the program, which must succeed.
@@ -268,7 +268,7 @@ pub fn skip(reason: &str) {
     eprintln!("SKIPPED: {}: {reason}", std::thread::current().name().unwrap_or_default());
 }
 
-/// Returns true if fio is installed; prints that it is not.
+/// Returns true if fio is installed; prints the reason if it is not.
 pub fn has_fio() -> bool {
     let found = Command::new("fio").arg("--version").output().is_ok();
     if !found {
@@ -484,7 +484,7 @@ impl Drop for Throttle {
     }
 }
 
-/// Returns true if Python has a module; prints that it has not.
+/// Returns true if Python has a module; prints the reason if it has not.
 pub fn has_module(module: &str) -> bool {
     let import = Command::new("python3").args(["-c", &format!("import {module}")]).output();
     let is_there = import.is_ok_and(|output| output.status.success());

@@ -21,21 +21,24 @@ pub struct StepWriter<W: Write + Send> {
     rows: u64,
 }
 
+/// Returns the columns of a file of capture steps; the kernel sums by process.
+pub(super) fn columns(conditions: &CaptureConditions) -> CubeColumns {
+    CubeColumns {
+        processes: true,
+        busy: conditions.busy_time,
+        ranges: conditions.lba_ranges.is_some(),
+        ..CubeColumns::default()
+    }
+}
+
 impl<W: Write + Send> StepWriter<W> {
     /// Begins a file with the conditions known so far; their `step_ns` is the step width.
     ///
     /// # Errors
     /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
     pub fn new(sink: W, conditions: &CaptureConditions) -> Result<Self, TraceError> {
-        // The kernel sums by process.
-        let columns = CubeColumns {
-            processes: true,
-            busy: conditions.busy_time,
-            ranges: conditions.lba_ranges.is_some(),
-            ..CubeColumns::default()
-        };
         Ok(StepWriter {
-            cube: CubeWriter::new(sink, columns, conditions)?,
+            cube: CubeWriter::new(sink, columns(conditions), conditions)?,
             step_ns: conditions.step_ns.unwrap_or(1),
             waiting: BTreeMap::new(),
             busy: BTreeMap::new(),

@@ -118,9 +118,8 @@ fn columns_that_were_not_recorded_are_absent() {
     let has = |name: &str| bytes.windows(name.len()).any(|text| text == name.as_bytes());
     assert!(has("response_bucket_ios") && has("disk") && has("failed"));
     let absent = ["host", "tid", "cgroup", "inode", "queued", "busy_ns"];
-    let columns = CubeColumns { processes: true, ..CubeColumns::default() };
-    let columns: Vec<&str> =
-        columns::columns_of(columns).iter().map(|column| column.name).collect();
+    let columns = columns::columns_of(step_writer::columns(&conditions));
+    let columns: Vec<&str> = columns.iter().map(|column| column.name).collect();
     assert!(absent.iter().all(|name| !columns.contains(name)), "{columns:?}");
     let found = whole(bytes).read(0).unwrap().cells;
     let process =

@@ -289,6 +289,7 @@ fn import_file(
     sink: &mut EventSink<'_>,
 ) -> Result<ImportResult, ImportError> {
     match format {
+        // `import` reads the files of blktrace together.
         TraceFormat::Blktrace => blktrace::import(vec![input], sink),
         TraceFormat::Blkparse => blkparse::import(input, sink),
         TraceFormat::Biosnoop => biosnoop::import(input, sink),

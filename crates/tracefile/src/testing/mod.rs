@@ -66,7 +66,8 @@ impl FileStyle {
     }
 }
 
-/// Returns numbers of several kinds, one after the other: equal, ascending, in runs, of few bits, of all bits.
+/// Returns numbers of several kinds, one after the other: equal, ascending, in runs, of few bits, of
+/// all bits.
 pub(crate) fn number(seed: u64, at: u64) -> u64 {
     let draw = mix64(seed << 32 | at);
     match (at / 667 + seed) % 6 {

@@ -50,7 +50,7 @@ pub struct FioHosts {
     files: FioFiles,
     /// Load that still runs because its step ended early, with the work done by each host.
     chain: Option<(Stimulus, Vec<StepStart>)>,
-    /// Kinds of remarks added so far, each with its host.
+    /// Remarks added so far: the caveat's ID, and the host or the host's message that it is about.
     remarked: BTreeSet<String>,
     caveats: Vec<Caveat>,
 }
@@ -269,9 +269,9 @@ impl FioHosts {
         }
     }
 
-    /// Adds a caveat of one kind about one host, the first time only.
-    fn remark_once(&mut self, id: &str, host: &str, text: String, remedy: &str) {
-        if self.remarked.insert(format!("{id} {host}")) {
+    /// Adds a caveat, the first time only; `about` distinguishes those of one ID.
+    fn remark_once(&mut self, id: &str, about: &str, text: String, remedy: &str) {
+        if self.remarked.insert(format!("{id} {about}")) {
             self.caveats.push(Caveat::remark(id, text, remedy));
         }
     }

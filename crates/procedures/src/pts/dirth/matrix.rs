@@ -46,6 +46,7 @@ pub struct DemandResult {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Round {
+    /// Number of the round, from 1.
     pub round: u32,
     /// One cell per demand that was applied, in order.
     pub cells: Vec<DemandResult>,

@@ -230,12 +230,12 @@ impl ProcedureReport for Wsat {
             (SUSTAINED, window),
             (HISTOGRAM_RUN, results.histogram.map(|measurement| vec![measurement])),
         ];
-        let row = |(name, steps): (&str, Option<Vec<&Measurement>>)| {
+        let metrics_of = |(name, steps): (&str, Option<Vec<&Measurement>>)| {
             let point = format!("{}{name}", run.test.workload);
             let pattern = run.test.workload.pattern();
             Some(MeasuredPoint { point: &point, pattern, steps: &steps?, rounds: false }.metrics())
         };
-        all.into_iter().filter_map(row).flatten().collect()
+        all.into_iter().filter_map(metrics_of).flatten().collect()
     }
 }
 

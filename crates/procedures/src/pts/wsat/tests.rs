@@ -257,6 +257,8 @@ fn each_profile_has_its_pages() {
         let mut bench = scripted(|_| 100.0);
         bench.response = |_| Some(Nanos::from_millis(1));
         let findings = bench.studied(&wsat, &wsat.setup.settings);
+        let rows: Vec<usize> = findings.header.blocks.iter().map(|b| b.rows.len()).collect();
+        assert_eq!(rows, [10; 4], "{profile}");
         findings.form_pages.len()
     };
     assert_eq!((pages(Profile::Pts20), pages(Profile::Pts11), pages(Profile::Tkperf)), (5, 4, 2));

@@ -1,4 +1,4 @@
-//! First column of a table over time: clock time, or time since the start.
+//! Times of a study of a capture: its clock, and the first column of a table over time.
 
 use crate::cli::trace::FilterArguments;
 use crate::cli::{AxisArguments, SharesArguments, TimeAxis};
