@@ -179,7 +179,7 @@ fn step(
     let labels: Vec<String> = groups
         .iter()
         .zip(&loads)
-        .map(|(group, own)| format!("{}, {}", group.first().spec, own.load.demand))
+        .map(|(group, own)| step_label(&group.first().spec, own.load.demand))
         .collect();
     let Some(step) = SequenceStep::at_once(labels.join(" + "), loads) else {
         return Err(ParseError::whole("a test without an active worker"));
@@ -191,6 +191,12 @@ fn step(
         joined_values(&groups, |active| active.depth.to_string()),
     ];
     Ok(DIMENSIONS.iter().zip(values).fold(step, |step, (name, value)| step.dimension(name, value)))
+}
+
+/// Names a step by its access specification and demand. The names of specifications that this
+/// program writes end with the demand.
+fn step_label(spec: &str, demand: Demand) -> String {
+    if spec.ends_with(&demand.to_string()) { spec.to_owned() } else { format!("{spec}, {demand}") }
 }
 
 /// Joins a value of every group of workers; one value if all are equal.

@@ -38,7 +38,8 @@ fn loads_come_back_as_they_were() {
         assert_eq!(again.config, config);
         let steps = plan(&config, again.remarks, HERE).unwrap().sequence.steps;
         assert_eq!(steps.len(), 3);
-        for (step, (_, load)) in steps.iter().zip(&loads) {
+        for (step, (name, load)) in steps.iter().zip(&loads) {
+            assert_eq!(step.label, *name, "the demand stands once");
             assert_eq!(step.load.demand, load.demand);
             assert_eq!(step.load.ramp, load.ramp);
             assert_eq!(step.load.until.time, load.until.time);
