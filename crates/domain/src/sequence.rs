@@ -135,7 +135,7 @@ pub struct SequenceStep {
     /// Further loads that begin at the same time, each with its own threads, end condition and
     /// pace.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub beside: Vec<NamedLoad>,
+    pub concurrent: Vec<NamedLoad>,
 }
 
 /// One of several loads that are applied at once.
@@ -247,21 +247,21 @@ impl SequenceStep {
             steady: None,
             load,
             name: None,
-            beside: Vec::new(),
+            concurrent: Vec::new(),
         }
     }
     /// Creates a measured step of several loads that begin together; `None` if `loads` is empty.
     pub fn at_once(label: impl Into<String>, loads: Vec<NamedLoad>) -> Option<Self> {
         let mut loads = loads.into_iter();
         let NamedLoad { name, load } = loads.next()?;
-        let beside: Vec<NamedLoad> = loads.collect();
-        let name = (!beside.is_empty()).then_some(name);
-        Some(SequenceStep { name, beside, ..SequenceStep::new(label, load) })
+        let concurrent: Vec<NamedLoad> = loads.collect();
+        let name = (!concurrent.is_empty()).then_some(name);
+        Some(SequenceStep { name, concurrent, ..SequenceStep::new(label, load) })
     }
     /// Returns the loads and their names. A single load has the name of the step.
     pub fn loads(&self) -> impl Iterator<Item = (&str, &SequenceLoad)> {
         let first = (self.name.as_deref().unwrap_or(&self.label), &self.load);
-        let others = self.beside.iter().map(|other| (other.name.as_str(), &other.load));
+        let others = self.concurrent.iter().map(|other| (other.name.as_str(), &other.load));
         std::iter::once(first).chain(others)
     }
     /// Returns true if any I/O of the step changes the data on the device.

@@ -331,7 +331,7 @@ fn form(findings: &Findings, number: usize, printed: &ReportTime, world: &mut Ty
         let content = |one: &PrintedExhibit<'_>| match one {
             PrintedExhibit::Plot(plot) => {
                 let mut content = plot_content(plot, svg_of_size(plot, size), world);
-                // The template uses this drawing if the tables fit beside it.
+                // The template uses this drawing if the tables fit next to it.
                 if plots == 1 && shown.len() > 1 {
                     content["tall"] = world.add_plot(svg_of_size(plot, TALL)).into();
                 }

@@ -676,7 +676,7 @@ type FlowLoad = (Vec<(String, u32)>, String, Option<u64>);
 
 fn flow_loads(sequence: &Sequence) -> Vec<FlowLoad> {
     let [step] = sequence.steps.as_slice() else { panic!("{:?}", sequence.steps) };
-    let loads = std::iter::once(&step.load).chain(step.beside.iter().map(|named| &named.load));
+    let loads = std::iter::once(&step.load).chain(step.concurrent.iter().map(|named| &named.load));
     loads
         .map(|load| {
             let streams = load.streams.iter().map(|one| (one.to_string(), one.weight)).collect();

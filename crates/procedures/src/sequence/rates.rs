@@ -44,7 +44,7 @@ fn paced_load(name: String, load: &SequenceLoad, attempt: Option<&Attempt>) -> O
 /// Returns the paced loads of a step: its only load, or those of the loads that ran at once.
 fn paced_loads(measured: &MeasuredStep<'_>) -> Vec<PacedLoad> {
     let best = measured.best();
-    if measured.step.beside.is_empty() {
+    if measured.step.concurrent.is_empty() {
         let load = paced_load(measured.step.label.clone(), &measured.step.load, best);
         return load.into_iter().collect();
     }

@@ -172,7 +172,7 @@ fn a_rate_that_was_held_or_missed_is_reported() {
     assert_eq!(figures::held_to(&step), None);
     let load =
         SequenceLoad { pace: Pace::Fixed { ios: 7, per: Nanos::SECOND }, ..step.load.clone() };
-    step.beside = vec![NamedLoad { name: "own".into(), load }];
+    step.concurrent = vec![NamedLoad { name: "own".into(), load }];
     assert_eq!(figures::held_to(&step).unwrap(), ", held to no rate + 7 IOPS, evenly");
 }
 

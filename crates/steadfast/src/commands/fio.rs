@@ -233,8 +233,8 @@ struct JobFileDirectory<'a> {
 
 impl JobFileContext for JobFileDirectory<'_> {
     fn include(&mut self, name: &str) -> Result<Vec<u8>, String> {
-        let beside = self.path.parent().unwrap_or(Path::new("")).join(name);
-        other_tools::read(&beside).map_err(|why| why.to_string())
+        let sibling = self.path.parent().unwrap_or(Path::new("")).join(name);
+        other_tools::read(&sibling).map_err(|why| why.to_string())
     }
     fn variable(&self, name: &str) -> Result<String, String> {
         let unset = |_| format!("set it in the environment: {name}=... steadfast fio ...");

@@ -30,8 +30,8 @@ fn directories(arguments: &FioSynthArguments) -> Vec<PathBuf> {
     if let Some(directory) = &arguments.templates {
         return vec![directory.clone()];
     }
-    let beside = arguments.file.parent().unwrap_or(Path::new(""));
-    vec![beside.to_owned(), beside.join("jobfiles"), beside.join("../jobfiles")]
+    let directory = arguments.file.parent().unwrap_or(Path::new(""));
+    vec![directory.to_owned(), directory.join("jobfiles"), directory.join("../jobfiles")]
 }
 
 struct TemplateDirectories {

@@ -284,7 +284,7 @@ fn step_line(number: usize, step: &SequenceStep) -> String {
     let steady = step.steady.map(|steady| format!(", or {steady}")).unwrap_or_default();
     let times = format!("{times}{steady}");
     let head = format!("{number:>4}. {}{purpose}:", printable(&step.label));
-    if step.beside.is_empty() {
+    if step.concurrent.is_empty() {
         return format!("{head} {}{times}", load_text(&step.load));
     }
     let one = |(name, load)| format!("\n        {}: {}", printable(name), load_text(load));

@@ -117,7 +117,7 @@ fn an_exported_job_file_reads_back_as_the_workload() {
         let file = JobFile::read(&bytes, &mut NoContext).unwrap();
         let sequence = steadfast_exchange::fio::sequence(&file, &TargetFacts::default()).unwrap();
         let [step] = sequence.steps.as_slice() else { panic!("{:?}", sequence.steps) };
-        assert!(step.beside.is_empty(), "{:?}", step.beside);
+        assert!(step.concurrent.is_empty(), "{:?}", step.concurrent);
         step.load.clone()
     };
     let load = read_back(&[]);

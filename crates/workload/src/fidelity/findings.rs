@@ -38,7 +38,7 @@ pub fn findings(found: &Fidelity, software: &str) -> Findings {
         summary: summary.into_iter().map(Exhibit::Table).collect(),
         chapters: chapters(found),
         long_tables: vec![tables::streams(found, true)],
-        ..Findings::new("Capture beside replay", header(found))
+        ..Findings::new("Capture and replay", header(found))
             .fronted([] as [KeyFigure; 0], ["replay-iops", "replay-response"])
     }
 }
@@ -49,8 +49,8 @@ pub fn chapters(found: &Fidelity) -> Vec<Page> {
         vec![Exhibit::Table(tables::totals(found)), Exhibit::Table(tables::streams(found, false))];
     let over_time = plots::over_time(found).into_iter().map(Exhibit::Plot).collect();
     let mut pages = vec![
-        Page::new("Capture beside replay", totals),
-        Page::new("Capture beside replay v time", over_time),
+        Page::new("Capture and replay", totals),
+        Page::new("Capture and replay v time", over_time),
     ];
     pages.extend(times(found));
     pages.push(queues_and_sizes(found));
@@ -84,7 +84,7 @@ fn headline(found: &Fidelity) -> String {
         faster => format!("  {faster} times as fast"),
     };
     let mapped = if found.mapped { "  offsets as mapped" } else { "" };
-    format!("{original} beside {replay}  step {}{faster}{mapped}", Nanos(found.step_ns))
+    format!("{original} and {replay}  step {}{faster}{mapped}", Nanos(found.step_ns))
 }
 
 /// Returns the names of a capture's devices, at most four.
@@ -159,7 +159,7 @@ fn header(found: &Fidelity) -> FormHeader {
         issuer: "Steadfast".into(),
         specification: "Capture and replay of a workload".into(),
         lesser: None,
-        test: "Capture beside replay".into(),
+        test: "Capture and replay".into(),
         subtitle: "Replay fidelity".into(),
         revision: "after RWSW PTS 1.0.7".into(),
         vendor: None,

@@ -54,7 +54,7 @@ pub(super) fn totals(found: &Fidelity) -> Table {
     let ios = total.each_ref().map(|tally| tally.count() as f64);
     let mb = total.each_ref().map(|tally| Bytes(tally.amount()).as_mb());
     let deepest = |tally: &IoSums| tally.times.depths.largest().map(f64::from);
-    Table::new("replay-totals", "Original beside replay", "")
+    Table::new("replay-totals", "Original and replay", "")
         .columns(BOTH)
         .column(("difference", "Difference %"))
         .rows([

@@ -92,7 +92,7 @@ pub(super) fn streams(replay: &Replay, results: &RwswReplayResults<'_>) -> Table
         "I/Os after their step",
     ];
     let title = "Streams of the capture and of the replay";
-    Table::new("streams-beside", title, corner).columns(columns).rows(rows)
+    Table::new("streams-compared", title, corner).columns(columns).rows(rows)
 }
 
 /// Sums the streams of the capture steps that were played to their end.

@@ -154,7 +154,7 @@ fn a_stream_that_lacks_ios_is_not_made_up_for_by_another() {
     assert!(text("replay-share").contains("(fewest: "), "{}", text("replay-share"));
     assert!(findings.ending.starts_with("Replay ended"), "{}", findings.ending);
     let json = serde_json::to_value(&findings).unwrap().to_string();
-    assert!(json.contains("streams-beside") && json.contains("I/Os after their step"));
+    assert!(json.contains("streams-compared") && json.contains("I/Os after their step"));
 }
 
 #[test]
@@ -303,7 +303,7 @@ fn single_ios_are_reported_with_their_start_errors_drift_and_verdict() {
     assert_eq!(verdict, "the target kept up with the trace");
     let plot = findings.form_pages.last().unwrap();
     assert_eq!(plot.title, "Replay Native Start Error v Time");
-    let done = findings.table("streams-beside").unwrap();
+    let done = findings.table("streams-compared").unwrap();
     let heads: Vec<&str> = done.rows.iter().map(|row| row.head.as_str()).collect();
     assert_eq!(heads, ["Reads", "Writes", "Flushes", "Together"]);
     let rows = &findings.table("replay-served").unwrap().rows;
