@@ -601,9 +601,9 @@ fn what_is_copied_over_a_scratch_file_needs_a_confirmation_once() {
     let resized = create_scratch(&scratch, Bytes(2 * MIB)).unwrap_err();
     assert!(matches!(resized, HostError::FileExists { .. }), "{resized}");
     assert!(fs::read(&scratch).unwrap().iter().all(|byte| *byte == b'x'));
-    let anew = arm_with(&facts(), Some("scratch")).unwrap();
-    assert_ne!(anew.mark_nonce(), Some(nonce.as_str()));
-    drop(anew);
+    let second = arm_with(&facts(), Some("scratch")).unwrap();
+    assert_ne!(second.mark_nonce(), Some(nonce.as_str()));
+    drop(second);
     drop(arm_with(&facts(), None).unwrap());
 }
 

@@ -61,7 +61,7 @@ fn steps_run_in_their_order_and_long_ones_in_parts() {
     assert_eq!(first.until.bytes, Some(Bytes::mib(256)));
     let seeds: std::collections::BTreeSet<u64> =
         steps(&entries)[1..4].iter().map(|s| s.load.stimulus().unwrap().seed).collect();
-    assert_eq!(seeds.len(), 3, "every attempt draws anew");
+    assert_eq!(seeds.len(), 3, "every attempt has its own seed");
 }
 
 #[test]

@@ -72,7 +72,7 @@ fn tkperf_defect_01_no_two_steps_draw_the_same_offsets() {
     let later: Vec<_> = saturation.collect();
     assert!(
         later.len() > 10 && later.iter().all(|step| step.continues),
-        "one load, never begun anew"
+        "one load, never restarted"
     );
 }
 

@@ -127,7 +127,7 @@ fn a_gap_in_a_wait_state_begins_anew_with_the_purge() {
     assert_eq!(attempts("wait-10s", 0, 1), (2, Some((1, 5))));
     assert_eq!(attempts("wait-10s", 0, 3), (2, Some((1, 5))));
     assert_eq!(attempts("baseline-50s", 0, 4), (2, Some((1, 5))));
-    assert_eq!(attempts("preconditioning", 2, 3), (1, Some((2, 6))), "that window begins anew");
+    assert_eq!(attempts("preconditioning", 2, 3), (1, Some((2, 6))), "that window restarts");
 }
 
 #[test]
