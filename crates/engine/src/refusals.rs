@@ -15,6 +15,13 @@ pub(crate) fn range_fault(range: ActiveRange, path: &str, length: Bytes) -> Opti
     })
 }
 
+/// Returns why the I/Os of a stream do not consist of whole sectors.
+pub(crate) fn sector_fault(stream: &IoStream, sector: u64) -> Option<String> {
+    let is_whole = |bytes: Bytes| bytes.0.is_multiple_of(sector);
+    (!is_whole(stream.size) || !is_whole(stream.alignment()))
+        .then(|| format!("transfer size and alignment must be multiples of {sector} B"))
+}
+
 /// Returns why a load's limits cannot be kept exactly.
 pub(crate) fn limit_fault(stimulus: &Stimulus, sector: u64) -> Option<String> {
     let until = stimulus.until;

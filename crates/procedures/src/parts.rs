@@ -251,7 +251,7 @@ fn cannot_go_on(findings: &mut Findings) {
 pub(crate) fn parts_table(heads: [&str; 3], studied: &[PartFindings<'_>]) -> Table {
     let rows = studied.iter().map(|part| {
         let window = part.window().map(|(first, last)| format!("{first} - {last}"));
-        let ending = part.findings.as_ref().map_or("not begun", |f| f.ending.as_str());
+        let ending = part.findings.as_ref().map_or("not started", |f| f.ending.as_str());
         let invalid = part.findings.as_ref().map(|f| invalidating(f) as f64);
         Row::new(
             part.title(),
@@ -280,7 +280,9 @@ pub(crate) fn ending(noun: &str, record: &Record, studied: &[PartFindings<'_>]) 
     let groups = [
         ("steady", titles(studied, |p| p.steady() == Some(true))),
         ("NOT steady", titles(studied, |p| p.steady() == Some(false))),
+        // Complete: finished, and nothing to judge.
         ("not judged for steady state", titles(studied, |p| p.end() == Some(EndState::Complete))),
+        ("failed", titles(studied, |p| p.end() == Some(EndState::Failed))),
         ("not finished", titles(studied, |p| p.end() == Some(EndState::Unfinished))),
         ("not started", titles(studied, |p| p.findings.is_none())),
     ];

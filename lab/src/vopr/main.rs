@@ -83,7 +83,7 @@ fn main() -> ExitCode {
             }
         }
     }
-    print_line(&format!("{failed} scenarios of {} seeds failed", seeds.count()));
+    print_line(&format!("failed scenarios: {failed} (seeds: {})", seeds.count()));
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
@@ -130,7 +130,7 @@ fn report(scenario: &Scenario, violation: &str, undisturbed: &[UndisturbedRun]) 
         .map(|life| format!("\n    {:?} {:?}", life.action, life.faults))
         .collect();
     format!(
-        "seed {}: {violation}\n{}\n  smallest: {} on {} targets with drive_forgets {}, setting_is_kept {}:{lives}\n  {}",
+        "seed {}: {violation}\n{}\n  smallest: {}, targets: {}, drive_forgets: {}, setting_is_kept: {}{lives}\n  {}",
         scenario.seed,
         result.trace.join("\n"),
         scenario::RUNS[smallest.run].name,

@@ -77,7 +77,7 @@ impl WorkloadStream {
     const COUNT: WorkloadStreamColumn = ListingColumn::shown("I/Os", Plain(0), Whole(|s| s.count));
     const SHARE: WorkloadStreamColumn =
         ListingColumn::shown("% of all", Percent(2), Real(|s| s.share));
-    const NORMALISED: WorkloadStreamColumn =
+    const NORMALIZED: WorkloadStreamColumn =
         ListingColumn::shown("Normalized %", Percent(2), Real(|s| s.normalized));
     const AMOUNT: WorkloadStreamColumn =
         ListingColumn::shown("MB", Megabytes(1), Whole(|s| s.amount));
@@ -89,13 +89,13 @@ impl WorkloadStream {
         Self::STREAM,
         Self::COUNT,
         Self::SHARE,
-        Self::NORMALISED.headed("normalized %"),
+        Self::NORMALIZED.headed("normalized %"),
         Self::QD_MEAN,
     ];
 
     /// Columns of a report's table, next to the stream names.
     pub const OF_REPORT: [WorkloadStreamColumn; 5] =
-        [Self::COUNT, Self::SHARE, Self::NORMALISED, Self::AMOUNT, Self::QD_MEAN];
+        [Self::COUNT, Self::SHARE, Self::NORMALIZED, Self::AMOUNT, Self::QD_MEAN];
 }
 
 /// The cumulative workload of a capture.
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tutorials_workload_is_selected_and_normalised_exactly() {
+    fn the_tutorials_workload_is_selected_and_normalized_exactly() {
         let threshold = "2%".parse().unwrap();
         let workload = CumulativeWorkload::select(
             seed_streams(),

@@ -6,7 +6,7 @@
 
 use crate::draw::DrawPlan;
 use crate::prepared::StepRefusal;
-use crate::refusals::range_fault;
+use crate::refusals::{range_fault, sector_fault};
 use crate::start::{StepStart, WorkDone};
 use std::collections::BTreeMap;
 use steadfast_domain::hex::to_hex;
@@ -338,15 +338,10 @@ fn refuse_stream(stream: &IoStream, sector: u64, may_flush: bool) -> Result<(), 
         _ if !stream.distribution.is_uniform() => Some(
             "fio's ranks may share a block, so it would not draw the same distribution".to_owned(),
         ),
-        _ if !stream.size.0.is_multiple_of(sector)
-            || !stream.alignment().0.is_multiple_of(sector) =>
-        {
-            Some(format!("transfer size and alignment must be multiples of {sector} B"))
-        }
-        _ if stream.size.0 > SIZE_LIMIT => {
-            Some("one I/O moves at most 1 GiB; choose a smaller size".into())
-        }
-        _ => None,
+        _ => sector_fault(stream, sector).or_else(|| {
+            (stream.size.0 > SIZE_LIMIT)
+                .then(|| "one I/O moves at most 1 GiB; choose a smaller size".into())
+        }),
     };
     cannot.map_or(Ok(()), |why| Err(format!("'{stream}': {why}; use the engine uring")))
 }

@@ -39,7 +39,7 @@ use crate::kernel;
 pub use crate::kernel::Backend;
 use crate::play::ScriptReader;
 use crate::prepared::{PreparedStep, StepRefusal};
-use crate::refusals::{limit_fault, memory_fault, range_fault, script_fault};
+use crate::refusals::{limit_fault, memory_fault, range_fault, script_fault, sector_fault};
 use crate::stall::refuse_void;
 use crate::start::StepStart;
 use crate::stop::StopSignal;
@@ -390,14 +390,8 @@ impl Native {
         if stream.op == Op::Discard && self.is_block_device() && !self.target.device().discard {
             return Some(format!("{} cannot discard blocks, which '{stream}' needs", self.path()));
         }
-        let sector = self.sector();
-        let whole =
-            stream.size.0.is_multiple_of(sector) && stream.alignment().0.is_multiple_of(sector);
-        if !whole {
-            return Some(format!(
-                "'{stream}': transfer size and alignment must be multiples of {sector} B on {}",
-                self.path()
-            ));
+        if let Some(fault) = sector_fault(stream, self.sector()) {
+            return Some(format!("'{stream}': {fault} on {}", self.path()));
         }
         // A discard has no buffer; its size only has to fit into 32 bits.
         let limit = if stream.op == Op::Discard { DISCARD_LIMIT } else { SIZE_LIMIT };

@@ -43,7 +43,7 @@ use crate::engine::Engine;
 use crate::handover::{Handover, take_over, takes_over};
 use crate::play::ScriptReader;
 use crate::prepared::{PreparedStep, StepRefusal};
-use crate::refusals::{limit_fault, range_fault, script_fault};
+use crate::refusals::{limit_fault, range_fault, script_fault, sector_fault};
 use crate::start::StepStart;
 use crate::stop::StopSignal;
 use calendar::SLOTS_MAX;
@@ -504,14 +504,11 @@ fn refuse_stream(stream: &IoStream) -> Option<String> {
     if stream.op == Op::Flush {
         return None;
     }
-    let (size, alignment) = (stream.size, stream.alignment());
-    if !size.0.is_multiple_of(SECTOR) || !alignment.0.is_multiple_of(SECTOR) {
-        return Some(format!(
-            "'{stream}': transfer size and alignment must be multiples of {SECTOR} B"
-        ));
+    if let Some(fault) = sector_fault(stream, SECTOR) {
+        return Some(format!("'{stream}': {fault}"));
     }
     let longest = if stream.op == Op::Discard { DISCARD_MAX } else { TRANSFER_MAX };
-    (size > longest)
+    (stream.size > longest)
         .then(|| format!("'{stream}': a drive takes at most {} MiB per I/O", longest.0 >> 20))
 }
 

@@ -122,17 +122,16 @@ fn ending(recorded: &Recorded) -> Vec<String> {
         counters.requeues
     )];
     if counters.lost > 0 {
-        lines.push("Events were lost: use a larger --buffer.".to_owned());
+        lines.push("I/Os were lost because the buffer was full: use a larger --buffer.".to_owned());
     }
     if counters.skipped > 0 {
         lines.push(format!(
-            "The kernel skipped probes {} times: at most that many I/Os are missing or \
-             incomplete.",
-            counters.skipped
+            "The kernel skipped {}: at most that many I/Os are missing or incomplete.",
+            counted(counters.skipped, "probe run")
         ));
     }
-    for (what, count) in &counters.unseen {
-        lines.push(format!("Not captured: {what}: {count}."));
+    for (kind, count) in &counters.unseen {
+        lines.push(format!("Not captured: {kind}: {count}."));
     }
     lines.extend(conditions.cgroups.as_deref().map(cgroups));
     lines.extend(conditions.paths.map(paths));
@@ -148,11 +147,11 @@ fn cgroups(cgroups: &[CapturedCgroup]) -> String {
     format!("Cgroups: {named} of {} with their paths. The file contains them.", cgroups.len())
 }
 
-/// Returns a line on the I/Os with and without a file path.
+/// Returns a line on the number of files with and without a stored path.
 fn paths((with, without): (u64, u64)) -> String {
     format!(
-        "Paths: {with} known, {without} unknown. The file contains these paths: whoever \
-         may read it sees them."
+        "Paths: {with} stored, {without} unknown. Anyone who can read the file can see the stored \
+         paths."
     )
 }
 
