@@ -175,11 +175,11 @@ pub(crate) fn badges(findings: &Findings) -> Vec<Badge> {
             ids_with_badge.push(id);
         }
     }
-    for (kind, noun, tone) in [
-        (CaveatKind::Invalidates, "warning", BadgeTone::Bad),
-        (CaveatKind::Deviation, "deviation", BadgeTone::Mild),
-        (CaveatKind::Unverified, "unverified rule", BadgeTone::Mild),
-        (CaveatKind::Remark, "remark", BadgeTone::Mild),
+    for (noun, kind, tone) in [
+        ("warning", CaveatKind::Invalidates, BadgeTone::Bad),
+        ("deviation", CaveatKind::Deviation, BadgeTone::Mild),
+        ("unverified rule", CaveatKind::Unverified, BadgeTone::Mild),
+        ("remark", CaveatKind::Remark, BadgeTone::Mild),
     ] {
         // A disclosure with a badge of its own is not counted again.
         let of_kind = all.iter().filter(|disclosure| disclosure.kind == kind);

@@ -1,8 +1,7 @@
 //! The file-system layer at system calls and io_uring: covers every file system, but only the I/O
 //! that programs request.
 
-use super::files::FilePrograms;
-use super::programs::{AlignedBytes, kernel_knows};
+use super::programs::{AlignedBytes, FilePrograms, kernel_knows};
 use crate::error::CaptureError;
 
 /// The compiled programs, aligned because ELF files are read in words.

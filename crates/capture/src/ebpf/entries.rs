@@ -1,8 +1,7 @@
 //! The file-system layer at the file systems' own functions (fentry, fexit): sees I/O of any
 //! origin, on the file systems whose functions are listed here.
 
-use super::files::FilePrograms;
-use super::programs::{AlignedBytes, KernelFunctions, kernel_knows};
+use super::programs::{AlignedBytes, FilePrograms, KernelFunctions, kernel_knows};
 use crate::error::CaptureError;
 use crate::options::CaptureOptions;
 use std::collections::BTreeSet;

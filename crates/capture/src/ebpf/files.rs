@@ -4,7 +4,7 @@
 use super::cgroups::CgroupHierarchy;
 use super::plain::{self, PlainData};
 use super::probe_session::{CapturedLayer, ProbeSession, wait_until};
-use super::programs::parameters;
+use super::programs::{FilePrograms, parameters};
 use super::rings::RingRecord;
 use super::{calls, entries};
 use crate::counters::{CaptureCounters, EventSource};
@@ -15,18 +15,6 @@ use steadfast_domain::{IoEvent, IoOp};
 
 /// Maximum number of file systems in one capture.
 const FILE_SYSTEMS_MAX: usize = 64;
-
-/// The programs to load for the file-system layer.
-pub(super) struct FilePrograms {
-    /// Content of the object file.
-    pub object: &'static [u8],
-    /// Programs in the order of attachment: those at completions before those at submissions.
-    pub programs: Vec<String>,
-    pub description: String,
-    /// True if a call's record is complete when the call begins, so that calls without a completion
-    /// can be recorded, without a response time.
-    pub keeps_unended: bool,
-}
 
 pub(crate) struct FileSource {
     session: ProbeSession,

@@ -30,6 +30,18 @@ enum GateState {
     Closed = 2,
 }
 
+/// The programs to load for the file-system layer.
+pub(super) struct FilePrograms {
+    /// Content of the object file.
+    pub object: &'static [u8],
+    /// Programs in the order of attachment: those at completions before those at submissions.
+    pub programs: Vec<String>,
+    pub description: String,
+    /// True if a call's record is complete when the call begins, so that calls without a completion
+    /// can be recorded, without a response time.
+    pub keeps_unended: bool,
+}
+
 pub(super) struct AttachedPrograms {
     object: Object,
     /// Detach the programs when dropped.
