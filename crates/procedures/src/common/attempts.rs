@@ -18,7 +18,7 @@ pub fn until_unbroken(
         }
         bench.note(&Note::Caveat(Caveat::remark(
             ids::RESTARTED,
-            format!("Attempt {number} was interrupted; the test restarts with {first}."),
+            format!("Attempt {number} was interrupted; the test begins anew with {first}."),
             "",
         )));
     }
