@@ -261,7 +261,7 @@ fn a_trace_has_no_path_unless_it_was_asked_for() {
         return;
     };
     assert!(has(&scratch.join("trace.parquet"), "very-private.txt"));
-    assert!(messages.contains("whoever may read it sees them"), "{messages}");
+    assert!(messages.contains("can see the stored paths"), "{messages}");
     assert!(messages.contains("Cgroups: ") && messages.contains("Requests: "), "{messages}");
     let by = "trace groups trace.parquet --by file,command,cgroup --layer filesystem --json";
     let found: Value = succeed_json(&scratch, by);
