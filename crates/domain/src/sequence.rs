@@ -481,7 +481,7 @@ impl SequenceLoad {
         Ok(())
     }
 
-    /// Resolves the extent.
+    /// Returns the active range that the extent covers on a device of this capacity.
     fn range(&self, capacity: Bytes, sector: u64) -> Result<ActiveRange, LoadError> {
         let from = match (self.extent.from, self.extent.block) {
             (Amount::Bytes(from), Some(_)) if !from.0.is_multiple_of(sector) => {

@@ -33,8 +33,8 @@ pub(super) struct RangeKey {
 unsafe impl PlainData for RangeKey {}
 
 impl RangeKey {
-    /// Returns the key of an element of [`RECENT`], of which `first` is the first step, and its
-    /// half.
+    /// Returns the key of element `at` of [`RECENT`], and its half. `first` is the first step in the
+    /// map.
     pub(super) fn from_index(at: u32, first: u64) -> (Self, usize) {
         let key = RangeKey {
             step: first + u64::from(at >> 11 & 1),

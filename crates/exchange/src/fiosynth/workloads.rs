@@ -112,7 +112,7 @@ struct SuiteSteps<'s> {
     /// Last number given to each label; the next step of that label gets the one after it.
     labels: BTreeMap<String, u64>,
     errors: Vec<ParseError>,
-    /// Templates with errors, each of which is reported once.
+    /// Templates with errors that were reported.
     refused: Vec<String>,
 }
 

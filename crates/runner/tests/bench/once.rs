@@ -122,9 +122,9 @@ fn a_read_only_target_leaves_the_host_unchanged() {
     assert!(!directory.exists());
 }
 
-/// A kill between a change and its undoing leaves a journal that `restore` undoes.
+/// A kill between a change and its undoing leaves a journal that `restore` reads.
 #[test]
-fn a_change_is_on_disk_before_it_is_made() {
+fn a_change_of_a_killed_process_is_left_for_restore() {
     let (_scratch, directory) = scratch_path();
     let mut log = RigLog { setting: "0".into(), ..RigLog::default() };
     let mut changes = journal(&directory);

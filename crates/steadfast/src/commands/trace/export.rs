@@ -123,7 +123,7 @@ pub fn run(arguments: &WorkloadExportArguments) -> anyhow::Result<ExitState> {
     Ok(if is_whole || filter.accept_damage { ExitState::Done } else { ExitState::Incomplete })
 }
 
-/// First words of the list of what an export lost.
+/// Beginning of the file that lists what an export lacks; only such a file is replaced.
 const WRITTEN_BY: &str = "Written by ";
 
 /// Maximum size of a list in bytes.
