@@ -6,7 +6,7 @@ use crate::world::{Process, WorldState};
 use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
 use std::fs::TryLockError;
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use steadfast_host::{Directory, FileError, OutputStorage, OverwritePolicy, ReadAccess};
 use steadfast_recorder::MarkStorage;
@@ -293,6 +293,9 @@ impl SimulatedFile {
         position: usize,
         buffer: &mut [u8],
     ) -> io::Result<usize> {
+        if fault == Some(InjectedFault::Error) && state.disk.bug == Some(PlantedBug::ErrorAsEnd) {
+            return Ok(0);
+        }
         check_fault(state, fault)?;
         let is_short = fault == Some(InjectedFault::Short);
         let most = if is_short { buffer.len().min(7) } else { buffer.len() };
@@ -341,6 +344,20 @@ impl Read for SimulatedFile {
         })?;
         self.position += read;
         Ok(read)
+    }
+}
+
+impl Seek for SimulatedFile {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let size = StoredFile::size(self)?;
+        let target = match to {
+            SeekFrom::Start(position) => Some(position),
+            SeekFrom::End(offset) => size.checked_add_signed(offset),
+            SeekFrom::Current(offset) => (self.position as u64).checked_add_signed(offset),
+        };
+        let target = target.ok_or_else(|| error(libc::EINVAL))?;
+        self.position = usize::try_from(target).unwrap_or(usize::MAX);
+        Ok(target)
     }
 }
 

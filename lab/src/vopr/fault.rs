@@ -112,6 +112,8 @@ pub enum PlantedBug {
     DoubledWrite,
     /// A line break that is written alone does not reach the file.
     LostLineBreak,
+    /// A read error is taken for the end of the file.
+    ErrorAsEnd,
     /// A resumed run forgets its last step.
     ForgottenStep,
     /// An idle time that broke off is repeated without end.

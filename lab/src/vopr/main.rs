@@ -8,6 +8,7 @@
 
 mod captures;
 mod changes;
+mod conversions;
 mod cuts;
 mod dice;
 mod directory;
@@ -69,6 +70,7 @@ fn main() -> ExitCode {
             check_seed(seed, changes::play_seed, changes::play, is_traced),
             check_seed(seed, marks::play_seed, marks::play, is_traced),
             check_seed(seed, captures::play_seed, captures::play, is_traced),
+            check_seed(seed, conversions::play_seed, conversions::play, is_traced),
         ];
         for report in reports.into_iter().flatten() {
             failed += 1;

@@ -4,7 +4,7 @@ use crate::dice::Dice;
 use crate::drive::RememberedDrive;
 use crate::fault::{InjectedFault, PlannedFault};
 use crate::shrink::{Shrink, earlier_faults, fewer_faults, smaller_lives};
-use crate::workload::workload;
+use crate::workload::{sequence, workload};
 use crate::world::DRIVES_MAX;
 use std::sync::LazyLock;
 use steadfast_domain::{Nanos, Profile, Settings};
@@ -27,7 +27,7 @@ const fn run(name: &'static str, adjust: fn(&mut Settings)) -> PlannedRun {
 pub const FIRST_RUNS: usize = 6;
 
 /// All runs, which are short. New ones are added before the longer ones.
-pub const RUNS: [PlannedRun; 23] = [
+pub const RUNS: [PlannedRun; 30] = [
     run("throughput", |s| s.rounds_max = Some(2)),
     run("latency", |s| s.rounds_max = Some(1)),
     run("iops", |s| s.rounds_max = Some(1)),
@@ -85,6 +85,9 @@ pub const RUNS: [PlannedRun; 23] = [
         s.workload = Some(Box::new(workload()));
         s.rounds_max = Some(1);
     }),
+    run("sequence", |s| s.sequence = Some(Box::new(sequence()))),
+    run("hdd-iops", |s| set(s, &[("zones", "2")])),
+    run("hdd-throughput", |s| set(s, &[("zones", "3")])),
     run("portrait", |s| {
         set(s, &[("length", "1h"), ("fill.idle-times", "10s"), ("latency.histogram-time", "1s")]);
         set(s, &[("commit.committers", "1"), ("commit.between-time", "2s")]);
@@ -105,15 +108,37 @@ pub const RUNS: [PlannedRun; 23] = [
         // A round with a gap does not count.
         s.rounds_max = Some(6);
     }),
+    run("composite-dirth", |s| {
+        set(s, &[("histogram-time", "1s"), ("pre-write", "1s"), ("loops", "2,1")]);
+        set(s, &[("point-pre-write", "1s"), ("between-time", "2s")]);
+        s.rounds_max = Some(6);
+    }),
+    run("wsat-campaign", |s| {
+        set(s, &[("workloads", "oltp,video"), ("between-time", "2s"), ("least-fills", "0")]);
+        set(s, &[("histogram-time", "1s")]);
+        s.rounds_max = Some(2);
+    }),
+    run("dirth-campaign", |s| {
+        set(s, &[("workloads", "metadata,composite"), ("histogram-time", "1s")]);
+        set(s, &[("pre-write", "1s"), ("loops", "2,1"), ("point-pre-write", "1s")]);
+        set(s, &[("between-time", "2s")]);
+        s.rounds_max = Some(6);
+    }),
+    run("tkperf", |s| {
+        set(s, &[("tests", "tp,writesat")]);
+        s.rounds_max = Some(2);
+    }),
 ];
 
 /// Number of runs before the longer ones, which are chosen a quarter as often.
-const SHORT_RUNS: usize = 19;
+const SHORT_RUNS: usize = 22;
 
 /// Runs that are played on several targets: those with few calls, and one whose rounds span several
 /// phases. New ones are added at the end.
-const GROUP_RUNS: [&str; 7] =
-    ["throughput", "verify-write", "commit", "fill", "load-curve", "idle-exit", "factors"];
+const GROUP_RUNS: [&str; 8] = [
+    "throughput", "verify-write", "commit", "fill", "load-curve", "idle-exit", "factors",
+    "sequence",
+];
 
 /// Number of them that existed when the regression seeds of `tests.rs` were found.
 #[cfg(test)]

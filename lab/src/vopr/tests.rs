@@ -2,6 +2,7 @@
 
 use crate::captures::{self, CaptureScenario};
 use crate::changes::{self, ChangesScenario};
+use crate::conversions::{self, ConversionScenario};
 use crate::fault::{InjectedFault, PlannedFault, PlantedBug};
 use crate::marks::{self, MarksScenario};
 use crate::outputs::{self, OutputScenario};
@@ -158,6 +159,14 @@ fn output_files_appear_whole_and_stay() {
 }
 
 #[test]
+fn conversions_are_complete_or_absent() {
+    let (written, imported) = conversions::ios_of_first_import();
+    assert_eq!(written.len() as u64, conversions::IOS);
+    assert_eq!(imported, written);
+    must_hold(seeds(300), conversions::play_seed, conversions::play);
+}
+
+#[test]
 fn captures_lose_nothing_in_silence() {
     must_hold(seeds(1000), captures::play_seed, captures::play);
 }
@@ -221,11 +230,24 @@ fn bugs_planted_below_output_files_are_found() {
     must_be_found(&bugs, outputs::play_seed, outputs::play, OutputScenario::faults);
 }
 
+/// Each defect breaks another invariant of conversions.
+#[test]
+fn bugs_planted_below_conversions_are_found() {
+    use PlantedBug::{ErrorAsEnd, NoDirectorySync, NoSync, StrayWrite};
+    let bugs = [
+        (ErrorAsEnd, "is incomplete"),
+        (NoSync, "is incomplete"),
+        (NoDirectorySync, "was reported and is not there"),
+        (StrayWrite, "belonged to another program"),
+    ];
+    must_be_found(&bugs, conversions::play_seed, conversions::play, ConversionScenario::faults);
+}
+
 /// Every kind of scenario: the same calls with the same faults.
 #[test]
 fn a_seed_always_means_the_same() {
     let mut runs: Vec<usize> = Vec::new();
-    for seed in 0..200 {
+    for seed in 0..1000 {
         let scenario = scenario(seed);
         if runs.contains(&scenario.run) {
             continue;
@@ -244,7 +266,8 @@ fn a_seed_always_means_the_same() {
         let played = || {
             let files = [outputs::play_seed(seed, None).1, changes::play_seed(seed, None).1];
             let captures = [captures::play_seed(seed, None).1, marks::play_seed(seed, None).1];
-            files.into_iter().chain(captures)
+            let conversions = [conversions::play_seed(seed, None).1];
+            files.into_iter().chain(captures).chain(conversions)
         };
         let traces = || {
             played().map(|result| result.trace.iter().map(|line| plain(line)).collect()).collect()

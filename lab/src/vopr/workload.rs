@@ -1,8 +1,9 @@
-//! A small captured workload for the runs of scenarios.
+//! A small captured workload and a small sequence for the runs of scenarios.
 
 use steadfast_domain::applied::{AppliedStep, AppliedWorkload};
+use steadfast_domain::sequence::{Amount, Extent, NamedLoad, SequenceEnd};
 use steadfast_domain::stimulus::{Cursor, Op, Order, Pace};
-use steadfast_domain::{Bytes, Demand, IoStream, Nanos};
+use steadfast_domain::{Bytes, Demand, IoStream, Nanos, Sequence, SequenceLoad, SequenceStep};
 
 /// Returns a workload of three streams and three steps, with a pause before the last step.
 pub fn workload() -> AppliedWorkload {
@@ -40,4 +41,34 @@ pub fn workload() -> AppliedWorkload {
         ],
         ..AppliedWorkload::default()
     }
+}
+
+/// Returns a sequence with a step that prepares, a step with three attempts, each after a purge and
+/// a pause, a long step that is applied in parts, and two loads at once.
+pub fn sequence() -> Sequence {
+    let load = |op, order, kib, end| {
+        let stream = IoStream::new(op, order, Bytes::kib(kib));
+        SequenceLoad::new(vec![stream], Demand::new(1, 2), end)
+    };
+    let seconds = |count| SequenceEnd::time(Nanos::from_secs(count));
+    let part = Extent { length: Some(Amount::Bytes(Bytes::mib(4))), ..Extent::default() };
+    let fill = load(Op::Write, Order::Sequential(Cursor::Own), 128, SequenceEnd::laps(1));
+    let reads = load(Op::Read, Order::Random, 4, seconds(1));
+    let writes = load(Op::Write, Order::Random, 8, seconds(1));
+    let best = SequenceStep {
+        best_of: Some(3),
+        purge: true,
+        pause: Nanos::from_secs(5),
+        ..SequenceStep::new("best", writes.clone())
+    };
+    let long = load(Op::Write, Order::Random, 16, seconds(130)).within(part);
+    let at_once = [("reader", reads), ("writer", writes)]
+        .map(|(name, load)| NamedLoad { name: name.into(), load });
+    let mut steps = vec![
+        SequenceStep::new("fill", fill.within(part)).preparing(),
+        best,
+        SequenceStep::new("long", long),
+    ];
+    steps.extend(SequenceStep::at_once("both", at_once.into()));
+    Sequence { tool: "fio".into(), title: "small.fio".into(), steps, ..Sequence::default() }
 }

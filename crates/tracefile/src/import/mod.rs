@@ -20,6 +20,7 @@ mod lcs;
 mod line_ends;
 mod lines;
 mod mapping;
+mod output;
 mod plan;
 mod records;
 mod rows;
@@ -29,6 +30,7 @@ mod text_formats;
 
 pub use input::{EventSink, ImportError, ImportInput, ImportResult};
 pub use mapping::ColumnMapping;
+pub use output::write_trace;
 pub use plan::{ColumnPlan, ColumnUnit, ImportColumn, OperationSource, TimeEpoch};
 pub use table::import_parquet;
 

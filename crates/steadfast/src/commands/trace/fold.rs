@@ -180,8 +180,8 @@ fn finish(
     merge.check()?;
     let shown = output.path().display().to_string();
     let sink = BufWriter::new(output.handle()?);
-    let mut sink = merge.write(sink).with_context(|| format!("{shown} cannot be written"))?;
-    sink.flush().with_context(|| format!("{shown} cannot be written"))?;
+    let mut sink = merge.write(sink).with_context(|| shown.clone())?;
+    sink.flush().context(shown)?;
     drop(sink);
     output.persist()?;
     content.twice.iter().take(DUPLICATES_SHOWN).for_each(|text| terminal::warn(text));

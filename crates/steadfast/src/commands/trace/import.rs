@@ -11,10 +11,9 @@ use anyhow::{Context, bail};
 use clap::ValueEnum;
 use serde::Serialize;
 use std::fs::File;
-use std::io::{BufWriter, Read, Write};
+use std::io::Read;
 use std::path::Path;
 use steadfast_analysis::moment::Moment;
-use steadfast_domain::CaptureConditions;
 use steadfast_domain::io_event::IncompleteIos;
 use steadfast_domain::text::{counted, shell_quoted};
 use steadfast_exchange::identify::FileKind;
@@ -23,7 +22,6 @@ use steadfast_tracefile::import::{
     self, ColumnMapping, ColumnPlan, EventSink, ImportError, ImportInput, ImportResult,
     RecognizedFormat, TraceFormat,
 };
-use steadfast_tracefile::{TraceError, TraceWriter};
 
 /// Number of leading bytes used to recognize a format.
 const BEGINNING: usize = 16 << 10;
@@ -247,32 +245,18 @@ fn write(
     began_unix_ns: Option<u64>,
     import: impl FnOnce(&mut EventSink<'_>) -> Result<ImportResult, ImportError>,
 ) -> anyhow::Result<ImportResult> {
-    let cannot = || format!("{} cannot be written", output.path().display());
-    let conditions =
-        CaptureConditions { software: SOFTWARE.to_owned(), ..CaptureConditions::default() };
-    let mut writer =
-        TraceWriter::new(BufWriter::with_capacity(1 << 20, output.handle()?), &conditions)?;
-    let mut events = Vec::with_capacity(1024);
-    let mut imported = import(&mut |event| -> Result<(), TraceError> {
-        events.push(*event);
-        if events.len() == events.capacity() {
-            writer.write(&events)?;
-            events.clear();
+    let written = import::write_trace(output.handle()?, SOFTWARE, began_unix_ns, import);
+    let imported = written.map_err(|error| match error {
+        ImportError::Sink(error) => {
+            anyhow::Error::new(error).context(output.path().display().to_string())
         }
-        Ok(())
+        error => error.into(),
     })?;
-    writer.write(&events)?;
-    imported.conditions.software = SOFTWARE.to_owned();
-    if let Some(began_unix_ns) = began_unix_ns {
-        if imported.conditions.began_unix_ns.is_some() {
-            return Err(misuse(
-                "--began: the file's times are clock times, which say when it began; omit the option",
-            ));
-        }
-        imported.conditions.began_unix_ns = Some(began_unix_ns);
+    if began_unix_ns.is_some() && imported.conditions.began_unix_ns != began_unix_ns {
+        return Err(misuse(
+            "--began: the file's times are clock times, which say when it began; omit the option",
+        ));
     }
-    let mut sink = writer.finish(imported.conditions.clone()).with_context(cannot)?;
-    sink.flush().with_context(cannot)?;
     Ok(imported)
 }
 

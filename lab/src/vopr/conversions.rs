@@ -1,0 +1,385 @@
+//! Programs that convert files: imports of other tools' traces, and a merge of fold files.
+//!
+//! Files are read and written by the production code (`tracefile::import`, `analysis::fleet::Merge`,
+//! `host::NewFile`). A name must always lead to a complete conversion or to nothing: an input of
+//! which only a part was read must not become a file that looks whole.
+
+use crate::dice::Dice;
+use crate::directory::SimulatedDirectory;
+use crate::disk::ROOT;
+use crate::fault::{InjectedFault, PlannedFault, PlantedBug};
+use crate::shrink::{Shrink, earlier_faults, fewer_faults, smaller_lives};
+use crate::world::{Process, TrialResult, World};
+use std::ffi::OsStr;
+use std::fmt::Write;
+use std::io::{self, Cursor, Read, Seek};
+use std::sync::{Arc, LazyLock};
+use std::thread;
+use steadfast_analysis::fleet::{FoldOptions, Merge, fingerprint, fold};
+use steadfast_analysis::{Captured, PassOptions};
+use steadfast_host::{NewFile, OverwritePolicy, ReadAccess};
+use steadfast_tracefile::TraceError;
+use steadfast_tracefile::import::{
+    self, ColumnPlan, ImportError, ImportInput, ImportResult, TraceFormat,
+};
+#[cfg(test)]
+use steadfast_tracefile::{Batch, Fields, Trace};
+
+const SOFTWARE: &str = "steadfast 0";
+/// Number of I/Os of an input.
+pub const IOS: u64 = 512;
+/// Size of a read of a text, which comes through a pipe.
+const PIPE_BYTES: usize = 4096;
+const MICROSECOND: u64 = 1_000;
+/// Start of the first trace; the second begins when the first has ended.
+const BEGAN_NS: u64 = 1_700_000_000_000_000_000;
+/// Calls of a program that no fault hits; later ones hit none.
+const CALLS: u64 = 60;
+
+const INPUTS: [&str; 4] = ["one.csv", "two.csv", "one.fold", "two.fold"];
+
+/// Inputs, and the outputs of an undisturbed program.
+struct ConvertedFiles {
+    /// Content of each of [`INPUTS`].
+    inputs: [Vec<u8>; INPUTS.len()],
+    /// Complete output of each of [`Conversion::ALL`].
+    outputs: [Vec<u8>; Conversion::ALL.len()],
+}
+
+static FILES: LazyLock<Result<ConvertedFiles, String>> =
+    LazyLock::new(|| ConvertedFiles::new().map_err(|error| error.to_string()));
+
+impl ConvertedFiles {
+    fn new() -> Result<ConvertedFiles, ImportError> {
+        let texts = [0, 1].map(input_text);
+        let traces = [0, 1].map(|number| {
+            let mut trace = Vec::new();
+            import_text(number, texts[number as usize].as_bytes(), &mut trace)?;
+            Ok::<_, ImportError>(trace)
+        });
+        let [one, two] = traces;
+        let (one, two) = (one?, two?);
+        let folds = [fold_of("one.parquet", &one)?, fold_of("two.parquet", &two)?];
+        let mut merged = Vec::new();
+        merge_files(folds.clone().map(Cursor::new), &mut merged)?;
+        let [first_text, second_text] = texts.map(String::into_bytes);
+        let [first_fold, second_fold] = folds;
+        Ok(ConvertedFiles {
+            inputs: [first_text, second_text, first_fold, second_fold],
+            outputs: [one, two, merged],
+        })
+    }
+}
+
+/// Returns the text of an input: issue time, operation, offset and length of each I/O. A line has 32
+/// bytes, so that each read ends with a line: a text that ended there would look complete.
+fn input_text(number: u64) -> String {
+    let mut text = String::new();
+    for io in 0..IOS {
+        let op = if io % 3 == 0 { 'W' } else { 'R' };
+        let (time, sector) = (100 + io * 1_000, (io * 7_919 + number) % 10_007 * 8);
+        let _ = writeln!(text, "{time:08},{op},{sector:08},{bytes:011}", bytes = 4096 << (io % 3));
+    }
+    text
+}
+
+/// A text that is read in parts.
+struct Pipe<R>(R);
+
+impl<R: Read> Read for Pipe<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let end = buffer.len().min(PIPE_BYTES);
+        self.0.read(&mut buffer[..end])
+    }
+}
+
+/// Imports the text of an input.
+fn import_text<W: io::Write + Send>(
+    number: u64,
+    text: impl Read,
+    output: W,
+) -> Result<ImportResult, ImportError> {
+    let columns = "time=1:us,op=2,offset=3:sectors,bytes=4";
+    let plan = ColumnPlan::parse(columns).map_err(ImportError::Unsuitable)?;
+    let name = INPUTS[number as usize].to_owned();
+    let input = ImportInput { name, content: Box::new(Pipe(text)) };
+    let began = BEGAN_NS + number * 2 * IOS * 1_000 * MICROSECOND;
+    import::write_trace(output, SOFTWARE, Some(began), |sink| {
+        import::import(&TraceFormat::Columns(plan), vec![input], sink)
+    })
+}
+
+/// Returns the fold file of a trace.
+fn fold_of(name: &str, trace: &[u8]) -> Result<Vec<u8>, TraceError> {
+    let options = FoldOptions {
+        step_ns: 1_000_000_000,
+        processes: false,
+        window: PassOptions::default().window,
+        threads: false,
+        files: false,
+    };
+    let identity = fingerprint(&mut Cursor::new(trace), name)?;
+    let captured = Captured::open(Cursor::new(trace.to_vec()))?;
+    let folded = fold(&captured, vec![identity], &PassOptions::default(), &options)?;
+    let mut merge = Merge::<Cursor<Vec<u8>>>::new(&options);
+    merge.add(folded)?;
+    merge.write(Vec::new())
+}
+
+/// Merges two fold files.
+fn merge_files<R: Read + Seek + Send + 'static, W: io::Write + Send>(
+    files: [R; 2],
+    output: W,
+) -> Result<(), TraceError> {
+    let mut merge = Merge::default();
+    for (file, name) in files.into_iter().zip(&INPUTS[2..]) {
+        merge.add_file(file, name)?;
+    }
+    merge.check()?;
+    merge.write(output)?.flush()?;
+    Ok(())
+}
+
+/// What a program converts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Conversion {
+    ImportFirst,
+    ImportSecond,
+    Merge,
+}
+
+impl Conversion {
+    const ALL: [Conversion; 3] =
+        [Conversion::ImportFirst, Conversion::ImportSecond, Conversion::Merge];
+
+    /// Returns the name of the output.
+    fn output(self) -> &'static str {
+        match self {
+            Conversion::ImportFirst => "one.parquet",
+            Conversion::ImportSecond => "two.parquet",
+            Conversion::Merge => "both.fold",
+        }
+    }
+
+    /// Converts the files in the directory.
+    fn execute(
+        self,
+        directory: &SimulatedDirectory,
+        policy: OverwritePolicy,
+    ) -> anyhow::Result<()> {
+        let name = OsStr::new(self.output());
+        let output = NewFile::create_in(directory, name, policy, ReadAccess::Usual)?;
+        let sink = output.handle()?;
+        match self {
+            Conversion::ImportFirst => {
+                drop(import_text(0, directory.open_named(INPUTS[0])?, sink)?)
+            }
+            Conversion::ImportSecond => {
+                drop(import_text(1, directory.open_named(INPUTS[1])?, sink)?)
+            }
+            Conversion::Merge => {
+                let files = [directory.open_named(INPUTS[2])?, directory.open_named(INPUTS[3])?];
+                merge_files(files, io::BufWriter::new(sink))?;
+            }
+        }
+        output.persist()?;
+        Ok(())
+    }
+}
+
+/// Programs that convert at the same time.
+#[derive(Debug, Clone)]
+struct ConvertingLife {
+    programs: Vec<Conversion>,
+    policy: OverwritePolicy,
+    faults: Vec<PlannedFault>,
+}
+
+impl ConvertingLife {
+    fn new(dice: &mut Dice) -> ConvertingLife {
+        use InjectedFault::{Error, Full, Interrupted, Kill, LostSync, NoSpace, PowerLoss, Short};
+        let all =
+            [Error, Error, Full, Interrupted, Kill, Kill, LostSync, NoSpace, PowerLoss, Short];
+        let count = 1 + dice.below(2);
+        let programs = (0..count).map(|_| *dice.choose(&Conversion::ALL)).collect();
+        let mut faults = Vec::new();
+        for _ in 0..dice.below(4) {
+            faults.push(PlannedFault { call: 1 + dice.below(CALLS), fault: *dice.choose(&all) });
+        }
+        let policy =
+            if dice.percent(50) { OverwritePolicy::Keep } else { OverwritePolicy::Overwrite };
+        ConvertingLife { programs, policy, faults }
+    }
+}
+
+/// Programs that convert files of one directory, in the order in which they are started.
+#[derive(Debug, Clone)]
+pub struct ConversionScenario {
+    seed: u64,
+    lives: Vec<ConvertingLife>,
+}
+
+impl ConversionScenario {
+    fn new(seed: u64) -> ConversionScenario {
+        let mut dice = Dice::new(seed ^ 0x636f_6e76_6572_7421);
+        let count = 1 + dice.below(3);
+        let lives = (0..count).map(|_| ConvertingLife::new(&mut dice)).collect();
+        ConversionScenario { seed, lives }
+    }
+
+    /// Returns the number of faults.
+    #[cfg(test)]
+    pub fn faults(&self) -> usize {
+        self.lives.iter().map(|life| life.faults.len()).sum()
+    }
+}
+
+impl Shrink for ConversionScenario {
+    fn smaller(&self) -> Vec<ConversionScenario> {
+        let lives = smaller_lives(&self.lives, |life| {
+            let mut smaller = Vec::new();
+            if life.programs.len() > 1 {
+                let alone = |program| vec![program];
+                smaller.extend(
+                    life.programs.iter().map(|program| ConvertingLife {
+                        programs: alone(*program),
+                        ..life.clone()
+                    }),
+                );
+            }
+            let faults = fewer_faults(&life.faults).into_iter().chain(earlier_faults(&life.faults));
+            smaller.extend(faults.map(|faults| ConvertingLife { faults, ..life.clone() }));
+            smaller
+        });
+        lives.into_iter().map(|lives| ConversionScenario { lives, ..self.clone() }).collect()
+    }
+}
+
+/// Plays the scenario of a seed.
+pub fn play_seed(seed: u64, bug: Option<PlantedBug>) -> (ConversionScenario, TrialResult) {
+    let scenario = ConversionScenario::new(seed);
+    let result = play(&scenario, bug);
+    (scenario, result)
+}
+
+/// Plays a scenario. After its lives, each conversion is executed without a fault, and the power is
+/// lost.
+pub fn play(scenario: &ConversionScenario, bug: Option<PlantedBug>) -> TrialResult {
+    let world = World::new(scenario.seed, bug, true);
+    let files = match &*FILES {
+        Ok(files) => files,
+        Err(error) => {
+            world.violate(|| format!("an undisturbed conversion fails: {error}"));
+            return world.take_result();
+        }
+    };
+    world.require(put_inputs(&world, files));
+    let undisturbed = Conversion::ALL.map(|conversion| ConvertingLife {
+        programs: vec![conversion],
+        policy: OverwritePolicy::Overwrite,
+        faults: Vec::new(),
+    });
+    // True for an output that a program has reported as written.
+    let mut reported = [false; Conversion::ALL.len()];
+    for life in scenario.lives.iter().chain(&undisturbed) {
+        let about = format!("-- {:?}, {:?}, {:?}", life.programs, life.policy, life.faults);
+        world.state().log(|| about);
+        let successes = live(&world, life);
+        let is_undisturbed = life.faults.is_empty() && life.programs.len() == 1;
+        if is_undisturbed && life.policy == OverwritePolicy::Overwrite {
+            world.require(if successes.contains(&None) {
+                Err("a conversion failed although no call failed".to_owned())
+            } else {
+                Ok(())
+            });
+        }
+        for conversion in successes.into_iter().flatten() {
+            reported[conversion as usize] = true;
+        }
+        world.require(check(&world, files, reported));
+    }
+    world.state().lose_power();
+    world.require(check(&world, files, reported));
+    world.take_result()
+}
+
+/// Puts the inputs on the disk, for good.
+fn put_inputs(world: &World, files: &ConvertedFiles) -> Result<(), String> {
+    let disk = &mut world.state().disk;
+    for (name, content) in INPUTS.iter().zip(&files.inputs) {
+        let inode = disk.create(ROOT, name, false).map_err(|error| error.to_string())?;
+        disk.append(inode, content).map_err(|error| error.to_string())?;
+        disk.store_all(ROOT, inode);
+    }
+    Ok(())
+}
+
+/// Executes the programs of a life. Returns the conversion of each that reported success.
+fn live(world: &Arc<World>, life: &ConvertingLife) -> Vec<Option<Conversion>> {
+    let processes = world.start(life.programs.len(), &life.faults);
+    let convert = |process: &Process, conversion: Conversion| {
+        let ended = process.run(|| {
+            let directory = SimulatedDirectory::root(process);
+            let ended = conversion.execute(&directory, life.policy);
+            process.world.state().log(|| match &ended {
+                Ok(()) => format!("       {conversion:?}: done"),
+                Err(error) => format!("       {conversion:?}: {error:#}"),
+            });
+            ended.is_ok()
+        });
+        (ended == Some(true)).then_some(conversion)
+    };
+    thread::scope(|scope| {
+        let programs = processes.iter().zip(&life.programs);
+        let threads: Vec<_> = programs
+            .map(|(process, conversion)| scope.spawn(move || convert(process, *conversion)))
+            .collect();
+        // A panic of the program was caught.
+        threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
+    })
+}
+
+/// Checks that inputs have not changed, that each output is complete or absent, and that each one
+/// that was reported as written is there.
+fn check(
+    world: &World,
+    files: &ConvertedFiles,
+    reported: [bool; Conversion::ALL.len()],
+) -> Result<(), String> {
+    let state = world.state();
+    state.disk.check_bystanders()?;
+    let found = state.disk.contents(ROOT);
+    for (name, content) in INPUTS.iter().zip(&files.inputs) {
+        if found.get(*name) != Some(content) {
+            return Err(format!("the input {name} was changed"));
+        }
+    }
+    for conversion in Conversion::ALL {
+        let (name, at) = (conversion.output(), conversion as usize);
+        match found.get(name) {
+            Some(content) if *content != files.outputs[at] => {
+                return Err(format!("{name} is incomplete: {} bytes", content.len()));
+            }
+            None if reported[at] => return Err(format!("{name} was reported and is not there")),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Returns the offsets and lengths of the I/Os of an input, and those of its undisturbed import.
+#[cfg(test)]
+pub fn ios_of_first_import() -> (Vec<(u64, u32)>, Vec<(u64, u32)>) {
+    let files = FILES.as_ref().unwrap();
+    let text = String::from_utf8(files.inputs[0].clone()).unwrap();
+    let written = text.lines().map(|line| {
+        let numbers: Vec<u64> = line.split(',').filter_map(|field| field.parse().ok()).collect();
+        (numbers[1] * 512, numbers[2] as u32)
+    });
+    let trace = Trace::open(Cursor::new(files.outputs[0].clone())).unwrap();
+    let (mut batches, mut batch) = (trace.batches(Fields::ALL), Batch::default());
+    while batches.read(1 << 16, &mut batch).unwrap() > 0 {}
+    let events = (0..batch.len()).map(|row| batch.event(row));
+    let read = events.map(|event| (event.offset, event.bytes)).collect();
+    (written.collect(), read)
+}
