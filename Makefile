@@ -8,7 +8,7 @@ OPTIMISED = $(or $(CARGO_TARGET_DIR),target)/release
 # Captures through BPF programs; without them a capture uses tracefs alone.
 FEATURES ?= steadfast/ebpf
 
-.PHONY: build demo ui test check bench fleet lab arm64 dist dist-test image docs readme clean tools fire fuzz night
+.PHONY: build demo ui test check clippy bench fleet lab arm64 dist dist-test image docs readme clean tools fire fuzz night
 
 build: tools
 	cargo build --release --locked -p steadfast --features $(FEATURES)
@@ -27,14 +27,18 @@ ui:
 	mkdir -p crates/explorer/assets
 	cp ui/explorer/dist/{index.html,explorer.js,explorer.css} crates/explorer/assets/
 
-test: tools check
+test: tools
+	cargo fmt --check
 	FEATURES=$(FEATURES) scripts/test
+
+check: tools
+	cargo fmt --check
+	@$(MAKE) --no-print-directory clippy
 
 # The second and third build are those that docs/explorer.md and docs/packages.md name: without the
 # explorer, and without eBPF. All have the same targets, so that other projects' libraries are checked
 # once: without the tests they would have other features.
-check: tools
-	cargo fmt --check
+clippy:
 	cargo clippy --locked --workspace --all-targets --features $(FEATURES) -- -D warnings
 	cargo clippy --locked --workspace --all-targets --no-default-features --features $(FEATURES) \
 	    -- -D warnings
