@@ -4,7 +4,6 @@ use crate::arrivals::{ArrivalSums, CapturedArrivals};
 use crate::placement::Placement;
 use crate::zones::AddressCells;
 use std::collections::BTreeMap;
-use std::io::{Read, Seek};
 use steadfast_analysis::device_layer::DeviceLayer;
 use steadfast_analysis::questions::compare::SideSet;
 use steadfast_analysis::questions::cumulative::CumulativeWorkload;
@@ -12,7 +11,7 @@ use steadfast_analysis::questions::streams::StreamKey;
 use steadfast_analysis::{AnnotatedRows, Captured, PassOptions};
 use steadfast_domain::{Bytes, IoOp, Layer};
 use steadfast_tracefile::error::TraceError;
-use steadfast_tracefile::parquet::Fields;
+use steadfast_tracefile::parquet::{Fields, TraceMedium};
 
 /// Maximum number of streams with zones and arrivals of their own: those with the largest shares.
 /// The addresses of each need up to 400 kB while they are measured.
@@ -49,7 +48,7 @@ impl AddressRange {
     ///
     /// # Errors
     /// Returns the errors of [`Captured::run`].
-    pub fn from_capture<R: Read + Seek + Send + 'static>(
+    pub fn from_capture<R: TraceMedium>(
         captured: &Captured<R>,
         pass: &PassOptions,
     ) -> Result<Result<Self, &'static str>, TraceError> {
@@ -97,7 +96,7 @@ impl WorkloadDetails {
     ///
     /// # Errors
     /// Returns the errors of [`Captured::ios`] and of reading.
-    pub fn read<R: Read + Seek + Send + 'static>(
+    pub fn read<R: TraceMedium>(
         captured: &Captured<R>,
         pass: &PassOptions,
         workload: &CumulativeWorkload,
@@ -144,7 +143,7 @@ impl WorkloadDetails {
 }
 
 /// Scans all I/Os together (the first entry) and each stream.
-fn scan<R: Read + Seek + Send + 'static>(
+fn scan<R: TraceMedium>(
     captured: &Captured<R>,
     pass: &PassOptions,
     workload: &CumulativeWorkload,
@@ -175,7 +174,7 @@ fn indices(scans: &[StreamScan]) -> BTreeMap<StreamKey, usize> {
 
 /// Calls `take` for each I/O: with index 0, which stands for all I/Os, and with that of its stream,
 /// if it has one.
-fn each_io<R: Read + Seek + Send + 'static>(
+fn each_io<R: TraceMedium>(
     captured: &Captured<R>,
     pass: &PassOptions,
     indices: &BTreeMap<StreamKey, usize>,
@@ -196,7 +195,7 @@ fn each_io<R: Read + Seek + Send + 'static>(
 }
 
 /// Measures the arrivals of all I/Os and of each stream.
-fn arrivals<R: Read + Seek + Send + 'static>(
+fn arrivals<R: TraceMedium>(
     captured: &Captured<R>,
     pass: &PassOptions,
     scans: &[StreamScan],

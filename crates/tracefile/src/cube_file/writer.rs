@@ -5,7 +5,7 @@ use super::columns::{CubeColumn, CubeColumns, CubeRow, CubeRowKind, Store, colum
 use super::reader::{CubeFile, column_of};
 use super::{BUCKETS_PER_GROUP, ROWS_PER_GROUP, fold_conditions};
 use crate::error::TraceError;
-use crate::parquet::{ChecksumSink, RowGroupExtent, TraceOutput};
+use crate::parquet::{ChecksumSink, RowGroupExtent, TraceMedium, TraceOutput};
 use crate::schema::{KEY_FOLD, author};
 use bytes::Bytes;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
@@ -19,7 +19,7 @@ use parquet::file::writer::{
 };
 use parquet::schema::types::ColumnPath;
 use rustc_hash::FxHashMap;
-use std::io::{Read, Seek, Write};
+use std::io::Write;
 use std::sync::Arc;
 use steadfast_domain::CaptureConditions;
 use steadfast_domain::io_event::CommandName;
@@ -168,7 +168,7 @@ impl<W: Write + Send> CubeWriter<W> {
     /// # Errors
     /// Returns [`TraceError::Damaged`] if the row group does not match its checksum, or
     /// [`TraceError::Encode`] or [`TraceError::Io`] if reading or writing fails.
-    pub fn append<R: Read + Seek + Send + 'static>(
+    pub fn append<R: TraceMedium>(
         &mut self,
         file: &CubeFile<R>,
         number: usize,

@@ -7,13 +7,12 @@ use super::mapping::ColumnMapping;
 use super::plan::ColumnPlan;
 use super::rows::{LineRows, TableRows};
 use crate::error::TraceError;
-use crate::parquet::{ForeignTable, SharedMedium, guarded};
+use crate::parquet::{ForeignTable, SharedMedium, TraceMedium, guarded};
 use parquet::basic::{ConvertedType, LogicalType, Type as PhysicalType};
 use parquet::file::reader::FileReader;
 use parquet::record::Field;
 use parquet::record::reader::RowIter;
 use parquet::schema::types::{Type, TypePtr};
-use std::io::{Read, Seek};
 use std::sync::Arc;
 
 /// Limits below which floating-point numbers of 64 and 32 bits represent every integer.
@@ -51,7 +50,7 @@ pub(super) fn import_text(
 /// Returns [`ImportError::Malformed`] if the file is damaged, lacks a column, or has a value that
 /// the mapping does not allow; [`ImportError::Unsuitable`] if it has no rows; and the errors of
 /// [`import`](super::import).
-pub fn import_parquet<R: Read + Seek + Send + 'static>(
+pub fn import_parquet<R: TraceMedium>(
     mapping: &ColumnMapping,
     name: &str,
     medium: R,

@@ -3,7 +3,7 @@
 
 use super::packed::{PackedPages, PageMemory};
 use super::retyped::{NameTable, RetypedPages, Retyping, SharedNames};
-use super::source::{HeldBytes, SharedMedium};
+use super::source::{HeldBytes, SharedMedium, TraceMedium};
 use crate::batch::Batch;
 use crate::schema::{Field, NARROW, WIDE};
 use parquet::basic::{Encoding, Repetition, Type as Physical};
@@ -12,7 +12,6 @@ use parquet::data_type::{DataType, Int32Type, Int64Type};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::schema::types::{ColumnDescriptor, Type};
-use std::io::{Read, Seek};
 use std::sync::{Arc, PoisonError};
 use steadfast_domain::io_event::CommandName;
 use steadfast_domain::{IoOp, Layer};
@@ -38,7 +37,7 @@ enum ColumnDecoder {
 
 impl OpenColumn {
     /// Opens the chunk of a row group of `rows` rows.
-    pub(super) fn open<R: Read + Seek + Send + 'static>(
+    pub(super) fn open<R: TraceMedium>(
         source: &SharedMedium<R>,
         held: Option<&HeldBytes>,
         metadata: &ColumnChunkMetaData,
@@ -170,7 +169,7 @@ fn outside(number: i64, largest: i64) -> ParquetError {
 }
 
 /// Opens the pages of a chunk, in memory if the chunk is held already or short.
-pub(super) fn pages<R: Read + Seek + Send + 'static>(
+pub(super) fn pages<R: TraceMedium>(
     source: &SharedMedium<R>,
     held: Option<&HeldBytes>,
     metadata: &ColumnChunkMetaData,

@@ -3,7 +3,7 @@
 use super::guard::guarded;
 use super::integrity::Damage;
 use super::recovery::{self, Recovery, RecoveryScan};
-use super::source::SharedMedium;
+use super::source::{SharedMedium, TraceMedium};
 use super::sums::{self, FoundGroup, value_of};
 use crate::cube_file::is_fold;
 use crate::error::TraceError;
@@ -12,7 +12,6 @@ use crate::schema::{
 };
 use parquet::file::metadata::{KeyValue, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 use serde::de::DeserializeOwned;
-use std::io::{Read, Seek};
 use std::sync::Arc;
 use steadfast_domain::CaptureConditions;
 use steadfast_domain::io_event::{FileName, ProcessorReading};
@@ -61,9 +60,7 @@ const UNRELEASED_FOLD: &[u8] = b"steadfast fold ";
 /// footer or first bytes are damaged, [`TraceError::Damaged`] if an entry of its metadata is
 /// invalid, [`TraceError::Unsuitable`] if an unreleased version wrote it, and [`TraceError::Io`] if
 /// the medium fails.
-pub fn footer<R: Read + Seek + Send + 'static>(
-    source: &SharedMedium<R>,
-) -> Result<Footer, TraceError> {
+pub fn footer<R: TraceMedium>(source: &SharedMedium<R>) -> Result<Footer, TraceError> {
     let not_ours = |why: &str| TraceError::NotATrace(why.to_owned());
     if source.length() == 0 {
         return Err(not_ours("it is empty; its capture may have been killed at the start"));
@@ -100,9 +97,7 @@ pub fn footer<R: Read + Seek + Send + 'static>(
 }
 
 /// Reads the footer, or the recovery blocks if the file has no footer or a damaged one.
-pub fn footer_or_blocks<R: Read + Seek + Send + 'static>(
-    source: &SharedMedium<R>,
-) -> Result<Footer, TraceError> {
+pub fn footer_or_blocks<R: TraceMedium>(source: &SharedMedium<R>) -> Result<Footer, TraceError> {
     match footer(source) {
         Err(damaged @ TraceError::Footer(_)) => from_blocks(source)?.ok_or(damaged),
         found => found,
@@ -111,7 +106,7 @@ pub fn footer_or_blocks<R: Read + Seek + Send + 'static>(
 
 /// Reads the footer of a complete file that other bytes follow; `None` if there is no footer after
 /// its last row group.
-fn before_trailing_bytes<R: Read + Seek + Send + 'static>(
+fn before_trailing_bytes<R: TraceMedium>(
     source: &SharedMedium<R>,
 ) -> Result<Option<Footer>, TraceError> {
     let Some(found) = recovery::search(source)? else { return Ok(None) };
@@ -148,7 +143,7 @@ fn before_trailing_bytes<R: Read + Seek + Send + 'static>(
     }
 }
 
-fn from_metadata<R: Read + Seek + Send + 'static>(
+fn from_metadata<R: TraceMedium>(
     source: &SharedMedium<R>,
     metadata: &ParquetMetaData,
 ) -> Result<Footer, TraceError> {
@@ -192,7 +187,7 @@ fn from_metadata<R: Read + Seek + Send + 'static>(
 /// Returns the program that rewrote one of our files and kept its keys: neither the first bytes
 /// nor the author in the footer are ours, and the footer does not match its checksum. The copied
 /// checksums do not describe this file.
-fn rewriter<R: Read + Seek>(
+fn rewriter<R: TraceMedium>(
     source: &SharedMedium<R>,
     metadata: &ParquetMetaData,
 ) -> Result<Option<String>, TraceError> {
@@ -203,9 +198,7 @@ fn rewriter<R: Read + Seek>(
     Ok((!is_ours).then(|| author.to_owned()))
 }
 
-fn from_blocks<R: Read + Seek + Send + 'static>(
-    source: &SharedMedium<R>,
-) -> Result<Option<Footer>, TraceError> {
+fn from_blocks<R: TraceMedium>(source: &SharedMedium<R>) -> Result<Option<Footer>, TraceError> {
     let found = recovery::search(source)?;
     if let Some(RecoveryScan { groups, account, .. }) = &found
         && groups.is_empty()

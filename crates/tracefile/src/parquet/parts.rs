@@ -2,8 +2,8 @@
 
 use super::reader::Trace;
 use super::recovery::Recovery;
+use super::source::TraceMedium;
 use crate::error::TraceError;
-use std::io::{Read, Seek};
 use std::sync::Arc;
 use steadfast_domain::CaptureConditions;
 use steadfast_domain::io_event::{CapturedDevice, ProcessorReading};
@@ -61,7 +61,7 @@ pub fn in_order<P: PartFile>(mut parts: Vec<P>) -> Result<(Vec<P>, Vec<u32>), Tr
     Ok((parts, missing))
 }
 
-impl<R: Read + Seek + Send + 'static> PartFile for Trace<R> {
+impl<R: TraceMedium> PartFile for Trace<R> {
     fn conditions(&self) -> &CaptureConditions {
         &self.conditions
     }
@@ -70,7 +70,7 @@ impl<R: Read + Seek + Send + 'static> PartFile for Trace<R> {
     }
 }
 
-impl<R: Read + Seek + Send + 'static> Trace<R> {
+impl<R: TraceMedium> Trace<R> {
     /// Joins the parts of one capture, given in any order. Losses and marks come from the last
     /// part, whose counts run from the beginning of the capture.
     ///

@@ -6,7 +6,7 @@ use super::guard::guarded;
 use super::integrity::{Damage, Integrity};
 use super::packed::PageMemory;
 use super::recovery::Recovery;
-use super::source::{HeldBytes, SharedMedium};
+use super::source::{HeldBytes, SharedMedium, TraceMedium};
 use super::sums::{FoundGroup, GroupSum, extent_of};
 use crate::batch::Batch;
 use crate::error::TraceError;
@@ -17,7 +17,6 @@ use parquet::basic::{Compression, Type as Physical};
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use parquet::file::statistics::Statistics;
 use std::collections::BTreeMap;
-use std::io::{Read, Seek};
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
 use steadfast_domain::CaptureConditions;
@@ -60,7 +59,7 @@ pub(super) struct TraceRowGroup {
     rows: usize,
 }
 
-impl<R: Read + Seek + Send + 'static> Trace<R> {
+impl<R: TraceMedium> Trace<R> {
     /// Opens a trace. A file whose writer was killed has no footer; it is read up to its last
     /// complete row group, and [`Self::recovery`] is set.
     ///
@@ -274,7 +273,7 @@ impl TraceRowGroup {
 
     /// Verifies the checksum, if there is one; returns the verified bytes if they are few enough
     /// to be held in memory, or the damage if the checksum does not match.
-    fn verify<R: Read + Seek>(
+    fn verify<R: TraceMedium>(
         &self,
         source: &SharedMedium<R>,
     ) -> Result<Result<Option<HeldBytes>, Damage>, TraceError> {
@@ -312,7 +311,7 @@ pub struct TraceBatches<'t, R> {
     open: Option<OpenGroup>,
 }
 
-impl<'t, R: Read + Seek + Send + 'static> TraceBatches<'t, R> {
+impl<'t, R: TraceMedium> TraceBatches<'t, R> {
     pub(crate) fn new(trace: TraceRef<'t, R>, fields: Fields) -> Self {
         TraceBatches { trace, fields, group: 0, open: None }
     }
@@ -356,7 +355,7 @@ impl<'t, R: Read + Seek + Send + 'static> TraceBatches<'t, R> {
     }
 }
 
-impl<R: Read + Seek + Send + 'static> Trace<R> {
+impl<R: TraceMedium> Trace<R> {
     /// Returns the number of row groups.
     pub fn group_count(&self) -> usize {
         self.groups.len()
@@ -402,7 +401,7 @@ struct OpenGroup {
 
 impl OpenGroup {
     /// Opens a row group; returns the damage if its checksum does not match.
-    fn open<R: Read + Seek + Send + 'static>(
+    fn open<R: TraceMedium>(
         trace: &Trace<R>,
         number: usize,
         fields: Fields,

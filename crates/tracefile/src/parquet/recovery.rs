@@ -3,13 +3,12 @@
 use super::block::{self, BlockKind};
 use super::guard::guarded;
 use super::integrity::Damage;
-use super::source::SharedMedium;
+use super::source::{SharedMedium, TraceMedium};
 use super::sums::{self, FoundGroup};
 use crate::error::TraceError;
 use crate::schema::{KEY_FILES, KEY_FINAL, KEY_PROCESSORS};
 use parquet::file::metadata::{KeyValue, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 use serde::de::DeserializeOwned;
-use std::io::{Read, Seek};
 use steadfast_domain::CaptureConditions;
 use steadfast_domain::io_event::{FileName, ProcessorReading};
 
@@ -46,13 +45,13 @@ pub struct RecoveryScan {
 const FIRST: u64 = 4;
 
 /// Returns whether a file begins with a recovery block, as only our files do.
-pub fn begins<R: Read + Seek>(source: &SharedMedium<R>) -> Result<bool, TraceError> {
+pub fn begins<R: TraceMedium>(source: &SharedMedium<R>) -> Result<bool, TraceError> {
     Ok(block_at(source, FIRST)?.is_some_and(|bytes| block::decode(&bytes).is_some()))
 }
 
 /// Searches the file for recovery blocks; returns `None` if it has neither the first block nor
 /// a row group, so that it never was a trace.
-pub fn search<R: Read + Seek>(
+pub fn search<R: TraceMedium>(
     source: &SharedMedium<R>,
 ) -> Result<Option<RecoveryScan>, TraceError> {
     let mut found = RecoveryScan { read_until: FIRST, ..RecoveryScan::default() };
@@ -71,7 +70,7 @@ pub fn search<R: Read + Seek>(
     Ok((found.start.is_some() || !found.groups.is_empty()).then_some(found))
 }
 
-fn next_magic<R: Read + Seek>(
+fn next_magic<R: TraceMedium>(
     source: &SharedMedium<R>,
     mut from: u64,
 ) -> Result<Option<u64>, TraceError> {
@@ -91,7 +90,7 @@ fn next_magic<R: Read + Seek>(
 
 /// Adds the content of the block at an offset to the scan; returns its length, or `None` if there
 /// is no intact block.
-fn read_block<R: Read + Seek>(
+fn read_block<R: TraceMedium>(
     source: &SharedMedium<R>,
     at: u64,
     found: &mut RecoveryScan,
@@ -113,7 +112,7 @@ fn read_block<R: Read + Seek>(
 }
 
 /// Reads the bytes of a possible block; `None` if its head is invalid.
-fn block_at<R: Read + Seek>(
+fn block_at<R: TraceMedium>(
     source: &SharedMedium<R>,
     at: u64,
 ) -> Result<Option<Vec<u8>>, TraceError> {

@@ -11,6 +11,11 @@ const BUFFER: usize = 1 << 10;
 /// Largest footer, page or column chunk that is read in one piece.
 const READ_MAX: usize = 256 << 20;
 
+/// A medium that holds a trace: a file, or bytes in memory.
+pub trait TraceMedium: Read + Seek + Send + 'static {}
+
+impl<M: Read + Seek + Send + 'static> TraceMedium for M {}
+
 /// A medium shared by several column readers.
 pub struct SharedMedium<R> {
     medium: Arc<Mutex<R>>,
@@ -23,7 +28,7 @@ impl<R> Clone for SharedMedium<R> {
     }
 }
 
-impl<R: Read + Seek> SharedMedium<R> {
+impl<R: TraceMedium> SharedMedium<R> {
     /// Opens a medium and determines its length.
     ///
     /// # Errors
@@ -73,7 +78,7 @@ pub struct MediumCursor<R> {
     at: u64,
 }
 
-impl<R: Read + Seek> Read for MediumCursor<R> {
+impl<R: TraceMedium> Read for MediumCursor<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let bytes = self.source.read(self.at, buffer.len())?;
         buffer[..bytes.len()].copy_from_slice(&bytes);
@@ -82,13 +87,13 @@ impl<R: Read + Seek> Read for MediumCursor<R> {
     }
 }
 
-impl<R: Read + Seek + Send> Length for SharedMedium<R> {
+impl<R: TraceMedium> Length for SharedMedium<R> {
     fn len(&self) -> u64 {
         self.length
     }
 }
 
-impl<R: Read + Seek + Send> ChunkReader for SharedMedium<R> {
+impl<R: TraceMedium> ChunkReader for SharedMedium<R> {
     type T = BufReader<MediumCursor<R>>;
 
     fn get_read(&self, start: u64) -> Result<Self::T> {
@@ -109,7 +114,7 @@ pub struct HeldBytes {
 }
 
 impl HeldBytes {
-    pub fn new<R: Read + Seek>(
+    pub fn new<R: TraceMedium>(
         source: &SharedMedium<R>,
         start: u64,
         length: usize,
@@ -118,7 +123,7 @@ impl HeldBytes {
     }
 
     /// Reads `length` bytes from `start`, or fewer if the medium ends before.
-    pub fn up_to<R: Read + Seek>(
+    pub fn up_to<R: TraceMedium>(
         source: &SharedMedium<R>,
         start: u64,
         length: usize,

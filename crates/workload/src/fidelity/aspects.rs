@@ -6,13 +6,12 @@ use super::distance::{Distance, DistributionSample, between};
 use crate::details::AddressRange;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{Read, Seek};
 use steadfast_analysis::questions::locality::{Locality, LocalityFigures};
 use steadfast_analysis::questions::streams::{STREAMS_MAX, StreamKey};
 use steadfast_analysis::{Captured, PassOptions};
 use steadfast_domain::{Bytes, IoOp, Nanos};
 use steadfast_tracefile::error::TraceError;
-use steadfast_tracefile::parquet::Fields;
+use steadfast_tracefile::parquet::{Fields, TraceMedium};
 
 /// Largest shortfall from the best possible score that counts as noise (our choice).
 pub const ASPECT_NOISE: f64 = 0.02;
@@ -207,7 +206,7 @@ impl TraceProfile {
     ///
     /// # Errors
     /// Returns the errors of [`Captured::ios`] and of reading.
-    pub fn read<R: Read + Seek + Send + 'static>(
+    pub fn read<R: TraceMedium>(
         captured: &Captured<R>,
         pass: &PassOptions,
         range: Option<AddressRange>,

@@ -4,11 +4,11 @@ use super::options::FidelityOptions;
 use super::pairs::{self, DevicePair};
 use super::side::{self, FidelitySide};
 use crate::replay::ReplayError;
-use std::io::{Read, Seek};
 use steadfast_analysis::Captured;
 use steadfast_analysis::questions::totals::PLOT_STEPS_MAX;
 use steadfast_analysis::sums::step_width::step_width;
 use steadfast_domain::Nanos;
+use steadfast_tracefile::TraceMedium;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 
@@ -35,15 +35,11 @@ impl Fidelity {
     /// Returns [`ReplayError::Empty`] if nothing of a capture is chosen, and
     /// [`ReplayError::Trace`] if a capture cannot be read, the speed factor is not positive, or
     /// steps of one width cannot be made of both.
-    pub fn compare<A, B>(
+    pub fn compare<A: TraceMedium, B: TraceMedium>(
         original: &Captured<A>,
         replay: &Captured<B>,
         options: &FidelityOptions,
-    ) -> Result<Self, ReplayError>
-    where
-        A: Read + Seek + Send + 'static,
-        B: Read + Seek + Send + 'static,
-    {
+    ) -> Result<Self, ReplayError> {
         let [original_pass, replay_pass] = &options.passes;
         let faster = options.faster;
         if !(faster.is_finite() && faster > 0.0) {
@@ -69,16 +65,12 @@ impl Fidelity {
 }
 
 /// Returns a step width that suits both captures: as requested, or one for a legible plot.
-fn common_width<A, B>(
+fn common_width<A: TraceMedium, B: TraceMedium>(
     original: &Captured<A>,
     replay: &Captured<B>,
     options: &FidelityOptions,
     span_ns: u64,
-) -> Result<u64, ReplayError>
-where
-    A: Read + Seek + Send + 'static,
-    B: Read + Seek + Send + 'static,
-{
+) -> Result<u64, ReplayError> {
     let recorded_ns = [original.conditions().step_ns, replay.conditions().step_ns];
     // The coarser one decides; the check below makes sure that the other can follow.
     let coarser_ns = recorded_ns.into_iter().flatten().max();

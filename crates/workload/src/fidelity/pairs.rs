@@ -9,13 +9,12 @@ use super::side::FidelitySide;
 use crate::replay::AddressMap;
 use std::collections::VecDeque;
 use std::fmt;
-use std::io::{Read, Seek};
 use steadfast_analysis::pass::AnnotatedBatches;
 use steadfast_analysis::{Captured, Filter, PassOptions};
 use steadfast_domain::step::mix64;
 use steadfast_domain::{Bytes, FineHistogram, IoOp};
 use steadfast_tracefile::error::TraceError;
-use steadfast_tracefile::parquet::Fields;
+use steadfast_tracefile::parquet::{Fields, TraceMedium};
 
 /// Most device pairs that are compared.
 const DEVICES_MAX: usize = 16;
@@ -123,16 +122,12 @@ pub struct StartErrors {
 }
 
 /// Compares the devices of both captures in pairs, in the order of their numbers.
-pub(super) fn compare_devices<A, B>(
+pub(super) fn compare_devices<A: TraceMedium, B: TraceMedium>(
     original: &Captured<A>,
     replay: &Captured<B>,
     options: &FidelityOptions,
     sides: &[FidelitySide; 2],
-) -> Result<Vec<DevicePair>, TraceError>
-where
-    A: Read + Seek + Send + 'static,
-    B: Read + Seek + Send + 'static,
-{
+) -> Result<Vec<DevicePair>, TraceError> {
     let pairs = sides[0].devices.keys().zip(sides[1].devices.keys()).take(DEVICES_MAX);
     let pairs = pairs.map(|(captured, replayed)| {
         let devices = [*captured, *replayed];
@@ -150,11 +145,7 @@ struct CapturePair<'t, A, B> {
     options: &'t FidelityOptions,
 }
 
-impl<A, B> CapturePair<'_, A, B>
-where
-    A: Read + Seek + Send + 'static,
-    B: Read + Seek + Send + 'static,
-{
+impl<A: TraceMedium, B: TraceMedium> CapturePair<'_, A, B> {
     fn compare(
         &self,
         passes: &[PassOptions; 2],
@@ -218,7 +209,7 @@ struct SideIos<'t, R> {
     ready: VecDeque<TimedIo>,
 }
 
-impl<'t, R: Read + Seek + Send + 'static> SideIos<'t, R> {
+impl<'t, R: TraceMedium> SideIos<'t, R> {
     fn new(ios: AnnotatedBatches<'t, R>) -> Self {
         SideIos { ios, ready: VecDeque::new() }
     }
@@ -249,11 +240,7 @@ struct PairReader<'t, A, B> {
     unmapped: u64,
 }
 
-impl<A, B> PairReader<'_, A, B>
-where
-    A: Read + Seek + Send + 'static,
-    B: Read + Seek + Send + 'static,
-{
+impl<A: TraceMedium, B: TraceMedium> PairReader<'_, A, B> {
     fn run(&mut self, mut found: ComparisonState) -> Result<ComparisonState, TraceError> {
         loop {
             match (self.captured()?, self.replay.next()?) {

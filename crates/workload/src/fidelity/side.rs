@@ -2,7 +2,6 @@
 
 use crate::replay::ReplayError;
 use std::collections::BTreeMap;
-use std::io::{Read, Seek};
 use steadfast_analysis::captured::steps_over;
 use steadfast_analysis::cube::CellSums;
 use steadfast_analysis::questions::steps::{CaptureStep, STEPS_MAX};
@@ -10,7 +9,7 @@ use steadfast_analysis::questions::streams::StreamTable;
 use steadfast_analysis::{Captured, Fold, PassOptions};
 use steadfast_domain::{CaptureConditions, FineHistogram};
 use steadfast_tracefile::error::TraceError;
-use steadfast_tracefile::parquet::{Field, Fields};
+use steadfast_tracefile::parquet::{Field, Fields, TraceMedium};
 
 /// The contents of one of the two captures.
 #[derive(Debug, Clone)]
@@ -38,7 +37,7 @@ pub struct FidelitySide {
 }
 
 /// Returns the first and last time of the chosen I/Os.
-pub(super) fn span_ns<R: Read + Seek + Send + 'static>(
+pub(super) fn span_ns<R: TraceMedium>(
     captured: &Captured<R>,
     pass: &PassOptions,
 ) -> Result<(u64, u64), ReplayError> {
@@ -48,7 +47,7 @@ pub(super) fn span_ns<R: Read + Seek + Send + 'static>(
 }
 
 impl FidelitySide {
-    pub(super) fn read<R: Read + Seek + Send + 'static>(
+    pub(super) fn read<R: TraceMedium>(
         captured: &Captured<R>,
         pass: &PassOptions,
         span_ns: (u64, u64),
@@ -94,7 +93,7 @@ struct SingleIoFigures {
 }
 
 /// Reads single I/Os.
-fn read_ios<R: Read + Seek + Send + 'static>(
+fn read_ios<R: TraceMedium>(
     captured: &Captured<R>,
     pass: &PassOptions,
     begin_ns: u64,
@@ -132,7 +131,7 @@ fn step_at(steps: &mut StepsByNumber, at: u64) -> Result<&mut CaptureStep, Trace
 
 /// Reads step sums. Recorded steps are joined starting with the first one, so that both captures
 /// begin with step 0.
-fn read_sums<R: Read + Seek + Send + 'static>(
+fn read_sums<R: TraceMedium>(
     captured: &Captured<R>,
     pass: &PassOptions,
     span_ns: (u64, u64),

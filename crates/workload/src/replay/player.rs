@@ -7,12 +7,11 @@ use super::completions::CompletionHeap;
 use super::due::DueOrder;
 use super::plan::ReplayPlan;
 use super::think::ThinkTimes;
-use std::io::{Read, Seek};
 use std::sync::Arc;
 use steadfast_analysis::pass::AnnotatedBatches;
 use steadfast_domain::{Bytes, DueIo, Nanos, Op};
 use steadfast_tracefile::error::TraceError;
-use steadfast_tracefile::parquet::Trace;
+use steadfast_tracefile::parquet::{Trace, TraceMedium};
 
 /// Largest discard that is played in one piece, because no engine takes a larger one.
 const TRIM_MAX: u64 = 1 << 31;
@@ -50,7 +49,7 @@ pub(super) struct ReplayPlayer<R: 'static> {
     ended: bool,
 }
 
-impl<R: Read + Seek + Send + 'static> ReplayPlayer<R> {
+impl<R: TraceMedium> ReplayPlayer<R> {
     pub(super) fn new(trace: &Arc<Trace<R>>, plan: &Arc<ReplayPlan>) -> Self {
         ReplayPlayer {
             ios: plan.options.pass.read_shared(trace, FIELDS),

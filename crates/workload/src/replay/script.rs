@@ -9,7 +9,6 @@ use super::plan::ReplayPlan;
 use super::player::ReplayPlayer;
 use super::summary::Summary;
 use super::survey::ReplaySurvey;
-use std::io::{Read, Seek};
 use std::sync::Arc;
 use steadfast_analysis::captured::PassResult;
 use steadfast_analysis::pass::PassAccount;
@@ -23,14 +22,14 @@ use steadfast_domain::{
     ScriptLoad,
 };
 use steadfast_tracefile::error::TraceError;
-use steadfast_tracefile::parquet::Trace;
+use steadfast_tracefile::parquet::{Trace, TraceMedium};
 
 /// Narrows a filter to the I/O streams that reach a threshold among the I/Os that pass it.
 ///
 /// # Errors
 /// Returns [`ReplayError::Empty`] if no I/O passes, [`ReplayError::BelowThreshold`] if no stream
 /// reaches the threshold, and [`ReplayError::Trace`] if the capture cannot be read.
-pub fn at_threshold<R: Read + Seek + Send + 'static>(
+pub fn at_threshold<R: TraceMedium>(
     captured: &Captured<R>,
     pass: &PassOptions,
     measure: ShareMeasure,
@@ -56,7 +55,7 @@ pub struct TraceScript<R> {
     summary: Summary,
 }
 
-impl<R: Read + Seek + Send + 'static> TraceScript<R> {
+impl<R: TraceMedium> TraceScript<R> {
     /// Chooses the I/Os, maps them to the target, and plays them once without a device.
     ///
     /// # Errors
@@ -279,10 +278,7 @@ struct OpenScriptIos<R: 'static> {
     failed: Option<ScriptError>,
 }
 
-fn open_script<R: Read + Seek + Send + 'static>(
-    trace: &Arc<Trace<R>>,
-    plan: &Arc<ReplayPlan>,
-) -> Box<dyn Script> {
+fn open_script<R: TraceMedium>(trace: &Arc<Trace<R>>, plan: &Arc<ReplayPlan>) -> Box<dyn Script> {
     Box::new(OpenScriptIos {
         name: plan.options.name.clone(),
         player: ReplayPlayer::new(trace, plan),
@@ -291,7 +287,7 @@ fn open_script<R: Read + Seek + Send + 'static>(
     })
 }
 
-impl<R: Read + Seek + Send + 'static> Script for OpenScriptIos<R> {
+impl<R: TraceMedium> Script for OpenScriptIos<R> {
     fn fill(&mut self, batch: &mut Vec<DueIo>) -> Result<usize, ScriptError> {
         if let Some(failed) = &self.failed {
             return Err(failed.clone());

@@ -8,13 +8,13 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::io::{Read, Seek};
 use steadfast_analysis::annotate::sequential::Sequencer;
 use steadfast_analysis::questions::streams::STREAMS_MAX;
 use steadfast_domain::hex::to_hex;
 use steadfast_domain::io_event::RESPONSE_UNKNOWN;
 use steadfast_domain::script::{OpCounts, ReplayOmissions};
 use steadfast_domain::{Bytes, DueIo, IoEvent, IoOp, Nanos, Op};
+use steadfast_tracefile::TraceMedium;
 use steadfast_tracefile::batch::Batch;
 use steadfast_tracefile::error::TraceError;
 
@@ -75,7 +75,7 @@ pub struct OpSize {
 }
 
 impl Summary {
-    pub(super) fn play<R: Read + Seek + Send + 'static>(
+    pub(super) fn play<R: TraceMedium>(
         mut player: ReplayPlayer<R>,
         window: usize,
     ) -> Result<Self, TraceError> {

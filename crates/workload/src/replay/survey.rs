@@ -8,13 +8,12 @@ use super::granules::Granules;
 use super::options::{OmittedIos, ScriptOptions};
 use super::plan::ReplayPlan;
 use std::collections::BTreeSet;
-use std::io::{Read, Seek};
 use steadfast_analysis::AnnotatedRows;
 use steadfast_analysis::pass::PassAccount;
 use steadfast_domain::io_event::flags;
 use steadfast_domain::script::{DueTimeSource, MapRule};
 use steadfast_domain::{CaptureConditions, Layer, Op};
-use steadfast_tracefile::parquet::Trace;
+use steadfast_tracefile::parquet::{Trace, TraceMedium};
 
 /// Maximum number of devices that the error for a choice of several devices names.
 const DEVICES_NAMED: usize = 8;
@@ -47,7 +46,7 @@ pub(super) struct ReplaySurvey {
 }
 
 impl ReplaySurvey {
-    pub(super) fn read<R: Read + Seek + Send + 'static>(
+    pub(super) fn read<R: TraceMedium>(
         trace: &Trace<R>,
         options: &ScriptOptions,
     ) -> Result<Self, ReplayError> {
