@@ -92,10 +92,10 @@ fn unknown_action(line: &str) -> Option<&str> {
 
 /// Returns whether a second event begins in the words behind an action.
 fn has_second_event(words: &[&str]) -> bool {
-    words.windows(4).skip(3).any(|four| {
+    words.windows(4).skip(3).any(|head| {
         // The line end may be missing altogether: `[fio]8,0 1 2 0.5`.
-        let device = four[0].rsplit(']').next().unwrap_or_default();
-        is_device(device) && nanoseconds(four[3]).is_some()
+        let device = head[0].rsplit(']').next().unwrap_or_default();
+        is_device(device) && nanoseconds(head[3]).is_some()
     })
 }
 

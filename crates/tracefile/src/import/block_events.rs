@@ -30,6 +30,14 @@ struct EventLine<'l> {
     details: &'l str,
 }
 
+/// The task and the processor of an event; empty and 0 if the line does not show them.
+#[derive(Default)]
+struct EventTask<'l> {
+    command: &'l str,
+    pid: u32,
+    cpu: u16,
+}
+
 impl<'l> EventLine<'l> {
     fn parse(line: &'l str) -> Option<Self> {
         // No process name contains a zero byte: the line begins with other data.
@@ -54,21 +62,21 @@ impl<'l> EventLine<'l> {
         nanoseconds(self.head.split_whitespace().last()?)
     }
 
-    /// Returns command name, process and processor from `comm  pid [cpu]`, `comm  pid/tid [cpu]` or
-    /// `comm-pid [cpu] flags`.
-    fn process(&self) -> (&'l str, u32, u16) {
-        let Some((before, after)) = self.head.rsplit_once('[') else { return ("", 0, 0) };
+    /// Parses `comm  pid [cpu]`, `comm  pid/tid [cpu]` or `comm-pid [cpu] flags`.
+    fn task(&self) -> EventTask<'l> {
+        let Some((before, after)) = self.head.rsplit_once('[') else { return EventTask::default() };
         let cpu = after.split(']').next().and_then(|cpu| cpu.parse().ok()).unwrap_or(0);
         // The thread group is in parentheses.
         let before = before.trim_end();
-        let before = before.rsplit_once(" (").map_or(before, |(before, _)| before).trim_end();
-        let number = |text: &str| text.split('/').next().and_then(|pid| pid.parse::<u32>().ok());
-        let split_at = |separator: char| {
-            let (name, pid) = before.rsplit_once(separator)?;
-            Some((name, number(pid)?))
-        };
-        let (name, pid) = split_at(' ').or_else(|| split_at('-')).unwrap_or(("", 0));
-        (name.trim(), pid, cpu)
+        let task = before.rsplit_once(" (").map_or(before, |(task, _)| task).trim_end();
+        for separator in [' ', '-'] {
+            if let Some((command, pids)) = task.rsplit_once(separator)
+                && let Some(Ok(pid)) = pids.split('/').next().map(str::parse::<u32>)
+            {
+                return EventTask { command: command.trim(), pid, cpu };
+            }
+        }
+        EventTask { cpu, ..EventTask::default() }
     }
 }
 
@@ -186,7 +194,7 @@ fn event(
         Some(size) if op == IoOp::Other && sign_at > 3 => transfer_size(size)?,
         _ => bytes,
     };
-    let (name, pid, cpu) = line.process();
+    let EventTask { command, pid, cpu } = line.task();
     let is_completion = action == BlockAction::Completed;
     let first = *first_ns.get_or_insert(time_ns);
     let device = trace.devices.number(&device.replace(',', ":"));
@@ -204,7 +212,7 @@ fn event(
         cpu,
         pid,
         tid: 0,
-        command: if is_completion { CommandName::default() } else { CommandName::new(name) },
+        command: if is_completion { CommandName::default() } else { CommandName::new(command) },
         failed: is_completion && error_code != "0",
     }))
 }

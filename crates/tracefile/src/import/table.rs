@@ -33,7 +33,7 @@ pub(super) fn import_text(
             return Err(rows.malformed("expected a line with the names of the columns".into(), 0));
         }
         if rows.number() > text.skip {
-            break mapping.resolve(&rows.all()).map_err(|what| rows.malformed(what, 0))?;
+            break mapping.resolve(&rows.columns()).map_err(|what| rows.malformed(what, 0))?;
         }
         skipped += 1;
     };
@@ -65,8 +65,9 @@ pub fn import_parquet<R: TraceMedium>(
     let is_read = |column: &&TypePtr| mapping.names().iter().any(|name| name == column.name());
     let columns: Vec<TypePtr> = schema.get_fields().iter().filter(is_read).cloned().collect();
     let header: Vec<&str> = columns.iter().map(|column| column.name()).collect();
-    let all: Vec<&str> = schema.get_fields().iter().map(|column| column.name()).collect();
-    mapping.resolve(&all).map_err(at_footer)?;
+    // A name that is missing or ambiguous is reported with the names of all columns.
+    let all_names: Vec<&str> = schema.get_fields().iter().map(|column| column.name()).collect();
+    mapping.resolve(&all_names).map_err(at_footer)?;
     let plan = mapping.resolve(&header).map_err(at_footer)?;
     check_types(&plan, &columns).map_err(at_footer)?;
     let labels = header.iter().map(|name| (*name).to_owned()).collect();
@@ -142,7 +143,7 @@ impl TableRows for ParquetRows {
         };
         let Some(row) = next else { return Ok(false) };
         self.texts.clear();
-        self.texts.extend(row.get_column_iter().map(|(_, field)| text(field)));
+        self.texts.extend(row.get_column_iter().map(|(_, field)| csv_text(field)));
         Ok(true)
     }
 
@@ -173,20 +174,20 @@ impl TableRows for ParquetRows {
 
 /// Returns a value as it would be written in a CSV file. A missing value, which pandas stores as
 /// NaN in a column of numbers, is empty.
-fn text(field: &Field) -> String {
+fn csv_text(field: &Field) -> String {
     match field {
         Field::Null => String::new(),
         Field::Str(text) => text.clone(),
         Field::Bytes(bytes) => String::from_utf8_lossy(bytes.data()).into_owned(),
         Field::TimestampMillis(time) | Field::TimestampMicros(time) => time.to_string(),
-        Field::Float(value) => float(f64::from(*value), EXACT_BELOW_SINGLE),
-        Field::Double(value) => float(*value, EXACT_BELOW),
+        Field::Float(value) => csv_number(f64::from(*value), EXACT_BELOW_SINGLE),
+        Field::Double(value) => csv_number(*value, EXACT_BELOW),
         other => other.to_string(),
     }
 }
 
 /// Formats a number. Numbers of `exact_below` and more get an exponent, which no importer accepts.
-fn float(value: f64, exact_below: f64) -> String {
+fn csv_number(value: f64, exact_below: f64) -> String {
     if value.is_nan() {
         String::new()
     } else if value.abs() < exact_below {
