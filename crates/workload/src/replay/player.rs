@@ -2,11 +2,11 @@
 //! due times, on the addresses of the target.
 
 use super::address_map::MappedIo;
-use super::chosen::{CapturedIo, FIELDS, chosen};
+use super::captured_io::{CapturedIo, FIELDS};
 use super::completions::CompletionHeap;
-use super::due::DueOrder;
+use super::due_order::DueOrder;
 use super::plan::ReplayPlan;
-use super::think::ThinkTimes;
+use super::think_times::ThinkTimes;
 use std::sync::Arc;
 use steadfast_analysis::pass::AnnotatedBatches;
 use steadfast_domain::{Bytes, DueIo, Nanos, Op};
@@ -24,11 +24,12 @@ pub(super) struct AdaptationCounts {
     pub(super) moved: u64,
     pub(super) too_large: u64,
     /// Number of times that a discard was divided.
-    pub(super) divided: u64,
+    pub(super) divisions: u64,
     /// Number of I/Os due before one that was delivered already, and therefore due at once.
     pub(super) late: u64,
 }
 
+/// An I/O of the script, and the captured one from which it was made.
 #[derive(Clone, Copy)]
 pub(super) struct ReplayedIo {
     pub(super) io: DueIo,
@@ -42,7 +43,7 @@ pub(super) struct ReplayPlayer<R: 'static> {
     order: DueOrder,
     /// The rest of a discard whose first part was played.
     rest: Option<ReplayedIo>,
-    thinking: ThinkTimes,
+    think_times: ThinkTimes,
     completions: CompletionHeap,
     last_due_ns: u64,
     counts: AdaptationCounts,
@@ -57,7 +58,7 @@ impl<R: TraceMedium> ReplayPlayer<R> {
             rest: None,
             last_due_ns: plan.origin_ns,
             plan: Arc::clone(plan),
-            thinking: ThinkTimes::default(),
+            think_times: ThinkTimes::default(),
             completions: CompletionHeap::default(),
             counts: AdaptationCounts::default(),
             ended: false,
@@ -67,28 +68,28 @@ impl<R: TraceMedium> ReplayPlayer<R> {
     /// Returns the next I/O; `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<ReplayedIo>, TraceError> {
         if let Some(rest) = self.rest.take() {
-            return Ok(Some(self.divided(rest)));
+            return Ok(Some(self.split_discard(rest)));
         }
         loop {
             if let Some(io) = self.order.next() {
                 if let Some(played) = self.map_io(io) {
-                    return Ok(Some(self.divided(played)));
+                    return Ok(Some(self.split_discard(played)));
                 }
             } else if self.ended {
                 return Ok(None);
             } else {
-                self.read()?;
+                self.read_batch()?;
             }
         }
     }
 
-    /// Returns the I/O, or its first part if it is a discard that is too long.
-    fn divided(&mut self, played: ReplayedIo) -> ReplayedIo {
+    /// Returns the I/O, or its first part if it is a discard that is too long; the rest follows.
+    fn split_discard(&mut self, played: ReplayedIo) -> ReplayedIo {
         let ReplayedIo { io, captured } = played;
         if io.op != Op::Discard || io.size.0 <= TRIM_MAX {
             return played;
         }
-        self.counts.divided += 1;
+        self.counts.divisions += 1;
         let (offset, size) = (Bytes(io.offset.0 + TRIM_MAX), Bytes(io.size.0 - TRIM_MAX));
         let rest = DueIo { offset, size, think: Nanos::ZERO, ..io };
         self.rest = Some(ReplayedIo { io: rest, captured });
@@ -106,19 +107,19 @@ impl<R: TraceMedium> ReplayPlayer<R> {
     }
 
     /// Reads the next I/Os of the trace, or ends the order.
-    fn read(&mut self) -> Result<(), TraceError> {
+    fn read_batch(&mut self) -> Result<(), TraceError> {
         let Some(rows) = self.ios.next_batch()? else {
-            self.order.end();
+            self.order.release_all();
             self.ended = true;
             return Ok(());
         };
         for row in rows.iter() {
-            if let Ok(io) = chosen(&rows, row, self.plan.issue_at) {
+            if let Ok(io) = CapturedIo::from_row(&rows, row, self.plan.issue_at) {
                 self.order.add(io);
             }
         }
         if let Some(last) = rows.batch.len().checked_sub(1) {
-            self.order.issued_until(rows.batch.issued_ns(last));
+            self.order.release_until(rows.batch.issued_ns(last));
         }
         Ok(())
     }
@@ -138,10 +139,10 @@ impl<R: TraceMedium> ReplayPlayer<R> {
         self.counts.moved += u64::from(mapped.moved);
         let due = Nanos(captured.due_ns.saturating_sub(self.plan.origin_ns));
         let (offset, size) = (Bytes(mapped.offset), Bytes(mapped.size));
-        let fua = captured.fua && !self.plan.fua_is_flushed;
+        let fua = captured.fua && !self.plan.fua_is_emulated;
         let mut io = DueIo { fua, ..DueIo::new(due, captured.op, offset, size) };
         if !self.plan.rounded_times {
-            io.think = self.think(&captured);
+            io.think = self.think_time(&captured);
             io.outstanding =
                 self.completions.outstanding_at(captured.due_ns, captured.completed_ns);
         }
@@ -151,9 +152,10 @@ impl<R: TraceMedium> ReplayPlayer<R> {
     /// Returns the think time of an I/O in a closed loop, which issues one I/O after the other: that
     /// of its process, but at most the time since the previous I/O of any process, because its
     /// earlier part has passed by then.
-    fn think(&mut self, io: &CapturedIo) -> Nanos {
+    fn think_time(&mut self, io: &CapturedIo) -> Nanos {
         let CapturedIo { due_ns, process, completed_ns, .. } = *io;
-        let think_ns = self.thinking.before(process, due_ns, self.plan.origin_ns, completed_ns);
+        let think_ns =
+            self.think_times.record_io(process, due_ns, self.plan.origin_ns, completed_ns);
         let since_last_ns = due_ns.saturating_sub(self.last_due_ns);
         self.last_due_ns = due_ns;
         Nanos(think_ns.min(since_last_ns))
