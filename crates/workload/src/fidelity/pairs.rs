@@ -3,7 +3,7 @@
 //! operation is also paired on its own, because a single missing flush would shift the pairing
 //! of all I/Os after it.
 
-use super::distance::{Distance, DistributionSample, between};
+use super::distance::{Distance, DistributionSample};
 use super::options::FidelityOptions;
 use super::side::FidelitySide;
 use crate::replay::AddressMap;
@@ -128,14 +128,17 @@ pub(super) fn compare_devices<A: TraceMedium, B: TraceMedium>(
     options: &FidelityOptions,
     sides: &[FidelitySide; 2],
 ) -> Result<Vec<DevicePair>, TraceError> {
-    let pairs = sides[0].devices.keys().zip(sides[1].devices.keys()).take(DEVICES_MAX);
-    let pairs = pairs.map(|(captured, replayed)| {
+    let captures = CapturePair { original, replay, options };
+    let mut pairs = Vec::new();
+    for (captured, replayed) in
+        sides[0].devices.keys().zip(sides[1].devices.keys()).take(DEVICES_MAX)
+    {
         let devices = [*captured, *replayed];
-        let pair = CapturePair { original, replay, options };
         let passes = [0, 1].map(|side: usize| on_device(&options.passes[side], devices[side]));
-        pair.compare(&passes, [0, 1].map(|side: usize| sides[side].device_name(devices[side])))
-    });
-    pairs.collect()
+        let names = [0, 1].map(|side: usize| sides[side].device_name(devices[side]));
+        pairs.push(captures.compare(&passes, names)?);
+    }
+    Ok(pairs)
 }
 
 /// Two captures and the options of their comparison.
@@ -157,13 +160,15 @@ impl<A: TraceMedium, B: TraceMedium> CapturePair<'_, A, B> {
         }
         let mut by_op = Vec::new();
         for op in IoOp::ALL {
-            let chosen = &passes[0].filter.ops;
-            if chosen.is_empty() || chosen.contains(&op) {
+            let chosen_ops = &passes[0].filter.ops;
+            if chosen_ops.is_empty() || chosen_ops.contains(&op) {
                 let passes = passes.each_ref().map(|pass| with_op(pass, op));
-                by_op.push((op, self.pair(&passes, found.begins_ns)?.0));
+                let (state, _) = self.pair(&passes, found.begins_ns)?;
+                if state.ios != [0, 0] {
+                    by_op.push((op, state));
+                }
             }
         }
-        by_op.retain(|(_, found)| found.ios != [0, 0]);
         let starts = merged_starts(&by_op);
         let by_op = by_op.into_iter().map(|(op, found)| found.finish_op(op)).collect();
         Ok(DevicePair { starts, by_op, ..found.finish(names, unmapped) })
@@ -282,8 +287,16 @@ struct ComparisonState {
     gaps: [DistributionSample; 2],
     dense: Vec<u64>,
     starts: StartErrors,
-    /// Due time and delay of each of the last pairs, in nanoseconds.
-    last: VecDeque<(u64, i64)>,
+    /// The last pairs, at most [`DRIFT_OVER`].
+    last: VecDeque<PairDelay>,
+}
+
+/// How late the replay was at a pair, ordered by time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct PairDelay {
+    captured_ns: u64,
+    /// Negative if the replay was early.
+    late_ns: i64,
 }
 
 impl Default for ComparisonState {
@@ -303,6 +316,7 @@ impl Default for ComparisonState {
 }
 
 impl ComparisonState {
+    /// Adds the next I/O of each side; `None` for a side that has ended.
     fn add(&mut self, captured: Option<TimedIo>, replayed: Option<TimedIo>) {
         for (side, timed) in [captured, replayed].into_iter().enumerate() {
             let Some(TimedIo { issued_ns, io }) = timed else { continue };
@@ -319,11 +333,12 @@ impl ComparisonState {
             self.sequence.first.get_or_insert(IoDifference { number, ios });
         }
         if let (Some(captured), Some(replayed)) = (captured, replayed) {
-            self.pair(captured.issued_ns, replayed.issued_ns);
+            self.add_pair(captured.issued_ns, replayed.issued_ns);
         }
     }
 
-    fn pair(&mut self, captured_ns: u64, replayed_ns: u64) {
+    /// Adds the times of a pair.
+    fn add_pair(&mut self, captured_ns: u64, replayed_ns: u64) {
         let begins_ns = *self.begins_ns.get_or_insert([captured_ns, replayed_ns]);
         let since = |at: u64, begin: u64| at.saturating_sub(begin).min(i64::MAX as u64) as i64;
         let late_ns = since(replayed_ns, begins_ns[1]) - since(captured_ns, begins_ns[0]);
@@ -331,7 +346,7 @@ impl ComparisonState {
         self.starts.early += u64::from(late_ns < 0);
         self.starts.max_ns = self.starts.max_ns.max(late_ns.unsigned_abs());
         self.dense[FineHistogram::index(late_ns.unsigned_abs())] += 1;
-        self.last.push_back((captured_ns, late_ns));
+        self.last.push_back(PairDelay { captured_ns, late_ns });
         if self.last.len() > DRIFT_OVER {
             self.last.pop_front();
         }
@@ -345,7 +360,7 @@ impl ComparisonState {
             sequence: self.sequence(),
             starts: self.starts(),
             by_op: Vec::new(),
-            gaps: between(self.gaps),
+            gaps: Distance::between(self.gaps),
         }
     }
 
@@ -359,7 +374,7 @@ impl ComparisonState {
     }
 
     fn starts(&self) -> StartErrors {
-        let mut last: Vec<i64> = self.last.iter().map(|(_, late)| *late).collect();
+        let mut last: Vec<i64> = self.last.iter().map(|pair| pair.late_ns).collect();
         last.sort_unstable();
         StartErrors {
             errors: FineHistogram::from_dense(&self.dense),
