@@ -1,6 +1,6 @@
 //! Reads whole columns of a row group.
 
-use super::column::{NameColumn, NumberColumn, read_narrow};
+use super::column::{NameColumn, NumberColumn, RowsRead, read_narrow};
 use super::guard::guarded;
 use super::packed::{PackedPages, PageMemory};
 use super::source::{HeldBytes, SharedMedium, TraceMedium};
@@ -59,12 +59,12 @@ fn whole_column<R: TraceMedium, T>(
     source: &SharedMedium<R>,
     chunk: &ColumnChunkMetaData,
     rows: usize,
-    read: impl FnOnce(PackedPages, &mut Vec<T>) -> parquet::errors::Result<(usize, usize)>,
+    read: impl FnOnce(PackedPages, &mut Vec<T>) -> parquet::errors::Result<RowsRead>,
 ) -> Result<Vec<T>, TraceError> {
     let (place, mut values) = (place(chunk), Vec::new());
-    let (found, _) = guarded(&place, || read(open(source, chunk, rows)?, &mut values))?;
-    if found < rows {
-        return Err(TraceError::damaged(place, format!("{} rows are missing", rows - found)));
+    let read = guarded(&place, || read(open(source, chunk, rows)?, &mut values))?;
+    if read.rows < rows {
+        return Err(TraceError::damaged(place, format!("{} rows are missing", rows - read.rows)));
     }
     Ok(values)
 }

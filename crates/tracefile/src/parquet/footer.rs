@@ -110,7 +110,7 @@ fn before_trailing_bytes<R: TraceMedium>(
     source: &SharedMedium<R>,
 ) -> Result<Option<Footer>, TraceError> {
     let Some(found) = recovery::search(source)? else { return Ok(None) };
-    let mut from = source.length().saturating_sub(found.account.bytes_ignored);
+    let mut from = source.length().saturating_sub(found.recovery.bytes_ignored);
     loop {
         let bytes = source.read(from, TAIL_STRIDE)?;
         for at in 0..bytes.len().saturating_sub(PARQUET.len() - 1) {
@@ -200,14 +200,14 @@ fn rewriter<R: TraceMedium>(
 
 fn from_blocks<R: TraceMedium>(source: &SharedMedium<R>) -> Result<Option<Footer>, TraceError> {
     let found = recovery::search(source)?;
-    if let Some(RecoveryScan { groups, account, .. }) = &found
+    if let Some(RecoveryScan { groups, recovery, .. }) = &found
         && groups.is_empty()
-        && account.bytes_ignored > 0
+        && recovery.bytes_ignored > 0
     {
         return Err(TraceError::Unsuitable(format!(
             "it is damaged: its end is missing or was changed, and no row group before it is complete, \
              so none of its I/Os can be read ({} bytes are lost); copy it again, or make it again",
-            account.bytes_ignored
+            recovery.bytes_ignored
         )));
     }
     Ok(found.map(|found| {
@@ -220,7 +220,7 @@ fn from_blocks<R: TraceMedium>(source: &SharedMedium<R>) -> Result<Option<Footer
             conditions,
             start: found.start,
             groups: found.groups,
-            recovery: Some(found.account),
+            recovery: Some(found.recovery),
             damaged: found.damaged,
             fold: None,
         }

@@ -71,7 +71,7 @@ impl<R: TraceMedium> Trace<R> {
     pub fn open(medium: R) -> Result<Self, TraceError> {
         let source = SharedMedium::new(medium)?;
         let found = footer(&source)?;
-        Self::of_ios(source, found)
+        Self::from_footer(source, found)
     }
 
     /// Opens a trace by its recovery blocks if its footer is damaged.
@@ -81,7 +81,7 @@ impl<R: TraceMedium> Trace<R> {
     pub fn recover(medium: R) -> Result<Self, TraceError> {
         let source = SharedMedium::new(medium)?;
         let found = footer_or_blocks(&source)?;
-        Self::of_ios(source, found)
+        Self::from_footer(source, found)
     }
 
     /// Opens a trace from a source whose footer was read already.
@@ -89,19 +89,17 @@ impl<R: TraceMedium> Trace<R> {
     /// # Errors
     /// Returns [`TraceError::NotRecorded`] if the file holds only sums of steps, and the other
     /// errors of [`Self::open`] if its row groups do not form a trace.
-    pub fn of_ios(source: SharedMedium<R>, found: Footer) -> Result<Self, TraceError> {
+    pub fn from_footer(source: SharedMedium<R>, found: Footer) -> Result<Self, TraceError> {
         if found.holds_only_sums() {
             return Err(NotRecorded::SingleIos.into());
         }
         let Footer { groups, conditions, start, recovery, damaged, .. } = found;
         let checksums = groups.iter().all(|group| group.sum.is_some());
         let length = source.length();
-        let checked: Result<Vec<TraceRowGroup>, TraceError> = groups
-            .into_iter()
-            .enumerate()
+        let groups: Vec<TraceRowGroup> = (0..)
+            .zip(groups)
             .map(|(number, group)| TraceRowGroup::check(group, number, length))
-            .collect();
-        let groups = checked?;
+            .collect::<Result<_, _>>()?;
         let rows = groups.iter().map(|group| group.rows as u64).sum();
         let conditions = conditions.unwrap_or_else(|| assumed_conditions(&groups, rows));
         let mut trace = Trace {
@@ -199,8 +197,9 @@ impl<R: TraceMedium> Trace<R> {
 
     /// Returns the first row group that can hold an event issued at or after `time_ns`.
     pub fn first_group_reaching(&self, time_ns: u64) -> usize {
-        let reaches =
-            |group: &TraceRowGroup| group.range(Field::Issued).is_none_or(|r| r.1 >= time_ns);
+        let reaches = |group: &TraceRowGroup| {
+            group.range(Field::Issued).is_none_or(|(_, latest)| latest >= time_ns)
+        };
         self.groups.iter().position(reaches).unwrap_or(self.groups.len())
     }
 
@@ -263,7 +262,7 @@ impl TraceRowGroup {
             }
             columns[field.index()] = Some(at);
         }
-        for field in Field::ALL.into_iter().filter(|field| field.indispensable()) {
+        for field in Field::ALL.into_iter().filter(|field| field.is_indispensable()) {
             if columns[field.index()].is_none() {
                 return Err(TraceError::NotATrace(format!("it has no column {}", field.name())));
             }
@@ -280,7 +279,7 @@ impl TraceRowGroup {
         let Some(sum) = &self.sum else { return Ok(Ok(None)) };
         let (held, is_intact) = if sum.bytes <= GROUP_HELD_MAX {
             let held = HeldBytes::up_to(source, sum.at, usize::try_from(sum.bytes).unwrap_or(0))?;
-            let is_intact = sum.fits(held.bytes());
+            let is_intact = sum.matches(held.bytes());
             (Some(held), is_intact)
         } else {
             (None, sum.is_intact(source)?)
@@ -334,7 +333,7 @@ impl<'t, R: TraceMedium> TraceBatches<'t, R> {
             self.open = match OpenGroup::open(&self.trace, self.group - 1, self.fields)? {
                 Ok(open) => Some(open),
                 Err(damage) => {
-                    self.trace.found_damaged(self.group - 1, damage);
+                    self.trace.record_damage(self.group - 1, damage);
                     None
                 }
             };
@@ -367,7 +366,7 @@ impl<R: TraceMedium> Trace<R> {
     }
 
     /// Appends all events of a row group to `batch`. If its checksum does not match, appends
-    /// nothing and returns the damage, which the caller records with [`Self::found_damaged`].
+    /// nothing and returns the damage, which the caller records with [`Self::record_damage`].
     ///
     /// # Errors
     /// Returns [`TraceError::Io`] if the medium fails, or [`TraceError::Damaged`] if a column
@@ -386,7 +385,7 @@ impl<R: TraceMedium> Trace<R> {
     }
 
     /// Records that a row group was found damaged.
-    pub fn found_damaged(&self, number: usize, damage: Damage) {
+    pub fn record_damage(&self, number: usize, damage: Damage) {
         let found = self.found_damaged.lock();
         found.unwrap_or_else(PoisonError::into_inner).insert(number, damage);
     }
@@ -447,7 +446,7 @@ impl OpenGroup {
 /// Returns the conditions of a file that records none.
 fn assumed_conditions(groups: &[TraceRowGroup], rows: u64) -> CaptureConditions {
     let mut remarks = vec!["The file says nothing about how it was captured.".to_owned()];
-    let in_part = unended(groups, rows);
+    let in_part = ios_without_response(groups, rows);
     if let Some(part) = in_part {
         remarks.push(format!(
             "{} I/Os have no response time, so queue depths are counted: they are those among the \
@@ -461,7 +460,7 @@ fn assumed_conditions(groups: &[TraceRowGroup], rows: u64) -> CaptureConditions 
 
 /// Returns the number of I/Os without a response time, from the statistics; `None` if all or
 /// no I/Os have one, or a row group has no statistics.
-fn unended(groups: &[TraceRowGroup], rows: u64) -> Option<IncompleteIos> {
+fn ios_without_response(groups: &[TraceRowGroup], rows: u64) -> Option<IncompleteIos> {
     let of_group = |group: &TraceRowGroup| {
         let at = group.columns[Field::Response.index()]?;
         group.metadata.column(at).statistics()?.null_count_opt()

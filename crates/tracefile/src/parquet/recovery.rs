@@ -1,6 +1,6 @@
 //! Finds the row groups of a file without a footer by its recovery blocks.
 
-use super::block::{self, BlockKind};
+use super::block::{self, BlockKind, RecoveryBlock};
 use super::guard::guarded;
 use super::integrity::Damage;
 use super::source::{SharedMedium, TraceMedium};
@@ -27,14 +27,17 @@ pub struct Recovery {
 /// The content of the recovery blocks of a file.
 #[derive(Default)]
 pub struct RecoveryScan {
+    /// Row groups in file order.
     pub groups: Vec<FoundGroup>,
+    /// Conditions at the beginning of the file.
     pub start: Option<CaptureConditions>,
+    /// Last conditions recorded with a row group.
     pub conditions: Option<CaptureConditions>,
     /// File paths from all blocks, in order.
     pub files: Vec<FileName>,
     /// Readings of processor time from all blocks, in order.
     pub processors: Vec<ProcessorReading>,
-    pub account: Recovery,
+    pub recovery: Recovery,
     /// Ranges of row groups whose blocks are missing.
     pub damaged: Vec<Damage>,
     /// End of the last block read.
@@ -65,8 +68,8 @@ pub fn search<R: TraceMedium>(
             None => at = here + 1,
         }
     }
-    found.account.row_groups = found.groups.len();
-    found.account.bytes_ignored = source.length().saturating_sub(found.read_until);
+    found.recovery.row_groups = found.groups.len();
+    found.recovery.bytes_ignored = source.length().saturating_sub(found.read_until);
     Ok((found.start.is_some() || !found.groups.is_empty()).then_some(found))
 }
 
@@ -96,7 +99,8 @@ fn read_block<R: TraceMedium>(
     found: &mut RecoveryScan,
 ) -> Result<Option<u64>, TraceError> {
     let Some(bytes) = block_at(source, at)? else { return Ok(None) };
-    let Some((kind, payload, length)) = block::decode(&bytes) else { return Ok(None) };
+    let Some(block) = block::decode(&bytes) else { return Ok(None) };
+    let RecoveryBlock { kind, payload, length } = block;
     match kind {
         BlockKind::Conditions if found.start.is_none() => {
             found.start = serde_json::from_slice(payload).ok();
@@ -153,9 +157,8 @@ impl RecoveryScan {
 
 /// Parses the JSON value of a metadata key; `None` if it is missing or invalid.
 fn value_in<T: DeserializeOwned>(keys: &[KeyValue], key: &str) -> Option<T> {
-    let texts =
-        keys.iter().filter(|entry| entry.key == key).filter_map(|entry| entry.value.as_ref());
-    texts.filter_map(|text| serde_json::from_str(text).ok()).next()
+    let mut texts = keys.iter().filter(|entry| entry.key == key).flat_map(|entry| &entry.value);
+    texts.find_map(|text| serde_json::from_str(text).ok())
 }
 
 fn first_byte(group: &RowGroupMetaData) -> Option<u64> {

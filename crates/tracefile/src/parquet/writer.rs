@@ -216,11 +216,11 @@ fn write_column(
         64 => {
             let values = &rows.wide[field.index()];
             let absent = field.when_absent().cast_signed();
-            write::<Int64Type>(column, values, field.nullable().then_some(absent))
+            write::<Int64Type>(column, values, field.is_nullable().then_some(absent))
         }
         _ => {
             let values = &rows.narrow[field.index() - WIDE];
-            write::<Int32Type>(column, values, field.nullable().then_some(0))
+            write::<Int32Type>(column, values, field.is_nullable().then_some(0))
         }
     }
 }
