@@ -25,7 +25,8 @@ use steadfast_domain::CaptureConditions;
 use steadfast_domain::io_event::CommandName;
 
 /// A cube file that is being written. Rows keep their order. A row group ends when it is full, or
-/// at [`Self::flush`].
+/// at [`Self::flush`]. Every method returns [`TraceError::Io`] or [`TraceError::Encode`] if writing
+/// fails.
 pub struct CubeWriter<W: Write + Send> {
     output: TraceOutput<W>,
     columns: Vec<CubeColumn>,
@@ -59,9 +60,6 @@ impl DeviceNames {
 
 impl<W: Write + Send> CubeWriter<W> {
     /// Begins a file with the conditions known so far; their `step_ns` is the width of a step.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
     pub fn new(
         sink: W,
         columns: CubeColumns,
@@ -82,9 +80,6 @@ impl<W: Write + Send> CubeWriter<W> {
 
     /// Begins a fold file, which is written whole or not at all. `conditions` are those of the capture
     /// whose cells are added; row groups of other captures can be appended.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
     pub fn fold(
         sink: W,
         columns: CubeColumns,
@@ -97,9 +92,6 @@ impl<W: Write + Send> CubeWriter<W> {
     }
 
     /// Adds the sums of a cell.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
     pub fn add(&mut self, mut cell: CubeCell) -> Result<(), TraceError> {
         let begin_ns = std::mem::take(&mut cell.begin_ns);
         let (first, last) = cell.span_ns;
@@ -108,9 +100,6 @@ impl<W: Write + Send> CubeWriter<W> {
     }
 
     /// Adds the busy time of a device in a step.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
     pub fn add_busy(&mut self, busy: BusyInStep) -> Result<(), TraceError> {
         let BusyInStep { begin_ns, device, layer, busy_ns } = busy;
         let cell = CubeCell { device, layer, ..CubeCell::default() };
@@ -119,9 +108,6 @@ impl<W: Write + Send> CubeWriter<W> {
     }
 
     /// Adds the I/Os of an LBA range in a step.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
     pub fn add_range(&mut self, hits: RangeHits) -> Result<(), TraceError> {
         let cell = CubeCell { device: hits.device, ..CubeCell::default() };
         let row = CubeRow { kind: CubeRowKind::Range, cell, hits, ..CubeRow::default() };
@@ -147,9 +133,6 @@ impl<W: Write + Send> CubeWriter<W> {
     }
 
     /// Writes the waiting rows as a row group. They survive a kill once they reached the sink.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
     pub fn flush(&mut self) -> Result<(), TraceError> {
         if self.rows.is_empty() {
             return Ok(());
@@ -166,8 +149,7 @@ impl<W: Write + Send> CubeWriter<W> {
     /// this file has are null.
     ///
     /// # Errors
-    /// Returns [`TraceError::Damaged`] if the row group does not match its checksum, or
-    /// [`TraceError::Encode`] or [`TraceError::Io`] if reading or writing fails.
+    /// Returns [`TraceError::Damaged`] if the row group does not match its checksum.
     pub fn append<R: TraceMedium>(
         &mut self,
         file: &CubeFile<R>,
@@ -196,9 +178,6 @@ impl<W: Write + Send> CubeWriter<W> {
     }
 
     /// Finishes the file with the final conditions and returns the sink.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
     pub fn finish(mut self, conditions: &CaptureConditions) -> Result<W, TraceError> {
         self.flush()?;
         self.output.finish(conditions)
@@ -207,8 +186,7 @@ impl<W: Write + Send> CubeWriter<W> {
     /// Finishes a fold file with the description of its captures and returns the sink.
     ///
     /// # Errors
-    /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails, or
-    /// [`TraceError::Unsuitable`] if the description cannot be written as JSON.
+    /// Returns [`TraceError::Unsuitable`] if the description cannot be written as JSON.
     pub fn finish_fold(mut self, fold: &impl serde::Serialize) -> Result<W, TraceError> {
         self.flush()?;
         let text = serde_json::to_string(fold)
