@@ -149,8 +149,8 @@ fn scan<R: TraceMedium>(
     workload: &CumulativeWorkload,
     range: Option<AddressRange>,
 ) -> Result<Vec<StreamScan>, TraceError> {
-    let all = StreamKey { op: IoOp::Other, sequential: false, bytes: 0 };
-    let mut scans = vec![StreamScan::new(all, None)];
+    let all_ios = StreamKey { op: IoOp::Other, sequential: false, bytes: 0 };
+    let mut scans = vec![StreamScan::new(all_ios, None)];
     scans.extend(workload.streams.iter().take(STREAMS_MAX).map(|stream| {
         let size = u64::from(stream.bytes);
         let alignment = stream.alignment.unwrap_or(512).min(size.next_power_of_two());
@@ -200,11 +200,11 @@ fn arrivals<R: TraceMedium>(
     pass: &PassOptions,
     scans: &[StreamScan],
 ) -> Result<CapturedArrivals, TraceError> {
-    let sums_of = |(index, scan): (usize, &StreamScan)| {
+    let mut sums: Vec<Option<ArrivalSums>> = Vec::new();
+    for (index, scan) in scans.iter().enumerate() {
         let sampled = if index == 0 { SAMPLED_GAPS } else { SAMPLED_GAPS / 4 };
-        ArrivalSums::new(scan.ios, scan.first_ns, scan.last_ns, sampled)
-    };
-    let mut sums: Vec<Option<ArrivalSums>> = scans.iter().enumerate().map(sums_of).collect();
+        sums.push(ArrivalSums::new(scan.ios, scan.first_ns, scan.last_ns, sampled));
+    }
     if sums.iter().all(Option::is_none) {
         return Ok(CapturedArrivals::default());
     }
@@ -213,9 +213,14 @@ fn arrivals<R: TraceMedium>(
             sums.add_arrival(rows.batch.issued_ns(row), rows.response_ns(row));
         }
     })?;
-    let mut found = sums.into_iter().map(|sums| sums.map(ArrivalSums::into_process));
-    let all = found.next().flatten();
-    let by_stream = scans[1..].iter().zip(found);
-    let by_stream = by_stream.filter_map(|(scan, process)| Some((scan.key, process?)));
-    Ok(CapturedArrivals { all, by_stream: by_stream.collect() })
+    let mut arrivals = CapturedArrivals::default();
+    for (index, (scan, sums)) in scans.iter().zip(sums).enumerate() {
+        let Some(process) = sums.map(ArrivalSums::into_process) else { continue };
+        if index == 0 {
+            arrivals.all = Some(process);
+        } else {
+            arrivals.by_stream.insert(scan.key, process);
+        }
+    }
+    Ok(arrivals)
 }

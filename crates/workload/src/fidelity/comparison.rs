@@ -47,9 +47,9 @@ impl Fidelity {
             return Err(TraceError::Unsuitable(what).into());
         }
         let spans = [side::span_ns(original, original_pass)?, side::span_ns(replay, replay_pass)?];
-        let lasted = |(from, to): (u64, u64)| to.saturating_sub(from);
-        let longest = ((lasted(spans[0]) as f64 / faster) as u64).max(lasted(spans[1]));
-        let step_ns = common_width(original, replay, options, longest)?;
+        let [original_ns, replay_ns] = spans.map(|(from, to)| to.saturating_sub(from));
+        let longest_ns = ((original_ns as f64 / faster) as u64).max(replay_ns);
+        let step_ns = common_width(original, replay, options, longest_ns)?;
         let widths = [(step_ns as f64 * faster).round() as u64, step_ns];
         let sides = [
             FidelitySide::read(original, original_pass, spans[0], widths[0])?,
@@ -57,9 +57,11 @@ impl Fidelity {
         ];
         let have_ios = original.check_recorded(NotRecorded::SingleIos).is_ok()
             && replay.check_recorded(NotRecorded::SingleIos).is_ok();
-        let devices = have_ios
-            .then(|| pairs::compare_devices(original, replay, options, &sides))
-            .transpose()?;
+        let devices = if have_ios {
+            Some(pairs::compare_devices(original, replay, options, &sides)?)
+        } else {
+            None
+        };
         Ok(Fidelity { step_ns, faster, mapped: options.map.is_some(), sides, devices })
     }
 }
@@ -74,8 +76,7 @@ fn common_width<A: TraceMedium, B: TraceMedium>(
     let recorded_ns = [original.conditions().step_ns, replay.conditions().step_ns];
     // The coarser one decides; the check below makes sure that the other can follow.
     let coarser_ns = recorded_ns.into_iter().flatten().max();
-    let span = (0, span_ns);
-    let width = step_width(options.step_ns, span, PLOT_STEPS_MAX)?;
+    let width = step_width(options.step_ns, (0, span_ns), PLOT_STEPS_MAX)?;
     let width = match (coarser_ns, options.step_ns) {
         (Some(step_ns), None) => width.div_ceil(step_ns).max(1).saturating_mul(step_ns),
         _ => width,
