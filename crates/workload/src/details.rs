@@ -45,9 +45,6 @@ impl AddressRange {
     /// Returns the range of the only device with selected I/Os: its capacity, or up to the last
     /// byte touched. The inner error is the reason, as part of a sentence, if the addresses belong
     /// to files or several devices, or if their extent is unknown.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Captured::run`].
     pub fn from_capture<R: TraceMedium>(
         captured: &Captured<R>,
         pass: &PassOptions,
@@ -93,9 +90,6 @@ impl StreamScan {
 
 impl WorkloadDetails {
     /// Measures the streams of a derived workload. Reads the capture three times.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Captured::ios`] and of reading.
     pub fn read<R: TraceMedium>(
         captured: &Captured<R>,
         pass: &PassOptions,

@@ -197,7 +197,7 @@ impl<R: TraceMedium> CubeFile<R> {
         let sum = group.sum.as_ref().ok_or_else(damaged)?;
         let length = usize::try_from(sum.bytes).map_err(|_| damaged())?;
         let held = HeldBytes::new(&self.source, sum.at, length).map_err(|_| damaged())?;
-        if !sum.matches(held.bytes()) {
+        if !sum.matches(&held.bytes) {
             return Err(damaged());
         }
         Ok((&group.metadata, RowGroupExtent { span_ns: sum.span_ns, ios: sum.ios }, held))

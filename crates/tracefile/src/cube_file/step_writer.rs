@@ -12,7 +12,8 @@ use steadfast_domain::{CaptureConditions, Layer};
 
 /// A writer of the I/O streams of capture steps. Parts of the same step, stream and process are
 /// summed while they wait in memory. Every method returns [`TraceError::Io`] or
-/// [`TraceError::Encode`] if writing fails.
+/// [`TraceError::Encode`] if writing fails, and [`TraceError::Unsuitable`] if the conditions cannot
+/// be written as JSON.
 pub struct StepWriter<W: Write + Send> {
     cube: CubeWriter<W>,
     step_ns: u64,
@@ -69,9 +70,6 @@ impl<W: Write + Send> StepWriter<W> {
     }
 
     /// Updates the conditions, for the case that the file is never finished.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Unsuitable`] if the conditions cannot be written as JSON.
     pub fn update(&mut self, conditions: &CaptureConditions) -> Result<(), TraceError> {
         self.cube.update(conditions)
     }

@@ -6,7 +6,7 @@ use super::reader::{CubeFile, column_of};
 use super::{BUCKETS_PER_GROUP, ROWS_PER_GROUP, fold_conditions};
 use crate::error::TraceError;
 use crate::parquet::{ChecksumSink, RowGroupExtent, TraceMedium, TraceOutput};
-use crate::schema::{KEY_FOLD, author};
+use crate::schema::author;
 use bytes::Bytes;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::column::writer::ColumnCloseResult;
@@ -26,7 +26,7 @@ use steadfast_domain::io_event::CommandName;
 
 /// A cube file that is being written. Rows keep their order. A row group ends when it is full, or
 /// at [`Self::flush`]. Every method returns [`TraceError::Io`] or [`TraceError::Encode`] if writing
-/// fails.
+/// fails, and [`TraceError::Unsuitable`] if the conditions cannot be written as JSON.
 pub struct CubeWriter<W: Write + Send> {
     output: TraceOutput<W>,
     columns: Vec<CubeColumn>,
@@ -124,9 +124,6 @@ impl<W: Write + Send> CubeWriter<W> {
     }
 
     /// Updates the conditions, for the case that the file is never finished.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Unsuitable`] if the conditions cannot be written as JSON.
     pub fn update(&mut self, conditions: &CaptureConditions) -> Result<(), TraceError> {
         self.names = DeviceNames::from_conditions(conditions);
         self.output.update(conditions)
@@ -180,7 +177,7 @@ impl<W: Write + Send> CubeWriter<W> {
     /// Finishes the file with the final conditions and returns the sink.
     pub fn finish(mut self, conditions: &CaptureConditions) -> Result<W, TraceError> {
         self.flush()?;
-        self.output.finish(conditions)
+        self.output.finish(conditions, None)
     }
 
     /// Finishes a fold file with the description of its captures and returns the sink.
@@ -191,7 +188,7 @@ impl<W: Write + Send> CubeWriter<W> {
         self.flush()?;
         let text = serde_json::to_string(fold)
             .map_err(|error| TraceError::Unsuitable(format!("the fold is not JSON: {error}")))?;
-        self.output.finish_with(&fold_conditions(self.step_ns), vec![(KEY_FOLD, text)])
+        self.output.finish(&fold_conditions(self.step_ns), Some(text))
     }
 }
 

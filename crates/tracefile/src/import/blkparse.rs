@@ -2,7 +2,7 @@
 
 use super::block_trace::BlockTraceImport;
 use super::devices::DeviceNumbers;
-use super::input::{EventSink, ImportError, ImportInput, ImportResult, SECTOR};
+use super::input::{EventSink, ImportInput, ImportOutcome, SECTOR};
 use super::lines::{LineReader, nanoseconds, number, transfer_size};
 use std::collections::BTreeMap;
 use steadfast_domain::IoOp;
@@ -23,10 +23,7 @@ pub(super) fn is_device(word: &str) -> bool {
 
 /// Reads the events and the summary that follows them. Anything after the summary is an error, such
 /// as the output of another blkparse, whose times restart.
-pub(super) fn import(
-    input: ImportInput<'_>,
-    sink: &mut EventSink<'_>,
-) -> Result<ImportResult, ImportError> {
+pub(super) fn import(input: ImportInput<'_>, sink: &mut EventSink<'_>) -> ImportOutcome {
     let mut lines = LineReader::new(input);
     let mut trace = BlockTraceImport::default();
     let mut in_summary = false;

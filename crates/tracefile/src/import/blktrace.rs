@@ -4,7 +4,7 @@
 
 use super::block_trace::BlockTraceImport;
 use super::input::{
-    EventSink, ImportError, ImportInput, ImportResult, SECTOR, ends_in_zeros, fill, is_torn,
+    EventSink, ImportError, ImportInput, ImportOutcome, SECTOR, ends_in_zeros, fill, is_torn,
 };
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -197,10 +197,7 @@ impl BlktraceFile<'_> {
 }
 
 /// Reads the files of all processors.
-pub(super) fn import(
-    inputs: Vec<ImportInput<'_>>,
-    sink: &mut EventSink<'_>,
-) -> Result<ImportResult, ImportError> {
+pub(super) fn import(inputs: Vec<ImportInput<'_>>, sink: &mut EventSink<'_>) -> ImportOutcome {
     let mut files: Vec<BlktraceFile<'_>> = inputs
         .into_iter()
         .map(|input| BlktraceFile {
@@ -371,7 +368,7 @@ impl BlktraceImport {
         })
     }
 
-    fn finish(self, sink: &mut EventSink<'_>) -> Result<ImportResult, ImportError> {
+    fn finish(self, sink: &mut EventSink<'_>) -> ImportOutcome {
         let began_unix_ns = self.began_unix_ns();
         let mut imported = self.trace.finish("blktrace", began_unix_ns, sink)?;
         if self.without_device > 0 {

@@ -4,7 +4,7 @@
 
 use super::blkparse::{bracketed, first_part, is_device, operation};
 use super::block_trace::BlockTraceImport;
-use super::input::{EventSink, ImportError, ImportInput, ImportResult, SECTOR};
+use super::input::{EventSink, ImportInput, ImportOutcome, SECTOR};
 use super::lines::{LineReader, nanoseconds, transfer_size};
 use steadfast_domain::IoOp;
 use steadfast_domain::io_event::{CommandName, flags};
@@ -101,10 +101,7 @@ fn lost_events(line: &str) -> Option<u64> {
     is_loss.then(|| inside.split(' ').find_map(|word| word.parse().ok()).unwrap_or(1))
 }
 
-pub(super) fn import(
-    input: ImportInput<'_>,
-    sink: &mut EventSink<'_>,
-) -> Result<ImportResult, ImportError> {
+pub(super) fn import(input: ImportInput<'_>, sink: &mut EventSink<'_>) -> ImportOutcome {
     let mut lines = LineReader::new(input);
     let mut trace = BlockTraceImport::default();
     let mut first_ns = None;

@@ -2,7 +2,7 @@
 
 use super::checks::TraceChecks;
 use super::devices::DeviceNumbers;
-use super::input::{EventSink, ImportError, ImportResult};
+use super::input::{EventSink, ImportError, ImportOutcome, ImportResult};
 use super::lines::transfer_size;
 use super::plan::{ColumnPlan, ColumnUnit, ImportColumn, OperationSource, strip_zero_fraction};
 use super::rows::TableRows;
@@ -102,7 +102,7 @@ pub(super) fn import_rows(
     plan: &ColumnPlan,
     rows: &mut dyn TableRows,
     sink: &mut EventSink<'_>,
-) -> Result<ImportResult, ImportError> {
+) -> ImportOutcome {
     let mut state = ColumnsImport::new(plan);
     let result = state.read(rows, sink);
     // The I/Os before an error are delivered, too.

@@ -37,6 +37,9 @@ impl ImportResult {
     }
 }
 
+/// What an importer returns.
+pub(super) type ImportOutcome = Result<ImportResult, ImportError>;
+
 /// The reason why an input could not be read to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {

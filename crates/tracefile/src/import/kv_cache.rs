@@ -5,7 +5,7 @@
 //! Qwen-Bailian traces, LMCache's chunk statistics with the strategy `file_hash`.
 
 use super::columns::{import_rows, scaled};
-use super::input::{EventSink, FittingFormat, ImportError, ImportInput, ImportResult};
+use super::input::{EventSink, FittingFormat, ImportError, ImportInput, ImportOutcome};
 use super::lines::LineReader;
 use super::plan::{ColumnPlan, ColumnUnit};
 use super::rows::TableRows;
@@ -143,7 +143,7 @@ pub(super) fn import(
     block_bytes: u32,
     input: ImportInput<'_>,
     sink: &mut EventSink<'_>,
-) -> Result<ImportResult, ImportError> {
+) -> ImportOutcome {
     let plan = ColumnPlan::parse(format.columns).map_err(ImportError::Unsuitable)?;
     let plan = ColumnPlan { name: format.name.to_owned(), header: Some(false), ..plan };
     let mut rows = KvRows {
@@ -279,7 +279,7 @@ impl TableRows for KvRows<'_> {
     }
 
     fn number(&self) -> u64 {
-        self.lines.number()
+        self.lines.number
     }
 
     fn unit(&self) -> &'static str {

@@ -4,7 +4,7 @@
 //! Records of a fixed size follow; the version determines their fields. All numbers are
 //! little-endian. Source: libCacheSim, `customizedReader/lcs.h`.
 
-use super::input::{EventSink, ImportError, ImportInput, ImportResult, fill};
+use super::input::{EventSink, ImportError, ImportInput, ImportOutcome, fill};
 use super::plan::ColumnPlan;
 use super::records::{self, RecordField, RecordFormat, u64_at};
 
@@ -131,7 +131,7 @@ pub(super) fn import(
     plan: &ColumnPlan,
     mut input: ImportInput<'_>,
     sink: &mut EventSink<'_>,
-) -> Result<ImportResult, ImportError> {
+) -> ImportOutcome {
     let name = input.name.clone();
     let LcsHeader { format, requests } = read_header(&mut input)?;
     let is_own_plan = self::plan().is_some_and(|own| own == *plan);

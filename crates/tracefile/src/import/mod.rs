@@ -32,7 +32,7 @@ pub use mapping::ColumnMapping;
 pub use plan::{ColumnPlan, ColumnUnit, ImportColumn, OperationSource, TimeEpoch};
 pub use table::import_parquet;
 
-use input::FittingFormat;
+use input::{FittingFormat, ImportOutcome};
 use line_ends::TextEnds;
 use lines::LineReader;
 use rows::LineRows;
@@ -292,7 +292,7 @@ fn import_file(
     format: &TraceFormat,
     input: ImportInput<'_>,
     sink: &mut EventSink<'_>,
-) -> Result<ImportResult, ImportError> {
+) -> ImportOutcome {
     match format {
         // `import` reads the files of blktrace together.
         TraceFormat::Blktrace => blktrace::import(vec![input], sink),

@@ -6,7 +6,7 @@
 
 use super::columns::import_rows;
 use super::input::{
-    EventSink, FittingFormat, ImportError, ImportInput, ImportResult, ends_in_zeros, fill, is_torn,
+    EventSink, FittingFormat, ImportError, ImportInput, ImportOutcome, ends_in_zeros, fill, is_torn,
 };
 use super::plan::{ColumnPlan, scsi_operation};
 use super::rows::TableRows;
@@ -219,7 +219,7 @@ pub(super) fn import(
     input: ImportInput<'_>,
     start: u64,
     sink: &mut EventSink<'_>,
-) -> Result<ImportResult, ImportError> {
+) -> ImportOutcome {
     let is_own_plan = format.plan().is_some_and(|own| own == *plan);
     // The records have no header.
     let plan = ColumnPlan { header: Some(false), name: format.name.to_owned(), ..plan.clone() };

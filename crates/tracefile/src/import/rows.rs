@@ -113,7 +113,7 @@ impl TableRows for LineRows<'_> {
     }
 
     fn number(&self) -> u64 {
-        self.lines.number()
+        self.lines.number
     }
 
     fn is_open_ended(&self) -> bool {

@@ -2,7 +2,7 @@
 //! `697 12:34:56.789012 pread64(3</db>, "..."..., 4096, 8192) = 4096 <0.000123>`.
 
 use super::checks::TraceChecks;
-use super::input::{EventSink, ImportError, ImportInput, ImportResult};
+use super::input::{EventSink, ImportInput, ImportOutcome, ImportResult};
 use super::lines::{LineReader, fraction_ns, nanoseconds, transfer_size};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -389,10 +389,7 @@ struct StraceImport {
     imported: ImportResult,
 }
 
-pub(super) fn import(
-    input: ImportInput<'_>,
-    sink: &mut EventSink<'_>,
-) -> Result<ImportResult, ImportError> {
+pub(super) fn import(input: ImportInput<'_>, sink: &mut EventSink<'_>) -> ImportOutcome {
     let mut lines = LineReader::new(input);
     let mut state = StraceImport::default();
     let mut cut = Vec::new();
@@ -410,7 +407,7 @@ pub(super) fn import(
             Err(what) => return Err(lines.malformed(what, state.imported.records)),
         }
         let time_ns = state.days_ns.saturating_add(state.previous_ns);
-        state.checks.check_time(lines.number(), time_ns);
+        state.checks.check_time(lines.number, time_ns);
         state.imported.records += 1;
     }
     let mut imported = state.finish();

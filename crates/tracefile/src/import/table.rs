@@ -1,7 +1,7 @@
 //! Imports tables with named columns: text with a header, and Parquet.
 
 use super::columns::import_rows;
-use super::input::{EventSink, ImportError, ImportInput, ImportResult};
+use super::input::{EventSink, ImportError, ImportInput, ImportOutcome, ImportResult};
 use super::lines::LineReader;
 use super::mapping::ColumnMapping;
 use super::plan::ColumnPlan;
@@ -24,15 +24,14 @@ pub(super) fn import_text(
     mapping: &ColumnMapping,
     input: ImportInput<'_>,
     sink: &mut EventSink<'_>,
-) -> Result<ImportResult, ImportError> {
-    let text = mapping.text_plan();
-    let mut rows = LineRows::new(text, LineReader::new(input));
+) -> ImportOutcome {
+    let mut rows = LineRows::new(&mapping.plan, LineReader::new(input));
     let mut skipped = 0;
     let plan = loop {
         if !rows.advance()? {
             return Err(rows.malformed("expected a line with the names of the columns".into(), 0));
         }
-        if rows.number() > text.skip {
+        if rows.number() > mapping.plan.skip {
             break mapping.resolve(&rows.columns()).map_err(|what| rows.malformed(what, 0))?;
         }
         skipped += 1;
@@ -62,7 +61,7 @@ pub fn import_parquet<R: TraceMedium>(
     let open = || Ok(Box::new(ForeignTable::open(source)?));
     let reader = guarded("in its footer", open).map_err(|error| at_footer(error.to_string()))?;
     let schema = reader.metadata().file_metadata().schema_descr().root_schema_ptr();
-    let is_read = |column: &&TypePtr| mapping.names().iter().any(|name| name == column.name());
+    let is_read = |column: &&TypePtr| mapping.names.iter().any(|name| name == column.name());
     let columns: Vec<TypePtr> = schema.get_fields().iter().filter(is_read).cloned().collect();
     let header: Vec<&str> = columns.iter().map(|column| column.name()).collect();
     // A name that is missing or ambiguous is reported with the names of all columns.

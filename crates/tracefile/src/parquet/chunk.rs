@@ -130,7 +130,7 @@ fn open<R: TraceMedium>(
     entries_max: usize,
 ) -> parquet::errors::Result<PackedPages> {
     let (start, length) = chunk.byte_range();
-    if start.checked_add(length).is_none_or(|end| end > source.length()) {
+    if start.checked_add(length).is_none_or(|end| end > source.length) {
         return Err(ParquetError::General("it lies outside the file".into()));
     }
     let held = HeldBytes::new(source, start, usize::try_from(length)?)?;

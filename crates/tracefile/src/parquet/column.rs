@@ -31,7 +31,7 @@ pub(super) struct RowsRead {
 
 /// A column chunk that is being read.
 pub(super) struct OpenColumn {
-    field: Field,
+    pub field: Field,
     decoder: ColumnDecoder,
 }
 
@@ -64,10 +64,6 @@ impl OpenColumn {
             _ => return Err(ParquetError::General("a trace has no column of its type".into())),
         };
         Ok(OpenColumn { field, decoder })
-    }
-
-    pub(super) fn field(&self) -> Field {
-        self.field
     }
 
     /// Appends up to `count` rows to the batch's column; returns the number of rows. A column is

@@ -62,7 +62,7 @@ const UNRELEASED_FOLD: &[u8] = b"steadfast fold ";
 /// the medium fails.
 pub fn footer<R: TraceMedium>(source: &SharedMedium<R>) -> Result<Footer, TraceError> {
     let not_ours = |why: &str| TraceError::NotATrace(why.to_owned());
-    if source.length() == 0 {
+    if source.length == 0 {
         return Err(not_ours("it is empty; its capture may have been killed at the start"));
     }
     if source.read(0, UNRELEASED_FOLD.len())? == UNRELEASED_FOLD {
@@ -81,7 +81,7 @@ pub fn footer<R: TraceMedium>(source: &SharedMedium<R>) -> Result<Footer, TraceE
             Err(medium @ TraceError::Io(_)) => return Err(medium),
             Err(why) => why.to_string(),
         };
-    let end = source.length().saturating_sub(PARQUET.len() as u64);
+    let end = source.length.saturating_sub(PARQUET.len() as u64);
     let is_cut_off = source.read(end, PARQUET.len())? != PARQUET;
     if is_cut_off {
         if let Some(found) = before_trailing_bytes(source)? {
@@ -110,7 +110,7 @@ fn before_trailing_bytes<R: TraceMedium>(
     source: &SharedMedium<R>,
 ) -> Result<Option<Footer>, TraceError> {
     let Some(found) = recovery::search(source)? else { return Ok(None) };
-    let mut from = source.length().saturating_sub(found.recovery.bytes_ignored);
+    let mut from = source.length.saturating_sub(found.recovery.bytes_ignored);
     loop {
         let bytes = source.read(from, TAIL_STRIDE)?;
         for at in 0..bytes.len().saturating_sub(PARQUET.len() - 1) {
@@ -131,7 +131,7 @@ fn before_trailing_bytes<R: TraceMedium>(
             if let Some(conditions) = &mut footer.conditions {
                 conditions.remarks.push(format!(
                     "{} bytes that follow the end of the file are ignored; no I/O is lost.",
-                    source.length() - end
+                    source.length - end
                 ));
             }
             return Ok(Some(footer));

@@ -114,8 +114,8 @@ impl PageReader for ForeignPages {
         match &page {
             Some(page) => self.check(page)?,
             // The library would repeat the last rows.
-            None if self.packed.rows_left() > 0 => {
-                let missing = self.packed.rows_left();
+            None if self.packed.rows_left > 0 => {
+                let missing = self.packed.rows_left;
                 return Err(ParquetError::General(format!("{missing} rows are missing")));
             }
             None => {}

@@ -95,7 +95,7 @@ impl<R: TraceMedium> Trace<R> {
         }
         let Footer { groups, conditions, start, recovery, damaged, .. } = found;
         let checksums = groups.iter().all(|group| group.sum.is_some());
-        let length = source.length();
+        let length = source.length;
         let groups: Vec<TraceRowGroup> = (0..)
             .zip(groups)
             .map(|(number, group)| TraceRowGroup::check(group, number, length))
@@ -279,7 +279,7 @@ impl TraceRowGroup {
         let Some(sum) = &self.sum else { return Ok(Ok(None)) };
         let (held, is_intact) = if sum.bytes <= GROUP_HELD_MAX {
             let held = HeldBytes::up_to(source, sum.at, usize::try_from(sum.bytes).unwrap_or(0))?;
-            let is_intact = sum.matches(held.bytes());
+            let is_intact = sum.matches(&held.bytes);
             (Some(held), is_intact)
         } else {
             (None, sum.is_intact(source)?)
@@ -427,13 +427,13 @@ impl OpenGroup {
     fn read(&mut self, most: usize, batch: &mut Batch) -> Result<usize, TraceError> {
         let count = most.min(self.left);
         for column in &mut self.columns {
-            let place = format!("in row group {}, column {}", self.number, column.field().name());
+            let place = format!("in row group {}, column {}", self.number, column.field.name());
             let read = guarded(&place, || column.read(count, batch))?;
             if read != count {
                 let what = format!("{} rows are missing", count - read);
                 return Err(TraceError::damaged(place, what));
             }
-            if column.field() == Field::Issued {
+            if column.field == Field::Issued {
                 batch.note_order();
             }
         }

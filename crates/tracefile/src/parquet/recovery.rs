@@ -69,7 +69,7 @@ pub fn search<R: TraceMedium>(
         }
     }
     found.recovery.row_groups = found.groups.len();
-    found.recovery.bytes_ignored = source.length().saturating_sub(found.read_until);
+    found.recovery.bytes_ignored = source.length.saturating_sub(found.read_until);
     Ok((found.start.is_some() || !found.groups.is_empty()).then_some(found))
 }
 
@@ -77,7 +77,7 @@ fn next_magic<R: TraceMedium>(
     source: &SharedMedium<R>,
     mut from: u64,
 ) -> Result<Option<u64>, TraceError> {
-    while from < source.length() {
+    while from < source.length {
         let bytes = source.read(from, STRIDE)?;
         if let Some(at) = block::find(&bytes) {
             return Ok(Some(from + at as u64));

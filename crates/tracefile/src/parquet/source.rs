@@ -19,7 +19,8 @@ impl<M: Read + Seek + Send + 'static> TraceMedium for M {}
 /// A medium shared by several column readers.
 pub struct SharedMedium<R> {
     medium: Arc<Mutex<R>>,
-    length: u64,
+    /// Length in bytes.
+    pub length: u64,
 }
 
 impl<R> Clone for SharedMedium<R> {
@@ -36,11 +37,6 @@ impl<R: TraceMedium> SharedMedium<R> {
     pub fn new(mut medium: R) -> io::Result<Self> {
         let length = medium.seek(SeekFrom::End(0))?;
         Ok(SharedMedium { medium: Arc::new(Mutex::new(medium)), length })
-    }
-
-    /// Returns the length of the medium in bytes.
-    pub fn length(&self) -> u64 {
-        self.length
     }
 
     /// Returns the same medium, as if it ended after `length` bytes.
@@ -110,7 +106,7 @@ impl<R: TraceMedium> ChunkReader for SharedMedium<R> {
 #[derive(Clone)]
 pub struct HeldBytes {
     start: u64,
-    bytes: Bytes,
+    pub bytes: Bytes,
 }
 
 impl HeldBytes {
@@ -129,10 +125,6 @@ impl HeldBytes {
         length: usize,
     ) -> io::Result<Self> {
         Ok(HeldBytes { start, bytes: source.read(start, length)?.into() })
-    }
-
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
     }
 
     fn from(&self, start: u64) -> Option<Bytes> {

@@ -145,10 +145,10 @@ pub fn sum_in_block(keys: &[KeyValue], groups: &[RowGroupMetaData]) -> Option<Gr
 
 /// Computes the checksum that a file's footer should have.
 fn footer_seal<R: TraceMedium>(source: &SharedMedium<R>) -> io::Result<Option<String>> {
-    let end = source.read(source.length().saturating_sub(FOOTER_END as u64), FOOTER_END)?;
+    let end = source.read(source.length.saturating_sub(FOOTER_END as u64), FOOTER_END)?;
     let Some(length) = end.first_chunk::<4>() else { return Ok(None) };
     let length = u32::from_le_bytes(*length) as usize + FOOTER_END;
-    let mut footer = source.read(source.length().saturating_sub(length as u64), length)?;
+    let mut footer = source.read(source.length.saturating_sub(length as u64), length)?;
     Ok(blank_seal(&mut footer).map(|seal| seal.digits))
 }
 

@@ -27,7 +27,8 @@ pub const ROWS_PER_GROUP: usize = 1 << 17;
 /// which makes it smaller and faster to read. A recovery block follows every row group, so
 /// that all complete row groups of a killed writer can be read.
 ///
-/// Every method returns [`TraceError::Io`] or [`TraceError::Encode`] if writing fails.
+/// Every method returns [`TraceError::Io`] or [`TraceError::Encode`] if writing fails, and
+/// [`TraceError::Unsuitable`] if the conditions cannot be written as JSON.
 pub struct TraceWriter<W: Write + Send> {
     output: TraceOutput<W>,
     /// Events as columns. Each column is sorted and written on its own, and a single one fits
@@ -104,9 +105,6 @@ impl<W: Write + Send> TraceWriter<W> {
 
     /// Updates the conditions (marks, losses). They are stored with the following row groups, in
     /// case the file is never finished.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Unsuitable`] if they cannot be written as JSON.
     pub fn update(&mut self, conditions: &CaptureConditions) -> Result<(), TraceError> {
         self.output.update(conditions)
     }
@@ -143,7 +141,7 @@ impl<W: Write + Send> TraceWriter<W> {
     /// Finishes the file with the final conditions and returns the sink.
     pub fn finish(mut self, conditions: CaptureConditions) -> Result<W, TraceError> {
         self.flush()?;
-        self.output.finish(&conditions)
+        self.output.finish(&conditions, None)
     }
 }
 

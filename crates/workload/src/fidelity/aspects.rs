@@ -215,9 +215,6 @@ struct StreamGaps {
 impl TraceProfile {
     /// Reads the single I/Os of a trace, and once more for the reuse distances if the addresses are
     /// those of one device.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Captured::ios`] and of reading.
     pub fn read<R: TraceMedium>(
         captured: &Captured<R>,
         pass: &PassOptions,
@@ -396,11 +393,11 @@ fn stream_gaps(pair: [&TraceProfile; 2]) -> Result<ScoredDifference, &'static st
         |stream: &StreamKey| applied.contains_key(stream) || !pair[1].streams.contains_key(stream);
     let mut compared: Vec<(&StreamKey, &DistributionSample)> = Vec::new();
     for (stream, StreamGaps { gaps, .. }) in captured {
-        if gaps.count() > 0 && is_known(stream) {
+        if gaps.count > 0 && is_known(stream) {
             compared.push((stream, gaps));
         }
     }
-    let total: f64 = compared.iter().map(|(_, gaps)| gaps.count() as f64).sum();
+    let total: f64 = compared.iter().map(|(_, gaps)| gaps.count as f64).sum();
     if total == 0.0 {
         return Err("no stream has two I/Os in both of the traces");
     }
@@ -410,7 +407,7 @@ fn stream_gaps(pair: [&TraceProfile; 2]) -> Result<ScoredDifference, &'static st
         let applied_gaps = applied.get(stream).map(|applied| applied.gaps.clone());
         let distance = applied_gaps.and_then(|other| Distance::between([gaps.clone(), other]));
         let ks = distance.as_ref().map_or(1.0, |distance| distance.ks);
-        let loss = gaps.count() as f64 / total * ks;
+        let loss = gaps.count as f64 / total * ks;
         result.score -= loss;
         if loss > largest_loss || result.text.is_empty() {
             largest_loss = loss;

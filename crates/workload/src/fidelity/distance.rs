@@ -52,7 +52,8 @@ pub(super) struct DistributionSample {
     exact_max: usize,
     /// Counts of all values by bucket of [`FineHistogram`].
     dense: Vec<u64>,
-    count: u64,
+    /// Number of values.
+    pub(super) count: u64,
 }
 
 impl Default for DistributionSample {
@@ -78,10 +79,6 @@ impl DistributionSample {
         if self.values.len() < self.exact_max {
             self.values.push(value);
         }
-    }
-
-    pub(super) fn count(&self) -> u64 {
-        self.count
     }
 
     fn is_whole(&self) -> bool {

@@ -38,7 +38,7 @@ pub(super) struct ReplayedIo {
 
 /// A script that is being played.
 pub(super) struct ReplayPlayer<R: 'static> {
-    plan: Arc<ReplayPlan>,
+    pub(super) plan: Arc<ReplayPlan>,
     ios: AnnotatedBatches<'static, R>,
     order: DueOrder,
     /// The rest of a discard whose first part was played.
@@ -99,11 +99,6 @@ impl<R: TraceMedium> ReplayPlayer<R> {
     /// Returns the counts of the I/Os played so far.
     pub(super) fn adaptations(&self) -> AdaptationCounts {
         AdaptationCounts { late: self.order.late, ..self.counts }
-    }
-
-    /// Returns whether the capture's times are too coarse to separate two I/Os.
-    pub(super) fn times_are_rounded(&self) -> bool {
-        self.plan.rounded_times
     }
 
     /// Reads the next I/Os of the trace, or ends the order.

@@ -84,7 +84,7 @@ impl Summary {
         while let Some(played) = player.next()? {
             sums.add(&played);
         }
-        Ok(sums.finish(player.adaptations(), player.times_are_rounded()))
+        Ok(sums.finish(player.adaptations(), player.plan.rounded_times))
     }
 
     /// Returns the number of reads, writes and discards that are played.
