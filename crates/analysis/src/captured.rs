@@ -147,7 +147,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         } else if found.holds_only_sums() {
             SummedCapture::from_steps(source, found).map(Self::from)
         } else {
-            Trace::of_ios(source, found).map(Self::from)
+            Trace::from_footer(source, found).map(Self::from)
         }
     }
 
@@ -168,7 +168,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
             }
         }
         match (traces.is_empty(), steps.is_empty()) {
-            (_, true) => Trace::together(traces).map(Self::from),
+            (_, true) => Trace::join(traces).map(Self::from),
             (true, false) => SummedCapture::together(steps).map(Self::from),
             (false, false) => {
                 let what = "some of the files hold single I/Os, others only capture steps; \

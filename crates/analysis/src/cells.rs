@@ -1,7 +1,9 @@
 //! Cells of a cube file and the dimensions that they distinguish. A question that does not need
 //! single I/Os has the same answer from cells as from the I/Os.
 
-pub use steadfast_tracefile::cube_file::{BusyInStep, CubeCell, FLAGS, RangeHits, Times, Who};
+pub use steadfast_tracefile::cube_file::{
+    BusyInStep, CubeCell, FLAGS, Originator, RangeHits, Times,
+};
 
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;

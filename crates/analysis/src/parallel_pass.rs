@@ -197,7 +197,7 @@ impl<'t, R: Read + Seek + Send + 'static> SharedPass<'t, R> {
                 self.queue_for_folding(&mut ordered)
             }
             Ok(Err(damage)) => {
-                self.trace.found_damaged(number, damage);
+                self.trace.record_damage(number, damage);
                 Ok(())
             }
             Err(error) => Err(error),

@@ -8,10 +8,9 @@
 
 use crate::batch::{Batch, SortBuffers};
 use crate::error::TraceError;
-use crate::parquet::{Field, Fields, Trace, TraceBatches, TraceRef};
+use crate::parquet::{Field, Fields, Trace, TraceBatches, TraceMedium, TraceRef};
 use schemars::JsonSchema;
 use std::collections::VecDeque;
-use std::io::{Read, Seek};
 
 /// Default limit for the number of waiting events.
 pub const WAITING_MAX: usize = 1 << 19;
@@ -51,14 +50,14 @@ pub struct IssueOrder<'t, R> {
     ended: bool,
 }
 
-impl<R: Read + Seek + Send + 'static> Trace<R> {
+impl<R: TraceMedium> Trace<R> {
     /// Returns the events in issue order.
     pub fn in_issue_order(&self, fields: Fields) -> IssueOrder<'_, R> {
         IssueOrder::new(TraceRef::Borrowed(self), fields)
     }
 }
 
-impl<'t, R: Read + Seek + Send + 'static> IssueOrder<'t, R> {
+impl<'t, R: TraceMedium> IssueOrder<'t, R> {
     /// Creates a reader at the beginning of a trace.
     pub fn new(trace: TraceRef<'t, R>, fields: Fields) -> Self {
         let fields = fields.and(Fields::new(&[Field::Issued]));

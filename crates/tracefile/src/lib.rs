@@ -28,5 +28,5 @@ pub use cube_file::StepWriter;
 pub use error::TraceError;
 pub use issue_order::IssueOrder;
 pub use not_recorded::NotRecorded;
-pub use parquet::{Field, Fields, Trace, TraceWriter};
+pub use parquet::{Field, Fields, Trace, TraceMedium, TraceWriter};
 pub use stream_key::StreamKey;

@@ -187,12 +187,12 @@ impl Field {
     }
 
     /// Returns whether a row may lack a value.
-    pub const fn nullable(self) -> bool {
+    pub const fn is_nullable(self) -> bool {
         matches!(self, Field::Response | Field::Depth)
     }
 
     /// Returns whether a file needs this column to be a trace.
-    pub const fn indispensable(self) -> bool {
+    pub const fn is_indispensable(self) -> bool {
         matches!(self, Field::Issued | Field::Offset | Field::Bytes | Field::Op)
     }
 
@@ -296,7 +296,7 @@ fn column(field: Field) -> Result<Type, TraceError> {
         64 => (Physical::INT64, LogicalType::integer(64, false)),
         bits => (Physical::INT32, LogicalType::integer(bits, false)),
     };
-    let repetition = if field.nullable() { Repetition::OPTIONAL } else { Repetition::REQUIRED };
+    let repetition = if field.is_nullable() { Repetition::OPTIONAL } else { Repetition::REQUIRED };
     Type::primitive_type_builder(field.name(), physical)
         .with_logical_type(Some(logical))
         .with_repetition(repetition)

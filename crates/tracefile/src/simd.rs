@@ -127,18 +127,27 @@ pub fn are_all(kept: &[bool]) -> bool {
     all
 }
 
-/// Returns a mask of the devices that occur, one bit per device number and 32 bits higher for
-/// the second layer, followed by the bitwise OR of the device numbers and that of the layers.
-/// With the latter two the caller checks that the mask has a bit for all of them.
+/// The devices of some I/Os. The bits of all numbers show whether the mask has a bit for each.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DeviceMask {
+    /// One bit per device number below 32, and 32 bits higher for the second layer.
+    pub mask: u64,
+    /// Bitwise OR of the device numbers.
+    pub device_bits: i32,
+    /// Bitwise OR of the layers.
+    pub layer_bits: i32,
+}
+
+/// Returns the devices that occur.
 #[multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
-pub fn sides(devices: &[i32], layers: &[i32]) -> (u64, i32, i32) {
-    let (mut seen, mut any_device, mut any_layer) = (0, 0, 0);
+pub fn device_mask(devices: &[i32], layers: &[i32]) -> DeviceMask {
+    let (mut mask, mut device_bits, mut layer_bits) = (0, 0, 0);
     for (device, layer) in devices.iter().zip(layers) {
-        seen |= 1u64 << ((device & 31) | (layer & 1) << 5);
-        any_device |= device;
-        any_layer |= layer;
+        mask |= 1u64 << ((device & 31) | (layer & 1) << 5);
+        device_bits |= device;
+        layer_bits |= layer;
     }
-    (seen, any_device, any_layer)
+    DeviceMask { mask, device_bits, layer_bits }
 }
 
 /// Writes the packed stream key of every I/O.
@@ -171,7 +180,8 @@ pub fn mark(numbers: &[u32], wanted: u32, marks: &mut [u8]) {
 /// and returns their number. Takes at most 65,536 I/Os; `marks` is scratch memory.
 #[multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
 pub fn of_device(
-    (devices, layers): (&[i32], &[i32]),
+    devices: &[i32],
+    layers: &[i32],
     kept: &[bool],
     device: u16,
     marks: &mut [u8],
@@ -281,10 +291,12 @@ mod tests {
         for times in columns() {
             let devices: Vec<i32> = times.iter().map(|time| (time >> 5 & 31) as i32).collect();
             let layers: Vec<i32> = times.iter().map(|time| (time >> 40 & 1) as i32).collect();
-            let seen = devices.iter().zip(&layers);
-            let seen = seen.fold(0, |seen, (device, layer)| seen | 1u64 << (device + 32 * layer));
-            let any = |numbers: &[i32]| numbers.iter().fold(0, |any, number| any | number);
-            assert_eq!(sides(&devices, &layers), (seen, any(&devices), any(&layers)));
+            let pairs = devices.iter().zip(&layers);
+            let mask = pairs.fold(0, |mask, (device, layer)| mask | 1u64 << (device + 32 * layer));
+            let bits = |numbers: &[i32]| numbers.iter().fold(0, |bits, number| bits | number);
+            let (device_bits, layer_bits) = (bits(&devices), bits(&layers));
+            let expected = DeviceMask { mask, device_bits, layer_bits };
+            assert_eq!(device_mask(&devices, &layers), expected);
         }
     }
 
@@ -296,8 +308,7 @@ mod tests {
             let kept: Vec<bool> = times.iter().map(|time| time % 7 != 0).collect();
             for device in 0..4 {
                 let (mut marks, mut places) = (vec![7; times.len()], vec![7; times.len()]);
-                let sides = (&devices[..], &layers[..]);
-                let count = of_device(sides, &kept, device, &mut marks, &mut places);
+                let count = of_device(&devices, &layers, &kept, device, &mut marks, &mut places);
                 let is_of = |row: &u16| {
                     let row = usize::from(*row);
                     devices[row] == i32::from(device) && layers[row] == 0 && kept[row]

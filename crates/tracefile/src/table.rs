@@ -42,7 +42,7 @@ pub enum TableValue {
     Missing,
 }
 
-/// A table that is being written.
+/// A table that is being written. Every method returns [`TraceError::Encode`] if writing fails.
 pub struct TableWriter<W: Write + Send> {
     parquet: SerializedFileWriter<W>,
     kinds: Vec<ColumnType>,
@@ -51,9 +51,6 @@ pub struct TableWriter<W: Write + Send> {
 
 impl<W: Write + Send> TableWriter<W> {
     /// Starts a table with these columns and these entries of the file's metadata.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Encode`] if writing fails.
     pub fn new(
         sink: W,
         columns: &[(&str, ColumnType)],
@@ -74,9 +71,6 @@ impl<W: Write + Send> TableWriter<W> {
 
     /// Writes the rows as one row group. A row has one value per column; a value that is absent or
     /// of another type becomes null.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Encode`] if writing fails.
     pub fn add(&mut self, rows: &[Vec<TableValue>]) -> Result<(), TraceError> {
         if rows.is_empty() {
             return Ok(());
@@ -99,9 +93,6 @@ impl<W: Write + Send> TableWriter<W> {
     }
 
     /// Finishes the file and returns the sink.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Encode`] if writing fails.
     pub fn finish(self) -> Result<W, TraceError> {
         self.parquet.into_inner().map_err(TraceError::Encode)
     }

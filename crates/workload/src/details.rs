@@ -4,7 +4,6 @@ use crate::arrivals::{ArrivalSums, CapturedArrivals};
 use crate::placement::Placement;
 use crate::zones::AddressCells;
 use std::collections::BTreeMap;
-use std::io::{Read, Seek};
 use steadfast_analysis::device_layer::DeviceLayer;
 use steadfast_analysis::questions::compare::SideSet;
 use steadfast_analysis::questions::cumulative::CumulativeWorkload;
@@ -12,7 +11,7 @@ use steadfast_analysis::questions::streams::StreamKey;
 use steadfast_analysis::{AnnotatedRows, Captured, PassOptions};
 use steadfast_domain::{Bytes, IoOp, Layer};
 use steadfast_tracefile::error::TraceError;
-use steadfast_tracefile::parquet::Fields;
+use steadfast_tracefile::parquet::{Fields, TraceMedium};
 
 /// Maximum number of streams with zones and arrivals of their own: those with the largest shares.
 /// The addresses of each need up to 400 kB while they are measured.
@@ -46,10 +45,7 @@ impl AddressRange {
     /// Returns the range of the only device with selected I/Os: its capacity, or up to the last
     /// byte touched. The inner error is the reason, as part of a sentence, if the addresses belong
     /// to files or several devices, or if their extent is unknown.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Captured::run`].
-    pub fn from_capture<R: Read + Seek + Send + 'static>(
+    pub fn from_capture<R: TraceMedium>(
         captured: &Captured<R>,
         pass: &PassOptions,
     ) -> Result<Result<Self, &'static str>, TraceError> {
@@ -94,10 +90,7 @@ impl StreamScan {
 
 impl WorkloadDetails {
     /// Measures the streams of a derived workload. Reads the capture three times.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Captured::ios`] and of reading.
-    pub fn read<R: Read + Seek + Send + 'static>(
+    pub fn read<R: TraceMedium>(
         captured: &Captured<R>,
         pass: &PassOptions,
         workload: &CumulativeWorkload,
@@ -144,14 +137,14 @@ impl WorkloadDetails {
 }
 
 /// Scans all I/Os together (the first entry) and each stream.
-fn scan<R: Read + Seek + Send + 'static>(
+fn scan<R: TraceMedium>(
     captured: &Captured<R>,
     pass: &PassOptions,
     workload: &CumulativeWorkload,
     range: Option<AddressRange>,
 ) -> Result<Vec<StreamScan>, TraceError> {
-    let all = StreamKey { op: IoOp::Other, sequential: false, bytes: 0 };
-    let mut scans = vec![StreamScan::new(all, None)];
+    let all_ios = StreamKey { op: IoOp::Other, sequential: false, bytes: 0 };
+    let mut scans = vec![StreamScan::new(all_ios, None)];
     scans.extend(workload.streams.iter().take(STREAMS_MAX).map(|stream| {
         let size = u64::from(stream.bytes);
         let alignment = stream.alignment.unwrap_or(512).min(size.next_power_of_two());
@@ -175,7 +168,7 @@ fn indices(scans: &[StreamScan]) -> BTreeMap<StreamKey, usize> {
 
 /// Calls `take` for each I/O: with index 0, which stands for all I/Os, and with that of its stream,
 /// if it has one.
-fn each_io<R: Read + Seek + Send + 'static>(
+fn each_io<R: TraceMedium>(
     captured: &Captured<R>,
     pass: &PassOptions,
     indices: &BTreeMap<StreamKey, usize>,
@@ -196,16 +189,16 @@ fn each_io<R: Read + Seek + Send + 'static>(
 }
 
 /// Measures the arrivals of all I/Os and of each stream.
-fn arrivals<R: Read + Seek + Send + 'static>(
+fn arrivals<R: TraceMedium>(
     captured: &Captured<R>,
     pass: &PassOptions,
     scans: &[StreamScan],
 ) -> Result<CapturedArrivals, TraceError> {
-    let sums_of = |(index, scan): (usize, &StreamScan)| {
+    let mut sums: Vec<Option<ArrivalSums>> = Vec::new();
+    for (index, scan) in scans.iter().enumerate() {
         let sampled = if index == 0 { SAMPLED_GAPS } else { SAMPLED_GAPS / 4 };
-        ArrivalSums::new(scan.ios, scan.first_ns, scan.last_ns, sampled)
-    };
-    let mut sums: Vec<Option<ArrivalSums>> = scans.iter().enumerate().map(sums_of).collect();
+        sums.push(ArrivalSums::new(scan.ios, scan.first_ns, scan.last_ns, sampled));
+    }
     if sums.iter().all(Option::is_none) {
         return Ok(CapturedArrivals::default());
     }
@@ -214,9 +207,14 @@ fn arrivals<R: Read + Seek + Send + 'static>(
             sums.add_arrival(rows.batch.issued_ns(row), rows.response_ns(row));
         }
     })?;
-    let mut found = sums.into_iter().map(|sums| sums.map(ArrivalSums::into_process));
-    let all = found.next().flatten();
-    let by_stream = scans[1..].iter().zip(found);
-    let by_stream = by_stream.filter_map(|(scan, process)| Some((scan.key, process?)));
-    Ok(CapturedArrivals { all, by_stream: by_stream.collect() })
+    let mut arrivals = CapturedArrivals::default();
+    for (index, (scan, sums)) in scans.iter().zip(sums).enumerate() {
+        let Some(process) = sums.map(ArrivalSums::into_process) else { continue };
+        if index == 0 {
+            arrivals.all = Some(process);
+        } else {
+            arrivals.by_stream.insert(scan.key, process);
+        }
+    }
+    Ok(arrivals)
 }

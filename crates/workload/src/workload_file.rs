@@ -154,48 +154,39 @@ struct WorkloadBody<'a>(&'a WorkloadFile);
 
 impl fmt::Display for WorkloadBody<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let WorkloadFile {
-            name,
-            workload,
-            demand,
-            data_pattern,
-            placement,
-            arrivals,
-            remarks,
-            steps,
-            ..
-        } = self.0;
-        writeln!(f, "format = {FORMAT:?}\nname = {}", quoted(name))?;
-        if let Some(demand) = demand {
+        let file = self.0;
+        let workload = &file.workload;
+        writeln!(f, "format = {FORMAT:?}\nname = {}", quoted(&file.name))?;
+        if let Some(demand) = &file.demand {
             writeln!(f, "demand = \"{demand}\"")?;
         }
-        writeln!(f, "data_pattern = {}", quoted(&data_pattern.to_string()))?;
-        let remarks: Vec<String> = remarks.iter().map(|remark| quoted(remark)).collect();
+        writeln!(f, "data_pattern = {}", quoted(&file.data_pattern.to_string()))?;
+        let remarks: Vec<String> = file.remarks.iter().map(|remark| quoted(remark)).collect();
         writeln!(f, "remarks = [{}]", remarks.join(", "))?;
-        if let Some(alignment) = placement.alignment {
+        if let Some(alignment) = file.placement.alignment {
             writeln!(f, "alignment = {}", alignment.0)?;
         }
-        if let Some(process) = &arrivals.all {
+        if let Some(process) = &file.arrivals.all {
             writeln!(f, "arrivals = {}", arrivals_table(process))?;
         }
         writeln!(f, "\n[captured] # everything, what is not applied included")?;
         writeln!(f, "by = \"{}\"\nthreshold = \"{}\"", workload.by, workload.threshold)?;
         writeln!(f, "streams = {}", workload.total_streams)?;
         writeln!(f, "ios = {}\nbytes = {}", workload.total_count, workload.total_amount)?;
-        if let Some(range) = placement.measured_in {
+        if let Some(range) = file.placement.measured_in {
             writeln!(f, "range = {} # bytes in which the zones of streams were measured", range.0)?;
         }
-        placement.zones.iter().try_for_each(|zone| write_zone(f, zone))?;
+        file.placement.zones.iter().try_for_each(|zone| write_zone(f, zone))?;
         for stream in &workload.streams {
             write_stream(f, stream)?;
-            if let Some(process) = arrivals.by_stream.get(&stream.key()) {
+            if let Some(process) = file.arrivals.by_stream.get(&stream.key()) {
                 writeln!(f, "arrivals = {}", arrivals_table(process))?;
             }
-            if let Some(zones) = placement.by_stream.get(&stream.key()) {
+            if let Some(zones) = file.placement.by_stream.get(&stream.key()) {
                 write_stream_zones(f, zones)?;
             }
         }
-        steps.iter().try_for_each(|step| write_step(f, step))
+        file.steps.iter().try_for_each(|step| write_step(f, step))
     }
 }
 

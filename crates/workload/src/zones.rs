@@ -8,6 +8,7 @@
 //! `ln N` for the edge and the share that a split adds; this is doubled because the edge was
 //! searched for.
 
+use std::ops::Range;
 use steadfast_domain::stimulus::Zone;
 
 /// Maximum number of zones of a stream.
@@ -26,8 +27,8 @@ pub struct AddressCells {
     /// Size of a cell in bytes.
     cell: u64,
     counts: Vec<u32>,
-    /// Lowest byte touched and the byte after the highest.
-    span: Option<(u64, u64)>,
+    /// Bytes from the lowest to the highest touched; `None` before the first I/O.
+    touched: Option<Range<u64>>,
     ios: u64,
 }
 
@@ -55,7 +56,7 @@ impl AddressCells {
         let tail = bytes.saturating_sub(alignment).min(range);
         let cell = range.div_ceil(CELLS_MAX).max(1).next_multiple_of(alignment);
         let count = (range - tail).div_ceil(cell).max(1);
-        AddressCells { range, tail, cell, counts: vec![0; count as usize], span: None, ios: 0 }
+        AddressCells { range, tail, cell, counts: vec![0; count as usize], touched: None, ios: 0 }
     }
 
     /// Counts an I/O. One that lies outside the range counts in the last cell.
@@ -65,21 +66,21 @@ impl AddressCells {
         self.counts[at] = self.counts[at].saturating_add(1);
         self.ios += 1;
         let end = offset.saturating_add(bytes);
-        let (low, high) = self.span.unwrap_or((offset, end));
-        self.span = Some((low.min(offset), high.max(end)));
+        let touched = self.touched.get_or_insert(offset..end);
+        *touched = touched.start.min(offset)..touched.end.max(end);
     }
 
     /// Returns the zones in order of address, each weighted by its I/Os; parts without an I/O are
     /// left out. Empty if the whole range is one zone.
     pub fn zones(&self) -> Vec<Zone> {
-        let least = 2.0 * (self.ios.max(2) as f64).ln();
+        let gain_min = 2.0 * (self.ios.max(2) as f64).ln();
         let mut runs = vec![self.run(0, self.counts.len(), self.ios)];
         while runs.len() < ZONES_MAX {
             let best =
                 (0..runs.len()).max_by(|a, b| runs[*a].split.gain.total_cmp(&runs[*b].split.gain));
-            let Some(place) = best.filter(|place| runs[*place].split.gain >= least) else { break };
-            let CellRun { from, to, ios, split } = runs[place];
-            runs[place] = self.run(from, split.at, split.ios_before);
+            let Some(best) = best.filter(|at| runs[*at].split.gain >= gain_min) else { break };
+            let CellRun { from, to, ios, split } = runs[best];
+            runs[best] = self.run(from, split.at, split.ios_before);
             runs.push(self.run(split.at, to, ios - split.ios_before));
         }
         if runs.len() == 1 {
@@ -94,9 +95,9 @@ impl AddressCells {
 
     /// Returns one zone from the lowest to the highest byte touched; empty if it is the whole range.
     pub fn extent(&self) -> Vec<Zone> {
-        let Some((low, high)) = self.span else { return Vec::new() };
-        let from_ppm = self.ppm(low / self.cell * self.cell, false);
-        let to_ppm = self.ppm(high.div_ceil(self.cell).saturating_mul(self.cell), true);
+        let Some(touched) = &self.touched else { return Vec::new() };
+        let from_ppm = self.ppm(touched.start / self.cell * self.cell, false);
+        let to_ppm = self.ppm(touched.end.div_ceil(self.cell).saturating_mul(self.cell), true);
         let is_whole = from_ppm == 0 && to_ppm == 1_000_000;
         if is_whole || from_ppm >= to_ppm {
             Vec::new()

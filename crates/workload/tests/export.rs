@@ -13,7 +13,7 @@ use steadfast_tracefile::TraceWriter;
 use steadfast_tracefile::import::{ColumnPlan, ImportInput, TraceFormat, import};
 use steadfast_workload::WorkloadFile;
 use steadfast_workload::export::{
-    ExportedIos, IoTextFormat, LoadChoice, copy_ios, loads, own_loads, write_ios,
+    ExportedIos, IoTextFormat, LoadChoice, copy_ios, loads, loads_by_stream, write_ios,
 };
 use steadfast_workload::replay::applied::Provenance;
 use steadfast_workload::replay::{NativeSteps, StepChoice, StepSource};
@@ -259,21 +259,21 @@ fn a_capture_with_pauses_keeps_its_rate() {
         demand: None,
         time: None,
         capacity: Bytes::gib(1),
-        streams_apart: true,
+        has_load_per_stream: true,
     };
     let (one, _) = loads(&workload, &load_choice);
     let [load] = one.as_slice() else { panic!("{one:?}") };
     let Pace::Fixed { ios, per } = load.stimulus.pace else { panic!("{load:?}") };
     assert_eq!(ios, 1000);
     assert!((9.98..10.01).contains(&per.as_secs_f64()), "{per}");
-    let own = own_loads(&load.stimulus);
+    let own = loads_by_stream(&load.stimulus);
     let ios: Vec<_> = own.iter().map(|load| load.until.ios.unwrap()).collect();
     assert_eq!(ios, [600, 400]);
     assert_eq!(own[0].pace, Pace::Fixed { ios: 600, per });
     assert_ne!(own[0].seed, own[1].seed);
     let depths = |pace| {
         let deep = Stimulus { demand: Demand::new(1, 10), pace, ..load.stimulus.clone() };
-        own_loads(&deep).iter().map(|load| load.demand.depth).collect::<Vec<_>>()
+        loads_by_stream(&deep).iter().map(|load| load.demand.depth).collect::<Vec<_>>()
     };
     assert_eq!(depths(Pace::Closed), [6, 4]);
     assert_eq!(depths(load.stimulus.pace.clone()), [10; 2]);
@@ -285,10 +285,10 @@ fn a_capture_with_pauses_keeps_its_rate() {
     let (steps, lost) = loads(&random, &LoadChoice { by_step: true, ..load_choice });
     assert_eq!(steps[4].stimulus.pace, Pace::Poisson { ios: 100, per: Nanos::from_secs(1) });
     assert_eq!(lost.len(), 1);
-    let own = own_loads(&loads(&random, &load_choice).0[0].stimulus);
+    let own = loads_by_stream(&loads(&random, &load_choice).0[0].stimulus);
     assert_eq!(own[1].pace, Pace::poisson(40.0));
     let closed = LoadChoice { demand: Some(Demand::new(1, 10)), ..load_choice };
-    let own = own_loads(&loads(&workload, &closed).0[0].stimulus);
+    let own = loads_by_stream(&loads(&workload, &closed).0[0].stimulus);
     assert!(own.iter().all(|load| load.pace == Pace::Closed));
     assert_eq!(own.iter().map(|load| load.demand.depth).collect::<Vec<_>>(), [6, 4]);
 }

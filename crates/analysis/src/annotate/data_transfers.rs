@@ -74,9 +74,9 @@ impl<'r> DataTransfers<'r> {
 
     /// Fills `positions` with those of the device's rows within a part; returns their number.
     fn find(&self, part: Range<usize>, positions: &mut [u16; ROWS_AT_ONCE]) -> usize {
-        let sides = (self.device.part(part.clone()), self.layer.part(part.clone()));
+        let (devices, layers) = (self.device.part(part.clone()), self.layer.part(part.clone()));
         let marks = &mut [0; ROWS_AT_ONCE];
-        simd::of_device(sides, &self.kept[part], self.of_device, marks, positions)
+        simd::of_device(devices, layers, &self.kept[part], self.of_device, marks, positions)
     }
 
     /// Returns the transfer of a row, or `None` if it moved no data.

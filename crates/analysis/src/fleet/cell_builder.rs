@@ -3,7 +3,7 @@
 
 use super::file::FoldOptions;
 use crate::annotate::sequential::{BusySpan, DeviceBusySpan};
-use crate::cells::{BusyInStep, CubeCell, Dimensions, Who};
+use crate::cells::{BusyInStep, CubeCell, Dimensions, Originator};
 use crate::device_layer::DeviceLayer;
 use crate::fold::{AnnotatedRows, Fold};
 use crate::sums::busy_spans::{OpenBusySpans, by_step};
@@ -39,7 +39,7 @@ struct FoldCellKey {
     op: IoOp,
     sequential: bool,
     bytes: u32,
-    originator: Who,
+    originator: Originator,
 }
 
 /// Returns the cell of a key in the step that begins at `begin_ns`. Issue times in the sums count from
@@ -161,7 +161,7 @@ impl FoldCellBuilder {
     }
 
     /// Returns the originator of an I/O, as far as the cells distinguish it.
-    fn originator(&self, batch: &Batch, row: usize) -> Who {
+    fn originator(&self, batch: &Batch, row: usize) -> Originator {
         let (pid, command) = if self.dimensions.processes {
             (batch.pid(row), batch.command(row))
         } else {
@@ -174,7 +174,7 @@ impl FoldCellBuilder {
         };
         let is_file_io = self.dimensions.files && batch.layer(row) == Layer::FileSystem;
         let inode = if is_file_io { batch.inode(row) } else { 0 };
-        Who { pid, command, tid, thread, cgroup: batch.cgroup(row), inode }
+        Originator { pid, command, tid, thread, cgroup: batch.cgroup(row), inode }
     }
 
     fn is_beyond(&self, rows: &AnnotatedRows<'_>, row: usize) -> bool {

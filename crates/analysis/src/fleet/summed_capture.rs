@@ -14,7 +14,9 @@ use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::merge_mapping::MergeMapping;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::observed_time::{ObservedTime, StepGrid};
-use steadfast_tracefile::parquet::parts::{PartFile, both, in_order, none_named, together};
+use steadfast_tracefile::parquet::parts::{
+    PartFile, in_order, join_conditions, merge_recoveries, no_trace_named,
+};
 use steadfast_tracefile::parquet::{
     Damage, Footer, Integrity, Recovery, RowGroupExtent, SharedMedium,
 };
@@ -91,7 +93,7 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
     /// captures, or a part occurs twice.
     pub fn together(parts: Vec<Self>) -> Result<Self, TraceError> {
         let (parts, missing) = in_order(parts)?;
-        let mut whole = parts.into_iter().reduce(Self::followed_by).ok_or_else(none_named)?;
+        let mut whole = parts.into_iter().reduce(Self::followed_by).ok_or_else(no_trace_named)?;
         whole.integrity.missing_parts = missing;
         Ok(whole)
     }
@@ -105,8 +107,8 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
         self.integrity.checksums &= next.integrity.checksums;
         self.files.extend(next.files);
         self.observed = self.observed.and(&next.observed);
-        self.conditions = together(&self.conditions, next.conditions);
-        self.recovery = both(self.recovery, next.recovery);
+        self.conditions = join_conditions(&self.conditions, next.conditions);
+        self.recovery = merge_recoveries(self.recovery, next.recovery);
         self
     }
 

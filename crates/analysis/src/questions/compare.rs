@@ -97,12 +97,12 @@ impl SideSet {
     fn see_at_once(&mut self, rows: &AnnotatedRows<'_>, part: Range<usize>) -> bool {
         let devices = rows.batch.narrow(Field::Device).part(part.clone());
         let layers = rows.batch.narrow(Field::Layer).part(part.clone());
-        let (seen, any_device, any_layer) = simd::sides(devices, layers);
-        if !(0..32).contains(&any_device) || any_layer & !1 != 0 || !simd::are_all(&rows.kept[part])
-        {
+        let found = simd::device_mask(devices, layers);
+        let has_bits = (0..32).contains(&found.device_bits) && found.layer_bits & !1 == 0;
+        if !has_bits || !simd::are_all(&rows.kept[part]) {
             return false;
         }
-        for bit in (0..u64::BITS as u16).filter(|bit| seen >> bit & 1 == 1) {
+        for bit in (0..u64::BITS as u16).filter(|bit| found.mask >> bit & 1 == 1) {
             let layer = if bit < 32 { Layer::Block } else { Layer::FileSystem };
             self.see(DeviceLayer { device: bit % 32, layer });
         }

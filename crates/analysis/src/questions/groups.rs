@@ -2,7 +2,7 @@
 //! processor and so on; for example the streams of each process. Each group has counts, bytes,
 //! response times, the time in the queue, and the flags that the kernel set on its I/Os.
 
-use crate::cells::{CubeCell, Dimensions, FilteredCells, Who};
+use crate::cells::{CubeCell, Dimensions, FilteredCells, Originator};
 use crate::device_layer::DeviceLayer;
 use crate::fold::{AnnotatedRows, Fold};
 use crate::named_values::named_values;
@@ -331,7 +331,7 @@ impl Groups {
             sequential: rows.sequential[row],
             bytes: batch.bytes(row),
         };
-        let originator = Who {
+        let originator = Originator {
             pid: batch.pid(row),
             command: batch.command(row),
             tid: batch.tid(row),
@@ -352,10 +352,10 @@ impl Groups {
         &self,
         side: DeviceLayer,
         stream: StreamKey,
-        originator: Who,
+        originator: Originator,
         cpu: Option<u16>,
     ) -> GroupKey {
-        let Who { pid, command, tid, thread, cgroup, inode } = originator;
+        let Originator { pid, command, tid, thread, cgroup, inode } = originator;
         let is_file = side.layer == Layer::FileSystem;
         GroupKey {
             host: Some(self.host_of(side.device)),

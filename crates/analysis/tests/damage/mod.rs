@@ -272,7 +272,7 @@ fn part(number: u32, lasted_ns: u64) -> CaptureConditions {
 
 fn read(parts: Vec<Vec<u8>>) -> Result<(u64, Vec<u32>), TraceError> {
     let parts = parts.into_iter().map(|bytes| Trace::open(Cursor::new(bytes)));
-    let whole = Trace::together(parts.collect::<Result<Vec<_>, _>>()?)?;
+    let whole = Trace::join(parts.collect::<Result<Vec<_>, _>>()?)?;
     Ok((whole.rows(), whole.integrity().missing_parts))
 }
 

@@ -29,7 +29,7 @@ impl Times {
 
 /// The process, thread, cgroup and file of some I/Os.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Who {
+pub struct Originator {
     /// Process ID; 0 if unknown or left out.
     pub pid: u32,
     /// Command name of the process.
@@ -44,7 +44,7 @@ pub struct Who {
     pub inode: u64,
 }
 
-/// Sums over the I/Os of one stream and one [`Who`] in one step of a device at a layer.
+/// Sums over the I/Os of one stream and one [`Originator`] in one step of a device at a layer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CubeCell {
     /// Start of the step, in nanoseconds.
@@ -60,7 +60,7 @@ pub struct CubeCell {
     /// Size of each I/O in bytes.
     pub bytes: u32,
     /// The process, thread, cgroup and file of the I/Os.
-    pub who: Who,
+    pub who: Originator,
     /// Number of I/Os.
     pub ios: u64,
     /// Issue times of the first and the last I/O, in nanoseconds; the bounds of the step if these
@@ -98,7 +98,7 @@ impl CubeCell {
             op: row.op,
             sequential: row.sequential,
             bytes: row.bytes,
-            who: Who { pid: row.pid, command: row.command, ..Who::default() },
+            who: Originator { pid: row.pid, command: row.command, ..Originator::default() },
             ios: row.ios,
             span_ns,
             responses: Times {

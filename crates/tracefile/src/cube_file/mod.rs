@@ -13,7 +13,7 @@ mod sums;
 mod tests;
 mod writer;
 
-pub use cell::{BusyInStep, CubeCell, FLAGS, RangeHits, Times, Who};
+pub use cell::{BusyInStep, CubeCell, FLAGS, Originator, RangeHits, Times};
 pub use columns::CubeColumns;
 pub use reader::{CubeFile, CubeRows};
 pub use step_writer::StepWriter;

@@ -7,10 +7,9 @@ use super::columns::{
 use super::{BUCKETS_PER_GROUP, ROWS_PER_GROUP, WIDTH_NS};
 use crate::error::TraceError;
 use crate::parquet::chunk::{self, Lists};
-use crate::parquet::{Damage, FoundGroup, HeldBytes, RowGroupExtent, SharedMedium};
+use crate::parquet::{Damage, FoundGroup, HeldBytes, RowGroupExtent, SharedMedium, TraceMedium};
 use parquet::data_type::{BoolType, Int32Type, Int64Type};
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
-use std::io::{Read, Seek};
 use steadfast_domain::{CaptureConditions, FineHistogram};
 
 /// Maximum number of list entries in a row group; a cell may exceed the writer's limit.
@@ -34,7 +33,7 @@ pub struct CubeRows {
     pub ranges: Vec<RangeHits>,
 }
 
-impl<R: Read + Seek + Send + 'static> CubeFile<R> {
+impl<R: TraceMedium> CubeFile<R> {
     /// Creates a reader of the row groups of a file with these conditions. Row groups that do not
     /// match their checksum are left out and added to `damaged`.
     ///
@@ -198,7 +197,7 @@ impl<R: Read + Seek + Send + 'static> CubeFile<R> {
         let sum = group.sum.as_ref().ok_or_else(damaged)?;
         let length = usize::try_from(sum.bytes).map_err(|_| damaged())?;
         let held = HeldBytes::new(&self.source, sum.at, length).map_err(|_| damaged())?;
-        if !sum.fits(held.bytes()) {
+        if !sum.matches(&held.bytes) {
             return Err(damaged());
         }
         Ok((&group.metadata, RowGroupExtent { span_ns: sum.span_ns, ios: sum.ios }, held))

@@ -11,7 +11,9 @@ use steadfast_domain::io_event::{DeviceBusyStep, RangeInStep, StepStreamKey, Str
 use steadfast_domain::{CaptureConditions, Layer};
 
 /// A writer of the I/O streams of capture steps. Parts of the same step, stream and process are
-/// summed while they wait in memory.
+/// summed while they wait in memory. Every method returns [`TraceError::Io`] or
+/// [`TraceError::Encode`] if writing fails, and [`TraceError::Unsuitable`] if the conditions cannot
+/// be written as JSON.
 pub struct StepWriter<W: Write + Send> {
     cube: CubeWriter<W>,
     step_ns: u64,
@@ -33,9 +35,6 @@ pub(super) fn columns(conditions: &CaptureConditions) -> CubeColumns {
 
 impl<W: Write + Send> StepWriter<W> {
     /// Begins a file with the conditions known so far; their `step_ns` is the step width.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
     pub fn new(sink: W, conditions: &CaptureConditions) -> Result<Self, TraceError> {
         Ok(StepWriter {
             cube: CubeWriter::new(sink, columns(conditions), conditions)?,
@@ -71,18 +70,12 @@ impl<W: Write + Send> StepWriter<W> {
     }
 
     /// Updates the conditions, for the case that the file is never finished.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Unsuitable`] if the conditions cannot be written as JSON.
     pub fn update(&mut self, conditions: &CaptureConditions) -> Result<(), TraceError> {
         self.cube.update(conditions)
     }
 
     /// Writes the steps before `step` as a row group. They survive a kill once they have reached the
     /// sink. Parts of these steps that are added later get rows of their own.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
     pub fn flush_before(&mut self, step: u64) -> Result<(), TraceError> {
         let later = self.waiting.split_off(&step);
         let before = std::mem::replace(&mut self.waiting, later);
@@ -112,9 +105,6 @@ impl<W: Write + Send> StepWriter<W> {
     }
 
     /// Adds the rows of a row group of another file as a row group.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
     pub fn copy(&mut self, rows: CubeRows) -> Result<(), TraceError> {
         self.rows += rows.cells.len() as u64;
         rows.cells.into_iter().try_for_each(|cell| self.cube.add(cell))?;
@@ -143,9 +133,6 @@ impl<W: Write + Send> StepWriter<W> {
     }
 
     /// Finishes the file with the final conditions and returns the sink.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
     pub fn finish(mut self, conditions: &CaptureConditions) -> Result<W, TraceError> {
         self.flush_before(u64::MAX)?;
         self.cube.finish(conditions)

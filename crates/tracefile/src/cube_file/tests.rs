@@ -34,7 +34,7 @@ fn cells() -> Vec<CubeCell> {
         op: IoOp::Other,
         sequential: true,
         bytes: u32::MAX,
-        who: Who {
+        who: Originator {
             pid: 4_194_304,
             command: CommandName::new("a-name-of-15-by"),
             tid: 4_194_305,
@@ -122,8 +122,13 @@ fn columns_that_were_not_recorded_are_absent() {
     let columns: Vec<&str> = columns.iter().map(|column| column.name).collect();
     assert!(absent.iter().all(|name| !columns.contains(name)), "{columns:?}");
     let found = whole(bytes).read(0).unwrap().cells;
-    let process =
-        Who { tid: 0, thread: CommandName::default(), cgroup: 0, inode: 0, ..cells()[1].who };
+    let process = Originator {
+        tid: 0,
+        thread: CommandName::default(),
+        cgroup: 0,
+        inode: 0,
+        ..cells()[1].who
+    };
     assert_eq!(found[1].who, process);
     assert_eq!((found[1].depths.count, found[0].depths.count), (11, 0), "known wherever any is");
     assert_eq!(found[1].span_ns, (3 * STEP_NS, 4 * STEP_NS - 1), "the bounds of the step");

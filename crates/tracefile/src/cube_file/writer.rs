@@ -5,8 +5,8 @@ use super::columns::{CubeColumn, CubeColumns, CubeRow, CubeRowKind, Store, colum
 use super::reader::{CubeFile, column_of};
 use super::{BUCKETS_PER_GROUP, ROWS_PER_GROUP, fold_conditions};
 use crate::error::TraceError;
-use crate::parquet::{ChecksumSink, RowGroupExtent, TraceOutput};
-use crate::schema::{KEY_FOLD, author};
+use crate::parquet::{ChecksumSink, RowGroupExtent, TraceMedium, TraceOutput};
+use crate::schema::author;
 use bytes::Bytes;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::column::writer::ColumnCloseResult;
@@ -19,13 +19,14 @@ use parquet::file::writer::{
 };
 use parquet::schema::types::ColumnPath;
 use rustc_hash::FxHashMap;
-use std::io::{Read, Seek, Write};
+use std::io::Write;
 use std::sync::Arc;
 use steadfast_domain::CaptureConditions;
 use steadfast_domain::io_event::CommandName;
 
 /// A cube file that is being written. Rows keep their order. A row group ends when it is full, or
-/// at [`Self::flush`].
+/// at [`Self::flush`]. Every method returns [`TraceError::Io`] or [`TraceError::Encode`] if writing
+/// fails, and [`TraceError::Unsuitable`] if the conditions cannot be written as JSON.
 pub struct CubeWriter<W: Write + Send> {
     output: TraceOutput<W>,
     columns: Vec<CubeColumn>,
@@ -59,9 +60,6 @@ impl DeviceNames {
 
 impl<W: Write + Send> CubeWriter<W> {
     /// Begins a file with the conditions known so far; their `step_ns` is the width of a step.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
     pub fn new(
         sink: W,
         columns: CubeColumns,
@@ -82,9 +80,6 @@ impl<W: Write + Send> CubeWriter<W> {
 
     /// Begins a fold file, which is written whole or not at all. `conditions` are those of the capture
     /// whose cells are added; row groups of other captures can be appended.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
     pub fn fold(
         sink: W,
         columns: CubeColumns,
@@ -97,9 +92,6 @@ impl<W: Write + Send> CubeWriter<W> {
     }
 
     /// Adds the sums of a cell.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
     pub fn add(&mut self, mut cell: CubeCell) -> Result<(), TraceError> {
         let begin_ns = std::mem::take(&mut cell.begin_ns);
         let (first, last) = cell.span_ns;
@@ -108,9 +100,6 @@ impl<W: Write + Send> CubeWriter<W> {
     }
 
     /// Adds the busy time of a device in a step.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
     pub fn add_busy(&mut self, busy: BusyInStep) -> Result<(), TraceError> {
         let BusyInStep { begin_ns, device, layer, busy_ns } = busy;
         let cell = CubeCell { device, layer, ..CubeCell::default() };
@@ -119,9 +108,6 @@ impl<W: Write + Send> CubeWriter<W> {
     }
 
     /// Adds the I/Os of an LBA range in a step.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
     pub fn add_range(&mut self, hits: RangeHits) -> Result<(), TraceError> {
         let cell = CubeCell { device: hits.device, ..CubeCell::default() };
         let row = CubeRow { kind: CubeRowKind::Range, cell, hits, ..CubeRow::default() };
@@ -138,18 +124,12 @@ impl<W: Write + Send> CubeWriter<W> {
     }
 
     /// Updates the conditions, for the case that the file is never finished.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Unsuitable`] if the conditions cannot be written as JSON.
     pub fn update(&mut self, conditions: &CaptureConditions) -> Result<(), TraceError> {
         self.names = DeviceNames::from_conditions(conditions);
         self.output.update(conditions)
     }
 
     /// Writes the waiting rows as a row group. They survive a kill once they reached the sink.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
     pub fn flush(&mut self) -> Result<(), TraceError> {
         if self.rows.is_empty() {
             return Ok(());
@@ -166,9 +146,8 @@ impl<W: Write + Send> CubeWriter<W> {
     /// this file has are null.
     ///
     /// # Errors
-    /// Returns [`TraceError::Damaged`] if the row group does not match its checksum, or
-    /// [`TraceError::Encode`] or [`TraceError::Io`] if reading or writing fails.
-    pub fn append<R: Read + Seek + Send + 'static>(
+    /// Returns [`TraceError::Damaged`] if the row group does not match its checksum.
+    pub fn append<R: TraceMedium>(
         &mut self,
         file: &CubeFile<R>,
         number: usize,
@@ -196,24 +175,20 @@ impl<W: Write + Send> CubeWriter<W> {
     }
 
     /// Finishes the file with the final conditions and returns the sink.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
     pub fn finish(mut self, conditions: &CaptureConditions) -> Result<W, TraceError> {
         self.flush()?;
-        self.output.finish(conditions)
+        self.output.finish(conditions, None)
     }
 
     /// Finishes a fold file with the description of its captures and returns the sink.
     ///
     /// # Errors
-    /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails, or
-    /// [`TraceError::Unsuitable`] if the description cannot be written as JSON.
+    /// Returns [`TraceError::Unsuitable`] if the description cannot be written as JSON.
     pub fn finish_fold(mut self, fold: &impl serde::Serialize) -> Result<W, TraceError> {
         self.flush()?;
         let text = serde_json::to_string(fold)
             .map_err(|error| TraceError::Unsuitable(format!("the fold is not JSON: {error}")))?;
-        self.output.finish_with(&fold_conditions(self.step_ns), vec![(KEY_FOLD, text)])
+        self.output.finish(&fold_conditions(self.step_ns), Some(text))
     }
 }
 

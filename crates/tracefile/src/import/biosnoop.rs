@@ -1,7 +1,7 @@
 //! Imports the output of bcc's biosnoop: `0.000004  supervise  1950  xvda1  W 13092560  4096  0.74`.
 
 use super::columns::import_rows;
-use super::input::{EventSink, ImportError, ImportInput, ImportResult};
+use super::input::{EventSink, ImportInput, ImportOutcome};
 use super::lines::LineReader;
 use super::plan::{ColumnPlan, ColumnUnit, ImportColumn, OperationSource};
 use super::rows::LineRows;
@@ -17,10 +17,7 @@ pub(super) fn is_greeting(line: &str) -> bool {
     ["Tracing ", "Attaching ", "Attached "].iter().any(|start| line.starts_with(start))
 }
 
-pub(super) fn import(
-    input: ImportInput<'_>,
-    sink: &mut EventSink<'_>,
-) -> Result<ImportResult, ImportError> {
+pub(super) fn import(input: ImportInput<'_>, sink: &mut EventSink<'_>) -> ImportOutcome {
     let mut lines = LineReader::new(input);
     let plan = loop {
         match lines.next()? {

@@ -2,7 +2,7 @@
 
 use super::block_trace::BlockTraceImport;
 use super::devices::DeviceNumbers;
-use super::input::{EventSink, ImportError, ImportInput, ImportResult, SECTOR};
+use super::input::{EventSink, ImportInput, ImportOutcome, SECTOR};
 use super::lines::{LineReader, nanoseconds, number, transfer_size};
 use std::collections::BTreeMap;
 use steadfast_domain::IoOp;
@@ -23,10 +23,7 @@ pub(super) fn is_device(word: &str) -> bool {
 
 /// Reads the events and the summary that follows them. Anything after the summary is an error, such
 /// as the output of another blkparse, whose times restart.
-pub(super) fn import(
-    input: ImportInput<'_>,
-    sink: &mut EventSink<'_>,
-) -> Result<ImportResult, ImportError> {
+pub(super) fn import(input: ImportInput<'_>, sink: &mut EventSink<'_>) -> ImportOutcome {
     let mut lines = LineReader::new(input);
     let mut trace = BlockTraceImport::default();
     let mut in_summary = false;
@@ -92,10 +89,10 @@ fn unknown_action(line: &str) -> Option<&str> {
 
 /// Returns whether a second event begins in the words behind an action.
 fn has_second_event(words: &[&str]) -> bool {
-    words.windows(4).skip(3).any(|four| {
+    words.windows(4).skip(3).any(|head| {
         // The line end may be missing altogether: `[fio]8,0 1 2 0.5`.
-        let device = four[0].rsplit(']').next().unwrap_or_default();
-        is_device(device) && nanoseconds(four[3]).is_some()
+        let device = head[0].rsplit(']').next().unwrap_or_default();
+        is_device(device) && nanoseconds(head[3]).is_some()
     })
 }
 

@@ -4,7 +4,7 @@
 
 use super::block_trace::BlockTraceImport;
 use super::input::{
-    EventSink, ImportError, ImportInput, ImportResult, SECTOR, ends_in_zeros, fill, is_torn,
+    EventSink, ImportError, ImportInput, ImportOutcome, SECTOR, ends_in_zeros, fill, is_torn,
 };
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -43,10 +43,10 @@ const NOTIFY_TIMESTAMP: u64 = 1;
 
 /// Returns whether an input begins like a blktrace file, in either byte order.
 pub(super) fn is_beginning(bytes: &[u8]) -> bool {
-    let Some(Ok(word)) = bytes.get(..4).map(<[u8; 4]>::try_from) else { return false };
-    [u32::from_le_bytes(word), u32::from_be_bytes(word)]
+    let Some(mark) = bytes.first_chunk::<4>() else { return false };
+    [u32::from_le_bytes(*mark), u32::from_be_bytes(*mark)]
         .iter()
-        .any(|word| word & MAGIC_MASK == MAGIC)
+        .any(|magic| magic & MAGIC_MASK == MAGIC)
 }
 
 /// A record in this machine's byte order.
@@ -62,6 +62,13 @@ struct BlktraceRecord {
     error: u16,
     payload: Vec<u8>,
     big_endian: bool,
+}
+
+/// The layout of a record in its file.
+struct RecordLayout {
+    big_endian: bool,
+    /// True for the wide header of version 8.
+    wide: bool,
 }
 
 impl BlktraceRecord {
@@ -101,13 +108,14 @@ impl BlktraceFile<'_> {
 
     /// Fills `into`; returns false at the end of the file, which is whole up to the current record.
     fn fill(&mut self, into: &mut [u8], in_record: bool) -> Result<bool, ImportError> {
-        let have = fill(&mut self.content, into).map_err(|error| self.unreadable(error))?;
-        if have < into.len() && (in_record || have > 0) {
+        let filled = fill(&mut self.content, into).map_err(|error| self.unreadable(error))?;
+        if filled < into.len() && (in_record || filled > 0) {
             self.end("the file ends within a record");
         }
-        Ok(have == into.len())
+        Ok(filled == into.len())
     }
 
+    /// Reads the next record into `next`, which is `None` at the end of the file.
     fn advance(&mut self) -> Result<(), ImportError> {
         self.next = None;
         let mut bytes = [0u8; WIDE_RECORD];
@@ -120,27 +128,24 @@ impl BlktraceFile<'_> {
             self.end("the file is filled with zeros");
             return Ok(());
         }
-        let (big_endian, wide) = self.byte_order(&bytes)?;
+        let RecordLayout { big_endian, wide } = self.layout(&bytes)?;
         if wide && !self.fill(&mut bytes[RECORD..], true)? {
             return Ok(());
         }
         let header = if wide { WIDE_RECORD } else { RECORD };
-        let word = |at: usize| {
-            let word = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
-            if big_endian { u32::from_be_bytes(word) } else { u32::from_le_bytes(word) }
+        let u16_at = |at: usize| {
+            let number = [bytes[at], bytes[at + 1]];
+            if big_endian { u16::from_be_bytes(number) } else { u16::from_le_bytes(number) }
         };
-        let long = |at: usize| {
-            if big_endian {
-                u64::from(word(at)) << 32 | u64::from(word(at + 4))
-            } else {
-                u64::from(word(at + 4)) << 32 | u64::from(word(at))
-            }
+        let u32_at = |at: usize| {
+            let number = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
+            if big_endian { u32::from_be_bytes(number) } else { u32::from_le_bytes(number) }
         };
-        let half = |at: usize| {
-            let half = [bytes[at], bytes[at + 1]];
-            if big_endian { u16::from_be_bytes(half) } else { u16::from_le_bytes(half) }
+        let u64_at = |at: usize| {
+            let (high, low) = if big_endian { (at, at + 4) } else { (at + 4, at) };
+            u64::from(u32_at(high)) << 32 | u64::from(u32_at(low))
         };
-        let length = usize::from(half(if wide { 50 } else { 46 }));
+        let length = usize::from(u16_at(if wide { 50 } else { 46 }));
         let mut payload = vec![0; length];
         if !self.fill(&mut payload, true)? {
             return Ok(());
@@ -151,18 +156,18 @@ impl BlktraceFile<'_> {
             return Ok(());
         }
         // Version 8 exchanged the process and the action, which became twice as long.
-        let action = if wide { long(32) } else { u64::from(word(28)) };
-        let pid = word(if wide { 28 } else { 32 });
+        let action = if wide { u64_at(32) } else { u64::from(u32_at(28)) };
+        let pid = u32_at(if wide { 28 } else { 32 });
         let device = if wide { 40 } else { 36 };
         self.next = Some(BlktraceRecord {
-            time_ns: long(8),
-            sector: long(16),
-            bytes: word(24),
+            time_ns: u64_at(8),
+            sector: u64_at(16),
+            bytes: u32_at(24),
             action,
             pid,
-            device: word(device),
-            cpu: word(device + 4),
-            error: half(device + 8),
+            device: u32_at(device),
+            cpu: u32_at(device + 4),
+            error: u16_at(device + 8),
             payload,
             big_endian,
         });
@@ -171,31 +176,28 @@ impl BlktraceFile<'_> {
         Ok(())
     }
 
-    /// Returns whether a record is big-endian, and whether it has the wide format of version 8.
-    fn byte_order(&self, bytes: &[u8; WIDE_RECORD]) -> Result<(bool, bool), ImportError> {
-        let word = [bytes[0], bytes[1], bytes[2], bytes[3]];
+    /// Returns the layout of a record by the magic number at its beginning.
+    fn layout(&self, bytes: &[u8; WIDE_RECORD]) -> Result<RecordLayout, ImportError> {
+        let mark = [bytes[0], bytes[1], bytes[2], bytes[3]];
         for (big_endian, magic) in
-            [(false, u32::from_le_bytes(word)), (true, u32::from_be_bytes(word))]
+            [(false, u32::from_le_bytes(mark)), (true, u32::from_be_bytes(mark))]
         {
             if magic & MAGIC_MASK == MAGIC {
                 return match magic & !MAGIC_MASK {
-                    7 => Ok((big_endian, false)),
-                    WIDE_VERSION => Ok((big_endian, true)),
+                    7 => Ok(RecordLayout { big_endian, wide: false }),
+                    WIDE_VERSION => Ok(RecordLayout { big_endian, wide: true }),
                     other => Err(self.malformed(format!(
                         "record version {other}; versions 7 and 8 are supported"
                     ))),
                 };
             }
         }
-        Err(self.malformed(format!("expected a record's mark, found {word:02x?}")))
+        Err(self.malformed(format!("expected a record's mark, found {mark:02x?}")))
     }
 }
 
 /// Reads the files of all processors.
-pub(super) fn import(
-    inputs: Vec<ImportInput<'_>>,
-    sink: &mut EventSink<'_>,
-) -> Result<ImportResult, ImportError> {
+pub(super) fn import(inputs: Vec<ImportInput<'_>>, sink: &mut EventSink<'_>) -> ImportOutcome {
     let mut files: Vec<BlktraceFile<'_>> = inputs
         .into_iter()
         .map(|input| BlktraceFile {
@@ -229,14 +231,30 @@ pub(super) fn import(
 #[derive(Default)]
 struct BlktraceImport {
     trace: BlockTraceImport,
-    last_device: Option<(u32, u16)>,
+    /// Device of the last record, because most records belong to the same.
+    last_device: Option<NumberedDevice>,
     commands: HashMap<u32, CommandName>,
     /// Number of events of devices beyond the 65,536th.
-    of_further_devices: u64,
+    without_device: u64,
     /// Time of the first event, where the trace begins, in nanoseconds since the machine started.
     first_ns: Option<u64>,
-    /// One instant as wall-clock time and as time since the machine started, in nanoseconds.
-    moment: Option<(u64, u64)>,
+    clock: Option<ClockReading>,
+}
+
+/// A device by the number in the trace and by its index in the conditions.
+#[derive(Clone, Copy)]
+struct NumberedDevice {
+    number: u32,
+    index: u16,
+}
+
+/// One instant on two clocks.
+#[derive(Clone, Copy)]
+struct ClockReading {
+    /// Nanoseconds since 1970.
+    wall_ns: u64,
+    /// Nanoseconds since the machine started.
+    uptime_ns: u64,
 }
 
 impl BlktraceImport {
@@ -260,9 +278,9 @@ impl BlktraceImport {
     /// Returns the wall-clock time of the first event. `blkparse -d` sets that event's time to 0
     /// but keeps the timestamps, so the time is unknown then.
     fn began_unix_ns(&self) -> Option<u64> {
-        let (wall_ns, clock_ns) = self.moment?;
+        let ClockReading { wall_ns, uptime_ns } = self.clock?;
         let first_ns = self.first_ns.filter(|first| *first > 0)?;
-        wall_ns.checked_add(first_ns)?.checked_sub(clock_ns)
+        wall_ns.checked_add(first_ns)?.checked_sub(uptime_ns)
     }
 
     /// Reads a message of the kernel: a process name or the wall-clock time.
@@ -274,29 +292,32 @@ impl BlktraceImport {
                 self.commands.insert(record.pid, CommandName::new(&String::from_utf8_lossy(name)));
             }
             NOTIFY_TIMESTAMP => {
-                let word = |at: usize| {
-                    let word: [u8; 4] = payload.get(at..at + 4)?.try_into().ok()?;
-                    let from =
-                        if record.big_endian { u32::from_be_bytes } else { u32::from_le_bytes };
-                    Some(u64::from(from(word)))
+                let u32_at = |at: usize| {
+                    let number = payload.get(at..)?.first_chunk::<4>()?;
+                    Some(u64::from(if record.big_endian {
+                        u32::from_be_bytes(*number)
+                    } else {
+                        u32::from_le_bytes(*number)
+                    }))
                 };
-                if let (Some(seconds), Some(nanos)) = (word(0), word(4)) {
+                if let (Some(seconds), Some(nanos)) = (u32_at(0), u32_at(4)) {
                     let wall_ns = seconds * 1_000_000_000 + nanos;
-                    self.moment.get_or_insert((wall_ns, record.time_ns));
+                    let uptime_ns = record.time_ns;
+                    self.clock.get_or_insert(ClockReading { wall_ns, uptime_ns });
                 }
             }
             _ => {}
         }
     }
 
-    /// Returns the index of a device; the last one is cached, because most records belong to it.
+    /// Returns the index of a device; `None` beyond the 65,536th.
     fn device(&mut self, number: u32) -> Option<u16> {
-        if let Some((_, index)) = self.last_device.filter(|(last, _)| *last == number) {
-            return Some(index);
+        if let Some(last) = self.last_device.filter(|last| last.number == number) {
+            return Some(last.index);
         }
-        let index =
-            self.trace.devices.number(&format!("{}:{}", number >> 20, number & 0xf_ffff))?;
-        self.last_device = Some((number, index));
+        let name = format!("{}:{}", number >> 20, number & 0xf_ffff);
+        let index = self.trace.devices.number(&name)?;
+        self.last_device = Some(NumberedDevice { number, index });
         Some(index)
     }
 
@@ -323,7 +344,7 @@ impl BlktraceImport {
         let categories = record.action >> 16;
         let (op, flags) = operation(categories, record.bytes);
         let device = self.device(record.device);
-        self.of_further_devices += u64::from(device.is_none());
+        self.without_device += u64::from(device.is_none());
         let device = device?;
         Some(BlockStep {
             action,
@@ -347,12 +368,12 @@ impl BlktraceImport {
         })
     }
 
-    fn finish(self, sink: &mut EventSink<'_>) -> Result<ImportResult, ImportError> {
+    fn finish(self, sink: &mut EventSink<'_>) -> ImportOutcome {
         let began_unix_ns = self.began_unix_ns();
         let mut imported = self.trace.finish("blktrace", began_unix_ns, sink)?;
-        if self.of_further_devices > 0 {
+        if self.without_device > 0 {
             let what = "records of devices beyond the 65,536th".to_owned();
-            imported.conditions.unseen.push((what, self.of_further_devices));
+            imported.conditions.unseen.push((what, self.without_device));
         }
         Ok(imported)
     }

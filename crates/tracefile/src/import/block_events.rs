@@ -4,7 +4,7 @@
 
 use super::blkparse::{bracketed, first_part, is_device, operation};
 use super::block_trace::BlockTraceImport;
-use super::input::{EventSink, ImportError, ImportInput, ImportResult, SECTOR};
+use super::input::{EventSink, ImportInput, ImportOutcome, SECTOR};
 use super::lines::{LineReader, nanoseconds, transfer_size};
 use steadfast_domain::IoOp;
 use steadfast_domain::io_event::{CommandName, flags};
@@ -28,6 +28,14 @@ struct EventLine<'l> {
     head: &'l str,
     event: &'l str,
     details: &'l str,
+}
+
+/// The task and the processor of an event; empty and 0 if the line does not show them.
+#[derive(Default)]
+struct EventTask<'l> {
+    command: &'l str,
+    pid: u32,
+    cpu: u16,
 }
 
 impl<'l> EventLine<'l> {
@@ -54,21 +62,21 @@ impl<'l> EventLine<'l> {
         nanoseconds(self.head.split_whitespace().last()?)
     }
 
-    /// Returns command name, process and processor from `comm  pid [cpu]`, `comm  pid/tid [cpu]` or
-    /// `comm-pid [cpu] flags`.
-    fn process(&self) -> (&'l str, u32, u16) {
-        let Some((before, after)) = self.head.rsplit_once('[') else { return ("", 0, 0) };
+    /// Parses `comm  pid [cpu]`, `comm  pid/tid [cpu]` or `comm-pid [cpu] flags`.
+    fn task(&self) -> EventTask<'l> {
+        let Some((before, after)) = self.head.rsplit_once('[') else { return EventTask::default() };
         let cpu = after.split(']').next().and_then(|cpu| cpu.parse().ok()).unwrap_or(0);
         // The thread group is in parentheses.
         let before = before.trim_end();
-        let before = before.rsplit_once(" (").map_or(before, |(before, _)| before).trim_end();
-        let number = |text: &str| text.split('/').next().and_then(|pid| pid.parse::<u32>().ok());
-        let split_at = |separator: char| {
-            let (name, pid) = before.rsplit_once(separator)?;
-            Some((name, number(pid)?))
-        };
-        let (name, pid) = split_at(' ').or_else(|| split_at('-')).unwrap_or(("", 0));
-        (name.trim(), pid, cpu)
+        let task = before.rsplit_once(" (").map_or(before, |(task, _)| task).trim_end();
+        for separator in [' ', '-'] {
+            if let Some((command, pids)) = task.rsplit_once(separator)
+                && let Some(Ok(pid)) = pids.split('/').next().map(str::parse::<u32>)
+            {
+                return EventTask { command: command.trim(), pid, cpu };
+            }
+        }
+        EventTask { cpu, ..EventTask::default() }
     }
 }
 
@@ -93,10 +101,7 @@ fn lost_events(line: &str) -> Option<u64> {
     is_loss.then(|| inside.split(' ').find_map(|word| word.parse().ok()).unwrap_or(1))
 }
 
-pub(super) fn import(
-    input: ImportInput<'_>,
-    sink: &mut EventSink<'_>,
-) -> Result<ImportResult, ImportError> {
+pub(super) fn import(input: ImportInput<'_>, sink: &mut EventSink<'_>) -> ImportOutcome {
     let mut lines = LineReader::new(input);
     let mut trace = BlockTraceImport::default();
     let mut first_ns = None;
@@ -186,7 +191,7 @@ fn event(
         Some(size) if op == IoOp::Other && sign_at > 3 => transfer_size(size)?,
         _ => bytes,
     };
-    let (name, pid, cpu) = line.process();
+    let EventTask { command, pid, cpu } = line.task();
     let is_completion = action == BlockAction::Completed;
     let first = *first_ns.get_or_insert(time_ns);
     let device = trace.devices.number(&device.replace(',', ":"));
@@ -204,7 +209,7 @@ fn event(
         cpu,
         pid,
         tid: 0,
-        command: if is_completion { CommandName::default() } else { CommandName::new(name) },
+        command: if is_completion { CommandName::default() } else { CommandName::new(command) },
         failed: is_completion && error_code != "0",
     }))
 }

@@ -5,7 +5,7 @@
 
 use super::checks::TraceChecks;
 use super::devices::DeviceNumbers;
-use super::input::{EventSink, ImportError, ImportResult, SECTOR};
+use super::input::{EventSink, ImportError, ImportOutcome, ImportResult, SECTOR};
 use steadfast_domain::io_event::Layer;
 use steadfast_domain::io_matcher::{BlockStep, IoMatcher};
 use steadfast_domain::{CaptureConditions, IoOp};
@@ -64,7 +64,7 @@ impl BlockTraceImport {
         source: &str,
         began_unix_ns: Option<u64>,
         sink: &mut EventSink<'_>,
-    ) -> Result<ImportResult, ImportError> {
+    ) -> ImportOutcome {
         for io in self.matcher.unended() {
             self.imported.events += 1;
             self.checks.check_size(self.imported.records, &io);

@@ -2,9 +2,9 @@
 
 use super::checks::TraceChecks;
 use super::devices::DeviceNumbers;
-use super::input::{EventSink, ImportError, ImportResult};
+use super::input::{EventSink, ImportError, ImportOutcome, ImportResult};
 use super::lines::transfer_size;
-use super::plan::{ColumnPlan, ColumnUnit, ImportColumn, OperationSource, whole};
+use super::plan::{ColumnPlan, ColumnUnit, ImportColumn, OperationSource, strip_zero_fraction};
 use super::rows::TableRows;
 use std::collections::BTreeMap;
 use steadfast_domain::io_event::{CommandName, Layer, RESPONSE_UNKNOWN};
@@ -81,7 +81,7 @@ struct ColumnsImport<'p> {
     /// Name of the time column in the header line.
     time_header: Option<String>,
     /// Number of I/Os issued before the beginning.
-    earlier: u64,
+    issued_earlier: u64,
     checks: TraceChecks,
     /// Number of columns of the first row.
     width: Option<usize>,
@@ -93,7 +93,7 @@ struct ColumnsImport<'p> {
     cut: Vec<String>,
     last_ns: u64,
     /// True if no time so far had a fraction.
-    whole_times: bool,
+    has_whole_times: bool,
     imported: ImportResult,
 }
 
@@ -102,7 +102,7 @@ pub(super) fn import_rows(
     plan: &ColumnPlan,
     rows: &mut dyn TableRows,
     sink: &mut EventSink<'_>,
-) -> Result<ImportResult, ImportError> {
+) -> ImportOutcome {
     let mut state = ColumnsImport::new(plan);
     let result = state.read(rows, sink);
     // The I/Os before an error are delivered, too.
@@ -126,14 +126,14 @@ impl<'p> ColumnsImport<'p> {
             first_ns: None,
             waiting: Vec::new(),
             time_header: None,
-            earlier: 0,
+            issued_earlier: 0,
             checks: TraceChecks::new(in_order),
             width: None,
             constants: Vec::new(),
             left_out: BTreeMap::new(),
             cut: Vec::new(),
             last_ns: 0,
-            whole_times: true,
+            has_whole_times: true,
             imported: ImportResult::default(),
         }
     }
@@ -181,10 +181,11 @@ impl<'p> ColumnsImport<'p> {
         let time = match plan.time {
             Some(column) => {
                 let text = field(column.number, "a time")?;
-                self.whole_times = self.whole_times && !whole(text).contains('.');
+                self.has_whole_times =
+                    self.has_whole_times && !strip_zero_fraction(text).contains('.');
                 let key = if plan.is_completion { "completed" } else { "time" };
                 let time = value(key, column, "a time")?;
-                if plan.epoch.is_some_and(|epoch| !epoch.is_clock(time)) {
+                if plan.epoch.is_some_and(|epoch| !epoch.is_clock_time(time)) {
                     return Err(format!(
                         "the time '{}' in {} is not between 1990 and 2100; give its unit, as in \
                          {key}={}:us:unix, or leave out the epoch",
@@ -225,7 +226,9 @@ impl<'p> ColumnsImport<'p> {
             None => 0,
         };
         let pid = match plan.pid {
-            Some(number) => whole(field(number, "a process number")?).parse().unwrap_or(0),
+            Some(number) => {
+                strip_zero_fraction(field(number, "a process number")?).parse().unwrap_or(0)
+            }
             None => 0,
         };
         let command = match plan.command {
@@ -272,7 +275,7 @@ impl<'p> ColumnsImport<'p> {
     /// Returns whether the plan leaves out the kind of a row, and counts it.
     fn is_left_out(&mut self, row: &dyn TableRows) -> bool {
         let OperationSource::Column(number) = self.plan.op else { return false };
-        let Some(kind) = row.get(number).map(whole) else { return false };
+        let Some(kind) = row.get(number).map(strip_zero_fraction) else { return false };
         if !self.plan.left_out.iter().any(|left_out| left_out == kind) {
             return false;
         }
@@ -296,7 +299,7 @@ impl<'p> ColumnsImport<'p> {
     /// Rejects a row that differs from the first in a column that must be constant.
     fn check_constants(&mut self, row: &dyn TableRows) -> Result<(), String> {
         for (at, number) in self.plan.constant.iter().enumerate() {
-            let found = row.get(*number).map(whole).unwrap_or_default();
+            let found = row.get(*number).map(strip_zero_fraction).unwrap_or_default();
             if self.constants.len() == at {
                 self.constants.push(found.to_owned());
             }
@@ -402,7 +405,7 @@ impl<'p> ColumnsImport<'p> {
     /// earlier times in completion order become 0.
     fn deliver(&mut self, event: IoEvent, sink: &mut EventSink<'_>) -> Result<(), ImportError> {
         let first_ns = *self.first_ns.get_or_insert(event.issued_ns);
-        self.earlier += u64::from(event.issued_ns < first_ns);
+        self.issued_earlier += u64::from(event.issued_ns < first_ns);
         let issued_ns = event.issued_ns.saturating_sub(first_ns);
         self.last_ns = self.last_ns.max(issued_ns);
         Ok(sink(&IoEvent { issued_ns, ..event })?)
@@ -414,11 +417,11 @@ impl<'p> ColumnsImport<'p> {
         if self.plan.response.is_none() {
             remarks.push("The trace has no response times.".to_owned());
         }
-        if self.earlier > 0 {
+        if self.issued_earlier > 0 {
             remarks.push(format!(
                 "{} I/Os were issued before the earliest of the first {WAITING_MAX} rows and count \
                  as issued with it.",
-                self.earlier
+                self.issued_earlier
             ));
         }
         if let Some((header, time)) = self.time_header.as_ref().zip(time) {
@@ -439,7 +442,7 @@ impl<'p> ColumnsImport<'p> {
         };
         // With one time for all I/Os their order is as unknown as without times.
         let is_one_time = self.imported.events > 1 && self.last_ns == 0;
-        let rounded_times = is_one_time || self.whole_times && time.is_none_or(is_coarse);
+        let rounded_times = is_one_time || self.has_whole_times && time.is_none_or(is_coarse);
         if is_one_time && time.is_some() {
             let remark = "All I/Os have the same time. Rates, queue depths and busy time cannot be \
                           counted from it.";

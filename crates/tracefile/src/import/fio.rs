@@ -3,7 +3,7 @@
 
 use super::checks::TraceChecks;
 use super::devices::DeviceNumbers;
-use super::input::{EventSink, ImportError, ImportInput, ImportResult};
+use super::input::{EventSink, ImportInput, ImportOutcome, ImportResult};
 use super::lines::{LineReader, number, transfer_size};
 use steadfast_domain::io_event::{Layer, RESPONSE_UNKNOWN};
 use steadfast_domain::text::excerpt;
@@ -29,10 +29,7 @@ struct Iolog {
     imported: ImportResult,
 }
 
-pub(super) fn import_iolog(
-    input: ImportInput<'_>,
-    sink: &mut EventSink<'_>,
-) -> Result<ImportResult, ImportError> {
+pub(super) fn import_iolog(input: ImportInput<'_>, sink: &mut EventSink<'_>) -> ImportOutcome {
     let mut lines = LineReader::new(input);
     let has_times = match lines.next()?.map(str::trim) {
         Some("fio version 2 iolog") => false,
@@ -57,7 +54,7 @@ pub(super) fn import_iolog(
         match iolog.event(line) {
             Ok(Some(event)) => {
                 iolog.imported.events += 1;
-                let checked = iolog.checks.check(lines.number(), &event);
+                let checked = iolog.checks.check(lines.number, &event);
                 checked.map_err(|what| lines.malformed(what, iolog.imported.records))?;
                 sink(&event)?;
             }
@@ -158,10 +155,10 @@ pub(super) fn is_latency_line(line: &str) -> bool {
 pub(super) fn import_latency_log(
     input: ImportInput<'_>,
     sink: &mut EventSink<'_>,
-) -> Result<ImportResult, ImportError> {
+) -> ImportOutcome {
     let mut lines = LineReader::new(input);
     let mut devices = DeviceNumbers::default();
-    let device = devices.number(lines.name()).unwrap_or_default();
+    let device = devices.number(&lines.name).unwrap_or_default();
     let mut imported = ImportResult::default();
     let mut checks = TraceChecks::new(false);
     let mut last_ns = 0;
@@ -184,12 +181,12 @@ pub(super) fn import_latency_log(
             }
             Err(what) => return Err(lines.malformed(what, imported.records)),
         };
-        let checked = checks.check(lines.number(), &event);
+        let checked = checks.check(lines.number, &event);
         checked.map_err(|what| lines.malformed(what, imported.records))?;
         imported.records += 1;
         imported.events += 1;
         let completed_ns = event.completed_ns().unwrap_or(0);
-        checks.check_time(lines.number(), completed_ns);
+        checks.check_time(lines.number, completed_ns);
         last_ns = last_ns.max(completed_ns);
         sink(&event)?;
     }

@@ -1,6 +1,6 @@
 //! Each format written by its grammar from the same I/Os, recognized and read back.
 
-use super::tests::{BlktraceBytes, error_of, run_one};
+use super::tests::{BlktraceBytes, error_of, import_ok, run_one};
 use super::*;
 use crate::table::{ColumnType, TableValue, TableWriter};
 use std::io::Cursor;
@@ -132,10 +132,6 @@ fn file_of(format: &KnownFormat) -> Vec<u8> {
     known().flat_map(|io| (format.write)(&io)).collect()
 }
 
-fn text_of(error: Result<ImportResult, ImportError>) -> String {
-    error.unwrap_err().to_string()
-}
-
 #[test]
 fn each_format_is_recognized_and_read_back() {
     for format in known_formats() {
@@ -143,8 +139,8 @@ fn each_format_is_recognized_and_read_back() {
         let named = TraceFormat::named(name).unwrap();
         assert_eq!(recognize_any(&bytes[..bytes.len().min(4_001)]), format.recognized(), "{name}");
         assert_eq!(named.name(), name);
-        let (result, events) = run_one(&named, bytes);
-        assert_eq!(result.unwrap().events, IOS, "{name}");
+        let (result, events) = import_ok(&named, bytes);
+        assert_eq!(result.events, IOS, "{name}");
         for (io, event) in known().zip(&events) {
             let op = if io.is_read { IoOp::Read } else { IoOp::Write };
             let place = (event.op, event.offset, event.bytes);
@@ -176,7 +172,7 @@ fn a_damaged_record_is_named_with_the_records_before() {
                 let damaged = damaged.join("\n");
                 assert_eq!(recognize_any(damaged.as_bytes()), format.recognized(), "{name}");
                 let (result, events) = run_one(&named, damaged);
-                let error = text_of(result);
+                let error = result.unwrap_err().to_string();
                 let (place, read) = (format!("line {line}:"), format!("({} rec", line - 1));
                 assert!(error.contains(&place) && error.contains(&read), "{name}: {error}");
                 assert_eq!(events.len(), line - 1, "{name}");
@@ -206,8 +202,7 @@ fn binary_records_are_read_up_to_a_cut_or_zeros() {
             (zeros(7 * 512), 7 * 512 / size),
             (zeros(5 * 4096), 5 * 4096 / size),
         ] {
-            let (result, events) = run_one(&TraceFormat::named(name).unwrap(), content);
-            let imported = result.unwrap();
+            let (imported, events) = import_ok(&TraceFormat::named(name).unwrap(), content);
             assert_eq!((events.len(), imported.cut.len()), (whole, 1), "{name}");
             assert_eq!((imported.records, imported.conditions.lost), (whole as u64, 1), "{name}");
         }
@@ -221,8 +216,8 @@ fn sizes_and_times_beyond_the_usual_are_named() {
     let error = error_of(&spc, too_long);
     assert!(error.contains("line 2: 4294967296 bytes"), "{error}");
     let odd = "0,8,512,r,9.5\n0,8,0,w,10.5\n0,16,512,w,10.0\n0,24,512,r,11.0\n0,24,512,r,2.0\n";
-    let (result, events) = run_one(&spc, odd);
-    let remarks = result.unwrap().conditions.remarks.join(" ");
+    let (result, events) = import_ok(&spc, odd);
+    let remarks = result.conditions.remarks.join(" ");
     assert!(remarks.contains("backward 2 times, first at line 3"), "{remarks}");
     assert!(remarks.contains("1 I/Os have no data (size 0), first at line 2"), "{remarks}");
     assert_eq!(events.len(), 5);
@@ -231,9 +226,9 @@ fn sizes_and_times_beyond_the_usual_are_named() {
     let text = format!("{header}1456135200.5,,,4,512,1024\n1456135201.5,0.001,W,4,0,512\n");
     let systor = TraceFormat::named("systor17");
     assert_eq!(recognize(text.as_bytes()), systor);
-    let (result, events) = run_one(&systor.unwrap(), text);
+    let (result, events) = import_ok(&systor.unwrap(), text);
     assert_eq!((events[0].op, events[0].response_ns), (IoOp::Other, RESPONSE_UNKNOWN));
-    let began = result.unwrap().conditions.began_unix_ns;
+    let began = result.conditions.began_unix_ns;
     assert_eq!((events[1].op, began), (IoOp::Write, Some(BEGAN * SECOND + SECOND / 2)));
     // A control command of SCSI moves no data.
     let mut vscsi = file_of(&known_formats()[10]);
@@ -256,8 +251,8 @@ fn oracle_general_has_no_addresses_and_operations_by_itself() {
         .collect();
     let named = TraceFormat::named("oracle-general").unwrap();
     assert_eq!(recognize(&bytes[..4_096]), Some(named.clone()));
-    let (result, events) = run_one(&named, bytes.clone());
-    assert!(result.unwrap().conditions.remarks.concat().contains("--csv time=1:s,op=read"));
+    let (result, events) = import_ok(&named, bytes.clone());
+    assert!(result.conditions.remarks.concat().contains("--csv time=1:s,op=read"));
     assert!(events.iter().all(|e| (e.op, e.offset, e.bytes) == (IoOp::Other, 0, 4_096)));
     let plan = ColumnPlan::parse("time=1:s,op=read,offset=2:sectors,bytes=3").unwrap();
     let (_, events) = run_one(&TraceFormat::Records("oracle-general", plan), bytes);
@@ -280,8 +275,8 @@ fn blktrace_records_of_both_versions_may_be_mixed() {
         let bytes = bin.bytes;
         assert_eq!(recognize(&bytes), Some(TraceFormat::Blktrace));
         let cut = bytes[..bytes.len() - 50].to_vec();
-        let (result, events) = run_one(&TraceFormat::Blktrace, bytes);
-        assert_eq!(result.unwrap().records, 7);
+        let (result, events) = import_ok(&TraceFormat::Blktrace, bytes);
+        assert_eq!(result.records, 7);
         let seen: Vec<_> =
             events.iter().map(|e| (e.op, e.offset, e.response_ns, e.pid, e.cpu)).collect();
         let expected = [
@@ -291,8 +286,8 @@ fn blktrace_records_of_both_versions_may_be_mixed() {
         ];
         assert_eq!(seen, expected);
         assert_eq!(events[1].command, CommandName::new("zoned"));
-        let (result, events) = run_one(&TraceFormat::Blktrace, cut);
-        assert_eq!((result.unwrap().records, events.len()), (5, 3));
+        let (result, events) = import_ok(&TraceFormat::Blktrace, cut);
+        assert_eq!((result.records, events.len()), (5, 3));
     }
 }
 
@@ -311,8 +306,7 @@ fn block_events_are_read_as_perf_and_ftrace_print_them() {
         .replace("swapper     0", "<idle>-0");
     for text in [perf, &ftrace] {
         assert_eq!(recognize(text.as_bytes()), Some(TraceFormat::BlockEvents));
-        let (result, events) = run_one(&TraceFormat::BlockEvents, text);
-        let imported = result.unwrap();
+        let (imported, events) = import_ok(&TraceFormat::BlockEvents, text);
         assert_eq!((imported.records, imported.passed_over), (7, 3), "{text}");
         assert_eq!(imported.conditions.devices[0].name, "8:16");
         let [write, flush] = events[..] else { panic!("{events:?}") };
@@ -329,8 +323,7 @@ fn block_events_are_read_as_perf_and_ftrace_print_them() {
     assert!(error.contains("line 5: expected device") && error.contains("(4 rec"), "{error}");
     let lossy = format!("cpus=4\nCPU 2 is empty\n{perf}CPU:3 [LOST 12 EVENTS]\n");
     assert_eq!(recognize(lossy.as_bytes()), Some(TraceFormat::BlockEvents));
-    let (result, _) = run_one(&TraceFormat::BlockEvents, lossy);
-    assert_eq!(result.unwrap().conditions.lost, 12);
+    assert_eq!(import_ok(&TraceFormat::BlockEvents, lossy).0.conditions.lost, 12);
 }
 
 /// Times before any clock, sizes of no whole sectors, numbers that overflow.
@@ -352,10 +345,10 @@ fn strace_survives_positions_and_sizes_that_no_file_has() {
     let text = "7 9.5 lseek(3</a>, 9, SEEK_SET) = 18446744073709551615\n\
                 7 9.6 read(3</a>, 1, 9) = 9\n7 9.7 read(3</a>, 1, 9) = 9\n\
                 7 9.8 preadv(3</a>, [], 2, 512) = -1 EIO (x)\n";
-    let (result, events) = run_one(&TraceFormat::Strace, text);
+    let (result, events) = import_ok(&TraceFormat::Strace, text);
     let places: Vec<(u64, u32)> = events.iter().map(|e| (e.offset, e.bytes)).collect();
     assert_eq!(places, [(u64::MAX, 9), (512, 0)]);
-    assert_eq!(result.unwrap().conditions.unseen[0].1, 1);
+    assert_eq!(result.conditions.unseen[0].1, 1);
 }
 
 /// Unfinished calls are kept up to a limit, and dropped when their process ends.
@@ -372,8 +365,8 @@ fn strace_keeps_unfinished_calls_up_to_a_limit() {
     assert!(error.contains("1341 unfinished calls are too many"), "{error}");
     let read = "7 9.7 pread64(3</a>, \"\", 9, 0) = 9 <0.1>\n";
     let ended = log("+++ exited with 0 +++") + read;
-    let (result, events) = run_one(&TraceFormat::Strace, ended);
-    assert_eq!((result.unwrap().conditions.unfinished, events.len()), (1_499, 1));
+    let (result, events) = import_ok(&TraceFormat::Strace, ended);
+    assert_eq!((result.conditions.unfinished, events.len()), (1_499, 1));
 }
 
 /// Positions follow open, seek, reads of several threads, a fork's copy, and O_APPEND is unknown.
@@ -397,8 +390,7 @@ fn strace_determines_the_offsets_of_calls() {
 7  00:00:00.800000 +++ exited with 0 +++
 "#;
     assert_eq!(recognize(text.as_bytes()), Some(TraceFormat::Strace));
-    let (result, events) = run_one(&TraceFormat::Strace, text);
-    let conditions = result.unwrap().conditions;
+    let (ImportResult { conditions, .. }, events) = import_ok(&TraceFormat::Strace, text);
     let ms = 1_000_000;
     let seen: Vec<_> =
         events.iter().map(|e| (e.op, e.offset, e.bytes, e.issued_ns / ms, e.response_ns)).collect();
@@ -489,11 +481,11 @@ fn a_mapping_reads_text_and_parquet_by_names() {
     let half = text.replace("512.0", "512.5");
     let error = error_of(&TraceFormat::Named(mapping.clone()), half);
     assert!(error.contains("line 3: expected a size in column 3, found '512.5'"), "{error}");
-    let error = text_of(of_parquet(&mapping, 512.5).0);
+    let error = of_parquet(&mapping, 512.5).0.unwrap_err().to_string();
     assert!(error.contains("row 2: expected a size in column size, found '512.5'"), "{error}");
     assert!(error.contains("(1 records"), "{error}");
     let other = ColumnMapping::parse(&MAPPING.replace("\"lat\"", "\"delay\"")).unwrap();
-    let error = text_of(of_parquet(&other, 512.0).0);
+    let error = of_parquet(&other, 512.0).0.unwrap_err().to_string();
     assert!(error.contains("no column 'delay'; the columns are: disk, host, size"), "{error}");
     for (wrong, what) in [
         ("bytes = \"n\"", "time is missing"),
@@ -540,9 +532,9 @@ fn imported_text(format: &TraceFormat, text: &str) -> Result<u64, ImportError> {
 
 /// Imports a log of strace and returns the I/Os' operations, offsets and sizes, and the conditions.
 fn straced(text: &str) -> (Vec<(IoOp, u64, u32)>, CaptureConditions) {
-    let (result, events) = run_one(&TraceFormat::Strace, text);
+    let (result, events) = import_ok(&TraceFormat::Strace, text);
     let seen = events.iter().map(|event| (event.op, event.offset, event.bytes)).collect();
-    (seen, result.unwrap().conditions)
+    (seen, result.conditions)
 }
 
 const PREAD: &str = "7 9.9 pread64(3</db>, \"\", 512, 8192) = 512 <0.1>\n";
@@ -652,8 +644,8 @@ fn strace_keeps_what_a_child_did_before_its_parent_returned() {
          7 9.6 <... vfork resumed>) = 8 <0.4>\n\
          8 9.7 read(4</b>, \"\", 512) = 512 <0.1>\n\
          8 9.8 read(3</a>, \"\", 4096) = 4096 <0.1>\n";
-    let (result, events) = run_one(&TraceFormat::Strace, text);
-    assert_eq!(result.unwrap().conditions.unseen, []);
+    let (result, events) = import_ok(&TraceFormat::Strace, text);
+    assert_eq!(result.conditions.unseen, []);
     let seen: Vec<_> = events.iter().map(|e| (e.inode, e.offset, e.bytes, e.pid, e.tid)).collect();
     assert_eq!(seen, [(1, 8_192, 512, 8, 8), (2, 0, 512, 8, 8), (1, 0, 4_096, 8, 8)]);
     assert!(events.iter().all(|event| event.command == CommandName::new("db")));
@@ -705,8 +697,7 @@ fn joined_and_cut_lines_do_not_become_other_numbers() {
             assert!(matches!(error, ImportError::Malformed { .. }), "{error}");
         }
         let cut = format!("{text}{}", &second[..second.len() / 2]);
-        let (result, events) = run_one(&format, cut);
-        let imported = result.unwrap();
+        let (imported, events) = import_ok(&format, cut);
         assert_eq!((events.len(), imported.conditions.lost), (2, 1), "{format:?}");
     }
 }
@@ -714,13 +705,13 @@ fn joined_and_cut_lines_do_not_become_other_numbers() {
 #[test]
 fn unknown_actions_and_kinds_left_out_are_counted_by_name() {
     let text = "8,0 1 1 0.5 7 D R 8 + 8 [a]\n8,0 1 2 0.6 7 Z R 8 + 8 [a]\n8,0 1 3 0.7 7 P N [a]\n";
-    let unseen = run_one(&TraceFormat::Blkparse, text).0.unwrap().conditions.unseen;
+    let unseen = import_ok(&TraceFormat::Blkparse, text).0.conditions.unseen;
     assert_eq!(unseen.len(), 1);
     assert!(unseen[0].0.contains("'Z'") && unseen[0].1 == 1, "{unseen:?}");
     let plan = ColumnPlan::parse("time=1,op=2:DiskRead=read;Mark=skip,offset=3,bytes=4").unwrap();
     let rows = "1,DiskRead,512,4096\n2,Mark\n3,Mark\n4,DiskRead,0,512\n";
-    let (result, events) = run_one(&TraceFormat::Columns(plan.clone()), rows);
-    let unseen = result.unwrap().conditions.unseen;
+    let (result, events) = import_ok(&TraceFormat::Columns(plan.clone()), rows);
+    let unseen = result.conditions.unseen;
     assert_eq!((events.len(), unseen), (2, vec![("rows of kind Mark".to_owned(), 2)]));
     let error = error_of(&TraceFormat::Columns(plan), "1,DiskInit,512,4096\n");
     assert!(error.contains("DiskInit=skip"), "{error}");
@@ -789,7 +780,7 @@ fn requests_are_read_as_ios_of_the_blocks_that_they_share() {
             assert!(remarks.contains(&derived), "{name}: {remarks}");
         }
     }
-    let began = run_one(&TraceFormat::named("lmcache").unwrap(), lmcache).0.unwrap();
+    let began = import_ok(&TraceFormat::named("lmcache").unwrap(), lmcache).0;
     assert_eq!(began.conditions.began_unix_ns, Some(1_753_780_607_500_000_000));
     // Blocks of another number of tokens: the format is possible, and its units are not proven.
     let other = mooncake.replace("1100", "90").replace("1536", "90");
@@ -852,7 +843,7 @@ fn blkparse_actions_are_those_of_its_manual() {
 8,0 0 21 0.000009200 0 C  W 96 + 32 [0]
 8,0 0 22 0.000009300 7 m  N cfq7 message
 ";
-    let (result, events) = run_one(&TraceFormat::Blkparse, listing);
+    let (imported, events) = import_ok(&TraceFormat::Blkparse, listing);
     let seen: Vec<_> = events
         .iter()
         .map(|e| (e.offset / 512, e.bytes / 512, e.queued_ns, e.response_ns, e.merged, e.depth))
@@ -862,7 +853,6 @@ fn blkparse_actions_are_those_of_its_manual() {
     assert_eq!(seen, expected);
     assert_eq!(events[2].command, CommandName::new("fio"));
     assert_eq!(events[2].flags & flags::REQUEUED, flags::REQUEUED);
-    let imported = result.unwrap();
     assert_eq!((imported.records, imported.passed_over), (22, 8));
     assert_eq!((imported.conditions.unfinished, imported.conditions.unseen.len()), (0, 0));
     // The same split as a trace event and as a record, on a device without a request queue.
@@ -880,10 +870,10 @@ fn blkparse_actions_are_those_of_its_manual() {
         (TraceFormat::BlockEvents, events_text.as_bytes().to_vec()),
         (TraceFormat::Blktrace, record.bytes),
     ] {
-        let (result, events) = run_one(&format, bytes);
+        let (result, events) = import_ok(&format, bytes);
         let places: Vec<_> = events.iter().map(|e| (e.offset / 512, e.bytes)).collect();
         assert_eq!(places, [(80, 8_192), (96, 8_192)], "{format:?}");
-        assert_eq!(result.unwrap().conditions.in_part.unwrap().missing(), 0);
+        assert_eq!(result.conditions.in_part.unwrap().missing(), 0);
     }
     for (split, what) in [("80 + 96", "'/'"), ("80 / x", "sector"), ("80 / 72", "behind sector 80")]
     {

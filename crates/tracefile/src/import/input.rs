@@ -37,6 +37,9 @@ impl ImportResult {
     }
 }
 
+/// What an importer returns.
+pub(super) type ImportOutcome = Result<ImportResult, ImportError>;
+
 /// The reason why an input could not be read to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
@@ -93,22 +96,29 @@ pub struct ImportInput<'r> {
     pub content: Box<dyn Read + 'r>,
 }
 
+/// A named format that the beginning of an input has the shape of.
+pub(super) struct FittingFormat {
+    pub name: &'static str,
+    /// True if the content proves the units of the format.
+    pub is_proven: bool,
+}
+
 /// Size of a sector in bytes: the unit of block traces, and of the cut that a crash of the host
 /// leaves in a file.
 pub(super) const SECTOR: u64 = 512;
 
 /// Fills `into` and returns the number of bytes read, which is smaller only at the end.
 pub(super) fn fill(content: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
-    let mut have = 0;
-    while have < into.len() {
-        match content.read(&mut into[have..]) {
+    let mut filled = 0;
+    while filled < into.len() {
+        match content.read(&mut into[filled..]) {
             Ok(0) => break,
-            Ok(more) => have += more,
+            Ok(count) => filled += count,
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
     }
-    Ok(have)
+    Ok(filled)
 }
 
 /// Returns whether the rest of an input is zeros. Reads up to the first other byte.

@@ -5,7 +5,7 @@
 //! Qwen-Bailian traces, LMCache's chunk statistics with the strategy `file_hash`.
 
 use super::columns::{import_rows, scaled};
-use super::input::{EventSink, ImportError, ImportInput, ImportResult};
+use super::input::{EventSink, FittingFormat, ImportError, ImportInput, ImportOutcome};
 use super::lines::LineReader;
 use super::plan::{ColumnPlan, ColumnUnit};
 use super::rows::TableRows;
@@ -122,17 +122,18 @@ impl KvFormat {
     }
 }
 
-/// Returns the format of the first lines of a text, and whether they prove it. At least half of
-/// them must follow it.
-pub(super) fn fitting(beginning: &str) -> Option<(&'static KvFormat, bool)> {
+/// Returns the format of the first lines of a text. At least half of them must follow it, or prove
+/// it.
+pub(super) fn fitting_format(beginning: &str) -> Option<FittingFormat> {
     // The last line may be incomplete.
     let text = beginning.rsplit_once('\n').map_or(beginning, |(whole, _)| whole);
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).take(64).collect();
     KV_FORMATS.iter().find_map(|format| {
-        let fits: Vec<bool> = lines.iter().filter_map(|line| format.fit(line)).collect();
-        let proven = fits.iter().filter(|proven| **proven).count();
-        let is_fit = !fits.is_empty() && fits.len() * 2 >= lines.len();
-        is_fit.then_some((format, proven * 2 >= lines.len()))
+        let requests: Vec<bool> = lines.iter().filter_map(|line| format.fit(line)).collect();
+        let proofs = requests.iter().filter(|is_proof| **is_proof).count();
+        let is_fit = !requests.is_empty() && requests.len() * 2 >= lines.len();
+        let is_proven = proofs * 2 >= lines.len();
+        is_fit.then_some(FittingFormat { name: format.id, is_proven })
     })
 }
 
@@ -142,7 +143,7 @@ pub(super) fn import(
     block_bytes: u32,
     input: ImportInput<'_>,
     sink: &mut EventSink<'_>,
-) -> Result<ImportResult, ImportError> {
+) -> ImportOutcome {
     let plan = ColumnPlan::parse(format.columns).map_err(ImportError::Unsuitable)?;
     let plan = ColumnPlan { name: format.name.to_owned(), header: Some(false), ..plan };
     let mut rows = KvRows {
@@ -251,17 +252,19 @@ impl TableRows for KvRows<'_> {
                 return Ok(false);
             }
         };
-        let new = self.blocks.len() as u64;
-        let known = self.blocks.get(&hash).copied();
-        if known.is_none() {
-            if self.blocks.len() == BLOCKS_MAX {
+        let (position, op) = match self.blocks.get(&hash) {
+            Some(position) => (*position, "read"),
+            None if self.blocks.len() == BLOCKS_MAX => {
                 let what = format!("more than {BLOCKS_MAX} blocks; split the trace");
                 return Err(self.lines.malformed(what, self.requests - 1));
             }
-            self.blocks.insert(hash, new);
-        }
-        let offset = known.unwrap_or(new) * u64::from(self.block_bytes);
-        let op = if known.is_some() { "read" } else { "write" };
+            None => {
+                let position = self.blocks.len() as u64;
+                self.blocks.insert(hash, position);
+                (position, "write")
+            }
+        };
+        let offset = position * u64::from(self.block_bytes);
         let (time, bytes) = (self.time.clone(), self.block_bytes.to_string());
         self.row = [time, op.to_owned(), offset.to_string(), bytes];
         Ok(true)
@@ -276,7 +279,7 @@ impl TableRows for KvRows<'_> {
     }
 
     fn number(&self) -> u64 {
-        self.lines.number()
+        self.lines.number
     }
 
     fn unit(&self) -> &'static str {

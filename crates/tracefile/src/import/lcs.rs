@@ -4,7 +4,7 @@
 //! Records of a fixed size follow; the version determines their fields. All numbers are
 //! little-endian. Source: libCacheSim, `customizedReader/lcs.h`.
 
-use super::input::{EventSink, ImportError, ImportInput, ImportResult, fill};
+use super::input::{EventSink, ImportError, ImportInput, ImportOutcome, fill};
 use super::plan::ColumnPlan;
 use super::records::{self, RecordField, RecordFormat, u64_at};
 
@@ -19,10 +19,10 @@ const VERSION_AT: usize = 8;
 /// Position of the number of requests, behind the version of the statistics.
 const REQUESTS_AT: usize = 24;
 
-type Fields = &'static [(&'static str, RecordField)];
+type NamedFields = &'static [(&'static str, RecordField)];
 
 /// Version 2: clock time in seconds, object number, size in bytes of 32 bits, operation and tenant.
-const SECOND_FIELDS: Fields = &[
+const VERSION_2_FIELDS: NamedFields = &[
     ("time", RecordField::U32(0)),
     ("object", RecordField::U64(4)),
     ("size", RecordField::U32(12)),
@@ -31,7 +31,7 @@ const SECOND_FIELDS: Fields = &[
 ];
 
 /// Versions 3 and later: a size of 64 bits, and a time to live.
-const LATER_FIELDS: Fields = &[
+const VERSION_3_FIELDS: NamedFields = &[
     ("time", RecordField::U32(0)),
     ("object", RecordField::U64(4)),
     ("size", RecordField::I64(12)),
@@ -43,21 +43,21 @@ const LATER_FIELDS: Fields = &[
 /// Versions 1 to 8. From version 4 on, records end with 1, 2, 4, 8 or 16 features of 4 bytes, which
 /// are not read.
 static VERSIONS: [RecordFormat; 8] = [
-    FIRST_VERSION,
-    later_version("libCacheSim lcs, version 2", 28, SECOND_FIELDS),
-    later_version("libCacheSim lcs, version 3", 36, LATER_FIELDS),
-    later_version("libCacheSim lcs, version 4", 40, LATER_FIELDS),
-    later_version("libCacheSim lcs, version 5", 44, LATER_FIELDS),
-    later_version("libCacheSim lcs, version 6", 52, LATER_FIELDS),
-    later_version("libCacheSim lcs, version 7", 68, LATER_FIELDS),
-    later_version("libCacheSim lcs, version 8", 100, LATER_FIELDS),
+    VERSION_1,
+    later_version("libCacheSim lcs, version 2", 28, VERSION_2_FIELDS),
+    later_version("libCacheSim lcs, version 3", 36, VERSION_3_FIELDS),
+    later_version("libCacheSim lcs, version 4", 40, VERSION_3_FIELDS),
+    later_version("libCacheSim lcs, version 5", 44, VERSION_3_FIELDS),
+    later_version("libCacheSim lcs, version 6", 52, VERSION_3_FIELDS),
+    later_version("libCacheSim lcs, version 7", 68, VERSION_3_FIELDS),
+    later_version("libCacheSim lcs, version 8", 100, VERSION_3_FIELDS),
 ];
 
-const FIRST_VERSION: RecordFormat = RecordFormat {
+const VERSION_1: RecordFormat = RecordFormat {
     id: NAME,
     name: "libCacheSim lcs, version 1",
     size: 24,
-    fields: SECOND_FIELDS.split_at(3).0,
+    fields: VERSION_2_FIELDS.split_at(3).0,
     columns: "time=1:s,op=other,offset=none,bytes=3",
     remark: Some(
         "The trace has numbers of objects in place of addresses, and no operations: its I/Os are of \
@@ -69,7 +69,7 @@ const FIRST_VERSION: RecordFormat = RecordFormat {
     rejection: |_| None,
 };
 
-const fn later_version(name: &'static str, size: usize, fields: Fields) -> RecordFormat {
+const fn later_version(name: &'static str, size: usize, fields: NamedFields) -> RecordFormat {
     RecordFormat {
         id: NAME,
         name,
@@ -131,9 +131,9 @@ pub(super) fn import(
     plan: &ColumnPlan,
     mut input: ImportInput<'_>,
     sink: &mut EventSink<'_>,
-) -> Result<ImportResult, ImportError> {
+) -> ImportOutcome {
     let name = input.name.clone();
-    let (format, requests) = read_header(&mut input)?;
+    let LcsHeader { format, requests } = read_header(&mut input)?;
     let is_own_plan = self::plan().is_some_and(|own| own == *plan);
     let plan = format.plan().filter(|_| is_own_plan).unwrap_or_else(|| plan.clone());
     let mut imported = records::import(format, &plan, input, HEADER as u64, sink)?;
@@ -155,18 +155,24 @@ pub(super) fn import(
     Ok(imported)
 }
 
-/// Reads and checks the header; returns the version's format and the number of requests, which is
-/// 0 if the header does not state it.
-fn read_header(input: &mut ImportInput<'_>) -> Result<(&'static RecordFormat, u64), ImportError> {
+struct LcsHeader {
+    /// Format of the version.
+    format: &'static RecordFormat,
+    /// Number of requests; 0 if the header does not state it.
+    requests: u64,
+}
+
+/// Reads and checks the header.
+fn read_header(input: &mut ImportInput<'_>) -> Result<LcsHeader, ImportError> {
     let mut header = vec![0; HEADER];
-    let have = fill(&mut input.content, &mut header)
+    let filled = fill(&mut input.content, &mut header)
         .map_err(|error| ImportError::unreadable(&input.name, "its header".to_owned(), error))?;
     let malformed = |at: usize, what: String| {
         ImportError::malformed(&input.name, format!("byte {at}"), what, 0)
     };
-    if have < HEADER {
+    if filled < HEADER {
         let what = format!("the file ends within its header of {HEADER} bytes; record it again");
-        return Err(malformed(have, what));
+        return Err(malformed(filled, what));
     }
     let mark = u64_at(&header, 0);
     if mark == MARK.swap_bytes() {
@@ -202,5 +208,5 @@ fn read_header(input: &mut ImportInput<'_>) -> Result<(&'static RecordFormat, u6
     let requests = u64_at(&header, REQUESTS_AT).cast_signed();
     let requests = u64::try_from(requests)
         .map_err(|_| malformed(REQUESTS_AT, format!("{requests} is no number of requests")))?;
-    Ok((format, requests))
+    Ok(LcsHeader { format, requests })
 }

@@ -8,6 +8,8 @@ use std::rc::Rc;
 /// The end of a text.
 #[derive(Debug, Default)]
 struct TextEnd {
+    /// Name of the input.
+    name: String,
     line_ends: u64,
     /// True if the text has something other than blanks behind its last line end.
     is_open: bool,
@@ -15,14 +17,15 @@ struct TextEnd {
 
 /// The ends of the texts of an import, known once the texts are read.
 #[derive(Debug, Default)]
-pub(super) struct TextEnds(Vec<(String, Rc<RefCell<TextEnd>>)>);
+pub(super) struct TextEnds(Vec<Rc<RefCell<TextEnd>>>);
 
 /// Wraps texts so that their ends are recorded while they are read.
 pub(super) fn watch_ends(inputs: Vec<ImportInput<'_>>) -> (Vec<ImportInput<'_>>, TextEnds) {
     let mut ends = TextEnds::default();
     let watched = inputs.into_iter().map(|ImportInput { name, content }| {
-        let end = Rc::new(RefCell::new(TextEnd::default()));
-        ends.0.push((name.clone(), Rc::clone(&end)));
+        let end = TextEnd { name: name.clone(), ..TextEnd::default() };
+        let end = Rc::new(RefCell::new(end));
+        ends.0.push(Rc::clone(&end));
         ImportInput { name, content: Box::new(WatchedText { content, end }) }
     });
     (watched.collect(), ends)
@@ -32,17 +35,21 @@ impl TextEnds {
     /// Returns a sentence for each text whose last line may be cut; none if the import found cut
     /// lines itself.
     pub(super) fn remarks(&self, cut: &[String]) -> Vec<String> {
-        let open = self.0.iter().filter_map(|(name, end)| {
-            let end = end.borrow();
-            let line = end.line_ends + 1;
-            (end.is_open && end.line_ends > 0).then(|| {
-                format!(
+        if !cut.is_empty() {
+            return Vec::new();
+        }
+        let mut remarks = Vec::new();
+        for end in &self.0 {
+            let TextEnd { name, line_ends, is_open } = &*end.borrow();
+            if *is_open && *line_ends > 0 {
+                let line = line_ends + 1;
+                remarks.push(format!(
                     "{name}: the last line, {line}, has no line end; if the file was cut there, \
                      the last value of this line is wrong."
-                )
-            })
-        });
-        if cut.is_empty() { open.collect() } else { Vec::new() }
+                ));
+            }
+        }
+        remarks
     }
 }
 

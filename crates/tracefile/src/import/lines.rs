@@ -33,12 +33,16 @@ pub(super) fn transfer_size(bytes: u64) -> Result<u32, String> {
         .map_err(|_| format!("{bytes} bytes are too many for one I/O (4 GiB or more)"))
 }
 
+/// A text that is read line by line.
 pub(super) struct LineReader<'r> {
-    name: String,
+    /// Name of the input.
+    pub name: String,
     reader: BufReader<Box<dyn Read + 'r>>,
     line: Vec<u8>,
     longest: usize,
-    number: u64,
+    /// Number of the last line read, starting at 1.
+    pub number: u64,
+    /// True if a line that is not blank was read.
     has_text: bool,
 }
 
@@ -57,10 +61,6 @@ impl<'r> LineReader<'r> {
     /// Accepts lines of up to this many bytes.
     pub(super) fn with_longest(self, longest: usize) -> Self {
         LineReader { longest, ..self }
-    }
-
-    pub(super) fn name(&self) -> &str {
-        &self.name
     }
 
     /// Returns the next line that is not blank, without its line end; `None` after the last.
@@ -112,11 +112,6 @@ impl<'r> LineReader<'r> {
     /// Returns the sentence that discloses an incomplete last line.
     pub(super) fn cut_line(&self) -> String {
         format!("{} ends within line {}, which is not in the trace.", self.name, self.number)
-    }
-
-    /// Returns the number of the last line read, starting at 1.
-    pub(super) fn number(&self) -> u64 {
-        self.number
     }
 
     /// Returns the error for the last line read, after `read` records.

@@ -28,8 +28,9 @@ const LAYOUT_KEYS: [&str; 2] = ["separator", "skip"];
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ColumnMapping {
     /// Plan whose column numbers index the names below, starting at 1.
-    plan: ColumnPlan,
-    names: Vec<String>,
+    pub(super) plan: ColumnPlan,
+    /// Names of the columns that are read.
+    pub(super) names: Vec<String>,
 }
 
 impl ColumnMapping {
@@ -138,16 +139,6 @@ impl ColumnMapping {
             }
         }
         Ok(text)
-    }
-
-    /// Returns the plan before it is resolved, for the separator and the lines to skip.
-    pub(super) fn text_plan(&self) -> &ColumnPlan {
-        &self.plan
-    }
-
-    /// Returns the names of the columns that are read.
-    pub(super) fn names(&self) -> &[String] {
-        &self.names
     }
 
     /// Returns the plan for a table whose columns have these names, in this order.

@@ -34,6 +34,7 @@ pub use output::write_trace;
 pub use plan::{ColumnPlan, ColumnUnit, ImportColumn, OperationSource, TimeEpoch};
 pub use table::import_parquet;
 
+use input::{FittingFormat, ImportOutcome};
 use line_ends::TextEnds;
 use lines::LineReader;
 use rows::LineRows;
@@ -66,15 +67,25 @@ pub enum TraceFormat {
     Named(ColumnMapping),
 }
 
-/// Formats with their own reader: name, description, format.
-static OWN_READERS: [(&str, &str, TraceFormat); 7] = [
-    ("blktrace", "a trace of blktrace", TraceFormat::Blktrace),
-    ("blkparse", "blkparse's output", TraceFormat::Blkparse),
-    ("biosnoop", "the output of biosnoop", TraceFormat::Biosnoop),
-    ("block-events", "block trace events as text", TraceFormat::BlockEvents),
-    ("fio-iolog", "an I/O log of fio", TraceFormat::FioIolog),
-    ("fio-latency-log", "a latency log of fio", TraceFormat::FioLatencyLog),
-    ("strace", "the output of strace", TraceFormat::Strace),
+/// A format with a parser of its own, which no plan of columns describes.
+struct ToolFormat {
+    name: &'static str,
+    description: &'static str,
+    format: TraceFormat,
+}
+
+const fn tool(name: &'static str, description: &'static str, format: TraceFormat) -> ToolFormat {
+    ToolFormat { name, description, format }
+}
+
+static TOOL_FORMATS: [ToolFormat; 7] = [
+    tool("blktrace", "a trace of blktrace", TraceFormat::Blktrace),
+    tool("blkparse", "blkparse's output", TraceFormat::Blkparse),
+    tool("biosnoop", "the output of biosnoop", TraceFormat::Biosnoop),
+    tool("block-events", "block trace events as text", TraceFormat::BlockEvents),
+    tool("fio-iolog", "an I/O log of fio", TraceFormat::FioIolog),
+    tool("fio-latency-log", "a latency log of fio", TraceFormat::FioLatencyLog),
+    tool("strace", "the output of strace", TraceFormat::Strace),
 ];
 
 impl TraceFormat {
@@ -86,8 +97,8 @@ impl TraceFormat {
     /// assert_eq!(TraceFormat::named("vscsi2").unwrap().name(), "vscsi2");
     /// ```
     pub fn named(name: &str) -> Option<Self> {
-        if let Some((_, _, format)) = OWN_READERS.iter().find(|(own, ..)| *own == name) {
-            return Some(format.clone());
+        if let Some(tool) = TOOL_FORMATS.iter().find(|tool| tool.name == name) {
+            return Some(tool.format.clone());
         }
         if let Some(format) = records::RECORDS.iter().find(|format| format.id == name) {
             return Some(TraceFormat::Records(format.id, format.plan()?));
@@ -104,14 +115,11 @@ impl TraceFormat {
 
     /// Returns the names of all named formats.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        let readers = OWN_READERS.iter().map(|(name, ..)| *name);
+        let tools = TOOL_FORMATS.iter().map(|tool| tool.name);
         let records = records::RECORDS.iter().map(|format| format.id);
         let kv_cache = kv_cache::KV_FORMATS.iter().map(|format| format.id);
-        readers
-            .chain(records)
-            .chain([lcs::NAME])
-            .chain(kv_cache)
-            .chain(text_formats::TEXT_FORMATS.iter().map(|format| format.id))
+        let texts = text_formats::TEXT_FORMATS.iter().map(|format| format.id);
+        tools.chain(records).chain([lcs::NAME]).chain(kv_cache).chain(texts)
     }
 
     /// Returns the name, which is stable across versions; `columns` for a table without a named
@@ -123,14 +131,13 @@ impl TraceFormat {
                 .iter()
                 .find(|format| format.name == plan.name)
                 .map_or("columns", |format| format.id),
-            _ => self.own_reader().map_or("columns", |(name, _)| name),
+            _ => self.tool_format().map_or("columns", |tool| tool.name),
         }
     }
 
-    /// Returns the name and the description of a format in [`OWN_READERS`].
-    fn own_reader(&self) -> Option<(&'static str, &'static str)> {
-        let reader = OWN_READERS.iter().find(|(_, _, format)| format == self);
-        reader.map(|(name, description, _)| (*name, *description))
+    /// Returns the entry of the format in [`TOOL_FORMATS`].
+    fn tool_format(&self) -> Option<&'static ToolFormat> {
+        TOOL_FORMATS.iter().find(|tool| tool.format == *self)
     }
 
     /// Returns a description of a file of the format, with an article.
@@ -140,7 +147,7 @@ impl TraceFormat {
                 format!("a trace in the format {name}")
             }
             TraceFormat::Columns(plan) => format!("a trace in the format {}", plan.name),
-            _ => self.own_reader().map_or("a trace", |(_, description)| description).to_owned(),
+            _ => self.tool_format().map_or("a trace", |tool| tool.description).to_owned(),
         }
     }
 }
@@ -209,8 +216,8 @@ pub fn recognize_any(beginning: &[u8]) -> Option<RecognizedFormat> {
     if lcs::is_beginning(beginning) {
         return Some(Proven(TraceFormat::named(lcs::NAME)?));
     }
-    if let Some((format, is_proven)) = records::fitting(beginning) {
-        let format = TraceFormat::named(format.id)?;
+    if let Some(FittingFormat { name, is_proven }) = records::fitting_format(beginning) {
+        let format = TraceFormat::named(name)?;
         return Some(if is_proven { Proven(format) } else { Possible(vec![format]) });
     }
     let text = String::from_utf8_lossy(beginning);
@@ -236,13 +243,11 @@ pub fn recognize_any(beginning: &[u8]) -> Option<RecognizedFormat> {
         }
     }
     let mut possible = Vec::new();
-    if let Some((format, is_proven)) = kv_cache::fitting(text) {
-        let format = TraceFormat::named(format.id)?;
-        if is_proven { &mut proven } else { &mut possible }.push(format);
+    let requests = kv_cache::fitting_format(text);
+    for fitting in requests.into_iter().chain(text_formats::fitting_formats(text)) {
+        let format = TraceFormat::named(fitting.name)?;
+        if fitting.is_proven { &mut proven } else { &mut possible }.push(format);
     }
-    let (formats, is_proven) = text_formats::fitting(text);
-    let formats = formats.into_iter().filter_map(|format| TraceFormat::named(format.id));
-    if is_proven { &mut proven } else { &mut possible }.extend(formats);
     match proven.len() {
         0 => {}
         1 => return proven.pop().map(Proven),
@@ -289,7 +294,7 @@ fn import_file(
     format: &TraceFormat,
     input: ImportInput<'_>,
     sink: &mut EventSink<'_>,
-) -> Result<ImportResult, ImportError> {
+) -> ImportOutcome {
     match format {
         // `import` reads the files of blktrace together.
         TraceFormat::Blktrace => blktrace::import(vec![input], sink),

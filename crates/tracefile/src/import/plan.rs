@@ -110,7 +110,7 @@ impl TimeEpoch {
     }
 
     /// Returns whether a time can be that of a trace's clock: between 1990 and 2100.
-    pub(super) fn is_clock(self, time_ns: u64) -> bool {
+    pub(super) fn is_clock_time(self, time_ns: u64) -> bool {
         self.unix_ns(time_ns).is_some_and(|time| CLOCK_TIMES.contains(&time))
     }
 }
@@ -342,7 +342,7 @@ impl ColumnPlan {
 
     /// Returns the operation for a value of the operation column.
     pub(super) fn operation(&self, text: &str) -> Option<IoOp> {
-        let text = whole(text);
+        let text = strip_zero_fraction(text);
         if self.operations.is_empty() {
             operation(text)
         } else {
@@ -477,6 +477,6 @@ pub(super) fn scsi_operation(code: u8) -> Option<IoOp> {
 }
 
 /// Removes the `.0` of an integer stored as a floating-point number.
-pub(super) fn whole(text: &str) -> &str {
+pub(super) fn strip_zero_fraction(text: &str) -> &str {
     text.strip_suffix(".0").unwrap_or(text)
 }

@@ -6,7 +6,7 @@
 
 use super::columns::import_rows;
 use super::input::{
-    EventSink, ImportError, ImportInput, ImportResult, ends_in_zeros, fill, is_torn,
+    EventSink, FittingFormat, ImportError, ImportInput, ImportOutcome, ends_in_zeros, fill, is_torn,
 };
 use super::plan::{ColumnPlan, scsi_operation};
 use super::rows::TableRows;
@@ -187,14 +187,15 @@ impl RecordFormat {
 /// Returns the format that all whole records at the beginning of an input follow, and whether the
 /// content proves it: by the version in every record, or by references to later records of the same
 /// object. One record is not enough.
-pub(super) fn fitting(beginning: &[u8]) -> Option<(&'static RecordFormat, bool)> {
+pub(super) fn fitting_format(beginning: &[u8]) -> Option<FittingFormat> {
     let format = RECORDS.iter().find(|format| {
         let mut records = (1..).zip(beginning.chunks_exact(format.size));
         beginning.len() >= 2 * format.size
             && beginning.contains(&0)
             && records.all(|(number, record)| (format.is_record)(number, record))
     })?;
-    Some((format, format.has_version || refers_to_later_records(beginning, format.size)))
+    let is_proven = format.has_version || refers_to_later_records(beginning, format.size);
+    Some(FittingFormat { name: format.id, is_proven })
 }
 
 /// Returns whether every reference of an oracleGeneral record to a later record within the beginning
@@ -218,7 +219,7 @@ pub(super) fn import(
     input: ImportInput<'_>,
     start: u64,
     sink: &mut EventSink<'_>,
-) -> Result<ImportResult, ImportError> {
+) -> ImportOutcome {
     let is_own_plan = format.plan().is_some_and(|own| own == *plan);
     // The records have no header.
     let plan = ColumnPlan { header: Some(false), name: format.name.to_owned(), ..plan.clone() };
@@ -259,15 +260,15 @@ struct RecordRows<'r> {
 impl TableRows for RecordRows<'_> {
     fn advance(&mut self) -> Result<bool, ImportError> {
         self.number += 1;
-        let have = fill(&mut self.content, &mut self.record)
+        let filled = fill(&mut self.content, &mut self.record)
             .map_err(|error| ImportError::unreadable(&self.name, self.place(), error))?;
-        if have == 0 {
+        if filled == 0 {
             return Ok(false);
         }
         let before = self.number - 1;
-        if have < self.record.len() {
+        if filled < self.record.len() {
             self.cut = Some(format!(
-                "{}: the file ends after {have} of the {} bytes of record {}: {before} records were \
+                "{}: the file ends after {filled} of the {} bytes of record {}: {before} records were \
                  read, the rest is lost.",
                 self.name, self.format.size, self.number
             ));

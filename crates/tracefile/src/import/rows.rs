@@ -41,27 +41,39 @@ pub(super) trait TableRows {
 pub(super) struct LineRows<'r> {
     lines: LineReader<'r>,
     separator: u8,
-    /// Column that may contain the separator, and the number of columns.
-    joined: Option<(usize, usize)>,
-    places: Vec<Range<usize>>,
+    /// Column that may contain the separator, if the plan states the number of columns.
+    command: Option<CommandColumn>,
+    /// Range of each column within the line.
+    ranges: Vec<Range<usize>>,
     /// Text of each column that has doubled quotation marks; empty for a line without any.
     unescaped: Vec<Option<String>>,
 }
 
+/// The column of a command name, which may contain the separator.
+#[derive(Clone, Copy)]
+struct CommandColumn {
+    /// Number of the column, from 1.
+    number: usize,
+    /// Number of columns of a line.
+    columns: usize,
+}
+
 impl<'r> LineRows<'r> {
     pub(super) fn new(plan: &ColumnPlan, lines: LineReader<'r>) -> Self {
+        let command = plan.command.zip(plan.columns);
         LineRows {
             lines,
             separator: plan.separator,
-            joined: plan.command.zip(plan.columns.map(usize::from)),
-            places: Vec::new(),
+            command: command
+                .map(|(number, columns)| CommandColumn { number, columns: columns.into() }),
+            ranges: Vec::new(),
             unescaped: Vec::new(),
         }
     }
 
     /// Returns all columns of the last line read.
-    pub(super) fn all(&self) -> Vec<&str> {
-        (1..=self.places.len()).filter_map(|number| self.get(number)).collect()
+    pub(super) fn columns(&self) -> Vec<&str> {
+        (1..=self.ranges.len()).filter_map(|number| self.get(number)).collect()
     }
 }
 
@@ -70,14 +82,14 @@ impl TableRows for LineRows<'_> {
         if self.lines.next()?.is_none() {
             return Ok(false);
         }
-        split(self.lines.last(), self.separator, &mut self.places);
-        if let Some((number, columns)) = self.joined {
-            join(&mut self.places, number, columns);
+        split(self.lines.last(), self.separator, &mut self.ranges);
+        if let Some(command) = self.command {
+            join(&mut self.ranges, command);
         }
         self.unescaped.clear();
         let line = self.lines.last();
         if line.contains(DOUBLED_QUOTE) {
-            let columns = self.places.iter().map(|place| unescaped(&line[place.clone()]));
+            let columns = self.ranges.iter().map(|range| unescape(&line[range.clone()]));
             self.unescaped.extend(columns);
         }
         Ok(true)
@@ -90,18 +102,18 @@ impl TableRows for LineRows<'_> {
         if let Some(Some(text)) = self.unescaped.get(index) {
             return Some(text.trim());
         }
-        let place = self.places.get(index)?.clone();
-        let text = self.lines.last().get(place)?.trim();
+        let range = self.ranges.get(index)?.clone();
+        let text = self.lines.last().get(range)?.trim();
         let inside = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
         Some(inside.map_or(text, str::trim))
     }
 
     fn width(&self) -> usize {
-        self.places.len()
+        self.ranges.len()
     }
 
     fn number(&self) -> u64 {
-        self.lines.number()
+        self.lines.number
     }
 
     fn is_open_ended(&self) -> bool {
@@ -121,7 +133,7 @@ impl TableRows for LineRows<'_> {
 const DOUBLED_QUOTE: &str = "\"\"";
 
 /// Returns the text of a quoted column that contains quotation marks; `None` for any other.
-fn unescaped(column: &str) -> Option<String> {
+fn unescape(column: &str) -> Option<String> {
     let inside = column.trim().strip_prefix('"')?.strip_suffix('"')?;
     inside.contains(DOUBLED_QUOTE).then(|| inside.replace(DOUBLED_QUOTE, "\""))
 }
@@ -129,31 +141,32 @@ fn unescaped(column: &str) -> Option<String> {
 /// Finds the columns of a line. A separator inside quotation marks is text, and a run of blanks
 /// is one separator. An open quotation ends with the line; a CSV library would swallow all lines
 /// that follow.
-fn split(line: &str, separator: u8, places: &mut Vec<Range<usize>>) {
-    places.clear();
-    let (mut begin, mut quoted) = (0, false);
+fn split(line: &str, separator: u8, ranges: &mut Vec<Range<usize>>) {
+    ranges.clear();
+    let (mut begin, mut is_quoted) = (0, false);
     let blanks = separator == b' ';
     for (at, byte) in line.bytes().enumerate() {
-        quoted ^= byte == b'"';
-        if !quoted && (byte == separator || blanks && byte == b'\t') {
-            places.push(begin..at);
+        is_quoted ^= byte == b'"';
+        if !is_quoted && (byte == separator || blanks && byte == b'\t') {
+            ranges.push(begin..at);
             begin = at + 1;
         }
     }
-    places.push(begin..line.len());
+    ranges.push(begin..line.len());
     if blanks {
-        places.retain(|place| !place.is_empty());
+        ranges.retain(|range| !range.is_empty());
     }
 }
 
-/// Joins the pieces of column `number` in a line that has more pieces than columns. A line with the
+/// Joins the pieces of a command name in a line that has more pieces than columns. A line with the
 /// pieces of two rows stays as it is, so that its width shows the missing line end.
-fn join(places: &mut Vec<Range<usize>>, number: usize, columns: usize) {
-    let extra = places.len().checked_sub(columns).filter(|extra| extra + 1 < columns);
+fn join(ranges: &mut Vec<Range<usize>>, command: CommandColumn) {
+    let CommandColumn { number, columns } = command;
+    let extra = ranges.len().checked_sub(columns).filter(|extra| extra + 1 < columns);
     let Some(extra) = extra else { return };
     let last = number - 1 + extra;
-    if last < places.len() {
-        places[number - 1].end = places[last].end;
-        places.drain(number..=last);
+    if last < ranges.len() {
+        ranges[number - 1].end = ranges[last].end;
+        ranges.drain(number..=last);
     }
 }

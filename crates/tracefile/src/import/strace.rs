@@ -2,7 +2,7 @@
 //! `697 12:34:56.789012 pread64(3</db>, "..."..., 4096, 8192) = 4096 <0.000123>`.
 
 use super::checks::TraceChecks;
-use super::input::{EventSink, ImportError, ImportInput, ImportResult};
+use super::input::{EventSink, ImportInput, ImportOutcome, ImportResult};
 use super::lines::{LineReader, fraction_ns, nanoseconds, transfer_size};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -37,26 +37,30 @@ enum OffsetArgument {
     None,
 }
 
-/// Calls that perform I/Os.
-const CALLS: [(&str, IoOp, OffsetArgument); 14] = [
-    ("read", IoOp::Read, OffsetArgument::Position),
-    ("readv", IoOp::Read, OffsetArgument::Position),
-    ("pread64", IoOp::Read, OffsetArgument::Last),
-    ("preadv", IoOp::Read, OffsetArgument::Last),
-    ("preadv2", IoOp::Read, OffsetArgument::BeforeFlags),
-    ("write", IoOp::Write, OffsetArgument::Position),
-    ("writev", IoOp::Write, OffsetArgument::Position),
-    ("pwrite64", IoOp::Write, OffsetArgument::Last),
-    ("pwritev", IoOp::Write, OffsetArgument::Last),
-    ("pwritev2", IoOp::Write, OffsetArgument::BeforeFlags),
-    ("fsync", IoOp::Flush, OffsetArgument::None),
-    ("fdatasync", IoOp::Flush, OffsetArgument::None),
-    ("sync_file_range", IoOp::Flush, OffsetArgument::None),
-    ("syncfs", IoOp::Flush, OffsetArgument::None),
-];
+/// What a call that performs an I/O does.
+#[derive(Clone, Copy)]
+struct IoCall {
+    op: IoOp,
+    offset: OffsetArgument,
+}
+
+/// Returns what a call does; `None` if it performs no I/O.
+fn io_call(name: &str) -> Option<IoCall> {
+    let (op, offset) = match name {
+        "read" | "readv" => (IoOp::Read, OffsetArgument::Position),
+        "pread64" | "preadv" => (IoOp::Read, OffsetArgument::Last),
+        "preadv2" => (IoOp::Read, OffsetArgument::BeforeFlags),
+        "write" | "writev" => (IoOp::Write, OffsetArgument::Position),
+        "pwrite64" | "pwritev" => (IoOp::Write, OffsetArgument::Last),
+        "pwritev2" => (IoOp::Write, OffsetArgument::BeforeFlags),
+        "fsync" | "fdatasync" | "sync_file_range" | "syncfs" => (IoOp::Flush, OffsetArgument::None),
+        _ => return None,
+    };
+    Some(IoCall { op, offset })
+}
 
 /// Calls whose data transfers strace does not show.
-const UNSEEN: [&str; 6] =
+const OPAQUE_CALLS: [&str; 6] =
     ["io_uring_enter", "io_submit", "sendfile", "sendfile64", "copy_file_range", "splice"];
 
 /// A line, split after its time.
@@ -226,12 +230,25 @@ fn unfinished(text: &str) -> Option<&str> {
     text.strip_suffix("<unfinished ...>").or_else(|| text.strip_suffix("<detached ...>"))
 }
 
-/// Parses the descriptor at the beginning of `3</a/b>, ...`, and its path, if there is one.
-fn descriptor(text: &str) -> Option<(u64, Option<&str>)> {
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let number = text[..digits].parse().ok()?;
-    let Some(rest) = text[digits..].strip_prefix('<') else { return Some((number, None)) };
-    Some((number, Some(&rest[..end_of_path(rest)?])))
+/// A descriptor as strace prints it.
+#[derive(Clone, Copy)]
+struct Descriptor<'l> {
+    number: u64,
+    /// Path, which strace prints only with `-y`.
+    path: Option<&'l str>,
+}
+
+impl<'l> Descriptor<'l> {
+    /// Parses the beginning of `3</a/b>, ...`.
+    fn parse(text: &'l str) -> Option<Self> {
+        let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+        let number = text[..digits].parse().ok()?;
+        let path = match text[digits..].strip_prefix('<') {
+            Some(rest) => Some(&rest[..end_of_path(rest)?]),
+            None => None,
+        };
+        Some(Descriptor { number, path })
+    }
 }
 
 /// Prefixes of the paths of character devices and of files in memory.
@@ -372,10 +389,7 @@ struct StraceImport {
     imported: ImportResult,
 }
 
-pub(super) fn import(
-    input: ImportInput<'_>,
-    sink: &mut EventSink<'_>,
-) -> Result<ImportResult, ImportError> {
+pub(super) fn import(input: ImportInput<'_>, sink: &mut EventSink<'_>) -> ImportOutcome {
     let mut lines = LineReader::new(input);
     let mut state = StraceImport::default();
     let mut cut = Vec::new();
@@ -393,7 +407,7 @@ pub(super) fn import(
             Err(what) => return Err(lines.malformed(what, state.imported.records)),
         }
         let time_ns = state.days_ns.saturating_add(state.previous_ns);
-        state.checks.check_time(lines.number(), time_ns);
+        state.checks.check_time(lines.number, time_ns);
         state.imported.records += 1;
     }
     let mut imported = state.finish();
@@ -440,7 +454,7 @@ impl StraceImport {
             }
             let Some(UnfinishedCall { began_ns, mut text }) = self.take_unfinished(pid) else {
                 // The call began before the log.
-                self.incomplete += u64::from(CALLS.iter().any(|(io, ..)| *io == name.trim_end()));
+                self.incomplete += u64::from(io_call(name.trim_end()).is_some());
                 return Ok(None);
             };
             if text.ends_with(',') {
@@ -470,10 +484,10 @@ impl StraceImport {
     fn abandon(&mut self, pid: u32) {
         let Some(UnfinishedCall { text, .. }) = self.take_unfinished(pid) else { return };
         let Some((name, arguments)) = text.split_once('(') else { return };
-        if CALLS.iter().any(|(io, ..)| *io == name)
-            && let Some((number, path)) = descriptor(arguments)
+        if io_call(name).is_some()
+            && let Some(descriptor) = Descriptor::parse(arguments)
         {
-            let file = self.file(pid, number, path).get().file;
+            let file = self.file(pid, descriptor).get().file;
             self.incomplete += u64::from(matches!(file, TracedFile::Storage(_)));
         }
     }
@@ -522,12 +536,12 @@ impl StraceImport {
             format!("expected NAME(ARGUMENTS) = VALUE, found '{}'", excerpt(text.trim()))
         })?;
         self.lasted_ns = self.lasted_ns.max(time_ns);
-        if let Some((_, op, place)) = CALLS.iter().find(|(name, ..)| *name == call.name) {
+        if let Some(io_call) = io_call(call.name) {
             if !call.is_whole() {
                 let found = excerpt(text.trim());
                 return Err(format!("expected one call and its result, found '{found}'"));
             }
-            let io = self.io(pid, time_ns, &call, *op, *place)?;
+            let io = self.io(pid, time_ns, &call, io_call)?;
             self.delayed += u64::from(io.is_some() && call.is_delayed);
             return Ok(io);
         }
@@ -535,38 +549,39 @@ impl StraceImport {
         if !call.is_injected {
             self.track_descriptors(pid, &call);
         }
-        self.unseen += u64::from(UNSEEN.contains(&call.name));
+        self.unseen += u64::from(OPAQUE_CALLS.contains(&call.name));
         self.check_memory().map(|()| None)
     }
 
     /// Tracks the descriptors, children and name of a process.
     fn track_descriptors(&mut self, pid: u32, call: &FinishedCall<'_>) {
         let Some(returned) = call.returned() else { return };
-        let first = descriptor(call.arguments);
+        let first = Descriptor::parse(call.arguments);
         match call.name {
             "open" | "openat" | "openat2" | "creat" => {
-                let file = match descriptor(call.value).and_then(|(_, path)| path) {
-                    Some(path) => self.traced_file(path),
-                    None => match call.arguments.split('"').nth(1) {
-                        // A relative path names a file.
-                        Some(path) if !path.starts_with('/') => self.numbered(path),
+                let file =
+                    match Descriptor::parse(call.value).and_then(|descriptor| descriptor.path) {
                         Some(path) => self.traced_file(path),
-                        None => TracedFile::Unknown,
-                    },
-                };
+                        None => match call.arguments.split('"').nth(1) {
+                            // A relative path names a file.
+                            Some(path) if !path.starts_with('/') => self.storage_file(path),
+                            Some(path) => self.traced_file(path),
+                            None => TracedFile::Unknown,
+                        },
+                    };
                 let mut open = OpenFileDescription::new(file);
                 open.set_flags(call.arguments);
                 open.seek(Some(0));
                 self.insert(pid, returned, Rc::new(Cell::new(open)));
             }
             "close" => {
-                if let Some((number, _)) = first {
-                    self.task(pid).table.borrow_mut().remove(&number);
+                if let Some(descriptor) = first {
+                    self.task(pid).table.borrow_mut().remove(&descriptor.number);
                 }
             }
             "lseek" | "_llseek" => {
-                if let Some((number, path)) = first {
-                    let file = self.file(pid, number, path);
+                if let Some(descriptor) = first {
+                    let file = self.file(pid, descriptor);
                     let position = if call.name == "lseek" {
                         Some(returned)
                     } else {
@@ -580,12 +595,12 @@ impl StraceImport {
                 }
             }
             "dup" | "dup2" | "dup3" | "fcntl" => {
-                let Some((number, path)) = first else { return };
+                let Some(descriptor) = first else { return };
                 if call.name != "fcntl" || call.arguments.contains("F_DUPFD") {
-                    let file = self.file(pid, number, path);
+                    let file = self.file(pid, descriptor);
                     self.insert(pid, returned, file);
                 } else if call.arguments.contains(", F_SETFL, ") {
-                    let file = self.file(pid, number, path);
+                    let file = self.file(pid, descriptor);
                     let mut open = file.get();
                     open.set_flags(call.arguments);
                     open.seek(open.position);
@@ -635,11 +650,11 @@ impl StraceImport {
 
     /// Returns the file of a path as strace prints it.
     fn traced_file(&mut self, path: &str) -> TracedFile {
-        if is_storage(path) { self.numbered(path) } else { TracedFile::NoStorage }
+        if is_storage(path) { self.storage_file(path) } else { TracedFile::NoStorage }
     }
 
-    /// Returns the file with the number of its path.
-    fn numbered(&mut self, path: &str) -> TracedFile {
+    /// Returns the file of a path in storage, numbered by its first use.
+    fn storage_file(&mut self, path: &str) -> TracedFile {
         let path = path.split('<').next().unwrap_or(path);
         let path = path.strip_suffix(" (deleted)").unwrap_or(path);
         if let Some(number) = self.paths.get(path) {
@@ -653,7 +668,8 @@ impl StraceImport {
 
     /// Returns the open file of a descriptor. A descriptor that the log does not open, or opens as
     /// another file, has no known position.
-    fn file(&mut self, pid: u32, number: u64, path: Option<&str>) -> Rc<Cell<OpenFileDescription>> {
+    fn file(&mut self, pid: u32, descriptor: Descriptor<'_>) -> Rc<Cell<OpenFileDescription>> {
+        let Descriptor { number, path } = descriptor;
         let known = self.task(pid).table.borrow().get(&number).cloned();
         let file = match path {
             Some(path) => self.traced_file(path),
@@ -667,23 +683,24 @@ impl StraceImport {
         file
     }
 
+    /// Returns the I/O of a call; `None` if it reached no storage or at an unknown position.
     fn io(
         &mut self,
         pid: u32,
         time_ns: u64,
         call: &FinishedCall<'_>,
-        op: IoOp,
-        place: OffsetArgument,
+        io_call: IoCall,
     ) -> Result<Option<IoEvent>, String> {
+        let op = io_call.op;
         let returned = call.returned();
         if (returned.is_none() || call.is_injected) && call.arguments.starts_with('-') {
             // The kernel rejects a call on descriptor -1 before any I/O.
             return Ok(None);
         }
-        let (number, path) = descriptor(call.arguments).ok_or_else(|| {
+        let descriptor = Descriptor::parse(call.arguments).ok_or_else(|| {
             format!("expected a descriptor in {}, found '{}'", call.name, excerpt(call.arguments))
         })?;
-        let file = self.file(pid, number, path);
+        let file = self.file(pid, descriptor);
         let mut open = file.get();
         self.check_memory()?;
         let inode = match open.file {
@@ -704,34 +721,34 @@ impl StraceImport {
             self.incomplete += u64::from(!call.value.contains("ERESTART"));
             return Ok(None);
         }
-        let named = match place {
+        let argument = match io_call.offset {
             OffsetArgument::Last => call.argument_from_end(0),
             OffsetArgument::BeforeFlags => call.argument_from_end(1).filter(|text| *text != "-1"),
             OffsetArgument::Position => None,
             OffsetArgument::None => Some("0"),
         };
-        let at = match named {
+        let offset = match argument {
             Some(negative) if negative.starts_with('-') && returned.is_none() => return Ok(None),
             // The kernel ignores the offset of a write in append mode.
             Some(_) if op == IoOp::Write && open.is_append => None,
-            Some(offset) => Some(offset.parse().map_err(|_| {
+            Some(text) => Some(text.parse().map_err(|_| {
                 let (name, found) = (call.name, excerpt(call.arguments));
                 format!("expected an offset at the end of {name}, found '{found}'")
             })?),
             None => {
-                let at = open.position;
-                open.position = at.and_then(|at| at.checked_add(returned.unwrap_or(0)));
-                open.has_moved |= at.is_none() && returned.is_some();
+                let position = open.position;
+                open.position = position.and_then(|at| at.checked_add(returned.unwrap_or(0)));
+                open.has_moved |= position.is_none() && returned.is_some();
                 file.set(open);
-                at
+                position
             }
         };
-        let Some(offset) = at else {
+        let Some(offset) = offset else {
             self.unplaced += 1;
             return Ok(None);
         };
         // Calls on vectors give the number of buffers in place of the size.
-        let size_at = usize::from(place == OffsetArgument::Last);
+        let size_at = usize::from(io_call.offset == OffsetArgument::Last);
         let size = call.argument_from_end(size_at).filter(|_| !call.name.contains('v'));
         let bytes = match (op, returned) {
             (IoOp::Flush, _) => 0,
@@ -762,6 +779,26 @@ impl StraceImport {
     fn finish(mut self) -> ImportResult {
         let unfinished: Vec<u32> = self.unfinished.keys().copied().collect();
         unfinished.into_iter().for_each(|pid| self.abandon(pid));
+        let files = self.paths.into_iter().map(|(path, inode)| FileName { device: 0, inode, path });
+        let mut files: Vec<FileName> = files.collect();
+        files.sort_unstable_by_key(|file| file.inode);
+        let mut remarks = vec![
+            "Files are numbered in the order of their first use, in place of inodes.".to_owned(),
+        ];
+        remarks.extend(self.checks.remarks("line"));
+        let conditions = CaptureConditions {
+            source: "strace".to_owned(),
+            layers: vec![Layer::FileSystem],
+            devices: vec![CapturedDevice { name: "files".to_owned(), ..CapturedDevice::default() }],
+            began_unix_ns: self.first_ns.filter(|_| self.is_unix),
+            lasted_ns: self.lasted_ns,
+            paths: Some((files.len() as u64, 0)),
+            files: Arc::new(files),
+            unfinished: self.incomplete,
+            remarks,
+            ..CaptureConditions::default()
+        };
+        let mut imported = ImportResult { conditions, ..self.imported };
         let unseen = [
             (
                 "reads and writes at a position that the log does not show (trace the calls that open and \
@@ -776,15 +813,8 @@ impl StraceImport {
             ("reads, writes and flushes to which strace gave a result (INJECTED)", self.injected),
         ];
         let unseen = unseen.into_iter().filter(|(_, count)| *count > 0);
-        let unseen: Vec<(String, u64)> =
-            unseen.map(|(what, count)| (what.to_owned(), count)).collect();
-        let mut remarks = vec![
-            "Files are numbered in the order of their first use, in place of inodes.".to_owned(),
-        ];
-        remarks.extend(self.checks.remarks("line"));
-        remarks.extend(
-            unseen.iter().map(|(what, count)| format!("Not in the trace: {count} {what}.")),
-        );
+        imported.leave_out(unseen.map(|(what, count)| (what.to_owned(), count)));
+        let remarks = &mut imported.conditions.remarks;
         if self.incomplete > 0 {
             remarks.push(format!(
                 "Not in the trace: {} reads, writes and flushes whose beginning or end the log lacks.",
@@ -803,22 +833,6 @@ impl StraceImport {
                 self.signals, self.killed
             ));
         }
-        let files = self.paths.into_iter().map(|(path, inode)| FileName { device: 0, inode, path });
-        let mut files: Vec<FileName> = files.collect();
-        files.sort_unstable_by_key(|file| file.inode);
-        let conditions = CaptureConditions {
-            source: "strace".to_owned(),
-            layers: vec![Layer::FileSystem],
-            devices: vec![CapturedDevice { name: "files".to_owned(), ..CapturedDevice::default() }],
-            began_unix_ns: self.first_ns.filter(|_| self.is_unix),
-            lasted_ns: self.lasted_ns,
-            paths: Some((files.len() as u64, 0)),
-            files: Arc::new(files),
-            unfinished: self.incomplete,
-            unseen,
-            remarks,
-            ..CaptureConditions::default()
-        };
-        ImportResult { conditions, ..self.imported }
+        imported
     }
 }

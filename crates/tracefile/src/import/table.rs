@@ -1,19 +1,18 @@
 //! Imports tables with named columns: text with a header, and Parquet.
 
 use super::columns::import_rows;
-use super::input::{EventSink, ImportError, ImportInput, ImportResult};
+use super::input::{EventSink, ImportError, ImportInput, ImportOutcome, ImportResult};
 use super::lines::LineReader;
 use super::mapping::ColumnMapping;
 use super::plan::ColumnPlan;
 use super::rows::{LineRows, TableRows};
 use crate::error::TraceError;
-use crate::parquet::{ForeignTable, SharedMedium, guarded};
+use crate::parquet::{ForeignTable, SharedMedium, TraceMedium, guarded};
 use parquet::basic::{ConvertedType, LogicalType, Type as PhysicalType};
 use parquet::file::reader::FileReader;
 use parquet::record::Field;
 use parquet::record::reader::RowIter;
 use parquet::schema::types::{Type, TypePtr};
-use std::io::{Read, Seek};
 use std::sync::Arc;
 
 /// Limits below which floating-point numbers of 64 and 32 bits represent every integer.
@@ -25,16 +24,15 @@ pub(super) fn import_text(
     mapping: &ColumnMapping,
     input: ImportInput<'_>,
     sink: &mut EventSink<'_>,
-) -> Result<ImportResult, ImportError> {
-    let text = mapping.text_plan();
-    let mut rows = LineRows::new(text, LineReader::new(input));
+) -> ImportOutcome {
+    let mut rows = LineRows::new(&mapping.plan, LineReader::new(input));
     let mut skipped = 0;
     let plan = loop {
         if !rows.advance()? {
             return Err(rows.malformed("expected a line with the names of the columns".into(), 0));
         }
-        if rows.number() > text.skip {
-            break mapping.resolve(&rows.all()).map_err(|what| rows.malformed(what, 0))?;
+        if rows.number() > mapping.plan.skip {
+            break mapping.resolve(&rows.columns()).map_err(|what| rows.malformed(what, 0))?;
         }
         skipped += 1;
     };
@@ -51,7 +49,7 @@ pub(super) fn import_text(
 /// Returns [`ImportError::Malformed`] if the file is damaged, lacks a column, or has a value that
 /// the mapping does not allow; [`ImportError::Unsuitable`] if it has no rows; and the errors of
 /// [`import`](super::import).
-pub fn import_parquet<R: Read + Seek + Send + 'static>(
+pub fn import_parquet<R: TraceMedium>(
     mapping: &ColumnMapping,
     name: &str,
     medium: R,
@@ -63,11 +61,12 @@ pub fn import_parquet<R: Read + Seek + Send + 'static>(
     let open = || Ok(Box::new(ForeignTable::open(source)?));
     let reader = guarded("in its footer", open).map_err(|error| at_footer(error.to_string()))?;
     let schema = reader.metadata().file_metadata().schema_descr().root_schema_ptr();
-    let is_read = |column: &&TypePtr| mapping.names().iter().any(|name| name == column.name());
+    let is_read = |column: &&TypePtr| mapping.names.iter().any(|name| name == column.name());
     let columns: Vec<TypePtr> = schema.get_fields().iter().filter(is_read).cloned().collect();
     let header: Vec<&str> = columns.iter().map(|column| column.name()).collect();
-    let all: Vec<&str> = schema.get_fields().iter().map(|column| column.name()).collect();
-    mapping.resolve(&all).map_err(at_footer)?;
+    // A name that is missing or ambiguous is reported with the names of all columns.
+    let all_names: Vec<&str> = schema.get_fields().iter().map(|column| column.name()).collect();
+    mapping.resolve(&all_names).map_err(at_footer)?;
     let plan = mapping.resolve(&header).map_err(at_footer)?;
     check_types(&plan, &columns).map_err(at_footer)?;
     let labels = header.iter().map(|name| (*name).to_owned()).collect();
@@ -143,7 +142,7 @@ impl TableRows for ParquetRows {
         };
         let Some(row) = next else { return Ok(false) };
         self.texts.clear();
-        self.texts.extend(row.get_column_iter().map(|(_, field)| text(field)));
+        self.texts.extend(row.get_column_iter().map(|(_, field)| csv_text(field)));
         Ok(true)
     }
 
@@ -174,20 +173,20 @@ impl TableRows for ParquetRows {
 
 /// Returns a value as it would be written in a CSV file. A missing value, which pandas stores as
 /// NaN in a column of numbers, is empty.
-fn text(field: &Field) -> String {
+fn csv_text(field: &Field) -> String {
     match field {
         Field::Null => String::new(),
         Field::Str(text) => text.clone(),
         Field::Bytes(bytes) => String::from_utf8_lossy(bytes.data()).into_owned(),
         Field::TimestampMillis(time) | Field::TimestampMicros(time) => time.to_string(),
-        Field::Float(value) => float(f64::from(*value), EXACT_BELOW_SINGLE),
-        Field::Double(value) => float(*value, EXACT_BELOW),
+        Field::Float(value) => csv_number(f64::from(*value), EXACT_BELOW_SINGLE),
+        Field::Double(value) => csv_number(*value, EXACT_BELOW),
         other => other.to_string(),
     }
 }
 
 /// Formats a number. Numbers of `exact_below` and more get an exponent, which no importer accepts.
-fn float(value: f64, exact_below: f64) -> String {
+fn csv_number(value: f64, exact_below: f64) -> String {
     if value.is_nan() {
         String::new()
     } else if value.abs() < exact_below {

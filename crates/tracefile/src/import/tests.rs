@@ -26,6 +26,15 @@ pub(super) fn run_one(
     run(format, vec![input(content)])
 }
 
+/// Imports a trace that is accepted.
+pub(super) fn import_ok(
+    format: &TraceFormat,
+    content: impl Into<Vec<u8>>,
+) -> (ImportResult, Vec<IoEvent>) {
+    let (result, events) = run_one(format, content);
+    (result.unwrap(), events)
+}
+
 /// Returns the message of the error with which an import ends.
 pub(super) fn error_of(format: &TraceFormat, content: impl Into<Vec<u8>>) -> String {
     run_one(format, content).0.unwrap_err().to_string()
@@ -120,8 +129,7 @@ pub(super) fn blktrace_file(big: bool) -> Vec<u8> {
 #[test]
 fn blktrace_of_either_byte_order_gives_whole_ios() {
     for big in [false, true] {
-        let (result, events) = run_one(&TraceFormat::Blktrace, blktrace_file(big));
-        let imported = result.unwrap();
+        let (imported, events) = import_ok(&TraceFormat::Blktrace, blktrace_file(big));
         assert_eq!((imported.records, imported.events, imported.passed_over), (14, 3, 2));
         assert_eq!(imported.conditions.devices[0].name, "8:16");
         assert_eq!(imported.conditions.unfinished, 0);
@@ -145,8 +153,8 @@ fn a_requeued_io_without_a_completion_hides_no_other() {
     bin.record(1_200, 7 | READ, 240, 512, &[]);
     bin.record(5_000, 7 | READ, 240, 512, &[]);
     bin.record(5_700, 8 | READ, 240, 512, &[]);
-    let (result, events) = run_one(&TraceFormat::Blktrace, bin.bytes);
-    assert_eq!(result.unwrap().conditions.in_part.unwrap().unended, 1);
+    let (result, events) = import_ok(&TraceFormat::Blktrace, bin.bytes);
+    assert_eq!(result.conditions.in_part.unwrap().unended, 1);
     let seen: Vec<_> =
         events.iter().map(|e| (e.issued_ns, e.completed_ns(), e.flags, e.depth)).collect();
     assert_eq!(seen, [(0, None, flags::REQUEUED, 1), (4_000, Some(4_700), 0, 1)]);
@@ -162,8 +170,8 @@ fn a_request_that_grew_to_the_front_was_queued_with_its_first_bio() {
     bin.record(1_510, 3 | WRITE, 160, 4096, &[]);
     bin.record(3_000, 7 | WRITE, 160, 8192, &[]);
     bin.record(4_000, 8 | WRITE, 160, 8192, &[]);
-    let (result, events) = run_one(&TraceFormat::Blktrace, bin.bytes);
-    assert_eq!((result.unwrap().conditions.unfinished, events.len()), (0, 1));
+    let (result, events) = import_ok(&TraceFormat::Blktrace, bin.bytes);
+    assert_eq!((result.conditions.unfinished, events.len()), (0, 1));
     assert_eq!((events[0].offset, events[0].bytes, events[0].queued_ns), (81_920, 8_192, 2_000));
 }
 
@@ -193,8 +201,8 @@ fn a_blktrace_of_a_machine_up_for_months_begins_at_zero() {
         bin.record(clock, 1 | READ, 8, 512, &[]);
         bin.record(clock + 100, 7 | READ, 8, 512, &[]);
         bin.record(clock + 300, 8 | READ, 8, 512, &[]);
-        let (result, events) = run_one(&TraceFormat::Blktrace, bin.bytes);
-        (result.unwrap().conditions, events[0].issued_ns)
+        let (result, events) = import_ok(&TraceFormat::Blktrace, bin.bytes);
+        (result.conditions, events[0].issued_ns)
     };
     let (conditions, issued_ns) = trace(up);
     assert_eq!((issued_ns, conditions.lasted_ns), (100, 300));
@@ -209,8 +217,7 @@ fn a_blktrace_file_that_ends_inside_a_record_is_read_up_to_there() {
     let whole = blktrace_file(false);
     for (cut, records) in [(7, 13), (47, 13), (48 + 9, 12)] {
         let bytes = &whole[..whole.len() - cut];
-        let (result, events) = run_one(&TraceFormat::Blktrace, bytes);
-        let imported = result.unwrap();
+        let (imported, events) = import_ok(&TraceFormat::Blktrace, bytes);
         let part = imported.conditions.in_part.unwrap();
         assert_eq!((imported.records, events.len(), part.unended), (records, 3, 1));
         assert_eq!((imported.cut.len(), imported.conditions.lost), (1, 1));
@@ -220,14 +227,13 @@ fn a_blktrace_file_that_ends_inside_a_record_is_read_up_to_there() {
     // Zeros after the last record, and from byte 512 on, within the eleventh.
     for (kept, records) in [(whole.len(), 14), (512, 10)] {
         let zeros = [&whole[..kept], &[0; 9_000]].concat();
-        let imported = run_one(&TraceFormat::Blktrace, zeros).0.unwrap();
+        let imported = import_ok(&TraceFormat::Blktrace, zeros).0;
         assert_eq!(
             (imported.records, imported.cut.len(), imported.conditions.lost),
             (records, 1, 1)
         );
     }
-    let (result, _) = run_one(&TraceFormat::Blktrace, whole);
-    assert!(result.unwrap().cut.is_empty());
+    assert!(import_ok(&TraceFormat::Blktrace, whole).0.cut.is_empty());
     let error = error_of(&TraceFormat::Blktrace, [blktrace_file(false), vec![7; 60]].concat());
     assert!(error.contains("byte 681") && error.contains("14 records"), "{error}");
 }
@@ -249,8 +255,7 @@ CPU3 (sdb):
 
 #[test]
 fn blkparse_text_gives_the_same_ios() {
-    let (result, events) = run_one(&TraceFormat::Blkparse, BLKPARSE);
-    let imported = result.unwrap();
+    let (imported, events) = import_ok(&TraceFormat::Blkparse, BLKPARSE);
     assert_eq!((imported.records, imported.passed_over), (9, 1));
     assert_eq!(events.len(), 3);
     assert_eq!((events[0].offset, events[0].queued_ns), (40_960, 400));
@@ -268,8 +273,8 @@ fn blkparse_text_distinguishes_pass_through_commands() {
   8,0    1        3     0.000001000     0  C   R (12 00 00 00 24 00 ..) [0]
   8,0    1        4     0.000002000     0  C   R 80 + 8 [5]
 ";
-    let (result, events) = run_one(&TraceFormat::Blkparse, text);
-    assert_eq!(result.unwrap().conditions.unfinished, 0);
+    let (result, events) = import_ok(&TraceFormat::Blkparse, text);
+    assert_eq!(result.conditions.unfinished, 0);
     let seen: Vec<_> =
         events.iter().map(|e| (e.op, e.offset, e.bytes, e.response_ns, e.flags)).collect();
     assert_eq!(
@@ -284,8 +289,8 @@ fn fio_logs_of_every_kind() {
     let v2 = "fio version 2 iolog\n/dev/sdb add\n/dev/sdb open\n/dev/sdb read 0 4096\n\
               /dev/sdb wait 250 0\n/dev/sdb write 8192 512\n/dev/sdb datasync 0 0\n\
               /dev/sdb wait 200 0\n/dev/sdb wait 300 0\n/dev/sdb read 512 512\n/dev/sdb close\n";
-    let (result, events) = run_one(&TraceFormat::FioIolog, v2);
-    assert_eq!(result.unwrap().conditions.devices[0].name, "/dev/sdb");
+    let (result, events) = import_ok(&TraceFormat::FioIolog, v2);
+    assert_eq!(result.conditions.devices[0].name, "/dev/sdb");
     let seen: Vec<_> = events.iter().map(|e| (e.op, e.issued_ns, e.offset, e.bytes)).collect();
     assert_eq!(
         seen,
@@ -297,16 +302,15 @@ fn fio_logs_of_every_kind() {
         ]
     );
     let short = "fio version 2 iolog\nf add\nf wait 250\n";
-    let (result, _) = run_one(&TraceFormat::FioIolog, short);
-    assert!(result.unwrap_err().to_string().contains("line 3: expected a length"));
+    assert!(error_of(&TraceFormat::FioIolog, short).contains("line 3: expected a length"));
     assert!(events.iter().all(|e| e.response_ns == RESPONSE_UNKNOWN));
     let v3 = "fio version 3 iolog\n5 f add\n5 f open\n5 f read 0 4096\n12 f trim 4096 8192\n";
-    let (result, events) = run_one(&TraceFormat::FioIolog, v3);
-    assert_eq!(result.unwrap().events, 2);
+    let (result, events) = import_ok(&TraceFormat::FioIolog, v3);
+    assert_eq!(result.events, 2);
     assert_eq!((events[1].op, events[1].issued_ns), (IoOp::Discard, 7_000));
     let log = "3, 250000, 0, 4096, 8192, 0\n4, 100000, 1, 512, 0x1000, 0\n";
-    let (result, events) = run_one(&TraceFormat::FioLatencyLog, log);
-    assert_eq!(result.unwrap().events, 2);
+    let (result, events) = import_ok(&TraceFormat::FioLatencyLog, log);
+    assert_eq!(result.events, 2);
     assert_eq!((events[0].issued_ns, events[0].response_ns), (2_750_000, 250_000));
     assert_eq!((events[1].op, events[1].offset), (IoOp::Write, 4_096));
 }
@@ -315,8 +319,8 @@ fn fio_logs_of_every_kind() {
 fn published_csv_traces_and_any_other() {
     let msr = "128166372003061629,usr,0,Read,7014609920,24576,41286\n\
                128166372016382155,usr,0,Write,1317441536,8192,1963\n";
-    let (result, events) = run_one(&TraceFormat::named("msr-cambridge").unwrap(), msr);
-    let conditions = result.unwrap().conditions;
+    let (ImportResult { conditions, .. }, events) =
+        import_ok(&TraceFormat::named("msr-cambridge").unwrap(), msr);
     assert_eq!(conditions.devices[0].name, "usr.0");
     // 2007-02-22 17:00:00.3061629 UTC.
     assert_eq!(conditions.began_unix_ns, Some(1_172_163_600_306_162_900));
@@ -324,21 +328,19 @@ fn published_csv_traces_and_any_other() {
     assert_eq!((events[1].issued_ns, events[1].bytes), (1_332_052_600, 8_192));
     let alibaba =
         "419,W,8792731648,16384,1577808144360767\n725,R,59110326272,360448,1577808144360813\n";
-    let (result, events) = run_one(&TraceFormat::named("alibaba").unwrap(), alibaba);
-    let found = result.unwrap();
+    let (found, events) = import_ok(&TraceFormat::named("alibaba").unwrap(), alibaba);
     assert_eq!(found.events, 2);
     assert_eq!(found.conditions.began_unix_ns, Some(1_577_808_144_360_767_000));
     assert_eq!((events[1].op, events[1].issued_ns, events[1].device), (IoOp::Read, 46_000, 1));
     let tencent = "1538323200,12910952,128,0,1063\n1538323201,6338688,8,1,1627\n";
-    let (result, events) = run_one(&TraceFormat::named("tencent").unwrap(), tencent);
-    let found = result.unwrap();
+    let (found, events) = import_ok(&TraceFormat::named("tencent").unwrap(), tencent);
     assert_eq!(found.events, 2);
     assert_eq!(found.conditions.began_unix_ns, Some(1_538_323_200_000_000_000));
     assert_eq!((events[0].offset, events[0].bytes), (12_910_952 * 512, 65_536));
     let plan = ColumnPlan::parse("time=2:us,op=3,offset=5:sectors,bytes=4,separator=tab").unwrap();
     let tabs = "n\ttime\tcommand\tsize\tlba\n1\t10.5\t0x2a\t4096\t8\n2\t12.25\t28\t512\t9\n";
-    let (result, events) = run_one(&TraceFormat::Columns(plan), tabs);
-    assert_eq!(result.unwrap().passed_over, 1);
+    let (result, events) = import_ok(&TraceFormat::Columns(plan), tabs);
+    assert_eq!(result.passed_over, 1);
     assert_eq!((events[0].op, events[0].offset), (IoOp::Write, 4_096));
     assert_eq!((events[1].op, events[1].issued_ns), (IoOp::Read, 1_750));
 }
@@ -353,8 +355,7 @@ fn times_of_completion_give_the_times_of_issue() {
     let columns = "completed=1:s:unix,response=8:ms,op=5,offset=6:sectors,bytes=7,command=2,pid=3,\
                    separator=space";
     let plan = ColumnPlan::parse(columns).unwrap();
-    let (result, events) = run_one(&TraceFormat::Columns(plan), text);
-    let conditions = result.unwrap().conditions;
+    let (ImportResult { conditions, .. }, events) = import_ok(&TraceFormat::Columns(plan), text);
     assert_eq!(conditions.began_unix_ns, Some(1_000_000_010_000_100_000));
     assert!(conditions.remarks[0].contains("'TIME(s)', was read as the time of completion"));
     let times: Vec<(u64, u64)> = events.iter().map(|io| (io.issued_ns, io.response_ns)).collect();
@@ -390,8 +391,7 @@ fn biosnoop_is_read_by_its_header() {
                1.000000    ?              0      nvme0n1   FWFS 16      8192      2.00\n\
                1.001000    ?              0      nvme0n1   FF 0         0         1.00\n";
     assert_eq!(recognize(bcc.as_bytes()), Some(TraceFormat::Biosnoop));
-    let (result, events) = run_one(&TraceFormat::Biosnoop, bcc);
-    let conditions = result.unwrap().conditions;
+    let (ImportResult { conditions, .. }, events) = import_ok(&TraceFormat::Biosnoop, bcc);
     let names: Vec<&str> = conditions.devices.iter().map(|device| device.name.as_str()).collect();
     assert_eq!(names, ["xvda1", "nvme0n1"]);
     let seen: Vec<_> = events
@@ -414,8 +414,8 @@ fn biosnoop_is_read_by_its_header() {
                   TIME(s) COMM PID DISK T SECTOR BYTES QUE(ms) LAT(ms)\n\
                   0.5 dd 7 sda RA 8 4096 0.013 0.25\n";
     assert_eq!(recognize(queued.as_bytes()), Some(TraceFormat::Biosnoop));
-    let (result, events) = run_one(&TraceFormat::Biosnoop, queued);
-    assert_eq!((result.unwrap().events, events[0].response_ns), (1, 250_000));
+    let (result, events) = import_ok(&TraceFormat::Biosnoop, queued);
+    assert_eq!((result.events, events[0].response_ns), (1, 250_000));
     let bpftrace = "TIME(ms)     DISK    COMM             PID    LAT(ms)\n1 sda dd 7 1\n";
     let header = bcc.lines().next().unwrap();
     let cut = format!("{header}\n0.1 dd 7 sda R 8 4096\n");
@@ -434,8 +434,7 @@ fn biosnoop_is_read_by_its_header() {
 fn numbers_of_operations_have_the_meaning_in_the_plan() {
     let seen = |columns: &str, text: &str| {
         let plan = ColumnPlan::parse(columns).unwrap();
-        let (result, events) = run_one(&TraceFormat::Columns(plan), text);
-        let imported = result.unwrap();
+        let (imported, events) = import_ok(&TraceFormat::Columns(plan), text);
         let ios: Vec<_> =
             events.iter().map(|e| (e.issued_ns, e.op, e.offset / 512, e.bytes / 512)).collect();
         (imported.passed_over, ios)
@@ -469,15 +468,14 @@ fn numbers_of_operations_have_the_meaning_in_the_plan() {
 #[test]
 fn coarse_times_give_no_queue_depth() {
     let log = "3, 250000, 0, 4096, 8192, 0\n";
-    let (result, _) = run_one(&TraceFormat::FioLatencyLog, log);
-    assert!(result.unwrap().conditions.rounded_times);
+    assert!(import_ok(&TraceFormat::FioLatencyLog, log).0.conditions.rounded_times);
     // One time for all I/Os is as coarse.
     for (times, is_rounded) in
         [(&["12"][..], true), (&["12.25"][..], false), (&["0.5"; 2][..], true)]
     {
         let text: String = times.iter().map(|time| format!("{time},R,512,4096,80\n")).collect();
-        let (result, _) = run_one(&plain(",response=5:us"), text);
-        assert_eq!(result.unwrap().conditions.rounded_times, is_rounded, "{times:?}");
+        let (result, _) = import_ok(&plain(",response=5:us"), text);
+        assert_eq!(result.conditions.rounded_times, is_rounded, "{times:?}");
     }
 }
 
@@ -486,10 +484,8 @@ fn a_file_that_lists_one_device_after_the_other_begins_at_the_earliest_time() {
     let line = |at: u64, device: u64| format!("{at},R,{},4096,{device}\n", device * 4096);
     let text: String =
         (0..500).map(|n| line(1000 + n, 1)).chain((0..500).map(|n| line(n, 0))).collect();
-    let (result, events) = run_one(&plain(",device=5"), text.clone());
-    assert!(
-        result.unwrap().conditions.remarks.iter().all(|remark| !remark.contains("issued before"))
-    );
+    let (result, events) = import_ok(&plain(",device=5"), text.clone());
+    assert!(result.conditions.remarks.iter().all(|remark| !remark.contains("issued before")));
     let times: Vec<u64> = events.iter().map(|event| event.issued_ns / 1_000_000_000).collect();
     assert_eq!(times, (1000..1500).chain(0..500).collect::<Vec<_>>());
     // More rows than are held back.
@@ -510,8 +506,7 @@ fn a_missing_completion_affects_no_other_io() {
         }
     }
     bin.record(2_000_000, 7 | READ, 80_000, 4096, &[]);
-    let (result, events) = run_one(&TraceFormat::Blktrace, bin.bytes);
-    let conditions = result.unwrap().conditions;
+    let (ImportResult { conditions, .. }, events) = import_ok(&TraceFormat::Blktrace, bin.bytes);
     let part = IncompleteIos { unended: 2, ..IncompleteIos::default() };
     assert_eq!((conditions.in_part, conditions.unfinished), (Some(part), 0));
     let unknown = events.iter().filter(|e| e.response_ns == RESPONSE_UNKNOWN);
@@ -529,8 +524,8 @@ fn plain(more: &str) -> TraceFormat {
 fn columns_as_other_programs_write_them() {
     // No response time where the column is empty; SCSI commands that move no data.
     let text = "t,op,at,size,rt\n1,0x28,8,512,0.25\n2,2A,8,512,\n3,0x12,0,36,0.5\n";
-    let (result, events) = run_one(&plain(",response=5:ms"), text);
-    assert_eq!(result.unwrap().passed_over, 1);
+    let (result, events) = import_ok(&plain(",response=5:ms"), text);
+    assert_eq!(result.passed_over, 1);
     let seen: Vec<_> = events.iter().map(|e| (e.op, e.response_ns)).collect();
     assert_eq!(
         seen,
@@ -540,8 +535,8 @@ fn columns_as_other_programs_write_them() {
     let blanks = " 1   R  512 \t 4096\n20  W 1024  4096\n";
     let quoted = "\u{feff}\"1\",\"R\",\"512\",\"4096\",\"a, b\"\r\n\"20\",W,1024,4096,c\r\n";
     for (more, text) in [(",separator=space", blanks), (",command=5", quoted)] {
-        let (result, events) = run_one(&plain(more), text);
-        assert_eq!(result.unwrap().events, 2);
+        let (result, events) = import_ok(&plain(more), text);
+        assert_eq!(result.events, 2);
         let seen: Vec<_> = events.iter().map(|e| (e.issued_ns, e.op, e.offset, e.bytes)).collect();
         let seconds = 1_000_000_000;
         let wanted = [(0, IoOp::Read, 512, 4096), (19 * seconds, IoOp::Write, 1024, 4096)];

@@ -1,7 +1,7 @@
 //! Text formats of published traces, and the evidence by which they are recognized.
 
 use super::columns::event_of;
-use super::input::ImportInput;
+use super::input::{FittingFormat, ImportInput};
 use super::lines::LineReader;
 use super::plan::ColumnPlan;
 use super::rows::{LineRows, TableRows};
@@ -42,20 +42,10 @@ enum UnitProof {
     Absent,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum FormatFit {
-    /// The lines have another shape.
-    Different,
-    /// The lines have the shape of the format; nothing proves their units.
-    Possible,
-    /// The content proves the units.
-    Proven,
-}
-
-const LETTERS: &[(&str, IoOp)] = &[("r", IoOp::Read), ("w", IoOp::Write)];
-const WORDS: &[(&str, IoOp)] = &[("read", IoOp::Read), ("write", IoOp::Write)];
+const LETTER_OPS: &[(&str, IoOp)] = &[("r", IoOp::Read), ("w", IoOp::Write)];
+const WORD_OPS: &[(&str, IoOp)] = &[("read", IoOp::Read), ("write", IoOp::Write)];
 /// Operation codes of SCSI's reads and writes.
-const CODES: &[(&str, IoOp)] = &[
+const SCSI_OPS: &[(&str, IoOp)] = &[
     ("8", IoOp::Read),
     ("08", IoOp::Read),
     ("28", IoOp::Read),
@@ -77,7 +67,7 @@ pub(super) const TEXT_FORMATS: [TextFormat; 8] = [
         columns: "time=1:100ns:filetime,device=2,device=3,op=4,offset=5,bytes=6,response=7:100ns",
         width: 7..=7,
         version: None,
-        ops: WORDS,
+        ops: WORD_OPS,
         header: Some("Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime"),
         proof: UnitProof::ClockAndSectors,
     },
@@ -87,7 +77,7 @@ pub(super) const TEXT_FORMATS: [TextFormat; 8] = [
         columns: "device=1,op=2,offset=3,bytes=4,time=5:us:unix",
         width: 5..=5,
         version: None,
-        ops: LETTERS,
+        ops: LETTER_OPS,
         header: Some("device_id,opcode,offset,length,timestamp"),
         proof: UnitProof::ClockAndSectors,
     },
@@ -117,7 +107,7 @@ pub(super) const TEXT_FORMATS: [TextFormat; 8] = [
         columns: "device=1,offset=2:sectors,bytes=3,op=4,time=5:s",
         width: 5..=16,
         version: None,
-        ops: LETTERS,
+        ops: LETTER_OPS,
         header: None,
         proof: UnitProof::Absent,
     },
@@ -128,7 +118,7 @@ pub(super) const TEXT_FORMATS: [TextFormat; 8] = [
                   device=8,separator=space,columns=9",
         width: 8..=9,
         version: None,
-        ops: LETTERS,
+        ops: LETTER_OPS,
         header: None,
         proof: UnitProof::Digest,
     },
@@ -138,7 +128,7 @@ pub(super) const TEXT_FORMATS: [TextFormat; 8] = [
         columns: "time=2:s,op=3,bytes=4,offset=5:sectors",
         width: 5..=5,
         version: Some(1),
-        ops: CODES,
+        ops: SCSI_OPS,
         header: None,
         proof: UnitProof::Absent,
     },
@@ -180,25 +170,25 @@ impl TextFormat {
         })
     }
 
-    /// Compares the first lines of a text with the format: at least half of them must follow it. A
-    /// header or a damaged line does not prevent recognition; the importer reports its position.
-    fn fit(&self, text: &str) -> FormatFit {
-        let Some(plan) = self.plan() else { return FormatFit::Different };
+    /// Returns the format if at least half of the first lines of a text follow it. A header or a
+    /// damaged line does not prevent recognition; the importer reports its position.
+    fn fit(&self, text: &str) -> Option<FittingFormat> {
+        let plan = self.plan()?;
         let content = Cursor::new(text.as_bytes());
         let lines =
             LineReader::new(ImportInput { name: String::new(), content: Box::new(content) });
         let mut rows = LineRows::new(&plan, lines);
-        let (mut lines, mut good, mut proven) = (0, 0, 0);
-        while lines < DECIDING_LINES && rows.advance().unwrap_or(false) {
-            lines += 1;
+        let (mut examined, mut followed, mut proofs) = (0, 0, 0);
+        while examined < DECIDING_LINES && rows.advance().unwrap_or(false) {
+            examined += 1;
             // A table that names its own columns is of another format.
-            if lines == 1 && names_columns(&rows) && self.proof == UnitProof::Absent {
-                return FormatFit::Different;
+            if examined == 1 && names_columns(&rows) && self.proof == UnitProof::Absent {
+                return None;
             }
-            let is_line = self.width.contains(&rows.width());
-            let Some(io) = event_of(&plan, &rows).filter(|_| is_line) else { continue };
-            good += 1;
-            proven += u64::from(match self.proof {
+            let has_width = self.width.contains(&rows.width());
+            let Some(io) = event_of(&plan, &rows).filter(|_| has_width) else { continue };
+            followed += 1;
+            proofs += u64::from(match self.proof {
                 UnitProof::ClockAndSectors => {
                     io.bytes > 0 && io.bytes.is_multiple_of(512) && io.offset.is_multiple_of(512)
                 }
@@ -206,19 +196,15 @@ impl TextFormat {
                 UnitProof::Absent => false,
             });
         }
-        if proven > 0 && proven * 2 >= lines {
-            FormatFit::Proven
-        } else if good > 0 && good * 2 >= lines {
-            FormatFit::Possible
-        } else {
-            FormatFit::Different
-        }
+        let is_fit = followed > 0 && followed * 2 >= examined;
+        let is_proven = proofs > 0 && proofs * 2 >= examined;
+        is_fit.then_some(FittingFormat { name: self.id, is_proven })
     }
 }
 
 /// Returns true if every column of a line begins with a letter.
 fn names_columns(row: &LineRows<'_>) -> bool {
-    row.all().iter().all(|column| column.starts_with(char::is_alphabetic))
+    row.columns().iter().all(|column| column.starts_with(char::is_alphabetic))
 }
 
 fn is_digest(text: &str) -> bool {
@@ -230,13 +216,9 @@ pub(super) fn with_header(line: &str) -> Option<&'static TextFormat> {
     TEXT_FORMATS.iter().find(|format| format.header == Some(line.trim()))
 }
 
-/// Returns the formats that the beginning of a text fits: all proven ones, or else all possible
-/// ones with `false`.
-pub(super) fn fitting(beginning: &str) -> (Vec<&'static TextFormat>, bool) {
+/// Returns the formats that the beginning of a text fits.
+pub(super) fn fitting_formats(beginning: &str) -> impl Iterator<Item = FittingFormat> {
     // The last line may be incomplete.
     let text = beginning.rsplit_once('\n').map_or(beginning, |(whole, _)| whole);
-    let fits: Vec<_> = TEXT_FORMATS.iter().map(|format| (format, format.fit(text))).collect();
-    let with = |wanted| fits.iter().filter(move |(_, fit)| *fit == wanted).map(|(one, _)| *one);
-    let proven: Vec<_> = with(FormatFit::Proven).collect();
-    if proven.is_empty() { (with(FormatFit::Possible).collect(), false) } else { (proven, true) }
+    TEXT_FORMATS.iter().filter_map(move |format| format.fit(text))
 }

@@ -30,26 +30,32 @@ pub enum BlockKind {
 /// Encodes a block.
 ///
 /// # Errors
-/// The payload is longer than a reader accepts.
+/// Returns an error if the payload is longer than a reader accepts.
 pub fn encode(kind: BlockKind, payload: &[u8]) -> io::Result<Vec<u8>> {
-    let too_long = || {
+    if payload.len() > PAYLOAD_MAX {
         let text = format!("{} bytes of metadata are more than a trace can hold", payload.len());
-        io::Error::new(io::ErrorKind::InvalidInput, text)
-    };
-    let length = u32::try_from(payload.len()).ok().filter(|_| payload.len() <= PAYLOAD_MAX);
-    let length = length.ok_or_else(too_long)?;
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+    }
     let mut block = Vec::with_capacity(HEAD + payload.len() + TAIL);
     block.extend_from_slice(&MAGIC);
     block.push(kind as u8);
-    block.extend_from_slice(&length.to_le_bytes());
+    block.extend_from_slice(&(payload.len() as u32).to_le_bytes());
     block.extend_from_slice(payload);
     block.extend_from_slice(&hash(kind as u8, payload).to_le_bytes());
     Ok(block)
 }
 
-/// Decodes the block at the beginning of `bytes`; returns its type, payload and total length,
-/// or `None` if there is no intact block.
-pub fn decode(bytes: &[u8]) -> Option<(BlockKind, &[u8], usize)> {
+/// A block as it was decoded.
+#[derive(Debug, PartialEq, Eq)]
+pub struct RecoveryBlock<'b> {
+    pub kind: BlockKind,
+    pub payload: &'b [u8],
+    /// Length of the whole block, in bytes.
+    pub length: usize,
+}
+
+/// Decodes the block at the beginning of `bytes`; `None` if there is no intact block.
+pub fn decode(bytes: &[u8]) -> Option<RecoveryBlock<'_>> {
     let rest = bytes.strip_prefix(&MAGIC)?;
     let (&number, rest) = rest.split_first()?;
     let kind = match number {
@@ -58,13 +64,12 @@ pub fn decode(bytes: &[u8]) -> Option<(BlockKind, &[u8], usize)> {
         _ => return None,
     };
     let (length, rest) = rest.split_first_chunk::<4>()?;
-    let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
-    let payload = rest.get(..length)?;
-    let stored_hash = u64::from_le_bytes(*rest.get(length..)?.first_chunk::<TAIL>()?);
+    let (payload, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+    let stored_hash = u64::from_le_bytes(*rest.first_chunk::<TAIL>()?);
     if stored_hash != hash(number, payload) {
         return None;
     }
-    Some((kind, payload, HEAD + length + TAIL))
+    Some(RecoveryBlock { kind, payload, length: HEAD + payload.len() + TAIL })
 }
 
 /// Returns the total length that the head at the beginning of `bytes` states, or `None` if it is no
@@ -101,7 +106,9 @@ mod tests {
         let at = find(&bytes).unwrap();
         assert_eq!(at, 10);
         assert_eq!(stated_length(&bytes[at..]), Some(block.len()));
-        assert_eq!(decode(&bytes[at..]), Some((BlockKind::RowGroup, &b"payload"[..], block.len())));
+        let payload = &b"payload"[..];
+        let decoded = RecoveryBlock { kind: BlockKind::RowGroup, payload, length: block.len() };
+        assert_eq!(decode(&bytes[at..]), Some(decoded));
         for broken in 0..block.len() {
             let mut copy = block.clone();
             copy[broken] ^= 1;

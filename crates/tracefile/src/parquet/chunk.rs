@@ -1,15 +1,14 @@
 //! Reads whole columns of a row group.
 
-use super::column::{NameColumn, NumberColumn, read_narrow};
+use super::column::{NameColumn, NumberColumn, RowsRead, read_narrow};
 use super::guard::guarded;
 use super::packed::{PackedPages, PageMemory};
-use super::source::{HeldBytes, SharedMedium};
+use super::source::{HeldBytes, SharedMedium, TraceMedium};
 use crate::error::TraceError;
 use parquet::column::reader::get_column_reader;
 use parquet::data_type::{DataType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::ColumnChunkMetaData;
-use std::io::{Read, Seek};
 use std::sync::Arc;
 use steadfast_domain::io_event::CommandName;
 
@@ -22,7 +21,7 @@ pub(crate) struct Lists<T> {
 }
 
 /// Reads a column of `rows` numbers of 64 bits, with `absent` for a null.
-pub(crate) fn wide_numbers<R: Read + Seek + Send + 'static>(
+pub(crate) fn wide_numbers<R: TraceMedium>(
     source: &SharedMedium<R>,
     chunk: &ColumnChunkMetaData,
     rows: usize,
@@ -34,7 +33,7 @@ pub(crate) fn wide_numbers<R: Read + Seek + Send + 'static>(
 }
 
 /// Reads a column of `rows` numbers of 32 bits, with `absent` for a null.
-pub(crate) fn narrow_numbers<R: Read + Seek + Send + 'static>(
+pub(crate) fn narrow_numbers<R: TraceMedium>(
     source: &SharedMedium<R>,
     chunk: &ColumnChunkMetaData,
     rows: usize,
@@ -46,7 +45,7 @@ pub(crate) fn narrow_numbers<R: Read + Seek + Send + 'static>(
 }
 
 /// Reads a column of `rows` names, with an empty name for a null.
-pub(crate) fn names<R: Read + Seek + Send + 'static>(
+pub(crate) fn names<R: TraceMedium>(
     source: &SharedMedium<R>,
     chunk: &ColumnChunkMetaData,
     rows: usize,
@@ -56,22 +55,22 @@ pub(crate) fn names<R: Read + Seek + Send + 'static>(
     })
 }
 
-fn whole_column<R: Read + Seek + Send + 'static, T>(
+fn whole_column<R: TraceMedium, T>(
     source: &SharedMedium<R>,
     chunk: &ColumnChunkMetaData,
     rows: usize,
-    read: impl FnOnce(PackedPages, &mut Vec<T>) -> parquet::errors::Result<(usize, usize)>,
+    read: impl FnOnce(PackedPages, &mut Vec<T>) -> parquet::errors::Result<RowsRead>,
 ) -> Result<Vec<T>, TraceError> {
     let (place, mut values) = (place(chunk), Vec::new());
-    let (found, _) = guarded(&place, || read(open(source, chunk, rows)?, &mut values))?;
-    if found < rows {
-        return Err(TraceError::damaged(place, format!("{} rows are missing", rows - found)));
+    let read = guarded(&place, || read(open(source, chunk, rows)?, &mut values))?;
+    if read.rows < rows {
+        return Err(TraceError::damaged(place, format!("{} rows are missing", rows - read.rows)));
     }
     Ok(values)
 }
 
 /// Reads a column of `rows` lists or nullable values with at most `entries_max` entries.
-pub(crate) fn lists<R: Read + Seek + Send + 'static, T: DataType>(
+pub(crate) fn lists<R: TraceMedium, T: DataType>(
     source: &SharedMedium<R>,
     chunk: &ColumnChunkMetaData,
     rows: usize,
@@ -125,13 +124,13 @@ fn place(chunk: &ColumnChunkMetaData) -> String {
     format!("in column {}", chunk.column_path().parts().first().map_or("", String::as_str))
 }
 
-fn open<R: Read + Seek + Send + 'static>(
+fn open<R: TraceMedium>(
     source: &SharedMedium<R>,
     chunk: &ColumnChunkMetaData,
     entries_max: usize,
 ) -> parquet::errors::Result<PackedPages> {
     let (start, length) = chunk.byte_range();
-    if start.checked_add(length).is_none_or(|end| end > source.length()) {
+    if start.checked_add(length).is_none_or(|end| end > source.length) {
         return Err(ParquetError::General("it lies outside the file".into()));
     }
     let held = HeldBytes::new(source, start, usize::try_from(length)?)?;

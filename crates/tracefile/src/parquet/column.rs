@@ -3,7 +3,7 @@
 
 use super::packed::{PackedPages, PageMemory};
 use super::retyped::{NameTable, RetypedPages, Retyping, SharedNames};
-use super::source::{HeldBytes, SharedMedium};
+use super::source::{HeldBytes, SharedMedium, TraceMedium};
 use crate::batch::Batch;
 use crate::schema::{Field, NARROW, WIDE};
 use parquet::basic::{Encoding, Repetition, Type as Physical};
@@ -12,7 +12,6 @@ use parquet::data_type::{DataType, Int32Type, Int64Type};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::schema::types::{ColumnDescriptor, Type};
-use std::io::{Read, Seek};
 use std::sync::{Arc, PoisonError};
 use steadfast_domain::io_event::CommandName;
 use steadfast_domain::{IoOp, Layer};
@@ -22,9 +21,17 @@ const HELD_MAX: u64 = 8 << 20;
 /// Rows decoded at a time, few enough for the L1 cache.
 const ROWS_AT_ONCE: usize = 1024;
 
+/// The rows that a call appended to a column.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RowsRead {
+    pub rows: usize,
+    /// Number of rows that have a value.
+    pub known: usize,
+}
+
 /// A column chunk that is being read.
 pub(super) struct OpenColumn {
-    field: Field,
+    pub field: Field,
     decoder: ColumnDecoder,
 }
 
@@ -38,7 +45,7 @@ enum ColumnDecoder {
 
 impl OpenColumn {
     /// Opens the chunk of a row group of `rows` rows.
-    pub(super) fn open<R: Read + Seek + Send + 'static>(
+    pub(super) fn open<R: TraceMedium>(
         source: &SharedMedium<R>,
         held: Option<&HeldBytes>,
         metadata: &ColumnChunkMetaData,
@@ -59,29 +66,25 @@ impl OpenColumn {
         Ok(OpenColumn { field, decoder })
     }
 
-    pub(super) fn field(&self) -> Field {
-        self.field
-    }
-
     /// Appends up to `count` rows to the batch's column; returns the number of rows. A column is
     /// left empty as long as it holds only the value that stands for an absent one.
     pub(super) fn read(&mut self, count: usize, batch: &mut Batch) -> Result<usize> {
         let (before, mut rows) = (batch.length, 0);
         while rows < count {
             let is_empty = batch.rows_of(self.field) == 0;
-            let (read, known) = self.append((count - rows).min(ROWS_AT_ONCE), batch)?;
-            if read == 0 {
+            let read = self.append((count - rows).min(ROWS_AT_ONCE), batch)?;
+            if read.rows == 0 {
                 break;
             }
-            if self.field.indispensable() {
-                if known < read {
-                    let missing = read - known;
+            if self.field.is_indispensable() {
+                if read.known < read.rows {
+                    let missing = read.rows - read.known;
                     return Err(ParquetError::General(format!("{missing} rows have no value")));
                 }
             } else if is_empty {
                 batch.keep_if_recorded(self.field, before + rows);
             }
-            rows += read;
+            rows += read.rows;
         }
         let narrow = batch.narrow.get(self.field.index().wrapping_sub(WIDE));
         if let Some(numbers) = narrow.and_then(|column| column.get(before..)) {
@@ -90,8 +93,8 @@ impl OpenColumn {
         Ok(rows)
     }
 
-    /// Appends rows to the batch's column; returns the number of rows, and of those with a value.
-    fn append(&mut self, count: usize, batch: &mut Batch) -> Result<(usize, usize)> {
+    /// Appends up to `count` rows to the batch's column.
+    fn append(&mut self, count: usize, batch: &mut Batch) -> Result<RowsRead> {
         let (index, bits) = (self.field.index(), self.field.bits());
         let absent = self.field.when_absent().cast_signed();
         match &mut self.decoder {
@@ -99,14 +102,19 @@ impl OpenColumn {
                 numbers.read(count, &mut batch.wide[index], absent)
             }
             ColumnDecoder::Wide(numbers) => {
-                let mut beyond = None;
-                let narrow = |number: &i64| {
-                    let narrow = u32::try_from(*number).ok();
-                    beyond = beyond.or(narrow.is_none().then_some(*number));
-                    narrow.unwrap_or(0).cast_signed()
+                let mut too_large = None;
+                let narrow = |number: &i64| match u32::try_from(*number) {
+                    Ok(narrow) => narrow.cast_signed(),
+                    Err(_) => {
+                        too_large.get_or_insert(*number);
+                        0
+                    }
                 };
                 let read = numbers.read_as(count, &mut batch.narrow[index - WIDE], 0, narrow);
-                beyond.map_or(read, |number| Err(outside(number, (1 << bits) - 1)))
+                match too_large {
+                    Some(number) => Err(outside(number, (1 << bits) - 1)),
+                    None => read,
+                }
             }
             ColumnDecoder::Widened(numbers) if bits == 64 => {
                 let wide = |number: &i64| i64::from(*number as u32);
@@ -149,15 +157,14 @@ fn has_deltas(metadata: &ColumnChunkMetaData) -> bool {
     metadata.encodings().any(|encoding| encoding == Encoding::DELTA_BINARY_PACKED)
 }
 
-/// Appends up to `count` rows of a column of 32 bits, with `absent` for a missing value; returns
-/// the number of rows, and of those with a value.
+/// Appends up to `count` rows of a column of 32 bits, with `absent` for a missing value.
 pub(super) fn read_narrow(
     metadata: &ColumnChunkMetaData,
     packed: PackedPages,
     count: usize,
     column: &mut Vec<i32>,
     absent: i32,
-) -> Result<(usize, usize)> {
+) -> Result<RowsRead> {
     if has_deltas(metadata) && metadata.column_type() == Physical::INT32 {
         let mut numbers = NumberColumn::widened(metadata, packed)?;
         return numbers.read_as(count, column, absent, |number| *number as i32);
@@ -170,7 +177,7 @@ fn outside(number: i64, largest: i64) -> ParquetError {
 }
 
 /// Opens the pages of a chunk, in memory if the chunk is held already or short.
-pub(super) fn pages<R: Read + Seek + Send + 'static>(
+pub(super) fn pages<R: TraceMedium>(
     source: &SharedMedium<R>,
     held: Option<&HeldBytes>,
     metadata: &ColumnChunkMetaData,
@@ -226,20 +233,19 @@ impl<D: DataType<T: Copy>> NumberColumn<D> {
         Ok(NumberColumn { reader, nullable, levels: Vec::new(), values: Vec::new() })
     }
 
-    /// Appends up to `count` rows, with `absent` for a missing value; returns the number of rows,
-    /// and of those with a value.
+    /// Appends up to `count` rows, with `absent` for a missing value.
     pub(super) fn read(
         &mut self,
         count: usize,
         column: &mut Vec<D::T>,
         absent: D::T,
-    ) -> Result<(usize, usize)> {
+    ) -> Result<RowsRead> {
         let begin = column.len();
         self.levels.clear();
         let levels = self.nullable.then_some(&mut self.levels);
         let (rows, known, _) = self.reader.read_records(count, levels, None, column)?;
         spread_values(column, begin, &self.levels, absent);
-        Ok((rows, known))
+        Ok(RowsRead { rows, known })
     }
 
     /// Appends converted rows like [`Self::read`].
@@ -249,7 +255,7 @@ impl<D: DataType<T: Copy>> NumberColumn<D> {
         column: &mut Vec<C>,
         absent: C,
         convert: impl FnMut(&D::T) -> C,
-    ) -> Result<(usize, usize)> {
+    ) -> Result<RowsRead> {
         let begin = column.len();
         self.levels.clear();
         self.values.clear();
@@ -257,7 +263,7 @@ impl<D: DataType<T: Copy>> NumberColumn<D> {
         let (rows, known, _) = self.reader.read_records(count, levels, None, &mut self.values)?;
         column.extend(self.values.iter().map(convert));
         spread_values(column, begin, &self.levels, absent);
-        Ok((rows, known))
+        Ok(RowsRead { rows, known })
     }
 }
 
@@ -302,13 +308,8 @@ impl NameColumn {
         Ok(NameColumn { keys, names })
     }
 
-    /// Appends up to `count` rows, with an empty name for a missing value; returns the number of
-    /// rows, and of those with a value.
-    pub(super) fn read(
-        &mut self,
-        count: usize,
-        column: &mut Vec<CommandName>,
-    ) -> Result<(usize, usize)> {
+    /// Appends up to `count` rows, with an empty name for a missing value.
+    pub(super) fn read(&mut self, count: usize, column: &mut Vec<CommandName>) -> Result<RowsRead> {
         let absent = CommandName::default();
         // The names of a page are known only after the page was read.
         let mut keys: Vec<i32> = std::mem::take(&mut self.keys.values);
@@ -337,7 +338,7 @@ mod tests {
     const ROWS: u64 = 2003;
 
     /// Appends up to some number of rows of an open column.
-    type ReadFn<T> = Box<dyn FnMut(usize, &mut Vec<T>) -> Result<(usize, usize)>>;
+    type ReadFn<T> = Box<dyn FnMut(usize, &mut Vec<T>) -> Result<RowsRead>>;
 
     /// Writes a file of one column; a nullable column has rows without a value.
     fn file<D: DataType>(
@@ -374,7 +375,7 @@ mod tests {
         let mut read = open(PackedPages::unpacked(Box::new(PageQueue(pages.into()))));
         loop {
             let before = column.len();
-            let (rows, _) = read(at_once, &mut column)?;
+            let rows = read(at_once, &mut column)?.rows;
             assert_eq!(column.len(), before + rows);
             if rows < at_once {
                 return Ok(column);

@@ -3,7 +3,7 @@
 use super::guard::guarded;
 use super::integrity::Damage;
 use super::recovery::{self, Recovery, RecoveryScan};
-use super::source::SharedMedium;
+use super::source::{SharedMedium, TraceMedium};
 use super::sums::{self, FoundGroup, value_of};
 use crate::cube_file::is_fold;
 use crate::error::TraceError;
@@ -12,7 +12,6 @@ use crate::schema::{
 };
 use parquet::file::metadata::{KeyValue, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 use serde::de::DeserializeOwned;
-use std::io::{Read, Seek};
 use std::sync::Arc;
 use steadfast_domain::CaptureConditions;
 use steadfast_domain::io_event::{FileName, ProcessorReading};
@@ -61,11 +60,9 @@ const UNRELEASED_FOLD: &[u8] = b"steadfast fold ";
 /// footer or first bytes are damaged, [`TraceError::Damaged`] if an entry of its metadata is
 /// invalid, [`TraceError::Unsuitable`] if an unreleased version wrote it, and [`TraceError::Io`] if
 /// the medium fails.
-pub fn footer<R: Read + Seek + Send + 'static>(
-    source: &SharedMedium<R>,
-) -> Result<Footer, TraceError> {
+pub fn footer<R: TraceMedium>(source: &SharedMedium<R>) -> Result<Footer, TraceError> {
     let not_ours = |why: &str| TraceError::NotATrace(why.to_owned());
-    if source.length() == 0 {
+    if source.length == 0 {
         return Err(not_ours("it is empty; its capture may have been killed at the start"));
     }
     if source.read(0, UNRELEASED_FOLD.len())? == UNRELEASED_FOLD {
@@ -84,7 +81,7 @@ pub fn footer<R: Read + Seek + Send + 'static>(
             Err(medium @ TraceError::Io(_)) => return Err(medium),
             Err(why) => why.to_string(),
         };
-    let end = source.length().saturating_sub(PARQUET.len() as u64);
+    let end = source.length.saturating_sub(PARQUET.len() as u64);
     let is_cut_off = source.read(end, PARQUET.len())? != PARQUET;
     if is_cut_off {
         if let Some(found) = before_trailing_bytes(source)? {
@@ -100,9 +97,7 @@ pub fn footer<R: Read + Seek + Send + 'static>(
 }
 
 /// Reads the footer, or the recovery blocks if the file has no footer or a damaged one.
-pub fn footer_or_blocks<R: Read + Seek + Send + 'static>(
-    source: &SharedMedium<R>,
-) -> Result<Footer, TraceError> {
+pub fn footer_or_blocks<R: TraceMedium>(source: &SharedMedium<R>) -> Result<Footer, TraceError> {
     match footer(source) {
         Err(damaged @ TraceError::Footer(_)) => from_blocks(source)?.ok_or(damaged),
         found => found,
@@ -111,11 +106,11 @@ pub fn footer_or_blocks<R: Read + Seek + Send + 'static>(
 
 /// Reads the footer of a complete file that other bytes follow; `None` if there is no footer after
 /// its last row group.
-fn before_trailing_bytes<R: Read + Seek + Send + 'static>(
+fn before_trailing_bytes<R: TraceMedium>(
     source: &SharedMedium<R>,
 ) -> Result<Option<Footer>, TraceError> {
     let Some(found) = recovery::search(source)? else { return Ok(None) };
-    let mut from = source.length().saturating_sub(found.account.bytes_ignored);
+    let mut from = source.length.saturating_sub(found.recovery.bytes_ignored);
     loop {
         let bytes = source.read(from, TAIL_STRIDE)?;
         for at in 0..bytes.len().saturating_sub(PARQUET.len() - 1) {
@@ -136,7 +131,7 @@ fn before_trailing_bytes<R: Read + Seek + Send + 'static>(
             if let Some(conditions) = &mut footer.conditions {
                 conditions.remarks.push(format!(
                     "{} bytes that follow the end of the file are ignored; no I/O is lost.",
-                    source.length() - end
+                    source.length - end
                 ));
             }
             return Ok(Some(footer));
@@ -148,7 +143,7 @@ fn before_trailing_bytes<R: Read + Seek + Send + 'static>(
     }
 }
 
-fn from_metadata<R: Read + Seek + Send + 'static>(
+fn from_metadata<R: TraceMedium>(
     source: &SharedMedium<R>,
     metadata: &ParquetMetaData,
 ) -> Result<Footer, TraceError> {
@@ -192,7 +187,7 @@ fn from_metadata<R: Read + Seek + Send + 'static>(
 /// Returns the program that rewrote one of our files and kept its keys: neither the first bytes
 /// nor the author in the footer are ours, and the footer does not match its checksum. The copied
 /// checksums do not describe this file.
-fn rewriter<R: Read + Seek>(
+fn rewriter<R: TraceMedium>(
     source: &SharedMedium<R>,
     metadata: &ParquetMetaData,
 ) -> Result<Option<String>, TraceError> {
@@ -203,18 +198,16 @@ fn rewriter<R: Read + Seek>(
     Ok((!is_ours).then(|| author.to_owned()))
 }
 
-fn from_blocks<R: Read + Seek + Send + 'static>(
-    source: &SharedMedium<R>,
-) -> Result<Option<Footer>, TraceError> {
+fn from_blocks<R: TraceMedium>(source: &SharedMedium<R>) -> Result<Option<Footer>, TraceError> {
     let found = recovery::search(source)?;
-    if let Some(RecoveryScan { groups, account, .. }) = &found
+    if let Some(RecoveryScan { groups, recovery, .. }) = &found
         && groups.is_empty()
-        && account.bytes_ignored > 0
+        && recovery.bytes_ignored > 0
     {
         return Err(TraceError::Unsuitable(format!(
             "it is damaged: its end is missing or was changed, and no row group before it is complete, \
              so none of its I/Os can be read ({} bytes are lost); copy it again, or make it again",
-            account.bytes_ignored
+            recovery.bytes_ignored
         )));
     }
     Ok(found.map(|found| {
@@ -227,7 +220,7 @@ fn from_blocks<R: Read + Seek + Send + 'static>(
             conditions,
             start: found.start,
             groups: found.groups,
-            recovery: Some(found.account),
+            recovery: Some(found.recovery),
             damaged: found.damaged,
             fold: None,
         }

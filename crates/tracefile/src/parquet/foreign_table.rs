@@ -6,7 +6,7 @@
 use super::column::pages;
 use super::packed::{PAGE_MAX, PackedPages, PageMemory, too_large};
 use super::retyped::{decoded_length, split_levels};
-use super::source::SharedMedium;
+use super::source::{SharedMedium, TraceMedium};
 use parquet::basic::Encoding;
 use parquet::bloom_filter::Sbbf;
 use parquet::column::page::{Page, PageMetadata, PageReader};
@@ -15,7 +15,6 @@ use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMe
 use parquet::file::reader::{FileReader, RowGroupReader};
 use parquet::record::reader::RowIter;
 use parquet::schema::types::Type;
-use std::io::{Read, Seek};
 
 /// A Parquet file of another program.
 pub(crate) struct ForeignTable<R> {
@@ -23,14 +22,14 @@ pub(crate) struct ForeignTable<R> {
     metadata: ParquetMetaData,
 }
 
-impl<R: Read + Seek + Send + 'static> ForeignTable<R> {
+impl<R: TraceMedium> ForeignTable<R> {
     pub(crate) fn open(source: SharedMedium<R>) -> Result<Self> {
         let metadata = ParquetMetaDataReader::new().parse_and_finish(&source)?;
         Ok(ForeignTable { source, metadata })
     }
 }
 
-impl<R: Read + Seek + Send + 'static> FileReader for ForeignTable<R> {
+impl<R: TraceMedium> FileReader for ForeignTable<R> {
     fn metadata(&self) -> &ParquetMetaData {
         &self.metadata
     }
@@ -55,7 +54,7 @@ struct ForeignGroup<'f, R> {
     memory: PageMemory,
 }
 
-impl<R: Read + Seek + Send + 'static> RowGroupReader for ForeignGroup<'_, R> {
+impl<R: TraceMedium> RowGroupReader for ForeignGroup<'_, R> {
     fn metadata(&self) -> &RowGroupMetaData {
         self.metadata
     }
@@ -115,8 +114,8 @@ impl PageReader for ForeignPages {
         match &page {
             Some(page) => self.check(page)?,
             // The library would repeat the last rows.
-            None if self.packed.rows_left() > 0 => {
-                let missing = self.packed.rows_left();
+            None if self.packed.rows_left > 0 => {
+                let missing = self.packed.rows_left;
                 return Err(ParquetError::General(format!("{missing} rows are missing")));
             }
             None => {}

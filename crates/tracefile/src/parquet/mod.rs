@@ -32,7 +32,7 @@ pub use parts::is_same_capture;
 pub use reader::{Trace, TraceBatches, TraceRef};
 pub use recovery::Recovery;
 pub(crate) use source::HeldBytes;
-pub use source::SharedMedium;
+pub use source::{SharedMedium, TraceMedium};
 pub(crate) use sums::ChecksumSink;
 pub use sums::FoundGroup;
 pub use writer::{ROWS_PER_GROUP, TraceWriter};

@@ -18,10 +18,18 @@ const SLOTS: usize = 64;
 
 /// Buffers made for earlier rows.
 pub(super) struct NameBuffers {
-    slots: Vec<(CommandName, ByteArray)>,
-    /// The rows written last, and their buffers.
+    slots: Vec<NameSlot>,
+    /// The rows written last.
     rows: Vec<CommandName>,
+    /// Buffers of these rows.
     values: Vec<ByteArray>,
+}
+
+/// A name and its buffer.
+#[derive(Clone)]
+struct NameSlot {
+    name: CommandName,
+    buffer: ByteArray,
 }
 
 impl Default for NameBuffers {
@@ -30,7 +38,7 @@ impl Default for NameBuffers {
         NameBuffers {
             rows: vec![name; ROWS_AT_ONCE],
             values: vec![buffer.clone(); ROWS_AT_ONCE],
-            slots: vec![(name, buffer); SLOTS],
+            slots: vec![NameSlot { name, buffer }; SLOTS],
         }
     }
 }
@@ -53,12 +61,14 @@ impl NameBuffers {
         Ok(())
     }
 
+    /// Returns the buffer of a name.
     fn value(&mut self, command: &CommandName) -> ByteArray {
-        let slot = FxBuildHasher.hash_one(u128::from_le_bytes(command.0)) as usize % SLOTS;
-        let (name, buffer) = &mut self.slots[slot];
-        if name != command {
-            (*name, *buffer) = (*command, ByteArray::from(command.to_string().into_bytes()));
+        let at = FxBuildHasher.hash_one(u128::from_le_bytes(command.0)) as usize % SLOTS;
+        let slot = &mut self.slots[at];
+        if slot.name != *command {
+            let buffer = ByteArray::from(command.to_string().into_bytes());
+            *slot = NameSlot { name: *command, buffer };
         }
-        buffer.clone()
+        slot.buffer.clone()
     }
 }

@@ -5,8 +5,8 @@ use super::block::{self, BlockKind};
 use super::sums::{ChecksumSink, FOOTER_END, GroupSum, UNSEALED};
 use crate::error::TraceError;
 use crate::schema::{
-    FORMAT_VERSION, KEY_FILES, KEY_FINAL, KEY_FORMAT, KEY_PROCESSORS, KEY_SEAL, KEY_START, KEY_SUM,
-    KEY_SUMS,
+    FORMAT_VERSION, KEY_FILES, KEY_FINAL, KEY_FOLD, KEY_FORMAT, KEY_PROCESSORS, KEY_SEAL,
+    KEY_START, KEY_SUM, KEY_SUMS,
 };
 use parquet::file::metadata::{
     ColumnChunkMetaData, FileMetaData, KeyValue, ParquetMetaData, ParquetMetaDataWriter,
@@ -154,16 +154,12 @@ impl<W: Write + Send> TraceOutput<W> {
         self.parquet.bytes_written() as u64
     }
 
-    /// Finishes the file with the final conditions and returns the sink.
-    pub fn finish(self, conditions: &CaptureConditions) -> Result<W, TraceError> {
-        self.finish_with(conditions, Vec::new())
-    }
-
-    /// Finishes the file with the final conditions and more entries of metadata; returns the sink.
-    pub fn finish_with(
+    /// Finishes the file with the final conditions, and in a fold file the description of its
+    /// captures; returns the sink.
+    pub fn finish(
         mut self,
         conditions: &CaptureConditions,
-        more: Vec<(&'static str, String)>,
+        fold: Option<String>,
     ) -> Result<W, TraceError> {
         // The seal comes last: see `sums::sums_in_footer`.
         let mut pairs = vec![
@@ -177,7 +173,7 @@ impl<W: Write + Send> TraceOutput<W> {
         if !conditions.processors.is_empty() {
             pairs.push((KEY_PROCESSORS, json(&*conditions.processors)?));
         }
-        pairs.extend(more);
+        pairs.extend(fold.map(|fold| (KEY_FOLD, fold)));
         pairs.extend([(KEY_SUMS, json(&self.sums)?), (KEY_SEAL, UNSEALED.to_owned())]);
         for (key, value) in pairs {
             self.parquet.append_key_value_metadata(entry(key, value));

@@ -94,7 +94,7 @@ pub struct PackedPages {
     codec: Codec,
     physical: Physical,
     /// Rows of the chunk in pages that were not read yet.
-    rows: usize,
+    pub(super) rows_left: usize,
     memory: PageMemory,
     /// Memory of the page returned last.
     page: Option<MemoryShare>,
@@ -140,10 +140,10 @@ impl PackedPages {
         pages: Box<dyn PageReader>,
         codec: Codec,
         physical: Physical,
-        rows: usize,
+        rows_left: usize,
         memory: PageMemory,
     ) -> Self {
-        PackedPages { pages, codec, physical, rows, memory, page: None, dictionary: None }
+        PackedPages { pages, codec, physical, rows_left, memory, page: None, dictionary: None }
     }
 
     /// Creates a reader of uncompressed pages with any number of rows.
@@ -155,11 +155,6 @@ impl PackedPages {
     /// Takes part of the memory for what is made of a page.
     pub(super) fn reserve(&self, bytes: usize) -> Result<MemoryShare> {
         self.memory.take(bytes)
-    }
-
-    /// Returns the number of rows in pages that were not read yet.
-    pub(super) fn rows_left(&self) -> usize {
-        self.rows
     }
 
     /// Returns the next page, decompressed. The memory of the page before is given back.
@@ -176,8 +171,8 @@ impl PackedPages {
             let bytes = buf.len().saturating_add(values.saturating_mul(VALUE_BYTES));
             self.dictionary = Some(self.memory.take(bytes)?);
         } else {
-            let rows = self.rows.checked_sub(values);
-            self.rows = rows.ok_or_else(|| {
+            let rows_left = self.rows_left.checked_sub(values);
+            self.rows_left = rows_left.ok_or_else(|| {
                 ParquetError::General("its pages have more rows than its row group".into())
             })?;
             self.page = Some(self.memory.take(page.buffer().len())?);

@@ -2,8 +2,8 @@
 
 use super::reader::Trace;
 use super::recovery::Recovery;
+use super::source::TraceMedium;
 use crate::error::TraceError;
-use std::io::{Read, Seek};
 use std::sync::Arc;
 use steadfast_domain::CaptureConditions;
 use steadfast_domain::io_event::{CapturedDevice, ProcessorReading};
@@ -61,7 +61,7 @@ pub fn in_order<P: PartFile>(mut parts: Vec<P>) -> Result<(Vec<P>, Vec<u32>), Tr
     Ok((parts, missing))
 }
 
-impl<R: Read + Seek + Send + 'static> PartFile for Trace<R> {
+impl<R: TraceMedium> PartFile for Trace<R> {
     fn conditions(&self) -> &CaptureConditions {
         &self.conditions
     }
@@ -70,58 +70,58 @@ impl<R: Read + Seek + Send + 'static> PartFile for Trace<R> {
     }
 }
 
-impl<R: Read + Seek + Send + 'static> Trace<R> {
+impl<R: TraceMedium> Trace<R> {
     /// Joins the parts of one capture, given in any order. Losses and marks come from the last
     /// part, whose counts run from the beginning of the capture.
     ///
     /// # Errors
     /// Returns [`TraceError::Unsuitable`] if there is no part, the parts belong to different
     /// captures, or one part occurs twice.
-    pub fn together(parts: Vec<Trace<R>>) -> Result<Trace<R>, TraceError> {
+    pub fn join(parts: Vec<Trace<R>>) -> Result<Trace<R>, TraceError> {
         let (parts, missing) = in_order(parts)?;
-        let mut whole = parts.into_iter().reduce(Trace::and).ok_or_else(none_named)?;
+        let mut whole = parts.into_iter().reduce(Trace::followed_by).ok_or_else(no_trace_named)?;
         whole.missing_parts = missing;
         Ok(whole)
     }
 
     /// Appends the next part of the capture.
-    fn and(mut self, next: Trace<R>) -> Trace<R> {
+    fn followed_by(mut self, next: Trace<R>) -> Trace<R> {
         let before = self.sources.len();
         self.sources.extend(next.sources);
-        self.groups.extend(next.groups.into_iter().map(|mut group| {
+        for mut group in next.groups {
             group.source += before;
-            group
-        }));
-        self.damaged.extend(next.damaged.into_iter().map(|mut damage| {
+            self.groups.push(group);
+        }
+        for mut damage in next.damaged {
             damage.file += before;
-            damage
-        }));
+            self.damaged.push(damage);
+        }
         self.checksums &= next.checksums;
         self.observed = self.observed.and(&next.observed);
-        self.conditions = together(&self.conditions, next.conditions);
-        self.recovery = both(self.recovery, next.recovery);
+        self.conditions = join_conditions(&self.conditions, next.conditions);
+        self.recovery = merge_recoveries(self.recovery, next.recovery);
         self.rows += next.rows;
         self
     }
 }
 
 /// Returns the error for an empty list of files.
-pub fn none_named() -> TraceError {
+pub fn no_trace_named() -> TraceError {
     TraceError::Unsuitable("no trace was given; name a file".into())
 }
 
 /// Returns the conditions of two consecutive parts: those of the later one, with the part
 /// numbers and the readings of processor time of both.
-pub fn together(one: &CaptureConditions, mut next: CaptureConditions) -> CaptureConditions {
+pub fn join_conditions(one: &CaptureConditions, mut next: CaptureConditions) -> CaptureConditions {
     if let (Some(one), Some(next)) = (&one.part, &mut next.part) {
         next.first = one.first;
     }
-    next.processors = followed_by(&one.processors, &next.processors);
+    next.processors = join_readings(&one.processors, &next.processors);
     next
 }
 
 /// Appends the readings of a later part, whose first may be the last of the part before.
-fn followed_by(
+fn join_readings(
     one: &Arc<Vec<ProcessorReading>>,
     next: &Arc<Vec<ProcessorReading>>,
 ) -> Arc<Vec<ProcessorReading>> {
@@ -152,7 +152,7 @@ fn have_same_beginning(a: &[CapturedDevice], b: &[CapturedDevice]) -> bool {
 }
 
 /// Adds the recoveries of two parts.
-pub fn both(a: Option<Recovery>, b: Option<Recovery>) -> Option<Recovery> {
+pub fn merge_recoveries(a: Option<Recovery>, b: Option<Recovery>) -> Option<Recovery> {
     match (a, b) {
         (Some(a), Some(b)) => Some(Recovery {
             row_groups: a.row_groups + b.row_groups,
@@ -179,7 +179,8 @@ mod tests {
             let processors = Arc::new(readings.collect());
             CaptureConditions { processors, ..CaptureConditions::default() }
         };
-        let whole = together(&together(&part(0..=3), part(3..=7)), CaptureConditions::default());
+        let joined = join_conditions(&part(0..=3), part(3..=7));
+        let whole = join_conditions(&joined, CaptureConditions::default());
         assert_eq!(whole.processors, part(0..=7).processors);
     }
 }

@@ -6,7 +6,7 @@ use super::guard::guarded;
 use super::integrity::{Damage, Integrity};
 use super::packed::PageMemory;
 use super::recovery::Recovery;
-use super::source::{HeldBytes, SharedMedium};
+use super::source::{HeldBytes, SharedMedium, TraceMedium};
 use super::sums::{FoundGroup, GroupSum, extent_of};
 use crate::batch::Batch;
 use crate::error::TraceError;
@@ -17,7 +17,6 @@ use parquet::basic::{Compression, Type as Physical};
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use parquet::file::statistics::Statistics;
 use std::collections::BTreeMap;
-use std::io::{Read, Seek};
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
 use steadfast_domain::CaptureConditions;
@@ -60,7 +59,7 @@ pub(super) struct TraceRowGroup {
     rows: usize,
 }
 
-impl<R: Read + Seek + Send + 'static> Trace<R> {
+impl<R: TraceMedium> Trace<R> {
     /// Opens a trace. A file whose writer was killed has no footer; it is read up to its last
     /// complete row group, and [`Self::recovery`] is set.
     ///
@@ -72,7 +71,7 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
     pub fn open(medium: R) -> Result<Self, TraceError> {
         let source = SharedMedium::new(medium)?;
         let found = footer(&source)?;
-        Self::of_ios(source, found)
+        Self::from_footer(source, found)
     }
 
     /// Opens a trace by its recovery blocks if its footer is damaged.
@@ -82,7 +81,7 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
     pub fn recover(medium: R) -> Result<Self, TraceError> {
         let source = SharedMedium::new(medium)?;
         let found = footer_or_blocks(&source)?;
-        Self::of_ios(source, found)
+        Self::from_footer(source, found)
     }
 
     /// Opens a trace from a source whose footer was read already.
@@ -90,19 +89,17 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
     /// # Errors
     /// Returns [`TraceError::NotRecorded`] if the file holds only sums of steps, and the other
     /// errors of [`Self::open`] if its row groups do not form a trace.
-    pub fn of_ios(source: SharedMedium<R>, found: Footer) -> Result<Self, TraceError> {
+    pub fn from_footer(source: SharedMedium<R>, found: Footer) -> Result<Self, TraceError> {
         if found.holds_only_sums() {
             return Err(NotRecorded::SingleIos.into());
         }
         let Footer { groups, conditions, start, recovery, damaged, .. } = found;
         let checksums = groups.iter().all(|group| group.sum.is_some());
-        let length = source.length();
-        let checked: Result<Vec<TraceRowGroup>, TraceError> = groups
-            .into_iter()
-            .enumerate()
+        let length = source.length;
+        let groups: Vec<TraceRowGroup> = (0..)
+            .zip(groups)
             .map(|(number, group)| TraceRowGroup::check(group, number, length))
-            .collect();
-        let groups = checked?;
+            .collect::<Result<_, _>>()?;
         let rows = groups.iter().map(|group| group.rows as u64).sum();
         let conditions = conditions.unwrap_or_else(|| assumed_conditions(&groups, rows));
         let mut trace = Trace {
@@ -200,8 +197,9 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
 
     /// Returns the first row group that can hold an event issued at or after `time_ns`.
     pub fn first_group_reaching(&self, time_ns: u64) -> usize {
-        let reaches =
-            |group: &TraceRowGroup| group.range(Field::Issued).is_none_or(|r| r.1 >= time_ns);
+        let reaches = |group: &TraceRowGroup| {
+            group.range(Field::Issued).is_none_or(|(_, latest)| latest >= time_ns)
+        };
         self.groups.iter().position(reaches).unwrap_or(self.groups.len())
     }
 
@@ -264,7 +262,7 @@ impl TraceRowGroup {
             }
             columns[field.index()] = Some(at);
         }
-        for field in Field::ALL.into_iter().filter(|field| field.indispensable()) {
+        for field in Field::ALL.into_iter().filter(|field| field.is_indispensable()) {
             if columns[field.index()].is_none() {
                 return Err(TraceError::NotATrace(format!("it has no column {}", field.name())));
             }
@@ -274,14 +272,14 @@ impl TraceRowGroup {
 
     /// Verifies the checksum, if there is one; returns the verified bytes if they are few enough
     /// to be held in memory, or the damage if the checksum does not match.
-    fn verify<R: Read + Seek>(
+    fn verify<R: TraceMedium>(
         &self,
         source: &SharedMedium<R>,
     ) -> Result<Result<Option<HeldBytes>, Damage>, TraceError> {
         let Some(sum) = &self.sum else { return Ok(Ok(None)) };
         let (held, is_intact) = if sum.bytes <= GROUP_HELD_MAX {
             let held = HeldBytes::up_to(source, sum.at, usize::try_from(sum.bytes).unwrap_or(0))?;
-            let is_intact = sum.fits(held.bytes());
+            let is_intact = sum.matches(&held.bytes);
             (Some(held), is_intact)
         } else {
             (None, sum.is_intact(source)?)
@@ -312,7 +310,7 @@ pub struct TraceBatches<'t, R> {
     open: Option<OpenGroup>,
 }
 
-impl<'t, R: Read + Seek + Send + 'static> TraceBatches<'t, R> {
+impl<'t, R: TraceMedium> TraceBatches<'t, R> {
     pub(crate) fn new(trace: TraceRef<'t, R>, fields: Fields) -> Self {
         TraceBatches { trace, fields, group: 0, open: None }
     }
@@ -335,7 +333,7 @@ impl<'t, R: Read + Seek + Send + 'static> TraceBatches<'t, R> {
             self.open = match OpenGroup::open(&self.trace, self.group - 1, self.fields)? {
                 Ok(open) => Some(open),
                 Err(damage) => {
-                    self.trace.found_damaged(self.group - 1, damage);
+                    self.trace.record_damage(self.group - 1, damage);
                     None
                 }
             };
@@ -356,7 +354,7 @@ impl<'t, R: Read + Seek + Send + 'static> TraceBatches<'t, R> {
     }
 }
 
-impl<R: Read + Seek + Send + 'static> Trace<R> {
+impl<R: TraceMedium> Trace<R> {
     /// Returns the number of row groups.
     pub fn group_count(&self) -> usize {
         self.groups.len()
@@ -368,7 +366,7 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
     }
 
     /// Appends all events of a row group to `batch`. If its checksum does not match, appends
-    /// nothing and returns the damage, which the caller records with [`Self::found_damaged`].
+    /// nothing and returns the damage, which the caller records with [`Self::record_damage`].
     ///
     /// # Errors
     /// Returns [`TraceError::Io`] if the medium fails, or [`TraceError::Damaged`] if a column
@@ -387,7 +385,7 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
     }
 
     /// Records that a row group was found damaged.
-    pub fn found_damaged(&self, number: usize, damage: Damage) {
+    pub fn record_damage(&self, number: usize, damage: Damage) {
         let found = self.found_damaged.lock();
         found.unwrap_or_else(PoisonError::into_inner).insert(number, damage);
     }
@@ -402,7 +400,7 @@ struct OpenGroup {
 
 impl OpenGroup {
     /// Opens a row group; returns the damage if its checksum does not match.
-    fn open<R: Read + Seek + Send + 'static>(
+    fn open<R: TraceMedium>(
         trace: &Trace<R>,
         number: usize,
         fields: Fields,
@@ -429,13 +427,13 @@ impl OpenGroup {
     fn read(&mut self, most: usize, batch: &mut Batch) -> Result<usize, TraceError> {
         let count = most.min(self.left);
         for column in &mut self.columns {
-            let place = format!("in row group {}, column {}", self.number, column.field().name());
+            let place = format!("in row group {}, column {}", self.number, column.field.name());
             let read = guarded(&place, || column.read(count, batch))?;
             if read != count {
                 let what = format!("{} rows are missing", count - read);
                 return Err(TraceError::damaged(place, what));
             }
-            if column.field() == Field::Issued {
+            if column.field == Field::Issued {
                 batch.note_order();
             }
         }
@@ -448,7 +446,7 @@ impl OpenGroup {
 /// Returns the conditions of a file that records none.
 fn assumed_conditions(groups: &[TraceRowGroup], rows: u64) -> CaptureConditions {
     let mut remarks = vec!["The file says nothing about how it was captured.".to_owned()];
-    let in_part = unended(groups, rows);
+    let in_part = ios_without_response(groups, rows);
     if let Some(part) = in_part {
         remarks.push(format!(
             "{} I/Os have no response time, so queue depths are counted: they are those among the \
@@ -462,7 +460,7 @@ fn assumed_conditions(groups: &[TraceRowGroup], rows: u64) -> CaptureConditions 
 
 /// Returns the number of I/Os without a response time, from the statistics; `None` if all or
 /// no I/Os have one, or a row group has no statistics.
-fn unended(groups: &[TraceRowGroup], rows: u64) -> Option<IncompleteIos> {
+fn ios_without_response(groups: &[TraceRowGroup], rows: u64) -> Option<IncompleteIos> {
     let of_group = |group: &TraceRowGroup| {
         let at = group.columns[Field::Response.index()]?;
         group.metadata.column(at).statistics()?.null_count_opt()

@@ -1,15 +1,14 @@
 //! Finds the row groups of a file without a footer by its recovery blocks.
 
-use super::block::{self, BlockKind};
+use super::block::{self, BlockKind, RecoveryBlock};
 use super::guard::guarded;
 use super::integrity::Damage;
-use super::source::SharedMedium;
+use super::source::{SharedMedium, TraceMedium};
 use super::sums::{self, FoundGroup};
 use crate::error::TraceError;
 use crate::schema::{KEY_FILES, KEY_FINAL, KEY_PROCESSORS};
 use parquet::file::metadata::{KeyValue, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 use serde::de::DeserializeOwned;
-use std::io::{Read, Seek};
 use steadfast_domain::CaptureConditions;
 use steadfast_domain::io_event::{FileName, ProcessorReading};
 
@@ -28,14 +27,17 @@ pub struct Recovery {
 /// The content of the recovery blocks of a file.
 #[derive(Default)]
 pub struct RecoveryScan {
+    /// Row groups in file order.
     pub groups: Vec<FoundGroup>,
+    /// Conditions at the beginning of the file.
     pub start: Option<CaptureConditions>,
+    /// Last conditions recorded with a row group.
     pub conditions: Option<CaptureConditions>,
     /// File paths from all blocks, in order.
     pub files: Vec<FileName>,
     /// Readings of processor time from all blocks, in order.
     pub processors: Vec<ProcessorReading>,
-    pub account: Recovery,
+    pub recovery: Recovery,
     /// Ranges of row groups whose blocks are missing.
     pub damaged: Vec<Damage>,
     /// End of the last block read.
@@ -46,13 +48,13 @@ pub struct RecoveryScan {
 const FIRST: u64 = 4;
 
 /// Returns whether a file begins with a recovery block, as only our files do.
-pub fn begins<R: Read + Seek>(source: &SharedMedium<R>) -> Result<bool, TraceError> {
+pub fn begins<R: TraceMedium>(source: &SharedMedium<R>) -> Result<bool, TraceError> {
     Ok(block_at(source, FIRST)?.is_some_and(|bytes| block::decode(&bytes).is_some()))
 }
 
 /// Searches the file for recovery blocks; returns `None` if it has neither the first block nor
 /// a row group, so that it never was a trace.
-pub fn search<R: Read + Seek>(
+pub fn search<R: TraceMedium>(
     source: &SharedMedium<R>,
 ) -> Result<Option<RecoveryScan>, TraceError> {
     let mut found = RecoveryScan { read_until: FIRST, ..RecoveryScan::default() };
@@ -66,16 +68,16 @@ pub fn search<R: Read + Seek>(
             None => at = here + 1,
         }
     }
-    found.account.row_groups = found.groups.len();
-    found.account.bytes_ignored = source.length().saturating_sub(found.read_until);
+    found.recovery.row_groups = found.groups.len();
+    found.recovery.bytes_ignored = source.length.saturating_sub(found.read_until);
     Ok((found.start.is_some() || !found.groups.is_empty()).then_some(found))
 }
 
-fn next_magic<R: Read + Seek>(
+fn next_magic<R: TraceMedium>(
     source: &SharedMedium<R>,
     mut from: u64,
 ) -> Result<Option<u64>, TraceError> {
-    while from < source.length() {
+    while from < source.length {
         let bytes = source.read(from, STRIDE)?;
         if let Some(at) = block::find(&bytes) {
             return Ok(Some(from + at as u64));
@@ -91,13 +93,14 @@ fn next_magic<R: Read + Seek>(
 
 /// Adds the content of the block at an offset to the scan; returns its length, or `None` if there
 /// is no intact block.
-fn read_block<R: Read + Seek>(
+fn read_block<R: TraceMedium>(
     source: &SharedMedium<R>,
     at: u64,
     found: &mut RecoveryScan,
 ) -> Result<Option<u64>, TraceError> {
     let Some(bytes) = block_at(source, at)? else { return Ok(None) };
-    let Some((kind, payload, length)) = block::decode(&bytes) else { return Ok(None) };
+    let Some(block) = block::decode(&bytes) else { return Ok(None) };
+    let RecoveryBlock { kind, payload, length } = block;
     match kind {
         BlockKind::Conditions if found.start.is_none() => {
             found.start = serde_json::from_slice(payload).ok();
@@ -113,7 +116,7 @@ fn read_block<R: Read + Seek>(
 }
 
 /// Reads the bytes of a possible block; `None` if its head is invalid.
-fn block_at<R: Read + Seek>(
+fn block_at<R: TraceMedium>(
     source: &SharedMedium<R>,
     at: u64,
 ) -> Result<Option<Vec<u8>>, TraceError> {
@@ -154,9 +157,8 @@ impl RecoveryScan {
 
 /// Parses the JSON value of a metadata key; `None` if it is missing or invalid.
 fn value_in<T: DeserializeOwned>(keys: &[KeyValue], key: &str) -> Option<T> {
-    let texts =
-        keys.iter().filter(|entry| entry.key == key).filter_map(|entry| entry.value.as_ref());
-    texts.filter_map(|text| serde_json::from_str(text).ok()).next()
+    let mut texts = keys.iter().filter(|entry| entry.key == key).flat_map(|entry| &entry.value);
+    texts.find_map(|text| serde_json::from_str(text).ok())
 }
 
 fn first_byte(group: &RowGroupMetaData) -> Option<u64> {

@@ -127,13 +127,13 @@ impl RetypedPages {
         if values.is_empty() {
             return Ok(self.with_values(page, &levels, values));
         }
-        let is_as_needed = match (&self.retyping, page.encoding()) {
+        let is_unchanged = match (&self.retyping, page.encoding()) {
             (Retyping::None, _) => true,
             (_, Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY) => true,
             (Retyping::Widened, encoding) => encoding == Encoding::DELTA_BINARY_PACKED,
             (Retyping::Keys(_), _) => false,
         };
-        if is_as_needed {
+        if is_unchanged {
             return Ok(page);
         }
         let plain = self.plain(values, page.encoding(), page.num_values() as usize)?;
@@ -292,11 +292,11 @@ struct DeltaTexts {
 impl DeltaTexts {
     fn open(bytes: Bytes, encoding: Encoding, most: usize) -> Result<Self> {
         let most = most.min(DELTA_VALUES_MAX);
-        let have_prefixes = encoding == Encoding::DELTA_BYTE_ARRAY;
+        let has_prefixes = encoding == Encoding::DELTA_BYTE_ARRAY;
         let (prefixes, bytes) =
-            if have_prefixes { deltas(bytes, most)? } else { (Vec::new(), bytes) };
+            if has_prefixes { deltas(bytes, most)? } else { (Vec::new(), bytes) };
         let (lengths, bytes) = deltas(bytes, most)?;
-        if have_prefixes && prefixes.len() != lengths.len() {
+        if has_prefixes && prefixes.len() != lengths.len() {
             return Err(damaged());
         }
         Ok(DeltaTexts { prefixes, lengths, bytes })
@@ -334,7 +334,7 @@ pub(super) fn decoded_length(bytes: Bytes, encoding: Encoding, most: usize) -> R
 /// Decodes the numbers at the beginning of a page, at most `most`; returns them and the bytes that
 /// follow.
 fn deltas(bytes: Bytes, most: usize) -> Result<(Vec<i32>, Bytes)> {
-    let (count, end) = extent_of_deltas(&bytes).ok_or_else(damaged)?;
+    let DeltaExtent { count, end } = DeltaExtent::find(&bytes).ok_or_else(damaged)?;
     if count > most {
         return Err(damaged());
     }
@@ -359,25 +359,37 @@ fn deltas(bytes: Bytes, most: usize) -> Result<(Vec<i32>, Bytes)> {
     Ok((numbers, bytes.slice(end..)))
 }
 
-/// Returns the count of delta-coded numbers and the end of their last miniblock.
-fn extent_of_deltas(bytes: &[u8]) -> Option<(usize, usize)> {
-    let mut rest = bytes;
-    let block = usize::try_from(varint::take(&mut rest)?).ok()?;
-    let miniblocks = usize::try_from(varint::take(&mut rest)?).ok()?;
-    let count = usize::try_from(varint::take(&mut rest)?).ok()?;
-    varint::take(&mut rest)?;
-    let numbers_each = block.checked_div(miniblocks).filter(|numbers| *numbers > 0)?;
-    let mut left = count.saturating_sub(1);
-    while left > 0 {
+/// The extent of delta-coded numbers at the beginning of a page.
+struct DeltaExtent {
+    /// Count of the numbers.
+    count: usize,
+    /// Offset of the end of their last miniblock.
+    end: usize,
+}
+
+impl DeltaExtent {
+    /// Returns the extent; `None` if the page is damaged.
+    fn find(bytes: &[u8]) -> Option<Self> {
+        let mut rest = bytes;
+        let block = usize::try_from(varint::take(&mut rest)?).ok()?;
+        let miniblocks = usize::try_from(varint::take(&mut rest)?).ok()?;
+        let count = usize::try_from(varint::take(&mut rest)?).ok()?;
+        // The first number.
         varint::take(&mut rest)?;
-        let (widths, after) = rest.split_at_checked(miniblocks)?;
-        rest = after;
-        for width in widths.iter().take(left.div_ceil(numbers_each)) {
-            rest = rest.get(numbers_each.checked_mul(usize::from(*width))? / 8..)?;
+        let numbers_each = block.checked_div(miniblocks).filter(|numbers| *numbers > 0)?;
+        let mut left = count.saturating_sub(1);
+        while left > 0 {
+            // The least difference of the block.
+            varint::take(&mut rest)?;
+            let (widths, after) = rest.split_at_checked(miniblocks)?;
+            rest = after;
+            for width in widths.iter().take(left.div_ceil(numbers_each)) {
+                rest = rest.get(numbers_each.checked_mul(usize::from(*width))? / 8..)?;
+            }
+            left = left.saturating_sub(block);
         }
-        left = left.saturating_sub(block);
+        Some(DeltaExtent { count, end: bytes.len() - rest.len() })
     }
-    Some((count, bytes.len() - rest.len()))
 }
 
 /// Pages for the Parquet library.

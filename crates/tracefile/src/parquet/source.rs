@@ -11,10 +11,16 @@ const BUFFER: usize = 1 << 10;
 /// Largest footer, page or column chunk that is read in one piece.
 const READ_MAX: usize = 256 << 20;
 
+/// A medium that holds a trace: a file, or bytes in memory.
+pub trait TraceMedium: Read + Seek + Send + 'static {}
+
+impl<M: Read + Seek + Send + 'static> TraceMedium for M {}
+
 /// A medium shared by several column readers.
 pub struct SharedMedium<R> {
     medium: Arc<Mutex<R>>,
-    length: u64,
+    /// Length in bytes.
+    pub length: u64,
 }
 
 impl<R> Clone for SharedMedium<R> {
@@ -23,7 +29,7 @@ impl<R> Clone for SharedMedium<R> {
     }
 }
 
-impl<R: Read + Seek> SharedMedium<R> {
+impl<R: TraceMedium> SharedMedium<R> {
     /// Opens a medium and determines its length.
     ///
     /// # Errors
@@ -31,11 +37,6 @@ impl<R: Read + Seek> SharedMedium<R> {
     pub fn new(mut medium: R) -> io::Result<Self> {
         let length = medium.seek(SeekFrom::End(0))?;
         Ok(SharedMedium { medium: Arc::new(Mutex::new(medium)), length })
-    }
-
-    /// Returns the length of the medium in bytes.
-    pub fn length(&self) -> u64 {
-        self.length
     }
 
     /// Returns the same medium, as if it ended after `length` bytes.
@@ -73,7 +74,7 @@ pub struct MediumCursor<R> {
     at: u64,
 }
 
-impl<R: Read + Seek> Read for MediumCursor<R> {
+impl<R: TraceMedium> Read for MediumCursor<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let bytes = self.source.read(self.at, buffer.len())?;
         buffer[..bytes.len()].copy_from_slice(&bytes);
@@ -82,13 +83,13 @@ impl<R: Read + Seek> Read for MediumCursor<R> {
     }
 }
 
-impl<R: Read + Seek + Send> Length for SharedMedium<R> {
+impl<R: TraceMedium> Length for SharedMedium<R> {
     fn len(&self) -> u64 {
         self.length
     }
 }
 
-impl<R: Read + Seek + Send> ChunkReader for SharedMedium<R> {
+impl<R: TraceMedium> ChunkReader for SharedMedium<R> {
     type T = BufReader<MediumCursor<R>>;
 
     fn get_read(&self, start: u64) -> Result<Self::T> {
@@ -105,11 +106,11 @@ impl<R: Read + Seek + Send> ChunkReader for SharedMedium<R> {
 #[derive(Clone)]
 pub struct HeldBytes {
     start: u64,
-    bytes: Bytes,
+    pub bytes: Bytes,
 }
 
 impl HeldBytes {
-    pub fn new<R: Read + Seek>(
+    pub fn new<R: TraceMedium>(
         source: &SharedMedium<R>,
         start: u64,
         length: usize,
@@ -118,16 +119,12 @@ impl HeldBytes {
     }
 
     /// Reads `length` bytes from `start`, or fewer if the medium ends before.
-    pub fn up_to<R: Read + Seek>(
+    pub fn up_to<R: TraceMedium>(
         source: &SharedMedium<R>,
         start: u64,
         length: usize,
     ) -> io::Result<Self> {
         Ok(HeldBytes { start, bytes: source.read(start, length)?.into() })
-    }
-
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
     }
 
     fn from(&self, start: u64) -> Option<Bytes> {

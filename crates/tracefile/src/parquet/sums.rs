@@ -6,13 +6,13 @@
 //! have checksums of their own ([`super::block`]).
 
 use super::integrity::Damage;
-use super::source::SharedMedium;
+use super::source::{SharedMedium, TraceMedium};
 use crate::error::TraceError;
 use crate::schema::{KEY_SEAL, KEY_SUM, KEY_SUMS};
 use parquet::file::metadata::{ColumnChunkMetaData, KeyValue, RowGroupMetaData};
 use serde::{Deserialize, Serialize};
 use std::hash::Hasher as _;
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, Write};
 use std::ops::Range;
 use twox_hash::XxHash3_64;
 
@@ -49,12 +49,12 @@ pub struct FoundGroup {
 
 impl GroupSum {
     /// Returns whether `bytes` match the size and the checksum.
-    pub fn fits(&self, bytes: &[u8]) -> bool {
+    pub fn matches(&self, bytes: &[u8]) -> bool {
         bytes.len() as u64 == self.bytes && self.xxh3 == digits(XxHash3_64::oneshot(bytes))
     }
 
     /// Reads the row group from the file and returns whether it matches the checksum.
-    pub fn is_intact<R: Read + Seek>(&self, source: &SharedMedium<R>) -> io::Result<bool> {
+    pub fn is_intact<R: TraceMedium>(&self, source: &SharedMedium<R>) -> io::Result<bool> {
         let mut hasher = XxHash3_64::new();
         let mut read = 0;
         while read < self.bytes {
@@ -99,7 +99,7 @@ pub fn extent_of(column: &ColumnChunkMetaData) -> Option<Range<u64>> {
 }
 
 /// Returns whether a file's footer matches its checksum; false if it has none.
-pub fn is_sealed<R: Read + Seek>(
+pub fn is_sealed<R: TraceMedium>(
     source: &SharedMedium<R>,
     keys: Option<&Vec<KeyValue>>,
 ) -> io::Result<bool> {
@@ -111,7 +111,7 @@ pub fn is_sealed<R: Read + Seek>(
 
 /// Returns the checksums in a finished file's metadata, in the order of its row groups; `None`
 /// if it has none. A footer that does not match its checksum or its row groups is an error.
-pub fn sums_in_footer<R: Read + Seek>(
+pub fn sums_in_footer<R: TraceMedium>(
     source: &SharedMedium<R>,
     keys: &[KeyValue],
     groups: &[RowGroupMetaData],
@@ -126,11 +126,15 @@ pub fn sums_in_footer<R: Read + Seek>(
         return Err(damaged("its checksum does not match"));
     }
     let sums: Option<Vec<GroupSum>> = sums.and_then(|text| serde_json::from_str(text).ok());
-    let fit = |sums: &Vec<GroupSum>| {
-        sums.len() == groups.len() && sums.iter().zip(groups).all(|(sum, group)| sum.holds(group))
-    };
-    let sums = sums.filter(fit);
-    sums.map(Some).ok_or_else(|| damaged("its checksums do not match its row groups"))
+    match sums {
+        Some(sums)
+            if sums.len() == groups.len()
+                && sums.iter().zip(groups).all(|(sum, group)| sum.holds(group)) =>
+        {
+            Ok(Some(sums))
+        }
+        _ => Err(damaged("its checksums do not match its row groups")),
+    }
 }
 
 /// Returns the checksum in the metadata of a recovery block.
@@ -140,23 +144,30 @@ pub fn sum_in_block(keys: &[KeyValue], groups: &[RowGroupMetaData]) -> Option<Gr
 }
 
 /// Computes the checksum that a file's footer should have.
-fn footer_seal<R: Read + Seek>(source: &SharedMedium<R>) -> io::Result<Option<String>> {
-    let end = source.read(source.length().saturating_sub(FOOTER_END as u64), FOOTER_END)?;
+fn footer_seal<R: TraceMedium>(source: &SharedMedium<R>) -> io::Result<Option<String>> {
+    let end = source.read(source.length.saturating_sub(FOOTER_END as u64), FOOTER_END)?;
     let Some(length) = end.first_chunk::<4>() else { return Ok(None) };
     let length = u32::from_le_bytes(*length) as usize + FOOTER_END;
-    let mut footer = source.read(source.length().saturating_sub(length as u64), length)?;
-    Ok(seal(&mut footer).map(|(_, digits)| digits))
+    let mut footer = source.read(source.length.saturating_sub(length as u64), length)?;
+    Ok(blank_seal(&mut footer).map(|seal| seal.digits))
 }
 
-/// Blanks the checksum in a footer; returns its position and its correct value. It is the last
-/// entry of the metadata, so that no text of the conditions can be mistaken for it.
-fn seal(footer: &mut [u8]) -> Option<(usize, String)> {
+/// The checksum of a footer.
+struct FooterSeal {
+    /// Offset of its digits in the footer.
+    at: usize,
+    digits: String,
+}
+
+/// Blanks the checksum in a footer and computes it. It is the last entry of the metadata, so that
+/// no text of the conditions can be mistaken for it.
+fn blank_seal(footer: &mut [u8]) -> Option<FooterSeal> {
     let key = KEY_SEAL.as_bytes();
     let found = footer.windows(key.len()).rposition(|bytes| bytes == key)?;
     // The head of a field and the length of the text lie between key and value.
     let at = found + key.len() + 2;
     footer.get_mut(at..at + UNSEALED.len())?.copy_from_slice(UNSEALED.as_bytes());
-    Some((at, digits(XxHash3_64::oneshot(footer))))
+    Some(FooterSeal { at, digits: digits(XxHash3_64::oneshot(footer)) })
 }
 
 /// Returns the value of a metadata key.
@@ -199,7 +210,7 @@ impl<W: Write> ChecksumSink<W> {
     /// Writes the footer with its checksum and returns the sink.
     pub fn seal(mut self) -> io::Result<W> {
         let mut footer = self.footer.take().unwrap_or_default();
-        if let Some((at, digits)) = seal(&mut footer) {
+        if let Some(FooterSeal { at, digits }) = blank_seal(&mut footer) {
             footer[at..at + UNSEALED.len()].copy_from_slice(digits.as_bytes());
         }
         self.sink.write_all(&footer)?;

@@ -26,6 +26,9 @@ pub const ROWS_PER_GROUP: usize = 1 << 17;
 /// Events come in any order, usually as they complete. Each row group is sorted by issue time,
 /// which makes it smaller and faster to read. A recovery block follows every row group, so
 /// that all complete row groups of a killed writer can be read.
+///
+/// Every method returns [`TraceError::Io`] or [`TraceError::Encode`] if writing fails, and
+/// [`TraceError::Unsuitable`] if the conditions cannot be written as JSON.
 pub struct TraceWriter<W: Write + Send> {
     output: TraceOutput<W>,
     /// Events as columns. Each column is sorted and written on its own, and a single one fits
@@ -56,9 +59,6 @@ const TRIED_EVERY: usize = 16;
 
 impl<W: Write + Send> TraceWriter<W> {
     /// Starts a file with the conditions known so far.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Io`] or [`TraceError::Encode`] if writing fails.
     pub fn new(sink: W, conditions: &CaptureConditions) -> Result<Self, TraceError> {
         let fields = Field::of_file(conditions);
         let schema = schema(&fields)?;
@@ -89,9 +89,6 @@ impl<W: Write + Send> TraceWriter<W> {
     }
 
     /// Appends events.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Io`] or [`TraceError::Encode`] if writing fails.
     pub fn write(&mut self, events: &[IoEvent]) -> Result<(), TraceError> {
         let mut rest = events;
         while !rest.is_empty() {
@@ -108,18 +105,12 @@ impl<W: Write + Send> TraceWriter<W> {
 
     /// Updates the conditions (marks, losses). They are stored with the following row groups, in
     /// case the file is never finished.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Unsuitable`] if they cannot be written as JSON.
     pub fn update(&mut self, conditions: &CaptureConditions) -> Result<(), TraceError> {
         self.output.update(conditions)
     }
 
     /// Ends the row group, so that the events given so far survive a kill once the sink has them.
     /// A capture calls this every few seconds.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Io`] or [`TraceError::Encode`] if writing fails.
     pub fn flush(&mut self) -> Result<(), TraceError> {
         if self.pending.is_empty() {
             return Ok(());
@@ -148,12 +139,9 @@ impl<W: Write + Send> TraceWriter<W> {
     }
 
     /// Finishes the file with the final conditions and returns the sink.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Io`] or [`TraceError::Encode`] if writing fails.
     pub fn finish(mut self, conditions: CaptureConditions) -> Result<W, TraceError> {
         self.flush()?;
-        self.output.finish(&conditions)
+        self.output.finish(&conditions, None)
     }
 }
 
@@ -216,11 +204,11 @@ fn write_column(
         64 => {
             let values = &rows.wide[field.index()];
             let absent = field.when_absent().cast_signed();
-            write::<Int64Type>(column, values, field.nullable().then_some(absent))
+            write::<Int64Type>(column, values, field.is_nullable().then_some(absent))
         }
         _ => {
             let values = &rows.narrow[field.index() - WIDE];
-            write::<Int32Type>(column, values, field.nullable().then_some(0))
+            write::<Int32Type>(column, values, field.is_nullable().then_some(0))
         }
     }
 }

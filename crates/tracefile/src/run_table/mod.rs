@@ -23,7 +23,8 @@ pub enum RunTableRows {
     Seconds,
 }
 
-/// A table of runs that is being written.
+/// A table of runs that is being written. Every method returns [`TraceError::Encode`] if writing
+/// fails.
 pub struct RunTableWriter<W: Write + Send> {
     table: TableWriter<W>,
     rows: RunTableRows,
@@ -31,9 +32,6 @@ pub struct RunTableWriter<W: Write + Send> {
 
 impl<W: Write + Send> RunTableWriter<W> {
     /// Starts a table; `software` is the program that writes it.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Encode`] if writing fails.
     pub fn new(sink: W, rows: RunTableRows, software: &str) -> Result<Self, TraceError> {
         let row_columns = match rows {
             RunTableRows::Steps => names(&step_columns::columns_of_steps()),
@@ -46,9 +44,6 @@ impl<W: Write + Send> RunTableWriter<W> {
     }
 
     /// Writes a run as a row group.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Encode`] if writing fails.
     pub fn add(&mut self, run: &ExportedRun<'_>) -> Result<(), TraceError> {
         let run_values = values(&run_columns::columns_of_run(), run);
         let steps = (1..).zip(&run.steps).map(|(number, (step, outcome))| ExportedStep {
@@ -77,9 +72,6 @@ impl<W: Write + Send> RunTableWriter<W> {
     }
 
     /// Finishes the file and returns the sink.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Encode`] if writing fails.
     pub fn finish(self) -> Result<W, TraceError> {
         self.table.finish()
     }

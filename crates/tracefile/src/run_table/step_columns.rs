@@ -148,10 +148,6 @@ fn percentile(step: &ExportedStep<'_>, of: fn(&Measurement) -> Tally, fraction: 
     micros(of(step.measurement()).percentile(fraction))
 }
 
-fn all(measurement: &Measurement) -> Tally {
-    measurement.total()
-}
-
 fn reads(measurement: &Measurement) -> Tally {
     measurement.direction(Op::Read)
 }
@@ -161,12 +157,7 @@ fn writes(measurement: &Measurement) -> Tally {
 }
 
 pub(super) fn columns_of_steps<'r>() -> Vec<ExportColumn<ExportedStep<'r>>> {
-    let mut columns = identity();
-    columns.extend(counts());
-    columns.extend(response_times());
-    columns.extend(device_and_host());
-    columns.extend(start_errors());
-    columns
+    [identity(), counts(), response_times(), device_and_host(), start_errors()].concat()
 }
 
 fn identity<'r>() -> Vec<ExportColumn<ExportedStep<'r>>> {
@@ -199,7 +190,7 @@ fn identity<'r>() -> Vec<ExportColumn<ExportedStep<'r>>> {
 fn counts<'r>() -> Vec<ExportColumn<ExportedStep<'r>>> {
     use ColumnType::{Integer, Number};
     vec![
-        ("ios", Integer, |s| count(Some(all(s.measurement()).ios))),
+        ("ios", Integer, |s| count(Some(s.measurement().total().ios))),
         ("read_ios", Integer, |s| count(Some(reads(s.measurement()).ios))),
         ("write_ios", Integer, |s| count(Some(writes(s.measurement()).ios))),
         ("bytes", Integer, |s| count(Some(s.measurement().bytes().0))),
@@ -217,15 +208,15 @@ fn counts<'r>() -> Vec<ExportColumn<ExportedStep<'r>>> {
 fn response_times<'r>() -> Vec<ExportColumn<ExportedStep<'r>>> {
     use ColumnType::Number;
     vec![
-        ("response_mean_us", Number, |s| micros(all(s.measurement()).response_mean())),
-        ("response_min_us", Number, |s| micros(all(s.measurement()).response_shortest())),
-        ("response_p50_us", Number, |s| percentile(s, all, 0.5)),
-        ("response_p90_us", Number, |s| percentile(s, all, 0.9)),
-        ("response_p99_us", Number, |s| percentile(s, all, 0.99)),
-        ("response_p99_9_us", Number, |s| percentile(s, all, 0.999)),
-        ("response_p99_99_us", Number, |s| percentile(s, all, 0.9999)),
-        ("response_p99_999_us", Number, |s| percentile(s, all, 0.99999)),
-        ("response_max_us", Number, |s| micros(all(s.measurement()).response_longest())),
+        ("response_mean_us", Number, |s| micros(s.measurement().total().response_mean())),
+        ("response_min_us", Number, |s| micros(s.measurement().total().response_shortest())),
+        ("response_p50_us", Number, |s| percentile(s, Measurement::total, 0.5)),
+        ("response_p90_us", Number, |s| percentile(s, Measurement::total, 0.9)),
+        ("response_p99_us", Number, |s| percentile(s, Measurement::total, 0.99)),
+        ("response_p99_9_us", Number, |s| percentile(s, Measurement::total, 0.999)),
+        ("response_p99_99_us", Number, |s| percentile(s, Measurement::total, 0.9999)),
+        ("response_p99_999_us", Number, |s| percentile(s, Measurement::total, 0.99999)),
+        ("response_max_us", Number, |s| micros(s.measurement().total().response_longest())),
         ("read_response_mean_us", Number, |s| micros(reads(s.measurement()).response_mean())),
         ("read_response_min_us", Number, |s| micros(reads(s.measurement()).response_shortest())),
         ("read_response_p99_us", Number, |s| percentile(s, reads, 0.99)),

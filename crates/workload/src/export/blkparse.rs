@@ -13,29 +13,49 @@ const WAITING_MAX: usize = 1 << 18;
 
 /// A writer of lines that takes I/Os in issue order.
 pub(super) struct BlkparseWriter {
-    /// Major and minor number of each device, and its name if it is not the number.
-    devices: Vec<(String, Option<String>)>,
+    devices: Vec<BlkparseDevice>,
     longest_wait_ns: u64,
-    /// Lines held back for earlier ones, by time and number: action and I/O.
-    waiting: BTreeMap<(u64, u64), (char, IoEvent)>,
-    numbered: u64,
+    /// Lines held back for earlier ones.
+    waiting: BTreeMap<LineOrder, WaitingLine>,
+    /// Number of lines added.
+    added: u64,
     written: u64,
+}
+
+/// A device as blkparse prints it.
+struct BlkparseDevice {
+    /// Major and minor number.
+    number: String,
+    /// Name; `None` if it is the number.
+    name: Option<String>,
+}
+
+/// The order of lines: by time, and those of one time as they were added.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct LineOrder {
+    time_ns: u64,
+    number: u64,
+}
+
+struct WaitingLine {
+    action: char,
+    event: IoEvent,
 }
 
 impl BlkparseWriter {
     pub(super) fn new(devices: &[String], longest_wait_ns: u64) -> Self {
-        let number = |(index, name): (usize, &String)| match name.split_once(':') {
+        let numbered = |(index, name): (usize, &String)| match name.split_once(':') {
             Some((major, minor)) if is_number(major) && is_number(minor) => {
-                (format!("{major},{minor}"), None)
+                BlkparseDevice { number: format!("{major},{minor}"), name: None }
             }
             // No block device has the major number 0.
-            _ => (format!("0,{index}"), Some(name.clone())),
+            _ => BlkparseDevice { number: format!("0,{index}"), name: Some(name.clone()) },
         };
         BlkparseWriter {
-            devices: devices.iter().enumerate().map(number).collect(),
+            devices: devices.iter().enumerate().map(numbered).collect(),
             longest_wait_ns,
             waiting: BTreeMap::new(),
-            numbered: 0,
+            added: 0,
             written: 0,
         }
     }
@@ -46,7 +66,7 @@ impl BlkparseWriter {
         out: &mut impl Write,
         sentences: &[String],
     ) -> io::Result<()> {
-        let device = self.devices.first().map_or("0,65535", |(number, _)| number);
+        let device = self.number_of(0);
         for sentence in sentences {
             let text = sentence.replace(char::is_control, " ");
             writeln!(out, "{device} {0:>4} {0:>8} {0:>5}.{0:09} {0:>5}  m {1:>3} {text}", 0, 'N')?;
@@ -64,9 +84,9 @@ impl BlkparseWriter {
         if let Some(completed) = event.completed_ns() {
             self.add_line(completed, 'C', event);
         }
-        let certain = issued.saturating_sub(self.longest_wait_ns);
+        let earliest_ns = issued.saturating_sub(self.longest_wait_ns);
         while self.waiting.len() > WAITING_MAX
-            || self.waiting.first_key_value().is_some_and(|((time, _), _)| *time < certain)
+            || self.waiting.first_key_value().is_some_and(|(order, _)| order.time_ns < earliest_ns)
         {
             self.write_first(out)?;
         }
@@ -82,22 +102,30 @@ impl BlkparseWriter {
 
     /// Returns the numbers of the devices whose names are not numbers.
     pub(super) fn remarks(&self) -> Vec<String> {
-        self.devices
-            .iter()
-            .filter_map(|(number, name)| Some(format!("Device {} is {number}.", name.as_ref()?)))
-            .collect()
+        let named = |device: &BlkparseDevice| {
+            Some(format!("Device {} is {}.", device.name.as_ref()?, device.number))
+        };
+        self.devices.iter().filter_map(named).collect()
+    }
+
+    /// Returns the major and minor number of a device.
+    fn number_of(&self, device: u16) -> &str {
+        self.devices.get(usize::from(device)).map_or("0,65535", |device| &device.number)
     }
 
     fn add_line(&mut self, time_ns: u64, action: char, event: &IoEvent) {
-        self.waiting.insert((time_ns, self.numbered), (action, *event));
-        self.numbered += 1;
+        let order = LineOrder { time_ns, number: self.added };
+        self.waiting.insert(order, WaitingLine { action, event: *event });
+        self.added += 1;
     }
 
     fn write_first(&mut self, out: &mut impl Write) -> io::Result<()> {
-        let Some(((time_ns, _), (action, event))) = self.waiting.pop_first() else { return Ok(()) };
+        let Some((order, WaitingLine { action, event })) = self.waiting.pop_first() else {
+            return Ok(());
+        };
         self.written += 1;
-        let device = self.devices.get(usize::from(event.device));
-        let device = device.map_or("0,65535", |(number, _)| number);
+        let device = self.number_of(event.device);
+        let time_ns = order.time_ns;
         let IoEvent { cpu, pid, .. } = event;
         write!(
             out,

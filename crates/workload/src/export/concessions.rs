@@ -107,7 +107,7 @@ fn subsets_by_size<'c>(all: &[&'c Concession]) -> Vec<Vec<&'c Concession>> {
     let mut sets: Vec<u32> = (1..1 << all.len()).collect();
     sets.sort_by_key(|set| set.count_ones());
     let members = |set: u32| {
-        let is_member = move |at: &usize| set >> at & 1 == 1;
+        let is_member = |at: &usize| set >> at & 1 == 1;
         (0..all.len()).filter(is_member).map(|at| all[at]).collect()
     };
     sets.into_iter().map(members).collect()
@@ -152,19 +152,16 @@ fn merge_small_zones(zones: &[Zone]) -> Vec<Zone> {
     let density = |zone: &Zone| {
         f64::from(zone.weight) / f64::from(zone.to_ppm.saturating_sub(zone.from_ppm).max(1))
     };
-    while let Some(place) = (0..merged.len())
-        .min_by_key(|place| merged[*place].weight)
-        .filter(|place| u64::from(merged[*place].weight) * 100 < whole && merged.len() > 1)
+    while merged.len() > 1
+        && let Some(smallest) = (0..merged.len()).min_by_key(|at| merged[*at].weight)
+        && u64::from(merged[smallest].weight) * 100 < whole
     {
-        let zone = merged.remove(place);
+        let zone = merged.remove(smallest);
         // The neighbors are the zones now at these two places.
-        let neighbor = [place.checked_sub(1), Some(place).filter(|next| *next < merged.len())]
-            .into_iter()
-            .flatten()
-            .min_by(|a, b| {
-                let difference = |at: usize| (density(&merged[at]) - density(&zone)).abs();
-                difference(*a).total_cmp(&difference(*b))
-            });
+        let next = Some(smallest).filter(|next| *next < merged.len());
+        let neighbors = smallest.checked_sub(1).into_iter().chain(next);
+        let difference = |at: &usize| (density(&merged[*at]) - density(&zone)).abs();
+        let neighbor = neighbors.min_by(|a, b| difference(a).total_cmp(&difference(b)));
         let Some(neighbor) = neighbor.map(|at| &mut merged[at]) else { break };
         neighbor.weight = neighbor.weight.saturating_add(zone.weight);
         neighbor.from_ppm = neighbor.from_ppm.min(zone.from_ppm);
@@ -183,11 +180,11 @@ fn round_to_percents(mut zones: Vec<Zone>) -> Vec<Zone> {
     let parts = |zone: &Zone| u64::from(zone.weight) * 100;
     let mut left = 100 - zones.iter().map(|zone| parts(zone) / whole).sum::<u64>();
     let mut order: Vec<usize> = (0..zones.len()).collect();
-    order.sort_by_key(|place| std::cmp::Reverse(parts(&zones[*place]) % whole));
-    for place in order {
-        let more = left.min(1);
-        zones[place].weight = (parts(&zones[place]) / whole + more) as u32;
-        left -= more;
+    order.sort_by_key(|at| std::cmp::Reverse(parts(&zones[*at]) % whole));
+    for at in order {
+        let rounding = left.min(1);
+        zones[at].weight = (parts(&zones[at]) / whole + rounding) as u32;
+        left -= rounding;
     }
     zones
 }

@@ -22,9 +22,9 @@ pub struct LoadChoice {
     pub time: Option<Nanos>,
     /// Size of the device.
     pub capacity: Bytes,
-    /// True if the format has a load of its own for each stream ([`own_loads`]), which can have the
-    /// stream's own arrivals.
-    pub streams_apart: bool,
+    /// True if the format has a load for each stream ([`loads_by_stream`]), which can have the arrivals
+    /// of the stream.
+    pub has_load_per_stream: bool,
 }
 
 /// A load for another tool.
@@ -47,8 +47,11 @@ pub fn loads(workload: &AppliedWorkload, choice: &LoadChoice) -> (Vec<PortableLo
     if !workload.stream_ios.is_empty() {
         lost.push(ROUNDED_WEIGHTS.to_owned());
     }
-    let steps: Vec<AppliedStep> =
-        if choice.by_step { workload.steps.clone() } else { whole(workload).into_iter().collect() };
+    let steps: Vec<AppliedStep> = if choice.by_step {
+        workload.steps.clone()
+    } else {
+        join_steps(workload).into_iter().collect()
+    };
     let has_pause =
         |pair: &[AppliedStep]| pair[1].began.saturating_sub(pair[0].began) > pair[0].lasted;
     if workload.steps.windows(2).any(has_pause) {
@@ -84,7 +87,7 @@ fn exported_arrivals<'w>(workload: &'w AppliedWorkload, choice: &LoadChoice) -> 
 /// Returns true if each stream has arrivals of its own in the loads.
 fn has_stream_arrivals(workload: &AppliedWorkload, choice: &LoadChoice) -> bool {
     let arrivals = exported_arrivals(workload, choice);
-    choice.streams_apart
+    choice.has_load_per_stream
         && !workload.stream_arrivals.is_empty()
         && arrivals.is_some_and(|arrivals| arrivals.offered_iops().is_some())
 }
@@ -134,18 +137,21 @@ fn lost_arrivals(workload: &AppliedWorkload, choice: &LoadChoice) -> Vec<String>
 /// Returns each stream of a load as a separate load, with its share of the I/Os, of the rate or
 /// burst, and of the outstanding I/Os (at least one). At a rate, each stream may have as many
 /// outstanding as the whole load.
-pub fn own_loads(load: &Stimulus) -> Vec<Stimulus> {
+pub fn loads_by_stream(load: &Stimulus) -> Vec<Stimulus> {
     let all: u64 = load.streams.iter().map(|stream| u64::from(stream.weight)).sum();
-    let own_load = |(number, stream): (u64, &IoStream)| {
+    let stream_load = |(number, stream): (u64, &IoStream)| {
         let weight = u64::from(stream.weight);
-        let share = |count: u64| (count * weight + all / 2) / all.max(1);
+        let rounded_share = |count: u64| (count * weight + all / 2) / all.max(1);
         let outstanding = load.demand.outstanding().min(DEPTH_MAX);
-        let depth =
-            if load.pace.offered_iops().is_some() { outstanding } else { share(outstanding) };
+        let depth = if load.pace.offered_iops().is_some() {
+            outstanding
+        } else {
+            rounded_share(outstanding)
+        };
         let pace = match &load.pace {
             Pace::ByStream(paces) => paces[number as usize - 1].clone(),
             Pace::Burst { ios, delay } => {
-                Pace::Burst { ios: share((*ios).min(BURST_MAX)).max(1), delay: *delay }
+                Pace::Burst { ios: rounded_share((*ios).min(BURST_MAX)).max(1), delay: *delay }
             }
             pace => share_of_pace(pace, weight, all),
         };
@@ -161,29 +167,31 @@ pub fn own_loads(load: &Stimulus) -> Vec<Stimulus> {
             ..load.clone()
         }
     };
-    (1..).zip(&load.streams).map(own_load).collect()
+    (1..).zip(&load.streams).map(stream_load).collect()
 }
 
 /// Maximum number of outstanding I/Os of a stream.
 const DEPTH_MAX: u64 = 1024;
 
+/// Maximum number of I/Os of a burst.
 const BURST_MAX: u64 = u32::MAX as u64;
 
+/// Returns the load of a step, or of the whole workload.
 fn load(workload: &AppliedWorkload, step: Option<&AppliedStep>, choice: &LoadChoice) -> Stimulus {
     let ios = match step {
         Some(step) => step.streams.iter().map(|(_, ios)| *ios).fold(0, u64::saturating_add),
         None => workload.applied_ios(),
     };
-    let (own_demand, own_pace) = match step {
+    let (captured_demand, captured_pace) = match step {
         Some(step) => (step.demand, step.pace.clone()),
         None => (workload.demand.unwrap_or(Demand::new(1, 1)), Pace::Closed),
     };
     let (demand, pace) = match (choice.demand, exported_arrivals(workload, choice)) {
         (Some(demand), _) => (demand, Pace::Closed),
-        (None, Some(bursts @ Pace::Burst { .. })) => (own_demand, bursts.clone()),
+        (None, Some(bursts @ Pace::Burst { .. })) => (captured_demand, bursts.clone()),
         // The captured depth is not a limit: I/Os would wait for one another.
         (None, Some(arrivals)) => (Demand::SCHEDULED, arrivals.without_distributions()),
-        (None, None) => (own_demand, own_pace),
+        (None, None) => (captured_demand, captured_pace),
     };
     let pace = match (pace, step.filter(|_| choice.by_step).map(|step| step.lasted)) {
         (Pace::Fixed { .. }, Some(per)) => Pace::Fixed { ios, per },
@@ -229,16 +237,17 @@ fn stream_paces(workload: &AppliedWorkload, step: Option<&AppliedStep>, iops: f6
     Pace::by_stream(weighted, iops / all.max(1.0))
 }
 
-/// Returns all capture steps as one; `None` without steps. Its demand follows the rule of a step.
-fn whole(workload: &AppliedWorkload) -> Option<AppliedStep> {
+/// Returns all capture steps as one; `None` without steps. Its demand and pace follow the rules of a
+/// step.
+fn join_steps(workload: &AppliedWorkload) -> Option<AppliedStep> {
     let first = workload.steps.first()?;
     let steps = &workload.steps;
     let sum = |of: fn(&AppliedStep) -> u64| steps.iter().map(of).fold(0, u64::saturating_add);
     let lasted = Nanos(sum(|step| step.lasted.0));
-    let outstanding = |step: &AppliedStep| Some(step.outstanding_mean? * step.lasted.as_secs_f64());
-    let all: Option<f64> = steps.iter().map(outstanding).sum();
-    let mean = all.map(|all| all / lasted.as_secs_f64());
-    let most = steps.iter().filter_map(|step| step.outstanding_max).max();
+    let io_seconds = |step: &AppliedStep| Some(step.outstanding_mean? * step.lasted.as_secs_f64());
+    let total: Option<f64> = steps.iter().map(io_seconds).sum();
+    let outstanding_mean = total.map(|total| total / lasted.as_secs_f64());
+    let outstanding_max = steps.iter().filter_map(|step| step.outstanding_max).max();
     let mut streams: BTreeMap<usize, u64> = BTreeMap::new();
     for (index, ios) in steps.iter().flat_map(|step| &step.streams) {
         let sum = streams.entry(*index).or_default();
@@ -247,22 +256,22 @@ fn whole(workload: &AppliedWorkload) -> Option<AppliedStep> {
     let captured_ios = sum(|step| step.captured_ios);
     let captured_bytes = Bytes(sum(|step| step.captured_bytes.0));
     let depth = steps.iter().map(|step| step.demand.depth).max();
-    let rule = WorkloadStep {
+    let joined = WorkloadStep {
         lasts: lasted,
         captured: Some(IoTotals { ios: captured_ios, bytes: captured_bytes }),
-        outstanding_mean: mean,
-        outstanding_max: most.or(depth),
+        outstanding_mean,
+        outstanding_max: outstanding_max.or(depth),
         ..WorkloadStep::default()
     };
     Some(AppliedStep {
         lasted,
         streams: streams.into_iter().collect(),
-        demand: rule.demand(),
-        pace: rule.pace(),
+        demand: joined.demand(),
+        pace: joined.pace(),
         captured_ios,
         captured_bytes,
-        outstanding_mean: mean,
-        outstanding_max: most,
+        outstanding_mean,
+        outstanding_max,
         data_pattern: None,
         ..first.clone()
     })
@@ -275,8 +284,14 @@ mod tests {
 
     const IOPS: Pace = Pace::Poisson { ios: 1000, per: Nanos::SECOND };
 
-    fn choice(streams_apart: bool, demand: Option<Demand>) -> LoadChoice {
-        LoadChoice { by_step: false, demand, time: None, capacity: Bytes::gib(1), streams_apart }
+    fn choice(has_load_per_stream: bool, demand: Option<Demand>) -> LoadChoice {
+        LoadChoice {
+            by_step: false,
+            demand,
+            time: None,
+            capacity: Bytes::gib(1),
+            has_load_per_stream,
+        }
     }
 
     /// 3 reads to 1 write; half of the I/Os belong to streams that are not applied.
@@ -304,7 +319,7 @@ mod tests {
             };
             (kind, load.pace.offered_iops().unwrap_or(0.0), load.demand.outstanding())
         };
-        own_loads(&loads[0].stimulus).into_iter().map(figures).collect()
+        loads_by_stream(&loads[0].stimulus).into_iter().map(figures).collect()
     }
 
     #[test]
@@ -318,7 +333,8 @@ mod tests {
         assert_eq!(streams(&workload(IOPS, None), choice(true, None)), together);
         let closed = [("closed", 0.0, 6), ("closed", 0.0, 2)];
         assert_eq!(streams(&own, choice(true, Some(Demand::new(1, 8)))), closed);
-        let lost = |streams_apart| loads(&own, &choice(streams_apart, None)).1.join(" ");
+        let lost =
+            |has_load_per_stream| loads(&own, &choice(has_load_per_stream, None)).1.join(" ");
         assert!(lost(true).contains("independent") && !lost(true).contains("share of their rate"));
         assert!(lost(false).contains("share of their rate, not its own"), "{}", lost(false));
     }
@@ -329,7 +345,7 @@ mod tests {
         let (loads, lost) = loads(&workload(bursts(32), None), &choice(true, None));
         let load = &loads[0].stimulus;
         assert_eq!((&load.pace, load.demand), (&bursts(32), Demand::new(2, 4)));
-        let own = own_loads(load).into_iter().map(|load| load.pace);
+        let own = loads_by_stream(load).into_iter().map(|load| load.pace);
         assert_eq!(own.collect::<Vec<_>>(), [bursts(24), bursts(8)]);
         assert!(lost.iter().any(|text| text.contains("bursts are those of all I/Os")), "{lost:?}");
     }

@@ -28,6 +28,7 @@ pub(super) fn share_of_pace(pace: &Pace, part: u64, whole: u64) -> Pace {
     }
 }
 
+/// Returns `part / whole` of a rate, as I/Os and the time in which they are due.
 fn share_of_rate(mut ios: u64, mut per: Nanos, part: u64, whole: u64) -> (u64, Nanos) {
     let is_exact =
         |ios: u64| (u128::from(ios) * u128::from(part)).is_multiple_of(u128::from(whole.max(1)));

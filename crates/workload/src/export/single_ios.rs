@@ -2,12 +2,12 @@
 
 use super::blkparse::{BlkparseWriter, SECTOR};
 use std::collections::BTreeSet;
-use std::io::{Read, Seek, Write};
+use std::io::Write;
 use steadfast_analysis::{Captured, PassOptions};
 use steadfast_domain::io_event::{RESPONSE_UNKNOWN, flags};
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
 use steadfast_tracefile::error::TraceError;
-use steadfast_tracefile::{Fields, TraceWriter};
+use steadfast_tracefile::{Fields, TraceMedium, TraceWriter};
 
 use IoTextFormat::{Blkparse, Csv, FioIolog};
 
@@ -91,7 +91,7 @@ const CSV_HEADER: &str = "issued_ns,op,offset,bytes,response_ns,device,pid,comma
 /// # Errors
 /// Returns [`TraceError::Unsuitable`] if no I/O is chosen, or the trace has several layers and no
 /// filter chooses one; and the errors of reading the trace and of writing.
-pub fn write_ios<R: Read + Seek + Send + 'static, W: Write>(
+pub fn write_ios<R: TraceMedium, W: Write>(
     captured: &Captured<R>,
     pass: &PassOptions,
     format: IoTextFormat,
@@ -136,7 +136,7 @@ struct IoSurvey {
     longest_wait_ns: u64,
 }
 
-fn survey<R: Read + Seek + Send + 'static>(
+fn survey<R: TraceMedium>(
     captured: &Captured<R>,
     pass: &PassOptions,
     format: IoTextFormat,
@@ -174,7 +174,7 @@ fn survey<R: Read + Seek + Send + 'static>(
 ///
 /// # Errors
 /// Same as [`write_ios`].
-pub fn copy_ios<R: Read + Seek + Send + 'static, W: Write + Send>(
+pub fn copy_ios<R: TraceMedium, W: Write + Send>(
     captured: &Captured<R>,
     pass: &PassOptions,
     out: W,
@@ -199,7 +199,7 @@ pub fn copy_ios<R: Read + Seek + Send + 'static, W: Write + Send>(
 }
 
 /// Passes every chosen I/O to `take`, in issue order, and returns their number.
-fn each_io<R: Read + Seek + Send + 'static>(
+fn each_io<R: TraceMedium>(
     captured: &Captured<R>,
     pass: &PassOptions,
     mut take: impl FnMut(&IoEvent) -> Result<(), TraceError>,

@@ -2,17 +2,16 @@
 //! agree and 0 if they have nothing in common. Scores are never added up: a workload that matches
 //! in six aspects and not in the seventh is useless to a user who needs the seventh.
 
-use super::distance::{Distance, DistributionSample, between};
+use super::distance::{Distance, DistributionSample};
 use crate::details::AddressRange;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{Read, Seek};
 use steadfast_analysis::questions::locality::{Locality, LocalityFigures};
 use steadfast_analysis::questions::streams::{STREAMS_MAX, StreamKey};
 use steadfast_analysis::{Captured, PassOptions};
 use steadfast_domain::{Bytes, IoOp, Nanos};
 use steadfast_tracefile::error::TraceError;
-use steadfast_tracefile::parquet::Fields;
+use steadfast_tracefile::parquet::{Fields, TraceMedium};
 
 /// Largest shortfall from the best possible score that counts as noise (our choice).
 pub const ASPECT_NOISE: f64 = 0.02;
@@ -31,11 +30,15 @@ const RESPONSES_MAX: usize = 1 << 16;
 struct Aspect {
     name: &'static str,
     definition: &'static str,
-    score: fn(&[&TraceProfile; 2]) -> Result<ScoredDifference, &'static str>,
+    score: fn([&TraceProfile; 2]) -> Result<ScoredDifference, &'static str>,
 }
 
 /// A score and the largest difference behind it.
-type ScoredDifference = (f64, String);
+struct ScoredDifference {
+    score: f64,
+    /// The difference in words, capture first.
+    text: String,
+}
 
 const ASPECTS: [Aspect; 8] = [
     Aspect {
@@ -83,7 +86,7 @@ const ASPECTS: [Aspect; 8] = [
         name: "read-write",
         definition: "1 - half the sum of the differences between the shares of the pairs of \
                      consecutive operations (a read after a read, a write after a read, ...)",
-        score: pairs,
+        score: op_pairs,
     },
 ];
 
@@ -111,7 +114,7 @@ pub struct AspectScore {
 impl AspectScore {
     /// Scores a trace against a capture, in every aspect.
     pub fn all(capture: &TraceProfile, other: &TraceProfile) -> Vec<AspectScore> {
-        ASPECTS.iter().map(|aspect| AspectScore::new(aspect, &[capture, other])).collect()
+        ASPECTS.iter().map(|aspect| AspectScore::new(aspect, [capture, other])).collect()
     }
 
     /// Scores the first drawing of a workload against a capture. The second drawing shows the best
@@ -133,19 +136,24 @@ impl AspectScore {
         scores
     }
 
-    fn new(aspect: &Aspect, pair: &[&TraceProfile; 2]) -> Self {
-        let found = (aspect.score)(pair);
-        let unknown = found.as_ref().err().copied();
-        let (score, difference) = found.ok().unzip();
-        AspectScore {
+    fn new(aspect: &Aspect, pair: [&TraceProfile; 2]) -> Self {
+        let mut score = AspectScore {
             aspect: aspect.name,
-            score: score.map(|score| score.clamp(0.0, 1.0)),
+            score: None,
             best: None,
             by_stream: None,
             definition: aspect.definition,
-            difference,
-            unknown,
+            difference: None,
+            unknown: None,
+        };
+        match (aspect.score)(pair) {
+            Ok(found) => {
+                score.score = Some(found.score.clamp(0.0, 1.0));
+                score.difference = Some(found.text);
+            }
+            Err(why) => score.unknown = Some(why),
         }
+        score
     }
 
     /// Returns true if the aspect was lost: its score falls short of the best by more than
@@ -168,11 +176,7 @@ impl EvenSample {
         self.every = self.every.max(1);
         if self.seen.is_multiple_of(self.every) {
             if self.values.len() == RESPONSES_MAX {
-                let mut place = 0;
-                self.values.retain(|_| {
-                    place += 1;
-                    place % 2 == 1
-                });
+                self.values = self.values.iter().copied().step_by(2).collect();
                 self.every *= 2;
             }
             if self.seen.is_multiple_of(self.every) {
@@ -191,23 +195,27 @@ pub struct TraceProfile {
     streams: BTreeMap<StreamKey, u64>,
     /// Empty if the trace has no times.
     gaps: DistributionSample,
-    /// Issue time of the last I/O of a stream and the gaps between its I/Os.
-    stream_gaps: BTreeMap<StreamKey, (u64, DistributionSample)>,
+    stream_gaps: BTreeMap<StreamKey, StreamGaps>,
     depths: DistributionSample,
     /// Counts by previous operation and operation.
-    pairs: BTreeMap<(IoOp, IoOp), u64>,
+    op_pairs: BTreeMap<(IoOp, IoOp), u64>,
     slices: [bool; SLICES],
     locality: Option<LocalityFigures>,
     responses: [EvenSample; IoOp::ALL.len()],
 }
 
+/// The gaps between the I/Os of a stream.
+#[derive(Clone)]
+struct StreamGaps {
+    /// Issue time of the last I/O in nanoseconds.
+    last_ns: u64,
+    gaps: DistributionSample,
+}
+
 impl TraceProfile {
     /// Reads the single I/Os of a trace, and once more for the reuse distances if the addresses are
     /// those of one device.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Captured::ios`] and of reading.
-    pub fn read<R: Read + Seek + Send + 'static>(
+    pub fn read<R: TraceMedium>(
         captured: &Captured<R>,
         pass: &PassOptions,
         range: Option<AddressRange>,
@@ -218,7 +226,7 @@ impl TraceProfile {
             gaps: DistributionSample::keeping(EXACT_MAX),
             stream_gaps: BTreeMap::new(),
             depths: DistributionSample::keeping(EXACT_MAX),
-            pairs: BTreeMap::new(),
+            op_pairs: BTreeMap::new(),
             slices: [false; SLICES],
             locality: None,
             responses: Default::default(),
@@ -234,7 +242,7 @@ impl TraceProfile {
                 profile.count(key);
                 profile.add_stream_gap(key, at_ns);
                 if let Some((before, before_ns)) = last.replace((op, at_ns)) {
-                    *profile.pairs.entry((before, op)).or_default() += 1;
+                    *profile.op_pairs.entry((before, op)).or_default() += 1;
                     profile.gaps.add(at_ns.saturating_sub(before_ns));
                     has_times |= at_ns > before_ns;
                 }
@@ -286,8 +294,8 @@ impl TraceProfile {
     /// if none is known.
     pub(super) fn response_ns(&self, op: IoOp, choice: u64) -> Option<u64> {
         let values = &self.responses[op as usize].values;
-        let place = choice.checked_rem(values.len() as u64)?;
-        values.get(place as usize).copied()
+        let at = choice.checked_rem(values.len() as u64)?;
+        values.get(at as usize).copied()
     }
 
     /// Counts an I/O of a stream. Streams beyond [`STREAMS_MAX`] are counted together, by operation.
@@ -298,14 +306,16 @@ impl TraceProfile {
     }
 
     fn add_stream_gap(&mut self, key: StreamKey, at_ns: u64) {
-        if let Some((last_ns, gaps)) = self.stream_gaps.get_mut(&key) {
-            gaps.add(at_ns.saturating_sub(*last_ns));
-            *last_ns = at_ns;
+        if let Some(stream) = self.stream_gaps.get_mut(&key) {
+            stream.gaps.add(at_ns.saturating_sub(stream.last_ns));
+            stream.last_ns = at_ns;
         } else if self.stream_gaps.len() < STREAMS_WITH_GAPS {
-            self.stream_gaps.insert(key, (at_ns, DistributionSample::keeping(0)));
+            let gaps = DistributionSample::keeping(0);
+            self.stream_gaps.insert(key, StreamGaps { last_ns: at_ns, gaps });
         }
     }
 
+    /// Marks the slices that an I/O touches in an address range of `length` bytes.
     fn touch(&mut self, offset: u64, bytes: u64, length: u64) {
         let slice = |byte: u64| {
             let at = u128::from(byte) * SLICES as u128 / u128::from(length.max(1));
@@ -346,33 +356,34 @@ fn agreement<K: Ord + Clone>(
         let percent = |side| share(side, key) * 100.0;
         format!("{}: {:.2} % captured, {:.2} % applied", name(key), percent(0), percent(1))
     });
-    Ok((1.0 - distance, text))
+    Ok(ScoredDifference { score: 1.0 - distance, text })
 }
 
-fn streams(pair: &[&TraceProfile; 2]) -> Result<ScoredDifference, &'static str> {
+fn streams(pair: [&TraceProfile; 2]) -> Result<ScoredDifference, &'static str> {
     let shares = pair.map(|side| shares(side.streams.iter().map(|(k, n)| (*k, *n))));
     agreement(shares, StreamKey::to_string)
 }
 
-fn sizes(pair: &[&TraceProfile; 2]) -> Result<ScoredDifference, &'static str> {
+fn sizes(pair: [&TraceProfile; 2]) -> Result<ScoredDifference, &'static str> {
     let shares =
         pair.map(|side| shares(side.streams.iter().map(|(key, n)| ((key.op, key.bytes), *n))));
     agreement(shares, |(op, bytes)| format!("{op} of {}", Bytes(u64::from(*bytes)).binary()))
 }
 
-fn pairs(pair: &[&TraceProfile; 2]) -> Result<ScoredDifference, &'static str> {
-    let shares = pair.map(|side| shares(side.pairs.iter().map(|(k, n)| (*k, *n))));
+fn op_pairs(pair: [&TraceProfile; 2]) -> Result<ScoredDifference, &'static str> {
+    let shares = pair.map(|side| shares(side.op_pairs.iter().map(|(k, n)| (*k, *n))));
     agreement(shares, |(before, op)| format!("{op} after {before}"))
 }
 
-fn gaps(pair: &[&TraceProfile; 2]) -> Result<ScoredDifference, &'static str> {
-    let distance = between(pair.map(|side| side.gaps.clone()));
+fn gaps(pair: [&TraceProfile; 2]) -> Result<ScoredDifference, &'static str> {
+    let distance = Distance::between(pair.map(|side| side.gaps.clone()));
     let distance = distance.ok_or("the times of the I/Os are unknown in one of the traces")?;
     let [captured, applied] = medians(&distance).map(Nanos);
-    Ok((1.0 - distance.ks, format!("median gap {captured} captured, {applied} applied")))
+    let text = format!("median gap {captured} captured, {applied} applied");
+    Ok(ScoredDifference { score: 1.0 - distance.ks, text })
 }
 
-fn stream_gaps(pair: &[&TraceProfile; 2]) -> Result<ScoredDifference, &'static str> {
+fn stream_gaps(pair: [&TraceProfile; 2]) -> Result<ScoredDifference, &'static str> {
     let [captured, applied] = pair.map(|side| &side.stream_gaps);
     if captured.is_empty() || applied.is_empty() {
         return Err("the times of the I/Os are unknown in one of the traces");
@@ -380,40 +391,44 @@ fn stream_gaps(pair: &[&TraceProfile; 2]) -> Result<ScoredDifference, &'static s
     // Nothing is known of the gaps of an applied stream beyond the first 256.
     let is_known =
         |stream: &StreamKey| applied.contains_key(stream) || !pair[1].streams.contains_key(stream);
-    let compared = || {
-        let streams = captured.iter().filter(|(stream, _)| is_known(stream));
-        streams.filter(|(_, (_, gaps))| gaps.count() > 0)
-    };
-    let whole: f64 = compared().map(|(_, (_, gaps))| gaps.count() as f64).sum();
-    if whole == 0.0 {
+    let mut compared: Vec<(&StreamKey, &DistributionSample)> = Vec::new();
+    for (stream, StreamGaps { gaps, .. }) in captured {
+        if gaps.count > 0 && is_known(stream) {
+            compared.push((stream, gaps));
+        }
+    }
+    let total: f64 = compared.iter().map(|(_, gaps)| gaps.count as f64).sum();
+    if total == 0.0 {
         return Err("no stream has two I/Os in both of the traces");
     }
-    let (mut score, mut largest) = (1.0, (0.0, String::new()));
-    for (stream, (_, gaps)) in compared() {
-        let others = applied.get(stream).map(|(_, gaps)| gaps.clone());
-        let distance = others.and_then(|others| between([gaps.clone(), others]));
-        let lost = gaps.count() as f64 / whole * distance.as_ref().map_or(1.0, |d| d.ks);
-        score -= lost;
-        if lost > largest.0 || largest.1.is_empty() {
-            let text = match distance.as_ref().map(medians) {
+    let mut result = ScoredDifference { score: 1.0, text: String::new() };
+    let mut largest_loss = 0.0;
+    for (stream, gaps) in compared {
+        let applied_gaps = applied.get(stream).map(|applied| applied.gaps.clone());
+        let distance = applied_gaps.and_then(|other| Distance::between([gaps.clone(), other]));
+        let ks = distance.as_ref().map_or(1.0, |distance| distance.ks);
+        let loss = gaps.count as f64 / total * ks;
+        result.score -= loss;
+        if loss > largest_loss || result.text.is_empty() {
+            largest_loss = loss;
+            result.text = match distance.as_ref().map(medians) {
                 Some(medians) => {
                     let [captured, applied] = medians.map(Nanos);
                     format!("{stream}: median gap {captured} captured, {applied} applied")
                 }
                 None => format!("{stream}: no gap applied"),
             };
-            largest = (lost, text);
         }
     }
-    Ok((score, largest.1))
+    Ok(result)
 }
 
-fn depths(pair: &[&TraceProfile; 2]) -> Result<ScoredDifference, &'static str> {
-    let distance = between(pair.map(|side| side.depths.clone()));
+fn depths(pair: [&TraceProfile; 2]) -> Result<ScoredDifference, &'static str> {
+    let distance = Distance::between(pair.map(|side| side.depths.clone()));
     let distance = distance.ok_or("queue depths are unknown in one of the traces")?;
     let [captured, applied] = medians(&distance);
     let text = format!("median of {captured} I/Os outstanding captured, {applied} applied");
-    Ok((1.0 - distance.ks, text))
+    Ok(ScoredDifference { score: 1.0 - distance.ks, text })
 }
 
 /// Returns the medians of both samples, to within 0.8 %.
@@ -429,7 +444,7 @@ fn medians(distance: &Distance) -> [u64; 2] {
     })
 }
 
-fn locality(pair: &[&TraceProfile; 2]) -> Result<ScoredDifference, &'static str> {
+fn locality(pair: [&TraceProfile; 2]) -> Result<ScoredDifference, &'static str> {
     let [Some(captured), Some(applied)] = pair.map(|side| side.locality.as_ref()) else {
         return Err("the reuse distances of one of the traces cannot be compared");
     };
@@ -440,34 +455,40 @@ fn locality(pair: &[&TraceProfile; 2]) -> Result<ScoredDifference, &'static str>
         return Err("one of the traces has too few blocks that were followed");
     }
     let sizes = captured.curve.iter().chain(&applied.curve).map(|point| point.bytes);
-    let misses = |bytes| [captured, applied].map(|side| misses(side, bytes));
-    let difference = |[a, b]: [f64; 2]| (a - b).abs();
-    let largest = sizes.max_by(|a, b| difference(misses(*a)).total_cmp(&difference(misses(*b))));
+    let difference = |bytes: u64| (miss_ratio(captured, bytes) - miss_ratio(applied, bytes)).abs();
+    let largest = sizes.max_by(|a, b| difference(*a).total_cmp(&difference(*b)));
     let Some(bytes) = largest else {
-        return Ok((1.0, "no block is touched twice in either".to_owned()));
+        let text = "no block is touched twice in either".to_owned();
+        return Ok(ScoredDifference { score: 1.0, text });
     };
-    let [a, b] = misses(bytes).map(|share| share * 100.0);
-    let text =
-        format!("a cache of {} misses {a:.2} % captured, {b:.2} % applied", Bytes(bytes).binary());
-    Ok((1.0 - difference(misses(bytes)), text))
+    let text = format!(
+        "a cache of {} misses {:.2} % captured, {:.2} % applied",
+        Bytes(bytes).binary(),
+        miss_ratio(captured, bytes) * 100.0,
+        miss_ratio(applied, bytes) * 100.0
+    );
+    Ok(ScoredDifference { score: 1.0 - difference(bytes), text })
 }
 
 /// Returns the miss ratio of a cache of this size.
-fn misses(figures: &LocalityFigures, bytes: u64) -> f64 {
+fn miss_ratio(figures: &LocalityFigures, bytes: u64) -> f64 {
     let held = figures.curve.partition_point(|point| point.bytes <= bytes);
     held.checked_sub(1).map_or(1.0, |at| figures.curve[at].misses)
 }
 
-fn coverage(pair: &[&TraceProfile; 2]) -> Result<ScoredDifference, &'static str> {
-    let count = |is_in: &dyn Fn(bool, bool) -> bool| {
-        let slices = pair[0].slices.iter().zip(&pair[1].slices);
-        slices.filter(|(a, b)| is_in(**a, **b)).count()
-    };
-    if pair.iter().any(|side| !side.slices.contains(&true)) {
+fn coverage(pair: [&TraceProfile; 2]) -> Result<ScoredDifference, &'static str> {
+    let [captured, applied] = pair.map(|side| &side.slices);
+    if !captured.contains(&true) || !applied.contains(&true) {
         return Err("the addresses are those of files or of several devices");
     }
-    let [captured, applied] =
-        [count(&|a, _| a), count(&|_, b| b)].map(|n| n as f64 * 100.0 / SLICES as f64);
-    let text = format!("{captured:.1} % of the range touched captured, {applied:.1} % applied");
-    Ok((count(&|a, b| a && b) as f64 / count(&|a, b| a || b) as f64, text))
+    let [in_capture, in_other] =
+        [captured, applied].map(|slices| slices.iter().filter(|is_touched| **is_touched).count());
+    let in_both = captured.iter().zip(applied).filter(|(a, b)| **a && **b).count();
+    let in_either = in_capture + in_other - in_both;
+    let text = format!(
+        "{:.1} % of the range touched captured, {:.1} % applied",
+        in_capture as f64 * 100.0 / SLICES as f64,
+        in_other as f64 * 100.0 / SLICES as f64
+    );
+    Ok(ScoredDifference { score: in_both as f64 / in_either as f64, text })
 }

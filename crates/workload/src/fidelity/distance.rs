@@ -25,15 +25,35 @@ impl Distance {
     pub fn is_exact(&self) -> bool {
         self.ks == self.at_most
     }
+
+    /// Returns the distance between two samples; `None` if one of them is empty.
+    pub(super) fn between(mut samples: [DistributionSample; 2]) -> Option<Distance> {
+        let counts = [samples[0].count, samples[1].count];
+        if counts.contains(&0) {
+            return None;
+        }
+        let histograms = [0, 1].map(|side: usize| FineHistogram::from_dense(&samples[side].dense));
+        let (ks, at_most) = if samples.iter().all(DistributionSample::is_whole) {
+            samples.iter_mut().for_each(|sample| sample.values.sort_unstable());
+            let ks = exact_distance(&samples[0].values, &samples[1].values);
+            (ks, ks)
+        } else {
+            distance_bounds(&histograms)
+        };
+        Some(Distance { ks, at_most, counts, histograms })
+    }
 }
 
 /// The values of one of the two samples.
 #[derive(Clone)]
 pub(super) struct DistributionSample {
+    /// The first values, at most `exact_max`.
     values: Vec<u64>,
     exact_max: usize,
+    /// Counts of all values by bucket of [`FineHistogram`].
     dense: Vec<u64>,
-    count: u64,
+    /// Number of values.
+    pub(super) count: u64,
 }
 
 impl Default for DistributionSample {
@@ -43,6 +63,7 @@ impl Default for DistributionSample {
 }
 
 impl DistributionSample {
+    /// Creates an empty sample that keeps this many values for the exact distance.
     pub(super) fn keeping(exact_max: usize) -> Self {
         DistributionSample {
             values: Vec::new(),
@@ -60,40 +81,20 @@ impl DistributionSample {
         }
     }
 
-    pub(super) fn count(&self) -> u64 {
-        self.count
-    }
-
     fn is_whole(&self) -> bool {
         self.values.len() as u64 == self.count
     }
 }
 
-/// Returns the distance between two samples; `None` if one of them is empty.
-pub(super) fn between(mut samples: [DistributionSample; 2]) -> Option<Distance> {
-    let counts = [samples[0].count, samples[1].count];
-    if counts.contains(&0) {
-        return None;
-    }
-    let histograms = [0, 1].map(|side: usize| FineHistogram::from_dense(&samples[side].dense));
-    let (ks, at_most) = if samples.iter().all(DistributionSample::is_whole) {
-        samples.iter_mut().for_each(|sample| sample.values.sort_unstable());
-        let ks = exact_distance(&samples[0].values, &samples[1].values);
-        (ks, ks)
-    } else {
-        distance_bounds(&histograms)
-    };
-    Some(Distance { ks, at_most, counts, histograms })
-}
-
+/// Returns the distance between two sorted samples.
 fn exact_distance(a: &[u64], b: &[u64]) -> f64 {
-    let (mut at, mut largest) = ((0, 0), 0f64);
-    while let (Some(x), Some(y)) = (a.get(at.0), b.get(at.1)) {
+    let (mut seen_a, mut seen_b, mut largest) = (0, 0, 0f64);
+    while let (Some(next_a), Some(next_b)) = (a.get(seen_a), b.get(seen_b)) {
         // Skip all values equal to the smaller of the two: shares are compared after ties.
-        let value = *x.min(y);
-        at.0 += a[at.0..].iter().take_while(|x| **x == value).count();
-        at.1 += b[at.1..].iter().take_while(|y| **y == value).count();
-        let difference = at.0 as f64 / a.len() as f64 - at.1 as f64 / b.len() as f64;
+        let value = *next_a.min(next_b);
+        seen_a += a[seen_a..].iter().take_while(|next| **next == value).count();
+        seen_b += b[seen_b..].iter().take_while(|next| **next == value).count();
+        let difference = seen_a as f64 / a.len() as f64 - seen_b as f64 / b.len() as f64;
         largest = largest.max(difference.abs());
     }
     largest
@@ -134,7 +135,7 @@ mod tests {
             values.iter().for_each(|value| sample.add(*value));
             sample
         };
-        between([sample(a), sample(b)]).unwrap()
+        Distance::between([sample(a), sample(b)]).unwrap()
     }
 
     #[test]
@@ -149,7 +150,8 @@ mod tests {
         // Ties: after 5 all of the first and half of the second.
         assert_eq!(ks(&[5, 5, 5], &[5, 5, 9, 9]), 0.5);
         assert_eq!(ks(&[100], &[100, 101]), 0.5);
-        assert!(between([DistributionSample::default(), DistributionSample::default()]).is_none());
+        let empty = [DistributionSample::default(), DistributionSample::default()];
+        assert!(Distance::between(empty).is_none());
     }
 
     #[test]

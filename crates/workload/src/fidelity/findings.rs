@@ -1,6 +1,6 @@
 //! Converts a comparison to [`Findings`], or to chapters of the findings of a replay.
 
-use super::found::Fidelity;
+use super::comparison::Fidelity;
 use super::pairs::{DevicePair, OpPair};
 use super::side::FidelitySide;
 use super::{plots, tables};
@@ -17,48 +17,50 @@ use steadfast_domain::{Findings, Nanos};
 const METHOD: &str = "Original and replay compared as in docs/replay.md";
 
 /// Converts a comparison to findings. `software` is the name and version of this program.
-pub fn findings(found: &Fidelity, software: &str) -> Findings {
+pub fn findings(fidelity: &Fidelity, software: &str) -> Findings {
     let summary = [
-        tables::totals(found).with_id("summary-replay-totals"),
-        tables::streams(found, false).with_id("summary-replay-streams"),
+        tables::totals(fidelity).with_id("summary-replay-totals"),
+        tables::streams(fidelity, false).with_id("summary-replay-streams"),
     ];
-    let replay = &found.sides[1].conditions;
-    let run = |began_ns: u64| {
+    let replay = &fidelity.sides[1].conditions;
+    let run_unix_ms = |began_ns: u64| {
         let end_ns = began_ns.saturating_add(replay.lasted_ns);
         (began_ns / 1_000_000, end_ns / 1_000_000)
     };
     Findings {
         method: METHOD.into(),
-        headline: headline(found),
-        run_unix_ms: replay.began_unix_ns.map_or((0, 0), run),
-        digest: digest(found),
+        headline: headline(fidelity),
+        run_unix_ms: replay.began_unix_ns.map_or((0, 0), run_unix_ms),
+        digest: digest(fidelity),
         software: software.to_owned(),
-        ending: ending(found),
-        caveats: caveats(found),
+        ending: ending(fidelity),
+        caveats: caveats(fidelity),
         summary: summary.into_iter().map(Exhibit::Table).collect(),
-        chapters: chapters(found),
-        long_tables: vec![tables::streams(found, true)],
-        ..Findings::new("Capture and replay", header(found))
+        chapters: chapters(fidelity),
+        long_tables: vec![tables::streams(fidelity, true)],
+        ..Findings::new("Capture and replay", header(fidelity))
             .fronted([] as [KeyFigure; 0], ["replay-iops", "replay-response"])
     }
 }
 
 /// Returns the chapters of the comparison.
-pub fn chapters(found: &Fidelity) -> Vec<Page> {
-    let totals =
-        vec![Exhibit::Table(tables::totals(found)), Exhibit::Table(tables::streams(found, false))];
-    let over_time = plots::over_time(found).into_iter().map(Exhibit::Plot).collect();
+pub fn chapters(fidelity: &Fidelity) -> Vec<Page> {
+    let totals = vec![
+        Exhibit::Table(tables::totals(fidelity)),
+        Exhibit::Table(tables::streams(fidelity, false)),
+    ];
+    let over_time = plots::over_time(fidelity).into_iter().map(Exhibit::Plot).collect();
     let mut pages = vec![
         Page::new("Capture and replay", totals),
         Page::new("Capture and replay v time", over_time),
     ];
-    pages.extend(times(found));
-    pages.push(queues_and_sizes(found));
+    pages.extend(times(fidelity));
+    pages.push(queues_and_sizes(fidelity));
     pages
 }
 
-fn times(found: &Fidelity) -> Option<Page> {
-    let pairs = found.devices.as_ref().filter(|pairs| !pairs.is_empty())?;
+fn times(fidelity: &Fidelity) -> Option<Page> {
+    let pairs = fidelity.devices.as_ref().filter(|pairs| !pairs.is_empty())?;
     let mut exhibits =
         vec![Exhibit::Table(tables::sequences(pairs)), Exhibit::Table(tables::times(pairs))];
     exhibits.extend(tables::by_op(pairs).map(Exhibit::Table));
@@ -69,22 +71,22 @@ fn times(found: &Fidelity) -> Option<Page> {
     Some(Page::new("Order and times of the I/Os", exhibits))
 }
 
-fn queues_and_sizes(found: &Fidelity) -> Page {
+fn queues_and_sizes(fidelity: &Fidelity) -> Page {
     let mut exhibits: Vec<Exhibit> =
-        tables::depths(found).map(Exhibit::Table).into_iter().collect();
-    exhibits.extend(plots::depths(found).map(Exhibit::Plot));
-    exhibits.push(Exhibit::Table(tables::sizes(found)));
+        tables::depths(fidelity).map(Exhibit::Table).into_iter().collect();
+    exhibits.extend(plots::depths(fidelity).map(Exhibit::Plot));
+    exhibits.push(Exhibit::Table(tables::sizes(fidelity)));
     Page::new("Queue depths and sizes", exhibits)
 }
 
-fn headline(found: &Fidelity) -> String {
-    let [original, replay] = found.sides.each_ref().map(names);
-    let faster = match found.faster {
+fn headline(fidelity: &Fidelity) -> String {
+    let [original, replay] = fidelity.sides.each_ref().map(names);
+    let faster = match fidelity.faster {
         1.0 => String::new(),
         faster => format!("  {faster} times as fast"),
     };
-    let mapped = if found.mapped { "  offsets as mapped" } else { "" };
-    format!("{original} and {replay}  step {}{faster}{mapped}", Nanos(found.step_ns))
+    let mapped = if fidelity.mapped { "  offsets as mapped" } else { "" };
+    format!("{original} and {replay}  step {}{faster}{mapped}", Nanos(fidelity.step_ns))
 }
 
 /// Returns the names of a capture's devices, at most four.
@@ -94,24 +96,24 @@ fn names(side: &FidelitySide) -> String {
     if names.is_empty() { side.conditions.source.clone() } else { names.join(", ") }
 }
 
-/// Returns the result in one sentence.
-fn ending(found: &Fidelity) -> String {
-    let ios = found.sides.each_ref().map(|side| side.streams.total().count());
+/// Returns the result of the comparison in one sentence.
+fn ending(fidelity: &Fidelity) -> String {
+    let ios = fidelity.sides.each_ref().map(|side| side.streams.total().count());
     let counts =
         format!("{} in the original, {} in the replay", counted(ios[0], "I/O"), grouped(ios[1]));
-    let Some(pairs) = &found.devices else {
+    let Some(pairs) = &fidelity.devices else {
         return format!("{counts}; at least one of the two did not keep single I/Os.");
     };
     match pairs.iter().find_map(|pair| pair.sequence.first.map(|first| (pair, first))) {
         None => format!("{counts}; operation, size and offset of each are equal, in order."),
         Some((pair, first)) => {
-            let same = if pair.sequence.same_ios {
+            let order = if pair.sequence.same_ios {
                 "they are the same I/Os in another order; "
             } else {
                 ""
             };
             format!(
-                "{counts}; on {} {same}the first difference is {first}{}.",
+                "{counts}; on {} {order}the first difference is {first}{}.",
                 tables::devices(pair),
                 by_op(pair)
             )
@@ -142,9 +144,9 @@ fn by_op(pair: &DevicePair) -> String {
 }
 
 /// Returns the SHA-256 of both captures' conditions and the exact counts of every stream.
-fn digest(found: &Fidelity) -> String {
+fn digest(fidelity: &Fidelity) -> String {
     let mut hash = Sha256::new();
-    for side in &found.sides {
+    for side in &fidelity.sides {
         hash.update(serde_json::to_vec(&side.conditions).unwrap_or_default());
         for stream in side.streams.listing(steadfast_analysis::ShareMeasure::Count) {
             hash.update(format!("{} {} {}\n", stream.key, stream.count(), stream.sums.amount()));
@@ -153,8 +155,8 @@ fn digest(found: &Fidelity) -> String {
     to_hex(&hash.finalize())
 }
 
-fn header(found: &Fidelity) -> FormHeader {
-    let [original, replay] = &found.sides;
+fn header(fidelity: &Fidelity) -> FormHeader {
+    let [original, replay] = &fidelity.sides;
     FormHeader {
         issuer: "Steadfast".into(),
         specification: "Capture and replay of a workload".into(),
@@ -190,12 +192,12 @@ fn block(title: &str, side: &FidelitySide) -> FormBlock {
 }
 
 /// Returns the caveats of the comparison.
-pub fn caveats(found: &Fidelity) -> Vec<Caveat> {
+pub fn caveats(fidelity: &Fidelity) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let mut add_if = |applies: bool, kind: CaveatKind, id: &str, text: String, remedy: &str| {
         caveats.extend(applies.then(|| Caveat::new(kind, id, text, remedy)));
     };
-    for (name, side) in ["original", "replay"].into_iter().zip(&found.sides) {
+    for (name, side) in ["original", "replay"].into_iter().zip(&fidelity.sides) {
         let lost = side.conditions.lost;
         let text = format!("The capture of the {name} lost {lost} events; its counts are too low.");
         let remedy = "Capture again with a larger buffer.";
@@ -212,15 +214,15 @@ pub fn caveats(found: &Fidelity) -> Vec<Caveat> {
                 of both: order, start times, inter-arrival times and the distribution of queue \
                 depths.";
     let remedy = "Capture without --totals-every for these.";
-    add_if(found.devices.is_none(), CaveatKind::Remark, ids::STEPS_ONLY, text.into(), remedy);
-    let devices = found.sides.each_ref().map(|side| side.devices.len());
-    let paired = found.devices.as_ref().map_or(0, Vec::len);
+    add_if(fidelity.devices.is_none(), CaveatKind::Remark, ids::STEPS_ONLY, text.into(), remedy);
+    let devices = fidelity.sides.each_ref().map(|side| side.devices.len());
+    let paired = fidelity.devices.as_ref().map_or(0, Vec::len);
     let text = format!(
         "The original has {} devices and the replay {}; {paired} are compared in pairs, in the \
          order of their numbers.",
         devices[0], devices[1]
     );
-    let unequal = found.devices.is_some() && devices.iter().any(|count| *count != paired);
+    let unequal = fidelity.devices.is_some() && devices.iter().any(|count| *count != paired);
     add_if(
         unequal,
         CaveatKind::Deviation,
@@ -228,13 +230,13 @@ pub fn caveats(found: &Fidelity) -> Vec<Caveat> {
         text,
         "Choose them with --device.",
     );
-    let unmapped: u64 = found.devices.iter().flatten().map(|pair| pair.unmapped).sum();
+    let unmapped: u64 = fidelity.devices.iter().flatten().map(|pair| pair.unmapped).sum();
     let text = format!(
         "{unmapped} I/Os of the original are larger than the target or lie beyond its end, and are \
          left out."
     );
     add_if(unmapped > 0, CaveatKind::Remark, ids::REPLAY_TOO_LARGE, text, "");
-    let pairs = || found.devices.iter().flatten().filter_map(|pair| pair.gaps.as_ref());
+    let pairs = || fidelity.devices.iter().flatten().filter_map(|pair| pair.gaps.as_ref());
     let text = "There are too many I/Os for the exact Kolmogorov-Smirnov distance. Its bounds are \
         from histograms with buckets of 0.8 %.";
     let bounded = pairs().any(|gaps| !gaps.is_exact());

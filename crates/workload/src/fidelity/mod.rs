@@ -10,23 +10,23 @@
 //! or captured again.
 
 mod aspects;
+mod comparison;
 mod distance;
-mod drawn;
 mod findings;
-mod found;
 mod options;
 mod pairs;
 mod plots;
 mod side;
-mod simplified;
+mod simplifications;
 mod tables;
+mod virtual_application;
 
 pub use aspects::{ASPECT_NOISE, AspectScore, TraceProfile};
+pub use comparison::Fidelity;
 pub use distance::Distance;
-pub use drawn::{AppliedIo, DRAWN_MAX, DrawnLoad, VirtualApplication};
 pub use findings::{caveats, chapters, findings};
-pub use found::Fidelity;
 pub use options::FidelityOptions;
 pub use pairs::{DevicePair, DifferentIo, IoDifference, OpPair, SequenceComparison, StartErrors};
 pub use side::FidelitySide;
-pub use simplified::simplifications;
+pub use simplifications::simplifications;
+pub use virtual_application::{AppliedIo, DRAWN_MAX, DrawnLoad, VirtualApplication};

@@ -3,19 +3,17 @@
 //! operation is also paired on its own, because a single missing flush would shift the pairing
 //! of all I/Os after it.
 
-use super::distance::{Distance, DistributionSample, between};
+use super::distance::{Distance, DistributionSample};
 use super::options::FidelityOptions;
 use super::side::FidelitySide;
-use crate::replay::AddressMap;
 use std::collections::VecDeque;
 use std::fmt;
-use std::io::{Read, Seek};
 use steadfast_analysis::pass::AnnotatedBatches;
 use steadfast_analysis::{Captured, Filter, PassOptions};
 use steadfast_domain::step::mix64;
 use steadfast_domain::{Bytes, FineHistogram, IoOp};
 use steadfast_tracefile::error::TraceError;
-use steadfast_tracefile::parquet::Fields;
+use steadfast_tracefile::parquet::{Fields, TraceMedium};
 
 /// Most device pairs that are compared.
 const DEVICES_MAX: usize = 16;
@@ -123,24 +121,23 @@ pub struct StartErrors {
 }
 
 /// Compares the devices of both captures in pairs, in the order of their numbers.
-pub(super) fn compare_devices<A, B>(
+pub(super) fn compare_devices<A: TraceMedium, B: TraceMedium>(
     original: &Captured<A>,
     replay: &Captured<B>,
     options: &FidelityOptions,
     sides: &[FidelitySide; 2],
-) -> Result<Vec<DevicePair>, TraceError>
-where
-    A: Read + Seek + Send + 'static,
-    B: Read + Seek + Send + 'static,
-{
-    let pairs = sides[0].devices.keys().zip(sides[1].devices.keys()).take(DEVICES_MAX);
-    let pairs = pairs.map(|(captured, replayed)| {
+) -> Result<Vec<DevicePair>, TraceError> {
+    let captures = CapturePair { original, replay, options };
+    let mut pairs = Vec::new();
+    for (captured, replayed) in
+        sides[0].devices.keys().zip(sides[1].devices.keys()).take(DEVICES_MAX)
+    {
         let devices = [*captured, *replayed];
-        let pair = CapturePair { original, replay, options };
         let passes = [0, 1].map(|side: usize| on_device(&options.passes[side], devices[side]));
-        pair.compare(&passes, [0, 1].map(|side: usize| sides[side].device_name(devices[side])))
-    });
-    pairs.collect()
+        let names = [0, 1].map(|side: usize| sides[side].device_name(devices[side]));
+        pairs.push(captures.compare(&passes, names)?);
+    }
+    Ok(pairs)
 }
 
 /// Two captures and the options of their comparison.
@@ -150,50 +147,73 @@ struct CapturePair<'t, A, B> {
     options: &'t FidelityOptions,
 }
 
-impl<A, B> CapturePair<'_, A, B>
-where
-    A: Read + Seek + Send + 'static,
-    B: Read + Seek + Send + 'static,
-{
+impl<A: TraceMedium, B: TraceMedium> CapturePair<'_, A, B> {
     fn compare(
         &self,
         passes: &[PassOptions; 2],
         names: [String; 2],
     ) -> Result<DevicePair, TraceError> {
-        let (found, unmapped) = self.pair(passes, None)?;
-        if found.sequence.first.is_none() {
-            return Ok(found.finish(names, unmapped));
+        let all = self.pair(passes, None)?;
+        if all.sequence.first.is_none() {
+            return Ok(all.finish(names));
         }
         let mut by_op = Vec::new();
         for op in IoOp::ALL {
-            let chosen = &passes[0].filter.ops;
-            if chosen.is_empty() || chosen.contains(&op) {
+            let chosen_ops = &passes[0].filter.ops;
+            if chosen_ops.is_empty() || chosen_ops.contains(&op) {
                 let passes = passes.each_ref().map(|pass| with_op(pass, op));
-                by_op.push((op, self.pair(&passes, found.begins_ns)?.0));
+                let state = self.pair(&passes, all.begins_ns)?;
+                if state.ios != [0, 0] {
+                    by_op.push((op, state));
+                }
             }
         }
-        by_op.retain(|(_, found)| found.ios != [0, 0]);
         let starts = merged_starts(&by_op);
-        let by_op = by_op.into_iter().map(|(op, found)| found.finish_op(op)).collect();
-        Ok(DevicePair { starts, by_op, ..found.finish(names, unmapped) })
+        let by_op = by_op.into_iter().map(|(op, state)| state.finish_op(op)).collect();
+        Ok(DevicePair { starts, by_op, ..all.finish(names) })
     }
 
-    /// Pairs the chosen I/Os by number; returns the result and the number of I/Os that the map
-    /// cannot place.
+    /// Pairs the chosen I/Os by number.
     fn pair(
         &self,
         passes: &[PassOptions; 2],
         begins_ns: Option<[u64; 2]>,
-    ) -> Result<(ComparisonState, u64), TraceError> {
-        let mut pairing = PairReader {
-            original: SideIos::new(self.original.ios(&passes[0], Fields::NONE)?),
-            replay: SideIos::new(self.replay.ios(&passes[1], Fields::NONE)?),
-            map: self.options.map.as_ref(),
-            faster: self.options.faster,
-            unmapped: 0,
-        };
-        let found = pairing.run(ComparisonState { begins_ns, ..ComparisonState::default() })?;
-        Ok((found, pairing.unmapped))
+    ) -> Result<ComparisonState, TraceError> {
+        let mut original = SideIos::new(self.original.ios(&passes[0], Fields::NONE)?);
+        let mut replay = SideIos::new(self.replay.ios(&passes[1], Fields::NONE)?);
+        let mut state = ComparisonState { begins_ns, ..ComparisonState::default() };
+        loop {
+            let captured = self.next_mapped(&mut original, &mut state.unmapped)?;
+            let replayed = replay.next()?;
+            if captured.is_none() && replayed.is_none() {
+                return Ok(state);
+            }
+            state.add(captured, replayed);
+        }
+    }
+
+    /// Returns the next I/O of the original, at the time and place where the replay had to issue
+    /// it. Counts the I/Os that the map cannot place.
+    fn next_mapped(
+        &self,
+        original: &mut SideIos<'_, A>,
+        unmapped: &mut u64,
+    ) -> Result<Option<TimedIo>, TraceError> {
+        let FidelityOptions { map, faster, .. } = self.options;
+        while let Some(mut timed) = original.next()? {
+            if *faster != 1.0 {
+                timed.issued_ns = (timed.issued_ns as f64 / faster).round() as u64;
+            }
+            let Some(map) = map.as_ref().filter(|_| timed.io.op != IoOp::Flush) else {
+                return Ok(Some(timed));
+            };
+            if let Some(mapped) = map.map_io(timed.io.offset, timed.io.size) {
+                timed.io = DifferentIo { offset: mapped.offset, size: mapped.size, ..timed.io };
+                return Ok(Some(timed));
+            }
+            *unmapped += 1;
+        }
+        Ok(None)
     }
 }
 
@@ -218,7 +238,7 @@ struct SideIos<'t, R> {
     ready: VecDeque<TimedIo>,
 }
 
-impl<'t, R: Read + Seek + Send + 'static> SideIos<'t, R> {
+impl<'t, R: TraceMedium> SideIos<'t, R> {
     fn new(ios: AnnotatedBatches<'t, R>) -> Self {
         SideIos { ios, ready: VecDeque::new() }
     }
@@ -240,75 +260,45 @@ impl<'t, R: Read + Seek + Send + 'static> SideIos<'t, R> {
     }
 }
 
-/// Reads the I/Os of both sides in pairs.
-struct PairReader<'t, A, B> {
-    original: SideIos<'t, A>,
-    replay: SideIos<'t, B>,
-    map: Option<&'t AddressMap>,
-    faster: f64,
-    unmapped: u64,
-}
-
-impl<A, B> PairReader<'_, A, B>
-where
-    A: Read + Seek + Send + 'static,
-    B: Read + Seek + Send + 'static,
-{
-    fn run(&mut self, mut found: ComparisonState) -> Result<ComparisonState, TraceError> {
-        loop {
-            match (self.captured()?, self.replay.next()?) {
-                (None, None) => break,
-                (captured, replayed) => found.add(captured, replayed),
-            }
-        }
-        Ok(found)
-    }
-
-    /// Returns the next I/O of the original, at the time and place where the replay had to issue
-    /// it.
-    fn captured(&mut self) -> Result<Option<TimedIo>, TraceError> {
-        while let Some(mut timed) = self.original.next()? {
-            if self.faster != 1.0 {
-                timed.issued_ns = (timed.issued_ns as f64 / self.faster).round() as u64;
-            }
-            let Some(map) = self.map.filter(|_| timed.io.op != IoOp::Flush) else {
-                return Ok(Some(timed));
-            };
-            if let Some(mapped) = map.map_io(timed.io.offset, timed.io.size) {
-                timed.io = DifferentIo { offset: mapped.offset, size: mapped.size, ..timed.io };
-                return Ok(Some(timed));
-            }
-            self.unmapped += 1;
-        }
-        Ok(None)
-    }
-}
-
 /// The state of a comparison of paired I/Os.
 struct ComparisonState {
     ios: [u64; 2],
+    /// Number of I/Os of the original that the map cannot place.
+    unmapped: u64,
     sequence: SequenceComparison,
     /// Sum of the hashes of all I/Os of a side, independent of their order.
     sums: [u128; 2],
+    /// Times of the first pair, from which start-time errors count.
     begins_ns: Option<[u64; 2]>,
-    before_ns: [Option<u64>; 2],
+    /// Issue time of the last I/O of each side.
+    last_ns: [Option<u64>; 2],
     gaps: [DistributionSample; 2],
-    dense: Vec<u64>,
+    /// Start-time errors by bucket of [`FineHistogram`].
+    errors: Vec<u64>,
     starts: StartErrors,
-    /// Due time and delay of each of the last pairs, in nanoseconds.
-    last: VecDeque<(u64, i64)>,
+    /// The last pairs, at most [`DRIFT_OVER`].
+    last: VecDeque<PairDelay>,
+}
+
+/// How late the replay was at a pair, ordered by time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct PairDelay {
+    captured_ns: u64,
+    /// Negative if the replay was early.
+    late_ns: i64,
 }
 
 impl Default for ComparisonState {
     fn default() -> Self {
         ComparisonState {
             ios: [0; 2],
+            unmapped: 0,
             sequence: SequenceComparison::default(),
             sums: [0; 2],
             begins_ns: None,
-            before_ns: [None; 2],
+            last_ns: [None; 2],
             gaps: Default::default(),
-            dense: vec![0; FineHistogram::LEN],
+            errors: vec![0; FineHistogram::LEN],
             starts: StartErrors::default(),
             last: VecDeque::with_capacity(DRIFT_OVER + 1),
         }
@@ -316,13 +306,14 @@ impl Default for ComparisonState {
 }
 
 impl ComparisonState {
+    /// Adds the next I/O of each side; `None` for a side that has ended.
     fn add(&mut self, captured: Option<TimedIo>, replayed: Option<TimedIo>) {
         for (side, timed) in [captured, replayed].into_iter().enumerate() {
             let Some(TimedIo { issued_ns, io }) = timed else { continue };
             self.ios[side] += 1;
             self.sums[side] = self.sums[side].wrapping_add(hash(&io));
-            if let Some(before_ns) = self.before_ns[side].replace(issued_ns) {
-                self.gaps[side].add(issued_ns.saturating_sub(before_ns));
+            if let Some(last_ns) = self.last_ns[side].replace(issued_ns) {
+                self.gaps[side].add(issued_ns.saturating_sub(last_ns));
             }
         }
         let ios = [captured.map(|at| at.io), replayed.map(|at| at.io)];
@@ -332,33 +323,34 @@ impl ComparisonState {
             self.sequence.first.get_or_insert(IoDifference { number, ios });
         }
         if let (Some(captured), Some(replayed)) = (captured, replayed) {
-            self.pair(captured.issued_ns, replayed.issued_ns);
+            self.add_pair(captured.issued_ns, replayed.issued_ns);
         }
     }
 
-    fn pair(&mut self, captured_ns: u64, replayed_ns: u64) {
+    /// Adds the times of a pair.
+    fn add_pair(&mut self, captured_ns: u64, replayed_ns: u64) {
         let begins_ns = *self.begins_ns.get_or_insert([captured_ns, replayed_ns]);
         let since = |at: u64, begin: u64| at.saturating_sub(begin).min(i64::MAX as u64) as i64;
         let late_ns = since(replayed_ns, begins_ns[1]) - since(captured_ns, begins_ns[0]);
         self.starts.pairs += 1;
         self.starts.early += u64::from(late_ns < 0);
         self.starts.max_ns = self.starts.max_ns.max(late_ns.unsigned_abs());
-        self.dense[FineHistogram::index(late_ns.unsigned_abs())] += 1;
-        self.last.push_back((captured_ns, late_ns));
+        self.errors[FineHistogram::index(late_ns.unsigned_abs())] += 1;
+        self.last.push_back(PairDelay { captured_ns, late_ns });
         if self.last.len() > DRIFT_OVER {
             self.last.pop_front();
         }
     }
 
-    fn finish(self, names: [String; 2], unmapped: u64) -> DevicePair {
+    fn finish(self, names: [String; 2]) -> DevicePair {
         DevicePair {
             names,
             ios: self.ios,
-            unmapped,
+            unmapped: self.unmapped,
             sequence: self.sequence(),
             starts: self.starts(),
             by_op: Vec::new(),
-            gaps: between(self.gaps),
+            gaps: Distance::between(self.gaps),
         }
     }
 
@@ -372,10 +364,10 @@ impl ComparisonState {
     }
 
     fn starts(&self) -> StartErrors {
-        let mut last: Vec<i64> = self.last.iter().map(|(_, late)| *late).collect();
+        let mut last: Vec<i64> = self.last.iter().map(|pair| pair.late_ns).collect();
         last.sort_unstable();
         StartErrors {
-            errors: FineHistogram::from_dense(&self.dense),
+            errors: FineHistogram::from_dense(&self.errors),
             drift_ns: last.get(last.len() / 2).copied(),
             ..self.starts.clone()
         }
@@ -385,20 +377,20 @@ impl ComparisonState {
 /// Merges the start-time errors of operations: those that both sides have equally often, or
 /// all if there is none.
 fn merged_starts(by_op: &[(IoOp, ComparisonState)]) -> StartErrors {
-    let is_whole = |found: &ComparisonState| found.ios[0] == found.ios[1];
-    let has_whole = by_op.iter().any(|(_, found)| is_whole(found));
-    let mut all = ComparisonState::default();
+    let is_whole = |state: &ComparisonState| state.ios[0] == state.ios[1];
+    let has_whole = by_op.iter().any(|(_, state)| is_whole(state));
+    let mut merged = ComparisonState::default();
     let mut last = Vec::new();
-    for (_, found) in by_op.iter().filter(|(_, found)| !has_whole || is_whole(found)) {
-        all.starts.pairs += found.starts.pairs;
-        all.starts.early += found.starts.early;
-        all.starts.max_ns = all.starts.max_ns.max(found.starts.max_ns);
-        all.dense.iter_mut().zip(&found.dense).for_each(|(sum, count)| *sum += count);
-        last.extend(&found.last);
+    for (_, state) in by_op.iter().filter(|(_, state)| !has_whole || is_whole(state)) {
+        merged.starts.pairs += state.starts.pairs;
+        merged.starts.early += state.starts.early;
+        merged.starts.max_ns = merged.starts.max_ns.max(state.starts.max_ns);
+        merged.errors.iter_mut().zip(&state.errors).for_each(|(sum, count)| *sum += count);
+        last.extend(&state.last);
     }
     last.sort_unstable();
-    all.last = last.split_off(last.len().saturating_sub(DRIFT_OVER)).into();
-    all.starts()
+    merged.last = last.split_off(last.len().saturating_sub(DRIFT_OVER)).into();
+    merged.starts()
 }
 
 /// Returns a hash of an I/O with a negligible risk of collision.

@@ -1,6 +1,6 @@
 //! Plots of a comparison: both captures over time on one axis, and both distributions.
 
-use super::found::Fidelity;
+use super::comparison::Fidelity;
 use super::pairs::DevicePair;
 use super::tables::devices;
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ struct TimePlotSpec {
 }
 
 /// Plots IOPS, MB/s, response time and outstanding I/Os over time.
-pub(super) fn over_time(found: &Fidelity) -> Vec<Plot> {
+pub(super) fn over_time(fidelity: &Fidelity) -> Vec<Plot> {
     let linear = |id, title, unit, is_rate, value| TimePlotSpec {
         id,
         title,
@@ -50,30 +50,34 @@ pub(super) fn over_time(found: &Fidelity) -> Vec<Plot> {
         ),
     ]
     .iter()
-    .map(|kind| time_plot(found, kind))
+    .map(|kind| time_plot(fidelity, kind))
     .collect()
 }
 
-fn time_plot(found: &Fidelity, kind: &TimePlotSpec) -> Plot {
+fn time_plot(fidelity: &Fidelity, kind: &TimePlotSpec) -> Plot {
     let x = Axis::time("Time since the first I/O", TimeUnit::Seconds);
     let y = Axis::new(kind.unit, kind.scale.clone());
-    let caption = match found.faster {
+    let caption = match fidelity.faster {
         1.0 => String::new(),
         faster => format!("The original's times are divided by {faster}."),
     };
-    let [original, replay] = found.sides.each_ref().map(|side| &side.steps);
+    let [original, replay] = fidelity.sides.each_ref().map(|side| &side.steps);
     Plot::new(PlotKind::Lines, kind.id, kind.title, x, y)
         .caption(caption)
-        .with(Series::new("Original", Stroke::Average, points(found, original, kind)))
-        .with(Series::new("Replay", Stroke::Measured, points(found, replay, kind)))
+        .with(Series::new("Original", Stroke::Average, points(fidelity, original, kind)))
+        .with(Series::new("Replay", Stroke::Measured, points(fidelity, replay, kind)))
 }
 
-fn points(found: &Fidelity, steps: &PlottedSteps, kind: &TimePlotSpec) -> Vec<(f64, Option<f64>)> {
-    let last = found.sides.iter().filter_map(|side| side.steps.keys().last()).max();
-    let seconds = found.step_ns as f64 / 1e9;
+fn points(
+    fidelity: &Fidelity,
+    steps: &PlottedSteps,
+    kind: &TimePlotSpec,
+) -> Vec<(f64, Option<f64>)> {
+    let last = fidelity.sides.iter().filter_map(|side| side.steps.keys().last()).max();
+    let seconds = fidelity.step_ns as f64 / 1e9;
     let value = |number: u64| {
-        let found = steps.get(&number).and_then(kind.value);
-        if kind.is_rate { Some(found.unwrap_or(0.0) / seconds) } else { found }
+        let value = steps.get(&number).and_then(kind.value);
+        if kind.is_rate { Some(value.unwrap_or(0.0) / seconds) } else { value }
     };
     let last = last.copied().unwrap_or(0);
     (0..=last).map(|number| (number as f64 * seconds, value(number))).collect()
@@ -134,8 +138,8 @@ pub(super) fn start_errors(number: usize, pair: &DevicePair) -> Option<Plot> {
 }
 
 /// Plots the queue depths at issue.
-pub(super) fn depths(found: &Fidelity) -> Option<Plot> {
-    let depths = found.sides.each_ref().map(|side| side.depths.as_ref());
+pub(super) fn depths(fidelity: &Fidelity) -> Option<Plot> {
+    let depths = fidelity.sides.each_ref().map(|side| side.depths.as_ref());
     let series = cumulative(depths, 1.0);
     let (id, title) = ("replay-depth-distribution", "Queue depth at issue".to_owned());
     let plot = distribution(id, title, "I/Os outstanding, itself included", Scale::Log2);

@@ -2,7 +2,6 @@
 
 use crate::replay::ReplayError;
 use std::collections::BTreeMap;
-use std::io::{Read, Seek};
 use steadfast_analysis::captured::steps_over;
 use steadfast_analysis::cube::CellSums;
 use steadfast_analysis::questions::steps::{CaptureStep, STEPS_MAX};
@@ -10,7 +9,7 @@ use steadfast_analysis::questions::streams::StreamTable;
 use steadfast_analysis::{Captured, Fold, PassOptions};
 use steadfast_domain::{CaptureConditions, FineHistogram};
 use steadfast_tracefile::error::TraceError;
-use steadfast_tracefile::parquet::{Field, Fields};
+use steadfast_tracefile::parquet::{Field, Fields, TraceMedium};
 
 /// The contents of one of the two captures.
 #[derive(Debug, Clone)]
@@ -38,7 +37,7 @@ pub struct FidelitySide {
 }
 
 /// Returns the first and last time of the chosen I/Os.
-pub(super) fn span_ns<R: Read + Seek + Send + 'static>(
+pub(super) fn span_ns<R: TraceMedium>(
     captured: &Captured<R>,
     pass: &PassOptions,
 ) -> Result<(u64, u64), ReplayError> {
@@ -48,17 +47,19 @@ pub(super) fn span_ns<R: Read + Seek + Send + 'static>(
 }
 
 impl FidelitySide {
-    pub(super) fn read<R: Read + Seek + Send + 'static>(
+    pub(super) fn read<R: TraceMedium>(
         captured: &Captured<R>,
         pass: &PassOptions,
         span_ns: (u64, u64),
         step_ns: u64,
     ) -> Result<Self, TraceError> {
-        let (streams, steps, ios) = match captured.conditions().step_ns {
-            None => read_ios(captured, pass, span_ns.0, step_ns)?,
-            Some(recorded_ns) => read_sums(captured, pass, span_ns, recorded_ns, step_ns)?,
+        let figures = match captured.conditions().step_ns {
+            None => SideFigures::from_ios(captured, pass, span_ns.0, step_ns)?,
+            Some(recorded_ns) => {
+                SideFigures::from_sums(captured, pass, span_ns, recorded_ns, step_ns)?
+            }
         };
-        let SingleIoFigures { depths, devices } = ios;
+        let SideFigures { streams, steps, depths, devices } = figures;
         Ok(FidelitySide {
             conditions: captured.conditions().clone(),
             missing: captured.integrity().missing(),
@@ -84,67 +85,67 @@ impl FidelitySide {
     }
 }
 
-type StepsByNumber = BTreeMap<u64, CaptureStep>;
-
-/// Figures that need single I/Os.
-#[derive(Default)]
-struct SingleIoFigures {
+/// The figures of a capture, from single I/Os or from step sums.
+struct SideFigures {
+    streams: StreamTable,
+    steps: BTreeMap<u64, CaptureStep>,
     depths: Option<FineHistogram>,
     devices: BTreeMap<u16, u64>,
 }
 
-/// Reads single I/Os.
-fn read_ios<R: Read + Seek + Send + 'static>(
-    captured: &Captured<R>,
-    pass: &PassOptions,
-    begin_ns: u64,
-    step_ns: u64,
-) -> Result<(StreamTable, StepsByNumber, SingleIoFigures), TraceError> {
-    let mut streams = StreamTable::new();
-    let mut depths = vec![0u64; FineHistogram::LEN];
-    let (mut steps, mut devices) = (BTreeMap::new(), BTreeMap::new());
-    let mut ios = captured.ios(pass, streams.fields().and(Fields::new(&[Field::Device])))?;
-    while let Some(rows) = ios.next_batch()? {
-        streams.take(&rows)?;
-        for row in rows.iter() {
-            let at = rows.batch.issued_ns(row).saturating_sub(begin_ns) / step_ns.max(1);
-            let step = step_at(&mut steps, at)?;
-            let op = rows.batch.op(row) as usize;
-            step.ops[op].add(rows.batch.bytes(row), rows.sequential[row]);
-            step.times.add(rows.response_ns(row), 0, rows.depth[row]);
-            *devices.entry(rows.batch.device(row)).or_default() += 1;
-            if let Some(depth) = Some(rows.depth[row]).filter(|depth| *depth > 0) {
-                depths[FineHistogram::index(u64::from(depth))] += 1;
+impl SideFigures {
+    /// Reads single I/Os.
+    fn from_ios<R: TraceMedium>(
+        captured: &Captured<R>,
+        pass: &PassOptions,
+        begin_ns: u64,
+        step_ns: u64,
+    ) -> Result<Self, TraceError> {
+        let mut streams = StreamTable::new();
+        let mut depths = vec![0u64; FineHistogram::LEN];
+        let mut steps: BTreeMap<u64, CaptureStep> = BTreeMap::new();
+        let mut devices = BTreeMap::new();
+        let mut ios = captured.ios(pass, streams.fields().and(Fields::new(&[Field::Device])))?;
+        while let Some(rows) = ios.next_batch()? {
+            streams.take(&rows)?;
+            for row in rows.iter() {
+                let number = rows.batch.issued_ns(row).saturating_sub(begin_ns) / step_ns.max(1);
+                if steps.len() >= STEPS_MAX && !steps.contains_key(&number) {
+                    return Err(TraceError::TooFine(format!(
+                        "more than {STEPS_MAX} capture steps; choose wider steps with --step"
+                    )));
+                }
+                let step = steps.entry(number).or_default();
+                let op = rows.batch.op(row) as usize;
+                step.ops[op].add(rows.batch.bytes(row), rows.sequential[row]);
+                step.times.add(rows.response_ns(row), 0, rows.depth[row]);
+                *devices.entry(rows.batch.device(row)).or_default() += 1;
+                if rows.depth[row] > 0 {
+                    depths[FineHistogram::index(u64::from(rows.depth[row]))] += 1;
+                }
             }
         }
+        let depths = Some(FineHistogram::from_dense(&depths)).filter(|depths| depths.total() > 0);
+        Ok(SideFigures { streams, steps, depths, devices })
     }
-    let depths = Some(FineHistogram::from_dense(&depths)).filter(|depths| depths.total() > 0);
-    Ok((streams, steps, SingleIoFigures { depths, devices }))
-}
 
-fn step_at(steps: &mut StepsByNumber, at: u64) -> Result<&mut CaptureStep, TraceError> {
-    if steps.len() >= STEPS_MAX && !steps.contains_key(&at) {
-        let what = format!("more than {STEPS_MAX} capture steps; choose wider steps with --step");
-        return Err(TraceError::TooFine(what));
+    /// Reads step sums. Recorded steps are joined starting with the first one, so that both captures
+    /// begin with step 0.
+    fn from_sums<R: TraceMedium>(
+        captured: &Captured<R>,
+        pass: &PassOptions,
+        span_ns: (u64, u64),
+        recorded_ns: u64,
+        step_ns: u64,
+    ) -> Result<Self, TraceError> {
+        let mut streams = StreamTable::new();
+        let mut recorded = steps_over(pass, span_ns, recorded_ns);
+        captured.run(pass, &mut [&mut streams, &mut recorded])?;
+        let (first, joined) = (span_ns.0 / recorded_ns, (step_ns / recorded_ns).max(1));
+        let mut steps: BTreeMap<u64, CaptureStep> = BTreeMap::new();
+        for (number, step) in recorded.finish()? {
+            steps.entry(number.saturating_sub(first) / joined).or_default().merge(&step);
+        }
+        Ok(SideFigures { streams, steps, depths: None, devices: BTreeMap::new() })
     }
-    Ok(steps.entry(at).or_default())
-}
-
-/// Reads step sums. Recorded steps are joined starting with the first one, so that both captures
-/// begin with step 0.
-fn read_sums<R: Read + Seek + Send + 'static>(
-    captured: &Captured<R>,
-    pass: &PassOptions,
-    span_ns: (u64, u64),
-    recorded_ns: u64,
-    step_ns: u64,
-) -> Result<(StreamTable, StepsByNumber, SingleIoFigures), TraceError> {
-    let (mut streams, mut recorded) = (StreamTable::new(), steps_over(pass, span_ns, recorded_ns));
-    captured.run(pass, &mut [&mut streams, &mut recorded])?;
-    let (first, each) = (span_ns.0 / recorded_ns, (step_ns / recorded_ns).max(1));
-    let mut steps = StepsByNumber::new();
-    for (number, step) in recorded.finish()? {
-        steps.entry(number.saturating_sub(first) / each).or_default().merge(&step);
-    }
-    Ok((streams, steps, SingleIoFigures::default()))
 }

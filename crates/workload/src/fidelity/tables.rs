@@ -1,6 +1,6 @@
 //! Tables of a comparison.
 
-use super::found::Fidelity;
+use super::comparison::Fidelity;
 use super::pairs::{DevicePair, OpPair, StartErrors};
 use super::side::FidelitySide;
 use std::cmp::Reverse;
@@ -39,15 +39,17 @@ fn compared(head: &str, values: [Option<f64>; 2], decimals: u8) -> Row {
     Row::new(head, [original, replay, difference(values)])
 }
 
-pub(super) fn totals(found: &Fidelity) -> Table {
-    let of = |value: &dyn Fn(&FidelitySide) -> Option<f64>| found.sides.each_ref().map(value);
-    let total = found.sides.each_ref().map(|side| side.streams.total());
+pub(super) fn totals(fidelity: &Fidelity) -> Table {
+    let of = |value: &dyn Fn(&FidelitySide) -> Option<f64>| fidelity.sides.each_ref().map(value);
+    let total = fidelity.sides.each_ref().map(|side| side.streams.total());
     let figures = total.each_ref().map(|tally| tally.times.responses.figures());
     let millis = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e6);
     // The replay's clock.
-    let seconds =
-        [found.sides[0].lasted_ns() as f64 / found.faster, found.sides[1].lasted_ns() as f64]
-            .map(|ns| ns / 1e9);
+    let seconds = [
+        fidelity.sides[0].lasted_ns() as f64 / fidelity.faster,
+        fidelity.sides[1].lasted_ns() as f64,
+    ]
+    .map(|ns| ns / 1e9);
     let rate = |amount: [f64; 2]| {
         [0, 1].map(|side: usize| (seconds[side] > 0.0).then(|| amount[side] / seconds[side]))
     };
@@ -80,8 +82,8 @@ pub(super) fn totals(found: &Fidelity) -> Table {
 
 /// Returns the streams of both captures, most frequent first: those with 1 % of the I/Os of
 /// either, or all of them.
-pub(super) fn streams(found: &Fidelity, all: bool) -> Table {
-    let sides = found.sides.each_ref().map(|side| &side.streams);
+pub(super) fn streams(fidelity: &Fidelity, all: bool) -> Table {
+    let sides = fidelity.sides.each_ref().map(|side| &side.streams);
     let total = sides.map(|table| table.total().count());
     let keys: BTreeSet<StreamKey> =
         sides.iter().flat_map(|table| table.iter().map(|(key, _)| key)).collect();
@@ -141,9 +143,9 @@ fn stream_row(head: &str, tallies: &[IoSums; 2]) -> Row {
 }
 
 /// Returns the I/Os by operation and size, random and sequential together.
-pub(super) fn sizes(found: &Fidelity) -> Table {
+pub(super) fn sizes(fidelity: &Fidelity) -> Table {
     let mut counts: BTreeMap<(IoOp, u32), [u64; 2]> = BTreeMap::new();
-    for (at, side) in found.sides.iter().enumerate() {
+    for (at, side) in fidelity.sides.iter().enumerate() {
         for (key, tally) in side.streams.iter() {
             counts.entry((key.op, key.bytes)).or_default()[at] += tally.count();
         }
@@ -191,8 +193,8 @@ pub(super) fn sequences(pairs: &[DevicePair]) -> Table {
 /// Returns median, 99 % and maximum of start-time errors, in microseconds.
 fn start_error_cells(starts: &StartErrors) -> [Cell; 3] {
     let percentile = |fraction| {
-        let found: Option<Nanos> = starts.errors.reportable_percentile(fraction);
-        micros(found.map(|error| error.0.min(starts.max_ns) as f64))
+        let error: Option<Nanos> = starts.errors.reportable_percentile(fraction);
+        micros(error.map(|error| error.0.min(starts.max_ns) as f64))
     };
     let max = micros((starts.pairs > 0).then_some(starts.max_ns as f64));
     [percentile(0.5), percentile(0.99), max]
@@ -271,15 +273,15 @@ pub(super) fn by_op(pairs: &[DevicePair]) -> Option<Table> {
 }
 
 /// Returns the table of queue depths; `None` if neither capture has them.
-pub(super) fn depths(found: &Fidelity) -> Option<Table> {
-    let depths = found.sides.each_ref().map(|side| side.depths.as_ref());
+pub(super) fn depths(fidelity: &Fidelity) -> Option<Table> {
+    let depths = fidelity.sides.each_ref().map(|side| side.depths.as_ref());
     depths.iter().any(Option::is_some).then(|| {
         let at = |fraction: f64| {
             depths.map(|depths: Option<&FineHistogram>| {
                 Some(depths?.reportable_percentile(fraction)?.0 as f64)
             })
         };
-        let total = found.sides.each_ref().map(|side| side.streams.total());
+        let total = fidelity.sides.each_ref().map(|side| side.streams.total());
         let deepest = |tally: &IoSums| tally.times.depths.largest().map(f64::from);
         Table::new("replay-depths", "Queue depth at issue", "")
             .columns(BOTH)

@@ -28,20 +28,29 @@ impl ReplayTarget {
     pub fn granules(self) -> u64 {
         self.size.0 / GRANULE
     }
-    /// Rounds a range outward to whole sectors; returns its offset and size.
-    pub fn whole_sectors(self, offset: u64, size: u64) -> (u64, u64) {
+    /// Rounds the range of an I/O outward to whole sectors.
+    pub fn whole_sectors(self, offset: u64, size: u64) -> SectorRange {
         let sector = self.sector();
         let begin = offset - offset % sector;
         let end = offset.saturating_add(size);
         let end = end.checked_next_multiple_of(sector).unwrap_or(u64::MAX - u64::MAX % sector);
-        (begin, end - begin)
+        SectorRange { offset: begin, size: end - begin }
     }
+}
+
+/// A range of whole sectors, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SectorRange {
+    /// Offset of the first byte.
+    pub offset: u64,
+    /// Number of bytes.
+    pub size: u64,
 }
 
 /// The mapping of a capture's addresses to one target.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AddressMap {
-    space: ReplayTarget,
+    target: ReplayTarget,
     moves: AddressMove,
 }
 
@@ -81,28 +90,28 @@ pub struct CaptureExtent {
 }
 
 impl AddressMap {
-    /// Creates a map to `space`.
+    /// Creates a map to a target.
     ///
     /// # Errors
     /// Returns [`ReplayError::TargetTooSmall`] if granules must move and the target has none.
     pub fn new(
         rule: MapRule,
-        space: ReplayTarget,
-        reached: CaptureExtent,
+        target: ReplayTarget,
+        extent: CaptureExtent,
     ) -> Result<Self, ReplayError> {
-        if rule != MapRule::Same && space.granules() == 0 {
-            return Err(ReplayError::TargetTooSmall(space.size));
+        if rule != MapRule::Same && target.granules() == 0 {
+            return Err(ReplayError::TargetTooSmall(target.size));
         }
         let moves = match rule {
             MapRule::Same => AddressMove::Same,
             MapRule::Wrap => AddressMove::Wrap,
-            MapRule::Pack => AddressMove::Pack(Arc::new(reached.touched)),
+            MapRule::Pack => AddressMove::Pack(Arc::new(extent.touched)),
             MapRule::Scale => {
-                let span = reached.capacity.map_or(0, |bytes| bytes.0).max(reached.end);
+                let span = extent.capacity.map_or(0, |bytes| bytes.0).max(extent.end);
                 AddressMove::Scale(span.div_ceil(GRANULE).max(1))
             }
         };
-        Ok(AddressMap { space, moves })
+        Ok(AddressMap { target, moves })
     }
 
     /// Returns the rule by which addresses move.
@@ -119,39 +128,48 @@ impl AddressMap {
     /// and the rule is [`MapRule::Same`].
     #[inline]
     pub fn map_io(&self, offset: u64, size: u64) -> Option<MappedIo> {
-        let (begin, whole) = self.space.whole_sectors(offset, size);
-        let rounded = (begin, whole) != (offset, size);
-        let end = self.space.end();
-        let (offset, wrapped) = match &self.moves {
-            AddressMove::Same => (begin, false),
-            _ => self.moved(begin),
-        };
-        let highest = end.checked_sub(whole)?;
-        let moved = offset > highest;
-        if moved && matches!(self.moves, AddressMove::Same) {
-            return None;
+        let range = self.target.whole_sectors(offset, size);
+        let rounded = range != SectorRange { offset, size };
+        let highest = self.target.end().checked_sub(range.size)?;
+        if self.moves == AddressMove::Same {
+            let fits = range.offset <= highest;
+            let SectorRange { offset, size } = range;
+            return fits.then_some(MappedIo {
+                offset,
+                size,
+                rounded,
+                wrapped: false,
+                moved: false,
+            });
         }
-        Some(MappedIo { offset: offset.min(highest), size: whole, rounded, wrapped, moved })
+        let granules = self.target.granules();
+        let number = self.moved_granule(range.offset / GRANULE);
+        let offset = number % granules * GRANULE + range.offset % GRANULE;
+        Some(MappedIo {
+            offset: offset.min(highest),
+            size: range.size,
+            rounded,
+            wrapped: number >= granules,
+            moved: offset > highest,
+        })
     }
 
-    /// Returns the moved beginning of an I/O, and whether it was wrapped.
-    fn moved(&self, begin: u64) -> (u64, bool) {
-        let (granule, inside) = (begin / GRANULE, begin % GRANULE);
-        let granules = self.space.granules();
-        let number = match &self.moves {
+    /// Returns the number of the target's granule for a captured one; it may lie beyond the end.
+    fn moved_granule(&self, granule: u64) -> u64 {
+        match &self.moves {
             AddressMove::Same | AddressMove::Wrap => granule,
             AddressMove::Pack(ranks) => ranks.rank(granule),
             AddressMove::Scale(captured) => {
-                let scaled = u128::from(granule) * u128::from(granules) / u128::from(*captured);
+                let granules = u128::from(self.target.granules());
+                let scaled = u128::from(granule) * granules / u128::from(*captured);
                 u64::try_from(scaled).unwrap_or(u64::MAX)
             }
-        };
-        (number % granules * GRANULE + inside, number >= granules)
+        }
     }
 
     /// Describes the mapping in one sentence.
     pub fn describe(&self) -> String {
-        let target = self.space.granules();
+        let target = self.target.granules();
         match &self.moves {
             AddressMove::Same => "Addresses are the captured ones.".into(),
             AddressMove::Wrap => format!(
@@ -186,15 +204,18 @@ mod tests {
     const MIB: u64 = GRANULE;
     const RULES: [MapRule; 4] = [MapRule::Same, MapRule::Wrap, MapRule::Pack, MapRule::Scale];
 
+    fn target(size: Bytes) -> ReplayTarget {
+        ReplayTarget { size, logical_sector: 512 }
+    }
+
     fn map(rule: MapRule, target_mib: u64, ios: &[(u64, u64)]) -> AddressMap {
         let mut touched = Granules::default();
         for (offset, size) in ios {
             touched.touch(*offset, offset + size).unwrap();
         }
         let end = ios.iter().map(|(offset, size)| offset + size).max().unwrap_or(0);
-        let reached = CaptureExtent { end, capacity: None, touched: touched.ranked() };
-        let space = ReplayTarget { size: Bytes::mib(target_mib), logical_sector: 512 };
-        AddressMap::new(rule, space, reached).unwrap()
+        let extent = CaptureExtent { end, capacity: None, touched: touched.ranked() };
+        AddressMap::new(rule, target(Bytes::mib(target_mib)), extent).unwrap()
     }
 
     fn at(map: &AddressMap, offset: u64, size: u64) -> u64 {
@@ -221,17 +242,18 @@ mod tests {
 
     #[test]
     fn a_captured_device_is_scaled_to_the_targets_size() {
-        let reached = CaptureExtent {
+        let extent = CaptureExtent {
             end: MIB,
             capacity: Some(Bytes::mib(1000)),
             touched: GranuleRanks::default(),
         };
-        let space = ReplayTarget { size: Bytes::mib(100), logical_sector: 512 };
-        let squeezed = AddressMap::new(MapRule::Scale, space, reached.clone()).unwrap();
+        let scaled = |mib: u64| {
+            AddressMap::new(MapRule::Scale, target(Bytes::mib(mib)), extent.clone()).unwrap()
+        };
+        let squeezed = scaled(100);
         assert_eq!(at(&squeezed, 509 * MIB + 1024, 4096), 50 * MIB + 1024);
         assert_eq!(at(&squeezed, 999 * MIB, 4096), 99 * MIB);
-        let space = ReplayTarget { size: Bytes::mib(2000), logical_sector: 512 };
-        let stretched = AddressMap::new(MapRule::Scale, space, reached).unwrap();
+        let stretched = scaled(2000);
         assert_eq!(at(&stretched, 999 * MIB + 512, 4096), 1998 * MIB + 512);
         let text = stretched.describe();
         assert!(text.contains("1000 captured") && text.contains("gaps"), "{text}");
@@ -247,9 +269,9 @@ mod tests {
 
     #[test]
     fn an_io_off_a_sector_is_rounded_outward() {
-        let space = ReplayTarget { size: Bytes::mib(4), logical_sector: 4096 };
-        let reached = CaptureExtent { end: 0, capacity: None, touched: GranuleRanks::default() };
-        let map = AddressMap::new(MapRule::Same, space, reached).unwrap();
+        let target = ReplayTarget { size: Bytes::mib(4), logical_sector: 4096 };
+        let extent = CaptureExtent { end: 0, capacity: None, touched: GranuleRanks::default() };
+        let map = AddressMap::new(MapRule::Same, target, extent).unwrap();
         let mapped = map.map_io(512, 4096).unwrap();
         assert_eq!((mapped.offset, mapped.size, mapped.rounded), (0, 8192, true));
         assert!(!map.map_io(4096, 4096).unwrap().rounded);
@@ -258,12 +280,14 @@ mod tests {
 
     #[test]
     fn a_target_below_one_granule_is_refused_unless_addresses_stay() {
-        let space = ReplayTarget { size: Bytes::kib(512), logical_sector: 512 };
-        let reached =
-            || CaptureExtent { end: 4096, capacity: None, touched: GranuleRanks::default() };
-        let refusal = AddressMap::new(MapRule::Wrap, space, reached()).unwrap_err().to_string();
+        let small = |rule: MapRule| {
+            let extent =
+                CaptureExtent { end: 4096, capacity: None, touched: GranuleRanks::default() };
+            AddressMap::new(rule, target(Bytes::kib(512)), extent)
+        };
+        let refusal = small(MapRule::Wrap).unwrap_err().to_string();
         assert!(refusal.contains("512 KiB") && refusal.contains("1 MiB"), "{refusal}");
-        assert!(AddressMap::new(MapRule::Same, space, reached()).is_ok());
+        assert!(small(MapRule::Same).is_ok());
     }
 
     fn any_ios() -> impl Strategy<Value = Vec<(u64, u64)>> {

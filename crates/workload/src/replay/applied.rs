@@ -11,9 +11,7 @@ use steadfast_analysis::questions::cumulative::{CumulativeWorkload, io_stream, s
 use steadfast_analysis::questions::streams::StreamKey;
 use steadfast_domain::applied::AppliedStep;
 use steadfast_domain::stimulus::DataPattern;
-use steadfast_domain::{
-    AppliedWorkload, CaptureConditions, Caveat, Demand, IoStream, Layer, Nanos,
-};
+use steadfast_domain::{AppliedWorkload, CaptureConditions, Caveat, Demand, Layer, Nanos};
 
 /// The origin of a workload, and what its steps do not define.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -92,13 +90,26 @@ impl NativeSteps {
     }
 }
 
+/// Returns the streams of a workload and of its steps, each weighted by its exact count.
 fn applied(
     workload: &CumulativeWorkload,
     steps: &[WorkloadStep],
     caveats: &[Caveat],
     provenance: Provenance,
 ) -> AppliedWorkload {
-    let WeightedStreams { mut streams, ios, rounding } = WeightedStreams::new(workload);
+    // If the sum of the counts exceeds 32 bits, all are halved equally often, to no less than 1.
+    let sum: u128 = workload.streams.iter().map(|stream| u128::from(stream.count)).sum();
+    let shift = (u128::BITS - sum.leading_zeros()).saturating_sub(u32::BITS);
+    let is_rounded = shift > 0;
+    let (mut streams, mut stream_ios) = (Vec::new(), Vec::new());
+    for stream in &workload.streams {
+        let Some(op) = stimulus_op(stream.op) else { continue };
+        let weight = u32::try_from((stream.count >> shift).max(1)).unwrap_or(u32::MAX);
+        streams.push(io_stream(op, stream).weighing(weight));
+        if is_rounded {
+            stream_ios.push(stream.count);
+        }
+    }
     provenance.placement.place(&mut streams);
     let indices: HashMap<StreamKey, usize> =
         workload.streams.iter().enumerate().map(|(index, stream)| (stream.key(), index)).collect();
@@ -106,14 +117,15 @@ fn applied(
         Some((index, provenance.arrivals.by_stream.get(&stream.key())?.pace()))
     });
     let stream_arrivals = stream_arrivals.collect();
+    let rounding = is_rounded.then(|| ROUNDED_WEIGHTS.to_owned());
     let Provenance { name, source, origin, demand, data_pattern, arrivals, .. } = provenance;
     AppliedWorkload {
         name,
         source,
         origin,
-        remarks: caveats.iter().map(sentence).chain(rounding.map(str::to_owned)).collect(),
+        remarks: caveats.iter().map(sentence).chain(rounding).collect(),
         streams,
-        stream_ios: if rounding.is_some() { ios } else { Vec::new() },
+        stream_ios,
         captured_ios: workload.total_count,
         captured_bytes: workload.total_bytes(),
         captured_streams: workload.total_streams as u64,
@@ -129,30 +141,6 @@ fn applied(
 /// Returns a caveat and its remedy as one text.
 fn sentence(caveat: &Caveat) -> String {
     format!("{} {}", caveat.text, caveat.remedy).trim_end().to_owned()
-}
-
-/// The streams of a workload, weighted by their counts.
-struct WeightedStreams {
-    streams: Vec<IoStream>,
-    /// Count of each stream.
-    ios: Vec<u64>,
-    /// Remark on weights that are rounded; `None` if they are the counts.
-    rounding: Option<&'static str>,
-}
-
-impl WeightedStreams {
-    /// Weights every stream by its count. If the sum of the counts exceeds 32 bits, all are halved
-    /// equally often, to no less than 1.
-    fn new(workload: &CumulativeWorkload) -> Self {
-        let sum: u128 = workload.streams.iter().map(|stream| u128::from(stream.count)).sum();
-        let shift = (u128::BITS - sum.leading_zeros()).saturating_sub(u32::BITS);
-        let weighted = workload.streams.iter().filter_map(|stream| {
-            let weight = u32::try_from((stream.count >> shift).max(1)).unwrap_or(u32::MAX);
-            Some((io_stream(stimulus_op(stream.op)?, stream).weighing(weight), stream.count))
-        });
-        let (streams, ios) = weighted.unzip();
-        WeightedStreams { streams, ios, rounding: (shift > 0).then_some(ROUNDED_WEIGHTS) }
-    }
 }
 
 fn applied_step(step: &WorkloadStep, indices: &HashMap<StreamKey, usize>) -> AppliedStep {

@@ -28,7 +28,7 @@ impl Granules {
     pub fn touch(&mut self, offset: u64, end: u64) -> Result<(), ReplayError> {
         let last = end.max(offset + 1) - 1;
         for granule in offset / GRANULE..=last / GRANULE {
-            let (piece, word, bit) = place(granule);
+            let GranulePlace { piece, word, bit } = GranulePlace::new(granule);
             if self.pieces.len() == PIECES_MAX && !self.pieces.contains_key(&piece) {
                 return Err(ReplayError::TooFarApart);
             }
@@ -41,7 +41,7 @@ impl Granules {
     pub fn ranked(self) -> GranuleRanks {
         let mut before = 0;
         let pieces = self.pieces.into_iter().map(|(number, words)| {
-            let piece = RankPiece { number, before, words_before: counts(&words), words };
+            let piece = RankPiece { number, before, words_before: touched_before(&words), words };
             before += piece.words.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
             piece
         });
@@ -76,7 +76,7 @@ impl GranuleRanks {
     /// Returns the number of touched granules before this one.
     #[inline]
     pub fn rank(&self, granule: u64) -> u64 {
-        let (number, word, bit) = place(granule);
+        let GranulePlace { piece: number, word, bit } = GranulePlace::new(granule);
         let at = self.pieces.partition_point(|piece| piece.number < number);
         match self.pieces.get(at) {
             Some(piece) if piece.number == number => {
@@ -89,13 +89,28 @@ impl GranuleRanks {
     }
 }
 
-/// Returns piece, word and bit of a granule.
-fn place(granule: u64) -> (u64, usize, u32) {
-    let inside = granule % GRANULES_OF_PIECE;
-    (granule / GRANULES_OF_PIECE, (inside / 64) as usize, (inside % 64) as u32)
+/// The bit of a granule.
+struct GranulePlace {
+    /// Number of the piece.
+    piece: u64,
+    /// Index of the word in the piece.
+    word: usize,
+    bit: u32,
 }
 
-fn counts(words: &[u64; WORDS]) -> Box<[u16; WORDS]> {
+impl GranulePlace {
+    fn new(granule: u64) -> Self {
+        let inside = granule % GRANULES_OF_PIECE;
+        GranulePlace {
+            piece: granule / GRANULES_OF_PIECE,
+            word: (inside / 64) as usize,
+            bit: (inside % 64) as u32,
+        }
+    }
+}
+
+/// Returns the number of bits set before each word.
+fn touched_before(words: &[u64; WORDS]) -> Box<[u16; WORDS]> {
     let mut counts = Box::new([0; WORDS]);
     let mut before = 0;
     for (count, word) in counts.iter_mut().zip(words) {

@@ -12,21 +12,21 @@
 pub mod address_map;
 pub mod applied;
 mod capture_gaps;
-mod chosen;
+mod captured_io;
 mod completions;
-mod due;
+mod due_order;
 mod error;
-mod fua;
+mod fua_emulation;
 pub mod granules;
+mod in_flight;
 mod options;
-mod overlaps;
 mod plan;
 mod player;
 pub mod script;
 pub mod steps;
 mod summary;
 mod survey;
-mod think;
+mod think_times;
 
 pub use address_map::{AddressMap, ReplayTarget};
 pub use applied::Provenance;

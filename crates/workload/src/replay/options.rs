@@ -17,7 +17,7 @@ pub struct ScriptOptions {
     /// Address mapping; `None` to keep the addresses if all fit, and to wrap them otherwise.
     pub map: Option<MapRule>,
     /// Size and sector of the target.
-    pub space: ReplayTarget,
+    pub target: ReplayTarget,
     /// Parts of the script that are not played.
     pub leave_out: ReplayOmissions,
     /// Origin of the due times, in nanoseconds from the capture's beginning; `None` for the first
@@ -27,13 +27,13 @@ pub struct ScriptOptions {
 
 impl ScriptOptions {
     /// Chooses all I/Os, with the default options.
-    pub fn new(name: impl Into<String>, space: ReplayTarget) -> Self {
+    pub fn new(name: impl Into<String>, target: ReplayTarget) -> Self {
         ScriptOptions {
             name: name.into(),
             pass: PassOptions::default(),
             issue_at: None,
             map: None,
-            space,
+            target,
             leave_out: ReplayOmissions::default(),
             origin_ns: None,
         }

@@ -17,5 +17,5 @@ pub(super) struct ReplayPlan {
     /// True if the capture's times are too coarse to separate two I/Os.
     pub(super) rounded_times: bool,
     /// True if the capture holds the flushes that implement the forced unit access of its writes.
-    pub(super) fua_is_flushed: bool,
+    pub(super) fua_is_emulated: bool,
 }

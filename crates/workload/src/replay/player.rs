@@ -2,17 +2,16 @@
 //! due times, on the addresses of the target.
 
 use super::address_map::MappedIo;
-use super::chosen::{CapturedIo, FIELDS, chosen};
+use super::captured_io::{CapturedIo, FIELDS};
 use super::completions::CompletionHeap;
-use super::due::DueOrder;
+use super::due_order::DueOrder;
 use super::plan::ReplayPlan;
-use super::think::ThinkTimes;
-use std::io::{Read, Seek};
+use super::think_times::ThinkTimes;
 use std::sync::Arc;
 use steadfast_analysis::pass::AnnotatedBatches;
 use steadfast_domain::{Bytes, DueIo, Nanos, Op};
 use steadfast_tracefile::error::TraceError;
-use steadfast_tracefile::parquet::Trace;
+use steadfast_tracefile::parquet::{Trace, TraceMedium};
 
 /// Largest discard that is played in one piece, because no engine takes a larger one.
 const TRIM_MAX: u64 = 1 << 31;
@@ -25,11 +24,12 @@ pub(super) struct AdaptationCounts {
     pub(super) moved: u64,
     pub(super) too_large: u64,
     /// Number of times that a discard was divided.
-    pub(super) divided: u64,
+    pub(super) divisions: u64,
     /// Number of I/Os due before one that was delivered already, and therefore due at once.
     pub(super) late: u64,
 }
 
+/// An I/O of the script, and the captured one from which it was made.
 #[derive(Clone, Copy)]
 pub(super) struct ReplayedIo {
     pub(super) io: DueIo,
@@ -38,19 +38,19 @@ pub(super) struct ReplayedIo {
 
 /// A script that is being played.
 pub(super) struct ReplayPlayer<R: 'static> {
-    plan: Arc<ReplayPlan>,
+    pub(super) plan: Arc<ReplayPlan>,
     ios: AnnotatedBatches<'static, R>,
     order: DueOrder,
     /// The rest of a discard whose first part was played.
     rest: Option<ReplayedIo>,
-    thinking: ThinkTimes,
+    think_times: ThinkTimes,
     completions: CompletionHeap,
     last_due_ns: u64,
     counts: AdaptationCounts,
     ended: bool,
 }
 
-impl<R: Read + Seek + Send + 'static> ReplayPlayer<R> {
+impl<R: TraceMedium> ReplayPlayer<R> {
     pub(super) fn new(trace: &Arc<Trace<R>>, plan: &Arc<ReplayPlan>) -> Self {
         ReplayPlayer {
             ios: plan.options.pass.read_shared(trace, FIELDS),
@@ -58,7 +58,7 @@ impl<R: Read + Seek + Send + 'static> ReplayPlayer<R> {
             rest: None,
             last_due_ns: plan.origin_ns,
             plan: Arc::clone(plan),
-            thinking: ThinkTimes::default(),
+            think_times: ThinkTimes::default(),
             completions: CompletionHeap::default(),
             counts: AdaptationCounts::default(),
             ended: false,
@@ -68,28 +68,28 @@ impl<R: Read + Seek + Send + 'static> ReplayPlayer<R> {
     /// Returns the next I/O; `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<ReplayedIo>, TraceError> {
         if let Some(rest) = self.rest.take() {
-            return Ok(Some(self.divided(rest)));
+            return Ok(Some(self.split_discard(rest)));
         }
         loop {
             if let Some(io) = self.order.next() {
                 if let Some(played) = self.map_io(io) {
-                    return Ok(Some(self.divided(played)));
+                    return Ok(Some(self.split_discard(played)));
                 }
             } else if self.ended {
                 return Ok(None);
             } else {
-                self.read()?;
+                self.read_batch()?;
             }
         }
     }
 
-    /// Returns the I/O, or its first part if it is a discard that is too long.
-    fn divided(&mut self, played: ReplayedIo) -> ReplayedIo {
+    /// Returns the I/O, or its first part if it is a discard that is too long; the rest follows.
+    fn split_discard(&mut self, played: ReplayedIo) -> ReplayedIo {
         let ReplayedIo { io, captured } = played;
         if io.op != Op::Discard || io.size.0 <= TRIM_MAX {
             return played;
         }
-        self.counts.divided += 1;
+        self.counts.divisions += 1;
         let (offset, size) = (Bytes(io.offset.0 + TRIM_MAX), Bytes(io.size.0 - TRIM_MAX));
         let rest = DueIo { offset, size, think: Nanos::ZERO, ..io };
         self.rest = Some(ReplayedIo { io: rest, captured });
@@ -101,25 +101,20 @@ impl<R: Read + Seek + Send + 'static> ReplayPlayer<R> {
         AdaptationCounts { late: self.order.late, ..self.counts }
     }
 
-    /// Returns whether the capture's times are too coarse to separate two I/Os.
-    pub(super) fn times_are_rounded(&self) -> bool {
-        self.plan.rounded_times
-    }
-
     /// Reads the next I/Os of the trace, or ends the order.
-    fn read(&mut self) -> Result<(), TraceError> {
+    fn read_batch(&mut self) -> Result<(), TraceError> {
         let Some(rows) = self.ios.next_batch()? else {
-            self.order.end();
+            self.order.release_all();
             self.ended = true;
             return Ok(());
         };
         for row in rows.iter() {
-            if let Ok(io) = chosen(&rows, row, self.plan.issue_at) {
+            if let Ok(io) = CapturedIo::from_row(&rows, row, self.plan.issue_at) {
                 self.order.add(io);
             }
         }
         if let Some(last) = rows.batch.len().checked_sub(1) {
-            self.order.issued_until(rows.batch.issued_ns(last));
+            self.order.release_until(rows.batch.issued_ns(last));
         }
         Ok(())
     }
@@ -139,10 +134,10 @@ impl<R: Read + Seek + Send + 'static> ReplayPlayer<R> {
         self.counts.moved += u64::from(mapped.moved);
         let due = Nanos(captured.due_ns.saturating_sub(self.plan.origin_ns));
         let (offset, size) = (Bytes(mapped.offset), Bytes(mapped.size));
-        let fua = captured.fua && !self.plan.fua_is_flushed;
+        let fua = captured.fua && !self.plan.fua_is_emulated;
         let mut io = DueIo { fua, ..DueIo::new(due, captured.op, offset, size) };
         if !self.plan.rounded_times {
-            io.think = self.think(&captured);
+            io.think = self.think_time(&captured);
             io.outstanding =
                 self.completions.outstanding_at(captured.due_ns, captured.completed_ns);
         }
@@ -152,9 +147,10 @@ impl<R: Read + Seek + Send + 'static> ReplayPlayer<R> {
     /// Returns the think time of an I/O in a closed loop, which issues one I/O after the other: that
     /// of its process, but at most the time since the previous I/O of any process, because its
     /// earlier part has passed by then.
-    fn think(&mut self, io: &CapturedIo) -> Nanos {
+    fn think_time(&mut self, io: &CapturedIo) -> Nanos {
         let CapturedIo { due_ns, process, completed_ns, .. } = *io;
-        let think_ns = self.thinking.before(process, due_ns, self.plan.origin_ns, completed_ns);
+        let think_ns =
+            self.think_times.record_io(process, due_ns, self.plan.origin_ns, completed_ns);
         let since_last_ns = due_ns.saturating_sub(self.last_due_ns);
         self.last_due_ns = due_ns;
         Nanos(think_ns.min(since_last_ns))

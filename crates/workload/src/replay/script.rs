@@ -9,7 +9,6 @@ use super::plan::ReplayPlan;
 use super::player::ReplayPlayer;
 use super::summary::Summary;
 use super::survey::ReplaySurvey;
-use std::io::{Read, Seek};
 use std::sync::Arc;
 use steadfast_analysis::captured::PassResult;
 use steadfast_analysis::pass::PassAccount;
@@ -23,14 +22,14 @@ use steadfast_domain::{
     ScriptLoad,
 };
 use steadfast_tracefile::error::TraceError;
-use steadfast_tracefile::parquet::Trace;
+use steadfast_tracefile::parquet::{Trace, TraceMedium};
 
 /// Narrows a filter to the I/O streams that reach a threshold among the I/Os that pass it.
 ///
 /// # Errors
 /// Returns [`ReplayError::Empty`] if no I/O passes, [`ReplayError::BelowThreshold`] if no stream
 /// reaches the threshold, and [`ReplayError::Trace`] if the capture cannot be read.
-pub fn at_threshold<R: Read + Seek + Send + 'static>(
+pub fn at_threshold<R: TraceMedium>(
     captured: &Captured<R>,
     pass: &PassOptions,
     measure: ShareMeasure,
@@ -56,7 +55,7 @@ pub struct TraceScript<R> {
     summary: Summary,
 }
 
-impl<R: Read + Seek + Send + 'static> TraceScript<R> {
+impl<R: TraceMedium> TraceScript<R> {
     /// Chooses the I/Os, maps them to the target, and plays them once without a device.
     ///
     /// # Errors
@@ -71,11 +70,11 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
         let mut survey = ReplaySurvey::read(&trace, options)?;
         let plan = Arc::new(survey.plan(trace.conditions(), options)?);
         let summary = Summary::play(ReplayPlayer::new(&trace, &plan), options.pass.window)?;
-        survey.left_out.too_large = summary.adaptations.too_large;
+        survey.omitted.too_large = summary.adaptations.too_large;
         if summary.ios_played(options.leave_out) == 0 {
-            let reasons = match survey.left_out.total() {
+            let reasons = match survey.omitted.total() {
                 0 => "flushes and discards, as requested".to_owned(),
-                _ => survey.left_out.describe(),
+                _ => survey.omitted.describe(),
             };
             return Err(ReplayError::AllLeftOut { ios: survey.account.kept, reasons });
         }
@@ -92,7 +91,7 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
     }
     /// Returns the number of chosen I/Os that are not in the script.
     pub fn left_out(&self) -> OmittedIos {
-        self.survey.left_out
+        self.survey.omitted
     }
     /// Returns the captured time at which I/Os are due.
     pub fn issue_at(&self) -> DueTimeSource {
@@ -159,7 +158,7 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
     }
 
     fn left_out_caveats(&self) -> Vec<Caveat> {
-        let ReplaySurvey { account, left_out, flush_before, fua: fua_flushes, .. } = &self.survey;
+        let ReplaySurvey { account, omitted, preflushes, fua_emulation, .. } = &self.survey;
         let (leave_out, counts) = (self.plan.options.leave_out, self.summary.counts);
         let mut caveats = Vec::new();
         let mut add_if = |applies: bool, kind, id, text: String| {
@@ -167,33 +166,33 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
         };
         let text = format!(
             "{} of the {} chosen I/Os are not replayed: {}.",
-            left_out.total(),
+            omitted.total(),
             account.kept,
-            left_out.describe()
+            omitted.describe()
         );
-        add_if(left_out.total() > 0, CaveatKind::Deviation, ids::REPLAY_LEFT_OUT, text);
+        add_if(omitted.total() > 0, CaveatKind::Deviation, ids::REPLAY_LEFT_OUT, text);
         let filter = self.plan.options.pass.filter.describe(self.trace.conditions());
         if let Some(filter) = filter {
             let text = format!("{} I/Os of the capture were chosen: {filter}.", account.kept);
             add_if(true, CaveatKind::Remark, ids::REPLAY_FILTERED, text);
         }
-        let text = format!("{flush_before} writes asked for a flush before them; none is played.");
-        add_if(*flush_before > 0, CaveatKind::Deviation, ids::REPLAY_PREFLUSH, text);
+        let text = format!("{preflushes} writes asked for a flush before them; none is played.");
+        add_if(*preflushes > 0, CaveatKind::Deviation, ids::REPLAY_PREFLUSH, text);
         let text = format!(
             "{} writes had forced unit access, which the captured device made by a flush after each. \
              They are played as plain writes, because these flushes are in the capture.",
-            fua_flushes.writes
+            fua_emulation.writes
         );
-        add_if(fua_flushes.are_captured(), CaveatKind::Deviation, ids::REPLAY_FUA_FLUSHED, text);
+        add_if(fua_emulation.is_detected(), CaveatKind::Deviation, ids::REPLAY_FUA_FLUSHED, text);
         let text = format!("{} flushes are not played, as asked.", counts.flushes);
         let applies = leave_out.flushes && counts.flushes > 0;
         add_if(applies, CaveatKind::Deviation, ids::REPLAY_WITHOUT_FLUSHES, text);
         let text = format!("{} discards are not played, as asked.", counts.discards);
         let applies = leave_out.discards && counts.discards > 0;
         add_if(applies, CaveatKind::Deviation, ids::REPLAY_WITHOUT_DISCARDS, text);
-        let divided = self.summary.adaptations.divided;
-        let text = format!("Discards of more than 2 GiB were divided {divided} times.");
-        add_if(divided > 0, CaveatKind::Deviation, ids::REPLAY_DIVIDED, text);
+        let divisions = self.summary.adaptations.divisions;
+        let text = format!("Discards of more than 2 GiB were divided {divisions} times.");
+        add_if(divisions > 0, CaveatKind::Deviation, ids::REPLAY_DIVIDED, text);
         let fua = self.summary.fua;
         let text =
             format!("{fua} writes had forced unit access; they are played without, as asked.");
@@ -279,10 +278,7 @@ struct OpenScriptIos<R: 'static> {
     failed: Option<ScriptError>,
 }
 
-fn open_script<R: Read + Seek + Send + 'static>(
-    trace: &Arc<Trace<R>>,
-    plan: &Arc<ReplayPlan>,
-) -> Box<dyn Script> {
+fn open_script<R: TraceMedium>(trace: &Arc<Trace<R>>, plan: &Arc<ReplayPlan>) -> Box<dyn Script> {
     Box::new(OpenScriptIos {
         name: plan.options.name.clone(),
         player: ReplayPlayer::new(trace, plan),
@@ -291,7 +287,7 @@ fn open_script<R: Read + Seek + Send + 'static>(
     })
 }
 
-impl<R: Read + Seek + Send + 'static> Script for OpenScriptIos<R> {
+impl<R: TraceMedium> Script for OpenScriptIos<R> {
     fn fill(&mut self, batch: &mut Vec<DueIo>) -> Result<usize, ScriptError> {
         if let Some(failed) = &self.failed {
             return Err(failed.clone());

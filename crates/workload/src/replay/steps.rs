@@ -10,7 +10,6 @@ use super::capture_gaps::capture_gaps;
 use crate::replay_representation::{ReplayRepresentation, ReplayStep, mean_outstanding};
 use crate::workload_file::{IoTotals, WorkloadFile, WorkloadStep};
 use std::cmp::Reverse;
-use std::io::{Read, Seek};
 use steadfast_analysis::captured::{PassResult, steps_over};
 use steadfast_analysis::questions::cumulative::{
     CumulativeWorkload, Threshold, WorkloadStream, data_pattern_of, stimulus_op,
@@ -26,6 +25,7 @@ use steadfast_domain::stimulus::Pace;
 use steadfast_domain::{
     Bytes, CaptureConditions, Caveat, CaveatKind, Demand, IoOp, IoStream, Nanos,
 };
+use steadfast_tracefile::TraceMedium;
 use steadfast_tracefile::error::TraceError;
 
 /// Largest number of outstanding I/Os of a step, even if a capture records more.
@@ -125,7 +125,7 @@ impl NativeSteps {
     /// # Errors
     /// Returns [`ReplayError::Trace`] if the source cannot be read, [`ReplayError::NoSteps`] if it
     /// has no steps, and another variant if the choice leaves nothing to replay.
-    pub fn read<R: Read + Seek + Send + 'static>(
+    pub fn read<R: TraceMedium>(
         source: &StepSource<'_, R>,
         choice: &StepChoice,
     ) -> Result<Self, ReplayError> {
@@ -240,7 +240,7 @@ impl NativeSteps {
 /// loads of their own.
 const NARROWEST_NS: u64 = 10_000_000;
 
-fn read_capture_steps<R: Read + Seek + Send + 'static>(
+fn read_capture_steps<R: TraceMedium>(
     captured: &Captured<R>,
     choice: &StepChoice,
 ) -> Result<NativeSteps, ReplayError> {

@@ -1,20 +1,20 @@
 //! Sums up a script in one pass, so that its totals are known before its first I/O reaches a
 //! device.
 
-use super::chosen::CapturedIo;
-use super::overlaps::InFlight;
+use super::captured_io::CapturedIo;
+use super::in_flight::InFlight;
 use super::player::{AdaptationCounts, ReplayPlayer, ReplayedIo};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::io::{Read, Seek};
 use steadfast_analysis::annotate::sequential::Sequencer;
 use steadfast_analysis::questions::streams::STREAMS_MAX;
 use steadfast_domain::hex::to_hex;
 use steadfast_domain::io_event::RESPONSE_UNKNOWN;
 use steadfast_domain::script::{OpCounts, ReplayOmissions};
 use steadfast_domain::{Bytes, DueIo, IoEvent, IoOp, Nanos, Op};
+use steadfast_tracefile::TraceMedium;
 use steadfast_tracefile::batch::Batch;
 use steadfast_tracefile::error::TraceError;
 
@@ -22,7 +22,7 @@ use steadfast_tracefile::error::TraceError;
 const STRIDE: usize = 4096;
 
 /// The totals of a script.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Summary {
     /// SHA-256 over operation, forced unit access, offset, size and due time of every I/O, in
     /// order.
@@ -75,7 +75,8 @@ pub struct OpSize {
 }
 
 impl Summary {
-    pub(super) fn play<R: Read + Seek + Send + 'static>(
+    /// Plays a script to its end.
+    pub(super) fn play<R: TraceMedium>(
         mut player: ReplayPlayer<R>,
         window: usize,
     ) -> Result<Self, TraceError> {
@@ -83,7 +84,7 @@ impl Summary {
         while let Some(played) = player.next()? {
             sums.add(&played);
         }
-        Ok(sums.finish(player.adaptations(), player.times_are_rounded()))
+        Ok(sums.finish(player.adaptations(), player.plan.rounded_times))
     }
 
     /// Returns the number of reads, writes and discards that are played.
@@ -93,20 +94,16 @@ impl Summary {
     }
 }
 
+/// The totals of the I/Os played so far.
 struct ScriptSums {
+    /// Totals that are sums or maxima of single I/Os.
+    summary: Summary,
     hash: Sha256,
-    counts: OpCounts,
-    bytes: u64,
-    largest: u64,
-    reach: u64,
     /// Bitwise OR of all offsets and sizes.
     multiples: u64,
-    span: Nanos,
-    fua: u64,
-    think_ns: u64,
+    /// Number of I/Os by operation and size.
     sizes: HashMap<(Op, u64), u64>,
-    uncounted: u64,
-    flight: InFlight,
+    in_flight: InFlight,
     captured: SequentialCounter,
     replayed: SequentialCounter,
 }
@@ -114,18 +111,11 @@ struct ScriptSums {
 impl ScriptSums {
     fn new(window: usize) -> Self {
         ScriptSums {
+            summary: Summary::default(),
             hash: Sha256::new(),
-            counts: OpCounts::default(),
-            bytes: 0,
-            largest: 0,
-            reach: 0,
             multiples: 0,
-            span: Nanos::ZERO,
-            fua: 0,
-            think_ns: 0,
             sizes: HashMap::new(),
-            uncounted: 0,
-            flight: InFlight::default(),
+            in_flight: InFlight::default(),
             captured: SequentialCounter::new(window),
             replayed: SequentialCounter::new(window),
         }
@@ -134,25 +124,26 @@ impl ScriptSums {
     fn add(&mut self, played: &ReplayedIo) {
         let ReplayedIo { io, captured } = played;
         let (offset, size) = (io.offset.0, io.size.0);
-        self.digest(io);
-        self.counts.count(io.op);
+        let sums = &mut self.summary;
+        sums.counts.count(io.op);
         if matches!(io.op, Op::Read | Op::Write) {
-            self.bytes = self.bytes.saturating_add(size);
-            self.largest = self.largest.max(size);
+            sums.bytes = Bytes(sums.bytes.0.saturating_add(size));
+            sums.largest = sums.largest.max(io.size);
         }
-        self.reach = self.reach.max(offset + size);
+        sums.reach = sums.reach.max(Bytes(offset + size));
+        sums.span = io.due;
+        sums.fua += u64::from(io.fua);
+        sums.think = Nanos(sums.think.0.saturating_add(io.think.0));
         self.multiples |= offset | size;
-        self.span = io.due;
-        self.fua += u64::from(io.fua);
-        self.think_ns = self.think_ns.saturating_add(io.think.0);
-        self.count((io.op, size));
+        self.add_to_digest(io);
+        self.add_size(io.op, size);
         let CapturedIo { due_ns, completed_ns, .. } = *captured;
-        self.flight.add(due_ns, completed_ns, offset, size, io.op.alters());
+        self.in_flight.add(due_ns, completed_ns, offset, size, io.op.alters());
         self.captured.add(io.op, captured.offset, captured.size);
         self.replayed.add(io.op, offset, size);
     }
 
-    fn digest(&mut self, io: &DueIo) {
+    fn add_to_digest(&mut self, io: &DueIo) {
         let mut bytes = [0; 26];
         bytes[0] = io.op as u8;
         bytes[1] = u8::from(io.fua);
@@ -162,11 +153,11 @@ impl ScriptSums {
         self.hash.update(bytes);
     }
 
-    fn count(&mut self, key: (Op, u64)) {
-        if self.sizes.len() == STREAMS_MAX && !self.sizes.contains_key(&key) {
-            self.uncounted += 1;
+    fn add_size(&mut self, op: Op, size: u64) {
+        if self.sizes.len() == STREAMS_MAX && !self.sizes.contains_key(&(op, size)) {
+            self.summary.uncounted += 1;
         } else {
-            *self.sizes.entry(key).or_default() += 1;
+            *self.sizes.entry((op, size)).or_default() += 1;
         }
     }
 
@@ -175,26 +166,19 @@ impl ScriptSums {
         let mut sizes: Vec<OpSize> =
             sizes.map(|((op, size), ios)| OpSize { op, size: Bytes(size), ios }).collect();
         sizes.sort_by_key(|size| (Reverse(size.ios), size.op, size.size));
-        let ios = self.counts.total();
-        let is_known = self.flight.unended < ios && !rounded_times;
+        let ios = self.summary.counts.total();
+        let has_completions = self.in_flight.without_completion < ios && !rounded_times;
         Summary {
             digest: to_hex(&self.hash.finalize()),
             ios,
-            counts: self.counts,
-            bytes: Bytes(self.bytes),
-            largest: Bytes(self.largest),
             unit: Bytes(1 << self.multiples.trailing_zeros().min(63)),
-            reach: Bytes(self.reach),
-            span: self.span,
             sizes,
-            uncounted: self.uncounted,
-            fua: self.fua,
-            outstanding_max: is_known.then_some(self.flight.most),
-            overlapping: if is_known { self.flight.overlapping } else { 0 },
+            outstanding_max: has_completions.then_some(self.in_flight.most_at_once),
+            overlapping: if has_completions { self.in_flight.overlapping } else { 0 },
             sequential_captured: self.captured.share(),
             sequential: self.replayed.share(),
-            think: Nanos(self.think_ns),
             adaptations,
+            ..self.summary
         }
     }
 }

@@ -34,8 +34,8 @@ const SECOND: u64 = 1_000_000_000;
 /// A target on which everything of [`known`] fits.
 const LARGE: ReplayTarget = ReplayTarget { size: Bytes(8 * TIB), logical_sector: 512 };
 
-fn options(space: ReplayTarget) -> ScriptOptions {
-    ScriptOptions::new("known", space)
+fn options(target: ReplayTarget) -> ScriptOptions {
+    ScriptOptions::new("known", target)
 }
 
 /// Options of a script of the I/Os that pass a filter.

@@ -26,7 +26,7 @@ use steadfast_host::{NewFile, read_regular};
 use steadfast_tracefile::NotRecorded;
 use steadfast_workload::export::{
     ExportedIos, Expressed, IoTextFormat, LoadChoice, PortableLoad, copy_ios,
-    express_with_concessions, loads, own_loads, write_ios,
+    express_with_concessions, loads, loads_by_stream, write_ios,
 };
 use steadfast_workload::replay_representation::ReplayRepresentation;
 
@@ -287,7 +287,7 @@ fn composition(
         demand: arguments.demand,
         time: arguments.time,
         capacity: capacity.unwrap_or(ANY_CAPACITY),
-        streams_apart: arguments.output_format == WorkloadFormat::Fio,
+        has_load_per_stream: arguments.output_format == WorkloadFormat::Fio,
     };
     let (loads, lost) = loads(&workload, &choice);
     lost.into_iter().for_each(|lost| export.lose(lost));
@@ -342,7 +342,7 @@ fn fio_jobs(export: &mut WorkloadExport, loads: &[PortableLoad], filename: &str,
     let filename = &filename.replace(':', "\\:");
     for (number, load) in (1..).zip(loads) {
         let (label, demand) = (&load.label, load.stimulus.demand);
-        let streams = own_loads(&load.stimulus);
+        let streams = loads_by_stream(&load.stimulus);
         let whole = streams.iter().map(ios_of).sum::<u64>().max(1);
         let shares = load.stimulus.pace == Pace::Closed && streams.len() > 1;
         let (mut section, mut outstanding) = (String::new(), 0);

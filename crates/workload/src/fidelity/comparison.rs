@@ -4,11 +4,11 @@ use super::options::FidelityOptions;
 use super::pairs::{self, DevicePair};
 use super::side::{self, FidelitySide};
 use crate::replay::ReplayError;
-use std::io::{Read, Seek};
 use steadfast_analysis::Captured;
 use steadfast_analysis::questions::totals::PLOT_STEPS_MAX;
 use steadfast_analysis::sums::step_width::step_width;
 use steadfast_domain::Nanos;
+use steadfast_tracefile::TraceMedium;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 
@@ -35,15 +35,11 @@ impl Fidelity {
     /// Returns [`ReplayError::Empty`] if nothing of a capture is chosen, and
     /// [`ReplayError::Trace`] if a capture cannot be read, the speed factor is not positive, or
     /// steps of one width cannot be made of both.
-    pub fn compare<A, B>(
+    pub fn compare<A: TraceMedium, B: TraceMedium>(
         original: &Captured<A>,
         replay: &Captured<B>,
         options: &FidelityOptions,
-    ) -> Result<Self, ReplayError>
-    where
-        A: Read + Seek + Send + 'static,
-        B: Read + Seek + Send + 'static,
-    {
+    ) -> Result<Self, ReplayError> {
         let [original_pass, replay_pass] = &options.passes;
         let faster = options.faster;
         if !(faster.is_finite() && faster > 0.0) {
@@ -51,9 +47,9 @@ impl Fidelity {
             return Err(TraceError::Unsuitable(what).into());
         }
         let spans = [side::span_ns(original, original_pass)?, side::span_ns(replay, replay_pass)?];
-        let lasted = |(from, to): (u64, u64)| to.saturating_sub(from);
-        let longest = ((lasted(spans[0]) as f64 / faster) as u64).max(lasted(spans[1]));
-        let step_ns = common_width(original, replay, options, longest)?;
+        let [original_ns, replay_ns] = spans.map(|(from, to)| to.saturating_sub(from));
+        let longest_ns = ((original_ns as f64 / faster) as u64).max(replay_ns);
+        let step_ns = common_width(original, replay, options, longest_ns)?;
         let widths = [(step_ns as f64 * faster).round() as u64, step_ns];
         let sides = [
             FidelitySide::read(original, original_pass, spans[0], widths[0])?,
@@ -61,29 +57,26 @@ impl Fidelity {
         ];
         let have_ios = original.check_recorded(NotRecorded::SingleIos).is_ok()
             && replay.check_recorded(NotRecorded::SingleIos).is_ok();
-        let devices = have_ios
-            .then(|| pairs::compare_devices(original, replay, options, &sides))
-            .transpose()?;
+        let devices = if have_ios {
+            Some(pairs::compare_devices(original, replay, options, &sides)?)
+        } else {
+            None
+        };
         Ok(Fidelity { step_ns, faster, mapped: options.map.is_some(), sides, devices })
     }
 }
 
 /// Returns a step width that suits both captures: as requested, or one for a legible plot.
-fn common_width<A, B>(
+fn common_width<A: TraceMedium, B: TraceMedium>(
     original: &Captured<A>,
     replay: &Captured<B>,
     options: &FidelityOptions,
     span_ns: u64,
-) -> Result<u64, ReplayError>
-where
-    A: Read + Seek + Send + 'static,
-    B: Read + Seek + Send + 'static,
-{
+) -> Result<u64, ReplayError> {
     let recorded_ns = [original.conditions().step_ns, replay.conditions().step_ns];
     // The coarser one decides; the check below makes sure that the other can follow.
     let coarser_ns = recorded_ns.into_iter().flatten().max();
-    let span = (0, span_ns);
-    let width = step_width(options.step_ns, span, PLOT_STEPS_MAX)?;
+    let width = step_width(options.step_ns, (0, span_ns), PLOT_STEPS_MAX)?;
     let width = match (coarser_ns, options.step_ns) {
         (Some(step_ns), None) => width.div_ceil(step_ns).max(1).saturating_mul(step_ns),
         _ => width,

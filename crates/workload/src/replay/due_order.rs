@@ -1,10 +1,10 @@
-//! Sorts chosen I/Os by their due times.
+//! Sorts the I/Os of a script by their due times.
 //!
 //! I/Os arrive in issue order. If they are due at queue entry, an I/O that waited long is due
 //! before I/Os that were issued earlier. The first pass found the longest wait, which shows up to
 //! which due time no earlier I/O can follow. The number of waiting I/Os is bounded.
 
-use super::chosen::CapturedIo;
+use super::captured_io::CapturedIo;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use steadfast_tracefile::issue_order::WAITING_MAX;
@@ -51,15 +51,15 @@ impl DueOrder {
 
     /// Releases the I/Os before which no later I/O can be due. All I/Os issued before `issued_ns`
     /// have been added.
-    pub(super) fn issued_until(&mut self, issued_ns: u64) {
-        let certain = issued_ns.saturating_sub(self.wait_max_ns);
-        while self.waiting.peek().is_some_and(|first| first.0.due_ns <= certain) {
+    pub(super) fn release_until(&mut self, issued_ns: u64) {
+        let last_due_ns = issued_ns.saturating_sub(self.wait_max_ns);
+        while self.waiting.peek().is_some_and(|first| first.0.due_ns <= last_due_ns) {
             self.release_first();
         }
     }
 
     /// Releases all remaining I/Os.
-    pub(super) fn end(&mut self) {
+    pub(super) fn release_all(&mut self) {
         while !self.waiting.is_empty() {
             self.release_first();
         }
@@ -110,10 +110,10 @@ mod tests {
     fn an_io_waits_until_no_earlier_one_can_come() {
         let mut order = DueOrder::new(100);
         [50, 10, 90].into_iter().for_each(|due| order.add(io(due)));
-        order.issued_until(150);
+        order.release_until(150);
         assert_eq!(drained(&mut order), [10, 50]);
         order.add(io(80));
-        order.end();
+        order.release_all();
         assert_eq!((drained(&mut order), order.late), (vec![80, 90], 0));
     }
 
@@ -121,7 +121,7 @@ mod tests {
     fn a_late_io_is_due_immediately_and_counted() {
         let mut order = DueOrder { waiting_max: 2, ..DueOrder::new(1000) };
         [30, 20, 40, 10].into_iter().for_each(|due| order.add(io(due)));
-        order.end();
+        order.release_all();
         assert_eq!((drained(&mut order), order.late), (vec![20, 20, 30, 40], 1));
         let mut plain = DueOrder::new(0);
         [1, 3, 2].into_iter().for_each(|due| plain.add(io(due)));

@@ -27,8 +27,8 @@ pub fn simplifications(file: &WorkloadFile) -> Vec<String> {
         lost.push("When the I/Os arrived: they are applied in a closed loop.".to_owned());
         return lost;
     };
-    let is_mean = all.process == ArrivalKind::Bursts;
-    if let (true, Some(ios), Some(pause)) = (is_mean, all.burst_cv2, all.pause_cv2) {
+    let has_mean_bursts = all.process == ArrivalKind::Bursts;
+    if has_mean_bursts && let (Some(ios), Some(pause)) = (all.burst_cv2, all.pause_cv2) {
         lost.push(format!(
             "How bursts and pauses vary (squared CV {ios:.2} and {pause:.2}): each has the mean."
         ));
@@ -40,18 +40,18 @@ pub fn simplifications(file: &WorkloadFile) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if let Some(ios) = all.burst_ios.filter(|_| is_mean) {
-        let whole = ios.round().max(1.0);
-        if (whole / ios - 1.0).abs() > 0.02 {
+    if let Some(ios) = all.burst_ios.filter(|_| has_mean_bursts) {
+        let applied = ios.round().max(1.0);
+        if (applied / ios - 1.0).abs() > 0.02 {
             lost.push(format!(
-                "The mean length of a burst: {ios:.2} I/Os captured, {whole} applied."
+                "The mean length of a burst: {ios:.2} I/Os captured, {applied} applied."
             ));
         }
     }
-    let drawn = all.distributions.as_ref().map_or(1.0, |measured| measured.count_dispersion());
-    if let Some(index) = all.count_dispersion.filter(|index| *index > 2.0 * drawn) {
+    let applied = all.distributions.as_ref().map_or(1.0, |measured| measured.count_dispersion());
+    if let Some(index) = all.count_dispersion.filter(|index| *index > 2.0 * applied) {
         lost.push(format!(
-            "How the rate changes over time (index of dispersion {index:.1}, applied {drawn:.1})."
+            "How the rate changes over time (index of dispersion {index:.1}, applied {applied:.1})."
         ));
     }
     let differs =

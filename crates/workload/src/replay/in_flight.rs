@@ -1,5 +1,5 @@
-//! I/Os in flight at the same time: their largest number, and those that touch the same bytes.
-//! The times are those of the capture; on another device they differ.
+//! I/Os in flight at the same time ([`InFlight`]): their largest number, and those that touch the
+//! same bytes. The times are those of the capture; on another device they differ.
 
 use super::granules::GRANULE;
 use std::cmp::Reverse;
@@ -29,14 +29,14 @@ impl InFlightIo {
 
 #[derive(Default)]
 pub(super) struct InFlight {
-    by_end: BinaryHeap<Reverse<InFlightIo>>,
+    by_completion: BinaryHeap<Reverse<InFlightIo>>,
     by_granule: HashMap<u64, Vec<InFlightIo>>,
     /// I/Os that touched bytes of another I/O in flight, if at least one of the two alters them.
     pub(super) overlapping: u64,
     /// Largest number in flight.
-    pub(super) most: u64,
+    pub(super) most_at_once: u64,
     /// I/Os whose completion was not seen; they are not tracked as in flight.
-    pub(super) unended: u64,
+    pub(super) without_completion: u64,
 }
 
 impl InFlight {
@@ -52,19 +52,22 @@ impl InFlight {
         self.remove_completed(due_ns);
         let end = begin.saturating_add(size);
         let io = InFlightIo { completed_ns: completed_ns.unwrap_or(due_ns), begin, end, alters };
-        let in_granule = |granule| self.by_granule.get(&granule).into_iter().flatten();
-        let overlaps =
-            size > 0 && io.granules().flat_map(in_granule).any(|other| io.conflicts_with(other));
+        let has_conflict = |granule| {
+            self.by_granule.get(&granule).is_some_and(|ios: &Vec<InFlightIo>| {
+                ios.iter().any(|other| io.conflicts_with(other))
+            })
+        };
+        let overlaps = size > 0 && io.granules().any(has_conflict);
         self.overlapping += u64::from(overlaps);
-        self.unended += u64::from(completed_ns.is_none());
-        self.most = self.most.max(self.by_end.len() as u64 + 1);
-        if completed_ns.is_some() && self.by_end.len() < TRACKED_MAX {
+        self.without_completion += u64::from(completed_ns.is_none());
+        self.most_at_once = self.most_at_once.max(self.by_completion.len() as u64 + 1);
+        if completed_ns.is_some() && self.by_completion.len() < TRACKED_MAX {
             self.track(io);
         }
     }
 
     fn track(&mut self, io: InFlightIo) {
-        self.by_end.push(Reverse(io));
+        self.by_completion.push(Reverse(io));
         if io.end > io.begin {
             for granule in io.granules() {
                 self.by_granule.entry(granule).or_default().push(io);
@@ -73,8 +76,8 @@ impl InFlight {
     }
 
     fn remove_completed(&mut self, now_ns: u64) {
-        while self.by_end.peek().is_some_and(|first| first.0.completed_ns <= now_ns) {
-            let Some(Reverse(io)) = self.by_end.pop() else { return };
+        while self.by_completion.peek().is_some_and(|first| first.0.completed_ns <= now_ns) {
+            let Some(Reverse(io)) = self.by_completion.pop() else { return };
             if io.end > io.begin {
                 io.granules().for_each(|granule| self.remove(granule, &io));
             }
@@ -110,7 +113,7 @@ mod tests {
         flight.add(160, Some(300), 8192, 4096, true);
         assert_eq!(flight.overlapping, 2, "adjacent is not overlapping");
         flight.add(170, None, 0, 0, false);
-        assert_eq!((flight.most, flight.unended), (5, 1));
+        assert_eq!((flight.most_at_once, flight.without_completion), (5, 1));
         flight.add(1000, Some(1100), 0, 4096, true);
         assert_eq!(flight.by_granule.len(), 1, "completed I/Os take no memory");
     }

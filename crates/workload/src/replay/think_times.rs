@@ -13,10 +13,10 @@ pub(super) struct ThinkTimes {
 }
 
 impl ThinkTimes {
-    /// Returns the think time before an I/O of `process` that is due at `due_ns`, in nanoseconds,
-    /// and records its completion. Before its first I/O, a process thinks from the beginning of the
+    /// Records an I/O of `process` that is due at `due_ns`, and returns the think time before it in
+    /// nanoseconds. Before its first I/O, a process thinks from the beginning of the
     /// script.
-    pub(super) fn before(
+    pub(super) fn record_io(
         &mut self,
         process: u32,
         due_ns: u64,
@@ -44,8 +44,8 @@ mod tests {
 
     #[test]
     fn a_process_thinks_from_its_last_completion_to_its_next_io() {
-        let mut thinking = ThinkTimes::default();
-        let mut before = |process, due, completed| thinking.before(process, due, 100, completed);
+        let mut times = ThinkTimes::default();
+        let mut before = |process, due, completed| times.record_io(process, due, 100, completed);
         assert_eq!(before(7, 100, Some(150)), 0);
         assert_eq!(before(7, 120, Some(300)), 0, "one is outstanding");
         assert_eq!(before(7, 200, Some(210)), 0, "the longer one still is");

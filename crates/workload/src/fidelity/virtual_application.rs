@@ -100,7 +100,9 @@ impl VirtualApplication {
 /// Issue times by due times and demand.
 #[derive(Default)]
 struct IssueClock {
+    /// Largest number of outstanding I/Os.
     slots: u64,
+    /// Issue time of the last I/O.
     last_ns: u64,
     /// Completion times of the outstanding I/Os.
     outstanding: BinaryHeap<Reverse<u64>>,
@@ -125,11 +127,11 @@ impl IssueClock {
     /// then, itself included.
     fn issue(&mut self, due_ns: u64, response_ns: u64) -> (u64, u32) {
         let mut at_ns = due_ns.max(self.last_ns);
-        while let Some(Reverse(done)) = self.outstanding.peek().copied() {
-            if done > at_ns && (self.outstanding.len() as u64) < self.slots {
+        while let Some(Reverse(done_ns)) = self.outstanding.peek().copied() {
+            if done_ns > at_ns && (self.outstanding.len() as u64) < self.slots {
                 break;
             }
-            at_ns = at_ns.max(done);
+            at_ns = at_ns.max(done_ns);
             self.outstanding.pop();
         }
         let done_ns = at_ns.saturating_add(response_ns);
@@ -161,27 +163,31 @@ mod tests {
     }
 
     /// Bursts of three, each due 1,000 ns after all of the one before have completed.
-    struct Bursts(u32, Option<u64>);
+    struct Bursts {
+        drawn: u32,
+        due_ns: Option<u64>,
+    }
 
     impl DrawnLoad for Bursts {
         fn due_ns(&self) -> Option<u64> {
-            self.1
+            self.due_ns
         }
         fn draw(&mut self) -> AppliedIo {
-            self.0 += 1;
-            if self.0.is_multiple_of(3) {
-                self.1 = None;
+            self.drawn += 1;
+            if self.drawn.is_multiple_of(3) {
+                self.due_ns = None;
             }
             AppliedIo { op: IoOp::Read, offset: 0, bytes: 4096 }
         }
         fn all_complete(&mut self, now_ns: u64) {
-            self.1 = Some(now_ns + 1000);
+            self.due_ns = Some(now_ns + 1000);
         }
     }
 
     #[test]
     fn a_pause_begins_with_the_last_completion() {
-        let (mut load, mut clock) = (Bursts(0, Some(0)), IssueClock::new(Demand::new(1, 8)));
+        let mut load = Bursts { drawn: 0, due_ns: Some(0) };
+        let mut clock = IssueClock::new(Demand::new(1, 8));
         let mut next = || {
             let due_ns = clock.next_due_ns(&mut load);
             load.draw();
