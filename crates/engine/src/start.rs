@@ -15,7 +15,7 @@ pub struct StepStart {
     /// zero for a step that begins a load.
     pub done: WorkDone,
     /// The same for each of several loads that are applied at once.
-    pub done_apart: Vec<WorkDone>,
+    pub done_by_load: Vec<WorkDone>,
     /// Number of resumptions of the run, for the first load started after them: the interrupted
     /// step may have drawn I/Os that are not recorded. 0 for every other load.
     pub resumed: u64,
@@ -49,8 +49,8 @@ impl StepStart {
             |(key, at): (&String, &Bytes)| Some((key.strip_prefix(&prefix)?.to_owned(), *at));
         StepStart {
             cursors: self.cursors.iter().filter_map(cursor).collect(),
-            done: self.done_apart.get(number).copied().unwrap_or_default(),
-            done_apart: Vec::new(),
+            done: self.done_by_load.get(number).copied().unwrap_or_default(),
+            done_by_load: Vec::new(),
             ..self.clone()
         }
     }

@@ -426,9 +426,12 @@ mod tests {
             load(Op::Write, 5, 3, Some((150, 400))),
         ]);
         assert_eq!((both.elapsed, both.complete), (Nanos::from_secs(3), true));
-        let apart: Vec<_> = both.apart().map(|(s, time)| (s[0].op, s[0].tally.ios, time)).collect();
+        let loads: Vec<_> = both
+            .concurrent_loads()
+            .map(|load| (load.streams[0].op, load.streams[0].tally.ios, load.elapsed))
+            .collect();
         let seconds = Nanos::from_secs;
-        assert_eq!(apart, [(Op::Read, 10, seconds(2)), (Op::Write, 5, seconds(3))]);
+        assert_eq!(loads, [(Op::Read, 10, seconds(2)), (Op::Write, 5, seconds(3))]);
         let whole = Stall { at: Nanos::from_millis(100), lasted: Nanos::from_millis(450) };
         assert_eq!(both.stalls, [whole], "one stall of the machine");
         let keys: Vec<_> = both.cursors.keys().map(String::as_str).collect();

@@ -609,9 +609,9 @@ fn loads_at_once_are_counted_separately_and_end_at_their_own_ends() {
     let timed = load("RND 8K R", "T1Q2", &spec, seconds(1), 3);
     let m = ssd.run(Load::Together(vec![reads.clone(), writes, timed]));
     assert!(m.complete);
-    let ios: Vec<u64> = m.apart().map(|(streams, _)| streams[0].tally.ios).collect();
+    let ios: Vec<u64> = m.concurrent_loads().map(|load| load.streams[0].tally.ios).collect();
     assert_eq!((ios[0], ios[1]), (10_007, 101));
-    let ends: Vec<Nanos> = m.apart().map(|(_, elapsed)| elapsed).collect();
+    let ends: Vec<Nanos> = m.concurrent_loads().map(|load| load.elapsed).collect();
     assert_eq!(ends[2], Nanos::from_secs(1));
     assert!(ends[0] < m.elapsed || ends[1] < m.elapsed, "{ends:?}");
     assert_eq!(ends.iter().max(), Some(&m.elapsed));
@@ -633,7 +633,9 @@ fn loads_at_once_continue_after_a_cut_as_if_there_was_none() {
                 .pace(Pace::Fixed { ios: 1009, per: Nanos::from_secs(1) }),
         ]
     };
-    let counts = |m: &Measurement| m.apart().map(|(s, _)| s[0].tally.ios).collect::<Vec<_>>();
+    let counts = |m: &Measurement| -> Vec<u64> {
+        m.concurrent_loads().map(|load| load.streams[0].tally.ios).collect()
+    };
     let whole = ssd("small", 1).run(Load::Together(loads()));
     let mut ssd = ssd("small", 1);
     let (mut sums, mut elapsed) = (vec![0, 0], Nanos::ZERO);
