@@ -1,8 +1,8 @@
 //! The starting point of a step: what earlier steps of the run left behind.
 
 use std::collections::BTreeMap;
+use steadfast_domain::random_bits::mix64;
 use steadfast_domain::replayed::ScriptPosition;
-use steadfast_domain::step::mix64;
 use steadfast_domain::{Bytes, Nanos};
 
 /// The starting point of a step: what earlier steps of the run left behind.

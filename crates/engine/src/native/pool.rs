@@ -108,7 +108,7 @@ impl Queue for PoolQueue {
         self.delivered = 0;
         let mut done = lock(&self.pool.done);
         let time = match wait {
-            SubmitWait::Not => Duration::ZERO,
+            SubmitWait::NoWait => Duration::ZERO,
             SubmitWait::Completion => WAIT_MAX,
             SubmitWait::AtMost(nanos) => Duration::from_nanos(nanos).min(WAIT_MAX),
         };

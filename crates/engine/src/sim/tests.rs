@@ -557,7 +557,7 @@ fn print_row(ssd: &mut SimulatedSsd, pattern: &str, demand: &str, time: u64) -> 
 /// `DRIVE=small cargo test -p steadfast-engine --release --lib -- --ignored --nocapture speed`
 #[test]
 #[ignore = "a measurement, not a test"]
-fn speed_and_behaviour() {
+fn speed_and_behavior() {
     let mut ssd = SimulatedSsd::new(drive_to_measure(), 1, StopSignal::default());
     println!(
         "| pattern | demand | s | IOPS | MB/s | mean us | max us | WA | C | M I/O/s of wall time |"
