@@ -220,9 +220,10 @@ impl NativeLoad {
 
     /// Returns the last deadline in ticks of the parts that still run, or of all if none does.
     fn deadline(&self) -> u64 {
-        let all_ended = self.all_ended();
-        let counted = self.parts.iter().filter(|part| all_ended || !part.shared.all_ended());
-        counted.map(|part| part.shared.deadline()).max().unwrap_or(u64::MAX)
+        let running = self.parts.iter().filter(|part| !part.shared.all_ended());
+        let last_running = running.map(|part| part.shared.deadline()).max();
+        let last_of_all = || self.parts.iter().map(|part| part.shared.deadline()).max();
+        last_running.or_else(last_of_all).unwrap_or(u64::MAX)
     }
 
     /// Waits until something changes in the first part that still runs, at most `time`.
