@@ -9,7 +9,14 @@ use steadfast_domain::steady_state::{Criteria, Track, TrackPoint, judge_every};
 use steadfast_domain::step::StepPlace;
 use steadfast_domain::stimulus::{ActiveRange, Demand, Durability, LoadLimits, Pace};
 
-fn load(pattern: &str, demand: &str, spec: &DriveSpec, until: LoadLimits, seed: u64) -> Stimulus {
+/// Returns a load over the whole drive.
+pub(super) fn load(
+    pattern: &str,
+    demand: &str,
+    spec: &DriveSpec,
+    until: LoadLimits,
+    seed: u64,
+) -> Stimulus {
     let pattern: AccessPattern = pattern.parse().unwrap();
     let range = ActiveRange::new(Bytes(0), spec.capacity());
     Stimulus::new(pattern.streams(), range, demand.parse::<Demand>().unwrap(), until).seed(seed)
@@ -644,7 +651,9 @@ fn loads_at_once_continue_after_a_cut_as_if_there_was_none() {
         let cut = Nanos::from_millis(37);
         let step = Step::part(place, Load::Together(loads()), cut, point > 1);
         let m = ssd.attempt(&step).unwrap();
-        sums.iter_mut().zip(counts(&m)).for_each(|(sum, own)| *sum += own);
+        for (sum, count) in sums.iter_mut().zip(counts(&m)) {
+            *sum += count;
+        }
         elapsed += m.elapsed;
         if m.complete {
             break;
