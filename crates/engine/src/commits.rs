@@ -23,7 +23,7 @@ pub struct UncommittedWrite {
 pub struct CommitGroups {
     every: u32,
     /// Account stream of the flushes; that of the writes alone follows it.
-    flush_stream: u32,
+    pub flush_stream: u32,
     groups: Box<[CommitGroup]>,
 }
 
@@ -57,11 +57,6 @@ impl CommitGroups {
     fn group(&mut self, slot: u32) -> &mut CommitGroup {
         let index = self.index(slot);
         &mut self.groups[index]
-    }
-
-    /// Returns the account stream of the flushes.
-    pub fn flush_stream(&self) -> u32 {
-        self.flush_stream
     }
 
     /// Returns the account stream of the writes without their flush.

@@ -4,10 +4,11 @@
 use steadfast_domain::record::RereadOccasion;
 use steadfast_domain::{Caveat, Conditions, IoControl, caveats};
 
-/// The wanted conditions, those read last, and when to read them again.
+/// The wanted conditions, those read last, and the steps since the purge.
 #[derive(Default)]
 pub(crate) struct SettledConditions {
-    wanted: Option<Conditions>,
+    /// Conditions to be set again; `None` before any were settled.
+    pub wanted: Option<Conditions>,
     got: Conditions,
     since_purge: PurgeRecency,
 }
@@ -28,11 +29,6 @@ impl SettledConditions {
     /// Notes the conditions that the procedure settled.
     pub fn set(&mut self, wanted: &Conditions, got: &Conditions) {
         (self.wanted, self.got) = (Some(wanted.clone()), got.clone());
-    }
-
-    /// Returns the conditions to be set again; `None` before any were settled.
-    pub fn wanted(&self) -> Option<Conditions> {
-        self.wanted.clone()
     }
 
     /// Returns true if these conditions replace a rule of the control groups.

@@ -175,7 +175,7 @@ impl<'a, D: RunStorage> LiveBench<'a, D> {
         }
         self.progress.report(&RunEvent::Live { gap: self.gap.as_ref() });
         if std::mem::take(&mut self.must_resettle)
-            && let Some(wanted) = self.settled.wanted()
+            && let Some(wanted) = self.settled.wanted.clone()
         {
             let got = self.settle_rig(&wanted)?;
             self.journal_reread(got, None)?;
@@ -185,7 +185,7 @@ impl<'a, D: RunStorage> LiveBench<'a, D> {
 
     /// Reads back the settled conditions and journals them.
     fn reread_conditions(&mut self, when: RereadOccasion) -> Result<(), Halt> {
-        if self.settled.wanted().is_none() {
+        if self.settled.wanted.is_none() {
             return Ok(());
         }
         match self.rig.read_back() {
@@ -197,7 +197,7 @@ impl<'a, D: RunStorage> LiveBench<'a, D> {
     /// Sets the settled conditions again after a purge, which can reset a drive, and journals what
     /// was read back.
     fn settle_after_purge(&mut self) -> Result<(), Halt> {
-        let Some(wanted) = self.settled.wanted() else { return Ok(()) };
+        let Some(wanted) = self.settled.wanted.clone() else { return Ok(()) };
         if self.rig.read_back().is_none() {
             return Ok(());
         }

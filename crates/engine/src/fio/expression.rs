@@ -100,7 +100,8 @@ pub(super) struct Expression {
     placement: JobPlacement,
     largest: u64,
     limits: IoLimits,
-    ios: Option<u64>,
+    /// I/Os left to do; `None` if only time limits the load.
+    pub remaining_ios: Option<u64>,
     time: Option<Nanos>,
     ramp: Nanos,
     /// Seed of the first call; each later call derives its own from it.
@@ -180,7 +181,7 @@ impl Expression {
             placement,
             largest: used.iter().map(|stream| stream.size.0).max().unwrap_or(0),
             limits,
-            ios: limits.remaining(WorkDone::default()),
+            remaining_ios: limits.remaining(WorkDone::default()),
             time: stimulus.until.time,
             ramp: stimulus.ramp,
             seed: stimulus.seed,
@@ -202,11 +203,6 @@ impl Expression {
         self
     }
 
-    /// Returns the I/Os left to do; `None` if only time limits the load.
-    pub(super) fn remaining_ios(&self) -> Option<u64> {
-        self.ios
-    }
-
     /// Reduces the stimulus to what is left of it at `start`.
     #[must_use]
     pub(super) fn remaining_from(mut self, start: &StepStart) -> Expression {
@@ -218,7 +214,7 @@ impl Expression {
             let is_in_range = |offset: &u64| (*first..=*end - *size).contains(offset);
             *begin = offset.filter(is_in_range).unwrap_or(*first);
         }
-        self.ios = self.limits.remaining(start.done);
+        self.remaining_ios = self.limits.remaining(start.done);
         self.time = self.time.map(|time| time.saturating_sub(start.done.time));
         self.seed = start.seed(self.seed);
         self
@@ -228,7 +224,7 @@ impl Expression {
     /// if nothing is left to do.
     pub(super) fn next_part(&self, done: Nanos, ios: u64) -> Option<FioCallSpec> {
         let time = self.time.map(|time| (time + self.ramp).saturating_sub(done));
-        let remaining = self.ios.map(|limit| limit.saturating_sub(ios));
+        let remaining = self.remaining_ios.map(|limit| limit.saturating_sub(ios));
         if remaining == Some(0) || time.is_some_and(|time| time < CALL_TIME_MIN) {
             return None;
         }

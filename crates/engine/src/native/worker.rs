@@ -272,7 +272,7 @@ impl<'s, Q: Queue> Worker<'s, Q> {
             match (&self.commits, io.op) {
                 (Some(commits), Op::Flush) => {
                     if io.began < deadline {
-                        reap.account.count_outstanding(commits.flush_stream(), response_ns);
+                        reap.account.count_outstanding(commits.flush_stream, response_ns);
                     }
                 }
                 (Some(commits), Op::Write) => {

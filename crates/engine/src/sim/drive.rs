@@ -42,8 +42,8 @@ pub(super) struct SimulatedDrive {
     link_out: u64,
     /// Time of the last completion.
     last_completion: u64,
-    /// Factor by which a fault slows programs.
-    wear: f64,
+    /// Factor by which a fault slows programs, effective when durations change next.
+    pub(super) wear: f64,
     pub(super) host_bytes: u64,
     /// Share of the written data that the limit of writes counts.
     counted_share: f64,
@@ -83,15 +83,6 @@ impl SimulatedDrive {
             celsius: IDLE_CELSIUS,
             thermal: ThermalState::default(),
         }
-    }
-
-    pub(super) fn set_write_cache(&mut self, state: WriteCache) {
-        self.write_cache = state;
-    }
-
-    /// Sets the factor for the duration of all programs, effective when durations change next.
-    pub(super) fn set_wear(&mut self, wear: f64) {
-        self.wear = wear;
     }
 
     pub(super) fn set_data_pattern(&mut self, pattern: &DataPattern) {

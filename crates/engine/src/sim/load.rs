@@ -314,7 +314,7 @@ impl RunningLoad {
     ) {
         let slot = self.thread_slot(slot);
         let (now, commits) = (self.now, &mut self.commits[slot.thread]);
-        let flush_stream = commits.flush_stream() + self.first_stream;
+        let flush_stream = commits.flush_stream + self.first_stream;
         let flush_began = commits.end_flush(slot.number);
         match time {
             SettleTime::Measured => measurement.account.count(flush_stream, now - flush_began),

@@ -143,7 +143,7 @@ impl SimulatedSsd {
     /// Enables or disables the volatile write cache. Ends a load that a cut left running.
     pub fn set_write_cache(&mut self, state: WriteCache) {
         self.end_load();
-        self.drive.set_write_cache(state);
+        self.drive.write_cache = state;
         self.device.write_cache = Some(state);
     }
 
@@ -200,8 +200,7 @@ impl SimulatedSsd {
             return Err(self.device_gone());
         }
         let began = self.clock;
-        let wear = self.faults.program_slowdown(self.drive.host_bytes);
-        self.drive.set_wear(wear);
+        self.drive.wear = self.faults.program_slowdown(self.drive.host_bytes);
         let mut context = SimContext {
             drive: &mut self.drive,
             faults: &mut self.faults,

@@ -118,7 +118,7 @@ pub(super) fn is_load_over(
     let ran = done.iter().map(|part| part.last().elapsed).max().unwrap_or_default();
     let in_time = stimulus.until.time.is_some_and(|time| start.done.time + ran >= time);
     let in_full = |(expression, done): (&Expression, &HostResult)| {
-        expression.remaining_ios().is_some_and(|ios| done.last().ios() >= ios)
+        expression.remaining_ios.is_some_and(|ios| done.last().ios() >= ios)
     };
     in_time || expressions.iter().zip(done).all(in_full)
 }

@@ -68,7 +68,7 @@ impl<Q: Queue> Worker<'_, Q> {
     /// succeeded no write is durable.
     fn commit(&mut self, slot: u32, succeeded: bool, reap: &mut Reap<'_>) {
         let Some(commits) = &mut self.commits else { return };
-        let flush_stream = commits.flush_stream();
+        let flush_stream = commits.flush_stream;
         let flush_began = commits.end_flush(slot);
         let writes = commits.take_writes(slot);
         if !succeeded {
