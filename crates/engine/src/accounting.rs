@@ -177,12 +177,12 @@ impl IntervalAccount {
         self.streams[stream as usize].moved += bytes;
     }
 
-    /// Counts an I/O that moved `missing` bytes less than its stream's size, such as the last one
+    /// Counts an I/O that moved `short_by` bytes less than its stream's size, such as the last one
     /// before a limit in bytes.
     #[cold]
-    pub fn count_short(&mut self, stream: u32, response_ns: u64, missing: u64) {
+    pub fn count_short(&mut self, stream: u32, response_ns: u64, short_by: u64) {
         self.count(stream, response_ns);
-        self.streams[stream as usize].missing += missing;
+        self.streams[stream as usize].missing += short_by;
     }
 
     /// Counts the response time of an I/O that was outstanding when the load ended: its full

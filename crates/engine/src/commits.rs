@@ -13,7 +13,7 @@ pub struct UncommittedWrite {
     pub stream: u32,
     pub size: u32,
     /// Bytes by which it is shorter than its stream's transfer size.
-    pub missing: u32,
+    pub short_by: u32,
     /// Start of its response time.
     pub began: u64,
 }

@@ -68,7 +68,7 @@ pub(super) struct OutstandingIo {
     pub(super) offset: u64,
     pub(super) size: u32,
     /// Bytes by which it is shorter than its stream's transfer size.
-    pub(super) short: u32,
+    pub(super) short_by: u32,
     pub(super) stream: u32,
     pub(super) op: Op,
     pub(super) fails: bool,
@@ -80,7 +80,7 @@ impl OutstandingIo {
         began: 0,
         offset: 0,
         size: 0,
-        short: 0,
+        short_by: 0,
         stream: 0,
         op: Op::Read,
         fails: false,
@@ -301,8 +301,8 @@ impl RunningLoad {
                 measurement.account.count_outstanding(write_stream, now - io.began)
             }
         }
-        let OutstandingIo { stream, size, short: missing, began, .. } = io;
-        commits.note_write(slot.number, UncommittedWrite { stream, size, missing, began })
+        let OutstandingIo { stream, size, short_by, began, .. } = io;
+        commits.note_write(slot.number, UncommittedWrite { stream, size, short_by, began })
     }
 
     /// Counts a completed flush and the writes that it commits.
@@ -327,12 +327,14 @@ impl RunningLoad {
                 }
             }
         }
-        for UncommittedWrite { stream, size, missing, began } in commits.take_writes(slot.number) {
+        for UncommittedWrite { stream, size, short_by, began } in commits.take_writes(slot.number) {
             let response = now - began;
             match time {
-                SettleTime::Measured if missing == 0 => measurement.account.count(stream, response),
+                SettleTime::Measured if short_by == 0 => {
+                    measurement.account.count(stream, response)
+                }
                 SettleTime::Measured => {
-                    measurement.account.count_short(stream, response, u64::from(missing));
+                    measurement.account.count_short(stream, response, u64::from(short_by));
                 }
                 SettleTime::Ramp => measurement.count_unmeasured(Op::Write, size),
                 SettleTime::Ended(_) => {
@@ -495,7 +497,7 @@ impl RunningLoad {
         let thread = slot / self.stimulus.demand.depth as usize;
         let mut io = self.drawers[thread].draw_of(self.pacer.stream());
         self.pacer.note_issue();
-        let short = self.charge(&mut io);
+        let short_by = self.charge(&mut io);
         let done = context.faults.delayed_by_freeze(context.drive.submit(now, &io));
         let DrawnIo { op, offset, size, .. } = io;
         let stream = io.stream + self.first_stream;
@@ -504,7 +506,7 @@ impl RunningLoad {
             let slot = self.thread_slot(slot);
             self.commits[slot.thread].note_issue(slot.number);
         }
-        self.slots[slot] = OutstandingIo { began, offset, size, short, stream, op, fails };
+        self.slots[slot] = OutstandingIo { began, offset, size, short_by, stream, op, fails };
         self.calendar.set(slot, done);
         None
     }
@@ -515,10 +517,10 @@ impl RunningLoad {
     fn charge(&mut self, io: &mut DrawnIo) -> u32 {
         self.remaining_ios -= 1;
         let size = u64::from(io.size).min(self.remaining_bytes) as u32;
-        let short = io.size - size;
+        let short_by = io.size - size;
         io.size = size;
         self.remaining_bytes -= u64::from(size);
-        short
+        short_by
     }
 
     /// Counts the start error of an I/O of a paced load: nothing is late in virtual time.
@@ -534,7 +536,7 @@ impl RunningLoad {
     fn complete(&mut self, slot: usize, measurement: &mut SimulatedMeasurement) -> bool {
         let io = self.slots[slot];
         measurement.note_completion(self.now);
-        let is_plain = !io.fails && io.short == 0 && self.now >= self.measured_from;
+        let is_plain = !io.fails && io.short_by == 0 && self.now >= self.measured_from;
         if is_plain {
             measurement.account.count(io.stream, self.now - io.began);
             self.count_start(measurement);
@@ -552,7 +554,7 @@ impl RunningLoad {
         measurement: &mut SimulatedMeasurement,
     ) -> bool {
         if !io.fails && self.now >= self.measured_from {
-            measurement.account.count_short(io.stream, self.now - io.began, u64::from(io.short));
+            measurement.account.count_short(io.stream, self.now - io.began, u64::from(io.short_by));
             self.count_start(measurement);
             return true;
         }

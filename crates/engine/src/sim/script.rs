@@ -177,7 +177,8 @@ impl RunningScript {
         let drawn = DrawnIo { stream: 0, op, fua, offset, size };
         let done = context.faults.delayed_by_freeze(context.drive.submit(self.now, &drawn));
         let fails = outcome == IoOutcome::Fails;
-        let io = OutstandingIo { began: ready.due, offset, size, short: 0, stream: 0, op, fails };
+        let io =
+            OutstandingIo { began: ready.due, offset, size, short_by: 0, stream: 0, op, fails };
         self.slots[slot as usize] = PlayedSlot { io, submitted: self.now };
         self.calendar.set(slot as usize, done);
         self.player.note_submission(slot, ready, self.now);

@@ -61,7 +61,7 @@ impl<Q: Queue> Worker<'_, Q> {
         } else if !self.ios.lane.has_given_up() {
             reap.account.count_outstanding(commits.write_only_stream(), response_ns);
         }
-        commits.note_write(slot, UncommittedWrite { stream, size, missing: short_by, began })
+        commits.note_write(slot, UncommittedWrite { stream, size, short_by, began })
     }
 
     /// Counts a completed flush and the writes that it made durable. Without a flush that
@@ -85,7 +85,7 @@ impl<Q: Queue> Worker<'_, Q> {
                 reap.account.count_outstanding(flush_stream, response_ns);
             }
         }
-        for UncommittedWrite { stream, size, missing: short_by, began } in writes {
+        for UncommittedWrite { stream, size, short_by, began } in writes {
             let write = IoSlot { op: Op::Write, stream, size, short_by, began, ..IoSlot::FLUSH };
             self.ios.count_transfer(&write, reap);
         }
