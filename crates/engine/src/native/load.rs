@@ -197,7 +197,7 @@ impl NativeLoad {
         let is_measured_at_once = self.ramp == Nanos::ZERO;
         let mut step_start = now;
         for part in &mut self.parts {
-            let limit = part.time_left.filter(|_| is_measured_at_once);
+            let limit = part.remaining_time.filter(|_| is_measured_at_once);
             let limit = limit.map(|time| clock.ticks_in(time.0));
             let delay = clock.ticks_in(part.delay.0);
             let undelayed_start = common_start.or((delay > 0).then_some(now));
@@ -416,7 +416,7 @@ impl NativeLoad {
         }
         self.silence.restart();
         for part in &self.parts {
-            if let Some(time) = part.time_left {
+            if let Some(time) = part.remaining_time {
                 part.shared.set_deadline(ticks.saturating_add(clock.ticks_in(time.0)));
             }
         }

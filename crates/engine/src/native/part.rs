@@ -62,7 +62,8 @@ pub(super) struct RunningPart {
     pub script: Option<ScriptProgress>,
     /// Seed in use, if it is not the stimulus's own.
     pub seed: Option<u64>,
-    pub time_left: Option<Nanos>,
+    /// Rest of its time limit; `None` without one.
+    pub remaining_time: Option<Nanos>,
     /// Time from the start of the load to its first I/O.
     pub delay: Nanos,
     /// Ticks at which it begins; 0 before the load was opened.
@@ -73,7 +74,7 @@ pub(super) struct RunningPart {
     pub streams: usize,
     /// Number of its tallies in a measurement.
     pub tallies: usize,
-    by_thread: bool,
+    counts_by_thread: bool,
 }
 
 impl RunningPart {
@@ -134,14 +135,14 @@ impl RunningPart {
             plan,
             script,
             seed: stimulus.and_then(|stimulus| start.other_seed(stimulus.seed)),
-            time_left: limit.map(|time| time.saturating_sub(start.measured_time(delay, ramp))),
+            remaining_time: limit.map(|time| time.saturating_sub(start.measured_time(delay, ramp))),
             delay: delay.saturating_sub(start.elapsed_with(ramp)),
             begins: 0,
             timeout: CompletionTimeout::new(context.completion_timeout),
             pace: stimulus.map_or(Pace::Closed, |stimulus| stimulus.pace.clone()),
             streams: dimensions.streams,
             tallies: stimulus.map_or(0, |stimulus| tallied_streams(&stimulus.streams)),
-            by_thread: stimulus.is_some_and(|stimulus| stimulus.by_thread),
+            counts_by_thread: stimulus.is_some_and(|stimulus| stimulus.by_thread),
         })
     }
 
@@ -180,7 +181,7 @@ impl RunningPart {
         // SAFETY: the accounts of the previous turn are no longer held.
         let turn = unsafe { self.shared.begin_turn() };
         for (number, account) in turn.accounts.into_iter().enumerate() {
-            if self.by_thread {
+            if self.counts_by_thread {
                 meter.add_for_thread(account, first, thread + number);
             } else {
                 meter.add(account, first);

@@ -70,8 +70,8 @@ impl<'s, Q: Queue> ScriptWorker<'s, Q> {
     #[inline(always)]
     fn gather(&mut self, now: u64) -> Option<SubmitWait> {
         loop {
-            self.ios.closing |= self.ios.shared.is_finishing();
-            if self.ios.closing {
+            self.ios.is_closing |= self.ios.shared.is_finishing();
+            if self.ios.is_closing {
                 return None;
             }
             match self.player.next(now) {
@@ -79,7 +79,7 @@ impl<'s, Q: Queue> ScriptWorker<'s, Q> {
                 PlayerAction::At(due) => return Some(self.sleep.wait_until(due, now)),
                 PlayerAction::Completion => return Some(SubmitWait::Completion),
                 PlayerAction::Starved => return Some(SubmitWait::AtMost(STARVING_NS)),
-                PlayerAction::Over => self.ios.closing = true,
+                PlayerAction::Over => self.ios.is_closing = true,
                 PlayerAction::Failed(error) => self.ios.shared.fail(LoadFailure::Script(error)),
             }
         }

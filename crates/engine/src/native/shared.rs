@@ -311,13 +311,13 @@ pub(super) struct IoBudget {
     ios: AtomicU64,
     bytes: AtomicU64,
     /// Transfer size in bytes if all streams have the same; 0 otherwise.
-    uniform: u32,
+    common_size: u32,
 }
 
 impl IoBudget {
     /// Creates a budget; `None` means no limit. `sizes` holds the transfer sizes of the streams.
     pub(super) fn new(ios: Option<u64>, bytes: Option<Bytes>, sizes: &[u32]) -> IoBudget {
-        let uniform = match sizes {
+        let common_size = match sizes {
             [first, others @ ..] if others.iter().all(|size| size == first) => *first,
             _ => 0,
         };
@@ -325,7 +325,7 @@ impl IoBudget {
             is_limited: ios.is_some() || bytes.is_some(),
             ios: AtomicU64::new(ios.unwrap_or(u64::MAX)),
             bytes: AtomicU64::new(bytes.map_or(u64::MAX, |bytes| bytes.0)),
-            uniform,
+            common_size,
         }
     }
 
@@ -335,13 +335,13 @@ impl IoBudget {
         if self.bytes.load(Ordering::Relaxed) == 0 || take(&self.ios, 1) == 0 {
             return None;
         }
-        if self.uniform == 0 {
+        if self.common_size == 0 {
             let size = draw();
             let granted = take(&self.bytes, size.into()) as u32;
             // A flush has no size and needs none.
             return (granted > 0 || size == 0).then_some(granted);
         }
-        let granted = take(&self.bytes, self.uniform.into()) as u32;
+        let granted = take(&self.bytes, self.common_size.into()) as u32;
         if granted == 0 {
             return None;
         }
@@ -470,9 +470,9 @@ impl SharedLoad {
         self.timed_out.store(true, Ordering::Relaxed);
     }
 
-    /// Counts and records a fault; `hopeless` if every further I/O must fail as well.
+    /// Counts and records a fault; `is_hopeless` if every further I/O must fail as well.
     #[cold]
-    pub(super) fn report_fault(&self, fault: LocatedFault, hopeless: bool) {
+    pub(super) fn report_fault(&self, fault: LocatedFault, is_hopeless: bool) {
         let count = self.fault_count.fetch_add(1, Ordering::Relaxed) + 1;
         let gone = matches!(fault.errno, libc::ENODEV | libc::ENXIO);
         {
@@ -483,7 +483,7 @@ impl SharedLoad {
         }
         if gone {
             self.fail(LoadFailure::Gone(fault.errno));
-        } else if hopeless || count > self.fault_limit {
+        } else if is_hopeless || count > self.fault_limit {
             self.fail(LoadFailure::Faults);
         }
     }

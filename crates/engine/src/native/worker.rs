@@ -95,7 +95,7 @@ impl<'s, Q: Queue> Worker<'s, Q> {
                 if !self.start_final_flush(now) {
                     return Ok(());
                 }
-                self.ios.closing = true;
+                self.ios.is_closing = true;
             }
             let wait = self.wait_until_next_due(now);
             // Nothing has to complete between two due times, however long that is.
@@ -123,7 +123,7 @@ impl<'s, Q: Queue> Worker<'s, Q> {
     #[inline(always)]
     fn issue(&mut self, slot: u32, due: Option<u64>) -> bool {
         let Some(drawn) = self.draw() else {
-            self.ios.closing = true;
+            self.ios.is_closing = true;
             self.ios.vacant.push(slot);
             return false;
         };
@@ -204,14 +204,14 @@ impl<'s, Q: Queue> Worker<'s, Q> {
         if !reap.before_end {
             self.ios.shared.time_out();
         }
-        self.ios.closing |= !reap.before_end || self.ios.shared.is_finishing();
+        self.ios.is_closing |= !reap.before_end || self.ios.shared.is_finishing();
         while let Some(completion) = self.ios.next() {
             self.complete(completion, &mut reap);
         }
         if reap.before_end && reap.seen > 0 {
             self.ios.lane.last.store(reap.now, Ordering::Relaxed);
         }
-        if self.ios.closing && self.ios.shared.is_given_up() {
+        if self.ios.is_closing && self.ios.shared.is_given_up() {
             self.give_up(&mut reap);
         }
         let now = reap.now;
@@ -248,7 +248,7 @@ impl<'s, Q: Queue> Worker<'s, Q> {
             if self.ios.count == 0 {
                 schedule.note_idle(now);
             }
-        } else if self.ios.closing || !self.is_open(slot) {
+        } else if self.ios.is_closing || !self.is_open(slot) {
             self.ios.vacant.push(slot);
         } else {
             self.issue(slot, None);
@@ -325,10 +325,10 @@ impl<'s, Q: Queue> Worker<'s, Q> {
     fn must_close(&mut self) -> bool {
         if self.ios.clock.ticks() >= self.ios.shared.deadline() {
             self.ios.shared.time_out();
-            self.ios.closing = true;
+            self.ios.is_closing = true;
         }
-        self.ios.closing |= self.ios.shared.is_finishing();
-        self.ios.closing
+        self.ios.is_closing |= self.ios.shared.is_finishing();
+        self.ios.is_closing
     }
 
     /// Takes a vacant slot that may issue an I/O. All slots of a group are alike, and a slot with
@@ -354,12 +354,12 @@ impl<'s, Q: Queue> Worker<'s, Q> {
     /// Returns when the next I/O was due; `None` if it is not due by `now` or cannot be issued.
     fn due_by(&self, now: u64) -> Option<u64> {
         let due = self.next_due().filter(|due| *due <= now)?;
-        let can_issue = !self.ios.closing && self.has_open_slot();
+        let can_issue = !self.ios.is_closing && self.has_open_slot();
         (can_issue && due < self.ios.shared.deadline()).then_some(due)
     }
 
     fn wait_until_next_due(&mut self, now: u64) -> SubmitWait {
-        if self.ios.closing || !self.has_open_slot() {
+        if self.ios.is_closing || !self.has_open_slot() {
             return SubmitWait::Completion;
         }
         let until = self.next_due().unwrap_or(u64::MAX).min(self.ios.shared.deadline());

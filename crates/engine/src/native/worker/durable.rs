@@ -28,12 +28,12 @@ impl<Q: Queue> Worker<'_, Q> {
         self.refill(slot, reap.now);
         // A flush also opens the slots that waited for it.
         while self.schedule.is_none()
-            && !self.ios.closing
+            && !self.ios.is_closing
             && let Some(slot) = self.take_open_slot()
         {
             self.issue(slot, None);
         }
-        if self.ios.closing && self.ios.count == 0 {
+        if self.ios.is_closing && self.ios.count == 0 {
             self.start_final_flush(reap.now);
         }
     }
