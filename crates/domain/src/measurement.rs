@@ -333,6 +333,15 @@ pub struct LoadPart {
     pub elapsed: Nanos,
 }
 
+/// Results of one load of a step that applied several loads at once.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MeasuredLoad<'m> {
+    /// Tallies of its streams.
+    pub streams: &'m [StreamTally],
+    /// Measured time of this load, which may end before the others.
+    pub elapsed: Nanos,
+}
+
 /// Everything measured during one step.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measurement {
@@ -465,14 +474,14 @@ impl fmt::Display for CgroupLimit {
 }
 
 impl Measurement {
-    /// Returns the stream tallies and the measured time of each load of a step that applied several
-    /// loads at once.
-    pub fn apart(&self) -> impl Iterator<Item = (&[StreamTally], Nanos)> {
-        let mut rest = self.streams.as_slice();
+    /// Returns the results of each load of a step that applied several loads at once; empty for any
+    /// other step.
+    pub fn concurrent_loads(&self) -> impl Iterator<Item = MeasuredLoad<'_>> {
+        let mut remaining = self.streams.as_slice();
         self.parts.iter().map(move |part| {
-            let (own, others) = rest.split_at((part.streams as usize).min(rest.len()));
-            rest = others;
-            (own, part.elapsed)
+            let (streams, later) = remaining.split_at((part.streams as usize).min(remaining.len()));
+            remaining = later;
+            MeasuredLoad { streams, elapsed: part.elapsed }
         })
     }
     /// Returns the sum of the tallies of all streams with this operation.

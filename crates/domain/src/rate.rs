@@ -297,10 +297,10 @@ impl Measurement {
             return self.total();
         }
         let mut sum = Tally::default();
-        for (stimulus, (streams, _)) in load.stimuli().iter().zip(self.apart()) {
+        for (stimulus, measured) in load.stimuli().iter().zip(self.concurrent_loads()) {
             if stimulus.pace != Pace::Closed {
-                let own = streams.iter().filter(|stream| stream.op != Op::Flush);
-                own.for_each(|stream| sum.merge(&stream.tally));
+                let counted = measured.streams.iter().filter(|stream| stream.op != Op::Flush);
+                counted.for_each(|stream| sum.merge(&stream.tally));
             }
         }
         sum

@@ -5,6 +5,7 @@
 //! intervals and totals of a step.
 
 use crate::start_error_counts::StartErrorCounts;
+use std::sync::atomic::{AtomicU64, Ordering};
 use steadfast_domain::measurement::{
     Interval, IntervalTally, StreamTally, ThreadTally, UnmeasuredIos,
 };
@@ -26,10 +27,16 @@ pub struct IntervalAccount {
     buckets: Box<[u32]>,
     /// Buckets that overflowed: each entry stands for 2^32 I/Os.
     overruns: Vec<usize>,
-    /// Stream and response time in nanoseconds of I/Os that were outstanding when the load ended.
-    /// Filled only after the end.
-    outstanding: Vec<(u32, u64)>,
+    /// I/Os that were outstanding when the load ended. Filled only after the end.
+    outstanding: Vec<OutstandingResponse>,
     start_errors: StartErrorCounts,
+}
+
+/// Response time of an I/O that was outstanding when its load ended.
+#[derive(Debug, Clone, Copy)]
+struct OutstandingResponse {
+    stream: u32,
+    response_ns: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -88,6 +95,36 @@ pub fn by_operation(parts: &[UnmeasuredIos]) -> Vec<UnmeasuredIos> {
     sums.into_iter().filter(|sum| sum.ios > 0).collect()
 }
 
+/// I/Os and bytes that one thread counts and another takes.
+#[derive(Debug, Default)]
+pub struct IoCounter {
+    ios: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl IoCounter {
+    /// Counts an I/O.
+    #[inline]
+    pub fn count(&self, bytes: u64) {
+        self.ios.fetch_add(1, Ordering::Relaxed);
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Returns the number of I/Os since the last [`take`](Self::take).
+    pub fn ios(&self) -> u64 {
+        self.ios.load(Ordering::Relaxed)
+    }
+
+    /// Takes what was counted, as I/Os of this operation.
+    pub fn take(&self, op: Op) -> UnmeasuredIos {
+        UnmeasuredIos {
+            op,
+            ios: self.ios.swap(0, Ordering::Relaxed),
+            bytes: Bytes(self.bytes.swap(0, Ordering::Relaxed)),
+        }
+    }
+}
+
 /// A completed I/O of a script.
 #[derive(Debug, Clone, Copy)]
 pub struct PlayedIo {
@@ -140,19 +177,19 @@ impl IntervalAccount {
         self.streams[stream as usize].moved += bytes;
     }
 
-    /// Counts an I/O that moved `missing` bytes less than its stream's size, such as the last one
+    /// Counts an I/O that moved `short_by` bytes less than its stream's size, such as the last one
     /// before a limit in bytes.
     #[cold]
-    pub fn count_short(&mut self, stream: u32, response_ns: u64, missing: u64) {
+    pub fn count_short(&mut self, stream: u32, response_ns: u64, short_by: u64) {
         self.count(stream, response_ns);
-        self.streams[stream as usize].missing += missing;
+        self.streams[stream as usize].missing += short_by;
     }
 
     /// Counts the response time of an I/O that was outstanding when the load ended: its full
     /// time, or its time so far if it has not completed.
     #[cold]
     pub fn count_outstanding(&mut self, stream: u32, response_ns: u64) {
-        self.outstanding.push((stream, response_ns));
+        self.outstanding.push(OutstandingResponse { stream, response_ns });
     }
 
     /// Counts the start error of an I/O of a paced load.
@@ -205,9 +242,16 @@ pub struct StepMeter {
     is_script: bool,
     intervals: Vec<Interval>,
     lateness: Vec<IntervalLateness>,
-    /// The step's sums of each thread by operation; empty unless the load is counted by thread.
-    threads: Vec<Vec<(Op, WideCounts)>>,
+    /// The step's sums of each thread; empty unless the load is counted by thread.
+    threads: Vec<Vec<OperationSum>>,
     start_errors: StartErrorCounts,
+}
+
+/// What a thread counted of an operation.
+#[derive(Debug)]
+struct OperationSum {
+    op: Op,
+    counts: WideCounts,
 }
 
 /// Results of a played script.
@@ -231,7 +275,7 @@ struct StreamMeter {
     size: u64,
     /// True if it counts the step's I/Os; the others hold more times of the same I/Os: a script's
     /// from submission and its lateness, those of writes before their flush.
-    is_own: bool,
+    counts_ios: bool,
     step: WideCounts,
     interval: WideCounts,
 }
@@ -254,7 +298,7 @@ impl StepMeter {
     pub fn for_load(load: &Load) -> Self {
         match load {
             Load::Script(_) => StepMeter::for_script(),
-            drawn => StepMeter::new(drawn.stimuli().iter().map(|one| &one.streams[..])),
+            drawn => StepMeter::new(drawn.stimuli().iter().map(|stimulus| &stimulus.streams[..])),
         }
     }
 
@@ -262,8 +306,10 @@ impl StepMeter {
     fn new<'s>(loads: impl IntoIterator<Item = &'s [IoStream]>) -> Self {
         let mut meters = Vec::new();
         for streams in loads {
-            let size = |s: &IoStream| if s.op == Op::Flush { 0 } else { s.size.0 };
-            meters.extend(streams.iter().map(|s| StreamMeter::new(s.op, size(s), true)));
+            for stream in streams {
+                let size = if stream.op == Op::Flush { 0 } else { stream.size.0 };
+                meters.push(StreamMeter::new(stream.op, size, true));
+            }
             if flush_every(streams).is_some() {
                 meters.push(StreamMeter::new(Op::Flush, 0, true));
                 meters.push(StreamMeter::new(Op::Write, 0, false));
@@ -274,10 +320,8 @@ impl StepMeter {
 
     pub fn for_script() -> Self {
         let ops = Op::ALL.into_iter().chain(Op::ALL).chain([Op::Flush]).enumerate();
-        StepMeter::with_streams(
-            ops.map(|(at, op)| StreamMeter::new(op, 0, at < SERVED)).collect(),
-            true,
-        )
+        let streams = ops.map(|(index, op)| StreamMeter::new(op, 0, index < SERVED));
+        StepMeter::with_streams(streams.collect(), true)
     }
 
     fn with_streams(streams: Box<[StreamMeter]>, is_script: bool) -> Self {
@@ -296,8 +340,9 @@ impl StepMeter {
         self.streams.len()
     }
 
-    fn own(&self) -> impl Iterator<Item = &StreamMeter> {
-        self.streams.iter().filter(|stream| stream.is_own)
+    /// Returns the streams that count the step's I/Os.
+    fn counting_streams(&self) -> impl Iterator<Item = &StreamMeter> {
+        self.streams.iter().filter(|stream| stream.counts_ios)
     }
 
     /// Closes an interval: adds the threads' accounts to it and empties them.
@@ -326,9 +371,9 @@ impl StepMeter {
                 stream.interval.clear();
             }
         }
-        let place = self.intervals.len();
+        let index = self.intervals.len();
         self.intervals.push(Interval { begin, end, partial, tallies });
-        &self.intervals[place]
+        &self.intervals[index]
     }
 
     /// Returns true if any I/O was added to the open interval.
@@ -349,16 +394,16 @@ impl StepMeter {
     /// Returns the response times of the writes that a flush followed, until they were written;
     /// `None` if none was.
     pub fn writes_alone(&self) -> Option<Tally> {
-        let alone = self.streams.iter().filter(|stream| !stream.is_own && !self.is_script);
-        alone.map(|stream| stream.step.tally()).reduce(|mut sum, more| {
-            sum.merge(&more);
+        let streams = self.streams.iter().filter(|stream| !stream.counts_ios && !self.is_script);
+        streams.map(|stream| stream.step.tally()).reduce(|mut sum, tally| {
+            sum.merge(&tally);
             sum
         })
     }
 
     /// Returns the step's tallies, in the order of its streams, and its intervals.
     pub fn finish(self) -> (Vec<StreamTally>, Vec<Interval>) {
-        (tallies(self.own()), self.intervals)
+        (tallies(self.counting_streams()), self.intervals)
     }
 
     /// Returns the results of a played script, without operations that had no I/O.
@@ -387,19 +432,20 @@ impl StepMeter {
         }
         let sums = &mut self.threads[thread];
         let streams = self.streams[first..].iter().zip(&account.streams).enumerate();
-        for (index, (meter, part)) in streams.filter(|(_, (m, part))| m.is_own && part.ios > 0) {
+        for (index, (meter, part)) in streams.filter(|(_, (m, part))| m.counts_ios && part.ios > 0)
+        {
             counts_of(sums, meter.op).add(part, meter.size, account.dense(index));
         }
         for index in &account.overruns {
             let (stream, bucket) = (index / FineHistogram::LEN, index % FineHistogram::LEN);
             let meter = &self.streams[first + stream];
-            if meter.is_own {
+            if meter.counts_ios {
                 counts_of(sums, meter.op).buckets[bucket] += BUCKET_LIMIT;
             }
         }
-        for (stream, response_ns) in &account.outstanding {
+        for OutstandingResponse { stream, response_ns } in &account.outstanding {
             let meter = &self.streams[first + *stream as usize];
-            if meter.is_own {
+            if meter.counts_ios {
                 counts_of(sums, meter.op).add_outstanding(*response_ns);
             }
         }
@@ -410,7 +456,7 @@ impl StepMeter {
     pub fn take_threads(&mut self) -> Vec<ThreadTally> {
         let mut tallies = Vec::new();
         for sums in self.threads.drain(..) {
-            let tally = |(op, sum): &(Op, WideCounts)| StreamTally { op: *op, tally: sum.tally() };
+            let tally = |sum: &OperationSum| StreamTally { op: sum.op, tally: sum.counts.tally() };
             tallies.push(ThreadTally { operations: sums.iter().map(tally).collect() });
         }
         tallies
@@ -433,7 +479,7 @@ impl StepMeter {
             let (stream, bucket) = (index / FineHistogram::LEN, index % FineHistogram::LEN);
             self.streams[first + stream].interval.buckets[bucket] += BUCKET_LIMIT;
         }
-        for (stream, response_ns) in &account.outstanding {
+        for OutstandingResponse { stream, response_ns } in &account.outstanding {
             self.add_outstanding(first + *stream as usize, *response_ns);
         }
         account.clear();
@@ -448,7 +494,7 @@ impl StepMeter {
     /// Returns the tally of one operation in the interval being closed; `None` if it had no I/O.
     fn open_tally(&self, op: Op) -> Option<IntervalTally> {
         let mut sum: Option<WideCounts> = None;
-        for part in self.own().filter(|s| s.op == op && s.interval.ios > 0) {
+        for part in self.counting_streams().filter(|s| s.op == op && s.interval.ios > 0) {
             sum.get_or_insert_default().merge(&part.interval);
         }
         sum.map(|sum| sum.interval_tally(op))
@@ -456,12 +502,12 @@ impl StepMeter {
 }
 
 /// Returns the counts of an operation, which are added if there are none.
-fn counts_of(sums: &mut Vec<(Op, WideCounts)>, op: Op) -> &mut WideCounts {
-    let at = sums.iter().position(|(own, _)| *own == op).unwrap_or_else(|| {
-        sums.push((op, WideCounts::default()));
+fn counts_of(sums: &mut Vec<OperationSum>, op: Op) -> &mut WideCounts {
+    let index = sums.iter().position(|sum| sum.op == op).unwrap_or_else(|| {
+        sums.push(OperationSum { op, counts: WideCounts::default() });
         sums.len() - 1
     });
-    &mut sums[at].1
+    &mut sums[index].counts
 }
 
 fn tallies<'s>(streams: impl IntoIterator<Item = &'s StreamMeter>) -> Vec<StreamTally> {
@@ -469,9 +515,9 @@ fn tallies<'s>(streams: impl IntoIterator<Item = &'s StreamMeter>) -> Vec<Stream
 }
 
 impl StreamMeter {
-    fn new(op: Op, size: u64, is_own: bool) -> Self {
+    fn new(op: Op, size: u64, counts_ios: bool) -> Self {
         let (step, interval) = (WideCounts::default(), WideCounts::default());
-        StreamMeter { op, size, is_own, step, interval }
+        StreamMeter { op, size, counts_ios, step, interval }
     }
 }
 
@@ -564,7 +610,7 @@ mod tests {
 
     /// I/Os and bytes of all closed intervals.
     fn moved(meter: &StepMeter) -> (u64, Bytes) {
-        let sum = |count: fn(&StreamMeter) -> u64| meter.own().map(count).sum();
+        let sum = |count: fn(&StreamMeter) -> u64| meter.counting_streams().map(count).sum();
         (sum(|s| s.step.ios), Bytes(sum(|s| s.step.bytes)))
     }
 
@@ -633,7 +679,7 @@ mod tests {
     /// Writes before a flush have two response times, one of which another stream counts.
     #[test]
     fn a_thread_counts_every_write_once() {
-        let streams = [true, false].map(|is_own| StreamMeter::new(Op::Write, 4096, is_own));
+        let streams = [true, false].map(|counts_ios| StreamMeter::new(Op::Write, 4096, counts_ios));
         let mut meter = StepMeter::with_streams(streams.into(), false);
         let mut account = IntervalAccount::new(2);
         for (stream, response_ns) in [(0, 9_000), (1, 1_000)] {

@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use steadfast_domain::Stimulus;
 use steadfast_domain::empirical::EmpiricalTimes;
-use steadfast_domain::step::mix64;
+use steadfast_domain::random_bits::mix64;
 use steadfast_domain::stimulus::Pace;
 
 /// Lane of the generator that draws due times. The I/Os of thread n are drawn with lane n.
@@ -38,18 +38,33 @@ enum Rhythm {
     /// Every `threads`-th arrival of all streams together; each thread draws all of them.
     ByStream { streams: StreamArrivals, threads: u64 },
     /// The thread's share of each burst, and what is left of the current one.
-    Burst { share: u64, left: u64, delay_ns: u64 },
+    Burst { share: u64, remaining: u64, delay_ns: u64 },
 }
 
 /// The arrivals of streams with a pace each, merged in order of time.
 #[derive(Debug)]
 struct StreamArrivals {
-    /// Each stream's age at the start of the load in nanoseconds, and its due times since it began.
-    streams: Vec<(u64, ArrivalTimes)>,
-    /// Time of the next arrival of each stream that has any, and the number of the stream.
-    next: BinaryHeap<Reverse<(u64, u32)>>,
+    streams: Vec<AgedStream>,
+    /// Next arrival of each stream that has any.
+    next: BinaryHeap<Reverse<NextArrival>>,
     /// Stream of the last arrival that was drawn.
     drawn: u32,
+}
+
+/// A stream that had begun before its load.
+#[derive(Debug)]
+struct AgedStream {
+    /// Its age at the start of the load in nanoseconds.
+    age_ns: u64,
+    /// Its due times since it began.
+    times: ArrivalTimes,
+}
+
+/// The next arrival of a stream; ordered by its time since the load began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct NextArrival {
+    due_ns: u64,
+    stream: u32,
 }
 
 impl ArrivalTimes {
@@ -60,7 +75,7 @@ impl ArrivalTimes {
                 streams: StreamArrivals::new(stimulus, paces, seed)?,
                 threads: threads.max(1).into(),
             },
-            pace => Rhythm::of_pace(pace, thread, threads, seed)?,
+            pace => Rhythm::from_pace(pace, thread, threads, seed)?,
         };
         Some(ArrivalTimes::begin(rhythm, thread))
     }
@@ -92,11 +107,11 @@ impl ArrivalTimes {
     }
 
     /// Advances to the next I/O after one was issued.
-    pub fn issued(&mut self) {
+    pub fn note_issue(&mut self) {
         self.next_ns = match &mut self.rhythm {
-            Rhythm::Burst { left, .. } => {
-                *left -= 1;
-                if *left > 0 { self.next_ns } else { None }
+            Rhythm::Burst { remaining, .. } => {
+                *remaining -= 1;
+                if *remaining > 0 { self.next_ns } else { None }
             }
             Rhythm::Fixed { number, threads, .. } => {
                 *number += *threads;
@@ -111,12 +126,12 @@ impl ArrivalTimes {
     }
 
     /// Notes that all I/Os of the thread have completed at this time.
-    pub fn all_complete(&mut self, now_ns: u64) {
-        if let Rhythm::Burst { share, left, delay_ns } = &mut self.rhythm
-            && *left == 0
+    pub fn note_idle(&mut self, now_ns: u64) {
+        if let Rhythm::Burst { share, remaining, delay_ns } = &mut self.rhythm
+            && *remaining == 0
             && *share > 0
         {
-            *left = *share;
+            *remaining = *share;
             self.next_ns = Some(now_ns.saturating_add(*delay_ns));
         }
     }
@@ -149,7 +164,7 @@ impl ArrivalTimes {
 
 impl Rhythm {
     /// Creates the rhythm of all I/Os of a load; `None` if they have none, or each stream its own.
-    fn of_pace(pace: &Pace, thread: u32, threads: u32, seed: u64) -> Option<Self> {
+    fn from_pace(pace: &Pace, thread: u32, threads: u32, seed: u64) -> Option<Self> {
         let (number, count) = (u64::from(thread), u64::from(threads.max(1)));
         Some(match pace {
             Pace::Closed | Pace::ByStream(_) => return None,
@@ -168,7 +183,7 @@ impl Rhythm {
             },
             Pace::Burst { ios, delay } => {
                 let share = *ios / count + u64::from(number < *ios % count);
-                Rhythm::Burst { share, left: share, delay_ns: delay.0 }
+                Rhythm::Burst { share, remaining: share, delay_ns: delay.0 }
             }
         })
     }
@@ -184,14 +199,16 @@ impl StreamArrivals {
         let mut next = BinaryHeap::with_capacity(paces.len());
         for ((number, pace), stream) in (0u32..).zip(paces).zip(&stimulus.streams) {
             let seed = mix64(seed ^ mix64(u64::from(number) + 1));
-            let mut times = ArrivalTimes::begin(Rhythm::of_pace(pace, 0, 1, seed)?, 0);
+            let mut times = ArrivalTimes::begin(Rhythm::from_pace(pace, 0, 1, seed)?, 0);
             let age_ns = (Xoshiro256::new(seed, AGE_LANE).fraction() * period_ns(pace)) as u64;
             while times.next_ns.is_some_and(|ns| ns < age_ns) {
-                times.issued();
+                times.note_issue();
             }
             let due_ns = times.next_ns.filter(|_| stream.weight > 0);
-            next.extend(due_ns.map(|ns| Reverse((ns - age_ns, number))));
-            streams.push((age_ns, times));
+            if let Some(ns) = due_ns {
+                next.push(Reverse(NextArrival { due_ns: ns - age_ns, stream: number }));
+            }
+            streams.push(AgedStream { age_ns, times });
         }
         Some(StreamArrivals { streams, next, drawn: 0 })
     }
@@ -199,11 +216,12 @@ impl StreamArrivals {
     /// Returns the time of the next arrival of any stream.
     fn draw(&mut self) -> u64 {
         let Some(mut first) = self.next.peek_mut() else { return u64::MAX };
-        let Reverse((due_ns, number)) = *first;
-        let (age_ns, times) = &mut self.streams[number as usize];
-        times.issued();
-        *first = Reverse((times.next_ns.map_or(u64::MAX, |ns| ns - *age_ns), number));
-        self.drawn = number;
+        let Reverse(NextArrival { due_ns, stream }) = *first;
+        let AgedStream { age_ns, times } = &mut self.streams[stream as usize];
+        times.note_issue();
+        let next_ns = times.next_ns.map_or(u64::MAX, |ns| ns - *age_ns);
+        *first = Reverse(NextArrival { due_ns: next_ns, stream });
+        self.drawn = stream;
         due_ns
     }
 }
@@ -245,7 +263,7 @@ pub(crate) mod tests {
         let mut times = ArrivalTimes::new(load, thread, threads, 1).unwrap();
         let mut next = || {
             let arrival = (times.due_ns().unwrap(), times.stream());
-            times.issued();
+            times.note_issue();
             arrival
         };
         (0..count).map(|_| next()).collect()
@@ -369,10 +387,10 @@ pub(crate) mod tests {
         let mut times = ArrivalTimes::new(&load(&pace), 1, 2, 1).unwrap();
         for _ in 0..2 {
             assert_eq!(times.due_ns(), Some(0));
-            times.issued();
+            times.note_issue();
         }
         assert_eq!(times.due_ns(), None);
-        times.all_complete(1000);
+        times.note_idle(1000);
         assert_eq!(times.due_ns(), Some(20_001_000));
         let lonely = Pace::Burst { ios: 1, delay: Nanos::from_millis(20) };
         assert_eq!(ArrivalTimes::new(&load(&lonely), 1, 2, 1).unwrap().due_ns(), None);

@@ -13,7 +13,7 @@ pub struct UncommittedWrite {
     pub stream: u32,
     pub size: u32,
     /// Bytes by which it is shorter than its stream's transfer size.
-    pub missing: u32,
+    pub short_by: u32,
     /// Start of its response time.
     pub began: u64,
 }
@@ -23,7 +23,7 @@ pub struct UncommittedWrite {
 pub struct CommitGroups {
     every: u32,
     /// Account stream of the flushes; that of the writes alone follows it.
-    flush_stream: u32,
+    pub flush_stream: u32,
     groups: Box<[CommitGroup]>,
 }
 
@@ -32,19 +32,21 @@ struct CommitGroup {
     /// Writes issued since the last flush.
     issued: u32,
     written: Vec<UncommittedWrite>,
-    /// Start of the flush that is outstanding; `None` if none is.
-    flushing: Option<u64>,
+    /// Begin of the flush that is outstanding; `None` if none is.
+    flush_began: Option<u64>,
 }
 
 impl CommitGroups {
     /// Creates the groups of a thread with `depth` slots; `None` if no flush follows its writes.
     pub fn new(streams: &[IoStream], depth: u32) -> Option<CommitGroups> {
         let every = flush_every(streams)?.get();
-        let group = CommitGroup { issued: 0, written: Vec::new(), flushing: None };
+        let group = CommitGroup { issued: 0, written: Vec::new(), flush_began: None };
         let count = if every == 1 { depth as usize } else { 1 };
         let mut groups = vec![group; count];
         // Reserved now, so that no I/O waits for memory.
-        groups.iter_mut().for_each(|group| group.written.reserve(every.min(1 << 16) as usize));
+        for group in &mut groups {
+            group.written.reserve(every.min(1 << 16) as usize);
+        }
         Some(CommitGroups { every, flush_stream: streams.len() as u32, groups: groups.into() })
     }
 
@@ -57,11 +59,6 @@ impl CommitGroups {
         &mut self.groups[index]
     }
 
-    /// Returns the account stream of the flushes.
-    pub fn flush_stream(&self) -> u32 {
-        self.flush_stream
-    }
-
     /// Returns the account stream of the writes without their flush.
     pub fn write_only_stream(&self) -> u32 {
         self.flush_stream + 1
@@ -70,22 +67,22 @@ impl CommitGroups {
     /// Returns true if a slot may issue another I/O before the next flush.
     pub fn may_issue(&self, slot: u32) -> bool {
         let group = &self.groups[self.index(slot)];
-        group.issued < self.every && group.flushing.is_none()
+        group.issued < self.every && group.flush_began.is_none()
     }
 
     /// Notes that a slot has issued a write.
-    pub fn issued(&mut self, slot: u32) {
+    pub fn note_issue(&mut self, slot: u32) {
         self.group(slot).issued += 1;
     }
 
     /// Notes that the write of a slot failed: another takes its place before the flush.
-    pub fn failed(&mut self, slot: u32) {
+    pub fn note_failure(&mut self, slot: u32) {
         let group = self.group(slot);
         group.issued = group.issued.saturating_sub(1);
     }
 
     /// Notes that the write of a slot is written. Returns true if the slot has to flush at once.
-    pub fn written(&mut self, slot: u32, write: UncommittedWrite) -> bool {
+    pub fn note_write(&mut self, slot: u32, write: UncommittedWrite) -> bool {
         let every = self.every as usize;
         let group = self.group(slot);
         group.written.push(write);
@@ -95,26 +92,28 @@ impl CommitGroups {
     /// Returns true if writes of a slot's group wait for a flush that no later write will start.
     pub fn needs_final_flush(&self, slot: u32) -> bool {
         let group = &self.groups[self.index(slot)];
-        !group.written.is_empty() && group.flushing.is_none()
+        !group.written.is_empty() && group.flush_began.is_none()
     }
 
     /// Notes that the flush of a slot's group begins.
-    pub fn flushing(&mut self, slot: u32, now: u64) {
-        self.group(slot).flushing = Some(now);
+    pub fn begin_flush(&mut self, slot: u32, now: u64) {
+        self.group(slot).flush_began = Some(now);
     }
 
-    /// Takes what a completed flush has made durable: the start of the flush, and its writes.
-    pub fn committed(
-        &mut self,
-        slot: u32,
-    ) -> (u64, impl Iterator<Item = UncommittedWrite> + use<'_>) {
+    /// Notes that the flush of a slot's group has completed. Returns when it began.
+    pub fn end_flush(&mut self, slot: u32) -> u64 {
         let group = self.group(slot);
         group.issued = 0;
-        (group.flushing.take().unwrap_or_default(), group.written.drain(..))
+        group.flush_began.take().unwrap_or_default()
     }
 
-    /// Takes all writes that wait for a flush.
-    pub fn uncommitted(&mut self) -> impl Iterator<Item = UncommittedWrite> {
+    /// Takes the written writes of a slot's group.
+    pub fn take_writes(&mut self, slot: u32) -> impl Iterator<Item = UncommittedWrite> + use<'_> {
+        self.group(slot).written.drain(..)
+    }
+
+    /// Takes the written writes of all groups.
+    pub fn take_all_writes(&mut self) -> impl Iterator<Item = UncommittedWrite> {
         self.groups.iter_mut().flat_map(|group| group.written.drain(..))
     }
 }

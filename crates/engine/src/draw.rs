@@ -20,6 +20,7 @@
 use crate::skewed::SkewedPositions;
 use crate::xoshiro::Xoshiro256;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use steadfast_domain::stimulus::Zone;
@@ -54,7 +55,7 @@ struct StreamPlan {
     op: Op,
     fua: bool,
     size: u32,
-    place: StreamPlacement,
+    placement: StreamPlacement,
 }
 
 #[derive(Debug)]
@@ -95,7 +96,7 @@ struct SegmentPositions {
 #[derive(Debug)]
 struct SequentialCursor {
     key: String,
-    range: (u64, u64),
+    range: Range<u64>,
     next: AtomicU64,
 }
 
@@ -110,7 +111,7 @@ impl DrawPlan {
         if let Some(fault) = stimulus.fault() {
             return Err(fault);
         }
-        let weights: Vec<u32> = stimulus.streams.iter().map(|s| s.weight).collect();
+        let weights: Vec<u32> = stimulus.streams.iter().map(|stream| stream.weight).collect();
         let choice = AliasTable::new(&weights).ok_or("every I/O stream has weight 0")?;
         let range = stimulus.active_range;
         let segment_starts: Option<Arc<[u64]>> = match range.segments {
@@ -124,7 +125,7 @@ impl DrawPlan {
                 op: stream.op,
                 fua: stream.durability.is_forced(),
                 size: if stream.op == Op::Flush { 0 } else { transfer_size(stream)? },
-                place: placement(stimulus, segment_starts.as_ref(), stream, &mut cursors)?,
+                placement: placement(stimulus, segment_starts.as_ref(), stream, &mut cursors)?,
             });
         }
         Ok(DrawPlan { choice, streams: streams.into(), cursors: cursors.into() })
@@ -136,7 +137,7 @@ impl DrawPlan {
     pub fn with_cursors(self, cursors: &BTreeMap<String, Bytes>) -> Self {
         // The first of the streams that share a cursor decides where it may lie.
         for stream in self.streams.iter().rev() {
-            match &stream.place {
+            match &stream.placement {
                 StreamPlacement::Sequential { cursor, positions } => {
                     self.cursors[*cursor as usize].set(cursors, |at| positions.round_up(at));
                 }
@@ -153,7 +154,7 @@ impl DrawPlan {
     pub fn cursors(&self) -> BTreeMap<String, Bytes> {
         self.cursors
             .iter()
-            .map(|c| (c.key.clone(), Bytes(c.next.load(Ordering::Relaxed))))
+            .map(|cursor| (cursor.key.clone(), Bytes(cursor.next.load(Ordering::Relaxed))))
             .collect()
     }
 }
@@ -180,7 +181,7 @@ fn placement(
             Order::Sequential(_) => sequential_placement(stimulus, stream, cursors),
         };
     };
-    let within = AlignedPositions::within((0, segments.size.0), stream, false)?;
+    let within = AlignedPositions::within(0..segments.size.0, stream, false)?;
     let scattered = SegmentPositions { starts: Arc::clone(starts), within };
     match stream.order {
         Order::Random => Ok(StreamPlacement::Scattered(scattered)),
@@ -204,7 +205,7 @@ fn sequential_placement(
             return Err(format!("'{stream}' is sequential in {} LBA zones; give one", zones.len()));
         }
     };
-    let positions = AlignedPositions::within(range, stream, stimulus.aligned_to_start)?;
+    let positions = AlignedPositions::within(range.clone(), stream, stimulus.aligned_to_start)?;
     let cursor = cursor_index(stream, range, |offset| positions.round_up(offset), cursors)?;
     Ok(StreamPlacement::Sequential { cursor, positions })
 }
@@ -213,7 +214,7 @@ fn sequential_placement(
 /// rounds an offset up to a position.
 fn cursor_index(
     stream: &IoStream,
-    range: (u64, u64),
+    range: Range<u64>,
     round_up: impl Fn(u64) -> u64,
     cursors: &mut Vec<SequentialCursor>,
 ) -> Result<u32, String> {
@@ -224,7 +225,7 @@ fn cursor_index(
             return Err(format!("'{stream}': streams that share a cursor need the same LBA zone"));
         }
         None => {
-            let next = AtomicU64::new(round_up(range.0));
+            let next = AtomicU64::new(round_up(range.start));
             cursors.push(SequentialCursor { key, range, next });
             cursors.len() - 1
         }
@@ -250,20 +251,20 @@ fn random_placement(stimulus: &Stimulus, stream: &IoStream) -> Result<StreamPlac
     let choice = AliasTable::new(&weights)
         .ok_or_else(|| format!("every LBA zone of '{stream}' has weight 0"))?;
     match positions[..] {
-        [only] => Ok(StreamPlacement::Uniform(only)),
+        [single] => Ok(StreamPlacement::Uniform(single)),
         _ => Ok(StreamPlacement::Zoned { choice, zones: positions.into() }),
     }
 }
 
-fn whole_range(stimulus: &Stimulus) -> (u64, u64) {
+fn whole_range(stimulus: &Stimulus) -> Range<u64> {
     let range = stimulus.active_range;
-    (range.start.0, range.start.0.saturating_add(range.length.0))
+    range.start.0..range.start.0.saturating_add(range.length.0)
 }
 
 /// Returns a zone in bytes. Its edges are rounded down to the stream's alignment, so that
 /// adjacent zones leave no position out.
-fn zone_range(stimulus: &Stimulus, stream: &IoStream, zone: &Zone) -> (u64, u64) {
-    let (start, end) = whole_range(stimulus);
+fn zone_range(stimulus: &Stimulus, stream: &IoStream, zone: &Zone) -> Range<u64> {
+    let Range { start, end } = whole_range(stimulus);
     let alignment = stream.alignment().0;
     let edge = |ppm: u32| {
         let part = u128::from(end - start) * u128::from(ppm) / 1_000_000;
@@ -271,25 +272,25 @@ fn zone_range(stimulus: &Stimulus, stream: &IoStream, zone: &Zone) -> (u64, u64)
     };
     let origin = if stimulus.aligned_to_start { start } else { 0 };
     let inner = |ppm: u32| (edge(ppm) - (edge(ppm) - origin) % alignment).max(start);
-    let to = if zone.to_ppm >= 1_000_000 { end } else { inner(zone.to_ppm) };
-    (inner(zone.from_ppm), to)
+    let zone_end = if zone.to_ppm >= 1_000_000 { end } else { inner(zone.to_ppm) };
+    inner(zone.from_ppm)..zone_end
 }
 
 impl AlignedPositions {
     /// Returns the positions at which a stream's I/O lies wholly inside `range`, the first at its
     /// start if it is `aligned_to_start`.
     fn within(
-        range: (u64, u64),
+        range: Range<u64>,
         stream: &IoStream,
         aligned_to_start: bool,
     ) -> Result<Self, String> {
         let (alignment, size) = (stream.alignment().0, stream.size.0);
         let first = if aligned_to_start {
-            Some(range.0)
+            Some(range.start)
         } else {
-            range.0.checked_next_multiple_of(alignment)
+            range.start.checked_next_multiple_of(alignment)
         };
-        let room = first.and_then(|first| range.1.checked_sub(first)?.checked_sub(size));
+        let room = first.and_then(|first| range.end.checked_sub(first)?.checked_sub(size));
         match (first, room) {
             (Some(first), Some(room)) => {
                 Ok(AlignedPositions { first, count: room / alignment + 1, alignment })
@@ -297,8 +298,8 @@ impl AlignedPositions {
             _ => Err(format!(
                 "'{stream}' has no position aligned to {} B in {} bytes from byte {}",
                 alignment,
-                range.1.saturating_sub(range.0),
-                range.0
+                range.end.saturating_sub(range.start),
+                range.start
             )),
         }
     }
@@ -321,15 +322,15 @@ impl AlignedPositions {
         (self.count - 1) * self.alignment
     }
 
-    /// Rounds `above` up to the alignment.
+    /// Rounds a distance from the first position up to the alignment.
     #[inline(always)]
-    fn aligned(&self, above: u64) -> u64 {
-        let rest = if self.alignment.is_power_of_two() {
-            above & (self.alignment - 1)
+    fn aligned(&self, distance: u64) -> u64 {
+        let excess = if self.alignment.is_power_of_two() {
+            distance & (self.alignment - 1)
         } else {
-            above % self.alignment
+            distance % self.alignment
         };
-        if rest == 0 { above } else { above.saturating_add(self.alignment - rest) }
+        if excess == 0 { distance } else { distance.saturating_add(self.alignment - excess) }
     }
 }
 
@@ -357,22 +358,26 @@ impl SegmentPositions {
 impl SequentialCursor {
     /// Continues where an earlier load left the cursor.
     fn set(&self, cursors: &BTreeMap<String, Bytes>, round_up: impl Fn(u64) -> u64) {
-        let at = cursors.get(&self.key).map_or(self.range.0, |cursor| cursor.0);
-        self.next.store(round_up(at), Ordering::Relaxed);
+        let offset = cursors.get(&self.key).map_or(self.range.start, |cursor| cursor.0);
+        self.next.store(round_up(offset), Ordering::Relaxed);
     }
 
     /// Returns the offset of this I/O and advances to the next. `round_up` rounds an offset up to
     /// a position.
     #[inline(always)]
     fn advance(&self, round_up: impl Fn(u64) -> u64, size: u32) -> u64 {
-        let mut seen = self.next.load(Ordering::Relaxed);
+        let mut current = self.next.load(Ordering::Relaxed);
         loop {
-            let offset = round_up(seen);
+            let offset = round_up(current);
             let next = round_up(offset + u64::from(size));
-            match self.next.compare_exchange_weak(seen, next, Ordering::Relaxed, Ordering::Relaxed)
-            {
+            match self.next.compare_exchange_weak(
+                current,
+                next,
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            ) {
                 Ok(_) => return offset,
-                Err(other) => seen = other,
+                Err(changed) => current = changed,
             }
         }
     }
@@ -403,7 +408,7 @@ impl IoGenerator {
         let plan = &*self.plan;
         let index = stream.unwrap_or_else(|| plan.choice.choose(&mut self.random));
         let stream = &plan.streams[index as usize];
-        let offset = match &stream.place {
+        let offset = match &stream.placement {
             StreamPlacement::Uniform(positions) => positions.at(self.random.below(positions.count)),
             StreamPlacement::Skewed { skew, positions } => {
                 positions.at(skew.draw(&mut self.random))
@@ -449,19 +454,19 @@ impl AliasTable {
         let count = weights.len();
         let mut shares: Vec<u128> =
             weights.iter().map(|w| u128::from(*w) * count as u128).collect();
-        let (mut below, mut above): (Vec<usize>, Vec<usize>) =
-            (0..count).partition(|i| shares[*i] < total);
+        let (mut below_mean, mut above_mean): (Vec<usize>, Vec<usize>) =
+            (0..count).partition(|index| shares[*index] < total);
         let mut columns: Vec<AliasColumn> =
-            (0..count).map(|i| AliasColumn { threshold: u64::MAX, alias: i as u32 }).collect();
+            (0..count as u32).map(|alias| AliasColumn { threshold: u64::MAX, alias }).collect();
         // The shares add up to count x total, so for each column below the mean there is one
         // above it to fill it from.
-        while let (Some(low), Some(high)) = (below.pop(), above.last().copied()) {
+        while let (Some(low), Some(high)) = (below_mean.pop(), above_mean.last().copied()) {
             let threshold = (shares[low] << 64) / total;
             columns[low] = AliasColumn { threshold: threshold as u64, alias: high as u32 };
             shares[high] -= total - shares[low];
             if shares[high] < total {
-                above.pop();
-                below.push(high);
+                above_mean.pop();
+                below_mean.push(high);
             }
         }
         Some(AliasTable { columns: columns.into() })
@@ -512,7 +517,7 @@ pub(crate) mod tests {
     #[test]
     fn positions_count_from_the_start_of_the_range_if_the_load_is_aligned_to_it() {
         let mut load = stimulus(vec![random_reads(8192)], 12_288, 30_000);
-        let positions = AlignedPositions::within((12_288, 42_288), &load.streams[0], false);
+        let positions = AlignedPositions::within(12_288..42_288, &load.streams[0], false);
         assert_eq!(positions.unwrap().first, 16_384);
         load.aligned_to_start = true;
         let mut generator = generator(&load, 4);
@@ -558,11 +563,11 @@ pub(crate) mod tests {
     fn streams_and_zones_are_chosen_by_weight() {
         let weights = [40u32, 0, 35, 17, 5, 3];
         let streams = weights.iter().map(|w| random_reads(4096).weighing(*w)).collect();
-        let mut wanted = stimulus(streams, 0, 1_000_000 * 4096);
+        let mut load = stimulus(streams, 0, 1_000_000 * 4096);
         let zone = |weight, from_ppm, to_ppm| Zone { weight, from_ppm, to_ppm };
-        wanted.zones =
+        load.zones =
             vec![zone(50, 0, 50_000), zone(30, 50_000, 200_000), zone(20, 200_000, 1_000_000)];
-        let mut generator = generator(&wanted, 9);
+        let mut generator = generator(&load, 9);
         let (mut by_stream, mut by_zone) = (vec![0u64; 6], vec![0u64; 3]);
         for _ in 0..1_000_000 {
             let drawn = generator.draw();
@@ -588,8 +593,8 @@ pub(crate) mod tests {
             }
             let total: f64 = weights.iter().map(|w| f64::from(*w)).sum();
             for (share, weight) in shares.iter().zip(&weights) {
-                let wanted = f64::from(*weight) / total * weights.len() as f64;
-                assert!((share - wanted).abs() < 1e-9, "{weights:?}");
+                let expected = f64::from(*weight) / total * weights.len() as f64;
+                assert!((share - expected).abs() < 1e-9, "{weights:?}");
             }
         }
         assert!(AliasTable::new(&[0, 0]).is_none());
@@ -621,9 +626,9 @@ pub(crate) mod tests {
     fn neighbouring_zones_leave_no_position_out() {
         let blocks = 333u64;
         let zone = |from_ppm, to_ppm| Zone { weight: 1, from_ppm, to_ppm };
-        let mut wanted = stimulus(vec![random_reads(4096)], 0, blocks * 4096);
-        wanted.zones = vec![zone(0, 123_456), zone(123_456, 777_777), zone(777_777, 1_000_000)];
-        let mut generator = generator(&wanted, 2);
+        let mut load = stimulus(vec![random_reads(4096)], 0, blocks * 4096);
+        load.zones = vec![zone(0, 123_456), zone(123_456, 777_777), zone(777_777, 1_000_000)];
+        let mut generator = generator(&load, 2);
         let mut seen = vec![false; blocks as usize];
         (0..50_000).for_each(|_| seen[(generator.draw().offset / 4096) as usize] = true);
         assert!(seen.iter().all(|s| *s));
@@ -631,9 +636,9 @@ pub(crate) mod tests {
 
     #[test]
     fn the_same_seed_repeats_and_another_does_not() {
-        let wanted = stimulus(vec![random_reads(4096)], 0, 1 << 40);
+        let load = stimulus(vec![random_reads(4096)], 0, 1 << 40);
         let offsets = |seed, thread| {
-            let plan = Arc::new(DrawPlan::new(&wanted).unwrap());
+            let plan = Arc::new(DrawPlan::new(&load).unwrap());
             let mut generator = IoGenerator::new(plan, seed, thread);
             (0..100).map(|_| generator.draw().offset).collect::<Vec<_>>()
         };
@@ -646,8 +651,8 @@ pub(crate) mod tests {
     #[test]
     fn a_sequential_cursor_covers_its_range_once_then_wraps_and_continues() {
         let writes = IoStream::new(Op::Write, SEQUENTIAL, Bytes::kib(128));
-        let wanted = stimulus(vec![writes], 1 << 20, 10 << 17);
-        let plan = Arc::new(DrawPlan::new(&wanted).unwrap());
+        let load = stimulus(vec![writes], 1 << 20, 10 << 17);
+        let plan = Arc::new(DrawPlan::new(&load).unwrap());
         let mut generators = [0, 1].map(|t| IoGenerator::new(Arc::clone(&plan), 1, t));
         let offsets: Vec<u64> = (0..13).map(|n| generators[n % 2].draw().offset).collect();
         let expected: Vec<u64> = (0..13).map(|n| (1 << 20) + ((n % 10) << 17)).collect();
@@ -655,17 +660,17 @@ pub(crate) mod tests {
 
         let cursors = plan.cursors();
         assert_eq!(cursors["SEQ 128K W"], Bytes((1 << 20) + (3 << 17)));
-        let later = Arc::new(DrawPlan::new(&wanted).unwrap().with_cursors(&cursors));
+        let later = Arc::new(DrawPlan::new(&load).unwrap().with_cursors(&cursors));
         assert_eq!(IoGenerator::new(later, 2, 0).draw().offset, (1 << 20) + (3 << 17));
     }
 
     #[test]
     fn a_cursor_outside_its_range_restarts() {
         let writes = IoStream::new(Op::Write, SEQUENTIAL, Bytes::kib(128));
-        let wanted = stimulus(vec![writes], 1 << 20, 10 << 17);
+        let load = stimulus(vec![writes], 1 << 20, 10 << 17);
         for stray in [0, 1 << 40, u64::MAX] {
             let cursors = BTreeMap::from([("SEQ 128K W".to_owned(), Bytes(stray))]);
-            let plan = Arc::new(DrawPlan::new(&wanted).unwrap().with_cursors(&cursors));
+            let plan = Arc::new(DrawPlan::new(&load).unwrap().with_cursors(&cursors));
             assert_eq!(IoGenerator::new(plan, 1, 0).draw().offset, 1 << 20);
         }
     }
@@ -683,8 +688,8 @@ pub(crate) mod tests {
     #[test]
     fn threads_that_share_a_cursor_draw_every_position_once() {
         let writes = IoStream::new(Op::Write, SEQUENTIAL, Bytes(4096));
-        let wanted = stimulus(vec![writes], 0, 4096 * 4000);
-        let plan = Arc::new(DrawPlan::new(&wanted).unwrap());
+        let load = stimulus(vec![writes], 0, 4096 * 4000);
+        let plan = Arc::new(DrawPlan::new(&load).unwrap());
         let mut all: Vec<u64> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..4)
                 .map(|t| {
@@ -704,20 +709,20 @@ pub(crate) mod tests {
     fn scattered(stream: IoStream, seed: u64) -> (Stimulus, Vec<u64>) {
         let mib = Bytes::mib;
         let segments = Segments { count: 7, size: mib(2), unit: mib(1), seed };
-        let mut wanted = stimulus(vec![stream], 3 << 20, 64 << 20);
-        wanted.active_range.segments = Some(segments);
-        let starts = segments.starts(wanted.active_range).unwrap();
-        (wanted, starts)
+        let mut load = stimulus(vec![stream], 3 << 20, 64 << 20);
+        load.active_range.segments = Some(segments);
+        let starts = segments.starts(load.active_range).unwrap();
+        (load, starts)
     }
 
     #[test]
     fn random_offsets_are_uniform_over_all_segments_and_nowhere_else() {
         for (size, alignment) in [(4096, 4096), (1 << 20, 1 << 20), (65_536, 4096)] {
             let stream = IoStream { alignment: Some(Bytes(alignment)), ..random_reads(size) };
-            let (wanted, starts) = scattered(stream, 5);
+            let (load, starts) = scattered(stream, 5);
             let each = ((2 << 20) - size) / alignment + 1;
             let mut counts = vec![0u64; 7 * each as usize];
-            let mut generator = generator(&wanted, 3);
+            let mut generator = generator(&load, 3);
             for _ in 0..500_000 {
                 let offset = generator.draw().offset;
                 let segment = starts.partition_point(|start| *start <= offset) - 1;
@@ -736,10 +741,10 @@ pub(crate) mod tests {
     fn sequential_io_runs_through_the_segments_in_order_and_wraps() {
         for seed in 0..50 {
             let writes = IoStream::new(Op::Write, SEQUENTIAL, Bytes::kib(512));
-            let (wanted, starts) = scattered(writes, seed);
+            let (load, starts) = scattered(writes, seed);
             let once: Vec<u64> =
                 starts.iter().flat_map(|start| (0..4).map(move |n| start + (n << 19))).collect();
-            let plan = Arc::new(DrawPlan::new(&wanted).unwrap());
+            let plan = Arc::new(DrawPlan::new(&load).unwrap());
             let mut generators = [0, 1].map(|t| IoGenerator::new(Arc::clone(&plan), 1, t));
             let drawn: Vec<u64> = (0..61).map(|n| generators[n % 2].draw().offset).collect();
             let expected: Vec<u64> = once.iter().cycle().take(61).copied().collect();
@@ -747,11 +752,11 @@ pub(crate) mod tests {
             // A later load continues there. From an offset outside the segments it starts at the
             // next segment.
             let cursors = plan.cursors();
-            let later = DrawPlan::new(&wanted).unwrap().with_cursors(&cursors);
+            let later = DrawPlan::new(&load).unwrap().with_cursors(&cursors);
             assert_eq!(IoGenerator::new(Arc::new(later), 2, 0).draw().offset, once[61 % 28]);
             let begin = |at: u64| {
                 let cursors = BTreeMap::from([("SEQ 512K W".to_owned(), Bytes(at))]);
-                let plan = DrawPlan::new(&wanted).unwrap().with_cursors(&cursors);
+                let plan = DrawPlan::new(&load).unwrap().with_cursors(&cursors);
                 IoGenerator::new(Arc::new(plan), 2, 0).draw().offset
             };
             assert_eq!(begin(starts[2] + (2 << 20)), starts[3], "between two segments");
@@ -764,8 +769,8 @@ pub(crate) mod tests {
     fn a_transfer_that_does_not_fill_its_segment_continues_with_the_next() {
         let mut writes = IoStream::new(Op::Write, SEQUENTIAL, Bytes::kib(1536));
         writes.alignment = Some(Bytes::kib(512));
-        let (wanted, starts) = scattered(writes, 8);
-        let mut generator = generator(&wanted, 1);
+        let (load, starts) = scattered(writes, 8);
+        let mut generator = generator(&load, 1);
         let drawn: Vec<u64> = (0..7).map(|_| generator.draw().offset).collect();
         assert_eq!(drawn, starts);
     }

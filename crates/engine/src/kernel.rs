@@ -63,15 +63,21 @@ const SETUPS: [RingSetup; 5] = [
     RingSetup { name: "no setup flags (kernel before 5.19)", apply: |b| b },
 ];
 
-/// Creates a ring for `depth` I/Os and returns it with a description of its setup.
-pub(crate) fn ring(depth: u32) -> io::Result<(IoUring, &'static str)> {
+/// A new ring and the setup that the kernel accepted.
+pub(crate) struct NewRing {
+    pub(crate) ring: IoUring,
+    setup: &'static str,
+}
+
+/// Creates a ring for `depth` I/Os.
+pub(crate) fn new_ring(depth: u32) -> io::Result<NewRing> {
     let entries = (depth + 1).next_power_of_two();
     let mut refusal = io::Error::from_raw_os_error(libc::EINVAL);
     for setup in &SETUPS {
         let mut builder = IoUring::builder();
         (setup.apply)(&mut builder);
         match builder.build(entries) {
-            Ok(ring) => return Ok((ring, setup.name)),
+            Ok(ring) => return Ok(NewRing { ring, setup: setup.name }),
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) => refusal = error,
             Err(error) => return Err(error),
         }
@@ -79,34 +85,54 @@ pub(crate) fn ring(depth: u32) -> io::Result<(IoUring, &'static str)> {
     Err(refusal)
 }
 
-/// Returns the best interface for a target and its description, or why none works.
-pub(crate) fn preferred(target: &Target) -> Result<(Backend, String), String> {
-    if supports_nowait(target) {
-        return choose(&BACKENDS);
-    }
-    choose(&BACKENDS[1..]).map(|(backend, name)| (backend, name + URING_AVOIDED))
+/// An interface that works on this host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct KernelInterface {
+    pub(crate) backend: Backend,
+    /// Its setup, and why better interfaces are not used.
+    pub(crate) description: String,
 }
 
-/// Returns the first of these interfaces that works on this host and its description, or why none
-/// works.
-pub(crate) fn choose(candidates: &[Backend]) -> Result<(Backend, String), String> {
-    raise_locked_memory_limit();
-    let mut notes = Vec::new();
-    for backend in candidates {
-        match probe(*backend) {
-            Ok(name) => {
-                notes.push(name);
-                return Ok((*backend, notes.join("; ")));
-            }
-            Err(error) => notes.push(unavailable(*backend, &error)),
+impl KernelInterface {
+    /// Returns the best interface for a target.
+    ///
+    /// # Errors
+    /// Returns why none works.
+    pub(crate) fn best_for(target: &Target) -> Result<KernelInterface, String> {
+        if supports_nowait(target) {
+            return KernelInterface::first_of(&BACKENDS);
         }
+        let mut interface = KernelInterface::first_of(&BACKENDS[1..])?;
+        interface.description += URING_AVOIDED;
+        Ok(interface)
     }
-    Err(notes.join("; "))
+
+    /// Returns the first of these interfaces that works.
+    ///
+    /// # Errors
+    /// Returns why none works.
+    pub(crate) fn first_of(candidates: &[Backend]) -> Result<KernelInterface, String> {
+        raise_locked_memory_limit();
+        let mut notes = Vec::new();
+        for backend in candidates {
+            match probe(*backend) {
+                Ok(name) => {
+                    notes.push(name);
+                    return Ok(KernelInterface {
+                        backend: *backend,
+                        description: notes.join("; "),
+                    });
+                }
+                Err(error) => notes.push(unavailable(*backend, &error)),
+            }
+        }
+        Err(notes.join("; "))
+    }
 }
 
 fn probe(backend: Backend) -> io::Result<String> {
     match backend {
-        Backend::Uring => Ok(format!("io_uring ({})", ring(1)?.1)),
+        Backend::Uring => Ok(format!("io_uring ({})", new_ring(1)?.setup)),
         Backend::Aio => probe_aio().map(|()| "Linux AIO".to_owned()),
         Backend::Threads => Ok("a thread per I/O (pread, pwrite)".to_owned()),
     }
@@ -179,12 +205,12 @@ pub(crate) fn raise_locked_memory_limit() {
 /// Returns the maximum memory for transfers in bytes: half of the machine's memory.
 pub(crate) fn transfer_memory_limit() -> u64 {
     // SAFETY: all-zero is a valid value of this plain structure.
-    let mut facts: libc::sysinfo = unsafe { std::mem::zeroed() };
+    let mut info: libc::sysinfo = unsafe { std::mem::zeroed() };
     // SAFETY: `facts` is a valid structure to write to.
-    if unsafe { libc::sysinfo(&raw mut facts) } != 0 {
+    if unsafe { libc::sysinfo(&raw mut info) } != 0 {
         return u64::MAX;
     }
-    facts.totalram.saturating_mul(u64::from(facts.mem_unit)) / 2
+    info.totalram.saturating_mul(u64::from(info.mem_unit)) / 2
 }
 
 #[cfg(test)]
@@ -194,8 +220,11 @@ mod tests {
     #[test]
     fn memory_and_at_least_one_interface_are_available() {
         assert!(transfer_memory_limit() > 1 << 20);
-        let expected = (Backend::Threads, "a thread per I/O (pread, pwrite)".to_owned());
-        assert_eq!(choose(&[Backend::Threads]), Ok(expected));
-        assert!(choose(&BACKENDS).is_ok());
+        let expected = KernelInterface {
+            backend: Backend::Threads,
+            description: "a thread per I/O (pread, pwrite)".to_owned(),
+        };
+        assert_eq!(KernelInterface::first_of(&[Backend::Threads]), Ok(expected));
+        assert!(KernelInterface::first_of(&BACKENDS).is_ok());
     }
 }

@@ -45,25 +45,25 @@ pub struct PreparedStep {
     step: Step,
     /// Data that the engine made for the step, of a type known only to that engine; `None` if the
     /// step continues a load that has everything it needs.
-    made: Option<Box<dyn Any + Send>>,
+    engine_data: Option<Box<dyn Any + Send>>,
 }
 
 impl PreparedStep {
     /// Creates a step for an engine that prepares nothing.
     pub fn plain(step: Step) -> Self {
-        PreparedStep { step, made: None }
+        PreparedStep { step, engine_data: None }
     }
 
-    /// Creates a step with the data that `make` builds from its load, unless the step `takes_over`
-    /// the running load.
+    /// Creates a step with the data that `prepare_load` builds from its load, unless the step
+    /// `takes_over` the running load.
     pub(crate) fn with<M: Any + Send>(
         step: &Step,
         takes_over: bool,
-        make: impl FnOnce(&Load) -> Result<M, StepRefusal>,
+        prepare_load: impl FnOnce(&Load) -> Result<M, StepRefusal>,
     ) -> Result<Self, StepRefusal> {
         let mut prepared = PreparedStep::plain(step.clone());
         if !takes_over {
-            prepared.made = Some(Box::new(make(&step.load)?));
+            prepared.engine_data = Some(Box::new(prepare_load(&step.load)?));
         }
         Ok(prepared)
     }
@@ -75,6 +75,7 @@ impl PreparedStep {
 
     /// Returns the step and the data that this engine made for it.
     pub(crate) fn into_parts<M: Any>(self) -> (Step, Option<M>) {
-        (self.step, self.made.and_then(|made| made.downcast::<M>().ok()).map(|made| *made))
+        let data = self.engine_data.and_then(|data| data.downcast::<M>().ok());
+        (self.step, data.map(|data| *data))
     }
 }

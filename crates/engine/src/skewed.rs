@@ -76,19 +76,21 @@ fn standard_normal(random: &mut Xoshiro256) -> f64 {
 struct ZipfRanks {
     theta: f64,
     count: u64,
-    /// Area up to the left edge of the first bar, and up to the right edge of the last.
-    area: (f64, f64),
+    /// Area up to the left edge of the first bar.
+    first_area: f64,
+    /// Area up to the right edge of the last bar.
+    last_area: f64,
     /// Distance below k within which no bar ends, so that k is accepted without comparing areas.
-    always: f64,
+    safe_distance: f64,
 }
 
 impl ZipfRanks {
     fn new(theta: f64, count: u64) -> Self {
-        let zero = ZipfRanks { theta, count, area: (0.0, 0.0), always: 0.0 };
-        let first = zero.area_to(1.5) - 1.0;
-        let last = zero.area_to(count as f64 + 0.5);
-        let always = 2.0 - zero.inverse(zero.area_to(2.5) - 2f64.powf(-theta));
-        ZipfRanks { area: (first, last), always, ..zero }
+        let zero = ZipfRanks { theta, count, first_area: 0.0, last_area: 0.0, safe_distance: 0.0 };
+        let first_area = zero.area_to(1.5) - 1.0;
+        let last_area = zero.area_to(count as f64 + 0.5);
+        let safe_distance = 2.0 - zero.inverse(zero.area_to(2.5) - 2f64.powf(-theta));
+        ZipfRanks { first_area, last_area, safe_distance, ..zero }
     }
 
     /// Returns the integral of x^-theta from 1 to `x`; exact at theta 1, too.
@@ -105,12 +107,11 @@ impl ZipfRanks {
     }
 
     fn draw(&self, random: &mut Xoshiro256) -> u64 {
-        let (first, last) = self.area;
         loop {
-            let area = last + random.fraction() * (first - last);
+            let area = self.last_area + random.fraction() * (self.first_area - self.last_area);
             let x = self.inverse(area);
             let k = x.round().clamp(1.0, self.count as f64);
-            if k - x <= self.always || area >= self.area_to(k + 0.5) - k.powf(-self.theta) {
+            if k - x <= self.safe_distance || area >= self.area_to(k + 0.5) - k.powf(-self.theta) {
                 return k as u64 - 1;
             }
         }

@@ -6,6 +6,7 @@
 //! threads may well have run, and is no stall. The rest of the delay is a stall, as far as no
 //! thread that does I/O was seen to run meanwhile. A slow device causes neither.
 
+use std::ops::Range;
 use std::time::Duration;
 use steadfast_domain::measurement::Stall;
 use steadfast_domain::{Halt, Measurement, Nanos, Step, measurement::StallEffect};
@@ -69,21 +70,21 @@ impl Watchdog {
 }
 
 impl LateWakeup {
-    /// Returns the stall within a measured time from `begin` to `end`: the part of the delay in
-    /// which nothing could run. `idle` is the part of the delay, in nanoseconds, in which no
-    /// thread that does I/O was seen to run.
-    pub(crate) fn stall(&self, idle: u64, (begin, end): (u64, u64)) -> Option<Stall> {
-        let late = self.woke.min(end).saturating_sub(self.due.max(begin));
-        let lasted = idle.min(late).saturating_sub(self.queued).max(self.suspended);
+    /// Returns the stall within a measured time: the part of the delay in which nothing could run.
+    /// `idle` is the part of the delay, in nanoseconds, in which no thread that does I/O was seen
+    /// to run.
+    pub(crate) fn stall(&self, idle: u64, measured: Range<u64>) -> Option<Stall> {
+        let begin = measured.start;
+        let lasted =
+            idle.min(self.overlap(measured)).saturating_sub(self.queued).max(self.suspended);
         let at = Nanos(self.due.saturating_sub(begin));
         (u128::from(lasted) >= STALL_MIN.as_nanos()).then_some(Stall { at, lasted: Nanos(lasted) })
     }
-}
 
-/// Returns the part of a late wake-up's delay, in nanoseconds, that lies between two clock readings
-/// of a thread.
-pub(crate) fn overlap((from, to): (u64, u64), late: &LateWakeup) -> u64 {
-    to.min(late.woke).saturating_sub(from.max(late.due))
+    /// Returns the part of the delay, in nanoseconds, that lies in a time.
+    pub(crate) fn overlap(&self, time: Range<u64>) -> u64 {
+        time.end.min(self.woke).saturating_sub(time.start.max(self.due))
+    }
 }
 
 /// Returns the time of a clock in nanoseconds.
@@ -129,9 +130,9 @@ mod tests {
     fn a_stall_is_the_unexplained_part_of_a_delay() {
         let late = LateWakeup { due: 10_000 * MS, woke: 13_000 * MS, queued: 0, suspended: 0 };
         let lasted = |late: LateWakeup, idle: u64| {
-            late.stall(idle * MS, (4_000 * MS, u64::MAX)).map(|s| s.lasted.0)
+            late.stall(idle * MS, 4_000 * MS..u64::MAX).map(|s| s.lasted.0)
         };
-        assert_eq!(late.stall(u64::MAX, (4_000 * MS, u64::MAX)).unwrap().at, Nanos::from_secs(6));
+        assert_eq!(late.stall(u64::MAX, 4_000 * MS..u64::MAX).unwrap().at, Nanos::from_secs(6));
         assert_eq!(lasted(late, 9_999), Some(3_000 * MS));
         // The threads that do I/O ran for a part of the delay, or nearly all of it.
         assert_eq!(lasted(late, 1_000), Some(1_000 * MS));
@@ -140,7 +141,7 @@ mod tests {
         let busy = LateWakeup { queued: 2_990 * MS, ..late };
         assert_eq!(lasted(busy, 9_999), None);
         // The measured time began or ended within the delay.
-        let within = late.stall(u64::MAX, (11_000 * MS, 12_500 * MS)).unwrap();
+        let within = late.stall(u64::MAX, 11_000 * MS..12_500 * MS).unwrap();
         assert_eq!((within.at, within.lasted), (Nanos::ZERO, Nanos(1_500 * MS)));
         // Suspended: some clocks do not advance.
         let asleep = LateWakeup { woke: late.due, suspended: 8_000 * MS, ..late };
@@ -151,9 +152,9 @@ mod tests {
     fn overlaps_are_cut_to_the_delay() {
         let late = LateWakeup { due: 100, woke: 200, queued: 0, suspended: 0 };
         for (time, expected) in
-            [((0, 50), 0), ((50, 150), 50), ((120, 130), 10), ((0, u64::MAX), 100), ((250, 300), 0)]
+            [(0..50, 0), (50..150, 50), (120..130, 10), (0..u64::MAX, 100), (250..300, 0)]
         {
-            assert_eq!(overlap(time, &late), expected, "{time:?}");
+            assert_eq!(late.overlap(time.clone()), expected, "{time:?}");
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The starting point of a step: what earlier steps of the run left behind.
 
 use std::collections::BTreeMap;
+use steadfast_domain::random_bits::mix64;
 use steadfast_domain::replayed::ScriptPosition;
-use steadfast_domain::step::mix64;
 use steadfast_domain::{Bytes, Nanos};
 
 /// The starting point of a step: what earlier steps of the run left behind.
@@ -15,7 +15,7 @@ pub struct StepStart {
     /// zero for a step that begins a load.
     pub done: WorkDone,
     /// The same for each of several loads that are applied at once.
-    pub done_apart: Vec<WorkDone>,
+    pub done_by_load: Vec<WorkDone>,
     /// Number of resumptions of the run, for the first load started after them: the interrupted
     /// step may have drawn I/Os that are not recorded. 0 for every other load.
     pub resumed: u64,
@@ -30,15 +30,19 @@ pub struct StepStart {
 }
 
 impl StepStart {
-    /// Returns the seed of a load's I/Os: `own` if the load starts from the beginning, and a
+    /// Returns the seed of a load's I/Os: `load_seed` if the load starts from the beginning, and a
     /// different one if it continues after a gap. With its own seed it would repeat the I/Os from
     /// before the gap, and a drive that is written for hours would be written in the same places.
-    pub fn seed(&self, own: u64) -> u64 {
+    pub fn seed(&self, load_seed: u64) -> u64 {
         if self.done == WorkDone::default() && self.resumed == 0 {
-            return own;
+            return load_seed;
         }
         let WorkDone { time, bytes, ios } = self.done;
-        [time.0, bytes.0, ios, self.resumed].iter().fold(own, |seed, part| mix64(seed ^ part))
+        let mut seed = load_seed;
+        for part in [time.0, bytes.0, ios, self.resumed] {
+            seed = mix64(seed ^ part);
+        }
+        seed
     }
 
     /// Returns the start of one of several loads that are applied at once, with its own work done
@@ -49,8 +53,8 @@ impl StepStart {
             |(key, at): (&String, &Bytes)| Some((key.strip_prefix(&prefix)?.to_owned(), *at));
         StepStart {
             cursors: self.cursors.iter().filter_map(cursor).collect(),
-            done: self.done_apart.get(number).copied().unwrap_or_default(),
-            done_apart: Vec::new(),
+            done: self.done_by_load.get(number).copied().unwrap_or_default(),
+            done_by_load: Vec::new(),
             ..self.clone()
         }
     }
@@ -58,8 +62,8 @@ impl StepStart {
     /// Returns how long ago the load started, its ramp included; zero for a load that starts now.
     /// A delay of its first I/O counts from then.
     pub(crate) fn elapsed_with(&self, ramp: Nanos) -> Nanos {
-        let passed = self.done.time;
-        if passed == Nanos::ZERO { Nanos::ZERO } else { Nanos(ramp.0.saturating_add(passed.0)) }
+        let elapsed = self.done.time;
+        if elapsed == Nanos::ZERO { Nanos::ZERO } else { Nanos(ramp.0.saturating_add(elapsed.0)) }
     }
 
     /// Returns the part of the work's time that counts toward the load's time limit: a load
@@ -68,9 +72,9 @@ impl StepStart {
         if ramp > Nanos::ZERO { self.done.time } else { self.done.time.saturating_sub(delay) }
     }
 
-    /// Returns the seed of the load's I/Os; `None` if it is `own`.
-    pub(crate) fn other_seed(&self, own: u64) -> Option<u64> {
-        Some(self.seed(own)).filter(|seed| *seed != own)
+    /// Returns the seed of the load's I/Os; `None` if it is `load_seed`.
+    pub(crate) fn other_seed(&self, load_seed: u64) -> Option<u64> {
+        Some(self.seed(load_seed)).filter(|seed| *seed != load_seed)
     }
 }
 

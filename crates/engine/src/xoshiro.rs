@@ -1,6 +1,6 @@
 //! The random numbers of all loads.
 
-use steadfast_domain::step::mix64;
+use steadfast_domain::random_bits::mix64;
 
 /// xoshiro256++ (D. Blackman and S. Vigna, "Scrambled Linear Pseudorandom
 /// Number Generators", ACM TOMS 47, 2021): 64 bits at a time, period 2^256 - 1.

@@ -9,11 +9,11 @@ pub(crate) fn check_zones(device: &Device, load: &Load) -> Result<(), StepRefusa
     if device.zoned != Some(ZoneModel::HostManaged) {
         return Ok(());
     }
-    let refused = match load {
+    let is_refused = match load {
         Load::Script(script) => script.alters(),
         Load::Stimulus(_) | Load::Together(_) => load.stimuli().iter().any(writes_out_of_order),
     };
-    if !refused {
+    if !is_refused {
         return Ok(());
     }
     Err(StepRefusal(format!(

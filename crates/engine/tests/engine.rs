@@ -1222,9 +1222,10 @@ fn loads_at_once_do_exactly_their_own_ios_and_the_kernel_counts_their_sum() {
     let before = device.counters();
     let m = perform(&mut engine, &at_once(loads)).unwrap();
     assert!(m.complete);
-    let ios: Vec<u64> = m.apart().map(|(own, _)| own.iter().map(|s| s.tally.ios).sum()).collect();
+    let ios: Vec<u64> =
+        m.concurrent_loads().map(|load| load.streams.iter().map(|s| s.tally.ios).sum()).collect();
     assert_eq!(ios, [PRIME, 1009, 503]);
-    let longest = m.apart().map(|(_, elapsed)| elapsed).max().unwrap();
+    let longest = m.concurrent_loads().map(|load| load.elapsed).max().unwrap();
     assert_eq!(longest, m.elapsed);
     assert_eq!(m.cursors["#2 SEQ 16K W"], Bytes(1009 * 16_384));
     let kernel = device.counters_since(&before);
@@ -1257,10 +1258,9 @@ fn loads_at_once_keep_their_own_time_and_pace_over_cuts() {
         }
     }
     let sum = |number: usize| -> (u64, Nanos) {
-        let own = parts.iter().map(|m| m.apart().nth(number).unwrap());
-        own.fold((0, Nanos::ZERO), |(ios, time), (streams, elapsed)| {
-            (ios + streams[0].tally.ios, time + elapsed)
-        })
+        let loads = || parts.iter().map(|m| m.concurrent_loads().nth(number).unwrap());
+        let ios = loads().map(|load| load.streams[0].tally.ios).sum();
+        (ios, Nanos(loads().map(|load| load.elapsed.0).sum()))
     };
     // Clock ticks are not whole nanoseconds.
     assert!(sum(0).1.0.abs_diff(700_000_000) < 1000, "{}", sum(0).1);
@@ -1268,7 +1268,11 @@ fn loads_at_once_keep_their_own_time_and_pace_over_cuts() {
     assert!(time >= Nanos::from_millis(1999), "{time}");
     // What is due while the machine withholds the processor at the end is not counted.
     assert!((400..=423).contains(&paced), "{paced}");
-    assert_eq!(parts[2].apart().next().unwrap().0[0].tally.ios, 0, "it has ended long ago");
+    assert_eq!(
+        parts[2].concurrent_loads().next().unwrap().streams[0].tally.ios,
+        0,
+        "it has ended long ago"
+    );
 }
 
 #[test]
@@ -1282,11 +1286,11 @@ fn loads_at_once_that_have_ended_do_not_restart_after_a_gap() {
     let done = |ios| WorkDone { ios, ..WorkDone::default() };
     let cursors = BTreeMap::from([("#2 SEQ 4K W".to_owned(), Bytes(1000 * 4096))]);
     let start =
-        StepStart { done_apart: vec![done(101), done(1000)], cursors, ..StepStart::default() };
+        StepStart { done_by_load: vec![done(101), done(1000)], cursors, ..StepStart::default() };
     let mut step = at_once(loads.clone());
     step.continues = true;
     let m = engine(scratch.target()).perform(&step, &start, &mut |_| {}).unwrap();
-    let ios: Vec<u64> = m.apart().map(|(own, _)| own[0].tally.ios).collect();
+    let ios: Vec<u64> = m.concurrent_loads().map(|load| load.streams[0].tally.ios).collect();
     assert_eq!(ios, [0, 9]);
     assert_eq!(m.cursors["#2 SEQ 4K W"], Bytes(1009 * 4096));
     let wrong = vec![loads[0].clone(), loads[1].clone().ramp(Nanos::SECOND)];

@@ -4,10 +4,11 @@
 use steadfast_domain::record::RereadOccasion;
 use steadfast_domain::{Caveat, Conditions, IoControl, caveats};
 
-/// The wanted conditions, those read last, and when to read them again.
+/// The wanted conditions, those read last, and the steps since the purge.
 #[derive(Default)]
 pub(crate) struct SettledConditions {
-    wanted: Option<Conditions>,
+    /// Conditions to be set again; `None` before any were settled.
+    pub wanted: Option<Conditions>,
     got: Conditions,
     since_purge: PurgeRecency,
 }
@@ -30,11 +31,6 @@ impl SettledConditions {
         (self.wanted, self.got) = (Some(wanted.clone()), got.clone());
     }
 
-    /// Returns the conditions to be set again; `None` before any were settled.
-    pub fn wanted(&self) -> Option<Conditions> {
-        self.wanted.clone()
-    }
-
     /// Returns true if these conditions replace a rule of the control groups.
     pub fn replaces_rule(&self, wanted: &Conditions) -> bool {
         let rule = self.got.io_control.filter(|rule| *rule != IoControl::Uncontrolled);
@@ -42,20 +38,21 @@ impl SettledConditions {
     }
 
     /// Notes that the device was purged.
-    pub fn purged(&mut self) {
+    pub fn note_purge(&mut self) {
         self.since_purge = PurgeRecency::Nothing;
     }
 
     /// Begins a step of this phase. Returns true if it ends the first phase after the purge, which
     /// preconditions.
     pub fn begin_phase(&mut self, phase: &str) -> bool {
-        let ends_first = matches!(&self.since_purge, PurgeRecency::Phase(first) if first != phase);
+        let ends_first_phase =
+            matches!(&self.since_purge, PurgeRecency::Phase(first) if first != phase);
         self.since_purge = match std::mem::take(&mut self.since_purge) {
             PurgeRecency::Nothing => PurgeRecency::Phase(phase.to_owned()),
             PurgeRecency::Phase(first) if first == phase => PurgeRecency::Phase(first),
             PurgeRecency::Phase(_) | PurgeRecency::Later => PurgeRecency::Later,
         };
-        ends_first
+        ends_first_phase
     }
 
     /// Stores conditions that were read; `when` is `None` for those of a resumed run, which were set
@@ -86,29 +83,37 @@ impl SettledConditions {
 /// Describes the differences between two readings. Unmet conditions were reported when they were
 /// set.
 fn changes(before: &Conditions, now: &Conditions) -> Vec<String> {
+    let pairs = descriptions(before).into_iter().zip(descriptions(now));
+    let differ = pairs.filter(|(before, now)| before.value != now.value);
+    differ
+        .map(|(before, now)| format!("{} is {}, was {}", now.name, now.value, before.value))
+        .collect()
+}
+
+/// A condition in words.
+struct ConditionDescription {
+    name: &'static str,
+    value: String,
+}
+
+fn descriptions(conditions: &Conditions) -> Vec<ConditionDescription> {
     fn text<T: ToString>(value: Option<T>) -> String {
         value.map_or("unknown".to_owned(), |value| value.to_string())
     }
-    fn rule(control: Option<IoControl>) -> String {
-        control.map_or("not in effect".to_owned(), |control| control.to_string())
-    }
-    let merges = |merges: Option<bool>| merges.map(|on| if on { "allowed" } else { "off" });
-    let apst = |on: Option<bool>| on.map(|on| if on { "on" } else { "off" });
-    let pairs = [
-        ("the write cache", text(before.write_cache), text(now.write_cache)),
-        ("request merging", text(merges(before.merges)), text(merges(now.merges))),
-        ("the I/O scheduler", text(before.scheduler.as_ref()), text(now.scheduler.as_ref())),
-        ("the longest request (KiB)", text(before.request_kib_max), text(now.request_kib_max)),
-        (
-            "the link's power management",
-            text(before.link_power.as_ref()),
-            text(now.link_power.as_ref()),
-        ),
-        ("APST", text(apst(before.power_state_changes)), text(apst(now.power_state_changes))),
-        ("the rule of the control groups", rule(before.io_control), rule(now.io_control)),
-    ];
-    let differ = pairs.into_iter().filter(|(_, before, now)| before != now);
-    differ.map(|(what, before, now)| format!("{what} is {now}, was {before}")).collect()
+    let merges = conditions.merges.map(|on| if on { "allowed" } else { "off" });
+    let apst = conditions.power_state_changes.map(|on| if on { "on" } else { "off" });
+    let rule =
+        conditions.io_control.map_or("not in effect".to_owned(), |control| control.to_string());
+    let describe = |name, value| ConditionDescription { name, value };
+    vec![
+        describe("the write cache", text(conditions.write_cache)),
+        describe("request merging", text(merges)),
+        describe("the I/O scheduler", text(conditions.scheduler.as_ref())),
+        describe("the longest request (KiB)", text(conditions.request_kib_max)),
+        describe("the link's power management", text(conditions.link_power.as_ref())),
+        describe("APST", text(apst)),
+        describe("the rule of the control groups", rule),
+    ]
 }
 
 #[cfg(test)]

@@ -162,19 +162,20 @@ pub struct Forecast {
     /// Phase of a round that only the worst case has.
     worst_case_phase: Option<String>,
     /// Bytes that the current load moved in earlier steps.
-    carried: u64,
-    recent: VecDeque<f64>,
+    earlier_bytes: u64,
+    recent_rates: VecDeque<f64>,
 }
 
 /// A plan, and the position of the run in it.
 struct PlanPosition {
     plan: StepPlan,
-    at: usize,
+    /// Index of the current step.
+    index: usize,
 }
 
 impl PlanPosition {
     fn new(procedure: &dyn Procedure, outlook: DriveOutlook) -> Self {
-        PlanPosition { plan: rehearse(procedure, outlook, None).unwrap_or_default(), at: 0 }
+        PlanPosition { plan: rehearse(procedure, outlook, None).unwrap_or_default(), index: 0 }
     }
 
     /// Advances to the planned step at this place. Returns false if there is none: a place
@@ -184,14 +185,14 @@ impl PlanPosition {
         let is_here = |s: &PlannedStep| {
             s.phase == place.phase && s.round == place.round && s.point == place.point
         };
-        let steps_ahead = self.plan.steps[self.at..].iter().position(is_here);
-        self.at += steps_ahead.unwrap_or(0);
+        let steps_ahead = self.plan.steps[self.index..].iter().position(is_here);
+        self.index += steps_ahead.unwrap_or(0);
         steps_ahead.is_some()
     }
 
     /// Returns the current step and all later ones.
     fn remaining_steps(&self) -> &[PlannedStep] {
-        self.plan.steps.get(self.at..).unwrap_or_default()
+        self.plan.steps.get(self.index..).unwrap_or_default()
     }
 
     /// Returns the time of this step and the rest of its round.
@@ -216,7 +217,7 @@ impl PlanPosition {
     }
 
     fn step(&self) -> Option<&PlannedStep> {
-        self.plan.steps.get(self.at)
+        self.plan.steps.get(self.index)
     }
 
     /// Returns how much of the current step's known time has passed; zero for a step whose
@@ -241,15 +242,15 @@ impl Forecast {
             step_bytes: 0,
             step_time: Nanos::ZERO,
             worst_case_phase: None,
-            carried: 0,
-            recent: VecDeque::new(),
+            earlier_bytes: 0,
+            recent_rates: VecDeque::new(),
         }
     }
 
     /// Notes that a step begins.
     pub fn begin(&mut self, step: &Step) {
         if !step.continues {
-            self.carried = 0;
+            self.earlier_bytes = 0;
         }
         (self.step_bytes, self.step_time) = (0, Nanos::ZERO);
         let (is_best, is_worst) =
@@ -263,21 +264,21 @@ impl Forecast {
         self.step_time = interval.end;
         let by_bytes = self.best.step().is_some_and(|step| step.time.is_none());
         if let Some(rate) = interval.bytes_per_second().filter(|_| by_bytes && !interval.partial) {
-            self.recent.push_back(rate);
-            if self.recent.len() > RECENT_INTERVALS {
-                self.recent.pop_front();
+            self.recent_rates.push_back(rate);
+            if self.recent_rates.len() > RECENT_INTERVALS {
+                self.recent_rates.pop_front();
             }
         }
     }
 
     /// Notes that the step has finished.
     pub fn finish(&mut self, measurement: &Measurement) {
-        self.carried += measurement.bytes().0;
+        self.earlier_bytes += measurement.bytes().0;
         (self.step_bytes, self.step_time) = (0, Nanos::ZERO);
     }
 
     fn moved(&self) -> u64 {
-        self.carried + self.step_bytes
+        self.earlier_bytes + self.step_bytes
     }
 
     /// Returns the completed share of a load that ends by bytes, from 0 to 1; `None` for any
@@ -336,7 +337,7 @@ impl Forecast {
             _ => 0,
         };
         let planned = bytes_of_unknown_time(self.best.remaining_steps()).0 - moved;
-        let rate = self.recent.iter().sum::<f64>() / self.recent.len().max(1) as f64;
+        let rate = self.recent_rates.iter().sum::<f64>() / self.recent_rates.len().max(1) as f64;
         match planned {
             0 => Some(0.0),
             _ if rate <= 0.0 => None,
@@ -396,7 +397,7 @@ mod tests {
         let fill = |point| step(point, None, Some(Bytes(1000)));
         let steps = vec![fill(1), step(2, Some(Nanos::from_secs(60)), None), fill(3)];
         let plan = StepPlan { steps, write_cache: None };
-        for (at, bytes, seconds, left) in [
+        for (index, bytes, seconds, left) in [
             (0, 0, 0, 80),
             (0, 300, 3, 77),
             (0, 1000, 10, 70),
@@ -405,19 +406,19 @@ mod tests {
             (1, 999_999, 61, 10),
             (2, 400, 4, 6),
         ] {
-            let position = || PlanPosition { plan: plan.clone(), at };
+            let position = || PlanPosition { plan: plan.clone(), index };
             let forecast = Forecast {
                 best: position(),
                 worst: position(),
                 step_bytes: bytes,
                 step_time: Nanos::from_secs(seconds),
                 worst_case_phase: None,
-                carried: 0,
-                recent: [100.0].into(),
+                earlier_bytes: 0,
+                recent_rates: [100.0].into(),
             };
             let both = Duration::from_secs(left);
             let expected = TimeLeft { best: both, worst: both };
-            assert_eq!(forecast.left(), Some(expected), "step {at}, {bytes} bytes");
+            assert_eq!(forecast.left(), Some(expected), "step {index}, {bytes} bytes");
         }
     }
 

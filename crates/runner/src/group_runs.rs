@@ -79,7 +79,7 @@ where
 /// Returns an error if a procedure halts in its rehearsal.
 pub fn start_together<D: RunStorage>(
     runs: &mut [ReadyRun<D>],
-    together: StartSync,
+    sync: StartSync,
     clock: Arc<dyn StartClock>,
 ) -> Result<(), Halt> {
     if runs.iter().filter(|run| !run.rig.is_simulated()).count() < 2 {
@@ -88,9 +88,9 @@ pub fn start_together<D: RunStorage>(
     let order = StartOrder::rehearse(runs.iter().map(|run| run.procedure.as_ref()))?;
     let mut real: Vec<_> = runs.iter_mut().filter(|run| !run.rig.is_simulated()).collect();
     let paths: Vec<String> = real.iter().map(|run| run.rig.device().path.clone()).collect();
-    let tickets = start_tickets(real.len(), order, together, clock);
-    for (at, (run, ticket)) in real.iter_mut().zip(tickets).enumerate() {
-        let others = paths.iter().enumerate().filter(|(other, _)| *other != at);
+    let tickets = start_tickets(real.len(), order, sync, clock);
+    for (index, (run, ticket)) in real.iter_mut().zip(tickets).enumerate() {
+        let others = paths.iter().enumerate().filter(|(other, _)| *other != index);
         let others: Vec<&str> = others.map(|(_, path)| path.as_str()).collect();
         let caveat = shared_host(&others, run.rig.host().cpus);
         let is_known = has_caveat(&run.lines, &caveat);

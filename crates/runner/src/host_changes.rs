@@ -4,8 +4,8 @@
 //! A process creates its file with its first change, and every change is on disk (fsync) before
 //! it is made. A lock (flock) is held on the file for as long as the process lives, in whatever
 //! PID namespace that is, and the file is removed once everything is restored. A file without a
-//! lock was left by a dead process: [`left_behind`] finds it, and `steadfast restore` undoes its
-//! changes. The format is documented in `docs/formats.md`.
+//! lock was left by a dead process: [`abandoned_changes`] finds it, and `steadfast restore` undoes
+//! its changes. The format is documented in `docs/formats.md`.
 
 use crate::storage::{LineFile, RunStorage, StoredFile, is_root};
 use serde::{Deserialize, Serialize};
@@ -77,14 +77,22 @@ pub fn directory() -> io::Result<PathBuf> {
 /// Opens the directory of the files, and creates it if it is missing.
 type OpenDirectory<D> = Box<dyn Fn() -> io::Result<D>>;
 
+/// The file of a journal, with its directory.
+struct OpenJournalFile<D: RunStorage> {
+    directory: D,
+    lines: LineFile<D::File>,
+}
+
 /// Journal of this process.
 pub struct HostChanges<D: RunStorage = Directory> {
     /// Path of the directory, for messages.
     place: String,
     open_directory: OpenDirectory<D>,
     owner: HostChangesHeader,
-    file: Option<(D, LineFile<D::File>)>,
-    open: Vec<HostChange>,
+    /// `None` before the first change.
+    file: Option<OpenJournalFile<D>>,
+    /// Changes that were not undone, in order.
+    unrestored: Vec<HostChange>,
 }
 
 impl HostChanges {
@@ -116,7 +124,7 @@ impl<D: RunStorage> HostChanges<D> {
     ) -> Self {
         let process = std::process::id();
         let owner = HostChangesHeader { version: VERSION, process, command, began_unix_ms };
-        HostChanges { place, open_directory, owner, file: None, open: Vec::new() }
+        HostChanges { place, open_directory, owner, file: None, unrestored: Vec::new() }
     }
 
     /// Journals a change that is about to be made.
@@ -129,7 +137,7 @@ impl<D: RunStorage> HostChanges<D> {
         }
         self.write(&HostChangeLine::Changed(change.clone()))
             .map_err(|error| self.write_error(&error))?;
-        self.open.push(change.clone());
+        self.unrestored.push(change.clone());
         Ok(())
     }
 
@@ -143,24 +151,24 @@ impl<D: RunStorage> HostChanges<D> {
         undo: &mut dyn FnMut(&HostChange) -> Result<(), Halt>,
     ) -> Result<(), Halt> {
         let mut result = Ok(());
-        for change in std::mem::take(&mut self.open).into_iter().rev() {
+        for change in std::mem::take(&mut self.unrestored).into_iter().rev() {
             match undo(&change) {
                 // A line that cannot be written does no harm: the setting is restored.
                 Ok(()) => drop(self.write(&HostChangeLine::Restored(change))),
                 Err(halt) => {
-                    self.open.insert(0, change);
+                    self.unrestored.insert(0, change);
                     result = result.and(Err(halt));
                 }
             }
         }
         result?;
-        if let Some((directory, file)) = self.file.take() {
-            directory.remove_own(&self.name(), file.file());
+        if let Some(OpenJournalFile { directory, lines }) = self.file.take() {
+            directory.remove_own(&self.name(), lines.file());
         }
         Ok(())
     }
 
-    fn create_file(&self) -> io::Result<(D, LineFile<D::File>)> {
+    fn create_file(&self) -> io::Result<OpenJournalFile<D>> {
         let directory = (self.open_directory)()?;
         loop {
             let file = directory.create(&self.name(), ReadAccess::Owner)?;
@@ -168,14 +176,14 @@ impl<D: RunStorage> HostChanges<D> {
             // Until it was locked, the file looked abandoned, and another process may have
             // removed it.
             if file.has_name()? {
-                let mut file = LineFile::new(file, 0, false);
+                let mut lines = LineFile::new(file, 0, false);
                 if let Err(error) =
-                    write_line(&mut file, &self.owner).and_then(|()| directory.sync())
+                    write_line(&mut lines, &self.owner).and_then(|()| directory.sync())
                 {
-                    directory.remove_own(&self.name(), file.file());
+                    directory.remove_own(&self.name(), lines.file());
                     return Err(error);
                 }
-                return Ok((directory, file));
+                return Ok(OpenJournalFile { directory, lines });
             }
         }
     }
@@ -186,7 +194,7 @@ impl<D: RunStorage> HostChanges<D> {
 
     fn write(&mut self, line: &HostChangeLine) -> io::Result<()> {
         match &mut self.file {
-            Some((_, file)) => write_line(file, line),
+            Some(file) => write_line(&mut file.lines, line),
             None => Ok(()),
         }
     }
@@ -219,18 +227,18 @@ impl<D: RunStorage> AbandonedChanges<D> {
         mut self,
         undo: &mut dyn FnMut(&HostChange) -> Result<T, Halt>,
     ) -> Vec<(HostChange, Result<T, Halt>)> {
-        let mut all = Vec::new();
+        let mut results = Vec::new();
         for change in self.changes.iter().rev() {
             let undone = undo(change);
             if undone.is_ok() {
                 let _ = write_line(&mut self.file, &HostChangeLine::Restored(change.clone()));
             }
-            all.push((change.clone(), undone));
+            results.push((change.clone(), undone));
         }
-        if all.iter().all(|(_, undone)| undone.is_ok()) {
+        if results.iter().all(|(_, undone)| undone.is_ok()) {
             self.directory.remove_own(&self.name, self.file.file());
         }
-        all
+        results
     }
 }
 
@@ -239,30 +247,30 @@ impl<D: RunStorage> AbandonedChanges<D> {
 ///
 /// # Errors
 /// Returns an error if the directory exists and cannot be read or trusted.
-pub fn left_behind(directory: &Path) -> io::Result<Vec<AbandonedChanges>> {
+pub fn abandoned_changes(directory: &Path) -> io::Result<Vec<AbandonedChanges>> {
     refuse_link(directory)?;
     let directory = match Directory::open(directory) {
         Err(error) if error.is_missing() => return Ok(Vec::new()),
         opened => opened.map_err(io::Error::other)?,
     };
     refuse_untrusted(&directory)?;
-    left_in(&directory)
+    abandoned_changes_in(&directory)
 }
 
-/// Returns the changes left by dead processes in an open directory, as [`left_behind`] does.
+/// Returns the changes left by dead processes in an open directory, as [`abandoned_changes`] does.
 ///
 /// # Errors
 /// Returns an error if the directory or a file in it cannot be read.
-pub fn left_in<D: RunStorage>(directory: &D) -> io::Result<Vec<AbandonedChanges<D>>> {
-    let mut all = Vec::new();
+pub fn abandoned_changes_in<D: RunStorage>(directory: &D) -> io::Result<Vec<AbandonedChanges<D>>> {
+    let mut abandoned = Vec::new();
     for name in directory.names().map_err(io::Error::other)? {
-        all.extend(left_in_file(directory, &name)?);
+        abandoned.extend(abandoned_changes_in_file(directory, &name)?);
     }
-    all.sort_by_key(|left| left.owner.began_unix_ms);
-    Ok(all)
+    abandoned.sort_by_key(|changes| changes.owner.began_unix_ms);
+    Ok(abandoned)
 }
 
-fn left_in_file<D: RunStorage>(
+fn abandoned_changes_in_file<D: RunStorage>(
     directory: &D,
     name: &OsStr,
 ) -> io::Result<Option<AbandonedChanges<D>>> {
@@ -285,14 +293,14 @@ fn left_in_file<D: RunStorage>(
     let bytes = read_sized(&mut file, size, &path, FILE_MAX).map_err(io::Error::other)?;
     let whole = whole_lines(&bytes);
     let text = String::from_utf8_lossy(&bytes[..whole]);
-    let (owner, changes) = parse(&text).map_err(|why| {
+    let journal = parse(&text).map_err(|why| {
         io::Error::other(format!(
             "{} is damaged ({why}); check the host settings in it by hand, then remove it",
             path.display()
         ))
     })?;
-    match (owner, changes.is_empty()) {
-        (Some(owner), false) => {
+    match journal {
+        Some(ParsedJournal { owner, changes }) if !changes.is_empty() => {
             let (directory, name) = (directory.clone(), name.to_owned());
             let file = LineFile::new(file, whole as u64, whole < bytes.len());
             Ok(Some(AbandonedChanges { directory, name, file, owner, changes }))
@@ -315,30 +323,37 @@ fn whole_lines(bytes: &[u8]) -> usize {
     if is_torn { before } else { end }
 }
 
-/// Parses the whole lines of a file. Returns the owner and the changes that were not undone.
-fn parse(text: &str) -> Result<(Option<HostChangesHeader>, Vec<HostChange>), String> {
+/// The whole lines of a file.
+struct ParsedJournal {
+    owner: HostChangesHeader,
+    /// Changes that were not undone, in order.
+    changes: Vec<HostChange>,
+}
+
+/// Parses the whole lines of a file; `None` if it has none.
+fn parse(text: &str) -> Result<Option<ParsedJournal>, String> {
     let mut lines = text.lines();
-    let Some(first) = lines.next() else { return Ok((None, Vec::new())) };
+    let Some(first) = lines.next() else { return Ok(None) };
     let owner: HostChangesHeader = serde_json::from_str(first).map_err(|e| e.to_string())?;
     if owner.version > VERSION {
         return Err(format!("format {}; this program reads up to {VERSION}", owner.version));
     }
-    let mut open = Vec::new();
+    let mut changes = Vec::new();
     for line in lines {
         match serde_json::from_str(line).map_err(|e| e.to_string())? {
-            HostChangeLine::Changed(change) => open.push(change),
-            HostChangeLine::Restored(change) => close(&mut open, &change),
+            HostChangeLine::Changed(change) => changes.push(change),
+            HostChangeLine::Restored(change) => remove_undone(&mut changes, &change),
         }
     }
-    Ok((Some(owner), open))
+    Ok(Some(ParsedJournal { owner, changes }))
 }
 
-/// Removes an undone change from the open ones, together with all later changes of the same
-/// setting: changes are undone from the last to the first.
-pub(crate) fn close(open: &mut Vec<HostChange>, undone: &HostChange) {
-    let first = open.iter().rposition(|change| change == undone).unwrap_or(0);
-    let after = open.split_off(first);
-    open.extend(after.into_iter().filter(|change| change.setting != undone.setting));
+/// Removes an undone change, together with all later changes of the same setting: changes are
+/// undone from the last to the first.
+pub(crate) fn remove_undone(changes: &mut Vec<HostChange>, undone: &HostChange) {
+    let first = changes.iter().rposition(|change| change == undone).unwrap_or(0);
+    let later = changes.split_off(first);
+    changes.extend(later.into_iter().filter(|change| change.setting != undone.setting));
 }
 
 fn write_line<T: Serialize>(file: &mut LineFile<impl StoredFile>, line: &T) -> io::Result<()> {
@@ -408,7 +423,7 @@ mod tests {
         for made in [&directory, &scratch.path().join("state")] {
             assert_eq!(fs::metadata(made).unwrap().mode() & 0o777, 0o700);
         }
-        assert_eq!(left_behind(&directory).unwrap().len(), 0, "its process lives");
+        assert_eq!(abandoned_changes(&directory).unwrap().len(), 0, "its process lives");
         let mut undone = Vec::new();
         let mut undo = |change: &HostChange| {
             undone.push(change.setting.clone());
@@ -428,13 +443,13 @@ mod tests {
         changes.journal(&change("b", "x", "y")).unwrap();
         // As after a kill, the file stays, and no process locks it.
         drop(changes);
-        let mut left = left_behind(&directory).unwrap();
-        assert_eq!((left.len(), left[0].owner.command.as_str()), (1, "measure"));
+        let mut abandoned = abandoned_changes(&directory).unwrap();
+        assert_eq!((abandoned.len(), abandoned[0].owner.command.as_str()), (1, "measure"));
         // One of the two cannot be undone now, but can be later.
-        assert_eq!(undo_all_but(left.remove(0), "b"), ["b", "a"]);
-        let left = left_behind(&directory).unwrap().remove(0);
-        assert_eq!(left.changes, [change("b", "x", "y")]);
-        left.undo(&mut |_| Ok(()));
+        assert_eq!(undo_all_but(abandoned.remove(0), "b"), ["b", "a"]);
+        let abandoned = abandoned_changes(&directory).unwrap().remove(0);
+        assert_eq!(abandoned.changes, [change("b", "x", "y")]);
+        abandoned.undo(&mut |_| Ok(()));
         assert_eq!(fs::read_dir(&directory).unwrap().count(), 0);
     }
 
@@ -449,15 +464,15 @@ mod tests {
         drop(changes);
         let whole = fs::metadata(&path).unwrap().len();
         file.write_all(b"\0\0\0\0\"after\":\"2\"}}\n").unwrap();
-        assert_eq!(left_behind(&directory).unwrap()[0].changes, [change("a", "0", "2")]);
+        assert_eq!(abandoned_changes(&directory).unwrap()[0].changes, [change("a", "0", "2")]);
         file.set_len(whole).unwrap();
         file.write_all(b"{\"changed\":{\"setting\":\"b").unwrap();
-        let mut left = left_behind(&directory).unwrap();
-        assert_eq!(left[0].changes, [change("a", "0", "2")]);
+        let mut abandoned = abandoned_changes(&directory).unwrap();
+        assert_eq!(abandoned[0].changes, [change("a", "0", "2")]);
         // Lines written after the torn line are readable again.
-        left[0].changes.push(change("c", "0", "1"));
-        undo_all_but(left.remove(0), "a");
-        assert_eq!(left_behind(&directory).unwrap()[0].changes, [change("a", "0", "2")]);
+        abandoned[0].changes.push(change("c", "0", "1"));
+        undo_all_but(abandoned.remove(0), "a");
+        assert_eq!(abandoned_changes(&directory).unwrap()[0].changes, [change("a", "0", "2")]);
     }
 
     #[test]
@@ -469,7 +484,7 @@ mod tests {
         fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
         let halt = journal(&open).journal(&change("a", "0", "2")).unwrap_err();
         assert!(halt.to_string().contains("STATE_DIRECTORY"), "{halt}");
-        assert!(left_behind(&open).is_err());
+        assert!(abandoned_changes(&open).is_err());
         let (own, link) = (scratch.path().join("own"), scratch.path().join("link"));
         fs::create_dir(&own).unwrap();
         symlink(&own, &link).unwrap();
@@ -481,11 +496,11 @@ mod tests {
     fn closing_a_change_closes_later_ones_of_its_setting() {
         let (a, b) = (change("a", "0", "1"), change("a", "1", "2"));
         let other = change("b", "x", "y");
-        let mut open = vec![a.clone(), other.clone(), b.clone()];
-        close(&mut open, &b);
-        assert_eq!(open, [a.clone(), other.clone()]);
-        let mut open = vec![a.clone(), other.clone(), b];
-        close(&mut open, &a);
-        assert_eq!(open, [other]);
+        let mut changes = vec![a.clone(), other.clone(), b.clone()];
+        remove_undone(&mut changes, &b);
+        assert_eq!(changes, [a.clone(), other.clone()]);
+        let mut changes = vec![a.clone(), other.clone(), b];
+        remove_undone(&mut changes, &a);
+        assert_eq!(changes, [other]);
     }
 }

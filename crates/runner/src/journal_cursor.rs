@@ -13,8 +13,8 @@ use steadfast_domain::{
     Conditions, Halt, JournalEntry, Load, Nanos, Note, Outcome, Purge, Step, caveats as ids,
 };
 
-/// Position in the journaled entries of a run. `settled`, `purged`, `applied`, `idled` and `trial`
-/// take the next entry as the answer to that call.
+/// Position in the journaled entries of a run. `take_settled` and the methods like it take the next
+/// entry as the answer to that call.
 pub(crate) struct JournalCursor {
     /// Entries that did not answer a call yet.
     entries: VecDeque<JournalEntry>,
@@ -47,7 +47,7 @@ impl JournalCursor {
     /// Creates a cursor at the first of the entries that answer a procedure's calls.
     pub fn new(lines: &[JournalLine]) -> JournalCursor {
         let entries = lines.iter().map(|line| &line.entry);
-        let replayed = entries.filter(|entry| is_measured(entry) && !is_own_note(entry));
+        let replayed = entries.filter(|entry| is_measured(entry) && !is_bench_note(entry));
         JournalCursor { entries: replayed.cloned().collect() }
     }
 
@@ -67,7 +67,7 @@ impl JournalCursor {
     /// # Errors
     /// Returns [`Halt::Mismatch`] if the next entry does not answer this call, as do the other
     /// methods.
-    pub fn settled(&mut self, wanted: &Conditions) -> Result<Option<Conditions>, Halt> {
+    pub fn take_settled(&mut self, wanted: &Conditions) -> Result<Option<Conditions>, Halt> {
         match self.entries.pop_front() {
             None => Ok(None),
             Some(JournalEntry::Settled { wanted: before, got }) if before == *wanted => {
@@ -78,7 +78,7 @@ impl JournalCursor {
     }
 
     /// Returns the result of a purge; `None` at the end.
-    pub fn purged(&mut self) -> Result<Option<Purge>, Halt> {
+    pub fn take_purged(&mut self) -> Result<Option<Purge>, Halt> {
         match self.entries.pop_front() {
             None => Ok(None),
             Some(JournalEntry::Purged(purge)) => Ok(Some(purge)),
@@ -87,7 +87,7 @@ impl JournalCursor {
     }
 
     /// Returns the outcome of a step; `None` at the end.
-    pub fn applied(&mut self, step: &Step) -> Result<Option<Outcome>, Halt> {
+    pub fn take_applied(&mut self, step: &Step) -> Result<Option<Outcome>, Halt> {
         match self.entries.pop_front() {
             None => Ok(None),
             Some(JournalEntry::Applied { step: journaled, outcome }) => {
@@ -99,7 +99,7 @@ impl JournalCursor {
     }
 
     /// Returns true if the device was left idle for `time`; false at the end.
-    pub fn idled(&mut self, time: Nanos) -> Result<bool, Halt> {
+    pub fn take_idled(&mut self, time: Nanos) -> Result<bool, Halt> {
         match self.entries.pop_front() {
             None => Ok(false),
             Some(JournalEntry::Idled(journaled)) if journaled == time => Ok(true),
@@ -108,7 +108,7 @@ impl JournalCursor {
     }
 
     /// Returns the progress of a trial of a power cut.
-    pub fn trial(&mut self, trial: &PowerCutTrial) -> Result<TrialProgress, Halt> {
+    pub fn take_trial(&mut self, trial: &PowerCutTrial) -> Result<TrialProgress, Halt> {
         let name = || format!("power cut {}", trial.cycle);
         let begun = match self.entries.pop_front() {
             None => return Ok(TrialProgress::NotBegun),
@@ -139,14 +139,14 @@ impl JournalCursor {
 
     /// Skips the next entry if it is a note; returns true if it was. The text is not compared: the
     /// steps that lead to it are, and a newer version may phrase it differently.
-    pub fn pass_note(&mut self) -> bool {
+    pub fn take_note(&mut self) -> bool {
         self.entries.pop_front_if(|entry| matches!(entry, JournalEntry::Noted(_))).is_some()
     }
 }
 
 /// Returns true for notes of the bench or its rig. A replayed procedure does not make them, so
 /// they must not be expected.
-fn is_own_note(entry: &JournalEntry) -> bool {
+fn is_bench_note(entry: &JournalEntry) -> bool {
     let JournalEntry::Noted(note) = entry else { return false };
     match note.as_ref() {
         Note::Caveat(caveat) => ids::BENCH_CAVEATS.contains(&caveat.id.as_str()),

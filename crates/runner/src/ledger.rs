@@ -556,7 +556,7 @@ impl<D: RunStorage> Ledger<D> {
                 return Ok(contents);
             }
             let parsed = parse_line(&line, &contents.chain);
-            let (digest, parsed) = parsed.map_err(|why| match number {
+            let ChainedLine { line: parsed, digest } = parsed.map_err(|why| match number {
                 1 => edited(format!("{why}, nor does it match {SETTINGS}")),
                 _ => edited(why),
             })?;
@@ -581,7 +581,8 @@ impl<D: RunStorage> Ledger<D> {
         let path = self.directory.path().join(JOURNAL);
         let ClockReading { unix_ms, up, kernel } = now.into();
         let line = JournalLine { n: self.next, at: unix_ms, up, kernel, entry: entry.clone() };
-        let (text, digest) = print_line(&line, &self.chain).map_err(json_error(&path))?;
+        let PrintedLine { text, digest } =
+            print_line(&line, &self.chain).map_err(json_error(&path))?;
         if !fits(self.journal.length(), text.len() as u64, entry) {
             return Err(LedgerError::Full { path, line: text.len() as u64 });
         }
@@ -624,8 +625,8 @@ impl<D: RunStorage> Ledger<D> {
 
 /// Returns true if a journal of this length can be read with another line.
 fn fits(journal: u64, line: u64, entry: &JournalEntry) -> bool {
-    let most = if is_measured(entry) { JOURNAL_MAX - JOURNAL_RESERVE } else { JOURNAL_MAX };
-    line <= LINE_MAX && journal + line <= most
+    let length_max = if is_measured(entry) { JOURNAL_MAX - JOURNAL_RESERVE } else { JOURNAL_MAX };
+    line <= LINE_MAX && journal + line <= length_max
 }
 
 /// Returns true for the entries that answer a procedure's calls.
@@ -683,16 +684,20 @@ impl LedgerContents {
 
     /// Returns the trial whose power cut the run halted for, if its blocks wait to be read back.
     pub fn awaited_trial(&self) -> Option<&PowerCutTrial> {
-        let mut trial = None;
+        let mut begun = None;
+        let mut is_cut = false;
         for line in &self.lines {
             match &line.entry {
-                JournalEntry::PowerCutBegan { trial: begun, .. } => trial = Some((begun, false)),
-                JournalEntry::PowerCutSeen(_) => trial = trial.map(|(begun, _)| (begun, true)),
-                JournalEntry::PowerCutJudged(_) => trial = None,
+                JournalEntry::PowerCutBegan { trial, .. } => {
+                    begun = Some(&**trial);
+                    is_cut = false;
+                }
+                JournalEntry::PowerCutSeen(_) => is_cut = true,
+                JournalEntry::PowerCutJudged(_) => begun = None,
                 _ => {}
             }
         }
-        trial.and_then(|(trial, is_cut)| is_cut.then_some(&**trial))
+        begun.filter(|_| is_cut)
     }
 
     /// Returns the number of complete rounds, that is those with a verdict.
@@ -885,16 +890,27 @@ struct SettingsVersion {
     version: Option<u64>,
 }
 
-/// Returns the line `{"chain":"<SHA-256 of the chain so far and of the rest>","n":1,...}` and its
-/// digest.
-fn print_line(line: &JournalLine, chain: &str) -> Result<(String, String), serde_json::Error> {
+/// A line as it is written, with its digest.
+struct PrintedLine {
+    text: String,
+    digest: String,
+}
+
+/// A line as it is read, with its digest.
+struct ChainedLine {
+    line: JournalLine,
+    digest: String,
+}
+
+/// Returns the line `{"chain":"<SHA-256 of the chain so far and of the rest>","n":1,...}`.
+fn print_line(line: &JournalLine, chain: &str) -> Result<PrintedLine, serde_json::Error> {
     let body = serde_json::to_string(line)?;
     let rest = &body[1..];
     let digest = chain_digest(chain, rest.as_bytes());
-    Ok((format!("{LINE_HEAD}{digest}\",{rest}\n"), digest))
+    Ok(PrintedLine { text: format!("{LINE_HEAD}{digest}\",{rest}\n"), digest })
 }
 
-fn parse_line(line: &[u8], chain: &str) -> Result<(String, JournalLine), String> {
+fn parse_line(line: &[u8], chain: &str) -> Result<ChainedLine, String> {
     let text = std::str::from_utf8(line).map_err(|_| "it is not text".to_owned())?;
     let text = text.trim_end_matches('\n');
     let rest = text.strip_prefix(LINE_HEAD).ok_or("it has no chain")?;
@@ -903,8 +919,8 @@ fn parse_line(line: &[u8], chain: &str) -> Result<(String, JournalLine), String>
     if chain_digest(chain, rest.as_bytes()) != digest {
         return Err("its content does not match its chain".to_owned());
     }
-    let parsed = serde_json::from_str(&format!("{{{rest}")).map_err(|e| e.to_string())?;
-    Ok((digest.to_owned(), parsed))
+    let line = serde_json::from_str(&format!("{{{rest}")).map_err(|error| error.to_string())?;
+    Ok(ChainedLine { line, digest: digest.to_owned() })
 }
 
 /// Returns true if nothing is left to read. Unlike `fill_buf`, it repeats a read that a signal

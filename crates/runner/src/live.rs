@@ -7,7 +7,7 @@
 
 use crate::applied_settings::SettledConditions;
 use crate::cooling::wait_until_cool;
-use crate::host_changes::close;
+use crate::host_changes::remove_undone;
 use crate::journal_cursor::{BegunTrial, JournalCursor, TrialProgress};
 use crate::ledger::{ClockReading, JournalLine, Ledger, LedgerError};
 use crate::outage;
@@ -175,7 +175,7 @@ impl<'a, D: RunStorage> LiveBench<'a, D> {
         }
         self.progress.report(&RunEvent::Live { gap: self.gap.as_ref() });
         if std::mem::take(&mut self.must_resettle)
-            && let Some(wanted) = self.settled.wanted()
+            && let Some(wanted) = self.settled.wanted.clone()
         {
             let got = self.settle_rig(&wanted)?;
             self.journal_reread(got, None)?;
@@ -185,7 +185,7 @@ impl<'a, D: RunStorage> LiveBench<'a, D> {
 
     /// Reads back the settled conditions and journals them.
     fn reread_conditions(&mut self, when: RereadOccasion) -> Result<(), Halt> {
-        if self.settled.wanted().is_none() {
+        if self.settled.wanted.is_none() {
             return Ok(());
         }
         match self.rig.read_back() {
@@ -197,7 +197,7 @@ impl<'a, D: RunStorage> LiveBench<'a, D> {
     /// Sets the settled conditions again after a purge, which can reset a drive, and journals what
     /// was read back.
     fn settle_after_purge(&mut self) -> Result<(), Halt> {
-        let Some(wanted) = self.settled.wanted() else { return Ok(()) };
+        let Some(wanted) = self.settled.wanted.clone() else { return Ok(()) };
         if self.rig.read_back().is_none() {
             return Ok(());
         }
@@ -383,15 +383,15 @@ impl<'a, D: RunStorage> LiveBench<'a, D> {
 
 /// Returns the host changes that no later entry restored.
 pub fn unrestored(lines: &[JournalLine]) -> Vec<HostChange> {
-    let mut open: Vec<HostChange> = Vec::new();
+    let mut changes: Vec<HostChange> = Vec::new();
     for line in lines {
         match &line.entry {
-            JournalEntry::HostChange(change) => open.push(change.clone()),
-            JournalEntry::HostRestored(change) => close(&mut open, change),
+            JournalEntry::HostChange(change) => changes.push(change.clone()),
+            JournalEntry::HostRestored(change) => remove_undone(&mut changes, change),
             _ => {}
         }
     }
-    open
+    changes
 }
 
 /// Returns the refusal of a run whose drive is locked until the password is removed.
@@ -425,7 +425,7 @@ fn journal_change<D: RunStorage>(
 
 impl<D: RunStorage> Bench for LiveBench<'_, D> {
     fn settle(&mut self, wanted: &Conditions) -> Result<Conditions, Halt> {
-        let got = if let Some(got) = self.replay.settled(wanted)? {
+        let got = if let Some(got) = self.replay.take_settled(wanted)? {
             if self.rig.is_simulated() {
                 self.settle_rig(wanted)?;
             } else {
@@ -447,7 +447,7 @@ impl<D: RunStorage> Bench for LiveBench<'_, D> {
     }
 
     fn purge(&mut self) -> Result<Purge, Halt> {
-        let purge = if let Some(purge) = self.replay.purged()? {
+        let purge = if let Some(purge) = self.replay.take_purged()? {
             if self.rig.is_simulated() {
                 self.purge_rig()?;
             }
@@ -476,7 +476,7 @@ impl<D: RunStorage> Bench for LiveBench<'_, D> {
             self.settle_after_purge()?;
             purge
         };
-        self.settled.purged();
+        self.settled.note_purge();
         self.awaits_first_load = true;
         self.progress.report(&RunEvent::Purged(&purge));
         Ok(purge)
@@ -485,7 +485,7 @@ impl<D: RunStorage> Bench for LiveBench<'_, D> {
     fn apply(&mut self, step: &Step) -> Result<Outcome, Halt> {
         // Phases are counted in replayed steps, too.
         let ends_preconditioning = self.settled.begin_phase(&step.place.phase);
-        if let Some(outcome) = self.replay.applied(step)? {
+        if let Some(outcome) = self.replay.take_applied(step)? {
             return self.replay_step(step, outcome);
         }
         self.go_live()?;
@@ -514,7 +514,7 @@ impl<D: RunStorage> Bench for LiveBench<'_, D> {
     }
 
     fn idle(&mut self, time: Nanos) -> Result<(), Halt> {
-        if self.replay.idled(time)? {
+        if self.replay.take_idled(time)? {
             return if self.rig.is_simulated() { self.rig.idle(time) } else { Ok(()) };
         }
         self.go_live()?;
@@ -524,7 +524,7 @@ impl<D: RunStorage> Bench for LiveBench<'_, D> {
     }
 
     fn cut_power(&mut self, trial: &PowerCutTrial) -> Result<PowerCutOutcome, Halt> {
-        let journaled = self.replay.trial(trial)?;
+        let journaled = self.replay.take_trial(trial)?;
         if let TrialProgress::Judged { trial: begun, outcome } = journaled {
             if self.rig.is_simulated() {
                 self.repeat_trial(&begun, &outcome)?;
@@ -562,7 +562,7 @@ impl<D: RunStorage> Bench for LiveBench<'_, D> {
 
     fn note(&mut self, note: &Note) {
         self.progress.report(&RunEvent::Noted(note));
-        if self.replay.pass_note() {
+        if self.replay.take_note() {
             return;
         }
         // A resumed run assumes that the journaled notes are the first ones, so none may follow a

@@ -333,13 +333,14 @@ impl Rehearsal<'_> {
 /// Returns the measurement of a drive of constant speed.
 fn rehearsed(stimulus: &Stimulus, iops: u64, planned: &RehearsedStep) -> Measurement {
     let elapsed = planned.time.unwrap_or(Nanos::SECOND).max(Nanos::from_millis(1));
-    let all = (iops as f64 * elapsed.as_secs_f64()) as u64;
+    let total_ios = (iops as f64 * elapsed.as_secs_f64()) as u64;
     let weights: u64 = stimulus.streams.iter().map(|s| u64::from(s.weight)).sum::<u64>().max(1);
     let streams = stimulus
         .streams
         .iter()
         .map(|stream| {
-            let ios = (u128::from(all) * u128::from(stream.weight) / u128::from(weights)) as u64;
+            let share = u128::from(total_ios) * u128::from(stream.weight) / u128::from(weights);
+            let ios = share as u64;
             let bytes = Bytes(ios.saturating_mul(stream.size.0));
             StreamTally { op: stream.op, tally: Tally { ios, bytes, ..Tally::default() } }
         })
@@ -349,15 +350,15 @@ fn rehearsed(stimulus: &Stimulus, iops: u64, planned: &RehearsedStep) -> Measure
 
 /// Returns the measurement of loads that are applied at once.
 fn rehearsed_concurrent(stimuli: &[Stimulus], iops: u64, planned: &RehearsedStep) -> Measurement {
-    let mut all = Measurement::default();
+    let mut combined = Measurement::default();
     for stimulus in stimuli {
-        let own = rehearsed(stimulus, iops / stimuli.len() as u64, planned);
-        let streams = u32::try_from(own.streams.len()).unwrap_or(u32::MAX);
-        all.parts.push(LoadPart { streams, elapsed: own.elapsed });
-        all.streams.extend(own.streams);
-        (all.elapsed, all.complete) = (own.elapsed, own.complete);
+        let load = rehearsed(stimulus, iops / stimuli.len() as u64, planned);
+        let streams = u32::try_from(load.streams.len()).unwrap_or(u32::MAX);
+        combined.parts.push(LoadPart { streams, elapsed: load.elapsed });
+        combined.streams.extend(load.streams);
+        (combined.elapsed, combined.complete) = (load.elapsed, load.complete);
     }
-    all
+    combined
 }
 
 /// Returns the measurement of a drive that keeps up with a script, whose I/Os are assumed to be
@@ -365,7 +366,8 @@ fn rehearsed_concurrent(stimuli: &[Stimulus], iops: u64, planned: &RehearsedStep
 fn rehearsed_replay(script: &ScriptLoad, planned: &RehearsedStep) -> Measurement {
     let elapsed = planned.time.unwrap_or(Nanos::SECOND).max(Nanos::from_millis(1));
     let whole = script.lasts().map_or(elapsed, |lasts| lasts.max(elapsed));
-    let part = |all: u64| (u128::from(all) * u128::from(elapsed.0) / u128::from(whole.0)) as u64;
+    let part =
+        |total: u64| (u128::from(total) * u128::from(elapsed.0) / u128::from(whole.0)) as u64;
     let counts = script.counts;
     let moving = counts.reads + counts.writes;
     let mut streams = Vec::new();

@@ -19,12 +19,12 @@ pub fn reasons_to_doubt_device(
     device: &Device,
     now: &Proof,
 ) -> io::Result<Vec<String>> {
-    let mut reasons = match opening(contents) {
-        Some((Some(then), _)) => then.differences(now, &contents.plan.device),
-        _ if contents.lines.is_empty() => {
+    let mut reasons = match opening_proofs(contents).and_then(|proofs| proofs.device) {
+        Some(earlier) => earlier.differences(now, &contents.plan.device),
+        None if contents.lines.is_empty() => {
             vec!["the run was interrupted before its device was confirmed".into()]
         }
-        _ => vec!["its record has no proof of the device".into()],
+        None => vec!["its record has no proof of the device".into()],
     };
     reasons.extend(reasons_to_doubt_directory(contents, directory));
     if device.transport == Transport::File && now.mark.is_none() {
@@ -36,9 +36,9 @@ pub fn reasons_to_doubt_device(
 /// Returns the reasons why a directory may not be the one in which the run was conducted. A run in
 /// its place could have been confirmed for another device.
 pub fn reasons_to_doubt_directory(contents: &LedgerContents, directory: &Path) -> Vec<String> {
-    let Some((_, then)) = opening(contents) else { return Vec::new() };
-    match (then, steadfast_host::directory_proof(directory)) {
-        (Some(then), Some(now)) => then.differences(&now),
+    let Some(proofs) = opening_proofs(contents) else { return Vec::new() };
+    match (proofs.directory, steadfast_host::directory_proof(directory)) {
+        (Some(earlier), Some(now)) => earlier.differences(&now),
         _ => vec!["nothing shows that this directory is the one in which the run began".into()],
     }
 }
@@ -66,11 +66,16 @@ fn changed_since(path: &Path, lines: &[JournalLine]) -> io::Result<Option<String
     Ok(is_later.then(|| "the file was changed after the last journal entry of the run".into()))
 }
 
-/// Returns the proofs of device and directory from the last opening.
-fn opening(contents: &LedgerContents) -> Option<(Option<&Proof>, Option<&DirectoryProof>)> {
+/// Proofs in the last opening of a run.
+struct OpeningProofs<'c> {
+    device: Option<&'c Proof>,
+    directory: Option<&'c DirectoryProof>,
+}
+
+fn opening_proofs(contents: &LedgerContents) -> Option<OpeningProofs<'_>> {
     match &contents.opening()?.entry {
         JournalEntry::Opened { proof, directory, .. } => {
-            Some((proof.as_deref(), directory.as_deref()))
+            Some(OpeningProofs { device: proof.as_deref(), directory: directory.as_deref() })
         }
         _ => None,
     }

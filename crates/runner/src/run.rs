@@ -128,7 +128,8 @@ pub fn restore(
     is_wanted: fn(&HostChange) -> bool,
     undo: &mut dyn FnMut(&HostChange) -> Result<(), Halt>,
 ) -> Result<Vec<HostChange>, Halt> {
-    restore_opened(Ledger::open(directory)?, now_unix_ms, is_wanted, undo)
+    let (mut ledger, contents) = Ledger::open(directory)?;
+    restore_opened(&mut ledger, &contents, now_unix_ms, is_wanted, undo)
 }
 
 /// Restores the host changes of a dead run whose ledger is open, as [`restore`] does.
@@ -136,7 +137,8 @@ pub fn restore(
 /// # Errors
 /// Returns the errors of [`restore`].
 pub fn restore_opened<D: RunStorage>(
-    (mut ledger, contents): (Ledger<D>, LedgerContents),
+    ledger: &mut Ledger<D>,
+    contents: &LedgerContents,
     now_unix_ms: u64,
     is_wanted: fn(&HostChange) -> bool,
     undo: &mut dyn FnMut(&HostChange) -> Result<(), Halt>,

@@ -70,16 +70,13 @@ impl TargetList {
     ///
     /// # Errors
     /// Returns an error if the settings of a run cannot be written as JSON.
-    pub fn new(
-        together: StartSync,
-        runs: &[NewMember<'_>],
-    ) -> Result<TargetList, serde_json::Error> {
+    pub fn new(sync: StartSync, runs: &[NewMember<'_>]) -> Result<TargetList, serde_json::Error> {
         let member = |run: &NewMember<'_>| {
             let (target, directory) = (run.target.to_owned(), run.directory.to_owned());
             Ok(GroupMember { target, directory, settings: settings_digest(run.plan)? })
         };
         let members = runs.iter().map(member).collect::<Result<_, serde_json::Error>>()?;
-        Ok(TargetList { version: VERSION, together, members })
+        Ok(TargetList { version: VERSION, together: sync, members })
     }
 
     /// Reads the list from an open file.
@@ -118,14 +115,14 @@ impl RunGroup {
     pub fn create(
         path: &Path,
         readers: ReadAccess,
-        together: StartSync,
+        sync: StartSync,
         runs: &[NewMember<'_>],
     ) -> Result<(RunGroup, Vec<Ledger>), LedgerError> {
         Directory::check_place(path)?;
         match (path.parent(), path.file_name()) {
             (Some(parent), Some(name)) => {
                 let parent = Directory::make(parent, readers)?;
-                RunGroup::create_below(&parent, name, readers, together, runs)
+                RunGroup::create_below(&parent, name, readers, sync, runs)
             }
             _ => Err(LedgerError::taken(path)),
         }
@@ -170,11 +167,10 @@ impl<D: RunStorage> RunGroup<D> {
         parent: &D,
         name: &OsStr,
         readers: ReadAccess,
-        together: StartSync,
+        sync: StartSync,
         runs: &[NewMember<'_>],
     ) -> Result<(RunGroup<D>, Vec<Ledger<D>>), LedgerError> {
-        let list =
-            TargetList::new(together, runs).map_err(json_error(&parent.path().join(name)))?;
+        let list = TargetList::new(sync, runs).map_err(json_error(&parent.path().join(name)))?;
         let directory = make_new_directory(parent, name, readers)?;
         let group = RunGroup { list, directory };
         let created = group.write(readers).and_then(|()| group.create_runs(readers, runs));

@@ -11,7 +11,7 @@ pub(crate) struct RunPosition {
     cursors: BTreeMap<String, Bytes>,
     done: WorkDone,
     /// Work done by each of several concurrent loads.
-    done_apart: Vec<WorkDone>,
+    done_by_load: Vec<WorkDone>,
     script: ScriptPosition,
     /// Number of resumptions since the last load was started.
     resumed: u64,
@@ -32,7 +32,7 @@ impl RunPosition {
         };
         if step.continues {
             start.done = self.done;
-            start.done_apart = self.done_apart.clone();
+            start.done_by_load = self.done_by_load.clone();
             start.script = self.script;
         }
         start
@@ -42,9 +42,9 @@ impl RunPosition {
     pub fn advance(&mut self, step: &Step, measurement: &Measurement) {
         if !step.continues {
             self.done = WorkDone::default();
-            self.done_apart.clear();
+            self.done_by_load.clear();
         }
-        self.advance_apart(step, measurement);
+        self.advance_loads(step, measurement);
         self.done.time += measurement.elapsed;
         self.done.bytes += measurement.bytes();
         self.done.ios += measurement.drawn_ios();
@@ -53,16 +53,16 @@ impl RunPosition {
     }
 
     /// Concurrent loads end independently: one that has ended is not started again.
-    fn advance_apart(&mut self, step: &Step, measurement: &Measurement) {
-        self.done_apart.resize(measurement.parts.len(), WorkDone::default());
-        let loads = step.load.stimuli();
-        let parts = self.done_apart.iter_mut().zip(measurement.apart());
-        for (index, (done, (streams, _))) in parts.enumerate() {
+    fn advance_loads(&mut self, step: &Step, measurement: &Measurement) {
+        self.done_by_load.resize(measurement.parts.len(), WorkDone::default());
+        let stimuli = step.load.stimuli();
+        let measured = self.done_by_load.iter_mut().zip(measurement.concurrent_loads());
+        for (number, (done, load)) in measured.enumerate() {
             done.time += measurement.elapsed;
-            done.bytes += Bytes(streams.iter().map(|s| s.tally.bytes.0).sum());
+            done.bytes += Bytes(load.streams.iter().map(|s| s.tally.bytes.0).sum());
             // The last tally of a load that flushes after its writes is that of the flushes.
-            let flushes = loads.get(index).is_some_and(|load| load.flush_every().is_some());
-            let drawn = &streams[..streams.len().saturating_sub(usize::from(flushes))];
+            let flushes = stimuli.get(number).is_some_and(|load| load.flush_every().is_some());
+            let drawn = &load.streams[..load.streams.len().saturating_sub(usize::from(flushes))];
             done.ios += drawn.iter().map(|s| s.tally.ios).sum::<u64>();
         }
     }

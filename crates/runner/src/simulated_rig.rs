@@ -2,16 +2,14 @@
 
 use crate::rig::{IntervalCallback, Journal, PurgeCallback, Rig, StageCallback};
 use crate::surroundings::HostRequests;
-use steadfast_domain::power_cut::{
-    AcknowledgedWrites, CutEvidence, FoundBlock, PowerCutOutcome, WritePlan, judge,
-};
+use steadfast_domain::power_cut::{CutEvidence, PowerCutOutcome, WritePlan, judge};
 use steadfast_domain::record::HostChange;
 use steadfast_domain::settings::{SimGap, StartBelow};
 use steadfast_domain::{
     Bytes, Conditions, Device, Gap, Halt, Host, IoControl, Measurement, Nanos, Purge, PurgeChoice,
     PurgeMethod, Step, WriteCache,
 };
-use steadfast_engine::sim::SimulatedSsd;
+use steadfast_engine::sim::{SimulatedPowerCut, SimulatedSsd};
 use steadfast_engine::{Engine, PreparedStep, StepRefusal, StepStart};
 
 /// A drive in virtual time.
@@ -22,8 +20,7 @@ pub struct SimulatedRig {
     gap: Option<SimGap>,
     /// Number of steps begun so far.
     steps: u64,
-    /// Acknowledged writes and blocks of the last power cut.
-    cut: (AcknowledgedWrites, Vec<FoundBlock>),
+    last_cut: SimulatedPowerCut,
 }
 
 impl SimulatedRig {
@@ -35,7 +32,7 @@ impl SimulatedRig {
             start_below: None,
             gap,
             steps: 0,
-            cut: Default::default(),
+            last_cut: SimulatedPowerCut::default(),
         }
     }
 }
@@ -129,12 +126,11 @@ impl Rig for SimulatedRig {
         plan: &WritePlan,
         _: StageCallback<'_>,
     ) -> Result<CutEvidence, Halt> {
-        self.cut = self.ssd.cut_power(plan)?;
+        self.last_cut = self.ssd.cut_power(plan)?;
         Ok(CutEvidence::Simulated)
     }
     fn read_after_cut(&mut self, plan: &WritePlan) -> Result<PowerCutOutcome, Halt> {
-        let (log, found) = &self.cut;
-        Ok(judge(plan, log, found))
+        Ok(judge(plan, &self.last_cut.log, &self.last_cut.blocks))
     }
     fn idle(&mut self, time: Nanos) -> Result<(), Halt> {
         self.ssd.idle(time);

@@ -59,12 +59,11 @@ impl StartOrder {
     /// than all; another unknown phase is later than all.
     pub(crate) fn position(&mut self, place: &StepPlace) -> usize {
         let name = base_phase(&place.phase);
-        let wanted = (place.round, place.point);
-        let of_phase = || self.places.iter().enumerate().filter(|(_, known)| known.phase == name);
-        let numbers = |known: &StepPlace| (known.round, known.point);
-        let before = of_phase().filter(|(_, known)| numbers(known) <= wanted);
+        let numbers = |place: &StepPlace| (place.round, place.point);
+        let in_phase = || self.places.iter().enumerate().filter(|(_, known)| known.phase == name);
+        let before = in_phase().filter(|(_, known)| numbers(known) <= numbers(place));
         let last_before = before.max_by_key(|(_, known)| numbers(known));
-        match last_before.or_else(|| of_phase().next()) {
+        match last_before.or_else(|| in_phase().next()) {
             // The first position is that of phases which only a further attempt has.
             Some((position, _)) => position + 1,
             None if name != place.phase => 0,

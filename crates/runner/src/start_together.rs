@@ -101,6 +101,23 @@ enum BarrierSlot {
     Left,
 }
 
+/// A run that waits to start a load.
+struct WaitingRun {
+    /// Index of its ticket.
+    number: usize,
+    position: StartPosition,
+    lead: Nanos,
+}
+
+/// Position of a load among those of all runs, in the order of time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct StartPosition {
+    /// Position in the [`StartOrder`].
+    position: usize,
+    round: u32,
+    point: u32,
+}
+
 /// A common start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Agreement {
@@ -135,7 +152,7 @@ impl StartTicket {
             return Ok(None);
         }
         let place = step.place.clone();
-        let since = self.barrier.clock.now();
+        let arrived = self.barrier.clock.now();
         let lead = match step.load {
             Load::Stimulus(_) | Load::Together(_) => LEAD,
             Load::Script(_) => SCRIPT_LEAD,
@@ -166,7 +183,7 @@ impl StartTicket {
         Ok(agreed.map(|Agreement { start, lead, targets }| CommonStart {
             agreed: start,
             late: None,
-            waited: start.saturating_sub(lead).saturating_sub(since),
+            waited: start.saturating_sub(lead).saturating_sub(arrived),
             targets,
         }))
     }
@@ -212,38 +229,38 @@ impl StartBarrier {
 impl BarrierState {
     /// Releases the runs that wait at the earliest place, once all runs wait.
     fn release_earliest(&mut self, now: Nanos) {
+        let is_working =
+            |run: &BarrierSlot| matches!(run, BarrierSlot::Busy | BarrierSlot::Released(_));
+        if self.runs.iter().any(is_working) {
+            return;
+        }
         let mut waiting = Vec::new();
         for (number, run) in self.runs.iter().enumerate() {
-            match run {
-                BarrierSlot::Waits { place, lead } => waiting.push((number, place.clone(), *lead)),
-                BarrierSlot::Busy | BarrierSlot::Released(_) => return,
-                BarrierSlot::Left => {}
+            if let BarrierSlot::Waits { place, lead } = run {
+                let position = start_position(&mut self.order, self.sync, place);
+                waiting.push(WaitingRun { number, position, lead: *lead });
             }
         }
-        let keys: Vec<_> = waiting.iter().map(|(_, place, _)| self.key(place)).collect();
-        let Some(first) = keys.iter().min() else { return };
-        let mut earliest = Vec::new();
-        let mut lead = Nanos::ZERO;
-        for ((number, _, own_lead), key) in waiting.iter().zip(&keys) {
-            if key == first {
-                earliest.push(*number);
-                lead = lead.max(*own_lead);
-            }
-        }
-        let targets = earliest.len() as u32;
+        let Some(first) = waiting.iter().map(|run| run.position).min() else { return };
+        waiting.retain(|run| run.position == first);
+        let targets = waiting.len() as u32;
+        let lead = waiting.iter().map(|run| run.lead).max().unwrap_or_default();
         let agreed = (targets > 1).then(|| Agreement { start: now + lead, lead, targets });
-        for number in earliest {
-            self.runs[number] = BarrierSlot::Released(agreed);
+        for run in waiting {
+            self.runs[run.number] = BarrierSlot::Released(agreed);
         }
     }
+}
 
-    /// Returns a key that orders places by time.
-    fn key(&mut self, place: &StepPlace) -> (usize, u32, u32) {
-        let position = self.order.position(place);
-        match self.sync {
-            // Runs need not begin a phase with the same step.
-            StartSync::Phases => (self.order.start_of_phase(position), 0, 0),
-            StartSync::Steps | StartSync::Start => (position, place.round, place.point),
+fn start_position(order: &mut StartOrder, sync: StartSync, place: &StepPlace) -> StartPosition {
+    let position = order.position(place);
+    match sync {
+        // Runs need not begin a phase with the same step.
+        StartSync::Phases => {
+            StartPosition { position: order.start_of_phase(position), ..StartPosition::default() }
+        }
+        StartSync::Steps | StartSync::Start => {
+            StartPosition { position, round: place.round, point: place.point }
         }
     }
 }
@@ -412,9 +429,9 @@ mod tests {
         script.load = Load::Script(script_load());
         let waiting =
             std::thread::spawn(move || first.wait(&script, &StopSignal::default()).unwrap());
-        let own = last.wait(&step(("rounds", 1, 1)), &StopSignal::default()).unwrap().unwrap();
-        assert_eq!(own.agreed, waiting.join().unwrap().unwrap().agreed);
-        assert!(own.waited < Nanos::from_secs(2), "{}", own.waited);
+        let last = last.wait(&step(("rounds", 1, 1)), &StopSignal::default()).unwrap().unwrap();
+        assert_eq!(last.agreed, waiting.join().unwrap().unwrap().agreed);
+        assert!(last.waited < Nanos::from_secs(2), "{}", last.waited);
     }
 
     #[test]
@@ -458,9 +475,9 @@ mod tests {
         let waiting = run(first, &[("rounds", 1, 1)]);
         std::thread::sleep(STOP_CHECK_INTERVAL * 3);
         assert!(!waiting.is_finished(), "it started alone");
-        let own = last.wait(&step(("rounds", 1, 1)), &StopSignal::default()).unwrap().unwrap();
+        let last = last.wait(&step(("rounds", 1, 1)), &StopSignal::default()).unwrap().unwrap();
         let first = waiting.join().unwrap()[0].unwrap();
-        assert_eq!(own.agreed, first.agreed);
-        assert!(own.waited < first.waited);
+        assert_eq!(last.agreed, first.agreed);
+        assert!(last.waited < first.waited);
     }
 }

@@ -5,6 +5,7 @@ use crate::cases::checks::total;
 use crate::guest::{Case, Guest};
 use crate::guest_drive::{GuestDrive, Medium};
 use anyhow::{Context, ensure};
+use steadfast_domain::measurement::MeasuredLoad;
 use steadfast_domain::{IoControl, JournalEntry, LoadGroup, Measurement, Op, Step};
 
 /// Limit of the offender in bytes per second; the script has the same.
@@ -51,13 +52,13 @@ fn disturbed(run: &GuestRun, is_rule: fn(IoControl) -> bool) -> Vec<(&Step, &Mea
 fn offender_rate(step: &Step, measured: &Measurement) -> anyhow::Result<f64> {
     let at = step.groups.iter().position(|group| *group == LoadGroup::Offender);
     let at = at.context("no offender")?;
-    let streams = if measured.parts.is_empty() {
-        (&measured.streams[..], measured.elapsed)
+    let offender = if measured.parts.is_empty() {
+        MeasuredLoad { streams: &measured.streams, elapsed: measured.elapsed }
     } else {
-        measured.apart().nth(at).context("no part of the offender")?
+        measured.concurrent_loads().nth(at).context("no part of the offender")?
     };
-    let bytes: u64 = streams.0.iter().map(|stream| stream.tally.bytes.0).sum();
-    Ok(bytes as f64 / streams.1.as_secs_f64())
+    let bytes: u64 = offender.streams.iter().map(|stream| stream.tally.bytes.0).sum();
+    Ok(bytes as f64 / offender.elapsed.as_secs_f64())
 }
 
 fn rules(answers: &GuestOutput) -> anyhow::Result<()> {

@@ -2,8 +2,8 @@
 //!
 //! `measure` journals and undoes its changes with the production code (`runner::apply_once`,
 //! `runner::HostChanges`), and `restore` undoes what dead processes left
-//! (`runner::host_changes::left_in`). After every life each setting must have its original value or
-//! be in a journal.
+//! (`runner::host_changes::abandoned_changes_in`). After every life each setting must have its
+//! original value or be in a journal.
 
 use crate::dice::Dice;
 use crate::directory::SimulatedDirectory;
@@ -19,7 +19,7 @@ use std::thread;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Bytes, Demand, Nanos};
 use steadfast_host::{FileError, ReadAccess};
-use steadfast_runner::host_changes::{AbandonedChanges, left_in};
+use steadfast_runner::host_changes::{AbandonedChanges, abandoned_changes_in};
 use steadfast_runner::storage::RunStorage;
 use steadfast_runner::{HostChanges, Rig, SingleLoad, apply_once};
 
@@ -195,7 +195,7 @@ fn journaled(world: &Arc<World>) -> Result<Vec<(usize, String)>, String> {
 fn abandoned(process: &Process) -> io::Result<Vec<AbandonedChanges<SimulatedDirectory>>> {
     match SimulatedDirectory::root(process).enter(OsStr::new(DIRECTORY)) {
         Err(error) if error.is_missing() => Ok(Vec::new()),
-        entered => left_in(&entered.map_err(io::Error::other)?),
+        entered => abandoned_changes_in(&entered.map_err(io::Error::other)?),
     }
 }
 

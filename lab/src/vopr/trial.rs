@@ -475,10 +475,10 @@ impl Trial<'_> {
     fn restore(&self, process: &Process) -> Result<bool, String> {
         for target in &self.targets {
             let directory = self.directory(process, target).map_err(text_of)?;
-            let opened = Ledger::open_in(directory).map_err(text_of)?;
-            let now = self.rig(process, target, &opened.0).now_unix_ms();
+            let (mut ledger, contents) = Ledger::open_in(directory).map_err(text_of)?;
+            let now = self.rig(process, target, &ledger).now_unix_ms();
             let mut undo = |change: &_| restore_setting(process, target.number, change);
-            restore_opened(opened, now, |_| true, &mut undo).map_err(text_of)?;
+            restore_opened(&mut ledger, &contents, now, |_| true, &mut undo).map_err(text_of)?;
         }
         Ok(false)
     }

@@ -35,7 +35,7 @@ pub struct ReplayBenchOptions {
 }
 
 impl ReplayBenchOptions {
-    fn of_command_line() -> ReplayBenchOptions {
+    fn from_command_line() -> ReplayBenchOptions {
         let arguments: Vec<String> = std::env::args().skip(1).collect();
         let after = |name: &str| {
             let at = arguments.iter().position(|argument| argument == name)?;
@@ -57,7 +57,7 @@ impl ReplayBenchOptions {
 const PARTS: [&str; 3] = ["beside", "rates", "memory"];
 
 fn main() -> Fallible<()> {
-    let choice = ReplayBenchOptions::of_command_line();
+    let choice = ReplayBenchOptions::from_command_line();
     pin(std::env::args().any(|argument| argument == "--pin"))?;
     println!("load average: {}", std::fs::read_to_string("/proc/loadavg")?.trim());
     if choice.wants("beside") {

@@ -2,8 +2,8 @@
 
 use crate::shared::SIZE;
 use std::sync::Arc;
+use steadfast_domain::random_bits::mix64;
 use steadfast_domain::script::{OpCounts, Timing};
-use steadfast_domain::step::mix64;
 use steadfast_domain::{Bytes, Demand, DueIo, Nanos, Op, Script, ScriptError, ScriptLoad};
 
 const BLOCK: u64 = 4096;

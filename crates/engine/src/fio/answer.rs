@@ -45,13 +45,19 @@ pub(super) struct FioDirection {
     pub response_mean: f64,
     pub response_min: u64,
     pub response_max: u64,
-    /// Response times as index and count of the buckets of [`FineHistogram`].
-    pub buckets: Vec<(usize, u64)>,
+    pub buckets: Vec<BucketCount>,
+}
+
+/// Number of response times in a bucket of [`FineHistogram`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct BucketCount {
+    pub index: usize,
+    pub count: u64,
 }
 
 impl FioDirection {
     pub(super) fn counted(&self) -> u64 {
-        self.buckets.iter().map(|(_, count)| count).sum()
+        self.buckets.iter().map(|bucket| bucket.count).sum()
     }
 }
 
@@ -65,12 +71,11 @@ pub(super) fn read(text: &str, sections: usize) -> Result<FioReport, String> {
         return Err(format!("it is from '{version}', not from fio 3.x"));
     }
     let jobs = root.at("jobs")?;
-    let found = jobs.elements()?;
-    if found.len() != sections {
-        return Err(format!("it reports {} jobs instead of {sections}", found.len()));
+    let nodes = jobs.elements()?;
+    if nodes.len() != sections {
+        return Err(format!("it reports {} jobs instead of {sections}", nodes.len()));
     }
-    let sections: Result<Vec<FioReportSection>, String> = found.iter().map(section).collect();
-    Ok(FioReport { sections: sections? })
+    Ok(FioReport { sections: nodes.iter().map(section).collect::<Result<_, _>>()? })
 }
 
 /// Parses the reports that a client of fio has collected from one server: one per second and one
@@ -79,18 +84,18 @@ pub(super) fn read_reports(text: &str, sections: usize) -> Result<Vec<FioReport>
     let value: Value =
         serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
     let root = JsonNode { value: &value, path: String::new() };
-    let mut own = Vec::new();
-    for spot in root.at("client_stats")?.elements()? {
+    let mut host_sections = Vec::new();
+    for node in root.at("client_stats")?.elements()? {
         // A sum over the first report; fio prints only one.
-        if spot.at("jobname")?.text()? != ALL_CLIENTS {
-            own.push(section(&spot)?);
+        if node.at("jobname")?.text()? != ALL_CLIENTS {
+            host_sections.push(section(&node)?);
         }
     }
-    if own.is_empty() || !own.len().is_multiple_of(sections) {
-        return Err(format!("it has {} reports of {sections} jobs", own.len()));
+    if host_sections.is_empty() || !host_sections.len().is_multiple_of(sections) {
+        return Err(format!("it has {} reports of {sections} jobs", host_sections.len()));
     }
     let answers: Vec<FioReport> =
-        own.chunks(sections).map(|part| FioReport { sections: part.to_vec() }).collect();
+        host_sections.chunks(sections).map(|part| FioReport { sections: part.to_vec() }).collect();
     let ios = |answer: &FioReport| -> Vec<u64> {
         let issued = |section: &FioReportSection| section.directions.iter().map(|d| d.issued).sum();
         answer.sections.iter().map(issued).collect()
@@ -106,27 +111,27 @@ pub(super) fn read_reports(text: &str, sections: usize) -> Result<Vec<FioReport>
 /// Job name that a client gives the sum over its servers.
 const ALL_CLIENTS: &str = "All clients";
 
-fn section(spot: &JsonNode<'_>) -> Result<FioReportSection, String> {
-    let discards = spot.at("trim")?.at("total_ios")?.count()?;
+fn section(node: &JsonNode<'_>) -> Result<FioReportSection, String> {
+    let discards = node.at("trim")?.at("total_ios")?.count()?;
     if discards > 0 {
         return Err(format!("it reports {discards} discards that were not requested"));
     }
-    let [reads, writes] = DIRECTIONS.map(|(_, name)| spot.at(name));
+    let [reads, writes] = DIRECTIONS.map(|(_, name)| node.at(name));
     let (reads, writes) = (reads?, writes?);
-    let run_ns = spot.at("job_runtime")?.count()?.saturating_mul(1_000_000);
+    let run_ns = node.at("job_runtime")?.count()?.saturating_mul(1_000_000);
     let share = |name: &str| -> Result<u64, String> {
-        Ok((spot.at(name)?.amount()? / 100.0 * run_ns as f64).round() as u64)
+        Ok((node.at(name)?.amount()? / 100.0 * run_ns as f64).round() as u64)
     };
-    let short = |spot: &JsonNode<'_>| -> Result<u64, String> {
-        let short = spot.at("short_ios")?.count()? + spot.at("drop_ios")?.count()?;
+    let short = |node: &JsonNode<'_>| -> Result<u64, String> {
+        let short = node.at("short_ios")?.count()? + node.at("drop_ios")?.count()?;
         // fio 3.33 counts the flushes of psync, which move nothing, as short reads: no I/O of a job
         // that reads nothing was one.
-        Ok(if spot.at("total_ios")?.count()? > 0 { short } else { 0 })
+        Ok(if node.at("total_ios")?.count()? > 0 { short } else { 0 })
     };
     Ok(FioReportSection {
-        error: errno(&spot.at("error")?)?,
-        faults: spot.at("total_err")?.count()? + short(&reads)? + short(&writes)?,
-        first_error: errno(&spot.at("first_error")?)?,
+        error: errno(&node.at("error")?)?,
+        faults: node.at("total_err")?.count()? + short(&reads)? + short(&writes)?,
+        first_error: errno(&node.at("first_error")?)?,
         run_ns,
         user_ns: share("usr_cpu")?,
         system_ns: share("sys_cpu")?,
@@ -134,27 +139,27 @@ fn section(spot: &JsonNode<'_>) -> Result<FioReportSection, String> {
     })
 }
 
-fn errno(spot: &JsonNode<'_>) -> Result<i32, String> {
-    i32::try_from(spot.count()?).map_err(|_| format!("{} is not an error number", spot.path))
+fn errno(node: &JsonNode<'_>) -> Result<i32, String> {
+    i32::try_from(node.count()?).map_err(|_| format!("{} is not an error number", node.path))
 }
 
-fn direction(spot: &JsonNode<'_>) -> Result<FioDirection, String> {
-    let latency = spot.at("lat_ns")?;
+fn direction(node: &JsonNode<'_>) -> Result<FioDirection, String> {
+    let latency = node.at("lat_ns")?;
     let completed = latency.at("N")?.count()?;
-    let mut buckets: Vec<(usize, u64)> = Vec::new();
+    let mut buckets = Vec::new();
     // fio omits the bins if they would be empty.
     if completed > 0 {
         let bins = latency.at("bins")?;
         for (key, count) in bins.members()? {
             let midpoint: u64 =
                 key.parse().map_err(|_| format!("{} has a bin '{key}'", bins.path))?;
-            buckets.push((bucket(midpoint), count.count()?));
+            buckets.push(BucketCount { index: bucket(midpoint), count: count.count()? });
         }
     }
     Ok(FioDirection {
-        issued: spot.at("total_ios")?.count()?,
-        bytes: spot.at("io_bytes")?.count()?,
-        run_ns: spot.at("runtime")?.count()?.saturating_mul(1_000_000),
+        issued: node.at("total_ios")?.count()?,
+        bytes: node.at("io_bytes")?.count()?,
+        run_ns: node.at("runtime")?.count()?.saturating_mul(1_000_000),
         completed,
         response_mean: latency.at("mean")?.amount()?,
         response_min: latency.at("min")?.count()?,
@@ -220,17 +225,17 @@ impl<'v> JsonNode<'v> {
     }
 
     fn elements(&self) -> Result<Vec<JsonNode<'v>>, String> {
-        let all = self.value.as_array().ok_or_else(|| self.is_not("a list"))?;
-        let spot = |(n, value)| JsonNode { value, path: format!("{}[{n}]", self.path) };
-        Ok(all.iter().enumerate().map(spot).collect())
+        let values = self.value.as_array().ok_or_else(|| self.is_not("a list"))?;
+        let node = |(index, value)| JsonNode { value, path: format!("{}[{index}]", self.path) };
+        Ok(values.iter().enumerate().map(node).collect())
     }
 
     fn members(&self) -> Result<Vec<(&'v str, JsonNode<'v>)>, String> {
-        let all = self.value.as_object().ok_or_else(|| self.is_not("an object"))?;
-        let spot = |(key, value): (&'v String, &'v Value)| {
+        let values = self.value.as_object().ok_or_else(|| self.is_not("an object"))?;
+        let node = |(key, value): (&'v String, &'v Value)| {
             (key.as_str(), JsonNode { value, path: format!("{}.{key}", self.path) })
         };
-        Ok(all.iter().map(spot).collect())
+        Ok(values.iter().map(node).collect())
     }
 
     fn text(&self) -> Result<&'v str, String> {

@@ -31,10 +31,10 @@ impl FioCounts {
         let mut counts = before.clone();
         let mut ran = 0;
         counts.threads.resize(answer.sections.len(), ThreadTimes::default());
-        for (section, busy) in answer.sections.iter().zip(&mut counts.threads) {
-            busy.user += section.user_ns;
-            busy.system += section.system_ns;
-            busy.ran += section.run_ns;
+        for (section, thread) in answer.sections.iter().zip(&mut counts.threads) {
+            thread.user += section.user_ns;
+            thread.system += section.system_ns;
+            thread.ran += section.run_ns;
             counts.faults += section.faults;
             if counts.first_error == 0 {
                 counts.first_error = section.first_error;
@@ -49,8 +49,8 @@ impl FioCounts {
                     sum.response_min = sum.response_min.min(direction.response_min);
                 }
                 sum.response_max = sum.response_max.max(direction.response_max);
-                for (index, count) in &direction.buckets {
-                    sum.buckets[*index] += count;
+                for bucket in &direction.buckets {
+                    sum.buckets[bucket.index] += bucket.count;
                 }
                 ran = ran.max(direction.run_ns);
             }
@@ -75,16 +75,21 @@ impl FioCounts {
         Bytes(self.directions.iter().map(|sum| sum.bytes).sum())
     }
 
-    /// Returns the sum and the longest of the response times of both operations.
-    pub(super) fn responses(&self) -> (Nanos, Nanos) {
-        let longest = self.directions.iter().map(|sum| sum.response_max).max();
-        let sum = self.directions.iter().map(|sum| sum.response_sum).sum();
-        (Nanos(sum), Nanos(longest.unwrap_or(0)))
+    /// Returns the sum of the response times of both operations.
+    pub(super) fn response_sum(&self) -> Nanos {
+        Nanos(self.directions.iter().map(|sum| sum.response_sum).sum())
+    }
+
+    /// Returns the longest response time of both operations.
+    pub(super) fn response_max(&self) -> Nanos {
+        Nanos(self.directions.iter().map(|sum| sum.response_max).max().unwrap_or(0))
     }
 
     pub(super) fn cpu(&self) -> CpuTime {
-        let sum = |of: fn(&ThreadTimes) -> u64| Nanos(self.threads.iter().map(of).sum());
-        CpuTime { user: sum(|busy| busy.user), system: sum(|busy| busy.system) }
+        CpuTime {
+            user: Nanos(self.threads.iter().map(|thread| thread.user).sum()),
+            system: Nanos(self.threads.iter().map(|thread| thread.system).sum()),
+        }
     }
 
     /// Returns the tallies by stream, if each is alone in its direction, and otherwise one tally
@@ -118,10 +123,10 @@ impl FioCounts {
         for (sum, earlier) in counts.directions.iter_mut().zip(&before.directions) {
             subtract(sum, earlier);
         }
-        for (busy, earlier) in counts.threads.iter_mut().zip(&before.threads) {
-            busy.user = busy.user.saturating_sub(earlier.user);
-            busy.system = busy.system.saturating_sub(earlier.system);
-            busy.ran = busy.ran.saturating_sub(earlier.ran);
+        for (thread, earlier) in counts.threads.iter_mut().zip(&before.threads) {
+            thread.user = thread.user.saturating_sub(earlier.user);
+            thread.system = thread.system.saturating_sub(earlier.system);
+            thread.ran = thread.ran.saturating_sub(earlier.ran);
         }
         counts
     }
@@ -129,8 +134,8 @@ impl FioCounts {
     /// Returns the share of its run time for which the busiest thread used a processor. If fio
     /// adds its jobs up, returns the share of all of them together.
     pub(super) fn busiest(&self) -> Option<f64> {
-        let share = |busy: &ThreadTimes| (busy.user + busy.system) as f64 / busy.ran as f64;
-        let shares = self.threads.iter().filter(|busy| busy.ran > 0).map(share);
+        let share = |thread: &ThreadTimes| (thread.user + thread.system) as f64 / thread.ran as f64;
+        let shares = self.threads.iter().filter(|thread| thread.ran > 0).map(share);
         shares.reduce(f64::max).map(|share| share.min(1.0))
     }
 
@@ -166,7 +171,8 @@ fn subtract(sum: &mut WideCounts, earlier: &WideCounts) {
     }
     if sum.response_min == earlier.response_min {
         let lowest = sum.buckets.iter().position(|count| *count > 0);
-        sum.response_min = lowest.map_or(NO_RESPONSE, |at| bin_start(at).max(sum.response_min));
+        sum.response_min =
+            lowest.map_or(NO_RESPONSE, |index| bin_start(index).max(sum.response_min));
     }
 }
 

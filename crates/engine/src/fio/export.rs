@@ -23,7 +23,8 @@ pub fn job(
     name: &str,
     waits: bool,
     filename: &str,
-    (capacity, sector): (Bytes, u64),
+    capacity: Bytes,
+    sector: u64,
 ) -> Result<String, String> {
     section(stimulus, name, waits, filename, capacity, sector)
         .map_err(|why| why.replace(OTHER_ENGINE, ""))
@@ -40,7 +41,7 @@ fn section(
     if filename.contains(['\n', '$', ';', '#']) {
         return Err(format!("a fio job file cannot contain the file name {filename:?}"));
     }
-    let facts = FioTarget {
+    let target = FioTarget {
         path: filename,
         length: capacity,
         writable: true,
@@ -63,9 +64,11 @@ fn section(
     }
     if zones.is_some() {
         plain.zones.clear();
-        plain.streams.iter_mut().for_each(|stream| stream.zones.clear());
+        for stream in &mut plain.streams {
+            stream.zones.clear();
+        }
     }
-    let expression = Expression::new(&plain, &facts)?;
+    let expression = Expression::new(&plain, &target)?;
     let mut part =
         expression.next_part(Nanos::ZERO, 0).ok_or("the load has nothing to do".to_owned())?;
     part.time = part.time.map(|time| time.saturating_sub(plain.ramp));
@@ -107,11 +110,11 @@ fn absolute_zones(stimulus: &Stimulus) -> Result<Option<String>, String> {
     let random = stimulus.streams.iter().filter(|stream| stream.order == Order::Random);
     let mut zones = random.map(|stream| zones_of(stimulus, stream));
     let Some(first) = zones.next().filter(|zones| !zones.is_empty()) else { return Ok(None) };
-    let follows = first.windows(2).all(|two| two[0].to_ppm == two[1].from_ppm)
+    let is_contiguous = first.windows(2).all(|pair| pair[0].to_ppm == pair[1].from_ppm)
         && first[0].from_ppm == 0
         && first.last().is_some_and(|last| last.to_ppm == 1_000_000);
     let in_percent = first.iter().all(|zone| zone.to_ppm.is_multiple_of(10_000));
-    if follows && in_percent || zones.any(|others| others != first) {
+    if is_contiguous && in_percent || zones.any(|others| others != first) {
         return Ok(None);
     }
     let alignments = stimulus.streams.iter().map(|stream| stream.alignment().0);
@@ -193,23 +196,25 @@ pub const ROUNDED: &str = "per second, rounded from";
 /// Returns the option with the I/Os per second of every job, by direction. fio's rates are whole
 /// numbers; a comment names what was rounded.
 fn rate(stimulus: &Stimulus, ios: u64, per: Nanos) -> Result<String, String> {
-    let all: u128 = stimulus.streams.iter().map(|s| u128::from(s.weight)).sum();
-    let rates = [(Op::Read, "reads"), (Op::Write, "writes")].map(|(op, named)| {
+    let total: u128 = stimulus.streams.iter().map(|stream| u128::from(stream.weight)).sum();
+    let rates = [(Op::Read, "reads"), (Op::Write, "writes")].map(|(op, plural)| {
         let weight: u128 =
             stimulus.streams.iter().filter(|s| s.op == op).map(|s| u128::from(s.weight)).sum();
-        let above = u128::from(ios) * 1_000_000_000 * weight;
-        let below = u128::from(per.0.max(1)) * u128::from(stimulus.demand.threads) * all.max(1);
-        let whole = (above + below / 2) / below;
+        let numerator = u128::from(ios) * 1_000_000_000 * weight;
+        let denominator =
+            u128::from(per.0.max(1)) * u128::from(stimulus.demand.threads) * total.max(1);
+        let whole = (numerator + denominator / 2) / denominator;
         // As for `WHOLE_RATES`: at most 2.5 % off.
-        if (whole * below).abs_diff(above) * 40 > above {
+        if (whole * denominator).abs_diff(numerator) * 40 > numerator {
             return Err(format!(
-                "its {:.2} {named} per second and thread are too few to be rounded to fio's whole \
+                "its {:.2} {plural} per second and thread are too few to be rounded to fio's whole \
                  rates; choose fewer threads or a higher rate",
-                above as f64 / below as f64
+                numerator as f64 / denominator as f64
             ));
         }
-        let note = (whole * below != above)
-            .then(|| format!("; {named} {ROUNDED} {:.2}\n", above as f64 / below as f64));
+        let note = (whole * denominator != numerator).then(|| {
+            format!("; {plural} {ROUNDED} {:.2}\n", numerator as f64 / denominator as f64)
+        });
         let rate = if whole > 0 { whole.to_string() } else { String::new() };
         Ok((rate, note.unwrap_or_default()))
     });
@@ -229,7 +234,7 @@ mod tests {
         let range = ActiveRange::new(Bytes(0), Bytes::mib(64));
         let until = LoadLimits::time(Nanos::SECOND);
         let stimulus = Stimulus::new(streams, range, Demand::new(2, 4), until).pace(pace);
-        job(&stimulus, "j", false, "/dev/x", (Bytes::mib(64), 512))
+        job(&stimulus, "j", false, "/dev/x", Bytes::mib(64), 512)
     }
 
     /// 64 MiB: from 1 % and 1 ppm to 25.5 %, and from 30 % to the end; edges are whole blocks.
@@ -266,12 +271,12 @@ mod tests {
     #[test]
     fn a_rate_that_is_not_whole_is_rounded_if_that_changes_little() {
         let streams = || "RND 4K R".parse::<AccessPattern>().unwrap().streams();
-        let of = |ios| options_of(streams(), Pace::Fixed { ios, per: Nanos::from_secs(100) });
+        let options = |ios| options_of(streams(), Pace::Fixed { ios, per: Nanos::from_secs(100) });
         // Two threads.
-        let rounded = of(186_182).unwrap();
+        let rounded = options(186_182).unwrap();
         assert!(rounded.contains("rounded from 930.91\nrate_iops=931,\n"), "{rounded}");
-        assert!(!of(186_200).unwrap().contains("rounded"));
-        assert!(of(310).is_err());
+        assert!(!options(186_200).unwrap().contains("rounded"));
+        assert!(options(310).is_err());
     }
 
     #[test]
@@ -288,7 +293,7 @@ mod tests {
             ("RND 4K R NORMAL/10", Pace::Closed, "random_distribution=normal:10"),
         ] {
             let text = options_of(streams(pattern), pace).unwrap();
-            assert!(text.lines().any(|own| own == line), "{pattern}: {text}");
+            assert!(text.lines().any(|option| option == line), "{pattern}: {text}");
         }
         let mixed = [streams("RND 4K W FUA"), streams("RND 8K W")].concat();
         assert!(options_of(mixed, Pace::Closed).unwrap_err().contains("equally durable"));

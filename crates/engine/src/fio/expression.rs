@@ -10,7 +10,7 @@ use crate::refusals::{range_fault, sector_fault};
 use crate::start::{StepStart, WorkDone};
 use std::collections::BTreeMap;
 use steadfast_domain::hex::to_hex;
-use steadfast_domain::step::mix64;
+use steadfast_domain::random_bits::mix64;
 use steadfast_domain::stimulus::{DataPattern, Durability, Pace, Zone};
 use steadfast_domain::{Bytes, IoStream, Load, Nanos, Op, Order, Stimulus};
 
@@ -24,7 +24,7 @@ const SIZE_LIMIT: u64 = 1 << 30;
 
 /// Above this number of jobs fio adds them up before it answers: writing an answer of 32 jobs
 /// takes a tenth of a second on a busy machine.
-const JOBS_APART: u32 = 8;
+const REPORTED_JOBS_MAX: u32 = 8;
 
 /// Properties of the target that an expression depends on.
 #[derive(Debug, Clone, Copy)]
@@ -97,10 +97,11 @@ pub(super) struct Expression {
     pub sizes: [Option<u64>; 2],
     /// Number of job sections in an answer.
     pub sections: usize,
-    place: JobPlacement,
+    placement: JobPlacement,
     largest: u64,
     limits: IoLimits,
-    ios: Option<u64>,
+    /// I/Os left to do; `None` if only time limits the load.
+    pub remaining_ios: Option<u64>,
     time: Option<Nanos>,
     ramp: Nanos,
     /// Seed of the first call; each later call derives its own from it.
@@ -119,33 +120,42 @@ enum JobPlacement {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct IoLimits {
     ios: Option<u64>,
-    bytes: Option<(u64, u64)>,
+    bytes: Option<ByteLimit>,
+}
+
+/// A limit in bytes, with the size of each I/O.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct ByteLimit {
+    bytes: u64,
+    io_size: u64,
 }
 
 impl IoLimits {
     /// Returns the I/Os left after `done`; `None` without a limit.
-    fn left(self, done: WorkDone) -> Option<u64> {
+    fn remaining(self, done: WorkDone) -> Option<u64> {
         let by_ios = self.ios.map(|ios| ios.saturating_sub(done.ios));
-        let whole = |(bytes, size): (u64, u64)| bytes.saturating_sub(done.bytes.0).div_ceil(size);
-        by_ios.into_iter().chain(self.bytes.map(whole)).min()
+        let by_bytes = self
+            .bytes
+            .map(|limit| limit.bytes.saturating_sub(done.bytes.0).div_ceil(limit.io_size));
+        by_ios.into_iter().chain(by_bytes).min()
     }
 }
 
 impl Expression {
     /// Expresses a stimulus from its beginning, or returns the reason why fio cannot apply it.
-    pub(super) fn new(stimulus: &Stimulus, facts: &FioTarget<'_>) -> Result<Expression, String> {
-        refuse_place(stimulus, facts)?;
+    pub(super) fn new(stimulus: &Stimulus, target: &FioTarget<'_>) -> Result<Expression, String> {
+        refuse_range(stimulus, target)?;
         // fio counts flushes among the reads that moved too little.
         let reads = stimulus.streams.iter().any(|stream| stream.op == Op::Read);
-        let may_flush = facts.commit_rates && stimulus.demand.depth == 1 && !reads;
+        let may_flush = target.commit_rates && stimulus.demand.depth == 1 && !reads;
         for stream in &stimulus.streams {
-            refuse_stream(stream, facts.sector, may_flush)?;
+            refuse_stream(stream, target.sector, may_flush)?;
         }
-        refuse_manner(stimulus)?;
+        refuse_features(stimulus)?;
         let used = used_streams(stimulus);
-        let place = match used[0].order {
-            Order::Random => random_place(stimulus, &used)?,
-            Order::Sequential(_) => sequential_place(stimulus, &used)?,
+        let placement = match used[0].order {
+            Order::Random => random_placement(stimulus, &used)?,
+            Order::Sequential(_) => sequential_placement(stimulus, &used)?,
         };
         let limits = limits(stimulus, &used)?;
         let ops: Vec<Op> = [Op::Read, Op::Write]
@@ -153,11 +163,11 @@ impl Expression {
             .filter(|op| used.iter().any(|stream| stream.op == *op))
             .collect();
         let jobs = stimulus.demand.threads;
-        let apart = jobs <= JOBS_APART;
+        let reports_each_job = jobs <= REPORTED_JOBS_MAX;
         let durable = durable(stimulus)?;
-        let io_engine = if durable.is_some() { BLOCKING_ENGINE } else { facts.io_engine };
-        let facts = &FioTarget { io_engine, ..*facts };
-        let mut options = fixed_options(stimulus, facts, apart);
+        let io_engine = if durable.is_some() { BLOCKING_ENGINE } else { target.io_engine };
+        let target = &FioTarget { io_engine, ..*target };
+        let mut options = fixed_options(stimulus, target, reports_each_job);
         options.extend(durable);
         options.extend(pattern_options(stimulus)?);
         options.extend(mix_options(&used, &ops)?);
@@ -167,11 +177,11 @@ impl Expression {
             options,
             sizes: [only_size(&used, Op::Read), only_size(&used, Op::Write)],
             ops,
-            sections: if apart { jobs as usize } else { 1 },
-            place,
+            sections: if reports_each_job { jobs as usize } else { 1 },
+            placement,
             largest: used.iter().map(|stream| stream.size.0).max().unwrap_or(0),
             limits,
-            ios: limits.left(WorkDone::default()),
+            remaining_ios: limits.remaining(WorkDone::default()),
             time: stimulus.until.time,
             ramp: stimulus.ramp,
             seed: stimulus.seed,
@@ -193,23 +203,18 @@ impl Expression {
         self
     }
 
-    /// Returns the I/Os left to do; `None` if only time limits the load.
-    pub(super) fn ios_left(&self) -> Option<u64> {
-        self.ios
-    }
-
     /// Reduces the stimulus to what is left of it at `start`.
     #[must_use]
     pub(super) fn remaining_from(mut self, start: &StepStart) -> Expression {
         if let JobPlacement::Sequential { key, first, end, size, alignment, begin } =
-            &mut self.place
+            &mut self.placement
         {
             let cursor = start.cursors.get(key);
             let offset = cursor.and_then(|at| at.0.checked_next_multiple_of(*alignment));
-            let within = offset.filter(|offset| (*first..=*end - *size).contains(offset));
-            *begin = within.unwrap_or(*first);
+            let is_in_range = |offset: &u64| (*first..=*end - *size).contains(offset);
+            *begin = offset.filter(is_in_range).unwrap_or(*first);
         }
-        self.ios = self.limits.left(start.done);
+        self.remaining_ios = self.limits.remaining(start.done);
         self.time = self.time.map(|time| time.saturating_sub(start.done.time));
         self.seed = start.seed(self.seed);
         self
@@ -219,16 +224,21 @@ impl Expression {
     /// if nothing is left to do.
     pub(super) fn next_part(&self, done: Nanos, ios: u64) -> Option<FioCallSpec> {
         let time = self.time.map(|time| (time + self.ramp).saturating_sub(done));
-        let left = self.ios.map(|limit| limit.saturating_sub(ios));
-        if left == Some(0) || time.is_some_and(|time| time < CALL_TIME_MIN) {
+        let remaining = self.remaining_ios.map(|limit| limit.saturating_sub(ios));
+        if remaining == Some(0) || time.is_some_and(|time| time < CALL_TIME_MIN) {
             return None;
         }
-        let (first, end, size) = match &self.place {
+        let (first, end, size) = match &self.placement {
             JobPlacement::Random { offset, length } => {
                 // A single call does all random I/Os.
                 let is_first = ios == 0 && done == Nanos::ZERO;
-                let (offset, length, seed) = (*offset, *length, self.seed);
-                return is_first.then_some(FioCallSpec { offset, length, ios: left, time, seed });
+                return is_first.then_some(FioCallSpec {
+                    offset: *offset,
+                    length: *length,
+                    ios: remaining,
+                    time,
+                    seed: self.seed,
+                });
             }
             JobPlacement::Sequential { first, end, size, .. } => (first, end, size),
         };
@@ -237,7 +247,7 @@ impl Expression {
         // fio starts every lap where the first one started, so a lap from the middle to the end
         // is a call of its own.
         let limit =
-            if offset == *first { left } else { Some(left.map_or(count, |left| left.min(count))) };
+            if offset == *first { remaining } else { Some(remaining.unwrap_or(count).min(count)) };
         let done = WorkDone { ios, ..WorkDone::default() };
         let seed = StepStart { done, ..StepStart::default() }.seed(self.seed);
         Some(FioCallSpec { offset, length: count * size, ios: limit, time, seed })
@@ -245,19 +255,19 @@ impl Expression {
 
     /// Returns the offset of the sequential I/O that follows the first `ios`.
     fn position(&self, ios: u64) -> Option<u64> {
-        let JobPlacement::Sequential { first, end, size, begin, .. } = &self.place else {
+        let JobPlacement::Sequential { first, end, size, begin, .. } = &self.placement else {
             return None;
         };
         let (first_lap, per_lap) = ((end - begin) / size, (end - first) / size);
         Some(match ios.checked_sub(first_lap) {
             None => begin + ios * size,
-            Some(beyond) => first + beyond % per_lap * size,
+            Some(after_lap) => first + after_lap % per_lap * size,
         })
     }
 
     /// Returns the offset of the sequential cursor after `ios` I/Os; empty for random I/Os.
     pub(super) fn cursors(&self, ios: u64) -> BTreeMap<String, Bytes> {
-        match (&self.place, self.position(ios)) {
+        match (&self.placement, self.position(ios)) {
             (JobPlacement::Sequential { key, .. }, Some(next)) => {
                 BTreeMap::from([(key.clone(), Bytes(next))])
             }
@@ -304,12 +314,12 @@ fn used_streams(stimulus: &Stimulus) -> Vec<&IoStream> {
     stimulus.streams.iter().filter(|stream| stream.weight > 0).collect()
 }
 
-fn refuse_place(stimulus: &Stimulus, facts: &FioTarget<'_>) -> Result<(), String> {
+fn refuse_range(stimulus: &Stimulus, target: &FioTarget<'_>) -> Result<(), String> {
     if let Some(fault) = stimulus.fault() {
         return Err(fault);
     }
     let range = stimulus.active_range;
-    if let Some(fault) = range_fault(range, facts.path, facts.length) {
+    if let Some(fault) = range_fault(range, target.path, target.length) {
         return Err(fault);
     }
     if let Some(segments) = range.segments {
@@ -317,8 +327,8 @@ fn refuse_place(stimulus: &Stimulus, facts: &FioTarget<'_>) -> Result<(), String
             "fio has no active range of {segments} at random places; use the engine uring"
         ));
     }
-    if stimulus.alters() && !facts.writable {
-        return Err(format!("{} is armed for reading only; this load writes", facts.path));
+    if stimulus.alters() && !target.writable {
+        return Err(format!("{} is armed for reading only; this load writes", target.path));
     }
     DrawPlan::new(stimulus).map(|_| ())
 }
@@ -326,7 +336,7 @@ fn refuse_place(stimulus: &Stimulus, facts: &FioTarget<'_>) -> Result<(), String
 fn refuse_stream(stream: &IoStream, sector: u64, may_flush: bool) -> Result<(), String> {
     let is_possible = stream.durability.is_cached()
         || may_flush && matches!(stream.durability, Durability::Flush(_));
-    let cannot = match stream.op {
+    let reason = match stream.op {
         Op::Discard => Some(
             "fio waits for every discard to complete, so it does not keep the queue depth"
                 .to_owned(),
@@ -343,34 +353,37 @@ fn refuse_stream(stream: &IoStream, sector: u64, may_flush: bool) -> Result<(), 
                 .then(|| "one I/O moves at most 1 GiB; choose a smaller size".into())
         }),
     };
-    cannot.map_or(Ok(()), |why| Err(format!("'{stream}': {why}; use the engine uring")))
+    match reason {
+        Some(why) => Err(format!("'{stream}': {why}; use the engine uring")),
+        None => Ok(()),
+    }
 }
 
-fn refuse_manner(stimulus: &Stimulus) -> Result<(), String> {
-    let no = |why: &str| Err(format!("{why}; use the engine uring"));
+fn refuse_features(stimulus: &Stimulus) -> Result<(), String> {
+    let refuse = |why: &str| Err(format!("{why}; use the engine uring"));
     if stimulus.pace != Pace::Closed {
-        return no(
+        return refuse(
             "fio counts the response time of a paced I/O from its issue, not from its due time, \
              which hides the wait",
         );
     }
     if stimulus.verify {
-        return no("fio's verification uses a different stamp");
+        return refuse("fio's verification uses a different stamp");
     }
     if stimulus.delay > Nanos::ZERO {
-        return no("a load that begins after the others of its step is not applied with fio");
+        return refuse("a load that begins after the others of its step is not applied with fio");
     }
     if stimulus.demand.threads > THREADS_LIMIT {
         return Err(format!("fio carries at most {THREADS_LIMIT} jobs; lower the threads"));
     }
-    let counted = stimulus.until.bytes.is_some() || stimulus.until.ios.is_some();
-    if counted && stimulus.ramp > Nanos::ZERO {
+    let has_count = stimulus.until.bytes.is_some() || stimulus.until.ios.is_some();
+    if has_count && stimulus.ramp > Nanos::ZERO {
         return Err("a ramp is time that is not measured: give the load a limit in time".into());
     }
     let used = used_streams(stimulus);
     let random = used.iter().filter(|stream| stream.order == Order::Random).count();
     if random != 0 && random != used.len() {
-        return no("fio cannot keep the shares in a mix of random and sequential I/Os");
+        return refuse("fio cannot keep the shares in a mix of random and sequential I/Os");
     }
     Ok(())
 }
@@ -379,16 +392,20 @@ fn refuse_manner(stimulus: &Stimulus) -> Result<(), String> {
 type JobOptions = Vec<(&'static str, String)>;
 
 /// Returns the options that every job has.
-fn fixed_options(stimulus: &Stimulus, facts: &FioTarget<'_>, apart: bool) -> JobOptions {
+fn fixed_options(
+    stimulus: &Stimulus,
+    target: &FioTarget<'_>,
+    reports_each_job: bool,
+) -> JobOptions {
     let flag = |on: bool| u8::from(on).to_string();
     let mut options = vec![
-        ("ioengine", facts.io_engine.to_owned()),
-        ("direct", flag(facts.direct)),
+        ("ioengine", target.io_engine.to_owned()),
+        ("direct", flag(target.direct)),
         ("thread", flag(true)),
         ("numjobs", stimulus.demand.threads.to_string()),
         ("iodepth", stimulus.demand.depth.to_string()),
         // One section for all jobs, or one for each.
-        ("group_reporting", flag(!apart)),
+        ("group_reporting", flag(!reports_each_job)),
         // The target exists, and nothing else may be created or touched.
         ("allow_file_create", flag(false)),
         ("allow_mounted_write", flag(false)),
@@ -402,7 +419,7 @@ fn fixed_options(stimulus: &Stimulus, facts: &FioTarget<'_>, apart: bool) -> Job
         ("clat_percentiles", flag(false)),
         ("continue_on_error", "io".to_owned()),
     ];
-    if facts.io_engine == "io_uring" {
+    if target.io_engine == "io_uring" {
         for name in ["fixedbufs", "registerfiles", "nonvectored"] {
             options.push((name, flag(true)));
         }
@@ -542,8 +559,8 @@ fn by_direction<T: ToString>(values: &[T]) -> String {
     let values: Vec<String> = values.iter().map(T::to_string).collect();
     match &values[..] {
         // For a job with writes alone, fio takes the second of two values.
-        [only] => format!("{only},{only}"),
-        all => all.join(","),
+        [single] => format!("{single},{single}"),
+        several => several.join(","),
     }
 }
 
@@ -583,8 +600,8 @@ fn zone_options(stimulus: &Stimulus, used: &[&IoStream]) -> Result<JobOptions, S
     for zone in zones {
         let access = whole_percent(zone.weight.into(), whole).filter(|access| *access > 0);
         let space = zone.to_ppm.saturating_sub(zone.from_ppm);
-        let follows = zone.from_ppm == edge && space.is_multiple_of(10_000);
-        let Some(access) = access.filter(|_| follows) else { return Err(no_such_zones()) };
+        let is_adjacent = zone.from_ppm == edge && space.is_multiple_of(10_000);
+        let Some(access) = access.filter(|_| is_adjacent) else { return Err(no_such_zones()) };
         parts.push(format!("{access}/{}", space / 10_000));
         edge = zone.to_ppm;
     }
@@ -607,7 +624,7 @@ fn first_offset(stimulus: &Stimulus, alignment: u64) -> u64 {
 }
 
 /// Returns the byte range of random I/Os: fio counts positions from its first byte.
-fn random_place(stimulus: &Stimulus, used: &[&IoStream]) -> Result<JobPlacement, String> {
+fn random_placement(stimulus: &Stimulus, used: &[&IoStream]) -> Result<JobPlacement, String> {
     if used.iter().any(|stream| zones_of(stimulus, stream) != zones_of(stimulus, used[0])) {
         return Err("fio has one set of LBA zones for all I/Os, these streams have several; use \
                     the engine uring"
@@ -629,7 +646,7 @@ fn random_place(stimulus: &Stimulus, used: &[&IoStream]) -> Result<JobPlacement,
     Ok(JobPlacement::Random { offset: first, length: end - first })
 }
 
-fn sequential_place(stimulus: &Stimulus, used: &[&IoStream]) -> Result<JobPlacement, String> {
+fn sequential_placement(stimulus: &Stimulus, used: &[&IoStream]) -> Result<JobPlacement, String> {
     let [stream] = used else {
         return Err(
             "fio keeps one position for reads and one for writes, and restarts both when one \
@@ -671,15 +688,16 @@ fn limits(stimulus: &Stimulus, used: &[&IoStream]) -> Result<IoLimits, String> {
     }
     if let Some(bytes) = until.bytes {
         let size = used[0].size.0;
-        let exact = used.iter().all(|stream| stream.size.0 == size) && bytes.0.is_multiple_of(size);
-        if !exact {
+        let is_whole =
+            used.iter().all(|stream| stream.size.0 == size) && bytes.0.is_multiple_of(size);
+        if !is_whole {
             return Err(format!(
                 "fio ends with the last whole I/O: {} B is not a whole number of transfers; give \
                  the limit in time or I/Os, or use the engine uring",
                 bytes.0
             ));
         }
-        limits.bytes = Some((bytes.0, size));
+        limits.bytes = Some(ByteLimit { bytes: bytes.0, io_size: size });
     }
     Ok(limits)
 }

@@ -22,7 +22,7 @@ pub use options::{FioIoEngine, FioOptions};
 
 use crate::engine::{Engine, TargetEngine};
 use crate::handover::{Handover, take_over, takes_over};
-use crate::kernel::{Backend, preferred, raise_locked_memory_limit};
+use crate::kernel::{Backend, KernelInterface, raise_locked_memory_limit};
 use crate::prepared::{PreparedStep, StepRefusal, refuse_groups};
 use crate::refusals::memory_fault;
 use crate::stall::refuse_void;
@@ -76,7 +76,7 @@ impl Fio {
         raise_locked_memory_limit();
         let interface = match options.interface {
             Some(interface) => interface,
-            None => match preferred(&target).map_err(Halt::Refused)?.0 {
+            None => match KernelInterface::best_for(&target).map_err(Halt::Refused)?.backend {
                 Backend::Uring => FioIoEngine::IoUring,
                 Backend::Aio | Backend::Threads => FioIoEngine::Libaio,
             },
@@ -116,7 +116,7 @@ impl Fio {
         &self.target.device().path
     }
 
-    fn facts(&self) -> FioTarget<'_> {
+    fn fio_target(&self) -> FioTarget<'_> {
         FioTarget {
             path: self.path(),
             length: self.target.length(),
@@ -130,11 +130,14 @@ impl Fio {
 
     fn express(&self, load: &Load) -> Result<Expression, StepRefusal> {
         let stimulus = single_stimulus(load)?;
-        let expression = Expression::new(stimulus, &self.facts())?;
+        let expression = Expression::new(stimulus, &self.fio_target())?;
         // fio has a buffer for every outstanding I/O.
-        let largest = stimulus.streams.iter().map(|stream| stream.size.0).max().unwrap_or(0);
-        let needed = stimulus.demand.outstanding().saturating_mul(largest);
-        memory_fault(stimulus.demand, needed).map_or(Ok(expression), |why| Err(StepRefusal(why)))
+        let size_max = stimulus.streams.iter().map(|stream| stream.size.0).max().unwrap_or(0);
+        let memory = stimulus.demand.outstanding().saturating_mul(size_max);
+        match memory_fault(stimulus.demand, memory) {
+            Some(why) => Err(StepRefusal(why)),
+            None => Ok(expression),
+        }
     }
 
     fn refuse_stuck(&mut self) -> Result<(), Halt> {
@@ -185,23 +188,18 @@ impl Fio {
         if let Some(begins) = start.begins {
             steadfast_host::wait_until(begins);
         }
-        FioLoad::new(expression.remaining_from(start), step, &mut self.context(&directory).0)
+        FioLoad::new(expression.remaining_from(start), step, &mut self.context(&directory))
     }
 
-    /// Returns what a load needs, and the list for processes that hang.
-    fn context<'e>(
-        &'e mut self,
-        directory: &'e Directory,
-    ) -> (FioContext<'e>, &'e mut Vec<FioProcess>) {
-        let context = FioContext {
+    fn context<'e>(&'e mut self, directory: &'e Directory) -> FioContext<'e> {
+        FioContext {
             program: &self.options.program,
             directory,
             target: &self.target,
             fault_limit: self.options.fault_limit,
             stop: &self.stop,
             number: &mut self.files.number,
-        };
-        (context, &mut self.stuck)
+        }
     }
 }
 
@@ -241,13 +239,12 @@ impl Engine for Fio {
         let step = &step;
         let mut running = self.load_for(step, expression, start)?;
         let directory = self.files.open()?;
-        let (mut context, stuck) = self.context(&directory);
-        let result = running.measure(step, &mut context, watch);
+        let result = running.measure(step, &mut self.context(&directory), watch);
         let result = result.and_then(|measurement| refuse_void(measurement, step));
         let text = running.text.clone();
         match &result {
             Ok(measurement) if !measurement.complete => self.running = Some(running),
-            _ => stuck.extend(running.end(ABORT_WAIT_MAX)),
+            _ => self.stuck.extend(running.end(ABORT_WAIT_MAX)),
         }
         self.quote(step, &text);
         result

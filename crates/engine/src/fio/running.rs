@@ -66,7 +66,7 @@ pub(super) struct FioLoad {
     latest: FioCounts,
     answer: String,
     /// Times of the last answer and of the start of the call.
-    at: Instant,
+    answered: Instant,
     called: Instant,
     /// True if the call has completed any I/O.
     is_under_way: bool,
@@ -121,7 +121,7 @@ impl FioLoad {
             before_call: FioCounts::default(),
             latest: FioCounts::default(),
             answer: String::new(),
-            at: now,
+            answered: now,
             called: now,
             is_under_way: false,
             begin: FioCounts::default(),
@@ -246,10 +246,12 @@ impl FioLoad {
     /// Records a stall of this program. fio's own threads cannot be observed: they may have
     /// stalled as well, and its answers do not show it.
     fn note_stall(&mut self, late: Option<LateWakeup>) {
-        let stall = late.and_then(|late| late.stall(u64::MAX, (0, u64::MAX)));
-        let at = self.elapsed();
         let is_measured = self.ramp == Nanos::ZERO;
-        self.stalls.extend(stall.filter(|_| is_measured).map(|stall| Stall { at, ..stall }));
+        if let Some(stall) = late.and_then(|late| late.stall(u64::MAX, 0..u64::MAX))
+            && is_measured
+        {
+            self.stalls.push(Stall { at: self.elapsed(), ..stall });
+        }
     }
 
     /// Parses the last answer and updates the counts.
@@ -266,14 +268,14 @@ impl FioLoad {
         if counts.ios() > self.before_call.ios() {
             self.is_under_way = true;
         }
-        self.at = Instant::now();
+        self.answered = Instant::now();
         if self.begin.elapsed == Nanos::ZERO && self.latest.elapsed == Nanos::ZERO {
             self.begin_unix_ms = wall_clock_unix_ms().saturating_sub(counts.elapsed.0 / 1_000_000);
         }
         self.latest = counts;
         let faults = self.latest.since(&self.begin).faults;
         if faults > context.fault_limit {
-            return Err(self.faults(faults, step, context));
+            return Err(self.too_many_faults(faults, step, context));
         }
         Ok(answer)
     }
@@ -284,14 +286,14 @@ impl FioLoad {
         let status = process.wait_for_exit(OVERRUN_MAX).map_err(|error| lost(&error))?;
         let Some(status) = status else {
             process.end(POLL_INTERVAL);
-            return Err(self.failed("closed its output but did not exit", step, context));
+            return Err(self.failure("closed its output but did not exit", step, context));
         };
         let how = describe_exit(status);
         if status.code().is_none() {
-            return Err(self.failed(&how, step, context));
+            return Err(self.failure(&how, step, context));
         }
         if self.answer.is_empty() || !self.answer.ends_with("\n}\n") {
-            return Err(self.failed(&format!("{how} without an answer"), step, context));
+            return Err(self.failure(&format!("{how} without an answer"), step, context));
         }
         let answer = self.take_answer(step, context)?;
         if let Some(section) = answer.sections.iter().find(|s| s.error != 0)
@@ -299,10 +301,10 @@ impl FioLoad {
         {
             self.latest.first_error = section.error;
             let count = self.latest.since(&self.begin).faults.max(1);
-            return Err(self.faults(count, step, context));
+            return Err(self.too_many_faults(count, step, context));
         }
         if !status.success() {
-            return Err(self.failed(&how, step, context));
+            return Err(self.failure(&how, step, context));
         }
         if let Err(why) = answer::check_final(&answer, &self.expression.sizes) {
             return Err(self.unreadable(&why, step, context));
@@ -323,7 +325,7 @@ impl FioLoad {
             (None, ios) => format!("{} I/Os", ios.unwrap_or_default()),
         };
         let how = format!("ended after {ran} and {ios} I/Os of {requested}");
-        Err(self.failed(&how, step, context))
+        Err(self.failure(&how, step, context))
     }
 
     /// Requests counts when an interval, the ramp or the step should end.
@@ -340,7 +342,7 @@ impl FioLoad {
     /// Returns when to request the next answer.
     fn next_request(&self, step: &Step) -> Instant {
         if !self.is_under_way {
-            return self.at.max(self.called) + FIRST_REQUEST_DELAY;
+            return self.answered.max(self.called) + FIRST_REQUEST_DELAY;
         }
         let mut next = self.next_boundary(step);
         if self.ramp > Nanos::ZERO {
@@ -349,15 +351,15 @@ impl FioLoad {
             next = next.min(self.begin.elapsed + cut);
         }
         if self.call_ends().is_some_and(|end| next + CALL_END_MARGIN > end) {
-            return self.at + OVERRUN_MAX;
+            return self.answered + OVERRUN_MAX;
         }
-        self.at + next.saturating_sub(self.latest.elapsed).to_duration()
+        self.answered + next.saturating_sub(self.latest.elapsed).to_duration()
     }
 
     /// Returns the end of the step's current interval, in the load's time.
     fn next_boundary(&self, step: &Step) -> Nanos {
-        let (passed, interval) = (self.elapsed() + BOUNDARY_TOLERANCE, step.interval().0);
-        self.begin.elapsed + Nanos((passed.0 / interval + 1) * interval)
+        let (elapsed, interval) = (self.elapsed() + BOUNDARY_TOLERANCE, step.interval().0);
+        self.begin.elapsed + Nanos((elapsed.0 / interval + 1) * interval)
     }
 
     /// Returns the time at which the current call ends, in the load's time; `None` if no time
@@ -375,13 +377,13 @@ impl FioLoad {
     }
 
     fn is_cut(&self, step: &Step) -> bool {
-        let running = self.process.is_some() && self.ramp == Nanos::ZERO;
-        running && step.cut.is_some_and(|cut| self.elapsed() + BOUNDARY_TOLERANCE >= cut)
+        let is_measuring = self.process.is_some() && self.ramp == Nanos::ZERO;
+        is_measuring && step.cut.is_some_and(|cut| self.elapsed() + BOUNDARY_TOLERANCE >= cut)
     }
 
     fn poll_timeout(&self, step: &Step) -> Duration {
-        let left = self.next_request(step).saturating_duration_since(Instant::now());
-        left.clamp(Duration::from_millis(1), POLL_INTERVAL)
+        let remaining = self.next_request(step).saturating_duration_since(Instant::now());
+        remaining.clamp(Duration::from_millis(1), POLL_INTERVAL)
     }
 
     /// Once the ramp is over, moves its counts to the unmeasured I/Os.
@@ -397,7 +399,7 @@ impl FioLoad {
         self.store_answer("ramp.json", step, context)?;
         self.begin_unix_ms += self.elapsed().0 / 1_000_000;
         self.unmeasured.extend(self.expression.ops.iter().map(|op| self.latest.unmeasured(*op)));
-        self.unmeasured.retain(|part| part.ios > 0);
+        self.unmeasured.retain(|unmeasured| unmeasured.ios > 0);
         self.ramp = Nanos::ZERO;
         self.begin = self.latest.clone();
         meter.closed = self.latest.clone();
@@ -484,7 +486,7 @@ impl FioLoad {
         ))
     }
 
-    fn failed(&self, how: &str, step: &Step, context: &FioContext<'_>) -> Halt {
+    fn failure(&self, how: &str, step: &Step, context: &FioContext<'_>) -> Halt {
         if let Err(halt) = self.store_output(step, context) {
             return halt;
         }
@@ -496,7 +498,7 @@ impl FioLoad {
         Halt::Refused(format!("{}: fio {how} ({}){output}", step.place, path.display()))
     }
 
-    fn faults(&self, count: u64, step: &Step, context: &FioContext<'_>) -> Halt {
+    fn too_many_faults(&self, count: u64, step: &Step, context: &FioContext<'_>) -> Halt {
         if let Err(halt) = self.store_output(step, context) {
             return halt;
         }
@@ -505,9 +507,9 @@ impl FioLoad {
         if matches!(errno, libc::ENODEV | libc::ENXIO) || context.target.has_vanished() {
             return Halt::DeviceGone { device: context.target.device().path.clone(), why };
         }
-        let place = self.text.iter().find(|line| line.contains("io_u error"));
-        let place = place.map_or("fio does not report where".to_owned(), Clone::clone);
-        Halt::Faults { place: step.place.to_string(), count, first: format!("{why} ({place})") }
+        let detail = self.text.iter().find(|line| line.contains("io_u error"));
+        let detail = detail.map_or("fio does not report where", String::as_str);
+        Halt::Faults { place: step.place.to_string(), count, first: format!("{why} ({detail})") }
     }
 
     /// Ends the load. Returns the process if it hangs.
@@ -525,16 +527,16 @@ impl FioMeter {
 
     fn close(&mut self, latest: &FioCounts, begin: &FioCounts) -> &Interval {
         let part = latest.since(&self.closed);
-        let since = |counts: &FioCounts| counts.elapsed.saturating_sub(begin.elapsed);
-        let place = self.intervals.len();
+        let step_time = |counts: &FioCounts| counts.elapsed.saturating_sub(begin.elapsed);
+        let index = self.intervals.len();
         self.intervals.push(Interval {
-            begin: since(&self.closed),
-            end: since(latest),
+            begin: step_time(&self.closed),
+            end: step_time(latest),
             partial: is_partial(part.elapsed, self.interval),
             tallies: part.interval_tallies(),
         });
         self.closed = latest.clone();
-        &self.intervals[place]
+        &self.intervals[index]
     }
 }
 

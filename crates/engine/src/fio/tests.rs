@@ -32,7 +32,7 @@ fn stimulus(pattern: &str, demand: &str, until: LoadLimits) -> Stimulus {
     Stimulus::new(streams, range, demand.parse::<Demand>().unwrap(), until).seed(1)
 }
 
-fn facts() -> FioTarget<'static> {
+fn fio_target() -> FioTarget<'static> {
     FioTarget {
         path: "/dev/x",
         length: Bytes(64 * MIB),
@@ -68,8 +68,8 @@ fn a_recorded_answer_is_read_as_it_stands() {
 
 #[test]
 fn an_interval_is_the_difference_of_two_answers() {
-    let of = |text| FioCounts::add(&answer::read(text, 2).unwrap(), &FioCounts::default());
-    let (before, after) = (of(RUNNING), of(MIXED));
+    let counts = |text| FioCounts::add(&answer::read(text, 2).unwrap(), &FioCounts::default());
+    let (before, after) = (counts(RUNNING), counts(MIXED));
     let part = after.since(&before);
     assert_eq!(part.elapsed, Nanos::from_millis(1207 - 221));
     let [reads, writes] = [Op::Read, Op::Write].map(|op| part.direction(op).tally());
@@ -80,7 +80,7 @@ fn an_interval_is_the_difference_of_two_answers() {
     assert_eq!(reads.response_min, Some(Nanos(13_350)), "shorter than all before, so exact");
     // The shortest I/O was before the interval, whose lowest bin is fio's of 13,440 to 13,567 ns.
     let earlier = RUNNING.replace("28379", "13350").replace("\"28288\"", "\"13376\"");
-    let reads = after.since(&of(&earlier)).direction(Op::Read).tally();
+    let reads = after.since(&counts(&earlier)).direction(Op::Read).tally();
     assert_eq!((reads.ios, reads.response_min), (8930 - (674 + 653), Some(Nanos(13_440))));
     // Nothing happens after the last answer, so no response time is left.
     let nothing = after.since(&after);
@@ -119,7 +119,7 @@ fn a_percentile_is_never_too_short_and_little_too_long() {
         for near in [ns, ns + ns / 3, ns * 2 - 1] {
             let text = with_bins(&[(fio_midpoint(near), 1)]);
             let answer = answer::read(&text, 1).unwrap();
-            let bucket = answer.sections[0].directions[0].buckets[0].0;
+            let bucket = answer.sections[0].directions[0].buckets[0].index;
             let edge = FineHistogram::bounds(bucket).1;
             assert!(edge >= near && edge as f64 <= near as f64 * (1.0 + 1.0 / 64.0), "{near}");
         }
@@ -164,7 +164,7 @@ fn whatever_is_missing_or_changed_is_named() {
     }
 }
 
-fn spoilt(change: impl Fn(&mut Value)) -> Result<FioReport, String> {
+fn altered(change: impl Fn(&mut Value)) -> Result<FioReport, String> {
     let mut value: Value = serde_json::from_str(MIXED).unwrap();
     change(&mut value);
     let answer = answer::read(&value.to_string(), 2)?;
@@ -173,7 +173,7 @@ fn spoilt(change: impl Fn(&mut Value)) -> Result<FioReport, String> {
 
 #[test]
 fn what_does_not_add_up_is_an_error() {
-    let why = |change: fn(&mut Value)| spoilt(change).unwrap_err();
+    let why = |change: fn(&mut Value)| altered(change).unwrap_err();
     assert!(why(|v| v["fio version"] = json!("fio-4.0")).contains("fio-4.0"));
     assert!(why(|v| v["jobs"] = json!([])).contains("0 jobs"));
     assert!(why(|v| v["jobs"][0]["trim"]["total_ios"] = json!(3)).contains("discards"));
@@ -189,17 +189,17 @@ fn what_does_not_add_up_is_an_error() {
     assert!(why(named).contains("'1us'"));
     assert!(answer::read(&MIXED[..1000], 2).unwrap_err().contains("not JSON"));
     assert!(answer::read("", 2).unwrap_err().contains("not JSON"));
-    assert!(spoilt(|_| ()).is_ok());
+    assert!(altered(|_| ()).is_ok());
 }
 
 #[test]
 fn a_step_is_a_job_file() {
     let mut load = stimulus("RND 4K RW65", "T4Q32", LoadLimits::time(Nanos::from_secs(60)));
     load.active_range = ActiveRange::new(Bytes(MIB), Bytes(32 * MIB));
-    let expression = Expression::new(&load, &facts()).unwrap();
+    let expression = Expression::new(&load, &fio_target()).unwrap();
     let part = expression.next_part(Nanos::ZERO, 0).unwrap();
     let job = expression.job_file(&part, "/proc/self/fd/7", "round 1, step 3\n${HOME} (RND)");
-    let seed = steadfast_domain::step::mix64(1) >> 1 | 1;
+    let seed = steadfast_domain::random_bits::mix64(1) >> 1 | 1;
     let expected = format!(
         "; round 1, step 3  {{HOME}} (RND)\n[load]\nfilename=/proc/self/fd/7\nioengine=io_uring\n\
          direct=1\nthread=1\nnumjobs=4\niodepth=32\ngroup_reporting=0\nallow_file_create=0\n\
@@ -218,17 +218,17 @@ fn a_step_is_a_job_file() {
 fn a_commit_is_a_blocking_write_and_its_flush() {
     let until = LoadLimits::time(Nanos::SECOND);
     let commits = stimulus("RND 4K W FLUSH/1", "T1Q1", until);
-    let rates = FioTarget { commit_rates: true, ..facts() };
+    let rates = FioTarget { commit_rates: true, ..fio_target() };
     let expression = Expression::new(&commits, &rates).unwrap();
     let body = expression.body(&expression.next_part(Nanos::ZERO, 0).unwrap());
     let lines: Vec<&str> = body.lines().collect();
     assert!(lines.contains(&"ioengine=psync") && lines.contains(&"fdatasync=1"), "{body}");
     assert!(!body.contains("fixedbufs"), "an option of io_uring: {body}");
-    let refused = |pattern, demand, facts: &FioTarget<'_>| {
-        let why = Expression::new(&stimulus(pattern, demand, until), facts).err();
+    let refused = |pattern, demand, target: &FioTarget<'_>| {
+        let why = Expression::new(&stimulus(pattern, demand, until), target).err();
         assert!(why.unwrap().contains("until the commit"), "{pattern} {demand}");
     };
-    refused("RND 4K W FLUSH/1", "T1Q1", &facts());
+    refused("RND 4K W FLUSH/1", "T1Q1", &fio_target());
     refused("RND 4K W FLUSH/1", "T1Q2", &rates);
     refused("RND 4K W FUA", "T1Q1", &rates);
     refused("RND 4K RW50 FLUSH/1", "T1Q1", &rates);
@@ -241,7 +241,7 @@ fn a_sequential_load_is_as_many_calls_as_it_begins_laps_in_the_middle() {
     let load = stimulus("SEQ 1M W", "T1Q4", LoadLimits::bytes(Bytes(100 * MIB)));
     let cursors = BTreeMap::from([("SEQ 1024K W".to_owned(), Bytes(60 * MIB))]);
     let done = WorkDone { time: Nanos::ZERO, bytes: Bytes(30 * MIB), ios: 30 };
-    let expression = Expression::new(&load, &facts()).unwrap().remaining_from(&StepStart {
+    let expression = Expression::new(&load, &fio_target()).unwrap().remaining_from(&StepStart {
         cursors,
         done,
         ..StepStart::default()
@@ -259,7 +259,7 @@ fn a_sequential_load_is_as_many_calls_as_it_begins_laps_in_the_middle() {
     for stray in [0, 64 * MIB, u64::MAX] {
         let cursors = BTreeMap::from([("SEQ 1024K W".to_owned(), Bytes(stray))]);
         let start = StepStart { cursors, ..StepStart::default() };
-        let expression = Expression::new(&load, &facts()).unwrap().remaining_from(&start);
+        let expression = Expression::new(&load, &fio_target()).unwrap().remaining_from(&start);
         assert_eq!(expression.next_part(Nanos::ZERO, 0).unwrap().offset, 0);
     }
 }
@@ -269,17 +269,17 @@ fn a_load_that_continues_after_a_gap_has_another_seed() {
     let load = stimulus("RND 4K W", "T1Q4", LoadLimits::time(Nanos::from_secs(60)));
     let seed = |done, resumed| {
         let start = StepStart { done, resumed, ..StepStart::default() };
-        let expression = Expression::new(&load, &facts()).unwrap().remaining_from(&start);
+        let expression = Expression::new(&load, &fio_target()).unwrap().remaining_from(&start);
         let part = expression.next_part(Nanos::ZERO, 0).unwrap();
         let job = expression.job_file(&part, "/dev/x", "x");
         assert_eq!(job.matches("randseed=").count(), 1);
         job.lines().find(|line| line.starts_with("randseed=")).unwrap().to_owned()
     };
     let done = |ios| WorkDone { ios, ..WorkDone::default() };
-    let own = seed(done(0), 0);
-    assert_eq!(own, format!("randseed={}", steadfast_domain::step::mix64(1) >> 1 | 1));
+    let original = seed(done(0), 0);
+    assert_eq!(original, format!("randseed={}", steadfast_domain::random_bits::mix64(1) >> 1 | 1));
     let seeds: BTreeSet<String> =
-        [own, seed(done(0), 1), seed(done(7), 0), seed(done(7), 1), seed(done(8), 1)].into();
+        [original, seed(done(0), 1), seed(done(7), 0), seed(done(7), 1), seed(done(8), 1)].into();
     assert_eq!(seeds.len(), 5);
 }
 
@@ -292,7 +292,7 @@ fn inexpressible() -> Vec<(Stimulus, &'static str)> {
         load
     };
     let stream = |op, order, size| IoStream::new(op, order, Bytes(size));
-    let own = Order::Sequential(Cursor::Own);
+    let sequential = Order::Sequential(Cursor::Own);
     let zone = |weight, from_ppm, to_ppm| Zone { weight, from_ppm, to_ppm };
     vec![
         (stimulus("SEQ 128K RW90", "T1Q4", LoadLimits::time(Nanos::SECOND)), "restarts both"),
@@ -302,7 +302,7 @@ fn inexpressible() -> Vec<(Stimulus, &'static str)> {
         (change(&|s| s.streams.push(stream(Op::Discard, Order::Random, 4096))), "every discard"),
         (change(&|s| s.streams.push(stream(Op::Flush, Order::Random, 0))), "flushes"),
         (change(&|s| s.streams[1].durability = Durability::Fua), "until the commit"),
-        (change(&|s| s.streams[0].order = own), "mix of random and sequential"),
+        (change(&|s| s.streams[0].order = sequential), "mix of random and sequential"),
         (change(&|s| s.streams[0].weight = 64), "whole percent"),
         (change(&|s| s.pace = Pace::Fixed { ios: 9, per: Nanos::SECOND }), "its due time"),
         (change(&|s| s.verify = true), "verification"),
@@ -349,10 +349,10 @@ fn inexpressible() -> Vec<(Stimulus, &'static str)> {
 #[test]
 fn what_fio_cannot_express_is_refused_with_the_reason() {
     for (load, reason) in inexpressible() {
-        let why = Expression::new(&load, &facts()).err().unwrap_or_default();
+        let why = Expression::new(&load, &fio_target()).err().unwrap_or_default();
         assert!(why.contains(reason), "expected '{reason}', found '{why}'");
     }
-    let read_only = FioTarget { writable: false, ..facts() };
+    let read_only = FioTarget { writable: false, ..fio_target() };
     let writes = stimulus("RND 4K W", "T1Q4", LoadLimits::ios(1));
     assert!(Expression::new(&writes, &read_only).unwrap_err().contains("reading only"));
 }

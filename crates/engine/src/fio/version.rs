@@ -6,8 +6,9 @@ use std::path::Path;
 use std::process::Stdio;
 use steadfast_host::command;
 
-/// Oldest fio 3.x with these options and answers.
-const OLDEST_SUPPORTED: (u32, u32) = (3, 20);
+/// Major version of fio with these options and answers, and its oldest minor version.
+const MAJOR: u32 = 3;
+const MINOR_MIN: u32 = 20;
 
 /// Returns the version that an installed fio reports, or why it is not supported.
 pub(super) fn installed(program: &Path) -> Result<String, String> {
@@ -25,12 +26,9 @@ pub(super) fn supported(name: &str, program: &str) -> Result<String, String> {
         Some((number(major)?, number(minor)?))
     });
     match parts {
-        Some(found) if found.0 == OLDEST_SUPPORTED.0 && found >= OLDEST_SUPPORTED => {
-            Ok(name.to_owned())
-        }
+        Some((MAJOR, MINOR_MIN..)) => Ok(name.to_owned()),
         Some(_) => Err(format!(
-            "{name} is not supported: install fio {}.{} or a later 3.x",
-            OLDEST_SUPPORTED.0, OLDEST_SUPPORTED.1
+            "{name} is not supported: install fio {MAJOR}.{MINOR_MIN} or a later {MAJOR}.x"
         )),
         None => Err(format!("'{program}' is not fio: it reports '{name}'")),
     }

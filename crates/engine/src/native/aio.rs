@@ -88,12 +88,12 @@ impl AioQueue {
     }
 
     fn collect(&mut self, wait: SubmitWait) -> Result<(), i32> {
-        let longest = WAIT_MAX.as_nanos() as u64;
-        let (least, nanos) = match wait {
+        let nanos_max = WAIT_MAX.as_nanos() as u64;
+        let (events_min, nanos) = match wait {
             _ if self.seen > 0 => (0, 0),
-            SubmitWait::Not => (0, 0),
-            SubmitWait::Completion => (1, longest),
-            SubmitWait::AtMost(nanos) => (1, nanos.min(longest)),
+            SubmitWait::NoWait => (0, 0),
+            SubmitWait::Completion => (1, nanos_max),
+            SubmitWait::AtMost(nanos) => (1, nanos.min(nanos_max)),
         };
         let mut time = timespec(nanos);
         let room = &mut self.events[self.seen..];
@@ -105,7 +105,7 @@ impl AioQueue {
             libc::syscall(
                 libc::SYS_io_getevents,
                 self.context,
-                least as libc::c_long,
+                events_min as libc::c_long,
                 room.len() as libc::c_long,
                 room.as_mut_ptr(),
                 &raw mut time,

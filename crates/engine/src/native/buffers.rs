@@ -17,22 +17,15 @@ pub(super) struct ThreadBuffers {
 impl ThreadBuffers {
     pub(super) fn read_buffers(&self, depth: u32) -> Vec<SlotBuffer> {
         let Some(arena) = &self.reads else { return Vec::new() };
+        let length = self.read_stride;
         (0..depth as usize)
-            .map(|slot| {
-                let start = arena.at(slot * self.read_stride);
-                SlotBuffer { start, length: self.read_stride }
-            })
+            .map(|slot| SlotBuffer { start: arena.at(slot * length), length })
             .collect()
     }
 
     pub(super) fn write_buffers(&self, depth: u32) -> Vec<SlotBuffer> {
         let Some(writer) = &self.writer else { return Vec::new() };
-        (0..depth)
-            .map(|slot| {
-                let (start, length) = writer.slot_memory(slot);
-                SlotBuffer { start, length }
-            })
-            .collect()
+        (0..depth).map(|slot| writer.slot_buffer(slot)).collect()
     }
 
     /// Returns the kind of pages of the buffers, the smaller if they differ; `None` without

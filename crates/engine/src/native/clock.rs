@@ -13,7 +13,8 @@ use std::time::Duration;
 pub(super) struct Clock {
     /// Nanoseconds per tick, times 2^32.
     scale: u64,
-    counter: bool,
+    /// True if it is the counter, false if it is `CLOCK_MONOTONIC`.
+    is_counter: bool,
 }
 
 /// Time for which the counter is watched, twice, before it is trusted.
@@ -31,12 +32,12 @@ impl Clock {
 
     /// Returns `CLOCK_MONOTONIC` as a clock whose ticks are nanoseconds.
     pub(super) fn monotonic() -> Clock {
-        Clock { scale: 1 << 32, counter: false }
+        Clock { scale: 1 << 32, is_counter: false }
     }
 
     #[inline(always)]
     pub(super) fn ticks(self) -> u64 {
-        if self.counter { counter() } else { monotonic_ns() }
+        if self.is_counter { counter() } else { monotonic_ns() }
     }
 
     #[inline(always)]
@@ -49,7 +50,7 @@ impl Clock {
     }
 
     pub(super) fn name(self) -> &'static str {
-        if self.counter { "TSC clock" } else { "CLOCK_MONOTONIC (no invariant TSC)" }
+        if self.is_counter { "TSC clock" } else { "CLOCK_MONOTONIC (no invariant TSC)" }
     }
 }
 
@@ -90,33 +91,48 @@ fn calibrated_counter() -> Option<Clock> {
     if !counter_is_invariant() {
         return None;
     }
-    let begin = reading_pair();
+    let begin = ClockPair::now();
     std::thread::sleep(CALIBRATION);
-    let middle = reading_pair();
+    let middle = ClockPair::now();
     std::thread::sleep(CALIBRATION);
-    let end = reading_pair();
-    let (first, second) = (scale(begin, middle)?, scale(middle, end)?);
+    let end = ClockPair::now();
+    let (first, second) = (begin.scale_to(middle)?, middle.scale_to(end)?);
     let agrees = first.abs_diff(second) <= first / 1_000_000 * AGREEMENT_PPM;
-    agrees.then_some(Clock { scale: scale(begin, end)?, counter: true })
+    agrees.then_some(Clock { scale: begin.scale_to(end)?, is_counter: true })
 }
 
-/// Returns the counter and the monotonic clock at the same moment: the fastest of several
-/// attempts.
-fn reading_pair() -> (u64, u64) {
-    let attempt = || {
-        let before = counter();
-        let nanos = monotonic_ns();
-        let after = counter();
-        (after.wrapping_sub(before), before.wrapping_add(after.wrapping_sub(before) / 2), nanos)
-    };
-    let best = (0..32).map(|_| attempt()).min_by_key(|(took, _, _)| *took);
-    best.map_or((0, 0), |(_, ticks, nanos)| (ticks, nanos))
+/// The counter and the monotonic clock at the same moment.
+#[derive(Debug, Clone, Copy, Default)]
+struct ClockPair {
+    ticks: u64,
+    nanos: u64,
 }
 
-fn scale(begin: (u64, u64), end: (u64, u64)) -> Option<u64> {
-    let ticks = end.0.checked_sub(begin.0).filter(|t| *t > 0)?;
-    let nanos = end.1.checked_sub(begin.1).filter(|n| *n > 0)?;
-    u64::try_from((u128::from(nanos) << 32) / u128::from(ticks)).ok().filter(|s| *s > 0)
+impl ClockPair {
+    /// Reads both clocks several times and returns the reading that took the least time.
+    fn now() -> ClockPair {
+        let mut best = ClockPair::default();
+        let mut shortest = u64::MAX;
+        for _ in 0..32 {
+            let before = counter();
+            let nanos = monotonic_ns();
+            let duration = counter().wrapping_sub(before);
+            if duration < shortest {
+                shortest = duration;
+                best = ClockPair { ticks: before.wrapping_add(duration / 2), nanos };
+            }
+        }
+        best
+    }
+
+    /// Returns the nanoseconds per tick up to `end`, times 2^32; `None` if a clock did not
+    /// advance.
+    fn scale_to(self, end: ClockPair) -> Option<u64> {
+        let ticks = end.ticks.checked_sub(self.ticks).filter(|ticks| *ticks > 0)?;
+        let nanos = end.nanos.checked_sub(self.nanos).filter(|nanos| *nanos > 0)?;
+        let scale = (u128::from(nanos) << 32) / u128::from(ticks);
+        u64::try_from(scale).ok().filter(|scale| *scale > 0)
+    }
 }
 
 #[cfg(test)]

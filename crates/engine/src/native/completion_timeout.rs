@@ -10,7 +10,7 @@ use steadfast_domain::stimulus::Pace;
 /// times an I/O out and retries it before it fails it.
 const WHILE_RUNNING: u32 = 10;
 
-/// Time without completions of one load, and time beyond its end.
+/// Times without completions of one load, and after the end that it should have had.
 #[derive(Debug)]
 pub(super) struct CompletionTimeout {
     limit: Duration,
@@ -18,37 +18,37 @@ pub(super) struct CompletionTimeout {
     progress: u64,
     pub(super) silent: Duration,
     /// Time since the load should have ended.
-    beyond: Duration,
+    overdue: Duration,
 }
 
 impl CompletionTimeout {
     /// Creates the watch. A device that completes no I/O for `limit` after a load's end is gone;
     /// one that still does is not waited for any longer.
     pub(super) fn new(limit: Duration) -> CompletionTimeout {
-        CompletionTimeout { limit, progress: 0, silent: Duration::ZERO, beyond: Duration::ZERO }
+        CompletionTimeout { limit, progress: 0, silent: Duration::ZERO, overdue: Duration::ZERO }
     }
 
     /// Adds a wait of length `time`; `progress` changes with every completed I/O, and `is_over`
     /// means that the load should have ended.
-    pub(super) fn passed(&mut self, time: Duration, progress: u64, is_over: bool) {
+    pub(super) fn add_wait(&mut self, time: Duration, progress: u64, is_over: bool) {
         self.silent += time;
         if progress != self.progress {
             (self.progress, self.silent) = (progress, Duration::ZERO);
         }
         if is_over {
-            self.beyond += time;
+            self.overdue += time;
         }
     }
 
     /// Notes that nothing is outstanding.
-    pub(super) fn rest(&mut self) {
+    pub(super) fn note_idle(&mut self) {
         self.silent = Duration::ZERO;
     }
 
     /// Returns how long nothing has completed, if that is too long for a load of this pace.
     pub(super) fn silent_too_long(&self, pace: &Pace) -> Option<Duration> {
-        let limit = if self.beyond.is_zero() {
-            (self.limit + between(pace)).saturating_mul(WHILE_RUNNING)
+        let limit = if self.overdue.is_zero() {
+            (self.limit + expected_gap(pace)).saturating_mul(WHILE_RUNNING)
         } else {
             self.limit
         };
@@ -57,13 +57,13 @@ impl CompletionTimeout {
 
     /// Returns true if the load should have ended so long ago that outstanding I/Os are abandoned.
     pub(super) fn is_expired(&self) -> bool {
-        self.beyond >= self.limit
+        self.overdue >= self.limit
     }
 }
 
 /// Returns how long a load may have nothing outstanding: on average, or at most if the longest
 /// pause is known.
-fn between(pace: &Pace) -> Duration {
+fn expected_gap(pace: &Pace) -> Duration {
     match pace {
         Pace::Closed => Duration::ZERO,
         Pace::Fixed { ios, per } | Pace::Poisson { ios, per } => {
@@ -71,7 +71,7 @@ fn between(pace: &Pace) -> Duration {
         }
         Pace::Burst { delay, .. } => delay.to_duration(),
         Pace::Empirical(arrivals) => Duration::from_nanos(arrivals.longest_pause_ns() as u64),
-        Pace::ByStream(paces) => paces.iter().map(between).min().unwrap_or_default(),
+        Pace::ByStream(paces) => paces.iter().map(expected_gap).min().unwrap_or_default(),
     }
 }
 
@@ -86,12 +86,12 @@ mod tests {
     fn an_intermittent_device_is_not_lost_but_not_awaited_either() {
         let mut timeout = CompletionTimeout::new(3 * SECOND);
         for n in 0..100 {
-            timeout.passed(SECOND, n / 2, false);
+            timeout.add_wait(SECOND, n / 2, false);
         }
         assert!(timeout.silent_too_long(&Pace::Closed).is_none() && !timeout.is_expired());
         for n in 50..53 {
             assert!(!timeout.is_expired());
-            timeout.passed(SECOND, n, true);
+            timeout.add_wait(SECOND, n, true);
         }
         assert!(timeout.silent_too_long(&Pace::Closed).is_none() && timeout.is_expired());
     }
@@ -101,13 +101,13 @@ mod tests {
         let mut timeout = CompletionTimeout::new(3 * SECOND);
         let slow = Pace::Fixed { ios: 1, per: Nanos::from_secs(60) };
         for _ in 0..29 {
-            timeout.passed(SECOND, 0, false);
+            timeout.add_wait(SECOND, 0, false);
         }
         assert_eq!(timeout.silent_too_long(&Pace::Closed), None);
-        timeout.passed(SECOND, 0, false);
+        timeout.add_wait(SECOND, 0, false);
         assert_eq!(timeout.silent_too_long(&Pace::Closed), Some(30 * SECOND));
         assert_eq!(timeout.silent_too_long(&slow), None);
-        timeout.passed(SECOND, 0, true);
+        timeout.add_wait(SECOND, 0, true);
         assert_eq!(timeout.silent_too_long(&slow), Some(31 * SECOND));
     }
 }

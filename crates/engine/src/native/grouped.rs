@@ -7,7 +7,7 @@
 use super::{Native, NativeOptions};
 use crate::accounting::by_operation;
 use crate::engine::{Engine, StartAgreement};
-use crate::kernel::{self, Backend};
+use crate::kernel::{Backend, KernelInterface};
 use crate::prepared::StepRefusal;
 use crate::start::{StepStart, part_cursors};
 use crate::stop::StopSignal;
@@ -163,7 +163,7 @@ impl Native {
             if let Some(groups) = &self.groups {
                 groups.admit(*group, process.id()).map_err(refused)?;
             }
-            let own = if stimuli.len() > 1 { start.for_part(number) } else { start.clone() };
+            let load_start = if stimuli.len() > 1 { start.for_part(number) } else { start.clone() };
             let order = LoadOrder {
                 step: Step {
                     interval: step.interval,
@@ -171,8 +171,8 @@ impl Native {
                 },
                 options: self.options,
                 backend: self.backend,
-                cursors: own.cursors,
-                resumed: own.resumed,
+                cursors: load_start.cursors,
+                resumed: load_start.resumed,
             };
             let mut load = GroupedLoad { group: *group, process, measurement: None };
             load.process.link.send(&order).map_err(|error| load.lost(&error))?;
@@ -214,10 +214,9 @@ pub fn attend_load() -> Result<(), HostError> {
     let order: LoadOrder =
         link.receive(None).map_err(lost)?.ok_or_else(|| lost(io::ErrorKind::InvalidData.into()))?;
     let stop = StopSignal::default();
-    let measured = kernel::choose(&[order.backend]).map_err(Halt::Refused);
-    let measured = measured.and_then(|(backend, interface)| {
-        let stopped = stop.clone();
-        let mut engine = Native::with_interface(target, stopped, order.options, backend, interface);
+    let interface = KernelInterface::first_of(&[order.backend]).map_err(Halt::Refused);
+    let measured = interface.and_then(|interface| {
+        let mut engine = Native::with_interface(target, stop.clone(), order.options, interface);
         apply_order(&mut engine, &order, link, stop)
     });
     let report = match measured {
@@ -333,13 +332,14 @@ fn merged(loads: Vec<Measurement>) -> Measurement {
 fn common_silences(loads: &[Measurement]) -> Vec<Silence> {
     let mut common = Vec::new();
     for (number, load) in loads.iter().enumerate() {
-        let others = loads.iter().enumerate().filter(|(other, _)| *other != number);
-        let silent = others.fold(load.silences.clone(), |silent, (_, other)| {
+        let mut silences = load.silences.clone();
+        for (_, other) in loads.iter().enumerate().filter(|(other, _)| *other != number) {
             // Nothing is expected of a load that has ended.
             let ended = Silence { at: other.elapsed, lasted: Nanos(u64::MAX - other.elapsed.0) };
-            overlaps(&silent, &united(other.silences.iter().copied().chain([ended])))
-        });
-        common.extend(silent);
+            let others = united(other.silences.iter().copied().chain([ended]));
+            silences = overlaps(&silences, &others);
+        }
+        common.extend(silences);
     }
     let mut common = united(common);
     common.retain(|silence| silence.lasted >= Silence::SHORTEST);
@@ -362,38 +362,43 @@ fn united(times: impl IntoIterator<Item = Silence>) -> Vec<Silence> {
 }
 
 /// Returns the times that are in both of two lists.
-fn overlaps(these: &[Silence], those: &[Silence]) -> Vec<Silence> {
-    let overlap = |a: &Silence, b: &Silence| {
-        let at = a.at.max(b.at);
-        let end = (a.at + a.lasted).min(b.at + b.lasted);
-        (end > at).then(|| Silence { at, lasted: end.saturating_sub(at) })
-    };
-    these.iter().flat_map(|a| those.iter().filter_map(move |b| overlap(a, b))).collect()
+fn overlaps(first: &[Silence], second: &[Silence]) -> Vec<Silence> {
+    let mut overlaps = Vec::new();
+    for one in first {
+        for other in second {
+            let at = one.at.max(other.at);
+            let end = (one.at + one.lasted).min(other.at + other.lasted);
+            if end > at {
+                overlaps.push(Silence { at, lasted: end.saturating_sub(at) });
+            }
+        }
+    }
+    overlaps
 }
 
 /// Adds the intervals of another load, which began at the same time and has the same length.
-fn add_intervals(all: &mut Vec<Interval>, more: Vec<Interval>) {
-    for (number, interval) in more.into_iter().enumerate() {
-        let Some(sum) = all.get_mut(number) else {
-            all.push(interval);
+fn add_intervals(sums: &mut Vec<Interval>, intervals: Vec<Interval>) {
+    for (number, interval) in intervals.into_iter().enumerate() {
+        let Some(sum) = sums.get_mut(number) else {
+            sums.push(interval);
             continue;
         };
         sum.end = sum.end.max(interval.end);
         for tally in interval.tallies {
-            match sum.tallies.iter_mut().find(|own| own.op == tally.op) {
-                Some(own) => add_tally(own, &tally),
+            match sum.tallies.iter_mut().find(|total| total.op == tally.op) {
+                Some(total) => add_tally(total, &tally),
                 None => sum.tallies.push(tally),
             }
         }
     }
 }
 
-fn add_tally(sum: &mut IntervalTally, more: &IntervalTally) {
-    sum.ios += more.ios;
-    sum.bytes += more.bytes;
-    sum.response_sum += more.response_sum;
-    sum.response_max = sum.response_max.max(more.response_max);
-    sum.histogram.merge(&more.histogram);
+fn add_tally(sum: &mut IntervalTally, tally: &IntervalTally) {
+    sum.ios += tally.ios;
+    sum.bytes += tally.bytes;
+    sum.response_sum += tally.response_sum;
+    sum.response_max = sum.response_max.max(tally.response_max);
+    sum.histogram.merge(&tally.histogram);
 }
 
 #[cfg(test)]
@@ -426,9 +431,12 @@ mod tests {
             load(Op::Write, 5, 3, Some((150, 400))),
         ]);
         assert_eq!((both.elapsed, both.complete), (Nanos::from_secs(3), true));
-        let apart: Vec<_> = both.apart().map(|(s, time)| (s[0].op, s[0].tally.ios, time)).collect();
+        let loads: Vec<_> = both
+            .concurrent_loads()
+            .map(|load| (load.streams[0].op, load.streams[0].tally.ios, load.elapsed))
+            .collect();
         let seconds = Nanos::from_secs;
-        assert_eq!(apart, [(Op::Read, 10, seconds(2)), (Op::Write, 5, seconds(3))]);
+        assert_eq!(loads, [(Op::Read, 10, seconds(2)), (Op::Write, 5, seconds(3))]);
         let whole = Stall { at: Nanos::from_millis(100), lasted: Nanos::from_millis(450) };
         assert_eq!(both.stalls, [whole], "one stall of the machine");
         let keys: Vec<_> = both.cursors.keys().map(String::as_str).collect();
@@ -449,18 +457,18 @@ mod tests {
             };
             times.iter().map(silence).collect()
         };
-        let of = |elapsed: u64, times: &[(u64, u64)]| Measurement {
+        let load = |elapsed: u64, times: &[(u64, u64)]| Measurement {
             elapsed: Nanos::from_secs(elapsed),
             silences: silences(times),
             ..Measurement::default()
         };
-        let first = of(10, &[(1, 5), (8, 14)]);
+        let first = load(10, &[(1, 5), (8, 14)]);
         assert_eq!(common_silences(std::slice::from_ref(&first)), silences(&[(1, 5), (8, 14)]));
-        let second = of(10, &[(2, 7), (12, 13)]);
+        let second = load(10, &[(2, 7), (12, 13)]);
         assert_eq!(common_silences(&[first.clone(), second]), silences(&[(2, 5), (10, 14)]));
-        let ended_early = of(3, &[]);
+        let ended_early = load(3, &[]);
         assert_eq!(common_silences(&[first, ended_early]), silences(&[(3, 5), (8, 14)]));
-        assert_eq!(common_silences(&[of(10, &[]), of(10, &[])]), []);
+        assert_eq!(common_silences(&[load(10, &[]), load(10, &[])]), []);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::clock::Clock;
 use super::load_threads::ScriptProgress;
 use super::part::{LoadContext, PartToStart, RunningPart};
-use super::shared::{LoadFailure, LocatedFault, SharedLoad, ThreadCpu};
+use super::shared::{FaultSummary, LoadFailure, LocatedFault, SharedLoad, ThreadCpu};
 use super::silence::SilenceWatch;
 use crate::accounting::{LOCATED_FAULTS_MAX, StepMeter, by_operation};
 use crate::engine::StartAgreement;
@@ -123,15 +123,16 @@ impl ActiveLoad for NativeLoad {
 }
 
 impl NativeLoad {
-    /// Starts the threads with everything they need, then lets them begin. Also returns notes on
-    /// what this host could not provide.
+    /// Starts the threads with everything they need, then lets them begin. Adds to `notes` what
+    /// this host could not provide.
     pub(super) fn start(
         load: &Load,
         parts: Vec<PartToStart>,
         start: &StepStart,
         context: &LoadContext<'_>,
         agree: StartAgreement<'_>,
-    ) -> Result<(NativeLoad, Vec<String>), Halt> {
+        notes: &mut Vec<String>,
+    ) -> Result<NativeLoad, Halt> {
         let mut running = NativeLoad {
             parts: Vec::with_capacity(parts.len()),
             clock: context.clock,
@@ -148,10 +149,9 @@ impl NativeLoad {
             silence: SilenceWatch::default(),
             abandoned: 0,
         };
-        let mut notes = Vec::new();
-        let ready = running.start_parts(parts, start, context, &mut notes);
+        let ready = running.start_parts(parts, start, context, notes);
         match ready.and_then(|()| agree()).and_then(|agreed_start| running.open(agreed_start)) {
-            Ok(()) => Ok((running, notes)),
+            Ok(()) => Ok(running),
             Err(halt) => {
                 drop(running.abort());
                 Err(halt)
@@ -168,8 +168,8 @@ impl NativeLoad {
     ) -> Result<(), Halt> {
         let at_once = matches!(self.load, Load::Together(_));
         for (number, part) in parts.into_iter().enumerate() {
-            let own = if at_once { start.for_part(number) } else { start.clone() };
-            let mut part = RunningPart::start(part, &own, context, notes)?;
+            let part_start = if at_once { start.for_part(number) } else { start.clone() };
+            let mut part = RunningPart::start(part, &part_start, context, notes)?;
             // A script is never one of several loads.
             self.script = self.script.take().or(part.script.take());
             self.parts.push(part);
@@ -197,7 +197,7 @@ impl NativeLoad {
         let is_measured_at_once = self.ramp == Nanos::ZERO;
         let mut step_start = now;
         for part in &mut self.parts {
-            let limit = part.time_left.filter(|_| is_measured_at_once);
+            let limit = part.remaining_time.filter(|_| is_measured_at_once);
             let limit = limit.map(|time| clock.ticks_in(time.0));
             let delay = clock.ticks_in(part.delay.0);
             let undelayed_start = common_start.or((delay > 0).then_some(now));
@@ -218,11 +218,12 @@ impl NativeLoad {
         self.parts.iter().all(|part| part.shared.all_ended())
     }
 
-    /// Returns the deadline in ticks of the last part that still runs.
+    /// Returns the last deadline in ticks of the parts that still run, or of all if none does.
     fn deadline(&self) -> u64 {
         let running = self.parts.iter().filter(|part| !part.shared.all_ended());
-        let all = || self.parts.iter().map(|part| part.shared.deadline()).max();
-        running.map(|part| part.shared.deadline()).max().or_else(all).unwrap_or(u64::MAX)
+        let last_running = running.map(|part| part.shared.deadline()).max();
+        let last_of_all = || self.parts.iter().map(|part| part.shared.deadline()).max();
+        last_running.or_else(last_of_all).unwrap_or(u64::MAX)
     }
 
     /// Waits until something changes in the first part that still runs, at most `time`.
@@ -237,12 +238,12 @@ impl NativeLoad {
         self.parts.iter().flat_map(|part| part.shared.cpu_times()).collect()
     }
 
-    /// Moves all accounts of the interval into a meter and returns the ticks of the turn.
-    fn turn_over(&self, meter: &mut StepMeter) -> u64 {
+    /// Moves all accounts of the interval into a meter. Returns the ticks at which they end.
+    fn move_accounts(&self, meter: &mut StepMeter) -> u64 {
         let (mut first, mut thread) = (0, 0);
         let mut ticks = self.interval_start;
         for part in &self.parts {
-            ticks = part.turn_over(meter, first, thread);
+            ticks = part.move_accounts(meter, first, thread);
             first += part.streams;
             thread += part.shared.lanes.len();
         }
@@ -276,17 +277,22 @@ impl NativeLoad {
             if self.cut_at(step).is_some_and(|cut| now >= cut) {
                 break StepEnd::Cut;
             }
-            if now >= self.boundary(step) && !self.ends_soon(step) {
-                self.close_interval(&mut meter, step, false).into_iter().for_each(&mut *watch);
+            if now >= self.boundary(step)
+                && !self.ends_soon(step)
+                && let Some(interval) = self.close_interval(&mut meter, step, false)
+            {
+                watch(interval);
             }
         };
         let complete = !matches!(end, StepEnd::Cut);
         if matches!(end, StepEnd::Overdue) {
             self.abandon_outstanding(&mut meter);
         }
-        self.close_interval(&mut meter, step, complete).into_iter().for_each(watch);
+        if let Some(interval) = self.close_interval(&mut meter, step, complete) {
+            watch(interval);
+        }
         if matches!(end, StepEnd::Complete) {
-            self.parts.iter_mut().for_each(RunningPart::join);
+            self.join_threads();
         }
         if complete {
             self.check_failure(step, device, &StopSignal::default())?;
@@ -299,10 +305,10 @@ impl NativeLoad {
     fn abandon_outstanding(&mut self, meter: &mut StepMeter) {
         let mut first = 0;
         for part in &self.parts {
-            let (count, silent) = part.shared.give_up_waiting();
-            self.abandoned += count;
-            for (stream, response_ns) in silent {
-                meter.add_outstanding(first + stream as usize, response_ns);
+            let abandoned = part.shared.give_up_waiting();
+            self.abandoned += abandoned.count;
+            for io in abandoned.blocked {
+                meter.add_outstanding(first + io.stream as usize, io.response_ns);
             }
             first += part.streams;
         }
@@ -334,7 +340,7 @@ impl NativeLoad {
     fn record_stall(&mut self, late: &LateWakeup) {
         let deadline = self.deadline();
         let end = if deadline == u64::MAX { u64::MAX } else { self.clock.nanos(deadline) };
-        let measured = (self.clock.nanos(self.step_start), end);
+        let measured = self.clock.nanos(self.step_start)..end;
         self.stalls.extend(late.stall(self.time_without_reading(late), measured));
     }
 
@@ -348,12 +354,12 @@ impl NativeLoad {
             // Between two due times nothing completes, however long that is.
             let part_idles =
                 wait.woken < part.begins || part.has_due_times() && !part.shared.waits_for_ios();
-            part.pass(waited, wait.woken, part_idles);
+            part.add_wait(waited, wait.woken, part_idles);
             nothing_due &= part_idles || part.shared.all_ended();
             progress = progress.wrapping_add(part.shared.progress());
         }
         let now = Nanos(self.clock.nanos(wait.woken));
-        self.silence.passed(waited, progress, nothing_due, now);
+        self.silence.add_wait(waited, progress, nothing_due, now);
     }
 
     /// Returns how many nanoseconds of a delay passed without a clock reading of any thread.
@@ -386,15 +392,15 @@ impl NativeLoad {
         let ramp_end = self.step_start.saturating_add(clock.ticks_in(self.ramp.0));
         let watchdog = Watchdog::new();
         while clock.ticks() < ramp_end {
-            let left = clock.nanos(ramp_end.saturating_sub(clock.ticks()));
-            let limit = Duration::from_nanos(left).min(POLL_INTERVAL);
+            let remaining = clock.nanos(ramp_end.saturating_sub(clock.ticks()));
+            let limit = Duration::from_nanos(remaining).min(POLL_INTERVAL);
             self.wait_and_observe(&watchdog, limit, step)?;
             self.check_failure(step, device, stop)?;
             self.check_device_completes(device)?;
         }
         self.cpu = self.cpu_times();
         let mut meter = StepMeter::for_load(&self.load);
-        let ticks = self.turn_over(&mut meter);
+        let ticks = self.move_accounts(&mut meter);
         meter.close_interval([], Nanos::ZERO, self.ramp, false);
         let unmeasured = |stream: StreamTally| {
             let (ios, bytes) = (stream.tally.ios, stream.tally.bytes);
@@ -405,10 +411,12 @@ impl NativeLoad {
         (self.step_start, self.interval_start) = (ticks, ticks);
         // A stalled ramp did not bring the device into the required state, so its stalls
         // count. The time without completions continues, but only its measured part is a silence.
-        self.stalls.iter_mut().for_each(|stall| stall.at = Nanos::ZERO);
+        for stall in &mut self.stalls {
+            stall.at = Nanos::ZERO;
+        }
         self.silence.restart();
         for part in &self.parts {
-            if let Some(time) = part.time_left {
+            if let Some(time) = part.remaining_time {
                 part.shared.set_deadline(ticks.saturating_add(clock.ticks_in(time.0)));
             }
         }
@@ -432,9 +440,9 @@ impl NativeLoad {
                 Halt::DeviceGone { device: device.to_owned(), why: errno_text(errno) }
             }
             LoadFailure::Faults => {
-                let (count, faults) = self.take_faults();
-                let first = faults.first().map(|f| describe(f, device)).unwrap_or_default();
-                Halt::Faults { place: place.to_string(), count, first }
+                let FaultSummary { count, located } = self.take_faults();
+                let first = located.first().map(|fault| describe(fault, device));
+                Halt::Faults { place: place.to_string(), count, first: first.unwrap_or_default() }
             }
             LoadFailure::Broken(errno) => Halt::Refused(format!(
                 "{place}: the kernel accepts no more I/Os for {device}: {}",
@@ -451,8 +459,8 @@ impl NativeLoad {
     /// intervals.
     fn boundary(&self, step: &Step) -> u64 {
         let interval = self.clock.ticks_in(step.interval().0);
-        let passed = self.interval_start.saturating_sub(self.step_start);
-        self.step_start + (passed + interval / 2) / interval * interval + interval
+        let elapsed = self.interval_start.saturating_sub(self.step_start);
+        self.step_start + (elapsed + interval / 2) / interval * interval + interval
     }
 
     fn cut_at(&self, step: &Step) -> Option<u64> {
@@ -485,43 +493,46 @@ impl NativeLoad {
         step: &Step,
         is_over: bool,
     ) -> Option<&'m Interval> {
-        let mut ended = self.turn_over(meter);
+        let mut ended = self.move_accounts(meter);
         if is_over {
             let last = self.parts.iter().map(|part| part.shared.ended_at()).max();
             ended = last.unwrap_or_default().max(self.interval_start);
         }
-        self.script.iter_mut().for_each(ScriptProgress::mark);
-        let since = |tick: u64| Nanos(self.clock.nanos(tick.saturating_sub(self.step_start)));
-        let (begin, end) = (since(self.interval_start), since(ended));
+        if let Some(script) = &mut self.script {
+            script.mark();
+        }
+        let step_time = |tick: u64| Nanos(self.clock.nanos(tick.saturating_sub(self.step_start)));
+        let (begin, end) = (step_time(self.interval_start), step_time(ended));
         self.interval_start = ended;
         let partial = is_partial(end.saturating_sub(begin), step.interval());
-        let any = end > begin || meter.has_open_ios();
-        any.then(|| meter.close_interval([], begin, end, partial))
+        let is_empty = end <= begin && !meter.has_open_ios();
+        (!is_empty).then(|| meter.close_interval([], begin, end, partial))
     }
 
-    /// Returns the number of faults since the last call, and the first of them in order of time.
-    fn take_faults(&self) -> (u64, Vec<LocatedFault>) {
-        let (mut count, mut faults) = (0, Vec::new());
+    /// Returns the faults of all parts since the last call, in order of time.
+    fn take_faults(&self) -> FaultSummary {
+        let mut all = FaultSummary::default();
         for part in &self.parts {
-            let (more, first) = part.shared.take_faults();
-            count += more;
-            faults.extend(first);
+            let faults = part.shared.take_faults();
+            all.count += faults.count;
+            all.located.extend(faults.located);
         }
-        faults.sort_by_key(|fault| fault.at);
-        faults.truncate(LOCATED_FAULTS_MAX);
-        (count, faults)
+        all.located.sort_by_key(|fault| fault.at);
+        all.located.truncate(LOCATED_FAULTS_MAX);
+        all
     }
 
     /// Returns the measured time of each part since the step began; empty for a load of one part.
     fn measured_parts(&self, elapsed: Nanos) -> Vec<LoadPart> {
         let load_part = |part: &RunningPart| {
-            let ended = part.shared.all_ended().then(|| part.shared.ended_at());
+            let nanos = |begin: u64, end: u64| Nanos(self.clock.nanos(end.saturating_sub(begin)));
             let begin = part.begins.max(self.step_start);
-            let passed = |end: u64| Nanos(self.clock.nanos(end.saturating_sub(begin)));
-            let late = Nanos(self.clock.nanos(begin - self.step_start));
-            let elapsed = elapsed.saturating_sub(late);
-            let elapsed = ended.map_or(elapsed, |end| passed(end).min(elapsed));
-            LoadPart { streams: u32::try_from(part.tallies).unwrap_or(u32::MAX), elapsed }
+            let mut part_elapsed = elapsed.saturating_sub(nanos(self.step_start, begin));
+            if part.shared.all_ended() {
+                part_elapsed = part_elapsed.min(nanos(begin, part.shared.ended_at()));
+            }
+            let streams = u32::try_from(part.tallies).unwrap_or(u32::MAX);
+            LoadPart { streams, elapsed: part_elapsed }
         };
         match self.load {
             Load::Together(_) => self.parts.iter().map(load_part).collect(),
@@ -533,7 +544,7 @@ impl NativeLoad {
         let cursors = self.parts.iter().map(RunningPart::cursors);
         match self.load {
             Load::Together(_) => {
-                cursors.enumerate().flat_map(|(number, own)| part_cursors(number, own)).collect()
+                cursors.enumerate().flat_map(|(number, part)| part_cursors(number, part)).collect()
             }
             _ => cursors.flatten().collect(),
         }
@@ -543,7 +554,7 @@ impl NativeLoad {
     fn conclude(&mut self, mut meter: StepMeter, complete: bool) -> Measurement {
         let clock = self.clock;
         let begin = self.step_start;
-        let (fault_count, faults) = self.take_faults();
+        let faults = self.take_faults();
         let located = |fault: &LocatedFault| Fault {
             op: fault.op,
             offset: Bytes(fault.offset),
@@ -569,7 +580,11 @@ impl NativeLoad {
                 let (streams, intervals) = meter.finish();
                 (streams, intervals, None)
             }
-            Some(script) => script.conclude(meter.finish_script(), self.interval_start),
+            Some(script) => {
+                let mut played = meter.finish_script();
+                let replay = script.replay_result(&mut played, self.interval_start);
+                (played.streams, played.intervals, Some(Box::new(replay)))
+            }
         };
         let mut measurement = Measurement {
             began_unix_ms: self.wall_clock.unix_ms_at(begin, clock),
@@ -591,8 +606,8 @@ impl NativeLoad {
                 user: Nanos(used.iter().map(|thread| thread.user).sum()),
                 system: Nanos(used.iter().map(|thread| thread.system).sum()),
             }),
-            fault_count,
-            faults: faults.iter().map(located).collect(),
+            fault_count: faults.count,
+            faults: faults.located.iter().map(located).collect(),
             verification: self.verification(),
             replay,
             common_start: self.common_start.take(),
@@ -620,18 +635,26 @@ impl NativeLoad {
     /// Ends the load: no more I/Os are issued, and outstanding ones are waited for, at most
     /// `timeout` and only briefly after a stop. Returns threads that still wait.
     pub(super) fn finish(mut self, timeout: Duration, stop: &StopSignal) -> Vec<StuckLoad> {
-        self.parts.iter().for_each(|part| part.shared.finish());
+        for part in &self.parts {
+            part.shared.finish();
+        }
         let begun = Instant::now();
         while !self.all_ended() {
-            let left = timeout.saturating_sub(begun.elapsed());
+            let remaining = timeout.saturating_sub(begun.elapsed());
             let is_stopped = stop.is_requested() && begun.elapsed() > ABORT_TIMEOUT;
-            if left.is_zero() || is_stopped {
+            if remaining.is_zero() || is_stopped {
                 return self.into_stuck();
             }
-            self.wait(left.min(POLL_INTERVAL));
+            self.wait(remaining.min(POLL_INTERVAL));
         }
-        self.parts.iter_mut().for_each(RunningPart::join);
+        self.join_threads();
         Vec::new()
+    }
+
+    fn join_threads(&mut self) {
+        for part in &mut self.parts {
+            part.join();
+        }
     }
 
     /// Releases a complete load. Returns threads that still wait for I/Os.
@@ -669,8 +692,8 @@ impl StuckLoad {
 /// inside the submitting system calls (zram, a file in memory). A paced load spins shortly before
 /// its I/Os are due, so part of its share is not work.
 fn busiest_thread(used: &[ThreadCpu], elapsed: Nanos) -> Option<f64> {
-    let most = used.iter().map(|thread| thread.user + thread.system).max()?;
-    (elapsed > Nanos::ZERO).then(|| (most as f64 / elapsed.0 as f64).min(1.0))
+    let busiest = used.iter().map(|thread| thread.user + thread.system).max()?;
+    (elapsed > Nanos::ZERO).then(|| (busiest as f64 / elapsed.0 as f64).min(1.0))
 }
 
 /// Returns the tick at which a script starts, `now` being the current one: its clock counts

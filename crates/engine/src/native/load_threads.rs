@@ -4,8 +4,8 @@
 use super::aio::AioQueue;
 use super::blocking::BlockingQueue;
 use super::buffers::ThreadBuffers;
-use super::due_times::PaceSchedule;
 use super::memory::{Arena, page_size};
+use super::pace_schedule::PaceSchedule;
 use super::pattern::{FillPattern, PatternWriter, StampKey, WriteShape};
 use super::pool::PoolQueue;
 use super::prefetch::Prefetcher;
@@ -27,7 +27,6 @@ use crate::stop::StopSignal;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use steadfast_domain::measurement::{Interval, StreamTally};
 use steadfast_domain::replayed::ScriptPosition;
 use steadfast_domain::script::Timing;
 use steadfast_domain::{Halt, Nanos, Op, ReplayResult, ScriptLoad, Stimulus};
@@ -45,13 +44,17 @@ pub(super) struct PreparedLoad {
     pub(super) source: IoSource,
     pub(super) content: Arc<FillPattern>,
     pub(super) interface: LoadInterface,
-    pub(super) sizing: LoadDimensions,
+    pub(super) dimensions: LoadDimensions,
 }
 
 #[derive(Debug)]
 pub(super) enum IoSource {
     Drawn(DrawPlan),
-    Script { source: ScriptReader, discards: bool },
+    /// A script, and whether the target can discard.
+    Script {
+        reader: ScriptReader,
+        discards: bool,
+    },
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -68,7 +71,7 @@ pub(super) struct LoadDimensions {
 }
 
 impl LoadDimensions {
-    /// Sizing of a stimulus: on the threads backend, one thread per outstanding I/O.
+    /// Returns the dimensions of a stimulus. The threads backend has one thread per outstanding I/O.
     pub(super) fn from_stimulus(stimulus: &Stimulus, backend: Backend) -> LoadDimensions {
         let demand = stimulus.demand;
         let (threads, depth) = match backend {
@@ -80,7 +83,7 @@ impl LoadDimensions {
         LoadDimensions { threads, depth, read, write, streams }
     }
 
-    /// Sizing of a script, which one thread plays.
+    /// Returns the dimensions of a script, which one thread plays.
     pub(super) fn from_script(script: &ScriptLoad) -> LoadDimensions {
         let depth = u32::try_from(script.demand.outstanding()).unwrap_or(u32::MAX);
         let largest = u32::try_from(script.largest.0).unwrap_or(u32::MAX);
@@ -109,7 +112,7 @@ impl LoadDimensions {
 /// Data that all threads of a load share before they begin.
 pub(super) struct ThreadSetup {
     pub task: LoadTask,
-    pub sizing: LoadDimensions,
+    pub dimensions: LoadDimensions,
     pub content: Arc<FillPattern>,
     pub key: StampKey,
     pub sequence: u64,
@@ -131,37 +134,40 @@ pub(super) enum LoadTask {
 /// A script on its way to the playing thread.
 pub(super) struct ScriptHandoff {
     player: ScriptPlayer<Prefetcher>,
-    passed: Nanos,
+    /// Playing time before it was resumed.
+    time_before: Nanos,
     /// True if I/Os are submitted by their due times.
-    timed: bool,
+    is_timed: bool,
 }
 
 pub(super) struct ScriptProgress {
     counts: Arc<PlayCounts>,
     /// Ticks at which it began or was resumed.
     pub began: u64,
-    passed: Nanos,
+    time_before: Nanos,
     /// I/Os played by the end of the last interval.
     position: u64,
 }
 
 /// Returns the largest transfer of an operation in bytes; 0 if there is none.
 fn largest(stimulus: &Stimulus, op: Op) -> u32 {
-    let sizes = stimulus.streams.iter().filter(|s| s.op == op && s.weight > 0).map(|s| s.size.0);
-    sizes.max().map_or(0, |size| u32::try_from(size).unwrap_or(u32::MAX))
+    let streams = stimulus.streams.iter().filter(|stream| stream.op == op && stream.weight > 0);
+    let size_max = streams.map(|stream| stream.size.0).max();
+    size_max.map_or(0, |size| u32::try_from(size).unwrap_or(u32::MAX))
 }
 
-/// Starts the threads and waits until each has its memory and its queue. Returns them with notes
-/// on what this host could not provide.
-pub(super) fn spawn(
+/// Starts the threads and waits until each has its memory and its queue. Adds to `notes` what this
+/// host could not provide.
+pub(super) fn start_threads(
     shared: &Arc<SharedLoad>,
     setup: &Arc<ThreadSetup>,
     count: u32,
-) -> Result<(Vec<JoinHandle<()>>, Vec<String>), Halt> {
+    notes: &mut Vec<String>,
+) -> Result<Vec<JoinHandle<()>>, Halt> {
     let mut threads = Vec::with_capacity(count as usize);
     for lane in 0..count {
-        let (ours, setup) = (Arc::clone(shared), Arc::clone(setup));
-        let body = move || thread_body(&ours, &setup, lane);
+        let (thread_shared, setup) = (Arc::clone(shared), Arc::clone(setup));
+        let body = move || thread_body(&thread_shared, &setup, lane);
         match std::thread::Builder::new().name(format!("io-{lane}")).spawn(body) {
             Ok(thread) => threads.push(thread),
             Err(error) => {
@@ -172,10 +178,19 @@ pub(super) fn spawn(
         }
     }
     match shared.await_ready() {
-        Ok(notes) => Ok((threads, notes)),
+        Ok(thread_notes) => {
+            for note in thread_notes {
+                if !notes.contains(&note) {
+                    notes.push(note);
+                }
+            }
+            Ok(threads)
+        }
         Err(why) => {
             shared.finish();
-            threads.into_iter().for_each(|thread| drop(thread.join()));
+            for thread in threads {
+                drop(thread.join());
+            }
             Err(Halt::Refused(why))
         }
     }
@@ -241,23 +256,23 @@ fn run_on_backend(shared: &SharedLoad, setup: &ThreadSetup, lane: u32) -> Result
 }
 
 fn buffers(setup: &ThreadSetup, lane: u32) -> io::Result<ThreadBuffers> {
-    let sizing = setup.sizing;
-    let read_stride = sizing.read_stride();
+    let dimensions = setup.dimensions;
+    let read_stride = dimensions.read_stride();
     let reads = match read_stride {
         0 => None,
         stride => {
-            let mut arena = Arena::new(stride * sizing.depth as usize)?;
+            let mut arena = Arena::new(stride * dimensions.depth as usize)?;
             // Touched now, so that no I/O waits for a page fault.
             arena.bytes_mut().fill(0);
             Some(arena)
         }
     };
-    let writer = match sizing.write {
+    let writer = match dimensions.write {
         0 => None,
         largest => {
-            let sizing = WriteShape::new(sizing.depth, largest, setup.memory_alignment);
+            let shape = WriteShape::new(dimensions.depth, largest, setup.memory_alignment);
             let ThreadSetup { content, key, sequence, .. } = setup;
-            Some(PatternWriter::new(content, *key, sizing, lane, *sequence)?)
+            Some(PatternWriter::new(content, *key, shape, lane, *sequence)?)
         }
     };
     Ok(ThreadBuffers { reads, read_stride, writer })
@@ -279,8 +294,8 @@ fn run_task<Q: Queue>(
             let generator = IoGenerator::new(Arc::clone(plan), *seed, lane);
             let depth = shared.target.depth;
             let verifier = written.as_ref().filter(|_| stimulus.verify).map(|written| {
-                let contended = stimulus.streams.iter().any(|s| s.op == Op::Write);
-                let largest = setup.sizing.read;
+                let contended = stimulus.streams.iter().any(|stream| stream.op == Op::Write);
+                let largest = setup.dimensions.read;
                 ReadVerifier::new(Arc::clone(written), setup.key, depth, largest, contended)
             });
             let commits = CommitGroups::new(&stimulus.streams, depth);
@@ -295,54 +310,63 @@ fn run_task<Q: Queue>(
             worker.run(PaceSchedule::new(stimulus, lane, threads, *seed, clock, start));
         }
         LoadTask::Play(play) => {
-            let play = play.lock().unwrap_or_else(PoisonError::into_inner).take();
-            let Some(ScriptHandoff { mut player, passed, timed }) = play else { return };
+            let handoff = play.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let Some(ScriptHandoff { mut player, time_before, is_timed }) = handoff else { return };
             let mut scheduling = SchedulingClass::unchanged();
-            if timed {
-                let (taken, note) = SchedulingClass::raise();
-                scheduling = taken;
+            if is_timed {
+                let (raised, note) = SchedulingClass::raise();
+                scheduling = raised;
                 notes.push(note.to_owned());
             }
             shared.report_ready(notes);
             let Some(start) = shared.await_start() else { return };
-            player.begin(start, passed);
+            player.begin(start, time_before);
             ScriptWorker::new(ios, player, scheduling).run();
         }
     }
 }
 
-impl LoadTask {
-    /// Creates the task of a script and its progress. Reads the first batches ahead.
-    pub(super) fn play(
+/// Creates the player of a script, which has read the first batches ahead.
+pub(super) fn script_player(
+    script: &ScriptLoad,
+    reader: ScriptReader,
+    discards: bool,
+    start: &StepStart,
+    stop: &StopSignal,
+) -> Result<ScriptPlayer<Prefetcher>, Halt> {
+    let first = start.script.ios;
+    let feed = Prefetcher::begin(reader, first, stop)?;
+    Ok(ScriptPlayer::new(script, feed, first, discards))
+}
+
+impl ScriptHandoff {
+    pub(super) fn new(
         script: &ScriptLoad,
-        source: ScriptReader,
-        discards: bool,
-        start: &StepStart,
-        stop: &StopSignal,
-    ) -> Result<(LoadTask, ScriptProgress), Halt> {
-        let ScriptPosition { ios, time: passed } = start.script;
-        let feed = Prefetcher::begin(source, ios, stop)?;
-        let player = ScriptPlayer::new(script, feed, ios, discards);
-        let progress = ScriptProgress { counts: player.counts(), began: 0, passed, position: ios };
-        let timed = script.timing != Timing::Closed;
-        Ok((LoadTask::Play(Mutex::new(Some(ScriptHandoff { player, passed, timed }))), progress))
+        player: ScriptPlayer<Prefetcher>,
+        time_before: Nanos,
+    ) -> ScriptHandoff {
+        ScriptHandoff { player, time_before, is_timed: script.timing != Timing::Closed }
     }
 }
 
 impl ScriptProgress {
+    pub(super) fn new(player: &ScriptPlayer<Prefetcher>, start: ScriptPosition) -> ScriptProgress {
+        ScriptProgress {
+            counts: player.counts(),
+            began: 0,
+            time_before: start.time,
+            position: start.ios,
+        }
+    }
+
     pub(super) fn mark(&mut self) {
         self.position = self.counts.position();
     }
 
-    /// Returns the results since the last cut; `now` is the time of this one in ticks.
-    pub(super) fn conclude(
-        &self,
-        mut played: PlayedScript,
-        now: u64,
-    ) -> (Vec<StreamTally>, Vec<Interval>, Option<Box<ReplayResult>>) {
-        let time = self.passed + Nanos(now.saturating_sub(self.began));
-        let position = ScriptPosition { ios: self.position, time };
-        let replay = self.counts.take(&mut played, position);
-        (played.streams, played.intervals, Some(Box::new(replay)))
+    /// Returns the result of the replay since the last cut, which takes what it reports of
+    /// `played`; `now` is the time of this one in ticks.
+    pub(super) fn replay_result(&self, played: &mut PlayedScript, now: u64) -> ReplayResult {
+        let time = self.time_before + Nanos(now.saturating_sub(self.began));
+        self.counts.take(played, ScriptPosition { ios: self.position, time })
     }
 }

@@ -11,11 +11,11 @@ mod blocking;
 mod buffers;
 mod clock;
 mod completion_timeout;
-mod due_times;
 mod grouped;
 mod load;
 mod load_threads;
 mod memory;
+mod pace_schedule;
 mod part;
 mod pattern;
 mod pool;
@@ -26,8 +26,8 @@ mod scheduling_class;
 mod script_worker;
 mod shared;
 mod silence;
-mod sleep_margin;
-mod start_error;
+mod sleep_planner;
+mod slot_waits;
 mod thread_ios;
 mod verify;
 mod worker;
@@ -35,8 +35,8 @@ mod worker;
 use crate::draw::DrawPlan;
 use crate::engine::{Engine, StartAgreement, TargetEngine};
 use crate::handover::{Handover, take_over, takes_over};
-use crate::kernel;
 pub use crate::kernel::Backend;
+use crate::kernel::{KernelInterface, transfer_memory_limit};
 use crate::play::ScriptReader;
 use crate::prepared::{PreparedStep, StepRefusal};
 use crate::refusals::{limit_fault, memory_fault, range_fault, script_fault, sector_fault};
@@ -101,6 +101,12 @@ impl Default for NativeOptions {
     }
 }
 
+/// A data pattern and what it fills buffers with.
+struct ResolvedPattern {
+    pattern: DataPattern,
+    content: Arc<FillPattern>,
+}
+
 /// Applies loads to an armed target.
 pub struct Native {
     target: Target,
@@ -116,8 +122,8 @@ pub struct Native {
     clock: Clock,
     key: StampKey,
     loads: u64,
-    /// The data pattern resolved last: a file is read once, even if many steps write it.
-    content: Option<(DataPattern, Arc<FillPattern>)>,
+    /// The pattern used last: a file is read once, even if many steps write it.
+    last_pattern: Option<ResolvedPattern>,
     written: Option<Arc<WrittenSectors>>,
     running: Option<NativeLoad>,
     /// Control groups of the loads that run in processes of their own; `None` to leave these in
@@ -132,33 +138,31 @@ impl Native {
     /// # Errors
     /// Returns [`Halt::Refused`] if the options force an interface that this host does not provide.
     pub fn new(target: Target, stop: StopSignal, options: NativeOptions) -> Result<Self, Halt> {
-        let chosen = match options.backend {
-            Some(forced) => kernel::choose(&[forced]),
-            None => kernel::preferred(&target),
+        let interface = match options.backend {
+            Some(forced) => KernelInterface::first_of(&[forced]),
+            None => KernelInterface::best_for(&target),
         };
-        let (backend, interface) = chosen.map_err(Halt::Refused)?;
-        Ok(Native::with_interface(target, stop, options, backend, interface))
+        Ok(Native::with_interface(target, stop, options, interface.map_err(Halt::Refused)?))
     }
 
     fn with_interface(
         target: Target,
         stop: StopSignal,
         options: NativeOptions,
-        backend: Backend,
-        interface: String,
+        interface: KernelInterface,
     ) -> Native {
         Native {
             target,
             stop,
             options,
-            backend,
-            interface,
+            backend: interface.backend,
+            interface: interface.description,
             exceptions: Vec::new(),
             notes: Vec::new(),
             clock: Clock::get(),
             key: StampKey::new(),
             loads: 0,
-            content: None,
+            last_pattern: None,
             written: None,
             running: None,
             groups: None,
@@ -210,12 +214,15 @@ impl Native {
         self.track_written_sectors(load);
         let mut exceptions = Vec::new();
         for LoadInterface { backend, exception } in prepared.iter().map(|load| load.interface) {
-            let text = exception.map(|loads| format!("{backend} for {loads}"));
-            exceptions.extend(text.filter(|text| !exceptions.contains(text)));
+            let Some(loads) = exception else { continue };
+            let text = format!("{backend} for {loads}");
+            if !exceptions.contains(&text) {
+                exceptions.push(text);
+            }
         }
         let loads = match load {
             Load::Together(stimuli) => stimuli.iter().cloned().map(Load::Stimulus).collect(),
-            one => vec![one.clone()],
+            single => vec![single.clone()],
         };
         let mut parts = Vec::with_capacity(prepared.len());
         for (load, prepared) in loads.into_iter().zip(prepared) {
@@ -231,7 +238,8 @@ impl Native {
             clock: clock_of(load, self.clock),
             stop: &self.stop,
         };
-        let (running, mut notes) = NativeLoad::start(load, parts, start, &context, agree)?;
+        let mut notes = Vec::new();
+        let running = NativeLoad::start(load, parts, start, &context, agree, &mut notes)?;
         if matches!(load, Load::Script(_)) {
             notes.push("CLOCK_MONOTONIC for scripts".to_owned());
         }
@@ -272,7 +280,7 @@ impl Native {
         let discards = stimulus.streams.iter().any(|s| s.op == Op::Discard);
         let interface = self.interface_for(discards, commits_alone(stimulus));
         let backend = interface.backend;
-        let sizing = LoadDimensions::from_stimulus(stimulus, backend);
+        let dimensions = LoadDimensions::from_stimulus(stimulus, backend);
         let refusal = stimulus
             .fault()
             .or_else(|| self.refuse_place(stimulus))
@@ -280,31 +288,31 @@ impl Native {
             .or_else(|| limit_fault(stimulus, self.sector()))
             .or_else(|| refuse_unverifiable(stimulus))
             .or_else(|| refuse_shared_flush(stimulus, backend))
-            .or_else(|| self.refuse_demand(stimulus.demand, sizing, backend));
+            .or_else(|| self.refuse_demand(stimulus.demand, dimensions, backend));
         if let Some(why) = refusal {
             return Err(StepRefusal(why));
         }
         let source = IoSource::Drawn(DrawPlan::new(stimulus)?);
         let content = self.resolve(&stimulus.data_pattern)?;
-        Ok(PreparedLoad { source, content, interface, sizing })
+        Ok(PreparedLoad { source, content, interface, dimensions })
     }
 
     fn prepare_script(&mut self, script: &ScriptLoad) -> Result<PreparedLoad, StepRefusal> {
         // I/Os that the target cannot discard are omitted and counted.
         let discards = !self.is_block_device() || self.target.device().discard;
         let interface = self.interface_for(discards && script.plays_discards(), false);
-        let sizing = LoadDimensions::from_script(script);
+        let dimensions = LoadDimensions::from_script(script);
         let refusal = script
             .fault()
             .or_else(|| self.refuse_script(script))
-            .or_else(|| self.refuse_demand(script.demand, sizing, interface.backend));
+            .or_else(|| self.refuse_demand(script.demand, dimensions, interface.backend));
         if let Some(why) = refusal {
             return Err(StepRefusal(why));
         }
         let content = self.resolve(&script.data_pattern)?;
-        let source = ScriptReader::open(script).map_err(|error| StepRefusal(error.to_string()))?;
-        let source = IoSource::Script { source, discards };
-        Ok(PreparedLoad { source, content, interface, sizing })
+        let reader = ScriptReader::open(script).map_err(|error| StepRefusal(error.to_string()))?;
+        let source = IoSource::Script { reader, discards };
+        Ok(PreparedLoad { source, content, interface, dimensions })
     }
 
     fn prepare_load(&mut self, load: &Load) -> Result<Vec<PreparedLoad>, StepRefusal> {
@@ -323,8 +331,8 @@ impl Native {
             .iter()
             .map(|stimulus| self.prepare_stimulus(stimulus))
             .collect::<Result<_, _>>()?;
-        let sizings = || prepared.iter().map(|prepared| prepared.sizing);
-        let threads: u64 = sizings().map(|sizing| u64::from(sizing.threads)).sum();
+        let dimensions = || prepared.iter().map(|load| load.dimensions);
+        let threads: u64 = dimensions().map(|load| u64::from(load.threads)).sum();
         if threads > u64::from(THREADS_LIMIT) {
             return Err(StepRefusal(format!(
                 "the loads that are applied at once have {threads} threads; at most {THREADS_LIMIT} \
@@ -332,14 +340,16 @@ impl Native {
             )));
         }
         let alignment = self.target.memory_alignment();
-        let wanted =
-            sizings().fold(0, |sum: u64, sizing| sum.saturating_add(sizing.memory(alignment)));
-        let limit = kernel::transfer_memory_limit();
-        if wanted > limit {
+        let mut memory = 0u64;
+        for load in dimensions() {
+            memory = memory.saturating_add(load.memory(alignment));
+        }
+        let limit = transfer_memory_limit();
+        if memory > limit {
             return Err(StepRefusal(format!(
                 "the loads that are applied at once need {} of memory; this host can provide {}: \
                  lower the threads, the queue depths or the transfer sizes",
-                Bytes(wanted),
+                Bytes(memory),
                 Bytes(limit)
             )));
         }
@@ -360,13 +370,14 @@ impl Native {
     }
 
     fn resolve(&mut self, pattern: &DataPattern) -> Result<Arc<FillPattern>, StepRefusal> {
-        if let Some((resolved, content)) = &self.content
-            && resolved == pattern
+        if let Some(last) = &self.last_pattern
+            && last.pattern == *pattern
         {
-            return Ok(Arc::clone(content));
+            return Ok(Arc::clone(&last.content));
         }
         let content = Arc::new(FillPattern::new(pattern)?);
-        self.content = Some((pattern.clone(), Arc::clone(&content)));
+        self.last_pattern =
+            Some(ResolvedPattern { pattern: pattern.clone(), content: Arc::clone(&content) });
         Ok(content)
     }
 
@@ -406,18 +417,18 @@ impl Native {
     fn refuse_demand(
         &self,
         demand: Demand,
-        sizing: LoadDimensions,
+        dimensions: LoadDimensions,
         backend: Backend,
     ) -> Option<String> {
         // A script is played by one thread, for which others may carry its I/Os.
-        let carried = backend == Backend::Threads && sizing.depth > THREADS_LIMIT;
-        if sizing.threads > THREADS_LIMIT || sizing.depth > DEPTH_LIMIT || carried {
+        let carried = backend == Backend::Threads && dimensions.depth > THREADS_LIMIT;
+        if dimensions.threads > THREADS_LIMIT || dimensions.depth > DEPTH_LIMIT || carried {
             return Some(format!(
                 "demand {demand} is more than this engine supports with {backend}: at most \
                  {THREADS_LIMIT} threads with {DEPTH_LIMIT} I/Os each"
             ));
         }
-        memory_fault(demand, sizing.memory(self.target.memory_alignment()))
+        memory_fault(demand, dimensions.memory(self.target.memory_alignment()))
     }
 
     fn abort(&mut self, running: NativeLoad) {
@@ -585,7 +596,7 @@ impl Native {
         loop {
             self.stuck.retain(|load| !load.is_over());
             let progress = self.stuck.iter().map(StuckLoad::progress);
-            timeout.passed(STUCK_POLL_INTERVAL, progress.fold(0, u64::wrapping_add), false);
+            timeout.add_wait(STUCK_POLL_INTERVAL, progress.fold(0, u64::wrapping_add), false);
             let is_silent = timeout.silent >= self.options.completion_timeout;
             if self.stuck.is_empty() || is_silent || self.stop.is_requested() {
                 return;
@@ -633,9 +644,9 @@ impl Drop for Native {
 /// Returns the clock for a load. A script uses `CLOCK_MONOTONIC`: the rate of the counter is
 /// known only to a few parts per million, which adds up over hours, and differs between two
 /// processes.
-fn clock_of(load: &Load, own: Clock) -> Clock {
+fn clock_of(load: &Load, engine_clock: Clock) -> Clock {
     match load {
-        Load::Stimulus(_) | Load::Together(_) => own,
+        Load::Stimulus(_) | Load::Together(_) => engine_clock,
         Load::Script(_) => Clock::monotonic(),
     }
 }

@@ -5,7 +5,10 @@
 
 use super::clock::Clock;
 use super::completion_timeout::CompletionTimeout;
-use super::load_threads::{IoSource, LoadTask, PreparedLoad, ScriptProgress, ThreadSetup, spawn};
+use super::load_threads::{
+    IoSource, LoadTask, PreparedLoad, ScriptHandoff, ScriptProgress, ThreadSetup, script_player,
+    start_threads,
+};
 use super::pattern::StampKey;
 use super::queue::QueueTarget;
 use super::shared::{IoBudget, LoadFailure, SharedLoad};
@@ -16,7 +19,7 @@ use crate::start::StepStart;
 use crate::stop::StopSignal;
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use steadfast_domain::stimulus::Pace;
@@ -59,7 +62,8 @@ pub(super) struct RunningPart {
     pub script: Option<ScriptProgress>,
     /// Seed in use, if it is not the stimulus's own.
     pub seed: Option<u64>,
-    pub time_left: Option<Nanos>,
+    /// Rest of its time limit; `None` without one.
+    pub remaining_time: Option<Nanos>,
     /// Time from the start of the load to its first I/O.
     pub delay: Nanos,
     /// Ticks at which it begins; 0 before the load was opened.
@@ -70,7 +74,7 @@ pub(super) struct RunningPart {
     pub streams: usize,
     /// Number of its tallies in a measurement.
     pub tallies: usize,
-    by_thread: bool,
+    counts_by_thread: bool,
 }
 
 impl RunningPart {
@@ -83,14 +87,16 @@ impl RunningPart {
         notes: &mut Vec<String>,
     ) -> Result<RunningPart, Halt> {
         let PartToStart { load, prepared, handles } = part;
-        let PreparedLoad { source, content, interface, sizing } = prepared;
+        let PreparedLoad { source, content, interface, dimensions } = prepared;
         let PartHandles { file, wake, sequence } = handles;
         let target =
-            QueueTarget { file, wake, block_device: context.block_device, depth: sizing.depth };
+            QueueTarget { file, wake, block_device: context.block_device, depth: dimensions.depth };
         let stimulus = load.stimulus();
-        let budget = stimulus.map_or(IoBudget::new(None, None, &[]), |s| budget(s, start));
+        let budget = stimulus
+            .map_or_else(|| IoBudget::new(None, None, &[]), |stimulus| budget(stimulus, start));
         let shared = Arc::new(SharedLoad::new(
-            context.clock, target, budget, sizing.threads, sizing.streams, context.fault_limit,
+            context.clock, target, budget, dimensions.threads, dimensions.streams,
+            context.fault_limit,
         ));
         let (task, plan, script) = match (source, &load) {
             (IoSource::Drawn(plan), Load::Stimulus(stimulus)) => {
@@ -103,28 +109,24 @@ impl RunningPart {
                 };
                 (task, Some(plan), None)
             }
-            (IoSource::Script { source, discards }, Load::Script(script)) => {
-                let (task, progress) =
-                    LoadTask::play(script, source, discards, start, context.stop)?;
-                (task, None, Some(progress))
+            (IoSource::Script { reader, discards }, Load::Script(script)) => {
+                let player = script_player(script, reader, discards, start, context.stop)?;
+                let progress = ScriptProgress::new(&player, start.script);
+                let handoff = ScriptHandoff::new(script, player, start.script.time);
+                (LoadTask::Play(Mutex::new(Some(handoff))), None, Some(progress))
             }
             _ => return Err(Halt::Refused("a different load was prepared".to_owned())),
         };
         let setup = Arc::new(ThreadSetup {
             task,
-            sizing,
+            dimensions,
             content,
             key: context.key,
             sequence,
             backend: interface.backend,
             memory_alignment: context.memory_alignment,
         });
-        let (threads, missing) = spawn(&shared, &setup, sizing.threads)?;
-        for note in missing {
-            if !notes.contains(&note) {
-                notes.push(note);
-            }
-        }
+        let threads = start_threads(&shared, &setup, dimensions.threads, notes)?;
         let limit = stimulus.and_then(|stimulus| stimulus.until.time);
         let (delay, ramp) = stimulus.map_or((Nanos::ZERO, Nanos::ZERO), |s| (s.delay, s.ramp));
         Ok(RunningPart {
@@ -133,27 +135,27 @@ impl RunningPart {
             plan,
             script,
             seed: stimulus.and_then(|stimulus| start.other_seed(stimulus.seed)),
-            time_left: limit.map(|time| time.saturating_sub(start.measured_time(delay, ramp))),
+            remaining_time: limit.map(|time| time.saturating_sub(start.measured_time(delay, ramp))),
             delay: delay.saturating_sub(start.elapsed_with(ramp)),
             begins: 0,
             timeout: CompletionTimeout::new(context.completion_timeout),
             pace: stimulus.map_or(Pace::Closed, |stimulus| stimulus.pace.clone()),
-            streams: sizing.streams,
+            streams: dimensions.streams,
             tallies: stimulus.map_or(0, |stimulus| tallied_streams(&stimulus.streams)),
-            by_thread: stimulus.is_some_and(|stimulus| stimulus.by_thread),
+            counts_by_thread: stimulus.is_some_and(|stimulus| stimulus.by_thread),
         })
     }
 
     /// Adds a wait of the accounting thread, which ended at the ticks `woken`. `is_idle` means
     /// that nothing is outstanding and nothing due.
-    pub(super) fn pass(&mut self, waited: Duration, woken: u64, is_idle: bool) {
+    pub(super) fn add_wait(&mut self, waited: Duration, woken: u64, is_idle: bool) {
         if self.shared.all_ended() {
-            return self.timeout.rest();
+            return self.timeout.note_idle();
         }
         let is_over = woken >= self.shared.deadline();
-        self.timeout.passed(waited, self.shared.progress(), is_over);
+        self.timeout.add_wait(waited, self.shared.progress(), is_over);
         if is_idle {
-            self.timeout.rest();
+            self.timeout.note_idle();
         }
     }
 
@@ -174,18 +176,18 @@ impl RunningPart {
     }
 
     /// Adds its threads' accounts to a meter as the streams from `first` and the threads from
-    /// `thread` on. Returns the ticks of the turn.
-    pub(super) fn turn_over(&self, meter: &mut StepMeter, first: usize, thread: usize) -> u64 {
+    /// `thread` on. Returns the ticks at which the accounts end.
+    pub(super) fn move_accounts(&self, meter: &mut StepMeter, first: usize, thread: usize) -> u64 {
         // SAFETY: the accounts of the previous turn are no longer held.
-        let (ticks, accounts) = unsafe { self.shared.turn_over() };
-        for (number, account) in accounts.into_iter().enumerate() {
-            if self.by_thread {
+        let turn = unsafe { self.shared.begin_turn() };
+        for (number, account) in turn.accounts.into_iter().enumerate() {
+            if self.counts_by_thread {
                 meter.add_for_thread(account, first, thread + number);
             } else {
                 meter.add(account, first);
             }
         }
-        ticks
+        turn.ended
     }
 
     pub(super) fn cursors(&self) -> BTreeMap<String, Bytes> {

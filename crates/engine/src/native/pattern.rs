@@ -7,12 +7,13 @@
 //! whether, where and from which pool sector it was written.
 
 use super::memory::{Arena, PageKind, page_size};
+use super::queue::SlotBuffer;
 use crate::xoshiro::Xoshiro256;
 use std::fs::OpenOptions;
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::time::{SystemTime, UNIX_EPOCH};
-use steadfast_domain::step::mix64;
+use steadfast_domain::random_bits::mix64;
 use steadfast_domain::stimulus::DataPattern;
 
 /// The stamped unit in bytes, whatever the device's sector size.
@@ -192,8 +193,8 @@ fn read_pattern(path: &str) -> Result<Vec<u8>, String> {
         .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
         .open(path)
         .map_err(unreadable)?;
-    let facts = file.metadata().map_err(unreadable)?;
-    if !facts.is_file() {
+    let metadata = file.metadata().map_err(unreadable)?;
+    if !metadata.is_file() {
         return Err("is not a regular file; copy the content into one".to_owned());
     }
     let mut bytes = Vec::new();
@@ -224,9 +225,9 @@ impl WriteShape {
     /// Returns the bytes of one slot: several times the largest write if that is small, so that a
     /// slot does not write the same pool sectors over and over.
     pub(super) fn area(&self) -> u64 {
-        let one = u64::from(self.largest).next_multiple_of(u64::from(self.alignment));
-        let wanted = POOL_BYTES as u64 / u64::from(self.depth);
-        one * (wanted / one).max(1)
+        let buffer = u64::from(self.largest).next_multiple_of(u64::from(self.alignment));
+        let pool_share = POOL_BYTES as u64 / u64::from(self.depth);
+        buffer * (pool_share / buffer).max(1)
     }
 
     pub(super) fn total(&self) -> u64 {
@@ -299,8 +300,9 @@ impl PatternWriter {
         self.arena.pages
     }
 
-    pub(super) fn slot_memory(&self, slot: u32) -> (*mut u8, usize) {
-        (self.arena.at(slot as usize * self.area as usize), self.area as usize)
+    pub(super) fn slot_buffer(&self, slot: u32) -> SlotBuffer {
+        let length = self.area as usize;
+        SlotBuffer { start: self.arena.at(slot as usize * length), length }
     }
 
     /// Returns the data of a write of `size` bytes to `offset`, which stays unchanged until the
@@ -317,7 +319,9 @@ impl PatternWriter {
         match &self.stamping {
             StampMode::None => {}
             StampMode::Unique => self.stamp(start, offset / SECTOR as u64, size),
-            StampMode::Mixed { .. } => self.stamp_some(start, offset / SECTOR as u64, size),
+            StampMode::Mixed { .. } => {
+                self.stamp_with_duplicates(start, offset / SECTOR as u64, size)
+            }
         }
         self.arena.at(start)
     }
@@ -330,33 +334,34 @@ impl PatternWriter {
         let (key, sequence) = (self.key, self.sequence);
         for index in 0..u64::from(size) / SECTOR as u64 {
             let stamp = Stamp { sector: sector + index, sequence, pool: pool + index };
-            self.put(start + index as usize * SECTOR, key.seal(stamp));
+            self.write_stamp(start + index as usize * SECTOR, key.seal(stamp));
         }
     }
 
     #[inline(always)]
-    fn put(&mut self, at: usize, words: [u64; 4]) {
-        let place = self.arena.at(at).cast::<[u64; 4]>();
-        // SAFETY: `at` is the start of a sector in the arena, so 32 bytes fit and are aligned.
+    fn write_stamp(&mut self, offset: usize, words: [u64; 4]) {
+        let target = self.arena.at(offset).cast::<[u64; 4]>();
+        // SAFETY: `offset` is the start of a sector in the arena, so 32 bytes fit and are aligned.
         // The slot's last write has completed.
-        unsafe { place.write(words.map(u64::to_le)) };
+        unsafe { target.write(words.map(u64::to_le)) };
     }
 
     /// Stamps block by block. A duplicate carries a stamp without an address, the same whenever
     /// its pool block is a duplicate again.
-    fn stamp_some(&mut self, start: usize, sector: u64, size: u32) {
+    fn stamp_with_duplicates(&mut self, start: usize, sector: u64, size: u32) {
         let pool = self.first + (start / SECTOR) as u64;
         for begin in (0..size).step_by(DUPLICATE_BLOCK as usize) {
             let length = DUPLICATE_BLOCK.min(size - begin);
-            let (at, from) = (start + begin as usize, u64::from(begin) / SECTOR as u64);
+            let block_start = start + begin as usize;
+            let first_sector = u64::from(begin) / SECTOR as u64;
             if self.draws_duplicate() {
                 for index in 0..u64::from(length) / SECTOR as u64 {
-                    let pool = pool + from + index;
-                    let nowhere = Stamp { sector: u64::MAX, sequence: 0, pool };
-                    self.put(at + index as usize * SECTOR, self.key.seal(nowhere));
+                    let pool = pool + first_sector + index;
+                    let stamp = Stamp { sector: u64::MAX, sequence: 0, pool };
+                    self.write_stamp(block_start + index as usize * SECTOR, self.key.seal(stamp));
                 }
             } else {
-                self.stamp(at, sector + from, length);
+                self.stamp(block_start, sector + first_sector, length);
             }
         }
     }

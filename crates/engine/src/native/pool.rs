@@ -15,10 +15,10 @@ use std::time::Duration;
 struct Pool {
     file: RawFd,
     block_device: bool,
-    todo: Mutex<PendingRequests>,
-    work: Condvar,
-    done: Mutex<Vec<Completion>>,
-    news: Condvar,
+    pending: Mutex<PendingRequests>,
+    request_added: Condvar,
+    completions: Mutex<Vec<Completion>>,
+    completion_added: Condvar,
 }
 
 #[derive(Debug, Default)]
@@ -43,21 +43,21 @@ impl Pool {
     fn carry(&self) {
         while let Some(request) = self.next() {
             let result = perform(self.file, self.block_device, &request);
-            lock(&self.done).push(Completion { slot: request.slot, result });
-            self.news.notify_one();
+            lock(&self.completions).push(Completion { slot: request.slot, result });
+            self.completion_added.notify_one();
         }
     }
 
     fn next(&self) -> Option<Request> {
-        let mut todo = lock(&self.todo);
+        let mut pending = lock(&self.pending);
         loop {
-            if let Some(QueuedRequest(request)) = todo.requests.pop_front() {
+            if let Some(QueuedRequest(request)) = pending.requests.pop_front() {
                 return Some(request);
             }
-            if todo.closed {
+            if pending.closed {
                 return None;
             }
-            todo = self.work.wait(todo).unwrap_or_else(PoisonError::into_inner);
+            pending = self.request_added.wait(pending).unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
@@ -78,10 +78,10 @@ impl PoolQueue {
         let pool = Arc::new(Pool {
             file: target.fd(),
             block_device: target.block_device,
-            todo: Mutex::default(),
-            work: Condvar::new(),
-            done: Mutex::new(Vec::with_capacity(depth)),
-            news: Condvar::new(),
+            pending: Mutex::default(),
+            request_added: Condvar::new(),
+            completions: Mutex::new(Vec::with_capacity(depth)),
+            completion_added: Condvar::new(),
         });
         let (batch, seen) = (Vec::with_capacity(depth), Vec::with_capacity(depth));
         let mut queue = PoolQueue { pool, threads: Vec::new(), batch, seen, delivered: 0 };
@@ -101,22 +101,22 @@ impl Queue for PoolQueue {
 
     fn submit(&mut self, wait: SubmitWait) -> Result<(), i32> {
         if !self.batch.is_empty() {
-            lock(&self.pool.todo).requests.extend(self.batch.drain(..).map(QueuedRequest));
-            self.pool.work.notify_all();
+            lock(&self.pool.pending).requests.extend(self.batch.drain(..).map(QueuedRequest));
+            self.pool.request_added.notify_all();
         }
         self.seen.clear();
         self.delivered = 0;
-        let mut done = lock(&self.pool.done);
+        let mut completions = lock(&self.pool.completions);
         let time = match wait {
-            SubmitWait::Not => Duration::ZERO,
+            SubmitWait::NoWait => Duration::ZERO,
             SubmitWait::Completion => WAIT_MAX,
             SubmitWait::AtMost(nanos) => Duration::from_nanos(nanos).min(WAIT_MAX),
         };
-        if done.is_empty() && !time.is_zero() {
-            let waited = self.pool.news.wait_timeout(done, time);
-            done = waited.unwrap_or_else(PoisonError::into_inner).0;
+        if completions.is_empty() && !time.is_zero() {
+            let waited = self.pool.completion_added.wait_timeout(completions, time);
+            completions = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
-        std::mem::swap(&mut *done, &mut self.seen);
+        std::mem::swap(&mut *completions, &mut self.seen);
         Ok(())
     }
 
@@ -133,8 +133,8 @@ impl Queue for PoolQueue {
 
 impl Drop for PoolQueue {
     fn drop(&mut self) {
-        lock(&self.pool.todo).closed = true;
-        self.pool.work.notify_all();
+        lock(&self.pool.pending).closed = true;
+        self.pool.request_added.notify_all();
         self.threads.drain(..).for_each(|thread| drop(thread.join()));
     }
 }

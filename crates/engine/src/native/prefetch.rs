@@ -38,7 +38,8 @@ pub(super) struct Prefetcher {
     /// Returns emptied batches to the reader.
     emptied: SyncSender<Vec<DueIo>>,
     batch: Vec<DueIo>,
-    at: usize,
+    /// Index of the next I/O in the batch.
+    next: usize,
     is_over: bool,
 }
 
@@ -46,22 +47,22 @@ impl Prefetcher {
     /// Starts to read at position `from` of the script, and waits until enough is decoded to
     /// begin.
     pub(super) fn begin(
-        source: ScriptReader,
+        reader: ScriptReader,
         from: u64,
         stop: &StopSignal,
     ) -> Result<Prefetcher, Halt> {
         let (filled, batches) = sync_channel(BATCHES_MAX);
         let (emptied, empty) = sync_channel(BATCHES_MAX);
         let (ready, readiness) = sync_channel(2);
-        let name = source.load.name.clone();
-        let read = move || read(source, from, &filled, &empty, &ready);
+        let name = reader.load.name.clone();
+        let read = move || read(reader, from, &filled, &empty, &ready);
         thread::Builder::new().name("script".to_owned()).spawn(read).map_err(|error| {
             Halt::Refused(format!("script '{name}': cannot create a thread to read it: {error}"))
         })?;
         // Passing over I/Os that were played before may take long, but ends.
-        wait(&readiness, Duration::MAX, stop)?;
-        wait(&readiness, PRIMING_TIMEOUT, stop)?;
-        Ok(Prefetcher { filled: batches, emptied, batch: Vec::new(), at: 0, is_over: false })
+        await_signal(&readiness, Duration::MAX, stop)?;
+        await_signal(&readiness, PRIMING_TIMEOUT, stop)?;
+        Ok(Prefetcher { filled: batches, emptied, batch: Vec::new(), next: 0, is_over: false })
     }
 
     #[cold]
@@ -72,7 +73,7 @@ impl Prefetcher {
         match self.filled.try_recv() {
             Ok(Ok(batch)) => {
                 let emptied = std::mem::replace(&mut self.batch, batch);
-                self.at = 0;
+                self.next = 0;
                 // A reader that has ended does not take it back.
                 let _ = self.emptied.try_send(emptied);
                 None
@@ -94,25 +95,25 @@ impl ScriptFeed for Prefetcher {
     #[inline]
     fn next(&mut self) -> FeedResult {
         loop {
-            if let Some(io) = self.batch.get(self.at) {
-                self.at += 1;
+            if let Some(io) = self.batch.get(self.next) {
+                self.next += 1;
                 return FeedResult::Io(*io);
             }
-            if let Some(fed) = self.next_batch() {
-                return fed;
+            if let Some(result) = self.next_batch() {
+                return result;
             }
         }
     }
 }
 
-/// Waits for a signal of the reader, at most `longest`; a reader that ends early hangs up.
-fn wait(sign: &Receiver<()>, longest: Duration, stop: &StopSignal) -> Result<(), Halt> {
+/// Waits for a signal of the reading thread, at most `timeout`; a thread that ends early hangs up.
+fn await_signal(signals: &Receiver<()>, timeout: Duration, stop: &StopSignal) -> Result<(), Halt> {
     let begun = Instant::now();
-    while let Err(RecvTimeoutError::Timeout) = sign.recv_timeout(POLL_INTERVAL) {
+    while let Err(RecvTimeoutError::Timeout) = signals.recv_timeout(POLL_INTERVAL) {
         if stop.is_requested() {
             return Err(Halt::Stopped);
         }
-        if begun.elapsed() >= longest {
+        if begun.elapsed() >= timeout {
             break;
         }
     }
@@ -121,7 +122,7 @@ fn wait(sign: &Receiver<()>, longest: Duration, stop: &StopSignal) -> Result<(),
 
 /// Fills batches until the script ends, fails, or the playing thread is gone.
 fn read(
-    mut source: ScriptReader,
+    mut reader: ScriptReader,
     from: u64,
     filled: &SyncSender<PrefetchResult>,
     empty: &Receiver<Vec<DueIo>>,
@@ -129,7 +130,7 @@ fn read(
 ) {
     let mut batch = ScriptReader::batch();
     let mut sent = 0;
-    let mut more = source.pass_over(from, &mut batch).map(|()| !batch.is_empty());
+    let mut more = reader.pass_over(from, &mut batch).map(|()| !batch.is_empty());
     let _ = ready.try_send(());
     loop {
         let message = match more {
@@ -152,6 +153,6 @@ fn read(
             .ok()
             .filter(|batch| batch.capacity() > 0)
             .unwrap_or_else(ScriptReader::batch);
-        more = source.fill(&mut batch);
+        more = reader.fill(&mut batch);
     }
 }

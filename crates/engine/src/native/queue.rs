@@ -33,7 +33,7 @@ pub(super) enum SubmitWait {
     Completion,
     /// Until an I/O completes, at most this many nanoseconds.
     AtMost(u64),
-    Not,
+    NoWait,
 }
 
 /// One thread's submission and completion queue.

@@ -25,7 +25,7 @@ pub(super) struct Ring(IoUring);
 
 impl Ring {
     pub(super) fn new(depth: u32) -> io::Result<Ring> {
-        Ok(Ring(kernel::ring(depth)?.0))
+        Ok(Ring(kernel::new_ring(depth)?.ring))
     }
 
     /// Registers the ring, the file and the buffers, and adds a note for each that cannot be
@@ -235,11 +235,11 @@ impl Queue for RingQueue<'_> {
             // (docs/journal/2026-11-28-commits.md).
             SubmitWait::Completion if self.one_at_a_time && self.unsubmitted > 0 => self.enter(0),
             SubmitWait::Completion => self.enter(1),
-            SubmitWait::Not => self.enter(0),
+            SubmitWait::NoWait => self.enter(0),
             SubmitWait::AtMost(nanos) => self.enter_at_most(nanos),
         };
         match entered {
-            Ok(taken) => self.unsubmitted -= taken as u32,
+            Ok(submitted) => self.unsubmitted -= submitted as u32,
             Err(error) => match error.raw_os_error().unwrap_or(libc::EIO) {
                 // The next call submits the rest. After a timeout only the ring knows how many
                 // entries were taken.

@@ -2,7 +2,7 @@
 //!
 //! One thread submits all of them, so that they leave in script order and overlaps are detected;
 //! the kernel interface carries as many at once as the step allows. The thread sleeps until shortly
-//! before an I/O is due and polls the clock from then on (`sleep_margin`), so that a processor is
+//! before an I/O is due and polls the clock from then on (`sleep_planner`), so that a processor is
 //! busy only where I/Os follow closely; `scheduling_class` sets its scheduling class.
 //!
 //! The clock is `CLOCK_MONOTONIC`, whose nanoseconds are the ticks here: due times stay accurate
@@ -14,7 +14,7 @@ use super::prefetch::Prefetcher;
 use super::queue::{Queue, SubmitWait};
 use super::scheduling_class::SchedulingClass;
 use super::shared::LoadFailure;
-use super::sleep_margin::{SleepPlanner, sharpen_timer};
+use super::sleep_planner::{SleepPlanner, sharpen_timer};
 use super::thread_ios::{IoSlot, ThreadIos};
 use crate::accounting::PlayedIo;
 use crate::play::{PlayerAction, ReadyIo, ScriptPlayer};
@@ -50,14 +50,14 @@ impl<'s, Q: Queue> ScriptWorker<'s, Q> {
     fn play(&mut self) -> Result<(), i32> {
         loop {
             let now = self.ios.clock.ticks();
-            self.sleep.woke_up(now);
+            self.sleep.note_wake_up(now);
             self.scheduling.awake(now);
             let wait = self.gather(now);
             if self.ios.count == 0 && wait.is_none() {
                 return Ok(());
             }
             let wait = wait.unwrap_or(SubmitWait::Completion);
-            if wait != SubmitWait::Not {
+            if wait != SubmitWait::NoWait {
                 self.scheduling.before_wait();
             }
             self.stamp_and_submit(wait)?;
@@ -70,8 +70,8 @@ impl<'s, Q: Queue> ScriptWorker<'s, Q> {
     #[inline(always)]
     fn gather(&mut self, now: u64) -> Option<SubmitWait> {
         loop {
-            self.ios.closing |= self.ios.shared.is_finishing();
-            if self.ios.closing {
+            self.ios.is_closing |= self.ios.shared.is_finishing();
+            if self.ios.is_closing {
                 return None;
             }
             match self.player.next(now) {
@@ -79,7 +79,7 @@ impl<'s, Q: Queue> ScriptWorker<'s, Q> {
                 PlayerAction::At(due) => return Some(self.sleep.wait_until(due, now)),
                 PlayerAction::Completion => return Some(SubmitWait::Completion),
                 PlayerAction::Starved => return Some(SubmitWait::AtMost(STARVING_NS)),
-                PlayerAction::Over => self.ios.closing = true,
+                PlayerAction::Over => self.ios.is_closing = true,
                 PlayerAction::Failed(error) => self.ios.shared.fail(LoadFailure::Script(error)),
             }
         }
@@ -94,8 +94,8 @@ impl<'s, Q: Queue> ScriptWorker<'s, Q> {
         let io = IoSlot { began: ready.due, op, fua, offset, size, ..IoSlot::FLUSH };
         self.ios.push(slot, io);
         self.ios.batch.push(slot);
-        self.player.submitted(slot, ready, now);
-        self.sleep.io_queued();
+        self.player.note_submission(slot, ready, now);
+        self.sleep.note_issue();
     }
 
     /// Submits the batch and notes how late its I/Os are.
@@ -130,7 +130,7 @@ impl<'s, Q: Queue> ScriptWorker<'s, Q> {
                 self.ios.note_fault(completion, &reap);
             }
             self.ios.vacant.push(completion.slot);
-            self.player.completed(completion.slot, now);
+            self.player.note_completion(completion.slot, now);
         }
         if reap.seen > 0 {
             self.ios.lane.last.store(now, Ordering::Relaxed);
@@ -211,8 +211,8 @@ mod tests {
         assert_eq!(shared.state().failure, None);
         let mut meter = StepMeter::for_script();
         // SAFETY: nothing else advances the turn, and the thread that counted has ended.
-        let (_, accounts) = unsafe { shared.turn_over() };
-        meter.close_interval(accounts, Nanos::ZERO, Nanos::SECOND, false);
+        let turn = unsafe { shared.begin_turn() };
+        meter.close_interval(turn.accounts, Nanos::ZERO, Nanos::SECOND, false);
         (std::mem::take(&mut *taken.lock().unwrap()), meter)
     }
 
@@ -222,7 +222,7 @@ mod tests {
             .map(|n| {
                 let op = [Op::Write, Op::Read, Op::Read, Op::Discard, Op::Flush][(n % 5) as usize];
                 let size = if op == Op::Flush { 0 } else { 512 << (n % 7) };
-                let offset = steadfast_domain::step::mix64(n) % 100_000 * 512;
+                let offset = steadfast_domain::random_bits::mix64(n) % 100_000 * 512;
                 let io = DueIo::new(Nanos(n * 3000), op, Bytes(offset), Bytes(size));
                 DueIo { fua: n % 35 == 0, ..io }
             })
@@ -257,8 +257,8 @@ mod tests {
             }
             let batch = crate::play::BATCH as u64;
             let waiting = before - (round - 1) * batch;
-            let most = (super::super::prefetch::BATCHES_MAX as u64 + 2) * batch;
-            assert!((most / 2..=most).contains(&waiting), "{waiting} of {most}");
+            let waiting_max = (super::super::prefetch::BATCHES_MAX as u64 + 2) * batch;
+            assert!((waiting_max / 2..=waiting_max).contains(&waiting), "{waiting}");
             for _ in 0..batch {
                 assert!(matches!(
                     crate::play::ScriptFeed::next(&mut feed),

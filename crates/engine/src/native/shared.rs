@@ -7,8 +7,8 @@
 use super::clock::Clock;
 use super::queue::QueueTarget;
 use super::verify::ReadBackFindings;
-use crate::accounting::{IntervalAccount, LOCATED_FAULTS_MAX};
-use crate::stall::{LateWakeup, STALL_MIN, overlap};
+use crate::accounting::{IntervalAccount, IoCounter, LOCATED_FAULTS_MAX};
+use crate::stall::{LateWakeup, STALL_MIN};
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -87,6 +87,39 @@ pub(super) enum LoadFailure {
     Script(Box<ScriptError>),
 }
 
+/// Faults of a load since they were last taken.
+#[derive(Debug, Default)]
+pub(super) struct FaultSummary {
+    pub count: u64,
+    /// The first of them, at most [`LOCATED_FAULTS_MAX`].
+    pub located: Vec<LocatedFault>,
+}
+
+/// Accounts of a turn that has ended.
+pub(super) struct AccountTurn<'s> {
+    /// Ticks at which it ended.
+    pub ended: u64,
+    /// One account per thread.
+    pub accounts: Vec<&'s mut IntervalAccount>,
+}
+
+/// I/Os that a load no longer waits for.
+#[derive(Debug, Default)]
+pub(super) struct AbandonedIos {
+    /// Number over all threads that have not ended.
+    pub count: u64,
+    /// Those of them that their threads could not count into an account.
+    pub blocked: Vec<BlockedIo>,
+}
+
+/// The only I/O of a thread, which is blocked in its system call.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BlockedIo {
+    pub stream: u32,
+    /// Response time in nanoseconds so far.
+    pub response_ns: u64,
+}
+
 /// Accounts and status of one thread. Written with every batch, and therefore in cache lines of
 /// its own.
 #[repr(align(128))]
@@ -97,12 +130,11 @@ pub(super) struct ThreadLane {
     accounts: [UnsafeCell<IntervalAccount>; 2],
     /// Ticks of the last counted reap; 0 before the first.
     pub last: AtomicU64,
-    /// I/Os and bytes completed after the end, in the order of `Op::ALL`.
-    late: [(AtomicU64, AtomicU64); Op::ALL.len()],
-    /// Ticks of the thread's last clock reading, followed by the ticks at the start and end of
-    /// its last interval without a reading that was longer than allowed.
+    /// I/Os completed after the end, in the order of `Op::ALL`.
+    late: [IoCounter; Op::ALL.len()],
+    /// Ticks of the thread's last clock reading.
     last_reading: AtomicU64,
-    unread: (AtomicU64, AtomicU64),
+    reading_gap: ReadingGap,
     /// Outstanding I/Os as of the last turn; always current for a script or a paced load.
     outstanding: AtomicU32,
     stream: AtomicU32,
@@ -117,8 +149,15 @@ pub(super) struct ThreadLane {
     ended: AtomicBool,
 }
 
+/// The last time without a clock reading that was longer than allowed, in ticks.
+#[derive(Debug, Default)]
+struct ReadingGap {
+    begin: AtomicU64,
+    end: AtomicU64,
+}
+
 // SAFETY: an account is touched by the lane's thread between `begin_reap` and
-// `end_reap` if the turn selects it, and by the accountant in `turn_over` if it
+// `end_reap` if the turn selects it, and by the accountant in `begin_turn` if it
 // does not and no such reap is under way. Everything else is atomic.
 unsafe impl Sync for ThreadLane {}
 
@@ -131,7 +170,7 @@ impl ThreadLane {
             last: AtomicU64::new(0),
             late: Default::default(),
             last_reading: AtomicU64::new(0),
-            unread: Default::default(),
+            reading_gap: ReadingGap::default(),
             outstanding: AtomicU32::new(0),
             stream: AtomicU32::new(0),
             has_given_up: AtomicBool::new(false),
@@ -146,7 +185,7 @@ impl ThreadLane {
     /// Begins to count a reap and returns its turn.
     #[inline(always)]
     pub(super) fn begin_reap(&self, shared: &SharedLoad) -> u32 {
-        // Sequentially consistent with `turn_over`: either the accountant sees
+        // Sequentially consistent with `begin_turn`: either the accountant sees
         // this reap, or this reap sees the turn.
         self.reaps.fetch_add(1, Ordering::SeqCst);
         shared.turn.load(Ordering::SeqCst)
@@ -174,9 +213,7 @@ impl ThreadLane {
     /// Counts an I/O that completed after the end of the load.
     #[cold]
     pub(super) fn count_late(&self, op: Op, size: u32) {
-        let (ios, bytes) = &self.late[op as usize];
-        ios.fetch_add(1, Ordering::Relaxed);
-        bytes.fetch_add(size.into(), Ordering::Relaxed);
+        self.late[op as usize].count(size.into());
     }
 
     /// Notes that the thread has read the clock at `now`; `max_unread` is the longest allowed time
@@ -185,15 +222,15 @@ impl ThreadLane {
     pub(super) fn note_clock(&self, now: u64, max_unread: u64) {
         let before = self.last_reading.load(Ordering::Relaxed);
         if now.saturating_sub(before) > max_unread {
-            self.note_unread(before, now);
+            self.note_reading_gap(before, now);
         }
         self.last_reading.store(now, Ordering::Release);
     }
 
     #[cold]
-    fn note_unread(&self, from: u64, to: u64) {
-        self.unread.0.store(from, Ordering::Relaxed);
-        self.unread.1.store(to, Ordering::Relaxed);
+    fn note_reading_gap(&self, begin: u64, end: u64) {
+        self.reading_gap.begin.store(begin, Ordering::Relaxed);
+        self.reading_gap.end.store(end, Ordering::Relaxed);
     }
 
     /// Returns how many nanoseconds of a delay passed without a clock reading of this thread;
@@ -203,14 +240,14 @@ impl ThreadLane {
             return u64::MAX;
         }
         let nanos = |ticks: &AtomicU64, order| clock.nanos(ticks.load(order));
-        let since = overlap((nanos(&self.last_reading, Ordering::Acquire), u64::MAX), late);
-        let (from, to) = &self.unread;
-        let before = (nanos(from, Ordering::Relaxed), nanos(to, Ordering::Relaxed));
-        since.max(overlap(before, late))
+        let open_gap = nanos(&self.last_reading, Ordering::Acquire)..u64::MAX;
+        let ReadingGap { begin, end } = &self.reading_gap;
+        let closed_gap = nanos(begin, Ordering::Relaxed)..nanos(end, Ordering::Relaxed);
+        late.overlap(open_gap).max(late.overlap(closed_gap))
     }
 
     #[inline(always)]
-    pub(super) fn issued(&self, stream: u32) {
+    pub(super) fn note_issue(&self, stream: u32) {
         self.stream.store(stream, Ordering::Relaxed);
     }
 
@@ -233,7 +270,7 @@ impl ThreadLane {
 
     /// Returns a number that changes whenever one of the thread's I/Os completes.
     fn progress(&self) -> u64 {
-        let late: u64 = self.late.iter().map(|(ios, _)| ios.load(Ordering::Relaxed)).sum();
+        let late: u64 = self.late.iter().map(IoCounter::ios).sum();
         // Once it completes, an I/O that was given up appears in no other count.
         let given_up = if self.has_given_up() {
             u64::from(self.outstanding.load(Ordering::Relaxed))
@@ -274,21 +311,21 @@ pub(super) struct IoBudget {
     ios: AtomicU64,
     bytes: AtomicU64,
     /// Transfer size in bytes if all streams have the same; 0 otherwise.
-    uniform: u32,
+    common_size: u32,
 }
 
 impl IoBudget {
     /// Creates a budget; `None` means no limit. `sizes` holds the transfer sizes of the streams.
     pub(super) fn new(ios: Option<u64>, bytes: Option<Bytes>, sizes: &[u32]) -> IoBudget {
-        let uniform = match sizes {
-            [first, rest @ ..] if rest.iter().all(|s| s == first) => *first,
+        let common_size = match sizes {
+            [first, others @ ..] if others.iter().all(|size| size == first) => *first,
             _ => 0,
         };
         IoBudget {
             is_limited: ios.is_some() || bytes.is_some(),
             ios: AtomicU64::new(ios.unwrap_or(u64::MAX)),
-            bytes: AtomicU64::new(bytes.map_or(u64::MAX, |b| b.0)),
-            uniform,
+            bytes: AtomicU64::new(bytes.map_or(u64::MAX, |bytes| bytes.0)),
+            common_size,
         }
     }
 
@@ -298,13 +335,13 @@ impl IoBudget {
         if self.bytes.load(Ordering::Relaxed) == 0 || take(&self.ios, 1) == 0 {
             return None;
         }
-        if self.uniform == 0 {
+        if self.common_size == 0 {
             let size = draw();
             let granted = take(&self.bytes, size.into()) as u32;
             // A flush has no size and needs none.
             return (granted > 0 || size == 0).then_some(granted);
         }
-        let granted = take(&self.bytes, self.uniform.into()) as u32;
+        let granted = take(&self.bytes, self.common_size.into()) as u32;
         if granted == 0 {
             return None;
         }
@@ -313,15 +350,15 @@ impl IoBudget {
     }
 }
 
-/// Takes up to `wanted` from a counter and returns what it took. `u64::MAX` is no limit and stays
+/// Takes up to `amount` from a counter and returns what it took. `u64::MAX` is no limit and stays
 /// unchanged.
-fn take(counter: &AtomicU64, wanted: u64) -> u64 {
-    let rest = |left: u64| {
-        if left == u64::MAX { None } else { Some(left.saturating_sub(wanted)) }
+fn take(counter: &AtomicU64, amount: u64) -> u64 {
+    let reduced = |count: u64| {
+        if count == u64::MAX { None } else { Some(count.saturating_sub(amount)) }
     };
-    match counter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, rest) {
-        Ok(before) => before.min(wanted),
-        Err(_) => wanted,
+    match counter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, reduced) {
+        Ok(before) => before.min(amount),
+        Err(_) => amount,
     }
 }
 
@@ -397,17 +434,18 @@ impl SharedLoad {
         }
     }
 
+    /// Waits until the clock shows these ticks. Returns false if the load is called off.
     pub(super) fn await_ticks(&self, ticks: u64) -> bool {
         let mut state = self.state();
         loop {
             if self.is_finishing() {
                 return false;
             }
-            let left = self.clock.nanos(ticks.saturating_sub(self.clock.ticks()));
-            if left == 0 {
+            let remaining = self.clock.nanos(ticks.saturating_sub(self.clock.ticks()));
+            if remaining == 0 {
                 return true;
             }
-            let wait = self.changed.wait_timeout(state, Duration::from_nanos(left));
+            let wait = self.changed.wait_timeout(state, Duration::from_nanos(remaining));
             state = wait.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
@@ -432,9 +470,9 @@ impl SharedLoad {
         self.timed_out.store(true, Ordering::Relaxed);
     }
 
-    /// Counts and records a fault; `hopeless` if every further I/O must fail as well.
+    /// Counts and records a fault; `is_hopeless` if every further I/O must fail as well.
     #[cold]
-    pub(super) fn report_fault(&self, fault: LocatedFault, hopeless: bool) {
+    pub(super) fn report_fault(&self, fault: LocatedFault, is_hopeless: bool) {
         let count = self.fault_count.fetch_add(1, Ordering::Relaxed) + 1;
         let gone = matches!(fault.errno, libc::ENODEV | libc::ENXIO);
         {
@@ -445,7 +483,7 @@ impl SharedLoad {
         }
         if gone {
             self.fail(LoadFailure::Gone(fault.errno));
-        } else if hopeless || count > self.fault_limit {
+        } else if is_hopeless || count > self.fault_limit {
             self.fail(LoadFailure::Faults);
         }
     }
@@ -539,20 +577,20 @@ impl SharedLoad {
         self.state().ended == self.lanes.len()
     }
 
-    /// Begins a new turn. Returns its ticks and the accounts of the previous turn, which belong
-    /// to the caller until the next one.
+    /// Begins a new turn. Returns the accounts of the previous one, which belong to the caller
+    /// until the next one begins.
     ///
     /// # Safety
     /// Only one caller at a time, and it no longer holds accounts of an earlier turn.
     #[allow(clippy::mut_from_ref, reason = "the cells are what makes it sound")]
-    pub(super) unsafe fn turn_over(&self) -> (u64, Vec<&mut IntervalAccount>) {
+    pub(super) unsafe fn begin_turn(&self) -> AccountTurn<'_> {
         let old = self.turn.load(Ordering::Relaxed);
         self.turn.store(old.wrapping_add(1), Ordering::SeqCst);
-        let seen: Vec<u64> =
+        let reaps: Vec<u64> =
             self.lanes.iter().map(|lane| lane.reaps.load(Ordering::SeqCst)).collect();
-        let ticks = self.clock.ticks();
-        for (lane, reaps) in self.lanes.iter().zip(seen) {
-            while !lane.is_past(reaps) {
+        let ended = self.clock.ticks();
+        for (lane, reaps_seen) in self.lanes.iter().zip(reaps) {
+            while !lane.is_past(reaps_seen) {
                 std::thread::yield_now();
             }
         }
@@ -560,7 +598,7 @@ impl SharedLoad {
         // SAFETY: every reap from now on counts into the other account, and those that counted
         // into this one are over.
         let accounts = self.lanes.iter().map(|lane| unsafe { lane.account(old) }).collect();
-        (ticks, accounts)
+        AccountTurn { ended, accounts }
     }
 
     /// Returns the processor time of each thread. Running threads get up to 2 ms to publish it; a
@@ -602,11 +640,10 @@ impl SharedLoad {
         self.lanes.iter().fold(0, |sum, lane| sum.wrapping_add(lane.progress()))
     }
 
-    /// Ends the load without waiting for its outstanding I/Os. Returns their number over all
-    /// threads that have not ended. A thread counts its I/Os with their time so far into its
-    /// account; for a thread blocked in the system call of its only I/O, that I/O is returned as
-    /// stream and time in nanoseconds.
-    pub(super) fn give_up_waiting(&self) -> (u64, Vec<(u32, u64)>) {
+    /// Ends the load without waiting for its outstanding I/Os, and returns them. A thread counts
+    /// its I/Os with their time so far into its account, unless it is blocked in the system call
+    /// of its only I/O.
+    pub(super) fn give_up_waiting(&self) -> AbandonedIos {
         self.given_up.store(true, Ordering::Relaxed);
         self.finish();
         let is_done = |lane: &ThreadLane| {
@@ -619,34 +656,32 @@ impl SharedLoad {
             std::thread::sleep(GIVE_UP_POLL_INTERVAL);
         }
         let now = self.clock.ticks();
-        let mut count = 0;
-        let mut blocked = Vec::new();
+        let mut abandoned = AbandonedIos::default();
         for lane in &self.lanes {
             if lane.has_given_up.load(Ordering::Acquire) {
-                count += u64::from(lane.given_up.load(Ordering::Relaxed));
+                abandoned.count += u64::from(lane.given_up.load(Ordering::Relaxed));
             } else if !lane.ended.load(Ordering::Acquire) {
-                count += 1;
-                let since = now.saturating_sub(lane.last_reading.load(Ordering::Acquire));
-                blocked.push((lane.stream.load(Ordering::Relaxed), self.clock.nanos(since)));
+                abandoned.count += 1;
+                let blocked_for = now.saturating_sub(lane.last_reading.load(Ordering::Acquire));
+                abandoned.blocked.push(BlockedIo {
+                    stream: lane.stream.load(Ordering::Relaxed),
+                    response_ns: self.clock.nanos(blocked_for),
+                });
             }
         }
-        (count, blocked)
+        abandoned
     }
 
     /// Returns the I/Os completed after the end since the last call, by thread and operation.
     pub(super) fn take_late(&self) -> impl Iterator<Item = UnmeasuredIos> {
         let late = self.lanes.iter().flat_map(|lane| Op::ALL.into_iter().zip(&lane.late));
-        late.map(|(op, (ios, bytes))| UnmeasuredIos {
-            op,
-            ios: ios.swap(0, Ordering::Relaxed),
-            bytes: Bytes(bytes.swap(0, Ordering::Relaxed)),
-        })
+        late.map(|(op, counter)| counter.take(op))
     }
 
-    /// Returns the number of faults since the last call, and the first of them.
-    pub(super) fn take_faults(&self) -> (u64, Vec<LocatedFault>) {
-        let faults = std::mem::take(&mut self.state().faults);
-        (self.fault_count.swap(0, Ordering::Relaxed), faults)
+    /// Returns the faults since the last call.
+    pub(super) fn take_faults(&self) -> FaultSummary {
+        let located = std::mem::take(&mut self.state().faults);
+        FaultSummary { count: self.fault_count.swap(0, Ordering::Relaxed), located }
     }
 }
 

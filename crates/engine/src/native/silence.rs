@@ -11,17 +11,17 @@ pub(super) struct SilenceWatch {
     /// Last progress seen, and how long it has not changed.
     progress: u64,
     silent: Duration,
-    /// Time of the last call of `passed`.
+    /// Time of the last call of `add_wait`.
     now: Nanos,
-    /// Silences; `at` is the start on the clock.
-    found: Vec<Silence>,
+    /// Silences since the last [`take`](Self::take); `at` is the start on the clock.
+    silences: Vec<Silence>,
 }
 
 impl SilenceWatch {
-    /// Lets `time` pass, up to `now`. `progress` changes with every completed I/O; `waits` means
-    /// that nothing is outstanding.
-    pub(super) fn passed(&mut self, time: Duration, progress: u64, waits: bool, now: Nanos) {
-        if progress != self.progress || waits {
+    /// Adds a wait of length `time` that ended at `now`. `progress` changes with every completed
+    /// I/O; `is_idle` means that nothing is outstanding.
+    pub(super) fn add_wait(&mut self, time: Duration, progress: u64, is_idle: bool, now: Nanos) {
+        if progress != self.progress || is_idle {
             self.end();
             self.progress = progress;
         } else {
@@ -30,9 +30,9 @@ impl SilenceWatch {
         self.now = now;
     }
 
-    /// Forgets what was found. A silence that continues counts from now on.
+    /// Forgets all silences. One that continues counts from now on.
     pub(super) fn restart(&mut self) {
-        self.found.clear();
+        self.silences.clear();
         self.silent = Duration::ZERO;
     }
 
@@ -40,20 +40,20 @@ impl SilenceWatch {
     pub(super) fn end(&mut self) {
         let silent = Nanos(u64::try_from(self.silent.as_nanos()).unwrap_or(u64::MAX));
         self.silent = Duration::ZERO;
-        // Accurate to one wait: a silence that began and ended between two calls of `passed` is
+        // Accurate to one wait: a silence that began and ended between two calls of `add_wait` is
         // up to one wait too long.
         if silent >= Silence::SHORTEST {
-            self.found.push(Silence { at: self.now.saturating_sub(silent), lasted: silent });
+            self.silences.push(Silence { at: self.now.saturating_sub(silent), lasted: silent });
         }
     }
 
     /// Returns the silences since the last call, relative to `begin` on the clock.
     pub(super) fn take(&mut self, begin: Nanos) -> Vec<Silence> {
-        let mut found = std::mem::take(&mut self.found);
-        for silence in &mut found {
+        let mut silences = std::mem::take(&mut self.silences);
+        for silence in &mut silences {
             silence.at = silence.at.saturating_sub(begin);
         }
-        found
+        silences
     }
 }
 
@@ -64,17 +64,17 @@ mod tests {
     #[test]
     fn a_second_without_a_completion_is_recorded() {
         let mut watch = SilenceWatch::default();
-        let look = Duration::from_millis(50);
-        let mut passed = |from: u64, to: u64, progress: u64, waits: bool| {
+        let wait = Duration::from_millis(50);
+        let mut add_waits = |from: u64, to: u64, progress: u64, is_idle: bool| {
             for at in (from..to).step_by(50) {
-                watch.passed(look, progress, waits, Nanos::from_millis(at + 50));
+                watch.add_wait(wait, progress, is_idle, Nanos::from_millis(at + 50));
             }
         };
-        passed(0, 500, 1, false);
-        passed(500, 2_000, 2, false);
-        passed(2_000, 5_000, 3, true);
-        passed(5_000, 5_500, 4, false);
-        passed(5_500, 14_500, 5, false);
+        add_waits(0, 500, 1, false);
+        add_waits(500, 2_000, 2, false);
+        add_waits(2_000, 5_000, 3, true);
+        add_waits(5_000, 5_500, 4, false);
+        add_waits(5_500, 14_500, 5, false);
         watch.end();
         let expected = [(550, 1_450), (5_550, 8_950)].map(|(at, lasted)| Silence {
             at: Nanos::from_millis(at - 100),
@@ -88,17 +88,17 @@ mod tests {
     #[test]
     fn only_the_measured_part_of_a_silence_is_recorded() {
         let mut watch = SilenceWatch::default();
-        let look = Duration::from_millis(50);
+        let wait = Duration::from_millis(50);
         let mut progress = 0;
         for at in (0..12_000).step_by(50) {
             if at == 5_000 {
                 watch.restart();
             }
             progress += u64::from(at == 1_950 || at >= 6_950);
-            watch.passed(look, progress, false, Nanos::from_millis(at + 50));
+            watch.add_wait(wait, progress, false, Nanos::from_millis(at + 50));
         }
         watch.end();
-        let found = watch.take(Nanos::from_secs(5));
-        assert_eq!(found, [Silence { at: Nanos::ZERO, lasted: Nanos::from_millis(1_950) }]);
+        let silences = watch.take(Nanos::from_secs(5));
+        assert_eq!(silences, [Silence { at: Nanos::ZERO, lasted: Nanos::from_millis(1_950) }]);
     }
 }

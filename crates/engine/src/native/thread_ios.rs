@@ -77,7 +77,7 @@ pub(super) struct ThreadIos<'s, Q: Queue> {
     /// Accounting turn that was last published to the lane.
     turn: u32,
     /// True once no more I/Os may be issued.
-    pub closing: bool,
+    pub is_closing: bool,
 }
 
 impl<'s, Q: Queue> ThreadIos<'s, Q> {
@@ -99,7 +99,7 @@ impl<'s, Q: Queue> ThreadIos<'s, Q> {
             vacant: (0..depth).rev().collect(),
             count: 0,
             turn: u32::MAX,
-            closing: false,
+            is_closing: false,
         }
     }
 
@@ -162,7 +162,7 @@ impl<'s, Q: Queue> ThreadIos<'s, Q> {
     #[inline(always)]
     pub(super) fn end_reap(&mut self, reap: Reap<'s>) {
         self.lane.end_reap();
-        if reap.turn != self.turn || self.closing {
+        if reap.turn != self.turn || self.is_closing {
             self.turn = reap.turn;
             self.lane.publish(reap.turn, self.count);
         }
@@ -199,7 +199,8 @@ impl<'s, Q: Queue> ThreadIos<'s, Q> {
         let errno = if result < 0 { -result } else { 0 };
         // If the first I/O of a load is rejected as unsupported, so are all that follow.
         let nothing_done = reap.account.ios() == 0 && self.lane.last.load(Ordering::Relaxed) == 0;
-        let hopeless = nothing_done && matches!(errno, libc::EINVAL | libc::EOPNOTSUPP);
-        self.shared.report_fault(LocatedFault { op, offset, size, errno, at: reap.now }, hopeless);
+        let is_hopeless = nothing_done && matches!(errno, libc::EINVAL | libc::EOPNOTSUPP);
+        self.shared
+            .report_fault(LocatedFault { op, offset, size, errno, at: reap.now }, is_hopeless);
     }
 }

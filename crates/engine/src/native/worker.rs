@@ -12,10 +12,10 @@
 
 mod durable;
 
-use super::due_times::PaceSchedule;
+use super::pace_schedule::PaceSchedule;
 use super::queue::{Completion, Queue, SubmitWait};
-use super::sleep_margin::{SleepPlanner, sharpen_timer};
-use super::start_error::SlotWaits;
+use super::sleep_planner::{SleepPlanner, sharpen_timer};
+use super::slot_waits::SlotWaits;
 use super::thread_ios::{IoSlot, Reap, ThreadIos};
 use super::verify::ReadVerifier;
 use crate::commits::CommitGroups;
@@ -70,7 +70,7 @@ impl<'s, Q: Queue> Worker<'s, Q> {
             && let Some(slot) = self.take_open_slot()
             && self.issue(slot, None)
         {
-            self.stamp_and_submit(SubmitWait::Not)?;
+            self.stamp_and_submit(SubmitWait::NoWait)?;
             self.reap();
         }
         while self.ios.count > 0 || self.start_final_flush(self.ios.clock.ticks()) {
@@ -84,18 +84,18 @@ impl<'s, Q: Queue> Worker<'s, Q> {
         sharpen_timer();
         loop {
             let now = self.ios.clock.ticks();
-            self.sleep.woke_up(self.ios.clock.nanos(now));
+            self.sleep.note_wake_up(self.ios.clock.nanos(now));
             while let Some(due) = self.due_by(now)
                 && let Some(slot) = self.take_open_slot()
                 && self.issue(slot, Some(due))
             {
-                self.sleep.io_queued();
+                self.sleep.note_issue();
             }
             if self.ios.count == 0 && (self.must_close() || self.next_due().is_none()) {
                 if !self.start_final_flush(now) {
                     return Ok(());
                 }
-                self.ios.closing = true;
+                self.ios.is_closing = true;
             }
             let wait = self.wait_until_next_due(now);
             // Nothing has to complete between two due times, however long that is.
@@ -105,7 +105,7 @@ impl<'s, Q: Queue> Worker<'s, Q> {
             let is_due = self.next_due().is_some_and(|due| due <= now);
             self.slot_waits.note_waiting(is_due && !was_open, now);
             self.ios.submit(wait)?;
-            if wait == SubmitWait::Not && self.ios.count > 0 {
+            if wait == SubmitWait::NoWait && self.ios.count > 0 {
                 // Yields the processor to a kernel thread that may serve these I/Os, such as a
                 // loop device's.
                 std::thread::yield_now();
@@ -123,7 +123,7 @@ impl<'s, Q: Queue> Worker<'s, Q> {
     #[inline(always)]
     fn issue(&mut self, slot: u32, due: Option<u64>) -> bool {
         let Some(drawn) = self.draw() else {
-            self.ios.closing = true;
+            self.ios.is_closing = true;
             self.ios.vacant.push(slot);
             return false;
         };
@@ -131,7 +131,7 @@ impl<'s, Q: Queue> Worker<'s, Q> {
         if let Some(commits) = &mut self.commits
             && io.op == Op::Write
         {
-            commits.issued(slot);
+            commits.note_issue(slot);
         }
         self.ios.push(slot, io);
         if self.verifier.is_some() {
@@ -139,8 +139,8 @@ impl<'s, Q: Queue> Worker<'s, Q> {
         }
         self.ios.batch.push(slot);
         if let Some(schedule) = &mut self.schedule {
-            schedule.issued();
-            self.ios.lane.issued(io.stream);
+            schedule.note_issue();
+            self.ios.lane.note_issue(io.stream);
         }
         true
     }
@@ -179,7 +179,7 @@ impl<'s, Q: Queue> Worker<'s, Q> {
             self.ios.slots[*slot as usize].began = now;
         }
         if let Some(slot) = self.ios.batch.last() {
-            self.ios.lane.issued(self.ios.slots[*slot as usize].stream);
+            self.ios.lane.note_issue(self.ios.slots[*slot as usize].stream);
         }
         self.ios.submit(wait)
     }
@@ -204,14 +204,14 @@ impl<'s, Q: Queue> Worker<'s, Q> {
         if !reap.before_end {
             self.ios.shared.time_out();
         }
-        self.ios.closing |= !reap.before_end || self.ios.shared.is_finishing();
+        self.ios.is_closing |= !reap.before_end || self.ios.shared.is_finishing();
         while let Some(completion) = self.ios.next() {
             self.complete(completion, &mut reap);
         }
         if reap.before_end && reap.seen > 0 {
             self.ios.lane.last.store(reap.now, Ordering::Relaxed);
         }
-        if self.ios.closing && self.ios.shared.is_given_up() {
+        if self.ios.is_closing && self.ios.shared.is_given_up() {
             self.give_up(&mut reap);
         }
         let now = reap.now;
@@ -246,9 +246,9 @@ impl<'s, Q: Queue> Worker<'s, Q> {
         if let Some(schedule) = &mut self.schedule {
             self.ios.vacant.push(slot);
             if self.ios.count == 0 {
-                schedule.all_complete(now);
+                schedule.note_idle(now);
             }
-        } else if self.ios.closing || !self.is_open(slot) {
+        } else if self.ios.is_closing || !self.is_open(slot) {
             self.ios.vacant.push(slot);
         } else {
             self.issue(slot, None);
@@ -272,7 +272,7 @@ impl<'s, Q: Queue> Worker<'s, Q> {
             match (&self.commits, io.op) {
                 (Some(commits), Op::Flush) => {
                     if io.began < deadline {
-                        reap.account.count_outstanding(commits.flush_stream(), response_ns);
+                        reap.account.count_outstanding(commits.flush_stream, response_ns);
                     }
                 }
                 (Some(commits), Op::Write) => {
@@ -283,7 +283,7 @@ impl<'s, Q: Queue> Worker<'s, Q> {
             }
         }
         if let Some(commits) = &mut self.commits {
-            for write in commits.uncommitted() {
+            for write in commits.take_all_writes() {
                 let response_ns = self.ios.response_ns(write.began, reap.now);
                 reap.account.count_outstanding(write.stream, response_ns);
             }
@@ -325,10 +325,10 @@ impl<'s, Q: Queue> Worker<'s, Q> {
     fn must_close(&mut self) -> bool {
         if self.ios.clock.ticks() >= self.ios.shared.deadline() {
             self.ios.shared.time_out();
-            self.ios.closing = true;
+            self.ios.is_closing = true;
         }
-        self.ios.closing |= self.ios.shared.is_finishing();
-        self.ios.closing
+        self.ios.is_closing |= self.ios.shared.is_finishing();
+        self.ios.is_closing
     }
 
     /// Takes a vacant slot that may issue an I/O. All slots of a group are alike, and a slot with
@@ -354,12 +354,12 @@ impl<'s, Q: Queue> Worker<'s, Q> {
     /// Returns when the next I/O was due; `None` if it is not due by `now` or cannot be issued.
     fn due_by(&self, now: u64) -> Option<u64> {
         let due = self.next_due().filter(|due| *due <= now)?;
-        let can_issue = !self.ios.closing && self.has_open_slot();
+        let can_issue = !self.ios.is_closing && self.has_open_slot();
         (can_issue && due < self.ios.shared.deadline()).then_some(due)
     }
 
     fn wait_until_next_due(&mut self, now: u64) -> SubmitWait {
-        if self.ios.closing || !self.has_open_slot() {
+        if self.ios.is_closing || !self.has_open_slot() {
             return SubmitWait::Completion;
         }
         let until = self.next_due().unwrap_or(u64::MAX).min(self.ios.shared.deadline());

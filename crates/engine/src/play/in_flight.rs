@@ -41,8 +41,8 @@ impl SlotRange {
     #[inline]
     fn cells(&self) -> Option<impl Iterator<Item = usize> + use<>> {
         let cells = self.start >> CELL_BITS..self.end.div_ceil(1 << CELL_BITS);
-        let few = cells.end.saturating_sub(cells.start) <= CELLS_LIMIT;
-        few.then(|| cells.map(|cell| cell as usize % CELLS))
+        let fits_grid = cells.end.saturating_sub(cells.start) <= CELLS_LIMIT;
+        fits_grid.then(|| cells.map(|cell| cell as usize % CELLS))
     }
 }
 
@@ -98,9 +98,9 @@ impl OutstandingRanges {
     #[inline]
     pub(super) fn overlaps(&self, io: &DueIo) -> bool {
         let range = SlotRange::from_io(io);
-        let may = self.wide > 0
+        let may_overlap = self.wide > 0
             || range.cells().is_none_or(|mut cells| cells.any(|cell| self.grid[cell] > 0));
-        may && self.slots.iter().any(|other| other.conflicts(&range))
+        may_overlap && self.slots.iter().any(|other| other.conflicts(&range))
     }
 }
 
@@ -121,14 +121,14 @@ mod tests {
             let size = if random.below(50) == 0 { 1 << 25 } else { 512 << random.below(9) };
             let offset = random.below(1 << 14) * 4096;
             let io = DueIo::new(Nanos::ZERO, op, Bytes(offset), Bytes(size));
-            let plain = naive.iter().flatten().any(|other| {
-                let apart =
+            let expected = naive.iter().flatten().any(|other| {
+                let is_disjoint =
                     other.offset.0 + other.size.0 <= offset || offset + size <= other.offset.0;
                 let flush = op == Op::Flush || other.op == Op::Flush;
-                !apart && !flush && (op.alters() || other.op.alters())
+                !is_disjoint && !flush && (op.alters() || other.op.alters())
             });
-            assert_eq!(ranges.overlaps(&io), plain, "{io:?}");
-            found += u32::from(plain);
+            assert_eq!(ranges.overlaps(&io), expected, "{io:?}");
+            found += u32::from(expected);
             searches += 1;
             let slot = random.below(8) as usize;
             if naive[slot].take().is_some() {

@@ -7,11 +7,11 @@
 //! detects I/Os that overlap ([`in_flight`]).
 
 mod in_flight;
-mod source;
+mod script_reader;
 
-pub(crate) use source::ScriptReader;
+pub(crate) use script_reader::ScriptReader;
 
-use crate::accounting::PlayedScript;
+use crate::accounting::{IoCounter, PlayedScript};
 use in_flight::OutstandingRanges;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use steadfast_domain::measurement::UnmeasuredIos;
 use steadfast_domain::replayed::ScriptPosition;
 use steadfast_domain::script::{OverlapRule, ReplayOmissions, Timing};
-use steadfast_domain::{Bytes, DueIo, Nanos, Op, ReplayResult, ScriptError, ScriptLoad};
+use steadfast_domain::{DueIo, Nanos, Op, ReplayResult, ScriptError, ScriptLoad};
 
 pub(crate) const BATCH: usize = 4096;
 
@@ -71,7 +71,8 @@ pub(crate) struct PlayCounts {
     starved: AtomicU64,
     starved_ns: AtomicU64,
     fua_left_out: AtomicU64,
-    left_out: [(AtomicU64, AtomicU64); Op::ALL.len()],
+    /// Omitted I/Os, in the order of `Op::ALL`.
+    left_out: [IoCounter; Op::ALL.len()],
     /// Number of I/Os from the start of the script that need not be played again.
     position: AtomicU64,
 }
@@ -85,38 +86,42 @@ impl PlayCounts {
     /// Returns the result since the last call, up to `position`: the tallies of `played`, and the
     /// counts that appear in none.
     pub(crate) fn take(&self, played: &mut PlayedScript, position: ScriptPosition) -> ReplayResult {
-        let taken = |counter: &AtomicU64| counter.swap(0, Ordering::Relaxed);
+        let take = |counter: &AtomicU64| counter.swap(0, Ordering::Relaxed);
         ReplayResult {
             served: std::mem::take(&mut played.served),
             lateness: std::mem::take(&mut played.lateness),
             intervals: std::mem::take(&mut played.by_interval),
-            overlaps: taken(&self.overlaps),
-            held: taken(&self.held),
-            starved: taken(&self.starved),
-            starved_for: Nanos(taken(&self.starved_ns)),
+            overlaps: take(&self.overlaps),
+            held: take(&self.held),
+            starved: take(&self.starved),
+            starved_for: Nanos(take(&self.starved_ns)),
             left_out: self.take_left_out(),
-            fua_left_out: taken(&self.fua_left_out),
+            fua_left_out: take(&self.fua_left_out),
             position,
         }
     }
 
     /// Returns the omitted I/Os since the last call, by operation.
     fn take_left_out(&self) -> Vec<UnmeasuredIos> {
-        let left_out_of = |op: Op| {
-            let (ios, bytes) = &self.left_out[op as usize];
-            let (ios, bytes) = (ios.swap(0, Ordering::Relaxed), bytes.swap(0, Ordering::Relaxed));
-            UnmeasuredIos { op, ios, bytes: Bytes(bytes) }
-        };
-        Op::ALL.into_iter().map(left_out_of).filter(|part| part.ios > 0).collect()
+        let left_out = Op::ALL.into_iter().map(|op| self.left_out[op as usize].take(op));
+        left_out.filter(|omitted| omitted.ios > 0).collect()
     }
 }
 
 #[derive(Debug, Clone, Copy)]
 struct PlaySettings {
     timing: Timing,
-    order: bool,
+    /// True if I/Os that overlap an outstanding one wait for it.
+    keeps_order: bool,
     leave_out: ReplayOmissions,
     outstanding: u32,
+}
+
+/// An I/O of the script and its position, from 0.
+#[derive(Debug, Clone, Copy)]
+struct NumberedIo {
+    io: DueIo,
+    number: u64,
 }
 
 #[derive(Debug)]
@@ -131,15 +136,15 @@ pub(crate) struct ScriptPlayer<F> {
     /// I/Os held back because they overlap an outstanding one, in script order.
     held: VecDeque<ReadyIo>,
     /// True if none of them can be released before another I/O completes.
-    stuck: bool,
-    /// Next I/O of the script and its position.
-    next: Option<(DueIo, u64)>,
+    is_stuck: bool,
+    next: Option<NumberedIo>,
     is_over: bool,
-    /// Number of I/Os taken from the feed, including those before the starting position.
-    taken: u64,
+    /// Position in the script of the next I/O from the feed.
+    feed_position: u64,
     /// Time since when there has been room for the next I/O.
     room_since: u64,
-    starving: Option<u64>,
+    /// Time since when the feed has had no I/O; `None` if it has any.
+    starving_since: Option<u64>,
 }
 
 impl<F: ScriptFeed> ScriptPlayer<F> {
@@ -150,27 +155,27 @@ impl<F: ScriptFeed> ScriptPlayer<F> {
         let outstanding = u32::try_from(load.demand.outstanding()).unwrap_or(u32::MAX);
         let leave_out =
             ReplayOmissions { discards: load.leave_out.discards || !discards, ..load.leave_out };
-        let order = load.overlaps == OverlapRule::Order;
+        let keeps_order = load.overlaps == OverlapRule::Order;
         let counts = PlayCounts { position: AtomicU64::new(from), ..PlayCounts::default() };
         ScriptPlayer {
             feed,
-            settings: PlaySettings { timing: load.timing, order, leave_out, outstanding },
+            settings: PlaySettings { timing: load.timing, keeps_order, leave_out, outstanding },
             counts: Arc::new(counts),
             origin: 0,
             in_flight: OutstandingRanges::new(outstanding),
             held: VecDeque::with_capacity(HELD_LIMIT),
-            stuck: true,
+            is_stuck: true,
             next: None,
             is_over: false,
-            taken: from,
+            feed_position: from,
             room_since: 0,
-            starving: None,
+            starving_since: None,
         }
     }
 
-    /// Starts playing at `start`, when the script's playing time is `passed`.
-    pub(crate) fn begin(&mut self, start: u64, passed: Nanos) {
-        self.origin = i128::from(start) - i128::from(passed.0);
+    /// Starts playing at `start`, when the script's playing time is `time`.
+    pub(crate) fn begin(&mut self, start: u64, time: Nanos) {
+        self.origin = i128::from(start) - i128::from(time.0);
         self.room_since = start;
     }
 
@@ -180,17 +185,17 @@ impl<F: ScriptFeed> ScriptPlayer<F> {
 
     #[inline]
     pub(crate) fn next(&mut self, now: u64) -> PlayerAction {
-        if !self.stuck {
+        if !self.is_stuck {
             if let Some(ready) = self.release() {
                 return PlayerAction::Submit(ready);
             }
-            self.stuck = true;
+            self.is_stuck = true;
         }
         loop {
-            let Some((io, number)) = self.next else {
-                match self.take(now) {
+            let Some(NumberedIo { io, number }) = self.next else {
+                match self.fetch(now) {
                     None => continue,
-                    Some(next) => return next,
+                    Some(action) => return action,
                 }
             };
             if self.in_flight.used >= self.limit() || self.held.len() == HELD_LIMIT {
@@ -212,30 +217,30 @@ impl<F: ScriptFeed> ScriptPlayer<F> {
 
     /// Notes that an I/O is submitted in this slot.
     #[inline]
-    pub(crate) fn submitted(&mut self, slot: u32, ready: &ReadyIo, now: u64) {
+    pub(crate) fn note_submission(&mut self, slot: u32, ready: &ReadyIo, now: u64) {
         self.in_flight.add(slot, &ready.io);
         self.room_since = now;
-        let behind = self.next.map_or(self.taken, |(_, number)| number);
-        let position = self.held.front().map_or(behind, |held| held.number.min(behind));
+        let unheld = self.next.map_or(self.feed_position, |next| next.number);
+        let position = self.held.front().map_or(unheld, |held| held.number.min(unheld));
         self.counts.position.store(position, Ordering::Relaxed);
     }
 
     /// Notes that the I/O of this slot has completed.
     #[inline]
-    pub(crate) fn completed(&mut self, slot: u32, now: u64) {
+    pub(crate) fn note_completion(&mut self, slot: u32, now: u64) {
         if self.in_flight.used >= self.limit() {
             self.room_since = now;
         }
         self.in_flight.remove(slot);
-        self.stuck = self.held.is_empty();
+        self.is_stuck = self.held.is_empty();
     }
 
     /// Returns the maximum number of outstanding I/Os that applies to the next I/O.
     #[inline]
     fn limit(&self) -> u32 {
-        let own = self.next.and_then(|(io, _)| io.outstanding);
-        match (self.settings.timing, own) {
-            (Timing::Closed, Some(own)) => own.clamp(1, self.settings.outstanding),
+        let io_limit = self.next.and_then(|next| next.io.outstanding);
+        match (self.settings.timing, io_limit) {
+            (Timing::Closed, Some(limit)) => limit.clamp(1, self.settings.outstanding),
             _ => self.settings.outstanding,
         }
     }
@@ -249,34 +254,34 @@ impl<F: ScriptFeed> ScriptPlayer<F> {
         }
     }
 
-    /// Takes the next I/O to be played from the feed. Returns the action to take if there is
+    /// Fetches the next I/O to be played from the feed. Returns the action to take if there is
     /// none.
     #[inline]
-    fn take(&mut self, now: u64) -> Option<PlayerAction> {
+    fn fetch(&mut self, now: u64) -> Option<PlayerAction> {
         if self.is_over {
             let waits = !self.held.is_empty();
             return Some(if waits { PlayerAction::Completion } else { PlayerAction::Over });
         }
         match self.feed.next() {
             FeedResult::Io(io) => {
-                self.fed(now);
-                let number = self.taken;
-                self.taken += 1;
-                self.next = self.as_played(io).map(|io| (io, number));
+                self.end_starving(now);
+                let number = self.feed_position;
+                self.feed_position += 1;
+                self.next = self.as_played(io).map(|io| NumberedIo { io, number });
                 None
             }
             FeedResult::Starved => {
-                if self.starving.is_none() {
-                    self.starving = Some(now);
+                if self.starving_since.is_none() {
+                    self.starving_since = Some(now);
                     self.counts.starved.fetch_add(1, Ordering::Relaxed);
                 }
                 Some(PlayerAction::Starved)
             }
             FeedResult::Over => {
-                self.fed(now);
+                self.end_starving(now);
                 self.is_over = true;
                 if self.held.is_empty() {
-                    self.counts.position.store(self.taken, Ordering::Relaxed);
+                    self.counts.position.store(self.feed_position, Ordering::Relaxed);
                 }
                 None
             }
@@ -285,8 +290,8 @@ impl<F: ScriptFeed> ScriptPlayer<F> {
     }
 
     #[inline]
-    fn fed(&mut self, now: u64) {
-        if let Some(since) = self.starving.take() {
+    fn end_starving(&mut self, now: u64) {
+        if let Some(since) = self.starving_since.take() {
             self.counts.starved_ns.fetch_add(now.saturating_sub(since), Ordering::Relaxed);
         }
     }
@@ -295,15 +300,13 @@ impl<F: ScriptFeed> ScriptPlayer<F> {
     #[inline]
     fn as_played(&self, mut io: DueIo) -> Option<DueIo> {
         let leave_out = self.settings.leave_out;
-        let out = match io.op {
+        let is_omitted = match io.op {
             Op::Flush => leave_out.flushes,
             Op::Discard => leave_out.discards,
             Op::Read | Op::Write => false,
         };
-        if out {
-            let (ios, bytes) = &self.counts.left_out[io.op as usize];
-            ios.fetch_add(1, Ordering::Relaxed);
-            bytes.fetch_add(io.size.0, Ordering::Relaxed);
+        if is_omitted {
+            self.counts.left_out[io.op as usize].count(io.size.0);
             return None;
         }
         if io.fua && leave_out.fua {
@@ -317,12 +320,12 @@ impl<F: ScriptFeed> ScriptPlayer<F> {
     #[inline]
     fn must_wait(&self, io: &DueIo) -> bool {
         // Held I/Os must not be overtaken either.
-        let waits = || self.held.iter().any(|held| in_flight::conflict(&held.io, io));
-        let overlaps = self.in_flight.overlaps(io) || waits();
+        let overlaps = self.in_flight.overlaps(io)
+            || self.held.iter().any(|held| in_flight::conflict(&held.io, io));
         if overlaps {
             self.counts.overlaps.fetch_add(1, Ordering::Relaxed);
         }
-        self.settings.order && overlaps
+        self.settings.keeps_order && overlaps
     }
 
     /// Returns the first held I/O that no longer has to wait.
@@ -330,14 +333,13 @@ impl<F: ScriptFeed> ScriptPlayer<F> {
         if self.in_flight.used >= self.settings.outstanding {
             return None;
         }
-        let free = |place: &usize| {
-            let io = &self.held[*place].io;
-            let before = self.held.iter().take(*place);
-            !self.in_flight.overlaps(io)
-                && !before.into_iter().any(|h| in_flight::conflict(&h.io, io))
+        let is_free = |index: &usize| {
+            let io = &self.held[*index].io;
+            let mut earlier = self.held.iter().take(*index);
+            !self.in_flight.overlaps(io) && !earlier.any(|held| in_flight::conflict(&held.io, io))
         };
-        let place = (0..self.held.len()).find(free)?;
-        self.held.remove(place)
+        let index = (0..self.held.len()).find(is_free)?;
+        self.held.remove(index)
     }
 }
 

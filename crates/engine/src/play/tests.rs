@@ -3,7 +3,7 @@
 use super::*;
 use crate::xoshiro::Xoshiro256;
 use steadfast_domain::script::OpCounts;
-use steadfast_domain::{Demand, Script};
+use steadfast_domain::{Bytes, Demand, Script};
 
 #[derive(Debug)]
 struct ListFeed(std::vec::IntoIter<DueIo>);
@@ -84,7 +84,7 @@ fn played(
         match player.next(now) {
             PlayerAction::Submit(ready) => {
                 let slot = free.pop().unwrap();
-                player.submitted(slot, &ready, now);
+                player.note_submission(slot, &ready, now);
                 out.push_back((now + service, slot));
                 done.push((ready.due - 1000, now - 1000, ready.io.offset.0 / 4096));
                 continue;
@@ -100,7 +100,7 @@ fn played(
         let (at, slot) = out.pop_front().unwrap();
         now = now.max(at);
         free.push(slot);
-        player.completed(slot, now);
+        player.note_completion(slot, now);
     }
 }
 
@@ -206,11 +206,11 @@ fn omitted_ios_are_counted_and_not_submitted() {
     let counts = player.counts();
     let PlayerAction::Submit(ready) = player.next(10) else { panic!() };
     assert!(!ready.io.fua);
-    player.submitted(0, &ready, 10);
+    player.note_submission(0, &ready, 10);
     assert!(matches!(player.next(10), PlayerAction::Over));
     let left_out = counts.take_left_out();
-    let of = |op, ios, bytes| UnmeasuredIos { op, ios, bytes: Bytes(bytes) };
-    assert_eq!(left_out, [of(Op::Discard, 2, 8192), of(Op::Flush, 1, 4096)]);
+    let omitted = |op, ios, bytes| UnmeasuredIos { op, ios, bytes: Bytes(bytes) };
+    assert_eq!(left_out, [omitted(Op::Discard, 2, 8192), omitted(Op::Flush, 1, 4096)]);
     assert_eq!(counts.fua_left_out.load(Ordering::Relaxed), 1);
     assert_eq!(counts.position.load(Ordering::Relaxed), 4);
 }

@@ -1,8 +1,7 @@
 //! Durable writes and open loops on the exact drive, against closed formulas.
 
 use super::*;
-use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::stimulus::{ActiveRange, LoadLimits, Pace};
+use steadfast_domain::stimulus::{LoadLimits, Pace};
 
 /// Controller time, time of 4 KiB on the link, and additional time of a flush.
 const COMMAND: u64 = 100_000;
@@ -15,9 +14,7 @@ fn exact(fault: Option<SimFault>) -> SimulatedSsd {
 }
 
 fn load(pattern: &str, demand: &str, until: LoadLimits) -> Stimulus {
-    let streams = pattern.parse::<AccessPattern>().unwrap().streams();
-    let range = ActiveRange::new(Bytes(0), drive("exact").unwrap().capacity());
-    Stimulus::new(streams, range, demand.parse().unwrap(), until)
+    tests::load(pattern, demand, drive("exact").unwrap(), until, 0)
 }
 
 #[test]

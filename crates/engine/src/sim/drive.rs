@@ -6,6 +6,7 @@ use super::ftl::{PageMap, UNMAPPED};
 use super::slc_cache::SlcCache;
 use super::spec::{DriveSpec, PAGE};
 use crate::draw::DrawnIo;
+use std::ops::RangeInclusive;
 use steadfast_domain::device_log::DeviceCounters;
 use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::{Bytes, Op, WriteCache};
@@ -39,15 +40,15 @@ pub(super) struct SimulatedDrive {
     controller: u64,
     link_in: u64,
     link_out: u64,
-    completed: u64,
-    /// Time at which the durations change next, and the factor by which a fault slows programs.
-    spell_ends: u64,
-    wear: f64,
+    /// Time of the last completion.
+    last_completion: u64,
+    /// Factor by which a fault slows programs, effective when durations change next.
+    pub(super) wear: f64,
     pub(super) host_bytes: u64,
     /// Share of the written data that the limit of writes counts.
     counted_share: f64,
     /// Time until which that limit delays writes.
-    limited: u64,
+    write_limit_until: u64,
     read_bytes: u64,
     commands: u64,
     celsius: f64,
@@ -72,26 +73,16 @@ impl SimulatedDrive {
             controller: 0,
             link_in: 0,
             link_out: 0,
-            completed: 0,
-            spell_ends: 0,
+            last_completion: 0,
             wear: 1.0,
             host_bytes: 0,
             counted_share: 1.0,
-            limited: 0,
+            write_limit_until: 0,
             read_bytes: 0,
             commands: 0,
             celsius: IDLE_CELSIUS,
             thermal: ThermalState::default(),
         }
-    }
-
-    pub(super) fn set_write_cache(&mut self, state: WriteCache) {
-        self.write_cache = state;
-    }
-
-    /// Sets the factor for the duration of all programs, effective from the next spell.
-    pub(super) fn set_wear(&mut self, wear: f64) {
-        self.wear = wear;
     }
 
     pub(super) fn set_data_pattern(&mut self, pattern: &DataPattern) {
@@ -116,10 +107,10 @@ impl SimulatedDrive {
     /// completion.
     #[inline]
     pub(super) fn submit(&mut self, now: u64, io: &DrawnIo) -> u64 {
-        if now >= self.spell_ends {
-            self.change_spell(now);
+        if now >= self.dies.times.valid_until {
+            self.change_timings(now);
         }
-        let begin = self.begin_of(self.controller.max(now)) + self.exit_latency(now);
+        let begin = self.begin_after_stall(self.controller.max(now)) + self.exit_latency(now);
         self.controller = begin + self.dies.times.command;
         self.commands += 1;
         self.dies.now = self.controller;
@@ -130,7 +121,7 @@ impl SimulatedDrive {
             Op::Flush => self.flush(),
         };
         let done = done + u64::from(self.spec.latency_ns);
-        self.completed = self.completed.max(done);
+        self.last_completion = self.last_completion.max(done);
         done
     }
 
@@ -138,9 +129,9 @@ impl SimulatedDrive {
     /// finds it.
     #[inline(always)]
     fn exit_latency(&self, now: u64) -> u64 {
-        let idle = now.saturating_sub(self.completed);
-        let entered = self.spec.idle_states.iter().rev().find(|state| idle >= state.after.0);
-        entered.map_or(0, |state| state.exit_latency.0)
+        let idle = now.saturating_sub(self.last_completion);
+        let state = self.spec.idle_states.iter().rev().find(|state| idle >= state.after.0);
+        state.map_or(0, |state| state.exit_latency.0)
     }
 
     /// Replaces the fault of the specification.
@@ -150,7 +141,7 @@ impl SimulatedDrive {
 
     /// Returns when the controller begins a command that could begin at `at`.
     #[inline(always)]
-    fn begin_of(&self, at: u64) -> u64 {
+    fn begin_after_stall(&self, at: u64) -> u64 {
         match self.spec.fault {
             Some(SimFault::Stalls { every, lasts }) if at % every.0 < lasts.0 && at >= every.0 => {
                 at - at % every.0 + lasts.0
@@ -160,17 +151,18 @@ impl SimulatedDrive {
     }
 
     #[cold]
-    fn change_spell(&mut self, now: u64) {
-        (self.dies.times, self.spell_ends) =
-            FlashTimings::at(&self.spec, self.seed, now, self.wear);
+    fn change_timings(&mut self, now: u64) {
+        self.dies.times = FlashTimings::at(&self.spec, self.seed, now, self.wear);
     }
 
     fn read(&mut self, io: &DrawnIo) -> u64 {
-        let (first, last) = pages(io);
+        let logical_pages = pages(io);
+        let first = *logical_pages.start();
+        let count = logical_pages.end() - first + 1;
         self.read_bytes += u64::from(io.size);
         let open = self.mapping.host_open();
         let mut cached = 0;
-        for (logical, page) in (first..).zip(self.mapping.lookup_run(first, last - first + 1)) {
+        for (logical, page) in (first..).zip(self.mapping.lookup_run(first, count)) {
             if *page != UNMAPPED {
                 if self.slc.as_ref().is_some_and(|slc| slc.holds(logical)) {
                     cached += 1;
@@ -192,18 +184,19 @@ impl SimulatedDrive {
     }
 
     fn write(&mut self, io: &DrawnIo) -> u64 {
-        let (first, last) = pages(io);
+        let logical_pages = pages(io);
+        let (first, last) = (*logical_pages.start(), *logical_pages.end());
         self.host_bytes += u64::from(io.size);
         self.link_in = self.link_in.max(self.dies.now) + self.link_time(io.size);
         self.dies.now = self.link_in;
         if let Some(slc) = &mut self.slc {
-            self.dies.now = slc.write(self.link_in, (first, last), io.size.into());
+            self.dies.now = slc.write(self.link_in, logical_pages, io.size.into());
         }
         if let Some(limit) = self.spec.write_limit {
             let counted = (f64::from(io.size) * self.counted_share) as u64;
             let time = counted * 1000 / u64::from(limit.mb_per_second);
-            self.limited = self.limited.max(self.dies.now) + time;
-            self.dies.now = self.limited;
+            self.write_limit_until = self.write_limit_until.max(self.dies.now) + time;
+            self.dies.now = self.write_limit_until;
         }
         let end = io.offset + u64::from(io.size);
         let pages = self.spec.indirection_pages;
@@ -228,8 +221,8 @@ impl SimulatedDrive {
         let open = self.mapping.host_open();
         let pages = self.spec.indirection_pages;
         let unit = u64::from(pages) * PAGE;
-        let cut = [begin, end].into_iter().filter(|edge| edge & (unit - 1) != 0);
-        for edge in cut {
+        let inside_units = [begin, end].into_iter().filter(|edge| edge & (unit - 1) != 0);
+        for edge in inside_units {
             let first = (edge >> PAGE_BITS) as u32 & !(pages - 1);
             let covered = pages.min(self.spec.logical_pages - first);
             for page in self.mapping.lookup_run(first, covered) {
@@ -306,15 +299,15 @@ impl SimulatedDrive {
     }
 
     /// Updates the temperature for the load up to `now`.
-    pub(super) fn warm(&mut self, now: u64) {
+    pub(super) fn update_temperature(&mut self, now: u64) {
         let time = now.saturating_sub(self.thermal.at) as f64;
         if time == 0.0 {
             return;
         }
         let programs = (self.mapping.programmed - self.thermal.programmed) as f64
             / f64::from(self.spec.unit_pages);
-        let most = time / f64::from(self.spec.program_ns) * f64::from(self.spec.dies);
-        let target = IDLE_CELSIUS + LOAD_CELSIUS * (programs / most).min(1.0);
+        let programs_max = time / f64::from(self.spec.program_ns) * f64::from(self.spec.dies);
+        let target = IDLE_CELSIUS + LOAD_CELSIUS * (programs / programs_max).min(1.0);
         self.celsius += (target - self.celsius) * (1.0 - (-time / THERMAL_NS).exp());
         self.thermal = ThermalState { at: now, programmed: self.mapping.programmed };
     }
@@ -325,9 +318,9 @@ impl SimulatedDrive {
     }
 }
 
-/// Returns the first and the last page that an I/O touches.
+/// Returns the logical pages that an I/O touches.
 #[inline(always)]
-fn pages(io: &DrawnIo) -> (u32, u32) {
+fn pages(io: &DrawnIo) -> RangeInclusive<u32> {
     let last = io.offset + u64::from(io.size.max(1)) - 1;
-    ((io.offset >> PAGE_BITS) as u32, (last >> PAGE_BITS) as u32)
+    (io.offset >> PAGE_BITS) as u32..=(last >> PAGE_BITS) as u32
 }

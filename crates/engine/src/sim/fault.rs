@@ -138,12 +138,12 @@ impl FaultState {
         }
     }
 
-    /// Updates the throttling state: `celsius` is the temperature now, `passed` the nanoseconds
-    /// since the last update.
-    pub(super) fn update_throttling(&mut self, celsius: f64, passed: u64) {
+    /// Updates the throttling state: `celsius` is the temperature now, `elapsed` the
+    /// nanoseconds since the last update.
+    pub(super) fn update_throttling(&mut self, celsius: f64, elapsed: u64) {
         let Some(SimFault::Throttles { above, below, .. }) = self.fault else { return };
         if self.is_throttled {
-            self.throttling.nanos += passed;
+            self.throttling.nanos += elapsed;
             self.is_throttled = celsius > f64::from(below);
         } else if celsius >= f64::from(above) {
             self.is_throttled = true;

@@ -10,7 +10,7 @@
 use super::ftl::{Flash, PageOrigin};
 use super::spec::DriveSpec;
 use crate::xoshiro::Xoshiro256;
-use steadfast_domain::step::mix64;
+use steadfast_domain::random_bits::mix64;
 
 /// Maximum number of dies of a drive: a read keeps a bit for every die it touches.
 const DIES_MAX: usize = 64;
@@ -21,10 +21,10 @@ const PROGRAM_SPREAD: f64 = 0.08;
 /// Largest deviation of read times from their mean, as a share of it.
 const READ_SPREAD: f64 = 0.15;
 
-/// Length of a spell in nanoseconds, and the largest deviation of a drive's durations in a spell
-/// from the specified ones, as a share of them.
-const SPELL_NS: u64 = 20_000_000_000;
-const SPELL_SPREAD: f64 = 0.012;
+/// Time in nanoseconds after which a drive's durations change, and their largest deviation from
+/// the specified ones, as a share of them.
+const DRIFT_PERIOD_NS: u64 = 20_000_000_000;
+const DRIFT_SPREAD: f64 = 0.012;
 
 #[derive(Debug, Clone, Copy, Default)]
 struct DieTimes {
@@ -32,8 +32,14 @@ struct DieTimes {
     busy: u64,
     /// End of its reads.
     read: u64,
-    /// Start and end of an erase.
-    erase: (u64, u64),
+    erase: EraseSpan,
+}
+
+/// Begin and end of an erase.
+#[derive(Debug, Clone, Copy, Default)]
+struct EraseSpan {
+    begin: u64,
+    end: u64,
 }
 
 /// Current durations of operations, in nanoseconds.
@@ -50,6 +56,8 @@ pub(super) struct FlashTimings {
     pub(super) command: u64,
     /// Time of 1024 bytes on the host link.
     pub(super) kib: u64,
+    /// Time at which they change next.
+    pub(super) valid_until: u64,
 }
 
 /// A read's share of one die.
@@ -85,7 +93,7 @@ impl FlashDies {
         FlashDies {
             now: 0,
             programmed: 0,
-            times: FlashTimings::new(spec, 1.0, 1.0),
+            times: FlashTimings::new(spec, 1.0, 1.0, 0),
             dies: vec![DieTimes::default(); spec.dies as usize].into(),
             channels: vec![0; spec.channels as usize].into(),
             unit_bits: spec.unit_pages.trailing_zeros(),
@@ -99,7 +107,7 @@ impl FlashDies {
         }
     }
 
-    /// Returns the time at which every die has finished its work.
+    /// Returns the time at which the last die finishes its work.
     pub(super) fn busy_until(&self) -> u64 {
         self.dies.iter().map(|die| die.busy).max().unwrap_or(0)
     }
@@ -154,10 +162,10 @@ impl FlashDies {
 
     #[inline]
     fn read_die(&mut self, index: usize, share: DieShare) -> u64 {
-        let jitter = self.chance(self.times.read_jitter);
+        let jitter = self.random_below(self.times.read_jitter);
         let time = (self.times.read + jitter) * u64::from(share.units);
         let begin = self.now.max(self.dies[index].read);
-        let wait = self.in_progress(index, begin);
+        let wait = self.wait_for_operation(index, begin);
         let die = &mut self.dies[index];
         die.read = begin + wait + time;
         die.busy = die.busy.max(self.now) + time;
@@ -170,24 +178,24 @@ impl FlashDies {
     /// progress. The start of a program is not kept, so a read meets it at a uniformly random
     /// point of its course.
     #[inline]
-    fn in_progress(&mut self, index: usize, begin: u64) -> u64 {
+    fn wait_for_operation(&mut self, index: usize, begin: u64) -> u64 {
         let die = &self.dies[index];
         // Behind other reads, the die has not begun anything else.
         if die.busy <= begin || die.read > self.now {
             return 0;
         }
-        let (from, to) = die.erase;
-        if from <= begin && begin < to {
-            return to - begin;
+        let erase = die.erase;
+        if erase.begin <= begin && begin < erase.end {
+            return erase.end - begin;
         }
-        let left = die.busy - begin;
-        left.min(self.chance(self.times.program))
+        let remaining = die.busy - begin;
+        remaining.min(self.random_below(self.times.program))
     }
 
-    /// Returns a random time below `below`.
+    /// Returns a random time below `limit`.
     #[inline(always)]
-    fn chance(&mut self, below: u64) -> u64 {
-        ((u128::from(self.random.next()) * u128::from(below)) >> 64) as u64
+    fn random_below(&mut self, limit: u64) -> u64 {
+        ((u128::from(self.random.next()) * u128::from(limit)) >> 64) as u64
     }
 
     #[inline(always)]
@@ -227,12 +235,12 @@ impl Flash for FlashDies {
     fn program(&mut self, page: u32, writer: PageOrigin) {
         let index = self.die_of(page);
         let loaded = self.transfer(index, self.times.transfer << self.unit_bits);
-        let jitter = self.chance(self.times.program_jitter);
+        let jitter = self.random_below(self.times.program_jitter);
         let die = &mut self.dies[index];
         die.busy = die.busy.max(loaded) + self.times.program + jitter;
         if writer == PageOrigin::Host {
-            let at = self.units % self.buffer.len() as u64;
-            self.buffer[at as usize] = die.busy;
+            let index = self.units % self.buffer.len() as u64;
+            self.buffer[index as usize] = die.busy;
             self.units += 1;
             self.programmed = self.programmed.max(die.busy);
         }
@@ -243,8 +251,8 @@ impl Flash for FlashDies {
         for die in &mut self.dies {
             let begin = die.busy.max(self.now);
             die.busy = begin + self.times.erase;
-            if die.erase.1 <= self.now {
-                die.erase = (begin, die.busy);
+            if die.erase.end <= self.now {
+                die.erase = EraseSpan { begin, end: die.busy };
             }
         }
     }
@@ -252,8 +260,8 @@ impl Flash for FlashDies {
 
 impl FlashTimings {
     /// Returns a drive's durations; `slowness` scales all of them, `wear` only programs.
-    fn new(spec: &DriveSpec, slowness: f64, wear: f64) -> Self {
-        let scaled = |ns: u32, by: f64| (f64::from(ns) * by).round() as u64;
+    fn new(spec: &DriveSpec, slowness: f64, wear: f64, valid_until: u64) -> Self {
+        let scaled = |ns: u32, factor: f64| (f64::from(ns) * factor).round() as u64;
         let program = slowness * wear;
         FlashTimings {
             read: scaled(spec.read_ns, slowness * (1.0 - READ_SPREAD)),
@@ -264,15 +272,16 @@ impl FlashTimings {
             transfer: scaled(spec.transfer_ns, slowness),
             command: scaled(spec.command_ns, slowness),
             kib: (1024.0 * 1000.0 / f64::from(spec.link_mb_per_second) * slowness).round() as u64,
+            valid_until,
         }
     }
 
-    /// Returns the durations in the spell that contains `now`, and the end of that spell.
-    pub(super) fn at(spec: &DriveSpec, seed: u64, now: u64, wear: f64) -> (Self, u64) {
-        let spell = now / SPELL_NS;
-        let chance = mix64(seed ^ mix64(spell)) as f64 / u64::MAX as f64;
-        let spread = if spec.is_exact { 0.0 } else { SPELL_SPREAD };
-        let slowness = 1.0 + spread * (2.0 * chance - 1.0);
-        (FlashTimings::new(spec, slowness, wear), (spell + 1) * SPELL_NS)
+    /// Returns the durations that apply at `now`.
+    pub(super) fn at(spec: &DriveSpec, seed: u64, now: u64, wear: f64) -> Self {
+        let period = now / DRIFT_PERIOD_NS;
+        let deviation = 2.0 * (mix64(seed ^ mix64(period)) as f64 / u64::MAX as f64) - 1.0;
+        let spread = if spec.is_exact { 0.0 } else { DRIFT_SPREAD };
+        let slowness = 1.0 + spread * deviation;
+        FlashTimings::new(spec, slowness, wear, (period + 1) * DRIFT_PERIOD_NS)
     }
 }

@@ -47,6 +47,13 @@ struct Frontier {
     end: u32,
 }
 
+/// A physical page that holds its logical page.
+#[derive(Debug, Clone, Copy)]
+struct MappedPage {
+    physical: u32,
+    logical: u32,
+}
+
 #[derive(Debug, Clone, Copy)]
 struct Victim {
     superblock: u32,
@@ -268,14 +275,14 @@ impl PageMap {
     fn collect_page(&mut self, flash: &mut impl Flash) {
         let Some(mut victim) = self.victim else { return };
         if self.valid[victim.superblock as usize] > NOT_CLOSED {
-            let (page, logical) = self.next_valid(victim.next);
-            victim.next = page + 1;
+            let page = self.next_valid(victim.next);
+            victim.next = page.physical + 1;
             self.victim = Some(victim);
-            flash.read(page);
+            flash.read(page.physical);
             if self.collector.next == self.collector.end {
                 self.collector = self.open();
             }
-            self.collector = self.place(self.collector, logical, PageOrigin::Collector, flash);
+            self.collector = self.place(self.collector, page.logical, PageOrigin::Collector, flash);
         }
         if self.valid[victim.superblock as usize] == NOT_CLOSED {
             self.victim = None;
@@ -284,15 +291,14 @@ impl PageMap {
         }
     }
 
-    /// Returns the first page from `page` on that still holds its logical page, and that logical
-    /// page.
-    fn next_valid(&self, mut page: u32) -> (u32, u32) {
+    /// Returns the first page from `physical` on that still holds its logical page.
+    fn next_valid(&self, mut physical: u32) -> MappedPage {
         loop {
-            let logical = self.logical[page as usize];
-            if logical != UNMAPPED && self.physical[logical as usize] == page {
-                return (page, logical);
+            let logical = self.logical[physical as usize];
+            if logical != UNMAPPED && self.physical[logical as usize] == physical {
+                return MappedPage { physical, logical };
             }
-            page += 1;
+            physical += 1;
         }
     }
 
@@ -301,19 +307,19 @@ impl PageMap {
     fn choose_victim(&mut self) -> bool {
         let full = 1 << self.page_bits;
         let mut fewest = full;
-        let mut at = 0;
+        let mut begin = 0;
         for (index, counts) in self.valid.chunks(STRIDE).enumerate() {
             let low = counts.iter().fold(i16::MAX, |low, count| low.min(*count));
             if i32::from(low) < fewest {
                 fewest = i32::from(low);
-                at = index * STRIDE;
+                begin = index * STRIDE;
             }
         }
         if fewest >= full {
             return false;
         }
-        let rest = &self.valid[at..];
-        let superblock = at + rest.iter().position(|c| i32::from(*c) == fewest).unwrap_or(0);
+        let rest = &self.valid[begin..];
+        let superblock = begin + rest.iter().position(|c| i32::from(*c) == fewest).unwrap_or(0);
         self.valid[superblock] += NOT_CLOSED;
         let superblock = superblock as u32;
         let next = superblock << self.page_bits;

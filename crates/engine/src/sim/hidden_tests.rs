@@ -1,17 +1,15 @@
 //! Properties that procedures have to find: indirection units, limits of writes, counters.
 
+use super::tests::load;
 use super::*;
-use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::stimulus::{ActiveRange, Cursor, DataPattern, LoadLimits};
 use steadfast_domain::{DueIo, Order};
 
 /// Writes 16 MiB with this pattern and these data to a new drive.
 fn written(spec: &DriveSpec, pattern: &str, data: &str) -> Measurement {
-    let pattern: AccessPattern = pattern.parse().unwrap();
-    let range = ActiveRange::new(Bytes(0), spec.capacity());
     let until = LoadLimits::bytes(Bytes::mib(16));
-    let stimulus = Stimulus::new(pattern.streams(), range, Demand::new(1, 32), until)
-        .data_pattern(data.parse::<DataPattern>().unwrap());
+    let stimulus =
+        load(pattern, "T1Q32", spec, until, 0).data_pattern(data.parse::<DataPattern>().unwrap());
     SimulatedSsd::new(spec, 1, StopSignal::default()).run(stimulus)
 }
 
@@ -66,13 +64,10 @@ fn the_last_indirection_unit_of_a_drive_may_be_smaller() {
 fn scripts_and_loads_at_once_have_their_own_data() {
     let limit = WriteLimit { mb_per_second: 10, compresses: true };
     let spec = DriveSpec { write_limit: Some(limit), ..drive("exact").unwrap().clone() };
-    let range = ActiveRange::new(Bytes(0), spec.capacity());
     let writes = |data: &str| {
-        let pattern: AccessPattern = "SEQ 128K W".parse().unwrap();
         let until = LoadLimits::time(Nanos::from_secs(4));
-        let mut load = Stimulus::new(pattern.streams(), range, Demand::new(1, 8), until);
-        load.data_pattern = data.parse::<DataPattern>().unwrap();
-        load
+        load("SEQ 128K W", "T1Q8", &spec, until, 0)
+            .data_pattern(data.parse::<DataPattern>().unwrap())
     };
     let mut ssd = SimulatedSsd::new(&spec, 1, StopSignal::default());
     assert!(ssd.run(writes("zero")).mb_per_second().unwrap() > 30.0);
@@ -95,11 +90,9 @@ fn parts_of_seconds_of_throttling_add_up() {
     let mut ssd = SimulatedSsd::new(spec, 1, StopSignal::default()).with_fault(fault);
     let mut seconds = 0;
     for _ in 0..60 {
-        let pattern: AccessPattern = "RND 4K R".parse().unwrap();
-        let range = ActiveRange::new(Bytes(0), spec.capacity());
         let until = LoadLimits::time(Nanos(900_000_000));
-        let load = Stimulus::new(pattern.streams(), range, Demand::new(1, 1), until);
-        seconds += ssd.run(load).sensed.log.unwrap().throttle_seconds.unwrap();
+        let reads = load("RND 4K R", "T1Q1", spec, until, 0);
+        seconds += ssd.run(reads).sensed.log.unwrap().throttle_seconds.unwrap();
     }
     // Throttling begins after the first step.
     assert_eq!(seconds, 59 * 9 / 10);

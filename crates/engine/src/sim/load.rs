@@ -35,6 +35,13 @@ pub(super) enum AdvanceEnd {
     Failed,
 }
 
+/// A slot of a load as its thread knows it.
+#[derive(Debug, Clone, Copy)]
+struct ThreadSlot {
+    thread: usize,
+    number: u32,
+}
+
 impl IoOutcome {
     /// Returns how the load ends, if this outcome ends it.
     pub(super) fn end(self) -> Option<AdvanceEnd> {
@@ -57,11 +64,11 @@ enum SettleTime {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OutstandingIo {
     /// Time at which it was issued or, if the load has a pace, due.
-    pub(super) since: u64,
+    pub(super) began: u64,
     pub(super) offset: u64,
     pub(super) size: u32,
     /// Bytes by which it is shorter than its stream's transfer size.
-    pub(super) short: u32,
+    pub(super) short_by: u32,
     pub(super) stream: u32,
     pub(super) op: Op,
     pub(super) fails: bool,
@@ -70,21 +77,22 @@ pub(super) struct OutstandingIo {
 impl OutstandingIo {
     /// Content of a slot that has had no I/O yet.
     pub(super) const NONE: OutstandingIo = OutstandingIo {
-        since: 0,
+        began: 0,
         offset: 0,
         size: 0,
-        short: 0,
+        short_by: 0,
         stream: 0,
         op: Op::Read,
         fails: false,
     };
 }
 
-/// The drive that a load runs on, its faults, and the stop flag.
+/// The drive that a load runs on, its faults, the stop flag, and the measurement of the step.
 pub(super) struct SimContext<'a> {
     pub(super) drive: &'a mut SimulatedDrive,
     pub(super) faults: &'a mut FaultState,
     pub(super) stop: &'a StopSignal,
+    pub(super) measurement: &'a mut SimulatedMeasurement,
 }
 
 #[derive(Debug)]
@@ -109,15 +117,15 @@ pub(super) struct RunningLoad {
     pub(super) measured_from: u64,
     /// Time at which the load is complete; `None` if no time limit applies.
     pub(super) ends_at: Option<u64>,
-    /// I/Os and bytes that may still be issued.
-    left_ios: u64,
-    left_bytes: u64,
+    /// I/Os and bytes that the load may still issue.
+    remaining_ios: u64,
+    remaining_bytes: u64,
     until_stop: u32,
     /// Index of its first stream among the streams of all loads that run at once.
     first_stream: u32,
     /// True if other loads run at the same time, so that this one does not decide when the drive
     /// is idle.
-    is_accompanied: bool,
+    is_concurrent: bool,
 }
 
 impl RunningLoad {
@@ -130,12 +138,12 @@ impl RunningLoad {
             .collect();
         let slots = stimulus.demand.outstanding() as usize;
         let (until, done) = (stimulus.until, start.done);
-        let measured_from = now + stimulus.ramp.0;
         let (delay, ramp) = (stimulus.delay, stimulus.ramp);
+        let measured_from = now + ramp.0;
         let begins = now + delay.saturating_sub(start.elapsed_with(ramp)).0;
         let measured = start.measured_time(delay, ramp);
         // Without a ramp its time counts from its first I/O.
-        let timed_from = if stimulus.ramp > Nanos::ZERO { measured_from } else { begins };
+        let timed_from = if ramp > Nanos::ZERO { measured_from } else { begins };
         RunningLoad {
             plan,
             drawers,
@@ -151,19 +159,23 @@ impl RunningLoad {
             idle_since: begins,
             begins,
             measured_from,
-            ends_at: until.time.map(|t| timed_from.saturating_add(t.saturating_sub(measured).0)),
-            left_ios: until.ios.map_or(u64::MAX, |ios| ios.saturating_sub(done.ios)),
-            left_bytes: until.bytes.map_or(u64::MAX, |b| b.0.saturating_sub(done.bytes.0)),
+            ends_at: until
+                .time
+                .map(|time| timed_from.saturating_add(time.saturating_sub(measured).0)),
+            remaining_ios: until.ios.map_or(u64::MAX, |ios| ios.saturating_sub(done.ios)),
+            remaining_bytes: until
+                .bytes
+                .map_or(u64::MAX, |bytes| bytes.0.saturating_sub(done.bytes.0)),
             until_stop: STOP_EVERY,
             first_stream: 0,
-            is_accompanied: false,
+            is_concurrent: false,
             stimulus: stimulus.clone(),
         }
     }
 
-    /// Makes it one of several loads at once, whose streams start at index `first_stream`.
-    pub(super) fn accompanied(self, first_stream: u32) -> Self {
-        RunningLoad { first_stream, is_accompanied: true, ..self }
+    /// Makes it one of several loads at once; its streams start at index `first_stream`.
+    pub(super) fn among_others(self, first_stream: u32) -> Self {
+        RunningLoad { first_stream, is_concurrent: true, ..self }
     }
 
     pub(super) fn is_idle(&self) -> bool {
@@ -173,31 +185,35 @@ impl RunningLoad {
     /// Returns the time of the load's next event; the current time if it has nothing more to do.
     pub(super) fn next_event(&self) -> u64 {
         let completion = self.calendar.first().map(|(done, _)| done);
-        let may = self.may_issue() && self.has_open_slot();
-        let issue = self.pacer.due().filter(|_| may).map(|due| due.max(self.now));
+        let can_issue = self.may_issue() && self.has_open_slot();
+        let issue = self.pacer.due().filter(|_| can_issue).map(|due| due.max(self.now));
         let is_over = completion.is_none() && !self.may_issue();
-        let nothing = if is_over { self.now } else { u64::MAX };
-        completion.into_iter().chain(issue).min().unwrap_or(nothing)
+        let without_event = if is_over { self.now } else { u64::MAX };
+        completion.into_iter().chain(issue).min().unwrap_or(without_event)
     }
 
     /// Lets the drive collect garbage while this load has nothing outstanding.
     fn idle(&self, to: u64, context: &mut SimContext) {
-        if !self.is_accompanied {
+        if !self.is_concurrent {
             context.drive.idle(self.idle_since, to);
         }
     }
 
     /// Completes the I/Os that are outstanding at the end of the load.
-    pub(super) fn drain(&mut self, drive: &mut SimulatedDrive, window: &mut SimulatedMeasurement) {
+    pub(super) fn drain(
+        &mut self,
+        drive: &mut SimulatedDrive,
+        measurement: &mut SimulatedMeasurement,
+    ) {
         let end = self.now;
         loop {
             while let Some((done, slot)) = self.calendar.first() {
                 self.now = self.now.max(done);
                 self.calendar.clear(slot);
-                window.note_completion(self.now);
+                measurement.note_completion(self.now);
                 if !self.is_durable(slot) {
-                    window.count_outstanding(&self.slots[slot], self.now);
-                } else if self.settle(slot, window, SettleTime::Ended(end)) {
+                    measurement.count_outstanding(&self.slots[slot], self.now);
+                } else if self.settle(slot, measurement, SettleTime::Ended(end)) {
                     self.flush(slot, drive);
                     continue;
                 }
@@ -215,10 +231,9 @@ impl RunningLoad {
         !self.commits.is_empty() && matches!(self.slots[slot].op, Op::Write | Op::Flush)
     }
 
-    /// Returns the thread of a slot and its number there.
-    fn place_of(&self, slot: usize) -> (usize, u32) {
+    fn thread_slot(&self, slot: usize) -> ThreadSlot {
         let depth = self.stimulus.demand.depth as usize;
-        (slot / depth, (slot % depth) as u32)
+        ThreadSlot { thread: slot / depth, number: (slot % depth) as u32 }
     }
 
     /// Returns true if no flush has to complete before the next I/O of a slot.
@@ -227,8 +242,8 @@ impl RunningLoad {
         if self.commits.is_empty() {
             return true;
         }
-        let (thread, place) = self.place_of(slot);
-        self.commits[thread].may_issue(place)
+        let slot = self.thread_slot(slot);
+        self.commits[slot.thread].may_issue(slot.number)
     }
 
     /// Returns true if an I/O may be issued before any completes.
@@ -239,17 +254,22 @@ impl RunningLoad {
 
     /// Takes a free slot whose next I/O need not wait for a flush.
     fn take_open_slot(&mut self) -> Option<usize> {
-        let at = self.free.iter().rposition(|slot| self.is_open(*slot))?;
-        Some(self.free.remove(at))
+        let index = self.free.iter().rposition(|slot| self.is_open(*slot))?;
+        Some(self.free.remove(index))
     }
 
     /// Counts a completed write that a flush follows, or that flush with the writes that it
     /// commits. Returns true if the slot has to flush.
-    fn settle(&mut self, slot: usize, window: &mut SimulatedMeasurement, time: SettleTime) -> bool {
+    fn settle(
+        &mut self,
+        slot: usize,
+        measurement: &mut SimulatedMeasurement,
+        time: SettleTime,
+    ) -> bool {
         if self.slots[slot].op == Op::Write {
-            return self.settle_write(slot, window, time);
+            return self.settle_write(slot, measurement, time);
         }
-        self.settle_flush(slot, window, time);
+        self.settle_flush(slot, measurement, time);
         false
     }
 
@@ -257,60 +277,69 @@ impl RunningLoad {
     fn settle_write(
         &mut self,
         slot: usize,
-        window: &mut SimulatedMeasurement,
+        measurement: &mut SimulatedMeasurement,
         time: SettleTime,
     ) -> bool {
         let io = self.slots[slot];
-        let (thread, place) = self.place_of(slot);
+        let slot = self.thread_slot(slot);
         let is_paced = !self.pacer.is_closed();
-        let (now, commits) = (self.now, &mut self.commits[thread]);
+        let (now, commits) = (self.now, &mut self.commits[slot.thread]);
         if io.fails {
-            commits.failed(place);
+            commits.note_failure(slot.number);
             return false;
         }
-        let alone = commits.write_only_stream() + self.first_stream;
+        let write_stream = commits.write_only_stream() + self.first_stream;
         match time {
             SettleTime::Measured => {
-                window.account.count_sized(alone, now - io.since, io.size.into());
+                measurement.account.count_sized(write_stream, now - io.began, io.size.into());
                 if is_paced {
-                    window.account.count_start_error(0);
+                    measurement.account.count_start_error(0);
                 }
             }
             SettleTime::Ramp => {}
-            SettleTime::Ended(_) => window.account.count_outstanding(alone, now - io.since),
+            SettleTime::Ended(_) => {
+                measurement.account.count_outstanding(write_stream, now - io.began)
+            }
         }
-        let OutstandingIo { stream, size, short: missing, since: began, .. } = io;
-        commits.written(place, UncommittedWrite { stream, size, missing, began })
+        let OutstandingIo { stream, size, short_by, began, .. } = io;
+        commits.note_write(slot.number, UncommittedWrite { stream, size, short_by, began })
     }
 
     /// Counts a completed flush and the writes that it commits.
-    fn settle_flush(&mut self, slot: usize, window: &mut SimulatedMeasurement, time: SettleTime) {
-        let (thread, place) = self.place_of(slot);
-        let (now, commits) = (self.now, &mut self.commits[thread]);
-        let flush_stream = commits.flush_stream() + self.first_stream;
-        let (flushed_from, writes) = commits.committed(place);
+    fn settle_flush(
+        &mut self,
+        slot: usize,
+        measurement: &mut SimulatedMeasurement,
+        time: SettleTime,
+    ) {
+        let slot = self.thread_slot(slot);
+        let (now, commits) = (self.now, &mut self.commits[slot.thread]);
+        let flush_stream = commits.flush_stream + self.first_stream;
+        let flush_began = commits.end_flush(slot.number);
         match time {
-            SettleTime::Measured => window.account.count(flush_stream, now - flushed_from),
-            SettleTime::Ramp => window.count_unmeasured(Op::Flush, 0),
+            SettleTime::Measured => measurement.account.count(flush_stream, now - flush_began),
+            SettleTime::Ramp => measurement.count_unmeasured(Op::Flush, 0),
             SettleTime::Ended(end) => {
-                window.count_unmeasured(Op::Flush, 0);
+                measurement.count_unmeasured(Op::Flush, 0);
                 // A flush that began after the end was not outstanding at it.
-                if flushed_from < end {
-                    window.account.count_outstanding(flush_stream, now - flushed_from);
+                if flush_began < end {
+                    measurement.account.count_outstanding(flush_stream, now - flush_began);
                 }
             }
         }
-        for UncommittedWrite { stream, size, missing, began } in writes {
+        for UncommittedWrite { stream, size, short_by, began } in commits.take_writes(slot.number) {
             let response = now - began;
             match time {
-                SettleTime::Measured if missing == 0 => window.account.count(stream, response),
-                SettleTime::Measured => {
-                    window.account.count_short(stream, response, u64::from(missing));
+                SettleTime::Measured if short_by == 0 => {
+                    measurement.account.count(stream, response)
                 }
-                SettleTime::Ramp => window.count_unmeasured(Op::Write, size),
+                SettleTime::Measured => {
+                    measurement.account.count_short(stream, response, u64::from(short_by));
+                }
+                SettleTime::Ramp => measurement.count_unmeasured(Op::Write, size),
                 SettleTime::Ended(_) => {
-                    window.count_unmeasured(Op::Write, size);
-                    window.account.count_outstanding(stream, response);
+                    measurement.count_unmeasured(Op::Write, size);
+                    measurement.account.count_outstanding(stream, response);
                 }
             }
         }
@@ -320,39 +349,35 @@ impl RunningLoad {
     fn flush(&mut self, slot: usize, drive: &mut SimulatedDrive) {
         let io = DrawnIo { stream: 0, op: Op::Flush, fua: false, offset: 0, size: 0 };
         let done = drive.submit(self.now, &io);
-        let (thread, place) = self.place_of(slot);
-        self.commits[thread].flushing(place, self.now);
-        self.slots[slot] = OutstandingIo { since: self.now, op: Op::Flush, ..OutstandingIo::NONE };
+        let thread_slot = self.thread_slot(slot);
+        self.commits[thread_slot.thread].begin_flush(thread_slot.number, self.now);
+        self.slots[slot] = OutstandingIo { began: self.now, op: Op::Flush, ..OutstandingIo::NONE };
         self.calendar.set(slot, done);
     }
 
     /// Flushes for writes that no later write will flush for. Returns true if there are any.
     fn flush_rest(&mut self, drive: &mut SimulatedDrive) -> bool {
-        let left = self.free.iter().position(|slot| {
-            let (thread, place) = self.place_of(*slot);
-            self.commits.get(thread).is_some_and(|commits| commits.needs_final_flush(place))
+        let unflushed = self.free.iter().position(|slot| {
+            let slot = self.thread_slot(*slot);
+            let commits = self.commits.get(slot.thread);
+            commits.is_some_and(|commits| commits.needs_final_flush(slot.number))
         });
-        if let Some(at) = left {
-            let slot = self.free.remove(at);
+        if let Some(index) = unflushed {
+            let slot = self.free.remove(index);
             self.flush(slot, drive);
         }
-        left.is_some()
+        unflushed.is_some()
     }
 
     /// Runs up to `to`; an I/O that completes exactly at `to` belongs to the next call.
-    pub(super) fn advance(
-        &mut self,
-        to: u64,
-        context: &mut SimContext,
-        window: &mut SimulatedMeasurement,
-    ) -> AdvanceEnd {
+    pub(super) fn advance(&mut self, to: u64, context: &mut SimContext) -> AdvanceEnd {
         if to <= self.now {
             return AdvanceEnd::Reached;
         }
         loop {
             if self.may_issue()
                 && self.has_open_slot()
-                && let Some(end) = self.issue_due(to, context, window)
+                && let Some(end) = self.issue_due(to, context)
             {
                 return end;
             }
@@ -368,16 +393,16 @@ impl RunningLoad {
             }
             self.now = done;
             if self.is_durable(slot) {
-                let measured = self.now >= self.measured_from;
-                let time = if measured { SettleTime::Measured } else { SettleTime::Ramp };
-                window.note_completion(self.now);
-                if self.settle(slot, window, time) {
+                let is_measured = self.now >= self.measured_from;
+                let time = if is_measured { SettleTime::Measured } else { SettleTime::Ramp };
+                context.measurement.note_completion(self.now);
+                if self.settle(slot, context.measurement, time) {
                     self.flush(slot, context.drive);
                     continue;
                 }
             }
-            let settled = self.is_durable(slot) && !self.slots[slot].fails;
-            if !settled && !self.complete(slot, window) {
+            let is_settled = self.is_durable(slot) && !self.slots[slot].fails;
+            if !is_settled && !self.complete(slot, context.measurement) {
                 self.release(slot);
                 return AdvanceEnd::Faulty;
             }
@@ -404,7 +429,7 @@ impl RunningLoad {
 
     #[inline(always)]
     fn may_issue(&self) -> bool {
-        self.left_ios > 0 && self.left_bytes > 0
+        self.remaining_ios > 0 && self.remaining_bytes > 0
     }
 
     fn release(&mut self, slot: usize) {
@@ -412,17 +437,12 @@ impl RunningLoad {
         self.free.push(slot);
         if self.free.len() == self.slots.len() {
             self.idle_since = self.now;
-            self.pacer.all_complete(self.now);
+            self.pacer.note_idle(self.now);
         }
     }
 
     /// Issues the I/Os that are due before the next completion, as long as slots are free.
-    fn issue_due(
-        &mut self,
-        to: u64,
-        context: &mut SimContext,
-        window: &mut SimulatedMeasurement,
-    ) -> Option<AdvanceEnd> {
+    fn issue_due(&mut self, to: u64, context: &mut SimContext) -> Option<AdvanceEnd> {
         while self.may_issue() {
             let due = self.pacer.due()?;
             let at = due.max(self.now);
@@ -434,14 +454,14 @@ impl RunningLoad {
                 if at > self.now {
                     self.idle(at, context);
                 }
-                if !self.is_accompanied {
-                    window.end_idle_time(at);
+                if !self.is_concurrent {
+                    context.measurement.end_idle_time(at);
                 }
             }
             let slot = self.take_open_slot()?;
-            let since = if self.pacer.is_closed() { at } else { due };
+            let began = if self.pacer.is_closed() { at } else { due };
             self.now = at;
-            if let Some(end) = self.issue(slot, since, at, context) {
+            if let Some(end) = self.issue(slot, began, at, context) {
                 self.free.push(slot);
                 return Some(end);
             }
@@ -463,7 +483,7 @@ impl RunningLoad {
     fn issue(
         &mut self,
         slot: usize,
-        since: u64,
+        began: u64,
         now: u64,
         context: &mut SimContext,
     ) -> Option<AdvanceEnd> {
@@ -476,17 +496,17 @@ impl RunningLoad {
         }
         let thread = slot / self.stimulus.demand.depth as usize;
         let mut io = self.drawers[thread].draw_of(self.pacer.stream());
-        self.pacer.issued();
-        let short = self.charge(&mut io);
+        self.pacer.note_issue();
+        let short_by = self.charge(&mut io);
         let done = context.faults.delayed_by_freeze(context.drive.submit(now, &io));
         let DrawnIo { op, offset, size, .. } = io;
         let stream = io.stream + self.first_stream;
         let fails = outcome == IoOutcome::Fails;
         if op == Op::Write && !self.commits.is_empty() {
-            let (thread, place) = self.place_of(slot);
-            self.commits[thread].issued(place);
+            let slot = self.thread_slot(slot);
+            self.commits[slot.thread].note_issue(slot.number);
         }
-        self.slots[slot] = OutstandingIo { since, offset, size, short, stream, op, fails };
+        self.slots[slot] = OutstandingIo { began, offset, size, short_by, stream, op, fails };
         self.calendar.set(slot, done);
         None
     }
@@ -495,34 +515,34 @@ impl RunningLoad {
     /// shortened; returns by how many bytes.
     #[inline(always)]
     fn charge(&mut self, io: &mut DrawnIo) -> u32 {
-        self.left_ios -= 1;
-        let size = u64::from(io.size).min(self.left_bytes) as u32;
-        let short = io.size - size;
+        self.remaining_ios -= 1;
+        let size = u64::from(io.size).min(self.remaining_bytes) as u32;
+        let short_by = io.size - size;
         io.size = size;
-        self.left_bytes -= u64::from(size);
-        short
+        self.remaining_bytes -= u64::from(size);
+        short_by
     }
 
     /// Counts the start error of an I/O of a paced load: nothing is late in virtual time.
     #[inline(always)]
-    fn count_start(&self, window: &mut SimulatedMeasurement) {
+    fn count_start(&self, measurement: &mut SimulatedMeasurement) {
         if !self.pacer.is_closed() {
-            window.account.count_start_error(0);
+            measurement.account.count_start_error(0);
         }
     }
 
     /// Counts a completed I/O. Returns false if too many have failed.
     #[inline]
-    fn complete(&mut self, slot: usize, window: &mut SimulatedMeasurement) -> bool {
+    fn complete(&mut self, slot: usize, measurement: &mut SimulatedMeasurement) -> bool {
         let io = self.slots[slot];
-        window.note_completion(self.now);
-        let plain = !io.fails && io.short == 0 && self.now >= self.measured_from;
-        if plain {
-            window.account.count(io.stream, self.now - io.since);
-            self.count_start(window);
+        measurement.note_completion(self.now);
+        let is_plain = !io.fails && io.short_by == 0 && self.now >= self.measured_from;
+        if is_plain {
+            measurement.account.count(io.stream, self.now - io.began);
+            self.count_start(measurement);
             return true;
         }
-        self.complete_slow_path(&io, window)
+        self.complete_slow_path(&io, measurement)
     }
 
     /// Counts an I/O that failed, was shortened or is not measured. A failed one no longer counts
@@ -531,20 +551,20 @@ impl RunningLoad {
     fn complete_slow_path(
         &mut self,
         io: &OutstandingIo,
-        window: &mut SimulatedMeasurement,
+        measurement: &mut SimulatedMeasurement,
     ) -> bool {
         if !io.fails && self.now >= self.measured_from {
-            window.account.count_short(io.stream, self.now - io.since, u64::from(io.short));
-            self.count_start(window);
+            measurement.account.count_short(io.stream, self.now - io.began, u64::from(io.short_by));
+            self.count_start(measurement);
             return true;
         }
         if !io.fails {
-            window.count_unmeasured(io.op, io.size);
+            measurement.count_unmeasured(io.op, io.size);
             return true;
         }
-        self.left_ios = self.left_ios.saturating_add(1);
-        self.left_bytes = self.left_bytes.saturating_add(u64::from(io.size));
-        window.fault(io, self.now)
+        self.remaining_ios = self.remaining_ios.saturating_add(1);
+        self.remaining_bytes = self.remaining_bytes.saturating_add(u64::from(io.size));
+        measurement.note_fault(io, self.now)
     }
 }
 
@@ -552,7 +572,7 @@ pub(super) struct SimulatedMeasurement {
     pub(super) account: IntervalAccount,
     pub(super) meter: StepMeter,
     pub(super) begin: u64,
-    open: u64,
+    interval_began: u64,
     pub(super) fault_count: u64,
     pub(super) faults: Vec<Fault>,
     /// I/Os completed in a ramp or after the end, by operation.
@@ -570,7 +590,7 @@ impl SimulatedMeasurement {
             account: IntervalAccount::new(meter.account_streams()),
             meter,
             begin,
-            open: begin,
+            interval_began: begin,
             fault_count: 0,
             faults: Vec::new(),
             unmeasured: Op::ALL.map(|op| UnmeasuredIos { op, ios: 0, bytes: Bytes(0) }),
@@ -581,7 +601,7 @@ impl SimulatedMeasurement {
     }
 
     pub(super) fn closes_at(&self) -> u64 {
-        self.open + self.interval.0
+        self.interval_began + self.interval.0
     }
 
     pub(super) fn count_unmeasured(&mut self, op: Op, size: u32) {
@@ -594,7 +614,7 @@ impl SimulatedMeasurement {
     pub(super) fn count_outstanding(&mut self, io: &OutstandingIo, now: u64) {
         if !io.fails {
             self.count_unmeasured(io.op, io.size);
-            self.account.count_outstanding(io.stream, now.saturating_sub(io.since));
+            self.account.count_outstanding(io.stream, now.saturating_sub(io.began));
         }
     }
 
@@ -622,17 +642,18 @@ impl SimulatedMeasurement {
 
     /// Closes the open interval at `now`; `None` if it has no length and no I/O.
     pub(super) fn close(&mut self, now: u64) -> Option<&Interval> {
-        let (begin, end) = (self.open - self.begin, now.saturating_sub(self.begin));
+        let (begin, end) = (self.interval_began - self.begin, now.saturating_sub(self.begin));
         if end <= begin && self.account.ios() == 0 {
             return None;
         }
-        self.open = now;
+        self.interval_began = now;
         let partial = is_partial(Nanos(end - begin), self.interval);
         let accounts = std::iter::once(&mut self.account);
         Some(self.meter.close_interval(accounts, Nanos(begin), Nanos(end), partial))
     }
 
-    pub(super) fn fault(&mut self, io: &OutstandingIo, now: u64) -> bool {
+    /// Notes an I/O that failed at `now`. Returns false if too many have failed.
+    pub(super) fn note_fault(&mut self, io: &OutstandingIo, now: u64) -> bool {
         self.fault_count += 1;
         if self.faults.len() < LOCATED_FAULTS_MAX {
             self.faults.push(Fault {

@@ -23,7 +23,6 @@ mod hidden_tests;
 mod load;
 mod pace;
 mod power_cut;
-mod pseudo_slc;
 mod running;
 mod script;
 #[cfg(test)]
@@ -34,7 +33,8 @@ mod spec;
 mod tests;
 
 pub use fault::SimFault;
-pub use pseudo_slc::PseudoSlc;
+pub use power_cut::SimulatedPowerCut;
+pub use slc_cache::PseudoSlc;
 pub use spec::{DriveSpec, IdleState, PowerModel, WriteLimit, drive, drives};
 
 use crate::accounting::by_operation;
@@ -143,7 +143,7 @@ impl SimulatedSsd {
     /// Enables or disables the volatile write cache. Ends a load that a cut left running.
     pub fn set_write_cache(&mut self, state: WriteCache) {
         self.end_load();
-        self.drive.set_write_cache(state);
+        self.drive.write_cache = state;
         self.device.write_cache = Some(state);
     }
 
@@ -152,7 +152,7 @@ impl SimulatedSsd {
         self.end_load();
         let took = self.drive.purge();
         self.clock += took;
-        self.drive.warm(self.clock);
+        self.drive.update_temperature(self.clock);
         Purge { blank: Some(true), ..Purge::new(PurgeMethod::Simulated, Nanos(took)) }
     }
 
@@ -163,7 +163,7 @@ impl SimulatedSsd {
         let to = self.clock.saturating_add(time.0);
         self.drive.idle(self.clock, to);
         self.clock = to;
-        self.drive.warm(to);
+        self.drive.update_temperature(to);
     }
 
     /// Returns the load that a step continues, or a new one.
@@ -192,21 +192,24 @@ impl SimulatedSsd {
     fn advance(
         &mut self,
         load: &mut SimulatedRun,
-        window: &mut SimulatedMeasurement,
+        measurement: &mut SimulatedMeasurement,
         to: u64,
         step: &Step,
     ) -> Result<bool, Halt> {
         if self.clock >= self.faults.gone_at() {
-            return Err(self.gone());
+            return Err(self.device_gone());
         }
         let began = self.clock;
-        let wear = self.faults.program_slowdown(self.drive.host_bytes);
-        self.drive.set_wear(wear);
-        let mut context =
-            SimContext { drive: &mut self.drive, faults: &mut self.faults, stop: &self.stop };
-        let end = load.advance(to, &mut context, window);
+        self.drive.wear = self.faults.program_slowdown(self.drive.host_bytes);
+        let mut context = SimContext {
+            drive: &mut self.drive,
+            faults: &mut self.faults,
+            stop: &self.stop,
+            measurement,
+        };
+        let end = load.advance(to, &mut context);
         self.clock = load.now();
-        self.drive.warm(self.clock);
+        self.drive.update_temperature(self.clock);
         self.faults.update_throttling(self.drive.celsius(), self.clock - began);
         match end {
             AdvanceEnd::Reached | AdvanceEnd::Complete if self.stop.is_requested() => {
@@ -215,14 +218,14 @@ impl SimulatedSsd {
             AdvanceEnd::Reached => Ok(false),
             AdvanceEnd::Complete => Ok(true),
             AdvanceEnd::Stopped => Err(Halt::Stopped),
-            AdvanceEnd::Faulty => Err(faults(step, window)),
-            AdvanceEnd::Gone => Err(self.gone()),
+            AdvanceEnd::Faulty => Err(too_many_faults(step, measurement)),
+            AdvanceEnd::Gone => Err(self.device_gone()),
             AdvanceEnd::Hangs => Err(self.hang()),
-            AdvanceEnd::Failed => Err(failed(step, load)),
+            AdvanceEnd::Failed => Err(script_failure(step, load)),
         }
     }
 
-    fn gone(&self) -> Halt {
+    fn device_gone(&self) -> Halt {
         Halt::DeviceGone {
             device: self.device.path.clone(),
             why: "the simulated drive no longer answers".to_owned(),
@@ -240,21 +243,21 @@ impl SimulatedSsd {
     /// Returns the changes of the drive's own log since `earlier`, which are exact.
     fn log_since(&self, earlier: &CounterBaseline) -> LogDelta {
         let (before, after) = (earlier.counters, self.drive.counters());
-        let since =
+        let change =
             |bytes: fn(&DeviceCounters) -> Option<Bytes>| Some(bytes(&after)? - bytes(&before)?);
         let throttling = self.faults.throttle_counts().zip(earlier.throttling);
         LogDelta {
-            host_written: since(|counters| counters.host_written),
-            nand_written: since(|counters| counters.nand_written),
-            host_read: since(|counters| counters.host_read),
+            host_written: change(|counters| counters.host_written),
+            nand_written: change(|counters| counters.nand_written),
+            host_read: change(|counters| counters.host_read),
             host_unit: Some(Bytes(0)),
             nand_unit: Some(Bytes(0)),
             before: Some(before),
             after: Some(after),
-            throttle_events: throttling.map(|(now, then)| now.events - then.events),
+            throttle_events: throttling.map(|(now, before)| now.events - before.events),
             // The log counts whole seconds since the drive was created.
             throttle_seconds: throttling
-                .map(|(now, then)| now.nanos / Nanos::SECOND.0 - then.nanos / Nanos::SECOND.0),
+                .map(|(now, before)| now.nanos / Nanos::SECOND.0 - before.nanos / Nanos::SECOND.0),
             ..LogDelta::default()
         }
     }
@@ -279,12 +282,12 @@ impl SimulatedSsd {
     fn pass_ramp(
         &mut self,
         load: &mut SimulatedRun,
-        window: &mut SimulatedMeasurement,
+        measurement: &mut SimulatedMeasurement,
         step: &Step,
     ) -> Result<(), Halt> {
         while self.clock < load.measured_from() {
             let to = load.measured_from().min(self.clock + Nanos::SECOND.0);
-            if self.advance(load, window, to, step)? {
+            if self.advance(load, measurement, to, step)? {
                 break;
             }
         }
@@ -295,17 +298,19 @@ impl SimulatedSsd {
     fn measure(
         &mut self,
         load: &mut SimulatedRun,
-        window: &mut SimulatedMeasurement,
+        measurement: &mut SimulatedMeasurement,
         step: &Step,
         watch: &mut dyn FnMut(&Interval),
     ) -> Result<bool, Halt> {
-        let cut = step.cut.map_or(u64::MAX, |cut| window.begin.saturating_add(cut.0));
+        let cut = step.cut.map_or(u64::MAX, |cut| measurement.begin.saturating_add(cut.0));
         let end = load.ends_at().unwrap_or(u64::MAX);
         let last = cut.min(end);
         loop {
-            let to = window.closes_at().min(last);
-            let complete = self.advance(load, window, to, step)?;
-            window.close(self.clock).into_iter().for_each(&mut *watch);
+            let to = measurement.closes_at().min(last);
+            let complete = self.advance(load, measurement, to, step)?;
+            if let Some(interval) = measurement.close(self.clock) {
+                watch(interval);
+            }
             if complete || (self.clock >= last && end <= cut) {
                 return Ok(true);
             }
@@ -318,12 +323,12 @@ impl SimulatedSsd {
     fn conclude(
         &mut self,
         mut load: SimulatedRun,
-        mut window: SimulatedMeasurement,
+        mut measurement: SimulatedMeasurement,
         before: CounterBaseline,
         complete: bool,
     ) -> Measurement {
-        let (began, began_unix_ms) = (window.begin, unix_ms(window.begin));
-        let elapsed = window.meter.elapsed();
+        let (began, began_unix_ms) = (measurement.begin, unix_ms(measurement.begin));
+        let elapsed = measurement.meter.elapsed();
         let (cursors, seed, parts) = match &load.kind {
             SimulatedRunKind::Drawn(load) => (load.plan.cursors(), load.seed, Vec::new()),
             SimulatedRunKind::Concurrent(loads) => {
@@ -334,22 +339,22 @@ impl SimulatedSsd {
         let log = self.log_since(&before);
         let power_milliwatts = self.power_since(&before, elapsed);
         if complete {
-            load.drain(&mut self.drive, &mut window);
+            load.drain(&mut self.drive, &mut measurement);
             self.advance_clock(load.now());
         } else if !load.is_idle() {
-            window.note_completion(self.clock);
+            measurement.note_completion(self.clock);
         }
-        window.add_outstanding();
-        let writes_alone = window.meter.writes_alone();
-        let start_error = window.meter.start_error();
+        measurement.add_outstanding();
+        let writes_alone = measurement.meter.writes_alone();
+        let start_error = measurement.meter.start_error();
         let (streams, intervals, replay) = match &load.kind {
             SimulatedRunKind::Drawn(_) | SimulatedRunKind::Concurrent(_) => {
-                let (streams, intervals) = window.meter.finish();
+                let (streams, intervals) = measurement.meter.finish();
                 (streams, intervals, None)
             }
             SimulatedRunKind::Script(script) => {
-                let mut played = window.meter.finish_script();
-                let replay = script.take(&mut played);
+                let mut played = measurement.meter.finish_script();
+                let replay = script.replay_result(&mut played);
                 (played.streams, played.intervals, Some(Box::new(replay)))
             }
         };
@@ -363,14 +368,14 @@ impl SimulatedSsd {
             streams,
             writes_alone,
             parts,
-            unmeasured: by_operation(&window.unmeasured),
+            unmeasured: by_operation(&measurement.unmeasured),
             start_error,
-            silences: window.silences,
+            silences: measurement.silences,
             intervals,
             cursors,
             seed,
-            fault_count: window.fault_count,
-            faults: window.faults,
+            fault_count: measurement.fault_count,
+            faults: measurement.faults,
             replay,
             write_amplification: WriteAmplification::from_log(&log),
             sensed: SensorReadings {
@@ -385,14 +390,14 @@ impl SimulatedSsd {
 
     /// Completes the outstanding I/Os of a load that is no longer measured.
     fn drain(&mut self, mut load: SimulatedRun) {
-        let mut unseen = SimulatedMeasurement::new(&load.load, Nanos::SECOND, self.clock);
-        load.drain(&mut self.drive, &mut unseen);
+        let mut discarded = SimulatedMeasurement::new(&load.load, Nanos::SECOND, self.clock);
+        load.drain(&mut self.drive, &mut discarded);
         self.advance_clock(load.now());
     }
 
     fn advance_clock(&mut self, now: u64) {
         self.clock = self.clock.max(now);
-        self.drive.warm(self.clock);
+        self.drive.update_temperature(self.clock);
     }
 
     fn prepare_load(&self, load: &Load) -> Result<SimulatedLoad, StepRefusal> {
@@ -410,9 +415,9 @@ impl SimulatedSsd {
                 if let Some(why) = script.fault().or_else(|| self.refuse_script(script)) {
                     return Err(StepRefusal(why));
                 }
-                let source =
+                let reader =
                     ScriptReader::open(script).map_err(|error| StepRefusal(error.to_string()))?;
-                Ok(SimulatedLoad::Script(source))
+                Ok(SimulatedLoad::Script(reader))
             }
         }
     }
@@ -450,7 +455,7 @@ impl SimulatedSsd {
 }
 
 /// Returns why a script failed, as the end of the run.
-fn failed(step: &Step, load: &SimulatedRun) -> Halt {
+fn script_failure(step: &Step, load: &SimulatedRun) -> Halt {
     let error = match &load.kind {
         SimulatedRunKind::Script(script) => script.error.as_ref().map(ToString::to_string),
         SimulatedRunKind::Drawn(_) | SimulatedRunKind::Concurrent(_) => None,
@@ -492,12 +497,12 @@ fn device(spec: &DriveSpec, write_cache: WriteCache) -> Device {
     }
 }
 
-fn faults(step: &Step, window: &SimulatedMeasurement) -> Halt {
-    let first = window.faults.first().map_or_else(String::new, |fault| {
+fn too_many_faults(step: &Step, measurement: &SimulatedMeasurement) -> Halt {
+    let first = measurement.faults.first().map_or_else(String::new, |fault| {
         let op = fault.op.name();
         format!("{op} of {} B at byte {}: simulated I/O error", fault.size.0, fault.offset.0)
     });
-    Halt::Faults { place: step.place.to_string(), count: window.fault_count, first }
+    Halt::Faults { place: step.place.to_string(), count: measurement.fault_count, first }
 }
 
 fn refuse_stream(stream: &IoStream) -> Option<String> {
@@ -507,9 +512,9 @@ fn refuse_stream(stream: &IoStream) -> Option<String> {
     if let Some(fault) = sector_fault(stream, SECTOR) {
         return Some(format!("'{stream}': {fault}"));
     }
-    let longest = if stream.op == Op::Discard { DISCARD_MAX } else { TRANSFER_MAX };
-    (stream.size > longest)
-        .then(|| format!("'{stream}': a drive takes at most {} MiB per I/O", longest.0 >> 20))
+    let size_max = if stream.op == Op::Discard { DISCARD_MAX } else { TRANSFER_MAX };
+    (stream.size > size_max)
+        .then(|| format!("'{stream}': a drive takes at most {} MiB per I/O", size_max.0 >> 20))
 }
 
 /// Returns why a simulated drive cannot carry or verify the load as requested.
@@ -547,17 +552,17 @@ impl Engine for SimulatedSsd {
             Load::Together(_) => {}
         }
         let mut load = self.load_for(step, prepared, start)?;
-        let mut window = SimulatedMeasurement::new(
+        let mut measurement = SimulatedMeasurement::new(
             &load.load,
             step.interval(),
             self.clock.max(load.measured_from()),
         );
-        let applied = self.pass_ramp(&mut load, &mut window, step).and_then(|()| {
+        let applied = self.pass_ramp(&mut load, &mut measurement, step).and_then(|()| {
             let before = self.baseline();
-            Ok((before, self.measure(&mut load, &mut window, step, watch)?))
+            Ok((before, self.measure(&mut load, &mut measurement, step, watch)?))
         });
         match applied {
-            Ok((before, complete)) => Ok(self.conclude(load, window, before, complete)),
+            Ok((before, complete)) => Ok(self.conclude(load, measurement, before, complete)),
             Err(halt) => {
                 self.drain(load);
                 Err(halt)

@@ -34,16 +34,16 @@ impl Pacer {
         self.times.as_ref()?.stream()
     }
 
-    pub(super) fn issued(&mut self) {
+    pub(super) fn note_issue(&mut self) {
         if let Some(times) = &mut self.times {
-            times.issued();
+            times.note_issue();
         }
     }
 
     /// Notes that the last outstanding I/O has completed.
-    pub(super) fn all_complete(&mut self, now: u64) {
+    pub(super) fn note_idle(&mut self, now: u64) {
         if let Some(times) = &mut self.times {
-            times.all_complete(now.saturating_sub(self.begins));
+            times.note_idle(now.saturating_sub(self.begins));
         }
     }
 }

@@ -11,14 +11,19 @@ use steadfast_domain::{Halt, Nanos, Op};
 /// Time during which the drive is without power or starting.
 const RESTART: Nanos = Nanos::from_secs(10);
 
+/// Outcome of a simulated power cut.
+#[derive(Debug, Default)]
+pub struct SimulatedPowerCut {
+    /// Writes that the drive acknowledged as durable.
+    pub log: AcknowledgedWrites,
+    /// What the blocks hold afterwards.
+    pub blocks: Vec<FoundBlock>,
+}
+
 impl SimulatedSsd {
     /// Writes the blocks of a trial with a flush after each batch, and cuts the power at the
-    /// trial's time. Returns the acknowledged writes and what the blocks hold afterwards. Ends the
-    /// load that was running at the cut.
-    pub fn cut_power(
-        &mut self,
-        plan: &WritePlan,
-    ) -> Result<(AcknowledgedWrites, Vec<FoundBlock>), Halt> {
+    /// trial's time. Ends the load that was running at the cut.
+    pub fn cut_power(&mut self, plan: &WritePlan) -> Result<SimulatedPowerCut, Halt> {
         self.end_load();
         let began = self.clock;
         let end = began.saturating_add(plan.trial.cut_after.0);
@@ -48,8 +53,8 @@ impl SimulatedSsd {
             log.add(Acknowledgment { sequence: *plan.batch(batch).end(), at });
         }
         self.clock = end + RESTART.0;
-        self.drive.warm(self.clock);
-        Ok((log, drive.cut()))
+        self.drive.update_temperature(self.clock);
+        Ok(SimulatedPowerCut { log, blocks: drive.cut() })
     }
 }
 

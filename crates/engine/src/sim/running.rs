@@ -58,8 +58,8 @@ impl SimulatedRun {
             (SimulatedLoad::Concurrent(plans), Load::Together(stimuli)) => {
                 SimulatedRunKind::Concurrent(ConcurrentLoads::begin(stimuli, plans, start, now))
             }
-            (SimulatedLoad::Script(source), Load::Script(script)) => {
-                let running = RunningScript::begin(script, source, start, now);
+            (SimulatedLoad::Script(reader), Load::Script(script)) => {
+                let running = RunningScript::begin(script, reader, start, now);
                 SimulatedRunKind::Script(Box::new(
                     running.map_err(|error| StepRefusal(error.to_string()))?,
                 ))
@@ -96,16 +96,11 @@ impl SimulatedRun {
     }
 
     /// Runs up to `to`; an I/O that completes exactly at `to` belongs to the next call.
-    pub(super) fn advance(
-        &mut self,
-        to: u64,
-        context: &mut SimContext,
-        window: &mut SimulatedMeasurement,
-    ) -> AdvanceEnd {
+    pub(super) fn advance(&mut self, to: u64, context: &mut SimContext) -> AdvanceEnd {
         match &mut self.kind {
-            SimulatedRunKind::Drawn(load) => load.advance(to, context, window),
-            SimulatedRunKind::Concurrent(loads) => loads.advance(to, context, window),
-            SimulatedRunKind::Script(script) => script.advance(to, context, window),
+            SimulatedRunKind::Drawn(load) => load.advance(to, context),
+            SimulatedRunKind::Concurrent(loads) => loads.advance(to, context),
+            SimulatedRunKind::Script(script) => script.advance(to, context),
         }
     }
 
@@ -118,11 +113,15 @@ impl SimulatedRun {
     }
 
     /// Completes the I/Os that are outstanding at the end of the load.
-    pub(super) fn drain(&mut self, drive: &mut SimulatedDrive, window: &mut SimulatedMeasurement) {
+    pub(super) fn drain(
+        &mut self,
+        drive: &mut SimulatedDrive,
+        measurement: &mut SimulatedMeasurement,
+    ) {
         match &mut self.kind {
-            SimulatedRunKind::Drawn(load) => load.drain(drive, window),
-            SimulatedRunKind::Concurrent(loads) => loads.drain(drive, window),
-            SimulatedRunKind::Script(script) => script.drain(window),
+            SimulatedRunKind::Drawn(load) => load.drain(drive, measurement),
+            SimulatedRunKind::Concurrent(loads) => loads.drain(drive, measurement),
+            SimulatedRunKind::Script(script) => script.drain(measurement),
         }
     }
 }

@@ -4,24 +4,46 @@
 //! the full cache, the drive has to fold older data to make room for each write. When its host is
 //! idle, it folds the cache, the oldest data first.
 
-use super::pseudo_slc::PseudoSlc;
 use super::spec::PAGE;
+use std::ops::RangeInclusive;
+use steadfast_domain::{Bytes, Nanos};
+
+/// Parameters of a pSLC cache.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PseudoSlc {
+    /// Bytes that the cache holds.
+    pub size: Bytes,
+    /// Rate of writes into the cache, in MB/s.
+    pub mb_per_second: u32,
+    /// Rate of writes past the full cache, in MB/s.
+    pub direct_mb_per_second: u32,
+    /// Bytes that can be written past the full cache before the drive has to fold meanwhile.
+    pub direct_room: Bytes,
+    /// Rate of writes while the drive has to fold, in MB/s.
+    pub folding_mb_per_second: u32,
+    /// Rate at which an idle drive folds, in MB/s.
+    pub fold_mb_per_second: u32,
+    /// Idle time before the drive folds.
+    pub fold_after: Nanos,
+    /// Rate of reads from the cache, in MB/s.
+    pub read_mb_per_second: u32,
+}
 
 #[derive(Debug)]
 pub(super) struct SlcCache {
     spec: PseudoSlc,
-    held: u64,
-    /// Bytes written past the full cache.
-    direct: u64,
+    cached_bytes: u64,
+    /// Bytes written past the full cache and not folded since.
+    direct_bytes: u64,
     /// Bytes that ever entered the cache.
     entered: u64,
     /// Value of `entered` right after each logical page entered the cache; 0 if it went past it.
     entries: Box<[u64]>,
     /// Times until which the cache writes and reads.
-    writing: u64,
-    reading: u64,
+    writes_until: u64,
+    reads_until: u64,
     /// Time up to which idle periods were used.
-    rested: u64,
+    folded_until: u64,
 }
 
 /// Returns how long these bytes take, in nanoseconds.
@@ -33,68 +55,68 @@ impl SlcCache {
     pub(super) fn new(spec: PseudoSlc, logical_pages: u32) -> Self {
         SlcCache {
             spec,
-            held: 0,
-            direct: 0,
+            cached_bytes: 0,
+            direct_bytes: 0,
             entered: 0,
             entries: vec![0; logical_pages as usize].into(),
-            writing: 0,
-            reading: 0,
-            rested: 0,
+            writes_until: 0,
+            reads_until: 0,
+            folded_until: 0,
         }
     }
 
     pub(super) fn purge(&mut self) {
-        (self.held, self.direct, self.entered) = (0, 0, 0);
+        (self.cached_bytes, self.direct_bytes, self.entered) = (0, 0, 0);
         self.entries.fill(0);
     }
 
-    /// Takes a write of pages `first` to `last` at `now`. Returns the time at which it is in.
-    pub(super) fn write(&mut self, now: u64, (first, last): (u32, u32), bytes: u64) -> u64 {
+    /// Takes a write of these pages at `now`. Returns the time at which it is in.
+    pub(super) fn write(&mut self, now: u64, pages: RangeInclusive<u32>, bytes: u64) -> u64 {
         let spec = self.spec;
-        let cached = bytes.min(spec.size.0.saturating_sub(self.held));
-        let direct = (bytes - cached).min(spec.direct_room.0.saturating_sub(self.direct));
-        self.held += cached;
-        self.direct += direct;
-        let mut left = cached;
-        for page in first..=last {
-            let part = left.min(PAGE);
-            left -= part;
+        let cached = bytes.min(spec.size.0.saturating_sub(self.cached_bytes));
+        let direct = (bytes - cached).min(spec.direct_room.0.saturating_sub(self.direct_bytes));
+        self.cached_bytes += cached;
+        self.direct_bytes += direct;
+        let mut remaining = cached;
+        for page in pages {
+            let part = remaining.min(PAGE);
+            remaining -= part;
             self.entered += part;
             self.entries[page as usize] = if part > 0 { self.entered } else { 0 };
         }
-        self.writing = self.writing.max(now)
+        self.writes_until = self.writes_until.max(now)
             + time_of(cached, spec.mb_per_second)
             + time_of(direct, spec.direct_mb_per_second)
             + time_of(bytes - cached - direct, spec.folding_mb_per_second);
-        self.writing
+        self.writes_until
     }
 
     pub(super) fn holds(&self, page: u32) -> bool {
         let entry = self.entries[page as usize];
-        entry > 0 && entry > self.entered.saturating_sub(self.held)
+        entry > 0 && entry > self.entered.saturating_sub(self.cached_bytes)
     }
 
     /// Reads pages from the cache at `now`. Returns the time at which the last of them is out.
     pub(super) fn read(&mut self, now: u64, pages: u64) -> u64 {
-        self.reading = self.reading.max(now) + time_of(pages * PAGE, self.spec.read_mb_per_second);
-        self.reading
+        let time = time_of(pages * PAGE, self.spec.read_mb_per_second);
+        self.reads_until = self.reads_until.max(now) + time;
+        self.reads_until
     }
 
     /// Folds in an idle period of the host. Later calls may extend the same period.
     pub(super) fn idle(&mut self, from: u64, to: u64) {
-        let begin = from.saturating_add(self.spec.fold_after.0).max(self.rested);
+        let begin = from.saturating_add(self.spec.fold_after.0).max(self.folded_until);
         let time = to.saturating_sub(begin);
         let folded = (u128::from(time) * u128::from(self.spec.fold_mb_per_second) / 1000) as u64;
-        self.held = self.held.saturating_sub(folded);
-        self.direct = self.direct.saturating_sub(folded);
-        self.rested = self.rested.max(to);
+        self.cached_bytes = self.cached_bytes.saturating_sub(folded);
+        self.direct_bytes = self.direct_bytes.saturating_sub(folded);
+        self.folded_until = self.folded_until.max(to);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use steadfast_domain::{Bytes, Nanos};
 
     #[test]
     fn writes_of_less_than_a_page_enter_the_cache_and_leave_it() {
@@ -110,7 +132,7 @@ mod tests {
         };
         let mut cache = SlcCache::new(spec, 64);
         for page in 0..40 {
-            cache.write(0, (page, page), 512);
+            cache.write(0, page..=page, 512);
         }
         assert!((0..32).all(|page| cache.holds(page)), "the cache has room for 32 sectors");
         assert!((32..40).all(|page| !cache.holds(page)));

@@ -1,7 +1,7 @@
 //! The named drives: amount of flash, its geometry, its speed.
 
 use super::fault::SimFault;
-use super::pseudo_slc::PseudoSlc;
+use super::slc_cache::PseudoSlc;
 use steadfast_domain::power_cut::PowerLossBehavior;
 use steadfast_domain::{Bytes, Nanos};
 

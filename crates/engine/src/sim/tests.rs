@@ -9,7 +9,14 @@ use steadfast_domain::steady_state::{Criteria, Track, TrackPoint, judge_every};
 use steadfast_domain::step::StepPlace;
 use steadfast_domain::stimulus::{ActiveRange, Demand, Durability, LoadLimits, Pace};
 
-fn load(pattern: &str, demand: &str, spec: &DriveSpec, until: LoadLimits, seed: u64) -> Stimulus {
+/// Returns a load over the whole drive.
+pub(super) fn load(
+    pattern: &str,
+    demand: &str,
+    spec: &DriveSpec,
+    until: LoadLimits,
+    seed: u64,
+) -> Stimulus {
     let pattern: AccessPattern = pattern.parse().unwrap();
     let range = ActiveRange::new(Bytes(0), spec.capacity());
     Stimulus::new(pattern.streams(), range, demand.parse::<Demand>().unwrap(), until).seed(seed)
@@ -557,7 +564,7 @@ fn print_row(ssd: &mut SimulatedSsd, pattern: &str, demand: &str, time: u64) -> 
 /// `DRIVE=small cargo test -p steadfast-engine --release --lib -- --ignored --nocapture speed`
 #[test]
 #[ignore = "a measurement, not a test"]
-fn speed_and_behaviour() {
+fn speed_and_behavior() {
     let mut ssd = SimulatedSsd::new(drive_to_measure(), 1, StopSignal::default());
     println!(
         "| pattern | demand | s | IOPS | MB/s | mean us | max us | WA | C | M I/O/s of wall time |"
@@ -609,9 +616,9 @@ fn loads_at_once_are_counted_separately_and_end_at_their_own_ends() {
     let timed = load("RND 8K R", "T1Q2", &spec, seconds(1), 3);
     let m = ssd.run(Load::Together(vec![reads.clone(), writes, timed]));
     assert!(m.complete);
-    let ios: Vec<u64> = m.apart().map(|(streams, _)| streams[0].tally.ios).collect();
+    let ios: Vec<u64> = m.concurrent_loads().map(|load| load.streams[0].tally.ios).collect();
     assert_eq!((ios[0], ios[1]), (10_007, 101));
-    let ends: Vec<Nanos> = m.apart().map(|(_, elapsed)| elapsed).collect();
+    let ends: Vec<Nanos> = m.concurrent_loads().map(|load| load.elapsed).collect();
     assert_eq!(ends[2], Nanos::from_secs(1));
     assert!(ends[0] < m.elapsed || ends[1] < m.elapsed, "{ends:?}");
     assert_eq!(ends.iter().max(), Some(&m.elapsed));
@@ -633,7 +640,9 @@ fn loads_at_once_continue_after_a_cut_as_if_there_was_none() {
                 .pace(Pace::Fixed { ios: 1009, per: Nanos::from_secs(1) }),
         ]
     };
-    let counts = |m: &Measurement| m.apart().map(|(s, _)| s[0].tally.ios).collect::<Vec<_>>();
+    let counts = |m: &Measurement| -> Vec<u64> {
+        m.concurrent_loads().map(|load| load.streams[0].tally.ios).collect()
+    };
     let whole = ssd("small", 1).run(Load::Together(loads()));
     let mut ssd = ssd("small", 1);
     let (mut sums, mut elapsed) = (vec![0, 0], Nanos::ZERO);
@@ -642,7 +651,9 @@ fn loads_at_once_continue_after_a_cut_as_if_there_was_none() {
         let cut = Nanos::from_millis(37);
         let step = Step::part(place, Load::Together(loads()), cut, point > 1);
         let m = ssd.attempt(&step).unwrap();
-        sums.iter_mut().zip(counts(&m)).for_each(|(sum, own)| *sum += own);
+        for (sum, count) in sums.iter_mut().zip(counts(&m)) {
+            *sum += count;
+        }
         elapsed += m.elapsed;
         if m.complete {
             break;

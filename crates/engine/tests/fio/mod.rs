@@ -2,7 +2,7 @@
 //! skipped if fio is not installed.
 
 use super::{
-    LoopDevice, PRIME, Scratch, alone, alone_step, armed, check_consistency, for_millis, skipped,
+    LoopDevice, PRIME, Scratch, alone, alone_step, check_consistency, for_millis, skipped,
     stimulus, written_blocks,
 };
 use std::fs;
@@ -16,7 +16,7 @@ use steadfast_domain::{
     Bytes, Halt, IoStream, Load, Measurement, Nanos, Op, Order, Step, StepPlace, Stimulus,
 };
 use steadfast_engine::fio::{Fio, FioIoEngine, FioOptions};
-use steadfast_engine::{Engine, StepStart, StopSignal, TargetEngine};
+use steadfast_engine::{Engine, StepStart, StopSignal};
 use steadfast_host::{Consent, SystemRoots, Target, arm, inspect};
 
 const MIB: u64 = 1 << 20;
@@ -140,6 +140,8 @@ fn a_target_armed_for_reading_is_not_written() {
     let roots = SystemRoots::real();
     let device = inspect(&scratch.path, &roots).unwrap();
     let mut fixture = FioFixture::new(arm(&device, &Consent::Read, &[], &roots).unwrap());
+    let description = fixture.engine.describe();
+    assert!(description.starts_with("fio: fio-3."), "{description}");
     let writes = alone_step(stimulus("RND 4K W", "T1Q4", 4 * MIB, LoadLimits::ios(50)));
     assert!(fixture.engine.prepare(&writes).unwrap_err().0.contains("reading only"));
     let reads = stimulus("RND 4K R", "T1Q4", 4 * MIB, LoadLimits::ios(50));
@@ -405,17 +407,4 @@ fn seeds_decide_which_blocks_are_touched() {
     let first = issued_by(load(7));
     assert_eq!(first, issued_by(load(7)));
     assert_ne!(first, issued_by(load(8)));
-}
-
-#[test]
-fn a_scratch_file_is_accepted_as_a_target() {
-    let Some(_turn) = alone_with_fio() else { return };
-    let scratch = Scratch::new(4 * MIB);
-    let mut fixture = FioFixture::new(armed(&scratch.path));
-    assert_eq!(fixture.engine.target().device().path, scratch.path.to_string_lossy());
-    assert!(fixture.engine.describe().starts_with("fio: fio-3."), "{}", fixture.engine.describe());
-    let done = fixture.measured(stimulus("RND 4K RW50", "T1Q1", 4 * MIB, LoadLimits::ios(64)));
-    assert_eq!(done.total().ios, 64);
-    assert_eq!(done.streams.len(), 2);
-    assert!(done.complete && done.fault_count == 0);
 }

@@ -22,7 +22,7 @@ const MIB: u64 = 1 << 20;
 /// Returns every number below `n`, in an order that depends only on the seed.
 fn shuffled(n: u64, seed: u64) -> Vec<u64> {
     let mut numbers: Vec<u64> = (0..n).collect();
-    numbers.sort_by_key(|number| steadfast_domain::step::mix64(seed ^ number));
+    numbers.sort_by_key(|number| steadfast_domain::random_bits::mix64(seed ^ number));
     numbers
 }
 

@@ -115,9 +115,9 @@ impl Disturbance {
             return;
         }
         self.on.add(measurement, pace);
-        if let Some((streams, elapsed)) = measurement.apart().nth(1) {
-            self.offender_bytes += Bytes(streams.iter().map(|s| s.tally.bytes.0).sum());
-            self.offender_time += elapsed;
+        if let Some(offender) = measurement.concurrent_loads().nth(1) {
+            self.offender_bytes += Bytes(offender.streams.iter().map(|s| s.tally.bytes.0).sum());
+            self.offender_time += offender.elapsed;
         }
     }
 }
@@ -199,13 +199,13 @@ fn steps_under_control<'a>(record: &'a Record, phase: &str) -> Vec<(&'a Step, &'
 
 /// Returns the measurement of the victim alone: the first of the loads of a step.
 fn victim_part(measurement: &Measurement) -> Measurement {
-    let (streams, elapsed) = match measurement.apart().next() {
-        Some((streams, elapsed)) => (streams.to_vec(), elapsed),
+    let (streams, elapsed) = match measurement.concurrent_loads().next() {
+        Some(victim) => (victim.streams.to_vec(), victim.elapsed),
         None => (measurement.streams.clone(), measurement.elapsed),
     };
     let flushes = streams.iter().any(|stream| stream.op == Op::Flush);
     // The writes before flushes are counted for all loads together.
-    let is_alone = measurement.apart().count() < 2;
+    let is_alone = measurement.concurrent_loads().count() < 2;
     let writes_alone = measurement.writes_alone.clone().filter(|_| flushes && is_alone);
     Measurement { streams, elapsed, writes_alone, ..Measurement::default() }
 }

@@ -106,8 +106,8 @@ impl MeasuredStep<'_> {
 impl Attempt {
     fn take_apart(&mut self, measurement: &Measurement) {
         self.apart.resize_with(measurement.parts.len(), Attempt::default);
-        for (own, (streams, elapsed)) in self.apart.iter_mut().zip(measurement.apart()) {
-            for stream in streams {
+        for (own, load) in self.apart.iter_mut().zip(measurement.concurrent_loads()) {
+            for stream in load.streams {
                 if stream.op != Op::Flush {
                     own.total.merge(&stream.tally);
                 }
@@ -117,7 +117,7 @@ impl Attempt {
                     Op::Discard | Op::Flush => {}
                 }
             }
-            own.elapsed += elapsed;
+            own.elapsed += load.elapsed;
         }
     }
     /// Returns `count` per second of this attempt; `None` if no time was measured.

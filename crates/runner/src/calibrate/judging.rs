@@ -159,9 +159,8 @@ impl Comparison {
 
     /// Judges the ratios; `bound` is the largest distance of their median from 1.
     fn judge(&self, bound: f64) -> Judgement {
-        let (lowest, highest) = self.spread();
-        let (off, spread) = (self.off(), highest - lowest);
-        let same_side = lowest > 1.0 || highest < 1.0;
+        let (off, spread) = (self.off(), self.highest() - self.lowest());
+        let same_side = self.lowest() > 1.0 || self.highest() < 1.0;
         if !same_side && spread > SPREAD_MAX * bound {
             Judgement::Unsteady
         } else if off <= bound {
@@ -198,10 +197,14 @@ impl Comparison {
         (self.ratio() - 1.0).abs()
     }
 
-    /// Returns the lowest and the highest ratio.
-    pub fn spread(&self) -> (f64, f64) {
-        let ends = self.ratios.first().copied().zip(self.ratios.last().copied());
-        ends.unwrap_or((f64::NAN, f64::NAN))
+    /// Returns the lowest ratio.
+    pub fn lowest(&self) -> f64 {
+        self.ratios.first().copied().unwrap_or(f64::NAN)
+    }
+
+    /// Returns the highest ratio.
+    pub fn highest(&self) -> f64 {
+        self.ratios.last().copied().unwrap_or(f64::NAN)
     }
 }
 
@@ -341,6 +344,7 @@ mod tests {
         assert_eq!((slower.iops, slower.mean_ns), (1000.0, Some(1e6)), "no mean of two runs");
         assert!(median_run(&[]).is_none());
         let compared = compared(&[(1010.0, 1000.0), (990.0, 1000.0)], 0.2);
-        assert_eq!((compared.ratio(), compared.spread()), (1.0, (0.99, 1.01)));
+        let ratios = (compared.lowest(), compared.ratio(), compared.highest());
+        assert_eq!(ratios, (0.99, 1.0, 1.01));
     }
 }

@@ -50,16 +50,9 @@ fn assert_recovered(name: &str, found: Option<f64>, expected: f64) {
     assert!((found / expected - 1.0).abs() < 0.03, "{name}: {found} for {expected}");
 }
 
-const CACHE: PseudoSlc = PseudoSlc {
-    size: Bytes(1_500_000_000),
-    mb_per_second: 120,
-    direct_mb_per_second: 40,
-    direct_room: Bytes(2_000_000_000),
-    folding_mb_per_second: 15,
-    fold_mb_per_second: 10,
-    fold_after: Nanos::from_secs(5),
-    read_mb_per_second: 550,
-};
+fn cache() -> PseudoSlc {
+    drive("pslc").unwrap().pseudo_slc.unwrap()
+}
 
 /// Returns a drive with this cache, and the findings of `fill` on it.
 fn filled(cache: PseudoSlc, parameters: &[(&str, &str)]) -> (DriveSpec, Findings) {
@@ -77,16 +70,16 @@ fn returned_gb(seconds: f64, cache: &PseudoSlc) -> f64 {
 #[test]
 fn fill_recovers_the_cache_of_an_empty_drive() {
     let caches = [
-        CACHE,
-        PseudoSlc { size: Bytes(700_000_000), mb_per_second: 90, ..CACHE },
-        PseudoSlc { direct_mb_per_second: 70, fold_mb_per_second: 4, ..CACHE },
+        cache(),
+        PseudoSlc { size: Bytes(700_000_000), mb_per_second: 90, ..cache() },
+        PseudoSlc { direct_mb_per_second: 70, fold_mb_per_second: 4, ..cache() },
         PseudoSlc {
             size: Bytes(2_400_000_000),
             mb_per_second: 180,
             fold_after: Nanos::from_secs(20),
             fold_mb_per_second: 7,
             direct_room: Bytes(20_000_000_000),
-            ..CACHE
+            ..cache()
         },
     ];
     for cache in caches {
@@ -109,9 +102,9 @@ fn fill_recovers_the_cache_of_an_empty_drive() {
 #[test]
 fn fill_recovers_the_cache_of_a_filled_drive() {
     let caches = [
-        CACHE,
-        PseudoSlc { size: Bytes(900_000_000), mb_per_second: 150, ..CACHE },
-        PseudoSlc { direct_mb_per_second: 60, fold_mb_per_second: 8, ..CACHE },
+        cache(),
+        PseudoSlc { size: Bytes(900_000_000), mb_per_second: 150, ..cache() },
+        PseudoSlc { direct_mb_per_second: 60, fold_mb_per_second: 8, ..cache() },
     ];
     for cache in caches {
         let parameters = [("levels", "50,90"), ("idle-times", "1min,20min"), ("again-max", "50")];

@@ -57,6 +57,8 @@ struct RigLog {
     failed_purge_command: Option<PurgeCommandRecord>,
     /// Time that the device was left idle.
     idled: Nanos,
+    /// Write cache of the device; `None` if its conditions are not read back.
+    cache: Option<read_back::WriteCacheModel>,
 }
 
 const PASSWORD: &str = "ATA password of memory, M1";
@@ -187,7 +189,13 @@ impl Rig for MemoryRig<'_> {
             journal(&change)?;
             self.log.setting = "2".into();
         }
-        Ok(wanted.clone())
+        match &mut self.log.cache {
+            Some(cache) => cache.settle(wanted, journal),
+            None => Ok(wanted.clone()),
+        }
+    }
+    fn read_back(&mut self) -> Option<Conditions> {
+        self.log.cache.as_ref().map(read_back::WriteCacheModel::read_back)
     }
     fn set_requests(&mut self, _: &HostRequests) {}
     fn foresee_purge(&mut self) -> Result<PurgeMethod, Halt> {
@@ -208,6 +216,9 @@ impl Rig for MemoryRig<'_> {
             self.log.has_password = true;
         }
         self.log.purges += 1;
+        if let Some(cache) = &mut self.log.cache {
+            cache.turn_on();
+        }
         Ok(Purge::new(PurgeMethod::Discard, Nanos(1)))
     }
     fn prepare(&mut self, step: &Step) -> Result<PreparedStep, StepRefusal> {
@@ -231,6 +242,9 @@ impl Rig for MemoryRig<'_> {
         let place = &step.place;
         self.log.applied.push(format!("{} {} {}", place.phase, place.round, place.point));
         self.log.starts.push(start.clone());
+        if let Some(cache) = &mut self.log.cache {
+            cache.note_step(&place.phase);
+        }
         Ok(measure(step, start))
     }
     fn end_load(&mut self) {}
@@ -261,8 +275,9 @@ impl Rig for MemoryRig<'_> {
         if self.log.stuck == Some(change.setting.as_str()) {
             return Err(Halt::Refused(format!("{} is stuck", change.setting)));
         }
-        match change.setting.as_str() {
-            PASSWORD => self.log.has_password = false,
+        match (change.setting.as_str(), &mut self.log.cache) {
+            (PASSWORD, _) => self.log.has_password = false,
+            ("write_cache", Some(cache)) => cache.turn_on(),
             _ => self.log.setting = change.before.clone(),
         }
         Ok(())

@@ -11,7 +11,7 @@ use steadfast_runner::calibrate::{
     CalibrateError, Calibration, CalibrationContext, CalibrationEngine, CalibrationEvent,
     CalibrationPoint, Judgement, agree,
 };
-use steadfast_runner::host_changes::left_behind;
+use steadfast_runner::host_changes::abandoned_changes;
 use steadfast_runner::simulated_rig::SimulatedRig;
 use steadfast_runner::{HostChanges, Rig, SingleLoad, SingleLoadResult, apply_once};
 
@@ -84,7 +84,7 @@ fn a_failed_restore_does_not_hide_the_result() {
     assert!(done.result.is_ok());
     let message = done.failure().unwrap().to_string();
     assert!(message.contains("stuck") && message.contains("steadfast restore"), "{message}");
-    assert_eq!(left_behind(&directory).unwrap()[0].changes.len(), 1);
+    assert_eq!(abandoned_changes(&directory).unwrap()[0].changes.len(), 1);
     memory.log.setting = "0".into();
     memory.halt_after = 0;
     let halted = apply(&mut memory, true, &mut journal(&directory.with_file_name("second")));
@@ -109,9 +109,10 @@ fn one_stuck_change_does_not_stop_the_others() {
     });
     assert_eq!((undone, tried.concat()), (Err(Halt::Refused("c".into())), "cba".to_owned()));
     drop(changes);
-    let left = left_behind(&directory).unwrap();
-    let left: Vec<&str> = left[0].changes.iter().map(|change| change.setting.as_str()).collect();
-    assert_eq!(left, ["b", "c"]);
+    let abandoned = abandoned_changes(&directory).unwrap();
+    let settings: Vec<&str> =
+        abandoned[0].changes.iter().map(|change| change.setting.as_str()).collect();
+    assert_eq!(settings, ["b", "c"]);
 }
 
 #[test]
@@ -131,8 +132,8 @@ fn a_change_of_a_killed_process_is_left_for_restore() {
     let wanted = steadfast_domain::Conditions { merges: Some(false), ..Default::default() };
     real_rig(&mut log).settle(&wanted, &mut |change| changes.journal(change)).unwrap();
     drop(changes);
-    let left = left_behind(&directory).unwrap();
-    assert_eq!((left.len(), left[0].changes[0].before.as_str()), (1, "0"));
+    let abandoned = abandoned_changes(&directory).unwrap();
+    assert_eq!((abandoned.len(), abandoned[0].changes[0].before.as_str()), (1, "0"));
 }
 
 /// Simulated drives in place of the engines.

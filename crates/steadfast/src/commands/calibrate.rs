@@ -227,8 +227,8 @@ fn numbers(comparisons: &[Comparison]) -> String {
 }
 
 fn rows(comparison: &Comparison) -> [[String; 10]; 2] {
-    let (lowest, highest) = comparison.spread();
-    let range = format!("{:.3} ({lowest:.3} to {highest:.3})", comparison.ratio());
+    let (ratio, lowest, highest) = (comparison.ratio(), comparison.lowest(), comparison.highest());
+    let range = format!("{ratio:.3} ({lowest:.3} to {highest:.3})");
     let remark = match comparison.judgement {
         Judgement::Agree => "",
         Judgement::Differ => "DIFFER",

@@ -98,7 +98,7 @@ fn abandoned_changes() -> anyhow::Result<Vec<AbandonedChanges>> {
     // Without a journal directory nothing was recorded.
     let Ok(directory) = host_changes::directory() else { return Ok(Vec::new()) };
     let place = || directory.display().to_string();
-    host_changes::left_behind(&directory).with_context(place)
+    host_changes::abandoned_changes(&directory).with_context(place)
 }
 
 fn restore_all(failures: &mut Vec<String>) -> anyhow::Result<RestoreOutput> {

@@ -209,5 +209,5 @@ fn our_counts(throttle: &Throttle, device: &LoopDevice, directory: &Path, run: &
     let measurement = &contents.steps().next().unwrap().1.measurement;
     let kernel = measurement.kernel.as_ref().unwrap();
     assert_eq!(kernel.reads, issued(measurement, Op::Read).0, "the kernel counts the sum");
-    measurement.apart().map(|(streams, _)| streams[0].tally.ios as f64).collect()
+    measurement.concurrent_loads().map(|load| load.streams[0].tally.ios as f64).collect()
 }

@@ -100,7 +100,7 @@ fn loads_on_a_simulated_drive_share_its_queue() {
     assert!(metric(&first, "p99-off", none) < 1.0);
     // An open loop counts the wait from the time at which each I/O was due.
     let (_, on) = steps.iter().find(|(step, _)| step.place.point == 2).unwrap();
-    let victim = &on.apart().next().unwrap().0[0].tally;
+    let victim = &on.concurrent_loads().next().unwrap().streams[0].tally;
     assert!(victim.response_max.as_millis_f64() > 400.0, "{}", victim.response_max);
     let table = fs::read_to_string(here.join("run/neighbors-controls.csv")).unwrap();
     assert_eq!(table.matches("unavailable: ").count(), 4, "{table}");

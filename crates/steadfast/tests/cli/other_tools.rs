@@ -195,7 +195,7 @@ fn zones(stimulus: &Stimulus) -> Vec<Zone> {
 #[test]
 fn an_exported_load_is_the_same_load_when_it_is_read_again() {
     for stimulus in stimuli() {
-        let text = job(&stimulus, "step", true, "/dev/null", (CAPACITY, 512)).unwrap();
+        let text = job(&stimulus, "step", true, "/dev/null", CAPACITY, 512).unwrap();
         let load: SequenceLoad = sequence_of(&text).steps.remove(0).load;
         let again = load.on(CAPACITY, 512).unwrap();
         assert_eq!(shares(&again), shares(&stimulus), "{text}");
@@ -241,7 +241,7 @@ fn the_real_fio_gives_an_exported_load() {
     let stream =
         |op, order, size: u64, weight| IoStream::new(op, order, Bytes(size)).weighing(weight);
     let section = |stimulus: &Stimulus| {
-        job(stimulus, "step", true, target.to_str().unwrap(), (CAPACITY, 512)).unwrap()
+        job(stimulus, "step", true, target.to_str().unwrap(), CAPACITY, 512).unwrap()
     };
     let sequential = stream(Op::Write, Order::Sequential(Cursor::Own), 16_384, 1);
     let load = Stimulus::new(vec![sequential], range, Demand::new(1, 8), LoadLimits::ios(1009));

@@ -164,7 +164,7 @@ impl HostWork<'_> {
                 return Err(Halt::Stopped);
             }
             if late.is_some() {
-                return Err(self.failed(&format!(
+                return Err(self.failure(&format!(
                     "did not answer within {} s after the end of its load; it hangs, or its \
                      device does",
                     OVERRUN_MAX.as_secs()
@@ -183,22 +183,22 @@ impl HostWork<'_> {
     ) -> Result<Vec<FioReport>, Halt> {
         let how = describe_exit(status);
         if messages.iter().any(|line| line.contains("disconnected")) {
-            return Err(self.failed("died: its fio server has closed the connection"));
+            return Err(self.failure("died: its fio server has closed the connection"));
         }
         let joined = messages.join("; ");
         if !json.ends_with("}\n") {
             let joined = if joined.is_empty() { joined } else { format!(": {joined}") };
-            return Err(self.failed(&format!("gave no answer: the fio client {how}{joined}")));
+            return Err(self.failure(&format!("gave no answer: the fio client {how}{joined}")));
         }
         let answers = answer::read_reports(json, self.expression.sections).map_err(|why| {
             let joined = if joined.is_empty() { joined } else { format!(" ({joined})") };
             let path = answer_path.display();
-            self.failed(&format!("gave an unexpected answer{joined}: {why} ({path})"))
+            self.failure(&format!("gave an unexpected answer{joined}: {why} ({path})"))
         })?;
         let failed = answers.iter().flat_map(|a| &a.sections).find(|s| s.error != 0);
         match failed {
             Some(section) => Err(self.faults(section.faults.max(1), section.error)),
-            None if !status.success() => Err(self.failed(&format!(
+            None if !status.success() => Err(self.failure(&format!(
                 "failed: the fio client {how}: {}",
                 messages.first().map_or("it printed nothing", String::as_str)
             ))),
@@ -221,17 +221,17 @@ impl HostWork<'_> {
         if let Some(last) = answers.last()
             && let Err(why) = answer::check_final(last, &self.expression.sizes)
         {
-            return Err(self.failed(&format!("gave an unexpected answer: {why}")));
+            return Err(self.failure(&format!("gave an unexpected answer: {why}")));
         }
         let ran: Nanos = after.elapsed.saturating_sub(before.elapsed);
         let ios = after.ios() - before.ios() + faults;
         if part.is_done(ran, ios) {
             return Ok(());
         }
-        Err(self.failed(&format!("ended early, after {ran} and {ios} I/Os")))
+        Err(self.failure(&format!("ended early, after {ran} and {ios} I/Os")))
     }
 
-    fn failed(&self, how: &str) -> Halt {
+    fn failure(&self, how: &str) -> Halt {
         Halt::Refused(format!("{}: host {} {how}; the step is void", self.place, self.host))
     }
 

@@ -45,17 +45,17 @@ pub(super) fn merge(
     for host in &measured {
         all.join(&host.total());
     }
-    let (elapsed, late) = span(&measured);
+    let first_begin = first_begin(shares);
     let intervals = intervals(&measured);
     let mut measurement = Measurement {
-        elapsed,
+        elapsed: elapsed(&measured, first_begin),
         streams: all.stream_tallies(stimulus, ops),
         unmeasured: unmeasured(&measured, ops),
         silences: Silence::from_intervals(&stimulus.pace, &intervals),
         intervals,
         cpu: Some(all.cpu()),
         fault_count: all.faults,
-        hosts: measured.iter().zip(late).map(|(host, late)| host.part(late)).collect(),
+        hosts: measured.iter().map(|host| host.part(first_begin)).collect(),
         ..Measurement::default()
     };
     for share in shares {
@@ -71,18 +71,22 @@ impl MeasuredShare<'_> {
         self.share.done.last().since(&self.ramp_counts)
     }
 
-    fn part(&self, late: Option<Nanos>) -> HostPart {
+    /// Returns how long after the first host it started; `None` if that is unknown.
+    fn delay(&self, first_begin: Option<Nanos>) -> Option<Nanos> {
+        Some(self.share.began?.saturating_sub(first_begin?))
+    }
+
+    fn part(&self, first_begin: Option<Nanos>) -> HostPart {
         let total = self.total();
-        let (response_sum, response_max) = total.responses();
         HostPart {
             host: self.share.host.clone(),
             fio: self.share.fio.clone(),
             ios: total.ios(),
             bytes: total.bytes(),
-            response_sum,
-            response_max,
+            response_sum: total.response_sum(),
+            response_max: total.response_max(),
             elapsed: total.elapsed,
-            late,
+            late: self.delay(first_begin),
         }
     }
 }
@@ -108,20 +112,19 @@ fn separate_ramp(share: &HostShare, ramp: Nanos) -> Result<MeasuredShare<'_>, Ha
     }
 }
 
-/// Returns the time from the first host's start to the last one's end, and how late each started.
-/// If the clocks are unknown, returns the longest time.
-fn span(measured: &[MeasuredShare<'_>]) -> (Nanos, Vec<Option<Nanos>>) {
-    let begins: Option<Vec<Nanos>> = measured.iter().map(|host| host.share.began).collect();
-    let times = measured.iter().map(|host| host.total().elapsed);
-    match begins.as_ref().and_then(|all| all.iter().min()) {
-        Some(first) => {
-            let begins = begins.iter().flatten();
-            let late: Vec<Nanos> = begins.map(|begin| begin.saturating_sub(*first)).collect();
-            let ends = times.zip(&late).map(|(time, late)| time + *late);
-            (ends.max().unwrap_or_default(), late.into_iter().map(Some).collect())
-        }
-        None => (times.max().unwrap_or_default(), vec![None; measured.len()]),
-    }
+/// Returns the start of the first host; `None` unless that of every host is known.
+pub(super) fn first_begin(shares: &[HostShare]) -> Option<Nanos> {
+    let begins: Option<Vec<Nanos>> = shares.iter().map(|share| share.began).collect();
+    begins?.into_iter().min()
+}
+
+/// Returns the time from the first host's start to the last one's end, or the longest time of a
+/// host if their starts are unknown.
+fn elapsed(measured: &[MeasuredShare<'_>], first_begin: Option<Nanos>) -> Nanos {
+    let ends = measured
+        .iter()
+        .map(|host| host.total().elapsed + host.delay(first_begin).unwrap_or_default());
+    ends.max().unwrap_or_default()
 }
 
 /// Returns the I/Os in the ramps of all hosts by operation, without operations that had none.
@@ -136,15 +139,15 @@ fn unmeasured(measured: &[MeasuredShare<'_>], ops: &[Op]) -> Vec<UnmeasuredIos> 
 /// Merges the hosts' intervals by number. An interval's begin and end are the averages over the
 /// hosts, which report up to a quarter of a second apart.
 fn intervals(measured: &[MeasuredShare<'_>]) -> Vec<Interval> {
-    let most = measured.iter().map(|host| host.reports.len()).max().unwrap_or(0);
+    let count = measured.iter().map(|host| host.reports.len()).max().unwrap_or(0);
     let mut intervals = Vec::new();
-    for at in 0..most {
+    for number in 0..count {
         let mut all = FioCounts::default();
         let (mut begin_sum, mut end_sum, mut hosts) = (0, 0, 0);
         for host in measured {
-            let Some(report) = host.reports.get(at) else { continue };
+            let Some(report) = host.reports.get(number) else { continue };
             let previous =
-                at.checked_sub(1).map_or(&host.ramp_counts, |before| &host.reports[before]);
+                number.checked_sub(1).map_or(&host.ramp_counts, |before| &host.reports[before]);
             all.join(&report.since(previous));
             begin_sum += previous.elapsed.saturating_sub(host.ramp_counts.elapsed).0;
             end_sum += report.elapsed.saturating_sub(host.ramp_counts.elapsed).0;
@@ -154,11 +157,11 @@ fn intervals(measured: &[MeasuredShare<'_>]) -> Vec<Interval> {
         if all.ios() == 0 && end <= begin {
             continue;
         }
-        let complete = hosts == measured.len() as u64;
+        let has_all_hosts = hosts == measured.len() as u64;
         intervals.push(Interval {
             begin,
             end,
-            partial: !complete || is_partial(end.saturating_sub(begin), Nanos::SECOND),
+            partial: !has_all_hosts || is_partial(end.saturating_sub(begin), Nanos::SECOND),
             tallies: all.interval_tallies(),
         });
     }

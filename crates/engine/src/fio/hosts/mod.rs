@@ -41,6 +41,13 @@ const LAGGING_SHARE: f64 = 0.8;
 /// Time by which a ramp is extended so that it ends with a report; reports come once a second.
 const REPORT_MARGIN: Nanos = Nanos::from_millis(1300);
 
+/// A load whose step was cut.
+struct PausedLoad {
+    stimulus: Stimulus,
+    /// Start of each host in the step that continues the load.
+    starts: Vec<StepStart>,
+}
+
 /// Applies loads from several hosts to a device that they share.
 pub struct FioHosts {
     target: RemoteTarget,
@@ -48,8 +55,7 @@ pub struct FioHosts {
     options: FioOptions,
     version: String,
     files: FioFiles,
-    /// Load that still runs because its step ended early, with the work done by each host.
-    chain: Option<(Stimulus, Vec<StepStart>)>,
+    paused: Option<PausedLoad>,
     /// Remarks added so far: the caveat's ID, and the host or the host's message that it is about.
     remarked: BTreeSet<String>,
     caveats: Vec<Caveat>,
@@ -79,7 +85,7 @@ impl FioHosts {
             files: FioFiles::new(options.directory.clone()),
             options,
             version,
-            chain: None,
+            paused: None,
             remarked: BTreeSet::new(),
             caveats: Vec::new(),
         };
@@ -113,11 +119,12 @@ impl FioHosts {
         let names: Vec<&str> = hosts.iter().map(|host| host.name.as_str()).collect();
         let names = names.join(", ");
         let count = hosts.len();
-        let known: BTreeSet<&String> = hosts.iter().filter_map(|host| host.fio.as_ref()).collect();
+        let known_versions: BTreeSet<&String> =
+            hosts.iter().filter_map(|host| host.fio.as_ref()).collect();
         let versions: Vec<String> =
             hosts.iter().filter_map(|h| Some(format!("{}: {}", h.name, h.fio.as_ref()?))).collect();
-        let unseen = hosts.iter().any(|host| host.fio.is_none());
-        let mut found = vec![Caveat::remark(
+        let has_unknown_host = hosts.iter().any(|host| host.fio.is_none());
+        self.caveats.push(Caveat::remark(
             caveats::HOSTS_LOAD,
             format!(
                 "{} loaded the device ({names}). A demand such as T4Q32 applies to \
@@ -126,9 +133,9 @@ impl FioHosts {
                 if count == 1 { "1 host".to_owned() } else { format!("{count} hosts") }
             ),
             "Multiply the demand by the number of hosts to compare with another run.",
-        )];
-        if known.len() > 1 || known.iter().any(|fio| **fio != self.version) && !known.is_empty() {
-            found.push(Caveat::remark(
+        ));
+        if known_versions.len() > 1 || known_versions.iter().any(|fio| **fio != self.version) {
+            self.caveats.push(Caveat::remark(
                 caveats::HOSTS_FIO_VERSIONS,
                 format!(
                     "The versions of fio differ ({}; here: {}).",
@@ -138,8 +145,8 @@ impl FioHosts {
                 "Install the same version on all hosts.",
             ));
         }
-        if unseen {
-            found.push(Caveat::deviation(
+        if has_unknown_host {
+            self.caveats.push(Caveat::deviation(
                 caveats::HOSTS_UNSEEN,
                 format!(
                     "The hosts {names} were reached without a shell, so nothing is known about \
@@ -150,19 +157,18 @@ impl FioHosts {
         }
         let uses = &self.target.device().in_use;
         if !uses.is_empty() {
-            found.push(Caveat::deviation(
+            self.caveats.push(Caveat::deviation(
                 caveats::HOSTS_USE,
                 format!("The device was in use while it was read ({}).", uses.join("; ")),
                 "Other I/O to the device changes every number; measure it while nothing uses it.",
             ));
         }
-        self.caveats = found;
     }
 
     fn express(&self, load: &Load) -> Result<HostLoads, StepRefusal> {
         let stimulus = single_stimulus(load)?;
         let device = self.target.device();
-        let facts = FioTarget {
+        let fio_target = FioTarget {
             path: &device.path,
             length: device.capacity,
             writable: self.target.is_writable(),
@@ -172,18 +178,17 @@ impl FioHosts {
             commit_rates: false,
         };
         // Checked for one host first, so that a refusal concerns the load as given.
-        Expression::new(stimulus, &facts).map_err(StepRefusal)?;
+        Expression::new(stimulus, &fio_target).map_err(StepRefusal)?;
         let hosts: Vec<String> = self.target.hosts.iter().map(|h| h.name.clone()).collect();
-        HostLoads::split(stimulus, &hosts, &facts).map_err(StepRefusal)
+        HostLoads::split(stimulus, &hosts, &fio_target).map_err(StepRefusal)
     }
 
     /// Returns the start of each host: where a cut left it, or its share of the work done.
     fn starts(&mut self, step: &Step, stimulus: &Stimulus, start: &StepStart) -> Vec<StepStart> {
         let count = self.target.hosts.len();
-        let before = self.chain.take().filter(|(load, _)| step.continues && load == stimulus);
-        match before {
-            Some((_, starts)) => starts,
-            None => (0..count).map(|host| share::host_start(start, host, count)).collect(),
+        match self.paused.take() {
+            Some(paused) if step.continues && paused.stimulus == *stimulus => paused.starts,
+            _ => (0..count).map(|host| share::host_start(start, host, count)).collect(),
         }
     }
 
@@ -194,11 +199,11 @@ impl FioHosts {
         // Several targets agree by our monotonic clock.
         let moment = begins
             .map_or(now, |at| Nanos((now + at).0.saturating_sub(steadfast_host::monotonic().0)));
-        let mut all = true;
+        let mut is_common = true;
         for host in &mut self.target.hosts {
-            all &= host.begin_at(moment).map_err(|error| Halt::Refused(error.to_string()))?;
+            is_common &= host.begin_at(moment).map_err(|error| Halt::Refused(error.to_string()))?;
         }
-        Ok(all.then_some(moment))
+        Ok(is_common.then_some(moment))
     }
 
     /// Runs the load on all hosts at the same time, with one thread here per client.
@@ -212,9 +217,9 @@ impl FioHosts {
         let called_off = AtomicBool::new(false);
         let place = step.place.to_string();
         let slug = slug(step);
-        let mut all = Vec::new();
+        let mut work = Vec::new();
         for (host, expression) in self.target.hosts.iter().zip(expressions) {
-            all.push(HostWork {
+            work.push(HostWork {
                 host: &host.name,
                 address: &host.address,
                 filename: &host.filename,
@@ -230,34 +235,38 @@ impl FioHosts {
             });
         }
         std::thread::scope(|scope| {
-            let threads: Vec<_> = all.iter().map(|work| scope.spawn(|| work.run())).collect();
+            let threads: Vec<_> = work.iter().map(|host| scope.spawn(|| host.run())).collect();
             let lost = || Err(Halt::Refused("a thread of this program ended early".to_owned()));
             threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| lost())).collect()
         })
     }
 
     /// Stores the progress of each host for the step that continues this load.
-    fn store_progress(&mut self, stimulus: &Stimulus, starts: Vec<StepStart>, parts: &[HostPart]) {
-        let advanced = starts.into_iter().zip(parts).map(|(mut start, part)| {
+    fn store_progress(
+        &mut self,
+        stimulus: &Stimulus,
+        mut starts: Vec<StepStart>,
+        parts: &[HostPart],
+    ) {
+        for (start, part) in starts.iter_mut().zip(parts) {
             start.done.time += part.elapsed;
             start.done.bytes += part.bytes;
             start.done.ios += part.ios;
             start.begins = None;
-            start
-        });
-        self.chain = Some((stimulus.clone(), advanced.collect()));
+        }
+        self.paused = Some(PausedLoad { stimulus: stimulus.clone(), starts });
     }
 
     /// Adds caveats for hosts that lagged or started late.
     fn check_hosts(&mut self, step: &Step, parts: &[HostPart]) {
         let median = median_iops(parts);
-        for (part, rate) in lagging(parts, median) {
+        for LaggingHost { host, iops } in lagging_hosts(parts, median) {
             let text = format!(
-                "Host {} lagged in {}: {rate:.0} IOPS; the median host had {median:.0}.",
-                part.host, step.place
+                "Host {host} lagged in {}: {iops:.0} IOPS; the median host had {median:.0}.",
+                step.place
             );
             let remedy = "Compare its link, its processors and its fio with those of the others.";
-            self.remark_once(caveats::HOST_LAGS, &part.host, text, remedy);
+            self.remark_once(caveats::HOST_LAGS, host, text, remedy);
         }
         let latest = parts.iter().max_by_key(|part| part.late);
         if let Some((part, late)) = latest.and_then(|part| Some((part, part.late?)))
@@ -269,9 +278,9 @@ impl FioHosts {
         }
     }
 
-    /// Adds a caveat, the first time only; `about` distinguishes those of one ID.
-    fn remark_once(&mut self, id: &str, about: &str, text: String, remedy: &str) {
-        if self.remarked.insert(format!("{id} {about}")) {
+    /// Adds a caveat, the first time only; `subject` distinguishes those of one ID.
+    fn remark_once(&mut self, id: &str, subject: &str, text: String, remedy: &str) {
+        if self.remarked.insert(format!("{id} {subject}")) {
             self.caveats.push(Caveat::remark(id, text, remedy));
         }
     }
@@ -284,9 +293,8 @@ fn unix_time() -> Nanos {
 
 /// Returns how long after the agreed time the first host started; `None` unless the start of
 /// every host is known.
-fn start_delay(all: &[HostShare], moment: Option<Nanos>) -> Option<Nanos> {
-    let began: Option<Vec<Nanos>> = all.iter().map(|share| share.began).collect();
-    Some(began?.into_iter().min()?.saturating_sub(moment?))
+fn start_delay(shares: &[HostShare], moment: Option<Nanos>) -> Option<Nanos> {
+    Some(merged::first_begin(shares)?.saturating_sub(moment?))
 }
 
 /// Returns the IOPS of the median host; for an even number, the faster of the two in the middle.
@@ -296,17 +304,24 @@ fn median_iops(parts: &[HostPart]) -> f64 {
     rates.get(rates.len() / 2).copied().unwrap_or(0.0)
 }
 
-/// Returns the hosts far below the median host, with their IOPS.
-fn lagging(parts: &[HostPart], median: f64) -> impl Iterator<Item = (&HostPart, f64)> {
-    let rates = parts.iter().filter_map(|part| Some((part, part.iops()?)));
-    rates.filter(move |(_, rate)| *rate < median * LAGGING_SHARE)
+/// A host far below the median host.
+struct LaggingHost<'p> {
+    host: &'p str,
+    iops: f64,
+}
+
+/// Returns the hosts far below the median host.
+fn lagging_hosts(parts: &[HostPart], median: f64) -> impl Iterator<Item = LaggingHost<'_>> {
+    let hosts =
+        parts.iter().filter_map(|part| Some(LaggingHost { host: &part.host, iops: part.iops()? }));
+    hosts.filter(move |host| host.iops < median * LAGGING_SHARE)
 }
 
 /// Returns the halt to report when hosts failed: the first that is not merely a consequence of
 /// another.
 fn failure(mut halts: Vec<Halt>) -> Option<Halt> {
     match halts.iter().position(|halt| *halt != Halt::Stopped) {
-        Some(at) => Some(halts.swap_remove(at)),
+        Some(index) => Some(halts.swap_remove(index)),
         None => halts.pop(),
     }
 }
@@ -364,20 +379,20 @@ impl Engine for FioHosts {
             return Err(halt);
         }
         let ended = share::is_load_over(&stimulus, &step, start, &expressions, &done);
-        let all = self.collect_shares(done, &expressions, moment.is_some());
+        let host_shares = self.collect_shares(done, &expressions, moment.is_some());
         let ops = expressions.first().map_or(Vec::new(), |expression| expression.ops.clone());
-        let mut measurement = merged::merge(&all, &stimulus, &ops, ramp)?;
+        let mut measurement = merged::merge(&host_shares, &stimulus, &ops, ramp)?;
         measurement.began_unix_ms = began_unix_ms;
         measurement.complete = ended;
         measurement.seed = Some(start.seed(stimulus.seed)).filter(|seed| *seed != stimulus.seed);
         measurement.common_start = start.begins.map(|at| CommonStart {
             agreed: at + START_LEAD,
-            late: start_delay(&all, moment),
+            late: start_delay(&host_shares, moment),
             ..CommonStart::default()
         });
         measurement.intervals.iter().for_each(watch);
         self.check_hosts(&step, &measurement.hosts);
-        let cursors: Vec<_> = all.into_iter().map(|share| share.cursors).collect();
+        let cursors: Vec<_> = host_shares.into_iter().map(|share| share.cursors).collect();
         if !ended {
             let starts = starts.into_iter().zip(cursors);
             let starts = starts.map(|(start, cursors)| StepStart { cursors, ..start }).collect();
@@ -387,7 +402,7 @@ impl Engine for FioHosts {
     }
 
     fn end_load(&mut self) {
-        self.chain = None;
+        self.paused = None;
     }
 }
 
@@ -397,16 +412,16 @@ impl FioHosts {
         &mut self,
         done: Vec<HostResult>,
         expressions: &[Expression],
-        agreed: bool,
+        has_common_start: bool,
     ) -> Vec<HostShare> {
-        let mut all = Vec::new();
+        let mut shares = Vec::new();
         for ((host, done), expression) in self.target.hosts.iter_mut().zip(done).zip(expressions) {
-            let began = if agreed { host.began().map(|(first, _)| first) } else { None };
+            let began = if has_common_start { host.began().map(|(first, _)| first) } else { None };
             let cursors = share::with_host(expression.cursors(done.last().ios()), &host.name);
             let (host, fio) = (host.name.clone(), host.fio.clone());
-            all.push(HostShare { host, fio, done, began, cursors });
+            shares.push(HostShare { host, fio, done, began, cursors });
         }
-        let messages = all.iter().flat_map(|share| {
+        let messages = shares.iter().flat_map(|share| {
             share.done.messages.iter().map(|line| format!("{}: {line}", share.host))
         });
         for message in messages.take(10) {
@@ -414,7 +429,7 @@ impl FioHosts {
             let remedy = "Read the files next to fio's jobs.";
             self.remark_once(caveats::FIO_MESSAGES, &message, text, remedy);
         }
-        all
+        shares
     }
 }
 
@@ -432,7 +447,7 @@ mod tests {
     }
 
     fn laggards(parts: &[HostPart]) -> Vec<&str> {
-        lagging(parts, median_iops(parts)).map(|(part, _)| part.host.as_str()).collect()
+        lagging_hosts(parts, median_iops(parts)).map(|lagging| lagging.host).collect()
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::super::expression::{Expression, FioTarget};
 use super::client::HostResult;
 use crate::start::{StepStart, WorkDone};
 use std::collections::BTreeMap;
-use steadfast_domain::step::mix64;
+use steadfast_domain::random_bits::mix64;
 use steadfast_domain::stimulus::ActiveRange;
 use steadfast_domain::{Bytes, Nanos, Order, Step, Stimulus};
 
@@ -16,22 +16,28 @@ use steadfast_domain::{Bytes, Nanos, Order, Step, Stimulus};
 const HOST_SEPARATOR: &str = " @ ";
 
 #[derive(Debug, Clone)]
-pub(super) struct HostLoads {
-    each: Vec<(String, Expression)>,
+pub(super) struct HostLoads(Vec<HostLoad>);
+
+#[derive(Debug, Clone)]
+struct HostLoad {
+    host: String,
+    expression: Expression,
 }
 
 impl HostLoads {
     pub(super) fn split(
         stimulus: &Stimulus,
         hosts: &[String],
-        facts: &FioTarget<'_>,
+        target: &FioTarget<'_>,
     ) -> Result<HostLoads, String> {
         let count = hosts.len() as u64;
-        let each = hosts.iter().zip(0u64..).map(|(host, at)| {
-            let own = host_stimulus(stimulus, at, count)?;
-            Ok((host.clone(), Expression::new(&own, facts)?))
-        });
-        Ok(HostLoads { each: each.collect::<Result<_, String>>()? })
+        let mut loads = Vec::with_capacity(hosts.len());
+        for (host, number) in hosts.iter().zip(0u64..) {
+            let stimulus = host_stimulus(stimulus, number, count)?;
+            let expression = Expression::new(&stimulus, target)?;
+            loads.push(HostLoad { host: host.clone(), expression });
+        }
+        Ok(HostLoads(loads))
     }
 
     /// Returns the hosts' loads from their starts, with this ramp, ended by the step's cut.
@@ -41,52 +47,52 @@ impl HostLoads {
         ramp: Nanos,
         cut: Option<Nanos>,
     ) -> Vec<Expression> {
-        let each = self.each.iter().zip(starts).map(|((host, expression), start)| {
+        let expression = |(load, start): (&HostLoad, &StepStart)| {
             let mut start = start.clone();
-            start.cursors = without_host(&start.cursors, host);
-            expression.clone().remaining_from(&start).ramping_for(ramp).ending_after(cut)
-        });
-        each.collect()
+            start.cursors = without_host(&start.cursors, &load.host);
+            load.expression.clone().remaining_from(&start).ramping_for(ramp).ending_after(cut)
+        };
+        self.0.iter().zip(starts).map(expression).collect()
     }
 }
 
-/// Returns the stimulus of host `at` of `count`.
-fn host_stimulus(stimulus: &Stimulus, at: u64, count: u64) -> Result<Stimulus, String> {
-    let mut own = stimulus.clone();
-    own.seed = mix64(stimulus.seed ^ mix64(at + 1));
+/// Returns the stimulus of host `number` of `count`.
+fn host_stimulus(stimulus: &Stimulus, number: u64, count: u64) -> Result<Stimulus, String> {
+    let mut share = stimulus.clone();
+    share.seed = mix64(stimulus.seed ^ mix64(number + 1));
     let used: Vec<_> = stimulus.streams.iter().filter(|stream| stream.weight > 0).collect();
-    let Some(first) = used.first() else { return Ok(own) };
-    if let Some(bytes) = own.until.bytes {
+    let Some(first) = used.first() else { return Ok(share) };
+    if let Some(bytes) = share.until.bytes {
         let size = first.size.0.max(1);
-        own.until.bytes = Some(Bytes(part(bytes.0 / size, at, count) * size));
+        share.until.bytes = Some(Bytes(part(bytes.0 / size, number, count) * size));
     }
-    own.until.ios = own.until.ios.map(|ios| part(ios, at, count));
-    if own.until.bytes == Some(Bytes(0)) || own.until.ios == Some(0) {
+    share.until.ios = share.until.ios.map(|ios| part(ios, number, count));
+    if share.until.bytes == Some(Bytes(0)) || share.until.ios == Some(0) {
         return Err(format!("its limit is less than one I/O for each of {count} hosts"));
     }
     if let Order::Sequential(_) = first.order {
-        own.active_range = slice(stimulus.active_range, first.size.0, at, count)?;
+        share.active_range = slice(stimulus.active_range, first.size.0, number, count)?;
     }
-    Ok(own)
+    Ok(share)
 }
 
 /// Returns the part of `whole` for one of several hosts; the parts add up to `whole`.
-fn part(whole: u64, at: u64, count: u64) -> u64 {
-    whole / count + u64::from(at < whole % count)
+fn part(whole: u64, number: u64, count: u64) -> u64 {
+    whole / count + u64::from(number < whole % count)
 }
 
 /// Returns the host's part of a range, in whole transfers.
-fn slice(range: ActiveRange, size: u64, at: u64, count: u64) -> Result<ActiveRange, String> {
+fn slice(range: ActiveRange, size: u64, number: u64, count: u64) -> Result<ActiveRange, String> {
     let first = range.start.0.next_multiple_of(size.max(1));
     let transfers = range.end().0.saturating_sub(first) / size.max(1);
-    let before: u64 = (0..at).map(|host| part(transfers, host, count)).sum();
-    let own = part(transfers, at, count);
-    if own == 0 {
+    let before: u64 = (0..number).map(|host| part(transfers, host, count)).sum();
+    let share = part(transfers, number, count);
+    if share == 0 {
         return Err(format!(
             "the active range holds {transfers} transfers of {size} B, fewer than {count} hosts"
         ));
     }
-    Ok(ActiveRange::new(Bytes(first + before * size), Bytes(own * size)))
+    Ok(ActiveRange::new(Bytes(first + before * size), Bytes(share * size)))
 }
 
 /// Returns the start of a host if only the total work of all hosts is known.
@@ -112,7 +118,7 @@ pub(super) fn is_load_over(
     let ran = done.iter().map(|part| part.last().elapsed).max().unwrap_or_default();
     let in_time = stimulus.until.time.is_some_and(|time| start.done.time + ran >= time);
     let in_full = |(expression, done): (&Expression, &HostResult)| {
-        expression.ios_left().is_some_and(|left| done.last().ios() >= left)
+        expression.remaining_ios.is_some_and(|ios| done.last().ios() >= ios)
     };
     in_time || expressions.iter().zip(done).all(in_full)
 }
@@ -123,11 +129,11 @@ pub(super) fn with_host(cursors: BTreeMap<String, Bytes>, host: &str) -> BTreeMa
 
 /// Returns the cursors of one host, with the host removed from their keys.
 fn without_host(cursors: &BTreeMap<String, Bytes>, host: &str) -> BTreeMap<String, Bytes> {
-    let own_key = |key: &str| {
+    let key_of_host = |key: &str| {
         let (key, key_host) = key.rsplit_once(HOST_SEPARATOR)?;
         (key_host == host).then(|| key.to_owned())
     };
-    cursors.iter().filter_map(|(key, at)| Some((own_key(key)?, *at))).collect()
+    cursors.iter().filter_map(|(key, at)| Some((key_of_host(key)?, *at))).collect()
 }
 
 #[cfg(test)]
@@ -138,7 +144,7 @@ mod tests {
 
     const KIB: u64 = 1024;
 
-    fn facts() -> FioTarget<'static> {
+    fn fio_target() -> FioTarget<'static> {
         FioTarget {
             path: "/dev/x",
             length: Bytes(10_007 * 4 * KIB),
@@ -171,10 +177,10 @@ mod tests {
         let mut next = 0;
         let mut bytes = 0;
         for at in 0..3 {
-            let own = host_stimulus(&load, at, 3).unwrap();
-            assert_eq!(own.active_range.start.0, next);
-            next = own.active_range.end().0;
-            bytes += own.until.bytes.unwrap().0;
+            let share = host_stimulus(&load, at, 3).unwrap();
+            assert_eq!(share.active_range.start.0, next);
+            next = share.active_range.end().0;
+            bytes += share.until.bytes.unwrap().0;
         }
         assert_eq!((next, bytes), (10_007 * 4 * KIB, 2 * 10_007 * 4 * KIB));
         let refused = host_stimulus(&sequential(LoadLimits::ios(2)), 2, 3).unwrap_err();
@@ -185,7 +191,7 @@ mod tests {
     fn hosts_draw_differently_and_continue_where_they_stopped() {
         let load = sequential(LoadLimits::time(Nanos::from_secs(60)));
         let hosts = ["a".to_owned(), "b".to_owned()];
-        let shares = HostLoads::split(&load, &hosts, &facts()).unwrap();
+        let shares = HostLoads::split(&load, &hosts, &fio_target()).unwrap();
         let starts: Vec<StepStart> =
             (0..2).map(|at| host_start(&StepStart::default(), at, 2)).collect();
         let fresh = shares.expressions(&starts, Nanos::ZERO, None);

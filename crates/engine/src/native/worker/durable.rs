@@ -28,12 +28,12 @@ impl<Q: Queue> Worker<'_, Q> {
         self.refill(slot, reap.now);
         // A flush also opens the slots that waited for it.
         while self.schedule.is_none()
-            && !self.ios.closing
+            && !self.ios.is_closing
             && let Some(slot) = self.take_open_slot()
         {
             self.issue(slot, None);
         }
-        if self.ios.closing && self.ios.count == 0 {
+        if self.ios.is_closing && self.ios.count == 0 {
             self.start_final_flush(reap.now);
         }
     }
@@ -48,7 +48,7 @@ impl<Q: Queue> Worker<'_, Q> {
     ) -> bool {
         let Some(commits) = &mut self.commits else { return false };
         if !succeeded {
-            commits.failed(slot);
+            commits.note_failure(slot);
             return false;
         }
         let IoSlot { stream, size, short_by, began, .. } = *io;
@@ -61,30 +61,31 @@ impl<Q: Queue> Worker<'_, Q> {
         } else if !self.ios.lane.has_given_up() {
             reap.account.count_outstanding(commits.write_only_stream(), response_ns);
         }
-        commits.written(slot, UncommittedWrite { stream, size, missing: short_by, began })
+        commits.note_write(slot, UncommittedWrite { stream, size, short_by, began })
     }
 
     /// Counts a completed flush and the writes that it made durable. Without a flush that
     /// succeeded no write is durable.
     fn commit(&mut self, slot: u32, succeeded: bool, reap: &mut Reap<'_>) {
         let Some(commits) = &mut self.commits else { return };
-        let flush_stream = commits.flush_stream();
-        let (flushed_from, writes) = commits.committed(slot);
+        let flush_stream = commits.flush_stream;
+        let flush_began = commits.end_flush(slot);
+        let writes = commits.take_writes(slot);
         if !succeeded {
             writes.for_each(drop);
             return;
         }
-        let response_ns = self.ios.response_ns(flushed_from, reap.now);
+        let response_ns = self.ios.response_ns(flush_began, reap.now);
         if reap.before_end {
             reap.account.count(flush_stream, response_ns);
         } else {
             self.ios.lane.count_late(Op::Flush, 0);
             // A flush that began after the end was not outstanding at it.
-            if flushed_from < self.ios.shared.deadline() && !self.ios.lane.has_given_up() {
+            if flush_began < self.ios.shared.deadline() && !self.ios.lane.has_given_up() {
                 reap.account.count_outstanding(flush_stream, response_ns);
             }
         }
-        for UncommittedWrite { stream, size, missing: short_by, began } in writes {
+        for UncommittedWrite { stream, size, short_by, began } in writes {
             let write = IoSlot { op: Op::Write, stream, size, short_by, began, ..IoSlot::FLUSH };
             self.ios.count_transfer(&write, reap);
         }
@@ -92,7 +93,7 @@ impl<Q: Queue> Worker<'_, Q> {
 
     fn flush(&mut self, slot: u32, now: u64) {
         if let Some(commits) = &mut self.commits {
-            commits.flushing(slot, now);
+            commits.begin_flush(slot, now);
         }
         self.ios.push(slot, IoSlot { began: now, ..IoSlot::FLUSH });
     }

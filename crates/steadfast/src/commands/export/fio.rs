@@ -72,14 +72,15 @@ fn section(step: &Step, number: usize, filename: &str, device: &Device) -> Resul
     if matches!(step.load, Load::Script(_)) {
         return Err("single I/Os of a trace are no load of a job file".into());
     }
-    let facts = (device.capacity, u64::from(device.logical_sector));
+    let sector = u64::from(device.logical_sector);
     let name = |place: usize| match step.load.stimuli().len() {
         1 => format!("step-{number}"),
         _ => format!("step-{number}-{}", place + 1),
     };
     let jobs = step.load.stimuli().iter().enumerate();
-    let jobs =
-        jobs.map(|(place, stimulus)| job(stimulus, &name(place), place == 0, filename, facts));
+    let jobs = jobs.map(|(place, stimulus)| {
+        job(stimulus, &name(place), place == 0, filename, device.capacity, sector)
+    });
     // Concurrent loads: none waits for the others, so no `stonewall` between them.
     jobs.collect::<Result<Vec<_>, _>>().map(|jobs| jobs.join("\n"))
 }

@@ -310,8 +310,11 @@ impl TargetShare<'_> {
                     counted.add(&piece.threads.get(*thread)?.operations);
                 }
             } else {
-                let parts = piece.apart().enumerate().filter(|(load, _)| own.contains(load));
-                parts.for_each(|(_, (streams, _))| counted.add(streams));
+                for (number, load) in piece.concurrent_loads().enumerate() {
+                    if own.contains(&number) {
+                        counted.add(load.streams);
+                    }
+                }
             }
         }
         Some(counted)

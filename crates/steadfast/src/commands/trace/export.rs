@@ -368,9 +368,9 @@ fn fio_jobs(export: &mut WorkloadExport, loads: &[PortableLoad], filename: &str,
             }
             one.until.time = one.until.time.filter(|_| one.until.ios.is_none());
             let job = format!("load-{number}-{}", name.replace([' ', '/', '.'], "-"));
-            let facts = (load.stimulus.active_range.length, sector);
+            let capacity = load.stimulus.active_range.length;
             let waits = section.is_empty();
-            let express = |load: &Stimulus| fio::job(load, &job, waits, filename, facts);
+            let express = |load: &Stimulus| fio::job(load, &job, waits, filename, capacity, sector);
             match express_with_concessions(&one, express) {
                 Err(why) => export.lose(format!("{name} is left out: {why}.")),
                 Ok(Expressed { value: text, lost }) => {
@@ -733,7 +733,7 @@ mod tests {
             streams.iter_mut().for_each(|stream| stream.zones.clone_from(&zones));
             let range = ActiveRange::new(Bytes(0), capacity);
             let written = Stimulus::new(streams, range, Demand::new(1, 4), LoadLimits::ios(10_007));
-            let job = |load: &Stimulus| fio::job(load, "j", false, "/dev/x", (capacity, 512));
+            let job = |load: &Stimulus| fio::job(load, "j", false, "/dev/x", capacity, 512);
             let text = job(&written).unwrap();
             let file = JobFile::read(text.as_bytes(), &mut SelfContained).unwrap();
             let sequence = sequence(&file, &TargetFacts::default()).unwrap();

@@ -41,14 +41,14 @@ impl PaceSchedule {
     }
 
     /// Advances to the next I/O after one was issued.
-    pub(super) fn issued(&mut self) {
-        self.times.issued();
+    pub(super) fn note_issue(&mut self) {
+        self.times.note_issue();
         self.note_due();
     }
 
     /// Notes that all I/Os of the thread have completed at `now`.
-    pub(super) fn all_complete(&mut self, now: u64) {
-        self.times.all_complete(self.clock.nanos(now.saturating_sub(self.start)));
+    pub(super) fn note_idle(&mut self, now: u64) {
+        self.times.note_idle(self.clock.nanos(now.saturating_sub(self.start)));
         self.note_due();
     }
 
@@ -72,7 +72,7 @@ mod tests {
         for number in [1, 3, 5] {
             let due = clock.nanos(schedule.due().unwrap() - start);
             assert!(due.abs_diff(number * 1_000_000_000 / 3) <= 100, "{number} {due}");
-            schedule.issued();
+            schedule.note_issue();
         }
     }
 
@@ -82,9 +82,9 @@ mod tests {
         let pace = Pace::Burst { ios: 1, delay: Nanos::from_millis(20) };
         let mut schedule = PaceSchedule::new(&load(&pace), 0, 1, 1, clock, start).unwrap();
         assert_eq!(schedule.due(), Some(77));
-        schedule.issued();
+        schedule.note_issue();
         assert_eq!(schedule.due(), None);
-        schedule.all_complete(start + clock.ticks_in(1_000_000));
+        schedule.note_idle(start + clock.ticks_in(1_000_000));
         let due = clock.nanos(schedule.due().unwrap() - start);
         assert!(due.abs_diff(21_000_000) <= 100, "{due}");
     }

@@ -18,7 +18,7 @@ pub(crate) struct ScriptReader {
 
 impl fmt::Debug for ScriptReader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Source({:?} at {})", self.load, self.delivered.total())
+        write!(f, "ScriptReader({:?} at {})", self.load, self.delivered.total())
     }
 }
 
@@ -66,16 +66,16 @@ impl ScriptReader {
         let reported = self.script.fill(batch)?;
         if reported != batch.len() || reported > BATCH {
             let got = batch.len();
-            return Err(self.wrong(&format!(
+            return Err(self.error(&format!(
                 "it reported {reported} I/Os delivered into a batch of {BATCH}, but the batch has \
                  {got}"
             )));
         }
         if let Some(why) = batch.iter().find_map(|io| self.fault(io)) {
-            return Err(self.wrong(&why));
+            return Err(self.error(&why));
         }
         if reported == 0 && self.delivered != self.load.counts {
-            return Err(self.wrong(&self.changed()));
+            return Err(self.error(&self.changed()));
         }
         Ok(reported > 0)
     }
@@ -97,14 +97,15 @@ impl ScriptReader {
         }
         let (offset, size) = (io.offset.0, io.size.0);
         let end = offset.checked_add(size);
-        let most = if io.op == Op::Discard { DISCARD_LIMIT } else { load.largest.0 };
-        let fits = end.is_some_and(|end| end <= load.reach.0) && (1..=most).contains(&size);
+        let size_max = if io.op == Op::Discard { DISCARD_LIMIT } else { load.largest.0 };
+        let is_within =
+            end.is_some_and(|end| end <= load.reach.0) && (1..=size_max).contains(&size);
         let unit = load.unit.0;
-        let whole = unit > 0 && offset.is_multiple_of(unit) && size.is_multiple_of(unit);
-        (!fits || !whole).then(|| {
+        let is_aligned = unit > 0 && offset.is_multiple_of(unit) && size.is_multiple_of(unit);
+        (!is_within || !is_aligned).then(|| {
             format!(
                 "{size} B at byte {offset} are not what was announced: multiples of {unit} B, at \
-                 most {most} B, below byte {}",
+                 most {size_max} B, below byte {}",
                 load.reach.0
             )
         })
@@ -118,7 +119,7 @@ impl ScriptReader {
         )
     }
 
-    fn wrong(&self, why: &str) -> ScriptError {
+    fn error(&self, why: &str) -> ScriptError {
         let (name, ios_done) = (self.load.name.clone(), self.delivered.total());
         ScriptError { name, ios_done, why: why.to_owned() }
     }

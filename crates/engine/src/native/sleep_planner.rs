@@ -1,4 +1,4 @@
-//! How long before an I/O is due a thread stops sleeping.
+//! Sleeps of a thread between two due times: how long before an I/O is due it stops sleeping.
 //!
 //! A sleep ends late: the timer fires, an idle processor wakes up (a virtual one must first be
 //! given a real one), and the thread is scheduled. The delay is learned from the sleeps
@@ -47,13 +47,13 @@ impl SleepPlanner {
                 self.planned = Some(now + sleep);
                 SubmitWait::AtMost(sleep)
             }
-            _ => SubmitWait::Not,
+            _ => SubmitWait::NoWait,
         }
     }
 
     /// Notes that the thread is awake. A completion may have woken it early.
     #[inline(always)]
-    pub(super) fn woke_up(&mut self, now: u64) {
+    pub(super) fn note_wake_up(&mut self, now: u64) {
         if let Some(planned) = self.planned.take()
             && now >= planned
         {
@@ -62,14 +62,13 @@ impl SleepPlanner {
     }
 
     #[inline(always)]
-    pub(super) fn io_queued(&mut self) {
+    pub(super) fn note_issue(&mut self) {
         self.margin_ns = (self.margin_ns - (self.margin_ns >> DECAY_SHIFT)).max(MARGIN_MIN_NS);
     }
 
     fn learn(&mut self, late: u64) {
-        let wanted = 2 * late;
         let shrunk = self.margin_ns - (self.margin_ns >> SHRINK_SHIFT);
-        self.margin_ns = wanted.max(shrunk).clamp(MARGIN_MIN_NS, MARGIN_MAX_NS);
+        self.margin_ns = (2 * late).max(shrunk).clamp(MARGIN_MIN_NS, MARGIN_MAX_NS);
     }
 }
 
@@ -91,7 +90,7 @@ mod tests {
                 let SubmitWait::AtMost(sleep) = planner.wait_until(10_000_000, 0) else {
                     panic!("no sleep")
                 };
-                planner.woke_up(sleep + late);
+                planner.note_wake_up(sleep + late);
             }
             match planner.wait_until(10_000_000, 0) {
                 SubmitWait::AtMost(sleep) => 10_000_000 - sleep,
@@ -109,15 +108,15 @@ mod tests {
     #[test]
     fn a_near_due_time_causes_no_sleep_and_a_completion_no_adjustment() {
         let mut planner = SleepPlanner::default();
-        assert_eq!(planner.wait_until(1_000_000 + MARGIN_MAX_NS, 1_000_000), SubmitWait::Not);
-        assert_eq!(planner.wait_until(5, 1_000_000), SubmitWait::Not);
+        assert_eq!(planner.wait_until(1_000_000 + MARGIN_MAX_NS, 1_000_000), SubmitWait::NoWait);
+        assert_eq!(planner.wait_until(5, 1_000_000), SubmitWait::NoWait);
         let SubmitWait::AtMost(sleep) = planner.wait_until(9_000_000, 0) else {
             panic!("no sleep")
         };
-        planner.woke_up(sleep / 2);
-        planner.woke_up(900_000_000);
+        planner.note_wake_up(sleep / 2);
+        planner.note_wake_up(900_000_000);
         assert_eq!(planner.wait_until(9_000_000, 0), SubmitWait::AtMost(sleep));
-        (0..100_000).for_each(|_| planner.io_queued());
+        (0..100_000).for_each(|_| planner.note_issue());
         assert_eq!(planner.wait_until(1_000_000, 0), SubmitWait::AtMost(1_000_000 - MARGIN_MIN_NS));
         assert_eq!(planner.wait_until(u64::MAX, 0), SubmitWait::AtMost(SLEEP_MAX_NS));
     }
