@@ -271,13 +271,13 @@ fn headline(study: &Study) -> String {
 
 fn ending(study: &Study) -> String {
     let workload = &study.totals.workload;
-    let (count, amount) = workload.selected();
+    let selected = workload.selected();
     let part = match study.totals.options.by {
         ShareMeasure::Count => {
-            format!("{} of {} I/Os", grouped(count), grouped(workload.total_count))
+            format!("{} of {} I/Os", grouped(selected.ios), grouped(workload.total_count))
         }
         ShareMeasure::Bytes => {
-            format!("{} of {}", Bytes(amount), Bytes(workload.total_amount))
+            format!("{} of {}", Bytes(selected.bytes), Bytes(workload.total_amount))
         }
     };
     format!(

@@ -54,11 +54,11 @@ pub(super) fn workload(study: &Study) -> Table {
 /// Returns the totals over all streams of the workload.
 fn selected(study: &Study) -> Row {
     let CaptureTotals { workload, streams, .. } = &study.totals;
-    let (count, amount) = workload.selected();
+    let total = workload.selected();
     let head = format!("{} of {} streams", workload.streams.len(), streams.len());
     let all = WorkloadStream {
-        count,
-        amount,
+        count: total.ios,
+        amount: total.bytes,
         share: workload.coverage(),
         normalized: if workload.streams.is_empty() { f64::NAN } else { 1.0 },
         ..WorkloadStream::default()

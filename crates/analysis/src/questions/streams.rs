@@ -4,6 +4,7 @@
 use crate::cells::{Dimensions, FilteredCells};
 use crate::columns::JsonRow;
 use crate::fold::{AnnotatedRows, Fold};
+pub(crate) use crate::questions::stream_figures::share_of;
 pub use crate::questions::stream_figures::{ShareMeasure, StreamFigures};
 use crate::sums::io_sums::IoSums;
 use crate::sums::stream_chunk::{AT_ONCE, StreamChunk};
