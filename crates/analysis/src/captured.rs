@@ -613,7 +613,8 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         &self,
         pass: &PassOptions,
         requested_ns: Option<u64>,
-        (by, threshold): (ShareMeasure, Threshold),
+        by: ShareMeasure,
+        threshold: Threshold,
     ) -> Result<PassResult<StreamMapResult>, TraceError> {
         let mut stream_steps = self.stream_steps_fold(pass, requested_ns, STEPS_MAX as u64);
         let mut table = StreamTable::new();
@@ -623,7 +624,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         let span_ns = self.span_of(pass, &account)?;
         let width_ns = self.width(requested_ns, span_ns, STEPS_MAX as u64)?;
         let keys = CumulativeWorkload::new(&table, by, threshold).keys();
-        let series = self.series(pass, stream_steps.as_ref(), (width_ns, &keys))?;
+        let series = self.series(pass, stream_steps.as_ref(), width_ns, &keys)?;
         Ok(PassResult { found: StreamMapResult { width_ns, keys, series }, account })
     }
 
@@ -649,7 +650,8 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         &self,
         pass: &PassOptions,
         stream_steps: Option<&StreamSteps>,
-        (width_ns, keys): (u64, &[StreamKey]),
+        width_ns: u64,
+        keys: &[StreamKey],
     ) -> Result<SeriesOverTime, TraceError> {
         if let Some(series) = stream_steps.and_then(|found| found.chosen(width_ns, keys)) {
             return Ok(series);

@@ -165,8 +165,9 @@ fn by(processes: &ProcessResults, facet: Facet) -> Groups {
 }
 
 pub(super) fn gaps(study: &Study, singles: &SingleIoResults) -> Table {
-    let over = (study.totals.span_ns, study.totals.step_ns);
-    let rows = shape_figures::streams(&singles.shape, &study.streams_over_time, over);
+    let rows = shape_figures::streams(
+        &singles.shape, &study.streams_over_time, study.totals.span_ns, study.totals.step_ns,
+    );
     let names = ["gaps", "Times between the I/Os of a stream", "I/O stream"];
     let rows = rows.into_iter().map(|row| (row.stream.clone(), row));
     table(names, StreamShape::OF_REPORT, rows)

@@ -79,8 +79,9 @@ fn a_file_adds_up_to_streams_steps_and_maps() {
     assert_eq!(steps.keys().copied().collect::<Vec<_>>(), [0, 1]);
     assert_eq!((steps[&0].ios(), steps[&0].transferred_bytes()), (20, 13 * 4096 + 7 * 8192));
     assert_eq!(steps[&0].sequential_share(), Some(0.35));
-    let half = (ShareMeasure::Count, Threshold(500_000));
-    let map = file.map(&passing(&all), Some(1_000_000_000), half).unwrap().found;
+    let half = Threshold(500_000);
+    let map =
+        file.map(&passing(&all), Some(1_000_000_000), ShareMeasure::Count, half).unwrap().found;
     assert_eq!(map.keys, [read]);
     let series = map.series;
     assert_eq!((series.steps()[&0][0].ios, series.steps()[&1][1].bytes), (13, 7 * 8192));

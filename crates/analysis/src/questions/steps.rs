@@ -449,7 +449,7 @@ impl StepFigures {
     ];
 
     /// Number of columns at the beginning of [`Self::table`] that every capture has.
-    pub const USUAL_COLUMNS: usize = Self::TABLE.len() - 1;
+    pub const COMMON_COLUMNS: usize = Self::TABLE.len() - 1;
 
     /// Columns about written blocks that are part of a table.
     pub const OF_CONTENT: [StepFigureColumn; 3] = content::table();

@@ -47,7 +47,7 @@ impl Default for StudyOptions {
         StudyOptions {
             pass: PassOptions::default(),
             by: ShareMeasure::Count,
-            threshold: Threshold::USUAL,
+            threshold: Threshold::DEFAULT,
             step_ns: None,
             ranges: 200,
             hits: HitMapQuantity::default(),
@@ -201,7 +201,7 @@ impl Derivation {
         let more = stream_steps.iter_mut().map(|fold| fold as &mut dyn Fold);
         let totals = CaptureTotals::read(captured, options, more.collect())?;
         let keys = totals.workload.keys();
-        let series = captured.series(pass, stream_steps.as_ref(), (totals.step_ns, &keys))?;
+        let series = captured.series(pass, stream_steps.as_ref(), totals.step_ns, &keys)?;
         let mut steps = with_steps.then(|| totals.steps());
         if let Some(steps) = &mut steps {
             captured.run(pass, &mut [steps])?;
