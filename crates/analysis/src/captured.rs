@@ -680,13 +680,13 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     pub fn figures_of_side(
         &self,
         pass: &PassOptions,
-        (key, steps): &SideSteps,
+        SideSteps { side, steps }: &SideSteps,
         width_ns: u64,
     ) -> Vec<StepFigures> {
         // Busy time is a share of one device's time: that of the side.
         let devices = self.has_busy_time(pass, steps.values()).then_some(1);
         let mut observed = self.observed_by_host(&pass.filter);
-        let host = host_name(self.conditions(), key.device);
+        let host = host_name(self.conditions(), side.device);
         let observed = observed.remove(&host).unwrap_or_default();
         let conditions = self.conditions();
         let context = StepContext { width_ns, observed: &observed, devices, conditions };

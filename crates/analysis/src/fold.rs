@@ -5,8 +5,9 @@
 //! ([`crate::tables::smallest_keys`]), never the entries that it saw first. Otherwise the result
 //! would depend on the order of folding and merging.
 
+use crate::annotate::busy_time::{BusySpan, DeviceBusySpan};
 use crate::annotate::checkpoint::Checkpoint;
-use crate::annotate::sequential::{BusySpan, DeviceBusySpan, IoAnnotations};
+use crate::annotate::sequential::IoAnnotations;
 use crate::cells::{Dimensions, FilteredCells};
 use std::any::Any;
 use steadfast_domain::IoEvent;

@@ -233,7 +233,7 @@ fn busy_time_of_a_window_counts_ios_that_were_issued_before_it() {
         pass.run(&trace, &mut [&mut sides]).unwrap();
         let of_sides = sides.finish().unwrap().sides;
         for (at, step) in &steps {
-            let found = of_sides.iter().filter_map(|(_, steps)| steps.get(at));
+            let found = of_sides.iter().filter_map(|side| side.steps.get(at));
             assert_eq!(found.map(|step| step.busy_ns).sum::<u64>(), step.busy_ns);
         }
         steps.iter().map(|(at, step)| (*at, step.ios(), step.busy_ns)).collect()
@@ -312,7 +312,7 @@ fn a_study_has_every_plot_and_counts_every_io() {
     let ios = trace.run(&PassOptions::default(), &mut []).unwrap().events;
     let study = Study::read(&trace, &StudyOptions::default()).unwrap();
     let in_steps: u64 = study.steps.values().map(|step| step.ios()).sum();
-    let sides = study.sides.iter().flat_map(|(_, steps)| steps.values());
+    let sides = study.sides.iter().flat_map(|side| side.steps.values());
     let in_sides: u64 = sides.map(|step| step.ios()).sum();
     let cells = study.streams_over_time.steps().values().flatten();
     assert_eq!([in_steps, in_sides, cells.map(|cell| cell.ios).sum()], [ios; 3]);

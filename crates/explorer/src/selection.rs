@@ -279,9 +279,9 @@ impl<'c> IoSelection<'c> {
     /// Returns an [`HttpError`] with status 400 if the selection has more than one block device.
     pub fn check_one_device(&self) -> HttpResult<()> {
         let chosen = &self.filter.devices;
-        let sides = self.index.sides.iter().filter(|(_, layer)| *layer == Layer::Block);
+        let sides = self.index.sides.iter().filter(|side| side.layer == Layer::Block);
         let devices: Vec<u16> = sides
-            .map(|(device, _)| *device)
+            .map(|side| side.device)
             .filter(|device| chosen.is_empty() || chosen.contains(device))
             .collect();
         if devices.len() < 2 {

@@ -250,7 +250,7 @@ fn working_sets(study: &Study, singles: &SingleIoResults) -> Option<Page> {
 fn headline(study: &Study) -> String {
     let sides = study.sides_counted().take(DEVICES_NAMED);
     let mut layers: Vec<String> =
-        sides.map(|(side, _)| side.name(&study.totals.conditions)).collect();
+        sides.map(|steps| steps.side.name(&study.totals.conditions)).collect();
     if study.sides_counted().count() > DEVICES_NAMED {
         layers.push("and more".to_owned());
     }

@@ -2,6 +2,7 @@
 //! Self-Test.
 
 use crate::device_layer::device_name;
+use crate::questions::compare::SideSteps;
 use crate::questions::hits::{HitMap, HitMapQuantity};
 use crate::questions::load_shape::DEPTH_CLASSES;
 use crate::questions::series::SeriesOverTime;
@@ -628,7 +629,7 @@ pub(super) fn sides(study: &Study) -> Vec<Plot> {
     let timeline = Timeline::new(study);
     let plot = |id, title, y, series: &dyn Fn(Timeline<'_>, &str) -> Series| {
         let plot = timeline.plot(PlotKind::Lines, id, title, y);
-        study.sides.iter().fold(plot, |plot, (side, steps)| {
+        study.sides.iter().fold(plot, |plot, SideSteps { side, steps }| {
             let of_side = Timeline { steps, ..timeline };
             plot.with(series(of_side, &side.name(&study.totals.conditions)))
         })

@@ -170,7 +170,7 @@ fn layers_are_separate_and_a_file_without_them_is_of_the_block_layer() {
     let found = file.sides(&PassOptions::default(), 1_000_000_000).unwrap().found;
     let unlisted = found.unlisted;
     let sides: Vec<_> =
-        found.sides.iter().map(|(key, steps)| (key.layer, steps[&0].ios())).collect();
+        found.sides.iter().map(|steps| (steps.side.layer, steps.steps[&0].ios())).collect();
     assert_eq!((sides, unlisted), (vec![(Layer::Block, 6), (Layer::FileSystem, 5)], 0));
     // Renames the column, wherever its name occurs.
     let mut older = bytes;

@@ -6,7 +6,7 @@
 //!
 //! [`Filter::restrict_busy`]: crate::Filter::restrict_busy
 
-use crate::annotate::sequential::BusySpan;
+use crate::annotate::busy_time::BusySpan;
 use crate::cells::{BusyInStep, CubeCell, Dimensions, FilteredCells};
 use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, columns, json_columns};
 use crate::cube::CellSums;
@@ -153,7 +153,7 @@ impl Steps {
     /// Closes the open step and divides all remaining busy time among the steps.
     fn close_all(&mut self) -> Result<(), TraceError> {
         self.close()?;
-        self.busy.take().into_iter().try_for_each(|(_, busy)| self.divide_busy(busy))
+        self.busy.take().into_iter().try_for_each(|busy| self.divide_busy(busy.span))
     }
 
     /// Returns the number of I/Os in all steps.
@@ -209,7 +209,7 @@ impl Fold for Steps {
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         let columns = SumColumns::new(rows, true);
         rows.iter().try_for_each(|row| self.take_row(&columns, row))?;
-        rows.edge_busy.iter().try_for_each(|(_, busy)| self.divide_busy(*busy))
+        rows.edge_busy.iter().try_for_each(|busy| self.divide_busy(busy.span))
     }
     fn new_part(&self) -> Option<Self> {
         Some(Steps::new(self.width_ns).until(self.until_ns))

@@ -252,7 +252,7 @@ impl Study {
     /// separately.
     pub fn sides_counted(&self) -> impl Iterator<Item = &SideSteps> {
         let layer = self.totals.options.pass.filter.layer;
-        self.sides.iter().filter(move |(side, _)| layer.is_none_or(|layer| layer == side.layer))
+        self.sides.iter().filter(move |steps| layer.is_none_or(|layer| layer == steps.side.layer))
     }
 
     /// Returns whether response-time percentiles are known. Step captures may hold histograms of
