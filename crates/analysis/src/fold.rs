@@ -131,6 +131,13 @@ impl AnnotatedRows<'_> {
     }
 }
 
+/// Iterates over folds of one kind as folds of any kind.
+pub(crate) fn dyn_folds<'f, F: Fold + 'f>(
+    folds: impl IntoIterator<Item = &'f mut F>,
+) -> impl Iterator<Item = &'f mut dyn Fold> {
+    folds.into_iter().map(|fold| fold as &mut dyn Fold)
+}
+
 /// An aggregation over the I/Os of a capture.
 pub trait Fold: AnyFold {
     /// Returns the columns of single I/Os that the fold reads.

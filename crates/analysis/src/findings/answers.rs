@@ -122,7 +122,7 @@ fn waiting(processes: &ProcessResults, most: usize) -> Option<String> {
 
 /// Lists the files with the most bytes at the file-system layer.
 fn files(study: &Study, singles: &SingleIoResults) -> Option<String> {
-    let files = singles.who.iter().find(|groups| groups.facets() == [Facet::File])?;
+    let files = singles.groups.iter().find(|groups| groups.facets() == [Facet::File])?;
     let by_path = files.by_name(&study.totals.conditions);
     let mut known: Vec<&GroupFigures> =
         by_path.values().filter(|file| file.path.is_some()).collect();

@@ -92,7 +92,7 @@ fn unlisted(study: &Study) -> Option<Caveat> {
 /// Lists the exhibits that do not cover all devices.
 fn devices_left_out(study: &Study) -> Option<Caveat> {
     let singles = study.single_ios.as_ref()?;
-    let (devices, mapped) = (study.totals.sides_seen.at_block_layer(), singles.hits.len());
+    let (devices, mapped) = (study.totals.sides_seen.at_block_layer(), singles.hit_maps.len());
     let (sides, shown) = (study.totals.sides_seen.count(), study.sides_counted().count() as u64);
     if devices <= mapped && sides <= shown {
         return None;

@@ -174,9 +174,9 @@ fn processes(study: &Study, processes: &ProcessResults) -> Page {
 }
 
 fn hit_maps(study: &Study, singles: &SingleIoResults) -> Option<Page> {
-    let maps = singles.hits.iter().flat_map(|hits| plots::hit_maps(study, hits));
+    let maps = singles.hit_maps.iter().flat_map(|map| plots::hit_maps(study, map));
     let mut maps: Vec<Exhibit> = maps.collect();
-    let hot = singles.hot.iter().filter(|ranges| ranges.touched() > 0);
+    let hot = singles.hot_ranges.iter().filter(|ranges| ranges.touched() > 0);
     let read_outs = singles.read_outs.iter().filter(|found| !found.streams.is_empty());
     maps.extend(read_outs.map(|found| Exhibit::Table(tables::read_out(study, found))));
     maps.extend(hot.map(|ranges| Exhibit::Table(tables::hot_ranges(study, ranges))));

@@ -322,8 +322,9 @@ pub(super) fn process_map(study: &Study, processes: &ProcessResults) -> Plot {
 }
 
 /// Plots hit maps of a device: of reads and writes, or of streams.
-pub(super) fn hit_maps(study: &Study, (device, map): &(u16, HitMap)) -> Vec<Exhibit> {
-    let name = device_name(&study.totals.conditions, *device);
+pub(super) fn hit_maps(study: &Study, map: &HitMap) -> Vec<Exhibit> {
+    let device = map.device();
+    let name = device_name(&study.totals.conditions, device);
     let of_operations = |unit: &str| {
         [IoOp::Read, IoOp::Write]
             .into_iter()
@@ -339,7 +340,7 @@ pub(super) fn hit_maps(study: &Study, (device, map): &(u16, HitMap)) -> Vec<Exhi
             .collect()
     };
     let plots: Vec<Plot> = match study.totals.options.hits {
-        HitMapQuantity::Streams => stream_hits(study, *device, &name, map).into_iter().collect(),
+        HitMapQuantity::Streams => stream_hits(study, &name, map).into_iter().collect(),
         HitMapQuantity::Count => of_operations("Hits"),
         HitMapQuantity::Bytes => of_operations("Bytes"),
     };
@@ -347,11 +348,11 @@ pub(super) fn hit_maps(study: &Study, (device, map): &(u16, HitMap)) -> Vec<Exhi
 }
 
 /// Plots the stream with the most hits in each range.
-fn stream_hits(study: &Study, device: u16, name: &str, map: &HitMap) -> Option<Plot> {
+fn stream_hits(study: &Study, name: &str, map: &HitMap) -> Option<Plot> {
     let streams = stream_names(study).into_iter().chain(["others".to_owned()]);
     let colors = Axis::new("I/O stream", Scale::Categories(streams.collect()));
     let title = format!("LBA range map of {name}: the stream with the most hits");
-    let plot = empty_hit_map(study, map, &format!("hits-{device}-streams"), title, colors);
+    let plot = empty_hit_map(study, map, &format!("hits-{}-streams", map.device()), title, colors);
     fill_hit_map(study, map, plot, |range, step| {
         map.strongest(range, step).map(|stream| stream as f64)
     })

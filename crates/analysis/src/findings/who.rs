@@ -11,7 +11,7 @@ use steadfast_domain::text::number;
 
 /// Returns a page with a table of each, or `None` if none was recorded.
 pub(super) fn page(study: &Study, singles: &SingleIoResults) -> Option<Page> {
-    let named = singles.who.iter().filter(|groups| groups.iter().any(|(key, _)| is_named(key)));
+    let named = singles.groups.iter().filter(|groups| groups.iter().any(|(key, _)| is_named(key)));
     let tables = named.filter_map(|groups| Some(Exhibit::Table(table(study, groups)?)));
     let tables: Vec<Exhibit> = tables.collect();
     (!tables.is_empty()).then(|| Page::new("Threads, cgroups and files", tables))
