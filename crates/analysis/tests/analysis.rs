@@ -21,7 +21,6 @@ use steadfast_analysis::questions::load_shape::{LoadShape, RunLengths};
 use steadfast_analysis::questions::read_out::{ReadOut, ReadOutChoice, StreamPlace};
 use steadfast_analysis::questions::steps::Steps;
 use steadfast_analysis::questions::streams::ShareMeasure;
-use steadfast_analysis::questions::working_set::DistinctCounter;
 use steadfast_analysis::{
     Captured, Filter, PassOptions, StreamTable, Study, StudyOptions, findings,
 };
@@ -293,17 +292,6 @@ fn marks_select_spans_and_unknown_names_are_refused() {
     assert!(error.contains("opening, backup"), "{error}");
     assert_eq!(Filter::default().with_device("sda", &conditions).unwrap().devices, [1]);
     assert!(Filter::default().with_device("sdz", &conditions).is_err());
-}
-
-#[test]
-fn distinct_values_are_counted_within_two_percent() {
-    for count in [1u64, 100, 10_007, 1_000_003] {
-        let mut distinct = DistinctCounter::default();
-        (0..count).for_each(|n| distinct.see(n * 8));
-        (0..count / 2).for_each(|n| distinct.see(n * 8));
-        let error = distinct.estimate() / count as f64 - 1.0;
-        assert!(error.abs() < 0.02, "{count}: {error}");
-    }
 }
 
 #[test]
