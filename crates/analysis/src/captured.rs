@@ -104,12 +104,6 @@ impl<R> From<Trace<R>> for Captured<R> {
     }
 }
 
-impl<R> From<SummedCapture<R>> for Captured<R> {
-    fn from(file: SummedCapture<R>) -> Self {
-        SingleCapture::Sums(Box::new(file)).into()
-    }
-}
-
 impl<R> From<SingleCapture<R>> for Captured<R> {
     fn from(capture: SingleCapture<R>) -> Self {
         Captured { content: CaptureContent::Single(capture), threads: None }
@@ -147,9 +141,10 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
 
     fn from_footer(source: SharedMedium<R>, found: Footer) -> Result<Self, TraceError> {
         if found.is_fold() {
-            Fleet::of_file(FoldFile::from_footer(source, found)?).map(Self::from)
+            Fleet::from_file(FoldFile::from_footer(source, found)?).map(Self::from)
         } else if found.holds_only_sums() {
-            SummedCapture::from_steps(source, found).map(Self::from)
+            let sums = SummedCapture::from_steps(source, found)?;
+            Ok(SingleCapture::Sums(Box::new(sums)).into())
         } else {
             Trace::of_ios(source, found).map(Self::from)
         }
@@ -173,7 +168,9 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         }
         match (traces.is_empty(), steps.is_empty()) {
             (_, true) => Trace::together(traces).map(Self::from),
-            (true, false) => SummedCapture::together(steps).map(Self::from),
+            (true, false) => {
+                Ok(SingleCapture::Sums(Box::new(SummedCapture::together(steps)?)).into())
+            }
             (false, false) => {
                 let what = "some of the files hold single I/Os, others only capture steps; \
                     compare captures with: steadfast trace compare";
@@ -330,7 +327,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     pub fn conditions(&self) -> &CaptureConditions {
         match &self.content {
             CaptureContent::Single(capture) => capture.conditions(),
-            CaptureContent::Fleet(fleet) => fleet.conditions(),
+            CaptureContent::Fleet(fleet) => &fleet.conditions,
         }
     }
 
@@ -548,7 +545,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     ) -> Result<u64, TraceError> {
         let kept_ns = match &self.content {
             CaptureContent::Single(capture) => capture.step_ns(),
-            CaptureContent::Fleet(fleet) => fleet.step_ns(),
+            CaptureContent::Fleet(fleet) => fleet.conditions.step_ns,
         };
         match kept_ns {
             Some(kept_ns) => step_width_of(kept_ns, requested_ns, span_ns, most),
@@ -786,7 +783,7 @@ fn copy_sums<R: Read + Seek + Send + 'static, W: Write + Send>(
     sink: W,
     conditions: impl FnOnce() -> CaptureConditions,
 ) -> Result<(W, CopyCounts), TraceError> {
-    let mut writer = StepWriter::new(sink, file.conditions())?;
+    let mut writer = StepWriter::new(sink, &file.conditions)?;
     let mut ios = 0u64;
     for rows in file.rows() {
         let rows = rows?;

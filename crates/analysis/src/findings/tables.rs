@@ -185,10 +185,10 @@ pub(super) fn runs(singles: &SingleIoResults) -> Table {
 }
 
 pub(super) fn hot_ranges(study: &Study, ranges: &HotRanges) -> Table {
-    let name = device_name(&study.totals.conditions, ranges.device());
+    let name = device_name(&study.totals.conditions, ranges.device);
     let rows = ranges.hottest(RANGES_SHOWN).into_iter();
     let rows = rows.map(|range| (range.place(), range));
-    let (id, title) = (format!("hot-{}", ranges.device()), format!("Hottest ranges of {name}"));
+    let (id, title) = (format!("hot-{}", ranges.device), format!("Hottest ranges of {name}"));
     table([&id, &title, "Range, % of the device"], &HotRange::OF_REPORT, rows)
 }
 

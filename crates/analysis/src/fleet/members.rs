@@ -24,12 +24,14 @@ const FILTERS_NAMED: usize = 8;
 /// Several captures read as one.
 pub(crate) struct Fleet<R> {
     members: Vec<(SingleCapture<R>, MergeMapping)>,
-    conditions: CaptureConditions,
+    /// Merged conditions. Their `step_ns` is the common step width; `None` if all captures kept
+    /// single I/Os.
+    pub(crate) conditions: CaptureConditions,
     left_out: Vec<OmittedFile>,
 }
 
 impl<R: Read + Seek + Send + 'static> Fleet<R> {
-    pub(crate) fn of_file(file: FoldFile<R>) -> Result<Self, TraceError> {
+    pub(crate) fn from_file(file: FoldFile<R>) -> Result<Self, TraceError> {
         let FoldFile { description, cubes } = file;
         let captures = description.captures.iter().zip(cubes);
         let members = captures.map(|(member, cube)| {
@@ -78,21 +80,12 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
         self.members.len()
     }
 
-    pub(crate) fn conditions(&self) -> &CaptureConditions {
-        &self.conditions
-    }
-
     /// Returns the conditions of the only capture; `None` for several.
     pub(crate) fn only_capture(&self) -> Option<&CaptureConditions> {
         match &self.members[..] {
             [(only, _)] => Some(only.conditions()),
             _ => None,
         }
-    }
-
-    /// Returns the common step width in nanoseconds, or `None` if all captures kept single I/Os.
-    pub(crate) fn step_ns(&self) -> Option<u64> {
-        self.conditions.step_ns
     }
 
     pub(crate) fn recovery(&self) -> Option<&Recovery> {

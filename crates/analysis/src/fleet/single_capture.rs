@@ -26,21 +26,21 @@ impl<R: Read + Seek + Send + 'static> SingleCapture<R> {
     pub(crate) fn conditions(&self) -> &CaptureConditions {
         match self {
             SingleCapture::Ios(trace) => trace.conditions(),
-            SingleCapture::Sums(sums) => sums.conditions(),
+            SingleCapture::Sums(sums) => &sums.conditions,
         }
     }
 
     pub(crate) fn integrity(&self) -> Integrity {
         match self {
             SingleCapture::Ios(trace) => trace.integrity(),
-            SingleCapture::Sums(sums) => sums.integrity().clone(),
+            SingleCapture::Sums(sums) => sums.integrity.clone(),
         }
     }
 
     pub(crate) fn recovery(&self) -> Option<&Recovery> {
         match self {
             SingleCapture::Ios(trace) => trace.recovery(),
-            SingleCapture::Sums(sums) => sums.recovery(),
+            SingleCapture::Sums(sums) => sums.recovery.as_ref(),
         }
     }
 
@@ -69,7 +69,7 @@ impl<R: Read + Seek + Send + 'static> SingleCapture<R> {
     pub(crate) fn observed(&self) -> &ObservedTime {
         match self {
             SingleCapture::Ios(trace) => trace.observed(),
-            SingleCapture::Sums(sums) => sums.observed(),
+            SingleCapture::Sums(sums) => &sums.observed,
         }
     }
 
@@ -77,7 +77,7 @@ impl<R: Read + Seek + Send + 'static> SingleCapture<R> {
     pub(crate) fn step_ns(&self) -> Option<u64> {
         match self {
             SingleCapture::Ios(_) => None,
-            SingleCapture::Sums(sums) => Some(sums.step_ns()),
+            SingleCapture::Sums(sums) => Some(sums.step_ns),
         }
     }
 
@@ -125,7 +125,7 @@ impl<R: Read + Seek + Send + 'static> SingleCapture<R> {
             SingleCapture::Sums(sums) => {
                 let shift_ns = mapping.map_or(0, |mapping| mapping.shift_ns);
                 let grid = sums.step_grid(shift_ns);
-                let observed = sums.observed().shifted(shift_ns);
+                let observed = sums.observed.shifted(shift_ns);
                 let span = observed.span_without_step(&pass.filter.spans_ns, grid);
                 refuse_without_step(span, grid.step_ns)?;
                 sums.run(pass, mapping, folds, totals)

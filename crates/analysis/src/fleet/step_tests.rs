@@ -145,16 +145,6 @@ fn filters_and_step_widths_are_honored() {
 }
 
 #[test]
-fn a_killed_writer_loses_only_what_was_in_memory() {
-    let mut bytes = written();
-    let footer = u32::from_le_bytes(bytes[bytes.len() - 8..][..4].try_into().unwrap());
-    bytes.truncate(bytes.len() - footer as usize - 8);
-    let file = open(bytes);
-    assert_eq!(file.recovery().map(|recovery| recovery.row_groups), Some(2));
-    assert_eq!(streams(&file, &Filter::default()).total().count(), 21);
-}
-
-#[test]
 fn layers_are_separate_and_a_file_without_them_is_of_the_block_layer() {
     let block = row(0, IoOp::Read, false, 4096, 3);
     let files = StreamInStep { layer: Layer::FileSystem, ios: 5, ..block.clone() };
