@@ -305,8 +305,6 @@ impl Study {
 }
 
 struct FirstPassFolds {
-    options: StudyOptions,
-    conditions: CaptureConditions,
     devices: Vec<u16>,
     ends: DeviceEnds,
     working_sets: Vec<WorkingSet>,
@@ -330,8 +328,6 @@ impl FirstPassFolds {
         let devices = devices_shown(captured.conditions(), options);
         let working_set = |device: &u16| WorkingSet::new(*device, end_of(captured, *device));
         Some(FirstPassFolds {
-            options: options.clone(),
-            conditions: captured.conditions().clone(),
             working_sets: devices.iter().map(working_set).collect(),
             devices,
             ends: DeviceEnds::default(),
@@ -346,23 +342,23 @@ impl FirstPassFolds {
 
     fn second_pass(&self, totals: &CaptureTotals) -> SecondPassFolds {
         let steps = HitSteps::over(totals.span_ns, HIT_STEPS);
-        let hit_map = |device: &u16| {
-            let end = self.ends.end(*device, &self.conditions);
-            HitMap::new(*device, end, self.options.ranges, steps)
-                .showing(self.options.hits, &totals.workload.keys())
+        let streams = totals.workload.keys();
+        let locality_bytes = LOCALITY_OF_DEVICE.min(LOCALITY_BYTES / self.devices.len().max(1));
+        let mut folds = SecondPassFolds {
+            hit_maps: Vec::new(),
+            hot_ranges: Vec::new(),
+            localities: Vec::new(),
+            groups: thread_and_cgroup_groups(&totals.conditions),
+            shape: LoadShape::new(totals.step_ns, &streams),
         };
-        let hot_ranges = |device: &u16| {
-            HotRanges::new(*device, self.ends.end(*device, &self.conditions), HOT_RANGES)
-        };
-        let bytes = LOCALITY_BYTES / self.devices.len().max(1);
-        let locality = |device: &u16| Locality::keeping(bytes.min(LOCALITY_OF_DEVICE), *device);
-        SecondPassFolds {
-            hit_maps: self.devices.iter().map(hit_map).collect(),
-            hot_ranges: self.devices.iter().map(hot_ranges).collect(),
-            localities: self.devices.iter().map(locality).collect(),
-            groups: thread_and_cgroup_groups(&self.conditions),
-            shape: LoadShape::new(totals.step_ns, &totals.workload.keys()),
+        for device in self.devices.iter().copied() {
+            let end = self.ends.end(device, &totals.conditions);
+            let hit_map = HitMap::new(device, end, totals.options.ranges, steps);
+            folds.hit_maps.push(hit_map.showing(totals.options.hits, &streams));
+            folds.hot_ranges.push(HotRanges::new(device, end, HOT_RANGES));
+            folds.localities.push(Locality::keeping(locality_bytes, device));
         }
+        folds
     }
 
     fn finish(self, second_pass: SecondPassFolds) -> SingleIoResults {
