@@ -7,7 +7,7 @@ use crate::maps::{
     AddressRanges, COLUMNS, ColumnAxis, FINE_COLUMNS, IndexMaps, IndexMapsBuilder, RANGES,
     TouchedRanges,
 };
-use crate::pair_numbers::{Breakdowns, PairBatcher, pair_of};
+use crate::pair_numbers::{Breakdowns, PairBatcher};
 use crate::pair_tables::{PairTables, PairTablesBuilder};
 use crate::pair_tallies::{PackedTables, PairTallies};
 use crate::query::default_layer;
@@ -242,7 +242,7 @@ impl IndexBuilder {
         }
         let pairs = &mut self.batcher.pairs;
         self.cells.take_cell(cell, pairs)?;
-        self.by_pair.take_cell(cell, pairs.number(pair_of(cell)))?;
+        self.by_pair.take_cell(cell, pairs.number(cell.into()))?;
         self.tables.take_cell(cell, knows_flags)?;
         self.sides.insert(cell.into());
         Ok(())

@@ -87,7 +87,7 @@ pub fn stream_table(selection: &IoSelection<'_>) -> HttpResult<StreamTable> {
     let mut table = StreamTable::new();
     let whole = edges(selection, &mut table)?;
     for tables in selection.index.segments.tables(whole) {
-        tables.each(selection.pair_filter(), |(stream, _), sums| table.add(stream, sums))?;
+        tables.each(selection.pair_filter(), |pair, sums| table.add(pair.stream, sums))?;
     }
     Ok(table)
 }
@@ -96,7 +96,7 @@ pub fn process_table(selection: &IoSelection<'_>) -> HttpResult<ProcessTable> {
     let mut table = ProcessTable::default();
     let whole = edges(selection, &mut table)?;
     for tables in selection.index.segments.tables(whole) {
-        tables.each(selection.pair_filter(), |(_, process), sums| table.add(process, sums))?;
+        tables.each(selection.pair_filter(), |pair, sums| table.add(pair.process, sums))?;
     }
     Ok(table)
 }
