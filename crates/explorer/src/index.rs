@@ -286,7 +286,9 @@ impl IndexBuilder {
         let IndexedTime { begin_ns, end_ns, step_ns } = self.time;
         let segments = match step_ns {
             None => self.parts.finish(end_ns)?,
-            Some(_) => IndexSegments::of_sums(self.time.segment_ns(), end_ns, self.tables_of_sums)?,
+            Some(_) => {
+                IndexSegments::from_sums(self.time.segment_ns(), end_ns, self.tables_of_sums)?
+            }
         };
         Ok(Index {
             begin_ns,

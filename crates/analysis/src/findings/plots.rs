@@ -149,7 +149,7 @@ fn markers(study: &Study, origin_ns: u64) -> Vec<Marker> {
         .collect()
 }
 
-fn of_shares(mut plot: Plot) -> Plot {
+fn with_percent_axis(mut plot: Plot) -> Plot {
     plot.y.scale = Scale::Percent;
     plot
 }
@@ -171,7 +171,7 @@ pub(super) fn distribution(study: &Study) -> Plot {
         .plot(PlotKind::Stacked, "streams-v-segments", title, y)
         .caption(format!("A segment is a capture step of {}.", Nanos(study.totals.step_ns)));
     let measure = |_, cell: &IoCount| Some(by.choose(cell.ios, cell.bytes) as f64);
-    let plot = of_shares(plot);
+    let plot = with_percent_axis(plot);
     let mut plot = timeline.stack(plot, &study.streams_over_time, &stream_names(study), measure);
     let places = timeline.last - timeline.first + 1;
     for at in 0..usize::try_from(places).unwrap_or(0) {
@@ -242,12 +242,12 @@ pub(super) fn outstanding(study: &Study) -> Plot {
     if study.threads.is_none() {
         return plot;
     }
-    let of_step: BTreeMap<u64, StepFigures> = study
+    let figures_by_step: BTreeMap<u64, StepFigures> = study
         .step_figures()
         .map(|step| (step.begin_ns / study.totals.step_ns.max(1), step))
         .collect();
     let threads = timeline.points(|step| study.threads_of(step).map(f64::from));
-    let per_thread = timeline.points(|step| of_step.get(&step)?.depth_per_thread());
+    let per_thread = timeline.points(|step| figures_by_step.get(&step)?.depth_per_thread());
     plot.caption(
         "Thread count x queue depth: threads that had I/Os in the step, and the average divided by \
          them.",
@@ -496,7 +496,7 @@ pub(super) fn busy_share(study: &Study) -> Plot {
         let part = parts.get(&step).copied().unwrap_or_else(|| timeline.per_second(step, 0.0));
         part.map(|part| part * 100.0)
     };
-    of_shares(plot).with(Series::new("Busy", Stroke::Measured, timeline.points(busy)))
+    with_percent_axis(plot).with(Series::new("Busy", Stroke::Measured, timeline.points(busy)))
 }
 
 pub(super) fn sequentiality(study: &Study) -> Plot {
@@ -509,7 +509,7 @@ pub(super) fn sequentiality(study: &Study) -> Plot {
             (op.ios > 0).then(|| op.sequential as f64 * 100.0 / op.ios as f64)
         }
     };
-    of_shares(plot)
+    with_percent_axis(plot)
         .with(timeline.line("Reads", share(IoOp::Read)))
         .with(timeline.line("Writes", share(IoOp::Write)))
 }
@@ -538,7 +538,7 @@ pub(super) fn duplicates(study: &Study) -> Plot {
         let (Share::Exact(share) | Share::AtLeast(share)) = study.content_of(step).duplicates?;
         Some(share * 100.0)
     });
-    of_shares(plot).with(Series::new("Duplicates", Stroke::Measured, share))
+    with_percent_axis(plot).with(Series::new("Duplicates", Stroke::Measured, share))
 }
 
 pub(super) fn operations(study: &Study) -> Plot {

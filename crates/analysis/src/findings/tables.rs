@@ -196,7 +196,8 @@ pub(super) fn hot_ranges(study: &Study, ranges: &HotRanges) -> Table {
 pub(super) fn read_out(study: &Study, read_out: &ReadOut) -> Table {
     let name = device_name(&study.totals.conditions, read_out.device);
     let busiest = study.extremes.and_then(|found| found.busiest);
-    let time = busiest.map_or(String::new(), |busiest| super::answers::moment(study, &busiest));
+    let time =
+        busiest.map_or(String::new(), |busiest| super::answers::period_start(study, &busiest));
     let title = format!("Streams and their places on {name} in the busiest minute, {time}");
     let rows = read_out.streams.iter().map(|place| (place.stream.clone(), place.clone()));
     let id = format!("read-out-{}", read_out.device);

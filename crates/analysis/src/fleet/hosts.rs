@@ -75,12 +75,12 @@ impl Hosts {
         conditions: &CaptureConditions,
         observed: &BTreeMap<String, ObservedTime>,
     ) -> Vec<HostFigures> {
-        let of_host = |(key, tally): (&GroupKey, &IoSums)| {
+        let figures = |(key, tally): (&GroupKey, &IoSums)| {
             let host = host_name(conditions, key.host.unwrap_or(0));
             let observed_ns = observed.get(&host).map_or(0, ObservedTime::total_ns);
             HostFigures::new(host, tally.clone(), conditions, observed_ns)
         };
-        let mut hosts: Vec<HostFigures> = self.groups.iter().map(of_host).collect();
+        let mut hosts: Vec<HostFigures> = self.groups.iter().map(figures).collect();
         let value = |host: &HostFigures| host.value(rank);
         hosts.sort_by(|one, other| {
             let order = value(other).partial_cmp(&value(one)).unwrap_or(Ordering::Equal);

@@ -124,8 +124,8 @@ impl SideSet {
 
     #[inline]
     fn see(&mut self, key: DeviceLayer) {
-        let of_device = self.is_seen.get(usize::from(key.device));
-        if !of_device.is_some_and(|seen| seen[usize::from(key.layer == Layer::FileSystem)]) {
+        let layers_seen = self.is_seen.get(usize::from(key.device));
+        if !layers_seen.is_some_and(|seen| seen[usize::from(key.layer == Layer::FileSystem)]) {
             self.see_first(key);
         }
     }

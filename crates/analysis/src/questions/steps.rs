@@ -464,15 +464,15 @@ impl StepFigures {
             processors |= step.processors.is_some();
             content |= step.content.duplicates.is_some();
         }
-        let more: [(bool, &[StepFigureColumn]); 4] = [
+        let optional: [(bool, &[StepFigureColumn]); 4] = [
             (queue, &[Self::QUEUE_MEAN, Self::QUEUE_SHARE]),
             (threads, &[Self::THREADS, Self::DEPTH_PER_THREAD]),
             (processors, &[Self::CPU, Self::IO_WAIT]),
             (content, &Self::OF_CONTENT),
         ];
-        let more = more.into_iter().filter(|(is_known, _)| *is_known);
-        let more = more.flat_map(|(_, columns)| columns);
-        Self::TABLE[1..].iter().chain(more).copied().collect()
+        let optional = optional.into_iter().filter(|(is_known, _)| *is_known);
+        let optional = optional.flat_map(|(_, columns)| columns);
+        Self::TABLE[1..].iter().chain(optional).copied().collect()
     }
 
     /// Columns of a report's table, after the start of each step.

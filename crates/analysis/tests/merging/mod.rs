@@ -251,7 +251,7 @@ proptest! {
         let steps = HitSteps::over((0, 5_000_000), 11);
         merges!(parts, HitMap::new(device, 140_000, 13, steps), |map| map);
         let streams = [StreamKey { op: IoOp::Read, sequential: false, bytes: 4096 }];
-        let map = || HitMap::new(device, 140_000, 13, steps).by(ShareMeasure::Bytes).of_streams(&streams);
+        let map = || HitMap::new(device, 140_000, 13, steps).by(ShareMeasure::Bytes).by_stream(&streams);
         merges!(parts, map(), |map| map);
         merges!(parts, HotRanges::new(device, 140_000, 13), |ranges| ranges);
         merges!(parts, HotRanges::keeping(3, device, 140_000, 13), |ranges| ranges);
