@@ -304,12 +304,14 @@ impl Study {
     }
 }
 
+/// Folds of single I/Os in the first pass of a study, for the devices that are shown.
 struct FirstPassFolds {
     devices: Vec<u16>,
     ends: DeviceEnds,
     working_sets: Vec<WorkingSet>,
 }
 
+/// Folds of single I/Os that need the end of each device and the streams of the workload.
 struct SecondPassFolds {
     hit_maps: Vec<HitMap>,
     hot_ranges: Vec<HotRanges>,
