@@ -76,8 +76,9 @@ fn time_questions(path: &Path) -> Fallible<()> {
             Captured::open(File::open(path)?)?.with_thread_pool(Arc::new(Threads(threads)));
         println!("{threads} threads");
         timed("streams", || Ok(captured.streams(&pass)?.account.kept))?;
-        let choice = (options.by, options.threshold);
-        timed("map", || Ok(captured.map(&pass, None, choice)?.account.kept))?;
+        timed("map", || {
+            Ok(captured.map(&pass, None, options.by, options.threshold)?.account.kept)
+        })?;
         timed("derive", || Ok(Derivation::read(&captured, &options, false)?.totals.account.kept))?;
         timed("study", || Ok(Study::read(&captured, &options)?.totals.account.kept))?;
         if is_asked("steps") {

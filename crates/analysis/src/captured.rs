@@ -3,9 +3,8 @@
 //! [`NotRecorded`], if these were not kept.
 
 use crate::filter::Filter;
-use crate::fleet::{CellTotals, Fleet, FleetMember, FoldFile, SummedCapture};
-use crate::fold::Fold;
-use crate::parallel_pass;
+use crate::fleet::{CellTotals, Fleet, FoldFile, SingleCapture, SummedCapture};
+use crate::fold::{Fold, dyn_folds};
 use crate::pass::{AnnotatedBatches, PassAccount, PassOptions};
 use crate::questions::compare::{SideSet, SideSteps, Sides, SidesResult, host_name};
 use crate::questions::cumulative::{CumulativeWorkload, Threshold};
@@ -28,7 +27,7 @@ use steadfast_tracefile::StepWriter;
 use steadfast_tracefile::batch::Batch;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
-use steadfast_tracefile::observed_time::{ObservedTime, StepGrid, refuse_without_step};
+use steadfast_tracefile::observed_time::{ObservedTime, StepGrid};
 use steadfast_tracefile::parquet::parts::PartFile;
 use steadfast_tracefile::parquet::{
     Fields, Footer, Integrity, Recovery, SharedMedium, Trace, TraceWriter, footer,
@@ -42,8 +41,7 @@ pub struct Captured<R> {
 }
 
 enum CaptureContent<R> {
-    Ios(Arc<Trace<R>>),
-    Sums(Box<SummedCapture<R>>),
+    Single(SingleCapture<R>),
     /// Several captures, or a fold file.
     Fleet(Box<Fleet<R>>),
 }
@@ -102,13 +100,13 @@ impl StepsResult {
 
 impl<R> From<Trace<R>> for Captured<R> {
     fn from(trace: Trace<R>) -> Self {
-        Captured { content: CaptureContent::Ios(Arc::new(trace)), threads: None }
+        SingleCapture::Ios(Arc::new(trace)).into()
     }
 }
 
-impl<R> From<SummedCapture<R>> for Captured<R> {
-    fn from(file: SummedCapture<R>) -> Self {
-        Captured { content: CaptureContent::Sums(Box::new(file)), threads: None }
+impl<R> From<SingleCapture<R>> for Captured<R> {
+    fn from(capture: SingleCapture<R>) -> Self {
+        Captured { content: CaptureContent::Single(capture), threads: None }
     }
 }
 
@@ -143,9 +141,10 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
 
     fn from_footer(source: SharedMedium<R>, found: Footer) -> Result<Self, TraceError> {
         if found.is_fold() {
-            Fleet::of_file(FoldFile::from_footer(source, found)?).map(Self::from)
+            Fleet::from_file(FoldFile::from_footer(source, found)?).map(Self::from)
         } else if found.holds_only_sums() {
-            SummedCapture::from_steps(source, found).map(Self::from)
+            let sums = SummedCapture::from_steps(source, found)?;
+            Ok(SingleCapture::Sums(Box::new(sums)).into())
         } else {
             Trace::from_footer(source, found).map(Self::from)
         }
@@ -161,15 +160,17 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         for part in parts {
             match part.content {
                 CaptureContent::Fleet(_) => return Err(not_one_capture()),
-                CaptureContent::Ios(trace) => {
+                CaptureContent::Single(SingleCapture::Ios(trace)) => {
                     traces.push(Arc::into_inner(trace).ok_or_else(still_in_use)?)
                 }
-                CaptureContent::Sums(file) => steps.push(*file),
+                CaptureContent::Single(SingleCapture::Sums(file)) => steps.push(*file),
             }
         }
         match (traces.is_empty(), steps.is_empty()) {
             (_, true) => Trace::join(traces).map(Self::from),
-            (true, false) => SummedCapture::together(steps).map(Self::from),
+            (true, false) => {
+                Ok(SingleCapture::Sums(Box::new(SummedCapture::together(steps)?)).into())
+            }
             (false, false) => {
                 let what = "some of the files hold single I/Os, others only capture steps; \
                     compare captures with: steadfast trace compare";
@@ -198,11 +199,10 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         let (mut members, mut left_out) = (Vec::new(), Vec::new());
         for files in captures {
             match Self::from_files(files)?.content {
-                CaptureContent::Ios(trace) => members.push(FleetMember::Ios(trace)),
-                CaptureContent::Sums(file) => members.push(FleetMember::Sums(file)),
+                CaptureContent::Single(capture) => members.push(capture),
                 CaptureContent::Fleet(fleet) => {
-                    let (more, files) = fleet.into_members();
-                    members.extend(more);
+                    let (captures, files) = fleet.into_members();
+                    members.extend(captures);
                     left_out.extend(files);
                 }
             }
@@ -230,16 +230,21 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// Returns true if this is a file of the same capture as one of `files`, and a different part
     /// than each of them.
     pub fn is_further_part_of(&self, files: &[Self]) -> bool {
-        let is_same_part = |file: &Self| match (&self.content, &file.content) {
-            (CaptureContent::Ios(one), CaptureContent::Ios(other)) => {
-                one.is_at_place_of(other.as_ref())
-            }
-            (CaptureContent::Sums(one), CaptureContent::Sums(other)) => {
-                one.is_at_place_of(other.as_ref())
-            }
-            _ => false,
+        self.is_part_of(files) && !files.iter().any(|file| self.is_same_part_as(file))
+    }
+
+    fn is_same_part_as(&self, other: &Self) -> bool {
+        use SingleCapture::{Ios, Sums};
+        let (CaptureContent::Single(own), CaptureContent::Single(other)) =
+            (&self.content, &other.content)
+        else {
+            return false;
         };
-        self.is_part_of(files) && !files.iter().any(is_same_part)
+        match (own, other) {
+            (Ios(one), Ios(other)) => one.is_at_place_of(other.as_ref()),
+            (Sums(one), Sums(other)) => one.is_at_place_of(other.as_ref()),
+            _ => false,
+        }
     }
 
     /// Returns the number of captures that are read together, or `None` for the files of one
@@ -268,8 +273,10 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// Returns the observed time of each host that passes a filter.
     pub fn observed_by_host(&self, filter: &Filter) -> BTreeMap<String, ObservedTime> {
         match &self.content {
+            CaptureContent::Single(_) => {
+                BTreeMap::from([(host_name(self.conditions(), 0), self.observed(filter))])
+            }
             CaptureContent::Fleet(fleet) => fleet.observed_by_host(filter),
-            _ => BTreeMap::from([(host_name(self.conditions(), 0), self.observed(filter))]),
         }
     }
 
@@ -283,9 +290,8 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// which any of them was observed; it begins after the origin of their axis and may have gaps.
     pub fn observed(&self, filter: &Filter) -> ObservedTime {
         match &self.content {
-            CaptureContent::Ios(trace) => trace.observed().passing(&filter.spans_ns, None),
-            CaptureContent::Sums(file) => {
-                file.observed().passing(&filter.spans_ns, Some(file.step_grid(0)))
+            CaptureContent::Single(capture) => {
+                capture.observed().passing(&filter.spans_ns, capture.step_grid(0))
             }
             CaptureContent::Fleet(fleet) => {
                 let hosts = fleet.observed_by_host(filter).into_values();
@@ -312,8 +318,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// were kept or captures have different grids.
     pub fn step_grid(&self) -> Option<StepGrid> {
         match &self.content {
-            CaptureContent::Ios(_) => None,
-            CaptureContent::Sums(file) => Some(file.step_grid(0)),
+            CaptureContent::Single(capture) => capture.step_grid(0),
             CaptureContent::Fleet(fleet) => fleet.step_grid(),
         }
     }
@@ -321,9 +326,8 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// Returns the conditions of the capture.
     pub fn conditions(&self) -> &CaptureConditions {
         match &self.content {
-            CaptureContent::Ios(trace) => trace.conditions(),
-            CaptureContent::Sums(file) => file.conditions(),
-            CaptureContent::Fleet(fleet) => fleet.conditions(),
+            CaptureContent::Single(capture) => capture.conditions(),
+            CaptureContent::Fleet(fleet) => &fleet.conditions,
         }
     }
 
@@ -331,8 +335,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// complete.
     pub fn recovery(&self) -> Option<&Recovery> {
         match &self.content {
-            CaptureContent::Ios(trace) => trace.recovery(),
-            CaptureContent::Sums(file) => file.recovery(),
+            CaptureContent::Single(capture) => capture.recovery(),
             CaptureContent::Fleet(fleet) => fleet.recovery(),
         }
     }
@@ -341,8 +344,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// read.
     pub fn integrity(&self) -> Integrity {
         match &self.content {
-            CaptureContent::Ios(trace) => trace.integrity(),
-            CaptureContent::Sums(file) => file.integrity().clone(),
+            CaptureContent::Single(capture) => capture.integrity(),
             CaptureContent::Fleet(fleet) => fleet.integrity(),
         }
     }
@@ -362,8 +364,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// file cannot.
     pub fn check_recorded(&self, what: NotRecorded) -> Result<(), TraceError> {
         match &self.content {
-            CaptureContent::Ios(_) => Ok(()),
-            CaptureContent::Sums(file) => file.check_recorded(what),
+            CaptureContent::Single(capture) => capture.check_recorded(what),
             CaptureContent::Fleet(fleet) => fleet.check_recorded(what),
         }
     }
@@ -372,7 +373,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     pub(crate) fn check_lba_ranges(&self) -> Result<(), TraceError> {
         match &self.content {
             CaptureContent::Fleet(fleet) => fleet.check_lba_ranges(),
-            CaptureContent::Ios(_) | CaptureContent::Sums(_) => Ok(()),
+            CaptureContent::Single(_) => Ok(()),
         }
     }
 
@@ -387,18 +388,12 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         pass: &PassOptions,
         folds: &mut [&mut dyn Fold],
     ) -> Result<PassAccount, TraceError> {
+        let threads = self.threads.as_deref();
         match &self.content {
-            CaptureContent::Ios(trace) => match &self.threads {
-                Some(threads) => parallel_pass::run(pass, trace, None, folds, threads.as_ref()),
-                None => pass.run(trace, folds),
-            },
-            CaptureContent::Sums(file) => {
-                let grid = file.step_grid(0);
-                let span = file.observed().span_without_step(&pass.filter.spans_ns, grid);
-                refuse_without_step(span, grid.step_ns)?;
-                file.run(pass, None, folds, &mut CellTotals::default())
+            CaptureContent::Single(capture) => {
+                capture.run(pass, None, folds, &mut CellTotals::default(), threads)
             }
-            CaptureContent::Fleet(fleet) => fleet.run(pass, folds, self.threads.as_deref()),
+            CaptureContent::Fleet(fleet) => fleet.run(pass, folds, threads),
         }
     }
 
@@ -411,8 +406,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         pass: &PassOptions,
         folds: &mut [F],
     ) -> Result<PassAccount, TraceError> {
-        let mut folds: Vec<&mut dyn Fold> =
-            folds.iter_mut().map(|fold| fold as &mut dyn Fold).collect();
+        let mut folds: Vec<&mut dyn Fold> = dyn_folds(folds).collect();
         self.run(pass, &mut folds)
     }
 
@@ -441,8 +435,8 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
 
     fn trace(&self) -> Result<&Arc<Trace<R>>, TraceError> {
         match &self.content {
-            CaptureContent::Ios(trace) => Ok(trace),
-            CaptureContent::Sums(_) => Err(NotRecorded::SingleIos.into()),
+            CaptureContent::Single(SingleCapture::Ios(trace)) => Ok(trace),
+            CaptureContent::Single(SingleCapture::Sums(_)) => Err(NotRecorded::SingleIos.into()),
             CaptureContent::Fleet(fleet) => Err(fleet.refusal(NotRecorded::SingleIos)),
         }
     }
@@ -451,8 +445,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// reading the I/Os.
     pub fn end_of_range(&self) -> Option<u64> {
         match &self.content {
-            CaptureContent::Ios(trace) => trace.end_of_range(),
-            CaptureContent::Sums(_) => None,
+            CaptureContent::Single(capture) => capture.end_of_range(),
             CaptureContent::Fleet(fleet) => fleet.end_of_range(),
         }
     }
@@ -468,8 +461,8 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// Returns the number of single I/Os, or `None` if no single I/Os were kept.
     pub fn rows(&self) -> Option<u64> {
         match &self.content {
-            CaptureContent::Ios(trace) => Some(trace.rows()),
-            CaptureContent::Sums(_) | CaptureContent::Fleet(_) => None,
+            CaptureContent::Single(SingleCapture::Ios(trace)) => Some(trace.rows()),
+            _ => None,
         }
     }
 
@@ -477,8 +470,8 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// `None` for single I/Os and for several captures.
     pub fn ios_in_sums(&self) -> Option<u64> {
         match &self.content {
-            CaptureContent::Sums(file) => Some(file.ios()),
-            CaptureContent::Ios(_) | CaptureContent::Fleet(_) => None,
+            CaptureContent::Single(SingleCapture::Sums(file)) => Some(file.ios()),
+            _ => None,
         }
     }
 
@@ -496,7 +489,11 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// Returns [`Self::span_ns`] if it is known without reading the I/Os.
     pub(crate) fn span_unread(&self, pass: &PassOptions) -> Option<(u64, u64)> {
         match &self.content {
-            CaptureContent::Ios(trace) if pass.filter == Filter::default() => trace.span_ns(),
+            CaptureContent::Single(SingleCapture::Ios(trace))
+                if pass.filter == Filter::default() =>
+            {
+                trace.span_ns()
+            }
             _ => None,
         }
     }
@@ -546,15 +543,13 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         span_ns: (u64, u64),
         most: u64,
     ) -> Result<u64, TraceError> {
-        match &self.content {
-            CaptureContent::Ios(_) => step_width(requested_ns, span_ns, most),
-            CaptureContent::Sums(file) => {
-                step_width_of(file.step_ns(), requested_ns, span_ns, most)
-            }
-            CaptureContent::Fleet(fleet) => match fleet.step_ns() {
-                Some(kept_ns) => step_width_of(kept_ns, requested_ns, span_ns, most),
-                None => step_width(requested_ns, span_ns, most),
-            },
+        let kept_ns = match &self.content {
+            CaptureContent::Single(capture) => capture.step_ns(),
+            CaptureContent::Fleet(fleet) => fleet.conditions.step_ns,
+        };
+        match kept_ns {
+            Some(kept_ns) => step_width_of(kept_ns, requested_ns, span_ns, most),
+            None => step_width(requested_ns, span_ns, most),
         }
     }
 
@@ -585,7 +580,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         let mut sides = SideSet::with_busy_sides(!pass.filter.spans_ns.is_empty());
         let mut folds: Vec<&mut dyn Fold> = vec![&mut steps, &mut sides];
         let mut threads = self.thread_steps(width_ns);
-        folds.extend(threads.iter_mut().map(|fold| fold as &mut dyn Fold));
+        folds.extend(dyn_folds(&mut threads));
         let account = self.run(pass, &mut folds)?;
         let steps = steps.finish_packed()?;
         let has_busy_time = self.has_busy_time(pass, steps.iter().map(|(_, step)| step));
@@ -600,8 +595,10 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// threads of different hosts have the same numbers.
     pub fn thread_steps(&self, width_ns: u64) -> Option<ThreadSteps> {
         match &self.content {
-            CaptureContent::Ios(trace) => ThreadSteps::new(trace.conditions(), width_ns),
-            CaptureContent::Sums(_) | CaptureContent::Fleet(_) => None,
+            CaptureContent::Single(SingleCapture::Ios(trace)) => {
+                ThreadSteps::new(trace.conditions(), width_ns)
+            }
+            _ => None,
         }
     }
 
@@ -613,17 +610,18 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         &self,
         pass: &PassOptions,
         requested_ns: Option<u64>,
-        (by, threshold): (ShareMeasure, Threshold),
+        by: ShareMeasure,
+        threshold: Threshold,
     ) -> Result<PassResult<StreamMapResult>, TraceError> {
         let mut stream_steps = self.stream_steps_fold(pass, requested_ns, STEPS_MAX as u64);
         let mut table = StreamTable::new();
         let mut folds: Vec<&mut dyn Fold> = vec![&mut table];
-        folds.extend(stream_steps.iter_mut().map(|fold| fold as &mut dyn Fold));
+        folds.extend(dyn_folds(&mut stream_steps));
         let account = self.run(pass, &mut folds)?;
         let span_ns = self.span_of(pass, &account)?;
         let width_ns = self.width(requested_ns, span_ns, STEPS_MAX as u64)?;
         let keys = CumulativeWorkload::new(&table, by, threshold).keys();
-        let series = self.series(pass, stream_steps.as_ref(), (width_ns, &keys))?;
+        let series = self.series(pass, stream_steps.as_ref(), width_ns, &keys)?;
         Ok(PassResult { found: StreamMapResult { width_ns, keys, series }, account })
     }
 
@@ -649,9 +647,10 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         &self,
         pass: &PassOptions,
         stream_steps: Option<&StreamSteps>,
-        (width_ns, keys): (u64, &[StreamKey]),
+        width_ns: u64,
+        keys: &[StreamKey],
     ) -> Result<SeriesOverTime, TraceError> {
-        if let Some(series) = stream_steps.and_then(|found| found.chosen(width_ns, keys)) {
+        if let Some(series) = stream_steps.and_then(|steps| steps.series(width_ns, keys)) {
             return Ok(series);
         }
         let mut series = SeriesOverTime::new(width_ns, &SeriesSelection::Streams(keys.to_vec()));
@@ -678,13 +677,13 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     pub fn figures_of_side(
         &self,
         pass: &PassOptions,
-        (key, steps): &SideSteps,
+        SideSteps { side, steps }: &SideSteps,
         width_ns: u64,
     ) -> Vec<StepFigures> {
         // Busy time is a share of one device's time: that of the side.
         let devices = self.has_busy_time(pass, steps.values()).then_some(1);
         let mut observed = self.observed_by_host(&pass.filter);
-        let host = host_name(self.conditions(), key.device);
+        let host = host_name(self.conditions(), side.device);
         let observed = observed.remove(&host).unwrap_or_default();
         let conditions = self.conditions();
         let context = StepContext { width_ns, observed: &observed, devices, conditions };
@@ -717,8 +716,8 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         conditions: impl FnOnce() -> CaptureConditions,
     ) -> Result<(W, CopyCounts), TraceError> {
         match &self.content {
-            CaptureContent::Ios(trace) => copy_ios(trace, sink, conditions),
-            CaptureContent::Sums(file) => copy_sums(file, sink, conditions),
+            CaptureContent::Single(SingleCapture::Ios(trace)) => copy_ios(trace, sink, conditions),
+            CaptureContent::Single(SingleCapture::Sums(file)) => copy_sums(file, sink, conditions),
             CaptureContent::Fleet(_) => Err(not_one_capture()),
         }
     }
@@ -784,7 +783,7 @@ fn copy_sums<R: Read + Seek + Send + 'static, W: Write + Send>(
     sink: W,
     conditions: impl FnOnce() -> CaptureConditions,
 ) -> Result<(W, CopyCounts), TraceError> {
-    let mut writer = StepWriter::new(sink, file.conditions())?;
+    let mut writer = StepWriter::new(sink, &file.conditions)?;
     let mut ios = 0u64;
     for rows in file.rows() {
         let rows = rows?;

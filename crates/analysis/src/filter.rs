@@ -2,7 +2,7 @@
 //! Sequentiality is determined over all events before filtering, so a filter never turns a
 //! sequential I/O into a random one.
 
-use crate::annotate::sequential::{BusySpan, DeviceBusySpan};
+use crate::annotate::busy_time::{BusySpan, DeviceBusySpan};
 use crate::cells::{BusyInStep, CubeCell, Dimensions, RangeHits};
 use crate::cgroup_owner::owner_of_cgroup;
 use crate::clock::CaptureClock;
@@ -351,7 +351,7 @@ impl Filter {
     }
 
     /// Returns true if no I/O issued at `time` or later can pass.
-    pub(crate) fn is_over(&self, time: u64) -> bool {
+    pub(crate) fn ends_before(&self, time: u64) -> bool {
         self.end_ns().is_some_and(|end| end <= time)
     }
 
@@ -389,34 +389,38 @@ impl Filter {
             edge_busy.clear();
             return;
         }
-        edge_busy.retain(|(side, _)| self.keeps_device_and_layer(side.device, side.layer));
+        edge_busy.retain(|busy| self.keeps_device_and_layer(busy.side));
         if self.spans_ns.is_empty() {
             return;
         }
-        let spans = ObservedTime::new(self.spans_ns.clone());
-        let spans = spans.spans_ns();
-        for part in mem::take(edge_busy) {
-            push_within(spans, part, edge_busy);
+        let filter_time = ObservedTime::new(self.spans_ns.clone());
+        let spans = filter_time.spans_ns();
+        for busy in mem::take(edge_busy) {
+            push_within(spans, busy, edge_busy);
         }
-        for (row, busy) in busy.iter_mut().enumerate().filter(|(_, busy)| busy.0 < busy.1) {
-            let first = spans.partition_point(|span| span.1 <= busy.0);
-            let is_inside =
-                spans.get(first).is_some_and(|span| span.0 <= busy.0 && busy.1 <= span.1);
+        for (row, span) in busy.iter_mut().enumerate() {
+            let (begin, end) = *span;
+            if begin >= end {
+                continue;
+            }
+            let first = spans.partition_point(|span| span.1 <= begin);
+            let is_inside = spans.get(first).is_some_and(|span| span.0 <= begin && end <= span.1);
             if kept[row] && is_inside {
                 continue;
             }
-            let busy = mem::take(busy);
             let side = DeviceLayer { device: batch.device(row), layer: batch.layer(row) };
-            if self.keeps_device_and_layer(side.device, side.layer) {
-                push_within(spans, (side, busy), edge_busy);
+            let busy = DeviceBusySpan { side, span: mem::take(span) };
+            if self.keeps_device_and_layer(side) {
+                push_within(spans, busy, edge_busy);
             }
         }
     }
 
     fn keeps(&self, batch: &Batch, row: usize, sequential: bool) -> bool {
         let process = self.process.as_ref();
+        let side = DeviceLayer { device: batch.device(row), layer: batch.layer(row) };
         self.keeps_time(batch.issued_ns(row))
-            && self.keeps_device_and_layer(batch.device(row), batch.layer(row))
+            && self.keeps_device_and_layer(side)
             && self.keeps_stream(&StreamKey {
                 op: batch.op(row),
                 sequential,
@@ -425,19 +429,18 @@ impl Filter {
             && process.is_none_or(|process| process.selects(batch.pid(row), batch.command(row)))
             && self.thread.is_none_or(|tid| tid == batch.tid(row))
             && (self.cgroups.is_empty() || self.keeps_cgroup(batch.cgroup(row)))
-            && (self.files.is_empty()
-                || self.keeps_file((batch.layer(row), batch.device(row)), batch.inode(row)))
+            && (self.files.is_empty() || self.keeps_file(side, batch.inode(row)))
     }
 
     fn keeps_cgroup(&self, cgroup: u16) -> bool {
         self.cgroups.iter().any(|(_, numbers)| numbers.contains(&cgroup))
     }
 
-    fn keeps_file(&self, (layer, device): (Layer, u16), inode: u64) -> bool {
+    fn keeps_file(&self, side: DeviceLayer, inode: u64) -> bool {
         let mut files = self.files.iter().flat_map(|(_, files)| files);
-        layer == Layer::FileSystem
+        side.layer == Layer::FileSystem
             && files.any(|(file_device, file_inode)| match file_device {
-                Some(file_device) => *file_device == device && *file_inode == inode,
+                Some(file_device) => *file_device == side.device && *file_inode == inode,
                 // A number selects every file that used this inode.
                 None => *file_inode == inode || *file_inode == inode_and_file(inode).0,
             })
@@ -446,15 +449,16 @@ impl Filter {
     /// Returns true if a cell passes. Its time is the beginning of the observed part of its step;
     /// `first_ns` is when the observation of its capture began.
     pub(crate) fn keeps_cell(&self, cell: &CubeCell, first_ns: u64) -> bool {
-        let CubeCell { op, sequential, bytes, ref who, .. } = *cell;
+        let CubeCell { device, layer, op, sequential, bytes, ref who, .. } = *cell;
         let process = self.process.as_ref();
+        let side = DeviceLayer { device, layer };
         self.keeps_time(cell.begin_ns.max(first_ns))
-            && self.keeps_device_and_layer(cell.device, cell.layer)
+            && self.keeps_device_and_layer(side)
             && self.keeps_stream(&StreamKey { op, sequential, bytes })
             && process.is_none_or(|process| process.selects(who.pid, who.command))
-            && self.thread.is_none_or(|tid| tid == cell.who.tid)
-            && (self.cgroups.is_empty() || self.keeps_cgroup(cell.who.cgroup))
-            && (self.files.is_empty() || self.keeps_file((cell.layer, cell.device), cell.who.inode))
+            && self.thread.is_none_or(|tid| tid == who.tid)
+            && (self.cgroups.is_empty() || self.keeps_cgroup(who.cgroup))
+            && (self.files.is_empty() || self.keeps_file(side, who.inode))
     }
 
     /// Returns true if busy time of a fold file passes, by the rules of [`Self::keeps_cell`]. None does
@@ -462,7 +466,7 @@ impl Filter {
     pub(crate) fn keeps_busy(&self, busy: &BusyInStep, first_ns: u64) -> bool {
         self.keeps_whole_devices()
             && self.keeps_time(busy.begin_ns.max(first_ns))
-            && self.keeps_device_and_layer(busy.device, busy.layer)
+            && self.keeps_device_and_layer(busy.into())
     }
 
     /// Returns true if the I/Os of an LBA range pass, by the rules of [`Self::keeps_cell`]. Those of
@@ -477,7 +481,7 @@ impl Filter {
         }
         (hits.reads > 0 || hits.writes > 0)
             && self.keeps_time(hits.begin_ns.max(first_ns))
-            && self.keeps_device_and_layer(hits.device, Layer::Block)
+            && self.keeps_device_and_layer(DeviceLayer { device: hits.device, layer: Layer::Block })
     }
 
     /// Returns true if I/Os that are issued at this time, in nanoseconds, pass.
@@ -486,8 +490,8 @@ impl Filter {
         self.spans_ns.is_empty() || self.spans_ns.iter().any(inside)
     }
 
-    fn keeps_device_and_layer(&self, device: u16, layer: Layer) -> bool {
-        self.keeps_device(device) && self.layer.is_none_or(|wanted| wanted == layer)
+    fn keeps_device_and_layer(&self, side: DeviceLayer) -> bool {
+        self.keeps_device(side.device) && self.layer.is_none_or(|layer| layer == side.layer)
     }
 
     /// Returns true if the operations and streams of the filter include a stream.
@@ -498,14 +502,12 @@ impl Filter {
 }
 
 /// Adds the parts of a busy span that lie within ascending spans to `parts`.
-fn push_within(
-    spans: &[(u64, u64)],
-    (side, (from, to)): DeviceBusySpan,
-    parts: &mut Vec<DeviceBusySpan>,
-) {
-    let first = spans.partition_point(|span| span.1 <= from);
-    for span in spans[first..].iter().take_while(|span| span.0 < to) {
-        parts.push((side, (from.max(span.0), to.min(span.1))));
+fn push_within(spans: &[(u64, u64)], busy: DeviceBusySpan, parts: &mut Vec<DeviceBusySpan>) {
+    let (begin, end) = busy.span;
+    let first = spans.partition_point(|span| span.1 <= begin);
+    for (from, to) in spans[first..].iter().take_while(|span| span.0 < end) {
+        let span = (begin.max(*from), end.min(*to));
+        parts.push(DeviceBusySpan { span, ..busy });
     }
 }
 
@@ -672,10 +674,14 @@ mod tests {
     fn an_inode_selects_every_file_that_used_it() {
         use steadfast_domain::io_event::{UNKNOWN_FILE, numbered_inode};
         let filter = Filter::default().with_file("13", &CaptureConditions::default()).unwrap();
-        let keeps = |inode| filter.keeps_file((Layer::FileSystem, 3), inode);
-        assert!([0, 1, UNKNOWN_FILE].iter().all(|file| keeps(numbered_inode(13, *file))));
-        assert!(!keeps(14) && !keeps(numbered_inode(14, 1)));
-        assert!(!filter.keeps_file((Layer::Block, 3), 13));
+        let keeps = |layer, inode| filter.keeps_file(DeviceLayer { device: 3, layer }, inode);
+        for file in [0, 1, UNKNOWN_FILE] {
+            assert!(keeps(Layer::FileSystem, numbered_inode(13, file)));
+        }
+        for inode in [14, numbered_inode(14, 1)] {
+            assert!(!keeps(Layer::FileSystem, inode));
+        }
+        assert!(!keeps(Layer::Block, 13));
     }
 
     #[test]

@@ -5,8 +5,9 @@
 //! ([`crate::tables::smallest_keys`]), never the entries that it saw first. Otherwise the result
 //! would depend on the order of folding and merging.
 
+use crate::annotate::busy_time::{BusySpan, DeviceBusySpan};
 use crate::annotate::checkpoint::Checkpoint;
-use crate::annotate::sequential::{BusySpan, DeviceBusySpan, IoAnnotations};
+use crate::annotate::sequential::IoAnnotations;
 use crate::cells::{Dimensions, FilteredCells};
 use std::any::Any;
 use steadfast_domain::IoEvent;
@@ -128,6 +129,13 @@ impl AnnotatedRows<'_> {
     pub fn depth(&self, row: usize) -> Option<u32> {
         Some(self.depth[row]).filter(|depth| *depth > 0)
     }
+}
+
+/// Iterates over folds of one kind as folds of any kind.
+pub(crate) fn dyn_folds<'f, F: Fold + 'f>(
+    folds: impl IntoIterator<Item = &'f mut F>,
+) -> impl Iterator<Item = &'f mut dyn Fold> {
+    folds.into_iter().map(|fold| fold as &mut dyn Fold)
 }
 
 /// An aggregation over the I/Os of a capture.

@@ -80,7 +80,7 @@ struct SharedPassState {
     spare: Vec<AnnotatedBatch>,
     spare_batches: Vec<Batch>,
     /// True if no more batches will be queued for folding.
-    is_over: bool,
+    is_complete: bool,
     failed: Option<TraceError>,
 }
 
@@ -128,7 +128,7 @@ impl<'t, R: Read + Seek + Send + 'static> SharedPass<'t, R> {
             annotated: VecDeque::new(),
             spare: Vec::new(),
             spare_batches: Vec::new(),
-            is_over: false,
+            is_complete: false,
             failed: None,
         };
         SharedPass {
@@ -167,7 +167,7 @@ impl<'t, R: Read + Seek + Send + 'static> SharedPass<'t, R> {
     fn next(&self) -> Option<PassTask> {
         let mut state = self.lock();
         loop {
-            if state.failed.is_some() || (state.is_over && state.annotated.is_empty()) {
+            if state.failed.is_some() || (state.is_complete && state.annotated.is_empty()) {
                 return None;
             }
             if let Some(next) = state.take(self.groups, self.ahead) {
@@ -203,7 +203,7 @@ impl<'t, R: Read + Seek + Send + 'static> SharedPass<'t, R> {
             Err(error) => Err(error),
         };
         let mut state = self.lock();
-        state.is_over |= ordered.annotator.is_over;
+        state.is_complete |= ordered.annotator.is_finished;
         state.ordered = Some(ordered);
         state.record_failure(outcome);
     }
@@ -213,7 +213,7 @@ impl<'t, R: Read + Seek + Send + 'static> SharedPass<'t, R> {
         ordered.buffer.end();
         let outcome = self.queue_for_folding(&mut ordered);
         let mut state = self.lock();
-        state.is_over = true;
+        state.is_complete = true;
         state.ordered = Some(ordered);
         state.record_failure(outcome);
     }
@@ -223,12 +223,11 @@ impl<'t, R: Read + Seek + Send + 'static> SharedPass<'t, R> {
         let OrderedStage { buffer, annotator } = ordered;
         let mut next = self.spare();
         loop {
-            let until_ns = buffer.delivered_until_ns();
-            if annotator.is_over || !buffer.next_ready(&mut next.batch) {
+            let latest_ns = buffer.delivered_until_ns();
+            if annotator.is_finished || !buffer.next_ready(&mut next.batch) {
                 break;
             }
-            let group_at = |at_ns| self.trace.first_group_reaching(at_ns);
-            annotator.attach_checkpoint(&mut next, until_ns, group_at);
+            annotator.attach_checkpoint(&mut next, latest_ns, self.trace);
             annotator.annotate(&mut next)?;
             let spare = self.spare();
             self.lock().annotated.push_back(mem::replace(&mut next, spare));
@@ -273,7 +272,7 @@ impl SharedPassState {
     /// Returns the next task. What other threads wait for comes first.
     fn take(&mut self, groups: usize, ahead: usize) -> Option<PassTask> {
         if self.annotated.len() < ahead
-            && !self.is_over
+            && !self.is_complete
             && let Some(next) = self.take_ordered(groups)
         {
             return Some(next);
@@ -281,7 +280,7 @@ impl SharedPassState {
         if let Some(annotated) = self.annotated.pop_front() {
             return Some(PassTask::Fold(annotated));
         }
-        let may_decode = self.undecoded < groups.min(self.next + ahead) && !self.is_over;
+        let may_decode = self.undecoded < groups.min(self.next + ahead) && !self.is_complete;
         may_decode.then(|| {
             self.undecoded += 1;
             PassTask::Decode(self.undecoded - 1, self.spare_batches.pop().unwrap_or_default())

@@ -16,7 +16,7 @@ pub struct Threshold(pub u32);
 
 impl Threshold {
     /// The default threshold, 2 %: that of the example in SNIA's tutorial on real-world workloads.
-    pub const USUAL: Threshold = Threshold(20_000);
+    pub const DEFAULT: Threshold = Threshold(20_000);
 
     /// Returns true if `part` is at least this share of `whole`. The comparison is exact.
     pub fn admits(self, part: u64, whole: u64) -> bool {

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use steadfast_analysis::AnnotatedRows;
-use steadfast_analysis::annotate::sequential::{BusySpan, DeviceBusySpan};
+use steadfast_analysis::annotate::busy_time::DeviceBusySpan;
 use steadfast_analysis::cells::{BusyInStep, CubeCell};
 use steadfast_analysis::device_layer::DeviceLayer;
 use steadfast_analysis::sums::busy_spans::{OpenBusySpans, by_step};
@@ -42,7 +42,7 @@ pub struct BusyTime {
     /// Devices in the order of their bits in a cell.
     known: Vec<DeviceLayer>,
     /// Device and span of the cell that was marked last.
-    last: (DeviceLayer, BusySpan),
+    last: DeviceBusySpan,
 }
 
 /// Busy time of all cells, after every span has ended.
@@ -62,7 +62,10 @@ impl BusyTime {
             cells: vec![BusyCell::default(); count],
             open: OpenBusySpans::default(),
             known: Vec::new(),
-            last: (DeviceLayer { device: 0, layer: Layer::Block }, (0, 0)),
+            last: DeviceBusySpan {
+                side: DeviceLayer { device: 0, layer: Layer::Block },
+                span: (0, 0),
+            },
         }
     }
 
@@ -72,7 +75,7 @@ impl BusyTime {
             let side = DeviceLayer { device, layer };
             self.mark(side, rows.batch.issued_ns(row));
             if let Some(finished) = self.open.add(side, rows.busy[row]) {
-                self.divide((side, finished));
+                self.divide(DeviceBusySpan { side, span: finished });
             }
         }
         rows.edge_busy.iter().for_each(|part| self.divide(*part));
@@ -81,25 +84,26 @@ impl BusyTime {
     /// Notes that a device has an I/O at a time.
     #[inline]
     fn mark(&mut self, side: DeviceLayer, at_ns: u64) {
-        let (last, (from, to)) = self.last;
-        if last != side || at_ns < from || at_ns >= to {
+        let (from, to) = self.last.span;
+        if self.last.side != side || at_ns < from || at_ns >= to {
             self.mark_cell(side, at_ns / self.width_ns);
         }
     }
 
     fn mark_cell(&mut self, side: DeviceLayer, number: u64) {
         let begin_ns = number.saturating_mul(self.width_ns);
-        self.last = (side, (begin_ns, begin_ns.saturating_add(self.width_ns)));
+        let span = (begin_ns, begin_ns.saturating_add(self.width_ns));
+        self.last = DeviceBusySpan { side, span };
         self.add(number, side, 0);
     }
 
     /// Divides a finished busy span among the cells.
-    fn divide(&mut self, (side, (from, to)): DeviceBusySpan) {
+    fn divide(&mut self, busy: DeviceBusySpan) {
         let end = self.first.saturating_add(self.cells.len() as u64);
-        let from = from.max(self.first.saturating_mul(self.width_ns));
-        let to = to.min(end.saturating_mul(self.width_ns));
+        let from = busy.span.0.max(self.first.saturating_mul(self.width_ns));
+        let to = busy.span.1.min(end.saturating_mul(self.width_ns));
         for (number, busy_ns) in by_step((from, to), self.width_ns) {
-            self.add(number, side, busy_ns);
+            self.add(number, busy.side, busy_ns);
         }
     }
 
@@ -124,13 +128,11 @@ impl BusyTime {
     }
 
     pub fn take_cell(&mut self, cell: &CubeCell) {
-        let side = DeviceLayer { device: cell.device, layer: cell.layer };
-        self.mark_cell(side, cell.begin_ns / self.width_ns);
+        self.mark_cell(cell.into(), cell.begin_ns / self.width_ns);
     }
 
     pub fn take_busy(&mut self, busy: &BusyInStep) {
-        let side = DeviceLayer { device: busy.device, layer: busy.layer };
-        self.add(busy.begin_ns / self.width_ns, side, busy.busy_ns);
+        self.add(busy.begin_ns / self.width_ns, busy.into(), busy.busy_ns);
     }
 
     pub fn merge(&mut self, mut other: BusyTime) {

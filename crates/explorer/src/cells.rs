@@ -4,7 +4,7 @@
 
 use crate::busy::{BusyCell, BusyCells, BusyTime};
 use crate::maps::ColumnAxis;
-use crate::pair_numbers::{Breakdowns, CountedIo, PairBatcher, PairKey, PairNumbers, pair_of};
+use crate::pair_numbers::{Breakdowns, CountedIo, PairBatcher, PairKey, PairNumbers};
 use crate::part_counter::{PartCounter, RankedParts};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -230,7 +230,7 @@ impl TimeCellsBuilder {
         counts: impl Iterator<Item = (usize, u32)>,
         pairs: &mut PairNumbers,
     ) {
-        let (stream, ios) = (key.0, sums.ios);
+        let (stream, ios) = (key.stream, sums.ios);
         let bytes = ios * u64::from(stream.bytes);
         let open = self.totals.in_step(cell, 0);
         let sequential = if stream.sequential { ios } else { 0 };
@@ -250,7 +250,7 @@ impl TimeCellsBuilder {
         if let Some(at) = self.cell_at(cell.begin_ns) {
             self.busy.take_cell(cell);
             let sums = PairSums::from_cell(cell);
-            self.add(at, pair_of(cell), &sums, counts.into_iter(), pairs);
+            self.add(at, cell.into(), &sums, counts.into_iter(), pairs);
         }
         Ok(())
     }

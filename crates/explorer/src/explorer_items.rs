@@ -1,4 +1,5 @@
-//! Everything that is shown: captures and runs, by number.
+//! [`ExplorerItems`]: the captures and runs that the page shows, by number, and the answers to
+//! questions about them.
 
 use crate::answers::{self, json};
 use crate::cache::IndexStore;
@@ -18,7 +19,7 @@ pub enum ExplorerItem {
     Run(Box<dyn RunSource>),
 }
 
-/// Everything that is shown.
+/// All captures and runs that the page shows.
 pub struct ExplorerItems {
     /// Captures and runs, in the order in which they were named.
     pub items: Vec<ExplorerItem>,
@@ -30,7 +31,7 @@ impl ExplorerItems {
         self.captures().for_each(|capture| capture.prepare(cache));
     }
 
-    /// Abandons indexes that are being built.
+    /// Abandons the indexes that are being built.
     pub fn abandon(&self) {
         for capture in self.captures() {
             capture.progress.is_abandoned.store(true, Ordering::Relaxed);
@@ -49,78 +50,95 @@ impl ExplorerItems {
     /// # Errors
     /// Returns an [`HttpError`] with status 404 if there is no such question or item, or another
     /// status if there is no answer.
-    pub fn answer(&self, what: &str, query: &QueryString) -> HttpResult<Arc<str>> {
+    pub fn answer(&self, question: &str, query: &QueryString) -> HttpResult<Arc<str>> {
         query.check_names()?;
-        match what {
-            "meta" => Ok(json(&self.meta())?.into()),
-            "run" => Ok(json(&run::view(self.run(query)?)?)?.into()),
-            "run/step" => Ok(json(&run::step(self.run(query)?, query)?)?.into()),
-            what if answers::QUESTIONS.contains(&what) => {
-                answers::answer(self.capture(query)?, what, query)
-            }
-            _ => Err(HttpError::missing("there is no such question")),
+        if answers::QUESTIONS.contains(&question) {
+            return answers::answer(self.capture(query)?, question, query);
         }
+        let answer = match question {
+            "meta" => self.meta(),
+            "run" => run::view(self.run(query)?)?,
+            "run/step" => run::step(self.run(query)?, query)?,
+            _ => return Err(HttpError::missing("there is no such question")),
+        };
+        Ok(json(&answer)?.into())
     }
 
-    fn item(&self, number: Option<u64>) -> HttpResult<&ExplorerItem> {
-        let number = number.unwrap_or(0);
-        let item = usize::try_from(number).ok().and_then(|number| self.items.get(number));
+    /// Returns the item with the number that the query parameter `parameter` gives, by default 0.
+    fn item(&self, query: &QueryString, parameter: &str) -> HttpResult<&ExplorerItem> {
+        let number = query.number(parameter)?.unwrap_or(0);
+        let item = usize::try_from(number).ok().and_then(|index| self.items.get(index));
         item.ok_or_else(|| HttpError::missing(format!("there is no number {number}; see api/meta")))
     }
 
     fn capture(&self, query: &QueryString) -> HttpResult<&ExploredCapture> {
-        match self.item(query.number("c")?)? {
+        match self.item(query, "c")? {
             ExplorerItem::Capture(capture) => Ok(capture),
             ExplorerItem::Run(_) => Err(HttpError::bad("this is a run; ask api/run")),
         }
     }
 
     fn run(&self, query: &QueryString) -> HttpResult<&dyn RunSource> {
-        match self.item(query.number("n")?)? {
+        match self.item(query, "n")? {
             ExplorerItem::Run(run) => Ok(&**run),
             ExplorerItem::Capture(_) => Err(HttpError::bad("this is a capture, not a run")),
         }
     }
 
     fn meta(&self) -> Value {
-        let items = self.items.iter().zip(0..).map(|(item, n)| match item {
-            ExplorerItem::Capture(capture) => capture_meta(n, capture),
-            ExplorerItem::Run(run) => run_meta(n, &**run),
-        });
-        json!({ "version": env!("CARGO_PKG_VERSION"), "items": items.collect::<Vec<_>>() })
+        let items: Vec<Value> = self
+            .items
+            .iter()
+            .enumerate()
+            .map(|(number, item)| match item {
+                ExplorerItem::Capture(capture) => capture_meta(number, capture),
+                ExplorerItem::Run(run) => run_meta(number, &**run),
+            })
+            .collect();
+        json!({ "version": env!("CARGO_PKG_VERSION"), "items": items })
     }
 }
 
-fn capture_meta(n: usize, capture: &ExploredCapture) -> Value {
-    let changed = capture.captured().err().map(|refusal| refusal.text);
-    let error = capture.failure().map(str::to_owned).or(changed);
+fn capture_meta(number: usize, capture: &ExploredCapture) -> Value {
+    let build_error = capture.failure().map(str::to_owned);
+    let error = build_error.or_else(|| capture.captured().err().map(|refusal| refusal.text));
     let index = capture.index().ok();
-    let state = match (&error, &index) {
-        (Some(_), _) => "failed",
-        (None, Some(_)) => "ready",
-        (None, None) => "indexing",
+    let state = if error.is_some() {
+        "failed"
+    } else if index.is_some() {
+        "ready"
+    } else {
+        "indexing"
     };
-    let meta = json!({
-        "n": n, "kind": "capture", "name": capture.name, "state": state,
+    let mut meta = json!({
+        "n": number, "kind": "capture", "name": capture.name, "state": state,
         "progress": capture.progress.share(),
     });
-    with_fields(meta, error, index.map(|index| answers::of_capture(capture, &index)))
-}
-
-fn run_meta(n: usize, source: &dyn RunSource) -> Value {
-    let found = run::meta(source);
-    let error = found.as_ref().err().map(|refusal| refusal.text.clone());
-    let state = if error.is_some() { "failed" } else { "ready" };
-    let meta =
-        json!({ "n": n, "kind": "run", "name": source.name(), "state": state, "progress": 1.0 });
-    with_fields(meta, error, found.ok())
-}
-
-/// Adds an error and further fields to the metadata of an item, if there are any.
-fn with_fields(mut meta: Value, error: Option<String>, fields: Option<Value>) -> Value {
-    if let Some(all) = meta.as_object_mut() {
-        all.extend(error.map(|error| ("error".to_owned(), error.into())));
-        all.extend(fields.as_ref().and_then(Value::as_object).cloned().unwrap_or_default());
+    if let Some(error) = error {
+        meta["error"] = error.into();
+    }
+    if let Some(index) = index {
+        append_fields(&mut meta, answers::capture_meta(capture, &index));
     }
     meta
+}
+
+fn run_meta(number: usize, source: &dyn RunSource) -> Value {
+    let fields = run::meta(source);
+    let state = if fields.is_ok() { "ready" } else { "failed" };
+    let mut meta = json!({
+        "n": number, "kind": "run", "name": source.name(), "state": state, "progress": 1.0,
+    });
+    match fields {
+        Ok(fields) => append_fields(&mut meta, fields),
+        Err(refusal) => meta["error"] = refusal.text.into(),
+    }
+    meta
+}
+
+/// Appends the fields of one JSON object to another.
+fn append_fields(object: &mut Value, fields: Value) {
+    if let (Some(object), Value::Object(fields)) = (object.as_object_mut(), fields) {
+        object.extend(fields);
+    }
 }

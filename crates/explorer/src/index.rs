@@ -7,7 +7,7 @@ use crate::maps::{
     AddressRanges, COLUMNS, ColumnAxis, FINE_COLUMNS, IndexMaps, IndexMapsBuilder, RANGES,
     TouchedRanges,
 };
-use crate::pair_numbers::{Breakdowns, PairBatcher, pair_of};
+use crate::pair_numbers::{Breakdowns, PairBatcher};
 use crate::pair_tables::{PairTables, PairTablesBuilder};
 use crate::pair_tallies::{PackedTables, PairTallies};
 use crate::query::default_layer;
@@ -17,12 +17,13 @@ use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use steadfast_analysis::cells::{CubeCell, Dimensions, FilteredCells};
+use steadfast_analysis::device_layer::DeviceLayer;
 use steadfast_analysis::pass::PassAccount;
 use steadfast_analysis::questions::processes::ProcessTable;
 use steadfast_analysis::questions::quality::Completeness;
 use steadfast_analysis::questions::trust::Evidence;
 use steadfast_analysis::{AnnotatedRows, Captured, Filter, Fold, PassOptions, StreamTable};
-use steadfast_domain::{Caveat, Layer};
+use steadfast_domain::Caveat;
 use steadfast_tracefile::{Fields, NotRecorded, TraceError};
 
 /// Version of the index format. It is raised whenever the content of an index changes.
@@ -54,7 +55,7 @@ pub struct Index {
     /// Number of I/Os that could not be put into issue order.
     pub late: u64,
     /// Devices and layers with I/Os.
-    pub sides: Vec<(u16, Layer)>,
+    pub sides: Vec<DeviceLayer>,
     /// I/Os by cell of time.
     pub cells: TimeCells,
     /// The same by stream and process, with fewer columns.
@@ -167,8 +168,8 @@ struct IndexBuilder {
     addresses: AddressRanges,
     touched: Vec<Option<TouchedRanges>>,
     progress: Arc<IndexProgress>,
-    sides: BTreeSet<(u16, Layer)>,
-    last_side: Option<(u16, Layer)>,
+    sides: BTreeSet<DeviceLayer>,
+    last_side: Option<DeviceLayer>,
     quality: Completeness,
     /// Tables of the open segment.
     tables: PairTallies,
@@ -241,9 +242,9 @@ impl IndexBuilder {
         }
         let pairs = &mut self.batcher.pairs;
         self.cells.take_cell(cell, pairs)?;
-        self.by_pair.take_cell(cell, pairs.number(pair_of(cell)))?;
+        self.by_pair.take_cell(cell, pairs.number(cell.into()))?;
         self.tables.take_cell(cell, knows_flags)?;
-        self.sides.insert((cell.device, cell.layer));
+        self.sides.insert(cell.into());
         Ok(())
     }
 
@@ -267,7 +268,7 @@ impl IndexBuilder {
 
     fn add_sides(&mut self, rows: &AnnotatedRows<'_>) {
         for row in 0..rows.batch.len() {
-            let side = (rows.batch.device(row), rows.batch.layer(row));
+            let side = DeviceLayer { device: rows.batch.device(row), layer: rows.batch.layer(row) };
             if self.last_side != Some(side) {
                 self.last_side = Some(side);
                 self.sides.insert(side);
@@ -285,7 +286,9 @@ impl IndexBuilder {
         let IndexedTime { begin_ns, end_ns, step_ns } = self.time;
         let segments = match step_ns {
             None => self.parts.finish(end_ns)?,
-            Some(_) => IndexSegments::of_sums(self.time.segment_ns(), end_ns, self.tables_of_sums)?,
+            Some(_) => {
+                IndexSegments::from_sums(self.time.segment_ns(), end_ns, self.tables_of_sums)?
+            }
         };
         Ok(Index {
             begin_ns,

@@ -78,7 +78,7 @@ impl ThreadCheckpoints {
 impl IndexSegments {
     /// Builds the segments of a capture that holds sums of steps, each `width_ns` wide.
     /// The tables have the numbers of their segments.
-    pub fn of_sums(
+    pub fn from_sums(
         width_ns: u64,
         end_ns: u64,
         tables: Vec<(usize, PackedTables)>,

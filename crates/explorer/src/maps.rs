@@ -146,7 +146,7 @@ impl IndexMapsBuilder {
         IndexMapsBuilder {
             hits: coarse.cube(RANGES),
             fine: fine.cube(FINE_RANGES),
-            seconds: MapFold::of_seconds(0..end_ns, SECONDS_COLUMNS).cube,
+            seconds: MapFold::for_seconds(0..end_ns, SECONDS_COLUMNS).cube,
         }
     }
 
@@ -210,13 +210,13 @@ impl MapFold {
     }
 
     /// Creates an empty map of address ranges.
-    pub fn of_addresses(axis: ColumnAxis, addresses: AddressRanges) -> Self {
+    pub fn for_addresses(axis: ColumnAxis, addresses: AddressRanges) -> Self {
         Self::new(axis, MapKind::Addresses(addresses))
     }
 
     /// Creates an empty map of seconds over a time span, with one column per second, or with wider
     /// columns so that there are at most `columns_max`.
-    pub fn of_seconds(span_ns: Range<u64>, columns_max: u64) -> Self {
+    pub fn for_seconds(span_ns: Range<u64>, columns_max: u64) -> Self {
         let first = span_ns.start / SECOND;
         let last = span_ns.end.saturating_sub(1).max(span_ns.start) / SECOND;
         let mut width_s = 1;
@@ -300,7 +300,7 @@ mod tests {
     #[test]
     fn an_io_hits_every_range_that_it_touches() {
         let axis = ColumnAxis { width_ns: 10, first: 1, columns: 2 };
-        let fold = MapFold::of_addresses(axis, AddressRanges::new(0..4096, 4));
+        let fold = MapFold::for_addresses(axis, AddressRanges::new(0..4096, 4));
         let io = |issued_ns, offset, bytes, op| IoEvent {
             issued_ns,
             offset,
@@ -323,13 +323,13 @@ mod tests {
 
     #[test]
     fn a_second_is_divided_into_parts() {
-        let fold = MapFold::of_seconds(0..5 * SECOND, 3);
+        let fold = MapFold::for_seconds(0..5 * SECOND, 3);
         assert_eq!((fold.axis.width_ns, fold.axis.columns), (2 * SECOND, 3));
         let io = |issued_ns| IoEvent { issued_ns, ..IoEvent::default() };
         let events = [io(0), io(SECOND - 1), io(SECOND), io(4 * SECOND + SECOND / 2)];
         let first = ListedCell { step: 0, key: 0, counts: vec![(0, 2), (99, 1)] };
         let last = ListedCell { step: 2, key: 0, counts: vec![(50, 1)] };
         assert_eq!(folded(fold, &events), [first, last]);
-        assert_eq!(MapFold::of_seconds(7 * SECOND..8 * SECOND, 9).axis.columns, 1);
+        assert_eq!(MapFold::for_seconds(7 * SECOND..8 * SECOND, 9).axis.columns, 1);
     }
 }

@@ -1,6 +1,7 @@
 //! [`PairNumbers`]: a number for every stream of every process. It is looked up once per I/O, and
 //! everything that counts by stream or by process uses it as a key.
 
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use steadfast_analysis::cells::CubeCell;
 use steadfast_analysis::questions::processes::ProcessKey;
@@ -18,11 +19,19 @@ const PAIRS_MAX: usize = 1 << 16;
 const STREAMS_MAX: usize = 1 << 12;
 
 /// A stream of a process.
-pub type PairKey = (StreamKey, ProcessKey);
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct PairKey {
+    pub stream: StreamKey,
+    pub process: ProcessKey,
+}
 
-pub fn pair_of(cell: &CubeCell) -> PairKey {
-    let stream = StreamKey { op: cell.op, sequential: cell.sequential, bytes: cell.bytes };
-    (stream, ProcessKey { pid: cell.who.pid, command: cell.who.command })
+impl From<&CubeCell> for PairKey {
+    fn from(cell: &CubeCell) -> Self {
+        PairKey {
+            stream: StreamKey { op: cell.op, sequential: cell.sequential, bytes: cell.bytes },
+            process: ProcessKey { pid: cell.who.pid, command: cell.who.command },
+        }
+    }
 }
 
 /// A stream of a process, as far as they are counted separately.
@@ -58,7 +67,7 @@ impl PairNumbers {
 
     #[inline]
     pub fn number(&mut self, key: PairKey) -> u32 {
-        let (stream, process) = key;
+        let PairKey { stream, process } = key;
         let name = u128::from_le_bytes(process.command.0) as u64;
         let process_code = u64::from(process.pid) << 32 ^ name;
         let stream_code = StreamKey::packed(stream.op, stream.sequential, stream.bytes);
@@ -82,8 +91,8 @@ impl PairNumbers {
 
     /// Returns the key of a pair; `None` if its stream or its process is not counted separately.
     pub fn key(&self, number: u32) -> Option<PairKey> {
-        let key = self.keys.get(number as usize)?;
-        key.stream.zip(key.process)
+        let PartKey { stream, process } = *self.keys.get(number as usize)?;
+        Some(PairKey { stream: stream?, process: process? })
     }
 
     /// Adds the pairs of another share of the I/Os. Returns the numbers that they have here.
@@ -164,6 +173,7 @@ impl PairBatcher {
             for row in passed.by_ref().take(AT_ONCE) {
                 let (op, bytes, sequential) =
                     (batch.op(row), batch.bytes(row), rows.sequential[row]);
+                let stream = StreamKey { op, sequential, bytes };
                 let process = if has_processes {
                     ProcessKey { pid: batch.pid(row), command: batch.command(row) }
                 } else {
@@ -171,7 +181,7 @@ impl PairBatcher {
                 };
                 self.ios.push(CountedIo {
                     row,
-                    pair: self.pairs.number((StreamKey { op, sequential, bytes }, process)),
+                    pair: self.pairs.number(PairKey { stream, process }),
                     issued_ns: batch.issued_ns(row),
                     response_ns: batch.response_ns(row),
                     queued_ns: rows.queued_ns(row).unwrap_or(0),
@@ -206,7 +216,7 @@ impl<'f> PairFilter<'f> {
         (rest == *default_filter).then_some(PairFilter(filter))
     }
 
-    pub fn passes(self, (stream, process): &PairKey) -> bool {
+    pub fn passes(self, PairKey { stream, process }: &PairKey) -> bool {
         let PairFilter(filter) = self;
         let selector = filter.process.as_ref();
         filter.keeps_stream(stream)
@@ -224,7 +234,7 @@ mod tests {
 
     fn key(bytes: u32, pid: u32) -> PairKey {
         let stream = StreamKey { op: IoOp::Read, sequential: bytes % 2 == 1, bytes };
-        (stream, ProcessKey { pid, command: CommandName::new("x") })
+        PairKey { stream, process: ProcessKey { pid, command: CommandName::new("x") } }
     }
 
     #[test]
@@ -247,7 +257,7 @@ mod tests {
         let mut pairs = PairNumbers::new(BOTH);
         let mut last = 0;
         (0..=PAIRS_MAX as u32).for_each(|pid| last = pairs.number(key(512, pid)));
-        let stream = Some(key(512, 0).0);
+        let stream = Some(key(512, 0).stream);
         assert_eq!(pairs.keys()[last as usize], PartKey { stream, process: None });
         assert_eq!(pairs.key(last), None);
         (0..2 * STREAMS_MAX as u32).for_each(|bytes| last = pairs.number(key(bytes, 1 << 20)));

@@ -67,7 +67,7 @@ impl PairTables {
 
     /// Returns the hits of the [`FINE_RANGES`] by the I/Os that pass; `None` if they are not kept.
     pub fn hits(&self, passing: PairFilter<'_>) -> Option<Cube<()>> {
-        self.rolled_up(&self.hits, FINE_RANGES, passing, |(stream, _)| hit_key(stream.op))
+        self.rolled_up(&self.hits, FINE_RANGES, passing, |pair| hit_key(pair.stream.op))
     }
 
     /// Returns the parts of seconds of the I/Os that pass; `None` if they are not kept.
@@ -243,7 +243,7 @@ mod tests {
                 let process = ProcessKey { pid, command: CommandName::default() };
                 let io = CountedIo {
                     row: 0,
-                    pair: pairs.number((stream, process)),
+                    pair: pairs.number(PairKey { stream, process }),
                     issued_ns: 0,
                     response_ns: 1000,
                     queued_ns: 0,

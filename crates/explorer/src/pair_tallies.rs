@@ -2,7 +2,7 @@
 //! segment of time, from which the tables are derived. They are stored compressed.
 
 use crate::maps::{RANGES, TouchedRanges};
-use crate::pair_numbers::{CountedIo, PairFilter, PairKey, PairNumbers, pair_of};
+use crate::pair_numbers::{CountedIo, PairFilter, PairKey, PairNumbers};
 use crate::process_hits::{ProcessHits, RangeCounts};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
@@ -77,9 +77,13 @@ impl PairTallies {
         io: &CountedIo,
         pairs: &PairNumbers,
     ) -> Result<usize, TraceError> {
-        let (pid, command) = (rows.batch.pid(io.row), rows.batch.command(io.row));
-        let stream = StreamKey { op: io.op, sequential: io.sequential, bytes: io.bytes };
-        let at = self.position((stream, ProcessKey { pid, command }))?;
+        let at = self.position(PairKey {
+            stream: StreamKey { op: io.op, sequential: io.sequential, bytes: io.bytes },
+            process: ProcessKey {
+                pid: rows.batch.pid(io.row),
+                command: rows.batch.command(io.row),
+            },
+        })?;
         if pairs.key(io.pair).is_some() {
             self.by_number[io.pair as usize] = at as u32 + 1;
         }
@@ -105,7 +109,7 @@ impl PairTallies {
     /// Takes the sums of a cube cell, which have no addresses. `knows_flags` is false for sums of
     /// the kernel.
     pub fn take_cell(&mut self, cell: &CubeCell, knows_flags: bool) -> Result<(), TraceError> {
-        let at = self.position(pair_of(cell))?;
+        let at = self.position(cell.into())?;
         self.all[at].sums.add_cell(cell, knows_flags, true);
         Ok(())
     }
@@ -196,7 +200,7 @@ impl PackedTables {
     ) -> Result<(), TraceError> {
         for (key, counts) in unpacked::<Vec<(PairKey, RangeCounts)>>(&self.hits)? {
             if passes(passing, &key) {
-                hits.add(Some(key.1), counts);
+                hits.add(Some(key.process), counts);
             }
         }
         Ok(())

@@ -31,9 +31,16 @@ pub struct RankedKeys<K> {
 pub struct RankedParts {
     pub streams: RankedKeys<StreamKey>,
     pub processes: RankedKeys<ProcessKey>,
-    /// For each pair, its positions among the streams and the processes.
-    places: Vec<(u16, u16)>,
+    /// Series of each pair, by its number.
+    series: Vec<PairSeries>,
     parts: Cube<IoCount>,
+}
+
+/// Positions of a pair among the streams and among the processes.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct PairSeries {
+    stream: u16,
+    process: u16,
 }
 
 impl RankedParts {
@@ -42,9 +49,10 @@ impl RankedParts {
     }
 
     pub fn add(&self, part: &KeyCell<IoCount>, streams: &mut [IoCount], processes: &mut [IoCount]) {
-        let Some((stream, process)) = self.places.get(part.key as usize) else { return };
-        streams[usize::from(*stream)].add(part.sums);
-        processes[usize::from(*process)].add(part.sums);
+        if let Some(series) = self.series.get(part.key as usize) {
+            streams[usize::from(series.stream)].add(part.sums);
+            processes[usize::from(series.process)].add(part.sums);
+        }
     }
 }
 
@@ -94,8 +102,8 @@ impl PartCounter {
         }
     }
 
-    pub fn add(&mut self, cell: u32, pair: u32, more: IoCount) {
-        self.parts.in_step(cell, pair).sums.add(more);
+    pub fn add(&mut self, cell: u32, pair: u32, ios: IoCount) {
+        self.parts.in_step(cell, pair).sums.add(ios);
     }
 
     /// Merges the least active streams and processes if there are too many parts, and determines as
@@ -143,18 +151,15 @@ impl PartCounter {
         let parts = self.parts.finish();
         let mut sums = sums(parts.cells(), pairs);
         sums.iter_mut().for_each(|(key, _)| *key = self.dropped.without(*key));
-        let (streams, processes) =
-            (listed(&sums, |key| key.stream), listed(&sums, |key| key.process));
-        let stream_places = places(&streams.keys);
-        let process_places = places(&processes.keys);
-        let others = (streams.keys.len() as u16, processes.keys.len() as u16);
-        let place = |(key, _): &(PartKey, IoCount)| {
-            let stream = key.stream.and_then(|key| stream_places.get(&key).copied());
-            let process = key.process.and_then(|key| process_places.get(&key).copied());
-            (stream.unwrap_or(others.0), process.unwrap_or(others.1))
+        let streams = RankedKeys::from_sums(&sums, |key| key.stream);
+        let processes = RankedKeys::from_sums(&sums, |key| key.process);
+        let (stream_numbers, process_numbers) = (streams.numbers(), processes.numbers());
+        let series = |(key, _): &(PartKey, IoCount)| PairSeries {
+            stream: streams.series(&stream_numbers, key.stream),
+            process: processes.series(&process_numbers, key.process),
         };
-        let places = sums.iter().map(place).collect();
-        RankedParts { streams, processes, places, parts }
+        let series = sums.iter().map(series).collect();
+        RankedParts { streams, processes, series, parts }
     }
 }
 
@@ -184,32 +189,37 @@ fn ranked<K: Copy + Ord + Hash>(
     ranked
 }
 
-/// Returns the keys that have a series of their own.
-fn listed<K: Copy + Ord + Hash>(
-    sums: &[(PartKey, IoCount)],
-    key: impl Fn(&PartKey) -> Option<K>,
-) -> RankedKeys<K> {
-    let mut ranked = ranked(sums, key);
-    ranked.truncate(SERIES);
-    let mut others = IoCount::default();
-    sums.iter().for_each(|(_, sum)| others.add(*sum));
-    for (_, sum) in &ranked {
-        others.ios -= sum.ios;
-        others.bytes = others.bytes.saturating_sub(sum.bytes);
+impl<K: Copy + Ord + Hash> RankedKeys<K> {
+    fn from_sums(sums: &[(PartKey, IoCount)], key: impl Fn(&PartKey) -> Option<K>) -> Self {
+        let mut ranked = ranked(sums, key);
+        ranked.truncate(SERIES);
+        let mut others = IoCount::default();
+        sums.iter().for_each(|(_, sum)| others.add(*sum));
+        for (_, sum) in &ranked {
+            others.ios -= sum.ios;
+            others.bytes = others.bytes.saturating_sub(sum.bytes);
+        }
+        let (keys, mut sums): (Vec<K>, Vec<IoCount>) = ranked.into_iter().unzip();
+        sums.push(others);
+        RankedKeys { keys, sums }
     }
-    let (keys, mut sums): (Vec<K>, Vec<IoCount>) = ranked.into_iter().unzip();
-    sums.push(others);
-    RankedKeys { keys, sums }
-}
 
-fn places<K: Copy + Eq + Hash>(keys: &[K]) -> HashMap<K, u16> {
-    (0..).zip(keys).map(|(place, key)| (*key, place)).collect()
+    /// Returns the position of each key.
+    fn numbers(&self) -> HashMap<K, u16> {
+        (0..).zip(&self.keys).map(|(number, key)| (*key, number)).collect()
+    }
+
+    /// Returns the position of the sum that counts a key, given the [`Self::numbers`].
+    fn series(&self, numbers: &HashMap<K, u16>, key: Option<K>) -> u16 {
+        let number = key.and_then(|key| numbers.get(&key).copied());
+        number.unwrap_or(self.keys.len() as u16)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pair_numbers::Breakdowns;
+    use crate::pair_numbers::{Breakdowns, PairKey};
     use steadfast_domain::IoOp;
     use steadfast_domain::io_event::CommandName;
 
@@ -222,7 +232,7 @@ mod tests {
                 let stream =
                     StreamKey { op: IoOp::Read, sequential: false, bytes: n % 100 * 512 + 512 };
                 let process = ProcessKey { pid: n, command: CommandName::default() };
-                let pair = pairs.number((stream, process));
+                let pair = pairs.number(PairKey { stream, process });
                 let pair = parts.counts_as.get(pair as usize).copied().unwrap_or(pair);
                 parts.add(cell, pair, IoCount { ios: u64::from(n) + 1, bytes: u64::from(n) });
             }

@@ -2,7 +2,7 @@
 //! several questions about the same I/Os, and narrower windows lie inside wider ones.
 
 use std::sync::Arc;
-use steadfast_analysis::annotate::sequential::DeviceBusySpan;
+use steadfast_analysis::annotate::busy_time::DeviceBusySpan;
 use steadfast_analysis::{AnnotatedBatch, AnnotatedRows, Filter, Fold};
 use steadfast_tracefile::{Fields, TraceError};
 

@@ -226,8 +226,8 @@ impl<'c> IoSelection<'c> {
         if self.is_unfiltered() && self.index_suffices() {
             let axis = axis(self.window_ns, columns, base_ns, base_ns);
             let wide = (axis.width_ns / base_ns) as usize;
-            let of = WindowCells::Index(Arc::clone(&self.index));
-            return Ok(CellWindow { of, cells: self.cells(), wide, axis });
+            let source = WindowCells::Index(Arc::clone(&self.index));
+            return Ok(CellWindow { source, cells: self.cells(), wide, axis });
         }
         if let Some(window) = self.cell_window_by_pairs(columns, by) {
             return Ok(window);
@@ -236,7 +236,7 @@ impl<'c> IoSelection<'c> {
         let mut fold = CellsFold::new(axis, by);
         self.fold(self.window_ns, &mut fold)?;
         Ok(CellWindow {
-            of: WindowCells::Ios(Box::new(fold.finish())),
+            source: WindowCells::Ios(Box::new(fold.finish())),
             cells: 0..axis.columns,
             wide: 1,
             axis,
@@ -269,8 +269,8 @@ impl<'c> IoSelection<'c> {
         let axis = axis(self.window_ns, columns, width_ns, width_ns);
         let (from, to) = self.window_ns;
         let cells = (from / width_ns) as usize..to.div_ceil(width_ns) as usize;
-        let of = WindowCells::Pairs(Box::new(by_pair.cells(self.window_ns, passing, by)));
-        Some(CellWindow { of, cells, wide: (axis.width_ns / width_ns) as usize, axis })
+        let source = WindowCells::Pairs(Box::new(by_pair.cells(self.window_ns, passing, by)));
+        Some(CellWindow { source, cells, wide: (axis.width_ns / width_ns) as usize, axis })
     }
 
     /// Rejects a question about addresses that would overlay those of several devices.
@@ -278,11 +278,11 @@ impl<'c> IoSelection<'c> {
     /// # Errors
     /// Returns an [`HttpError`] with status 400 if the selection has more than one block device.
     pub fn check_one_device(&self) -> HttpResult<()> {
-        let chosen = &self.filter.devices;
-        let sides = self.index.sides.iter().filter(|(_, layer)| *layer == Layer::Block);
+        let filter = &self.filter.devices;
+        let sides = self.index.sides.iter().filter(|side| side.layer == Layer::Block);
         let devices: Vec<u16> = sides
-            .map(|(device, _)| *device)
-            .filter(|device| chosen.is_empty() || chosen.contains(device))
+            .map(|side| side.device)
+            .filter(|device| filter.is_empty() || filter.contains(device))
             .collect();
         if devices.len() < 2 {
             return Ok(());
@@ -315,7 +315,7 @@ enum WindowCells {
 
 /// The cells of a window.
 pub struct CellWindow {
-    of: WindowCells,
+    source: WindowCells,
     /// Range of the cells that belong to the window.
     pub cells: Range<usize>,
     /// Number of cells per column.
@@ -327,7 +327,7 @@ pub struct CellWindow {
 impl CellWindow {
     /// Returns all cells, including those outside [`Self::cells`].
     pub fn all(&self) -> &TimeCells {
-        match &self.of {
+        match &self.source {
             WindowCells::Index(index) => &index.cells,
             WindowCells::Pairs(cells) | WindowCells::Ios(cells) => cells,
         }
@@ -335,7 +335,7 @@ impl CellWindow {
 
     /// Returns whether the cells come from the index.
     pub fn is_of_index(&self) -> bool {
-        !matches!(self.of, WindowCells::Ios(_))
+        !matches!(self.source, WindowCells::Ios(_))
     }
 }
 

@@ -10,7 +10,7 @@ use crate::workload_file::{IoTotals, WorkloadFile, WorkloadStep};
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
 use steadfast_analysis::questions::cumulative::{
-    CumulativeWorkload, Threshold, WorkloadStream, data_pattern_of, demand_of,
+    CumulativeWorkload, Threshold, WeightedDepth, WorkloadStream, data_pattern_of, mean_demand,
 };
 use steadfast_analysis::questions::streams::{ShareMeasure, StreamKey};
 use steadfast_analysis::questions::totals::{CaptureTotals, Derivation};
@@ -295,7 +295,8 @@ impl ReplayRepresentation {
             .into_iter()
             .map(|(key, sum)| WorkloadStream::new(key, sum.ios, sum.bytes.0))
             .collect();
-        CumulativeWorkload::select(streams, (total.ios, total.bytes.0), by, threshold)
+        let total = IoCount { ios: total.ios, bytes: total.bytes.0 };
+        CumulativeWorkload::select(streams, total, by, threshold)
     }
 
     /// Returns the start of a step, counted from that of the earliest. The steps may be in any order.
@@ -333,7 +334,11 @@ impl ReplayRepresentation {
     /// Returns one thread with the average queue depth of all I/Os, rounded up and at least 1;
     /// `None` if the text has no queue depths.
     pub fn demand_seen(&self) -> Option<Demand> {
-        demand_of(self.steps.iter().filter_map(|step| Some((step.qd_mean?, step.count))))
+        mean_demand(
+            self.steps
+                .iter()
+                .filter_map(|step| Some(WeightedDepth { depth: step.qd_mean?, ios: step.count })),
+        )
     }
 
     /// Returns the capture conditions in the text: begin, length, compression and duplication. The

@@ -10,10 +10,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::RangeInclusive;
 use steadfast_analysis::questions::cumulative::{
-    CumulativeWorkload, Threshold, WorkloadStream, data_pattern_seen,
+    AppliedStreams, CumulativeWorkload, Threshold, WorkloadStream, data_pattern_seen,
 };
 use steadfast_analysis::questions::streams::{ShareMeasure, StreamKey};
 use steadfast_analysis::questions::totals::{CaptureTotals, Derivation};
+use steadfast_analysis::sums::io_count::IoCount;
 use steadfast_domain::empirical::{Interpolation, Quantiles};
 use steadfast_domain::io_event::Share;
 use steadfast_domain::stimulus::{DataPattern, Durability, Pace, Zone};
@@ -399,7 +400,7 @@ impl WorkloadFile {
         demand: Option<Demand>,
         origin: WorkloadOrigin<'_>,
     ) -> Result<Self, TraceError> {
-        let (_, mut remarks) = workload.io_streams()?;
+        let mut remarks = workload.applied_streams()?.remarks;
         remarks.extend(origin.missing);
         remarks.extend(origin.filter.map(|part| format!("Only part of the trace: {part}.")));
         if let Some(share @ Share::AtLeast(_)) = origin.conditions.duplicates() {
@@ -422,12 +423,12 @@ impl WorkloadFile {
         WorkloadFile { placement: details.placement, arrivals: details.arrivals, ..self }
     }
 
-    /// Returns the applied test workload (see [`CumulativeWorkload::io_streams`]), placed as the file says.
+    /// Returns the applied test workload (see [`CumulativeWorkload::applied_streams`]), placed as the file says.
     ///
     /// # Errors
     /// Returns [`TraceError::Unsuitable`] if no stream can be applied to a device.
     pub fn io_streams(&self) -> Result<(Vec<IoStream>, Vec<String>), TraceError> {
-        let (mut streams, remarks) = self.workload.io_streams()?;
+        let AppliedStreams { mut streams, remarks } = self.workload.applied_streams()?;
         self.placement.place(&mut streams);
         Ok((streams, remarks))
     }
@@ -442,7 +443,7 @@ impl WorkloadFile {
         let weights: f64 = streams.iter().map(|stream| f64::from(stream.weight)).sum();
         let weighted = paces.iter().map(Option::as_ref).zip(streams.iter().map(|s| s.weight));
         let CumulativeWorkload { total_count, .. } = self.workload;
-        let selected = self.workload.selected().0 as f64 / total_count.max(1) as f64;
+        let selected = self.workload.selected().ios as f64 / total_count.max(1) as f64;
         let pace = Pace::by_stream(weighted, all_iops * selected / weights);
         pace.fault().is_none().then_some(pace)
     }
@@ -496,12 +497,13 @@ fn workload(content: &WorkloadFileContent) -> Result<CumulativeWorkload, TraceEr
         let too_many = "its streams have more I/Os, or bytes, together than can be counted";
         sum.ok_or_else(|| TraceError::Unsuitable(too_many.into()))
     };
-    let listed = (sum(|stream| stream.count)?, sum(|stream| stream.amount)?);
+    let listed = IoCount { ios: sum(|stream| stream.count)?, bytes: sum(|stream| stream.amount)? };
     let Some(captured) = &content.captured else {
         return Ok(CumulativeWorkload::select(streams, listed, ShareMeasure::Count, Threshold(0)));
     };
     // Counts that were raised by hand may exceed the captured ones.
-    let total = (listed.0.max(captured.ios), listed.1.max(captured.bytes));
+    let total =
+        IoCount { ios: listed.ios.max(captured.ios), bytes: listed.bytes.max(captured.bytes) };
     let mut workload = CumulativeWorkload::select(streams, total, captured.by, Threshold(0));
     workload.threshold = captured.threshold.parse()?;
     workload.total_streams = captured.streams.max(workload.streams.len());
@@ -673,7 +675,7 @@ mod tests {
         let streams = named.iter().map(|stream| stream.stream().unwrap()).collect();
         let mut workload = CumulativeWorkload::select(
             streams,
-            (20_011, 1 << 30),
+            IoCount { ios: 20_011, bytes: 1 << 30 },
             ShareMeasure::Count,
             Threshold(0),
         );

@@ -44,7 +44,7 @@ pub(crate) struct LookbackState {
 
 impl LookbackState {
     /// Iterates over the runs by index and the number of sequential I/Os in each.
-    pub(crate) fn lengths(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
+    pub(crate) fn run_lengths(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
         self.lengths.iter().copied().enumerate()
     }
 }
@@ -88,18 +88,25 @@ struct RunClass {
     last: u32,
 }
 
-/// Successive I/Os of one operation on one device: at most [`IOS_MAX`] rows, and a function that
-/// returns where each begins and ends.
-#[derive(Clone, Copy)]
-pub(crate) struct DeviceIos<'r, P> {
-    pub rows: &'r [u16],
-    pub span: P,
+/// Offsets of the first byte of an I/O and of the byte after its last.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct IoExtent {
+    pub begin: u64,
+    pub end: u64,
 }
 
-/// A function that returns where the I/O of a row begins and ends.
-pub(crate) trait RowSpan: Fn(u16) -> (u64, u64) + Copy {}
+/// Successive I/Os of one operation on one device: at most [`IOS_MAX`] rows, and a function that
+/// returns the extent of each.
+#[derive(Clone, Copy)]
+pub(crate) struct DeviceIos<'r, E> {
+    pub rows: &'r [u16],
+    pub extent_of: E,
+}
 
-impl<P: Fn(u16) -> (u64, u64) + Copy> RowSpan for P {}
+/// A function that returns the extent of the I/O of a row.
+pub(crate) trait RowExtent: Fn(u16) -> IoExtent + Copy {}
+
+impl<E: Fn(u16) -> IoExtent + Copy> RowExtent for E {}
 
 /// Scratch memory for processing a batch, shared by all operations and devices.
 pub(crate) struct LookbackScratch {
@@ -122,11 +129,11 @@ struct EndMarks {
     candidates: [u16; IOS_MAX],
 }
 
-impl<P: RowSpan> DeviceIos<'_, P> {
-    /// Returns where the I/O at an index begins and ends.
+impl<E: RowExtent> DeviceIos<'_, E> {
+    /// Returns the extent of the I/O at an index.
     #[inline]
-    fn at(self, at: usize) -> (u64, u64) {
-        (self.span)(self.rows[at])
+    fn extent(self, index: usize) -> IoExtent {
+        (self.extent_of)(self.rows[index])
     }
 }
 
@@ -159,17 +166,16 @@ impl EndMarks {
     /// Collects the I/Os that begin at a mark, and marks where each ends; returns the number
     /// collected. This is a separate function so that all its state stays in registers.
     #[inline(never)]
-    fn gather(&mut self, turn: OpMarks, ios: DeviceIos<'_, impl RowSpan>) -> usize {
+    fn gather(&mut self, turn: OpMarks, ios: DeviceIos<'_, impl RowExtent>) -> usize {
         let mut found = 0;
-        for (at, (row, to_short)) in ios.rows.iter().zip(&mut self.short_ends).enumerate() {
-            let (begin, end) = (ios.span)(*row);
-            let short_end = short(end);
-            *to_short = short_end;
+        for (index, (row, short_end)) in ios.rows.iter().zip(&mut self.short_ends).enumerate() {
+            let IoExtent { begin, end } = (ios.extent_of)(*row);
+            *short_end = short(end);
             // Every index is written, but few are kept. This is faster than a branch that the
             // processor cannot predict. The modulo never applies; it avoids a bounds check.
-            self.candidates[found % IOS_MAX] = at as u16;
+            self.candidates[found % IOS_MAX] = index as u16;
             found += usize::from(turn.has(&self.turns, short(begin)));
-            turn.mark(&mut self.turns, short_end);
+            turn.mark(&mut self.turns, short(end));
         }
         found
     }
@@ -194,7 +200,7 @@ impl LookbackScratch {
 
     /// Marks the remembered ends, then collects the I/Os that begin at a mark; returns the number
     /// collected.
-    fn gather(&mut self, before: &Lookback, ios: DeviceIos<'_, impl RowSpan>) -> usize {
+    fn gather(&mut self, before: &Lookback, ios: DeviceIos<'_, impl RowExtent>) -> usize {
         let turn = self.next_turn();
         self.short_ends.clear();
         self.short_ends.extend(before.ends.iter().map(|end| short(*end)));
@@ -240,16 +246,17 @@ impl Lookback {
     pub(crate) fn take_all(
         &mut self,
         scratch: &mut LookbackScratch,
-        ios: DeviceIos<'_, impl RowSpan>,
+        ios: DeviceIos<'_, impl RowExtent>,
         mut found: impl FnMut(u16, PlaceInRun),
     ) {
         let count = scratch.gather(self, ios);
-        for at in scratch.marks.candidates[..count].iter().map(|at| usize::from(*at)) {
-            let (begin, end) = ios.at(at);
+        for candidate in &scratch.marks.candidates[..count] {
+            let index = usize::from(*candidate);
+            let IoExtent { begin, end } = ios.extent(index);
             if let Some(place) = self.continue_run(begin, end) {
-                found(ios.rows[at], place);
-            } else if self.has_end(scratch, ios, at) {
-                found(ios.rows[at], self.begin_run(end));
+                found(ios.rows[index], place);
+            } else if self.continues_recent_io(scratch, ios, index) {
+                found(ios.rows[index], self.begin_run(end));
             }
         }
         self.remember(ios);
@@ -257,27 +264,32 @@ impl Lookback {
 
     /// Returns true if one of the last `window` I/Os before this one ended where it begins.
     #[inline(never)]
-    fn has_end(
+    fn continues_recent_io(
         &self,
         scratch: &LookbackScratch,
-        ios: DeviceIos<'_, impl RowSpan>,
-        at: usize,
+        ios: DeviceIos<'_, impl RowExtent>,
+        index: usize,
     ) -> bool {
-        let (begin, _) = ios.at(at);
+        let begin = ios.extent(index).begin;
         let remembered = self.ends.len();
-        let first = (remembered + at).saturating_sub(self.window);
-        let (earlier, mut these) = (first.min(remembered).., first.saturating_sub(remembered)..at);
-        let is_among = |short_ends| holds(short_ends, short(begin));
-        is_among(&scratch.marks.short_ends[these.clone()]) && these.any(|at| ios.at(at).1 == begin)
-            || is_among(&scratch.short_ends[earlier.clone()]) && self.ends[earlier].contains(&begin)
+        let first = (remembered + index).saturating_sub(self.window);
+        // The window covers the last of the remembered ends, then I/Os of this batch.
+        let earlier = first.min(remembered)..;
+        let mut in_batch = first.saturating_sub(remembered)..index;
+        // The short hashes are compared first, because many of them are compared at once.
+        let may_contain = |short_ends| holds(short_ends, short(begin));
+        may_contain(&scratch.marks.short_ends[in_batch.clone()])
+            && in_batch.any(|index| ios.extent(index).end == begin)
+            || may_contain(&scratch.short_ends[earlier.clone()])
+                && self.ends[earlier].contains(&begin)
     }
 
     /// Remembers the ends of a batch and drops the oldest ends beyond the window.
-    fn remember(&mut self, ios: DeviceIos<'_, impl RowSpan>) {
+    fn remember(&mut self, ios: DeviceIos<'_, impl RowExtent>) {
         let first = ios.rows.len().saturating_sub(self.window);
         let dropped = (self.ends.len() + ios.rows.len() - first).saturating_sub(self.window);
         self.ends.drain(..dropped);
-        self.ends.extend((first..ios.rows.len()).map(|at| ios.at(at).1));
+        self.ends.extend((first..ios.rows.len()).map(|index| ios.extent(index).end));
     }
 
     /// Rebuilds the index of runs with room for twice as many runs.
@@ -293,8 +305,8 @@ impl Lookback {
     }
 
     #[inline]
-    fn class_mut(&mut self, place: u64) -> &mut RunClass {
-        &mut self.classes[class(short(place), self.shift)]
+    fn class_mut(&mut self, offset: u64) -> &mut RunClass {
+        &mut self.classes[class(short(offset), self.shift)]
     }
 
     /// Returns the first run that ended at an offset.
@@ -366,8 +378,8 @@ fn class(short: u32, shift: u32) -> usize {
 
 /// Returns a 32-bit hash of an offset.
 #[inline]
-fn short(place: u64) -> u32 {
-    (place.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
+fn short(offset: u64) -> u32 {
+    (offset.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
 }
 
 /// Returns true if a value occurs. There is no early exit, so that several values are compared at
@@ -450,7 +462,11 @@ pub(crate) mod tests {
                     .collect();
                 let mut found = vec![0; ios.len()];
                 let rows: Vec<u16> = (0..ios.len() as u16).collect();
-                let device_ios = DeviceIos { rows: &rows, span: |row: u16| ios[usize::from(row)] };
+                let extent_of = |row: u16| {
+                    let (begin, end) = ios[usize::from(row)];
+                    IoExtent { begin, end }
+                };
+                let device_ios = DeviceIos { rows: &rows, extent_of };
                 lookback.take_all(&mut scratch, device_ios, |row, place| {
                     found[usize::from(row)] = place.position;
                 });
@@ -468,7 +484,8 @@ pub(crate) mod tests {
     fn an_unused_lookback_takes_no_memory_and_continues_nothing() {
         let (mut lookback, mut scratch) = (Lookback::new(4096), LookbackScratch::new(4096));
         let mut found = Vec::new();
-        let one = DeviceIos { rows: &[0], span: |_| (u64::MAX, 511) };
+        let extent_of = |_| IoExtent { begin: u64::MAX, end: 511 };
+        let one = DeviceIos { rows: &[0], extent_of };
         lookback.take_all(&mut scratch, one, |row, _| found.push(row));
         assert!(found.is_empty() && lookback.ends.capacity() <= 4);
         assert_eq!((lookback.runs.capacity(), lookback.classes.capacity()), (0, 0));

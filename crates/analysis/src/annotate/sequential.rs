@@ -1,5 +1,5 @@
-//! Annotates each I/O from its neighbors: whether it is sequential, how many I/Os were outstanding,
-//! and for how long it kept an otherwise idle device busy.
+//! [`Sequencer`]: annotates each I/O from its neighbors, with sequentiality, queue depth and busy
+//! time.
 //!
 //! This needs the events in issue order and some memory of earlier ones. It is therefore done once,
 //! for all events, before filtering. The folds that follow look at each event alone and can be
@@ -19,37 +19,29 @@
 //! random I/O is taken for sequential is at most `2 x window / addresses` (64 in 268 million 4 KiB
 //! blocks of a TiB). I/Os without bytes (flushes) are never sequential.
 //!
-//! The search itself, which decides whether an I/O is random or sequential, is in `lookback.rs`.
+//! The search itself, which decides whether an I/O is random or sequential, is in `lookback.rs`; queue
+//! depths are counted in `outstanding.rs`, and busy time is determined in `busy_time.rs`.
 
+use crate::annotate::busy_time::{BusySpan, DeviceBusySpan, DeviceBusyTime};
 use crate::annotate::lookback::{
-    DeviceIos, IOS_MAX, Lookback, LookbackScratch, LookbackState, PlaceInRun,
+    DeviceIos, IOS_MAX, IoExtent, Lookback, LookbackScratch, LookbackState, PlaceInRun,
 };
 use crate::annotate::outstanding::{OutstandingSet, OutstandingState};
-use crate::device_layer::DeviceLayer;
+use crate::annotate::rows_by_kind::{NewKind, ROWS_MAX, RowsByKind};
+use crate::device_layer::{DeviceLayer, device_layer_index};
 use serde::{Deserialize, Serialize};
-use std::iter;
 use std::ops::Range;
 use steadfast_domain::io_event::RESPONSE_UNKNOWN;
 use steadfast_domain::step::mix64;
-use steadfast_domain::{CaptureConditions, IoOp, Layer};
-use steadfast_tracefile::batch::{Batch, NarrowColumn, PART_MAX, WideColumn};
+use steadfast_domain::{CaptureConditions, Layer};
+use steadfast_tracefile::batch::{Batch, NarrowColumn, WideColumn};
 use steadfast_tracefile::schema::Field;
 use steadfast_tracefile::simd;
 
 /// Default number of I/Os, and of runs, of the same operation and device in the lookback.
 pub const WINDOW: usize = 32;
 
-/// Number of I/Os that are grouped by operation and device at once: their columns fit into a
-/// processor's first-level caches.
-const AT_ONCE: usize = 4096;
-const _: () = assert!(AT_ONCE <= PART_MAX && AT_ONCE <= IOS_MAX);
-
-/// The part of an I/O's duration in which its device would have been idle without it, as (begin,
-/// end) in nanoseconds; (0, 0) if there is none. The parts of a device never overlap.
-pub type BusySpan = (u64, u64);
-
-/// Busy time of a device at a layer.
-pub type DeviceBusySpan = (DeviceLayer, BusySpan);
+const _: () = assert!(ROWS_MAX <= IOS_MAX);
 
 /// Optional annotations of an I/O from the I/Os before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,25 +134,24 @@ pub struct SequencerState {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct SavedDevice {
-    busy_until: u64,
-    was_busy: bool,
+    busy: DeviceBusyTime,
     outstanding: OutstandingState,
 }
 
 impl SequencerState {
     /// Iterates over the sequential runs by slot, with the number of I/Os in each.
     pub(crate) fn run_lengths(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
-        let lookbacks = self.recent.iter().enumerate();
-        let runs =
-            lookbacks.flat_map(|(number, lookback)| lookback.lengths().zip(iter::repeat(number)));
-        runs.map(|((run, length), number)| (run_slot(number, self.window, run), length))
+        let window = self.window;
+        self.recent.iter().enumerate().flat_map(move |(number, lookback)| {
+            let lengths = lookback.run_lengths();
+            lengths.map(move |(run, length)| (run_slot(number, window, run), length))
+        })
     }
 }
 
 #[derive(Default)]
 struct DeviceState {
-    busy_until: u64,
-    was_busy: bool,
+    busy: DeviceBusyTime,
     outstanding: OutstandingSet,
 }
 
@@ -196,8 +187,7 @@ impl Sequencer {
     /// Returns the state for a checkpoint.
     pub fn state(&self) -> SequencerState {
         let device = |state: &DeviceState| SavedDevice {
-            busy_until: state.busy_until,
-            was_busy: state.was_busy,
+            busy: state.busy,
             outstanding: state.outstanding.state(),
         };
         SequencerState {
@@ -212,8 +202,7 @@ impl Sequencer {
     /// Restores the state from a checkpoint.
     pub fn resume_from(mut self, before: &SequencerState) -> Self {
         let device = |saved: &SavedDevice| DeviceState {
-            busy_until: saved.busy_until,
-            was_busy: saved.was_busy,
+            busy: saved.busy,
             outstanding: OutstandingSet::from_state(&saved.outstanding),
         };
         self.window = before.window;
@@ -229,12 +218,10 @@ impl Sequencer {
     /// until the last of their I/Os completes.
     pub(crate) fn busy_at(&self, at_ns: u64) -> Vec<DeviceBusySpan> {
         let mut busy = Vec::new();
-        for (place, slot) in self.device_slots.iter().enumerate() {
-            let state = self.devices.get(*slot as usize);
-            if let Some(state) = state.filter(|state| state.busy_until > at_ns) {
-                let layer = if place % 2 == 1 { Layer::FileSystem } else { Layer::Block };
-                let side = DeviceLayer { device: (place / 2) as u16, layer };
-                busy.push((side, (at_ns, state.busy_until)));
+        for (index, slot) in self.device_slots.iter().enumerate() {
+            let Some(state) = self.devices.get(*slot as usize) else { continue };
+            if let Some(span) = state.busy.rest_from(at_ns) {
+                busy.push(DeviceBusySpan { side: DeviceLayer::from_index(index), span });
             }
         }
         busy
@@ -272,8 +259,8 @@ impl Sequencer {
         }
         self.sequential.clear();
         self.sequential.resize(batch.len(), false);
-        for first in (0..batch.len()).step_by(AT_ONCE) {
-            self.find_runs(batch, first..batch.len().min(first + AT_ONCE));
+        for first in (0..batch.len()).step_by(ROWS_MAX) {
+            self.find_runs(batch, first..batch.len().min(first + ROWS_MAX));
         }
         self.follow_devices(batch, response_bits);
     }
@@ -286,7 +273,7 @@ impl Sequencer {
         let extents = ExtentColumns::new(batch, rows.clone());
         let sequential = &mut self.sequential[rows.clone()];
         let annotations = self.annotations.get_mut(rows).unwrap_or_default();
-        let lookbacks = self.recent.iter_mut().zip(self.kinds.each()).enumerate();
+        let lookbacks = self.recent.iter_mut().zip(self.kinds.iter()).enumerate();
         for (number, (lookback, rows)) in lookbacks {
             let Some(first) = rows.first() else { continue };
             let found = |row: u16, place: PlaceInRun| {
@@ -298,11 +285,11 @@ impl Sequencer {
             };
             let scratch = &mut self.scratch;
             if extents.are_in_files(*first) {
-                let span = move |row| extents.in_file(row);
-                lookback.take_all(scratch, DeviceIos { rows, span }, found);
+                let extent_of = move |row| extents.in_file(row);
+                lookback.take_all(scratch, DeviceIos { rows, extent_of }, found);
             } else {
-                let span = move |row| extents.at(row);
-                lookback.take_all(scratch, DeviceIos { rows, span }, found);
+                let extent_of = move |row| extents.on_device(row);
+                lookback.take_all(scratch, DeviceIos { rows, extent_of }, found);
             }
         }
     }
@@ -311,17 +298,16 @@ impl Sequencer {
     fn find_kinds(&mut self, batch: &Batch, rows: Range<usize>) {
         self.kinds.start(batch, rows);
         let mut next = 0;
-        while let Some((row, number)) = self.kinds.list_from(next) {
-            // The row is the first of its kind.
+        while let Some(NewKind { row, kind }) = self.kinds.list_from(next) {
             let new = || Lookback::new(self.window);
-            let slot = slot(&mut self.recent_slots, number, &mut self.recent, new);
-            self.kinds.add_kind(number, slot);
+            let slot = slot(&mut self.recent_slots, kind, &mut self.recent, new);
+            self.kinds.add_kind(kind, slot);
             next = row;
         }
     }
 
     /// Determines the queue depth, idle time and busy time of each I/O.
-    fn follow_devices(&mut self, batch: &Batch, responses: i64) {
+    fn follow_devices(&mut self, batch: &Batch, response_bits: i64) {
         let counts = self.depths != DepthSource::Recorded || !batch.has_depths();
         self.depth.clear();
         if self.depths == DepthSource::Recorded && (counts || !self.keeps_recorded_depth) {
@@ -341,7 +327,7 @@ impl Sequencer {
             self.follow_each(batch, counts);
         }
         if !counts {
-            self.track_last(batch, responses);
+            self.track_outstanding_at_end(batch, response_bits);
         }
     }
 
@@ -350,17 +336,17 @@ impl Sequencer {
     fn follow_each(&mut self, batch: &Batch, counts: bool) {
         let times = TimeColumns::new(batch);
         for row in 0..batch.len() {
-            let Some(CompletedIo { place, issued, completed }) = times.of_row(row) else {
+            let Some(CompletedIo { side, issued, completed }) = times.of_row(row) else {
                 continue;
             };
-            let slot = slot(&mut self.device_slots, place, &mut self.devices, Default::default);
+            let slot = slot(&mut self.device_slots, side, &mut self.devices, Default::default);
             let device = &mut self.devices[slot];
-            if let Some(annotations) = self.annotations.get_mut(row).filter(|_| device.was_busy) {
-                annotations.idle_ns = issued.saturating_sub(device.busy_until);
+            if let Some(annotations) = self.annotations.get_mut(row) {
+                annotations.idle_ns = device.busy.idle_at(issued);
             }
-            let part = device.busy_with(issued, completed);
+            let busy = device.busy.add(issued, completed);
             if self.has_busy {
-                self.busy[row] = part;
+                self.busy[row] = busy;
             }
             if counts {
                 let counted = device.outstanding.add(issued, completed);
@@ -375,32 +361,35 @@ impl Sequencer {
 
     /// Tracks the I/Os that are outstanding beyond the end of a batch whose depths are all
     /// recorded. Depths of a later batch may have to be counted.
-    fn track_last(&mut self, batch: &Batch, responses: i64) {
+    fn track_outstanding_at_end(&mut self, batch: &Batch, response_bits: i64) {
         let times = TimeColumns::new(batch);
         // An upper bound: the bitwise OR is no less than the longest response time.
-        let longest = responses.cast_unsigned();
-        let Some(last) = batch.len().checked_sub(1).map(|row| times.issued.at(row)) else { return };
-        for first in (0..batch.len()).step_by(AT_ONCE) {
-            let rows = first..batch.len().min(first + AT_ONCE);
-            let last_of_them = times.issued.at(rows.end - 1);
-            if last_of_them.saturating_add(longest) > last && times.outlive(rows.clone(), last) {
-                rows.for_each(|row| self.track_if_beyond(&times, row, last));
+        let longest = response_bits.cast_unsigned();
+        let Some(last_row) = batch.len().checked_sub(1) else { return };
+        let end = times.issued.at(last_row);
+        for first in (0..batch.len()).step_by(ROWS_MAX) {
+            let rows = first..batch.len().min(first + ROWS_MAX);
+            let last_issued = times.issued.at(rows.end - 1);
+            if last_issued.saturating_add(longest) > end && times.any_outlives(rows.clone(), end) {
+                rows.for_each(|row| self.track_if_outstanding(&times, row, end));
             }
         }
     }
 
-    fn track_if_beyond(&mut self, times: &TimeColumns<'_>, row: usize, last: u64) {
-        let Some(CompletedIo { place, issued, completed }) = times.of_row(row) else { return };
-        if completed > last {
-            let slot = slot(&mut self.device_slots, place, &mut self.devices, Default::default);
+    /// Tracks an I/O that is outstanding beyond a time.
+    fn track_if_outstanding(&mut self, times: &TimeColumns<'_>, row: usize, at: u64) {
+        let Some(CompletedIo { side, issued, completed }) = times.of_row(row) else { return };
+        if completed > at {
+            let slot = slot(&mut self.device_slots, side, &mut self.devices, Default::default);
             self.devices[slot].outstanding.add(issued, completed);
         }
     }
 }
 
-/// Address space and times of an I/O, in nanoseconds.
+/// An I/O whose completion was seen; its times are in nanoseconds.
 struct CompletedIo {
-    place: usize,
+    /// Index of the device at its layer.
+    side: usize,
     issued: u64,
     completed: u64,
 }
@@ -422,203 +411,22 @@ impl<'b> TimeColumns<'b> {
         }
     }
 
-    /// Returns true if any I/O of `rows` may be outstanding after `last`, which is no earlier than
-    /// the issue time of any of them.
-    fn outlive(&self, rows: Range<usize>, last: u64) -> bool {
-        simd::any_outlives(self.issued.part(rows.clone()), self.response.part(rows), last)
+    /// Returns true if any I/O of `rows` may be outstanding after `at`, which is no earlier than the
+    /// issue time of any of them.
+    fn any_outlives(&self, rows: Range<usize>, at: u64) -> bool {
+        simd::any_outlives(self.issued.part(rows.clone()), self.response.part(rows), at)
     }
 
-    /// Returns the address space and times of an I/O, or `None` if its completion is unknown.
+    /// Returns the device and times of an I/O, or `None` if its completion is unknown.
     #[inline]
     fn of_row(&self, row: usize) -> Option<CompletedIo> {
         let (issued, response) = (self.issued.at(row), self.response.at(row));
         let is_file = self.layer.layer(row) == Layer::FileSystem;
-        let place = address_space(self.device.at(row) as u16, is_file);
+        let side = device_layer_index(self.device.at(row) as u16, is_file);
         let is_known = response != RESPONSE_UNKNOWN;
         let completed = issued.saturating_add(response);
-        is_known.then_some(CompletedIo { place, issued, completed })
+        is_known.then_some(CompletedIo { side, issued, completed })
     }
-}
-
-impl DeviceState {
-    /// Returns the part of an I/O's duration in which no earlier I/O was outstanding.
-    #[inline]
-    fn busy_with(&mut self, issued: u64, completed: u64) -> BusySpan {
-        self.was_busy = true;
-        let begin = issued.max(self.busy_until);
-        let end = completed.max(begin);
-        self.busy_until = self.busy_until.max(completed);
-        if end > begin { (begin, end) } else { (0, 0) }
-    }
-}
-
-/// Returns the number of a device at a layer.
-fn address_space(device: u16, is_file: bool) -> usize {
-    usize::from(device) * 2 + usize::from(is_file)
-}
-
-/// Rows of up to [`AT_ONCE`] I/Os by kind: operation, device and layer.
-#[derive(Default)]
-struct RowsByKind {
-    /// Kind of each row, from 1; 0 for a row without bytes and for padding after the last row.
-    of_row: Vec<u32>,
-    /// 1 for each row of the kind that is being listed, 0 for others.
-    marks: Vec<u8>,
-    /// Index into `rows` by kind; [`UNKNOWN`] for a kind that has no list.
-    lists: Vec<u32>,
-    /// One list of rows per kind. The first list is for rows without bytes and stays empty.
-    rows: Vec<KindRows>,
-    /// Number of rows that the first few kinds left unlisted.
-    unlisted: usize,
-}
-
-/// Rows of one kind in order. Entries beyond `count` are stale.
-#[derive(Clone, Default)]
-struct KindRows {
-    /// The kind; 0 if the list is unused.
-    number: u32,
-    rows: Vec<u16>,
-    count: usize,
-    is_whole: bool,
-}
-
-const UNKNOWN: u32 = u32::MAX;
-/// Index of the list for rows without bytes.
-const WITHOUT_BYTES: usize = 0;
-/// Number of kinds whose rows are found by vectorized search. There are rarely more kinds.
-const SEARCHED_MAX: usize = 4;
-
-impl RowsByKind {
-    /// Starts with the next I/Os and lists the rows of the first few kinds.
-    fn start(&mut self, batch: &Batch, rows: Range<usize>) {
-        if self.lists.is_empty() {
-            self.add_list(0, WITHOUT_BYTES);
-        }
-        self.rows.iter_mut().for_each(KindRows::clear);
-        self.of_row.resize(rows.len().next_multiple_of(MASK_ROWS), 0);
-        self.of_row[rows.len()..].fill(0);
-        let part = |field| batch.narrow(field).part(rows.clone());
-        let requests = part(Field::Bytes).iter().zip(part(Field::Op));
-        let places = part(Field::Device).iter().zip(part(Field::Layer));
-        for ((number, (bytes, op)), (device, layer)) in
-            self.of_row.iter_mut().zip(requests).zip(places)
-        {
-            let op = op.cast_unsigned().min(IoOp::Other as u32);
-            let is_file = *layer == Layer::FileSystem as i32;
-            let place = address_space(*device as u16, is_file) as u32 * IoOp::ALL.len() as u32 + op;
-            // A mask instead of a branch, so that the compiler can vectorize this.
-            let has_bytes = u32::from(*bytes != 0).wrapping_neg();
-            *number = (1 + place) & has_bytes;
-        }
-        self.list_first();
-    }
-
-    /// Lists the rows of the first few kinds by vectorized search.
-    fn list_first(&mut self) {
-        let with_bytes = self.of_row.iter().map(|number| usize::from(*number > 0)).sum();
-        self.unlisted = with_bytes;
-        for list in self.rows.iter_mut().filter(|list| list.number > 0).take(SEARCHED_MAX) {
-            list.find_all(&self.of_row, &mut self.marks);
-            self.unlisted -= list.count;
-        }
-    }
-
-    /// Lists the rows of other kinds from `first` on, up to the first row of a kind without a list.
-    /// Returns this row and the number of its kind.
-    fn list_from(&mut self, first: usize) -> Option<(usize, usize)> {
-        if self.unlisted == 0 {
-            return None;
-        }
-        for (row, number) in self.of_row.iter().enumerate().skip(first) {
-            let list = self.lists.get(*number as usize);
-            match list.and_then(|list| self.rows.get_mut(*list as usize)) {
-                Some(list) if list.is_whole => {}
-                Some(list) => list.push(row as u16),
-                None => return Some((row, *number as usize - 1)),
-            }
-        }
-        None
-    }
-
-    /// Adds a list for the kind whose lookback is in `slot`.
-    fn add_kind(&mut self, number: usize, slot: usize) {
-        self.add_list(number + 1, slot + 1);
-    }
-
-    /// Makes `list` the list of a kind, given by its number in `of_row`.
-    fn add_list(&mut self, number: usize, list: usize) {
-        if self.lists.len() <= number {
-            self.lists.resize(number + 1, UNKNOWN);
-        }
-        self.lists[number] = list as u32;
-        if self.rows.len() <= list {
-            self.rows.resize(list + 1, KindRows::default());
-        }
-        let kind = &mut self.rows[list];
-        (kind.number, kind.is_whole) = (number as u32, false);
-    }
-
-    /// Returns the rows of each kind, in the order of the lookbacks.
-    fn each(&self) -> impl Iterator<Item = &[u16]> {
-        self.rows.iter().skip(1).map(|list| &list.rows[..list.count])
-    }
-}
-
-impl KindRows {
-    fn clear(&mut self) {
-        (self.count, self.is_whole) = (0, self.number == 0);
-    }
-
-    /// Lists all rows of its kind. This is a separate function so that all its state stays in
-    /// registers.
-    #[inline(never)]
-    fn find_all(&mut self, of_row: &[u32], marks: &mut Vec<u8>) {
-        self.rows.resize(AT_ONCE, 0);
-        let Some(rows) = self.rows.first_chunk_mut::<AT_ONCE>() else { return };
-        marks.resize(of_row.len(), 0);
-        simd::mark(of_row, self.number, marks);
-        let mut count = 0;
-        for (part, marks) in marks.as_chunks().0.iter().enumerate() {
-            let mut mask = mask_of(marks);
-            while mask != 0 {
-                let row = part * MASK_ROWS + mask.trailing_zeros() as usize;
-                // The modulo never applies; it avoids a bounds check.
-                rows[count % AT_ONCE] = row as u16;
-                count += 1;
-                mask &= mask - 1;
-            }
-        }
-        (self.count, self.is_whole) = (count, true);
-    }
-
-    #[inline]
-    fn push(&mut self, row: u16) {
-        match self.rows.get_mut(self.count) {
-            Some(place) => *place = row,
-            None => self.grow(row),
-        }
-        self.count += 1;
-    }
-
-    /// Extends the list beyond its longest length so far.
-    #[cold]
-    #[inline(never)]
-    fn grow(&mut self, row: u16) {
-        self.rows.push(row);
-    }
-}
-
-/// Number of rows in a mask.
-const MASK_ROWS: usize = u64::BITS as usize;
-
-/// Returns a mask with one bit per row, from marks of 1 or 0.
-#[inline]
-fn mask_of(marks: &[u8; MASK_ROWS]) -> u64 {
-    marks.as_chunks().0.iter().rev().fold(0, |mask, marks| {
-        // Gathers the lowest bits of eight bytes into the highest byte.
-        let bits = u64::from_le_bytes(*marks).wrapping_mul(0x0102_0408_1020_4080) >> 56;
-        mask << 8 | bits
-    })
 }
 
 #[derive(Clone, Copy)]
@@ -644,30 +452,30 @@ impl<'b> ExtentColumns<'b> {
     }
 
     #[inline]
-    fn at(&self, row: u16) -> (u64, u64) {
+    fn on_device(&self, row: u16) -> IoExtent {
         let begin = self.offset[usize::from(row)].cast_unsigned();
-        (begin, begin.wrapping_add(u64::from(self.bytes[usize::from(row)].cast_unsigned())))
+        let bytes = u64::from(self.bytes[usize::from(row)].cast_unsigned());
+        IoExtent { begin, end: begin.wrapping_add(bytes) }
     }
 
-    /// Shifts offsets by a hash of the inode, so that equal offsets in two files are different
-    /// places.
-    fn in_file(&self, row: u16) -> (u64, u64) {
-        let file = mix64(self.inode[usize::from(row)].cast_unsigned());
-        let (begin, end) = self.at(row);
-        (begin.wrapping_add(file), end.wrapping_add(file))
+    /// Returns the extent shifted by a hash of the inode, so that equal offsets in two files differ.
+    fn in_file(&self, row: u16) -> IoExtent {
+        let shift = mix64(self.inode[usize::from(row)].cast_unsigned());
+        let IoExtent { begin, end } = self.on_device(row);
+        IoExtent { begin: begin.wrapping_add(shift), end: end.wrapping_add(shift) }
     }
 }
 
-/// Returns the index of the state of `place`; creates the state on first use.
+/// Returns the index into `states` of the state of `key`; creates the state on first use.
 #[inline]
-fn slot<T>(slots: &mut Vec<u32>, place: usize, states: &mut Vec<T>, new: impl Fn() -> T) -> usize {
-    if let Some(slot) = slots.get(place).filter(|slot| **slot != u32::MAX) {
+fn slot<T>(slots: &mut Vec<u32>, key: usize, states: &mut Vec<T>, new: impl Fn() -> T) -> usize {
+    if let Some(slot) = slots.get(key).filter(|slot| **slot != u32::MAX) {
         return *slot as usize;
     }
-    if slots.len() <= place {
-        slots.resize(place + 1, u32::MAX);
+    if slots.len() <= key {
+        slots.resize(key + 1, u32::MAX);
     }
-    slots[place] = u32::try_from(states.len()).unwrap_or(0);
+    slots[key] = u32::try_from(states.len()).unwrap_or(0);
     states.push(new());
     states.len() - 1
 }
@@ -677,8 +485,8 @@ mod tests {
     use super::*;
     use crate::annotate::lookback::tests::ReferenceLookback;
     use std::collections::HashMap;
-    use steadfast_domain::IoEvent;
     use steadfast_domain::io_event::IncompleteIos;
+    use steadfast_domain::{IoEvent, IoOp};
 
     fn at(offset: u64, bytes: u32, op: IoOp) -> IoEvent {
         IoEvent { offset, bytes, op, ..IoEvent::default() }
@@ -779,12 +587,12 @@ mod tests {
         let mut longest = None;
         for window in [1, 2, 3, 32, 700, 4096] {
             for (devices, ops, in_files) in kinds {
-                let events = many_ios(2 * AT_ONCE as u64 + 77, devices, ops, in_files);
+                let events = many_ios(2 * ROWS_MAX as u64 + 77, devices, ops, in_files);
                 let expected = positions_by_rule(window, &events);
                 let mut sequencer = Sequencer::new(window).with_annotations(true);
                 let (mut found, mut left) = (Vec::new(), &events[..]);
                 // Long and short batches alternate.
-                for (number, length) in [60, 5000, 1, 2500, 0, AT_ONCE].into_iter().enumerate() {
+                for (number, length) in [60, 5000, 1, 2500, 0, ROWS_MAX].into_iter().enumerate() {
                     let (part, later) = left.split_at(left.len().min(length));
                     left = later;
                     sequencer.follow(&Batch::from_events(part));
@@ -884,15 +692,15 @@ mod tests {
             };
             event.depth = if is_recorded { depths[at] } else { 0 };
         }
-        for (busy, after) in [(false, false), (true, false), (false, true)] {
-            let mut sequencer = Sequencer::new(1).with_busy_spans(busy).with_annotations(after);
+        for (busy, annotated) in [(false, false), (true, false), (false, true)] {
+            let new = || Sequencer::new(1).with_busy_spans(busy).with_annotations(annotated);
+            let mut sequencer = new();
             let mut found = Vec::new();
             for (number, events) in events.chunks(150).enumerate() {
                 sequencer.follow(&Batch::from_events(events));
                 found.extend_from_slice(&sequencer.depth);
                 if number % 5 == 4 {
-                    let resumed = Sequencer::new(1).with_busy_spans(busy).with_annotations(after);
-                    sequencer = resumed.resume_from(&sequencer.state());
+                    sequencer = new().resume_from(&sequencer.state());
                 }
             }
             assert_eq!(found, depths);
@@ -901,7 +709,7 @@ mod tests {
 
     #[test]
     fn ios_outstanding_at_the_end_of_a_batch_count_in_the_next() {
-        let count = 3 * AT_ONCE as u64;
+        let count = 3 * ROWS_MAX as u64;
         let io = |number: u64| {
             // A few of the first I/Os last until the end or longer, or have no known completion.
             let response_ns = match mix64(number) % 1500 {

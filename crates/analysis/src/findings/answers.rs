@@ -71,7 +71,7 @@ pub(super) fn sentence(study: &Study) -> String {
     };
     if let Some(slowest) = study.extremes.and_then(|found| found.slowest) {
         let name = period_name(slowest.to_ns - slowest.from_ns);
-        sentence += &format!("; slowest {name} {}", moment(study, &slowest));
+        sentence += &format!("; slowest {name} {}", period_start(study, &slowest));
         if let Some(waiting) = processes.and_then(|processes| waiting(processes, 1)) {
             sentence += &format!(", waited for by {waiting}");
         }
@@ -92,9 +92,9 @@ fn shares(processes: &ProcessTable, most: usize, of: fn(&IoSums) -> u64) -> Opti
         .collect();
     known.sort_by_key(|(key, part)| (Reverse(*part), **key));
     let name = |key: &ProcessKey| {
-        let of_command = |one: &&ProcessKey| one.command == key.command;
+        let has_command = |one: &&ProcessKey| one.command == key.command;
         let pids: Vec<&ProcessKey> =
-            processes.iter().map(|(one, _)| one).filter(of_command).collect();
+            processes.iter().map(|(one, _)| one).filter(has_command).collect();
         match (key.command.is_empty(), &pids[..]) {
             (true, _) => key.to_string(),
             (false, [only]) => only.to_string(),
@@ -122,7 +122,7 @@ fn waiting(processes: &ProcessResults, most: usize) -> Option<String> {
 
 /// Lists the files with the most bytes at the file-system layer.
 fn files(study: &Study, singles: &SingleIoResults) -> Option<String> {
-    let files = singles.who.iter().find(|groups| groups.facets() == [Facet::File])?;
+    let files = singles.groups.iter().find(|groups| groups.facets() == [Facet::File])?;
     let by_path = files.by_name(&study.totals.conditions);
     let mut known: Vec<&GroupFigures> =
         by_path.values().filter(|file| file.path.is_some()).collect();
@@ -130,8 +130,8 @@ fn files(study: &Study, singles: &SingleIoResults) -> Option<String> {
     let listed =
         known.into_iter().filter(|file| file.share_of_bytes >= NAMES_SHARE_MIN).take(NAMES_MAX);
     let text = |file: &GroupFigures| {
-        let of = |op: IoOp| Bytes(file.tally.of_op(op).bytes);
-        let (read, written) = (of(IoOp::Read), of(IoOp::Write));
+        let moved = |op: IoOp| Bytes(file.tally.of_op(op).bytes);
+        let (read, written) = (moved(IoOp::Read), moved(IoOp::Write));
         let path = file.path.as_deref().unwrap_or_default();
         match (read.0, written.0) {
             (0, _) => format!("{path} ({written} written)"),
@@ -154,20 +154,20 @@ struct OperationShare {
 fn operations(study: &Study) -> Vec<OperationShare> {
     let streams = study.totals.streams.listing(ShareMeasure::Count);
     let kinds = IoOp::ALL.into_iter().flat_map(|op| [(op, false), (op, true)]);
-    let mut found: Vec<(f64, OperationShare)> = kinds
+    let mut found: Vec<OperationShare> = kinds
         .filter_map(|(op, sequential)| {
             // Operations without data on the device are neither random nor sequential.
             let has_order = matches!(op, IoOp::Read | IoOp::Write);
             if !has_order && sequential {
                 return None;
             }
-            let of_kind: Vec<&StreamFigures> = streams
+            let same_kind: Vec<&StreamFigures> = streams
                 .iter()
                 .filter(|s| s.key.op == op && (!has_order || s.key.sequential == sequential))
                 .collect();
-            let share: f64 = of_kind.iter().map(|s| s.share_of_count).sum();
-            let of_bytes: f64 = of_kind.iter().map(|s| s.share_of_bytes).sum();
-            if share.max(of_bytes) < STREAM_SHARE_MIN {
+            let share: f64 = same_kind.iter().map(|s| s.share_of_count).sum();
+            let byte_share: f64 = same_kind.iter().map(|s| s.share_of_bytes).sum();
+            if share.max(byte_share) < STREAM_SHARE_MIN {
                 return None;
             }
             let order = if sequential { "sequential" } else { "random" };
@@ -180,21 +180,21 @@ fn operations(study: &Study) -> Vec<OperationShare> {
             };
             let mut line = format!("{name}: {} of the I/Os", percent(share));
             if has_order {
-                line += &format!(", {} of the bytes, {}", percent(of_bytes), sizes(&of_kind));
-            } else if of_bytes > 0.0 {
-                line += &format!(", {} of the bytes", percent(of_bytes));
+                line += &format!(", {} of the bytes, {}", percent(byte_share), sizes(&same_kind));
+            } else if byte_share > 0.0 {
+                line += &format!(", {} of the bytes", percent(byte_share));
             }
             let writes: u64 =
                 streams.iter().filter(|s| s.key.op == IoOp::Write).map(|s| s.count()).sum();
-            let flushes: u64 = of_kind.iter().map(|s| s.count()).sum();
+            let flushes: u64 = same_kind.iter().map(|s| s.count()).sum();
             if op == IoOp::Flush && writes >= flushes {
                 line += &format!(", one per {:.1} writes", writes as f64 / flushes.max(1) as f64);
             }
-            Some((share, OperationShare { name, share, line }))
+            Some(OperationShare { name, share, line })
         })
         .collect();
-    found.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    found.into_iter().map(|(_, operation)| operation).collect()
+    found.sort_by(|a, b| b.share.total_cmp(&a.share));
+    found
 }
 
 /// Returns `of 8 KiB`, or the most frequent sizes with their shares of these I/Os.
@@ -254,7 +254,7 @@ fn busiest_time(study: &Study) -> Option<String> {
     Some(format!(
         "busiest {} {}: {} IOPS, {} MB/s, {:.1} times the mean rate",
         period_name(busiest.to_ns - busiest.from_ns),
-        moment(study, &busiest),
+        period_start(study, &busiest),
         number(busiest.iops(), 0),
         digits(busiest.megabytes_per_second()),
         busiest.iops() / mean
@@ -291,7 +291,7 @@ fn response_times(study: &Study) -> Vec<String> {
         lines.push(format!(
             "slowest {} {}: {} on average at {} IOPS{waited}",
             period_name(slowest.to_ns - slowest.from_ns),
-            moment(study, &slowest),
+            period_start(study, &slowest),
             ms(mean),
             number(slowest.iops(), 0)
         ));
@@ -361,7 +361,7 @@ fn drive_requirements(study: &Study) -> Vec<String> {
 }
 
 /// Formats the start of a period as `from 2026-11-25 15:07:04`, or `from 42 s` without a clock.
-pub(super) fn moment(study: &Study, period: &ExtremePeriod) -> String {
+pub(super) fn period_start(study: &Study, period: &ExtremePeriod) -> String {
     match &study.totals.options.clock {
         Some(clock) => {
             // Whole seconds suffice to name a minute.

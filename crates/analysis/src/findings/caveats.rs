@@ -8,7 +8,7 @@ use steadfast_domain::{Caveat, Nanos};
 
 /// Returns all caveats of a study; those of the capture come first.
 pub(super) fn all(study: &Study) -> Vec<Caveat> {
-    let chosen = [
+    let study_caveats = [
         no_single_ios(study),
         layers_mixed(study),
         filtered(study),
@@ -18,7 +18,7 @@ pub(super) fn all(study: &Study) -> Vec<Caveat> {
     // Compression and duplicates refer to the selected part.
     let conditions = study.totals.conditions.clone();
     let mut caveats = Evidence { conditions, ..study.evidence.clone() }.limits();
-    caveats.extend(chosen.into_iter().flatten());
+    caveats.extend(study_caveats.into_iter().flatten());
     let text = "No formula for sequentiality in RWSW PTS 1.0.7 could be checked; the report \
         states the rule used.";
     caveats.push(Caveat::unverified(ids::SEQUENTIALITY, text, ""));
@@ -69,19 +69,19 @@ fn layers_mixed(study: &Study) -> Option<Caveat> {
 }
 
 fn unlisted(study: &Study) -> Option<Caveat> {
-    let of_streams = study.totals.streams.unlisted().count();
-    let of_groups = study.processes.as_ref().map_or(0, |s| s.streams.unlisted().count());
+    let stream_ios = study.totals.streams.unlisted().count();
+    let pair_ios = study.processes.as_ref().map_or(0, |s| s.streams.unlisted().count());
     let streams = format!(
-        "{of_streams} I/Os belong to streams beyond the {} that are listed separately (whole \
+        "{stream_ios} I/Os belong to streams beyond the {} that are listed separately (whole \
          sectors and smaller sizes first); only the totals include them.",
         crate::questions::streams::STREAMS_MAX
     );
     let groups = format!(
-        "{of_groups} I/Os belong to pairs of process and stream beyond the {} that are listed \
+        "{pair_ios} I/Os belong to pairs of process and stream beyond the {} that are listed \
          separately; the tables of processes by stream, kinds of I/Os and queue times omit them.",
         crate::questions::groups::GROUPS_MAX
     );
-    let parts = [(of_streams, streams), (of_groups, groups)];
+    let parts = [(stream_ios, streams), (pair_ios, groups)];
     let parts: Vec<String> =
         parts.into_iter().filter(|(ios, _)| *ios > 0).map(|(_, text)| text).collect();
     let remedy = "Filter by operation or process.";
@@ -92,7 +92,7 @@ fn unlisted(study: &Study) -> Option<Caveat> {
 /// Lists the exhibits that do not cover all devices.
 fn devices_left_out(study: &Study) -> Option<Caveat> {
     let singles = study.single_ios.as_ref()?;
-    let (devices, mapped) = (study.totals.sides_seen.at_block_layer(), singles.hits.len());
+    let (devices, mapped) = (study.totals.sides_seen.at_block_layer(), singles.hit_maps.len());
     let (sides, shown) = (study.totals.sides_seen.count(), study.sides_counted().count() as u64);
     if devices <= mapped && sides <= shown {
         return None;

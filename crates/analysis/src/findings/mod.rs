@@ -174,9 +174,9 @@ fn processes(study: &Study, processes: &ProcessResults) -> Page {
 }
 
 fn hit_maps(study: &Study, singles: &SingleIoResults) -> Option<Page> {
-    let maps = singles.hits.iter().flat_map(|hits| plots::hit_maps(study, hits));
+    let maps = singles.hit_maps.iter().flat_map(|map| plots::hit_maps(study, map));
     let mut maps: Vec<Exhibit> = maps.collect();
-    let hot = singles.hot.iter().filter(|ranges| ranges.touched() > 0);
+    let hot = singles.hot_ranges.iter().filter(|ranges| ranges.touched() > 0);
     let read_outs = singles.read_outs.iter().filter(|found| !found.streams.is_empty());
     maps.extend(read_outs.map(|found| Exhibit::Table(tables::read_out(study, found))));
     maps.extend(hot.map(|ranges| Exhibit::Table(tables::hot_ranges(study, ranges))));
@@ -250,7 +250,7 @@ fn working_sets(study: &Study, singles: &SingleIoResults) -> Option<Page> {
 fn headline(study: &Study) -> String {
     let sides = study.sides_counted().take(DEVICES_NAMED);
     let mut layers: Vec<String> =
-        sides.map(|(side, _)| side.name(&study.totals.conditions)).collect();
+        sides.map(|steps| steps.side.name(&study.totals.conditions)).collect();
     if study.sides_counted().count() > DEVICES_NAMED {
         layers.push("and more".to_owned());
     }
@@ -271,13 +271,13 @@ fn headline(study: &Study) -> String {
 
 fn ending(study: &Study) -> String {
     let workload = &study.totals.workload;
-    let (count, amount) = workload.selected();
+    let selected = workload.selected();
     let part = match study.totals.options.by {
         ShareMeasure::Count => {
-            format!("{} of {} I/Os", grouped(count), grouped(workload.total_count))
+            format!("{} of {} I/Os", grouped(selected.ios), grouped(workload.total_count))
         }
         ShareMeasure::Bytes => {
-            format!("{} of {}", Bytes(amount), Bytes(workload.total_amount))
+            format!("{} of {}", Bytes(selected.bytes), Bytes(workload.total_amount))
         }
     };
     format!(

@@ -2,6 +2,7 @@
 //! Self-Test.
 
 use crate::device_layer::device_name;
+use crate::questions::compare::SideSteps;
 use crate::questions::hits::{HitMap, HitMapQuantity};
 use crate::questions::load_shape::DEPTH_CLASSES;
 use crate::questions::series::SeriesOverTime;
@@ -148,7 +149,7 @@ fn markers(study: &Study, origin_ns: u64) -> Vec<Marker> {
         .collect()
 }
 
-fn of_shares(mut plot: Plot) -> Plot {
+fn with_percent_axis(mut plot: Plot) -> Plot {
     plot.y.scale = Scale::Percent;
     plot
 }
@@ -170,7 +171,7 @@ pub(super) fn distribution(study: &Study) -> Plot {
         .plot(PlotKind::Stacked, "streams-v-segments", title, y)
         .caption(format!("A segment is a capture step of {}.", Nanos(study.totals.step_ns)));
     let measure = |_, cell: &IoCount| Some(by.choose(cell.ios, cell.bytes) as f64);
-    let plot = of_shares(plot);
+    let plot = with_percent_axis(plot);
     let mut plot = timeline.stack(plot, &study.streams_over_time, &stream_names(study), measure);
     let places = timeline.last - timeline.first + 1;
     for at in 0..usize::try_from(places).unwrap_or(0) {
@@ -241,12 +242,12 @@ pub(super) fn outstanding(study: &Study) -> Plot {
     if study.threads.is_none() {
         return plot;
     }
-    let of_step: BTreeMap<u64, StepFigures> = study
+    let figures_by_step: BTreeMap<u64, StepFigures> = study
         .step_figures()
         .map(|step| (step.begin_ns / study.totals.step_ns.max(1), step))
         .collect();
     let threads = timeline.points(|step| study.threads_of(step).map(f64::from));
-    let per_thread = timeline.points(|step| of_step.get(&step)?.depth_per_thread());
+    let per_thread = timeline.points(|step| figures_by_step.get(&step)?.depth_per_thread());
     plot.caption(
         "Thread count x queue depth: threads that had I/Os in the step, and the average divided by \
          them.",
@@ -321,8 +322,9 @@ pub(super) fn process_map(study: &Study, processes: &ProcessResults) -> Plot {
 }
 
 /// Plots hit maps of a device: of reads and writes, or of streams.
-pub(super) fn hit_maps(study: &Study, (device, map): &(u16, HitMap)) -> Vec<Exhibit> {
-    let name = device_name(&study.totals.conditions, *device);
+pub(super) fn hit_maps(study: &Study, map: &HitMap) -> Vec<Exhibit> {
+    let device = map.device();
+    let name = device_name(&study.totals.conditions, device);
     let of_operations = |unit: &str| {
         [IoOp::Read, IoOp::Write]
             .into_iter()
@@ -338,7 +340,7 @@ pub(super) fn hit_maps(study: &Study, (device, map): &(u16, HitMap)) -> Vec<Exhi
             .collect()
     };
     let plots: Vec<Plot> = match study.totals.options.hits {
-        HitMapQuantity::Streams => stream_hits(study, *device, &name, map).into_iter().collect(),
+        HitMapQuantity::Streams => stream_hits(study, &name, map).into_iter().collect(),
         HitMapQuantity::Count => of_operations("Hits"),
         HitMapQuantity::Bytes => of_operations("Bytes"),
     };
@@ -346,11 +348,11 @@ pub(super) fn hit_maps(study: &Study, (device, map): &(u16, HitMap)) -> Vec<Exhi
 }
 
 /// Plots the stream with the most hits in each range.
-fn stream_hits(study: &Study, device: u16, name: &str, map: &HitMap) -> Option<Plot> {
+fn stream_hits(study: &Study, name: &str, map: &HitMap) -> Option<Plot> {
     let streams = stream_names(study).into_iter().chain(["others".to_owned()]);
     let colors = Axis::new("I/O stream", Scale::Categories(streams.collect()));
     let title = format!("LBA range map of {name}: the stream with the most hits");
-    let plot = empty_hit_map(study, map, &format!("hits-{device}-streams"), title, colors);
+    let plot = empty_hit_map(study, map, &format!("hits-{}-streams", map.device()), title, colors);
     fill_hit_map(study, map, plot, |range, step| {
         map.strongest(range, step).map(|stream| stream as f64)
     })
@@ -494,7 +496,7 @@ pub(super) fn busy_share(study: &Study) -> Plot {
         let part = parts.get(&step).copied().unwrap_or_else(|| timeline.per_second(step, 0.0));
         part.map(|part| part * 100.0)
     };
-    of_shares(plot).with(Series::new("Busy", Stroke::Measured, timeline.points(busy)))
+    with_percent_axis(plot).with(Series::new("Busy", Stroke::Measured, timeline.points(busy)))
 }
 
 pub(super) fn sequentiality(study: &Study) -> Plot {
@@ -507,7 +509,7 @@ pub(super) fn sequentiality(study: &Study) -> Plot {
             (op.ios > 0).then(|| op.sequential as f64 * 100.0 / op.ios as f64)
         }
     };
-    of_shares(plot)
+    with_percent_axis(plot)
         .with(timeline.line("Reads", share(IoOp::Read)))
         .with(timeline.line("Writes", share(IoOp::Write)))
 }
@@ -536,7 +538,7 @@ pub(super) fn duplicates(study: &Study) -> Plot {
         let (Share::Exact(share) | Share::AtLeast(share)) = study.content_of(step).duplicates?;
         Some(share * 100.0)
     });
-    of_shares(plot).with(Series::new("Duplicates", Stroke::Measured, share))
+    with_percent_axis(plot).with(Series::new("Duplicates", Stroke::Measured, share))
 }
 
 pub(super) fn operations(study: &Study) -> Plot {
@@ -628,7 +630,7 @@ pub(super) fn sides(study: &Study) -> Vec<Plot> {
     let timeline = Timeline::new(study);
     let plot = |id, title, y, series: &dyn Fn(Timeline<'_>, &str) -> Series| {
         let plot = timeline.plot(PlotKind::Lines, id, title, y);
-        study.sides.iter().fold(plot, |plot, (side, steps)| {
+        study.sides.iter().fold(plot, |plot, SideSteps { side, steps }| {
             let of_side = Timeline { steps, ..timeline };
             plot.with(series(of_side, &side.name(&study.totals.conditions)))
         })

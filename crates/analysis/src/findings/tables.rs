@@ -54,11 +54,11 @@ pub(super) fn workload(study: &Study) -> Table {
 /// Returns the totals over all streams of the workload.
 fn selected(study: &Study) -> Row {
     let CaptureTotals { workload, streams, .. } = &study.totals;
-    let (count, amount) = workload.selected();
+    let total = workload.selected();
     let head = format!("{} of {} streams", workload.streams.len(), streams.len());
     let all = WorkloadStream {
-        count,
-        amount,
+        count: total.ios,
+        amount: total.bytes,
         share: workload.coverage(),
         normalized: if workload.streams.is_empty() { f64::NAN } else { 1.0 },
         ..WorkloadStream::default()
@@ -165,8 +165,9 @@ fn by(processes: &ProcessResults, facet: Facet) -> Groups {
 }
 
 pub(super) fn gaps(study: &Study, singles: &SingleIoResults) -> Table {
-    let over = (study.totals.span_ns, study.totals.step_ns);
-    let rows = shape_figures::streams(&singles.shape, &study.streams_over_time, over);
+    let rows = shape_figures::streams(
+        &singles.shape, &study.streams_over_time, study.totals.span_ns, study.totals.step_ns,
+    );
     let names = ["gaps", "Times between the I/Os of a stream", "I/O stream"];
     let rows = rows.into_iter().map(|row| (row.stream.clone(), row));
     table(names, StreamShape::OF_REPORT, rows)
@@ -184,10 +185,10 @@ pub(super) fn runs(singles: &SingleIoResults) -> Table {
 }
 
 pub(super) fn hot_ranges(study: &Study, ranges: &HotRanges) -> Table {
-    let name = device_name(&study.totals.conditions, ranges.device());
+    let name = device_name(&study.totals.conditions, ranges.device);
     let rows = ranges.hottest(RANGES_SHOWN).into_iter();
     let rows = rows.map(|range| (range.place(), range));
-    let (id, title) = (format!("hot-{}", ranges.device()), format!("Hottest ranges of {name}"));
+    let (id, title) = (format!("hot-{}", ranges.device), format!("Hottest ranges of {name}"));
     table([&id, &title, "Range, % of the device"], &HotRange::OF_REPORT, rows)
 }
 
@@ -195,7 +196,8 @@ pub(super) fn hot_ranges(study: &Study, ranges: &HotRanges) -> Table {
 pub(super) fn read_out(study: &Study, read_out: &ReadOut) -> Table {
     let name = device_name(&study.totals.conditions, read_out.device);
     let busiest = study.extremes.and_then(|found| found.busiest);
-    let time = busiest.map_or(String::new(), |busiest| super::answers::moment(study, &busiest));
+    let time =
+        busiest.map_or(String::new(), |busiest| super::answers::period_start(study, &busiest));
     let title = format!("Streams and their places on {name} in the busiest minute, {time}");
     let rows = read_out.streams.iter().map(|place| (place.stream.clone(), place.clone()));
     let id = format!("read-out-{}", read_out.device);

@@ -4,13 +4,14 @@ use super::tables;
 use crate::columns::table_row;
 use crate::questions::group_figures::{GroupFigureSet, GroupFigures};
 use crate::questions::groups::{Facet, GroupKey, Groups};
+use crate::questions::streams::share_of;
 use crate::questions::study::{SingleIoResults, Study};
 use steadfast_domain::findings::{Exhibit, Page, Row, Table};
 use steadfast_domain::text::number;
 
 /// Returns a page with a table of each, or `None` if none was recorded.
 pub(super) fn page(study: &Study, singles: &SingleIoResults) -> Option<Page> {
-    let named = singles.who.iter().filter(|groups| groups.iter().any(|(key, _)| is_named(key)));
+    let named = singles.groups.iter().filter(|groups| groups.iter().any(|(key, _)| is_named(key)));
     let tables = named.filter_map(|groups| Some(Exhibit::Table(table(study, groups)?)));
     let tables: Vec<Exhibit> = tables.collect();
     (!tables.is_empty()).then(|| Page::new("Threads, cgroups and files", tables))
@@ -34,31 +35,36 @@ fn table(study: &Study, groups: &Groups) -> Option<Table> {
     let mut listing = groups.listing(study.totals.options.by, &study.totals.conditions);
     let others = listing.split_off(listing.len().min(tables::GROUPS_SHOWN));
     let keys: Vec<GroupKey> = listing.iter().map(|group| group.key).collect();
-    let rest = rest(study, groups, (&keys, others.len()));
+    let rest = unlisted_row(study, groups, &keys, others.len());
     let rows = listing.into_iter().map(|group| (group.name(), group));
     let columns = GroupFigures::of_report(GroupFigureSet::Counts);
     Some(tables::table([id, title, corner], columns, rows).rows(rest))
 }
 
-/// Returns the sum of all groups that are not listed, or `None` if there are none.
-fn rest(study: &Study, groups: &Groups, (listed, others): (&[GroupKey], usize)) -> Option<Row> {
-    let beyond = groups.beyond(listed).total_figures(&study.totals.conditions);
-    if beyond.count == 0 {
+/// Returns the sum of all groups that are not listed, or `None` if there are none. `others_count` is
+/// the number of these groups, as far as they are counted separately.
+fn unlisted_row(
+    study: &Study,
+    groups: &Groups,
+    listed: &[GroupKey],
+    others_count: usize,
+) -> Option<Row> {
+    let others = groups.beyond(listed).total_figures(&study.totals.conditions);
+    if others.count == 0 {
         return None;
     }
     let all = groups.total();
-    let share = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
     let more = if groups.unlisted().count() > 0 { " and more" } else { "" };
-    let head = if others == 0 {
+    let head = if others_count == 0 {
         "others".to_owned()
     } else {
-        format!("{}{more} others", number(others as f64, 0))
+        format!("{}{more} others", number(others_count as f64, 0))
     };
-    let beyond = GroupFigures {
-        share_of_count: share(beyond.count, all.count()),
-        share_of_bytes: share(beyond.amount, all.amount()),
-        ..beyond
+    let others = GroupFigures {
+        share_of_count: share_of(others.count, all.count()),
+        share_of_bytes: share_of(others.amount, all.amount()),
+        ..others
     };
-    let row = table_row(head, GroupFigures::of_report(GroupFigureSet::Counts), &beyond);
+    let row = table_row(head, GroupFigures::of_report(GroupFigureSet::Counts), &others);
     Some(row.with_id("others").strong(true))
 }

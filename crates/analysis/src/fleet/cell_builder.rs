@@ -2,7 +2,7 @@
 //! is over.
 
 use super::file::FoldOptions;
-use crate::annotate::sequential::{BusySpan, DeviceBusySpan};
+use crate::annotate::busy_time::{BusySpan, DeviceBusySpan};
 use crate::cells::{BusyInStep, CubeCell, Dimensions, Originator};
 use crate::device_layer::DeviceLayer;
 use crate::fold::{AnnotatedRows, Fold};
@@ -134,7 +134,7 @@ impl FoldCellBuilder {
         let until_ns = last.saturating_add(1).saturating_mul(self.step_ns);
         let mut rest = self.open_busy_spans.take();
         rest.append(&mut self.edge_busy);
-        for (side, (from, to)) in rest {
+        for DeviceBusySpan { side, span: (from, to) } in rest {
             self.add_busy(side, (from, to.min(until_ns)))?;
         }
         for ((step, DeviceLayer { device, layer }), busy_ns) in self.busy_ns_by_step {
@@ -274,9 +274,8 @@ impl Fold for FoldCellBuilder {
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         let columns = SumColumns::new(rows, true);
         rows.iter().try_for_each(|row| self.take_row(rows, &columns, row))?;
-        for (side, busy) in rows.edge_busy {
-            let busy = self.by_clock(*busy);
-            self.edge_busy.push((*side, busy));
+        for busy in rows.edge_busy {
+            self.edge_busy.push(DeviceBusySpan { span: self.by_clock(busy.span), ..*busy });
         }
         Ok(())
     }

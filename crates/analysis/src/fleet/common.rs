@@ -40,7 +40,7 @@ impl Common {
         let of_all = u16::try_from(devices.len()).unwrap_or(u16::MAX);
         let mapping = |one: &&CaptureConditions| {
             let began = one.began_unix_ns.zip(axis);
-            let own = of_host(one).iter().map(number).collect::<Option<_>>();
+            let own = devices_with_host(one).iter().map(number).collect::<Option<_>>();
             let devices = own.ok_or_else(|| {
                 TraceError::TooFine("more than 65,534 devices; fold fewer hosts together".into())
             })?;
@@ -63,7 +63,7 @@ pub(super) fn host_of(conditions: &CaptureConditions) -> String {
 }
 
 /// Returns the devices of a capture, each with its host.
-fn of_host(conditions: &CaptureConditions) -> Vec<CapturedDevice> {
+fn devices_with_host(conditions: &CaptureConditions) -> Vec<CapturedDevice> {
     let host = host_of(conditions);
     let with_host = |device: &CapturedDevice| CapturedDevice {
         host: Some(device.host.clone().unwrap_or_else(|| host.clone())),
@@ -152,7 +152,7 @@ fn paths(all: &[&CaptureConditions]) -> Option<(u64, u64)> {
 
 /// Returns the distinct devices of all captures, by host and name.
 fn devices(all: &[&CaptureConditions]) -> Vec<CapturedDevice> {
-    let each = all.iter().flat_map(|one| of_host(one));
+    let each = all.iter().flat_map(|one| devices_with_host(one));
     let mut sorted: BTreeMap<_, CapturedDevice> = BTreeMap::new();
     for device in each {
         let known = sorted.entry(identity(&device)).or_insert_with(|| device.clone());

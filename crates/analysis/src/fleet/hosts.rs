@@ -10,6 +10,7 @@ use crate::sums::response::ResponseFigures;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use steadfast_domain::CaptureConditions;
+use steadfast_domain::change_points::median;
 use steadfast_tracefile::observed_time::ObservedTime;
 
 /// A host with a modified z-score above this is an outlier (Iglewicz and Hoaglin, How to Detect and
@@ -55,9 +56,9 @@ pub struct Hosts {
 impl Hosts {
     /// Creates an empty fold for captures with these conditions.
     pub fn from_conditions(conditions: &CaptureConditions) -> Self {
-        // A host is identified by its first device, so 65,536 is the maximum.
-        let most = usize::from(u16::MAX) + 1;
-        Hosts { groups: Groups::keeping(most, &[Facet::Host]).with_hosts(conditions) }
+        // A host is identified by the index of its first device.
+        let hosts_max = usize::from(u16::MAX) + 1;
+        Hosts { groups: Groups::keeping(hosts_max, &[Facet::Host]).with_hosts(conditions) }
     }
 
     /// Returns the fold to fill.
@@ -74,13 +75,13 @@ impl Hosts {
         conditions: &CaptureConditions,
         observed: &BTreeMap<String, ObservedTime>,
     ) -> Vec<HostFigures> {
-        let of_host = |(key, tally): (&GroupKey, &IoSums)| {
+        let figures = |(key, tally): (&GroupKey, &IoSums)| {
             let host = host_name(conditions, key.host.unwrap_or(0));
             let observed_ns = observed.get(&host).map_or(0, ObservedTime::total_ns);
             HostFigures::new(host, tally.clone(), conditions, observed_ns)
         };
-        let mut hosts: Vec<HostFigures> = self.groups.iter().map(of_host).collect();
-        let value = |host: &HostFigures| host.ranked(rank);
+        let mut hosts: Vec<HostFigures> = self.groups.iter().map(figures).collect();
+        let value = |host: &HostFigures| host.value(rank);
         hosts.sort_by(|one, other| {
             let order = value(other).partial_cmp(&value(one)).unwrap_or(Ordering::Equal);
             order.then_with(|| one.host.cmp(&other.host))
@@ -97,26 +98,20 @@ impl Hosts {
 /// distance. Every score is `None` if there are too few values or all are equal.
 fn scores(values: &[Option<f64>]) -> Vec<Option<f64>> {
     let known: Vec<f64> = values.iter().flatten().copied().collect();
-    let none = vec![None; values.len()];
-    let Some(middle) = median(&known).filter(|_| known.len() >= HOSTS_MIN) else { return none };
+    let unscored = vec![None; values.len()];
+    if known.len() < HOSTS_MIN {
+        return unscored;
+    }
+    let middle = median(&known).unwrap_or_default();
     let distances: Vec<f64> = known.iter().map(|value| (value - middle).abs()).collect();
-    let mean = distances.iter().sum::<f64>() / distances.len() as f64;
+    let mean_distance = distances.iter().sum::<f64>() / distances.len() as f64;
     // If half of the hosts are equal, the mean distance replaces the median distance.
-    let scale = match median(&distances) {
-        Some(spread) if spread > 0.0 => spread / 0.6745,
-        _ if mean > 0.0 => mean * 1.253_314,
-        _ => return none,
+    let deviation = match median(&distances) {
+        Some(distance) if distance > 0.0 => distance / 0.6745,
+        _ if mean_distance > 0.0 => mean_distance * 1.253_314,
+        _ => return unscored,
     };
-    values.iter().map(|value| value.map(|value| (value - middle) / scale)).collect()
-}
-
-fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let upper = sorted.get(sorted.len() / 2)?;
-    let is_even = sorted.len().is_multiple_of(2);
-    let lower = if is_even { sorted.get(sorted.len() / 2 - 1)? } else { upper };
-    Some(f64::midpoint(*lower, *upper))
+    values.iter().map(|value| value.map(|value| (value - middle) / deviation)).collect()
 }
 
 /// Figures of one host.
@@ -150,11 +145,13 @@ impl HostFigures {
         self.score.is_some_and(|score| score.abs() > OUTLIER_SCORE)
     }
 
+    /// Returns an amount per second of observed time, or `None` if too little was observed.
     fn rate(&self, amount: u64) -> Option<f64> {
         (self.observed_ns > 1).then(|| amount as f64 * 1e9 / self.observed_ns as f64)
     }
 
-    fn ranked(&self, rank: HostRank) -> Option<f64> {
+    /// Returns the figure by which hosts are ranked, or `None` if it is unknown.
+    fn value(&self, rank: HostRank) -> Option<f64> {
         let time = |time: Option<u64>| time.map(|ns| ns as f64);
         match rank {
             HostRank::Iops => self.rate(self.tally.count()),

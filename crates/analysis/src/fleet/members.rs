@@ -2,112 +2,40 @@
 
 use super::common::{Common, host_of};
 use super::file::FoldFile;
+use super::single_capture::SingleCapture;
 use super::summed_capture::{CellTotals, SummedCapture};
 use crate::filter::Filter;
 use crate::fold::Fold;
-use crate::parallel_pass;
 use crate::pass::{PassAccount, PassOptions};
 use crate::questions::cumulative::greatest_common_divisor;
 use crate::thread_pool::ThreadPool;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Seek};
-use std::sync::Arc;
 use steadfast_domain::{CaptureConditions, Layer, Nanos};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::merge_mapping::MergeMapping;
 use steadfast_tracefile::not_recorded::NotRecorded;
-use steadfast_tracefile::observed_time::{ObservedTime, StepGrid, refuse_without_step};
-use steadfast_tracefile::parquet::{Damage, Integrity, OmittedFile, Recovery, Trace};
+use steadfast_tracefile::observed_time::{ObservedTime, StepGrid};
+use steadfast_tracefile::parquet::{Damage, Integrity, OmittedFile, Recovery};
 
 /// Maximum number of filters named in the remarks.
 const FILTERS_NAMED: usize = 8;
 
-/// One of several captures.
-pub(crate) enum FleetMember<R> {
-    /// A capture with its single I/Os.
-    Ios(Arc<Trace<R>>),
-    /// A capture with sums in place of its I/Os.
-    Sums(Box<SummedCapture<R>>),
-}
-
 /// Several captures read as one.
 pub(crate) struct Fleet<R> {
-    members: Vec<(FleetMember<R>, MergeMapping)>,
-    conditions: CaptureConditions,
+    members: Vec<(SingleCapture<R>, MergeMapping)>,
+    /// Merged conditions. Their `step_ns` is the common step width; `None` if all captures kept
+    /// single I/Os.
+    pub(crate) conditions: CaptureConditions,
     left_out: Vec<OmittedFile>,
 }
 
-impl<R: Read + Seek + Send + 'static> FleetMember<R> {
-    fn conditions(&self) -> &CaptureConditions {
-        match self {
-            FleetMember::Ios(trace) => trace.conditions(),
-            FleetMember::Sums(sums) => sums.conditions(),
-        }
-    }
-
-    fn integrity(&self) -> Integrity {
-        match self {
-            FleetMember::Ios(trace) => trace.integrity(),
-            FleetMember::Sums(sums) => sums.integrity().clone(),
-        }
-    }
-
-    fn recovery(&self) -> Option<&Recovery> {
-        match self {
-            FleetMember::Ios(trace) => trace.recovery(),
-            FleetMember::Sums(sums) => sums.recovery(),
-        }
-    }
-
-    fn files(&self) -> usize {
-        match self {
-            FleetMember::Sums(sums) => sums.files(),
-            FleetMember::Ios(trace) => trace.conditions().part.as_ref().map_or(1, |part| {
-                (part.last.saturating_sub(part.first) as usize).saturating_add(1)
-            }),
-        }
-    }
-
-    fn lasted_ns(&self) -> u64 {
-        match self {
-            FleetMember::Ios(trace) => {
-                trace.conditions().lasted_ns.max(trace.observed().end_ns().unwrap_or(0))
-            }
-            FleetMember::Sums(sums) => sums.lasted_ns(),
-        }
-    }
-
-    /// Returns the observed time from the beginning of the capture. For a fold of a part of the
-    /// time it is only that part.
-    fn observed(&self) -> &ObservedTime {
-        match self {
-            FleetMember::Ios(trace) => trace.observed(),
-            FleetMember::Sums(sums) => sums.observed(),
-        }
-    }
-
-    /// Returns the grid of the kept steps on the common axis, or `None` for single I/Os.
-    fn step_grid(&self, mapping: &MergeMapping) -> Option<StepGrid> {
-        match self {
-            FleetMember::Ios(_) => None,
-            FleetMember::Sums(sums) => Some(sums.step_grid(mapping.shift_ns)),
-        }
-    }
-
-    /// Returns the key by which captures are sorted.
-    fn order(&self) -> (Option<String>, Option<u64>, Option<String>, u64) {
-        let CaptureConditions { host, began_unix_ns, part, lasted_ns, .. } = self.conditions();
-        let capture = part.as_ref().map(|part| part.capture.clone());
-        (host.clone(), *began_unix_ns, capture, *lasted_ns)
-    }
-}
-
 impl<R: Read + Seek + Send + 'static> Fleet<R> {
-    pub(crate) fn of_file(file: FoldFile<R>) -> Result<Self, TraceError> {
+    pub(crate) fn from_file(file: FoldFile<R>) -> Result<Self, TraceError> {
         let FoldFile { description, cubes } = file;
         let captures = description.captures.iter().zip(cubes);
         let members = captures.map(|(member, cube)| {
-            FleetMember::Sums(Box::new(SummedCapture::from_fold(
+            SingleCapture::Sums(Box::new(SummedCapture::from_fold(
                 &description.options, member, cube,
             )))
         });
@@ -116,39 +44,40 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
 
     /// Combines these captures.
     pub(crate) fn new(
-        mut members: Vec<FleetMember<R>>,
+        mut members: Vec<SingleCapture<R>>,
         left_out: Vec<OmittedFile>,
     ) -> Result<Self, TraceError> {
-        members.sort_by_key(FleetMember::order);
+        members.sort_by_key(|member| {
+            let CaptureConditions { host, began_unix_ns, part, lasted_ns, .. } =
+                member.conditions();
+            let capture = part.as_ref().map(|part| part.capture.clone());
+            (host.clone(), *began_unix_ns, capture, *lasted_ns)
+        });
         let times = members.iter().map(|member| (member.conditions(), member.lasted_ns()));
         no_capture_twice(times)?;
-        let all: Vec<&CaptureConditions> = members.iter().map(FleetMember::conditions).collect();
+        let all: Vec<&CaptureConditions> = members.iter().map(SingleCapture::conditions).collect();
         let Common { mut conditions, mappings } = Common::merge(&all)?;
-        let sums = || {
-            members.iter().filter_map(|member| match member {
-                FleetMember::Sums(sums) => Some(sums),
-                FleetMember::Ios(_) => None,
-            })
-        };
-        let filters: BTreeSet<&String> = sums().filter_map(|sums| sums.filter()).collect();
-        let named = filters.into_iter().take(FILTERS_NAMED);
-        conditions.remarks.extend(named.map(|part| format!("The fold holds only part: {part}.")));
-        conditions.step_ns = sums().map(|sums| sums.step_ns()).reduce(common_multiple);
+        let filters = members.iter().filter_map(|member| match member {
+            SingleCapture::Sums(sums) => sums.filter(),
+            SingleCapture::Ios(_) => None,
+        });
+        let filters: BTreeSet<&String> = filters.collect();
+        for filter in filters.into_iter().take(FILTERS_NAMED) {
+            conditions.remarks.push(format!("The fold holds only part: {filter}."));
+        }
+        let step_widths = members.iter().filter_map(SingleCapture::step_ns);
+        conditions.step_ns = step_widths.reduce(common_multiple);
         let members = members.into_iter().zip(mappings).collect();
         Ok(Fleet { members, conditions, left_out })
     }
 
     /// Returns the captures, and the files that were left out of them.
-    pub(crate) fn into_members(self) -> (Vec<FleetMember<R>>, Vec<OmittedFile>) {
+    pub(crate) fn into_members(self) -> (Vec<SingleCapture<R>>, Vec<OmittedFile>) {
         (self.members.into_iter().map(|(member, _)| member).collect(), self.left_out)
     }
 
     pub(crate) fn captures(&self) -> usize {
         self.members.len()
-    }
-
-    pub(crate) fn conditions(&self) -> &CaptureConditions {
-        &self.conditions
     }
 
     /// Returns the conditions of the only capture; `None` for several.
@@ -157,11 +86,6 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
             [(only, _)] => Some(only.conditions()),
             _ => None,
         }
-    }
-
-    /// Returns the common step width in nanoseconds, or `None` if all captures kept single I/Os.
-    pub(crate) fn step_ns(&self) -> Option<u64> {
-        self.conditions.step_ns
     }
 
     pub(crate) fn recovery(&self) -> Option<&Recovery> {
@@ -186,10 +110,7 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
 
     /// Checks that all captures can report something that needs single I/Os.
     pub(crate) fn check_recorded(&self, what: NotRecorded) -> Result<(), TraceError> {
-        self.members.iter().try_for_each(|(member, _)| match member {
-            FleetMember::Ios(_) => Ok(()),
-            FleetMember::Sums(sums) => sums.check_recorded(what),
-        })
+        self.members.iter().try_for_each(|(member, _)| member.check_recorded(what))
     }
 
     /// Checks that all captures counted the same number of LBA ranges, or none.
@@ -211,10 +132,7 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
     /// Returns a byte offset that no I/O of any device exceeds, or `None` if it is unknown without
     /// reading the I/Os.
     pub(crate) fn end_of_range(&self) -> Option<u64> {
-        let ends = self.members.iter().map(|(member, _)| match member {
-            FleetMember::Ios(trace) => trace.end_of_range(),
-            _ => None,
-        });
+        let ends = self.members.iter().map(|(member, _)| member.end_of_range());
         ends.collect::<Option<Vec<u64>>>()?.into_iter().max()
     }
 
@@ -223,7 +141,7 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
         let mut hosts: BTreeMap<String, ObservedTime> = BTreeMap::new();
         for (member, mapping) in &self.members {
             let observed = member.observed().shifted(mapping.shift_ns);
-            let observed = observed.passing(&filter.spans_ns, member.step_grid(mapping));
+            let observed = observed.passing(&filter.spans_ns, member.step_grid(mapping.shift_ns));
             let host = hosts.entry(host_of(member.conditions())).or_default();
             *host = std::mem::take(host).and(&observed);
         }
@@ -243,7 +161,8 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
     /// Returns the grid of the kept steps on the common axis, or `None` if no sums were kept or no
     /// single grid holds the steps of all captures.
     pub(crate) fn step_grid(&self) -> Option<StepGrid> {
-        let grids = self.members.iter().filter_map(|(member, mapping)| member.step_grid(mapping));
+        let grids =
+            self.members.iter().filter_map(|(member, mapping)| member.step_grid(mapping.shift_ns));
         let mut grids: Vec<StepGrid> = grids.collect();
         let widest = grids.iter().copied().max_by_key(|grid| grid.step_ns)?;
         grids.retain(|grid| {
@@ -266,20 +185,7 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
             if !pass.filter.keeps_any_of(&mapping.devices) {
                 continue;
             }
-            let observed = member.observed().shifted(mapping.shift_ns);
-            if let Some(grid) = member.step_grid(mapping) {
-                let span = observed.span_without_step(&pass.filter.spans_ns, grid);
-                refuse_without_step(span, grid.step_ns)?;
-            }
-            account.merge(&match member {
-                FleetMember::Ios(trace) => match threads {
-                    Some(threads) => {
-                        parallel_pass::run(pass, trace, Some(mapping), folds, threads)?
-                    }
-                    None => pass.run_mapped(trace, Some(mapping), folds)?,
-                },
-                FleetMember::Sums(sums) => sums.run(pass, Some(mapping), folds, &mut totals)?,
-            });
+            account.merge(&member.run(pass, Some(mapping), folds, &mut totals, threads)?);
         }
         Ok(account)
     }

@@ -24,9 +24,9 @@ pub struct Merge<R> {
     options: Option<FoldOptions>,
     captures: Vec<(Member, AdmittedCells<R>)>,
     /// Index of the capture that a file belongs to, by the digest of the file.
-    of_file: BTreeMap<String, usize>,
+    capture_by_digest: BTreeMap<String, usize>,
     /// Index of a capture by its ID, if it has one.
-    of_capture: BTreeMap<String, usize>,
+    capture_by_id: BTreeMap<String, usize>,
     left_out: BTreeSet<OmittedFile>,
 }
 
@@ -35,8 +35,8 @@ impl<R> Default for Merge<R> {
         Merge {
             options: None,
             captures: Vec::new(),
-            of_file: BTreeMap::new(),
-            of_capture: BTreeMap::new(),
+            capture_by_digest: BTreeMap::new(),
+            capture_by_id: BTreeMap::new(),
             left_out: BTreeSet::new(),
         }
     }
@@ -113,7 +113,8 @@ impl<R: Read + Seek + Send + 'static> Merge<R> {
         member: Member,
         cells: AdmittedCells<R>,
     ) -> Result<Option<String>, TraceError> {
-        let with_file = member.files.iter().find_map(|file| self.of_file.get(&file.digest));
+        let with_file =
+            member.files.iter().find_map(|file| self.capture_by_digest.get(&file.digest));
         if let Some(&index) = with_file {
             if is_duplicate(&self.captures[index].0, &member) {
                 return Ok(Some(format!("{} is a duplicate; counted once", member.label())));
@@ -124,7 +125,7 @@ impl<R: Read + Seek + Send + 'static> Merge<R> {
             )));
         }
         let id = member.conditions.part.as_ref().map(|part| part.capture.clone());
-        if let Some(&index) = id.as_ref().and_then(|id| self.of_capture.get(id)) {
+        if let Some(&index) = id.as_ref().and_then(|id| self.capture_by_id.get(id)) {
             let earlier = &self.captures[index].0;
             if is_same_capture(&earlier.conditions, &member.conditions) {
                 return Err(TraceError::Unsuitable(format!(
@@ -136,10 +137,10 @@ impl<R: Read + Seek + Send + 'static> Merge<R> {
             }
         }
         if let Some(id) = id {
-            self.of_capture.insert(id, self.captures.len());
+            self.capture_by_id.insert(id, self.captures.len());
         }
         for file in &member.files {
-            self.of_file.insert(file.digest.clone(), self.captures.len());
+            self.capture_by_digest.insert(file.digest.clone(), self.captures.len());
         }
         self.captures.push((member, cells));
         Ok(None)

@@ -8,6 +8,7 @@ mod folding;
 mod hosts;
 mod members;
 mod merge;
+mod single_capture;
 #[cfg(test)]
 mod step_tests;
 mod summed_capture;
@@ -16,6 +17,7 @@ pub(crate) use file::FoldFile;
 pub use file::{FileIdentity, FoldOptions, Member};
 pub use folding::{Folded, fingerprint, fold};
 pub use hosts::{HostFigures, HostRank, Hosts};
-pub(crate) use members::{Fleet, FleetMember};
+pub(crate) use members::Fleet;
 pub use merge::Merge;
+pub(crate) use single_capture::SingleCapture;
 pub(crate) use summed_capture::{CellTotals, SummedCapture};

@@ -79,8 +79,9 @@ fn a_file_adds_up_to_streams_steps_and_maps() {
     assert_eq!(steps.keys().copied().collect::<Vec<_>>(), [0, 1]);
     assert_eq!((steps[&0].ios(), steps[&0].transferred_bytes()), (20, 13 * 4096 + 7 * 8192));
     assert_eq!(steps[&0].sequential_share(), Some(0.35));
-    let half = (ShareMeasure::Count, Threshold(500_000));
-    let map = file.map(&passing(&all), Some(1_000_000_000), half).unwrap().found;
+    let half = Threshold(500_000);
+    let map =
+        file.map(&passing(&all), Some(1_000_000_000), ShareMeasure::Count, half).unwrap().found;
     assert_eq!(map.keys, [read]);
     let series = map.series;
     assert_eq!((series.steps()[&0][0].ios, series.steps()[&1][1].bytes), (13, 7 * 8192));
@@ -144,16 +145,6 @@ fn filters_and_step_widths_are_honored() {
 }
 
 #[test]
-fn a_killed_writer_loses_only_what_was_in_memory() {
-    let mut bytes = written();
-    let footer = u32::from_le_bytes(bytes[bytes.len() - 8..][..4].try_into().unwrap());
-    bytes.truncate(bytes.len() - footer as usize - 8);
-    let file = open(bytes);
-    assert_eq!(file.recovery().map(|recovery| recovery.row_groups), Some(2));
-    assert_eq!(streams(&file, &Filter::default()).total().count(), 21);
-}
-
-#[test]
 fn layers_are_separate_and_a_file_without_them_is_of_the_block_layer() {
     let block = row(0, IoOp::Read, false, 4096, 3);
     let files = StreamInStep { layer: Layer::FileSystem, ios: 5, ..block.clone() };
@@ -169,7 +160,7 @@ fn layers_are_separate_and_a_file_without_them_is_of_the_block_layer() {
     let found = file.sides(&PassOptions::default(), 1_000_000_000).unwrap().found;
     let unlisted = found.unlisted;
     let sides: Vec<_> =
-        found.sides.iter().map(|(key, steps)| (key.layer, steps[&0].ios())).collect();
+        found.sides.iter().map(|steps| (steps.side.layer, steps.steps[&0].ios())).collect();
     assert_eq!((sides, unlisted), (vec![(Layer::Block, 6), (Layer::FileSystem, 5)], 0));
     // Renames the column, wherever its name occurs.
     let mut older = bytes;

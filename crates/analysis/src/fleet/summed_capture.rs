@@ -24,12 +24,17 @@ use steadfast_tracefile::parquet::{
 /// A capture with sums in place of its single I/Os.
 pub(crate) struct SummedCapture<R> {
     files: Vec<CubeFile<R>>,
-    conditions: CaptureConditions,
+    pub(crate) conditions: CaptureConditions,
     start: Option<CaptureConditions>,
-    recovery: Option<Recovery>,
-    integrity: Integrity,
-    step_ns: u64,
-    observed: ObservedTime,
+    /// What could not be read because the writer was killed; `None` if the file is complete.
+    pub(super) recovery: Option<Recovery>,
+    /// The known damage and missing parts.
+    pub(super) integrity: Integrity,
+    /// Width of a step, in nanoseconds.
+    pub(super) step_ns: u64,
+    /// The observed time; for a file of a rotated capture, that of this file, and for a fold of a
+    /// part of the time, only that part.
+    pub(super) observed: ObservedTime,
     /// Description of a capture in a fold file; `None` for captured steps.
     folded: Option<FoldedCapture>,
 }
@@ -43,7 +48,7 @@ struct FoldedCapture {
 
 impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
     /// Opens a file of captured steps by its footer or its recovery blocks. Damaged row groups are
-    /// left out, as [`Self::integrity`] reports.
+    /// left out, as `integrity` reports.
     pub(crate) fn from_steps(source: SharedMedium<R>, found: Footer) -> Result<Self, TraceError> {
         let Footer { groups, conditions, start, recovery, mut damaged, .. } = found;
         let file = CubeFile::new(source, groups, conditions.as_ref(), &mut damaged)?;
@@ -110,33 +115,6 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
         self.conditions = join_conditions(&self.conditions, next.conditions);
         self.recovery = merge_recoveries(self.recovery, next.recovery);
         self
-    }
-
-    /// Returns the known damage and missing parts.
-    pub fn integrity(&self) -> &Integrity {
-        &self.integrity
-    }
-
-    /// Returns the conditions of the capture.
-    pub fn conditions(&self) -> &CaptureConditions {
-        &self.conditions
-    }
-
-    /// Returns what could not be read because the writer was killed; `None` if the file is
-    /// complete.
-    pub fn recovery(&self) -> Option<&Recovery> {
-        self.recovery.as_ref()
-    }
-
-    /// Returns the width of a step, in nanoseconds.
-    pub fn step_ns(&self) -> u64 {
-        self.step_ns
-    }
-
-    /// Returns the observed time; for a file of a rotated capture, that of this file, and for a
-    /// fold of a part of the time, only that part.
-    pub fn observed(&self) -> &ObservedTime {
-        &self.observed
     }
 
     /// Returns the known duration of the capture, in nanoseconds.

@@ -54,8 +54,14 @@ pub fn cgroup_name(conditions: &CaptureConditions, number: u16) -> Option<String
     }
 }
 
-/// Capture steps of one device at one layer, by step number.
-pub type SideSteps = (DeviceLayer, BTreeMap<u64, CaptureStep>);
+/// Capture steps of one device at one layer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SideSteps {
+    /// Device and layer.
+    pub side: DeviceLayer,
+    /// Capture steps by number.
+    pub steps: BTreeMap<u64, CaptureStep>,
+}
 
 /// The devices and layers whose I/Os pass the filter. In contrast to [`Sides`] their number has no
 /// limit.
@@ -118,8 +124,8 @@ impl SideSet {
 
     #[inline]
     fn see(&mut self, key: DeviceLayer) {
-        let of_device = self.is_seen.get(usize::from(key.device));
-        if !of_device.is_some_and(|seen| seen[usize::from(key.layer == Layer::FileSystem)]) {
+        let layers_seen = self.is_seen.get(usize::from(key.device));
+        if !layers_seen.is_some_and(|seen| seen[usize::from(key.layer == Layer::FileSystem)]) {
             self.see_first(key);
         }
     }
@@ -158,7 +164,7 @@ impl Fold for SideSet {
                 self.see_each(rows, part);
             }
         }
-        self.in_flight.extend(rows.edge_busy.iter().map(|(side, _)| *side));
+        self.in_flight.extend(rows.edge_busy.iter().map(|busy| busy.side));
         Ok(())
     }
     fn new_part(&self) -> Option<Self> {
@@ -168,12 +174,10 @@ impl Fold for SideSet {
         Ok(())
     }
     fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
-        let keys =
-            cells.cells.iter().map(|cell| DeviceLayer { device: cell.device, layer: cell.layer });
-        keys.for_each(|key| self.see(key));
-        let busy =
-            cells.busy.iter().map(|busy| DeviceLayer { device: busy.device, layer: busy.layer });
-        self.in_flight.extend(busy);
+        for cell in cells.cells {
+            self.see(cell.into());
+        }
+        self.in_flight.extend(cells.busy.iter().map(DeviceLayer::from));
         Ok(())
     }
     fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {
@@ -234,8 +238,8 @@ impl Sides {
         let unlisted_steps = self.unlisted_steps.take().map(Steps::finish).transpose()?;
         let found = self.finish()?;
         let mut all = unlisted_steps.unwrap_or_default();
-        for (step, of_side) in found.sides.iter().flat_map(|(_, steps)| steps) {
-            all.entry(*step).or_default().merge(of_side);
+        for (number, step) in found.sides.iter().flat_map(|side| &side.steps) {
+            all.entry(*number).or_default().merge(step);
         }
         Ok((found, all))
     }
@@ -245,9 +249,11 @@ impl Sides {
     /// # Errors
     /// Returns [`TraceError::TooFine`] if there are too many steps.
     pub fn finish(self) -> Result<SidesResult, TraceError> {
-        let finished = self.sides.into_iter().map(|(key, steps)| Ok((key, steps.finish()?)));
-        let mut sides = finished.collect::<Result<Vec<_>, TraceError>>()?;
-        sides.sort_by_key(|(key, _)| *key);
+        let mut sides = Vec::new();
+        for (side, steps) in self.sides {
+            sides.push(SideSteps { side, steps: steps.finish()? });
+        }
+        sides.sort_by_key(|steps| steps.side);
         Ok(SidesResult { sides, unlisted: self.unlisted })
     }
 
@@ -309,11 +315,11 @@ impl Fold for Sides {
                 None => self.leave_row_out(&columns, row)?,
             }
         }
-        for (side, busy) in rows.edge_busy {
-            if let Some(steps) = self.steps(*side)? {
-                steps.divide_busy(*busy)?;
+        for busy in rows.edge_busy {
+            if let Some(steps) = self.steps(busy.side)? {
+                steps.divide_busy(busy.span)?;
             } else if let Some(unlisted_steps) = &mut self.unlisted_steps {
-                unlisted_steps.divide_busy(*busy)?;
+                unlisted_steps.divide_busy(busy.span)?;
             }
         }
         Ok(())
@@ -328,14 +334,13 @@ impl Fold for Sides {
     fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
         check_is_multiple(self.width_ns, cells.step_ns)?;
         for cell in cells.cells {
-            match self.steps(DeviceLayer { device: cell.device, layer: cell.layer })? {
+            match self.steps(cell.into())? {
                 Some(steps) => steps.take_cell(cell)?,
                 None => self.unlisted = self.unlisted.saturating_add(cell.ios),
             }
         }
         for busy in cells.busy {
-            let key = DeviceLayer { device: busy.device, layer: busy.layer };
-            if let Some(steps) = self.steps(key)? {
+            if let Some(steps) = self.steps(busy.into())? {
                 steps.take_busy(busy)?;
             }
         }

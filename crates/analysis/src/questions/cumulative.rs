@@ -6,7 +6,8 @@
 //! 27.5 %.
 
 use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*};
-use crate::questions::streams::{ShareMeasure, StreamKey, StreamTable};
+use crate::questions::streams::{ShareMeasure, StreamKey, StreamTable, share_of};
+use crate::sums::io_count::IoCount;
 pub use crate::threshold::Threshold;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -109,8 +110,7 @@ pub struct CumulativeWorkload {
     pub threshold: Threshold,
     /// I/Os of the whole capture, streams below the threshold included.
     pub total_count: u64,
-    /// Bytes of the whole capture.
-    /// Zero where it is not known: [`CumulativeWorkload::total_bytes`].
+    /// Bytes of the whole capture; 0 if unknown ([`CumulativeWorkload::total_bytes`]).
     pub total_amount: u64,
     /// Streams of the whole capture.
     pub total_streams: usize,
@@ -130,29 +130,36 @@ impl CumulativeWorkload {
                 ..WorkloadStream::new(key, tally.count(), tally.amount())
             })
             .collect();
-        Self::select(streams, (total.count(), total.amount()), by, threshold)
+        let total = IoCount { ios: total.count(), bytes: total.amount() };
+        Self::select(streams, total, by, threshold)
     }
 
-    /// Selects among streams with given counts. `total` is the number of I/Os and of bytes of the
-    /// whole capture, including streams that are not listed.
+    /// Selects among streams with given counts. `total` counts the whole capture, including streams
+    /// that are not listed.
     pub fn select(
         mut streams: Vec<WorkloadStream>,
-        total: (u64, u64),
+        total: IoCount,
         by: ShareMeasure,
         threshold: Threshold,
     ) -> Self {
         let total_streams = streams.len();
         let measure = |stream: &WorkloadStream| by.choose(stream.count, stream.amount);
-        let whole = by.choose(total.0, total.1);
+        let whole = by.choose(total.ios, total.bytes);
         streams.retain(|stream| stream.count > 0 && threshold.admits(measure(stream), whole));
         streams.sort_by_key(|stream| (Reverse(measure(stream)), stream.key()));
         let selected: u64 = streams.iter().map(measure).sum();
         for stream in &mut streams {
-            stream.share = ratio(measure(stream), whole);
-            stream.normalized = ratio(measure(stream), selected);
+            stream.share = share_of(measure(stream), whole);
+            stream.normalized = share_of(measure(stream), selected);
         }
-        let (total_count, total_amount) = total;
-        CumulativeWorkload { by, threshold, total_count, total_amount, total_streams, streams }
+        CumulativeWorkload {
+            by,
+            threshold,
+            total_count: total.ios,
+            total_amount: total.bytes,
+            total_streams,
+            streams,
+        }
     }
 
     /// Returns the bytes of the whole capture; `None` if unknown.
@@ -166,36 +173,47 @@ impl CumulativeWorkload {
     }
 
     /// Returns the I/Os and the bytes of the selected streams.
-    pub fn selected(&self) -> (u64, u64) {
-        self.streams
-            .iter()
-            .fold((0, 0), |sum, stream| (sum.0 + stream.count, sum.1 + stream.amount))
+    pub fn selected(&self) -> IoCount {
+        let mut selected = IoCount::default();
+        for stream in &self.streams {
+            selected.add(IoCount { ios: stream.count, bytes: stream.amount });
+        }
+        selected
     }
 
     /// Returns the share of the whole capture that the selected streams cover, 0 to 1.
     pub fn coverage(&self) -> f64 {
-        let (count, amount) = self.selected();
-        ratio(self.by.choose(count, amount), self.by.choose(self.total_count, self.total_amount))
+        let selected = self.selected();
+        share_of(
+            self.by.choose(selected.ios, selected.bytes),
+            self.by.choose(self.total_count, self.total_amount),
+        )
     }
 
     /// Returns one thread with the average queue depth of the selected streams, rounded up; `None`
     /// if no depth is known. An average below 1 means that the server paused between I/Os, which
     /// only a pace reproduces.
     pub fn demand_seen(&self) -> Option<Demand> {
-        demand_of(self.streams.iter().filter_map(|stream| Some((stream.qd_mean?, stream.count))))
+        mean_demand(
+            self.streams.iter().filter_map(|stream| {
+                Some(WeightedDepth { depth: stream.qd_mean?, ios: stream.count })
+            }),
+        )
     }
 
-    /// Returns the applied test workload: a fixed composite of the selected streams, each weighted
-    /// by its count of I/Os. The second value has one sentence per difference from the capture.
+    /// Returns the applied test workload.
     ///
     /// # Errors
     /// Returns [`TraceError::Unsuitable`] if no selected stream can be applied to a device.
-    pub fn io_streams(&self) -> Result<(Vec<IoStream>, Vec<String>), TraceError> {
+    pub fn applied_streams(&self) -> Result<AppliedStreams, TraceError> {
         let mut remarks = Vec::new();
-        let mut chosen: Vec<(IoStream, u64)> = Vec::new();
+        let (mut streams, mut counts) = (Vec::new(), Vec::new());
         for stream in &self.streams {
             match stimulus_op(stream.op) {
-                Some(op) => chosen.push((io_stream(op, stream), stream.count)),
+                Some(op) => {
+                    streams.push(io_stream(op, stream));
+                    counts.push(stream.count);
+                }
                 None => remarks.push(format!(
                     "{} ({} I/Os) is omitted: its operation is unknown.",
                     stream.key(),
@@ -203,20 +221,32 @@ impl CumulativeWorkload {
                 )),
             }
         }
-        if chosen.is_empty() {
-            return Err(TraceError::Unsuitable(below_threshold(self.threshold)));
+        if streams.is_empty() {
+            return Err(TraceError::Unsuitable(no_stream_message(self.threshold)));
         }
-        let (weights, exact) = weights(chosen.iter().map(|(_, count)| *count));
-        if !exact {
+        let StreamWeights { weights, are_exact } = StreamWeights::from_counts(&counts);
+        if !are_exact {
             remarks.push("Counts beyond 32 bits: weights are rounded.".into());
         }
-        let weighed = chosen.into_iter().zip(weights);
-        Ok((weighed.map(|((stream, _), weight)| stream.weighing(weight)).collect(), remarks))
+        for (stream, weight) in streams.iter_mut().zip(weights) {
+            stream.weight = weight;
+        }
+        Ok(AppliedStreams { streams, remarks })
     }
 }
 
+/// The applied test workload: a fixed composite of the selected streams, each weighted by its count
+/// of I/Os.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AppliedStreams {
+    /// The streams.
+    pub streams: Vec<IoStream>,
+    /// Differences from the capture, one sentence each.
+    pub remarks: Vec<String>,
+}
+
 /// Returns the message that no stream can be applied.
-pub fn below_threshold(threshold: Threshold) -> String {
+pub fn no_stream_message(threshold: Threshold) -> String {
     match threshold {
         Threshold(0) => "no I/O stream has I/Os that can be applied; a workload file needs a \
                          stream of reads, writes, discards or flushes with ios = 1 or more"
@@ -244,10 +274,6 @@ pub fn data_pattern_of(ratio: Option<f64>, duplicates: Option<f64>) -> Option<Da
     })
 }
 
-fn ratio(part: u64, whole: u64) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
-}
-
 /// Returns the operation of a load, or `None` if no operation of a load does the same.
 pub fn stimulus_op(op: IoOp) -> Option<Op> {
     match op {
@@ -263,47 +289,60 @@ pub fn stimulus_op(op: IoOp) -> Option<Op> {
 pub fn io_stream(op: Op, stream: &WorkloadStream) -> IoStream {
     let order = if stream.sequential { Order::Sequential(Cursor::Own) } else { Order::Random };
     let size = u64::from(stream.bytes);
-    let mut made = IoStream::new(op, order, Bytes(size));
-    made.durability = stream.durability;
     // A 28 KiB write on a 4 KiB boundary must not be moved to a multiple of 28 KiB.
-    made.alignment = stream.alignment.map(|alignment| {
-        if size.is_power_of_two() {
-            Bytes(alignment.min(size))
-        } else {
-            Bytes(alignment.min(size.next_power_of_two()))
-        }
-    });
-    made.alignment = made.alignment.filter(|alignment| alignment.0 != size && size > 0);
-    made
+    let alignment = stream.alignment.map(|alignment| alignment.min(size.next_power_of_two()));
+    let alignment = alignment.filter(|alignment| *alignment != size && size > 0).map(Bytes);
+    IoStream { durability: stream.durability, alignment, ..IoStream::new(op, order, Bytes(size)) }
 }
 
-/// Returns 32-bit weights in the ratios of the counts, and whether they are exact.
-fn weights(counts: impl Iterator<Item = u64> + Clone) -> (Vec<u32>, bool) {
-    let divisor = counts.clone().fold(0, greatest_common_divisor).max(1);
-    let largest = counts.clone().max().unwrap_or(0) / divisor;
-    // The sum of all weights must fit in 32 bits as well.
-    let sum: u128 = counts.clone().map(|count| u128::from(count / divisor)).sum();
-    let shift = (128 - sum.leading_zeros()).saturating_sub(32);
-    let exact = shift == 0 && u32::try_from(largest).is_ok();
-    let weight = |count: u64| {
-        u32::try_from((count / divisor) >> shift).unwrap_or(u32::MAX).max(u32::from(count > 0))
-    };
-    (counts.map(weight).collect(), exact)
+/// 32-bit weights in the ratios of counts of I/Os.
+#[derive(Debug, PartialEq, Eq)]
+struct StreamWeights {
+    weights: Vec<u32>,
+    /// True if no weight was rounded.
+    are_exact: bool,
+}
+
+impl StreamWeights {
+    fn from_counts(counts: &[u64]) -> Self {
+        let divisor = counts.iter().copied().fold(0, greatest_common_divisor).max(1);
+        // The sum of all weights must fit in 32 bits, not only each of them.
+        let sum: u128 = counts.iter().map(|count| u128::from(count / divisor)).sum();
+        let shift = (u128::BITS - sum.leading_zeros()).saturating_sub(u32::BITS);
+        let weight = |count: &u64| {
+            let rounded = u32::try_from((count / divisor) >> shift).unwrap_or(u32::MAX);
+            rounded.max(u32::from(*count > 0))
+        };
+        StreamWeights { weights: counts.iter().map(weight).collect(), are_exact: shift == 0 }
+    }
 }
 
 pub(crate) fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
-/// Returns one thread with the average of queue depths, each weighted by its I/Os, rounded up.
-/// Returns `None` if there are no I/Os.
-pub fn demand_of(depths: impl Iterator<Item = (f64, u64)>) -> Option<Demand> {
-    let add = |(sum, ios): (f64, f64), (mean, count): (f64, u64)| {
-        (sum + mean * count as f64, ios + count as f64)
-    };
-    let (sum, ios) = depths.fold((0.0, 0.0), add);
-    let depth = (ios > 0.0).then(|| (sum / ios).ceil().clamp(1.0, 65_536.0))?;
-    Some(Demand::new(1, depth as u32))
+/// Average queue depth of some I/Os.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WeightedDepth {
+    /// Average queue depth at issue.
+    pub depth: f64,
+    /// Number of I/Os.
+    pub ios: u64,
+}
+
+/// Returns one thread with the average queue depth of all I/Os, rounded up; `None` if there are no
+/// I/Os.
+pub fn mean_demand(depths: impl Iterator<Item = WeightedDepth>) -> Option<Demand> {
+    let (mut depth_sum, mut ios) = (0.0, 0.0);
+    for one in depths {
+        depth_sum += one.depth * one.ios as f64;
+        ios += one.ios as f64;
+    }
+    if ios <= 0.0 {
+        return None;
+    }
+    let depth: f64 = depth_sum / ios;
+    Some(Demand::new(1, depth.ceil().clamp(1.0, 65_536.0) as u32))
 }
 
 #[cfg(test)]
@@ -337,14 +376,11 @@ mod tests {
     #[test]
     fn the_tutorials_workload_is_selected_and_normalized_exactly() {
         let threshold = "2%".parse().unwrap();
-        let workload = CumulativeWorkload::select(
-            seed_streams(),
-            (3_512_860, u64::MAX),
-            ShareMeasure::Count,
-            threshold,
-        );
+        let total = IoCount { ios: 3_512_860, bytes: u64::MAX };
+        let workload =
+            CumulativeWorkload::select(seed_streams(), total, ShareMeasure::Count, threshold);
         assert_eq!(workload.streams.len(), 9);
-        assert_eq!(workload.selected().0, 2_755_026);
+        assert_eq!(workload.selected().ios, 2_755_026);
         assert!((workload.coverage() - 0.7843).abs() < 5e-5);
         let percent: Vec<String> =
             workload.streams.iter().map(|s| format!("{:.2}", s.normalized * 100.0)).collect();
@@ -354,7 +390,7 @@ mod tests {
         );
         let sum: f64 = workload.streams.iter().map(|s| s.normalized).sum();
         assert!((sum - 1.0).abs() < 1e-12);
-        let (streams, remarks) = workload.io_streams().unwrap();
+        let AppliedStreams { streams, remarks } = workload.applied_streams().unwrap();
         let weights: Vec<u32> = streams.iter().map(|s| s.weight).collect();
         assert_eq!(weights[..2], [757_697, 422_999]);
         assert!(remarks.is_empty());
@@ -362,13 +398,10 @@ mod tests {
 
     #[test]
     fn sizes_that_are_no_power_of_two_keep_their_alignment() {
-        let workload = CumulativeWorkload::select(
-            seed_streams(),
-            (3_512_860, 1),
-            ShareMeasure::Count,
-            Threshold(0),
-        );
-        let (streams, _) = workload.io_streams().unwrap();
+        let total = IoCount { ios: 3_512_860, bytes: 1 };
+        let workload =
+            CumulativeWorkload::select(seed_streams(), total, ShareMeasure::Count, Threshold(0));
+        let streams = workload.applied_streams().unwrap().streams;
         let stream = streams.iter().find(|s| s.size == Bytes::kib(28)).unwrap();
         assert_eq!(stream.alignment(), Bytes(4096));
         let plain = streams.iter().find(|s| s.size == Bytes::kib(4)).unwrap();
@@ -377,16 +410,16 @@ mod tests {
 
     #[test]
     fn weights_are_exact_while_they_fit() {
-        assert_eq!(weights([6u64, 9].into_iter()), (vec![2, 3], true));
-        let (large, exact) = weights([u64::MAX - 1, 3].into_iter());
-        assert!(!exact && large[0] > 1 << 30 && large[1] == 1);
+        let small = StreamWeights { weights: vec![2, 3], are_exact: true };
+        assert_eq!(StreamWeights::from_counts(&[6, 9]), small);
+        let StreamWeights { weights, are_exact } = StreamWeights::from_counts(&[u64::MAX - 1, 3]);
+        assert!(!are_exact && weights[0] > 1 << 30 && weights[1] == 1);
     }
 
     #[test]
     fn an_empty_selection_is_an_error() {
-        let empty =
-            CumulativeWorkload::select(Vec::new(), (0, 0), ShareMeasure::Count, Threshold(20_000));
-        let error = empty.io_streams().unwrap_err().to_string();
+        let empty = CumulativeWorkload { threshold: Threshold(20_000), ..Default::default() };
+        let error = empty.applied_streams().unwrap_err().to_string();
         assert!(error.contains("lower"), "{error}");
         assert!("200%".parse::<Threshold>().is_err() && "x".parse::<Threshold>().is_err());
         assert_eq!("0.5 %".parse::<Threshold>().unwrap().to_string(), "0.5%");

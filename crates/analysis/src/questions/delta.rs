@@ -109,8 +109,8 @@ pub fn in_whole_steps(captures: &[AlignedCapture; 2], span: (u64, u64)) -> Optio
 /// Returns the spans of the shared axis that both captures observed, in whole steps of both.
 pub fn shared_time(captures: &[AlignedCapture; 2]) -> Vec<(u64, u64)> {
     let [a, b] = captures.each_ref().map(|one| one.observed.shifted(one.origin_ns));
-    let both = a.within(b.spans_ns());
-    both.spans_ns().iter().filter_map(|span| in_whole_steps(captures, *span)).collect()
+    let common = a.within(b.spans_ns());
+    common.spans_ns().iter().filter_map(|span| in_whole_steps(captures, *span)).collect()
 }
 
 /// Returns true if every capture overlaps another one on the shared axis.
@@ -252,8 +252,8 @@ pub fn deltas(sides: &[DeltaSide; 2], rank: DeltaRank) -> Vec<Delta> {
     let mut deltas: Vec<Delta> = names.into_iter().map(delta).collect();
     let change = |delta: &Delta| {
         // If one side has no response time, there is no change to rank.
-        let both = delta.a.response_mean_ns.and(delta.b.response_mean_ns).is_some();
-        let known = rank != DeltaRank::Response || both;
+        let are_known = delta.a.response_mean_ns.and(delta.b.response_mean_ns).is_some();
+        let known = rank != DeltaRank::Response || are_known;
         if known { (delta.b.ranked(rank) - delta.a.ranked(rank)).abs() } else { -1.0 }
     };
     deltas.sort_by(|one, other| change(other).partial_cmp(&change(one)).unwrap_or(Ordering::Equal));

@@ -15,10 +15,11 @@ use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::parquet::{Field, Fields};
 
-/// Maximum number of pairs of drive and process that are kept. Beyond it the number of processes is
-/// unknown.
+/// Maximum number of drives with sums of their own: every device index at every layer.
+const DRIVES_MAX: usize = 1 << 18;
+/// Default maximum number of pairs of drive and process that are kept. Beyond it the number of
+/// processes is unknown.
 const PAIRS_MAX: usize = 1 << 17;
-
 const RECENT_PAIRS: usize = 64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,10 +36,9 @@ pub struct Drives {
     pairs: BTreeSet<DriveProcess>,
     /// Recently seen pairs, by a hash of process and device.
     recent_pairs: [Option<DriveProcess>; RECENT_PAIRS],
-    /// Maximum number of pairs.
-    most: usize,
+    pairs_max: usize,
     /// Set if there were more pairs than are kept, or if sums without processes were added.
-    processes_unknown: bool,
+    has_unknown_processes: bool,
 }
 
 impl Default for Drives {
@@ -48,61 +48,68 @@ impl Default for Drives {
 }
 
 impl Drives {
-    /// Creates an empty table that keeps at most `most` pairs of drive and process.
-    pub fn keeping(most: usize) -> Self {
+    /// Creates an empty table that keeps at most `pairs_max` pairs of drive and process.
+    pub fn keeping(pairs_max: usize) -> Self {
         Drives {
-            // Room for every device index at every layer.
-            drives: BoundedTable::keeping(1 << 18),
+            drives: BoundedTable::keeping(DRIVES_MAX),
             pairs: BTreeSet::new(),
             recent_pairs: [None; RECENT_PAIRS],
-            most,
-            processes_unknown: false,
+            pairs_max,
+            has_unknown_processes: false,
         }
     }
 
     /// Returns a row for each drive, followed by a row for all of them.
     pub fn listing(&self, conditions: &CaptureConditions) -> Vec<DriveFigures> {
-        let drives: BTreeMap<DeviceLayer, &IoSums> =
-            self.drives.iter().map(|(drive, sums)| (*drive, sums)).collect();
-        let mut rows: Vec<DriveFigures> = drives
-            .iter()
-            .map(|(drive, sums)| {
-                let device = conditions.devices.get(usize::from(drive.device));
-                let processes = self.named_pairs().filter(|pair| pair.drive == *drive);
-                DriveFigures {
-                    name: drive.name(conditions),
-                    model: device.and_then(|device| device.model.clone()),
-                    serial: device.and_then(|device| device.serial.clone()),
-                    capacity: device.and_then(|device| device.capacity).map(|size| size.0),
-                    processes: self.known_processes(processes.count()),
-                    merging: merging(conditions, *drive),
-                    sums: (*sums).clone(),
-                }
-            })
-            .collect();
-        rows.push(self.total(&rows, &drives, conditions));
+        let drives: BTreeMap<&DeviceLayer, &IoSums> = self.drives.iter().collect();
+        let mut rows: Vec<DriveFigures> =
+            drives.iter().map(|(drive, sums)| self.figures(**drive, sums, conditions)).collect();
+        rows.push(self.total_figures(&rows, conditions));
         rows
     }
 
-    /// Returns the row for all drives together.
-    fn total(
+    fn figures(
         &self,
-        rows: &[DriveFigures],
-        drives: &BTreeMap<DeviceLayer, &IoSums>,
+        drive: DeviceLayer,
+        sums: &IoSums,
         conditions: &CaptureConditions,
     ) -> DriveFigures {
+        let device = conditions.devices.get(usize::from(drive.device));
+        let processes = self.known_processes().filter(|pair| pair.drive == drive).count();
+        DriveFigures {
+            name: drive.name(conditions),
+            model: device.and_then(|device| device.model.clone()),
+            serial: device.and_then(|device| device.serial.clone()),
+            capacity: capacity(conditions, drive.device),
+            processes: self.has_all_processes().then_some(processes as u64),
+            merging: merging(conditions, drive),
+            sums: sums.clone(),
+        }
+    }
+
+    /// Returns the row for all drives together, given those of each.
+    fn total_figures(&self, rows: &[DriveFigures], conditions: &CaptureConditions) -> DriveFigures {
         let mut sums = IoSums::default();
-        drives.values().for_each(|one| sums.merge(one));
+        let mut merging: Option<MergeCounts> = None;
+        for row in rows {
+            sums.merge(&row.sums);
+            if let Some(counted) = row.merging {
+                let total = merging.get_or_insert_default();
+                total.merged = total.merged.saturating_add(counted.merged);
+                total.split = total.split.saturating_add(counted.split);
+            }
+        }
+        // A drive that is seen at two layers counts once.
+        let devices: BTreeSet<u16> = self.drives.iter().map(|(drive, _)| drive.device).collect();
+        let mut total_capacity = Some(0u64);
+        for device in &devices {
+            let sum = total_capacity.zip(capacity(conditions, *device));
+            total_capacity = sum.map(|(sum, capacity)| sum.saturating_add(capacity));
+        }
         // The same process number on two hosts means two processes.
         let processes: BTreeSet<(String, u32)> = self
-            .named_pairs()
+            .known_processes()
             .map(|pair| (host_name(conditions, pair.drive.device), pair.pid))
-            .collect();
-        // A drive that is seen at two layers counts once in the total size.
-        let devices: BTreeSet<u16> = drives.keys().map(|drive| drive.device).collect();
-        let sizes: Option<Vec<u64>> = devices
-            .iter()
-            .map(|device| row_of_device(rows, drives, *device).and_then(|row| row.capacity))
             .collect();
         DriveFigures {
             name: match devices.len() {
@@ -111,25 +118,22 @@ impl Drives {
             },
             model: None,
             serial: None,
-            capacity: sizes.map(|sizes| sizes.iter().fold(0u64, |sum, n| sum.saturating_add(*n))),
-            processes: self.known_processes(processes.len()),
-            merging: rows.iter().filter_map(|row| row.merging).reduce(|a, b| MergeCounts {
-                merged: a.merged.saturating_add(b.merged),
-                split: a.split.saturating_add(b.split),
-            }),
+            capacity: total_capacity,
+            processes: self.has_all_processes().then_some(processes.len() as u64),
+            merging,
             sums,
         }
     }
 
-    fn named_pairs(&self) -> impl Iterator<Item = &DriveProcess> {
+    /// Iterates over the pairs whose process is known.
+    fn known_processes(&self) -> impl Iterator<Item = &DriveProcess> {
         self.pairs.iter().filter(|pair| pair.pid > 0)
     }
 
-    /// Returns a number of processes, or `None` if not all processes are known.
-    fn known_processes(&self, count: usize) -> Option<u64> {
-        // If no I/O names a process, the source does not record processes.
-        let are_recorded = self.named_pairs().next().is_some();
-        (are_recorded && !self.processes_unknown).then_some(count as u64)
+    /// Returns whether the processes of all I/Os were kept. If no I/O has a process ID, the source
+    /// does not record processes.
+    fn has_all_processes(&self) -> bool {
+        !self.has_unknown_processes && self.known_processes().next().is_some()
     }
 
     #[inline]
@@ -138,7 +142,7 @@ impl Drives {
         // for each.
         let hash = pair.pid.wrapping_add(u32::from(pair.drive.device).wrapping_mul(29));
         let recent = &mut self.recent_pairs[hash as usize % RECENT_PAIRS];
-        if self.processes_unknown || *recent == Some(pair) {
+        if self.has_unknown_processes || *recent == Some(pair) {
             return;
         }
         *recent = Some(pair);
@@ -146,11 +150,10 @@ impl Drives {
         self.limit_pairs();
     }
 
+    /// Discards all pairs if there are too many, or if some are missing.
     fn limit_pairs(&mut self) {
-        if self.pairs.len() > self.most {
-            self.processes_unknown = true;
-        }
-        if self.processes_unknown {
+        self.has_unknown_processes |= self.pairs.len() > self.pairs_max;
+        if self.has_unknown_processes {
             self.pairs.clear();
         }
     }
@@ -163,21 +166,16 @@ fn merging(conditions: &CaptureConditions, drive: DeviceLayer) -> Option<MergeCo
     counted.get(usize::from(drive.device)).copied()
 }
 
-/// Returns the first row of a device. There is a row for each of `drives`, in their order.
-fn row_of_device<'r>(
-    rows: &'r [DriveFigures],
-    drives: &BTreeMap<DeviceLayer, &IoSums>,
-    device: u16,
-) -> Option<&'r DriveFigures> {
-    let at = drives.keys().position(|drive| drive.device == device)?;
-    rows.get(at)
+/// Returns the size of a device in bytes, or `None` if it is unknown.
+fn capacity(conditions: &CaptureConditions, device: u16) -> Option<u64> {
+    conditions.devices.get(usize::from(device))?.capacity.map(|size| size.0)
 }
 
 impl PartialEq for Drives {
     fn eq(&self, other: &Self) -> bool {
         self.drives == other.drives
             && self.pairs == other.pairs
-            && self.processes_unknown == other.processes_unknown
+            && self.has_unknown_processes == other.has_unknown_processes
     }
 }
 
@@ -197,24 +195,24 @@ impl Fold for Drives {
         Ok(())
     }
     fn new_part(&self) -> Option<Self> {
-        Some(Drives::keeping(self.most))
+        Some(Drives::keeping(self.pairs_max))
     }
     fn check_dimensions(&self, _: Dimensions) -> Result<(), NotRecorded> {
         Ok(())
     }
     fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
         for cell in cells.cells {
-            let drive = DeviceLayer { device: cell.device, layer: cell.layer };
+            let drive = DeviceLayer::from(cell);
             self.drives.tally(drive).add_cell(cell, cells.dimensions.single_ios, false);
             self.add_pair(DriveProcess { drive, pid: cell.who.pid });
         }
-        self.processes_unknown |= !cells.dimensions.processes && !cells.cells.is_empty();
+        self.has_unknown_processes |= !cells.dimensions.processes && !cells.cells.is_empty();
         self.limit_pairs();
         Ok(())
     }
     fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {
         self.drives.merge(other.drives);
-        self.processes_unknown |= other.processes_unknown;
+        self.has_unknown_processes |= other.has_unknown_processes;
         self.pairs.append(&mut other.pairs);
         self.limit_pairs();
         Ok(())

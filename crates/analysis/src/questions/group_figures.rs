@@ -93,14 +93,14 @@ impl Groups {
         let mut groups: BTreeMap<String, GroupFigures> = BTreeMap::new();
         for group in self.listing(ShareMeasure::Count, conditions) {
             let name = group.name();
-            let both = match groups.remove(&name) {
+            let merged = match groups.remove(&name) {
                 None => group,
                 Some(GroupFigures { key, mut tally, .. }) => {
                     tally.merge(&group.tally);
                     GroupFigures::new(key, &tally, &total, &named)
                 }
             };
-            groups.insert(name, both);
+            groups.insert(name, merged);
         }
         groups
     }

@@ -78,8 +78,8 @@ impl HitMaps {
         let keys = CumulativeWorkload::new(&table, ShareMeasure::Count, threshold).keys();
         let steps = match step_ns {
             None if counted.is_none() => HitSteps::over(span, HIT_STEPS),
-            None => HitSteps::of_width(span, captured.width(None, span, HIT_STEPS as u64)?),
-            Some(_) => HitSteps::of_width(span, captured.width(step_ns, span, HIT_STEPS_MAX)?),
+            None => HitSteps::with_width(span, captured.width(None, span, HIT_STEPS as u64)?),
+            Some(_) => HitSteps::with_width(span, captured.width(step_ns, span, HIT_STEPS_MAX)?),
         };
         let planes = if shown == HitMapQuantity::Streams { keys.len() + 1 } else { 2 };
         let devices = ends.devices().count();
@@ -192,7 +192,7 @@ impl DeviceHits {
                 }
                 HitMapQuantity::Streams => RangeHitValue::Streams {
                     counts: (0..map.planes())
-                        .map(|plane| map.of_plane(plane, range, step))
+                        .map(|plane| map.plane_hits(plane, range, step))
                         .collect(),
                 },
             }

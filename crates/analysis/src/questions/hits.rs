@@ -52,7 +52,7 @@ impl HitSteps {
 
     /// Covers a time span with steps of a width. The first step begins at a multiple of the width,
     /// as in every other table.
-    pub fn of_width(span_ns: (u64, u64), width_ns: u64) -> Self {
+    pub fn with_width(span_ns: (u64, u64), width_ns: u64) -> Self {
         let width_ns = width_ns.max(1);
         let first = span_ns.0 / width_ns;
         let count = (span_ns.1 / width_ns).saturating_sub(first).saturating_add(1);
@@ -135,7 +135,7 @@ impl HitMap {
 
     /// Returns an empty map with one plane per given I/O stream and one for all others, instead of
     /// reads and writes.
-    pub fn of_streams(self, keys: &[StreamKey]) -> Self {
+    pub fn by_stream(self, keys: &[StreamKey]) -> Self {
         let planes = HitPlanes::Streams(keys.iter().copied().zip(0..).collect());
         HitMap { planes, ..self }.empty()
     }
@@ -145,7 +145,7 @@ impl HitMap {
         match shown {
             HitMapQuantity::Count => self,
             HitMapQuantity::Bytes => self.by(ShareMeasure::Bytes),
-            HitMapQuantity::Streams => self.of_streams(keys),
+            HitMapQuantity::Streams => self.by_stream(keys),
         }
     }
 
@@ -161,7 +161,7 @@ impl HitMap {
     }
 
     /// Returns the hits, or bytes, of a range in a step on one plane; 0 outside the map.
-    pub fn of_plane(&self, plane: usize, range: usize, step: usize) -> u64 {
+    pub fn plane_hits(&self, plane: usize, range: usize, step: usize) -> u64 {
         let inside = plane < self.planes() && range < self.ranges && step < self.steps;
         if inside { self.cells[self.place(plane, range, step)] } else { 0 }
     }
@@ -170,8 +170,8 @@ impl HitMap {
     /// planes of reads and writes.
     pub fn hits(&self, op: IoOp, range: usize, step: usize) -> u64 {
         match op {
-            IoOp::Read => self.of_plane(0, range, step),
-            IoOp::Write => self.of_plane(1, range, step),
+            IoOp::Read => self.plane_hits(0, range, step),
+            IoOp::Write => self.plane_hits(1, range, step),
             _ => 0,
         }
     }
@@ -183,8 +183,9 @@ impl HitMap {
     }
 
     fn strongest_of(&self, ranges: Range<usize>, step: usize) -> Option<usize> {
-        let hits =
-            |plane| -> u64 { ranges.clone().map(|range| self.of_plane(plane, range, step)).sum() };
+        let hits = |plane| -> u64 {
+            ranges.clone().map(|range| self.plane_hits(plane, range, step)).sum()
+        };
         let (most, Reverse(plane)) =
             (0..self.planes()).map(|plane| (hits(plane), Reverse(plane))).max()?;
         (most > 0).then_some(plane)
@@ -198,7 +199,7 @@ impl HitMap {
     /// The first row holds the lowest LBAs.
     pub fn rows(&self, rows: usize) -> Vec<Vec<u64>> {
         let all = |range, step| -> u64 {
-            (0..self.planes()).map(|plane| self.of_plane(plane, range, step)).sum()
+            (0..self.planes()).map(|plane| self.plane_hits(plane, range, step)).sum()
         };
         let row = |ranges: Range<usize>| {
             let of_step = |step| ranges.clone().map(|range| all(range, step)).sum();
@@ -240,11 +241,11 @@ impl HitMap {
         let mut place = self.place(plane, first, step);
         for _ in first..self.ranges {
             let next = begin.saturating_add(self.range_bytes);
-            let more = match self.measure {
+            let value = match self.measure {
                 ShareMeasure::Count => 1,
                 ShareMeasure::Bytes => end.min(next) - from.max(begin),
             };
-            self.cells[place] = self.cells[place].saturating_add(more);
+            self.cells[place] = self.cells[place].saturating_add(value);
             if next >= end {
                 return;
             }
@@ -338,12 +339,12 @@ impl Fold for HitMap {
                 self.outside = self.outside.saturating_add(ios);
                 continue;
             }
-            let of_ops = self
+            let values = self
                 .measure
                 .choose([hits.reads, hits.writes], [hits.read_bytes, hits.written_bytes]);
-            for (plane, more) in of_ops.into_iter().enumerate() {
+            for (plane, value) in values.into_iter().enumerate() {
                 let place = self.place(plane, range, step);
-                self.cells[place] = self.cells[place].saturating_add(more);
+                self.cells[place] = self.cells[place].saturating_add(value);
             }
         }
         Ok(())
@@ -430,9 +431,9 @@ mod tests {
     #[test]
     fn steps_have_the_requested_width() {
         let second = 1_000_000_000;
-        let steps = HitSteps::of_width((9 * second, 66 * second), 10 * second);
+        let steps = HitSteps::with_width((9 * second, 66 * second), 10 * second);
         assert_eq!((steps.begin_ns, steps.width_ns, steps.count), (0, 10 * second, 7));
-        let steps = HitSteps::of_width((10 * second, 19 * second), 10 * second);
+        let steps = HitSteps::with_width((10 * second, 19 * second), 10 * second);
         assert_eq!((steps.begin_ns, steps.count), (10 * second, 1));
         let steps = HitSteps::over((0, u64::MAX), 60);
         assert!(steps.count == 60 && steps.width_ns >= u64::MAX / 60);
@@ -456,7 +457,7 @@ mod tests {
         assert_eq!(map.outside, 3);
         let ranges = Dimensions { ranges: true, ..Dimensions::default() };
         assert!(map.check_dimensions(ranges).is_ok());
-        let refused = map.of_streams(&[]).check_dimensions(ranges).err();
+        let refused = map.by_stream(&[]).check_dimensions(ranges).err();
         assert_eq!(refused, Some(NotRecorded::StreamHits));
     }
 
@@ -468,14 +469,14 @@ mod tests {
         );
         let steps = HitSteps { begin_ns: 0, width_ns: 10, count: 2 };
         let mut map =
-            HitMap::new(0, 40_960, 4, steps).by(ShareMeasure::Bytes).of_streams(&[read, write]);
+            HitMap::new(0, 40_960, 4, steps).by(ShareMeasure::Bytes).by_stream(&[read, write]);
         assert_eq!((map.planes(), map.range_bytes), (3, 10_240));
         let transfer = |from, bytes| DataTransfer { op: IoOp::Read, from, bytes };
         map.hit(0, Some(0), transfer(8192, 4096));
         map.hit(1, Some(0), transfer(0, 12_000));
         map.hit(2, map.step(15), transfer(40_448, 512));
-        assert_eq!((map.of_plane(0, 0, 0), map.of_plane(0, 1, 0)), (2048, 2048));
-        assert_eq!((map.of_plane(1, 0, 0), map.of_plane(1, 1, 0)), (10_240, 1760));
+        assert_eq!((map.plane_hits(0, 0, 0), map.plane_hits(0, 1, 0)), (2048, 2048));
+        assert_eq!((map.plane_hits(1, 0, 0), map.plane_hits(1, 1, 0)), (10_240, 1760));
         assert_eq!([map.strongest(0, 0), map.strongest(1, 0)], [Some(1), Some(0)]);
         assert_eq!([map.strongest(3, 0), map.strongest(3, 1)], [None, Some(2)]);
         assert_eq!(map.rows(2), [[16_096, 0], [0, 512]]);

@@ -46,8 +46,10 @@ const CACHE_ENTRIES: usize = 512;
 /// Hits of the ranges of a device, in total and by process.
 #[derive(Debug, Clone)]
 pub struct HotRanges {
-    device: u16,
-    range_bytes: u64,
+    /// Number of the device in the trace.
+    pub device: u16,
+    /// Size of a range, in bytes.
+    pub range_bytes: u64,
     ranges: Vec<AddressRangeHits>,
     /// Hits by range and process.
     pairs: FxHashMap<(u32, ProcessKey), u64>,
@@ -70,16 +72,6 @@ impl HotRanges {
             pairs: FxHashMap::default(),
             smallest: SmallestKeys::new(most),
         }
-    }
-
-    /// Returns the number of the device in the trace.
-    pub fn device(&self) -> u16 {
-        self.device
-    }
-
-    /// Returns the size of a range, in bytes.
-    pub fn range_bytes(&self) -> u64 {
-        self.range_bytes
     }
 
     /// Returns the number of ranges with at least one hit.

@@ -3,6 +3,7 @@
 use crate::cells::{Dimensions, FilteredCells};
 use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, columns, json_columns};
 use crate::fold::{AnnotatedRows, Fold};
+use crate::questions::stream_figures::share_of;
 use crate::sums::io_sums::{IoSums, SumColumns};
 use crate::tables::bounded_table::BoundedTable;
 use crate::tables::recent_cache::RecentCache;
@@ -107,11 +108,12 @@ impl ProcessTable {
     }
     /// Returns one row per process, in descending order of I/Os.
     pub fn listing(&self) -> Vec<ProcessFigures> {
-        let total: u64 = self.iter().map(|(_, tally)| tally.count()).sum();
-        let total = total + self.unlisted().count();
-        let figures = |(key, sums): (&ProcessKey, &IoSums)| {
-            let share = if total == 0 { 0.0 } else { sums.count() as f64 / total as f64 };
-            ProcessFigures { key: *key, share, sums: sums.clone() }
+        let listed: u64 = self.iter().map(|(_, sums)| sums.count()).sum();
+        let total = listed + self.unlisted().count();
+        let figures = |(key, sums): (&ProcessKey, &IoSums)| ProcessFigures {
+            key: *key,
+            share: share_of(sums.count(), total),
+            sums: sums.clone(),
         };
         let mut rows: Vec<ProcessFigures> = self.iter().map(figures).collect();
         rows.sort_by_key(|row| (Reverse(row.sums.count()), row.key));

@@ -94,19 +94,19 @@ impl ReadOut {
             let size = captured.size_of(*device).unwrap_or(1);
             HitMap::new(*device, size, choice.ranges, steps)
                 .by(ShareMeasure::Bytes)
-                .of_streams(&keys)
+                .by_stream(&keys)
         };
         let mut maps: Vec<HitMap> = devices.iter().map(map).collect();
         let account = captured.run_each(&pass, &mut maps)?;
-        let found = maps.iter().map(|map| ReadOut::of_map(map, &keys)).collect();
+        let found = maps.iter().map(|map| ReadOut::from_map(map, &keys)).collect();
         Ok(PassResult { found, account })
     }
 
     /// Reads out the first step of a map of bytes by stream.
-    fn of_map(map: &HitMap, keys: &[StreamKey]) -> ReadOut {
+    fn from_map(map: &HitMap, keys: &[StreamKey]) -> ReadOut {
         let mut streams = Vec::new();
         for plane in 0..map.planes() {
-            let there = (0..map.ranges).map(|range| map.of_plane(plane, range, 0));
+            let there = (0..map.ranges).map(|range| map.plane_hits(plane, range, 0));
             let bytes = there.clone().fold(0, u64::saturating_add);
             let most = there.enumerate().max_by_key(|(range, bytes)| (*bytes, Reverse(*range)));
             if let Some((range, bytes_there @ 1..)) = most {

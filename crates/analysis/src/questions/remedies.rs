@@ -104,12 +104,12 @@ const FROM_BACKUP: &str =
     "The counts do not include these I/Os. If there is a backup of the file, use that.";
 
 /// Returns the remedy for something that was not captured; empty if there is none.
-pub(crate) fn of_unseen(what: &str) -> &'static str {
+pub(crate) fn unseen_remedy(what: &str) -> &'static str {
     found(UNSEEN, what)
 }
 
 /// Returns the remedy for a remark of a capture; empty if there is none.
-pub(crate) fn of_remark(remark: &str) -> &'static str {
+pub(crate) fn remark_remedy(remark: &str) -> &'static str {
     found(REMARKS, remark)
 }
 
@@ -123,9 +123,9 @@ mod tests {
 
     #[test]
     fn a_text_has_the_remedy_of_its_part_and_an_unknown_one_none() {
-        assert!(of_unseen("I/Os given to Linux AIO (io_submit)").contains("entry-points"));
-        assert!(of_unseen("calls on files not completed at the end").contains("Stop the load"));
-        assert!(of_remark("nvme0n1p2 is a partition: offsets count from").contains("subtract"));
-        assert_eq!(of_remark("Written by hand."), "");
+        assert!(unseen_remedy("I/Os given to Linux AIO (io_submit)").contains("entry-points"));
+        assert!(unseen_remedy("calls on files not completed at the end").contains("Stop the load"));
+        assert!(remark_remedy("nvme0n1p2 is a partition: offsets count from").contains("subtract"));
+        assert_eq!(remark_remedy("Written by hand."), "");
     }
 }

@@ -44,7 +44,7 @@ struct SeriesCells {
 
 impl SeriesCells {
     /// Returns the cells of a step; creates them if the step is new.
-    fn of_step(&mut self, step: u64) -> Result<&mut Vec<IoCount>, TraceError> {
+    fn step_cells(&mut self, step: u64) -> Result<&mut Vec<IoCount>, TraceError> {
         if self.steps.len() * self.series_count >= CELLS_MAX && !self.steps.contains_key(&step) {
             let what = "the map over time has too many cells; choose wider steps with --step, or a \
                         higher --threshold";
@@ -68,7 +68,7 @@ impl SeriesCells {
             // Consecutive I/Os mostly fall into the same step.
             if at < begin || at - begin >= width || cells.is_empty() {
                 begin = at - at % width;
-                cells = self.of_step(at / width)?;
+                cells = self.step_cells(at / width)?;
             }
             cells[series_of(row)].add(IoCount { ios: 1, bytes: u64::from(bytes.at(row)) });
         }
@@ -113,9 +113,9 @@ impl SeriesOverTime {
         &mut self,
         step: u64,
         series: usize,
-        more: IoCount,
+        ios: IoCount,
     ) -> Result<(), TraceError> {
-        self.cells.of_step(step)?[series].add(more);
+        self.cells.step_cells(step)?[series].add(ios);
         Ok(())
     }
 }
@@ -180,14 +180,14 @@ impl Fold for SeriesOverTime {
                 }
             };
             let series = series.copied().unwrap_or(self.cells.series_count - 1);
-            let more = IoCount { ios: cell.ios, bytes: cell.amount() };
-            self.add_cell(cell.begin_ns / width_ns, series, more)?;
+            let ios = IoCount { ios: cell.ios, bytes: cell.amount() };
+            self.add_cell(cell.begin_ns / width_ns, series, ios)?;
         }
         Ok(())
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
         for (step, theirs) in &other.cells.steps {
-            let ours = self.cells.of_step(*step)?;
+            let ours = self.cells.step_cells(*step)?;
             ours.iter_mut().zip(theirs).for_each(|(ours, theirs)| ours.add(*theirs));
         }
         Ok(())

@@ -2,16 +2,14 @@
 
 use crate::captured::{Captured, PassResult, StepsResult, StreamMapResult, steps_over};
 use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, json_columns};
-use crate::device_layer::DeviceLayer;
-use crate::pass::{PassAccount, PassOptions};
+use crate::pass::PassOptions;
 use crate::questions::compare::SideSet;
 use crate::questions::load_shape::{
-    DEPTH_CLASSES, DepthRange, IDLE_ENDS_NS, IdleClass, IdlePeriods, LoadShape, RUN_CLASSES,
-    RunLengths, StreamGaps,
+    DEPTH_CLASSES, DepthRange, IDLE_ENDS_NS, IdleClass, LoadShape, RUN_CLASSES, RunLengths,
 };
 use crate::questions::series::SeriesOverTime;
 use crate::questions::steps::CaptureStep;
-use crate::questions::streams::{ShareMeasure, StreamKey};
+use crate::questions::streams::ShareMeasure;
 use crate::sums::response::ResponseFigures;
 use crate::threshold::Threshold;
 use serde::Serialize;
@@ -48,10 +46,11 @@ impl ShapeResult {
         captured: &Captured<R>,
         pass: &PassOptions,
         requested_ns: Option<u64>,
-        shares: (ShareMeasure, Threshold),
-    ) -> Result<(Self, PassAccount), TraceError> {
+        by: ShareMeasure,
+        threshold: Threshold,
+    ) -> Result<PassResult<Self>, TraceError> {
         captured.check_recorded(NotRecorded::SingleIos)?;
-        let PassResult { found: map, account } = captured.map(pass, requested_ns, shares)?;
+        let PassResult { found: map, account } = captured.map(pass, requested_ns, by, threshold)?;
         let StreamMapResult { width_ns, keys, series } = map;
         let span_ns = captured.span_of(pass, &account)?;
         let (mut shape, mut sides) = (LoadShape::new(width_ns, &keys), SideSet::default());
@@ -62,50 +61,58 @@ impl ShapeResult {
         let devices = has_busy_time.then_some(sides.count());
         let observed = captured.observed(&pass.filter);
         let steps = StepsResult { width_ns, steps, observed, devices, threads: None };
-        Ok((ShapeResult { steps, shape, series, span_ns }, account))
+        Ok(PassResult { found: ShapeResult { steps, shape, series, span_ns }, account })
     }
 
     /// Returns one row per stream.
     pub fn streams(&self) -> Vec<StreamShape> {
-        streams(&self.shape, &self.series, (self.span_ns, self.steps.width_ns))
+        streams(&self.shape, &self.series, self.span_ns, self.steps.width_ns)
     }
 
     /// Returns one row per capture step.
     pub fn over_time(&self) -> Vec<StepShape> {
         let depths = self.shape.depths();
-        let steps = self.steps.steps.iter();
-        let width = self.steps.width_ns;
-        steps.map(|(at, step)| StepShape::new((at, width), &step, depths.get(&at))).collect()
+        let mut rows = Vec::new();
+        for (number, step) in self.steps.steps.iter() {
+            let begin_ns = number.saturating_mul(self.steps.width_ns);
+            rows.push(StepShape::new(begin_ns, &step, depths.get(&number)));
+        }
+        rows
     }
 }
 
-/// Returns one row per stream of a shape. `over` is the time span and the width of a step.
+/// Returns one row per stream of a shape.
 pub(crate) fn streams(
     shape: &LoadShape,
     series: &SeriesOverTime,
-    over: ((u64, u64), u64),
+    span_ns: (u64, u64),
+    width_ns: u64,
 ) -> Vec<StreamShape> {
-    let of = |(at, (key, gaps)): (usize, (StreamKey, &StreamGaps))| StreamShape {
-        stream: key.to_string(),
-        gaps: gaps.times.figures(),
-        variation: gaps.variation(),
-        dispersion: dispersion(series, at, over),
-    };
-    shape.gaps().enumerate().map(of).collect()
+    let mut rows = Vec::new();
+    for (number, (key, gaps)) in shape.gaps().enumerate() {
+        rows.push(StreamShape {
+            stream: key.to_string(),
+            gaps: gaps.times.figures(),
+            variation: gaps.variation(),
+            dispersion: dispersion(series, number, span_ns, width_ns),
+        });
+    }
+    rows
 }
 
-/// Index of dispersion: the variance of the number of I/Os per step over its mean. The first and
+/// Returns the index of dispersion of the series with this number: the variance of the number of I/Os per step over its mean. The first and
 /// the last step are left out, since the capture covers only part of them.
 fn dispersion(
     series: &SeriesOverTime,
-    at: usize,
-    (span_ns, width_ns): ((u64, u64), u64),
+    number: usize,
+    span_ns: (u64, u64),
+    width_ns: u64,
 ) -> Option<f64> {
     let (first, last) = (span_ns.0 / width_ns + 1, span_ns.1 / width_ns);
     let count = last.checked_sub(first).filter(|count| *count >= DISPERSION_STEPS_MIN)?;
     let (mut sum, mut squares) = (0u128, 0u128);
     for cells in series.steps().range(first..last).map(|(_, cells)| cells) {
-        let ios = u128::from(cells.get(at).map_or(0, |cell| cell.ios));
+        let ios = u128::from(cells.get(number).map_or(0, |cell| cell.ios));
         (sum, squares) = (sum + ios, squares + ios * ios);
     }
     let mean = sum as f64 / count as f64;
@@ -191,8 +198,8 @@ pub struct RunShape {
 
 /// Returns the sequential runs of a shape by length, up to the longest class that occurs.
 pub fn runs(shape: &LoadShape) -> Vec<RunShape> {
-    let of = |op| shape.runs(op).map_or([0; RUN_CLASSES], RunLengths::classes);
-    let (reads, writes) = (of(IoOp::Read), of(IoOp::Write));
+    let classes = |op| shape.runs(op).map_or([0; RUN_CLASSES], RunLengths::classes);
+    let (reads, writes) = (classes(IoOp::Read), classes(IoOp::Write));
     let used = (0..RUN_CLASSES).rev().find(|class| reads[*class] + writes[*class] > 0);
     let class = |class: usize| RunShape {
         lengths: (1 << class, (class + 1 < RUN_CLASSES).then(|| (1 << (class + 1)) - 1)),
@@ -238,20 +245,15 @@ impl IdleShape {
 
 /// Returns the idle periods of a shape by device and length class.
 pub fn idle(shape: &LoadShape, conditions: &CaptureConditions) -> Vec<IdleShape> {
-    let of_device = |(side, idle): (&DeviceLayer, &IdlePeriods)| {
-        let device = side.name(conditions);
-        let class = move |(at, IdleClass { periods, idle_ns }): (usize, _)| IdleShape {
-            device: device.clone(),
-            times_ns: (
-                at.checked_sub(1).map_or(0, |before| IDLE_ENDS_NS[before]),
-                IDLE_ENDS_NS.get(at).copied(),
-            ),
-            periods,
-            idle_ns,
-        };
-        idle.classes.into_iter().enumerate().map(class).collect::<Vec<_>>()
-    };
-    shape.idle().iter().flat_map(of_device).collect()
+    let mut rows = Vec::new();
+    for (side, idle) in shape.idle() {
+        for (class, IdleClass { periods, idle_ns }) in idle.classes.into_iter().enumerate() {
+            let from_ns = class.checked_sub(1).map_or(0, |before| IDLE_ENDS_NS[before]);
+            let times_ns = (from_ns, IDLE_ENDS_NS.get(class).copied());
+            rows.push(IdleShape { device: side.name(conditions), times_ns, periods, idle_ns });
+        }
+    }
+    rows
 }
 
 /// Response times and queue depths of one capture step.
@@ -273,14 +275,10 @@ pub struct StepShape {
 }
 
 impl StepShape {
-    fn new(
-        (at, width_ns): (u64, u64),
-        step: &CaptureStep,
-        depths: Option<&[u64; DEPTH_CLASSES]>,
-    ) -> Self {
+    fn new(begin_ns: u64, step: &CaptureStep, depths: Option<&[u64; DEPTH_CLASSES]>) -> Self {
         let percentile = |fraction| step.percentile(fraction).map(|time| time.0);
         StepShape {
-            begin_ns: at.saturating_mul(width_ns),
+            begin_ns,
             response_p50_ns: percentile(0.5),
             response_p99_ns: percentile(0.99),
             response_p99_9_ns: percentile(0.999),

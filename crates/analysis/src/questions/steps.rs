@@ -6,7 +6,7 @@
 //!
 //! [`Filter::restrict_busy`]: crate::Filter::restrict_busy
 
-use crate::annotate::sequential::BusySpan;
+use crate::annotate::busy_time::BusySpan;
 use crate::cells::{BusyInStep, CubeCell, Dimensions, FilteredCells};
 use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, columns, json_columns};
 use crate::cube::CellSums;
@@ -153,7 +153,7 @@ impl Steps {
     /// Closes the open step and divides all remaining busy time among the steps.
     fn close_all(&mut self) -> Result<(), TraceError> {
         self.close()?;
-        self.busy.take().into_iter().try_for_each(|(_, busy)| self.divide_busy(busy))
+        self.busy.take().into_iter().try_for_each(|busy| self.divide_busy(busy.span))
     }
 
     /// Returns the number of I/Os in all steps.
@@ -209,7 +209,7 @@ impl Fold for Steps {
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         let columns = SumColumns::new(rows, true);
         rows.iter().try_for_each(|row| self.take_row(&columns, row))?;
-        rows.edge_busy.iter().try_for_each(|(_, busy)| self.divide_busy(*busy))
+        rows.edge_busy.iter().try_for_each(|busy| self.divide_busy(busy.span))
     }
     fn new_part(&self) -> Option<Self> {
         Some(Steps::new(self.width_ns).until(self.until_ns))
@@ -449,7 +449,7 @@ impl StepFigures {
     ];
 
     /// Number of columns at the beginning of [`Self::table`] that every capture has.
-    pub const USUAL_COLUMNS: usize = Self::TABLE.len() - 1;
+    pub const COMMON_COLUMNS: usize = Self::TABLE.len() - 1;
 
     /// Columns about written blocks that are part of a table.
     pub const OF_CONTENT: [StepFigureColumn; 3] = content::table();
@@ -464,15 +464,15 @@ impl StepFigures {
             processors |= step.processors.is_some();
             content |= step.content.duplicates.is_some();
         }
-        let more: [(bool, &[StepFigureColumn]); 4] = [
+        let optional: [(bool, &[StepFigureColumn]); 4] = [
             (queue, &[Self::QUEUE_MEAN, Self::QUEUE_SHARE]),
             (threads, &[Self::THREADS, Self::DEPTH_PER_THREAD]),
             (processors, &[Self::CPU, Self::IO_WAIT]),
             (content, &Self::OF_CONTENT),
         ];
-        let more = more.into_iter().filter(|(is_known, _)| *is_known);
-        let more = more.flat_map(|(_, columns)| columns);
-        Self::TABLE[1..].iter().chain(more).copied().collect()
+        let optional = optional.into_iter().filter(|(is_known, _)| *is_known);
+        let optional = optional.flat_map(|(_, columns)| columns);
+        Self::TABLE[1..].iter().chain(optional).copied().collect()
     }
 
     /// Columns of a report's table, after the start of each step.

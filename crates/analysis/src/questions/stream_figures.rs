@@ -40,11 +40,13 @@ impl ShareMeasure {
 
     /// Returns the share of a part in a whole, 0 to 1; 0 of nothing.
     pub fn share(self, part: &IoSums, whole: &IoSums) -> f64 {
-        match self.of(whole) {
-            0 => 0.0,
-            whole => self.of(part) as f64 / whole as f64,
-        }
+        share_of(self.of(part), self.of(whole))
     }
+}
+
+/// Returns the share of a part in a whole, 0 to 1; 0 of nothing.
+pub(crate) fn share_of(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
 /// One stream of a listing.

@@ -42,18 +42,18 @@ impl StreamSteps {
         }
     }
 
-    /// Returns the chosen streams over steps of a width. Returns `None` if the table was discarded
-    /// or has another width, so that a second pass is necessary.
-    pub(crate) fn chosen(&self, width_ns: u64, keys: &[StreamKey]) -> Option<SeriesOverTime> {
+    /// Returns the series of the given streams over steps of a width. Returns `None` if the table
+    /// was discarded or has another width, so that a second pass is necessary.
+    pub(crate) fn series(&self, width_ns: u64, keys: &[StreamKey]) -> Option<SeriesOverTime> {
         if self.is_discarded || width_ns != self.width_ns {
             return None;
         }
         let mut series = SeriesOverTime::new(width_ns, &SeriesSelection::Streams(keys.to_vec()));
-        let chosen: FxHashMap<StreamKey, usize> = keys.iter().copied().zip(0..).collect();
+        let series_numbers: FxHashMap<StreamKey, usize> = keys.iter().copied().zip(0..).collect();
         // Series and transfer size by number of the stream.
         let mut streams = vec![(keys.len(), 0); self.numbers.len()];
         for (key, number) in &self.numbers {
-            let series = chosen.get(key).copied().unwrap_or(keys.len());
+            let series = series_numbers.get(key).copied().unwrap_or(keys.len());
             streams[*number] = (series, u64::from(key.bytes));
         }
         for (step, cells) in &self.steps {

@@ -4,6 +4,7 @@
 use crate::cells::{Dimensions, FilteredCells};
 use crate::columns::JsonRow;
 use crate::fold::{AnnotatedRows, Fold};
+pub(crate) use crate::questions::stream_figures::share_of;
 pub use crate::questions::stream_figures::{ShareMeasure, StreamFigures};
 use crate::sums::io_sums::IoSums;
 use crate::sums::stream_chunk::{AT_ONCE, StreamChunk};
@@ -12,6 +13,7 @@ use crate::tables::recent_cache::RecentCache;
 use crate::tables::smallest_keys::{Admission, SmallestKeys};
 use crate::threshold::Threshold;
 use rustc_hash::FxHashMap;
+use serde::Serialize;
 use std::cmp::Reverse;
 use std::slice;
 use steadfast_domain::IoOp;
@@ -243,13 +245,48 @@ impl StreamTable {
         rows.sort_by_key(|row| (Reverse(by.of(&row.sums)), row.key));
         rows
     }
+}
 
-    /// Returns the rows of [`Self::listing`] whose share of the whole is at least the threshold.
-    pub fn listing_from(&self, by: ShareMeasure, threshold: Threshold) -> Vec<StreamFigures> {
-        let whole = by.of(&self.total());
-        let mut rows = self.listing(by);
-        rows.retain(|row| threshold.admits(by.of(&row.sums), whole));
-        rows
+/// The streams of a table at or above a threshold, as they are listed.
+#[derive(Serialize, schemars::JsonSchema)]
+pub struct StreamListing {
+    by: ShareMeasure,
+    threshold_percent: f64,
+    total: JsonRow<StreamFigures>,
+    /// Streams at or above the threshold.
+    streams: Vec<StreamFigures>,
+    streams_in_all: usize,
+    unlisted_count: u64,
+}
+
+impl StreamListing {
+    /// Lists the streams of `table` whose share, measured by `by`, is at least `threshold`.
+    pub fn new(table: &StreamTable, by: ShareMeasure, threshold: Threshold) -> Self {
+        let total = table.total_figures(by);
+        let whole = by.of(&total.row.sums);
+        let mut streams = table.listing(by);
+        streams.retain(|stream| threshold.admits(by.of(&stream.sums), whole));
+        StreamListing {
+            by,
+            threshold_percent: f64::from(threshold.0) / 1e4,
+            total,
+            streams,
+            streams_in_all: table.len(),
+            unlisted_count: table.unlisted().count(),
+        }
+    }
+
+    /// Returns the listed streams, the largest share first.
+    pub fn streams(&self) -> &[StreamFigures] {
+        &self.streams
+    }
+    /// Returns the number of streams, listed or not.
+    pub fn streams_in_all(&self) -> usize {
+        self.streams_in_all
+    }
+    /// Returns the figures of all I/Os.
+    pub fn total(&self) -> &StreamFigures {
+        &self.total.row
     }
 }
 

@@ -4,7 +4,7 @@
 
 use crate::captured::{Captured, steps_over, until};
 use crate::filter::Filter;
-use crate::fold::Fold;
+use crate::fold::{Fold, dyn_folds};
 use crate::pass::PassOptions;
 use crate::questions::compare::{SideSteps, Sides};
 use crate::questions::day_profile::{DayProfile, ProfileFigures};
@@ -125,13 +125,13 @@ pub struct SingleIoResults {
     /// Working sets by device.
     pub working_sets: Vec<DeviceWorkingSet>,
     /// Hit maps by device.
-    pub hits: Vec<(u16, HitMap)>,
+    pub hit_maps: Vec<HitMap>,
     /// The hottest ranges by device.
-    pub hot: Vec<HotRanges>,
+    pub hot_ranges: Vec<HotRanges>,
     /// Effect of a cache on each device with reads or writes.
     pub locality: Vec<LocalityFigures>,
     /// I/Os by thread, by cgroup and by file, as far as they were recorded.
-    pub who: Vec<Groups>,
+    pub groups: Vec<Groups>,
     /// Gaps, runs, queue depths and idle periods.
     pub shape: LoadShape,
     /// The hit map read out at the busiest minute, one entry per device; empty if the capture is
@@ -148,33 +148,33 @@ impl Study {
         captured: &Captured<R>,
         options: &StudyOptions,
     ) -> Result<Self, TraceError> {
-        let mut singles = FirstPassFolds::new(captured, options);
+        let mut first_pass = FirstPassFolds::new(captured, options);
         let mut quality = Completeness::from_conditions(captured.conditions());
-        let mut more = singles.as_mut().map(FirstPassFolds::in_first_pass).unwrap_or_default();
+        let mut folds = first_pass.as_mut().map(FirstPassFolds::in_first_pass).unwrap_or_default();
         let has_processes =
             !captured.is_several() && captured.check_recorded(NotRecorded::Processes).is_ok();
         let by = [Facet::Process, Facet::Stream];
         let mut processes = has_processes.then(|| (ProcessTable::default(), Groups::by(&by)));
         if let Some((all, streams)) = &mut processes {
-            more.push(all);
-            more.push(streams);
+            folds.push(all);
+            folds.push(streams);
         }
         let mut drives = Drives::default();
-        more.push(&mut quality);
-        more.push(&mut drives);
+        folds.push(&mut quality);
+        folds.push(&mut drives);
         let pass = &options.pass;
         let mut stream_steps = captured.stream_steps_fold(pass, options.step_ns, PLOT_STEPS_MAX);
-        more.extend(stream_steps.iter_mut().map(|fold| fold as &mut dyn Fold));
-        let totals = CaptureTotals::read_with_wider_steps(captured, options, more)?;
+        folds.extend(dyn_folds(&mut stream_steps));
+        let totals = CaptureTotals::read_with_wider_steps(captured, options, folds)?;
         let mut processes = processes.map(|(all, streams)| {
             let shown = all.most_active(PROCESSES_SHOWN);
-            let choice = SeriesSelection::Processes(shown.clone());
-            let over_time = SeriesOverTime::new(totals.step_ns, &choice);
+            let selection = SeriesSelection::Processes(shown.clone());
+            let over_time = SeriesOverTime::new(totals.step_ns, &selection);
             ProcessResults { all, streams, shown, over_time, slowest: None }
         });
-        let mut second_pass = singles.as_ref().map(|singles| singles.second_pass(&totals));
+        let mut second_pass = first_pass.as_ref().map(|folds| folds.second_pass(&totals));
         let series =
-            stream_steps.and_then(|steps| steps.chosen(totals.step_ns, &totals.workload.keys()));
+            stream_steps.and_then(|steps| steps.series(totals.step_ns, &totals.workload.keys()));
         let (mut series, is_gathered) = match series {
             Some(series) => (series, true),
             None => (totals.series(), false),
@@ -185,20 +185,20 @@ impl Study {
         let mut day = day_profile(captured, &totals);
         let files = files(captured, options)?;
         let mut folds: Vec<&mut dyn Fold> = Vec::new();
-        folds.extend(day.iter_mut().map(|fold| fold as &mut dyn Fold));
+        folds.extend(dyn_folds(&mut day));
         if !is_gathered {
             folds.push(&mut series);
         }
-        folds.extend(threads.iter_mut().map(|fold| fold as &mut dyn Fold));
-        folds.extend(processes.iter_mut().map(|found| &mut found.over_time as &mut dyn Fold));
+        folds.extend(dyn_folds(&mut threads));
+        folds.extend(dyn_folds(processes.iter_mut().map(|found| &mut found.over_time)));
         folds.extend(second_pass.iter_mut().flat_map(SecondPassFolds::folds));
         // Without a filter by layer the sides count every selected I/O, so the steps of all I/Os
         // are the sum of theirs and need no fold of their own.
         let filter = pass.filter.without_layer(captured.conditions());
-        let mut steps = (filter.is_some() || singles.is_none()).then(|| totals.steps());
-        folds.extend(steps.iter_mut().map(|fold| fold as &mut dyn Fold));
+        let mut steps = (filter.is_some() || first_pass.is_none()).then(|| totals.steps());
+        folds.extend(dyn_folds(&mut steps));
         let mut minutes = minutes(captured, &totals);
-        folds.extend(minutes.iter_mut().map(|fold| fold as &mut dyn Fold));
+        folds.extend(dyn_folds(&mut minutes));
         match filter {
             Some(filter) => {
                 captured.run(&PassOptions { filter, ..pass.clone() }, &mut [&mut sides])?;
@@ -219,13 +219,13 @@ impl Study {
             let table = processes.slowest.insert(ProcessTable::default());
             captured.run(&PassOptions { filter, ..pass.clone() }, &mut [table])?;
         }
-        let read_outs = match (&singles, extremes.and_then(|found| found.busiest)) {
+        let read_outs = match (&first_pass, extremes.and_then(|found| found.busiest)) {
             (Some(_), Some(busiest)) => read_outs(captured, options, &busiest)?,
             _ => Vec::new(),
         };
-        let single_ios = singles.zip(second_pass).map(|(singles, second_pass)| {
-            let mut found = singles.finish(second_pass);
-            found.who.extend(files);
+        let single_ios = first_pass.zip(second_pass).map(|(first_pass, second_pass)| {
+            let mut found = first_pass.finish(second_pass);
+            found.groups.extend(files);
             found.read_outs = read_outs;
             found
         });
@@ -252,7 +252,7 @@ impl Study {
     /// separately.
     pub fn sides_counted(&self) -> impl Iterator<Item = &SideSteps> {
         let layer = self.totals.options.pass.filter.layer;
-        self.sides.iter().filter(move |(side, _)| layer.is_none_or(|layer| layer == side.layer))
+        self.sides.iter().filter(move |steps| layer.is_none_or(|layer| layer == steps.side.layer))
     }
 
     /// Returns whether response-time percentiles are known. Step captures may hold histograms of
@@ -304,19 +304,19 @@ impl Study {
     }
 }
 
+/// Folds of single I/Os in the first pass of a study, for the devices that are shown.
 struct FirstPassFolds {
-    options: StudyOptions,
-    conditions: CaptureConditions,
     devices: Vec<u16>,
     ends: DeviceEnds,
     working_sets: Vec<WorkingSet>,
 }
 
+/// Folds of single I/Os that need the end of each device and the streams of the workload.
 struct SecondPassFolds {
-    hits: Vec<HitMap>,
-    hot: Vec<HotRanges>,
+    hit_maps: Vec<HitMap>,
+    hot_ranges: Vec<HotRanges>,
     localities: Vec<Locality>,
-    who: Vec<Groups>,
+    groups: Vec<Groups>,
     shape: LoadShape,
 }
 
@@ -330,8 +330,6 @@ impl FirstPassFolds {
         let devices = devices_shown(captured.conditions(), options);
         let working_set = |device: &u16| WorkingSet::new(*device, end_of(captured, *device));
         Some(FirstPassFolds {
-            options: options.clone(),
-            conditions: captured.conditions().clone(),
             working_sets: devices.iter().map(working_set).collect(),
             devices,
             ends: DeviceEnds::default(),
@@ -340,44 +338,44 @@ impl FirstPassFolds {
 
     fn in_first_pass(&mut self) -> Vec<&mut dyn Fold> {
         let mut folds: Vec<&mut dyn Fold> = vec![&mut self.ends];
-        folds.extend(self.working_sets.iter_mut().map(|set| set as &mut dyn Fold));
+        folds.extend(dyn_folds(&mut self.working_sets));
         folds
     }
 
     fn second_pass(&self, totals: &CaptureTotals) -> SecondPassFolds {
         let steps = HitSteps::over(totals.span_ns, HIT_STEPS);
-        let map = |device: &u16| {
-            let end = self.ends.end(*device, &self.conditions);
-            HitMap::new(*device, end, self.options.ranges, steps)
-                .showing(self.options.hits, &totals.workload.keys())
+        let streams = totals.workload.keys();
+        let locality_bytes = LOCALITY_OF_DEVICE.min(LOCALITY_BYTES / self.devices.len().max(1));
+        let mut folds = SecondPassFolds {
+            hit_maps: Vec::new(),
+            hot_ranges: Vec::new(),
+            localities: Vec::new(),
+            groups: thread_and_cgroup_groups(&totals.conditions),
+            shape: LoadShape::new(totals.step_ns, &streams),
         };
-        let hot = |device: &u16| {
-            HotRanges::new(*device, self.ends.end(*device, &self.conditions), HOT_RANGES)
-        };
-        let bytes = LOCALITY_BYTES / self.devices.len().max(1);
-        let locality = |device: &u16| Locality::keeping(bytes.min(LOCALITY_OF_DEVICE), *device);
-        SecondPassFolds {
-            hits: self.devices.iter().map(map).collect(),
-            hot: self.devices.iter().map(hot).collect(),
-            localities: self.devices.iter().map(locality).collect(),
-            who: who(&self.conditions),
-            shape: LoadShape::new(totals.step_ns, &totals.workload.keys()),
+        for device in self.devices.iter().copied() {
+            let end = self.ends.end(device, &totals.conditions);
+            let hit_map = HitMap::new(device, end, totals.options.ranges, steps);
+            folds.hit_maps.push(hit_map.showing(totals.options.hits, &streams));
+            folds.hot_ranges.push(HotRanges::new(device, end, HOT_RANGES));
+            folds.localities.push(Locality::keeping(locality_bytes, device));
         }
+        folds
     }
 
     fn finish(self, second_pass: SecondPassFolds) -> SingleIoResults {
-        let devices = || self.devices.iter().copied();
+        let figures = self.working_sets.iter().map(WorkingSet::figures);
+        let working_sets = self.devices.iter().zip(figures);
         // Devices are evaluated one after the other, so that each frees its memory before the next.
         let localities = second_pass.localities.into_iter().map(Locality::figures);
         SingleIoResults {
             locality: localities.filter(|figures| figures.accesses > 0).collect(),
-            who: second_pass.who,
-            working_sets: devices()
-                .zip(self.working_sets.iter().map(WorkingSet::figures))
-                .map(|(device, figures)| DeviceWorkingSet { device, figures })
+            groups: second_pass.groups,
+            working_sets: working_sets
+                .map(|(device, figures)| DeviceWorkingSet { device: *device, figures })
                 .collect(),
-            hits: devices().zip(second_pass.hits).collect(),
-            hot: second_pass.hot,
+            hit_maps: second_pass.hit_maps,
+            hot_ranges: second_pass.hot_ranges,
             shape: second_pass.shape,
             read_outs: Vec::new(),
         }
@@ -387,10 +385,10 @@ impl FirstPassFolds {
 impl SecondPassFolds {
     fn folds(&mut self) -> Vec<&mut dyn Fold> {
         let mut folds: Vec<&mut dyn Fold> = vec![&mut self.shape];
-        folds.extend(self.hits.iter_mut().map(|map| map as &mut dyn Fold));
-        folds.extend(self.hot.iter_mut().map(|ranges| ranges as &mut dyn Fold));
-        folds.extend(self.localities.iter_mut().map(|locality| locality as &mut dyn Fold));
-        folds.extend(self.who.iter_mut().map(|groups| groups as &mut dyn Fold));
+        folds.extend(dyn_folds(&mut self.hit_maps));
+        folds.extend(dyn_folds(&mut self.hot_ranges));
+        folds.extend(dyn_folds(&mut self.localities));
+        folds.extend(dyn_folds(&mut self.groups));
         folds
     }
 }
@@ -465,10 +463,10 @@ fn grouping(facet: Facet) -> Groups {
 }
 
 /// Returns the groups by thread and by cgroup, as far as the capture recorded them.
-fn who(conditions: &CaptureConditions) -> Vec<Groups> {
+fn thread_and_cgroup_groups(conditions: &CaptureConditions) -> Vec<Groups> {
     let cgroups = conditions.cgroups.as_ref().is_some_and(|cgroups| !cgroups.is_empty());
     let recorded = [(conditions.threads, Facet::Thread), (cgroups, Facet::Cgroup)];
-    recorded.into_iter().filter(|(is, _)| *is).map(|(_, facet)| grouping(facet)).collect()
+    recorded.into_iter().filter(|(known, _)| *known).map(|(_, facet)| grouping(facet)).collect()
 }
 
 /// Returns the files of the file-system layer if it was captured, whichever layer is counted.

@@ -4,7 +4,7 @@
 
 use crate::captured::{Captured, steps_over};
 use crate::clock::CaptureClock;
-use crate::fold::Fold;
+use crate::fold::{Fold, dyn_folds};
 use crate::pass::{PassAccount, PassOptions};
 use crate::questions::compare::SideSet;
 use crate::questions::cumulative::{CumulativeWorkload, Threshold};
@@ -47,7 +47,7 @@ impl Default for StudyOptions {
         StudyOptions {
             pass: PassOptions::default(),
             by: ShareMeasure::Count,
-            threshold: Threshold::USUAL,
+            threshold: Threshold::DEFAULT,
             step_ns: None,
             ranges: 200,
             hits: HitMapQuantity::default(),
@@ -84,7 +84,7 @@ pub struct CaptureTotals {
 }
 
 impl CaptureTotals {
-    /// Reads a capture once, and passes its batches to the folds of `more` as well.
+    /// Reads a capture once, and passes its batches to `other_folds` as well.
     ///
     /// # Errors
     /// Returns [`TraceError::Unsuitable`] if no I/O passes the filter, [`TraceError::TooFine`] if
@@ -93,9 +93,9 @@ impl CaptureTotals {
     pub fn read<R: Read + Seek + Send + 'static>(
         captured: &Captured<R>,
         options: &StudyOptions,
-        more: Vec<&mut dyn Fold>,
+        other_folds: Vec<&mut dyn Fold>,
     ) -> Result<Self, TraceError> {
-        let totals = Self::read_with_wider_steps(captured, options, more)?;
+        let totals = Self::read_with_wider_steps(captured, options, other_folds)?;
         if totals.detail_step_ns.is_some() {
             // Always fails here, with the reason.
             captured.width(options.step_ns, totals.span_ns, PLOT_STEPS_MAX)?;
@@ -111,12 +111,12 @@ impl CaptureTotals {
     pub fn read_with_wider_steps<R: Read + Seek + Send + 'static>(
         captured: &Captured<R>,
         options: &StudyOptions,
-        more: Vec<&mut dyn Fold>,
+        other_folds: Vec<&mut dyn Fold>,
     ) -> Result<Self, TraceError> {
         let mut streams = StreamTable::new();
         let mut sides_seen = SideSet::with_busy_sides(!options.pass.filter.spans_ns.is_empty());
         let mut folds: Vec<&mut dyn Fold> = vec![&mut streams, &mut sides_seen];
-        folds.extend(more.into_iter().map(|fold| fold as &mut dyn Fold));
+        folds.extend(other_folds.into_iter().map(|fold| fold as &mut dyn Fold));
         let mut content = PartContent::read(captured, &options.pass);
         folds.extend(content.fold());
         let account = captured.run(&options.pass, &mut folds)?;
@@ -198,10 +198,10 @@ impl Derivation {
     ) -> Result<Self, TraceError> {
         let (pass, requested_ns) = (&options.pass, options.step_ns);
         let mut stream_steps = captured.stream_steps_fold(pass, requested_ns, PLOT_STEPS_MAX);
-        let more = stream_steps.iter_mut().map(|fold| fold as &mut dyn Fold);
-        let totals = CaptureTotals::read(captured, options, more.collect())?;
+        let totals =
+            CaptureTotals::read(captured, options, dyn_folds(&mut stream_steps).collect())?;
         let keys = totals.workload.keys();
-        let series = captured.series(pass, stream_steps.as_ref(), (totals.step_ns, &keys))?;
+        let series = captured.series(pass, stream_steps.as_ref(), totals.step_ns, &keys)?;
         let mut steps = with_steps.then(|| totals.steps());
         if let Some(steps) = &mut steps {
             captured.run(pass, &mut [steps])?;

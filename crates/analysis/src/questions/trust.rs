@@ -7,7 +7,7 @@ use crate::captured::Captured;
 use crate::fold::Fold;
 use crate::pass::{PassAccount, PassOptions};
 use crate::questions::quality::Completeness;
-use crate::questions::remedies::{of_remark, of_unseen};
+use crate::questions::remedies::{remark_remedy, unseen_remedy};
 use crate::sums::content_of_part::PartContent;
 use std::io::{Read, Seek};
 use steadfast_domain::caveats as ids;
@@ -402,11 +402,11 @@ impl Evidence {
     fn unseen(&self) -> Vec<Caveat> {
         let remark = |id, text, remedy| Caveat::remark(id, text, remedy);
         let unseen = self.conditions.unseen.iter().map(|(what, count)| {
-            remark(ids::UNSEEN, format!("Not captured: {what}: {count}."), of_unseen(what))
+            remark(ids::UNSEEN, format!("Not captured: {what}: {count}."), unseen_remedy(what))
         });
         let remarks = self.conditions.remarks.iter();
         let remarks =
-            remarks.map(|text| remark(ids::CAPTURE_REMARK, text.clone(), of_remark(text)));
+            remarks.map(|text| remark(ids::CAPTURE_REMARK, text.clone(), remark_remedy(text)));
         unseen.chain(remarks).collect()
     }
 }

@@ -31,15 +31,22 @@ const RANK_MAX: usize = 64 - REGISTER_BITS as usize + 1;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DistinctCounter {
     registers: Box<[u8; REGISTERS]>,
-    /// Smallest value of a register, and the number of registers that hold it.
-    least: (u8, usize),
-    /// Bits of a hash that are all 0 if its rank exceeds the smallest register.
-    above: u64,
+    /// Lowest value of a register.
+    lowest: u8,
+    /// Number of registers that hold the lowest value.
+    lowest_count: usize,
+    /// Bits of a hash that are all 0 if its rank exceeds the lowest register.
+    rank_mask: u64,
 }
 
 impl Default for DistinctCounter {
     fn default() -> Self {
-        DistinctCounter { registers: Box::new([0; REGISTERS]), least: (0, REGISTERS), above: 0 }
+        DistinctCounter {
+            registers: Box::new([0; REGISTERS]),
+            lowest: 0,
+            lowest_count: REGISTERS,
+            rank_mask: 0,
+        }
     }
 }
 
@@ -49,7 +56,7 @@ impl DistinctCounter {
     pub fn see(&mut self, value: u64) {
         let hash = mix64(value);
         // Fast path: once many values were seen, most cannot raise any register.
-        if hash & self.above == 0 {
+        if hash & self.rank_mask == 0 {
             self.raise(hash);
         }
     }
@@ -61,25 +68,25 @@ impl DistinctCounter {
         let before = *register;
         if rank > before {
             *register = rank;
-            self.least.1 -= usize::from(before == self.least.0);
-            if self.least.1 == 0 {
-                self.find_least();
+            self.lowest_count -= usize::from(before == self.lowest);
+            if self.lowest_count == 0 {
+                self.find_lowest();
             }
         }
     }
 
     #[cold]
-    fn find_least(&mut self) {
-        let least = self.registers.iter().copied().min().unwrap_or(0);
-        let count = self.registers.iter().filter(|register| **register == least).count();
-        self.least = (least, count);
-        self.above = !(u64::MAX >> least) >> REGISTER_BITS;
+    fn find_lowest(&mut self) {
+        let lowest = self.registers.iter().copied().min().unwrap_or(0);
+        self.lowest = lowest;
+        self.lowest_count = self.registers.iter().filter(|value| **value == lowest).count();
+        self.rank_mask = !(u64::MAX >> lowest) >> REGISTER_BITS;
     }
 
     /// Adds the values that another sketch saw.
     pub fn merge(&mut self, other: &DistinctCounter) {
         self.registers.iter_mut().zip(&*other.registers).for_each(|(a, b)| *a = *b.max(a));
-        self.find_least();
+        self.find_lowest();
     }
     /// Returns the estimated number of distinct values, within a few times 0.81 %.
     pub fn estimate(&self) -> f64 {
@@ -314,7 +321,7 @@ mod tests {
             let zeros = (hash << REGISTER_BITS).leading_zeros().min(64 - REGISTER_BITS);
             registers[place] = registers[place].max(zeros as u8 + 1);
         }
-        assert!(seen.least.0 > 2, "{:?}", seen.least);
+        assert!(seen.lowest > 2, "{}", seen.lowest);
         assert_eq!(*seen.registers, registers);
     }
 

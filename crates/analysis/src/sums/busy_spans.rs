@@ -1,6 +1,6 @@
 //! Busy time of devices: spans of single I/Os joined per device and layer, and divided among steps.
 
-use crate::annotate::sequential::BusySpan;
+use crate::annotate::busy_time::{BusySpan, DeviceBusySpan};
 use crate::device_layer::DeviceLayer;
 use std::{iter, mem};
 
@@ -8,8 +8,8 @@ use std::{iter, mem};
 #[derive(Debug, Clone, Default)]
 pub struct OpenBusySpans {
     /// In order of device and layer.
-    spans: Vec<(DeviceLayer, BusySpan)>,
-    /// Index of the entry that was used last.
+    spans: Vec<DeviceBusySpan>,
+    /// Index of the span that was used last.
     last: usize,
 }
 
@@ -20,8 +20,8 @@ impl OpenBusySpans {
     pub fn add(&mut self, side: DeviceLayer, busy: BusySpan) -> Option<BusySpan> {
         match self.spans.get_mut(self.last) {
             _ if busy.1 <= busy.0 => None,
-            Some((last, span)) if *last == side && span.1 == busy.0 => {
-                span.1 = busy.1;
+            Some(last) if last.side == side && last.span.1 == busy.0 => {
+                last.span.1 = busy.1;
                 None
             }
             _ => self.add_other(side, busy),
@@ -29,10 +29,10 @@ impl OpenBusySpans {
     }
 
     fn add_other(&mut self, side: DeviceLayer, busy: BusySpan) -> Option<BusySpan> {
-        match self.spans.binary_search_by_key(&side, |(known, _)| *known) {
+        match self.spans.binary_search_by_key(&side, |known| known.side) {
             Ok(at) => {
                 self.last = at;
-                let span = &mut self.spans[at].1;
+                let span = &mut self.spans[at].span;
                 if span.1 == busy.0 {
                     span.1 = busy.1;
                     return None;
@@ -41,14 +41,14 @@ impl OpenBusySpans {
             }
             Err(at) => {
                 self.last = at;
-                self.spans.insert(at, (side, busy));
+                self.spans.insert(at, DeviceBusySpan { side, span: busy });
                 None
             }
         }
     }
 
     /// Removes and returns all spans.
-    pub fn take(&mut self) -> Vec<(DeviceLayer, BusySpan)> {
+    pub fn take(&mut self) -> Vec<DeviceBusySpan> {
         mem::take(&mut self.spans)
     }
 }

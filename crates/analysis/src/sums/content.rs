@@ -10,16 +10,16 @@ use steadfast_domain::io_event::{ContentSample, Share};
 
 /// Returns the conditions of a capture with the content sums of some of its I/Os. The counts of
 /// blocks that were not sampled stay those of the whole capture.
-fn of_chosen(conditions: &CaptureConditions, chosen: Contents) -> CaptureConditions {
+fn with_contents(conditions: &CaptureConditions, contents: Contents) -> CaptureConditions {
     let mut conditions = conditions.clone();
     let is_exact = is_duplicate_share_exact(&conditions);
-    conditions.compression_ratio = chosen.compression_ratio();
+    conditions.compression_ratio = contents.compression_ratio();
     conditions.duplicate_share = None;
     conditions.content = conditions.content.map(|all| ContentSample {
-        blocks: chosen.blocks,
-        bytes: chosen.bytes,
-        compressed_bytes: chosen.compressed_bytes,
-        duplicates: chosen.duplicates,
+        blocks: contents.blocks,
+        bytes: contents.bytes,
+        compressed_bytes: contents.compressed_bytes,
+        duplicates: contents.duplicates,
         bound: !is_exact,
         ..all
     });
@@ -28,23 +28,23 @@ fn of_chosen(conditions: &CaptureConditions, chosen: Contents) -> CaptureConditi
 
 /// Returns the conditions for a part of a capture. If the sums of the part are unknown, a remark
 /// says that compression and duplicates are those of the whole capture.
-pub(crate) fn of_part(
+pub(crate) fn part_conditions(
     conditions: &CaptureConditions,
-    chosen: Option<Contents>,
+    contents: Option<Contents>,
 ) -> CaptureConditions {
-    if let Some(chosen) = chosen {
-        return of_chosen(conditions, chosen);
+    if let Some(contents) = contents {
+        return with_contents(conditions, contents);
     }
     let mut conditions = conditions.clone();
     if conditions.compression_ratio.is_some() || conditions.duplicates().is_some() {
-        conditions.remarks.push(OF_ALL.to_owned());
+        conditions.remarks.push(WHOLE_CAPTURE_REMARK.to_owned());
     }
     conditions
 }
 
 /// Remark on a part with unknown compression and duplicates.
-const OF_ALL: &str = "Compression and duplicates are those of the whole capture: the file does not \
-    say what was measured of each I/O.";
+const WHOLE_CAPTURE_REMARK: &str = "Compression and duplicates are those of the whole capture: the \
+    file does not say what was measured of each I/O.";
 
 /// Returns true if every block of a capture was compared with every other block. Otherwise a
 /// duplicate is detected only if both blocks were sampled, and the share is a lower bound.
@@ -165,15 +165,15 @@ mod tests {
             ..CaptureConditions::default()
         };
         let some = Contents { blocks: 8, duplicates: 2, bytes: 32_768, compressed_bytes: 16_384 };
-        let chosen = of_chosen(&conditions, some);
+        let chosen = with_contents(&conditions, some);
         assert_eq!(chosen.compression_ratio, Some(2.0));
         assert_eq!(chosen.duplicates(), Some(Share::Exact(0.25)));
-        let none = of_chosen(&conditions, Contents::default());
+        let none = with_contents(&conditions, Contents::default());
         assert_eq!((none.compression_ratio, none.duplicates()), (None, None));
         // Late blocks count only in the sums of the whole capture, so a part may lack duplicates.
         let late =
             CaptureConditions { content: Some(ContentSample { late: 3, ..all }), ..conditions };
-        assert_eq!(of_chosen(&late, some).duplicates(), Some(Share::AtLeast(0.25)));
+        assert_eq!(with_contents(&late, some).duplicates(), Some(Share::AtLeast(0.25)));
     }
 
     #[test]
@@ -183,13 +183,16 @@ mod tests {
             duplicate_share: Some(0.3),
             ..CaptureConditions::default()
         };
-        let part = of_part(&conditions, None);
+        let part = part_conditions(&conditions, None);
         assert_eq!(
             (part.compression_ratio, part.duplicates()),
             (Some(4.0), conditions.duplicates())
         );
-        assert_eq!(part.remarks, [OF_ALL]);
-        assert_eq!(of_part(&CaptureConditions::default(), None), CaptureConditions::default());
+        assert_eq!(part.remarks, [WHOLE_CAPTURE_REMARK]);
+        assert_eq!(
+            part_conditions(&CaptureConditions::default(), None),
+            CaptureConditions::default()
+        );
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::captured::Captured;
 use crate::cells::{Dimensions, FilteredCells};
 use crate::fold::{AnnotatedRows, Fold};
 use crate::pass::PassOptions;
-use crate::sums::content::{Contents, of_part};
+use crate::sums::content::{Contents, part_conditions};
 use std::io::{Read, Seek};
 use steadfast_domain::CaptureConditions;
 use steadfast_tracefile::error::TraceError;
@@ -37,7 +37,11 @@ impl PartContent {
 
     /// Returns the conditions of the capture, adjusted to the part.
     pub(crate) fn conditions(self, all: &CaptureConditions) -> CaptureConditions {
-        if self.is_part { of_part(all, self.total.map(|total| total.0)) } else { all.clone() }
+        if self.is_part {
+            part_conditions(all, self.total.map(|total| total.0))
+        } else {
+            all.clone()
+        }
     }
 }
 

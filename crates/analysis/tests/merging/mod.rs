@@ -6,7 +6,6 @@ use proptest::prelude::*;
 use steadfast_analysis::annotate::sequential::{IoAnnotations, Sequencer};
 use steadfast_analysis::cells::{CubeCell, Dimensions, FilteredCells};
 use steadfast_analysis::clock::CaptureClock;
-use steadfast_analysis::cube::CellSums;
 use steadfast_analysis::questions::compare::{SideSet, Sides};
 use steadfast_analysis::questions::day_profile::DayProfile;
 use steadfast_analysis::questions::drives::Drives;
@@ -252,7 +251,7 @@ proptest! {
         let steps = HitSteps::over((0, 5_000_000), 11);
         merges!(parts, HitMap::new(device, 140_000, 13, steps), |map| map);
         let streams = [StreamKey { op: IoOp::Read, sequential: false, bytes: 4096 }];
-        let map = || HitMap::new(device, 140_000, 13, steps).by(ShareMeasure::Bytes).of_streams(&streams);
+        let map = || HitMap::new(device, 140_000, 13, steps).by(ShareMeasure::Bytes).by_stream(&streams);
         merges!(parts, map(), |map| map);
         merges!(parts, HotRanges::new(device, 140_000, 13), |ranges| ranges);
         merges!(parts, HotRanges::keeping(3, device, 140_000, 13), |ranges| ranges);
@@ -264,20 +263,6 @@ proptest! {
     fn shapes(parts in any_parts(), width in 1u64..4) {
         let keys = [key("RND 4K R"), key("RND 8K W"), key("SEQ 4K R")];
         merges!(parts, LoadShape::new(width * STEP_NS, &keys), |shape| shape);
-    }
-
-    #[test]
-    fn sides_add_up_to_all_steps(parts in any_parts()) {
-        let (steps, _) = parts.both(|| Steps::new(STEP_NS));
-        let (sides, _) = parts.both(|| Sides::new(STEP_NS, u64::MAX));
-        let mut merged = std::collections::BTreeMap::new();
-        for (_, steps) in sides.finish().unwrap().sides {
-            for (at, step) in steps {
-                let sum: &mut steadfast_analysis::questions::steps::CaptureStep = merged.entry(at).or_default();
-                sum.merge(&step);
-            }
-        }
-        prop_assert_eq!(merged, steps.finish().unwrap());
     }
 }
 

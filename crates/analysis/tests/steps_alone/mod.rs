@@ -109,7 +109,7 @@ fn layers_are_distinguished_in_both() {
         let ios = |steps: &BTreeMap<u64, CaptureStep>| steps.values().map(|s| s.ios()).sum();
         let sides = [&trace, &steps].map(|file| -> Vec<(DeviceLayer, u64)> {
             let study = Study::read(file, &options).unwrap();
-            study.sides.iter().map(|(key, steps)| (*key, ios(steps))).collect()
+            study.sides.iter().map(|steps| (steps.side, ios(&steps.steps))).collect()
         });
         assert_eq!(sides[0], sides[1]);
         assert_eq!(sides[0].len(), if layer.is_none() { 4 } else { 2 });
@@ -198,9 +198,9 @@ fn both_give_the_same_workload_streams_and_steps() {
     assert_eq!(comparable(&every.steps.unwrap()), comparable(&alone.steps.unwrap()));
     let (every, alone) = studies(&in_steps(5));
     assert_eq!(every.sides.len(), 2);
-    for ((side, steps), (other, others)) in every.sides.iter().zip(&alone.sides) {
-        assert_eq!(side, other);
-        assert_eq!(comparable(steps), others.clone().into_iter().collect::<Vec<_>>());
+    for (every, alone) in every.sides.iter().zip(&alone.sides) {
+        assert_eq!(every.side, alone.side);
+        assert_eq!(comparable(&every.steps), alone.steps.clone().into_iter().collect::<Vec<_>>());
     }
 }
 

@@ -42,7 +42,7 @@ fn passes() -> Vec<PassOptions> {
 fn answers(captured: &Captured<Cursor<Vec<u8>>>, pass: &PassOptions) -> Vec<String> {
     let streams = captured.streams(pass).unwrap();
     let steps = captured.steps(pass, Some(SECOND / 10)).unwrap();
-    let map = captured.map(pass, None, (ShareMeasure::Count, Threshold::USUAL)).unwrap();
+    let map = captured.map(pass, None, ShareMeasure::Count, Threshold::DEFAULT).unwrap();
     let options = StudyOptions { pass: pass.clone(), ..StudyOptions::default() };
     let derived = Derivation::read(captured, &options, true).unwrap();
     let study = Study::read(captured, &options).unwrap();

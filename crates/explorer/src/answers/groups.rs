@@ -27,11 +27,11 @@ pub fn answer(selection: &IoSelection<'_>, query: &QueryString) -> HttpResult<Gr
     let limit = query.within("limit", LIMIT, LIMIT_MAX)? as usize;
     let conditions = selection.capture.conditions();
     // Only the file-system layer records files, whichever layer is counted elsewhere.
-    let of_files;
+    let file_selection;
     let selection = if facet == Facet::File {
         let layer = Some(Layer::FileSystem);
-        of_files = selection.with_filter(Filter { layer, ..selection.filter.clone() });
-        &of_files
+        file_selection = selection.with_filter(Filter { layer, ..selection.filter.clone() });
+        &file_selection
     } else {
         selection
     };

@@ -190,7 +190,7 @@ fn hits_of_ios(
     }
     let axis = selection.axis(cells);
     let addresses = AddressRanges::new(low..high, rows);
-    let mut fold = MapFold::of_addresses(axis, addresses);
+    let mut fold = MapFold::for_addresses(axis, addresses);
     selection.fold(selection.window_ns, &mut fold)?;
     Ok((fold.cube.finish(), addresses))
 }
@@ -225,7 +225,7 @@ fn second_heat(selection: &IoSelection<'_>, cells: u64, rows: usize) -> HttpResu
     let (seconds, wide) = ((whole.1 - whole.0) / SECOND, all.step_ns().unwrap_or(1) / SECOND);
     let is_fine =
         wide == 1 || seconds / wide >= cells.min(CELLS_ENOUGH / 8) || selection.has_many_ios();
-    let of_pairs = match selection.pair_filter() {
+    let seconds_by_pair = match selection.pair_filter() {
         Some(passing) if selection.is_slow_to_read() => selection.index.by_pair.seconds(passing),
         _ => None,
     };
@@ -233,10 +233,10 @@ fn second_heat(selection: &IoSelection<'_>, cells: u64, rows: usize) -> HttpResu
     let cube = if selection.is_unfiltered() && is_fine {
         all
     } else {
-        found = match of_pairs {
+        found = match seconds_by_pair {
             Some(cube) => cube,
             None => {
-                let mut fold = MapFold::of_seconds(whole.0..whole.1, cells);
+                let mut fold = MapFold::for_seconds(whole.0..whole.1, cells);
                 selection.fold(whole, &mut fold)?;
                 fold.cube.finish()
             }

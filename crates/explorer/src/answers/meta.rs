@@ -13,7 +13,8 @@ use steadfast_analysis::sums::io_count::IoCount;
 const FILTERS: [&str; 9] =
     ["from", "to", "event", "op", "device", "layer", "process", "pid", "stream"];
 
-pub fn of_capture(capture: &ExploredCapture, index: &Index) -> Value {
+/// Returns the metadata of a capture whose index is built.
+pub fn capture_meta(capture: &ExploredCapture, index: &Index) -> Value {
     let conditions = capture.conditions();
     let streams = &index.cells.shares.streams;
     let bytes = streams.sums.iter().fold(0u64, |sum, part| sum.saturating_add(part.bytes));

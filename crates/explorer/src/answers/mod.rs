@@ -20,7 +20,7 @@ use std::sync::Arc;
 use steadfast_domain::Layer;
 
 pub(crate) use groups::recorded as groups_recorded;
-pub(crate) use meta::of_capture;
+pub(crate) use meta::capture_meta;
 pub(crate) use views::refused as refused_views;
 
 /// Names of all questions about a capture.

@@ -7,24 +7,12 @@ use crate::selection::IoSelection;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::ops::Range;
-use steadfast_analysis::columns::JsonRow;
 use steadfast_analysis::questions::cumulative::{CumulativeWorkload, Threshold};
 use steadfast_analysis::questions::processes::{ProcessFigures, ProcessTable};
-use steadfast_analysis::questions::streams::StreamFigures;
+use steadfast_analysis::questions::streams::StreamListing;
 use steadfast_analysis::{Fold, ShareMeasure, StreamTable};
 use steadfast_workload::workload_file::WorkloadOrigin;
 use steadfast_workload::{WorkloadDetails, WorkloadFile};
-
-/// The answer, as in `steadfast trace streams --json`.
-#[derive(Serialize)]
-pub struct StreamsAnswer {
-    by: ShareMeasure,
-    threshold_percent: f64,
-    total: JsonRow<StreamFigures>,
-    streams: Vec<StreamFigures>,
-    streams_in_all: usize,
-    unlisted_count: u64,
-}
 
 /// The answer, as in `steadfast trace processes --json`.
 #[derive(Serialize)]
@@ -33,17 +21,10 @@ pub struct ProcessesAnswer {
     unlisted_count: u64,
 }
 
-pub fn streams(selection: &IoSelection<'_>, query: &QueryString) -> HttpResult<StreamsAnswer> {
-    let (by, threshold) = (by(query)?, threshold(query, Threshold(0))?);
-    let table = stream_table(selection)?;
-    Ok(StreamsAnswer {
-        by,
-        threshold_percent: f64::from(threshold.0) / 1e4,
-        total: table.total_figures(by),
-        streams: table.listing_from(by, threshold),
-        streams_in_all: table.len(),
-        unlisted_count: table.unlisted().count(),
-    })
+/// Answers `streams` as `steadfast trace streams --json` does.
+pub fn streams(selection: &IoSelection<'_>, query: &QueryString) -> HttpResult<StreamListing> {
+    let (by, threshold) = (measure(query)?, threshold(query, Threshold(0))?);
+    Ok(StreamListing::new(&stream_table(selection)?, by, threshold))
 }
 
 pub fn processes(selection: &IoSelection<'_>, query: &QueryString) -> HttpResult<ProcessesAnswer> {
@@ -72,7 +53,7 @@ pub fn cumulative(
 
 fn derived(selection: &IoSelection<'_>, query: &QueryString) -> HttpResult<CumulativeWorkload> {
     let table = stream_table(selection)?;
-    Ok(CumulativeWorkload::new(&table, by(query)?, threshold(query, Threshold::USUAL)?))
+    Ok(CumulativeWorkload::new(&table, measure(query)?, threshold(query, Threshold::DEFAULT)?))
 }
 
 /// Answers `workload` with the file that `steadfast workload derive` writes.
@@ -94,7 +75,7 @@ pub fn workload(selection: &IoSelection<'_>, query: &QueryString) -> HttpResult<
     Ok(json!({ "toml": file.to_string() }))
 }
 
-fn by(query: &QueryString) -> HttpResult<ShareMeasure> {
+fn measure(query: &QueryString) -> HttpResult<ShareMeasure> {
     Ok(query.one("measure")?.map(str::parse).transpose()?.unwrap_or_default())
 }
 
@@ -106,7 +87,7 @@ pub fn stream_table(selection: &IoSelection<'_>) -> HttpResult<StreamTable> {
     let mut table = StreamTable::new();
     let whole = edges(selection, &mut table)?;
     for tables in selection.index.segments.tables(whole) {
-        tables.each(selection.pair_filter(), |(stream, _), sums| table.add(stream, sums))?;
+        tables.each(selection.pair_filter(), |pair, sums| table.add(pair.stream, sums))?;
     }
     Ok(table)
 }
@@ -115,7 +96,7 @@ pub fn process_table(selection: &IoSelection<'_>) -> HttpResult<ProcessTable> {
     let mut table = ProcessTable::default();
     let whole = edges(selection, &mut table)?;
     for tables in selection.index.segments.tables(whole) {
-        tables.each(selection.pair_filter(), |(_, process), sums| table.add(process, sums))?;
+        tables.each(selection.pair_filter(), |pair, sums| table.add(pair.process, sums))?;
     }
     Ok(table)
 }

@@ -87,7 +87,7 @@ pub enum TimeAxis {
 #[derive(Debug, Clone, Copy, Args)]
 pub struct SharesArguments {
     /// Smallest share of a stream that is listed separately
-    #[arg(long, value_name = "PERCENT", default_value_t = Threshold::USUAL)]
+    #[arg(long, value_name = "PERCENT", default_value_t = Threshold::DEFAULT)]
     pub threshold: Threshold,
     /// Measure of shares: I/Os (count) or bytes
     #[arg(id = "shares", long = "shares", value_name = "count|bytes", default_value_t)]

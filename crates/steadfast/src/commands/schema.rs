@@ -7,6 +7,7 @@ use crate::filtered_capture::capture_schema;
 use crate::terminal::{self, file_schema, output_schema};
 use crate::workloads::reference::WorkloadListOutput;
 use schemars::Schema;
+use steadfast_analysis::questions::streams::StreamListing;
 use steadfast_domain::{Record, suggestion};
 use steadfast_report::{CheckVerdict, FindingsFile};
 use steadfast_runner::RunPlan;
@@ -46,7 +47,7 @@ const DOCUMENTS: [SchemaDocument; 38] = [
     ("check", "check --json", output_schema::<CheckVerdict>),
     ("check-list", "check --list --json", output_schema::<check::CheckListOutput>),
     ("identify", "identify --json", output_schema::<identify::IdentifyOutput>),
-    ("trace-streams", "trace streams --json", capture_schema::<trace::streams::StreamsContent>),
+    ("trace-streams", "trace streams --json", capture_schema::<StreamListing>),
     (
         "trace-processes",
         "trace processes --json",

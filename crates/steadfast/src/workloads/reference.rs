@@ -229,7 +229,7 @@ fn listed(one: &ShippedWorkload) -> anyhow::Result<ReferenceWorkload> {
     Ok(ReferenceWorkload {
         name,
         streams: file.workload.streams.len(),
-        ios: file.workload.selected().0,
+        ios: file.workload.selected().ios,
         steps: file.steps.len(),
         demand: file.demand.map(|demand| demand.to_string()),
         title: file.name,
@@ -258,7 +258,7 @@ mod tests {
         let file = WorkloadFile::read(find(name).unwrap()).unwrap();
         assert!(file.doubts.is_empty(), "{name}: {:?}", file.doubts);
         assert!(!file.name.is_empty() && !file.remarks.is_empty(), "{name} says no provenance");
-        let ios = file.workload.selected().0;
+        let ios = file.workload.selected().ios;
         for step in &file.steps {
             let known = |key| file.workload.streams.iter().any(|stream| stream.key() == key);
             assert!(step.ios.iter().all(|(key, _)| known(*key)), "{name}: {step:?}");

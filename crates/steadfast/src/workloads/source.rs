@@ -168,7 +168,7 @@ impl SelectedSource {
     pub(super) fn usual_threshold(&self) -> Threshold {
         match &self.source {
             WorkloadSource::Workload(_) => Threshold(0),
-            WorkloadSource::Capture(_) | WorkloadSource::Representation(_) => Threshold::USUAL,
+            WorkloadSource::Capture(_) | WorkloadSource::Representation(_) => Threshold::DEFAULT,
         }
     }
 
@@ -252,7 +252,7 @@ pub fn streams_of(path: &Path) -> anyhow::Result<WorkloadFile> {
     }
     Ok(WorkloadFile {
         name: title(path, &path.display().to_string()),
-        workload: text.workload(ShareMeasure::Count, Threshold::USUAL),
+        workload: text.workload(ShareMeasure::Count, Threshold::DEFAULT),
         demand: text.demand_seen(),
         data_pattern: data_pattern_seen(&text.conditions()),
         ..WorkloadFile::default()

@@ -329,7 +329,7 @@ fn reference_workloads_are_listed_shown_and_applied() {
     for one in listed {
         let name = one["name"].as_str().unwrap();
         let shown = WorkloadFile::read(&succeed(here, &["workload", "show", name])).unwrap();
-        assert_eq!(one["ios"].as_u64(), Some(shown.workload.selected().0), "{name}");
+        assert_eq!(one["ios"].as_u64(), Some(shown.workload.selected().ios), "{name}");
     }
     let measure = ["measure", "--workload", "retail-web-portal", "--target", "sim:small"];
     let answer: Value = succeed_json(here, &[&measure[..], &["--ios", "10007", "--json"]].concat());

@@ -7,7 +7,7 @@ use crate::workload_file::WorkloadFile;
 pub fn simplifications(file: &WorkloadFile) -> Vec<String> {
     let (workload, arrivals) = (&file.workload, &file.arrivals);
     let mut lost = Vec::new();
-    let (selected, _) = workload.selected();
+    let selected = workload.selected().ios;
     if selected < workload.total_count {
         lost.push(format!(
             "{} of {} streams with {:.2} % of the I/Os are not applied.",

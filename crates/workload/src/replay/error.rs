@@ -1,6 +1,6 @@
 //! Errors of preparing a replay.
 
-use steadfast_analysis::questions::cumulative::{Threshold, below_threshold};
+use steadfast_analysis::questions::cumulative::{Threshold, no_stream_message};
 use steadfast_domain::{Bytes, Nanos};
 use steadfast_tracefile::error::TraceError;
 
@@ -101,7 +101,7 @@ pub enum ReplayError {
     #[error("the capture step at {0} lasts 0 s, so it has no rate; correct its length")]
     StepWithoutLength(Nanos),
     /// All streams of all steps are below the threshold.
-    #[error("{}", below_threshold(*.0))]
+    #[error("{}", no_stream_message(*.0))]
     BelowThreshold(Threshold),
 }
 

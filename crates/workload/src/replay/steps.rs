@@ -18,6 +18,7 @@ use steadfast_analysis::questions::series::{SeriesOverTime, SeriesSelection};
 use steadfast_analysis::questions::steps::STEPS_MAX;
 use steadfast_analysis::questions::streams::{ShareMeasure, StreamKey};
 use steadfast_analysis::sums::content::ContentFigures;
+use steadfast_analysis::sums::io_count::IoCount;
 use steadfast_analysis::{Captured, Filter, Fold, PassOptions};
 use steadfast_domain::caveats as ids;
 use steadfast_domain::io_event::Share;
@@ -150,7 +151,7 @@ impl NativeSteps {
     /// Returns the I/Os and bytes of the capture's streams that are not replayed; the bytes are
     /// `None` if those of the whole capture are unknown.
     pub fn left_out(&self) -> (u64, Option<Bytes>) {
-        let (ios, bytes) = self.workload.selected();
+        let IoCount { ios, bytes } = self.workload.selected();
         let left_bytes = self.workload.total_bytes().map(|all| Bytes(all.0.saturating_sub(bytes)));
         (self.workload.total_count.saturating_sub(ios), left_bytes)
     }
@@ -165,7 +166,7 @@ impl NativeSteps {
             Some(WorkloadStream { count: *ios, ..found.clone() })
         };
         let streams = step.ios.iter().filter_map(stream).collect();
-        Ok(CumulativeWorkload { streams, ..self.workload.clone() }.io_streams()?.0)
+        Ok(CumulativeWorkload { streams, ..self.workload.clone() }.applied_streams()?.streams)
     }
 
     /// Adds the caveats on I/Os that are not replayed and on steps that are paced by their rate.
@@ -221,7 +222,7 @@ impl NativeSteps {
             return Err(ReplayError::BelowThreshold(choice.threshold));
         }
         if self.workload.streams.iter().all(|stream| stream.op == IoOp::Flush) {
-            return Err(ReplayError::OnlyFlushes { flushes: self.workload.selected().0 });
+            return Err(ReplayError::OnlyFlushes { flushes: self.workload.selected().ios });
         }
         match self.steps.iter().find(|step| step.lasts == Nanos::ZERO) {
             Some(step) => Err(ReplayError::StepWithoutLength(step.at)),
@@ -342,14 +343,14 @@ fn select_streams(
     let filter = &choice.pass.filter;
     reject_unrecorded_filters(filter, "a workload file")?;
     let whole = &file.workload;
-    let total = (whole.total_count, whole.total_amount);
+    let total = IoCount { ios: whole.total_count, bytes: whole.total_amount };
     let streams = whole.streams.clone();
     let mut workload = CumulativeWorkload::select(streams, total, choice.by, choice.threshold);
     workload.streams.retain(|stream| filter.keeps_stream(&stream.key()));
     workload.total_streams = whole.total_streams.max(workload.total_streams);
     // If the bytes equal those of the listed I/Os, those of the other I/Os are unknown.
-    let (listed_ios, listed_bytes) = whole.selected();
-    if listed_ios < whole.total_count && listed_bytes == whole.total_amount {
+    let listed = whole.selected();
+    if listed.ios < whole.total_count && listed.bytes == whole.total_amount {
         workload.total_amount = 0;
     }
     Ok(workload)

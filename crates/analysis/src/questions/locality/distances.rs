@@ -4,8 +4,9 @@
 //! Accesses are sorted one part of the time at a time, so that at most about [`PART`] unpacked
 //! accesses are in memory next to the packed ones.
 
-use super::followed::{PackedAccesses, SampledAccesses, unmix64};
+use super::followed::{PackedAccesses, SampledAccesses, block_number};
 use super::reuse_times::ReuseTimes;
+use std::ops::Range;
 
 /// Cache sizes per doubling.
 const PER_DOUBLING: i32 = 2;
@@ -15,14 +16,25 @@ const PART: u64 = 1 << 18;
 /// Number of accesses sampled to choose the bounds of the parts.
 const BOUND_SAMPLES: u64 = 1 << 12;
 
+/// Miss ratios of an LRU cache of one size.
+pub(super) struct MissRatios {
+    /// Size of the cache, in blocks.
+    pub(super) blocks: u64,
+    /// Share of reads and writes that miss.
+    pub(super) misses: f64,
+    /// Share of reads that miss; `None` if there were none.
+    pub(super) read_misses: Option<f64>,
+}
+
+/// Stack distances and reuse times of the followed blocks.
 pub(super) struct Distances {
     /// Share of all blocks that are followed, 0 to 1.
     rate: f64,
     /// Cache sizes, in blocks.
     sizes: Vec<f64>,
-    /// For reads and for writes, by cache size: repeated accesses that hit a cache of this size but
-    /// not one of the size before.
-    again: [Vec<u64>; 2],
+    /// For reads and for writes, by cache size: accesses that hit a cache of this size but not one
+    /// of the size before.
+    first_hits: [Vec<u64>; 2],
     /// Largest stack distance, in followed blocks.
     largest: Option<u64>,
     pub(super) blocks: u64,
@@ -43,7 +55,7 @@ impl Distances {
         let sizes: Vec<f64> = (0..=SIZES).map(size).collect();
         let mut found = Distances {
             rate,
-            again: [vec![0; sizes.len()], vec![0; sizes.len()]],
+            first_hits: [vec![0; sizes.len()], vec![0; sizes.len()]],
             sizes,
             largest: None,
             blocks: 0,
@@ -52,23 +64,23 @@ impl Distances {
             reuse: ReuseTimes::default(),
             overwrite: ReuseTimes::default(),
         };
-        followed.blocks().for_each(|(_, accesses)| found.times(accesses));
+        followed.blocks().for_each(|(_, accesses)| found.add_block(accesses));
         let mut stack = LruStack::with_blocks(found.blocks as usize);
         let mut part = Vec::new();
         let bounds = bounds(followed, found.accesses);
         for (from, to) in bounds.iter().zip(&bounds[1..]) {
-            gather(&mut part, followed, (*from, *to));
+            gather(&mut part, followed, *from..*to);
             for BlockAccess { block, is_write, .. } in &part {
                 if let Some(others) = stack.touch(*block) {
-                    found.distance(others, *is_write);
+                    found.add_distance(others, *is_write);
                 }
             }
         }
         found
     }
 
-    /// Adds the times between the accesses of one block.
-    fn times(&mut self, accesses: PackedAccesses<'_>) {
+    /// Counts one block, its accesses and the times between them.
+    fn add_block(&mut self, accesses: PackedAccesses<'_>) {
         let (mut last, mut last_write) = (None, None);
         self.blocks += 1;
         for access in accesses {
@@ -84,51 +96,51 @@ impl Distances {
         }
     }
 
-    fn distance(&mut self, others: u64, is_write: bool) {
+    fn add_distance(&mut self, others: u64, is_write: bool) {
         self.largest = self.largest.max(Some(others));
-        let blocks = self.blocks_of(others);
-        let at = self.sizes.partition_point(|size| blocks > *size);
-        if let Some(count) = self.again[usize::from(is_write)].get_mut(at) {
+        let blocks = self.cache_blocks(others);
+        let size = self.sizes.partition_point(|size| blocks > *size);
+        if let Some(count) = self.first_hits[usize::from(is_write)].get_mut(size) {
             *count += 1;
         }
     }
 
     /// Returns the smallest cache, in blocks, that holds a block after `others` other followed
     /// blocks were touched.
-    fn blocks_of(&self, others: u64) -> f64 {
+    fn cache_blocks(&self, others: u64) -> f64 {
         others as f64 / self.rate + 1.0
     }
 
-    /// Returns the miss ratio of each cache size, up to the size that holds everything touched: the
-    /// size in blocks, the ratio over all accesses and the ratio over reads. `reads` and `writes`
-    /// count the accesses of all blocks, followed or not.
-    pub(super) fn curve(&self, reads: u64, writes: u64) -> Vec<(u64, f64, Option<f64>)> {
+    /// Returns the miss ratios of each cache size, up to the size that holds everything touched.
+    /// `reads` and `writes` count the accesses of all blocks, followed or not.
+    pub(super) fn curve(&self, reads: u64, writes: u64) -> Vec<MissRatios> {
         let Some(largest) = self.largest else { return Vec::new() };
-        let steps = (self.blocks_of(largest).log2() * f64::from(PER_DOUBLING)).ceil() as usize;
+        let steps = (self.cache_blocks(largest).log2() * f64::from(PER_DOUBLING)).ceil() as usize;
         // The sample has more or fewer accesses than its share. The difference counts as accesses
         // at distance zero, which every cache hits (SHARDS adj).
         let misses = |hits: u64, sampled: u64, all: u64| {
             let missed = sampled as f64 - hits as f64;
             (all > 0).then(|| (missed / (all as f64 * self.rate)).clamp(0.0, 1.0))
         };
-        let mut hits = [0; 2];
-        let curve = self.sizes.iter().enumerate().take(steps + 1).map(|(at, size)| {
-            hits = [0, 1].map(|kind| hits[kind] + self.again[kind][at]);
-            let read = misses(hits[0], self.accesses - self.writes, reads);
-            let write = misses(hits[1], self.writes, writes);
-            let both = |kind: Option<f64>, of: u64| kind.unwrap_or(0.0) * of as f64;
-            let all = (both(read, reads) + both(write, writes)) / (reads + writes) as f64;
-            (*size as u64, all, read)
-        });
-        // Rounded to whole blocks, the smallest sizes coincide: the last has the hits of all.
-        let mut points: Vec<(u64, f64, Option<f64>)> = Vec::new();
-        for point in curve {
-            match points.last_mut().filter(|last| last.0 == point.0) {
-                Some(same) => *same = point,
-                None => points.push(point),
-            }
+        let (mut read_hits, mut write_hits) = (0, 0);
+        let mut curve: Vec<MissRatios> = Vec::new();
+        for (at, size) in self.sizes.iter().enumerate().take(steps + 1) {
+            read_hits += self.first_hits[0][at];
+            write_hits += self.first_hits[1][at];
+            let read_misses = misses(read_hits, self.accesses - self.writes, reads);
+            let write_misses = misses(write_hits, self.writes, writes);
+            let missed = read_misses.unwrap_or(0.0) * reads as f64
+                + write_misses.unwrap_or(0.0) * writes as f64;
+            let blocks = *size as u64;
+            // Rounded to whole blocks, the smallest sizes coincide: the last has the hits of all.
+            curve.pop_if(|last| last.blocks == blocks);
+            curve.push(MissRatios {
+                blocks,
+                misses: missed / (reads + writes) as f64,
+                read_misses,
+            });
         }
-        points
+        curve
     }
 }
 
@@ -141,41 +153,46 @@ struct BlockAccess {
     is_write: bool,
 }
 
-/// A time and a block number.
-type AccessTime = (u64, u64);
+/// When a block was accessed, in the order of all accesses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct AccessTime {
+    time: u64,
+    /// Number of the block on the device.
+    number: u64,
+}
 
-/// Returns moments that divide the accesses into parts of about [`PART`] each. The first and the
-/// last moment lie before and after all accesses.
+impl AccessTime {
+    const FIRST: AccessTime = AccessTime { time: 0, number: 0 };
+    const LAST: AccessTime = AccessTime { time: u64::MAX, number: u64::MAX };
+}
+
+/// Returns times that divide the accesses into parts of about [`PART`] each. The first and the
+/// last lie before and after all accesses.
 fn bounds(followed: &SampledAccesses, accesses: u64) -> Vec<AccessTime> {
     let every = (accesses / BOUND_SAMPLES).max(1) as usize;
-    let moments = followed.blocks().flat_map(|(hash, accesses)| {
-        let number = unmix64(hash);
-        accesses.map(move |access| (access >> 1, number))
+    let times = followed.blocks().flat_map(|(hash, accesses)| {
+        let number = block_number(hash);
+        accesses.map(move |access| AccessTime { time: access >> 1, number })
     });
-    let mut some: Vec<AccessTime> = moments.step_by(every).collect();
+    let mut some: Vec<AccessTime> = times.step_by(every).collect();
     some.sort_unstable();
     let parts = accesses / PART + 1;
     let between = (1..parts).map(|part| some[part as usize * some.len() / parts as usize]);
-    let last = (u64::MAX, u64::MAX);
-    [(0, 0)].into_iter().chain(between).chain([last]).collect()
+    [AccessTime::FIRST].into_iter().chain(between).chain([AccessTime::LAST]).collect()
 }
 
-/// Collects the accesses from a moment up to another, in order.
-fn gather(
-    part: &mut Vec<BlockAccess>,
-    followed: &SampledAccesses,
-    (from, to): (AccessTime, AccessTime),
-) {
+/// Collects the accesses of a range of times, in order.
+fn gather(part: &mut Vec<BlockAccess>, followed: &SampledAccesses, times: Range<AccessTime>) {
     part.clear();
     for ((hash, accesses), block) in followed.blocks().zip(0..) {
-        let number = unmix64(hash);
-        let touches = accesses.map(|access| BlockAccess {
-            at: (access >> 1, number),
+        let number = block_number(hash);
+        let accesses = accesses.map(|access| BlockAccess {
+            at: AccessTime { time: access >> 1, number },
             block,
             is_write: access & 1 == 1,
         });
-        let inside = touches.skip_while(|touch| touch.at < from);
-        part.extend(inside.take_while(|touch| touch.at < to));
+        let accesses = accesses.skip_while(|access| access.at < times.start);
+        part.extend(accesses.take_while(|access| access.at < times.end));
     }
     part.sort_unstable();
 }
@@ -240,10 +257,11 @@ impl LruStack {
         (1..=next).for_each(|place| self.count(place as u32, true));
     }
 
-    fn count(&mut self, place: u32, one_more: bool) {
+    /// Counts a place as occupied, or no longer.
+    fn count(&mut self, place: u32, is_occupied: bool) {
         let mut at = place as usize;
         while let Some(count) = self.tree.get_mut(at) {
-            *count = if one_more { *count + 1 } else { *count - 1 };
+            *count = if is_occupied { *count + 1 } else { *count - 1 };
             at += at & at.wrapping_neg();
         }
     }
@@ -261,6 +279,7 @@ impl LruStack {
 
 #[cfg(test)]
 mod tests {
+    use super::super::followed::HashedAccess;
     use super::*;
     use steadfast_domain::step::mix64;
 
@@ -279,13 +298,14 @@ mod tests {
     #[test]
     fn simultaneous_accesses_are_divided_into_parts_too() {
         let mut followed = SampledAccesses::new(usize::MAX);
-        followed.take(&mut (0..2 * PART).map(|at| (mix64(at), 7)).collect());
+        let accesses = (0..2 * PART).map(|at| HashedAccess { hash: mix64(at), access: 7 });
+        followed.take(&mut accesses.collect());
         followed.pack();
         let bounds = bounds(&followed, 2 * PART);
         assert_eq!(bounds.len(), 4);
         let mut part = Vec::new();
         let sizes = bounds.windows(2).map(|bounds| {
-            gather(&mut part, &followed, (bounds[0], bounds[1]));
+            gather(&mut part, &followed, bounds[0]..bounds[1]);
             part.len() as u64
         });
         let sizes: Vec<u64> = sizes.collect();

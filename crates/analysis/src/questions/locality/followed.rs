@@ -28,8 +28,14 @@ const LARGEST_PART: usize = 8;
 const FRESH_MIN: usize = 64;
 const FRESH_PART: usize = 8;
 
-/// An access: the hash of its block, and twice its time, plus one for a write.
-pub(super) type HashedAccess = (u64, u64);
+/// An access of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct HashedAccess {
+    /// Hash of the block's number.
+    pub(super) hash: u64,
+    /// Twice the time, plus one for a write.
+    pub(super) access: u64,
+}
 
 /// The accesses of a sample of blocks.
 #[derive(Debug)]
@@ -76,7 +82,7 @@ impl SampledAccesses {
         for page in mem::take(&mut other.pages) {
             for (hash, packed) in PackedBlocks(&page) {
                 for access in PackedAccesses::new(packed) {
-                    accesses.push((hash, access));
+                    accesses.push(HashedAccess { hash, access });
                     if accesses.len() == PAGE {
                         self.take(&mut accesses);
                     }
@@ -96,19 +102,19 @@ impl SampledAccesses {
             left_out: mem::take(&mut self.left_out),
             ..BlockPacker::default()
         };
-        let mut new = fresh.chunk_by(|one, next| one.0 == next.0).peekable();
+        let mut new = fresh.chunk_by(|one, next| one.hash == next.hash).peekable();
         for page in mem::take(&mut self.pages) {
             for (hash, packed) in PackedBlocks(&page) {
-                while let Some(block) = new.next_if(|block| block[0].0 < hash) {
-                    packing.add(block[0].0, &[], block);
+                while let Some(block) = new.next_if(|block| block[0].hash < hash) {
+                    packing.add(block[0].hash, &[], block);
                 }
-                let block = new.next_if(|block| block[0].0 == hash);
+                let block = new.next_if(|block| block[0].hash == hash);
                 packing.add(hash, packed, block.unwrap_or(&[]));
             }
             packing.spare.extend(Some(page).filter(|page| page.capacity() == PAGE));
         }
         for block in new {
-            packing.add(block[0].0, &[], block);
+            packing.add(block[0].hash, &[], block);
         }
         packing.pass_left_out(u64::MAX);
         let limit = packing.limit.unwrap_or(u64::MAX);
@@ -213,7 +219,7 @@ fn merge_packed(out: &mut Vec<u8>, before: &[u8], new: &[HashedAccess]) {
         varint::put(out, ((access >> 1) - last) << 1 | access & 1);
         last = access >> 1;
     };
-    for (_, access) in new {
+    for HashedAccess { access, .. } in new {
         while let Some(earlier) = before.next_if(|earlier| earlier <= access) {
             put(earlier);
         }
@@ -258,10 +264,10 @@ impl Iterator for PackedAccesses<'_> {
     }
 }
 
-/// Inverts [`mix64`].
+/// Returns the number of the block with this hash: the inverse of [`mix64`].
 ///
 /// [`mix64`]: steadfast_domain::step::mix64
-pub(super) const fn unmix64(hash: u64) -> u64 {
+pub(super) const fn block_number(hash: u64) -> u64 {
     let mut z = hash ^ hash >> 31 ^ hash >> 62;
     z = z.wrapping_mul(0x3196_42b2_d24d_8ec3);
     z = z ^ z >> 27 ^ z >> 54;
@@ -278,8 +284,12 @@ mod tests {
     #[test]
     fn a_hash_is_inverted() {
         for number in (0..10_007).chain([u64::MAX, 1 << 52, 1 << 63]) {
-            assert_eq!(unmix64(mix64(number)), number);
+            assert_eq!(block_number(mix64(number)), number);
         }
+    }
+
+    fn at(hash: u64, access: u64) -> HashedAccess {
+        HashedAccess { hash, access }
     }
 
     /// Returns everything that is followed.
@@ -291,15 +301,16 @@ mod tests {
     #[test]
     fn accesses_are_unpacked_as_they_were_whatever_their_order() {
         let mut accesses: Vec<HashedAccess> = (0..9001u64)
-            .map(|at| (mix64(at * at % 97), (mix64(at) >> (at % 64)) & !(1 << 63)))
+            .map(|n| at(mix64(n * n % 97), (mix64(n) >> (n % 64)) & !(1 << 63)))
             .collect();
-        accesses.extend([(5, u64::MAX), (5, 0), (5, 0), (5, 1)]);
+        accesses.extend([u64::MAX, 0, 0, 1].map(|access| at(5, access)));
         let mut followed = SampledAccesses::new(1 << 20);
         accesses.chunks(501).for_each(|some| followed.take(&mut some.to_vec()));
         accesses.sort_unstable();
-        let blocks = accesses.chunk_by(|one, next| one.0 == next.0);
-        let wanted: Vec<_> =
-            blocks.map(|block| (block[0].0, block.iter().map(|one| one.1).collect())).collect();
+        let blocks = accesses.chunk_by(|one, next| one.hash == next.hash);
+        let wanted: Vec<_> = blocks
+            .map(|block| (block[0].hash, block.iter().map(|one| one.access).collect()))
+            .collect();
         assert_eq!(listed(&mut followed), wanted);
     }
 
@@ -308,7 +319,7 @@ mod tests {
     #[test]
     fn as_many_blocks_as_fit_are_followed() {
         let accesses = |blocks: u64, each: u64| {
-            let of = move |block: u64| (0..each).map(move |at| (mix64(block), at * 2000));
+            let of = move |block: u64| (0..each).map(move |n| at(mix64(block), n * 2000));
             (0..blocks).flat_map(of).collect::<Vec<HashedAccess>>()
         };
         let mut followed = SampledAccesses::new(3000);
@@ -320,7 +331,7 @@ mod tests {
         hashes.sort_unstable();
         assert!(found.iter().map(|block| block.0).eq(hashes[..found.len()].iter().copied()));
         assert_eq!(followed.limit(), Some(hashes[found.len()]));
-        followed.take(&mut vec![(hashes[found.len()], 0), (hashes[0], 1 << 40)]);
+        followed.take(&mut vec![at(hashes[found.len()], 0), at(hashes[0], 1 << 40)]);
         let again = listed(&mut followed);
         assert_eq!(again.len(), found.len());
         assert_eq!(again[0].1.last(), Some(&(1 << 40)));
@@ -334,9 +345,10 @@ mod tests {
         // Two of many blocks; one of them is too large.
         let many = [hashes[3], hashes[40], hashes[1000]];
         let accesses: Vec<HashedAccess> = (0..60u64)
-            .flat_map(|at| {
-                let others = hashes.iter().filter(move |_| at < 4).map(move |hash| (*hash, at));
-                others.chain((0..100).flat_map(move |n| many.map(|hash| (hash, at * 1000 + n))))
+            .flat_map(|time| {
+                let others = hashes.iter().filter(move |_| time < 4);
+                let others = others.map(move |hash| at(*hash, time));
+                others.chain((0..100).flat_map(move |n| many.map(|hash| at(hash, time * 1000 + n))))
             })
             .collect();
         let found = |parts: usize, backwards: bool| {

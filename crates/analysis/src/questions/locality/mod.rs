@@ -12,7 +12,7 @@ mod distances;
 mod followed;
 mod reuse_times;
 
-use self::distances::Distances;
+use self::distances::{Distances, MissRatios};
 use self::followed::{HashedAccess, SampledAccesses};
 use self::reuse_times::ReuseTimes;
 use crate::annotate::data_transfers::DataTransfers;
@@ -122,7 +122,7 @@ impl Locality {
 
     #[inline(never)]
     fn gather(&mut self, hash: u64, access: u64) {
-        self.gathered.push((hash, access));
+        self.gathered.push(HashedAccess { hash, access });
         if self.gathered.len() >= GATHERED_MAX {
             self.flush();
         }
@@ -154,10 +154,10 @@ impl Locality {
                 ResponseFigures { count: figures.count, ..ResponseFigures::default() }
             }
         };
-        let point = |(blocks, misses, read_misses): (u64, f64, Option<f64>)| CachePoint {
-            bytes: blocks.saturating_mul(BLOCK),
-            misses,
-            read_misses,
+        let point = |ratios: MissRatios| CachePoint {
+            bytes: ratios.blocks.saturating_mul(BLOCK),
+            misses: ratios.misses,
+            read_misses: ratios.read_misses,
         };
         LocalityFigures {
             device: self.device,

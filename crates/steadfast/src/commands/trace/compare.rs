@@ -202,16 +202,16 @@ fn warn_of_unlisted(capture: &FilteredCapture, answer: &PassResult<SidesResult>)
 }
 
 impl SideFigures {
-    fn new(capture: &FilteredCapture, side: &SideSteps, width: u64, shift: i64) -> SideFigures {
-        let mut figures = capture.captured.figures_of_side(&capture.pass, side, width);
+    fn new(capture: &FilteredCapture, steps: &SideSteps, width: u64, shift: i64) -> SideFigures {
+        let mut figures = capture.captured.figures_of_side(&capture.pass, steps, width);
         for step in &mut figures {
             step.begin_ns = step.begin_ns.saturating_add_signed(shift);
         }
-        let (key, _) = side;
+        let side = steps.side;
         SideFigures {
-            name: key.name(capture.conditions()),
-            device: key.device_name(capture.conditions()),
-            layer: key.layer,
+            name: side.name(capture.conditions()),
+            device: side.device_name(capture.conditions()),
+            layer: side.layer,
             steps: figures,
         }
     }

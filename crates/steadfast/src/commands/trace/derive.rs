@@ -267,7 +267,7 @@ fn write_steps(steps: &ReplayRepresentation, output: TextOutput) -> anyhow::Resu
 
 fn lines(file: &WorkloadFile, captured_steps: usize) -> String {
     let workload = &file.workload;
-    let (count, amount) = workload.selected();
+    let selected = workload.selected();
     let mut text = format!(
         "{}\n{} of {} streams at {} by {}: {} of {}, {} of {}, {:.2} %\n\
          {captured_steps} capture steps with I/Os{}; applied at {}, {}",
@@ -276,9 +276,9 @@ fn lines(file: &WorkloadFile, captured_steps: usize) -> String {
         workload.total_streams,
         workload.threshold,
         workload.by,
-        grouped(count),
+        grouped(selected.ios),
         counted(workload.total_count, "I/O"),
-        Bytes(amount),
+        Bytes(selected.bytes),
         Bytes(workload.total_amount),
         workload.coverage() * 100.0,
         if file.steps.is_empty() { " (kept by --native)" } else { ", kept" },

@@ -630,7 +630,7 @@ fn steps_of(
     let options = StudyOptions {
         pass: opened.pass.clone(),
         by: arguments.shares,
-        threshold: arguments.threshold.unwrap_or(Threshold::USUAL),
+        threshold: arguments.threshold.unwrap_or(Threshold::DEFAULT),
         step_ns: arguments.step.map(|step| step.0),
         ..StudyOptions::default()
     };

@@ -65,7 +65,7 @@ pub fn run(arguments: &HitsArguments) -> anyhow::Result<ExitState> {
         shown,
         ranges: arguments.ranges.map(usize::try_from).transpose()?,
         step_ns: arguments.axis.step.map(|step| step.0),
-        threshold: arguments.threshold.unwrap_or(Threshold::USUAL),
+        threshold: arguments.threshold.unwrap_or(Threshold::DEFAULT),
     };
     let PassResult { found: HitMaps { steps, streams, maps }, account } =
         selected.answer(|captured, pass| HitMaps::read(captured, pass, &choice))?;

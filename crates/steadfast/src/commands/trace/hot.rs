@@ -50,9 +50,9 @@ pub fn run(arguments: &HotArguments) -> anyhow::Result<ExitState> {
         Ok(PassResult { found, account })
     })?;
     let device = |ranges: &HotRanges| DeviceHotRanges {
-        device: device_name(conditions, ranges.device()),
+        device: device_name(conditions, ranges.device),
         ranges: ranges.ranges(),
-        range_bytes: ranges.range_bytes(),
+        range_bytes: ranges.range_bytes,
         touched: ranges.touched(),
         hottest: ranges.hottest(arguments.top).into_iter().map(HotRangeContent::new).collect(),
     };

@@ -65,13 +65,13 @@ fn print_table(steps: LazyStepFigures<'_>, axis: &StepTimeFormat) -> anyhow::Res
     };
     let mut table = lines(columns.clone()).peekable();
     let is_too_wide = table.peek().is_some_and(|head| head.chars().count() > terminal::width());
-    let has_more = columns.len() > StepFigures::USUAL_COLUMNS;
+    let has_more = columns.len() > StepFigures::COMMON_COLUMNS;
     if !(has_more && io::stdout().is_terminal() && is_too_wide) {
         return terminal::print_lines(table.chain([caption]));
     }
-    let (usual, more) = columns.split_at(StepFigures::USUAL_COLUMNS);
-    let more = std::iter::once(String::new()).chain(lines(more.to_vec()));
-    terminal::print_lines(lines(usual.to_vec()).chain(more).chain([caption]))
+    let (common, other) = columns.split_at(StepFigures::COMMON_COLUMNS);
+    let other = std::iter::once(String::new()).chain(lines(other.to_vec()));
+    terminal::print_lines(lines(common.to_vec()).chain(other).chain([caption]))
 }
 
 /// Prints every capture step that has an I/O issued or outstanding.
@@ -113,9 +113,9 @@ struct MapStep {
 pub fn map(arguments: &MapArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
     let step_ns = arguments.axis.step.map(|step| step.0);
-    let choice = (arguments.shares.of, arguments.shares.threshold);
-    let PassResult { found, account } =
-        selected.answer(|captured, pass| captured.map(pass, step_ns, choice))?;
+    let shares = &arguments.shares;
+    let PassResult { found, account } = selected
+        .answer(|captured, pass| captured.map(pass, step_ns, shares.of, shares.threshold))?;
     let content = MapContent::new(&found);
     selected.show(arguments.json, account, content, |content| {
         let over = (content.step_ns, account.span_ns.unwrap_or_default());

@@ -31,10 +31,9 @@ pub struct ShapeContent {
 pub fn run(arguments: &ShapeArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
     let step_ns = arguments.axis.step.map(|step| step.0);
-    let choice = (arguments.shares.of, arguments.shares.threshold);
+    let shares = &arguments.shares;
     let PassResult { found, account } = selected.answer(|captured, pass| {
-        let (found, account) = ShapeResult::read(captured, pass, step_ns, choice)?;
-        Ok(PassResult { found, account })
+        ShapeResult::read(captured, pass, step_ns, shares.of, shares.threshold)
     })?;
     let content = ShapeContent {
         step_ns: found.steps.width_ns,

@@ -5,60 +5,33 @@ use crate::cli::trace::{ProcessFacet, ProcessesArguments, StreamsArguments};
 use crate::exit::ExitState;
 use crate::filtered_capture::FilteredCapture;
 use serde::Serialize;
-use steadfast_analysis::StreamTable;
 use steadfast_analysis::captured::PassResult;
-use steadfast_analysis::columns::JsonRow;
 use steadfast_analysis::questions::processes::{ProcessFigures, ProcessTable};
-use steadfast_analysis::questions::streams::{ShareMeasure, StreamFigures};
+use steadfast_analysis::questions::streams::{StreamFigures, StreamListing};
 use steadfast_domain::text::{counted, grouped};
 use steadfast_domain::units::Bytes;
-
-#[derive(Serialize, schemars::JsonSchema)]
-pub struct StreamsContent {
-    by: ShareMeasure,
-    threshold_percent: f64,
-    total: JsonRow<StreamFigures>,
-    /// Streams at or above the threshold.
-    streams: Vec<StreamFigures>,
-    streams_in_all: usize,
-    unlisted_count: u64,
-}
 
 /// Prints the I/O streams of a capture.
 pub fn streams(arguments: &StreamsArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
     let PassResult { found, account } = selected.answer(|captured, pass| captured.streams(pass))?;
-    let content = StreamsContent::new(&found, arguments);
-    selected.show(arguments.json, account, content, StreamsContent::lines)
+    let listing = StreamListing::new(&found, arguments.shares.of, arguments.shares.threshold);
+    selected.show(arguments.json, account, listing, text)
 }
 
-impl StreamsContent {
-    fn new(table: &StreamTable, arguments: &StreamsArguments) -> Self {
-        StreamsContent {
-            by: arguments.shares.of,
-            threshold_percent: f64::from(arguments.shares.threshold.0) / 1e4,
-            total: table.total_figures(arguments.shares.of),
-            streams: table.listing_from(arguments.shares.of, arguments.shares.threshold),
-            streams_in_all: table.len(),
-            unlisted_count: table.unlisted().count(),
-        }
-    }
-
-    fn lines(&self) -> String {
-        let shown: u64 = self.streams.iter().map(|stream| stream.count()).sum();
-        format!(
-            "{}\n{} of {} streams, {} of {}, {} moved",
-            listed(
-                &StreamFigures::table(self.total.row.sums.times.queued.total.count > 0),
-                &self.streams
-            ),
-            self.streams.len(),
-            self.streams_in_all,
-            grouped(shown),
-            counted(self.total.row.count(), "I/O"),
-            Bytes(self.total.row.sums.amount())
-        )
-    }
+fn text(listing: &StreamListing) -> String {
+    let (streams, total) = (listing.streams(), listing.total());
+    let shown: u64 = streams.iter().map(|stream| stream.count()).sum();
+    let has_queue = total.sums.times.queued.total.count > 0;
+    format!(
+        "{}\n{} of {} streams, {} of {}, {} moved",
+        listed(&StreamFigures::table(has_queue), streams),
+        streams.len(),
+        listing.streams_in_all(),
+        grouped(shown),
+        counted(total.count(), "I/O"),
+        Bytes(total.sums.amount())
+    )
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
