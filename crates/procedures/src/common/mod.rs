@@ -15,7 +15,6 @@ pub(crate) mod metrics;
 pub mod one_pass;
 pub mod preconditioning;
 pub mod procedure_request;
-pub mod ranges;
 pub mod results;
 pub mod rounds;
 pub mod secondary;

@@ -8,7 +8,7 @@ use steadfast_domain::stimulus::LoadLimits;
 use steadfast_domain::{Demand, JournalEntry, Load, Nanos, Op, Profile, Settings, Step};
 
 fn dirth_test(change: impl FnOnce(&mut Settings)) -> Dirth {
-    setup(&settings_of("dirth", change), GEOMETRY, &[]).and_then(Dirth::on).unwrap()
+    setup(&settings_of("dirth", change), GEOMETRY, &[]).and_then(Dirth::new).unwrap()
 }
 
 fn demand(step: &Step) -> Demand {
@@ -210,7 +210,7 @@ fn rounds_end_at_25_and_preconditioning_too() {
 #[test]
 fn the_composite_is_40_60_preconditioned_by_writes() {
     let settings = Settings::new("composite-dirth", 1);
-    let dirth = setup(&settings, GEOMETRY, &[]).and_then(Dirth::composite).unwrap();
+    let dirth = setup(&settings, GEOMETRY, &[]).and_then(Dirth::new).unwrap();
     assert_eq!(
         (dirth.workload.to_string(), dirth.writes.to_string()),
         ("composite RW40".into(), "composite W".into())

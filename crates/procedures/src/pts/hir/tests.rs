@@ -7,7 +7,7 @@ use crate::testing::scripted::{
 use steadfast_domain::{JournalEntry, Measurement, Settings, Step};
 
 fn hir_test(change: impl FnOnce(&mut Settings)) -> Hir {
-    setup(&settings_of("hir", change), GEOMETRY, &[]).and_then(Hir::on).unwrap()
+    setup(&settings_of("hir", change), GEOMETRY, &[]).and_then(Hir::new).unwrap()
 }
 
 /// 1000 IOPS when saturated; the idle seconds x 100 more after a pause.

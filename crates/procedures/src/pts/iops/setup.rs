@@ -2,7 +2,7 @@
 
 use crate::common::choices::RunChoices;
 use crate::common::one_pass::{INSTEAD_OF_WIPC, SPARE};
-use crate::common::rounds::{self, MixedLoop};
+use crate::common::rounds::{self, MixedLoop, random_points};
 use crate::common::{ProcedureSetup, preconditioning};
 use crate::exhibits::disclosure;
 use crate::parameters::Parameter;
@@ -53,18 +53,14 @@ pub struct Iops {
 }
 
 impl RangedTest for Iops {
-    fn on(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
+    fn new(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
         rounds::check_ending(&setup.settings)?;
         let profile = setup.settings.profile;
         let (mixes, sizes) = matrix(profile);
         let (sizes, left_out) = setup.sizes(sizes);
         let demand = setup.settings.demand_or(setup.method.random_demand);
-        let points = mixes
-            .iter()
-            .flat_map(|mix| sizes.iter().map(|size| AccessPattern::random(*size, *mix)))
-            .collect();
         let mixed_loop = MixedLoop {
-            points,
+            points: random_points(mixes, &sizes),
             tracked: tracked(profile),
             ..MixedLoop::new(&setup, rounds::PHASE, true, demand)
         };

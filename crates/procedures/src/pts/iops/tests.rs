@@ -8,7 +8,7 @@ use steadfast_domain::stimulus::LoadLimits;
 use steadfast_domain::{Bytes, Demand, Load, Nanos, Profile, Settings, Step};
 
 fn iops_test(change: impl FnOnce(&mut Settings)) -> Iops {
-    setup(&settings_of("iops", change), GEOMETRY, &[]).and_then(Iops::on).unwrap()
+    setup(&settings_of("iops", change), GEOMETRY, &[]).and_then(Iops::new).unwrap()
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn never_steady_stops_at_25_says_so_and_goes_on_when_amended() {
     assert_eq!(findings.verdict.as_ref().unwrap().window, Some((21, 25)));
     assert!(findings.caveat("steady-state-not-achieved").is_some());
     let amended = setup(&iops.setup.settings, GEOMETRY, &[Amendment::RoundsMax(31)])
-        .and_then(Iops::on)
+        .and_then(Iops::new)
         .unwrap();
     assert_eq!(amended.mixed_loop.rounds_max, 31);
 }
@@ -133,7 +133,7 @@ fn the_form_has_eight_pages_in_2_0_and_six_in_1_1() {
 #[test]
 fn a_4kn_device_leaves_the_half_kib_out_and_says_so() {
     let geometry = Geometry { capacity: Bytes::gib(1), logical_sector: 4096 };
-    let iops = setup(&Settings::new("iops", 1), geometry, &[]).and_then(Iops::on).unwrap();
+    let iops = setup(&Settings::new("iops", 1), geometry, &[]).and_then(Iops::new).unwrap();
     let bench = scripted(|_| 1000.0).conducted(&iops);
     assert_eq!(steps(&bench.entries).len(), 1 + 5 * 49);
     let findings = iops.study(&record(&iops.setup.settings, bench.entries));
@@ -143,7 +143,7 @@ fn a_4kn_device_leaves_the_half_kib_out_and_says_so() {
 #[test]
 fn what_cannot_be_done_is_refused_with_the_reason() {
     let refuse = |geometry: Geometry, change: fn(&mut Settings)| {
-        setup(&settings_of("iops", change), geometry, &[]).and_then(Iops::on).unwrap_err().0
+        setup(&settings_of("iops", change), geometry, &[]).and_then(Iops::new).unwrap_err().0
     };
     let tiny = Geometry { capacity: Bytes::mib(32), logical_sector: 512 };
     assert!(refuse(tiny, |_| ()).contains("too small"));

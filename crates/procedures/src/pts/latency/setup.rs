@@ -2,7 +2,7 @@
 
 use crate::common::choices::RunChoices;
 use crate::common::one_pass::{INSTEAD_OF_WIPC, SPARE};
-use crate::common::rounds::{self, MixedLoop};
+use crate::common::rounds::{self, MixedLoop, random_points};
 use crate::common::{ProcedureSetup, preconditioning};
 use crate::exhibits::disclosure;
 use crate::parameters::Parameter;
@@ -53,18 +53,14 @@ pub struct Latency {
 }
 
 impl RangedTest for Latency {
-    fn on(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
+    fn new(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
         rounds::check_ending(&setup.settings)?;
         let (sizes, left_out) = setup.sizes(&SIZES);
         let demand = setup.settings.demand_or(DEMAND);
-        let points = MIXES
-            .iter()
-            .flat_map(|mix| sizes.iter().map(|size| AccessPattern::random(*size, *mix)))
-            .collect();
         let possible = Nanos::SECOND..=Nanos::from_secs(86_400);
         let histogram_time = HISTOGRAM_TIME.within(&setup.settings, possible)?;
         let mixed_loop = MixedLoop {
-            points,
+            points: random_points(&MIXES, &sizes),
             tracked: vec![TRACKED],
             metric: average_response,
             unit: "ms",

@@ -7,7 +7,7 @@ use steadfast_domain::settings::{Amendment, SteadyStateMethod};
 use steadfast_domain::{Bytes, CaveatKind, Class, Demand, JournalEntry, Profile, Settings, Step};
 
 fn throughput_test(change: impl FnOnce(&mut Settings)) -> Throughput {
-    setup(&settings_of("throughput", change), GEOMETRY, &[]).and_then(Throughput::on).unwrap()
+    setup(&settings_of("throughput", change), GEOMETRY, &[]).and_then(Throughput::new).unwrap()
 }
 
 fn conducted(test: &Throughput, iops: impl FnMut(&Step) -> f64) -> Vec<JournalEntry> {
@@ -163,7 +163,7 @@ fn tkperf_purges_without_preconditioning_and_says_so() {
 fn an_amendment_is_for_the_last_loop_or_for_the_one_that_it_names() {
     let caps = |amendments: &[Amendment]| -> Vec<u32> {
         let settings = Settings::new("throughput", 7);
-        let test = setup(&settings, GEOMETRY, amendments).and_then(Throughput::on).unwrap();
+        let test = setup(&settings, GEOMETRY, amendments).and_then(Throughput::new).unwrap();
         test.loops.iter().map(|l| l.mixed_loop.rounds_max).collect()
     };
     let named = |phase: &str, rounds| Amendment::RoundsMaxOf { phase: phase.to_owned(), rounds };

@@ -13,7 +13,7 @@ use steadfast_domain::{
 };
 
 fn wsat_test(change: impl FnOnce(&mut Settings)) -> Wsat {
-    setup(&settings_of("wsat", change), GEOMETRY, &[]).and_then(Wsat::on).unwrap()
+    setup(&settings_of("wsat", change), GEOMETRY, &[]).and_then(Wsat::new).unwrap()
 }
 
 /// Returns the steps of the saturation of a drive with these IOPS.
@@ -68,7 +68,7 @@ fn texts_name_the_criteria_of_the_run() {
     let criteria = Criteria { window: 7, data_excursion: 0.30, slope_excursion: 0.05 };
     let mut setup = setup(&settings_of("wsat", |_| ()), GEOMETRY, &[]).unwrap();
     setup.method.criteria = criteria;
-    let wsat = Wsat::on(setup).unwrap();
+    let wsat = Wsat::new(setup).unwrap();
     assert!(wsat.ending_rule().contains("seven rounds meet 30/5 "), "{}", wsat.ending_rule());
     let (_, findings) = conducted(&wsat, |_| 10.0);
     let early = findings.caveat("ended-before-steady-state").unwrap();
@@ -222,12 +222,12 @@ fn a_mix_needs_more_bytes_than_it_writes_and_reads_none_by_bytes() {
     let mut settings = Settings::new("wsat", 1);
     settings.set("workload", "read-intensive");
     settings.steady_state = "fills:4".parse().unwrap();
-    let refused = setup(&settings, GEOMETRY, &[]).and_then(Wsat::on).unwrap_err().0;
+    let refused = setup(&settings, GEOMETRY, &[]).and_then(Wsat::new).unwrap_err().0;
     assert!(refused.contains("writes nothing"), "{refused}");
     settings.steady_state = SteadyStateMethod::Rounds;
     settings.set("precondition", "wipc");
     assert_eq!(
-        setup(&settings, GEOMETRY, &[]).and_then(Wsat::on).unwrap().stimulus().until.bytes,
+        setup(&settings, GEOMETRY, &[]).and_then(Wsat::new).unwrap().stimulus().until.bytes,
         None
     );
 }
@@ -240,28 +240,14 @@ fn sequential_workloads_run_at_t1q32_and_the_composite_at_the_class_demand() {
         (Demand::new(1, 32), "SEQ 128K RW90".into())
     );
     let settings = Settings::new("composite", 1);
-    let composite = setup(&settings, GEOMETRY, &[]).and_then(Wsat::composite).unwrap();
+    let composite = setup(&settings, GEOMETRY, &[]).and_then(Wsat::new).unwrap();
     assert_eq!(composite.demand, Demand::new(4, 32));
     assert_eq!(composite.workload.to_string(), "composite W");
     assert_eq!(composite.stimulus().zones.len(), 3);
     let mut mixed = settings;
     mixed.set("mix", "40/60");
-    let composite = setup(&mixed, GEOMETRY, &[]).and_then(Wsat::composite).unwrap();
+    let composite = setup(&mixed, GEOMETRY, &[]).and_then(Wsat::new).unwrap();
     assert_eq!(composite.stimulus().streams.len(), 24);
-}
-
-#[test]
-fn each_profile_has_its_pages() {
-    let pages = |profile: Profile| {
-        let wsat = wsat_test(|s| s.profile = profile);
-        let mut bench = scripted(|_| 100.0);
-        bench.response = |_| Some(Nanos::from_millis(1));
-        let findings = bench.studied(&wsat, &wsat.setup.settings);
-        let rows: Vec<usize> = findings.header.blocks.iter().map(|b| b.rows.len()).collect();
-        assert_eq!(rows, [10; 4], "{profile}");
-        findings.form_pages.len()
-    };
-    assert_eq!((pages(Profile::Pts20), pages(Profile::Pts11), pages(Profile::Tkperf)), (5, 4, 2));
 }
 
 #[test]
@@ -323,14 +309,14 @@ fn a_limit_that_comes_first_leaves_a_verdict_that_does_not_count() {
 fn reads_of_a_purged_drive_are_refused_unless_it_is_written_first() {
     let mut settings = Settings::new("wsat", 7);
     settings.set("workload", "RND 4K R");
-    let why = setup(&settings, GEOMETRY, &[]).and_then(Wsat::on).unwrap_err().0;
+    let why = setup(&settings, GEOMETRY, &[]).and_then(Wsat::new).unwrap_err().0;
     assert!(why.contains("--set precondition=wipc") && why.contains("--purge none"), "{why}");
     settings.purge = PurgeChoice::Method(PurgeMethod::Nothing);
-    assert!(setup(&settings, GEOMETRY, &[]).and_then(Wsat::on).is_ok());
+    assert!(setup(&settings, GEOMETRY, &[]).and_then(Wsat::new).is_ok());
     settings.purge = PurgeChoice::Auto;
     settings.set("precondition", "wipc");
     let (all, findings) =
-        conducted(&setup(&settings, GEOMETRY, &[]).and_then(Wsat::on).unwrap(), |_| 100.0);
+        conducted(&setup(&settings, GEOMETRY, &[]).and_then(Wsat::new).unwrap(), |_| 100.0);
     assert_eq!(all[0].place.phase, "wipc");
     assert_eq!(all[0].load.stimulus().unwrap().until.bytes, Some(Bytes::gib(2)));
     assert!(findings.caveat("reads-unwritten").is_none());
@@ -479,7 +465,7 @@ fn an_alignment_is_applied_and_named() {
     assert_eq!(own.stimulus().streams[0].alignment, None, "as before the option");
     assert!(conducted(&own, |_| 100.0).1.headline.ends_with("Aln=BS"));
     let composite =
-        setup(&Settings::new("composite", 1), GEOMETRY, &[]).and_then(Wsat::composite).unwrap();
+        setup(&Settings::new("composite", 1), GEOMETRY, &[]).and_then(Wsat::new).unwrap();
     assert!(conducted(&composite, |_| 100.0).1.headline.ends_with("Aln=4K"));
 }
 
@@ -530,13 +516,13 @@ fn one_pass_needs_the_spare_and_precedes_the_saturation() {
     let mut settings = Settings::new("wsat", 7);
     settings.set("precondition", "one-pass");
     let refused =
-        |settings: &Settings| setup(settings, GEOMETRY, &[]).and_then(Wsat::on).unwrap_err().0;
+        |settings: &Settings| setup(settings, GEOMETRY, &[]).and_then(Wsat::new).unwrap_err().0;
     assert!(refused(&settings).contains("--set spare=7%"), "{}", refused(&settings));
     settings.set("spare", "0");
     assert!(refused(&settings).contains("1% to 400%"), "{}", refused(&settings));
     settings.set("spare", "7%");
     let (all, findings) =
-        conducted(&setup(&settings, GEOMETRY, &[]).and_then(Wsat::on).unwrap(), |_| 100.0);
+        conducted(&setup(&settings, GEOMETRY, &[]).and_then(Wsat::new).unwrap(), |_| 100.0);
     let regions = all.iter().take_while(|step| step.place.phase == "one-pass").count();
     assert_eq!((regions, all[regions].place.phase.as_str()), (64, PHASE));
     let caveat = findings.caveat("precondition").unwrap();

@@ -81,7 +81,7 @@ pub struct Xsr {
 }
 
 impl Xsr {
-    pub fn on(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
+    pub fn new(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
         let settings = &setup.settings;
         check_no_rounds(
             settings,
@@ -92,7 +92,7 @@ impl Xsr {
         let segment = |phase: &'static str, pattern: AccessPattern, demand, time: &Parameter| {
             Ok::<_, ProcedureError>(XsrSegment {
                 phase,
-                workload: PtsWorkload::from_pattern(pattern),
+                workload: PtsWorkload::Pattern(pattern),
                 demand,
                 time: time.time(settings)?,
             })

@@ -4,10 +4,10 @@ use crate::testing::scripted::{
     GEOMETRY, broken_record, purges, record, scripted, set, settings_of, setup, steps,
 };
 use results::RecoveryTime;
-use steadfast_domain::{Demand, JournalEntry, Profile, Settings, Step};
+use steadfast_domain::{Demand, JournalEntry, Settings, Step};
 
 fn xsr_test(change: impl FnOnce(&mut Settings)) -> Xsr {
-    setup(&settings_of("xsr", change), GEOMETRY, &[]).and_then(Xsr::on).unwrap()
+    setup(&settings_of("xsr", change), GEOMETRY, &[]).and_then(Xsr::new).unwrap()
 }
 
 /// 1024 KiB writes at 500 per second in the first segment; the last one begins
@@ -142,13 +142,4 @@ fn durations_and_the_middle_demand_are_parameters() {
     let findings = xsr.study(&record(&xsr.setup.settings, bench.entries));
     let unverified = findings.caveats.iter().filter(|c| c.id.starts_with("parameter-")).count();
     assert_eq!(unverified, 6, "with the alignment");
-}
-
-#[test]
-fn each_profile_has_its_pages() {
-    for (profile, pages) in [(Profile::Pts20, 3), (Profile::Pts11, 5), (Profile::Quick, 3)] {
-        let xsr = xsr_test(|s| s.profile = profile);
-        let findings = scripted(recovering).studied(&xsr, &xsr.setup.settings);
-        assert_eq!(findings.form_pages.len(), pages, "{profile}");
-    }
 }
