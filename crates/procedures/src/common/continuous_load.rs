@@ -62,11 +62,12 @@ pub fn conduct_in_parts(
     Ok(gaps)
 }
 
+/// Where there were gaps in a load.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LoadGaps {
-    /// True if there was a gap before its first cut.
+    /// True if there was a gap before the first cut.
     pub gap_before: bool,
-    /// True if there was a gap inside it, so that it did not run in one piece.
+    /// True if there was a gap inside the load, so that it did not run in one piece.
     pub gap_inside: bool,
 }
 

@@ -112,7 +112,7 @@ pub struct OnePass {
 impl OnePass {
     /// Returns the pass if the settings of a procedure with these parameters ask for it; `None`
     /// also if earlier parts of the run have preconditioned the drive.
-    pub fn chosen(
+    pub fn from_settings(
         parameters: &[Parameter],
         settings: &Settings,
         geometry: Geometry,
@@ -140,8 +140,8 @@ impl OnePass {
         let range = range.in_one_piece();
         let begin = range.start.0.next_multiple_of(PAGE);
         let pages = ((range.start.0 + range.length.0).saturating_sub(begin)) / PAGE;
-        let all = (geometry.capacity.0 as f64 * (1.0 + spare) / PAGE as f64) as u64;
-        let window = all / u64::from(REGIONS);
+        let drive_pages = (geometry.capacity.0 as f64 * (1.0 + spare) / PAGE as f64) as u64;
+        let window = drive_pages / u64::from(REGIONS);
         // Rounding to whole regions must leave at least one write per page.
         if window == 0 || window > pages || window * u64::from(REGIONS) < pages {
             return Err(ProcedureError(format!(
@@ -161,15 +161,19 @@ impl OnePass {
         })
     }
 
+    /// Returns the bytes that the pass writes.
     pub fn amount(&self) -> Bytes {
         Bytes(self.window * u64::from(REGIONS) * PAGE)
     }
 
     /// Returns the write amplification of the steady state by the model.
     pub fn write_amplification(&self) -> f64 {
-        let all = (self.window * u64::from(REGIONS)) as f64 / self.pages as f64;
+        let ratio = (self.window * u64::from(REGIONS)) as f64 / self.pages as f64;
         // p = exp(-(1 - p) T / U): iteration from below converges to the root below 1.
-        let valid = (0..10_000).fold(0.0_f64, |p, _| (-(1.0 - p) * all).exp());
+        let mut valid: f64 = 0.0;
+        for _ in 0..10_000 {
+            valid = (-(1.0 - valid) * ratio).exp();
+        }
         1.0 / (1.0 - valid)
     }
 

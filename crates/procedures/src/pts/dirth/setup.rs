@@ -105,7 +105,7 @@ impl Dirth {
             &setup.parameters, &MIX_JESD219, &setup.settings, setup.geometry,
         )?;
         let settings = &setup.settings;
-        check(settings)?;
+        check_settings(settings)?;
         let writes = workload.all_writes();
         let loops = LOOPS.parse(settings, matrix::parse_loops)?;
         let cycle = CycleLayout::chosen(&MEASURED_FIRST, settings, setup.step_time)?;
@@ -175,7 +175,7 @@ impl Dirth {
 }
 
 /// Returns an error for settings that this test does not support.
-fn check(settings: &Settings) -> Result<(), ProcedureError> {
+fn check_settings(settings: &Settings) -> Result<(), ProcedureError> {
     if settings.threads.is_some() || settings.depth.is_some() {
         return Err(ProcedureError(format!(
             "{} sweeps its own thread counts and queue depths; omit --threads and --depth, or \
@@ -192,15 +192,15 @@ fn check(settings: &Settings) -> Result<(), ProcedureError> {
 
 fn gap_effect(step: &Step) -> &'static str {
     let phase = step.place.phase.as_str();
-    let is_first_minute = step.place.point == 1;
+    let is_first = step.place.point == 1;
     match phase {
         PRECONDITIONING => cyclic_load::gap_effect(step),
-        PRE_WRITE if is_first_minute => "The steady-state window restarts with that round.",
+        PRE_WRITE if is_first => "The steady-state window restarts with that round.",
         PRE_WRITE | DEMAND => "That round is void, and the steady-state window restarts after it.",
         _ if PointRole::ALL.iter().any(|role| is_attempt_of(phase, role.histogram_phase())) => {
             "That histogram is void. It was repeated with its hour of writes."
         }
-        _ if is_first_minute => "The writes before the histogram had not started.",
+        _ if is_first => "The writes before the histogram had not started.",
         _ => "The writes before the histogram, and the histogram, were repeated.",
     }
 }

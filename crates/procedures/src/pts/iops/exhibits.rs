@@ -84,9 +84,13 @@ impl ProcedureReport for Iops {
         ReportEntry::FormPages(window_pages),
         ReportEntry::Form("IOPS - All RW Mix & BS - Tabular Data"),
         ReportEntry::Table(|run| matrix(run).table(&IOPS)),
-        ReportEntry::FormPlot(lines_plot),
+        ReportEntry::FormPlot(|run| {
+            matrix_plot(run, PlotKind::Lines, Scale::Log10, "matrix-2d", "2D Plot")
+        }),
         ReportEntry::Form("IOPS - All RW Mix & BS - 3D Columns"),
-        ReportEntry::Plot(columns_plot),
+        ReportEntry::Plot(|run| {
+            matrix_plot(run, PlotKind::Columns3d, Scale::Linear, "matrix-3d", "3D Columns")
+        }),
         ReportEntry::Plot(heat_map),
         ReportEntry::Of(&[Profile::Tkperf], &[ReportEntry::Chapters(tkperf_chapters)]),
         ReportEntry::Setup,
@@ -225,20 +229,12 @@ fn window_pages(run: &IopsRun<'_>) -> Vec<Page> {
     pages
 }
 
-/// Plots IOPS of every mix by block size.
-fn lines_plot(run: &IopsRun<'_>) -> Plot {
-    matrix_plot(run, PlotKind::Lines, Scale::Log10, "matrix-2d", "2D Plot")
-}
-
-fn columns_plot(run: &IopsRun<'_>) -> Plot {
-    matrix_plot(run, PlotKind::Columns3d, Scale::Linear, "matrix-3d", "3D Columns")
-}
-
 fn heat_map(run: &IopsRun<'_>) -> Plot {
     matrix_plot(run, PlotKind::HeatMap, Scale::Log10, "matrix-heat", "Heat Map")
         .right(Axis::new("Read/write mix (%)", Scale::Linear))
 }
 
+/// Plots IOPS of every mix by block size.
 fn matrix_plot(run: &IopsRun<'_>, kind: PlotKind, y: Scale, id: &str, title: &str) -> Plot {
     let matrix = matrix(run);
     let x = match kind {

@@ -57,7 +57,7 @@ impl RangedTest for Iops {
         rounds::check_ending(&setup.settings)?;
         let profile = setup.settings.profile;
         let (mixes, sizes) = matrix(profile);
-        let (sizes, left_out) = setup.sizes(sizes);
+        let (sizes, left_out) = setup.split_sizes(sizes);
         let demand = setup.settings.demand_or(setup.method.random_demand);
         let mixed_loop = MixedLoop {
             points: random_points(mixes, &sizes),

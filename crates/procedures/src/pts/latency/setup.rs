@@ -55,7 +55,7 @@ pub struct Latency {
 impl RangedTest for Latency {
     fn new(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
         rounds::check_ending(&setup.settings)?;
-        let (sizes, left_out) = setup.sizes(&SIZES);
+        let (sizes, left_out) = setup.split_sizes(&SIZES);
         let demand = setup.settings.demand_or(DEMAND);
         let possible = Nanos::SECOND..=Nanos::from_secs(86_400);
         let histogram_time = HISTOGRAM_TIME.within(&setup.settings, possible)?;

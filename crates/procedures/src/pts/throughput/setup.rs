@@ -82,7 +82,7 @@ pub struct Throughput {
 impl RangedTest for Throughput {
     fn new(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
         rounds::check_ending(&setup.settings)?;
-        let (sizes, left_out) = setup.sizes(sizes(&setup.settings));
+        let (sizes, left_out) = setup.split_sizes(sizes(&setup.settings));
         let demand = setup.settings.demand_or(recommended_demand(setup.settings.profile));
         let preconditions = preconditions(&setup.settings)?;
         let mut loops = Vec::new();

@@ -54,15 +54,24 @@ fn time_axis(run: &WsatRun<'_>) -> PlotTimeAxis {
     PlotTimeAxis::for_steps("Time", run.test.setup.step_time)
 }
 
-/// Returns a value of every step against a quantity; a gap breaks the line.
+/// Returns a value of every step against a quantity.
 fn curve(
     run: &WsatRun<'_>,
     x_axis: WsatAxis,
     value: fn(&WsatStep) -> Option<f64>,
 ) -> Vec<(f64, Option<f64>)> {
+    broken_curve(run, |step| x_axis.position(run, step), value)
+}
+
+/// Returns a value of every step against `x`; a gap breaks the line.
+fn broken_curve(
+    run: &WsatRun<'_>,
+    x: impl Fn(&WsatStep) -> f64,
+    value: fn(&WsatStep) -> Option<f64>,
+) -> Vec<(f64, Option<f64>)> {
     let mut points = Vec::new();
     for step in &run.results.steps {
-        let x = x_axis.position(run, step);
+        let x = x(step);
         if step.gap && !points.is_empty() {
             // A line across a gap would show values that were not measured.
             points.push((x, None));
@@ -115,6 +124,9 @@ pub(super) fn response_plot(run: &WsatRun<'_>, x_axis: WsatAxis) -> Plot {
 pub(super) fn seconds_plot(run: &WsatRun<'_>) -> Plot {
     let seconds = seconds::seconds(&run.results.outcomes);
     let time = time_axis(run);
+    // At the middle of a step, its mean matches the curve of the seconds.
+    let middle = |step: &WsatStep| time.position(f64::midpoint(step.begin, step.time));
+    let step_means = broken_curve(run, middle, |step| step.iops);
     let title = format!("WSAT IOPS, second by second - {}", run.test.workload);
     Plot::lines("seconds", title, time.axis.clone(), Axis::new("IOPS", Scale::Linear))
         .caption(format!(
@@ -127,25 +139,8 @@ pub(super) fn seconds_plot(run: &WsatRun<'_>) -> Plot {
             Stroke::Context,
             seconds::curve(&seconds, &time, |s| s.iops),
         ))
-        .with(Series::new("step mean", Stroke::Measured, step_means(run)))
+        .with(Series::new("step mean", Stroke::Measured, step_means))
         .markers(fill_markers(run, &time))
-}
-
-/// Returns the mean of every step at the middle of the step, so that it matches the curve of the
-/// seconds.
-fn step_means(run: &WsatRun<'_>) -> Vec<(f64, Option<f64>)> {
-    let time = time_axis(run);
-    let mut points = Vec::new();
-    let mut begin = 0.0;
-    for step in &run.results.steps {
-        let middle = time.position(f64::midpoint(begin, step.time));
-        if step.gap && !points.is_empty() {
-            points.push((middle, None));
-        }
-        points.push((middle, step.iops));
-        begin = step.time;
-    }
-    points
 }
 
 /// Maximum number of marks on the axis of time.

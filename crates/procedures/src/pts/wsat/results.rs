@@ -46,6 +46,8 @@ pub enum SaturationEnd {
 pub struct WsatStep {
     /// Number of its cycle, from 1; 0 if steps are not judged.
     pub round: u32,
+    /// Start of the step, in minutes since the load began.
+    pub begin: f64,
     /// End of the step, in minutes since the load began.
     pub time: f64,
     /// Data written by the load up to the end of the step, in GB.
@@ -187,10 +189,12 @@ fn step_values(wsat: &Wsat, outcomes: &[(&Step, &Outcome)]) -> Vec<WsatStep> {
             continue;
         }
         let total: Tally = measurement.total();
+        let begin = minutes(time);
         time += measurement.elapsed;
         written += outcome.written();
         steps.push(WsatStep {
             round: step.place.round,
+            begin,
             time: minutes(time),
             written_gb: written.as_gb(),
             fills: written.0 as f64 / capacity.0 as f64,

@@ -115,7 +115,7 @@ impl Wsat {
         let demand = settings.demand_or(workload.recommended_demand(&setup.method));
         let place = StepPlace::new(PHASE, 0, 1, "");
         let until = limits(&workload, settings, geometry)?;
-        let stimulus = setup.at_the_rate(setup.stimulus(&workload, demand, until, &place))?;
+        let stimulus = setup.with_rate(setup.stimulus(&workload, demand, until, &place))?;
         let label = setup.rated_label(workload.to_string());
         let time_limit = time_limit(&setup)?;
         let preconditioning = WsatPreconditioning::from_setup(&setup)?;
