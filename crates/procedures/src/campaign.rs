@@ -234,8 +234,7 @@ mod tests {
     }
 
     /// IOPS of each workload: 1,000 of the first to 6,000 of the last.
-    fn rate(step: &Step) -> f64 {
-        let role = step.place.phase.split('/').next().unwrap();
+    fn workload_iops(role: &str) -> f64 {
         let number = WORKLOADS.iter().position(|workload| *workload == role).unwrap() + 1;
         number as f64 * 1000.0
     }
@@ -245,8 +244,9 @@ mod tests {
         measurement.sensed.power_milliwatts = Some(2000.0);
     }
 
-    fn found(settings: &Settings) -> (Vec<JournalEntry>, Findings) {
-        let mut bench = scripted(rate);
+    /// Runs a campaign and returns its journal and its findings.
+    fn run(settings: &Settings) -> (Vec<JournalEntry>, Findings) {
+        let mut bench = scripted(|step| workload_iops(step.place.phase.split('/').next().unwrap()));
         bench.response = |_| Some(Nanos::from_millis(2));
         bench.retouch = powered;
         let findings = bench.studied(&*build(settings), settings);
@@ -262,20 +262,20 @@ mod tests {
     #[test]
     fn a_wsat_campaign_is_six_wsats_with_a_purge_each_and_one_table() {
         let settings = settings(NAMES[0], &[("histogram-time", "5min"), ("mix", "40/60")]);
-        let (entries, findings) = found(&settings);
+        let (entries, findings) = run(&settings);
         assert_eq!(purges(&entries), 6);
         for plan in plans("wsat", &settings).unwrap() {
             let alone = plan.settings(&settings);
             assert_eq!(alone.parameters.contains_key("mix"), plan.name == "composite");
-            let bench = scripted(|_| rate(&step_of(&plan.name))).conducted(&*build(&alone));
+            let bench = scripted(|_| workload_iops(&plan.name)).conducted(&*build(&alone));
             let prefix = format!("{}/", plan.name);
-            let mut own: Vec<Step> = steps(&entries).into_iter().cloned().collect();
-            own.retain(|step| step.place.phase.starts_with(&prefix));
-            own.iter_mut().for_each(|step| {
+            let mut part_steps: Vec<Step> = steps(&entries).into_iter().cloned().collect();
+            part_steps.retain(|step| step.place.phase.starts_with(&prefix));
+            for step in &mut part_steps {
                 step.place.phase = step.place.phase.replace(&prefix, "");
-            });
+            }
             let expected: Vec<Step> = steps(&bench.entries).into_iter().cloned().collect();
-            assert_eq!(own, expected, "{}", plan.name);
+            assert_eq!(part_steps, expected, "{}", plan.name);
         }
         let titles: Vec<&str> = findings.parts.iter().map(|part| part.title.as_str()).collect();
         let expected = [
@@ -283,8 +283,8 @@ mod tests {
             "WSAT SEQ 128K RW90",
         ];
         assert_eq!(titles[..5], expected);
-        for (position, role) in (1..).zip(WORKLOADS) {
-            let iops = f64::from(position) * 1000.0;
+        for role in WORKLOADS {
+            let iops = workload_iops(role);
             let value = |table, column| number(&findings, table, role, column);
             assert_eq!(value("campaign", "IOPS, first step"), Some(iops), "{role}");
             assert_eq!(value("campaign", "IOPS"), Some(iops), "{role}");
@@ -294,17 +294,10 @@ mod tests {
         }
     }
 
-    fn step_of(role: &str) -> Step {
-        let bench = scripted(|_| 1.0).conducted(&*build(&settings("wsat", &[])));
-        let mut step = steps(&bench.entries)[0].clone();
-        step.place.phase = format!("{role}/saturation");
-        step
-    }
-
     #[test]
     fn a_dirth_campaign_has_the_chosen_points_of_every_workload() {
         let settings = settings(NAMES[1], &[("loops", "2,1"), ("workloads", "oltp, Video")]);
-        let (_, findings) = found(&settings);
+        let (_, findings) = run(&settings);
         assert_eq!(findings.parts.len(), 2);
         for (role, iops) in [("oltp", 4000.0), ("video", 5000.0)] {
             // All demands have the same rate, so that the one with the fewest I/Os is chosen.
@@ -318,7 +311,7 @@ mod tests {
     #[test]
     fn a_campaign_that_broke_off_has_a_row_for_every_workload() {
         let settings = settings(NAMES[0], &[("workloads", "oltp,video")]);
-        let (mut entries, _) = found(&settings);
+        let (mut entries, _) = run(&settings);
         let cut =
             entries.iter().position(|entry| crate::parts::started_part(entry) == Some("video"));
         entries.truncate(cut.unwrap());

@@ -334,33 +334,34 @@ fn key_figures(means: &[ForeignTestMeans<'_>]) -> Vec<KeyFigure> {
 }
 
 fn metrics(test: &ForeignTestMeans<'_>) -> Vec<Metric> {
-    let metrics_of = |ios: &ForeignIos, direction: Option<Op>| -> Vec<Metric> {
-        let percentile =
-            |name, percent| Metric::new(name, test.label, ios.percentile(percent), "ms");
-        let mut iops = Metric::new("iops", test.label, ios.iops, "IOPS");
-        if let Some(iops) = iops.as_mut().filter(|_| direction.is_none()) {
-            iops.range = test.iops_range;
-        }
-        let all = [
-            iops,
-            Metric::new("throughput", test.label, ios.megabytes_per_second(), "MB/s"),
-            Metric::new("art", test.label, ios.mean_ms, "ms"),
-            percentile("p50", 50.0),
-            percentile("p99", 99.0),
-            percentile("p99-9", 99.9),
-            percentile("p99-99", 99.99),
-            percentile("p99-999", 99.999),
-            Metric::new("min-response", test.label, ios.shortest_ms, "ms"),
-            Metric::new("mrt", test.label, ios.longest_ms, "ms"),
-        ];
-        all.into_iter().flatten().map(|metric| metric.only(direction)).collect()
-    };
-    let mut all = metrics_of(&test.all, None);
-    if !test.reads.is_empty() && !test.writes.is_empty() {
-        all.extend(metrics_of(&test.reads, Some(Op::Read)));
-        all.extend(metrics_of(&test.writes, Some(Op::Write)));
+    let mut metrics = direction_metrics(test.label, &test.all, None);
+    for metric in metrics.iter_mut().filter(|metric| metric.metric == "iops") {
+        metric.range = test.iops_range;
     }
-    all
+    if !test.reads.is_empty() && !test.writes.is_empty() {
+        metrics.extend(direction_metrics(test.label, &test.reads, Some(Op::Read)));
+        metrics.extend(direction_metrics(test.label, &test.writes, Some(Op::Write)));
+    }
+    metrics
+}
+
+/// Returns the metrics of all I/Os of a test, or of those of one direction.
+fn direction_metrics(label: &str, ios: &ForeignIos, direction: Option<Op>) -> Vec<Metric> {
+    let metrics = [
+        ("iops", ios.iops, "IOPS"),
+        ("throughput", ios.megabytes_per_second(), "MB/s"),
+        ("art", ios.mean_ms, "ms"),
+        ("p50", ios.percentile(50.0), "ms"),
+        ("p99", ios.percentile(99.0), "ms"),
+        ("p99-9", ios.percentile(99.9), "ms"),
+        ("p99-99", ios.percentile(99.99), "ms"),
+        ("p99-999", ios.percentile(99.999), "ms"),
+        ("min-response", ios.shortest_ms, "ms"),
+        ("mrt", ios.longest_ms, "ms"),
+    ];
+    let measured =
+        metrics.into_iter().filter_map(|(name, value, unit)| Metric::new(name, label, value, unit));
+    measured.map(|metric| metric.only(direction)).collect()
 }
 
 fn ending_text(
@@ -541,9 +542,7 @@ mod tests {
     }
 
     fn cell(findings: &Findings, column: &str) -> Option<f64> {
-        let Exhibit::Table(table) = &findings.summary[0] else { panic!() };
-        let at = table.columns.iter().position(|own| own.id == column).unwrap();
-        table.rows[0].cells[at].value()
+        findings.summary[0].as_table().unwrap().cell("w", column).unwrap().value()
     }
 
     #[test]

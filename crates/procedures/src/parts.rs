@@ -58,6 +58,7 @@ struct PartBench<'a> {
 }
 
 impl PartBench<'_> {
+    /// Returns the name of a phase or part of this part in the journal.
     fn with_part(&self, name: &str) -> String {
         format!("{}/{name}", self.part)
     }
@@ -89,6 +90,7 @@ impl Bench for PartBench<'_> {
     }
 }
 
+/// Conducts the parts one after another, each under its name in the journal.
 pub(crate) fn conduct(parts: &[SuitePart], bench: &mut dyn Bench) -> Result<(), Halt> {
     for part in parts {
         bench.note(&Note::Part(part.name.clone()));
@@ -123,6 +125,7 @@ impl PartFindings<'_> {
     pub fn title(&self) -> &str {
         self.findings.as_ref().map_or(self.name, |findings| findings.title.as_str())
     }
+    /// Returns the verdict on steady state; `None` if there is none or the part has not started.
     pub fn verdict(&self) -> Option<&Verdict> {
         self.findings.as_ref()?.verdict.as_ref()
     }

@@ -184,19 +184,18 @@ mod tests {
 
     #[test]
     fn a_mix_has_every_direction_and_rounds_have_their_range() {
-        let (one, two) = (measurement(60, 40), measurement(120, 80));
         let pattern = AccessPattern::random(Bytes::kib(4), 60);
-        let steps = [&one, &two];
+        let steps = [&measurement(60, 40), &measurement(120, 80)];
         let point = |rounds| MeasuredPoint {
             point: "RND 4K RW60",
             pattern: Some(pattern),
             steps: &steps,
             rounds,
         };
-        let all = point(true).metrics();
+        let of_rounds = point(true).metrics();
         let find = |name: &str, op| {
-            let mut named = all.iter().filter(|m| m.metric == name && m.direction == op);
-            named.next().unwrap_or_else(|| panic!("{name} {op:?}"))
+            let found = of_rounds.iter().find(|m| m.metric == name && m.direction == op);
+            found.unwrap_or_else(|| panic!("{name} {op:?}"))
         };
         let iops = find("iops", None);
         assert_eq!((iops.value, iops.range), (150.0, Some((100.0, 200.0))));
@@ -207,11 +206,11 @@ mod tests {
         assert!(find("p50", Some(Op::Write)).value >= 2.0);
         assert_eq!((find("min-response", None).value, find("mrt", None).value), (1.0, 2.0));
         assert_eq!(find("min-response", Some(Op::Write)).value, 2.0);
-        assert!(all.iter().all(|m| m.metric != "p99-999"), "too few I/Os lie beyond");
-        let whole = point(false).metrics();
-        assert!(whole.iter().all(|metric| metric.range.is_none()));
+        assert!(of_rounds.iter().all(|m| m.metric != "p99-999"), "too few I/Os lie beyond");
+        assert!(point(false).metrics().iter().all(|metric| metric.range.is_none()));
         let reads = measurement(60, 0);
-        let alone = MeasuredPoint { point: "R", pattern: None, steps: &[&reads], rounds: false };
-        assert!(alone.metrics().iter().all(|m| m.direction.is_none()), "no part is the whole");
+        let reads_only =
+            MeasuredPoint { point: "R", pattern: None, steps: &[&reads], rounds: false };
+        assert!(reads_only.metrics().iter().all(|m| m.direction.is_none()), "no part is the whole");
     }
 }

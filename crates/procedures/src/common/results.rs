@@ -44,7 +44,7 @@ impl LoopResults {
     pub fn new(mixed_loop: &MixedLoop, record: &Record) -> Self {
         let rounds = mixed_loop.rounds_of(record);
         let verdict = mixed_loop.verdict(&rounds);
-        let reported = reported_rounds(&verdict, &rounds);
+        let reported = averaged_rounds(&verdict, &rounds);
         let cells = if reported.is_empty() {
             Vec::new()
         } else {
@@ -71,7 +71,7 @@ impl LoopResults {
 
 /// Returns the rounds of the window. Without a window, returns the last complete rounds, as many as
 /// a window has, without void ones: they are never averaged.
-fn reported_rounds(verdict: &Verdict, rounds: &[RoundValues]) -> Vec<u32> {
+fn averaged_rounds(verdict: &Verdict, rounds: &[RoundValues]) -> Vec<u32> {
     if let Some((first, last)) = verdict.window {
         return (first..=last).collect();
     }
@@ -79,6 +79,7 @@ fn reported_rounds(verdict: &Verdict, rounds: &[RoundValues]) -> Vec<u32> {
     rounds[first..].iter().filter(|round| !round.is_void()).map(|round| round.round).collect()
 }
 
+/// Returns the results of every point over these rounds.
 fn point_results(mixed_loop: &MixedLoop, record: &Record, rounds: &[u32]) -> Vec<PointResult> {
     let mut point_steps: Vec<Vec<&Measurement>> = vec![Vec::new(); mixed_loop.points.len()];
     for (step, outcome) in record.steps() {

@@ -1,5 +1,5 @@
 //! The mixed-block loop: rounds of one-minute steps until the tracking variables are steady. The
-//! IOPS, throughput and latency tests use it. Also the checks of how a procedure may end.
+//! IOPS, throughput and latency tests use it. Also here: checks of how a procedure may end.
 
 use super::ProcedureSetup;
 use crate::procedure_error::ProcedureError;

@@ -238,7 +238,7 @@ impl PtsWorkload {
         let parameter = parameters.iter().find(|known| known.name == "workload");
         let name = parameter.map_or(COMPOSITE, |parameter| parameter.value(settings));
         if is_composite_name(name) {
-            return PtsWorkload::composite(mix, settings, geometry);
+            return PtsWorkload::composite_from_settings(mix, settings, geometry);
         }
         if settings.parameters.contains_key(ZONE_SHIFT.name) {
             return Err(ProcedureError(format!(
@@ -255,7 +255,7 @@ impl PtsWorkload {
                 name = excerpt(name)
             )));
         }
-        let pattern = pattern_of(name).ok_or_else(|| unknown(name))?;
+        let pattern = pattern_of(name).ok_or_else(|| unknown_workload(name))?;
         let pattern = with_cursor(pattern, settings)?;
         let sector = u64::from(geometry.logical_sector);
         if !pattern.size.0.is_multiple_of(sector) {
@@ -267,7 +267,7 @@ impl PtsWorkload {
         Ok(PtsWorkload::Pattern(pattern))
     }
 
-    fn composite(
+    fn composite_from_settings(
         mix: &Parameter,
         settings: &Settings,
         geometry: Geometry,
@@ -485,7 +485,7 @@ fn parse_mix(text: &str) -> Option<u8> {
     (u16::from(read) + u16::from(written) == 100).then_some(read)
 }
 
-fn unknown(name: &str) -> ProcedureError {
+fn unknown_workload(name: &str) -> ProcedureError {
     let roles: Vec<String> =
         ROLES.iter().map(|role| format!("{} ({})", role.name, role.notation)).collect();
     ProcedureError(format!(

@@ -527,22 +527,25 @@ fn total_plot(run: &DirthRun<'_>) -> Plot {
 /// Returns the demands of the reported round by outstanding I/Os; of those with the same product,
 /// the one with the most IOPS.
 fn best_by_outstanding<'r>(run: &'r DirthRun<'_>) -> Vec<(Demand, &'r DemandResult)> {
-    let demands = run.test.matrix.demands.iter();
-    let mut all: Vec<(Demand, &DemandResult)> =
-        demands.filter_map(|demand| Some((*demand, cell(run, *demand)?))).collect();
+    let mut results = Vec::new();
+    for demand in &run.test.matrix.demands {
+        results.extend(cell(run, *demand).map(|cell| (*demand, cell)));
+    }
     let iops = |cell: &DemandResult| cell.iops.unwrap_or(f64::NEG_INFINITY);
-    all.sort_by(|a, b| {
-        a.0.outstanding().cmp(&b.0.outstanding()).then(iops(b.1).total_cmp(&iops(a.1)))
+    results.sort_by(|(a_demand, a), (b_demand, b)| {
+        let by_outstanding = a_demand.outstanding().cmp(&b_demand.outstanding());
+        by_outstanding.then(iops(b).total_cmp(&iops(a)))
     });
-    all.dedup_by_key(|(demand, _)| demand.outstanding());
-    all
+    results.dedup_by_key(|(demand, _)| demand.outstanding());
+    results
 }
 
 fn rounds_table(run: &DirthRun<'_>) -> Table {
-    let inside = |round: u32| is_in_window(&run.results.verdict, round);
-    let some_outside = run.results.rounds.iter().any(|round| !inside(round.round));
-    let rows = run.results.rounds.iter().map(|round| {
-        let remark = match (round.is_void, inside(round.round)) {
+    let rounds = &run.results.rounds;
+    let is_inside = |round: &Round| is_in_window(&run.results.verdict, round.round);
+    let has_others = !rounds.iter().all(is_inside);
+    let rows = rounds.iter().map(|round| {
+        let remark = match (round.is_void, is_inside(round)) {
             (true, _) => "void: a gap inside",
             (false, true) => "window",
             (false, false) => "",
@@ -554,7 +557,7 @@ fn rounds_table(run: &DirthRun<'_>) -> Table {
                 TableCell::text(remark),
             ],
         )
-        .strong(inside(round.round) && some_outside)
+        .strong(is_inside(round) && has_others)
     });
     Table::new("dv-rounds-table", "Tracking variable, round by round (IOPS)", "Round")
         .column(format!("{} {}", run.test.workload, run.test.matrix.highest()))

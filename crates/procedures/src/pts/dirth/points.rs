@@ -151,8 +151,10 @@ fn highest(candidates: &[PointCandidate]) -> Option<PointCandidate> {
 /// fewest outstanding I/Os, then the fewest threads.
 pub(crate) fn most(rated: impl Iterator<Item = (Demand, f64)> + Clone) -> Option<Demand> {
     let most = rated.clone().map(|(_, iops)| iops).max_by(f64::total_cmp)?;
-    let equal = rated.filter(|(_, iops)| *iops >= most * (1.0 - EQUAL_WITHIN));
-    equal.map(|(demand, _)| demand).min_by_key(|demand| (demand.outstanding(), demand.threads))
+    let equal_to_most = rated.filter(|(_, iops)| *iops >= most * (1.0 - EQUAL_WITHIN));
+    equal_to_most
+        .map(|(demand, _)| demand)
+        .min_by_key(|demand| (demand.outstanding(), demand.threads))
 }
 
 /// Returns the candidate nearest to the middle of the IOPS range. Of those equally near within
@@ -162,14 +164,14 @@ pub(crate) fn most(rated: impl Iterator<Item = (Demand, f64)> + Clone) -> Option
 fn middle(candidates: &[PointCandidate]) -> Option<PointCandidate> {
     let most = candidates.iter().map(|c| c.iops).fold(f64::NEG_INFINITY, f64::max);
     let fewest = candidates.iter().map(|c| c.iops).fold(f64::INFINITY, f64::min);
-    let wanted = f64::midpoint(most, fewest);
-    let distance = |c: &PointCandidate| (c.iops - wanted).abs();
+    let middle = f64::midpoint(most, fewest);
+    let distance = |c: &PointCandidate| (c.iops - middle).abs();
     let nearest = candidates.iter().map(distance).min_by(f64::total_cmp)?;
-    let equal = nearest + wanted * EQUAL_WITHIN;
-    let mut near: Vec<PointCandidate> =
-        candidates.iter().copied().filter(|c| distance(c) <= equal).collect();
-    near.sort_by_key(|c| (c.demand.outstanding(), c.demand.threads));
-    near.get(near.len().saturating_sub(1) / 2).copied()
+    let limit = nearest + middle * EQUAL_WITHIN;
+    let mut equally_near: Vec<PointCandidate> =
+        candidates.iter().copied().filter(|c| distance(c) <= limit).collect();
+    equally_near.sort_by_key(|c| (c.demand.outstanding(), c.demand.threads));
+    equally_near.get(equally_near.len().saturating_sub(1) / 2).copied()
 }
 
 #[cfg(test)]

@@ -56,12 +56,19 @@ impl RangedTest for Iops {
     fn new(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
         rounds::check_ending(&setup.settings)?;
         let profile = setup.settings.profile;
-        let (mixes, sizes) = matrix(profile);
+        let (mixes, sizes): (&[u8], &[Bytes]) = match profile {
+            Profile::Quick => (&QUICK_MIXES, &QUICK_SIZES),
+            _ => (&MIXES, &SIZES),
+        };
+        let tracked = match profile {
+            Profile::Pts20 | Profile::Quick => TRACKED_20.to_vec(),
+            Profile::Pts11 | Profile::Tkperf => vec![TRACKED_4K],
+        };
         let (sizes, left_out) = setup.split_sizes(sizes);
         let demand = setup.settings.demand_or(setup.method.random_demand);
         let mixed_loop = MixedLoop {
             points: random_points(mixes, &sizes),
-            tracked: tracked(profile),
+            tracked,
             ..MixedLoop::new(&setup, rounds::PHASE, true, demand)
         };
         Ok(Iops { mixes: mixes.to_vec(), sizes, left_out, mixed_loop, setup })
@@ -89,19 +96,5 @@ impl RangedTest for Iops {
                 failed purge is reported.",
             ..self.setup.choices()
         }
-    }
-}
-
-fn matrix(profile: Profile) -> (&'static [u8], &'static [Bytes]) {
-    match profile {
-        Profile::Quick => (&QUICK_MIXES, &QUICK_SIZES),
-        _ => (&MIXES, &SIZES),
-    }
-}
-
-fn tracked(profile: Profile) -> Vec<AccessPattern> {
-    match profile {
-        Profile::Pts20 | Profile::Quick => TRACKED_20.to_vec(),
-        Profile::Pts11 | Profile::Tkperf => vec![TRACKED_4K],
     }
 }

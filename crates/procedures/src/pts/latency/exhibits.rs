@@ -48,7 +48,7 @@ impl ProcedureReport for Latency {
         ReportEntry::Form("LAT SS Convergence - Maximum (100 % W)"),
         ReportEntry::Plot(|run| convergence_plot(run, "Maximum", longest_response)),
         ReportEntry::Form("LAT SS Measurement Window - RND 4K W"),
-        ReportEntry::Several(window),
+        ReportEntry::Several(measurement_window),
         ReportEntry::Of(
             &[Profile::Pts20, Profile::Quick],
             &[
@@ -82,8 +82,8 @@ impl ProcedureReport for Latency {
         ReportEntry::Table(|run| tracking_table("steady-state", &run.results.verdict)),
         ReportEntry::Table(|run| rounds_table("rounds", &run.test.mixed_loop, &run.results)),
         ReportEntry::Table(|run| matrix(run).table(&MINIMUM)),
-        ReportEntry::OptionalTable(percentiles),
-        ReportEntry::OptionalPlot(histogram_tail),
+        ReportEntry::OptionalTable(percentiles_table),
+        ReportEntry::OptionalPlot(histogram_tail_plot),
         ReportEntry::Secondary,
         ReportEntry::Table(|run| {
             let points: Vec<SecondaryPoint> =
@@ -194,7 +194,7 @@ fn matrix_plot(run: &LatencyRun<'_>, value: &MatrixValue) -> Plot {
         .series(series)
 }
 
-fn window(run: &LatencyRun<'_>) -> Vec<Exhibit> {
+fn measurement_window(run: &LatencyRun<'_>) -> Vec<Exhibit> {
     match run.results.verdict.tracks.first() {
         Some(track) => window_exhibits(&run.results.verdict, track),
         None => vec![no_window(&run.results.verdict.criteria)],
@@ -238,12 +238,12 @@ fn histogram_exhibits(run: &LatencyRun<'_>) -> Vec<Exhibit> {
     vec![Exhibit::Plot(run_confidence_plot("confidence", &name, measurement))]
 }
 
-fn percentiles(run: &LatencyRun<'_>) -> Option<Table> {
+fn percentiles_table(run: &LatencyRun<'_>) -> Option<Table> {
     let columns = [(TRACKED.to_string(), histogram(run)?.total())];
     Some(percentile_table("percentiles", "Response times of the histogram run, ms", &columns))
 }
 
-fn histogram_tail(run: &LatencyRun<'_>) -> Option<Plot> {
+fn histogram_tail_plot(run: &LatencyRun<'_>) -> Option<Plot> {
     let columns = [(TRACKED.to_string(), histogram(run)?.total())];
     Some(tail_plot("histogram-tail", "Response times of the histogram run", &columns))
 }

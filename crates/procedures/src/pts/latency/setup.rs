@@ -7,10 +7,11 @@ use crate::common::{ProcedureSetup, preconditioning};
 use crate::exhibits::disclosure;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
+use crate::pts::method::has_histogram;
 use crate::pts::scattered::RangedTest;
 use crate::pts::workload::ALIGNMENT;
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::{Bytes, Demand, Measurement, Nanos, Profile, Step, StepPlace};
+use steadfast_domain::{Bytes, Demand, Measurement, Nanos, Step, StepPlace};
 
 /// Outer loop: percent of reads, in the mandatory order.
 pub(super) const MIXES: [u8; 3] = [100, 65, 0];
@@ -111,11 +112,6 @@ impl Latency {
         let place = StepPlace::new(HISTOGRAM, 0, 1, TRACKED.to_string());
         self.setup.step(place, &TRACKED, self.demand, time)
     }
-}
-
-/// Returns true if the profile has a histogram run. PTS 1.1 and TKperf end with the rounds.
-fn has_histogram(profile: Profile) -> bool {
-    matches!(profile, Profile::Pts20 | Profile::Quick)
 }
 
 fn gap_effect(step: &Step) -> &'static str {

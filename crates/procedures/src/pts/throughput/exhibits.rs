@@ -56,7 +56,7 @@ impl ProcedureReport for Throughput {
         ReportEntry::Table(|run| rates_table("throughput", &run.results)),
         ReportEntry::Table(steady_table),
         ReportEntry::OptionalPlot(rates_plot),
-        ReportEntry::Several(rounds),
+        ReportEntry::Several(rounds_exhibits),
         ReportEntry::Secondary,
         ReportEntry::Table(|run| {
             let points: Vec<SecondaryPoint> = cells(run).map(SecondaryPoint::from).collect();
@@ -69,7 +69,7 @@ impl ProcedureReport for Throughput {
         }),
         ReportEntry::Plot(|run| tail_plot("tails", "Response times of the rounds", &tallies(run))),
         ReportEntry::Chapter("Preconditioning"),
-        ReportEntry::Several(preconditioning),
+        ReportEntry::Several(preconditioning_exhibits),
     ];
 
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
@@ -310,7 +310,7 @@ fn rates_plot(run: &ThroughputRun<'_>) -> Option<Plot> {
     )
 }
 
-fn rounds(run: &ThroughputRun<'_>) -> Vec<Exhibit> {
+fn rounds_exhibits(run: &ThroughputRun<'_>) -> Vec<Exhibit> {
     let mut exhibits = Vec::new();
     for MeasuredSize { size_loop, results } in &run.results {
         let id = format!("rounds-{}", size_loop.size_id());
@@ -328,7 +328,7 @@ fn tallies<'r>(run: &'r ThroughputRun<'_>) -> Vec<(String, &'r Tally)> {
     cells(run).map(|cell| (cell.pattern.to_string(), &cell.tally)).collect()
 }
 
-fn preconditioning(run: &ThroughputRun<'_>) -> Vec<Exhibit> {
+fn preconditioning_exhibits(run: &ThroughputRun<'_>) -> Vec<Exhibit> {
     let mut exhibits = Vec::new();
     if run.test.preconditions {
         for size_loop in &run.test.loops {

@@ -82,7 +82,7 @@ pub struct Throughput {
 impl RangedTest for Throughput {
     fn new(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
         rounds::check_ending(&setup.settings)?;
-        let (sizes, left_out) = setup.split_sizes(sizes(&setup.settings));
+        let (sizes, left_out) = setup.split_sizes(block_sizes(&setup.settings));
         let demand = setup.settings.demand_or(recommended_demand(setup.settings.profile));
         let preconditions = preconditions(&setup.settings)?;
         let mut loops = Vec::new();
@@ -172,7 +172,7 @@ fn size_loop(setup: &ProcedureSetup, size: Bytes, is_last: bool, demand: Demand)
     }
 }
 
-fn sizes(settings: &Settings) -> &'static [Bytes] {
+fn block_sizes(settings: &Settings) -> &'static [Bytes] {
     match (settings.profile, settings.class) {
         (Profile::Tkperf, _) => &SIZES_TKPERF,
         (Profile::Pts11, Class::Client) => &SIZES_CLIENT_1,

@@ -4,11 +4,12 @@
 use super::caveats;
 use super::plots::{
     WsatAxis, amplification_plot, average_latency_plot, confidence_exhibits, device_plots,
-    histogram_tail, iops_plot, response_plot, seconds_plot, seconds_response, throughput_plot,
+    histogram_tail_plot, iops_plot, response_plot, seconds_plot, seconds_response_plot,
+    throughput_plot,
 };
 use super::results::{LAST_STEPS, MergedSteps, SaturationEnd, WsatResults, WsatRun};
 use super::setup::{HISTOGRAM_TIME, Wsat, WsatPreconditioning};
-use super::tables::{histogram_percentiles, steps_table, summary_table};
+use super::tables::{histogram_percentiles_table, steps_table, summary_table};
 use crate::common::metrics::MeasuredPoint;
 use crate::exhibits::cyclic_load::{check_exhibits, convergence_plot, evidence};
 use crate::exhibits::disclosure::{self, ReportForm, SECOND_STIMULUS, form_demand};
@@ -54,7 +55,7 @@ impl ProcedureReport for Wsat {
         ReportEntry::General,
         ReportEntry::Chapter("Saturation Second by Second"),
         ReportEntry::Plot(seconds_plot),
-        ReportEntry::Plot(seconds_response),
+        ReportEntry::Plot(seconds_response_plot),
         ReportEntry::Several(device_plots),
         ReportEntry::Chapter("Write Saturation"),
         ReportEntry::Listing(listing),
@@ -73,8 +74,8 @@ impl ProcedureReport for Wsat {
         ReportEntry::Chapter("Response Times"),
         ReportEntry::Plot(|run| response_plot(run, WsatAxis::Time)),
         ReportEntry::Plot(|run| response_plot(run, WsatAxis::Written)),
-        ReportEntry::OptionalTable(histogram_percentiles),
-        ReportEntry::OptionalPlot(histogram_tail),
+        ReportEntry::OptionalTable(histogram_percentiles_table),
+        ReportEntry::OptionalPlot(histogram_tail_plot),
         ReportEntry::Secondary,
         ReportEntry::Facts(|run| {
             let iops = run.results.last_steps(run.results.steps.len()).and_then(|s| s.iops);
@@ -198,19 +199,18 @@ impl ProcedureReport for Wsat {
         let Some(LateRate { id, label, share, merged }) = late_rate(run) else {
             return figures;
         };
-        let part = merged.iops.zip(fresh.filter(|fresh| *fresh > 0.0)).map(|(l, f)| l / f * 100.0);
-        let (mean, tail) = (merged.tally.response_mean(), merged.tally.percentile(FIVE_NINES));
+        let fresh = fresh.filter(|fresh| *fresh > 0.0);
+        let percent = merged.iops.zip(fresh).map(|(late, fresh)| late / fresh * 100.0);
+        let mean = millis(merged.tally.response_mean());
+        let tail = millis(merged.tally.percentile(FIVE_NINES));
+        let figure = |suffix: &str, label: String, value: Option<f64>, unit: &str| {
+            KeyFigure::new(&format!("{id}-{suffix}"), label, value, unit)
+        };
         figures.extend([
-            KeyFigure::new(&format!("{id}-iops"), format!("{name}, {label}"), merged.iops, "IOPS"),
-            KeyFigure::new(&format!("{id}-share"), share, part, "%"),
-            KeyFigure::new(&format!("{id}-mean"), format!("Mean, {label}"), millis(mean), "ms"),
-            KeyFigure::new(
-                &format!("{id}-five-nines"),
-                format!("99.999 %, {label}"),
-                millis(tail),
-                "ms",
-            )
-            .of_buckets(),
+            figure("iops", format!("{name}, {label}"), merged.iops, "IOPS"),
+            figure("share", share, percent, "%"),
+            figure("mean", format!("Mean, {label}"), mean, "ms"),
+            figure("five-nines", format!("99.999 %, {label}"), tail, "ms").of_buckets(),
         ]);
         figures
     }

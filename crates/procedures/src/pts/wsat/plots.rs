@@ -163,7 +163,7 @@ fn fill_markers(run: &WsatRun<'_>, axis: &PlotTimeAxis) -> Vec<Marker> {
     markers
 }
 
-pub(super) fn seconds_response(run: &WsatRun<'_>) -> Plot {
+pub(super) fn seconds_response_plot(run: &WsatRun<'_>) -> Plot {
     let seconds = seconds::seconds(&run.results.outcomes);
     let title = format!("WSAT response times, second by second - {}", run.test.workload);
     seconds::response_plot("seconds-response", &title, &time_axis(run), &seconds)
@@ -239,7 +239,7 @@ pub(super) fn confidence_exhibits(run: &WsatRun<'_>) -> Vec<Exhibit> {
     vec![Exhibit::Plot(run_confidence_plot("clp", &name, measurement))]
 }
 
-pub(super) fn histogram_tail(run: &WsatRun<'_>) -> Option<Plot> {
+pub(super) fn histogram_tail_plot(run: &WsatRun<'_>) -> Option<Plot> {
     let columns = [(run.test.workload.to_string(), run.results.histogram?.total())];
     let title = format!("Response times of the histogram run - {}", run.test.workload);
     Some(tail_plot("histogram-tail", &title, &columns))

@@ -11,6 +11,7 @@ use crate::common::one_pass::{ONE_PASS, OnePass, SPARE};
 use crate::common::preconditioning::{self, PRECONDITION, WIPC_PATTERN, is_purged};
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
+use crate::pts::method::has_histogram;
 use crate::pts::workload::{ALIGNMENT, CURSOR, MIX_WRITES, PtsWorkload, ZONE_SHIFT};
 use crate::report_notation::{count_word, limits_text};
 use steadfast_domain::notation::AccessPattern;
@@ -77,11 +78,6 @@ fn is_judged(settings: &Settings) -> bool {
             false
         }
     }
-}
-
-/// Returns true if the profile has a histogram run. PTS 1.1 and TKperf end with the saturation.
-fn has_histogram(profile: Profile) -> bool {
-    matches!(profile, Profile::Pts20 | Profile::Quick)
 }
 
 /// Load of the saturation, by how it ends.

@@ -97,7 +97,7 @@ pub(super) fn steps_table(run: &WsatRun<'_>) -> Table {
     typed_table("minutes", "Every step of the saturation", "Step", &STEP_COLUMNS).rows(rows)
 }
 
-pub(super) fn histogram_percentiles(run: &WsatRun<'_>) -> Option<Table> {
+pub(super) fn histogram_percentiles_table(run: &WsatRun<'_>) -> Option<Table> {
     let columns = [(run.test.workload.to_string(), run.results.histogram?.total())];
     let time = HISTOGRAM_TIME.value(&run.test.setup.settings);
     let title = format!("Response times of the histogram run ({time}), ms");

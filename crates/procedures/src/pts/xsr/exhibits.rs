@@ -349,10 +349,11 @@ fn switch_plot(run: &XsrRun<'_>, index: usize) -> Plot {
     let switch = run.results.begins(index);
     let before = switch - run.results.begins(index - 1);
     let end = run.results.segments[index].steps.last().map_or(switch, |step| step.time);
-    let side = AROUND_SWITCH.min(before.min(end - switch) / PART_OF_SEGMENT);
+    let half_width = AROUND_SWITCH.min(before.min(end - switch) / PART_OF_SEGMENT);
+    let window = switch - half_width..=switch + half_width;
     let title = format!("XSR TP v Time - Groups {index} & {}", index + 1);
     let id = format!("tp-switch-{index}");
-    throughput_plot(run, &(switch - side..=switch + side), Scale::LinearFitted, &id, &title)
+    throughput_plot(run, &window, Scale::LinearFitted, &id, &title)
 }
 
 /// Part of the last segment that is drawn, as a multiple of the recovery time.
@@ -365,24 +366,22 @@ const DRAWN_MINUTES_MIN: f64 = 10.0;
 fn recovery_plot(run: &XsrRun<'_>) -> Option<Plot> {
     let (first, last) = (run.results.segments.first()?, run.results.segments.last()?);
     let begin = run.results.begins(run.results.segments.len() - 1);
-    let whole = last.steps.last()?.time - begin;
+    let segment_time = last.steps.last()?.time - begin;
     let recovered = match run.results.recovery {
         RecoveryTime::After(minutes) => Some(minutes),
         RecoveryTime::NotYet | RecoveryTime::NotMeasured => None,
     };
-    let drawn = |recovery: f64| (recovery * RECOVERY_TIMES_DRAWN).max(DRAWN_MINUTES_MIN);
-    let end = recovered.map_or(whole, drawn).min(whole);
+    let drawn_time = |recovery: f64| (recovery * RECOVERY_TIMES_DRAWN).max(DRAWN_MINUTES_MIN);
+    let end = recovered.map_or(segment_time, drawn_time).min(segment_time);
     let time = PlotTimeAxis::for_steps("Time since the switch", run.test.setup.step_time);
     let seconds = seconds::curve(&seconds::seconds(&last.outcomes), &time, |s| s.mb_per_second);
     let right = time.position(end);
     let seconds = seconds.into_iter().filter(|(x, _)| *x <= right).collect();
     // A step's mean is drawn at its middle, like the seconds around it.
-    let mut before = begin;
     let mut steps = Vec::new();
     for step in last.steps.iter().filter(|step| step.time - begin <= end * 1.000_001) {
-        let middle = time.position(f64::midpoint(before, step.time) - begin);
+        let middle = time.position(f64::midpoint(step.begin, step.time) - begin);
         steps.push((middle, step.mb_per_second));
-        before = step.time;
     }
     let rates = || first.steps.iter().filter_map(|step| step.mb_per_second);
     let (low, high) = (rates().min_by(f64::total_cmp), rates().max_by(f64::total_cmp));

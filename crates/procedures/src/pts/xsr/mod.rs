@@ -23,7 +23,7 @@ impl Xsr {
     fn attempt(&self, bench: &mut dyn Bench, attempt: u32) -> Result<bool, Halt> {
         bench.purge()?;
         for (index, segment) in self.segments.iter().enumerate() {
-            let gaps = self.load(segment, attempt).conduct(bench)?;
+            let gaps = self.segment_load(segment, attempt).conduct(bench)?;
             // A gap before the first write does no harm: nothing was written yet.
             if gaps.gap_inside || (index > 0 && gaps.gap_before) {
                 return Ok(false);

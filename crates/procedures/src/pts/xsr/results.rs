@@ -49,6 +49,8 @@ pub struct SegmentResult<'a> {
 /// Values of a step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct XsrStep {
+    /// Start of the step, in minutes since the first segment began.
+    pub begin: f64,
     /// End of the step, in minutes since the first segment began.
     pub time: f64,
     pub mb_per_second: Option<f64>,
@@ -69,8 +71,9 @@ impl<'a> XsrResults<'a> {
                 let outcomes = current_steps(record, segment.phase);
                 let mut steps = Vec::new();
                 for (_, outcome) in &outcomes {
+                    let begin = time;
                     time += outcome.measurement.elapsed;
-                    steps.push(step_values(&outcome.measurement, time));
+                    steps.push(step_values(&outcome.measurement, begin, time));
                 }
                 SegmentResult { segment: segment.clone(), steps, outcomes }
             })
@@ -93,9 +96,10 @@ impl<'a> XsrResults<'a> {
     }
 }
 
-fn step_values(measurement: &Measurement, time: Nanos) -> XsrStep {
+fn step_values(measurement: &Measurement, begin: Nanos, time: Nanos) -> XsrStep {
     let total = measurement.total();
     XsrStep {
+        begin: minutes(begin),
         time: minutes(time),
         mb_per_second: measurement.mb_per_second(),
         art: total.response_mean_ms(),
@@ -132,8 +136,8 @@ impl SegmentResult<'_> {
     fn lowest(&self) -> Option<f64> {
         let measurements = self.measurements();
         let longest = measurements.iter().map(|m| m.elapsed).max()?;
-        let whole = measurements.iter().filter(|m| is_whole(m.elapsed, longest));
-        whole.filter_map(|m| m.mb_per_second()).min_by(f64::total_cmp)
+        let whole_steps = measurements.iter().filter(|m| is_whole(m.elapsed, longest));
+        whole_steps.filter_map(|m| m.mb_per_second()).min_by(f64::total_cmp)
     }
 
     /// Returns the mean throughput of the last `END_STEPS` steps in MB/s.

@@ -107,7 +107,7 @@ impl Xsr {
         Ok(Xsr { setup, segments, recovery_level })
     }
 
-    pub(super) fn load(&self, segment: &XsrSegment, attempt: u32) -> ContinuousLoad {
+    pub(super) fn segment_load(&self, segment: &XsrSegment, attempt: u32) -> ContinuousLoad {
         let phase = attempt_phase(segment.phase, attempt);
         self.setup.stretch(&phase, 0, &segment.workload, segment.demand, segment.time)
     }
