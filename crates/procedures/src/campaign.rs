@@ -5,15 +5,16 @@
 //! it purges, preconditions by its own rule, and has its own seed.
 
 use crate::parameters::Parameter;
-use crate::parts::PartFindings;
+use crate::parts::{EndingsTable, PartFindings};
 use crate::procedure_error::ProcedureError;
 use crate::procedure_spec::{ProcedureSpec, boxed};
 use crate::pts::workload::{self, WORKLOADS};
+use crate::pts::wsat::PointName;
 use crate::pts::{dirth, wsat};
 use crate::suite::{PartPlan, Suite, SuiteKind, method_of_profile};
 use steadfast_domain::findings::{Cell, Exhibit, Metric, Row, Table};
 use steadfast_domain::text::excerpt;
-use steadfast_domain::{Findings, Settings, suggestion};
+use steadfast_domain::{Settings, suggestion};
 
 /// Names of the campaigns on the command line.
 pub const NAMES: [&str; 2] = ["wsat-campaign", "dirth-campaign"];
@@ -47,9 +48,13 @@ const WSAT_KIND: SuiteKind = SuiteKind {
     subtitle: "Write Saturation of the Standard Workloads",
     list: CAMPAIGN_WORKLOADS,
     noun: "workloads",
-    heads: ["campaign-ends", "How each workload ended", "Workload"],
-    again: |parts| format!("`--set workloads={} --max-rounds N`", parts.join(",")),
-    over_all: wsat_tables,
+    endings: EndingsTable {
+        id: "campaign-ends",
+        title: "How each workload ended",
+        corner: "Workload",
+    },
+    repeat_options: |parts| format!("`--set workloads={} --max-rounds N`", parts.join(",")),
+    overall_tables: wsat_tables,
     method: method_of_profile,
     add_to_page_one: |_, _| (),
 };
@@ -57,7 +62,7 @@ const WSAT_KIND: SuiteKind = SuiteKind {
 const DIRTH_KIND: SuiteKind = SuiteKind {
     title: "DIRTH Campaign",
     subtitle: "Demand Intensity of the Standard Workloads",
-    over_all: dirth_tables,
+    overall_tables: dirth_tables,
     ..WSAT_KIND
 };
 
@@ -86,134 +91,126 @@ fn plans(procedure: &'static str, settings: &Settings) -> Result<Vec<PartPlan>, 
     Ok(plans)
 }
 
-/// A point of a part that the tables over all workloads show.
+/// A point of a part: a row of the tables over all workloads.
 struct CampaignPoint<'a> {
+    /// First cell of the row.
     head: String,
-    /// Steps that the values come from, in words; empty where the heading says it.
-    source: &'a str,
-    /// Findings of the part; `None` if it has not started.
-    findings: Option<&'a Findings>,
-    /// Name of the point in the part's metrics; `None` if the part has no such point.
-    point: Option<&'a str>,
+    /// Access pattern of the workload, and the cells that only this kind of campaign has.
+    own_cells: [Cell; 3],
+    is_strong: bool,
+    /// Metrics of the point over all I/Os; empty if the part has no such point.
+    metrics: Vec<&'a Metric>,
 }
 
-impl<'a> CampaignPoint<'a> {
-    /// Finds the first point of a part whose name has one of the endings.
-    fn new(head: String, part: &'a PartFindings<'_>, endings: &[(&str, &'static str)]) -> Self {
-        let findings = part.findings.as_ref();
-        let found = findings.and_then(|findings| first_point(findings, endings));
-        let source = found.map_or("", |(_, source)| source);
-        CampaignPoint { head, source, findings, point: found.map(|(point, _)| point) }
-    }
-
-    /// Returns the value of a metric over all I/Os; `None` if it was not measured.
-    fn value(&self, metric: &str) -> Option<f64> {
-        self.value_of(metric, self.point?)
-    }
-
-    fn value_of(&self, metric: &str, point: &str) -> Option<f64> {
-        let is_it = |m: &&Metric| m.metric == metric && m.point == point && m.direction.is_none();
-        self.findings?.metrics.iter().find(is_it).map(|metric| metric.value)
-    }
-
-    fn cell(&self, (metric, _, decimals): &MetricColumn) -> Cell {
-        Cell::number(self.value(metric), *decimals)
+impl CampaignPoint<'_> {
+    /// Returns the cells of these columns.
+    fn metric_cells(&self, columns: &[MetricColumn]) -> impl Iterator<Item = Cell> {
+        columns.iter().map(move |column| {
+            Cell::number(metric_value(&self.metrics, column.metric), column.decimals)
+        })
     }
 }
 
-/// Metric, heading of its column, and decimal places.
-type MetricColumn = (&'static str, &'static str, u8);
+/// A column of the tables over all workloads.
+struct MetricColumn {
+    /// Name of the metric.
+    metric: &'static str,
+    heading: &'static str,
+    decimals: u8,
+}
 
 const RESULTS: [MetricColumn; 6] = [
-    ("iops", "IOPS", 1),
-    ("throughput", "MB/s", 1),
-    ("art", "ART ms", 3),
-    ("min-response", "Min ms", 3),
-    ("p99-999", "99.999 % ms", 3),
-    ("mrt", "MRT ms", 3),
+    MetricColumn { metric: "iops", heading: "IOPS", decimals: 1 },
+    MetricColumn { metric: "throughput", heading: "MB/s", decimals: 1 },
+    MetricColumn { metric: "art", heading: "ART ms", decimals: 3 },
+    MetricColumn { metric: "min-response", heading: "Min ms", decimals: 3 },
+    MetricColumn { metric: "p99-999", heading: "99.999 % ms", decimals: 3 },
+    MetricColumn { metric: "mrt", heading: "MRT ms", decimals: 3 },
 ];
 
 const SECONDARY: [MetricColumn; 6] = [
-    ("power", "Avg Power mW", 0),
-    ("iops-per-watt", "IOPS / W", 1),
-    ("joules-per-gb", "J / GB", 2),
-    ("temperature", "Temp. Celsius", 1),
-    ("cpu-system", "CPU system %", 1),
-    ("cpu-io-wait", "CPU I/O wait %", 1),
+    MetricColumn { metric: "power", heading: "Avg Power mW", decimals: 0 },
+    MetricColumn { metric: "iops-per-watt", heading: "IOPS / W", decimals: 1 },
+    MetricColumn { metric: "joules-per-gb", heading: "J / GB", decimals: 2 },
+    MetricColumn { metric: "temperature", heading: "Temp. Celsius", decimals: 1 },
+    MetricColumn { metric: "cpu-system", heading: "CPU system %", decimals: 1 },
+    MetricColumn { metric: "cpu-io-wait", heading: "CPU I/O wait %", decimals: 1 },
 ];
 
-/// Returns the first point of the part whose name ends with one of these, and which one it is.
-fn first_point<'a>(
-    findings: &'a Findings,
-    ends: &[(&str, &'static str)],
-) -> Option<(&'a str, &'static str)> {
-    ends.iter().find_map(|(end, source)| {
-        let metric = findings.metrics.iter().find(|metric| metric.point.ends_with(end))?;
-        Some((metric.point.as_str(), *source))
-    })
+/// Returns the metrics over all I/Os of the first point of a part whose name has this suffix;
+/// empty if there is none.
+fn point_metrics<'a>(part: &'a PartFindings<'_>, suffix: &str) -> Vec<&'a Metric> {
+    let metrics = part.findings.iter().flat_map(|findings| &findings.metrics);
+    let Some(first) = metrics.clone().find(|metric| metric.point.ends_with(suffix)) else {
+        return Vec::new();
+    };
+    metrics.filter(|metric| metric.point == first.point && metric.direction.is_none()).collect()
 }
 
-/// The fresh rate of every workload and its last rate: of the steady window, else of the
-/// histogram run, else of the last step.
-fn wsat_tables(studied: &[PartFindings<'_>]) -> Vec<Exhibit> {
-    let points: Vec<CampaignPoint<'_>> = studied
-        .iter()
-        .map(|part| CampaignPoint::new(part.name.to_owned(), part, &wsat::LATE_POINTS))
-        .collect();
-    let row = |point: &CampaignPoint<'_>| {
-        let fresh = point.findings.and_then(|f| first_point(f, &[wsat::FRESH_POINT]));
-        let fresh = fresh.and_then(|(name, _)| point.value_of("iops", name));
-        let first = [pattern(&point.head), Cell::number(fresh, 1), Cell::text(point.source)];
-        let cells = first.into_iter().chain(RESULTS.iter().map(|column| point.cell(column)));
-        Row::new(point.head.clone(), cells)
-    };
+/// Returns the value of a metric; `None` if it was not measured.
+fn metric_value(metrics: &[&Metric], name: &str) -> Option<f64> {
+    metrics.iter().find(|metric| metric.metric == name).map(|metric| metric.value)
+}
+
+/// Returns the tables of the fresh rate of every workload and its last rate: of the steady window,
+/// else of the histogram run, else of the last step.
+fn wsat_tables(parts: &[PartFindings<'_>]) -> Vec<Exhibit> {
+    let mut points = Vec::new();
+    for part in parts {
+        let fresh = point_metrics(part, wsat::FIRST_STEP.suffix);
+        let has_point = |name: &&PointName| !point_metrics(part, name.suffix).is_empty();
+        let late = wsat::LATE_POINTS.iter().find(has_point);
+        points.push(CampaignPoint {
+            head: part.name.to_owned(),
+            own_cells: [
+                pattern_cell(part.name),
+                Cell::number(metric_value(&fresh, "iops"), 1),
+                Cell::text(late.map_or("", |name| name.description)),
+            ],
+            is_strong: false,
+            metrics: late.map(|name| point_metrics(part, name.suffix)).unwrap_or_default(),
+        });
+    }
     let title = "All workloads: first step, and the rate that page one of each reports";
-    let table = Table::new("campaign", title, "Workload")
-        .columns(["Pattern", "IOPS, first step", "Values of"])
-        .columns(RESULTS.map(|(_, head, _)| head))
-        .rows(points.iter().map(row));
-    tables(table, &points)
+    tables(title, ["Pattern", "IOPS, first step", "Values of"], &points)
 }
 
-/// The three chosen points of every workload, by their histograms.
-fn dirth_tables(studied: &[PartFindings<'_>]) -> Vec<Exhibit> {
-    let points: Vec<CampaignPoint<'_>> = studied
-        .iter()
-        .flat_map(|part| {
-            dirth::POINTS.map(|role| {
-                CampaignPoint::new(format!("{}, {role}", part.name), part, &[(role, "")])
-            })
-        })
-        .collect();
-    let row = |point: &CampaignPoint<'_>| {
-        let role = point.head.split_once(", ").map_or("", |(role, _)| role);
-        let demand = |metric| Cell::number(point.value(metric), 0);
-        let first = [pattern(role), demand("threads"), demand("queue-depth")];
-        let cells = first.into_iter().chain(RESULTS.iter().map(|column| point.cell(column)));
-        Row::new(point.head.clone(), cells).strong(point.head.ends_with(dirth::POINTS[0]))
-    };
-    let table = Table::new("campaign", "All workloads: the chosen points", "Workload")
-        .columns(["Pattern", "Threads", "Queue depth"])
-        .columns(RESULTS.map(|(_, head, _)| head))
-        .rows(points.iter().map(row));
-    tables(table, &points)
+/// Returns the tables of the three chosen points of every workload, by their histograms.
+fn dirth_tables(parts: &[PartFindings<'_>]) -> Vec<Exhibit> {
+    let mut points = Vec::new();
+    for part in parts {
+        for role in dirth::POINTS {
+            let metrics = point_metrics(part, role);
+            let demand = |name| Cell::number(metric_value(&metrics, name), 0);
+            points.push(CampaignPoint {
+                head: format!("{}, {role}", part.name),
+                own_cells: [pattern_cell(part.name), demand("threads"), demand("queue-depth")],
+                is_strong: role == dirth::POINTS[0],
+                metrics,
+            });
+        }
+    }
+    tables("All workloads: the chosen points", ["Pattern", "Threads", "Queue depth"], &points)
 }
 
-fn pattern(role: &str) -> Cell {
+fn pattern_cell(role: &str) -> Cell {
     Cell::text(workload::notation(role).unwrap_or("JESD219"))
 }
 
-fn tables(results: Table, points: &[CampaignPoint<'_>]) -> Vec<Exhibit> {
-    let row = |point: &CampaignPoint<'_>| {
-        Row::new(point.head.clone(), SECONDARY.iter().map(|column| point.cell(column)))
-    };
-    let secondary = Table::new(
-        "campaign-secondary",
-        "All workloads: secondary metrics of the same steps",
-        "Workload",
-    )
-    .columns(SECONDARY.map(|(_, head, _)| head))
-    .rows(points.iter().map(row));
+/// Returns the table of results with this title, and that of secondary metrics.
+fn tables(title: &str, own_columns: [&str; 3], points: &[CampaignPoint<'_>]) -> Vec<Exhibit> {
+    let results = points.iter().map(|point| {
+        let cells = point.own_cells.iter().cloned().chain(point.metric_cells(&RESULTS));
+        Row::new(point.head.clone(), cells).strong(point.is_strong)
+    });
+    let results = Table::new("campaign", title, "Workload")
+        .columns(own_columns)
+        .columns(RESULTS.map(|column| column.heading))
+        .rows(results);
+    let title = "All workloads: secondary metrics of the same steps";
+    let secondary = Table::new("campaign-secondary", title, "Workload")
+        .columns(SECONDARY.map(|column| column.heading))
+        .rows(points.iter().map(|p| Row::new(p.head.clone(), p.metric_cells(&SECONDARY))));
     vec![Exhibit::Table(results), Exhibit::Table(secondary)]
 }
 
@@ -222,22 +219,22 @@ mod tests {
     use super::*;
     use crate::testing::scripted::{broken_record, build, purges, refusal, scripted, steps};
     use steadfast_domain::settings::Geometry;
-    use steadfast_domain::{Bytes, JournalEntry, Measurement, Nanos, Step};
+    use steadfast_domain::{Bytes, Findings, JournalEntry, Measurement, Nanos, Step};
 
-    fn settings(name: &str, pairs: &[(&str, &str)]) -> Settings {
+    fn settings(name: &str, parameters: &[(&str, &str)]) -> Settings {
         let mut settings = Settings::new(name, 7);
-        settings.parameters =
-            pairs.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        for (name, value) in parameters {
+            settings.set(name, value);
+        }
         settings
     }
 
-    fn refused(name: &str, pairs: &[(&str, &str)]) -> String {
-        refusal(&settings(name, pairs))
+    fn refused(name: &str, parameters: &[(&str, &str)]) -> String {
+        refusal(&settings(name, parameters))
     }
 
     /// IOPS of each workload: 1,000 of the first to 6,000 of the last.
-    fn rate(step: &Step) -> f64 {
-        let role = step.place.phase.split('/').next().unwrap();
+    fn workload_iops(role: &str) -> f64 {
         let number = WORKLOADS.iter().position(|workload| *workload == role).unwrap() + 1;
         number as f64 * 1000.0
     }
@@ -247,8 +244,9 @@ mod tests {
         measurement.sensed.power_milliwatts = Some(2000.0);
     }
 
-    fn found(settings: &Settings) -> (Vec<JournalEntry>, Findings) {
-        let mut bench = scripted(rate);
+    /// Runs a campaign and returns its journal and its findings.
+    fn run(settings: &Settings) -> (Vec<JournalEntry>, Findings) {
+        let mut bench = scripted(|step| workload_iops(step.place.phase.split('/').next().unwrap()));
         bench.response = |_| Some(Nanos::from_millis(2));
         bench.retouch = powered;
         let findings = bench.studied(&*build(settings), settings);
@@ -256,9 +254,7 @@ mod tests {
     }
 
     fn number(findings: &Findings, table: &str, row: &str, column: &str) -> Option<f64> {
-        let table = findings.table(table).unwrap();
-        let at = table.columns.iter().position(|own| own.name == column).unwrap();
-        table.rows.iter().find(|own| own.head == row).unwrap().cells[at].value()
+        findings.table(table).unwrap().cell(row, column).unwrap().value()
     }
 
     /// The same steps as each workload alone with the seed that the report lists; a purge of its
@@ -266,27 +262,29 @@ mod tests {
     #[test]
     fn a_wsat_campaign_is_six_wsats_with_a_purge_each_and_one_table() {
         let settings = settings(NAMES[0], &[("histogram-time", "5min"), ("mix", "40/60")]);
-        let (entries, findings) = found(&settings);
+        let (entries, findings) = run(&settings);
         assert_eq!(purges(&entries), 6);
         for plan in plans("wsat", &settings).unwrap() {
             let alone = plan.settings(&settings);
             assert_eq!(alone.parameters.contains_key("mix"), plan.name == "composite");
-            let bench = scripted(|_| rate(&step_of(&plan.name))).conducted(&*build(&alone));
+            let bench = scripted(|_| workload_iops(&plan.name)).conducted(&*build(&alone));
             let prefix = format!("{}/", plan.name);
-            let mut own: Vec<Step> = steps(&entries).into_iter().cloned().collect();
-            own.retain(|step| step.place.phase.starts_with(&prefix));
-            own.iter_mut().for_each(|step| {
+            let mut part_steps: Vec<Step> = steps(&entries).into_iter().cloned().collect();
+            part_steps.retain(|step| step.place.phase.starts_with(&prefix));
+            for step in &mut part_steps {
                 step.place.phase = step.place.phase.replace(&prefix, "");
-            });
+            }
             let expected: Vec<Step> = steps(&bench.entries).into_iter().cloned().collect();
-            assert_eq!(own, expected, "{}", plan.name);
+            assert_eq!(part_steps, expected, "{}", plan.name);
         }
         let titles: Vec<&str> = findings.parts.iter().map(|part| part.title.as_str()).collect();
-        let names = ["SEQ 0.5K RW50", "RND 4K W", "RND 4K R", "RND 8K RW65", "SEQ 128K RW90"];
-        let names = names.iter().map(|name| format!("WSAT {name}"));
-        assert_eq!(titles[..5], names.collect::<Vec<_>>());
-        for (number_of, role) in (1..).zip(WORKLOADS) {
-            let iops = f64::from(number_of) * 1000.0;
+        let expected = [
+            "WSAT SEQ 0.5K RW50", "WSAT RND 4K W", "WSAT RND 4K R", "WSAT RND 8K RW65",
+            "WSAT SEQ 128K RW90",
+        ];
+        assert_eq!(titles[..5], expected);
+        for role in WORKLOADS {
+            let iops = workload_iops(role);
             let value = |table, column| number(&findings, table, role, column);
             assert_eq!(value("campaign", "IOPS, first step"), Some(iops), "{role}");
             assert_eq!(value("campaign", "IOPS"), Some(iops), "{role}");
@@ -296,17 +294,10 @@ mod tests {
         }
     }
 
-    fn step_of(role: &str) -> Step {
-        let bench = scripted(|_| 1.0).conducted(&*build(&settings("wsat", &[])));
-        let mut step = steps(&bench.entries)[0].clone();
-        step.place.phase = format!("{role}/saturation");
-        step
-    }
-
     #[test]
     fn a_dirth_campaign_has_the_chosen_points_of_every_workload() {
         let settings = settings(NAMES[1], &[("loops", "2,1"), ("workloads", "oltp, Video")]);
-        let (_, findings) = found(&settings);
+        let (_, findings) = run(&settings);
         assert_eq!(findings.parts.len(), 2);
         for (role, iops) in [("oltp", 4000.0), ("video", 5000.0)] {
             // All demands have the same rate, so that the one with the fewest I/Os is chosen.
@@ -320,8 +311,9 @@ mod tests {
     #[test]
     fn a_campaign_that_broke_off_has_a_row_for_every_workload() {
         let settings = settings(NAMES[0], &[("workloads", "oltp,video")]);
-        let (mut entries, _) = found(&settings);
-        let cut = entries.iter().position(|entry| crate::parts::begins(entry) == Some("video"));
+        let (mut entries, _) = run(&settings);
+        let cut =
+            entries.iter().position(|entry| crate::parts::started_part(entry) == Some("video"));
         entries.truncate(cut.unwrap());
         let broken = broken_record(&settings, entries);
         let findings = build(&settings).study(&broken);

@@ -1,9 +1,9 @@
 //! All procedures that run steps themselves, that is, all except those that consist of other
-//! procedures (the suite and tkperf).
+//! procedures (suite, campaigns, portrait and tkperf).
 
 use crate::commit::{self, Commit};
+use crate::common::one_pass;
 use crate::common::procedure_request::ProcedureRequest;
-use crate::common::{one_pass, ranges};
 use crate::load_curve::{self, LoadCurve};
 use crate::neighbors::{self, Neighbors};
 use crate::parameters::{self, Parameter};
@@ -11,6 +11,7 @@ use crate::power_cut::{self, PowerCut};
 use crate::procedure_error::ProcedureError;
 use crate::procedure_spec::{ProcedureSpec, boxed};
 use crate::pts::method::setup;
+use crate::pts::scattered::parameters::{PARAMETERS as RANGE_PARAMETERS, has_scattered_ranges};
 use crate::pts::{dirth, hir, iops, latency, scattered, throughput, wsat, xsr};
 use crate::rwsw::steady::{RwswWsatKind, SteadyStreams};
 use crate::rwsw::{self, method::setup as captured};
@@ -19,6 +20,7 @@ use crate::tkperf::hdd::{self, ZoneTest, ZoneTestKind};
 use crate::verify_write::VerifyWrite;
 use crate::write_amplification::{self, WriteAmplificationTest};
 use crate::{factors, fill, idle_exit};
+use steadfast_domain::rate::OfferedLoad;
 use steadfast_domain::settings::{Amendment, Geometry};
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{Class, Procedure, Profile, Settings, suggestion};
@@ -29,55 +31,55 @@ pub(crate) const SINGLE: &[ProcedureSpec] = &[
         name: "iops",
         summary: "IOPS of 7 read/write mixes x 8 block sizes in steady state (PTS IOPS test)",
         parameters: iops::PARAMETERS,
-        make: |request| scattered::offered::<iops::Iops>("IOPS", request),
+        make: |request| scattered::build_ranged::<iops::Iops>("IOPS", request),
     },
     ProcedureSpec {
         name: "throughput",
         summary: "MB/s of sequential reads and writes, 1024 KiB and 128 KiB, in steady state",
         parameters: &[],
-        make: |request| scattered::offered::<throughput::Throughput>("Throughput", request),
+        make: |request| scattered::build_ranged::<throughput::Throughput>("Throughput", request),
     },
     ProcedureSpec {
         name: "latency",
         summary: "response times with one outstanding I/O, 3 mixes x 3 block sizes; histogram",
         parameters: latency::PARAMETERS,
-        make: |request| scattered::offered::<latency::Latency>("Latency", request),
+        make: |request| scattered::build_ranged::<latency::Latency>("Latency", request),
     },
     ProcedureSpec {
         name: "wsat",
         summary: "write saturation of one workload after a purge, minute by minute (PTS WSAT)",
         parameters: wsat::PARAMETERS,
-        make: |request| boxed(wsat::Wsat::on(setup(request)?)),
+        make: |request| boxed(wsat::Wsat::new(setup(request)?)),
     },
     ProcedureSpec {
         name: "composite",
         summary: "WSAT of the JESD219 composite workload: 12 block sizes in 3 LBA zones",
         parameters: wsat::COMPOSITE_PARAMETERS,
-        make: |request| boxed(wsat::Wsat::composite(setup(request)?)),
+        make: |request| boxed(wsat::Wsat::new(setup(request)?)),
     },
     ProcedureSpec {
         name: "dirth",
         summary: "IOPS and response times of 49 demands, histograms of three of them (PTS DIRTH)",
         parameters: dirth::PARAMETERS,
-        make: |request| boxed(dirth::Dirth::on(setup(request)?)),
+        make: |request| boxed(dirth::Dirth::new(setup(request)?)),
     },
     ProcedureSpec {
         name: "composite-dirth",
         summary: "DIRTH of the JESD219 composite workload",
         parameters: dirth::COMPOSITE_PARAMETERS,
-        make: |request| boxed(dirth::Dirth::composite(setup(request)?)),
+        make: |request| boxed(dirth::Dirth::new(setup(request)?)),
     },
     ProcedureSpec {
         name: "xsr",
         summary: "MB/s of large sequential writes before and after hours of random ones (PTS XSR)",
         parameters: xsr::PARAMETERS,
-        make: |request| boxed(xsr::Xsr::on(setup(request)?)),
+        make: |request| boxed(xsr::Xsr::new(setup(request)?)),
     },
     ProcedureSpec {
         name: "hir",
         summary: "IOPS of a saturated drive after host idle times of 5 to 50 s (PTS HIR)",
         parameters: hir::PARAMETERS,
-        make: |request| boxed(hir::Hir::on(setup(request)?)),
+        make: |request| boxed(hir::Hir::new(setup(request)?)),
     },
     ProcedureSpec {
         name: "commit",
@@ -188,7 +190,7 @@ pub(crate) fn find(
     name: &str,
 ) -> Result<&'static ProcedureSpec, ProcedureError> {
     specs.iter().find(|spec| spec.name == name).ok_or_else(|| {
-        let names: Vec<_> = specs.iter().map(|spec| spec.name).collect();
+        let names: Vec<&str> = specs.iter().map(|spec| spec.name).collect();
         ProcedureError(format!(
             "there is no procedure '{name}'{}; choose one of: {}",
             suggestion(name, names.iter().copied()),
@@ -226,9 +228,9 @@ pub(crate) fn build(
 /// Returns the parameters that a procedure has with these settings: its own, plus those for
 /// scattered active ranges or for the profile where they apply.
 pub(crate) fn parameters_of(spec: &ProcedureSpec, settings: &Settings) -> Vec<Parameter> {
-    let scattered = ranges::is_asked(settings) && CLIENT_1_PROCEDURES.contains(&spec.name);
+    let has_ranges = has_scattered_ranges(settings) && CLIENT_1_PROCEDURES.contains(&spec.name);
     let more = match spec.name {
-        _ if scattered => ranges::PARAMETERS,
+        _ if has_ranges => RANGE_PARAMETERS,
         "throughput" if settings.profile == Profile::Tkperf => throughput::PARAMETERS_TKPERF,
         _ => &[],
     };
@@ -236,14 +238,14 @@ pub(crate) fn parameters_of(spec: &ProcedureSpec, settings: &Settings) -> Vec<Pa
 }
 
 /// Procedures that TKperf has.
-pub(crate) const TKPERF_PROCEDURES: [&str; 4] = ["iops", "throughput", "latency", "wsat"];
+const TKPERF_PROCEDURES: [&str; 4] = ["iops", "throughput", "latency", "wsat"];
 
 /// Procedures of the client documents 1.x. WSAT, DIRTH and HIR were added for client drives in
 /// 2.0 (SNIA tutorial, PTS 2.0.1).
-pub(crate) const CLIENT_1_PROCEDURES: [&str; 3] = ["iops", "throughput", "latency"];
+const CLIENT_1_PROCEDURES: [&str; 3] = ["iops", "throughput", "latency"];
 
 /// Procedures with a method of their own, which is the same in all profiles.
-pub(crate) const OWN_METHODS: [&str; 12] = [
+const OWN_METHODS: [&str; 12] = [
     "commit",
     factors::NAME,
     "fill",
@@ -259,7 +261,7 @@ pub(crate) const OWN_METHODS: [&str; 12] = [
 ];
 
 /// Procedures whose measured load is one workload without a sweep, which can be offered at a rate.
-pub(crate) const RATED_PROCEDURES: [&str; 3] = ["wsat", "composite", "multi-wsat"];
+const RATED_PROCEDURES: [&str; 3] = ["wsat", "composite", "multi-wsat"];
 
 /// Returns an error if the settings have a rate or a service level that the procedure has no use
 /// for.
@@ -273,9 +275,7 @@ fn check_load(settings: &Settings) -> Result<(), ProcedureError> {
             load_curve::NAME
         )));
     }
-    let Some(offered) = settings.rate else { return Ok(()) };
-    let takers = RATED_PROCEDURES.join(", ");
-    let rate = offered.rate;
+    let Some(OfferedLoad { rate, .. }) = settings.rate else { return Ok(()) };
     if name == load_curve::NAME {
         return Err(ProcedureError(format!(
             "{name} offers rates of its own, in percent of the maximum; omit --rate {rate}, or \
@@ -285,7 +285,8 @@ fn check_load(settings: &Settings) -> Result<(), ProcedureError> {
     if !RATED_PROCEDURES.contains(&name) {
         return Err(ProcedureError(format!(
             "{name} has a closed loop by its method, and takes no --rate {rate}; those that take \
-             one are {takers}; `steadfast measure --rate` applies a single load"
+             one are {}; `steadfast measure --rate` applies a single load",
+            RATED_PROCEDURES.join(", ")
         )));
     }
     Ok(())
@@ -302,8 +303,9 @@ const WITHOUT_STEP_TIME: [&str; 4] =
 /// Returns [`ProcedureError`] with the option to omit.
 pub fn check_chosen(settings: &Settings) -> Result<(), ProcedureError> {
     let name = settings.procedure.as_str();
-    let own_lengths = settings.step_time.filter(|_| WITHOUT_STEP_TIME.contains(&name));
-    if let Some(time) = own_lengths {
+    if let Some(time) = settings.step_time
+        && WITHOUT_STEP_TIME.contains(&name)
+    {
         return Err(ProcedureError(format!(
             "{name} has steps of lengths of its own; omit --step-time {time}"
         )));
@@ -329,6 +331,7 @@ fn is_method_of_tkperf(settings: &Settings) -> bool {
     }
 }
 
+/// Returns an error if the profile's document does not have the procedure for this class.
 fn check_combination(settings: &Settings) -> Result<(), ProcedureError> {
     let name = settings.procedure.as_str();
     match (settings.profile, settings.class) {

@@ -31,7 +31,7 @@ pub fn findings(files: &[ForeignResults], software: &str) -> Result<Findings, St
             first.file, first.tool, other.file, other.tool
         ));
     }
-    let files = in_order(files);
+    let files = ordered_files(files);
     let tests = group_tests(&files);
     let rounds = tests.iter().map(|test| test.rounds.len()).max().unwrap_or(0);
     let verdict = (rounds >= TWENTY_TEN.window as usize).then(|| judge_whole_tests(&tests, rounds));
@@ -40,13 +40,12 @@ pub fn findings(files: &[ForeignResults], software: &str) -> Result<Findings, St
         tests.iter().map(|test| ForeignTestMeans::new(test, &reported)).collect();
     let digest = match files.as_slice() {
         [only] => only.digest.clone(),
-        all => all
-            .iter()
-            .map(|file| &file.digest[..16.min(file.digest.len())])
-            .collect::<Vec<_>>()
-            .join(" "),
+        several => {
+            let digests = several.iter().map(|file| &file.digest[..16.min(file.digest.len())]);
+            digests.collect::<Vec<_>>().join(" ")
+        }
     };
-    let last = files.iter().filter_map(|file| file.unix_ms).max().unwrap_or(0);
+    let last_ms = files.iter().filter_map(|file| file.unix_ms).max().unwrap_or(0);
     let mut form_pages = vec![page("All Steps", all_steps(&means))];
     form_pages.extend(rounds_page(&tests, verdict.as_ref(), rounds));
     let findings = Findings {
@@ -55,8 +54,8 @@ pub fn findings(files: &[ForeignResults], software: &str) -> Result<Findings, St
             "{}'s own run, read from its results; Steadfast measured nothing",
             first.tool
         ),
-        headline: tool(first),
-        run_unix_ms: (0, last),
+        headline: tool_name(first),
+        run_unix_ms: (0, last_ms),
         digest,
         software: software.to_owned(),
         ending: ending_text(&files, &tests, verdict.as_ref(), rounds),
@@ -80,7 +79,8 @@ fn title<'t>(id: &str, tool: &'t str) -> &'t str {
     }
 }
 
-fn tool(file: &ForeignResults) -> String {
+/// Returns the tool with its version, if that is known.
+fn tool_name(file: &ForeignResults) -> String {
     match &file.version {
         Some(version) => format!("{} {version}", file.tool),
         None => file.tool.clone(),
@@ -88,7 +88,7 @@ fn tool(file: &ForeignResults) -> String {
 }
 
 /// Orders files by the rounds in their names, else by time, else as given.
-fn in_order(files: &[ForeignResults]) -> Vec<&ForeignResults> {
+fn ordered_files(files: &[ForeignResults]) -> Vec<&ForeignResults> {
     let mut files: Vec<&ForeignResults> = files.iter().collect();
     if files.iter().all(|file| file.round.is_some()) {
         files.sort_by_key(|file| file.round);
@@ -104,6 +104,7 @@ struct ForeignSeries<'a> {
     rounds: Vec<&'a ForeignOutcome>,
 }
 
+/// Returns the tests of all files, each with its results in every file that has it.
 fn group_tests<'a>(files: &[&'a ForeignResults]) -> Vec<ForeignSeries<'a>> {
     let mut tests: Vec<ForeignSeries<'a>> = Vec::new();
     for outcome in files.iter().flat_map(|file| &file.tests) {
@@ -139,32 +140,43 @@ struct ForeignTestMeans<'a> {
     reads: ForeignIos,
     writes: ForeignIos,
     errors: Option<u64>,
-    concurrent_loads: Vec<(&'a str, ForeignIos)>,
+    concurrent_loads: Vec<ForeignConcurrentLoad<'a>>,
     /// Lowest and highest IOPS of the rounds; `None` for a single round.
     iops_range: Option<(f64, f64)>,
 }
 
+/// A load that ran at the same time as others of its test.
+struct ForeignConcurrentLoad<'a> {
+    name: &'a str,
+    mean: ForeignIos,
+}
+
 impl<'a> ForeignTestMeans<'a> {
     fn new(test: &ForeignSeries<'a>, reported: &[u32]) -> Self {
-        let inside = (1..).zip(&test.rounds).filter(|(round, _)| reported.contains(round));
-        let mut rounds: Vec<&'a ForeignOutcome> = inside.map(|(_, outcome)| *outcome).collect();
+        let mut rounds: Vec<&'a ForeignOutcome> = Vec::new();
+        for (round, outcome) in (1..).zip(&test.rounds) {
+            if reported.contains(&round) {
+                rounds.push(*outcome);
+            }
+        }
         // A test with fewer rounds than the others uses all its rounds.
         if rounds.is_empty() {
             rounds.clone_from(&test.rounds);
         }
-        let mean = |part: fn(&ForeignOutcome) -> &ForeignIos| {
-            ForeignIos::mean_of(&rounds.iter().map(|outcome| part(outcome)).collect::<Vec<_>>())
+        let mean = |direction: fn(&ForeignOutcome) -> &ForeignIos| {
+            let ios: Vec<&ForeignIos> = rounds.iter().map(|outcome| direction(outcome)).collect();
+            ForeignIos::mean_of(&ios)
         };
         let first = rounds[0];
-        let concurrent_loads = first.apart.iter().map(|(name, _)| {
-            let own = rounds.iter().filter_map(|outcome| {
-                outcome.apart.iter().find(|(other, _)| other == name).map(|(_, ios)| ios)
-            });
-            (name.as_str(), ForeignIos::mean_of(&own.collect::<Vec<_>>()))
-        });
-        let iops: Vec<f64> = rounds.iter().filter_map(|outcome| outcome.all.iops).collect();
-        let least = iops.iter().copied().reduce(f64::min);
-        let most = iops.iter().copied().reduce(f64::max);
+        let mut concurrent_loads = Vec::new();
+        for (name, _) in &first.apart {
+            let loads = rounds.iter().flat_map(|outcome| &outcome.apart);
+            let ios: Vec<&ForeignIos> =
+                loads.filter(|(other, _)| other == name).map(|(_, ios)| ios).collect();
+            concurrent_loads.push(ForeignConcurrentLoad { name, mean: ForeignIos::mean_of(&ios) });
+        }
+        let iops = || rounds.iter().filter_map(|outcome| outcome.all.iops);
+        let (lowest, highest) = (iops().reduce(f64::min), iops().reduce(f64::max));
         ForeignTestMeans {
             label: test.label,
             first,
@@ -172,10 +184,14 @@ impl<'a> ForeignTestMeans<'a> {
             reads: mean(|outcome| &outcome.reads),
             writes: mean(|outcome| &outcome.writes),
             errors: rounds.iter().map(|outcome| outcome.errors).sum(),
-            concurrent_loads: concurrent_loads.collect(),
-            iops_range: least.zip(most).filter(|_| rounds.len() > 1),
+            concurrent_loads,
+            iops_range: lowest.zip(highest).filter(|_| rounds.len() > 1),
         }
     }
+}
+
+fn count_cell(ios: &ForeignIos) -> Cell {
+    Cell::number(ios.ios.map(|ios| ios as f64), 0)
 }
 
 fn rate_cells(ios: &ForeignIos) -> [Cell; 3] {
@@ -186,16 +202,14 @@ fn rate_cells(ios: &ForeignIos) -> [Cell; 3] {
     ]
 }
 
-fn tail_cells(ios: &ForeignIos) -> [Cell; 4] {
-    [
-        Cell::number(ios.shortest_ms, 4),
-        Cell::number(ios.percentile(99.0), 4),
-        Cell::number(ios.percentile(99.9), 4),
-        Cell::number(ios.longest_ms, 4),
-    ]
+/// Returns the cells of [`COLUMNS`].
+fn cells(ios: &ForeignIos) -> impl Iterator<Item = Cell> {
+    let response_times =
+        [ios.shortest_ms, ios.percentile(99.0), ios.percentile(99.9), ios.longest_ms];
+    rate_cells(ios).into_iter().chain(response_times.map(|ms| Cell::number(ms, 4)))
 }
 
-const ALL_COLUMNS: [(&str, &str); 7] = [
+const COLUMNS: [(&str, &str); 7] = [
     ("iops", "IOPS"),
     ("mb", "MB/s"),
     ("mean-ms", "Mean ms"),
@@ -207,58 +221,65 @@ const ALL_COLUMNS: [(&str, &str); 7] = [
 
 /// Returns all tests, and loads that ran concurrently, under the IDs of a sequence's tables.
 fn all_steps(means: &[ForeignTestMeans<'_>]) -> Vec<Exhibit> {
-    let row = |test: &ForeignTestMeans<'_>| {
-        let cells = rate_cells(&test.all).into_iter().chain(tail_cells(&test.all));
+    let mut test_rows = Vec::new();
+    let mut load_rows = Vec::new();
+    for test in means {
         let errors = Cell::number(test.errors.map(|errors| errors as f64), 0);
-        Row::new(test.label, cells.chain([errors]))
-    };
-    let all = Table::new("sequence", "Every step", "Step")
-        .columns(ALL_COLUMNS)
+        test_rows.push(Row::new(test.label, cells(&test.all).chain([errors])));
+        for ForeignConcurrentLoad { name, mean } in &test.concurrent_loads {
+            let head = format!("{}: {name}", test.label);
+            load_rows.push(Row::new(head, std::iter::once(count_cell(mean)).chain(cells(mean))));
+        }
+    }
+    let tests = Table::new("sequence", "Every step", "Step")
+        .columns(COLUMNS)
         .column(("errors", "Errors"))
-        .rows(means.iter().map(row));
-    let concurrent_loads = means.iter().flat_map(|test| {
-        test.concurrent_loads.iter().map(|(name, ios)| {
-            let count = Cell::number(ios.ios.map(|ios| ios as f64), 0);
-            let cells = rate_cells(ios).into_iter().chain(tail_cells(ios));
-            Row::new(format!("{}: {name}", test.label), std::iter::once(count).chain(cells))
-        })
-    });
-    let concurrent_loads: Vec<Row> = concurrent_loads.collect();
-    let table = Table::new("sequence-apart", "Loads that ran at the same time", "Step: load")
-        .column(("ios", "I/Os"))
-        .columns(ALL_COLUMNS);
-    let concurrent_loads = (!concurrent_loads.is_empty()).then(|| table.rows(concurrent_loads));
-    std::iter::once(all).chain(concurrent_loads).map(Exhibit::Table).collect()
+        .rows(test_rows);
+    let mut exhibits = vec![Exhibit::Table(tests)];
+    if !load_rows.is_empty() {
+        let loads = Table::new("sequence-apart", "Loads that ran at the same time", "Step: load")
+            .column(("ios", "I/Os"))
+            .columns(COLUMNS)
+            .rows(load_rows);
+        exhibits.push(Exhibit::Table(loads));
+    }
+    exhibits
 }
 
 /// Returns the page of reads and writes of every test.
 fn details(means: &[ForeignTestMeans<'_>]) -> Page {
-    let direction =
-        |id: &str, title: &str, of: for<'c> fn(&'c ForeignTestMeans<'_>) -> &'c ForeignIos| {
-            let busy = means.iter().filter(|test| !of(test).is_empty());
-            let rows: Vec<Row> = busy
-                .map(|test| {
-                    let ios = of(test);
-                    let count = Cell::number(ios.ios.map(|ios| ios as f64), 0);
-                    let percentiles =
-                        PERCENTILES.map(|(percent, _)| Cell::number(ios.percentile(percent), 4));
-                    let shortest = Cell::number(ios.shortest_ms, 4);
-                    let cells = std::iter::once(count).chain(rate_cells(ios)).chain([shortest]);
-                    let cells = cells.chain(percentiles);
-                    Row::new(test.label, cells.chain([Cell::number(ios.longest_ms, 4)]))
-                })
-                .collect();
-            let table = Table::new(id, title, "Step")
-                .column(("ios", "I/Os"))
-                .columns(ALL_COLUMNS.into_iter().take(4))
-                .columns(PERCENTILES.map(|(percent, id)| Column::new(id, format!("{percent} %"))))
-                .column(("max-ms", "Max ms"))
-                .spanner("Response times in ms");
-            (!rows.is_empty()).then(|| Exhibit::Table(table.rows(rows)))
-        };
-    let reads = direction("sequence-reads", "Reads of every step", |test| &test.reads);
-    let writes = direction("sequence-writes", "Writes of every step", |test| &test.writes);
-    page("Details of the Steps", reads.into_iter().chain(writes).collect())
+    let reads = means.iter().map(|test| (test.label, &test.reads));
+    let writes = means.iter().map(|test| (test.label, &test.writes));
+    let tables = [
+        direction_table("sequence-reads", "Reads of every step", reads),
+        direction_table("sequence-writes", "Writes of every step", writes),
+    ];
+    page("Details of the Steps", tables.into_iter().flatten().map(Exhibit::Table).collect())
+}
+
+/// Returns the table of the reads or the writes of all tests, each given with its label; `None` if
+/// there were none.
+fn direction_table<'a>(
+    id: &str,
+    title: &str,
+    tests: impl Iterator<Item = (&'a str, &'a ForeignIos)>,
+) -> Option<Table> {
+    let mut rows = Vec::new();
+    for (label, ios) in tests.filter(|(_, ios)| !ios.is_empty()) {
+        let mut cells = vec![count_cell(ios)];
+        cells.extend(rate_cells(ios));
+        cells.push(Cell::number(ios.shortest_ms, 4));
+        cells.extend(PERCENTILES.map(|(percent, _)| Cell::number(ios.percentile(percent), 4)));
+        cells.push(Cell::number(ios.longest_ms, 4));
+        rows.push(Row::new(label, cells));
+    }
+    let table = Table::new(id, title, "Step")
+        .column(("ios", "I/Os"))
+        .columns(COLUMNS.into_iter().take(4))
+        .columns(PERCENTILES.map(|(percent, id)| Column::new(id, format!("{percent} %"))))
+        .column(("max-ms", "Max ms"))
+        .spanner("Response times in ms");
+    (!rows.is_empty()).then(|| table.rows(rows))
 }
 
 const ROUNDS_PLOT: &str = "foreign-rounds";
@@ -301,44 +322,46 @@ fn rounds_page(
 const KEY_FIGURES_MAX: usize = 8;
 
 fn key_figures(means: &[ForeignTestMeans<'_>]) -> Vec<KeyFigure> {
-    let of_test = |test: &ForeignTestMeans<'_>| {
-        let iops =
-            KeyFigure::new(&format!("{}-iops", test.label), test.label, test.all.iops, "IOPS");
-        let mb = test.all.megabytes_per_second();
-        let rate = KeyFigure::new(&format!("{}-rate", test.label), test.label, mb, "MB/s");
-        [iops.ranging(test.iops_range), rate]
-    };
-    means.iter().flat_map(of_test).take(KEY_FIGURES_MAX).collect()
+    let mut figures = Vec::new();
+    for ForeignTestMeans { label, all, iops_range, .. } in means {
+        let iops = KeyFigure::new(&format!("{label}-iops"), *label, all.iops, "IOPS");
+        figures.push(iops.ranging(*iops_range));
+        let rate = all.megabytes_per_second();
+        figures.push(KeyFigure::new(&format!("{label}-rate"), *label, rate, "MB/s"));
+    }
+    figures.truncate(KEY_FIGURES_MAX);
+    figures
 }
 
 fn metrics(test: &ForeignTestMeans<'_>) -> Vec<Metric> {
-    let metrics_of = |ios: &ForeignIos, direction: Option<Op>| -> Vec<Metric> {
-        let percentile =
-            |name, percent| Metric::new(name, test.label, ios.percentile(percent), "ms");
-        let mut iops = Metric::new("iops", test.label, ios.iops, "IOPS");
-        if let Some(iops) = iops.as_mut().filter(|_| direction.is_none()) {
-            iops.range = test.iops_range;
-        }
-        let all = [
-            iops,
-            Metric::new("throughput", test.label, ios.megabytes_per_second(), "MB/s"),
-            Metric::new("art", test.label, ios.mean_ms, "ms"),
-            percentile("p50", 50.0),
-            percentile("p99", 99.0),
-            percentile("p99-9", 99.9),
-            percentile("p99-99", 99.99),
-            percentile("p99-999", 99.999),
-            Metric::new("min-response", test.label, ios.shortest_ms, "ms"),
-            Metric::new("mrt", test.label, ios.longest_ms, "ms"),
-        ];
-        all.into_iter().flatten().map(|metric| metric.only(direction)).collect()
-    };
-    let mut all = metrics_of(&test.all, None);
-    if !test.reads.is_empty() && !test.writes.is_empty() {
-        all.extend(metrics_of(&test.reads, Some(Op::Read)));
-        all.extend(metrics_of(&test.writes, Some(Op::Write)));
+    let mut metrics = direction_metrics(test.label, &test.all, None);
+    for metric in metrics.iter_mut().filter(|metric| metric.metric == "iops") {
+        metric.range = test.iops_range;
     }
-    all
+    if !test.reads.is_empty() && !test.writes.is_empty() {
+        metrics.extend(direction_metrics(test.label, &test.reads, Some(Op::Read)));
+        metrics.extend(direction_metrics(test.label, &test.writes, Some(Op::Write)));
+    }
+    metrics
+}
+
+/// Returns the metrics of all I/Os of a test, or of those of one direction.
+fn direction_metrics(label: &str, ios: &ForeignIos, direction: Option<Op>) -> Vec<Metric> {
+    let metrics = [
+        ("iops", ios.iops, "IOPS"),
+        ("throughput", ios.megabytes_per_second(), "MB/s"),
+        ("art", ios.mean_ms, "ms"),
+        ("p50", ios.percentile(50.0), "ms"),
+        ("p99", ios.percentile(99.0), "ms"),
+        ("p99-9", ios.percentile(99.9), "ms"),
+        ("p99-99", ios.percentile(99.99), "ms"),
+        ("p99-999", ios.percentile(99.999), "ms"),
+        ("min-response", ios.shortest_ms, "ms"),
+        ("mrt", ios.longest_ms, "ms"),
+    ];
+    let measured =
+        metrics.into_iter().filter_map(|(name, value, unit)| Metric::new(name, label, value, unit));
+    measured.map(|metric| metric.only(direction)).collect()
 }
 
 fn ending_text(
@@ -347,19 +370,19 @@ fn ending_text(
     verdict: Option<&Verdict>,
     rounds: usize,
 ) -> String {
-    let what = match files {
+    let source = match files {
         [only] => format!("Read from {}: ", only.file),
-        all => format!("Read from {} files: ", all.len()),
+        several => format!("Read from {} files: ", several.len()),
     };
     let count = counted(tests.len() as u64, "test");
-    let judged = match verdict.map(|verdict| (verdict.steady, verdict.window)) {
+    let steady_state = match verdict.map(|verdict| (verdict.steady, verdict.window)) {
         Some((true, Some((first, last)))) => {
             format!(", steady state in rounds {first} to {last} of {rounds}")
         }
         Some(_) => format!(", steady state NOT achieved in {rounds} rounds"),
         None => String::new(),
     };
-    format!("{what}{count}{judged}.")
+    format!("{source}{count}{steady_state}.")
 }
 
 fn caveats(
@@ -402,17 +425,17 @@ fn caveats(
         }
     }
     if rounds > 1 {
-        let merged = "Rates and mean response times are means over the reported rounds, the \
+        let text = "Rates and mean response times are means over the reported rounds, the \
                       maximum is their largest. Percentiles follow from histograms, where the \
                       files have them.";
-        caveats.push(remark(ids::FOREIGN_LOG, merged.into()));
+        caveats.push(remark(ids::FOREIGN_LOG, text.into()));
     }
     let remarks = distinct(files.iter().flat_map(|file| &file.remarks));
     caveats.extend(remarks.into_iter().map(|text| remark(ids::FOREIGN_LOG, text.clone())));
-    let absent = distinct(files.iter().flat_map(|file| &file.absent));
-    caveats.extend(absent.into_iter().map(|text| {
-        remark(ids::FOREIGN_ABSENT, format!("Not in the file (shown as a dash): {text}"))
-    }));
+    for text in distinct(files.iter().flat_map(|file| &file.absent)) {
+        let text = format!("Not in the file (shown as a dash): {text}");
+        caveats.push(remark(ids::FOREIGN_ABSENT, text));
+    }
     caveats
 }
 
@@ -421,11 +444,11 @@ fn source(files: &[&ForeignResults], means: &[ForeignTestMeans<'_>]) -> Page {
     let mut exhibits = Vec::new();
     for file in files {
         let facts = Facts::new(&*file.file).rows([
-            Setting::identity("Tool", tool(file)),
+            Setting::identity("Tool", tool_name(file)),
             Setting::identity("SHA-256 of the file", file.digest.as_str()),
         ]);
-        let own = file.facts.iter().map(|(label, value)| Setting::identity(label, value.as_str()));
-        exhibits.push(Exhibit::Facts(facts.rows(own)));
+        let rows = file.facts.iter().map(|(label, value)| Setting::identity(label, value.as_str()));
+        exhibits.push(Exhibit::Facts(facts.rows(rows)));
     }
     let rows = means.iter().map(|test| {
         let cells =
@@ -453,11 +476,11 @@ fn header(files: &[&ForeignResults]) -> FormHeader {
     };
     FormHeader {
         issuer: first.tool.clone(),
-        specification: format!("Results of {}", tool(first)),
+        specification: format!("Results of {}", tool_name(first)),
         lesser: Some(format!("NOT MEASURED BY STEADFAST: read from results of {}", first.tool)),
         test: title(&first.id, &first.tool).to_owned(),
         subtitle: subtitle.clone(),
-        revision: tool(first),
+        revision: tool_name(first),
         vendor: None,
         model: fact("Device"),
         sponsor: None,
@@ -465,9 +488,9 @@ fn header(files: &[&ForeignResults]) -> FormHeader {
             "Test Parameters",
             [
                 Setting::identity("Results", subtitle),
-                Setting::identity("Test SW", tool(first)),
-                applied("foreign-load", "Load", files, |test| test.load.as_deref()),
-                applied("foreign-demand", "Demand", files, |test| test.demand.as_deref()),
+                Setting::identity("Test SW", tool_name(first)),
+                load_setting("foreign-load", "Load", files, |test| test.load.as_deref()),
+                load_setting("foreign-demand", "Demand", files, |test| test.demand.as_deref()),
             ],
         )],
     }
@@ -475,7 +498,7 @@ fn header(files: &[&ForeignResults]) -> FormHeader {
 
 /// Returns the applied loads as a setting on which the numbers depend: the distinct values of all
 /// tests.
-fn applied(
+fn load_setting(
     id: &str,
     label: &str,
     files: &[&ForeignResults],
@@ -519,9 +542,7 @@ mod tests {
     }
 
     fn cell(findings: &Findings, column: &str) -> Option<f64> {
-        let Exhibit::Table(table) = &findings.summary[0] else { panic!() };
-        let at = table.columns.iter().position(|own| own.id == column).unwrap();
-        table.rows[0].cells[at].value()
+        findings.summary[0].as_table().unwrap().cell("w", column).unwrap().value()
     }
 
     #[test]

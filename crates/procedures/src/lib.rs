@@ -65,16 +65,9 @@ const COMBINED: [ProcedureSpec; 5] =
 /// All procedures.
 pub const PROCEDURES: &[ProcedureSpec] = &{
     let mut all = [suite::SPEC; catalogue::SINGLE.len() + COMBINED.len()];
-    let mut at = 0;
-    while at < catalogue::SINGLE.len() {
-        all[at] = catalogue::SINGLE[at];
-        at += 1;
-    }
-    let mut several = 0;
-    while several < COMBINED.len() {
-        all[at + several] = COMBINED[several];
-        several += 1;
-    }
+    let (single, combined) = all.split_at_mut(catalogue::SINGLE.len());
+    single.copy_from_slice(catalogue::SINGLE);
+    combined.copy_from_slice(&COMBINED);
     all
 };
 
@@ -98,7 +91,7 @@ pub fn procedure(
     amendments: &[Amendment],
 ) -> Result<Box<dyn Procedure>, ProcedureError> {
     let spec = catalogue::find(PROCEDURES, &settings.procedure)?;
-    if COMBINED.iter().any(|several| several.name == spec.name) {
+    if COMBINED.iter().any(|combined| combined.name == spec.name) {
         // Such a procedure checks the parameters itself: each belongs to one of its parts.
         return (spec.make)(&catalogue::procedure_request(spec, settings, geometry, amendments));
     }
@@ -108,10 +101,10 @@ pub fn procedure(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalogue::{CLIENT_1_PROCEDURES, OWN_METHODS, TKPERF_PROCEDURES};
-    use crate::testing::scripted::{GEOMETRY, record, study_of_nothing};
+    use crate::testing::scripted::{GEOMETRY, build, record, scripted, set, study_of_nothing};
+    use std::collections::BTreeSet;
     use steadfast_domain::findings::{Exhibit, Origin, Role, Setting};
-    use steadfast_domain::{Class, Profile};
+    use steadfast_domain::{Class, Nanos, Profile};
 
     /// Returns settings with all that the procedure needs.
     fn complete_settings(name: &str) -> Settings {
@@ -125,18 +118,20 @@ mod tests {
         settings
     }
 
-    fn refused(name: &str, change: impl FnOnce(&mut Settings)) -> Option<String> {
+    /// Returns why a procedure with changed settings is refused; `None` if it can run.
+    fn refusal(name: &str, change: impl FnOnce(&mut Settings)) -> Option<String> {
         let mut settings = complete_settings(name);
         change(&mut settings);
         procedure(&settings, GEOMETRY, &[]).err().map(|why| why.0)
     }
 
     /// Settings in the form header and in the chapters of a report without measurements.
-    fn settings_of(settings: &Settings) -> Vec<Setting> {
-        let procedure = procedure(settings, GEOMETRY, &[]).unwrap();
-        let findings = procedure.study(&record(settings, Vec::new()));
-        let mut rows: Vec<Setting> =
-            findings.header.blocks.into_iter().flat_map(|block| block.rows).collect();
+    fn reported_settings(settings: &Settings) -> Vec<Setting> {
+        let findings = build(settings).study(&record(settings, Vec::new()));
+        let mut rows: Vec<Setting> = Vec::new();
+        for block in findings.header.blocks {
+            rows.extend(block.rows);
+        }
         for exhibit in findings.chapters.into_iter().flat_map(|page| page.exhibits) {
             if let Exhibit::Facts(facts) = exhibit {
                 rows.extend(facts.rows);
@@ -148,12 +143,12 @@ mod tests {
 
     #[test]
     fn settings_of_one_name_have_one_origin_wherever_they_stand() {
-        // Procedures for captured workloads and sequences cannot be built without one.
-        let is_alone = |name: &str| !rwsw::NAMES.contains(&name) && name != sequence::NAME;
-        let alone = PROCEDURES.iter().filter(|spec| is_alone(spec.name));
-        for spec in alone {
-            let settings = Settings::new(spec.name, 1);
-            let rows = settings_of(&settings);
+        for spec in PROCEDURES {
+            // Procedures for captured workloads and sequences cannot be built without one.
+            if rwsw::NAMES.contains(&spec.name) || spec.name == sequence::NAME {
+                continue;
+            }
+            let rows = reported_settings(&Settings::new(spec.name, 1));
             assert!(rows.len() > 10, "{}", spec.name);
             for row in &rows {
                 let other = rows.iter().find(|other| other.id == row.id).unwrap();
@@ -167,18 +162,18 @@ mod tests {
     #[test]
     fn what_the_user_chose_has_that_origin() {
         let mut settings = Settings::new("xsr", 1);
-        settings.step_time = Some(steadfast_domain::Nanos::from_secs(30));
+        settings.step_time = Some(Nanos::from_secs(30));
         settings.set("middle-demand", "T2Q8");
         settings.command = "steadfast run xsr --profile pts-2.0 --seed 1".into();
         settings.given.insert(steadfast_domain::settings::SettingName::DataPattern);
-        let rows = settings_of(&settings);
-        let chosen: std::collections::BTreeSet<&str> =
+        let rows = reported_settings(&settings);
+        let chosen: BTreeSet<&str> =
             rows.iter().filter(|r| r.origin == Origin::Chosen).map(|r| r.id.as_str()).collect();
         let expected = [
             "data-pattern", "demand", "demand-and-time-2", "parameter-middle-demand", "procedure",
             "step-time",
         ];
-        assert_eq!(chosen.into_iter().collect::<Vec<_>>(), expected);
+        assert_eq!(chosen, expected.into());
     }
 
     #[test]
@@ -186,12 +181,11 @@ mod tests {
         for spec in PROCEDURES {
             for class in [Class::Enterprise, Class::Client] {
                 for profile in [Profile::Pts20, Profile::Quick] {
-                    let why = refused(spec.name, |s| (s.class, s.profile) = (class, profile));
+                    let why = refusal(spec.name, |s| (s.class, s.profile) = (class, profile));
                     assert_eq!(why, None, "{} {class} {profile}", spec.name);
                 }
             }
-            let names: std::collections::HashSet<_> =
-                spec.parameters.iter().map(|p| p.name).collect();
+            let names: BTreeSet<&str> = spec.parameters.iter().map(|p| p.name).collect();
             assert_eq!(names.len(), spec.parameters.len(), "{}", spec.name);
             assert!(!spec.summary.is_empty());
         }
@@ -199,15 +193,36 @@ mod tests {
 
     #[test]
     fn every_block_of_a_pts_form_has_ten_rows() {
-        let names = ["iops", "throughput", "latency", "wsat", "dirth", "hir", "xsr"];
-        let profiles = [Profile::Pts20, Profile::Pts11, Profile::Quick];
-        let all = names.iter().flat_map(|name| profiles.map(|profile| (*name, profile)));
-        for (name, profile) in all.chain([("wsat", Profile::Tkperf)]) {
-            let settings = Settings { profile, ..Settings::new(name, 1) };
-            let test = procedure(&settings, GEOMETRY, &[]).unwrap();
-            let blocks = study_of_nothing(&*test, &settings).header.blocks;
-            let rows: Vec<usize> = blocks.iter().map(|block| block.rows.len()).collect();
-            assert_eq!(rows, [10; 4], "{name} {profile}");
+        for name in ["iops", "throughput", "latency", "wsat", "dirth", "hir", "xsr"] {
+            for profile in [Profile::Pts20, Profile::Pts11, Profile::Quick, Profile::Tkperf] {
+                if profile == Profile::Tkperf && name != "wsat" {
+                    continue;
+                }
+                let settings = Settings { profile, ..Settings::new(name, 1) };
+                let blocks = study_of_nothing(&*build(&settings), &settings).header.blocks;
+                let rows: Vec<usize> = blocks.iter().map(|block| block.rows.len()).collect();
+                assert_eq!(rows, [10; 4], "{name} {profile}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_pts_form_has_the_pages_of_its_profile() {
+        for (name, profile, pages) in [
+            ("latency", Profile::Pts20, 7),
+            ("latency", Profile::Pts11, 6),
+            ("wsat", Profile::Pts20, 5),
+            ("wsat", Profile::Pts11, 4),
+            ("wsat", Profile::Tkperf, 2),
+            ("xsr", Profile::Pts20, 3),
+            ("xsr", Profile::Pts11, 5),
+            ("xsr", Profile::Quick, 3),
+        ] {
+            let settings = Settings { profile, ..Settings::new(name, 7) };
+            let mut bench = scripted(|_| 100.0);
+            bench.response = |_| Some(Nanos::from_millis(1));
+            let findings = bench.studied(&*build(&settings), &settings);
+            assert_eq!(findings.form_pages.len(), pages, "{name} {profile}");
         }
     }
 
@@ -215,8 +230,7 @@ mod tests {
     fn an_empty_record_is_studied_without_invention() {
         for spec in PROCEDURES {
             let settings = complete_settings(spec.name);
-            let test = procedure(&settings, GEOMETRY, &[]).unwrap();
-            let findings = study_of_nothing(&*test, &settings);
+            let findings = study_of_nothing(&*build(&settings), &settings);
             assert_eq!(findings.end, steadfast_domain::EndState::Unfinished, "{}", spec.name);
             assert!(findings.caveat("unfinished").is_some(), "{}", spec.name);
             // These two count what they did, which is nothing.
@@ -247,38 +261,13 @@ mod tests {
         assert!(named > 25, "{named}");
     }
 
-    fn has_profiles(name: &str) -> bool {
-        !COMBINED.iter().any(|several| several.name == name) && !OWN_METHODS.contains(&name)
-    }
-
-    #[test]
-    fn combinations_that_make_no_sense_are_refused_with_the_reason() {
-        for spec in PROCEDURES.iter().filter(|spec| has_profiles(spec.name)) {
-            let tkperf = refused(spec.name, |s| s.profile = Profile::Tkperf);
-            assert_eq!(tkperf.is_none(), TKPERF_PROCEDURES.contains(&spec.name), "{tkperf:?}");
-            let client_1 = refused(spec.name, |s| {
-                (s.class, s.profile) = (Class::Client, Profile::Pts11);
-                if CLIENT_1_PROCEDURES.contains(&spec.name) {
-                    s.set("ar-amount", "64MiB");
-                    s.set("ar-segments", "64");
-                }
-            });
-            assert_eq!(
-                client_1.is_none(),
-                CLIENT_1_PROCEDURES.contains(&spec.name),
-                "{client_1:?}"
-            );
-        }
-    }
-
     #[test]
     fn a_strange_procedure_or_parameter_is_refused_with_what_there_is() {
-        let why = refused("io", |_| ()).unwrap();
+        let why = refusal("io", |_| ()).unwrap();
         assert!(why.contains("'io'") && why.contains("iops, throughput, latency"), "{why}");
-        let set = |name: &'static str| move |s: &mut Settings| s.set(name, "1");
-        assert!(refused("throughput", set("mix")).unwrap().contains("it has none"));
-        assert!(refused("iops", set("ar-segments")).unwrap().contains("it has: alignment"));
-        let why = refused("latency", set("histogramtime")).unwrap();
+        assert!(refusal("throughput", set("mix", "1")).unwrap().contains("it has none"));
+        assert!(refusal("iops", set("ar-segments", "1")).unwrap().contains("it has: alignment"));
+        let why = refusal("latency", set("histogramtime", "1")).unwrap();
         assert!(why.contains("'histogramtime'") && why.contains("histogram-time"), "{why}");
     }
 }

@@ -114,8 +114,9 @@ impl Parameter {
         settings: &Settings,
         choices: &[(&str, T)],
     ) -> Result<T, ProcedureError> {
-        let chosen = |text: &str| choices.iter().find(|(name, _)| *name == text);
-        self.parse(settings, |text| chosen(text).map(|(_, choice)| *choice))
+        self.parse(settings, |text| {
+            choices.iter().find(|(name, _)| *name == text).map(|(_, choice)| *choice)
+        })
     }
     /// Parses the value as a list of items, separated by commas, that all differ: they name
     /// rows, or phases, which identify loads in the journal.
@@ -125,7 +126,7 @@ impl Parameter {
         item: impl Fn(&str) -> Option<T>,
     ) -> Result<Vec<T>, ProcedureError> {
         self.items(settings, item, |items| {
-            (1..items.len()).all(|n| !items[..n].contains(&items[n]))
+            items.iter().enumerate().all(|(index, item)| !items[..index].contains(item))
         })
     }
     /// Parses the value as a list of items, separated by commas, that ascend.
@@ -185,7 +186,7 @@ pub(crate) fn check(
 }
 
 /// Returns true if the user gave one of the procedure's parameters that decide the demand.
-pub(crate) fn choose_demand(parameters: &[Parameter], settings: &Settings) -> bool {
+pub(crate) fn has_chosen_demand(parameters: &[Parameter], settings: &Settings) -> bool {
     parameters.iter().any(|p| p.of_demand && p.origin(settings) == Origin::Chosen)
 }
 

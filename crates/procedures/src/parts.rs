@@ -1,5 +1,5 @@
-//! A run of several parts on one device: the parts of a suite, or one test with
-//! several active ranges.
+//! A run of several parts on one device: the parts of a suite, or one test with several active
+//! ranges.
 //!
 //! The parts run one after another, each as if it ran alone. In the journal, a part starts with
 //! `Note::Part`, and the phases of its steps start with its name: `iops/rounds`. A part may
@@ -12,7 +12,7 @@ use steadfast_domain::findings::{Cell, Row, Table};
 use steadfast_domain::settings::Amendment;
 use steadfast_domain::{
     Bench, Caveat, CaveatKind, Conditions, EndState, Findings, Halt, JournalEntry, Nanos, Note,
-    Outcome, Procedure, Purge, PurgeMethod, Record, Settings, Step, caveats as ids,
+    Outcome, Procedure, Purge, PurgeMethod, Record, Settings, Step, Verdict, caveats as ids,
 };
 
 /// One procedure of several.
@@ -36,7 +36,7 @@ pub(crate) fn part_amendments(
         .filter_map(|amendment| match amendment {
             Amendment::RoundsMax(rounds) => is_last.then_some(Amendment::RoundsMax(*rounds)),
             Amendment::RoundsMaxOf { phase, rounds } => {
-                let phase = own_name(phase, name)?.to_owned();
+                let phase = without_part(phase, name)?.to_owned();
                 Some(Amendment::RoundsMaxOf { phase, rounds: *rounds })
             }
         })
@@ -45,7 +45,7 @@ pub(crate) fn part_amendments(
 
 /// Removes the name of the part from the name of a phase or part: `rounds` for `iops/rounds`.
 /// Returns `None` if the name belongs to another part.
-fn own_name<'a>(name: &'a str, part: &str) -> Option<&'a str> {
+fn without_part<'a>(name: &'a str, part: &str) -> Option<&'a str> {
     name.strip_prefix(part)?.strip_prefix('/')
 }
 
@@ -58,7 +58,8 @@ struct PartBench<'a> {
 }
 
 impl PartBench<'_> {
-    fn named(&self, name: &str) -> String {
+    /// Returns the name of a phase or part of this part in the journal.
+    fn with_part(&self, name: &str) -> String {
         format!("{}/{name}", self.part)
     }
 }
@@ -75,7 +76,7 @@ impl Bench for PartBench<'_> {
     }
     fn apply(&mut self, step: &Step) -> Result<Outcome, Halt> {
         let mut step = step.clone();
-        step.place.phase = self.named(&step.place.phase);
+        step.place.phase = self.with_part(&step.place.phase);
         self.bench.apply(&step)
     }
     fn idle(&mut self, time: Nanos) -> Result<(), Halt> {
@@ -83,28 +84,36 @@ impl Bench for PartBench<'_> {
     }
     fn note(&mut self, note: &Note) {
         match note {
-            Note::Part(name) => self.bench.note(&Note::Part(self.named(name))),
+            Note::Part(name) => self.bench.note(&Note::Part(self.with_part(name))),
             other => self.bench.note(other),
         }
     }
 }
 
+/// Conducts the parts one after another, each under its name in the journal.
 pub(crate) fn conduct(parts: &[SuitePart], bench: &mut dyn Bench) -> Result<(), Halt> {
-    parts.iter().try_for_each(|part| {
+    for part in parts {
         bench.note(&Note::Part(part.name.clone()));
         let shares_preconditioning = part.settings.shares_preconditioning;
-        let mut own = PartBench { bench, part: &part.name, shares_preconditioning };
-        part.procedure.conduct(&mut own)
-    })
+        part.procedure.conduct(&mut PartBench {
+            bench,
+            part: &part.name,
+            shares_preconditioning,
+        })?;
+    }
+    Ok(())
 }
 
+/// A part of a run and what it found.
 pub(crate) struct PartFindings<'a> {
+    /// Name of the part.
     pub name: &'a str,
     /// Findings of the part; `None` if it has not started.
     pub findings: Option<Findings>,
 }
 
 impl PartFindings<'_> {
+    /// Returns true if the part was steady; `None` if it was not judged.
     fn steady(&self) -> Option<bool> {
         self.end()?.steady()
     }
@@ -116,30 +125,30 @@ impl PartFindings<'_> {
     pub fn title(&self) -> &str {
         self.findings.as_ref().map_or(self.name, |findings| findings.title.as_str())
     }
-    /// Returns the first and last round of the judged window; `None` if there is none.
-    fn window(&self) -> Option<(u32, u32)> {
-        self.findings.as_ref()?.verdict.as_ref()?.window
+    /// Returns the verdict on steady state; `None` if there is none or the part has not started.
+    pub fn verdict(&self) -> Option<&Verdict> {
+        self.findings.as_ref()?.verdict.as_ref()
     }
 }
 
 /// Counts the invalidating caveats of the findings and of their parts.
-fn invalidating(findings: &Findings) -> usize {
+fn count_invalidating(findings: &Findings) -> usize {
     let own = findings.caveats.iter().filter(|c| c.kind == CaveatKind::Invalidates).count();
-    own + findings.parts.iter().map(invalidating).sum::<usize>()
+    own + findings.parts.iter().map(count_invalidating).sum::<usize>()
 }
 
-pub(crate) fn studied<'a>(parts: &'a [SuitePart], record: &Record) -> Vec<PartFindings<'a>> {
-    parts
-        .iter()
-        .map(|part| PartFindings {
-            name: &part.name,
-            findings: part_record(part, record).map(|record| part.procedure.study(&record)),
-        })
-        .collect()
+/// Computes the findings of every part, each from its own record.
+pub(crate) fn study_parts<'a>(parts: &'a [SuitePart], record: &Record) -> Vec<PartFindings<'a>> {
+    let mut part_findings = Vec::new();
+    for part in parts {
+        let findings = part_record(part, record).map(|record| part.procedure.study(&record));
+        part_findings.push(PartFindings { name: &part.name, findings });
+    }
+    part_findings
 }
 
 /// Returns the name of the part that starts with this entry, or `None` if none does.
-pub(crate) fn begins(entry: &JournalEntry) -> Option<&str> {
+pub(crate) fn started_part(entry: &JournalEntry) -> Option<&str> {
     let JournalEntry::Noted(note) = entry else { return None };
     match &**note {
         Note::Part(name) => Some(name),
@@ -149,29 +158,32 @@ pub(crate) fn begins(entry: &JournalEntry) -> Option<&str> {
 
 /// Returns the record of one part as if it had run alone, or `None` if it has not started.
 pub(crate) fn part_record(part: &SuitePart, record: &Record) -> Option<Record> {
-    let first = record.entries.iter().position(|e| begins(e) == Some(&part.name))? + 1;
-    let rest = &record.entries[first..];
-    let is_another = |entry| begins(entry).is_some_and(|name| own_name(name, &part.name).is_none());
-    let next = rest.iter().position(is_another);
-    let own = rest.get(..next.unwrap_or(rest.len())).unwrap_or_default();
+    let start = record.entries.iter().position(|e| started_part(e) == Some(&part.name))? + 1;
+    let rest = &record.entries[start..];
+    let starts_another_part =
+        |entry| started_part(entry).is_some_and(|name| without_part(name, &part.name).is_none());
+    let end = rest.iter().position(starts_another_part);
+    let own = &rest[..end.unwrap_or(rest.len())];
     let mut entries: Vec<JournalEntry> =
         record.entries.iter().filter(|e| is_general(e)).cloned().collect();
-    entries.extend(own.iter().filter_map(|entry| own_entry(entry, &part.name)));
-    if next.is_some() || record.has_ended() {
+    entries.extend(own.iter().filter_map(|entry| part_entry(entry, &part.name)));
+    if end.is_some() || record.has_ended() {
         entries.push(JournalEntry::Ended);
     }
-    let mut of_part = Record {
+    let steps = || entries.iter().filter_map(JournalEntry::applied);
+    let first = steps().next().map(|(_, outcome)| outcome.measurement.began_unix_ms);
+    let last = steps().next_back().map(|(_, outcome)| {
+        let last = &outcome.measurement;
+        last.began_unix_ms.saturating_add(last.elapsed.0 / 1_000_000)
+    });
+    Some(Record {
         version: record.version,
         settings: part.settings.clone(),
-        began_unix_ms: record.began_unix_ms,
-        ended_unix_ms: record.ended_unix_ms,
+        began_unix_ms: first.unwrap_or(record.began_unix_ms),
+        ended_unix_ms: last.unwrap_or(record.ended_unix_ms),
         digest: record.digest.clone(),
         entries,
-    };
-    if let Some((began, ended)) = span(&of_part) {
-        (of_part.began_unix_ms, of_part.ended_unix_ms) = (began, ended);
-    }
-    Some(of_part)
+    })
 }
 
 /// Returns true if the entry applies to all parts: opening, examination and amendments.
@@ -187,15 +199,15 @@ fn is_general(entry: &JournalEntry) -> bool {
 
 /// Returns an entry with the part's name removed, or `None` for an entry of another part, of the
 /// run as a whole, or about host changes.
-fn own_entry(entry: &JournalEntry, part: &str) -> Option<JournalEntry> {
-    if let Some(name) = begins(entry) {
-        let name = own_name(name, part)?.to_owned();
+fn part_entry(entry: &JournalEntry, part: &str) -> Option<JournalEntry> {
+    if let Some(name) = started_part(entry) {
+        let name = without_part(name, part)?.to_owned();
         return Some(JournalEntry::Noted(Box::new(Note::Part(name))));
     }
     match entry {
         JournalEntry::Applied { step, outcome } => {
             let mut step = step.clone();
-            step.place.phase = own_name(&step.place.phase, part)?.to_owned();
+            step.place.phase = without_part(&step.place.phase, part)?.to_owned();
             Some(JournalEntry::Applied { step, outcome: outcome.clone() })
         }
         JournalEntry::Ended
@@ -207,133 +219,129 @@ fn own_entry(entry: &JournalEntry, part: &str) -> Option<JournalEntry> {
     }
 }
 
-/// Returns the start of the first step and the end of the last one, in milliseconds since the
-/// Unix epoch; `None` without steps.
-fn span(record: &Record) -> Option<(u64, u64)> {
-    let (_, first) = record.steps().next()?;
-    let (_, last) = record.steps().last()?;
-    let last = &last.measurement;
-    let ended = last.began_unix_ms.saturating_add(last.elapsed.0 / 1_000_000);
-    Some((first.measurement.began_unix_ms, ended))
-}
-
 /// Adds the findings of the parts to those of the whole. `last` is the part that ran last.
 pub(crate) fn with_parts(
-    whole: Findings,
-    studied: Vec<PartFindings<'_>>,
+    mut whole: Findings,
+    parts: Vec<PartFindings<'_>>,
     last: Option<&SuitePart>,
 ) -> Findings {
-    let parts = studied.into_iter().filter_map(|PartFindings { name, findings }| {
-        let mut part = findings?;
+    for PartFindings { name, findings } in parts {
+        let Some(mut part) = findings else { continue };
         // Chapters of the whole are not repeated in the parts.
         part.chapters.retain(|chapter| !whole.chapters.contains(chapter));
         if last.is_some_and(|last| last.name != name) {
-            cannot_go_on(&mut part);
+            replace_resume_remedy(&mut part);
         }
-        Some(part)
-    });
-    let parts = parts.collect();
-    Findings { parts, ..whole }
+        whole.parts.push(part);
+    }
+    whole
 }
 
 /// Replaces the remedy of missing steady state: rounds cannot be added to a part that other parts
 /// follow.
-fn cannot_go_on(findings: &mut Findings) {
-    let rounds = findings.caveats.iter_mut().filter(|c| c.id == ids::STEADY_STATE_NOT_ACHIEVED);
-    rounds.for_each(|caveat| {
-        caveat.remedy = NOT_STEADY_EARLIER.into();
-    });
-    findings.parts.iter_mut().for_each(cannot_go_on);
+fn replace_resume_remedy(findings: &mut Findings) {
+    for caveat in &mut findings.caveats {
+        if caveat.id == ids::STEADY_STATE_NOT_ACHIEVED {
+            caveat.remedy = NOT_STEADY_EARLIER.into();
+        }
+    }
+    findings.parts.iter_mut().for_each(replace_resume_remedy);
 }
 
-/// Returns the table of how each part ended; `heads` are the id of the table, its title and the
-/// heading of its first column.
-pub(crate) fn parts_table(heads: [&str; 3], studied: &[PartFindings<'_>]) -> Table {
-    let rows = studied.iter().map(|part| {
-        let window = part.window().map(|(first, last)| format!("{first} - {last}"));
-        let ending = part.findings.as_ref().map_or("not started", |f| f.ending.as_str());
-        let invalid = part.findings.as_ref().map(|f| invalidating(f) as f64);
-        Row::new(
-            part.title(),
-            [
-                part.steady().map_or(Cell::Missing, Cell::verdict),
-                Cell::known(window),
-                Cell::number(invalid, 0),
-                Cell::text(ending),
-            ],
-        )
-        .strong(part.steady() == Some(false))
-    });
-    let columns = ["Steady", "Window", "Invalidating caveats", "Ending"];
-    let [id, title, corner] = heads;
-    Table::new(id, title, corner).columns(columns).rows(rows)
+/// Texts of the table of how each part ended.
+pub(crate) struct EndingsTable {
+    pub id: &'static str,
+    pub title: &'static str,
+    /// Heading of the first column: what the parts are.
+    pub corner: &'static str,
 }
 
-/// Returns the titles of the parts that `keep` accepts, separated by commas.
-fn titles(studied: &[PartFindings<'_>], keep: impl Fn(&PartFindings<'_>) -> bool) -> String {
-    joined(studied.iter().filter(|part| keep(part)).map(PartFindings::title))
+impl EndingsTable {
+    /// Returns the table with one row per part.
+    pub fn table(&self, parts: &[PartFindings<'_>]) -> Table {
+        let rows = parts.iter().map(|part| {
+            let window = part.verdict().and_then(|verdict| verdict.window);
+            let window = window.map(|(first, last)| format!("{first} - {last}"));
+            let ending = part.findings.as_ref().map_or("not started", |f| f.ending.as_str());
+            let invalidating = part.findings.as_ref().map(|f| count_invalidating(f) as f64);
+            Row::new(
+                part.title(),
+                [
+                    part.steady().map_or(Cell::Missing, Cell::verdict),
+                    Cell::known(window),
+                    Cell::number(invalidating, 0),
+                    Cell::text(ending),
+                ],
+            )
+            .strong(part.steady() == Some(false))
+        });
+        Table::new(self.id, self.title, self.corner)
+            .columns(["Steady", "Window", "Invalidating caveats", "Ending"])
+            .rows(rows)
+    }
 }
 
 /// Returns one sentence on how the run ended. `noun` names the parts in the plural, such as
 /// `procedures`.
-pub(crate) fn ending(noun: &str, record: &Record, studied: &[PartFindings<'_>]) -> String {
-    let groups = [
-        ("steady", titles(studied, |p| p.steady() == Some(true))),
-        ("NOT steady", titles(studied, |p| p.steady() == Some(false))),
-        // Complete: finished, and nothing to judge.
-        ("not judged for steady state", titles(studied, |p| p.end() == Some(EndState::Complete))),
-        ("failed", titles(studied, |p| p.end() == Some(EndState::Failed))),
-        ("not finished", titles(studied, |p| p.end() == Some(EndState::Unfinished))),
-        ("not started", titles(studied, |p| p.findings.is_none())),
-    ];
-    let states: Vec<String> = groups
-        .iter()
-        .filter(|(_, names)| !names.is_empty())
-        .map(|(state, names)| format!("{state}: {names}"))
-        .collect();
-    let state = if record.has_ended() {
-        format!("All {noun} ended")
-    } else {
-        "The run is not finished".to_owned()
+pub(crate) fn ending(noun: &str, record: &Record, parts: &[PartFindings<'_>]) -> String {
+    let titles = |is_in_state: fn(&PartFindings<'_>) -> bool| {
+        joined(parts.iter().filter(|part| is_in_state(part)).map(PartFindings::title))
     };
-    format!("{state}; {}.", states.join("; "))
+    let states = [
+        ("steady", titles(|part| part.steady() == Some(true))),
+        ("NOT steady", titles(|part| part.steady() == Some(false))),
+        // Complete: finished, and nothing to judge.
+        ("not judged for steady state", titles(|part| part.end() == Some(EndState::Complete))),
+        ("failed", titles(|part| part.end() == Some(EndState::Failed))),
+        ("not finished", titles(|part| part.end() == Some(EndState::Unfinished))),
+        ("not started", titles(|part| part.findings.is_none())),
+    ];
+    let mut ending = if record.has_ended() {
+        format!("All {noun} ended; ")
+    } else {
+        "The run is not finished; ".to_owned()
+    };
+    let states = states.iter().filter(|(_, titles)| !titles.is_empty());
+    let states: Vec<String> = states.map(|(state, titles)| format!("{state}: {titles}")).collect();
+    ending.push_str(&states.join("; "));
+    ending + "."
 }
 
 /// Returns the caveats of the run as a whole. Only the rounds of the part that ran `last` can be
-/// continued. `options` formats the options that run the given parts again.
+/// continued. `repeat_options` formats the options that run the given parts again.
 pub(crate) fn caveats(
     record: &Record,
-    studied: &[PartFindings<'_>],
+    parts: &[PartFindings<'_>],
     last: Option<&SuitePart>,
-    options: impl Fn(&[&str]) -> String,
+    repeat_options: impl Fn(&[&str]) -> String,
 ) -> Vec<Caveat> {
     let mut caveats: Vec<Caveat> = unfinished(record).into_iter().collect();
-    let unsteady = titles(studied, |part| part.steady() == Some(false));
-    if record.has_ended() && !unsteady.is_empty() {
-        let (running, over): (Vec<&PartFindings<'_>>, Vec<_>) = studied
-            .iter()
-            .filter(|part| part.steady() == Some(false))
-            .partition(|part| last.is_some_and(|last| last.name == part.name));
-        let mut remedies: Vec<String> = running
-            .iter()
-            .map(|part| {
-                format!("Continue {} with `steadfast resume RUN_DIR --max-rounds N`.", part.title())
-            })
-            .collect();
-        if !over.is_empty() {
-            let names: Vec<&str> = over.iter().map(|part| part.name).collect();
-            remedies.push(format!(
-                "{} cannot be resumed, because the journal already holds later tests: run again \
-                 with {}.",
-                joined(over.iter().map(|part| part.title())),
-                options(&names)
-            ));
-        }
-        caveats.push(Caveat::invalidates(
-            ids::PART_NOT_STEADY,
-            format!("STEADY STATE NOT ACHIEVED in: {unsteady}."),
-            remedies.join(" "),
+    let unsteady: Vec<&PartFindings<'_>> =
+        parts.iter().filter(|part| part.steady() == Some(false)).collect();
+    if !record.has_ended() || unsteady.is_empty() {
+        return caveats;
+    }
+    let (resumable, earlier): (Vec<&PartFindings<'_>>, Vec<_>) =
+        unsteady.iter().copied().partition(|part| last.is_some_and(|last| last.name == part.name));
+    let mut remedies = Vec::new();
+    for part in resumable {
+        let title = part.title();
+        remedies.push(format!("Continue {title} with `steadfast resume RUN_DIR --max-rounds N`."));
+    }
+    if !earlier.is_empty() {
+        let names: Vec<&str> = earlier.iter().map(|part| part.name).collect();
+        remedies.push(format!(
+            "{} cannot be resumed, because the journal already holds later tests: run again with \
+             {}.",
+            joined(earlier.iter().map(|part| part.title())),
+            repeat_options(&names)
         ));
     }
+    let titles = joined(unsteady.iter().map(|part| part.title()));
+    caveats.push(Caveat::invalidates(
+        ids::PART_NOT_STEADY,
+        format!("STEADY STATE NOT ACHIEVED in: {titles}."),
+        remedies.join(" "),
+    ));
     caveats
 }

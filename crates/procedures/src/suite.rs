@@ -1,23 +1,23 @@
-//! A suite: several procedures on one device, in one plan, one run directory and
-//! one report.
+//! A suite: several procedures on one device, in one plan, one run directory and one report.
 //!
-//! The parts run one after another, each as if it ran alone: it sets the conditions,
-//! purges and preconditions by its own rules, and has its own seed.
+//! The parts run one after another, each as if it ran alone: it sets the conditions, purges and
+//! preconditions by its own rules, and has its own seed.
 
 use crate::catalogue::{SINGLE, build, find, parameters_of};
+use crate::common::ProcedureSetup;
 use crate::common::choices::RunChoices;
 use crate::common::method::Method;
 use crate::common::one_pass::{self, SPARE};
 use crate::common::procedure_request::ProcedureRequest;
-use crate::common::{ProcedureSetup, ranges};
 use crate::exhibits::disclosure::{self, ReportForm};
 use crate::exhibits::frame::{common_chapters, frame};
 use crate::exhibits::pages::page;
 use crate::parameters::Parameter;
-use crate::parts::{self, PartFindings, SuitePart, part_amendments};
+use crate::parts::{self, EndingsTable, PartFindings, SuitePart, part_amendments};
 use crate::procedure_error::ProcedureError;
 use crate::procedure_spec::{ProcedureSpec, boxed};
 use crate::pts::method;
+use crate::pts::scattered::parameters::has_scattered_ranges;
 use crate::report_notation::{capitalized, distinct, own};
 use crate::tkperf;
 use steadfast_domain::findings::{Exhibit, FormHeader, Origin, Page, Role, Setting};
@@ -58,11 +58,12 @@ pub(crate) struct SuiteKind {
     pub list: Parameter,
     /// Name of the parts in the plural: `procedures`.
     pub noun: &'static str,
-    /// Id, title and first column of the table of how each part ended.
-    pub heads: [&'static str; 3],
-    /// Returns the options of a run of some parts again, by their names.
-    pub again: fn(&[&str]) -> String,
-    pub over_all: fn(&[PartFindings<'_>]) -> Vec<Exhibit>,
+    /// Table of how each part ended.
+    pub endings: EndingsTable,
+    /// Returns the options that repeat some parts, by their names.
+    pub repeat_options: fn(&[&str]) -> String,
+    /// Returns the tables over all parts; page one shows the first of them.
+    pub overall_tables: fn(&[PartFindings<'_>]) -> Vec<Exhibit>,
     pub method: fn(&Settings) -> Method,
     /// Adds to page one what the parts found, and the caveats about it.
     pub add_to_page_one: fn(&mut Findings, &StudiedSuite<'_>),
@@ -73,7 +74,7 @@ pub(crate) struct StudiedSuite<'a> {
     pub settings: &'a Settings,
     pub record: &'a Record,
     /// Findings of the parts, in order.
-    pub found: &'a [PartFindings<'a>],
+    pub parts: &'a [PartFindings<'a>],
 }
 
 const SUITE: SuiteKind = SuiteKind {
@@ -81,9 +82,9 @@ const SUITE: SuiteKind = SuiteKind {
     subtitle: "Several procedures on one device",
     list: PROCEDURES,
     noun: "procedures",
-    heads: ["suite", "How each procedure ended", "Procedure"],
-    again: |parts| format!("`--procedures {} --max-rounds N`", parts.join(",")),
-    over_all: |_| Vec::new(),
+    endings: EndingsTable { id: "suite", title: "How each procedure ended", corner: "Procedure" },
+    repeat_options: |parts| format!("`--procedures {} --max-rounds N`", parts.join(",")),
+    overall_tables: |_| Vec::new(),
     method: method_of_profile,
     add_to_page_one: |_, _| (),
 };
@@ -123,8 +124,8 @@ impl PartPlan {
     /// Returns the parameters of the part that the user may give; empty if there is no such
     /// procedure.
     fn parameters(&self, settings: &Settings) -> Vec<Parameter> {
-        let known = find(SINGLE, &self.procedure).map(|spec| parameters_of(spec, settings));
-        let mut known = known.unwrap_or_default();
+        let Ok(spec) = find(SINGLE, &self.procedure) else { return Vec::new() };
+        let mut known = parameters_of(spec, settings);
         // The workload of a part of a campaign is what the part is.
         known.retain(|parameter| !self.is_fixed(parameter.name));
         if self.base.shares_preconditioning {
@@ -137,52 +138,51 @@ impl PartPlan {
         parameter == "workload" && self.preset.iter().any(|(name, _)| *name == parameter)
     }
 
-    /// Returns what the user's parameter is for this part: its name without a prefix, and how
-    /// closely the prefix names the part. `None` if it is not for this part.
-    fn addressed<'p>(
+    /// Returns the user's parameter `key=value` as one of this part; `None` if it is not for this
+    /// part.
+    fn user_parameter<'p>(
         &self,
-        given: &'p str,
-        value: &str,
+        key: &'p str,
+        value: &'p str,
         settings: &Settings,
-    ) -> Option<(Prefix, &'p str)> {
-        let (prefix, name) = match given.split_once('.') {
-            None => (Prefix::None, given),
-            Some((of, name)) if of == self.name => (Prefix::Part, name),
-            Some((of, name)) if of == self.procedure => (Prefix::Procedure, name),
+    ) -> Option<UserParameter<'p>> {
+        let (prefix, name) = match key.split_once('.') {
+            None => (ParameterPrefix::None, key),
+            Some((prefix, name)) if prefix == self.name => (ParameterPrefix::Part, name),
+            Some((prefix, name)) if prefix == self.procedure => (ParameterPrefix::Procedure, name),
             Some(_) => return None,
         };
         let parameter = self.parameters(settings).into_iter().find(|p| p.name == name)?;
         // Of the parts of a campaign, only some can take a parameter that is given for all.
-        if prefix != Prefix::Part && !self.preset.is_empty() {
-            let mut with = self.base.clone();
+        if prefix != ParameterPrefix::Part && !self.preset.is_empty() {
+            let mut with_parameters = self.base.clone();
             // One parameter may apply only with another that the user gives.
-            let own = format!("{}.", self.procedure);
-            for (other, given) in &settings.parameters {
-                let other = other.strip_prefix(own.as_str()).unwrap_or(other);
+            let procedure_prefix = format!("{}.", self.procedure);
+            for (other, other_value) in &settings.parameters {
+                let other = other.strip_prefix(procedure_prefix.as_str()).unwrap_or(other);
                 if !other.contains('.') && !self.is_fixed(other) {
-                    with.parameters.insert(other.to_owned(), given.clone());
+                    with_parameters.set(other, other_value);
                 }
             }
-            with.set(name, value);
-            if !(parameter.applies)(&with) {
+            with_parameters.set(name, value);
+            if !(parameter.applies)(&with_parameters) {
                 return None;
             }
         }
-        Some((prefix, name))
+        Some(UserParameter { prefix, name, value })
     }
 
     /// Returns the settings of the part: its own procedure, seed and parameters. The closer the
     /// prefix of a parameter names the part, the higher its precedence.
     pub fn settings(&self, settings: &Settings) -> Settings {
+        let given = settings.parameters.iter();
+        let mut own: Vec<UserParameter<'_>> =
+            given.filter_map(|(key, value)| self.user_parameter(key, value, settings)).collect();
+        own.sort_by_key(|parameter| parameter.prefix);
         let mut part = self.base.clone();
-        let given = settings.parameters.iter().filter_map(|(given, value)| {
-            let (prefix, name) = self.addressed(given, value, settings)?;
-            Some((prefix, name, value))
-        });
-        let mut given: Vec<(Prefix, &str, &String)> = given.collect();
-        given.sort_by_key(|(prefix, ..)| *prefix);
-        let own = given.into_iter().map(|(_, name, value)| (name.to_owned(), value.clone()));
-        part.parameters.extend(own);
+        for parameter in own {
+            part.set(parameter.name, parameter.value);
+        }
         part
     }
 
@@ -199,9 +199,17 @@ impl PartPlan {
     }
 }
 
+/// A parameter that the user gave for a part.
+struct UserParameter<'p> {
+    prefix: ParameterPrefix,
+    /// Name without the prefix.
+    name: &'p str,
+    value: &'p str,
+}
+
 /// Prefix of a parameter's name, from the one that reaches most parts to the one of a single part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Prefix {
+enum ParameterPrefix {
     None,
     Procedure,
     Part,
@@ -222,34 +230,39 @@ impl Suite {
         request: &ProcedureRequest<'_>,
     ) -> Result<Self, ProcedureError> {
         check_parameters(kind, request.settings, &plans)?;
-        // What a part changes of power management holds to the end of the run.
-        let changes_power = |plan: &PartPlan| {
-            let own = plan.settings(request.settings).parameters;
-            let is_changed = |name: &str| own.get(name).is_some_and(|value| value != "unchanged");
-            is_changed("link-power") || is_changed("apst")
-        };
-        let mut later = plans.iter().skip_while(|plan| !changes_power(plan));
-        if let Some(plan) = later.find(|plan| !changes_power(plan)) {
-            return Err(ProcedureError(format!(
-                "{} would run with the power management that a part before it sets (link-power, \
-                 apst); list it before that part",
-                plan.name
-            )));
+        check_power_management(request.settings, &plans)?;
+        let mut parts = Vec::new();
+        for (number, plan) in (1..).zip(&plans) {
+            parts.push(plan.part(request, number == plans.len())?);
         }
-        let last = plans.len().saturating_sub(1);
-        let parts = plans.iter().enumerate().map(|(at, plan)| plan.part(request, at == last));
-        let parts: Result<Vec<SuitePart>, ProcedureError> = parts.collect();
         let setup = ProcedureSetup::new(request, (kind.method)(request.settings))?;
-        Ok(Suite { kind, parts: parts?, setup })
+        Ok(Suite { kind, parts, setup })
     }
+}
+
+/// Refuses a part that does not change the power management after one that does: what a part
+/// changes of it holds to the end of the run.
+fn check_power_management(settings: &Settings, plans: &[PartPlan]) -> Result<(), ProcedureError> {
+    let changes_power = |plan: &PartPlan| {
+        let parameters = plan.settings(settings).parameters;
+        let is_changed = |name| parameters.get(name).is_some_and(|value| value != "unchanged");
+        is_changed("link-power") || is_changed("apst")
+    };
+    let mut later = plans.iter().skip_while(|plan| !changes_power(plan));
+    let Some(plan) = later.find(|plan| !changes_power(plan)) else { return Ok(()) };
+    Err(ProcedureError(format!(
+        "{} would run with the power management that a part before it sets (link-power, apst); \
+         list it before that part",
+        plan.name
+    )))
 }
 
 /// Returns the parts of a suite: its procedures, with a number if they are listed several times.
 fn plans(settings: &Settings) -> Result<Vec<PartPlan>, ProcedureError> {
     let names: Vec<&str> = PROCEDURES.value(settings).split(',').map(str::trim).collect();
-    let is_several =
+    let is_combined =
         |name: &str| [NAME, tkperf::NAME, PORTRAIT].contains(&name) || name.ends_with("-campaign");
-    if names.iter().any(|name| name.is_empty() || is_several(name)) {
+    if names.iter().any(|name| name.is_empty() || is_combined(name)) {
         return Err(ProcedureError(format!(
             "a suite cannot be made of '{}'; name procedures that are not made of others, \
              separated by commas, such as {}",
@@ -257,26 +270,28 @@ fn plans(settings: &Settings) -> Result<Vec<PartPlan>, ProcedureError> {
             PROCEDURES.default
         )));
     }
-    let plan = |(at, name): (usize, &&str)| {
+    let mut plans = Vec::new();
+    for (index, name) in names.iter().enumerate() {
         let count = |names: &[&str]| names.iter().filter(|other| *other == name).count();
-        let own = if count(&names) > 1 {
-            format!("{name}-{}", count(&names[..=at]))
+        let part = if count(&names) > 1 {
+            format!("{name}-{}", count(&names[..=index]))
         } else {
             (*name).to_owned()
         };
-        PartPlan::new(&own, name, Vec::new(), settings)
-    };
-    Ok(names.iter().enumerate().map(plan).collect())
+        plans.push(PartPlan::new(&part, name, Vec::new(), settings));
+    }
+    Ok(plans)
 }
 
+/// Returns an error if the user gave a parameter that no part has.
 fn check_parameters(
     kind: &SuiteKind,
     settings: &Settings,
     plans: &[PartPlan],
 ) -> Result<(), ProcedureError> {
-    let unknown = settings.parameters.iter().find(|(given, value)| {
-        *given != kind.list.name
-            && plans.iter().all(|plan| plan.addressed(given, value, settings).is_none())
+    let unknown = settings.parameters.iter().find(|(key, value)| {
+        *key != kind.list.name
+            && plans.iter().all(|plan| plan.user_parameter(key, value, settings).is_none())
     });
     let Some((unknown, _)) = unknown else { return Ok(()) };
     let mut known: Vec<String> = vec![kind.list.name.to_owned()];
@@ -301,49 +316,48 @@ impl Procedure for Suite {
     }
 
     fn study(&self, record: &Record) -> Findings {
-        let studied = parts::studied(&self.parts, record);
+        let parts = parts::study_parts(&self.parts, record);
         let kind = self.kind;
-        let mut exhibits = (kind.over_all)(&studied);
-        let on_page_one = match exhibits.first() {
-            Some(Exhibit::Table(table)) => vec![table.id.clone()],
-            _ => Vec::new(),
-        };
-        exhibits.push(Exhibit::Table(parts::parts_table(kind.heads, &studied)));
+        let mut exhibits = (kind.overall_tables)(&parts);
+        let first_table = exhibits.first().and_then(Exhibit::as_table);
+        let front_tables: Vec<String> =
+            first_table.map(|table| table.id.clone()).into_iter().collect();
+        exhibits.push(Exhibit::Table(kind.endings.table(&parts)));
         let title = format!("{} - {}", kind.title, capitalized(kind.noun));
         let mut findings = Findings {
-            ending: parts::ending(kind.noun, record, &studied),
-            caveats: self.caveats(record, &studied),
+            ending: parts::ending(kind.noun, record, &parts),
+            caveats: self.caveats(record, &parts),
             summary: exhibits.clone(),
             form_pages: vec![page(&title, exhibits)],
             chapters: self.chapters(record),
-            ..frame(kind.title, &self.choices(), record, self.header(record, &studied))
+            ..frame(kind.title, &self.choices(), record, self.header(record, &parts))
         };
-        findings.front.tables = on_page_one;
-        let suite = StudiedSuite { settings: &self.setup.settings, record, found: &studied };
+        findings.front.tables = front_tables;
+        let suite = StudiedSuite { settings: &self.setup.settings, record, parts: &parts };
         (kind.add_to_page_one)(&mut findings, &suite);
-        disclose_own_values(&mut findings, &suite);
-        parts::with_parts(findings, studied, self.parts.last())
+        replace_differing_values(&mut findings, &parts);
+        parts::with_parts(findings, parts, self.parts.last())
     }
 }
 
 impl Suite {
-    fn header(&self, record: &Record, studied: &[PartFindings<'_>]) -> FormHeader {
+    fn header(&self, record: &Record, parts: &[PartFindings<'_>]) -> FormHeader {
         let choices = self.choices();
         let origin = self.kind.list.origin(&self.setup.settings);
-        let each = |number: usize| {
-            let (number, title) = (number + 1, studied.get(number).map(PartFindings::title));
+        let titles = (1..).zip(parts).map(|(number, part): (u32, _)| {
             let (id, label) = (format!("procedure-{number}"), format!("Procedure {number}"));
-            Setting::new(&id, &label, title, origin)
-        };
-        let own = if self.shares_preconditioning() {
+            Setting::new(&id, &label, part.title(), origin)
+        });
+        let source = if self.parts.iter().any(|part| part.settings.shares_preconditioning) {
             "its own, or shared with the parts before it"
         } else {
             "each procedure its own"
         };
+        let set_up = "Purge and preconditioning";
         let form = ReportForm::new(self.kind.title, self.kind.subtitle, &choices)
-            .set_up([Setting::method("set-up", "Purge and preconditioning", own, Origin::Profile)])
+            .set_up([Setting::method("set-up", set_up, source, Origin::Profile)])
             .set_up([disclosure::note_row(&choices)])
-            .test_parameters((0..studied.len()).map(each));
+            .test_parameters(titles);
         disclosure::form_header(form, &choices, record)
     }
 
@@ -358,15 +372,12 @@ impl Suite {
         chapters
     }
 
-    fn caveats(&self, record: &Record, studied: &[PartFindings<'_>]) -> Vec<Caveat> {
-        let mut caveats = parts::caveats(record, studied, self.parts.last(), self.kind.again);
-        if studied.iter().filter(|part| part.findings.is_some()).count() > 1 {
-            let unpurged: Vec<&str> = self
-                .parts
-                .iter()
-                .filter(|part| !is_purged(part, record))
-                .map(|p| &*p.name)
-                .collect();
+    fn caveats(&self, record: &Record, parts: &[PartFindings<'_>]) -> Vec<Caveat> {
+        let last = self.parts.last();
+        let mut caveats = parts::caveats(record, parts, last, self.kind.repeat_options);
+        if parts.iter().filter(|part| part.findings.is_some()).count() > 1 {
+            let unpurged = self.parts.iter().filter(|part| !is_purged(part, record));
+            let unpurged: Vec<&str> = unpurged.map(|part| part.name.as_str()).collect();
             let start = if unpurged.is_empty() {
                 "each starting with its own purge".to_owned()
             } else {
@@ -384,11 +395,6 @@ impl Suite {
         caveats
     }
 
-    /// Returns true if a part starts from the state that the parts before it left.
-    fn shares_preconditioning(&self) -> bool {
-        self.parts.iter().any(|part| part.settings.shares_preconditioning)
-    }
-
     fn choices(&self) -> RunChoices<'_> {
         let settings = &self.setup.settings;
         let mut choices = RunChoices {
@@ -398,7 +404,7 @@ impl Suite {
             ..self.setup.choices()
         };
         // Each part has its own active ranges.
-        if ranges::is_asked(settings) {
+        if has_scattered_ranges(settings) {
             choices.covered.clear();
         }
         choices
@@ -410,9 +416,8 @@ const OWN_OUTCOMES: [&str; 2] = ["AR & Amount", "Write cache, read back"];
 
 /// Replaces each value of the whole that differs between the parts: the value of one part, such as
 /// the last write cache, is not that of the run.
-fn disclose_own_values(findings: &mut Findings, suite: &StudiedSuite<'_>) {
-    let parts: Vec<&Findings> =
-        suite.found.iter().filter_map(|part| part.findings.as_ref()).collect();
+fn replace_differing_values(findings: &mut Findings, parts: &[PartFindings<'_>]) {
+    let parts: Vec<&Findings> = parts.iter().filter_map(|part| part.findings.as_ref()).collect();
     let differs = |id: &str| {
         let values = parts.iter().filter_map(|part| {
             rows(part).find(|row| row.id == id).and_then(|row| row.value.clone())
@@ -433,9 +438,9 @@ fn disclose_own_values(findings: &mut Findings, suite: &StudiedSuite<'_>) {
     // The settings string starts with the method, then the write cache.
     let cache = |headline: &str| headline.split("  ").nth(1).map(str::to_owned);
     if distinct(parts.iter().filter_map(|part| cache(&part.headline))).len() > 1
-        && let Some(of_last) = cache(&findings.headline)
+        && let Some(last_cache) = cache(&findings.headline)
     {
-        findings.headline = findings.headline.replacen(&of_last, "WC=own", 1);
+        findings.headline = findings.headline.replacen(&last_cache, "WC=own", 1);
     }
 }
 
@@ -460,7 +465,7 @@ fn is_purged(part: &SuitePart, record: &Record) -> bool {
 mod tests {
     use super::*;
     use crate::catalogue::procedure_request;
-    use crate::parts::begins;
+    use crate::parts::started_part;
     use crate::testing::scripted::{
         GEOMETRY, broken_record, phases, purges, record, refusal, scripted, settings_of, steps,
     };
@@ -492,7 +497,7 @@ mod tests {
         );
         let seeds: HashSet<u64> = steps.iter().map(|s| s.load.stimulus().unwrap().seed).collect();
         assert_eq!(seeds.len(), steps.len(), "also where two parts have the same place");
-        let parts: Vec<_> = bench.entries.iter().filter_map(begins).collect();
+        let parts: Vec<_> = bench.entries.iter().filter_map(started_part).collect();
         assert_eq!(parts, ["iops", "throughput", "latency"]);
     }
 
@@ -539,9 +544,9 @@ mod tests {
     fn a_record_that_broke_off_has_the_parts_that_began() {
         let suite = suite(|_| ());
         let mut bench = scripted(|_| 1000.0).conducted(&suite);
-        let is_cut = |(step, _): (&Step, _)| step.place.phase == "throughput/rounds-1024K";
-        let cut = bench.entries.iter().position(|entry| entry.applied().is_some_and(is_cut));
-        bench.entries.truncate(cut.unwrap() + 2);
+        let is_round = |(step, _): (&Step, _)| step.place.phase == "throughput/rounds-1024K";
+        let round = bench.entries.iter().position(|entry| entry.applied().is_some_and(is_round));
+        bench.entries.truncate(round.unwrap() + 2);
         let broken = broken_record(&suite.setup.settings, bench.entries);
         let findings = suite.study(&broken);
         assert_eq!(findings.parts.len(), 2);
@@ -608,23 +613,23 @@ mod tests {
             _ => 1000.0,
         });
         suite.conduct(&mut bench).unwrap();
-        let begun: Vec<_> = bench.entries.iter().filter_map(begins).map(str::to_owned).collect();
+        let started: Vec<_> =
+            bench.entries.iter().filter_map(started_part).map(str::to_owned).collect();
         assert_eq!(
-            begun,
+            started,
             [
                 "throughput", "throughput/ar100-64MiB", "throughput/ar75-64MiB", "latency",
                 "latency/ar100-64MiB", "latency/ar75-64MiB"
             ]
         );
-        let count = |step: &Step| step.load.stimulus().unwrap().active_range.segments;
-        let counts = |phase: &str| -> Vec<Option<u32>> {
+        let segments = |phase: &str| {
             let all = steps(&bench.entries);
-            let of_phase = all.iter().filter(|step| step.place.phase == phase);
-            of_phase.take(1).map(|step| count(step).map(|s| s.count)).collect()
+            let first = all.iter().find(|step| step.place.phase == phase).unwrap();
+            first.load.stimulus().unwrap().active_range.segments.map(|segments| segments.count)
         };
-        assert_eq!(counts("throughput/ar75-64MiB/rounds-1024K"), [Some(16)]);
-        assert_eq!(counts("latency/ar75-64MiB/rounds"), [Some(32)]);
-        assert_eq!(counts("latency/ar75-64MiB/wipc"), [None]);
+        assert_eq!(segments("throughput/ar75-64MiB/rounds-1024K"), Some(16));
+        assert_eq!(segments("latency/ar75-64MiB/rounds"), Some(32));
+        assert_eq!(segments("latency/ar75-64MiB/wipc"), None);
 
         let whole = suite.study(&record(&suite.setup.settings, bench.entries));
         assert_eq!(whole.ending, "All procedures ended; steady: Latency; NOT steady: Throughput.");
@@ -668,7 +673,7 @@ mod tests {
         assert!(why.starts_with("iops: ") && why.contains("WSAT"), "{why}");
     }
 
-    fn of_parts(procedures: &str) -> Findings {
+    fn findings_of(procedures: &str) -> Findings {
         let suite = suite(|settings| settings.set("procedures", procedures));
         let mut bench = scripted(|_| 1000.0);
         bench.settle = |wanted| Conditions {
@@ -689,20 +694,20 @@ mod tests {
             rows(findings).filter(is_cache).filter_map(|row| row.value.clone()).collect()
         };
         for order in ["iops,idle-exit", "idle-exit,iops"] {
-            let found = of_parts(order);
+            let found = findings_of(order);
             assert_eq!(caches(&found), [own(String::new()), own(String::new())], "{order}");
             assert!(found.headline.contains("  WC=own  "), "{}", found.headline);
         }
-        let alike = of_parts("iops,latency");
+        let same = findings_of("iops,latency");
         let disabled = WriteCache::Disabled.to_string();
-        assert_eq!(caches(&alike), [disabled.clone(), disabled]);
-        assert!(alike.headline.contains("  WCD  "), "{}", alike.headline);
+        assert_eq!(caches(&same), [disabled.clone(), disabled]);
+        assert!(same.headline.contains("  WCD  "), "{}", same.headline);
     }
 
     /// Every round of this drive has the same rate, so that the range of rounds has no width.
     #[test]
     fn a_mean_of_rounds_has_their_range() {
-        let found = of_parts("throughput,latency,hir,load-curve");
+        let found = findings_of("throughput,latency,hir,load-curve");
         let ids = ["seq-1024k-write-rate", "rnd-4k-read-mean", "saturated-iops", "maximum-iops"];
         for (part, id) in found.parts.iter().zip(ids) {
             let figure = part.figure(id);

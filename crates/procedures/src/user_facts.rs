@@ -53,23 +53,16 @@ mod tests {
     use crate::testing::scripted::{build, record};
 
     #[test]
-    fn a_key_that_no_report_shows_is_refused_with_the_one_that_was_meant() {
-        assert!(META_KEYS.iter().all(|key| check_meta(key).is_ok()));
-        let why = check_meta("vender").unwrap_err().0;
-        assert!(why.contains("did you mean 'vendor'"), "{why}");
-        assert!(check_meta("").is_err());
-    }
-
-    #[test]
     fn the_form_has_a_place_for_every_key() {
         let mut settings = Settings::new("iops", 7);
         for key in META_KEYS {
-            settings.meta.insert(key.to_owned(), format!("the {key} told"));
+            assert!(check_meta(key).is_ok());
+            settings.meta.insert(key.to_owned(), format!("the {key} given"));
         }
         let header = build(&settings).study(&record(&settings, Vec::new())).header;
         let shown = format!("{header:?}");
         for key in META_KEYS {
-            assert!(shown.contains(&format!("the {key} told")), "{key}: {shown}");
+            assert!(shown.contains(&format!("the {key} given")), "{key}: {shown}");
         }
     }
 }

@@ -40,16 +40,19 @@ struct HashingBench {
     drive: DriveBehavior,
     steps: u64,
     hash: u64,
-    ran: (Nanos, u64),
+    /// Time and bytes so far of the load that is still running after a cut.
+    elapsed: Nanos,
+    transferred: u64,
 }
 
 impl HashingBench {
     fn new(drive: DriveBehavior) -> Self {
-        HashingBench { drive, steps: 0, hash: 0xcbf2_9ce4_8422_2325, ran: (Nanos::ZERO, 0) }
+        let hash = 0xcbf2_9ce4_8422_2325;
+        HashingBench { drive, steps: 0, hash, elapsed: Nanos::ZERO, transferred: 0 }
     }
     /// Adds a call to the hash: FNV-1a over its text.
-    fn saw(&mut self, what: &str, text: &str) {
-        for byte in what.bytes().chain(text.bytes()).chain([0]) {
+    fn add_call(&mut self, name: &str, arguments: &str) {
+        for byte in name.bytes().chain(arguments.bytes()).chain([0]) {
             self.hash = (self.hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         }
     }
@@ -60,10 +63,10 @@ impl HashingBench {
         }
     }
     fn gap(&self) -> Option<Gap> {
-        let is_here = self.drive == DriveBehavior::Interrupted
+        let is_due = self.drive == DriveBehavior::Interrupted
             && self.steps.is_multiple_of(17)
             && self.steps < 300;
-        is_here.then(|| Gap { cause: "the process ended".into(), lasted: None, written: None })
+        is_due.then(|| Gap { cause: "the process ended".into(), lasted: None, written: None })
     }
     fn measurement(&mut self, step: &Step) -> Measurement {
         let Some(until) = step.load.stimuli().first().map(|stimulus| stimulus.until) else {
@@ -75,11 +78,11 @@ impl HashingBench {
             None => (Nanos::from_secs(10), until.bytes),
         };
         let weights: u32 = step.load.streams().map(|s| s.weight).sum();
-        let all = self.iops(step) * elapsed.as_secs_f64() / f64::from(weights);
+        let ios_per_weight = self.iops(step) * elapsed.as_secs_f64() / f64::from(weights);
         let tallies = step.load.streams().map(|stream| {
             let ios = match bytes {
                 Some(bytes) => bytes.0 / stream.size.0,
-                None => (all * f64::from(stream.weight)) as u64,
+                None => (ios_per_weight * f64::from(stream.weight)) as u64,
             };
             let bytes = Bytes(ios * stream.size.0);
             StreamTally { op: stream.op, tally: Tally { ios, bytes, ..Tally::default() } }
@@ -87,84 +90,80 @@ impl HashingBench {
         let streams = tallies.collect();
         let mut measurement = Measurement { elapsed, streams, ..Measurement::default() };
         if !step.continues {
-            self.ran = (Nanos::ZERO, 0);
+            (self.elapsed, self.transferred) = (Nanos::ZERO, 0);
         }
-        self.ran.0 += elapsed;
-        self.ran.1 += measurement.bytes().0;
+        self.elapsed += elapsed;
+        self.transferred += measurement.bytes().0;
         let written = measurement.written();
-        let repeats = if self.drive == DriveBehavior::Restless { step.place.round % 2 } else { 0 };
+        let extra = if self.drive == DriveBehavior::Restless { step.place.round % 2 } else { 0 };
         measurement.sensed.log = Some(LogDelta {
             host_written: Some(written),
-            nand_written: Some(Bytes(written.0 * (1 + u64::from(repeats)))),
+            nand_written: Some(Bytes(written.0 * (1 + u64::from(extra)))),
             ..LogDelta::default()
         });
-        measurement.complete = until.time.is_none_or(|time| self.ran.0 >= time)
-            || until.bytes.is_some_and(|bytes| self.ran.1 >= bytes.0);
+        measurement.complete = until.time.is_none_or(|time| self.elapsed >= time)
+            || until.bytes.is_some_and(|bytes| self.transferred >= bytes.0);
         measurement
     }
 }
 
 impl Bench for HashingBench {
     fn settle(&mut self, wanted: &Conditions) -> Result<Conditions, Halt> {
-        self.saw("settle", &serde_json::to_string(wanted).unwrap());
+        self.add_call("settle", &serde_json::to_string(wanted).unwrap());
         Ok(wanted.clone())
     }
     fn purge(&mut self) -> Result<Purge, Halt> {
-        self.saw("purge", "");
+        self.add_call("purge", "");
         Ok(Purge::new(PurgeMethod::Simulated, Nanos::ZERO))
     }
     fn apply(&mut self, step: &Step) -> Result<Outcome, Halt> {
         self.steps += 1;
-        self.saw("apply", &serde_json::to_string(step).unwrap());
+        self.add_call("apply", &serde_json::to_string(step).unwrap());
         let gap_before = self.gap();
         Ok(Outcome { measurement: self.measurement(step), gap_before })
     }
     fn idle(&mut self, time: Nanos) -> Result<(), Halt> {
-        self.saw("idle", &time.0.to_string());
+        self.add_call("idle", &time.0.to_string());
         Ok(())
     }
     fn cut_power(&mut self, trial: &PowerCutTrial) -> Result<PowerCutOutcome, Halt> {
         self.steps += 1;
-        self.saw("cut power", &serde_json::to_string(trial).unwrap());
+        self.add_call("cut power", &serde_json::to_string(trial).unwrap());
         Ok(PowerCutOutcome { evidence: CutEvidence::Simulated, ..PowerCutOutcome::default() })
     }
     fn note(&mut self, note: &Note) {
-        self.saw("note", &serde_json::to_string(note).unwrap());
+        self.add_call("note", &serde_json::to_string(note).unwrap());
     }
 }
 
 /// Returns a line: the case, the number of its steps, and the hash of all calls.
 fn line(
     name: &str,
-    (settings, geometry): (&Settings, Geometry),
+    settings: &Settings,
+    geometry: Geometry,
     drive: DriveBehavior,
     amendments: &[Amendment],
 ) -> String {
-    let case = match drive {
+    let drive_name = match drive {
         DriveBehavior::Steady => "steady",
         DriveBehavior::Restless => "restless",
         DriveBehavior::Interrupted => "interrupted",
     };
-    let made = match procedure(settings, geometry, amendments) {
-        Ok(made) => made,
-        Err(_) => return format!("{name} {case}: refused\n"),
+    let Ok(test) = procedure(settings, geometry, amendments) else {
+        return format!("{name} {drive_name}: refused\n");
     };
-    let mut witness = HashingBench::new(drive);
-    let end = match made.conduct(&mut witness) {
-        Ok(()) => "",
-        Err(_) => ", halted",
-    };
-    format!("{name} {case}: {} steps{end}, {:016x}\n", witness.steps, witness.hash)
+    let mut bench = HashingBench::new(drive);
+    let end = if test.conduct(&mut bench).is_ok() { "" } else { ", halted" };
+    format!("{name} {drive_name}: {} steps{end}, {:016x}\n", bench.steps, bench.hash)
 }
 
 const DRIVES: [DriveBehavior; 3] =
     [DriveBehavior::Steady, DriveBehavior::Restless, DriveBehavior::Interrupted];
 
 /// Appends a line for every procedure, profile, class and drive.
-fn of_every_procedure(out: &mut String) {
+fn add_every_procedure(lines: &mut String) {
     // The parts of a campaign are runs of wsat and dirth, which their own test compares.
-    let all = PROCEDURES.iter().filter(|spec| !CAMPAIGNS.contains(&spec.name));
-    for spec in all {
+    for spec in PROCEDURES.iter().filter(|spec| !CAMPAIGNS.contains(&spec.name)) {
         for profile in [Profile::Pts20, Profile::Pts11, Profile::Tkperf, Profile::Quick] {
             for class in [Class::Enterprise, Class::Client] {
                 let mut settings = Settings::new(spec.name, 7);
@@ -178,7 +177,7 @@ fn of_every_procedure(out: &mut String) {
                 }
                 for drive in DRIVES {
                     let name = format!("{} {profile} {class}", spec.name);
-                    out.push_str(&line(&name, (&settings, GEOMETRY), drive, &[]));
+                    lines.push_str(&line(&name, &settings, GEOMETRY, drive, &[]));
                 }
             }
         }
@@ -243,7 +242,7 @@ fn set(settings: &mut Settings, pair: &str) {
 }
 
 /// Appends lines for settings that change the loads.
-fn of_chosen_settings(out: &mut String) {
+fn add_chosen_settings(lines: &mut String) {
     let cases: [(&str, &[&str]); 24] = [
         ("iops", &["alignment=4K"]),
         ("latency", &["alignment=512", "histogram-time=5min"]),
@@ -284,14 +283,14 @@ fn of_chosen_settings(out: &mut String) {
             let geometry = Geometry { logical_sector: sector, ..GEOMETRY };
             let case = format!("{name} {} ({sector})", pairs.join(" "));
             for drive in DRIVES {
-                out.push_str(&line(&case, (&settings, geometry), drive, &[]));
+                lines.push_str(&line(&case, &settings, geometry, drive, &[]));
             }
         }
     }
 }
 
 /// Appends lines for endings, demands and amendments.
-fn of_endings(out: &mut String) {
+fn add_endings(lines: &mut String) {
     for name in ["iops", "throughput", "latency", "wsat", "composite", "dirth", "hir"] {
         for ending in ["post-25", "btw", "time:20min", "bytes:3GB", "fills:2"] {
             let mut settings = Settings::new(name, 13);
@@ -300,8 +299,8 @@ fn of_endings(out: &mut String) {
             settings.rounds_max = Some(7);
             let amendments = [Amendment::RoundsMax(9)];
             let case = format!("{name} {ending}");
-            let of = (&settings, GEOMETRY);
-            out.push_str(&line(&case, of, DriveBehavior::Restless, &amendments));
+            let drive = DriveBehavior::Restless;
+            lines.push_str(&line(&case, &settings, GEOMETRY, drive, &amendments));
         }
     }
 }
@@ -309,9 +308,9 @@ fn of_endings(out: &mut String) {
 #[test]
 fn every_procedure_asks_for_the_steps_that_it_always_asked_for() {
     let mut found = String::new();
-    of_every_procedure(&mut found);
-    of_chosen_settings(&mut found);
-    of_endings(&mut found);
+    add_every_procedure(&mut found);
+    add_chosen_settings(&mut found);
+    add_endings(&mut found);
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/loads.txt");
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(path, &found).unwrap();
@@ -319,10 +318,10 @@ fn every_procedure_asks_for_the_steps_that_it_always_asked_for() {
     let known = std::fs::read_to_string(path).unwrap();
     let known: BTreeMap<&str, &str> = known.lines().filter_map(|l| l.split_once(": ")).collect();
     let mut changed = String::new();
-    for (case, is) in found.lines().filter_map(|line| line.split_once(": ")) {
-        let was = known.get(case).copied().unwrap_or("not known");
-        if was != is {
-            writeln!(changed, "{case}: was {was}, is {is}").unwrap();
+    for (case, result) in found.lines().filter_map(|line| line.split_once(": ")) {
+        let previous = known.get(case).copied().unwrap_or("not known");
+        if previous != result {
+            writeln!(changed, "{case}: was {previous}, is {result}").unwrap();
         }
     }
     assert!(changed.is_empty(), "{changed}");

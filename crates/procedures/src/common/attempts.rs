@@ -25,6 +25,7 @@ pub fn until_unbroken(
     Ok(())
 }
 
+/// Returns the steps of a phase, in order.
 pub fn steps_of<'a>(record: &'a Record, phase: &str) -> Vec<(&'a Step, &'a Outcome)> {
     record.steps().filter(|(step, _)| step.place.phase == phase).collect()
 }
@@ -38,6 +39,7 @@ pub fn attempt_phase(phase: &str, attempt: u32) -> String {
     }
 }
 
+/// Returns true if `phase` is the name of an attempt at the phase `base`.
 pub fn is_attempt_of(phase: &str, base: &str) -> bool {
     phase.strip_prefix(base).is_some_and(|rest| rest.is_empty() || rest.starts_with(" (attempt "))
 }
@@ -53,13 +55,13 @@ pub fn current_attempt(record: &Record) -> Option<&str> {
     record.steps().last().and_then(|(step, _)| attempt_of(&step.place.phase))
 }
 
+/// Returns the steps of the last attempt at the phase `base`; empty if there was none.
 pub fn last_attempt<'a>(record: &'a Record, base: &str) -> Vec<(&'a Step, &'a Outcome)> {
-    let of_base: Vec<_> =
-        record.steps().filter(|(step, _)| is_attempt_of(&step.place.phase, base)).collect();
-    let Some(last) = of_base.last().map(|(step, _)| step.place.phase.clone()) else {
-        return Vec::new();
-    };
-    of_base.into_iter().filter(|(step, _)| step.place.phase == last).collect()
+    let attempts = record.steps().filter(|(step, _)| is_attempt_of(&step.place.phase, base));
+    match attempts.last() {
+        Some((step, _)) => steps_of(record, &step.place.phase),
+        None => Vec::new(),
+    }
 }
 
 /// Returns the steps of a phase in the attempt that ran last; empty if it has not reached the phase.

@@ -3,7 +3,7 @@
 use super::method::{CoveredRange, Method};
 use super::one_pass::OnePass;
 use crate::origin;
-use crate::parameters::{Parameter, choose_demand};
+use crate::parameters::{Parameter, has_chosen_demand};
 use crate::report_notation::distinct;
 use steadfast_domain::findings::{Origin, Setting};
 use steadfast_domain::notation::AccessPattern;
@@ -80,13 +80,12 @@ impl RunChoices<'_> {
     pub fn is_scattered(&self) -> bool {
         self.covered.iter().any(|covered| covered.range.segments.is_some())
     }
+    /// Returns `Chosen` if the user or a file decides the demand, else `Profile`.
     pub fn demand_origin(&self) -> Origin {
-        let s = self.settings;
-        if self.own_loads.is_some() {
-            return Origin::Chosen;
-        }
+        let settings = self.settings;
+        let is_given = settings.threads.is_some() || settings.depth.is_some();
         origin::chosen_or_profile(
-            s.threads.is_some() || s.depth.is_some() || choose_demand(self.parameters, s),
+            is_given || self.own_loads.is_some() || has_chosen_demand(self.parameters, settings),
         )
     }
     pub fn demand_row(&self, label: &str, demand: String) -> Setting {
@@ -107,14 +106,14 @@ impl RunChoices<'_> {
     /// Returns the text for workload-independent preconditioning: `own`, else
     /// `preconditioning_text`, else `none`.
     pub fn preconditioning_or(&self, own: Option<String>) -> String {
-        let other = || self.preconditioning_text.clone().unwrap_or_else(|| "none".to_owned());
-        own.unwrap_or_else(other)
+        own.or_else(|| self.preconditioning_text.clone()).unwrap_or_else(|| "none".to_owned())
     }
     pub fn pattern_row(&self, label: &str, pattern: String) -> Setting {
         let is_default = self.settings.data_pattern == DataPattern::default();
         let origin = origin::chosen_or_default(self.settings, SettingName::DataPattern, is_default);
         Setting::new("data-pattern", label, pattern, origin)
     }
+    /// Returns true if the step is measured, and not preparation.
     pub fn measures(&self, step: &Step) -> bool {
         self.measured_phases.contains(&step.place.phase)
     }

@@ -46,27 +46,28 @@ pub fn conduct_in_parts(
     time: Option<Nanos>,
 ) -> Result<LoadGaps, Halt> {
     let mut gaps = LoadGaps::default();
-    let mut left = time;
+    let mut remaining = time;
     for point in 1.. {
-        let cut = left.map_or(cut, |left| left.min(cut));
-        left = left.map(|left| left.saturating_sub(cut));
+        let cut = remaining.map_or(cut, |remaining| remaining.min(cut));
+        remaining = remaining.map(|remaining| remaining.saturating_sub(cut));
         let place = StepPlace { point, ..place.clone() };
         let outcome = bench.apply(&Step::part(place, load.clone(), cut, point > 1))?;
         if outcome.gap_before.is_some() {
             gaps.note(point);
         }
-        if outcome.measurement.complete || left == Some(Nanos::ZERO) {
+        if outcome.measurement.complete || remaining == Some(Nanos::ZERO) {
             break;
         }
     }
     Ok(gaps)
 }
 
+/// Where there were gaps in a load.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LoadGaps {
-    /// True if there was a gap before its first cut.
+    /// True if there was a gap before the first cut.
     pub gap_before: bool,
-    /// True if there was a gap inside it, so that it did not run in one piece.
+    /// True if there was a gap inside the load, so that it did not run in one piece.
     pub gap_inside: bool,
 }
 

@@ -114,19 +114,19 @@ impl FillRequirement {
     /// Adjusts the verdict on a window before whose first step the load had written `written`
     /// bytes: changes it to not steady if that is too little, and adds a reservation if the drive
     /// had not been filled once.
-    fn weigh(&self, verdict: Verdict, written: Bytes) -> Verdict {
+    fn adjust(&self, verdict: Verdict, written: Bytes) -> Verdict {
         if !verdict.steady || self.capacity.0 == 0 {
             return verdict;
         }
         let capacity = self.capacity.0 as f64;
         let fills = (self.before.0 + written.0) as f64 / capacity;
         let own = written.0 as f64 / capacity;
-        let (counted, who) =
+        let (counted, writer) =
             if self.own_writes { (own, " by the workload itself") } else { (fills, "") };
         if counted < self.least {
             return verdict.refused(format!(
                 "the values are within the limits, but do not count: {counted:.2} of {} drive \
-                 fills were written{who} when the window began",
+                 fills were written{writer} when the window began",
                 self.least
             ));
         }
@@ -137,6 +137,7 @@ impl FillRequirement {
     }
 }
 
+/// Steps of a cycle.
 #[derive(Debug, Clone, Copy)]
 pub struct CycleLayout {
     pub steps_between: u32,
@@ -226,7 +227,7 @@ impl CyclicLoad {
                 tracker.add(&step.place, &outcome);
                 applied += 1;
                 let is_measured = self.is_measured(number);
-                let is_steady = is_measured && self.judge_now(bench, &tracker);
+                let is_steady = is_measured && self.judge_last_window(bench, &tracker);
                 // Writes after the last measured step would serve no purpose.
                 let is_last = is_measured && cycle == self.cycles_max;
                 let is_over = outcome.measurement.complete || applied == self.steps_max;
@@ -239,8 +240,8 @@ impl CyclicLoad {
     }
 
     /// Judges the last window and notes the verdict; returns true if it ends the load.
-    fn judge_now(&self, bench: &mut dyn Bench, tracker: &StepTracker<'_>) -> bool {
-        let verdict = tracker.weigh(judge(&[tracker.track()], &self.criteria));
+    fn judge_last_window(&self, bench: &mut dyn Bench, tracker: &StepTracker<'_>) -> bool {
+        let verdict = tracker.adjust(judge(&[tracker.track()], &self.criteria));
         let ends = verdict.steady && self.stops;
         bench.note(&Note::Verdict(verdict));
         ends
@@ -257,6 +258,7 @@ impl CyclicLoad {
         Step::part(place, self.stimulus.clone(), self.step_time, continues)
     }
 
+    /// Returns the tracking variable over these steps.
     pub fn track(&self, steps: &[(&Step, &Outcome)]) -> Track {
         self.tracker(steps).track()
     }
@@ -273,11 +275,13 @@ impl CyclicLoad {
     pub fn verdict(&self, steps: &[(&Step, &Outcome)]) -> Verdict {
         let tracker = self.tracker(steps);
         let tracks = [tracker.track()];
-        judge_every(&tracks, &self.criteria)
-            .into_iter()
-            .map(|verdict| tracker.weigh(verdict))
-            .find(|verdict| verdict.steady)
-            .unwrap_or_else(|| tracker.weigh(judge(&tracks, &self.criteria)))
+        for verdict in judge_every(&tracks, &self.criteria) {
+            let verdict = tracker.adjust(verdict);
+            if verdict.steady {
+                return verdict;
+            }
+        }
+        tracker.adjust(judge(&tracks, &self.criteria))
     }
 }
 
@@ -303,6 +307,7 @@ impl<'a> StepTracker<'a> {
         }
     }
 
+    /// Adds a step; only a measured one has a point.
     fn add(&mut self, place: &StepPlace, outcome: &Outcome) {
         self.has_gap |= outcome.gap_before.is_some();
         let measurement = &outcome.measurement;
@@ -313,9 +318,9 @@ impl<'a> StepTracker<'a> {
         }
         // A gap before the first step is harmless.
         let is_first = (place.round, place.point) == (1, 1);
-        let rested = outcome.gap_before.is_some() && !is_first;
+        let was_idle = outcome.gap_before.is_some() && !is_first;
         let is_whole = is_whole(measurement.elapsed, self.load.step_time);
-        let value = measurement.iops().filter(|_| is_whole && !rested);
+        let value = measurement.iops().filter(|_| is_whole && !was_idle);
         self.points.push(TrackPoint { round: place.round, value, after_gap: self.has_gap });
         self.written_before.push(before);
         self.has_gap = false;
@@ -330,11 +335,11 @@ impl<'a> StepTracker<'a> {
     }
 
     /// Adjusts a verdict by how much had been written when its window began.
-    fn weigh(&self, verdict: Verdict) -> Verdict {
+    fn adjust(&self, verdict: Verdict) -> Verdict {
         let first = verdict.window.map(|(first, _)| first);
         let index = self.points.iter().position(|point| Some(point.round) == first);
         match index.and_then(|index| self.written_before.get(index)) {
-            Some(written) => self.load.fill.weigh(verdict, *written),
+            Some(written) => self.load.fill.adjust(verdict, *written),
             None => verdict,
         }
     }

@@ -9,15 +9,16 @@ use steadfast_domain::{Measurement, Nanos, Op, Tally};
 const PERCENTILES: [(&str, f64); 5] =
     [("p50", 0.5), ("p99", 0.99), ("p99-9", 0.999), ("p99-99", 0.9999), ("p99-999", 0.99999)];
 
-/// A value of a point: the mean of its rounds, with the smallest and largest of them.
+/// A value of a point: the mean of its rounds, with the lowest and highest of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct PointValue {
     /// Mean of the rounds, or the value over all I/Os; `None` if a round has no value.
     pub mean: Option<f64>,
-    /// Smallest and largest value of the rounds; `None` for fewer than two rounds.
+    /// Lowest and highest value of the rounds; `None` for fewer than two rounds.
     pub range: Option<(f64, f64)>,
 }
 
+/// A point and its measured steps.
 pub(crate) struct MeasuredPoint<'a> {
     /// Name of the point, such as `RND 4K RW65`.
     pub point: &'a str,
@@ -31,24 +32,25 @@ pub(crate) struct MeasuredPoint<'a> {
 }
 
 impl MeasuredPoint<'_> {
+    /// Returns all metrics that were measured.
     pub fn metrics(&self) -> Vec<Metric> {
-        let rates = [
-            self.metric("iops", self.iops(), "IOPS"),
-            self.metric("throughput", self.mb_per_second(), "MB/s"),
-        ];
-        let mut all: Vec<Metric> = rates.into_iter().flatten().collect();
+        let mut metrics = Vec::new();
+        metrics.extend(self.metric("iops", self.iops(), "IOPS"));
+        metrics.extend(self.metric("throughput", self.mb_per_second(), "MB/s"));
         let total = self.total();
-        all.extend(self.responses(None, &total, self.art()));
-        let is_mixed = |op: &Op| (1..total.ios).contains(&self.direction(*op).ios);
-        for op in [Op::Read, Op::Write].into_iter().filter(is_mixed) {
+        metrics.extend(self.response_metrics(None, &total, self.art()));
+        for op in [Op::Read, Op::Write] {
             let tally = self.direction(op);
-            let art = PointValue { mean: tally.response_mean_ms(), range: None };
-            all.extend(self.responses(Some(op), &tally, art));
+            // If all I/Os have one direction, its metrics are those above.
+            if (1..total.ios).contains(&tally.ios) {
+                let art = PointValue { mean: tally.response_mean_ms(), range: None };
+                metrics.extend(self.response_metrics(Some(op), &tally, art));
+            }
         }
-        all.extend(self.sensed());
+        metrics.extend(self.secondary_metrics());
         match &self.pattern {
-            Some(pattern) => all.into_iter().map(|metric| metric.with_pattern(pattern)).collect(),
-            None => all,
+            Some(pattern) => metrics.into_iter().map(|m| m.with_pattern(pattern)).collect(),
+            None => metrics,
         }
     }
 
@@ -67,77 +69,88 @@ impl MeasuredPoint<'_> {
 
     /// Returns the IOPS; reads and writes are added, never weighted.
     pub fn iops(&self) -> PointValue {
-        if self.rounds { self.every(Measurement::iops) } else { self.per_second(self.total().ios) }
+        if self.rounds {
+            return self.mean_of_rounds(Measurement::iops);
+        }
+        PointValue { mean: self.per_second(self.total().ios), range: None }
     }
 
     pub fn mb_per_second(&self) -> PointValue {
         if self.rounds {
-            return self.every(Measurement::mb_per_second);
+            return self.mean_of_rounds(Measurement::mb_per_second);
         }
         let bytes = self.steps.iter().map(|step| step.bytes().0).sum();
-        let rate = self.per_second(bytes).mean.map(|rate| rate / 1e6);
-        PointValue { mean: rate, range: None }
+        PointValue { mean: self.per_second(bytes).map(|rate| rate / 1e6), range: None }
     }
 
     /// Returns the average response time in milliseconds. The standard averages rounds regardless
     /// of the number of I/Os in each.
     pub fn art(&self) -> PointValue {
         if self.rounds {
-            return self.every(|step| step.total().response_mean_ms());
+            return self.mean_of_rounds(|step| step.total().response_mean_ms());
         }
         PointValue { mean: self.total().response_mean_ms(), range: None }
     }
 
-    fn per_second(&self, sum: u64) -> PointValue {
+    /// Returns a sum over all steps per second of their total time.
+    fn per_second(&self, sum: u64) -> Option<f64> {
         let time: f64 = self.steps.iter().map(|step| step.elapsed.as_secs_f64()).sum();
-        PointValue { mean: (time > 0.0).then(|| sum as f64 / time), range: None }
+        (time > 0.0).then(|| sum as f64 / time)
     }
 
-    fn every(&self, value: fn(&Measurement) -> Option<f64>) -> PointValue {
+    fn mean_of_rounds(&self, value: fn(&Measurement) -> Option<f64>) -> PointValue {
         let values: Option<Vec<f64>> = self.steps.iter().map(|step| value(step)).collect();
         let range = values.filter(|values| values.len() > 1).map(|values| {
-            values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| {
-                (low.min(*v), high.max(*v))
-            })
+            let lowest = values.iter().copied().fold(f64::INFINITY, f64::min);
+            let highest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            (lowest, highest)
         });
         PointValue { mean: mean(self.steps.iter().map(|step| value(step))), range }
     }
 
-    fn responses(&self, direction: Option<Op>, tally: &Tally, art: PointValue) -> Vec<Metric> {
+    /// Returns the response times of a tally: average, percentiles, minimum and maximum.
+    fn response_metrics(
+        &self,
+        direction: Option<Op>,
+        tally: &Tally,
+        art: PointValue,
+    ) -> Vec<Metric> {
         let metric = |name: &str, time: Option<Nanos>| {
             Metric::new(name, self.point, time.map(Nanos::as_millis_f64), "ms")
         };
-        let percentiles =
-            PERCENTILES.map(|(name, fraction)| metric(name, tally.percentile(fraction)));
-        let shortest = metric("min-response", tally.response_shortest());
-        let longest = metric("mrt", tally.response_longest());
-        let mut all = vec![self.metric("art", art, "ms")];
-        all.extend(percentiles);
-        all.extend([shortest, longest]);
-        all.into_iter().flatten().map(|metric| metric.only(direction)).collect()
+        let mut metrics = Vec::new();
+        metrics.extend(self.metric("art", art, "ms"));
+        for (name, fraction) in PERCENTILES {
+            metrics.extend(metric(name, tally.percentile(fraction)));
+        }
+        metrics.extend(metric("min-response", tally.response_shortest()));
+        metrics.extend(metric("mrt", tally.response_longest()));
+        metrics.into_iter().map(|metric| metric.only(direction)).collect()
     }
 
-    fn sensed(&self) -> Vec<Metric> {
-        let sensed = SecondaryMeans::new(self.steps);
+    /// Returns power, temperature, processor use and the device's own counts.
+    fn secondary_metrics(&self) -> Vec<Metric> {
+        let means = SecondaryMeans::new(self.steps);
         let metric = |name: &str, value, unit: &str| Metric::new(name, self.point, value, unit);
         let percent = |share: Option<f64>| share.map(|share| share * 100.0);
-        let amplified = sensed.write_amplification;
         // The counters of a device are known to a unit: the range is what they allow.
-        let amplification = metric("write-amplification", amplified.map(|own| own.ratio), "")
-            .map(|metric| metric.ranging(amplified.map(|own| (own.low, own.high))));
-        let means = [
-            metric("power", sensed.power_milliwatts, "mW"),
-            metric("iops-per-watt", sensed.iops_per_watt(self.iops().mean), "IOPS/W"),
-            metric("joules-per-gb", sensed.joules_per_gb, "J/GB"),
-            amplification,
-            metric("temperature", sensed.temperature_celsius, "C"),
-            metric("cpu-system", percent(sensed.cpu_system), "%"),
-            metric("cpu-io-wait", percent(sensed.io_wait), "%"),
+        let amplification = PointValue {
+            mean: means.write_amplification.map(|bounds| bounds.ratio),
+            range: means.write_amplification.map(|bounds| (bounds.low, bounds.high)),
+        };
+        let mut metrics = vec![
+            metric("power", means.power_milliwatts, "mW"),
+            metric("iops-per-watt", means.iops_per_watt(self.iops().mean), "IOPS/W"),
+            metric("joules-per-gb", means.joules_per_gb, "J/GB"),
+            self.metric("write-amplification", amplification, ""),
+            metric("temperature", means.temperature_celsius, "C"),
+            metric("cpu-system", percent(means.cpu_system), "%"),
+            metric("cpu-io-wait", percent(means.io_wait), "%"),
         ];
-        let counts = sensed
-            .known_counts()
-            .map(|(count, sum)| metric(count.id, Some(sum as f64), count.unit));
-        means.into_iter().chain(counts).flatten().collect()
+        for (count, sum) in means.known_counts() {
+            metrics.push(metric(count.id, Some(sum as f64), count.unit));
+        }
+        metrics.into_iter().flatten().collect()
     }
 }
 
@@ -171,19 +184,18 @@ mod tests {
 
     #[test]
     fn a_mix_has_every_direction_and_rounds_have_their_range() {
-        let (one, two) = (measurement(60, 40), measurement(120, 80));
         let pattern = AccessPattern::random(Bytes::kib(4), 60);
-        let steps = [&one, &two];
+        let steps = [&measurement(60, 40), &measurement(120, 80)];
         let point = |rounds| MeasuredPoint {
             point: "RND 4K RW60",
             pattern: Some(pattern),
             steps: &steps,
             rounds,
         };
-        let all = point(true).metrics();
+        let of_rounds = point(true).metrics();
         let find = |name: &str, op| {
-            let mut named = all.iter().filter(|m| m.metric == name && m.direction == op);
-            named.next().unwrap_or_else(|| panic!("{name} {op:?}"))
+            let found = of_rounds.iter().find(|m| m.metric == name && m.direction == op);
+            found.unwrap_or_else(|| panic!("{name} {op:?}"))
         };
         let iops = find("iops", None);
         assert_eq!((iops.value, iops.range), (150.0, Some((100.0, 200.0))));
@@ -194,11 +206,11 @@ mod tests {
         assert!(find("p50", Some(Op::Write)).value >= 2.0);
         assert_eq!((find("min-response", None).value, find("mrt", None).value), (1.0, 2.0));
         assert_eq!(find("min-response", Some(Op::Write)).value, 2.0);
-        assert!(all.iter().all(|m| m.metric != "p99-999"), "too few I/Os lie beyond");
-        let whole = point(false).metrics();
-        assert!(whole.iter().all(|metric| metric.range.is_none()));
+        assert!(of_rounds.iter().all(|m| m.metric != "p99-999"), "too few I/Os lie beyond");
+        assert!(point(false).metrics().iter().all(|metric| metric.range.is_none()));
         let reads = measurement(60, 0);
-        let alone = MeasuredPoint { point: "R", pattern: None, steps: &[&reads], rounds: false };
-        assert!(alone.metrics().iter().all(|m| m.direction.is_none()), "no part is the whole");
+        let reads_only =
+            MeasuredPoint { point: "R", pattern: None, steps: &[&reads], rounds: false };
+        assert!(reads_only.metrics().iter().all(|m| m.direction.is_none()), "no part is the whole");
     }
 }

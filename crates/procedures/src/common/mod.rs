@@ -15,7 +15,6 @@ pub(crate) mod metrics;
 pub mod one_pass;
 pub mod preconditioning;
 pub mod procedure_request;
-pub mod ranges;
 pub mod results;
 pub mod rounds;
 pub mod secondary;
@@ -54,12 +53,18 @@ pub struct ProcedureSetup {
 }
 
 impl ProcedureSetup {
+    /// Creates the setup of a procedure with this method.
+    ///
+    /// # Errors
+    /// Returns [`ProcedureError`] if the settings do not fit the device.
     pub fn new(request: &ProcedureRequest<'_>, method: Method) -> Result<Self, ProcedureError> {
         let (settings, geometry) = (request.settings, request.geometry);
         check_geometry(geometry)?;
         let active_range = method.active_range(settings, geometry)?;
         Ok(ProcedureSetup {
-            one_pass: OnePass::chosen(&request.parameters, settings, geometry, active_range)?,
+            one_pass: OnePass::from_settings(
+                &request.parameters, settings, geometry, active_range,
+            )?,
             active_range,
             step_time: method.step_time(settings)?,
             alignment: alignment(settings, geometry)?,
@@ -86,7 +91,7 @@ impl ProcedureSetup {
     pub fn rounds_max(&self, phase: &str, is_last: bool, preset: u32) -> u32 {
         let amended = self.amendments.iter().rev().find_map(|amendment| match amendment {
             Amendment::RoundsMax(rounds) if is_last => Some(*rounds),
-            Amendment::RoundsMaxOf { phase: of, rounds } if of == phase => Some(*rounds),
+            Amendment::RoundsMaxOf { phase: amended, rounds } if amended == phase => Some(*rounds),
             _ => None,
         });
         amended.or(self.settings.rounds_max).unwrap_or(preset)
@@ -94,7 +99,7 @@ impl ProcedureSetup {
 
     /// Splits block sizes into those that are a multiple of the logical sector size and those
     /// that are not.
-    pub fn sizes(&self, sizes: &[Bytes]) -> (Vec<Bytes>, Vec<Bytes>) {
+    pub fn split_sizes(&self, sizes: &[Bytes]) -> (Vec<Bytes>, Vec<Bytes>) {
         let sector = u64::from(self.geometry.logical_sector);
         sizes.iter().partition(|size| size.0.is_multiple_of(sector))
     }
@@ -118,7 +123,7 @@ impl ProcedureSetup {
     }
 
     /// Returns the load at the rate that the user chose; unchanged without one.
-    pub fn at_the_rate(&self, stimulus: Stimulus) -> Result<Stimulus, ProcedureError> {
+    pub fn with_rate(&self, stimulus: Stimulus) -> Result<Stimulus, ProcedureError> {
         let Some(OfferedLoad { rate, arrivals }) = self.settings.rate else { return Ok(stimulus) };
         let pace = rate.pace(&stimulus.streams, stimulus.demand.threads, arrivals);
         Ok(stimulus.pace(pace.map_err(ProcedureError)?))

@@ -112,7 +112,7 @@ pub struct OnePass {
 impl OnePass {
     /// Returns the pass if the settings of a procedure with these parameters ask for it; `None`
     /// also if earlier parts of the run have preconditioned the drive.
-    pub fn chosen(
+    pub fn from_settings(
         parameters: &[Parameter],
         settings: &Settings,
         geometry: Geometry,
@@ -140,8 +140,8 @@ impl OnePass {
         let range = range.in_one_piece();
         let begin = range.start.0.next_multiple_of(PAGE);
         let pages = ((range.start.0 + range.length.0).saturating_sub(begin)) / PAGE;
-        let all = (geometry.capacity.0 as f64 * (1.0 + spare) / PAGE as f64) as u64;
-        let window = all / u64::from(REGIONS);
+        let drive_pages = (geometry.capacity.0 as f64 * (1.0 + spare) / PAGE as f64) as u64;
+        let window = drive_pages / u64::from(REGIONS);
         // Rounding to whole regions must leave at least one write per page.
         if window == 0 || window > pages || window * u64::from(REGIONS) < pages {
             return Err(ProcedureError(format!(
@@ -161,15 +161,19 @@ impl OnePass {
         })
     }
 
+    /// Returns the bytes that the pass writes.
     pub fn amount(&self) -> Bytes {
         Bytes(self.window * u64::from(REGIONS) * PAGE)
     }
 
     /// Returns the write amplification of the steady state by the model.
     pub fn write_amplification(&self) -> f64 {
-        let all = (self.window * u64::from(REGIONS)) as f64 / self.pages as f64;
+        let ratio = (self.window * u64::from(REGIONS)) as f64 / self.pages as f64;
         // p = exp(-(1 - p) T / U): iteration from below converges to the root below 1.
-        let valid = (0..10_000).fold(0.0_f64, |p, _| (-(1.0 - p) * all).exp());
+        let mut valid: f64 = 0.0;
+        for _ in 0..10_000 {
+            valid = (-(1.0 - valid) * ratio).exp();
+        }
         1.0 / (1.0 - valid)
     }
 
@@ -200,12 +204,13 @@ impl OnePass {
         for region in 0..REGIONS {
             let label = format!("RND 4K W, region {} of {REGIONS}", region + 1);
             let place = StepPlace::new(phase, 0, region + 1, label);
-            bench.apply(&Step::alone(place, Load::Script(self.load(region))))?;
+            bench.apply(&Step::alone(place, Load::Script(self.region_load(region))))?;
         }
         Ok(())
     }
 
-    fn load(&self, region: u32) -> ScriptLoad {
+    /// Returns the writes of a region as a script.
+    fn region_load(&self, region: u32) -> ScriptLoad {
         let source = format!(
             "one-pass 1: begin {} pages {} window {} start {} region {region} seed {}",
             self.begin.0, self.pages, self.window, self.starts[region as usize], self.seed
@@ -357,37 +362,42 @@ mod tests {
     }
 
     /// Returns the pages in the order in which they are written.
-    fn written(pass: &OnePass) -> Vec<u64> {
-        let mut all = Vec::new();
+    fn write_order(pass: &OnePass) -> Vec<u64> {
+        let mut pages = Vec::new();
         for region in 0..REGIONS {
-            let open = pass.load(region).open.unwrap();
+            let open = pass.region_load(region).open.unwrap();
             let mut script = open().unwrap();
             let mut batch = Vec::with_capacity(1024);
             while script.fill(&mut batch).unwrap() > 0 {
-                all.extend(batch.drain(..).map(|io| io.offset.0 / PAGE - 1));
+                pages.extend(batch.drain(..).map(|io| io.offset.0 / PAGE - 1));
             }
         }
-        all
+        pages
     }
 
     #[test]
     fn the_shares_of_final_writes_are_those_of_the_model() {
         for spare in [0.07, 0.16, 0.28] {
             let pass = pass(65_536, spare);
-            let order = written(&pass);
+            let order = write_order(&pass);
             assert_eq!(order.len() as u64 * PAGE, pass.amount().0);
-            let mut last = vec![usize::MAX; pass.pages as usize];
-            order.iter().enumerate().for_each(|(at, page)| last[*page as usize] = at);
-            assert!(!last.contains(&usize::MAX), "every page is written");
-            let all = order.len() as f64;
+            // Number of the last write of every page.
+            let mut last_writes = vec![usize::MAX; pass.pages as usize];
+            for (number, page) in order.iter().enumerate() {
+                last_writes[*page as usize] = number;
+            }
+            assert!(!last_writes.contains(&usize::MAX), "every page is written");
+            let writes = order.len() as f64;
             // 1 - p is the reciprocal of the write amplification.
-            let lambda = all / pass.pages as f64 / pass.write_amplification();
-            for region in 0..REGIONS as usize {
-                let (begin, end) =
-                    (region * pass.window as usize, (region + 1) * pass.window as usize);
-                let finals = (begin..end).filter(|at| last[order[*at] as usize] == *at).count();
-                let share = finals as f64 / pass.window as f64;
-                let middle = (begin + end) as f64 / 2.0 / all;
+            let lambda = writes / pass.pages as f64 / pass.write_amplification();
+            let window = pass.window as usize;
+            for (region, pages) in order.chunks(window).enumerate() {
+                let begin = region * window;
+                let is_final =
+                    |(number, page): &(usize, &u64)| last_writes[**page as usize] == *number;
+                let finals = (begin..).zip(pages).filter(is_final).count();
+                let share = finals as f64 / window as f64;
+                let middle = (begin as f64 + window as f64 / 2.0) / writes;
                 let expected = (-lambda * (1.0 - middle)).exp();
                 assert!((share - expected).abs() < 0.02, "{spare}, {region}: {share} {expected}");
             }
@@ -398,8 +408,8 @@ mod tests {
     fn the_write_amplification_of_the_model_is_that_of_the_paper() {
         // p = exp(-(1 - p) a); by hand for a = 1.28 and 1.07.
         for (spare, expected) in [(0.28, 2.48), (0.07, 7.82)] {
-            let found = pass(1 << 20, spare).write_amplification();
-            assert!((found / expected - 1.0).abs() < 0.02, "{spare}: {found}");
+            let amplification = pass(1 << 20, spare).write_amplification();
+            assert!((amplification / expected - 1.0).abs() < 0.02, "{spare}: {amplification}");
         }
     }
 }

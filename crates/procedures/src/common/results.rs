@@ -20,6 +20,7 @@ pub struct LoopResults {
     pub cells: Vec<PointResult>,
 }
 
+/// Results of a point in the reported rounds.
 pub struct PointResult {
     pub pattern: AccessPattern,
     /// IOPS; reads and writes are added, never weighted.
@@ -43,9 +44,12 @@ impl LoopResults {
     pub fn new(mixed_loop: &MixedLoop, record: &Record) -> Self {
         let rounds = mixed_loop.rounds_of(record);
         let verdict = mixed_loop.verdict(&rounds);
-        let reported = reported(&verdict, &rounds);
-        let cells =
-            if reported.is_empty() { Vec::new() } else { cells(mixed_loop, record, &reported) };
+        let reported = averaged_rounds(&verdict, &rounds);
+        let cells = if reported.is_empty() {
+            Vec::new()
+        } else {
+            point_results(mixed_loop, record, &reported)
+        };
         let steady_windows = mixed_loop.steady_windows(&rounds);
         LoopResults { rounds, verdict, steady_windows, reported, cells }
     }
@@ -67,7 +71,7 @@ impl LoopResults {
 
 /// Returns the rounds of the window. Without a window, returns the last complete rounds, as many as
 /// a window has, without void ones: they are never averaged.
-fn reported(verdict: &Verdict, rounds: &[RoundValues]) -> Vec<u32> {
+fn averaged_rounds(verdict: &Verdict, rounds: &[RoundValues]) -> Vec<u32> {
     if let Some((first, last)) = verdict.window {
         return (first..=last).collect();
     }
@@ -75,27 +79,24 @@ fn reported(verdict: &Verdict, rounds: &[RoundValues]) -> Vec<u32> {
     rounds[first..].iter().filter(|round| !round.is_void()).map(|round| round.round).collect()
 }
 
-fn cells(mixed_loop: &MixedLoop, record: &Record, rounds: &[u32]) -> Vec<PointResult> {
-    let mut per_point: Vec<Vec<&Measurement>> = vec![Vec::new(); mixed_loop.points.len()];
+/// Returns the results of every point over these rounds.
+fn point_results(mixed_loop: &MixedLoop, record: &Record, rounds: &[u32]) -> Vec<PointResult> {
+    let mut point_steps: Vec<Vec<&Measurement>> = vec![Vec::new(); mixed_loop.points.len()];
     for (step, outcome) in record.steps() {
         if step.place.phase != mixed_loop.phase || !rounds.contains(&step.place.round) {
             continue;
         }
         // Points are numbered from 1.
         let index = (step.place.point as usize).wrapping_sub(1);
-        if let Some(measurements) = per_point.get_mut(index) {
-            measurements.push(&outcome.measurement);
+        if let Some(steps) = point_steps.get_mut(index) {
+            steps.push(&outcome.measurement);
         }
     }
-    mixed_loop
-        .points
-        .iter()
-        .zip(per_point)
-        .map(|(pattern, measurements)| cell(*pattern, &measurements))
-        .collect()
+    let points = mixed_loop.points.iter().zip(point_steps);
+    points.map(|(pattern, steps)| point_result(*pattern, &steps)).collect()
 }
 
-fn cell(pattern: AccessPattern, measurements: &[&Measurement]) -> PointResult {
+fn point_result(pattern: AccessPattern, measurements: &[&Measurement]) -> PointResult {
     let point = pattern.to_string();
     let measured =
         MeasuredPoint { point: &point, pattern: Some(pattern), steps: measurements, rounds: true };
@@ -131,15 +132,12 @@ mod tests {
                 ..Tally::default()
             };
             let reads = ios * read_percent / 100;
-            let streams = [(Op::Read, reads), (Op::Write, ios - reads)]
-                .into_iter()
-                .filter(|(_, ios)| *ios > 0)
-                .map(|(op, ios)| StreamTally { op, tally: tally(ios) });
-            Measurement {
-                elapsed: Nanos::SECOND,
-                streams: streams.collect(),
-                ..Measurement::default()
-            }
+            let mut streams = vec![
+                StreamTally { op: Op::Read, tally: tally(reads) },
+                StreamTally { op: Op::Write, tally: tally(ios - reads) },
+            ];
+            streams.retain(|stream| stream.tally.ios > 0);
+            Measurement { elapsed: Nanos::SECOND, streams, ..Measurement::default() }
         };
         for (read_percent, ops) in
             [(100, &[Op::Read][..]), (0, &[Op::Write]), (50, &[Op::Read, Op::Write])]
@@ -147,7 +145,7 @@ mod tests {
             let rounds =
                 [(100, 1), (300, 2)].map(|(ios, ms)| measurement(ios, ms, read_percent.into()));
             let pattern = AccessPattern::random(Bytes::kib(4), read_percent);
-            let cell = cell(pattern, &rounds.iter().collect::<Vec<_>>());
+            let cell = point_result(pattern, &rounds.iter().collect::<Vec<_>>());
             assert_eq!(cell.art.mean, Some(1.5));
             for op in ops {
                 let art = if *op == Op::Read { cell.art_of_reads } else { cell.art_of_writes };

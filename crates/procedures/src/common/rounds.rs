@@ -1,5 +1,5 @@
 //! The mixed-block loop: rounds of one-minute steps until the tracking variables are steady. The
-//! IOPS, throughput and latency tests use it.
+//! IOPS, throughput and latency tests use it. Also here: checks of how a procedure may end.
 
 use super::ProcedureSetup;
 use crate::procedure_error::ProcedureError;
@@ -7,8 +7,8 @@ use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::steady_state::{TrackPoint, judge_every, judge_first_steady};
 use steadfast_domain::{
-    Bench, Criteria, Demand, Halt, Measurement, Note, Outcome, Record, Settings, Step, StepPlace,
-    Track, Verdict, judge,
+    Bench, Bytes, Criteria, Demand, Halt, Measurement, Note, Outcome, Record, Settings, Step,
+    StepPlace, Track, Verdict, judge,
 };
 
 /// Phase of the steps in the journal if a procedure has only one loop.
@@ -57,6 +57,19 @@ pub fn check_no_rounds(settings: &Settings, instead: &str) -> Result<(), Procedu
     )))
 }
 
+/// Returns one verdict for several loops: steady if all are, with each variable in its own window.
+/// The window is named only if it is common to all.
+pub fn joint_verdict(verdicts: &[Verdict], criteria: &Criteria) -> Verdict {
+    let first = verdicts.first().and_then(|verdict| verdict.window);
+    Verdict {
+        steady: !verdicts.is_empty() && verdicts.iter().all(|verdict| verdict.steady),
+        window: first.filter(|window| verdicts.iter().all(|v| v.window == Some(*window))),
+        tracks: verdicts.iter().flat_map(|verdict| verdict.tracks.clone()).collect(),
+        criteria: *criteria,
+        reservation: None,
+    }
+}
+
 /// Function that computes the tracked value of a step; `None` if the step has none.
 pub type TrackedMetric = fn(&Measurement) -> Option<f64>;
 
@@ -91,6 +104,7 @@ impl RoundValues {
     fn new(round: u32) -> Self {
         RoundValues { round, values: Vec::new(), gap_at: None }
     }
+    /// Adds the step of the next point.
     fn push(&mut self, outcome: &Outcome, metric: TrackedMetric) {
         self.values.push(metric(&outcome.measurement));
         if outcome.gap_before.is_some() && self.gap_at.is_none() {
@@ -101,6 +115,16 @@ impl RoundValues {
     pub fn is_void(&self) -> bool {
         self.gap_at.is_some_and(|point| point > 1)
     }
+}
+
+/// Returns random access patterns of an outer loop over mixes, in percent of reads, and an inner
+/// loop over block sizes.
+pub fn random_points(mixes: &[u8], sizes: &[Bytes]) -> Vec<AccessPattern> {
+    let mut points = Vec::new();
+    for mix in mixes {
+        points.extend(sizes.iter().map(|size| AccessPattern::random(*size, *mix)));
+    }
+    points
 }
 
 impl MixedLoop {

@@ -30,7 +30,8 @@ impl CurveWorkload {
             let composite = CapturedComposite::from_settings(settings, geometry)?.with_streams()?;
             return Ok(CurveWorkload::Captured(Box::new(composite)));
         }
-        let workload = PtsWorkload::chosen(Some(parameter), &MIX_JESD219, settings, geometry)?;
+        let parameters = std::slice::from_ref(parameter);
+        let workload = PtsWorkload::from_settings(parameters, &MIX_JESD219, settings, geometry)?;
         Ok(CurveWorkload::Synthetic(workload))
     }
 

@@ -276,7 +276,7 @@ pub(super) fn add_questions(findings: &mut Findings, suite: &StudiedSuite<'_>) {
     for question in &QUESTIONS {
         let mut found = Vec::new();
         for wanted in question.figures {
-            let part = suite.found.iter().find(|part| part.name == wanted.part);
+            let part = suite.parts.iter().find(|part| part.name == wanted.part);
             let (figure, missing) = resolved(wanted, part);
             if CARD.contains(&wanted.id) {
                 front.card.push(figure.id.clone());
@@ -381,7 +381,7 @@ fn idle_note(suite: &StudiedSuite<'_>) -> String {
     let mut note = "Mean of the first reads after a pause. They are few: one slow read decides a \
         mean."
         .to_owned();
-    let part = suite.found.iter().find(|part| part.name == IDLE_EXIT);
+    let part = suite.parts.iter().find(|part| part.name == IDLE_EXIT);
     let findings = part.and_then(|part| part.findings.as_ref());
     let Some(findings) = findings.filter(|findings| findings.end == EndState::Complete) else {
         return note;

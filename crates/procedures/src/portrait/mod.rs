@@ -15,6 +15,7 @@ mod tests;
 
 use crate::common::method::Method;
 use crate::load_curve;
+use crate::parts::EndingsTable;
 use crate::procedure_error::ProcedureError;
 use crate::procedure_spec::{ProcedureSpec, boxed};
 use crate::pts::method;
@@ -40,9 +41,13 @@ const PORTRAIT: SuiteKind = SuiteKind {
     subtitle: "A drive on one page",
     list: LENGTH,
     noun: "procedures",
-    heads: ["portrait", "How each procedure ended", "Procedure"],
-    again: |parts| format!("`steadfast run {} --max-rounds N`", parts.join(" or ")),
-    over_all: |_| Vec::new(),
+    endings: EndingsTable {
+        id: "portrait",
+        title: "How each procedure ended",
+        corner: "Procedure",
+    },
+    repeat_options: |parts| format!("`steadfast run {} --max-rounds N`", parts.join(" or ")),
+    overall_tables: |_| Vec::new(),
     method: portrait_method,
     add_to_page_one,
 };

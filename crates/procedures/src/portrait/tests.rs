@@ -1,5 +1,5 @@
 use super::*;
-use crate::parts::begins;
+use crate::parts::started_part;
 use crate::testing::scripted::{broken_record, build, purges, record, refusal, scripted, steps};
 use steadfast_domain::findings::{Exhibit, FrontAnswer, KeyFigure};
 use steadfast_domain::measurement::LogDelta;
@@ -54,7 +54,7 @@ fn shorter_portraits_purge_less_often_and_share_what_was_written() {
         ("complete", 7, &[]),
     ] {
         let entries = conducted(&settings(length));
-        let begun: Vec<&str> = entries.iter().filter_map(begins).collect();
+        let begun: Vec<&str> = entries.iter().filter_map(started_part).collect();
         assert_eq!(begun, PROCEDURES, "{length}");
         assert_eq!(purges(&entries), count, "{length}");
         let steps = steps(&entries);
@@ -146,7 +146,8 @@ fn figures_are_those_of_the_parts() {
 fn a_part_that_was_cut_or_is_not_steady_has_dashes_and_the_reason() {
     let settings = settings("1h");
     let entries = conducted(&settings);
-    let at = |part: &str| entries.iter().position(|entry| begins(entry) == Some(part)).unwrap();
+    let at =
+        |part: &str| entries.iter().position(|entry| started_part(entry) == Some(part)).unwrap();
     let cut = broken_off(&settings, &entries, at("commit") - 3);
     let missing = |findings: &Findings, id: &str| answer(findings, id).missing.clone();
     assert_eq!(figure(&cut, "random-write").value, Some(1000.0), "it has ended");

@@ -8,7 +8,7 @@ use steadfast_domain::stimulus::{Cursor, Op, Order};
 use steadfast_domain::{Bytes, Demand, IoStream, Sequence, SequenceLoad, SequenceStep};
 
 /// Transfer sizes of the program that are not powers of two: three between the largest ones.
-const BETWEEN: [Bytes; 3] = [Bytes::mib(12), Bytes::mib(24), Bytes::mib(48)];
+const INTERMEDIATE_SIZES: [Bytes; 3] = [Bytes::mib(12), Bytes::mib(24), Bytes::mib(48)];
 const SMALLEST: u64 = 512;
 const LARGEST: u64 = 64 << 20;
 
@@ -28,9 +28,9 @@ pub struct Atto {
 impl Atto {
     /// Returns the transfer sizes in ascending order.
     fn sizes(&self) -> Vec<Bytes> {
-        let doubled = std::iter::successors(Some(SMALLEST), |size| size.checked_mul(2));
-        let mut sizes: Vec<Bytes> =
-            doubled.take_while(|size| *size <= LARGEST).map(Bytes).chain(BETWEEN).collect();
+        let powers_of_two = SMALLEST.ilog2()..=LARGEST.ilog2();
+        let mut sizes: Vec<Bytes> = powers_of_two.map(|power| Bytes(1 << power)).collect();
+        sizes.extend(INTERMEDIATE_SIZES);
         sizes.sort_unstable();
         sizes.retain(|size| (self.from..=self.to.min(self.length)).contains(size));
         sizes
@@ -38,11 +38,11 @@ impl Atto {
 
     /// Returns the loads as a sequence: for each size, the writes before the reads.
     pub fn sequence(&self) -> Sequence {
-        let directions = [("Write", Op::Write), ("Read", Op::Read)];
-        let steps = self
-            .sizes()
-            .into_iter()
-            .flat_map(|size| directions.map(|(name, op)| self.step(size, name, op)));
+        let mut steps = Vec::new();
+        for size in self.sizes() {
+            steps.push(self.step(size, "Write", Op::Write));
+            steps.push(self.step(size, "Read", Op::Read));
+        }
         Sequence {
             tool: "atto".into(),
             version: Some("4".into()),
@@ -53,7 +53,7 @@ impl Atto {
                 self.depth,
                 self.length.binary()
             ),
-            steps: steps.collect(),
+            steps,
             remarks: vec![SequenceRemark::whole(
                 "Every transfer size moves the length once. ATTO tests a file, this run the target \
                  itself.",
@@ -88,9 +88,8 @@ mod tests {
         assert_eq!(all.steps.len(), 2 * 21);
         assert_eq!(all.steps[0].label, "512 B Write");
         assert_eq!(all.steps[41].label, "64 MiB Read");
-        let some: Vec<u64> =
-            preset(Bytes::mib(8), Bytes::mib(20)).sizes().iter().map(|s| s.0 >> 20).collect();
-        assert_eq!(some, [8, 12, 16]);
+        let sizes = preset(Bytes::mib(8), Bytes::mib(20)).sizes();
+        assert_eq!(sizes, [Bytes::mib(8), Bytes::mib(12), Bytes::mib(16)]);
         let short = Atto { length: Bytes::kib(2), ..preset(Bytes(512), Bytes::mib(64)) };
         assert_eq!(short.sizes().len(), 3, "none is longer than what is tested");
     }

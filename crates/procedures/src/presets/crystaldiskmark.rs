@@ -9,23 +9,53 @@ use steadfast_domain::{
     Bytes, Demand, IoStream, Nanos, Sequence, SequenceLoad, SequenceStep, notation::AccessPattern,
 };
 
-/// A test: true if random, transfer size, queue depth, threads.
-type PresetTest = (bool, Bytes, u32, u32);
+/// A test of the program.
+#[derive(Clone, Copy)]
+struct MarkTest {
+    is_random: bool,
+    size: Bytes,
+    demand: Demand,
+}
+
+impl MarkTest {
+    const fn sequential(size: Bytes, threads: u32, depth: u32) -> Self {
+        MarkTest { is_random: false, size, demand: Demand::new(threads, depth) }
+    }
+
+    const fn random_4k(threads: u32, depth: u32) -> Self {
+        MarkTest { is_random: true, size: Bytes::kib(4), demand: Demand::new(threads, depth) }
+    }
+
+    /// Returns the name as on the program's buttons, such as `SEQ1M Q8T1`.
+    fn name(self) -> String {
+        let order = if self.is_random { "RND" } else { "SEQ" };
+        let size = self.size.binary().replace("iB", "").replace(' ', "");
+        format!("{order}{size} Q{}T{}", self.demand.depth, self.demand.threads)
+    }
+
+    fn pattern(self, read_percent: u8) -> AccessPattern {
+        if self.is_random {
+            AccessPattern::random(self.size, read_percent)
+        } else {
+            AccessPattern::sequential(self.size, read_percent)
+        }
+    }
+}
 
 /// Tests of the profile "Default".
-const DEFAULT: [PresetTest; 4] = [
-    (false, Bytes::mib(1), 8, 1),
-    (false, Bytes::mib(1), 1, 1),
-    (true, Bytes::kib(4), 32, 1),
-    (true, Bytes::kib(4), 1, 1),
+const DEFAULT: [MarkTest; 4] = [
+    MarkTest::sequential(Bytes::mib(1), 1, 8),
+    MarkTest::sequential(Bytes::mib(1), 1, 1),
+    MarkTest::random_4k(1, 32),
+    MarkTest::random_4k(1, 1),
 ];
 
 /// Tests of the profile "NVMe SSD".
-const NVME: [PresetTest; 4] = [
-    (false, Bytes::mib(1), 8, 1),
-    (false, Bytes::kib(128), 32, 1),
-    (true, Bytes::kib(4), 32, 16),
-    (true, Bytes::kib(4), 1, 1),
+const NVME: [MarkTest; 4] = [
+    MarkTest::sequential(Bytes::mib(1), 1, 8),
+    MarkTest::sequential(Bytes::kib(128), 1, 32),
+    MarkTest::random_4k(16, 32),
+    MarkTest::random_4k(1, 1),
 ];
 
 /// Demand of the writes that fill the test range first, as the program writes its test file.
@@ -62,11 +92,11 @@ impl CrystalDiskMark {
     /// Returns the loads as a sequence.
     pub fn sequence(&self) -> Sequence {
         let tests = if self.nvme { NVME } else { DEFAULT };
-        let directions =
-            [Some(("Read", 100)), Some(("Write", 0)), self.mix.map(|reads| ("Mix", reads))];
         let mut steps = vec![self.fill()];
-        for direction in directions.into_iter().flatten() {
-            steps.extend(tests.iter().map(|test| self.step(*test, direction)));
+        steps.extend(tests.map(|test| self.step(test, "Read", 100)));
+        steps.extend(tests.map(|test| self.step(test, "Write", 0)));
+        if let Some(read_percent) = self.mix {
+            steps.extend(tests.map(|test| self.step(test, "Mix", read_percent)));
         }
         Sequence {
             tool: "crystaldiskmark".into(),
@@ -86,6 +116,7 @@ impl CrystalDiskMark {
         }
     }
 
+    /// Returns the tested range.
     fn extent(&self) -> Extent {
         Extent { length: Some(Amount::Bytes(self.test_size)), ..Extent::default() }
     }
@@ -96,19 +127,10 @@ impl CrystalDiskMark {
         SequenceStep::new("Test data", load.within(self.extent())).preparing()
     }
 
-    fn step(&self, test: PresetTest, (direction, reads): (&str, u8)) -> SequenceStep {
-        let (random, size, queues, threads) = test;
-        let pattern = if random {
-            AccessPattern::random(size, reads)
-        } else {
-            AccessPattern::sequential(size, reads)
-        };
-        let load = SequenceLoad::new(
-            pattern.streams(),
-            Demand::new(threads, queues),
-            SequenceEnd::time(self.measure),
-        );
-        let name = name(test);
+    fn step(&self, test: MarkTest, direction: &str, read_percent: u8) -> SequenceStep {
+        let streams = test.pattern(read_percent).streams();
+        let load = SequenceLoad::new(streams, test.demand, SequenceEnd::time(self.measure));
+        let name = test.name();
         SequenceStep {
             best_of: Some(self.loops),
             pause: self.interval,
@@ -119,22 +141,20 @@ impl CrystalDiskMark {
     }
 }
 
-/// Returns the name of a test as on the program's buttons, such as `SEQ1M Q8T1`.
-fn name((random, size, queues, threads): PresetTest) -> String {
-    let order = if random { "RND" } else { "SEQ" };
-    let size = size.binary().replace("iB", "").replace(' ', "");
-    format!("{order}{size} Q{queues}T{threads}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn labels(nvme: bool, mix: Option<u8>) -> Vec<String> {
-        let (measure, interval) = (Nanos::from_secs(5), Nanos::ZERO);
-        let of =
-            CrystalDiskMark { test_size: Bytes::gib(1), loops: 5, measure, interval, nvme, mix };
-        of.sequence().steps.into_iter().map(|step| step.label).collect()
+        let preset = CrystalDiskMark {
+            test_size: Bytes::gib(1),
+            loops: 5,
+            measure: Nanos::from_secs(5),
+            interval: Nanos::ZERO,
+            nvme,
+            mix,
+        };
+        preset.sequence().steps.into_iter().map(|step| step.label).collect()
     }
 
     #[test]

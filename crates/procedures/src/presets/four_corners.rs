@@ -85,7 +85,7 @@ pub const CORNERS: [CornerTest; 4] = [
 ];
 
 /// Capacity above which offsets are multiples of 8 KiB: 256 GB.
-const LARGE: Bytes = Bytes(256_000_000_000);
+const ALIGNED_TO_4K_MAX: Bytes = Bytes(256_000_000_000);
 /// Queue depths of each corner.
 const DEPTHS: [u32; 6] = [1, 2, 4, 8, 16, 32];
 /// Measured time of a test.
@@ -108,7 +108,7 @@ pub struct FourCornersOptions {
 
 impl FourCornersOptions {
     fn alignment(&self) -> Bytes {
-        if self.capacity > LARGE { Bytes::kib(8) } else { Bytes::kib(4) }
+        if self.capacity > ALIGNED_TO_4K_MAX { Bytes::kib(8) } else { Bytes::kib(4) }
     }
 
     /// Returns the loads as a sequence: the writes of the fresh drive if requested, the
@@ -117,9 +117,9 @@ impl FourCornersOptions {
         let mut steps = Vec::new();
         if self.fresh {
             for corner in CORNERS.iter().filter(|corner| corner.op == Op::Write) {
-                let mut of_corner = self.steps(FRESH, corner);
-                of_corner.iter_mut().take(1).for_each(|first| first.purge = true);
-                steps.extend(of_corner);
+                let mut corner_steps = self.steps(FRESH, corner);
+                corner_steps[0].purge = true;
+                steps.extend(corner_steps);
             }
         }
         steps.push(self.precondition());
@@ -161,8 +161,9 @@ impl FourCornersOptions {
         SequenceStep::new("Preconditioning", load).preparing()
     }
 
-    fn steps(&self, pass: &str, corner: &CornerTest) -> Vec<SequenceStep> {
-        let step = |depth: u32| {
+    /// Returns the steps of a corner, one per queue depth.
+    fn steps(&self, pass: &str, corner: &CornerTest) -> [SequenceStep; DEPTHS.len()] {
+        DEPTHS.map(|depth| {
             let end = SequenceEnd::time(self.time.unwrap_or(TIME));
             let load = SequenceLoad {
                 ramp: RAMP,
@@ -173,8 +174,7 @@ impl FourCornersOptions {
                 .dimension(PASS, pass)
                 .dimension(TEST, corner.name)
                 .dimension(DEPTH, depth.to_string())
-        };
-        DEPTHS.map(step).into()
+        })
     }
 }
 
@@ -195,7 +195,7 @@ mod tests {
         assert_eq!(labels[0], "Fresh: 128k_seq_100wr Q1");
         assert_eq!(labels[12], "Preconditioning");
         assert_eq!(labels[36], "Preconditioned: 4k_ran_100wr Q32");
-        let purged: Vec<usize> = (0..37).filter(|place| sequence.steps[*place].purge).collect();
+        let purged: Vec<usize> = (0..37).filter(|index| sequence.steps[*index].purge).collect();
         assert_eq!(purged, [0, 6]);
         assert_eq!(sequence.steps[12].role, StepRole::Prepare);
         let load = &sequence.steps[36].load;

@@ -39,6 +39,12 @@ pub fn setup(request: &ProcedureRequest<'_>) -> Result<ProcedureSetup, Procedure
     ProcedureSetup::new(request, for_profile(request.settings.profile, request.settings.class))
 }
 
+/// Returns true if the latency and WSAT tests of a profile have a histogram run. Those of PTS 1.1
+/// and TKperf end with the rounds or the saturation.
+pub fn has_histogram(profile: Profile) -> bool {
+    matches!(profile, Profile::Pts20 | Profile::Quick)
+}
+
 /// Returns the method that a test of our own starts from: that of profile quick, else of PTS 2.0.
 pub fn for_own_test(settings: &Settings) -> Method {
     let profile = match settings.profile {

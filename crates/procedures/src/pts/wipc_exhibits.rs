@@ -1,19 +1,20 @@
 //! Exhibits of workload-independent preconditioning.
 
+use crate::common::attempts::{measurements, steps_of};
 use crate::common::choices::RunChoices;
 use crate::common::one_pass;
 use crate::common::preconditioning::{self, WIPC_PATTERN, amount};
 use crate::report_notation::number;
 use steadfast_domain::findings::{Axis, Exhibit, Facts, Plot, Scale, Series, Setting, Stroke};
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::{Bytes, Measurement, Nanos, Record};
+use steadfast_domain::{Bytes, Nanos, Record};
 
 /// Returns the amount and speed of workload-independent preconditioning, second by second; empty
 /// if the parts of the run before this one have preconditioned the drive.
 pub(crate) fn preconditioning_exhibits(choices: &RunChoices<'_>, record: &Record) -> Vec<Exhibit> {
     match choices.one_pass {
         _ if choices.settings.shares_preconditioning => Vec::new(),
-        Some(pass) => written(record, one_pass::PHASE, "RND 4K W", pass.amount()),
+        Some(pass) => phase_exhibits(record, one_pass::PHASE, "RND 4K W", pass.amount()),
         None => wipc_exhibits(choices, record, preconditioning::PHASE, WIPC_PATTERN),
     }
 }
@@ -26,32 +27,32 @@ pub(crate) fn wipc_exhibits(
     pattern: AccessPattern,
 ) -> Vec<Exhibit> {
     let requested = amount(choices.geometry, pattern.size);
-    written(record, phase, &pattern.to_string(), requested)
+    phase_exhibits(record, phase, &pattern.to_string(), requested)
 }
 
-fn written(record: &Record, phase: &str, name: &str, requested: Bytes) -> Vec<Exhibit> {
-    let parts: Vec<&Measurement> = record
-        .steps()
-        .filter(|(step, _)| step.place.phase == phase)
-        .map(|(_, outcome)| &outcome.measurement)
-        .collect();
-    let mut written = 0.0;
+/// Returns the amount and speed of the steps of a phase, which wrote the pattern `name`.
+fn phase_exhibits(record: &Record, phase: &str, name: &str, requested: Bytes) -> Vec<Exhibit> {
+    let steps = measurements(&steps_of(record, phase));
+    let mut written_gb = 0.0;
     let mut points = Vec::new();
-    for interval in parts.iter().flat_map(|part| &part.intervals) {
-        written += interval.tallies.iter().map(|t| t.bytes.as_gb()).sum::<f64>();
+    for interval in steps.iter().flat_map(|step| &step.intervals) {
+        written_gb += interval.tallies.iter().map(|tally| tally.bytes.as_gb()).sum::<f64>();
         if !interval.partial {
-            points.push((written, interval.bytes_per_second().map(|rate| rate / 1e6)));
+            points.push((written_gb, interval.bytes_per_second().map(|rate| rate / 1e6)));
         }
     }
-    let bytes: u64 = parts.iter().map(|part| part.bytes().0).sum();
-    let time: u64 = parts.iter().map(|part| part.elapsed.0).sum();
-    let rate = (time > 0).then(|| bytes as f64 / 1e6 / Nanos(time).as_secs_f64());
-    let rate = rate.map(|r| format!("{} MB/s", number(r, 1)));
-    let (bytes, requested) = (number(bytes as f64, 0), number(requested.0 as f64, 0));
+    let bytes: u64 = steps.iter().map(|step| step.bytes().0).sum();
+    let time = Nanos(steps.iter().map(|step| step.elapsed.0).sum());
+    let rate = (time > Nanos::ZERO).then(|| bytes as f64 / 1e6 / time.as_secs_f64());
+    let written = number(bytes as f64, 0);
+    let requested = number(requested.0 as f64, 0);
     let facts = Facts::new("Workload independent preconditioning").rows([
-        Setting::outcome("Written", format!("{bytes} bytes of {requested} requested")),
-        Setting::outcome("Took", Nanos(time).taken()),
-        Setting::outcome("Average throughput", rate),
+        Setting::outcome("Written", format!("{written} bytes of {requested} requested")),
+        Setting::outcome("Took", time.taken()),
+        Setting::outcome(
+            "Average throughput",
+            rate.map(|rate| format!("{} MB/s", number(rate, 1))),
+        ),
     ]);
     let plot = Plot::lines(
         phase,

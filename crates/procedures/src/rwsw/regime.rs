@@ -176,7 +176,7 @@ pub fn steady_composite(
     let label = setup.rated_label(format!("{composite} {demand}"));
     let load = CyclicLoad::endless(setup, STEADY, label, composite, demand, cycle);
     Ok(CyclicLoad {
-        stimulus: setup.at_the_rate(load.stimulus.clone())?,
+        stimulus: setup.with_rate(load.stimulus.clone())?,
         cycles_max: setup.rounds_max(STEADY, is_last, setup.method.rounds_max),
         fill: regime.fill(setup, &composite.streams())?,
         ..load

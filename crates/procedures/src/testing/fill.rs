@@ -122,21 +122,14 @@ fn checkpoints(run: &FillRun<'_>) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::scripted::{GEOMETRY, scripted};
+    use crate::testing::scripted::{GEOMETRY, requested, scripted};
     use steadfast_domain::{EndState, Settings};
 
     #[test]
     fn the_example_of_the_documentation_writes_everything_and_reports_it() {
         let settings = Settings::new("fill", 7);
-        let (geometry, amendments) = (GEOMETRY, &[]);
-        let test = FillOnce::new(&ProcedureRequest {
-            settings: &settings,
-            geometry,
-            amendments,
-            parameters: Vec::new(),
-        });
-        let (test, mut bench) = (test.unwrap(), scripted(|_| 1000.0));
-        let findings = bench.studied(&test, &settings);
+        let test = requested(&settings, FillOnce::new).unwrap();
+        let findings = scripted(|_| 1000.0).studied(&test, &settings);
         assert_eq!(findings.end, EndState::Complete);
         assert_eq!(findings.front.figures[0].value, Some(GEOMETRY.capacity.0 as f64));
         assert_eq!((findings.summary.len(), findings.form_pages.len()), (1, 1));

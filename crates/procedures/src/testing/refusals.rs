@@ -9,6 +9,7 @@ const VALUES: &[(&str, &str, &[&str])] = &[
     ("commit", "committers", &["16,1", "0,1", "1,1", "513", ""]),
     ("commit", "block-sizes", &["4K,4K", "1000", "2MiB"]),
     ("commit", "run-in", &["1ms"]),
+    ("dirth", "alignment", &["1000"]),
     ("dirth", "loops", &["1,2,4"]),
     ("factors", "factors", &["speed"]),
     ("factors", "rounds", &["1"]),
@@ -71,12 +72,20 @@ const SETTINGS: &[(&str, &str, &str)] = &[
     ("idle-exit", "link-power=fast", "med_power_with_dipm"),
     ("idle-exit", "apst=yes", "on or off"),
     ("individual-streams", "--steady-state=time:1h", "cannot end by"),
+    ("iops", "precondition=no", "precondition cannot be"),
     ("latency", "histogram-time=25h", "20min"),
     ("load-curve", "points=10,5", "ascending"),
+    (
+        "load-curve",
+        "precondition=one-pass spare=7% preconditioning=none",
+        "preconditioning=none leaves out",
+    ),
     ("load-curve", "point-time=1h", "longer than point-time-max 10 min"),
     ("load-curve", "--steady-state=time:6h", "steady maximum"),
     ("multi-wsat", "--steady-state=time:1h", "cannot end by"),
     ("neighbors", "rate=1500000", "T2Q32"),
+    // Parts of a short portrait share a state, and none of them preconditions the drive.
+    ("portrait", "length=1h precondition=one-pass spare=7%", "no part of this run takes"),
     ("power-cut", "area=1 block=1024 flush-every=2", "fewer blocks"),
     ("replay-native", "--depth=4", "its own demands"),
     ("replay-native", "--steady-state=time:1h", "cannot end by"),
@@ -91,6 +100,12 @@ const SETTINGS: &[(&str, &str, &str)] = &[
     ("write-amplification", "--purge=none", "--purge none"),
     ("write-amplification", "--active-range=50", "--active-range"),
     ("write-amplification", "--max-rounds=9", "steady-limits"),
+    ("wsat", "workload=oltp mix=40/60", "mix belongs to the composite"),
+    ("wsat", "workload=composite mix=40/70", "mix cannot be"),
+    ("wsat", "workload=composite zone-shift=100", "zone-shift"),
+    ("wsat", "workload=oltp zone-shift=5", "no LBA zones"),
+    ("wsat", "workload=oltp cursor=own", "mixed sequential"),
+    ("wsat", "workload=video cursor=both", "cursor cannot be"),
     ("xsr", "--steady-state=btw", "no steady state"),
 ];
 
@@ -129,11 +144,14 @@ fn settings(procedure: &str) -> Settings {
     if crate::rwsw::NAMES.contains(&procedure) { workload::settings(procedure) } else { settings }
 }
 
+/// Returns settings with several options, separated by spaces.
 fn with_all(procedure: &str, options: &str) -> Settings {
-    options
-        .split(' ')
-        .filter_map(|option| option.split_once('='))
-        .fold(settings(procedure), |settings, (name, value)| with(settings, name, value))
+    let mut settings = settings(procedure);
+    for option in options.split(' ') {
+        let (name, value) = option.split_once('=').unwrap();
+        settings = with(settings, name, value);
+    }
+    settings
 }
 
 #[test]

@@ -12,9 +12,9 @@ use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::settings::{Amendment, Geometry};
 use steadfast_domain::stimulus::{ActiveRange, LoadLimits};
 use steadfast_domain::{
-    Bench, Bytes, Conditions, Demand, EndState, Findings, FineHistogram, Gap, Halt, IoStream,
-    JournalEntry, Measurement, Nanos, Note, Outcome, Procedure, Purge, PurgeMethod, Record,
-    Settings, Step, StepPlace, Stimulus, Tally,
+    Bench, Bytes, Conditions, Demand, EndState, Findings, FineHistogram, Gap, Halt, JournalEntry,
+    Measurement, Nanos, Note, Outcome, Procedure, Purge, PurgeMethod, Record, Settings, Step,
+    StepPlace, Stimulus, Tally,
 };
 
 /// Geometry of a small drive: 1 GiB, 512-byte sectors.
@@ -38,8 +38,10 @@ pub(crate) struct ScriptedBench<F: FnMut(&Step) -> f64> {
     pub purge_failure: Option<&'static str>,
     /// Calls and their results, in order.
     pub entries: Vec<JournalEntry>,
-    /// Time and bytes so far of the load that is still running after a cut.
-    ran: (Nanos, u64),
+    /// Time so far of the load that is still running after a cut.
+    elapsed: Nanos,
+    /// Bytes so far of that load.
+    transferred: Bytes,
 }
 
 /// Creates a bench whose steps have the IOPS that `iops` returns.
@@ -53,7 +55,8 @@ pub(crate) fn scripted<F: FnMut(&Step) -> f64>(iops: F) -> ScriptedBench<F> {
         purge: PurgeMethod::NvmeFormat,
         purge_failure: None,
         entries: Vec::new(),
-        ran: (Nanos::ZERO, 0),
+        elapsed: Nanos::ZERO,
+        transferred: Bytes(0),
     }
 }
 
@@ -74,7 +77,7 @@ fn tally(ios: u64, bytes: Bytes, response: Option<Nanos>) -> Tally {
         ios,
         bytes,
         response_sum: Nanos(time.0 * ios),
-        response_min: (ios > 0).then_some(time),
+        response_min: Some(time),
         response_max: time,
         histogram: FineHistogram::from_dense(&dense),
         outstanding: 0,
@@ -90,23 +93,25 @@ fn measurement(step: &Step, iops: f64, response: Option<Nanos>) -> Measurement {
         (Some(time), _) => (step.cut.map_or(time, |cut| cut.min(time)), None),
         (None, bytes) => (Nanos::from_secs(10), bytes),
     };
-    let of_stimulus = |stimulus: &Stimulus| {
-        let weights: u32 = stimulus.streams.iter().map(|s| s.weight).sum();
-        let tally_of = |stream: &IoStream| {
+    let mut streams = Vec::new();
+    let mut parts = Vec::new();
+    for stimulus in step.load.stimuli() {
+        let weights: u32 = stimulus.streams.iter().map(|stream| stream.weight).sum();
+        for stream in &stimulus.streams {
             let share = f64::from(stream.weight) / f64::from(weights);
             let ios = match bytes {
                 Some(bytes) => bytes.0 / stream.size.0,
                 None => (iops * elapsed.as_secs_f64() * share).round() as u64,
             };
             let tally = tally(ios, Bytes(ios * stream.size.0), response);
-            StreamTally { op: stream.op, tally }
-        };
-        stimulus.streams.iter().map(tally_of).collect::<Vec<_>>()
-    };
-    let loads: Vec<Vec<StreamTally>> = step.load.stimuli().iter().map(of_stimulus).collect();
-    let part = |load: &Vec<StreamTally>| LoadPart { streams: load.len() as u32, elapsed };
-    let parts = loads.iter().filter(|_| loads.len() > 1).map(part).collect();
-    let streams = loads.concat();
+            streams.push(StreamTally { op: stream.op, tally });
+        }
+        parts.push(LoadPart { streams: stimulus.streams.len() as u32, elapsed });
+    }
+    // Only a load of several stimuli has parts.
+    if parts.len() == 1 {
+        parts.clear();
+    }
     Measurement { elapsed, complete: true, streams, parts, ..Measurement::default() }
 }
 
@@ -115,15 +120,15 @@ impl<F: FnMut(&Step) -> f64> ScriptedBench<F> {
     /// at once.
     fn is_complete(&mut self, step: &Step, measurement: &Measurement) -> bool {
         if !step.continues {
-            self.ran = (Nanos::ZERO, 0);
+            (self.elapsed, self.transferred) = (Nanos::ZERO, Bytes(0));
         }
-        self.ran.0 += measurement.elapsed;
-        self.ran.1 += measurement.bytes().0;
+        self.elapsed += measurement.elapsed;
+        self.transferred += measurement.bytes();
         let Some(until) = step.load.stimuli().first().map(|stimulus| stimulus.until) else {
             return true;
         };
-        until.time.is_none_or(|time| self.ran.0 >= time)
-            || until.bytes.is_some_and(|bytes| self.ran.1 >= bytes.0)
+        until.time.is_none_or(|time| self.elapsed >= time)
+            || until.bytes.is_some_and(|bytes| self.transferred >= bytes)
     }
 
     /// Conducts a test, and returns the bench with its entries.
@@ -240,6 +245,11 @@ pub(crate) fn setup(
 /// Returns the record of a run that ended.
 pub(crate) fn record(settings: &Settings, mut entries: Vec<JournalEntry>) -> Record {
     entries.push(JournalEntry::Ended);
+    broken_record(settings, entries)
+}
+
+/// Returns the record of a run that broke off after these entries.
+pub(crate) fn broken_record(settings: &Settings, entries: Vec<JournalEntry>) -> Record {
     Record {
         version: RECORD_VERSION,
         settings: settings.clone(),
@@ -248,13 +258,6 @@ pub(crate) fn record(settings: &Settings, mut entries: Vec<JournalEntry>) -> Rec
         digest: "0123456789abcdef".into(),
         entries,
     }
-}
-
-/// Returns the record of a run that broke off after these entries.
-pub(crate) fn broken_record(settings: &Settings, entries: Vec<JournalEntry>) -> Record {
-    let mut record = record(settings, entries);
-    record.entries.pop();
-    record
 }
 
 /// Returns a step of 4 KiB random writes for a second.
@@ -280,6 +283,13 @@ pub(crate) fn purges(entries: &[JournalEntry]) -> usize {
 /// Returns the steps among the entries.
 pub(crate) fn steps(entries: &[JournalEntry]) -> Vec<&Step> {
     entries.iter().filter_map(JournalEntry::applied).map(|(step, _)| step).collect()
+}
+
+/// Returns the steps of a phase among the entries.
+pub(crate) fn phase_steps<'e>(entries: &'e [JournalEntry], phase: &str) -> Vec<&'e Step> {
+    let mut steps = steps(entries);
+    steps.retain(|step| step.place.phase == phase);
+    steps
 }
 
 /// Returns the phases of the steps in order; consecutive steps of a phase count once.
@@ -320,9 +330,7 @@ pub(crate) fn number(table: &Table, row: &str, column: &str) -> f64 {
 
 /// Returns the findings of a record without any entry.
 pub(crate) fn study_of_nothing(test: &dyn Procedure, settings: &Settings) -> Findings {
-    let mut empty = record(settings, Vec::new());
-    empty.entries.clear();
-    test.study(&empty)
+    test.study(&broken_record(settings, Vec::new()))
 }
 
 /// Checks that a record is unfinished wherever it breaks off.

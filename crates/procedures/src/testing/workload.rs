@@ -4,10 +4,6 @@ use steadfast_domain::applied::{AppliedStep, AppliedWorkload};
 use steadfast_domain::stimulus::{Cursor, Op, Order, Pace};
 use steadfast_domain::{Bytes, Demand, IoStream, Nanos, Settings};
 
-fn stream(op: Op, order: Order, size: u64, ios: u32) -> IoStream {
-    IoStream::new(op, order, Bytes(size)).weighing(ios)
-}
-
 /// Returns a workload with 10,000 of 10,007 I/Os in three of five streams and three steps. There
 /// is a pause of 20 s between the second and the third step.
 pub(crate) fn workload() -> AppliedWorkload {
@@ -36,9 +32,9 @@ pub(crate) fn workload() -> AppliedWorkload {
             ("Capture layer".into(), "block".into()),
         ],
         streams: vec![
-            stream(Op::Write, Order::Random, 4096, 5000),
-            stream(Op::Read, Order::Random, 8192, 3000),
-            stream(Op::Write, sequential, 65_536, 2000),
+            IoStream::new(Op::Write, Order::Random, Bytes::kib(4)).weighing(5000),
+            IoStream::new(Op::Read, Order::Random, Bytes::kib(8)).weighing(3000),
+            IoStream::new(Op::Write, sequential, Bytes::kib(64)).weighing(2000),
         ],
         captured_ios: 10_007,
         captured_bytes: Some(Bytes(200_000_000)),

@@ -10,7 +10,7 @@ use crate::exhibits::frame::{frame, set_up_chapter};
 use crate::exhibits::loops::general_chapter;
 use crate::exhibits::pages::page;
 use crate::parameters::{self, Parameter};
-use crate::parts::{self, PartFindings, SuitePart, part_amendments};
+use crate::parts::{self, EndingsTable, PartFindings, SuitePart, part_amendments};
 use crate::procedure_error::ProcedureError;
 use crate::procedure_spec::{ProcedureSpec, boxed};
 use crate::pts::{method, throughput};
@@ -169,7 +169,7 @@ impl Procedure for TkperfRun {
     }
 
     fn study(&self, record: &Record) -> Findings {
-        let mut studied = parts::studied(&self.parts, record);
+        let mut studied = parts::study_parts(&self.parts, record);
         studied.sort_by_key(|part| REPORT_ORDER.iter().position(|name| *name == part.name));
         for part in studied.iter_mut().filter_map(|part| part.findings.as_mut()) {
             // The sections of a TKperf report contain what the pages of the SNIA form do.
@@ -177,8 +177,8 @@ impl Procedure for TkperfRun {
                 part.form_pages.clear();
             }
         }
-        let heads = ["tkperf", "How each test ended", "Test"];
-        let table = Exhibit::Table(parts::parts_table(heads, &studied));
+        let endings = EndingsTable { id: "tkperf", title: "How each test ended", corner: "Test" };
+        let table = Exhibit::Table(endings.table(&studied));
         let findings = Findings {
             ending: parts::ending("tests", record, &studied),
             caveats: parts::caveats(record, &studied, self.parts.last(), repeat_options),

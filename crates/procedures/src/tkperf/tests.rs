@@ -1,7 +1,7 @@
 //! TKperf's defects, each by the number of the list in docs/coming-from.md: none of them is
 //! in a run of ours. What concerns files, devices and programs is tested with the binary.
 
-use crate::parts::begins;
+use crate::parts::started_part;
 use crate::testing::scripted::{
     GEOMETRY, ScriptedBench, broken_record, build, phases, record, refusal, scripted, steps,
 };
@@ -132,7 +132,7 @@ fn tkperf_defect_04_a_purge_that_fails_ends_the_run_and_the_report_names_the_pur
 fn tkperf_defect_05_a_run_that_breaks_off_keeps_every_step() {
     let settings = settings("iops,lat", |_| ());
     let mut entries = run(&settings).entries;
-    let second = entries.iter().position(|entry| begins(entry) == Some("latency")).unwrap();
+    let second = entries.iter().position(|entry| started_part(entry) == Some("latency")).unwrap();
     entries.truncate(second + 5);
     let findings = build(&settings).study(&broken_record(&settings, entries));
     assert_eq!(findings.parts.len(), 2);

@@ -3,7 +3,7 @@
 
 use super::matrix::{DemandResult, Round};
 use super::points::{self, PointRole};
-use super::results::{DirthResults, PointHistogram, step_ends};
+use super::results::{DirthResults, PointHistogram};
 use super::setup::{Dirth, LOOPS, PRE_WRITE_TIME};
 use crate::common::metrics::MeasuredPoint;
 use crate::common::preconditioning::{self, WIPC_DEMAND, WIPC_PATTERN};
@@ -18,7 +18,7 @@ use crate::exhibits::response::{
     FIVE_NINES, bins_caveat, percentile_table, run_confidence_plot, tail_plot,
 };
 use crate::exhibits::secondary::{self, SecondaryPoint};
-use crate::exhibits::time_axis::PlotTimeAxis;
+use crate::exhibits::time_axis::{PlotTimeAxis, minutes};
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::pts::wipc_exhibits::preconditioning_exhibits;
 use crate::pts::workload;
@@ -97,68 +97,65 @@ impl ProcedureReport for Dirth {
 
     fn form(run: &DirthRun<'_>) -> ReportForm {
         let highest = form_demand(run.test.matrix.highest());
-        let chosen = |role: PointRole| {
+        let chosen_demand = |role: PointRole| {
             let point = run.results.selection.as_ref()?.points.iter().find(|p| p.role == role)?;
             Some(form_demand(point.demand))
         };
-        let amount = disclosure::preconditioning_amount(&run.choices).unwrap_or_default();
+        let wipc = match &run.test.setup.one_pass {
+            Some(pass) => pass.text(),
+            None => {
+                let amount = disclosure::preconditioning_amount(&run.choices).unwrap_or_default();
+                format!("{WIPC_PATTERN} (WIPC), {WIPC_DEMAND}, {amount}")
+            }
+        };
         let settings = run.choices.settings;
-        let between = format!("{} (0/100), {highest}", run.test.writes);
-        let read = run.test.workload.read_percent();
-        let workload = workload::origin(settings);
+        let wdpc = format!("{} (0/100)", run.test.writes);
+        let between = format!("{wdpc}, {highest}");
+        let workload = run.test.workload.to_string();
+        let mix = mix_name(run.test.workload.read_percent());
+        let origin = workload::origin(settings);
         ReportForm::new(
             "DIRTH Test",
             "DIRTH - Demand Intensity & Response Time Histogram",
             &run.choices,
         )
         .set_up([
-            disclosure::profile_row(
-                "wipc",
-                "Pre Condition 1",
-                match &run.test.setup.one_pass {
-                    Some(pass) => pass.text(),
-                    None => format!("{WIPC_PATTERN} (WIPC), {WIPC_DEMAND}, {amount}"),
-                },
-            ),
-            disclosure::profile_row(
-                "wdpc",
-                "Pre Condition 2",
-                format!("{} (0/100)", run.test.writes),
-            ),
-            run.choices.demand_row("TOIO - TC/QD", highest.clone()),
+            disclosure::profile_row("wipc", "Pre Condition 1", wipc),
+            disclosure::profile_row("wdpc", "Pre Condition 2", wdpc),
+            run.choices.demand_row("TOIO - TC/QD", highest),
             Setting::outcome("SS Rounds", disclosure::window_text(&run.results.preconditioned)),
             disclosure::profile_row("between-rounds", "Inter-Round Pre W", between),
             PRE_WRITE_TIME.row(settings, "Duration", run.test.pre_write_time.to_string()),
             disclosure::note_row(&run.choices),
         ])
         .test_parameters([
-            Setting::new("stimulus-1", "Test Stimulus 1", run.test.workload.to_string(), workload),
-            Setting::new("mixes", "R/W %", mix_name(read), workload),
+            Setting::new("stimulus-1", "Test Stimulus 1", workload, origin),
+            Setting::new("mixes", "R/W %", mix, origin),
             disclosure::profile_row(
                 "loop-order", "TC & QD Loops", "TC outer, QD inner, high to low",
             ),
             LOOPS.row(settings, "TC/QD", loops_text(run)),
             Setting::outcome("Steady State", disclosure::window_text(&run.results.verdict)),
-            Setting::outcome("MinIOPS Point", chosen(PointRole::Min)),
-            Setting::outcome("MidIOPS Point", chosen(PointRole::Mid)),
-            Setting::outcome("MaxIOPS Point", chosen(PointRole::Max)),
+            Setting::outcome("MinIOPS Point", chosen_demand(PointRole::Min)),
+            Setting::outcome("MidIOPS Point", chosen_demand(PointRole::Mid)),
+            Setting::outcome("MaxIOPS Point", chosen_demand(PointRole::Max)),
         ])
     }
 
     fn ending(run: &DirthRun<'_>) -> String {
         let rounds = run.results.rounds.len();
         if !run.record.has_ended() {
-            let done = run.results.histograms.iter().filter(|h| h.measurement.is_some()).count();
+            let histograms =
+                run.results.histograms.iter().filter(|h| h.measurement.is_some()).count();
             return format!(
-                "The run is not finished: {rounds} rounds and {done} of 3 histograms are complete."
+                "The run is not finished: {rounds} rounds and {histograms} of 3 histograms are \
+                 complete."
             );
         }
         match (run.results.verdict.steady, run.results.verdict.window) {
-            (true, Some((first, last))) if run.results.preconditioned.steady => {
-                format!(
-                    "Steady state in rounds {first} to {last} of {rounds}; three points measured."
-                )
-            }
+            (true, Some((first, last))) if run.results.preconditioned.steady => format!(
+                "Steady state in rounds {first} to {last} of {rounds}; three points measured."
+            ),
             (true, Some((first, last))) => format!(
                 "Steady state NOT achieved in the preconditioning; rounds {first} to {last} of \
                  {rounds} are steady, three points measured."
@@ -174,11 +171,10 @@ impl ProcedureReport for Dirth {
     /// Rounds after a preconditioning that was not steady do not count.
     fn verdict(run: &DirthRun<'_>) -> Option<Verdict> {
         let verdict = run.results.verdict.clone();
-        Some(if run.results.preconditioned.steady {
-            verdict
-        } else {
-            verdict.refused("the preconditioning was not steady")
-        })
+        if run.results.preconditioned.steady {
+            return Some(verdict);
+        }
+        Some(verdict.refused("the preconditioning was not steady"))
     }
 
     fn caveats(run: &DirthRun<'_>) -> Vec<Caveat> {
@@ -207,7 +203,7 @@ impl ProcedureReport for Dirth {
         }
         if let Some(selection) = &run.results.selection {
             caveats.extend(selection_caveats(selection, run.test.art_ceiling));
-            caveats.extend(not_held(run));
+            caveats.extend(chosen_rates_caveat(run));
         }
         caveats
     }
@@ -220,64 +216,52 @@ impl ProcedureReport for Dirth {
 
     /// Returns the results of the chosen points in their histograms.
     fn figures(run: &DirthRun<'_>) -> Vec<KeyFigure> {
-        let of_point = |histogram: &PointHistogram<'_>| {
-            let (role, demand) = (histogram.chosen.role.name(), histogram.chosen.demand);
-            let id = role.to_lowercase();
-            let tail = histogram.tally().and_then(|tally| tally.percentile(FIVE_NINES));
-            let iops = histogram.measurement.and_then(|m| m.iops());
-            [
-                KeyFigure::new(&format!("{id}-iops"), format!("{role} at {demand}"), iops, "IOPS"),
-                KeyFigure::new(
-                    &format!("{id}-matrix-iops"),
-                    format!("{role}, in the matrix"),
-                    histogram.chosen.cell.iops,
-                    "IOPS",
-                ),
-                KeyFigure::new(
-                    &format!("{id}-five-nines"),
-                    format!("{role}, 99.999 %"),
-                    tail.map(Nanos::as_millis_f64),
-                    "ms",
-                )
-                .of_buckets(),
-            ]
-        };
-        run.results.histograms.iter().flat_map(of_point).collect()
+        let mut figures = Vec::new();
+        for PointHistogram { chosen, measurement, .. } in &run.results.histograms {
+            let (role, demand) = (chosen.role.name(), chosen.demand);
+            let figure = |suffix: &str, label: String, value: Option<f64>, unit: &str| {
+                KeyFigure::new(&format!("{}-{suffix}", role.to_lowercase()), label, value, unit)
+            };
+            let iops = measurement.and_then(Measurement::iops);
+            let tail = measurement.and_then(|m| millis(m.total().percentile(FIVE_NINES)));
+            figures.extend([
+                figure("iops", format!("{role} at {demand}"), iops, "IOPS"),
+                figure("matrix-iops", format!("{role}, in the matrix"), chosen.cell.iops, "IOPS"),
+                figure("five-nines", format!("{role}, 99.999 %"), tail, "ms").of_buckets(),
+            ]);
+        }
+        figures
     }
 
     /// Returns the matrix of the reported round and the histograms, in long form.
     fn metrics(run: &DirthRun<'_>) -> Vec<Metric> {
-        let of_demand = |demand: &Demand| {
+        let pattern = run.test.workload.pattern();
+        let mut metrics = Vec::new();
+        for demand in &run.test.matrix.demands {
             let point = format!("{} {demand}", run.test.workload);
-            let cell = cell(run, *demand);
-            let art = cell.and_then(|c| c.art).map(Nanos::as_millis_f64);
-            let all = [
-                Metric::new("iops", &point, cell.and_then(|c| c.iops), "IOPS"),
-                Metric::new("throughput", &point, cell.and_then(|c| c.mb_per_second), "MB/s"),
-                Metric::new("art", &point, art, "ms"),
+            let cell = cell(run, *demand).copied().unwrap_or_default();
+            let cell_metrics = [
+                Metric::new("iops", &point, cell.iops, "IOPS"),
+                Metric::new("throughput", &point, cell.mb_per_second, "MB/s"),
+                Metric::new("art", &point, millis(cell.art), "ms"),
             ];
-            let all = all.into_iter().flatten();
-            match run.test.workload.pattern() {
-                Some(pattern) => {
-                    all.map(|metric| metric.with_pattern(&pattern)).collect::<Vec<_>>()
-                }
-                None => all.collect(),
+            for metric in cell_metrics.into_iter().flatten() {
+                metrics.push(match &pattern {
+                    Some(pattern) => metric.with_pattern(pattern),
+                    None => metric,
+                });
             }
-        };
-        let of_point = |histogram: &PointHistogram<'_>| {
-            let point = format!("{} {}", run.test.workload, histogram.chosen.role.name());
-            let steps: Vec<&Measurement> = histogram.measurement.into_iter().collect();
-            let pattern = run.test.workload.pattern();
-            let Demand { threads, depth, .. } = histogram.chosen.demand;
-            let demand = [
-                Metric::new("threads", &point, Some(f64::from(threads)), "threads"),
-                Metric::new("queue-depth", &point, Some(f64::from(depth)), "I/Os"),
-            ];
+        }
+        for PointHistogram { chosen, measurement, .. } in &run.results.histograms {
+            let point = format!("{} {}", run.test.workload, chosen.role.name());
+            let Demand { threads, depth, .. } = chosen.demand;
+            metrics.extend(Metric::new("threads", &point, Some(f64::from(threads)), "threads"));
+            metrics.extend(Metric::new("queue-depth", &point, Some(f64::from(depth)), "I/Os"));
+            let steps: Vec<&Measurement> = measurement.iter().copied().collect();
             let measured = MeasuredPoint { point: &point, pattern, steps: &steps, rounds: false };
-            demand.into_iter().flatten().chain(measured.metrics()).collect::<Vec<_>>()
-        };
-        let matrix = run.test.matrix.demands.iter().flat_map(of_demand);
-        matrix.chain(run.results.histograms.iter().flat_map(of_point)).collect()
+            metrics.extend(measured.metrics());
+        }
+        metrics
     }
 }
 
@@ -338,12 +322,10 @@ fn loops_text(run: &DirthRun<'_>) -> String {
 }
 
 fn pre_writes_plot(run: &DirthRun<'_>) -> Plot {
-    let mut rounds: Vec<u32> = run.results.pre_writes.iter().map(|(s, _)| s.place.round).collect();
-    rounds.dedup();
-    let series = rounds.iter().map(|round| {
-        let pre_writes = run.results.pre_writes.iter();
-        let steps: Vec<_> = pre_writes.copied().filter(|(s, _)| s.place.round == *round).collect();
-        Series::new(format!("Round {round}"), Stroke::Measured, times(run, &steps))
+    let rounds = run.results.pre_writes.chunk_by(|(a, _), (b, _)| a.place.round == b.place.round);
+    let series = rounds.map(|steps| {
+        let name = format!("Round {}", steps[0].0.place.round);
+        Series::new(name, Stroke::Measured, iops_curve(run, steps))
     });
     Plot::lines(
         "pre-writes",
@@ -375,10 +357,15 @@ fn rounds_plot(run: &DirthRun<'_>) -> Plot {
 }
 
 /// Returns the IOPS of a load's steps on the axis of time, each at the end of the step.
-fn times(run: &DirthRun<'_>, steps: &[(&Step, &Outcome)]) -> Vec<(f64, Option<f64>)> {
-    let time = PlotTimeAxis::for_steps("Time", run.test.setup.step_time);
-    let ends = step_ends(steps).into_iter();
-    ends.map(|(minutes, iops)| (time.position(minutes), iops)).collect()
+fn iops_curve(run: &DirthRun<'_>, steps: &[(&Step, &Outcome)]) -> Vec<(f64, Option<f64>)> {
+    let axis = PlotTimeAxis::for_steps("Time", run.test.setup.step_time);
+    let mut time = Nanos::ZERO;
+    let mut points = Vec::new();
+    for (_, outcome) in steps {
+        time += outcome.measurement.elapsed;
+        points.push((axis.position(minutes(time)), outcome.measurement.iops()));
+    }
+    points
 }
 
 fn cell<'r>(run: &'r DirthRun<'_>, demand: Demand) -> Option<&'r DemandResult> {
@@ -436,21 +423,19 @@ fn intensity_plot(run: &DirthRun<'_>) -> Plot {
     ));
     plot.series = series_of_threads(run, |demand| {
         let cell = cell(run, demand)?;
-        Some((cell.iops?, cell.art.map(Nanos::as_millis_f64)))
+        Some((cell.iops?, millis(cell.art)))
     });
-    let chosen = run.results.selection.iter().flat_map(|selection| &selection.points);
-    let chosen: Vec<Series> = chosen
-        .filter_map(|point| {
-            let at = (point.cell.iops?, Some(point.cell.art?.as_millis_f64()));
-            let name = format!("{} {}", point.role.name(), point.demand);
-            Some(Series::new(name, Stroke::Measured, vec![at]).with_id(point.role.name()))
-        })
-        .collect();
     let rates = plot.series.iter().flat_map(|series| &series.points).map(|point| point.0);
     let highest = rates.fold(0.0, f64::max);
+    for point in run.results.selection.iter().flat_map(|selection| &selection.points) {
+        if let (Some(iops), Some(art)) = (point.cell.iops, millis(point.cell.art)) {
+            let name = format!("{} {}", point.role.name(), point.demand);
+            let series = Series::new(name, Stroke::Measured, vec![(iops, Some(art))]);
+            plot.series.push(series.with_id(point.role.name()));
+        }
+    }
     let ceiling = Some(run.test.art_ceiling.as_millis_f64());
     let name = format!("ceiling {}", run.test.art_ceiling);
-    plot.series.extend(chosen);
     plot.series.push(Series::new(name, Stroke::Limit, vec![(0.0, ceiling), (highest, ceiling)]));
     plot.markers(knee(run).and_then(|(demand, cell)| {
         Some(Marker { x: cell.iops?, label: format!("knee: {demand}") })
@@ -460,20 +445,21 @@ fn intensity_plot(run: &DirthRun<'_>) -> Plot {
 /// Returns the demand with the highest IOPS relative to its response time: higher demands add more
 /// waiting than throughput.
 fn knee<'r>(run: &'r DirthRun<'_>) -> Option<(Demand, &'r DemandResult)> {
-    let worth = |cell: &DemandResult| {
-        let art = cell.art.map(Nanos::as_millis_f64).filter(|art| *art > 0.0)?;
+    let power = |cell: &DemandResult| {
+        let art = millis(cell.art).filter(|art| *art > 0.0)?;
         Some(cell.iops? / art)
     };
-    let all = best_by_outstanding(run).into_iter();
-    let rated = all.filter_map(|(demand, cell)| Some((worth(cell)?, demand, cell)));
-    let best = rated.max_by(|a, b| a.0.total_cmp(&b.0))?;
-    Some((best.1, best.2))
+    let mut demands = best_by_outstanding(run);
+    demands.retain(|(_, cell)| power(cell).is_some());
+    demands.into_iter().max_by(|(_, a), (_, b)| {
+        power(a).unwrap_or_default().total_cmp(&power(b).unwrap_or_default())
+    })
 }
 
 fn cpu_exhibits(run: &DirthRun<'_>) -> Vec<Exhibit> {
     let loops = run.test.matrix.ascending();
-    let share = |demand: Demand| cell(run, demand).and_then(|cell| cell.cpu_system);
-    if !run.test.matrix.demands.iter().any(|demand| share(*demand).is_some()) {
+    let cpu_percent = |demand: Demand| cell(run, demand).and_then(CPU_SYSTEM.value);
+    if !run.test.matrix.demands.iter().any(|demand| cpu_percent(*demand).is_some()) {
         return vec![Exhibit::Text(
             "Processor use is unknown: the host did not report it, or the drive is simulated."
                 .into(),
@@ -481,10 +467,9 @@ fn cpu_exhibits(run: &DirthRun<'_>) -> Vec<Exhibit> {
     }
     let names = loops.iter().map(u32::to_string).collect();
     let series = loops.iter().map(|threads| {
-        let points = (0u32..).zip(&loops).map(|(at, depth)| {
-            let value = share(Demand::new(*threads, *depth));
-            (f64::from(at), value.map(|share| share * 100.0))
-        });
+        let points = (0u32..)
+            .zip(&loops)
+            .map(|(x, depth)| (f64::from(x), cpu_percent(Demand::new(*threads, *depth))));
         Series::new(format!("TC={threads}"), Stroke::Measured, points.collect())
     });
     let plot = Plot::new(
@@ -508,14 +493,14 @@ fn histogram_exhibit(histogram: &PointHistogram<'_>) -> Exhibit {
     };
     let role = histogram.chosen.role;
     let name = format!("{} {}", role.name(), histogram.chosen.demand);
-    Exhibit::Plot(run_confidence_plot(&role.histogram_phase(), &name, measurement))
+    Exhibit::Plot(run_confidence_plot(role.histogram_phase(), &name, measurement))
 }
 
 /// Plots IOPS and ART by outstanding I/Os; of demands with the same product, the one with the most
 /// IOPS.
 fn total_plot(run: &DirthRun<'_>) -> Plot {
     let best = best_by_outstanding(run);
-    let point = |value: fn(&DemandResult) -> Option<f64>| {
+    let curve = |value: fn(&DemandResult) -> Option<f64>| {
         best.iter().map(|(demand, cell)| (demand.outstanding() as f64, value(cell))).collect()
     };
     let knee = knee(run).map(|(demand, _)| Marker {
@@ -533,31 +518,34 @@ fn total_plot(run: &DirthRun<'_>) -> Plot {
          Knee: the highest IOPS per response time.",
         reported_text(run)
     ))
-    .with(Series::new("IOPS", Stroke::Measured, point(|c| c.iops)))
-    .with(
-        Series::new("ART", Stroke::Measured, point(|c| c.art.map(Nanos::as_millis_f64))).on_right(),
-    )
+    .with(Series::new("IOPS", Stroke::Measured, curve(|cell| cell.iops)))
+    .with(Series::new("ART", Stroke::Measured, curve(|cell| millis(cell.art))).on_right())
     .right(Axis::new("ART (ms)", Scale::Log10))
     .markers(knee)
 }
 
+/// Returns the demands of the reported round by outstanding I/Os; of those with the same product,
+/// the one with the most IOPS.
 fn best_by_outstanding<'r>(run: &'r DirthRun<'_>) -> Vec<(Demand, &'r DemandResult)> {
-    let demands = run.test.matrix.demands.iter();
-    let mut all: Vec<(Demand, &DemandResult)> =
-        demands.filter_map(|demand| Some((*demand, cell(run, *demand)?))).collect();
+    let mut results = Vec::new();
+    for demand in &run.test.matrix.demands {
+        results.extend(cell(run, *demand).map(|cell| (*demand, cell)));
+    }
     let iops = |cell: &DemandResult| cell.iops.unwrap_or(f64::NEG_INFINITY);
-    all.sort_by(|a, b| {
-        a.0.outstanding().cmp(&b.0.outstanding()).then(iops(b.1).total_cmp(&iops(a.1)))
+    results.sort_by(|(a_demand, a), (b_demand, b)| {
+        let by_outstanding = a_demand.outstanding().cmp(&b_demand.outstanding());
+        by_outstanding.then(iops(b).total_cmp(&iops(a)))
     });
-    all.dedup_by_key(|(demand, _)| demand.outstanding());
-    all
+    results.dedup_by_key(|(demand, _)| demand.outstanding());
+    results
 }
 
 fn rounds_table(run: &DirthRun<'_>) -> Table {
-    let inside = |round: u32| is_in_window(&run.results.verdict, round);
-    let some_outside = run.results.rounds.iter().any(|round| !inside(round.round));
-    let rows = run.results.rounds.iter().map(|round| {
-        let remark = match (round.is_void, inside(round.round)) {
+    let rounds = &run.results.rounds;
+    let is_inside = |round: &Round| is_in_window(&run.results.verdict, round.round);
+    let has_others = !rounds.iter().all(is_inside);
+    let rows = rounds.iter().map(|round| {
+        let remark = match (round.is_void, is_inside(round)) {
             (true, _) => "void: a gap inside",
             (false, true) => "window",
             (false, false) => "",
@@ -569,7 +557,7 @@ fn rounds_table(run: &DirthRun<'_>) -> Table {
                 TableCell::text(remark),
             ],
         )
-        .strong(inside(round.round) && some_outside)
+        .strong(is_inside(round) && has_others)
     });
     Table::new("dv-rounds-table", "Tracking variable, round by round (IOPS)", "Round")
         .column(format!("{} {}", run.test.workload, run.test.matrix.highest()))
@@ -638,13 +626,17 @@ fn point_pages(run: &DirthRun<'_>, role: PointRole) -> Vec<Page> {
     };
     let demand = histogram.chosen.demand;
     let plot = Plot::lines(
-        &role.pre_write_phase(),
+        role.pre_write_phase(),
         format!("{} Pre Writes - {demand}", role.name()),
         PlotTimeAxis::for_steps("Time", run.test.setup.step_time).axis,
         Axis::new("IOPS", Scale::Linear),
     )
     .caption("IOPS of the writes (R/W 0/100) before the histogram, at its demand.")
-    .with(Series::new(demand.to_string(), Stroke::Measured, times(run, &histogram.pre_write)));
+    .with(Series::new(
+        demand.to_string(),
+        Stroke::Measured,
+        iops_curve(run, &histogram.pre_write),
+    ));
     vec![page(&writes, vec![Exhibit::Plot(plot)]), page(&title, vec![histogram_exhibit(histogram)])]
 }
 
@@ -734,11 +726,10 @@ fn secondary_table(run: &DirthRun<'_>) -> Table {
 /// Returns every demand of every round, for spreadsheets.
 fn rounds_matrix(run: &DirthRun<'_>) -> Table {
     let columns = ["TC", "QD", "OIO", "IOPS", "MB/s", "ART ms", "CPU system", "Void"];
-    let rounds = run.results.rounds.iter();
-    let rows = rounds
-        .flat_map(|round| run.test.matrix.demands.iter().zip(&round.cells).map(move |d| (round, d)))
-        .map(|(round, (demand, cell))| {
-            Row::new(
+    let mut rows = Vec::new();
+    for round in &run.results.rounds {
+        for (demand, cell) in run.test.matrix.demands.iter().zip(&round.cells) {
+            rows.push(Row::new(
                 round.round.to_string(),
                 [
                     TableCell::number(Some(f64::from(demand.threads)), 0),
@@ -746,28 +737,27 @@ fn rounds_matrix(run: &DirthRun<'_>) -> Table {
                     TableCell::number(Some(demand.outstanding() as f64), 0),
                     TableCell::number(cell.iops, 3),
                     TableCell::number(cell.mb_per_second, 3),
-                    TableCell::number(cell.art.map(Nanos::as_millis_f64), 6),
+                    TableCell::number(millis(cell.art), 6),
                     TableCell::number(cell.cpu_system, 4),
                     TableCell::text(if round.is_void { "void" } else { "" }),
                 ],
-            )
-        });
+            ));
+        }
+    }
     Table::new("demand-matrix", "Every demand of every round", "Round").columns(columns).rows(rows)
 }
 
 /// Returns a caveat on points whose histogram has another rate than the matrix; `None` if there
 /// are none.
-fn not_held(run: &DirthRun<'_>) -> Option<Caveat> {
-    let rate = |histogram: &PointHistogram<'_>| {
-        let chosen = &histogram.chosen;
-        Some(ChosenRate {
-            point: chosen.role.name(),
-            demand: chosen.demand,
-            swept: chosen.cell.iops?,
-            held: histogram.measurement?.iops()?,
-        })
-    };
-    let rates: Vec<ChosenRate> = run.results.histograms.iter().filter_map(rate).collect();
+fn chosen_rates_caveat(run: &DirthRun<'_>) -> Option<Caveat> {
+    let mut rates = Vec::new();
+    for PointHistogram { chosen, measurement, .. } in &run.results.histograms {
+        let held = measurement.and_then(Measurement::iops);
+        if let (Some(swept), Some(held)) = (chosen.cell.iops, held) {
+            let (point, demand) = (chosen.role.name(), chosen.demand);
+            rates.push(ChosenRate { point, demand, swept, held });
+        }
+    }
     chosen_rate::caveat(
         &rates,
         "Run it again with more writes before the rounds (--set pre-write=TIME).",

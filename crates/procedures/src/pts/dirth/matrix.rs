@@ -17,20 +17,22 @@ pub struct DemandMatrix {
 }
 
 /// Parses thread counts and queue depths in descending order to 1, such as `32,8,1`.
-pub fn loops(text: &str) -> Option<Vec<u32>> {
-    let numbers: Option<Vec<u32>> =
-        text.split(',').map(|n| n.trim().parse().ok().filter(|n| *n <= 1024)).collect();
-    let numbers = numbers?;
-    let falls = numbers.windows(2).all(|pair| pair[0] > pair[1]);
-    (falls && numbers.len() >= 2 && numbers.last() == Some(&1)).then_some(numbers)
+pub fn parse_loops(text: &str) -> Option<Vec<u32>> {
+    let mut loops: Vec<u32> = Vec::new();
+    for number in text.split(',') {
+        loops.push(number.trim().parse().ok().filter(|number| *number <= 1024)?);
+    }
+    let descends = loops.is_sorted_by(|a, b| a > b);
+    (descends && loops.len() >= 2 && loops.ends_with(&[1])).then_some(loops)
 }
 
 /// Returns the demands of an outer loop over thread counts and an inner loop over queue depths.
 pub fn demands(loops: &[u32]) -> Vec<Demand> {
-    loops
-        .iter()
-        .flat_map(|threads| loops.iter().map(move |depth| Demand::new(*threads, *depth)))
-        .collect()
+    let mut demands = Vec::new();
+    for threads in loops {
+        demands.extend(loops.iter().map(|depth| Demand::new(*threads, *depth)));
+    }
+    demands
 }
 
 /// Measured values of one demand in a round.
@@ -44,6 +46,7 @@ pub struct DemandResult {
     pub cpu_system: Option<f64>,
 }
 
+/// A round of the demand matrix.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Round {
     /// Number of the round, from 1.
@@ -61,6 +64,7 @@ impl Round {
         Round { round, cells: Vec::new(), gap_before: false, is_void: false }
     }
 
+    /// Adds the writes before the matrix.
     pub fn add_pre_write(&mut self, gaps: LoadGaps) {
         self.gap_before |= gaps.gap_before;
         self.is_void |= gaps.gap_inside;
@@ -98,6 +102,7 @@ impl DemandMatrix {
         numbers
     }
 
+    /// Returns the result of a demand in a round; `None` if it was not applied.
     pub fn cell<'a>(&self, round: &'a Round, demand: Demand) -> Option<&'a DemandResult> {
         let index = self.demands.iter().position(|d| *d == demand)?;
         round.cells.get(index)
@@ -145,7 +150,7 @@ mod tests {
 
     #[test]
     fn threads_outside_depths_inside_from_high_to_low() {
-        let demands = demands(&loops("32,16,8,6,4,2,1").unwrap());
+        let demands = demands(&parse_loops("32,16,8,6,4,2,1").unwrap());
         assert_eq!(demands.len(), 49);
         let shown: Vec<String> = demands.iter().map(Demand::to_string).collect();
         assert_eq!(
@@ -165,8 +170,8 @@ mod tests {
     #[test]
     fn loops_must_fall_to_one() {
         for bad in ["", "1", "32", "32,16", "1,2,4", "8,8,1", "4,x,1", "5000,1"] {
-            assert_eq!(loops(bad), None, "{bad}");
+            assert_eq!(parse_loops(bad), None, "{bad}");
         }
-        assert_eq!(loops("8, 2, 1"), Some(vec![8, 2, 1]));
+        assert_eq!(parse_loops("8, 2, 1"), Some(vec![8, 2, 1]));
     }
 }

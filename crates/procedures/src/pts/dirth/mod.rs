@@ -23,12 +23,13 @@ pub use setup::{COMPOSITE_PARAMETERS, Dirth, PARAMETERS};
 use crate::common::attempts::attempt_phase;
 use crate::common::preconditioning::precondition;
 use crate::exhibits::report;
+use matrix::Round;
 use points::ChosenPoint;
 use setup::PRE_WRITE;
 use steadfast_domain::{Bench, Findings, Halt, Note, Procedure, Record};
 
 impl Dirth {
-    fn conduct_rounds(&self, bench: &mut dyn Bench) -> Result<Vec<matrix::Round>, Halt> {
+    fn conduct_rounds(&self, bench: &mut dyn Bench) -> Result<Vec<Round>, Halt> {
         let mut rounds = Vec::new();
         for round in 1..=self.matrix.rounds_max {
             rounds.push(self.conduct_round(bench, round)?);
@@ -41,23 +42,22 @@ impl Dirth {
         Ok(rounds)
     }
 
-    fn conduct_round(&self, bench: &mut dyn Bench, round: u32) -> Result<matrix::Round, Halt> {
+    fn conduct_round(&self, bench: &mut dyn Bench, round: u32) -> Result<Round, Halt> {
         let highest = self.matrix.highest();
         let pre_write =
             self.setup.stretch(PRE_WRITE, round, &self.writes, highest, self.pre_write_time);
-        let gaps = pre_write.conduct(bench)?;
-        let mut values = matrix::Round::new(round);
-        values.add_pre_write(gaps);
+        let mut results = Round::new(round);
+        results.add_pre_write(pre_write.conduct(bench)?);
         for (point, demand) in (1..).zip(&self.matrix.demands) {
-            values.push(&bench.apply(&self.demand_step(round, point, *demand))?);
+            results.push(&bench.apply(&self.demand_step(round, point, *demand))?);
         }
-        Ok(values)
+        Ok(results)
     }
 
     /// Runs the hour of writes and the histogram of one point until there is no gap in them.
     fn conduct_point(&self, bench: &mut dyn Bench, chosen: &ChosenPoint) -> Result<(), Halt> {
         for attempt in 1.. {
-            let phase = attempt_phase(&chosen.role.pre_write_phase(), attempt);
+            let phase = attempt_phase(chosen.role.pre_write_phase(), attempt);
             let writes = self
                 .setup
                 .stretch(&phase, 0, &self.writes, chosen.demand, self.point_pre_write_time);
@@ -68,12 +68,6 @@ impl Dirth {
             }
         }
         Ok(())
-    }
-}
-
-fn note_choice(bench: &mut dyn Bench, chosen: &points::PointSelection) {
-    for point in &chosen.points {
-        bench.note(&Note::Chosen { what: point.role.name().to_owned(), value: point.describe() });
     }
 }
 
@@ -91,9 +85,12 @@ impl Procedure for Dirth {
                     .into(),
             ));
         };
-        note_choice(bench, &selection);
-        for chosen in &selection.points {
-            self.conduct_point(bench, chosen)?;
+        for point in &selection.points {
+            let what = point.role.name().to_owned();
+            bench.note(&Note::Chosen { what, value: point.describe() });
+        }
+        for point in &selection.points {
+            self.conduct_point(bench, point)?;
         }
         Ok(())
     }

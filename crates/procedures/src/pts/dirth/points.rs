@@ -17,6 +17,7 @@ pub const LOWEST_POINTS: usize = 3;
 /// runs (our choice).
 pub(crate) const EQUAL_WITHIN: f64 = 0.02;
 
+/// Why a demand was chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PointRole {
     /// Point with the most IOPS.
@@ -42,21 +43,25 @@ impl PointRole {
             PointRole::Min => "MinIOPS",
         }
     }
-    const fn word(self) -> &'static str {
+    /// Returns the phase of the writes before the histogram.
+    pub const fn pre_write_phase(self) -> &'static str {
         match self {
-            PointRole::Max => "max",
-            PointRole::Mid => "mid",
-            PointRole::Min => "min",
+            PointRole::Max => "max-pre-write",
+            PointRole::Mid => "mid-pre-write",
+            PointRole::Min => "min-pre-write",
         }
     }
-    pub fn pre_write_phase(self) -> String {
-        format!("{}-pre-write", self.word())
-    }
-    pub fn histogram_phase(self) -> String {
-        format!("{}-histogram", self.word())
+    /// Returns the phase of the histogram run.
+    pub const fn histogram_phase(self) -> &'static str {
+        match self {
+            PointRole::Max => "max-histogram",
+            PointRole::Mid => "mid-histogram",
+            PointRole::Min => "min-histogram",
+        }
     }
 }
 
+/// A demand whose response times are recorded.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChosenPoint {
     pub role: PointRole,
@@ -86,6 +91,7 @@ pub struct PointSelection {
     pub above_ceiling: bool,
 }
 
+/// A demand that was measured in the round from which the points are chosen.
 #[derive(Clone, Copy)]
 struct PointCandidate {
     demand: Demand,
@@ -97,22 +103,19 @@ struct PointCandidate {
 /// Chooses the points from the last round; `None` if no round is complete.
 pub fn select(matrix: &DemandMatrix, rounds: &[Round], ceiling: Nanos) -> Option<PointSelection> {
     let round = matrix.reported(rounds)?;
-    let demands = matrix.demands.iter();
-    let mut all: Vec<PointCandidate> = demands
-        .zip(&round.cells)
-        .filter_map(|(demand, cell)| {
-            Some(PointCandidate { demand: *demand, cell: *cell, iops: cell.iops?, art: cell.art? })
-        })
-        .collect();
-    let below: Vec<PointCandidate> = all.iter().copied().filter(|c| c.art < ceiling).collect();
-    let above_ceiling = below.is_empty();
-    let candidates = if above_ceiling {
-        all.sort_by_key(|c| (c.art, c.demand.outstanding()));
-        all.truncate(LOWEST_POINTS);
-        all
+    let mut candidates = Vec::new();
+    for (demand, cell) in matrix.demands.iter().zip(&round.cells) {
+        if let (Some(iops), Some(art)) = (cell.iops, cell.art) {
+            candidates.push(PointCandidate { demand: *demand, cell: *cell, iops, art });
+        }
+    }
+    let above_ceiling = candidates.iter().all(|candidate| candidate.art >= ceiling);
+    if above_ceiling {
+        candidates.sort_by_key(|candidate| (candidate.art, candidate.demand.outstanding()));
+        candidates.truncate(LOWEST_POINTS);
     } else {
-        below
-    };
+        candidates.retain(|candidate| candidate.art < ceiling);
+    }
     let min = ChosenPoint {
         role: PointRole::Min,
         demand: matrix.lowest(),
@@ -148,15 +151,10 @@ fn highest(candidates: &[PointCandidate]) -> Option<PointCandidate> {
 /// fewest outstanding I/Os, then the fewest threads.
 pub(crate) fn most(rated: impl Iterator<Item = (Demand, f64)> + Clone) -> Option<Demand> {
     let most = rated.clone().map(|(_, iops)| iops).max_by(f64::total_cmp)?;
-    rated
-        .filter(|(_, iops)| *iops >= most * (1.0 - EQUAL_WITHIN))
+    let equal_to_most = rated.filter(|(_, iops)| *iops >= most * (1.0 - EQUAL_WITHIN));
+    equal_to_most
         .map(|(demand, _)| demand)
-        .min_by_key(effort)
-}
-
-/// Returns the order of demands with equal IOPS: outstanding I/Os, then threads.
-fn effort(demand: &Demand) -> (u64, u32) {
-    (demand.outstanding(), demand.threads)
+        .min_by_key(|demand| (demand.outstanding(), demand.threads))
 }
 
 /// Returns the candidate nearest to the middle of the IOPS range. Of those equally near within
@@ -166,19 +164,20 @@ fn effort(demand: &Demand) -> (u64, u32) {
 fn middle(candidates: &[PointCandidate]) -> Option<PointCandidate> {
     let most = candidates.iter().map(|c| c.iops).fold(f64::NEG_INFINITY, f64::max);
     let fewest = candidates.iter().map(|c| c.iops).fold(f64::INFINITY, f64::min);
-    let wanted = f64::midpoint(most, fewest);
-    let distance = |c: &PointCandidate| (c.iops - wanted).abs();
+    let middle = f64::midpoint(most, fewest);
+    let distance = |c: &PointCandidate| (c.iops - middle).abs();
     let nearest = candidates.iter().map(distance).min_by(f64::total_cmp)?;
-    let equal = nearest + wanted * EQUAL_WITHIN;
-    let mut near: Vec<PointCandidate> =
-        candidates.iter().copied().filter(|c| distance(c) <= equal).collect();
-    near.sort_by_key(|c| effort(&c.demand));
-    near.get(near.len().saturating_sub(1) / 2).copied()
+    let limit = nearest + middle * EQUAL_WITHIN;
+    let mut equally_near: Vec<PointCandidate> =
+        candidates.iter().copied().filter(|c| distance(c) <= limit).collect();
+    equally_near.sort_by_key(|c| (c.demand.outstanding(), c.demand.threads));
+    equally_near.get(equally_near.len().saturating_sub(1) / 2).copied()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pts::dirth::matrix;
     use crate::pts::method::TWENTY_TEN;
 
     /// A drive that is saturated by one outstanding I/O: noise of 1 % must not choose.
@@ -192,17 +191,17 @@ mod tests {
         let other = flat([-0.01, 0.004, 0.01, 0.0, -0.002, 0.005, 0.0, -0.006, 0.008]);
         assert_eq!(one, ["T1Q1", "T2Q2", "T1Q1"]);
         assert_eq!(one, other);
-        let demand = |threads, depth| Demand::new(threads, depth);
-        let rated = [(demand(4, 2), 990.0), (demand(2, 4), 985.0), (demand(4, 4), 1000.0)];
-        assert_eq!(most(rated.into_iter()), Some(demand(2, 4)), "of equal ones fewer threads");
-        let apart = [(demand(1, 1), 970.0), (demand(4, 4), 1000.0)];
-        assert_eq!(most(apart.into_iter()), Some(demand(4, 4)), "3 % is no noise");
+        let demand = Demand::new;
+        let equal = [(demand(4, 2), 990.0), (demand(2, 4), 985.0), (demand(4, 4), 1000.0)];
+        assert_eq!(most(equal.into_iter()), Some(demand(2, 4)), "of equal ones fewer threads");
+        let different = [(demand(1, 1), 970.0), (demand(4, 4), 1000.0)];
+        assert_eq!(most(different.into_iter()), Some(demand(4, 4)), "3 % is no noise");
     }
 
     /// A 3 x 3 matrix: T4Q4, T4Q2, T4Q1, T2Q4, ... T1Q1.
     fn matrix() -> DemandMatrix {
         DemandMatrix {
-            demands: super::super::matrix::demands(&[4, 2, 1]),
+            demands: matrix::demands(&[4, 2, 1]),
             label: "RND 8K RW65".into(),
             criteria: TWENTY_TEN,
             rounds_max: 25,
@@ -210,15 +209,12 @@ mod tests {
     }
 
     fn round(values: [(f64, u64); 9]) -> Round {
-        let cells = values
-            .iter()
-            .map(|(iops, micros)| DemandResult {
-                iops: Some(*iops),
-                art: Some(Nanos(micros * 1000)),
-                ..DemandResult::default()
-            })
-            .collect();
-        Round { cells, ..Round::new(5) }
+        let cells = values.map(|(iops, micros)| DemandResult {
+            iops: Some(iops),
+            art: Some(Nanos(micros * 1000)),
+            ..DemandResult::default()
+        });
+        Round { cells: cells.into(), ..Round::new(5) }
     }
 
     const CEILING: Nanos = Nanos::from_millis(5);

@@ -5,8 +5,7 @@ use super::points::{self, ChosenPoint, PointSelection};
 use super::setup::{DEMAND, Dirth, PRE_WRITE, PRECONDITIONING};
 use crate::common::attempts::{attempt_of, last_attempt, steps_of};
 use crate::common::continuous_load::LoadGaps;
-use crate::exhibits::time_axis::minutes;
-use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step, Tally, Verdict};
+use steadfast_domain::{Measurement, Outcome, Record, Step, Tally, Verdict};
 
 pub struct DirthResults<'a> {
     pub preconditioning: Vec<(&'a Step, &'a Outcome)>,
@@ -63,21 +62,20 @@ impl<'a> DirthResults<'a> {
 }
 
 fn histogram<'a>(record: &'a Record, chosen: &ChosenPoint) -> PointHistogram<'a> {
-    let measured = last_attempt(record, &chosen.role.histogram_phase());
-    let pre_write = last_attempt(record, &chosen.role.pre_write_phase());
-    let whole = pre_write.iter().skip(1).all(|(_, outcome)| outcome.gap_before.is_none());
+    let histogram = last_attempt(record, chosen.role.histogram_phase());
+    let pre_write = last_attempt(record, chosen.role.pre_write_phase());
+    let is_unbroken = pre_write.iter().skip(1).all(|(_, outcome)| outcome.gap_before.is_none());
     // While the writes of an attempt run, the last histogram in the record is still that of the
     // previous, void attempt.
-    let same_attempt = match (pre_write.last(), measured.last()) {
-        (Some((writes, _)), Some((step, _))) => {
-            attempt_of(&writes.place.phase) == attempt_of(&step.place.phase)
-        }
-        _ => false,
+    let is_valid = |(step, outcome): &(&Step, &Outcome)| {
+        let attempt = attempt_of(&step.place.phase);
+        let is_same_attempt = |writes: &Step| attempt_of(&writes.place.phase) == attempt;
+        is_unbroken
+            && outcome.gap_before.is_none()
+            && pre_write.last().is_some_and(|(writes, _)| is_same_attempt(writes))
     };
-    let measurement = measured
-        .last()
-        .filter(|(_, outcome)| whole && same_attempt && outcome.gap_before.is_none())
-        .map(|(_, outcome)| &outcome.measurement);
+    let measurement = histogram.last().filter(|step| is_valid(step));
+    let measurement = measurement.map(|(_, outcome)| &outcome.measurement);
     PointHistogram { chosen: chosen.clone(), pre_write, measurement }
 }
 
@@ -102,16 +100,4 @@ fn rounds_of(dirth: &Dirth, record: &Record) -> Vec<Round> {
     let points = dirth.matrix.demands.len();
     rounds.retain(|r| r.cells.len() == points && r.round <= dirth.matrix.rounds_max);
     rounds
-}
-
-/// Returns the end of each step, in minutes since the first one began, and its IOPS.
-pub fn step_ends(steps: &[(&Step, &Outcome)]) -> Vec<(f64, Option<f64>)> {
-    let mut time = Nanos::ZERO;
-    steps
-        .iter()
-        .map(|(_, outcome)| {
-            time += outcome.measurement.elapsed;
-            (minutes(time), outcome.measurement.iops())
-        })
-        .collect()
 }

@@ -100,20 +100,14 @@ pub struct Dirth {
 }
 
 impl Dirth {
-    pub fn on(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
-        Dirth::new(Some(&WORKLOAD), setup)
-    }
-
-    pub fn composite(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
-        Dirth::new(None, setup)
-    }
-
-    fn new(own: Option<&Parameter>, setup: ProcedureSetup) -> Result<Self, ProcedureError> {
-        let workload = PtsWorkload::chosen(own, &MIX_JESD219, &setup.settings, setup.geometry)?;
+    pub fn new(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
+        let workload = PtsWorkload::from_settings(
+            &setup.parameters, &MIX_JESD219, &setup.settings, setup.geometry,
+        )?;
         let settings = &setup.settings;
-        check(settings)?;
+        check_settings(settings)?;
         let writes = workload.all_writes();
-        let loops = LOOPS.parse(settings, matrix::loops)?;
+        let loops = LOOPS.parse(settings, matrix::parse_loops)?;
         let cycle = CycleLayout::chosen(&MEASURED_FIRST, settings, setup.step_time)?;
         let rounds_max = |phase, is_last| setup.rounds_max(phase, is_last, setup.method.rounds_max);
         let matrix = DemandMatrix {
@@ -147,16 +141,15 @@ impl Dirth {
     }
 
     pub(super) fn histogram_step(&self, chosen: &ChosenPoint, attempt: u32) -> Step {
-        let phase = attempt_phase(&chosen.role.histogram_phase(), attempt);
+        let phase = attempt_phase(chosen.role.histogram_phase(), attempt);
         let label = format!("{} {}", self.workload, chosen.demand);
         let place = StepPlace::new(&phase, 0, 1, label);
         self.setup.step(place, &self.workload, chosen.demand, self.histogram_time)
     }
 
     pub(super) fn choices(&self, record: &Record) -> RunChoices<'_> {
-        let histograms: Vec<String> = PointRole::ALL.iter().map(|r| r.histogram_phase()).collect();
-        let mut measured = vec![DEMAND];
-        measured.extend(histograms.iter().map(String::as_str));
+        let mut measured_phases = vec![DEMAND];
+        measured_phases.extend(PointRole::ALL.map(PointRole::histogram_phase));
         RunChoices {
             alignment: Some(self.workload.alignment_name(self.setup.alignment)),
             demands: self.matrix.demands.clone(),
@@ -165,7 +158,7 @@ impl Dirth {
             ending: disclosure::ending_text(self.setup.settings.steady_state),
             judged: true,
             preconditioning: preconditioning::patterns(&self.setup),
-            measured_phases: phases_of(record, &measured),
+            measured_phases: phases_of(record, &measured_phases),
             gap_effect,
             quick: format!(
                 "profile quick runs {} demands (the standard's flow: 49) in steps of {} instead \
@@ -182,7 +175,7 @@ impl Dirth {
 }
 
 /// Returns an error for settings that this test does not support.
-fn check(settings: &Settings) -> Result<(), ProcedureError> {
+fn check_settings(settings: &Settings) -> Result<(), ProcedureError> {
     if settings.threads.is_some() || settings.depth.is_some() {
         return Err(ProcedureError(format!(
             "{} sweeps its own thread counts and queue depths; omit --threads and --depth, or \
@@ -199,15 +192,15 @@ fn check(settings: &Settings) -> Result<(), ProcedureError> {
 
 fn gap_effect(step: &Step) -> &'static str {
     let phase = step.place.phase.as_str();
-    let is_first_minute = step.place.point == 1;
+    let is_first = step.place.point == 1;
     match phase {
         PRECONDITIONING => cyclic_load::gap_effect(step),
-        PRE_WRITE if is_first_minute => "The steady-state window restarts with that round.",
+        PRE_WRITE if is_first => "The steady-state window restarts with that round.",
         PRE_WRITE | DEMAND => "That round is void, and the steady-state window restarts after it.",
-        _ if PointRole::ALL.iter().any(|r| is_attempt_of(phase, &r.histogram_phase())) => {
+        _ if PointRole::ALL.iter().any(|role| is_attempt_of(phase, role.histogram_phase())) => {
             "That histogram is void. It was repeated with its hour of writes."
         }
-        _ if is_first_minute => "The writes before the histogram had not started.",
+        _ if is_first => "The writes before the histogram had not started.",
         _ => "The writes before the histogram, and the histogram, were repeated.",
     }
 }

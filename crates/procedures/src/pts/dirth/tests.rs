@@ -2,13 +2,14 @@ use super::results::DirthResults;
 use super::setup::PRECONDITIONING;
 use super::*;
 use crate::testing::scripted::{
-    GEOMETRY, phases, record, scripted, set, settings_of, setup, steps, study_of_nothing,
+    GEOMETRY, phase_steps, phases, record, scripted, set, settings_of, setup, steps,
+    study_of_nothing,
 };
 use steadfast_domain::stimulus::LoadLimits;
-use steadfast_domain::{Demand, JournalEntry, Load, Nanos, Op, Profile, Settings, Step};
+use steadfast_domain::{Demand, JournalEntry, Nanos, Op, Profile, Settings, Step};
 
 fn dirth_test(change: impl FnOnce(&mut Settings)) -> Dirth {
-    setup(&settings_of("dirth", change), GEOMETRY, &[]).and_then(Dirth::on).unwrap()
+    setup(&settings_of("dirth", change), GEOMETRY, &[]).and_then(Dirth::new).unwrap()
 }
 
 fn demand(step: &Step) -> Demand {
@@ -45,17 +46,12 @@ fn the_flow_is_the_standards() {
             "min-histogram"
         ]
     );
-    let steps = steps(&entries);
-    let steps_of =
-        |phase: &str| -> Vec<&&Step> { steps.iter().filter(|s| s.place.phase == phase).collect() };
-    assert_eq!(steps_of("preconditioning").len(), 4 * 31 + 1, "minutes 1, 32, 63, 94 and 125");
-    assert_eq!(steps_of("pre-write").len(), 5 * 5);
-    assert_eq!(steps_of("demand").len(), 5 * 49);
-    assert_eq!((steps_of("max-pre-write").len(), steps_of("max-histogram").len()), (60, 1));
-    assert_eq!(
-        steps_of("max-histogram")[0].load.stimulus().unwrap().until,
-        LoadLimits::time(Nanos::from_secs(600))
-    );
+    let count = |phase: &str| phase_steps(&entries, phase).len();
+    assert_eq!(count("preconditioning"), 4 * 31 + 1, "minutes 1, 32, 63, 94 and 125");
+    assert_eq!((count("pre-write"), count("demand")), (5 * 5, 5 * 49));
+    assert_eq!((count("max-pre-write"), count("max-histogram")), (60, 1));
+    let histogram = phase_steps(&entries, "max-histogram")[0].load.stimulus().unwrap();
+    assert_eq!(histogram.until, LoadLimits::time(Nanos::from_secs(600)));
 }
 
 #[test]
@@ -78,34 +74,28 @@ fn preconditioning_and_pre_writes_only_write_at_the_highest_demand() {
 #[test]
 fn threads_are_the_outer_loop_and_never_swapped_with_depth() {
     let entries = conducted(&dirth_test(|_| ()));
-    let shown: Vec<String> = steps(&entries)
-        .iter()
-        .filter(|s| s.place.phase == "demand" && s.place.round == 1)
-        .map(|s| {
-            let Load::Stimulus(stimulus) = &s.load else { panic!("not a stimulus") };
-            assert!(s.place.label.ends_with(&stimulus.demand.to_string()), "{}", s.place);
-            stimulus.demand.to_string()
-        })
-        .collect();
-    assert_eq!(shown[..3], ["T32Q32", "T32Q16", "T32Q8"]);
-    assert_eq!((shown[6].as_str(), shown[7].as_str()), ("T32Q1", "T16Q32"));
-    assert_eq!((shown.len(), shown[48].as_str()), (49, "T1Q1"));
+    let mut demands = Vec::new();
+    for step in phase_steps(&entries, "demand").iter().filter(|step| step.place.round == 1) {
+        demands.push(demand(step).to_string());
+        assert!(step.place.label.ends_with(&demands[demands.len() - 1]), "{}", step.place);
+    }
+    assert_eq!(demands[..3], ["T32Q32", "T32Q16", "T32Q8"]);
+    assert_eq!(demands[6..8], ["T32Q1", "T16Q32"]);
+    assert_eq!((demands.len(), demands[48].as_str()), (49, "T1Q1"));
 }
 
 #[test]
 fn points_are_chosen_noted_and_measured_at_their_demand() {
     let dirth = dirth_test(|_| ());
     let entries = conducted(&dirth);
-    let chosen: Vec<String> = entries
-        .iter()
-        .filter_map(|entry| match entry {
-            JournalEntry::Noted(note) => match &**note {
-                Note::Chosen { what, value } => Some(format!("{what} {value}")),
-                _ => None,
-            },
-            _ => None,
-        })
-        .collect();
+    let mut chosen = Vec::new();
+    for entry in &entries {
+        if let JournalEntry::Noted(note) = entry
+            && let Note::Chosen { what, value } = &**note
+        {
+            chosen.push(format!("{what} {value}"));
+        }
+    }
     // Below 5 ms: up to 31 outstanding, so 24 is the most (T6Q4 and T4Q6 are
     // equal); the middle of 2400 and 100 is 1250: 12 is nearest (T6Q2 and T2Q6).
     assert_eq!(
@@ -116,23 +106,14 @@ fn points_are_chosen_noted_and_measured_at_their_demand() {
             "MinIOPS T1Q1 (100.0 IOPS, ART 1.000 ms)"
         ]
     );
-    assert_eq!(demand_of(&entries, "max-pre-write"), demand_of(&entries, "max-histogram"));
-    assert_eq!(outstanding_of(&entries, "max-histogram"), 24);
-    assert_eq!(outstanding_of(&entries, "mid-histogram"), 12);
-    assert_eq!(demand_of(&entries, "min-histogram"), "T1Q1");
+    let phase_demand = |phase: &str| demand(phase_steps(&entries, phase)[0]);
+    assert_eq!(phase_demand("max-pre-write"), Demand::new(4, 6));
+    assert_eq!(phase_demand("max-histogram"), Demand::new(4, 6));
+    assert_eq!(phase_demand("mid-histogram"), Demand::new(2, 6));
+    assert_eq!(phase_demand("min-histogram"), Demand::new(1, 1));
     let findings = dirth.study(&record(&dirth.setup.settings, entries));
     assert_eq!(findings.form_pages.len(), 15);
     assert!(findings.caveat("art-ceiling").is_none());
-}
-
-fn demand_of(entries: &[JournalEntry], phase: &str) -> String {
-    let all = steps(entries);
-    demand(all.iter().find(|s| s.place.phase == phase).unwrap()).to_string()
-}
-
-fn outstanding_of(entries: &[JournalEntry], phase: &str) -> u64 {
-    let all = steps(entries);
-    demand(all.iter().find(|s| s.place.phase == phase).unwrap()).outstanding()
 }
 
 #[test]
@@ -196,9 +177,7 @@ fn rounds_end_at_25_and_preconditioning_too() {
         _ => 100.0,
     });
     dirth.conduct(&mut bench).unwrap();
-    let last = |phase: &str| {
-        steps(&bench.entries).iter().rfind(|s| s.place.phase == phase).unwrap().place.round
-    };
+    let last = |phase: &str| phase_steps(&bench.entries, phase).last().unwrap().place.round;
     assert_eq!((last("preconditioning"), last("demand")), (25, 25));
     let findings = dirth.study(&record(&dirth.setup.settings, bench.entries));
     let ids: Vec<_> = findings.caveats.iter().map(|c| c.id.as_str()).collect();
@@ -210,7 +189,7 @@ fn rounds_end_at_25_and_preconditioning_too() {
 #[test]
 fn the_composite_is_40_60_preconditioned_by_writes() {
     let settings = Settings::new("composite-dirth", 1);
-    let dirth = setup(&settings, GEOMETRY, &[]).and_then(Dirth::composite).unwrap();
+    let dirth = setup(&settings, GEOMETRY, &[]).and_then(Dirth::new).unwrap();
     assert_eq!(
         (dirth.workload.to_string(), dirth.writes.to_string()),
         ("composite RW40".into(), "composite W".into())

@@ -17,7 +17,7 @@ use crate::report_notation::{joined, reservation_text};
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, KeyFigure, Metric, Plot, Row, Scale, Series, Setting, Stroke, Table,
 };
-use steadfast_domain::{Caveat, Measurement, Nanos, Record, Step, Tally, Verdict};
+use steadfast_domain::{Caveat, Nanos, Record, Step, Tally, Verdict};
 
 type HirRun<'a> = StudiedRun<'a, Hir>;
 
@@ -70,29 +70,22 @@ impl ProcedureReport for Hir {
         let access_time = run.test.access_time.as_secs_f64();
         let multiples = run.test.idle_times.iter().map(|idle| idle.as_secs_f64() / access_time);
         let baseline = format!("{} without a pause", baseline_time(run));
+        let workload = run.test.workload.to_string();
         let settings = run.choices.settings;
         ReportForm::new("HIR Test", "HIR - Host Idle Recovery", &run.choices)
             .set_up(disclosure::preconditioning_rows(&run.choices))
             .set_up([
-                disclosure::profile_row(
-                    "wdpc",
-                    "Pre Condition 2",
-                    format!("{} (WDPC)", run.test.workload),
-                ),
+                disclosure::profile_row("wdpc", "Pre Condition 2", format!("{workload} (WDPC)")),
                 run.choices.demand_row("TOIO - TC/QD", demand.clone()),
                 Setting::outcome("SS Rounds", rounds),
                 disclosure::note_row(&run.choices),
             ])
             .test_parameters([
-                disclosure::profile_row(
-                    "stimulus-1",
-                    "Write Stimulus",
-                    run.test.workload.to_string(),
-                ),
+                disclosure::profile_row("stimulus-1", "Write Stimulus", workload),
                 run.choices.demand_row("TOIO - TC/QD", demand),
                 ACCESS_TIME.row(settings, "Duration", run.test.access_time.to_string()),
                 disclosure::profile_row("idle-state", "Idle State", "Host Idle"),
-                IDLE_TIMES.row(settings, "Durations (s)", seconds(run)),
+                IDLE_TIMES.row(settings, "Durations (s)", idle_times_text(run)),
                 Setting::outcome("Wait States", joined(multiples)),
                 ACCESSES.row(settings, "Accesses of each", run.test.accesses.to_string()),
                 Setting::outcome("Baseline after each", baseline),
@@ -100,28 +93,29 @@ impl ProcedureReport for Hir {
     }
 
     fn ending(run: &HirRun<'_>) -> String {
-        let waits = run.results.waits.iter();
-        let done =
-            waits.filter(|wait| wait.baseline.steps.len() == run.test.accesses as usize).count();
+        let is_complete =
+            |wait: &&WaitState<'_>| wait.baseline.steps.len() == run.test.accesses as usize;
+        let complete = run.results.waits.iter().filter(is_complete).count();
         if !run.record.has_ended() {
             return format!(
-                "The run is not finished: {done} of {} wait states are complete.",
+                "The run is not finished: {complete} of {} wait states are complete.",
                 run.results.waits.len()
             );
         }
-        match (run.results.verdict.steady, run.results.verdict.window) {
-            (true, Some((first, last))) => format!(
-                "Steady state in rounds {first} to {last} of the preconditioning{}; {done} wait states \
-             ran without interruption.",
-                reservation_text(&run.results.verdict)
-            ),
-            _ => format!(
-                "Steady state NOT achieved in {} rounds of the preconditioning{}; {done} wait states \
-             ran without interruption.",
-                run.test.preconditioning.cycles_max,
-                reservation_text(&run.results.verdict)
-            ),
-        }
+        let verdict = &run.results.verdict;
+        let rounds = match (verdict.steady, verdict.window) {
+            (true, Some((first, last))) => {
+                format!("Steady state in rounds {first} to {last}")
+            }
+            _ => {
+                let rounds_max = run.test.preconditioning.cycles_max;
+                format!("Steady state NOT achieved in {rounds_max} rounds")
+            }
+        };
+        format!(
+            "{rounds} of the preconditioning{}; {complete} wait states ran without interruption.",
+            reservation_text(verdict)
+        )
     }
 
     fn verdict(run: &HirRun<'_>) -> Option<Verdict> {
@@ -142,8 +136,8 @@ impl ProcedureReport for Hir {
             KeyFigure::new("saturated-iops", "Saturated", run.results.saturated(), "IOPS")
                 .ranging(run.results.verdict.range());
         let mut figures = vec![saturated];
-        let ends = [run.results.waits.first(), run.results.waits.last()];
-        for wait in ends.into_iter().flatten() {
+        let shortest_and_longest = [run.results.waits.first(), run.results.waits.last()];
+        for wait in shortest_and_longest.into_iter().flatten() {
             let id = format!("idle-{}-iops", wait.idle.as_secs_f64());
             let label = format!("With {} idle between accesses", wait.idle);
             figures.push(KeyFigure::new(&id, label, wait.accesses.iops(), "IOPS"));
@@ -154,26 +148,31 @@ impl ProcedureReport for Hir {
 
     /// Returns every wait state in long form.
     fn metrics(run: &HirRun<'_>) -> Vec<Metric> {
-        let of_wait = |wait: &WaitState<'_>| {
-            let steps: Vec<&Measurement> = wait.accesses.measurements().collect();
+        let mut metrics = Vec::new();
+        for wait in &run.results.waits {
+            let steps = wait.accesses.measurements();
             let point = format!("{}, {} idle", run.test.workload, wait.idle);
             let pattern = run.test.workload.pattern();
-            MeasuredPoint { point: &point, pattern, steps: &steps, rounds: false }.metrics()
-        };
-        run.results.waits.iter().flat_map(of_wait).collect()
+            let measured = MeasuredPoint { point: &point, pattern, steps: &steps, rounds: false };
+            metrics.extend(measured.metrics());
+        }
+        metrics
     }
 }
 
-fn seconds(run: &HirRun<'_>) -> String {
+/// Returns the idle times in seconds, separated by commas.
+fn idle_times_text(run: &HirRun<'_>) -> String {
     joined(run.test.idle_times.iter().map(|idle| idle.as_secs_f64()))
 }
 
+/// Returns the length of the accesses without a pause that follow a wait state.
 fn baseline_time(run: &HirRun<'_>) -> Nanos {
     Nanos(run.test.access_time.0.saturating_mul(u64::from(run.test.accesses)))
 }
 
 fn waits_table(run: &HirRun<'_>, id: &str) -> Table {
-    let rows = run.results.waits.iter().map(|wait| wait_row(wait, run.results.saturated()));
+    let saturated = run.results.saturated();
+    let rows = run.results.waits.iter().map(|wait| wait_row(wait, saturated));
     let columns = [
         "IOPS, mean", "of saturated %", "First access", "Last access", "ART ms",
         "Baseline after it, mean", "Baseline, last",
@@ -187,18 +186,19 @@ fn waits_table(run: &HirRun<'_>, id: &str) -> Table {
 
 fn wait_row(wait: &WaitState<'_>, saturated: Option<f64>) -> Row {
     let iops = wait.accesses.iops();
-    let part = iops.zip(saturated.filter(|iops| *iops > 0.0)).map(|(a, b)| a / b * 100.0);
+    let saturated = saturated.filter(|saturated| *saturated > 0.0);
+    let percent = iops.zip(saturated).map(|(iops, saturated)| iops / saturated * 100.0);
     let art = wait.accesses.tally().response_mean();
     Row::new(
         wait.idle.as_secs_f64().to_string(),
         [
             TableCell::number(iops, 1),
-            TableCell::number(part, 1),
-            TableCell::number(wait.accesses.first(), 1),
-            TableCell::number(wait.accesses.last(), 1),
+            TableCell::number(percent, 1),
+            TableCell::number(wait.accesses.first_iops(), 1),
+            TableCell::number(wait.accesses.last_iops(), 1),
             TableCell::number(millis(art), 3),
             TableCell::number(wait.baseline.iops(), 1),
-            TableCell::number(wait.baseline.last(), 1),
+            TableCell::number(wait.baseline.last_iops(), 1),
         ],
     )
 }
@@ -251,8 +251,8 @@ fn waits_plot(run: &HirRun<'_>) -> Plot {
 /// Plots each idle time access by access, all from the same origin.
 fn recovery_plot(run: &HirRun<'_>) -> Plot {
     let curves = run.results.waits.iter().map(|wait| {
-        let points = (1u32..).zip(&wait.accesses.points);
-        let points = points.map(|(n, (_, iops))| (f64::from(n), *iops)).collect();
+        let accesses = (1u32..).zip(&wait.accesses.points);
+        let points = accesses.map(|(number, (_, iops))| (f64::from(number), *iops)).collect();
         Series::new(wait_name(wait), Stroke::Measured, points)
     });
     let saturated = run.results.saturated().map(|level| {
@@ -285,7 +285,7 @@ fn listing(run: &HirRun<'_>) -> String {
         run.test.workload,
         run.test.demand,
         run.test.preconditioning.steps_per_cycle(),
-        seconds(run),
+        idle_times_text(run),
         run.test.accesses,
         run.test.workload,
         run.test.access_time,
@@ -304,36 +304,30 @@ fn wait_name(wait: &WaitState<'_>) -> String {
 }
 
 fn secondary_table(run: &HirRun<'_>) -> Table {
-    let point = |wait: &WaitState<'_>| {
-        let steps: Vec<&Measurement> = wait.accesses.measurements().collect();
-        SecondaryPoint::from_steps(wait_name(wait), &steps)
-    };
-    let points: Vec<SecondaryPoint> = run.results.waits.iter().map(point).collect();
+    let waits = run.results.waits.iter();
+    let points: Vec<SecondaryPoint> = waits
+        .map(|wait| SecondaryPoint::from_steps(wait_name(wait), &wait.accesses.measurements()))
+        .collect();
     secondary::points_table("secondary-waits", "Secondary metrics of the wait states", &points)
 }
 
 /// Returns one line per access, for spreadsheets.
 fn accesses_table(run: &HirRun<'_>) -> Table {
-    let rows = run
-        .results
-        .waits
-        .iter()
-        .flat_map(|wait| {
-            let idle = wait.idle.as_secs_f64();
-            let waits = wait.accesses.points.iter().map(move |point| (idle, "wait", point));
-            let base = wait.baseline.points.iter().map(move |point| (idle, "no pause", point));
-            waits.chain(base)
-        })
-        .map(|(idle, what, (time, iops))| {
-            Row::new(
-                idle.to_string(),
-                [
-                    TableCell::text(what),
-                    TableCell::number(Some(*time), 5),
-                    TableCell::number(*iops, 3),
-                ],
-            )
-        });
+    let mut rows = Vec::new();
+    for wait in &run.results.waits {
+        for (kind, series) in [("wait", &wait.accesses), ("no pause", &wait.baseline)] {
+            for (time, iops) in &series.points {
+                rows.push(Row::new(
+                    wait.idle.as_secs_f64().to_string(),
+                    [
+                        TableCell::text(kind),
+                        TableCell::number(Some(*time), 5),
+                        TableCell::number(*iops, 3),
+                    ],
+                ));
+            }
+        }
+    }
     Table::new("accesses", "Every access of the wait states", "Idle s")
         .columns(["Kind", "Wall time min", "IOPS"])
         .rows(rows)

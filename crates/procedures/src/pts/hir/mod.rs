@@ -1,14 +1,13 @@
-//! The HIR test (Host Idle Recovery): how much a saturated drive recovers while the
-//! host is idle (PTS 2.0.x; PTS-E 1.1).
+//! The HIR test (Host Idle Recovery): how much a saturated drive recovers while the host is idle
+//! (PTS 2.0.x; PTS-E 1.1).
 //!
-//! Purge, no workload-independent preconditioning; RND 4K W until measured
-//! minutes with writes between them are steady. Then, for idle times of 5, 10, 15,
-//! 25 and 50 s, in this order: 360 times 5 s of RND 4K W and the idle time, followed
-//! by 1800 s of RND 4K W without a pause, to return the drive to its saturated state.
-//! IOPS are those of the 5 s accesses only; time is wall time.
+//! Purge, no workload-independent preconditioning; RND 4K W until measured minutes with writes
+//! between them are steady. Then, for idle times of 5, 10, 15, 25 and 50 s, in this order: 360 times
+//! 5 s of RND 4K W and the idle time, followed by 1800 s of RND 4K W without a pause, to return the
+//! drive to its saturated state. IOPS are those of the 5 s accesses only; time is wall time.
 //!
-//! After a gap in the preconditioning, its window restarts. After a gap in the wait
-//! states or the baselines that follow them, the test restarts with the purge.
+//! After a gap in the preconditioning, its window restarts. After a gap in the wait states or the
+//! baselines that follow them, the test restarts with the purge.
 
 mod exhibits;
 mod results;
@@ -16,7 +15,8 @@ mod setup;
 
 pub use setup::{Hir, PARAMETERS};
 
-use crate::common::attempts::until_unbroken;
+use crate::common::attempts::{attempt_phase, until_unbroken};
+use crate::common::one_pass;
 use crate::exhibits::report;
 use steadfast_domain::{Bench, Findings, Halt, Nanos, Procedure, Record};
 
@@ -26,9 +26,9 @@ impl Hir {
     fn attempt(&self, bench: &mut dyn Bench, attempt: u32) -> Result<bool, Halt> {
         bench.purge()?;
         if let Some(pass) = &self.setup.one_pass {
-            pass.conduct(bench, &Hir::one_pass_phase(attempt))?;
+            pass.conduct(bench, &attempt_phase(one_pass::PHASE, attempt))?;
         }
-        self.load(attempt).conduct(bench)?;
+        self.preconditioning_load(attempt).conduct(bench)?;
         for idle in &self.idle_times {
             if !self.wait_state(bench, *idle, attempt)? {
                 return Ok(false);

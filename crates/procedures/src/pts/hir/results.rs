@@ -1,7 +1,7 @@
 //! Results of HIR: accesses of the wait states and their baselines by wall time.
 
 use super::setup::{Hir, PRECONDITIONING, baseline_phase, wait_phase};
-use crate::common::attempts::current_steps;
+use crate::common::attempts::{current_steps, measurements};
 use crate::exhibits::time_axis::minutes;
 use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step, Tally, Verdict};
 
@@ -20,6 +20,7 @@ pub struct WaitState<'a> {
     pub baseline: AccessSeries<'a>,
 }
 
+/// Accesses of a wait state or of a baseline.
 pub struct AccessSeries<'a> {
     pub steps: Vec<(&'a Step, &'a Outcome)>,
     /// Start of each access, in minutes of wall time since the first wait state began, and its
@@ -31,21 +32,21 @@ impl<'a> HirResults<'a> {
     /// Computes the results of the last attempt in a record.
     pub fn new(hir: &Hir, record: &'a Record) -> Self {
         let preconditioning = current_steps(record, PRECONDITIONING);
-        let first = hir.idle_times.first().map(|idle| current_steps(record, &wait_phase(*idle)));
-        let origin = first
-            .and_then(|steps| steps.first().map(|(_, o)| o.measurement.began_unix_ms))
-            .unwrap_or(0);
-        let series = |phase: String| AccessSeries::new(current_steps(record, &phase), origin);
-        let waits = hir.idle_times.iter().map(|idle| WaitState {
-            idle: *idle,
-            accesses: series(wait_phase(*idle)),
-            baseline: series(baseline_phase(*idle)),
-        });
-        HirResults {
-            verdict: hir.preconditioning.verdict(&preconditioning),
-            preconditioning,
-            waits: waits.collect(),
+        let mut origin_ms = None;
+        let mut waits = Vec::new();
+        for idle in &hir.idle_times {
+            let accesses = current_steps(record, &wait_phase(*idle));
+            let baseline = current_steps(record, &baseline_phase(*idle));
+            let first = accesses.first().map_or(0, |(_, o)| o.measurement.began_unix_ms);
+            let origin_ms = *origin_ms.get_or_insert(first);
+            waits.push(WaitState {
+                idle: *idle,
+                accesses: AccessSeries::new(accesses, origin_ms),
+                baseline: AccessSeries::new(baseline, origin_ms),
+            });
         }
+        let verdict = hir.preconditioning.verdict(&preconditioning);
+        HirResults { preconditioning, verdict, waits }
     }
 
     /// Returns the IOPS before the first pause: the mean of the judged window; `None` if there is
@@ -69,23 +70,25 @@ impl<'a> AccessSeries<'a> {
 
     /// Returns the IOPS over the time of the accesses, without the idle times.
     pub fn iops(&self) -> Option<f64> {
-        let time: f64 = self.measurements().map(|m| m.elapsed.as_secs_f64()).sum();
+        let time: f64 = self.measurements().iter().map(|m| m.elapsed.as_secs_f64()).sum();
         (time > 0.0).then(|| self.tally().ios as f64 / time)
     }
 
     pub fn tally(&self) -> Tally {
-        self.measurements().map(Measurement::total).sum()
+        self.measurements().into_iter().map(Measurement::total).sum()
     }
 
-    pub fn first(&self) -> Option<f64> {
-        self.points.first().and_then(|point| point.1)
+    /// Returns the IOPS of the first access.
+    pub fn first_iops(&self) -> Option<f64> {
+        self.points.first().and_then(|(_, iops)| *iops)
     }
 
-    pub fn last(&self) -> Option<f64> {
-        self.points.last().and_then(|point| point.1)
+    /// Returns the IOPS of the last access.
+    pub fn last_iops(&self) -> Option<f64> {
+        self.points.last().and_then(|(_, iops)| *iops)
     }
 
-    pub fn measurements(&self) -> impl Iterator<Item = &'a Measurement> {
-        self.steps.iter().map(|(_, outcome)| &outcome.measurement)
+    pub fn measurements(&self) -> Vec<&'a Measurement> {
+        measurements(&self.steps)
     }
 }

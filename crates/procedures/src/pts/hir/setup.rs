@@ -7,7 +7,7 @@ use crate::common::continuous_load::ContinuousLoad;
 use crate::common::cyclic_load::{
     self, BETWEEN_TIME, CycleLayout, CyclicLoad, FillRequirement, LEAST_FILLS, MEASURED_LAST,
 };
-use crate::common::one_pass::{self, BEFORE_RANDOM_WRITES, ONE_PASS, OnePass, SPARE};
+use crate::common::one_pass::{BEFORE_RANDOM_WRITES, ONE_PASS, OnePass, SPARE};
 use crate::common::rounds::check_steady_end;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
@@ -64,20 +64,19 @@ pub struct Hir {
 }
 
 impl Hir {
-    pub fn on(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
+    pub fn new(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
         let settings = &setup.settings;
         check_steady_end(
             settings,
             "its wait states begin when rounds with writes between them are steady; \
              choose btw",
         )?;
-        let workload = PtsWorkload::from_pattern(PATTERN);
+        let workload = PtsWorkload::Pattern(PATTERN);
         let demand = settings.demand_or(workload.recommended_demand(&setup.method));
         let cycle = CycleLayout::chosen(&MEASURED_LAST, settings, setup.step_time)?;
         let label = workload.to_string();
         let load = CyclicLoad::endless(&setup, PRECONDITIONING, label, &workload, demand, cycle);
-        let own = BEFORE_RANDOM_WRITES;
-        own.parse(settings, |text| [own.default, ONE_PASS].contains(&text).then_some(()))?;
+        BEFORE_RANDOM_WRITES.choice(settings, &[("no", ()), (ONE_PASS, ())])?;
         let before = setup.one_pass.as_ref().map(OnePass::amount).unwrap_or_default();
         let fill = FillRequirement::chosen(&LEAST_FILLS, settings, setup.geometry.capacity)?;
         let preconditioning = CyclicLoad {
@@ -96,16 +95,13 @@ impl Hir {
         })
     }
 
-    pub(super) fn load(&self, attempt: u32) -> CyclicLoad {
+    /// Returns the writes to steady state of an attempt.
+    pub(super) fn preconditioning_load(&self, attempt: u32) -> CyclicLoad {
         let phase = attempt_phase(PRECONDITIONING, attempt);
         CyclicLoad { phase, ..self.preconditioning.clone() }
     }
 
-    /// Returns the phase of the pass before the writes of an attempt.
-    pub(super) fn one_pass_phase(attempt: u32) -> String {
-        attempt_phase(one_pass::PHASE, attempt)
-    }
-
+    /// Returns an access of a wait state, counted from 1.
     pub(super) fn access(&self, idle: Nanos, attempt: u32, access: u32) -> Step {
         let phase = attempt_phase(&wait_phase(idle), attempt);
         let label = format!("{} {}, then {idle} idle", self.workload, self.demand);
@@ -123,12 +119,11 @@ impl Hir {
     }
 
     pub(super) fn choices(&self, record: &Record) -> RunChoices<'_> {
-        let idle_times = self.idle_times.iter();
-        let bases: Vec<String> = idle_times
-            .flat_map(|idle| [wait_phase(*idle), baseline_phase(*idle)])
-            .chain([PRECONDITIONING.to_owned()])
-            .collect();
-        let bases: Vec<&str> = bases.iter().map(String::as_str).collect();
+        let mut phases = vec![PRECONDITIONING.to_owned()];
+        for idle in &self.idle_times {
+            phases.extend([wait_phase(*idle), baseline_phase(*idle)]);
+        }
+        let phases: Vec<&str> = phases.iter().map(String::as_str).collect();
         RunChoices {
             demands: vec![self.demand],
             recommended: Some(self.workload.recommended_demand(&self.setup.method)),
@@ -137,7 +132,7 @@ impl Hir {
                      states: by their count"
                 .into(),
             judged: true,
-            measured_phases: phases_of(record, &bases),
+            measured_phases: phases_of(record, &phases),
             gap_effect,
             quick: format!(
                 "profile quick makes {} accesses of {} per idle time instead of 360 of 5 s, and \

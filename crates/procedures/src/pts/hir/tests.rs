@@ -2,12 +2,13 @@ use super::results::HirResults;
 use super::setup::{PRECONDITIONING, wait_phase};
 use super::*;
 use crate::testing::scripted::{
-    GEOMETRY, ScriptedBench, phases, purges, record, scripted, set, settings_of, setup, steps,
+    GEOMETRY, ScriptedBench, phase_steps, phases, purges, record, scripted, set, settings_of,
+    setup, steps,
 };
 use steadfast_domain::{JournalEntry, Measurement, Settings, Step};
 
 fn hir_test(change: impl FnOnce(&mut Settings)) -> Hir {
-    setup(&settings_of("hir", change), GEOMETRY, &[]).and_then(Hir::on).unwrap()
+    setup(&settings_of("hir", change), GEOMETRY, &[]).and_then(Hir::new).unwrap()
 }
 
 /// 1000 IOPS when saturated; the idle seconds x 100 more after a pause.
@@ -29,8 +30,7 @@ fn conducted(hir: &Hir) -> ScriptedBench<fn(&Step) -> f64> {
 fn wait_states_follow_the_preconditioning_in_order() {
     let bench = conducted(&hir_test(|_| ()));
     assert!(matches!(bench.entries[1], JournalEntry::Purged(_)));
-    let steps = steps(&bench.entries);
-    let count = |phase: &str| steps.iter().filter(|step| step.place.phase == phase).count();
+    let count = |phase: &str| phase_steps(&bench.entries, phase).len();
     assert_eq!(
         (count("preconditioning"), count("wait-25s"), count("baseline-25s")),
         (5 * 31, 360, 360)
@@ -63,11 +63,7 @@ fn the_host_idles_after_every_access_and_never_in_a_baseline() {
     }
     assert_eq!(pauses, 5 * 360);
     assert_eq!(idled, Nanos::from_secs(360 * (5 + 10 + 15 + 25 + 50)));
-    let baseline: Vec<_> = steps(&bench.entries)
-        .into_iter()
-        .filter(|s| s.place.phase == "baseline-5s")
-        .cloned()
-        .collect();
+    let baseline = phase_steps(&bench.entries, "baseline-5s");
     assert!(baseline[1..].iter().all(|s| s.continues && s.cut == Some(Nanos::from_secs(5))));
     // 55,800 s from the first access to the end of the last baseline.
     let accesses =
@@ -138,9 +134,7 @@ fn never_steady_goes_on_after_25_and_says_so() {
         _ => 100.0,
     });
     hir.conduct(&mut bench).unwrap();
-    let minutes =
-        steps(&bench.entries).iter().filter(|s| s.place.phase == "preconditioning").count();
-    assert_eq!(minutes, 25 * 31);
+    assert_eq!(phase_steps(&bench.entries, PRECONDITIONING).len(), 25 * 31);
     let findings = hir.study(&record(&hir.setup.settings, bench.entries));
     assert!(findings.caveat("steady-state-not-achieved").is_some());
     assert_eq!(findings.form_pages.len(), 3);
@@ -152,11 +146,10 @@ fn a_preconditioning_counts_only_once_the_drive_was_filled() {
     let cycles = |least: &'static str| {
         let hir = hir_test(set("least-fills", least));
         let bench = scripted(|_| 100.0).conducted(&hir);
-        let all = steps(&bench.entries);
-        let count = all.iter().filter(|s| s.place.phase == PRECONDITIONING).count() / 31;
+        let cycles = phase_steps(&bench.entries, PRECONDITIONING).len() / 31;
         let findings = hir.study(&record(&hir.setup.settings, bench.entries));
         let fresh = findings.caveat("steady-within-first-fill").is_some();
-        (count, fresh, findings.whole_end().steady())
+        (cycles, fresh, findings.whole_end().steady())
     };
     assert_eq!(cycles("0"), (5, true, Some(true)));
     assert_eq!(cycles("1"), (6, false, Some(true)));

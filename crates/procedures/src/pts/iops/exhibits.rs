@@ -1,10 +1,11 @@
-//! The report of the IOPS test: the eight pages of the PTS 2.0 report form
-//! (six in 1.1), and the chapters of a TKperf report.
+//! The report of the IOPS test: the eight pages of the PTS 2.0 report form (six in 1.1), and the
+//! chapters of a TKperf report.
 
 use super::setup::Iops;
 use crate::common::metrics::PointValue;
 use crate::common::preconditioning;
 use crate::common::results::{LoopResults, PointResult};
+use crate::common::rounds::random_points;
 use crate::exhibits::disclosure::{self, ReportForm};
 use crate::exhibits::loops::{
     ConvergencePlot, convergence, measurement_window, not_steady, rounds_ending, rounds_table,
@@ -83,9 +84,13 @@ impl ProcedureReport for Iops {
         ReportEntry::FormPages(window_pages),
         ReportEntry::Form("IOPS - All RW Mix & BS - Tabular Data"),
         ReportEntry::Table(|run| matrix(run).table(&IOPS)),
-        ReportEntry::FormPlot(lines_plot),
+        ReportEntry::FormPlot(|run| {
+            matrix_plot(run, PlotKind::Lines, Scale::Log10, "matrix-2d", "2D Plot")
+        }),
         ReportEntry::Form("IOPS - All RW Mix & BS - 3D Columns"),
-        ReportEntry::Plot(columns_plot),
+        ReportEntry::Plot(|run| {
+            matrix_plot(run, PlotKind::Columns3d, Scale::Linear, "matrix-3d", "3D Columns")
+        }),
         ReportEntry::Plot(heat_map),
         ReportEntry::Of(&[Profile::Tkperf], &[ReportEntry::Chapters(tkperf_chapters)]),
         ReportEntry::Setup,
@@ -203,17 +208,15 @@ fn matrix<'r>(run: &'r IopsRun<'_>) -> LoopMatrix<'r> {
 
 /// Plots 100 % writes of every block size by round.
 fn convergence_plot(run: &IopsRun<'_>) -> Plot {
-    let points: Vec<AccessPattern> =
-        run.test.sizes.iter().map(|size| AccessPattern::random(*size, 0)).collect();
-    let what = ConvergencePlot {
+    let plot = ConvergencePlot {
         id: "convergence",
         title: "IOPS SS Convergence - 100 % Writes, All Block Sizes",
         caption: "IOPS of random writes of each block size, round by round. A void round breaks \
                   its line.",
         y: Axis::new("IOPS", Scale::Log10),
-        points: &points,
+        points: &random_points(&[0], &run.test.sizes),
     };
-    convergence(what, &run.test.mixed_loop, &run.results.rounds)
+    convergence(plot, &run.test.mixed_loop, &run.results.rounds)
 }
 
 fn window_pages(run: &IopsRun<'_>) -> Vec<Page> {
@@ -226,32 +229,24 @@ fn window_pages(run: &IopsRun<'_>) -> Vec<Page> {
     pages
 }
 
-/// Plots IOPS of every mix by block size.
-fn lines_plot(run: &IopsRun<'_>) -> Plot {
-    matrix_plot(run, PlotKind::Lines, Scale::Log10, "matrix-2d", "2D Plot")
-}
-
-fn columns_plot(run: &IopsRun<'_>) -> Plot {
-    matrix_plot(run, PlotKind::Columns3d, Scale::Linear, "matrix-3d", "3D Columns")
-}
-
 fn heat_map(run: &IopsRun<'_>) -> Plot {
     matrix_plot(run, PlotKind::HeatMap, Scale::Log10, "matrix-heat", "Heat Map")
         .right(Axis::new("Read/write mix (%)", Scale::Linear))
 }
 
+/// Plots IOPS of every mix by block size.
 fn matrix_plot(run: &IopsRun<'_>, kind: PlotKind, y: Scale, id: &str, title: &str) -> Plot {
     let matrix = matrix(run);
     let x = match kind {
         PlotKind::Lines => Axis::new("Block size (KiB)", Scale::Log2),
         _ => matrix.names(),
     };
-    let one = if kind == PlotKind::HeatMap { "row" } else { "series" };
+    let unit = if kind == PlotKind::HeatMap { "row" } else { "series" };
     let series = matrix.series(&IOPS, &x);
     let title = format!("IOPS - All RW Mix & BS - {title}");
     Plot::new(kind, id, title, x, Axis::new("IOPS", y))
         .caption(format!(
-            "Mean IOPS in the measurement window, reads and writes added; one {one} per \
+            "Mean IOPS in the measurement window, reads and writes added; one {unit} per \
              read/write mix."
         ))
         .series(series)
@@ -289,11 +284,11 @@ const RESPONSE_TIMES: &str = "Response times of reads and writes together in the
     art-reads.csv and art-writes.csv have those of each direction.";
 
 /// Mixes of RND 4K whose response times are drawn, in percent of reads.
-const TAILS: [u8; 3] = [100, 65, 0];
+const TAIL_MIXES: [u8; 3] = [100, 65, 0];
 
 fn tails_plot(run: &IopsRun<'_>) -> Plot {
     let mut columns: Vec<(String, &Tally)> = Vec::new();
-    for mix in TAILS {
+    for mix in TAIL_MIXES {
         let cell = run.results.cell(&AccessPattern::random(Bytes::kib(4), mix));
         columns.extend(cell.map(|cell| (cell.pattern.to_string(), &cell.tally)));
     }

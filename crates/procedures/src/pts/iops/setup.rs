@@ -2,7 +2,7 @@
 
 use crate::common::choices::RunChoices;
 use crate::common::one_pass::{INSTEAD_OF_WIPC, SPARE};
-use crate::common::rounds::{self, MixedLoop};
+use crate::common::rounds::{self, MixedLoop, random_points};
 use crate::common::{ProcedureSetup, preconditioning};
 use crate::exhibits::disclosure;
 use crate::parameters::Parameter;
@@ -53,19 +53,22 @@ pub struct Iops {
 }
 
 impl RangedTest for Iops {
-    fn on(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
+    fn new(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
         rounds::check_ending(&setup.settings)?;
         let profile = setup.settings.profile;
-        let (mixes, sizes) = matrix(profile);
-        let (sizes, left_out) = setup.sizes(sizes);
+        let (mixes, sizes): (&[u8], &[Bytes]) = match profile {
+            Profile::Quick => (&QUICK_MIXES, &QUICK_SIZES),
+            _ => (&MIXES, &SIZES),
+        };
+        let tracked = match profile {
+            Profile::Pts20 | Profile::Quick => TRACKED_20.to_vec(),
+            Profile::Pts11 | Profile::Tkperf => vec![TRACKED_4K],
+        };
+        let (sizes, left_out) = setup.split_sizes(sizes);
         let demand = setup.settings.demand_or(setup.method.random_demand);
-        let points = mixes
-            .iter()
-            .flat_map(|mix| sizes.iter().map(|size| AccessPattern::random(*size, *mix)))
-            .collect();
         let mixed_loop = MixedLoop {
-            points,
-            tracked: tracked(profile),
+            points: random_points(mixes, &sizes),
+            tracked,
             ..MixedLoop::new(&setup, rounds::PHASE, true, demand)
         };
         Ok(Iops { mixes: mixes.to_vec(), sizes, left_out, mixed_loop, setup })
@@ -93,19 +96,5 @@ impl RangedTest for Iops {
                 failed purge is reported.",
             ..self.setup.choices()
         }
-    }
-}
-
-fn matrix(profile: Profile) -> (&'static [u8], &'static [Bytes]) {
-    match profile {
-        Profile::Quick => (&QUICK_MIXES, &QUICK_SIZES),
-        _ => (&MIXES, &SIZES),
-    }
-}
-
-fn tracked(profile: Profile) -> Vec<AccessPattern> {
-    match profile {
-        Profile::Pts20 | Profile::Quick => TRACKED_20.to_vec(),
-        Profile::Pts11 | Profile::Tkperf => vec![TRACKED_4K],
     }
 }

@@ -2,25 +2,25 @@ use super::*;
 use crate::common::results::LoopResults;
 use crate::pts::scattered::RangedTest;
 use crate::testing::scripted::{GEOMETRY, record, scripted, set, settings_of, setup, steps};
+use std::collections::HashSet;
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::settings::{Amendment, Geometry};
+use steadfast_domain::settings::{Amendment, Geometry, SteadyStateMethod};
 use steadfast_domain::stimulus::LoadLimits;
-use steadfast_domain::{Bytes, Demand, Load, Nanos, Profile, Settings, Step};
+use steadfast_domain::{
+    Bytes, CaveatKind, Class, Demand, Nanos, Profile, Settings, Step, WriteCache,
+};
 
 fn iops_test(change: impl FnOnce(&mut Settings)) -> Iops {
-    setup(&settings_of("iops", change), GEOMETRY, &[]).and_then(Iops::on).unwrap()
+    setup(&settings_of("iops", change), GEOMETRY, &[]).and_then(Iops::new).unwrap()
 }
 
 #[test]
 fn rounds_run_in_the_mandatory_order_after_twice_the_capacity() {
     let bench = scripted(|_| 1000.0).conducted(&iops_test(|_| ()));
     let steps = steps(&bench.entries);
-    let Load::Stimulus(wipc) = &steps[0].load else { panic!("not a stimulus") };
-    assert_eq!(wipc.until.bytes, Some(Bytes::gib(2)));
-    assert_eq!(
-        (wipc.demand.to_string(), steps[0].place.label.as_str()),
-        ("T1Q32".into(), "SEQ 128K W")
-    );
+    let wipc = steps[0].load.stimulus().unwrap();
+    assert_eq!((wipc.until.bytes, wipc.demand), (Some(Bytes::gib(2)), Demand::new(1, 32)));
+    assert_eq!(steps[0].place.label, "SEQ 128K W");
     let rounds = &steps[1..];
     assert_eq!(rounds.len(), 5 * 56, "steady at once: five rounds");
     let labels: Vec<_> = rounds[..9].iter().map(|s| s.place.label.as_str()).collect();
@@ -37,17 +37,16 @@ fn rounds_run_in_the_mandatory_order_after_twice_the_capacity() {
         stimulus.demand == Demand::new(4, 32)
             && stimulus.until == LoadLimits::time(Nanos::from_secs(60))
     }));
-    let seeds: std::collections::HashSet<_> =
-        rounds.iter().map(|s| s.load.stimulus().unwrap().seed).collect();
+    let seeds: HashSet<u64> = rounds.iter().map(|s| s.load.stimulus().unwrap().seed).collect();
     assert_eq!(seeds.len(), rounds.len(), "no two steps draw the same offsets");
 }
 
 #[test]
 fn the_classes_differ_as_the_standard_says() {
-    let client = iops_test(|s| s.class = steadfast_domain::Class::Client);
+    let client = iops_test(|s| s.class = Class::Client);
     assert_eq!(client.mixed_loop.demand, Demand::new(2, 16));
     assert_eq!(client.setup.active_range.length, Bytes(3 << 28));
-    assert_eq!(client.setup.conditions().write_cache, Some(steadfast_domain::WriteCache::Enabled));
+    assert_eq!(client.setup.conditions().write_cache, Some(WriteCache::Enabled));
     let enterprise = iops_test(|_| ());
     assert_eq!(enterprise.setup.active_range.length, Bytes::gib(1));
 }
@@ -78,7 +77,7 @@ fn never_steady_stops_at_25_says_so_and_goes_on_when_amended() {
     assert_eq!(findings.verdict.as_ref().unwrap().window, Some((21, 25)));
     assert!(findings.caveat("steady-state-not-achieved").is_some());
     let amended = setup(&iops.setup.settings, GEOMETRY, &[Amendment::RoundsMax(31)])
-        .and_then(Iops::on)
+        .and_then(Iops::new)
         .unwrap();
     assert_eq!(amended.mixed_loop.rounds_max, 31);
 }
@@ -86,8 +85,7 @@ fn never_steady_stops_at_25_says_so_and_goes_on_when_amended() {
 #[test]
 fn post_25_runs_on_and_reports_the_first_steady_window() {
     let mut bench = scripted(|step| if step.place.round <= 2 { 1.0 } else { 1000.0 });
-    let iops =
-        iops_test(|s| s.steady_state = steadfast_domain::settings::SteadyStateMethod::Post25);
+    let iops = iops_test(|s| s.steady_state = SteadyStateMethod::Post25);
     iops.conduct(&mut bench).unwrap();
     assert_eq!(steps(&bench.entries).last().unwrap().place.round, 25);
     let findings = iops.study(&record(&iops.setup.settings, bench.entries));
@@ -133,7 +131,7 @@ fn the_form_has_eight_pages_in_2_0_and_six_in_1_1() {
 #[test]
 fn a_4kn_device_leaves_the_half_kib_out_and_says_so() {
     let geometry = Geometry { capacity: Bytes::gib(1), logical_sector: 4096 };
-    let iops = setup(&Settings::new("iops", 1), geometry, &[]).and_then(Iops::on).unwrap();
+    let iops = setup(&Settings::new("iops", 1), geometry, &[]).and_then(Iops::new).unwrap();
     let bench = scripted(|_| 1000.0).conducted(&iops);
     assert_eq!(steps(&bench.entries).len(), 1 + 5 * 49);
     let findings = iops.study(&record(&iops.setup.settings, bench.entries));
@@ -143,7 +141,7 @@ fn a_4kn_device_leaves_the_half_kib_out_and_says_so() {
 #[test]
 fn what_cannot_be_done_is_refused_with_the_reason() {
     let refuse = |geometry: Geometry, change: fn(&mut Settings)| {
-        setup(&settings_of("iops", change), geometry, &[]).and_then(Iops::on).unwrap_err().0
+        setup(&settings_of("iops", change), geometry, &[]).and_then(Iops::new).unwrap_err().0
     };
     let tiny = Geometry { capacity: Bytes::mib(32), logical_sector: 512 };
     assert!(refuse(tiny, |_| ()).contains("too small"));
@@ -159,7 +157,7 @@ fn quick_says_that_it_is_not_the_full_method() {
     assert_eq!(steps(&bench.entries).len(), 1 + 5 * 9);
     let findings = iops.study(&record(&iops.setup.settings, bench.entries));
     let quick = findings.caveat("quick").unwrap();
-    assert_eq!(quick.kind, steadfast_domain::CaveatKind::Invalidates);
+    assert_eq!(quick.kind, CaveatKind::Invalidates);
 }
 
 /// The cap is six rounds and the fourth is void: no window of five is clean.
@@ -170,12 +168,9 @@ fn a_void_round_is_in_no_table() {
     bench.gap_before = vec![("rounds", 4, 7)];
     let findings = bench.studied(&iops, &iops.setup.settings);
     assert_eq!(findings.verdict.as_ref().unwrap().window, None);
-    let steadfast_domain::findings::Exhibit::Table(table) = &findings.summary[0] else {
-        panic!("a table");
-    };
-    let values = table.rows.iter().flat_map(|row| &row.cells);
-    for cell in values {
-        assert_eq!(*cell, steadfast_domain::findings::Cell::number(Some(1000.0), 1));
+    let table = findings.summary[0].as_table().unwrap();
+    for cell in table.rows.iter().flat_map(|row| &row.cells) {
+        assert_eq!(cell.value(), Some(1000.0));
     }
     let caveat = findings.caveat("steady-state-not-achieved").unwrap();
     assert!(caveat.text.contains("rounds 2, 3, 5, 6"), "{}", caveat.text);

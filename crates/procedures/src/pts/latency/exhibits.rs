@@ -1,10 +1,11 @@
-//! The report of the latency test: seven pages of the report form (six in 1.1,
-//! which has neither 99.999 %, IOPS nor the histogram).
+//! The report of the latency test: seven pages of the report form (six in 1.1, which has neither
+//! 99.999 %, IOPS nor the histogram).
 
 use super::setup::{DEMAND, HISTOGRAM, HISTOGRAM_TIME, Latency, MIXES, TRACKED, average_response};
 use crate::common::metrics::PointValue;
+use crate::common::preconditioning;
 use crate::common::results::LoopResults;
-use crate::common::{preconditioning, rounds};
+use crate::common::rounds::{TrackedMetric, random_points};
 use crate::exhibits::disclosure::{self, ReportForm, SECOND_STIMULUS};
 use crate::exhibits::loops::{
     ConvergencePlot, convergence, no_window, not_steady, rounds_ending, rounds_table, steady_facts,
@@ -47,7 +48,7 @@ impl ProcedureReport for Latency {
         ReportEntry::Form("LAT SS Convergence - Maximum (100 % W)"),
         ReportEntry::Plot(|run| convergence_plot(run, "Maximum", longest_response)),
         ReportEntry::Form("LAT SS Measurement Window - RND 4K W"),
-        ReportEntry::Several(window),
+        ReportEntry::Several(measurement_window),
         ReportEntry::Of(
             &[Profile::Pts20, Profile::Quick],
             &[
@@ -81,8 +82,8 @@ impl ProcedureReport for Latency {
         ReportEntry::Table(|run| tracking_table("steady-state", &run.results.verdict)),
         ReportEntry::Table(|run| rounds_table("rounds", &run.test.mixed_loop, &run.results)),
         ReportEntry::Table(|run| matrix(run).table(&MINIMUM)),
-        ReportEntry::OptionalTable(percentiles),
-        ReportEntry::OptionalPlot(histogram_tail),
+        ReportEntry::OptionalTable(percentiles_table),
+        ReportEntry::OptionalPlot(histogram_tail_plot),
         ReportEntry::Secondary,
         ReportEntry::Table(|run| {
             let points: Vec<SecondaryPoint> =
@@ -156,13 +157,11 @@ impl ProcedureReport for Latency {
             figure("rnd-4k-read-mean", "RND 4K read, mean", 100),
             figure("rnd-4k-write-mean", "RND 4K write, mean", 0),
         ];
-        let tally = histogram(run).map(|measurement| measurement.total());
-        let percentile =
-            |part: f64| tally.as_ref().and_then(|tally| millis(tally.percentile(part)));
         if run.test.histogram_time.is_some() {
-            let tail = |id: &str, name: &str, part: f64| {
+            let tally = histogram(run).map(Measurement::total).unwrap_or_default();
+            let tail = |id: &str, name: &str, fraction: f64| {
                 let label = format!("{TRACKED}, {name}");
-                KeyFigure::new(id, label, percentile(part), "ms").of_buckets()
+                KeyFigure::new(id, label, millis(tally.percentile(fraction)), "ms").of_buckets()
             };
             figures.push(tail("four-nines", "99.99 %", 0.9999));
             figures.push(tail("five-nines", "99.999 %", FIVE_NINES));
@@ -195,7 +194,7 @@ fn matrix_plot(run: &LatencyRun<'_>, value: &MatrixValue) -> Plot {
         .series(series)
 }
 
-fn window(run: &LatencyRun<'_>) -> Vec<Exhibit> {
+fn measurement_window(run: &LatencyRun<'_>) -> Vec<Exhibit> {
     match run.results.verdict.tracks.first() {
         Some(track) => window_exhibits(&run.results.verdict, track),
         None => vec![no_window(&run.results.verdict.criteria)],
@@ -207,27 +206,25 @@ fn longest_response(measurement: &Measurement) -> Option<f64> {
 }
 
 /// Plots 100 % writes of every block size by round.
-fn convergence_plot(run: &LatencyRun<'_>, what: &str, metric: rounds::TrackedMetric) -> Plot {
-    let points: Vec<AccessPattern> =
-        run.test.sizes.iter().map(|size| AccessPattern::random(*size, 0)).collect();
-    let what = ConvergencePlot {
-        id: &format!("convergence-{}", what.to_lowercase()),
-        title: &format!("LAT SS Convergence - {what} Response Time, 100 % Writes"),
+fn convergence_plot(run: &LatencyRun<'_>, name: &str, metric: TrackedMetric) -> Plot {
+    let plot = ConvergencePlot {
+        id: &format!("convergence-{}", name.to_lowercase()),
+        title: &format!("LAT SS Convergence - {name} Response Time, 100 % Writes"),
         caption: "Response time of random writes of each block size, round by round. A void \
                   round breaks its line.",
         y: Axis::new("ms", Scale::Linear),
-        points: &points,
+        points: &random_points(&[0], &run.test.sizes),
     };
-    convergence(what, &run.test.mixed_loop, &run.test.mixed_loop.rounds_by(run.record, metric))
+    convergence(plot, &run.test.mixed_loop, &run.test.mixed_loop.rounds_by(run.record, metric))
 }
 
 /// Returns the measurement of the histogram run; `None` if it did not run.
 fn histogram<'a>(run: &LatencyRun<'a>) -> Option<&'a Measurement> {
-    let of_run = run.record.steps().filter(|(step, _)| step.place.phase == HISTOGRAM);
-    of_run.last().map(|(_, outcome)| &outcome.measurement)
+    let steps = run.record.steps().filter(|(step, _)| step.place.phase == HISTOGRAM);
+    steps.last().map(|(_, outcome)| &outcome.measurement)
 }
 
-/// Returns the exhibits of the histogram run; empty if the settings have none.
+/// Returns the exhibits of the histogram run; empty if the profile has none.
 fn histogram_exhibits(run: &LatencyRun<'_>) -> Vec<Exhibit> {
     if run.test.histogram_time.is_none() {
         return Vec::new();
@@ -241,12 +238,12 @@ fn histogram_exhibits(run: &LatencyRun<'_>) -> Vec<Exhibit> {
     vec![Exhibit::Plot(run_confidence_plot("confidence", &name, measurement))]
 }
 
-fn percentiles(run: &LatencyRun<'_>) -> Option<Table> {
+fn percentiles_table(run: &LatencyRun<'_>) -> Option<Table> {
     let columns = [(TRACKED.to_string(), histogram(run)?.total())];
     Some(percentile_table("percentiles", "Response times of the histogram run, ms", &columns))
 }
 
-fn histogram_tail(run: &LatencyRun<'_>) -> Option<Plot> {
+fn histogram_tail_plot(run: &LatencyRun<'_>) -> Option<Plot> {
     let columns = [(TRACKED.to_string(), histogram(run)?.total())];
     Some(tail_plot("histogram-tail", "Response times of the histogram run", &columns))
 }

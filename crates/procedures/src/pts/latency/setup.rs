@@ -2,15 +2,16 @@
 
 use crate::common::choices::RunChoices;
 use crate::common::one_pass::{INSTEAD_OF_WIPC, SPARE};
-use crate::common::rounds::{self, MixedLoop};
+use crate::common::rounds::{self, MixedLoop, random_points};
 use crate::common::{ProcedureSetup, preconditioning};
 use crate::exhibits::disclosure;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
+use crate::pts::method::has_histogram;
 use crate::pts::scattered::RangedTest;
 use crate::pts::workload::ALIGNMENT;
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::{Bytes, Demand, Measurement, Nanos, Profile, Step, StepPlace};
+use steadfast_domain::{Bytes, Demand, Measurement, Nanos, Step, StepPlace};
 
 /// Outer loop: percent of reads, in the mandatory order.
 pub(super) const MIXES: [u8; 3] = [100, 65, 0];
@@ -53,18 +54,14 @@ pub struct Latency {
 }
 
 impl RangedTest for Latency {
-    fn on(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
+    fn new(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
         rounds::check_ending(&setup.settings)?;
-        let (sizes, left_out) = setup.sizes(&SIZES);
+        let (sizes, left_out) = setup.split_sizes(&SIZES);
         let demand = setup.settings.demand_or(DEMAND);
-        let points = MIXES
-            .iter()
-            .flat_map(|mix| sizes.iter().map(|size| AccessPattern::random(*size, *mix)))
-            .collect();
         let possible = Nanos::SECOND..=Nanos::from_secs(86_400);
         let histogram_time = HISTOGRAM_TIME.within(&setup.settings, possible)?;
         let mixed_loop = MixedLoop {
-            points,
+            points: random_points(&MIXES, &sizes),
             tracked: vec![TRACKED],
             metric: average_response,
             unit: "ms",
@@ -115,11 +112,6 @@ impl Latency {
         let place = StepPlace::new(HISTOGRAM, 0, 1, TRACKED.to_string());
         self.setup.step(place, &TRACKED, self.demand, time)
     }
-}
-
-/// Returns true if the profile has a histogram run. PTS 1.1 and TKperf end with the rounds.
-fn has_histogram(profile: Profile) -> bool {
-    matches!(profile, Profile::Pts20 | Profile::Quick)
 }
 
 fn gap_effect(step: &Step) -> &'static str {

@@ -6,8 +6,8 @@ use crate::testing::scripted::{
     table,
 };
 use steadfast_domain::findings::{Cell, Exhibit, PlotKind};
-use steadfast_domain::settings::{Amendment, SteadyStateMethod};
-use steadfast_domain::{CaveatKind, Demand, Measurement, Nanos, Profile, Settings, Step};
+use steadfast_domain::settings::SteadyStateMethod;
+use steadfast_domain::{CaveatKind, Demand, Measurement, Nanos, Settings, Step};
 
 /// Steps of a round: three mixes of three sizes.
 const STEPS_PER_ROUND: usize = 9;
@@ -17,7 +17,7 @@ const TABLES_PAGE: &str = "LAT - Ave, 5 9s, Max Response Times & IOPS - Tabular 
 const HISTOGRAM_PAGE: &str = "LAT - Response Time Histogram - Confidence Level Plot";
 
 fn latency_test(change: impl FnOnce(&mut Settings)) -> Latency {
-    setup(&settings_of("latency", change), GEOMETRY, &[]).and_then(Latency::on).unwrap()
+    setup(&settings_of("latency", change), GEOMETRY, &[]).and_then(Latency::new).unwrap()
 }
 
 /// A drive of 1 ms for 8 KiB, 0.5 ms for all else.
@@ -71,18 +71,6 @@ fn the_average_response_time_of_4k_writes_decides() {
 }
 
 #[test]
-fn the_form_has_seven_pages_in_2_0_and_six_in_1_1() {
-    for (profile, pages, last) in
-        [(Profile::Pts20, 7, PlotKind::Histogram), (Profile::Pts11, 6, PlotKind::Columns3d)]
-    {
-        let test = latency_test(|s| s.profile = profile);
-        let findings = drive().studied(&test, &test.setup.settings);
-        assert_eq!(findings.form_pages.len(), pages);
-        assert_eq!(plot_of(findings.form_pages.last().unwrap()).kind, last);
-    }
-}
-
-#[test]
 fn the_tables_hold_average_five_nines_maximum_and_iops() {
     let test = latency_test(|_| ());
     let findings = drive().studied(&test, &test.setup.settings);
@@ -104,33 +92,22 @@ fn the_tables_hold_average_five_nines_maximum_and_iops() {
 fn the_histogram_s_title_has_rate_and_maximum() {
     let test = latency_test(|_| ());
     let findings = drive().studied(&test, &test.setup.settings);
-    let title = &plot_of(page(&findings, HISTOGRAM_PAGE)).title;
+    let plot = plot_of(page(&findings, HISTOGRAM_PAGE));
+    assert_eq!(plot.kind, PlotKind::Histogram);
+    let title = &plot.title;
     assert!(title.contains("1,000.0 IOPS, 4.1 MB/s, MRT 0.500 ms"), "{title}");
-}
-
-/// A drive whose response time doubles every round.
-fn never_steady() -> ScriptedBench<impl FnMut(&Step) -> f64> {
-    let mut bench = drive();
-    bench.response = |step| Some(Nanos(1000 << step.place.round));
-    bench
 }
 
 #[test]
 fn without_steady_state_there_is_no_histogram() {
     let test = latency_test(|_| ());
-    let bench = never_steady().conducted(&test);
+    let mut bench = drive();
+    bench.response = |step| Some(Nanos(1000 << step.place.round));
+    let bench = bench.conducted(&test);
     assert_eq!(steps(&bench.entries).last().unwrap().place.round, 25);
     let findings = test.study(&record(&test.setup.settings, bench.entries));
     let text = serde_json::to_string(page(&findings, HISTOGRAM_PAGE)).unwrap();
     assert!(text.contains("did not take place"), "{text}");
-}
-
-#[test]
-fn an_amendment_allows_more_rounds() {
-    let settings = settings_of("latency", |_| ());
-    let amended = setup(&settings, GEOMETRY, &[Amendment::RoundsMax(27)]).and_then(Latency::on);
-    let bench = never_steady().conducted(&amended.unwrap());
-    assert_eq!(steps(&bench.entries).last().unwrap().place.round, 27);
 }
 
 #[test]

@@ -5,19 +5,23 @@
 //! Each combination is a part of the run (see `parts`), with its own purge, preconditioning and
 //! seed. Preconditioning writes the whole active range; the test accesses only the segments.
 
+pub mod parameters;
+
 use super::method;
 use crate::common::ProcedureSetup;
 use crate::common::choices::RunChoices;
 use crate::common::method::{CoveredRange, Method, Scatter};
 use crate::common::procedure_request::ProcedureRequest;
-use crate::common::ranges::{AMOUNT, RANGES, SEGMENTS, is_asked};
+use crate::common::rounds::joint_verdict;
 use crate::exhibits::disclosure::{self, ReportForm};
 use crate::exhibits::frame::{common_chapters, frame};
 use crate::exhibits::pages::page;
-use crate::parts::{self, PartFindings, SuitePart, part_amendments};
+use crate::parameters::Parameter;
+use crate::parts::{self, EndingsTable, PartFindings, SuitePart, part_amendments};
 use crate::procedure_error::ProcedureError;
 use crate::procedure_spec::boxed;
 use crate::report_notation::{decimals, distinct, joined, number};
+use parameters::{AMOUNT, RANGES, SEGMENTS, has_scattered_ranges};
 use std::collections::BTreeMap;
 use steadfast_domain::findings::{Cell, Exhibit, FormHeader, Page, Row, Setting, Table};
 use steadfast_domain::steady_state::TrackVerdict;
@@ -28,21 +32,26 @@ use steadfast_domain::{
 
 /// A test that can run on one of several active ranges.
 pub trait RangedTest: Procedure + Clone + Sized {
-    fn on(setup: ProcedureSetup) -> Result<Self, ProcedureError>;
+    /// Creates the test on the active range of the setup.
+    ///
+    /// # Errors
+    /// Returns [`ProcedureError`] if the test cannot run with these settings.
+    fn new(setup: ProcedureSetup) -> Result<Self, ProcedureError>;
 
+    /// Returns the choices that the report discloses.
     fn choices(&self) -> RunChoices<'_>;
 }
 
-/// Creates a test that runs once, or once for each combination if profile and class ask for
+/// Builds a test that runs once, or once for each combination if profile and class ask for
 /// scattered active ranges.
-pub fn offered<T: RangedTest + 'static>(
+pub fn build_ranged<T: RangedTest + 'static>(
     title: &'static str,
     request: &ProcedureRequest<'_>,
 ) -> Result<Box<dyn Procedure>, ProcedureError> {
-    if is_asked(request.settings) {
+    if has_scattered_ranges(request.settings) {
         boxed(ScatteredTest::<T>::new(title, request))
     } else {
-        boxed(T::on(method::setup(request)?))
+        boxed(T::new(method::setup(request)?))
     }
 }
 
@@ -77,14 +86,14 @@ fn segments(settings: &Settings) -> Result<u32, ProcedureError> {
 fn combinations(settings: &Settings) -> Result<Vec<RangeCombination>, ProcedureError> {
     let (amounts, segments) = (amounts(settings)?, segments(settings)?);
     let percents = settings.active_range_percent.map_or(RANGES.to_vec(), |percent| vec![percent]);
-    let of_range = |percent: &u8| {
-        let percent = *percent;
-        amounts.iter().map(move |amount| RangeCombination {
-            percent,
-            scatter: Scatter { amount: *amount, segments },
-        })
-    };
-    Ok(percents.iter().flat_map(of_range).collect())
+    let mut combinations = Vec::new();
+    for percent in percents {
+        for amount in &amounts {
+            let scatter = Scatter { amount: *amount, segments };
+            combinations.push(RangeCombination { percent, scatter });
+        }
+    }
+    Ok(combinations)
 }
 
 /// A test for each combination of active range and amount.
@@ -106,15 +115,20 @@ impl<T: RangedTest + 'static> ScatteredTest<T> {
         let (mut parts, mut covered, mut first) = (Vec::new(), Vec::new(), None);
         for combination in &combinations {
             let name = combination.name();
-            let of_part = part_settings(settings, &name);
+            let seed = StepPlace::new(&name, 0, 0, "").seed(settings.seed);
+            let part_settings = Settings { seed, ..settings.clone() };
             let is_last = combinations.last() == Some(combination);
             let amendments = part_amendments(request.amendments, &name, is_last);
-            let request =
-                ProcedureRequest { settings: &of_part, amendments: &amendments, ..request.clone() };
-            let test = T::on(ProcedureSetup::new(&request, by_method(settings, combination))?)?;
+            let part_request = ProcedureRequest {
+                settings: &part_settings,
+                amendments: &amendments,
+                ..request.clone()
+            };
+            let method = combination_method(settings, combination);
+            let test = T::new(ProcedureSetup::new(&part_request, method)?)?;
             covered.extend(test.choices().covered);
             first.get_or_insert_with(|| test.clone());
-            parts.push(SuitePart { name, procedure: Box::new(test), settings: of_part });
+            parts.push(SuitePart { name, procedure: Box::new(test), settings: part_settings });
         }
         let first =
             first.ok_or_else(|| ProcedureError("there is no active range to test".into()))?;
@@ -128,17 +142,12 @@ impl<T: RangedTest + 'static> ScatteredTest<T> {
 }
 
 /// Returns the method of profile and class for this combination.
-fn by_method(settings: &Settings, combination: &RangeCombination) -> Method {
+fn combination_method(settings: &Settings, combination: &RangeCombination) -> Method {
     Method {
         active_range_percent: combination.percent,
         scatter: Some(combination.scatter),
         ..method::for_profile(settings.profile, settings.class)
     }
-}
-
-/// Returns the settings of a part, with its own seed.
-fn part_settings(settings: &Settings, name: &str) -> Settings {
-    Settings { seed: StepPlace::new(name, 0, 0, "").seed(settings.seed), ..settings.clone() }
 }
 
 impl<T: RangedTest + 'static> Procedure for ScatteredTest<T> {
@@ -147,63 +156,60 @@ impl<T: RangedTest + 'static> Procedure for ScatteredTest<T> {
     }
 
     fn study(&self, record: &Record) -> Findings {
-        let mut studied = parts::studied(&self.parts, record);
-        for (part, combination) in studied.iter_mut().zip(&self.combinations) {
+        let mut parts = parts::study_parts(&self.parts, record);
+        for (part, combination) in parts.iter_mut().zip(&self.combinations) {
             if let Some(findings) = &mut part.findings {
                 findings.title = format!("{} {}", findings.title, combination.title());
                 findings.id.clone_from(&findings.title);
             }
         }
-        let tables = self.tables(&studied);
-        let mut on_page = tables.clone();
-        on_page.extend(side_by_side(&self.combinations, &studied).map(Exhibit::Table));
-        let whole = Findings {
-            ending: parts::ending("combinations", record, &studied),
-            caveats: self.caveats(record, &studied),
-            summary: tables,
-            form_pages: vec![page(&format!("{} - Active Ranges and Amounts", self.title), on_page)],
-            chapters: self.chapters(record),
-            ..frame(self.title, &self.choices(), record, self.header(record, &studied))
-                .judged(self.verdict(&studied))
+        let endings = EndingsTable {
+            id: "combinations",
+            title: "How each combination ended",
+            corner: "Combination",
         };
-        parts::with_parts(whole, studied, self.parts.last())
+        let summary = vec![
+            Exhibit::Table(tracked_table(&self.combinations, &parts)),
+            Exhibit::Table(endings.table(&parts)),
+        ];
+        let mut exhibits = summary.clone();
+        exhibits.extend(side_by_side_table(&self.combinations, &parts).map(Exhibit::Table));
+        let title = format!("{} - Active Ranges and Amounts", self.title);
+        let whole = Findings {
+            ending: parts::ending("combinations", record, &parts),
+            caveats: self.caveats(record, &parts),
+            summary,
+            form_pages: vec![page(&title, exhibits)],
+            chapters: self.chapters(record),
+            ..frame(self.title, &self.choices(), record, self.header(record, &parts))
+                .judged(self.verdict(&parts))
+        };
+        parts::with_parts(whole, parts, self.parts.last())
     }
 }
 
 impl<T: RangedTest + 'static> ScatteredTest<T> {
-    fn tables(&self, studied: &[PartFindings<'_>]) -> Vec<Exhibit> {
-        let heads = ["combinations", "How each combination ended", "Combination"];
-        vec![
-            Exhibit::Table(tracked_table(&self.combinations, studied)),
-            Exhibit::Table(parts::parts_table(heads, studied)),
-        ]
-    }
-
-    /// Returns one verdict for all combinations: steady if all are steady, each variable in its
-    /// own window. Its window is `None` unless all combinations have the same one.
-    fn verdict(&self, studied: &[PartFindings<'_>]) -> Option<Verdict> {
-        let verdicts = || studied.iter().filter_map(verdict);
-        let first = verdicts().next()?;
-        let mut named = Vec::new();
-        for (combination, part) in self.combinations.iter().zip(studied) {
-            for track in tracks(part) {
-                let name = format!("{} {}", combination.title(), track.name);
-                named.push(TrackVerdict { name, ..track.clone() });
+    /// Returns one verdict for all combinations, which is steady only if all have run and are
+    /// steady. Its variables are named for their combination.
+    fn verdict(&self, parts: &[PartFindings<'_>]) -> Option<Verdict> {
+        let mut verdicts = Vec::new();
+        for (combination, part) in self.combinations.iter().zip(parts) {
+            let Some(mut verdict) = part.verdict().cloned() else { continue };
+            for track in &mut verdict.tracks {
+                track.name = format!("{} {}", combination.title(), track.name);
             }
+            verdicts.push(verdict);
         }
-        Some(Verdict {
-            steady: verdicts().count() == self.parts.len() && verdicts().all(|v| v.steady),
-            window: first.window.filter(|window| verdicts().all(|v| v.window == Some(*window))),
-            tracks: named,
-            criteria: first.criteria,
-            reservation: None,
-        })
+        let joint = joint_verdict(&verdicts, &verdicts.first()?.criteria);
+        Some(Verdict { steady: joint.steady && verdicts.len() == self.parts.len(), ..joint })
     }
 
-    fn header(&self, record: &Record, studied: &[PartFindings<'_>]) -> FormHeader {
+    fn header(&self, record: &Record, parts: &[PartFindings<'_>]) -> FormHeader {
         let choices = self.choices();
         let stimulus = format!("{} Loop", self.title);
-        let rounds = windows(studied);
+        let rounds = joined(
+            parts.iter().map(|part| part.verdict().map_or("–".to_owned(), disclosure::window_text)),
+        );
         let set_up = disclosure::loop_set_up_rows(&stimulus, &choices, &rounds);
         let mut test_parameters = disclosure::common_test_rows(&choices);
         test_parameters.extend([
@@ -239,36 +245,36 @@ impl<T: RangedTest + 'static> ScatteredTest<T> {
     }
 
     fn listing(&self) -> String {
-        let each = |text: fn(&RangeCombination) -> String| {
+        let distinct_values = |text: fn(&RangeCombination) -> String| {
             distinct(self.combinations.iter().map(text)).join(", ")
         };
         format!(
             "For active range {}\n  For amount {}, in {} segments\n    Purge\n    Workload \
              independent preconditioning of the whole active range\n    {} loop over the segments",
-            each(|c| format!("{} %", c.percent)),
-            each(|c| c.scatter.amount.binary()),
+            distinct_values(|combination| format!("{} %", combination.percent)),
+            distinct_values(|combination| combination.scatter.amount.binary()),
             number(self.combinations[0].scatter.segments.into(), 0),
             self.title
         )
     }
 
     fn layout_table(&self) -> Table {
-        let rows = self.combinations.iter().zip(&self.covered).zip(&self.parts).filter_map(
-            |((combination, covered), part)| {
-                let segments = covered.range.segments?;
-                Some(Row::new(
-                    combination.title(),
-                    [
-                        Cell::text(covered.range.end().0.to_string()),
-                        Cell::text(segments.amount().binary()),
-                        Cell::number(Some(f64::from(segments.count)), 0),
-                        Cell::text(segments.size.binary()),
-                        Cell::text(segments.seed.to_string()),
-                        Cell::text(part.settings.seed.to_string()),
-                    ],
-                ))
-            },
-        );
+        let mut rows = Vec::new();
+        for (index, combination) in self.combinations.iter().enumerate() {
+            let range = self.covered[index].range;
+            let Some(segments) = range.segments else { continue };
+            rows.push(Row::new(
+                combination.title(),
+                [
+                    Cell::text(range.end().0.to_string()),
+                    Cell::text(segments.amount().binary()),
+                    Cell::number(Some(f64::from(segments.count)), 0),
+                    Cell::text(segments.size.binary()),
+                    Cell::text(segments.seed.to_string()),
+                    Cell::text(self.parts[index].settings.seed.to_string()),
+                ],
+            ));
+        }
         let columns = [
             "Active bytes", "Amount", "Segments", "Segment size", "Layout seed", "Seed of the part",
         ];
@@ -277,9 +283,9 @@ impl<T: RangedTest + 'static> ScatteredTest<T> {
             .rows(rows)
     }
 
-    fn caveats(&self, record: &Record, studied: &[PartFindings<'_>]) -> Vec<Caveat> {
+    fn caveats(&self, record: &Record, parts: &[PartFindings<'_>]) -> Vec<Caveat> {
         let mut caveats =
-            parts::caveats(record, studied, self.parts.last(), |_| "`--max-rounds N`".into());
+            parts::caveats(record, parts, self.parts.last(), |_| "`--max-rounds N`".into());
         caveats.extend(deviations(&self.settings));
         caveats.push(Caveat::unverified(
             ids::AR_SEGMENTS_LAYOUT,
@@ -295,40 +301,40 @@ impl<T: RangedTest + 'static> ScatteredTest<T> {
 
 /// Returns a caveat for each choice that deviates from the document.
 fn deviations(settings: &Settings) -> Vec<Caveat> {
-    let deviation = |id: &str, text: String, remedy: String| Caveat::deviation(id, text, remedy);
-    let range = settings.active_range_percent.map(|percent| {
-        let text =
-            format!("Active range {percent} % instead of 100 % and 75 %, one after the other.");
-        deviation(ids::ACTIVE_RANGE, text, "Omit --active-range.".to_owned())
-    });
+    let mut caveats = Vec::new();
+    if let Some(percent) = settings.active_range_percent {
+        caveats.push(Caveat::deviation(
+            ids::ACTIVE_RANGE,
+            format!("Active range {percent} % instead of 100 % and 75 %, one after the other."),
+            "Omit --active-range.",
+        ));
+    }
     let standard = Settings { parameters: BTreeMap::new(), ..settings.clone() };
-    let changed = [
+    for (parameter, label, is_changed) in [
         (AMOUNT, "Amount of the active range", amounts(settings) != amounts(&standard)),
         (SEGMENTS, "Segments", segments(settings) != segments(&standard)),
-    ];
-    let changed = changed.iter().filter(|(.., is_changed)| *is_changed).map(|(p, what, _)| {
-        let text = format!("{what}: {} instead of {}.", p.value(settings), p.default);
-        let remedy = format!("Omit --set {}=... if the drive is large enough.", p.name);
-        deviation(p.name, text, remedy)
-    });
-    range.into_iter().chain(changed).collect()
-}
-
-fn windows(studied: &[PartFindings<'_>]) -> String {
-    let window =
-        |part: &PartFindings<'_>| verdict(part).map_or("–".to_owned(), disclosure::window_text);
-    joined(studied.iter().map(window))
+    ] {
+        if is_changed {
+            let Parameter { name, default, .. } = parameter;
+            caveats.push(Caveat::deviation(
+                name,
+                format!("{label}: {} instead of {default}.", parameter.value(settings)),
+                format!("Omit --set {name}=... if the drive is large enough."),
+            ));
+        }
+    }
+    caveats
 }
 
 /// Returns the table of the tracking variables' averages in the window of each combination.
-fn tracked_table(combinations: &[RangeCombination], studied: &[PartFindings<'_>]) -> Table {
+fn tracked_table(combinations: &[RangeCombination], parts: &[PartFindings<'_>]) -> Table {
     let column = |track: &TrackVerdict| format!("{}, {}", track.name, track.unit);
-    let columns = distinct(studied.iter().flat_map(tracks).map(column));
+    let columns = distinct(parts.iter().flat_map(tracks).map(column));
     let value = |part: &PartFindings<'_>, name: &String| {
         let track = tracks(part).find(|track| column(track) == *name);
         track.map_or(Cell::Missing, |t| Cell::number(Some(t.average), decimals(&t.unit)))
     };
-    let rows = combinations.iter().zip(studied).map(|(combination, part)| {
+    let rows = combinations.iter().zip(parts).map(|(combination, part)| {
         Row::new(combination.title(), columns.iter().map(|name| value(part, name)))
     });
     let title = "Tracking variables, mean of each combination's measurement window";
@@ -336,21 +342,26 @@ fn tracked_table(combinations: &[RangeCombination], studied: &[PartFindings<'_>]
 }
 
 /// Merges the first summary table of all parts into one, row by row; `None` if there is none.
-fn side_by_side(combinations: &[RangeCombination], studied: &[PartFindings<'_>]) -> Option<Table> {
-    let first = studied.iter().find_map(first_table)?;
-    let of_row = |row: &Row| {
-        let row = row.clone();
-        combinations.iter().zip(studied).filter_map(move |(combination, part)| {
-            let same = first_table(part)?.rows.iter().find(|other| other.id == row.id)?;
+fn side_by_side_table(
+    combinations: &[RangeCombination],
+    parts: &[PartFindings<'_>],
+) -> Option<Table> {
+    let first = parts.iter().find_map(first_table)?;
+    let mut rows = Vec::new();
+    for row in &first.rows {
+        for (combination, part) in combinations.iter().zip(parts) {
+            let table = first_table(part);
+            let same = table.and_then(|table| table.rows.iter().find(|other| other.id == row.id));
+            let Some(same) = same else { continue };
             let label = |name: &str| format!("{name}, {}", combination.title());
             let cells = same.cells.clone();
-            Some(Row::new(label(&row.head), cells).with_id(label(&row.id)).strong(row.strong))
-        })
-    };
+            rows.push(Row::new(label(&row.head), cells).with_id(label(&row.id)).strong(row.strong));
+        }
+    }
     let title = format!("{}: all combinations", first.title);
     let table = Table::new("side-by-side", title, &format!("{}, combination", first.corner))
         .columns(first.columns.iter().cloned())
-        .rows(first.rows.iter().flat_map(of_row));
+        .rows(rows);
     Some(match &first.spanner {
         Some(spanner) => table.spanner(spanner),
         None => table,
@@ -362,11 +373,7 @@ fn first_table<'a>(part: &'a PartFindings<'_>) -> Option<&'a Table> {
 }
 
 fn tracks<'a>(part: &'a PartFindings<'_>) -> impl Iterator<Item = &'a TrackVerdict> {
-    verdict(part).into_iter().flat_map(|verdict| &verdict.tracks)
-}
-
-fn verdict<'a>(part: &'a PartFindings<'_>) -> Option<&'a Verdict> {
-    part.findings.as_ref()?.verdict.as_ref()
+    part.verdict().into_iter().flat_map(|verdict| &verdict.tracks)
 }
 
 #[cfg(test)]

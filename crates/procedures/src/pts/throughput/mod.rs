@@ -1,11 +1,10 @@
-//! The throughput test: sequential reads and writes of one block size in steady
-//! state, for 1024 KiB and again for 128 KiB (SNIA tutorial, "TP 128K, TP
-//! 1024K"; public implementations of PTS-E 1.1 and 2.0).
+//! The throughput test: sequential reads and writes of one block size in steady state, for 1024 KiB
+//! and again for 128 KiB (SNIA tutorial, "TP 128K, TP 1024K"; public implementations of PTS-E 1.1
+//! and 2.0).
 //!
-//! Each block size has its own purge and its own preconditioning at that size,
-//! then rounds of two one-minute steps, all reads and all writes, until the
-//! writes' MB/s are steady. An interruption between the two steps voids the
-//! round; the window restarts after every interruption.
+//! Each block size has its own purge and its own preconditioning at that size, then rounds of two
+//! one-minute steps, all reads and all writes, until the writes' MB/s are steady. An interruption
+//! between the two steps voids the round; the window restarts after every interruption.
 
 mod exhibits;
 mod setup;
@@ -14,26 +13,21 @@ pub use setup::{PARAMETERS_TKPERF, PRECONDITION, Throughput};
 
 use crate::common::preconditioning;
 use crate::exhibits::report;
-
-use setup::SizeLoop;
 use steadfast_domain::{Bench, Findings, Halt, Procedure, Record};
-
-impl Throughput {
-    fn conduct_size(&self, size: &SizeLoop, bench: &mut dyn Bench) -> Result<(), Halt> {
-        bench.purge()?;
-        if self.preconditions() {
-            let pattern = self.wipc_pattern(size);
-            preconditioning::load(&self.setup, &size.wipc_phase, pattern).conduct(bench)?;
-        }
-        size.mixed_loop.conduct(bench, &self.setup)?;
-        Ok(())
-    }
-}
 
 impl Procedure for Throughput {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
         bench.settle(&self.setup.conditions())?;
-        self.loops.iter().try_for_each(|size| self.conduct_size(size, bench))
+        for size_loop in &self.loops {
+            bench.purge()?;
+            if self.preconditions {
+                let pattern = self.wipc_pattern(size_loop);
+                preconditioning::load(&self.setup, &size_loop.wipc_phase, pattern)
+                    .conduct(bench)?;
+            }
+            size_loop.mixed_loop.conduct(bench, &self.setup)?;
+        }
+        Ok(())
     }
 
     fn study(&self, record: &Record) -> Findings {

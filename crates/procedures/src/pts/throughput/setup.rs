@@ -44,6 +44,7 @@ pub const PRECONDITION: Parameter = Parameter {
 /// Parameters of the throughput test in profile `tkperf`; it has none in other profiles.
 pub const PARAMETERS_TKPERF: &[Parameter] = &[PRECONDITION];
 
+/// The loop of one block size, after its own purge and preconditioning.
 #[derive(Debug, Clone)]
 pub struct SizeLoop {
     pub size: Bytes,
@@ -52,6 +53,14 @@ pub struct SizeLoop {
 }
 
 impl SizeLoop {
+    /// Returns the block size in the notation, such as `128K`.
+    pub fn size_name(&self) -> String {
+        self.size.transfer_size()
+    }
+    /// Returns the block size as a part of an id, such as `128k`.
+    pub fn size_id(&self) -> String {
+        self.size_name().to_lowercase()
+    }
     pub fn reads(&self) -> AccessPattern {
         AccessPattern::sequential(self.size, 100)
     }
@@ -65,33 +74,35 @@ pub struct Throughput {
     pub(super) setup: ProcedureSetup,
     pub(super) demand: Demand,
     left_out: Vec<Bytes>,
-    preconditions: bool,
+    /// True if every block size is preconditioned.
+    pub(super) preconditions: bool,
     pub(super) loops: Vec<SizeLoop>,
 }
 
 impl RangedTest for Throughput {
-    fn on(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
+    fn new(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
         rounds::check_ending(&setup.settings)?;
-        let (sizes, left_out) = setup.sizes(sizes(&setup.settings));
-        let demand = setup.settings.demand_or(recommended(setup.settings.profile));
+        let (sizes, left_out) = setup.split_sizes(block_sizes(&setup.settings));
+        let demand = setup.settings.demand_or(recommended_demand(setup.settings.profile));
         let preconditions = preconditions(&setup.settings)?;
-        let last = sizes.last();
-        let loops =
-            sizes.iter().map(|size| size_loop(&setup, *size, Some(size) == last, demand)).collect();
+        let mut loops = Vec::new();
+        for (number, size) in (1..).zip(&sizes) {
+            loops.push(size_loop(&setup, *size, number == sizes.len(), demand));
+        }
         Ok(Throughput { demand, left_out, preconditions, loops, setup })
     }
 
     fn choices(&self) -> RunChoices<'_> {
-        let cap = self.loops.iter().map(|l| l.mixed_loop.rounds_max).max();
+        let rounds_max = self.loops.iter().map(|l| l.mixed_loop.rounds_max).max();
         RunChoices {
             demands: vec![self.demand],
-            recommended: Some(recommended(self.setup.settings.profile)),
+            recommended: Some(recommended_demand(self.setup.settings.profile)),
             block_sizes_left_out: &self.left_out,
-            rounds_max: cap,
+            rounds_max,
             ending: disclosure::ending_text(self.setup.settings.steady_state),
             judged: true,
-            preconditioning: if self.preconditions() {
-                self.loops.iter().map(|size| self.wipc_pattern(size)).collect()
+            preconditioning: if self.preconditions {
+                self.loops.iter().map(|size_loop| self.wipc_pattern(size_loop)).collect()
             } else {
                 Vec::new()
             },
@@ -101,7 +112,7 @@ impl RangedTest for Throughput {
                 "profile quick runs steps of {} (the standard: 60 s) and at most {} rounds of \
                  each block size.",
                 self.setup.step_time,
-                cap.unwrap_or_default()
+                rounds_max.unwrap_or_default()
             ),
             tkperf: tkperf_text(self.preconditions),
             ..self.setup.choices()
@@ -110,15 +121,12 @@ impl RangedTest for Throughput {
 }
 
 impl Throughput {
-    pub(super) fn preconditions(&self) -> bool {
-        self.preconditions
-    }
     /// Returns the pattern of the preconditioning: the block size under test, except in profile
     /// tkperf, whose smallest size would take days; it uses the standard's pattern.
-    pub(super) fn wipc_pattern(&self, size: &SizeLoop) -> AccessPattern {
+    pub(super) fn wipc_pattern(&self, size_loop: &SizeLoop) -> AccessPattern {
         match self.setup.settings.profile {
             Profile::Tkperf => WIPC_PATTERN,
-            _ => size.writes(),
+            _ => size_loop.writes(),
         }
     }
 }
@@ -135,22 +143,22 @@ fn preconditions(settings: &Settings) -> Result<bool, ProcedureError> {
 /// Returns the text on where profile tkperf deviates from TKperf.
 fn tkperf_text(preconditions: bool) -> &'static str {
     if preconditions {
-        "Profile tkperf follows TKperf's five block sizes, their order, its purge before \
-             each, and its demand. Differences: after each purge, twice the user capacity is \
-             written (TKperf writes nothing); every block size is judged by its own writes \
-             (TKperf judges all by those of 1024 KiB); sequential I/O continues from step to \
-             step, and threads share one position; a failed purge is reported."
+        "Profile tkperf follows TKperf's five block sizes, their order, its purge before each, and \
+         its demand. Differences: after each purge, twice the user capacity is written (TKperf \
+         writes nothing); every block size is judged by its own writes (TKperf judges all by those \
+         of 1024 KiB); sequential I/O continues from step to step, and threads share one position; \
+         a failed purge is reported."
     } else {
-        "Profile tkperf follows TKperf's five block sizes, their order, its purge \
-                before each, and its demand. Like TKperf and unlike the PTS, it has no workload \
-                independent preconditioning. Differences: every block size is judged by its own \
-                writes (TKperf judges all by those of 1024 KiB); sequential I/O continues from \
-                step to step; a failed purge is reported."
+        "Profile tkperf follows TKperf's five block sizes, their order, its purge before each, and \
+         its demand. Like TKperf and unlike the PTS, it has no workload independent \
+         preconditioning. Differences: every block size is judged by its own writes (TKperf judges \
+         all by those of 1024 KiB); sequential I/O continues from step to step; a failed purge is \
+         reported."
     }
 }
 
 fn size_loop(setup: &ProcedureSetup, size: Bytes, is_last: bool, demand: Demand) -> SizeLoop {
-    let phase = |of: &str| format!("{of}-{}", size.transfer_size());
+    let phase = |base: &str| format!("{base}-{}", size.transfer_size());
     SizeLoop {
         size,
         wipc_phase: phase(preconditioning::PHASE),
@@ -164,7 +172,7 @@ fn size_loop(setup: &ProcedureSetup, size: Bytes, is_last: bool, demand: Demand)
     }
 }
 
-fn sizes(settings: &Settings) -> &'static [Bytes] {
+fn block_sizes(settings: &Settings) -> &'static [Bytes] {
     match (settings.profile, settings.class) {
         (Profile::Tkperf, _) => &SIZES_TKPERF,
         (Profile::Pts11, Class::Client) => &SIZES_CLIENT_1,
@@ -172,6 +180,6 @@ fn sizes(settings: &Settings) -> &'static [Bytes] {
     }
 }
 
-fn recommended(profile: Profile) -> Demand {
+fn recommended_demand(profile: Profile) -> Demand {
     if profile == Profile::Tkperf { DEMAND_TKPERF } else { DEMAND }
 }

@@ -1,13 +1,15 @@
 use super::*;
 use crate::common::results::LoopResults;
 use crate::pts::scattered::RangedTest;
-use crate::testing::scripted::{GEOMETRY, purges, record, scripted, settings_of, setup, steps};
+use crate::testing::scripted::{
+    GEOMETRY, phase_steps, purges, record, scripted, settings_of, setup, steps,
+};
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::settings::{Amendment, SteadyStateMethod};
+use steadfast_domain::settings::Amendment;
 use steadfast_domain::{Bytes, CaveatKind, Class, Demand, JournalEntry, Profile, Settings, Step};
 
 fn throughput_test(change: impl FnOnce(&mut Settings)) -> Throughput {
-    setup(&settings_of("throughput", change), GEOMETRY, &[]).and_then(Throughput::on).unwrap()
+    setup(&settings_of("throughput", change), GEOMETRY, &[]).and_then(Throughput::new).unwrap()
 }
 
 fn conducted(test: &Throughput, iops: impl FnMut(&Step) -> f64) -> Vec<JournalEntry> {
@@ -80,10 +82,7 @@ fn only_writes_are_tracked_and_each_size_on_its_own() {
     };
     let test = throughput_test(|_| ());
     let entries = conducted(&test, drifting);
-    let last = |phase: &str| {
-        let of_phase = steps(&entries).into_iter().rfind(|s| s.place.phase == phase);
-        of_phase.unwrap().place.round
-    };
+    let last = |phase: &str| phase_steps(&entries, phase).last().unwrap().place.round;
     assert_eq!((last("rounds-1024K"), last("rounds-128K")), (5, 8));
     let findings = test.study(&record(&test.setup.settings, entries));
     assert!(findings.ending.contains("SEQ 1024K W steady in rounds 1 to 5 of 5"));
@@ -114,18 +113,11 @@ fn a_gap_voids_a_round_of_its_own_size_only() {
     let mut bench = scripted(|_| 100.0);
     bench.gap_before = vec![("rounds-128K", 2, 2)];
     let record = bench.recorded(&test, &test.setup.settings);
-    let loops = test.loops.iter();
-    let windows: Vec<_> =
-        loops.map(|size| LoopResults::new(&size.mixed_loop, &record).verdict.window).collect();
-    assert_eq!(windows, [Some((1, 5)), Some((3, 7))]);
+    let window =
+        |index: usize| LoopResults::new(&test.loops[index].mixed_loop, &record).verdict.window;
+    assert_eq!((window(0), window(1)), (Some((1, 5)), Some((3, 7))));
     let findings = test.study(&record);
     assert!(findings.caveats.iter().any(|c| c.id == "gap" && c.text.contains("void")));
-}
-
-#[test]
-fn post_25_runs_all_rounds_of_both_sizes() {
-    let test = throughput_test(|s| s.steady_state = SteadyStateMethod::Post25);
-    assert_eq!(steps(&conducted(&test, |_| 100.0)).len(), 2 * (1 + 25 * 2));
 }
 
 #[test]
@@ -163,7 +155,7 @@ fn tkperf_purges_without_preconditioning_and_says_so() {
 fn an_amendment_is_for_the_last_loop_or_for_the_one_that_it_names() {
     let caps = |amendments: &[Amendment]| -> Vec<u32> {
         let settings = Settings::new("throughput", 7);
-        let test = setup(&settings, GEOMETRY, amendments).and_then(Throughput::on).unwrap();
+        let test = setup(&settings, GEOMETRY, amendments).and_then(Throughput::new).unwrap();
         test.loops.iter().map(|l| l.mixed_loop.rounds_max).collect()
     };
     let named = |phase: &str, rounds| Amendment::RoundsMaxOf { phase: phase.to_owned(), rounds };

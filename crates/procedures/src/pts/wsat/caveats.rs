@@ -8,6 +8,7 @@ use crate::exhibits::response::bins_caveat;
 use crate::report_notation::{count_word, limits_text, reservation_text};
 use steadfast_domain::{Caveat, Profile, Verdict, caveats as ids};
 
+/// Returns the caveats of WSAT that precede the common ones.
 pub(super) fn caveats(run: &WsatRun<'_>) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let not_steady = run.results.verdict.as_ref().filter(|verdict| !verdict.steady);
@@ -28,8 +29,8 @@ pub(super) fn caveats(run: &WsatRun<'_>) -> Vec<Caveat> {
         caveats.push(bins_caveat());
     }
     let document = &run.test.setup.method.document;
-    let is_own = run.test.workload.to_string() == "RND 4K W";
-    if !is_own && matches!(run.test.setup.settings.profile, Profile::Pts11 | Profile::Tkperf) {
+    let is_standard = run.test.workload.to_string() == "RND 4K W";
+    if !is_standard && matches!(run.test.setup.settings.profile, Profile::Pts11 | Profile::Tkperf) {
         caveats.push(Caveat::deviation(
             ids::WORKLOAD,
             format!("WSAT of {document} writes RND 4K W; this run uses {}.", run.test.workload),
@@ -40,7 +41,7 @@ pub(super) fn caveats(run: &WsatRun<'_>) -> Vec<Caveat> {
 }
 
 fn not_steady_caveat(run: &WsatRun<'_>, verdict: &Verdict) -> Caveat {
-    if run.test.only_steady() {
+    if run.test.requires_steady_state() {
         Caveat::invalidates(
             ids::STEADY_STATE_NOT_ACHIEVED,
             format!(
@@ -66,23 +67,25 @@ fn not_steady_caveat(run: &WsatRun<'_>, verdict: &Verdict) -> Caveat {
 
 /// Returns the limit at which the saturation ended: an amount, a time, or the rounds.
 fn limit_text(run: &WsatRun<'_>) -> String {
-    let rounds = || run.test.cyclic_load().map(|load| format!("{} rounds", load.cycles_max));
-    match (run.results.end, run.test.time_limit) {
-        (SaturationEnd::Written, _) => run.test.fills_text(),
-        (SaturationEnd::Time, Some(time)) => time.to_string(),
-        _ => rounds().unwrap_or_else(|| "steps".to_owned()),
+    match (run.results.end, run.test.time_limit, run.test.cyclic_load()) {
+        (SaturationEnd::Written, ..) => run.test.fills_text(),
+        (SaturationEnd::Time, Some(time), _) => time.to_string(),
+        (_, _, Some(load)) => format!("{} rounds", load.cycles_max),
+        _ => "steps".to_owned(),
     }
 }
 
 /// Returns a caveat on sequential preconditioning, which the method lacks.
 fn preconditioning_caveat(run: &WsatRun<'_>) -> Option<Caveat> {
     let WsatPreconditioning::Wipc = &run.test.preconditioning else { return None };
-    let text = format!(
-        "2 x user capacity was written ({WIPC_PATTERN}) before the saturation; WSAT has no \
-         workload-independent preconditioning, so this run did not begin with a fresh drive."
-    );
-    let remedy = "Omit --set precondition.";
-    Some(Caveat::deviation(ids::PRECONDITION, text, remedy))
+    Some(Caveat::deviation(
+        ids::PRECONDITION,
+        format!(
+            "2 x user capacity was written ({WIPC_PATTERN}) before the saturation; WSAT has no \
+             workload-independent preconditioning, so this run did not begin with a fresh drive."
+        ),
+        "Omit --set precondition.",
+    ))
 }
 
 /// Returns a caveat if reads of a purged drive may access unwritten blocks.

@@ -3,12 +3,13 @@
 
 use super::caveats;
 use super::plots::{
-    WsatAxis, amplification_plot, average_latency_plot, confidence, device_plots, histogram_tail,
-    iops_plot, response_plot, seconds_plot, seconds_response, throughput_plot,
+    WsatAxis, amplification_plot, average_latency_plot, confidence_exhibits, device_plots,
+    histogram_tail_plot, iops_plot, response_plot, seconds_plot, seconds_response_plot,
+    throughput_plot,
 };
-use super::results::{LAST_STEPS, MergedSteps, SaturationEnd, WsatResults, WsatRun, WsatStep};
+use super::results::{LAST_STEPS, MergedSteps, SaturationEnd, WsatResults, WsatRun};
 use super::setup::{HISTOGRAM_TIME, Wsat, WsatPreconditioning};
-use super::tables::{histogram_percentiles, steps_table, summary_table};
+use super::tables::{histogram_percentiles_table, steps_table, summary_table};
 use crate::common::metrics::MeasuredPoint;
 use crate::exhibits::cyclic_load::{check_exhibits, convergence_plot, evidence};
 use crate::exhibits::disclosure::{self, ReportForm, SECOND_STIMULUS, form_demand};
@@ -17,9 +18,9 @@ use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::FIVE_NINES;
 use crate::exhibits::{secondary, tkperf};
 use crate::pts::workload;
-use crate::report_notation::{number, reservation_text};
+use crate::report_notation::{mix_name, number, reservation_text};
 use steadfast_domain::findings::{Exhibit, Facts, KeyFigure, Metric, Page, Plot, Scale, Setting};
-use steadfast_domain::{Caveat, Measurement, Profile, Record, Step, Verdict};
+use steadfast_domain::{Caveat, Profile, Record, Step, Verdict};
 
 impl ProcedureReport for Wsat {
     type Results<'a> = WsatResults<'a>;
@@ -47,14 +48,14 @@ impl ProcedureReport for Wsat {
                 ReportEntry::FormPlot(|run| iops_plot(run, WsatAxis::Fills, Scale::Linear)),
                 ReportEntry::FormPlot(|run| response_plot(run, WsatAxis::Fills)),
                 ReportEntry::Form("WSAT Response Time Histogram - Confidence Level Plot"),
-                ReportEntry::Several(confidence),
+                ReportEntry::Several(confidence_exhibits),
             ],
         ),
         ReportEntry::Setup,
         ReportEntry::General,
         ReportEntry::Chapter("Saturation Second by Second"),
         ReportEntry::Plot(seconds_plot),
-        ReportEntry::Plot(seconds_response),
+        ReportEntry::Plot(seconds_response_plot),
         ReportEntry::Several(device_plots),
         ReportEntry::Chapter("Write Saturation"),
         ReportEntry::Listing(listing),
@@ -73,8 +74,8 @@ impl ProcedureReport for Wsat {
         ReportEntry::Chapter("Response Times"),
         ReportEntry::Plot(|run| response_plot(run, WsatAxis::Time)),
         ReportEntry::Plot(|run| response_plot(run, WsatAxis::Written)),
-        ReportEntry::OptionalTable(histogram_percentiles),
-        ReportEntry::OptionalPlot(histogram_tail),
+        ReportEntry::OptionalTable(histogram_percentiles_table),
+        ReportEntry::OptionalPlot(histogram_tail_plot),
         ReportEntry::Secondary,
         ReportEntry::Facts(|run| {
             let iops = run.results.last_steps(run.results.steps.len()).and_then(|s| s.iops);
@@ -100,75 +101,72 @@ impl ProcedureReport for Wsat {
         let demand = form_demand(run.test.demand);
         let rounds = match &run.results.verdict {
             Some(verdict) if !verdict.steady && ended_as_allowed(run) => {
-                format!("not required: {}", end_text(run))
+                format!("not required: {}", limit_name(run))
             }
             Some(verdict) => disclosure::window_text(verdict),
             None => "not judged (pseudo steady state)".into(),
         };
         let settings = run.choices.settings;
-        let chosen = |id: &str, label: &str, value: Option<String>| {
+        let workload_row = |id: &str, label: &str, value: Option<String>| {
             Setting::new(id, label, value, workload::origin(settings))
         };
-        let read = run.test.workload.read_percent();
-        let histogram = run.test.histogram_time;
-        let second_demand = histogram.map(|_| demand.clone()).unwrap_or_default();
-        ReportForm::new(
-            "WSAT Test",
-            &format!("WSAT - Write Saturation, {}", run.test.workload),
-            &run.choices,
-        )
-        .set_up(disclosure::preconditioning_rows(&run.choices))
-        .set_up([
-            chosen("wdpc", "Pre Condition 2", Some(format!("{} (WDPC)", run.test.workload))),
-            run.choices.demand_row("TOIO - TC/QD", demand.clone()),
-            Setting::outcome("SS Rounds", &rounds),
-            disclosure::note_row(&run.choices),
-        ])
-        .test_parameters([
-            chosen("stimulus-1", "Test Stimulus 1", Some(run.test.workload.to_string())),
-            chosen("mixes", "RW Mix", Some(format!("{read}/{}", 100 - read))),
-            run.choices.demand_row("TOIO - TC/QD", demand.clone()),
-            run.choices.step_row("Step"),
-            Setting::outcome("Steady State", rounds),
-            chosen(
-                SECOND_STIMULUS,
-                "Test Stimulus 2",
-                histogram.map(|_| run.test.workload.to_string()),
-            ),
-            run.choices.demand_row("TOIO - TC/QD", second_demand).with_id("demand-2"),
-            HISTOGRAM_TIME.row(settings, "Duration", histogram.map(|time| time.to_string())),
-        ])
+        let workload = run.test.workload.to_string();
+        let mix = mix_name(run.test.workload.read_percent());
+        let histogram_time = run.test.histogram_time;
+        let histogram_workload = histogram_time.map(|_| workload.clone());
+        let histogram_demand = histogram_time.map(|_| demand.clone()).unwrap_or_default();
+        ReportForm::new("WSAT Test", &format!("WSAT - Write Saturation, {workload}"), &run.choices)
+            .set_up(disclosure::preconditioning_rows(&run.choices))
+            .set_up([
+                workload_row("wdpc", "Pre Condition 2", Some(format!("{workload} (WDPC)"))),
+                run.choices.demand_row("TOIO - TC/QD", demand.clone()),
+                Setting::outcome("SS Rounds", &rounds),
+                disclosure::note_row(&run.choices),
+            ])
+            .test_parameters([
+                workload_row("stimulus-1", "Test Stimulus 1", Some(workload)),
+                workload_row("mixes", "RW Mix", Some(mix)),
+                run.choices.demand_row("TOIO - TC/QD", demand),
+                run.choices.step_row("Step"),
+                Setting::outcome("Steady State", rounds),
+                workload_row(SECOND_STIMULUS, "Test Stimulus 2", histogram_workload),
+                run.choices.demand_row("TOIO - TC/QD", histogram_demand).with_id("demand-2"),
+                HISTOGRAM_TIME.row(
+                    settings,
+                    "Duration",
+                    histogram_time.map(|time| time.to_string()),
+                ),
+            ])
     }
 
     fn ending(run: &WsatRun<'_>) -> String {
         let Some(last) = run.results.steps.last() else {
             return "The run is not finished: nothing has been written yet.".into();
         };
-        let so_far = format!(
+        let progress = format!(
             "{} minutes, {} GB written, {} drive fills",
             number(last.time, 1),
             number(last.written_gb, 1),
             number(last.fills, 2)
         );
         match run.results.end {
-            SaturationEnd::NotYet => format!("The run is not finished: {so_far}."),
-            SaturationEnd::Written => format!("Ended after {}: {so_far}.", run.test.fills_text()),
-            SaturationEnd::Time => format!("Ended by its time limit: {so_far}."),
+            SaturationEnd::NotYet => format!("The run is not finished: {progress}."),
+            SaturationEnd::Written => format!("Ended after {}: {progress}.", run.test.fills_text()),
+            SaturationEnd::Time => format!("Ended by its time limit: {progress}."),
             SaturationEnd::Count => {
                 match run.results.verdict.as_ref().filter(|verdict| !verdict.steady) {
                     Some(verdict) => format!(
-                        "Steady state NOT achieved in the maximum number of rounds{}: {so_far}.",
+                        "Steady state NOT achieved in the maximum number of rounds{}: {progress}.",
                         reservation_text(verdict)
                     ),
-                    None => format!("Ended after the maximum number of steps: {so_far}."),
+                    None => format!("Ended after the maximum number of steps: {progress}."),
                 }
             }
             SaturationEnd::Steady => {
-                let (first, last) =
-                    run.results.verdict.as_ref().and_then(|v| v.window).unwrap_or_default();
-                let reservation =
-                    run.results.verdict.as_ref().map(reservation_text).unwrap_or_default();
-                format!("Steady state in rounds {first} to {last}{reservation}: {so_far}.")
+                let verdict = run.results.verdict.as_ref();
+                let (first, last) = verdict.and_then(|v| v.window).unwrap_or_default();
+                let reservation = verdict.map(reservation_text).unwrap_or_default();
+                format!("Steady state in rounds {first} to {last}{reservation}: {progress}.")
             }
         }
     }
@@ -176,7 +174,7 @@ impl ProcedureReport for Wsat {
     /// A saturation ended by bytes or time has a verdict only if it is steady.
     fn verdict(run: &WsatRun<'_>) -> Option<Verdict> {
         let verdict = run.results.verdict.as_ref();
-        verdict.filter(|verdict| verdict.steady || run.test.only_steady()).cloned()
+        verdict.filter(|verdict| verdict.steady || run.test.requires_steady_state()).cloned()
     }
 
     fn caveats(run: &WsatRun<'_>) -> Vec<Caveat> {
@@ -201,19 +199,18 @@ impl ProcedureReport for Wsat {
         let Some(LateRate { id, label, share, merged }) = late_rate(run) else {
             return figures;
         };
-        let part = merged.iops.zip(fresh.filter(|fresh| *fresh > 0.0)).map(|(l, f)| l / f * 100.0);
-        let (mean, tail) = (merged.tally.response_mean(), merged.tally.percentile(FIVE_NINES));
+        let fresh = fresh.filter(|fresh| *fresh > 0.0);
+        let percent = merged.iops.zip(fresh).map(|(late, fresh)| late / fresh * 100.0);
+        let mean = millis(merged.tally.response_mean());
+        let tail = millis(merged.tally.percentile(FIVE_NINES));
+        let figure = |suffix: &str, label: String, value: Option<f64>, unit: &str| {
+            KeyFigure::new(&format!("{id}-{suffix}"), label, value, unit)
+        };
         figures.extend([
-            KeyFigure::new(&format!("{id}-iops"), format!("{name}, {label}"), merged.iops, "IOPS"),
-            KeyFigure::new(&format!("{id}-share"), share, part, "%"),
-            KeyFigure::new(&format!("{id}-mean"), format!("Mean, {label}"), millis(mean), "ms"),
-            KeyFigure::new(
-                &format!("{id}-five-nines"),
-                format!("99.999 %, {label}"),
-                millis(tail),
-                "ms",
-            )
-            .of_buckets(),
+            figure("iops", format!("{name}, {label}"), merged.iops, "IOPS"),
+            figure("share", share, percent, "%"),
+            figure("mean", format!("Mean, {label}"), mean, "ms"),
+            figure("five-nines", format!("99.999 %, {label}"), tail, "ms").of_buckets(),
         ]);
         figures
     }
@@ -221,50 +218,54 @@ impl ProcedureReport for Wsat {
     /// First step, last step, steady window and histogram run in long form.
     fn metrics(run: &WsatRun<'_>) -> Vec<Metric> {
         let results = &run.results;
-        let measured = |at: usize| results.outcomes.get(at).map(|(_, o)| vec![&o.measurement]);
+        let measured =
+            |index: usize| results.outcomes.get(index).map(|(_, o)| vec![&o.measurement]);
         let last = results.outcomes.len().checked_sub(1).filter(|last| *last > 0);
         let window = run.test.cyclic_load().and_then(|load| results.steady_measurements(load));
-        let all: [(&str, Option<Vec<&Measurement>>); 4] = [
+        let pattern = run.test.workload.pattern();
+        let mut metrics = Vec::new();
+        for (name, steps) in [
             (FIRST_STEP, measured(0)),
             (LAST_STEP, last.and_then(measured)),
             (SUSTAINED, window),
             (HISTOGRAM_RUN, results.histogram.map(|measurement| vec![measurement])),
-        ];
-        let metrics_of = |(name, steps): (&str, Option<Vec<&Measurement>>)| {
-            let point = format!("{}{name}", run.test.workload);
-            let pattern = run.test.workload.pattern();
-            Some(MeasuredPoint { point: &point, pattern, steps: &steps?, rounds: false }.metrics())
-        };
-        all.into_iter().filter_map(metrics_of).flatten().collect()
+        ] {
+            let Some(steps) = steps else { continue };
+            let point = format!("{}{}", run.test.workload, name.suffix);
+            let measured = MeasuredPoint { point: &point, pattern, steps: &steps, rounds: false };
+            metrics.extend(measured.metrics());
+        }
+        metrics
     }
 }
 
-/// Ends of the names of WSAT's points, after the workload.
-const FIRST_STEP: &str = ", first step";
-const LAST_STEP: &str = ", last step";
-const SUSTAINED: &str = ", sustained";
-const HISTOGRAM_RUN: &str = ", histogram run";
+/// Name of a point in the metrics of WSAT.
+pub(crate) struct PointName {
+    /// Suffix after the workload's name.
+    pub suffix: &'static str,
+    /// The steps of the point in words.
+    pub description: &'static str,
+}
 
-/// End of the name of the point with the rate of the fresh drive, and its name in words.
-pub(crate) const FRESH_POINT: (&str, &str) = (FIRST_STEP, "first step");
+/// Point with the rate of the fresh drive.
+pub(crate) const FIRST_STEP: PointName =
+    PointName { suffix: ", first step", description: "first step" };
+const LAST_STEP: PointName = PointName { suffix: ", last step", description: "last step" };
+const SUSTAINED: PointName = PointName { suffix: ", sustained", description: "steady window" };
+const HISTOGRAM_RUN: PointName =
+    PointName { suffix: ", histogram run", description: "histogram run" };
 
-/// Ends of the names of the points that a saturation is summed up by, best first, and their names
-/// in words.
-pub(crate) const LATE_POINTS: [(&str, &str); 4] = [
-    (SUSTAINED, "steady window"),
-    (HISTOGRAM_RUN, "histogram run"),
-    (LAST_STEP, "last step"),
-    FRESH_POINT,
-];
+/// Points that a saturation is summed up by, best first.
+pub(crate) const LATE_POINTS: [PointName; 4] = [SUSTAINED, HISTOGRAM_RUN, LAST_STEP, FIRST_STEP];
 
 /// Returns true if the run ended at a limit that the method allows in place of steady state.
 fn ended_as_allowed(run: &WsatRun<'_>) -> bool {
     matches!(run.results.end, SaturationEnd::Written | SaturationEnd::Time)
-        && !run.test.only_steady()
+        && !run.test.requires_steady_state()
 }
 
 /// Describes what ended the saturation, for the form.
-fn end_text(run: &WsatRun<'_>) -> String {
+fn limit_name(run: &WsatRun<'_>) -> String {
     match run.results.end {
         SaturationEnd::Written => run.test.fills_text(),
         _ => "time limit".to_owned(),
@@ -294,16 +295,16 @@ fn late_rate(run: &WsatRun<'_>) -> Option<LateRate> {
     if let (Some(histogram), Some(time)) = (run.results.histogram, run.test.histogram_time) {
         let label = format!("mean of the {time} after the saturation");
         let share = format!("Share of fresh, mean of the {time} after");
-        let merged = MergedSteps::of_measurement(histogram);
+        let merged = MergedSteps::from(histogram);
         return Some(LateRate { id: "after", label, share, merged });
     }
     // With so few steps the mean would include the first one and mix two states.
-    let (count, of) = match run.results.steps.len() {
+    let (count, steps) = match run.results.steps.len() {
         0 | 1 => return None,
         few if few <= LAST_STEPS => (1, "last step".to_owned()),
         _ => (LAST_STEPS, format!("mean of the last {LAST_STEPS} steps")),
     };
-    let label = format!("{of}, not steady");
+    let label = format!("{steps}, not steady");
     let share = format!("Share of fresh, {label}");
     Some(LateRate { id: "last", label, share, merged: run.results.last_steps(count)? })
 }
@@ -333,17 +334,15 @@ fn listing(run: &WsatRun<'_>) -> String {
 
 /// Returns the exhibits of the steady-state check; empty if nothing is judged.
 fn steady_check(run: &WsatRun<'_>) -> Vec<Exhibit> {
-    match (run.test.cyclic_load(), &run.results.verdict) {
-        (Some(_), Some(verdict)) => check_exhibits(verdict, "wsat-window"),
-        _ => Vec::new(),
+    match &run.results.verdict {
+        Some(verdict) => check_exhibits(verdict, "wsat-window"),
+        None => Vec::new(),
     }
 }
 
 /// Returns the evidence; empty if nothing is or could be judged.
 fn steady_evidence(run: &WsatRun<'_>) -> Vec<Exhibit> {
-    let Some(load) = run.test.cyclic_load().filter(|_| run.results.verdict.is_some()) else {
-        return Vec::new();
-    };
+    let Some(load) = run.test.cyclic_load() else { return Vec::new() };
     let steps = &run.results.outcomes;
     if load.track(steps).points.is_empty() {
         return Vec::new();
@@ -356,8 +355,10 @@ fn steady_evidence(run: &WsatRun<'_>) -> Vec<Exhibit> {
 
 /// Returns the test in the form of a TKperf report.
 fn tkperf_chapters(run: &WsatRun<'_>) -> Vec<Page> {
-    let minute =
-        |m: &WsatStep| tkperf::SaturatedMinute { iops: m.iops, mean_ms: m.art, gap: m.gap };
-    let minutes: Vec<_> = run.results.steps.iter().map(minute).collect();
-    tkperf::write_saturation(listing(run), &minutes)
+    let minutes = run.results.steps.iter().map(|step| tkperf::SaturatedMinute {
+        iops: step.iops,
+        mean_ms: step.art,
+        gap: step.gap,
+    });
+    tkperf::write_saturation(listing(run), &minutes.collect::<Vec<_>>())
 }

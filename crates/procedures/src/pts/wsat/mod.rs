@@ -17,7 +17,7 @@ mod results;
 mod setup;
 mod tables;
 
-pub(crate) use exhibits::{FRESH_POINT, LATE_POINTS};
+pub(crate) use exhibits::{FIRST_STEP, LATE_POINTS, PointName};
 pub use setup::{COMPOSITE_PARAMETERS, PARAMETERS, Wsat};
 
 use crate::common::one_pass;
@@ -36,12 +36,16 @@ impl Procedure for Wsat {
             WsatPreconditioning::OnePass(pass) => pass.conduct(bench, one_pass::PHASE)?,
         }
         match &self.saturation {
-            SaturationLoad::Judged(load) => load.conduct(bench).map(|_| ())?,
-            SaturationLoad::Plain(stretch) => stretch.conduct(bench).map(|_| ())?,
+            SaturationLoad::Judged(load) => {
+                load.conduct(bench)?;
+            }
+            SaturationLoad::Plain(load) => {
+                load.conduct(bench)?;
+            }
         }
         let Some(time) = self.histogram_time else { return Ok(()) };
         for attempt in 1.. {
-            if bench.apply(&self.histogram(attempt, time))?.gap_before.is_none() {
+            if bench.apply(&self.histogram_step(attempt, time))?.gap_before.is_none() {
                 break;
             }
         }

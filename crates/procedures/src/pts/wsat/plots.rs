@@ -17,11 +17,20 @@ pub(super) enum WsatAxis {
 }
 
 impl WsatAxis {
-    fn names(self) -> (&'static str, &'static str) {
+    /// Returns the name in the ids of plots.
+    fn id(self) -> &'static str {
         match self {
-            WsatAxis::Time => ("time", "Time"),
-            WsatAxis::Written => ("tgbw", "TGBW"),
-            WsatAxis::Fills => ("fills", "Drive Fills"),
+            WsatAxis::Time => "time",
+            WsatAxis::Written => "tgbw",
+            WsatAxis::Fills => "fills",
+        }
+    }
+    /// Returns the name in the titles of plots.
+    fn name(self) -> &'static str {
+        match self {
+            WsatAxis::Time => "Time",
+            WsatAxis::Written => "TGBW",
+            WsatAxis::Fills => "Drive Fills",
         }
     }
     fn axis(self, run: &WsatRun<'_>) -> Axis {
@@ -45,12 +54,24 @@ fn time_axis(run: &WsatRun<'_>) -> PlotTimeAxis {
     PlotTimeAxis::for_steps("Time", run.test.setup.step_time)
 }
 
-type WsatStepValue = fn(&WsatStep) -> Option<f64>;
+/// Returns a value of every step against a quantity.
+fn curve(
+    run: &WsatRun<'_>,
+    x_axis: WsatAxis,
+    value: fn(&WsatStep) -> Option<f64>,
+) -> Vec<(f64, Option<f64>)> {
+    broken_curve(run, |step| x_axis.position(run, step), value)
+}
 
-fn curve(run: &WsatRun<'_>, against: WsatAxis, value: WsatStepValue) -> Vec<(f64, Option<f64>)> {
+/// Returns a value of every step against `x`; a gap breaks the line.
+fn broken_curve(
+    run: &WsatRun<'_>,
+    x: impl Fn(&WsatStep) -> f64,
+    value: fn(&WsatStep) -> Option<f64>,
+) -> Vec<(f64, Option<f64>)> {
     let mut points = Vec::new();
     for step in &run.results.steps {
-        let x = against.position(run, step);
+        let x = x(step);
         if step.gap && !points.is_empty() {
             // A line across a gap would show values that were not measured.
             points.push((x, None));
@@ -60,16 +81,15 @@ fn curve(run: &WsatRun<'_>, against: WsatAxis, value: WsatStepValue) -> Vec<(f64
     points
 }
 
-pub(super) fn iops_plot(run: &WsatRun<'_>, against: WsatAxis, scale: Scale) -> Plot {
-    let (id, name) = against.names();
-    let (suffix, of_scale) = match scale {
-        Scale::Log10 => ("-log", " (Log)"),
-        _ => ("", " (Linear)"),
+pub(super) fn iops_plot(run: &WsatRun<'_>, x_axis: WsatAxis, scale: Scale) -> Plot {
+    let (id_suffix, scale_name) = match scale {
+        Scale::Log10 => ("-log", "Log"),
+        _ => ("", "Linear"),
     };
     Plot::lines(
-        &format!("iops-{id}{suffix}"),
-        format!("WSAT IOPS{of_scale} v {name} - {}", run.test.workload),
-        against.axis(run),
+        &format!("iops-{}{id_suffix}", x_axis.id()),
+        format!("WSAT IOPS ({scale_name}) v {} - {}", x_axis.name(), run.test.workload),
+        x_axis.axis(run),
         Axis::new("IOPS", scale),
     )
     .caption(format!(
@@ -79,25 +99,24 @@ pub(super) fn iops_plot(run: &WsatRun<'_>, against: WsatAxis, scale: Scale) -> P
     .with(Series::new(
         run.test.workload.to_string(),
         Stroke::Average,
-        curve(run, against, |m| m.iops),
+        curve(run, x_axis, |step| step.iops),
     ))
 }
 
-pub(super) fn response_plot(run: &WsatRun<'_>, against: WsatAxis) -> Plot {
-    let (id, name) = against.names();
+pub(super) fn response_plot(run: &WsatRun<'_>, x_axis: WsatAxis) -> Plot {
     Plot::lines(
-        &format!("response-{id}"),
-        format!("WSAT Response Times v {name} - {}", run.test.workload),
-        against.axis(run),
+        &format!("response-{}", x_axis.id()),
+        format!("WSAT Response Times v {} - {}", x_axis.name(), run.test.workload),
+        x_axis.axis(run),
         Axis::new("Response time (ms)", Scale::Log10),
     )
     .caption(
         "Average, 99.999 % and maximum response time of every step; 99.999 % only where ten or \
          more I/Os lie beyond it.",
     )
-    .with(Series::new("MRT", Stroke::Context, curve(run, against, |m| m.mrt)))
-    .with(Series::new("99.999 %", Stroke::Fit, curve(run, against, |m| m.five_nines)))
-    .with(Series::new("ART", Stroke::Average, curve(run, against, |m| m.art)))
+    .with(Series::new("MRT", Stroke::Context, curve(run, x_axis, |step| step.mrt)))
+    .with(Series::new("99.999 %", Stroke::Fit, curve(run, x_axis, |step| step.five_nines)))
+    .with(Series::new("ART", Stroke::Average, curve(run, x_axis, |step| step.art)))
 }
 
 /// Plots the way from fresh to steady: IOPS of every second, means of the steps, and the times of
@@ -105,6 +124,9 @@ pub(super) fn response_plot(run: &WsatRun<'_>, against: WsatAxis) -> Plot {
 pub(super) fn seconds_plot(run: &WsatRun<'_>) -> Plot {
     let seconds = seconds::seconds(&run.results.outcomes);
     let time = time_axis(run);
+    // At the middle of a step, its mean matches the curve of the seconds.
+    let middle = |step: &WsatStep| time.position(f64::midpoint(step.begin, step.time));
+    let step_means = broken_curve(run, middle, |step| step.iops);
     let title = format!("WSAT IOPS, second by second - {}", run.test.workload);
     Plot::lines("seconds", title, time.axis.clone(), Axis::new("IOPS", Scale::Linear))
         .caption(format!(
@@ -117,48 +139,31 @@ pub(super) fn seconds_plot(run: &WsatRun<'_>) -> Plot {
             Stroke::Context,
             seconds::curve(&seconds, &time, |s| s.iops),
         ))
-        .with(Series::new("step mean", Stroke::Measured, step_means(run)))
+        .with(Series::new("step mean", Stroke::Measured, step_means))
         .markers(fill_markers(run, &time))
 }
 
-/// Returns the mean of every step at the middle of the step, so that it matches the curve of the
-/// seconds.
-fn step_means(run: &WsatRun<'_>) -> Vec<(f64, Option<f64>)> {
-    let time = time_axis(run);
-    let mut points = Vec::new();
-    let mut begin = 0.0;
-    for step in &run.results.steps {
-        let middle = time.position(f64::midpoint(begin, step.time));
-        if step.gap && !points.is_empty() {
-            points.push((middle, None));
-        }
-        points.push((middle, step.iops));
-        begin = step.time;
-    }
-    points
-}
-
 /// Maximum number of marks on the axis of time.
-const FILLS_MARKED: usize = 10;
+const FILL_MARKERS_MAX: usize = 10;
 
 /// Marks the times at which the user capacity was written once, twice, and so on.
 fn fill_markers(run: &WsatRun<'_>, axis: &PlotTimeAxis) -> Vec<Marker> {
-    let mut marks: Vec<Marker> = Vec::new();
-    let mut before = (0.0, 0.0);
+    let mut markers: Vec<Marker> = Vec::new();
+    // Time and drive fills at the begin of the step.
+    let (mut time, mut fills) = (0.0, 0.0);
     for step in &run.results.steps {
-        let (time, fills) = before;
-        let next = marks.len() as f64 + 1.0;
-        if step.fills >= next && step.fills > fills && marks.len() < FILLS_MARKED {
+        let next = markers.len() as f64 + 1.0;
+        if step.fills >= next && step.fills > fills && markers.len() < FILL_MARKERS_MAX {
             let part = (next - fills) / (step.fills - fills);
-            let label = if marks.is_empty() { "1 drive fill".into() } else { next.to_string() };
-            marks.push(Marker { x: axis.position(time + part * (step.time - time)), label });
+            let label = if markers.is_empty() { "1 drive fill".into() } else { next.to_string() };
+            markers.push(Marker { x: axis.position(time + part * (step.time - time)), label });
         }
-        before = (step.time, step.fills);
+        (time, fills) = (step.time, step.fills);
     }
-    marks
+    markers
 }
 
-pub(super) fn seconds_response(run: &WsatRun<'_>) -> Plot {
+pub(super) fn seconds_response_plot(run: &WsatRun<'_>) -> Plot {
     let seconds = seconds::seconds(&run.results.outcomes);
     let title = format!("WSAT response times, second by second - {}", run.test.workload);
     seconds::response_plot("seconds-response", &title, &time_axis(run), &seconds)
@@ -175,21 +180,23 @@ pub(super) fn throughput_plot(run: &WsatRun<'_>) -> Plot {
     .with(Series::new(
         run.test.workload.to_string(),
         Stroke::Average,
-        curve(run, WsatAxis::Time, |m| m.mb_per_second),
+        curve(run, WsatAxis::Time, |step| step.mb_per_second),
     ))
 }
 
 /// Plots what the device reports of itself below the curves.
 pub(super) fn device_plots(run: &WsatRun<'_>) -> Vec<Exhibit> {
-    let point = |step: &WsatStep| DevicePoint {
-        x: WsatAxis::Time.position(run, step),
-        breaks: step.gap,
-        amplification: step.amplification.and_then(|found| found.value()),
-        temperature: step.temperature,
-        watts: step.watts,
-        joules_per_gb: step.joules_per_gb,
-    };
-    let points: Vec<DevicePoint> = run.results.steps.iter().map(point).collect();
+    let mut points = Vec::new();
+    for step in &run.results.steps {
+        points.push(DevicePoint {
+            x: WsatAxis::Time.position(run, step),
+            breaks: step.gap,
+            amplification: step.amplification.and_then(|ratio| ratio.value()),
+            temperature: step.temperature,
+            watts: step.watts,
+            joules_per_gb: step.joules_per_gb,
+        });
+    }
     let caption = "As the device reports it, step by step.";
     device_curves::device_plots("seconds", &WsatAxis::Time.axis(run), caption, &points, &[])
 }
@@ -202,32 +209,28 @@ pub(super) fn average_latency_plot(run: &WsatRun<'_>) -> Plot {
         Axis::new("ART (ms)", Scale::Linear),
     )
     .caption("Average response time of every step.")
-    .with(Series::new("ART", Stroke::Average, curve(run, WsatAxis::Time, |m| m.art)))
+    .with(Series::new("ART", Stroke::Average, curve(run, WsatAxis::Time, |step| step.art)))
 }
 
+/// Plots the write amplification; `None` if the device does not report it.
 pub(super) fn amplification_plot(run: &WsatRun<'_>) -> Option<Plot> {
-    let mut steps = run.results.steps.iter();
-    let is_known =
-        steps.any(|step| step.amplification.is_some_and(|found| found.value().is_some()));
-    if !is_known {
+    let points = curve(run, WsatAxis::Fills, |step| step.amplification?.value());
+    if points.iter().all(|(_, value)| value.is_none()) {
         return None;
     }
     let plot = Plot::lines(
         "write-amplification",
         "Write amplification v Drive Fills",
-        Axis::new("Drive fills (written / user capacity)", Scale::Linear),
+        WsatAxis::Fills.axis(run),
         Axis::new("Flash bytes per host byte", Scale::Linear),
     )
     .caption("As the device reports it, step by step.")
-    .with(Series::new(
-        "write amplification",
-        Stroke::Average,
-        curve(run, WsatAxis::Fills, |m| m.amplification?.value()),
-    ));
+    .with(Series::new("write amplification", Stroke::Average, points));
     Some(plot)
 }
 
-pub(super) fn confidence(run: &WsatRun<'_>) -> Vec<Exhibit> {
+/// Returns the confidence level plot of the histogram run, or why there is none.
+pub(super) fn confidence_exhibits(run: &WsatRun<'_>) -> Vec<Exhibit> {
     let Some(measurement) = run.results.histogram else {
         let text = "The histogram run has not taken place yet, or a gap voided it.";
         return vec![Exhibit::Text(text.into())];
@@ -236,7 +239,7 @@ pub(super) fn confidence(run: &WsatRun<'_>) -> Vec<Exhibit> {
     vec![Exhibit::Plot(run_confidence_plot("clp", &name, measurement))]
 }
 
-pub(super) fn histogram_tail(run: &WsatRun<'_>) -> Option<Plot> {
+pub(super) fn histogram_tail_plot(run: &WsatRun<'_>) -> Option<Plot> {
     let columns = [(run.test.workload.to_string(), run.results.histogram?.total())];
     let title = format!("Response times of the histogram run - {}", run.test.workload);
     Some(tail_plot("histogram-tail", &title, &columns))

@@ -1,6 +1,6 @@
 //! Results of WSAT: the saturation step by step, how it ended, and the histogram run.
 
-use super::setup::{HISTOGRAM, PHASE, SaturationLoad, Wsat};
+use super::setup::{HISTOGRAM, PHASE, Wsat};
 use crate::common::attempts::{last_attempt, measurements, steps_of};
 use crate::common::cyclic_load::CyclicLoad;
 use crate::common::secondary::SecondaryMeans;
@@ -46,6 +46,8 @@ pub enum SaturationEnd {
 pub struct WsatStep {
     /// Number of its cycle, from 1; 0 if steps are not judged.
     pub round: u32,
+    /// Start of the step, in minutes since the load began.
+    pub begin: f64,
     /// End of the step, in minutes since the load began.
     pub time: f64,
     /// Data written by the load up to the end of the step, in GB.
@@ -85,13 +87,19 @@ pub struct MergedSteps {
 
 impl MergedSteps {
     /// Merges steps; `None` without steps.
-    fn merged(steps: &[&Measurement]) -> Option<MergedSteps> {
+    fn new(steps: &[&Measurement]) -> Option<MergedSteps> {
+        if steps.is_empty() {
+            return None;
+        }
         let tally: Tally = steps.iter().map(|step| step.total()).sum();
         let elapsed = Nanos(steps.iter().map(|step| step.elapsed.0).sum());
         let iops = (elapsed.0 > 0).then(|| tally.ios as f64 / elapsed.as_secs_f64());
-        (!steps.is_empty()).then_some(MergedSteps { iops, tally })
+        Some(MergedSteps { iops, tally })
     }
-    pub fn of_measurement(measurement: &Measurement) -> MergedSteps {
+}
+
+impl From<&Measurement> for MergedSteps {
+    fn from(measurement: &Measurement) -> Self {
         MergedSteps { iops: measurement.iops(), tally: measurement.total() }
     }
 }
@@ -104,9 +112,11 @@ impl<'a> WsatResults<'a> {
             .last()
             .filter(|(_, outcome)| outcome.gap_before.is_none())
             .map(|(_, outcome)| &outcome.measurement);
-        let ended = record.has_ended() || histogram.is_some();
-        let end =
-            if ended { end(wsat, &outcomes, verdict.as_ref()) } else { SaturationEnd::NotYet };
+        let end = if record.has_ended() || histogram.is_some() {
+            saturation_end(wsat, &outcomes, verdict.as_ref())
+        } else {
+            SaturationEnd::NotYet
+        };
         WsatResults { steps: step_values(wsat, &outcomes), outcomes, verdict, end, histogram }
     }
 
@@ -115,12 +125,12 @@ impl<'a> WsatResults<'a> {
     pub fn last_steps(&self, count: usize) -> Option<MergedSteps> {
         let mut measured = measurements(&self.outcomes);
         measured.retain(|measurement| measurement.elapsed.0 > 0);
-        MergedSteps::merged(&measured[measured.len().saturating_sub(count)..])
+        MergedSteps::new(&measured[measured.len().saturating_sub(count)..])
     }
 
     /// Merges the measured steps of the steady window; `None` if there is none.
     pub fn steady_window(&self, load: &CyclicLoad) -> Option<MergedSteps> {
-        MergedSteps::merged(&self.steady_measurements(load)?)
+        MergedSteps::new(&self.steady_measurements(load)?)
     }
 
     /// Returns the measurements of the steady window; `None` if no window is steady or the
@@ -128,10 +138,14 @@ impl<'a> WsatResults<'a> {
     pub fn steady_measurements(&self, load: &CyclicLoad) -> Option<Vec<&'a Measurement>> {
         let verdict = self.verdict.as_ref().filter(|verdict| verdict.steady)?;
         let (first, last) = verdict.window.filter(|_| verdict.reservation.is_none())?;
-        let inside = self.outcomes.iter().filter(|(step, _)| {
-            (first..=last).contains(&step.place.round) && load.is_measured(step.place.point)
-        });
-        Some(inside.map(|(_, outcome)| &outcome.measurement).collect())
+        let mut measurements = Vec::new();
+        for (step, outcome) in &self.outcomes {
+            let place = &step.place;
+            if (first..=last).contains(&place.round) && load.is_measured(place.point) {
+                measurements.push(&outcome.measurement);
+            }
+        }
+        Some(measurements)
     }
 
     /// Returns power, temperature and processor use during the saturation.
@@ -140,23 +154,25 @@ impl<'a> WsatResults<'a> {
     }
 }
 
-fn end(wsat: &Wsat, steps: &[(&Step, &Outcome)], verdict: Option<&Verdict>) -> SaturationEnd {
+/// Returns what ended a saturation with these steps.
+fn saturation_end(
+    wsat: &Wsat,
+    steps: &[(&Step, &Outcome)],
+    verdict: Option<&Verdict>,
+) -> SaturationEnd {
     let until = wsat.stimulus().until;
-    let moved: u64 = steps.iter().map(|(_, o)| o.measurement.bytes().0).sum();
-    let time: u64 = steps.iter().map(|(_, o)| o.measurement.elapsed.0).sum();
-    let stops = match &wsat.saturation {
-        SaturationLoad::Judged(load) => load.stops,
-        SaturationLoad::Plain(_) => false,
-    };
-    if stops && verdict.is_some_and(|verdict| verdict.steady) {
+    let moved: u64 = steps.iter().map(|(_, outcome)| outcome.measurement.bytes().0).sum();
+    let time: u64 = steps.iter().map(|(_, outcome)| outcome.measurement.elapsed.0).sum();
+    let stops_when_steady = wsat.cyclic_load().is_some_and(|load| load.stops);
+    if stops_when_steady && verdict.is_some_and(|verdict| verdict.steady) {
         return SaturationEnd::Steady;
     }
     if until.bytes.is_some_and(|bytes| moved >= bytes.0) {
         return SaturationEnd::Written;
     }
     // The load's own clock and the sum of its steps may differ at the boundaries of the steps.
-    let edges = SHORTFALL_MAX.0 * steps.len() as u64;
-    if wsat.time_limit.is_some_and(|limit| time + edges >= limit.0) {
+    let tolerance = SHORTFALL_MAX.0 * steps.len() as u64;
+    if wsat.time_limit.is_some_and(|limit| time + tolerance >= limit.0) {
         return SaturationEnd::Time;
     }
     SaturationEnd::Count
@@ -164,32 +180,36 @@ fn end(wsat: &Wsat, steps: &[(&Step, &Outcome)], verdict: Option<&Verdict>) -> S
 
 fn step_values(wsat: &Wsat, outcomes: &[(&Step, &Outcome)]) -> Vec<WsatStep> {
     let capacity = wsat.setup.geometry.capacity;
-    let (mut time, mut bytes) = (Nanos::ZERO, Bytes(0));
-    // If the byte limit is reached exactly at a cut, the last step has no length.
-    let whole = outcomes.iter().filter(|(_, outcome)| outcome.measurement.elapsed.0 > 0);
-    whole
-        .map(|(step, outcome)| {
-            let measurement = &outcome.measurement;
-            let total: Tally = measurement.total();
-            time += measurement.elapsed;
-            bytes += outcome.written();
-            WsatStep {
-                round: step.place.round,
-                time: minutes(time),
-                written_gb: bytes.as_gb(),
-                fills: bytes.0 as f64 / capacity.0 as f64,
-                iops: measurement.iops(),
-                mb_per_second: measurement.mb_per_second(),
-                art: total.response_mean_ms(),
-                shortest: millis(total.response_shortest()),
-                five_nines: millis(total.percentile(FIVE_NINES)),
-                mrt: millis(total.response_longest()),
-                amplification: measurement.write_amplification,
-                temperature: measurement.sensed.temperature_celsius,
-                watts: measurement.watts(),
-                joules_per_gb: measurement.joules_per_gb(),
-                gap: outcome.gap_before.is_some(),
-            }
-        })
-        .collect()
+    let mut steps = Vec::new();
+    let (mut time, mut written) = (Nanos::ZERO, Bytes(0));
+    for (step, outcome) in outcomes {
+        let measurement = &outcome.measurement;
+        // If the byte limit is reached exactly at a cut, the last step has no length.
+        if measurement.elapsed == Nanos::ZERO {
+            continue;
+        }
+        let total: Tally = measurement.total();
+        let begin = minutes(time);
+        time += measurement.elapsed;
+        written += outcome.written();
+        steps.push(WsatStep {
+            round: step.place.round,
+            begin,
+            time: minutes(time),
+            written_gb: written.as_gb(),
+            fills: written.0 as f64 / capacity.0 as f64,
+            iops: measurement.iops(),
+            mb_per_second: measurement.mb_per_second(),
+            art: total.response_mean_ms(),
+            shortest: millis(total.response_shortest()),
+            five_nines: millis(total.percentile(FIVE_NINES)),
+            mrt: millis(total.response_longest()),
+            amplification: measurement.write_amplification,
+            temperature: measurement.sensed.temperature_celsius,
+            watts: measurement.watts(),
+            joules_per_gb: measurement.joules_per_gb(),
+            gap: outcome.gap_before.is_some(),
+        });
+    }
+    steps
 }

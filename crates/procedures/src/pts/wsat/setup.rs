@@ -11,6 +11,7 @@ use crate::common::one_pass::{ONE_PASS, OnePass, SPARE};
 use crate::common::preconditioning::{self, PRECONDITION, WIPC_PATTERN, is_purged};
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
+use crate::pts::method::has_histogram;
 use crate::pts::workload::{ALIGNMENT, CURSOR, MIX_WRITES, PtsWorkload, ZONE_SHIFT};
 use crate::report_notation::{count_word, limits_text};
 use steadfast_domain::notation::AccessPattern;
@@ -79,11 +80,6 @@ fn is_judged(settings: &Settings) -> bool {
     }
 }
 
-/// Returns true if the profile has a histogram run. PTS 1.1 and TKperf end with the saturation.
-fn has_histogram(profile: Profile) -> bool {
-    matches!(profile, Profile::Pts20 | Profile::Quick)
-}
-
 /// Load of the saturation, by how it ends.
 #[derive(Debug, Clone)]
 pub(super) enum SaturationLoad {
@@ -107,35 +103,25 @@ pub struct Wsat {
 }
 
 impl Wsat {
-    pub fn on(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
-        Wsat::new(Some(&WORKLOAD), setup)
-    }
-
-    pub fn composite(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
-        Wsat::new(None, setup)
-    }
-
-    fn new(own: Option<&Parameter>, setup: ProcedureSetup) -> Result<Self, ProcedureError> {
-        let workload = PtsWorkload::chosen(own, &MIX_WRITES, &setup.settings, setup.geometry)?;
+    pub fn new(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
+        let workload = PtsWorkload::from_settings(
+            &setup.parameters, &MIX_WRITES, &setup.settings, setup.geometry,
+        )?;
         let (settings, geometry) = (&setup.settings, setup.geometry);
         let demand = settings.demand_or(workload.recommended_demand(&setup.method));
         let place = StepPlace::new(PHASE, 0, 1, "");
         let until = limits(&workload, settings, geometry)?;
-        let stimulus = setup.at_the_rate(setup.stimulus(&workload, demand, until, &place))?;
+        let stimulus = setup.with_rate(setup.stimulus(&workload, demand, until, &place))?;
         let label = setup.rated_label(workload.to_string());
         let time_limit = time_limit(&setup)?;
-        let preconditioning = WsatPreconditioning::chosen(&setup)?;
+        let preconditioning = WsatPreconditioning::from_setup(&setup)?;
         check_reads(&workload, settings, &preconditioning)?;
-        let fill = fill(&workload, settings, geometry, &preconditioning)?;
-        let mut saturation = saturation(&setup, &label, stimulus, time_limit)?;
-        if let SaturationLoad::Judged(load) = &mut saturation {
-            load.fill = fill;
-        }
-        let has_histogram = has_histogram(settings.profile);
+        let fill = fill_requirement(&workload, settings, geometry, &preconditioning)?;
+        let saturation = saturation(&setup, &label, stimulus, time_limit, fill)?;
         let histogram_time = HISTOGRAM_TIME.time(settings)?;
         Ok(Wsat {
             left_out: workload.left_out(),
-            histogram_time: has_histogram.then_some(histogram_time),
+            histogram_time: has_histogram(settings.profile).then_some(histogram_time),
             setup,
             workload,
             demand,
@@ -145,7 +131,8 @@ impl Wsat {
         })
     }
 
-    pub(super) fn histogram(&self, attempt: u32, time: Nanos) -> Step {
+    /// Returns the histogram run of an attempt.
+    pub(super) fn histogram_step(&self, attempt: u32, time: Nanos) -> Step {
         let label = self.setup.rated_label(format!("{} {}", self.workload, self.demand));
         let place = StepPlace::new(&attempt_phase(HISTOGRAM, attempt), 0, 1, label);
         let until = LoadLimits::time(time);
@@ -157,10 +144,11 @@ impl Wsat {
     pub(super) fn stimulus(&self) -> &Stimulus {
         match &self.saturation {
             SaturationLoad::Judged(load) => &load.stimulus,
-            SaturationLoad::Plain(stretch) => &stretch.stimulus,
+            SaturationLoad::Plain(load) => &load.stimulus,
         }
     }
 
+    /// Returns the load of the saturation if it is judged by measured steps.
     pub(super) fn cyclic_load(&self) -> Option<&CyclicLoad> {
         match &self.saturation {
             SaturationLoad::Judged(load) => Some(load),
@@ -170,7 +158,7 @@ impl Wsat {
 
     /// Returns true if the user chose `btw` or `post-25`; ending without steady state is then a
     /// failure.
-    pub(super) fn only_steady(&self) -> bool {
+    pub(super) fn requires_steady_state(&self) -> bool {
         matches!(
             self.setup.settings.steady_state,
             SteadyStateMethod::Btw | SteadyStateMethod::Post25
@@ -186,7 +174,7 @@ impl Wsat {
             block_sizes_left_out: &self.left_out,
             rounds_max: self
                 .cyclic_load()
-                .filter(|_| self.only_steady())
+                .filter(|_| self.requires_steady_state())
                 .map(|load| load.cycles_max),
             ending: self.ending_rule(),
             judged: self.cyclic_load().is_some(),
@@ -259,13 +247,12 @@ pub(super) enum WsatPreconditioning {
 
 impl WsatPreconditioning {
     /// Parses the parameter `precondition`.
-    fn chosen(setup: &ProcedureSetup) -> Result<Self, ProcedureError> {
-        let is_known = |text: &str| ["no", "wipc", ONE_PASS].contains(&text);
-        let chosen =
-            PRECONDITION.parse(&setup.settings, |text| is_known(text).then(|| text.to_owned()))?;
+    fn from_setup(setup: &ProcedureSetup) -> Result<Self, ProcedureError> {
+        let choices = [("no", false), ("wipc", true), (ONE_PASS, false)];
+        let has_wipc = PRECONDITION.choice(&setup.settings, &choices)?;
         Ok(match &setup.one_pass {
             Some(pass) => WsatPreconditioning::OnePass(pass.clone()),
-            None if chosen == "wipc" => WsatPreconditioning::Wipc,
+            None if has_wipc => WsatPreconditioning::Wipc,
             None => WsatPreconditioning::Nothing,
         })
     }
@@ -310,17 +297,17 @@ fn check_reads(
 
 /// Returns the amount that must be written before a window counts; none for a workload that only
 /// reads.
-fn fill(
+fn fill_requirement(
     workload: &PtsWorkload,
     settings: &Settings,
     geometry: Geometry,
     preconditioning: &WsatPreconditioning,
 ) -> Result<FillRequirement, ProcedureError> {
-    let chosen = FillRequirement::chosen(&LEAST_FILLS, settings, geometry.capacity)?;
+    let requirement = FillRequirement::chosen(&LEAST_FILLS, settings, geometry.capacity)?;
     if workload.read_percent() == 100 {
         return Ok(FillRequirement::default());
     }
-    Ok(FillRequirement { before: preconditioning.amount(geometry), ..chosen })
+    Ok(FillRequirement { before: preconditioning.amount(geometry), ..requirement })
 }
 
 /// Returns the load's own limit in bytes. A time limit stops the load at a cut instead.
@@ -329,36 +316,32 @@ fn limits(
     settings: &Settings,
     geometry: Geometry,
 ) -> Result<LoadLimits, ProcedureError> {
-    let fills = |fills: u32| {
-        let written = geometry.capacity.0.checked_mul(u64::from(fills));
-        written.map(Bytes).ok_or_else(|| {
-            ProcedureError(format!(
-                "{fills} x {} exceeds the largest byte count",
-                geometry.capacity
-            ))
-        })
-    };
-    let chosen = |written: Bytes| {
-        let bytes = workload.bytes_for_written(written).ok_or_else(|| {
-            ProcedureError(format!(
-                "{workload} writes nothing, so it cannot end by --steady-state {}; choose \
-                 rounds, btw or time:6h",
-                settings.steady_state
-            ))
-        })?;
-        Ok(LoadLimits::bytes(bytes))
-    };
-    match settings.steady_state {
+    let written = match settings.steady_state {
         SteadyStateMethod::Btw | SteadyStateMethod::Post25 | SteadyStateMethod::Time(_) => {
-            Ok(LoadLimits::time(NO_END))
+            return Ok(LoadLimits::time(NO_END));
         }
-        SteadyStateMethod::Bytes(written) => chosen(written),
-        SteadyStateMethod::Fills(n) => chosen(fills(n)?),
         SteadyStateMethod::Rounds => {
-            let bytes = workload.bytes_for_written(fills(FILLS)?);
-            Ok(LoadLimits { time: Some(NO_END), bytes, ios: None })
+            let bytes = workload.bytes_for_written(fill_bytes(FILLS, geometry)?);
+            return Ok(LoadLimits { time: Some(NO_END), bytes, ios: None });
         }
-    }
+        SteadyStateMethod::Bytes(written) => written,
+        SteadyStateMethod::Fills(fills) => fill_bytes(fills, geometry)?,
+    };
+    workload.bytes_for_written(written).map(LoadLimits::bytes).ok_or_else(|| {
+        ProcedureError(format!(
+            "{workload} writes nothing, so it cannot end by --steady-state {}; choose rounds, btw \
+             or time:6h",
+            settings.steady_state
+        ))
+    })
+}
+
+/// Returns the bytes of this many drive fills.
+fn fill_bytes(fills: u32, geometry: Geometry) -> Result<Bytes, ProcedureError> {
+    let capacity = geometry.capacity;
+    capacity.0.checked_mul(u64::from(fills)).map(Bytes).ok_or_else(|| {
+        ProcedureError(format!("{fills} x {capacity} exceeds the largest byte count"))
+    })
 }
 
 /// Returns the time after which the load is stopped at a cut; `None` for no time limit.
@@ -382,14 +365,15 @@ fn time_limit(setup: &ProcedureSetup) -> Result<Option<Nanos>, ProcedureError> {
     }
 }
 
+/// Returns the load of the saturation with its limits.
 fn saturation(
     setup: &ProcedureSetup,
     label: &str,
     stimulus: Stimulus,
     time_limit: Option<Nanos>,
+    fill: FillRequirement,
 ) -> Result<SaturationLoad, ProcedureError> {
     let settings = &setup.settings;
-    let ends_by_rounds = settings.steady_state == SteadyStateMethod::Rounds;
     if !is_judged(settings) {
         let place = StepPlace::new(PHASE, 0, 1, label);
         let (cut, time) = (setup.step_time, time_limit);
@@ -397,7 +381,12 @@ fn saturation(
     }
     let cycle = CycleLayout::chosen(&MEASURED_LAST, settings, setup.step_time)?;
     let mut load = CyclicLoad::new(setup, PHASE, label.to_owned(), stimulus, cycle);
-    let preset = if ends_by_rounds { u32::MAX } else { setup.method.rounds_max };
+    load.fill = fill;
+    // Bytes or time end the plain method.
+    let preset = match settings.steady_state {
+        SteadyStateMethod::Rounds => u32::MAX,
+        _ => setup.method.rounds_max,
+    };
     load.cycles_max = setup.rounds_max(PHASE, true, preset);
     if let Some(time) = time_limit {
         load.steps_max = time.0.div_ceil(setup.step_time.0);

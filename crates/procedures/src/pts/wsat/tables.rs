@@ -31,27 +31,30 @@ pub(super) fn summary_table(run: &WsatRun<'_>) -> Table {
             None => Row::new(head, vec![TableCell::Missing; SUMMARY_COLUMNS.len()]),
         });
     }
-    let mean = |head: &str, iops: Option<f64>| {
-        let mut cells = vec![TableCell::Missing; SUMMARY_COLUMNS.len()];
-        cells[0] = TableCell::number(iops, 1);
-        Row::new(head, cells).strong(true)
-    };
-    let track = run.results.verdict.as_ref().and_then(|v| v.tracks.first().map(|t| (v, t)));
-    if let Some((verdict, track)) = track {
-        let name = if verdict.steady {
+    if let Some(verdict) = &run.results.verdict
+        && let Some(track) = verdict.tracks.first()
+    {
+        let head = if verdict.steady {
             "Measurement window (steady)".to_owned()
         } else {
             format!("Last {} rounds (NOT steady)", count_word(verdict.criteria.window))
         };
-        rows.push(mean(&name, Some(track.average)));
+        rows.push(mean_row(&head, Some(track.average)));
     }
     // With fewer steps the mean would include the first one and mix two states.
     if steps.len() > LAST_STEPS {
         let last = run.results.last_steps(LAST_STEPS).and_then(|merged| merged.iops);
-        rows.push(mean(&format!("Mean of the last {LAST_STEPS} steps"), last));
+        rows.push(mean_row(&format!("Mean of the last {LAST_STEPS} steps"), last));
     }
     rows.extend(run.results.histogram.map(histogram_row));
     typed_table("wsat-summary", "Write saturation", "", &SUMMARY_COLUMNS).rows(rows)
+}
+
+/// Returns a row of the summary with a mean of IOPS only.
+fn mean_row(head: &str, iops: Option<f64>) -> Row {
+    let mut cells = vec![TableCell::Missing; SUMMARY_COLUMNS.len()];
+    cells[0] = TableCell::number(iops, 1);
+    Row::new(head, cells).strong(true)
 }
 
 fn histogram_row(measurement: &Measurement) -> Row {
@@ -94,7 +97,7 @@ pub(super) fn steps_table(run: &WsatRun<'_>) -> Table {
     typed_table("minutes", "Every step of the saturation", "Step", &STEP_COLUMNS).rows(rows)
 }
 
-pub(super) fn histogram_percentiles(run: &WsatRun<'_>) -> Option<Table> {
+pub(super) fn histogram_percentiles_table(run: &WsatRun<'_>) -> Option<Table> {
     let columns = [(run.test.workload.to_string(), run.results.histogram?.total())];
     let time = HISTOGRAM_TIME.value(&run.test.setup.settings);
     let title = format!("Response times of the histogram run ({time}), ms");

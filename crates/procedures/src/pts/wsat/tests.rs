@@ -1,26 +1,29 @@
 use super::results::WsatResults;
 use super::setup::{HISTOGRAM, PHASE};
 use super::*;
+use crate::procedure_error::ProcedureError;
 use crate::testing::scripted::{
-    GEOMETRY, figure, record, refusal, scripted, settings_of, setup, steps,
+    GEOMETRY, figure, phase_steps, record, refusal, scripted, set, settings_of, setup, steps,
 };
-use steadfast_domain::findings::Exhibit;
 use steadfast_domain::purge::{PurgeChoice, PurgeMethod};
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::stimulus::LoadLimits;
 use steadfast_domain::{
-    Bytes, CaveatKind, Criteria, Demand, Load, Nanos, Note, Profile, Settings, Step,
+    Bytes, CaveatKind, Criteria, Demand, JournalEntry, Load, Nanos, Profile, Settings, Step,
 };
 
 fn wsat_test(change: impl FnOnce(&mut Settings)) -> Wsat {
-    setup(&settings_of("wsat", change), GEOMETRY, &[]).and_then(Wsat::on).unwrap()
+    build_wsat(&settings_of("wsat", change)).unwrap()
+}
+
+fn build_wsat(settings: &Settings) -> Result<Wsat, ProcedureError> {
+    setup(settings, GEOMETRY, &[]).and_then(Wsat::new)
 }
 
 /// Returns the steps of the saturation of a drive with these IOPS.
 fn saturate(wsat: &Wsat, iops: impl FnMut(&Step) -> f64) -> Vec<Step> {
     let bench = scripted(iops).conducted(wsat);
-    let all = steps(&bench.entries);
-    all.into_iter().filter(|step| step.place.phase == PHASE).cloned().collect()
+    phase_steps(&bench.entries, PHASE).into_iter().cloned().collect()
 }
 
 /// 250 I/Os of 4 KiB per second: 61 MB in a minute, far from four fills of 1 GiB
@@ -30,11 +33,11 @@ const SLOW: f64 = 250.0;
 #[test]
 fn one_load_runs_on_from_the_purge_and_is_cut_every_minute() {
     let bench = scripted(|_| 100.0).conducted(&wsat_test(|_| ()));
-    assert!(matches!(bench.entries[1], steadfast_domain::JournalEntry::Purged(_)));
+    assert!(matches!(bench.entries[1], JournalEntry::Purged(_)));
     let all = steps(&bench.entries);
     assert_eq!(all[0].place.phase, PHASE, "no workload independent preconditioning");
     assert!(!all[0].continues && all[0].cut == Some(Nanos::from_secs(60)));
-    let saturation: Vec<_> = all.iter().filter(|s| s.place.phase == PHASE).collect();
+    let saturation = phase_steps(&bench.entries, PHASE);
     assert!(saturation[1..].iter().all(|step| step.continues && step.load == all[0].load));
     let Load::Stimulus(load) = &all[0].load else { panic!("not a stimulus") };
     assert_eq!(load.demand, Demand::new(4, 32));
@@ -68,12 +71,12 @@ fn texts_name_the_criteria_of_the_run() {
     let criteria = Criteria { window: 7, data_excursion: 0.30, slope_excursion: 0.05 };
     let mut setup = setup(&settings_of("wsat", |_| ()), GEOMETRY, &[]).unwrap();
     setup.method.criteria = criteria;
-    let wsat = Wsat::on(setup).unwrap();
+    let wsat = Wsat::new(setup).unwrap();
     assert!(wsat.ending_rule().contains("seven rounds meet 30/5 "), "{}", wsat.ending_rule());
     let (_, findings) = conducted(&wsat, |_| 10.0);
     let early = findings.caveat("ended-before-steady-state").unwrap();
     assert!(early.text.contains("before seven rounds met 30/5"), "{}", early.text);
-    let Exhibit::Table(summary) = &findings.summary[0] else { panic!("a table") };
+    let summary = findings.summary[0].as_table().unwrap();
     assert!(summary.rows.iter().any(|row| row.head == "Last seven rounds (NOT steady)"));
     let text = serde_json::to_string(&findings).unwrap();
     assert!(!text.contains("five rounds") && !text.contains("20/10"), "a text with other criteria");
@@ -118,7 +121,7 @@ fn tkperf_runs_1440_minutes_and_judges_none() {
     assert!(saturation.iter().all(|step| step.place.round == 0));
     assert_eq!(saturate(&wsat, |_| 20_480.0).len(), 1, "four fills end it too");
     let bench = scripted(|_| 1.0).conducted(&wsat);
-    assert!(!bench.entries.iter().any(|e| matches!(e, steadfast_domain::JournalEntry::Noted(_))));
+    assert!(!bench.entries.iter().any(|e| matches!(e, JournalEntry::Noted(_))));
     let findings = wsat.study(&record(&wsat.setup.settings, bench.entries));
     assert!(findings.verdict.is_none());
     assert_eq!(findings.form_pages.len(), 2);
@@ -147,8 +150,7 @@ fn the_user_can_choose_one_end() {
 fn btw_alone_gives_up_after_25_measured_minutes_and_says_so() {
     let wsat = wsat_test(|s| s.steady_state = SteadyStateMethod::Btw);
     let bench = scripted(|step| f64::from(step.place.round * step.place.round)).conducted(&wsat);
-    let count = steps(&bench.entries).iter().filter(|s| s.place.phase == PHASE).count();
-    assert_eq!(count, 25 * 31);
+    assert_eq!(phase_steps(&bench.entries, PHASE).len(), 25 * 31);
     let findings = wsat.study(&record(&wsat.setup.settings, bench.entries));
     assert!(!findings.verdict.as_ref().unwrap().steady);
     let caveat = findings.caveat("steady-state-not-achieved").unwrap();
@@ -161,22 +163,18 @@ fn a_gap_begins_the_window_anew_and_voids_the_minute_after_it() {
         s.steady_state = SteadyStateMethod::Btw;
         s.set("least-fills", "0");
     });
-    let cycles = |gap: (u32, u32)| {
+    let cycles_and_window = |round: u32, point: u32| {
         let mut bench = scripted(|_| 100.0);
-        bench.gap_before = vec![(PHASE, gap.0, gap.1)];
+        bench.gap_before = vec![(PHASE, round, point)];
         wsat.conduct(&mut bench).unwrap();
-        let last = bench.entries.iter().rev().find_map(|entry| match entry {
-            steadfast_domain::JournalEntry::Noted(note) => match &**note {
-                Note::Verdict(verdict) => verdict.window,
-                _ => None,
-            },
-            _ => None,
-        });
-        (steps(&bench.entries).iter().filter(|s| s.place.phase == PHASE).count() / 31, last)
+        let cycles = phase_steps(&bench.entries, PHASE).len() / 31;
+        let findings = wsat.study(&record(&wsat.setup.settings, bench.entries));
+        (cycles, findings.verdict.unwrap().window)
     };
-    assert_eq!(cycles((1, 1)), (5, Some((1, 5))), "nothing had begun");
-    assert_eq!(cycles((3, 7)), (7, Some((3, 7))), "round 3 is the first after the gap");
-    assert_eq!(cycles((3, 31)), (8, Some((4, 8))), "the measured minute itself came after a rest");
+    assert_eq!(cycles_and_window(1, 1), (5, Some((1, 5))), "nothing had begun");
+    assert_eq!(cycles_and_window(3, 7), (7, Some((3, 7))), "round 3 is the first after the gap");
+    let after_rest = cycles_and_window(3, 31);
+    assert_eq!(after_rest, (8, Some((4, 8))), "the measured minute itself came after a rest");
 }
 
 #[test]
@@ -222,14 +220,11 @@ fn a_mix_needs_more_bytes_than_it_writes_and_reads_none_by_bytes() {
     let mut settings = Settings::new("wsat", 1);
     settings.set("workload", "read-intensive");
     settings.steady_state = "fills:4".parse().unwrap();
-    let refused = setup(&settings, GEOMETRY, &[]).and_then(Wsat::on).unwrap_err().0;
+    let refused = build_wsat(&settings).unwrap_err().0;
     assert!(refused.contains("writes nothing"), "{refused}");
     settings.steady_state = SteadyStateMethod::Rounds;
     settings.set("precondition", "wipc");
-    assert_eq!(
-        setup(&settings, GEOMETRY, &[]).and_then(Wsat::on).unwrap().stimulus().until.bytes,
-        None
-    );
+    assert_eq!(build_wsat(&settings).unwrap().stimulus().until.bytes, None);
 }
 
 #[test]
@@ -239,38 +234,13 @@ fn sequential_workloads_run_at_t1q32_and_the_composite_at_the_class_demand() {
         (video.demand, video.workload.to_string()),
         (Demand::new(1, 32), "SEQ 128K RW90".into())
     );
-    let settings = Settings::new("composite", 1);
-    let composite = setup(&settings, GEOMETRY, &[]).and_then(Wsat::composite).unwrap();
+    let mut settings = Settings::new("composite", 1);
+    let composite = build_wsat(&settings).unwrap();
     assert_eq!(composite.demand, Demand::new(4, 32));
     assert_eq!(composite.workload.to_string(), "composite W");
     assert_eq!(composite.stimulus().zones.len(), 3);
-    let mut mixed = settings;
-    mixed.set("mix", "40/60");
-    let composite = setup(&mixed, GEOMETRY, &[]).and_then(Wsat::composite).unwrap();
-    assert_eq!(composite.stimulus().streams.len(), 24);
-}
-
-#[test]
-fn each_profile_has_its_pages() {
-    let pages = |profile: Profile| {
-        let wsat = wsat_test(|s| s.profile = profile);
-        let mut bench = scripted(|_| 100.0);
-        bench.response = |_| Some(Nanos::from_millis(1));
-        let findings = bench.studied(&wsat, &wsat.setup.settings);
-        let rows: Vec<usize> = findings.header.blocks.iter().map(|b| b.rows.len()).collect();
-        assert_eq!(rows, [10; 4], "{profile}");
-        findings.form_pages.len()
-    };
-    assert_eq!((pages(Profile::Pts20), pages(Profile::Pts11), pages(Profile::Tkperf)), (5, 4, 2));
-}
-
-#[test]
-fn unverified_parameters_stand_in_the_report() {
-    let wsat = wsat_test(|s| s.set("histogram-time", "5min"));
-    let findings = wsat.study(&record(&wsat.setup.settings, Vec::new()));
-    let caveat = findings.caveat("parameter-histogram-time").unwrap();
-    assert_eq!(caveat.kind, CaveatKind::Unverified);
-    assert!(caveat.text.contains("5min (chosen)"), "{}", caveat.text);
+    settings.set("mix", "40/60");
+    assert_eq!(build_wsat(&settings).unwrap().stimulus().streams.len(), 24);
 }
 
 fn conducted(wsat: &Wsat, iops: impl FnMut(&Step) -> f64) -> (Vec<Step>, Findings) {
@@ -323,14 +293,13 @@ fn a_limit_that_comes_first_leaves_a_verdict_that_does_not_count() {
 fn reads_of_a_purged_drive_are_refused_unless_it_is_written_first() {
     let mut settings = Settings::new("wsat", 7);
     settings.set("workload", "RND 4K R");
-    let why = setup(&settings, GEOMETRY, &[]).and_then(Wsat::on).unwrap_err().0;
+    let why = build_wsat(&settings).unwrap_err().0;
     assert!(why.contains("--set precondition=wipc") && why.contains("--purge none"), "{why}");
     settings.purge = PurgeChoice::Method(PurgeMethod::Nothing);
-    assert!(setup(&settings, GEOMETRY, &[]).and_then(Wsat::on).is_ok());
+    assert!(build_wsat(&settings).is_ok());
     settings.purge = PurgeChoice::Auto;
     settings.set("precondition", "wipc");
-    let (all, findings) =
-        conducted(&setup(&settings, GEOMETRY, &[]).and_then(Wsat::on).unwrap(), |_| 100.0);
+    let (all, findings) = conducted(&build_wsat(&settings).unwrap(), |_| 100.0);
     assert_eq!(all[0].place.phase, "wipc");
     assert_eq!(all[0].load.stimulus().unwrap().until.bytes, Some(Bytes::gib(2)));
     assert!(findings.caveat("reads-unwritten").is_none());
@@ -354,29 +323,33 @@ fn a_minute_two_milliseconds_short_counts_and_one_of_three_does_not() {
         let findings = bench.studied(&wsat, &wsat.setup.settings);
         findings.verdict.unwrap().window
     };
-    let short = Some((1, 5));
-    assert_eq!(window(|_, m| m.elapsed = Nanos::from_millis(59_998)), short);
+    assert_eq!(window(|_, m| m.elapsed = Nanos::from_millis(59_998)), Some((1, 5)));
     assert_eq!(window(|_, m| m.elapsed = Nanos::from_millis(59_997)), None);
 }
 
 #[test]
-fn parameters_without_use_are_not_called_unverified() {
-    let ids = |change: fn(&mut Settings)| -> Vec<String> {
+fn unverified_parameters_stand_in_the_report_unless_they_are_without_use() {
+    let unverified = |change: fn(&mut Settings)| {
         let wsat = wsat_test(change);
-        let findings = wsat.study(&record(&wsat.setup.settings, Vec::new()));
-        let ids = findings.caveats.iter().map(|c| c.id.clone());
-        ids.filter(|id| id.starts_with("parameter-")).collect()
+        let mut caveats = wsat.study(&record(&wsat.setup.settings, Vec::new())).caveats;
+        caveats.retain(|caveat| caveat.id.starts_with("parameter-"));
+        caveats
     };
-    let all = ids(|_| ());
-    let expected = ["alignment", "between-time", "measured-minute", "histogram-time"]
-        .map(|n| format!("parameter-{n}"));
-    assert_eq!(all, expected);
-    let of_time = ids(|s| {
+    let all = unverified(|s| s.set("histogram-time", "5min"));
+    let ids: Vec<&str> = all.iter().map(|caveat| caveat.id.as_str()).collect();
+    let expected = [
+        "parameter-alignment", "parameter-between-time", "parameter-measured-minute",
+        "parameter-histogram-time",
+    ];
+    assert_eq!(ids, expected);
+    assert!(all.iter().all(|caveat| caveat.kind == CaveatKind::Unverified));
+    assert!(all[3].text.contains("5min (chosen)"), "{}", all[3].text);
+    let without_use = unverified(|s| {
         s.steady_state = "time:4min".parse().unwrap();
         s.profile = Profile::Pts11;
         s.set("workload", "SEQ 128K W");
     });
-    assert!(of_time.is_empty(), "{of_time:?}");
+    assert!(without_use.is_empty(), "{without_use:?}");
 }
 
 #[test]
@@ -384,9 +357,7 @@ fn a_mean_of_fresh_and_last_steps_is_not_shown() {
     let rows = |minutes: &str| -> Vec<String> {
         let wsat = wsat_test(|s| s.steady_state = format!("time:{minutes}min").parse().unwrap());
         let (_, findings) = conducted(&wsat, |_| 100.0);
-        let Exhibit::Table(table) = &findings.summary[0] else {
-            panic!("a table");
-        };
+        let table = findings.summary[0].as_table().unwrap();
         table.rows.iter().map(|row| row.head.clone()).collect()
     };
     let after = "Histogram run, after the saturation";
@@ -478,8 +449,7 @@ fn an_alignment_is_applied_and_named() {
     let own = wsat_test(|_| ());
     assert_eq!(own.stimulus().streams[0].alignment, None, "as before the option");
     assert!(conducted(&own, |_| 100.0).1.headline.ends_with("Aln=BS"));
-    let composite =
-        setup(&Settings::new("composite", 1), GEOMETRY, &[]).and_then(Wsat::composite).unwrap();
+    let composite = build_wsat(&Settings::new("composite", 1)).unwrap();
     assert!(conducted(&composite, |_| 100.0).1.headline.ends_with("Aln=4K"));
 }
 
@@ -494,49 +464,25 @@ fn a_histogram_discloses_its_bins() {
 /// Procedures that take no one-pass preconditioning say so; the others need the spare.
 #[test]
 fn one_pass_is_refused_where_it_has_no_place() {
-    for spec in crate::PROCEDURES {
-        let has_it = crate::catalogue::find(crate::catalogue::SINGLE, spec.name)
-            .is_ok_and(|spec| spec.parameters.iter().any(|known| known.name == "spare"));
-        let mut settings = Settings::new(spec.name, 7);
-        settings.set("precondition", "one-pass");
-        let refused = refusal(&settings);
-        let is_single = crate::catalogue::find(crate::catalogue::SINGLE, spec.name).is_ok();
-        if is_single && !has_it {
-            assert!(refused.contains("--precondition one-pass has no place"), "{refused}");
+    for spec in crate::catalogue::SINGLE {
+        let why = refusal(&settings_of(spec.name, set("precondition", "one-pass")));
+        if spec.parameters.iter().all(|known| known.name != "spare") {
+            assert!(why.contains("--precondition one-pass has no place"), "{why}");
         }
     }
-    let mut settings = Settings::new("iops", 7);
-    settings.set("precondition", "no");
-    refusal(&settings);
-    let mut curve = Settings::new("load-curve", 7);
-    for (name, value) in
-        [("precondition", "one-pass"), ("spare", "7%"), ("preconditioning", "none")]
-    {
-        curve.set(name, value);
-    }
-    let refused = refusal(&curve);
-    assert!(refused.contains("preconditioning=none"), "{refused}");
-    // Parts of a short portrait share a state, and none of them preconditions the drive.
-    let mut portrait = Settings::new("portrait", 7);
-    for (name, value) in [("length", "1h"), ("precondition", "one-pass"), ("spare", "7%")] {
-        portrait.set(name, value);
-    }
-    let refused = refusal(&portrait);
-    assert!(refused.contains("no part of this run takes"), "{refused}");
 }
 
 #[test]
 fn one_pass_needs_the_spare_and_precedes_the_saturation() {
     let mut settings = Settings::new("wsat", 7);
     settings.set("precondition", "one-pass");
-    let refused =
-        |settings: &Settings| setup(settings, GEOMETRY, &[]).and_then(Wsat::on).unwrap_err().0;
-    assert!(refused(&settings).contains("--set spare=7%"), "{}", refused(&settings));
+    let why = build_wsat(&settings).unwrap_err().0;
+    assert!(why.contains("--set spare=7%"), "{why}");
     settings.set("spare", "0");
-    assert!(refused(&settings).contains("1% to 400%"), "{}", refused(&settings));
+    let why = build_wsat(&settings).unwrap_err().0;
+    assert!(why.contains("1% to 400%"), "{why}");
     settings.set("spare", "7%");
-    let (all, findings) =
-        conducted(&setup(&settings, GEOMETRY, &[]).and_then(Wsat::on).unwrap(), |_| 100.0);
+    let (all, findings) = conducted(&build_wsat(&settings).unwrap(), |_| 100.0);
     let regions = all.iter().take_while(|step| step.place.phase == "one-pass").count();
     assert_eq!((regions, all[regions].place.phase.as_str()), (64, PHASE));
     let caveat = findings.caveat("precondition").unwrap();

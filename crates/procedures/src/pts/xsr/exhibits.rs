@@ -52,7 +52,7 @@ impl ProcedureReport for Xsr {
                 ReportEntry::Form("XSR End of Segment TP, Peak ART, Peak MRT, Recovery"),
                 ReportEntry::Table(|run| segments_table(run, "segments")),
                 ReportEntry::Text(recovery_text),
-                ReportEntry::Text(near_text),
+                ReportEntry::Text(near_recovery_text),
             ],
         ),
         ReportEntry::Setup,
@@ -60,7 +60,7 @@ impl ProcedureReport for Xsr {
         ReportEntry::Listing(listing),
         ReportEntry::Table(|run| segments_table(run, "segments-chapter")),
         ReportEntry::Text(recovery_text),
-        ReportEntry::Text(near_text),
+        ReportEntry::Text(near_recovery_text),
         ReportEntry::OptionalPlot(recovery_plot),
         ReportEntry::Of(
             NOT_11,
@@ -93,12 +93,11 @@ impl ProcedureReport for Xsr {
         let mut stimuli = Vec::new();
         for (number, segment) in (1..).zip(&run.test.segments) {
             let (id, label) = (format!("stimulus-{number}"), format!("Test Stimulus {number}"));
-            let workload = segment.workload.to_string();
-            stimuli.push(disclosure::profile_row(&id, &label, workload));
-            let how = format!("{}, {}", form_demand(segment.demand), segment.time);
+            stimuli.push(disclosure::profile_row(&id, &label, segment.workload.to_string()));
             let id = format!("demand-and-time-{number}");
+            let demand_and_time = format!("{}, {}", form_demand(segment.demand), segment.time);
             let origin = segment_origin(&run.choices, number);
-            stimuli.push(Setting::new(&id, "TC/QD, Duration", how, origin));
+            stimuli.push(Setting::new(&id, "TC/QD, Duration", demand_and_time, origin));
         }
         ReportForm::new("XSR Test", "XSR - Cross Stimulus Recovery", &run.choices)
             .set_up(disclosure::preconditioning_rows(&run.choices))
@@ -117,8 +116,8 @@ impl ProcedureReport for Xsr {
 
     fn ending(run: &XsrRun<'_>) -> String {
         if !run.record.has_ended() {
-            let begun = run.results.segments.iter().filter(|s| !s.steps.is_empty()).count();
-            return format!("The run is not finished: {begun} of 3 segments have begun.");
+            let started = run.results.segments.iter().filter(|s| !s.steps.is_empty()).count();
+            return format!("The run is not finished: {started} of 3 segments have begun.");
         }
         format!("All three segments ran without interruption. {}", recovery_text(run))
     }
@@ -129,13 +128,12 @@ impl ProcedureReport for Xsr {
 
     /// Returns end-of-segment throughput, peaks and recovery.
     fn figures(run: &XsrRun<'_>) -> Vec<KeyFigure> {
-        let rate = |(number, segment): (usize, &SegmentResult<'_>)| {
-            let id = format!("segment-{}-rate", number + 1);
-            let label = format!("Segment {}, {}", number + 1, name(segment));
-            KeyFigure::new(&id, label, segment.average(), "MB/s")
-        };
-        let mut figures: Vec<KeyFigure> =
-            run.results.segments.iter().enumerate().map(rate).collect();
+        let mut figures = Vec::new();
+        for (number, segment) in (1..).zip(&run.results.segments) {
+            let id = format!("segment-{number}-rate");
+            let label = format!("Segment {number}, {}", segment_name(segment));
+            figures.push(KeyFigure::new(&id, label, segment.average(), "MB/s"));
+        }
         let step = run.test.setup.step_time;
         for (id, label, recovery) in [
             ("recovery", format!("Bandwidth recovery, in steps of {step}"), run.results.recovery),
@@ -148,7 +146,7 @@ impl ProcedureReport for Xsr {
         ] {
             let (value, unit) = match recovery {
                 RecoveryTime::After(minutes) => {
-                    let (value, unit, _) = recovery_time(run, minutes);
+                    let StepResolvedTime { value, unit } = in_step_unit(run, minutes);
                     (Some(value), unit)
                 }
                 RecoveryTime::NotYet | RecoveryTime::NotMeasured => (None, "min"),
@@ -160,45 +158,57 @@ impl ProcedureReport for Xsr {
 
     /// Returns every segment in long form.
     fn metrics(run: &XsrRun<'_>) -> Vec<Metric> {
-        let of_segment = |(point, segment): (String, &SegmentResult<'_>)| {
+        let mut metrics = Vec::new();
+        for (point, segment) in numbered_segments(run) {
             let steps = segment.measurements();
             let pattern = segment.segment.workload.pattern();
-            MeasuredPoint { point: &point, pattern, steps: &steps, rounds: false }.metrics()
-        };
-        numbered(run).flat_map(of_segment).collect()
+            let measured = MeasuredPoint { point: &point, pattern, steps: &steps, rounds: false };
+            metrics.extend(measured.metrics());
+        }
+        metrics
     }
 }
 
 /// Describes when the last segment came close to the recovery level, which a drive back at full
 /// speed passes by chance.
-fn near_text(run: &XsrRun<'_>) -> String {
-    let time = |recovery| match recovery {
-        RecoveryTime::After(minutes) => format!("after {}", recovery_time(run, minutes).2),
+fn near_recovery_text(run: &XsrRun<'_>) -> String {
+    let text = |recovery| match recovery {
+        RecoveryTime::After(minutes) => format!("after {}", recovery_time_text(run, minutes)),
         RecoveryTime::NotYet => "not yet".to_owned(),
         RecoveryTime::NotMeasured => "not measured".to_owned(),
     };
     format!(
         "{NEARLY} % of the first segment's average: {}. Within the range of the first segment's \
          own steps: {}.",
-        time(run.results.nearly),
-        time(run.results.within_range)
+        text(run.results.nearly),
+        text(run.results.within_range)
     )
 }
 
-/// Returns a recovery time with the resolution of a step.
-fn recovery_time(run: &XsrRun<'_>, minutes: f64) -> (f64, &'static str, String) {
-    let step = run.test.setup.step_time;
-    let (value, unit) = if step.0.is_multiple_of(60_000_000_000) {
-        (minutes, "min")
-    } else {
-        (minutes * 60.0, "s")
-    };
-    (value, unit, format!("{} {unit} (in steps of {step})", number(value, 0)))
+/// A time in the unit that the steps can resolve.
+struct StepResolvedTime {
+    value: f64,
+    /// `min` or `s`.
+    unit: &'static str,
 }
 
-/// Returns the number of decimals of minutes that steps can resolve.
-fn minute_decimals(run: &XsrRun<'_>) -> u8 {
-    if run.test.setup.step_time.0.is_multiple_of(60_000_000_000) { 0 } else { 2 }
+fn in_step_unit(run: &XsrRun<'_>, minutes: f64) -> StepResolvedTime {
+    if has_whole_minutes(run) {
+        StepResolvedTime { value: minutes, unit: "min" }
+    } else {
+        StepResolvedTime { value: minutes * 60.0, unit: "s" }
+    }
+}
+
+/// Returns a recovery time with the length of a step, its resolution.
+fn recovery_time_text(run: &XsrRun<'_>, minutes: f64) -> String {
+    let StepResolvedTime { value, unit } = in_step_unit(run, minutes);
+    format!("{} {unit} (in steps of {})", number(value, 0), run.test.setup.step_time)
+}
+
+/// Returns true if every step ends at a whole minute.
+fn has_whole_minutes(run: &XsrRun<'_>) -> bool {
+    run.test.setup.step_time.0.is_multiple_of(60_000_000_000)
 }
 
 fn recovery_text(run: &XsrRun<'_>) -> String {
@@ -209,15 +219,14 @@ fn recovery_text(run: &XsrRun<'_>) -> String {
             format!("Not recovered yet: the last segment never reached {level}.")
         }
         RecoveryTime::After(minutes) => {
-            format!("Recovered after {}: {level} reached.", recovery_time(run, minutes).2)
+            format!("Recovered after {}: {level} reached.", recovery_time_text(run, minutes))
         }
     }
 }
 
 /// Returns the origin of a segment's demand and time.
 fn segment_origin(choices: &RunChoices<'_>, number: usize) -> Origin {
-    let time = [FIRST_TIME, MIDDLE_TIME, LAST_TIME].get(number - 1).copied();
-    let time = time.map_or(Origin::Profile, |time| time.origin(choices.settings));
+    let time = [FIRST_TIME, MIDDLE_TIME, LAST_TIME][number - 1].origin(choices.settings);
     // Only the demand of the middle segment can be chosen.
     match (number, choices.demand_origin()) {
         (2, Origin::Chosen) => Origin::Chosen,
@@ -236,53 +245,60 @@ fn segment_columns<'a>() -> [TypedColumn<SegmentResult<'a>>; 4] {
 
 /// Returns the table of segments; only the last one has a recovery.
 fn segments_table(run: &XsrRun<'_>, id: &str) -> Table {
-    let decimals = minute_decimals(run);
-    let recovered = |index: usize, recovery: RecoveryTime| match (index, recovery) {
-        (2, RecoveryTime::After(minutes)) => TableCell::number(Some(minutes), decimals),
-        (2, RecoveryTime::NotYet) => TableCell::text("not yet"),
-        (2, RecoveryTime::NotMeasured) => TableCell::Missing,
-        _ => TableCell::text(""),
+    let decimals = if has_whole_minutes(run) { 0 } else { 2 };
+    let recovery_cell = |recovery: RecoveryTime| match recovery {
+        RecoveryTime::After(minutes) => TableCell::number(Some(minutes), decimals),
+        RecoveryTime::NotYet => TableCell::text("not yet"),
+        RecoveryTime::NotMeasured => TableCell::Missing,
     };
-    let results = &run.results;
+    let XsrResults { recovery, nearly, within_range, .. } = &run.results;
     let columns = segment_columns();
-    let rows = numbered(run).enumerate().map(|(index, (name, segment))| {
+    let mut rows = Vec::new();
+    for (index, (name, segment)) in numbered_segments(run).enumerate() {
         let mut row = typed_row(name, &columns, segment);
-        let recoveries = [results.recovery, results.nearly, results.within_range];
-        row.cells.extend(recoveries.map(|recovery| recovered(index, recovery)));
-        row
-    });
+        if index == 2 {
+            row.cells.extend([*recovery, *nearly, *within_range].map(recovery_cell));
+        } else {
+            row.cells.extend(std::iter::repeat_n(TableCell::text(""), 3));
+        }
+        rows.push(row);
+    }
     typed_table(id, "Segments: throughput, peaks and recovery", "Segment", &columns)
         .columns(["Bandwidth recovery min", "To 95 % min", "To segment 1's range min"])
         .rows(rows)
 }
 
-fn name(segment: &SegmentResult<'_>) -> String {
+fn segment_name(segment: &SegmentResult<'_>) -> String {
     format!("{} {}", segment.segment.workload, segment.segment.demand)
 }
 
 fn all_segments_plot(run: &XsrRun<'_>) -> Plot {
-    throughput_plot(run, None, "tp-all", "XSR TP v Time - All Access Groups")
+    let title = "XSR TP v Time - All Access Groups";
+    throughput_plot(run, &WHOLE_RUN, Scale::Linear, "tp-all", title)
 }
 
 fn art_plot(run: &XsrRun<'_>) -> Plot {
-    response_plot(run, "ART", "art-time", |m| m.art)
+    response_plot(run, "ART", "art-time", |step| step.art)
 }
 
 fn mrt_plot(run: &XsrRun<'_>) -> Plot {
-    response_plot(run, "MRT", "mrt-time", |m| m.mrt)
+    response_plot(run, "MRT", "mrt-time", |step| step.mrt)
 }
 
-type XsrStepValue = fn(&XsrStep) -> Option<f64>;
+/// Part of the time of a run, in minutes since the first segment began.
+type TimeWindow = std::ops::RangeInclusive<f64>;
 
-fn curves(run: &XsrRun<'_>, window: Option<(f64, f64)>, value: XsrStepValue) -> Vec<Series> {
-    let time = PlotTimeAxis::for_steps("Time", run.test.setup.step_time);
+/// Returns a value of the steps inside a window as one curve per segment.
+fn curves(
+    run: &XsrRun<'_>,
+    window: &TimeWindow,
+    value: fn(&XsrStep) -> Option<f64>,
+) -> Vec<Series> {
+    let axis = time_axis(run);
     let mut curves = Vec::new();
-    for (index, (name, segment)) in numbered(run).enumerate() {
-        let steps = segment.steps.iter();
-        let points: Vec<(f64, Option<f64>)> = steps
-            .filter(|m| window.is_none_or(|(from, to)| (from..=to).contains(&m.time)))
-            .map(|m| (time.position(m.time), value(m)))
-            .collect();
+    for (index, (name, segment)) in numbered_segments(run).enumerate() {
+        let steps = segment.steps.iter().filter(|step| window.contains(&step.time));
+        let points: Vec<_> = steps.map(|step| (axis.position(step.time), value(step))).collect();
         // Sequential segments look alike, the random one differs.
         let stroke = if index == 1 { Stroke::Fit } else { Stroke::Average };
         if !points.is_empty() {
@@ -292,76 +308,80 @@ fn curves(run: &XsrRun<'_>, window: Option<(f64, f64)>, value: XsrStepValue) -> 
     curves
 }
 
-fn switches(run: &XsrRun<'_>) -> Vec<Marker> {
-    let time = PlotTimeAxis::for_steps("Time", run.test.setup.step_time);
-    (1..run.results.segments.len())
-        .filter(|index| !run.results.segments[*index].steps.is_empty())
-        .map(|index| Marker {
-            x: time.position(run.results.begins(index)),
-            label: format!("segment {}", index + 1),
-        })
-        .collect()
+/// Returns the axis of the time since the first segment began.
+fn time_axis(run: &XsrRun<'_>) -> PlotTimeAxis {
+    PlotTimeAxis::for_steps("Time", run.test.setup.step_time)
 }
 
-fn throughput_plot(run: &XsrRun<'_>, window: Option<(f64, f64)>, id: &str, title: &str) -> Plot {
-    let time = PlotTimeAxis::for_steps("Time", run.test.setup.step_time);
-    let mut plot = Plot::lines(
-        id,
-        title,
-        Axis {
-            scale: if window.is_some() { Scale::LinearFitted } else { Scale::Linear },
-            ..time.axis.clone()
-        },
-        Axis::new("Throughput (MB/s)", Scale::Linear),
-    )
-    .caption(format!("MB/s of every step of {}, since the purge.", run.test.setup.step_time))
-    .series(curves(run, window, |m| m.mb_per_second))
-    .markers(switches(run));
-    if let Some((from, to)) = window {
-        plot.markers.retain(|marker| (time.position(from)..=time.position(to)).contains(&marker.x));
+/// Returns a marker where each segment after the first begins, inside a window.
+fn switch_markers(run: &XsrRun<'_>, window: &TimeWindow) -> Vec<Marker> {
+    let axis = time_axis(run);
+    let mut markers = Vec::new();
+    for (index, segment) in run.results.segments.iter().enumerate().skip(1) {
+        let time = run.results.begins(index);
+        if !segment.steps.is_empty() && window.contains(&time) {
+            let label = format!("segment {}", index + 1);
+            markers.push(Marker { x: axis.position(time), label });
+        }
     }
-    plot
+    markers
+}
+
+/// Window of all steps.
+const WHOLE_RUN: TimeWindow = 0.0..=f64::INFINITY;
+
+fn throughput_plot(
+    run: &XsrRun<'_>,
+    window: &TimeWindow,
+    x_scale: Scale,
+    id: &str,
+    title: &str,
+) -> Plot {
+    let x = Axis { scale: x_scale, ..time_axis(run).axis };
+    Plot::lines(id, title, x, Axis::new("Throughput (MB/s)", Scale::Linear))
+        .caption(format!("MB/s of every step of {}, since the purge.", run.test.setup.step_time))
+        .series(curves(run, window, |step| step.mb_per_second))
+        .markers(switch_markers(run, window))
 }
 
 /// Plots throughput on both sides of the switch from segment `index` to the next.
 fn switch_plot(run: &XsrRun<'_>, index: usize) -> Plot {
     let switch = run.results.begins(index);
     let before = switch - run.results.begins(index - 1);
-    let end = run.results.segments[index].steps.last().map_or(switch, |m| m.time);
-    let side = AROUND_SWITCH.min(before.min(end - switch) / PART_OF_SEGMENT);
+    let end = run.results.segments[index].steps.last().map_or(switch, |step| step.time);
+    let half_width = AROUND_SWITCH.min(before.min(end - switch) / PART_OF_SEGMENT);
+    let window = switch - half_width..=switch + half_width;
     let title = format!("XSR TP v Time - Groups {index} & {}", index + 1);
     let id = format!("tp-switch-{index}");
-    throughput_plot(run, Some((switch - side, switch + side)), &id, &title)
+    throughput_plot(run, &window, Scale::LinearFitted, &id, &title)
 }
 
 /// Part of the last segment that is drawn, as a multiple of the recovery time.
-const RECOVERY_SHOWN: f64 = 3.0;
+const RECOVERY_TIMES_DRAWN: f64 = 3.0;
 /// Minimum time that is drawn, in minutes.
-const RECOVERY_LEAST: f64 = 10.0;
+const DRAWN_MINUTES_MIN: f64 = 10.0;
 
 /// Plots the last segment from its start until some time after its recovery: every second, the
 /// steps, the recovery level, and the range of the first segment's steps.
 fn recovery_plot(run: &XsrRun<'_>) -> Option<Plot> {
     let (first, last) = (run.results.segments.first()?, run.results.segments.last()?);
     let begin = run.results.begins(run.results.segments.len() - 1);
-    let whole = last.steps.last()?.time - begin;
+    let segment_time = last.steps.last()?.time - begin;
     let recovered = match run.results.recovery {
         RecoveryTime::After(minutes) => Some(minutes),
         RecoveryTime::NotYet | RecoveryTime::NotMeasured => None,
     };
-    let reach = recovered.map_or(whole, |minutes| (minutes * RECOVERY_SHOWN).max(RECOVERY_LEAST));
-    let end = reach.min(whole);
+    let drawn_time = |recovery: f64| (recovery * RECOVERY_TIMES_DRAWN).max(DRAWN_MINUTES_MIN);
+    let end = recovered.map_or(segment_time, drawn_time).min(segment_time);
     let time = PlotTimeAxis::for_steps("Time since the switch", run.test.setup.step_time);
     let seconds = seconds::curve(&seconds::seconds(&last.outcomes), &time, |s| s.mb_per_second);
     let right = time.position(end);
     let seconds = seconds.into_iter().filter(|(x, _)| *x <= right).collect();
     // A step's mean is drawn at its middle, like the seconds around it.
-    let mut before = begin;
     let mut steps = Vec::new();
     for step in last.steps.iter().filter(|step| step.time - begin <= end * 1.000_001) {
-        let middle = time.position(f64::midpoint(before, step.time) - begin);
+        let middle = time.position(f64::midpoint(step.begin, step.time) - begin);
         steps.push((middle, step.mb_per_second));
-        before = step.time;
     }
     let rates = || first.steps.iter().filter_map(|step| step.mb_per_second);
     let (low, high) = (rates().min_by(f64::total_cmp), rates().max_by(f64::total_cmp));
@@ -369,12 +389,10 @@ fn recovery_plot(run: &XsrRun<'_>) -> Option<Plot> {
     let level = first.average().map(|rate| rate * f64::from(run.test.recovery_level) / 100.0);
     let name = format!("{} % of its average", run.test.recovery_level);
     let threshold = vec![(0.0, level), (right, level)];
-    let mark = recovered.map(|minutes| Marker {
-        x: time.position(minutes),
-        label: {
-            let (value, unit, _) = recovery_time(run, minutes);
-            format!("recovered: {} {unit}", number(value, 0))
-        },
+    let marker = recovered.map(|minutes| {
+        let StepResolvedTime { value, unit } = in_step_unit(run, minutes);
+        let label = format!("recovered: {} {unit}", number(value, 0));
+        Marker { x: time.position(minutes), label }
     });
     let y = Axis::new("Throughput (MB/s)", Scale::Linear);
     let plot = Plot::lines("recovery", "XSR Recovery after the switch", time.axis, y)
@@ -387,27 +405,28 @@ fn recovery_plot(run: &XsrRun<'_>) -> Option<Plot> {
         .with(Series::new("every second", Stroke::Context, seconds))
         .with(Series::new(name, Stroke::Limit, threshold))
         .with(Series::new("step", Stroke::Measured, steps))
-        .markers(mark);
+        .markers(marker);
     Some(plot)
 }
 
-fn response_plot(run: &XsrRun<'_>, what: &str, id: &str, value: XsrStepValue) -> Plot {
-    let time = PlotTimeAxis::for_steps("Time", run.test.setup.step_time);
-    Plot::lines(
-        id,
-        format!("XSR {what} v Time"),
-        time.axis,
-        Axis::new(format!("{what} (ms)"), Scale::Log10),
-    )
-    .caption(format!("Every step of {}, since the purge.", run.test.setup.step_time))
-    .series(curves(run, None, value))
-    .markers(switches(run))
+fn response_plot(
+    run: &XsrRun<'_>,
+    name: &str,
+    id: &str,
+    value: fn(&XsrStep) -> Option<f64>,
+) -> Plot {
+    let y = Axis::new(format!("{name} (ms)"), Scale::Log10);
+    Plot::lines(id, format!("XSR {name} v Time"), time_axis(run).axis, y)
+        .caption(format!("Every step of {}, since the purge.", run.test.setup.step_time))
+        .series(curves(run, &WHOLE_RUN, value))
+        .markers(switch_markers(run, &WHOLE_RUN))
 }
 
 fn combined_plot(run: &XsrRun<'_>) -> Plot {
-    let time = PlotTimeAxis::for_steps("Time", run.test.setup.step_time);
-    let curve = |value: XsrStepValue| -> Vec<(f64, Option<f64>)> {
-        run.results.all().map(|m| (time.position(m.time), value(m))).collect()
+    let time = time_axis(run);
+    let steps = || run.results.segments.iter().flat_map(|segment| &segment.steps);
+    let curve = |value: fn(&XsrStep) -> Option<f64>| -> Vec<(f64, Option<f64>)> {
+        steps().map(|step| (time.position(step.time), value(step))).collect()
     };
     Plot::lines(
         "tp-art-mrt",
@@ -419,11 +438,11 @@ fn combined_plot(run: &XsrRun<'_>) -> Plot {
         "Throughput against the left axis; average and maximum response time of every step \
          against the right one.",
     )
-    .with(Series::new("Throughput", Stroke::Average, curve(|m| m.mb_per_second)))
-    .with(Series::new("ART", Stroke::Fit, curve(|m| m.art)).on_right())
-    .with(Series::new("MRT", Stroke::Context, curve(|m| m.mrt)).on_right())
+    .with(Series::new("Throughput", Stroke::Average, curve(|step| step.mb_per_second)))
+    .with(Series::new("ART", Stroke::Fit, curve(|step| step.art)).on_right())
+    .with(Series::new("MRT", Stroke::Context, curve(|step| step.mrt)).on_right())
     .right(Axis::new("Response time (ms)", Scale::Log10))
-    .markers(switches(run))
+    .markers(switch_markers(run, &WHOLE_RUN))
 }
 
 fn listing(run: &XsrRun<'_>) -> String {
@@ -443,18 +462,22 @@ fn listing(run: &XsrRun<'_>) -> String {
 }
 
 fn tallies(run: &XsrRun<'_>) -> Vec<(String, Tally)> {
-    numbered(run)
-        .map(|(name, segment)| (name, segment.measurements().iter().map(|m| m.total()).sum()))
-        .collect()
+    let tally =
+        |segment: &SegmentResult<'_>| segment.measurements().iter().map(|m| m.total()).sum();
+    numbered_segments(run).map(|(name, segment)| (name, tally(segment))).collect()
 }
 
 /// Returns the segments under their names in tables and plots.
-fn numbered<'a>(run: &'a XsrRun<'_>) -> impl Iterator<Item = (String, &'a SegmentResult<'a>)> {
-    (1..).zip(&run.results.segments).map(|(n, segment)| (format!("{n} {}", name(segment)), segment))
+fn numbered_segments<'a>(
+    run: &'a XsrRun<'_>,
+) -> impl Iterator<Item = (String, &'a SegmentResult<'a>)> {
+    (1..)
+        .zip(&run.results.segments)
+        .map(|(number, segment)| (format!("{number} {}", segment_name(segment)), segment))
 }
 
 fn secondary_table(run: &XsrRun<'_>) -> Table {
-    let points: Vec<SecondaryPoint> = numbered(run)
+    let points: Vec<SecondaryPoint> = numbered_segments(run)
         .map(|(name, segment)| SecondaryPoint::from_steps(name, &segment.measurements()))
         .collect();
     secondary::points_table("secondary-segments", "Secondary metrics of the segments", &points)

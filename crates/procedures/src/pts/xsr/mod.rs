@@ -1,11 +1,10 @@
-//! The XSR test (Cross Stimulus Recovery): throughput of large sequential writes
-//! before and after hours of small random writes (PTS 2.0.x).
+//! The XSR test (Cross Stimulus Recovery): throughput of large sequential writes before and after
+//! hours of small random writes (PTS 2.0.x).
 //!
-//! Purge, then three segments without a pause: SEQ 1024K W for 8 hours, RND 8K W
-//! for 6, SEQ 1024K W for 8. There is no other preconditioning and no steady
-//! state: the segments are the test. Recovery is the first minute of the third
-//! segment that reaches the first segment's average throughput (public
-//! implementation; the standard's definition could not be checked).
+//! Purge, then three segments without a pause: SEQ 1024K W for 8 hours, RND 8K W for 6, SEQ 1024K W
+//! for 8. There is no other preconditioning and no steady state: the segments are the test. Recovery
+//! is the first minute of the third segment that reaches the first segment's average throughput
+//! (public implementation; the standard's definition could not be checked).
 //!
 //! After a gap anywhere in the segments, the test restarts with the purge.
 
@@ -24,7 +23,7 @@ impl Xsr {
     fn attempt(&self, bench: &mut dyn Bench, attempt: u32) -> Result<bool, Halt> {
         bench.purge()?;
         for (index, segment) in self.segments.iter().enumerate() {
-            let gaps = self.load(segment, attempt).conduct(bench)?;
+            let gaps = self.segment_load(segment, attempt).conduct(bench)?;
             // A gap before the first write does no harm: nothing was written yet.
             if gaps.gap_inside || (index > 0 && gaps.gap_before) {
                 return Ok(false);

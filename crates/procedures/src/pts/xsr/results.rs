@@ -39,14 +39,18 @@ pub enum RecoveryTime {
     After(f64),
 }
 
+/// A segment and its steps in the last attempt.
 pub struct SegmentResult<'a> {
     pub segment: XsrSegment,
     pub steps: Vec<XsrStep>,
     pub outcomes: Vec<(&'a Step, &'a Outcome)>,
 }
 
+/// Values of a step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct XsrStep {
+    /// Start of the step, in minutes since the first segment began.
+    pub begin: f64,
     /// End of the step, in minutes since the first segment began.
     pub time: f64,
     pub mb_per_second: Option<f64>,
@@ -67,8 +71,9 @@ impl<'a> XsrResults<'a> {
                 let outcomes = current_steps(record, segment.phase);
                 let mut steps = Vec::new();
                 for (_, outcome) in &outcomes {
+                    let begin = time;
                     time += outcome.measurement.elapsed;
-                    steps.push(step_values(&outcome.measurement, time));
+                    steps.push(step_values(&outcome.measurement, begin, time));
                 }
                 SegmentResult { segment: segment.clone(), steps, outcomes }
             })
@@ -86,18 +91,15 @@ impl<'a> XsrResults<'a> {
 
     /// Returns the start of segment number `index`, from 0, in minutes since the first one began.
     pub fn begins(&self, index: usize) -> f64 {
-        let before = self.segments[..index].iter().rev();
-        before.filter_map(|s| s.steps.last()).map(|m| m.time).next().unwrap_or(0.0)
-    }
-
-    pub fn all(&self) -> impl Iterator<Item = &XsrStep> {
-        self.segments.iter().flat_map(|segment| &segment.steps)
+        let mut earlier_steps = self.segments[..index].iter().flat_map(|segment| &segment.steps);
+        earlier_steps.next_back().map_or(0.0, |step| step.time)
     }
 }
 
-fn step_values(measurement: &Measurement, time: Nanos) -> XsrStep {
+fn step_values(measurement: &Measurement, begin: Nanos, time: Nanos) -> XsrStep {
     let total = measurement.total();
     XsrStep {
+        begin: minutes(begin),
         time: minutes(time),
         mb_per_second: measurement.mb_per_second(),
         art: total.response_mean_ms(),
@@ -122,17 +124,20 @@ fn recovery(segments: &[SegmentResult<'_>], wanted: Option<f64>) -> RecoveryTime
 }
 
 impl SegmentResult<'_> {
+    /// Returns the throughput of the whole segment in MB/s.
     pub fn average(&self) -> Option<f64> {
-        let bytes: u64 = self.outcomes.iter().map(|(_, o)| o.measurement.bytes().0).sum();
-        let time: u64 = self.outcomes.iter().map(|(_, o)| o.measurement.elapsed.0).sum();
+        let measurements = self.measurements();
+        let bytes: u64 = measurements.iter().map(|m| m.bytes().0).sum();
+        let time: u64 = measurements.iter().map(|m| m.elapsed.0).sum();
         (time > 0).then(|| bytes as f64 / 1e6 / Nanos(time).as_secs_f64())
     }
 
     /// Returns the throughput of the slowest step in MB/s, ignoring a last step that is shorter.
     fn lowest(&self) -> Option<f64> {
-        let longest = self.outcomes.iter().map(|(_, o)| o.measurement.elapsed).max()?;
-        let rates = self.outcomes.iter().filter(|(_, o)| is_whole(o.measurement.elapsed, longest));
-        rates.filter_map(|(_, o)| o.measurement.mb_per_second()).min_by(f64::total_cmp)
+        let measurements = self.measurements();
+        let longest = measurements.iter().map(|m| m.elapsed).max()?;
+        let whole_steps = measurements.iter().filter(|m| is_whole(m.elapsed, longest));
+        whole_steps.filter_map(|m| m.mb_per_second()).min_by(f64::total_cmp)
     }
 
     /// Returns the mean throughput of the last `END_STEPS` steps in MB/s.

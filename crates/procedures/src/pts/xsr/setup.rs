@@ -81,7 +81,7 @@ pub struct Xsr {
 }
 
 impl Xsr {
-    pub fn on(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
+    pub fn new(setup: ProcedureSetup) -> Result<Self, ProcedureError> {
         let settings = &setup.settings;
         check_no_rounds(
             settings,
@@ -92,7 +92,7 @@ impl Xsr {
         let segment = |phase: &'static str, pattern: AccessPattern, demand, time: &Parameter| {
             Ok::<_, ProcedureError>(XsrSegment {
                 phase,
-                workload: PtsWorkload::from_pattern(pattern),
+                workload: PtsWorkload::Pattern(pattern),
                 demand,
                 time: time.time(settings)?,
             })
@@ -107,7 +107,7 @@ impl Xsr {
         Ok(Xsr { setup, segments, recovery_level })
     }
 
-    pub(super) fn load(&self, segment: &XsrSegment, attempt: u32) -> ContinuousLoad {
+    pub(super) fn segment_load(&self, segment: &XsrSegment, attempt: u32) -> ContinuousLoad {
         let phase = attempt_phase(segment.phase, attempt);
         self.setup.stretch(&phase, 0, &segment.workload, segment.demand, segment.time)
     }

@@ -4,10 +4,10 @@ use crate::testing::scripted::{
     GEOMETRY, broken_record, purges, record, scripted, set, settings_of, setup, steps,
 };
 use results::RecoveryTime;
-use steadfast_domain::{Demand, JournalEntry, Profile, Settings, Step};
+use steadfast_domain::{Demand, JournalEntry, Settings, Step};
 
 fn xsr_test(change: impl FnOnce(&mut Settings)) -> Xsr {
-    setup(&settings_of("xsr", change), GEOMETRY, &[]).and_then(Xsr::on).unwrap()
+    setup(&settings_of("xsr", change), GEOMETRY, &[]).and_then(Xsr::new).unwrap()
 }
 
 /// 1024 KiB writes at 500 per second in the first segment; the last one begins
@@ -28,12 +28,11 @@ fn three_segments_follow_the_purge_without_a_pause() {
     assert_eq!(all.len(), 480 + 360 + 480);
     let described = |step: &Step| {
         let stimulus = step.load.stimulus().unwrap();
-        (step.place.phase.clone(), stimulus.streams[0].to_string(), stimulus.demand.to_string())
+        format!("{}: {} {}", step.place.phase, stimulus.streams[0], stimulus.demand)
     };
-    let words = |a: &str, b: &str, c: &str| (a.to_owned(), b.to_owned(), c.to_owned());
-    assert_eq!(described(all[0]), words("segment-1", "SEQ 1024K W", "T1Q32"));
-    assert_eq!(described(all[480]), words("segment-2", "RND 8K W", "T4Q32"));
-    assert_eq!(described(all[840]), words("segment-3", "SEQ 1024K W", "T1Q32"));
+    assert_eq!(described(all[0]), "segment-1: SEQ 1024K W T1Q32");
+    assert_eq!(described(all[480]), "segment-2: RND 8K W T4Q32");
+    assert_eq!(described(all[840]), "segment-3: SEQ 1024K W T1Q32");
     let begins: Vec<usize> = (0..all.len()).filter(|n| !all[*n].continues).collect();
     assert_eq!(begins, [0, 480, 840], "inside a segment the load runs on");
     assert!(!bench.entries.iter().any(|e| matches!(e, JournalEntry::Idled(_))));
@@ -116,10 +115,9 @@ fn an_attempt_that_was_just_begun_anew_shows_nothing_of_the_old_one() {
     bench.gap_before = vec![("segment-2", 0, 5)];
     xsr.conduct(&mut bench).unwrap();
     let mut entries = bench.entries;
-    let anew = entries.iter().position(
-        |e| matches!(e, JournalEntry::Applied { step, .. } if step.place.phase.contains("attempt 2")),
-    );
-    entries.truncate(anew.unwrap() + 3);
+    let is_second_attempt = |(step, _): (&Step, _)| step.place.phase.contains("attempt 2");
+    let second = entries.iter().position(|e| e.applied().is_some_and(is_second_attempt));
+    entries.truncate(second.unwrap() + 3);
     let record = broken_record(&xsr.setup.settings, entries);
     let results = XsrResults::new(&xsr, &record);
     let steps: Vec<usize> = results.segments.iter().map(|s| s.steps.len()).collect();
@@ -129,11 +127,9 @@ fn an_attempt_that_was_just_begun_anew_shows_nothing_of_the_old_one() {
 #[test]
 fn durations_and_the_middle_demand_are_parameters() {
     let xsr = xsr_test(|s| {
-        for (name, value) in
-            [("first-time", "2min"), ("middle-time", "3min"), ("middle-demand", "T8Q32")]
-        {
-            s.set(name, value);
-        }
+        s.set("first-time", "2min");
+        s.set("middle-time", "3min");
+        s.set("middle-demand", "T8Q32");
     });
     let bench = scripted(recovering).conducted(&xsr);
     let all = steps(&bench.entries);
@@ -142,13 +138,4 @@ fn durations_and_the_middle_demand_are_parameters() {
     let findings = xsr.study(&record(&xsr.setup.settings, bench.entries));
     let unverified = findings.caveats.iter().filter(|c| c.id.starts_with("parameter-")).count();
     assert_eq!(unverified, 6, "with the alignment");
-}
-
-#[test]
-fn each_profile_has_its_pages() {
-    for (profile, pages) in [(Profile::Pts20, 3), (Profile::Pts11, 5), (Profile::Quick, 3)] {
-        let xsr = xsr_test(|s| s.profile = profile);
-        let findings = scripted(recovering).studied(&xsr, &xsr.setup.settings);
-        assert_eq!(findings.form_pages.len(), pages, "{profile}");
-    }
 }

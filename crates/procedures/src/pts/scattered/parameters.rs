@@ -1,4 +1,4 @@
-//! Numbers for the active ranges of PTS-C 1.x and their scattered segments.
+//! Parameters and numbers of the active ranges of PTS-C 1.x and their scattered segments.
 
 use crate::parameters::Parameter;
 use steadfast_domain::{Class, Profile, Settings};
@@ -27,10 +27,10 @@ pub const SEGMENTS: Parameter = Parameter {
     ..Parameter::UNVERIFIED
 };
 
-/// Parameters that a test has in addition to its own if [`is_asked`] returns true.
+/// Parameters that a test has in addition to its own if [`has_scattered_ranges`] returns true.
 pub const PARAMETERS: &[Parameter] = &[AMOUNT, SEGMENTS];
 
 /// Returns true if profile and class ask for scattered active ranges.
-pub fn is_asked(settings: &Settings) -> bool {
+pub fn has_scattered_ranges(settings: &Settings) -> bool {
     (settings.profile, settings.class) == (Profile::Pts11, Class::Client)
 }
