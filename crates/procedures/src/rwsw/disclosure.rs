@@ -8,7 +8,7 @@ use super::segments::streams_table;
 use crate::common::ProcedureSetup;
 use crate::common::applied::ApplicableWorkload;
 use crate::common::choices::RunChoices;
-use crate::exhibits::disclosure::{self, SettingRows};
+use crate::exhibits::disclosure::{self, ReportForm, SettingRows, profile_row};
 use crate::exhibits::pages::page;
 use crate::report_notation::{count_word, joined, limits_text, number};
 use steadfast_domain::findings::{Cell, Exhibit, Facts, Origin, Page, Row, Setting, Table};
@@ -137,12 +137,19 @@ fn streams_text(composite: &CapturedComposite) -> String {
     )
 }
 
-pub fn set_up_rows(choices: &RunChoices<'_>, regime: &PreconditioningPlan) -> SettingRows {
-    let mut rows = disclosure::common_set_up_rows(choices);
-    rows.push(disclosure::profile_row("regime", "Purge & Pre Condition", regime.text(choices)));
-    rows.extend(disclosure::preconditioning_rows(choices));
-    rows.push(disclosure::note_row(choices));
-    rows
+/// Returns the form of a test of a captured workload, with the rows that all such tests have.
+pub fn report_form(
+    test: &str,
+    subtitle: &str,
+    choices: &RunChoices<'_>,
+    composite: &CapturedComposite,
+    regime: &PreconditioningPlan,
+) -> ReportForm {
+    ReportForm::new(test, subtitle, choices)
+        .set_up([profile_row("regime", "Purge & Pre Condition", regime.text(choices))])
+        .set_up(disclosure::preconditioning_rows(choices))
+        .set_up([disclosure::note_row(choices)])
+        .test_parameters(workload_rows(composite, choices.settings))
 }
 
 pub fn workload_chapter(composite: &CapturedComposite) -> Page {

@@ -265,7 +265,7 @@ fn write_cache_row(record: &Record) -> Setting {
 }
 
 /// Returns data pattern and active range, the first rows of the setup parameters.
-pub fn common_set_up_rows(choices: &RunChoices<'_>) -> SettingRows {
+fn common_set_up_rows(choices: &RunChoices<'_>) -> SettingRows {
     let segments = own(choices.of_covered(", ", form_segments));
     vec![
         choices.pattern_row("Data Pattern", form_pattern(&choices.settings.data_pattern)),

@@ -13,8 +13,8 @@ pub use facts::{
     settings_facts,
 };
 pub use form::{
-    ReportForm, SECOND_STIMULUS, common_set_up_rows, common_test_rows, form_header, headline,
-    loop_set_up_rows, loop_test_rows, note_row, preconditioning_amount, preconditioning_rows,
+    ReportForm, SECOND_STIMULUS, common_test_rows, form_header, headline, loop_set_up_rows,
+    loop_test_rows, note_row, preconditioning_amount, preconditioning_rows,
 };
 pub use front_page::front;
 

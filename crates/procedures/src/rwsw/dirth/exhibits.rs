@@ -3,9 +3,9 @@
 
 use super::setup::{DEMAND, HISTOGRAM, HISTOGRAM_TIME, RwswDirth, best};
 use crate::common::applied::ApplicableWorkload;
-use crate::common::attempts::{last_attempt, steps_of};
+use crate::common::attempts::last_attempt;
 use crate::exhibits::chosen_rate::{self, ChosenRate};
-use crate::exhibits::cyclic_load::{check_exhibits, convergence_plot, evidence, steps_plot};
+use crate::exhibits::cyclic_load::{JudgedLoad, convergence_plot, steps_plot};
 use crate::exhibits::disclosure::{self, ReportForm, form_demand};
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{
@@ -15,23 +15,19 @@ use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::report_notation::{count_word, limits_text};
 use crate::rwsw::disclosure as captured;
 use crate::rwsw::ladder::OUTSTANDING;
-use crate::rwsw::regime::STEADY;
 use crate::rwsw::segments::{
-    RwswSegment, distribution, key_figures, segments_table, stream_counts, streams_table,
+    distribution, key_figures, segments_table, stream_counts, streams_table,
 };
 use steadfast_domain::findings::{
     Axis, Exhibit, KeyFigure, Origin, Plot, PlotKind, Scale, Series, Setting, Stroke, Table,
 };
-use steadfast_domain::{
-    Caveat, Demand, Measurement, Outcome, Record, Step, Tally, Verdict, caveats as ids,
-};
+use steadfast_domain::{Caveat, Demand, Measurement, Record, Step, Tally, Verdict, caveats as ids};
 
 /// Outstanding I/Os at which quality of service is reported (SNIA tutorial, RWSW).
 const SERVICE: [u64; 3] = [1, 8, 32];
 
 pub struct RwswDirthResults<'a> {
-    steady: Vec<(&'a Step, &'a Outcome)>,
-    verdict: Verdict,
+    steady: JudgedLoad<'a>,
     /// Every demand of the last attempt, in the order of the loop.
     demands: Vec<(Demand, &'a Step, &'a Measurement)>,
     /// Demand of MaxIOPS; `None` until every demand was run.
@@ -40,8 +36,7 @@ pub struct RwswDirthResults<'a> {
 }
 
 impl<'a> RwswDirthResults<'a> {
-    fn new(dirth: &RwswDirth, record: &'a Record) -> Self {
-        let steady = steps_of(record, STEADY);
+    fn new(dirth: &'a RwswDirth, record: &'a Record) -> Self {
         let run = last_attempt(record, DEMAND);
         let demands: Vec<_> = dirth
             .ladder
@@ -55,8 +50,7 @@ impl<'a> RwswDirthResults<'a> {
         let histogram = last_attempt(record, HISTOGRAM);
         let histogram = histogram.last().filter(|(_, outcome)| outcome.gap_before.is_none());
         RwswDirthResults {
-            verdict: dirth.steady.verdict(&steady),
-            steady,
+            steady: JudgedLoad::new(&dirth.steady, record),
             chosen: is_whole.then(|| best(&dirth.ladder, &measured, dirth.art_ceiling)),
             histogram: histogram.map(|(_, outcome)| &outcome.measurement),
             demands,
@@ -76,9 +70,9 @@ impl<'a> RwswDirthResults<'a> {
         demands
     }
 
-    fn segments(&self) -> Vec<RwswSegment> {
+    fn segments(&self) -> Vec<SecondaryPoint> {
         let segment = |(outstanding, m): &(u64, &Measurement)| {
-            RwswSegment::new(outstanding.to_string(), &[*m])
+            SecondaryPoint::from_means(outstanding.to_string(), &[*m])
         };
         self.ascending().iter().map(segment).collect()
     }
@@ -109,21 +103,20 @@ impl ProcedureReport for RwswDirth {
         ReportEntry::Chapter("Steady State of the Composite"),
         ReportEntry::Plot(|run| {
             let title = format!("Every step - {}", run.test.steady.label);
-            steps_plot(&run.test.steady, &run.results.steady, "steady-time", &title)
+            steps_plot(&run.test.steady, &run.results.steady.steps, "steady-time", &title)
         }),
         ReportEntry::Plot(|run| {
             let title = format!("Measured steps - {}", run.test.steady.label);
-            convergence_plot(&run.test.steady, &run.results.steady, "steady-measured", &title)
+            let steps = &run.results.steady.steps;
+            convergence_plot(&run.test.steady, steps, "steady-measured", &title)
         }),
-        ReportEntry::Several(|run| check_exhibits(&run.results.verdict, "steady-window")),
-        ReportEntry::Several(|run| evidence(&run.test.steady, &run.results.steady, "steady")),
+        ReportEntry::Several(|run| run.results.steady.check_and_evidence("steady")),
         ReportEntry::Chapter("Response Times at MaxIOPS"),
         ReportEntry::OptionalTable(histogram_percentiles),
         ReportEntry::Secondary,
         ReportEntry::Table(|run| {
-            let segments = run.results.segments();
-            let points: Vec<SecondaryPoint> = segments.iter().map(SecondaryPoint::from).collect();
-            secondary::points_table("secondary", "Secondary metrics by OIO", &points)
+            let title = "Secondary metrics by OIO";
+            secondary::points_table("secondary", title, &run.results.segments())
         }),
     ];
     const FRONT_PLOTS: &'static [&'static str] = &["outstanding"];
@@ -139,12 +132,16 @@ impl ProcedureReport for RwswDirth {
 
     fn form(run: &RwswDirthRun<'_>) -> ReportForm {
         let settings = run.choices.settings;
-        let mut set_up = captured::set_up_rows(&run.choices, &run.test.regime);
-        set_up.push(Setting::outcome("SS Rounds", disclosure::window_text(&run.results.verdict)));
-        let mut test_parameters = disclosure::common_test_rows(&run.choices);
-        test_parameters
-            .extend(captured::workload_rows(&run.test.composite, &run.test.setup.settings));
-        test_parameters.extend([
+        let rounds = disclosure::window_text(&run.results.steady.verdict);
+        captured::report_form(
+            "RWSW DIRTH Test",
+            "RWSW DIRTH - Fixed Composite v Outstanding I/Os",
+            &run.choices,
+            &run.test.composite,
+            &run.test.regime,
+        )
+        .set_up([Setting::outcome("SS Rounds", rounds)])
+        .test_parameters([
             Setting::method(
                 "steady-demand",
                 "Steady State TC/QD",
@@ -155,13 +152,7 @@ impl ProcedureReport for RwswDirth {
             run.choices.step_row("Step"),
             Setting::outcome("MaxIOPS Point", run.results.chosen.map(form_demand)),
             HISTOGRAM_TIME.row(settings, "Histogram", run.test.histogram_time.to_string()),
-        ]);
-        ReportForm {
-            test: "RWSW DIRTH Test".into(),
-            subtitle: "RWSW DIRTH - Fixed Composite v Outstanding I/Os".into(),
-            set_up,
-            test_parameters,
-        }
+        ])
     }
 
     fn ending(run: &RwswDirthRun<'_>) -> String {
@@ -172,7 +163,8 @@ impl ProcedureReport for RwswDirth {
         }
         let chosen =
             run.results.chosen.map(|demand| format!("; MaxIOPS at {demand}")).unwrap_or_default();
-        match (run.results.verdict.steady, run.results.verdict.window) {
+        let verdict = &run.results.steady.verdict;
+        match (verdict.steady, verdict.window) {
             (true, Some((first, last))) => {
                 format!("Steady state in rounds {first} to {last}; {demands}{chosen}.")
             }
@@ -181,12 +173,12 @@ impl ProcedureReport for RwswDirth {
     }
 
     fn verdict(run: &RwswDirthRun<'_>) -> Option<Verdict> {
-        Some(run.results.verdict.clone())
+        Some(run.results.steady.verdict.clone())
     }
 
     fn caveats(run: &RwswDirthRun<'_>) -> Vec<Caveat> {
         let mut caveats = Vec::new();
-        if run.record.has_ended() && !run.results.verdict.steady {
+        if run.record.has_ended() && !run.results.steady.verdict.steady {
             caveats.push(Caveat::invalidates(
             ids::STEADY_STATE_NOT_ACHIEVED,
             format!(
@@ -214,8 +206,10 @@ impl ProcedureReport for RwswDirth {
     /// was chosen: a rate that was not reached again is no result.
     fn figures(run: &RwswDirthRun<'_>) -> Vec<KeyFigure> {
         let Some(demand) = run.results.chosen else { return Vec::new() };
-        let held =
-            run.results.histogram.map(|m| RwswSegment::new(format!("MaxIOPS at {demand}"), &[m]));
+        let held = run
+            .results
+            .histogram
+            .map(|m| SecondaryPoint::from_means(format!("MaxIOPS at {demand}"), &[m]));
         let swept = run.results.at(demand.outstanding()).and_then(Measurement::iops);
         let label = format!("MaxIOPS at {demand}, in the sweep");
         let mut figures: Vec<KeyFigure> = held.iter().flat_map(key_figures).collect();

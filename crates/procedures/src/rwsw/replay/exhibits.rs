@@ -2,20 +2,19 @@
 //! outstanding I/Os over time, of capture and replay.
 
 use super::results::{ReplayPoint, RwswReplayResults};
-use super::setup::{CUT, LONGEST, PAUSES, Replay, ReplayContent};
+use super::setup::{CUT, LONGEST, PAUSES, PlannedCaptureStep, Replay, ReplayContent, count_paced};
 use super::{single_ios, stream_comparison};
-use crate::common::attempts::steps_of;
 use crate::common::secondary::SecondaryMeans;
-use crate::exhibits::cyclic_load::{check_exhibits, evidence};
-use crate::exhibits::disclosure::{self, ReportForm, form_demands};
+use crate::exhibits::cyclic_load::JudgedLoad;
+use crate::exhibits::disclosure::{ReportForm, form_demands};
 use crate::exhibits::pages::page;
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{FIVE_NINES, percentile_table};
-use crate::exhibits::secondary;
+use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::time_axis::PlotTimeAxis;
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::rwsw::disclosure as captured;
-use crate::rwsw::segments::{RwswSegment, distribution, secondary_figures, streams_table};
+use crate::rwsw::segments::{distribution, secondary_figures, streams_table};
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, Exhibit, Facts, KeyFigure, Origin, Page, Plot, PlotKind, Row, Scale,
     Series, Setting, Stroke, Table,
@@ -73,42 +72,41 @@ impl ProcedureReport for Replay {
 
     fn form(run: &RwswReplayRun<'_>) -> ReportForm {
         let settings = run.choices.settings;
-        let mut test_parameters = disclosure::common_test_rows(&run.choices);
-        test_parameters
-            .extend(captured::workload_rows(&run.test.composite, &run.test.setup.settings));
-        let own =
+        let chosen =
             |id: &str, label: &str, value: String| Setting::new(id, label, value, Origin::Chosen);
-        test_parameters.push(own("replayed", "Replayed", what_text(run)));
-        test_parameters
-            .push(run.choices.demand_row("TOIO - TC/QD", form_demands(&run.choices.demands)));
-        match &run.test.course {
-            ReplayContent::Steps(_) => test_parameters.extend([
+        let form = captured::report_form(
+            "Replay Native Test",
+            "Replay Native - Sequence of I/O Streams",
+            &run.choices,
+            &run.test.composite,
+            &run.test.regime,
+        )
+        .test_parameters([
+            chosen("replayed", "Replayed", what_text(run)),
+            run.choices.demand_row("TOIO - TC/QD", form_demands(&run.choices.demands)),
+        ]);
+        match &run.test.content {
+            ReplayContent::Steps(_) => form.test_parameters([
                 LONGEST.row(settings, "Longest step", LONGEST.value(settings)),
                 PAUSES.row(settings, "Pauses", PAUSES.value(settings)),
-                own("step-data", "Data of the steps", run.test.data_text()),
+                chosen("step-data", "Data of the steps", run.test.data_text()),
             ]),
-            ReplayContent::Script(script, _) => test_parameters.extend([
-                own("timing", "Timing", script.timing.to_string()),
-                own("mapping", "Addresses", mapping_text(script)),
-                own("overlaps", "Overlaps", script.overlaps.to_string()),
+            ReplayContent::Script { script, .. } => form.test_parameters([
+                chosen("timing", "Timing", script.timing.to_string()),
+                chosen("mapping", "Addresses", mapping_text(script)),
+                chosen("overlaps", "Overlaps", script.overlaps.to_string()),
                 CUT.row(settings, "Cut", CUT.value(settings)),
             ]),
-        }
-        ReportForm {
-            test: "Replay Native Test".into(),
-            subtitle: "Replay Native - Sequence of I/O Streams".into(),
-            set_up: captured::set_up_rows(&run.choices, &run.test.regime),
-            test_parameters,
         }
     }
 
     fn ending(run: &RwswReplayRun<'_>) -> String {
         let done = run.results.steps.len();
-        let what = match &run.test.course {
+        let what = match &run.test.content {
             ReplayContent::Steps(steps) => {
                 format!("{done} of {} capture steps were played", steps.len())
             }
-            ReplayContent::Script(script, _) => {
+            ReplayContent::Script { script, .. } => {
                 let (played, all) = (run.results.played(), script.counts.total());
                 format!("{} of {} I/Os were played", grouped(played), grouped(all))
             }
@@ -127,9 +125,9 @@ impl ProcedureReport for Replay {
         let mut caveats = Vec::new();
         caveats.extend(not_kept_up(run));
         caveats.extend(preconditioning_caveats(run));
-        match &run.test.course {
-            ReplayContent::Steps(_) => caveats.extend(step_caveats(run)),
-            ReplayContent::Script(script, _) => {
+        match &run.test.content {
+            ReplayContent::Steps(steps) => caveats.extend(step_caveats(run, steps)),
+            ReplayContent::Script { script, .. } => {
                 caveats.extend(single_ios::caveats(script, run.record, &run.results))
             }
         }
@@ -150,8 +148,10 @@ impl ProcedureReport for Replay {
         let ms = |time: Option<Nanos>| time.map(Nanos::as_millis_f64);
         let tail = ms(tally.percentile(FIVE_NINES));
         let measured: Vec<&Measurement> = run.results.measurements().collect();
-        let whole =
-            RwswSegment { iops: rate(tally.ios as f64), ..RwswSegment::new("Replay", &measured) };
+        let whole = SecondaryPoint {
+            iops: rate(tally.ios as f64),
+            ..SecondaryPoint::from_means("Replay", &measured)
+        };
         // The rows of single steps leave flushes out.
         let has_flushes = measured.iter().any(|m| m.direction(Op::Flush).ios > 0);
         let label = if has_flushes { "Replayed, with flushes" } else { "Replayed" };
@@ -172,11 +172,11 @@ const KEPT_UP: f64 = 0.95;
 /// Returns the I/Os done as a share of those in the played capture steps, or of those in the
 /// script that were not omitted on request.
 fn share_done(run: &RwswReplayRun<'_>) -> Option<f64> {
-    let requested = match &run.test.course {
+    let requested = match &run.test.content {
         ReplayContent::Steps(planned) => {
             planned.iter().map(|step| step.captured_ios(run.test)).sum()
         }
-        ReplayContent::Script(script, _) => {
+        ReplayContent::Script { script, .. } => {
             script.counts.total().saturating_sub(single_ios::left_out(&run.results)) as f64
         }
     };
@@ -186,7 +186,7 @@ fn share_done(run: &RwswReplayRun<'_>) -> Option<f64> {
 /// Formats the share in a sentence. A share below a limit is not rounded up to it.
 fn share_text(run: &RwswReplayRun<'_>, share: f64) -> String {
     let percent = |share: f64| format!("{:.1} %", (share * 1000.0).floor() / 10.0);
-    match &run.test.course {
+    match &run.test.content {
         ReplayContent::Steps(_) => {
             let worst = stream_comparison::worst_stream(run.test, &run.results).map(|worst| {
                 let (replayed, to_play) = (worst.replayed, worst.to_play);
@@ -199,7 +199,9 @@ fn share_text(run: &RwswReplayRun<'_>, share: f64) -> String {
                 worst.unwrap_or_default()
             )
         }
-        ReplayContent::Script(..) => format!("{} of those that were to be played", percent(share)),
+        ReplayContent::Script { .. } => {
+            format!("{} of those that were to be played", percent(share))
+        }
     }
 }
 
@@ -224,9 +226,9 @@ fn not_kept_up(run: &RwswReplayRun<'_>) -> Option<Caveat> {
 }
 
 fn what_text(run: &RwswReplayRun<'_>) -> String {
-    match &run.test.course {
+    match &run.test.content {
         ReplayContent::Steps(steps) => format!("{} capture steps", steps.len()),
-        ReplayContent::Script(script, _) => format!("{} single I/Os", script.counts.total()),
+        ReplayContent::Script { script, .. } => format!("{} single I/Os", script.counts.total()),
     }
 }
 
@@ -241,9 +243,7 @@ fn preconditioning_caveats(run: &RwswReplayRun<'_>) -> Vec<Caveat> {
     let Some(steady) = &run.test.regime.steady else { return Vec::new() };
     let cycle = steady.cycle_time().to_string();
     let mut caveats = vec![captured::cadence(&run.test.setup, &cycle)];
-    let steps = steps_of(run.record, &steady.phase);
-    let verdict = steady.verdict(&steps);
-    if run.record.has_ended() && !verdict.steady {
+    if run.record.has_ended() && !JudgedLoad::new(steady, run.record).verdict.steady {
         caveats.push(Caveat::deviation(
             ids::PRECONDITIONING_NOT_STEADY,
             format!(
@@ -257,8 +257,7 @@ fn preconditioning_caveats(run: &RwswReplayRun<'_>) -> Vec<Caveat> {
     caveats
 }
 
-fn step_caveats(run: &RwswReplayRun<'_>) -> Vec<Caveat> {
-    let (paced, all) = run.test.paced();
+fn step_caveats(run: &RwswReplayRun<'_>, steps: &[PlannedCaptureStep]) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let unmeasured = || run.results.measurements().flat_map(|m| &m.unmeasured);
     let ios: u64 = unmeasured().map(|part| part.ios).sum();
@@ -274,12 +273,14 @@ fn step_caveats(run: &RwswReplayRun<'_>) -> Vec<Caveat> {
             "Replay longer steps (--step), or the single I/Os with --exact.",
         ));
     }
+    let paced = count_paced(steps);
     if paced > 0 {
         caveats.push(Caveat::deviation(
             ids::PACED_BY_RATE,
             format!(
-                "{paced} of {all} capture steps had less than one I/O outstanding on average and \
-                 are paced by their rate: evenly, while the captured I/Os came as they came."
+                "{paced} of {} capture steps had less than one I/O outstanding on average and are \
+                 paced by their rate: evenly, while the captured I/Os came as they came.",
+                steps.len()
             ),
             "Replay the single I/Os with --exact.",
         ));
@@ -313,23 +314,21 @@ fn time_axis(run: &RwswReplayRun<'_>) -> PlotTimeAxis {
     }
 }
 
-fn series(
+/// Returns a line through one value of the points; `None` if no point has it.
+fn line(
     run: &RwswReplayRun<'_>,
     name: &str,
     stroke: Stroke,
-    moments: &[ReplayPoint],
+    points: &[ReplayPoint],
     value: ReplayPointValue,
 ) -> Option<Series> {
     let time = time_axis(run);
-    let points = moments.iter().map(|point| (time.position(point.at / 60.0), value(point)));
-    let points: Vec<_> = points.collect();
+    let points: Vec<(f64, Option<f64>)> =
+        points.iter().map(|point| (time.position(point.at / 60.0), value(point))).collect();
     points.iter().any(|(_, y)| y.is_some()).then(|| Series::new(name, stroke, points))
 }
 
 fn rates_plot(run: &RwswReplayRun<'_>) -> Plot {
-    let line = |name: &str, stroke, moments: &[ReplayPoint], value| {
-        series(run, name, stroke, moments, value)
-    };
     let (iops, mb): (ReplayPointValue, ReplayPointValue) = (|m| m.iops, |m| m.mb_per_second);
     Plot::new(
         PlotKind::Lines,
@@ -343,20 +342,20 @@ fn rates_plot(run: &RwswReplayRun<'_>) -> Plot {
          streams in the capture, and all I/Os of the capture.",
     )
     .right(Axis::new("MB/s", Scale::Linear))
-    .series(line("IOPS, replay", Stroke::Measured, &run.results.replayed, iops))
-    .series(line("IOPS, capture (applied)", Stroke::Measured, &run.results.applied, iops))
-    .series(line("IOPS, capture (all)", Stroke::Context, &run.results.captured, iops))
-    .series(line("MB/s, replay", Stroke::Measured, &run.results.replayed, mb).map(Series::on_right))
+    .series(line(run, "IOPS, replay", Stroke::Measured, &run.results.replayed, iops))
+    .series(line(run, "IOPS, capture (applied)", Stroke::Measured, &run.results.applied, iops))
+    .series(line(run, "IOPS, capture (all)", Stroke::Context, &run.results.captured, iops))
     .series(
-        line("MB/s, capture (applied)", Stroke::Measured, &run.results.applied, mb)
+        line(run, "MB/s, replay", Stroke::Measured, &run.results.replayed, mb)
+            .map(Series::on_right),
+    )
+    .series(
+        line(run, "MB/s, capture (applied)", Stroke::Measured, &run.results.applied, mb)
             .map(Series::on_right),
     )
 }
 
 fn response_plot(run: &RwswReplayRun<'_>) -> Plot {
-    let line = |name: &str, stroke, moments: &[ReplayPoint], value| {
-        series(run, name, stroke, moments, value)
-    };
     Plot::new(
         PlotKind::Lines,
         "response-time",
@@ -368,16 +367,13 @@ fn response_plot(run: &RwswReplayRun<'_>) -> Plot {
         "Average and longest response time of the replay and, where the workload tells, of all \
          I/Os of the capture.",
     )
-    .series(line("ART, replay", Stroke::Average, &run.results.replayed, |m| m.art))
-    .series(line("ART, capture", Stroke::Fit, &run.results.captured, |m| m.art))
-    .series(line("MRT, replay", Stroke::Limit, &run.results.replayed, |m| m.mrt))
-    .series(line("MRT, capture", Stroke::Context, &run.results.captured, |m| m.mrt))
+    .series(line(run, "ART, replay", Stroke::Average, &run.results.replayed, |m| m.art))
+    .series(line(run, "ART, capture", Stroke::Fit, &run.results.captured, |m| m.art))
+    .series(line(run, "MRT, replay", Stroke::Limit, &run.results.replayed, |m| m.mrt))
+    .series(line(run, "MRT, capture", Stroke::Context, &run.results.captured, |m| m.mrt))
 }
 
 fn outstanding_plot(run: &RwswReplayRun<'_>) -> Plot {
-    let line = |name: &str, stroke, moments: &[ReplayPoint], value| {
-        series(run, name, stroke, moments, value)
-    };
     Plot::new(
         PlotKind::Lines,
         "outstanding-time",
@@ -390,25 +386,25 @@ fn outstanding_plot(run: &RwswReplayRun<'_>) -> Plot {
          what the capture counted. At most: thread count x queue depth of the replay, and what the \
          capture counted.",
     )
-    .series(line("OIO, replay", Stroke::Average, &run.results.replayed, |m| m.outstanding))
-    .series(line("OIO, capture", Stroke::Fit, &run.results.captured, |m| m.outstanding))
-    .series(line("TC x QD, replay", Stroke::Limit, &run.results.replayed, |m| {
+    .series(line(run, "OIO, replay", Stroke::Average, &run.results.replayed, |m| m.outstanding))
+    .series(line(run, "OIO, capture", Stroke::Fit, &run.results.captured, |m| m.outstanding))
+    .series(line(run, "TC x QD, replay", Stroke::Limit, &run.results.replayed, |m| {
         m.outstanding_allowed
     }))
-    .series(line("OIO at most, capture", Stroke::Context, &run.results.captured, |m| {
+    .series(line(run, "OIO at most, capture", Stroke::Context, &run.results.captured, |m| {
         m.outstanding_max
     }))
-    .series(line("Threads, capture", Stroke::Context, &run.results.captured, |m| m.threads))
+    .series(line(run, "Threads, capture", Stroke::Context, &run.results.captured, |m| m.threads))
 }
 
 /// Compares replay and capture as a whole. Rates are I/Os over the time of the steps or of the
 /// script.
 fn comparison(run: &RwswReplayRun<'_>, id: &str) -> Table {
     let steps = &run.test.composite.workload.steps;
-    let seconds = match &run.test.course {
+    let seconds = match &run.test.content {
         ReplayContent::Steps(_) => steps.iter().map(|step| step.lasted.as_secs_f64()).sum(),
         // The time between steps is played too.
-        ReplayContent::Script(script, _) => script.span.as_secs_f64(),
+        ReplayContent::Script { script, .. } => script.span.as_secs_f64(),
     };
     let rate = |sum: f64| (seconds > 0.0).then(|| sum / seconds);
     let counts: Vec<(usize, u64)> =
@@ -489,16 +485,16 @@ fn mean_response(run: &RwswReplayRun<'_>) -> Option<f64> {
 
 fn listing(run: &RwswReplayRun<'_>) -> String {
     let regime = run.test.regime.text(&run.choices);
-    let (paced, all) = run.test.paced();
-    match &run.test.course {
-        ReplayContent::Steps(_) => format!(
-            "{regime}\n{all} capture steps in their order, each with its own streams, counts, \
-             demand and duration\n  {paced} of them paced by their rate; pauses: {}; longest step: \
-             {}",
+    match &run.test.content {
+        ReplayContent::Steps(steps) => format!(
+            "{regime}\n{} capture steps in their order, each with its own streams, counts, demand \
+             and duration\n  {} of them paced by their rate; pauses: {}; longest step: {}",
+            steps.len(),
+            count_paced(steps),
             PAUSES.value(&run.test.setup.settings),
             LONGEST.value(&run.test.setup.settings)
         ),
-        ReplayContent::Script(script, _) => format!(
+        ReplayContent::Script { script, .. } => format!(
             "{regime}\n{} single I/Os in their order; timing {}; addresses {}; overlaps {}",
             script.counts.total(),
             script.timing,
@@ -510,27 +506,24 @@ fn listing(run: &RwswReplayRun<'_>) -> String {
 
 /// Returns the exhibits on punctuality of single I/Os; empty for capture steps.
 fn punctuality(run: &RwswReplayRun<'_>) -> Vec<Exhibit> {
-    let ReplayContent::Script(script, _) = &run.test.course else { return Vec::new() };
+    let ReplayContent::Script { script, .. } = &run.test.content else { return Vec::new() };
     single_ios::punctuality(script, &run.results).map(Exhibit::Facts).into_iter().collect()
 }
 
 fn lateness_pages(run: &RwswReplayRun<'_>) -> Vec<Page> {
-    let ReplayContent::Script(script, _) = &run.test.course else { return Vec::new() };
+    let ReplayContent::Script { script, .. } = &run.test.content else { return Vec::new() };
     let plot = single_ios::lateness_plot(script, &run.results).into_iter();
     plot.map(|plot| page(&plot.title.clone(), vec![Exhibit::Plot(plot)])).collect()
 }
 
 fn single_io_facts(run: &RwswReplayRun<'_>) -> Vec<Exhibit> {
-    let ReplayContent::Script(script, _) = &run.test.course else { return Vec::new() };
+    let ReplayContent::Script { script, .. } = &run.test.content else { return Vec::new() };
     vec![Exhibit::Facts(single_ios::facts(script, &run.results))]
 }
 
 fn preconditioning(run: &RwswReplayRun<'_>) -> Vec<Exhibit> {
     let Some(steady) = &run.test.regime.steady else { return Vec::new() };
-    let steps = steps_of(run.record, &steady.phase);
-    let mut exhibits = check_exhibits(&steady.verdict(&steps), "preconditioning-window");
-    exhibits.extend(evidence(steady, &steps, "preconditioning"));
-    exhibits
+    JudgedLoad::new(steady, run.record).check_and_evidence("preconditioning")
 }
 
 const DISTRIBUTION: &str = "Replay Native IO Streams Distribution v Segments";
@@ -559,8 +552,8 @@ fn response_times(run: &RwswReplayRun<'_>) -> Vec<Exhibit> {
     let all: Tally = run.results.measurements().map(Measurement::with_flushes).sum();
     let direction = |op| -> Tally { run.results.measurements().map(|m| m.direction(op)).sum() };
     let (reads, writes) = (direction(Op::Read), direction(Op::Write));
-    let is_due = match &run.test.course {
-        ReplayContent::Script(script, _) => script.timing != Timing::Closed,
+    let is_due = match &run.test.content {
+        ReplayContent::Script { script, .. } => script.timing != Timing::Closed,
         ReplayContent::Steps(_) => false,
     };
     let title = if is_due {

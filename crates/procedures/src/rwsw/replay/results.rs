@@ -52,17 +52,17 @@ pub struct RwswReplayResults<'a> {
 impl<'a> RwswReplayResults<'a> {
     pub fn new(replay: &Replay, record: &'a Record) -> Self {
         let steps = steps_of(record, PHASE);
-        let replayed = match &replay.course {
+        let replayed = match &replay.content {
             ReplayContent::Steps(planned) => step_points(replay, planned, &steps),
-            ReplayContent::Script(script, _) => {
+            ReplayContent::Script { script, .. } => {
                 let moments = script_points(&steps, &|at| unplayed(script.timing, at));
                 moments.into_iter().map(|moment| moment.applied_with(script.demand)).collect()
             }
         };
         let captured = &replay.composite.workload.steps;
-        let width = match &replay.course {
+        let width = match &replay.content {
             ReplayContent::Steps(_) => None,
-            ReplayContent::Script(script, _) => Some(unplayed(script.timing, 1.0)),
+            ReplayContent::Script { script, .. } => Some(unplayed(script.timing, 1.0)),
         };
         let spans = spans(captured, width);
         RwswReplayResults {

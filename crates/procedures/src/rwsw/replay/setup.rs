@@ -6,7 +6,7 @@ use crate::common::one_pass::{INSTEAD_OF_WIPC, SPARE};
 use crate::common::{ProcedureSetup, cyclic_load};
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
-use crate::rwsw::composite::{CapturedComposite, StepStreams};
+use crate::rwsw::composite::{CapturedComposite, NamedStreams};
 use crate::rwsw::ladder::OUTSTANDING;
 use crate::rwsw::method::{
     BETWEEN, CONTENT, FILLS, MEASURED, ZONES, check_demand, check_ending, writes_as_captured,
@@ -102,8 +102,12 @@ fn plays_steps(settings: &Settings) -> bool {
 pub(super) enum ReplayContent {
     /// Capture steps, in order.
     Steps(Vec<PlannedCaptureStep>),
-    /// Single I/Os, and the time between cuts.
-    Script(Box<ScriptLoad>, Nanos),
+    /// Single I/Os.
+    Script {
+        script: Box<ScriptLoad>,
+        /// Time between cuts.
+        cut: Nanos,
+    },
 }
 
 #[derive(Debug, Clone)]
@@ -136,7 +140,7 @@ pub struct Replay {
     pub(super) setup: ProcedureSetup,
     pub(super) composite: CapturedComposite,
     pub(super) regime: PreconditioningPlan,
-    pub(super) course: ReplayContent,
+    pub(super) content: ReplayContent,
     demands: Vec<Demand>,
 }
 
@@ -150,35 +154,27 @@ impl Replay {
         }
         let demand = composite.demand(&setup);
         let regime = PreconditioningPlan::before_replay(&setup, &composite, demand)?;
-        let course = match &composite.workload.script {
-            Some(script) => {
-                let often = |text: &str| text.parse().ok().filter(|time: &Nanos| *time >= CUT_MIN);
-                ReplayContent::Script(Box::new(script.clone()), CUT.parse(settings, often)?)
-            }
+        let content = match &composite.workload.script {
+            Some(script) => ReplayContent::Script {
+                script: Box::new(script.clone()),
+                cut: CUT.parse(settings, |text| {
+                    text.parse().ok().filter(|time: &Nanos| *time >= CUT_MIN)
+                })?,
+            },
             None => ReplayContent::Steps(planned(&setup, &composite)?),
         };
-        let mut demands = match &course {
-            ReplayContent::Script(script, _) => vec![script.demand],
+        let mut demands = match &content {
+            ReplayContent::Script { script, .. } => vec![script.demand],
             ReplayContent::Steps(steps) => steps.iter().filter_map(demand_of).collect(),
         };
         demands.sort_by_key(|demand| (demand.outstanding(), demand.threads));
         demands.dedup();
-        Ok(Replay { setup, composite, regime, course, demands })
-    }
-
-    /// Returns the number of capture steps that are played at their captured rate, and the number
-    /// of all that are played.
-    pub(super) fn paced(&self) -> (usize, usize) {
-        let ReplayContent::Steps(steps) = &self.course else { return (0, 0) };
-        let is_paced = |planned: &&PlannedCaptureStep| {
-            planned.step.load.stimulus().is_some_and(|s| s.pace != Pace::Closed)
-        };
-        (steps.iter().filter(is_paced).count(), steps.len())
+        Ok(Replay { setup, composite, regime, content, demands })
     }
 
     /// Describes what the capture steps write: how many have a data pattern of their own.
     pub(super) fn data_text(&self) -> String {
-        let ReplayContent::Steps(steps) = &self.course else { return String::new() };
+        let ReplayContent::Steps(steps) = &self.content else { return String::new() };
         let captured = &self.composite.workload.steps;
         let known = steps.iter().filter(|step| captured[step.index].data_pattern.is_some()).count();
         if known > 0 && writes_as_captured(&self.setup.settings) {
@@ -209,6 +205,14 @@ impl Replay {
             ..choices
         }
     }
+}
+
+/// Returns the number of capture steps that are played at their captured rate.
+pub(super) fn count_paced(steps: &[PlannedCaptureStep]) -> usize {
+    let is_paced = |planned: &&PlannedCaptureStep| {
+        planned.step.load.stimulus().is_some_and(|stimulus| stimulus.pace != Pace::Closed)
+    };
+    steps.iter().filter(is_paced).count()
 }
 
 fn demand_of(planned: &PlannedCaptureStep) -> Option<Demand> {
@@ -284,8 +288,8 @@ fn step(
     let point = u32::try_from(played + 1).unwrap_or(u32::MAX);
     let place = StepPlace::new(PHASE, 0, point, label.clone());
     let until = LoadLimits::time(captured.lasted.min(longest));
-    let of_step = StepStreams { label: &label, streams };
-    let stimulus = setup.stimulus(&of_step, captured.demand, until, &place);
+    let applied = NamedStreams { name: label, streams, zones: Vec::new() };
+    let stimulus = setup.stimulus(&applied, captured.demand, until, &place);
     let stimulus = stimulus.pace(composite.pace_of(captured));
     let own = captured.data_pattern.clone().filter(|_| writes_as_captured(&setup.settings));
     Step::alone(place, own.into_iter().fold(stimulus, Stimulus::data_pattern))

@@ -43,7 +43,7 @@ pub(super) fn worst_stream(
     replay: &Replay,
     results: &RwswReplayResults<'_>,
 ) -> Option<WorstStream> {
-    let ReplayContent::Steps(steps) = &replay.course else { return None };
+    let ReplayContent::Steps(steps) = &replay.content else { return None };
     let all = played_streams(replay, steps, results).into_iter().filter_map(|one| {
         let worst = WorstStream { name: one.name, to_play: one.to_play, replayed: one.replayed? };
         (worst.to_play - worst.replayed > 3.0 * worst.to_play.sqrt()).then_some(worst)
@@ -54,16 +54,16 @@ pub(super) fn worst_stream(
 /// Returns the table of I/Os, bytes and shares in capture and replay: per stream, or for single
 /// I/Os per operation, because their streams are those of the capture.
 pub(super) fn streams(replay: &Replay, results: &RwswReplayResults<'_>) -> Table {
-    let (corner, all) = match &replay.course {
+    let (corner, all) = match &replay.content {
         ReplayContent::Steps(steps) => ("I/O stream", played_streams(replay, steps, results)),
-        ReplayContent::Script(script, _) => ("Operation", operations(script, results)),
+        ReplayContent::Script { script, .. } => ("Operation", operations(script, results)),
     };
     let whole = StreamComparison {
         name: "Together".to_owned(),
         captured: all.iter().map(|one| one.captured).sum(),
-        captured_bytes: match &replay.course {
+        captured_bytes: match &replay.content {
             ReplayContent::Steps(_) => all.iter().map(|one| one.captured_bytes).sum(),
-            ReplayContent::Script(script, _) => Some(script.bytes.0 as f64),
+            ReplayContent::Script { script, .. } => Some(script.bytes.0 as f64),
         },
         to_play: all.iter().map(|one| one.to_play).sum(),
         replayed: all.iter().map(|one| one.replayed).sum(),

@@ -9,12 +9,12 @@ use crate::exhibits::disclosure;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
 use crate::pts::workload::SEQUENTIAL_DEMAND;
-use crate::rwsw::composite::{CapturedComposite, SingleStream};
+use crate::rwsw::composite::{CapturedComposite, NamedStreams};
 use crate::rwsw::method::{ARRIVALS, BETWEEN, CONTENT, FILLS, MEASURED, ZONES, check_ending};
 use crate::rwsw::regime::{
     PRECONDITIONING, PreconditioningPlan, cycle, quick_fill_text, steady_composite,
 };
-use steadfast_domain::Demand;
+use steadfast_domain::{Demand, Order};
 
 pub const MULTI_PARAMETERS: &[Parameter] = &[
     PRECONDITIONING, INSTEAD_OF_WIPC, SPARE, CONTENT, ZONES, ARRIVALS, ALIGNMENT, BETWEEN,
@@ -101,17 +101,21 @@ fn stream_runs(
     let count = composite.data_streams().count();
     let mut runs = Vec::new();
     for (index, stream) in composite.data_streams().enumerate() {
-        let alone = SingleStream(stream.weighing(1));
-        let preset =
-            if alone.is_sequential() { SEQUENTIAL_DEMAND } else { setup.method.random_demand };
+        let stream = stream.weighing(1);
+        let preset = match stream.order {
+            Order::Sequential(_) => SEQUENTIAL_DEMAND,
+            Order::Random => setup.method.random_demand,
+        };
         let demand = setup.settings.demand_or(preset);
+        let name = stream.to_string();
+        let alone = NamedStreams { name, streams: vec![stream], zones: Vec::new() };
         let phase = format!("stream-{}", index + 1);
         let label = format!("{alone} {demand}");
         let load = CyclicLoad::endless(setup, &phase, label, &alone, demand, cycle(setup)?);
         let is_last = index + 1 == count;
         runs.push(CyclicLoad {
             cycles_max: setup.rounds_max(&phase, is_last, setup.method.rounds_max),
-            fill: regime.fill(setup, std::slice::from_ref(&alone.0))?,
+            fill: regime.fill(setup, &alone.streams)?,
             ..load
         });
     }

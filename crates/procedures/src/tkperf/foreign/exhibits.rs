@@ -1,12 +1,10 @@
 //! Exhibits of a TKperf test, with the IDs of our own runs.
 
-use super::results::{TkperfTestResult, tracked, unit, values_of};
+use super::results::{TkperfTestResult, tracked, unit};
 use crate::common::secondary::mean;
 use crate::exhibits::loops::tracking_table;
 use crate::exhibits::pages::page;
-use crate::exhibits::tkperf::{
-    self, SaturatedMinute, TkperfPoint, TkperfTest, ZoneCurve, write_saturation,
-};
+use crate::exhibits::tkperf::{self, SaturatedMinute, TkperfPoint, TkperfTest, write_saturation};
 use crate::report_notation::mix_name;
 use std::collections::BTreeSet;
 use steadfast_domain::findings::{Cell, Exhibit, KeyFigure, Page, Row, Table};
@@ -223,12 +221,12 @@ pub(super) fn long_tables(studied: &TkperfTestResult<'_>) -> Vec<Table> {
 /// Returns the statistics over the zones of a hard disk.
 fn zones(studied: &TkperfTestResult<'_>, id: &str) -> Table {
     let rows = studied.points.iter().map(|point| {
-        let values: Vec<f64> = point.rounds.iter().filter_map(|(_, value)| *value).collect();
+        let values: Vec<f64> = point.values.iter().filter_map(|found| found.value).collect();
         let least = values.iter().copied().reduce(f64::min);
         let most = values.iter().copied().reduce(f64::max);
         let average = mean(values.iter().map(|value| Some(*value)));
-        let first = point.rounds.first().and_then(|(_, value)| *value);
-        let last = point.rounds.last().and_then(|(_, value)| *value);
+        let first = point.values.first().and_then(|found| found.value);
+        let last = point.values.last().and_then(|found| found.value);
         let cells = [average, least, most, first, last].map(|value| Cell::number(value, 1));
         Row::new(point.pattern.to_string(), cells)
     });
@@ -240,13 +238,8 @@ fn zones(studied: &TkperfTestResult<'_>, id: &str) -> Table {
 
 fn over_zones(studied: &TkperfTestResult<'_>, title: &str, id: &str) -> Vec<Page> {
     let kind = studied.test.kind;
-    let curve = |point: &TkperfPoint| ZoneCurve {
-        pattern: point.pattern,
-        values: values_of(studied.test, point.pattern).collect(),
-    };
-    let curves: Vec<ZoneCurve> = studied.points.iter().map(curve).collect();
     let listing = Exhibit::Listing(listing(kind).into());
     let mut pages = vec![page(&format!("{title} - Test Loop"), vec![listing])];
-    pages.extend(tkperf::zones(title, id, unit(kind), &curves));
+    pages.extend(tkperf::zone_pages(title, id, unit(kind), &studied.points));
     pages
 }
