@@ -48,7 +48,7 @@ fn paced_loads(measured: &MeasuredStep<'_>) -> Vec<PacedLoad> {
         let load = paced_load(measured.step.label.clone(), &measured.step.load, best);
         return load.into_iter().collect();
     }
-    let attempts = best.map(|best| best.apart.as_slice()).unwrap_or_default();
+    let attempts = best.map(|best| best.loads.as_slice()).unwrap_or_default();
     measured
         .step
         .loads()
@@ -60,7 +60,7 @@ fn paced_loads(measured: &MeasuredStep<'_>) -> Vec<PacedLoad> {
 }
 
 /// Returns the table of requested and reached rates of all paced loads; `None` if no load is paced.
-pub(super) fn table(results: &SequenceResults<'_>) -> Option<Table> {
+pub(super) fn rates_table(results: &SequenceResults<'_>) -> Option<Table> {
     let measured = results.measured.iter();
     let rows: Vec<Row> = measured
         .flat_map(paced_loads)
@@ -86,7 +86,7 @@ pub(super) fn table(results: &SequenceResults<'_>) -> Option<Table> {
 }
 
 /// Returns a caveat on the rates that were missed; `None` if there are none.
-pub(super) fn missed(results: &SequenceResults<'_>) -> Option<Caveat> {
+pub(super) fn missed_rates_caveat(results: &SequenceResults<'_>) -> Option<Caveat> {
     let measured = results.measured.iter();
     let missed: Vec<String> = measured
         .flat_map(paced_loads)

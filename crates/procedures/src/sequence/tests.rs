@@ -169,11 +169,11 @@ fn a_rate_that_was_held_or_missed_is_reported() {
     let label = &held.front.figures[1].label;
     assert_eq!(label, "writes, held to 1,000 IOPS, evenly");
     let mut step = settings().sequence.unwrap().steps[2].clone();
-    assert_eq!(figures::held_to(&step), None);
+    assert_eq!(figures::pace_suffix(&step), None);
     let load =
         SequenceLoad { pace: Pace::Fixed { ios: 7, per: Nanos::SECOND }, ..step.load.clone() };
     step.concurrent = vec![NamedLoad { name: "own".into(), load }];
-    assert_eq!(figures::held_to(&step).unwrap(), ", held to no rate + 7 IOPS, evenly");
+    assert_eq!(figures::pace_suffix(&step).unwrap(), ", held to no rate + 7 IOPS, evenly");
 }
 
 #[test]
