@@ -174,7 +174,7 @@ fn value_text(result: &CellResult<'_>) -> String {
 }
 
 /// Returns true if a cell was applied and is not steady.
-fn failed(result: &CellResult<'_>) -> bool {
+fn is_not_steady(result: &CellResult<'_>) -> bool {
     result.steady.is_none() && !result.windows.is_empty()
 }
 
@@ -188,7 +188,7 @@ fn cell_names(
 }
 
 fn not_steady(run: &AmplificationRun<'_>) -> Option<Caveat> {
-    let cells = cell_names(run, failed);
+    let cells = cell_names(run, is_not_steady);
     (!cells.is_empty() && run.record.has_ended()).then(|| {
         Caveat::invalidates(
             ids::STEADY_STATE_NOT_ACHIEVED,
@@ -238,7 +238,7 @@ fn host_bytes(steady: &SteadyAmplification) -> f64 {
 
 /// Returns a caveat on cells with fewer flash bytes than host bytes; `None` if there are none.
 fn below_one(run: &AmplificationRun<'_>) -> Option<Caveat> {
-    let highest = |result: &CellResult<'_>| Some(result.steady?.interval?.1);
+    let highest = |result: &CellResult<'_>| Some(result.amplification()?.high);
     let cells = cell_names(run, |result| highest(result).is_some_and(|high| high < 1.0));
     (!cells.is_empty()).then(|| {
         Caveat::remark(
@@ -278,7 +278,7 @@ fn matrix_table(run: &AmplificationRun<'_>, id: &str) -> Table {
     let cell = |workload: &str, percent: u8| match cells_of(run, workload)
         .find(|result| result.cell.percent == percent)
     {
-        Some(result) if failed(result) => Cell::text("not steady"),
+        Some(result) if is_not_steady(result) => Cell::text("not steady"),
         Some(result) if result.amplification().is_some() => {
             secondary::amplification(result.amplification(), 2)
         }
@@ -425,8 +425,8 @@ fn counted_windows(result: &CellResult<'_>) -> Option<u64> {
 fn cell_columns<'a>() -> [TypedColumn<CellResult<'a>>; 8] {
     [
         TypedColumn::number("Value", 3, |result| result.value()),
-        TypedColumn::number("Not below", 3, |result| Some(result.steady?.interval?.0)),
-        TypedColumn::number("Not above", 3, |result| Some(result.steady?.interval?.1)),
+        TypedColumn::number("Not below", 3, |result| Some(result.amplification()?.low)),
+        TypedColumn::number("Not above", 3, |result| Some(result.amplification()?.high)),
         TypedColumn::cell("Steady", |result| match result.windows.len() {
             0 => Cell::Missing,
             _ => Cell::verdict(result.steady.is_some()),

@@ -3,7 +3,7 @@
 use super::workload::WriteWorkload;
 use crate::common::ProcedureSetup;
 use crate::common::choices::RunChoices;
-use crate::common::continuous_load::ContinuousLoad;
+use crate::common::continuous_load::{CHECKPOINT, ContinuousLoad};
 use crate::common::method::{Method, part_of};
 use crate::common::preconditioning::is_purged;
 use crate::common::procedure_request::ProcedureRequest;
@@ -16,9 +16,7 @@ use crate::rwsw::composite::CapturedComposite;
 use crate::rwsw::method::{CONTENT, with_content};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::stimulus::{ActiveRange, LoadLimits};
-use steadfast_domain::{
-    Bytes, Criteria, Demand, Nanos, Profile, Record, Step, StepPlace, Stimulus,
-};
+use steadfast_domain::{Bytes, Criteria, Demand, Nanos, Profile, Record, Step, StepPlace};
 
 /// Phase of the step that shows which counters the drive has.
 pub(super) const COUNTERS: &str = "counters";
@@ -208,14 +206,14 @@ impl WriteAmplificationTest {
         fill.within(cell.range)
     }
 
-    /// Returns the load of a window, and the place of its first part.
-    pub(super) fn window(&self, cell: &AmplificationCell, number: u32) -> (StepPlace, Stimulus) {
+    /// Returns the load of a window.
+    pub(super) fn window(&self, cell: &AmplificationCell, number: u32) -> ContinuousLoad {
         let place = StepPlace::new(&cell.phase(), number, 1, cell.name());
         let written = u128::from(cell.range.length.0) * u128::from(self.window_percent) / 100;
         let written = Bytes(u64::try_from(written).unwrap_or(u64::MAX));
         let until = LoadLimits::bytes(cell.workload.bytes_until(written));
         let stimulus = self.setup.stimulus(&cell.workload, self.demand, until, &place);
-        (place, Stimulus { active_range: cell.range, ..stimulus })
+        ContinuousLoad { place, stimulus, cut: CHECKPOINT, time: None }.within(cell.range)
     }
 
     pub(super) fn choices(&self, record: &Record) -> RunChoices<'_> {
