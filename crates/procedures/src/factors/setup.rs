@@ -115,7 +115,8 @@ pub struct FactorLevel {
 }
 
 impl FactorLevel {
-    pub(super) fn reads(&self) -> bool {
+    /// Returns true if all its I/Os are reads.
+    pub(super) fn is_read(&self) -> bool {
         self.streams.iter().all(|stream| stream.op == Op::Read)
     }
 }
@@ -313,29 +314,29 @@ impl Factors {
 
     /// Returns the sequential writes that fill a used capacity.
     pub(super) fn fill_used(&self, level: &FactorLevel) -> ContinuousLoad {
-        self.over_used(level, "fill", SEQUENTIAL)
+        self.used_load(level, "fill", SEQUENTIAL)
     }
 
     /// Returns the random writes that overwrite a used capacity.
     pub(super) fn overwrite_used(&self, level: &FactorLevel) -> ContinuousLoad {
-        self.over_used(level, OVERWRITE, RANDOM)
+        self.used_load(level, OVERWRITE, RANDOM)
     }
 
-    fn over_used(&self, level: &FactorLevel, what: &str, pattern: AccessPattern) -> ContinuousLoad {
+    fn used_load(&self, level: &FactorLevel, what: &str, pattern: AccessPattern) -> ContinuousLoad {
         let phase = format!("{what}-used-{}", level.x);
         let amount = level.range.length;
         self.setup.amount(&phase, &pattern, self.demand, amount).within(level.range)
     }
 
     pub(super) fn choices(&self, record: &Record) -> RunChoices<'_> {
-        let measured = Factor::ALL.into_iter().map(Factor::id).chain([SUSTAINED]);
-        let is_there = |phase: &&str| record.steps().any(|(step, _)| step.place.phase == *phase);
+        let phases = Factor::ALL.into_iter().map(Factor::id).chain([SUSTAINED]);
+        let is_recorded = |phase: &&str| record.steps().any(|(step, _)| step.place.phase == *phase);
         RunChoices {
             alignment: None,
             demands: vec![self.demand],
             ending: "when every level has had all of its rounds".into(),
             preconditioning: preconditioning::patterns(&self.setup),
-            measured_phases: measured.filter(is_there).map(str::to_owned).collect(),
+            measured_phases: phases.filter(is_recorded).map(str::to_owned).collect(),
             gap_effect,
             quick: format!(
                 "profile quick has {} rounds, used capacities of 100 and 60 % and {} sustained \
@@ -424,9 +425,11 @@ fn randomness_levels(setup: &ProcedureSetup) -> Result<Vec<FactorLevel>, Procedu
         IoStream::new(Op::Write, order, Bytes::kib(4)).weighing(u32::from(percent))
     };
     let of_percent = |percent: u8| {
-        let both =
-            [stream(Order::Random, percent), stream(Order::Sequential(Cursor::Own), 100 - percent)];
-        let streams = both.into_iter().filter(|stream| stream.weight > 0).collect();
+        let mut streams = vec![
+            stream(Order::Random, percent),
+            stream(Order::Sequential(Cursor::Own), 100 - percent),
+        ];
+        streams.retain(|stream| stream.weight > 0);
         level(setup, Factor::Randomness, f64::from(percent), streams)
     };
     Ok(RANDOM_PERCENTS.percents(&setup.settings, 0)?.into_iter().map(of_percent).collect())
