@@ -1,6 +1,6 @@
 //! Results of load-curve: maximum, rates of the curve, knee, and the search for the service level.
 
-use super::search::{RateSearch, SearchResult};
+use super::search::SearchResult;
 use super::setup::{CURVE, LoadCurve, MeasuredRate, SEARCH, keeps_up, steps_without_gap};
 use crate::exhibits::cyclic_load::JudgedLoad;
 use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step, Tally, Verdict};
@@ -24,9 +24,7 @@ pub struct OfferedPoint<'a> {
     /// Rate in percent of the maximum.
     pub percent: f64,
     pub offered: f64,
-    /// Step that offered it.
     pub step: &'a Step,
-    /// Measurement of the step.
     pub measurement: &'a Measurement,
     /// True if the device kept up with the rate; see [`Measurement::kept_up_below`].
     pub kept_up: bool,
@@ -89,14 +87,14 @@ impl<'a> LoadCurveResults<'a> {
         let preconditioning = test.preparation.steady.as_ref();
         let maximum = test.measured_maximum(record);
         let curve = curve(test, record, maximum);
-        let (tried, search) = repeat_search(test, record, maximum, &curve);
+        let search = repeat_search(test, record, maximum, &curve);
         let mut results = LoadCurveResults {
             preconditioning: preconditioning.map(|load| JudgedLoad::new(load, record)),
             closed_loop: JudgedLoad::new(&test.maximum, record),
-            search: search.map(|search| search.result()),
+            search: search.result,
             maximum,
             curve,
-            tried,
+            tried: search.tried,
         };
         let knee = results.knee(test).map(|knee| knee.percent);
         for point in &mut results.curve {
@@ -152,17 +150,26 @@ fn curve<'a>(test: &LoadCurve, record: &'a Record, maximum: Option<f64>) -> Vec<
         .collect()
 }
 
-/// Repeats the search with the steps of a record, and returns the rates that were tried.
+/// The search of a record.
+#[derive(Default)]
+struct RepeatedSearch<'a> {
+    /// Rates that were tried, in order.
+    tried: Vec<OfferedPoint<'a>>,
+    /// `None` without a service level, or before the search.
+    result: Option<SearchResult>,
+}
+
+/// Repeats the search with the steps of a record.
 fn repeat_search<'a>(
     test: &LoadCurve,
     record: &'a Record,
     maximum: Option<f64>,
     curve: &[OfferedPoint<'a>],
-) -> (Vec<OfferedPoint<'a>>, Option<RateSearch>) {
-    let mut tried = Vec::new();
-    let (Some(slo), Some(maximum)) = (test.slo, maximum) else { return (tried, None) };
+) -> RepeatedSearch<'a> {
+    let mut repeated = RepeatedSearch::default();
+    let (Some(slo), Some(maximum)) = (test.slo, maximum) else { return repeated };
     if curve.len() < test.points.len() {
-        return (tried, None);
+        return repeated;
     }
     let measured = curve.iter().map(|point| MeasuredRate {
         rate: point.offered,
@@ -175,7 +182,9 @@ fn repeat_search<'a>(
         let measured = MeasuredRate { rate, step, measurement: &outcome.measurement };
         search.add(rate, test.rate_answer(slo, maximum, &measured));
         let percent = rate / maximum * 100.0;
-        tried.push(OfferedPoint::new(percent, rate, test.drawn(maximum), step, outcome));
+        let drawn = test.drawn(maximum);
+        repeated.tried.push(OfferedPoint::new(percent, rate, drawn, step, outcome));
     }
-    (tried, Some(search))
+    repeated.result = Some(search.result());
+    repeated
 }

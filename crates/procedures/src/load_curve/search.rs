@@ -37,13 +37,11 @@ pub(super) struct RateSearch {
     /// Highest rate that met, below every one that missed.
     met: Option<f64>,
     missed: Option<f64>,
-    /// True if the lowest rate of the curve missed.
     is_lowest_missed: bool,
     /// What is left to search; `None` if nothing is.
     interval: Option<RateInterval>,
 }
 
-/// Result of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SearchResult {
     /// Highest rate that met; a rate higher by at most [`PRECISION`] missed.

@@ -20,7 +20,7 @@ use crate::procedure_error::ProcedureError;
 use crate::pts::method;
 use crate::pts::workload::{ALIGNMENT, CURSOR, MIX_JESD219, ZONE_SHIFT};
 use crate::rwsw::method::{CONTENT, FILLS, with_content};
-use crate::rwsw::regime::{PreconditioningParts, PreconditioningPlan, STEADY};
+use crate::rwsw::preconditioning::{PreconditioningParts, PreconditioningPlan, STEADY};
 use steadfast_domain::rate::THREAD_RATE_MAX;
 use steadfast_domain::steady_state::judge_first_steady;
 use steadfast_domain::stimulus::{LoadLimits, Op, Pace};
@@ -30,12 +30,10 @@ use steadfast_domain::{
 };
 
 pub(super) const MAXIMUM: &str = "maximum";
-/// Phase of the rates of the curve.
 pub(super) const CURVE: &str = "curve";
 /// Phase of the rates at which the service level is searched for.
 pub(super) const SEARCH: &str = "slo-search";
 
-/// Highest percentile of the curve.
 pub(super) const HIGHEST_PERCENTILE: f64 = 0.9999;
 
 /// I/Os of a step, relative to those of which ten lie beyond its highest percentile on average:
@@ -310,7 +308,6 @@ impl LoadCurve {
         }
     }
 
-    /// Returns the text for purge and preconditioning.
     pub(super) fn preparation_text(&self) -> String {
         let purge = if is_purged(&self.setup.settings) { "purge" } else { "no purge" };
         let wipc = match &self.setup.one_pass {

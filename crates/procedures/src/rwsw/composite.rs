@@ -20,7 +20,6 @@ pub struct CapturedComposite {
 }
 
 impl CapturedComposite {
-    /// Creates the composite of the workload in the settings.
     pub fn from_settings(settings: &Settings, geometry: Geometry) -> Result<Self, ProcedureError> {
         let Some(workload) = settings.workload.as_deref() else {
             return Err(ProcedureError(format!(

@@ -3,7 +3,7 @@
 
 use super::composite::CapturedComposite;
 use super::method::{ARRIVALS, ZONES, has_zones};
-use super::regime::PreconditioningPlan;
+use super::preconditioning::PreconditioningPlan;
 use super::segments::streams_table;
 use crate::common::ProcedureSetup;
 use crate::common::applied::ApplicableWorkload;
@@ -143,10 +143,10 @@ pub fn report_form(
     subtitle: &str,
     choices: &RunChoices<'_>,
     composite: &CapturedComposite,
-    regime: &PreconditioningPlan,
+    preconditioning: &PreconditioningPlan,
 ) -> ReportForm {
     ReportForm::new(test, subtitle, choices)
-        .set_up([profile_row("regime", "Purge & Pre Condition", regime.text(choices))])
+        .set_up([profile_row("regime", "Purge & Pre Condition", preconditioning.text(choices))])
         .set_up(disclosure::preconditioning_rows(choices))
         .set_up([disclosure::note_row(choices)])
         .test_parameters(workload_rows(composite, choices.settings))
@@ -177,13 +177,13 @@ pub fn workload_chapter(composite: &CapturedComposite) -> Page {
 pub fn caveats(
     composite: &CapturedComposite,
     setup: &ProcedureSetup,
-    regime: &PreconditioningPlan,
+    preconditioning: &PreconditioningPlan,
 ) -> Vec<Caveat> {
     let mut caveats = vec![rules()];
     let remarks = composite.workload.remarks.iter();
     caveats.extend(remarks.map(|text| Caveat::remark(ids::WORKLOAD_REMARK, text.clone(), "")));
     caveats.extend(streams_left_out(composite, setup));
-    if regime.reads_unwritten(&setup.settings, composite) {
+    if preconditioning.reads_unwritten(&setup.settings, composite) {
         caveats.push(Caveat::deviation(
             ids::READS_UNWRITTEN,
             "Reads also find blocks that nothing was written to since the purge; a drive answers \

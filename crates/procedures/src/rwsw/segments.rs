@@ -65,12 +65,13 @@ pub fn streams_table(composite: &CapturedComposite) -> Table {
     let streams = composite.streams();
     let ios = |stream: &IoStream| f64::from(stream.weight);
     let bytes = |stream: &IoStream| f64::from(stream.weight) * stream.size.0 as f64;
-    let sum = |of: &dyn Fn(&IoStream) -> f64| streams.iter().map(of).sum::<f64>();
-    let (all_ios, all_bytes) = (sum(&ios), sum(&bytes));
+    let all_ios: f64 = streams.iter().map(ios).sum();
+    let all_bytes: f64 = streams.iter().map(bytes).sum();
     let captured = composite.workload.captured_ios as f64;
     // If unknown, 0 makes the share print as a dash.
     let captured_bytes = composite.workload.captured_bytes.map_or(0.0, |bytes| bytes.0 as f64);
-    let percent = |part: f64, of: f64| TableCell::number((of > 0.0).then(|| part / of * 100.0), 2);
+    let percent =
+        |part: f64, whole: f64| TableCell::number((whole > 0.0).then(|| part / whole * 100.0), 2);
     let row = |name: String, ios: f64, bytes: f64| {
         Row::new(
             name,
@@ -124,11 +125,11 @@ pub fn distribution(
     segments: &[Vec<f64>],
     caption: &str,
 ) -> Plot {
-    let together = segments.len().div_ceil(DRAWN_STACKS).max(1);
+    let segments_per_stack = segments.len().div_ceil(DRAWN_STACKS).max(1);
     let drawn = drawn_streams(streams.len(), segments);
     let stacks: Vec<(f64, Vec<f64>)> = segments
-        .chunks(together)
-        .zip((0..).step_by(together))
+        .chunks(segments_per_stack)
+        .zip((0..).step_by(segments_per_stack))
         .map(|(chunk, at): (&[Vec<f64>], usize)| (at as f64 + 1.0, sums(chunk, streams.len())))
         .collect();
     let share = |stack: &[f64], part: f64| {
@@ -141,13 +142,13 @@ pub fn distribution(
     });
     let others = (drawn.len() < streams.len()).then(|| {
         let rest = |stack: &[f64]| {
-            let apart: f64 = drawn.iter().map(|place| stack[*place]).sum();
-            stack.iter().sum::<f64>() - apart
+            let of_drawn: f64 = drawn.iter().map(|place| stack[*place]).sum();
+            stack.iter().sum::<f64>() - of_drawn
         };
         let points = stacks.iter().map(|(x, stack)| (*x, share(stack, rest(stack))));
         Series::new("other streams", Stroke::Context, points.collect())
     });
-    let grouped = match together {
+    let grouped = match segments_per_stack {
         1 => String::new(),
         many => format!(" Each stack is of {many} of them."),
     };

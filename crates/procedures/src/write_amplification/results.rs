@@ -10,7 +10,6 @@ use steadfast_domain::steady_state::judge_first_steady;
 use steadfast_domain::{Bytes, EndState, Measurement, Outcome, Record, Step, Verdict};
 
 pub struct AmplificationResults<'a> {
-    /// Results of the cells, in order.
     pub cells: Vec<CellResult<'a>>,
     /// Unit in which the counter of host writes advances; `None` if it is unknown.
     pub host_unit: Option<Bytes>,
@@ -132,7 +131,6 @@ impl CellResult<'_> {
     }
 }
 
-/// Returns the complete windows of the steps of a cell.
 fn complete_windows(steps: &[(&Step, &Outcome)]) -> Vec<CountedWindow> {
     let mut windows: Vec<CountedWindow> = Vec::new();
     for (step, outcome) in steps {

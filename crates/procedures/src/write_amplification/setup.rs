@@ -136,7 +136,6 @@ impl AmplificationCell {
 pub struct WriteAmplificationTest {
     pub(super) setup: ProcedureSetup,
     pub(super) demand: Demand,
-    /// Cells in order.
     pub(super) cells: Vec<AmplificationCell>,
     /// Bytes of a window, in percent of the used capacity.
     window_percent: u32,
@@ -206,7 +205,6 @@ impl WriteAmplificationTest {
         fill.within(cell.range)
     }
 
-    /// Returns the load of a window.
     pub(super) fn window(&self, cell: &AmplificationCell, number: u32) -> ContinuousLoad {
         let place = StepPlace::new(&cell.phase(), number, 1, cell.name());
         let written = u128::from(cell.range.length.0) * u128::from(self.window_percent) / 100;

@@ -29,23 +29,33 @@ const SERVICE: [u64; 3] = [1, 8, 32];
 pub struct RwswDirthResults<'a> {
     steady: JudgedLoad<'a>,
     /// Every demand of the last attempt, in the order of the loop.
-    demands: Vec<(Demand, &'a Step, &'a Measurement)>,
+    demands: Vec<AppliedDemand<'a>>,
     /// Demand of MaxIOPS; `None` until every demand was run.
     chosen: Option<Demand>,
     histogram: Option<&'a Measurement>,
 }
 
+/// A demand and the step that applied it.
+struct AppliedDemand<'a> {
+    demand: Demand,
+    step: &'a Step,
+    measurement: &'a Measurement,
+}
+
 impl<'a> RwswDirthResults<'a> {
     fn new(dirth: &'a RwswDirth, record: &'a Record) -> Self {
-        let run = last_attempt(record, DEMAND);
-        let demands: Vec<_> = dirth
-            .ladder
-            .demands
-            .iter()
-            .zip(run)
-            .map(|(demand, (step, outcome))| (*demand, step, &outcome.measurement))
-            .collect();
-        let measured: Vec<_> = demands.iter().map(|(.., m)| *m).collect();
+        let mut demands = Vec::new();
+        for (demand, (step, outcome)) in
+            dirth.ladder.demands.iter().zip(last_attempt(record, DEMAND))
+        {
+            demands.push(AppliedDemand {
+                demand: *demand,
+                step,
+                measurement: &outcome.measurement,
+            });
+        }
+        let measured: Vec<&Measurement> =
+            demands.iter().map(|applied| applied.measurement).collect();
         let is_whole = measured.len() == dirth.ladder.demands.len();
         let histogram = last_attempt(record, HISTOGRAM);
         let histogram = histogram.last().filter(|(_, outcome)| outcome.gap_before.is_none());
@@ -58,23 +68,24 @@ impl<'a> RwswDirthResults<'a> {
     }
 
     fn at(&self, outstanding: u64) -> Option<&'a Measurement> {
-        let found = self.demands.iter().find(|(demand, ..)| demand.outstanding() == outstanding);
-        found.map(|(.., measurement)| *measurement)
+        let mut demands = self.demands.iter();
+        let found = demands.find(|applied| applied.demand.outstanding() == outstanding)?;
+        Some(found.measurement)
     }
 
     /// Returns the demands by ascending number of outstanding I/Os.
-    fn ascending(&self) -> Vec<(u64, &'a Measurement)> {
-        let mut demands: Vec<_> =
-            self.demands.iter().map(|(demand, _, m)| (demand.outstanding(), *m)).collect();
-        demands.sort_by_key(|(outstanding, _)| *outstanding);
+    fn ascending(&self) -> Vec<&AppliedDemand<'a>> {
+        let mut demands: Vec<&AppliedDemand<'a>> = self.demands.iter().collect();
+        demands.sort_by_key(|applied| applied.demand.outstanding());
         demands
     }
 
     fn segments(&self) -> Vec<SecondaryPoint> {
-        let segment = |(outstanding, m): &(u64, &Measurement)| {
-            SecondaryPoint::from_means(outstanding.to_string(), &[*m])
+        let segment = |applied: &AppliedDemand<'_>| {
+            let name = applied.demand.outstanding().to_string();
+            SecondaryPoint::from_means(name, &[applied.measurement])
         };
-        self.ascending().iter().map(segment).collect()
+        self.ascending().into_iter().map(segment).collect()
     }
 }
 
@@ -138,7 +149,7 @@ impl ProcedureReport for RwswDirth {
             "RWSW DIRTH - Fixed Composite v Outstanding I/Os",
             &run.choices,
             &run.test.composite,
-            &run.test.regime,
+            &run.test.preconditioning,
         )
         .set_up([Setting::outcome("SS Rounds", rounds)])
         .test_parameters([
@@ -193,7 +204,7 @@ impl ProcedureReport for RwswDirth {
         caveats.extend(not_held(run));
         caveats.push(captured::cadence(&run.test.setup, &run.test.steady.cycle_time().to_string()));
         let composite = &run.test.composite;
-        caveats.extend(captured::caveats(composite, &run.test.setup, &run.test.regime));
+        caveats.extend(captured::caveats(composite, &run.test.setup, &run.test.preconditioning));
         caveats.extend(captured::arrivals_missed(composite, &run.choices, run.record));
         caveats
     }
@@ -251,7 +262,7 @@ fn listing(run: &RwswDirthRun<'_>) -> String {
         "{}\nThe composite at {} until {} measured steps, one in each cycle of {}, meet {}\n\
          The composite for {} at each of {}\n\
          At the demand with most IOPS: for {}, then for {} with every response time recorded",
-        run.test.regime.text(&run.choices),
+        run.test.preconditioning.text(&run.choices),
         run.test.ladder.highest(),
         count_word(criteria.window),
         run.test.steady.cycle_time(),
@@ -267,8 +278,9 @@ const DISTRIBUTION: &str = "RWSW DIRTH IO Streams Distribution v Segments";
 
 fn distribution_plot(run: &RwswDirthRun<'_>) -> Plot {
     let names: Vec<String> = run.test.composite.streams().iter().map(ToString::to_string).collect();
+    let demands = run.results.demands.iter();
     let counts: Vec<Vec<f64>> =
-        run.results.demands.iter().map(|(_, step, m)| stream_counts(step, m)).collect();
+        demands.map(|applied| stream_counts(applied.step, applied.measurement)).collect();
     let caption = "Share of every I/O stream in the I/Os that were applied, by the demands of the \
                    loop in their order.";
     distribution(DISTRIBUTION, "Segment (demand)", &names, &counts, caption)
@@ -309,7 +321,10 @@ fn service(run: &RwswDirthRun<'_>) -> Vec<Exhibit> {
 fn outstanding_plot(run: &RwswDirthRun<'_>) -> Plot {
     let ascending = run.results.ascending();
     let curve = |value: fn(&Measurement) -> Option<f64>| {
-        ascending.iter().map(|(oio, m)| (*oio as f64, value(m))).collect()
+        let point = |applied: &&AppliedDemand<'_>| {
+            (applied.demand.outstanding() as f64, value(applied.measurement))
+        };
+        ascending.iter().map(point).collect()
     };
     let five_nines = |m: &Measurement| Some(m.total().percentile(FIVE_NINES)?.as_millis_f64());
     Plot::new(

@@ -7,6 +7,7 @@ use super::{single_ios, stream_comparison};
 use crate::common::secondary::SecondaryMeans;
 use crate::exhibits::cyclic_load::JudgedLoad;
 use crate::exhibits::disclosure::{ReportForm, form_demands};
+use crate::exhibits::matrix::millis;
 use crate::exhibits::pages::page;
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{FIVE_NINES, percentile_table};
@@ -21,7 +22,7 @@ use steadfast_domain::findings::{
 };
 use steadfast_domain::script::{ScriptLoad, Timing};
 use steadfast_domain::text::grouped;
-use steadfast_domain::{Bytes, Caveat, Measurement, Nanos, Op, Record, Tally, caveats as ids};
+use steadfast_domain::{Bytes, Caveat, Measurement, Op, Record, Tally, caveats as ids};
 
 type RwswReplayRun<'a> = StudiedRun<'a, Replay>;
 
@@ -57,7 +58,7 @@ impl ProcedureReport for Replay {
             let rows = secondary::rows(&SecondaryMeans::new(&measurements), None);
             Facts::new("Over the whole replay").rows(rows)
         }),
-        ReportEntry::Csv(moments_table),
+        ReportEntry::Csv(points_table),
     ];
     const FRONT_PLOTS: &'static [&'static str] = &["iops-throughput-time", "response-time"];
 
@@ -74,15 +75,21 @@ impl ProcedureReport for Replay {
         let settings = run.choices.settings;
         let chosen =
             |id: &str, label: &str, value: String| Setting::new(id, label, value, Origin::Chosen);
+        let content = match &run.test.content {
+            ReplayContent::Steps(steps) => format!("{} capture steps", steps.len()),
+            ReplayContent::Script { script, .. } => {
+                format!("{} single I/Os", script.counts.total())
+            }
+        };
         let form = captured::report_form(
             "Replay Native Test",
             "Replay Native - Sequence of I/O Streams",
             &run.choices,
             &run.test.composite,
-            &run.test.regime,
+            &run.test.preconditioning,
         )
         .test_parameters([
-            chosen("replayed", "Replayed", what_text(run)),
+            chosen("replayed", "Replayed", content),
             run.choices.demand_row("TOIO - TC/QD", form_demands(&run.choices.demands)),
         ]);
         match &run.test.content {
@@ -139,25 +146,27 @@ impl ProcedureReport for Replay {
             "Read the workload from the trace or the step file of the capture.",
         ));
         }
-        caveats.extend(captured::caveats(&run.test.composite, &run.test.setup, &run.test.regime));
+        caveats.extend(captured::caveats(
+            &run.test.composite, &run.test.setup, &run.test.preconditioning,
+        ));
         caveats
     }
 
     fn figures(run: &RwswReplayRun<'_>) -> Vec<KeyFigure> {
-        let (tally, rate) = played_whole(run);
-        let ms = |time: Option<Nanos>| time.map(Nanos::as_millis_f64);
-        let tail = ms(tally.percentile(FIVE_NINES));
+        let total = ReplayTotal::new(&run.results);
+        let tally = &total.tally;
+        let tail = millis(tally.percentile(FIVE_NINES));
         let measured: Vec<&Measurement> = run.results.measurements().collect();
         let whole = SecondaryPoint {
-            iops: rate(tally.ios as f64),
+            iops: total.iops(),
             ..SecondaryPoint::from_means("Replay", &measured)
         };
         // The rows of single steps leave flushes out.
         let has_flushes = measured.iter().any(|m| m.direction(Op::Flush).ios > 0);
         let label = if has_flushes { "Replayed, with flushes" } else { "Replayed" };
         let mut figures = vec![
-            KeyFigure::new("iops", label, rate(tally.ios as f64), "IOPS"),
-            KeyFigure::new("rate", "Throughput", rate(tally.bytes.as_mb()), "MB/s"),
+            KeyFigure::new("iops", label, total.iops(), "IOPS"),
+            KeyFigure::new("rate", "Throughput", total.mb_per_second(), "MB/s"),
             KeyFigure::new("mean", "Mean response time", tally.response_mean_ms(), "ms"),
             KeyFigure::new("five-nines", "99.999 % response time", tail, "ms").of_buckets(),
         ];
@@ -225,13 +234,6 @@ fn not_kept_up(run: &RwswReplayRun<'_>) -> Option<Caveat> {
     })
 }
 
-fn what_text(run: &RwswReplayRun<'_>) -> String {
-    match &run.test.content {
-        ReplayContent::Steps(steps) => format!("{} capture steps", steps.len()),
-        ReplayContent::Script { script, .. } => format!("{} single I/Os", script.counts.total()),
-    }
-}
-
 fn mapping_text(script: &ScriptLoad) -> String {
     match script.mapping.as_str() {
         "" => "as captured".to_owned(),
@@ -240,7 +242,7 @@ fn mapping_text(script: &ScriptLoad) -> String {
 }
 
 fn preconditioning_caveats(run: &RwswReplayRun<'_>) -> Vec<Caveat> {
-    let Some(steady) = &run.test.regime.steady else { return Vec::new() };
+    let Some(steady) = &run.test.preconditioning.steady else { return Vec::new() };
     let cycle = steady.cycle_time().to_string();
     let mut caveats = vec![captured::cadence(&run.test.setup, &cycle)];
     if run.record.has_ended() && !JudgedLoad::new(steady, run.record).verdict.steady {
@@ -304,7 +306,6 @@ type ReplayPointValue = fn(&ReplayPoint) -> Option<f64>;
 /// Captures shorter than this are plotted in seconds.
 const PLOTTED_IN_SECONDS: f64 = 600.0;
 
-/// Returns the axis of the capture's time.
 fn time_axis(run: &RwswReplayRun<'_>) -> PlotTimeAxis {
     let all = run.results.captured.iter().chain(&run.results.replayed);
     if all.map(|point| point.at).fold(0.0, f64::max) < PLOTTED_IN_SECONDS {
@@ -407,21 +408,21 @@ fn comparison(run: &RwswReplayRun<'_>, id: &str) -> Table {
         ReplayContent::Script { script, .. } => script.span.as_secs_f64(),
     };
     let rate = |sum: f64| (seconds > 0.0).then(|| sum / seconds);
+    let streams = &run.test.composite.workload.streams;
     let counts: Vec<(usize, u64)> =
         steps.iter().flat_map(|step| run.test.composite.counts_of(step)).collect();
-    let streams = &run.test.composite.workload.streams;
     let applied: f64 = counts.iter().map(|(_, ios)| *ios as f64).sum();
     let applied_bytes: f64 =
         counts.iter().map(|(place, ios)| *ios as f64 * streams[*place].size.0 as f64).sum();
     let all: f64 = steps.iter().map(|step| step.captured_ios as f64).sum();
     let all_bytes: f64 = steps.iter().map(|step| step.captured_bytes.0 as f64).sum();
     let captured = |head: &str, ios: f64, bytes: f64, mean: Option<f64>| {
-        let there = !steps.is_empty();
+        let has_steps = !steps.is_empty();
         Row::new(
             head,
             [
-                TableCell::number(there.then_some(ios), 0),
-                TableCell::number(there.then_some(bytes), 0),
+                TableCell::number(has_steps.then_some(ios), 0),
+                TableCell::number(has_steps.then_some(bytes), 0),
                 TableCell::number(rate(ios), 1),
                 TableCell::number(rate(bytes / 1e6), 1),
                 TableCell::number(mean, 4),
@@ -452,22 +453,38 @@ fn comparison(run: &RwswReplayRun<'_>, id: &str) -> Table {
     Table::new(id, "Replay and capture", "").columns(columns).rows(rows)
 }
 
-/// Returns the tally of the replay, and a function that divides by the time of its steps.
-fn played_whole(run: &RwswReplayRun<'_>) -> (Tally, impl Fn(f64) -> Option<f64>) {
-    // Includes flushes, as in the capture.
-    let tally: Tally = run.results.measurements().map(Measurement::with_flushes).sum();
-    let seconds: f64 = run.results.measurements().map(|m| m.elapsed.as_secs_f64()).sum();
-    (tally, move |sum: f64| (seconds > 0.0).then(|| sum / seconds))
+/// All I/Os of a replay.
+struct ReplayTotal {
+    /// Tally of all operations, flushes included as in the capture.
+    tally: Tally,
+    /// Time of its steps.
+    seconds: f64,
+}
+
+impl ReplayTotal {
+    fn new(results: &RwswReplayResults<'_>) -> Self {
+        let tally = results.measurements().map(Measurement::with_flushes).sum();
+        let seconds = results.measurements().map(|m| m.elapsed.as_secs_f64()).sum();
+        ReplayTotal { tally, seconds }
+    }
+
+    fn iops(&self) -> Option<f64> {
+        (self.seconds > 0.0).then(|| self.tally.ios as f64 / self.seconds)
+    }
+
+    fn mb_per_second(&self) -> Option<f64> {
+        (self.seconds > 0.0).then(|| self.tally.bytes.as_mb() / self.seconds)
+    }
 }
 
 fn replay_row(run: &RwswReplayRun<'_>) -> Row {
-    let (tally, rate) = played_whole(run);
+    let total = ReplayTotal::new(&run.results);
     let cells = [
-        TableCell::number(Some(tally.ios as f64), 0),
-        TableCell::number(Some(tally.bytes.0 as f64), 0),
-        TableCell::number(rate(tally.ios as f64), 1),
-        TableCell::number(rate(tally.bytes.as_mb()), 1),
-        TableCell::number(tally.response_mean_ms(), 4),
+        TableCell::count(total.tally.ios),
+        TableCell::count(total.tally.bytes.0),
+        TableCell::number(total.iops(), 1),
+        TableCell::number(total.mb_per_second(), 1),
+        TableCell::number(total.tally.response_mean_ms(), 4),
     ];
     Row::new("Replay", cells).strong(true)
 }
@@ -484,10 +501,10 @@ fn mean_response(run: &RwswReplayRun<'_>) -> Option<f64> {
 }
 
 fn listing(run: &RwswReplayRun<'_>) -> String {
-    let regime = run.test.regime.text(&run.choices);
+    let preconditioning = run.test.preconditioning.text(&run.choices);
     match &run.test.content {
         ReplayContent::Steps(steps) => format!(
-            "{regime}\n{} capture steps in their order, each with its own streams, counts, demand \
+            "{preconditioning}\n{} capture steps in their order, each with its own streams, counts, demand \
              and duration\n  {} of them paced by their rate; pauses: {}; longest step: {}",
             steps.len(),
             count_paced(steps),
@@ -495,7 +512,7 @@ fn listing(run: &RwswReplayRun<'_>) -> String {
             LONGEST.value(&run.test.setup.settings)
         ),
         ReplayContent::Script { script, .. } => format!(
-            "{regime}\n{} single I/Os in their order; timing {}; addresses {}; overlaps {}",
+            "{preconditioning}\n{} single I/Os in their order; timing {}; addresses {}; overlaps {}",
             script.counts.total(),
             script.timing,
             mapping_text(script),
@@ -522,7 +539,7 @@ fn single_io_facts(run: &RwswReplayRun<'_>) -> Vec<Exhibit> {
 }
 
 fn preconditioning(run: &RwswReplayRun<'_>) -> Vec<Exhibit> {
-    let Some(steady) = &run.test.regime.steady else { return Vec::new() };
+    let Some(steady) = &run.test.preconditioning.steady else { return Vec::new() };
     JudgedLoad::new(steady, run.record).check_and_evidence("preconditioning")
 }
 
@@ -566,10 +583,11 @@ fn response_times(run: &RwswReplayRun<'_>) -> Vec<Exhibit> {
         vec![Exhibit::Table(percentile_table("replay-percentiles", title, &columns))];
     if is_due {
         let [reads, writes] = [Op::Read, Op::Write].map(|op| single_ios::served(&run.results, op));
-        let mut both = reads.clone();
-        both.merge(&writes);
+        let mut reads_and_writes = reads.clone();
+        reads_and_writes.merge(&writes);
         let title = "Response times of the replay from submission, ms";
-        let columns = [("Reads and writes", both), ("Reads", reads), ("Writes", writes)];
+        let columns =
+            [("Reads and writes", reads_and_writes), ("Reads", reads), ("Writes", writes)];
         exhibits.push(Exhibit::Table(percentile_table("replay-served", title, &columns)));
         exhibits.push(Exhibit::Text(DUE_AND_SUBMITTED.into()));
     }
@@ -580,27 +598,27 @@ const DUE_AND_SUBMITTED: &str = "From the due time: how long a program would hav
     wanted the I/O then, a late submission included. From submission: what the target took. Every \
     other response time of this report is from the due time.";
 
-const MOMENT: [TypedColumn<ReplayPoint>; 10] = [
-    TypedColumn::number("Time s", 3, |moment| Some(moment.at)),
-    TypedColumn::number("IOPS", 3, |moment| moment.iops),
-    TypedColumn::number("MB/s", 3, |moment| moment.mb_per_second),
-    TypedColumn::number("ART ms", 6, |moment| moment.art),
-    TypedColumn::number("MRT ms", 6, |moment| moment.mrt),
-    TypedColumn::number("OIO", 4, |moment| moment.outstanding),
-    TypedColumn::number("OIO at most", 0, |moment| moment.outstanding_max),
-    TypedColumn::number("TC x QD", 0, |moment| moment.outstanding_allowed),
-    TypedColumn::number("Threads", 0, |moment| moment.threads),
+const POINT: [TypedColumn<ReplayPoint>; 10] = [
+    TypedColumn::number("Time s", 3, |point| Some(point.at)),
+    TypedColumn::number("IOPS", 3, |point| point.iops),
+    TypedColumn::number("MB/s", 3, |point| point.mb_per_second),
+    TypedColumn::number("ART ms", 6, |point| point.art),
+    TypedColumn::number("MRT ms", 6, |point| point.mrt),
+    TypedColumn::number("OIO", 4, |point| point.outstanding),
+    TypedColumn::number("OIO at most", 0, |point| point.outstanding_max),
+    TypedColumn::number("TC x QD", 0, |point| point.outstanding_allowed),
+    TypedColumn::number("Threads", 0, |point| point.threads),
     TypedColumn::number("OIO per thread", 4, ReplayPoint::depth_per_thread),
 ];
 
-fn moments_table(run: &RwswReplayRun<'_>) -> Table {
+fn points_table(run: &RwswReplayRun<'_>) -> Table {
     let kinds = [
         ("replay", &run.results.replayed),
         ("capture, applied streams", &run.results.applied),
         ("capture, all I/Os", &run.results.captured),
     ];
-    let rows = kinds.into_iter().flat_map(|(kind, moments)| {
-        moments.iter().map(move |moment| typed_row(kind, &MOMENT, moment))
-    });
-    typed_table("moments", "Replay and capture over time", "Of", &MOMENT).rows(rows)
+    let rows = kinds
+        .into_iter()
+        .flat_map(|(kind, points)| points.iter().map(move |point| typed_row(kind, &POINT, point)));
+    typed_table("moments", "Replay and capture over time", "Of", &POINT).rows(rows)
 }

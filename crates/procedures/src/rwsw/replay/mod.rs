@@ -32,7 +32,7 @@ fn play(bench: &mut dyn Bench, script: &ScriptLoad, cut: Nanos) -> Result<(), Ha
 
 impl Procedure for Replay {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
-        self.regime.conduct(bench, &self.setup, &self.composite)?;
+        self.preconditioning.conduct(bench, &self.setup, &self.composite)?;
         match &self.content {
             ReplayContent::Script { script, cut } => play(bench, script, *cut),
             ReplayContent::Steps(steps) => {

@@ -11,11 +11,11 @@ use crate::rwsw::ladder::OUTSTANDING;
 use crate::rwsw::method::{
     BETWEEN, CONTENT, FILLS, MEASURED, ZONES, check_demand, check_ending, writes_as_captured,
 };
-use crate::rwsw::regime::{BEFORE_REPLAY, LADDER, PreconditioningPlan, STEADY};
+use crate::rwsw::preconditioning::{BEFORE_REPLAY, LADDER, PreconditioningPlan, STEADY};
 use steadfast_domain::applied::AppliedStep;
 use steadfast_domain::script::ScriptLoad;
 use steadfast_domain::stimulus::{LoadLimits, Pace};
-use steadfast_domain::{Demand, Load, Nanos, Settings, Step, StepPlace, Stimulus};
+use steadfast_domain::{Demand, Load, Nanos, Settings, Step, StepPlace};
 
 pub const PHASE: &str = "replay";
 
@@ -100,7 +100,6 @@ fn plays_steps(settings: &Settings) -> bool {
 
 #[derive(Debug, Clone)]
 pub(super) enum ReplayContent {
-    /// Capture steps, in order.
     Steps(Vec<PlannedCaptureStep>),
     /// Single I/Os.
     Script {
@@ -139,7 +138,7 @@ impl PlannedCaptureStep {
 pub struct Replay {
     pub(super) setup: ProcedureSetup,
     pub(super) composite: CapturedComposite,
-    pub(super) regime: PreconditioningPlan,
+    pub(super) preconditioning: PreconditioningPlan,
     pub(super) content: ReplayContent,
     demands: Vec<Demand>,
 }
@@ -153,7 +152,7 @@ impl Replay {
             check_demand(settings, ": every capture step has its own")?;
         }
         let demand = composite.demand(&setup);
-        let regime = PreconditioningPlan::before_replay(&setup, &composite, demand)?;
+        let preconditioning = PreconditioningPlan::before_replay(&setup, &composite, demand)?;
         let content = match &composite.workload.script {
             Some(script) => ReplayContent::Script {
                 script: Box::new(script.clone()),
@@ -169,7 +168,7 @@ impl Replay {
         };
         demands.sort_by_key(|demand| (demand.outstanding(), demand.threads));
         demands.dedup();
-        Ok(Replay { setup, composite, regime, content, demands })
+        Ok(Replay { setup, composite, preconditioning, content, demands })
     }
 
     /// Describes what the capture steps write: how many have a data pattern of their own.
@@ -188,12 +187,12 @@ impl Replay {
         let choices = self.setup.choices();
         RunChoices {
             demands: self.demands.clone(),
-            rounds_max: self.regime.steady.as_ref().map(|steady| steady.cycles_max),
+            rounds_max: self.preconditioning.steady.as_ref().map(|steady| steady.cycles_max),
             ending: "when the capture is played to its end".to_owned(),
             step_text: Some("each capture step's own".to_owned()),
             alignment: choices.alignment.filter(|_| applies_streams(&self.setup.settings)),
-            judged: self.regime.steady.is_some(),
-            preconditioning: self.regime.independent(&self.setup),
+            judged: self.preconditioning.steady.is_some(),
+            preconditioning: self.preconditioning.independent(&self.setup),
             measured_phases: vec![PHASE.to_owned()],
             gap_effect,
             quick: format!(
@@ -282,17 +281,21 @@ fn step(
 ) -> Step {
     let captured = &composite.workload.steps[index];
     let streams = composite.streams_of(captured);
-    let many = if streams.len() == 1 { "stream" } else { "streams" };
+    let noun = if streams.len() == 1 { "stream" } else { "streams" };
     let label =
-        format!("capture step {}: {} {many}, {}", index + 1, streams.len(), captured.demand);
+        format!("capture step {}: {} {noun}, {}", index + 1, streams.len(), captured.demand);
     let point = u32::try_from(played + 1).unwrap_or(u32::MAX);
     let place = StepPlace::new(PHASE, 0, point, label.clone());
     let until = LoadLimits::time(captured.lasted.min(longest));
     let applied = NamedStreams { name: label, streams, zones: Vec::new() };
     let stimulus = setup.stimulus(&applied, captured.demand, until, &place);
     let stimulus = stimulus.pace(composite.pace_of(captured));
-    let own = captured.data_pattern.clone().filter(|_| writes_as_captured(&setup.settings));
-    Step::alone(place, own.into_iter().fold(stimulus, Stimulus::data_pattern))
+    match &captured.data_pattern {
+        Some(pattern) if writes_as_captured(&setup.settings) => {
+            Step::alone(place, stimulus.data_pattern(pattern.clone()))
+        }
+        _ => Step::alone(place, stimulus),
+    }
 }
 
 fn gap_effect(step: &Step) -> &'static str {

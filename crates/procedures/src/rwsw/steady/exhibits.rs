@@ -100,12 +100,16 @@ impl ProcedureReport for SteadyStreams {
             [only] => disclosure::window_text(&only.verdict),
             many => format!("{} of {} streams", run.results.steady_count(), many.len()),
         };
+        let subtitle = match run.test.kind {
+            RwswWsatKind::Individual => "Each I/O Stream to Steady State",
+            RwswWsatKind::Multi => "Fixed Composite to Steady State",
+        };
         captured::report_form(
             &format!("{} Test", name(run.test)),
-            &format!("{} - {}", name(run.test), subtitle(run.test)),
+            &format!("{} - {subtitle}", name(run.test)),
             &run.choices,
             &run.test.composite,
-            &run.test.regime,
+            &run.test.preconditioning,
         )
         .test_parameters([
             run.choices.demand_row("TOIO - TC/QD", form_demands(&run.choices.demands)),
@@ -155,7 +159,7 @@ impl ProcedureReport for SteadyStreams {
         caveats.extend(run.results.runs.iter().find_map(|run| fresh_caveat(&run.verdict)));
         caveats.push(captured::cadence(&run.test.setup, &run.test.cycle_text()));
         let composite = &run.test.composite;
-        caveats.extend(captured::caveats(composite, &run.test.setup, &run.test.regime));
+        caveats.extend(captured::caveats(composite, &run.test.setup, &run.test.preconditioning));
         caveats.extend(captured::arrivals_missed(composite, &run.choices, run.record));
         caveats
     }
@@ -258,13 +262,6 @@ fn segments(test: &SteadyStreams, runs: &[JudgedLoad<'_>]) -> Vec<SecondaryPoint
     }
 }
 
-fn subtitle(test: &SteadyStreams) -> &'static str {
-    match test.kind {
-        RwswWsatKind::Individual => "Each I/O Stream to Steady State",
-        RwswWsatKind::Multi => "Fixed Composite to Steady State",
-    }
-}
-
 fn not_steady(runs: &[JudgedLoad<'_>]) -> Option<Caveat> {
     let unsteady = runs.iter().filter(|run| !run.verdict.steady);
     let names: Vec<&str> = unsteady.map(|run| run.load.label.as_str()).collect();
@@ -325,7 +322,7 @@ fn listing(run: &RwswSteadyRun<'_>) -> String {
     format!(
         "{}\n{what}, without a pause, accounted in steps of {}\n  one step in each cycle of {} is \
          measured; stop when {} measured steps meet {}",
-        run.test.regime.text(&run.choices),
+        run.test.preconditioning.text(&run.choices),
         run.test.setup.step_time,
         run.test.cycle_text(),
         count_word(criteria.window),

@@ -43,7 +43,6 @@ pub const BEFORE_REPLAY: Parameter = Parameter {
     ..PRECONDITIONING
 };
 
-/// Parts of a preconditioning.
 #[derive(Debug, Clone, Copy)]
 pub struct PreconditioningParts {
     /// Writes without regard to the workload: see [`PreconditioningPlan::wipc`].
@@ -191,7 +190,7 @@ pub fn steady_composite(
     setup: &ProcedureSetup,
     composite: &CapturedComposite,
     demand: Demand,
-    regime: &PreconditioningPlan,
+    preconditioning: &PreconditioningPlan,
     is_last: bool,
 ) -> Result<CyclicLoad, ProcedureError> {
     let cycle = cycle(setup)?;
@@ -200,7 +199,7 @@ pub fn steady_composite(
     Ok(CyclicLoad {
         stimulus: setup.at_the_rate(load.stimulus.clone())?,
         cycles_max: setup.rounds_max(STEADY, is_last, setup.method.rounds_max),
-        fill: regime.fill(setup, &composite.streams())?,
+        fill: preconditioning.fill(setup, &composite.streams())?,
         ..load
     })
 }
