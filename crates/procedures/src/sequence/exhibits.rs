@@ -1,12 +1,12 @@
 //! Exhibits of a sequence: the tool's own form first, then every step.
 
-use super::figures;
 use super::rates::{missed_rates_caveat, rates_table};
 use super::results::{SequenceResults, ToolExhibits};
 use super::setup::{SequenceProcedure, tool_name};
 use super::tables::{
     all_steps, applied_loads, attempts_table, concurrent_loads, direction_table, preparation_table,
 };
+use super::tool_exhibits;
 use crate::exhibits::disclosure::{self, ReportForm};
 use crate::exhibits::pages::page;
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
@@ -103,17 +103,17 @@ impl ProcedureReport for SequenceProcedure {
     }
 
     fn front_plots(run: &SequenceRun<'_>) -> Vec<String> {
-        figures::front_plot_ids(tool_form(run).as_ref())
+        tool_exhibits::front_plot_ids(tool_form(run).as_ref())
     }
 
     fn figures(run: &SequenceRun<'_>) -> Vec<KeyFigure> {
-        figures::key_figures(&run.test.sequence, &run.results)
+        tool_exhibits::key_figures(&run.test.sequence, &run.results)
     }
 }
 
 /// Returns the form that the tool itself prints; `None` if it has none.
 fn tool_form(run: &SequenceRun<'_>) -> Option<ToolExhibits> {
-    figures::tool_exhibits(&run.test.sequence, &run.results)
+    tool_exhibits::tool_exhibits(&run.test.sequence, &run.results)
 }
 
 /// Returns the first exhibit of the tool's own form, or all steps.

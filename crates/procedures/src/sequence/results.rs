@@ -12,7 +12,6 @@ pub(super) struct ToolExhibits {
     pub exhibits: Vec<Exhibit>,
 }
 
-/// A value of an attempt.
 pub(super) type AttemptValue = fn(&Attempt) -> Option<f64>;
 
 pub struct SequenceResults<'a> {
@@ -47,7 +46,7 @@ impl<'a> SequenceResults<'a> {
     pub fn new(sequenced: &'a SequenceProcedure, record: &Record) -> Self {
         let steps_with = |role| {
             let steps = sequenced.steps.iter().filter(move |p| p.step.role == role);
-            steps.map(|planned| measured_step(planned, record)).collect()
+            steps.map(|device_step| measured_step(device_step, record)).collect()
         };
         SequenceResults {
             measured: steps_with(StepRole::Measure),
@@ -69,9 +68,9 @@ impl<'a> SequenceResults<'a> {
     }
 }
 
-fn measured_step<'a>(planned: &'a DeviceStep, record: &Record) -> MeasuredStep<'a> {
-    let attempts = (1..=planned.step.attempts()).filter_map(|number| {
-        let phase = planned.phase(number);
+fn measured_step<'a>(device_step: &'a DeviceStep, record: &Record) -> MeasuredStep<'a> {
+    let attempts = (1..=device_step.step.attempts()).filter_map(|number| {
+        let phase = device_step.phase(number);
         let mut attempt = Attempt::default();
         let (mut busy_seconds, mut sensed_seconds) = (0.0, 0.0);
         for (_, outcome) in record.steps().filter(|(step, _)| step.place.phase == phase) {
@@ -91,7 +90,7 @@ fn measured_step<'a>(planned: &'a DeviceStep, record: &Record) -> MeasuredStep<'
         attempt.cpu = (sensed_seconds > 0.0).then(|| busy_seconds / sensed_seconds);
         (attempt.elapsed.0 > 0).then_some(attempt)
     });
-    MeasuredStep { step: &planned.step, attempts: attempts.collect() }
+    MeasuredStep { step: &device_step.step, attempts: attempts.collect() }
 }
 
 impl MeasuredStep<'_> {

@@ -25,7 +25,6 @@ const LESSER: &str = "ANOTHER TOOL'S TEST: no purge, no steady state; not a meth
 /// Statement on every page for a sequence that purges.
 const LESSER_PURGED: &str = "ANOTHER TOOL'S TEST: no steady state; not a method of the PTS";
 
-/// A sequence, ready to run.
 #[derive(Debug, Clone)]
 pub struct SequenceProcedure {
     pub(super) setup: ProcedureSetup,
@@ -39,7 +38,6 @@ pub struct SequenceProcedure {
 pub(super) struct DeviceStep {
     /// Number of the step in the sequence, from 1.
     number: u32,
-    /// Step of the sequence.
     pub step: SequenceStep,
     /// Loads to apply, all at once if there are several. Every attempt has its own seeds.
     pub stimuli: Vec<Stimulus>,
@@ -67,7 +65,6 @@ impl DeviceStep {
         }
     }
 
-    /// Returns the name and stimulus of each load.
     pub fn named_loads(&self) -> impl Iterator<Item = (&str, &Stimulus)> {
         self.step.loads().map(|(name, _)| name).zip(&self.stimuli)
     }
@@ -98,7 +95,6 @@ pub(super) fn tool_name(tool: &str) -> &'static str {
 }
 
 impl SequenceProcedure {
-    /// Creates the sequence of the settings.
     pub fn new(request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         let sequence = request.settings.sequence.as_deref().cloned().ok_or_else(|| {
             ProcedureError(
@@ -154,7 +150,7 @@ impl SequenceProcedure {
     }
 
     fn measured_steps(&self) -> impl Iterator<Item = &DeviceStep> {
-        self.steps.iter().filter(|planned| planned.step.role == StepRole::Measure)
+        self.steps.iter().filter(|device_step| device_step.step.role == StepRole::Measure)
     }
 
     /// Applies an attempt at a step: as one step, or in parts if it is longer than a checkpoint or
@@ -162,14 +158,14 @@ impl SequenceProcedure {
     pub(super) fn apply(
         &self,
         bench: &mut dyn Bench,
-        planned: &DeviceStep,
+        device_step: &DeviceStep,
         attempt: u32,
     ) -> Result<(), Halt> {
-        let place = StepPlace::new(&planned.phase(attempt), 0, 1, planned.label(attempt));
-        let load = planned.load(place.seed(self.setup.settings.seed));
+        let place = StepPlace::new(&device_step.phase(attempt), 0, 1, device_step.label(attempt));
+        let load = device_step.load(place.seed(self.setup.settings.seed));
         let times: Option<Vec<Nanos>> = load.stimuli().iter().map(|s| s.until.time).collect();
         let time = times.and_then(|times| times.into_iter().max());
-        if let Some(steady) = &planned.step.steady {
+        if let Some(steady) = &device_step.step.steady {
             return apply_until_steady(bench, &place, &load, steady);
         }
         if time.is_some_and(|time| time <= CHECKPOINT) {
@@ -217,9 +213,8 @@ impl SequenceProcedure {
         if self.sequence.source.is_some() { "by the file" } else { "by the preset" }
     }
 
-    /// Returns the loads of the measured steps.
     fn measured_loads(&self) -> impl Iterator<Item = &Stimulus> {
-        self.measured_steps().flat_map(|planned| &planned.stimuli)
+        self.measured_steps().flat_map(|device_step| &device_step.stimuli)
     }
 
     /// Returns the time of all measured loads, or `each step's own` if they differ or end by
@@ -256,7 +251,7 @@ impl SequenceProcedure {
     }
 
     fn preparation(&self) -> String {
-        if self.steps.iter().any(|planned| planned.step.role == StepRole::Prepare) {
+        if self.steps.iter().any(|device_step| device_step.step.role == StepRole::Prepare) {
             "the sequence's own steps".to_owned()
         } else {
             "none".to_owned()

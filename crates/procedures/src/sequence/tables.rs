@@ -46,7 +46,6 @@ fn best_cells(measured: &MeasuredStep<'_>, columns: &[TypedColumn<Attempt>]) -> 
     }
 }
 
-/// Returns the table of the best attempt at each measured step.
 pub(super) fn best_attempts(
     id: &str,
     title: &str,
@@ -194,13 +193,13 @@ pub(super) fn concurrent_loads(results: &SequenceResults<'_>) -> Option<Table> {
 
 /// Returns the table of the streams, range and end of each load of every step.
 pub(super) fn applied_loads(sequenced: &SequenceProcedure) -> Table {
-    let rows = sequenced.steps.iter().flat_map(|planned| {
-        planned.named_loads().map(move |(name, stimulus)| {
-            let label = match planned.stimuli.len() {
-                1 => planned.step.label.clone(),
-                _ => format!("{}: {name}", planned.step.label),
+    let rows = sequenced.steps.iter().flat_map(|device_step| {
+        device_step.named_loads().map(move |(name, stimulus)| {
+            let label = match device_step.stimuli.len() {
+                1 => device_step.step.label.clone(),
+                _ => format!("{}: {name}", device_step.step.label),
             };
-            Row::new(label, load_cells(planned, stimulus))
+            Row::new(label, load_cells(device_step, stimulus))
         })
     });
     Table::new("sequence-loads", "Applied loads", "Step")
@@ -210,7 +209,7 @@ pub(super) fn applied_loads(sequenced: &SequenceProcedure) -> Table {
         .rows(rows)
 }
 
-fn load_cells(planned: &DeviceStep, stimulus: &Stimulus) -> [Cell; 8] {
+fn load_cells(device_step: &DeviceStep, stimulus: &Stimulus) -> [Cell; 8] {
     let all: u64 = stimulus.streams.iter().map(|s| u64::from(s.weight)).sum();
     let share = |weight: u32| format!("{:.1}", f64::from(weight) * 100.0 / all.max(1) as f64);
     let streams: Vec<String> = match stimulus.streams.as_slice() {
@@ -230,24 +229,24 @@ fn load_cells(planned: &DeviceStep, stimulus: &Stimulus) -> [Cell; 8] {
         known(load_words::alignment_text(own), "sequential"),
         known(load_words::zones_text(&stimulus.zones, own), "whole range"),
         known(load_words::content_text(&stimulus.data_pattern, own), "nothing written"),
-        Cell::text(end_text(planned, stimulus)),
+        Cell::text(end_text(device_step, stimulus)),
     ]
 }
 
 /// Returns the condition that ends a load, such as `60 s after 5 s unmeasured, best of 3`.
-fn end_text(planned: &DeviceStep, stimulus: &Stimulus) -> String {
+fn end_text(device_step: &DeviceStep, stimulus: &Stimulus) -> String {
     let until = stimulus.until;
     let parts = [
         until.time.map(|time| time.to_string()),
         until.bytes.map(|bytes| bytes.binary()),
         until.ios.map(|ios| format!("{ios} I/Os")),
-        planned.step.steady.map(|steady| steady.to_string()),
+        device_step.step.steady.map(|steady| steady.to_string()),
     ];
     let ramp = stimulus.ramp;
     let delay = stimulus.delay;
     let begins = if delay.0 > 0 { format!(", begins after {delay}") } else { String::new() };
     let before = if ramp.0 > 0 { format!(" after {ramp} unmeasured") } else { String::new() };
-    let times = match planned.step.attempts() {
+    let times = match device_step.step.attempts() {
         0 | 1 => String::new(),
         many => format!(", best of {many}"),
     };
