@@ -21,9 +21,7 @@ pub(crate) struct DevicePoint {
     pub amplification: Option<f64>,
     /// Temperature in degrees Celsius.
     pub temperature: Option<f64>,
-    /// Power in watts.
     pub watts: Option<f64>,
-    /// Energy per GB in joules.
     pub joules_per_gb: Option<f64>,
 }
 
@@ -41,7 +39,6 @@ impl DeviceQuantity {
     }
 }
 
-/// A plot of two quantities.
 struct DevicePlot {
     /// Suffix of the ID.
     suffix: &'static str,

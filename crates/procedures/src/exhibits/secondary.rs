@@ -538,9 +538,9 @@ mod tests {
     fn a_mean_needs_every_step() {
         let with = |mw| sensed(|s| s.power_milliwatts = Some(mw));
         let (a, b, none) = (with(3000.0), with(5000.0), sensed(|_| ()));
-        let both = SecondaryMeans::new(&[&a, &b]);
-        assert_eq!(both.power_milliwatts, Some(4000.0));
-        assert_eq!(both.iops_per_watt(Some(8000.0)), Some(2000.0));
+        let means = SecondaryMeans::new(&[&a, &b]);
+        assert_eq!(means.power_milliwatts, Some(4000.0));
+        assert_eq!(means.iops_per_watt(Some(8000.0)), Some(2000.0));
         assert_eq!(SecondaryMeans::new(&[&a, &none]).power_milliwatts, None);
         assert_eq!(SecondaryMeans::new(&[]), SecondaryMeans::default());
         let idle = with(0.0);
@@ -703,11 +703,11 @@ mod tests {
 
     #[test]
     fn a_counter_that_went_backwards_and_a_monitor_that_was_reset_have_caveats() {
-        let odd = log(|l| {
+        let reset = log(|l| {
             l.went_backwards = true;
             l.latency_was_reset = true;
         });
-        let record = record_of(vec![applied("rounds", 3, odd)]);
+        let record = record_of(vec![applied("rounds", 3, reset)]);
         let found = caveats(&record, &in_rounds);
         let ids: Vec<&str> = found.iter().map(|caveat| caveat.id.as_str()).collect();
         assert_eq!(ids, ["device-counters-reset", "latency-monitor-reset"]);

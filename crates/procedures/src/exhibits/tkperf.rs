@@ -8,7 +8,7 @@ use super::pages::{page, push_point, rounds_axis};
 use crate::common::results::LoopResults;
 use crate::common::rounds::MixedLoop;
 use crate::pts::method::TWENTY_TEN;
-use crate::report_notation::{decimals, distinct, joined, mix_name, number};
+use crate::report_notation::{decimals, distinct, joined, mix_name, number, slug};
 use steadfast_domain::findings::{
     Axis, Cell, Column, Exhibit, Facts, Page, Plot, PlotKind, Row, Scale, Series, Setting, Stroke,
     Table,
@@ -20,7 +20,6 @@ use steadfast_domain::{Bytes, Verdict};
 /// Bytes per MiB, which TKperf prints as MB.
 const MIB: f64 = 1_048_576.0;
 
-/// A point of a test with its results.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TkperfPoint {
     pub pattern: AccessPattern,
@@ -78,11 +77,12 @@ impl TkperfTest {
         distinct(self.points.iter().map(|point| point.pattern.read_percent))
     }
     fn point(&self, mix: u8, size: Bytes) -> Option<&TkperfPoint> {
-        let is_it = |p: &AccessPattern| p.read_percent == mix && p.size == size;
-        self.points.iter().find(|point| is_it(&point.pattern))
+        let mut points = self.points.iter().filter(|point| point.pattern.size == size);
+        points.find(|point| point.pattern.read_percent == mix)
     }
-    fn named(&self, what: &str) -> String {
-        format!("tkperf-{}-{what}", self.id)
+    /// Returns the ID of an exhibit of the test.
+    fn exhibit_id(&self, suffix: &str) -> String {
+        format!("tkperf-{}-{suffix}", self.id)
     }
 }
 
@@ -158,19 +158,20 @@ pub(crate) fn throughput(content: &TkperfTest) -> Vec<Page> {
 
 /// Returns the four sections of a test with rounds.
 fn sections(content: &TkperfTest, plots: Vec<Plot>, tables: Vec<Exhibit>) -> Vec<Page> {
-    let title = |of: &str| format!("{} - {of}", content.title);
+    let title = |section: &str| format!("{} - {section}", content.title);
     let loops = vec![
         Exhibit::Listing(content.listing.clone()),
         Exhibit::Text(format!("Dependent variable: {}.", content.dependent)),
     ];
-    let mut all = plots.into_iter();
-    let mut drawn: Vec<Exhibit> = all.next().map(Exhibit::Plot).into_iter().collect();
-    drawn.extend(content.verdicts.iter().flat_map(|verdict| verifications(content, verdict)));
-    drawn.extend(all.map(Exhibit::Plot));
+    // The verification plots follow the first plot.
+    let mut plots = plots.into_iter();
+    let mut exhibits: Vec<Exhibit> = plots.next().map(Exhibit::Plot).into_iter().collect();
+    exhibits.extend(content.verdicts.iter().flat_map(|verdict| verifications(content, verdict)));
+    exhibits.extend(plots.map(Exhibit::Plot));
     vec![
         page(&title("Test Loop"), loops),
         page(&title("Steady State Information"), steady_state_exhibits(content)),
-        page(&title("Measurement Plots"), drawn),
+        page(&title("Measurement Plots"), exhibits),
         page(&title("Measurement Window Summary Table"), tables),
     ]
 }
@@ -201,11 +202,10 @@ fn steady_state_exhibits(content: &TkperfTest) -> Vec<Exhibit> {
     exhibits
 }
 
-/// Returns the verification plots of a verdict.
 fn verifications(content: &TkperfTest, verdict: &Verdict) -> Vec<Exhibit> {
     let plot = |track| {
         let plot = window_plot(verdict, track);
-        let id = content.named(&format!("verification-{}", plot.id));
+        let id = content.exhibit_id(&format!("verification-{}", plot.id));
         Exhibit::Plot(Plot { id, ..plot })
     };
     verdict.tracks.iter().map(plot).collect()
@@ -215,7 +215,7 @@ fn verifications(content: &TkperfTest, verdict: &Verdict) -> Vec<Exhibit> {
 fn convergence(content: &TkperfTest, direction: &str, mixes: &[u8]) -> Plot {
     let of_mix = |point: &&TkperfPoint| mixes.contains(&point.pattern.read_percent);
     let series = content.points.iter().filter(of_mix).map(TkperfPoint::line);
-    let id = content.named(&format!("convergence-{}", direction.to_lowercase()));
+    let id = content.exhibit_id(&format!("convergence-{}", direction.to_lowercase()));
     let title = format!("{} Steady State Convergence Plot: {direction}", content.title);
     let scale = if content.unit == "IOPS" { Scale::Log10 } else { Scale::Linear };
     Plot::lines(&id, title, rounds_axis(), Axis::new(content.unit, scale))
@@ -235,7 +235,7 @@ fn matrix_lines(content: &TkperfTest) -> Plot {
     let title = format!("{} Measurement Plot", content.title);
     let x = Axis::new("Block size (KiB)", Scale::Log2);
     let y = Axis::new(content.unit, Scale::Log10);
-    Plot::lines(&content.named("2d"), title, x, y)
+    Plot::lines(&content.exhibit_id("2d"), title, x, y)
         .caption("Averages of the measurement window against the block size.")
         .series(series)
 }
@@ -266,7 +266,7 @@ fn matrix_columns(
     });
     let x = Axis::new("Block size (KiB)", Scale::Categories(names));
     let y = Axis::new(content.unit, Scale::Linear);
-    Plot::new(PlotKind::Columns3d, &content.named(id), title, x, y)
+    Plot::new(PlotKind::Columns3d, &content.exhibit_id(id), title, x, y)
         .caption("Of the measurement window; a row of columns for each read/write mix.")
         .series(series)
 }
@@ -287,7 +287,7 @@ fn matrix_table(
         let of_mix = |mix: &u8| content.point(*mix, *size).and_then(&value);
         Row::new(size_name(*size), mixes.iter().map(|mix| Cell::number(of_mix(mix), decimals)))
     });
-    Table::new(&content.named(id), title, "Block Size (KiB)")
+    Table::new(&content.exhibit_id(id), title, "Block Size (KiB)")
         .spanner("Read / Write Mix %")
         .columns(mixes.iter().map(|mix| mix_name(*mix)))
         .rows(rows)
@@ -302,7 +302,7 @@ fn rates_table(content: &TkperfTest) -> Table {
         Row::new(size_name(size), rates.map(|rate| Cell::number(rate, 3)))
     });
     let title = "Average throughput vs. Block Size and R/W";
-    Table::new(&content.named("table"), title, "Block Size (KiB)")
+    Table::new(&content.exhibit_id("table"), title, "Block Size (KiB)")
         .columns([
             Column::new("read", "Read MB/s"),
             Column::new("write", "Write MB/s"),
@@ -375,11 +375,11 @@ impl ZonePlot {
 }
 
 /// Plots values over the zones of a hard disk: one page per mix or block size.
-pub(crate) fn zone_pages(title: &str, id: &str, unit: &str, points: &[TkperfPoint]) -> Vec<Page> {
+pub(crate) fn zone_pages(title: &str, unit: &str, points: &[TkperfPoint]) -> Vec<Page> {
     let mut pages = Vec::new();
     for plotted in distinct(points.iter().map(|point| ZonePlot::of_pattern(point.pattern))) {
         let own = points.iter().filter(|point| ZonePlot::of_pattern(point.pattern) == plotted);
-        let id = format!("{id}-{}", plotted.id);
+        let id = format!("{}-{}", slug(title), plotted.id);
         let title = format!("{title} over the Zones: {}", plotted.name);
         let x = Axis::new("Zone (from the first to the last byte)", Scale::Integers);
         let plot = Plot::lines(&id, &title, x, Axis::new(unit, Scale::Linear))

@@ -22,7 +22,6 @@ impl<T> TypedColumn<T> {
         TypedColumn { heading, id: "", cell: CellSource::Number { decimals, value } }
     }
 
-    /// Creates a column of counts.
     pub const fn count(heading: &'static str, count: fn(&T) -> Option<u64>) -> Self {
         TypedColumn { heading, id: "", cell: CellSource::Count(count) }
     }
@@ -37,7 +36,6 @@ impl<T> TypedColumn<T> {
         TypedColumn { id, ..self }
     }
 
-    /// Returns the column of a table.
     pub fn column(&self) -> Column {
         match self.id {
             "" => Column::from(self.heading),
@@ -45,7 +43,6 @@ impl<T> TypedColumn<T> {
         }
     }
 
-    /// Returns the cell of a row.
     pub fn render(&self, row: &T) -> Cell {
         match self.cell {
             CellSource::Number { decimals, value } => Cell::number(value(row), decimals),
@@ -55,7 +52,6 @@ impl<T> TypedColumn<T> {
     }
 }
 
-/// Returns the row of one value.
 pub(crate) fn typed_row<T>(head: impl Into<String>, columns: &[TypedColumn<T>], row: &T) -> Row {
     Row::new(head, columns.iter().map(|column| column.render(row)))
 }

@@ -359,7 +359,6 @@ pub fn loop_set_up_rows(stimulus: &str, choices: &RunChoices<'_>, rounds: &str) 
     rows
 }
 
-/// Returns the test parameters of a mixed loop.
 pub fn loop_test_rows(stimulus: &str, choices: &RunChoices<'_>, rounds: &str) -> SettingRows {
     let mut rows = common_test_rows(choices);
     rows.extend([
@@ -378,7 +377,6 @@ pub fn loop_test_rows(stimulus: &str, choices: &RunChoices<'_>, rounds: &str) ->
 /// ID of the second stimulus in the form, which some procedures have.
 pub const SECOND_STIMULUS: &str = "stimulus-2";
 
-/// Formats a data pattern as the report form does.
 fn form_pattern(pattern: &DataPattern) -> String {
     match pattern {
         DataPattern::RandomUnique => "RND (unique in every sector)".into(),

@@ -23,7 +23,6 @@ use steadfast_domain::findings::{OptionalText, Origin, Setting};
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::{Demand, Step, Verdict};
 
-/// Labeled values.
 pub type SettingRows = Vec<Setting>;
 
 /// Returns a row of the form that profile and class decide.

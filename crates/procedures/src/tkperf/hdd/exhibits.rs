@@ -7,6 +7,7 @@ use crate::exhibits::pages::page;
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::tkperf::{TkperfPoint, zone_pages};
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
+use crate::report_notation::slug;
 use steadfast_domain::Record;
 use steadfast_domain::findings::{
     Axis, Cell, Exhibit, KeyFigure, Page, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
@@ -114,9 +115,9 @@ fn loop_chapter(run: &HddRun<'_>) -> Vec<Page> {
 
 /// Returns one plot per mix (IOPS test) or block size (throughput test).
 fn form_pages(run: &HddRun<'_>) -> Vec<Page> {
-    let (name, id) = (title(run.test.kind), table_id(run.test.kind));
-    let mut pages = zone_pages(name, id, unit(run.test.kind), &run.results.points);
-    let table = spread_table(run).with_id(&format!("{id}-zones"));
+    let name = title(run.test.kind);
+    let mut pages = zone_pages(name, unit(run.test.kind), &run.results.points);
+    let table = spread_table(run).with_id(&format!("{}-zones", slug(name)));
     let exhibits = vec![Exhibit::Plot(spread_plot(run)), Exhibit::Table(table)];
     pages.push(page(&format!("{name} - Summary Table"), exhibits));
     pages
@@ -142,19 +143,12 @@ fn spread_plot(run: &HddRun<'_>) -> Plot {
         run.results.points.iter().map(|point| point.pattern.to_string()).collect();
     Plot::new(
         PlotKind::Bars,
-        &format!("{}-spread", table_id(run.test.kind)),
+        &format!("{}-spread", slug(title(run.test.kind))),
         format!("{} over the zones: minimum, quartiles, maximum", unit(run.test.kind)),
         Axis::new("Point", Scale::Categories(patterns)),
         Axis::new(unit(run.test.kind), Scale::Linear),
     )
     .series(series)
-}
-
-fn table_id(kind: ZoneTestKind) -> &'static str {
-    match kind {
-        ZoneTestKind::Iops => "hdd-iops",
-        ZoneTestKind::Throughput => "hdd-throughput",
-    }
 }
 
 const SPREAD: [TypedColumn<TkperfPoint>; 10] = [
@@ -171,9 +165,10 @@ const SPREAD: [TypedColumn<TkperfPoint>; 10] = [
 ];
 
 fn spread_table(run: &HddRun<'_>) -> Table {
+    let id = slug(title(run.test.kind));
     let title = format!("{} over the zones", unit(run.test.kind));
     let points = run.results.points.iter();
-    typed_table(table_id(run.test.kind), title, "Point", &SPREAD)
+    typed_table(&id, title, "Point", &SPREAD)
         .rows(points.map(|point| typed_row(point.pattern.to_string(), &SPREAD, point)))
 }
 
@@ -186,8 +181,8 @@ fn zones_table(run: &HddRun<'_>) -> Table {
         Row::new((zone + 1).to_string(), cells)
     });
     let names = run.results.points.iter().map(|point| point.pattern.to_string());
-    let title = format!("Every zone, {}", unit(run.test.kind));
-    Table::new(&format!("{}-every-zone", table_id(run.test.kind)), title, "Zone")
+    let id = format!("{}-every-zone", slug(title(run.test.kind)));
+    Table::new(&id, format!("Every zone, {}", unit(run.test.kind)), "Zone")
         .columns(std::iter::once("First byte".to_owned()).chain(names))
         .rows(rows)
 }
