@@ -259,8 +259,8 @@ fn cost_table(run: &CommitRun<'_>, id: &str) -> Table {
 
 /// Returns commits per second and 99.9 % at the committers of page one, by pattern and kind.
 fn page_one_table(run: &CommitRun<'_>, id: &str, sizes: &[Bytes]) -> Table {
-    let shown = run.test.page_one();
-    let columns = shown.iter().flat_map(|n| {
+    let page_one = run.test.page_one();
+    let columns = page_one.iter().flat_map(|n| {
         let name = committers_name(*n);
         [
             Column::new(format!("rate-{n}"), format!("{name}: commits/s")),
@@ -271,7 +271,7 @@ fn page_one_table(run: &CommitRun<'_>, id: &str, sizes: &[Bytes]) -> Table {
     for order in CommitOrder::ALL {
         for size in sizes {
             for kind in CommitKind::ALL {
-                let points: Vec<_> = shown
+                let points: Vec<_> = page_one
                     .iter()
                     .map(|committers| run.results.point(order, *size, kind, *committers))
                     .collect();
@@ -295,7 +295,6 @@ fn page_one_table(run: &CommitRun<'_>, id: &str, sizes: &[Bytes]) -> Table {
     Table::new(id, title, "Writes").columns(columns).rows(rows)
 }
 
-/// Returns the kinds that are measured in an order.
 fn kinds_of(run: &CommitRun<'_>, order: CommitOrder) -> Vec<CommitKind> {
     let mut kinds = CommitKind::ALL.to_vec();
     kinds
@@ -462,12 +461,14 @@ fn over_time(run: &CommitRun<'_>) -> Vec<Exhibit> {
 
 fn listing(run: &CommitRun<'_>) -> String {
     let first = run.test.sizes.first().copied().unwrap_or_default().transfer_size();
-    let rest = sizes_text(run.test.sizes.get(1..).unwrap_or_default());
-    let few = joined(run.test.page_one());
-    let others = if rest.is_empty() {
+    let other_sizes = sizes_text(run.test.sizes.get(1..).unwrap_or_default());
+    let others = if other_sizes.is_empty() {
         String::new()
     } else {
-        format!("\n  For block size {rest}, for {few} committers\n    The same three writes")
+        let committers = joined(run.test.page_one());
+        format!(
+            "\n  For block size {other_sizes}, for {committers} committers\n    The same three writes"
+        )
     };
     format!(
         "{}\n{} at {} until steady\nFor RND, \

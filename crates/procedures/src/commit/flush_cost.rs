@@ -68,7 +68,6 @@ pub(super) fn flush_costs(test: &Commit, results: &CommitResults<'_>) -> Vec<Flu
 /// one that waits for flash takes tens of writes into a cache.
 pub(super) const FREE_UP_TO: f64 = 3.0;
 
-/// Verdict on the flushes of a drive.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum FlushVerdict {
     /// Too little was measured.

@@ -13,7 +13,6 @@ pub struct CommitResults<'a> {
     pub(super) points: Vec<CommitPoint<'a>>,
 }
 
-/// A load and its measurement.
 pub(super) struct CommitPoint<'a> {
     pub load: CommitLoad,
     /// Step without a gap before it or in the load that precedes it; `None` if there is none yet.
@@ -125,7 +124,6 @@ impl<'a> CommitPoint<'a> {
         self.commits()?.percentile(fraction).map(Nanos::as_millis_f64)
     }
 
-    /// Returns the longest commit in milliseconds.
     pub fn longest_ms(&self) -> Option<f64> {
         self.commits()?.response_longest().map(Nanos::as_millis_f64)
     }

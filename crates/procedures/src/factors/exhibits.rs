@@ -119,12 +119,12 @@ impl ProcedureReport for Factors {
 
     fn metrics(run: &FactorsRun<'_>) -> Vec<Metric> {
         let mut metrics = Vec::new();
-        for measured in run.results.levels.iter().filter(|measured| !measured.steps.is_empty()) {
-            let point = measured.level.to_string();
-            let steps = &measured.steps;
-            metrics.extend(
-                MeasuredPoint { point: &point, pattern: None, steps, rounds: true }.metrics(),
-            );
+        for MeasuredLevel { level, steps, .. } in &run.results.levels {
+            if !steps.is_empty() {
+                let point = &level.to_string();
+                metrics
+                    .extend(MeasuredPoint { point, pattern: None, steps, rounds: true }.metrics());
+            }
         }
         metrics
     }
@@ -252,12 +252,12 @@ fn listing(run: &FactorsRun<'_>) -> String {
 }
 
 fn secondary_table(run: &FactorsRun<'_>) -> Table {
-    let measured = run.results.levels.iter().filter(|measured| !measured.steps.is_empty());
-    let points: Vec<SecondaryPoint> = measured
-        .map(|measured| {
-            let name = format!("{} {}", measured.level.factor.id(), measured.level.name);
-            SecondaryPoint::from_steps(name, &measured.steps)
-        })
-        .collect();
+    let mut points = Vec::new();
+    for MeasuredLevel { level, steps, .. } in &run.results.levels {
+        if !steps.is_empty() {
+            let name = format!("{} {}", level.factor.id(), level.name);
+            points.push(SecondaryPoint::from_steps(name, steps));
+        }
+    }
     secondary::points_table("secondary-levels", "Secondary metrics of the levels", &points)
 }

@@ -9,7 +9,6 @@ use crate::report_notation::number;
 use steadfast_domain::{Measurement, Record};
 
 pub struct FactorsResults<'a> {
-    /// Results of the levels, in order.
     pub levels: Vec<MeasuredLevel<'a>>,
     pub sustained: Vec<SustainedStep>,
     /// Share by which rates must differ at least.

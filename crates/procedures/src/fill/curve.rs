@@ -18,7 +18,6 @@ pub struct RateSample {
 }
 
 impl RateSample {
-    /// Returns the rate in MB/s.
     pub(super) fn mb_per_second(&self) -> f64 {
         self.bytes / 1e6 / self.seconds
     }
@@ -48,7 +47,6 @@ pub struct Plateau {
 }
 
 impl Plateau {
-    /// Returns the rate in MB/s.
     pub(super) fn mb_per_second(&self) -> f64 {
         (self.to - self.from) / 1e6 / self.seconds
     }
@@ -59,7 +57,6 @@ impl Plateau {
     }
 }
 
-/// A drop of the rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cliff {
     pub before: Plateau,
@@ -78,7 +75,6 @@ pub struct ReturnedAmount {
 /// The rate of a load over the amount that it wrote.
 #[derive(Debug, Clone, Default)]
 pub struct WriteCurve {
-    /// Samples in order.
     pub samples: Vec<RateSample>,
     /// Stretches of constant rate, in order; one if the rate changes nowhere.
     pub plateaus: Vec<Plateau>,
@@ -101,12 +97,13 @@ impl WriteCurve {
             places.push(place_of_change(&samples, *point, before, after));
         }
         places.push(sum(&samples));
-        let plateau = |pair: &[RateSample]| Plateau {
+        let between = |pair: &[RateSample]| Plateau {
             from: pair[0].bytes,
             to: pair[1].bytes,
             seconds: pair[1].seconds - pair[0].seconds,
         };
-        let plateaus = places.windows(2).map(plateau).filter(|one| one.seconds > 0.0).collect();
+        let plateaus =
+            places.windows(2).map(between).filter(|plateau| plateau.seconds > 0.0).collect();
         WriteCurve { samples, plateaus }
     }
 

@@ -86,11 +86,11 @@ impl ProcedureReport for DriveFill {
         let mut figures = vec![
             KeyFigure::new("full-speed", "Full speed", first.full_speed(), "MB/s"),
             KeyFigure::new("full-speed-amount", "At full speed", first.full_speed_gb(), "GB")
-                .noted(first.undropped().map(no_drop)),
+                .noted(first.bytes_without_cliff().map(no_drop_note)),
             KeyFigure::new("next-speed", "Then", first.next_speed(), "MB/s")
-                .noted(first.undropped().map(|_| "did not drop".to_owned())),
+                .noted(first.bytes_without_cliff().map(|_| "did not drop".to_owned())),
             KeyFigure::new("lowest-speed", "Slowest plateau", first.lowest_speed(), "MB/s")
-                .noted(slowest.map(from_gb)),
+                .noted(slowest.map(from_gb_note)),
             KeyFigure::new("mean-speed", "Mean", first.curve.mean(), "MB/s"),
         ];
         figures.extend(first.after_idle.iter().map(|result| {
@@ -98,7 +98,10 @@ impl ProcedureReport for DriveFill {
             let label = format!("Back after {} idle", result.idle);
             let note = match result.returned {
                 Some(returned) => (!returned.has_dropped).then(|| "no drop".to_owned()),
-                None => first.undropped().and(result.written).map(|_| "no fast amount".to_owned()),
+                None => first
+                    .bytes_without_cliff()
+                    .and(result.written)
+                    .map(|_| "no fast amount".to_owned()),
             };
             KeyFigure::new(&id, label, result.returned_gb(), "GB").noted(note)
         }));
@@ -145,7 +148,7 @@ fn plot_id(level: &LevelResult<'_>) -> String {
 }
 
 /// Formats a rate or an amount with three significant digits.
-fn digits(value: f64) -> String {
+fn three_digits(value: f64) -> String {
     let decimals = match value.abs() {
         100.0.. => 0,
         10.0.. => 1,
@@ -155,13 +158,13 @@ fn digits(value: f64) -> String {
 }
 
 /// Returns the note on an amount that was written to its end at full speed.
-fn no_drop(bytes: f64) -> String {
-    format!("{} GB, no drop", digits(bytes / 1e9))
+fn no_drop_note(bytes: f64) -> String {
+    format!("{} GB, no drop", three_digits(bytes / 1e9))
 }
 
 /// Returns the note on a plateau that begins after some amount was written.
-fn from_gb(plateau: Plateau) -> String {
-    format!("from {} GB", digits(plateau.from / 1e9))
+fn from_gb_note(plateau: Plateau) -> String {
+    format!("from {} GB", three_digits(plateau.from / 1e9))
 }
 
 /// Describes a level in one sentence; `None` if it was not measured.
@@ -169,21 +172,22 @@ fn sentence(level: &LevelResult<'_>) -> Option<String> {
     let full = level.full_speed()?;
     let name = capitalized(&level_name(level));
     let Some(first) = level.full_speed_gb() else {
-        let whole = level.undropped().unwrap_or_default() / 1e9;
+        let whole = level.bytes_without_cliff().unwrap_or_default() / 1e9;
         return Some(format!(
             "{name}: {} MB/s for all of the {} GB, without a cliff.",
-            digits(full),
-            digits(whole)
+            three_digits(full),
+            three_digits(whole)
         ));
     };
-    let mut text = format!("{name}: full speed {} MB/s for {} GB", digits(full), digits(first));
+    let mut text =
+        format!("{name}: full speed {} MB/s for {} GB", three_digits(full), three_digits(first));
     for cliff in level.curve.cliffs() {
-        text.push_str(&format!(", then {} MB/s", digits(cliff.after.mb_per_second())));
+        text.push_str(&format!(", then {} MB/s", three_digits(cliff.after.mb_per_second())));
     }
     let back = joined(level.after_idle.iter().filter_map(|result| {
         let returned = result.returned?;
         let least = if returned.has_dropped { "" } else { "at least " };
-        Some(format!("{least}{} GB after {}", digits(returned.bytes / 1e9), result.idle))
+        Some(format!("{least}{} GB after {}", three_digits(returned.bytes / 1e9), result.idle))
     }));
     if !back.is_empty() {
         text.push_str(&format!("; idle brings back {back}"));
@@ -264,7 +268,7 @@ fn curve_plot(run: &DriveFillRun<'_>, level: &LevelResult<'_>) -> Plot {
     let plateaus = level.curve.plateaus.iter().flat_map(edges).collect();
     let marker = |cliff: Cliff| {
         let (x, rate) = (cliff.before.to / 1e9, cliff.after.mb_per_second());
-        Marker { x, label: format!("{} GB: {} MB/s", digits(x), digits(rate)) }
+        Marker { x, label: format!("{} GB: {} MB/s", three_digits(x), three_digits(rate)) }
     };
     Plot::lines(
         &plot_id(level),

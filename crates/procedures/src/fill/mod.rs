@@ -26,14 +26,10 @@ use crate::exhibits::report;
 use curve::{RateSample, WriteCurve, rate_samples};
 use setup::{FillLevel, LastWrites, SAMPLE};
 use steadfast_domain::{
-    Bench, Bytes, Findings, Halt, IoStream, Nanos, Procedure, Record, Step, StepPlace,
+    Bench, Bytes, Findings, Halt, IoStream, Procedure, Record, Step, StepPlace,
 };
 
 impl DriveFill {
-    fn longest_idle(&self) -> Nanos {
-        self.idle_times.iter().copied().max().unwrap_or_default()
-    }
-
     fn conduct_level(&self, bench: &mut dyn Bench, level: FillLevel) -> Result<(), Halt> {
         let mut curve = WriteCurve::default();
         until_unbroken(bench, "the purge of this fill level", |bench, attempt| {
@@ -42,7 +38,7 @@ impl DriveFill {
                 if write(bench, &load)?.gaps.gap_inside {
                     return Ok(false);
                 }
-                bench.idle(self.longest_idle())?;
+                bench.idle(self.idle_times.iter().copied().max().unwrap_or_default())?;
             }
             let writes = write(bench, &self.fill(level, attempt))?;
             curve = WriteCurve::new(writes.samples, self.drop_share);

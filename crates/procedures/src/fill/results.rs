@@ -7,7 +7,6 @@ use crate::common::preconditioning;
 use steadfast_domain::{Measurement, Nanos, Record};
 
 pub struct FillResults<'a> {
-    /// Results of the levels, in order.
     pub levels: Vec<LevelResult<'a>>,
 }
 
@@ -23,7 +22,6 @@ pub struct LevelResult<'a> {
     pub reads: [Option<f64>; 2],
 }
 
-/// Writes after an idle time.
 pub struct AfterIdleResult {
     pub idle: Nanos,
     /// GB written at full speed in the first place; `None` without a cliff.
@@ -117,7 +115,7 @@ impl LevelResult<'_> {
     }
 
     /// Returns the bytes written if the rate did not drop; `None` with a cliff.
-    pub(super) fn undropped(&self) -> Option<f64> {
+    pub(super) fn bytes_without_cliff(&self) -> Option<f64> {
         let last = self.curve.plateaus.last()?;
         self.curve.first_cliff().is_none().then_some(last.to)
     }

@@ -146,7 +146,6 @@ fn milliseconds(ms: f64) -> String {
     format!("{} ms", significant(ms, 3))
 }
 
-/// A row of the table of idle times.
 struct IdleRow {
     tally: Tally,
     added_ms: Option<f64>,
@@ -184,23 +183,21 @@ fn idle_table(run: &IdleExitRun<'_>, id: &str) -> Table {
         }))
 }
 
+const STATE: [TypedColumn<EnteredState>; 3] = [
+    TypedColumn::cell("Not yet after", |state| {
+        Cell::known(state.not_after.map(|time| time.to_string()))
+    }),
+    TypedColumn::cell("Entered after", |state| Cell::text(state.after.to_string())),
+    TypedColumn::number("Added ms", 4, |state| Some(state.added_ms)),
+];
+
 /// Returns the states that the response times show; `None` if there is none.
 fn states_table(run: &IdleExitRun<'_>, id: &str) -> Option<Table> {
     let states = &run.results.states;
-    let row = |(number, state): (usize, &EnteredState)| {
-        Row::new(
-            (number + 1).to_string(),
-            [
-                Cell::known(state.not_after.map(|time| time.to_string())),
-                Cell::text(state.after.to_string()),
-                Cell::number(Some(state.added_ms), 4),
-            ],
-        )
-    };
+    let rows = (1..).zip(states);
     (!states.is_empty()).then(|| {
-        Table::new(id, "States that the drive enters when idle", "State")
-            .columns(["Not yet after", "Entered after", "Added ms"])
-            .rows(states.iter().enumerate().map(row))
+        typed_table(id, "States that the drive enters when idle", "State", &STATE)
+            .rows(rows.map(|(n, state): (u32, _)| typed_row(n.to_string(), &STATE, state)))
     })
 }
 

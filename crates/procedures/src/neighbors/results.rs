@@ -18,7 +18,6 @@ pub struct NeighborsResults {
     pub victim_max: Option<f64>,
     /// Rate offered by the victim, in IOPS; `None` before its first step.
     pub offered: Option<f64>,
-    /// Controls in the order of the run.
     pub controls: Vec<ControlState>,
     /// Offenders under each available control, in the order of the run.
     pub disturbances: Vec<Disturbance>,

@@ -29,7 +29,6 @@ pub(super) const OFF: u32 = 1;
 /// Point of the step with the offender in each cycle.
 pub(super) const ON: u32 = 2;
 
-/// Name of the offender that discards.
 const DISCARDS: &str = "discards";
 
 /// Size of its discards: our choice.
@@ -298,7 +297,6 @@ impl Neighbors {
         Ok(test)
     }
 
-    /// Returns the victim's pace at a rate.
     pub(super) fn pace(&self, rate: OfferedRate) -> Result<Pace, String> {
         rate.pace(&self.victim.streams(), self.demand.threads, self.arrivals)
     }
@@ -391,14 +389,19 @@ impl Neighbors {
         Step::alone(place, load).in_groups([LoadGroup::Offender])
     }
 
-    pub(super) fn off(&self, pace: &Pace, phase: &str, cycle: u32) -> Step {
+    pub(super) fn step_without_offender(&self, pace: &Pace, phase: &str, cycle: u32) -> Step {
         let place = StepPlace::new(phase, cycle, OFF, format!("{}, offender off", self.victim));
         let load = self.victim_load(pace, &place);
         Step::alone(place, load).in_groups([LoadGroup::Victim])
     }
 
-    /// Returns the step of the victim with the offender on.
-    pub(super) fn on(&self, pace: &Pace, number: usize, phase: &str, cycle: u32) -> Step {
+    pub(super) fn step_with_offender(
+        &self,
+        pace: &Pace,
+        number: usize,
+        phase: &str,
+        cycle: u32,
+    ) -> Step {
         let offender = &self.offenders[number];
         let label = format!("{}, offender {}", self.victim, offender.name);
         let place = StepPlace::new(phase, cycle, ON, label);
