@@ -8,7 +8,7 @@ use super::results::{CommitPoint, CommitResults};
 use super::setup::{Commit, CommitKind, CommitOrder, PRECONDITIONING};
 use crate::common::metrics::MeasuredPoint;
 use crate::common::preconditioning;
-use crate::exhibits::cyclic_load::{check_exhibits, evidence, preconditioning_caveats, steps_plot};
+use crate::exhibits::cyclic_load::{preconditioning_caveats, steps_plot};
 use crate::exhibits::disclosure::{self, ReportForm, form_demand};
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{percentile_table, tail_plot};
@@ -71,13 +71,10 @@ impl ProcedureReport for Commit {
         ReportEntry::Chapter("Steady State of the Preconditioning"),
         ReportEntry::Plot(|run| {
             let title = "Preconditioning - RND 4K W";
-            let steps = &run.results.preconditioning;
+            let steps = &run.results.preconditioning.steps;
             steps_plot(&run.test.preconditioning, steps, "pc-minutes", title)
         }),
-        ReportEntry::Several(|run| check_exhibits(&run.results.verdict, "pc-window")),
-        ReportEntry::Several(|run| {
-            evidence(&run.test.preconditioning, &run.results.preconditioning, "pc")
-        }),
+        ReportEntry::Several(|run| run.results.preconditioning.check_and_evidence("pc")),
         ReportEntry::Chapter("Preconditioning"),
         ReportEntry::Several(|run| preconditioning_exhibits(&run.choices, run.record)),
         ReportEntry::Secondary,
@@ -111,14 +108,17 @@ impl ProcedureReport for Commit {
                     "TOIO - TC/QD",
                     form_demand(preconditioning.stimulus.demand),
                 ),
-                Setting::outcome("SS Rounds", disclosure::window_text(&run.results.verdict)),
+                Setting::outcome(
+                    "SS Rounds",
+                    disclosure::window_text(&run.results.preconditioning.verdict),
+                ),
                 disclosure::note_row(&run.choices),
             ])
             .test_parameters([
                 disclosure::profile_row("orders", "Order", "SEQ (one log), RND"),
                 disclosure::profile_row("kinds", "Durability", kinds),
                 parameter("block-sizes", "Block Sizes", sizes_text(&run.test.sizes)),
-                parameter("committers", "Committers", committers_text(&run.test.committers)),
+                parameter("committers", "Committers", joined(&run.test.committers)),
                 parameter("run-in", "Run-in of each step", run.test.run_in.to_string()),
                 run.choices.step_row("Step"),
             ])
@@ -129,8 +129,9 @@ impl ProcedureReport for Commit {
         if !run.record.has_ended() {
             return format!("The run is not finished: {loads} are measured.");
         }
-        let reservation = reservation_text(&run.results.verdict);
-        let steady = match (run.results.verdict.steady, run.results.verdict.window) {
+        let verdict = &run.results.preconditioning.verdict;
+        let reservation = reservation_text(verdict);
+        let steady = match (verdict.steady, verdict.window) {
             (true, Some((first, last))) => {
                 format!(
                     "Steady state in rounds {first} to {last} of the preconditioning{reservation}"
@@ -144,11 +145,12 @@ impl ProcedureReport for Commit {
     }
 
     fn verdict(run: &CommitRun<'_>) -> Option<Verdict> {
-        Some(run.results.verdict.clone())
+        Some(run.results.preconditioning.verdict.clone())
     }
 
     fn caveats(run: &CommitRun<'_>) -> Vec<Caveat> {
-        let mut caveats = preconditioning_caveats(run.record, &run.results.verdict, "commits");
+        let verdict = &run.results.preconditioning.verdict;
+        let mut caveats = preconditioning_caveats(run.record, verdict, "commits");
         caveats.extend(flush_caveat(run));
         caveats
     }
@@ -173,10 +175,10 @@ impl ProcedureReport for Commit {
                     size.transfer_size(),
                     committers_name(committers)
                 );
-                let nines = point.percentile_ms(0.999);
+                let tail = point.percentile_ms(0.999);
                 figures.extend([
                     KeyFigure::new(&format!("{id}-rate"), name.clone(), point.rate(), "commits/s"),
-                    KeyFigure::new(&format!("{id}-p99-9"), format!("{name}, 99.9 %"), nines, "ms")
+                    KeyFigure::new(&format!("{id}-p99-9"), format!("{name}, 99.9 %"), tail, "ms")
                         .of_buckets(),
                 ]);
             }
@@ -204,10 +206,6 @@ fn committers_name(committers: NonZeroU32) -> String {
         1 => "1 committer".to_owned(),
         several => format!("{several} committers"),
     }
-}
-
-fn committers_text(committers: &[NonZeroU32]) -> String {
-    joined(committers)
 }
 
 fn sizes_text(sizes: &[Bytes]) -> String {
@@ -261,8 +259,8 @@ fn cost_table(run: &CommitRun<'_>, id: &str) -> Table {
 
 /// Returns commits per second and 99.9 % at the committers of page one, by pattern and kind.
 fn page_one_table(run: &CommitRun<'_>, id: &str, sizes: &[Bytes]) -> Table {
-    let shown = run.test.page_one();
-    let columns = shown.iter().flat_map(|n| {
+    let page_one = run.test.page_one();
+    let columns = page_one.iter().flat_map(|n| {
         let name = committers_name(*n);
         [
             Column::new(format!("rate-{n}"), format!("{name}: commits/s")),
@@ -273,7 +271,7 @@ fn page_one_table(run: &CommitRun<'_>, id: &str, sizes: &[Bytes]) -> Table {
     for order in CommitOrder::ALL {
         for size in sizes {
             for kind in CommitKind::ALL {
-                let points: Vec<_> = shown
+                let points: Vec<_> = page_one
                     .iter()
                     .map(|committers| run.results.point(order, *size, kind, *committers))
                     .collect();
@@ -304,23 +302,7 @@ fn kinds_of(run: &CommitRun<'_>, order: CommitOrder) -> Vec<CommitKind> {
     kinds
 }
 
-/// Returns a value of every kind by number of committers, with the first block size.
-fn by_committers(
-    run: &CommitRun<'_>,
-    order: CommitOrder,
-    kind: CommitKind,
-    value: impl Fn(&CommitPoint<'_>) -> Option<f64>,
-) -> Vec<(NonZeroU32, Option<f64>)> {
-    let size = run.test.sizes[0];
-    let mut values = Vec::new();
-    for committers in &run.test.committers {
-        if let Some(point) = run.results.point(order, size, kind, *committers) {
-            values.push((*committers, value(point)));
-        }
-    }
-    values
-}
-
+/// Returns the table of a value by number of committers and kind, with the first block size.
 fn committers_table(
     run: &CommitRun<'_>,
     order: CommitOrder,
@@ -357,7 +339,7 @@ fn writes_text(run: &CommitRun<'_>, order: CommitOrder) -> String {
     format!("{} {} W", order.name(), run.test.sizes[0].transfer_size())
 }
 
-/// Plots a value of every kind by number of committers.
+/// Plots a value of every kind by number of committers, with the first block size.
 fn committers_plot(
     run: &CommitRun<'_>,
     order: CommitOrder,
@@ -366,9 +348,14 @@ fn committers_plot(
     axis: Axis,
     value: fn(&CommitPoint<'_>) -> Option<f64>,
 ) -> Plot {
+    let size = run.test.sizes[0];
     let series = kinds_of(run, order).into_iter().map(|kind| {
-        let values = by_committers(run, order, kind, value).into_iter();
-        let points = values.map(|(n, value)| (f64::from(n.get()), value)).collect();
+        let mut points = Vec::new();
+        for committers in &run.test.committers {
+            if let Some(point) = run.results.point(order, size, kind, *committers) {
+                points.push((f64::from(committers.get()), value(point)));
+            }
+        }
         Series::new(kind.name(), Stroke::Measured, points).with_id(kind.id())
     });
     Plot::lines(
@@ -474,12 +461,14 @@ fn over_time(run: &CommitRun<'_>) -> Vec<Exhibit> {
 
 fn listing(run: &CommitRun<'_>) -> String {
     let first = run.test.sizes.first().copied().unwrap_or_default().transfer_size();
-    let rest = sizes_text(run.test.sizes.get(1..).unwrap_or_default());
-    let few = committers_text(&run.test.page_one());
-    let others = if rest.is_empty() {
+    let other_sizes = sizes_text(run.test.sizes.get(1..).unwrap_or_default());
+    let others = if other_sizes.is_empty() {
         String::new()
     } else {
-        format!("\n  For block size {rest}, for {few} committers\n    The same three writes")
+        let committers = joined(run.test.page_one());
+        format!(
+            "\n  For block size {other_sizes}, for {committers} committers\n    The same three writes"
+        )
     };
     format!(
         "{}\n{} at {} until steady\nFor RND, \
@@ -489,7 +478,7 @@ fn listing(run: &CommitRun<'_>) -> String {
         preconditioning::listing(&run.test.setup),
         run.test.preconditioning.label,
         run.test.preconditioning.stimulus.demand,
-        committers_text(&run.test.committers),
+        joined(&run.test.committers),
         run.test.setup.step_time,
         run.test.run_in,
     )

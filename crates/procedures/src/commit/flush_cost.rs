@@ -68,7 +68,6 @@ pub(super) fn flush_costs(test: &Commit, results: &CommitResults<'_>) -> Vec<Flu
 /// one that waits for flash takes tens of writes into a cache.
 pub(super) const FREE_UP_TO: f64 = 3.0;
 
-/// Verdict on the flushes of a drive.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum FlushVerdict {
     /// Too little was measured.
@@ -130,10 +129,8 @@ pub(super) fn flush_sentence(verdict: FlushVerdict, costs: &[FlushCost]) -> Opti
 }
 
 /// Returns the smallest and the largest of the values, or the one that both print as.
-fn span(values: impl Iterator<Item = f64>, decimals: usize) -> String {
-    let ends = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
-        (low.min(value), high.max(value))
-    });
-    let (low, high) = (number(ends.0, decimals), number(ends.1, decimals));
+fn span(values: impl Iterator<Item = f64> + Clone, decimals: usize) -> String {
+    let low = number(values.clone().fold(f64::INFINITY, f64::min), decimals);
+    let high = number(values.fold(f64::NEG_INFINITY, f64::max), decimals);
     if low == high { low } else { format!("{low} to {high}") }
 }

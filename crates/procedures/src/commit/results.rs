@@ -1,21 +1,18 @@
 //! Results of the commit test: one measurement for each load of its matrix.
 
-use super::setup::{
-    COMMITS, Commit, CommitKind, CommitLoad, CommitOrder, PRECONDITIONING, REFRESH,
-};
-use crate::common::attempts::{attempt_of, is_attempt_of, steps_of};
+use super::setup::{COMMITS, Commit, CommitKind, CommitLoad, CommitOrder, REFRESH};
+use crate::common::attempts::{attempt_of, is_attempt_of};
+use crate::exhibits::cyclic_load::JudgedLoad;
 use std::num::NonZeroU32;
-use steadfast_domain::{Bytes, Measurement, Nanos, Op, Outcome, Record, Step, Tally, Verdict};
+use steadfast_domain::{Bytes, Measurement, Nanos, Op, Outcome, Record, Step, Tally};
 
 /// Results of the commit test, from which its tables and plots are made.
 pub struct CommitResults<'a> {
-    pub(super) preconditioning: Vec<(&'a Step, &'a Outcome)>,
-    pub(super) verdict: Verdict,
+    pub(super) preconditioning: JudgedLoad<'a>,
     /// Every load in the order of the steps, measured or not.
     pub(super) points: Vec<CommitPoint<'a>>,
 }
 
-/// A load and its measurement.
 pub(super) struct CommitPoint<'a> {
     pub load: CommitLoad,
     /// Step without a gap before it or in the load that precedes it; `None` if there is none yet.
@@ -23,8 +20,7 @@ pub(super) struct CommitPoint<'a> {
 }
 
 impl<'a> CommitResults<'a> {
-    pub(super) fn new(test: &Commit, record: &'a Record) -> Self {
-        let preconditioning = steps_of(record, PRECONDITIONING);
+    pub(super) fn new(test: &'a Commit, record: &'a Record) -> Self {
         let mut points: Vec<CommitPoint<'a>> =
             test.loads.iter().map(|load| CommitPoint { load: *load, step: None }).collect();
         for (step, outcome) in record.steps() {
@@ -37,8 +33,7 @@ impl<'a> CommitResults<'a> {
                 point.step = Some((step, outcome));
             }
         }
-        let verdict = test.preconditioning.verdict(&preconditioning);
-        CommitResults { preconditioning, verdict, points }
+        CommitResults { preconditioning: JudgedLoad::new(&test.preconditioning, record), points }
     }
 
     /// Returns the number of loads that were measured.
@@ -129,7 +124,6 @@ impl<'a> CommitPoint<'a> {
         self.commits()?.percentile(fraction).map(Nanos::as_millis_f64)
     }
 
-    /// Returns the longest commit in milliseconds.
     pub fn longest_ms(&self) -> Option<f64> {
         self.commits()?.response_longest().map(Nanos::as_millis_f64)
     }

@@ -133,7 +133,6 @@ impl CommitKind {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CommitOrder {
-    /// Random offsets.
     Random,
     /// A log: ascending offsets, shared by all committers.
     Log,
@@ -330,12 +329,12 @@ fn page_one(committers: &[NonZeroU32]) -> Vec<NonZeroU32> {
 /// Returns every measured load in order. Random writes precede those to a log, because the
 /// preconditioning is random. Kinds that are compared follow one another.
 fn loads(sizes: &[Bytes], committers: &[NonZeroU32]) -> Vec<CommitLoad> {
-    let few = page_one(committers);
+    let page_one = page_one(committers);
     let mut loads = Vec::new();
     for order in [CommitOrder::Random, CommitOrder::Log] {
         for (at, size) in sizes.iter().enumerate() {
             let is_first = at == 0;
-            for n in if is_first { committers } else { few.as_slice() } {
+            for n in if is_first { committers } else { page_one.as_slice() } {
                 let load = |kind| CommitLoad { order, size: *size, kind, committers: *n };
                 loads.extend(CommitKind::EACH.map(load));
                 // A group of one is a write with its own flush.

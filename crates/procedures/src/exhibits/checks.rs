@@ -1,8 +1,9 @@
 //! Checks of host and device before the run.
 
 use super::pages::page;
-use steadfast_domain::findings::{Cell as TableCell, Exhibit, Page, Row, Table};
-use steadfast_domain::record::CheckState;
+use super::typed_table::{TypedColumn, typed_row, typed_table};
+use steadfast_domain::findings::{Cell, Exhibit, Page};
+use steadfast_domain::record::{Check, CheckState};
 use steadfast_domain::{Caveat, Record, caveats as ids};
 
 pub(crate) fn chapter(record: &Record) -> Page {
@@ -11,31 +12,26 @@ pub(crate) fn chapter(record: &Record) -> Page {
         let text = "Host and device were not examined before the run.";
         return page(TITLE, vec![Exhibit::Text(text.into())]);
     };
-    let state = |state: CheckState| match state {
-        CheckState::Good => "good",
-        CheckState::Unknown => "unknown",
-        CheckState::Attention => "attention",
-        CheckState::Bad => "BAD",
-    };
     let rows = checks.iter().map(|check| {
-        Row::new(
-            check.subject.clone(),
-            [
-                TableCell::text(state(check.state)),
-                TableCell::text(check.found.clone()),
-                TableCell::text(check.advice.clone()),
-            ],
-        )
-        .strong(check.state == CheckState::Bad)
+        typed_row(check.subject.clone(), &CHECK, check).strong(check.state == CheckState::Bad)
     });
-    let columns = ["State", "Found", "Advice"].map(str::to_owned).to_vec();
-    let table = Table::new("checks", "What was found before the run", "Subject")
-        .columns(columns)
-        .rows(rows);
-    page(TITLE, vec![Exhibit::Table(table)])
+    let title = "What was found before the run";
+    page(TITLE, vec![Exhibit::Table(typed_table("checks", title, "Subject", &CHECK).rows(rows))])
 }
 
-/// Returns a caveat for each check with a bad result.
+const CHECK: [TypedColumn<Check>; 3] = [
+    TypedColumn::cell("State", |check| {
+        Cell::text(match check.state {
+            CheckState::Good => "good",
+            CheckState::Unknown => "unknown",
+            CheckState::Attention => "attention",
+            CheckState::Bad => "BAD",
+        })
+    }),
+    TypedColumn::cell("Found", |check| Cell::text(check.found.clone())),
+    TypedColumn::cell("Advice", |check| Cell::text(check.advice.clone())),
+];
+
 pub(crate) fn caveats(record: &Record) -> Vec<Caveat> {
     let bad = record.checks().unwrap_or_default().iter().filter(|c| c.state == CheckState::Bad);
     bad.map(|check| {
@@ -52,7 +48,6 @@ pub(crate) fn caveats(record: &Record) -> Vec<Caveat> {
 mod tests {
     use super::*;
     use crate::testing::scripted::record;
-    use steadfast_domain::record::Check;
     use steadfast_domain::{JournalEntry, Settings};
 
     #[test]

@@ -1,6 +1,7 @@
 //! Exhibits of a cyclic load: its steps and measured steps over time, its steady-state check and
 //! the evidence.
 
+use crate::common::attempts::steps_of;
 use crate::common::cyclic_load::{CyclePosition, CyclicLoad};
 use crate::exhibits::disclosure::window_text;
 use crate::exhibits::loops::{is_in_window, no_window, tracking_table, window_exhibits};
@@ -13,6 +14,29 @@ use steadfast_domain::findings::{
 use steadfast_domain::{
     Caveat, Measurement, Nanos, Outcome, Record, Step, Verdict, caveats as ids,
 };
+
+/// A cyclic load with its steps in a record and the verdict on them.
+pub struct JudgedLoad<'a> {
+    pub load: &'a CyclicLoad,
+    pub steps: Vec<(&'a Step, &'a Outcome)>,
+    pub verdict: Verdict,
+}
+
+impl<'a> JudgedLoad<'a> {
+    pub fn new(load: &'a CyclicLoad, record: &'a Record) -> Self {
+        let steps = steps_of(record, &load.phase);
+        let verdict = load.verdict(&steps);
+        JudgedLoad { load, steps, verdict }
+    }
+
+    /// Returns the exhibits of the steady-state check and of how the load was judged; `id` is the
+    /// prefix of their IDs.
+    pub fn check_and_evidence(&self, id: &str) -> Vec<Exhibit> {
+        let mut exhibits = check_exhibits(&self.verdict, &format!("{id}-window"));
+        exhibits.extend(evidence(self.load, &self.steps, id));
+        exhibits
+    }
+}
 
 /// Returns a plot of the measured steps' IOPS by round.
 pub(crate) fn convergence_plot(

@@ -1,10 +1,12 @@
 //! Curves of the values that a device reports about itself: write amplification, temperature,
 //! power and energy, drawn where they are known.
 
+use super::pages::push_point;
+use crate::common::attempts::measurements;
 use crate::common::secondary::SecondaryMeans;
 use crate::report_notation::capitalized;
 use steadfast_domain::findings::{Axis, Exhibit, Marker, Plot, Scale, Series, Stroke};
-use steadfast_domain::{Measurement, Record};
+use steadfast_domain::{Outcome, Record, Step};
 
 /// Maximum number of phases whose begin is marked.
 const PHASES_MARKED: usize = 10;
@@ -19,53 +21,68 @@ pub(crate) struct DevicePoint {
     pub amplification: Option<f64>,
     /// Temperature in degrees Celsius.
     pub temperature: Option<f64>,
-    /// Power in watts.
     pub watts: Option<f64>,
-    /// Energy per GB in joules.
     pub joules_per_gb: Option<f64>,
 }
 
 /// A quantity of a point: its name in the legend, its axis, and the function that reads it.
 struct DeviceQuantity {
     name: &'static str,
-    axis: (&'static str, Scale),
+    axis: &'static str,
+    scale: Scale,
     value: fn(&DevicePoint) -> Option<f64>,
 }
 
-/// Pairs of quantities that share a plot, with the suffix of its ID and its title.
-const PLOTS: [(&str, &str, [DeviceQuantity; 2]); 2] = [
-    (
-        "device",
-        "Write amplification and temperature",
-        [
+impl DeviceQuantity {
+    fn axis(&self) -> Axis {
+        Axis::new(self.axis, self.scale.clone())
+    }
+}
+
+struct DevicePlot {
+    /// Suffix of the ID.
+    suffix: &'static str,
+    title: &'static str,
+    quantities: [DeviceQuantity; 2],
+}
+
+const PLOTS: [DevicePlot; 2] = [
+    DevicePlot {
+        suffix: "device",
+        title: "Write amplification and temperature",
+        quantities: [
             DeviceQuantity {
                 name: "write amplification",
-                axis: ("Flash bytes per host byte", Scale::Linear),
+                axis: "Flash bytes per host byte",
+                scale: Scale::Linear,
                 value: |point| point.amplification,
             },
             DeviceQuantity {
                 name: "temperature",
-                axis: ("Temperature (°C)", Scale::LinearFitted),
+                axis: "Temperature (°C)",
+                scale: Scale::LinearFitted,
                 value: |point| point.temperature,
             },
         ],
-    ),
-    (
-        "power",
-        "Power and energy",
-        [
+    },
+    DevicePlot {
+        suffix: "power",
+        title: "Power and energy",
+        quantities: [
             DeviceQuantity {
                 name: "power",
-                axis: ("Power (W)", Scale::Linear),
+                axis: "Power (W)",
+                scale: Scale::Linear,
                 value: |point| point.watts,
             },
             DeviceQuantity {
                 name: "energy",
-                axis: ("J per GB", Scale::Linear),
+                axis: "J per GB",
+                scale: Scale::Linear,
                 value: |point| point.joules_per_gb,
             },
         ],
-    ),
+    },
 ];
 
 /// Plots the quantities that at least two points have, up to two in a plot. IDs begin with `id`.
@@ -77,21 +94,20 @@ pub(crate) fn device_plots(
     markers: &[Marker],
 ) -> Vec<Exhibit> {
     let mut plots = Vec::new();
-    for (suffix, title, pair) in &PLOTS {
+    for DevicePlot { suffix, title, quantities } in &PLOTS {
         let is_known = |quantity: &&DeviceQuantity| {
             points.iter().filter(|point| (quantity.value)(point).is_some()).count() > 1
         };
-        let known: Vec<&DeviceQuantity> = pair.iter().filter(is_known).collect();
+        let known: Vec<&DeviceQuantity> = quantities.iter().filter(is_known).collect();
         let Some(first) = known.first() else { continue };
         let title = if known.len() > 1 { (*title).to_owned() } else { capitalized(first.name) };
-        let axis = |quantity: &DeviceQuantity| Axis::new(quantity.axis.0, quantity.axis.1.clone());
-        let mut plot =
-            Plot::lines(&format!("{id}-{suffix}"), title, x.clone(), axis(first)).caption(caption);
+        let id = format!("{id}-{suffix}");
+        let mut plot = Plot::lines(&id, title, x.clone(), first.axis()).caption(caption);
         for (at, quantity) in known.iter().enumerate() {
             let series = Series::new(quantity.name, Stroke::Measured, curve(points, quantity));
             plot = match at {
                 0 => plot.with(series),
-                _ => plot.with(series.on_right()).right(axis(quantity)),
+                _ => plot.with(series.on_right()).right(quantity.axis()),
             };
         }
         plots.push(Exhibit::Plot(plot.markers(markers.to_vec())));
@@ -102,37 +118,28 @@ pub(crate) fn device_plots(
 fn curve(points: &[DevicePoint], quantity: &DeviceQuantity) -> Vec<(f64, Option<f64>)> {
     let mut curve = Vec::new();
     for point in points {
-        if point.breaks && !curve.is_empty() {
-            curve.push((point.x, None));
-        }
-        curve.push((point.x, (quantity.value)(point)));
+        push_point(&mut curve, point.breaks, point.x, (quantity.value)(point));
     }
     curve
 }
 
 /// Plots every round of a record; empty if it has fewer than two rounds with values.
 pub(crate) fn round_plots(record: &Record) -> Vec<Exhibit> {
-    let mut rounds: Vec<(&str, u32, Vec<&Measurement>)> = Vec::new();
-    for (step, outcome) in record.steps().filter(|(step, _)| step.place.round > 0) {
-        let place = &step.place;
-        match rounds.last_mut() {
-            Some((phase, round, steps)) if *phase == place.phase && *round == place.round => {
-                steps.push(&outcome.measurement);
-            }
-            _ => rounds.push((&place.phase, place.round, vec![&outcome.measurement])),
-        }
-    }
+    let steps: Vec<(&Step, &Outcome)> =
+        record.steps().filter(|(step, _)| step.place.round > 0).collect();
+    let rounds = steps.chunk_by(|(a, _), (b, _)| {
+        (&a.place.phase, a.place.round) == (&b.place.phase, b.place.round)
+    });
     let mut points = Vec::new();
     let mut markers: Vec<Marker> = Vec::new();
-    let mut previous = None;
-    for ((phase, _, steps), x) in rounds.iter().zip(1_u32..) {
+    for (round, x) in rounds.zip(1_u32..) {
         let x = f64::from(x);
-        let begins = previous != Some(*phase);
+        let phase = &round[0].0.place.phase;
+        let begins = markers.last().is_none_or(|marker| marker.label != *phase);
         if begins {
-            markers.push(Marker { x, label: (*phase).to_owned() });
+            markers.push(Marker { x, label: phase.clone() });
         }
-        previous = Some(*phase);
-        let sensed = SecondaryMeans::new(steps);
+        let sensed = SecondaryMeans::new(&measurements(round));
         points.push(DevicePoint {
             x,
             breaks: begins,
@@ -162,7 +169,7 @@ mod tests {
     use super::*;
     use crate::testing::scripted::{applied, record, write_step};
     use steadfast_domain::measurement::LogDelta;
-    use steadfast_domain::{Bytes, JournalEntry, Nanos, Settings};
+    use steadfast_domain::{Bytes, JournalEntry, Measurement, Nanos, Settings};
 
     /// Two steps of a round whose flash bytes are `flash` times the host's.
     fn round(phase: &str, round: u32, flash: u64, unit: u64) -> Vec<JournalEntry> {

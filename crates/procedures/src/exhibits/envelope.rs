@@ -8,6 +8,9 @@ const DRAWN_POINTS: usize = 1000;
 /// Number of points kept per slice: first, lowest, highest, last.
 const KEPT_PER_SLICE: usize = 4;
 
+/// Number of points kept per slice of a band: first and last.
+const KEPT_PER_BAND_SLICE: usize = 2;
+
 /// Returns the plot with long curves thinned, and a caption that says so.
 pub(super) fn thinned(mut plot: Plot) -> Plot {
     let mut widest = 1;
@@ -27,19 +30,25 @@ pub(super) fn thinned(mut plot: Plot) -> Plot {
 fn thin(series: &mut Series) -> usize {
     let points = std::mem::take(&mut series.points);
     if series.upper.is_empty() {
-        let (kept, every) = envelope(points);
-        series.points = kept;
+        let every = points_per_slice(points.len(), KEPT_PER_SLICE);
+        series.points = envelope(points, every);
         return every;
     }
+    let every = points_per_slice(points.len(), KEPT_PER_BAND_SLICE);
     let band = points
         .into_iter()
         .zip(std::mem::take(&mut series.upper))
         .map(|((x, low), high)| BandPoint { x, low, high })
         .collect();
-    let (kept, every) = envelope_of_band(band);
+    let kept = envelope_of_band(band, every);
     series.points = kept.iter().map(|point| (point.x, point.low)).collect();
     series.upper = kept.iter().map(|point| point.high).collect();
     every
+}
+
+/// Returns the number of points in a slice of which `kept` are drawn; 1 if the curve is short enough.
+fn points_per_slice(points: usize, kept: usize) -> usize {
+    if points <= DRAWN_POINTS { 1 } else { (points * kept).div_ceil(DRAWN_POINTS) }
 }
 
 /// The lower and the upper edge of a band at one x.
@@ -56,15 +65,14 @@ impl BandPoint {
 }
 
 /// Thins a band to the lowest lower and highest upper edge of every slice, from its first to its
-/// last x. Also returns the number of points per slice. A missing value ends a slice and is kept.
-fn envelope_of_band(band: Vec<BandPoint>) -> (Vec<BandPoint>, usize) {
-    if band.len() <= DRAWN_POINTS {
-        return (band, 1);
+/// last x. A missing value ends a slice and is kept.
+fn envelope_of_band(band: Vec<BandPoint>, every: usize) -> Vec<BandPoint> {
+    if every == 1 {
+        return band;
     }
-    let every = (band.len() * 2).div_ceil(DRAWN_POINTS);
     let runs = band.chunk_by(|a, b| a.has_edges() == b.has_edges());
     let slices = runs.flat_map(|run| run.chunks(every));
-    (slices.flat_map(outline).collect(), every)
+    slices.flat_map(outline).collect()
 }
 
 /// Returns the first and last x of a slice with its lowest and highest edge, without duplicates; a
@@ -84,16 +92,14 @@ fn outline(slice: &[BandPoint]) -> Vec<BandPoint> {
     ends.into_iter().map(|x| BandPoint { x, low, high }).collect()
 }
 
-/// Thins a curve. Also returns the number of points per slice. A missing value ends a slice and is
-/// kept.
-fn envelope(points: Vec<(f64, Option<f64>)>) -> (Vec<(f64, Option<f64>)>, usize) {
-    if points.len() <= DRAWN_POINTS {
-        return (points, 1);
+/// Thins a curve to the extremes of every slice. A missing value ends a slice and is kept.
+fn envelope(points: Vec<(f64, Option<f64>)>, every: usize) -> Vec<(f64, Option<f64>)> {
+    if every == 1 {
+        return points;
     }
-    let every = (points.len() * KEPT_PER_SLICE).div_ceil(DRAWN_POINTS);
     let runs = points.chunk_by(|a, b| a.1.is_some() == b.1.is_some());
     let slices = runs.flat_map(|run| run.chunks(every));
-    (slices.flat_map(extremes).collect(), every)
+    slices.flat_map(extremes).collect()
 }
 
 /// Returns the first, lowest, highest and last point of a slice, in order and without duplicates.
@@ -160,7 +166,8 @@ mod tests {
         ) {
             let points: Vec<(f64, Option<f64>)> =
                 (0u32..).map(f64::from).zip(values.iter().copied()).collect();
-            let (kept, every) = envelope(points.clone());
+            let every = points_per_slice(points.len(), KEPT_PER_SLICE);
+            let kept = envelope(points.clone(), every);
             prop_assert_eq!(reach(&kept), reach(&points));
             prop_assert!(kept.windows(2).all(|pair| pair[0].0 < pair[1].0));
             for part in points.chunks(every * 3) {
@@ -173,7 +180,8 @@ mod tests {
                 .iter()
                 .map(|(x, low)| BandPoint { x: *x, low: *low, high: low.map(|low| low + wide) })
                 .collect();
-            let (band, _) = envelope_of_band(band);
+            let every = points_per_slice(points.len(), KEPT_PER_BAND_SLICE);
+            let band = envelope_of_band(band, every);
             let low: Vec<_> = band.iter().map(|point| (point.x, point.low)).collect();
             let high: Vec<_> = band.iter().map(|point| (point.x, point.high)).collect();
             let (least, _, lines) = reach(&points);

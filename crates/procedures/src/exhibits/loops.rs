@@ -6,6 +6,7 @@ use crate::common::results::LoopResults;
 use crate::common::rounds::{MixedLoop, RoundValues};
 use crate::exhibits::disclosure;
 use crate::report_notation::{count_word, decimals, joined, number, rounds_text, slug};
+use std::ops::RangeInclusive;
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, Column, Exhibit, Facts, Origin, Page, Plot, Row, Scale, Series,
     Setting, Stroke, Table,
@@ -34,15 +35,19 @@ pub(crate) const NOT_STEADY_EARLIER: &str = "Repeat the run with a larger --max-
     journal already holds later steps, so these rounds cannot be resumed.";
 
 /// Returns the caveat of rounds that ended without steady state, or `None` while the run continues.
-/// `of` names the loop if a test has several: ` of SEQ 128K`.
-pub(crate) fn not_steady(of: &str, record: &Record, results: &LoopResults) -> Option<Caveat> {
+/// `loop_name` names the loop if a test has several: ` of SEQ 128K`.
+pub(crate) fn not_steady(
+    loop_name: &str,
+    record: &Record,
+    results: &LoopResults,
+) -> Option<Caveat> {
     if results.verdict.steady || !record.has_ended() {
         return None;
     }
     let reported = rounds_text(&results.reported);
     Some(Caveat::invalidates(
         ids::STEADY_STATE_NOT_ACHIEVED,
-        format!("STEADY STATE NOT ACHIEVED{of}: the values are those of {reported}."),
+        format!("STEADY STATE NOT ACHIEVED{loop_name}: the values are those of {reported}."),
         "Continue with `steadfast resume RUN_DIR --max-rounds N`.",
     ))
 }
@@ -77,7 +82,6 @@ pub(crate) fn tracking_table(id: &str, verdict: &Verdict) -> Table {
         .rows(rows)
 }
 
-/// Returns true if the round is one of the measurement window.
 pub(crate) fn is_in_window(verdict: &Verdict, round: u32) -> bool {
     verdict.window.is_some_and(|(first, last)| (first..=last).contains(&round))
 }
@@ -115,14 +119,14 @@ pub(crate) fn measurement_window(verdict: &Verdict) -> Vec<Exhibit> {
          criteria in the same window.",
     )
     .series(series)
-    .with(level_line("110 % average", Stroke::Limit, (first, last), 110.0))
-    .with(level_line("90 % average", Stroke::Limit, (first, last), 90.0));
+    .with(level_line("110 % average", Stroke::Limit, &(first..=last), 110.0))
+    .with(level_line("90 % average", Stroke::Limit, &(first..=last), 90.0));
     vec![Exhibit::Plot(plot), Exhibit::Table(window_values(verdict, first, last))]
 }
 
-fn level_line(name: &str, stroke: Stroke, rounds: (u32, u32), level: f64) -> Series {
-    let points =
-        [rounds.0, rounds.1].into_iter().map(|round| (f64::from(round), Some(level))).collect();
+fn level_line(name: &str, stroke: Stroke, rounds: &RangeInclusive<u32>, level: f64) -> Series {
+    let ends = [*rounds.start(), *rounds.end()];
+    let points = ends.map(|round| (f64::from(round), Some(level))).to_vec();
     Series::new(name, stroke, points)
 }
 
@@ -151,22 +155,21 @@ pub(crate) fn window_exhibits(verdict: &Verdict, track: &TrackVerdict) -> Vec<Ex
 
 /// Returns the form's steady-state window plot with its five series (PTS 2.0.2; docs/methods.md).
 pub(crate) fn window_plot(verdict: &Verdict, track: &TrackVerdict) -> Plot {
-    let rounds = verdict.window.unwrap_or((0, 0));
+    let (first, last) = verdict.window.unwrap_or((0, 0));
+    let rounds = first..=last;
     let half = verdict.criteria.data_excursion / 2.0;
-    let measured = (rounds.0..=rounds.1)
+    let measured = rounds
+        .clone()
         .zip(&track.values)
         .map(|(round, value)| (f64::from(round), Some(*value)))
         .collect();
-    let fit = [rounds.0, rounds.1]
-        .into_iter()
-        .map(|round| {
-            let x = f64::from(round);
-            (x, Some(track.intercept + track.slope * x))
-        })
-        .collect();
+    let fit = [first, last].map(|round| {
+        let x = f64::from(round);
+        (x, Some(track.intercept + track.slope * x))
+    });
     let band = |part: f64| {
         let name = format!("{:.0} % average", part * 100.0);
-        level_line(&name, Stroke::Limit, rounds, track.average * part)
+        level_line(&name, Stroke::Limit, &rounds, track.average * part)
     };
     Plot::lines(
         &format!("window-{}", slug(&track.name)),
@@ -180,17 +183,17 @@ pub(crate) fn window_plot(verdict: &Verdict, track: &TrackVerdict) -> Plot {
         verdict.criteria.data_excursion * 100.0
     ))
     .with(Series::new(track.name.clone(), Stroke::Measured, measured))
-    .with(level_line("Average", Stroke::Average, rounds, track.average))
+    .with(level_line("Average", Stroke::Average, &rounds, track.average))
     .with(band(1.0 + half))
     .with(band(1.0 - half))
-    .with(Series::new("Slope (best linear fit)", Stroke::Fit, fit))
+    .with(Series::new("Slope (best linear fit)", Stroke::Fit, fit.to_vec()))
 }
 
 /// Returns the evidence that the standard requires (PTS 2.0.2; docs/methods.md).
 pub(crate) fn window_facts(verdict: &Verdict, track: &TrackVerdict) -> Facts {
     let decimals = usize::from(decimals(&track.unit));
-    let n = |value: f64| number(value, decimals);
-    let values: Vec<String> = track.values.iter().map(|v| n(*v)).collect();
+    let text = |value: f64| number(value, decimals);
+    let values: Vec<String> = track.values.iter().map(|value| text(*value)).collect();
     let allowed = |what: &str, part: f64| {
         format!("Allowed {what} excursion ({:.0} % of average)", part * 100.0)
     };
@@ -203,11 +206,11 @@ pub(crate) fn window_facts(verdict: &Verdict, track: &TrackVerdict) -> Facts {
     let correlation = track.correlation.map(|r| format!("{r:.4}").replace('-', "−"));
     Facts::new(format!("Steady-state evidence: {}", track.name)).rows([
         row("Values", values.join("  ")),
-        row("Average", n(track.average)),
-        row(&allowed("data", criteria.data_excursion), n(track.data_excursion_allowed)),
-        row("Measured data excursion", n(track.data_excursion)),
-        row(&allowed("slope", criteria.slope_excursion), n(track.slope_excursion_allowed)),
-        row("Measured slope excursion", n(track.slope_excursion)),
+        row("Average", text(track.average)),
+        row(&allowed("data", criteria.data_excursion), text(track.data_excursion_allowed)),
+        row("Measured data excursion", text(track.data_excursion)),
+        row(&allowed("slope", criteria.slope_excursion), text(track.slope_excursion_allowed)),
+        row("Measured slope excursion", text(track.slope_excursion)),
         row("Least-squares fit", fit),
         Setting::outcome("Correlation coefficient", correlation),
         Setting::outcome("Steady", if track.steady { "yes" } else { "NO" }),

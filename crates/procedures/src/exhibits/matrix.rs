@@ -11,13 +11,9 @@ use steadfast_domain::{Bytes, Nanos};
 const TRACKED: Bytes = Bytes::kib(4);
 
 pub(crate) struct MatrixValue {
-    /// ID of the table.
     pub id: &'static str,
-    /// Title of the table.
     pub title: &'static str,
-    /// Decimals in the table.
     pub decimals: u8,
-    /// Returns the value of a point.
     pub value: fn(&PointResult) -> Option<f64>,
 }
 
@@ -101,7 +97,6 @@ pub(crate) fn size_name(size: Bytes) -> String {
     size.transfer_size().trim_end_matches('K').to_owned()
 }
 
-/// Returns a time in milliseconds.
 pub(crate) fn millis(time: Option<Nanos>) -> Option<f64> {
     time.map(Nanos::as_millis_f64)
 }

@@ -1,4 +1,4 @@
-//! Parts of exhibits: pages and axes.
+//! Parts of exhibits: pages, axes and lines.
 
 use super::envelope::thinned;
 use steadfast_domain::findings::{Axis, Exhibit, Page, Scale};
@@ -10,6 +10,19 @@ pub(crate) fn page(title: &str, exhibits: Vec<Exhibit>) -> Page {
         other => other,
     };
     Page::new(title, exhibits.into_iter().map(drawable).collect())
+}
+
+/// Appends a point to a line, which a break before the point interrupts.
+pub(crate) fn push_point(
+    line: &mut Vec<(f64, Option<f64>)>,
+    breaks: bool,
+    x: f64,
+    value: Option<f64>,
+) {
+    if breaks && !line.is_empty() {
+        line.push((x, None));
+    }
+    line.push((x, value));
 }
 
 pub(crate) fn rounds_axis() -> Axis {

@@ -88,19 +88,14 @@ pub(crate) enum ReportEntry<P: ProcedureReport> {
     Chapter(&'static str),
     /// Opens the chapter of secondary metrics.
     Secondary,
-    /// A table.
     Table(fn(&StudiedRun<'_, P>) -> Table),
     /// A table that not every run has.
     OptionalTable(fn(&StudiedRun<'_, P>) -> Option<Table>),
-    /// A plot.
     Plot(fn(&StudiedRun<'_, P>) -> Plot),
     /// A plot that not every run has.
     OptionalPlot(fn(&StudiedRun<'_, P>) -> Option<Plot>),
-    /// Labeled values.
     Facts(fn(&StudiedRun<'_, P>) -> Facts),
-    /// Preformatted lines.
     Listing(fn(&StudiedRun<'_, P>) -> String),
-    /// A paragraph.
     Text(fn(&StudiedRun<'_, P>) -> String),
     /// Exhibits whose number depends on the run.
     Several(fn(&StudiedRun<'_, P>) -> Vec<Exhibit>),

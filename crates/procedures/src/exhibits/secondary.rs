@@ -4,12 +4,12 @@
 //! A value is printed only if all steps it is computed from have it; otherwise a dash. Values
 //! missing in a drive's log are not derived from others.
 
-use super::matrix::size_name;
+use super::matrix::{millis, size_name};
 use super::pages::page;
 use super::response::FIVE_NINES;
 use super::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::common::results::PointResult;
-use crate::common::secondary::SecondaryMeans;
+use crate::common::secondary::{SecondaryMeans, mean};
 use crate::exhibits::disclosure::SettingRows;
 use crate::report_notation::number;
 use steadfast_domain::device_log::{DEVICE_COUNTS, LatencyBuckets, LogDelta, WriteAmplification};
@@ -17,7 +17,7 @@ use steadfast_domain::findings::{Cell as TableCell, Exhibit, Page, Row, Setting,
 use steadfast_domain::measurement::StallEffect;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{
-    Bytes, Caveat, CaveatKind, Measurement, Nanos, Outcome, Record, Step, Tally, caveats as ids,
+    Bytes, Caveat, CaveatKind, Measurement, Outcome, Record, Step, Tally, caveats as ids,
 };
 
 /// Processor use of the busiest load thread from which it is the limit instead of the device (our
@@ -30,9 +30,11 @@ const WARNS_OF_TEMPERATURE: u8 = 0b10;
 
 const NAMED_STEPS_MAX: usize = 4;
 
-pub(crate) struct SecondaryPoint {
+#[derive(Debug, Clone)]
+pub struct SecondaryPoint {
     pub name: String,
     pub iops: Option<f64>,
+    pub mb_per_second: Option<f64>,
     /// Average response time in milliseconds.
     pub art: Option<f64>,
     pub tally: Tally,
@@ -45,13 +47,51 @@ impl SecondaryPoint {
     pub fn from_steps(name: impl Into<String>, steps: &[&Measurement]) -> Self {
         let tally: Tally = steps.iter().map(|step| step.total()).sum();
         let time: f64 = steps.iter().map(|step| step.elapsed.as_secs_f64()).sum();
+        let per_second = |sum: f64| (time > 0.0).then(|| sum / time);
         SecondaryPoint {
             name: name.into(),
-            iops: (time > 0.0).then(|| tally.ios as f64 / time),
+            iops: per_second(tally.ios as f64),
+            mb_per_second: per_second(tally.bytes.as_mb()),
             art: tally.response_mean_ms(),
             tally,
             sensed: SecondaryMeans::new(steps),
         }
+    }
+
+    /// Creates a point from the means of these steps.
+    pub fn from_means(name: impl Into<String>, steps: &[&Measurement]) -> Self {
+        let mean_of = |value: fn(&Measurement) -> Option<f64>| mean(steps.iter().map(|m| value(m)));
+        SecondaryPoint {
+            iops: mean_of(Measurement::iops),
+            mb_per_second: mean_of(Measurement::mb_per_second),
+            art: mean_of(|m| m.total().response_mean_ms()),
+            ..SecondaryPoint::from_steps(name, steps)
+        }
+    }
+
+    /// Returns IOPS per watt; `None` if the power was not measured.
+    pub fn iops_per_watt(&self) -> Option<f64> {
+        self.sensed.iops_per_watt(self.iops)
+    }
+
+    pub fn cpu_system_percent(&self) -> Option<f64> {
+        self.sensed.cpu_system.map(|share| share * 100.0)
+    }
+
+    pub fn io_wait_percent(&self) -> Option<f64> {
+        self.sensed.io_wait.map(|share| share * 100.0)
+    }
+
+    pub fn five_nines_ms(&self) -> Option<f64> {
+        millis(self.tally.percentile(FIVE_NINES))
+    }
+
+    pub fn shortest_ms(&self) -> Option<f64> {
+        millis(self.tally.response_shortest())
+    }
+
+    pub fn longest_ms(&self) -> Option<f64> {
+        millis(self.tally.response_longest())
     }
 }
 
@@ -60,6 +100,7 @@ impl From<&PointResult> for SecondaryPoint {
         SecondaryPoint {
             name: cell.pattern.to_string(),
             iops: cell.iops.mean,
+            mb_per_second: cell.mb_per_second.mean,
             art: cell.art.mean,
             tally: cell.tally.clone(),
             sensed: cell.secondary,
@@ -67,41 +108,32 @@ impl From<&PointResult> for SecondaryPoint {
     }
 }
 
-/// Name with unit of a secondary metric, and the function that reads it.
-type SecondaryMetric = (&'static str, fn(&SecondaryPoint) -> TableCell);
-
 /// The six metrics of the tutorial's table, in order.
-const FORM_METRICS: [SecondaryMetric; 6] = [
-    ("IOPS", |p| TableCell::number(p.iops, 1)),
-    ("ART ms", |p| TableCell::number(p.art, 3)),
-    ("99.999 % ms", |p| millis(p.tally.percentile(FIVE_NINES))),
-    ("MRT ms", |p| millis(p.tally.response_longest())),
-    ("Avg Power mW", |p| TableCell::number(p.sensed.power_milliwatts, 0)),
-    ("Temp. Celsius", |p| TableCell::celsius(p.sensed.temperature_celsius, 1)),
+const FORM_METRICS: [TypedColumn<SecondaryPoint>; 6] = [
+    TypedColumn::number("IOPS", 1, |point| point.iops),
+    TypedColumn::number("ART ms", 3, |point| point.art),
+    TypedColumn::number("99.999 % ms", 3, SecondaryPoint::five_nines_ms),
+    TypedColumn::number("MRT ms", 3, SecondaryPoint::longest_ms),
+    TypedColumn::number("Avg Power mW", 0, |point| point.sensed.power_milliwatts),
+    TypedColumn::cell("Temp. Celsius", |point| {
+        TableCell::celsius(point.sensed.temperature_celsius, 1)
+    }),
 ];
 
 /// Further metrics that the tutorial lists.
-const HOST_METRICS: [SecondaryMetric; 4] = [
-    ("CPU system %", |p| percent(p.sensed.cpu_system)),
-    ("CPU I/O wait %", |p| percent(p.sensed.io_wait)),
-    ("IOPS / W", |p| TableCell::number(p.sensed.iops_per_watt(p.iops), 1)),
-    ("J / GB", |p| TableCell::number(p.sensed.joules_per_gb, 2)),
+const HOST_METRICS: [TypedColumn<SecondaryPoint>; 4] = [
+    TypedColumn::number("CPU system %", 1, SecondaryPoint::cpu_system_percent),
+    TypedColumn::number("CPU I/O wait %", 1, SecondaryPoint::io_wait_percent),
+    TypedColumn::number("IOPS / W", 1, SecondaryPoint::iops_per_watt),
+    TypedColumn::number("J / GB", 2, |point| point.sensed.joules_per_gb),
 ];
-
-fn millis(time: Option<Nanos>) -> TableCell {
-    TableCell::number(time.map(Nanos::as_millis_f64), 3)
-}
-
-fn percent(share: Option<f64>) -> TableCell {
-    TableCell::number(share.map(|share| share * 100.0), 1)
-}
 
 /// Returns all secondary metrics of a few points, one column per point.
 pub(crate) fn points_table(id: &str, title: &str, points: &[SecondaryPoint]) -> Table {
     let rows = FORM_METRICS
         .iter()
         .chain(&HOST_METRICS)
-        .map(|(name, cell)| Row::new(*name, points.iter().map(cell)));
+        .map(|metric| Row::new(metric.heading, points.iter().map(|point| metric.render(point))));
     let counts = DEVICE_COUNTS.iter().enumerate().filter_map(|(at, count)| {
         let sums = points.iter().map(|point| point.sensed.counts[at]);
         let is_known = sums.clone().any(|sum| sum.is_some());
@@ -152,18 +184,18 @@ pub(crate) fn matrix_tables(cells: &[PointResult], sizes: &[Bytes]) -> Vec<Exhib
 fn matrix_table(
     id: &str,
     title: &str,
-    metrics: &[SecondaryMetric],
+    metrics: &[TypedColumn<SecondaryPoint>],
     cells: &[PointResult],
     sizes: &[Bytes],
 ) -> Table {
     let (left, right) = sizes.split_at(sizes.len().div_ceil(2));
-    let block = |metric: &SecondaryMetric, size: Option<&Bytes>| -> Vec<TableCell> {
+    let block = |metric: &TypedColumn<SecondaryPoint>, size: Option<&Bytes>| -> Vec<TableCell> {
         let Some(size) = size else { return vec![TableCell::text(""); 4] };
         let name = TableCell::text(format!("{} KiB", size_name(*size)));
         let value = |mix: &u8| {
             let pattern = AccessPattern::random(*size, *mix);
             let cell = cells.iter().find(|cell| cell.pattern == pattern);
-            cell.map_or(TableCell::Missing, |cell| (metric.1)(&SecondaryPoint::from(cell)))
+            cell.map_or(TableCell::Missing, |cell| metric.render(&SecondaryPoint::from(cell)))
         };
         std::iter::once(name).chain(FORM_MIXES.iter().map(value)).collect()
     };
@@ -172,10 +204,10 @@ fn matrix_table(
         .flat_map(|metric| left.iter().enumerate().map(move |(row, size)| (metric, row, size)))
         .map(|(metric, row, size)| {
             Row::new(
-                if row == 0 { metric.0.to_owned() } else { String::new() },
+                if row == 0 { metric.heading } else { "" },
                 [block(metric, Some(size)), block(metric, right.get(row))].concat(),
             )
-            .with_id(metric.0)
+            .with_id(metric.heading)
             .strong(*size == Bytes::kib(4))
         });
     let columns = ["Block Size", "RW 0", "RW 65", "RW100"].map(str::to_owned);
@@ -307,75 +339,62 @@ pub(crate) fn log_table(record: &Record) -> Option<Table> {
 /// measurement window invalidate the numbers; those outside are remarks, as no reported number
 /// uses them.
 pub(crate) fn caveats(record: &Record, in_window: &dyn Fn(&Step) -> bool) -> Vec<Caveat> {
-    let mut caveats = Vec::new();
-    for inside in [true, false] {
-        let steps = || record.steps().filter(|(step, _)| in_window(step) == inside);
-        let kind = if inside { CaveatKind::Invalidates } else { CaveatKind::Remark };
-        let place = if inside { "measured steps" } else { "steps outside the measurement" };
-        let closed = steps().filter(|(step, outcome)| !keeps_a_pace(step, &outcome.measurement));
-        let bound = named(closed, |m| m.sensed.busiest_thread.is_some_and(|b| b >= CPU_BOUND));
-        caveats.extend(bound.map(|(count, names)| {
-            Caveat::new(
-                kind,
-                ids::CPU_BOUND,
-                format!(
-                    "HOST LIMIT: in {count} {place} ({names}) the busiest load thread used {:.0} \
-                     % of a processor or more: the host, not the device, set the pace.",
-                    CPU_BOUND * 100.0
-                ),
-                "Use a faster host, or more threads if the test allows it.",
-            )
-        }));
-        let throttled = named(steps(), |m| m.sensed.log.as_ref().is_some_and(is_throttled));
-        caveats.extend(throttled.map(|(count, names)| {
-            Caveat::new(
-                kind,
-                ids::DEVICE_THROTTLED,
-                format!(
-                    "DEVICE THROTTLED: in {count} {place} ({names}) the device's log reports \
-                     throttling or a temperature above its limit."
-                ),
-                "Cool the device and repeat the run.",
-            )
-        }));
-        caveats.extend(course_caveats(&steps().collect::<Vec<_>>(), kind, place));
-    }
+    let (inside, outside): (Vec<_>, Vec<_>) = record.steps().partition(|(step, _)| in_window(step));
+    let mut caveats = limit_caveats(&inside, CaveatKind::Invalidates, "measured steps");
+    let place = "steps outside the measurement";
+    caveats.extend(limit_caveats(&outside, CaveatKind::Remark, place));
     caveats.extend(log_caveats(record));
     caveats
 }
 
-/// Returns caveats on steps in which the program was stopped or I/Os never completed.
-fn course_caveats(
-    steps: &[(&Step, &Outcome)],
-    kind: CaveatKind,
-    place: &str,
-) -> impl Iterator<Item = Caveat> {
-    let named = |is_so: fn(&Measurement) -> bool| named(steps.iter().copied(), is_so);
-    let stalled = named(|m| m.stalling() != StallEffect::Slight).map(|(count, names)| {
-        Caveat::new(
-            kind,
-            ids::STALLED,
-            format!(
-                "STALLED: for more than 1 % of {count} {place} ({names}) no thread of this \
-                 program could run. The program was stopped or frozen, or its machine was paused \
-                 or suspended."
-            ),
-            "Repeat the run without stopping the program or pausing its machine.",
-        )
+/// Returns caveats on steps that the host or heat limited, in which the program was stopped, or
+/// whose I/Os never completed.
+fn limit_caveats(steps: &[(&Step, &Outcome)], kind: CaveatKind, place: &str) -> Vec<Caveat> {
+    let mut caveats = Vec::new();
+    let bound = named_steps(steps, place, |step, measured| {
+        let is_busy = measured.sensed.busiest_thread.is_some_and(|share| share >= CPU_BOUND);
+        is_busy && !keeps_a_pace(step, measured)
     });
-    let left = named(|m| m.outstanding > 0).map(|(count, names)| {
-        Caveat::new(
-            kind,
-            ids::IOS_OUTSTANDING,
-            format!(
-                "ABANDONED I/OS: after the end of {count} {place} ({names}), the program stopped \
-                 waiting for I/Os that took too long. They count with their time so far: the longest \
-                 response times are longer than shown."
-            ),
-            "Check the device, or use a smaller demand.",
-        )
+    if let Some(named) = bound {
+        let text = format!(
+            "HOST LIMIT: in {named} the busiest load thread used {:.0} % of a processor or more: \
+             the host, not the device, set the pace.",
+            CPU_BOUND * 100.0
+        );
+        let remedy = "Use a faster host, or more threads if the test allows it.";
+        caveats.push(Caveat::new(kind, ids::CPU_BOUND, text, remedy));
+    }
+    let throttled = named_steps(steps, place, |_, measured| {
+        measured.sensed.log.as_ref().is_some_and(is_throttled)
     });
-    stalled.into_iter().chain(left)
+    if let Some(named) = throttled {
+        let text = format!(
+            "DEVICE THROTTLED: in {named} the device's log reports throttling or a temperature \
+             above its limit."
+        );
+        let remedy = "Cool the device and repeat the run.";
+        caveats.push(Caveat::new(kind, ids::DEVICE_THROTTLED, text, remedy));
+    }
+    let stalled =
+        named_steps(steps, place, |_, measured| measured.stalling() != StallEffect::Slight);
+    if let Some(named) = stalled {
+        let text = format!(
+            "STALLED: for more than 1 % of {named} no thread of this program could run. The \
+             program was stopped or frozen, or its machine was paused or suspended."
+        );
+        let remedy = "Repeat the run without stopping the program or pausing its machine.";
+        caveats.push(Caveat::new(kind, ids::STALLED, text, remedy));
+    }
+    if let Some(named) = named_steps(steps, place, |_, measured| measured.outstanding > 0) {
+        let text = format!(
+            "ABANDONED I/OS: after the end of {named}, the program stopped waiting for I/Os that \
+             took too long. They count with their time so far: the longest response times are \
+             longer than shown."
+        );
+        let remedy = "Check the device, or use a smaller demand.";
+        caveats.push(Caveat::new(kind, ids::IOS_OUTSTANDING, text, remedy));
+    }
+    caveats
 }
 
 /// Returns true if a log reports throttling or a temperature above the device's limit.
@@ -392,30 +411,62 @@ fn keeps_a_pace(step: &Step, measured: &Measurement) -> bool {
     stimulus.is_some_and(|stimulus| measured.kept_up(&stimulus.pace) == Some(true))
 }
 
-/// Returns the number of these steps with the names of the first ones; `None` if there are none.
-fn named<'a>(
-    steps: impl Iterator<Item = (&'a Step, &'a Outcome)>,
-    is_so: impl Fn(&Measurement) -> bool,
-) -> Option<(usize, String)> {
-    let places: Vec<String> = steps
-        .filter(|(_, outcome)| is_so(&outcome.measurement))
-        .map(|(step, _)| match step.place.round {
-            // The place contains its phase already.
-            0 => step.place.to_string(),
-            _ => format!("{}, {}", step.place.phase, step.place),
-        })
-        .collect();
-    let shown = places.iter().take(NAMED_STEPS_MAX).cloned().collect::<Vec<_>>().join("; ");
-    let more = if places.len() > NAMED_STEPS_MAX { "; ..." } else { "" };
-    (!places.is_empty()).then(|| (places.len(), format!("{shown}{more}")))
+/// Describes the steps for which `is_so` is true: their number, and the names of the first ones.
+/// `None` if there are none.
+fn named_steps(
+    steps: &[(&Step, &Outcome)],
+    place: &str,
+    is_so: impl Fn(&Step, &Measurement) -> bool,
+) -> Option<String> {
+    let mut names = Vec::new();
+    for (step, outcome) in steps {
+        if is_so(step, &outcome.measurement) {
+            names.push(match step.place.round {
+                // The place contains its phase already.
+                0 => step.place.to_string(),
+                _ => format!("{}, {}", step.place.phase, step.place),
+            });
+        }
+    }
+    if names.is_empty() {
+        return None;
+    }
+    let count = names.len();
+    names.truncate(NAMED_STEPS_MAX);
+    let more = if count > NAMED_STEPS_MAX { "; ..." } else { "" };
+    Some(format!("{count} {place} ({}{more})", names.join("; ")))
 }
 
+/// Returns caveats on counters of the device that cannot be used, and on errors in its log.
 fn log_caveats(record: &Record) -> Vec<Caveat> {
-    let logs = || record.steps().filter_map(|(_, o)| o.measurement.sensed.log.as_ref());
+    let steps: Vec<_> = record.steps().collect();
+    let steps_with_log = |is_so: fn(&LogDelta) -> bool| {
+        named_steps(&steps, "steps", |_, measured| measured.sensed.log.as_ref().is_some_and(is_so))
+    };
+    let mut caveats = Vec::new();
+    if let Some(named) = steps_with_log(|log| log.went_backwards) {
+        caveats.push(Caveat::remark(
+            ids::DEVICE_COUNTERS_RESET,
+            format!(
+                "In {named} a counter of the device's log was lower after the step than before it: \
+                 its change is not reported."
+            ),
+            "Check whether the device was sanitized, reset or replaced by another one.",
+        ));
+    }
+    if let Some(named) = steps_with_log(|log| log.latency_was_reset) {
+        caveats.push(Caveat::remark(
+            ids::LATENCY_MONITOR_RESET,
+            format!(
+                "In {named} the buckets of the device's latency monitor were reset or wrapped \
+                 around: their counts are not reported."
+            ),
+            "Set a longer active bucket timer (OCP feature C5h).",
+        ));
+    }
+    let logs = || steps.iter().filter_map(|(_, outcome)| outcome.measurement.sensed.log.as_ref());
     let errors: u64 = logs().filter_map(|log| log.media_errors).sum();
     let warnings = logs().filter_map(|log| log.critical_warning).fold(0, |all, bits| all | bits);
-    let mut caveats = Vec::new();
-    caveats.extend(counter_caveats(record));
     if errors > 0 {
         caveats.push(Caveat::deviation(
             ids::MEDIA_ERRORS,
@@ -434,32 +485,6 @@ fn log_caveats(record: &Record) -> Vec<Caveat> {
         ));
     }
     caveats
-}
-
-/// Returns caveats on counters of the device that cannot be used.
-fn counter_caveats(record: &Record) -> impl Iterator<Item = Caveat> {
-    let log = |m: &Measurement| m.sensed.log.unwrap_or_default();
-    let backwards = named(record.steps(), |m| log(m).went_backwards).map(|(count, names)| {
-        Caveat::remark(
-            ids::DEVICE_COUNTERS_RESET,
-            format!(
-                "In {count} steps ({names}) a counter of the device's log was lower after the step \
-                 than before it: its change is not reported."
-            ),
-            "Check whether the device was sanitized, reset or replaced by another one.",
-        )
-    });
-    let monitor = named(record.steps(), |m| log(m).latency_was_reset).map(|(count, names)| {
-        Caveat::remark(
-            ids::LATENCY_MONITOR_RESET,
-            format!(
-                "In {count} steps ({names}) the buckets of the device's latency monitor were reset \
-                 or wrapped around: their counts are not reported."
-            ),
-            "Set a longer active bucket timer (OCP feature C5h).",
-        )
-    });
-    backwards.into_iter().chain(monitor)
 }
 
 /// Returns means over a phase as labeled values, for procedures without a matrix.
@@ -483,7 +508,7 @@ mod tests {
     use crate::common::metrics::PointValue;
     use crate::testing::scripted::{self, record};
     use steadfast_domain::measurement::{SensorReadings, Stall, StreamTally};
-    use steadfast_domain::{JournalEntry, Op, Settings};
+    use steadfast_domain::{JournalEntry, Nanos, Op, Settings};
 
     fn sensed(change: impl FnOnce(&mut SensorReadings)) -> Measurement {
         let mut measurement = Measurement { elapsed: Nanos::SECOND, ..Measurement::default() };
@@ -513,9 +538,9 @@ mod tests {
     fn a_mean_needs_every_step() {
         let with = |mw| sensed(|s| s.power_milliwatts = Some(mw));
         let (a, b, none) = (with(3000.0), with(5000.0), sensed(|_| ()));
-        let both = SecondaryMeans::new(&[&a, &b]);
-        assert_eq!(both.power_milliwatts, Some(4000.0));
-        assert_eq!(both.iops_per_watt(Some(8000.0)), Some(2000.0));
+        let means = SecondaryMeans::new(&[&a, &b]);
+        assert_eq!(means.power_milliwatts, Some(4000.0));
+        assert_eq!(means.iops_per_watt(Some(8000.0)), Some(2000.0));
         assert_eq!(SecondaryMeans::new(&[&a, &none]).power_milliwatts, None);
         assert_eq!(SecondaryMeans::new(&[]), SecondaryMeans::default());
         let idle = with(0.0);
@@ -678,11 +703,11 @@ mod tests {
 
     #[test]
     fn a_counter_that_went_backwards_and_a_monitor_that_was_reset_have_caveats() {
-        let odd = log(|l| {
+        let reset = log(|l| {
             l.went_backwards = true;
             l.latency_was_reset = true;
         });
-        let record = record_of(vec![applied("rounds", 3, odd)]);
+        let record = record_of(vec![applied("rounds", 3, reset)]);
         let found = caveats(&record, &in_rounds);
         let ids: Vec<&str> = found.iter().map(|caveat| caveat.id.as_str()).collect();
         assert_eq!(ids, ["device-counters-reset", "latency-monitor-reset"]);

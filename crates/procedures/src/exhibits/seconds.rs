@@ -1,9 +1,14 @@
 //! Plots of a load second by second, from the steps' intervals.
 
+use crate::exhibits::pages::push_point;
 use crate::exhibits::time_axis::{PlotTimeAxis, minutes};
 use steadfast_domain::findings::{Axis, Plot, Scale, Series, Stroke};
 use steadfast_domain::measurement::Interval;
 use steadfast_domain::{CoarseHistogram, Nanos, Outcome, Step};
+
+/// Minimum length of an interval with a rate, as a share of the longest. That is a second, unless
+/// all steps are shorter.
+const RATED_SHARE: f64 = 0.5;
 
 /// Possible upper edges of a band, best first.
 const UPPER: [(&str, f64); 3] = [("99.9 %", 0.999), ("99 %", 0.99), ("90 %", 0.9)];
@@ -26,35 +31,32 @@ pub(crate) struct SecondValues {
 }
 
 /// Returns every second of these steps. A second cut short by the end of a step has rates over its
-/// own length; below [`ENOUGH`] of the longest interval it has none.
+/// own length; below [`RATED_SHARE`] of the longest interval it has none.
 pub(crate) fn seconds(steps: &[(&Step, &Outcome)]) -> Vec<SecondValues> {
     let intervals = steps.iter().flat_map(|(_, outcome)| &outcome.measurement.intervals);
-    let enough = intervals.map(length).max().unwrap_or_default().0 as f64 * ENOUGH;
+    let rated_length = intervals.map(length).max().unwrap_or_default().0 as f64 * RATED_SHARE;
     let mut before = Nanos::ZERO;
     let mut all = Vec::new();
     for (_, outcome) in steps {
         let measurement = &outcome.measurement;
         for (index, interval) in measurement.intervals.iter().enumerate() {
             let gap = index == 0 && outcome.gap_before.is_some();
-            all.push(second(interval, before, enough, gap));
+            all.push(second(interval, before, rated_length, gap));
         }
         before += measurement.elapsed;
     }
     all
 }
 
-/// Minimum length of an interval with a rate, as a share of the longest. That is a second, unless
-/// all steps are shorter.
-const ENOUGH: f64 = 0.5;
-
 fn length(interval: &Interval) -> Nanos {
     interval.end.saturating_sub(interval.begin)
 }
 
-/// `enough` is the minimum length for a rate, in nanoseconds.
-fn second(interval: &Interval, before: Nanos, enough: f64, gap: bool) -> SecondValues {
+/// Returns the values of an interval of a step that began `before` into the load. `rated_length` is
+/// the minimum length for a rate, in nanoseconds.
+fn second(interval: &Interval, before: Nanos, rated_length: f64, gap: bool) -> SecondValues {
     let length = length(interval);
-    let is_enough = length.0 as f64 >= enough;
+    let has_rate = length.0 as f64 >= rated_length;
     let mut histogram = CoarseHistogram::default();
     interval.moving().for_each(|tally| histogram.merge(&tally.histogram));
     let ms = |time: Option<Nanos>| time.map(Nanos::as_millis_f64);
@@ -66,8 +68,8 @@ fn second(interval: &Interval, before: Nanos, enough: f64, gap: bool) -> SecondV
     };
     SecondValues {
         at: Nanos(before.0 + interval.begin.0 + length.0 / 2),
-        iops: interval.iops().filter(|_| is_enough),
-        mb_per_second: interval.bytes_per_second().filter(|_| is_enough).map(|rate| rate / 1e6),
+        iops: interval.iops().filter(|_| has_rate),
+        mb_per_second: interval.bytes_per_second().filter(|_| has_rate).map(|rate| rate / 1e6),
         median: ms(percentile(0.5)),
         upper: UPPER.map(|(_, fraction)| ms(percentile(fraction))),
         longest: ms(longest),
@@ -83,11 +85,7 @@ pub(crate) fn curve(
 ) -> Vec<(f64, Option<f64>)> {
     let mut points = Vec::with_capacity(seconds.len());
     for second in seconds {
-        let x = time.position(minutes(second.at));
-        if second.gap && !points.is_empty() {
-            points.push((x, None));
-        }
-        points.push((x, value(second)));
+        push_point(&mut points, second.gap, time.position(minutes(second.at)), value(second));
     }
     points
 }

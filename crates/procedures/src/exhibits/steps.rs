@@ -10,7 +10,6 @@ use steadfast_domain::findings::{Cell, Table};
 use steadfast_domain::stimulus::Pace;
 use steadfast_domain::{Measurement, Nanos, Op, Outcome, Record, StartError, Step, Tally};
 
-/// A step with its I/Os.
 struct StepRow<'a> {
     step: &'a Step,
     measured: &'a Measurement,
@@ -117,7 +116,6 @@ fn columns<'a>() -> Vec<TypedColumn<StepRow<'a>>> {
     ]
 }
 
-/// Returns the columns of steps that offer a rate.
 fn rate_columns<'a>() -> [TypedColumn<StepRow<'a>>; 2] {
     [
         TypedColumn::number("Offered IOPS", 3, |row| pace(row.step).offered_iops()),

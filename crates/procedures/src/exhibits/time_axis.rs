@@ -14,7 +14,6 @@ pub(crate) struct PlotTimeAxis {
 }
 
 impl PlotTimeAxis {
-    /// Creates an axis in seconds.
     pub fn seconds(name: &str) -> Self {
         PlotTimeAxis { axis: Axis::time(name, TimeUnit::Seconds), units_per_minute: 60.0 }
     }
@@ -23,7 +22,6 @@ impl PlotTimeAxis {
         PlotTimeAxis { axis: Axis::time(name, TimeUnit::Minutes), units_per_minute: 1.0 }
     }
 
-    /// Creates the axis for steps of this length.
     pub fn for_steps(name: &str, step_time: Nanos) -> Self {
         if step_time < MINUTES_FROM {
             PlotTimeAxis::seconds(name)

@@ -4,11 +4,11 @@
 
 use super::loops::{no_window, window_plot};
 use super::matrix::{millis, size_name};
-use super::pages::{page, rounds_axis};
+use super::pages::{page, push_point, rounds_axis};
 use crate::common::results::LoopResults;
 use crate::common::rounds::MixedLoop;
 use crate::pts::method::TWENTY_TEN;
-use crate::report_notation::{decimals, distinct, joined, mix_name, number};
+use crate::report_notation::{decimals, distinct, joined, mix_name, number, slug};
 use steadfast_domain::findings::{
     Axis, Cell, Column, Exhibit, Facts, Page, Plot, PlotKind, Row, Scale, Series, Setting, Stroke,
     Table,
@@ -20,18 +20,34 @@ use steadfast_domain::{Bytes, Verdict};
 /// Bytes per MiB, which TKperf prints as MB.
 const MIB: f64 = 1_048_576.0;
 
-/// A point of a test with its results.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct TkperfPoint {
+pub struct TkperfPoint {
     pub pattern: AccessPattern,
-    /// Round and value; `None` in a void round.
-    pub rounds: Vec<(u32, Option<f64>)>,
-    /// Mean over the measurement window.
+    /// Values of the rounds, or of the zones of a hard disk.
+    pub values: Vec<NumberedValue>,
+    /// Mean over the measurement window, or over the zones.
     pub mean: Option<f64>,
     /// Shortest response time of the window, in milliseconds.
     pub shortest: Option<f64>,
     /// Longest response time of the window, in milliseconds.
     pub longest: Option<f64>,
+}
+
+/// Value of a round or of a zone.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NumberedValue {
+    /// Number of the round or zone, from 1.
+    pub number: u32,
+    /// `None` in a void round, or in a zone that was not measured.
+    pub value: Option<f64>,
+}
+
+impl TkperfPoint {
+    /// Returns a line through the values.
+    fn line(&self) -> Series {
+        let points = self.values.iter().map(|found| (f64::from(found.number), found.value));
+        Series::new(self.pattern.to_string(), Stroke::Measured, points.collect())
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -61,18 +77,21 @@ impl TkperfTest {
         distinct(self.points.iter().map(|point| point.pattern.read_percent))
     }
     fn point(&self, mix: u8, size: Bytes) -> Option<&TkperfPoint> {
-        let is_it = |p: &AccessPattern| p.read_percent == mix && p.size == size;
-        self.points.iter().find(|point| is_it(&point.pattern))
+        let mut points = self.points.iter().filter(|point| point.pattern.size == size);
+        points.find(|point| point.pattern.read_percent == mix)
     }
-    fn named(&self, what: &str) -> String {
-        format!("tkperf-{}-{what}", self.id)
+    /// Returns the ID of an exhibit of the test.
+    fn exhibit_id(&self, suffix: &str) -> String {
+        format!("tkperf-{}-{suffix}", self.id)
     }
 }
 
 pub(crate) fn shown(mixed_loop: &MixedLoop, results: &LoopResults) -> Vec<TkperfPoint> {
     let point = |pattern: &AccessPattern| {
-        let value = |round| mixed_loop.value(round, pattern);
-        let rounds = results.rounds.iter().map(|round| (round.round, value(round))).collect();
+        let values = results.rounds.iter().map(|round| NumberedValue {
+            number: round.round,
+            value: mixed_loop.value(round, pattern),
+        });
         let cell = results.cell(pattern);
         let mean = cell.and_then(|cell| match (pattern.order, mixed_loop.unit) {
             (Order::Sequential(_), _) => cell.mb_per_second.mean,
@@ -81,7 +100,7 @@ pub(crate) fn shown(mixed_loop: &MixedLoop, results: &LoopResults) -> Vec<Tkperf
         });
         TkperfPoint {
             pattern: *pattern,
-            rounds,
+            values: values.collect(),
             mean,
             shortest: cell.and_then(|cell| millis(cell.tally.response_shortest())),
             longest: cell.and_then(|cell| millis(cell.tally.response_longest())),
@@ -139,19 +158,20 @@ pub(crate) fn throughput(content: &TkperfTest) -> Vec<Page> {
 
 /// Returns the four sections of a test with rounds.
 fn sections(content: &TkperfTest, plots: Vec<Plot>, tables: Vec<Exhibit>) -> Vec<Page> {
-    let title = |of: &str| format!("{} - {of}", content.title);
+    let title = |section: &str| format!("{} - {section}", content.title);
     let loops = vec![
         Exhibit::Listing(content.listing.clone()),
         Exhibit::Text(format!("Dependent variable: {}.", content.dependent)),
     ];
-    let mut all = plots.into_iter();
-    let mut drawn: Vec<Exhibit> = all.next().map(Exhibit::Plot).into_iter().collect();
-    drawn.extend(content.verdicts.iter().flat_map(|verdict| verifications(content, verdict)));
-    drawn.extend(all.map(Exhibit::Plot));
+    // The verification plots follow the first plot.
+    let mut plots = plots.into_iter();
+    let mut exhibits: Vec<Exhibit> = plots.next().map(Exhibit::Plot).into_iter().collect();
+    exhibits.extend(content.verdicts.iter().flat_map(|verdict| verifications(content, verdict)));
+    exhibits.extend(plots.map(Exhibit::Plot));
     vec![
         page(&title("Test Loop"), loops),
         page(&title("Steady State Information"), steady_state_exhibits(content)),
-        page(&title("Measurement Plots"), drawn),
+        page(&title("Measurement Plots"), exhibits),
         page(&title("Measurement Window Summary Table"), tables),
     ]
 }
@@ -182,11 +202,10 @@ fn steady_state_exhibits(content: &TkperfTest) -> Vec<Exhibit> {
     exhibits
 }
 
-/// Returns the verification plots of a verdict.
 fn verifications(content: &TkperfTest, verdict: &Verdict) -> Vec<Exhibit> {
     let plot = |track| {
         let plot = window_plot(verdict, track);
-        let id = content.named(&format!("verification-{}", plot.id));
+        let id = content.exhibit_id(&format!("verification-{}", plot.id));
         Exhibit::Plot(Plot { id, ..plot })
     };
     verdict.tracks.iter().map(plot).collect()
@@ -195,11 +214,8 @@ fn verifications(content: &TkperfTest, verdict: &Verdict) -> Vec<Exhibit> {
 /// Plots every block size of these mixes by round.
 fn convergence(content: &TkperfTest, direction: &str, mixes: &[u8]) -> Plot {
     let of_mix = |point: &&TkperfPoint| mixes.contains(&point.pattern.read_percent);
-    let series = content.points.iter().filter(of_mix).map(|point| {
-        let points = point.rounds.iter().map(|(round, value)| (f64::from(*round), *value));
-        Series::new(point.pattern.to_string(), Stroke::Measured, points.collect())
-    });
-    let id = content.named(&format!("convergence-{}", direction.to_lowercase()));
+    let series = content.points.iter().filter(of_mix).map(TkperfPoint::line);
+    let id = content.exhibit_id(&format!("convergence-{}", direction.to_lowercase()));
     let title = format!("{} Steady State Convergence Plot: {direction}", content.title);
     let scale = if content.unit == "IOPS" { Scale::Log10 } else { Scale::Linear };
     Plot::lines(&id, title, rounds_axis(), Axis::new(content.unit, scale))
@@ -219,7 +235,7 @@ fn matrix_lines(content: &TkperfTest) -> Plot {
     let title = format!("{} Measurement Plot", content.title);
     let x = Axis::new("Block size (KiB)", Scale::Log2);
     let y = Axis::new(content.unit, Scale::Log10);
-    Plot::lines(&content.named("2d"), title, x, y)
+    Plot::lines(&content.exhibit_id("2d"), title, x, y)
         .caption("Averages of the measurement window against the block size.")
         .series(series)
 }
@@ -250,7 +266,7 @@ fn matrix_columns(
     });
     let x = Axis::new("Block size (KiB)", Scale::Categories(names));
     let y = Axis::new(content.unit, Scale::Linear);
-    Plot::new(PlotKind::Columns3d, &content.named(id), title, x, y)
+    Plot::new(PlotKind::Columns3d, &content.exhibit_id(id), title, x, y)
         .caption("Of the measurement window; a row of columns for each read/write mix.")
         .series(series)
 }
@@ -271,7 +287,7 @@ fn matrix_table(
         let of_mix = |mix: &u8| content.point(*mix, *size).and_then(&value);
         Row::new(size_name(*size), mixes.iter().map(|mix| Cell::number(of_mix(mix), decimals)))
     });
-    Table::new(&content.named(id), title, "Block Size (KiB)")
+    Table::new(&content.exhibit_id(id), title, "Block Size (KiB)")
         .spanner("Read / Write Mix %")
         .columns(mixes.iter().map(|mix| mix_name(*mix)))
         .rows(rows)
@@ -286,7 +302,7 @@ fn rates_table(content: &TkperfTest) -> Table {
         Row::new(size_name(size), rates.map(|rate| Cell::number(rate, 3)))
     });
     let title = "Average throughput vs. Block Size and R/W";
-    Table::new(&content.named("table"), title, "Block Size (KiB)")
+    Table::new(&content.exhibit_id("table"), title, "Block Size (KiB)")
         .columns([
             Column::new("read", "Read MB/s"),
             Column::new("write", "Write MB/s"),
@@ -309,10 +325,7 @@ pub(crate) fn write_saturation(listing: String, minutes: &[SaturatedMinute]) -> 
     let curve = |value: fn(&SaturatedMinute) -> Option<f64>| {
         let mut points = Vec::new();
         for (round, minute) in (1u32..).zip(minutes) {
-            if minute.gap && round > 1 {
-                points.push((f64::from(round), None));
-            }
-            points.push((f64::from(round), value(minute)));
+            push_point(&mut points, minute.gap, f64::from(round), value(minute));
         }
         points
     };
@@ -338,46 +351,41 @@ pub(crate) fn write_saturation(listing: String, minutes: &[SaturatedMinute]) -> 
     ]
 }
 
-/// A point of a hard disk test with its values by zone.
-pub(crate) struct ZoneCurve {
-    pub pattern: AccessPattern,
-    /// Zone, starting at 1, and value.
-    pub values: Vec<(u32, Option<f64>)>,
+/// Plot of a hard disk test: one per mix, or per block size for sequential I/O.
+#[derive(PartialEq)]
+struct ZonePlot {
+    id: String,
+    name: String,
 }
 
-impl ZoneCurve {
-    /// Returns ID and name of the plot of this curve: one per mix, or per block size for
-    /// sequential I/O.
-    fn group(&self) -> (String, String) {
-        match self.pattern.order {
+impl ZonePlot {
+    /// Returns the plot that shows this pattern.
+    fn of_pattern(pattern: AccessPattern) -> Self {
+        match pattern.order {
             Order::Random => {
-                let mix = self.pattern.read_percent;
-                (format!("mix-{mix}"), format!("{mix} % reads"))
+                let mix = pattern.read_percent;
+                ZonePlot { id: format!("mix-{mix}"), name: format!("{mix} % reads") }
             }
             Order::Sequential(_) => {
-                let size = self.pattern.size.transfer_size();
-                (format!("size-{}", size.to_lowercase()), size)
+                let name = pattern.size.transfer_size();
+                ZonePlot { id: format!("size-{}", name.to_lowercase()), name }
             }
         }
     }
 }
 
 /// Plots values over the zones of a hard disk: one page per mix or block size.
-pub(crate) fn zones(title: &str, id: &str, unit: &str, curves: &[ZoneCurve]) -> Vec<Page> {
-    let groups = distinct(curves.iter().map(ZoneCurve::group));
-    let of_group = |group: (String, String)| {
-        let own = curves.iter().filter(|curve| curve.group() == group);
-        let series = own.map(|curve| {
-            let points = curve.values.iter().map(|(zone, value)| (f64::from(*zone), *value));
-            Series::new(curve.pattern.to_string(), Stroke::Measured, points.collect())
-        });
-        let id = format!("{id}-{}", group.0);
-        let title = format!("{title} over the Zones: {}", group.1);
+pub(crate) fn zone_pages(title: &str, unit: &str, points: &[TkperfPoint]) -> Vec<Page> {
+    let mut pages = Vec::new();
+    for plotted in distinct(points.iter().map(|point| ZonePlot::of_pattern(point.pattern))) {
+        let own = points.iter().filter(|point| ZonePlot::of_pattern(point.pattern) == plotted);
+        let id = format!("{}-{}", slug(title), plotted.id);
+        let title = format!("{title} over the Zones: {}", plotted.name);
         let x = Axis::new("Zone (from the first to the last byte)", Scale::Integers);
         let plot = Plot::lines(&id, &title, x, Axis::new(unit, Scale::Linear))
             .caption("Each zone was measured once.")
-            .series(series);
-        page(&title, vec![Exhibit::Plot(plot)])
-    };
-    groups.into_iter().map(of_group).collect()
+            .series(own.map(TkperfPoint::line));
+        pages.push(page(&title, vec![Exhibit::Plot(plot)]));
+    }
+    pages
 }

@@ -119,12 +119,12 @@ impl ProcedureReport for Factors {
 
     fn metrics(run: &FactorsRun<'_>) -> Vec<Metric> {
         let mut metrics = Vec::new();
-        for one in run.results.levels.iter().filter(|one| !one.steps.is_empty()) {
-            let point = one.level.to_string();
-            let steps = &one.steps;
-            metrics.extend(
-                MeasuredPoint { point: &point, pattern: None, steps, rounds: true }.metrics(),
-            );
+        for MeasuredLevel { level, steps, .. } in &run.results.levels {
+            if !steps.is_empty() {
+                let point = &level.to_string();
+                metrics
+                    .extend(MeasuredPoint { point, pattern: None, steps, rounds: true }.metrics());
+            }
         }
         metrics
     }
@@ -159,21 +159,22 @@ fn factor_pages(run: &FactorsRun<'_>) -> Vec<Page> {
 }
 
 fn plot(run: &FactorsRun<'_>, factor: Factor) -> Plot {
-    let levels = run.results.of(factor);
+    let levels = run.results.levels_of(factor);
     let x = match factor {
         Factor::Alignment | Factor::FreshPattern | Factor::Pattern => {
-            let names = levels.iter().map(|one| one.level.name.clone()).collect();
+            let names = levels.iter().map(|measured| measured.level.name.clone()).collect();
             Axis::new(factor.title(), Scale::Categories(names))
         }
         _ => Axis::new(format!("{} (%)", factor.title()), Scale::LinearFitted),
     };
     let is_named = matches!(x.scale, Scale::Categories(_));
-    let place =
-        |index: usize, one: &MeasuredLevel<'_>| if is_named { index as f64 } else { one.level.x };
+    let place = |index: usize, measured: &MeasuredLevel<'_>| {
+        if is_named { index as f64 } else { measured.level.x }
+    };
     let mut points: Vec<(f64, Option<f64>)> = levels
         .iter()
         .enumerate()
-        .map(|(index, one)| (place(index, one), one.rate.map(|rate| rate.mean)))
+        .map(|(index, measured)| (place(index, measured), measured.rate.map(|rate| rate.mean)))
         .collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     let is_pattern = matches!(factor, Factor::FreshPattern | Factor::Pattern);
@@ -189,11 +190,11 @@ fn plot(run: &FactorsRun<'_>, factor: Factor) -> Plot {
 
 fn level_columns<'a>() -> [TypedColumn<MeasuredLevel<'a>>; 4] {
     [
-        TypedColumn::number("MB/s", 2, |one| Some(one.rate?.mean)),
-        TypedColumn::number("Lowest round", 2, |one| Some(one.rate?.lowest)),
-        TypedColumn::number("Highest round", 2, |one| Some(one.rate?.highest)),
-        TypedColumn::count("Rounds", |one| {
-            (!one.steps.is_empty()).then_some(one.steps.len() as u64)
+        TypedColumn::number("MB/s", 2, |measured| Some(measured.rate?.mean)),
+        TypedColumn::number("Lowest round", 2, |measured| Some(measured.rate?.lowest)),
+        TypedColumn::number("Highest round", 2, |measured| Some(measured.rate?.highest)),
+        TypedColumn::count("Rounds", |measured| {
+            (!measured.steps.is_empty()).then_some(measured.steps.len() as u64)
         }),
     ]
 }
@@ -201,8 +202,8 @@ fn level_columns<'a>() -> [TypedColumn<MeasuredLevel<'a>>; 4] {
 fn levels_table(run: &FactorsRun<'_>, factor: Factor) -> Table {
     let columns = level_columns();
     let mut table = typed_table(factor.id(), factor.title(), "Level", &columns);
-    for one in run.results.of(factor) {
-        table = table.row(typed_row(one.level.name.clone(), &columns, one));
+    for measured in run.results.levels_of(factor) {
+        table = table.row(typed_row(measured.level.name.clone(), &columns, measured));
     }
     table
 }
@@ -251,12 +252,12 @@ fn listing(run: &FactorsRun<'_>) -> String {
 }
 
 fn secondary_table(run: &FactorsRun<'_>) -> Table {
-    let measured = run.results.levels.iter().filter(|one| !one.steps.is_empty());
-    let points: Vec<SecondaryPoint> = measured
-        .map(|one| {
-            let name = format!("{} {}", one.level.factor.id(), one.level.name);
-            SecondaryPoint::from_steps(name, &one.steps)
-        })
-        .collect();
+    let mut points = Vec::new();
+    for MeasuredLevel { level, steps, .. } in &run.results.levels {
+        if !steps.is_empty() {
+            let name = format!("{} {}", level.factor.id(), level.name);
+            points.push(SecondaryPoint::from_steps(name, steps));
+        }
+    }
     secondary::points_table("secondary-levels", "Secondary metrics of the levels", &points)
 }

@@ -20,7 +20,7 @@ pub use setup::{Factors, PARAMETERS};
 
 use crate::common::preconditioning::{precondition, require_purged};
 use crate::exhibits::report;
-use setup::Factor;
+use setup::{Factor, OVERWRITE, RANDOM, SEQUENTIAL};
 use steadfast_domain::{Bench, Findings, Halt, Procedure, Record};
 
 /// Name of the procedure.
@@ -54,8 +54,8 @@ impl Factors {
     fn conduct_used(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
         for level in self.levels(Factor::Used) {
             require_purged(&bench.purge()?)?;
-            self.fill_used(level).conduct(bench)?;
-            self.overwrite_used(level).conduct(bench)?;
+            self.used_load(level, "fill", SEQUENTIAL).conduct(bench)?;
+            self.used_load(level, OVERWRITE, RANDOM).conduct(bench)?;
             for round in 1..=self.rounds {
                 bench.apply(&self.step(level, round))?;
             }

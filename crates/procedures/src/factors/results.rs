@@ -9,7 +9,6 @@ use crate::report_notation::number;
 use steadfast_domain::{Measurement, Record};
 
 pub struct FactorsResults<'a> {
-    /// Results of the levels, in order.
     pub levels: Vec<MeasuredLevel<'a>>,
     pub sustained: Vec<SustainedStep>,
     /// Share by which rates must differ at least.
@@ -52,14 +51,15 @@ impl<'a> FactorsResults<'a> {
         }
     }
 
-    pub fn of(&self, factor: Factor) -> Vec<&MeasuredLevel<'a>> {
-        self.levels.iter().filter(|one| one.level.factor == factor).collect()
+    pub fn levels_of(&self, factor: Factor) -> Vec<&MeasuredLevel<'a>> {
+        self.levels.iter().filter(|measured| measured.level.factor == factor).collect()
     }
 
     /// Returns the rates of the levels of a factor; `None` unless all were measured, and there are
     /// two or more.
     fn rates(&self, factor: Factor) -> Option<Vec<LevelRate>> {
-        let rates: Option<Vec<LevelRate>> = self.of(factor).iter().map(|one| one.rate).collect();
+        let rates: Option<Vec<LevelRate>> =
+            self.levels_of(factor).iter().map(|measured| measured.rate).collect();
         rates.filter(|rates| rates.len() > 1)
     }
 
@@ -72,7 +72,7 @@ impl<'a> FactorsResults<'a> {
     /// Returns the indirection unit in bytes; `None` if it was not found.
     pub fn indirection_unit(&self) -> Option<f64> {
         match self.alignment()? {
-            AlignmentFinding::Unit(at) => Some(self.of(Factor::Alignment)[at].level.x),
+            AlignmentFinding::Unit(at) => Some(self.levels_of(Factor::Alignment)[at].level.x),
             _ => None,
         }
     }
@@ -80,7 +80,7 @@ impl<'a> FactorsResults<'a> {
     /// Returns the rate at the lowest level of a factor relative to that at its highest.
     pub fn lowest_to_highest(&self, factor: Factor) -> Option<RateRatio> {
         let rates = self.rates(factor)?;
-        let levels = self.of(factor);
+        let levels = self.levels_of(factor);
         let lowest = levels.iter().min_by(|a, b| a.level.x.total_cmp(&b.level.x))?.rate?;
         let highest = levels.iter().max_by(|a, b| a.level.x.total_cmp(&b.level.x))?.rate?;
         Some(RateRatio::new(lowest, highest, tolerance(&rates, self.change)))
@@ -89,15 +89,15 @@ impl<'a> FactorsResults<'a> {
     /// Returns the rates of the writes, purged and preconditioned, or of the reads of the sweeps
     /// over access patterns; `None` unless all were measured.
     fn pattern_rates(&self, reads: bool) -> Option<Vec<LevelRate>> {
-        let sweeps = [Factor::FreshPattern, Factor::Pattern].map(|factor| self.of(factor));
-        let of_kind = sweeps.iter().flatten().filter(|one| one.level.reads() == reads);
-        of_kind.map(|one| one.rate).collect()
+        let sweeps = [Factor::FreshPattern, Factor::Pattern].map(|factor| self.levels_of(factor));
+        let of_kind = sweeps.iter().flatten().filter(|measured| measured.level.is_read() == reads);
+        of_kind.map(|measured| measured.rate).collect()
     }
 
-    /// Returns the coefficients of variation of the MB/s of writes and of reads over the access
+    /// Returns the coefficient of variation of the MB/s of the writes or the reads over the access
     /// patterns.
-    pub fn pattern_variations(&self) -> [Option<f64>; 2] {
-        [false, true].map(|reads| rules::variation(&self.pattern_rates(reads)?))
+    fn pattern_variation(&self, reads: bool) -> Option<f64> {
+        rules::variation(&self.pattern_rates(reads)?)
     }
 
     /// Returns true if the rate of writes is limited whatever their pattern; `None` if unknown.
@@ -136,9 +136,9 @@ impl<'a> FactorsResults<'a> {
             Factor::FreshPattern => return None,
             Factor::Pattern => return self.throttle_sentence(),
             _ if !found.is_effect => {
-                let differ =
+                let difference =
                     format!("the first and the last level differ by {} %", found.percent());
-                self.no_effect(&differ, &rates)
+                self.no_effect(&difference, &rates)
             }
             Factor::FreshEntropy | Factor::Entropy if ratio > 1.0 => format!(
                 "The drive compresses: the least random data are written {times} times as fast as \
@@ -159,18 +159,20 @@ impl<'a> FactorsResults<'a> {
 
     /// Returns the sentence about a factor without an effect: how far its levels differ, and from
     /// where on that counts.
-    fn no_effect(&self, differ: &str, rates: &[LevelRate]) -> String {
+    fn no_effect(&self, difference: &str, rates: &[LevelRate]) -> String {
         let tolerance = tolerance(rates, self.change);
         let percent = number(tolerance * 100.0, 1);
         if tolerance > self.change {
-            format!("No effect beyond the noise: {differ}, rounds of a level by up to {percent} %.")
+            format!(
+                "No effect beyond the noise: {difference}, rounds of a level by up to {percent} %."
+            )
         } else {
-            format!("No effect: {differ}; less than {percent} % does not count.")
+            format!("No effect: {difference}; less than {percent} % does not count.")
         }
     }
 
     fn alignment_sentence(&self, percent: &str) -> Option<String> {
-        let levels = self.of(Factor::Alignment);
+        let levels = self.levels_of(Factor::Alignment);
         Some(match self.alignment()? {
             AlignmentFinding::Unit(at) => format!(
                 "The indirection unit is {}: from this alignment on, rates rise by no more than \
@@ -182,8 +184,9 @@ impl<'a> FactorsResults<'a> {
                 let rates = self.rates(Factor::Alignment)?;
                 let fastest = rates.iter().copied().max_by(|a, b| a.mean.total_cmp(&b.mean))?;
                 let faster = number((fastest.mean / smallest.mean - 1.0) * 100.0, 1);
-                let differ = format!("the fastest alignment exceeds the smallest by {faster} %");
-                self.no_effect(&differ, &rates)
+                let difference =
+                    format!("the fastest alignment exceeds the smallest by {faster} %");
+                self.no_effect(&difference, &rates)
             }
             AlignmentFinding::Unclear => format!(
                 "The indirection unit was not found: rates do not rise with the alignment up to a \
@@ -222,14 +225,16 @@ impl<'a> FactorsResults<'a> {
     }
 
     fn throttle_sentence(&self) -> Option<String> {
-        let [writes, reads] = self.pattern_variations();
-        let percent = |share: Option<f64>| share.map_or("–".to_owned(), |v| number(v * 100.0, 1));
+        let percent = |reads: bool| {
+            let share = self.pattern_variation(reads);
+            share.map_or("–".to_owned(), |share| number(share * 100.0, 1))
+        };
         Some(format!(
             "{}. Over the patterns, purged and preconditioned, the MB/s of writes vary by {} %, \
              those of reads by {} % (coefficients of variation).",
             self.throttles()?,
-            percent(writes),
-            percent(reads)
+            percent(false),
+            percent(true)
         ))
     }
 }

@@ -80,11 +80,11 @@ pub struct RateRatio {
 }
 
 impl RateRatio {
-    pub(super) fn new(one: LevelRate, other: LevelRate, tolerance: f64) -> Self {
-        let ratio = one.mean / other.mean;
+    pub(super) fn new(rate: LevelRate, reference: LevelRate, tolerance: f64) -> Self {
+        let ratio = rate.mean / reference.mean;
         RateRatio {
             ratio,
-            range: (one.lowest / other.highest, one.highest / other.lowest),
+            range: (rate.lowest / reference.highest, rate.highest / reference.lowest),
             is_effect: ratio.min(1.0 / ratio) < 1.0 - tolerance,
         }
     }

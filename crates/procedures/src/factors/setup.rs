@@ -19,7 +19,7 @@ use steadfast_domain::{Bytes, Demand, IoStream, Op, Order, Record, Step, StepPla
 /// Phase of the long writes that show a thermal throttle.
 pub(super) const SUSTAINED: &str = "sustained";
 /// Phase of the random writes after the preconditioning.
-const OVERWRITE: &str = "overwrite";
+pub(super) const OVERWRITE: &str = "overwrite";
 
 /// Default demand (our choice, as for preconditioning).
 const DEMAND: Demand = Demand::new(1, 32);
@@ -27,8 +27,8 @@ const DEMAND: Demand = Demand::new(1, 32);
 /// Transfer sizes of the sweep over access patterns.
 const PATTERN_SIZES: [Bytes; 3] = [Bytes::kib(128), Bytes::kib(32), Bytes::kib(4)];
 
-const SEQUENTIAL: AccessPattern = AccessPattern::sequential(Bytes::kib(128), 0);
-const RANDOM: AccessPattern = AccessPattern::random(Bytes::kib(4), 0);
+pub(super) const SEQUENTIAL: AccessPattern = AccessPattern::sequential(Bytes::kib(128), 0);
+pub(super) const RANDOM: AccessPattern = AccessPattern::random(Bytes::kib(4), 0);
 
 /// A property of a load that is varied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +37,6 @@ pub enum Factor {
     FreshEntropy,
     /// Access pattern on a purged drive.
     FreshPattern,
-    /// Alignment of random offsets.
     Alignment,
     /// Share of random I/Os.
     Randomness,
@@ -63,40 +62,41 @@ impl Factor {
 
     /// Returns the phase of its steps, which is also the ID of its exhibits.
     pub(super) fn id(self) -> &'static str {
-        match self {
-            Factor::FreshEntropy => "entropy-fresh",
-            Factor::FreshPattern => "pattern-fresh",
-            Factor::Alignment => "alignment",
-            Factor::Randomness => "random",
-            Factor::Entropy => "entropy",
-            Factor::Pattern => "pattern",
-            Factor::Used => "used",
-        }
+        self.names().id
     }
 
     pub(super) fn title(self) -> &'static str {
-        match self {
-            Factor::FreshEntropy => "Random share of the data, after a purge",
-            Factor::FreshPattern => "Access pattern, after a purge",
-            Factor::Alignment => "Alignment of random offsets",
-            Factor::Randomness => "Random share of the I/Os",
-            Factor::Entropy => "Random share of the data, preconditioned",
-            Factor::Pattern => "Access pattern",
-            Factor::Used => "Used capacity",
-        }
+        self.names().title
     }
 
-    /// Returns the factor with this name in the parameter `factors`; `None` if there is none.
-    fn parse(name: &str) -> Option<Vec<Factor>> {
-        Some(match name {
-            "entropy" => vec![Factor::FreshEntropy, Factor::Entropy],
-            "alignment" => vec![Factor::Alignment],
-            "random" => vec![Factor::Randomness],
-            "pattern" => vec![Factor::FreshPattern, Factor::Pattern],
-            "used" => vec![Factor::Used],
-            _ => return None,
-        })
+    const fn names(self) -> FactorNames {
+        let (id, sweep, title) = match self {
+            Factor::FreshEntropy => {
+                ("entropy-fresh", "entropy", "Random share of the data, after a purge")
+            }
+            Factor::FreshPattern => ("pattern-fresh", "pattern", "Access pattern, after a purge"),
+            Factor::Alignment => ("alignment", "alignment", "Alignment of random offsets"),
+            Factor::Randomness => ("random", "random", "Random share of the I/Os"),
+            Factor::Entropy => ("entropy", "entropy", "Random share of the data, preconditioned"),
+            Factor::Pattern => ("pattern", "pattern", "Access pattern"),
+            Factor::Used => ("used", "used", "Used capacity"),
+        };
+        FactorNames { id, sweep, title }
     }
+
+    /// Returns the factors of a sweep, in order; `None` if there is no such sweep.
+    fn of_sweep(name: &str) -> Option<Vec<Factor>> {
+        let mut factors = Factor::ALL.to_vec();
+        factors.retain(|factor| factor.names().sweep == name);
+        (!factors.is_empty()).then_some(factors)
+    }
+}
+
+struct FactorNames {
+    id: &'static str,
+    /// Name in the parameter `factors`; a sweep may be made purged and preconditioned.
+    sweep: &'static str,
+    title: &'static str,
 }
 
 /// A level of a factor: one load.
@@ -115,7 +115,7 @@ pub struct FactorLevel {
 }
 
 impl FactorLevel {
-    pub(super) fn reads(&self) -> bool {
+    pub(super) fn is_read(&self) -> bool {
         self.streams.iter().all(|stream| stream.op == Op::Read)
     }
 }
@@ -311,31 +311,27 @@ impl Factors {
         self.setup.amount(OVERWRITE, &RANDOM, self.demand, bytes)
     }
 
-    /// Returns the sequential writes that fill a used capacity.
-    pub(super) fn fill_used(&self, level: &FactorLevel) -> ContinuousLoad {
-        self.over_used(level, "fill", SEQUENTIAL)
-    }
-
-    /// Returns the random writes that overwrite a used capacity.
-    pub(super) fn overwrite_used(&self, level: &FactorLevel) -> ContinuousLoad {
-        self.over_used(level, OVERWRITE, RANDOM)
-    }
-
-    fn over_used(&self, level: &FactorLevel, what: &str, pattern: AccessPattern) -> ContinuousLoad {
+    /// Returns writes over a used capacity; `what` is the begin of their phase.
+    pub(super) fn used_load(
+        &self,
+        level: &FactorLevel,
+        what: &str,
+        pattern: AccessPattern,
+    ) -> ContinuousLoad {
         let phase = format!("{what}-used-{}", level.x);
         let amount = level.range.length;
         self.setup.amount(&phase, &pattern, self.demand, amount).within(level.range)
     }
 
     pub(super) fn choices(&self, record: &Record) -> RunChoices<'_> {
-        let measured = Factor::ALL.into_iter().map(Factor::id).chain([SUSTAINED]);
-        let is_there = |phase: &&str| record.steps().any(|(step, _)| step.place.phase == *phase);
+        let phases = Factor::ALL.into_iter().map(Factor::id).chain([SUSTAINED]);
+        let is_recorded = |phase: &&str| record.steps().any(|(step, _)| step.place.phase == *phase);
         RunChoices {
             alignment: None,
             demands: vec![self.demand],
             ending: "when every level has had all of its rounds".into(),
             preconditioning: preconditioning::patterns(&self.setup),
-            measured_phases: measured.filter(is_there).map(str::to_owned).collect(),
+            measured_phases: phases.filter(is_recorded).map(str::to_owned).collect(),
             gap_effect,
             quick: format!(
                 "profile quick has {} rounds, used capacities of 100 and 60 % and {} sustained \
@@ -351,7 +347,7 @@ fn levels(setup: &ProcedureSetup) -> Result<Vec<FactorLevel>, ProcedureError> {
     let settings = &setup.settings;
     let chosen = FACTORS.parse(settings, |text| {
         let all: Option<Vec<Vec<Factor>>> =
-            text.split(',').map(|name| Factor::parse(name.trim())).collect();
+            text.split(',').map(|name| Factor::of_sweep(name.trim())).collect();
         all.map(|all| all.concat())
     })?;
     let mut levels = Vec::new();
@@ -360,7 +356,8 @@ fn levels(setup: &ProcedureSetup) -> Result<Vec<FactorLevel>, ProcedureError> {
             Factor::FreshEntropy | Factor::Entropy => entropy_levels(setup, factor)?,
             Factor::Alignment => alignment_levels(setup)?,
             Factor::Randomness => randomness_levels(setup)?,
-            Factor::FreshPattern => fresh_pattern_levels(setup),
+            // Writes whose rate garbage collection does not limit.
+            Factor::FreshPattern => levels_of_patterns(setup, factor, &[SEQUENTIAL, RANDOM]),
             Factor::Pattern => pattern_levels(setup),
             Factor::Used => used_levels(setup)?,
         };
@@ -424,9 +421,11 @@ fn randomness_levels(setup: &ProcedureSetup) -> Result<Vec<FactorLevel>, Procedu
         IoStream::new(Op::Write, order, Bytes::kib(4)).weighing(u32::from(percent))
     };
     let of_percent = |percent: u8| {
-        let both =
-            [stream(Order::Random, percent), stream(Order::Sequential(Cursor::Own), 100 - percent)];
-        let streams = both.into_iter().filter(|stream| stream.weight > 0).collect();
+        let mut streams = vec![
+            stream(Order::Random, percent),
+            stream(Order::Sequential(Cursor::Own), 100 - percent),
+        ];
+        streams.retain(|stream| stream.weight > 0);
         level(setup, Factor::Randomness, f64::from(percent), streams)
     };
     Ok(RANDOM_PERCENTS.percents(&setup.settings, 0)?.into_iter().map(of_percent).collect())
@@ -440,11 +439,6 @@ fn pattern_levels(setup: &ProcedureSetup) -> Vec<FactorLevel> {
         patterns.extend(PATTERN_SIZES.map(|size| AccessPattern::random(size, reads)));
     }
     levels_of_patterns(setup, Factor::Pattern, &patterns)
-}
-
-/// Returns writes whose rate garbage collection does not limit.
-fn fresh_pattern_levels(setup: &ProcedureSetup) -> Vec<FactorLevel> {
-    levels_of_patterns(setup, Factor::FreshPattern, &[SEQUENTIAL, RANDOM])
 }
 
 fn levels_of_patterns(

@@ -165,7 +165,7 @@ fn a_step_after_a_gap_is_void_and_one_round_is_no_rate() {
     bench.gap_before = vec![("alignment", 2, 4), ("alignment", 1, 5), ("alignment", 3, 5)];
     let record = conducted(&test, &mut bench);
     let results = FactorsResults::new(&test, &record);
-    let rounds: Vec<usize> = results.levels.iter().map(|one| one.steps.len()).collect();
+    let rounds: Vec<usize> = results.levels.iter().map(|measured| measured.steps.len()).collect();
     assert_eq!(rounds, [3, 3, 3, 2, 1, 3]);
     assert!(results.levels[3].rate.is_some() && results.levels[4].rate.is_none());
     assert_eq!(results.alignment(), None, "a level is missing");

@@ -18,7 +18,6 @@ pub struct RateSample {
 }
 
 impl RateSample {
-    /// Returns the rate in MB/s.
     pub(super) fn mb_per_second(&self) -> f64 {
         self.bytes / 1e6 / self.seconds
     }
@@ -48,10 +47,20 @@ pub struct Plateau {
 }
 
 impl Plateau {
-    /// Returns the rate in MB/s.
     pub(super) fn mb_per_second(&self) -> f64 {
         (self.to - self.from) / 1e6 / self.seconds
     }
+
+    /// Returns the GB that were written.
+    pub(super) fn gigabytes(&self) -> f64 {
+        (self.to - self.from) / 1e9
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Cliff {
+    pub before: Plateau,
+    pub after: Plateau,
 }
 
 /// Amount written at full speed again.
@@ -66,7 +75,6 @@ pub struct ReturnedAmount {
 /// The rate of a load over the amount that it wrote.
 #[derive(Debug, Clone, Default)]
 pub struct WriteCurve {
-    /// Samples in order.
     pub samples: Vec<RateSample>,
     /// Stretches of constant rate, in order; one if the rate changes nowhere.
     pub plateaus: Vec<Plateau>,
@@ -89,25 +97,27 @@ impl WriteCurve {
             places.push(place_of_change(&samples, *point, before, after));
         }
         places.push(sum(&samples));
-        let plateau = |pair: &[RateSample]| Plateau {
+        let between = |pair: &[RateSample]| Plateau {
             from: pair[0].bytes,
             to: pair[1].bytes,
             seconds: pair[1].seconds - pair[0].seconds,
         };
-        let plateaus = places.windows(2).map(plateau).filter(|one| one.seconds > 0.0).collect();
+        let plateaus =
+            places.windows(2).map(between).filter(|plateau| plateau.seconds > 0.0).collect();
         WriteCurve { samples, plateaus }
     }
 
-    /// Returns the plateau at full speed and the one after it: those on either side of the first
-    /// drop; `None` if the rate drops nowhere.
-    pub(super) fn first_cliff(&self) -> Option<(Plateau, Plateau)> {
+    /// Returns the first drop, whose plateau before is the one at full speed; `None` if the rate
+    /// drops nowhere.
+    pub(super) fn first_cliff(&self) -> Option<Cliff> {
         self.cliffs().next()
     }
 
-    /// Returns the amounts after which the rate drops.
-    pub(super) fn cliffs(&self) -> impl Iterator<Item = (Plateau, Plateau)> {
+    /// Returns every drop of the rate, in order.
+    pub(super) fn cliffs(&self) -> impl Iterator<Item = Cliff> {
         let drops = |pair: &&[Plateau]| pair[1].mb_per_second() < pair[0].mb_per_second();
-        self.plateaus.windows(2).filter(drops).map(|pair| (pair[0], pair[1]))
+        let pairs = self.plateaus.windows(2).filter(drops);
+        pairs.map(|pair| Cliff { before: pair[0], after: pair[1] })
     }
 
     /// Returns the rate of everything in MB/s; `None` without a sample.
@@ -119,8 +129,8 @@ impl WriteCurve {
     /// they dropped below the middle between it and the rate after the first cliff. `None`
     /// without a cliff or a sample.
     pub(super) fn returned(&self, samples: &[RateSample]) -> Option<ReturnedAmount> {
-        let (full, next) = self.first_cliff()?;
-        let (full, next) = (full.mb_per_second(), next.mb_per_second());
+        let cliff = self.first_cliff()?;
+        let (full, next) = (cliff.before.mb_per_second(), cliff.after.mb_per_second());
         let samples = with_full_ends(samples.to_vec());
         if samples.is_empty() {
             return None;
@@ -128,14 +138,14 @@ impl WriteCurve {
         // A run of slow samples among fast ones moves the drop only if it is longer than what
         // follows at full speed.
         let middle = (full * next).sqrt();
-        let (mut sum, mut best) = (0_i64, (0, 0));
+        let (mut balance, mut highest, mut fast) = (0_i64, 0, 0);
         for (index, sample) in samples.iter().enumerate() {
-            sum += if sample.mb_per_second() >= middle { 1 } else { -1 };
-            if sum > best.0 {
-                best = (sum, index + 1);
+            balance += if sample.mb_per_second() >= middle { 1 } else { -1 };
+            if balance > highest {
+                highest = balance;
+                fast = index + 1;
             }
         }
-        let fast = best.1;
         if fast == samples.len() {
             let bytes = samples.iter().map(|sample| sample.bytes).sum();
             return Some(ReturnedAmount { bytes, has_dropped: false });

@@ -1,7 +1,7 @@
 //! Report of fill: the rate over the written amount with its cliffs, what returned after each idle
 //! time, and reads of new and of old data.
 
-use super::curve::{BINS, Plateau, RateSample};
+use super::curve::{BINS, Cliff, Plateau, RateSample};
 use super::results::{AfterIdleResult, FillResults, LevelResult};
 use super::setup::{DriveFill, IDLE_TIMES, LEVELS, PATTERN};
 use crate::common::metrics::MeasuredPoint;
@@ -86,21 +86,24 @@ impl ProcedureReport for DriveFill {
         let mut figures = vec![
             KeyFigure::new("full-speed", "Full speed", first.full_speed(), "MB/s"),
             KeyFigure::new("full-speed-amount", "At full speed", first.full_speed_gb(), "GB")
-                .noted(first.undropped().map(no_drop)),
+                .noted(first.bytes_without_cliff().map(no_drop_note)),
             KeyFigure::new("next-speed", "Then", first.next_speed(), "MB/s")
-                .noted(first.undropped().map(|_| "did not drop".to_owned())),
+                .noted(first.bytes_without_cliff().map(|_| "did not drop".to_owned())),
             KeyFigure::new("lowest-speed", "Slowest plateau", first.lowest_speed(), "MB/s")
-                .noted(slowest.map(from_gb)),
+                .noted(slowest.map(from_gb_note)),
             KeyFigure::new("mean-speed", "Mean", first.curve.mean(), "MB/s"),
         ];
-        figures.extend(first.after_idle.iter().map(|again| {
-            let id = format!("back-after-{}s", again.idle.as_secs_f64());
-            let label = format!("Back after {} idle", again.idle);
-            let note = match again.returned {
+        figures.extend(first.after_idle.iter().map(|result| {
+            let id = format!("back-after-{}s", result.idle.as_secs_f64());
+            let label = format!("Back after {} idle", result.idle);
+            let note = match result.returned {
                 Some(returned) => (!returned.has_dropped).then(|| "no drop".to_owned()),
-                None => first.undropped().and(again.written).map(|_| "no fast amount".to_owned()),
+                None => first
+                    .bytes_without_cliff()
+                    .and(result.written)
+                    .map(|_| "no fast amount".to_owned()),
             };
-            KeyFigure::new(&id, label, again.returned_gb(), "GB").noted(note)
+            KeyFigure::new(&id, label, result.returned_gb(), "GB").noted(note)
         }));
         figures
     }
@@ -122,9 +125,9 @@ impl ProcedureReport for DriveFill {
                 Metric::new("next-speed", &point, level.next_speed(), "MB/s"),
             ];
             metrics.extend(own.into_iter().flatten());
-            metrics.extend(level.after_idle.iter().filter_map(|again| {
-                let point = format!("{point}, {} idle", again.idle);
-                Metric::new("returned", &point, again.returned_gb(), "GB")
+            metrics.extend(level.after_idle.iter().filter_map(|result| {
+                let point = format!("{point}, {} idle", result.idle);
+                Metric::new("returned", &point, result.returned_gb(), "GB")
             }));
         }
         metrics
@@ -145,7 +148,7 @@ fn plot_id(level: &LevelResult<'_>) -> String {
 }
 
 /// Formats a rate or an amount with three significant digits.
-fn digits(value: f64) -> String {
+fn three_digits(value: f64) -> String {
     let decimals = match value.abs() {
         100.0.. => 0,
         10.0.. => 1,
@@ -155,38 +158,37 @@ fn digits(value: f64) -> String {
 }
 
 /// Returns the note on an amount that was written to its end at full speed.
-fn no_drop(bytes: f64) -> String {
-    format!("{} GB, no drop", digits(bytes / 1e9))
+fn no_drop_note(bytes: f64) -> String {
+    format!("{} GB, no drop", three_digits(bytes / 1e9))
 }
 
 /// Returns the note on a plateau that begins after some amount was written.
-fn from_gb(plateau: Plateau) -> String {
-    format!("from {} GB", digits(plateau.from / 1e9))
+fn from_gb_note(plateau: Plateau) -> String {
+    format!("from {} GB", three_digits(plateau.from / 1e9))
 }
 
 /// Describes a level in one sentence; `None` if it was not measured.
 fn sentence(level: &LevelResult<'_>) -> Option<String> {
     let full = level.full_speed()?;
     let name = capitalized(&level_name(level));
-    let Some((first, _)) = level.curve.first_cliff() else {
-        let whole = level.undropped().unwrap_or_default() / 1e9;
+    let Some(first) = level.full_speed_gb() else {
+        let whole = level.bytes_without_cliff().unwrap_or_default() / 1e9;
         return Some(format!(
             "{name}: {} MB/s for all of the {} GB, without a cliff.",
-            digits(full),
-            digits(whole)
+            three_digits(full),
+            three_digits(whole)
         ));
     };
-    let amount = digits((first.to - first.from) / 1e9);
-    let mut text = format!("{name}: full speed {} MB/s for {amount} GB", digits(full));
-    for (_, next) in level.curve.cliffs() {
-        text.push_str(&format!(", then {} MB/s", digits(next.mb_per_second())));
+    let mut text =
+        format!("{name}: full speed {} MB/s for {} GB", three_digits(full), three_digits(first));
+    for cliff in level.curve.cliffs() {
+        text.push_str(&format!(", then {} MB/s", three_digits(cliff.after.mb_per_second())));
     }
-    let back = level.after_idle.iter().filter_map(|again| {
-        let returned = again.returned?;
+    let back = joined(level.after_idle.iter().filter_map(|result| {
+        let returned = result.returned?;
         let least = if returned.has_dropped { "" } else { "at least " };
-        Some(format!("{least}{} GB after {}", digits(returned.bytes / 1e9), again.idle))
-    });
-    let back = joined(back);
+        Some(format!("{least}{} GB after {}", three_digits(returned.bytes / 1e9), result.idle))
+    }));
     if !back.is_empty() {
         text.push_str(&format!("; idle brings back {back}"));
     }
@@ -214,38 +216,15 @@ fn levels_table(run: &DriveFillRun<'_>, id: &str) -> Table {
         .rows(run.results.levels.iter().map(|level| typed_row(level_name(level), &columns, level)))
 }
 
-/// Row of the table of idle times.
-struct AfterIdleRow {
-    returned_gb: Option<f64>,
-    has_dropped: Option<bool>,
-    first_gb: Option<f64>,
-    written_gb: Option<f64>,
-    mean: Option<f64>,
-}
-
-impl AfterIdleRow {
-    fn new(level: &LevelResult<'_>, again: &AfterIdleResult) -> Self {
-        AfterIdleRow {
-            returned_gb: again.returned_gb(),
-            has_dropped: again.returned.map(|returned| returned.has_dropped),
-            first_gb: level.full_speed_gb(),
-            written_gb: again.written.map(|bytes| bytes / 1e9),
-            mean: again.mean,
-        }
-    }
-    fn percent(&self) -> Option<f64> {
-        Some(self.returned_gb? / self.first_gb? * 100.0)
-    }
-}
-
-const AFTER_IDLE: [TypedColumn<AfterIdleRow>; 5] = [
-    TypedColumn::number("Back GB", 2, |row| row.returned_gb),
-    TypedColumn::number("% of the first time", 1, AfterIdleRow::percent),
-    TypedColumn::cell("Cliff", |row| {
-        Cell::known(row.has_dropped.map(|dropped| if dropped { "yes" } else { "not yet" }))
+const AFTER_IDLE: [TypedColumn<AfterIdleResult>; 5] = [
+    TypedColumn::number("Back GB", 2, AfterIdleResult::returned_gb),
+    TypedColumn::number("% of the first time", 1, AfterIdleResult::returned_percent),
+    TypedColumn::cell("Cliff", |result| {
+        let has_dropped = result.returned.map(|returned| returned.has_dropped);
+        Cell::known(has_dropped.map(|dropped| if dropped { "yes" } else { "not yet" }))
     }),
-    TypedColumn::number("Written GB", 2, |row| row.written_gb),
-    TypedColumn::number("Mean MB/s", 1, |row| row.mean),
+    TypedColumn::number("Written GB", 2, |result| result.written.map(|bytes| bytes / 1e9)),
+    TypedColumn::number("Mean MB/s", 1, |result| result.mean),
 ];
 
 fn after_idle_table(run: &DriveFillRun<'_>, id: &str) -> Table {
@@ -253,10 +232,9 @@ fn after_idle_table(run: &DriveFillRun<'_>, id: &str) -> Table {
     let mut table = typed_table(id, title, "Drive, idle for", &AFTER_IDLE);
     for level in &run.results.levels {
         let name = level_name(level);
-        table = table.rows(level.after_idle.iter().map(|again| {
-            let head = format!("{name}, {}", again.idle);
-            let row = typed_row(head, &AFTER_IDLE, &AfterIdleRow::new(level, again));
-            row.with_id(level.level.after_idle_phase(again.idle))
+        table = table.rows(level.after_idle.iter().map(|result| {
+            let row = typed_row(format!("{name}, {}", result.idle), &AFTER_IDLE, result);
+            row.with_id(level.level.after_idle_phase(result.idle))
         }));
     }
     table
@@ -288,9 +266,9 @@ fn curve_plot(run: &DriveFillRun<'_>, level: &LevelResult<'_>) -> Plot {
         [(plateau.from / 1e9, rate), (plateau.to / 1e9, rate)]
     };
     let plateaus = level.curve.plateaus.iter().flat_map(edges).collect();
-    let cliff = |(full, next): (Plateau, Plateau)| Marker {
-        x: full.to / 1e9,
-        label: format!("{} GB: {} MB/s", digits(full.to / 1e9), digits(next.mb_per_second())),
+    let marker = |cliff: Cliff| {
+        let (x, rate) = (cliff.before.to / 1e9, cliff.after.mb_per_second());
+        Marker { x, label: format!("{} GB: {} MB/s", three_digits(x), three_digits(rate)) }
     };
     Plot::lines(
         &plot_id(level),
@@ -306,7 +284,7 @@ fn curve_plot(run: &DriveFillRun<'_>, level: &LevelResult<'_>) -> Plot {
     .with(Series::new("each 0.5 s", Stroke::Context, middles(&level.curve.samples)))
     .with(Series::new("each 1 %", Stroke::Average, middles(&level.curve.bins())))
     .with(Series::new("plateau", Stroke::Fit, plateaus))
-    .markers(level.curve.cliffs().map(cliff))
+    .markers(level.curve.cliffs().map(marker))
 }
 
 const PLATEAU: [TypedColumn<Plateau>; 4] = [
@@ -340,7 +318,7 @@ fn returned_plot(run: &DriveFillRun<'_>) -> Plot {
         let points: Vec<(f64, Option<f64>)> = level
             .after_idle
             .iter()
-            .map(|again| (again.idle.as_secs_f64(), again.returned_gb()))
+            .map(|result| (result.idle.as_secs_f64(), result.returned_gb()))
             .collect();
         let first = points.iter().map(|(seconds, _)| (*seconds, level.full_speed_gb())).collect();
         plot = plot.with(Series::new(name.clone(), Stroke::Measured, points)).with(Series::new(

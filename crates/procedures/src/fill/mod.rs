@@ -21,53 +21,46 @@ mod tests;
 pub use setup::{DriveFill, PARAMETERS};
 
 use crate::common::attempts::until_unbroken;
-use crate::common::continuous_load::{CHECKPOINT, LoadGaps};
+use crate::common::continuous_load::{ContinuousLoad, LoadGaps};
 use crate::exhibits::report;
 use curve::{RateSample, WriteCurve, rate_samples};
 use setup::{FillLevel, LastWrites, SAMPLE};
 use steadfast_domain::{
-    Bench, Bytes, Findings, Halt, IoStream, Nanos, Procedure, Record, Step, StepPlace, Stimulus,
+    Bench, Bytes, Findings, Halt, IoStream, Procedure, Record, Step, StepPlace,
 };
 
 impl DriveFill {
-    fn longest_idle(&self) -> Nanos {
-        self.idle_times.iter().copied().max().unwrap_or_default()
-    }
-
     fn conduct_level(&self, bench: &mut dyn Bench, level: FillLevel) -> Result<(), Halt> {
         let mut curve = WriteCurve::default();
         until_unbroken(bench, "the purge of this fill level", |bench, attempt| {
             bench.purge()?;
-            if let Some((place, stimulus)) = self.preload(level, attempt) {
-                if write(bench, place, stimulus)?.gaps.gap_inside {
+            if let Some(load) = self.preload(level, attempt) {
+                if write(bench, &load)?.gaps.gap_inside {
                     return Ok(false);
                 }
-                bench.idle(self.longest_idle())?;
+                bench.idle(self.idle_times.iter().copied().max().unwrap_or_default())?;
             }
-            let (place, stimulus) = self.fill(level, attempt);
-            let writes = write(bench, place, stimulus)?;
+            let writes = write(bench, &self.fill(level, attempt))?;
             curve = WriteCurve::new(writes.samples, self.drop_share);
             // A gap before the first write of an empty drive does no harm.
             Ok(!(writes.gaps.gap_inside || level.percent > 0 && writes.gaps.gap_before))
         })?;
-        let amount = self.amount_again(level, &curve);
+        let amount = self.amount_after_idle(level, &curve);
         let mut last = LastWrites { amount, ..LastWrites::default() };
         for idle in &self.idle_times {
             let mut uses_up = 0;
             until_unbroken(bench, "the idle time", |bench, attempt| {
                 bench.idle(*idle)?;
-                let (place, stimulus) =
-                    self.writes(level, &level.after_idle_phase(*idle), amount, attempt);
-                let writes = write(bench, place, stimulus)?;
+                let load = self.writes(level, &level.after_idle_phase(*idle), amount, attempt);
+                let writes = write(bench, &load)?;
                 last.returned = curve.returned(&writes.samples).map(|returned| returned.bytes);
                 last.end = writes.end;
                 // The rest of interrupted writes may end before what returned in the gap does.
                 let mut may_have_some_left = writes.gaps.gap_inside;
                 while may_have_some_left {
                     uses_up += 1;
-                    let (place, stimulus) =
-                        self.writes(level, &level.use_up_phase(*idle), amount, uses_up);
-                    may_have_some_left = write(bench, place, stimulus)?.gaps.gap_inside;
+                    let load = self.writes(level, &level.use_up_phase(*idle), amount, uses_up);
+                    may_have_some_left = write(bench, &load)?.gaps.gap_inside;
                 }
                 Ok(!writes.gaps.gap_before && !writes.gaps.gap_inside)
             })?;
@@ -88,16 +81,12 @@ struct AppliedWrites {
 }
 
 /// Applies a load without pause until it is complete.
-fn write(
-    bench: &mut dyn Bench,
-    place: StepPlace,
-    stimulus: Stimulus,
-) -> Result<AppliedWrites, Halt> {
+fn write(bench: &mut dyn Bench, load: &ContinuousLoad) -> Result<AppliedWrites, Halt> {
     let mut writes = AppliedWrites::default();
-    let cursor = stimulus.streams.first().and_then(IoStream::cursor_key);
+    let cursor = load.stimulus.streams.first().and_then(IoStream::cursor_key);
     for point in 1.. {
-        let place = StepPlace { point, ..place.clone() };
-        let step = Step::part(place, stimulus.clone(), CHECKPOINT, point > 1);
+        let place = StepPlace { point, ..load.place.clone() };
+        let step = Step::part(place, load.stimulus.clone(), load.cut, point > 1);
         let outcome = bench.apply(&step.with_interval(SAMPLE))?;
         if outcome.gap_before.is_some() {
             writes.gaps.note(point);

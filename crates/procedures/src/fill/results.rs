@@ -7,7 +7,6 @@ use crate::common::preconditioning;
 use steadfast_domain::{Measurement, Nanos, Record};
 
 pub struct FillResults<'a> {
-    /// Results of the levels, in order.
     pub levels: Vec<LevelResult<'a>>,
 }
 
@@ -23,9 +22,11 @@ pub struct LevelResult<'a> {
     pub reads: [Option<f64>; 2],
 }
 
-/// Writes after an idle time.
 pub struct AfterIdleResult {
     pub idle: Nanos,
+    /// GB written at full speed in the first place; `None` without a cliff.
+    first_gb: Option<f64>,
+    /// Bytes written; `None` if the writes were not measured.
     pub written: Option<f64>,
     /// Amount written at full speed; `None` without a cliff.
     pub returned: Option<ReturnedAmount>,
@@ -40,12 +41,14 @@ impl<'a> FillResults<'a> {
             let is_empty = level.percent == 0;
             let steps = unbroken(record, &level.fill_phase(), is_empty);
             let curve = WriteCurve::new(samples(&steps), test.drop_share);
+            let first_gb = curve.first_cliff().map(|cliff| cliff.before.gigabytes());
             let after_idle = test.idle_times.iter().map(|idle| {
                 let steps = unbroken(record, &level.after_idle_phase(*idle), false);
                 let samples = samples(&steps);
                 let all = WriteCurve { samples: samples.clone(), ..WriteCurve::default() };
                 AfterIdleResult {
                     idle: *idle,
+                    first_gb,
                     written: (!steps.is_empty())
                         .then(|| steps.iter().map(|step| step.bytes().0 as f64).sum()),
                     returned: curve.returned(&samples),
@@ -90,31 +93,36 @@ impl AfterIdleResult {
     pub(super) fn returned_gb(&self) -> Option<f64> {
         self.returned.map(|returned| returned.bytes / 1e9)
     }
+
+    /// Returns the amount written at full speed in percent of that in the first place.
+    pub(super) fn returned_percent(&self) -> Option<f64> {
+        Some(self.returned_gb()? / self.first_gb? * 100.0)
+    }
 }
 
 impl LevelResult<'_> {
     /// Returns the full speed in MB/s: up to the first cliff, or of everything without one.
     pub(super) fn full_speed(&self) -> Option<f64> {
         match self.curve.first_cliff() {
-            Some((full, _)) => Some(full.mb_per_second()),
+            Some(cliff) => Some(cliff.before.mb_per_second()),
             None => self.curve.mean(),
         }
     }
 
     /// Returns the GB written at full speed before the first cliff; `None` without a cliff.
     pub(super) fn full_speed_gb(&self) -> Option<f64> {
-        self.curve.first_cliff().map(|(full, _)| (full.to - full.from) / 1e9)
+        self.curve.first_cliff().map(|cliff| cliff.before.gigabytes())
     }
 
     /// Returns the bytes written if the rate did not drop; `None` with a cliff.
-    pub(super) fn undropped(&self) -> Option<f64> {
+    pub(super) fn bytes_without_cliff(&self) -> Option<f64> {
         let last = self.curve.plateaus.last()?;
         self.curve.first_cliff().is_none().then_some(last.to)
     }
 
     /// Returns the rate after the first cliff in MB/s; `None` without a cliff.
     pub(super) fn next_speed(&self) -> Option<f64> {
-        self.curve.first_cliff().map(|(_, next)| next.mb_per_second())
+        self.curve.first_cliff().map(|cliff| cliff.after.mb_per_second())
     }
 
     pub(super) fn slowest(&self) -> Option<Plateau> {

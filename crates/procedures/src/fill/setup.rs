@@ -4,6 +4,7 @@ use super::curve::WriteCurve;
 use crate::common::ProcedureSetup;
 use crate::common::attempts::{attempt_phase, is_attempt_of, phases_of};
 use crate::common::choices::RunChoices;
+use crate::common::continuous_load::ContinuousLoad;
 use crate::common::method::{Method, RANGE_UNIT, part_of};
 use crate::common::procedure_request::ProcedureRequest;
 use crate::common::rounds::check_no_rounds;
@@ -13,7 +14,7 @@ use crate::pts::method;
 use crate::report_notation::joined;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::stimulus::ActiveRange;
-use steadfast_domain::{Bytes, Demand, Nanos, Order, Profile, Record, Step, StepPlace, Stimulus};
+use steadfast_domain::{Bytes, Demand, Nanos, Order, Profile, Record, Step};
 
 /// Length of a sample (our choice: TechPowerUp's plots have half seconds).
 pub(super) const SAMPLE: Nanos = Nanos::from_millis(500);
@@ -126,7 +127,7 @@ pub struct DriveFill {
     pub(super) demand: Demand,
     pub(super) levels: Vec<FillLevel>,
     pub(super) idle_times: Vec<Nanos>,
-    again_percent: u64,
+    after_idle_percent: u64,
     /// Share of the higher rate by which the rate must change.
     pub(super) drop_share: f64,
 }
@@ -166,7 +167,7 @@ impl DriveFill {
         Ok(DriveFill {
             demand: settings.demand_or(DEMAND),
             idle_times: IDLE_TIMES.times(settings)?,
-            again_percent: AFTER_IDLE_MAX.within(settings, 1..=75)?,
+            after_idle_percent: AFTER_IDLE_MAX.within(settings, 1..=75)?,
             drop_share: DROP.within(settings, 5..=90u64)? as f64 / 100.0,
             setup,
             pattern,
@@ -174,26 +175,25 @@ impl DriveFill {
         })
     }
 
-    /// Returns a load of `bytes` in `range`, and the place of its first step.
+    /// Returns a load of `bytes` in `range`.
     fn load(
         &self,
         phase: &str,
         pattern: AccessPattern,
         range: ActiveRange,
         bytes: Bytes,
-    ) -> (StepPlace, Stimulus) {
-        let load = self.setup.amount(phase, &pattern, self.demand, bytes).within(range);
-        (load.place, load.stimulus)
+    ) -> ContinuousLoad {
+        self.setup.amount(phase, &pattern, self.demand, bytes).within(range)
     }
 
     /// Returns the writes that fill the drive up to a level; `None` at level 0.
-    pub(super) fn preload(&self, level: FillLevel, attempt: u32) -> Option<(StepPlace, Stimulus)> {
+    pub(super) fn preload(&self, level: FillLevel, attempt: u32) -> Option<ContinuousLoad> {
         let phase = attempt_phase(&level.preload_phase(), attempt);
         let sequential = AccessPattern::sequential(Bytes::kib(128), 0);
         (level.percent > 0).then(|| self.load(&phase, sequential, level.range, level.range.length))
     }
 
-    pub(super) fn fill(&self, level: FillLevel, attempt: u32) -> (StepPlace, Stimulus) {
+    pub(super) fn fill(&self, level: FillLevel, attempt: u32) -> ContinuousLoad {
         self.writes(level, &level.fill_phase(), level.range.length, attempt)
     }
 
@@ -204,17 +204,17 @@ impl DriveFill {
         phase: &str,
         amount: Bytes,
         attempt: u32,
-    ) -> (StepPlace, Stimulus) {
+    ) -> ContinuousLoad {
         self.load(&attempt_phase(phase, attempt), self.pattern, level.range, amount)
     }
 
     /// Returns how much is written after an idle time: more than can have returned, so that each
     /// idle time begins with nothing left of it, unless `again-max` permits less.
-    pub(super) fn amount_again(&self, level: FillLevel, curve: &WriteCurve) -> Bytes {
+    pub(super) fn amount_after_idle(&self, level: FillLevel, curve: &WriteCurve) -> Bytes {
         let length = level.range.length.0;
-        let most = length / 100 * self.again_percent;
+        let most = length / 100 * self.after_idle_percent;
         let wanted = match curve.first_cliff() {
-            Some((full, _)) => (full.to * 1.5) as u64,
+            Some(cliff) => (cliff.before.to * 1.5) as u64,
             None if curve.samples.is_empty() => most,
             None => length / SMALL_PART,
         };
@@ -244,8 +244,8 @@ impl DriveFill {
         let pattern = AccessPattern { read_percent: 100, ..self.pattern };
         let read = |(phase, start): (String, u64)| {
             let range = ActiveRange::new(Bytes(begin + start), Bytes(length));
-            let (place, stimulus) = self.load(&phase, pattern, range, Bytes(length));
-            Step::alone(place, stimulus).with_interval(SAMPLE)
+            let load = self.load(&phase, pattern, range, Bytes(length));
+            Step::alone(load.place, load.stimulus).with_interval(SAMPLE)
         };
         level.read_phases().into_iter().zip(starts).map(read).collect()
     }

@@ -7,8 +7,8 @@ use crate::testing::scripted::{
 use steadfast_domain::device_log::{LatencyBuckets, LogDelta};
 use steadfast_domain::measurement::{Interval, IntervalTally};
 use steadfast_domain::{
-    Bytes, CoarseHistogram, EndState, JournalEntry, Measurement, Op, PurgeChoice, PurgeMethod,
-    Settings, Step,
+    Bytes, CoarseHistogram, EndState, JournalEntry, Measurement, Nanos, Op, PurgeChoice,
+    PurgeMethod, Settings, Step,
 };
 
 fn build(change: impl FnOnce(&mut Settings)) -> Result<DriveFill, crate::ProcedureError> {

@@ -6,6 +6,7 @@ use super::results::{EnteredState, IdleExitResults, IdleResult};
 use super::setup::{IDLE_TIMES, IdleExit, ONE, PATTERN, WRITES, after_phase};
 use crate::common::metrics::MeasuredPoint;
 use crate::exhibits::disclosure::{self, ReportForm, form_demand};
+use crate::exhibits::matrix::millis;
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::tail_plot;
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
@@ -15,7 +16,7 @@ use steadfast_domain::findings::{
 };
 use steadfast_domain::record::Check;
 use steadfast_domain::text::significant;
-use steadfast_domain::{Measurement, Nanos, Record, Tally};
+use steadfast_domain::{Measurement, Record, Tally};
 
 /// IDs of the checks that say which power states drive, link and host may enter.
 const POWER_CHECKS: [&str; 6] =
@@ -48,15 +49,12 @@ impl ProcedureReport for IdleExit {
         }),
         ReportEntry::Secondary,
     ];
+    const TITLE: &'static str = "Idle exit";
     const FRONT_PLOTS: &'static [&'static str] = &["first-response"];
 
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
         let (choices, results) = (self.choices(record), IdleExitResults::new(self, record));
         StudiedRun { test: self, record, choices, results }
-    }
-
-    fn title(&self) -> String {
-        "Idle exit".into()
     }
 
     fn form(run: &IdleExitRun<'_>) -> ReportForm {
@@ -104,7 +102,7 @@ impl ProcedureReport for IdleExit {
         figures.extend(results.idle_times.iter().map(|result| {
             let id = after_phase(result.idle);
             let label = format!("After {} idle, mean", result.idle);
-            let longest_response = ms(result.tally.response_longest());
+            let longest_response = millis(result.tally.response_longest());
             let note = longest_response.map(|longest| {
                 format!("{} I/Os, longest {}", result.tally.ios, milliseconds(longest))
             });
@@ -148,7 +146,6 @@ fn milliseconds(ms: f64) -> String {
     format!("{} ms", significant(ms, 3))
 }
 
-/// A row of the table of idle times.
 struct IdleRow {
     tally: Tally,
     added_ms: Option<f64>,
@@ -164,19 +161,15 @@ impl From<&IdleResult<'_>> for IdleRow {
 
 const IDLE: [TypedColumn<IdleRow>; 7] = [
     TypedColumn::count("I/Os", |row| (row.tally.ios > 0).then_some(row.tally.ios)),
-    TypedColumn::number("Min ms", 4, |row| ms(row.tally.response_shortest())),
+    TypedColumn::number("Min ms", 4, |row| millis(row.tally.response_shortest())),
     TypedColumn::number("ART ms", 4, |row| row.tally.response_mean_ms()),
-    TypedColumn::number("Median ms", 4, |row| ms(row.tally.percentile(0.5))),
-    TypedColumn::number("MRT ms", 4, |row| ms(row.tally.response_longest())),
+    TypedColumn::number("Median ms", 4, |row| millis(row.tally.percentile(0.5))),
+    TypedColumn::number("MRT ms", 4, |row| millis(row.tally.response_longest())),
     TypedColumn::number("Added ms", 4, |row| row.added_ms),
     TypedColumn::cell("All slower", |row| {
         Cell::known(row.is_slower.map(|slower| if slower { "yes" } else { "no" }))
     }),
 ];
-
-fn ms(time: Option<Nanos>) -> Option<f64> {
-    time.map(Nanos::as_millis_f64)
-}
 
 fn idle_table(run: &IdleExitRun<'_>, id: &str) -> Table {
     let back_to_back = run.results.back_to_back.clone();
@@ -190,23 +183,21 @@ fn idle_table(run: &IdleExitRun<'_>, id: &str) -> Table {
         }))
 }
 
+const STATE: [TypedColumn<EnteredState>; 3] = [
+    TypedColumn::cell("Not yet after", |state| {
+        Cell::known(state.not_after.map(|time| time.to_string()))
+    }),
+    TypedColumn::cell("Entered after", |state| Cell::text(state.after.to_string())),
+    TypedColumn::number("Added ms", 4, |state| Some(state.added_ms)),
+];
+
 /// Returns the states that the response times show; `None` if there is none.
 fn states_table(run: &IdleExitRun<'_>, id: &str) -> Option<Table> {
     let states = &run.results.states;
-    let row = |(number, state): (usize, &EnteredState)| {
-        Row::new(
-            (number + 1).to_string(),
-            [
-                Cell::known(state.not_after.map(|time| time.to_string())),
-                Cell::text(state.after.to_string()),
-                Cell::number(Some(state.added_ms), 4),
-            ],
-        )
-    };
+    let rows = (1..).zip(states);
     (!states.is_empty()).then(|| {
-        Table::new(id, "States that the drive enters when idle", "State")
-            .columns(["Not yet after", "Entered after", "Added ms"])
-            .rows(states.iter().enumerate().map(row))
+        typed_table(id, "States that the drive enters when idle", "State", &STATE)
+            .rows(rows.map(|(n, state): (u32, _)| typed_row(n.to_string(), &STATE, state)))
     })
 }
 
@@ -249,8 +240,8 @@ fn response_plot(run: &IdleExitRun<'_>) -> Plot {
         let point = |result: &IdleResult<'_>| (result.idle.as_secs_f64(), value(&result.tally));
         results.idle_times.iter().map(point).collect()
     };
-    let shortest = points(|tally| ms(tally.response_shortest()));
-    let longest = points(|tally| ms(tally.response_longest()));
+    let shortest = points(|tally| millis(tally.response_shortest()));
+    let longest = points(|tally| millis(tally.response_longest()));
     let edges: Vec<(f64, Option<f64>, Option<f64>)> =
         shortest.iter().zip(&longest).map(|((x, low), (_, high))| (*x, *low, *high)).collect();
     let back_to_back = results.back_to_back.response_mean_ms();

@@ -24,7 +24,7 @@ use steadfast_domain::{Bench, Findings, Halt, Procedure, Record};
 impl Procedure for IdleExit {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
         let got = bench.settle(&self.conditions())?;
-        if let Some(why) = self.unmet(&got) {
+        if let Some(why) = self.refusal(&got) {
             return Err(Halt::Refused(why));
         }
         self.preparation().conduct(bench)?;

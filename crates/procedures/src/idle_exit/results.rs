@@ -51,7 +51,7 @@ impl<'a> IdleExitResults<'a> {
         let steps = |phase: &str| measurements(&steps_of(record, phase));
         let baseline_steps = steps(BACK_TO_BACK);
         let back_to_back: Tally = baseline_steps.iter().map(|step| step.total()).sum();
-        let usual = back_to_back.percentile(0.99).or(back_to_back.response_longest());
+        let slow = back_to_back.percentile(0.99).or(back_to_back.response_longest());
         let mut times = test.idle_times.clone();
         times.sort_unstable();
         let idle_times: Vec<IdleResult<'a>> = times
@@ -60,8 +60,8 @@ impl<'a> IdleExitResults<'a> {
                 let step = steps(&after_phase(idle)).last().copied();
                 let tally = step.map(Measurement::total).unwrap_or_default();
                 let mean = tally.response_mean_ms().zip(back_to_back.response_mean_ms());
-                let shortest = tally.response_shortest().zip(usual);
-                let is_slower = shortest.is_some_and(|(shortest, usual)| shortest > usual);
+                let shortest = tally.response_shortest().zip(slow);
+                let is_slower = shortest.is_some_and(|(shortest, slow)| shortest > slow);
                 let added_ms = mean.map(|(after, before)| after - before);
                 let errors = standard_error_ms(&tally).zip(standard_error_ms(&back_to_back));
                 let added_bounds = added_ms.zip(errors).map(|(added, (after, before))| {

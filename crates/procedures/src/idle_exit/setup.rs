@@ -217,16 +217,13 @@ impl IdleExit {
 
     /// Returns why the run cannot be made with the conditions that were read back; `None` if it can:
     /// response times under power management that could not be set would be those of another.
-    pub(super) fn unmet(&self, got: &Conditions) -> Option<String> {
-        let why = || {
-            let why = got.unmet.iter().map(|text| format!(" ({text})"));
-            why.collect::<String>()
-        };
+    pub(super) fn refusal(&self, got: &Conditions) -> Option<String> {
+        let reasons = || got.unmet.iter().map(|text| format!(" ({text})")).collect::<String>();
         if self.link_power.is_some() && got.link_power != self.link_power {
             return Some(format!(
                 "link-power cannot be set: no link_power_management_policy of this drive took it{}; \
                  omit --set link-power",
-                why()
+                reasons()
             ));
         }
         if self.power_state_changes.is_some() && got.power_state_changes != self.power_state_changes
@@ -234,7 +231,7 @@ impl IdleExit {
             return Some(format!(
                 "apst cannot be set: no power/pm_qos_latency_tolerance_us of this drive's controller \
                  took it{}; omit --set apst",
-                why()
+                reasons()
             ));
         }
         None
@@ -246,9 +243,9 @@ impl IdleExit {
         let changes = self
             .power_state_changes
             .map(|on| format!("NVMe power state changes (APST) {}", if on { "on" } else { "off" }));
-        let both: Vec<String> = link.into_iter().chain(changes).collect();
-        (!both.is_empty()).then(|| {
-            format!("During the run: {}, as requested; put back at its end.", both.join(", "))
+        let settings: Vec<String> = link.into_iter().chain(changes).collect();
+        (!settings.is_empty()).then(|| {
+            format!("During the run: {}, as requested; put back at its end.", settings.join(", "))
         })
     }
 

@@ -120,13 +120,13 @@ fn power_management_is_set_as_requested() {
     let wanted = test.conditions();
     assert_eq!(wanted.link_power.as_deref(), Some("min_power"));
     assert_eq!(wanted.power_state_changes, Some(false));
-    assert_eq!(test.unmet(&wanted), None);
-    let lacks = |got: Conditions| test.unmet(&got).unwrap();
+    assert_eq!(test.refusal(&wanted), None);
+    let lacks = |got: Conditions| test.refusal(&got).unwrap();
     assert!(lacks(Conditions::default()).contains("link_power_management_policy"));
     let link = Conditions { link_power: wanted.link_power.clone(), ..Conditions::default() };
     assert!(lacks(link).contains("pm_qos_latency_tolerance_us"));
     assert!(test.changed_text().unwrap().contains("min_power"));
     let unchanged = build(|_| ()).unwrap();
     assert_eq!(unchanged.conditions().link_power, None);
-    assert_eq!((unchanged.unmet(&Conditions::default()), unchanged.changed_text()), (None, None));
+    assert_eq!((unchanged.refusal(&Conditions::default()), unchanged.changed_text()), (None, None));
 }

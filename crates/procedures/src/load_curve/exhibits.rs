@@ -6,9 +6,7 @@ use super::search::{PRECISION, SearchResult};
 use super::setup::{HIGHEST_PERCENTILE, LoadCurve, POINT_TIME, POINT_TIME_MAX, is_above};
 use crate::common::attempts::measurements;
 use crate::common::metrics::MeasuredPoint;
-use crate::exhibits::cyclic_load::{
-    check_exhibits, convergence_plot, evidence, fresh_caveat, steps_plot,
-};
+use crate::exhibits::cyclic_load::{convergence_plot, fresh_caveat, steps_plot};
 use crate::exhibits::disclosure::{self, ReportForm, SettingRows, form_demand};
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{percentile_table, tail_plot};
@@ -58,12 +56,9 @@ impl ProcedureReport for LoadCurve {
         ReportEntry::Chapter("Closed-Loop Maximum"),
         ReportEntry::Plot(|run| {
             let title = format!("Closed loop - {}", run.test.maximum.label);
-            convergence_plot(&run.test.maximum, &run.results.closed_loop, "maximum", &title)
+            convergence_plot(&run.test.maximum, &run.results.closed_loop.steps, "maximum", &title)
         }),
-        ReportEntry::Several(|run| check_exhibits(&run.results.maximum_verdict, "maximum-window")),
-        ReportEntry::Several(|run| {
-            evidence(&run.test.maximum, &run.results.closed_loop, "maximum")
-        }),
+        ReportEntry::Several(|run| run.results.closed_loop.check_and_evidence("maximum")),
         ReportEntry::Chapter("Response Times by Rate"),
         ReportEntry::Plot(|run| {
             let title = format!("Response times by rate - {}", run.test.workload);
@@ -90,18 +85,20 @@ impl ProcedureReport for LoadCurve {
     fn form(run: &LoadCurveRun<'_>) -> ReportForm {
         let settings = run.choices.settings;
         let demand = form_demand(run.test.demand);
-        let steady = run.test.preparation.steady.as_ref();
-        let rounds = run.results.steady_verdict.as_ref().map(disclosure::window_text);
+        let preconditioning = run.results.preconditioning.as_ref();
         ReportForm::new("Load Curve", "Load Curve - Response Times at Offered Rates", &run.choices)
             .set_up(disclosure::preconditioning_rows(&run.choices))
             .set_up([
                 Setting::new(
                     "wdpc",
                     "Pre Condition 2",
-                    steady.map(|load| format!("{} (WDPC)", load.label)),
+                    preconditioning.map(|judged| format!("{} (WDPC)", judged.load.label)),
                     Origin::Profile,
                 ),
-                Setting::outcome("SS Rounds", rounds),
+                Setting::outcome(
+                    "SS Rounds",
+                    preconditioning.map(|judged| disclosure::window_text(&judged.verdict)),
+                ),
                 disclosure::note_row(&run.choices),
             ])
             .test_parameters(workload_rows(run))
@@ -109,7 +106,7 @@ impl ProcedureReport for LoadCurve {
                 run.choices.demand_row("TOIO - TC/QD", demand),
                 Setting::outcome(
                     "Closed Loop Rounds",
-                    disclosure::window_text(&run.results.maximum_verdict),
+                    disclosure::window_text(&run.results.closed_loop.verdict),
                 ),
                 run.choices.step_row("Closed Loop Step"),
                 Setting::method("arrivals", "Arrivals", "Poisson (open loop)", Origin::Profile),
@@ -150,7 +147,8 @@ impl ProcedureReport for LoadCurve {
     fn caveats(run: &LoadCurveRun<'_>) -> Vec<Caveat> {
         let mut caveats = Vec::new();
         caveats.extend(steady_state_caveat(run));
-        caveats.extend(run.results.steady_verdict.as_ref().and_then(fresh_caveat));
+        let preconditioning = run.results.preconditioning.as_ref();
+        caveats.extend(preconditioning.and_then(|judged| fresh_caveat(&judged.verdict)));
         caveats.extend(missed_rates_caveat(run));
         caveats.extend(short_steps_caveat(run));
         if run.test.reads_unwritten() {
@@ -179,7 +177,7 @@ impl ProcedureReport for LoadCurve {
         });
         let mut figures = vec![
             KeyFigure::new("maximum-iops", "Closed-loop maximum", results.maximum, "IOPS")
-                .ranging(results.maximum.and(results.maximum_verdict.range())),
+                .ranging(results.maximum.and(results.closed_loop.verdict.range())),
             KeyFigure::new("knee-iops", knee_label, knee.map(|knee| knee.offered), "IOPS"),
         ];
         for percent in FRONT_RATES {
@@ -199,7 +197,7 @@ impl ProcedureReport for LoadCurve {
 
     fn metrics(run: &LoadCurveRun<'_>) -> Vec<Metric> {
         let test = run.test;
-        let closed = measurements(&run.results.closed_loop);
+        let closed = measurements(&run.results.closed_loop.steps);
         let name = format!("{}, closed loop", test.workload);
         let metrics_of = |point: &str, steps: &[&Measurement]| {
             let pattern = test.workload.pattern();
@@ -235,7 +233,7 @@ fn slo_row(slo: Option<ServiceLevel>) -> Setting {
 /// without one.
 fn slo_text(run: &LoadCurveRun<'_>) -> Option<String> {
     let slo = run.test.slo?;
-    let Some((_, result)) = run.results.slo else {
+    let Some(result) = run.results.search else {
         return Some(format!("{slo} is not searched for yet"));
     };
     let iops = |rate: f64| number(rate, 0);
@@ -258,15 +256,15 @@ fn slo_text(run: &LoadCurveRun<'_>) -> Option<String> {
 
 fn slo_figure(run: &LoadCurveRun<'_>) -> Option<KeyFigure> {
     let slo = run.test.slo?;
-    let value = match run.results.slo {
-        Some((_, SearchResult::Found(rate) | SearchResult::AllMet(rate))) => Some(rate),
+    let value = match run.results.search {
+        Some(SearchResult::Found(rate) | SearchResult::AllMet(rate)) => Some(rate),
         _ => None,
     };
-    let label = match run.results.slo {
-        Some((_, SearchResult::AllMet(_))) => format!("Highest offered rate, which meets {slo}"),
+    let label = match run.results.search {
+        Some(SearchResult::AllMet(_)) => format!("Highest offered rate, which meets {slo}"),
         _ => format!("Highest rate that meets {slo}"),
     };
-    let is_missed = matches!(run.results.slo, Some((_, SearchResult::NoneMet)));
+    let is_missed = run.results.search == Some(SearchResult::NoneMet);
     let note = is_missed.then(|| "none met it".to_owned());
     Some(KeyFigure::new("slo-iops", label, value, "IOPS").noted(note))
 }
@@ -276,7 +274,8 @@ fn steady_state_caveat(run: &LoadCurveRun<'_>) -> Option<Caveat> {
     if verdict.steady || !run.record.has_ended() {
         return None;
     }
-    let is_prepared = run.results.steady_verdict.as_ref().is_none_or(|verdict| verdict.steady);
+    let is_prepared =
+        run.results.preconditioning.as_ref().is_none_or(|judged| judged.verdict.steady);
     let what = if is_prepared {
         let count = count_word(verdict.criteria.window);
         format!(
@@ -443,8 +442,8 @@ fn curve_plot(run: &LoadCurveRun<'_>) -> Plot {
 fn markers(run: &LoadCurveRun<'_>) -> Vec<Marker> {
     let results = &run.results;
     let mark = |x: f64, label: String| Marker { x, label };
-    let found = match results.slo {
-        Some((slo, SearchResult::Found(rate))) => Some(mark(rate, format!("{slo}"))),
+    let found = match (run.test.slo, results.search) {
+        (Some(slo), Some(SearchResult::Found(rate))) => Some(mark(rate, slo.to_string())),
         _ => None,
     };
     let knee = results.knee(run.test).map(|knee| mark(knee.offered, "knee".into()));
@@ -484,15 +483,11 @@ fn definitions(_: &LoadCurveRun<'_>) -> String {
 }
 
 fn steady_exhibits(run: &LoadCurveRun<'_>) -> Vec<Exhibit> {
-    let (Some(load), Some(verdict)) = (&run.test.preparation.steady, &run.results.steady_verdict)
-    else {
-        return Vec::new();
-    };
-    let steps = &run.results.steady;
-    let title = format!("Every step - {}", load.label);
-    let mut exhibits = vec![Exhibit::Plot(steps_plot(load, steps, "steady-time", &title))];
-    exhibits.extend(check_exhibits(verdict, "steady-window"));
-    exhibits.extend(evidence(load, steps, "steady"));
+    let Some(judged) = &run.results.preconditioning else { return Vec::new() };
+    let title = format!("Every step - {}", judged.load.label);
+    let plot = steps_plot(judged.load, &judged.steps, "steady-time", &title);
+    let mut exhibits = vec![Exhibit::Plot(plot)];
+    exhibits.extend(judged.check_and_evidence("steady"));
     exhibits
 }
 

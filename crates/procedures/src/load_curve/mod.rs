@@ -22,7 +22,7 @@ pub use setup::{LoadCurve, PARAMETERS};
 
 use crate::exhibits::report;
 use crate::report_notation::number;
-use setup::RateOfMaximum;
+use setup::MeasuredRate;
 use steadfast_domain::{
     Bench, Findings, Halt, Note, Outcome, Procedure, Record, ServiceLevel, Step,
 };
@@ -35,6 +35,13 @@ struct RatedStep {
     rate: f64,
     step: Step,
     outcome: Outcome,
+}
+
+impl RatedStep {
+    fn measured(&self) -> MeasuredRate<'_> {
+        let (rate, step, measurement) = (self.rate, &self.step, &self.outcome.measurement);
+        MeasuredRate { rate, step, measurement }
+    }
 }
 
 impl LoadCurve {
@@ -56,15 +63,12 @@ impl LoadCurve {
         maximum: f64,
         curve: &[RatedStep],
     ) -> Result<(), Halt> {
-        let measured = curve.iter().map(|one| (one.rate, &one.step, &one.outcome.measurement));
-        let mut search = self.search(slo, maximum, measured);
+        let mut search = self.search(slo, maximum, curve.iter().map(RatedStep::measured));
         for point in 1.. {
             let Some(rate) = search.next() else { break };
             let make = |attempt| self.search_step(point, slo, rate, attempt);
             let tried = until_no_gap(bench, rate, make)?;
-            let measured = &tried.outcome.measurement;
-            let of_maximum = RateOfMaximum { rate, maximum };
-            search.add(rate, self.answer(slo, of_maximum, &tried.step, measured));
+            search.add(rate, self.rate_answer(slo, maximum, &tried.measured()));
         }
         Ok(())
     }

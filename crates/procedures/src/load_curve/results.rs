@@ -1,26 +1,22 @@
 //! Results of load-curve: maximum, rates of the curve, knee, and the search for the service level.
 
-use super::search::{RateSearch, SearchResult};
-use super::setup::{CURVE, LoadCurve, MAXIMUM, RateOfMaximum, SEARCH, counted, keeps_up};
-use crate::common::attempts::steps_of;
-use crate::rwsw::regime::STEADY;
-use steadfast_domain::{Measurement, Nanos, Outcome, Record, ServiceLevel, Step, Tally, Verdict};
+use super::search::SearchResult;
+use super::setup::{CURVE, LoadCurve, MeasuredRate, SEARCH, keeps_up, steps_without_gap};
+use crate::exhibits::cyclic_load::JudgedLoad;
+use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step, Tally, Verdict};
 
 pub struct LoadCurveResults<'a> {
-    /// Steps to steady state; empty if there are none.
-    pub steady: Vec<(&'a Step, &'a Outcome)>,
-    /// Verdict on the steps to steady state; `None` if the settings leave them out.
-    pub steady_verdict: Option<Verdict>,
-    pub closed_loop: Vec<(&'a Step, &'a Outcome)>,
-    pub maximum_verdict: Verdict,
+    /// Load that runs to steady state; `None` if the settings leave it out.
+    pub preconditioning: Option<JudgedLoad<'a>>,
+    pub closed_loop: JudgedLoad<'a>,
     /// Closed-loop maximum in IOPS; `None` until the closed loop has ended.
     pub maximum: Option<f64>,
     /// Rates of the curve, in ascending order.
     pub curve: Vec<OfferedPoint<'a>>,
     /// Rates at which the service level was searched for, in order.
     pub tried: Vec<OfferedPoint<'a>>,
-    /// Service level and result of the search; `None` without a service level.
-    pub slo: Option<(ServiceLevel, SearchResult)>,
+    /// Result of the search; `None` without a service level, or before the search.
+    pub search: Option<SearchResult>,
 }
 
 /// An offered rate and what was measured at it.
@@ -28,9 +24,7 @@ pub struct OfferedPoint<'a> {
     /// Rate in percent of the maximum.
     pub percent: f64,
     pub offered: f64,
-    /// Step that offered it.
     pub step: &'a Step,
-    /// Measurement of the step.
     pub measurement: &'a Measurement,
     /// True if the device kept up with the rate; see [`Measurement::kept_up_below`].
     pub kept_up: bool,
@@ -89,22 +83,18 @@ impl<'a> OfferedPoint<'a> {
 }
 
 impl<'a> LoadCurveResults<'a> {
-    pub fn new(test: &LoadCurve, record: &'a Record) -> Self {
-        let steady = steps_of(record, STEADY);
-        let closed_loop = steps_of(record, MAXIMUM);
-        let track = test.maximum.track(&closed_loop);
+    pub fn new(test: &'a LoadCurve, record: &'a Record) -> Self {
+        let preconditioning = test.preparation.steady.as_ref();
         let maximum = test.measured_maximum(record);
         let curve = curve(test, record, maximum);
-        let (tried, search) = searched(test, record, maximum, &curve);
+        let search = repeat_search(test, record, maximum, &curve);
         let mut results = LoadCurveResults {
-            steady_verdict: test.preparation.steady.as_ref().map(|load| load.verdict(&steady)),
-            maximum_verdict: test.judge_maximum(&track),
-            slo: test.slo.zip(search.map(|search| search.result())),
-            steady,
-            closed_loop,
+            preconditioning: preconditioning.map(|load| JudgedLoad::new(load, record)),
+            closed_loop: JudgedLoad::new(&test.maximum, record),
+            search: search.result,
             maximum,
             curve,
-            tried,
+            tried: search.tried,
         };
         let knee = results.knee(test).map(|knee| knee.percent);
         for point in &mut results.curve {
@@ -116,7 +106,10 @@ impl<'a> LoadCurveResults<'a> {
     /// Returns the verdict on steady state: on the preconditioning if it is not steady, else on
     /// the closed loop.
     pub fn verdict(&self) -> &Verdict {
-        self.steady_verdict.as_ref().filter(|v| !v.steady).unwrap_or(&self.maximum_verdict)
+        match &self.preconditioning {
+            Some(load) if !load.verdict.steady => &load.verdict,
+            _ => &self.closed_loop.verdict,
+        }
     }
 
     /// Returns the point at this percentage; `None` if it was not offered.
@@ -147,7 +140,7 @@ impl<'a> LoadCurveResults<'a> {
 
 fn curve<'a>(test: &LoadCurve, record: &'a Record, maximum: Option<f64>) -> Vec<OfferedPoint<'a>> {
     let Some(maximum) = maximum else { return Vec::new() };
-    let steps = counted(record, CURVE).into_iter();
+    let steps = steps_without_gap(record, CURVE).into_iter();
     steps
         .filter_map(|(step, outcome)| {
             let percent = *test.points.get(step.place.point.checked_sub(1)? as usize)?;
@@ -157,26 +150,41 @@ fn curve<'a>(test: &LoadCurve, record: &'a Record, maximum: Option<f64>) -> Vec<
         .collect()
 }
 
-/// Repeats the search with the steps of a record, and returns the rates that were tried.
-fn searched<'a>(
+/// The search of a record.
+#[derive(Default)]
+struct RepeatedSearch<'a> {
+    /// Rates that were tried, in order.
+    tried: Vec<OfferedPoint<'a>>,
+    /// `None` without a service level, or before the search.
+    result: Option<SearchResult>,
+}
+
+/// Repeats the search with the steps of a record.
+fn repeat_search<'a>(
     test: &LoadCurve,
     record: &'a Record,
     maximum: Option<f64>,
     curve: &[OfferedPoint<'a>],
-) -> (Vec<OfferedPoint<'a>>, Option<RateSearch>) {
-    let mut tried = Vec::new();
-    let (Some(slo), Some(maximum)) = (test.slo, maximum) else { return (tried, None) };
+) -> RepeatedSearch<'a> {
+    let mut repeated = RepeatedSearch::default();
+    let (Some(slo), Some(maximum)) = (test.slo, maximum) else { return repeated };
     if curve.len() < test.points.len() {
-        return (tried, None);
+        return repeated;
     }
-    let measured = curve.iter().map(|point| (point.offered, point.step, point.measurement));
+    let measured = curve.iter().map(|point| MeasuredRate {
+        rate: point.offered,
+        step: point.step,
+        measurement: point.measurement,
+    });
     let mut search = test.search(slo, maximum, measured);
-    for (step, outcome) in counted(record, SEARCH) {
+    for (step, outcome) in steps_without_gap(record, SEARCH) {
         let Some(rate) = search.next() else { break };
-        let measured = &outcome.measurement;
-        search.add(rate, test.answer(slo, RateOfMaximum { rate, maximum }, step, measured));
+        let measured = MeasuredRate { rate, step, measurement: &outcome.measurement };
+        search.add(rate, test.rate_answer(slo, maximum, &measured));
         let percent = rate / maximum * 100.0;
-        tried.push(OfferedPoint::new(percent, rate, test.drawn(maximum), step, outcome));
+        let drawn = test.drawn(maximum);
+        repeated.tried.push(OfferedPoint::new(percent, rate, drawn, step, outcome));
     }
-    (tried, Some(search))
+    repeated.result = Some(search.result());
+    repeated
 }

@@ -16,6 +16,20 @@ pub(super) enum RateAnswer {
     NoResponseTimes,
 }
 
+/// A rate with the answer of its step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct AnsweredRate {
+    pub rate: f64,
+    pub answer: RateAnswer,
+}
+
+/// Rates between which the search continues.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct RateInterval {
+    low: f64,
+    high: f64,
+}
+
 /// A search for the highest rate that meets a service level. Higher rates are taken to be no
 /// faster: a rate above one that missed is never the result.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -23,13 +37,11 @@ pub(super) struct RateSearch {
     /// Highest rate that met, below every one that missed.
     met: Option<f64>,
     missed: Option<f64>,
-    /// True if the lowest rate of the curve missed.
     is_lowest_missed: bool,
-    /// Lower and upper end of the interval that is left; `None` if nothing is to be searched.
-    interval: Option<(f64, f64)>,
+    /// What is left to search; `None` if nothing is.
+    interval: Option<RateInterval>,
 }
 
-/// Result of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SearchResult {
     /// Highest rate that met; a rate higher by at most [`PRECISION`] missed.
@@ -46,43 +58,44 @@ pub enum SearchResult {
 
 impl RateSearch {
     /// Creates the search that follows a curve, given by its rates in ascending order.
-    pub(super) fn new(curve: impl Iterator<Item = (f64, RateAnswer)>) -> Self {
-        let curve: Vec<(f64, RateAnswer)> = curve.collect();
-        let missed = curve.iter().find(|(_, answer)| *answer == RateAnswer::Missed);
-        let missed = missed.map(|(rate, _)| *rate);
-        let below = |rate: f64| missed.is_none_or(|missed| rate < missed);
-        let met =
-            curve.iter().rev().find(|(rate, answer)| *answer == RateAnswer::Met && below(*rate));
-        let met = met.map(|(rate, _)| *rate);
-        let lacks_times = curve.iter().any(|(_, answer)| *answer == RateAnswer::NoResponseTimes);
-        let lowest = curve.first().map(|(_, answer)| *answer);
-        let ends = curve.first().zip(curve.last());
+    pub(super) fn new(curve: &[AnsweredRate]) -> Self {
+        let missed = curve.iter().find(|tried| tried.answer == RateAnswer::Missed);
+        let missed = missed.map(|tried| tried.rate);
+        let met = curve.iter().rfind(|tried| {
+            tried.answer == RateAnswer::Met && missed.is_none_or(|missed| tried.rate < missed)
+        });
+        let met = met.map(|tried| tried.rate);
+        let lacks_times = curve.iter().any(|tried| tried.answer == RateAnswer::NoResponseTimes);
         let interval = match (met, missed) {
-            (Some(met), Some(missed)) => Some((met, missed)),
+            (Some(low), Some(high)) => Some(RateInterval { low, high }),
             // A rehearsal plans the longest search.
-            _ if lacks_times => ends.map(|((lowest, _), (highest, _))| (*lowest, *highest)),
+            _ if lacks_times => {
+                let ends = curve.first().zip(curve.last());
+                ends.map(|(first, last)| RateInterval { low: first.rate, high: last.rate })
+            }
             _ => None,
         };
-        let is_lowest_missed = lowest == Some(RateAnswer::Missed);
+        let is_lowest_missed =
+            curve.first().is_some_and(|lowest| lowest.answer == RateAnswer::Missed);
         RateSearch { met, missed, is_lowest_missed, interval }
     }
 
     /// Returns the next rate to try; `None` if the search has ended.
     pub(super) fn next(&self) -> Option<f64> {
-        let (low, high) = self.interval?;
+        let RateInterval { low, high } = self.interval?;
         (high - low > PRECISION * high).then_some((low + high) / 2.0)
     }
 
     /// Adds the answer of the rate that was tried. A rate that was not shown to meet the service
     /// level counts as one that did not.
     pub(super) fn add(&mut self, rate: f64, answer: RateAnswer) {
-        let Some((low, high)) = self.interval else { return };
+        let Some(interval) = &mut self.interval else { return };
         if answer == RateAnswer::Met {
             self.met = Some(rate);
-            self.interval = Some((rate, high));
+            interval.low = rate;
         } else {
             self.missed = Some(rate);
-            self.interval = Some((low, rate));
+            interval.high = rate;
         }
     }
 
@@ -102,8 +115,10 @@ mod tests {
     use super::RateAnswer::{Met, Missed, NoResponseTimes, TooFewIos};
     use super::*;
 
+    /// Returns the result of a search after this curve, and the number of rates that it tried.
     fn searched(curve: &[(f64, RateAnswer)], limit: f64) -> (SearchResult, usize) {
-        let mut search = RateSearch::new(curve.iter().copied());
+        let curve = curve.iter().map(|&(rate, answer)| AnsweredRate { rate, answer });
+        let mut search = RateSearch::new(&curve.collect::<Vec<_>>());
         let mut tried = 0;
         while let Some(rate) = search.next() {
             tried += 1;

@@ -1,6 +1,6 @@
 //! Setup of load-curve: its workload, its preparation, its rates and the length of its steps.
 
-use super::search::{RateAnswer, RateSearch};
+use super::search::{AnsweredRate, RateAnswer, RateSearch};
 use super::workload::CurveWorkload;
 use crate::common::ProcedureSetup;
 use crate::common::applied::ApplicableWorkload;
@@ -20,22 +20,20 @@ use crate::procedure_error::ProcedureError;
 use crate::pts::method;
 use crate::pts::workload::{ALIGNMENT, CURSOR, MIX_JESD219, ZONE_SHIFT};
 use crate::rwsw::method::{CONTENT, FILLS, with_content};
-use crate::rwsw::regime::{PreconditioningPlan, STEADY};
+use crate::rwsw::preconditioning::{PreconditioningParts, PreconditioningPlan, STEADY};
 use steadfast_domain::rate::THREAD_RATE_MAX;
 use steadfast_domain::steady_state::judge_first_steady;
 use steadfast_domain::stimulus::{LoadLimits, Op, Pace};
 use steadfast_domain::{
     Demand, Measurement, Nanos, Outcome, Profile, Record, ServiceLevel, Settings, Step, StepPlace,
-    Track, Verdict,
+    Track,
 };
 
 pub(super) const MAXIMUM: &str = "maximum";
-/// Phase of the rates of the curve.
 pub(super) const CURVE: &str = "curve";
 /// Phase of the rates at which the service level is searched for.
 pub(super) const SEARCH: &str = "slo-search";
 
-/// Highest percentile of the curve.
 pub(super) const HIGHEST_PERCENTILE: f64 = 0.9999;
 
 /// I/Os of a step, relative to those of which ten lie beyond its highest percentile on average:
@@ -182,14 +180,10 @@ impl LoadCurve {
         })
     }
 
-    pub(super) fn judge_maximum(&self, track: &Track) -> Verdict {
-        judge_first_steady(std::slice::from_ref(track), &self.maximum.criteria)
-    }
-
     /// Returns the closed-loop maximum in IOPS: the mean of the steady window. Without one, it is
     /// the lowest of the last five minutes, the rate that held; `None` without a minute.
     pub(super) fn maximum_of(&self, track: &Track) -> Option<f64> {
-        let verdict = self.judge_maximum(track);
+        let verdict = judge_first_steady(std::slice::from_ref(track), &self.maximum.criteria);
         if let Some(window) = verdict.tracks.first().filter(|_| verdict.steady) {
             return Some(window.average);
         }
@@ -257,36 +251,37 @@ impl LoadCurve {
 
     /// Returns whether a rate met the service level. One above the closed-loop maximum never does:
     /// only the time was too short for its queue.
-    pub(super) fn answer(
+    pub(super) fn rate_answer(
         &self,
         slo: ServiceLevel,
-        RateOfMaximum { rate, maximum }: RateOfMaximum,
-        step: &Step,
-        measured: &Measurement,
+        maximum: f64,
+        measured: &MeasuredRate<'_>,
     ) -> RateAnswer {
-        if is_above(rate, maximum) || !keeps_up(step, measured, Some(self.drawn(maximum))) {
+        let MeasuredRate { rate, step, measurement } = *measured;
+        if is_above(rate, maximum) || !keeps_up(step, measurement, Some(self.drawn(maximum))) {
             return RateAnswer::Missed;
         }
-        match slo.is_met(&measured.total()) {
+        let tally = measurement.total();
+        match slo.is_met(&tally) {
             Some(true) => RateAnswer::Met,
             Some(false) => RateAnswer::Missed,
-            None if measured.total().histogram.total() == 0 => RateAnswer::NoResponseTimes,
+            None if tally.histogram.total() == 0 => RateAnswer::NoResponseTimes,
             None => RateAnswer::TooFewIos,
         }
     }
 
-    /// Returns the search that begins with the steps of the curve, given with their rates in
-    /// ascending order.
+    /// Returns the search that begins with the rates of the curve, in ascending order.
     pub(super) fn search<'a>(
         &self,
         slo: ServiceLevel,
         maximum: f64,
-        curve: impl Iterator<Item = (f64, &'a Step, &'a Measurement)>,
+        curve: impl Iterator<Item = MeasuredRate<'a>>,
     ) -> RateSearch {
-        let answered = |(rate, step, measured)| {
-            (rate, self.answer(slo, RateOfMaximum { rate, maximum }, step, measured))
-        };
-        RateSearch::new(curve.map(answered))
+        let answered = curve.map(|measured| AnsweredRate {
+            rate: measured.rate,
+            answer: self.rate_answer(slo, maximum, &measured),
+        });
+        RateSearch::new(&answered.collect::<Vec<_>>())
     }
 
     pub(super) fn choices(&self, record: &Record) -> RunChoices<'_> {
@@ -313,7 +308,6 @@ impl LoadCurve {
         }
     }
 
-    /// Returns the text for purge and preconditioning.
     pub(super) fn preparation_text(&self) -> String {
         let purge = if is_purged(&self.setup.settings) { "purge" } else { "no purge" };
         let wipc = match &self.setup.one_pass {
@@ -335,11 +329,13 @@ impl LoadCurve {
     }
 }
 
-/// An offered rate and the closed-loop maximum, in IOPS.
+/// An offered rate and the step that offered it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct RateOfMaximum {
+pub(super) struct MeasuredRate<'a> {
+    /// Rate in IOPS.
     pub rate: f64,
-    pub maximum: f64,
+    pub step: &'a Step,
+    pub measurement: &'a Measurement,
 }
 
 /// Returns true if a rate is above the maximum by more than the rounding of a percentage.
@@ -355,7 +351,10 @@ pub(super) fn keeps_up(step: &Step, measured: &Measurement, maximum: Option<f64>
 }
 
 /// Returns the steps that count of a phase: of each point the one without a gap before it.
-pub(super) fn counted<'a>(record: &'a Record, phase: &str) -> Vec<(&'a Step, &'a Outcome)> {
+pub(super) fn steps_without_gap<'a>(
+    record: &'a Record,
+    phase: &str,
+) -> Vec<(&'a Step, &'a Outcome)> {
     record
         .steps()
         .filter(|(step, _)| is_attempt_of(&step.place.phase, phase))
@@ -382,11 +381,15 @@ fn preparation(
     demand: Demand,
 ) -> Result<PreconditioningPlan, ProcedureError> {
     let settings = &setup.settings;
-    let choices = [("steady", (true, true)), ("wipc", (true, false)), ("none", (false, false))];
-    let (wipc, steady) = PRECONDITIONING.choice(settings, &choices)?;
-    one_pass::check_place(wipc, settings)?;
-    let plan = PreconditioningPlan { wipc, steady: None, ladder: None };
-    if !steady {
+    let choices = [
+        ("steady", PreconditioningParts::STEADY),
+        ("wipc", PreconditioningParts::WIPC),
+        ("none", PreconditioningParts::NONE),
+    ];
+    let parts = PRECONDITIONING.choice(settings, &choices)?;
+    one_pass::check_place(parts.wipc, settings)?;
+    let plan = PreconditioningPlan { wipc: parts.wipc, steady: None, ladder: None };
+    if !parts.steady {
         return Ok(plan);
     }
     let writes = workload.preparing();

@@ -6,7 +6,7 @@ use crate::common::method::Method;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
 use crate::pts::workload::{MIX_JESD219, PtsWorkload};
-use crate::rwsw::composite::CapturedComposite;
+use crate::rwsw::composite::{CapturedComposite, NamedStreams};
 use std::fmt;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::stimulus::{Durability, Zone};
@@ -95,11 +95,11 @@ impl CurveWorkload {
 
     /// Returns the workload that brings the drive to its steady state: this one, or its transfers
     /// as plain writes if it only reads.
-    pub(super) fn preparing(&self) -> PreparingWorkload {
+    pub(super) fn preparing(&self) -> NamedStreams {
         let streams = self.streams();
         let zones = self.zones();
         if streams.iter().any(|stream| stream.op.alters()) {
-            return PreparingWorkload { name: self.to_string(), streams, zones };
+            return NamedStreams { name: self.to_string(), streams, zones };
         }
         let name = match self {
             CurveWorkload::Synthetic(workload) => workload.all_writes().to_string(),
@@ -108,7 +108,7 @@ impl CurveWorkload {
         let as_write =
             |stream| IoStream { op: Op::Write, durability: Durability::Cached, ..stream };
         let reads = streams.into_iter().filter(|stream| stream.op == Op::Read);
-        PreparingWorkload { name, streams: reads.map(as_write).collect(), zones }
+        NamedStreams { name, streams: reads.map(as_write).collect(), zones }
     }
 }
 
@@ -124,28 +124,5 @@ impl ApplicableWorkload for CurveWorkload {
 impl fmt::Display for CurveWorkload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.applied().fmt(f)
-    }
-}
-
-/// Workload that brings a drive to its steady state.
-#[derive(Debug, Clone)]
-pub(super) struct PreparingWorkload {
-    name: String,
-    streams: Vec<IoStream>,
-    zones: Vec<Zone>,
-}
-
-impl ApplicableWorkload for PreparingWorkload {
-    fn streams(&self) -> Vec<IoStream> {
-        self.streams.clone()
-    }
-    fn zones(&self) -> Vec<Zone> {
-        self.zones.clone()
-    }
-}
-
-impl fmt::Display for PreparingWorkload {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name)
     }
 }

@@ -8,7 +8,6 @@ pub(crate) enum ControlName {
     Uncontrolled,
     /// Upper limit of the offender.
     Max,
-    /// Weights of the scheduler BFQ.
     BfqWeight,
     /// Weights by a model of costs.
     Cost,
@@ -21,15 +20,9 @@ pub(crate) const CONTROLS: [ControlName; 4] =
     [ControlName::Max, ControlName::BfqWeight, ControlName::Cost, ControlName::Latency];
 
 impl ControlName {
-    /// Returns the name in the journal and in IDs.
-    pub const fn id(self) -> &'static str {
-        match self {
-            ControlName::Uncontrolled => "none",
-            ControlName::Max => "io-max",
-            ControlName::BfqWeight => "io-bfq-weight",
-            ControlName::Cost => "io-cost",
-            ControlName::Latency => "io-latency",
-        }
+    /// Returns the name in the journal and in IDs, such as `io-max`.
+    pub fn id(self) -> String {
+        self.name().replace('.', "-")
     }
 
     /// Returns the kernel's name, as the user writes it.

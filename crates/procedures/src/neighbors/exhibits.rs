@@ -2,7 +2,7 @@
 //! utilization under each control.
 
 use super::control::ControlName;
-use super::results::{Disturbance, ISOLATION_AT, NeighborsResults, VictimSide};
+use super::results::{ControlState, Disturbance, ISOLATION_AT, NeighborsResults, VictimSide};
 use super::setup::Neighbors;
 use crate::exhibits::disclosure::{self, ReportForm};
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
@@ -17,22 +17,28 @@ type NeighborsRun<'a> = StudiedRun<'a, Neighbors>;
 
 /// Columns of the victim's response times.
 const RESPONSE: [TypedColumn<Disturbance>; 8] = [
-    TypedColumn::cell("50 % off", |one| response_cell(&one.off, 0.5)),
-    TypedColumn::cell("50 % on", |one| response_cell(&one.on, 0.5)),
-    TypedColumn::cell("99 % off", |one| response_cell(&one.off, ISOLATION_AT)),
-    TypedColumn::cell("99 % on", |one| response_cell(&one.on, ISOLATION_AT)),
-    TypedColumn::cell("99.9 % off", |one| response_cell(&one.off, 0.999)),
-    TypedColumn::cell("99.9 % on", |one| response_cell(&one.on, 0.999)),
+    TypedColumn::cell("50 % off", |disturbance| response_cell(&disturbance.off, 0.5)),
+    TypedColumn::cell("50 % on", |disturbance| response_cell(&disturbance.on, 0.5)),
+    TypedColumn::cell("99 % off", |disturbance| response_cell(&disturbance.off, ISOLATION_AT)),
+    TypedColumn::cell("99 % on", |disturbance| response_cell(&disturbance.on, ISOLATION_AT)),
+    TypedColumn::cell("99.9 % off", |disturbance| response_cell(&disturbance.off, 0.999)),
+    TypedColumn::cell("99.9 % on", |disturbance| response_cell(&disturbance.on, 0.999)),
     TypedColumn::number("Isolation", 3, Disturbance::isolation),
     TypedColumn::number("Utilization", 3, Disturbance::utilization),
 ];
 
 const RATES: [TypedColumn<Disturbance>; 5] = [
-    TypedColumn::number("Victim IOPS off", 1, |one| one.off.iops()),
-    TypedColumn::number("Victim IOPS on", 1, |one| one.on.iops()),
-    TypedColumn::number("Offender alone MB/s", 2, |one| one.alone.map(|rate| rate / 1e6)),
-    TypedColumn::number("Offender limit MB/s", 2, |one| one.limit.map(|rate| rate / 1e6)),
-    TypedColumn::number("Offender MB/s", 2, |one| one.offender_rate().map(|rate| rate / 1e6)),
+    TypedColumn::number("Victim IOPS off", 1, |disturbance| disturbance.off.iops()),
+    TypedColumn::number("Victim IOPS on", 1, |disturbance| disturbance.on.iops()),
+    TypedColumn::number("Offender alone MB/s", 2, |disturbance| {
+        disturbance.alone.map(|rate| rate / 1e6)
+    }),
+    TypedColumn::number("Offender limit MB/s", 2, |disturbance| {
+        disturbance.limit.map(|rate| rate / 1e6)
+    }),
+    TypedColumn::number("Offender MB/s", 2, |disturbance| {
+        disturbance.offender_rate().map(|rate| rate / 1e6)
+    }),
 ];
 
 impl ProcedureReport for Neighbors {
@@ -43,16 +49,16 @@ impl ProcedureReport for Neighbors {
 
     const ENTRIES: &'static [ReportEntry<Self>] = &[
         ReportEntry::Summary,
-        ReportEntry::Table(responses),
-        ReportEntry::Table(controls),
+        ReportEntry::Table(response_table),
+        ReportEntry::Table(controls_table),
         ReportEntry::Form("Neighbors - Response Times of the Victim"),
-        ReportEntry::Table(responses),
-        ReportEntry::Table(rates),
+        ReportEntry::Table(response_table),
+        ReportEntry::Table(rates_table),
         ReportEntry::Form("Neighbors - Isolation and Utilization"),
-        ReportEntry::Table(controls),
+        ReportEntry::Table(controls_table),
         ReportEntry::Text(definitions),
         ReportEntry::Chapter("Course of the Cycles"),
-        ReportEntry::Several(courses),
+        ReportEntry::Several(course_plots),
         ReportEntry::Setup,
     ];
 
@@ -63,7 +69,8 @@ impl ProcedureReport for Neighbors {
 
     fn form(run: &NeighborsRun<'_>) -> ReportForm {
         let demand = disclosure::form_demands(&run.choices.demands);
-        let names: Vec<&str> = run.test.offenders.iter().map(|one| one.name.as_str()).collect();
+        let names: Vec<&str> =
+            run.test.offenders.iter().map(|disturbance| disturbance.name.as_str()).collect();
         ReportForm::new("Neighbors", "Response times of a load disturbed by another", &run.choices)
             .set_up([disclosure::note_row(&run.choices)])
             .test_parameters([
@@ -95,7 +102,7 @@ impl ProcedureReport for Neighbors {
 
     fn caveats(run: &NeighborsRun<'_>) -> Vec<Caveat> {
         let mut caveats = Vec::new();
-        let missed_off = rates_missed(run, |one| one.off.fell_behind);
+        let missed_off = rates_missed(run, |disturbance| disturbance.off.fell_behind);
         if !missed_off.is_empty() {
             caveats.push(Caveat::deviation(
                 ids::RATE_MISSED,
@@ -105,7 +112,7 @@ impl ProcedureReport for Neighbors {
                 "Choose a lower rate, or more outstanding I/Os: --set rate=10% --depth 128.",
             ));
         }
-        let missed_on = rates_missed(run, |one| one.on.fell_behind);
+        let missed_on = rates_missed(run, |disturbance| disturbance.on.fell_behind);
         if !missed_on.is_empty() {
             caveats.push(Caveat::remark(
                 ids::RATE_MISSED,
@@ -123,7 +130,7 @@ impl ProcedureReport for Neighbors {
         let mut figures = figures_of(run, "Isolation", Disturbance::isolation);
         for (figure, control) in figures.iter_mut().zip(available(run)) {
             let has_fallen_behind =
-                run.results.worst(control).is_some_and(|one| one.on.fell_behind);
+                run.results.worst(control).is_some_and(|disturbance| disturbance.on.fell_behind);
             figure.note = has_fallen_behind.then(|| NOT_KEPT_UP.to_owned());
         }
         figures.extend(figures_of(run, "Utilization", Disturbance::utilization));
@@ -132,18 +139,18 @@ impl ProcedureReport for Neighbors {
 
     fn metrics(run: &NeighborsRun<'_>) -> Vec<Metric> {
         let mut metrics = Vec::new();
-        for one in &run.results.disturbances {
-            let point = one.name();
-            let off = one.off.response_ms(ISOLATION_AT);
-            let on = one.on.response_ms(ISOLATION_AT);
-            let offender = one.offender_rate().map(|rate| rate / 1e6);
+        for disturbance in &run.results.disturbances {
+            let point = disturbance.name();
+            let off = disturbance.off.response_ms(ISOLATION_AT);
+            let on = disturbance.on.response_ms(ISOLATION_AT);
+            let offender = disturbance.offender_rate().map(|rate| rate / 1e6);
             metrics.extend(
                 [
                     Metric::new("p99-off", &point, off, "ms"),
                     Metric::new("p99-on", &point, on, "ms"),
                     Metric::new("offender-throughput", &point, offender, "MB/s"),
-                    Metric::new("isolation", &point, one.isolation(), "1"),
-                    Metric::new("utilization", &point, one.utilization(), "1"),
+                    Metric::new("isolation", &point, disturbance.isolation(), "1"),
+                    Metric::new("utilization", &point, disturbance.utilization(), "1"),
                 ]
                 .into_iter()
                 .flatten(),
@@ -156,7 +163,7 @@ impl ProcedureReport for Neighbors {
 /// Returns the offenders and controls with which the victim fell behind its rate, as text; empty
 /// if there are none.
 fn rates_missed(run: &NeighborsRun<'_>, fell_behind: fn(&Disturbance) -> bool) -> String {
-    let missed = run.results.disturbances.iter().filter(|one| fell_behind(one));
+    let missed = run.results.disturbances.iter().filter(|disturbance| fell_behind(disturbance));
     missed.map(Disturbance::name).collect::<Vec<_>>().join("; ")
 }
 
@@ -176,7 +183,8 @@ fn figures_of(
 }
 
 fn available<'r>(run: &'r NeighborsRun<'_>) -> impl Iterator<Item = ControlName> + 'r {
-    run.results.controls.iter().filter(|(_, why)| why.is_none()).map(|(control, _)| *control)
+    let controls = run.results.controls.iter().filter(|control| control.unavailable.is_none());
+    controls.map(|control| control.name)
 }
 
 /// Text in place of a number that depends on the length of a step.
@@ -197,35 +205,39 @@ fn label(control: ControlName) -> &'static str {
     }
 }
 
-fn by_disturbance(
+fn disturbance_table(
     run: &NeighborsRun<'_>,
     id: &str,
     title: &str,
     columns: &[TypedColumn<Disturbance>],
 ) -> Table {
-    let rows = run.results.disturbances.iter().map(|one| {
-        let head = format!("{}, {}", one.offender, label(one.control));
-        typed_row(head, columns, one).with_id(format!("{}-{}", one.control.id(), one.number + 1))
+    let rows = run.results.disturbances.iter().map(|disturbance| {
+        let head = format!("{}, {}", disturbance.offender, label(disturbance.control));
+        typed_row(head, columns, disturbance).with_id(format!(
+            "{}-{}",
+            disturbance.control.id(),
+            disturbance.number + 1
+        ))
     });
     typed_table(id, title, "Offender, control", columns).rows(rows)
 }
 
-fn responses(run: &NeighborsRun<'_>) -> Table {
+fn response_table(run: &NeighborsRun<'_>) -> Table {
     let title = "Response times of the victim in ms, with the offender off and on";
-    by_disturbance(run, "neighbors", title, &RESPONSE)
+    disturbance_table(run, "neighbors", title, &RESPONSE)
 }
 
-fn rates(run: &NeighborsRun<'_>) -> Table {
-    by_disturbance(run, "neighbors-rates", "Rates of victim and offender", &RATES)
+fn rates_table(run: &NeighborsRun<'_>) -> Table {
+    disturbance_table(run, "neighbors-rates", "Rates of victim and offender", &RATES)
 }
 
-fn controls(run: &NeighborsRun<'_>) -> Table {
-    let row = |(control, why): &(ControlName, Option<String>)| {
-        let state = match why {
+fn controls_table(run: &NeighborsRun<'_>) -> Table {
+    let row = |control: &ControlState| {
+        let state = match &control.unavailable {
             None => "measured".to_owned(),
             Some(why) => format!("unavailable: {why}"),
         };
-        Row::new(label(*control), [Cell::text(state)]).with_id(control.id())
+        Row::new(label(control.name), [Cell::text(state)]).with_id(control.name.id())
     };
     Table::new("neighbors-controls", "Controls of the kernel", "Control")
         .columns([("state", "State")])
@@ -250,16 +262,22 @@ fn definitions(run: &NeighborsRun<'_>) -> String {
 }
 
 /// Returns a plot for each offender: the victim's response times step by step, off and on in turn.
-fn courses(run: &NeighborsRun<'_>) -> Vec<Exhibit> {
+fn course_plots(run: &NeighborsRun<'_>) -> Vec<Exhibit> {
     let plot = |(number, offender): (usize, &super::setup::OffenderLoad)| {
-        let own = run.results.disturbances.iter().filter(move |one| one.number == number);
+        let own =
+            run.results.disturbances.iter().filter(move |disturbance| disturbance.number == number);
         let steps: Vec<String> = (1..=run.test.cycles)
             .flat_map(|cycle| [format!("{cycle} off"), format!("{cycle} on")])
             .collect();
-        let series = own.map(|one| {
-            let points =
-                one.course.iter().enumerate().map(|(at, value)| (at as f64, *value)).collect();
-            Series::new(label(one.control), Stroke::Measured, points).with_id(one.control.id())
+        let series = own.map(|disturbance| {
+            let points = disturbance
+                .course
+                .iter()
+                .enumerate()
+                .map(|(at, value)| (at as f64, *value))
+                .collect();
+            Series::new(label(disturbance.control), Stroke::Measured, points)
+                .with_id(disturbance.control.id())
         });
         let plot = Plot::lines(
             &format!("neighbors-course-{}", number + 1),

@@ -117,8 +117,8 @@ impl Neighbors {
                 )));
             }
             for cycle in 1..=self.cycles {
-                bench.apply(&self.off(pace, &phase, cycle))?;
-                bench.apply(&self.on(pace, number, &phase, cycle))?;
+                bench.apply(&self.step_without_offender(pace, &phase, cycle))?;
+                bench.apply(&self.step_with_offender(pace, number, &phase, cycle))?;
             }
             bench.settle(&self.conditions(IoControl::Uncontrolled, scheduler))?;
         }

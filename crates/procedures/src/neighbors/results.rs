@@ -18,10 +18,16 @@ pub struct NeighborsResults {
     pub victim_max: Option<f64>,
     /// Rate offered by the victim, in IOPS; `None` before its first step.
     pub offered: Option<f64>,
-    /// Controls in the order of the run, each with the reason why it is unavailable.
-    pub controls: Vec<(ControlName, Option<String>)>,
+    pub controls: Vec<ControlState>,
     /// Offenders under each available control, in the order of the run.
     pub disturbances: Vec<Disturbance>,
+}
+
+/// A control that was tried before the purge.
+pub struct ControlState {
+    pub name: ControlName,
+    /// Reason why it is unavailable; `None` if it is available.
+    pub unavailable: Option<String>,
 }
 
 /// The victim with an offender off and on, under a control.
@@ -131,8 +137,8 @@ impl NeighborsResults {
         let mut disturbances = Vec::new();
         for (number, offender) in test.offenders.iter().enumerate() {
             let alone = first(&alone_phase(number)).and_then(Measurement::bytes_per_second);
-            for (control, _) in controls.iter().filter(|(_, why)| why.is_none()) {
-                let phase = cycles_phase(*control, number);
+            for control in controls.iter().filter(|control| control.unavailable.is_none()) {
+                let phase = cycles_phase(control.name, number);
                 let steps = steps_under_control(record, &phase);
                 if steps.is_empty() {
                     continue;
@@ -140,7 +146,7 @@ impl NeighborsResults {
                 let mut disturbance = Disturbance {
                     offender: offender.name.clone(),
                     number,
-                    control: *control,
+                    control: control.name,
                     limit: limit_before(record, &phase),
                     alone,
                     off: VictimSide::default(),
@@ -163,11 +169,16 @@ impl NeighborsResults {
     /// Returns the offender that the victim feels most under a control: the first next to which it
     /// could not keep up, else the one with the lowest isolation.
     pub fn worst(&self, control: ControlName) -> Option<&Disturbance> {
-        let isolation =
-            |one: &Disturbance| if one.on.fell_behind { Some(0.0) } else { one.isolation() };
-        let under_control = self.disturbances.iter().filter(|one| one.control == control);
-        let rated = under_control.filter_map(|one| Some((isolation(one)?, one)));
-        rated.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, one)| one)
+        let mut worst: Option<(f64, &Disturbance)> = None;
+        for disturbance in self.disturbances.iter().filter(|other| other.control == control) {
+            let isolation =
+                if disturbance.on.fell_behind { Some(0.0) } else { disturbance.isolation() };
+            let Some(isolation) = isolation else { continue };
+            if worst.is_none_or(|(lowest, _)| isolation < lowest) {
+                worst = Some((isolation, disturbance));
+            }
+        }
+        worst.map(|(_, disturbance)| disturbance)
     }
 }
 
@@ -210,27 +221,24 @@ fn victim_part(measurement: &Measurement) -> Measurement {
     Measurement { streams, elapsed, writes_alone, ..Measurement::default() }
 }
 
-/// Returns every control with the reason why it is unavailable, as found before the purge.
-fn controls(test: &Neighbors, record: &Record) -> Vec<(ControlName, Option<String>)> {
-    let entries = record.entries.iter();
-    let settled: Vec<(&Conditions, &Conditions)> = entries
-        .filter_map(|entry| match entry {
+/// Returns the state of every control that was tried, as found before the purge.
+fn controls(test: &Neighbors, record: &Record) -> Vec<ControlState> {
+    let settled = || {
+        record.entries.iter().filter_map(|entry| match entry {
             JournalEntry::Settled { wanted, got } => Some((wanted, got)),
             _ => None,
         })
-        .collect();
-    let first = |name: ControlName| {
-        settled.iter().find(|(wanted, _)| wanted.io_control.and_then(name_of) == Some(name))
     };
-    [ControlName::Uncontrolled]
-        .iter()
-        .chain(&test.controls.names)
-        .filter_map(|name| {
-            let (wanted, got) = first(*name)?;
-            let why = (!is_met(wanted, got)).then(|| reason(settled[0].1, got));
-            Some((*name, why))
-        })
-        .collect()
+    let mut controls = Vec::new();
+    for name in [ControlName::Uncontrolled].iter().chain(&test.controls.names) {
+        let mut tried =
+            settled().filter(|(wanted, _)| wanted.io_control.and_then(name_of) == Some(*name));
+        if let (Some((_, initial)), Some((wanted, got))) = (settled().next(), tried.next()) {
+            let unavailable = (!is_met(wanted, got)).then(|| reason(initial, got));
+            controls.push(ControlState { name: *name, unavailable });
+        }
+    }
+    controls
 }
 
 fn name_of(control: IoControl) -> Option<ControlName> {

@@ -29,7 +29,6 @@ pub(super) const OFF: u32 = 1;
 /// Point of the step with the offender in each cycle.
 pub(super) const ON: u32 = 2;
 
-/// Name of the offender that discards.
 const DISCARDS: &str = "discards";
 
 /// Size of its discards: our choice.
@@ -218,6 +217,25 @@ pub(super) struct ControlChoice {
     pub required: bool,
 }
 
+impl ControlChoice {
+    fn parse(text: &str) -> Option<Self> {
+        let mut names = Vec::new();
+        match text.trim() {
+            "auto" => return Some(ControlChoice { names: CONTROLS.to_vec(), required: false }),
+            "none" => {}
+            list => {
+                for name in list.split(',') {
+                    let name = CONTROLS.into_iter().find(|known| known.name() == name.trim())?;
+                    if !names.contains(&name) {
+                        names.push(name);
+                    }
+                }
+            }
+        }
+        Some(ControlChoice { names, required: true })
+    }
+}
+
 #[derive(Debug, Clone)]
 pub struct Neighbors {
     pub(super) setup: ProcedureSetup,
@@ -229,7 +247,7 @@ pub struct Neighbors {
     pub(super) offender_demand: Demand,
     pub(super) controls: ControlChoice,
     limit: LimitChoice,
-    weights: (u32, u32),
+    weights: ControlWeights,
     latency_target: Nanos,
     pub(super) cycles: u32,
 }
@@ -265,9 +283,9 @@ impl Neighbors {
             offenders: OFFENDERS
                 .parse(settings, |text| text.split(',').map(OffenderLoad::parse).collect())?,
             offender_demand: OFFENDER_DEMAND.parse(settings, |text| text.parse().ok())?,
-            controls: CONTROLS_COMPARED.parse(settings, controls)?,
+            controls: CONTROLS_COMPARED.parse(settings, ControlChoice::parse)?,
             limit: LIMIT.parse(settings, LimitChoice::parse)?,
-            weights: WEIGHTS.parse(settings, weights)?,
+            weights: WEIGHTS.parse(settings, ControlWeights::parse)?,
             latency_target: LATENCY_TARGET.parse(settings, |text| {
                 text.parse::<Nanos>().ok().filter(|target| target.0 >= 1000)
             })?,
@@ -279,7 +297,6 @@ impl Neighbors {
         Ok(test)
     }
 
-    /// Returns the victim's pace at a rate.
     pub(super) fn pace(&self, rate: OfferedRate) -> Result<Pace, String> {
         rate.pace(&self.victim.streams(), self.demand.threads, self.arrivals)
     }
@@ -316,11 +333,11 @@ impl Neighbors {
                 IoControl::Max(offender.limits(limit))
             }
             ControlName::BfqWeight => {
-                let (victim, offender) = self.weights;
+                let ControlWeights { victim, offender } = self.weights;
                 IoControl::BfqWeight { victim, offender }
             }
             ControlName::Cost => {
-                let (victim, offender) = self.weights;
+                let ControlWeights { victim, offender } = self.weights;
                 IoControl::Cost { victim, offender }
             }
             ControlName::Latency => IoControl::Latency { target: self.latency_target },
@@ -372,14 +389,19 @@ impl Neighbors {
         Step::alone(place, load).in_groups([LoadGroup::Offender])
     }
 
-    pub(super) fn off(&self, pace: &Pace, phase: &str, cycle: u32) -> Step {
+    pub(super) fn step_without_offender(&self, pace: &Pace, phase: &str, cycle: u32) -> Step {
         let place = StepPlace::new(phase, cycle, OFF, format!("{}, offender off", self.victim));
         let load = self.victim_load(pace, &place);
         Step::alone(place, load).in_groups([LoadGroup::Victim])
     }
 
-    /// Returns the step of the victim with the offender on.
-    pub(super) fn on(&self, pace: &Pace, number: usize, phase: &str, cycle: u32) -> Step {
+    pub(super) fn step_with_offender(
+        &self,
+        pace: &Pace,
+        number: usize,
+        phase: &str,
+        cycle: u32,
+    ) -> Step {
         let offender = &self.offenders[number];
         let label = format!("{}, offender {}", self.victim, offender.name);
         let place = StepPlace::new(phase, cycle, ON, label);
@@ -433,26 +455,18 @@ pub(super) fn cycles_phase(name: ControlName, number: usize) -> String {
     format!("{}-{}", name.id(), number + 1)
 }
 
-fn controls(text: &str) -> Option<ControlChoice> {
-    match text.trim() {
-        "auto" => Some(ControlChoice { names: CONTROLS.to_vec(), required: false }),
-        "none" => Some(ControlChoice { names: Vec::new(), required: true }),
-        list => {
-            let mut names = Vec::new();
-            for name in list.split(',') {
-                let name = CONTROLS.into_iter().find(|known| known.name() == name.trim())?;
-                if !names.contains(&name) {
-                    names.push(name);
-                }
-            }
-            Some(ControlChoice { names, required: true })
-        }
-    }
+/// Weights of victim and offender, 1 to 1000 each.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct ControlWeights {
+    victim: u32,
+    offender: u32,
 }
 
-fn weights(text: &str) -> Option<(u32, u32)> {
-    let (victim, offender) = text.split_once(':')?;
-    let weight =
-        |text: &str| text.trim().parse::<u32>().ok().filter(|weight| (1..=1000).contains(weight));
-    Some((weight(victim)?, weight(offender)?))
+impl ControlWeights {
+    /// Parses weights such as `1000:10`.
+    fn parse(text: &str) -> Option<Self> {
+        let (victim, offender) = text.split_once(':')?;
+        let weight = |text: &str| text.trim().parse().ok().filter(|n| (1..=1000).contains(n));
+        Some(ControlWeights { victim: weight(victim)?, offender: weight(offender)? })
+    }
 }

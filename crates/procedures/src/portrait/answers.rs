@@ -65,6 +65,15 @@ impl AnswerFigures<'_> {
         Some(format!("{} {}", self.number(wanted)?, self.figure(wanted)?.unit))
     }
 
+    /// Returns `VALUE UNIT TEXT` for each of these figures that has a value, joined to a sentence
+    /// after `begin`; `None` if none has.
+    fn listed_values(&self, begin: &str, figures: &[(&str, &str)]) -> Option<String> {
+        let clause =
+            |(wanted, text): &(&str, &str)| Some(format!("{} {text}", self.value(wanted)?));
+        let clauses: Vec<String> = figures.iter().filter_map(clause).collect();
+        (!clauses.is_empty()).then(|| format!("{begin} {}.", listed(&clauses)))
+    }
+
     /// Returns true if words stand in place of the value.
     fn has_words(&self, wanted: &str) -> bool {
         self.figure(wanted).is_some_and(|figure| figure.value.is_none() && figure.note.is_some())
@@ -203,12 +212,8 @@ pub(super) fn idling(figures: &AnswerFigures<'_>) -> Vec<String> {
 pub(super) fn heat(figures: &AnswerFigures<'_>) -> Vec<String> {
     let temperatures =
         [("temperature-fill", "while it is filled"), ("temperature-write", "during random writes")];
-    let clause = |(wanted, when): (&str, &str)| Some(format!("{} {when}", figures.value(wanted)?));
-    let clauses: Vec<String> = temperatures.into_iter().filter_map(clause).collect();
     let mut sentences = vec![figures.throttling.to_owned()];
-    if !clauses.is_empty() {
-        sentences.push(format!("It reports {}.", listed(&clauses)));
-    }
+    sentences.extend(figures.listed_values("It reports", &temperatures));
     sentences
 }
 
@@ -218,12 +223,7 @@ pub(super) fn power(figures: &AnswerFigures<'_>) -> Vec<String> {
         ("power-read", "during random reads"),
         ("power-idle", "with single reads after pauses"),
     ];
-    let clause = |(wanted, when): (&str, &str)| Some(format!("{} {when}", figures.value(wanted)?));
-    let clauses: Vec<String> = loads.into_iter().filter_map(clause).collect();
-    let mut sentences = Vec::new();
-    if !clauses.is_empty() {
-        sentences.push(format!("It draws {}.", listed(&clauses)));
-    }
+    let mut sentences = Vec::from_iter(figures.listed_values("It draws", &loads));
     if let Some(rate) = figures.number("reads-per-watt") {
         sentences.push(format!("For each watt it makes {rate} random reads per second."));
     }

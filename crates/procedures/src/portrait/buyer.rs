@@ -302,7 +302,7 @@ fn resolved(wanted: &BuyerFigure, part: Option<&PartFindings<'_>>) -> (KeyFigure
     let Some(findings) = findings else {
         return (none, Some(format!("{} has not begun", wanted.part)));
     };
-    let figure = found(wanted, findings).unwrap_or(none);
+    let figure = part_figure(wanted, findings).unwrap_or(none);
     let reason = match findings.whole_end() {
         EndState::Complete | EndState::Steady
             if figure.value.is_some() || figure.note.is_some() =>
@@ -322,12 +322,14 @@ fn resolved(wanted: &BuyerFigure, part: Option<&PartFindings<'_>>) -> (KeyFigure
 }
 
 /// Returns the figure from the findings of its part; `None` if they do not have it.
-fn found(wanted: &BuyerFigure, part: &Findings) -> Option<KeyFigure> {
+fn part_figure(wanted: &BuyerFigure, part: &Findings) -> Option<KeyFigure> {
     let mut figures = part.front.figures.iter();
     let metrics = || part.metrics.iter().filter(|metric| metric.direction.is_none());
     let metric = |name: &'static str| metrics().filter(move |metric| metric.metric == name);
     match wanted.source {
-        Figure(id) => figures.find(|figure| figure.id == id).map(|figure| renamed(wanted, figure)),
+        Figure(id) => {
+            figures.find(|figure| figure.id == id).map(|figure| with_own_names(wanted, figure))
+        }
         FirstFigure(begin) => {
             figures.find(|figure| figure.id.starts_with(begin)).map(with_parameter)
         }
@@ -335,16 +337,17 @@ fn found(wanted: &BuyerFigure, part: &Findings) -> Option<KeyFigure> {
             figures.rfind(|figure| figure.id.starts_with(begin)).map(with_parameter)
         }
         BuyerSource::Metric { metric: name, point } => {
-            metric(name).find(|metric| metric.point == point).map(|m| of_metric(wanted, m))
+            metric(name).find(|metric| metric.point == point).map(|m| metric_figure(wanted, m))
         }
-        FirstPoint(name) => metric(name).next().map(|m| of_metric(wanted, m)),
+        FirstPoint(name) => metric(name).next().map(|m| metric_figure(wanted, m)),
         LastPoint { metric: name, end } => {
-            metric(name).rfind(|m| m.point.ends_with(end)).map(|m| of_metric(wanted, m))
+            metric(name).rfind(|m| m.point.ends_with(end)).map(|m| metric_figure(wanted, m))
         }
     }
 }
 
-fn renamed(wanted: &BuyerFigure, figure: &KeyFigure) -> KeyFigure {
+/// Returns a figure with the ID and label of page one.
+fn with_own_names(wanted: &BuyerFigure, figure: &KeyFigure) -> KeyFigure {
     let (id, label) = (wanted.id.to_owned(), wanted.label.to_owned());
     KeyFigure { id, label, ..figure.clone() }
 }
@@ -359,7 +362,7 @@ fn with_parameter(figure: &KeyFigure) -> KeyFigure {
     KeyFigure { label, ..figure.clone() }
 }
 
-fn of_metric(wanted: &BuyerFigure, metric: &Metric) -> KeyFigure {
+fn metric_figure(wanted: &BuyerFigure, metric: &Metric) -> KeyFigure {
     let range = metric.range.map(|(low, high)| (low * wanted.factor, high * wanted.factor));
     let value = Some(metric.value * wanted.factor);
     let figure = KeyFigure::new(wanted.id, wanted.label, value, wanted.unit).ranging(range);
@@ -386,8 +389,10 @@ fn idle_note(suite: &StudiedSuite<'_>) -> String {
     let Some(findings) = findings.filter(|findings| findings.end == EndState::Complete) else {
         return note;
     };
-    let figure = |wanted: &BuyerFigure| found(wanted, findings).and_then(|figure| figure.value);
-    if let (Some(short), Some(longest)) = (figure(&IDLE[1]), figure(&IDLE[2]))
+    let value =
+        |wanted: &BuyerFigure| part_figure(wanted, findings).and_then(|figure| figure.value);
+    let [_, after_short_idle, after_longest_idle] = &IDLE;
+    if let (Some(short), Some(longest)) = (value(after_short_idle), value(after_longest_idle))
         && short > longest
     {
         note.push_str(" A higher mean after the shorter pause may be such a read.");

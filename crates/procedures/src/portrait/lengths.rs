@@ -140,7 +140,6 @@ pub(super) enum PortraitLength {
 }
 
 impl PortraitLength {
-    /// Parses the length that the settings ask for.
     pub fn chosen(settings: &Settings) -> Result<Self, ProcedureError> {
         let lengths = [
             ("1h", PortraitLength::OneHour),

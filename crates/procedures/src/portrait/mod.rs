@@ -62,7 +62,6 @@ fn portrait_method(settings: &Settings) -> Method {
     }
 }
 
-/// Returns the parts of a portrait with these settings.
 fn plans(settings: &Settings) -> Result<Vec<PartPlan>, ProcedureError> {
     if !matches!(settings.profile, Profile::Pts20 | Profile::Quick) {
         return Err(ProcedureError(format!(

@@ -1,13 +1,15 @@
 //! Report of power-cut: its cycles, its violations by kind, and the locations of the first ones.
 
-use super::results::PowerCutResults;
+use super::results::{JudgedCycle, PowerCutResults};
 use super::setup::PowerCut;
 use crate::exhibits::disclosure::{self, ReportForm};
+use crate::exhibits::matrix::millis;
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
+use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::report_notation::number;
 use steadfast_domain::findings::{Cell, KeyFigure, Origin, Row, Setting, Table};
 use steadfast_domain::power_cut::{
-    CountedPowerLoss, CutEvidence, PowerCutOutcome, PowerCutTrial, ViolationKind,
+    CountedPowerLoss, CutEvidence, PowerCutOutcome, PowerCutViolation, ViolationKind,
 };
 use steadfast_domain::{Bytes, Caveat, CaveatKind, EndState, Record, Step, caveats as ids};
 
@@ -22,15 +24,15 @@ impl ProcedureReport for PowerCut {
 
     const ENTRIES: &'static [ReportEntry<Self>] = &[
         ReportEntry::Summary,
-        ReportEntry::Table(kinds),
+        ReportEntry::Table(kinds_table),
         ReportEntry::Form("Power-cut - Flushed Writes Read Back"),
-        ReportEntry::Table(kinds),
+        ReportEntry::Table(kinds_table),
         ReportEntry::Text(bound_text),
-        ReportEntry::OptionalTable(places),
+        ReportEntry::OptionalTable(first_violations),
         ReportEntry::Chapter("Cycles"),
-        ReportEntry::Table(cycles),
+        ReportEntry::Table(cycles_table),
         ReportEntry::Setup,
-        ReportEntry::Csv(all_places),
+        ReportEntry::Csv(all_violations),
     ];
 
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
@@ -66,8 +68,7 @@ impl ProcedureReport for PowerCut {
             0 => String::new(),
             blocks => format!(" Without a cut, {blocks} blocks do not hold what was flushed."),
         };
-        let last = results.cycles.last().map(|(_, outcome)| *outcome);
-        let refuted = last.map_or("", why_no_cut);
+        let refuted = results.cycles.last().map_or("", |cycle| why_no_cut(cycle.outcome));
         match results.end {
             EndState::Unfinished => "The run is not finished.".to_owned(),
             EndState::Void if results.violated > 0 => format!(
@@ -196,7 +197,7 @@ fn bound_text(run: &PowerCutRun<'_>) -> String {
     }
 }
 
-fn kinds(run: &PowerCutRun<'_>) -> Table {
+fn kinds_table(run: &PowerCutRun<'_>) -> Table {
     let has_any = run.results.tests > 0;
     let count = |kind: &ViolationKind| run.results.counts.get(kind).copied().unwrap_or_default();
     let cell = |count: u64| [if has_any { Cell::count(count) } else { Cell::Missing }];
@@ -241,69 +242,76 @@ fn counted(outcome: &PowerCutOutcome) -> Cell {
     }
 }
 
-fn cycles(run: &PowerCutRun<'_>) -> Table {
-    let row = |(trial, outcome): &(&PowerCutTrial, &PowerCutOutcome)| {
-        Row::new(
-            trial.cycle.to_string(),
-            [
-                Cell::text(evidence(outcome)),
-                counted(outcome),
-                Cell::number(Some(trial.cut_after.as_secs_f64()), 3),
-                Cell::count(outcome.acknowledged),
-                Cell::count(outcome.flushes),
-                Cell::count(outcome.unflushed_survived),
-                Cell::count(outcome.unflushed_torn),
-                Cell::count(outcome.damaged_lines),
-                Cell::count(outcome.violation_count()),
-            ],
-        )
-    };
-    Table::new("cycles", "Cycles, and what was found after each", "Cycle")
-        .columns([
-            "Power cut", "Counted by the drive", "After (s)", "Writes flushed", "Flushes",
-            "Unflushed kept", "of these torn", "Damaged log lines", "Violations",
-        ])
-        .rows(run.results.cycles.iter().map(row))
+fn cycle_columns<'a>() -> [TypedColumn<JudgedCycle<'a>>; 9] {
+    [
+        TypedColumn::cell("Power cut", |cycle| Cell::text(evidence(cycle.outcome))),
+        TypedColumn::cell("Counted by the drive", |cycle| counted(cycle.outcome)),
+        TypedColumn::number("After (s)", 3, |cycle| Some(cycle.trial.cut_after.as_secs_f64())),
+        TypedColumn::count("Writes flushed", |cycle| Some(cycle.outcome.acknowledged)),
+        TypedColumn::count("Flushes", |cycle| Some(cycle.outcome.flushes)),
+        TypedColumn::count("Unflushed kept", |cycle| Some(cycle.outcome.unflushed_survived)),
+        TypedColumn::count("of these torn", |cycle| Some(cycle.outcome.unflushed_torn)),
+        TypedColumn::count("Damaged log lines", |cycle| Some(cycle.outcome.damaged_lines)),
+        TypedColumn::count("Violations", |cycle| Some(cycle.outcome.violation_count())),
+    ]
+}
+
+fn cycles_table(run: &PowerCutRun<'_>) -> Table {
+    let columns = cycle_columns();
+    let rows = run.results.cycles.iter();
+    typed_table("cycles", "Cycles, and what was found after each", "Cycle", &columns)
+        .rows(rows.map(|cycle| typed_row(cycle.trial.cycle.to_string(), &columns, cycle)))
 }
 
 /// Returns the locations of the first violations; `None` if there are none.
-fn places(run: &PowerCutRun<'_>) -> Option<Table> {
-    let mut rows = place_rows(run);
-    rows.truncate(PRINTED);
-    (!rows.is_empty()).then(|| place_table("places", "First violations", rows))
+fn first_violations(run: &PowerCutRun<'_>) -> Option<Table> {
+    let mut violations = located_violations(run);
+    violations.truncate(PRINTED);
+    (!violations.is_empty()).then(|| violations_table("places", "First violations", &violations))
 }
 
-fn all_places(run: &PowerCutRun<'_>) -> Table {
+fn all_violations(run: &PowerCutRun<'_>) -> Table {
     let title = "Violations, at most 100 of each cycle";
-    place_table("power-cut-violations", title, place_rows(run))
+    violations_table("power-cut-violations", title, &located_violations(run))
 }
 
-fn place_table(id: &str, title: &str, rows: Vec<Row>) -> Table {
-    Table::new(id, title, "Number")
-        .columns(["Cycle", "Violation", "Byte", "Expected write", "Found write", "Flushed (ms)"])
-        .rows(rows)
+struct CycleViolation<'a> {
+    cycle: u32,
+    violation: &'a PowerCutViolation,
 }
 
-fn place_rows(run: &PowerCutRun<'_>) -> Vec<Row> {
-    let tests = run.results.cycles.iter().filter(|(_, outcome)| outcome.is_test());
-    let all = tests.flat_map(|(trial, outcome)| {
-        outcome.violations.iter().map(move |violation| (trial.cycle, violation))
-    });
+fn located_violations<'a>(run: &PowerCutRun<'a>) -> Vec<CycleViolation<'a>> {
+    let mut located = Vec::new();
+    for JudgedCycle { trial, outcome } in &run.results.cycles {
+        if outcome.is_test() {
+            let violations = outcome.violations.iter();
+            located.extend(
+                violations.map(|violation| CycleViolation { cycle: trial.cycle, violation }),
+            );
+        }
+    }
+    located
+}
+
+fn violation_columns<'a>() -> [TypedColumn<CycleViolation<'a>>; 6] {
     // Write 0 stands for no write of this trial.
-    let write = |sequence: u64| if sequence == 0 { Cell::Missing } else { Cell::count(sequence) };
-    all.enumerate()
-        .map(|(at, (cycle, violation))| {
-            Row::new(
-                (at + 1).to_string(),
-                [
-                    Cell::count(u64::from(cycle)),
-                    Cell::text(violation.kind.name()),
-                    Cell::count(violation.offset.0),
-                    write(violation.expected),
-                    write(violation.found),
-                    Cell::number(violation.flushed_at.map(|at| at.as_millis_f64()), 1),
-                ],
-            )
-        })
-        .collect()
+    [
+        TypedColumn::count("Cycle", |found| Some(found.cycle.into())),
+        TypedColumn::cell("Violation", |found| Cell::text(found.violation.kind.name())),
+        TypedColumn::count("Byte", |found| Some(found.violation.offset.0)),
+        TypedColumn::count("Expected write", |found| {
+            Some(found.violation.expected).filter(|write| *write > 0)
+        }),
+        TypedColumn::count("Found write", |found| {
+            Some(found.violation.found).filter(|write| *write > 0)
+        }),
+        TypedColumn::number("Flushed (ms)", 1, |found| millis(found.violation.flushed_at)),
+    ]
+}
+
+fn violations_table(id: &str, title: &str, violations: &[CycleViolation<'_>]) -> Table {
+    let columns = violation_columns();
+    let rows = (1..).zip(violations);
+    typed_table(id, title, "Number", &columns)
+        .rows(rows.map(|(n, found): (u32, _)| typed_row(n.to_string(), &columns, found)))
 }

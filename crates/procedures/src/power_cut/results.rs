@@ -12,7 +12,7 @@ pub const CONFIDENCE: f64 = 0.95;
 
 pub struct PowerCutResults<'a> {
     /// Trials that were judged, in order.
-    pub cycles: Vec<(&'a PowerCutTrial, &'a PowerCutOutcome)>,
+    pub cycles: Vec<JudgedCycle<'a>>,
     /// Number of cycles that tested the drive.
     pub tests: usize,
     /// Number of tested cycles with a violation.
@@ -26,23 +26,29 @@ pub struct PowerCutResults<'a> {
     pub end: EndState,
 }
 
+/// A trial and what was found after it.
+pub struct JudgedCycle<'a> {
+    pub trial: &'a PowerCutTrial,
+    pub outcome: &'a PowerCutOutcome,
+}
+
 impl<'a> PowerCutResults<'a> {
     pub fn new(test: &PowerCut, record: &'a Record) -> Self {
-        let cycles: Vec<_> = record
-            .power_cuts()
-            .into_iter()
-            .filter_map(|(trial, outcome)| Some((trial, outcome?)))
+        let trials = record.power_cuts().into_iter();
+        let cycles: Vec<JudgedCycle<'a>> = trials
+            .filter_map(|(trial, outcome)| Some(JudgedCycle { trial, outcome: outcome? }))
             .collect();
-        let tests = || cycles.iter().filter(|(_, outcome)| outcome.is_test());
+        let outcomes = || cycles.iter().map(|cycle| cycle.outcome);
+        let tests = || outcomes().filter(|outcome| outcome.is_test());
         let mut counts = BTreeMap::new();
-        for (_, outcome) in tests() {
+        for outcome in tests() {
             for (kind, count) in &outcome.counts {
                 *counts.entry(*kind).or_default() += count;
             }
         }
-        let violated = tests().filter(|(_, outcome)| outcome.violation_count() > 0).count();
-        let without_flushes = tests().any(|(_, outcome)| outcome.without_flushes);
-        let unproven = cycles.iter().filter(|(_, outcome)| outcome.is_unproven()).count();
+        let violated = tests().filter(|outcome| outcome.violation_count() > 0).count();
+        let without_flushes = tests().any(|outcome| outcome.without_flushes);
+        let unproven = outcomes().filter(|outcome| outcome.is_unproven()).count();
         let tests = tests().count();
         let end = match (record.has_ended(), violated, tests) {
             (false, ..) => EndState::Unfinished,
@@ -62,8 +68,8 @@ impl<'a> PowerCutResults<'a> {
 
     /// Returns the number of violations of the cycles that did not test the drive.
     pub fn violations_without_cut(&self) -> u64 {
-        let untested = self.cycles.iter().filter(|(_, outcome)| !outcome.is_test());
-        untested.map(|(_, outcome)| outcome.violation_count()).sum()
+        let untested = self.cycles.iter().filter(|cycle| !cycle.outcome.is_test());
+        untested.map(|cycle| cycle.outcome.violation_count()).sum()
     }
 
     /// Returns the upper bound of the share of power cuts with a violation; `None` if no cycle

@@ -8,7 +8,7 @@ use crate::procedure_error::ProcedureError;
 use std::fmt;
 use steadfast_domain::applied::{AppliedStep, AppliedWorkload};
 use steadfast_domain::settings::Geometry;
-use steadfast_domain::stimulus::{Op, Order, Pace};
+use steadfast_domain::stimulus::{Op, Pace, Zone};
 use steadfast_domain::{Bytes, Demand, IoStream, Settings};
 
 /// The captured workload on a device with a known sector size.
@@ -20,7 +20,6 @@ pub struct CapturedComposite {
 }
 
 impl CapturedComposite {
-    /// Creates the composite of the workload in the settings.
     pub fn from_settings(settings: &Settings, geometry: Geometry) -> Result<Self, ProcedureError> {
         let Some(workload) = settings.workload.as_deref() else {
             return Err(ProcedureError(format!(
@@ -194,43 +193,27 @@ impl fmt::Display for CapturedComposite {
     }
 }
 
-/// One stream of a captured workload, applied alone.
-pub struct SingleStream(pub IoStream);
-
-impl SingleStream {
-    pub fn is_sequential(&self) -> bool {
-        matches!(self.0.order, Order::Sequential(_))
-    }
-}
-
-impl ApplicableWorkload for SingleStream {
-    fn streams(&self) -> Vec<IoStream> {
-        vec![self.0.clone()]
-    }
-}
-
-impl fmt::Display for SingleStream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-/// The streams of a capture step.
-pub struct StepStreams<'a> {
-    /// Name of the step.
-    pub label: &'a str,
-    /// Streams, weighted by the counts of the step.
+/// Streams with a name of their own: one stream of a workload alone, those of a capture step, or
+/// those that prepare a drive.
+#[derive(Debug, Clone)]
+pub struct NamedStreams {
+    pub name: String,
     pub streams: Vec<IoStream>,
+    /// Zones of the whole workload; empty if it has none.
+    pub zones: Vec<Zone>,
 }
 
-impl ApplicableWorkload for StepStreams<'_> {
+impl ApplicableWorkload for NamedStreams {
     fn streams(&self) -> Vec<IoStream> {
         self.streams.clone()
     }
+    fn zones(&self) -> Vec<Zone> {
+        self.zones.clone()
+    }
 }
 
-impl fmt::Display for StepStreams<'_> {
+impl fmt::Display for NamedStreams {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.label)
+        f.write_str(&self.name)
     }
 }

@@ -3,12 +3,12 @@
 
 use super::composite::CapturedComposite;
 use super::method::{ARRIVALS, ZONES, has_zones};
-use super::regime::PreconditioningPlan;
+use super::preconditioning::PreconditioningPlan;
 use super::segments::streams_table;
 use crate::common::ProcedureSetup;
 use crate::common::applied::ApplicableWorkload;
 use crate::common::choices::RunChoices;
-use crate::exhibits::disclosure::{self, SettingRows};
+use crate::exhibits::disclosure::{self, ReportForm, SettingRows, profile_row};
 use crate::exhibits::pages::page;
 use crate::report_notation::{count_word, joined, limits_text, number};
 use steadfast_domain::findings::{Cell, Exhibit, Facts, Origin, Page, Row, Setting, Table};
@@ -137,12 +137,19 @@ fn streams_text(composite: &CapturedComposite) -> String {
     )
 }
 
-pub fn set_up_rows(choices: &RunChoices<'_>, regime: &PreconditioningPlan) -> SettingRows {
-    let mut rows = disclosure::common_set_up_rows(choices);
-    rows.push(disclosure::profile_row("regime", "Purge & Pre Condition", regime.text(choices)));
-    rows.extend(disclosure::preconditioning_rows(choices));
-    rows.push(disclosure::note_row(choices));
-    rows
+/// Returns the form of a test of a captured workload, with the rows that all such tests have.
+pub fn report_form(
+    test: &str,
+    subtitle: &str,
+    choices: &RunChoices<'_>,
+    composite: &CapturedComposite,
+    preconditioning: &PreconditioningPlan,
+) -> ReportForm {
+    ReportForm::new(test, subtitle, choices)
+        .set_up([profile_row("regime", "Purge & Pre Condition", preconditioning.text(choices))])
+        .set_up(disclosure::preconditioning_rows(choices))
+        .set_up([disclosure::note_row(choices)])
+        .test_parameters(workload_rows(composite, choices.settings))
 }
 
 pub fn workload_chapter(composite: &CapturedComposite) -> Page {
@@ -170,13 +177,13 @@ pub fn workload_chapter(composite: &CapturedComposite) -> Page {
 pub fn caveats(
     composite: &CapturedComposite,
     setup: &ProcedureSetup,
-    regime: &PreconditioningPlan,
+    preconditioning: &PreconditioningPlan,
 ) -> Vec<Caveat> {
     let mut caveats = vec![rules()];
     let remarks = composite.workload.remarks.iter();
     caveats.extend(remarks.map(|text| Caveat::remark(ids::WORKLOAD_REMARK, text.clone(), "")));
     caveats.extend(streams_left_out(composite, setup));
-    if regime.reads_unwritten(&setup.settings, composite) {
+    if preconditioning.reads_unwritten(&setup.settings, composite) {
         caveats.push(Caveat::deviation(
             ids::READS_UNWRITTEN,
             "Reads also find blocks that nothing was written to since the purge; a drive answers \

@@ -30,7 +30,6 @@ pub struct DemandLadder {
 }
 
 impl DemandLadder {
-    /// Parses the demands from the settings.
     pub fn parse(parameter: &Parameter, settings: &Settings) -> Result<Self, ProcedureError> {
         let demands = parameter.list(settings, |text| demand(text.parse().ok()?))?;
         Ok(DemandLadder { demands })

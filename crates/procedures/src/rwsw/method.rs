@@ -64,7 +64,6 @@ pub const ARRIVALS: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// Returns true if a stream of the workload has address zones.
 pub fn has_zones(workload: &AppliedWorkload) -> bool {
     workload.streams.iter().any(|stream| !stream.zones.is_empty())
 }

@@ -4,8 +4,8 @@
 
 use super::composite::CapturedComposite;
 use crate::common::applied::ApplicableWorkload;
-use crate::common::secondary::{SecondaryMeans, mean};
-use crate::exhibits::response::FIVE_NINES;
+use crate::exhibits::cyclic_load::JudgedLoad;
+use crate::exhibits::pages::push_point;
 use crate::exhibits::secondary::{SecondaryPoint, amplification};
 use crate::exhibits::time_axis::{PlotTimeAxis, minutes};
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
@@ -14,7 +14,7 @@ use steadfast_domain::findings::{
 };
 use steadfast_domain::measurement::StreamTally;
 use steadfast_domain::stimulus::Op;
-use steadfast_domain::{IoStream, Measurement, Nanos, Outcome, Step, Tally};
+use steadfast_domain::{IoStream, Measurement, Nanos, Step};
 
 /// Maximum number of streams plotted as separate series; all others form one series. Our choice.
 const DRAWN_STREAMS: usize = 16;
@@ -22,67 +22,14 @@ const DRAWN_STREAMS: usize = 16;
 /// Maximum number of stacks in a plot; with more segments, adjacent ones are merged. Our choice.
 const DRAWN_STACKS: usize = 250;
 
-/// Results of a segment: means over its steps.
-#[derive(Debug, Clone)]
-pub struct RwswSegment {
-    pub name: String,
-    pub iops: Option<f64>,
-    pub mb_per_second: Option<f64>,
-    /// Average response time in milliseconds.
-    pub art: Option<f64>,
-    pub tally: Tally,
-    /// Power, temperature and processor use.
-    pub sensed: SecondaryMeans,
-}
-
-impl RwswSegment {
-    pub fn new(name: impl Into<String>, steps: &[&Measurement]) -> Self {
-        let mean_of =
-            |value: &dyn Fn(&Measurement) -> Option<f64>| mean(steps.iter().map(|m| value(m)));
-        RwswSegment {
-            name: name.into(),
-            iops: mean_of(&|m| m.iops()),
-            mb_per_second: mean_of(&|m| m.mb_per_second()),
-            art: mean_of(&|m| m.total().response_mean_ms()),
-            tally: steps.iter().map(|m| m.total()).sum(),
-            sensed: SecondaryMeans::new(steps),
-        }
-    }
-
-    /// Returns IOPS per watt; `None` if the power was not measured.
-    pub fn iops_per_watt(&self) -> Option<f64> {
-        self.sensed.iops_per_watt(self.iops)
-    }
-
-    fn cpu_system_percent(&self) -> Option<f64> {
-        self.sensed.cpu_system.map(|share| share * 100.0)
-    }
-
-    fn io_wait_percent(&self) -> Option<f64> {
-        self.sensed.io_wait.map(|share| share * 100.0)
-    }
-
-    fn five_nines(&self) -> Option<f64> {
-        self.tally.percentile(FIVE_NINES).map(Nanos::as_millis_f64)
-    }
-
-    fn shortest(&self) -> Option<f64> {
-        self.tally.response_shortest().map(Nanos::as_millis_f64)
-    }
-
-    fn longest(&self) -> Option<f64> {
-        self.tally.response_longest().map(Nanos::as_millis_f64)
-    }
-}
-
 /// Returns rate, response times, energy and processor use of one segment, for page one.
-pub fn key_figures(segment: &RwswSegment) -> Vec<KeyFigure> {
+pub fn key_figures(segment: &SecondaryPoint) -> Vec<KeyFigure> {
     let label = |what: &str| format!("{}, {what}", segment.name);
     let mut figures = vec![
         KeyFigure::new("iops", label("rate"), segment.iops, "IOPS"),
         KeyFigure::new("rate", label("throughput"), segment.mb_per_second, "MB/s"),
         KeyFigure::new("mean", label("mean"), segment.art, "ms"),
-        KeyFigure::new("five-nines", label("99.999 %"), segment.five_nines(), "ms").of_buckets(),
+        KeyFigure::new("five-nines", label("99.999 %"), segment.five_nines_ms(), "ms").of_buckets(),
     ];
     figures.extend(secondary_figures(segment));
     figures
@@ -90,7 +37,7 @@ pub fn key_figures(segment: &RwswSegment) -> Vec<KeyFigure> {
 
 /// Returns energy, write amplification, temperature, processor use and what the device counted in
 /// one segment, for page one.
-pub fn secondary_figures(segment: &RwswSegment) -> Vec<KeyFigure> {
+pub fn secondary_figures(segment: &SecondaryPoint) -> Vec<KeyFigure> {
     let sensed = &segment.sensed;
     let amplified = sensed.write_amplification;
     let figure = |id: &str, what: &str, value: Option<f64>, unit: &str| {
@@ -113,29 +60,18 @@ pub fn secondary_figures(segment: &RwswSegment) -> Vec<KeyFigure> {
     figures
 }
 
-impl From<&RwswSegment> for SecondaryPoint {
-    fn from(segment: &RwswSegment) -> Self {
-        SecondaryPoint {
-            name: segment.name.clone(),
-            iops: segment.iops,
-            art: segment.art,
-            tally: segment.tally.clone(),
-            sensed: segment.sensed,
-        }
-    }
-}
-
 /// Returns the table of the applied streams with their counts and shares.
 pub fn streams_table(composite: &CapturedComposite) -> Table {
     let streams = composite.streams();
     let ios = |stream: &IoStream| f64::from(stream.weight);
     let bytes = |stream: &IoStream| f64::from(stream.weight) * stream.size.0 as f64;
-    let sum = |of: &dyn Fn(&IoStream) -> f64| streams.iter().map(of).sum::<f64>();
-    let (all_ios, all_bytes) = (sum(&ios), sum(&bytes));
+    let all_ios: f64 = streams.iter().map(ios).sum();
+    let all_bytes: f64 = streams.iter().map(bytes).sum();
     let captured = composite.workload.captured_ios as f64;
     // If unknown, 0 makes the share print as a dash.
     let captured_bytes = composite.workload.captured_bytes.map_or(0.0, |bytes| bytes.0 as f64);
-    let percent = |part: f64, of: f64| TableCell::number((of > 0.0).then(|| part / of * 100.0), 2);
+    let percent =
+        |part: f64, whole: f64| TableCell::number((whole > 0.0).then(|| part / whole * 100.0), 2);
     let row = |name: String, ios: f64, bytes: f64| {
         Row::new(
             name,
@@ -189,11 +125,11 @@ pub fn distribution(
     segments: &[Vec<f64>],
     caption: &str,
 ) -> Plot {
-    let together = segments.len().div_ceil(DRAWN_STACKS).max(1);
+    let segments_per_stack = segments.len().div_ceil(DRAWN_STACKS).max(1);
     let drawn = drawn_streams(streams.len(), segments);
     let stacks: Vec<(f64, Vec<f64>)> = segments
-        .chunks(together)
-        .zip((0..).step_by(together))
+        .chunks(segments_per_stack)
+        .zip((0..).step_by(segments_per_stack))
         .map(|(chunk, at): (&[Vec<f64>], usize)| (at as f64 + 1.0, sums(chunk, streams.len())))
         .collect();
     let share = |stack: &[f64], part: f64| {
@@ -206,13 +142,13 @@ pub fn distribution(
     });
     let others = (drawn.len() < streams.len()).then(|| {
         let rest = |stack: &[f64]| {
-            let apart: f64 = drawn.iter().map(|place| stack[*place]).sum();
-            stack.iter().sum::<f64>() - apart
+            let of_drawn: f64 = drawn.iter().map(|place| stack[*place]).sum();
+            stack.iter().sum::<f64>() - of_drawn
         };
         let points = stacks.iter().map(|(x, stack)| (*x, share(stack, rest(stack))));
         Series::new("other streams", Stroke::Context, points.collect())
     });
-    let grouped = match together {
+    let grouped = match segments_per_stack {
         1 => String::new(),
         many => format!(" Each stack is of {many} of them."),
     };
@@ -243,20 +179,20 @@ fn drawn_streams(streams: usize, segments: &[Vec<f64>]) -> Vec<usize> {
     places
 }
 
-fn names_axis(label: &str, segments: &[RwswSegment]) -> Axis {
+fn names_axis(label: &str, segments: &[SecondaryPoint]) -> Axis {
     Axis::new(label, Scale::Categories(segments.iter().map(|s| s.name.clone()).collect()))
 }
 
 fn points(
-    segments: &[RwswSegment],
-    value: impl Fn(&RwswSegment) -> Option<f64>,
+    segments: &[SecondaryPoint],
+    value: impl Fn(&SecondaryPoint) -> Option<f64>,
 ) -> Vec<(f64, Option<f64>)> {
     (0u32..).zip(segments).map(|(at, segment)| (f64::from(at), value(segment))).collect()
 }
 
 /// Returns a plot of IOPS as columns and response times as lines on the right axis.
-pub fn iops_response(title: &str, x: &str, segments: &[RwswSegment]) -> Plot {
-    let line = |name: &str, stroke, value: fn(&RwswSegment) -> Option<f64>| {
+pub fn iops_response(title: &str, x: &str, segments: &[SecondaryPoint]) -> Plot {
+    let line = |name: &str, stroke, value: fn(&SecondaryPoint) -> Option<f64>| {
         Series::new(name, stroke, points(segments, value)).on_right()
     };
     Plot::new(
@@ -273,13 +209,13 @@ pub fn iops_response(title: &str, x: &str, segments: &[RwswSegment]) -> Plot {
     .right(Axis::new("Response time (ms)", Scale::Log10))
     .with(Series::new("IOPS", Stroke::Measured, points(segments, |s| s.iops)))
     .with(line("ART", Stroke::Average, |s| s.art))
-    .with(line("99.999 %", Stroke::Fit, RwswSegment::five_nines))
-    .with(line("MRT", Stroke::Context, RwswSegment::longest))
+    .with(line("99.999 %", Stroke::Fit, SecondaryPoint::five_nines_ms))
+    .with(line("MRT", Stroke::Context, SecondaryPoint::longest_ms))
 }
 
 /// Returns a plot of MB/s as columns and power as a line on the right axis.
-pub fn throughput_power(title: &str, x: &str, segments: &[RwswSegment]) -> Plot {
-    let watts = |s: &RwswSegment| s.sensed.power_milliwatts.map(|power| power / 1000.0);
+pub fn throughput_power(title: &str, x: &str, segments: &[SecondaryPoint]) -> Plot {
+    let watts = |s: &SecondaryPoint| s.sensed.power_milliwatts.map(|power| power / 1000.0);
     let is_known = segments.iter().any(|segment| watts(segment).is_some());
     let caption = if is_known {
         "Columns: MB/s, left. Line: mean power, right."
@@ -303,49 +239,48 @@ pub fn throughput_power(title: &str, x: &str, segments: &[RwswSegment]) -> Plot 
     }
 }
 
-const SEGMENT: [TypedColumn<RwswSegment>; 12] = [
+const SEGMENT: [TypedColumn<SecondaryPoint>; 12] = [
     TypedColumn::number("IOPS", 1, |segment| segment.iops),
     TypedColumn::number("MB/s", 1, |segment| segment.mb_per_second),
     TypedColumn::number("ART ms", 4, |segment| segment.art),
-    TypedColumn::number("Min ms", 4, RwswSegment::shortest),
-    TypedColumn::number("99.999 % ms", 4, RwswSegment::five_nines),
-    TypedColumn::number("MRT ms", 4, RwswSegment::longest),
+    TypedColumn::number("Min ms", 4, SecondaryPoint::shortest_ms),
+    TypedColumn::number("99.999 % ms", 4, SecondaryPoint::five_nines_ms),
+    TypedColumn::number("MRT ms", 4, SecondaryPoint::longest_ms),
     TypedColumn::number("Power mW", 0, |segment| segment.sensed.power_milliwatts),
-    TypedColumn::number("IOPS / W", 1, RwswSegment::iops_per_watt),
+    TypedColumn::number("IOPS / W", 1, SecondaryPoint::iops_per_watt),
     TypedColumn::number("J / GB", 2, |segment| segment.sensed.joules_per_gb),
     TypedColumn::cell("Flash / host bytes", |segment| {
         amplification(segment.sensed.write_amplification, 2)
     }),
-    TypedColumn::number("CPU system %", 1, RwswSegment::cpu_system_percent),
-    TypedColumn::number("CPU I/O wait %", 1, RwswSegment::io_wait_percent),
+    TypedColumn::number("CPU system %", 1, SecondaryPoint::cpu_system_percent),
+    TypedColumn::number("CPU I/O wait %", 1, SecondaryPoint::io_wait_percent),
 ];
 
 /// Returns the table of the values that the plots of segments show.
-pub fn segments_table(title: &str, corner: &str, segments: &[RwswSegment]) -> Table {
-    let row = |segment: &RwswSegment| typed_row(segment.name.clone(), &SEGMENT, segment);
+pub fn segments_table(title: &str, corner: &str, segments: &[SecondaryPoint]) -> Table {
+    let row = |segment: &SecondaryPoint| typed_row(segment.name.clone(), &SEGMENT, segment);
     typed_table("segments", title, corner, &SEGMENT).rows(segments.iter().map(row))
 }
 
-/// Name and steps of a run.
-pub type NamedSteps<'a> = (String, Vec<(&'a Step, &'a Outcome)>);
-
 /// Returns a plot of every step's IOPS by the measured time since the first run began, with one
 /// line per run. A gap breaks the line.
-pub fn iops_over_time(title: &str, step_time: Nanos, runs: &[NamedSteps<'_>]) -> Plot {
+pub fn iops_over_time<'a>(
+    title: &str,
+    step_time: Nanos,
+    runs: impl Iterator<Item = &'a JudgedLoad<'a>>,
+) -> Plot {
     let time = PlotTimeAxis::for_steps("Time", step_time);
     let mut elapsed = Nanos::ZERO;
     let mut series = Vec::new();
-    for (name, steps) in runs {
+    for run in runs {
         let mut points = Vec::new();
-        for (_, outcome) in steps {
+        for (_, outcome) in &run.steps {
             elapsed += outcome.measurement.elapsed;
             let x = time.position(minutes(elapsed));
-            if outcome.gap_before.is_some() && !points.is_empty() {
-                points.push((x, None));
-            }
-            points.push((x, outcome.measurement.iops()));
+            let iops = outcome.measurement.iops();
+            push_point(&mut points, outcome.gap_before.is_some(), x, iops);
         }
-        series.push(Series::new(name.clone(), Stroke::Measured, points));
+        series.push(Series::new(run.load.label.clone(), Stroke::Measured, points));
     }
     Plot::new(PlotKind::Lines, "iops-time", title, time.axis, Axis::new("IOPS", Scale::Linear))
         .caption(format!("I/Os per second of every step of {step_time}. A gap breaks the line."))
@@ -363,8 +298,8 @@ pub fn outstanding(measurement: &Measurement) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use steadfast_domain::Bytes;
     use steadfast_domain::measurement::{HostCpu, LogDelta, StreamTally};
+    use steadfast_domain::{Bytes, Tally};
 
     fn step(iops: u64, milliwatts: Option<f64>) -> Measurement {
         let tally = Tally {
@@ -399,8 +334,8 @@ mod tests {
     #[test]
     fn a_segment_has_its_rate_per_watt_and_the_processors_use() {
         let (one, two, silent) = (step(3000, Some(7e3)), step(5000, Some(9e3)), step(1, None));
-        let segment = RwswSegment::new("A", &[&one, &two]);
-        let cells = |segment: &RwswSegment| {
+        let segment = SecondaryPoint::from_means("A", &[&one, &two]);
+        let cells = |segment: &SecondaryPoint| {
             let table = segments_table("T", "Segment", std::slice::from_ref(segment));
             let names: Vec<String> = table.columns.iter().map(|c| c.name.clone()).collect();
             let cell = |name: &str| {
@@ -426,14 +361,14 @@ mod tests {
             assert!(figures.contains(&(id.to_owned(), Some(value))), "{figures:?}");
         }
         // 32 GB host, 48 GB flash in units of 1 GiB and a byte: 47.3 / 32.0 to 49.1 / 32.0.
-        let wide = |segment: &RwswSegment| {
+        let wide = |segment: &SecondaryPoint| {
             let figures = key_figures(segment);
             figures.iter().find(|figure| figure.id == "amplification").unwrap().wide_bounds()
         };
         let (low, high) = wide(&segment).unwrap();
         assert!((low - 1.4664).abs() < 1e-3 && (high - 1.5336).abs() < 1e-3, "{low} {high}");
-        assert_eq!(wide(&RwswSegment::new("A", &[&one])), None);
-        let part = RwswSegment::new("B", &[&one, &silent]);
+        assert_eq!(wide(&SecondaryPoint::from_means("A", &[&one])), None);
+        let part = SecondaryPoint::from_means("B", &[&one, &silent]);
         assert_eq!(cells(&part), [Some(1.0), None, None, None, None, None]);
     }
 }

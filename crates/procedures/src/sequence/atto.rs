@@ -10,16 +10,16 @@ const SIZE: &str = "Transfer size";
 const DIRECTION: &str = "Direction";
 
 /// Returns the table, then the bar charts of bytes and of I/Os.
-pub(super) fn figures(results: &SequenceResults<'_>) -> ToolExhibits {
+pub(super) fn exhibits(results: &SequenceResults<'_>) -> ToolExhibits {
     let bytes = bars(results, "atto-bars", "Transfer rate", "MB/s", Attempt::mb_per_second);
     let ios = bars(results, "atto-bars-iops", "I/O rate", "IOPS", Attempt::iops);
     let exhibits = vec![Exhibit::Table(table(results)), Exhibit::Plot(bytes), Exhibit::Plot(ios)];
-    ("ATTO Disk Benchmark", exhibits)
+    ToolExhibits { title: "ATTO Disk Benchmark", exhibits }
 }
 
 /// Returns the highest rate of each direction and its transfer size: the figure that ATTO is known
 /// for.
-pub(super) fn key(results: &SequenceResults<'_>) -> Vec<KeyFigure> {
+pub(super) fn key_figures(results: &SequenceResults<'_>) -> Vec<KeyFigure> {
     let peak = |direction: &str| {
         let of_direction =
             results.measured.iter().filter(|m| m.dimension(DIRECTION) == Some(direction));

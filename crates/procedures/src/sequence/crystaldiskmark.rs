@@ -9,7 +9,7 @@ const TEST: &str = "Test";
 const DIRECTION: &str = "Direction";
 
 /// Returns the table of the main window, and the two others that its menu offers.
-pub(super) fn figures(results: &SequenceResults<'_>) -> ToolExhibits {
+pub(super) fn exhibits(results: &SequenceResults<'_>) -> ToolExhibits {
     let mean_us: AttemptValue = |attempt| attempt.mean_ms().map(|ms| ms * 1000.0);
     let mean_title = "Mean response time in µs of the best attempt";
     let tables = [
@@ -17,7 +17,7 @@ pub(super) fn figures(results: &SequenceResults<'_>) -> ToolExhibits {
         table(results, "crystaldiskmark-iops", "IOPS of the best attempt", Attempt::iops),
         table(results, "crystaldiskmark-latency", mean_title, mean_us),
     ];
-    ("CrystalDiskMark", tables.map(Exhibit::Table).into())
+    ToolExhibits { title: "CrystalDiskMark", exhibits: tables.map(Exhibit::Table).into() }
 }
 
 fn table(results: &SequenceResults<'_>, id: &str, title: &str, value: AttemptValue) -> Table {

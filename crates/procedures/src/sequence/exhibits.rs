@@ -1,9 +1,12 @@
 //! Exhibits of a sequence: the tool's own form first, then every step.
 
-use super::results::SequenceResults;
+use super::rates::{missed_rates_caveat, rates_table};
+use super::results::{SequenceResults, ToolExhibits};
 use super::setup::{SequenceProcedure, tool_name};
-use super::tables::{all_steps, apart, attempts, direction, loads, preparation};
-use super::{figures, rates};
+use super::tables::{
+    all_steps, applied_loads, attempts_table, concurrent_loads, direction_table, preparation_table,
+};
+use super::tool_exhibits;
 use crate::exhibits::disclosure::{self, ReportForm};
 use crate::exhibits::pages::page;
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
@@ -18,14 +21,14 @@ impl ProcedureReport for SequenceProcedure {
     const ENTRIES: &'static [ReportEntry<Self>] = &[
         ReportEntry::Summary,
         ReportEntry::Several(summary),
-        ReportEntry::FormPages(own_pages),
+        ReportEntry::FormPages(tool_pages),
         ReportEntry::Form("All Steps"),
         ReportEntry::Table(|run| all_steps(run.test, &run.results)),
-        ReportEntry::OptionalTable(|run| rates::table(&run.results)),
-        ReportEntry::OptionalTable(|run| apart(&run.results)),
+        ReportEntry::OptionalTable(|run| rates_table(&run.results)),
+        ReportEntry::OptionalTable(|run| concurrent_loads(&run.results)),
         ReportEntry::Setup,
         ReportEntry::Chapter("Requested Loads"),
-        ReportEntry::Several(requested),
+        ReportEntry::Several(requested_loads),
         ReportEntry::Chapters(|run| vec![details(&run.results)]),
     ];
 
@@ -78,7 +81,7 @@ impl ProcedureReport for SequenceProcedure {
     }
 
     fn caveats(run: &SequenceRun<'_>) -> Vec<Caveat> {
-        let mut caveats: Vec<Caveat> = rates::missed(&run.results).into_iter().collect();
+        let mut caveats: Vec<Caveat> = missed_rates_caveat(&run.results).into_iter().collect();
         let not_steady = if run.test.sequence.purges() {
             "The drive is purged and preconditioned as the test has it, and no steady state is \
              judged. The numbers are not those of a PTS test."
@@ -100,43 +103,46 @@ impl ProcedureReport for SequenceProcedure {
     }
 
     fn front_plots(run: &SequenceRun<'_>) -> Vec<String> {
-        figures::plots(own_form(run).as_ref())
+        tool_exhibits::front_plot_ids(tool_form(run).as_ref())
     }
 
     fn figures(run: &SequenceRun<'_>) -> Vec<KeyFigure> {
-        figures::key(&run.test.sequence, &run.results)
+        tool_exhibits::key_figures(&run.test.sequence, &run.results)
     }
 }
 
 /// Returns the form that the tool itself prints; `None` if it has none.
-fn own_form(run: &SequenceRun<'_>) -> Option<(&'static str, Vec<Exhibit>)> {
-    figures::tool_exhibits(&run.test.sequence, &run.results)
+fn tool_form(run: &SequenceRun<'_>) -> Option<ToolExhibits> {
+    tool_exhibits::tool_exhibits(&run.test.sequence, &run.results)
 }
 
 /// Returns the first exhibit of the tool's own form, or all steps.
 fn summary(run: &SequenceRun<'_>) -> Vec<Exhibit> {
-    match own_form(run) {
-        Some((_, exhibits)) => exhibits.into_iter().take(1).collect(),
+    match tool_form(run) {
+        Some(form) => form.exhibits.into_iter().take(1).collect(),
         None => vec![Exhibit::Table(all_steps(run.test, &run.results))],
     }
 }
 
-fn own_pages(run: &SequenceRun<'_>) -> Vec<Page> {
-    own_form(run).into_iter().map(|(title, exhibits)| page(title, exhibits)).collect()
+fn tool_pages(run: &SequenceRun<'_>) -> Vec<Page> {
+    tool_form(run).into_iter().map(|form| page(form.title, form.exhibits)).collect()
 }
 
 /// Returns the page of reads and writes separately, of every attempt, and of the preparation.
 fn details(results: &SequenceResults<'_>) -> Page {
     let tables = [
-        direction("sequence-reads", "Reads of every step", results, |attempt| &attempt.reads),
-        direction("sequence-writes", "Writes of every step", results, |attempt| &attempt.writes),
-        attempts(results),
-        preparation(results),
+        direction_table("sequence-reads", "Reads of every step", results, |attempt| &attempt.reads),
+        direction_table("sequence-writes", "Writes of every step", results, |attempt| {
+            &attempt.writes
+        }),
+        attempts_table(results),
+        preparation_table(results),
     ];
     page("Details of the Steps", tables.into_iter().flatten().map(Exhibit::Table).collect())
 }
 
-fn requested(run: &SequenceRun<'_>) -> Vec<Exhibit> {
+/// Returns the source of the loads, the loads, and remarks on them.
+fn requested_loads(run: &SequenceRun<'_>) -> Vec<Exhibit> {
     let sequence = &run.test.sequence;
     let source = sequence.source.as_ref();
     // A built-in preset has no file.
@@ -153,7 +159,7 @@ fn requested(run: &SequenceRun<'_>) -> Vec<Exhibit> {
             Setting::new("sequence", "Sequence", &sequence.title, Origin::Chosen),
         ])
         .rows(file.into_iter().flatten());
-    let mut exhibits = vec![Exhibit::Facts(facts), Exhibit::Table(loads(run.test))];
+    let mut exhibits = vec![Exhibit::Facts(facts), Exhibit::Table(applied_loads(run.test))];
     let remarks: Vec<String> = sequence.remarks.iter().map(ToString::to_string).collect();
     if !remarks.is_empty() {
         exhibits.push(Exhibit::Listing(remarks.join("\n")));

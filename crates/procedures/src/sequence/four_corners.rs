@@ -9,22 +9,22 @@ use steadfast_domain::findings::{
 
 /// Returns the table, then the plots that compare the fresh with the preconditioned drive, then a
 /// plot for each corner.
-pub(super) fn figures(results: &SequenceResults<'_>) -> ToolExhibits {
+pub(super) fn exhibits(results: &SequenceResults<'_>) -> ToolExhibits {
     let mut exhibits = vec![Exhibit::Table(table(results))];
     let fresh = CORNERS.iter().filter(|corner| !points(results, FRESH, corner, rate).is_empty());
-    exhibits.extend(fresh.map(|corner| Exhibit::Plot(against(results, corner))));
-    exhibits.extend(CORNERS.iter().map(|corner| Exhibit::Plot(by_depth(results, corner))));
-    ("Viking SSD Benchmarking", exhibits)
+    exhibits.extend(fresh.map(|corner| Exhibit::Plot(fresh_plot(results, corner))));
+    exhibits.extend(CORNERS.iter().map(|corner| Exhibit::Plot(depth_plot(results, corner))));
+    ToolExhibits { title: "Viking SSD Benchmarking", exhibits }
 }
 
 /// Returns the maxima of the four corners of the preconditioned drive, then those of the writes of
 /// the fresh one.
-pub(super) fn key(results: &SequenceResults<'_>) -> Vec<KeyFigure> {
+pub(super) fn key_figures(results: &SequenceResults<'_>) -> Vec<KeyFigure> {
     let passes = [PRECONDITIONED, FRESH].into_iter();
     let all = passes.flat_map(|pass| CORNERS.iter().map(move |corner| (pass, corner)));
     let measured = all.filter(|(pass, corner)| !points(results, pass, corner, rate).is_empty());
     let figure = |(pass, corner): (&str, &CornerTest)| {
-        let most = best(&points(results, pass, corner, rate)).map(|(_, value)| value);
+        let most = best(results, pass, corner).map(|best| best.value);
         let id = format!("viking-{}-{}", pass.to_lowercase(), corner.name);
         let label = format!("{}, {}", corner.metric, pass.to_lowercase());
         KeyFigure::new(&id, &label, most, unit(corner))
@@ -60,28 +60,36 @@ fn points(
         .collect()
 }
 
-/// Returns the queue depth with the largest value, and that value.
-fn best(points: &[(f64, Option<f64>)]) -> Option<(f64, f64)> {
-    let known = points.iter().filter_map(|(depth, value)| Some((*depth, (*value)?)));
-    known.max_by(|(_, a), (_, b)| a.total_cmp(b))
+/// Largest value of a corner, and the queue depth that has it.
+struct BestDepth {
+    depth: f64,
+    value: f64,
+}
+
+/// Returns the best rate of a corner; `None` if it was not measured.
+fn best(results: &SequenceResults<'_>, pass: &str, corner: &CornerTest) -> Option<BestDepth> {
+    let points = points(results, pass, corner, rate).into_iter();
+    let known = points.filter_map(|(depth, value)| Some(BestDepth { depth, value: value? }));
+    known.max_by(|a, b| a.value.total_cmp(&b.value))
 }
 
 /// Returns table 3-1 of the guide with the measured values.
 fn table(results: &SequenceResults<'_>) -> Table {
     let row = |corner: &CornerTest| {
         let decimals = if corner.in_iops { 0 } else { 1 };
-        let fresh = best(&points(results, FRESH, corner, rate));
-        let after = best(&points(results, PRECONDITIONED, corner, rate));
-        let change = fresh.zip(after).filter(|((_, fresh), _)| *fresh > 0.0);
-        let change = change.map(|((_, fresh), (_, after))| (after / fresh - 1.0) * 100.0);
+        let fresh = best(results, FRESH, corner).map(|best| best.value);
+        let preconditioned = best(results, PRECONDITIONED, corner);
+        let after = preconditioned.as_ref().map(|best| best.value);
+        let rates = fresh.filter(|fresh| *fresh > 0.0).zip(after);
+        let change = rates.map(|(fresh, after)| (after / fresh - 1.0) * 100.0);
         let cells = [
             Cell::text(corner.description),
             Cell::text(corner.metric),
             Cell::text(unit(corner)),
-            Cell::number(fresh.map(|(_, value)| value), decimals),
-            Cell::number(after.map(|(_, value)| value), decimals),
+            Cell::number(fresh, decimals),
+            Cell::number(after, decimals),
             Cell::number(change, 1),
-            Cell::number(after.map(|(depth, _)| depth), 0),
+            Cell::number(preconditioned.map(|best| best.depth), 0),
         ];
         Row::new(corner.name, cells)
     };
@@ -99,7 +107,7 @@ fn table(results: &SequenceResults<'_>) -> Table {
 }
 
 /// Returns figure 3-2 of the guide: rate and mean response time by queue depth.
-fn by_depth(results: &SequenceResults<'_>, corner: &CornerTest) -> Plot {
+fn depth_plot(results: &SequenceResults<'_>, corner: &CornerTest) -> Plot {
     let points_of = |value| points(results, PRECONDITIONED, corner, value);
     let mean: CornerValue = |_, attempt| attempt.mean_ms();
     Plot::lines(
@@ -118,7 +126,7 @@ fn by_depth(results: &SequenceResults<'_>, corner: &CornerTest) -> Plot {
 }
 
 /// Returns figure 3-6 of the guide: the rate before and after preconditioning.
-fn against(results: &SequenceResults<'_>, corner: &CornerTest) -> Plot {
+fn fresh_plot(results: &SequenceResults<'_>, corner: &CornerTest) -> Plot {
     let series_of =
         |pass: &str| Series::new(pass, Stroke::Measured, points(results, pass, corner, rate));
     Plot::lines(

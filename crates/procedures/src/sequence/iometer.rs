@@ -1,9 +1,11 @@
 //! Exhibits for Iometer's users: the six results of its display for each test, and plots of rate
 //! and response time by queue depth.
 
-use super::results::{Attempt, AttemptValue, MeasuredStep, SequenceResults, ToolExhibits};
-use steadfast_domain::Nanos;
-use steadfast_domain::findings::{Axis, Cell, Exhibit, Plot, Row, Scale, Series, Stroke, Table};
+use super::results::{Attempt, AttemptValue, SequenceResults, ToolExhibits};
+use super::tables::best_attempts;
+use crate::exhibits::matrix::millis;
+use crate::exhibits::typed_table::TypedColumn;
+use steadfast_domain::findings::{Axis, Exhibit, Plot, Scale, Series, Stroke};
 
 /// Dimensions that a configuration gives its steps.
 const SPEC: &str = "Access specification";
@@ -13,8 +15,10 @@ const LINES_MAX: usize = 8;
 const MIB: f64 = 1_048_576.0;
 
 /// Returns the table, then plots for the access specifications with several queue depths.
-pub(super) fn figures(results: &SequenceResults<'_>) -> ToolExhibits {
-    let mut exhibits = vec![Exhibit::Table(table(results))];
+pub(super) fn exhibits(results: &SequenceResults<'_>) -> ToolExhibits {
+    let title = "Results as Iometer displays them; its MBs are MiB";
+    let table = best_attempts("iometer", title, "Test", &DISPLAYED, results);
+    let mut exhibits = vec![Exhibit::Table(table)];
     let mut varied = results.values(SPEC);
     varied.retain(|spec| points(results, spec, |_| None).len() > 1);
     for (specs, number) in varied.chunks(LINES_MAX).zip(1..) {
@@ -24,36 +28,28 @@ pub(super) fn figures(results: &SequenceResults<'_>) -> ToolExhibits {
         let title = "Mean response time by queue depth";
         exhibits.push(plot(results, specs, &id, title, unit, Attempt::mean_ms));
     }
-    ("Iometer", exhibits)
+    ToolExhibits { title: "Iometer", exhibits }
 }
 
-/// Returns the table of the statistics of Iometer's six bar charts.
-fn table(results: &SequenceResults<'_>) -> Table {
-    let row = |measured: &MeasuredStep<'_>| {
-        let best = measured.best();
-        let mib = |attempt: &Attempt| attempt.rate(attempt.total.bytes.0).map(|b| b / MIB);
-        let longest = |attempt: &Attempt| attempt.total.response_longest();
-        let cells = [
-            Cell::number(best.and_then(Attempt::iops), 1),
-            Cell::number(best.and_then(mib), 2),
-            Cell::number(best.and_then(Attempt::mean_ms), 4),
-            Cell::number(best.and_then(longest).map(Nanos::as_millis_f64), 4),
-            Cell::number(best.and_then(|attempt| attempt.cpu).map(|cpu| cpu * 100.0), 2),
-            best.map_or(Cell::Missing, |attempt| Cell::count(attempt.faults)),
-        ];
-        Row::new(measured.step.label.clone(), cells)
-    };
-    Table::new("iometer", "Results as Iometer displays them; its MBs are MiB", "Test")
-        .columns([
-            ("iops", "Total I/Os per second"),
-            ("mib", "Total MiB/s"),
-            ("mean-ms", "Average response time (ms)"),
-            ("max-ms", "Maximum response time (ms)"),
-            ("cpu", "% CPU utilization (total)"),
-            ("errors", "Total error count"),
-        ])
-        .rows(results.measured.iter().map(row))
-}
+/// The statistics of Iometer's six bar charts.
+const DISPLAYED: [TypedColumn<Attempt>; 6] = [
+    TypedColumn::number("Total I/Os per second", 1, Attempt::iops).with_id("iops"),
+    TypedColumn::number("Total MiB/s", 2, |attempt: &Attempt| {
+        Some(attempt.rate(attempt.total.bytes.0)? / MIB)
+    })
+    .with_id("mib"),
+    TypedColumn::number("Average response time (ms)", 4, Attempt::mean_ms).with_id("mean-ms"),
+    TypedColumn::number("Maximum response time (ms)", 4, |attempt: &Attempt| {
+        millis(attempt.total.response_longest())
+    })
+    .with_id("max-ms"),
+    TypedColumn::number("% CPU utilization (total)", 2, |attempt: &Attempt| {
+        Some(attempt.cpu? * 100.0)
+    })
+    .with_id("cpu"),
+    TypedColumn::count("Total error count", |attempt: &Attempt| Some(attempt.faults))
+        .with_id("errors"),
+];
 
 /// Returns queue depth and value of the tests of an access specification; of several tests at the
 /// same depth, the last one.

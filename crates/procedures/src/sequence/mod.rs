@@ -7,12 +7,11 @@
 //! inside the load is reported, and the load continues from its last part.
 //!
 //! [`results`] computes the values of the reports of all tools, [`exhibits`] presents them. The
-//! exhibits of a single tool are in a file of that tool; [`figures`] selects them.
+//! exhibits of a single tool are in a file of that tool; [`tool_exhibits`] selects them.
 
 mod atto;
 mod crystaldiskmark;
 mod exhibits;
-mod figures;
 mod four_corners;
 mod iometer;
 mod rates;
@@ -21,6 +20,7 @@ mod setup;
 pub(crate) mod tables;
 #[cfg(test)]
 mod tests;
+mod tool_exhibits;
 
 pub(crate) use setup::SequenceProcedure;
 pub use setup::phase_of;
@@ -34,15 +34,15 @@ pub const NAME: &str = "sequence";
 impl Procedure for SequenceProcedure {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
         bench.settle(&self.setup.conditions())?;
-        for planned in &self.steps {
-            for attempt in 1..=planned.step.attempts() {
-                if planned.step.purge {
+        for device_step in &self.steps {
+            for attempt in 1..=device_step.step.attempts() {
+                if device_step.step.purge {
                     bench.purge()?;
                 }
-                if planned.step.pause.0 > 0 {
-                    bench.idle(planned.step.pause)?;
+                if device_step.step.pause.0 > 0 {
+                    bench.idle(device_step.step.pause)?;
                 }
-                self.apply(bench, planned, attempt)?;
+                self.apply(bench, device_step, attempt)?;
             }
         }
         Ok(())

@@ -1,8 +1,9 @@
 //! Loads with a pace: the requested and the reached rate.
 
 use super::results::{Attempt, MeasuredStep, SequenceResults};
+use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::report_notation::number;
-use steadfast_domain::findings::{Cell, Row, Table};
+use steadfast_domain::findings::{Cell, Table};
 use steadfast_domain::load_words::pace_text;
 use steadfast_domain::stimulus::Pace;
 use steadfast_domain::{Caveat, SequenceLoad, caveats as ids};
@@ -48,7 +49,7 @@ fn paced_loads(measured: &MeasuredStep<'_>) -> Vec<PacedLoad> {
         let load = paced_load(measured.step.label.clone(), &measured.step.load, best);
         return load.into_iter().collect();
     }
-    let attempts = best.map(|best| best.apart.as_slice()).unwrap_or_default();
+    let attempts = best.map(|best| best.loads.as_slice()).unwrap_or_default();
     measured
         .step
         .loads()
@@ -59,34 +60,27 @@ fn paced_loads(measured: &MeasuredStep<'_>) -> Vec<PacedLoad> {
         .collect()
 }
 
+const RATES: [TypedColumn<PacedLoad>; 4] = [
+    TypedColumn::cell("Pace", |load: &PacedLoad| Cell::text(load.pace.clone())).with_id("pace"),
+    TypedColumn::number("Asked IOPS", 1, |load: &PacedLoad| load.requested).with_id("asked"),
+    TypedColumn::number("IOPS", 1, |load: &PacedLoad| load.reached).with_id("iops"),
+    TypedColumn::number("% of asked", 1, |load: &PacedLoad| {
+        Some(load.reached? / load.requested? * 100.0)
+    })
+    .with_id("share"),
+];
+
 /// Returns the table of requested and reached rates of all paced loads; `None` if no load is paced.
-pub(super) fn table(results: &SequenceResults<'_>) -> Option<Table> {
-    let measured = results.measured.iter();
-    let rows: Vec<Row> = measured
-        .flat_map(paced_loads)
-        .map(|load| {
-            let share = load
-                .reached
-                .zip(load.requested)
-                .map(|(reached, requested)| reached / requested * 100.0);
-            let cells = [
-                Cell::text(load.pace),
-                Cell::number(load.requested, 1),
-                Cell::number(load.reached, 1),
-                Cell::number(share, 1),
-            ];
-            Row::new(load.name, cells).strong(load.is_missed)
-        })
-        .collect();
-    let columns =
-        [("pace", "Pace"), ("asked", "Asked IOPS"), ("iops", "IOPS"), ("share", "% of asked")];
+pub(super) fn rates_table(results: &SequenceResults<'_>) -> Option<Table> {
+    let loads: Vec<PacedLoad> = results.measured.iter().flat_map(paced_loads).collect();
+    let rows =
+        loads.iter().map(|load| typed_row(load.name.clone(), &RATES, load).strong(load.is_missed));
     let title = "Loads that were held to a pace: these rates are not the drive's speed";
-    (!rows.is_empty())
-        .then(|| Table::new("sequence-rates", title, "Step").columns(columns).rows(rows))
+    (!loads.is_empty()).then(|| typed_table("sequence-rates", title, "Step", &RATES).rows(rows))
 }
 
 /// Returns a caveat on the rates that were missed; `None` if there are none.
-pub(super) fn missed(results: &SequenceResults<'_>) -> Option<Caveat> {
+pub(super) fn missed_rates_caveat(results: &SequenceResults<'_>) -> Option<Caveat> {
     let measured = results.measured.iter();
     let missed: Vec<String> = measured
         .flat_map(paced_loads)

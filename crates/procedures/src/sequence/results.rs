@@ -6,10 +6,12 @@ use steadfast_domain::findings::Exhibit;
 use steadfast_domain::sequence::StepRole;
 use steadfast_domain::{Measurement, Nanos, Op, Record, SequenceStep, Tally};
 
-/// Exhibits for the users of one tool: the title of a page and its exhibits.
-pub(super) type ToolExhibits = (&'static str, Vec<Exhibit>);
+/// A page for the users of one tool.
+pub(super) struct ToolExhibits {
+    pub title: &'static str,
+    pub exhibits: Vec<Exhibit>,
+}
 
-/// A value of an attempt.
 pub(super) type AttemptValue = fn(&Attempt) -> Option<f64>;
 
 pub struct SequenceResults<'a> {
@@ -37,14 +39,14 @@ pub struct Attempt {
     /// measured.
     pub cpu: Option<f64>,
     /// Results of each load if several were applied at once, in the order of the step.
-    pub apart: Vec<Attempt>,
+    pub loads: Vec<Attempt>,
 }
 
 impl<'a> SequenceResults<'a> {
     pub fn new(sequenced: &'a SequenceProcedure, record: &Record) -> Self {
         let steps_with = |role| {
             let steps = sequenced.steps.iter().filter(move |p| p.step.role == role);
-            steps.map(|planned| measured(planned, record)).collect()
+            steps.map(|device_step| measured_step(device_step, record)).collect()
         };
         SequenceResults {
             measured: steps_with(StepRole::Measure),
@@ -66,11 +68,11 @@ impl<'a> SequenceResults<'a> {
     }
 }
 
-fn measured<'a>(planned: &'a DeviceStep, record: &Record) -> MeasuredStep<'a> {
-    let attempts = (1..=planned.step.attempts()).filter_map(|number| {
-        let phase = planned.phase(number);
+fn measured_step<'a>(device_step: &'a DeviceStep, record: &Record) -> MeasuredStep<'a> {
+    let attempts = (1..=device_step.step.attempts()).filter_map(|number| {
+        let phase = device_step.phase(number);
         let mut attempt = Attempt::default();
-        let mut cpu = (0.0, 0.0);
+        let (mut busy_seconds, mut sensed_seconds) = (0.0, 0.0);
         for (_, outcome) in record.steps().filter(|(step, _)| step.place.phase == phase) {
             let m = &outcome.measurement;
             attempt.total.merge(&m.total());
@@ -78,16 +80,17 @@ fn measured<'a>(planned: &'a DeviceStep, record: &Record) -> MeasuredStep<'a> {
             attempt.writes.merge(&m.direction(Op::Write));
             attempt.elapsed += m.elapsed;
             attempt.faults += m.fault_count;
-            attempt.take_apart(m);
+            attempt.add_loads(m);
             if let Some(host) = m.sensed.host_cpu {
                 let seconds = m.elapsed.as_secs_f64();
-                cpu = (cpu.0 + (host.user + host.system) * seconds, cpu.1 + seconds);
+                busy_seconds += (host.user + host.system) * seconds;
+                sensed_seconds += seconds;
             }
         }
-        attempt.cpu = (cpu.1 > 0.0).then(|| cpu.0 / cpu.1);
+        attempt.cpu = (sensed_seconds > 0.0).then(|| busy_seconds / sensed_seconds);
         (attempt.elapsed.0 > 0).then_some(attempt)
     });
-    MeasuredStep { step: &planned.step, attempts: attempts.collect() }
+    MeasuredStep { step: &device_step.step, attempts: attempts.collect() }
 }
 
 impl MeasuredStep<'_> {
@@ -104,9 +107,10 @@ impl MeasuredStep<'_> {
 }
 
 impl Attempt {
-    fn take_apart(&mut self, measurement: &Measurement) {
-        self.apart.resize_with(measurement.parts.len(), Attempt::default);
-        for (own, load) in self.apart.iter_mut().zip(measurement.concurrent_loads()) {
+    /// Adds the results of each load of a step that applied several at once.
+    fn add_loads(&mut self, measurement: &Measurement) {
+        self.loads.resize_with(measurement.parts.len(), Attempt::default);
+        for (own, load) in self.loads.iter_mut().zip(measurement.concurrent_loads()) {
             for stream in load.streams {
                 if stream.op != Op::Flush {
                     own.total.merge(&stream.tally);

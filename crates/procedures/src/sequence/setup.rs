@@ -25,7 +25,6 @@ const LESSER: &str = "ANOTHER TOOL'S TEST: no purge, no steady state; not a meth
 /// Statement on every page for a sequence that purges.
 const LESSER_PURGED: &str = "ANOTHER TOOL'S TEST: no steady state; not a method of the PTS";
 
-/// A sequence, ready to run.
 #[derive(Debug, Clone)]
 pub struct SequenceProcedure {
     pub(super) setup: ProcedureSetup,
@@ -39,7 +38,6 @@ pub struct SequenceProcedure {
 pub(super) struct DeviceStep {
     /// Number of the step in the sequence, from 1.
     number: u32,
-    /// Step of the sequence.
     pub step: SequenceStep,
     /// Loads to apply, all at once if there are several. Every attempt has its own seeds.
     pub stimuli: Vec<Stimulus>,
@@ -67,8 +65,7 @@ impl DeviceStep {
         }
     }
 
-    /// Returns the name and stimulus of each load.
-    pub fn named(&self) -> impl Iterator<Item = (&str, &Stimulus)> {
+    pub fn named_loads(&self) -> impl Iterator<Item = (&str, &Stimulus)> {
         self.step.loads().map(|(name, _)| name).zip(&self.stimuli)
     }
 
@@ -98,7 +95,6 @@ pub(super) fn tool_name(tool: &str) -> &'static str {
 }
 
 impl SequenceProcedure {
-    /// Creates the sequence of the settings.
     pub fn new(request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         let sequence = request.settings.sequence.as_deref().cloned().ok_or_else(|| {
             ProcedureError(
@@ -107,17 +103,54 @@ impl SequenceProcedure {
                     .into(),
             )
         })?;
-        let own = common_pattern(&sequence);
         let mut settings = request.settings.clone();
-        if let Some(pattern) = own {
+        if let Some(pattern) = common_pattern(&sequence) {
             settings.data_pattern = pattern;
         }
         let setup = ProcedureSetup::new(
             &ProcedureRequest { settings: &settings, ..request.clone() },
             method_of(&sequence, &settings),
         )?;
-        let (steps, left_out) = planned(&setup, &sequence)?;
-        Ok(SequenceProcedure { setup, sequence, steps, left_out })
+        let (steps, left_out) = (Vec::new(), Vec::new());
+        let mut procedure = SequenceProcedure { setup, sequence, steps, left_out };
+        procedure.plan_steps()?;
+        Ok(procedure)
+    }
+
+    /// Plans the steps that fit the device, and notes why others are left out.
+    fn plan_steps(&mut self) -> Result<(), ProcedureError> {
+        let setup = &self.setup;
+        let (capacity, sector) = (setup.geometry.capacity, setup.geometry.logical_sector);
+        for (number, step) in self.sequence.numbered() {
+            let stimulus = |load: &SequenceLoad| {
+                let own = load.data_pattern.clone();
+                let pattern = own.unwrap_or_else(|| setup.settings.data_pattern.clone());
+                let stimulus = load.on(capacity, sector)?;
+                Ok(stimulus.data_pattern(pattern).verify(setup.settings.verify))
+            };
+            let stimuli: Result<Vec<Stimulus>, LoadError> =
+                step.loads().map(|(_, load)| stimulus(load)).collect();
+            match stimuli {
+                Ok(stimuli) => {
+                    self.steps.push(DeviceStep { number, step: step.clone(), stimuli });
+                }
+                Err(LoadError::Sector(why)) if step.may_be_left_out => {
+                    self.left_out.push(format!("{} is left out: {why}.", step.label));
+                }
+                Err(why) => return Err(ProcedureError(format!("{}: {why}", step.label))),
+            }
+        }
+        if self.measured_steps().next().is_none() {
+            return Err(ProcedureError(format!(
+                "{} has no step that measures anything on this device",
+                tool_name(&self.sequence.tool)
+            )));
+        }
+        Ok(())
+    }
+
+    fn measured_steps(&self) -> impl Iterator<Item = &DeviceStep> {
+        self.steps.iter().filter(|device_step| device_step.step.role == StepRole::Measure)
     }
 
     /// Applies an attempt at a step: as one step, or in parts if it is longer than a checkpoint or
@@ -125,14 +158,14 @@ impl SequenceProcedure {
     pub(super) fn apply(
         &self,
         bench: &mut dyn Bench,
-        planned: &DeviceStep,
+        device_step: &DeviceStep,
         attempt: u32,
     ) -> Result<(), Halt> {
-        let place = StepPlace::new(&planned.phase(attempt), 0, 1, planned.label(attempt));
-        let load = planned.load(place.seed(self.setup.settings.seed));
+        let place = StepPlace::new(&device_step.phase(attempt), 0, 1, device_step.label(attempt));
+        let load = device_step.load(place.seed(self.setup.settings.seed));
         let times: Option<Vec<Nanos>> = load.stimuli().iter().map(|s| s.until.time).collect();
         let time = times.and_then(|times| times.into_iter().max());
-        if let Some(steady) = &planned.step.steady {
+        if let Some(steady) = &device_step.step.steady {
             return apply_until_steady(bench, &place, &load, steady);
         }
         if time.is_some_and(|time| time <= CHECKPOINT) {
@@ -152,24 +185,22 @@ impl SequenceProcedure {
 
     /// Returns the demands of measured steps without repetitions, the smallest first.
     fn demands(&self) -> Vec<Demand> {
-        let measured = self.steps.iter().filter(|p| p.step.role == StepRole::Measure);
-        let mut demands: Vec<Demand> =
-            measured.flat_map(|p| &p.stimuli).map(|s| s.demand).collect();
+        let mut demands: Vec<Demand> = self.measured_loads().map(|load| load.demand).collect();
         demands.sort_by_key(|demand| (demand.outstanding(), demand.threads));
         demands.dedup();
         demands
     }
 
     pub(super) fn choices(&self) -> RunChoices<'_> {
-        let measured = self.steps.iter().filter(|p| p.step.role == StepRole::Measure);
-        let phases = measured.flat_map(|p| (1..=p.step.attempts()).map(|n| p.phase(n)));
+        let phases =
+            self.measured_steps().flat_map(|p| (1..=p.step.attempts()).map(|n| p.phase(n)));
         RunChoices {
             covered: Vec::new(),
             demands: self.demands(),
             alignment: self.common_alignment(),
             step_text: Some(self.common_time()),
             preconditioning_text: Some(self.preparation()),
-            own_loads: Some(ForeignLoads { by: self.deciding(), range: self.common_range() }),
+            own_loads: Some(ForeignLoads { by: self.load_source(), range: self.common_range() }),
             ending: "when its last step is complete".into(),
             measured_phases: phases.collect(),
             gap_effect,
@@ -178,14 +209,12 @@ impl SequenceProcedure {
     }
 
     /// Returns the source of the loads, to print after a value.
-    fn deciding(&self) -> &'static str {
+    fn load_source(&self) -> &'static str {
         if self.sequence.source.is_some() { "by the file" } else { "by the preset" }
     }
 
-    /// Returns the loads of the measured steps.
     fn measured_loads(&self) -> impl Iterator<Item = &Stimulus> {
-        let measured = self.steps.iter().filter(|p| p.step.role == StepRole::Measure);
-        measured.flat_map(|planned| &planned.stimuli)
+        self.measured_steps().flat_map(|device_step| &device_step.stimuli)
     }
 
     /// Returns the time of all measured loads, or `each step's own` if they differ or end by
@@ -222,7 +251,7 @@ impl SequenceProcedure {
     }
 
     fn preparation(&self) -> String {
-        if self.steps.iter().any(|planned| planned.step.role == StepRole::Prepare) {
+        if self.steps.iter().any(|device_step| device_step.step.role == StepRole::Prepare) {
             "the sequence's own steps".to_owned()
         } else {
             "none".to_owned()
@@ -275,41 +304,6 @@ fn method_of(sequence: &Sequence, settings: &Settings) -> Method {
         write_cache: None,
         active_range_percent: 100,
         ..method::for_profile(Profile::Pts20, settings.class)
-    }
-}
-
-/// Plans the steps that fit the device; the second value contains the reasons why others are left
-/// out.
-fn planned(
-    setup: &ProcedureSetup,
-    sequence: &Sequence,
-) -> Result<(Vec<DeviceStep>, Vec<String>), ProcedureError> {
-    let (mut steps, mut left_out) = (Vec::new(), Vec::new());
-    for (number, step) in sequence.numbered() {
-        let (capacity, sector) = (setup.geometry.capacity, setup.geometry.logical_sector);
-        let stimulus = |load: &SequenceLoad| {
-            let own = load.data_pattern.clone();
-            let pattern = own.unwrap_or_else(|| setup.settings.data_pattern.clone());
-            let stimulus = load.on(capacity, sector)?;
-            Ok(stimulus.data_pattern(pattern).verify(setup.settings.verify))
-        };
-        let stimuli: Result<Vec<Stimulus>, LoadError> =
-            step.loads().map(|(_, load)| stimulus(load)).collect();
-        match stimuli {
-            Ok(stimuli) => steps.push(DeviceStep { number, step: step.clone(), stimuli }),
-            Err(LoadError::Sector(why)) if step.may_be_left_out => {
-                left_out.push(format!("{} is left out: {why}.", step.label));
-            }
-            Err(why) => return Err(ProcedureError(format!("{}: {why}", step.label))),
-        }
-    }
-    if steps.iter().any(|planned: &DeviceStep| planned.step.role == StepRole::Measure) {
-        Ok((steps, left_out))
-    } else {
-        Err(ProcedureError(format!(
-            "{} has no step that measures anything on this device",
-            tool_name(&sequence.tool)
-        )))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Tests of sequences: their steps, their results, and the settings that are refused.
 
-use super::{NAME, SequenceProcedure, figures};
+use super::{NAME, SequenceProcedure, tool_exhibits};
 use crate::testing::scripted::{
     GEOMETRY, broken_record, number, purges, record, request, scripted, steps, table,
 };
@@ -127,7 +127,8 @@ fn steps_with_numbers_of_their_own_have_phases_in_their_order() {
     let steps = &mut settings.sequence.as_mut().unwrap().steps;
     steps.iter_mut().zip([1, 4, 9, 12]).for_each(|(step, number)| step.number = Some(number));
     let sequenced = build(&settings, GEOMETRY).unwrap();
-    let phases: Vec<String> = sequenced.steps.iter().map(|planned| planned.phase(2)).collect();
+    let phases: Vec<String> =
+        sequenced.steps.iter().map(|device_step| device_step.phase(2)).collect();
     assert_eq!(phases, ["step-1", "step-4-2", "step-9", "step-12"]);
     let numbers: Vec<_> = phases.iter().map(|phase| phase_numbers(phase).unwrap()).collect();
     assert!(numbers.is_sorted());
@@ -169,11 +170,11 @@ fn a_rate_that_was_held_or_missed_is_reported() {
     let label = &held.front.figures[1].label;
     assert_eq!(label, "writes, held to 1,000 IOPS, evenly");
     let mut step = settings().sequence.unwrap().steps[2].clone();
-    assert_eq!(figures::held_to(&step), None);
+    assert_eq!(tool_exhibits::pace_suffix(&step), None);
     let load =
         SequenceLoad { pace: Pace::Fixed { ios: 7, per: Nanos::SECOND }, ..step.load.clone() };
     step.concurrent = vec![NamedLoad { name: "own".into(), load }];
-    assert_eq!(figures::held_to(&step).unwrap(), ", held to no rate + 7 IOPS, evenly");
+    assert_eq!(tool_exhibits::pace_suffix(&step).unwrap(), ", held to no rate + 7 IOPS, evenly");
 }
 
 #[test]
@@ -212,8 +213,8 @@ fn settings_are_those_of_the_file() {
         page_one[..4].iter().all(|row| row.id != "class" && row.value.is_some()),
         "{page_one:?}"
     );
-    let mut one = settings();
-    one.sequence.as_mut().unwrap().steps.truncate(2);
-    let sequenced = build(&one, GEOMETRY).unwrap();
+    let mut truncated = settings();
+    truncated.sequence.as_mut().unwrap().steps.truncate(2);
+    let sequenced = build(&truncated, GEOMETRY).unwrap();
     assert_eq!(sequenced.choices().step_text.as_deref(), Some("5 s"));
 }

@@ -7,7 +7,7 @@ use crate::common::choices::RunChoices;
 use crate::common::method::Method;
 use crate::common::procedure_request::ProcedureRequest;
 use crate::common::rounds::check_no_rounds;
-use crate::exhibits::disclosure::{self, ReportForm};
+use crate::exhibits::disclosure::ReportForm;
 use crate::exhibits::report::{self, ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::procedure_error::ProcedureError;
@@ -89,12 +89,8 @@ impl ProcedureReport for FillOnce {
 
     fn form(run: &FillRun<'_>) -> ReportForm {
         let stimulus = Setting::new("stimulus", "Stimulus", WRITES.to_string(), Origin::Profile);
-        ReportForm {
-            test: "Fill".into(),
-            subtitle: "Every byte written once".into(),
-            set_up: disclosure::common_set_up_rows(&run.choices),
-            test_parameters: vec![stimulus],
-        }
+        let form = ReportForm::new("Fill", "Every byte written once", &run.choices);
+        ReportForm { test_parameters: vec![stimulus], ..form }
     }
 
     fn ending(run: &FillRun<'_>) -> String {

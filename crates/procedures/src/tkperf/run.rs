@@ -74,7 +74,6 @@ const FEATURES: Parameter = Parameter {
 /// Parameter `zones` of the tests of a hard disk.
 const ZONES: Parameter = super::hdd::ZONES;
 
-/// Entry of the run in the list of procedures.
 pub const SPEC: ProcedureSpec = ProcedureSpec {
     name: NAME,
     summary: "TKperf's tests in one run, with the sections of its report (steadfast tkperf)",
@@ -89,7 +88,6 @@ pub struct TkperfRun {
 }
 
 impl TkperfRun {
-    /// Creates the run that the settings ask for.
     pub fn new(request: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         parameters::check(NAME, SPEC.parameters, request.settings)?;
         // The name of the procedure implies the method, so the profile in the settings is ignored.

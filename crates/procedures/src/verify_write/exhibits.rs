@@ -18,11 +18,11 @@ impl ProcedureReport for VerifyWrite {
     const ENTRIES: &'static [ReportEntry<Self>] = &[
         ReportEntry::Summary,
         ReportEntry::Table(compared_table),
-        ReportEntry::Table(passes),
+        ReportEntry::Table(passes_table),
         ReportEntry::Form("Verify-write - Data Read Back"),
         ReportEntry::Table(compared_table),
-        ReportEntry::Table(passes),
-        ReportEntry::OptionalTable(places),
+        ReportEntry::Table(passes_table),
+        ReportEntry::OptionalTable(first_miscompares),
         ReportEntry::Setup,
     ];
 
@@ -113,7 +113,7 @@ fn compared_table(run: &VerifyWriteRun<'_>) -> Table {
         ])
 }
 
-fn passes(run: &VerifyWriteRun<'_>) -> Table {
+fn passes_table(run: &VerifyWriteRun<'_>) -> Table {
     let row = |name: &str, steps: &[&Measurement]| {
         let bytes = Bytes(steps.iter().map(|m| m.bytes().0).sum());
         let time = Nanos(steps.iter().map(|m| m.elapsed.0).sum());
@@ -126,7 +126,7 @@ fn passes(run: &VerifyWriteRun<'_>) -> Table {
 }
 
 /// Returns the places of the first miscompares; `None` if there are none.
-fn places(run: &VerifyWriteRun<'_>) -> Option<Table> {
+fn first_miscompares(run: &VerifyWriteRun<'_>) -> Option<Table> {
     let first = &run.results.compared.as_ref()?.first;
     let row = |(number, at): (usize, &Bytes)| {
         Row::new((number + 1).to_string(), [Cell::count(at.0), Cell::count(at.0 / 512)])

@@ -1,6 +1,6 @@
 use super::*;
 use crate::testing::scripted::{
-    ScriptedBench, broken_record, purges, record, requested, retouched, settings_of, steps,
+    ScriptedBench, purges, record, requested, retouched, settings_of, steps,
 };
 use steadfast_domain::measurement::Verification;
 use steadfast_domain::{Bytes, EndState, Measurement, Op, Settings, Step};
@@ -91,11 +91,4 @@ fn what_was_wrong_in_an_attempt_that_broke_off_stays_wrong() {
     let findings = conducted(&mut bench);
     assert_eq!(findings.end, EndState::Failed);
     assert!(findings.front.figures.iter().any(|f| f.id == "miscompares" && f.value == Some(4.0)));
-}
-
-#[test]
-fn a_run_that_broke_off_has_no_verdict() {
-    let test = build(|_| ()).unwrap();
-    let broken = broken_record(&test.setup.settings, Vec::new());
-    assert_eq!(test.study(&broken).end, EndState::Unfinished);
 }

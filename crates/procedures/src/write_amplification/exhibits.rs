@@ -15,7 +15,7 @@ use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::report_notation::{distinct, number};
-use crate::rwsw::disclosure as captured;
+use crate::rwsw::disclosure::workload_chapter;
 use steadfast_domain::findings::{
     Axis, Cell, Exhibit, KeyFigure, Metric, Page, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
 };
@@ -47,7 +47,7 @@ impl ProcedureReport for WriteAmplificationTest {
         ReportEntry::FormPages(window_pages),
         ReportEntry::Setup,
         ReportEntry::Chapters(|run| {
-            run.test.captured().map(captured::workload_chapter).into_iter().collect()
+            run.test.captured().map(workload_chapter).into_iter().collect()
         }),
         ReportEntry::General,
         ReportEntry::Chapter("Write Amplification"),
@@ -99,8 +99,8 @@ impl ProcedureReport for WriteAmplificationTest {
         let (Some(best), Some(worst)) = (steady.first(), steady.last()) else {
             return format!("Steady state NOT achieved: {measured}.");
         };
-        let named = |cell: &CellResult<'_>| format!("{} ({})", value_text(cell), cell.cell.name());
-        format!("Write amplification {} to {}; {measured}.", named(best), named(worst))
+        let text = |cell: &CellResult<'_>| format!("{} ({})", value_text(cell), cell.cell.name());
+        format!("Write amplification {} to {}; {measured}.", text(best), text(worst))
     }
 
     fn end(run: &AmplificationRun<'_>) -> EndState {
@@ -109,9 +109,9 @@ impl ProcedureReport for WriteAmplificationTest {
 
     fn caveats(run: &AmplificationRun<'_>) -> Vec<Caveat> {
         let mut caveats = Vec::new();
-        caveats.extend(not_steady(run));
-        caveats.extend(counted_otherwise(run));
-        caveats.extend(below_one(run));
+        caveats.extend(not_steady_caveat(run));
+        caveats.extend(count_difference_caveat(run));
+        caveats.extend(below_one_caveat(run));
         caveats
     }
 
@@ -131,15 +131,15 @@ impl ProcedureReport for WriteAmplificationTest {
             }
         };
         let steady = results.ascending();
-        let named = |what: &str, cell: Option<&&CellResult<'_>>| {
+        let label = |what: &str, cell: Option<&&CellResult<'_>>| {
             cell.map_or(what.to_owned(), |cell| format!("{what}: {}", cell.cell.name()))
         };
         let saved = format!("Flash writes saved at {SAVED_AT} % used, uniform");
         let spare = results.greedy_ratio().map(|ratio| (ratio - 1.0) * 100.0);
         vec![
             figure("uniform-100", "uniform at 100 %".into(), results.uniform(100)),
-            figure("worst", named("Worst", steady.last()), steady.last().copied()),
-            figure("best", named("Best", steady.first()), steady.first().copied()),
+            figure("worst", label("Worst", steady.last()), steady.last().copied()),
+            figure("best", label("Best", steady.first()), steady.first().copied()),
             KeyFigure::new("saved-at-80", saved, results.saved_percent(SAVED_AT), "%"),
             KeyFigure::new("greedy-spare", "Spare capacity if it collects greedily", spare, "%"),
         ]
@@ -174,7 +174,7 @@ fn value_text(result: &CellResult<'_>) -> String {
 }
 
 /// Returns true if a cell was applied and is not steady.
-fn failed(result: &CellResult<'_>) -> bool {
+fn is_not_steady(result: &CellResult<'_>) -> bool {
     result.steady.is_none() && !result.windows.is_empty()
 }
 
@@ -187,8 +187,8 @@ fn cell_names(
     cells.map(|result| result.cell.name()).collect()
 }
 
-fn not_steady(run: &AmplificationRun<'_>) -> Option<Caveat> {
-    let cells = cell_names(run, failed);
+fn not_steady_caveat(run: &AmplificationRun<'_>) -> Option<Caveat> {
+    let cells = cell_names(run, is_not_steady);
     (!cells.is_empty() && run.record.has_ended()).then(|| {
         Caveat::invalidates(
             ids::STEADY_STATE_NOT_ACHIEVED,
@@ -204,7 +204,7 @@ fn not_steady(run: &AmplificationRun<'_>) -> Option<Caveat> {
 
 /// Returns a caveat on cells in which the drive counted other amounts than this program wrote;
 /// `None` if there are none.
-fn counted_otherwise(run: &AmplificationRun<'_>) -> Option<Caveat> {
+fn count_difference_caveat(run: &AmplificationRun<'_>) -> Option<Caveat> {
     let unit = run.results.host_unit.unwrap_or_default().0 as f64;
     let differs = |result: &&CellResult<'_>| {
         result.steady.is_some_and(|steady| {
@@ -237,8 +237,8 @@ fn host_bytes(steady: &SteadyAmplification) -> f64 {
 }
 
 /// Returns a caveat on cells with fewer flash bytes than host bytes; `None` if there are none.
-fn below_one(run: &AmplificationRun<'_>) -> Option<Caveat> {
-    let highest = |result: &CellResult<'_>| Some(result.steady?.interval?.1);
+fn below_one_caveat(run: &AmplificationRun<'_>) -> Option<Caveat> {
+    let highest = |result: &CellResult<'_>| Some(result.amplification()?.high);
     let cells = cell_names(run, |result| highest(result).is_some_and(|high| high < 1.0));
     (!cells.is_empty()).then(|| {
         Caveat::remark(
@@ -253,7 +253,6 @@ fn below_one(run: &AmplificationRun<'_>) -> Option<Caveat> {
     })
 }
 
-/// Returns the names of the workloads in order.
 fn workload_names(run: &AmplificationRun<'_>) -> Vec<String> {
     distinct(run.results.cells.iter().map(|result| result.cell.workload.to_string()))
 }
@@ -265,7 +264,6 @@ fn percents(run: &AmplificationRun<'_>) -> Vec<u8> {
     percents
 }
 
-/// Returns the cells of a workload.
 fn cells_of<'r, 'a>(
     run: &'r AmplificationRun<'a>,
     workload: &'r str,
@@ -278,7 +276,7 @@ fn matrix_table(run: &AmplificationRun<'_>, id: &str) -> Table {
     let cell = |workload: &str, percent: u8| match cells_of(run, workload)
         .find(|result| result.cell.percent == percent)
     {
-        Some(result) if failed(result) => Cell::text("not steady"),
+        Some(result) if is_not_steady(result) => Cell::text("not steady"),
         Some(result) if result.amplification().is_some() => {
             secondary::amplification(result.amplification(), 2)
         }
@@ -425,8 +423,8 @@ fn counted_windows(result: &CellResult<'_>) -> Option<u64> {
 fn cell_columns<'a>() -> [TypedColumn<CellResult<'a>>; 8] {
     [
         TypedColumn::number("Value", 3, |result| result.value()),
-        TypedColumn::number("Not below", 3, |result| Some(result.steady?.interval?.0)),
-        TypedColumn::number("Not above", 3, |result| Some(result.steady?.interval?.1)),
+        TypedColumn::number("Not below", 3, |result| Some(result.amplification()?.low)),
+        TypedColumn::number("Not above", 3, |result| Some(result.amplification()?.high)),
         TypedColumn::cell("Steady", |result| match result.windows.len() {
             0 => Cell::Missing,
             _ => Cell::verdict(result.steady.is_some()),

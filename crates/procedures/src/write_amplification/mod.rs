@@ -21,7 +21,6 @@ mod workload;
 
 pub use setup::{PARAMETERS, WriteAmplificationTest};
 
-use crate::common::continuous_load::CHECKPOINT;
 use crate::common::preconditioning::require_purged;
 use crate::exhibits::report;
 use setup::AmplificationCell;
@@ -68,11 +67,11 @@ impl WriteAmplificationTest {
         cell: &AmplificationCell,
         number: u32,
     ) -> Result<CountedWindow, Halt> {
-        let (first, stimulus) = self.window(cell, number);
+        let load = self.window(cell, number);
         let mut window = CountedWindow::new(number);
         for point in 1.. {
-            let place = StepPlace { point, ..first.clone() };
-            let step = Step::part(place, stimulus.clone(), CHECKPOINT, point > 1);
+            let place = StepPlace { point, ..load.place.clone() };
+            let step = Step::part(place, load.stimulus.clone(), load.cut, point > 1);
             let outcome = bench.apply(&step)?;
             window.add(&step, &outcome);
             if outcome.measurement.complete {

@@ -4,12 +4,12 @@
 use super::greedy;
 use super::setup::{AmplificationCell, WriteAmplificationTest};
 use super::windows::{CountedWindow, amplification, track};
+use crate::common::attempts::{measurements, steps_of};
 use steadfast_domain::measurement::{LogDelta, WriteAmplification};
-use steadfast_domain::steady_state::judge_every;
-use steadfast_domain::{Bytes, EndState, Measurement, Record, Verdict, judge};
+use steadfast_domain::steady_state::judge_first_steady;
+use steadfast_domain::{Bytes, EndState, Measurement, Outcome, Record, Step, Verdict};
 
 pub struct AmplificationResults<'a> {
-    /// Results of the cells, in order.
     pub cells: Vec<CellResult<'a>>,
     /// Unit in which the counter of host writes advances; `None` if it is unknown.
     pub host_unit: Option<Bytes>,
@@ -35,9 +35,9 @@ pub struct SteadyAmplification {
     /// Bytes that this program wrote in them.
     pub written: u64,
     pub value: f64,
-    /// Lowest and highest value that the counters allow; `None` if their units are unknown or too
+    /// The value with the bounds that the counters allow; `None` if their units are unknown or too
     /// coarse.
-    pub interval: Option<(f64, f64)>,
+    pub bounds: Option<WriteAmplification>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -57,14 +57,12 @@ impl<'a> AmplificationResults<'a> {
         let host_unit = logs().filter_map(|log| log.host_unit).last();
         let nand_unit = logs().filter_map(|log| log.nand_unit).last();
         let cells = test.cells.iter().map(|cell| {
-            let (windows, steps) = windows(record, &cell.phase());
-            let (tracks, criteria) = ([track(&cell.name(), &windows)], test.setup.method.criteria);
-            let verdict = judge_every(&tracks, &criteria)
-                .into_iter()
-                .find(|verdict| verdict.steady)
-                .unwrap_or_else(|| judge(&tracks, &criteria));
+            let steps = steps_of(record, &cell.phase());
+            let windows = complete_windows(&steps);
+            let tracks = [track(&cell.name(), &windows)];
+            let verdict = judge_first_steady(&tracks, &test.setup.method.criteria);
             let steady = steady(&verdict, &windows);
-            CellResult { cell, windows, steps, verdict, steady }
+            CellResult { cell, windows, steps: measurements(&steps), verdict, steady }
         });
         AmplificationResults { cells: cells.collect(), host_unit, nand_unit }
     }
@@ -111,15 +109,14 @@ impl CellResult<'_> {
 
     /// Returns the steady write amplification with its bounds; `None` if these are unknown.
     pub fn amplification(&self) -> Option<WriteAmplification> {
-        let steady = self.steady?;
-        let (low, high) = steady.interval?;
-        Some(WriteAmplification { ratio: steady.value, low, high })
+        self.steady?.bounds
     }
 
     /// Returns the range of the values of the steady windows, or what the counters allow where that
     /// is wider.
     pub fn range(&self) -> Option<SteadyRange> {
-        let (windows, counters) = (self.verdict.range(), self.steady?.interval);
+        let counters = self.steady?.bounds.map(|bounds| (bounds.low, bounds.high));
+        let windows = self.verdict.range();
         let width = |range: Option<(f64, f64)>| range.map_or(-1.0, |(low, high)| high - low);
         let is_of_counters = width(counters) > width(windows);
         let bounds = if is_of_counters { counters } else { windows }?;
@@ -134,21 +131,18 @@ impl CellResult<'_> {
     }
 }
 
-/// Returns the complete windows of a phase, and their steps.
-fn windows<'a>(record: &'a Record, phase: &str) -> (Vec<CountedWindow>, Vec<&'a Measurement>) {
+fn complete_windows(steps: &[(&Step, &Outcome)]) -> Vec<CountedWindow> {
     let mut windows: Vec<CountedWindow> = Vec::new();
-    let mut steps = Vec::new();
-    for (step, outcome) in record.steps().filter(|(step, _)| step.place.phase == phase) {
+    for (step, outcome) in steps {
         if windows.last().is_none_or(|last| last.number != step.place.round) {
             windows.push(CountedWindow::new(step.place.round));
         }
         if let Some(window) = windows.last_mut() {
             window.add(step, outcome);
         }
-        steps.push(&outcome.measurement);
     }
     windows.retain(|window| window.is_complete);
-    (windows, steps)
+    windows
 }
 
 fn steady(verdict: &Verdict, windows: &[CountedWindow]) -> Option<SteadyAmplification> {
@@ -160,6 +154,6 @@ fn steady(verdict: &Verdict, windows: &[CountedWindow]) -> Option<SteadyAmplific
         written += window.written.0;
     }
     let value = amplification(&counts)?;
-    let interval = WriteAmplification::from_log(&counts).map(|found| (found.low, found.high));
-    Some(SteadyAmplification { counts, written, value, interval })
+    let bounds = WriteAmplification::from_log(&counts);
+    Some(SteadyAmplification { counts, written, value, bounds })
 }

@@ -3,7 +3,7 @@
 use super::workload::WriteWorkload;
 use crate::common::ProcedureSetup;
 use crate::common::choices::RunChoices;
-use crate::common::continuous_load::ContinuousLoad;
+use crate::common::continuous_load::{CHECKPOINT, ContinuousLoad};
 use crate::common::method::{Method, part_of};
 use crate::common::preconditioning::is_purged;
 use crate::common::procedure_request::ProcedureRequest;
@@ -16,9 +16,7 @@ use crate::rwsw::composite::CapturedComposite;
 use crate::rwsw::method::{CONTENT, with_content};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::stimulus::{ActiveRange, LoadLimits};
-use steadfast_domain::{
-    Bytes, Criteria, Demand, Nanos, Profile, Record, Step, StepPlace, Stimulus,
-};
+use steadfast_domain::{Bytes, Criteria, Demand, Nanos, Profile, Record, Step, StepPlace};
 
 /// Phase of the step that shows which counters the drive has.
 pub(super) const COUNTERS: &str = "counters";
@@ -138,7 +136,6 @@ impl AmplificationCell {
 pub struct WriteAmplificationTest {
     pub(super) setup: ProcedureSetup,
     pub(super) demand: Demand,
-    /// Cells in order.
     pub(super) cells: Vec<AmplificationCell>,
     /// Bytes of a window, in percent of the used capacity.
     window_percent: u32,
@@ -208,14 +205,13 @@ impl WriteAmplificationTest {
         fill.within(cell.range)
     }
 
-    /// Returns the load of a window, and the place of its first part.
-    pub(super) fn window(&self, cell: &AmplificationCell, number: u32) -> (StepPlace, Stimulus) {
+    pub(super) fn window(&self, cell: &AmplificationCell, number: u32) -> ContinuousLoad {
         let place = StepPlace::new(&cell.phase(), number, 1, cell.name());
         let written = u128::from(cell.range.length.0) * u128::from(self.window_percent) / 100;
         let written = Bytes(u64::try_from(written).unwrap_or(u64::MAX));
         let until = LoadLimits::bytes(cell.workload.bytes_until(written));
         let stimulus = self.setup.stimulus(&cell.workload, self.demand, until, &place);
-        (place, Stimulus { active_range: cell.range, ..stimulus })
+        ContinuousLoad { place, stimulus, cut: CHECKPOINT, time: None }.within(cell.range)
     }
 
     pub(super) fn choices(&self, record: &Record) -> RunChoices<'_> {

@@ -97,8 +97,8 @@ fn every_cell_has_its_purge_its_fill_and_windows_until_five_are_steady() {
     );
     for cell in &results.cells {
         let steady = cell.steady.unwrap();
-        let (low, high) = steady.interval.unwrap();
-        assert!(low < steady.value && steady.value < high);
+        let bounds = steady.bounds.unwrap();
+        assert!(bounds.low < steady.value && steady.value < bounds.high);
     }
     let findings = test.study(&record);
     assert_eq!(findings.end, EndState::Steady);
@@ -223,7 +223,7 @@ fn a_captured_workload_is_a_cell_of_its_own() {
     let test = build(captured).unwrap();
     let phases: Vec<String> = test.cells.iter().map(|cell| cell.phase()).collect();
     assert_eq!(phases, ["captured-100"]);
-    let (_, stimulus) = test.window(&test.cells[0], 1);
+    let stimulus = test.window(&test.cells[0], 1).stimulus;
     assert!(stimulus.streams.iter().any(|stream| stream.op == Op::Write));
     // Its reads count as bytes of the load, but not of the window.
     assert!(stimulus.until.bytes.unwrap() > Bytes::mib(512));

@@ -9,7 +9,6 @@ pub struct CountedWindow {
     /// Number of the window, from 1.
     pub number: u32,
     counts: LogDelta,
-    /// True if a step lacks a count.
     lacks_a_count: bool,
     /// True if there was a gap before or inside it.
     pub after_gap: bool,

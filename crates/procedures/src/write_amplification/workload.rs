@@ -30,10 +30,13 @@ enum WorkloadKind {
     HotAndCold(HotZone),
     /// Sequential writes to the first half of the range, random writes to the second. The
     /// percentage is the sequential share of the bytes.
-    Mixed { sequential_percent: u32 },
+    Mixed {
+        sequential_percent: u32,
+    },
     /// Random writes and random discards. The percentage is the discards' share of the commands.
-    Discards { percent: u32 },
-    /// A captured workload.
+    Discards {
+        percent: u32,
+    },
     Captured(Box<CapturedComposite>),
 }
 
@@ -89,7 +92,6 @@ impl WriteWorkload {
         Some(WriteWorkload { kind, size })
     }
 
-    /// Creates a captured workload.
     pub(super) fn captured(composite: CapturedComposite) -> Result<Self, ProcedureError> {
         if !composite.has(Op::Write) {
             return Err(ProcedureError(format!(

@@ -166,29 +166,51 @@ pub fn rate_missed(
     })
 }
 
+/// Steps that something happened to.
+struct AffectedSteps<'r, V> {
+    count: usize,
+    /// Largest value of a step.
+    largest: V,
+    /// Step with that value.
+    worst: &'r Step,
+}
+
+impl<'r, V: Copy + PartialOrd> AffectedSteps<'r, V> {
+    /// Finds the steps of a record for which `value` returns one; `None` if there are none.
+    fn find(record: &'r Record, value: impl Fn(&Step, &Measurement) -> Option<V>) -> Option<Self> {
+        let mut affected: Option<Self> = None;
+        for (step, outcome) in record.steps() {
+            let Some(value) = value(step, &outcome.measurement) else { continue };
+            let affected =
+                affected.get_or_insert(AffectedSteps { count: 0, largest: value, worst: step });
+            affected.count += 1;
+            if value >= affected.largest {
+                affected.largest = value;
+                affected.worst = step;
+            }
+        }
+        affected
+    }
+}
+
 /// Returns a caveat on measured steps in which the program itself was late; `None` if there are none.
 fn start_error_caveat(choices: &RunChoices<'_>, record: &Record) -> Option<Caveat> {
-    let mut steps = 0;
-    let mut late: Vec<(&Step, Nanos)> = Vec::new();
-    for (step, outcome) in record.steps().filter(|(step, _)| choices.measures(step)) {
-        let Some(error) = &outcome.measurement.start_error else { continue };
-        steps += 1;
-        if let Some(p99) = error.p99()
-            && outcome.measurement.has_high_start_error(&step.load)
-        {
-            late.push((step, p99));
-        }
-    }
-    let (worst, p99) = late.iter().max_by_key(|(_, p99)| *p99)?;
+    let measured = record.steps().filter(|(step, _)| choices.measures(step));
+    let steps = measured.filter(|(_, outcome)| outcome.measurement.start_error.is_some()).count();
+    let late = AffectedSteps::find(record, |step, measurement| {
+        let is_late = choices.measures(step) && measurement.has_high_start_error(&step.load);
+        measurement.start_error.as_ref()?.p99().filter(|_| is_late)
+    })?;
     Some(Caveat::deviation(
         ids::START_ERROR,
         format!(
             "In {} of {steps} measured steps with due times, the 99 % start error is more than {} % \
-             of the mean response time (our limit), up to {p99} ({}): these response times include \
+             of the mean response time (our limit), up to {} ({}): these response times include \
              how late the program was.",
-            late.len(),
+            late.count,
             START_ERROR_LIMIT * 100.0,
-            worst.place
+            late.largest,
+            late.worst.place
         ),
         "Leave a processor free for each thread, and check it with steadfast calibrate.",
     ))
@@ -447,9 +469,8 @@ fn foreign_io_caveat(record: &Record, op: Op) -> Option<Caveat> {
         .filter(|(_, foreign)| foreign.op == op && foreign.share >= FOREIGN_NOTICED)
         .collect();
     let (label, worst) = *found.iter().max_by(|a, b| a.1.share.total_cmp(&b.1.share))?;
-    let (ios, bytes) = found.iter().fold((0u64, 0u64), |sum, (_, foreign)| {
-        (sum.0.saturating_add(foreign.ios), sum.1.saturating_add(foreign.bytes.0))
-    });
+    let ios = found.iter().fold(0_u64, |sum, (_, foreign)| sum.saturating_add(foreign.ios));
+    let bytes = found.iter().fold(0_u64, |sum, (_, foreign)| sum.saturating_add(foreign.bytes.0));
     let kind =
         if worst.share >= FOREIGN_SHARE { CaveatKind::Deviation } else { CaveatKind::Remark };
     let direction = if op == Op::Read { "reads" } else { "writes" };
@@ -474,26 +495,20 @@ fn foreign_io_caveat(record: &Record, op: Op) -> Option<Caveat> {
 /// Returns a caveat on times in which the device completed nothing, and on I/Os that were
 /// abandoned.
 fn silence_caveat(record: &Record) -> Option<Caveat> {
-    let silent: Vec<(&str, Nanos, &Measurement)> = record
-        .steps()
-        .filter_map(|(step, outcome)| {
-            let silences = &outcome.measurement.silences;
-            let longest = silences.iter().map(|silence| silence.lasted).max()?;
-            Some((step.place.label.as_str(), longest, &outcome.measurement))
-        })
-        .collect();
-    let (label, longest, _) = *silent.iter().max_by_key(|(_, longest, _)| *longest)?;
-    let silences = silent.iter().flat_map(|(_, _, measurement)| &measurement.silences);
+    let silent = AffectedSteps::find(record, |_, measurement| {
+        measurement.silences.iter().map(|silence| silence.lasted).max()
+    })?;
+    let measurements = || record.steps().map(|(_, outcome)| &outcome.measurement);
+    let silences = measurements().flat_map(|measurement| &measurement.silences);
     let all = Nanos(silences.map(|silence| silence.lasted.0).sum());
-    let measured =
-        Nanos(silent.iter().map(|(_, _, measurement)| measured_silence(measurement).0).sum());
+    let measured = Nanos(measurements().map(|m| measured_silence(m).0).sum());
     Some(Caveat::deviation(
         ids::DEVICE_SILENT,
         format!(
             "In {} steps the device completed no I/O for a second or more although some were \
-             outstanding: {all} in all, {measured} of it in the measured time, the longest \
-             {longest} in {label}.",
-            silent.len()
+             outstanding: {all} in all, {measured} of it in the measured time, the longest {} in \
+             {}.",
+            silent.count, silent.largest, silent.worst.place.label
         ),
         "Check the kernel log and the drive's error log; rates include what lies in the measured \
          time, and response times all of it.",
@@ -516,21 +531,17 @@ const THROTTLED_SHARE: f64 = 0.01;
 
 /// Returns a caveat on steps in which a processor quota stopped the program.
 fn quota_caveat(record: &Record) -> Option<Caveat> {
-    let throttled: Vec<(&str, f64)> = record
-        .steps()
-        .filter_map(|(step, outcome)| {
-            let share = outcome.measurement.throttled_share()?;
-            (share > THROTTLED_SHARE).then_some((step.place.label.as_str(), share))
-        })
-        .collect();
-    let (label, share) = *throttled.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let throttled = AffectedSteps::find(record, |_, measurement| {
+        measurement.throttled_share().filter(|share| *share > THROTTLED_SHARE)
+    })?;
     Some(Caveat::deviation(
         ids::CGROUP_THROTTLED,
         format!(
             "In {} steps a processor quota of the program's control group stopped it, at most for \
-             {:.0} % of a processor's time in {label}: the quota, not the device, may be the limit.",
-            throttled.len(),
-            100.0 * share
+             {:.0} % of a processor's time in {}: the quota, not the device, may be the limit.",
+            throttled.count,
+            100.0 * throttled.largest,
+            throttled.worst.place.label
         ),
         "Run steadfast in a control group without a processor quota (cpu.max, cpu.cfs_quota_us).",
     ))

@@ -19,7 +19,6 @@ use steadfast_domain::{
     Record,
 };
 
-/// Returns all choices of the run.
 pub fn settings_facts(choices: &RunChoices<'_>) -> Facts {
     let s = choices.settings;
     let facts = Facts::new("Settings")
@@ -232,7 +231,6 @@ pub fn array_rows(array: &DiskArray) -> SettingRows {
     .collect()
 }
 
-/// Returns the facts of the host and the program.
 pub fn host_facts(record: &Record) -> Facts {
     let facts = Facts::new("Performance system");
     let Some((_, host, engine, software)) = record.opening() else { return facts };

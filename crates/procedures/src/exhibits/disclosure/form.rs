@@ -265,7 +265,7 @@ fn write_cache_row(record: &Record) -> Setting {
 }
 
 /// Returns data pattern and active range, the first rows of the setup parameters.
-pub fn common_set_up_rows(choices: &RunChoices<'_>) -> SettingRows {
+fn common_set_up_rows(choices: &RunChoices<'_>) -> SettingRows {
     let segments = own(choices.of_covered(", ", form_segments));
     vec![
         choices.pattern_row("Data Pattern", form_pattern(&choices.settings.data_pattern)),
@@ -359,7 +359,6 @@ pub fn loop_set_up_rows(stimulus: &str, choices: &RunChoices<'_>, rounds: &str) 
     rows
 }
 
-/// Returns the test parameters of a mixed loop.
 pub fn loop_test_rows(stimulus: &str, choices: &RunChoices<'_>, rounds: &str) -> SettingRows {
     let mut rows = common_test_rows(choices);
     rows.extend([
@@ -378,7 +377,6 @@ pub fn loop_test_rows(stimulus: &str, choices: &RunChoices<'_>, rounds: &str) ->
 /// ID of the second stimulus in the form, which some procedures have.
 pub const SECOND_STIMULUS: &str = "stimulus-2";
 
-/// Formats a data pattern as the report form does.
 fn form_pattern(pattern: &DataPattern) -> String {
     match pattern {
         DataPattern::RandomUnique => "RND (unique in every sector)".into(),

@@ -13,8 +13,8 @@ pub use facts::{
     settings_facts,
 };
 pub use form::{
-    ReportForm, SECOND_STIMULUS, common_set_up_rows, common_test_rows, form_header, headline,
-    loop_set_up_rows, loop_test_rows, note_row, preconditioning_amount, preconditioning_rows,
+    ReportForm, SECOND_STIMULUS, common_test_rows, form_header, headline, loop_set_up_rows,
+    loop_test_rows, note_row, preconditioning_amount, preconditioning_rows,
 };
 pub use front_page::front;
 
@@ -23,7 +23,6 @@ use steadfast_domain::findings::{OptionalText, Origin, Setting};
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::{Demand, Step, Verdict};
 
-/// Labeled values.
 pub type SettingRows = Vec<Setting>;
 
 /// Returns a row of the form that profile and class decide.

@@ -3,9 +3,9 @@
 
 use super::setup::{DEMAND, HISTOGRAM, HISTOGRAM_TIME, RwswDirth, best};
 use crate::common::applied::ApplicableWorkload;
-use crate::common::attempts::{last_attempt, steps_of};
+use crate::common::attempts::last_attempt;
 use crate::exhibits::chosen_rate::{self, ChosenRate};
-use crate::exhibits::cyclic_load::{check_exhibits, convergence_plot, evidence, steps_plot};
+use crate::exhibits::cyclic_load::{JudgedLoad, convergence_plot, steps_plot};
 use crate::exhibits::disclosure::{self, ReportForm, form_demand};
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{
@@ -15,48 +15,52 @@ use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::report_notation::{count_word, limits_text};
 use crate::rwsw::disclosure as captured;
 use crate::rwsw::ladder::OUTSTANDING;
-use crate::rwsw::regime::STEADY;
 use crate::rwsw::segments::{
-    RwswSegment, distribution, key_figures, segments_table, stream_counts, streams_table,
+    distribution, key_figures, segments_table, stream_counts, streams_table,
 };
 use steadfast_domain::findings::{
     Axis, Exhibit, KeyFigure, Origin, Plot, PlotKind, Scale, Series, Setting, Stroke, Table,
 };
-use steadfast_domain::{
-    Caveat, Demand, Measurement, Outcome, Record, Step, Tally, Verdict, caveats as ids,
-};
+use steadfast_domain::{Caveat, Demand, Measurement, Record, Step, Tally, Verdict, caveats as ids};
 
 /// Outstanding I/Os at which quality of service is reported (SNIA tutorial, RWSW).
 const SERVICE: [u64; 3] = [1, 8, 32];
 
 pub struct RwswDirthResults<'a> {
-    steady: Vec<(&'a Step, &'a Outcome)>,
-    verdict: Verdict,
+    steady: JudgedLoad<'a>,
     /// Every demand of the last attempt, in the order of the loop.
-    demands: Vec<(Demand, &'a Step, &'a Measurement)>,
+    demands: Vec<AppliedDemand<'a>>,
     /// Demand of MaxIOPS; `None` until every demand was run.
     chosen: Option<Demand>,
     histogram: Option<&'a Measurement>,
 }
 
+/// A demand and the step that applied it.
+struct AppliedDemand<'a> {
+    demand: Demand,
+    step: &'a Step,
+    measurement: &'a Measurement,
+}
+
 impl<'a> RwswDirthResults<'a> {
-    fn new(dirth: &RwswDirth, record: &'a Record) -> Self {
-        let steady = steps_of(record, STEADY);
-        let run = last_attempt(record, DEMAND);
-        let demands: Vec<_> = dirth
-            .ladder
-            .demands
-            .iter()
-            .zip(run)
-            .map(|(demand, (step, outcome))| (*demand, step, &outcome.measurement))
-            .collect();
-        let measured: Vec<_> = demands.iter().map(|(.., m)| *m).collect();
+    fn new(dirth: &'a RwswDirth, record: &'a Record) -> Self {
+        let mut demands = Vec::new();
+        for (demand, (step, outcome)) in
+            dirth.ladder.demands.iter().zip(last_attempt(record, DEMAND))
+        {
+            demands.push(AppliedDemand {
+                demand: *demand,
+                step,
+                measurement: &outcome.measurement,
+            });
+        }
+        let measured: Vec<&Measurement> =
+            demands.iter().map(|applied| applied.measurement).collect();
         let is_whole = measured.len() == dirth.ladder.demands.len();
         let histogram = last_attempt(record, HISTOGRAM);
         let histogram = histogram.last().filter(|(_, outcome)| outcome.gap_before.is_none());
         RwswDirthResults {
-            verdict: dirth.steady.verdict(&steady),
-            steady,
+            steady: JudgedLoad::new(&dirth.steady, record),
             chosen: is_whole.then(|| best(&dirth.ladder, &measured, dirth.art_ceiling)),
             histogram: histogram.map(|(_, outcome)| &outcome.measurement),
             demands,
@@ -64,23 +68,24 @@ impl<'a> RwswDirthResults<'a> {
     }
 
     fn at(&self, outstanding: u64) -> Option<&'a Measurement> {
-        let found = self.demands.iter().find(|(demand, ..)| demand.outstanding() == outstanding);
-        found.map(|(.., measurement)| *measurement)
+        let mut demands = self.demands.iter();
+        let found = demands.find(|applied| applied.demand.outstanding() == outstanding)?;
+        Some(found.measurement)
     }
 
     /// Returns the demands by ascending number of outstanding I/Os.
-    fn ascending(&self) -> Vec<(u64, &'a Measurement)> {
-        let mut demands: Vec<_> =
-            self.demands.iter().map(|(demand, _, m)| (demand.outstanding(), *m)).collect();
-        demands.sort_by_key(|(outstanding, _)| *outstanding);
+    fn ascending(&self) -> Vec<&AppliedDemand<'a>> {
+        let mut demands: Vec<&AppliedDemand<'a>> = self.demands.iter().collect();
+        demands.sort_by_key(|applied| applied.demand.outstanding());
         demands
     }
 
-    fn segments(&self) -> Vec<RwswSegment> {
-        let segment = |(outstanding, m): &(u64, &Measurement)| {
-            RwswSegment::new(outstanding.to_string(), &[*m])
+    fn segments(&self) -> Vec<SecondaryPoint> {
+        let segment = |applied: &AppliedDemand<'_>| {
+            let name = applied.demand.outstanding().to_string();
+            SecondaryPoint::from_means(name, &[applied.measurement])
         };
-        self.ascending().iter().map(segment).collect()
+        self.ascending().into_iter().map(segment).collect()
     }
 }
 
@@ -109,21 +114,20 @@ impl ProcedureReport for RwswDirth {
         ReportEntry::Chapter("Steady State of the Composite"),
         ReportEntry::Plot(|run| {
             let title = format!("Every step - {}", run.test.steady.label);
-            steps_plot(&run.test.steady, &run.results.steady, "steady-time", &title)
+            steps_plot(&run.test.steady, &run.results.steady.steps, "steady-time", &title)
         }),
         ReportEntry::Plot(|run| {
             let title = format!("Measured steps - {}", run.test.steady.label);
-            convergence_plot(&run.test.steady, &run.results.steady, "steady-measured", &title)
+            let steps = &run.results.steady.steps;
+            convergence_plot(&run.test.steady, steps, "steady-measured", &title)
         }),
-        ReportEntry::Several(|run| check_exhibits(&run.results.verdict, "steady-window")),
-        ReportEntry::Several(|run| evidence(&run.test.steady, &run.results.steady, "steady")),
+        ReportEntry::Several(|run| run.results.steady.check_and_evidence("steady")),
         ReportEntry::Chapter("Response Times at MaxIOPS"),
         ReportEntry::OptionalTable(histogram_percentiles),
         ReportEntry::Secondary,
         ReportEntry::Table(|run| {
-            let segments = run.results.segments();
-            let points: Vec<SecondaryPoint> = segments.iter().map(SecondaryPoint::from).collect();
-            secondary::points_table("secondary", "Secondary metrics by OIO", &points)
+            let title = "Secondary metrics by OIO";
+            secondary::points_table("secondary", title, &run.results.segments())
         }),
     ];
     const FRONT_PLOTS: &'static [&'static str] = &["outstanding"];
@@ -139,12 +143,16 @@ impl ProcedureReport for RwswDirth {
 
     fn form(run: &RwswDirthRun<'_>) -> ReportForm {
         let settings = run.choices.settings;
-        let mut set_up = captured::set_up_rows(&run.choices, &run.test.regime);
-        set_up.push(Setting::outcome("SS Rounds", disclosure::window_text(&run.results.verdict)));
-        let mut test_parameters = disclosure::common_test_rows(&run.choices);
-        test_parameters
-            .extend(captured::workload_rows(&run.test.composite, &run.test.setup.settings));
-        test_parameters.extend([
+        let rounds = disclosure::window_text(&run.results.steady.verdict);
+        captured::report_form(
+            "RWSW DIRTH Test",
+            "RWSW DIRTH - Fixed Composite v Outstanding I/Os",
+            &run.choices,
+            &run.test.composite,
+            &run.test.preconditioning,
+        )
+        .set_up([Setting::outcome("SS Rounds", rounds)])
+        .test_parameters([
             Setting::method(
                 "steady-demand",
                 "Steady State TC/QD",
@@ -155,13 +163,7 @@ impl ProcedureReport for RwswDirth {
             run.choices.step_row("Step"),
             Setting::outcome("MaxIOPS Point", run.results.chosen.map(form_demand)),
             HISTOGRAM_TIME.row(settings, "Histogram", run.test.histogram_time.to_string()),
-        ]);
-        ReportForm {
-            test: "RWSW DIRTH Test".into(),
-            subtitle: "RWSW DIRTH - Fixed Composite v Outstanding I/Os".into(),
-            set_up,
-            test_parameters,
-        }
+        ])
     }
 
     fn ending(run: &RwswDirthRun<'_>) -> String {
@@ -172,7 +174,8 @@ impl ProcedureReport for RwswDirth {
         }
         let chosen =
             run.results.chosen.map(|demand| format!("; MaxIOPS at {demand}")).unwrap_or_default();
-        match (run.results.verdict.steady, run.results.verdict.window) {
+        let verdict = &run.results.steady.verdict;
+        match (verdict.steady, verdict.window) {
             (true, Some((first, last))) => {
                 format!("Steady state in rounds {first} to {last}; {demands}{chosen}.")
             }
@@ -181,12 +184,12 @@ impl ProcedureReport for RwswDirth {
     }
 
     fn verdict(run: &RwswDirthRun<'_>) -> Option<Verdict> {
-        Some(run.results.verdict.clone())
+        Some(run.results.steady.verdict.clone())
     }
 
     fn caveats(run: &RwswDirthRun<'_>) -> Vec<Caveat> {
         let mut caveats = Vec::new();
-        if run.record.has_ended() && !run.results.verdict.steady {
+        if run.record.has_ended() && !run.results.steady.verdict.steady {
             caveats.push(Caveat::invalidates(
             ids::STEADY_STATE_NOT_ACHIEVED,
             format!(
@@ -201,7 +204,7 @@ impl ProcedureReport for RwswDirth {
         caveats.extend(not_held(run));
         caveats.push(captured::cadence(&run.test.setup, &run.test.steady.cycle_time().to_string()));
         let composite = &run.test.composite;
-        caveats.extend(captured::caveats(composite, &run.test.setup, &run.test.regime));
+        caveats.extend(captured::caveats(composite, &run.test.setup, &run.test.preconditioning));
         caveats.extend(captured::arrivals_missed(composite, &run.choices, run.record));
         caveats
     }
@@ -214,8 +217,10 @@ impl ProcedureReport for RwswDirth {
     /// was chosen: a rate that was not reached again is no result.
     fn figures(run: &RwswDirthRun<'_>) -> Vec<KeyFigure> {
         let Some(demand) = run.results.chosen else { return Vec::new() };
-        let held =
-            run.results.histogram.map(|m| RwswSegment::new(format!("MaxIOPS at {demand}"), &[m]));
+        let held = run
+            .results
+            .histogram
+            .map(|m| SecondaryPoint::from_means(format!("MaxIOPS at {demand}"), &[m]));
         let swept = run.results.at(demand.outstanding()).and_then(Measurement::iops);
         let label = format!("MaxIOPS at {demand}, in the sweep");
         let mut figures: Vec<KeyFigure> = held.iter().flat_map(key_figures).collect();
@@ -257,7 +262,7 @@ fn listing(run: &RwswDirthRun<'_>) -> String {
         "{}\nThe composite at {} until {} measured steps, one in each cycle of {}, meet {}\n\
          The composite for {} at each of {}\n\
          At the demand with most IOPS: for {}, then for {} with every response time recorded",
-        run.test.regime.text(&run.choices),
+        run.test.preconditioning.text(&run.choices),
         run.test.ladder.highest(),
         count_word(criteria.window),
         run.test.steady.cycle_time(),
@@ -273,8 +278,9 @@ const DISTRIBUTION: &str = "RWSW DIRTH IO Streams Distribution v Segments";
 
 fn distribution_plot(run: &RwswDirthRun<'_>) -> Plot {
     let names: Vec<String> = run.test.composite.streams().iter().map(ToString::to_string).collect();
+    let demands = run.results.demands.iter();
     let counts: Vec<Vec<f64>> =
-        run.results.demands.iter().map(|(_, step, m)| stream_counts(step, m)).collect();
+        demands.map(|applied| stream_counts(applied.step, applied.measurement)).collect();
     let caption = "Share of every I/O stream in the I/Os that were applied, by the demands of the \
                    loop in their order.";
     distribution(DISTRIBUTION, "Segment (demand)", &names, &counts, caption)
@@ -315,7 +321,10 @@ fn service(run: &RwswDirthRun<'_>) -> Vec<Exhibit> {
 fn outstanding_plot(run: &RwswDirthRun<'_>) -> Plot {
     let ascending = run.results.ascending();
     let curve = |value: fn(&Measurement) -> Option<f64>| {
-        ascending.iter().map(|(oio, m)| (*oio as f64, value(m))).collect()
+        let point = |applied: &&AppliedDemand<'_>| {
+            (applied.demand.outstanding() as f64, value(applied.measurement))
+        };
+        ascending.iter().map(point).collect()
     };
     let five_nines = |m: &Measurement| Some(m.total().percentile(FIVE_NINES)?.as_millis_f64());
     Plot::new(

@@ -59,7 +59,7 @@ impl RwswDirth {
 
 impl Procedure for RwswDirth {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
-        self.regime.conduct(bench, &self.setup, &self.composite)?;
+        self.preconditioning.conduct(bench, &self.setup, &self.composite)?;
         self.steady.conduct(bench)?;
         let outcomes = self.conduct_ladder(bench)?;
         let measured: Vec<_> = outcomes.iter().map(|outcome| &outcome.measurement).collect();

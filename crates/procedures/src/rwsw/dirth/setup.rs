@@ -15,7 +15,7 @@ use crate::rwsw::ladder::{DemandLadder, OUTSTANDING};
 use crate::rwsw::method::{
     ARRIVALS, BETWEEN, CONTENT, FILLS, MEASURED, ZONES, check_demand, check_ending,
 };
-use crate::rwsw::regime::{
+use crate::rwsw::preconditioning::{
     PRECONDITIONING, PreconditioningPlan, STEADY, quick_fill_text, steady_composite,
 };
 use steadfast_domain::{Demand, Measurement, Nanos, Record, Step, StepPlace};
@@ -63,7 +63,7 @@ pub const PARAMETERS: &[Parameter] = &[
 pub struct RwswDirth {
     pub(super) setup: ProcedureSetup,
     pub(super) composite: CapturedComposite,
-    pub(super) regime: PreconditioningPlan,
+    pub(super) preconditioning: PreconditioningPlan,
     pub(super) steady: CyclicLoad,
     pub(super) ladder: DemandLadder,
     pub(super) art_ceiling: Nanos,
@@ -78,16 +78,16 @@ impl RwswDirth {
         let composite = CapturedComposite::on_range(&setup)?.with_streams()?;
         check_ending(settings)?;
         check_demand(settings, ", or change them with --set outstanding=32,8,1")?;
-        let regime = PreconditioningPlan::from_settings(settings)?;
+        let preconditioning = PreconditioningPlan::from_settings(settings)?;
         let ladder = DemandLadder::parse(&OUTSTANDING, settings)?;
         Ok(RwswDirth {
-            steady: steady_composite(&setup, &composite, ladder.highest(), &regime, true)?,
+            steady: steady_composite(&setup, &composite, ladder.highest(), &preconditioning, true)?,
             art_ceiling: ART_CEILING
                 .parse(settings, |text| text.parse::<Nanos>().ok().filter(|t| t.0 > 0))?,
             run_in_time: RUN_IN_TIME.time(settings)?,
             histogram_time: HISTOGRAM_TIME.time(settings)?,
             ladder,
-            regime,
+            preconditioning,
             composite,
             setup,
         })
@@ -105,7 +105,7 @@ impl RwswDirth {
             rounds_max: Some(self.steady.cycles_max),
             ending: disclosure::ending_text(self.setup.settings.steady_state),
             judged: true,
-            preconditioning: self.regime.independent(&self.setup),
+            preconditioning: self.preconditioning.independent(&self.setup),
             measured_phases: phases_of(record, &[DEMAND, HISTOGRAM]),
             gap_effect,
             quick: format!(
@@ -127,15 +127,19 @@ impl RwswDirth {
 /// with the fewest outstanding I/Os. Without response times (in a rehearsal), it is the highest
 /// demand.
 pub(super) fn best(ladder: &DemandLadder, measured: &[&Measurement], ceiling: Nanos) -> Demand {
-    let demands = ladder.demands.iter();
-    let rated: Vec<(Demand, f64, bool)> = demands
-        .zip(measured)
-        .filter_map(|(demand, m)| Some((*demand, m.iops()?, m.total().response_mean()? < ceiling)))
-        .collect();
-    let is_any_below = rated.iter().any(|(.., below)| *below);
-    let candidates = rated.iter().filter(|(.., below)| *below || !is_any_below);
-    let rated = candidates.map(|(demand, iops, _)| (*demand, *iops));
-    most(rated).unwrap_or(ladder.highest())
+    let mut rated = Vec::new();
+    let mut rated_below = Vec::new();
+    for (demand, measurement) in ladder.demands.iter().zip(measured) {
+        if let (Some(iops), Some(mean)) = (measurement.iops(), measurement.total().response_mean())
+        {
+            rated.push((*demand, iops));
+            if mean < ceiling {
+                rated_below.push((*demand, iops));
+            }
+        }
+    }
+    let candidates = if rated_below.is_empty() { rated } else { rated_below };
+    most(candidates.into_iter()).unwrap_or(ladder.highest())
 }
 
 fn gap_effect(step: &Step) -> &'static str {

@@ -53,9 +53,9 @@ fn a_gap_in_the_loop_of_demands_or_before_the_histogram_repeats_it() {
     let mut bench = scripted(saturating);
     bench.gap_before = vec![("demand", 0, 4), ("max-histogram", 0, 1)];
     test.conduct(&mut bench).unwrap();
-    let again = phases(&bench.entries);
+    let conducted = phases(&bench.entries);
     assert_eq!(
-        again[2..],
+        conducted[2..],
         [
             "demand", "demand-run-in (attempt 2)", "demand (attempt 2)", "max-histogram-run-in",
             "max-histogram", "max-histogram-run-in (attempt 2)", "max-histogram (attempt 2)"

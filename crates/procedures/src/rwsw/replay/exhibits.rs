@@ -2,27 +2,27 @@
 //! outstanding I/Os over time, of capture and replay.
 
 use super::results::{ReplayPoint, RwswReplayResults};
-use super::setup::{CUT, LONGEST, PAUSES, Replay, ReplayContent};
+use super::setup::{CUT, LONGEST, PAUSES, PlannedCaptureStep, Replay, ReplayContent, count_paced};
 use super::{single_ios, stream_comparison};
-use crate::common::attempts::steps_of;
 use crate::common::secondary::SecondaryMeans;
-use crate::exhibits::cyclic_load::{check_exhibits, evidence};
-use crate::exhibits::disclosure::{self, ReportForm, form_demands};
+use crate::exhibits::cyclic_load::JudgedLoad;
+use crate::exhibits::disclosure::{ReportForm, form_demands};
+use crate::exhibits::matrix::millis;
 use crate::exhibits::pages::page;
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{FIVE_NINES, percentile_table};
-use crate::exhibits::secondary;
+use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::time_axis::PlotTimeAxis;
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::rwsw::disclosure as captured;
-use crate::rwsw::segments::{RwswSegment, distribution, secondary_figures, streams_table};
+use crate::rwsw::segments::{distribution, secondary_figures, streams_table};
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, Exhibit, Facts, KeyFigure, Origin, Page, Plot, PlotKind, Row, Scale,
     Series, Setting, Stroke, Table,
 };
 use steadfast_domain::script::{ScriptLoad, Timing};
 use steadfast_domain::text::grouped;
-use steadfast_domain::{Bytes, Caveat, Measurement, Nanos, Op, Record, Tally, caveats as ids};
+use steadfast_domain::{Bytes, Caveat, Measurement, Op, Record, Tally, caveats as ids};
 
 type RwswReplayRun<'a> = StudiedRun<'a, Replay>;
 
@@ -58,7 +58,7 @@ impl ProcedureReport for Replay {
             let rows = secondary::rows(&SecondaryMeans::new(&measurements), None);
             Facts::new("Over the whole replay").rows(rows)
         }),
-        ReportEntry::Csv(moments_table),
+        ReportEntry::Csv(points_table),
     ];
     const FRONT_PLOTS: &'static [&'static str] = &["iops-throughput-time", "response-time"];
 
@@ -73,42 +73,47 @@ impl ProcedureReport for Replay {
 
     fn form(run: &RwswReplayRun<'_>) -> ReportForm {
         let settings = run.choices.settings;
-        let mut test_parameters = disclosure::common_test_rows(&run.choices);
-        test_parameters
-            .extend(captured::workload_rows(&run.test.composite, &run.test.setup.settings));
-        let own =
+        let chosen =
             |id: &str, label: &str, value: String| Setting::new(id, label, value, Origin::Chosen);
-        test_parameters.push(own("replayed", "Replayed", what_text(run)));
-        test_parameters
-            .push(run.choices.demand_row("TOIO - TC/QD", form_demands(&run.choices.demands)));
-        match &run.test.course {
-            ReplayContent::Steps(_) => test_parameters.extend([
+        let content = match &run.test.content {
+            ReplayContent::Steps(steps) => format!("{} capture steps", steps.len()),
+            ReplayContent::Script { script, .. } => {
+                format!("{} single I/Os", script.counts.total())
+            }
+        };
+        let form = captured::report_form(
+            "Replay Native Test",
+            "Replay Native - Sequence of I/O Streams",
+            &run.choices,
+            &run.test.composite,
+            &run.test.preconditioning,
+        )
+        .test_parameters([
+            chosen("replayed", "Replayed", content),
+            run.choices.demand_row("TOIO - TC/QD", form_demands(&run.choices.demands)),
+        ]);
+        match &run.test.content {
+            ReplayContent::Steps(_) => form.test_parameters([
                 LONGEST.row(settings, "Longest step", LONGEST.value(settings)),
                 PAUSES.row(settings, "Pauses", PAUSES.value(settings)),
-                own("step-data", "Data of the steps", run.test.data_text()),
+                chosen("step-data", "Data of the steps", run.test.data_text()),
             ]),
-            ReplayContent::Script(script, _) => test_parameters.extend([
-                own("timing", "Timing", script.timing.to_string()),
-                own("mapping", "Addresses", mapping_text(script)),
-                own("overlaps", "Overlaps", script.overlaps.to_string()),
+            ReplayContent::Script { script, .. } => form.test_parameters([
+                chosen("timing", "Timing", script.timing.to_string()),
+                chosen("mapping", "Addresses", mapping_text(script)),
+                chosen("overlaps", "Overlaps", script.overlaps.to_string()),
                 CUT.row(settings, "Cut", CUT.value(settings)),
             ]),
-        }
-        ReportForm {
-            test: "Replay Native Test".into(),
-            subtitle: "Replay Native - Sequence of I/O Streams".into(),
-            set_up: captured::set_up_rows(&run.choices, &run.test.regime),
-            test_parameters,
         }
     }
 
     fn ending(run: &RwswReplayRun<'_>) -> String {
         let done = run.results.steps.len();
-        let what = match &run.test.course {
+        let what = match &run.test.content {
             ReplayContent::Steps(steps) => {
                 format!("{done} of {} capture steps were played", steps.len())
             }
-            ReplayContent::Script(script, _) => {
+            ReplayContent::Script { script, .. } => {
                 let (played, all) = (run.results.played(), script.counts.total());
                 format!("{} of {} I/Os were played", grouped(played), grouped(all))
             }
@@ -127,9 +132,9 @@ impl ProcedureReport for Replay {
         let mut caveats = Vec::new();
         caveats.extend(not_kept_up(run));
         caveats.extend(preconditioning_caveats(run));
-        match &run.test.course {
-            ReplayContent::Steps(_) => caveats.extend(step_caveats(run)),
-            ReplayContent::Script(script, _) => {
+        match &run.test.content {
+            ReplayContent::Steps(steps) => caveats.extend(step_caveats(run, steps)),
+            ReplayContent::Script { script, .. } => {
                 caveats.extend(single_ios::caveats(script, run.record, &run.results))
             }
         }
@@ -141,23 +146,27 @@ impl ProcedureReport for Replay {
             "Read the workload from the trace or the step file of the capture.",
         ));
         }
-        caveats.extend(captured::caveats(&run.test.composite, &run.test.setup, &run.test.regime));
+        caveats.extend(captured::caveats(
+            &run.test.composite, &run.test.setup, &run.test.preconditioning,
+        ));
         caveats
     }
 
     fn figures(run: &RwswReplayRun<'_>) -> Vec<KeyFigure> {
-        let (tally, rate) = played_whole(run);
-        let ms = |time: Option<Nanos>| time.map(Nanos::as_millis_f64);
-        let tail = ms(tally.percentile(FIVE_NINES));
+        let total = ReplayTotal::new(&run.results);
+        let tally = &total.tally;
+        let tail = millis(tally.percentile(FIVE_NINES));
         let measured: Vec<&Measurement> = run.results.measurements().collect();
-        let whole =
-            RwswSegment { iops: rate(tally.ios as f64), ..RwswSegment::new("Replay", &measured) };
+        let whole = SecondaryPoint {
+            iops: total.iops(),
+            ..SecondaryPoint::from_means("Replay", &measured)
+        };
         // The rows of single steps leave flushes out.
         let has_flushes = measured.iter().any(|m| m.direction(Op::Flush).ios > 0);
         let label = if has_flushes { "Replayed, with flushes" } else { "Replayed" };
         let mut figures = vec![
-            KeyFigure::new("iops", label, rate(tally.ios as f64), "IOPS"),
-            KeyFigure::new("rate", "Throughput", rate(tally.bytes.as_mb()), "MB/s"),
+            KeyFigure::new("iops", label, total.iops(), "IOPS"),
+            KeyFigure::new("rate", "Throughput", total.mb_per_second(), "MB/s"),
             KeyFigure::new("mean", "Mean response time", tally.response_mean_ms(), "ms"),
             KeyFigure::new("five-nines", "99.999 % response time", tail, "ms").of_buckets(),
         ];
@@ -172,11 +181,11 @@ const KEPT_UP: f64 = 0.95;
 /// Returns the I/Os done as a share of those in the played capture steps, or of those in the
 /// script that were not omitted on request.
 fn share_done(run: &RwswReplayRun<'_>) -> Option<f64> {
-    let requested = match &run.test.course {
+    let requested = match &run.test.content {
         ReplayContent::Steps(planned) => {
             planned.iter().map(|step| step.captured_ios(run.test)).sum()
         }
-        ReplayContent::Script(script, _) => {
+        ReplayContent::Script { script, .. } => {
             script.counts.total().saturating_sub(single_ios::left_out(&run.results)) as f64
         }
     };
@@ -186,7 +195,7 @@ fn share_done(run: &RwswReplayRun<'_>) -> Option<f64> {
 /// Formats the share in a sentence. A share below a limit is not rounded up to it.
 fn share_text(run: &RwswReplayRun<'_>, share: f64) -> String {
     let percent = |share: f64| format!("{:.1} %", (share * 1000.0).floor() / 10.0);
-    match &run.test.course {
+    match &run.test.content {
         ReplayContent::Steps(_) => {
             let worst = stream_comparison::worst_stream(run.test, &run.results).map(|worst| {
                 let (replayed, to_play) = (worst.replayed, worst.to_play);
@@ -199,7 +208,9 @@ fn share_text(run: &RwswReplayRun<'_>, share: f64) -> String {
                 worst.unwrap_or_default()
             )
         }
-        ReplayContent::Script(..) => format!("{} of those that were to be played", percent(share)),
+        ReplayContent::Script { .. } => {
+            format!("{} of those that were to be played", percent(share))
+        }
     }
 }
 
@@ -223,13 +234,6 @@ fn not_kept_up(run: &RwswReplayRun<'_>) -> Option<Caveat> {
     })
 }
 
-fn what_text(run: &RwswReplayRun<'_>) -> String {
-    match &run.test.course {
-        ReplayContent::Steps(steps) => format!("{} capture steps", steps.len()),
-        ReplayContent::Script(script, _) => format!("{} single I/Os", script.counts.total()),
-    }
-}
-
 fn mapping_text(script: &ScriptLoad) -> String {
     match script.mapping.as_str() {
         "" => "as captured".to_owned(),
@@ -238,12 +242,10 @@ fn mapping_text(script: &ScriptLoad) -> String {
 }
 
 fn preconditioning_caveats(run: &RwswReplayRun<'_>) -> Vec<Caveat> {
-    let Some(steady) = &run.test.regime.steady else { return Vec::new() };
+    let Some(steady) = &run.test.preconditioning.steady else { return Vec::new() };
     let cycle = steady.cycle_time().to_string();
     let mut caveats = vec![captured::cadence(&run.test.setup, &cycle)];
-    let steps = steps_of(run.record, &steady.phase);
-    let verdict = steady.verdict(&steps);
-    if run.record.has_ended() && !verdict.steady {
+    if run.record.has_ended() && !JudgedLoad::new(steady, run.record).verdict.steady {
         caveats.push(Caveat::deviation(
             ids::PRECONDITIONING_NOT_STEADY,
             format!(
@@ -257,8 +259,7 @@ fn preconditioning_caveats(run: &RwswReplayRun<'_>) -> Vec<Caveat> {
     caveats
 }
 
-fn step_caveats(run: &RwswReplayRun<'_>) -> Vec<Caveat> {
-    let (paced, all) = run.test.paced();
+fn step_caveats(run: &RwswReplayRun<'_>, steps: &[PlannedCaptureStep]) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let unmeasured = || run.results.measurements().flat_map(|m| &m.unmeasured);
     let ios: u64 = unmeasured().map(|part| part.ios).sum();
@@ -274,12 +275,14 @@ fn step_caveats(run: &RwswReplayRun<'_>) -> Vec<Caveat> {
             "Replay longer steps (--step), or the single I/Os with --exact.",
         ));
     }
+    let paced = count_paced(steps);
     if paced > 0 {
         caveats.push(Caveat::deviation(
             ids::PACED_BY_RATE,
             format!(
-                "{paced} of {all} capture steps had less than one I/O outstanding on average and \
-                 are paced by their rate: evenly, while the captured I/Os came as they came."
+                "{paced} of {} capture steps had less than one I/O outstanding on average and are \
+                 paced by their rate: evenly, while the captured I/Os came as they came.",
+                steps.len()
             ),
             "Replay the single I/Os with --exact.",
         ));
@@ -303,7 +306,6 @@ type ReplayPointValue = fn(&ReplayPoint) -> Option<f64>;
 /// Captures shorter than this are plotted in seconds.
 const PLOTTED_IN_SECONDS: f64 = 600.0;
 
-/// Returns the axis of the capture's time.
 fn time_axis(run: &RwswReplayRun<'_>) -> PlotTimeAxis {
     let all = run.results.captured.iter().chain(&run.results.replayed);
     if all.map(|point| point.at).fold(0.0, f64::max) < PLOTTED_IN_SECONDS {
@@ -313,23 +315,21 @@ fn time_axis(run: &RwswReplayRun<'_>) -> PlotTimeAxis {
     }
 }
 
-fn series(
+/// Returns a line through one value of the points; `None` if no point has it.
+fn line(
     run: &RwswReplayRun<'_>,
     name: &str,
     stroke: Stroke,
-    moments: &[ReplayPoint],
+    points: &[ReplayPoint],
     value: ReplayPointValue,
 ) -> Option<Series> {
     let time = time_axis(run);
-    let points = moments.iter().map(|point| (time.position(point.at / 60.0), value(point)));
-    let points: Vec<_> = points.collect();
+    let points: Vec<(f64, Option<f64>)> =
+        points.iter().map(|point| (time.position(point.at / 60.0), value(point))).collect();
     points.iter().any(|(_, y)| y.is_some()).then(|| Series::new(name, stroke, points))
 }
 
 fn rates_plot(run: &RwswReplayRun<'_>) -> Plot {
-    let line = |name: &str, stroke, moments: &[ReplayPoint], value| {
-        series(run, name, stroke, moments, value)
-    };
     let (iops, mb): (ReplayPointValue, ReplayPointValue) = (|m| m.iops, |m| m.mb_per_second);
     Plot::new(
         PlotKind::Lines,
@@ -343,20 +343,20 @@ fn rates_plot(run: &RwswReplayRun<'_>) -> Plot {
          streams in the capture, and all I/Os of the capture.",
     )
     .right(Axis::new("MB/s", Scale::Linear))
-    .series(line("IOPS, replay", Stroke::Measured, &run.results.replayed, iops))
-    .series(line("IOPS, capture (applied)", Stroke::Measured, &run.results.applied, iops))
-    .series(line("IOPS, capture (all)", Stroke::Context, &run.results.captured, iops))
-    .series(line("MB/s, replay", Stroke::Measured, &run.results.replayed, mb).map(Series::on_right))
+    .series(line(run, "IOPS, replay", Stroke::Measured, &run.results.replayed, iops))
+    .series(line(run, "IOPS, capture (applied)", Stroke::Measured, &run.results.applied, iops))
+    .series(line(run, "IOPS, capture (all)", Stroke::Context, &run.results.captured, iops))
     .series(
-        line("MB/s, capture (applied)", Stroke::Measured, &run.results.applied, mb)
+        line(run, "MB/s, replay", Stroke::Measured, &run.results.replayed, mb)
+            .map(Series::on_right),
+    )
+    .series(
+        line(run, "MB/s, capture (applied)", Stroke::Measured, &run.results.applied, mb)
             .map(Series::on_right),
     )
 }
 
 fn response_plot(run: &RwswReplayRun<'_>) -> Plot {
-    let line = |name: &str, stroke, moments: &[ReplayPoint], value| {
-        series(run, name, stroke, moments, value)
-    };
     Plot::new(
         PlotKind::Lines,
         "response-time",
@@ -368,16 +368,13 @@ fn response_plot(run: &RwswReplayRun<'_>) -> Plot {
         "Average and longest response time of the replay and, where the workload tells, of all \
          I/Os of the capture.",
     )
-    .series(line("ART, replay", Stroke::Average, &run.results.replayed, |m| m.art))
-    .series(line("ART, capture", Stroke::Fit, &run.results.captured, |m| m.art))
-    .series(line("MRT, replay", Stroke::Limit, &run.results.replayed, |m| m.mrt))
-    .series(line("MRT, capture", Stroke::Context, &run.results.captured, |m| m.mrt))
+    .series(line(run, "ART, replay", Stroke::Average, &run.results.replayed, |m| m.art))
+    .series(line(run, "ART, capture", Stroke::Fit, &run.results.captured, |m| m.art))
+    .series(line(run, "MRT, replay", Stroke::Limit, &run.results.replayed, |m| m.mrt))
+    .series(line(run, "MRT, capture", Stroke::Context, &run.results.captured, |m| m.mrt))
 }
 
 fn outstanding_plot(run: &RwswReplayRun<'_>) -> Plot {
-    let line = |name: &str, stroke, moments: &[ReplayPoint], value| {
-        series(run, name, stroke, moments, value)
-    };
     Plot::new(
         PlotKind::Lines,
         "outstanding-time",
@@ -390,42 +387,42 @@ fn outstanding_plot(run: &RwswReplayRun<'_>) -> Plot {
          what the capture counted. At most: thread count x queue depth of the replay, and what the \
          capture counted.",
     )
-    .series(line("OIO, replay", Stroke::Average, &run.results.replayed, |m| m.outstanding))
-    .series(line("OIO, capture", Stroke::Fit, &run.results.captured, |m| m.outstanding))
-    .series(line("TC x QD, replay", Stroke::Limit, &run.results.replayed, |m| {
+    .series(line(run, "OIO, replay", Stroke::Average, &run.results.replayed, |m| m.outstanding))
+    .series(line(run, "OIO, capture", Stroke::Fit, &run.results.captured, |m| m.outstanding))
+    .series(line(run, "TC x QD, replay", Stroke::Limit, &run.results.replayed, |m| {
         m.outstanding_allowed
     }))
-    .series(line("OIO at most, capture", Stroke::Context, &run.results.captured, |m| {
+    .series(line(run, "OIO at most, capture", Stroke::Context, &run.results.captured, |m| {
         m.outstanding_max
     }))
-    .series(line("Threads, capture", Stroke::Context, &run.results.captured, |m| m.threads))
+    .series(line(run, "Threads, capture", Stroke::Context, &run.results.captured, |m| m.threads))
 }
 
 /// Compares replay and capture as a whole. Rates are I/Os over the time of the steps or of the
 /// script.
 fn comparison(run: &RwswReplayRun<'_>, id: &str) -> Table {
     let steps = &run.test.composite.workload.steps;
-    let seconds = match &run.test.course {
+    let seconds = match &run.test.content {
         ReplayContent::Steps(_) => steps.iter().map(|step| step.lasted.as_secs_f64()).sum(),
         // The time between steps is played too.
-        ReplayContent::Script(script, _) => script.span.as_secs_f64(),
+        ReplayContent::Script { script, .. } => script.span.as_secs_f64(),
     };
     let rate = |sum: f64| (seconds > 0.0).then(|| sum / seconds);
+    let streams = &run.test.composite.workload.streams;
     let counts: Vec<(usize, u64)> =
         steps.iter().flat_map(|step| run.test.composite.counts_of(step)).collect();
-    let streams = &run.test.composite.workload.streams;
     let applied: f64 = counts.iter().map(|(_, ios)| *ios as f64).sum();
     let applied_bytes: f64 =
         counts.iter().map(|(place, ios)| *ios as f64 * streams[*place].size.0 as f64).sum();
     let all: f64 = steps.iter().map(|step| step.captured_ios as f64).sum();
     let all_bytes: f64 = steps.iter().map(|step| step.captured_bytes.0 as f64).sum();
     let captured = |head: &str, ios: f64, bytes: f64, mean: Option<f64>| {
-        let there = !steps.is_empty();
+        let has_steps = !steps.is_empty();
         Row::new(
             head,
             [
-                TableCell::number(there.then_some(ios), 0),
-                TableCell::number(there.then_some(bytes), 0),
+                TableCell::number(has_steps.then_some(ios), 0),
+                TableCell::number(has_steps.then_some(bytes), 0),
                 TableCell::number(rate(ios), 1),
                 TableCell::number(rate(bytes / 1e6), 1),
                 TableCell::number(mean, 4),
@@ -456,22 +453,38 @@ fn comparison(run: &RwswReplayRun<'_>, id: &str) -> Table {
     Table::new(id, "Replay and capture", "").columns(columns).rows(rows)
 }
 
-/// Returns the tally of the replay, and a function that divides by the time of its steps.
-fn played_whole(run: &RwswReplayRun<'_>) -> (Tally, impl Fn(f64) -> Option<f64>) {
-    // Includes flushes, as in the capture.
-    let tally: Tally = run.results.measurements().map(Measurement::with_flushes).sum();
-    let seconds: f64 = run.results.measurements().map(|m| m.elapsed.as_secs_f64()).sum();
-    (tally, move |sum: f64| (seconds > 0.0).then(|| sum / seconds))
+/// All I/Os of a replay.
+struct ReplayTotal {
+    /// Tally of all operations, flushes included as in the capture.
+    tally: Tally,
+    /// Time of its steps.
+    seconds: f64,
+}
+
+impl ReplayTotal {
+    fn new(results: &RwswReplayResults<'_>) -> Self {
+        let tally = results.measurements().map(Measurement::with_flushes).sum();
+        let seconds = results.measurements().map(|m| m.elapsed.as_secs_f64()).sum();
+        ReplayTotal { tally, seconds }
+    }
+
+    fn iops(&self) -> Option<f64> {
+        (self.seconds > 0.0).then(|| self.tally.ios as f64 / self.seconds)
+    }
+
+    fn mb_per_second(&self) -> Option<f64> {
+        (self.seconds > 0.0).then(|| self.tally.bytes.as_mb() / self.seconds)
+    }
 }
 
 fn replay_row(run: &RwswReplayRun<'_>) -> Row {
-    let (tally, rate) = played_whole(run);
+    let total = ReplayTotal::new(&run.results);
     let cells = [
-        TableCell::number(Some(tally.ios as f64), 0),
-        TableCell::number(Some(tally.bytes.0 as f64), 0),
-        TableCell::number(rate(tally.ios as f64), 1),
-        TableCell::number(rate(tally.bytes.as_mb()), 1),
-        TableCell::number(tally.response_mean_ms(), 4),
+        TableCell::count(total.tally.ios),
+        TableCell::count(total.tally.bytes.0),
+        TableCell::number(total.iops(), 1),
+        TableCell::number(total.mb_per_second(), 1),
+        TableCell::number(total.tally.response_mean_ms(), 4),
     ];
     Row::new("Replay", cells).strong(true)
 }
@@ -488,18 +501,18 @@ fn mean_response(run: &RwswReplayRun<'_>) -> Option<f64> {
 }
 
 fn listing(run: &RwswReplayRun<'_>) -> String {
-    let regime = run.test.regime.text(&run.choices);
-    let (paced, all) = run.test.paced();
-    match &run.test.course {
-        ReplayContent::Steps(_) => format!(
-            "{regime}\n{all} capture steps in their order, each with its own streams, counts, \
-             demand and duration\n  {paced} of them paced by their rate; pauses: {}; longest step: \
-             {}",
+    let preconditioning = run.test.preconditioning.text(&run.choices);
+    match &run.test.content {
+        ReplayContent::Steps(steps) => format!(
+            "{preconditioning}\n{} capture steps in their order, each with its own streams, counts, demand \
+             and duration\n  {} of them paced by their rate; pauses: {}; longest step: {}",
+            steps.len(),
+            count_paced(steps),
             PAUSES.value(&run.test.setup.settings),
             LONGEST.value(&run.test.setup.settings)
         ),
-        ReplayContent::Script(script, _) => format!(
-            "{regime}\n{} single I/Os in their order; timing {}; addresses {}; overlaps {}",
+        ReplayContent::Script { script, .. } => format!(
+            "{preconditioning}\n{} single I/Os in their order; timing {}; addresses {}; overlaps {}",
             script.counts.total(),
             script.timing,
             mapping_text(script),
@@ -510,27 +523,24 @@ fn listing(run: &RwswReplayRun<'_>) -> String {
 
 /// Returns the exhibits on punctuality of single I/Os; empty for capture steps.
 fn punctuality(run: &RwswReplayRun<'_>) -> Vec<Exhibit> {
-    let ReplayContent::Script(script, _) = &run.test.course else { return Vec::new() };
+    let ReplayContent::Script { script, .. } = &run.test.content else { return Vec::new() };
     single_ios::punctuality(script, &run.results).map(Exhibit::Facts).into_iter().collect()
 }
 
 fn lateness_pages(run: &RwswReplayRun<'_>) -> Vec<Page> {
-    let ReplayContent::Script(script, _) = &run.test.course else { return Vec::new() };
+    let ReplayContent::Script { script, .. } = &run.test.content else { return Vec::new() };
     let plot = single_ios::lateness_plot(script, &run.results).into_iter();
     plot.map(|plot| page(&plot.title.clone(), vec![Exhibit::Plot(plot)])).collect()
 }
 
 fn single_io_facts(run: &RwswReplayRun<'_>) -> Vec<Exhibit> {
-    let ReplayContent::Script(script, _) = &run.test.course else { return Vec::new() };
+    let ReplayContent::Script { script, .. } = &run.test.content else { return Vec::new() };
     vec![Exhibit::Facts(single_ios::facts(script, &run.results))]
 }
 
 fn preconditioning(run: &RwswReplayRun<'_>) -> Vec<Exhibit> {
-    let Some(steady) = &run.test.regime.steady else { return Vec::new() };
-    let steps = steps_of(run.record, &steady.phase);
-    let mut exhibits = check_exhibits(&steady.verdict(&steps), "preconditioning-window");
-    exhibits.extend(evidence(steady, &steps, "preconditioning"));
-    exhibits
+    let Some(steady) = &run.test.preconditioning.steady else { return Vec::new() };
+    JudgedLoad::new(steady, run.record).check_and_evidence("preconditioning")
 }
 
 const DISTRIBUTION: &str = "Replay Native IO Streams Distribution v Segments";
@@ -559,8 +569,8 @@ fn response_times(run: &RwswReplayRun<'_>) -> Vec<Exhibit> {
     let all: Tally = run.results.measurements().map(Measurement::with_flushes).sum();
     let direction = |op| -> Tally { run.results.measurements().map(|m| m.direction(op)).sum() };
     let (reads, writes) = (direction(Op::Read), direction(Op::Write));
-    let is_due = match &run.test.course {
-        ReplayContent::Script(script, _) => script.timing != Timing::Closed,
+    let is_due = match &run.test.content {
+        ReplayContent::Script { script, .. } => script.timing != Timing::Closed,
         ReplayContent::Steps(_) => false,
     };
     let title = if is_due {
@@ -573,10 +583,11 @@ fn response_times(run: &RwswReplayRun<'_>) -> Vec<Exhibit> {
         vec![Exhibit::Table(percentile_table("replay-percentiles", title, &columns))];
     if is_due {
         let [reads, writes] = [Op::Read, Op::Write].map(|op| single_ios::served(&run.results, op));
-        let mut both = reads.clone();
-        both.merge(&writes);
+        let mut reads_and_writes = reads.clone();
+        reads_and_writes.merge(&writes);
         let title = "Response times of the replay from submission, ms";
-        let columns = [("Reads and writes", both), ("Reads", reads), ("Writes", writes)];
+        let columns =
+            [("Reads and writes", reads_and_writes), ("Reads", reads), ("Writes", writes)];
         exhibits.push(Exhibit::Table(percentile_table("replay-served", title, &columns)));
         exhibits.push(Exhibit::Text(DUE_AND_SUBMITTED.into()));
     }
@@ -587,27 +598,27 @@ const DUE_AND_SUBMITTED: &str = "From the due time: how long a program would hav
     wanted the I/O then, a late submission included. From submission: what the target took. Every \
     other response time of this report is from the due time.";
 
-const MOMENT: [TypedColumn<ReplayPoint>; 10] = [
-    TypedColumn::number("Time s", 3, |moment| Some(moment.at)),
-    TypedColumn::number("IOPS", 3, |moment| moment.iops),
-    TypedColumn::number("MB/s", 3, |moment| moment.mb_per_second),
-    TypedColumn::number("ART ms", 6, |moment| moment.art),
-    TypedColumn::number("MRT ms", 6, |moment| moment.mrt),
-    TypedColumn::number("OIO", 4, |moment| moment.outstanding),
-    TypedColumn::number("OIO at most", 0, |moment| moment.outstanding_max),
-    TypedColumn::number("TC x QD", 0, |moment| moment.outstanding_allowed),
-    TypedColumn::number("Threads", 0, |moment| moment.threads),
+const POINT: [TypedColumn<ReplayPoint>; 10] = [
+    TypedColumn::number("Time s", 3, |point| Some(point.at)),
+    TypedColumn::number("IOPS", 3, |point| point.iops),
+    TypedColumn::number("MB/s", 3, |point| point.mb_per_second),
+    TypedColumn::number("ART ms", 6, |point| point.art),
+    TypedColumn::number("MRT ms", 6, |point| point.mrt),
+    TypedColumn::number("OIO", 4, |point| point.outstanding),
+    TypedColumn::number("OIO at most", 0, |point| point.outstanding_max),
+    TypedColumn::number("TC x QD", 0, |point| point.outstanding_allowed),
+    TypedColumn::number("Threads", 0, |point| point.threads),
     TypedColumn::number("OIO per thread", 4, ReplayPoint::depth_per_thread),
 ];
 
-fn moments_table(run: &RwswReplayRun<'_>) -> Table {
+fn points_table(run: &RwswReplayRun<'_>) -> Table {
     let kinds = [
         ("replay", &run.results.replayed),
         ("capture, applied streams", &run.results.applied),
         ("capture, all I/Os", &run.results.captured),
     ];
-    let rows = kinds.into_iter().flat_map(|(kind, moments)| {
-        moments.iter().map(move |moment| typed_row(kind, &MOMENT, moment))
-    });
-    typed_table("moments", "Replay and capture over time", "Of", &MOMENT).rows(rows)
+    let rows = kinds
+        .into_iter()
+        .flat_map(|(kind, points)| points.iter().map(move |point| typed_row(kind, &POINT, point)));
+    typed_table("moments", "Replay and capture over time", "Of", &POINT).rows(rows)
 }

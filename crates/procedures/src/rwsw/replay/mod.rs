@@ -32,9 +32,9 @@ fn play(bench: &mut dyn Bench, script: &ScriptLoad, cut: Nanos) -> Result<(), Ha
 
 impl Procedure for Replay {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
-        self.regime.conduct(bench, &self.setup, &self.composite)?;
-        match &self.course {
-            ReplayContent::Script(script, cut) => play(bench, script, *cut),
+        self.preconditioning.conduct(bench, &self.setup, &self.composite)?;
+        match &self.content {
+            ReplayContent::Script { script, cut } => play(bench, script, *cut),
             ReplayContent::Steps(steps) => {
                 for planned in steps {
                     if planned.pause.0 > 0 {

@@ -52,17 +52,17 @@ pub struct RwswReplayResults<'a> {
 impl<'a> RwswReplayResults<'a> {
     pub fn new(replay: &Replay, record: &'a Record) -> Self {
         let steps = steps_of(record, PHASE);
-        let replayed = match &replay.course {
+        let replayed = match &replay.content {
             ReplayContent::Steps(planned) => step_points(replay, planned, &steps),
-            ReplayContent::Script(script, _) => {
-                let moments = script_points(&steps, &|at| unplayed(script.timing, at));
-                moments.into_iter().map(|moment| moment.applied_with(script.demand)).collect()
+            ReplayContent::Script { script, .. } => {
+                let points = script_points(&steps, &|at| captured_time(script.timing, at));
+                points.into_iter().map(|point| point.applied_with(script.demand)).collect()
             }
         };
         let captured = &replay.composite.workload.steps;
-        let width = match &replay.course {
+        let width = match &replay.content {
             ReplayContent::Steps(_) => None,
-            ReplayContent::Script(script, _) => Some(unplayed(script.timing, 1.0)),
+            ReplayContent::Script { script, .. } => Some(captured_time(script.timing, 1.0)),
         };
         let spans = spans(captured, width);
         RwswReplayResults {
@@ -84,12 +84,12 @@ impl<'a> RwswReplayResults<'a> {
 
     /// Returns true if the capture contains response times or outstanding I/Os.
     pub fn is_compared(&self) -> bool {
-        self.captured.iter().any(|moment| moment.art.is_some() || moment.outstanding.is_some())
+        self.captured.iter().any(|point| point.art.is_some() || point.outstanding.is_some())
     }
 }
 
 /// Converts a time of the replay to a time of the capture, both in seconds.
-pub(super) fn unplayed(timing: Timing, at: f64) -> f64 {
+pub(super) fn captured_time(timing: Timing, at: f64) -> f64 {
     match timing {
         Timing::Faster { thousandths } => at * thousandths as f64 / 1000.0,
         Timing::Original | Timing::Closed => at,
@@ -100,6 +100,7 @@ fn middle(step: &AppliedStep, began: Nanos) -> f64 {
     (step.began.saturating_sub(began)).as_secs_f64() + step.lasted.as_secs_f64() / 2.0
 }
 
+/// Returns the values of each capture step that was played.
 fn step_points(
     replay: &Replay,
     planned: &[PlannedCaptureStep],
@@ -107,12 +108,12 @@ fn step_points(
 ) -> Vec<ReplayPoint> {
     let captured = &replay.composite.workload.steps;
     let began = captured.first().map_or(Nanos::ZERO, |step| step.began);
-    let moment = |(planned, (_, outcome)): (&PlannedCaptureStep, &(&Step, &Outcome))| {
+    let point = |(planned, (_, outcome)): (&PlannedCaptureStep, &(&Step, &Outcome))| {
         let m = &outcome.measurement;
         // Flushes too, as in the capture.
         let total = m.with_flushes();
         let seconds = m.elapsed.as_secs_f64();
-        let moment = ReplayPoint {
+        let point = ReplayPoint {
             at: middle(&captured[planned.index], began),
             iops: (seconds > 0.0).then(|| total.ios as f64 / seconds),
             mb_per_second: m.mb_per_second(),
@@ -122,9 +123,9 @@ fn step_points(
             ..ReplayPoint::default()
         };
         let demand = planned.step.load.stimulus().map(|stimulus| stimulus.demand);
-        demand.map_or(moment, |demand| moment.applied_with(demand))
+        demand.map_or(point, |demand| point.applied_with(demand))
     };
-    planned.iter().zip(steps).map(moment).collect()
+    planned.iter().zip(steps).map(point).collect()
 }
 
 /// Returns the values of each whole interval; `captured_at` converts the time of the replay to that
@@ -133,7 +134,7 @@ fn script_points(
     steps: &[(&Step, &Outcome)],
     captured_at: &dyn Fn(f64) -> f64,
 ) -> Vec<ReplayPoint> {
-    let mut moments = Vec::new();
+    let mut points = Vec::new();
     let mut before = 0.0;
     for (_, outcome) in steps {
         let measurement = &outcome.measurement;
@@ -143,7 +144,7 @@ fn script_points(
             // A replay has the flushes of its capture, which count as its other I/Os do.
             let ios: u64 = interval.tallies.iter().map(|t| t.ios).sum();
             let length = interval.end.saturating_sub(interval.begin);
-            moments.push(ReplayPoint {
+            points.push(ReplayPoint {
                 at: captured_at(
                     before + (interval.begin.as_secs_f64() + interval.end.as_secs_f64()) / 2.0,
                 ),
@@ -157,7 +158,7 @@ fn script_points(
         }
         before += measurement.elapsed.as_secs_f64();
     }
-    moments
+    points
 }
 
 /// Capture steps that form one point of a plot.
@@ -173,17 +174,17 @@ struct PlotStepGroup<'a> {
 fn spans(steps: &[AppliedStep], width: Option<f64>) -> Vec<PlotStepGroup<'_>> {
     let Some(first) = steps.first() else { return Vec::new() };
     let each = first.lasted.as_secs_f64();
-    let together = width.map_or(1.0, |width| (width / each).round().max(1.0));
-    let is_alone = together == 1.0 || !together.is_finite();
+    let steps_per_span = width.map_or(1.0, |width| (width / each).round().max(1.0));
+    let is_single = steps_per_span == 1.0 || !steps_per_span.is_finite();
     let mut spans: Vec<PlotStepGroup<'_>> = Vec::new();
     for step in steps {
         let from = step.began.saturating_sub(first.began).as_secs_f64();
         let seconds = step.lasted.as_secs_f64();
-        if is_alone {
+        if is_single {
             spans.push(PlotStepGroup { from, seconds, steps: vec![step] });
             continue;
         }
-        let length = each * together;
+        let length = each * steps_per_span;
         // The tolerance absorbs floating-point error at the boundaries of spans.
         let start = (from / length + 1e-6).floor() * length;
         match spans.last_mut().filter(|span| span.from == start) {
@@ -191,7 +192,7 @@ fn spans(steps: &[AppliedStep], width: Option<f64>) -> Vec<PlotStepGroup<'_>> {
             None => spans.push(PlotStepGroup { from: start, seconds: length, steps: vec![step] }),
         }
     }
-    if let (Some(last), Some(step)) = (spans.last_mut().filter(|_| !is_alone), steps.last()) {
+    if let (Some(last), Some(step)) = (spans.last_mut().filter(|_| !is_single), steps.last()) {
         let end = (step.began.saturating_sub(first.began) + step.lasted).as_secs_f64();
         last.seconds = end - last.from;
     }
@@ -232,7 +233,7 @@ impl PlotStepGroup<'_> {
         let sum: f64 = responses()
             .filter_map(|s| Some(s.response_mean?.as_millis_f64() * s.captured_ios as f64))
             .sum();
-        let of: u64 = responses().map(|step| step.captured_ios).sum();
+        let timed_ios: u64 = responses().map(|step| step.captured_ios).sum();
         let outstanding = self
             .steps
             .iter()
@@ -243,7 +244,7 @@ impl PlotStepGroup<'_> {
             at: self.middle(),
             iops: self.rate(ios as f64),
             mb_per_second: self.rate(bytes as f64 / 1e6),
-            art: (of > 0).then(|| sum / of as f64),
+            art: (timed_ios > 0).then(|| sum / timed_ios as f64),
             mrt: self.steps.iter().filter_map(|s| s.response_max).max().map(Nanos::as_millis_f64),
             outstanding: self.rate(outstanding.sum()).filter(|_| known),
             outstanding_max: outstanding_max.map(f64::from),
@@ -299,9 +300,9 @@ mod tests {
         assert!((first.outstanding.unwrap() - 2.0).abs() < 1e-9);
         let [iops, outstanding] = [last.iops, last.outstanding].map(Option::unwrap);
         assert!((iops - 300.0).abs() < 1e-6 && (outstanding - 4.0).abs() < 1e-6);
-        let alone = spans(&steps, None);
-        assert_eq!(alone.len(), 10);
-        assert_eq!(alone[9].whole().iops, Some(300.0));
+        let single = spans(&steps, None);
+        assert_eq!(single.len(), 10);
+        assert_eq!(single[9].whole().iops, Some(300.0));
         assert!(spans(&[], Some(1.0)).is_empty());
     }
 }

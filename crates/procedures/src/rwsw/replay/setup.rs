@@ -6,16 +6,16 @@ use crate::common::one_pass::{INSTEAD_OF_WIPC, SPARE};
 use crate::common::{ProcedureSetup, cyclic_load};
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
-use crate::rwsw::composite::{CapturedComposite, StepStreams};
+use crate::rwsw::composite::{CapturedComposite, NamedStreams};
 use crate::rwsw::ladder::OUTSTANDING;
 use crate::rwsw::method::{
     BETWEEN, CONTENT, FILLS, MEASURED, ZONES, check_demand, check_ending, writes_as_captured,
 };
-use crate::rwsw::regime::{BEFORE_REPLAY, LADDER, PreconditioningPlan, STEADY};
+use crate::rwsw::preconditioning::{BEFORE_REPLAY, LADDER, PreconditioningPlan, STEADY};
 use steadfast_domain::applied::AppliedStep;
 use steadfast_domain::script::ScriptLoad;
 use steadfast_domain::stimulus::{LoadLimits, Pace};
-use steadfast_domain::{Demand, Load, Nanos, Settings, Step, StepPlace, Stimulus};
+use steadfast_domain::{Demand, Load, Nanos, Settings, Step, StepPlace};
 
 pub const PHASE: &str = "replay";
 
@@ -100,10 +100,13 @@ fn plays_steps(settings: &Settings) -> bool {
 
 #[derive(Debug, Clone)]
 pub(super) enum ReplayContent {
-    /// Capture steps, in order.
     Steps(Vec<PlannedCaptureStep>),
-    /// Single I/Os, and the time between cuts.
-    Script(Box<ScriptLoad>, Nanos),
+    /// Single I/Os.
+    Script {
+        script: Box<ScriptLoad>,
+        /// Time between cuts.
+        cut: Nanos,
+    },
 }
 
 #[derive(Debug, Clone)]
@@ -135,8 +138,8 @@ impl PlannedCaptureStep {
 pub struct Replay {
     pub(super) setup: ProcedureSetup,
     pub(super) composite: CapturedComposite,
-    pub(super) regime: PreconditioningPlan,
-    pub(super) course: ReplayContent,
+    pub(super) preconditioning: PreconditioningPlan,
+    pub(super) content: ReplayContent,
     demands: Vec<Demand>,
 }
 
@@ -149,36 +152,28 @@ impl Replay {
             check_demand(settings, ": every capture step has its own")?;
         }
         let demand = composite.demand(&setup);
-        let regime = PreconditioningPlan::before_replay(&setup, &composite, demand)?;
-        let course = match &composite.workload.script {
-            Some(script) => {
-                let often = |text: &str| text.parse().ok().filter(|time: &Nanos| *time >= CUT_MIN);
-                ReplayContent::Script(Box::new(script.clone()), CUT.parse(settings, often)?)
-            }
+        let preconditioning = PreconditioningPlan::before_replay(&setup, &composite, demand)?;
+        let content = match &composite.workload.script {
+            Some(script) => ReplayContent::Script {
+                script: Box::new(script.clone()),
+                cut: CUT.parse(settings, |text| {
+                    text.parse().ok().filter(|time: &Nanos| *time >= CUT_MIN)
+                })?,
+            },
             None => ReplayContent::Steps(planned(&setup, &composite)?),
         };
-        let mut demands = match &course {
-            ReplayContent::Script(script, _) => vec![script.demand],
+        let mut demands = match &content {
+            ReplayContent::Script { script, .. } => vec![script.demand],
             ReplayContent::Steps(steps) => steps.iter().filter_map(demand_of).collect(),
         };
         demands.sort_by_key(|demand| (demand.outstanding(), demand.threads));
         demands.dedup();
-        Ok(Replay { setup, composite, regime, course, demands })
-    }
-
-    /// Returns the number of capture steps that are played at their captured rate, and the number
-    /// of all that are played.
-    pub(super) fn paced(&self) -> (usize, usize) {
-        let ReplayContent::Steps(steps) = &self.course else { return (0, 0) };
-        let is_paced = |planned: &&PlannedCaptureStep| {
-            planned.step.load.stimulus().is_some_and(|s| s.pace != Pace::Closed)
-        };
-        (steps.iter().filter(is_paced).count(), steps.len())
+        Ok(Replay { setup, composite, preconditioning, content, demands })
     }
 
     /// Describes what the capture steps write: how many have a data pattern of their own.
     pub(super) fn data_text(&self) -> String {
-        let ReplayContent::Steps(steps) = &self.course else { return String::new() };
+        let ReplayContent::Steps(steps) = &self.content else { return String::new() };
         let captured = &self.composite.workload.steps;
         let known = steps.iter().filter(|step| captured[step.index].data_pattern.is_some()).count();
         if known > 0 && writes_as_captured(&self.setup.settings) {
@@ -192,12 +187,12 @@ impl Replay {
         let choices = self.setup.choices();
         RunChoices {
             demands: self.demands.clone(),
-            rounds_max: self.regime.steady.as_ref().map(|steady| steady.cycles_max),
+            rounds_max: self.preconditioning.steady.as_ref().map(|steady| steady.cycles_max),
             ending: "when the capture is played to its end".to_owned(),
             step_text: Some("each capture step's own".to_owned()),
             alignment: choices.alignment.filter(|_| applies_streams(&self.setup.settings)),
-            judged: self.regime.steady.is_some(),
-            preconditioning: self.regime.independent(&self.setup),
+            judged: self.preconditioning.steady.is_some(),
+            preconditioning: self.preconditioning.independent(&self.setup),
             measured_phases: vec![PHASE.to_owned()],
             gap_effect,
             quick: format!(
@@ -209,6 +204,14 @@ impl Replay {
             ..choices
         }
     }
+}
+
+/// Returns the number of capture steps that are played at their captured rate.
+pub(super) fn count_paced(steps: &[PlannedCaptureStep]) -> usize {
+    let is_paced = |planned: &&PlannedCaptureStep| {
+        planned.step.load.stimulus().is_some_and(|stimulus| stimulus.pace != Pace::Closed)
+    };
+    steps.iter().filter(is_paced).count()
 }
 
 fn demand_of(planned: &PlannedCaptureStep) -> Option<Demand> {
@@ -278,17 +281,21 @@ fn step(
 ) -> Step {
     let captured = &composite.workload.steps[index];
     let streams = composite.streams_of(captured);
-    let many = if streams.len() == 1 { "stream" } else { "streams" };
+    let noun = if streams.len() == 1 { "stream" } else { "streams" };
     let label =
-        format!("capture step {}: {} {many}, {}", index + 1, streams.len(), captured.demand);
+        format!("capture step {}: {} {noun}, {}", index + 1, streams.len(), captured.demand);
     let point = u32::try_from(played + 1).unwrap_or(u32::MAX);
     let place = StepPlace::new(PHASE, 0, point, label.clone());
     let until = LoadLimits::time(captured.lasted.min(longest));
-    let of_step = StepStreams { label: &label, streams };
-    let stimulus = setup.stimulus(&of_step, captured.demand, until, &place);
+    let applied = NamedStreams { name: label, streams, zones: Vec::new() };
+    let stimulus = setup.stimulus(&applied, captured.demand, until, &place);
     let stimulus = stimulus.pace(composite.pace_of(captured));
-    let own = captured.data_pattern.clone().filter(|_| writes_as_captured(&setup.settings));
-    Step::alone(place, own.into_iter().fold(stimulus, Stimulus::data_pattern))
+    match &captured.data_pattern {
+        Some(pattern) if writes_as_captured(&setup.settings) => {
+            Step::alone(place, stimulus.data_pattern(pattern.clone()))
+        }
+        _ => Step::alone(place, stimulus),
+    }
 }
 
 fn gap_effect(step: &Step) -> &'static str {

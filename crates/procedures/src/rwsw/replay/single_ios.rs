@@ -3,7 +3,7 @@
 //! The start error of an I/O is the time from its due time to its submission to the kernel. It is
 //! never negative: the engine submits no I/O early.
 
-use super::results::{RwswReplayResults, unplayed};
+use super::results::{RwswReplayResults, captured_time};
 use steadfast_domain::findings::{
     Axis, Facts, Plot, PlotKind, Scale, Series, Setting, Stroke, TimeUnit,
 };
@@ -38,10 +38,10 @@ struct ReplaySums {
 
 impl ReplaySums {
     fn new(results: &RwswReplayResults<'_>) -> Self {
-        let mut sum = ReplaySums::default();
+        let mut sums = ReplaySums::default();
         let parts = results.measurements().filter_map(|m: &Measurement| m.replay.as_deref());
-        parts.for_each(|part| sum.add(part));
-        sum
+        parts.for_each(|part| sums.add(part));
+        sums
     }
 
     fn add(&mut self, part: &ReplayResult) {
@@ -66,10 +66,10 @@ pub(super) fn caveats(
     record: &Record,
     results: &RwswReplayResults<'_>,
 ) -> Vec<Caveat> {
-    let sum = ReplaySums::new(results);
+    let sums = ReplaySums::new(results);
     let mut caveats = Vec::new();
-    let uncounted = script.counts.total().saturating_sub(results.played() + sum.left_out);
-    if record.has_ended() && sum.left_out + sum.fua_left_out + uncounted > 0 {
+    let uncounted = script.counts.total().saturating_sub(results.played() + sums.left_out);
+    if record.has_ended() && sums.left_out + sums.fua_left_out + uncounted > 0 {
         caveats.push(Caveat::deviation(
             ids::REPLAY_LEFT_OUT,
             format!(
@@ -77,43 +77,43 @@ pub(super) fn caveats(
                  where the run was cut by a gap, or failed); {} writes were played without forced \
                  unit access.",
                 script.counts.total(),
-                sum.left_out,
-                sum.fua_left_out
+                sums.left_out,
+                sums.fua_left_out
             ),
             "",
         ));
     }
-    if let Some(mean) = sum.mean().filter(|mean| *mean >= LATE) {
+    if let Some(mean) = sums.mean().filter(|mean| *mean >= LATE) {
         caveats.push(Caveat::deviation(
             ids::REPLAY_LATE,
             format!(
                 "I/Os were handed over {} late on average, {} at most: the target, or this host, \
                  is slower than the trace.",
                 start_error_text(mean),
-                start_error_text(sum.late.max)
+                start_error_text(sums.late.max)
             ),
             "Allow more outstanding I/Os (--depth), or a faster host.",
         ));
-    } else if let Some(late) = late_percentile(&sum.late, 0.99).filter(|late| *late >= LATE) {
+    } else if let Some(late) = late_percentile(&sums.late, 0.99).filter(|late| *late >= LATE) {
         caveats.push(Caveat::remark(
             ids::REPLAY_LATE,
             format!(
                 "One I/O in a hundred was handed over {} late or more, {} at most; mean and drift \
                  decide whether the target kept up.",
                 start_error_text(late),
-                start_error_text(sum.late.max)
+                start_error_text(sums.late.max)
             ),
             "Replay on an idle host, or allow more outstanding I/Os (--depth).",
         ));
     }
-    if sum.starved > 0 {
+    if sums.starved > 0 {
         caveats.push(Caveat::deviation(
             ids::REPLAY_STARVED,
             format!(
                 "{} times, for {} together, the next I/O was not decoded yet when it was looked \
                  for.",
-                sum.starved,
-                sum.starved_for.taken()
+                sums.starved,
+                sums.starved_for.taken()
             ),
             "Keep the trace on a disk that is not under test.",
         ));
@@ -135,15 +135,15 @@ pub(super) fn served(results: &RwswReplayResults<'_>, op: Op) -> Tally {
 
 /// Returns the facts on how many I/Os were played, left out and late.
 pub(super) fn facts(script: &ScriptLoad, results: &RwswReplayResults<'_>) -> Facts {
-    let sum = ReplaySums::new(results);
+    let sums = ReplaySums::new(results);
     Facts::new("Single I/Os").rows([
         Setting::identity("SHA-256 of the I/Os", &script.digest),
         Setting::outcome("I/Os in the script", grouped(script.counts.total())),
         Setting::outcome("I/Os played", grouped(results.played())),
-        Setting::outcome("I/Os left out", grouped(sum.left_out)),
-        Setting::outcome("I/Os that overlapped", grouped(sum.overlaps)),
-        Setting::outcome("Handed over late, on average", sum.mean().map(start_error_text)),
-        Setting::outcome("Handed over late, at most", start_error_text(sum.late.max)),
+        Setting::outcome("I/Os left out", grouped(sums.left_out)),
+        Setting::outcome("I/Os that overlapped", grouped(sums.overlaps)),
+        Setting::outcome("Handed over late, on average", sums.mean().map(start_error_text)),
+        Setting::outcome("Handed over late, at most", start_error_text(sums.late.max)),
     ])
 }
 
@@ -178,19 +178,27 @@ fn mean(seconds: &[IntervalLateness]) -> Option<Nanos> {
     sum.checked_div(ios).map(Nanos)
 }
 
-/// Returns the mean start errors of the first and of the last seconds; `None` with fewer than
-/// three seconds.
-fn ends(seconds: &[IntervalLateness]) -> Option<(Nanos, Nanos)> {
-    let many = (seconds.len() / 3).min(AT_EACH_END);
-    (many > 0).then_some(())?;
-    Some((mean(&seconds[..many])?, mean(&seconds[seconds.len() - many..])?))
+/// Mean start errors of the first and of the last seconds.
+struct EndErrors {
+    first: Nanos,
+    last: Nanos,
+}
+
+/// Returns the start errors at both ends; `None` with fewer than three seconds.
+fn ends(seconds: &[IntervalLateness]) -> Option<EndErrors> {
+    let count = (seconds.len() / 3).min(AT_EACH_END);
+    let first = mean(&seconds[..count])?;
+    let last = mean(&seconds[seconds.len() - count..])?;
+    Some(EndErrors { first, last })
 }
 
 fn pace(seconds: &[IntervalLateness]) -> ReplayPace {
-    let late = mean(seconds).is_some_and(|mean| mean >= LATE);
+    let is_late = mean(seconds).is_some_and(|mean| mean >= LATE);
     match ends(seconds) {
-        _ if late => ReplayPace::Slower,
-        Some((first, last)) if last.saturating_sub(first) >= GROWN => ReplayPace::Slower,
+        _ if is_late => ReplayPace::Slower,
+        Some(EndErrors { first, last }) if last.saturating_sub(first) >= GROWN => {
+            ReplayPace::Slower
+        }
         Some(_) => ReplayPace::KeptUp,
         None => ReplayPace::Unknown,
     }
@@ -212,12 +220,14 @@ fn start_error_text(error: Nanos) -> String {
 
 /// Returns start errors and the verdict; `None` for a closed loop, which has no due times.
 pub(super) fn punctuality(script: &ScriptLoad, results: &RwswReplayResults<'_>) -> Option<Facts> {
-    (script.timing != Timing::Closed).then_some(())?;
-    let sum = ReplaySums::new(results);
-    let late = &sum.late;
+    if script.timing == Timing::Closed {
+        return None;
+    }
+    let sums = ReplaySums::new(results);
+    let late = &sums.late;
     let seconds: Vec<IntervalLateness> = seconds(results).collect();
     let percentile = |share: f64| late_percentile(late, share).map(start_error_text);
-    let drift = ends(&seconds).map(|(first, last)| {
+    let drift = ends(&seconds).map(|EndErrors { first, last }| {
         let sign = if last < first { "−" } else { "" };
         format!("{sign}{}", start_error_text(Nanos(last.0.abs_diff(first.0))))
     });
@@ -227,7 +237,7 @@ pub(super) fn punctuality(script: &ScriptLoad, results: &RwswReplayResults<'_>) 
         pace => pace.verdict(),
     };
     Some(Facts::new("Punctuality").rows([
-        Setting::outcome("Start error, mean", sum.mean().map(start_error_text)),
+        Setting::outcome("Start error, mean", sums.mean().map(start_error_text)),
         Setting::outcome("Start error p50", percentile(0.5)),
         Setting::outcome("Start error p99", percentile(0.99)),
         Setting::outcome("Start error p99.9", percentile(0.999)),
@@ -243,7 +253,9 @@ pub(super) fn punctuality(script: &ScriptLoad, results: &RwswReplayResults<'_>) 
 /// Returns a plot of the start errors second by second; `None` for a closed loop, which has no due
 /// times, or without I/Os.
 pub(super) fn lateness_plot(script: &ScriptLoad, results: &RwswReplayResults<'_>) -> Option<Plot> {
-    (script.timing != Timing::Closed).then_some(())?;
+    if script.timing == Timing::Closed {
+        return None;
+    }
     let mut points: Vec<(f64, IntervalLateness)> = Vec::new();
     let mut before = 0.0;
     for measurement in results.measurements() {
@@ -255,7 +267,7 @@ pub(super) fn lateness_plot(script: &ScriptLoad, results: &RwswReplayResults<'_>
         before += measurement.elapsed.as_secs_f64();
     }
     let line = |name: &str, stroke, value: &dyn Fn(&IntervalLateness) -> Option<f64>| {
-        let at = |seconds: f64| unplayed(script.timing, seconds);
+        let at = |seconds: f64| captured_time(script.timing, seconds);
         Series::new(name, stroke, points.iter().map(|(s, late)| (at(*s), value(late))).collect())
     };
     let micros = |nanos: Nanos| nanos.0 as f64 / 1e3;
@@ -296,7 +308,7 @@ mod tests {
             (pace(&lasting(&[3, 4])), pace(&[])),
             (ReplayPace::Unknown, ReplayPace::Unknown)
         );
-        let (first, last) = ends(&lasting(&[10, 20, 30, 40, 50, 60])).unwrap();
-        assert_eq!((first, last), (Nanos(15_000), Nanos(55_000)));
+        let ends = ends(&lasting(&[10, 20, 30, 40, 50, 60])).unwrap();
+        assert_eq!((ends.first, ends.last), (Nanos(15_000), Nanos(55_000)));
     }
 }

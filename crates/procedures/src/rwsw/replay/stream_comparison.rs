@@ -43,9 +43,10 @@ pub(super) fn worst_stream(
     replay: &Replay,
     results: &RwswReplayResults<'_>,
 ) -> Option<WorstStream> {
-    let ReplayContent::Steps(steps) = &replay.course else { return None };
-    let all = played_streams(replay, steps, results).into_iter().filter_map(|one| {
-        let worst = WorstStream { name: one.name, to_play: one.to_play, replayed: one.replayed? };
+    let ReplayContent::Steps(steps) = &replay.content else { return None };
+    let all = played_streams(replay, steps, results).into_iter().filter_map(|stream| {
+        let StreamComparison { name, to_play, .. } = stream;
+        let worst = WorstStream { name, to_play, replayed: stream.replayed? };
         (worst.to_play - worst.replayed > 3.0 * worst.to_play.sqrt()).then_some(worst)
     });
     all.min_by(|a, b| a.share().total_cmp(&b.share()))
@@ -54,34 +55,37 @@ pub(super) fn worst_stream(
 /// Returns the table of I/Os, bytes and shares in capture and replay: per stream, or for single
 /// I/Os per operation, because their streams are those of the capture.
 pub(super) fn streams(replay: &Replay, results: &RwswReplayResults<'_>) -> Table {
-    let (corner, all) = match &replay.course {
+    let (corner, all) = match &replay.content {
         ReplayContent::Steps(steps) => ("I/O stream", played_streams(replay, steps, results)),
-        ReplayContent::Script(script, _) => ("Operation", operations(script, results)),
+        ReplayContent::Script { script, .. } => ("Operation", operations(script, results)),
     };
     let whole = StreamComparison {
         name: "Together".to_owned(),
-        captured: all.iter().map(|one| one.captured).sum(),
-        captured_bytes: match &replay.course {
-            ReplayContent::Steps(_) => all.iter().map(|one| one.captured_bytes).sum(),
-            ReplayContent::Script(script, _) => Some(script.bytes.0 as f64),
+        captured: all.iter().map(|stream| stream.captured).sum(),
+        captured_bytes: match &replay.content {
+            ReplayContent::Steps(_) => all.iter().map(|stream| stream.captured_bytes).sum(),
+            ReplayContent::Script { script, .. } => Some(script.bytes.0 as f64),
         },
-        to_play: all.iter().map(|one| one.to_play).sum(),
-        replayed: all.iter().map(|one| one.replayed).sum(),
-        replayed_bytes: all.iter().map(|one| one.replayed_bytes).sum(),
-        late: all.iter().map(|one| one.late).sum(),
+        to_play: all.iter().map(|stream| stream.to_play).sum(),
+        replayed: all.iter().map(|stream| stream.replayed).sum(),
+        replayed_bytes: all.iter().map(|stream| stream.replayed_bytes).sum(),
+        late: all.iter().map(|stream| stream.late).sum(),
     };
-    let share = |part: f64, of: f64| Cell::number((of > 0.0).then(|| part / of * 100.0), 2);
-    let row = |of: &StreamComparison| {
+    let share = |part: f64, sum: f64| Cell::number((sum > 0.0).then(|| part / sum * 100.0), 2);
+    let row = |compared: &StreamComparison| {
         Row::new(
-            of.name.clone(),
+            compared.name.clone(),
             [
-                Cell::number(Some(of.captured), 0),
-                share(of.captured, whole.captured),
-                Cell::number(of.captured_bytes.map(|bytes| bytes / 1e6), 1),
-                Cell::number(of.replayed, 0),
-                of.replayed.zip(whole.replayed).map_or(Cell::Missing, |(own, all)| share(own, all)),
-                Cell::number(of.replayed_bytes.map(|bytes| bytes / 1e6), 1),
-                Cell::number(of.late, 0),
+                Cell::number(Some(compared.captured), 0),
+                share(compared.captured, whole.captured),
+                Cell::number(compared.captured_bytes.map(|bytes| bytes / 1e6), 1),
+                Cell::number(compared.replayed, 0),
+                compared
+                    .replayed
+                    .zip(whole.replayed)
+                    .map_or(Cell::Missing, |(own, all)| share(own, all)),
+                Cell::number(compared.replayed_bytes.map(|bytes| bytes / 1e6), 1),
+                Cell::number(compared.late, 0),
             ],
         )
     };
@@ -118,18 +122,18 @@ fn played_streams(
         for (number, (place, ios)) in captured.into_iter().enumerate() {
             let size = workload.streams[place].size.0 as f64;
             let tally = tallies.and_then(|tallies| Some(&tallies.get(number)?.tally));
-            let one = &mut all[place];
+            let compared = &mut all[place];
             let add = |sum: Option<f64>, more: Option<f64>| Some(sum? + more?);
-            one.captured += ios as f64;
-            one.captured_bytes = add(one.captured_bytes, Some(ios as f64 * size));
-            one.to_play += ios as f64 * part;
-            one.replayed = add(one.replayed, tally.map(|tally| tally.ios as f64));
-            one.replayed_bytes =
-                add(one.replayed_bytes, tally.map(|tally| tally.ios as f64 * size));
-            one.late = add(one.late, tally.map(|tally| tally.outstanding as f64));
+            compared.captured += ios as f64;
+            compared.captured_bytes = add(compared.captured_bytes, Some(ios as f64 * size));
+            compared.to_play += ios as f64 * part;
+            compared.replayed = add(compared.replayed, tally.map(|tally| tally.ios as f64));
+            compared.replayed_bytes =
+                add(compared.replayed_bytes, tally.map(|tally| tally.ios as f64 * size));
+            compared.late = add(compared.late, tally.map(|tally| tally.outstanding as f64));
         }
     }
-    all.retain(|one| one.captured > 0.0);
+    all.retain(|stream| stream.captured > 0.0);
     all
 }
 
@@ -153,5 +157,5 @@ fn operations(script: &ScriptLoad, results: &RwswReplayResults<'_>) -> Vec<Strea
             late: Some(tally.outstanding as f64),
         }
     };
-    named.into_iter().map(compared).filter(|one| one.captured > 0.0).collect()
+    named.into_iter().map(compared).filter(|stream| stream.captured > 0.0).collect()
 }

@@ -159,10 +159,10 @@ fn a_stream_that_lacks_ios_is_not_made_up_for_by_another() {
 
 #[test]
 fn the_composite_to_steady_state_and_the_demands_can_precede_it() {
-    let phases_of = |regime: &str| {
+    let phases_of = |preconditioning: &str| {
         let mut bench = scripted(|_| 1000.0);
         let mut settings = settings("replay-native");
-        settings.set("preconditioning", regime);
+        settings.set("preconditioning", preconditioning);
         build(&settings).conduct(&mut bench).unwrap();
         phases(&bench.entries)
     };

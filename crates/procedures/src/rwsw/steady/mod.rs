@@ -15,7 +15,7 @@ use steadfast_domain::{Bench, Findings, Halt, Procedure, Record};
 
 impl Procedure for SteadyStreams {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
-        self.regime.conduct(bench, &self.setup, &self.composite)?;
+        self.preconditioning.conduct(bench, &self.setup, &self.composite)?;
         for run in &self.runs {
             run.conduct(bench)?;
         }

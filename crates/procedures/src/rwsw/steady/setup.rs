@@ -9,12 +9,12 @@ use crate::exhibits::disclosure;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
 use crate::pts::workload::SEQUENTIAL_DEMAND;
-use crate::rwsw::composite::{CapturedComposite, SingleStream};
+use crate::rwsw::composite::{CapturedComposite, NamedStreams};
 use crate::rwsw::method::{ARRIVALS, BETWEEN, CONTENT, FILLS, MEASURED, ZONES, check_ending};
-use crate::rwsw::regime::{
+use crate::rwsw::preconditioning::{
     PRECONDITIONING, PreconditioningPlan, cycle, quick_fill_text, steady_composite,
 };
-use steadfast_domain::Demand;
+use steadfast_domain::{Demand, Order};
 
 pub const MULTI_PARAMETERS: &[Parameter] = &[
     PRECONDITIONING, INSTEAD_OF_WIPC, SPARE, CONTENT, ZONES, ARRIVALS, ALIGNMENT, BETWEEN,
@@ -38,7 +38,7 @@ pub struct SteadyStreams {
     pub(super) kind: RwswWsatKind,
     pub(super) setup: ProcedureSetup,
     pub(super) composite: CapturedComposite,
-    pub(super) regime: PreconditioningPlan,
+    pub(super) preconditioning: PreconditioningPlan,
     /// Runs to steady state: one for all streams, or one per stream.
     pub(super) runs: Vec<CyclicLoad>,
     demands: Vec<Demand>,
@@ -49,13 +49,13 @@ impl SteadyStreams {
         let settings = &setup.settings;
         let composite = CapturedComposite::on_range(&setup)?.with_streams()?;
         check_ending(settings)?;
-        let regime = PreconditioningPlan::from_settings(settings)?;
+        let preconditioning = PreconditioningPlan::from_settings(settings)?;
         let runs = match kind {
             RwswWsatKind::Multi => {
                 let demand = composite.demand(&setup);
-                vec![steady_composite(&setup, &composite, demand, &regime, true)?]
+                vec![steady_composite(&setup, &composite, demand, &preconditioning, true)?]
             }
-            RwswWsatKind::Individual => stream_runs(&setup, &composite, &regime)?,
+            RwswWsatKind::Individual => stream_runs(&setup, &composite, &preconditioning)?,
         };
         let mut demands: Vec<Demand> = Vec::new();
         for demand in runs.iter().map(|run| run.stimulus.demand) {
@@ -63,7 +63,7 @@ impl SteadyStreams {
                 demands.push(demand);
             }
         }
-        Ok(SteadyStreams { kind, setup, composite, regime, runs, demands })
+        Ok(SteadyStreams { kind, setup, composite, preconditioning, runs, demands })
     }
 
     pub(super) fn choices(&self) -> RunChoices<'_> {
@@ -72,7 +72,7 @@ impl SteadyStreams {
             rounds_max: self.runs.first().map(|run| run.cycles_max),
             ending: disclosure::ending_text(self.setup.settings.steady_state),
             judged: true,
-            preconditioning: self.regime.independent(&self.setup),
+            preconditioning: self.preconditioning.independent(&self.setup),
             measured_phases: self.runs.iter().map(|run| run.phase.clone()).collect(),
             gap_effect: cyclic_load::gap_effect,
             quick: format!(
@@ -96,22 +96,26 @@ impl SteadyStreams {
 fn stream_runs(
     setup: &ProcedureSetup,
     composite: &CapturedComposite,
-    regime: &PreconditioningPlan,
+    preconditioning: &PreconditioningPlan,
 ) -> Result<Vec<CyclicLoad>, ProcedureError> {
     let count = composite.data_streams().count();
     let mut runs = Vec::new();
     for (index, stream) in composite.data_streams().enumerate() {
-        let alone = SingleStream(stream.weighing(1));
-        let preset =
-            if alone.is_sequential() { SEQUENTIAL_DEMAND } else { setup.method.random_demand };
+        let stream = stream.weighing(1);
+        let preset = match stream.order {
+            Order::Sequential(_) => SEQUENTIAL_DEMAND,
+            Order::Random => setup.method.random_demand,
+        };
         let demand = setup.settings.demand_or(preset);
+        let name = stream.to_string();
+        let applied = NamedStreams { name, streams: vec![stream], zones: Vec::new() };
         let phase = format!("stream-{}", index + 1);
-        let label = format!("{alone} {demand}");
-        let load = CyclicLoad::endless(setup, &phase, label, &alone, demand, cycle(setup)?);
+        let label = format!("{applied} {demand}");
+        let load = CyclicLoad::endless(setup, &phase, label, &applied, demand, cycle(setup)?);
         let is_last = index + 1 == count;
         runs.push(CyclicLoad {
             cycles_max: setup.rounds_max(&phase, is_last, setup.method.rounds_max),
-            fill: regime.fill(setup, std::slice::from_ref(&alone.0))?,
+            fill: preconditioning.fill(setup, &applied.streams)?,
             ..load
         });
     }

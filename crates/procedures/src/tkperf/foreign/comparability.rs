@@ -6,7 +6,7 @@ use crate::exhibits::pages;
 use steadfast_domain::findings::{Cell, Exhibit, Page, Row, Table};
 use steadfast_domain::{Caveat, CaveatKind, ForeignKind, ForeignRun, ForeignTest, caveats as ids};
 
-pub(super) fn units() -> Caveat {
+pub(super) fn units_caveat() -> Caveat {
     Caveat::remark(
         ids::FOREIGN_UNITS,
         "What TKperf prints as MB/s is MiB/s (2^20 bytes). Here MB/s are 10^6 bytes, so the \
@@ -26,7 +26,7 @@ pub(super) fn caveats(test: &ForeignTest, studied: &TkperfTestResult<'_>) -> Vec
          failed erase of an NVMe or SAS drive and says nothing of it in its report.",
         "",
     )];
-    caveats.extend(of_kind(test));
+    caveats.extend(kind_caveats(test));
     if !studied.unsteady.is_empty() {
         let names: Vec<String> = studied.unsteady.iter().map(ToString::to_string).collect();
         caveats.push(deviation(
@@ -38,11 +38,11 @@ pub(super) fn caveats(test: &ForeignTest, studied: &TkperfTestResult<'_>) -> Vec
             ),
         ));
     }
-    caveats.extend(jobs(test));
+    caveats.extend(jobs_caveat(test));
     caveats
 }
 
-fn of_kind(test: &ForeignTest) -> Vec<Caveat> {
+fn kind_caveats(test: &ForeignTest) -> Vec<Caveat> {
     match test.kind {
         ForeignKind::Iops => vec![same_offsets(
             CaveatKind::Deviation,
@@ -85,7 +85,7 @@ fn same_offsets(kind: CaveatKind, effect: &str) -> Caveat {
 }
 
 /// Returns the caveat on the effect of several jobs; `None` if the test had only one.
-fn jobs(test: &ForeignTest) -> Option<Caveat> {
+fn jobs_caveat(test: &ForeignTest) -> Option<Caveat> {
     let jobs = test.jobs.filter(|jobs| *jobs > 1)?;
     let effect = match test.kind {
         ForeignKind::Throughput | ForeignKind::ZoneThroughput => format!(

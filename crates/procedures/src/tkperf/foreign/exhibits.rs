@@ -1,17 +1,16 @@
 //! Exhibits of a TKperf test, with the IDs of our own runs.
 
-use super::results::{TkperfTestResult, tracked, unit, values_of};
+use super::results::{TkperfTestResult, tracked, unit};
 use crate::common::secondary::mean;
 use crate::exhibits::loops::tracking_table;
 use crate::exhibits::pages::page;
-use crate::exhibits::tkperf::{
-    self, SaturatedMinute, TkperfPoint, TkperfTest, ZoneCurve, write_saturation,
-};
+use crate::exhibits::tkperf::{self, SaturatedMinute, TkperfPoint, TkperfTest, write_saturation};
+use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::report_notation::mix_name;
 use std::collections::BTreeSet;
 use steadfast_domain::findings::{Cell, Exhibit, KeyFigure, Page, Row, Table};
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::{Bytes, ForeignKind, ForeignMeasured};
+use steadfast_domain::{Bytes, ForeignKind, ForeignMeasured, ForeignValue};
 
 /// Minutes over which the end of a saturation is averaged, as in our summary.
 const LAST_MINUTES: usize = 5;
@@ -34,7 +33,7 @@ pub(super) fn summary(studied: &TkperfTestResult<'_>) -> Vec<Exhibit> {
 }
 
 /// Returns the numbers of page one, with the IDs of our runs if they mean the same.
-pub(super) fn key(studied: &TkperfTestResult<'_>) -> Vec<KeyFigure> {
+pub(super) fn key_figures(studied: &TkperfTestResult<'_>) -> Vec<KeyFigure> {
     let kind = studied.test.kind;
     let figure = |id: &str, label: &str, mix: u8| {
         let pattern = AccessPattern::random(Bytes::kib(4), mix);
@@ -85,8 +84,8 @@ pub(super) fn chapters(studied: &TkperfTestResult<'_>) -> Vec<Page> {
             tkperf::throughput(&content(studied, "Throughput", "throughput"))
         }
         ForeignKind::WriteSaturation => write_saturation(listing(kind).into(), &minutes(studied)),
-        ForeignKind::ZoneIops => over_zones(studied, "HDD IOPS", "hdd-iops"),
-        ForeignKind::ZoneThroughput => over_zones(studied, "HDD Throughput", "hdd-throughput"),
+        ForeignKind::ZoneIops => over_zones(studied, "HDD IOPS"),
+        ForeignKind::ZoneThroughput => over_zones(studied, "HDD Throughput"),
     }
 }
 
@@ -172,27 +171,27 @@ fn rates(studied: &TkperfTestResult<'_>) -> Table {
 }
 
 fn saturation(studied: &TkperfTestResult<'_>) -> Table {
-    let values: Vec<&ForeignMeasured> =
-        studied.test.values.iter().map(|value| &value.measured).collect();
-    let line = |head: &str, of: Option<&&ForeignMeasured>| {
-        let cells = [
-            (of.and_then(|m| m.iops), 1),
-            (of.and_then(|m| m.mean_ms), 3),
-            (of.and_then(|m| m.shortest_ms), 3),
-            (of.and_then(|m| m.longest_ms), 3),
-        ];
-        Row::new(head, cells.map(|(value, decimals)| Cell::number(value, decimals)))
+    let values = &studied.test.values;
+    let row = |head: &str, step: Option<&ForeignValue>| {
+        let measured = step.map(|step| step.measured).unwrap_or_default();
+        typed_row(head, &SATURATION, &measured)
     };
-    let mut rows = vec![line("First step", values.first()), line("Last step", values.last())];
+    let mut rows = vec![row("First step", values.first()), row("Last step", values.last())];
     if values.len() > LAST_MINUTES {
-        let iops = mean(values[values.len() - LAST_MINUTES..].iter().map(|m| m.iops));
+        let last = &values[values.len() - LAST_MINUTES..];
+        let iops = mean(last.iter().map(|step| step.measured.iops));
         let cells = [Cell::number(iops, 1), Cell::text(""), Cell::text(""), Cell::text("")];
         rows.push(Row::new(format!("Mean of the last {LAST_MINUTES} steps"), cells).strong(true));
     }
-    Table::new("wsat-summary", "Write saturation", "")
-        .columns(["IOPS", "ART ms", "Min ms", "MRT ms"])
-        .rows(rows)
+    typed_table("wsat-summary", "Write saturation", "", &SATURATION).rows(rows)
 }
+
+const SATURATION: [TypedColumn<ForeignMeasured>; 4] = [
+    TypedColumn::number("IOPS", 1, |measured| measured.iops),
+    TypedColumn::number("ART ms", 3, |measured| measured.mean_ms),
+    TypedColumn::number("Min ms", 3, |measured| measured.shortest_ms),
+    TypedColumn::number("MRT ms", 3, |measured| measured.longest_ms),
+];
 
 fn minutes(studied: &TkperfTestResult<'_>) -> Vec<SaturatedMinute> {
     let minute =
@@ -205,30 +204,28 @@ pub(super) fn long_tables(studied: &TkperfTestResult<'_>) -> Vec<Table> {
     if studied.test.kind != ForeignKind::WriteSaturation {
         return Vec::new();
     }
-    let rows = studied.test.values.iter().map(|value| {
-        let ForeignMeasured { iops, bytes_per_second, mean_ms, shortest_ms, longest_ms } =
-            value.measured;
-        let rate = bytes_per_second.map(|rate| rate / 1e6);
-        let cells = [(iops, 3), (rate, 3), (mean_ms, 6), (shortest_ms, 6), (longest_ms, 6)];
-        Row::new(
-            value.round.to_string(),
-            cells.map(|(value, decimals)| Cell::number(value, decimals)),
-        )
-    });
-    let columns = ["IOPS", "MB/s", "ART ms", "Min ms", "MRT ms"];
-    let table = Table::new("minutes", "Every minute of the saturation", "Step");
-    vec![table.columns(columns).rows(rows)]
+    let values = studied.test.values.iter();
+    let rows = values.map(|value| typed_row(value.round.to_string(), &MINUTE, &value.measured));
+    vec![typed_table("minutes", "Every minute of the saturation", "Step", &MINUTE).rows(rows)]
 }
+
+const MINUTE: [TypedColumn<ForeignMeasured>; 5] = [
+    TypedColumn::number("IOPS", 3, |measured| measured.iops),
+    TypedColumn::number("MB/s", 3, |measured| Some(measured.bytes_per_second? / 1e6)),
+    TypedColumn::number("ART ms", 6, |measured| measured.mean_ms),
+    TypedColumn::number("Min ms", 6, |measured| measured.shortest_ms),
+    TypedColumn::number("MRT ms", 6, |measured| measured.longest_ms),
+];
 
 /// Returns the statistics over the zones of a hard disk.
 fn zones(studied: &TkperfTestResult<'_>, id: &str) -> Table {
     let rows = studied.points.iter().map(|point| {
-        let values: Vec<f64> = point.rounds.iter().filter_map(|(_, value)| *value).collect();
+        let values: Vec<f64> = point.values.iter().filter_map(|found| found.value).collect();
         let least = values.iter().copied().reduce(f64::min);
         let most = values.iter().copied().reduce(f64::max);
         let average = mean(values.iter().map(|value| Some(*value)));
-        let first = point.rounds.first().and_then(|(_, value)| *value);
-        let last = point.rounds.last().and_then(|(_, value)| *value);
+        let first = point.values.first().and_then(|found| found.value);
+        let last = point.values.last().and_then(|found| found.value);
         let cells = [average, least, most, first, last].map(|value| Cell::number(value, 1));
         Row::new(point.pattern.to_string(), cells)
     });
@@ -238,15 +235,10 @@ fn zones(studied: &TkperfTestResult<'_>, id: &str) -> Table {
         .rows(rows)
 }
 
-fn over_zones(studied: &TkperfTestResult<'_>, title: &str, id: &str) -> Vec<Page> {
+fn over_zones(studied: &TkperfTestResult<'_>, title: &str) -> Vec<Page> {
     let kind = studied.test.kind;
-    let curve = |point: &TkperfPoint| ZoneCurve {
-        pattern: point.pattern,
-        values: values_of(studied.test, point.pattern).collect(),
-    };
-    let curves: Vec<ZoneCurve> = studied.points.iter().map(curve).collect();
     let listing = Exhibit::Listing(listing(kind).into());
     let mut pages = vec![page(&format!("{title} - Test Loop"), vec![listing])];
-    pages.extend(tkperf::zones(title, id, unit(kind), &curves));
+    pages.extend(tkperf::zone_pages(title, unit(kind), &studied.points));
     pages
 }

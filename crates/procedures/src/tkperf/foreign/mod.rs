@@ -41,7 +41,7 @@ pub fn findings(run: &ForeignRun, software: &str) -> Findings {
         })
         .collect();
     let titles: Vec<&str> = parts.iter().map(|part| part.title.as_str()).collect();
-    let mut caveats = vec![comparability::units()];
+    let mut caveats = vec![comparability::units_caveat()];
     caveats.extend(run.remarks.iter().map(remark));
     Findings {
         method: METHOD.into(),
@@ -81,7 +81,7 @@ fn part(run: &ForeignRun, test: &ForeignTest) -> Findings {
         chapters: exhibits::chapters(&studied),
         ..Findings::new(title, header(run, title, vec![parameters(test)]))
     }
-    .fronted(exhibits::key(&studied), [] as [&str; 0]);
+    .fronted(exhibits::key_figures(&studied), [] as [&str; 0]);
     findings.judged(studied.verdict.clone())
 }
 
@@ -96,8 +96,8 @@ fn headline(test: &ForeignTest) -> String {
 /// Returns the settings of a test under the names that our runs use, including those that are fixed
 /// in TKperf, so that a comparison does not report them as unknown.
 fn parameters(test: &ForeignTest) -> FormBlock {
-    let both = test.jobs.zip(test.depth);
-    let demand = both.map(|(jobs, depth)| form_demand(Demand::new(jobs, depth)));
+    let demand =
+        test.jobs.zip(test.depth).map(|(jobs, depth)| form_demand(Demand::new(jobs, depth)));
     let time = test.step_seconds.map(|s| Nanos::from_secs(s).to_string());
     let known = [
         Setting::new("demand", "TOIO - TC/QD", demand.clone(), Origin::Found),
@@ -109,12 +109,12 @@ fn parameters(test: &ForeignTest) -> FormBlock {
         profile_row("verify", "Verification of data", "off"),
         Setting::identity("I/O Engine", &test.engine),
     ];
-    let rows = known.into_iter().chain(of_kind(test)).chain(preconditioning(test, demand));
+    let rows = known.into_iter().chain(fixed_settings(test)).chain(preconditioning(test, demand));
     FormBlock::new("Test Parameters", rows)
 }
 
 /// Returns the settings that are fixed in each test of TKperf, by the ids of our settings.
-fn of_kind(test: &ForeignTest) -> Vec<Setting> {
+fn fixed_settings(test: &ForeignTest) -> Vec<Setting> {
     let mut rows: Vec<(&str, String)> = Vec::new();
     let mut add = |pairs: &[(&'static str, &str)]| {
         rows.extend(pairs.iter().map(|(id, value)| (*id, (*value).to_owned())));
@@ -138,7 +138,7 @@ fn of_kind(test: &ForeignTest) -> Vec<Setting> {
             ("parameter-histogram-time", UNUSED),
         ]),
         ForeignKind::Throughput => {
-            let sizes = sequences(test);
+            let sizes = sequential_sizes(test);
             add(&[
                 ("procedure", "throughput"),
                 ("stimulus-1", &sizes),
@@ -181,7 +181,7 @@ fn of_kind(test: &ForeignTest) -> Vec<Setting> {
 const UNUSED: &str = "not used in this run";
 
 /// Returns the block sizes of a throughput test, such as `SEQ 1024K, SEQ 64K`.
-fn sequences(test: &ForeignTest) -> String {
+fn sequential_sizes(test: &ForeignTest) -> String {
     let reads = test.values.iter().filter(|value| value.round == 1);
     let reads = reads.filter(|value| value.pattern.read_percent == 100);
     let names: Vec<String> =
@@ -275,9 +275,9 @@ fn setup_information(run: &ForeignRun) -> Page {
         Setting::identity("TKperf version", &run.version),
         Setting::identity("Fio version", run.tests.iter().find_map(|test| test.engine.clone())),
         Setting::identity("Date of test run", &run.date),
-        Setting::identity("Number of jobs (-nj)", of_all(run, |test| test.jobs)),
-        Setting::identity("Number of outstanding IOs (-iod)", of_all(run, |test| test.depth)),
-        Setting::identity("Seconds of a step (-rt)", of_all(run, |test| test.step_seconds)),
+        Setting::identity("Number of jobs (-nj)", run_option(run, |test| test.jobs)),
+        Setting::identity("Number of outstanding IOs (-iod)", run_option(run, |test| test.depth)),
+        Setting::identity("Seconds of a step (-rt)", run_option(run, |test| test.step_seconds)),
     ])));
     exhibits.push(Exhibit::Facts(Facts::new("Operating System").rows([
         Setting::identity("Kernel", &run.kernel),
@@ -288,9 +288,12 @@ fn setup_information(run: &ForeignRun) -> Page {
 
 /// Returns a number of the command line, taken from the tests. The latency test is the last choice,
 /// because it has its own.
-fn of_all<N: ToString>(run: &ForeignRun, of: impl Fn(&ForeignTest) -> Option<N>) -> Option<String> {
+fn run_option<N: ToString>(
+    run: &ForeignRun,
+    value: impl Fn(&ForeignTest) -> Option<N>,
+) -> Option<String> {
     let others = || run.tests.iter().filter(|test| test.kind != ForeignKind::Latency);
-    let found = others().chain(&run.tests).find_map(of);
+    let found = others().chain(&run.tests).find_map(value);
     found.map(|number| number.to_string())
 }
 

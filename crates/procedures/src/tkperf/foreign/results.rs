@@ -1,7 +1,7 @@
 //! Results of a test of TKperf: its values point by point, judged again by the steady-state rule.
 
 use crate::common::secondary::mean;
-use crate::exhibits::tkperf::TkperfPoint;
+use crate::exhibits::tkperf::{NumberedValue, TkperfPoint};
 use crate::pts::method::{TWENTY_TEN, reported_rounds};
 use crate::report_notation::{distinct, rounds_text};
 use steadfast_domain::notation::AccessPattern;
@@ -113,18 +113,18 @@ fn values_with(test: &ForeignTest, pattern: AccessPattern) -> impl Iterator<Item
     test.values.iter().filter(move |value| value.pattern == pattern)
 }
 
-/// Returns round and value of each measurement of a pattern.
-pub(super) fn values_of(
-    test: &ForeignTest,
-    pattern: AccessPattern,
-) -> impl Iterator<Item = (u32, Option<f64>)> {
-    values_with(test, pattern).map(move |found| (found.round, value(test.kind, &found.measured)))
+/// Returns the value of each round or zone of a pattern.
+fn values_of(test: &ForeignTest, pattern: AccessPattern) -> impl Iterator<Item = NumberedValue> {
+    values_with(test, pattern).map(move |found| NumberedValue {
+        number: found.round,
+        value: value(test.kind, &found.measured),
+    })
 }
 
 fn track(test: &ForeignTest, pattern: &AccessPattern) -> Track {
-    let points = values_of(test, *pattern).map(|(round, value)| TrackPoint {
-        round,
-        value,
+    let points = values_of(test, *pattern).map(|found| TrackPoint {
+        round: found.number,
+        value: found.value,
         after_gap: false,
     });
     Track { name: pattern.to_string(), unit: unit(test.kind).to_owned(), points: points.collect() }
@@ -140,7 +140,7 @@ fn point(test: &ForeignTest, pattern: &AccessPattern, reported: &[u32]) -> Tkper
     let longest = inside().filter_map(|found| found.measured.longest_ms);
     TkperfPoint {
         pattern: *pattern,
-        rounds: values_of(test, *pattern).collect(),
+        values: values_of(test, *pattern).collect(),
         mean: mean(inside().map(|found| value(test.kind, &found.measured))),
         shortest: shortest.reduce(f64::min),
         longest: longest.reduce(f64::max),

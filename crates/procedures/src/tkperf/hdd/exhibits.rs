@@ -1,12 +1,13 @@
 //! Exhibits of the tests of zones: curves over the zones, and statistics over them.
 
-use super::results::{HddPoint, HddResults, ZoneSpread};
+use super::results::{HddResults, ZoneSpread, spread};
 use super::setup::{ZoneTest, ZoneTestKind};
 use crate::exhibits::disclosure::{self, ReportForm};
 use crate::exhibits::pages::page;
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
-use crate::exhibits::tkperf::{ZoneCurve, zones};
+use crate::exhibits::tkperf::{TkperfPoint, zone_pages};
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
+use crate::report_notation::slug;
 use steadfast_domain::Record;
 use steadfast_domain::findings::{
     Axis, Cell, Exhibit, KeyFigure, Page, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
@@ -38,24 +39,21 @@ impl ProcedureReport for ZoneTest {
     fn form(run: &HddRun<'_>) -> ReportForm {
         let patterns: Vec<String> =
             run.test.kind.points().iter().map(ToString::to_string).collect();
-        let mut set_up = disclosure::common_set_up_rows(&run.choices);
-        set_up.push(disclosure::note_row(&run.choices));
         let demand = disclosure::form_demands(&run.choices.demands);
-        let mut test_parameters = disclosure::common_test_rows(&run.choices);
-        test_parameters.extend([
-            disclosure::profile_row("stimulus-1", "Test Stimulus 1", patterns.join(", ")),
-            disclosure::profile_row("zone-count", "Zones", run.test.zones.len().to_string()),
-            run.choices.demand_row("TOIO - TC/QD", demand),
-            run.choices.step_row("Step"),
-        ]);
-        let test = title(run.test.kind).into();
-        ReportForm { test, subtitle: "Zone by zone".into(), set_up, test_parameters }
+        ReportForm::new(title(run.test.kind), "Zone by zone", &run.choices)
+            .set_up([disclosure::note_row(&run.choices)])
+            .test_parameters([
+                disclosure::profile_row("stimulus-1", "Test Stimulus 1", patterns.join(", ")),
+                disclosure::profile_row("zone-count", "Zones", run.test.zones.len().to_string()),
+                run.choices.demand_row("TOIO - TC/QD", demand),
+                run.choices.step_row("Step"),
+            ])
     }
 
     fn ending(run: &HddRun<'_>) -> String {
         let all = run.test.zones.len();
         let points = &run.results.points;
-        let whole = |zone: &usize| points.iter().all(|point| point.values[*zone].is_some());
+        let whole = |zone: &usize| points.iter().all(|point| point.values[*zone].value.is_some());
         let measured = (0..all).filter(whole).count();
         if run.record.has_ended() {
             format!("{measured} of {all} zones measured.")
@@ -75,10 +73,9 @@ impl ProcedureReport for ZoneTest {
         for point in &run.results.points {
             let pattern = point.pattern.to_string();
             if wanted.contains(&pattern.as_str()) {
-                let mean = point.spread().map(|spread| spread.mean);
                 let id = format!("mean-{}", pattern.to_lowercase().replace(' ', "-"));
                 let label = format!("{pattern}, mean of the zones");
-                figures.push(KeyFigure::new(&id, label, mean, unit(kind)));
+                figures.push(KeyFigure::new(&id, label, point.mean, unit(kind)));
             }
         }
         figures
@@ -118,14 +115,9 @@ fn loop_chapter(run: &HddRun<'_>) -> Vec<Page> {
 
 /// Returns one plot per mix (IOPS test) or block size (throughput test).
 fn form_pages(run: &HddRun<'_>) -> Vec<Page> {
-    let (name, id) = (title(run.test.kind), table_id(run.test.kind));
-    let curve = |point: &HddPoint| ZoneCurve {
-        pattern: point.pattern,
-        values: (1..).zip(point.values.iter().copied()).collect(),
-    };
-    let curves: Vec<ZoneCurve> = run.results.points.iter().map(curve).collect();
-    let mut pages = zones(name, id, unit(run.test.kind), &curves);
-    let table = spread_table(run).with_id(&format!("{id}-zones"));
+    let name = title(run.test.kind);
+    let mut pages = zone_pages(name, unit(run.test.kind), &run.results.points);
+    let table = spread_table(run).with_id(&format!("{}-zones", slug(name)));
     let exhibits = vec![Exhibit::Plot(spread_plot(run)), Exhibit::Table(table)];
     pages.push(page(&format!("{name} - Summary Table"), exhibits));
     pages
@@ -133,25 +125,25 @@ fn form_pages(run: &HddRun<'_>) -> Vec<Page> {
 
 /// Returns TKperf's box plot: statistics over the zones by point.
 fn spread_plot(run: &HddRun<'_>) -> Plot {
-    type Of = fn(&ZoneSpread) -> f64;
-    let parts: [(&str, Of); 5] = [
+    type SpreadValue = fn(&ZoneSpread) -> f64;
+    let parts: [(&str, SpreadValue); 5] = [
         ("Minimum", |spread| spread.least),
         ("Lower quartile", |spread| spread.lower),
         ("Median", |spread| spread.median),
         ("Upper quartile", |spread| spread.upper),
         ("Maximum", |spread| spread.most),
     ];
-    let series = parts.map(|(name, of)| {
-        let value = |point: &HddPoint| point.spread().map(|spread| of(&spread));
-        let points = run.results.points.iter().enumerate();
-        let points = points.map(|(at, point)| (at as f64, value(point))).collect();
-        Series::new(name, Stroke::Measured, points)
+    let series = parts.map(|(name, value)| {
+        let spreads = run.results.points.iter().map(|point| spread(&point.values));
+        let points =
+            spreads.enumerate().map(|(at, spread)| (at as f64, spread.as_ref().map(value)));
+        Series::new(name, Stroke::Measured, points.collect())
     });
     let patterns: Vec<String> =
         run.results.points.iter().map(|point| point.pattern.to_string()).collect();
     Plot::new(
         PlotKind::Bars,
-        &format!("{}-spread", table_id(run.test.kind)),
+        &format!("{}-spread", slug(title(run.test.kind))),
         format!("{} over the zones: minimum, quartiles, maximum", unit(run.test.kind)),
         Axis::new("Point", Scale::Categories(patterns)),
         Axis::new(unit(run.test.kind), Scale::Linear),
@@ -159,43 +151,38 @@ fn spread_plot(run: &HddRun<'_>) -> Plot {
     .series(series)
 }
 
-fn table_id(kind: ZoneTestKind) -> &'static str {
-    match kind {
-        ZoneTestKind::Iops => "hdd-iops",
-        ZoneTestKind::Throughput => "hdd-throughput",
-    }
-}
-
-const SPREAD: [TypedColumn<HddPoint>; 10] = [
-    TypedColumn::number("Mean", 1, |point| Some(point.spread()?.mean)),
-    TypedColumn::number("Minimum", 1, |point| Some(point.spread()?.least)),
-    TypedColumn::number("Lower quartile", 1, |point| Some(point.spread()?.lower)),
-    TypedColumn::number("Median", 1, |point| Some(point.spread()?.median)),
-    TypedColumn::number("Upper quartile", 1, |point| Some(point.spread()?.upper)),
-    TypedColumn::number("Maximum", 1, |point| Some(point.spread()?.most)),
-    TypedColumn::number("First zone", 1, |point| point.values.first().copied().flatten()),
-    TypedColumn::number("Last zone", 1, |point| point.values.last().copied().flatten()),
+const SPREAD: [TypedColumn<TkperfPoint>; 10] = [
+    TypedColumn::number("Mean", 1, |point| point.mean),
+    TypedColumn::number("Minimum", 1, |point| Some(spread(&point.values)?.least)),
+    TypedColumn::number("Lower quartile", 1, |point| Some(spread(&point.values)?.lower)),
+    TypedColumn::number("Median", 1, |point| Some(spread(&point.values)?.median)),
+    TypedColumn::number("Upper quartile", 1, |point| Some(spread(&point.values)?.upper)),
+    TypedColumn::number("Maximum", 1, |point| Some(spread(&point.values)?.most)),
+    TypedColumn::number("First zone", 1, |point| point.values.first()?.value),
+    TypedColumn::number("Last zone", 1, |point| point.values.last()?.value),
     TypedColumn::number("Min ms", 3, |point| point.shortest),
     TypedColumn::number("MRT ms", 3, |point| point.longest),
 ];
 
 fn spread_table(run: &HddRun<'_>) -> Table {
+    let id = slug(title(run.test.kind));
     let title = format!("{} over the zones", unit(run.test.kind));
     let points = run.results.points.iter();
-    typed_table(table_id(run.test.kind), title, "Point", &SPREAD)
+    typed_table(&id, title, "Point", &SPREAD)
         .rows(points.map(|point| typed_row(point.pattern.to_string(), &SPREAD, point)))
 }
 
 fn zones_table(run: &HddRun<'_>) -> Table {
     let rows = run.test.zones.iter().enumerate().map(|(zone, range)| {
         let mut cells = vec![Cell::count(range.start.0)];
-        let values = run.results.points.iter().map(|point| Cell::number(point.values[zone], 3));
+        let values =
+            run.results.points.iter().map(|point| Cell::number(point.values[zone].value, 3));
         cells.extend(values);
         Row::new((zone + 1).to_string(), cells)
     });
     let names = run.results.points.iter().map(|point| point.pattern.to_string());
-    let title = format!("Every zone, {}", unit(run.test.kind));
-    Table::new(&format!("{}-every-zone", table_id(run.test.kind)), title, "Zone")
+    let id = format!("{}-every-zone", slug(title(run.test.kind)));
+    Table::new(&id, format!("Every zone, {}", unit(run.test.kind)), "Zone")
         .columns(std::iter::once("First byte".to_owned()).chain(names))
         .rows(rows)
 }

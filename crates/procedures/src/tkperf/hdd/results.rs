@@ -1,23 +1,15 @@
 //! Results of the zones, point by point.
 
 use super::setup::{ZoneTest, ZoneTestKind};
+use crate::exhibits::matrix::millis;
+use crate::exhibits::tkperf::{NumberedValue, TkperfPoint};
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::{Measurement, Nanos, Record, Tally};
+use steadfast_domain::{Measurement, Record, Tally};
 
 /// Results of a test of zones, from which its tables and plots are made.
 pub struct HddResults {
-    /// Results of each point, in order.
-    pub points: Vec<HddPoint>,
-}
-
-pub struct HddPoint {
-    pub pattern: AccessPattern,
-    /// IOPS or MB/s of each zone; `None` for a zone that was not measured.
-    pub values: Vec<Option<f64>>,
-    /// Minimum response time over all zones, in milliseconds; `None` if a zone lacks it.
-    pub shortest: Option<f64>,
-    /// Maximum response time over all zones, in milliseconds.
-    pub longest: Option<f64>,
+    /// Results of each point, in order, with a value for each zone.
+    pub points: Vec<TkperfPoint>,
 }
 
 /// Distribution of the values of a point over the zones.
@@ -41,22 +33,29 @@ impl HddResults {
     }
 }
 
-fn point(test: &ZoneTest, record: &Record, pattern: AccessPattern, number: u32) -> HddPoint {
+fn point(test: &ZoneTest, record: &Record, pattern: AccessPattern, number: u32) -> TkperfPoint {
     let phase = test.phase(pattern);
-    let mut values = vec![None; test.zones.len()];
+    let zones = (1..).zip(&test.zones);
+    let mut values: Vec<NumberedValue> =
+        zones.map(|(number, _)| NumberedValue { number, value: None }).collect();
     let mut all = Tally::default();
-    let own =
-        record.steps().filter(|(step, _)| step.place.phase == phase && step.place.point == number);
-    for (step, outcome) in own {
+    for (step, outcome) in record.steps() {
+        if step.place.phase != phase || step.place.point != number {
+            continue;
+        }
         let zone = (step.place.round as usize).wrapping_sub(1);
-        if let Some(value) = values.get_mut(zone) {
-            *value = rate(test.kind, &outcome.measurement);
+        if let Some(found) = values.get_mut(zone) {
+            found.value = rate(test.kind, &outcome.measurement);
         }
         all.merge(&outcome.measurement.total());
     }
-    let ms = |time: Option<Nanos>| time.map(Nanos::as_millis_f64);
-    let (shortest, longest) = (ms(all.response_shortest()), ms(all.response_longest()));
-    HddPoint { pattern, values, shortest, longest }
+    TkperfPoint {
+        pattern,
+        mean: spread(&values).map(|spread| spread.mean),
+        values,
+        shortest: millis(all.response_shortest()),
+        longest: millis(all.response_longest()),
+    }
 }
 
 fn rate(kind: ZoneTestKind, measurement: &Measurement) -> Option<f64> {
@@ -66,24 +65,22 @@ fn rate(kind: ZoneTestKind, measurement: &Measurement) -> Option<f64> {
     }
 }
 
-impl HddPoint {
-    /// Returns the distribution over the measured zones; `None` if no zone was measured.
-    pub fn spread(&self) -> Option<ZoneSpread> {
-        let mut values: Vec<f64> = self.values.iter().copied().flatten().collect();
-        values.sort_by(f64::total_cmp);
-        let (least, most) = (*values.first()?, *values.last()?);
-        let percentile = |part: f64| {
-            let at = part * (values.len() - 1) as f64;
-            let (below, above) = (values[at.floor() as usize], values[at.ceil() as usize]);
-            below + (above - below) * at.fract()
-        };
-        Some(ZoneSpread {
-            least,
-            lower: percentile(0.25),
-            median: percentile(0.5),
-            upper: percentile(0.75),
-            most,
-            mean: values.iter().sum::<f64>() / values.len() as f64,
-        })
-    }
+/// Returns the distribution over the measured zones; `None` if no zone was measured.
+pub fn spread(zones: &[NumberedValue]) -> Option<ZoneSpread> {
+    let mut values: Vec<f64> = zones.iter().filter_map(|zone| zone.value).collect();
+    values.sort_by(f64::total_cmp);
+    let (least, most) = (*values.first()?, *values.last()?);
+    let percentile = |part: f64| {
+        let at = part * (values.len() - 1) as f64;
+        let (below, above) = (values[at.floor() as usize], values[at.ceil() as usize]);
+        below + (above - below) * at.fract()
+    };
+    Some(ZoneSpread {
+        least,
+        lower: percentile(0.25),
+        median: percentile(0.5),
+        upper: percentile(0.75),
+        most,
+        mean: values.iter().sum::<f64>() / values.len() as f64,
+    })
 }

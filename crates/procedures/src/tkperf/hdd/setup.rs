@@ -20,7 +20,6 @@ pub const ZONES: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// Parameters of both tests.
 pub const PARAMETERS: &[Parameter] = &[ZONES];
 
 /// Mixes of the IOPS test in percent of reads (TKperf 2.x, hdd mode).
@@ -40,7 +39,6 @@ pub struct ZoneTest {
     pub(super) kind: ZoneTestKind,
 }
 
-/// Quantity that a test measures in each zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ZoneTestKind {
     Iops,

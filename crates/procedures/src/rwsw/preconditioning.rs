@@ -43,6 +43,23 @@ pub const BEFORE_REPLAY: Parameter = Parameter {
     ..PRECONDITIONING
 };
 
+#[derive(Debug, Clone, Copy)]
+pub struct PreconditioningParts {
+    /// Writes without regard to the workload: see [`PreconditioningPlan::wipc`].
+    pub wipc: bool,
+    /// Workload to steady state.
+    pub steady: bool,
+    /// Workload once with each demand.
+    pub ladder: bool,
+}
+
+impl PreconditioningParts {
+    pub const NONE: Self = PreconditioningParts { wipc: false, steady: false, ladder: false };
+    pub const WIPC: Self = PreconditioningParts { wipc: true, ..Self::NONE };
+    pub const STEADY: Self = PreconditioningParts { steady: true, ..Self::WIPC };
+    pub const LADDER: Self = PreconditioningParts { ladder: true, ..Self::STEADY };
+}
+
 #[derive(Debug, Clone)]
 pub struct PreconditioningPlan {
     /// True if twice the user capacity, or one pass in its place, is written first.
@@ -70,25 +87,29 @@ impl PreconditioningPlan {
     ) -> Result<Self, ProcedureError> {
         let settings = &setup.settings;
         let choices = [
-            ("none", (false, false, false)),
-            ("wipc", (true, false, false)),
-            ("multi-wsat", (true, true, false)),
-            ("rwsw-dirth", (true, true, true)),
+            ("none", PreconditioningParts::NONE),
+            ("wipc", PreconditioningParts::WIPC),
+            ("multi-wsat", PreconditioningParts::STEADY),
+            ("rwsw-dirth", PreconditioningParts::LADDER),
         ];
-        let (wipc, steady, ladder) = BEFORE_REPLAY.choice(settings, &choices)?;
-        one_pass::check_place(wipc, settings)?;
-        if steady && composite.data_streams().next().is_none() {
+        let parts = BEFORE_REPLAY.choice(settings, &choices)?;
+        one_pass::check_place(parts.wipc, settings)?;
+        if parts.steady && composite.data_streams().next().is_none() {
             return Err(ProcedureError(format!(
                 "workload '{}' has no I/O streams to precondition with; choose --set \
                  preconditioning=wipc or none",
                 composite.workload.name
             )));
         }
-        let ladder = ladder.then(|| DemandLadder::parse(&OUTSTANDING, settings)).transpose()?;
-        let demand = ladder.as_ref().map_or(demand, DemandLadder::highest);
-        let regime = PreconditioningPlan { wipc, steady: None, ladder };
-        let steady = steady.then(|| steady_composite(setup, composite, demand, &regime, false));
-        Ok(PreconditioningPlan { steady: steady.transpose()?, ..regime })
+        let mut plan = PreconditioningPlan { wipc: parts.wipc, steady: None, ladder: None };
+        if parts.ladder {
+            plan.ladder = Some(DemandLadder::parse(&OUTSTANDING, settings)?);
+        }
+        if parts.steady {
+            let demand = plan.ladder.as_ref().map_or(demand, DemandLadder::highest);
+            plan.steady = Some(steady_composite(setup, composite, demand, &plan, false)?);
+        }
+        Ok(plan)
     }
 
     /// Returns the workload-independent preconditioning; empty if there is none.
@@ -169,7 +190,7 @@ pub fn steady_composite(
     setup: &ProcedureSetup,
     composite: &CapturedComposite,
     demand: Demand,
-    regime: &PreconditioningPlan,
+    preconditioning: &PreconditioningPlan,
     is_last: bool,
 ) -> Result<CyclicLoad, ProcedureError> {
     let cycle = cycle(setup)?;
@@ -178,7 +199,7 @@ pub fn steady_composite(
     Ok(CyclicLoad {
         stimulus: setup.with_rate(load.stimulus.clone())?,
         cycles_max: setup.rounds_max(STEADY, is_last, setup.method.rounds_max),
-        fill: regime.fill(setup, &composite.streams())?,
+        fill: preconditioning.fill(setup, &composite.streams())?,
         ..load
     })
 }
