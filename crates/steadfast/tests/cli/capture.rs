@@ -1,6 +1,6 @@
 //! Captures of real I/O: our counts, the engine's, the kernel's.
 
-use super::scratch::*;
+use super::fixtures::*;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -2,7 +2,7 @@
 //! database, whose capture must be what the kernel counted.
 
 use super::capture::{RunningCapture, mount, settled};
-use super::scratch::*;
+use super::fixtures::*;
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Stdio};

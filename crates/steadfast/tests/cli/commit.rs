@@ -1,8 +1,8 @@
 //! Commits: of the exact drive by formula, of a loop device by the kernel's counts, and judged by
 //! the limits of docs/examples.
 
-use super::real::issued;
-use super::scratch::*;
+use super::fixtures::*;
+use super::real_io::issued;
 use serde_json::Value;
 use std::path::Path;
 use steadfast_domain::findings::{Cell, Exhibit, Table};

@@ -1,7 +1,7 @@
 //! The content of a derived workload, and its scores against captures that were made on purpose.
 
-use super::made_up::{sized_device, write_trace};
-use super::scratch::{TestDirectory, array, refuse, run_ending, succeed, succeed_json};
+use super::fixtures::{TestDirectory, array, refuse, run_ending, succeed, succeed_json};
+use super::synthetic_captures::{sized_device, write_trace};
 use serde_json::Value;
 use std::path::Path;
 use steadfast_domain::io_event::RESPONSE_UNKNOWN;

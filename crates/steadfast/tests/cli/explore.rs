@@ -1,8 +1,8 @@
 //! `steadfast explore`, as a browser and as an attacker meet it.
 
-use super::made_up::write_trace;
-use super::scratch::*;
-use super::who;
+use super::fixtures::*;
+use super::synthetic_captures::write_trace;
+use super::threads_and_files;
 use serde_json::Value;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -314,8 +314,8 @@ fn groups_are_those_of_the_command_line() {
     let home = &TestDirectory::new();
     write_trace(
         home.join("t.parquet"),
-        who::conditions("web1", 78, 60_000_000_000),
-        &who::ios(23, 10_007, 1_000_003),
+        threads_and_files::conditions("web1", 78, 60_000_000_000),
+        &threads_and_files::ios(23, 10_007, 1_000_003),
     );
     let explorer = Explorer::ready(home, &["t.parquet"]);
     let window = "from=1000000&to=900000000";
@@ -343,7 +343,7 @@ fn groups_are_those_of_the_command_line() {
 fn names_that_do_not_exist_are_refused() {
     let home = &TestDirectory::new();
     let size = Bytes::mib(512);
-    let mut conditions = who::conditions("web1", 78, 60_000_000_000);
+    let mut conditions = threads_and_files::conditions("web1", 78, 60_000_000_000);
     conditions.layers = vec![Layer::Block];
     conditions.devices.truncate(1);
     conditions.devices[0].capacity = Some(size);

@@ -1,6 +1,6 @@
 //! Runs in forms that other programs read: they find in them what the journal says.
 
-use super::scratch::{
+use super::fixtures::{
     Arguments, TestDirectory, array, finished_run, python, refuse, run_ending, stdout, succeed,
 };
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! The procedure `factors` finds properties of simulated drives that it does not know.
 
-use super::recomputed::conducted_on;
-use super::scratch::{TestDirectory, read_json};
+use super::fixtures::{TestDirectory, read_json};
+use super::recomputed_tables::conduct_steps_on;
 use steadfast_domain::{Findings, Nanos, Settings};
 use steadfast_engine::sim::{DriveSpec, WriteLimit, drive};
 
@@ -12,7 +12,7 @@ fn found(spec: &DriveSpec, factors: &str) -> Findings {
     settings.step_time = Some(Nanos::from_secs(20));
     let here = &TestDirectory::new();
     let run = here.join("run");
-    conducted_on(&run, Some(settings), spec);
+    conduct_steps_on(&run, Some(settings), spec);
     let findings: Findings = read_json(run.join("findings.json"));
     println!("{}", findings.ending);
     for figure in &findings.front.figures {

@@ -1,7 +1,7 @@
 //! The second engine: a run through fio, and both engines side by side.
 
-use super::real::issued;
-use super::scratch::*;
+use super::fixtures::*;
+use super::real_io::issued;
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};

@@ -1,8 +1,8 @@
 //! Captures of several hosts, read together from their files and from fold files: a fold has the
 //! answers of the I/Os, however the captures were merged.
 
-use super::made_up::{BEGAN, SECOND, SeededRandom, counted, sized_device, write_trace};
-use super::scratch::*;
+use super::fixtures::*;
+use super::synthetic_captures::{BEGAN, SECOND, SeededRandom, counted, sized_device, write_trace};
 use std::fs;
 use std::fs::File;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! A load from several hosts: three real fio servers, each behind its own sshd in a network
 //! namespace of its own, on one loop device.
 
-use super::scratch::*;
+use super::fixtures::*;
 use std::fs;
 use std::net::TcpStream;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};

@@ -1,9 +1,9 @@
 //! Hosts that are lost while they load a device, at every phase of a step: they are named,
 //! nothing of theirs runs on, and the run is resumed.
 
+use super::fixtures::*;
 use super::hosts::{NamespaceHosts, answer, assert_nothing_left};
 use super::resume::assert_no_repeats_and_all_gaps;
-use super::scratch::*;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};

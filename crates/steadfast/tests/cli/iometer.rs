@@ -1,6 +1,6 @@
 //! Iometer's files: planned, run, their results written, exported.
 
-use super::scratch::*;
+use super::fixtures::*;
 use serde_json::Value;
 use std::path::Path;
 

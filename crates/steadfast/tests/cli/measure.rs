@@ -1,6 +1,6 @@
 //! `measure`: its numbers, several runs, exported tables.
 
-use super::scratch::*;
+use super::fixtures::*;
 use serde_json::{Value, json};
 use std::process::Stdio;
 use std::time::{Duration, Instant};

@@ -1,9 +1,9 @@
 //! `run neighbors`: on a simulated drive, on a loop device below the kernel's control groups, and
 //! after it is stopped or killed.
 
-use super::real::issued;
+use super::fixtures::*;
+use super::real_io::issued;
 use super::resume::assert_no_repeats_and_all_gaps;
-use super::scratch::*;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};

@@ -1,7 +1,7 @@
 //! Tests of other tools: presets, job files of fio, suites of FioSynth, and exported job files run
 //! by the real fio.
 
-use super::scratch::*;
+use super::fixtures::*;
 use super::workload_export::NoContext;
 use serde_json::Value;
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! Files that the program writes: nobody's file is lost, nobody else can read them, and no text in
 //! them acts on the reader's terminal.
 
-use super::made_up::{sized_device, write_trace};
-use super::scratch::*;
+use super::fixtures::*;
+use super::synthetic_captures::{sized_device, write_trace};
 use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};

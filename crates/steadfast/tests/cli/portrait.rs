@@ -1,7 +1,7 @@
 //! `run portrait` on the command line: page one compared with the parts, parts alone, resume, the
 //! card and the comparison.
 
-use super::scratch::{
+use super::fixtures::{
     TestDirectory, copy_ledger, cut_journal, findings, refuse, run_in, succeed, succeed_json,
 };
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! Power cuts: in virtual time, and of a loop device whose capacity vanishes and returns.
 
-use super::scratch::*;
+use super::fixtures::*;
 use std::fs::File;
 use std::io::Read;
 use std::net::TcpListener;

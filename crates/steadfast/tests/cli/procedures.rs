@@ -1,8 +1,8 @@
 //! Every procedure from beginning to end on simulated drives: what is found must
 //! be what was accepted before. `BLESS=1` accepts what is found; read the diff.
 
-use super::pages;
-use super::scratch::*;
+use super::fixtures::*;
+use super::report_assertions::assert_reports_are_readable;
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::Path;
@@ -12,7 +12,7 @@ use std::path::Path;
 fn accepted(name: &str, arguments: &[&str], ends_with: i32) {
     let here = &TestDirectory::new();
     run_ending(here, &[&["run"], arguments, &["-o", "run"]].concat(), &[ends_with]);
-    pages::are_readable(here, "run");
+    assert_reports_are_readable(here, "run");
     let mut found = succeed(here, "report run --format text");
     outline(&findings(here.join("run")), &mut found);
     golden(name, &found);

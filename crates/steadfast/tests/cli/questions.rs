@@ -1,8 +1,8 @@
 //! Questions of an administrator about a capture, on a trace whose I/Os the test counts again by the
 //! rules of docs/trace.md.
 
-use super::made_up::{BEGAN, SECOND, SeededRandom, two_drives, write_trace};
-use super::scratch::*;
+use super::fixtures::*;
+use super::synthetic_captures::{BEGAN, SECOND, SeededRandom, two_drives, write_trace};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use steadfast_domain::io_event::{

@@ -2,9 +2,9 @@
 //! comparison of two captures, the self-test.
 
 use super::capture::{RunningCapture, settled};
-use super::made_up::{sized_device, write_trace};
+use super::fixtures::*;
 use super::resume::{half_of, resumes_without_its_command_line};
-use super::scratch::*;
+use super::synthetic_captures::{sized_device, write_trace};
 use serde_json::Value;
 use std::fs::File;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! Runs killed at random moments.
 
-use super::scratch::*;
+use super::fixtures::*;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};

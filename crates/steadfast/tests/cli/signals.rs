@@ -1,7 +1,7 @@
 //! Signals, lost terminals and kills: what continues, what ends well, and what is restored
 //! afterwards.
 
-use super::scratch::*;
+use super::fixtures::*;
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};

@@ -1,6 +1,6 @@
 //! A program that stood still says so: the numbers are not the device's.
 
-use super::scratch::{LoopDevice, signal, skip, spawn_in, stderr, wait_until};
+use super::fixtures::{LoopDevice, signal, skip, spawn_in, stderr, wait_until};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Output, Stdio};
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Several targets at the same time.
 
-use super::real::issued;
-use super::scratch::*;
+use super::fixtures::*;
+use super::real_io::issued;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;

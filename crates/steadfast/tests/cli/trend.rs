@@ -1,7 +1,7 @@
 //! `steadfast trend` over runs of simulated drives whose speed differs from one run on.
 
-use super::recomputed::conduct_new;
-use super::scratch::*;
+use super::fixtures::*;
+use super::recomputed_tables::conduct_new;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use steadfast_domain::{Nanos, Profile, Settings};

@@ -1,6 +1,6 @@
 //! Verify-write as a user runs it, on a scratch file.
 
-use super::scratch::*;
+use super::fixtures::*;
 use serde_json::Value;
 use std::fs::File;
 use std::os::unix::fs::FileExt;

@@ -1,8 +1,8 @@
 //! `workload export`: other tools that read its files apply what the workload says.
 
 use super::capture::{RunningCapture, settled};
-use super::made_up::{sized_device, write_trace};
-use super::scratch::*;
+use super::fixtures::*;
+use super::synthetic_captures::{sized_device, write_trace};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;

@@ -1,8 +1,8 @@
 //! Write amplification of simulated drives, whose spare capacity the procedure does not know,
 //! against a closed formula and against another simulation.
 
-use super::recomputed::conducted_on;
-use super::scratch::{TestDirectory, stderr, stdout, succeed};
+use super::fixtures::{TestDirectory, stderr, stdout, succeed};
+use super::recomputed_tables::conduct_steps_on;
 use std::path::Path;
 use std::process::Command;
 use steadfast_domain::Settings;
@@ -21,7 +21,7 @@ fn run_on(run: &Path, spec: &DriveSpec, parameters: &[(&str, &str)]) {
     for (name, value) in parameters {
         settings.set(name, value);
     }
-    conducted_on(run, Some(settings), spec);
+    conduct_steps_on(run, Some(settings), spec);
 }
 
 /// Compares the cells of a run with those of a drive with these logical pages and superblocks.

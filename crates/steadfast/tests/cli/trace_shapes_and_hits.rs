@@ -2,8 +2,8 @@
 //! file by the rules of docs/trace.md: DuckDB reads it, Python counts (`rules.py`, `oracle.py`).
 //! Counts are equal; quotients are equal to the last bits.
 
-use super::made_up::{self, SECOND, sized_device};
-use super::scratch::{TestDirectory, array, python, succeed, succeed_json};
+use super::fixtures::{TestDirectory, array, python, succeed, succeed_json};
+use super::synthetic_captures::{self, SECOND, sized_device};
 use serde_json::Value;
 use std::path::Path;
 use steadfast_domain::io_event::CommandName;
@@ -18,7 +18,7 @@ fn conditions() -> CaptureConditions {
         software: "test".into(),
         layers: vec![Layer::Block],
         devices: vec![device("nvme0n1"), device("sda")],
-        began_unix_ns: Some(made_up::BEGAN),
+        began_unix_ns: Some(synthetic_captures::BEGAN),
         zone: Some(TimeZone::fixed(ZONE_S, None)),
         lasted_ns: 30 * 3600 * SECOND,
         ..CaptureConditions::default()
@@ -27,7 +27,7 @@ fn conditions() -> CaptureConditions {
 
 /// 10,007 I/Os: interleaved sequential runs, random places, bursts and pauses.
 fn ios() -> Vec<IoEvent> {
-    let mut random = made_up::SeededRandom(17);
+    let mut random = synthetic_captures::SeededRandom(17);
     let mut draw = |below: u64| random.below(below);
     let (mut now, mut cursors) = (0, [0u64, 1 << 30, 2 << 30, 3 << 30]);
     let mut one = |_| {
@@ -78,9 +78,9 @@ fn ios() -> Vec<IoEvent> {
 
 /// Writes the capture; returns what the other program counted in it.
 fn counted(place: &Path) -> Option<Value> {
-    made_up::write(&place.join("t.parquet"), conditions(), ios());
+    synthetic_captures::write(&place.join("t.parquet"), conditions(), ios());
     let arguments = ["t.parquet", &STEP_NS.to_string()];
-    let counted = made_up::counted(place, include_str!("oracle.py"), &arguments)?;
+    let counted = synthetic_captures::counted(place, include_str!("oracle.py"), &arguments)?;
     assert_eq!(counted["ios"], 10_007);
     Some(counted)
 }
@@ -222,7 +222,7 @@ fn same_streams(counts: &Value, cell: &Value, names: &[&str]) {
 #[test]
 fn a_trace_that_pyarrow_wrote_again_has_the_same_streams() {
     let place = &TestDirectory::new();
-    made_up::write(&place.join("t.parquet"), conditions(), ios());
+    synthetic_captures::write(&place.join("t.parquet"), conditions(), ios());
     let script = "import pyarrow.parquet as p\n\
         t = p.read_table('t.parquet')\n\
         for codec in ['none', 'snappy', 'gzip', 'zstd', 'lz4', 'brotli']:\n    \

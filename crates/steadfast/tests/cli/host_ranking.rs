@@ -1,8 +1,10 @@
 //! Hosts ranked by their figures, and their distances from the others, compared with what Python
 //! finds with DuckDB in the same files by the rules of docs/fleet.md (`ranked_hosts.py`).
 
-use super::made_up::{CaptureChoice, SECOND, answer, conditions, counted, ios, same, write};
-use super::scratch::{Arguments, TestDirectory};
+use super::fixtures::{Arguments, TestDirectory};
+use super::synthetic_captures::{
+    CaptureChoice, SECOND, answer, conditions, counted, ios, same, write,
+};
 use steadfast_domain::io_event::{CapturePart, RESPONSE_UNKNOWN};
 use steadfast_domain::{CaptureConditions, IoEvent};
 

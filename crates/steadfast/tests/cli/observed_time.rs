@@ -2,8 +2,8 @@
 //! the expected rates are known in closed form, because the capture has an I/O every 100 ms from its
 //! first to its last second, and none in the middle of a second.
 
-use super::made_up::{SECOND, answer, sized_device};
-use super::scratch::{TestDirectory, array, python, refuse, succeed};
+use super::fixtures::{TestDirectory, array, python, refuse, succeed};
+use super::synthetic_captures::{SECOND, answer, sized_device};
 use serde_json::Value;
 use std::fs::File;
 use std::path::Path;

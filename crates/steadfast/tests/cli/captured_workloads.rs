@@ -1,9 +1,9 @@
 //! The tests of a captured workload from beginning to end on the small simulated drive, and the
 //! findings of a killed run that is resumed. `BLESS=1` accepts what is found.
 
+use super::fixtures::{TestDirectory, array, copy_ledger, cut_journal, findings};
 use super::procedures::{golden, outline};
-use super::recomputed::conducted;
-use super::scratch::{TestDirectory, array, copy_ledger, cut_journal, findings};
+use super::recomputed_tables::conduct_steps;
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::Path;
@@ -64,14 +64,14 @@ fn weights_are_counts(run: &Path, procedure: &str) {
 fn finds_what_was_accepted(procedure: &str) {
     let here = &TestDirectory::new();
     let whole = here.join("whole");
-    conducted(&whole, Some(settings(procedure)));
+    conduct_steps(&whole, Some(settings(procedure)));
     let found = findings(&whole);
     weights_are_counts(&whole, procedure);
     golden(&format!("quick-{procedure}"), &text(&found));
     let half = here.join("half");
     copy_ledger(&whole, &half);
     cut_journal(&half, |lines| lines.len() / 2);
-    conducted(&half, None);
+    conduct_steps(&half, None);
     assert_eq!(text(&findings(&half)), text(&found), "{procedure}: resumed");
 }
 

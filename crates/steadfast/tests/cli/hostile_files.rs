@@ -1,7 +1,7 @@
 //! Untrusted files that ask for more memory or time than a machine has: each is answered within
 //! 1 GiB of address space and 30 s of processor time.
 
-use super::scratch::*;
+use super::fixtures::*;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
 use parquet::file::properties::WriterProperties;

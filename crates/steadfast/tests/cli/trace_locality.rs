@@ -1,8 +1,10 @@
 //! Miss-ratio curves and reuse of blocks, compared with an exact computation of stack distances in
 //! Python (`localities.py`).
 
-use super::made_up::{CaptureChoice, SeededRandom, answer, conditions, counted, ios, same, write};
-use super::scratch::{TestDirectory, array};
+use super::fixtures::{TestDirectory, array};
+use super::synthetic_captures::{
+    CaptureChoice, SeededRandom, answer, conditions, counted, ios, same, write,
+};
 use serde_json::Value;
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
 

@@ -1,8 +1,8 @@
 //! Ways to use a device on another host. No used device is overwritten, however it is confirmed, and
 //! no byte of it changes; the same device without a use is overwritten.
 
+use super::fixtures::{Arguments, code, python, run_in, stderr, turn_to_attach};
 use super::hosts::NamespaceHosts;
-use super::scratch::{Arguments, code, python, run_in, stderr, turn_to_attach};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};

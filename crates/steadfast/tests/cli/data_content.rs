@@ -2,8 +2,10 @@
 //! sums of the same file, and with a capture whose content is known.
 
 use super::capture::RunningCapture;
-use super::made_up::{self, answer, write_trace};
-use super::scratch::{LoopDevice, TestDirectory, array, parse_json, python, succeed, succeed_json};
+use super::fixtures::{
+    LoopDevice, TestDirectory, array, parse_json, python, succeed, succeed_json,
+};
+use super::synthetic_captures::{self, answer, write_trace};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
@@ -43,7 +45,7 @@ fn write(path: &Path, every: u64) {
             ..IoEvent::default()
         }
     };
-    made_up::write(path, conditions, (0..10_007).map(event).collect());
+    synthetic_captures::write(path, conditions, (0..10_007).map(event).collect());
 }
 
 /// Compares the content of a row with the sums that it must come from.

@@ -1,7 +1,7 @@
 //! Two generated captures that overlap in time, and the comparison of an answer with what another
 //! program found by the rules of docs/trace.md (`rules.py`).
 
-use super::scratch::{parse_json, python, succeed_json};
+use super::fixtures::{parse_json, python, succeed_json};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::path::Path;

@@ -1,12 +1,12 @@
 //! Every figure of streams, groups, processes, capture steps, drives and the day, compared with what
 //! Python finds with DuckDB in the same file by the rules of docs/trace.md (`figures.py`).
 
-use super::made_up::{
+use super::fixtures::{
+    Arguments, TestDirectory, array, findings, parse_json, python, succeed, succeed_json,
+};
+use super::synthetic_captures::{
     BEGAN_S, CHANGE_S, CaptureChoice, LASTED_S, LATER_S, SECOND, ZONE_S, answer, conditions,
     counted, ios, same, write,
-};
-use super::scratch::{
-    Arguments, TestDirectory, array, findings, parse_json, python, succeed, succeed_json,
 };
 use serde_json::{Map, Value, json};
 use std::path::Path;

@@ -2,8 +2,8 @@
 //! explorer.
 
 use super::explore::Explorer;
-use super::made_up::{SECOND, SeededRandom, two_drives, write_trace};
-use super::scratch::{TestDirectory, array, read_json, succeed, succeed_json};
+use super::fixtures::{TestDirectory, array, read_json, succeed, succeed_json};
+use super::synthetic_captures::{SECOND, SeededRandom, two_drives, write_trace};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -1,16 +1,16 @@
 //! Fold files have the threads, cgroups, files, merged requests and content of the captures, however
 //! they were merged.
 
-use super::made_up::write;
-use super::scratch::{TestDirectory, array, fold, merge, refuse, succeed, succeed_json};
-use super::who::{conditions, ios};
+use super::fixtures::{TestDirectory, array, fold, merge, refuse, succeed, succeed_json};
+use super::synthetic_captures::write;
+use super::threads_and_files::{conditions, ios};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
 /// Time between two I/Os.
 const EVERY_NS: u64 = 397_000_003;
-/// Host, begin in milliseconds after [`super::made_up::BEGAN`], I/Os. One host was captured twice.
+/// Host, begin in milliseconds after [`super::synthetic_captures::BEGAN`], I/Os. One host was captured twice.
 const CAPTURES: [(&str, u64, u64); 4] =
     [("web1", 0, 2003), ("web1", 1_900_123, 1009), ("web2", 17_301, 3001), ("db1", 61_007, 997)];
 const FILES: [&str; 4] = ["0.parquet", "1.parquet", "2.parquet", "3.parquet"];

@@ -1,6 +1,6 @@
 //! Whole procedures on a simulated drive.
 
-use super::scratch::*;
+use super::fixtures::*;
 
 /// Files that a finished run leaves.
 const FILES: [&str; 8] = [

@@ -1,7 +1,7 @@
 //! Captures that the kernel added up have the figures of each process that a capture of every I/O has.
 
 use super::capture::{RunningCapture, settled};
-use super::scratch::*;
+use super::fixtures::*;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;

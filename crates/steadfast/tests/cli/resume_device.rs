@@ -1,7 +1,7 @@
 //! A resumed run writes to the device that was confirmed when it began, and to no other. No other
 //! device or file changes by a byte.
 
-use super::scratch::*;
+use super::fixtures::*;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 //! root works there. Nothing of his is executed or obeyed, and nothing is written outside. And files
 //! that are not regular: the program does not wait for them, read them without end, or continue.
 
-use super::scratch::*;
+use super::fixtures::*;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::os::unix::process::ExitStatusExt;
@@ -444,7 +444,7 @@ fn no_signal_ends_a_run_without_an_end() {
             let journal = fs::read_to_string(here.join("run/journal.jsonl"));
             journal.is_ok_and(|journal| journal.contains("\"opened\""))
         });
-        super::scratch::signal(&child, signal);
+        super::fixtures::signal(&child, signal);
         let status = child.wait().unwrap();
         assert_eq!(status.code(), Some(4), "signal {signal}: {status}");
     }

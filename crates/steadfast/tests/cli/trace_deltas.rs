@@ -1,10 +1,10 @@
 //! Changes from one capture to another, compared with what Python finds with DuckDB in the same two
 //! files by the rules of docs/trace.md (`deltas.py`).
 
-use super::made_up::{
+use super::fixtures::{TestDirectory, array};
+use super::synthetic_captures::{
     CaptureChoice, LASTED_S, LATER_S, SECOND, answer, conditions, counted, ios, same, write,
 };
-use super::scratch::{TestDirectory, array};
 
 /// Dimension, alignment, ranking and layer.
 const ASKED: [&str; 10] = [

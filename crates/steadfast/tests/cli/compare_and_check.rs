@@ -1,6 +1,6 @@
 //! Runs compared side by side, and judged by a datasheet.
 
-use super::scratch::*;
+use super::fixtures::*;
 use std::path::Path;
 
 /// Runs of the small simulated drive in `one` and `two`, which differ in their demand.

@@ -1,6 +1,6 @@
 //! Real I/O on loop devices: our counts, the kernel's and fio's.
 
-use super::scratch::*;
+use super::fixtures::*;
 use std::process::Command;
 use steadfast_domain::{Measurement, Op};
 use steadfast_runner::Ledger;

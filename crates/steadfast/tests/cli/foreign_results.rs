@@ -1,6 +1,6 @@
 //! Results of other tools: what fio itself writes, read back and compared with fio's own numbers.
 
-use super::scratch::*;
+use super::fixtures::*;
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;

@@ -1,7 +1,7 @@
 //! The surroundings of a test: the ambient temperature, a device that must cool down first, a
 //! vendor's purge command, and the device's own counters.
 
-use super::scratch::*;
+use super::fixtures::*;
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
