@@ -110,6 +110,7 @@ impl FilterArguments {
     }
 }
 
+/// Parses the number of I/Os before an I/O that it may follow sequentially.
 fn window(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(window @ 1..=4096) => Ok(window),
@@ -148,8 +149,10 @@ impl From<OpName> for IoOp {
 }
 
 /// A layer.
-pub const LAYERS: [NamedValue<Layer>; 2] =
-    [("block", Layer::Block, "Block devices"), ("filesystem", Layer::FileSystem, "File systems")];
+pub const LAYERS: [NamedValue<Layer>; 2] = [
+    NamedValue::new("block", Layer::Block, "Block devices"),
+    NamedValue::new("filesystem", Layer::FileSystem, "File systems"),
+];
 
 /// The layers that count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
