@@ -73,6 +73,13 @@ pub struct AxisArguments {
     pub time_axis: TimeAxis,
 }
 
+impl AxisArguments {
+    /// Returns the width of a step in nanoseconds, if it was given.
+    pub fn step_ns(&self) -> Option<u64> {
+        self.step.map(|step| step.0)
+    }
+}
+
 /// Origin of printed times.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum TimeAxis {
@@ -174,11 +181,17 @@ pub struct NamedValue<T> {
     name: &'static str,
     value: T,
     help: &'static str,
+    /// Another name, which the help does not mention.
+    alias: Option<&'static str>,
 }
 
 impl<T: Copy> NamedValue<T> {
     pub const fn new(name: &'static str, value: T, help: &'static str) -> Self {
-        NamedValue { name, value, help }
+        NamedValue { name, value, help, alias: None }
+    }
+
+    pub const fn with_alias(self, alias: &'static str) -> Self {
+        NamedValue { alias: Some(alias), ..self }
     }
 }
 
@@ -186,9 +199,13 @@ impl<T: Copy> NamedValue<T> {
 pub(super) fn one_of<T: Copy + Send + Sync + 'static, const N: usize>(
     values: [NamedValue<T>; N],
 ) -> impl TypedValueParser<Value = T> {
-    let names = values.iter().map(|named| PossibleValue::new(named.name).help(named.help));
+    let names = values
+        .iter()
+        .map(|named| PossibleValue::new(named.name).help(named.help).aliases(named.alias));
     PossibleValuesParser::new(names).try_map(move |given| {
-        let found = values.iter().find(|named| named.name == given);
+        let is_given = |name: &str| name == given;
+        let found =
+            values.iter().find(|named| is_given(named.name) || named.alias.is_some_and(is_given));
         found.map(|named| named.value).ok_or("unknown name")
     })
 }

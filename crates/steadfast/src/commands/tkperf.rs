@@ -263,7 +263,7 @@ fn text_of(file: &Path) -> anyhow::Result<String> {
 /// Reports a TKperf log.
 fn read(log: &Path, out: Option<&Path>, arguments: &TkperfArguments) -> anyhow::Result<ExitState> {
     let report = OptionalReport::open(out, &arguments.writing)?;
-    report.show(&output::of_tkperf(log)?, arguments.ours.json)?;
+    report.show(&output::findings_of_tkperf(log)?, arguments.ours.json)?;
     if arguments.ours.json {
         return Ok(ExitState::Done);
     }

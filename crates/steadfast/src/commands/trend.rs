@@ -45,7 +45,7 @@ pub fn run(arguments: &TrendArguments) -> anyhow::Result<ExitState> {
     for (name, path) in names.iter().zip(&paths) {
         let findings = output::findings_of(path).with_context(|| path.display().to_string())?;
         // The directory may also contain earlier trends and comparisons.
-        if !output::is_of_several(&findings) {
+        if !output::compares_runs(&findings) {
             destination.refuse_input(path)?;
             runs.push(NamedRun { name: name.clone(), findings });
         }

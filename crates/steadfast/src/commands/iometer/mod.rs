@@ -49,7 +49,7 @@ pub fn run(arguments: &IometerArguments) -> anyhow::Result<ExitState> {
 fn report(arguments: &ReportResultsArguments) -> anyhow::Result<ExitState> {
     let output = arguments.output.as_deref();
     let report = OptionalReport::open(output, &arguments.writing)?;
-    report.show(&output::of_iometer(&arguments.file)?, arguments.json)?;
+    report.show(&output::findings_of_iometer(&arguments.file)?, arguments.json)?;
     Ok(ExitState::Done)
 }
 

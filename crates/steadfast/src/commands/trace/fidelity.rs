@@ -59,7 +59,7 @@ pub fn measured(
             (Some(other.name.clone()), applied.ios, AspectScore::all(&captured, &applied))
         }
         None => {
-            let application = application(file, selected, arguments.demand, (captured.ios, range));
+            let application = application(file, selected, arguments.demand, captured.ios, range);
             if application.ios < captured.ios {
                 captured.forget_locality();
                 lost.push(format!(
@@ -68,7 +68,7 @@ pub fn measured(
                 ));
             }
             let draw = |pace: &Pace, seed| {
-                drawing(file, &application, pace, (&captured, seed), selected.pass.window)
+                drawing(file, &application, pace, &captured, seed, selected.pass.window)
             };
             let pace = file.arrivals.all.as_ref().map_or(Pace::Closed, ArrivalProcess::pace);
             let drawings = [draw(&pace, 1)?, draw(&pace, 2)?];
@@ -91,7 +91,8 @@ fn application(
     file: &WorkloadFile,
     selected: &FilteredCapture,
     chosen: Option<Demand>,
-    (ios, range): (u64, Option<AddressRange>),
+    ios: u64,
+    range: Option<AddressRange>,
 ) -> VirtualApplication {
     let length = range.map(|range| range.length).or(selected.captured.end_of_range());
     let usual = file.arrivals.all.as_ref().map_or(file.demand, |_| Some(Demand::SCHEDULED));
@@ -108,7 +109,8 @@ fn drawing(
     file: &WorkloadFile,
     application: &VirtualApplication,
     pace: &Pace,
-    (captured, seed): (&TraceProfile, u64),
+    captured: &TraceProfile,
+    seed: u64,
     window: usize,
 ) -> anyhow::Result<TraceProfile> {
     let VirtualApplication { ios, demand, range, .. } = *application;

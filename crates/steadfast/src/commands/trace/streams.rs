@@ -1,6 +1,6 @@
 //! `trace streams` and `trace processes`: figures by I/O stream and by process.
 
-use super::columns::listed;
+use super::columns::listing_table;
 use crate::cli::trace::{ProcessFacet, ProcessesArguments, StreamsArguments};
 use crate::exit::ExitState;
 use crate::filtered_capture::FilteredCapture;
@@ -48,7 +48,7 @@ impl StreamsContent {
         let shown: u64 = self.streams.iter().map(|stream| stream.count()).sum();
         format!(
             "{}\n{} of {} streams, {} of {}, {} moved",
-            listed(
+            listing_table(
                 &StreamFigures::table(self.total.row.sums.times.queued.total.count > 0),
                 &self.streams
             ),
@@ -79,6 +79,6 @@ pub fn processes(arguments: &ProcessesArguments) -> anyhow::Result<ExitState> {
     selected.show(arguments.json, account, content, |content| {
         let has_queue =
             content.processes.iter().any(|process| process.sums.times.queued.total.count > 0);
-        listed(&ProcessFigures::table(has_queue), &content.processes)
+        listing_table(&ProcessFigures::table(has_queue), &content.processes)
     })
 }
