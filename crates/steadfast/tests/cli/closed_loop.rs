@@ -1,7 +1,7 @@
 //! The closed loop: a workload is applied, captured and analyzed, and its streams are the same. And a
 //! database, whose capture must be what the kernel counted.
 
-use super::capture::{RunningCapture, mount, settled};
+use super::capture::{RunningCapture, mount, settled_counts};
 use super::fixtures::*;
 use serde_json::Value;
 use std::path::Path;
@@ -48,7 +48,7 @@ fn what_is_applied_is_captured_and_analysed_as_the_same_streams() {
     let Some(device) = LoopDevice::new(256) else { return };
     let here = &TestDirectory::new();
     std::fs::write(here.join("w.toml"), WORKLOAD).unwrap();
-    settled(&device);
+    settled_counts(&device);
     let Some(capture) = RunningCapture::new(here, &device, &[]) else { return };
     let (target, name) = (&device.path, device.name());
     let measure = format!(
@@ -138,7 +138,7 @@ fn a_database_is_replayed_with_its_reads_and_writes() {
     let (conditions, original) = capture.end();
     assert_eq!(conditions.lost, 0);
     std::fs::rename(here.join("trace.parquet"), here.join("original.parquet")).unwrap();
-    settled(&other);
+    settled_counts(&other);
     let Some(capture) = RunningCapture::new(here, &other, &[]) else { return };
     let (target, name) = (&other.path, other.name());
     let replay = format!(
@@ -165,7 +165,7 @@ fn a_database_is_replayed_with_its_reads_and_writes() {
 
 /// Bytes read, bytes written and flushes, by the kernel's counters.
 fn kernel_sums(device: &LoopDevice) -> [u64; 3] {
-    let [_, read, _, written, flushes] = settled(device);
+    let [_, read, _, written, flushes] = settled_counts(device);
     [read * 512, written * 512, flushes]
 }
 

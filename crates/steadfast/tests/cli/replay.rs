@@ -1,7 +1,7 @@
 //! Captured workloads on the command line: refusals and their reasons, reference workloads, the
 //! comparison of two captures, the self-test.
 
-use super::capture::{RunningCapture, settled};
+use super::capture::{RunningCapture, settled_counts};
 use super::fixtures::*;
 use super::resume::{half_of, resumes_without_its_command_line};
 use super::synthetic_captures::{sized_device, write_trace};
@@ -424,7 +424,7 @@ const LOAD: &str = "format = \"steadfast workload 1\"\ndemand = \"T1Q4\"\n\
 /// Captures while the program runs, to a trace called `name`. Returns the program's process ID and
 /// the time of the first of its last 10,007 I/Os: before them it reads what lies on the device.
 fn captured(here: &Path, device: &LoopDevice, run: &[&str], name: &str) -> Option<[String; 2]> {
-    settled(device);
+    settled_counts(device);
     let capture = RunningCapture::new(here, device, &[])?;
     let target = ["--target", &device.path, "--yes-destroy", device.name(), "--json"];
     let child = spawn_in(here, &[run, &target].concat(), Stdio::null(), Stdio::piped());

@@ -16,7 +16,7 @@ use steadfast_domain::io_event::CapturedDevice;
 const STEP_NS: u64 = 600 * SECOND;
 
 /// Writes a capture; returns what was counted in it.
-fn made(place: &Path, which: CaptureChoice) -> Option<Value> {
+fn write_and_count(place: &Path, which: CaptureChoice) -> Option<Value> {
     write(&place.join("t.parquet"), conditions(which), ios(which));
     let is_first = which == CaptureChoice::First;
     let began = BEGAN_S + if is_first { 0 } else { LATER_S };
@@ -75,13 +75,18 @@ fn names(rows: &Value) -> Vec<&str> {
 /// A part of the time that cuts two steps of 10 minutes: `CUT` of `figures.py`.
 const PART: [&str; 4] = ["--from", "65min", "--to", "5100000000007ns"];
 
-const WHICH: [CaptureChoice; 2] = [CaptureChoice::First, CaptureChoice::Second];
+/// Writes each of the two captures to a directory and calls `check` with it and what was counted.
+fn for_each_capture(check: impl Fn(&Path, &Value)) {
+    for which in [CaptureChoice::First, CaptureChoice::Second] {
+        let place = &TestDirectory::new();
+        let Some(counted) = write_and_count(place, which) else { return };
+        check(place, &counted);
+    }
+}
 
 #[test]
 fn streams_kinds_and_processes_are_as_python_counts_them() {
-    for which in WHICH {
-        let place = &TestDirectory::new();
-        let Some(counted) = made(place, which) else { return };
+    for_each_capture(|place, counted| {
         let streams = found(place, &["streams"]);
         same_rows(&streams["streams"], "stream", &counted["streams"], "streams");
         same(&streams["total"], &counted["all"], "all streams");
@@ -98,14 +103,12 @@ fn streams_kinds_and_processes_are_as_python_counts_them() {
         }
         let processes = &found(place, &["processes"])["processes"];
         same_rows(processes, "process", &counted["processes"], "processes");
-    }
+    });
 }
 
 #[test]
 fn applied_workloads_and_their_steps_are_as_python_counts_them() {
-    for which in WHICH {
-        let place = &TestDirectory::new();
-        let Some(counted) = made(place, which) else { return };
+    for_each_capture(|place, counted| {
         let derive = ["workload", "derive", "t.parquet"];
         let derived: Value = succeed_json(place, &[&derive[..], &["--json"]].concat());
         let streams = &derived["workload"]["streams"];
@@ -120,14 +123,12 @@ print(json.dumps(tomllib.load(open(sys.argv[1], 'rb'))))";
             let file: Value = parse_json(&output);
             same(&file["step"], &counted[name], name);
         }
-    }
+    });
 }
 
 #[test]
 fn steps_maps_and_percentiles_of_shapes_are_as_python_counts_them() {
-    for which in WHICH {
-        let place = &TestDirectory::new();
-        let Some(counted) = made(place, which) else { return };
+    for_each_capture(|place, counted| {
         let narrowed: [(&str, &[&str]); 4] = [
             ("steps", &[]),
             ("steps_of_a_part", &PART),
@@ -146,7 +147,7 @@ fn steps_maps_and_percentiles_of_shapes_are_as_python_counts_them() {
             same(&row["gaps"], &counted["shape"]["gaps"][name], name);
         }
         same(&keyed(&shape["steps"], "begin_ns"), &counted["shape"]["steps"], "shape over time");
-    }
+    });
 }
 
 /// Two captures that overlap are on one axis, the later one behind the first by their clocks.
@@ -158,7 +159,7 @@ fn devices_side_by_side_are_as_python_counts_them() {
         (CaptureChoice::First, "a.parquet", 0),
         (CaptureChoice::Second, "b.parquet", LATER_S * SECOND),
     ] {
-        let Some(counted) = made(place, which) else { return };
+        let Some(counted) = write_and_count(place, which) else { return };
         std::fs::rename(place.join("t.parquet"), place.join(name)).unwrap();
         for (side, steps) in counted["sides"].as_object().unwrap() {
             let steps = steps.as_object().unwrap().iter();
@@ -204,13 +205,11 @@ fn same_map(map: &Value, counted: &Value) {
 
 #[test]
 fn drives_are_as_python_counts_them() {
-    for which in WHICH {
-        let place = &TestDirectory::new();
-        let Some(counted) = made(place, which) else { return };
+    for_each_capture(|place, counted| {
         same(&found(place, &["drives"])["drives"], &counted["drives"], "drives");
         let both = found(place, &["drives", "--layer", "both"]);
         same(&both["drives"], &counted["drives_of_both"], "drives of both layers");
-    }
+    });
 }
 
 /// Returns the rows of a report's facts by their labels, wherever they are in it.
@@ -242,9 +241,7 @@ fn near(rows: &Value, counted: &Value, percent: f64) {
 /// A working set is a sketch of a standard error of 0.81 %: within three of them.
 #[test]
 fn working_sets_and_quality_are_as_python_counts_them() {
-    for which in WHICH {
-        let place = &TestDirectory::new();
-        let Some(counted) = made(place, which) else { return };
+    for_each_capture(|place, counted| {
         succeed(place, "trace report t.parquet -o r --format json");
         let report = findings(place.join("r"));
         for (drive, counted) in counted["working_sets"].as_object().unwrap() {
@@ -257,18 +254,16 @@ fn working_sets_and_quality_are_as_python_counts_them() {
         same_rows(&hits["maps"], "device", &counted["outside"], "outside of all ranges");
         let doctor = found(place, &["doctor", "--layer", "both"]);
         same(&doctor["quality"], &counted["quality"], "quality");
-    }
+    });
 }
 
 /// Over two nights, in one of which the clock shows an hour twice.
 #[test]
 fn the_day_is_as_python_counts_it() {
-    for which in WHICH {
-        let place = &TestDirectory::new();
-        let Some(counted) = made(place, which) else { return };
+    for_each_capture(|place, counted| {
         for (name, step) in [("hours", "1h"), ("quarters", "15min")] {
             let day = found(place, &["profile", "--step", step]);
             same(&day["intervals"], &counted[name], name);
         }
-    }
+    });
 }

@@ -1,6 +1,6 @@
 //! `workload export`: other tools that read its files apply what the workload says.
 
-use super::capture::{RunningCapture, settled};
+use super::capture::{RunningCapture, settled_counts};
 use super::fixtures::*;
 use super::synthetic_captures::{sized_device, write_trace};
 use serde_json::Value;
@@ -41,7 +41,7 @@ fn captured_fio(
     if !has_fio() {
         return None;
     }
-    settled(device);
+    settled_counts(device);
     let capture = RunningCapture::new(here, device, &[])?;
     // Only what sleeps between its I/Os may have real-time priority: jobs that share by flow spin.
     let [program, before @ ..] = player else { panic!("no player") };
