@@ -89,7 +89,7 @@ fn json(place: &Path, words: &[&str]) -> Value {
     succeed_json(place, &[&["trace"], words, &["t.parquet", "--json"]].concat())
 }
 
-fn close(one: &Value, other: &Value, what: &str) {
+fn assert_close(one: &Value, other: &Value, what: &str) {
     match (one.as_f64(), other.as_f64()) {
         (Some(a), Some(b)) => assert!((a - b).abs() <= 1e-9 * b.abs().max(1.0), "{what}: {a} {b}"),
         _ => assert_eq!(one, other, "{what}"),
@@ -110,8 +110,8 @@ fn the_shape_of_a_load_is_as_duckdb_counts_it() {
         assert_eq!(row["gaps"]["count"], gaps[0], "{name}");
         assert_eq!(row["gaps"]["mean_ns"], gaps[1], "{name}");
         assert_eq!(row["gaps"]["max_ns"], gaps[2], "{name}");
-        close(&row["variation"], &gaps[3], name);
-        close(&row["dispersion"], &counted["dispersion"][name], name);
+        assert_close(&row["variation"], &gaps[3], name);
+        assert_close(&row["dispersion"], &counted["dispersion"][name], name);
     }
     for (class, row) in array(&shape["runs"]).iter().enumerate() {
         for (op, field) in ["reads", "writes"].into_iter().enumerate() {
@@ -169,7 +169,7 @@ fn hit_maps_and_hot_ranges_are_as_duckdb_counts_them() {
                         [&hit["read_bytes"], &hit["written_bytes"]],
                         [&cell[1][0], &cell[1][1]]
                     ),
-                    _ => same_streams(&hit["counts"], &cell[2], &names),
+                    _ => assert_same_counts(&hit["counts"], &cell[2], &names),
                 }
             }
         }
@@ -188,7 +188,7 @@ fn hit_maps_and_hot_ranges_are_as_duckdb_counts_them() {
             seen += 1;
             let fields = ["reads", "writes", "amount"];
             fields.iter().enumerate().for_each(|(at, field)| assert_eq!(range[*field], cell[at]));
-            close(&range["share"], &(hits(range) as f64 / all as f64).into(), "share");
+            assert_close(&range["share"], &(hits(range) as f64 / all as f64).into(), "share");
             let processes = array(&range["processes"]);
             assert_eq!(processes.len(), cell[3].as_object().unwrap().len());
             for process in processes {
@@ -206,7 +206,7 @@ fn hit_maps_and_hot_ranges_are_as_duckdb_counts_them() {
 }
 
 /// Compares the hits of every stream; the last number is of the streams that are not listed.
-fn same_streams(counts: &Value, cell: &Value, names: &[&str]) {
+fn assert_same_counts(counts: &Value, cell: &Value, names: &[&str]) {
     let (mut rest, cell) = (0, cell.as_object().unwrap());
     for (name, count) in cell {
         match names.iter().position(|one| one == name) {
