@@ -1,6 +1,7 @@
 //! Captures of real I/O: our counts, the engine's, the kernel's.
 
 use super::fixtures::*;
+use super::real_io::IoSum;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -82,9 +83,13 @@ fn read_trace(file: &Path) -> Result<(CaptureConditions, Vec<IoEvent>), TraceErr
     Ok((trace.conditions().clone(), events))
 }
 
-fn sum(events: &[IoEvent], op: IoOp) -> (u64, u64) {
-    let of_op = events.iter().filter(|event| event.op == op);
-    of_op.fold((0, 0), |(ios, bytes), event| (ios + 1, bytes + u64::from(event.bytes)))
+fn sum(events: &[IoEvent], op: IoOp) -> IoSum {
+    let mut sum = IoSum { ios: 0, bytes: 0 };
+    for event in events.iter().filter(|event| event.op == op) {
+        sum.ios += 1;
+        sum.bytes += u64::from(event.bytes);
+    }
+    sum
 }
 
 /// Reads, read sectors, writes, written sectors, flushes, by the kernel's counters.
@@ -185,14 +190,14 @@ fn a_capture_of_a_file_system_agrees_with_diskstats() {
     let [reads, read_sectors, writes, write_sectors, flushes] =
         std::array::from_fn(|column| after[column] - before[column]);
     assert_eq!((conditions.lost, conditions.unfinished), (0, 0));
-    assert_eq!(sum(&events, IoOp::Read), (reads, read_sectors * 512));
+    assert_eq!(sum(&events, IoOp::Read), IoSum { ios: reads, bytes: read_sectors * 512 });
     // The kernel counts an empty synchronizing write that no device ever sees.
-    let (seen, bytes) = sum(&events, IoOp::Write);
+    let IoSum { ios: seen, bytes } = sum(&events, IoOp::Write);
     assert!(seen <= writes, "{seen} of {writes}");
     assert_eq!(bytes, write_sectors * 512);
     // A flush is sent off when a write completes, whoever runs then; on some virtual
     // machines no BPF program runs where that is PID 1 (docs/capture.md).
-    let flushed = sum(&events, IoOp::Flush).0;
+    let flushed = sum(&events, IoOp::Flush).ios;
     assert!((flushes - flushes / 100..=flushes).contains(&flushed), "{flushed} of {flushes}");
     assert!(seen >= 199 && flushes >= 199, "{seen} writes, {flushes} flushes");
     let names: Vec<_> = conditions.marks.iter().map(|mark| mark.name.as_str()).collect();
@@ -220,8 +225,8 @@ fn both_layers_of_a_file_system_stand_side_by_side() {
     assert_eq!(conditions.process, Some(std::process::id()));
     assert_eq!((conditions.lost, conditions.unfinished), (0, 0));
     let files: Vec<_> = events.iter().filter(|e| e.layer == Layer::FileSystem).copied().collect();
-    assert_eq!(sum(&files, IoOp::Write), (211, 211 * 4096));
-    assert_eq!(sum(&files, IoOp::Flush), (1, 0));
+    assert_eq!(sum(&files, IoOp::Write), IoSum { ios: 211, bytes: 211 * 4096 });
+    assert_eq!(sum(&files, IoOp::Flush), IoSum { ios: 1, bytes: 0 });
     let text = succeed(here, "trace compare trace.parquet --step 1s");
     assert!(text.contains(", block") && text.contains(", filesystem"), "{text}");
     // Counted together only if requested; a workload is of one layer.
@@ -333,11 +338,11 @@ fn a_mount_is_captured_by_its_files() {
     };
     // What is written through the overlay reaches the file system below it as the kernel's own I/O,
     // which is no call of a program.
-    assert_eq!(sum(&of(0), IoOp::Write), (1, 12_288));
+    assert_eq!(sum(&of(0), IoOp::Write), IoSum { ios: 1, bytes: 12_288 });
     if !rest.is_empty() {
-        assert_eq!(sum(&of(1), IoOp::Write), (10, 40_960));
-        assert_eq!(sum(&of(1), IoOp::Flush).0, 1);
-        assert_eq!(sum(&of(1), IoOp::Read).1, 40_960);
+        assert_eq!(sum(&of(1), IoOp::Write), IoSum { ios: 10, bytes: 40_960 });
+        assert_eq!(sum(&of(1), IoOp::Flush).ios, 1);
+        assert_eq!(sum(&of(1), IoOp::Read).bytes, 40_960);
     }
     let groups = succeed(here, "trace groups trace.parquet --by file --layer filesystem");
     assert!(groups.contains("on-memory") || groups.contains("inode"), "{groups}");
@@ -362,9 +367,9 @@ fn a_fuse_mount_is_captured_by_its_calls() {
     let (conditions, events) = capture.end();
     assert_eq!(conditions.lost, 0);
     assert_eq!(conditions.devices[0].model.as_deref(), Some("fuse, fuse"));
-    assert_eq!(sum(&events, IoOp::Write), (10, 40_960));
-    assert_eq!(sum(&events, IoOp::Read), (5, 40_960));
-    assert_eq!(sum(&events, IoOp::Flush).0, 1);
+    assert_eq!(sum(&events, IoOp::Write), IoSum { ios: 10, bytes: 40_960 });
+    assert_eq!(sum(&events, IoOp::Read), IoSum { ios: 5, bytes: 40_960 });
+    assert_eq!(sum(&events, IoOp::Flush).ios, 1);
     let offsets = events.iter().filter(|event| event.op == IoOp::Write).map(|event| event.offset);
     assert!(offsets.eq((0..10).map(|block| block * 4096)));
 }

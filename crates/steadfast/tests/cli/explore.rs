@@ -153,8 +153,8 @@ fn it_answers_as_the_command_line() {
         ("&pid=101", &["--pid", "101"]),
         ("&stream=RND+16K+R&device=nvme0n1", &["--stream", "RND 16K R", "--device", "nvme0n1"]),
     ];
-    for filter in filters {
-        compare_answers(&explorer, home, "t.parquet", filter);
+    for (query, options) in filters {
+        compare_answers(&explorer, home, "t.parquet", query, options);
     }
     let hits: Value = succeed_json(home, "trace hits t.parquet --ranges 1024 --json");
     let sum = |field: &str| -> u64 {
@@ -222,12 +222,7 @@ fn write_totals(path: &Path, step_ns: u64, steps: u64) {
 }
 
 /// Compares the tables and the steps of a file with those of the command line.
-fn compare_answers(
-    explorer: &Explorer,
-    home: &Path,
-    file: &str,
-    (query, options): (&str, &[&str]),
-) {
+fn compare_answers(explorer: &Explorer, home: &Path, file: &str, query: &str, options: &[&str]) {
     let answer = |words: &[&str]| -> Value {
         succeed_json(home, &[words, &[file], options, &["--json"]].concat())
     };
@@ -281,8 +276,8 @@ fn totals_are_explored() {
                 &["--pid", "102", "--from", "10s", "--to", "11500ms"],
             ),
         ];
-        for filter in filters {
-            compare_answers(&explorer, home, file, filter);
+        for (query, options) in filters {
+            compare_answers(&explorer, home, file, query, options);
         }
         // A part of the time consists of whole steps.
         let part = |from: u64, to: u64| {
@@ -410,8 +405,8 @@ fn fold_files_are_explored() {
         ("&pid=101", &["--pid", "101"]),
         ("&op=write", &["--op", "write"]),
     ];
-    for filter in filters {
-        compare_answers(&explorer, home, "t.fold", filter);
+    for (query, options) in filters {
+        compare_answers(&explorer, home, "t.fold", query, options);
     }
     explorer.get("api/hot").refused(400, "fold file");
 }

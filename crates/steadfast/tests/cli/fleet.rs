@@ -14,11 +14,11 @@ use steadfast_tracefile::StepWriter;
 
 const MINUTE: u64 = 60 * SECOND;
 
-struct FleetCapture {
-    host: &'static str,
+pub(super) struct FleetCapture {
+    pub(super) host: &'static str,
     /// Milliseconds after [`BEGAN`].
-    begin_ms: u64,
-    ios: u64,
+    pub(super) begin_ms: u64,
+    pub(super) ios: u64,
 }
 
 const CAPTURES: [FleetCapture; 4] = [

@@ -136,7 +136,7 @@ fn an_offender_with_a_limit_moves_that_much() {
     }
     for (step, measured) in grouped_steps(here) {
         let kernel = measured.kernel.unwrap();
-        let (reads, writes) = (issued(&measured, Op::Read).0, issued(&measured, Op::Write).0);
+        let (reads, writes) = (issued(&measured, Op::Read).ios, issued(&measured, Op::Write).ios);
         assert_eq!((kernel.reads, kernel.writes), (reads, writes), "{}", step.place);
     }
     assert_eq!(control_groups(&device), Vec::<PathBuf>::new(), "removed at the end");

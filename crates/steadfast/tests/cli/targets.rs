@@ -43,7 +43,8 @@ fn two_devices_are_tested_together_and_each_agrees_with_its_diskstats() {
             let measurement = &outcome.measurement;
             let Some(kernel) = measurement.kernel else { continue };
             for (op, bytes) in [(Op::Read, kernel.read_bytes), (Op::Write, kernel.write_bytes)] {
-                assert_eq!(issued(measurement, op).1, bytes.0, "{}: {}", device.path, step.place);
+                let sum = issued(measurement, op);
+                assert_eq!(sum.bytes, bytes.0, "{}: {}", device.path, step.place);
             }
             checked += 1;
         }
