@@ -43,7 +43,7 @@ fn text(findings: &Value) -> String {
 }
 
 /// Asserts that the weights of every measured step are counts of the capture.
-fn weights_are_counts(run: &Path, procedure: &str) {
+fn assert_weights_are_counts(run: &Path, procedure: &str) {
     let workload = shop::workload();
     let mut seen = 0;
     for (step, _) in Ledger::read(run).unwrap().steps() {
@@ -61,12 +61,12 @@ fn weights_are_counts(run: &Path, procedure: &str) {
     assert!(seen > 0, "{procedure}");
 }
 
-fn finds_what_was_accepted(procedure: &str) {
+fn assert_finds_what_was_accepted(procedure: &str) {
     let here = &TestDirectory::new();
     let whole = here.join("whole");
     conduct_steps(&whole, Some(settings(procedure)));
     let found = findings(&whole);
-    weights_are_counts(&whole, procedure);
+    assert_weights_are_counts(&whole, procedure);
     golden(&format!("quick-{procedure}"), &text(&found));
     let half = here.join("half");
     copy_ledger(&whole, &half);
@@ -77,20 +77,20 @@ fn finds_what_was_accepted(procedure: &str) {
 
 #[test]
 fn a_replay_finds_what_was_accepted_also_after_a_kill() {
-    finds_what_was_accepted("replay-native");
+    assert_finds_what_was_accepted("replay-native");
 }
 
 #[test]
 fn individual_streams_find_what_was_accepted_also_after_a_kill() {
-    finds_what_was_accepted("individual-streams");
+    assert_finds_what_was_accepted("individual-streams");
 }
 
 #[test]
 fn a_composite_finds_what_was_accepted_also_after_a_kill() {
-    finds_what_was_accepted("multi-wsat");
+    assert_finds_what_was_accepted("multi-wsat");
 }
 
 #[test]
 fn its_demands_find_what_was_accepted_also_after_a_kill() {
-    finds_what_was_accepted("rwsw-dirth");
+    assert_finds_what_was_accepted("rwsw-dirth");
 }

@@ -111,21 +111,22 @@ fn phases(run: &Path) -> Vec<String> {
 }
 
 /// Returns the middle step of each phase, counted through the run from 1.
-fn middles(run: &Path) -> Vec<u64> {
+fn middle_steps(run: &Path) -> Vec<u64> {
     let phases = phases(run);
     let mut unique = phases.clone();
     unique.sort();
     unique.dedup();
     unique.retain(|phase| !SIMILAR_PHASES.iter().any(|similar| phase.starts_with(similar)));
     let middle = |phase: &String| {
-        let of: Vec<u64> = (1..).zip(&phases).filter(|(_, p)| *p == phase).map(|p| p.0).collect();
-        of[of.len() / 2]
+        let numbered = (1..).zip(&phases).filter(|(_, other)| *other == phase);
+        let steps: Vec<u64> = numbered.map(|(number, _)| number).collect();
+        steps[steps.len() / 2]
     };
     unique.iter().map(middle).collect()
 }
 
 /// Kills a run after half of its steps and resumes it.
-fn killed(run: &Path, line: &[String], steps: usize) {
+fn kill_and_resume(run: &Path, line: &[String], steps: usize) {
     let mut child = spawn_in(run.parent().unwrap(), line, Stdio::null(), Stdio::null());
     let journal = run.join("journal.jsonl");
     let written = || std::fs::read(&journal).map_or(0, |text| text.split(|b| *b == b'\n').count());
@@ -136,7 +137,7 @@ fn killed(run: &Path, line: &[String], steps: usize) {
 }
 
 /// Conducts the three kinds of run and has them recomputed.
-fn recomputed(procedure: &str, more: &[(&str, &str)]) {
+fn assert_recomputed(procedure: &str, more: &[(&str, &str)]) {
     if !has_module("numpy") {
         return;
     }
@@ -151,11 +152,11 @@ fn recomputed(procedure: &str, more: &[(&str, &str)]) {
     let whole = place("whole");
     conduct_steps(&whole, Some(settings(procedure, more, None)));
     assert_plots_are_on_page(&serde_json::from_value(findings(&whole)).unwrap());
-    for step in middles(&whole) {
+    for step in middle_steps(&whole) {
         let gap = SimGap { before: step, lasts: Nanos::from_millis(500) };
         conduct_steps(&place(&format!("gap-{step}")), Some(settings(procedure, more, Some(gap))));
     }
-    killed(&place("killed"), &command_line(procedure, more), phases(&whole).len());
+    kill_and_resume(&place("killed"), &command_line(procedure, more), phases(&whole).len());
     let output = Command::new("python3").arg(SCRIPT).args(&runs).output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
     let text = stdout(&output);
@@ -190,7 +191,7 @@ macro_rules! procedures {
     ($($test:ident: $procedure:literal, $more:expr;)+) => {
         $(#[test]
         fn $test() {
-            recomputed($procedure, &$more);
+            assert_recomputed($procedure, &$more);
         })+
     };
 }
