@@ -35,7 +35,7 @@ const STREAMS: [(&str, &str, u64); 4] = [
 const ADJACENT_MOST: u64 = 30;
 
 /// Counts the I/Os of one order, operation and size in a stream table.
-fn counted(table: &Value, (order, op, bytes): (&str, &str, u64)) -> u64 {
+fn counted(table: &Value, order: &str, op: &str, bytes: u64) -> u64 {
     let streams = array(&table["streams"]).iter();
     let of = streams.filter(|s| s["order"] == order && s["op"] == op && s["bytes"] == bytes);
     of.map(|stream| stream["count"].as_u64().unwrap()).sum()
@@ -69,8 +69,8 @@ fn what_is_applied_is_captured_and_analysed_as_the_same_streams() {
     assert_eq!(ios.iter().sum::<u64>(), 10_007);
     for ((order, op, bytes), ios) in STREAMS.into_iter().zip(ios) {
         let other = if order == "RND" { "SEQ" } else { "RND" };
-        let (right, wrong) =
-            (counted(&table, (order, op, bytes)), counted(&table, (other, op, bytes)));
+        let right = counted(&table, order, op, bytes);
+        let wrong = counted(&table, other, op, bytes);
         assert_eq!(right + wrong, ios, "{order} {op} {bytes}: {table:#}");
         // The first I/O of a sequential run counts as random.
         let most = if order == "RND" { ADJACENT_MOST } else { 1 };

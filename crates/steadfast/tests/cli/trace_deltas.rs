@@ -3,7 +3,7 @@
 
 use super::fixtures::{TestDirectory, array};
 use super::synthetic_captures::{
-    CaptureChoice, LASTED_S, LATER_S, SECOND, answer, conditions, counted, ios, same, write,
+    CaptureChoice, LASTED_S, LATER_S, SECOND, answer, assert_same, conditions, counted, ios, write,
 };
 
 /// Dimension, alignment, ranking and layer.
@@ -40,6 +40,6 @@ fn changes_are_as_python_finds_them_the_largest_first() {
             rows.map(|row| row["name"].as_str().unwrap().to_owned()).collect()
         };
         assert_eq!(names(&found), names(&counted[asked]), "{asked}");
-        same(&found, &counted[asked], asked);
+        assert_same(&found, &counted[asked], asked);
     }
 }

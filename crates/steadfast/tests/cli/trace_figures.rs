@@ -5,8 +5,8 @@ use super::fixtures::{
     Arguments, TestDirectory, array, findings, parse_json, python, succeed, succeed_json,
 };
 use super::synthetic_captures::{
-    BEGAN_S, CHANGE_S, CaptureChoice, LASTED_S, LATER_S, SECOND, ZONE_S, answer, conditions,
-    counted, ios, same, write,
+    BEGAN_S, CHANGE_S, CaptureChoice, LASTED_S, LATER_S, SECOND, ZONE_S, answer, assert_same,
+    conditions, counted, ios, write,
 };
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -56,9 +56,9 @@ fn keyed(rows: &Value, field: &str) -> Value {
 
 /// Asserts that the rows are those that were counted, and no others.
 #[track_caller]
-fn same_rows(rows: &Value, field: &str, counted: &Value, what: &str) {
+fn assert_same_rows(rows: &Value, field: &str, counted: &Value, what: &str) {
     assert_eq!(rows.as_array().unwrap().len(), counted.as_object().unwrap().len(), "{what}: rows");
-    same(&keyed(rows, field), counted, what);
+    assert_same(&keyed(rows, field), counted, what);
 }
 
 /// Asserts that the largest comes first.
@@ -88,21 +88,21 @@ fn for_each_capture(check: impl Fn(&Path, &Value)) {
 fn streams_kinds_and_processes_are_as_python_counts_them() {
     for_each_capture(|place, counted| {
         let streams = found(place, &["streams"]);
-        same_rows(&streams["streams"], "stream", &counted["streams"], "streams");
-        same(&streams["total"], &counted["all"], "all streams");
+        assert_same_rows(&streams["streams"], "stream", &counted["streams"], "streams");
+        assert_same(&streams["total"], &counted["all"], "all streams");
         descending(&streams["streams"], "count");
         let narrow = &found(place, &["streams", "--window", "3"])["streams"];
-        same_rows(narrow, "stream", &counted["streams_of_a_narrow_window"], "window of 3");
+        assert_same_rows(narrow, "stream", &counted["streams_of_a_narrow_window"], "window of 3");
         let by_bytes = found(place, &["streams", "--shares", "bytes", "--threshold", "1.5%"]);
         descending(&by_bytes["streams"], "amount");
         assert_eq!(json!(names(&by_bytes["streams"])), counted["streams_by_bytes"]);
         for by in ["stream", "process"] {
             let kinds = found(place, &["groups", "--by", by, "--show", "kinds"]);
-            same_rows(&kinds["groups"], by, &counted[format!("kinds_by_{by}")], by);
+            assert_same_rows(&kinds["groups"], by, &counted[format!("kinds_by_{by}")], by);
             descending(&kinds["groups"], "count");
         }
         let processes = &found(place, &["processes"])["processes"];
-        same_rows(processes, "process", &counted["processes"], "processes");
+        assert_same_rows(processes, "process", &counted["processes"], "processes");
     });
 }
 
@@ -112,7 +112,7 @@ fn applied_workloads_and_their_steps_are_as_python_counts_them() {
         let derive = ["workload", "derive", "t.parquet"];
         let derived: Value = succeed_json(place, &[&derive[..], &["--json"]].concat());
         let streams = &derived["workload"]["streams"];
-        same_rows(streams, "stream", &counted["applied"], "cumulative workload");
+        assert_same_rows(streams, "stream", &counted["applied"], "cumulative workload");
         let parts: [(&str, &[&str]); 2] = [("played", &[]), ("played_of_a_part", &PART)];
         for (name, words) in parts {
             let native = ["--native", "--step", "10min", "-o", name];
@@ -121,7 +121,7 @@ fn applied_workloads_and_their_steps_are_as_python_counts_them() {
 print(json.dumps(tomllib.load(open(sys.argv[1], 'rb'))))";
             let Some(output) = python(&["tomllib"], &["-c", read, name], place) else { return };
             let file: Value = parse_json(&output);
-            same(&file["step"], &counted[name], name);
+            assert_same(&file["step"], &counted[name], name);
         }
     });
 }
@@ -137,16 +137,20 @@ fn steps_maps_and_percentiles_of_shapes_are_as_python_counts_them() {
         ];
         for (name, words) in narrowed {
             let steps = found(place, &[&["steps", "--step", "10min"], words].concat());
-            same_rows(&steps["steps"], "begin_ns", &counted[name], name);
+            assert_same_rows(&steps["steps"], "begin_ns", &counted[name], name);
         }
         let map = found(place, &["map", "--step", "10min", "--threshold", "3%"]);
         same_map(&map, &counted["map"]);
         let shape = found(place, &["shape", "--threshold", "0%", "--step", "10min"]);
         for row in array(&shape["streams"]) {
             let name = row["stream"].as_str().unwrap();
-            same(&row["gaps"], &counted["shape"]["gaps"][name], name);
+            assert_same(&row["gaps"], &counted["shape"]["gaps"][name], name);
         }
-        same(&keyed(&shape["steps"], "begin_ns"), &counted["shape"]["steps"], "shape over time");
+        assert_same(
+            &keyed(&shape["steps"], "begin_ns"),
+            &counted["shape"]["steps"],
+            "shape over time",
+        );
     });
 }
 
@@ -174,7 +178,7 @@ fn devices_side_by_side_are_as_python_counts_them() {
     assert_eq!(found.len(), wanted.len());
     for side in found {
         let name = side["name"].as_str().unwrap();
-        same_rows(&side["steps"], "begin_ns", &wanted[name], name);
+        assert_same_rows(&side["steps"], "begin_ns", &wanted[name], name);
     }
 }
 
@@ -206,9 +210,9 @@ fn same_map(map: &Value, counted: &Value) {
 #[test]
 fn drives_are_as_python_counts_them() {
     for_each_capture(|place, counted| {
-        same(&found(place, &["drives"])["drives"], &counted["drives"], "drives");
+        assert_same(&found(place, &["drives"])["drives"], &counted["drives"], "drives");
         let both = found(place, &["drives", "--layer", "both"]);
-        same(&both["drives"], &counted["drives_of_both"], "drives of both layers");
+        assert_same(&both["drives"], &counted["drives_of_both"], "drives of both layers");
     });
 }
 
@@ -251,9 +255,9 @@ fn working_sets_and_quality_are_as_python_counts_them() {
             near(&rows, &counted["exact"], 0.0);
         }
         let hits = found(place, &["hits", "--ranges", "64"]);
-        same_rows(&hits["maps"], "device", &counted["outside"], "outside of all ranges");
+        assert_same_rows(&hits["maps"], "device", &counted["outside"], "outside of all ranges");
         let doctor = found(place, &["doctor", "--layer", "both"]);
-        same(&doctor["quality"], &counted["quality"], "quality");
+        assert_same(&doctor["quality"], &counted["quality"], "quality");
     });
 }
 
@@ -263,7 +267,7 @@ fn the_day_is_as_python_counts_it() {
     for_each_capture(|place, counted| {
         for (name, step) in [("hours", "1h"), ("quarters", "15min")] {
             let day = found(place, &["profile", "--step", step]);
-            same(&day["intervals"], &counted[name], name);
+            assert_same(&day["intervals"], &counted[name], name);
         }
     });
 }

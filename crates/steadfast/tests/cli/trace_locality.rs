@@ -3,7 +3,7 @@
 
 use super::fixtures::{TestDirectory, array};
 use super::synthetic_captures::{
-    CaptureChoice, SeededRandom, answer, conditions, counted, ios, same, write,
+    CaptureChoice, SeededRandom, answer, assert_same, conditions, counted, ios, write,
 };
 use serde_json::Value;
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
@@ -29,7 +29,7 @@ fn curves_reuse_and_overwrites_are_those_of_exact_stack_distances() {
             let found = answer(place, &[&["locality", "t.parquet"], words].concat());
             let devices = array(&found["devices"]);
             assert!(devices.iter().all(|one| array(&one["curve"]).len() > 15));
-            same(&found["devices"], &counted, ops);
+            assert_same(&found["devices"], &counted, ops);
         }
     }
 }
