@@ -26,22 +26,22 @@ fn main() -> Fallible<()> {
     let given = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
     if let Some(directory) = given {
         let file = Path::new(&directory).join("steadfast-between-steps.bin");
-        let done = look("file", &file, &["--size", "512MiB"]);
+        let result = measure_target("file", &file, &["--size", "512MiB"]);
         let _ = std::fs::remove_file(&file);
-        return done;
+        return result;
     }
     let memory = TmpfsFile::new()?;
-    look("file in tmpfs", &memory.file, &["--yes-destroy", "file"])?;
+    measure_target("file in tmpfs", &memory.file, &["--yes-destroy", "file"])?;
     let device = LoopDevice::new(&memory.file)?;
     let name = device.path.trim_start_matches("/dev/").to_owned();
-    look("loop device on it", Path::new(&device.path), &["--yes-destroy", &name])
+    measure_target("loop device on it", Path::new(&device.path), &["--yes-destroy", &name])
 }
 
 /// Runs on a target and prints what its journals tell.
-fn look(name: &str, target: &Path, more: &[&str]) -> Fallible<()> {
+fn measure_target(name: &str, target: &Path, more: &[&str]) -> Fallible<()> {
     println!("\n### {name}\n");
-    separate(&TimedRun::new(&SEPARATE, target, more)?);
-    continuing(&TimedRun::new(&[&CUT[..], &[CUT_ENDS]].concat(), target, more)?);
+    print_separate_steps(&TimedRun::new(&SEPARATE, target, more)?);
+    print_continuing_load(&TimedRun::new(&[&CUT[..], &[CUT_ENDS]].concat(), target, more)?);
     Ok(())
 }
 
@@ -49,7 +49,22 @@ fn look(name: &str, target: &Path, more: &[&str]) -> Fallible<()> {
 struct TimedRun {
     began_ms: u64,
     took_ms: f64,
-    steps: Vec<(Step, Measurement)>,
+    steps: Vec<TimedStep>,
+}
+
+struct TimedStep {
+    step: Step,
+    measurement: Measurement,
+}
+
+impl TimedStep {
+    fn begin_ms(&self) -> f64 {
+        self.measurement.began_unix_ms as f64
+    }
+
+    fn length_ms(&self) -> f64 {
+        self.measurement.elapsed.as_millis_f64()
+    }
 }
 
 impl TimedRun {
@@ -75,38 +90,45 @@ impl TimedRun {
         }
         let took_ms = began.elapsed().as_secs_f64() * 1e3;
         let applied = Ledger::read(&out)?.lines.into_iter().filter_map(|line| match line.entry {
-            JournalEntry::Applied { step, outcome } => Some((*step, outcome.measurement)),
+            JournalEntry::Applied { step, outcome } => {
+                Some(TimedStep { step: *step, measurement: outcome.measurement })
+            }
             _ => None,
         });
         Ok(TimedRun { began_ms, took_ms, steps: applied.collect() })
     }
 
-    /// From the end of every step's measurement to the beginning of the next's.
-    fn gaps(&self, wanted: impl Fn(&Step) -> bool) -> Vec<f64> {
-        let end = |m: &Measurement| m.began_unix_ms as f64 + m.elapsed.as_millis_f64();
-        let pairs = self.steps.windows(2).filter(|pair| wanted(&pair[1].0));
-        pairs.map(|pair| pair[1].1.began_unix_ms as f64 - end(&pair[0].1)).collect()
+    /// Returns the milliseconds between the measurement of each wanted step and the one before.
+    fn gaps(&self, is_wanted: impl Fn(&Step) -> bool) -> Vec<f64> {
+        let mut gaps = Vec::new();
+        for pair in self.steps.windows(2) {
+            let [before, after] = pair else { continue };
+            if is_wanted(&after.step) {
+                gaps.push(after.begin_ms() - (before.begin_ms() + before.length_ms()));
+            }
+        }
+        gaps
     }
 }
 
-fn separate(run: &TimedRun) {
+fn print_separate_steps(run: &TimedRun) {
     let gaps = run.gaps(|step| !step.continues && step.place.phase == "rounds");
-    let io: f64 = run.steps.iter().map(|(_, m)| m.elapsed.as_millis_f64()).sum();
-    let first =
-        run.steps.first().map_or(f64::NAN, |(_, m)| (m.began_unix_ms - run.began_ms) as f64);
+    let io: f64 = run.steps.iter().map(TimedStep::length_ms).sum();
+    let first = run.steps.first().map_or(f64::NAN, |step| step.begin_ms() - run.began_ms as f64);
     println!("| separate steps of 100 ms | ms |\n|---|--:|");
     println!("| from the program's start to the first I/O | {first:.0} |");
-    println!("| gap between two steps, median of {} | {:.1} |", gaps.len(), part(&gaps, 0.5));
-    println!("| the same, 90 % | {:.1} |", part(&gaps, 0.9));
-    println!("| the same, longest | {:.1} |", part(&gaps, 1.0));
+    println!("| gap between two steps, median of {} | {:.1} |", gaps.len(), quantile(&gaps, 0.5));
+    println!("| the same, 90 % | {:.1} |", quantile(&gaps, 0.9));
+    println!("| the same, longest | {:.1} |", quantile(&gaps, 1.0));
     println!("| the whole run | {:.0} |", run.took_ms);
     println!("| of that measured I/O | {io:.0} |\n");
 }
 
 /// IOPS of the seconds at the cuts, and of the others.
-fn continuing(run: &TimedRun) {
-    let (mut at_cut, mut between) = (Vec::new(), Vec::new());
-    for (step, measurement) in &run.steps {
+fn print_continuing_load(run: &TimedRun) {
+    let mut at_cut = Vec::new();
+    let mut between = Vec::new();
+    for TimedStep { step, measurement } in &run.steps {
         let whole: Vec<f64> = measurement
             .intervals
             .iter()
@@ -120,20 +142,20 @@ fn continuing(run: &TimedRun) {
         }
     }
     let gaps = run.gaps(|step| step.continues);
-    let (cut, other) = (part(&at_cut, 0.5), part(&between, 0.5));
+    let (cut, other) = (quantile(&at_cut, 0.5), quantile(&between, 0.5));
     println!("| one load, cut every 3 s | |\n|---|--:|");
     println!("| IOPS of a second at a cut, median of {} | {cut:.0} |", at_cut.len());
     println!("| IOPS of another second, median of {} | {other:.0} |", between.len());
     println!("| the first by the second | {:.3} |", cut / other);
-    println!("| gap in the accounting, longest, ms | {:.1} |\n", part(&gaps, 1.0));
+    println!("| gap in the accounting, longest, ms | {:.1} |\n", quantile(&gaps, 1.0));
 }
 
-/// The value that this part of the values does not exceed.
-fn part(values: &[f64], part: f64) -> f64 {
+/// Returns the value that this share of the values does not exceed.
+fn quantile(values: &[f64], share: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let last = sorted.len().saturating_sub(1);
-    sorted.get((last as f64 * part).round() as usize).copied().unwrap_or(f64::NAN)
+    sorted.get((last as f64 * share).round() as usize).copied().unwrap_or(f64::NAN)
 }
 
 /// A file in a tmpfs of its own.

@@ -45,7 +45,7 @@ use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::text::{excerpt, printable};
 use steadfast_domain::units::parse_percent;
 use steadfast_domain::{Bytes, Demand, Layer, Nanos, PurgeChoice, PurgeFailure};
-use steadfast_recorder::LBA_RANGES_MAX;
+use steadfast_recorder::{FileCaptureMode, LBA_RANGES_MAX, SourceName};
 use steadfast_runner::StartSync;
 use steadfast_runner::calibrate::CalibrationPoint;
 
@@ -122,16 +122,21 @@ pub fn parse() -> Cli {
             ),
         ));
     }
-    if let Some(page) = topics::asked_for(&words) {
+    if let Some(page) = topics::requested_page(&words) {
         end_after(terminal::print_lines(page), 0);
     }
-    let words = iometer::without_slashes(tkperf::double_dashed(words.into_iter()));
-    let words = fio::separated(words, &Cli::command())
+    let words = rewrite_words(words)
         .unwrap_or_else(|why| end(&Cli::command().error(ErrorKind::UnknownArgument, why)));
     let parsed = overview::add_to(Cli::command())
         .try_get_matches_from(words)
-        .and_then(|matches| with_json_if_known(&matches).and(Cli::from_arg_matches(&matches)));
-    parsed.unwrap_or_else(|error| end(&in_plain_words(error)))
+        .and_then(|matches| refuse_unknown_json(&matches).and(Cli::from_arg_matches(&matches)));
+    parsed.unwrap_or_else(|error| end(&improve_message(error)))
+}
+
+/// Rewrites the command lines of TKperf, Iometer and fio so that clap can parse them.
+fn rewrite_words(words: Vec<OsString>) -> Result<Vec<OsString>, String> {
+    let words = iometer::rewrite_words(tkperf::rewrite_words(words));
+    fio::rewrite_words(words, &Cli::command())
 }
 
 /// Returns the words of the command line, with the command moved before options that precede it.
@@ -151,7 +156,7 @@ fn command_first(mut words: Vec<OsString>) -> Vec<OsString> {
 }
 
 /// Refuses `--json` of a command that prints no JSON.
-fn with_json_if_known(matches: &ArgMatches) -> Result<(), clap::Error> {
+fn refuse_unknown_json(matches: &ArgMatches) -> Result<(), clap::Error> {
     let root = Cli::command();
     let (mut command, mut matches, mut name) = (&root, matches, Vec::new());
     while let Some((word, inner)) = matches.subcommand()
@@ -172,10 +177,8 @@ fn with_json_if_known(matches: &ArgMatches) -> Result<(), clap::Error> {
 /// is a failure.
 fn end(error: &clap::Error) -> ! {
     let printed = error.print().and_then(|()| std::io::stdout().flush());
-    let is_failure =
-        |why: &std::io::Error| !error.use_stderr() && why.kind() != std::io::ErrorKind::BrokenPipe;
     match printed {
-        Err(why) if is_failure(&why) => {
+        Err(why) if !error.use_stderr() && why.kind() != std::io::ErrorKind::BrokenPipe => {
             end_after(Err(anyhow::anyhow!("standard output: {why}")), 1)
         }
         _ => end_after(Ok(()), error.exit_code()),
@@ -207,15 +210,13 @@ pub fn parse_words(words: &[String]) -> Result<Cli, clap::Error> {
 /// Returns the right order for `trace FILE COMMAND` and `COMMAND FILE` without `trace`; `None` for
 /// any other command line.
 fn file_before_command(words: &[String]) -> Option<String> {
-    let cli = Cli::command();
-    let of_trace = |word: &String| {
-        cli.find_subcommand("trace")?.find_subcommand(word).map(|found| found.get_name().to_owned())
-    };
     let (command, file) = match words {
-        [first, file, command, ..] if first == "trace" => (of_trace(command)?, file),
-        [command, file, ..] if command != "trace" => (of_trace(command)?, file),
+        [first, file, command, ..] if first == "trace" => (command, file),
+        [command, file, ..] if command != "trace" => (command, file),
         _ => return None,
     };
+    let cli = Cli::command();
+    let command = cli.find_subcommand("trace")?.find_subcommand(command)?.get_name();
     Some(format!(
         "the command comes before the file: steadfast trace {command} {}",
         steadfast_domain::text::printable(file)
@@ -224,7 +225,7 @@ fn file_before_command(words: &[String]) -> Option<String> {
 
 /// Replaces clap's text where it misses the mistake: it takes a negative value for an option, and
 /// a procedure's name for a misspelled command.
-fn in_plain_words(error: clap::Error) -> clap::Error {
+fn improve_message(error: clap::Error) -> clap::Error {
     let words: Vec<String> =
         std::env::args_os().skip(1).filter_map(|word| word.into_string().ok()).collect();
     // A later word stands for a subcommand, whose names clap suggests itself.
@@ -506,7 +507,7 @@ pub struct RunArguments {
     /// With several targets, the steps that start at the same moment on all: every step
     /// (steps), the first step of every phase (phases), or only the first one (start).
     /// Default: steps; phases where --target names captured devices
-    #[arg(help_heading = heading::TARGET, long, value_name = "WHAT", value_parser = one_of(TOGETHER))]
+    #[arg(help_heading = heading::TARGET, long, value_name = "WHAT", value_parser = one_of(START_SYNCS))]
     pub together: Option<StartSync>,
     /// Serial number of the device that may be overwritten (its kernel name if it has none);
     /// repeat for each other namespace that the purge erases. With --hosts, HOST:SERIAL for
@@ -553,10 +554,10 @@ pub struct RunArguments {
 }
 
 /// Steps of several targets that start together.
-const TOGETHER: [NamedValue<StartSync>; 3] = [
-    ("steps", StartSync::Steps, "Every step that all targets have"),
-    ("phases", StartSync::Phases, "The first step of every phase"),
-    ("start", StartSync::Start, "The first step only"),
+const START_SYNCS: [NamedValue<StartSync>; 3] = [
+    NamedValue::new("steps", StartSync::Steps, "Every step that all targets have"),
+    NamedValue::new("phases", StartSync::Phases, "The first step of every phase"),
+    NamedValue::new("start", StartSync::Start, "The first step only"),
 ];
 
 /// Help of `--target` of `measure`.
@@ -950,12 +951,12 @@ pub struct CaptureArguments {
     #[arg(long, value_name = "BYTES")]
     pub buffer: Option<Bytes>,
     /// Where the events come from; default: ebpf if it works, otherwise tracefs
-    #[arg(long)]
-    pub source: Option<CaptureSource>,
+    #[arg(long, value_parser = one_of(CAPTURE_SOURCES))]
+    pub source: Option<SourceName>,
     /// Probes for the layer filesystem: entry-points (of ext4, xfs and btrfs) or
     /// calls (system calls, io_uring); default: entry-points if they work
-    #[arg(long, value_name = "PROBES")]
-    pub file_probes: Option<CaptureFiles>,
+    #[arg(long, value_name = "PROBES", value_parser = one_of(FILE_PROBES))]
+    pub file_probes: Option<FileCaptureMode>,
     /// Store the paths of files (layer filesystem); without it the trace has inode numbers only.
     /// Whoever can read the trace sees the paths
     #[arg(long, conflicts_with = "totals_every")]
@@ -980,23 +981,21 @@ pub struct CaptureArguments {
     pub writing: WritingArguments,
 }
 
-/// Where a capture's events come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum CaptureSource {
-    /// BPF programs at the block layer's tracepoints.
-    Ebpf,
-    /// The kernel's own trace buffers.
-    Tracefs,
-}
+/// Sources of a capture's events.
+const CAPTURE_SOURCES: [NamedValue<SourceName>; 2] = [
+    NamedValue::new("ebpf", SourceName::Ebpf, "BPF programs at the block layer's tracepoints"),
+    NamedValue::new("tracefs", SourceName::Tracefs, "The kernel's own trace buffers"),
+];
 
-/// Where a capture sees the file-system layer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum CaptureFiles {
-    /// The file systems' own functions.
-    EntryPoints,
-    /// System calls and io_uring.
-    Calls,
-}
+/// Probes that capture the file-system layer.
+const FILE_PROBES: [NamedValue<FileCaptureMode>; 2] = [
+    NamedValue::new(
+        "entry-points",
+        FileCaptureMode::EntryPoints,
+        "The file systems' own functions",
+    ),
+    NamedValue::new("calls", FileCaptureMode::Calls, "System calls and io_uring"),
+];
 
 /// `mark`.
 #[derive(Debug, Args)]
@@ -1047,7 +1046,7 @@ mod tests {
     fn json_is_refused_by_a_command_that_has_none() {
         let refused = |line: &str| {
             let matches = Cli::command().try_get_matches_from(line.split(' ')).unwrap();
-            with_json_if_known(&matches).is_err()
+            refuse_unknown_json(&matches).is_err()
         };
         assert!(refused("steadfast mark name --json"));
         assert!(refused("steadfast --json trace recover a -o b"));

@@ -21,7 +21,7 @@ use steadfast_analysis::pass::{PassAccount, PassOptions};
 use steadfast_analysis::{Captured, Fold, StudyOptions};
 use steadfast_domain::io_event::IncompleteIos;
 use steadfast_domain::text::counted;
-use steadfast_domain::{CaptureConditions, Layer, Nanos};
+use steadfast_domain::{CaptureConditions, Layer, Nanos, TimeZone};
 use steadfast_exchange::identify::FileKind;
 use steadfast_host::open_regular;
 use steadfast_tracefile::TraceError;
@@ -32,6 +32,8 @@ pub struct FilteredCapture {
     pub captured: Captured<File>,
     pub pass: PassOptions,
     pub name: String,
+    /// Time zone of clock times, if the user gave one.
+    pub time_zone: Option<TimeZone>,
     accept_damage: bool,
     /// Missing parts that were already reported.
     reported: RefCell<BTreeSet<String>>,
@@ -46,11 +48,11 @@ impl FilteredCapture {
     /// Opens the files of one capture. Of a trace of two layers, only the block layer counts
     /// unless the filter names another.
     pub fn files(files: &[PathBuf], filter: &FilterArguments) -> anyhow::Result<Self> {
-        Self::side(files, filter, LayerDefault::One)
+        Self::captures(files, filter, LayerDefault::One)
     }
 
     /// Opens files of any captures, which are read together.
-    pub fn side(
+    pub fn captures(
         files: &[PathBuf],
         filter: &FilterArguments,
         layers: LayerDefault,
@@ -69,12 +71,17 @@ impl FilteredCapture {
         let name = named(path, parts.len());
         let captured = joined(&name, parts)?;
         let span_ns = (captured.begin_ns(), captured.end_ns());
-        let filtered = filtered(&name, filter, layers, (captured.conditions(), span_ns))?;
-        let filtered = extend_to_whole_steps(&name, &captured, filtered);
-        let pass =
-            PassOptions { filter: filtered, window: filter.window, ..PassOptions::default() };
-        let (accept_damage, reported) = (filter.accept_damage, RefCell::default());
-        Ok(FilteredCapture { captured, pass, name, accept_damage, reported })
+        let ios = filter_of(&name, filter, layers, captured.conditions(), span_ns)?;
+        let ios = extend_to_whole_steps(&name, &captured, ios);
+        let pass = PassOptions { filter: ios, window: filter.window, ..PassOptions::default() };
+        Ok(FilteredCapture {
+            captured,
+            pass,
+            name,
+            time_zone: filter.time_zone.clone(),
+            accept_damage: filter.accept_damage,
+            reported: RefCell::default(),
+        })
     }
 
     pub fn conditions(&self) -> &CaptureConditions {
@@ -308,12 +315,14 @@ pub enum LayerDefault {
     Each,
 }
 
-/// Returns the filter of the arguments. Warns if the layer is a default.
-pub fn filtered(
+/// Returns the filter of the arguments for a capture from the first to the second time of `span_ns`.
+/// Warns if the layer is a default.
+pub fn filter_of(
     name: &str,
     arguments: &FilterArguments,
     layers: LayerDefault,
-    (conditions, span_ns): (&CaptureConditions, (u64, u64)),
+    conditions: &CaptureConditions,
+    span_ns: (u64, u64),
 ) -> anyhow::Result<Filter> {
     let resolver = MomentResolver::new(conditions, arguments.time_zone.as_ref(), span_ns);
     let mut filter = filter(arguments, conditions, resolver).with_context(|| name.to_owned())?;
@@ -360,7 +369,7 @@ fn filter(
     let mut filter = Filter {
         process: arguments.pid.as_deref().map(ProcessSelector::parse),
         thread: arguments.tid,
-        ops: arguments.op.iter().map(|op| (*op).into()).collect(),
+        ops: arguments.op.clone(),
         layer: match arguments.layer {
             Some(LayerChoice::Block) => Some(Layer::Block),
             Some(LayerChoice::Filesystem) => Some(Layer::FileSystem),
@@ -394,8 +403,8 @@ fn filter(
         filter = filter.with_host(host, conditions)?;
     }
     if let Some(tags) = &arguments.tags {
-        filter =
-            filter.with_known_hosts(&tags_file::hosts_of(tags, &arguments.role)?, conditions)?;
+        filter = filter
+            .with_known_hosts(&tags_file::hosts_with_role(tags, &arguments.role)?, conditions)?;
     }
     Ok(filter)
 }

@@ -72,7 +72,7 @@ fn main() -> ExitCode {
         Command::Export(arguments) => commands::export::run(&arguments),
         Command::Replay(arguments) => commands::replay::run(&arguments),
         Command::Tkperf(arguments) => commands::tkperf::run(&arguments),
-        Command::TkperfCmp(_) => commands::tkperf::cmp(),
+        Command::TkperfCmp(_) => commands::tkperf::refuse_cmp(),
         Command::AttendHost(arguments) => hosts::attend(&arguments),
         Command::AttendLoad => attend_load(),
         Command::Completions(arguments) => commands::shell::completions(&arguments),

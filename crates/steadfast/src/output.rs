@@ -24,7 +24,7 @@ use steadfast_runner::run::amendments;
 
 /// Returns true if the files that a run writes last exist.
 pub fn has_report(directory: &Path) -> bool {
-    names(default_formats()).iter().all(|name| directory.join(name).exists())
+    file_names(default_formats()).iter().all(|name| directory.join(name).exists())
 }
 
 /// Prints that the run is complete.
@@ -88,7 +88,7 @@ pub fn findings_of(run: &Path) -> anyhow::Result<Findings> {
         let stored = run.join("findings.json");
         let is_report =
             stored.is_file() && !run.join(TARGETS).is_file() && results_in(run)?.is_empty();
-        return if is_report { findings_of(&stored) } else { of_directory(run) };
+        return if is_report { findings_of(&stored) } else { findings_of_directory(run) };
     }
     // A journal next to the file has more details and is checked line by line.
     let directory = run.parent().filter(|_| run.ends_with("findings.json"));
@@ -99,10 +99,12 @@ pub fn findings_of(run: &Path) -> anyhow::Result<Findings> {
         .map_err(|error| anyhow!("{error}; name a run directory or a file of results"))?;
     let found = recognize(run, &bytes);
     match found.as_ref().and_then(|found| found.kind) {
-        Some(FileKind::TkperfXml) => return of_tkperf(run),
-        Some(FileKind::IometerCsv) => return of_iometer(run),
-        Some(FileKind::CrystalDiskMark | FileKind::KDiskMark) => return of_crystaldiskmark(run),
-        Some(kind) if kind.has_results() => return of_results(&[run.to_owned()]),
+        Some(FileKind::TkperfXml) => return findings_of_tkperf(run),
+        Some(FileKind::IometerCsv) => return findings_of_iometer(run),
+        Some(FileKind::CrystalDiskMark | FileKind::KDiskMark) => {
+            return findings_of_crystaldiskmark(run);
+        }
+        Some(kind) if kind.has_results() => return findings_of_rounds(&[run.to_owned()]),
         _ => {}
     }
     if let Some(RecognizedFile { name, .. }) =
@@ -124,7 +126,7 @@ pub fn findings_of(run: &Path) -> anyhow::Result<Findings> {
 /// trend.
 pub fn findings_of_one(run: &Path) -> anyhow::Result<Findings> {
     let findings = findings_of(run)?;
-    if is_of_several(&findings) {
+    if compares_runs(&findings) {
         bail!(
             "{}: this is {}, and no run; name its run directories",
             run.display(),
@@ -135,7 +137,7 @@ pub fn findings_of_one(run: &Path) -> anyhow::Result<Findings> {
 }
 
 /// Returns true if findings compare several runs: a comparison or a trend.
-pub fn is_of_several(findings: &Findings) -> bool {
+pub fn compares_runs(findings: &Findings) -> bool {
     findings.id.starts_with("trend-") || findings.header.test == COMPARISON
 }
 
@@ -179,7 +181,7 @@ pub fn results_in(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
 }
 
 /// Returns the findings of a directory of another tool's results, each file a round.
-fn of_directory(directory: &Path) -> anyhow::Result<Findings> {
+fn findings_of_directory(directory: &Path) -> anyhow::Result<Findings> {
     let files = results_in(directory)?;
     if files.is_empty() {
         bail!(
@@ -188,7 +190,7 @@ fn of_directory(directory: &Path) -> anyhow::Result<Findings> {
             directory.display()
         );
     }
-    of_results(&files).with_context(|| {
+    findings_of_rounds(&files).with_context(|| {
         format!(
             "{} is not a run directory: it has no settings.json, and its files of results are read \
              as rounds of one run",
@@ -202,7 +204,7 @@ fn of_directory(directory: &Path) -> anyhow::Result<Findings> {
 const RESULTS_MAX: u64 = 64 << 20;
 
 /// Returns the findings of results files of another tool, each a round of one run.
-pub fn of_results(files: &[PathBuf]) -> anyhow::Result<Findings> {
+pub fn findings_of_rounds(files: &[PathBuf]) -> anyhow::Result<Findings> {
     let mut rounds = Vec::new();
     let mut contents: BTreeMap<String, &Path> = BTreeMap::new();
     for file in files {
@@ -230,7 +232,7 @@ pub fn of_results(files: &[PathBuf]) -> anyhow::Result<Findings> {
 const TKPERF_LOG_MAX: u64 = 256 << 20;
 
 /// Returns the findings of a TKperf log.
-pub fn of_tkperf(log: &Path) -> anyhow::Result<Findings> {
+pub fn findings_of_tkperf(log: &Path) -> anyhow::Result<Findings> {
     let place = || log.display().to_string();
     let bytes = read_regular(log, TKPERF_LOG_MAX)?;
     expect(log, &bytes, "a log of TKperf", &[FileKind::TkperfXml])?;
@@ -239,7 +241,7 @@ pub fn of_tkperf(log: &Path) -> anyhow::Result<Findings> {
 }
 
 /// Returns the findings of an Iometer results file.
-pub fn of_iometer(file: &Path) -> anyhow::Result<Findings> {
+pub fn findings_of_iometer(file: &Path) -> anyhow::Result<Findings> {
     let bytes = input_file::foreign(file)?;
     expect(file, &bytes, "a result of Iometer", &[FileKind::IometerCsv])?;
     let runs = iometer::results::read(&bytes).with_context(|| file.display().to_string())?;
@@ -247,7 +249,7 @@ pub fn of_iometer(file: &Path) -> anyhow::Result<Findings> {
 }
 
 /// Returns the findings of a result that CrystalDiskMark saved.
-fn of_crystaldiskmark(file: &Path) -> anyhow::Result<Findings> {
+fn findings_of_crystaldiskmark(file: &Path) -> anyhow::Result<Findings> {
     let bytes = input_file::foreign(file)?;
     let saved = crystaldiskmark::read(&bytes).with_context(|| file.display().to_string())?;
     Ok(crystaldiskmark::findings(&saved, &input_file::source(file, &bytes), SOFTWARE))
@@ -296,7 +298,7 @@ pub fn report_line(directory: &Path) -> String {
     let mut documents = vec![Format::Pdf, Format::Html, Format::Form, Format::Json];
     documents.retain(written);
     let tables = written(&Format::Csv).then_some("*.csv");
-    let names = names(&documents).into_iter().chain(tables);
+    let names = file_names(&documents).into_iter().chain(tables);
     let files: Vec<_> = names.map(|name| directory.join(name).display().to_string()).collect();
     format!("Report: {}", files.join(", "))
 }
@@ -379,7 +381,7 @@ impl<'a> OptionalReport<'a> {
         let directory = match output {
             Some(path) => {
                 let rule = OutputRule::from_arguments(writing)?;
-                Some(OutputDir::open(path, rule, &names(formats))?)
+                Some(OutputDir::open(path, rule, &file_names(formats))?)
             }
             None => {
                 refuse_unused(&writing.given(), "nothing is written without -o DIR")?;
@@ -415,7 +417,7 @@ impl<'a> OptionalReport<'a> {
 }
 
 /// Returns the file names of these formats that do not depend on the findings.
-pub fn names(formats: &[Format]) -> Vec<&'static str> {
+pub fn file_names(formats: &[Format]) -> Vec<&'static str> {
     let name = |format: &Format| match format {
         Format::Html => Some("report.html"),
         Format::Pdf => Some("report.pdf"),

@@ -220,7 +220,15 @@ impl OutputDir {
         names.iter().try_for_each(|name| refuse_input(&self.path.join(name), input))
     }
 
-    /// Writes files, each whole or not at all; writes none if a name is taken.
+    /// Writes files as [`OutputDir::write_files`] does and prints their paths on standard error.
+    pub fn write_and_announce(&self, files: &[(String, Vec<u8>)]) -> anyhow::Result<()> {
+        for file in self.write_files(files)? {
+            terminal::status(&format!("Written: {}", file.display()));
+        }
+        Ok(())
+    }
+
+    /// Writes files, each whole or not at all; writes none if a name is taken. Returns their paths.
     pub fn write_files(&self, files: &[(String, Vec<u8>)]) -> anyhow::Result<Vec<PathBuf>> {
         let OutputRule { existing, readers } = self.rule;
         let directory = match &self.directory {

@@ -40,11 +40,16 @@ impl Trend {
     /// Returns the trend line of a tracking variable, or of the current step if the variable has
     /// fewer than two values; `None` if neither has two.
     pub fn line(&self, variable: &str, current: &str, columns: usize) -> Option<String> {
-        let of_steps = [variable, current]
-            .into_iter()
-            .filter_map(|label| Some((label, "step", self.steps.get(label)?)));
-        let mut found = of_steps.chain([(current, "second", &self.intervals)]);
-        let (label, each, values) = found.find(|(_, _, values)| values.len() > 1)?;
+        let values_of = |label: &str| self.steps.get(label).filter(|values| values.len() > 1);
+        let (label, each, values) = if let Some(values) = values_of(variable) {
+            (variable, "step", values)
+        } else if let Some(values) = values_of(current) {
+            (current, "step", values)
+        } else if self.intervals.len() > 1 {
+            (current, "second", &self.intervals)
+        } else {
+            return None;
+        };
         let low = values.iter().copied().fold(f64::INFINITY, f64::min);
         let high = values.iter().copied().fold(0.0, f64::max);
         let range = format!("{} to {} IOPS, {label} by {each}", number(low, 0), number(high, 0));
@@ -53,7 +58,7 @@ impl Trend {
     }
 
     /// Returns the temperature line; `None` if the device reports no temperature.
-    pub fn temperature(&self) -> Option<String> {
+    pub fn temperature_line(&self) -> Option<String> {
         let last = self.temperatures.last()?;
         let highest = self.temperatures.iter().copied().fold(*last, f64::max);
         Some(format!("temp     {last:.0} °C, highest {highest:.0} °C"))
@@ -98,8 +103,8 @@ mod tests {
         assert!(line(&trend).unwrap().contains("by second"), "one value is no trend");
         trend.steps.insert("RND 4K W".into(), vec![1000.0, 2000.0]);
         assert_eq!(line(&trend).unwrap(), "trend    ▅█  1,000 to 2,000 IOPS, RND 4K W by step");
-        assert_eq!(trend.temperature(), None);
+        assert_eq!(trend.temperature_line(), None);
         trend.temperatures = vec![43.0, 41.0];
-        assert_eq!(trend.temperature().unwrap(), "temp     41 °C, highest 43 °C");
+        assert_eq!(trend.temperature_line().unwrap(), "temp     41 °C, highest 43 °C");
     }
 }

@@ -36,14 +36,16 @@ pub struct RunPanel {
     stop_announced: bool,
     /// Length of the current wait at its last log line.
     wait_logged: Duration,
-    /// Time of all finished steps, and of the current step.
-    measured: (Duration, Duration),
+    /// Time of all finished steps.
+    finished_time: Duration,
+    /// Time of the current step so far.
+    step_time: Duration,
     /// Start of the run; `None` in virtual time.
     began: Option<Instant>,
     /// True if every step has a log line.
     verbose: bool,
     /// Steps that are summarized in one log line.
-    similar: Option<SimilarSteps>,
+    summarized: Option<SimilarSteps>,
     trend: Trend,
     /// True while events of an earlier process are replayed.
     replays: bool,
@@ -83,6 +85,7 @@ impl SimilarSteps {
         }
     }
 
+    /// Returns true for a step of the same phase and round.
     fn is_of(&self, place: &StepPlace) -> bool {
         (self.phase.as_str(), self.round) == (place.phase.as_str(), place.round)
     }
@@ -150,7 +153,8 @@ const NAME_WIDTH: usize = 9;
 const NARROW_WIDTH: usize = 70;
 
 /// Rows and columns that a terminal needs to show the trend.
-const TREND_ROOM_MIN: (usize, usize) = (30, 80);
+const TREND_ROWS_MIN: usize = 30;
+const TREND_COLUMNS_MIN: usize = 80;
 
 /// Length of a full bar, in thousandths.
 const FULL_BAR: u64 = 1000;
@@ -296,10 +300,11 @@ impl RunPanel {
             stop,
             stop_announced: false,
             wait_logged: Duration::ZERO,
-            measured: (Duration::ZERO, Duration::ZERO),
+            finished_time: Duration::ZERO,
+            step_time: Duration::ZERO,
             began: (!device.is_simulated()).then(Instant::now),
             verbose: false,
-            similar: None,
+            summarized: None,
             trend: Trend::default(),
             replays: false,
             unmet: Vec::new(),
@@ -308,13 +313,13 @@ impl RunPanel {
         };
         let model = device.model.as_deref().unwrap_or("no model name");
         let simulated = if device.is_simulated() { "  SIMULATED" } else { "" };
-        panel.say(&format!("{}: {model}, {}{simulated}", device.path, device.capacity));
+        panel.print_line(&format!("{}: {model}, {}{simulated}", device.path, device.capacity));
         panel
     }
 
     /// Removes the live lines.
     pub fn close(&mut self) {
-        self.sum_up();
+        self.print_summary();
         if let PanelView::Live(live) = &self.view {
             live.lines().into_iter().for_each(ProgressBar::finish_and_clear);
             let _ = live.bars.clear();
@@ -325,7 +330,7 @@ impl RunPanel {
     }
 
     /// Prints a permanent line.
-    fn say(&self, text: &str) {
+    fn print_line(&self, text: &str) {
         let text = &match &self.name {
             Some(name) => format!("{name}: {text}"),
             None => text.to_owned(),
@@ -359,7 +364,7 @@ impl RunPanel {
     fn cooled(&mut self, cooling: &CoolDown) {
         self.wait_logged = Duration::ZERO;
         let CoolDown { below, from, to, waited, .. } = cooling;
-        self.say(&if *waited == Nanos::ZERO {
+        self.print_line(&if *waited == Nanos::ZERO {
             format!("Temperature: {to:.1} C, below {below:.1} C.")
         } else {
             format!("Cooled: from {from:.1} C to {to:.1} C in {waited}, below {below:.1} C.")
@@ -371,7 +376,7 @@ impl RunPanel {
         match &mut self.view {
             PanelView::Live(live) => {
                 if live.is_due() {
-                    live.place.set_message(fitted(text, PREFIX));
+                    live.place.set_message(fit_to_terminal(text, PREFIX));
                 }
             }
             PanelView::Line(line) => {
@@ -379,7 +384,7 @@ impl RunPanel {
             }
             PanelView::Lines if since >= self.wait_logged + WAIT_LOG_INTERVAL => {
                 self.wait_logged = since;
-                self.say(text);
+                self.print_line(text);
             }
             PanelView::Lines => {}
         }
@@ -388,15 +393,15 @@ impl RunPanel {
     fn purged(&mut self, purge: &Purge) {
         self.wait_logged = Duration::ZERO;
         if let Some(why) = &purge.failed {
-            return self.say(&format!("Caveat: NOT purged: {why}"));
+            return self.print_line(&format!("Caveat: NOT purged: {why}"));
         }
         let read = purge.read_back.map(|read| format!(" Blank: {read}.")).unwrap_or_default();
-        self.say(&format!("Purged: {}, {}.{read}", purge.method, purge.took.taken()));
+        self.print_line(&format!("Purged: {}, {}.{read}", purge.method, purge.took.taken()));
     }
 
     fn begins(&mut self, step: &Step) {
         self.place = Some(step.place.clone());
-        self.measured.1 = Duration::ZERO;
+        self.step_time = Duration::ZERO;
         self.last_line = Instant::now();
         self.trend.begin();
         self.forecast.begin(step);
@@ -406,7 +411,7 @@ impl RunPanel {
 
     /// Redraws the live lines if it is time.
     fn redraw(&mut self, interval: Option<&Interval>) {
-        let measured = self.measured.0 + self.measured.1;
+        let measured = self.finished_time + self.step_time;
         let elapsed = self.began.map_or(measured, |began| began.elapsed());
         let (Some(place), PanelView::Live(live)) = (&self.place, &mut self.view) else { return };
         if !live.is_due() {
@@ -419,12 +424,13 @@ impl RunPanel {
         let share = left.map(|left| share_done(measured, left.best));
         live.run.set_position(thousandths(share));
         let clock = self.began.map(|_| wall_clock_unix_ms());
-        live.run.set_message(fitted(&run_line(share, elapsed), before_bar));
-        live.left.set_message(fitted(&left_line(left, clock, is_narrow), PREFIX));
+        live.run.set_message(fit_to_terminal(&run_line(share, elapsed), before_bar));
+        live.left.set_message(fit_to_terminal(&left_line(left, clock, is_narrow), PREFIX));
         let of_step = self.forecast.share_of_step();
         live.step.set_position(thousandths(of_step));
-        live.step.set_message(fitted(&step_line(of_step, place, &self.forecast), before_bar));
-        live.place.set_message(fitted(&phase_line(place, &self.forecast), PREFIX));
+        live.step
+            .set_message(fit_to_terminal(&step_line(of_step, place, &self.forecast), before_bar));
+        live.place.set_message(fit_to_terminal(&phase_line(place, &self.forecast), PREFIX));
         if let Some(interval) = interval {
             let rate = interval_line(interval);
             // Aligned columns of digits do not fit.
@@ -433,26 +439,25 @@ impl RunPanel {
             } else {
                 rate
             };
-            live.rate.set_message(fitted(&rate, PREFIX));
+            live.rate.set_message(fit_to_terminal(&rate, PREFIX));
         }
-        let (least_rows, least_columns) = TREND_ROOM_MIN;
-        let lines: Vec<String> = if rows >= least_rows && columns >= least_columns {
-            let tracks = self.verdict.as_ref().and_then(|verdict| verdict.tracks.first());
-            let variable = tracks.map_or(place.label.as_str(), |track| track.name.as_str());
+        let mut trend_lines = Vec::new();
+        if rows >= TREND_ROWS_MIN && columns >= TREND_COLUMNS_MIN {
+            let track = self.verdict.as_ref().and_then(|verdict| verdict.tracks.first());
+            let variable = track.map_or(place.label.as_str(), |track| track.name.as_str());
             let trend = self.trend.line(variable, &place.label, columns);
-            trend.into_iter().chain(self.trend.temperature()).collect()
-        } else {
-            Vec::new()
-        };
-        let lines: Vec<String> = lines.iter().map(|line| fitted(line, PREFIX)).collect();
-        live.trend.set_message(lines.join("\n"));
+            for line in trend.into_iter().chain(self.trend.temperature_line()) {
+                trend_lines.push(fit_to_terminal(&line, PREFIX));
+            }
+        }
+        live.trend.set_message(trend_lines.join("\n"));
     }
 
     fn interval(&mut self, interval: &Interval) {
         self.forecast.count(interval);
         self.trend.count(interval);
         if self.stop.is_requested() && !std::mem::replace(&mut self.stop_announced, true) {
-            self.say(
+            self.print_line(
                 "Stopping after the operation in progress; press Ctrl-C again to end at once.",
             );
         }
@@ -460,7 +465,7 @@ impl RunPanel {
             line.rate = interval_line(interval).trim().to_owned();
         }
         self.show_line();
-        self.measured.1 = interval.end.to_duration();
+        self.step_time = interval.end.to_duration();
         self.redraw(Some(interval));
         self.log_step(interval);
     }
@@ -473,7 +478,7 @@ impl RunPanel {
             self.last_line = Instant::now();
             let share = percent_text(self.forecast.share_of_step());
             let rates = interval_line(interval);
-            self.say(&format!("{place}: {share}, now {}{}", rates.trim(), self.left_text()));
+            self.print_line(&format!("{place}: {share}, now {}{}", rates.trim(), self.left_text()));
         }
     }
 
@@ -504,30 +509,30 @@ impl RunPanel {
         self.left = self.left_text();
         self.forecast.finish(&outcome.measurement);
         self.trend.finish(step, &outcome.measurement);
-        self.measured.0 += outcome.measurement.elapsed.to_duration();
-        self.measured.1 = Duration::ZERO;
+        self.finished_time += outcome.measurement.elapsed.to_duration();
+        self.step_time = Duration::ZERO;
         if replayed || !matches!(self.view, PanelView::Lines) {
             return;
         }
         let measurement = &outcome.measurement;
-        if self.similar.as_ref().is_none_or(|similar| !similar.is_of(&step.place)) {
-            self.sum_up();
+        if self.summarized.as_ref().is_none_or(|similar| !similar.is_of(&step.place)) {
+            self.print_summary();
         }
-        let similar = self.similar.get_or_insert_with(|| SimilarSteps::new(&step.place));
+        let similar = self.summarized.get_or_insert_with(|| SimilarSteps::new(&step.place));
         similar.count(measurement);
         let is_due = similar.steps == 1 || similar.logged.elapsed() >= LOG_INTERVAL_MAX;
         if is_due || self.verbose || measurement.fault_count > 0 {
             similar.logged = Instant::now();
             self.last_line = Instant::now();
-            self.say(&format!("{}{}", finished_line(step, measurement), self.left));
+            self.print_line(&format!("{}{}", finished_line(step, measurement), self.left));
         }
     }
 
     /// Prints the summary of steps without their own log lines.
-    fn sum_up(&mut self) {
-        let similar = self.similar.take().filter(|_| !self.verbose);
+    fn print_summary(&mut self) {
+        let similar = self.summarized.take().filter(|_| !self.verbose);
         if let Some(line) = similar.and_then(|similar| similar.line()) {
-            self.say(&format!("{line}{}", self.left));
+            self.print_line(&format!("{line}{}", self.left));
         }
     }
 
@@ -538,24 +543,24 @@ impl RunPanel {
             }
             return;
         }
-        self.sum_up();
+        self.print_summary();
         match note {
             Note::Verdict(verdict) => {
                 let text = verdict_text(verdict);
                 match &self.view {
-                    PanelView::Lines => text.lines().for_each(|line| self.say(line)),
+                    PanelView::Lines => text.lines().for_each(|line| self.print_line(line)),
                     PanelView::Line(_) => {}
                     PanelView::Live(live) => {
                         let lines: Vec<String> =
-                            text.lines().map(|line| fitted(line, PREFIX)).collect();
+                            text.lines().map(|line| fit_to_terminal(line, PREFIX)).collect();
                         live.steady.set_message(lines.join("\n"));
                     }
                 }
                 self.verdict = Some(verdict.clone());
             }
-            Note::Caveat(caveat) => self.say(&format!("Caveat: {}", caveat.text)),
-            Note::Part(name) => self.say(&format!("Starting part {name}.")),
-            Note::Chosen { what, value } => self.say(&format!("{what}: {value}")),
+            Note::Caveat(caveat) => self.print_line(&format!("Caveat: {}", caveat.text)),
+            Note::Part(name) => self.print_line(&format!("Starting part {name}.")),
+            Note::Chosen { what, value } => self.print_line(&format!("{what}: {value}")),
         }
     }
 
@@ -584,7 +589,7 @@ impl RunPanel {
             ),
         };
         if !self.replays {
-            self.say(&format!("Power cut {}: {what}", trial.cycle));
+            self.print_line(&format!("Power cut {}: {what}", trial.cycle));
         }
     }
 }
@@ -593,7 +598,10 @@ impl ProgressSink for RunPanel {
     fn report(&mut self, event: &RunEvent<'_>) {
         match event {
             RunEvent::Examined(checks) => {
-                checks.iter().filter_map(rig_remarks::check_line).for_each(|line| self.say(&line));
+                checks
+                    .iter()
+                    .filter_map(rig_remarks::check_line)
+                    .for_each(|line| self.print_line(&line));
             }
             RunEvent::Replaying { steps } => {
                 self.replays = true;
@@ -604,11 +612,15 @@ impl ProgressSink for RunPanel {
                     1 => "1 finished step; it is not repeated".to_owned(),
                     steps => format!("{steps} finished steps; none is repeated"),
                 };
-                self.say(&format!("The journal holds {steps}."));
+                self.print_line(&format!("The journal holds {steps}."));
             }
             RunEvent::Live { gap: Some(gap) } => {
                 self.replays = false;
-                self.say(&format!("Resuming after a gap of {} ({}).", gap.length(), gap.cause));
+                self.print_line(&format!(
+                    "Resuming after a gap of {} ({}).",
+                    gap.length(),
+                    gap.cause
+                ));
             }
             RunEvent::Live { gap: None } => self.replays = false,
             RunEvent::Settled(_)
@@ -621,13 +633,13 @@ impl ProgressSink for RunPanel {
                     // A procedure may settle several times.
                     if !self.unmet.contains(unmet) {
                         self.unmet.push(unmet.clone());
-                        self.say(&format!("Caveat: {unmet}"));
+                        self.print_line(&format!("Caveat: {unmet}"));
                     }
                 }
             }
             RunEvent::Purging => {
-                self.sum_up();
-                self.say("Purging.");
+                self.print_summary();
+                self.print_line("Purging.");
             }
             RunEvent::PurgeProgress(progress) => self.purging(progress),
             RunEvent::Purged(purge) => self.purged(purge),
@@ -653,11 +665,12 @@ fn log_time() -> String {
 const PREFIX: usize = 0;
 
 /// Cuts a line at a word boundary to the width of the terminal.
-fn fitted(text: &str, before: usize) -> String {
+fn fit_to_terminal(text: &str, before: usize) -> String {
     let room = terminal::error_width().saturating_sub(before + 1).max(8);
     cut(&printable(text), room)
 }
 
+/// Cuts a text at a word boundary to a number of columns.
 fn cut(text: &str, room: usize) -> String {
     if text.chars().count() <= room {
         return text.to_owned();

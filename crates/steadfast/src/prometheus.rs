@@ -14,7 +14,7 @@ use steadfast_domain::device_log::{DEVICE_COUNTS, DeviceCounters, LogDelta, Writ
 use steadfast_domain::measurement::{Interval, IntervalTally};
 use steadfast_domain::{Bytes, Measurement, Nanos, Procedure, Step, StepPlace};
 use steadfast_host::{OverwritePolicy, read_regular};
-use steadfast_runner::{Forecast, ProgressSink, Rig, RunEvent};
+use steadfast_runner::{Forecast, ProgressSink, Rig, RunEvent, TimeLeft};
 
 /// Minimum time between two writes of the file.
 const INTERVAL_MIN: Duration = Duration::from_secs(1);
@@ -62,15 +62,20 @@ struct TargetSample {
     log: Option<LogDelta>,
     amplification: Option<WriteAmplification>,
     elapsed: Duration,
-    left: Option<(Duration, Duration)>,
+    left: Option<TimeLeft>,
 }
 
 impl MetricsExporter {
-    /// Prepares a metrics file. An existing file must be of an earlier run.
+    /// Prepares the file of `--prometheus`, if it is given. An existing file must be of an earlier
+    /// run.
     ///
     /// # Errors
     /// Returns an error if the file cannot be written.
-    pub fn new(path: &Path, group: Option<&str>) -> anyhow::Result<MetricsExporter> {
+    pub fn open(
+        path: Option<&Path>,
+        group: Option<&str>,
+    ) -> anyhow::Result<Option<MetricsExporter>> {
+        let Some(path) = path else { return Ok(None) };
         let shown = path.display();
         if path.extension().is_none_or(|ending| ending != "prom") {
             return Err(misuse(format!(
@@ -90,15 +95,17 @@ impl MetricsExporter {
         };
         // Report an error before the run.
         exporter.rule.create(path)?;
-        Ok(exporter)
+        Ok(Some(exporter))
     }
 
-    /// Adds a target and returns the sink for its progress.
+    /// Adds the target of a run of the procedure `name` in `directory`; returns the sink for its
+    /// progress.
     pub fn add_target(
         &self,
         rig: &dyn Rig,
         procedure: &dyn Procedure,
-        (name, directory): (&str, &Path),
+        name: &str,
+        directory: &Path,
     ) -> TargetMetrics<'_> {
         let device = rig.device();
         let known = |text: &Option<String>| escaped(text.as_deref().unwrap_or_default());
@@ -161,12 +168,13 @@ pub struct TargetMetrics<'e> {
 
 impl TargetMetrics<'_> {
     fn update(&mut self, at_once: bool, change: impl FnOnce(&mut TargetSample)) {
-        let left = self.forecast.left().map(|left| (left.best, left.worst));
+        let left = self.forecast.left();
         let mut state = self.exporter.state();
         let sample = &mut state.targets[self.at];
         change(sample);
         // A run that has ended or halted has no known time left.
-        (sample.left, sample.elapsed) = (left.filter(|_| sample.running), self.began.elapsed());
+        sample.left = left.filter(|_| sample.running);
+        sample.elapsed = self.began.elapsed();
         self.exporter.write(&mut state, at_once);
     }
 
@@ -223,14 +231,17 @@ impl Drop for TargetMetrics<'_> {
     }
 }
 
-/// A progress sink that forwards each event to two others.
-pub struct ProgressTee<'p, 'e>(pub &'p mut dyn ProgressSink, pub Option<TargetMetrics<'e>>);
+/// A progress sink that forwards each event to a panel and to a metrics file.
+pub struct ProgressTee<'p, 'e> {
+    pub panel: &'p mut dyn ProgressSink,
+    pub metrics: Option<TargetMetrics<'e>>,
+}
 
 impl ProgressSink for ProgressTee<'_, '_> {
     fn report(&mut self, event: &RunEvent<'_>) {
-        self.0.report(event);
-        if let Some(gauge) = &mut self.1 {
-            gauge.report(event);
+        self.panel.report(event);
+        if let Some(metrics) = &mut self.metrics {
+            metrics.report(event);
         }
     }
 }
@@ -240,7 +251,7 @@ fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
-/// A metric: name, type, help, and the values of one target with further labels.
+/// A metric.
 struct MetricFamily {
     name: &'static str,
     kind: &'static str,
@@ -248,7 +259,21 @@ struct MetricFamily {
     values: FamilyValues,
 }
 
-type FamilyValues = fn(&TargetSample) -> Vec<(String, f64)>;
+/// Returns the values of a metric of one target.
+type FamilyValues = fn(&TargetSample) -> Vec<LabeledSample>;
+
+/// A value of a metric.
+struct LabeledSample {
+    /// Labels in addition to those of the target; may be empty.
+    labels: String,
+    value: f64,
+}
+
+impl LabeledSample {
+    fn new(labels: impl Into<String>, value: f64) -> Self {
+        LabeledSample { labels: labels.into(), value }
+    }
+}
 
 /// Creates a metric that can rise and fall.
 const fn gauge(name: &'static str, help: &'static str, values: FamilyValues) -> MetricFamily {
@@ -260,20 +285,32 @@ const fn counter(name: &'static str, help: &'static str, values: FamilyValues) -
     MetricFamily { name, kind: "counter", help, values }
 }
 
-fn one(value: Option<f64>) -> Vec<(String, f64)> {
-    value.into_iter().map(|value| (String::new(), value)).collect()
+/// Returns the only value of a metric without further labels; empty if it is unknown.
+fn one(value: Option<f64>) -> Vec<LabeledSample> {
+    value.into_iter().map(|value| LabeledSample::new("", value)).collect()
 }
 
 /// Returns a value of the last interval for each direction that completed an I/O.
-fn each(sample: &TargetSample, value: fn(&IntervalTally, f64) -> f64) -> Vec<(String, f64)> {
+fn by_direction(
+    sample: &TargetSample,
+    value: fn(&IntervalTally, f64) -> f64,
+) -> Vec<LabeledSample> {
     let Some(interval) = &sample.interval else { return Vec::new() };
     let seconds = interval.end.saturating_sub(interval.begin).as_secs_f64();
     let counted = interval.tallies.iter().filter(|tally| tally.ios > 0 && seconds > 0.0);
-    counted.map(|tally| (format!("op=\"{}\"", tally.op.name()), value(tally, seconds))).collect()
+    let mut samples = Vec::new();
+    for tally in counted {
+        let labels = format!("op=\"{}\"", tally.op.name());
+        samples.push(LabeledSample::new(labels, value(tally, seconds)));
+    }
+    samples
 }
 
 /// Returns a lifetime counter of the device at the last reading of its log.
-fn counted(sample: &TargetSample, bytes: fn(&DeviceCounters) -> Option<Bytes>) -> Option<f64> {
+fn lifetime_bytes(
+    sample: &TargetSample,
+    bytes: fn(&DeviceCounters) -> Option<Bytes>,
+) -> Option<f64> {
     sample.log?.after.as_ref().and_then(bytes).map(|bytes| bytes.0 as f64)
 }
 
@@ -284,16 +321,17 @@ fn device_count(sample: &TargetSample, id: &str) -> Option<f64> {
 }
 
 /// Returns the latency monitor's buckets with their labels.
-fn slow_ios(sample: &TargetSample) -> Vec<(String, f64)> {
-    let mut lines = Vec::new();
+fn slow_ios(sample: &TargetSample) -> Vec<LabeledSample> {
+    let mut samples = Vec::new();
     for (operation, ids) in [("read", "reads"), ("write", "writes"), ("discard", "trims")] {
         for bucket in ["a", "b", "c", "d"] {
             if let Some(ios) = device_count(sample, &format!("slow-{ids}-{bucket}")) {
-                lines.push((format!("op=\"{operation}\",bucket=\"{bucket}\""), ios));
+                let labels = format!("op=\"{operation}\",bucket=\"{bucket}\"");
+                samples.push(LabeledSample::new(labels, ios));
             }
         }
     }
-    lines
+    samples
 }
 
 fn seconds(time: Nanos) -> f64 {
@@ -302,13 +340,16 @@ fn seconds(time: Nanos) -> f64 {
 
 /// Metrics in the order of the file.
 const FAMILIES: [MetricFamily; 28] = [
-    gauge("run_info", "What is tested, and by what.", |s| vec![(s.about.clone(), 1.0)]),
+    gauge("run_info", "What is tested, and by what.", |s| {
+        vec![LabeledSample::new(s.about.clone(), 1.0)]
+    }),
     gauge("run_running", "1 while the run is in progress, 0 afterwards.", |s| {
         one(Some(f64::from(u8::from(s.running))))
     }),
     gauge("run_phase_info", "The phase, and the step that is applied.", |s| {
         let label = s.place.as_ref().map_or("", |place| place.label.as_str());
-        vec![(format!("phase=\"{}\",label=\"{}\"", escaped(&s.phase), escaped(label)), 1.0)]
+        let labels = format!("phase=\"{}\",label=\"{}\"", escaped(&s.phase), escaped(label));
+        vec![LabeledSample::new(labels, 1.0)]
     }),
     gauge("run_round", "The round; 0 outside rounds.", |s| {
         one(s.place.as_ref().map(|place| place.round.into()))
@@ -324,30 +365,30 @@ const FAMILIES: [MetricFamily; 28] = [
         "run_left_seconds",
         "Time left if steady at the first chance (best), and at most (worst).",
         |s| match s.left {
-            Some((best, worst)) => vec![
-                ("bound=\"best\"".to_owned(), best.as_secs_f64()),
-                ("bound=\"worst\"".to_owned(), worst.as_secs_f64()),
+            Some(TimeLeft { best, worst }) => vec![
+                LabeledSample::new("bound=\"best\"", best.as_secs_f64()),
+                LabeledSample::new("bound=\"worst\"", worst.as_secs_f64()),
             ],
             None => Vec::new(),
         },
     ),
     gauge("run_progress_ratio", "Elapsed time by elapsed and longest time left.", |s| {
-        one(s.left.map(|(_, worst)| {
+        one(s.left.map(|left| {
             let done = s.elapsed.as_secs_f64();
-            done / (done + worst.as_secs_f64()).max(1e-9)
+            done / (done + left.worst.as_secs_f64()).max(1e-9)
         }))
     }),
     gauge("iops", "I/Os per second in the last second.", |s| {
-        each(s, |tally, time| tally.ios as f64 / time)
+        by_direction(s, |tally, time| tally.ios as f64 / time)
     }),
     gauge("bytes_per_second", "Bytes per second in the last second.", |s| {
-        each(s, |tally, time| tally.bytes.0 as f64 / time)
+        by_direction(s, |tally, time| tally.bytes.0 as f64 / time)
     }),
     gauge("response_mean_seconds", "Mean response time in the last second.", |s| {
-        each(s, |tally, _| seconds(tally.response_sum) / tally.ios as f64)
+        by_direction(s, |tally, _| seconds(tally.response_sum) / tally.ios as f64)
     }),
     gauge("response_max_seconds", "Longest response time in the last second.", |s| {
-        each(s, |tally, _| seconds(tally.response_max))
+        by_direction(s, |tally, _| seconds(tally.response_max))
     }),
     counter("ios_total", "I/Os of all finished steps.", |s| one(Some(s.ios as f64))),
     counter("bytes_total", "Bytes moved by all finished steps.", |s| one(Some(s.bytes as f64))),
@@ -365,12 +406,12 @@ const FAMILIES: [MetricFamily; 28] = [
     gauge(
         "device_host_written_bytes",
         "Bytes that the host has written over the device's life, as the device counts them.",
-        |s| one(counted(s, |counters| counters.host_written)),
+        |s| one(lifetime_bytes(s, |counters| counters.host_written)),
     ),
     gauge(
         "device_flash_written_bytes",
         "Bytes that the device has written to its flash over its life.",
-        |s| one(counted(s, |counters| counters.nand_written)),
+        |s| one(lifetime_bytes(s, |counters| counters.nand_written)),
     ),
     gauge(
         "write_amplification_low",
@@ -408,22 +449,20 @@ const FAMILIES: [MetricFamily; 28] = [
 fn text(targets: &[TargetSample]) -> String {
     let mut text = String::new();
     for MetricFamily { name, kind, help, values } in &FAMILIES {
-        let lines = targets.iter().flat_map(|target| {
-            let labels = |more: &str| match more {
-                "" => target.labels.clone(),
-                more => format!("{},{more}", target.labels),
-            };
-            values(target).into_iter().map(move |(more, value)| (labels(&more), value))
-        });
-        let lines: Vec<(String, f64)> = lines.collect();
-        if lines.is_empty() {
-            continue;
+        let mut lines = String::new();
+        for target in targets {
+            for LabeledSample { labels, value } in values(target) {
+                let separator = if labels.is_empty() { "" } else { "," };
+                let of_target = &target.labels;
+                // Writing to a String cannot fail.
+                let _ =
+                    writeln!(lines, "steadfast_{name}{{{of_target}{separator}{labels}}} {value}");
+            }
         }
-        // Writing to a String cannot fail.
-        let _ = writeln!(text, "# HELP steadfast_{name} {help}");
-        let _ = writeln!(text, "# TYPE steadfast_{name} {kind}");
-        for (labels, value) in lines {
-            let _ = writeln!(text, "steadfast_{name}{{{labels}}} {value}");
+        if !lines.is_empty() {
+            let _ = writeln!(text, "# HELP steadfast_{name} {help}");
+            let _ = writeln!(text, "# TYPE steadfast_{name} {kind}");
+            text.push_str(&lines);
         }
     }
     text

@@ -9,7 +9,7 @@ use steadfast_host::read_regular_text;
 const BYTES_MAX: u64 = 16 << 20;
 
 /// Returns the hosts that have one of the roles.
-pub fn hosts_of(path: &Path, roles: &[String]) -> anyhow::Result<Vec<String>> {
+pub fn hosts_with_role(path: &Path, roles: &[String]) -> anyhow::Result<Vec<String>> {
     let shown = path.display();
     let text = read_regular_text(path, BYTES_MAX)
         .context("a tags file has one host a line: HOST ROLE ...")?;
@@ -18,14 +18,14 @@ pub fn hosts_of(path: &Path, roles: &[String]) -> anyhow::Result<Vec<String>> {
         let line = line.split('#').next().unwrap_or_default();
         let mut words = line.split([' ', '\t', ',']).filter(|word| !word.is_empty());
         let Some(host) = words.next() else { continue };
-        let of_host: Vec<&str> = words.map(str::trim).collect();
-        if of_host.is_empty() {
+        let roles_of_host: Vec<&str> = words.map(str::trim).collect();
+        if roles_of_host.is_empty() {
             bail!("{shown}, line {}: '{host}' has no role; write: HOST ROLE ...", number + 1);
         }
-        if of_host.iter().any(|role| roles.iter().any(|wanted| wanted == role)) {
+        if roles_of_host.iter().any(|role| roles.iter().any(|wanted| wanted == role)) {
             hosts.push(host.to_owned());
         }
-        known.extend(of_host.into_iter().map(str::to_owned));
+        known.extend(roles_of_host.into_iter().map(str::to_owned));
     }
     if hosts.is_empty() {
         known.sort();

@@ -73,6 +73,13 @@ pub struct AxisArguments {
     pub time_axis: TimeAxis,
 }
 
+impl AxisArguments {
+    /// Returns the width of a step in nanoseconds, if it was given.
+    pub fn step_ns(&self) -> Option<u64> {
+        self.step.map(|step| step.0)
+    }
+}
+
 /// Origin of printed times.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum TimeAxis {
@@ -94,7 +101,7 @@ pub struct SharesArguments {
     pub of: ShareMeasure,
 }
 
-/// A width that capture steps can have.
+/// Parses a width that capture steps can have.
 pub(super) fn capture_step(text: &str) -> Result<Nanos, String> {
     let width: Nanos = text.parse().map_err(|error: <Nanos as FromStr>::Err| error.to_string())?;
     if steadfast_analysis::sums::step_width::is_step_width(width.0) {
@@ -104,7 +111,7 @@ pub(super) fn capture_step(text: &str) -> Result<Nanos, String> {
     }
 }
 
-/// A size or a time that is more than nothing.
+/// Parses a size or a time above 0.
 pub(super) fn more_than_nothing<T>(text: &str) -> Result<T, String>
 where
     T: FromStr<Err: ToString> + Default + PartialEq,
@@ -116,15 +123,17 @@ where
     }
 }
 
-/// A percentage above 0.
+/// Parses a percentage above 0.
 pub(super) fn percentage(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(value) if value.is_finite() && value > 0.0 => Ok(value),
-        _ => Err("give a percentage above 0, such as 5".to_owned()),
-    }
+    above_zero(text).ok_or_else(|| "give a percentage above 0, such as 5".to_owned())
 }
 
-/// A smallest change in percent, with or without the sign: `2`, `0.5%`.
+/// Returns the number in a text; `None` if it is not above 0.
+pub(super) fn above_zero(text: &str) -> Option<f64> {
+    text.parse().ok().filter(|value: &f64| value.is_finite() && *value > 0.0)
+}
+
+/// Parses the smallest change in percent, with or without the sign: `2`, `0.5%`.
 pub(super) fn change_percent(text: &str) -> Result<f64, String> {
     match text.strip_suffix('%').unwrap_or(text).trim_end().parse::<f64>() {
         Ok(value) if (0.0..100.0).contains(&value) => Ok(value),
@@ -161,19 +170,42 @@ pub enum Format {
 }
 
 /// Arrivals of I/Os at a rate.
-pub(super) const ARRIVALS: [NamedValue<Arrivals>; 2] =
-    [("poisson", Arrivals::Poisson, "At random"), ("fixed", Arrivals::Fixed, "Evenly spaced")];
+pub(super) const ARRIVALS: [NamedValue<Arrivals>; 2] = [
+    NamedValue::new("poisson", Arrivals::Poisson, "At random"),
+    NamedValue::new("fixed", Arrivals::Fixed, "Evenly spaced"),
+];
 
 /// A value with its name on the command line and its help.
-pub(super) type NamedValue<T> = (&'static str, T, &'static str);
+#[derive(Debug, Clone, Copy)]
+pub struct NamedValue<T> {
+    name: &'static str,
+    value: T,
+    help: &'static str,
+    /// Another name, which the help does not mention.
+    alias: Option<&'static str>,
+}
+
+impl<T: Copy> NamedValue<T> {
+    pub const fn new(name: &'static str, value: T, help: &'static str) -> Self {
+        NamedValue { name, value, help, alias: None }
+    }
+
+    pub const fn with_alias(self, alias: &'static str) -> Self {
+        NamedValue { alias: Some(alias), ..self }
+    }
+}
 
 /// Returns a parser that takes the name of one of these values.
 pub(super) fn one_of<T: Copy + Send + Sync + 'static, const N: usize>(
     values: [NamedValue<T>; N],
 ) -> impl TypedValueParser<Value = T> {
-    let names = values.iter().map(|(name, _, help)| PossibleValue::new(*name).help(*help));
+    let names = values
+        .iter()
+        .map(|named| PossibleValue::new(named.name).help(named.help).aliases(named.alias));
     PossibleValuesParser::new(names).try_map(move |given| {
-        let found = values.iter().find(|(name, ..)| *name == given);
-        found.map(|(_, value, _)| *value).ok_or("unknown name")
+        let is_given = |name: &str| name == given;
+        let found =
+            values.iter().find(|named| is_given(named.name) || named.alias.is_some_and(is_given));
+        found.map(|named| named.value).ok_or("unknown name")
     })
 }

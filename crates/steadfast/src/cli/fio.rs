@@ -15,118 +15,136 @@ hold for all jobs, also for those of a file. With --name, --size is fio's, and -
 creates the target file; without it, --size is this program's. All other options of this list are
 this program's. docs/coming-from.md says what differs from fio.";
 
-/// Options of the program fio that have no effect here, with whether they have a value.
-const WITHOUT_EFFECT: [(&str, bool); 14] = [
-    ("alloc-size", true),
-    ("append-terse", false),
-    ("aux-path", true),
-    ("bandwidth-log", false),
-    ("debug", true),
-    ("eta", true),
-    ("eta-interval", true),
-    ("eta-newline", true),
-    ("idle-prof", true),
-    ("max-jobs", true),
-    ("minimal", false),
-    ("output-format", true),
-    ("status-interval", true),
-    ("terse-version", true),
+/// Options of the program fio, not of its jobs, that are accepted without effect. They take a value.
+const IGNORED_WITH_VALUE: [&str; 11] = [
+    "alloc-size", "aux-path", "debug", "eta", "eta-interval", "eta-newline", "idle-prof",
+    "max-jobs", "output-format", "status-interval", "terse-version",
 ];
 
-/// Options of the program fio that are not done here, with what to type instead.
-const REFUSED: [(&str, &str); 9] = [
-    ("client", "load a device from several hosts with --hosts"),
-    ("cmdhelp", "see docs/coming-from.md"),
-    ("crctest", "it tests no device"),
-    ("enghelp", "see docs/coming-from.md"),
-    ("parse-only", "use --plan"),
-    ("remote-config", "load a device from several hosts with --hosts"),
-    ("server", "load a device from several hosts with --hosts"),
-    ("showcmd", "use --plan"),
-    ("trigger", "no program is started"),
-];
+/// Options of the program fio that are accepted without effect and take no value.
+const IGNORED_SWITCHES: [&str; 3] = ["append-terse", "bandwidth-log", "minimal"];
 
-/// This program's options of `steadfast fio`: name, and whether it takes a value.
-fn own_options(command: &clap::Command) -> Vec<(String, bool)> {
-    let Some(fio) = command.find_subcommand("fio") else { return Vec::new() };
-    let mut own = vec![("help".to_owned(), false), ("h".to_owned(), false)];
-    for argument in command.get_arguments().chain(fio.get_arguments()) {
-        let takes_value = argument.get_action().takes_values();
-        own.extend(argument.get_long().map(|long| (long.to_owned(), takes_value)));
-        own.extend(argument.get_short().map(|short| (short.to_string(), takes_value)));
+/// Returns what to do instead of an option of the program fio that is refused; `None` for any other
+/// option.
+fn advice_if_refused(name: &str) -> Option<&'static str> {
+    match name {
+        "client" | "remote-config" | "server" => {
+            Some("load a device from several hosts with --hosts")
+        }
+        "cmdhelp" | "enghelp" => Some("see docs/coming-from.md"),
+        "crctest" => Some("it tests no device"),
+        "parse-only" | "showcmd" => Some("use --plan"),
+        "trigger" => Some("no program is started"),
+        _ => None,
     }
-    own
 }
 
-/// Turns fio's options in the words of a command line into `--fio-option=NAME=VALUE`, so that
-/// the rest is as everywhere.
+/// An option that steadfast defines.
+struct OwnOption {
+    /// Long name, or the letter of a short one.
+    name: String,
+    takes_value: bool,
+}
+
+/// Returns the options of `steadfast fio` itself.
+fn own_options(command: &clap::Command) -> Vec<OwnOption> {
+    let Some(fio) = command.find_subcommand("fio") else { return Vec::new() };
+    let mut options: Vec<OwnOption> =
+        ["help", "h"].map(|name| OwnOption { name: name.to_owned(), takes_value: false }).into();
+    for argument in command.get_arguments().chain(fio.get_arguments()) {
+        let takes_value = argument.get_action().takes_values();
+        let long = argument.get_long().map(str::to_owned);
+        let short = argument.get_short().map(|letter| letter.to_string());
+        for name in long.into_iter().chain(short) {
+            options.push(OwnOption { name, takes_value });
+        }
+    }
+    options
+}
+
+/// Rewrites fio's job options on the command line of `steadfast fio` as `--fio-option=NAME=VALUE`,
+/// which clap parses. Other command lines are returned unchanged.
 ///
 /// # Errors
-/// An option that neither fio nor this program has.
-pub fn separated(words: Vec<OsString>, command: &clap::Command) -> Result<Vec<OsString>, String> {
+/// Returns the message for an option that is refused, or that neither fio nor this program has.
+pub fn rewrite_words(
+    words: Vec<OsString>,
+    command: &clap::Command,
+) -> Result<Vec<OsString>, String> {
     if words.get(1).is_none_or(|word| word != "fio") {
         return Ok(words);
     }
-    let own = own_options(command);
+    let own_options = own_options(command);
     let words: Vec<String> =
         words.into_iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let has_jobs = words.iter().any(|word| {
-        let name = word.trim_start_matches('-');
-        name.len() < word.len() && (name == "name" || name.starts_with("name="))
-    });
-    let mut separated: Vec<String> = words[..2].to_vec();
+    let names_job = words.iter().any(|word| names_job(word));
+    let mut rewritten: Vec<String> = words[..2].to_vec();
     let mut rest = words[2..].iter().peekable();
     while let Some(word) = rest.next() {
-        let option = word.strip_prefix("--").or_else(|| word.strip_prefix('-'));
-        let Some(option) = option.filter(|option| !option.is_empty()) else {
-            separated.push(word.clone());
+        let option = word.strip_prefix("--").or_else(|| word.strip_prefix('-')).unwrap_or_default();
+        if option.is_empty() {
+            rewritten.push(word.clone());
             continue;
-        };
+        }
         let (name, value) = match option.split_once('=') {
-            Some((name, value)) => (name, Some(value.to_owned())),
+            Some((name, value)) => (name, Some(value)),
             None => (option, None),
         };
         if name == "target-size" {
-            separated.push(word.replacen("target-size", "size", 1));
-            separated.extend(value.is_none().then(|| rest.next().cloned()).flatten());
+            rewritten.push(word.replacen("target-size", "size", 1));
+            if value.is_none() {
+                rewritten.extend(rest.next().cloned());
+            }
             continue;
         }
-        let is_fio_size = name == "size" && has_jobs;
-        if let Some((_, takes_value)) = own.iter().find(|(own, _)| own == name)
-            && !is_fio_size
+        // With a job on the command line, --size is the job's.
+        let is_size_of_job = name == "size" && names_job;
+        if let Some(own) = own_options.iter().find(|own| own.name == name)
+            && !is_size_of_job
         {
-            separated.push(word.clone());
-            if *takes_value && value.is_none() {
-                separated.extend(rest.next().cloned());
+            rewritten.push(word.clone());
+            if own.takes_value && value.is_none() {
+                rewritten.extend(rest.next().cloned());
             }
             continue;
         }
-        if let Some((_, instead)) = REFUSED.iter().find(|(refused, _)| *refused == name) {
-            return Err(format!("fio's option --{name} is not done here: {instead}"));
+        if let Some(advice) = advice_if_refused(name) {
+            return Err(format!("fio's option --{name} is not done here: {advice}"));
         }
-        let idle = WITHOUT_EFFECT.iter().find(|(idle, _)| *idle == name);
-        let is_job_option = option_names().any(|known| known == name);
-        if idle.is_none() && !is_job_option {
-            let mut known: Vec<&str> = own.iter().map(|(own, _)| own.as_str()).collect();
-            for name in option_names() {
-                known.push(name);
-            }
-            known.retain(|known| known.len() > 1);
-            let hint = steadfast_domain::suggestion(name, known);
-            return Err(format!("neither fio nor steadfast has the option --{name}{hint}"));
+        let is_ignored = IGNORED_WITH_VALUE.contains(&name) || IGNORED_SWITCHES.contains(&name);
+        if !is_ignored && !option_names().any(|known| known == name) {
+            return Err(unknown_option(name, &own_options));
         }
-        let is_alone = idle.map_or_else(|| is_switch(name), |(_, takes_value)| !takes_value);
-        let value = match value {
-            None if !is_alone => rest.next_if(|next| !next.starts_with('-')).cloned(),
-            value => value,
+        let is_switch = if is_ignored { IGNORED_SWITCHES.contains(&name) } else { is_switch(name) };
+        let value = if value.is_none() && !is_switch {
+            rest.next_if(|next| !next.starts_with('-')).map(String::as_str)
+        } else {
+            value
         };
-        if idle.is_some() {
-            continue;
+        match value {
+            _ if is_ignored => {}
+            Some(value) => rewritten.push(format!("--fio-option={name}={value}")),
+            None => rewritten.push(format!("--fio-option={name}")),
         }
-        let option = value.map_or_else(|| name.to_owned(), |value| format!("{name}={value}"));
-        separated.push(format!("--fio-option={option}"));
     }
-    Ok(separated.into_iter().map(OsString::from).collect())
+    Ok(rewritten.into_iter().map(OsString::from).collect())
+}
+
+/// Returns true for fio's option `--name`, which begins a job.
+fn names_job(word: &str) -> bool {
+    let option = word.trim_start_matches('-');
+    option.len() < word.len() && (option == "name" || option.starts_with("name="))
+}
+
+fn unknown_option(name: &str, own_options: &[OwnOption]) -> String {
+    let mut known: Vec<&str> = own_options.iter().map(|own| own.name.as_str()).collect();
+    for name in option_names() {
+        known.push(name);
+    }
+    // A letter is similar to everything.
+    known.retain(|known| known.len() > 1);
+    let hint = steadfast_domain::suggestion(name, known);
+    format!("neither fio nor steadfast has the option --{name}{hint}")
 }
 
 #[cfg(test)]
@@ -135,11 +153,14 @@ mod tests {
     use crate::cli::Cli;
     use clap::CommandFactory;
 
-    fn of(line: &str) -> Result<String, String> {
+    /// Returns the words after the command, with `+` for `--fio-option=`.
+    fn rewritten(line: &str) -> Result<String, String> {
         let words = line.split(' ').map(OsString::from).collect();
-        let separated = separated(words, &Cli::command())?;
-        let words: Vec<String> =
-            separated.iter().skip(2).map(|word| word.to_string_lossy().into_owned()).collect();
+        let words: Vec<String> = rewrite_words(words, &Cli::command())?
+            .iter()
+            .skip(2)
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect();
         Ok(words.join(" ").replace("--fio-option=", "+"))
     }
 
@@ -160,18 +181,26 @@ mod tests {
             ("j.fio --seed=7 --json --time_based", "j.fio --seed=7 --json +time_based"),
         ];
         for (line, expected) in cases {
-            assert_eq!(of(&format!("steadfast fio {line}")).as_deref(), Ok(expected), "{line}");
+            assert_eq!(
+                rewritten(&format!("steadfast fio {line}")).as_deref(),
+                Ok(expected),
+                "{line}"
+            );
         }
         let plain = "steadfast run iops --name=t";
-        assert_eq!(of(plain).unwrap(), "iops --name=t", "of another command nothing changes");
+        assert_eq!(
+            rewritten(plain).unwrap(),
+            "iops --name=t",
+            "of another command nothing changes"
+        );
     }
 
     #[test]
     fn an_unknown_option_is_named_with_a_similar_one() {
-        let why = of("steadfast fio --name=t --iodepht=4").unwrap_err();
+        let why = rewritten("steadfast fio --name=t --iodepht=4").unwrap_err();
         assert!(why.contains("--iodepht") && why.contains("'iodepth'"), "{why}");
-        let why = of("steadfast fio --name=t --taget x").unwrap_err();
+        let why = rewritten("steadfast fio --name=t --taget x").unwrap_err();
         assert!(why.contains("'target'"), "{why}");
-        assert!(of("steadfast fio --showcmd j.fio").unwrap_err().contains("--plan"));
+        assert!(rewritten("steadfast fio --showcmd j.fio").unwrap_err().contains("--plan"));
     }
 }

@@ -17,9 +17,9 @@ struct FoundOption {
 }
 
 /// Heading of the options that every command has.
-const EVERY: &str = "Every command";
+const EVERY_COMMAND: &str = "Every command";
 /// Heading of the options of commands of more than one group.
-const SEVERAL: &str = "Several groups";
+const SEVERAL_GROUPS: &str = "Several groups";
 
 /// A value of these kinds is a number; an option that takes one takes nothing else.
 const QUANTITIES: [&str; 4] = ["N", "TIME", "BYTES", "PERCENT"];
@@ -29,31 +29,32 @@ fn options() -> BTreeMap<String, Vec<FoundOption>> {
     let mut found: BTreeMap<String, Vec<FoundOption>> = BTreeMap::new();
     let root = Cli::command();
     for argument in root.get_arguments() {
-        add(&mut found, "", EVERY, argument);
+        add_option(&mut found, "", EVERY_COMMAND, argument);
     }
     for (group, names) in GROUPS {
         for command in names.iter().filter_map(|name| root.find_subcommand(name)) {
-            walk(&mut found, command.get_name(), group, command);
+            add_command(&mut found, command.get_name(), group, command);
         }
     }
     found
 }
 
-fn walk(
+/// Adds the options of a command and of its subcommands.
+fn add_command(
     found: &mut BTreeMap<String, Vec<FoundOption>>,
     name: &str,
     group: &'static str,
     command: &Command,
 ) {
     for argument in command.get_arguments() {
-        add(found, name, group, argument);
+        add_option(found, name, group, argument);
     }
     for subcommand in command.get_subcommands() {
-        walk(found, &format!("{name} {}", subcommand.get_name()), group, subcommand);
+        add_command(found, &format!("{name} {}", subcommand.get_name()), group, subcommand);
     }
 }
 
-fn add(
+fn add_option(
     found: &mut BTreeMap<String, Vec<FoundOption>>,
     command: &str,
     group: &'static str,
@@ -184,7 +185,8 @@ Values: TIME is a duration (`90s`, `5min`, `24h`), BYTES a size (`4KiB`, `2GB`),
 "
     .to_owned();
     let options = options();
-    let headings = [EVERY, SEVERAL].into_iter().chain(GROUPS.iter().map(|(group, _)| *group));
+    let headings =
+        [EVERY_COMMAND, SEVERAL_GROUPS].into_iter().chain(GROUPS.iter().map(|(group, _)| *group));
     for heading in headings {
         let rows: Vec<String> = options
             .iter()
@@ -203,10 +205,10 @@ Values: TIME is a duration (`90s`, `5min`, `24h`), BYTES a size (`4KiB`, `2GB`),
 
 fn heading_of(found: &[FoundOption]) -> &'static str {
     let groups: BTreeSet<&'static str> = found.iter().map(|option| option.group).collect();
-    if groups.contains(EVERY) {
-        EVERY
+    if groups.contains(EVERY_COMMAND) {
+        EVERY_COMMAND
     } else if groups.len() > 1 {
-        SEVERAL
+        SEVERAL_GROUPS
     } else {
         found[0].group
     }

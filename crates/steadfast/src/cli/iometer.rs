@@ -8,18 +8,21 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use steadfast_domain::Nanos;
 
-/// Returns the words with Iometer's own options as ours: `/c FILE` is the configuration, `/r FILE`
-/// the results.
-pub fn without_slashes(words: Vec<OsString>) -> Vec<OsString> {
+/// Replaces Iometer's own options: `/c FILE` is the configuration, `/r FILE` the results. Other
+/// command lines are returned unchanged.
+pub fn rewrite_words(words: Vec<OsString>) -> Vec<OsString> {
     if words.get(1).is_none_or(|command| command != "iometer") {
         return words;
     }
-    let ours = |word: OsString| match word.to_str() {
-        Some("/c" | "/C") => None,
-        Some("/r" | "/R") => Some("-r".into()),
-        _ => Some(word),
-    };
-    words.into_iter().filter_map(ours).collect()
+    let mut rewritten = Vec::new();
+    for word in words {
+        match word.to_str() {
+            Some("/c" | "/C") => {}
+            Some("/r" | "/R") => rewritten.push("-r".into()),
+            _ => rewritten.push(word),
+        }
+    }
+    rewritten
 }
 
 /// `iometer`.

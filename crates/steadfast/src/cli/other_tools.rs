@@ -1,7 +1,7 @@
 //! The command line of other tools' tests: what all of them take, and what each has of its
 //! own.
 
-use super::common::{EngineName, TargetArguments, WritingArguments, more_than_nothing};
+use super::common::{EngineName, TargetArguments, WritingArguments, above_zero, more_than_nothing};
 use super::heading;
 use super::hosts::HostsArguments;
 use clap::{Args, Subcommand};
@@ -152,16 +152,12 @@ pub struct FioSynthArguments {
     #[arg(long, value_name = "DIR")]
     pub templates: Option<PathBuf>,
     /// Capacity in TB by which rates are scaled; default: the target's
-    #[arg(long, value_name = "TB", value_parser = positive)]
+    #[arg(long, value_name = "TB", value_parser = terabytes)]
     pub capacity: Option<f64>,
 }
 
-/// A number above 0.
-fn positive(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(value) if value.is_finite() && value > 0.0 => Ok(value),
-        _ => Err("give a number above 0, such as 3.8".to_owned()),
-    }
+fn terabytes(text: &str) -> Result<f64, String> {
+    above_zero(text).ok_or_else(|| "give a number above 0, such as 3.8".to_owned())
 }
 
 /// `export`.

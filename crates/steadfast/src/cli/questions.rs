@@ -21,7 +21,7 @@ pub struct GroupsArguments {
     #[arg(long, value_delimiter = ',', default_value = "process,stream", value_name = "FACETS")]
     pub by: Vec<Facet>,
     /// Value to show: per group
-    #[arg(long, value_name = "WHAT", default_value = "counts", value_parser = one_of(SHOWN))]
+    #[arg(long, value_name = "WHAT", default_value = "counts", value_parser = one_of(GROUP_FIGURE_SETS))]
     pub show: GroupFigureSet,
     /// Largest first by this figure: I/Os (count) or bytes
     #[arg(long, value_name = "FIGURE", default_value_t)]
@@ -34,16 +34,16 @@ pub struct GroupsArguments {
     pub json: bool,
 }
 
-/// Figures of a group.
-const SHOWN: [NamedValue<GroupFigureSet>; 4] = [
-    ("counts", GroupFigureSet::Counts, "Counts, amounts, response times"),
-    ("times", GroupFigureSet::Times, "Queue time and response time"),
-    (
+/// Sets of figures of a group.
+const GROUP_FIGURE_SETS: [NamedValue<GroupFigureSet>; 4] = [
+    NamedValue::new("counts", GroupFigureSet::Counts, "Counts, amounts, response times"),
+    NamedValue::new("times", GroupFigureSet::Times, "Queue time and response time"),
+    NamedValue::new(
         "kinds",
         GroupFigureSet::Kinds,
         "Shares of synchronous, FUA, metadata, read-ahead and writeback I/Os; merged requests",
     ),
-    (
+    NamedValue::new(
         "content",
         GroupFigureSet::Content,
         "Compression and duplicates of what was written (capture --content-sample)",
@@ -51,18 +51,18 @@ const SHOWN: [NamedValue<GroupFigureSet>; 4] = [
 ];
 
 /// Figures by which changes are ranked.
-pub(super) const CHANGES: [NamedValue<DeltaRank>; 4] = [
-    ("iops", DeltaRank::Iops, "I/Os per second"),
-    ("bytes", DeltaRank::Bytes, "Bytes per second"),
-    ("share", DeltaRank::Share, "Share of all I/Os"),
-    ("response", DeltaRank::Response, "Average response time"),
+pub(super) const DELTA_RANKS: [NamedValue<DeltaRank>; 4] = [
+    NamedValue::new("iops", DeltaRank::Iops, "I/Os per second"),
+    NamedValue::new("bytes", DeltaRank::Bytes, "Bytes per second"),
+    NamedValue::new("share", DeltaRank::Share, "Share of all I/Os"),
+    NamedValue::new("response", DeltaRank::Response, "Average response time"),
 ];
 
 /// Quantities of a hit map.
-pub(super) const HITS: [NamedValue<HitMapQuantity>; 3] = [
-    ("count", HitMapQuantity::Count, "Hits of reads and writes"),
-    ("bytes", HitMapQuantity::Bytes, "Bytes read and written"),
-    ("streams", HitMapQuantity::Streams, "The stream with the most hits"),
+pub(super) const HIT_MAP_QUANTITIES: [NamedValue<HitMapQuantity>; 3] = [
+    NamedValue::new("count", HitMapQuantity::Count, "Hits of reads and writes"),
+    NamedValue::new("bytes", HitMapQuantity::Bytes, "Bytes read and written"),
+    NamedValue::new("streams", HitMapQuantity::Streams, "The stream with the most hits"),
 ];
 
 /// `trace hot`.

@@ -1,7 +1,7 @@
 //! Checks of docs/seeds.md, the list of the source documents' items: each command parses, and each
 //! test exists.
 
-use super::{Cli, fio, iometer, tkperf};
+use super::{Cli, rewrite_words};
 use clap::CommandFactory;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -56,9 +56,7 @@ fn add_tests(directory: &Path, names: &mut BTreeSet<String>) {
 }
 
 fn parse(command: &str) -> Result<(), String> {
-    let words = command.split_whitespace().map(OsString::from);
-    let words = iometer::without_slashes(tkperf::double_dashed(words));
-    let words = fio::separated(words, &Cli::command())?;
+    let words = rewrite_words(command.split_whitespace().map(OsString::from).collect())?;
     Cli::command().try_get_matches_from(words).map_err(|error| error.to_string())?;
     Ok(())
 }

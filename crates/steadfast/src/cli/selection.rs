@@ -1,6 +1,6 @@
 //! Selection of I/Os: the files of a trace and the filters of its rows.
 
-use super::common::NamedValue;
+use super::common::{NamedValue, one_of};
 use super::heading;
 use crate::exit::first_given;
 use clap::{Args, ValueEnum};
@@ -57,8 +57,8 @@ pub struct FilterArguments {
     #[arg(help_heading = heading::SELECTION, long, value_name = "PATH|INODE")]
     pub file: Vec<String>,
     /// I/Os of this operation
-    #[arg(help_heading = heading::SELECTION, long, value_name = "OP")]
-    pub op: Vec<OpName>,
+    #[arg(help_heading = heading::SELECTION, long, value_name = "OP", value_parser = one_of(OPERATIONS))]
+    pub op: Vec<IoOp>,
     /// I/Os on this device; by its name in the trace
     #[arg(help_heading = heading::SELECTION, long, value_name = "NAME")]
     pub device: Vec<String>,
@@ -110,6 +110,7 @@ impl FilterArguments {
     }
 }
 
+/// Parses the number of I/Os before an I/O that it may follow sequentially.
 fn window(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(window @ 1..=4096) => Ok(window),
@@ -117,39 +118,21 @@ fn window(text: &str) -> Result<usize, String> {
     }
 }
 
-/// An operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum OpName {
-    /// Reads.
-    #[value(alias = "r")]
-    Read,
-    /// Writes.
-    #[value(alias = "w")]
-    Write,
-    /// Discards (ATA TRIM, SCSI UNMAP, NVMe Deallocate).
-    #[value(alias = "trim")]
-    Discard,
-    /// Cache flushes.
-    Flush,
-    /// Anything else.
-    Other,
-}
+/// Operations of captured I/Os.
+const OPERATIONS: [NamedValue<IoOp>; 5] = [
+    NamedValue::new("read", IoOp::Read, "Reads").with_alias("r"),
+    NamedValue::new("write", IoOp::Write, "Writes").with_alias("w"),
+    NamedValue::new("discard", IoOp::Discard, "Discards (ATA TRIM, SCSI UNMAP, NVMe Deallocate)")
+        .with_alias("trim"),
+    NamedValue::new("flush", IoOp::Flush, "Cache flushes"),
+    NamedValue::new("other", IoOp::Other, "Anything else"),
+];
 
-impl From<OpName> for IoOp {
-    fn from(name: OpName) -> IoOp {
-        match name {
-            OpName::Read => IoOp::Read,
-            OpName::Write => IoOp::Write,
-            OpName::Discard => IoOp::Discard,
-            OpName::Flush => IoOp::Flush,
-            OpName::Other => IoOp::Other,
-        }
-    }
-}
-
-/// A layer.
-pub const LAYERS: [NamedValue<Layer>; 2] =
-    [("block", Layer::Block, "Block devices"), ("filesystem", Layer::FileSystem, "File systems")];
+/// Layers of captured I/Os.
+pub const LAYERS: [NamedValue<Layer>; 2] = [
+    NamedValue::new("block", Layer::Block, "Block devices"),
+    NamedValue::new("filesystem", Layer::FileSystem, "File systems"),
+];
 
 /// The layers that count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -22,12 +22,12 @@ docs/coming-from.md says what differs from TKperf and what its numbers are worth
 /// TKperf's options of several letters, with one dash or two.
 const LONG: [&str; 10] = ["nj", "iod", "rt", "rfb", "xml", "dsc", "fm", "ft", "ssdt", "hddt"];
 
-/// Gives TKperf's long options their second dash, so that the rest is as everywhere.
-pub fn double_dashed(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
-    let mut words: Vec<OsString> = words.collect();
+/// Gives TKperf's long options their second dash, which clap requires. Other command lines are
+/// returned unchanged.
+pub fn rewrite_words(mut words: Vec<OsString>) -> Vec<OsString> {
     if words.get(1).is_some_and(|word| word == "tkperf") {
         for word in words.iter_mut().skip(2) {
-            if let Some(long) = long_of(word) {
+            if let Some(long) = with_two_dashes(word) {
                 *word = long.into();
             }
         }
@@ -35,17 +35,18 @@ pub fn double_dashed(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
     words
 }
 
-/// `--nj` for `-nj`, `--iod=4` for `-iod=4`, and like TKperf `--ssdt` for `-ssd`.
-fn long_of(word: &OsStr) -> Option<String> {
+/// Returns `--nj` for `-nj`, `--iod=4` for `-iod=4`, and like TKperf `--ssdt` for `-ssd`; `None` for
+/// a word that is no long option of TKperf.
+fn with_two_dashes(word: &OsStr) -> Option<String> {
     let rest = word.to_str()?.strip_prefix('-').filter(|rest| !rest.starts_with('-'))?;
     let (name, value) = rest.split_at(rest.find('=').unwrap_or(rest.len()));
-    let mut begun = LONG.iter().filter(|long| long.starts_with(name));
-    let found = match (LONG.iter().find(|long| **long == name), begun.next(), begun.next()) {
-        (Some(exact), ..) => exact,
-        (None, Some(only), None) if name.len() > 1 => only,
+    let completions: Vec<&str> = LONG.into_iter().filter(|long| long.starts_with(name)).collect();
+    let long = match completions.as_slice() {
+        _ if LONG.contains(&name) => name,
+        [only] if name.len() > 1 => *only,
         _ => return None,
     };
-    Some(format!("--{found}{value}"))
+    Some(format!("--{long}{value}"))
 }
 
 /// `tkperf-cmp` and whatever follows it.
@@ -248,11 +249,9 @@ pub enum DiskTest {
 mod tests {
     use super::*;
 
-    fn dashed(line: &str) -> String {
-        let words = line.split(' ').map(OsString::from);
-        let words: Vec<String> =
-            double_dashed(words).into_iter().map(|w| w.into_string().unwrap_or_default()).collect();
-        words.join(" ")
+    fn rewritten(line: &str) -> String {
+        let words = rewrite_words(line.split(' ').map(OsString::from).collect());
+        words.join(OsStr::new(" ")).into_string().unwrap()
     }
 
     #[test]
@@ -260,9 +259,9 @@ mod tests {
         let line = "steadfast tkperf ssd a /dev/x -nj 2 -iod=16 -rfb -i nvme -ssd tp -q -o o";
         let expected =
             "steadfast tkperf ssd a /dev/x --nj 2 --iod=16 --rfb -i nvme --ssdt tp -q -o o";
-        assert_eq!(dashed(line), expected);
+        assert_eq!(rewritten(line), expected);
         let other = "steadfast run iops -nj 2";
-        assert_eq!(dashed(other), other, "only of this command");
-        assert_eq!(dashed("steadfast tkperf -f x -r"), "steadfast tkperf -f x -r");
+        assert_eq!(rewritten(other), other, "only of this command");
+        assert_eq!(rewritten("steadfast tkperf -f x -r"), "steadfast tkperf -f x -r");
     }
 }

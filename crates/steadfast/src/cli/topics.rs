@@ -43,27 +43,26 @@ const TOPICS: [Topic; 14] = [
 
 /// Returns the lines of the page that `steadfast help TOPIC` asks for, or `None` if these words
 /// ask for something else.
-pub fn asked_for(words: &[OsString]) -> Option<Vec<String>> {
+pub fn requested_page(words: &[OsString]) -> Option<Vec<String>> {
     let [_, help, name] = words else { return None };
     if help != "help" {
         return None;
     }
     if name == "topics" {
-        return Some(list());
+        return Some(topic_list());
     }
     let topic = TOPICS.iter().find(|topic| name == topic.name)?;
-    Some(plain(topic.page, terminal::width()))
+    Some(terminal_lines(topic.page, terminal::width()))
 }
 
-fn list() -> Vec<String> {
+fn topic_list() -> Vec<String> {
     let topics =
         TOPICS.iter().map(|topic| format!("  {name:<14}{}", topic.summary, name = topic.name));
     iter::once("Topics, for `steadfast help TOPIC`:".to_owned()).chain(topics).collect()
 }
 
-/// Returns Markdown as lines for a terminal: links become their text, a table one paragraph per
-/// row.
-fn plain(markdown: &str, width: usize) -> Vec<String> {
+/// Formats Markdown for a terminal: links become their text, each row of a table a paragraph.
+fn terminal_lines(markdown: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut paragraph = String::new();
     let mut is_code = false;
@@ -134,10 +133,13 @@ mod tests {
             assert!(topic.page.starts_with("# "), "{}", topic.name);
         }
         let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
-        assert_eq!(asked_for(&words("steadfast help topics")).unwrap().len(), TOPICS.len() + 1);
-        assert!(asked_for(&words("steadfast help safety")).is_some());
+        assert_eq!(
+            requested_page(&words("steadfast help topics")).unwrap().len(),
+            TOPICS.len() + 1
+        );
+        assert!(requested_page(&words("steadfast help safety")).is_some());
         for other in ["steadfast help run", "steadfast run safety", "steadfast help trace map"] {
-            assert_eq!(asked_for(&words(other)), None, "{other}");
+            assert_eq!(requested_page(&words(other)), None, "{other}");
         }
     }
 
@@ -149,6 +151,6 @@ mod tests {
             "A [b](c.md)", "", "One two three `four`.", "- item", "", "    code  [x](y)",
             "a | b | c", "d | f",
         ];
-        assert_eq!(plain(page, 80), expected);
+        assert_eq!(terminal_lines(page, 80), expected);
     }
 }

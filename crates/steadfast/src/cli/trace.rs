@@ -6,8 +6,8 @@ use super::common::{
 };
 use super::fleet::{FoldArguments, HostsArguments, IdentifyArguments, MergeArguments};
 use super::questions::{
-    CHANGES, GroupsArguments, HITS, HotArguments, ProfileArguments, QuestionArguments,
-    ShapeArguments,
+    DELTA_RANKS, GroupsArguments, HIT_MAP_QUANTITIES, HotArguments, ProfileArguments,
+    QuestionArguments, ShapeArguments,
 };
 pub use super::selection::{FilterArguments, LAYERS, LayerChoice, Selection};
 use clap::builder::Resettable;
@@ -201,7 +201,7 @@ pub struct HitsArguments {
     #[arg(long, value_name = "MOMENT", conflicts_with = "show")]
     pub at: Option<Moment>,
     /// Value to show: per range and step
-    #[arg(long, value_name = "WHAT", default_value = "count", value_parser = one_of(HITS))]
+    #[arg(long, value_name = "WHAT", default_value = "count", value_parser = one_of(HIT_MAP_QUANTITIES))]
     pub show: HitMapQuantity,
     /// Smallest share of a stream that is listed separately; with --show streams (default: 2%)
     /// and --at (default: 0%)
@@ -236,7 +236,7 @@ pub struct CompareArguments {
     pub by: Option<Facet>,
     /// Largest first by this figure; the largest change, with --by
     #[arg(long, value_name = "FIGURE", default_value = "iops", requires = "by",
-          value_parser = one_of(CHANGES))]
+          value_parser = one_of(DELTA_RANKS))]
     pub rank: DeltaRank,
     /// Print at most this many rows; with --by
     #[arg(long, value_name = "N", default_value_t = 40, requires = "by", conflicts_with = "json")]
@@ -432,7 +432,7 @@ pub struct ReportArguments {
     #[command(flatten)]
     pub axis: AxisArguments,
     /// Value to show: per range and step, in the LBA range hit maps
-    #[arg(long, value_name = "WHAT", default_value = "count", value_parser = one_of(HITS))]
+    #[arg(long, value_name = "WHAT", default_value = "count", value_parser = one_of(HIT_MAP_QUANTITIES))]
     pub show: HitMapQuantity,
     /// Output: the directory for the report; created if missing
     #[arg(long, short, value_name = "DIR")]

@@ -34,8 +34,8 @@ pub struct CalibrateOutput<'a> {
 
 /// Runs both engines and prints the table and the verdict.
 pub fn run(arguments: &CalibrateArguments) -> anyhow::Result<ExitState> {
-    let named = target::find(&arguments.target, arguments.size)?;
-    let TargetRef::Real(device) = &named else {
+    let target = target::find(&arguments.target, arguments.size)?;
+    let TargetRef::Real(device) = &target else {
         return Err(misuse(format!(
             "{} is simulated; fio needs a block device or a file",
             arguments.target
@@ -46,21 +46,17 @@ pub fn run(arguments: &CalibrateArguments) -> anyhow::Result<ExitState> {
     let calibration = calibration(arguments, &device, consent != Consent::Read);
     let kept = FioDirectory::new(arguments.keep.as_deref())?;
     announce(arguments, &calibration);
-    let mut bench = CalibrationTarget {
-        named,
+    let mut context = CalibrationTarget {
+        target,
         consent,
-        course: SimulationOptions::with_seed(arguments.seed),
+        simulation: SimulationOptions::with_seed(arguments.seed),
         stop: target::stop_on_signals()?,
         directory: kept.path().to_owned(),
         repeats: arguments.runs,
     };
-    let calibrated = calibration.conduct(&mut bench)?;
-    print(arguments, &device, &calibrated)?;
-    Ok(if calibrate::agree(&calibrated.comparisons) {
-        ExitState::Done
-    } else {
-        ExitState::CheckFailed
-    })
+    let result = calibration.conduct(&mut context)?;
+    print(arguments, &device, &result)?;
+    Ok(if calibrate::agree(&result.comparisons) { ExitState::Done } else { ExitState::CheckFailed })
 }
 
 /// Returns the user's consent to write, or consent for a file known to be a scratch file.
@@ -93,6 +89,7 @@ fn calibration(arguments: &CalibrateArguments, device: &Device, may_write: bool)
     }
 }
 
+/// Prints the number of points and the expected time, and a note if only reads are allowed.
 fn announce(arguments: &CalibrateArguments, calibration: &Calibration) {
     terminal::status(&format!(
         "{} points x 2 engines x {} repeats on the first {} of {}: about {:.0} s",
@@ -112,9 +109,9 @@ fn announce(arguments: &CalibrateArguments, calibration: &Calibration) {
 
 /// The target and its engines.
 struct CalibrationTarget {
-    named: TargetRef,
+    target: TargetRef,
     consent: Consent,
-    course: SimulationOptions,
+    simulation: SimulationOptions,
     stop: StopSignal,
     /// Directory of fio's files.
     directory: PathBuf,
@@ -129,7 +126,7 @@ impl CalibrationContext for CalibrationTarget {
             CalibrationEngine::Uring => EngineChoice::Uring,
             CalibrationEngine::Fio => EngineChoice::FioCommitRates(self.directory.clone()),
         };
-        target::rig(&engine_choice, &self.named, &self.consent, &[], self.course, &self.stop)
+        target::rig(&engine_choice, &self.target, &self.consent, &[], self.simulation, &self.stop)
     }
 
     fn journal(&mut self) -> HostChanges {
@@ -158,9 +155,9 @@ impl CalibrationContext for CalibrationTarget {
 fn print(
     arguments: &CalibrateArguments,
     device: &Device,
-    calibrated: &CalibrationResult,
+    result: &CalibrationResult,
 ) -> anyhow::Result<()> {
-    let CalibrationResult { engines, comparisons, own_costs } = calibrated;
+    let CalibrationResult { engines, comparisons, own_costs } = result;
     let verdict = verdict(comparisons, arguments.within);
     if arguments.json {
         return terminal::print_json(&CalibrateOutput {
@@ -175,13 +172,13 @@ fn print(
     }
     let head = format!("{}  ({} each)", arguments.target, arguments.time);
     terminal::print(&format!("{head}\n  {}\n  {}\n", engines[0], engines[1]))?;
-    terminal::print(&numbers(comparisons))?;
+    terminal::print(&comparison_table(comparisons))?;
     terminal::print(&format!(
         "\nEach line is the run of median IOPS. Ratio: IOPS of uring / fio per pair, median (lowest to highest). \
          CPU: busiest thread.\n\n{verdict}\n\n{}\n\nWith uring alone, one run each. ns CPU/IO: of the \
          thread that submits, in user space and in the kernel. Start error: how late an I/O that was \
          due was submitted, without its wait for a slot.",
-        own_numbers(own_costs)
+        own_cost_table(own_costs)
     ))
 }
 
@@ -192,8 +189,8 @@ fn own_cost_name(cost: &OwnCost) -> String {
     }
 }
 
-/// Formats a row per cost.
-fn own_numbers(costs: &[OwnCost]) -> String {
+/// Formats the costs of the native engine, one row each.
+fn own_cost_table(costs: &[OwnCost]) -> String {
     let head = [
         "", "IOPS", "ART ms", "flush ms", "start error 50 % ms", "99 % ms", "max ms", "ns user/IO",
         "ns system/IO", "CPU",
@@ -212,21 +209,22 @@ fn own_numbers(costs: &[OwnCost]) -> String {
             percent(cost.busiest_thread),
         ]
     };
-    let rows = costs.iter().map(row);
-    let rows: Vec<_> = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
-    text_table::with_left(&rows, |column| column == 0)
+    let mut rows = vec![head.map(str::to_owned)];
+    rows.extend(costs.iter().map(row));
+    text_table::aligned(&rows)
 }
 
-/// Formats two table rows per point.
-fn numbers(comparisons: &[Comparison]) -> String {
+/// Formats the comparisons, a row per engine.
+fn comparison_table(comparisons: &[Comparison]) -> String {
     let head =
         ["", "", "IOPS", "MB/s", "ART ms", "99 % ms", "99.99 % ms", "ns CPU/IO", "CPU", "ratio"];
-    let rows = comparisons.iter().flat_map(rows);
-    let rows: Vec<_> = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
+    let mut rows = vec![head.map(str::to_owned)];
+    rows.extend(comparisons.iter().flat_map(comparison_rows));
     text_table::with_left(&rows, |column| column < 2 || column == head.len() - 1)
 }
 
-fn rows(comparison: &Comparison) -> [[String; 10]; 2] {
+/// Returns the rows of both engines at one point.
+fn comparison_rows(comparison: &Comparison) -> [[String; 10]; 2] {
     let (ratio, lowest, highest) = (comparison.ratio(), comparison.lowest(), comparison.highest());
     let range = format!("{ratio:.3} ({lowest:.3} to {highest:.3})");
     let remark = match comparison.judgement {
@@ -278,28 +276,23 @@ fn percent(share: Option<f64>) -> String {
     share.map_or("–".to_owned(), |share| format!("{:.0} %", share * 100.0))
 }
 
+/// Formats the judgements, a sentence for the points of each, and differences in flushes.
 fn verdict(comparisons: &[Comparison], within: f64) -> String {
-    let named = |judgement: Judgement| -> Vec<&Comparison> {
+    let with_judgement = |judgement: Judgement| -> Vec<&Comparison> {
         comparisons.iter().filter(|c| c.judgement == judgement).collect()
     };
-    let list = |all: &[&Comparison]| {
-        all.iter()
-            .map(|c| format!("{} ({:+.1} %)", c.point, (c.ratio() - 1.0) * 100.0))
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
-    let agreeing = named(Judgement::Agree);
-    let off = agreeing.iter().map(|c| c.off()).fold(0.0, f64::max);
+    let agreeing = with_judgement(Judgement::Agree);
+    let largest_difference = agreeing.iter().map(|c| c.off()).fold(0.0, f64::max);
     let mut parts = Vec::new();
     if !agreeing.is_empty() {
         parts.push(format!(
             "uring and fio agree within {:.1} % at {} of {} points (bound: {within} %).",
-            off * 100.0,
+            largest_difference * 100.0,
             agreeing.len(),
             comparisons.len()
         ));
     }
-    for (judgement, what) in [
+    for (judgement, sentence) in [
         (Judgement::Differ, "The engines DIFFER at"),
         (
             Judgement::Unsteady,
@@ -316,9 +309,12 @@ fn verdict(comparisons: &[Comparison], within: f64) -> String {
         ),
         (Judgement::FlushesDiffer, "The kernel did not count the flushes that uring issued, at"),
     ] {
-        let found = named(judgement);
-        if !found.is_empty() {
-            parts.push(format!("{what} {}.", list(&found)));
+        let points: Vec<String> = with_judgement(judgement)
+            .iter()
+            .map(|c| format!("{} ({:+.1} %)", c.point, (c.ratio() - 1.0) * 100.0))
+            .collect();
+        if !points.is_empty() {
+            parts.push(format!("{sentence} {}.", points.join(", ")));
         }
     }
     parts.extend(comparisons.iter().filter_map(flush_line));
@@ -379,7 +375,7 @@ mod tests {
 
     #[test]
     fn the_table_has_the_median_run_and_the_spread() {
-        let table = numbers(&[compared(&[(1010.0, 1000.0), (990.0, 1000.0)])]);
+        let table = comparison_table(&[compared(&[(1010.0, 1000.0), (990.0, 1000.0)])]);
         let lines: Vec<&str> = table.lines().collect();
         assert!(lines[1].starts_with("RND 4K R T1Q32  uring"), "{table}");
         assert!(lines[1].contains("990.0") && lines[1].ends_with("1.000 (0.990 to 1.010)"));

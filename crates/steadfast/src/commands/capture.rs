@@ -1,6 +1,6 @@
 //! `steadfast capture`: records a server's block I/O in a trace file.
 
-use crate::cli::{CaptureArguments, CaptureFiles, CaptureSource};
+use crate::cli::CaptureArguments;
 use crate::exit::{ExitState, misuse};
 use crate::output_files::OutputRule;
 use crate::run_settings::SOFTWARE;
@@ -9,22 +9,24 @@ use steadfast_domain::Nanos;
 use steadfast_domain::io_event::{CapturedCgroup, ContentSample, MergeCounts};
 use steadfast_domain::text::counted;
 use steadfast_recorder::{
-    CostPerIo, FileCaptureMode, Output, RecordError, Recorded, Recording, RecordingEvent,
-    RecordingProgress, SourceName, Written, record,
+    CostPerIo, Output, RecordError, Recorded, Recording, RecordingEvent, RecordingProgress,
+    Written, record,
 };
 
 /// Captures until the time is over or Ctrl-C is pressed.
 pub fn run(arguments: &CaptureArguments) -> anyhow::Result<ExitState> {
-    let recording = recording(arguments)?;
+    let recording = recording_of(arguments)?;
     let stop = target::stop_on_signals()?;
-    let recorded =
-        record(&recording, &|| stop.is_requested(), &mut CaptureScreen).map_err(as_misuse)?;
-    ending(&recorded).iter().for_each(|line| terminal::status(line));
+    let recorded = record(&recording, &|| stop.is_requested(), &mut CaptureScreen)
+        .map_err(misuse_if_option)?;
+    for line in closing_lines(&recorded) {
+        terminal::status(&line);
+    }
     Ok(ExitState::Done)
 }
 
-/// Reports invalid options as misuse of the command line.
-fn as_misuse(error: RecordError) -> anyhow::Error {
+/// Turns the error of an invalid option into misuse of the command line.
+fn misuse_if_option(error: RecordError) -> anyhow::Error {
     match error {
         RecordError::Unsuitable(_) | RecordError::NoBlockLayer | RecordError::NotABlockLayer(_) => {
             misuse(error)
@@ -33,7 +35,8 @@ fn as_misuse(error: RecordError) -> anyhow::Error {
     }
 }
 
-fn recording(arguments: &CaptureArguments) -> anyhow::Result<Recording> {
+/// Returns the settings of the capture, after a check of the output file.
+fn recording_of(arguments: &CaptureArguments) -> anyhow::Result<Recording> {
     let OutputRule { existing, readers } = OutputRule::from_arguments(&arguments.writing)?;
     OutputRule::check(&arguments.output)?;
     Ok(Recording {
@@ -50,14 +53,8 @@ fn recording(arguments: &CaptureArguments) -> anyhow::Result<Recording> {
         comment: arguments.comment.clone(),
         content_sample: arguments.content_sample,
         buffer: arguments.buffer,
-        source: arguments.source.map(|source| match source {
-            CaptureSource::Ebpf => SourceName::Ebpf,
-            CaptureSource::Tracefs => SourceName::Tracefs,
-        }),
-        files: arguments.file_probes.map(|files| match files {
-            CaptureFiles::EntryPoints => FileCaptureMode::EntryPoints,
-            CaptureFiles::Calls => FileCaptureMode::Calls,
-        }),
+        source: arguments.source,
+        files: arguments.file_probes,
         paths: arguments.paths,
         cgroups: arguments.cgroups,
         merges: arguments.merges,
@@ -85,15 +82,15 @@ impl RecordingProgress for CaptureScreen {
             RecordingEvent::Begun { source } => {
                 terminal::status(&format!("Capturing with {source}. Ctrl-C ends it."));
             }
-            RecordingEvent::Status(now) => {
-                let time = Nanos(now.lasted.0 / 1_000_000_000 * 1_000_000_000);
+            RecordingEvent::Status(status) => {
+                let whole_seconds = Nanos::from_secs(status.lasted.0 / Nanos::SECOND.0);
                 terminal::progress(&format!(
-                    "{time}: {}, {} lost",
-                    counted(now.ios, "I/O"),
-                    now.lost
+                    "{whole_seconds}: {}, {} lost",
+                    counted(status.ios, "I/O"),
+                    status.lost
                 ));
             }
-            RecordingEvent::Written(file) => terminal::status(&contents(file)),
+            RecordingEvent::Written(file) => terminal::status(&file_line(file)),
         }
     }
 
@@ -102,7 +99,8 @@ impl RecordingProgress for CaptureScreen {
     }
 }
 
-fn contents(file: &Written) -> String {
+/// Returns the line on a finished file: its name and number of I/Os.
+fn file_line(file: &Written) -> String {
     let (path, ios) = (file.path.display(), counted(file.ios, "I/O"));
     match file.step_rows {
         Some(rows) => format!("{path}: {ios} in {} of streams and steps", counted(rows, "row")),
@@ -110,8 +108,8 @@ fn contents(file: &Written) -> String {
     }
 }
 
-/// Returns the closing lines: recorded I/Os, lost events and overhead.
-fn ending(recorded: &Recorded) -> Vec<String> {
+/// Returns the lines printed at the end: recorded I/Os, lost events and overhead.
+fn closing_lines(recorded: &Recorded) -> Vec<String> {
     let Recorded { conditions, counters, ios } = recorded;
     let mut lines = vec![format!(
         "{} in {}; {} lost, {}, {} requeued.",
@@ -133,48 +131,54 @@ fn ending(recorded: &Recorded) -> Vec<String> {
     for (kind, count) in &counters.unseen {
         lines.push(format!("Not captured: {kind}: {count}."));
     }
-    lines.extend(conditions.cgroups.as_deref().map(cgroups));
-    lines.extend(conditions.paths.map(paths));
-    lines.extend(conditions.merging.as_deref().map(merging));
-    lines.extend(conditions.content.as_ref().map(content));
-    lines.extend(recorded.cost_per_io().as_ref().map(cost));
+    if let Some(cgroups) = &conditions.cgroups {
+        lines.push(cgroups_line(cgroups));
+    }
+    if let Some((stored, unknown)) = conditions.paths {
+        lines.push(format!(
+            "Paths: {stored} stored, {unknown} unknown. Anyone who can read the file can see the \
+             stored paths."
+        ));
+    }
+    if let Some(devices) = &conditions.merging {
+        lines.push(merging_line(devices));
+    }
+    if let Some(sample) = &conditions.content {
+        lines.push(content_line(sample));
+    }
+    if let Some(cost) = recorded.cost_per_io() {
+        lines.push(cost_line(&cost));
+    }
     lines
 }
 
-/// Returns a line on the cgroups named in the file.
-fn cgroups(cgroups: &[CapturedCgroup]) -> String {
+/// Returns the line on the cgroups whose paths the file contains.
+fn cgroups_line(cgroups: &[CapturedCgroup]) -> String {
     let named = cgroups.iter().filter(|cgroup| cgroup.path.is_some()).count();
     format!("Cgroups: {named} of {} with their paths. The file contains them.", cgroups.len())
 }
 
-/// Returns a line on the number of files with and without a stored path.
-fn paths((with, without): (u64, u64)) -> String {
-    format!(
-        "Paths: {with} stored, {without} unknown. Anyone who can read the file can see the stored \
-         paths."
-    )
-}
-
-fn merging(devices: &[MergeCounts]) -> String {
+/// Returns the line on merged and split requests of all devices.
+fn merging_line(devices: &[MergeCounts]) -> String {
     let merged: u64 = devices.iter().map(|device| device.merged).sum();
     let split: u64 = devices.iter().map(|device| device.split).sum();
     format!("Requests: {merged} merged into others, {split} split.")
 }
 
-/// Returns a line on the sampled content of written blocks.
-fn content(sample: &ContentSample) -> String {
-    let Some((ratio, share)) = sample.compression_ratio().zip(sample.duplicate_share()) else {
-        return format!("Content: {sample}.");
-    };
-    format!("Content: compression ratio {ratio:.2}, {share} duplicates; {sample}.")
+/// Returns the line on the sampled content of written blocks.
+fn content_line(sample: &ContentSample) -> String {
+    match (sample.compression_ratio(), sample.duplicate_share()) {
+        (Some(ratio), Some(duplicates)) => {
+            format!("Content: compression ratio {ratio:.2}, {duplicates} duplicates; {sample}.")
+        }
+        _ => format!("Content: {sample}."),
+    }
 }
 
-fn cost(cost: &CostPerIo) -> String {
-    let own = cost.own_ns;
-    match cost.kernel_ns {
-        Some(kernel) => {
-            format!("Cost: {kernel:.0} ns in the kernel and {own:.0} ns in this process per I/O.")
-        }
-        None => format!("Cost: {own:.0} ns in this process per I/O."),
-    }
+/// Returns the line on the processor time of the capture itself.
+fn cost_line(cost: &CostPerIo) -> String {
+    let CostPerIo { own_ns, kernel_ns } = cost;
+    let in_kernel =
+        kernel_ns.map(|ns| format!("{ns:.0} ns in the kernel and ")).unwrap_or_default();
+    format!("Cost: {in_kernel}{own_ns:.0} ns in this process per I/O.")
 }

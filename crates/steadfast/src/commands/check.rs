@@ -7,7 +7,7 @@ use crate::thread_pool::start_typesetter;
 use crate::{output, terminal};
 use anyhow::{Context, anyhow};
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use steadfast_domain::Findings;
 use steadfast_host::{Directory, read_regular};
 use steadfast_report::{Limit, Limits, ReportTime, TableNames};
@@ -20,10 +20,10 @@ const LIMITS_MAX: u64 = 16 << 20;
 /// Judges every limit, prints the verdicts and writes the report with them.
 pub fn run(arguments: &CheckArguments) -> anyhow::Result<ExitState> {
     // Parse the limits before a study that may take long.
-    let limits = match (&arguments.limits, arguments.list) {
-        (Some(file), _) => Some(read(file)?),
-        (None, true) => None,
-        (None, false) => Some(own(&arguments.run)?),
+    let limits = match &arguments.limits {
+        Some(file) => Some(read_limits(file)?),
+        None if arguments.list => None,
+        None => Some(limits_of_suite(&arguments.run)?),
     };
     let run = if output::is_run_directory(&arguments.run) {
         Some(Ledger::find(&arguments.run)?)
@@ -36,14 +36,12 @@ pub fn run(arguments: &CheckArguments) -> anyhow::Result<ExitState> {
         None => output::findings_of_one(&arguments.run)?,
     };
     let Some(limits) = limits else {
-        return list(arguments, &findings);
+        return print_names(arguments, &findings);
     };
     steadfast_report::check_allowed(&findings, &arguments.allow).map_err(misuse)?;
     let checked = steadfast_report::check(&findings, &limits, &arguments.allow);
     if let Some(output_dir) = output_dir {
-        for file in write(&output_dir, &checked.report(&findings))? {
-            terminal::status(&format!("Written: {}", file.display()));
-        }
+        write_report(&output_dir, &checked.report(&findings))?;
     }
     if arguments.json {
         terminal::print_json(&checked)?;
@@ -53,15 +51,15 @@ pub fn run(arguments: &CheckArguments) -> anyhow::Result<ExitState> {
     Ok(if checked.pass { ExitState::Done } else { ExitState::CheckFailed })
 }
 
-fn read(file: &Path) -> anyhow::Result<Limits> {
+fn read_limits(file: &Path) -> anyhow::Result<Limits> {
     let bytes = read_regular(file, LIMITS_MAX).map_err(|error| anyhow!("the limits {error}"))?;
     let text = std::str::from_utf8(&bytes)
         .with_context(|| format!("the limits {} are no UTF-8 text", file.display()))?;
     Limits::parse(text).with_context(|| format!("the limits {}", file.display()))
 }
 
-/// Returns the targets of the suite that the run applied.
-fn own(run: &Path) -> anyhow::Result<Limits> {
+/// Returns the limits of the suite that the run applied.
+fn limits_of_suite(run: &Path) -> anyhow::Result<Limits> {
     let sequence = if output::is_run_directory(run) {
         Ledger::read(run)?.plan.settings.sequence
     } else {
@@ -81,7 +79,7 @@ fn own(run: &Path) -> anyhow::Result<Limits> {
         row: limit.step.clone(),
         column: limit.column.clone(),
         scale: 1.0,
-        unit: unit(&limit.column).to_owned(),
+        unit: unit_of(&limit.column).to_owned(),
         range: (limit.min, limit.max),
     });
     Ok(Limits { title: Some(sequence.title.clone()), limits: limits.collect() })
@@ -94,7 +92,7 @@ pub struct CheckListOutput {
 }
 
 /// Returns the unit of a column of a sequence's tables.
-fn unit(column: &str) -> &'static str {
+fn unit_of(column: &str) -> &'static str {
     match column {
         "mb" => "MB/s",
         "iops" => "IOPS",
@@ -102,7 +100,8 @@ fn unit(column: &str) -> &'static str {
     }
 }
 
-fn list(arguments: &CheckArguments, findings: &Findings) -> anyhow::Result<ExitState> {
+/// Prints the names that a limit can use.
+fn print_names(arguments: &CheckArguments, findings: &Findings) -> anyhow::Result<ExitState> {
     let names = steadfast_report::names(findings);
     if arguments.json {
         terminal::print_json(&CheckListOutput { tables: names })?;
@@ -127,11 +126,13 @@ fn open_report_dir(
     Ok(run.map(OutputDir::of_run))
 }
 
-fn write(output_dir: &OutputDir, report: &Findings) -> anyhow::Result<Vec<PathBuf>> {
-    let printed = ReportTime { report_unix_ms: wall_clock_unix_ms() };
-    let page = steadfast_report::html(report, &printed);
+fn write_report(output_dir: &OutputDir, report: &Findings) -> anyhow::Result<()> {
+    let time = ReportTime { report_unix_ms: wall_clock_unix_ms() };
+    let page = steadfast_report::html(report, &time);
     start_typesetter()?;
-    let document = steadfast_report::pdf(report, &printed)?;
-    output_dir
-        .write_files(&[("check.html".into(), page.into_bytes()), ("check.pdf".into(), document)])
+    let document = steadfast_report::pdf(report, &time)?;
+    output_dir.write_and_announce(&[
+        ("check.html".into(), page.into_bytes()),
+        ("check.pdf".into(), document),
+    ])
 }

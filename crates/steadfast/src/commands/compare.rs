@@ -9,6 +9,7 @@ use crate::{output, terminal};
 use anyhow::bail;
 use std::path::{Path, PathBuf};
 use steadfast_domain::Findings;
+use steadfast_domain::text::counted;
 use steadfast_host::NewFile;
 use steadfast_report::{COMPARED_MAX, CompareError, ReportTime};
 use steadfast_runner::real_rig::wall_clock_unix_ms;
@@ -18,21 +19,18 @@ use steadfast_tracefile::table::table_file;
 pub fn run(arguments: &CompareArguments) -> anyhow::Result<ExitState> {
     let rule = OutputRule::from_arguments(&arguments.writing)?;
     if let Some(format) = long_format(arguments)? {
-        return long(arguments, format, rule);
+        return write_long_table(arguments, format, rule);
     }
     if !(2..=COMPARED_MAX).contains(&arguments.runs.len()) {
         return Err(misuse(CompareError::Count(arguments.runs.len())));
     }
-    let place = arguments
-        .output
-        .as_deref()
-        .map(|output| ComparisonOutput::open(output, rule))
-        .transpose()?;
+    let destination = match &arguments.output {
+        Some(output) => Some(ComparisonOutput::open(output, rule)?),
+        None => None,
+    };
     let comparison = steadfast_report::compare(&named_findings(&arguments.runs)?)?;
-    if let Some(place) = place {
-        for file in place.write(&comparison)? {
-            terminal::status(&format!("Written: {}", file.display()));
-        }
+    if let Some(destination) = destination {
+        destination.write(&comparison)?;
     }
     if arguments.json || arguments.output.is_none() {
         output::print(&comparison, arguments.json)?;
@@ -66,12 +64,15 @@ fn long_format(arguments: &CompareArguments) -> anyhow::Result<Option<LongFormat
 }
 
 /// Writes all numbers of all runs as one long table.
-fn long(
+fn write_long_table(
     arguments: &CompareArguments,
     format: LongFormat,
     rule: OutputRule,
 ) -> anyhow::Result<ExitState> {
-    let file = arguments.output.as_deref().map(|output| rule.create(output)).transpose()?;
+    let file = match &arguments.output {
+        Some(output) => Some(rule.create(output)?),
+        None => None,
+    };
     let table = steadfast_report::metrics(&named_findings(&arguments.runs)?);
     if table.rows.is_empty() {
         bail!(
@@ -89,51 +90,50 @@ fn long(
     };
     let path = file.path();
     file.write_and_persist(&content)?;
-    let (rows, runs) = (table.rows.len(), arguments.runs.len());
-    let plural = if runs == 1 { "" } else { "s" };
     terminal::status(&format!(
-        "Written: {} ({rows} numbers of {runs} run{plural})",
-        path.display()
+        "Written: {} ({} numbers of {})",
+        path.display(),
+        table.rows.len(),
+        counted(arguments.runs.len() as u64, "run")
     ));
     Ok(ExitState::Done)
 }
 
-/// Returns the findings of every run with its name.
+/// Returns the findings of every run with its name: its model, with the directory's name if models
+/// are equal or unknown.
 fn named_findings(runs: &[PathBuf]) -> anyhow::Result<Vec<(String, Findings)>> {
-    let mut found = Vec::new();
+    let mut findings = Vec::new();
     for run in runs {
-        found.push((run.as_path(), output::findings_of_one(run)?));
+        findings.push(output::findings_of_one(run)?);
     }
-    let names = names(&found);
-    Ok(names.into_iter().zip(found.into_iter().map(|(_, findings)| findings)).collect())
+    let models: Vec<Option<&str>> = findings.iter().map(Findings::model).collect();
+    let mut names = Vec::new();
+    for (run, model) in runs.iter().zip(&models) {
+        let is_unique = models.iter().filter(|other| *other == model).count() == 1;
+        names.push(match model {
+            Some(model) if is_unique => (*model).to_owned(),
+            Some(model) => format!("{model} ({})", directory_name(run)),
+            None => directory_name(run),
+        });
+    }
+    Ok(names.into_iter().zip(findings).collect())
 }
 
-/// Returns a name per run: its model, with the directory's name if models are equal or unknown.
-fn names(found: &[(&Path, Findings)]) -> Vec<String> {
-    let models: Vec<Option<&str>> = found.iter().map(|(_, findings)| findings.model()).collect();
-    let directory = |run: &Path| -> String {
-        // Results of another tool are named after their file.
-        let is_findings = run.file_name().is_some_and(|name| name == "findings.json");
-        if let (false, Some(name), true) = (is_findings, run.file_stem(), run.is_file()) {
-            return name.to_string_lossy().into_owned();
-        }
-        let run = if run.is_dir() { Some(run) } else { run.parent() };
-        let real = run.and_then(|run| run.canonicalize().ok());
-        let name = real.as_deref().and_then(Path::file_name);
-        name.map_or("run".to_owned(), |name| name.to_string_lossy().into_owned())
-    };
-    found
-        .iter()
-        .zip(&models)
-        .map(|((run, _), model)| {
-            let same = models.iter().filter(|other| *other == model).count();
-            match model {
-                Some(model) if same == 1 => (*model).to_owned(),
-                Some(model) => format!("{model} ({})", directory(run)),
-                None => directory(run),
-            }
-        })
-        .collect()
+/// Returns the name of a run's directory; results of another tool are named after their file.
+fn directory_name(run: &Path) -> String {
+    let is_findings = run.file_name().is_some_and(|name| name == "findings.json");
+    if run.is_file()
+        && !is_findings
+        && let Some(name) = run.file_stem()
+    {
+        return name.to_string_lossy().into_owned();
+    }
+    let directory = if run.is_dir() { Some(run) } else { run.parent() };
+    let real = directory.and_then(|directory| directory.canonicalize().ok());
+    match real.as_deref().and_then(Path::file_name) {
+        Some(name) => name.to_string_lossy().into_owned(),
+        None => "run".to_owned(),
+    }
 }
 
 /// Destination of a comparison.
@@ -171,33 +171,38 @@ impl ComparisonOutput {
         Ok(ComparisonOutput::File(rule.create(output)?, format))
     }
 
-    fn write(self, comparison: &Findings) -> anyhow::Result<Vec<PathBuf>> {
-        let printed = ReportTime { report_unix_ms: wall_clock_unix_ms() };
-        let content = |format: ComparisonFormat| -> anyhow::Result<Vec<u8>> {
-            Ok(match format {
-                ComparisonFormat::Html => steadfast_report::html(comparison, &printed).into_bytes(),
-                ComparisonFormat::Pdf => {
-                    start_typesetter()?;
-                    steadfast_report::pdf(comparison, &printed)?
-                }
-                ComparisonFormat::Json => steadfast_report::json(comparison)?,
-            })
-        };
+    fn write(self, comparison: &Findings) -> anyhow::Result<()> {
         match self {
             ComparisonOutput::File(file, format) => {
                 let path = file.path();
-                file.write_and_persist(&content(format)?)?;
-                Ok(vec![path])
+                file.write_and_persist(&format.content(comparison)?)?;
+                terminal::status(&format!("Written: {}", path.display()));
+                Ok(())
             }
             ComparisonOutput::OutputDir(output_dir) => {
                 let mut files = vec![
-                    ("compare.html".to_owned(), content(ComparisonFormat::Html)?),
-                    ("compare.pdf".to_owned(), content(ComparisonFormat::Pdf)?),
-                    ("compare.json".to_owned(), content(ComparisonFormat::Json)?),
+                    ("compare.html".to_owned(), ComparisonFormat::Html.content(comparison)?),
+                    ("compare.pdf".to_owned(), ComparisonFormat::Pdf.content(comparison)?),
+                    ("compare.json".to_owned(), ComparisonFormat::Json.content(comparison)?),
                 ];
                 files.extend(output::tables(comparison));
-                output_dir.write_files(&files)
+                output_dir.write_and_announce(&files)
             }
         }
+    }
+}
+
+impl ComparisonFormat {
+    /// Returns the content of a file in this format.
+    fn content(self, comparison: &Findings) -> anyhow::Result<Vec<u8>> {
+        let time = ReportTime { report_unix_ms: wall_clock_unix_ms() };
+        Ok(match self {
+            ComparisonFormat::Html => steadfast_report::html(comparison, &time).into_bytes(),
+            ComparisonFormat::Pdf => {
+                start_typesetter()?;
+                steadfast_report::pdf(comparison, &time)?
+            }
+            ComparisonFormat::Json => steadfast_report::json(comparison)?,
+        })
     }
 }

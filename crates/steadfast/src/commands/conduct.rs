@@ -51,15 +51,16 @@ impl ProcedureRun<'_> {
     ) -> anyhow::Result<ExitState> {
         let mut panel =
             RunPanel::new(self.procedure, rig.device(), stop.clone()).verbose(self.verbose);
-        let about = (self.name, self.directory);
-        let gauge = self.metrics.map(|metrics| metrics.add_target(rig, self.procedure, about));
+        let metrics = self
+            .metrics
+            .map(|metrics| metrics.add_target(rig, self.procedure, self.name, self.directory));
         let target = rig.device().name.clone();
-        let mut both = ReplayMarks { tee: ProgressTee(&mut panel, gauge), target };
+        let mut sink = ReplayMarks { tee: ProgressTee { panel: &mut panel, metrics }, target };
         let directory = ledger.directory().clone();
-        let ending = run::conduct(self.procedure, rig, ledger, lines, SOFTWARE, &mut both);
-        drop(both);
+        let ending = run::conduct(self.procedure, rig, ledger, lines, SOFTWARE, &mut sink);
+        drop(sink);
         panel.close();
-        if let Some(halted) = unfinished(&ending?, self.directory)? {
+        if let Some(halted) = state_if_unfinished(&ending?, self.directory)? {
             return Ok(halted);
         }
         let findings = output::study_with(self.procedure, &directory)?;
@@ -68,7 +69,7 @@ impl ProcedureRun<'_> {
         if !self.json {
             terminal::print(&format!("\n{}", output::report_line(self.directory)))?;
         }
-        Ok(state(&findings))
+        Ok(state_of(&findings))
     }
 }
 
@@ -102,7 +103,10 @@ impl ProgressSink for ReplayMarks<'_, '_> {
 }
 
 /// Returns the exit state of a run that stopped early, and prints why; `None` if it is complete.
-pub fn unfinished(ending: &RunOutcome, directory: &Path) -> anyhow::Result<Option<ExitState>> {
+pub fn state_if_unfinished(
+    ending: &RunOutcome,
+    directory: &Path,
+) -> anyhow::Result<Option<ExitState>> {
     match ending {
         RunOutcome::Complete => Ok(None),
         RunOutcome::Halted(halt) => {
@@ -128,7 +132,7 @@ pub fn write_report(directory: &Directory, findings: &Findings) -> anyhow::Resul
 }
 
 /// Returns the exit state that the findings imply.
-pub fn state(findings: &Findings) -> ExitState {
+pub fn state_of(findings: &Findings) -> ExitState {
     match findings.whole_end().good() {
         Some(false) => ExitState::NotPassed,
         _ => ExitState::Done,

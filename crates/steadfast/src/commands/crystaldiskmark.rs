@@ -14,7 +14,7 @@ use steadfast_domain::{Findings, Nanos};
 use steadfast_exchange::crystaldiskmark::{self, DiskMarkDirection, DiskMarkTest, SavedResult};
 use steadfast_exchange::identify::FileKind;
 use steadfast_procedures::presets::CrystalDiskMark;
-use steadfast_report::date_stamp;
+use steadfast_report::date_second;
 
 /// Runs the tests, prints the plan, or reports a saved result.
 pub fn run(arguments: &CrystalDiskMarkArguments) -> anyhow::Result<ExitState> {
@@ -111,15 +111,5 @@ fn saved(preset: &CrystalDiskMark, findings: &Findings) -> SavedResult {
 
 /// Formats a time as CrystalDiskMark does (`2026/11/22 16:12:55`), in UTC.
 fn date(unix_ms: u64) -> String {
-    let stamp = date_stamp(unix_ms);
-    let part = |from: usize, to: usize| stamp.get(from..to).unwrap_or_default();
-    format!(
-        "{}/{}/{} {}:{}:{}",
-        part(0, 4),
-        part(4, 6),
-        part(6, 8),
-        part(9, 11),
-        part(11, 13),
-        part(13, 15)
-    )
+    date_second(unix_ms).replace('-', "/").replace('Z', "")
 }

@@ -31,7 +31,7 @@ pub fn run(arguments: &DoctorArguments) -> anyhow::Result<ExitState> {
     let (device, found) = match target::existing(&arguments.device)? {
         TargetRef::Simulated(spec) => {
             let ssd = SimulatedSsd::new(spec, 1, StopSignal::default());
-            let checks = vec![simulated()];
+            let checks = vec![simulated_check()];
             (ssd.device().clone(), Examination { checks, ..Examination::default() })
         }
         TargetRef::Real(device) => {
@@ -49,12 +49,13 @@ pub fn run(arguments: &DoctorArguments) -> anyhow::Result<ExitState> {
             pages: &pages,
         })?;
     } else {
-        terminal::print_colored(&text(&device, &checks, terminal::width()))?;
+        terminal::print_colored(&check_list(&device, &checks, terminal::width()))?;
     }
     Ok(if state >= CheckState::Attention { ExitState::Unfit } else { ExitState::Done })
 }
 
-fn simulated() -> Check {
+/// Returns the only check of a simulated drive.
+fn simulated_check() -> Check {
     Check {
         id: "device-kind".into(),
         subject: "Kind of device".into(),
@@ -84,7 +85,8 @@ fn mark(state: CheckState) -> StyledObject<String> {
 /// Width of the state column.
 const STATE_WIDTH: usize = 9;
 
-fn text(device: &Device, checks: &[Check], width: usize) -> String {
+/// Formats the device, its checks with advice, and their number by state.
+fn check_list(device: &Device, checks: &[Check], width: usize) -> String {
     let model = device.model.as_deref().unwrap_or("no model name");
     let serial = device.serial.as_deref().map(|s| format!(", serial {s}")).unwrap_or_default();
     let head = format!("{}: {model}{serial}, {}", device.path, device.capacity);

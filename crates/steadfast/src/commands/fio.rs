@@ -1,6 +1,6 @@
 //! `steadfast fio`: runs fio's job files and command lines.
 
-use super::other_tools;
+use super::other_tools::{self, TargetSequence};
 use crate::cli::other_tools::{FioArguments, FrontArguments};
 use crate::exit::{ExitState, misuse};
 use crate::recognize_file::expect;
@@ -46,20 +46,21 @@ pub fn run(arguments: &FioArguments) -> anyhow::Result<ExitState> {
     }
     choose_sections(&mut file, &arguments.section)?;
     let named = files(&file);
-    let front = aimed(arguments, &named, !line.jobs.is_empty())?;
+    let front = with_named_target(arguments, &named, !line.jobs.is_empty())?;
     let as_named = front.target.names.len() == 1 && arguments.front.target.names.is_empty();
-    let complete = |sequence: Sequence| {
+    let sequence_on = |target: &TargetFacts<'_>| -> anyhow::Result<Sequence> {
+        let sequence = sequence(&file, target).map_err(refused)?;
         let title = source.name.clone();
-        Sequence { title, source: Some(source.clone()), ..sequence }
+        Ok(Sequence { title, source: Some(source.clone()), ..sequence })
     };
     let targets = targets_by_name(&front.target.names, &named)?;
     if targets.is_empty() {
-        let (is_new, capacity) = match front.target.names.as_slice() {
-            [only] => (as_named && is_new_file(only), capacity(&front, only)?),
-            _ => (false, None),
-        };
-        let assumed = TargetFacts { as_named, is_new, capacity, ..TargetFacts::default() };
-        let sequence = complete(sequence(&file, &assumed).map_err(refused)?);
+        let mut target = TargetFacts { as_named, ..TargetFacts::default() };
+        if let [only] = front.target.names.as_slice() {
+            target.is_new = as_named && is_new_file(only);
+            target.capacity = known_capacity(&front, only)?;
+        }
+        let sequence = sequence_on(&target)?;
         if front.target.names.is_empty() && !named.is_empty() {
             return Err(misuse(format!(
                 "no target: what the job file names ({}) is used only if the command line names it; \
@@ -67,18 +68,18 @@ pub fn run(arguments: &FioArguments) -> anyhow::Result<ExitState> {
                 named.join(", ")
             )));
         }
-        let front = sized(front, &sequence, as_named);
+        let front = with_file_size(front, &sequence, as_named);
         check_room(&front, &sequence)?;
         return other_tools::conduct(&front, sequence).map(|conducted| conducted.state);
     }
-    let mut each = Vec::new();
-    for (name, target) in &targets {
-        let capacity = capacity(&front, target)?;
-        let assumed =
-            TargetFacts { device: Some(name), as_named, capacity, ..TargetFacts::default() };
-        each.push((target.as_str(), complete(sequence(&file, &assumed).map_err(refused)?)));
+    let mut sequences = Vec::new();
+    for NamedJobTarget { device, target } in &targets {
+        let capacity = known_capacity(&front, target)?;
+        let facts =
+            TargetFacts { device: Some(device), as_named, capacity, ..TargetFacts::default() };
+        sequences.push(TargetSequence { target, sequence: sequence_on(&facts)? });
     }
-    other_tools::conduct_several(&front, each).map(|conducted| conducted.state)
+    other_tools::conduct_several(&front, sequences).map(|conducted| conducted.state)
 }
 
 /// Keeps only the sections named by `--section`.
@@ -102,7 +103,7 @@ fn choose_sections(file: &mut JobFile, chosen: &[String]) -> anyhow::Result<()> 
 
 /// Returns the arguments with a target. Command-line jobs use the files or devices they name; jobs
 /// of a file use `--target` only.
-fn aimed(
+fn with_named_target(
     arguments: &FioArguments,
     named: &[String],
     has_jobs: bool,
@@ -142,7 +143,11 @@ fn aimed(
 }
 
 /// Sets the size of a file that the jobs name and that does not exist to what they need.
-fn sized(mut front: FrontArguments, sequence: &Sequence, as_named: bool) -> FrontArguments {
+fn with_file_size(
+    mut front: FrontArguments,
+    sequence: &Sequence,
+    as_named: bool,
+) -> FrontArguments {
     if as_named
         && front.target.size.is_none()
         && front.target.names.iter().all(|target| is_new_file(target))
@@ -157,7 +162,7 @@ fn is_new_file(target: &str) -> bool {
 }
 
 /// Returns the capacity of a target; `None` if it is unknown before the run.
-fn capacity(front: &FrontArguments, target: &str) -> anyhow::Result<Option<Bytes>> {
+fn known_capacity(front: &FrontArguments, target: &str) -> anyhow::Result<Option<Bytes>> {
     if front.hosts.list()?.is_some() || front.target.size.is_none() && is_new_file(target) {
         return Ok(None);
     }
@@ -187,42 +192,60 @@ fn check_room(front: &FrontArguments, sequence: &Sequence) -> anyhow::Result<()>
     Ok(())
 }
 
+/// The target of the jobs on one device or file.
+struct NamedJobTarget<'a> {
+    /// Name in the jobs.
+    device: &'a str,
+    target: &'a str,
+}
+
 /// Returns the target of each file or device that the jobs name: given as `NAME=TARGET`, or in
 /// order if the counts match. Empty if all jobs use one target.
-fn targets_by_name(targets: &[String], named: &[String]) -> anyhow::Result<Vec<(String, String)>> {
-    let mapped = |target: &String| {
-        let name = named.iter().find(|name| {
-            target.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('='))
-        })?;
-        Some((name.clone(), target[name.len() + 1..].to_owned()))
-    };
-    let pairs: Vec<(String, String)> = targets.iter().filter_map(mapped).collect();
+fn targets_by_name<'a>(
+    targets: &'a [String],
+    named: &'a [String],
+) -> anyhow::Result<Vec<NamedJobTarget<'a>>> {
+    let mut pairs = Vec::new();
+    for text in targets {
+        for device in named {
+            if let Some(target) = text.strip_prefix(device.as_str())
+                && let Some(target) = target.strip_prefix('=')
+            {
+                pairs.push(NamedJobTarget { device, target });
+                break;
+            }
+        }
+    }
     if pairs.is_empty() {
         return match targets.len() {
             0 | 1 => Ok(Vec::new()),
             count if count == named.len() => {
-                Ok(named.iter().cloned().zip(targets.iter().cloned()).collect())
+                let pairs = named.iter().zip(targets);
+                Ok(pairs.map(|(device, target)| NamedJobTarget { device, target }).collect())
             }
             count => Err(misuse(format!(
                 "{count} targets were given, and the jobs name {} files or devices{}; give one \
                  target, or each as --target NAME=TARGET",
                 named.len(),
-                listed(named)
+                in_parentheses(named)
             ))),
         };
     }
-    let missing: Vec<String> =
-        named.iter().filter(|name| !pairs.iter().any(|(own, _)| own == *name)).cloned().collect();
+    let missing: Vec<String> = named
+        .iter()
+        .filter(|name| pairs.iter().all(|pair| pair.device != **name))
+        .cloned()
+        .collect();
     if !missing.is_empty() || pairs.len() != targets.len() {
         return Err(misuse(format!(
             "give every device of the jobs a target, as --target NAME=TARGET; without one:{}",
-            listed(&missing)
+            in_parentheses(&missing)
         )));
     }
     Ok(pairs)
 }
 
-fn listed(names: &[String]) -> String {
+fn in_parentheses(names: &[String]) -> String {
     if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) }
 }
 

@@ -5,7 +5,7 @@
 
 use super::plan;
 use super::several::{self, ConcurrentRuns};
-use super::start_run::{RunRequest, default_seed, read_only_sequence};
+use super::start_run::{RequestedRun, RunRequest, default_seed, read_only_sequence};
 use crate::cli::other_tools::FrontArguments;
 use crate::exit::{ExitState, misuse};
 pub use crate::input_file::{foreign as read, source};
@@ -15,6 +15,7 @@ use crate::{hosts, output, terminal};
 use anyhow::anyhow;
 use std::path::{Path, PathBuf};
 use steadfast_domain::settings::SettingName;
+use steadfast_domain::text::counted;
 use steadfast_domain::{Device, Findings, PurgeChoice, PurgeMethod, Sequence, Settings};
 use steadfast_exchange::ParseError;
 use steadfast_procedures::sequence::NAME;
@@ -26,12 +27,14 @@ const ERRORS_MAX: usize = 100;
 /// Prints the errors of a file, one line each, and returns the error of the command.
 pub fn refused(path: &Path, errors: &[ParseError]) -> anyhow::Error {
     let shown = path.display();
-    errors.iter().take(ERRORS_MAX).for_each(|what| terminal::warn(&format!("{shown}: {what}")));
+    for error in errors.iter().take(ERRORS_MAX) {
+        terminal::warn(&format!("{shown}: {error}"));
+    }
     if errors.len() > ERRORS_MAX {
         terminal::warn(&format!("{shown}: and {} more", errors.len() - ERRORS_MAX));
     }
-    let many = if errors.len() == 1 { "thing" } else { "things" };
-    anyhow!("{shown}: nothing was run; {} {many} in it cannot be applied", errors.len())
+    let things = counted(errors.len() as u64, "thing");
+    anyhow!("{shown}: nothing was run; {things} in it cannot be applied")
 }
 
 /// A sequence that was shown or run.
@@ -109,35 +112,38 @@ pub fn conduct(arguments: &FrontArguments, sequence: Sequence) -> anyhow::Result
     Ok(SequenceOutcome { state: ended.state, directory: Some(ended.directory) })
 }
 
-/// Shows what each target gets, or runs all at the same time.
+/// The sequence of one of several targets.
+pub struct TargetSequence<'a> {
+    pub target: &'a str,
+    pub sequence: Sequence,
+}
+
+/// Shows the plan of each target, or runs all at the same time.
 pub fn conduct_several(
     arguments: &FrontArguments,
-    each: Vec<(&str, Sequence)>,
+    sequences: Vec<TargetSequence<'_>>,
 ) -> anyhow::Result<SequenceOutcome> {
-    let foreseen = each
-        .iter()
-        .map(|(target, _)| foresee(arguments, target))
-        .collect::<anyhow::Result<Vec<_>>>()?;
+    let mut foreseen = Vec::new();
+    for TargetSequence { target, .. } in &sequences {
+        foreseen.push(foresee(arguments, target)?);
+    }
     let seed = arguments.seed.unwrap_or_else(|| default_seed(&foreseen[0]));
-    let mut all = Vec::new();
-    for (target, sequence) in each {
+    let mut runs = Vec::new();
+    for TargetSequence { target, sequence } in sequences {
         let settings = settings(arguments, sequence, seed)?;
         if arguments.plan {
             check_readable(arguments, &settings, target)?;
         } else {
             print_remarks(&settings);
         }
-        all.push((run_request(arguments, target), settings));
+        runs.push(RequestedRun { request: run_request(arguments, target), settings });
     }
     if arguments.plan {
-        let runs = all.iter().zip(&foreseen);
-        let runs = runs.map(|((request, settings), device)| (request.target, settings, device));
-        let state = plan::show_targets(runs, arguments.assume, arguments.json)?;
+        let state = plan::show_targets(&runs, &foreseen, arguments.assume, arguments.json)?;
         return Ok(SequenceOutcome { state, directory: None });
     }
     let sync = StartSync::Steps;
-    let all = ConcurrentRuns { each: all, foreseen: &foreseen, sync, prometheus: None };
-    let ended = several::run(all)?;
+    let ended = several::run(ConcurrentRuns { runs, foreseen: &foreseen, sync })?;
     Ok(SequenceOutcome { state: ended.state, directory: Some(ended.directory) })
 }
 
@@ -158,6 +164,7 @@ fn run_request<'a>(arguments: &'a FrontArguments, target: &'a str) -> RunRequest
         group: arguments.group.as_deref(),
         json: arguments.json,
         verbose: false,
+        prometheus: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! `steadfast plan`: prints the steps of a run and its duration.
 
-use super::start_run::geometry;
+use super::start_run::{RequestedRun, geometry};
 use crate::cli::{self, PlanArguments};
 use crate::exit::ExitState;
 use crate::run_settings::{add_purge, settings};
@@ -74,7 +74,7 @@ pub struct PlanTargetsOutput {
 /// Prints the plan for each target.
 pub fn run(arguments: &PlanArguments) -> anyhow::Result<ExitState> {
     let chosen = &arguments.procedure;
-    let wanted =
+    let detail =
         if arguments.verbose { PlanDetail::EveryStep } else { PlanDetail::new(arguments.json) };
     let mut targets = Vec::new();
     for own in workloads::each_target(chosen)? {
@@ -83,15 +83,14 @@ pub fn run(arguments: &PlanArguments) -> anyhow::Result<ExitState> {
         let mut settings = settings(&own, 1, &device)?;
         add_purge(&mut settings, arguments.purge, arguments.purge_command.as_deref(), None)?;
         if let [_] = chosen.target.names.as_slice() {
-            return show(&settings, device, arguments.assume, wanted);
+            return show(&settings, device, arguments.assume, detail);
         }
         targets.push(PlanOutput::rehearse(&settings, device, arguments.assume)?);
     }
     if arguments.json {
         terminal::print_json(&PlanTargetsOutput { targets })?;
     } else {
-        let texts: Vec<String> =
-            targets.iter().map(|answer| text(answer, arguments.verbose)).collect();
+        let texts: Vec<String> = targets.iter().map(|plan| text(plan, arguments.verbose)).collect();
         terminal::print(&texts.join("\n\n"))?;
     }
     Ok(ExitState::Done)
@@ -152,29 +151,33 @@ pub fn show(
     settings: &Settings,
     device: Device,
     assume: Option<Bytes>,
-    wanted: PlanDetail,
+    detail: PlanDetail,
 ) -> anyhow::Result<ExitState> {
-    let answer = PlanOutput::rehearse(settings, device, assume)?;
-    match (wanted, settings.sequence.as_deref()) {
-        (PlanDetail::Json, _) => terminal::print_json(&answer)?,
-        (_, Some(sequence)) => terminal::print(&sequence_text(&answer, sequence))?,
-        (_, None) => terminal::print(&text(&answer, wanted == PlanDetail::EveryStep))?,
+    let plan = PlanOutput::rehearse(settings, device, assume)?;
+    if detail == PlanDetail::Json {
+        terminal::print_json(&plan)?;
+    } else if let Some(sequence) = &settings.sequence {
+        terminal::print(&sequence_text(&plan, sequence))?;
+    } else {
+        terminal::print(&text(&plan, detail == PlanDetail::EveryStep))?;
     }
     Ok(ExitState::Done)
 }
 
-/// Prints the plans of runs at the same time, each with its target.
-pub fn show_targets<'a>(
-    runs: impl Iterator<Item = (&'a str, &'a Settings, &'a Device)>,
+/// Prints the plans of runs at the same time, each with its target. `devices` are those of the
+/// runs, in the same order.
+pub fn show_targets(
+    runs: &[RequestedRun<'_>],
+    devices: &[Device],
     assume: Option<Bytes>,
     json: bool,
 ) -> anyhow::Result<ExitState> {
     let mut targets = Vec::new();
-    for (target, settings, device) in runs {
+    for (RequestedRun { request, settings }, device) in runs.iter().zip(devices) {
         if json {
             targets.push(PlanOutput::rehearse(settings, device.clone(), assume)?);
         } else {
-            terminal::print(&format!("{target}:"))?;
+            terminal::print(&format!("{}:", request.target))?;
             show(settings, device.clone(), assume, PlanDetail::Summary)?;
         }
     }
@@ -211,8 +214,8 @@ fn head(device: &Device, alters: bool) -> String {
 
 /// Formats the steps of another tool's sequence, one line each, and the remarks on differences
 /// from that tool.
-fn sequence_text(answer: &PlanOutput, sequence: &Sequence) -> String {
-    let PlanOutput { device, outline, .. } = answer;
+fn sequence_text(plan: &PlanOutput, sequence: &Sequence) -> String {
+    let PlanOutput { device, outline, .. } = plan;
     let mut lines = vec![head(device, sequence.alters())];
     if sequence.alters() && !device.in_use.is_empty() {
         lines.push(format!("A run would be refused now: {}.", device.in_use.join(", ")));
@@ -220,27 +223,30 @@ fn sequence_text(answer: &PlanOutput, sequence: &Sequence) -> String {
     lines.push(format!("\n{}: {}", sequence.tool, sequence.title));
     lines.extend((1..).zip(&sequence.steps).map(|(number, step)| step_line(number, step)));
     lines.extend(sequence.remarks.iter().map(|remark| format!("Note: {remark}")));
-    let known = (outline.best_time_ns > Nanos::ZERO).then(|| outline.best_time_ns.to_string());
-    let moved = match outline.unknown_time_bytes {
-        Bytes(0) => None,
-        bytes => Some(format!("the time to move {bytes} (--assume RATE includes it)")),
-    };
-    let both: Vec<String> = known.into_iter().chain(moved).collect();
-    let total =
-        if both.is_empty() { "depends on the device".to_owned() } else { both.join(", and ") };
-    lines.push(format!("\nTotal: {total}."));
-    lines.push(closing(answer, sequence.alters()));
+    let mut times = Vec::new();
+    if outline.best_time_ns > Nanos::ZERO {
+        times.push(outline.best_time_ns.to_string());
+    }
+    if outline.unknown_time_bytes > Bytes(0) {
+        let bytes = outline.unknown_time_bytes;
+        times.push(format!("the time to move {bytes} (--assume RATE includes it)"));
+    }
+    if times.is_empty() {
+        times.push("depends on the device".to_owned());
+    }
+    lines.push(format!("\nTotal: {}.", times.join(", and ")));
+    lines.push(closing(plan, sequence.alters()));
     lines.join("\n")
 }
 
 /// Returns the command that runs the plan. With several targets, each plan prints its own
 /// confirmation.
-fn closing(answer: &PlanOutput, alters: bool) -> String {
+fn closing(plan: &PlanOutput, alters: bool) -> String {
     let words: Vec<String> =
         cli::words().iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let mut command = run_command(&words);
     let is_confirmed = words.iter().any(|word| word.starts_with("--yes-destroy"));
-    if let Some(confirmation) = &answer.confirmation
+    if let Some(confirmation) = &plan.confirmation
         && alters
         && !is_confirmed
     {
@@ -354,19 +360,19 @@ fn amount(amount: Amount) -> String {
     }
 }
 
-fn text(answer: &PlanOutput, verbose: bool) -> String {
-    let PlanOutput { device, outline, purge, .. } = answer;
+fn text(plan: &PlanOutput, verbose: bool) -> String {
+    let PlanOutput { device, outline, purge, .. } = plan;
     let mut lines = vec![head(device, true)];
     if !device.in_use.is_empty() {
         lines.push(format!("A run would be refused now: {}.", device.in_use.join(", ")));
     }
     lines.push(method_line(outline));
     lines.push(String::new());
-    let mut plan_lines = plan_lines(answer, verbose);
+    let mut plan_lines = plan_lines(plan, verbose);
     for line in plan_lines.iter_mut().filter(|line| line.phase == PURGE) {
         line.text = match purge {
             PurgeChoice::Auto => "the best method that the device supports (--purge)".to_owned(),
-            PurgeChoice::Method(method) => match &answer.purge_command {
+            PurgeChoice::Method(method) => match &plan.purge_command {
                 Some(command) => format!("{method}: {command}"),
                 None => method.to_string(),
             },
@@ -379,39 +385,40 @@ fn text(answer: &PlanOutput, verbose: bool) -> String {
         grouped(&plan_lines)
     });
     lines.push(String::new());
-    let is_purged = outline.sections.iter().any(|section| section.phase == PURGE);
-    let writes = match outline.unknown_time_bytes {
-        Bytes(0) => None,
-        bytes => Some(format!("the time to write {bytes} (--assume RATE includes it)")),
-    };
-    if let Some(wanted) = &answer.start_below {
+    if let Some(wanted) = &plan.start_below {
         lines.push(format!(
             "Before the first load of each test, and after each purge: waits until the device has \
              less than {} C, at most {} (--start-below).",
             wanted.celsius, wanted.limit
         ));
     }
-    let more: Vec<String> =
-        is_purged.then(|| "the purge".to_owned()).into_iter().chain(writes).collect();
+    let mut more = Vec::new();
+    if outline.sections.iter().any(|section| section.phase == PURGE) {
+        more.push("the purge".to_owned());
+    }
+    if outline.unknown_time_bytes > Bytes(0) {
+        let bytes = outline.unknown_time_bytes;
+        more.push(format!("the time to write {bytes} (--assume RATE includes it)"));
+    }
     let more = more.join(", and ");
-    lines.push(match (known_total(answer), more.as_str()) {
+    lines.push(match (known_total(plan), more.as_str()) {
         (Some(total), "") => format!("Total: {total}."),
         (Some(total), more) => format!("Total: {total}; plus {more}."),
         (None, "") => "Total: depends on the device.".to_owned(),
         (None, more) => format!("Total: {more}."),
     });
-    lines.push(closing(answer, true));
+    lines.push(closing(plan, true));
     lines.join("\n")
 }
 
 /// Formats the time of the steps whose time is known; `None` if there are none.
-fn known_total(answer: &PlanOutput) -> Option<String> {
-    let outline = &answer.outline;
+fn known_total(plan: &PlanOutput) -> Option<String> {
+    let outline = &plan.outline;
     let (best, worst) = (outline.best_time_ns, outline.worst_time_ns);
     if worst == Nanos::ZERO {
         return None;
     }
-    let may_end_sooner = answer.assumed_rate.is_none()
+    let may_end_sooner = plan.assumed_rate.is_none()
         && outline.sections.iter().any(|section| section.bytes_at_most.is_some());
     let mut total = if best != worst {
         format!("{best} if steady at once, {worst} at most")
@@ -427,11 +434,11 @@ fn known_total(answer: &PlanOutput) -> Option<String> {
 }
 
 /// Maximum number of demands in the method line.
-const DEMANDS_OF_A_LINE: usize = 8;
+const DEMANDS_SHOWN: usize = 8;
 
 /// Returns the line with demand and write cache of the measured steps.
 fn method_line(outline: &Outline) -> String {
-    let shown = outline.demands.iter().take(DEMANDS_OF_A_LINE);
+    let shown = outline.demands.iter().take(DEMANDS_SHOWN);
     let mut demands: Vec<String> = shown.map(ToString::to_string).collect();
     if outline.demands.len() > demands.len() {
         demands.push(format!("{} more", outline.demands.len() - demands.len()));
@@ -458,44 +465,55 @@ impl PlanLine {
     }
 
     /// Splits a name that ends in a number with a unit, e.g. `wait-15s` into `wait` and `15s`.
-    fn stem(&self) -> Option<(&str, &str)> {
-        let (stem, end) = self.phase.rsplit_once('-')?;
-        end.starts_with(|c: char| c.is_ascii_digit()).then_some((stem, end))
+    fn name_and_number(&self) -> Option<(&str, &str)> {
+        let (name, number) = self.phase.rsplit_once('-')?;
+        number.starts_with(|c: char| c.is_ascii_digit()).then_some((name, number))
     }
 
-    /// Splits the description into words, each with true if it equals the number at the end of the
-    /// name.
-    fn words(&self) -> Vec<(&str, bool)> {
-        let end = self.stem().map_or("", |(_, end)| end);
+    /// Splits the description into words.
+    fn words(&self) -> Vec<PlanWord<'_>> {
+        let end = self.name_and_number().map_or("", |(_, end)| end);
         let number = end.trim_end_matches(|c: char| !c.is_ascii_digit());
-        self.text.split(' ').map(|word| (word, word == number)).collect()
+        let words = self.text.split(' ');
+        words.map(|text| PlanWord { text, is_number: text == number }).collect()
     }
 
     /// Returns true if both lines differ in their number only.
     fn is_alike(&self, other: &PlanLine) -> bool {
-        let stems = self.stem().zip(other.stem());
-        let (own, others) = (self.words(), other.words());
-        let mut pairs = own.iter().zip(&others);
-        stems.is_some_and(|(own, other)| own.0 == other.0)
-            && own.len() == others.len()
-            && pairs.all(|(own, other)| own.0 == other.0 || own.1 && other.1)
+        let (Some((name, _)), Some((other_name, _))) =
+            (self.name_and_number(), other.name_and_number())
+        else {
+            return false;
+        };
+        let (words, other_words) = (self.words(), other.words());
+        let mut pairs = words.iter().zip(&other_words);
+        name == other_name
+            && words.len() == other_words.len()
+            && pairs.all(|(a, b)| a.text == b.text || a.is_number && b.is_number)
     }
 }
 
+/// A word of a line's description.
+struct PlanWord<'a> {
+    text: &'a str,
+    /// True if it equals the number at the end of the line's phase.
+    is_number: bool,
+}
+
 /// Returns the lines of a plan in order; repetitions within a phase are merged.
-fn plan_lines(answer: &PlanOutput, verbose: bool) -> Vec<PlanLine> {
-    let outline = &answer.outline;
+fn plan_lines(plan: &PlanOutput, verbose: bool) -> Vec<PlanLine> {
+    let outline = &plan.outline;
     let mut lines = Vec::new();
     let mut rest = outline.sections.as_slice();
     while let Some(first) = rest.first() {
         let rounds = rest.iter().take_while(|s| s.round > 0 && s.phase == first.phase).count();
         let (text, used) = if rounds > 0 {
-            (rounds_text(first, answer, verbose), rounds)
+            (rounds_text(first, plan, verbose), rounds)
         } else {
             let period = if verbose { Period::ONCE } else { period_of_sections(rest) };
             let used = period.length * period.times;
             let text = match period.times {
-                1 => section_text(first, answer.assumed_rate),
+                1 => section_text(first, plan.assumed_rate),
                 times => repeated_text(&rest[..period.length], times),
             };
             (text, used)
@@ -572,16 +590,16 @@ fn group_text(lines: &[PlanLine], period: Period) -> Vec<String> {
         let repetitions: Vec<_> =
             lines.iter().skip(at).step_by(period.length).map(PlanLine::words).collect();
         let mut words = Vec::new();
-        for (place, (word, _)) in line.words().into_iter().enumerate() {
-            let all: Vec<&str> = repetitions.iter().map(|words| words[place].0).collect();
-            if all.iter().all(|other| *other == word) {
-                words.push(word.to_owned());
+        for (index, word) in line.words().into_iter().enumerate() {
+            let all: Vec<&str> = repetitions.iter().map(|words| words[index].text).collect();
+            if all.iter().all(|other| *other == word.text) {
+                words.push(word.text.to_owned());
             } else {
                 words.push(all.join("/"));
             }
         }
-        let stem = line.stem().map_or(line.phase.as_str(), |(stem, _)| stem);
-        printed.push(format!("  {stem:<8} {}", words.join(" ")));
+        let name = line.name_and_number().map_or(line.phase.as_str(), |(name, _)| name);
+        printed.push(format!("  {name:<8} {}", words.join(" ")));
     }
     printed
 }
@@ -628,28 +646,28 @@ fn step_names(steps: &[RepeatedStep], verbose: bool) -> Vec<String> {
 }
 
 /// Maximum number of steps per line, and on the line of their phase.
-const STEPS_OF_A_LINE: usize = 8;
-const STEPS_BESIDE: usize = 3;
+const STEPS_PER_LINE: usize = 8;
+const STEPS_ON_PHASE_LINE: usize = 3;
 
 /// Formats the rounds of a phase, which are all equal.
-fn rounds_text(round: &OutlineSection, answer: &PlanOutput, verbose: bool) -> String {
-    let (best, worst) = answer.outline.rounds.get(&round.phase).copied().unwrap_or_default();
-    let sooner = match round.bytes_at_most {
+fn rounds_text(round: &OutlineSection, plan: &PlanOutput, verbose: bool) -> String {
+    let (best, worst) = plan.outline.rounds.get(&round.phase).copied().unwrap_or_default();
+    let byte_limit = match round.bytes_at_most {
         Some(bytes) => {
-            format!(", or until {} are moved", limit_text(bytes, answer.device.capacity))
+            format!(", or until {} are moved", limit_text(bytes, plan.device.capacity))
         }
         None => String::new(),
     };
     let head = format!(
-        "{best} to {worst} rounds of {}, {} each{sooner}:",
+        "{best} to {worst} rounds of {}, {} each{byte_limit}:",
         counted(round.step_count() as u64, "step"),
         round.time_ns.unwrap_or_default()
     );
     let steps = step_names(&round.steps, verbose);
-    if steps.len() <= STEPS_BESIDE {
+    if steps.len() <= STEPS_ON_PHASE_LINE {
         return format!("{head} {}", steps.join(", "));
     }
-    let rows = steps.chunks(STEPS_OF_A_LINE).map(|row| format!("\n           {}", row.join(", ")));
+    let rows = steps.chunks(STEPS_PER_LINE).map(|row| format!("\n           {}", row.join(", ")));
     std::iter::once(head).chain(rows).collect()
 }
 

@@ -45,30 +45,32 @@ pub fn add_options(
         }
     }
     // A resumed run may start in another directory.
-    settings.log_to = log_to
-        .map(|text| match LogPlace::parse(text) {
-            LogPlace::Listener(address) => Ok(address),
-            LogPlace::File(path) => Ok(std::path::absolute(path)?.display().to_string()),
-        })
-        .transpose()
-        .map_err(|error: std::io::Error| misuse(format!("--log-to: {error}")))?;
+    settings.log_to = match log_to.map(LogPlace::parse) {
+        None => None,
+        Some(LogPlace::Listener(address)) => Some(address),
+        Some(LogPlace::File(path)) => {
+            let path =
+                std::path::absolute(path).map_err(|error| misuse(format!("--log-to: {error}")))?;
+            Some(path.display().to_string())
+        }
+    };
     Ok(())
 }
 
 /// Returns the paths that must not be on the target's disk: the run directory and the second log.
 pub fn kept_paths(directory: &Path, settings: &Settings) -> Vec<PathBuf> {
-    let second = settings.log_to.as_deref().map(LogPlace::parse).and_then(|place| match place {
-        LogPlace::File(path) => Some(path),
-        LogPlace::Listener(_) => None,
-    });
-    std::iter::once(directory.to_owned()).chain(second).collect()
+    let mut paths = vec![directory.to_owned()];
+    if let Some(LogPlace::File(path)) = settings.log_to.as_deref().map(LogPlace::parse) {
+        paths.push(path);
+    }
+    paths
 }
 
 /// Refuses options that cannot be combined with the target.
 ///
 /// Arming refuses a disk that holds one of these paths; for a target that is a file, the file
 /// systems are compared here.
-pub fn refuse(settings: &Settings, device: &Device, directory: &Path) -> anyhow::Result<()> {
+pub fn check_target(settings: &Settings, device: &Device, directory: &Path) -> anyhow::Result<()> {
     if settings.procedure != PROCEDURE {
         return Ok(());
     }
@@ -109,17 +111,18 @@ fn file_system_of(path: &Path) -> Option<u64> {
 
 /// Resumes a run with `resume` each time that it halts for a power cut, once the device has
 /// returned.
-pub fn follow(
+pub fn resume_after_cuts(
     mut state: ExitState,
     directory: &Path,
     resume: &mut dyn FnMut(&StopSignal) -> anyhow::Result<ExitState>,
 ) -> anyhow::Result<ExitState> {
-    let (mut stop, mut last) = (None, None);
+    let mut stop = None;
+    let mut last_cycle = None;
     while matches!(state, ExitState::Halted) {
         let contents = Ledger::read(directory)?;
         let Some(trial) = contents.awaited_trial() else { break };
         // The same error would halt the reading again.
-        if last.replace(trial.cycle) == Some(trial.cycle) {
+        if last_cycle.replace(trial.cycle) == Some(trial.cycle) {
             break;
         }
         let stop = match &stop {

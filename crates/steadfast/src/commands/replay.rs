@@ -41,9 +41,10 @@ fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitState> {
     }
     let report = OptionalReport::from_arguments(&arguments.report)?;
     let original = FilteredCapture::files(slice::from_ref(&arguments.original), &arguments.filter)?;
-    let chosen = of_replayed(arguments)?;
-    let mut replayed = FilteredCapture::files(slice::from_ref(&arguments.replayed), &chosen)?;
-    let map = arguments.map.map(|rule| map(&original, &replayed, rule)).transpose()?;
+    let replay_filter = replay_filter(arguments)?;
+    let mut replayed =
+        FilteredCapture::files(slice::from_ref(&arguments.replayed), &replay_filter)?;
+    let map = arguments.map.map(|rule| address_map(&original, &replayed, rule)).transpose()?;
     let mut options = FidelityOptions {
         passes: [original.pass.clone(), replayed.pass.clone()],
         step_ns: arguments.step.map(|step| step.0),
@@ -53,26 +54,26 @@ fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitState> {
     let pair = || format!("{} and {}", arguments.original.display(), arguments.replayed.display());
     let mut found =
         Fidelity::compare(&original.captured, &replayed.captured, &options).with_context(pair)?;
-    if chosen.from.is_none()
-        && let Some((reads, from)) = after_arming(&found, &replayed)?
+    if replay_filter.from.is_none()
+        && let Some(ArmingReads { count, end_ns }) = arming_reads(&found, &replayed)?
     {
         terminal::warn(&format!(
-            "{}: no replay mark; {reads} reads by this program before the replay are ignored",
+            "{}: no replay mark; {count} reads by this program before the replay are ignored",
             replayed.name
         ));
-        replayed.pass.filter = replayed.pass.filter.clone().within(&[(from, u64::MAX)]);
+        replayed.pass.filter = replayed.pass.filter.clone().within(&[(end_ns, u64::MAX)]);
         options.passes[1] = replayed.pass.clone();
         found = Fidelity::compare(&original.captured, &replayed.captured, &options)
             .with_context(pair)?;
     }
-    let shown = findings(&found, SOFTWARE);
-    output::print(&shown, arguments.json)?;
+    let findings = findings(&found, SOFTWARE);
+    output::print(&findings, arguments.json)?;
     if !arguments.json {
-        terminal::print(&format!("\n{}", shown.ending))?;
+        terminal::print(&format!("\n{}", findings.ending))?;
     }
-    report.write(&shown)?;
+    report.write(&findings)?;
     Ok(match [original.ending(), replayed.ending()] {
-        [ExitState::Done, ExitState::Done] if is_same(&found) => ExitState::Done,
+        [ExitState::Done, ExitState::Done] if has_same_ios(&found) => ExitState::Done,
         [ExitState::Done, ExitState::Done] => ExitState::CheckFailed,
         _ => ExitState::Incomplete,
     })
@@ -80,7 +81,7 @@ fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitState> {
 
 /// Returns true if both sides have the same I/Os: equal operation, size and offset in order; for
 /// step sums, equal counts by operation and size.
-fn is_same(found: &Fidelity) -> bool {
+fn has_same_ios(found: &Fidelity) -> bool {
     let devices = found.sides.each_ref().map(|side| side.devices.len());
     if let Some(pairs) = &found.devices {
         return devices[0] == devices[1] && pairs.iter().all(|pair| pair.sequence.first.is_none());
@@ -98,12 +99,19 @@ fn is_same(found: &Fidelity) -> bool {
 /// Maximum number of reads with which a run arms its target.
 const ARMING_MAX: u64 = 64;
 
-/// Returns the number of reads with which this program armed the target, and the time of the I/O
-/// after them, if the replay has no other I/Os in addition to the original.
-fn after_arming(
+/// Reads with which this program armed the target of a replay.
+struct ArmingReads {
+    count: u64,
+    /// Issue time of the I/O after them.
+    end_ns: u64,
+}
+
+/// Returns the reads that armed the target, if the replay has no other I/Os in addition to the
+/// original.
+fn arming_reads(
     found: &Fidelity,
     replayed: &FilteredCapture,
-) -> anyhow::Result<Option<(u64, u64)>> {
+) -> anyhow::Result<Option<ArmingReads>> {
     let Some([pair]) = found.devices.as_deref() else { return Ok(None) };
     let more = pair.ios[1].saturating_sub(pair.ios[0]);
     if pair.sequence.first.is_none() || !(1..=ARMING_MAX).contains(&more) {
@@ -111,16 +119,16 @@ fn after_arming(
     }
     let own = CommandName::new(env!("CARGO_PKG_NAME"));
     let mut ios = replayed.captured.ios(&replayed.pass, Fields::new(&[Field::Command]))?;
-    let mut reads = 0;
+    let mut count = 0;
     while let Some(rows) = ios.next_batch()? {
         for row in rows.iter() {
-            if reads == more {
-                return Ok(Some((reads, rows.batch.issued_ns(row))));
+            if count == more {
+                return Ok(Some(ArmingReads { count, end_ns: rows.batch.issued_ns(row) }));
             }
             if rows.batch.op(row) != IoOp::Read || rows.batch.command(row) != own {
                 return Ok(None);
             }
-            reads += 1;
+            count += 1;
         }
     }
     Ok(None)
@@ -150,17 +158,17 @@ fn marked_target(arguments: &VerifyArguments, conditions: &CaptureConditions) ->
 /// Returns the filter of the replay, without conditions that apply to the captured host only. Unless
 /// the user gives times, it selects the time between the replay's marks: before it, the run reads
 /// from its target; after it, udev reads the closed device.
-fn of_replayed(arguments: &VerifyArguments) -> anyhow::Result<FilterArguments> {
+fn replay_filter(arguments: &VerifyArguments) -> anyhow::Result<FilterArguments> {
     let filter = &arguments.filter;
     let replayed = filtered_capture::open(&arguments.replayed)?;
     let target = marked_target(arguments, replayed.conditions());
-    let mark = |name: &str| target.as_ref().map(|target| format!("{name} on {target}"));
-    let [begins, ends] = [BEGINS, ENDS].map(|name| {
-        let marks = &replayed.conditions().marks;
-        mark(name).filter(|mark| marks.iter().any(|found| found.name == *mark))
-    });
-    let begins = begins.filter(|_| arguments.replayed_from.is_none());
-    let ends = ends.filter(|_| arguments.replayed_to.is_none());
+    let marks = &replayed.conditions().marks;
+    let recorded = |name: &str| {
+        let mark = format!("{name} on {}", target.as_ref()?);
+        marks.iter().any(|found| found.name == mark).then_some(mark)
+    };
+    let begins = if arguments.replayed_from.is_none() { recorded(BEGINS) } else { None };
+    let ends = if arguments.replayed_to.is_none() { recorded(ENDS) } else { None };
     let used: Vec<String> =
         begins.iter().chain(&ends).map(|mark| format!("'{}'", printable(mark))).collect();
     if !used.is_empty() {
@@ -173,26 +181,19 @@ fn of_replayed(arguments: &VerifyArguments) -> anyhow::Result<FilterArguments> {
     Ok(FilterArguments {
         from: arguments.replayed_from.map(Moment::After).or_else(|| begins.map(Moment::Mark)),
         to: arguments.replayed_to.map(Moment::After).or_else(|| ends.map(Moment::Mark)),
-        time_zone: None,
-        event: Vec::new(),
         pid: arguments.replayed_pid.clone(),
-        tid: None,
-        cgroup: Vec::new(),
-        file: Vec::new(),
         op: filter.op.clone(),
         device: arguments.replayed_device.clone(),
-        host: Vec::new(),
-        role: Vec::new(),
-        tags: None,
         layer: filter.layer,
         stream: filter.stream.clone(),
         window: filter.window,
         accept_damage: filter.accept_damage,
+        ..FilterArguments::default()
     })
 }
 
 /// Returns how the replay mapped the original's addresses to the device of its own capture.
-fn map(
+fn address_map(
     original: &FilteredCapture,
     replayed: &FilteredCapture,
     rule: MapRule,

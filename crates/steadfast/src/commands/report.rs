@@ -73,7 +73,7 @@ fn foreign(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
     let rule = OutputRule::from_arguments(&arguments.writing)?;
     let formats = output::chosen_formats(&arguments.format);
     let output_dir = match &arguments.output {
-        Some(path) => Some(OutputDir::open(path, rule, &output::names(formats))?),
+        Some(path) => Some(OutputDir::open(path, rule, &output::file_names(formats))?),
         None => {
             refuse_unused(&arguments.writing.given(), "nothing is written without -o DIR")?;
             let can_print =
@@ -87,7 +87,7 @@ fn foreign(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
     };
     let findings = match arguments.runs.as_slice() {
         [only] => output::findings_of(only)?,
-        rounds => output::of_results(rounds)?,
+        rounds => output::findings_of_rounds(rounds)?,
     };
     match output_dir {
         Some(output_dir) => output::write_and_list(&output_dir, &findings, formats)?,

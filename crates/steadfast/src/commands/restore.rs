@@ -64,22 +64,22 @@ pub fn remind() {
 /// directory, that were not restored yet.
 pub fn run(arguments: &RestoreArguments) -> anyhow::Result<ExitState> {
     if let Some(run_dir) = &arguments.run_dir {
-        let nothing = "Nothing to restore: this run left no host setting changed.";
-        return restore_run(run_dir, |_| true, arguments.json, nothing);
+        let text_if_none = "Nothing to restore: this run left no host setting changed.";
+        return restore_run(run_dir, |_| true, arguments.json, text_if_none);
     }
     let mut failures = Vec::new();
     let answer = restore_all(&mut failures)?;
-    let nothing = "Nothing to restore: no killed measure, calibrate or capture left anything \
+    let text_if_none = "Nothing to restore: no killed measure, calibrate or capture left anything \
                    behind. To restore what a run changed: steadfast restore RUN_DIR";
-    print_output(&answer, arguments.json, nothing)?;
+    print_output(&answer, arguments.json, text_if_none)?;
     if failures.is_empty() { Ok(ExitState::Done) } else { bail!("{}", failures.join("; ")) }
 }
 
 /// Removes the ATA password that a purge left on a drive.
 pub fn unlock(arguments: &UnlockArguments) -> anyhow::Result<ExitState> {
     if let Some(run_dir) = &arguments.run_dir {
-        let nothing = "Nothing to unlock: this run left no password on its drive.";
-        return restore_run(run_dir, steadfast_host::is_password, false, nothing);
+        let text_if_none = "Nothing to unlock: this run left no password on its drive.";
+        return restore_run(run_dir, steadfast_host::is_password, false, text_if_none);
     }
     let Some(device) = &arguments.target else {
         bail!("give a run directory, or a drive with --target");
@@ -121,7 +121,7 @@ fn restore_run(
     run_dir: &Path,
     is_selected: fn(&HostChange) -> bool,
     json: bool,
-    nothing: &str,
+    text_if_none: &str,
 ) -> anyhow::Result<ExitState> {
     let mut answer = RestoreOutput::default();
     let restored = run::restore(run_dir, wall_clock_unix_ms(), is_selected, &mut |change| {
@@ -129,7 +129,7 @@ fn restore_run(
         Ok(())
     });
     if restored.is_ok() || !answer.changes.is_empty() {
-        print_output(&answer, json, nothing)?;
+        print_output(&answer, json, text_if_none)?;
     }
     restored?;
     Ok(ExitState::Done)
@@ -161,12 +161,16 @@ impl RestoredChange {
     }
 }
 
-fn print_output(answer: &RestoreOutput, json: bool, nothing: &str) -> anyhow::Result<()> {
+fn print_output(answer: &RestoreOutput, json: bool, text_if_none: &str) -> anyhow::Result<()> {
     if json {
         return terminal::print_json(answer);
     }
     let changes = answer.changes.iter().map(RestoredChange::text);
     let removed = |name: &String| format!("Trace instance {name} of a killed capture: removed");
     let lines: Vec<String> = changes.chain(answer.instances_removed.iter().map(removed)).collect();
-    terminal::print(if lines.is_empty() { nothing.to_owned() } else { lines.join("\n") }.as_str())
+    if lines.is_empty() {
+        terminal::print(text_if_none)
+    } else {
+        terminal::print(&lines.join("\n"))
+    }
 }

@@ -25,37 +25,34 @@ pub fn run(arguments: &ResumeArguments) -> anyhow::Result<ExitState> {
     if stop.is_requested() {
         return Ok(state);
     }
-    power_cuts::follow(state, &arguments.run_dir, &mut |stop| once(arguments, stop))
+    power_cuts::resume_after_cuts(state, &arguments.run_dir, &mut |stop| once(arguments, stop))
 }
 
 /// Resumes a run until it ends or halts.
 pub fn once(arguments: &ResumeArguments, stop: &StopSignal) -> anyhow::Result<ExitState> {
-    let opened = Ledger::open(&arguments.run_dir)?;
+    let (ledger, contents) = Ledger::open(&arguments.run_dir)?;
     let is_amended = arguments.max_rounds.is_some() || arguments.stop;
-    if !is_amended && is_complete(&opened.1.lines) && has_report(&arguments.run_dir) {
+    if !is_amended && is_complete(&contents.lines) && has_report(&arguments.run_dir) {
         print_complete(&arguments.run_dir);
         return Ok(ExitState::Done);
     }
-    let prometheus = arguments.prometheus.as_deref();
-    let metrics = prometheus.map(|path| MetricsExporter::new(path, None)).transpose()?;
-    let mut again = ResumedRun::arm(opened, arguments, stop)?;
-    again.amend(arguments)?;
-    let ResumedRun { mut rig, ledger, contents } = again;
+    let metrics = MetricsExporter::open(arguments.prometheus.as_deref(), None)?;
+    let mut resumed = ResumedRun::arm(ledger, contents, arguments, stop)?;
+    resumed.amend(arguments)?;
+    let ResumedRun { mut rig, ledger, contents } = resumed;
     let procedure = output::procedure(&contents)?;
-    let (directory, json) = (&arguments.run_dir, arguments.json);
-    let conduct = ProcedureRun {
+    let run = ProcedureRun {
         procedure: procedure.as_ref(),
         name: &contents.plan.settings.procedure,
-        directory,
-        json,
+        directory: &arguments.run_dir,
+        json: arguments.json,
         verbose: arguments.verbose,
         metrics: metrics.as_ref(),
     };
-    let state = conduct.conduct_and_report(rig.as_mut(), ledger, &contents.lines, stop)?;
+    let state = run.conduct_and_report(rig.as_mut(), ledger, &contents.lines, stop)?;
     if let Some(rounds) = arguments.max_rounds {
-        let now = Ledger::read(&arguments.run_dir)?;
-        if now.lines.iter().filter(is_step).count() == contents.lines.iter().filter(is_step).count()
-        {
+        let after = Ledger::read(&arguments.run_dir)?;
+        if step_count(&after.lines) == step_count(&contents.lines) {
             terminal::warn(&format!(
                 "steadfast: --max-rounds {rounds} changed nothing: the last test has no rounds to add \
                  (it has ended for another reason, or has as many). The rounds of earlier tests \
@@ -66,6 +63,6 @@ pub fn once(arguments: &ResumeArguments, stop: &StopSignal) -> anyhow::Result<Ex
     Ok(state)
 }
 
-fn is_step(line: &&JournalLine) -> bool {
-    matches!(line.entry, JournalEntry::Applied { .. })
+fn step_count(lines: &[JournalLine]) -> usize {
+    lines.iter().filter(|line| matches!(line.entry, JournalEntry::Applied { .. })).count()
 }

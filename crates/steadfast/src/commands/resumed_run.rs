@@ -31,7 +31,8 @@ pub struct ResumedRun {
 impl ResumedRun {
     /// Finds the device of an opened run again and arms it.
     pub fn arm(
-        (ledger, mut contents): (Ledger, LedgerContents),
+        ledger: Ledger,
+        mut contents: LedgerContents,
         arguments: &ResumeArguments,
         stop: &StopSignal,
     ) -> anyhow::Result<ResumedRun> {
@@ -45,16 +46,16 @@ impl ResumedRun {
         // Find the replayed trace before the device is touched.
         workloads::reopen(&mut contents.plan)?;
         let hosts = contents.plan.settings.hosts.clone();
-        let named = match &hosts {
+        let target = match &hosts {
             Some(_) => None,
             None => Some(find_again(&contents.plan)?),
         };
         // Refuse impossible amendments before the device is armed.
         amendment(arguments, &contents)?;
-        let rig = match (&named, &hosts) {
-            (Some(named), _) => arm(arguments, &contents, named, stop)?,
-            (None, list) => {
-                let list = list.as_deref().cloned().unwrap_or_default();
+        let rig = match &target {
+            Some(target) => arm(arguments, &contents, target, stop)?,
+            None => {
+                let list = hosts.as_deref().cloned().unwrap_or_default();
                 refuse_other_directory(arguments, &contents)?;
                 arm_on_hosts(arguments, &contents.plan, &list, stop)?
             }
@@ -74,24 +75,24 @@ impl ResumedRun {
 fn arm(
     arguments: &ResumeArguments,
     contents: &LedgerContents,
-    named: &TargetRef,
+    target: &TargetRef,
     stop: &StopSignal,
 ) -> anyhow::Result<Box<dyn Rig>> {
     let (directory, plan) = (&arguments.run_dir, &contents.plan);
-    let again = recognize(arguments, contents, named)?;
+    let confirmation_of_device = recognize(arguments, contents, target)?;
     let consent = match read_only_sequence(&plan.settings) {
         Some(_) => Consent::Read,
-        None => Consent::Destroy { confirmation: Some(confirmation(named)?) },
+        None => Consent::Destroy { confirmation: Some(confirmation(target)?) },
     };
     let keep = kept_paths(directory, &plan.settings);
     let engine = match plan.engine.as_str() {
         "fio" => EngineChoice::Fio(directory.join(FIO_DIRECTORY)),
         _ => EngineChoice::Uring,
     };
-    let course = SimulationOptions::from(&plan.settings);
-    let mut rig = target::rig(&engine, named, &consent, &keep, course, stop)?;
+    let simulation = SimulationOptions::from(&plan.settings);
+    let mut rig = target::rig(&engine, target, &consent, &keep, simulation, stop)?;
     let mut requests = host_requests(&plan.settings, directory);
-    match again {
+    match confirmation_of_device {
         DeviceConfirmation::Simulated => {}
         DeviceConfirmation::Proven(proof) => check_armed(rig.as_ref(), &proof)?,
         DeviceConfirmation::Confirmed { proof, others } => {
@@ -159,22 +160,24 @@ enum DeviceConfirmation {
 fn recognize(
     arguments: &ResumeArguments,
     contents: &LedgerContents,
-    named: &TargetRef,
+    target: &TargetRef,
 ) -> anyhow::Result<DeviceConfirmation> {
-    let TargetRef::Real(device) = named else { return Ok(DeviceConfirmation::Simulated) };
-    let now = Box::new(steadfast_host::proof(device, &SystemRoots::real())?);
+    let TargetRef::Real(device) = target else { return Ok(DeviceConfirmation::Simulated) };
+    let proof = Box::new(steadfast_host::proof(device, &SystemRoots::real())?);
     let doubts =
-        resume_identity::reasons_to_doubt_device(contents, &arguments.run_dir, device, &now)
+        resume_identity::reasons_to_doubt_device(contents, &arguments.run_dir, device, &proof)
             .with_context(|| format!("{}: cannot be examined", device.path))?;
     let expected = what_to_type(device)?;
     let is_file = device.transport == Transport::File;
-    let is_it = |typed: &&String| {
+    let names_device = |typed: &&String| {
         typed.trim() == expected || is_file && typed.trim() == device.confirmation()
     };
-    let others = arguments.yes_destroy.iter().filter(|typed| !is_it(typed)).cloned().collect();
-    match (doubts.is_empty(), arguments.yes_destroy.iter().any(|typed| is_it(&typed))) {
-        (true, _) if arguments.yes_destroy.is_empty() => Ok(DeviceConfirmation::Proven(now)),
-        (_, true) => Ok(DeviceConfirmation::Confirmed { proof: now, others }),
+    let others =
+        arguments.yes_destroy.iter().filter(|typed| !names_device(typed)).cloned().collect();
+    let is_confirmed = arguments.yes_destroy.iter().any(|typed| names_device(&typed));
+    match (doubts.is_empty(), is_confirmed) {
+        (true, _) if arguments.yes_destroy.is_empty() => Ok(DeviceConfirmation::Proven(proof)),
+        (_, true) => Ok(DeviceConfirmation::Confirmed { proof, others }),
         (true, false) => bail!(
             "{} is named {}, not {}; nothing was done to it",
             device.path,
@@ -215,13 +218,14 @@ fn what_to_type(device: &Device) -> anyhow::Result<String> {
 }
 
 /// Returns the confirmation for arming; the device was recognized before.
-fn confirmation(named: &TargetRef) -> anyhow::Result<String> {
-    Ok(match named {
+fn confirmation(target: &TargetRef) -> anyhow::Result<String> {
+    Ok(match target {
         TargetRef::Simulated(spec) => spec.name.to_owned(),
         TargetRef::Real(device) => steadfast_host::confirmation(device, &SystemRoots::real())?,
     })
 }
 
+/// Finds the device of a run by its identity.
 fn find_again(plan: &RunPlan) -> anyhow::Result<TargetRef> {
     let device: &Device = &plan.device;
     if device.is_simulated() {
@@ -230,6 +234,7 @@ fn find_again(plan: &RunPlan) -> anyhow::Result<TargetRef> {
     Ok(TargetRef::Real(Box::new(steadfast_host::find_again(device, &SystemRoots::real())?)))
 }
 
+/// Returns the number of rounds that the command line sets; `None` if it sets none.
 fn amendment(
     arguments: &ResumeArguments,
     contents: &LedgerContents,

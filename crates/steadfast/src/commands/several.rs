@@ -5,11 +5,9 @@
 //! anything is written. Then each run has a thread, and barriers synchronize the start of their
 //! loads. See docs/targets.md.
 
-use super::conduct::{state, unfinished, write_report};
+use super::conduct::{state_if_unfinished, state_of, write_report};
 use super::resumed_run::ResumedRun;
-use super::start_run::{
-    FinishedRun, RunIntent, RunRequest, default_directory, names, refuse_ambiguous,
-};
+use super::start_run::{FinishedRun, RequestedRun, default_directory, names, refuse_ambiguous};
 use crate::cli::ResumeArguments;
 use crate::exit::{ExitState, error_text, misuse};
 use crate::output::{has_report, print_complete};
@@ -23,7 +21,7 @@ use indicatif::MultiProgress;
 use serde::Serialize;
 use std::path::Path;
 use std::sync::Arc;
-use steadfast_domain::{Device, Findings, Procedure, Settings};
+use steadfast_domain::{Device, Findings, Procedure};
 use steadfast_engine::StopSignal;
 use steadfast_host::OverwritePolicy;
 use steadfast_report::{GroupTarget, StudiedTarget, TargetEnd, combined_findings, targets_text};
@@ -35,101 +33,102 @@ use steadfast_runner::{
 
 /// Runs to conduct at the same time.
 pub struct ConcurrentRuns<'a> {
-    /// Inputs and settings of each run. The first one determines the output directory and its
-    /// readers.
-    pub each: Vec<(RunRequest<'a>, Settings)>,
+    /// The runs; the first one determines the output directory and its readers.
+    pub runs: Vec<RequestedRun<'a>>,
     /// Devices of the targets, in the same order.
     pub foreseen: &'a [Device],
     /// Loads that start together.
     pub sync: StartSync,
-    /// File for metrics during the runs.
-    pub prometheus: Option<&'a Path>,
 }
 
 /// Starts a run on each target and conducts them together.
 pub fn run(several: ConcurrentRuns<'_>) -> anyhow::Result<FinishedRun> {
-    let ConcurrentRuns { each, foreseen, sync, prometheus } = several;
-    let Some((first, settings)) = each.first() else { bail!("name a target: --target") };
+    let ConcurrentRuns { runs, foreseen, sync } = several;
+    let Some(RequestedRun { request: first, settings }) = runs.first() else {
+        bail!("name a target: --target")
+    };
     let (first, seed) = (*first, settings.seed);
-    let usual = || default_directory(settings, &format!("{}-targets", each.len()));
-    let out = first.out.map_or_else(usual, Path::to_owned);
-    let targets: Vec<NamedTarget<'_>> = each
-        .iter()
-        .zip(foreseen)
-        .map(|((request, _), device)| NamedTarget { name: request.target, device })
-        .collect();
+    let out = match first.out {
+        Some(out) => out.to_owned(),
+        None => default_directory(settings, &format!("{}-targets", runs.len())),
+    };
+    let mut targets = Vec::new();
+    for (RequestedRun { request, .. }, device) in runs.iter().zip(foreseen) {
+        targets.push(NamedTarget { name: request.target, device });
+    }
     refuse_same(&targets)?;
     let directories = directory_names(foreseen);
-    let each = each.into_iter().enumerate();
-    let intents = each.map(|(at, (request, settings))| request.intent(settings, foreseen, at));
-    let intents = intents.collect::<anyhow::Result<Vec<RunIntent<'_>>>>()?;
+    let mut intents = Vec::new();
+    for (index, RequestedRun { request, settings }) in runs.into_iter().enumerate() {
+        intents.push(request.intent(settings, foreseen, index)?);
+    }
     refuse_taken(&out)?;
-    let metrics = prometheus.map(|path| MetricsExporter::new(path, first.group)).transpose()?;
+    let metrics = MetricsExporter::open(first.prometheus, first.group)?;
     let stop = target::stop_on_signals()?;
+    let keep = std::slice::from_ref(&out);
     let mut armed = Vec::new();
     for ((intent, target), directory) in intents.into_iter().zip(&targets).zip(&directories) {
-        let directory = out.join(directory);
         let refused = || format!("{}; no target was written to", target.name);
-        armed
-            .push(intent.arm(&directory, std::slice::from_ref(&out), &stop).with_context(refused)?);
+        armed.push(intent.arm(&out.join(directory), keep, &stop).with_context(refused)?);
     }
-    let runs = armed.iter().zip(&targets).zip(&directories);
-    let runs = runs.map(|((armed, target), directory)| NewMember {
-        target: target.name,
-        directory,
-        plan: &armed.plan,
-    });
-    let runs: Vec<NewMember<'_>> = runs.collect();
-    let (group, ledgers) = RunGroup::create(&out, read_access(first.group)?, sync, &runs)?;
+    let mut members = Vec::new();
+    for ((armed, target), directory) in armed.iter().zip(&targets).zip(&directories) {
+        members.push(NewMember { target: target.name, directory, plan: &armed.plan });
+    }
+    let (group, ledgers) = RunGroup::create(&out, read_access(first.group)?, sync, &members)?;
     terminal::status(&format!(
         "Directory of {} runs: {} (seed {seed})",
         armed.len(),
         out.display()
     ));
-    let opened = armed.into_iter().zip(ledgers).zip(&group.list.members);
-    let runs = opened.map(|((armed, ledger), member)| ReadyRun {
-        name: member.directory.clone(),
-        rig: armed.rig,
-        ledger,
-        procedure: armed.procedure,
-        plan: armed.plan,
-        lines: Vec::new(),
-    });
-    let ends = conduct(runs.collect(), &group, metrics.as_ref(), &stop)?;
+    let mut ready = Vec::new();
+    for ((armed, ledger), member) in armed.into_iter().zip(ledgers).zip(&group.list.members) {
+        ready.push(ReadyRun {
+            name: member.directory.clone(),
+            rig: armed.rig,
+            ledger,
+            procedure: armed.procedure,
+            plan: armed.plan,
+            lines: Vec::new(),
+        });
+    }
+    let ends = conduct(ready, &group, metrics.as_ref(), &stop)?;
     let state = finish(&group, ends, first.json)?;
     Ok(FinishedRun { state, directory: out, was_stopped: stop.is_requested() })
 }
 
 /// Resumes all runs of a group that have not ended, or have not restored the host.
 pub fn resume(arguments: &ResumeArguments, group: &RunGroup) -> anyhow::Result<ExitState> {
-    let prometheus = arguments.prometheus.as_deref();
-    let metrics = prometheus.map(|path| MetricsExporter::new(path, None)).transpose()?;
+    let metrics = MetricsExporter::open(arguments.prometheus.as_deref(), None)?;
     let stop = target::stop_on_signals()?;
-    let known = group.read()?.into_iter().map(|run| (run.plan.device, is_complete(&run.lines)));
-    let (devices, complete): (Vec<Device>, Vec<bool>) = known.unzip();
+    let known = group.read()?;
+    let devices: Vec<Device> = known.iter().map(|run| run.plan.device.clone()).collect();
     refuse_ambiguous(&arguments.yes_destroy, &devices)?;
-    let mut all = Vec::new();
-    for (at, member) in group.list.members.iter().enumerate() {
-        if arguments.max_rounds.is_none() && complete[at] {
+    let mut armed = Vec::new();
+    for (index, member) in group.list.members.iter().enumerate() {
+        if arguments.max_rounds.is_none() && is_complete(&known[index].lines) {
             continue;
         }
-        let own = arguments_of(arguments, group, at, &devices);
+        let own_arguments = arguments_of(arguments, group, index, &devices);
         let opened = group.open(member).map_err(anyhow::Error::from);
-        let resumed = opened.and_then(|opened| ResumedRun::arm(opened, &own, &stop));
+        let run = opened.and_then(|(ledger, contents)| {
+            ResumedRun::arm(ledger, contents, &own_arguments, &stop)
+        });
         let refused = || format!("{}; no run was resumed", member.target);
-        all.push((member, resumed.with_context(refused)?, own));
+        armed.push(ResumedMember { member, run: run.with_context(refused)?, own_arguments });
     }
-    if all.is_empty() && has_report(group.path()) {
+    if armed.is_empty() && has_report(group.path()) {
         print_complete(group.path());
         return Ok(ExitState::Done);
     }
     // No journal is amended unless all can be.
-    let procedures = all.iter().map(|(_, resumed, _)| output::procedure(&resumed.contents));
-    procedures.collect::<anyhow::Result<Vec<_>>>()?;
+    for resumed in &armed {
+        output::procedure(&resumed.run.contents)?;
+    }
     let mut runs = Vec::new();
-    for (member, mut resumed, own) in all {
-        resumed.amend(&own)?;
-        let ResumedRun { rig, ledger, contents } = resumed;
+    for ResumedMember { member, mut run, own_arguments } in armed {
+        run.amend(&own_arguments)?;
+        let ResumedRun { rig, ledger, contents } = run;
         runs.push(ReadyRun {
             name: member.directory.clone(),
             rig,
@@ -143,19 +142,26 @@ pub fn resume(arguments: &ResumeArguments, group: &RunGroup) -> anyhow::Result<E
     finish(group, ends, arguments.json)
 }
 
-/// Returns the resume arguments for one run of a group.
+/// A run of a group that is resumed.
+struct ResumedMember<'a> {
+    member: &'a GroupMember,
+    run: ResumedRun,
+    own_arguments: ResumeArguments,
+}
+
+/// Returns the resume arguments for the run `index` of a group.
 fn arguments_of(
     arguments: &ResumeArguments,
     group: &RunGroup,
-    at: usize,
+    index: usize,
     devices: &[Device],
 ) -> ResumeArguments {
     let is_of_another = |typed: &String| {
-        !names(typed, &devices[at]) && devices.iter().any(|device| names(typed, device))
+        !names(typed, &devices[index]) && devices.iter().any(|device| names(typed, device))
     };
     let typed = arguments.yes_destroy.iter().filter(|typed| !is_of_another(typed));
     ResumeArguments {
-        run_dir: group.directory_of(&group.list.members[at]),
+        run_dir: group.directory_of(&group.list.members[index]),
         max_rounds: arguments.max_rounds,
         stop: arguments.stop,
         yes_destroy: typed.cloned().collect(),
@@ -177,9 +183,9 @@ fn conduct(
     Ok(conduct_all(runs, |run| {
         let (procedure, rig) = (run.procedure.as_ref(), run.rig.as_ref());
         let mut panel = RunPanel::among(&bars, &run.name, procedure, rig.device(), stop.clone());
-        let about = (run.plan.settings.procedure.as_str(), run.ledger.directory().path());
-        let gauge = metrics.map(|metrics| metrics.add_target(rig, procedure, about));
-        let end = run.conduct(SOFTWARE, &mut ProgressTee(&mut panel, gauge));
+        let (name, directory) = (&run.plan.settings.procedure, run.ledger.directory().path());
+        let metrics = metrics.map(|metrics| metrics.add_target(rig, procedure, name, directory));
+        let end = run.conduct(SOFTWARE, &mut ProgressTee { panel: &mut panel, metrics });
         panel.close();
         end
     }))
@@ -187,15 +193,13 @@ fn conduct(
 
 /// Reports the results of all runs of the group.
 fn finish(group: &RunGroup, ends: Vec<RunEnd>, json: bool) -> anyhow::Result<ExitState> {
-    let members = group.list.members.iter();
-    let results: Vec<RunResult<'_>> = members
-        .map(|member| {
-            let end = ends.iter().find(|end| end.name == member.directory);
-            result_of(group, member, end)
-        })
-        .collect();
+    let mut results = Vec::new();
+    for member in &group.list.members {
+        let end = ends.iter().find(|end| end.name == member.directory);
+        results.push(result_of(group, member, end));
+    }
     report(group, &results, json)?;
-    Ok(ExitState::worst(results.iter().map(|one| one.state)))
+    Ok(ExitState::worst(results.iter().map(|result| result.state)))
 }
 
 /// Result of one target.
@@ -226,16 +230,16 @@ fn result_of<'a>(
     let directory = group.directory_of(member);
     let halted = match end.map(|end| &end.ending) {
         Some(Err(error)) => Err(anyhow::anyhow!("{error}")),
-        Some(Ok(ending)) => unfinished(ending, &directory),
+        Some(Ok(ending)) => state_if_unfinished(ending, &directory),
         None => Ok(None),
     };
     let procedure = end.and_then(|end| end.procedure.as_deref());
-    let whole = halted.and_then(|halted| match halted {
-        Some(halted) => Ok((halted, TargetEnd::Halted)),
-        None => studied(group, member, procedure)
-            .map(|studied| (state(&studied.findings), TargetEnd::Studied(Box::new(studied)))),
-    });
-    let (state, end, error) = match whole {
+    let study = |halted| match halted {
+        Some(state) => Ok((state, TargetEnd::Halted)),
+        None => study_member(group, member, procedure)
+            .map(|studied| (state_of(&studied.findings), TargetEnd::Studied(Box::new(studied)))),
+    };
+    let (state, end, error) = match halted.and_then(study) {
         Ok((state, end)) => (state, end, None),
         Err(error) => (ExitState::Failed, TargetEnd::Failed, Some(error_text(&error))),
     };
@@ -246,7 +250,8 @@ fn result_of<'a>(
     RunResult { target: GroupTarget { target, name, directory, exit_code, end }, state, error }
 }
 
-fn studied(
+/// Studies the run of a member and writes its report.
+fn study_member(
     group: &RunGroup,
     member: &GroupMember,
     procedure: Option<&dyn Procedure>,
@@ -284,7 +289,7 @@ pub struct RunTargetsOutput<'a> {
 
 /// Prints the result of every target and writes the report over all if all have ended.
 fn report(group: &RunGroup, results: &[RunResult<'_>], json: bool) -> anyhow::Result<()> {
-    let targets = results.iter().map(|one| &one.target);
+    let targets = results.iter().map(|result| &result.target);
     let combined = combined_findings(targets.clone())?;
     if let Some(combined) = &combined {
         let rule = OutputRule { existing: OverwritePolicy::Overwrite, readers: group.readers() };

@@ -41,6 +41,14 @@ pub struct RunRequest<'a> {
     pub json: bool,
     /// True to print every step if no terminal shows the run.
     pub verbose: bool,
+    /// File for metrics during the run.
+    pub prometheus: Option<&'a Path>,
+}
+
+/// A run that the command line asks for.
+pub struct RequestedRun<'a> {
+    pub request: RunRequest<'a>,
+    pub settings: Settings,
 }
 
 /// A run that finished or halted.
@@ -55,7 +63,7 @@ pub struct FinishedRun {
 pub struct RunIntent<'a> {
     request: RunRequest<'a>,
     /// True if the command line names no other target.
-    alone: bool,
+    is_only_target: bool,
     settings: Settings,
     /// Procedure for the device as described before arming.
     procedure: Box<dyn Procedure>,
@@ -78,24 +86,14 @@ pub struct ArmedRun {
 impl<'a> RunRequest<'a> {
     /// Starts a run of these settings and conducts it.
     pub fn conduct(&self, settings: Settings, foreseen: &Device) -> anyhow::Result<FinishedRun> {
-        self.conduct_with(settings, foreseen, None)
-    }
-
-    /// Like [`RunRequest::conduct`], with metrics written to a file during the run.
-    pub fn conduct_with(
-        &self,
-        settings: Settings,
-        foreseen: &Device,
-        prometheus: Option<&Path>,
-    ) -> anyhow::Result<FinishedRun> {
         let default = || default_directory(&settings, &plain_name(foreseen));
         let out = self.out.map_or_else(default, Path::to_owned);
         let intent = self.intent(settings, std::slice::from_ref(foreseen), 0)?;
         refuse_taken(&out)?;
-        let metrics = prometheus.map(|path| MetricsExporter::new(path, self.group)).transpose()?;
+        let metrics = MetricsExporter::open(self.prometheus, self.group)?;
         let stop = target::stop_on_signals()?;
         let keep = power_cuts::kept_paths(&out, &intent.settings);
-        power_cuts::refuse(&intent.settings, foreseen, &out)?;
+        power_cuts::check_target(&intent.settings, foreseen, &out)?;
         let mut armed = intent.arm(&out, &keep, &stop)?;
         let ledger = armed.ledger()?;
         let settings = &armed.plan.settings;
@@ -134,7 +132,7 @@ impl<'a> RunRequest<'a> {
         let readers = read_access(self.group)?;
         Ok(RunIntent {
             request: *self,
-            alone: foreseen.len() == 1,
+            is_only_target: foreseen.len() == 1,
             settings,
             procedure,
             foreseen: geometry,
@@ -230,11 +228,19 @@ impl RunIntent<'_> {
         keep: &[PathBuf],
         stop: &StopSignal,
     ) -> anyhow::Result<(Box<dyn Rig>, &'static str)> {
-        let (named, consent) = self.find_target()?;
-        let engine = engine_choice(self.request.engine, out);
-        let course = SimulationOptions::from(&self.settings);
-        let rig = target::rig(&engine, &named, &consent, keep, course, stop)?;
-        Ok((rig, engine_name(&named, &engine)))
+        let (target, consent) = self.find_target()?;
+        // fio keeps its files in the run directory.
+        let engine = match self.request.engine {
+            Some(EngineName::Fio) => EngineChoice::Fio(out.join(FIO_DIRECTORY)),
+            _ => EngineChoice::Uring,
+        };
+        let simulation = SimulationOptions::from(&self.settings);
+        let rig = target::rig(&engine, &target, &consent, keep, simulation, stop)?;
+        let engine_name = match target {
+            TargetRef::Simulated(_) => "sim",
+            TargetRef::Real(_) => engine.name(),
+        };
+        Ok((rig, engine_name))
     }
 
     /// Opens a rig on a device that several hosts share.
@@ -260,52 +266,51 @@ impl RunIntent<'_> {
             return Ok((named, Consent::Read));
         }
         let named = target::find(target, size)?;
-        let confirmation = confirmation(self.request.yes_destroy, &named, self.alone);
+        let confirmation = confirmation(self.request.yes_destroy, &named, self.is_only_target);
         Ok((named, Consent::Destroy { confirmation }))
     }
 }
 
-/// Returns the confirmation in `given` that names this device. For a single target (`alone`),
+/// Returns the confirmation in `given` that names this device. For a single target (`is_only_target`),
 /// returns the first confirmation even if it does not match, so that the mismatch is reported.
-pub fn confirmation(given: &[String], named: &TargetRef, alone: bool) -> Option<String> {
-    let device = match named {
+pub fn confirmation(given: &[String], target: &TargetRef, is_only_target: bool) -> Option<String> {
+    let device = match target {
         TargetRef::Simulated(_) => return given.first().cloned(),
         TargetRef::Real(device) => device,
     };
     if given.iter().any(|typed| names_fully(typed, device)) {
         return Some(device.confirmation().to_owned());
     }
-    // A confirmation of another target is no error.
-    let of_it = given.iter().find(|typed| names(typed, device));
-    of_it.or(given.first().filter(|_| alone)).cloned()
+    let matching = given.iter().find(|typed| names(typed, device));
+    // With several targets, a confirmation of another target is no error.
+    if matching.is_none() && is_only_target { given.first().cloned() } else { matching.cloned() }
 }
 
 /// Refuses a confirmation that matches more than one device.
 pub fn refuse_ambiguous(given: &[String], devices: &[Device]) -> anyhow::Result<()> {
     for typed in given {
-        let is_meant = |device: &&Device| {
-            let otherwise = given.iter().any(|other| other != typed && names_fully(other, device));
-            !device.is_simulated() && names(typed, device) && !otherwise
+        let is_named = |device: &&Device| {
+            let has_own = given.iter().any(|other| other != typed && names_fully(other, device));
+            !device.is_simulated() && names(typed, device) && !has_own
         };
-        let meant: Vec<&Device> = devices.iter().filter(is_meant).collect();
+        let named: Vec<&Device> = devices.iter().filter(is_named).collect();
         let times = given.iter().filter(|other| *other == typed).count();
-        if meant.len() > times {
-            let full: Vec<String> = meant
-                .iter()
-                .map(|device| match (&device.transport, &device.serial) {
-                    (Transport::File, _) => device.name.clone(),
+        if named.len() > times {
+            let mut options = Vec::new();
+            for device in &named {
+                let name = match (&device.transport, &device.serial) {
+                    (Transport::File, _) | (_, None) => device.name.clone(),
                     (_, Some(serial)) => format!("{serial}@/dev/{}", device.name),
-                    _ => device.name.clone(),
-                })
-                .map(|name| format!("--yes-destroy '{name}'"))
-                .collect();
+                };
+                options.push(format!("--yes-destroy '{name}'"));
+            }
             return Err(misuse(format!(
                 "'{typed}' names {} targets and was given {} to confirm {}; no target was written \
                  to. Confirm each target separately: {}",
-                meant.len(),
+                named.len(),
                 if times == 1 { "once".to_owned() } else { format!("{times} times") },
-                if meant.len() == 2 { "both" } else { "all of them" },
-                full.join(" ")
+                if named.len() == 2 { "both" } else { "all of them" },
+                options.join(" ")
             )));
         }
     }
@@ -348,10 +353,10 @@ fn names_fully(typed: &str, device: &Device) -> bool {
 }
 
 /// Returns the directory name `PROCEDURE-DEVICE-UTC_TIME`, e.g. `iops-sda-...`.
-pub fn default_directory(settings: &Settings, of: &str) -> PathBuf {
+pub fn default_directory(settings: &Settings, device: &str) -> PathBuf {
     let stamp = steadfast_report::date_stamp(wall_clock_unix_ms());
-    let what = settings.sequence.as_ref().map_or(&settings.procedure, |sequence| &sequence.tool);
-    PathBuf::from(format!("{what}-{of}-{stamp}"))
+    let test = settings.sequence.as_ref().map_or(&settings.procedure, |sequence| &sequence.tool);
+    PathBuf::from(format!("{test}-{device}-{stamp}"))
 }
 
 /// Returns the default seed: constant for a simulated drive, so that runs repeat; new for a real
@@ -363,19 +368,4 @@ pub fn default_seed(device: &Device) -> u64 {
 /// Returns the device properties that procedures depend on.
 pub fn geometry(device: &Device) -> Geometry {
     Geometry { capacity: device.capacity, logical_sector: device.logical_sector }
-}
-
-fn engine_name(named: &TargetRef, engine: &EngineChoice) -> &'static str {
-    match named {
-        TargetRef::Simulated(_) => "sim",
-        TargetRef::Real(_) => engine.name(),
-    }
-}
-
-/// Chooses the engine of a run. fio keeps its files in the run directory.
-fn engine_choice(engine: Option<EngineName>, run_directory: &Path) -> EngineChoice {
-    match engine {
-        Some(EngineName::Fio) => EngineChoice::Fio(run_directory.join(FIO_DIRECTORY)),
-        _ => EngineChoice::Uring,
-    }
 }

@@ -3,7 +3,7 @@
 use crate::cli::hosts::HostsArguments;
 use crate::cli::tkperf::{DiskTest, Mode, OurArguments, SsdTest, TkperfArguments};
 use crate::cli::{self, Command};
-use crate::commands::{plan, run as whole_run};
+use crate::commands::{plan, run as run_command};
 use crate::exit::{ExitState, misuse, refuse_unused};
 use crate::output::{OptionalReport, report_line};
 use crate::run_settings::SOFTWARE;
@@ -39,8 +39,8 @@ pub fn run(arguments: &TkperfArguments) -> anyhow::Result<ExitState> {
     check_tests(mode, arguments)?;
     check_planned(device, &arguments.ours)?;
     refuse_unused(&[("--force", arguments.writing.force)], "a run directory is never overwritten")?;
-    remarks(arguments).iter().for_each(|line| terminal::status(line));
-    begin(&words(mode, (name, device), arguments)?)
+    print_remarks(arguments);
+    run_words(&words(mode, name, device, arguments)?)
 }
 
 /// Returns the mode whose tests fit an existing array, and prints what is known of the array.
@@ -85,8 +85,8 @@ fn array_line(device: &str, array: Option<&DiskArray>) -> String {
     format!("{device}: {level}, {members}, chunk size {chunk}. No array is created or changed.")
 }
 
-/// `tkperf-cmp`.
-pub fn cmp() -> anyhow::Result<ExitState> {
+/// Refuses `tkperf-cmp` with the command to type instead.
+pub fn refuse_cmp() -> anyhow::Result<ExitState> {
     Err(misuse(
         "tkperf-cmp is `steadfast compare A B ...` here: up to seven run directories or logs of \
          TKperf (NAME.xml), old and new, with -o DIR for HTML, PDF and CSV",
@@ -94,11 +94,11 @@ pub fn cmp() -> anyhow::Result<ExitState> {
 }
 
 /// Starts the equivalent steadfast command.
-fn begin(words: &[String]) -> anyhow::Result<ExitState> {
+fn run_words(words: &[String]) -> anyhow::Result<ExitState> {
     let cli = cli::parse_words(words).map_err(|error| misuse(error.to_string().trim_end()))?;
     match cli.command {
         Command::Plan(arguments) => plan::run(&arguments),
-        Command::Run(arguments) => whole_run::run(&arguments),
+        Command::Run(arguments) => run_command::run(&arguments),
         _ => Err(misuse("nothing to run")),
     }
 }
@@ -128,8 +128,8 @@ fn check_planned(device: &str, ours: &OurArguments) -> anyhow::Result<()> {
     )))
 }
 
-/// Returns remarks on options without effect, a line each.
-fn remarks(arguments: &TkperfArguments) -> Vec<String> {
+/// Prints remarks on options without effect.
+fn print_remarks(arguments: &TkperfArguments) {
     let remarks = [
         (
             arguments.force_test,
@@ -151,13 +151,18 @@ fn remarks(arguments: &TkperfArguments) -> Vec<String> {
         (arguments.debug, "-d: ignored; the run directory holds every step and its job."),
         (arguments.config.is_some(), "-c: ignored; no array is made of it."),
     ];
-    remarks.into_iter().filter(|(given, _)| *given).map(|(_, text)| text.to_owned()).collect()
+    for (is_given, remark) in remarks {
+        if is_given {
+            terminal::status(remark);
+        }
+    }
 }
 
 /// Returns the words of the command `steadfast run tkperf ...`.
 fn words(
     mode: Mode,
-    (name, device): (&str, &str),
+    name: &str,
+    device: &str,
     arguments: &TkperfArguments,
 ) -> anyhow::Result<Vec<String>> {
     let ours = &arguments.ours;
@@ -178,43 +183,44 @@ fn words(
     if let Some(zones) = ours.zones {
         set("zones", &zones.to_string());
     }
-    option(&mut words, "threads", &arguments.jobs);
-    option(&mut words, "depth", &arguments.depth);
-    option(&mut words, "step-time", &arguments.runtime.map(|seconds| format!("{seconds}s")));
-    option(&mut words, "size", &ours.size.map(|size| format!("{}B", size.0)));
-    option(&mut words, "max-rounds", &ours.max_rounds);
-    option(&mut words, "seed", &ours.seed);
+    push_option(&mut words, "threads", &arguments.jobs);
+    push_option(&mut words, "depth", &arguments.depth);
+    push_option(&mut words, "step-time", &arguments.runtime.map(|seconds| format!("{seconds}s")));
+    push_option(&mut words, "size", &ours.size.map(|size| format!("{}B", size.0)));
+    push_option(&mut words, "max-rounds", &ours.max_rounds);
+    push_option(&mut words, "seed", &ours.seed);
     let engine = ours.engine.and_then(|engine| engine.to_possible_value());
-    option(&mut words, "engine", &engine.map(|value| value.get_name().to_owned()));
+    push_option(&mut words, "engine", &engine.map(|value| value.get_name().to_owned()));
     if ours.json {
         words.push("--json".into());
     }
     if ours.plan {
-        option(&mut words, "assume", &ours.assume.map(|rate| format!("{}B", rate.0)))
+        push_option(&mut words, "assume", &ours.assume.map(|rate| format!("{}B", rate.0)))
     } else {
-        of_run(&mut words, name, arguments)
+        push_options_of_run(&mut words, name, arguments)
     }
     Ok(words)
 }
 
 /// Appends the options that only a run has.
-fn of_run(words: &mut Vec<String>, name: &str, arguments: &TkperfArguments) {
+fn push_options_of_run(words: &mut Vec<String>, name: &str, arguments: &TkperfArguments) {
     let OurArguments { output, purge, purge_failed, yes_destroy, hosts, .. } = &arguments.ours;
     let output = output.clone().unwrap_or_else(|| PathBuf::from(name));
     words.push(format!("--output={}", output.display()));
-    option(words, "purge", purge);
-    option(words, "purge-failed", purge_failed);
-    option(words, "group", &arguments.writing.group);
+    push_option(words, "purge", purge);
+    push_option(words, "purge-failed", purge_failed);
+    push_option(words, "group", &arguments.writing.group);
     yes_destroy.iter().for_each(|serial| words.push(format!("--yes-destroy={serial}")));
     let HostsArguments { hosts: names, hosts_plain, ssh_config } = hosts;
     names.iter().for_each(|name| words.push(format!("--hosts={name}")));
     if *hosts_plain {
         words.push("--hosts-plain".to_owned());
     }
-    option(words, "ssh-config", &ssh_config.as_ref().map(|path| path.display()));
+    push_option(words, "ssh-config", &ssh_config.as_ref().map(|path| path.display()));
 }
 
-fn option<T: Display>(words: &mut Vec<String>, name: &str, value: &Option<T>) {
+/// Appends `--name=value` if there is a value.
+fn push_option<T: Display>(words: &mut Vec<String>, name: &str, value: &Option<T>) {
     words.extend(value.as_ref().map(|value| format!("--{name}={value}")));
 }
 
@@ -257,7 +263,7 @@ fn text_of(file: &Path) -> anyhow::Result<String> {
 /// Reports a TKperf log.
 fn read(log: &Path, out: Option<&Path>, arguments: &TkperfArguments) -> anyhow::Result<ExitState> {
     let report = OptionalReport::open(out, &arguments.writing)?;
-    report.show(&output::of_tkperf(log)?, arguments.ours.json)?;
+    report.show(&output::findings_of_tkperf(log)?, arguments.ours.json)?;
     if arguments.ours.json {
         return Ok(ExitState::Done);
     }

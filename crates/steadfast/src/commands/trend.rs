@@ -40,12 +40,12 @@ pub fn run(arguments: &TrendArguments) -> anyhow::Result<ExitState> {
     if paths.len() > RUNS_MAX {
         return Err(misuse(format!("{} runs; trend takes up to {RUNS_MAX}", paths.len())));
     }
-    let names = names(&paths);
+    let names = run_names(&paths);
     let mut runs = Vec::new();
     for (name, path) in names.iter().zip(&paths) {
         let findings = output::findings_of(path).with_context(|| path.display().to_string())?;
         // The directory may also contain earlier trends and comparisons.
-        if !output::is_of_several(&findings) {
+        if !output::compares_runs(&findings) {
             destination.refuse_input(path)?;
             runs.push(NamedRun { name: name.clone(), findings });
         }
@@ -131,21 +131,28 @@ fn is_findings(path: &Path) -> anyhow::Result<bool> {
 }
 
 /// Returns a unique name per run: that of its directory, or its path if several have that name.
-fn names(paths: &[PathBuf]) -> Vec<String> {
-    let short = |path: &PathBuf| -> String {
-        let is_findings = path.file_name().is_some_and(|name| name == "findings.json");
-        let real = path.canonicalize().unwrap_or_else(|_| path.clone());
-        let named = if is_findings { real.parent().unwrap_or(&real) } else { &real };
-        let name =
-            if real.is_file() && !is_findings { named.file_stem() } else { named.file_name() };
-        name.map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
+fn run_names(paths: &[PathBuf]) -> Vec<String> {
+    let short: Vec<String> = paths.iter().map(|path| short_name(path)).collect();
+    let mut unique = Vec::new();
+    for (name, path) in short.iter().zip(paths) {
+        let is_unique = short.iter().filter(|other| *other == name).count() == 1;
+        unique.push(if is_unique { name.clone() } else { path.display().to_string() });
+    }
+    unique
+}
+
+/// Returns the name of a run's directory, or of another tool's file without its extension.
+fn short_name(path: &Path) -> String {
+    let is_findings = path.file_name().is_some_and(|name| name == "findings.json");
+    let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let name = if is_findings {
+        real.parent().unwrap_or(&real).file_name()
+    } else if real.is_file() {
+        real.file_stem()
+    } else {
+        real.file_name()
     };
-    let all: Vec<String> = paths.iter().map(short).collect();
-    let is_unique = |name: &String| all.iter().filter(|other| *other == name).count() == 1;
-    let unique = |(name, path): (&String, &PathBuf)| {
-        if is_unique(name) { name.clone() } else { path.display().to_string() }
-    };
-    all.iter().zip(paths).map(unique).collect()
+    name.map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
 }
 
 /// Returns the baseline that was chosen: a run of the trend by its name or path, another run by its
@@ -243,9 +250,7 @@ impl TrendDestination {
                         None => files.extend(output::tables(&findings)),
                     }
                 }
-                for file in directory.write_files(&files)? {
-                    terminal::status(&format!("Written: {}", file.display()));
-                }
+                directory.write_and_announce(&files)?;
                 terminal::status(&trend.outcome());
             }
         }

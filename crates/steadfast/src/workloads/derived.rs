@@ -24,8 +24,8 @@ pub(super) fn capture_steps(
 
 /// Returns the choice of steps and streams that the options make.
 pub(super) fn step_choice(opened: &SelectedSource, replay: &ReplayArguments) -> StepChoice {
-    let usual = if replay.exact { Threshold(0) } else { opened.usual_threshold() };
-    opened.step_choice(replay.shares, replay.threshold.unwrap_or(usual), replay.step)
+    let default = if replay.exact { Threshold(0) } else { opened.default_threshold() };
+    opened.step_choice(replay.shares, replay.threshold.unwrap_or(default), replay.step)
 }
 
 /// Returns the origin of a workload and the choices made, for the report.

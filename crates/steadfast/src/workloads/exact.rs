@@ -35,9 +35,9 @@ pub(super) fn workload(
 ) -> anyhow::Result<AppliedWorkload> {
     let replay = &chosen.replay;
     let named = || opened.name.clone();
-    let options = options(&opened, replay, device)?;
+    let options = script_options(&opened, replay, device)?;
     let script = TraceScript::prepare(single_ios(&opened)?, &options).with_context(named)?;
-    let load = load(&script, replay, demand(chosen.threads, chosen.depth));
+    let load = script_load(&script, replay, chosen_demand(chosen.threads, chosen.depth));
     let choice = step_choice(&opened, replay);
     let native = capture_steps(&opened, &choice).with_context(named)?;
     opened.warn_of_damage();
@@ -64,7 +64,7 @@ pub(super) fn workload(
 }
 
 /// Returns the demand that the user gave; `None` if neither option is set.
-fn demand(threads: Option<u32>, depth: Option<u32>) -> Option<Demand> {
+fn chosen_demand(threads: Option<u32>, depth: Option<u32>) -> Option<Demand> {
     let is_given = threads.is_some() || depth.is_some();
     is_given.then(|| Demand::new(threads.unwrap_or(1), depth.unwrap_or(1)))
 }
@@ -77,7 +77,7 @@ fn full_path(file: &String) -> anyhow::Result<String> {
 }
 
 /// Returns the options that select the I/Os and map their addresses.
-fn options(
+fn script_options(
     opened: &SelectedSource,
     replay: &ReplayArguments,
     device: &Device,
@@ -94,24 +94,24 @@ fn options(
         map: replay.map,
         leave_out: replay.leave_out(),
         origin_ns: replay.counted_from.map(|time| time.0),
-        ..ScriptOptions::new(opened.title.clone(), space(device))
+        ..ScriptOptions::new(opened.title.clone(), replay_target(device))
     })
 }
 
-fn space(device: &Device) -> ReplayTarget {
+fn replay_target(device: &Device) -> ReplayTarget {
     ReplayTarget { size: device.capacity, logical_sector: device.logical_sector }
 }
 
 /// Returns the script with its timing, demand and overlap rule.
-fn load(
+fn script_load(
     script: &TraceScript<File>,
     replay: &ReplayArguments,
     demand: Option<Demand>,
 ) -> ScriptLoad {
     let timing = replay.timing.unwrap_or_default();
     let needs_default = script.summary().outstanding_max.is_none() && timing != Timing::Closed;
-    let mut load =
-        script.load(demand.or_else(|| needs_default.then(|| Demand::new(1, DEPTH_DEFAULT))));
+    let default_demand = needs_default.then(|| Demand::new(1, DEPTH_DEFAULT));
+    let mut load = script.load(demand.or(default_demand));
     load.timing = timing;
     load.overlaps = replay.overlaps.unwrap_or_default();
     load
@@ -169,12 +169,12 @@ pub(super) fn first_due(
     replay: &ReplayArguments,
 ) -> anyhow::Result<Nanos> {
     // Addresses do not matter here, so any target will do.
-    let space = ReplayTarget { size: Bytes::gib(1), logical_sector: 512 };
+    let any_target = ReplayTarget { size: Bytes::gib(1), logical_sector: 512 };
     let options = ScriptOptions {
         pass: opened.pass.clone(),
         issue_at: replay.issue_at,
         map: Some(MapRule::Wrap),
-        ..ScriptOptions::new(opened.title.clone(), space)
+        ..ScriptOptions::new(opened.title.clone(), any_target)
     };
     let script = TraceScript::prepare(single_ios(opened)?, &options);
     Ok(Nanos(script.with_context(|| opened.name.clone())?.origin_ns()))
@@ -240,7 +240,7 @@ pub fn reopen(run: &mut RunPlan) -> anyhow::Result<()> {
         map: Some(source.map),
         leave_out: kept.leave_out,
         origin_ns: Some(source.counted_from.0),
-        ..ScriptOptions::new(kept.name.clone(), space(&run.device))
+        ..ScriptOptions::new(kept.name.clone(), replay_target(&run.device))
     };
     let script = TraceScript::prepare(&captured, &options).with_context(|| name.clone())?;
     let found = ScriptLoad {

@@ -104,7 +104,7 @@ pub fn exported(
     opened: &SelectedSource,
     arguments: &WorkloadExportArguments,
 ) -> anyhow::Result<AppliedWorkload> {
-    let threshold = arguments.threshold.unwrap_or(opened.usual_threshold());
+    let threshold = arguments.threshold.unwrap_or(opened.default_threshold());
     let choice = opened.step_choice(arguments.shares, threshold, arguments.step);
     applied(opened, &choice, arguments.native)
 }

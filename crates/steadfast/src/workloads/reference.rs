@@ -21,7 +21,7 @@ struct ShippedWorkload {
 }
 
 /// All reference workloads.
-const ALL: [ShippedWorkload; 13] = [
+const WORKLOADS: [ShippedWorkload; 13] = [
     ShippedWorkload {
         name: "retail-web-portal",
         text: include_str!("../../workloads/retail-web-portal.toml"),
@@ -172,12 +172,12 @@ pub struct WorkloadListOutput {
 
 /// Returns the text of a reference workload; `None` if the name is unknown.
 pub fn find(name: &str) -> Option<&'static str> {
-    ALL.iter().find(|one| one.name == name).map(|one| one.text)
+    WORKLOADS.iter().find(|one| one.name == name).map(|one| one.text)
 }
 
 /// Returns the message for a name that is neither a file nor a reference workload.
 pub fn missing(name: &str) -> String {
-    let names = || ALL.iter().map(|one| one.name);
+    let names = || WORKLOADS.iter().map(|one| one.name);
     format!(
         "{name} is neither a file nor a reference workload{}; these are: {}",
         suggestion(name, names()),
@@ -187,20 +187,24 @@ pub fn missing(name: &str) -> String {
 
 /// Prints the reference workloads.
 pub fn list(arguments: &ListArguments) -> anyhow::Result<ExitState> {
-    let listed: anyhow::Result<Vec<ReferenceWorkload>> = ALL.iter().map(listed).collect();
-    let listed = listed?;
+    let listed =
+        WORKLOADS.iter().map(summarize).collect::<anyhow::Result<Vec<ReferenceWorkload>>>()?;
     if arguments.json {
         terminal::print_json(&WorkloadListOutput { workloads: listed, sssi: &SSSI })?;
         return Ok(ExitState::Done);
     }
     let head = ["Name", "Streams", "I/Os", "Steps", "Demand", "What"].map(str::to_owned);
-    let rows = listed.iter().map(|one| {
-        let demand = one.demand.clone().unwrap_or_else(|| "–".to_owned());
-        let counts = [one.streams.to_string(), one.ios.to_string(), one.steps.to_string()];
-        let [streams, ios, steps] = counts;
-        [one.name.to_owned(), streams, ios, steps, demand, one.title.clone()]
-    });
-    let rows: Vec<[String; 6]> = std::iter::once(head).chain(rows).collect();
+    let mut rows = vec![head];
+    for workload in &listed {
+        rows.push([
+            workload.name.to_owned(),
+            workload.streams.to_string(),
+            workload.ios.to_string(),
+            workload.steps.to_string(),
+            workload.demand.clone().unwrap_or_else(|| "–".to_owned()),
+            workload.title.clone(),
+        ]);
+    }
     terminal::print(&text_table::with_left(&rows, |column| matches!(column, 0 | 5)))?;
     terminal::print("\nWhat of each is public, and what is ours:")?;
     for one in &listed {
@@ -209,13 +213,13 @@ pub fn list(arguments: &ListArguments) -> anyhow::Result<ExitState> {
     }
     terminal::print("\nReference workloads of the SNIA SSSI, whose captures are not public:")?;
     for one in &SSSI {
-        terminal::print(&described(one))?;
+        terminal::print(&sssi_lines(one))?;
     }
     Ok(ExitState::Done)
 }
 
 /// Returns what is known of an SSSI workload, in lines.
-fn described(one: &SssiExample) -> String {
+fn sssi_lines(one: &SssiExample) -> String {
     let here = if one.workloads.is_empty() { "none".to_owned() } else { one.workloads.join(", ") };
     format!(
         "Example {}\n  here:      {here}\n  public:    {}\n  estimated: {}\n  missing:   {}",
@@ -223,7 +227,8 @@ fn described(one: &SssiExample) -> String {
     )
 }
 
-fn listed(one: &ShippedWorkload) -> anyhow::Result<ReferenceWorkload> {
+/// Reads a workload for the list.
+fn summarize(one: &ShippedWorkload) -> anyhow::Result<ReferenceWorkload> {
     let ShippedWorkload { name, text, public, ours } = *one;
     let file = WorkloadFile::read(text).context(name)?;
     Ok(ReferenceWorkload {
@@ -305,7 +310,7 @@ mod tests {
         for one in &SSSI {
             assert!(one.workloads.iter().all(|name| find(name).is_some()), "{}", one.example);
             for text in [one.public, one.estimated, one.missing] {
-                assert!(!text.is_empty() && described(one).contains(text));
+                assert!(!text.is_empty() && sssi_lines(one).contains(text));
             }
         }
         assert!(SSSI.iter().map(|one| one.example.split(',').next().unwrap()).eq(["3", "4", "6"]));
@@ -371,7 +376,7 @@ mod tests {
 
     #[test]
     fn every_text_is_as_it_was_derived_and_names_no_machine() {
-        for ShippedWorkload { name, text, public, ours } in ALL {
+        for ShippedWorkload { name, text, public, ours } in WORKLOADS {
             assert!(!public.is_empty() && !ours.is_empty(), "{name}");
             for word in ["/dev/", "/home", "/tmp", "/work", "hostname"] {
                 assert!(!text.contains(word), "{name} has {word}");

@@ -4,7 +4,7 @@
 use super::reference;
 use crate::cli::trace::FilterArguments;
 use crate::exit::misuse;
-use crate::filtered_capture::{FilteredCapture, LayerDefault, filtered, named};
+use crate::filtered_capture::{FilteredCapture, LayerDefault, filter_of, named};
 use crate::terminal;
 use anyhow::{Context, bail};
 use std::fs::File;
@@ -112,7 +112,7 @@ impl SelectedSource {
         file.doubts.iter().for_each(|doubt| terminal::warn(&format!("{name}: {doubt}")));
         let title = Some(file.name.clone()).filter(|title| !title.is_empty());
         let mut opened =
-            Self::choosing(WorkloadSource::Workload(Box::new(file)), name, path, filter)?;
+            Self::with_filter(WorkloadSource::Workload(Box::new(file)), name, path, filter)?;
         opened.title = title.unwrap_or(opened.title);
         Ok(opened)
     }
@@ -126,12 +126,12 @@ impl SelectedSource {
             sentences.push(format!("Line {} of the export: {}.", warning.line, warning.text));
         }
         let source = WorkloadSource::Representation(Box::new(text));
-        let mut opened = Self::choosing(source, name, path, filter)?;
+        let mut opened = Self::with_filter(source, name, path, filter)?;
         opened.warnings = sentences;
         Ok(opened)
     }
 
-    fn choosing(
+    fn with_filter(
         source: WorkloadSource,
         name: String,
         path: &Path,
@@ -143,18 +143,14 @@ impl SelectedSource {
                 CaptureConditions::default()
             }
         };
-        let filter = filtered(
-            &name,
-            arguments,
-            LayerDefault::One,
-            (&conditions, (0, conditions.lasted_ns)),
-        )?;
+        let span_ns = (0, conditions.lasted_ns);
+        let filter = filter_of(&name, arguments, LayerDefault::One, &conditions, span_ns)?;
         let pass = PassOptions { filter, window: arguments.window, ..PassOptions::default() };
         let title = title(path, &name);
         Ok(SelectedSource { source, name, title, conditions, pass, warnings: Vec::new() })
     }
 
-    /// Prints on standard error what is damaged or missing.
+    /// Prints a warning for each damaged or missing part.
     pub fn warn_of_damage(&self) {
         let missing = match &self.source {
             WorkloadSource::Capture(captured) => captured.integrity().missing(),
@@ -165,7 +161,7 @@ impl SelectedSource {
 
     /// Returns the threshold of streams by default: none for a workload file, since one was applied
     /// when it was made.
-    pub(super) fn usual_threshold(&self) -> Threshold {
+    pub(super) fn default_threshold(&self) -> Threshold {
         match &self.source {
             WorkloadSource::Workload(_) => Threshold(0),
             WorkloadSource::Capture(_) | WorkloadSource::Representation(_) => Threshold::DEFAULT,

@@ -1,7 +1,7 @@
 //! Bad input gets one clear line and a non-zero exit, and touches nothing.
 
-use super::results::fio_result;
-use super::scratch::*;
+use super::fixtures::*;
+use super::foreign_results::fio_result;
 use std::path::Path;
 use steadfast_domain::record::RECORD_VERSION;
 

@@ -1,6 +1,7 @@
 //! Captures of real I/O: our counts, the engine's, the kernel's.
 
-use super::scratch::*;
+use super::fixtures::*;
+use super::real_io::IoSum;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -54,20 +55,20 @@ impl RunningCapture {
     fn wait_for_writes(&self, count: usize, is_counted: impl Fn(&IoEvent) -> bool) {
         let is_counted = |event: &&IoEvent| event.op == IoOp::Write && is_counted(event);
         wait_until("the writes in the file", || {
-            let held = held(&self.file);
-            held.is_ok_and(|(_, events)| events.iter().filter(is_counted).count() >= count)
+            let trace = read_trace(&self.file);
+            trace.is_ok_and(|(_, events)| events.iter().filter(is_counted).count() >= count)
         });
     }
 
     /// Ends it as Ctrl-C does and reads what it wrote.
     pub(super) fn end(mut self) -> (CaptureConditions, Vec<IoEvent>) {
         self.end_by(libc::SIGINT);
-        held(&self.file).unwrap()
+        read_trace(&self.file).unwrap()
     }
 }
 
 /// Reads a file that a capture may still be writing.
-fn held(file: &Path) -> Result<(CaptureConditions, Vec<IoEvent>), TraceError> {
+fn read_trace(file: &Path) -> Result<(CaptureConditions, Vec<IoEvent>), TraceError> {
     let trace = Trace::open(File::open(file).unwrap())?;
     let mut batches = trace.batches(Fields::ALL);
     let mut batch = Batch::default();
@@ -82,9 +83,13 @@ fn held(file: &Path) -> Result<(CaptureConditions, Vec<IoEvent>), TraceError> {
     Ok((trace.conditions().clone(), events))
 }
 
-fn sum(events: &[IoEvent], op: IoOp) -> (u64, u64) {
-    let of_op = events.iter().filter(|event| event.op == op);
-    of_op.fold((0, 0), |(ios, bytes), event| (ios + 1, bytes + u64::from(event.bytes)))
+fn sum(events: &[IoEvent], op: IoOp) -> IoSum {
+    let mut sum = IoSum { ios: 0, bytes: 0 };
+    for event in events.iter().filter(|event| event.op == op) {
+        sum.ios += 1;
+        sum.bytes += u64::from(event.bytes);
+    }
+    sum
 }
 
 /// Reads, read sectors, writes, written sectors, flushes, by the kernel's counters.
@@ -95,7 +100,7 @@ fn kernel_counts(device: &LoopDevice) -> [u64; 5] {
 
 /// The counts once nothing happens on the device any more: udev looks at what
 /// was written, file systems finish in the background.
-pub(super) fn settled(device: &LoopDevice) -> [u64; 5] {
+pub(super) fn settled_counts(device: &LoopDevice) -> [u64; 5] {
     let mut counts = kernel_counts(device);
     for _ in 0..50 {
         std::thread::sleep(Duration::from_millis(400));
@@ -114,7 +119,7 @@ fn a_capture_of_our_own_engine_has_exactly_what_the_engine_counted() {
     let Some(device) = LoopDevice::new(64) else { return };
     let here = &TestDirectory::new();
     // The capture would see a part of the I/Os that udev still has under way.
-    settled(&device);
+    settled_counts(&device);
     let Some(capture) = RunningCapture::new(here, &device, &[]) else { return };
     let measure = format!(
         "measure 'RND 4K RW65' --target {} --demand T1Q8 --time 700ms --yes-destroy {} --json",
@@ -151,12 +156,12 @@ pub(super) fn with_ext4() -> Option<LoopDevice> {
     device.has_ext4().then_some(device)
 }
 
-/// Mounts it below the directory and waits until that has settled.
+/// Mounts a device below the directory and waits until nothing happens on it any more.
 pub(super) fn mount(device: &LoopDevice, directory: &Path) -> Mount {
     let point = directory.join("mount");
     std::fs::create_dir(&point).unwrap();
     let mount = Mount::new(device, point);
-    settled(device);
+    settled_counts(device);
     mount
 }
 
@@ -165,7 +170,7 @@ pub(super) fn mount(device: &LoopDevice, directory: &Path) -> Mount {
 fn a_capture_of_a_file_system_agrees_with_diskstats() {
     let Some(device) = with_ext4() else { return };
     let here = &TestDirectory::new();
-    let before = settled(&device);
+    let before = settled_counts(&device);
     let Some(capture) = RunningCapture::new(here, &device, &["--mark", "begin"]) else {
         return;
     };
@@ -180,19 +185,19 @@ fn a_capture_of_a_file_system_agrees_with_diskstats() {
     drop(file);
     succeed(here, "mark written");
     drop(mount);
-    let after = settled(&device);
+    let after = settled_counts(&device);
     let (conditions, events) = capture.end();
     let [reads, read_sectors, writes, write_sectors, flushes] =
         std::array::from_fn(|column| after[column] - before[column]);
     assert_eq!((conditions.lost, conditions.unfinished), (0, 0));
-    assert_eq!(sum(&events, IoOp::Read), (reads, read_sectors * 512));
+    assert_eq!(sum(&events, IoOp::Read), IoSum { ios: reads, bytes: read_sectors * 512 });
     // The kernel counts an empty synchronizing write that no device ever sees.
-    let (seen, bytes) = sum(&events, IoOp::Write);
+    let IoSum { ios: seen, bytes } = sum(&events, IoOp::Write);
     assert!(seen <= writes, "{seen} of {writes}");
     assert_eq!(bytes, write_sectors * 512);
     // A flush is sent off when a write completes, whoever runs then; on some virtual
     // machines no BPF program runs where that is PID 1 (docs/capture.md).
-    let flushed = sum(&events, IoOp::Flush).0;
+    let flushed = sum(&events, IoOp::Flush).ios;
     assert!((flushes - flushes / 100..=flushes).contains(&flushed), "{flushed} of {flushes}");
     assert!(seen >= 199 && flushes >= 199, "{seen} writes, {flushes} flushes");
     let names: Vec<_> = conditions.marks.iter().map(|mark| mark.name.as_str()).collect();
@@ -220,8 +225,8 @@ fn both_layers_of_a_file_system_stand_side_by_side() {
     assert_eq!(conditions.process, Some(std::process::id()));
     assert_eq!((conditions.lost, conditions.unfinished), (0, 0));
     let files: Vec<_> = events.iter().filter(|e| e.layer == Layer::FileSystem).copied().collect();
-    assert_eq!(sum(&files, IoOp::Write), (211, 211 * 4096));
-    assert_eq!(sum(&files, IoOp::Flush), (1, 0));
+    assert_eq!(sum(&files, IoOp::Write), IoSum { ios: 211, bytes: 211 * 4096 });
+    assert_eq!(sum(&files, IoOp::Flush), IoSum { ios: 1, bytes: 0 });
     let text = succeed(here, "trace compare trace.parquet --step 1s");
     assert!(text.contains(", block") && text.contains(", filesystem"), "{text}");
     // Counted together only if requested; a workload is of one layer.
@@ -333,11 +338,11 @@ fn a_mount_is_captured_by_its_files() {
     };
     // What is written through the overlay reaches the file system below it as the kernel's own I/O,
     // which is no call of a program.
-    assert_eq!(sum(&of(0), IoOp::Write), (1, 12_288));
+    assert_eq!(sum(&of(0), IoOp::Write), IoSum { ios: 1, bytes: 12_288 });
     if !rest.is_empty() {
-        assert_eq!(sum(&of(1), IoOp::Write), (10, 40_960));
-        assert_eq!(sum(&of(1), IoOp::Flush).0, 1);
-        assert_eq!(sum(&of(1), IoOp::Read).1, 40_960);
+        assert_eq!(sum(&of(1), IoOp::Write), IoSum { ios: 10, bytes: 40_960 });
+        assert_eq!(sum(&of(1), IoOp::Flush).ios, 1);
+        assert_eq!(sum(&of(1), IoOp::Read).bytes, 40_960);
     }
     let groups = succeed(here, "trace groups trace.parquet --by file --layer filesystem");
     assert!(groups.contains("on-memory") || groups.contains("inode"), "{groups}");
@@ -362,9 +367,9 @@ fn a_fuse_mount_is_captured_by_its_calls() {
     let (conditions, events) = capture.end();
     assert_eq!(conditions.lost, 0);
     assert_eq!(conditions.devices[0].model.as_deref(), Some("fuse, fuse"));
-    assert_eq!(sum(&events, IoOp::Write), (10, 40_960));
-    assert_eq!(sum(&events, IoOp::Read), (5, 40_960));
-    assert_eq!(sum(&events, IoOp::Flush).0, 1);
+    assert_eq!(sum(&events, IoOp::Write), IoSum { ios: 10, bytes: 40_960 });
+    assert_eq!(sum(&events, IoOp::Read), IoSum { ios: 5, bytes: 40_960 });
+    assert_eq!(sum(&events, IoOp::Flush).ios, 1);
     let offsets = events.iter().filter(|event| event.op == IoOp::Write).map(|event| event.offset);
     assert!(offsets.eq((0..10).map(|block| block * 4096)));
 }
@@ -402,27 +407,36 @@ fn a_loop_device_with_another_file_is_another_device() {
     assert!(doctor.contains("went away during the capture"), "{doctor}");
 }
 
-/// The streams of a file, without what two captures measure differently: name, I/Os and bytes, and
-/// the mean queue depth.
-fn streams(directory: &Path, more: &[&str]) -> Vec<([String; 3], f64)> {
+/// Figures of a stream that two captures of one load have in common.
+#[derive(Debug)]
+struct StreamSummary {
+    name: String,
+    count: u64,
+    amount: u64,
+    qd_mean: f64,
+}
+
+fn streams(directory: &Path, more: &[&str]) -> Vec<StreamSummary> {
     let arguments = [&["trace", "streams", "trace.parquet", "--json"], more].concat();
     let answer: Value = succeed_json(directory, &arguments);
-    let figures = |stream: &Value| {
-        let exact = ["stream", "count", "amount"].map(|column| stream[column].to_string());
-        (exact, stream["qd_mean"].as_f64().unwrap())
+    let summary = |stream: &Value| StreamSummary {
+        name: stream["stream"].as_str().unwrap().to_owned(),
+        count: stream["count"].as_u64().unwrap(),
+        amount: stream["amount"].as_u64().unwrap(),
+        qd_mean: stream["qd_mean"].as_f64().unwrap(),
     };
-    array(&answer["streams"]).iter().map(figures).collect()
+    array(&answer["streams"]).iter().map(summary).collect()
 }
 
 /// Asserts that two captures of one load have the same streams. Where an I/O is issued as another
-/// ends, they may see the two in different order.
-fn same_streams(one: &[([String; 3], f64)], other: &[([String; 3], f64)]) {
-    let exact = |streams: &[([String; 3], f64)]| -> Vec<_> {
-        streams.iter().map(|(exact, _)| exact.clone()).collect()
-    };
-    assert_eq!(exact(one), exact(other));
-    for ((stream, depth), (_, other)) in one.iter().zip(other) {
-        assert!((depth / other - 1.0).abs() < 0.05, "{stream:?}: {depth} and {other}");
+/// ends, they may see the two in different order, so that queue depths differ a little.
+fn assert_same_streams(one: &[StreamSummary], other: &[StreamSummary]) {
+    assert_eq!(one.len(), other.len());
+    for (one, other) in one.iter().zip(other) {
+        let is_same =
+            (&one.name, one.count, one.amount) == (&other.name, other.count, other.amount);
+        assert!(is_same, "{one:?} and {other:?}");
+        assert!((one.qd_mean / other.qd_mean - 1.0).abs() < 0.05, "{one:?} and {other:?}");
     }
 }
 
@@ -432,7 +446,7 @@ fn same_streams(one: &[([String; 3], f64)], other: &[([String; 3], f64)]) {
 fn capture_steps_added_up_in_the_kernel_equal_those_of_every_io() {
     let Some(device) = LoopDevice::new(64) else { return };
     let (added, every) = (&TestDirectory::new(), &TestDirectory::new());
-    settled(&device);
+    settled_counts(&device);
     let own = std::process::id().to_string();
     let steps = ["--totals-every", "100ms", "--pid", &own];
     let Some(mut steps) = RunningCapture::new(added, &device, &steps) else { return };
@@ -450,12 +464,12 @@ fn capture_steps_added_up_in_the_kernel_equal_those_of_every_io() {
     steps.end_by(libc::SIGINT);
     let found = streams(added, &[]);
     assert!(found.len() > 3, "{found:?}");
-    same_streams(&found, &streams(every, &[]));
+    assert_same_streams(&found, &streams(every, &[]));
     let table = succeed(added, "trace steps trace.parquet --step 200ms");
     assert!(table.contains("\nsteps of 200 ms"), "{table}");
     let map = succeed(added, "trace map trace.parquet");
     assert!(map.contains("SEQ 4K W") || map.contains("SEQ 8K W"), "{map}");
-    assert_eq!(workload(added), workload(every));
+    assert_eq!(comparable_workload(added), comparable_workload(every));
     let (exact, coarse) = (response_99(every), response_99(added));
     assert_eq!(exact.len(), coarse.len());
     for ((stream, exact), (same, coarse)) in exact.iter().zip(coarse) {
@@ -463,7 +477,7 @@ fn capture_steps_added_up_in_the_kernel_equal_those_of_every_io() {
         let most = exact * 1.5 + 50_000.0;
         assert!(*stream == same && (exact * 0.8..most).contains(&coarse), "{stream}: {coarse}");
     }
-    report_of_sums(added);
+    assert_report_of_sums(added);
 }
 
 /// Reads, writes, bytes read and bytes written of each range that was touched.
@@ -495,7 +509,7 @@ fn lba_ranges_counted_in_the_kernel_equal_those_of_every_io() {
     const RANGE: u64 = (64u64 << 20).div_ceil(1000);
     let Some(device) = LoopDevice::new(64) else { return };
     let (added, every) = (&TestDirectory::new(), &TestDirectory::new());
-    settled(&device);
+    settled_counts(&device);
     let own = std::process::id().to_string();
     let steps = ["--totals-every", "100ms", "--totals-ranges", "1000", "--pid", &own];
     let Some(mut steps) = RunningCapture::new(added, &device, &steps) else { return };
@@ -547,7 +561,7 @@ fn lba_ranges_counted_in_the_kernel_equal_those_of_every_io() {
 
 /// The workload file of a capture, without what differs between two captures of one load: they
 /// begin at different times, so that steps are cut elsewhere.
-fn workload(directory: &Path) -> WorkloadFile {
+fn comparable_workload(directory: &Path) -> WorkloadFile {
     let derive = "workload derive trace.parquet --threshold 0% -o w.toml --native --step 100ms";
     succeed(directory, derive);
     let text = std::fs::read_to_string(directory.join("w.toml")).unwrap();
@@ -577,8 +591,9 @@ fn response_99(directory: &Path) -> Vec<(String, f64)> {
     known.collect()
 }
 
-/// A report of sums says what it omits; questions that need single I/Os are refused.
-fn report_of_sums(directory: &Path) {
+/// Asserts that a report of sums says what it omits, and that questions that need single I/Os are
+/// refused.
+fn assert_report_of_sums(directory: &Path) {
     succeed(directory, "trace report trace.parquet -o r --step 100ms --format html,csv,json");
     let html = std::fs::read_to_string(directory.join("r/report.html")).unwrap();
     assert!(html.contains("IO Stream Map by frequency") && html.contains("no single I/Os"));
@@ -618,20 +633,20 @@ fn capture_steps_of_both_layers_equal_those_of_every_io() {
     drop(mount);
     for layer in ["block", "filesystem"] {
         let found = streams(added, &["--layer", layer]);
-        same_streams(&found, &streams(every, &["--layer", layer]));
+        assert_same_streams(&found, &streams(every, &["--layer", layer]));
         assert!(!found.is_empty());
     }
     let files = streams(added, &["--layer", "filesystem"]);
-    let named = |stream: &str| -> Vec<&String> {
-        files.iter().filter(|([name, ..], _)| name == stream).map(|([_, ios, _], _)| ios).collect()
+    let counts = |name: &str| -> Vec<u64> {
+        files.iter().filter(|stream| stream.name == name).map(|stream| stream.count).collect()
     };
     // 4,099 bytes have no name in KiB.
-    assert_eq!(named("\"RND 4K W\""), ["211"]);
-    assert_eq!(named("\"FLUSH\""), ["22"]);
-    compared_and_derived(added);
+    assert_eq!(counts("RND 4K W"), [211]);
+    assert_eq!(counts("FLUSH"), [22]);
+    assert_layers_are_compared_and_derived(added);
 }
 
-fn compared_and_derived(directory: &Path) {
+fn assert_layers_are_compared_and_derived(directory: &Path) {
     let compare = ["trace", "compare", "trace.parquet", "--step", "1s"];
     let text = succeed(directory, &compare);
     assert!(text.contains(", block") && text.contains(", filesystem"), "{text}");
@@ -664,7 +679,7 @@ fn a_partition_is_captured_alone() {
     if !partx("--add").is_ok_and(|status| status.success()) || !Path::new(&part).exists() {
         return skip("partx makes no partitions here");
     }
-    settled(&device);
+    settled_counts(&device);
     let here = &TestDirectory::new();
     let options = ["--device", &part, "--pid", &std::process::id().to_string()];
     let capture = RunningCapture::start(here, &options);
@@ -696,11 +711,11 @@ fn a_killed_capture_leaves_what_it_had() {
     file.read_exact_at(&mut [0; 4096], 1 << 20).unwrap();
     let done = Instant::now();
     let has_read = |events: &[IoEvent]| events.iter().any(|event| event.op == IoOp::Read);
-    wait_until("the read", || held(&capture.file).is_ok_and(|(_, events)| has_read(&events)));
+    wait_until("the read", || read_trace(&capture.file).is_ok_and(|(_, events)| has_read(&events)));
     // What was captured stays in memory for five seconds at most; steps do for a minute.
     assert!(done.elapsed() < Duration::from_secs(45), "after {:?}", done.elapsed());
     capture.end_by(libc::SIGKILL);
-    let (conditions, events) = held(&capture.file).unwrap();
+    let (conditions, events) = read_trace(&capture.file).unwrap();
     assert!(has_read(&events), "{} events", events.len());
     assert!(!conditions.processors.is_empty());
     let output = run_in(here, "mark 'too late'");
@@ -719,15 +734,15 @@ fn a_killed_capture_of_steps_is_recovered() {
     let Some(mut capture) = RunningCapture::new(here, &device, &steps) else { return };
     let file = File::options().read(true).write(true).open(&device.path).unwrap();
     let end = Instant::now() + Duration::from_secs(180);
-    let held = || std::fs::metadata(here.join("trace.parquet")).unwrap().len();
+    let file_bytes = || std::fs::metadata(here.join("trace.parquet")).unwrap().len();
     let mut done = 0u64;
-    while held() < 20_000 && Instant::now() < end {
+    while file_bytes() < 20_000 && Instant::now() < end {
         file.read_exact_at(&mut [0; 4096], 8192 * (done * 7919 % 4096)).unwrap();
         file.write_all_at(&[1; 4096], 8192 * (done * 6007 % 4096)).unwrap();
         file.sync_data().unwrap();
         done += 1;
     }
-    assert!(held() >= 20_000, "{} bytes after {done} I/Os", held());
+    assert!(file_bytes() >= 20_000, "{} bytes after {done} I/Os", file_bytes());
     let ios = |answer: &Value| -> u64 {
         let streams = answer["streams"].as_array().into_iter().flatten();
         streams.map(|stream| stream["count"].as_u64().unwrap()).sum()
@@ -764,7 +779,7 @@ fn a_killed_capture_of_steps_is_recovered() {
 fn a_rotated_capture_continues_past_a_file_in_its_way() {
     let Some(device) = LoopDevice::new(64) else { return };
     let here = &TestDirectory::new();
-    settled(&device);
+    settled_counts(&device);
     let pid = std::process::id().to_string();
     let more = ["--rotate-time", "1s", "--pid", &pid];
     let before = ticks();
@@ -795,7 +810,7 @@ fn a_rotated_capture_continues_past_a_file_in_its_way() {
     let found: Value = succeed_json(here, &all);
     assert_eq!(found["total"]["count"], 29, "{found}");
     // The host's processor time was read throughout: each file begins where the one before ended.
-    let conditions = |name| held(&here.join(name)).unwrap().0;
+    let conditions = |name| read_trace(&here.join(name)).unwrap().0;
     let readings: Vec<_> = files.iter().map(|name| conditions(name).processors).collect();
     assert!(readings.windows(2).all(|pair| pair[0].last() == pair[1].first()), "{readings:?}");
     let (first, last) = (readings[0][0], *readings[readings.len() - 1].last().unwrap());
@@ -872,7 +887,7 @@ fn a_capture_that_cannot_be_is_refused_with_the_reason() {
 fn written_blocks_are_sampled_by_their_content() {
     let Some(device) = LoopDevice::new(64) else { return };
     let here = &TestDirectory::new();
-    settled(&device);
+    settled_counts(&device);
     let options = ["--content-sample", "1"];
     let Some(capture) = RunningCapture::new(here, &device, &options) else { return };
     let mut content = vec![0; 1009 * 4096];

@@ -1,8 +1,8 @@
 //! The closed loop: a workload is applied, captured and analyzed, and its streams are the same. And a
 //! database, whose capture must be what the kernel counted.
 
-use super::capture::{RunningCapture, mount, settled};
-use super::scratch::*;
+use super::capture::{RunningCapture, mount, settled_counts};
+use super::fixtures::*;
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -35,7 +35,7 @@ const STREAMS: [(&str, &str, u64); 4] = [
 const ADJACENT_MOST: u64 = 30;
 
 /// Counts the I/Os of one order, operation and size in a stream table.
-fn counted(table: &Value, (order, op, bytes): (&str, &str, u64)) -> u64 {
+fn counted(table: &Value, order: &str, op: &str, bytes: u64) -> u64 {
     let streams = array(&table["streams"]).iter();
     let of = streams.filter(|s| s["order"] == order && s["op"] == op && s["bytes"] == bytes);
     of.map(|stream| stream["count"].as_u64().unwrap()).sum()
@@ -48,7 +48,7 @@ fn what_is_applied_is_captured_and_analysed_as_the_same_streams() {
     let Some(device) = LoopDevice::new(256) else { return };
     let here = &TestDirectory::new();
     std::fs::write(here.join("w.toml"), WORKLOAD).unwrap();
-    settled(&device);
+    settled_counts(&device);
     let Some(capture) = RunningCapture::new(here, &device, &[]) else { return };
     let (target, name) = (&device.path, device.name());
     let measure = format!(
@@ -69,8 +69,8 @@ fn what_is_applied_is_captured_and_analysed_as_the_same_streams() {
     assert_eq!(ios.iter().sum::<u64>(), 10_007);
     for ((order, op, bytes), ios) in STREAMS.into_iter().zip(ios) {
         let other = if order == "RND" { "SEQ" } else { "RND" };
-        let (right, wrong) =
-            (counted(&table, (order, op, bytes)), counted(&table, (other, op, bytes)));
+        let right = counted(&table, order, op, bytes);
+        let wrong = counted(&table, other, op, bytes);
         assert_eq!(right + wrong, ios, "{order} {op} {bytes}: {table:#}");
         // The first I/O of a sequential run counts as random.
         let most = if order == "RND" { ADJACENT_MOST } else { 1 };
@@ -138,7 +138,7 @@ fn a_database_is_replayed_with_its_reads_and_writes() {
     let (conditions, original) = capture.end();
     assert_eq!(conditions.lost, 0);
     std::fs::rename(here.join("trace.parquet"), here.join("original.parquet")).unwrap();
-    settled(&other);
+    settled_counts(&other);
     let Some(capture) = RunningCapture::new(here, &other, &[]) else { return };
     let (target, name) = (&other.path, other.name());
     let replay = format!(
@@ -165,7 +165,7 @@ fn a_database_is_replayed_with_its_reads_and_writes() {
 
 /// Bytes read, bytes written and flushes, by the kernel's counters.
 fn kernel_sums(device: &LoopDevice) -> [u64; 3] {
-    let [_, read, _, written, flushes] = settled(device);
+    let [_, read, _, written, flushes] = settled_counts(device);
     [read * 512, written * 512, flushes]
 }
 

@@ -1,8 +1,8 @@
 //! Commits: of the exact drive by formula, of a loop device by the kernel's counts, and judged by
 //! the limits of docs/examples.
 
-use super::real::issued;
-use super::scratch::*;
+use super::fixtures::*;
+use super::real_io::issued;
 use serde_json::Value;
 use std::path::Path;
 use steadfast_domain::findings::{Cell, Exhibit, Table};
@@ -81,12 +81,13 @@ fn flushes_of_commits_are_those_that_the_kernel_counts() {
     run_ending(here, &run, &[0, 3]);
     let mut checked = 0;
     for (step, outcome) in Ledger::read(&here.join("run")).unwrap().steps() {
-        let (label, m) = (step.place.label.as_str(), &outcome.measurement);
+        let (label, measurement) = (step.place.label.as_str(), &outcome.measurement);
         if !step.place.phase.starts_with("commits") {
             continue;
         }
-        let counted = m.kernel.and_then(|kernel| kernel.flushes).unwrap();
-        let (writes, flushes) = (issued(m, Op::Write).0, issued(m, Op::Flush).0);
+        let counted = measurement.kernel.and_then(|kernel| kernel.flushes).unwrap();
+        let (writes, flushes) =
+            (issued(measurement, Op::Write).ios, issued(measurement, Op::Flush).ios);
         if label.ends_with(" W T1Q1") || label.ends_with(" W T4Q1") {
             assert_eq!((counted, flushes), (0, 0), "{label}");
         } else if label.ends_with("FUA T1Q1") {
@@ -99,7 +100,7 @@ fn flushes_of_commits_are_those_that_the_kernel_counts() {
             assert_eq!(writes, flushes, "{label}");
         }
         let is_blocking = label.contains("FLUSH/1 ");
-        assert_eq!(m.interface.as_deref(), is_blocking.then_some(BLOCKING), "{label}");
+        assert_eq!(measurement.interface.as_deref(), is_blocking.then_some(BLOCKING), "{label}");
         checked += 1;
     }
     assert_eq!(checked, 2 * 6 + 1);
@@ -123,8 +124,8 @@ fn the_plan_states_the_time_of_the_commits() {
     assert!(plan.contains(commits), "{plan}");
 }
 
-/// Returns the titles and verdicts of the limits in a file of docs/examples.
-fn judged(here: &Path, file: &str) -> Vec<(String, bool)> {
+/// Returns whether the run passes each limit in a file of docs/examples.
+fn verdicts(here: &Path, file: &str) -> Vec<bool> {
     let limits = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples").join(file);
     let limits = limits.display();
     let check =
@@ -135,10 +136,7 @@ fn judged(here: &Path, file: &str) -> Vec<(String, bool)> {
     assert!(limits.iter().all(|limit| !limit["measured"].is_null()), "{answer:#}");
     let all_pass = limits.iter().all(|limit| limit["pass"] == true);
     assert_eq!((answer["pass"] == true, code(&output) == 0), (all_pass, all_pass), "{answer:#}");
-    let verdict = |limit: &Value| {
-        (limit["title"].as_str().unwrap().to_owned(), limit["pass"].as_bool().unwrap())
-    };
-    limits.iter().map(verdict).collect()
+    limits.iter().map(|limit| limit["pass"].as_bool().unwrap()).collect()
 }
 
 /// The exact drive makes 453 commits a second: enough for etcd, too few for the others.
@@ -146,10 +144,7 @@ fn judged(here: &Path, file: &str) -> Vec<(String, bool)> {
 fn the_limits_of_the_examples_judge_a_run() {
     let here = &TestDirectory::new();
     succeed(here, "run commit --target sim:exact --profile quick --step-time 5s -o run");
-    let verdicts = |file: &str| -> Vec<bool> {
-        judged(here, file).into_iter().map(|(_, pass)| pass).collect()
-    };
-    assert_eq!(verdicts("limits-etcd.toml"), [true, true]);
-    assert_eq!(verdicts("limits-ceph-journal.toml"), [true, false]);
-    assert_eq!(verdicts("limits-postgresql-wal.toml"), [false, true]);
+    assert_eq!(verdicts(here, "limits-etcd.toml"), [true, true]);
+    assert_eq!(verdicts(here, "limits-ceph-journal.toml"), [true, false]);
+    assert_eq!(verdicts(here, "limits-postgresql-wal.toml"), [false, true]);
 }

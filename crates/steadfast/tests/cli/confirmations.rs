@@ -1,6 +1,6 @@
 //! One confirmation is for one target, and a target whose use is hidden from a user is not free.
 
-use super::scratch::{TestDirectory, code, is_root, run_ending, run_in, skip, stderr, steadfast};
+use super::fixtures::{TestDirectory, code, is_root, run_ending, run_in, skip, stderr, steadfast};
 use std::fs::{self, OpenOptions, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! The content of a derived workload, and its scores against captures that were made on purpose.
 
-use super::made_up::{sized_device, write_trace};
-use super::scratch::{TestDirectory, array, refuse, run_ending, succeed, succeed_json};
+use super::fixtures::{TestDirectory, array, refuse, run_ending, succeed, succeed_json};
+use super::synthetic_captures::{sized_device, write_trace};
 use serde_json::Value;
 use std::path::Path;
 use steadfast_domain::io_event::RESPONSE_UNKNOWN;
@@ -115,7 +115,7 @@ fn scores(here: &Path, more: &[&str]) -> Vec<Score> {
     scores
 }
 
-fn lost(scores: &[Score]) -> Vec<&str> {
+fn lost_aspects(scores: &[Score]) -> Vec<&str> {
     scores.iter().filter(|one| one.is_lost).map(|one| one.aspect.as_str()).collect()
 }
 
@@ -128,11 +128,15 @@ fn a_trace_of_a_known_workload_scores_as_well_as_a_second_drawing() {
     for Score { aspect, score, best, .. } in &found {
         assert!(*score > best - 0.02 && *best > 0.98, "{aspect}: {score} of {best}");
     }
-    assert!(lost(&found).is_empty(), "{found:?}");
+    assert!(lost_aspects(&found).is_empty(), "{found:?}");
     let same = scores(here, &["--against", "t.parquet"]);
     assert!(same.iter().all(|one| one.score == 1.0), "{same:?}");
     let closed = scores(here, &["--without", "arrivals"]);
-    assert_eq!(lost(&closed), ["inter-arrival", "stream-inter-arrival", "depth"], "{closed:?}");
+    assert_eq!(
+        lost_aspects(&closed),
+        ["inter-arrival", "stream-inter-arrival", "depth"],
+        "{closed:?}"
+    );
 }
 
 /// Returns issue times in bursts whose lengths, gaps and pauses are log-normal.
@@ -176,6 +180,23 @@ fn bursts_arrive_by_their_measured_distributions() {
     assert!(stimuli.any(|stimulus| stimulus.pace == pace), "no step has {pace:?}");
 }
 
+struct StreamRate {
+    measured_iops: f64,
+    offered_iops: f64,
+}
+
+/// Returns the rates of a step's streams; none if they do not arrive by themselves.
+fn stream_rates(stimulus: &Stimulus, measurement: &Measurement) -> Vec<StreamRate> {
+    let Pace::ByStream(paces) = &stimulus.pace else { return Vec::new() };
+    let seconds = measurement.elapsed.as_secs_f64();
+    let mut rates = Vec::new();
+    for (stream, pace) in measurement.streams.iter().zip(paces) {
+        let measured_iops = stream.tally.ios as f64 / seconds;
+        rates.push(StreamRate { measured_iops, offered_iops: pace.offered_iops().unwrap() });
+    }
+    rates
+}
+
 /// Reads at random, even writes, and large writes in bursts: together they are neither. The writes in
 /// bursts end after a third of the time.
 #[test]
@@ -211,27 +232,21 @@ fn streams_arrive_by_their_own_distributions() {
     let (together, by_stream) = (scores("score"), scores("by_stream"));
     assert!(by_stream[0] >= 0.97 && by_stream[1] >= 0.93, "{together:?} {by_stream:?}");
     assert!(together[1] < 0.85, "{together:?} {by_stream:?}");
-    let rates = |stimulus: &Stimulus, measurement: &Measurement| {
-        let Pace::ByStream(paces) = &stimulus.pace else { return None };
-        let seconds = measurement.elapsed.as_secs_f64();
-        let ios = measurement.streams.iter().map(|stream| stream.tally.ios as f64 / seconds);
-        let offered = paces.iter().map(|pace| pace.offered_iops().unwrap());
-        Some(ios.zip(offered).collect::<Vec<_>>())
-    };
     let record = run_of_workload(here, "streams");
-    let applied: Vec<(f64, f64)> = record
-        .steps()
-        .filter_map(|(step, outcome)| rates(step.load.stimulus()?, &outcome.measurement))
-        .flatten()
-        .collect();
+    let mut rates = Vec::new();
+    for (step, outcome) in record.steps() {
+        if let Some(stimulus) = step.load.stimulus() {
+            rates.extend(stream_rates(stimulus, &outcome.measurement));
+        }
+    }
     let captured = events.len() as f64 / 48.0;
-    let offered: f64 = applied[..3].iter().map(|(_, offered)| offered).sum();
+    let offered: f64 = rates[..3].iter().map(|rate| rate.offered_iops).sum();
     assert!((offered / captured - 1.0).abs() < 0.01, "{offered} offered, {captured} captured");
     for stream in 0..3 {
-        let own = applied.iter().skip(stream).step_by(3);
-        let ios: f64 = own.clone().map(|(ios, _)| ios).sum();
-        let offered: f64 = own.map(|(_, offered)| offered).sum();
-        assert!((ios / offered - 1.0).abs() < 0.1, "stream {stream}: {ios} for {offered}");
+        let own = rates.iter().skip(stream).step_by(3);
+        let measured: f64 = own.clone().map(|rate| rate.measured_iops).sum();
+        let offered: f64 = own.map(|rate| rate.offered_iops).sum();
+        assert!((measured / offered - 1.0).abs() < 0.1, "stream {stream}: {measured} of {offered}");
     }
 }
 
@@ -255,9 +270,9 @@ fn a_hot_band_is_kept_by_zones_and_without_them_only_locality_is_lost() {
     let here = &TestDirectory::new();
     write(&here.join("t.parquet"), 0.5);
     let kept = scores(here, &["-o", "w.toml"]);
-    assert!(lost(&kept).is_empty(), "{kept:?}");
+    assert!(lost_aspects(&kept).is_empty(), "{kept:?}");
     let without = scores(here, &["--without", "zones"]);
-    assert_eq!(lost(&without), ["locality"], "{without:?}");
+    assert_eq!(lost_aspects(&without), ["locality"], "{without:?}");
     let file = workload_file(here);
     assert_eq!(file.placement.measured_in, Some(Bytes(BLOCKS * 4096)));
     assert_eq!(file.placement.by_stream.len(), 2, "reads and writes");
@@ -277,7 +292,7 @@ fn a_hot_band_is_kept_by_zones_and_without_them_only_locality_is_lost() {
 }
 
 /// Returns the streams of every load of a run.
-fn applied(run: &Path) -> Vec<Vec<IoStream>> {
+fn applied_streams(run: &Path) -> Vec<Vec<IoStream>> {
     let contents = Ledger::read(run).unwrap();
     let stimuli = contents.steps().filter_map(|(step, _)| step.load.stimulus());
     stimuli.map(|stimulus| stimulus.streams.clone()).collect()
@@ -293,7 +308,7 @@ fn a_trace_and_the_file_derived_from_it_apply_the_same_streams() {
         let output = format!("{workload}.run");
         let how = ["--set", "preconditioning=none", "--workload", workload, "-o", &output];
         succeed(here, &[&run[..], &how, more].concat());
-        applied(&here.join(output))
+        applied_streams(&here.join(output))
     };
     let [from_trace, from_file] = [run("t.parquet", &["--step", "5s"]), run("w.toml", &[])];
     assert_eq!(from_trace, from_file);

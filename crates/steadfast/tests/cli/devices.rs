@@ -1,6 +1,6 @@
 //! `steadfast devices`.
 
-use super::scratch::{LoopDevice, array, succeed, succeed_json};
+use super::fixtures::{LoopDevice, array, succeed, succeed_json};
 use std::path::Path;
 
 #[test]

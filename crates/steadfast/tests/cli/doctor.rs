@@ -1,6 +1,6 @@
 //! `doctor`, and what a run records of its surroundings.
 
-use super::scratch::*;
+use super::fixtures::*;
 use serde_json::Value;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;

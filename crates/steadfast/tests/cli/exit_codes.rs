@@ -1,6 +1,6 @@
 //! Exit codes as docs/exit-codes.md has them, and the messages with them.
 
-use super::scratch::*;
+use super::fixtures::*;
 use serde_json::Value;
 use std::path::Path;
 use std::process::Stdio;

@@ -1,8 +1,8 @@
 //! `steadfast explore`, as a browser and as an attacker meet it.
 
-use super::made_up::write_trace;
-use super::scratch::*;
-use super::who;
+use super::fixtures::*;
+use super::synthetic_captures::write_trace;
+use super::threads_and_files;
 use serde_json::Value;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -153,8 +153,8 @@ fn it_answers_as_the_command_line() {
         ("&pid=101", &["--pid", "101"]),
         ("&stream=RND+16K+R&device=nvme0n1", &["--stream", "RND 16K R", "--device", "nvme0n1"]),
     ];
-    for filter in filters {
-        compare_answers(&explorer, home, "t.parquet", filter);
+    for (query, options) in filters {
+        compare_answers(&explorer, home, "t.parquet", query, options);
     }
     let hits: Value = succeed_json(home, "trace hits t.parquet --ranges 1024 --json");
     let sum = |field: &str| -> u64 {
@@ -222,12 +222,7 @@ fn write_totals(path: &Path, step_ns: u64, steps: u64) {
 }
 
 /// Compares the tables and the steps of a file with those of the command line.
-fn compare_answers(
-    explorer: &Explorer,
-    home: &Path,
-    file: &str,
-    (query, options): (&str, &[&str]),
-) {
+fn compare_answers(explorer: &Explorer, home: &Path, file: &str, query: &str, options: &[&str]) {
     let answer = |words: &[&str]| -> Value {
         succeed_json(home, &[words, &[file], options, &["--json"]].concat())
     };
@@ -281,8 +276,8 @@ fn totals_are_explored() {
                 &["--pid", "102", "--from", "10s", "--to", "11500ms"],
             ),
         ];
-        for filter in filters {
-            compare_answers(&explorer, home, file, filter);
+        for (query, options) in filters {
+            compare_answers(&explorer, home, file, query, options);
         }
         // A part of the time consists of whole steps.
         let part = |from: u64, to: u64| {
@@ -314,8 +309,8 @@ fn groups_are_those_of_the_command_line() {
     let home = &TestDirectory::new();
     write_trace(
         home.join("t.parquet"),
-        who::conditions("web1", 78, 60_000_000_000),
-        &who::ios(23, 10_007, 1_000_003),
+        threads_and_files::conditions("web1", 78, 60_000_000_000),
+        &threads_and_files::ios(23, 10_007, 1_000_003),
     );
     let explorer = Explorer::ready(home, &["t.parquet"]);
     let window = "from=1000000&to=900000000";
@@ -343,7 +338,7 @@ fn groups_are_those_of_the_command_line() {
 fn names_that_do_not_exist_are_refused() {
     let home = &TestDirectory::new();
     let size = Bytes::mib(512);
-    let mut conditions = who::conditions("web1", 78, 60_000_000_000);
+    let mut conditions = threads_and_files::conditions("web1", 78, 60_000_000_000);
     conditions.layers = vec![Layer::Block];
     conditions.devices.truncate(1);
     conditions.devices[0].capacity = Some(size);
@@ -410,8 +405,8 @@ fn fold_files_are_explored() {
         ("&pid=101", &["--pid", "101"]),
         ("&op=write", &["--op", "write"]),
     ];
-    for filter in filters {
-        compare_answers(&explorer, home, "t.fold", filter);
+    for (query, options) in filters {
+        compare_answers(&explorer, home, "t.fold", query, options);
     }
     explorer.get("api/hot").refused(400, "fold file");
 }

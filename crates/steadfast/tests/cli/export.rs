@@ -1,6 +1,6 @@
 //! Runs in forms that other programs read: they find in them what the journal says.
 
-use super::scratch::{
+use super::fixtures::{
     Arguments, TestDirectory, array, finished_run, python, refuse, run_ending, stdout, succeed,
 };
 use serde_json::Value;
@@ -8,20 +8,21 @@ use std::path::Path;
 use steadfast_runner::Ledger;
 
 /// Two short simulated runs, `a` and `b`.
-fn two_runs(place: &Path) {
+fn write_two_runs(place: &Path) {
     finished_run(place, "sim:small", "a");
     finished_run(place, "sim:client", "b");
 }
 
 /// Sums over the journals of both runs: steps, I/Os, bytes, seconds, known percentiles.
-fn journaled(place: &Path) -> [u64; 5] {
+fn journal_sums(place: &Path) -> [u64; 5] {
     let mut sums = [0; 5];
     for run in ["a", "b"] {
         for (_, outcome) in Ledger::read(&place.join(run)).unwrap().steps() {
-            let done = &outcome.measurement;
-            let total = done.total();
+            let measurement = &outcome.measurement;
+            let total = measurement.total();
             let known = total.percentile(0.999).is_some();
-            let parts = [1, total.ios, done.bytes().0, done.intervals.len() as u64, known.into()];
+            let seconds = measurement.intervals.len() as u64;
+            let parts = [1, total.ios, measurement.bytes().0, seconds, known.into()];
             sums.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part);
         }
     }
@@ -31,7 +32,7 @@ fn journaled(place: &Path) -> [u64; 5] {
 #[test]
 fn duckdb_reads_all_steps_of_two_runs() {
     let place = &TestDirectory::new();
-    two_runs(place);
+    write_two_runs(place);
     succeed(place, "export parquet a b -o steps.parquet");
     succeed(place, "export parquet a b --per-second -o seconds.parquet");
     refuse(place, "export parquet a -o steps.parquet", &["exists", "--force"]);
@@ -51,7 +52,7 @@ fn duckdb_reads_all_steps_of_two_runs() {
     let Some(output) = python(&["duckdb"], &["-c", script], place) else { return };
     let text = stdout(&output);
     let lines: Vec<&str> = text.lines().collect();
-    let [steps, ios, bytes, seconds, known] = journaled(place);
+    let [steps, ios, bytes, seconds, known] = journal_sums(place);
     assert!(steps > 100 && known > 0 && known <= steps, "{steps} steps, {known} three nines");
     let first: Vec<u64> = serde_json::from_str(lines[0]).unwrap();
     assert_eq!(first, [steps, ios, bytes, known, 2, 2, steps, 0, 0]);
@@ -70,7 +71,7 @@ fn the_example_draws_iops_by_round() {
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples/plot.py");
     let text = std::fs::read_to_string(&example).unwrap();
     assert!(text.lines().count() <= 32, "{} lines", text.lines().count());
-    two_runs(place);
+    write_two_runs(place);
     succeed(place, "export parquet a b -o steps.parquet");
     let words = [example.to_str().unwrap(), "steps.parquet", "iops.png"];
     let Some(output) = python(&["pyarrow", "matplotlib"], &words, place) else { return };
@@ -91,15 +92,16 @@ fn metrics_of_a_run_are_as_the_text_format_has_them() {
     let run = [quick.words(), vec!["-o", &out]].concat();
     run_ending(place, &run, &[0, 3]);
     let text = std::fs::read_to_string(place.join("run.prom")).unwrap();
-    let samples = checked(&text);
-    let running = samples.iter().find(|(name, _)| name == "steadfast_run_running").unwrap();
-    assert!(running.1.contains("run=\"a \\\"b\\\\c\\nd/run\""), "{}", running.1);
+    let samples = read_samples(&text);
+    let is_running = |sample: &&MetricSample| sample.name == "steadfast_run_running";
+    let labels = &samples.iter().find(is_running).unwrap().labels;
+    assert!(labels.contains("run=\"a \\\"b\\\\c\\nd/run\""), "{labels}");
     let steps = Ledger::read(&place.join(&out)).unwrap().steps().count();
     assert!(text.contains(&format!("}} {steps}\n")), "{steps} steps: {text}");
     run_ending(place, &format!("{quick} --target sim:client -o two"), &[0, 3]);
     let text = std::fs::read_to_string(place.join("run.prom")).unwrap();
-    let both = checked(&text);
-    assert_eq!(both.iter().filter(|(name, _)| name == "steadfast_run_running").count(), 2);
+    let both = read_samples(&text);
+    assert_eq!(both.iter().filter(is_running).count(), 2);
     std::fs::write(place.join("own.prom"), "mine 1\n").unwrap();
     // A file that is no text, or no regular file, is not ours.
     std::fs::write(place.join("odd.prom"), [0xff, 0xfe, 0x00]).unwrap();
@@ -119,12 +121,18 @@ fn metrics_of_a_run_are_as_the_text_format_has_them() {
     assert!(!place.join("no").exists());
 }
 
-/// Returns the names and labels of every sample, once the text conforms to the format: a help and a
-/// type before each family, no family and no sample twice, every value a number.
-fn checked(text: &str) -> Vec<(String, String)> {
+#[derive(PartialEq)]
+struct MetricSample {
+    name: String,
+    labels: String,
+}
+
+/// Returns every sample, once the text conforms to the format: a help and a type before each family,
+/// no family and no sample twice, every value a number.
+fn read_samples(text: &str) -> Vec<MetricSample> {
     assert!(text.ends_with('\n'));
     let mut families: Vec<String> = Vec::new();
-    let mut samples: Vec<(String, String)> = Vec::new();
+    let mut samples = Vec::new();
     let mut helped = String::new();
     for line in text.lines() {
         if let Some(help) = line.strip_prefix("# HELP ") {
@@ -142,7 +150,7 @@ fn checked(text: &str) -> Vec<(String, String)> {
             let (labels, value) = rest.rsplit_once("} ").unwrap();
             value.parse::<f64>().unwrap();
             assert_labels(labels);
-            let sample = (name.to_owned(), labels.to_owned());
+            let sample = MetricSample { name: name.to_owned(), labels: labels.to_owned() };
             assert!(!samples.contains(&sample), "{line} twice");
             samples.push(sample);
         }

@@ -5,7 +5,7 @@
 //! chosen by a fixed seed. `FIRE=all` (`make fire`) tries all, `FIRE=40` so many of each command;
 //! `FIRST` is another seed.
 
-use super::scratch::*;
+use super::fixtures::*;
 use std::collections::{BTreeMap, HashMap};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! The second engine: a run through fio, and both engines side by side.
 
-use super::real::issued;
-use super::scratch::*;
+use super::fixtures::*;
+use super::real_io::issued;
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -11,15 +11,22 @@ use steadfast_runner::Ledger;
 /// I/Os per second that the throttle allows: a prime.
 const THROTTLED: u32 = 1009;
 
-/// Number of steps of a run, and of those that have a job file and an answer.
-fn steps_with_files(run: &Path) -> (usize, usize, usize) {
+/// The steps of a run and their files.
+#[derive(Debug, PartialEq)]
+struct StepFiles {
+    steps: usize,
+    jobs: usize,
+    answers: usize,
+}
+
+fn step_files(run: &Path) -> StepFiles {
     let contents = Ledger::read(&run.join("run")).unwrap();
     assert_eq!(contents.plan.engine, "fio");
     let names =
         || std::fs::read_dir(run.join("run/fio")).unwrap().map(|entry| entry.unwrap().file_name());
     let ending =
         |ending: &str| names().filter(|name| name.to_string_lossy().ends_with(ending)).count();
-    (contents.steps().count(), ending(".fio"), ending(".json"))
+    StepFiles { steps: contents.steps().count(), jobs: ending(".fio"), answers: ending(".json") }
 }
 
 /// The quick IOPS test on a file, every step through fio, to its report; and a further round when it
@@ -41,14 +48,14 @@ fn the_quick_test_runs_through_fio_and_is_resumed() {
     assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
     assert!(stdout(&output).contains("IOPS in the measurement window"), "{}", stdout(&output));
     assert!(here.join("run/report.html").exists());
-    let (steps, jobs, answers) = steps_with_files(here);
-    assert_eq!((steps, jobs, answers), (1 + 5 * 9, 1 + 5 * 9, 1 + 5 * 9));
+    let steps = 1 + 5 * 9;
+    assert_eq!(step_files(here), StepFiles { steps, jobs: steps, answers: steps });
     if code(&output) == 0 {
         skip("steady after five rounds, so that there is nothing to resume");
         return;
     }
     run_ending(here, "resume run --max-rounds 6", &[0, 3]);
-    assert_eq!(steps_with_files(here).0, 1 + 6 * 9);
+    assert_eq!(step_files(here).steps, 1 + 6 * 9);
 }
 
 /// Both engines measure the rate of a throttled device.
@@ -208,6 +215,6 @@ fn our_counts(throttle: &Throttle, device: &LoopDevice, directory: &Path, run: &
     let contents = Ledger::read(&directory.join(run)).unwrap();
     let measurement = &contents.steps().next().unwrap().1.measurement;
     let kernel = measurement.kernel.as_ref().unwrap();
-    assert_eq!(kernel.reads, issued(measurement, Op::Read).0, "the kernel counts the sum");
+    assert_eq!(kernel.reads, issued(measurement, Op::Read).ios, "the kernel counts the sum");
     measurement.concurrent_loads().map(|load| load.streams[0].tally.ios as f64).collect()
 }

@@ -1,8 +1,8 @@
 //! Captures of several hosts, read together from their files and from fold files: a fold has the
 //! answers of the I/Os, however the captures were merged.
 
-use super::made_up::{BEGAN, SECOND, SeededRandom, counted, sized_device, write_trace};
-use super::scratch::*;
+use super::fixtures::*;
+use super::synthetic_captures::{BEGAN, SECOND, SeededRandom, counted, sized_device, write_trace};
 use std::fs;
 use std::fs::File;
 use std::path::Path;
@@ -13,9 +13,20 @@ use steadfast_domain::{Bytes, CaptureConditions, FineHistogram, IoEvent, IoOp, L
 use steadfast_tracefile::StepWriter;
 
 const MINUTE: u64 = 60 * SECOND;
-/// Host, begin in milliseconds after [`BEGAN`], I/Os.
-const CAPTURES: [(&str, u64, u64); 4] =
-    [("web1", 0, 2003), ("web1", 1_900_123, 1009), ("web2", 17_301, 3001), ("db1", 61_007, 4001)];
+
+pub(super) struct FleetCapture {
+    pub(super) host: &'static str,
+    /// Milliseconds after [`BEGAN`].
+    pub(super) begin_ms: u64,
+    pub(super) ios: u64,
+}
+
+const CAPTURES: [FleetCapture; 4] = [
+    FleetCapture { host: "web1", begin_ms: 0, ios: 2003 },
+    FleetCapture { host: "web1", begin_ms: 1_900_123, ios: 1009 },
+    FleetCapture { host: "web2", begin_ms: 17_301, ios: 3001 },
+    FleetCapture { host: "db1", begin_ms: 61_007, ios: 4001 },
+];
 
 fn conditions(host: &str, begin_ms: u64, lasted_ns: u64) -> CaptureConditions {
     let device = |name: &str, gib: u64| CapturedDevice {
@@ -72,13 +83,14 @@ fn ios(seed: u64, count: u64) -> Vec<IoEvent> {
         .collect()
 }
 
-/// The captures of [`CAPTURES`], as `0.parquet` to `3.parquet`.
-fn captured() -> TestDirectory {
+/// Writes the captures of [`CAPTURES`], as `0.parquet` to `3.parquet`.
+fn write_captures() -> TestDirectory {
     let directory = TestDirectory::new();
-    for (number, (host, begin_ms, count)) in CAPTURES.into_iter().enumerate() {
-        let conditions = conditions(host, begin_ms, count * 397_000_003);
+    for (number, capture) in CAPTURES.into_iter().enumerate() {
+        let lasted_ns = capture.ios * 397_000_003;
+        let conditions = conditions(capture.host, capture.begin_ms, lasted_ns);
         let path = directory.join(format!("{number}.parquet"));
-        write_trace(&path, conditions, &ios(number as u64, count));
+        write_trace(&path, conditions, &ios(number as u64, capture.ios));
     }
     directory
 }
@@ -118,7 +130,7 @@ const QUESTIONS: [&[&str]; 16] = [
 
 #[test]
 fn a_fold_answers_what_the_ios_answer() {
-    let here = &captured();
+    let here = &write_captures();
     fold(here, &FILES, "all.fold");
     for question in QUESTIONS {
         let (command, more) = (question[0], &question[1..]);
@@ -132,7 +144,7 @@ fn a_fold_answers_what_the_ios_answer() {
         assert_eq!(content(json(here, &of_fold)), content(json(here, &of_files)), "{of_fold:?}");
     }
     let total = json(here, &["trace", "streams", "all.fold"])["total"]["count"].clone();
-    assert_eq!(total, CAPTURES.iter().map(|(.., count)| count).sum::<u64>());
+    assert_eq!(total, CAPTURES.iter().map(|capture| capture.ios).sum::<u64>());
     let derived = |files: &[&str]| {
         let found = json(here, &[&["workload", "derive"], files].concat());
         (found["workload"].clone(), found["io_streams"].clone(), found["demand"].clone())
@@ -145,7 +157,7 @@ fn a_fold_answers_what_the_ios_answer() {
 
 #[test]
 fn one_capture_and_its_fold_agree_but_for_the_axis() {
-    let here = &captured();
+    let here = &write_captures();
     succeed(here, "trace fold 3.parquet -o one.fold");
     for command in ["streams", "drives", "hosts"] {
         let (fold, file) = (json(here, &["trace", command, "one.fold"]), "3.parquet");
@@ -171,7 +183,7 @@ fn over_time(here: &Path, [one, other]: [&str; 2], filter: &[&str]) -> serde_jso
 /// Rates of a fold of a part of the time are per second of that part.
 #[test]
 fn a_fold_of_a_part_of_the_time_has_the_rates_of_that_part() {
-    let here = &captured();
+    let here = &write_captures();
     let filter = ["--from", "5min", "--to", "10min"];
     let fold = |file: &str, to: &str, filter: &[&str]| {
         succeed(here, &[&["trace", "fold", file, "-o", to], filter].concat());
@@ -193,14 +205,20 @@ fn a_fold_of_a_part_of_the_time_has_the_rates_of_that_part() {
     assert_eq!(json(here, &narrower)["hosts"][0]["observed_ns"], 180 * SECOND);
 }
 
-/// Hits of each range, whenever they came.
-fn hits_by_range(found: &serde_json::Value) -> Vec<(u64, u64)> {
-    let hits = array(&found["maps"][0]["hits"]);
-    let mut ranges = vec![(0, 0); found["maps"][0]["ranges"].as_u64().unwrap() as usize];
-    for hit in hits {
+#[derive(Clone, Debug, Default, PartialEq)]
+struct RangeIos {
+    reads: u64,
+    writes: u64,
+}
+
+/// Returns the hits of each range, whenever they came.
+fn hits_by_range(found: &serde_json::Value) -> Vec<RangeIos> {
+    let map = &found["maps"][0];
+    let mut ranges = vec![RangeIos::default(); map["ranges"].as_u64().unwrap() as usize];
+    for hit in array(&map["hits"]) {
         let range = &mut ranges[hit["range"].as_u64().unwrap() as usize];
-        range.0 += hit["reads"].as_u64().unwrap();
-        range.1 += hit["writes"].as_u64().unwrap();
+        range.reads += hit["reads"].as_u64().unwrap();
+        range.writes += hit["writes"].as_u64().unwrap();
     }
     ranges
 }
@@ -221,7 +239,7 @@ fn without_axis(mut found: serde_json::Value) -> serde_json::Value {
 /// one host as from that host's capture alone, though all have a device of that name.
 #[test]
 fn single_ios_of_one_host_are_not_mixed_with_those_of_others() {
-    let here = &captured();
+    let here = &write_captures();
     for (host, file) in [("db1", "3.parquet"), ("web2", "2.parquet")] {
         let device = format!("{host}:sda");
         let ask = |command: &str| {
@@ -235,14 +253,14 @@ fn single_ios_of_one_host_are_not_mixed_with_those_of_others() {
         }
         let (among, alone) = ask("hits");
         assert_eq!(hits_by_range(&among), hits_by_range(&alone));
-        assert!(hits_by_range(&alone).iter().any(|(reads, writes)| *reads > 0 && *writes > 0));
+        assert!(hits_by_range(&alone).iter().any(|range| range.reads > 0 && range.writes > 0));
     }
 }
 
 /// Every order and partition gives the same bytes.
 #[test]
 fn folds_are_the_same_bytes_however_they_were_merged() {
-    let here = &captured();
+    let here = &write_captures();
     fold(here, &FILES, "all.fold");
     fold(here, &["3.parquet", "1.parquet", "0.parquet", "2.parquet"], "shuffled.fold");
     fold(here, &FILES[..1], "a.fold");
@@ -267,7 +285,7 @@ fn folds_are_the_same_bytes_however_they_were_merged() {
 
 #[test]
 fn folds_that_do_not_fit_together_are_refused() {
-    let here = &captured();
+    let here = &write_captures();
     succeed(here, "trace fold 0.parquet -o a.fold");
     succeed(here, "trace fold 1.parquet -o hour.fold --step 1h");
     succeed(here, "trace fold 0.parquet -o reads.fold --op read");
@@ -296,7 +314,7 @@ fn folds_that_do_not_fit_together_are_refused() {
 
 #[test]
 fn questions_beyond_a_fold_are_refused_by_name() {
-    let here = &captured();
+    let here = &write_captures();
     succeed(here, "trace fold 0.parquet -o a.fold --no-processes");
     let ask = |words: &[&str], expected: &[&str]| {
         refuse(here, &[&["trace", words[0], "a.fold"], &words[1..]].concat(), expected);
@@ -315,7 +333,7 @@ fn questions_beyond_a_fold_are_refused_by_name() {
 
 #[test]
 fn damaged_foreign_and_unreleased_folds_are_refused_by_name() {
-    let here = &captured();
+    let here = &write_captures();
     succeed(here, "trace fold 0.parquet 2.parquet -o a.fold");
     let whole = fs::read(here.join("a.fold")).unwrap();
     let ask = |content: &[u8], expected: &[&str]| {
@@ -371,7 +389,7 @@ fn write_steps(path: &Path) {
 /// The query of docs/trace.md has the answer of `trace streams`, from the file alone.
 #[test]
 fn the_query_in_the_docs_gives_the_streams_of_a_cube_file() {
-    let here = &captured();
+    let here = &write_captures();
     fold(here, &FILES, "all.fold");
     write_steps(&here.join("steps.parquet"));
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/trace.md");
@@ -424,7 +442,7 @@ fn the_query_in_the_docs_gives_the_streams_of_a_cube_file() {
 
 #[test]
 fn files_that_cannot_be_read_are_left_out_and_counted() {
-    let here = &captured();
+    let here = &write_captures();
     let content = fs::read(here.join("1.parquet")).unwrap();
     fs::write(here.join("bad.parquet"), &content[..content.len() / 2]).unwrap();
     fs::write(here.join("text.parquet"), "nothing of the kind").unwrap();
@@ -510,7 +528,7 @@ fn hosts_are_ranked_and_chosen_by_role() {
 /// Steps are those of the clock: captures that began within a minute of each other share them.
 #[test]
 fn steps_of_all_hosts_lie_on_one_grid() {
-    let here = &captured();
+    let here = &write_captures();
     fold(here, &FILES, "all.fold");
     let steps = json(here, &["trace", "steps", "all.fold", "--step", "1min"]);
     let counts: u64 = array(&steps["steps"]).iter().map(|one| one["count"].as_u64().unwrap()).sum();

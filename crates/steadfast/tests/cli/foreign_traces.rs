@@ -1,6 +1,6 @@
 //! Traces of other tools, imported, and read by other parsers in Python (`foreign_traces.py`).
 
-use super::scratch::{
+use super::fixtures::{
     Arguments, TestDirectory, parse_json, python, refuse, run_ending, run_in, stderr, succeed,
     succeed_json,
 };

@@ -1,7 +1,7 @@
 //! A load from several hosts: three real fio servers, each behind its own sshd in a network
 //! namespace of its own, on one loop device.
 
-use super::scratch::*;
+use super::fixtures::*;
 use std::fs;
 use std::net::TcpStream;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -21,28 +21,34 @@ const PORT: u16 = 2207;
 pub struct NamespaceHosts {
     directory: tempfile::TempDir,
     pub hosts: Vec<Namespace>,
-    _separation: SshdDirectory,
+    _sshd_directory: SshdDirectory,
 }
 
 /// The directory that sshd needs: whoever makes it for this process removes it after its last use.
 struct SshdDirectory;
 
-static SEPARATION: Mutex<(u32, bool)> = Mutex::new((0, false));
+struct SshdDirectoryUse {
+    users: u32,
+    is_ours: bool,
+}
+
+static SSHD_DIRECTORY: Mutex<SshdDirectoryUse> =
+    Mutex::new(SshdDirectoryUse { users: 0, is_ours: false });
 
 impl SshdDirectory {
     fn new() -> SshdDirectory {
-        let mut used = SEPARATION.lock().unwrap();
-        used.1 |= fs::create_dir("/run/sshd").is_ok();
-        used.0 += 1;
+        let mut directory = SSHD_DIRECTORY.lock().unwrap();
+        directory.is_ours |= fs::create_dir("/run/sshd").is_ok();
+        directory.users += 1;
         SshdDirectory
     }
 }
 
 impl Drop for SshdDirectory {
     fn drop(&mut self) {
-        let mut used = SEPARATION.lock().unwrap();
-        used.0 -= 1;
-        if used.0 == 0 && std::mem::take(&mut used.1) {
+        let mut directory = SSHD_DIRECTORY.lock().unwrap();
+        directory.users -= 1;
+        if directory.users == 0 && std::mem::take(&mut directory.is_ours) {
             let _ = fs::remove_dir("/run/sshd");
         }
     }
@@ -140,7 +146,7 @@ impl NamespaceHosts {
             run("ssh-keygen", &["-q", "-t", "ed25519", "-N", "", "-f", &key(name)])?;
         }
         let mut all =
-            NamespaceHosts { directory, hosts: Vec::new(), _separation: SshdDirectory::new() };
+            NamespaceHosts { directory, hosts: Vec::new(), _sshd_directory: SshdDirectory::new() };
         let network = NETWORK.fetch_add(1, Ordering::Relaxed);
         for at in 0..count {
             all.add(at, network)?;
@@ -327,7 +333,7 @@ impl Drop for NamespaceHosts {
 }
 
 /// Reads, bytes read, writes, bytes written, as the kernel has counted them.
-fn counted(device: &LoopDevice) -> [u64; 4] {
+fn kernel_counts(device: &LoopDevice) -> [u64; 4] {
     let counters = device.counters();
     [counters[0], counters[2] * 512, counters[4], counters[6] * 512]
 }
@@ -351,10 +357,10 @@ fn three_hosts_load_one_device_and_their_sum_is_the_devices_own() {
     let mut arguments = hosts.measure("RND 4K RW65", &device, &more);
     arguments.extend(hosts.consent(device.name()));
     let here = &TestDirectory::new();
-    let before = counted(&device);
+    let before = kernel_counts(&device);
     let output = run_in(here, &arguments);
     let answer = answer(&output);
-    let after = counted(&device);
+    let after = kernel_counts(&device);
     let measurement = &answer["measurement"];
     let streams = array(&measurement["streams"]);
     let tally = |op: &str, what: &str| {
@@ -418,7 +424,7 @@ fn what_hosts_may_not_do_is_refused_before_anything_is_written() {
     let Some(device) = LoopDevice::new(64) else { return };
     let here = &TestDirectory::new();
     let refused = |arguments: &[String], parts: &[&str]| refuse(here, arguments, parts);
-    let before = counted(&device);
+    let before = kernel_counts(&device);
     let write = hosts.measure("RND 4K W", &device, &["--time", "1s"]);
     let all = format!("--yes-destroy 'a:{0}' --yes-destroy 'b:{0}'", device.name());
     refused(&write, &["host a", "not confirmed", &all]);
@@ -441,7 +447,7 @@ fn what_hosts_may_not_do_is_refused_before_anything_is_written() {
     // One that cannot be reached.
     hosts.stop_sshd(1);
     refused(&confirmed, &["host b", "ssh -o BatchMode=yes b true"]);
-    let after = counted(&device);
+    let after = kernel_counts(&device);
     assert_eq!((before[2], before[3]), (after[2], after[3]));
     for (named, part) in [("-oProxyCommand=x", "not the name of a host"), ("a,a", "twice")] {
         let read = format!("measure 'RND 4K R' --target {} --hosts={named}", device.path);
@@ -520,7 +526,7 @@ fn a_procedure_runs_from_several_hosts() {
 
 /// Returns the bytes read and written by a run, once each step has two hosts and the kernel's bytes.
 /// The kernel may split I/Os of a megabyte, so that their number says nothing.
-fn measured_of(run: &Path) -> [u64; 2] {
+fn measured_bytes(run: &Path) -> [u64; 2] {
     let journal = fs::read_to_string(run.join("journal.jsonl")).unwrap();
     let mut sums = [0; 2];
     for line in journal.lines() {
@@ -556,9 +562,9 @@ fn tests_of_other_tools_run_from_several_hosts() {
     let text = stderr(&run_ending(here, &arguments, &[1]));
     assert!(text.contains("--yes-destroy"), "{text}");
     arguments.extend(hosts.consent(device.name()));
-    let before = counted(&device);
+    let before = kernel_counts(&device);
     run_ending(here, &arguments, &[0]);
-    assert_eq!(measured_of(&here.join("run"))[1], counted(&device)[3] - before[3]);
+    assert_eq!(measured_bytes(&here.join("run"))[1], kernel_counts(&device)[3] - before[3]);
 
     let plan = format!("tkperf ssd old {} -ssdt lat --plan --size 64MiB", device.path);
     run_ending(here, &[&plan.words()[..], &hosts.options().words()].concat(), &[0]);
@@ -579,12 +585,12 @@ fn presets_run_from_several_hosts() {
     for (run, command) in [("i", "iometer two.icf"), ("c", marks), ("a", bars)] {
         let mut arguments = hosts.command(&[&command.words()[..], &["-o", run]].concat(), &device);
         arguments.extend(hosts.consent(device.name()));
-        let before = counted(&device);
+        let before = kernel_counts(&device);
         let output = run_in(here, &arguments);
         assert_eq!(code(&output), 0, "{command}: {}", stderr(&output));
-        let after = counted(&device);
+        let after = kernel_counts(&device);
         let written = after[3] - before[3];
-        assert_eq!(measured_of(&here.join(run))[1], written, "{command}");
+        assert_eq!(measured_bytes(&here.join(run))[1], written, "{command}");
         assert!(here.join(run).join("report.html").exists(), "{command}");
     }
     assert_nothing_left(&hosts);

@@ -1,9 +1,9 @@
 //! Hosts that are lost while they load a device, at every phase of a step: they are named,
 //! nothing of theirs runs on, and the run is resumed.
 
+use super::fixtures::*;
 use super::hosts::{NamespaceHosts, answer, assert_nothing_left};
 use super::resume::assert_no_repeats_and_all_gaps;
-use super::scratch::*;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -105,7 +105,7 @@ fn tunnel_directories(command: u32) -> Vec<PathBuf> {
 }
 
 /// Reads for five minutes from all hosts, and lets `act` once `processes` processes serve host b.
-fn lost(
+fn lose_host_under_load(
     hosts: &NamespaceHosts,
     device: &LoopDevice,
     processes: usize,
@@ -134,21 +134,21 @@ fn a_host_that_dies_in_any_phase_is_named() {
     let Some(hosts) = NamespaceHosts::new(2) else { return };
     let Some(device) = LoopDevice::new(64) else { return };
     // Before the load: usually the server alone is there.
-    lost(&hosts, &device, 1, |_| hosts.kill_servers(1));
+    lose_host_under_load(&hosts, &device, 1, |_| hosts.kill_servers(1));
     // The server, its worker for our client, and the worker's job.
-    let text = lost(&hosts, &device, 3, |_| {
+    let text = lose_host_under_load(&hosts, &device, 3, |_| {
         std::thread::sleep(Duration::from_secs(1));
         hosts.kill_servers(1);
     });
     assert!(text.contains("void"), "{text}");
     // The job dies alone.
-    let text = lost(&hosts, &device, 3, |servers| {
+    let text = lose_host_under_load(&hosts, &device, 3, |servers| {
         std::thread::sleep(Duration::from_secs(2));
         servers[2..].iter().for_each(|server| send_signal(*server, libc::SIGKILL));
     });
     assert!(text.contains("void"), "{text}");
     // The program there is ended, as when the host is shut down.
-    lost(&hosts, &device, 3, |servers| {
+    lose_host_under_load(&hosts, &device, 3, |servers| {
         send_signal(parent(servers[0]), libc::SIGTERM);
     });
     assert_nothing_left(&hosts);
@@ -183,7 +183,7 @@ fn a_worker_that_lost_its_server_does_not_run_on() {
 fn a_host_that_is_cut_off_is_named() {
     let Some(hosts) = NamespaceHosts::new(2) else { return };
     let Some(device) = LoopDevice::new(64) else { return };
-    lost(&hosts, &device, 3, |_| {
+    lose_host_under_load(&hosts, &device, 3, |_| {
         std::thread::sleep(Duration::from_secs(2));
         let cable = format!("{}o", hosts.hosts[1].namespace);
         let pulled = Command::new("ip").args(["link", "set", &cable, "down"]).status();
@@ -208,7 +208,7 @@ fn shell(device: &LoopDevice, place: &Path) -> Command {
     shell
 }
 
-fn send(requests: &mut impl Write, program: &[u8]) {
+fn send_program(requests: &mut impl Write, program: &[u8]) {
     writeln!(requests, "{}", program.len()).unwrap();
     requests.write_all(program).unwrap();
 }
@@ -229,7 +229,7 @@ fn a_host_that_hears_nothing_ends_its_server() {
         let mut requests = shell.stdin.take().unwrap();
         let mut answers =
             BufReader::new(shell.stdout.take().unwrap()).lines().map_while(Result::ok);
-        send(&mut requests, &program);
+        send_program(&mut requests, &program);
         requests.write_all(b"serve\n").unwrap();
         answers.find(|line| line.starts_with("serves ")).expect("a server");
         let server = std::fs::read_to_string(place.join("server")).unwrap();
@@ -267,7 +267,7 @@ fn a_host_that_cannot_run_the_program_is_refused() {
     for (number, program) in programs.iter().enumerate() {
         let place = here.join(number.to_string());
         let mut shell = shell(&device, &place).spawn().unwrap();
-        send(&mut shell.stdin.take().unwrap(), program);
+        send_program(&mut shell.stdin.take().unwrap(), program);
         let output = shell.wait_with_output().unwrap();
         let text = stdout(&output);
         assert_eq!(code(&output), 1, "{text}");

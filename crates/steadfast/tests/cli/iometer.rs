@@ -1,6 +1,6 @@
 //! Iometer's files: planned, run, their results written, exported.
 
-use super::scratch::*;
+use super::fixtures::*;
 use serde_json::Value;
 use std::path::Path;
 
@@ -75,8 +75,33 @@ fn with_second_worker(from: &str, to: &str) -> String {
     format!("{first}{}", second.replace(from, to))
 }
 
-/// Column names and values of each row in a file of results.
-fn rows(path: &Path) -> Vec<Vec<(String, String)>> {
+/// A row in a file of results.
+struct IometerRow {
+    /// Values by their columns, in the order of the file.
+    cells: Vec<(String, String)>,
+}
+
+impl IometerRow {
+    fn cell(&self, column: &str) -> &str {
+        &self.cells.iter().find(|(name, _)| name == column).unwrap().1
+    }
+
+    fn number(&self, column: &str) -> f64 {
+        self.cell(column).parse().unwrap()
+    }
+
+    /// `ALL`, `MANAGER`, `PROCESSOR`, `WORKER` or `DISK`.
+    fn kind(&self) -> &str {
+        self.cell("Target Type")
+    }
+}
+
+fn of_kind<'a>(rows: &'a [IometerRow], kind: &str) -> Vec<&'a IometerRow> {
+    rows.iter().filter(|row| row.kind() == kind).collect()
+}
+
+/// Returns the rows in a file of results.
+fn rows(path: &Path) -> Vec<IometerRow> {
     let text = std::fs::read_to_string(path).unwrap();
     let kinds = ["ALL,", "MANAGER,", "PROCESSOR,", "WORKER,", "DISK,"];
     let mut header: Vec<String> = Vec::new();
@@ -85,14 +110,11 @@ fn rows(path: &Path) -> Vec<Vec<(String, String)>> {
         if line.starts_with("'Target Type") {
             header = line[1..].split(',').map(str::to_owned).collect();
         } else if kinds.iter().any(|kind| line.starts_with(kind)) {
-            rows.push(header.iter().cloned().zip(line.split(',').map(str::to_owned)).collect());
+            let values = line.split(',').map(str::to_owned);
+            rows.push(IometerRow { cells: header.iter().cloned().zip(values).collect() });
         }
     }
     rows
-}
-
-fn cell(row: &[(String, String)], column: &str) -> String {
-    row.iter().find(|(name, _)| name == column).unwrap().1.clone()
 }
 
 #[test]
@@ -117,31 +139,30 @@ fn a_run_writes_iometer_s_results_and_they_are_the_record_s() {
     let found = findings(path.join("run"));
     assert_eq!((&found["id"], &found["end"]), (&"iometer".into(), &"complete".into()));
     let rows = rows(&path.join("r.csv"));
-    let all: Vec<_> = rows.iter().filter(|row| row[0].1 == "ALL").collect();
+    let all = of_kind(&rows, "ALL");
     assert_eq!(all.len(), 2);
     for (row, depth) in all.iter().zip(["2", "8"]) {
-        let number = |column| cell(row, column).parse::<f64>().unwrap();
-        assert_eq!(cell(row, "Queue Depth"), depth);
+        let number = |column| row.number(column);
+        assert_eq!(row.cell("Queue Depth"), depth);
         assert_eq!([number("# Managers"), number("# Workers"), number("# Disks")], [1.0, 2.0, 2.0]);
-        assert_eq!(cell(row, "Access Specification Name"), "mixed  three to one");
+        assert_eq!(row.cell("Access Specification Name"), "mixed  three to one");
         let (reads, writes) = (number("Read I/Os"), number("Write I/Os"));
         assert!(reads > 2.0 * writes && writes > 0.0, "{reads} {writes}");
         assert_eq!(number("Bytes Read"), reads * 4096.0);
         let rate = number("IOps") * 4096.0 / 1_048_576.0;
         assert!((number("MBps") - rate).abs() < 1e-3 * rate, "MBps are MiB");
-        assert_eq!(cell(row, "Total Raw Run Time"), "");
-        assert_eq!(cell(row, "Starting Sector"), "2048");
-        assert_eq!(cell(row, "Maximum Size"), "131072");
+        assert_eq!(row.cell("Total Raw Run Time"), "");
+        assert_eq!(row.cell("Starting Sector"), "2048");
+        assert_eq!(row.cell("Maximum Size"), "131072");
     }
     let kinds: Vec<&str> =
-        rows.iter().map(|row| row[0].1.as_str()).filter(|k| *k != "PROCESSOR").collect();
+        rows.iter().map(IometerRow::kind).filter(|kind| *kind != "PROCESSOR").collect();
     assert_eq!(kinds[..6], ["ALL", "MANAGER", "WORKER", "DISK", "WORKER", "DISK"]);
     // Two workers share the load of each test: their threads add up to it.
-    let of = |kind: &'static str| rows.iter().filter(move |row| row[0].1 == kind);
-    let workers: Vec<_> = of("WORKER").collect();
+    let workers = of_kind(&rows, "WORKER");
     for (all, workers) in all.iter().zip(workers.chunks(2)) {
         for column in ["Read I/Os", "Write I/Os", "Bytes Read", "Bytes Written"] {
-            let number = |row: &[(String, String)]| cell(row, column).parse::<u64>().unwrap();
+            let number = |row: &IometerRow| row.cell(column).parse::<u64>().unwrap();
             assert!(workers.iter().all(|row| number(row) > 0), "{column}");
             assert_eq!(workers.iter().map(|row| number(row)).sum::<u64>(), number(all), "{column}");
         }
@@ -151,18 +172,18 @@ fn a_run_writes_iometer_s_results_and_they_are_the_record_s() {
     let sensed =
         contents.steps().filter_map(|(_, outcome)| outcome.measurement.sensed.host.clone());
     let host = sensed.last().unwrap();
-    let last = of("MANAGER").next_back().unwrap();
+    let last = *of_kind(&rows, "MANAGER").last().unwrap();
     let rate = host.interrupts.unwrap() as f64 / host.elapsed.as_secs_f64();
-    assert_eq!(cell(last, "Interrupts per Second"), format!("{rate:.6}"));
-    let processors: Vec<_> = of("PROCESSOR").collect();
+    assert_eq!(last.cell("Interrupts per Second"), format!("{rate:.6}"));
+    let processors = of_kind(&rows, "PROCESSOR");
     assert_eq!(processors.len(), all.len() * host.processors.len());
     for (row, (number, cpu)) in processors.iter().rev().zip(host.processors.iter().rev()) {
-        assert_eq!(cell(row, "Target Name"), format!("CPU {number}"));
+        assert_eq!(row.cell("Target Name"), format!("CPU {number}"));
         let percent = |share: f64| format!("{:.6}", share * 100.0);
-        assert_eq!(cell(row, "% User Time"), percent(cpu.user));
-        assert_eq!(cell(row, "% DPC Time"), percent(cpu.soft_interrupts.unwrap()));
-        assert_eq!(cell(row, "% Interrupt Time"), percent(cpu.interrupts.unwrap()));
-        assert_eq!(cell(row, "IOps"), "");
+        assert_eq!(row.cell("% User Time"), percent(cpu.user));
+        assert_eq!(row.cell("% DPC Time"), percent(cpu.soft_interrupts.unwrap()));
+        assert_eq!(row.cell("% Interrupt Time"), percent(cpu.interrupts.unwrap()));
+        assert_eq!(row.cell("IOps"), "");
     }
     succeed(path, "iometer two.icf --from-run run -r again.csv");
     let text = |name: &str| std::fs::read_to_string(path.join(name)).unwrap();
@@ -241,19 +262,18 @@ fn workers_that_differ_run_at_once_and_have_rows_with_their_own_numbers() {
     assert!(plan.contains("Worker 1") && plan.contains("Worker 2"), "each by its name: {plan}");
     succeed(path, &format!("{run} -o run -r r.csv"));
     let rows = rows(&path.join("r.csv"));
-    let of = |kind: &str| -> Vec<f64> {
-        let rows = rows.iter().filter(|row| row[0].1 == kind);
-        let count = |row, column| cell(row, column).parse::<f64>().unwrap();
-        rows.map(|row| count(row, "Read I/Os") + count(row, "Write I/Os")).collect()
+    let ios = |kind: &str| -> Vec<f64> {
+        let rows = of_kind(&rows, kind).into_iter();
+        rows.map(|row| row.number("Read I/Os") + row.number("Write I/Os")).collect()
     };
-    let (all, workers) = (of("ALL"), of("WORKER"));
+    let (all, workers) = (ios("ALL"), ios("WORKER"));
     assert_eq!((all.len(), workers.len()), (2, 4));
     for (all, workers) in all.iter().zip(workers.chunks(2)) {
         assert_eq!(*all, workers[0] + workers[1]);
         assert!(workers.iter().all(|ios| *ios > 0.0), "{workers:?}");
     }
-    let workers = rows.iter().filter(|row| row[0].1 == "WORKER");
-    let sectors: Vec<String> = workers.map(|row| cell(row, "Starting Sector")).collect();
+    let workers = of_kind(&rows, "WORKER").into_iter();
+    let sectors: Vec<&str> = workers.map(|row| row.cell("Starting Sector")).collect();
     assert_eq!(sectors, ["2048", "4096", "2048", "4096"]);
 }
 
@@ -267,21 +287,22 @@ fn disks_of_a_configuration_are_targets_of_their_own() {
     succeed(path, &format!("{run} -o both -r both.csv"));
     let all = rows(&path.join("both.csv"));
     let kinds: Vec<&str> =
-        all.iter().map(|row| row[0].1.as_str()).filter(|k| *k != "PROCESSOR").collect();
+        all.iter().map(IometerRow::kind).filter(|kind| *kind != "PROCESSOR").collect();
     assert_eq!(kinds[..6], ["ALL", "MANAGER", "WORKER", "DISK", "WORKER", "DISK"]);
     assert_eq!(kinds.len(), 2 * 6, "one table for each test, whatever the number of targets");
-    let number = |row: &[(String, String)], column| cell(row, column).parse::<f64>().unwrap();
     for test in all.chunks(all.len() / 2) {
-        let of = |kind| test.iter().filter(move |row| row[0].1 == kind);
-        let counts = ["# Managers", "# Workers", "# Disks"].map(|column| cell(&test[0], column));
+        let counts = ["# Managers", "# Workers", "# Disks"].map(|column| test[0].cell(column));
         assert_eq!(counts, ["1", "2", "2"]);
         for column in ["Read I/Os", "Write I/Os", "Bytes Read", "Bytes Written", "Errors"] {
-            let sum = |kind| of(kind).map(|row| number(row, column)).sum::<f64>();
+            let sum = |kind: &str| -> f64 {
+                of_kind(test, kind).into_iter().map(|row| row.number(column)).sum()
+            };
             assert_eq!([sum("WORKER"), sum("DISK")], [sum("ALL"); 2], "{column}");
         }
-        let disks: Vec<String> = of("DISK").map(|row| row[1].1.clone()).collect();
-        assert_eq!(disks, ["E:", "F:"]);
-        assert!(of("DISK").all(|row| number(row, "IOps") > 0.0));
+        let disks = of_kind(test, "DISK");
+        assert_eq!([disks[0].cell("Target Name"), disks[1].cell("Target Name")], ["E:", "F:"]);
+        assert_eq!(disks.len(), 2);
+        assert!(disks.iter().all(|row| row.number("IOps") > 0.0));
     }
     succeed(path, "iometer two.icf --from-run both -r again.csv");
     let text = |name: &str| std::fs::read_to_string(path.join(name)).unwrap();
@@ -295,7 +316,7 @@ fn disks_of_a_configuration_are_targets_of_their_own() {
     let directory = other.unwrap().path();
     let directory = directory.to_str().unwrap();
     succeed(path, &format!("iometer two.icf --disk F: --from-run {directory} -r f.csv"));
-    assert_eq!(rows(&path.join("f.csv")).iter().filter(|row| row[0].1 == "DISK").count(), 2);
+    assert_eq!(of_kind(&rows(&path.join("f.csv")), "DISK").len(), 2);
     let wrong = "iometer two.icf --target G:=sim:small --target E:=sim:client";
     refuse(path, wrong, &["'E:', 'F:'"]);
     refuse(path, "iometer two.icf --target a --target b --target c", &["2 disks"]);
@@ -316,11 +337,11 @@ fn a_disk_takes_part_in_the_tests_that_iometer_gives_it() {
     let run = "iometer cycled.icf --target sim:small --target sim:client -o both -r r.csv";
     succeed(path, run);
     let rows = rows(&path.join("r.csv"));
-    let disks: Vec<String> =
-        rows.iter().filter(|row| row[0].1 == "ALL").map(|row| cell(row, "# Disks")).collect();
+    let all = of_kind(&rows, "ALL").into_iter();
+    let disks: Vec<&str> = all.map(|row| row.cell("# Disks")).collect();
     assert_eq!(disks, ["1", "1", "2", "2"], "two depths on one disk, then on both");
-    let names: Vec<&str> =
-        rows.iter().filter(|row| row[0].1 == "DISK").map(|row| row[1].1.as_str()).collect();
+    let disks = of_kind(&rows, "DISK").into_iter();
+    let names: Vec<&str> = disks.map(|row| row.cell("Target Name")).collect();
     assert_eq!(names, ["E:", "E:", "E:", "F:", "E:", "F:"]);
     let settings =
         |run: &str| read_json::<Value>(path.join("both").join(run).join("settings.json"));

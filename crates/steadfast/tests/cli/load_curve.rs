@@ -1,6 +1,6 @@
 //! `run load-curve` and `run --rate` from their command lines.
 
-use super::scratch::*;
+use super::fixtures::*;
 use serde_json::Value;
 use std::process::Command;
 

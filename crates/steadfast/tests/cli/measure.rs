@@ -1,6 +1,6 @@
 //! `measure`: its numbers, several runs, exported tables.
 
-use super::scratch::*;
+use super::fixtures::*;
 use serde_json::{Value, json};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -88,6 +88,7 @@ fn tables_fit_a_terminal_and_dashes_have_a_reason() {
         assert!(table.len() > 7, "{text}");
         assert!(table.iter().all(|line| line.chars().count() <= 80), "{text}");
         assert!(text.contains("99.999 % takes 1,000,000 I/Os"), "{text}");
+        assert!(text.starts_with("SIMULATED") && text.contains("reads"), "{text}");
     }
 }
 

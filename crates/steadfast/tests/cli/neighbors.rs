@@ -1,9 +1,9 @@
 //! `run neighbors`: on a simulated drive, on a loop device below the kernel's control groups, and
 //! after it is stopped or killed.
 
-use super::real::issued;
+use super::fixtures::*;
+use super::real_io::issued;
 use super::resume::assert_no_repeats_and_all_gaps;
-use super::scratch::*;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
@@ -20,7 +20,7 @@ fn metric(findings: &serde_json::Value, name: &str, point: &str) -> f64 {
 
 /// Runs the program, which must halt before it measures, with a line that contains all of `parts`.
 #[track_caller]
-fn halt(directory: &Path, arguments: &str, parts: &[&str]) {
+fn assert_halts(directory: &Path, arguments: &str, parts: &[&str]) {
     let text = stderr(&run_ending(directory, arguments, &[4]));
     let line = text.lines().find(|line| line.contains("halted: ")).unwrap_or_default();
     assert!(parts.iter().all(|part| line.contains(part)), "{line}");
@@ -35,7 +35,7 @@ fn grouped_steps(directory: &Path) -> Vec<(Step, Measurement)> {
 }
 
 /// Directories of control groups that were made for a device.
-fn groups(device: &LoopDevice) -> Vec<PathBuf> {
+fn control_groups(device: &LoopDevice) -> Vec<PathBuf> {
     let all = fs::read_dir(BLKIO).unwrap().map(|entry| entry.unwrap().path());
     let own = |path: &PathBuf| {
         let name = path.file_name().unwrap().to_str().unwrap();
@@ -71,7 +71,7 @@ fn begin(device: &LoopDevice, state: &Path, step_time: &str) -> Child {
 /// Processes in the offender's groups of a device.
 fn offenders(device: &LoopDevice) -> Vec<u32> {
     let mut all = Vec::new();
-    for group in groups(device) {
+    for group in control_groups(device) {
         let text = fs::read_to_string(group.join("offender/cgroup.procs")).unwrap_or_default();
         all.extend(text.lines().map(|line| line.parse::<u32>().unwrap()));
     }
@@ -107,7 +107,7 @@ fn loads_on_a_simulated_drive_share_its_queue() {
     assert!(table.contains("io.max") && table.contains("io.bfq.weight"));
     assert_eq!(run("again")["metrics"], first["metrics"], "virtual time");
     let named = "run neighbors --profile quick --target sim:small --set controls=io.max";
-    halt(here, named, &["io.max is unavailable here", "simulated"]);
+    assert_halts(here, named, &["io.max is unavailable here", "simulated"]);
 }
 
 /// With a limit of N bytes per second, the offender moves N; and every I/O of both processes is one
@@ -136,10 +136,10 @@ fn an_offender_with_a_limit_moves_that_much() {
     }
     for (step, measured) in grouped_steps(here) {
         let kernel = measured.kernel.unwrap();
-        let (reads, writes) = (issued(&measured, Op::Read).0, issued(&measured, Op::Write).0);
+        let (reads, writes) = (issued(&measured, Op::Read).ios, issued(&measured, Op::Write).ios);
         assert_eq!((kernel.reads, kernel.writes), (reads, writes), "{}", step.place);
     }
-    assert_eq!(groups(&device), Vec::<PathBuf>::new(), "removed at the end");
+    assert_eq!(control_groups(&device), Vec::<PathBuf>::new(), "removed at the end");
 }
 
 /// Another program raises the offender's limit while the loads run: the run reads it back at its end.
@@ -149,7 +149,7 @@ fn a_limit_that_another_program_changes_is_disclosed() {
     let state = &TestDirectory::new();
     let child = begin(&device, state, "1s");
     let limit = || {
-        let group = groups(&device).pop()?.join("offender/blkio.throttle.write_bps_device");
+        let group = control_groups(&device).pop()?.join("offender/blkio.throttle.write_bps_device");
         let text = fs::read_to_string(&group).ok()?;
         (!text.trim().is_empty()).then_some((group, text))
     };
@@ -185,7 +185,7 @@ fn a_stopped_run_leaves_no_process_and_no_group() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(code(&output), 4, "{}", stderr(&output));
     assert!(processes.iter().all(|id| !Path::new(&format!("/proc/{id}")).exists()));
-    assert_eq!(groups(&device), Vec::<PathBuf>::new());
+    assert_eq!(control_groups(&device), Vec::<PathBuf>::new());
 }
 
 #[test]
@@ -199,10 +199,10 @@ fn the_groups_of_a_killed_run_are_removed_by_restore() {
     wait_until("the end of its processes", || {
         processes.iter().all(|id| !Path::new(&format!("/proc/{id}")).exists())
     });
-    assert_eq!(groups(&device).len(), 1, "nobody has removed it");
+    assert_eq!(control_groups(&device).len(), 1, "nobody has removed it");
     let text = succeed_with_state(state, "restore run");
     assert!(text.contains("control group blkio/steadfast-"), "{text}");
-    assert_eq!(groups(&device), Vec::<PathBuf>::new());
+    assert_eq!(control_groups(&device), Vec::<PathBuf>::new());
 }
 
 /// Killed with the offender on: the resumed run removes the groups of the killed one, repeats no
@@ -217,7 +217,7 @@ fn a_killed_run_is_resumed_in_groups_of_its_own() {
     child.kill().unwrap();
     child.wait().unwrap();
     succeed_with_state(state, "resume run");
-    assert_eq!(groups(&device), Vec::<PathBuf>::new());
+    assert_eq!(control_groups(&device), Vec::<PathBuf>::new());
     assert_no_repeats_and_all_gaps(&state.join("run"));
     // The offender alone, and four times off and on without a rule and with one.
     assert_eq!(grouped_steps(state).len(), 1 + 2 * 2 * 4);
@@ -231,7 +231,7 @@ fn what_cannot_run_is_refused_in_one_line() {
     refuse(here, &format!("{run} sim:small --set rate=2000000"), &["2000000 IOPS", "2 threads"]);
     refuse(here, &format!("{run} sim:small --set offenders=SEQ"), &["offenders"]);
     let file = format!("{run} scratch.bin --size 128MiB");
-    halt(here, &file, &["control groups", "not a block device"]);
+    assert_halts(here, &file, &["control groups", "not a block device"]);
     // Only the program itself starts it.
     refuse(here, "attend-load", &["take over a load"]);
 }

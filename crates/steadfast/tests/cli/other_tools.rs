@@ -1,7 +1,7 @@
 //! Tests of other tools: presets, job files of fio, suites of FioSynth, and exported job files run
 //! by the real fio.
 
-use super::scratch::*;
+use super::fixtures::*;
 use super::workload_export::NoContext;
 use serde_json::Value;
 use std::path::Path;
@@ -180,11 +180,26 @@ fn stimuli() -> Vec<Stimulus> {
     ]
 }
 
-/// Streams with their shares of the I/Os in parts per million.
-fn shares(stimulus: &Stimulus) -> Vec<(Op, Order, u64, u64, u64)> {
-    let all: u64 = stimulus.streams.iter().map(|s| u64::from(s.weight)).sum();
-    let share = |s: &IoStream| u64::from(s.weight) * 1_000_000 / all;
-    stimulus.streams.iter().map(|s| (s.op, s.order, s.size.0, s.alignment().0, share(s))).collect()
+#[derive(Debug, PartialEq)]
+struct StreamShare {
+    op: Op,
+    order: Order,
+    size: Bytes,
+    alignment: Bytes,
+    /// Share of the I/Os in parts per million.
+    ppm: u64,
+}
+
+fn shares(stimulus: &Stimulus) -> Vec<StreamShare> {
+    let all: u64 = stimulus.streams.iter().map(|stream| u64::from(stream.weight)).sum();
+    let share = |stream: &IoStream| StreamShare {
+        op: stream.op,
+        order: stream.order,
+        size: stream.size,
+        alignment: stream.alignment(),
+        ppm: u64::from(stream.weight) * 1_000_000 / all,
+    };
+    stimulus.streams.iter().map(share).collect()
 }
 
 fn zones(stimulus: &Stimulus) -> Vec<Zone> {
@@ -210,8 +225,16 @@ fn an_exported_load_is_the_same_load_when_it_is_read_again() {
     }
 }
 
-/// The I/Os of fio by its own log: direction, offset and size. fio appends to an existing log.
-fn issued(directory: &Path, text: &str) -> Vec<(bool, u64, u64)> {
+/// An I/O in fio's own log.
+#[derive(Debug, PartialEq)]
+struct LoggedIo {
+    is_read: bool,
+    offset: u64,
+    size: u64,
+}
+
+/// Runs a job by fio and returns its I/Os. fio appends to an existing log.
+fn logged_ios(directory: &Path, text: &str) -> Vec<LoggedIo> {
     let _ = std::fs::remove_file(directory.join("log"));
     std::fs::write(directory.join("job.fio"), format!("{text}write_iolog=log\n")).unwrap();
     let output = Command::new("fio").arg("job.fio").current_dir(directory).output().unwrap();
@@ -220,11 +243,11 @@ fn issued(directory: &Path, text: &str) -> Vec<(bool, u64, u64)> {
     let io = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
         let at = words.iter().position(|word| ["read", "write"].contains(word))?;
-        Some((
-            words[at] == "read",
-            words.get(at + 1)?.parse().ok()?,
-            words.get(at + 2)?.parse().ok()?,
-        ))
+        Some(LoggedIo {
+            is_read: words[at] == "read",
+            offset: words.get(at + 1)?.parse().ok()?,
+            size: words.get(at + 2)?.parse().ok()?,
+        })
     };
     log.lines().filter_map(io).collect()
 }
@@ -245,22 +268,22 @@ fn the_real_fio_gives_an_exported_load() {
     };
     let sequential = stream(Op::Write, Order::Sequential(Cursor::Own), 16_384, 1);
     let load = Stimulus::new(vec![sequential], range, Demand::new(1, 8), LoadLimits::ios(1009));
-    let ios = issued(here, &section(&load));
+    let ios = logged_ios(here, &section(&load));
     let lap = 251;
-    let expected: Vec<(bool, u64, u64)> =
-        (0..1009).map(|n| (false, (27 + n % lap) * 16_384, 16_384)).collect();
+    let write = |n: u64| LoggedIo { is_read: false, offset: (27 + n % lap) * 16_384, size: 16_384 };
+    let expected: Vec<LoggedIo> = (0..1009).map(write).collect();
     assert_eq!(ios.len(), expected.len());
     let differs = ios.iter().zip(&expected).find(|(one, other)| one != other);
     assert_eq!(differs, None, "offsets in their order, lap after lap");
     let mix =
         vec![stream(Op::Read, Order::Random, 4096, 7), stream(Op::Write, Order::Random, 8192, 3)];
     let load = Stimulus::new(mix, range, Demand::new(1, 4), LoadLimits::ios(10_007));
-    let ios = issued(here, &section(&load));
+    let ios = logged_ios(here, &section(&load));
     assert_eq!(ios.len(), 10_007);
-    let reads = ios.iter().filter(|(is_read, ..)| *is_read).count() as f64;
+    let reads = ios.iter().filter(|io| io.is_read).count() as f64;
     // Five standard deviations of 10,007 draws with 70 %.
     assert!((reads - 0.7 * 10_007.0).abs() < 5.0 * (10_007.0f64 * 0.7 * 0.3).sqrt(), "{reads}");
-    for (is_read, offset, size) in ios {
+    for LoggedIo { is_read, offset, size } in ios {
         assert_eq!(size, if is_read { 4096 } else { 8192 });
         assert!(offset >= range.start.0 && offset + size <= range.end().0);
         assert_eq!((offset - range.start.0) % size, 0);

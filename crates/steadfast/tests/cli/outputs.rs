@@ -1,8 +1,8 @@
 //! Files that the program writes: nobody's file is lost, nobody else can read them, and no text in
 //! them acts on the reader's terminal.
 
-use super::made_up::{sized_device, write_trace};
-use super::scratch::*;
+use super::fixtures::*;
+use super::synthetic_captures::{sized_device, write_trace};
 use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -198,25 +198,27 @@ fn what_root_writes_is_for_root_or_a_group() {
     let here = &TestDirectory::new();
     write_sample(&here.join("t.parquet"));
     write_iolog(&here.join("log"));
-    let openly = |arguments: &[&str]| {
+    let succeed_under_umask_0 = |arguments: &[&str]| {
         let mut command = Command::new("sh");
         command.current_dir(here).args(["-c", "umask 0; exec \"$0\" \"$@\""]);
         let output = command.arg(steadfast().get_program()).args(arguments).output().unwrap();
         assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
     };
-    openly(&["trace", "import", "log", "-o", "log.parquet"]);
-    openly(&["trace", "recover", "t.parquet", "-o", "again.parquet"]);
-    openly(&["trace", "report", "t.parquet", "-o", "r", "--format", "html,csv"]);
+    succeed_under_umask_0(&["trace", "import", "log", "-o", "log.parquet"]);
+    succeed_under_umask_0(&["trace", "recover", "t.parquet", "-o", "again.parquet"]);
+    succeed_under_umask_0(&["trace", "report", "t.parquet", "-o", "r", "--format", "html,csv"]);
     let derive = ["workload", "derive", "t.parquet", "-o", "w.toml"];
-    openly(&[&derive[..], &["--replay-representation", "steps.txt"]].concat());
+    succeed_under_umask_0(&[&derive[..], &["--replay-representation", "steps.txt"]].concat());
     for name in
         ["log.parquet", "again.parquet", "r/report.html", "r/streams.csv", "w.toml", "steps.txt"]
     {
         assert_eq!(mode(&here.join(name)), 0o600, "{name}");
     }
     assert_eq!(mode(&here.join("r")), 0o700);
-    openly(&["trace", "import", "log", "-o", "shared.parquet", "--group", "daemon"]);
-    openly(&["trace", "report", "t.parquet", "-o", "s", "--format", "html", "--group", "daemon"]);
+    succeed_under_umask_0(&["trace", "import", "log", "-o", "shared.parquet", "--group", "daemon"]);
+    succeed_under_umask_0(&[
+        "trace", "report", "t.parquet", "-o", "s", "--format", "html", "--group", "daemon",
+    ]);
     let daemon = Command::new("getent").args(["group", "daemon"]).output().unwrap();
     let daemon = stdout(&daemon).split(':').nth(2).unwrap().parse::<u32>().unwrap();
     for (name, expected) in [("shared.parquet", 0o640), ("s", 0o750), ("s/report.html", 0o640)] {
@@ -227,8 +229,8 @@ fn what_root_writes_is_for_root_or_a_group() {
     refuse_and_leave(here, &unknown, &["no-such-group"]);
 }
 
-/// Characters that a terminal acts on, other than line ends.
-fn acting(text: &str) -> Vec<char> {
+/// Returns the characters that a terminal acts on, other than line ends.
+fn terminal_controls(text: &str) -> Vec<char> {
     text.chars().filter(|c| steadfast_domain::text::affects_terminal(*c) && *c != '\n').collect()
 }
 
@@ -252,7 +254,7 @@ fn names_from_outside_act_on_nothing() {
     for arguments in runs {
         let output = run_in(here, arguments);
         let text = stdout(&output) + &stderr(&output);
-        assert_eq!(acting(&text), [' '; 0], "{arguments:?}: {text:?}");
+        assert_eq!(terminal_controls(&text), [' '; 0], "{arguments:?}: {text:?}");
         let is_forged = text.lines().any(|line| line.starts_with("steadfast: all"));
         assert!(!is_forged, "{arguments:?}: {text}");
     }
@@ -262,12 +264,12 @@ fn names_from_outside_act_on_nothing() {
     assert_eq!(json["processes"][0]["command"], NAME, "JSON means what was");
     for name in names(&here.join("r")).iter().filter(|name| name.ends_with(".csv")) {
         let table = fs::read_to_string(here.join("r").join(name)).unwrap();
-        assert_eq!(acting(&table.replace("\r\n", "\n")), [' '; 0], "{name}");
+        assert_eq!(terminal_controls(&table.replace("\r\n", "\n")), [' '; 0], "{name}");
         let cells = table.split(['\n', ',']).map(|cell| cell.trim_start_matches('"'));
         assert!(!cells.into_iter().any(|cell| cell.starts_with('=')), "{name}: {table}");
     }
     let page = fs::read_to_string(here.join("r/report.html")).unwrap();
-    assert_eq!(acting(&page.replace('\t', " ")), [' '; 0]);
+    assert_eq!(terminal_controls(&page.replace('\t', " ")), [' '; 0]);
 }
 
 /// With an empty path, or `.` in it, a program in the working directory is not run in place of a

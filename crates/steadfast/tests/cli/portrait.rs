@@ -1,7 +1,7 @@
 //! `run portrait` on the command line: page one compared with the parts, parts alone, resume, the
 //! card and the comparison.
 
-use super::scratch::{
+use super::fixtures::{
     TestDirectory, copy_ledger, cut_journal, findings, refuse, run_in, succeed, succeed_json,
 };
 use serde_json::Value;
@@ -98,7 +98,7 @@ fn assert_page_one_is_of_the_parts(whole: &Value) {
 
 /// Every number of an answer is the value of one of the question's figures, or stands in its note, or
 /// is a constant of the test (a share, a limit, a number of sessions, an idle time).
-fn answers_state_their_figures(whole: &Value) {
+fn assert_answers_state_their_figures(whole: &Value) {
     for question in array(&whole["front"], "questions") {
         let answer = question["answer"].as_str().unwrap();
         let figures: Vec<&str> =
@@ -132,7 +132,7 @@ fn a_portrait_shows_what_its_parts_found() {
     let here = &TestDirectory::new();
     let whole = portrait(here, "sim:pslc", "run");
     assert_page_one_is_of_the_parts(&whole);
-    answers_state_their_figures(&whole);
+    assert_answers_state_their_figures(&whole);
     let speeds = "It writes at 120 MB/s for the first 1.5 GB, then at 40 MB/s; at its slowest 15 \
                   MB/s, from 3.50 GB.";
     assert_eq!(whole["front"]["questions"][0]["answer"], speeds);
@@ -172,7 +172,7 @@ fn parts_alone_and_resumed_portraits_find_the_same() {
     let here = &TestDirectory::new();
     let whole = portrait(here, "sim:dozing", "run");
     assert_page_one_is_of_the_parts(&whole);
-    answers_state_their_figures(&whole);
+    assert_answers_state_their_figures(&whole);
     let figures = array(&whole["front"], "figures");
     let note = |id: &str| figures.iter().find(|figure| figure["id"] == id).unwrap()["note"].clone();
     assert_eq!(note("full-speed-amount"), "1.07 GB, no drop");
@@ -216,14 +216,14 @@ fn parts_alone_and_resumed_portraits_find_the_same() {
     });
     succeed(here, "report cut --format json");
     let cut = findings(here.join("cut"));
-    page_one_of_a_cut_run(&cut);
+    assert_page_one_of_a_cut_run(&cut);
     succeed(here, "resume cut");
     let resumed = findings(here.join("cut"));
     assert_eq!(resumed["front"]["figures"], whole["front"]["figures"]);
     assert_eq!(resumed["front"]["questions"], whole["front"]["questions"]);
 }
 
-fn page_one_of_a_cut_run(cut: &Value) {
+fn assert_page_one_of_a_cut_run(cut: &Value) {
     let answers = array(&cut["front"], "questions").iter().flat_map(|q| array(q, "answers"));
     let reason = |id: &str| {
         let mut answers = answers.clone();

@@ -1,6 +1,6 @@
 //! Power cuts: in virtual time, and of a loop device whose capacity vanishes and returns.
 
-use super::scratch::*;
+use super::fixtures::*;
 use std::fs::File;
 use std::io::Read;
 use std::net::TcpListener;
@@ -10,15 +10,16 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use steadfast_domain::JournalEntry;
 use steadfast_domain::power_cut::{CutEvidence, PowerCutOutcome, ViolationKind};
+use steadfast_runner::ledger::JournalLine;
 use steadfast_runner::{CUT_LOG, Ledger};
 
 fn outcomes(here: &Path) -> Vec<PowerCutOutcome> {
     let lines = Ledger::read(&here.join("run")).unwrap().lines;
-    let judged = lines.into_iter().filter_map(|line| match line.entry {
+    let outcome = |line: JournalLine| match line.entry {
         JournalEntry::PowerCutJudged(outcome) => Some(*outcome),
         _ => None,
-    });
-    judged.collect()
+    };
+    lines.into_iter().filter_map(outcome).collect()
 }
 
 const SIMULATED: &str = "run power-cut --profile quick -o run --target";
@@ -88,7 +89,7 @@ const SHORT: &str = "--set area=1 --set flush-every=8 --set within=1s --set cut-
                      --set cycles=2";
 
 /// Sets the size limit of a loop device: at 512 bytes its capacity is gone, at 0 it is back.
-fn limit(device: &LoopDevice, bytes: u64) {
+fn set_size_limit(device: &LoopDevice, bytes: u64) {
     const SET_STATUS: libc::Ioctl = 0x4c04;
     const GET_STATUS: libc::Ioctl = 0x4c05;
     let node = File::options().read(true).write(true).open(&device.path).unwrap();
@@ -133,14 +134,14 @@ fn a_device_that_vanishes_and_returns_is_read_back_and_its_losses_are_found() {
     for cycle in 1..=2 {
         // 64 blocks in batches of 8: each was written after 8 flushes.
         wait_until("writes", || flushes(here) >= written + 20);
-        limit(&device, 512);
+        set_size_limit(&device, 512);
         wait_until("the cut", || journal().matches("power-cut-seen").count() == cycle);
         if cycle == 1 {
             backing.write_all_at(&[0; 16 << 10], 5 * (16 << 10)).unwrap();
             backing.write_all_at(&[7; 100], 9 * (16 << 10) + 512 + 200).unwrap();
         }
         written = flushes(here);
-        limit(&device, 0);
+        set_size_limit(&device, 0);
     }
     assert_eq!(child.wait().unwrap().code(), Some(3));
     let found = outcomes(here);
@@ -164,7 +165,7 @@ fn a_medium_error_is_no_power_cut() {
     let here = &TestDirectory::new();
     let mut child = begin(here, &device);
     wait_until("writes", || flushes(here) >= 20);
-    limit(&device, 512 << 10);
+    set_size_limit(&device, 512 << 10);
     assert_eq!(child.wait().unwrap().code(), Some(3));
     let found = outcomes(here);
     assert_eq!((found.len(), found[0].evidence), (1, CutEvidence::MediumError));

@@ -1,18 +1,18 @@
 //! Every procedure from beginning to end on simulated drives: what is found must
 //! be what was accepted before. `BLESS=1` accepts what is found; read the diff.
 
-use super::pages;
-use super::scratch::*;
+use super::fixtures::*;
+use super::report_assertions::assert_reports_are_readable;
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::Path;
 
 /// Runs a procedure and compares its text report and the outline of all its
 /// exhibits with the accepted ones.
-fn accepted(name: &str, arguments: &[&str], ends_with: i32) {
+fn assert_accepted(name: &str, arguments: &[&str], ends_with: i32) {
     let here = &TestDirectory::new();
     run_ending(here, &[&["run"], arguments, &["-o", "run"]].concat(), &[ends_with]);
-    pages::are_readable(here, "run");
+    assert_reports_are_readable(here, "run");
     let mut found = succeed(here, "report run --format text");
     outline(&findings(here.join("run")), &mut found);
     golden(name, &found);
@@ -69,7 +69,7 @@ fn quick(name: &str, more: &[&str]) {
 }
 
 fn quick_ends(name: &str, more: &[&str], with: i32) {
-    accepted(&format!("quick-{name}"), &[&[name], &QUICK[..], more].concat(), with);
+    assert_accepted(&format!("quick-{name}"), &[&[name], &QUICK[..], more].concat(), with);
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn demand_and_recovery_find_what_was_accepted() {
 fn commits_find_what_was_accepted() {
     quick("commit", &[]);
     let exact = ["commit", "--target", "sim:exact", "--profile", "quick", "--step-time", "5s"];
-    accepted("exact-commit", &exact, 0);
+    assert_accepted("exact-commit", &exact, 0);
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn neighbors_find_what_was_accepted() {
     let mild = ["neighbors", "--target", "sim:small", "--profile", "quick", "--step-time", "5s"];
     let sets = ["rate=1000", "offender-demand=T1Q1", "offenders=RND 4K RW50,SEQ 128K W"];
     let sets = sets.into_iter().flat_map(|set| ["--set", set]);
-    accepted("mild-neighbors", &mild.into_iter().chain(sets).collect::<Vec<_>>(), 0);
+    assert_accepted("mild-neighbors", &mild.into_iter().chain(sets).collect::<Vec<_>>(), 0);
 }
 
 #[test]
@@ -123,14 +123,14 @@ fn fills_idle_exits_and_power_cuts_find_what_was_accepted() {
     quick("idle-exit", &[]);
     quick("power-cut", &[]);
     let fill = ["fill", "--target", "sim:pslc", "--set", "levels=0,50"];
-    accepted("pslc-fill", &fill, 0);
-    accepted("dozing-idle-exit", &["idle-exit", "--target", "sim:dozing"], 0);
+    assert_accepted("pslc-fill", &fill, 0);
+    assert_accepted("dozing-idle-exit", &["idle-exit", "--target", "sim:dozing"], 0);
 }
 
 #[test]
 fn a_write_amplification_finds_what_was_accepted() {
     let line = ["write-amplification", "--target", "sim:greedy", "--profile", "quick"];
-    accepted("write-amplification", &line, 0);
+    assert_accepted("write-amplification", &line, 0);
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn factors_find_what_was_accepted() {
 fn a_suite_and_the_client_class_find_what_was_accepted() {
     quick("suite", &["--procedures", "iops,wsat"]);
     let client = ["latency", "--target", "sim:client", "--class", "client", "--step-time", "1s"];
-    accepted("client-latency", &client, 0);
+    assert_accepted("client-latency", &client, 0);
 }
 
 /// One plan with the time of all workloads. A run that was cut continues with the workload in which
@@ -171,7 +171,7 @@ fn client_1(name: &str) {
         "{name} --target sim:small --profile pts-1.1 --class client --step-time 1s \
          --set ar-amount=64MiB,256MiB --set ar-segments=64"
     );
-    accepted(&format!("client-1-{name}"), &run.words(), 0);
+    assert_accepted(&format!("client-1-{name}"), &run.words(), 0);
 }
 
 #[test]
@@ -184,23 +184,30 @@ fn scattered_active_ranges_find_what_was_accepted() {
 /// The full matrix in short steps on a drive that gets slower with every byte.
 #[test]
 fn a_drive_that_is_never_steady_says_so() {
-    accepted("unsteady-iops", &["iops", "--target", "sim:unsteady", "--step-time", "3s"], 3);
+    assert_accepted("unsteady-iops", &["iops", "--target", "sim:unsteady", "--step-time", "3s"], 3);
 }
 
 #[test]
 fn a_drive_that_throttles_is_named_as_the_reason() {
     let run = ["iops", "--target", "sim:throttling", "--step-time", "10s", "--max-rounds", "6"];
-    accepted("throttling-iops", &run, 3);
+    assert_accepted("throttling-iops", &run, 3);
 }
 
 #[test]
 fn a_gap_voids_the_round_it_lies_in() {
     let run = [&["iops"], &QUICK[..], &["--sim-gap", "12:1h"]].concat();
-    accepted("gap-iops", &run, 0);
+    assert_accepted("gap-iops", &run, 0);
     let here = &TestDirectory::new();
     let output = run_in(here, "run iops --target x --size 64MiB --sim-gap 12:1h");
     assert!(code(&output) != 0 && stderr(&output).contains("simulated"), "{}", stderr(&output));
     assert!(!here.join("x").exists());
+}
+
+/// The steady-state pattern in a round.
+#[derive(Debug)]
+struct WriteRound {
+    iops: f64,
+    seed: Option<u64>,
 }
 
 /// A load that continues after a gap writes at random addresses, not from the first address again:
@@ -210,27 +217,33 @@ fn a_gap_in_a_long_load_does_not_change_what_is_found() {
     let here = &TestDirectory::new();
     let base =
         "run wsat --target sim:small --steady-state btw --step-time 1s --set between-time=9s";
-    let steady = |name: &str, more: &str| {
+    let rounds_of = |name: &str, more: &str| -> Vec<WriteRound> {
         succeed(here, &format!("{base} -o {name} {more}"));
         let mut rounds = Vec::new();
         for (step, outcome) in steadfast_runner::Ledger::read(&here.join(name)).unwrap().steps() {
-            let seed = outcome.measurement.seed;
+            let measurement = &outcome.measurement;
             if step.place.label == "RND 4K W" {
-                rounds.push((outcome.measurement.iops().unwrap(), seed));
+                let iops = measurement.iops().unwrap();
+                rounds.push(WriteRound { iops, seed: measurement.seed });
             }
         }
-        let last: Vec<f64> = rounds.iter().rev().take(5).map(|round| round.0).collect();
-        (last.iter().sum::<f64>() / 5.0, rounds)
+        rounds
     };
-    let (unbroken, rounds) = steady("unbroken", "");
-    assert!(rounds.iter().all(|(_, seed)| seed.is_none()));
+    let steady_iops = |rounds: &[WriteRound]| {
+        rounds.iter().rev().take(5).map(|round| round.iops).sum::<f64>() / 5.0
+    };
+    let rounds = rounds_of("unbroken", "");
+    assert!(rounds.iter().all(|round| round.seed.is_none()));
+    let unbroken = steady_iops(&rounds);
     for gap in ["61", "91"] {
-        let (broken, rounds) = steady(gap, &format!("--sim-gap {gap}:50ms"));
+        let rounds = rounds_of(gap, &format!("--sim-gap {gap}:50ms"));
+        let broken = steady_iops(&rounds);
         let off = broken / unbroken - 1.0;
         assert!(off.abs() < 0.05, "gap before {gap}: {broken} for {unbroken}");
         let after = gap.parse::<usize>().unwrap() / 10;
-        assert!(rounds[..after].iter().all(|(_, seed)| seed.is_none()), "{rounds:?}");
-        assert!(rounds[after].1.is_some() && rounds.last().unwrap().1 == rounds[after].1);
+        assert!(rounds[..after].iter().all(|round| round.seed.is_none()), "{rounds:?}");
+        let seed = rounds[after].seed;
+        assert!(seed.is_some() && rounds.last().unwrap().seed == seed);
     }
 }
 

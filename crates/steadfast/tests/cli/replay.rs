@@ -1,10 +1,10 @@
 //! Captured workloads on the command line: refusals and their reasons, reference workloads, the
 //! comparison of two captures, the self-test.
 
-use super::capture::{RunningCapture, settled};
-use super::made_up::{sized_device, write_trace};
-use super::resume::{half_of, resumes_without_its_command_line};
-use super::scratch::*;
+use super::capture::{RunningCapture, settled_counts};
+use super::fixtures::*;
+use super::resume::{assert_resumes_without_its_command_line, half_of};
+use super::synthetic_captures::{sized_device, write_trace};
 use serde_json::Value;
 use std::fs::File;
 use std::path::Path;
@@ -68,16 +68,16 @@ fn write(path: &Path, kind: ReplayCase) {
     }
     let before = events.len() as u64;
     // A hundred a second.
-    let apart = if kind == ReplayCase::Long { 10 } else { 1 };
+    let interval_ms = if kind == ReplayCase::Long { 10 } else { 1 };
     for n in 0..1009u64 {
         // 7 and 131072 have no common divisor: no place comes twice.
         let offset =
             n * 7 % 131_072 * 4096 + if kind == ReplayCase::Moved && n == 503 { 4096 } else { 0 };
         if kind != ReplayCase::Flushes {
-            events.push(event(before + n * apart, IoOp::Read, offset, 4096));
+            events.push(event(before + n * interval_ms, IoOp::Read, offset, 4096));
         }
         if n % 10 == 9 {
-            events.push(event(before + n * apart, IoOp::Flush, 0, 0));
+            events.push(event(before + n * interval_ms, IoOp::Flush, 0, 0));
         }
     }
     write_trace(path, conditions, &events);
@@ -116,16 +116,25 @@ enum ReplayCase {
     Foreign,
 }
 
-/// The parts of a replay in a run's journal: the position in the script at the end of each, the I/Os
-/// that it counted, and whether a gap was before it.
-fn parts(run: &Path) -> Vec<(u64, u64, bool)> {
+/// A part of a replay in a run's journal.
+#[derive(Debug, PartialEq)]
+struct ReplayPart {
+    /// I/Os of the script up to the end of the part.
+    script_position: u64,
+    counted_ios: u64,
+    has_gap_before: bool,
+}
+
+fn parts(run: &Path) -> Vec<ReplayPart> {
     let lines = Ledger::read(run).map(|contents| contents.lines).unwrap_or_default();
     let part = |line: &JournalLine| match &line.entry {
         JournalEntry::Applied { step, outcome } if step.place.phase == "replay" => {
             let measurement = &outcome.measurement;
-            let position = measurement.replay.as_ref()?.position.ios;
-            let counted = measurement.streams.iter().map(|s| s.tally.ios).sum();
-            Some((position, counted, outcome.gap_before.is_some()))
+            Some(ReplayPart {
+                script_position: measurement.replay.as_ref()?.position.ios,
+                counted_ios: measurement.streams.iter().map(|stream| stream.tally.ios).sum(),
+                has_gap_before: outcome.gap_before.is_some(),
+            })
         }
         _ => None,
     };
@@ -157,12 +166,12 @@ fn a_killed_replay_goes_on_from_its_last_cut_and_says_what_it_left_out() {
     run_ending(here, "resume run", &[0, 3]);
     let all = parts(&ledger);
     assert_eq!(all[..before.len()], before);
-    let gaps: Vec<bool> = all.iter().map(|part| part.2).collect();
+    let gaps: Vec<bool> = all.iter().map(|part| part.has_gap_before).collect();
     assert!(gaps[before.len()] && gaps.iter().filter(|gap| **gap).count() == 1, "{gaps:?}");
     // Whole, but for what was outstanding at the cut; at most as many as the capture had.
-    let counted: u64 = all.iter().map(|part| part.1).sum();
+    let counted: u64 = all.iter().map(|part| part.counted_ios).sum();
     let missing = (1009 + 100) - counted;
-    assert_eq!(all.last().unwrap().0, 1009 + 100);
+    assert_eq!(all.last().unwrap().script_position, 1009 + 100);
     assert!(missing <= 4, "{missing} are missing: {all:?}");
     let findings = findings(here.join("run"));
     let text = |id: &str| {
@@ -178,7 +187,7 @@ fn a_killed_replay_goes_on_from_its_last_cut_and_says_what_it_left_out() {
 
 /// Writes a capture of two drives: 311 reads a millisecond apart on each, those of the second half
 /// a second after those of the first.
-fn write_two(path: &Path) {
+fn write_two_devices(path: &Path) {
     let device =
         |name| CapturedDevice { logical_sector: Some(512), ..sized_device(name, Bytes::mib(64)) };
     let conditions = CaptureConditions {
@@ -203,11 +212,18 @@ fn write_two(path: &Path) {
     write_trace(path, conditions, &events);
 }
 
-/// Returns the script of a run: its reads, its length in nanoseconds, and its source.
-fn script(run: &Path) -> (u64, u64, ScriptSource) {
+/// What a run keeps of the script that it plays.
+struct RunScript {
+    reads: u64,
+    span: Nanos,
+    source: ScriptSource,
+}
+
+fn script(run: &Path) -> RunScript {
     let workload = Ledger::read(run).unwrap().plan.settings.workload.unwrap();
-    let (script, source) = (workload.script.unwrap(), workload.script_source.unwrap());
-    (script.counts.reads, script.span.0, *source)
+    let script = workload.script.unwrap();
+    let source = *workload.script_source.unwrap();
+    RunScript { reads: script.counts.reads, span: script.span, source }
 }
 
 /// Every drive of a capture is replayed on a target of its own, as far apart in time as captured.
@@ -216,7 +232,7 @@ fn two_captured_devices_replay_together_each_on_its_target() {
     let Some(first) = LoopDevice::new(64) else { return };
     let Some(second) = LoopDevice::new(64) else { return };
     let here = &TestDirectory::new();
-    write_two(&here.join("two.parquet"));
+    write_two_devices(&here.join("two.parquet"));
     let run = ["run", "replay-native", "--exact", "--workload", "two.parquet", "--purge", "none"];
     // The captured device of the second stands first.
     let [b, a] = [("sdb", &first), ("sda", &second)]
@@ -225,11 +241,14 @@ fn two_captured_devices_replay_together_each_on_its_target() {
     let sure = ["--yes-destroy", first.name(), "--yes-destroy", second.name(), "-o", "both"];
     run_ending(here, &[&run[..], &targets, &sure].concat(), &[0, 3]);
     let runs = [&second, &first].map(|device| here.join("both").join(device.name()));
-    let [(a_ios, a_span, a), (b_ios, b_span, b)] = [script(&runs[0]), script(&runs[1])];
-    assert_eq!((a_ios, b_ios), (311, 311));
-    assert_eq!((a_span, b_span), (310_000_000, 810_000_000), "both count from the first I/O");
-    assert_eq!((a.chosen.devices, b.chosen.devices), (vec![0], vec![1]));
-    assert_eq!((a.counted_from, b.counted_from), (Nanos(100_000_000), Nanos(100_000_000)));
+    let scripts = [script(&runs[0]), script(&runs[1])];
+    // Both count from the first I/O.
+    for (device, span_ms, script) in [(0u16, 310, &scripts[0]), (1, 810, &scripts[1])] {
+        assert_eq!(script.reads, 311);
+        assert_eq!(script.span, Nanos::from_millis(span_ms));
+        assert_eq!(script.source.chosen.devices, [device]);
+        assert_eq!(script.source.counted_from, Nanos::from_millis(100));
+    }
     let agreed = runs.each_ref().map(|run| {
         let starts = Ledger::read(run).unwrap().common_starts();
         starts.iter().map(|start| (start.agreed, start.targets)).collect::<Vec<_>>()
@@ -237,7 +256,7 @@ fn two_captured_devices_replay_together_each_on_its_target() {
     assert_eq!(agreed[0], agreed[1]);
     assert_eq!(agreed[0].len(), 1);
     for run in &runs {
-        assert_eq!(parts(run).iter().map(|part| part.1).sum::<u64>(), 311);
+        assert_eq!(parts(run).iter().map(|part| part.counted_ios).sum::<u64>(), 311);
     }
     let group = std::fs::read_to_string(here.join("both/targets.json")).unwrap();
     assert!(group.contains("\"phases\""), "{group}");
@@ -246,7 +265,7 @@ fn two_captured_devices_replay_together_each_on_its_target() {
 #[test]
 fn captured_devices_are_given_for_every_target_or_for_none() {
     let here = &TestDirectory::new();
-    write_two(&here.join("two.parquet"));
+    write_two_devices(&here.join("two.parquet"));
     let plan = ["plan", "replay-native", "--workload", "two.parquet"];
     let with = |more: &[&'static str]| [&plan[..], more].concat();
     let both = ["--target", "sda=sim:small", "--target", "sdb=sim:client"];
@@ -421,14 +440,25 @@ const LOAD: &str = "format = \"steadfast workload 1\"\ndemand = \"T1Q4\"\n\
     [[stream]]\nstream = \"RND 4K R\"\nios = 5\n[[stream]]\nstream = \"RND 8K W\"\nios = 3\n\
     [[stream]]\nstream = \"SEQ 16K W\"\nios = 2\n";
 
-/// Captures while the program runs, to a trace called `name`. Returns the program's process ID and
-/// the time of the first of its last 10,007 I/Os: before them it reads what lies on the device.
-fn captured(here: &Path, device: &LoopDevice, run: &[&str], name: &str) -> Option<[String; 2]> {
-    settled(device);
+/// A process in a capture, as options of the program.
+struct CapturedProgram {
+    pid: String,
+    /// Time of the first of its last 10,007 I/Os: before them it reads what lies on the device.
+    from: String,
+}
+
+/// Captures while the program runs, to a trace called `name`.
+fn capture_program(
+    here: &Path,
+    device: &LoopDevice,
+    run: &[&str],
+    name: &str,
+) -> Option<CapturedProgram> {
+    settled_counts(device);
     let capture = RunningCapture::new(here, device, &[])?;
     let target = ["--target", &device.path, "--yes-destroy", device.name(), "--json"];
     let child = spawn_in(here, &[run, &target].concat(), Stdio::null(), Stdio::piped());
-    let process = child.id().to_string();
+    let pid = child.id().to_string();
     let output = child.wait_with_output().unwrap();
     let (conditions, events) = capture.end();
     assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
@@ -436,12 +466,12 @@ fn captured(here: &Path, device: &LoopDevice, run: &[&str], name: &str) -> Optio
     std::fs::rename(here.join("trace.parquet"), here.join(name)).unwrap();
     let mut times: Vec<u64> = events
         .iter()
-        .filter(|event| event.pid.to_string() == process)
+        .filter(|event| event.pid.to_string() == pid)
         .map(|event| event.issued_ns)
         .collect();
     times.sort_unstable();
     let first = times[times.len() - 10_007];
-    Some([process, format!("{first}ns")])
+    Some(CapturedProgram { pid, from: format!("{first}ns") })
 }
 
 /// 10,007 I/Os are captured, replayed onto a second device and captured again: the
@@ -453,18 +483,18 @@ fn a_replay_has_the_captured_ios_in_their_order() {
     let here = &TestDirectory::new();
     std::fs::write(here.join("w.toml"), LOAD).unwrap();
     let measure = ["measure", "--workload", "w.toml", "--ios", "10007"];
-    let original = captured(here, &first, &measure, "original.parquet");
-    let Some([process, from]) = original else { return };
-    let of = ["--workload", "original.parquet", "--exact", "--pid", &process, "--from", &from];
+    let original = capture_program(here, &first, &measure, "original.parquet");
+    let Some(CapturedProgram { pid, from }) = original else { return };
+    let of = ["--workload", "original.parquet", "--exact", "--pid", &pid, "--from", &from];
     // Issued at the times of issue: on one queue, in the order of the capture.
     let run = ["run", "replay-native", "--purge", "none", "--set", "preconditioning=none"];
     let run = [&run[..], &of, &["--issue-at", "issue", "-o", "replay"]].concat();
-    let replayed = captured(here, &second, &run, "replayed.parquet");
+    let replayed = capture_program(here, &second, &run, "replayed.parquet");
     if replayed.is_none() {
         return;
     }
     let verify = ["replay", "verify", "original.parquet", "replayed.parquet", "--json"];
-    let sides = ["--pid", &process, "--from", &from];
+    let sides = ["--pid", &pid, "--from", &from];
     // The replay lies between its marks: neither what the run read before nor what udev reads of
     // the closed device is among its I/Os.
     let output = run_in(here, &[&verify[..], &sides, &["-o", "verified"]].concat());
@@ -482,7 +512,7 @@ fn a_replay_is_resumed_with_its_own_trace_only() {
     let run = ["run", "replay-native", "--target", "sim:small", "--workload", "t.parquet"];
     let plainly = ["--exact", "--set", "preconditioning=none", "-o", "run"];
     run_ending(here, &[&run[..], &plainly].concat(), &[0, 3]);
-    let (reads, _, source) = script(&here.join("run"));
+    let RunScript { reads, source, .. } = script(&here.join("run"));
     assert_eq!(reads, 1009);
     let [file] = source.files.as_slice() else { panic!("{source:?}") };
     assert!(file.starts_with('/') && file.ends_with("t.parquet"), "{file}");
@@ -503,8 +533,8 @@ fn a_replay_resumes_whatever_its_command_line_says() {
     let chosen = ["--exact", "--op", "read", "--from", "100ms", "--window", "7", "--map", "wrap"];
     let played = ["--timing", "faster:2", "--overlaps", "order", "--set", "preconditioning=none"];
     run_ending(here, &[&run[..], &chosen, &played, &["-o", "run"]].concat(), &[0, 3]);
-    assert_eq!(script(&here.join("run")).0, 909);
-    resumes_without_its_command_line(&here.join("run"));
+    assert_eq!(script(&here.join("run")).reads, 909);
+    assert_resumes_without_its_command_line(&here.join("run"));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Runs killed at random moments.
 
-use super::scratch::*;
+use super::fixtures::*;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
@@ -8,17 +9,17 @@ use steadfast_domain::Step;
 use steadfast_runner::ledger::JournalLine;
 use steadfast_runner::{Ledger, RunPlan};
 
-/// When a run is killed: this long after it has finished further steps.
+/// When a run is killed: a time after it has finished further steps.
 struct KillPoint {
     steps: usize,
-    then: Duration,
+    delay: Duration,
 }
 
 /// Waits until a run has finished `steps` and then for a time; returns whether it is still alive.
-fn lives_until(child: &mut Child, run: &Path, steps: usize, then: Duration) -> bool {
+fn lives_until(child: &mut Child, run: &Path, steps: usize, delay: Duration) -> bool {
     let mut is_alive = || child.try_wait().unwrap().is_none();
     wait_until("a step", || finished_steps(run) >= steps || !is_alive());
-    let end = Instant::now() + then;
+    let end = Instant::now() + delay;
     while Instant::now() < end && is_alive() {
         std::thread::sleep(Duration::from_millis(2));
     }
@@ -41,8 +42,8 @@ fn kill_again_and_again(directory: &Path, begin: &[&str], moments: &[KillPoint])
     let run = directory.join("run");
     let mut kills = 0;
     // The machine may have been slower when the moments were chosen: a run that ends before its
-    // moment halves the later ones.
-    let mut sooner: u32 = 1;
+    // moment halves the delays of the later ones.
+    let mut divisor: u32 = 1;
     let mut finished: Vec<JournalLine> = Vec::new();
     for (index, moment) in moments.iter().enumerate() {
         // Nothing of a complete run is left to be killed.
@@ -54,10 +55,10 @@ fn kill_again_and_again(directory: &Path, begin: &[&str], moments: &[KillPoint])
         let steps = if moment.steps > 0 { finished_steps(&run) + moment.steps } else { 0 };
         let errors = std::fs::File::create(directory.join(format!("stderr-{index}"))).unwrap();
         let mut child = spawn_in(directory, &arguments, Stdio::null(), errors);
-        if lives_until(&mut child, &run, steps, moment.then / sooner) {
+        if lives_until(&mut child, &run, steps, moment.delay / divisor) {
             kills += 1
         } else {
-            sooner = sooner.saturating_mul(2)
+            divisor = divisor.saturating_mul(2)
         }
         child.kill().unwrap();
         child.wait().unwrap();
@@ -68,20 +69,21 @@ fn kill_again_and_again(directory: &Path, begin: &[&str], moments: &[KillPoint])
     kills
 }
 
-/// Moments between `least` and `most` milliseconds after `steps` further steps, drawn by a seed that
-/// is printed.
-fn moments(seed: u64, count: u64, steps: usize, (least, most): (u64, u64)) -> Vec<KillPoint> {
+/// Returns moments after `steps` further steps and a delay within `milliseconds`, drawn by a seed
+/// that is printed.
+fn moments(seed: u64, count: u64, steps: usize, milliseconds: Range<u64>) -> Vec<KillPoint> {
     println!("moments of seed {seed}");
+    let Range { start: least, end: most } = milliseconds;
     (0..count)
         .map(|n| {
             let random = steadfast_domain::step::mix64(seed.wrapping_add(n));
-            KillPoint { steps, then: Duration::from_millis(least + random % (most - least)) }
+            KillPoint { steps, delay: Duration::from_millis(least + random % (most - least)) }
         })
         .collect()
 }
 
 /// Kills a simulated run again and again; it must find what an unbroken one finds.
-fn killed(times: u64, begin: &[&str]) {
+fn assert_killed_run_finds_the_same(times: u64, begin: &[&str]) {
     let here = &TestDirectory::new();
     let (broken, whole) = (here.join("broken"), here.join("whole"));
     std::fs::create_dir_all(&broken).unwrap();
@@ -92,7 +94,7 @@ fn killed(times: u64, begin: &[&str]) {
     let ended = std::fs::metadata(whole.join("run/findings.json")).unwrap().modified().unwrap();
     let took = ended.duration_since(started).unwrap_or_default().as_millis();
     let most = u64::try_from(took).unwrap().max(60);
-    let kills = kill_again_and_again(&broken, begin, &moments(11, times, 0, (20, most)));
+    let kills = kill_again_and_again(&broken, begin, &moments(11, times, 0, 20..most));
     let least = usize::try_from(times / 2).unwrap();
     assert!(kills >= least, "only {kills} of {times} runs were alive to be killed");
     run_ending(&broken, &next_command(&broken.join("run"), begin), &[0, 3]);
@@ -114,7 +116,7 @@ pub fn half_of(run: &Path, change: impl FnOnce(&mut RunPlan)) -> PathBuf {
 
 /// Halves the journal of a complete run on a simulated drive, replaces the command line in its
 /// plan, and resumes it: it must find what the complete run found.
-pub fn resumes_without_its_command_line(run: &Path) {
+pub fn assert_resumes_without_its_command_line(run: &Path) {
     const NONSENSE: &str = "mv --class of=1 --seed 0 --exact";
     let command = Ledger::read(run).unwrap().plan.settings.command;
     let half = half_of(run, |plan| plan.settings.command = NONSENSE.into());
@@ -140,7 +142,7 @@ fn a_run_resumes_whatever_its_command_line_says() {
     let run = ["run", "iops", "--target", "sim:small", "--profile", "quick", "-o", "run"];
     let chosen = ["--class", "enterprise", "--seed", "7", "--data-pattern", "random-unique"];
     run_ending(here, &[&run[..], &chosen].concat(), &[0, 3]);
-    resumes_without_its_command_line(&here.join("run"));
+    assert_resumes_without_its_command_line(&here.join("run"));
 }
 
 /// Nothing is done or written once more; what is missing of the report is.
@@ -162,14 +164,20 @@ fn a_complete_run_says_so_and_nothing_else() {
 
 #[test]
 fn a_simulated_run_killed_sixty_times_finds_what_an_unbroken_one_finds() {
-    killed(60, &["run", "iops", "--target", "sim:small", "--profile", "quick", "-o", "run"]);
+    assert_killed_run_finds_the_same(
+        60,
+        &["run", "iops", "--target", "sim:small", "--profile", "quick", "-o", "run"],
+    );
 }
 
 /// An offender that was on when the run was killed is off before the victim runs alone again.
 #[test]
 fn neighbors_killed_twenty_times_find_the_same() {
     let run = ["run", "neighbors", "--target", "sim:small", "--profile", "quick", "-o", "run"];
-    killed(20, &[&run[..], &["--set", "offenders=SEQ 128K W,RND 4K W"]].concat());
+    assert_killed_run_finds_the_same(
+        20,
+        &[&run[..], &["--set", "offenders=SEQ 128K W,RND 4K W"]].concat(),
+    );
 }
 
 /// The segments of every active range lie where they lay.
@@ -178,7 +186,7 @@ fn a_run_on_scattered_ranges_killed_ten_times_finds_the_same() {
     let mut begin = vec!["run", "throughput", "--target", "sim:small", "--step-time", "5s"];
     begin.extend(["--profile", "pts-1.1", "--class", "client", "-o", "run"]);
     begin.extend(["--set", "ar-amount=64MiB,256MiB", "--set", "ar-segments=64"]);
-    killed(10, &begin);
+    assert_killed_run_finds_the_same(10, &begin);
 }
 
 #[test]
@@ -188,8 +196,8 @@ fn a_real_run_killed_ten_times_repeats_no_finished_step() {
         "run iops --profile quick --target scratch.bin --size 128MiB --step-time 200ms -o run"
             .words();
     // Every third kill comes while the run is being resumed.
-    let mut all = moments(23, 7, 1, (0, 500));
-    for (index, early) in moments(29, 3, 0, (100, 800)).into_iter().enumerate() {
+    let mut all = moments(23, 7, 1, 0..500);
+    for (index, early) in moments(29, 3, 0, 100..800).into_iter().enumerate() {
         all.insert(index * 3 + 2, early);
     }
     let kills = kill_again_and_again(here, &begin, &all);
@@ -205,8 +213,8 @@ fn a_run_on_a_loop_device_killed_sixty_times_repeats_no_finished_step() {
     let here = &TestDirectory::new();
     let mut begin = vec!["run", "iops", "--profile", "quick", "--step-time", "100ms"];
     begin.extend(["--target", &device.path, "--yes-destroy", device.name(), "-o", "run"]);
-    let mut all = moments(31, 44, 0, (20, 400));
-    for (index, long) in moments(37, 16, 1, (0, 200)).into_iter().enumerate() {
+    let mut all = moments(31, 44, 0, 20..400);
+    for (index, long) in moments(37, 16, 1, 0..200).into_iter().enumerate() {
         all.insert(index * 3, long);
     }
     let kills = kill_again_and_again(here, &begin, &all);
@@ -228,7 +236,7 @@ fn bytes_written_by_a_killed_step_are_counted() {
     );
     let begin = begin.words();
     let before = device.written();
-    let moments = moments(5, 3, 2, (300, 900));
+    let moments = moments(5, 3, 2, 300..900);
     let kills = kill_again_and_again(here, &begin, &moments);
     assert!(kills >= 2, "only {kills} of 3 runs were alive to be killed");
     let killed_at = device.written() - before;

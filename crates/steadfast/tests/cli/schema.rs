@@ -1,7 +1,7 @@
 //! JSON Schemas: the committed ones are those of the types, and the documents that the program
 //! writes and prints conform to them.
 
-use super::scratch::*;
+use super::fixtures::*;
 use serde_json::map::Entry;
 use serde_json::{Map, Value};
 use std::path::Path;

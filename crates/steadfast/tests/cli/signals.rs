@@ -1,7 +1,7 @@
 //! Signals, lost terminals and kills: what continues, what ends well, and what is restored
 //! afterwards.
 
-use super::scratch::*;
+use super::fixtures::*;
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -26,10 +26,15 @@ fn silent_run(directory: &Path) -> Command {
     command
 }
 
-/// Opens a terminal: the side of the person, and the side that becomes the child's controlling
-/// terminal. No other child of these tests inherits one of them: the first must be closed once
-/// nobody has it.
-fn terminal() -> (File, OwnedFd) {
+/// The two sides of a terminal. No other child of these tests inherits one of them: that of the
+/// person must be closed once nobody has it.
+struct TerminalPair {
+    person: File,
+    /// Becomes the child's controlling terminal.
+    program: OwnedFd,
+}
+
+fn open_terminal() -> TerminalPair {
     let person = File::options().read(true).write(true).open("/dev/ptmx").unwrap();
     let flags = libc::O_RDWR | libc::O_NOCTTY | libc::O_CLOEXEC;
     // SAFETY: both calls take a terminal that is open, and no memory.
@@ -39,7 +44,8 @@ fn terminal() -> (File, OwnedFd) {
     };
     assert!(program >= 0);
     // SAFETY: the call has just opened it, and nobody else has it.
-    (person, unsafe { OwnedFd::from_raw_fd(program) })
+    let program = unsafe { OwnedFd::from_raw_fd(program) };
+    TerminalPair { person, program }
 }
 
 /// Reads what a terminal shows until a condition holds, as a person does: a terminal that nobody
@@ -61,7 +67,7 @@ fn watch(terminal: &File, what: &str, holds: impl Fn() -> bool) {
 #[test]
 fn a_run_outlives_its_terminal() {
     let here = &TestDirectory::new();
-    let (person, program) = terminal();
+    let TerminalPair { person, program } = open_terminal();
     let mut command = command_in(here, RUN);
     let stream = || Stdio::from(program.try_clone().unwrap());
     command.stdin(stream()).stdout(stream()).stderr(stream());
@@ -190,17 +196,26 @@ impl Drop for MergingDevice {
     }
 }
 
-/// Restores the changes recorded in `state`; returns the outcome and the reason of each. The trace
-/// instances that it removes are not returned: they may be those of other tests.
-fn restore(state: &Path) -> Vec<(String, String)> {
+#[derive(Debug, PartialEq)]
+struct RestoredSetting {
+    outcome: String,
+    reason: String,
+}
+
+/// Restores the changes recorded in `state` and returns them. The trace instances that it removes are
+/// not returned: they may be those of other tests.
+fn restore(state: &Path) -> Vec<RestoredSetting> {
     let mut command = steadfast();
     let output =
         command.env("STATE_DIRECTORY", state).args(["restore", "--json"]).output().unwrap();
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let answer: serde_json::Value = parse_json(&output);
     let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
-    let changes = answer["changes"].as_array().unwrap();
-    changes.iter().map(|change| (text(&change["outcome"]), text(&change["why"]))).collect()
+    let setting = |change: &serde_json::Value| RestoredSetting {
+        outcome: text(&change["outcome"]),
+        reason: text(&change["why"]),
+    };
+    answer["changes"].as_array().unwrap().iter().map(setting).collect()
 }
 
 #[test]
@@ -228,7 +243,8 @@ fn the_changes_of_a_killed_measurement_are_reported_and_restored() {
     let text = stderr(&doctor.env("STATE_DIRECTORY", &**state).output().unwrap());
     let setting = format!("queue/nomerges of {}", merging.device.name());
     assert!(text.contains(&setting) && text.contains("steadfast restore"), "{text}");
-    assert_eq!(restore(state), [("restored".to_owned(), String::new())]);
+    let restored = RestoredSetting { outcome: "restored".to_owned(), reason: String::new() };
+    assert_eq!(restore(state), [restored]);
     assert_eq!(merging.level(), "0");
     assert_eq!(restore(state), []);
 }
@@ -242,7 +258,7 @@ fn what_is_no_longer_ours_is_left() {
     fs::write(&merging.attribute, "1").unwrap();
     let changes = restore(state);
     assert!(
-        matches!(&changes[..], [(outcome, why)] if outcome == "left" && why.contains("is 1 now")),
+        matches!(&changes[..], [one] if one.outcome == "left" && one.reason.contains("is 1 now")),
         "{changes:?}"
     );
     assert_eq!(merging.level(), "1");
@@ -254,7 +270,7 @@ fn what_is_no_longer_ours_is_left() {
     let text = fs::read_to_string(&journal).unwrap();
     fs::write(&journal, text.replace("\"disk_sequence\":", "\"disk_sequence\":99999")).unwrap();
     let changes = restore(state);
-    assert!(matches!(&changes[..], [(outcome, _)] if outcome == "gone"), "{changes:?}");
+    assert!(matches!(&changes[..], [one] if one.outcome == "gone"), "{changes:?}");
     assert_eq!(merging.level(), "2");
     assert_eq!(restore(state), []);
 }
@@ -279,7 +295,7 @@ fn instance_of(child: &Child) -> String {
 }
 
 /// Begins a capture through tracefs and waits until it listens.
-fn captured(directory: &Path, device: &LoopDevice, file: &str) -> Result<Child, String> {
+fn begin_capture(directory: &Path, device: &LoopDevice, file: &str) -> Result<Child, String> {
     let program = Path::new(env!("CARGO_BIN_EXE_steadfast"));
     let messages = directory.join("messages.txt");
     let arguments = ["capture", "--device", &device.path, "--source", "tracefs", "-o", file];
@@ -299,14 +315,14 @@ fn captured(directory: &Path, device: &LoopDevice, file: &str) -> Result<Child, 
 fn the_trace_instance_of_a_killed_capture_is_removed() {
     let Some(device) = LoopDevice::new(16) else { return };
     let here = &TestDirectory::new();
-    let mut dead = match captured(here, &device, "dead.parquet") {
+    let mut dead = match begin_capture(here, &device, "dead.parquet") {
         Ok(child) => child,
         Err(why) => return skip(why.trim()),
     };
     let name = format!("steadfast-test-{}", std::process::id());
     let foreign = &format!("/sys/kernel/tracing/instances/{name}");
     assert!(with_tracefs(Path::new("mkdir"), &[foreign]).status().unwrap().success());
-    let mut live = captured(here, &device, "live.parquet").unwrap();
+    let mut live = begin_capture(here, &device, "live.parquet").unwrap();
     let program = Path::new(env!("CARGO_BIN_EXE_steadfast"));
     let restore = |dead: &mut Child| {
         dead.kill().unwrap();
@@ -320,7 +336,7 @@ fn the_trace_instance_of_a_killed_capture_is_removed() {
         if text.contains(&instance_of(&dead)) {
             break;
         }
-        dead = captured(here, &device, &format!("{}.parquet", dead.id())).unwrap();
+        dead = begin_capture(here, &device, &format!("{}.parquet", dead.id())).unwrap();
         text = restore(&mut dead);
     }
     assert!(text.contains(&instance_of(&dead)), "{text}");
@@ -329,7 +345,7 @@ fn the_trace_instance_of_a_killed_capture_is_removed() {
     assert!(left.contains(&name));
     live.kill().unwrap();
     live.wait().unwrap();
-    let mut next = captured(here, &device, "next.parquet").unwrap();
+    let mut next = begin_capture(here, &device, "next.parquet").unwrap();
     assert!(!instances().contains(&instance_of(&live)), "the next capture removes it too");
     signal(&next, libc::SIGINT);
     assert!(next.wait().unwrap().success());
@@ -344,7 +360,7 @@ fn a_capture_whose_file_is_deleted_ends_with_an_error() {
     }
     let Some(device) = LoopDevice::new(16) else { return };
     let here = &TestDirectory::new();
-    let mut child = match captured(here, &device, "t.parquet") {
+    let mut child = match begin_capture(here, &device, "t.parquet") {
         Ok(child) => child,
         Err(why) => return skip(why.trim()),
     };

@@ -1,22 +1,22 @@
 //! A program that stood still says so: the numbers are not the device's.
 
-use super::scratch::{LoopDevice, signal, skip, spawn_in, stderr, wait_until};
+use super::fixtures::{LoopDevice, signal, skip, spawn_in, stderr, wait_until};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Output, Stdio};
 use std::time::Duration;
 
 /// Time for which the measurement stands still.
-const STILL: Duration = Duration::from_secs(2);
+const STANDSTILL: Duration = Duration::from_secs(2);
 
 /// More I/Os than the program reads before a load.
-const UNDER_WAY: u64 = 1009;
+const READS_OF_A_LOAD: u64 = 1009;
 
 /// Starts a measurement; returns once its load has begun, long before its end.
-fn measuring(device: &LoopDevice) -> Child {
+fn begin_measurement(device: &LoopDevice) -> Child {
     let before = device.reads();
     let load = format!("measure 'RND 4K R' --target {} --time 7s", device.path);
     let child = spawn_in(Path::new("."), &load, Stdio::piped(), Stdio::piped());
-    wait_until("the load", || device.reads() > before + UNDER_WAY);
+    wait_until("the load", || device.reads() > before + READS_OF_A_LOAD);
     child
 }
 
@@ -30,9 +30,9 @@ fn assert_void(output: &Output) {
 #[test]
 fn a_process_that_was_stopped_does_not_call_its_step_whole() {
     let Some(device) = LoopDevice::new(64) else { return };
-    let child = measuring(&device);
+    let child = begin_measurement(&device);
     signal(&child, libc::SIGSTOP);
-    std::thread::sleep(STILL);
+    std::thread::sleep(STANDSTILL);
     signal(&child, libc::SIGCONT);
     assert_void(&child.wait_with_output().unwrap());
 }
@@ -64,10 +64,10 @@ fn a_frozen_control_group_is_noticed() {
     let Some(freezer) = Freezer::new() else {
         return skip("no freezer of control groups of version 1");
     };
-    let child = measuring(&device);
+    let child = begin_measurement(&device);
     std::fs::write(freezer.0.join("cgroup.procs"), child.id().to_string()).unwrap();
     freezer.set("FROZEN");
-    std::thread::sleep(STILL);
+    std::thread::sleep(STANDSTILL);
     freezer.set("THAWED");
     assert_void(&child.wait_with_output().unwrap());
 }

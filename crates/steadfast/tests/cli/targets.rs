@@ -1,7 +1,7 @@
 //! Several targets at the same time.
 
-use super::real::issued;
-use super::scratch::*;
+use super::fixtures::*;
+use super::real_io::issued;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -40,11 +40,11 @@ fn two_devices_are_tested_together_and_each_agrees_with_its_diskstats() {
         let contents = Ledger::read(&both.join(device.name())).unwrap();
         let mut checked = 0;
         for (step, outcome) in contents.steps() {
-            let (done, Some(kernel)) = (&outcome.measurement, outcome.measurement.kernel) else {
-                continue;
-            };
+            let measurement = &outcome.measurement;
+            let Some(kernel) = measurement.kernel else { continue };
             for (op, bytes) in [(Op::Read, kernel.read_bytes), (Op::Write, kernel.write_bytes)] {
-                assert_eq!(issued(done, op).1, bytes.0, "{}: {}", device.path, step.place);
+                let sum = issued(measurement, op);
+                assert_eq!(sum.bytes, bytes.0, "{}: {}", device.path, step.place);
             }
             checked += 1;
         }
@@ -226,13 +226,14 @@ fn several_targets_are_measured_from_one_moment() {
 }
 
 /// Two simulated drives in one run.
-const TWO: &str = "run iops --profile quick -o both --target sim:small --target sim:client";
+const RUN_ON_TWO_DRIVES: &str =
+    "run iops --profile quick -o both --target sim:small --target sim:client";
 
 /// Killed between the making of the run directories and the first line of a journal.
 #[test]
 fn runs_that_had_not_begun_are_resumed_with_the_others() {
     let here = &TestDirectory::new();
-    let whole = run_ending(here, TWO, &[0, 3]);
+    let whole = run_ending(here, RUN_ON_TWO_DRIVES, &[0, 3]);
     let members = ["small", "client"].map(|name| here.join("both").join(name));
     let journal = |member: &PathBuf| std::fs::read(member.join("journal.jsonl")).unwrap();
     let before: Vec<usize> = members.iter().map(|member| journal(member).len()).collect();
@@ -250,7 +251,7 @@ fn runs_that_had_not_begun_are_resumed_with_the_others() {
 #[test]
 fn a_group_without_all_of_its_runs_says_what_to_do() {
     let path = &TestDirectory::new();
-    run_ending(path, TWO, &[0, 3]);
+    run_ending(path, RUN_ON_TWO_DRIVES, &[0, 3]);
     let member = |name: &str| path.join("both").join(name);
     std::fs::remove_file(member("client").join("settings.json")).unwrap();
     refuse(path, "resume both", &["client", "steadfast resume both/small"]);
@@ -258,5 +259,5 @@ fn a_group_without_all_of_its_runs_says_what_to_do() {
     std::fs::remove_dir_all(member("client")).unwrap();
     let parts = ["nothing was written to a target", "Remove both and start the run again"];
     refuse(path, "resume both", &parts);
-    refuse(path, TWO, &["already exists", "steadfast resume both"]);
+    refuse(path, RUN_ON_TWO_DRIVES, &["already exists", "steadfast resume both"]);
 }

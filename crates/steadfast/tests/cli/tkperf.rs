@@ -1,8 +1,8 @@
 //! TKperf's command line: its options as its users type them, on files, loop devices and simulated
 //! drives; and logs of TKperf, written here by their grammar.
 
-use super::captions;
-use super::scratch::*;
+use super::fixtures::*;
+use super::report_assertions::assert_captions_are_true;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use steadfast_domain::Findings;
@@ -148,8 +148,8 @@ fn a_run_on_a_simulated_drive_has_the_sections_of_a_tkperf_report() {
     let output = run_ending(here, line, &[0, 3]);
     assert!(stdout(&output).contains("Latency"));
     let found = findings(&here.join("drive"));
-    captions::are_true(&found.parts[0]);
-    captions::are_true(&found.parts[1]);
+    assert_captions_are_true(&found.parts[0]);
+    assert_captions_are_true(&found.parts[1]);
     let html = std::fs::read_to_string(here.join("drive/report.html")).unwrap();
     for title in [
         "Setup Information", "General Information", "Latency - Steady State Information",
@@ -169,7 +169,7 @@ fn a_disk_is_shown_over_its_zones() {
     assert_eq!(titles, ["HDD IOPS", "HDD Throughput"]);
     for part in &found.parts {
         assert_eq!(part.ending, "5 of 5 zones measured.");
-        captions::are_true(part);
+        assert_captions_are_true(part);
     }
     assert!(here.join("disk/hdd-iops-hdd-iops-every-zone.csv").exists());
 }

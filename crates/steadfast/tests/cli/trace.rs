@@ -1,7 +1,7 @@
 //! `steadfast trace`, on traces that these tests write.
 
-use super::made_up::{sized_device, write_trace};
-use super::scratch::*;
+use super::fixtures::*;
+use super::synthetic_captures::{sized_device, write_trace};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;

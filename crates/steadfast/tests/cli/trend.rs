@@ -1,7 +1,7 @@
 //! `steadfast trend` over runs of simulated drives whose speed differs from one run on.
 
-use super::recomputed::conduct_new;
-use super::scratch::*;
+use super::fixtures::*;
+use super::recomputed_tables::conduct_new;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use steadfast_domain::{Nanos, Profile, Settings};
@@ -65,12 +65,12 @@ fn a_drive_that_became_slower_is_found_at_its_first_slow_run() {
             _ => {}
         }
     }
-    outputs(here);
-    baselines(here);
-    left_out_and_refused(here);
+    assert_outputs(here);
+    assert_baselines(here);
+    assert_left_out_and_refused(here);
 }
 
-fn outputs(here: &Path) {
+fn assert_outputs(here: &Path) {
     run_ending(here, "trend runs -o out --format html,csv,json,junit,text", &[5]);
     for name in ["trend.html", "trend.json", "trend.xml", "trend.txt", "trend-values.csv"] {
         assert!(here.join("out").join(name).is_file(), "{name}");
@@ -92,7 +92,7 @@ fn outputs(here: &Path) {
 }
 
 /// The names of a baseline: a run's name, its test ID, its directory, and a run elsewhere.
-fn baselines(here: &Path) {
+fn assert_baselines(here: &Path) {
     for baseline in ["run-3", "v1.2", "runs/run-3"] {
         let trend = ["trend", "runs", "--baseline", baseline, "--json"];
         let found: Value = parse_json(&run_ending(here, &trend, &[5]));
@@ -112,7 +112,7 @@ fn baselines(here: &Path) {
 
 /// A run that did not end is left out, and fails the trend if it is the newest. Another model is
 /// refused.
-fn left_out_and_refused(here: &Path) {
+fn assert_left_out_and_refused(here: &Path) {
     let broken = here.join("runs/run-13");
     copy_ledger(&here.join("runs/run-12"), &broken);
     cut_journal(&broken, |_| 20);

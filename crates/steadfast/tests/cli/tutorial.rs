@@ -2,7 +2,7 @@
 //! (docs/rwsw-part-2.md): every command of it is run on the made-up day, and what the page
 //! shows of its output is compared with it. With BLESS=1 the page is written again.
 
-use super::scratch::{TestDirectory, run_ending, stdout};
+use super::fixtures::{TestDirectory, run_ending, stdout};
 use std::fs::{self, File};
 use std::path::Path;
 

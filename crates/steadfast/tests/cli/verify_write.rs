@@ -1,6 +1,6 @@
 //! Verify-write as a user runs it, on a scratch file.
 
-use super::scratch::*;
+use super::fixtures::*;
 use serde_json::Value;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -32,9 +32,9 @@ fn a_drive_that_keeps_no_data_is_refused_before_anything_is_done() {
     refuse(here, "plan verify-write --target sim:small", &["verif"]);
 }
 
-/// Changes the last sector between the writes and its turn to be read; returns `None` if this process
-/// was too slow.
-fn spoiled() -> Option<(i32, Value)> {
+/// Changes the last sector between the writes and its turn to be read; returns the exit code and the
+/// findings, or `None` if this process was too slow.
+fn run_with_changed_sector() -> Option<(i32, Value)> {
     let here = &TestDirectory::new();
     let mut child = spawn_in(here, &BEGIN, Stdio::null(), Stdio::inherit());
     let journal = here.join("run/journal.jsonl");
@@ -51,7 +51,8 @@ fn spoiled() -> Option<(i32, Value)> {
 
 #[test]
 fn a_sector_that_changed_after_it_was_written_ends_the_run_with_3() {
-    let (ended, found) = (0..5).find_map(|_| spoiled()).expect("five times too slow");
+    let (ended, found) =
+        (0..5).find_map(|_| run_with_changed_sector()).expect("five times too slow");
     assert_eq!((ended, &found["end"]), (3, &Value::from("failed")));
     assert!(found["ending"].as_str().unwrap().starts_with("MISCOMPARES: 1 of 524,288"));
     assert!(caveat(&found, "miscompares").is_some());

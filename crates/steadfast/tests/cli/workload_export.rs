@@ -1,8 +1,8 @@
 //! `workload export`: other tools that read its files apply what the workload says.
 
-use super::capture::{RunningCapture, settled};
-use super::made_up::{sized_device, write_trace};
-use super::scratch::*;
+use super::capture::{RunningCapture, settled_counts};
+use super::fixtures::*;
+use super::synthetic_captures::{sized_device, write_trace};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -19,33 +19,46 @@ use steadfast_exchange::iometer::{self, PlanOptions};
 const WORKLOAD: &str = "format = \"steadfast workload 1\"\ndemand = \"T1Q8\"\n\
     [[stream]]\nstream = \"RND 4K R\"\nios = 5003\n[[stream]]\nstream = \"RND 8K W\"\nios = 3001\n\
     [[stream]]\nstream = \"SEQ 64K W\"\nios = 1501\n[[stream]]\nstream = \"SEQ 16K R\"\nios = 502\n";
-const STREAMS: [(&str, IoOp, u32, u64); 4] = [
-    ("RND", IoOp::Read, 4096, 5003),
-    ("RND", IoOp::Write, 8192, 3001),
-    ("SEQ", IoOp::Write, 65_536, 1501),
-    ("SEQ", IoOp::Read, 16_384, 502),
+
+struct ExpectedStream {
+    order: &'static str,
+    op: IoOp,
+    bytes: u32,
+    ios: u64,
+}
+
+/// The streams of [`WORKLOAD`].
+const STREAMS: [ExpectedStream; 4] = [
+    ExpectedStream { order: "RND", op: IoOp::Read, bytes: 4096, ios: 5003 },
+    ExpectedStream { order: "RND", op: IoOp::Write, bytes: 8192, ios: 3001 },
+    ExpectedStream { order: "SEQ", op: IoOp::Write, bytes: 65_536, ios: 1501 },
+    ExpectedStream { order: "SEQ", op: IoOp::Read, bytes: 16_384, ios: 502 },
 ];
 
 /// Exports `source` as `format` to `output`; returns the command's answer.
-fn exported(here: &Path, source: &str, format: &str, output: &str, more: &[&str]) -> Value {
+fn export(here: &Path, source: &str, format: &str, output: &str, more: &[&str]) -> Value {
     let words = ["workload", "export", source, "--output-format", format, "-o", output, "--json"];
     succeed_json(here, &[&words[..], more].concat())
 }
 
-/// Captures while fio runs; returns fio's I/Os in issue order.
-fn captured_fio(
+/// Runs a command with real-time priority, which only what sleeps between its I/Os may have: jobs
+/// that share by flow spin.
+const REAL_TIME: [&str; 3] = ["chrt", "-f", "1"];
+
+/// Captures while fio runs below the command `launcher`; returns fio's I/Os in issue order.
+fn capture_fio(
     here: &Path,
     device: &LoopDevice,
-    (player, arguments): (&[&str], &[&str]),
+    launcher: &[&str],
+    arguments: &[&str],
 ) -> Option<Vec<IoEvent>> {
     if !has_fio() {
         return None;
     }
-    settled(device);
+    settled_counts(device);
     let capture = RunningCapture::new(here, device, &[])?;
-    // Only what sleeps between its I/Os may have real-time priority: jobs that share by flow spin.
-    let [program, before @ ..] = player else { panic!("no player") };
-    let words = [before, &["timeout", "600", "fio"], arguments].concat();
+    let [program, options @ ..] = launcher else { panic!("no launcher") };
+    let words = [options, &["timeout", "600", "fio"], arguments].concat();
     let fio = Command::new(program).args(words).current_dir(here).output().unwrap();
     let (conditions, mut events) = capture.end();
     assert!(fio.status.success(), "{}", String::from_utf8_lossy(&fio.stderr));
@@ -63,17 +76,17 @@ fn fio_applies_the_streams_of_an_exported_workload() {
     let here = &TestDirectory::new();
     std::fs::write(here.join("w.toml"), WORKLOAD).unwrap();
     let target = ["--filename", &device.path, "--device-size", "256MiB"];
-    let answer = exported(here, "w.toml", "fio", "w.fio", &target);
+    let answer = export(here, "w.toml", "fio", "w.fio", &target);
     assert_eq!(
         (answer["loads"].as_u64(), answer["ios"].as_u64()),
         (Some(1), Some(10_007)),
         "{answer}"
     );
     let timed = [&target[..], &["--time", "9s"]].concat();
-    assert_eq!(exported(here, "w.toml", "fio", "timed.fio", &timed).get("ios"), None);
-    let Some(events) = captured_fio(here, &device, (&["env"], &["w.fio"])) else { return };
+    assert_eq!(export(here, "w.toml", "fio", "timed.fio", &timed).get("ios"), None);
+    let Some(events) = capture_fio(here, &device, &["env"], &["w.fio"]) else { return };
     assert_eq!(events.len(), 10_007);
-    for (order, op, bytes, ios) in STREAMS {
+    for ExpectedStream { order, op, bytes, ios } in STREAMS {
         let own = || events.iter().filter(|event| (event.op, event.bytes) == (op, bytes));
         assert_eq!(own().count() as u64, ios, "{order} {op} {bytes}");
         let offsets: Vec<u64> = own().map(|event| event.offset).collect();
@@ -85,7 +98,7 @@ fn fio_applies_the_streams_of_an_exported_workload() {
         assert!(is_right, "{order} {op} {bytes}: {following} of {ios} follow one another");
     }
     // Shares hold at any time: in the first half, each stream has half of its I/Os.
-    for (order, op, bytes, ios) in STREAMS {
+    for ExpectedStream { order, op, bytes, ios } in STREAMS {
         let half = events[..5003].iter().filter(|event| (event.op, event.bytes) == (op, bytes));
         let share = half.count() as f64 / ios as f64;
         assert!((0.4..0.6).contains(&share), "{order} {op} {bytes}: {share}");
@@ -112,7 +125,7 @@ fn an_exported_job_file_reads_back_as_the_workload() {
     // No multiple of any transfer size but the sector.
     let target = ["--filename", "/dev/sdx", "--device-size", "268439552"];
     let read_back = |more: &[&str]| {
-        exported(here, "w.toml", "fio", "w.fio", &[&target[..], more, &["--force"]].concat());
+        export(here, "w.toml", "fio", "w.fio", &[&target[..], more, &["--force"]].concat());
         let bytes = std::fs::read(here.join("w.fio")).unwrap();
         let file = JobFile::read(&bytes, &mut NoContext).unwrap();
         let sequence = steadfast_exchange::fio::sequence(&file, &TargetFacts::default()).unwrap();
@@ -124,7 +137,7 @@ fn an_exported_job_file_reads_back_as_the_workload() {
     let shares = |load: &SequenceLoad| -> Vec<(String, u64)> {
         load.streams.iter().map(|one| (one.to_string(), u64::from(one.weight))).collect()
     };
-    let expected = STREAMS.map(|(order, op, bytes, ios)| {
+    let expected = STREAMS.map(|ExpectedStream { order, op, bytes, ios }| {
         let op = if op == IoOp::Read { "R" } else { "W" };
         (format!("{order} {}K {op}", bytes / 1024), ios)
     });
@@ -138,7 +151,7 @@ fn an_exported_job_file_reads_back_as_the_workload() {
     assert_eq!(timed.until, SequenceEnd::time(Nanos::from_secs(9)));
     // The command takes the file.
     let more = ["--filename", "f.bin", "--device-size", "64MiB", "--force"];
-    exported(here, "w.toml", "fio", "w.fio", &more);
+    export(here, "w.toml", "fio", "w.fio", &more);
     let plan = succeed(here, "fio w.fio --target sim:small --plan");
     assert!(plan.contains("RND 4K R"), "{plan}");
 }
@@ -196,11 +209,10 @@ fn fio_plays_an_exported_iolog() {
     let here = &TestDirectory::new();
     let original = write_sample(&here.join("t.parquet"));
     let target = ["--filename", device.path.as_str()];
-    let answer = exported(here, "t.parquet", "fio-iolog", "t.log", &target);
+    let answer = export(here, "t.parquet", "fio-iolog", "t.log", &target);
     assert_eq!(answer["ios"], 1009, "{answer}");
     let next = answer["next"].as_str().unwrap().split(' ').skip(1).collect::<Vec<_>>();
-    let player: &[&str] = &["chrt", "-f", "1"];
-    let Some(played) = captured_fio(here, &device, (player, &next)) else { return };
+    let Some(played) = capture_fio(here, &device, &REAL_TIME, &next) else { return };
     let what = |events: &[IoEvent]| -> Vec<(IoOp, u64, u32)> {
         events.iter().map(|event| (event.op, event.offset, event.bytes)).collect()
     };
@@ -247,12 +259,11 @@ fn a_capture_of_fio_is_scored_against_the_trace_that_its_job_came_from() {
     let Some(device) = LoopDevice::new(256) else { return };
     let here = &TestDirectory::new();
     write_poisson_trace(&here.join("source.parquet"));
-    let answer = exported(here, "source.parquet", "fio", "w.fio", &["--filename", &device.path]);
+    let answer = export(here, "source.parquet", "fio", "w.fio", &["--filename", &device.path]);
     assert_eq!(answer["ios"], 2003, "{answer}");
-    let player: &[&str] = &["chrt", "-f", "1"];
-    let Some(played) = captured_fio(here, &device, (player, &["w.fio"])) else { return };
+    let Some(played) = capture_fio(here, &device, &REAL_TIME, &["w.fio"]) else { return };
     assert_eq!(played.len(), 2003);
-    // The capture that captured_fio left, with the few reads of udev after fio.
+    // The capture that capture_fio left, with the few reads of udev after fio.
     let derive = "workload derive source.parquet --report --against trace.parquet --json";
     let answer: Value = succeed_json(here, derive);
     let mut scores: Vec<(&str, f64)> = Vec::new();
@@ -283,7 +294,7 @@ fn more_than_four_billion_ios_keep_their_number_and_rate() {
         }
         std::fs::write(here.join("w.toml"), text).unwrap();
         let more = ["--device-size", "1TB", "--force"];
-        let answer = exported(here, "w.toml", "fio", "w.fio", &more);
+        let answer = export(here, "w.toml", "fio", "w.fio", &more);
         let ios = answer["ios"].as_u64().unwrap();
         assert!(ios.abs_diff(all) <= counts.len() as u64, "{ios} of {all}: {answer}");
         let jobs = std::fs::read_to_string(here.join("w.fio")).unwrap();
@@ -327,7 +338,7 @@ fn iometer_and_vdbench_get_the_same_streams() {
     let rounded = rounded.replace("1501", "150").replace("502", "50");
     std::fs::write(here.join("w.toml"), rounded).unwrap();
     let size = ["--device-size", "1GiB", "--time", "7s"];
-    let answer = exported(here, "w.toml", "iometer", "w.icf", &size);
+    let answer = export(here, "w.toml", "iometer", "w.icf", &size);
     assert_eq!(answer["loads"], 1, "{answer}");
     let config = iometer::read(&std::fs::read(here.join("w.icf")).unwrap()).unwrap();
     let options = PlanOptions {
@@ -346,7 +357,7 @@ fn iometer_and_vdbench_get_the_same_streams() {
     streams.sort();
     assert_eq!(streams, ["RND 4K R 50", "RND 8K W 30", "SEQ 16K R 5", "SEQ 64K W 15"]);
     assert_eq!(step.load.demand.to_string(), "T1Q8");
-    exported(here, "w.toml", "vdbench", "w.parm", &["--filename", "/dev/sdx", "--time", "7s"]);
+    export(here, "w.toml", "vdbench", "w.parm", &["--filename", "/dev/sdx", "--time", "7s"]);
     let Some(output) = python(&["json"], &["-c", VDBENCH], here) else { return };
     let found: Value = parse_json(&output);
     let workloads = serde_json::json!([
@@ -361,7 +372,7 @@ fn iometer_and_vdbench_get_the_same_streams() {
     // A fifth of the blocks are duplicates: 5 written ones are 4.
     let content = WORKLOAD.replacen("demand", "data_pattern = \"entropy:50,20\"\ndemand", 1);
     std::fs::write(here.join("w.toml"), content).unwrap();
-    let answer = exported(here, "w.toml", "vdbench", "w.parm", &["--time", "7s", "--force"]);
+    let answer = export(here, "w.toml", "vdbench", "w.parm", &["--time", "7s", "--force"]);
     let text = std::fs::read_to_string(here.join("w.parm")).unwrap();
     assert!(text.contains("\ndedupratio=1.2500\ndedupunit=4k\nsd="), "{text}");
     assert!(
@@ -377,19 +388,19 @@ fn exports_say_what_they_lose_and_replace_nothing() {
     let here = &TestDirectory::new();
     let events = write_sample(&here.join("t.parquet"));
     std::fs::write(here.join("w.toml"), WORKLOAD).unwrap();
-    let export = |source, format| ["workload", "export", source, "--output-format", format];
-    exported(here, "t.parquet", "csv", "t.csv", &[]);
+    let command = |source, format| ["workload", "export", source, "--output-format", format];
+    export(here, "t.parquet", "csv", "t.csv", &[]);
     let text = std::fs::read_to_string(here.join("t.csv")).unwrap();
     assert_eq!(text.lines().count(), 1010);
-    refuse(here, &[&export("t.parquet", "csv")[..], &["-o", "t.csv"]].concat(), &["--force"]);
+    refuse(here, &[&command("t.parquet", "csv")[..], &["-o", "t.csv"]].concat(), &["--force"]);
     assert_eq!(std::fs::read_to_string(here.join("t.csv")).unwrap(), text);
     // The next command that the answer names.
-    let answer = exported(here, "t.parquet", "csv", "t.csv", &["--force"]);
+    let answer = export(here, "t.parquet", "csv", "t.csv", &["--force"]);
     let next = answer["next"].as_str().unwrap().replace("TRACE", "again.parquet");
     succeed(here, &next.split(' ').skip(1).collect::<Vec<_>>());
     let streams = |file| succeed(here, &["trace", "streams", file]);
     assert_eq!(streams("t.parquet"), streams("again.parquet"));
-    exported(here, "t.parquet", "parquet", "copy.parquet", &["--op", "read"]);
+    export(here, "t.parquet", "parquet", "copy.parquet", &["--op", "read"]);
     let copied: Value = succeed_json(here, &["trace", "streams", "copy.parquet", "--json"]);
     let reads = events.iter().filter(|event| event.op == IoOp::Read).count();
     assert_eq!(copied["account"]["events"], reads);
@@ -404,29 +415,29 @@ fn exports_say_what_they_lose_and_replace_nothing() {
         ("vdbench", "s.parm", "s.parm", &[]),
         ("fio", "t.fio", "t.fio", &size),
     ] {
-        let answer = exported(here, "t.parquet", format, file, options);
+        let answer = export(here, "t.parquet", format, file, options);
         let text = words(&std::fs::read_to_string(here.join(list)).unwrap());
         let lost = array(&answer["lost"]);
         assert!(lost.iter().all(|one| text.contains(one.as_str().unwrap())), "{answer}: {text}");
         assert!(lost.len() > 1 || matches!(format, "csv" | "blkparse"), "{answer}");
     }
     std::fs::write(here.join("new.csv.lost.txt"), "mine").unwrap();
-    let onto_list = [&export("t.parquet", "csv")[..], &["-o", "new.csv"]].concat();
+    let onto_list = [&command("t.parquet", "csv")[..], &["-o", "new.csv"]].concat();
     // The user did not name this file, so `--force` does not replace it either.
     for force in [&[][..], &["--force"]] {
         refuse(here, &[&onto_list[..], force].concat(), &["new.csv.lost.txt", "no list"]);
         assert!(!here.join("new.csv").exists());
     }
     assert_eq!(std::fs::read_to_string(here.join("new.csv.lost.txt")).unwrap(), "mine");
-    succeed(here, &[&export("t.parquet", "csv")[..], &["-o", "s.csv", "--force"]].concat());
+    succeed(here, &[&command("t.parquet", "csv")[..], &["-o", "s.csv", "--force"]].concat());
     let job = std::fs::read_to_string(here.join("t.fio")).unwrap();
     assert!(job.contains("rate_iops="), "{job}");
     let seconds = events[1008].issued_ns / 1_000_000_000 + 1;
     let by_step = [&size[..], &["--native", "--step", "1s"]].concat();
     let whole = ["--step", "1s", "--threshold", "0%"];
-    let steps = exported(here, "t.parquet", "fio", "steps.fio", &by_step);
+    let steps = export(here, "t.parquet", "fio", "steps.fio", &by_step);
     assert_eq!(steps["loads"], seconds, "{steps}");
-    let text = exported(here, "t.parquet", "replay-representation", "t.txt", &whole);
+    let text = export(here, "t.parquet", "replay-representation", "t.txt", &whole);
     assert_eq!((&text["loads"], &text["ios"]), (&seconds.into(), &1009.into()), "{text}");
     let derived = ["workload", "derive", "t.txt", "--threshold", "0%", "--json"];
     let derived: Value = succeed_json(here, &derived);
@@ -439,7 +450,7 @@ fn exports_say_what_they_lose_and_replace_nothing() {
         ("t.parquet", "vdbench", &["--filename", "a b"], "--filename"),
         ("none.toml", "vdbench", &[], "none.toml"),
     ] {
-        refuse(here, &[&export(source, format)[..], &["-o", "new"], more].concat(), &[part]);
+        refuse(here, &[&command(source, format)[..], &["-o", "new"], more].concat(), &[part]);
         assert!(!here.join("new").exists(), "{source} {format}");
     }
 }

@@ -1,8 +1,8 @@
 //! Write amplification of simulated drives, whose spare capacity the procedure does not know,
 //! against a closed formula and against another simulation.
 
-use super::recomputed::conducted_on;
-use super::scratch::{TestDirectory, stderr, stdout, succeed};
+use super::fixtures::{TestDirectory, stderr, stdout, succeed};
+use super::recomputed_tables::conduct_steps_on;
 use std::path::Path;
 use std::process::Command;
 use steadfast_domain::Settings;
@@ -21,11 +21,11 @@ fn run_on(run: &Path, spec: &DriveSpec, parameters: &[(&str, &str)]) {
     for (name, value) in parameters {
         settings.set(name, value);
     }
-    conducted_on(run, Some(settings), spec);
+    conduct_steps_on(run, Some(settings), spec);
 }
 
 /// Compares the cells of a run with those of a drive with these logical pages and superblocks.
-fn compared(run: &Path, logical_pages: u32, superblocks: u32, tolerance: &str) {
+fn assert_as_simulated(run: &Path, logical_pages: u32, superblocks: u32, tolerance: &str) {
     let output = Command::new("python3")
         .arg(ORACLE)
         .arg(run)
@@ -45,7 +45,7 @@ fn uniform_writes_amplify_as_the_formula_says_whatever_the_spare_capacity() {
         let spec =
             DriveSpec { logical_pages: 65_536, superblocks, ..drive("greedy").unwrap().clone() };
         run_on(&run, &spec, &[("workloads", "uniform"), ("used", "100")]);
-        compared(&run, 65_536, superblocks, "0.02");
+        assert_as_simulated(&run, 65_536, superblocks, "0.02");
     }
 }
 
@@ -54,7 +54,7 @@ fn a_smaller_used_capacity_is_spare_capacity_and_so_are_discards() {
     let here = &TestDirectory::new();
     let run = here.join("run");
     run_on(&run, drive("greedy").unwrap(), &[("workloads", "uniform,discards/10,discards/30")]);
-    compared(&run, 65_536, 2304, "0.02");
+    assert_as_simulated(&run, 65_536, 2304, "0.02");
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn skewed_and_mixed_writes_amplify_as_another_simulation_says() {
         let run = here.join(format!("run-{limits}"));
         let exact = [("workloads", workloads), ("window", "100"), ("steady-limits", limits)];
         run_on(&run, &spec, &exact);
-        compared(&run, 16_384, 576, tolerance);
+        assert_as_simulated(&run, 16_384, 576, tolerance);
     }
 }
 

@@ -19,14 +19,21 @@ const JOURNAL: &str = "journal.jsonl";
 pub struct RunDirectory {
     directory: PathBuf,
     name: String,
-    last: Mutex<Option<(JournalState, Arc<RunState>)>>,
+    last: Mutex<Option<LastRead>>,
 }
 
-/// State of the journal when it was last read.
+/// What was read last, and the journal's state at that time.
+struct LastRead {
+    journal: JournalState,
+    run: Arc<RunState>,
+}
+
+/// State of a journal, which changes when something is appended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct JournalState {
     length: u64,
-    modified: (i64, i64),
+    modified_s: i64,
+    modified_ns: i64,
     is_live: bool,
 }
 
@@ -39,24 +46,28 @@ impl RunDirectory {
         Ok(run)
     }
 
-    fn seen(&self) -> JournalState {
+    fn journal_state(&self) -> JournalState {
         let found = fs::symlink_metadata(self.directory.join(JOURNAL)).ok();
         JournalState {
             length: found.as_ref().map_or(0, MetadataExt::size),
-            modified: found.map_or((0, 0), |found| (found.mtime(), found.mtime_nsec())),
+            modified_s: found.as_ref().map_or(0, MetadataExt::mtime),
+            modified_ns: found.as_ref().map_or(0, MetadataExt::mtime_nsec),
             is_live: Ledger::is_held(&self.directory).unwrap_or(false),
         }
     }
 
+    /// Returns the state of the run; reads it only if its journal has changed.
     fn state(&self) -> anyhow::Result<Arc<RunState>> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let seen = self.seen();
-        if let Some((_, state)) = last.as_ref().filter(|(known, _)| *known == seen) {
-            return Ok(Arc::clone(state));
+        let journal = self.journal_state();
+        if let Some(last) = &*last
+            && last.journal == journal
+        {
+            return Ok(Arc::clone(&last.run));
         }
-        let state = Arc::new(read(&self.directory, seen.is_live)?);
-        *last = Some((seen, Arc::clone(&state)));
-        Ok(state)
+        let run = Arc::new(read(&self.directory, journal.is_live)?);
+        *last = Some(LastRead { journal, run: Arc::clone(&run) });
+        Ok(run)
     }
 }
 
@@ -76,15 +87,22 @@ fn read(directory: &Path, is_live: bool) -> anyhow::Result<RunState> {
         // A running process may be in the middle of writing a line.
         contents.torn = 0;
     }
-    let (device, written_unix_ms) =
-        (contents.plan.device.clone(), contents.lines.iter().map(|line| line.at).collect());
+    let device = contents.plan.device.clone();
+    let written_unix_ms = contents.lines.iter().map(|line| line.at).collect();
     let procedure = output::procedure(&contents).ok();
     let procedure = procedure.as_deref();
-    let time_left_s =
-        procedure.filter(|_| is_live).and_then(|procedure| time_left(procedure, &contents));
+    let time_left_s = match procedure {
+        Some(procedure) if is_live => time_left(procedure, &contents),
+        _ => None,
+    };
     let findings = procedure.map(|procedure| contents.clone().study(procedure));
     let record = contents.into_record();
-    let (state, state_text) = run_state(&record, findings.as_ref(), is_live);
+    let end = findings.as_ref().map(|findings| findings.whole_end());
+    let (state, state_text) = if is_live && !record.has_ended() {
+        ("live", "in progress".to_owned())
+    } else {
+        (state_name(end), state_text(&record, findings.as_ref()))
+    };
     let caveats = findings.map(|findings| findings.caveats).unwrap_or_default();
     Ok(RunState {
         counts_flushes: record.settings.procedure == "replay-native",
@@ -92,7 +110,7 @@ fn read(directory: &Path, is_live: bool) -> anyhow::Result<RunState> {
         written_unix_ms,
         device,
         is_live,
-        state,
+        state: state.to_owned(),
         state_text,
         time_left_s,
         caveats,
@@ -112,28 +130,26 @@ fn time_left(procedure: &dyn Procedure, contents: &LedgerContents) -> Option<f64
     Some(forecast.left()?.best.as_secs_f64())
 }
 
-fn run_state(record: &Record, findings: Option<&Findings>, is_live: bool) -> (String, String) {
-    let halted = record.entries.iter().rev().find_map(|entry| match entry {
-        JournalEntry::Halted(why) => Some(why.clone()),
-        _ => None,
-    });
-    if is_live && !record.has_ended() {
-        return ("live".into(), "in progress".into());
-    }
-    let end = findings.map(|findings| findings.whole_end());
-    let state = match end {
+fn state_name(end: Option<EndState>) -> &'static str {
+    match end {
         Some(EndState::Complete) => "complete",
         Some(EndState::Steady) => "steady",
         Some(EndState::NotSteady | EndState::Failed) => "not steady",
         Some(EndState::Void) => "void",
         Some(EndState::Unfinished) | None => "unfinished",
-    };
-    let text = match (end, findings) {
-        (Some(EndState::Unfinished) | None, _) => {
-            halted.map_or_else(|| "unfinished".to_owned(), |why| format!("halted: {why}"))
-        }
-        (_, Some(findings)) => findings.ending.clone(),
-        _ => state.to_owned(),
-    };
-    (state.to_owned(), text)
+    }
+}
+
+/// Returns how a run ended: the conclusion of its findings, or why it halted.
+fn state_text(record: &Record, findings: Option<&Findings>) -> String {
+    if let Some(findings) = findings
+        && findings.whole_end() != EndState::Unfinished
+    {
+        return findings.ending.clone();
+    }
+    let halted = record.entries.iter().rev().find_map(|entry| match entry {
+        JournalEntry::Halted(why) => Some(format!("halted: {why}")),
+        _ => None,
+    });
+    halted.unwrap_or_else(|| "unfinished".to_owned())
 }

@@ -6,7 +6,6 @@ use crate::output_files::OutputRule;
 use crate::run_settings::SOFTWARE;
 use crate::terminal;
 use anyhow::bail;
-use std::path::Path;
 use steadfast_domain::{Device, Load, Step};
 use steadfast_engine::fio::{ROUNDED, job};
 use steadfast_runner::Ledger;
@@ -14,27 +13,27 @@ use steadfast_runner::ledger::LedgerContents;
 
 /// Writes the selected steps.
 pub fn fio(arguments: &ExportFioArguments) -> anyhow::Result<ExitState> {
-    let text = match &arguments.output {
+    let output = match &arguments.output {
         Some(path) => Some(OutputRule::from_arguments(&arguments.writing)?.create_text(path)?),
         None => None,
     };
     let contents = Ledger::read(&arguments.run_dir)?;
-    let steps = chosen(&contents, arguments)?;
+    let steps = selected_steps(&contents, arguments)?;
+    let run = arguments.run_dir.display();
     let device = &contents.plan.device;
     if device.is_simulated() && arguments.filename.is_none() {
         return Err(misuse(format!(
-            "{}: it ran on {}, which exists in virtual time only; name the file or device that fio \
-             is to use with --filename",
-            shown(&arguments.run_dir),
+            "{run}: it ran on {}, which exists in virtual time only; name the file or device that \
+             fio is to use with --filename",
             device.path
         )));
     }
     let filename = arguments.filename.clone().unwrap_or_else(|| device.path.clone());
     let mut jobs = format!("; Steps of {} by {SOFTWARE}\n", contents.plan.settings.procedure);
     let mut written = 0;
-    for (number, step) in steps {
+    for NumberedStep { number, step } in steps {
         let head = format!("\n; {}\n", single_line(&step.place.to_string()));
-        match section(step, number, &filename, &contents.plan.device) {
+        match section(step, number, &filename, device) {
             Ok(section) => {
                 if section.contains(ROUNDED) {
                     terminal::warn(&format!(
@@ -55,13 +54,10 @@ pub fn fio(arguments: &ExportFioArguments) -> anyhow::Result<ExitState> {
         }
     }
     if written == 0 {
-        bail!(
-            "{}: fio can give none of these loads; no file was written",
-            shown(&arguments.run_dir)
-        );
+        bail!("{run}: fio can give none of these loads; no file was written");
     }
-    match text {
-        Some(text) => text.write(jobs.as_bytes())?,
+    match output {
+        Some(output) => output.write(jobs.as_bytes())?,
         None => terminal::print_raw(jobs.as_bytes())?,
     }
     Ok(ExitState::Done)
@@ -73,16 +69,18 @@ fn section(step: &Step, number: usize, filename: &str, device: &Device) -> Resul
         return Err("single I/Os of a trace are no load of a job file".into());
     }
     let sector = u64::from(device.logical_sector);
-    let name = |place: usize| match step.load.stimuli().len() {
-        1 => format!("step-{number}"),
-        _ => format!("step-{number}-{}", place + 1),
-    };
-    let jobs = step.load.stimuli().iter().enumerate();
-    let jobs = jobs.map(|(place, stimulus)| {
-        job(stimulus, &name(place), place == 0, filename, device.capacity, sector)
-    });
-    // Concurrent loads: none waits for the others, so no `stonewall` between them.
-    jobs.collect::<Result<Vec<_>, _>>().map(|jobs| jobs.join("\n"))
+    let stimuli = step.load.stimuli();
+    let mut jobs = Vec::new();
+    for (index, stimulus) in stimuli.iter().enumerate() {
+        let name = match stimuli.len() {
+            1 => format!("step-{number}"),
+            _ => format!("step-{number}-{}", index + 1),
+        };
+        // Concurrent loads: none waits for the others, so no `stonewall` between them.
+        let is_first = index == 0;
+        jobs.push(job(stimulus, &name, is_first, filename, device.capacity, sector)?);
+    }
+    Ok(jobs.join("\n"))
 }
 
 /// Replaces `$`, since fio expands `${...}`, and control characters with blanks.
@@ -90,29 +88,33 @@ fn single_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() || c == '$' { ' ' } else { c }).collect()
 }
 
-/// Returns the selected steps with their numbers in the run. A load that was split into parts
-/// appears once.
-fn chosen<'c>(
-    contents: &'c LedgerContents,
-    arguments: &ExportFioArguments,
-) -> anyhow::Result<Vec<(usize, &'c Step)>> {
-    let applied = contents.steps().map(|(step, _)| step);
-    let mut steps: Vec<(usize, &Step)> = (1..).zip(applied).collect();
-    let run = shown(&arguments.run_dir);
-    if steps.is_empty() {
-        bail!("{run} has no finished step");
-    }
-    let last = steps.len();
-    match arguments.step_number {
-        None => steps.retain(|(_, step)| !step.continues),
-        Some(wanted) => steps.retain(|(number, _)| *number == wanted),
-    }
-    match (steps.is_empty(), arguments.step_number) {
-        (true, Some(wanted)) => Err(misuse(format!("{run} has steps 1 to {last}, not {wanted}"))),
-        _ => Ok(steps),
-    }
+/// A step with its number in the run, from 1.
+struct NumberedStep<'c> {
+    number: usize,
+    step: &'c Step,
 }
 
-fn shown(path: &Path) -> String {
-    path.display().to_string()
+/// Returns the selected steps. A load that was split into parts appears once.
+fn selected_steps<'c>(
+    contents: &'c LedgerContents,
+    arguments: &ExportFioArguments,
+) -> anyhow::Result<Vec<NumberedStep<'c>>> {
+    let mut steps = Vec::new();
+    for (number, (step, _)) in (1..).zip(contents.steps()) {
+        steps.push(NumberedStep { number, step });
+    }
+    let run = arguments.run_dir.display();
+    let last = steps.len();
+    if last == 0 {
+        bail!("{run} has no finished step");
+    }
+    let Some(wanted) = arguments.step_number else {
+        steps.retain(|numbered| !numbered.step.continues);
+        return Ok(steps);
+    };
+    steps.retain(|numbered| numbered.number == wanted);
+    if steps.is_empty() {
+        return Err(misuse(format!("{run} has steps 1 to {last}, not {wanted}")));
+    }
+    Ok(steps)
 }

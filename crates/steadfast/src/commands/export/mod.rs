@@ -13,6 +13,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use steadfast_domain::JournalEntry;
+use steadfast_domain::text::counted;
 use steadfast_runner::{Ledger, RunGroup};
 use steadfast_tracefile::run_table::{ExportedRun, RunTableRows, RunTableWriter};
 
@@ -41,23 +42,22 @@ fn parquet(arguments: &ParquetArguments) -> anyhow::Result<ExitState> {
     let rows = if arguments.per_second { RunTableRows::Seconds } else { RunTableRows::Steps };
     let mut table = RunTableWriter::new(BufWriter::new(file.handle()?), rows, SOFTWARE)?;
     for directory in &directories {
-        add(&mut table, directory)?;
+        add_run(&mut table, directory)?;
     }
     let (rows, sink) = (table.rows(), table.finish()?);
     sink.into_inner().map_err(std::io::IntoInnerError::into_error)?.flush()?;
     file.persist()?;
     let what = if arguments.per_second { "seconds" } else { "steps" };
     terminal::status(&format!(
-        "Written: {} ({rows} {what} of {} run{})",
+        "Written: {} ({rows} {what} of {})",
         arguments.output.display(),
-        directories.len(),
-        if directories.len() == 1 { "" } else { "s" }
+        counted(directories.len() as u64, "run")
     ));
     Ok(ExitState::Done)
 }
 
 /// Adds a run to the table; its findings give its end and its caveats.
-fn add(table: &mut RunTableWriter<BufWriter<File>>, directory: &Path) -> anyhow::Result<()> {
+fn add_run(table: &mut RunTableWriter<BufWriter<File>>, directory: &Path) -> anyhow::Result<()> {
     let contents = Ledger::read(directory)?;
     let procedure = output::procedure(&contents)?;
     let findings = contents.clone().study(procedure.as_ref());

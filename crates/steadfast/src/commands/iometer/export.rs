@@ -26,12 +26,12 @@ struct ExportedSteps {
 
 /// Writes the steps of a procedure.
 pub fn procedure(arguments: &ExportArguments) -> anyhow::Result<ExitState> {
-    write(&of_procedure(&arguments.procedure)?, &arguments.file)
+    write(&steps_of_procedure(&arguments.procedure)?, &arguments.file)
 }
 
 /// Writes the steps of a run.
 pub fn run(arguments: &ExportRunArguments) -> anyhow::Result<ExitState> {
-    write(&of_run(&arguments.run)?, &arguments.file)
+    write(&steps_of_run(&arguments.run)?, &arguments.file)
 }
 
 /// Writes the configuration and reports what it cannot express.
@@ -46,11 +46,11 @@ fn write(steps: &ExportedSteps, arguments: &ConfigurationArguments) -> anyhow::R
         disk: &steps.disk,
         sector: steps.sector,
     };
-    let loads = loads(&steps.steps);
+    let loads = distinct_loads(&steps.steps);
     let named = loads.iter().map(|(label, stimulus)| (label.as_str(), *stimulus));
     let export = iometer::export(&heading, named);
-    let at_once = |step: &&Step| !step.continues && matches!(step.load, Load::Together(_));
-    for step in steps.steps.iter().filter(at_once) {
+    let is_concurrent = |step: &&Step| !step.continues && matches!(step.load, Load::Together(_));
+    for step in steps.steps.iter().filter(is_concurrent) {
         terminal::warn(&format!(
             "Note: {}: left out: loads that are applied at once are not exported",
             step.place
@@ -72,27 +72,28 @@ fn write(steps: &ExportedSteps, arguments: &ConfigurationArguments) -> anyhow::R
 
 /// Returns the distinct loads in order of first use. A step that continues the previous one is
 /// part of it.
-fn loads(steps: &[Step]) -> Vec<(String, &Stimulus)> {
+fn distinct_loads(steps: &[Step]) -> Vec<(String, &Stimulus)> {
     let mut seen = HashSet::new();
     let mut loads = Vec::new();
     for step in steps.iter().filter(|step| !step.continues) {
         let Some(stimulus) = step.load.stimulus() else { continue };
         let label = label(&step.place.label, stimulus.demand);
         // The seed belongs to the step, not to the load.
-        let alike = format!("{label}{:?}", stimulus.clone().seed(0));
-        if seen.insert(alike) {
+        let without_seed = format!("{label}{:?}", stimulus.clone().seed(0));
+        if seen.insert(without_seed) {
             loads.push((label, stimulus));
         }
     }
     loads
 }
 
+/// Adds the demand to a label that does not contain it.
 fn label(label: &str, demand: Demand) -> String {
     let demand = demand.to_string();
     if label.contains(&demand) { label.to_owned() } else { format!("{label} {demand}") }
 }
 
-fn of_run(directory: &Path) -> anyhow::Result<ExportedSteps> {
+fn steps_of_run(directory: &Path) -> anyhow::Result<ExportedSteps> {
     let contents = Ledger::read(directory)?;
     let geometry = contents.plan.geometry();
     let disk = contents.plan.device.name.clone();
@@ -121,7 +122,7 @@ fn refuse_options_of_runs(chosen: &ProcedureArguments) -> anyhow::Result<()> {
     refuse_unused(&given, "Iometer's configuration has only the loads of a procedure")
 }
 
-fn of_procedure(chosen: &ProcedureArguments) -> anyhow::Result<ExportedSteps> {
+fn steps_of_procedure(chosen: &ProcedureArguments) -> anyhow::Result<ExportedSteps> {
     let [target] = chosen.target.names.as_slice() else {
         return Err(misuse("a configuration is written for one target: give --target once"));
     };

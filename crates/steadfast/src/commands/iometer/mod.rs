@@ -4,7 +4,7 @@ mod export;
 mod planned_config;
 mod results;
 
-use super::other_tools::{self, SequenceOutcome};
+use super::other_tools::{self, SequenceOutcome, TargetSequence};
 use crate::cli::iometer::{
     IometerArguments, IometerCommand, IometerPreset, ReportResultsArguments,
 };
@@ -13,7 +13,7 @@ use crate::output::OptionalReport;
 use crate::output_files::{OutputRule, TextOutput};
 use crate::{output, terminal};
 use anyhow::bail;
-use planned_config::PlannedConfig;
+use planned_config::{ConfigTarget, PlannedConfig};
 use results::MeasuredConfig;
 use std::path::{Path, PathBuf};
 use steadfast_domain::sequence::StepRole;
@@ -24,19 +24,24 @@ use steadfast_runner::{Ledger, RunGroup};
 
 /// Runs a configuration or a preset, or prints the plan.
 pub fn run(arguments: &IometerArguments) -> anyhow::Result<ExitState> {
-    match (&arguments.command, &arguments.file, arguments.preset) {
-        (Some(IometerCommand::Export(steps)), ..) => export::procedure(steps),
-        (Some(IometerCommand::ExportRun(steps)), ..) => export::run(steps),
-        (Some(IometerCommand::Report(results)), ..) => report(results),
-        (None, None, Some(IometerPreset::Viking)) => viking(arguments),
-        (None, Some(file), _) => {
-            match (&arguments.from_run, arguments.front.target.names.as_slice()) {
-                (Some(directory), _) => from_run(arguments, file, directory),
-                (None, [_, _, ..]) => several_targets(arguments, file),
-                (None, _) => configured(arguments, file),
-            }
-        }
-        (None, None, None) => Err(misuse("name a configuration (.icf), or --preset viking")),
+    match &arguments.command {
+        Some(IometerCommand::Export(steps)) => return export::procedure(steps),
+        Some(IometerCommand::ExportRun(steps)) => return export::run(steps),
+        Some(IometerCommand::Report(results)) => return report(results),
+        None => {}
+    }
+    let Some(file) = &arguments.file else {
+        return match arguments.preset {
+            Some(IometerPreset::Viking) => run_viking(arguments),
+            None => Err(misuse("name a configuration (.icf), or --preset viking")),
+        };
+    };
+    if let Some(directory) = &arguments.from_run {
+        write_results_of_run(arguments, file, directory)
+    } else if arguments.front.target.names.len() > 1 {
+        run_on_several_targets(arguments, file)
+    } else {
+        run_on_one_target(arguments, file)
     }
 }
 
@@ -44,15 +49,15 @@ pub fn run(arguments: &IometerArguments) -> anyhow::Result<ExitState> {
 fn report(arguments: &ReportResultsArguments) -> anyhow::Result<ExitState> {
     let output = arguments.output.as_deref();
     let report = OptionalReport::open(output, &arguments.writing)?;
-    report.show(&output::of_iometer(&arguments.file)?, arguments.json)?;
+    report.show(&output::findings_of_iometer(&arguments.file)?, arguments.json)?;
     Ok(ExitState::Done)
 }
 
-fn configured(arguments: &IometerArguments, file: &Path) -> anyhow::Result<ExitState> {
+fn run_on_one_target(arguments: &IometerArguments, file: &Path) -> anyhow::Result<ExitState> {
     let target = other_tools::target(&arguments.front)?;
     let disk = arguments.disk.as_deref().map(DiskChoice::Alone);
-    let planned = planned(arguments, file, target, disk)?;
-    let result = result(arguments)?;
+    let planned = plan_for(arguments, file, target, disk)?;
+    let result = open_result(arguments)?;
     let conducted = other_tools::conduct(&arguments.front, planned.plan.sequence.clone())?;
     if let Some(result) = result {
         write_if_ended(arguments, &[planned], &conducted, result)?;
@@ -61,7 +66,7 @@ fn configured(arguments: &IometerArguments, file: &Path) -> anyhow::Result<ExitS
 }
 
 /// Plans the I/Os to one disk of the file, or to all if `None`, for a target.
-fn planned(
+fn plan_for(
     arguments: &IometerArguments,
     file: &Path,
     target: &str,
@@ -70,26 +75,28 @@ fn planned(
     let device = other_tools::foresee(&arguments.front, target)?;
     // Read tests may depend on the content of an existing file.
     let is_new = device.transport == Transport::File && !Path::new(&device.path).exists();
-    PlannedConfig::new(arguments, file, (u64::from(device.logical_sector), is_new), disk)
+    let target = ConfigTarget { sector: u64::from(device.logical_sector), prepare: is_new };
+    PlannedConfig::new(arguments, file, target, disk)
 }
 
 /// Runs each disk of the file on its own target, all at the same time. Disks are matched in order,
 /// or by `DISK=TARGET`.
-fn several_targets(arguments: &IometerArguments, file: &Path) -> anyhow::Result<ExitState> {
+fn run_on_several_targets(arguments: &IometerArguments, file: &Path) -> anyhow::Result<ExitState> {
     if arguments.disk.is_some() {
         return Err(misuse("--disk is for one target; name disks as --target DISK=TARGET"));
     }
-    let all = PlannedConfig::new(arguments, file, (SECTOR, false), None)?.disks();
-    let (mut all_planned, mut each) = (Vec::new(), Vec::new());
-    for (disk, target) in assigned(&arguments.front.target.names, &all, file)? {
-        let planned = planned(arguments, file, target, Some(DiskChoice::Among(disk)))?;
-        each.push((target, planned.plan.sequence.clone()));
-        all_planned.push(planned);
+    let any_target = ConfigTarget { sector: SECTOR, prepare: false };
+    let disks = PlannedConfig::new(arguments, file, any_target, None)?.disks();
+    let (mut configs, mut sequences) = (Vec::new(), Vec::new());
+    for (disk, target) in targets_of_disks(&arguments.front.target.names, &disks, file)? {
+        let planned = plan_for(arguments, file, target, Some(DiskChoice::Among(disk)))?;
+        sequences.push(TargetSequence { target, sequence: planned.plan.sequence.clone() });
+        configs.push(planned);
     }
-    let result = result(arguments)?;
-    let conducted = other_tools::conduct_several(&arguments.front, each)?;
+    let result = open_result(arguments)?;
+    let conducted = other_tools::conduct_several(&arguments.front, sequences)?;
     if let Some(result) = result {
-        write_if_ended(arguments, &all_planned, &conducted, result)?;
+        write_if_ended(arguments, &configs, &conducted, result)?;
     }
     Ok(conducted.state)
 }
@@ -97,44 +104,41 @@ fn several_targets(arguments: &IometerArguments, file: &Path) -> anyhow::Result<
 /// Smallest sector size in bytes. The list of disks does not depend on it.
 const SECTOR: u64 = 512;
 
-/// Returns each target with the disk of the file that it replaces.
-fn assigned<'a>(
+/// Returns each disk of the file with the target that replaces it.
+fn targets_of_disks<'a>(
     targets: &'a [String],
     disks: &'a [String],
     file: &Path,
 ) -> anyhow::Result<Vec<(&'a str, &'a str)>> {
-    let there = || disks.iter().map(|disk| format!("'{disk}'")).collect::<Vec<_>>().join(", ");
-    let of_disk = |text: &'a String| {
-        let (name, target) = text.rsplit_once('=')?;
+    let mut named = Vec::new();
+    for text in targets {
+        let Some((name, target)) = text.rsplit_once('=') else { continue };
         let name = name.trim().trim_matches('"');
-        let is_meant = |disk: &&String| {
+        let is_named = |disk: &&String| {
             disk.trim_matches('"').eq_ignore_ascii_case(name) || is_same_disk(disk, name)
         };
-        let disk = disks.iter().find(is_meant)?;
-        Some((disk.as_str(), target))
-    };
-    let named: Vec<_> = targets.iter().filter_map(of_disk).collect();
+        if let Some(disk) = disks.iter().find(is_named) {
+            named.push((disk.as_str(), target));
+        }
+    }
+    if named.is_empty() && targets.len() == disks.len() {
+        named = disks.iter().map(String::as_str).zip(targets.iter().map(String::as_str)).collect();
+    }
     if named.len() == targets.len() {
         return Ok(named);
     }
-    if named.is_empty() && targets.len() == disks.len() {
-        return Ok(disks
-            .iter()
-            .map(String::as_str)
-            .zip(targets.iter().map(String::as_str))
-            .collect());
-    }
+    let quoted: Vec<String> = disks.iter().map(|disk| format!("'{disk}'")).collect();
     Err(misuse(format!(
         "{}: the tests use {} disks ({}); give as many targets, or each as --target DISK=TARGET",
         file.display(),
         disks.len(),
-        there()
+        quoted.join(", ")
     )))
 }
 
 /// Opens the result file, if one is requested, so that an impossible name is refused before the
 /// run.
-fn result(arguments: &IometerArguments) -> anyhow::Result<Option<TextOutput>> {
+fn open_result(arguments: &IometerArguments) -> anyhow::Result<Option<TextOutput>> {
     let rule = OutputRule::from_arguments(&arguments.writing())?;
     Ok(arguments.result.as_ref().map(|path| rule.create_text(path)).transpose()?)
 }
@@ -153,14 +157,14 @@ fn write_if_ended(
         records.push(Ledger::read(&run)?.into_record());
     }
     if !records.iter().all(Record::has_ended) {
-        terminal::warn(&not_written(arguments, directory));
+        terminal::warn(&halted_text(arguments, directory));
         return Ok(());
     }
     write_results(planned, &records, result)
 }
 
 /// Returns the message for results that are not written because the run in `directory` halted.
-fn not_written(arguments: &IometerArguments, directory: &Path) -> String {
+fn halted_text(arguments: &IometerArguments, directory: &Path) -> String {
     let shown = |path: &Option<PathBuf>| {
         path.as_ref().map(|path| path.display().to_string()).unwrap_or_default()
     };
@@ -183,13 +187,15 @@ fn write_results(
     records: &[Record],
     result: TextOutput,
 ) -> anyhow::Result<()> {
-    let measured = planned.iter().zip(records);
-    let measured = measured.map(|(planned, record)| MeasuredConfig { planned, record });
-    result.write(results::render(&measured.collect::<Vec<_>>()).as_bytes())
+    let mut measured = Vec::new();
+    for (planned, record) in planned.iter().zip(records) {
+        measured.push(MeasuredConfig { planned, record });
+    }
+    result.write(results::render(&measured).as_bytes())
 }
 
 /// Writes the results of runs that finished earlier.
-fn from_run(
+fn write_results_of_run(
     arguments: &IometerArguments,
     file: &Path,
     directory: &Path,
@@ -199,47 +205,52 @@ fn from_run(
         let contents = Ledger::read(&run)?;
         let sector = u64::from(contents.plan.geometry().logical_sector);
         let record = contents.into_record();
-        planned.push(planned_again(arguments, file, &run, (&record, sector))?);
+        planned.push(plan_for_record(arguments, file, &run, &record, sector)?);
         if !record.has_ended() {
             let (run, all) = (run.display(), directory.display());
             bail!("{run}: the run is not finished; finish it with: steadfast resume {all}");
         }
         records.push(record);
     }
-    if let Some(result) = result(arguments)? {
+    if let Some(result) = open_result(arguments)? {
         write_results(&planned, &records, result)?;
     }
     Ok(ExitState::Done)
 }
 
 /// Plans the configuration again for a recorded run.
-fn planned_again(
+fn plan_for_record(
     arguments: &IometerArguments,
     file: &Path,
     run: &Path,
-    (record, sector): (&Record, u64),
+    record: &Record,
+    sector: u64,
 ) -> anyhow::Result<PlannedConfig> {
     let is_other = || {
         let (run, file) = (run.display(), file.display());
         anyhow::anyhow!("{run} is not a run of {file}, or of another disk of it")
     };
-    let theirs = record.settings.sequence.as_deref().ok_or_else(is_other)?;
-    let is_prepared = theirs.steps.first().is_some_and(|first| first.role == StepRole::Prepare);
-    let disk = match (theirs.disk.as_deref(), arguments.disk.as_deref()) {
-        (Some(own), asked) if asked.is_none_or(|asked| is_same_disk(own, asked)) => {
-            Some(if theirs.is_numbered() { DiskChoice::Among(own) } else { DiskChoice::Alone(own) })
+    let recorded = record.settings.sequence.as_deref().ok_or_else(is_other)?;
+    let disk = match (recorded.disk.as_deref(), arguments.disk.as_deref()) {
+        (Some(disk), chosen) if chosen.is_none_or(|chosen| is_same_disk(disk, chosen)) => {
+            let is_one_of_several = recorded.is_numbered();
+            Some(if is_one_of_several { DiskChoice::Among(disk) } else { DiskChoice::Alone(disk) })
         }
-        (_, asked) => asked.map(DiskChoice::Alone),
+        (_, chosen) => chosen.map(DiskChoice::Alone),
     };
-    let planned = PlannedConfig::new(arguments, file, (sector, is_prepared), disk)?;
-    let ours = planned.plan.sequence.clone().with_distinct_labels();
-    let sum = |sequence: &Sequence| sequence.source.as_ref().map(|source| source.sha256.clone());
-    let is_same = sum(theirs) == sum(&ours)
-        && theirs.steps.iter().map(|step| &step.label).eq(ours.steps.iter().map(|own| &own.label));
+    let prepare = recorded.steps.first().is_some_and(|first| first.role == StepRole::Prepare);
+    let planned = PlannedConfig::new(arguments, file, ConfigTarget { sector, prepare }, disk)?;
+    let sequence = planned.plan.sequence.clone().with_distinct_labels();
+    let digest = |sequence: &Sequence| sequence.source.as_ref().map(|source| source.sha256.clone());
+    let labels = |sequence: &Sequence| -> Vec<String> {
+        sequence.steps.iter().map(|step| step.label.clone()).collect()
+    };
+    let is_same = digest(recorded) == digest(&sequence) && labels(recorded) == labels(&sequence);
     if is_same { Ok(planned) } else { Err(is_other()) }
 }
 
-fn viking(arguments: &IometerArguments) -> anyhow::Result<ExitState> {
+/// Runs the four corners of Viking, or prints the plan.
+fn run_viking(arguments: &IometerArguments) -> anyhow::Result<ExitState> {
     let target = other_tools::target(&arguments.front)?;
     let device = other_tools::foresee(&arguments.front, target)?;
     let preset = FourCornersOptions {
@@ -249,10 +260,10 @@ fn viking(arguments: &IometerArguments) -> anyhow::Result<ExitState> {
         fresh: !arguments.no_fresh,
     };
     let sequence = preset.sequence();
-    let result = result(arguments)?;
+    let result = open_result(arguments)?;
     let conducted = other_tools::conduct(&arguments.front, sequence.clone())?;
     if let Some(result) = result {
-        let planned = planned_config::of_viking(&sequence, &device.name);
+        let planned = planned_config::for_viking(&sequence, &device.name);
         write_if_ended(arguments, &[planned], &conducted, result)?;
     }
     Ok(conducted.state)
@@ -272,7 +283,7 @@ mod tests {
             let Command::Iometer(arguments) = cli::parse_words(&words).unwrap().command else {
                 panic!("{what:?}");
             };
-            not_written(&arguments, Path::new("run"))
+            halted_text(&arguments, Path::new("run"))
         };
         let of_file = message(&["a.icf"]);
         assert!(of_file.contains("r.csv was not written"), "{of_file}");

@@ -5,7 +5,7 @@ use crate::commands::other_tools;
 use crate::recognize_file::expect;
 use std::path::Path;
 use steadfast_domain::sequence::StepRole;
-use steadfast_domain::{IoStream, Op, Order, Sequence, SequenceStep};
+use steadfast_domain::{Op, Order, Sequence, SequenceStep};
 use steadfast_exchange::identify::FileKind;
 use steadfast_exchange::iometer::{
     self, AccessLine, AccessSpec, ActiveWorker, Assignment, DiskArea, DiskChoice, IometerConfig,
@@ -20,12 +20,21 @@ pub struct PlannedConfig {
     pub plan: TestPlan,
 }
 
+/// Properties of a target on which the plan of a configuration depends.
+#[derive(Clone, Copy)]
+pub struct ConfigTarget {
+    /// Logical sector size in bytes.
+    pub sector: u64,
+    /// True if the target must be written before it is read.
+    pub prepare: bool,
+}
+
 impl PlannedConfig {
     /// Plans the I/Os to one disk of the file; to all disks if `None`.
     pub fn new(
         arguments: &IometerArguments,
         file: &Path,
-        (sector, prepare): (u64, bool),
+        target: ConfigTarget,
         disk: Option<DiskChoice<'_>>,
     ) -> anyhow::Result<Self> {
         let bytes = other_tools::read(file)?;
@@ -33,7 +42,8 @@ impl PlannedConfig {
         let refused = |why| other_tools::refused(file, &[why]);
         let reading = iometer::read(&bytes).map_err(refused)?;
         let processors = std::thread::available_parallelism().map_or(1, |count| count.get());
-        let on = PlanOptions {
+        let ConfigTarget { sector, prepare } = target;
+        let options = PlanOptions {
             processors: u32::try_from(processors).unwrap_or(1),
             sector,
             time: arguments.time,
@@ -41,7 +51,7 @@ impl PlannedConfig {
             prepare,
             own_pattern: arguments.front.data_pattern.is_some(),
         };
-        let mut plan = iometer::plan(&reading.config, reading.remarks, on).map_err(refused)?;
+        let mut plan = iometer::plan(&reading.config, reading.remarks, options).map_err(refused)?;
         plan.sequence.source = Some(other_tools::source(file, &bytes));
         Ok(PlannedConfig { config: reading.config, plan })
     }
@@ -61,13 +71,13 @@ impl PlannedConfig {
 
 /// Presents the Viking procedure as a configuration of Iometer 2006, so that its results can be
 /// written. Each corner is an access specification, before and after preconditioning.
-pub fn of_viking(sequence: &Sequence, disk: &str) -> PlannedConfig {
+pub fn for_viking(sequence: &Sequence, disk: &str) -> PlannedConfig {
     let mut specs: Vec<AccessSpec> = Vec::new();
-    let measured = sequence.steps.iter().filter(|step| step.role == StepRole::Measure);
-    let tests = measured.map(|step| {
+    let mut tests = Vec::new();
+    for step in sequence.steps.iter().filter(|step| step.role == StepRole::Measure) {
         let name = step.label.rsplit_once(' ').map_or(step.label.as_str(), |(corner, _)| corner);
-        let place = specs.iter().position(|spec| spec.name == name).unwrap_or_else(|| {
-            specs.push(spec(name, step));
+        let access = specs.iter().position(|spec| spec.name == name).unwrap_or_else(|| {
+            specs.push(access_spec(name, step));
             specs.len() - 1
         });
         let active = ActiveWorker {
@@ -82,9 +92,8 @@ pub fn of_viking(sequence: &Sequence, disk: &str) -> PlannedConfig {
             area: DiskArea::default(),
             connection_rate: false,
         };
-        IometerTest { access: place, active: vec![active] }
-    });
-    let tests = tests.collect();
+        tests.push(IometerTest { access, active: vec![active] });
+    }
     let setup = TestSetup { description: Some(sequence.title.clone()), ..TestSetup::default() };
     let config = IometerConfig {
         version: IometerVersion::of_2006(),
@@ -95,14 +104,13 @@ pub fn of_viking(sequence: &Sequence, disk: &str) -> PlannedConfig {
     PlannedConfig { config, plan: TestPlan { sequence: sequence.clone(), tests } }
 }
 
-fn spec(name: &str, step: &SequenceStep) -> AccessSpec {
-    let line = |stream: &IoStream| {
-        let percent = |yes: bool| if yes { 100 } else { 0 };
-        let (reads, random) =
-            (percent(stream.op == Op::Read), percent(stream.order == Order::Random));
+fn access_spec(name: &str, step: &SequenceStep) -> AccessSpec {
+    let mut lines = Vec::new();
+    for stream in &step.load.streams {
+        let reads = if stream.op == Op::Read { 100 } else { 0 };
+        let random = if stream.order == Order::Random { 100 } else { 0 };
         let align = stream.alignment().0;
-        AccessLine { align, ..AccessLine::plain(stream.size.0, reads, random) }
-    };
-    let lines = step.load.streams.iter().map(line).collect();
+        lines.push(AccessLine { align, ..AccessLine::plain(stream.size.0, reads, random) });
+    }
     AccessSpec { name: name.to_owned(), assignment: Assignment::Nobody, lines, line: LineNumber(0) }
 }

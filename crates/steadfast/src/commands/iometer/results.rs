@@ -29,8 +29,8 @@ pub struct MeasuredConfig<'a> {
 }
 
 /// Returns the content of the file. All runs are of the same configuration.
-pub fn render(taken: &[MeasuredConfig<'_>]) -> String {
-    let Some(MeasuredConfig { planned: first, record }) = taken.first() else {
+pub fn render(configs: &[MeasuredConfig<'_>]) -> String {
+    let Some(MeasuredConfig { planned: first, record }) = configs.first() else {
         return String::new();
     };
     let setup = first.config.setup.clone().unwrap_or_default();
@@ -45,7 +45,7 @@ pub fn render(taken: &[MeasuredConfig<'_>]) -> String {
     let cpus = host.and_then(|host| host.cpus).unwrap_or(0);
     let cpu_hz = host.and_then(|host| host.cpu_hz);
     let mut parts: Vec<(usize, SpecResults)> = Vec::new();
-    for shares in tests(taken).into_values() {
+    for shares in tests(configs).into_values() {
         let made = TestResults { active: active(&shares), shares: &shares, dialect, cpus, cpu_hz };
         let access = shares.first().map_or(0, |share| share.test.access);
         if parts.last().is_none_or(|(last, _)| *last != access) {
@@ -60,7 +60,7 @@ pub fn render(taken: &[MeasuredConfig<'_>]) -> String {
             part.tables.push(table);
         }
     }
-    let began = taken.iter().map(|taken| taken.record.began_unix_ms).min();
+    let began = configs.iter().map(|config| config.record.began_unix_ms).min();
     write(&ResultRun {
         test_type: setup.test_type.unwrap_or(TestType::Normal),
         description: setup.description.unwrap_or_default(),
@@ -80,9 +80,9 @@ struct TargetShare<'a> {
 }
 
 /// Returns the tests by number, with the share of every target that takes part.
-fn tests<'a>(taken: &[MeasuredConfig<'a>]) -> BTreeMap<u32, Vec<TargetShare<'a>>> {
+fn tests<'a>(configs: &[MeasuredConfig<'a>]) -> BTreeMap<u32, Vec<TargetShare<'a>>> {
     let mut tests: BTreeMap<u32, Vec<TargetShare<'a>>> = BTreeMap::new();
-    for MeasuredConfig { planned, record } in taken {
+    for MeasuredConfig { planned, record } in configs {
         let steps = planned.plan.sequence.numbered();
         let measured = steps.filter(|(_, step)| step.role == StepRole::Measure);
         for (test, (number, _)) in planned.plan.tests.iter().zip(measured) {
@@ -132,23 +132,13 @@ fn specs(planned: &PlannedConfig, active: &[ActiveWorker]) -> Vec<AccessSpec> {
 
 /// Formats a time as Iometer does (`2026-11-22 15:30:00:007`), in UTC.
 fn stamp(unix_ms: u64) -> String {
-    let text = steadfast_report::date_stamp(unix_ms);
-    let part = |from: usize, to: usize| text.get(from..to).unwrap_or_default();
-    format!(
-        "{}-{}-{} {}:{}:{}:{:03}",
-        part(0, 4),
-        part(4, 6),
-        part(6, 8),
-        part(9, 11),
-        part(11, 13),
-        part(13, 15),
-        unix_ms % 1000
-    )
+    let second = steadfast_report::date_second(unix_ms).replace('Z', "");
+    format!("{second}:{:03}", unix_ms % 1000)
 }
 
 /// A test and its measurements.
 struct TestResults<'a> {
-    /// Active workers of all targets.
+    /// Active workers with their disks on all targets.
     active: Vec<ActiveWorker>,
     shares: &'a [TargetShare<'a>],
     dialect: Dialect,
@@ -204,19 +194,19 @@ impl TestResults<'_> {
     }
 
     /// Returns the figures of the selected workers on all targets.
-    fn of_workers(&self, are_meant: impl Fn(&ActiveWorker) -> bool) -> TestFigures {
-        let meant: Vec<&ActiveWorker> =
-            self.active.iter().filter(|active| are_meant(active)).collect();
-        let managers: BTreeSet<usize> = meant.iter().map(|active| active.manager).collect();
+    fn of_workers(&self, is_selected: impl Fn(&ActiveWorker) -> bool) -> TestFigures {
+        let selected: Vec<&ActiveWorker> =
+            self.active.iter().filter(|active| is_selected(active)).collect();
+        let managers: BTreeSet<usize> = selected.iter().map(|active| active.manager).collect();
         let common = |of: fn(&ActiveWorker) -> u64| {
-            let mut values = meant.iter().map(|active| of(active));
+            let mut values = selected.iter().map(|active| of(active));
             let first = values.next()?;
             values.all(|value| value == first).then_some(first)
         };
         let place = TestFigures {
             managers: managers.len() as u64,
-            workers: meant.len() as u64,
-            disks: meant.iter().map(|active| active.targets.len() as u64).sum(),
+            workers: selected.len() as u64,
+            disks: selected.iter().map(|active| active.targets.len() as u64).sum(),
             start: common(|active| active.area.start),
             sectors: common(|active| active.area.sectors),
             depth: common(|active| u64::from(active.depth)),
@@ -226,7 +216,7 @@ impl TestResults<'_> {
         };
         let shares = self.shares.iter();
         let counted: Option<Vec<WorkerTotals>> =
-            shares.map(|share| share.counted(&are_meant)).collect();
+            shares.map(|share| share.counted(&is_selected)).collect();
         figures(place, counted)
     }
 
@@ -286,18 +276,18 @@ fn figures(place: TestFigures, counted: Option<Vec<WorkerTotals>>) -> TestFigure
 impl TargetShare<'_> {
     /// Returns the I/Os of the selected workers on this target; `None` unless the selection is all
     /// workers, or all workers of some loads.
-    fn counted(&self, are_meant: &impl Fn(&ActiveWorker) -> bool) -> Option<WorkerTotals> {
-        let meant: Vec<bool> = self.test.active.iter().map(are_meant).collect();
-        if !meant.contains(&true) {
+    fn counted(&self, is_selected: &impl Fn(&ActiveWorker) -> bool) -> Option<WorkerTotals> {
+        let selection: Vec<bool> = self.test.active.iter().map(is_selected).collect();
+        if !selection.contains(&true) {
             return Some(WorkerTotals::default());
         }
-        if !meant.contains(&false) {
+        if !selection.contains(&false) {
             return Some(self.whole());
         }
-        let loads = || self.loads.iter().zip(&meant);
+        let loads = || self.loads.iter().zip(&selection);
         let own: BTreeSet<usize> =
-            loads().filter(|(_, meant)| **meant).map(|(load, _)| *load).collect();
-        let is_shared = loads().any(|(load, meant)| !*meant && own.contains(load));
+            loads().filter(|(_, selected)| **selected).map(|(load, _)| *load).collect();
+        let is_shared = loads().any(|(load, selected)| !*selected && own.contains(load));
         // Which load or thread an error belongs to is not kept.
         if self.measured.iter().any(|piece| piece.fault_count > 0) {
             return None;
@@ -306,8 +296,10 @@ impl TargetShare<'_> {
         for piece in &self.measured {
             if is_shared {
                 let threads = self.threads_of_workers();
-                for (thread, _) in threads.iter().zip(&meant).filter(|(_, meant)| **meant) {
-                    counted.add(&piece.threads.get(*thread)?.operations);
+                for (thread, selected) in threads.into_iter().zip(&selection) {
+                    if *selected {
+                        counted.add(&piece.threads.get(thread)?.operations);
+                    }
                 }
             } else {
                 for (number, load) in piece.concurrent_loads().enumerate() {
@@ -323,11 +315,13 @@ impl TargetShare<'_> {
     /// Returns the thread of each active worker: the threads of the loads one after the other, and
     /// those of a load in the order of its workers.
     fn threads_of_workers(&self) -> Vec<usize> {
-        let of = |(at, load): (usize, &usize)| {
-            let before = self.loads.iter().filter(|other| *other < load).count();
-            before + self.loads[..at].iter().filter(|other| *other == load).count()
-        };
-        self.loads.iter().enumerate().map(of).collect()
+        let mut threads = Vec::new();
+        for (worker, load) in self.loads.iter().enumerate() {
+            let of_earlier_loads = self.loads.iter().filter(|other| *other < load).count();
+            let of_same_load = self.loads[..worker].iter().filter(|other| *other == load).count();
+            threads.push(of_earlier_loads + of_same_load);
+        }
+        threads
     }
 
     fn whole(&self) -> WorkerTotals {
@@ -350,7 +344,7 @@ impl TargetShare<'_> {
         processor_use(pieces.filter_map(|piece| Some((piece.elapsed, piece.sensed.host_cpu?))))
     }
 
-    /// The same of each processor by its number.
+    /// Returns the mean use of each processor by its number.
     fn each_processor(&self) -> BTreeMap<u32, ProcessorUse> {
         let mut pieces: BTreeMap<u32, Vec<(Nanos, HostCpu)>> = BTreeMap::new();
         for piece in &self.measured {
@@ -358,13 +352,14 @@ impl TargetShare<'_> {
                 pieces.entry(*number).or_default().push((piece.elapsed, *cpu));
             }
         }
-        let mean = |(number, pieces): (u32, Vec<(Nanos, HostCpu)>)| {
-            Some((number, processor_use(pieces.into_iter())?))
-        };
-        pieces.into_iter().filter_map(mean).collect()
+        let mut uses = BTreeMap::new();
+        for (number, pieces) in pieces {
+            uses.extend(processor_use(pieces.into_iter()).map(|mean| (number, mean)));
+        }
+        uses
     }
 
-    /// Interrupts and packets over the pieces that observed them; `None` if none did.
+    /// Returns interrupts and packets over the pieces that observed them; `None` if none did.
     fn host_rates(&self) -> Option<HostRates> {
         let pieces: Vec<&HostActivity> =
             self.measured.iter().filter_map(|piece| piece.sensed.host.as_deref()).collect();

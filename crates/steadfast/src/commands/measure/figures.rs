@@ -2,7 +2,7 @@
 //! Markdown and CSV.
 
 use serde::Serialize;
-use steadfast_domain::text::{number, wrapped};
+use steadfast_domain::text::{counted, number, wrapped};
 use steadfast_domain::{Measurement, Nanos, Op, StartError, Tally};
 use steadfast_report::text_table;
 
@@ -45,14 +45,21 @@ const COLUMNS: [FigureColumn; 10] = [
     FigureColumn::new("MRT ms", "response_max_ms", 4, |f| f.response_max_ms),
 ];
 
-/// Percentiles in column order: name, fraction, and the minimum number of I/Os (ten beyond the
-/// percentile).
-const PERCENTILES: [(&str, f64, u64); 5] = [
-    ("50 %", 0.5, 20),
-    ("99 %", 0.99, 1_000),
-    ("99.9 %", 0.999, 10_000),
-    ("99.99 %", 0.9999, 100_000),
-    ("99.999 %", 0.99999, 1_000_000),
+/// A percentile of the response times.
+struct Percentile {
+    name: &'static str,
+    fraction: f64,
+    /// Minimum number of I/Os: ten lie beyond the percentile.
+    ios_min: u32,
+}
+
+/// Percentiles in column order.
+const PERCENTILES: [Percentile; 5] = [
+    Percentile { name: "50 %", fraction: 0.5, ios_min: 20 },
+    Percentile { name: "99 %", fraction: 0.99, ios_min: 1_000 },
+    Percentile { name: "99.9 %", fraction: 0.999, ios_min: 10_000 },
+    Percentile { name: "99.99 %", fraction: 0.9999, ios_min: 100_000 },
+    Percentile { name: "99.999 %", fraction: 0.99999, ios_min: 1_000_000 },
 ];
 
 impl FigureColumn {
@@ -75,7 +82,7 @@ impl IoFigures {
         let rate = |count: f64| (seconds > 0.0).then(|| count / seconds);
         let ms = |time: Option<Nanos>| time.map(Nanos::as_millis_f64);
         let [p50, p99, p99_9, p99_99, p99_999] =
-            PERCENTILES.map(|(_, fraction, _)| ms(tally.percentile(fraction)));
+            PERCENTILES.map(|percentile| ms(tally.percentile(percentile.fraction)));
         IoFigures {
             iops: rate(tally.ios as f64),
             mb_per_second: rate(tally.bytes.as_mb()),
@@ -138,7 +145,7 @@ pub(super) struct OperationFigures {
 /// Returns the figures of each operation that completed an I/O, and the total if there are
 /// several.
 pub(super) fn figures(measurement: &Measurement) -> Vec<OperationFigures> {
-    let named = |operation, tally: Tally| OperationFigures {
+    let of_tally = |operation, tally: Tally| OperationFigures {
         operation,
         ios: tally.ios,
         bytes: tally.bytes.0,
@@ -148,50 +155,56 @@ pub(super) fn figures(measurement: &Measurement) -> Vec<OperationFigures> {
     let mut operations: Vec<OperationFigures> =
         [("reads", Op::Read), ("writes", Op::Write), ("discards", Op::Discard)]
             .into_iter()
-            .map(|(operation, op)| named(operation, measurement.direction(op)))
+            .map(|(operation, op)| of_tally(operation, measurement.direction(op)))
             .filter(|operation| operation.responses > 0)
             .collect();
     if operations.len() != 1 {
-        operations.push(named("all", measurement.total()));
+        operations.push(of_tally("all", measurement.total()));
     }
     if let Some(alone) = &measurement.writes_alone {
-        operations.push(named("writes alone", alone.clone()));
+        operations.push(of_tally("writes alone", alone.clone()));
     }
-    let flushes = named("flushes", measurement.direction(Op::Flush));
-    operations.extend((flushes.responses > 0).then_some(flushes));
+    let flushes = of_tally("flushes", measurement.direction(Op::Flush));
+    if flushes.responses > 0 {
+        operations.push(flushes);
+    }
     operations
 }
 
 /// Formats the table of one run, one column per operation.
 pub(super) fn table(operations: &[OperationFigures]) -> String {
-    let head = operations.iter().map(|operation| operation.operation.to_owned());
-    let head: Vec<String> = std::iter::once(String::new()).chain(head).collect();
-    let rows = COLUMNS.iter().map(|column| {
-        let cells = operations.iter().map(|operation| column.text(&operation.figures));
-        std::iter::once(column.head.to_owned()).chain(cells).collect()
-    });
-    let rows: Vec<Vec<String>> = std::iter::once(head).chain(rows).collect();
+    let mut head = vec![String::new()];
+    head.extend(operations.iter().map(|operation| operation.operation.to_owned()));
+    let mut rows = vec![head];
+    for column in &COLUMNS {
+        let mut row = vec![column.head.to_owned()];
+        row.extend(operations.iter().map(|operation| column.text(&operation.figures)));
+        rows.push(row);
+    }
     let mut text = text_table::aligned(&rows);
     let all: Vec<&OperationFigures> = operations.iter().collect();
-    text.extend(missing(&all));
+    text.extend(missing_percentiles(&all));
     text
 }
 
 /// Returns lines that explain missing percentiles; `None` if none is missing.
-fn missing(operations: &[&OperationFigures]) -> Option<String> {
+fn missing_percentiles(operations: &[&OperationFigures]) -> Option<String> {
     let fewest = operations.iter().map(|operation| operation.responses).min()?;
     let needs: Vec<String> = PERCENTILES
         .iter()
-        .filter(|(_, _, needed)| fewest < *needed)
-        .map(|(name, _, needed)| format!("{name} takes {} I/Os", number(*needed as f64, 0)))
+        .filter(|percentile| fewest < u64::from(percentile.ios_min))
+        .map(|Percentile { name, ios_min, .. }| {
+            format!("{name} takes {} I/Os", number(f64::from(*ios_min), 0))
+        })
         .collect();
-    (!needs.is_empty()).then(|| {
-        let reason = format!(
-            "–: fewer than ten I/Os lie beyond it, which would be chance; {} (use a longer --time)",
-            needs.join(", ")
-        );
-        wrapped(&reason, LINE_WIDTH, "   ").iter().map(|line| format!("\n{line}")).collect()
-    })
+    if needs.is_empty() {
+        return None;
+    }
+    let reason = format!(
+        "–: fewer than ten I/Os lie beyond it, which would be chance; {} (use a longer --time)",
+        needs.join(", ")
+    );
+    Some(wrapped(&reason, LINE_WIDTH, "   ").iter().map(|line| format!("\n{line}")).collect())
 }
 
 /// Mean and standard deviation of one operation's figures over the runs that have it.
@@ -255,16 +268,19 @@ pub(super) fn table_of_runs(runs: &[&[OperationFigures]]) -> String {
         rows.push(row);
     }
     let mut text = text_table::aligned(&rows);
-    let counted = |runs: usize| if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") };
     text.push_str(&format!(
         "\nMean of {}; ±: standard deviation (n - 1). Min and MRT: means of the runs.",
-        counted(runs.len())
+        counted(runs.len() as u64, "run")
     ));
     for spread in spreads.iter().filter(|spread| spread.runs < runs.len()) {
-        text.push_str(&format!("\nOnly {} had {}.", counted(spread.runs), spread.operation));
+        text.push_str(&format!(
+            "\nOnly {} had {}.",
+            counted(spread.runs as u64, "run"),
+            spread.operation
+        ));
     }
     let all: Vec<&OperationFigures> = runs.iter().flat_map(|run| run.iter()).collect();
-    text.extend(missing(&all));
+    text.extend(missing_percentiles(&all));
     // What fits 80 columns; the export files have all.
     let shown = [0, 1, 2, 5, 7, 9].map(|index: usize| &COLUMNS[index]);
     let mut rows = vec![vec!["run".to_owned(), String::new()]];
@@ -313,8 +329,10 @@ pub(super) struct RunRow<'a> {
     pub demand: String,
     pub run: u32,
     pub elapsed: Nanos,
-    /// Offered IOPS, and whether the target kept up; `None` for a load without a rate.
-    pub rate: Option<(f64, bool)>,
+    /// Rate at which I/Os were due, per second; `None` for a load without a rate.
+    pub offered_iops: Option<f64>,
+    /// False if the target completed fewer I/Os than were due; `None` for a load without a rate.
+    pub kept_up: Option<bool>,
     pub start_error: Option<&'a StartErrorFigures>,
     pub results: &'a [OperationFigures],
 }
@@ -343,9 +361,8 @@ pub(super) fn csv(rows: &[RunRow<'_>]) -> String {
             ];
             let figures = COLUMNS.iter().map(|column| (column.of)(&operation.figures));
             fields.extend(figures.map(|value| value.map_or(String::new(), |v| v.to_string())));
-            let rate =
-                row.rate.map(|(offered, kept_up)| [offered.to_string(), kept_up.to_string()]);
-            fields.extend(rate.unwrap_or_default());
+            fields.push(row.offered_iops.map(|iops| iops.to_string()).unwrap_or_default());
+            fields.push(row.kept_up.map(|kept_up| kept_up.to_string()).unwrap_or_default());
             fields.extend(row.start_error.map(StartErrorFigures::csv).unwrap_or_default());
             out.push_str(&fields.join(","));
             out.push_str("\r\n");
@@ -358,15 +375,17 @@ pub(super) fn csv(rows: &[RunRow<'_>]) -> String {
 pub(super) fn markdown(rows: &[RunRow<'_>]) -> String {
     let heads = ["Target", "Load", "Demand", "Run", "Operation"].into_iter();
     let heads: Vec<&str> = heads.chain(COLUMNS.iter().map(|column| column.head)).collect();
-    let mut out = line(heads.iter().map(|head| (*head).to_owned()));
-    out += &line((0..heads.len()).map(|at| if at < 5 { "---" } else { "---:" }.to_owned()));
+    let mut out = markdown_line(heads.iter().map(|head| (*head).to_owned()));
+    out +=
+        &markdown_line((0..heads.len()).map(|at| if at < 5 { "---" } else { "---:" }.to_owned()));
     let mut targets: Vec<&RunRow<'_>> = Vec::new();
     for row in rows {
         if !targets.iter().any(|other| other.target == row.target) {
             targets.push(row);
         }
         for operation in row.results {
-            out += &of_run(row, &row.run.to_string(), operation.operation, &operation.figures);
+            out +=
+                &markdown_row(row, &row.run.to_string(), operation.operation, &operation.figures);
         }
     }
     for first in targets {
@@ -376,26 +395,27 @@ pub(super) fn markdown(rows: &[RunRow<'_>]) -> String {
             continue;
         }
         for spread in spreads(&runs) {
-            let of = if spread.runs < runs.len() {
+            let of_runs = if spread.runs < runs.len() {
                 format!(" of {}", spread.runs)
             } else {
                 String::new()
             };
-            out += &of_run(first, &format!("mean{of}"), spread.operation, &spread.mean);
-            let (name, deviation) = (format!("standard deviation{of}"), spread.standard_deviation);
-            out += &of_run(first, &name, spread.operation, &deviation);
+            let mean = format!("mean{of_runs}");
+            out += &markdown_row(first, &mean, spread.operation, &spread.mean);
+            let deviation = format!("standard deviation{of_runs}");
+            out += &markdown_row(first, &deviation, spread.operation, &spread.standard_deviation);
         }
     }
     out
 }
 
-fn of_run(row: &RunRow<'_>, run: &str, operation: &str, figures: &IoFigures) -> String {
+fn markdown_row(row: &RunRow<'_>, run: &str, operation: &str, figures: &IoFigures) -> String {
     let names = [row.target, row.load, &row.demand, run, operation].map(str::to_owned);
     let cells = COLUMNS.iter().map(|column| column.text(figures));
-    line(names.into_iter().chain(cells))
+    markdown_line(names.into_iter().chain(cells))
 }
 
-fn line(cells: impl Iterator<Item = String>) -> String {
+fn markdown_line(cells: impl Iterator<Item = String>) -> String {
     let cells: Vec<String> = cells.map(|cell| cell.replace('|', "\\|")).collect();
     format!("| {} |\n", cells.join(" | "))
 }
@@ -485,7 +505,8 @@ mod tests {
                 demand,
                 run,
                 elapsed,
-                rate: None,
+                offered_iops: None,
+                kept_up: None,
                 start_error: None,
                 results,
             });

@@ -91,29 +91,31 @@ struct PreparedTarget<'a> {
 /// Arms the targets, applies the stimulus the requested number of times and prints the results.
 pub fn run(arguments: &MeasureArguments) -> anyhow::Result<ExitState> {
     let load = single_load(arguments)?;
-    let list = arguments.hosts.list()?;
-    match &list {
+    let host_list = arguments.hosts.list()?;
+    match &host_list {
         Some(_) => hosts::check_engine(arguments.engine)?,
         None => check_targets(arguments, &load)?,
     }
     let rule = OutputRule::from_arguments(&arguments.writing)?;
-    let file =
+    let create =
         |path: &Option<PathBuf>| path.as_ref().map(|path| rule.create_text(path)).transpose();
-    let (markdown, csv) = (file(&arguments.export_markdown)?, file(&arguments.export_csv)?);
+    let markdown = create(&arguments.export_markdown)?;
+    let csv = create(&arguments.export_csv)?;
     let stop = target::stop_on_signals()?;
-    let is_fio = arguments.engine == Some(EngineName::Fio) || list.is_some();
+    let is_fio = arguments.engine == Some(EngineName::Fio) || host_list.is_some();
     if arguments.keep.is_some() && !is_fio {
         return Err(misuse("--keep: only fio has files to keep; add --engine fio, or omit --keep"));
     }
     // fio keeps its files here until the last run has ended.
-    let kept = is_fio.then(|| FioDirectory::new(arguments.keep.as_deref())).transpose()?;
-    let mut armed = arm(arguments, &load, list.as_ref(), kept.as_ref(), &stop)?;
+    let fio_directory =
+        if is_fio { Some(FioDirectory::new(arguments.keep.as_deref())?) } else { None };
+    let mut armed = arm(arguments, &load, host_list.as_ref(), fio_directory.as_ref(), &stop)?;
     let mut runs: Vec<Vec<MeasuredTarget>> = Vec::new();
-    let watch = TargetBars::new(arguments.runs);
+    let bars = TargetBars::new(arguments.runs);
     let mut failed = None;
     for run in 1..=arguments.runs {
         let mut done = Vec::new();
-        let measured = measure_once(&load, &mut armed, run, &watch, &mut done);
+        let measured = measure_once(&load, &mut armed, run, &bars, &mut done);
         // A run counts only if every target was measured.
         if done.len() == armed.len() {
             runs.push(done);
@@ -151,32 +153,45 @@ pub fn run(arguments: &MeasureArguments) -> anyhow::Result<ExitState> {
 fn arm(
     arguments: &MeasureArguments,
     load: &SingleLoad,
-    list: Option<&HostList>,
-    kept: Option<&FioDirectory>,
+    host_list: Option<&HostList>,
+    fio_directory: Option<&FioDirectory>,
     stop: &StopSignal,
 ) -> anyhow::Result<Vec<ArmedTarget>> {
-    let alone = arguments.target.names.len() == 1;
-    if list.is_none() && kept.is_some() && !alone {
+    let is_only_target = arguments.target.names.len() == 1;
+    if host_list.is_none() && fio_directory.is_some() && !is_only_target {
         return Err(misuse("fio measures one target; name one, or use --engine uring"));
     }
-    let engine = kept.map_or(EngineChoice::Uring, |kept| EngineChoice::Fio(kept.path().to_owned()));
-    let mut all = Vec::new();
-    for (target, at) in arguments.target.names.iter().zip(1u32..) {
-        let rig = match (list, kept) {
-            (Some(list), Some(kept)) => {
-                let own =
-                    if alone { kept.path().to_owned() } else { kept.path().join(format!("{at}")) };
-                rig_of_hosts(arguments, (target, load.alters()), list, &own, stop)?
+    let engine = match fio_directory {
+        Some(directory) => EngineChoice::Fio(directory.path().to_owned()),
+        None => EngineChoice::Uring,
+    };
+    let mut armed = Vec::new();
+    for (target, number) in arguments.target.names.iter().zip(1u32..) {
+        let rig = match (host_list, fio_directory) {
+            (Some(list), Some(directory)) => {
+                let own_directory = if is_only_target {
+                    directory.path().to_owned()
+                } else {
+                    directory.path().join(number.to_string())
+                };
+                let consent = if load.alters() {
+                    HostsConsent::Named(&arguments.yes_destroy)
+                } else {
+                    HostsConsent::Read
+                };
+                hosts::rig(list, target, arguments.target.size, consent, &own_directory, stop)?
             }
-            _ => rig_here(arguments, load, target, (&engine, stop))?,
+            _ => rig_here(arguments, load, target, &engine, stop)?,
         };
-        all.push(ArmedTarget { target: target.clone(), rig });
+        armed.push(ArmedTarget { target: target.clone(), rig });
     }
     // Two names may resolve to the same device.
-    let targets: Vec<NamedTarget<'_>> =
-        all.iter().map(|one| NamedTarget { name: &one.target, device: one.rig.device() }).collect();
+    let targets: Vec<NamedTarget<'_>> = armed
+        .iter()
+        .map(|armed| NamedTarget { name: &armed.target, device: armed.rig.device() })
+        .collect();
     several::refuse_same(&targets)?;
-    Ok(all)
+    Ok(armed)
 }
 
 /// Applies the stimulus once to every target. Adds the targets that were measured to `done`.
@@ -187,23 +202,25 @@ fn measure_once(
     load: &SingleLoad,
     armed: &mut [ArmedTarget],
     run: u32,
-    watch: &TargetBars,
+    bars: &TargetBars,
     done: &mut Vec<MeasuredTarget>,
 ) -> anyhow::Result<()> {
-    let mut ready: Vec<PreparedTarget<'_>> =
-        armed.iter_mut().map(|armed| ready(load, armed, run)).collect::<anyhow::Result<_>>()?;
-    start_together(&mut ready);
-    let mut all = Ok(());
-    for (target, step, once) in apply(ready, load.alters(), run, watch) {
-        rig_remarks::print(&once.checks, &once.caveats);
-        if let Some(halt) = once.failure() {
-            all = all.and(Err(anyhow::Error::new(halt).context(target)));
+    let mut prepared = Vec::new();
+    for armed in armed {
+        prepared.push(prepare(load, armed, run)?);
+    }
+    start_together(&mut prepared);
+    let mut outcome = Ok(());
+    for AppliedTarget { target, step, result } in apply(prepared, load.alters(), run, bars) {
+        rig_remarks::print(&result.checks, &result.caveats);
+        if let Some(halt) = result.failure() {
+            outcome = outcome.and(Err(anyhow::Error::new(halt).context(target)));
         }
-        if let Ok(measurement) = once.result {
+        if let Ok(measurement) = result.result {
             done.push(MeasuredTarget { step, measurement });
         }
     }
-    all
+    outcome
 }
 
 /// Prints the results of all runs.
@@ -266,7 +283,8 @@ fn rows<'a>(
             demand: load.demand.to_string(),
             run,
             elapsed: answer.measurement.elapsed,
-            rate: answer.offered_iops.zip(answer.kept_up),
+            offered_iops: answer.offered_iops,
+            kept_up: answer.kept_up,
             start_error: answer.start_error.as_ref(),
             results: &answer.results,
         })
@@ -327,17 +345,19 @@ const FAILED_SHARE: u64 = 100;
 /// Refuses a device named twice, an ambiguous confirmation, and a missing target that would not be
 /// created.
 fn check_targets(arguments: &MeasureArguments, load: &SingleLoad) -> anyhow::Result<()> {
-    let foresee = |target: &String| {
+    let mut devices = Vec::new();
+    for target in &arguments.target.names {
         if !load.alters() {
             target::find_to_read(target, arguments.target.size, &load.name)?;
         }
-        target::foresee(target, arguments.target.size)
-    };
-    let devices = arguments.target.names.iter().map(foresee).collect::<anyhow::Result<Vec<_>>>()?;
+        devices.push(target::foresee(target, arguments.target.size)?);
+    }
     let names = arguments.target.names.iter();
     let targets: Vec<NamedTarget<'_>> =
         names.zip(&devices).map(|(name, device)| NamedTarget { name, device }).collect();
-    devices.iter().try_for_each(|device| check_engine(arguments.engine, device))?;
+    for device in &devices {
+        check_engine(arguments.engine, device)?;
+    }
     several::refuse_same(&targets)?;
     start_run::refuse_ambiguous(&arguments.yes_destroy, &devices)
 }
@@ -347,34 +367,23 @@ fn rig_here(
     arguments: &MeasureArguments,
     load: &SingleLoad,
     target: &str,
-    (engine, stop): (&EngineChoice, &StopSignal),
-) -> anyhow::Result<Box<dyn Rig>> {
-    let (named, consent) = if load.alters() {
-        let named = target::find(target, arguments.target.size)?;
-        let alone = arguments.target.names.len() == 1;
-        let confirmation = start_run::confirmation(&arguments.yes_destroy, &named, alone);
-        (named, Consent::Destroy { confirmation })
-    } else {
-        (target::find_to_read(target, arguments.target.size, &load.name)?, Consent::Read)
-    };
-    target::rig(engine, &named, &consent, &[], SimulationOptions::with_seed(arguments.seed), stop)
-}
-
-/// Arms a target that several hosts share.
-fn rig_of_hosts(
-    arguments: &MeasureArguments,
-    (target, writes): (&str, bool),
-    list: &HostList,
-    directory: &Path,
+    engine: &EngineChoice,
     stop: &StopSignal,
 ) -> anyhow::Result<Box<dyn Rig>> {
-    let consent =
-        if writes { HostsConsent::Named(&arguments.yes_destroy) } else { HostsConsent::Read };
-    hosts::rig(list, target, arguments.target.size, consent, directory, stop)
+    let size = arguments.target.size;
+    let (target, consent) = if load.alters() {
+        let target = target::find(target, size)?;
+        let is_only_target = arguments.target.names.len() == 1;
+        let confirmation = start_run::confirmation(&arguments.yes_destroy, &target, is_only_target);
+        (target, Consent::Destroy { confirmation })
+    } else {
+        (target::find_to_read(target, size, &load.name)?, Consent::Read)
+    };
+    target::rig(engine, &target, &consent, &[], SimulationOptions::with_seed(arguments.seed), stop)
 }
 
 /// Prepares a run on an armed target.
-fn ready<'a>(
+fn prepare<'a>(
     load: &SingleLoad,
     armed: &'a mut ArmedTarget,
     run: u32,
@@ -396,26 +405,35 @@ fn start_together(all: &mut [PreparedTarget<'_>]) {
     real.into_iter().zip(tickets).for_each(|(one, ticket)| one.armed.rig.join(ticket, None));
 }
 
+/// A target to which a step was applied.
+struct AppliedTarget {
+    target: String,
+    step: Step,
+    result: SingleLoadResult,
+}
+
 /// Applies the step of every target in its own thread.
 fn apply(
-    all: Vec<PreparedTarget<'_>>,
+    targets: Vec<PreparedTarget<'_>>,
     writes: bool,
     run: u32,
-    watch: &TargetBars,
-) -> Vec<(String, Step, SingleLoadResult)> {
-    let one = |number: u64, ready: PreparedTarget<'_>| {
-        let PreparedTarget { armed, step, prepared } = ready;
-        let line = watch.line(&armed.target, &step, run);
+    bars: &TargetBars,
+) -> Vec<AppliedTarget> {
+    let apply_to = |number: u64, target: PreparedTarget<'_>| {
+        let PreparedTarget { armed, step, prepared } = target;
+        let line = bars.line(&armed.target, &step, run);
         let mut changes = restore::journal_of(number);
         let mut show = |interval: &Interval| line.show(&step, interval);
-        let once = apply_once(armed.rig.as_mut(), prepared, writes, &mut changes, &mut show);
+        let result = apply_once(armed.rig.as_mut(), prepared, writes, &mut changes, &mut show);
         line.clear();
-        (armed.target.clone(), step, once)
+        AppliedTarget { target: armed.target.clone(), step, result }
     };
     std::thread::scope(|scope| {
-        let one = &one;
-        let begin = |(number, ready)| scope.spawn(move || one(number, ready));
-        let threads: Vec<_> = (0..).zip(all).map(begin).collect();
+        let apply_to = &apply_to;
+        let mut threads = Vec::new();
+        for (number, target) in (0..).zip(targets) {
+            threads.push(scope.spawn(move || apply_to(number, target)));
+        }
         threads
             .into_iter()
             .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
@@ -428,7 +446,7 @@ fn single_load(arguments: &MeasureArguments) -> anyhow::Result<SingleLoad> {
     let (name, streams, file) = match (&arguments.pattern, &arguments.workload) {
         (Some(pattern), _) => (pattern.to_string(), pattern.streams(), None),
         (None, Some(path)) => {
-            let (file, streams) = read(path)?;
+            let (file, streams) = read_workload(path)?;
             (format!("{} ({} I/O streams)", path.display(), streams.len()), streams, Some(file))
         }
         (None, None) => {
@@ -437,9 +455,10 @@ fn single_load(arguments: &MeasureArguments) -> anyhow::Result<SingleLoad> {
             ));
         }
     };
-    let demand = file.as_ref().and_then(|file| file.demand);
-    let usual = arguments.rate.map_or(Demand::new(1, 1), |_| Demand::SCHEDULED);
-    let demand = arguments.demand.or(demand).unwrap_or(usual);
+    let default_demand =
+        if arguments.rate.is_some() { Demand::SCHEDULED } else { Demand::new(1, 1) };
+    let demand_of_file = file.as_ref().and_then(|file| file.demand);
+    let demand = arguments.demand.or(demand_of_file).unwrap_or(default_demand);
     let pace = match arguments.rate {
         Some(rate) => {
             let arrivals = arguments.arrivals.unwrap_or_default();
@@ -463,7 +482,8 @@ fn single_load(arguments: &MeasureArguments) -> anyhow::Result<SingleLoad> {
     })
 }
 
-fn read(path: &Path) -> anyhow::Result<(WorkloadFile, Vec<IoStream>)> {
+/// Reads a workload and its streams; prints its remarks.
+fn read_workload(path: &Path) -> anyhow::Result<(WorkloadFile, Vec<IoStream>)> {
     let place = || path.display().to_string();
     let file = workloads::streams_of(path)?;
     let (streams, remarks) = file.io_streams().with_context(place)?;
@@ -484,13 +504,13 @@ fn text(target: &str, load: &SingleLoad, runs: &[&MeasureOutput<'_>], numbers: S
     let elapsed = first.measurement.elapsed.elapsed_text();
     lines.push(format!("{target}  {}  {}  {times}{elapsed}", load.name, load.demand));
     lines.push(numbers);
-    lines.extend(depth_by_flushes(&load.streams, load.demand));
+    lines.extend(flush_remark(&load.streams, load.demand));
     for (number, answer) in (1..).zip(runs) {
-        let found = remarks_of(answer);
-        if runs.len() > 1 && !found.is_empty() {
+        let remarks = remarks_of(answer);
+        if runs.len() > 1 && !remarks.is_empty() {
             lines.push(format!("Run {number}:"));
         }
-        lines.extend(found);
+        lines.extend(remarks);
     }
     lines.push(format!("Engine: {}", first.engine));
     lines.join("\n")
@@ -498,7 +518,7 @@ fn text(target: &str, load: &SingleLoad, runs: &[&MeasureOutput<'_>], numbers: S
 
 /// Returns a remark if a thread waits for its flush before its writes fill its queue depth; `None`
 /// otherwise.
-fn depth_by_flushes(streams: &[IoStream], demand: Demand) -> Option<String> {
+fn flush_remark(streams: &[IoStream], demand: Demand) -> Option<String> {
     let every = flush_every(streams)?.get();
     let writes_only = streams.iter().all(|stream| stream.op == Op::Write);
     (writes_only && every > 1 && every < demand.depth).then(|| {
@@ -512,9 +532,9 @@ fn depth_by_flushes(streams: &[IoStream], demand: Demand) -> Option<String> {
 /// Returns remarks on a run's figures.
 fn remarks_of(answer: &MeasureOutput<'_>) -> Vec<String> {
     let measurement = answer.measurement;
-    let mut lines: Vec<String> = by_host(measurement).into_iter().collect();
-    lines.extend(rate_of(answer));
-    lines.extend(start_error_of(answer));
+    let mut lines: Vec<String> = table_by_host(measurement).into_iter().collect();
+    lines.extend(rate_line(answer));
+    lines.extend(start_error_line(answer));
     if let Some((user, system)) = measurement.cpu_ns_per_io() {
         lines.push(format!(
             "CPU per I/O: {} ns user, {} ns system",
@@ -522,8 +542,8 @@ fn remarks_of(answer: &MeasureOutput<'_>) -> Vec<String> {
             number(system, 0)
         ));
     }
-    lines.extend(course(measurement));
-    lines.extend(foreign(&answer.foreign_ios));
+    lines.extend(irregularities(measurement));
+    lines.extend(answer.foreign_ios.iter().map(foreign_line));
     if measurement.fault_count > 0 {
         lines.push(format!("FAILED I/Os: {}", grouped(measurement.fault_count)));
     }
@@ -542,7 +562,7 @@ fn remarks_of(answer: &MeasureOutput<'_>) -> Vec<String> {
 }
 
 /// Returns the offered rate and what was achieved of it; `None` for a load without a rate.
-fn rate_of(answer: &MeasureOutput<'_>) -> Option<String> {
+fn rate_line(answer: &MeasureOutput<'_>) -> Option<String> {
     let (offered, achieved) = (answer.offered_iops?, answer.iops?);
     let rates = format!(
         "{} IOPS offered, {} achieved ({:.2} %)",
@@ -562,7 +582,7 @@ fn rate_of(answer: &MeasureOutput<'_>) -> Option<String> {
 
 /// Returns how late the program was; `None` for a load without a rate, and if the engine does not
 /// report it.
-fn start_error_of(answer: &MeasureOutput<'_>) -> Option<String> {
+fn start_error_line(answer: &MeasureOutput<'_>) -> Option<String> {
     let error = answer.measurement.start_error.as_ref()?;
     let time = |time: Option<Nanos>| time.map_or("–".to_owned(), |time| time.to_string());
     let is_high = answer.measurement.has_high_start_error(&answer.step.load);
@@ -591,7 +611,7 @@ fn start_error_of(answer: &MeasureOutput<'_>) -> Option<String> {
 }
 
 /// Returns the share of each host; `None` for a single host.
-fn by_host(measurement: &Measurement) -> Option<String> {
+fn table_by_host(measurement: &Measurement) -> Option<String> {
     if measurement.hosts.is_empty() {
         return None;
     }
@@ -613,13 +633,13 @@ fn by_host(measurement: &Measurement) -> Option<String> {
             part.late.map_or("–".to_owned(), milliseconds),
         ]
     };
-    let rows = measurement.hosts.iter().map(row);
-    let rows: Vec<_> = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
-    Some(text_table::with_left(&rows, |column| column == 0))
+    let mut rows = vec![head.map(str::to_owned)];
+    rows.extend(measurement.hosts.iter().map(row));
+    Some(text_table::aligned(&rows))
 }
 
 /// Returns remarks on irregularities other than the I/Os themselves.
-fn course(measurement: &Measurement) -> Vec<String> {
+fn irregularities(measurement: &Measurement) -> Vec<String> {
     let mut lines = Vec::new();
     if measurement.stalling() != StallEffect::Slight {
         lines.push(format!(
@@ -661,19 +681,16 @@ fn course(measurement: &Measurement) -> Vec<String> {
     lines
 }
 
-/// Returns remarks on I/Os of other processes on the device.
-fn foreign(found: &[ForeignIo]) -> Vec<String> {
-    let line = |foreign: &ForeignIo| {
-        let direction = if foreign.op == Op::Read { "reads" } else { "writes" };
-        format!(
-            "FOREIGN I/O: the device saw {direction} of other programs: {} I/Os, {}, {:.2} % of its \
-             bytes; end them and measure again (iotop, fatrace)",
-            grouped(foreign.ios),
-            foreign.bytes,
-            100.0 * foreign.share
-        )
-    };
-    found.iter().map(line).collect()
+/// Returns a remark on I/Os of other processes on the device.
+fn foreign_line(foreign: &ForeignIo) -> String {
+    let direction = if foreign.op == Op::Read { "reads" } else { "writes" };
+    format!(
+        "FOREIGN I/O: the device saw {direction} of other programs: {} I/Os, {}, {:.2} % of its \
+         bytes; end them and measure again (iotop, fatrace)",
+        grouped(foreign.ios),
+        foreign.bytes,
+        100.0 * foreign.share
+    )
 }
 
 #[cfg(test)]

@@ -5,12 +5,12 @@ use steadfast_report::text_table::with_left;
 pub use steadfast_report::text_table::{aligned, aligned_lines};
 
 /// Formats a table with a heading and one line per row.
-pub fn listed<'r, T: 'r>(
+pub fn listing_table<'r, T: 'r>(
     columns: &[ListingColumn<T>],
     rows: impl IntoIterator<Item = &'r T>,
 ) -> String {
     let head: Vec<String> = heads(columns).map(str::to_owned).collect();
-    let lines = rows.into_iter().map(|row| texts(columns, row));
+    let lines = rows.into_iter().map(|row| row_cells(columns, row));
     // Texts in the last column need no blanks after them.
     let last = columns.len().saturating_sub(1);
     let is_text = columns.last().is_some_and(ListingColumn::is_text);
@@ -19,7 +19,7 @@ pub fn listed<'r, T: 'r>(
 }
 
 /// Returns the cells of a row as text.
-pub fn texts<T>(columns: &[ListingColumn<T>], row: &T) -> Vec<String> {
+pub fn row_cells<T>(columns: &[ListingColumn<T>], row: &T) -> Vec<String> {
     columns.iter().map(|column| column.text(row)).collect()
 }
 
@@ -35,7 +35,7 @@ mod tests {
             ListingColumn::shown("Twice", ValueFormat::Plain(0), ColumnValue::Whole(|r| r.0 * 2)),
             ListingColumn::shown("Who", ValueFormat::Plain(0), ColumnValue::Text(|r| r.1.into())),
         ];
-        let text = listed(&columns, &[(7, "postgres"), (12, "sh")]);
+        let text = listing_table(&columns, &[(7, "postgres"), (12, "sh")]);
         assert_eq!(text, "N   Twice  Who\n7      14  postgres\n12     24  sh");
     }
 }

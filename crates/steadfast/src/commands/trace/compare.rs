@@ -1,7 +1,7 @@
 //! `trace compare`: drives, layers or captures on one time axis, from files with every I/O or with
 //! step sums.
 
-use super::columns::{aligned, texts};
+use super::columns::{aligned, row_cells};
 use super::deltas;
 use super::step_time_format::StepTimeFormat;
 use crate::cli::TimeAxis;
@@ -48,9 +48,9 @@ pub fn run(arguments: &CompareArguments) -> anyhow::Result<ExitState> {
         all.iter_mut().try_for_each(|capture| capture.begin_at_mark(mark))?;
     }
     if let Some(by) = arguments.by {
-        let both: Result<[FilteredCapture; 2], _> = all.try_into();
-        return match both {
-            Ok(both) => deltas::run(arguments, by, both),
+        let pair: Result<[FilteredCapture; 2], _> = all.try_into();
+        return match pair {
+            Ok(pair) => deltas::run(arguments, by, pair),
             Err(all) => Err(misuse(format!(
                 "--by compares two captures, and {} were given; name one before and one after",
                 all.len()
@@ -58,10 +58,10 @@ pub fn run(arguments: &CompareArguments) -> anyhow::Result<ExitState> {
         };
     }
     let first = all.first().context("name a trace")?;
-    let step_ns = width(first, arguments)?;
+    let step_ns = step_width(first, arguments)?;
     let mut account = None;
     let mut sides: Vec<SideFigures> = Vec::new();
-    for (capture, shift) in all.iter().zip(shifts(arguments, &all)?) {
+    for (capture, shift) in all.iter().zip(time_shifts(arguments, &all)?) {
         let answer = capture.answer(|captured, pass| captured.sides(pass, step_ns))?;
         warn_of_unlisted(capture, &answer);
         account.get_or_insert(answer.account);
@@ -73,14 +73,24 @@ pub fn run(arguments: &CompareArguments) -> anyhow::Result<ExitState> {
             sides.push(figures);
         }
     }
-    let missing = all.iter().flat_map(missing).collect();
+    let missing = all.iter().flat_map(missing_parts).collect();
     let content = CompareContent { step_ns, sides, missing };
     if arguments.json {
         first.print(account.unwrap_or_default(), content)?
     } else {
-        terminal::print(&side_by_side(&content.sides, &axis(arguments, &all, step_ns)))?
+        terminal::print(&side_by_side(
+            &content.sides,
+            &step_times(arguments, &all, first, step_ns),
+        ))?
     }
     Ok(ExitState::worst(all.iter().map(FilteredCapture::ending)))
+}
+
+/// Files of one capture.
+struct OpenCapture<'a> {
+    /// The file named first.
+    path: &'a Path,
+    parts: Vec<Captured<File>>,
 }
 
 /// Opens the captures in command-line order. Files of one capture are combined.
@@ -88,23 +98,23 @@ fn captures(arguments: &CompareArguments) -> anyhow::Result<Vec<FilteredCapture>
     let filter = &arguments.selection.filter;
     // Requests of programs and the device I/Os they cause must not be added up.
     let layers = if arguments.by.is_some() { LayerDefault::One } else { LayerDefault::Each };
-    let of = |(path, parts)| FilteredCapture::new(path, parts, filter, layers);
     no_file_twice(arguments.selection.files.iter().chain(&arguments.after))?;
     if !arguments.after.is_empty() {
         let sides = [&arguments.selection.files, &arguments.after].into_iter();
-        return sides.map(|files| FilteredCapture::side(files, filter, layers)).collect();
+        return sides.map(|files| FilteredCapture::captures(files, filter, layers)).collect();
     }
-    let mut named: Vec<(&Path, Vec<Captured<File>>)> = Vec::new();
+    let mut captures: Vec<OpenCapture<'_>> = Vec::new();
     for path in &arguments.selection.files {
         let file = open(path)?;
-        let is_part =
-            |(_, parts): &&mut (&Path, Vec<Captured<File>>)| file.is_further_part_of(parts);
-        match named.iter_mut().find(is_part) {
-            Some((_, parts)) => parts.push(file),
-            None => named.push((path, vec![file])),
+        match captures.iter_mut().find(|capture| file.is_further_part_of(&capture.parts)) {
+            Some(capture) => capture.parts.push(file),
+            None => captures.push(OpenCapture { path, parts: vec![file] }),
         }
     }
-    named.into_iter().map(of).collect()
+    captures
+        .into_iter()
+        .map(|OpenCapture { path, parts }| FilteredCapture::new(path, parts, filter, layers))
+        .collect()
 }
 
 /// Refuses a file that is named twice, even under different paths.
@@ -129,13 +139,13 @@ fn no_file_twice<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> anyhow::Result
 }
 
 /// Returns the step width in nanoseconds: the requested one, or one that suits the first capture.
-fn width(first: &FilteredCapture, arguments: &CompareArguments) -> anyhow::Result<u64> {
-    let step_ns = arguments.axis.step.map(|step| step.0);
+fn step_width(first: &FilteredCapture, arguments: &CompareArguments) -> anyhow::Result<u64> {
+    let step_ns = arguments.axis.step_ns();
     first.ask(|captured, pass| captured.width(step_ns, captured.span_ns(pass)?, STEPS_MAX as u64))
 }
 
 /// Returns the offsets from each capture's time to the table's time, in nanoseconds.
-fn shifts(arguments: &CompareArguments, all: &[FilteredCapture]) -> anyhow::Result<Vec<i64>> {
+fn time_shifts(arguments: &CompareArguments, all: &[FilteredCapture]) -> anyhow::Result<Vec<i64>> {
     match &arguments.align {
         _ if all.len() < 2 => Ok(vec![0; all.len()]),
         Some(TimeAlignment::Start) => Ok(vec![0; all.len()]),
@@ -174,19 +184,23 @@ fn overlap(all: &[FilteredCapture]) -> bool {
     by_clock(all).is_some_and(|captures| delta::overlap(&captures))
 }
 
-/// Returns the table's axis: clock time if captures are aligned by it.
-fn axis(arguments: &CompareArguments, all: &[FilteredCapture], step_ns: u64) -> StepTimeFormat {
+/// Returns the format of the table's times: clock time if captures are aligned by it.
+fn step_times(
+    arguments: &CompareArguments,
+    all: &[FilteredCapture],
+    first: &FilteredCapture,
+    step_ns: u64,
+) -> StepTimeFormat {
     let is_by_clock = all.len() < 2
         || arguments.align == Some(TimeAlignment::Clock)
         || arguments.align.is_none() && overlap(all);
     let time = if is_by_clock { arguments.axis.time_axis } else { TimeAxis::Relative };
     let earliest = all.iter().min_by_key(|capture| capture.conditions().began_unix_ns);
-    let conditions = earliest.map(|capture| capture.conditions().clone()).unwrap_or_default();
     let end = all.iter().map(|capture| capture.captured.end_ns()).max().unwrap_or(0);
-    StepTimeFormat::new(&conditions, &arguments.selection.filter, time, (step_ns, (0, end)))
+    StepTimeFormat::new(earliest.unwrap_or(first), time, step_ns, Some((0, end)))
 }
 
-fn missing(capture: &FilteredCapture) -> Vec<String> {
+fn missing_parts(capture: &FilteredCapture) -> Vec<String> {
     let missing = capture.captured.integrity().missing();
     missing.into_iter().map(|text| format!("{}: {text}", capture.name)).collect()
 }
@@ -227,7 +241,7 @@ fn side_by_side(sides: &[SideFigures], axis: &StepTimeFormat) -> String {
             let none = || vec!["–".to_owned(); sides.len() * columns.len()];
             let cells = rows.entry(step.begin_ns / width).or_insert_with(none);
             let place = at * columns.len()..(at + 1) * columns.len();
-            cells.splice(place, texts(&columns, step));
+            cells.splice(place, row_cells(&columns, step));
         }
     }
     let mut head = vec![axis.head()];

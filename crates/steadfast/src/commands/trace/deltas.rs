@@ -1,6 +1,6 @@
 //! `trace compare --by`: differences between two captures, largest first.
 
-use super::columns::listed;
+use super::columns::listing_table;
 use crate::cli::trace::CompareArguments;
 use crate::exit::{ExitState, misuse};
 use crate::filtered_capture::FilteredCapture;
@@ -39,14 +39,14 @@ pub struct DeltasContent<'a> {
 pub fn run(
     arguments: &CompareArguments,
     by: Facet,
-    mut both: [FilteredCapture; 2],
+    mut pair: [FilteredCapture; 2],
 ) -> anyhow::Result<ExitState> {
     let report = OptionalReport::from_arguments(&arguments.report)?;
-    let align = align(arguments, &mut both)?;
+    let align = align(arguments, &mut pair)?;
     let mut sides = Vec::new();
     let (mut caveats, mut observed_ns, mut account) = (Vec::new(), [0; 2], None);
-    for (at, capture) in both.iter().enumerate() {
-        let (groups, evidence) = folded(capture, by)?;
+    for (at, capture) in pair.iter().enumerate() {
+        let (groups, evidence) = groups_of(capture, by)?;
         let observed = capture.captured.observed(&capture.pass.filter);
         observed_ns[at] = observed.total_ns();
         caveats.extend(limits(['A', 'B'][at], &evidence));
@@ -55,8 +55,8 @@ pub fn run(
     }
     let sides: [DeltaSide; 2] = sides.try_into().ok().context("two captures are compared")?;
     let compared = CaptureComparison {
-        names: both.each_ref().map(|capture| capture.name.clone()),
-        conditions: both.each_ref().map(FilteredCapture::conditions),
+        names: pair.each_ref().map(|capture| capture.name.clone()),
+        conditions: pair.each_ref().map(FilteredCapture::conditions),
         observed_ns,
         align,
         by: by.to_string(),
@@ -64,12 +64,12 @@ pub fn run(
         deltas: delta::deltas(&sides, arguments.rank),
         caveats,
     };
-    show(arguments, &both[0], &compared, account.unwrap_or_default())?;
+    print(arguments, &pair[0], &compared, account.unwrap_or_default())?;
     report.write(&findings(&compared, SOFTWARE))?;
-    Ok(ExitState::worst(both.iter().map(FilteredCapture::ending)))
+    Ok(ExitState::worst(pair.iter().map(FilteredCapture::ending)))
 }
 
-fn show(
+fn print(
     arguments: &CompareArguments,
     first: &FilteredCapture,
     compared: &CaptureComparison<'_>,
@@ -103,16 +103,16 @@ fn lines(arguments: &CompareArguments, compared: &CaptureComparison<'_>) -> Stri
     format!(
         "A = {a}\nB = {b}\naligned by {}\n{}{more}",
         printable(&compared.align.to_string()),
-        listed(&Delta::table(has_queue), shown)
+        listing_table(&Delta::table(has_queue), shown)
     )
 }
 
 /// Narrows both captures to the time range to compare.
 fn align(
     arguments: &CompareArguments,
-    both: &mut [FilteredCapture; 2],
+    pair: &mut [FilteredCapture; 2],
 ) -> anyhow::Result<TimeAlignment> {
-    let by_clock = aligned_by_clock(both);
+    let by_clock = aligned_by_clock(pair);
     let shared = by_clock.as_ref().map(delta::shared_time).unwrap_or_default();
     let overlap = by_clock.as_ref().is_some_and(|captures| delta::overlap(captures));
     let align = match &arguments.align {
@@ -123,63 +123,64 @@ fn align(
     match &align {
         TimeAlignment::Start => {}
         TimeAlignment::Mark(mark) => {
-            let marks = [both[0].mark(mark)?, both[1].mark(mark)?];
+            let marks = [pair[0].mark(mark)?, pair[1].mark(mark)?];
             let latest_ns = marks[0].max(marks[1]);
             let captures = [0, 1].map(|at| AlignedCapture {
                 origin_ns: latest_ns - marks[at],
-                observed: observed(&both[at]),
-                grid: both[at].captured.step_grid(),
+                observed: observed_time(&pair[at]),
+                grid: pair[at].captured.step_grid(),
             });
             let span = delta::in_whole_steps(&captures, (latest_ns, u64::MAX));
-            let span = span.ok_or_else(|| no_common_step(both, &align))?;
-            narrow(both, &captures, &[span]);
+            let span = span.ok_or_else(|| no_common_step(pair, &align))?;
+            narrow(pair, &captures, &[span]);
         }
         TimeAlignment::Clock => {
             if !overlap {
                 return Err(misuse(format!(
                     "{} and {} do not overlap in time; use --align start, or --align mark:NAME",
-                    both[0].name, both[1].name
+                    pair[0].name, pair[1].name
                 )));
             }
             let captures = by_clock.filter(|_| !shared.is_empty());
-            let captures = captures.ok_or_else(|| no_common_step(both, &align))?;
-            narrow(both, &captures, &shared);
+            let captures = captures.ok_or_else(|| no_common_step(pair, &align))?;
+            narrow(pair, &captures, &shared);
         }
     }
     Ok(align)
 }
 
 /// Returns the observed time that a capture's time filter selects; steps are cut at its limits.
-fn observed(capture: &FilteredCapture) -> ObservedTime {
+fn observed_time(capture: &FilteredCapture) -> ObservedTime {
     capture.captured.observed(&Filter::default()).passing(&capture.pass.filter.spans_ns, None)
 }
 
 /// Returns both captures in clock time; `None` if the start of one is unknown.
-fn aligned_by_clock(both: &[FilteredCapture; 2]) -> Option<[AlignedCapture; 2]> {
-    let [a, b] = both.each_ref().map(|capture| {
+fn aligned_by_clock(pair: &[FilteredCapture; 2]) -> Option<[AlignedCapture; 2]> {
+    let [a, b] = pair.each_ref().map(|capture| {
         let grid = capture.captured.step_grid();
-        AlignedCapture::by_clock(capture.conditions(), observed(capture), grid)
+        AlignedCapture::by_clock(capture.conditions(), observed_time(capture), grid)
     });
     a.zip(b).map(<[AlignedCapture; 2]>::from)
 }
 
-fn narrow(both: &mut [FilteredCapture; 2], captures: &[AlignedCapture; 2], spans: &[(u64, u64)]) {
-    for (capture, aligned) in both.iter_mut().zip(captures) {
+fn narrow(pair: &mut [FilteredCapture; 2], captures: &[AlignedCapture; 2], spans: &[(u64, u64)]) {
+    for (capture, aligned) in pair.iter_mut().zip(captures) {
         let own: Vec<(u64, u64)> = spans.iter().map(|span| aligned.own(*span)).collect();
         let filter = std::mem::take(&mut capture.pass.filter);
         capture.pass.filter = filter.within(&own);
     }
 }
 
-fn no_common_step(both: &[FilteredCapture; 2], align: &TimeAlignment) -> anyhow::Error {
+fn no_common_step(pair: &[FilteredCapture; 2], align: &TimeAlignment) -> anyhow::Error {
     misuse(format!(
         "{} and {} have no whole step in common when aligned by {align}; name the trace files \
          instead of sums, or fold them in narrower steps",
-        both[0].name, both[1].name
+        pair[0].name, pair[1].name
     ))
 }
 
-fn folded(capture: &FilteredCapture, by: Facet) -> anyhow::Result<(Groups, Evidence)> {
+/// Groups the I/Os of a capture, and gathers what limits the trust in it.
+fn groups_of(capture: &FilteredCapture, by: Facet) -> anyhow::Result<(Groups, Evidence)> {
     let PassResult { found, .. } = capture.answer(|captured, pass| {
         let facets = delta::facets(by);
         let mut groups = Groups::by(&facets).with_hosts(captured.conditions());

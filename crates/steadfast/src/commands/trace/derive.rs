@@ -1,7 +1,7 @@
 //! `workload derive`: the cumulative workload of a trace, as a table or as a file that a test
 //! applies.
 
-use super::columns::listed;
+use super::columns::listing_table;
 use super::fidelity::{self, DerivedFidelity};
 use crate::cli::trace::{DeriveArguments, DetailName, WorkloadArguments, WorkloadCommand};
 use crate::exit::{ExitState, misuse, refuse_unused};
@@ -73,9 +73,9 @@ fn derive(arguments: &DeriveArguments) -> anyhow::Result<ExitState> {
     let path = arguments.selection.file();
     let name = path.display().to_string();
     let rule = OutputRule::from_arguments(&arguments.writing)?;
-    let begin = |path: &Option<PathBuf>| path.as_deref().map(|path| rule.create_text(path));
-    let output = begin(&arguments.workload_file).transpose()?;
-    let steps = begin(&arguments.replay_representation).transpose()?;
+    let create = |path: &Option<PathBuf>| path.as_deref().map(|path| rule.create_text(path));
+    let output = create(&arguments.workload_file).transpose()?;
+    let steps = create(&arguments.replay_representation).transpose()?;
     let derived = if is_replay_representation(path)? {
         from_text(arguments, steps)?
     } else {
@@ -127,7 +127,7 @@ fn derive(arguments: &DeriveArguments) -> anyhow::Result<ExitState> {
             fidelity,
         })?
     } else {
-        terminal::print(&lines(&file, captured_steps))?;
+        terminal::print(&summary(&file, captured_steps))?;
         if let Some(fidelity) = fidelity {
             terminal::print(&fidelity.lines())?;
         }
@@ -265,13 +265,14 @@ fn write_steps(steps: &ReplayRepresentation, output: TextOutput) -> anyhow::Resu
     output.write(&text)
 }
 
-fn lines(file: &WorkloadFile, captured_steps: usize) -> String {
+/// Formats the streams, their coverage and how they are applied.
+fn summary(file: &WorkloadFile, captured_steps: usize) -> String {
     let workload = &file.workload;
     let selected = workload.selected();
     let mut text = format!(
         "{}\n{} of {} streams at {} by {}: {} of {}, {} of {}, {:.2} %\n\
          {captured_steps} capture steps with I/Os{}; applied at {}, {}",
-        listed(&WorkloadStream::TABLE, &workload.streams),
+        listing_table(&WorkloadStream::TABLE, &workload.streams),
         workload.streams.len(),
         workload.total_streams,
         workload.threshold,

@@ -26,17 +26,16 @@ pub fn run(arguments: &QuestionArguments) -> anyhow::Result<ExitState> {
 }
 
 fn lines(name: &str, content: &DoctorContent) -> String {
-    let is_departure = |caveat: &&Caveat| caveat.kind != CaveatKind::Remark;
-    let wrong: Vec<&Caveat> = content.limits.iter().filter(is_departure).collect();
-    let known: Vec<&Caveat> = content.limits.iter().filter(|one| !is_departure(one)).collect();
+    let (notes, problems): (Vec<&Caveat>, Vec<&Caveat>) =
+        content.limits.iter().partition(|caveat| caveat.kind == CaveatKind::Remark);
     let ios = content.quality.ios;
-    let verdict = match wrong.len() {
+    let verdict = match problems.len() {
         0 => format!("{name}: {ios} I/Os; no problems found."),
         1 => format!("{name}: {ios} I/Os; 1 problem."),
         more => format!("{name}: {ios} I/Os; {more} problems."),
     };
     let mut text = printable(&verdict).into_owned();
-    for (head, caveats) in [("Problems", wrong), ("Notes", known)] {
+    for (head, caveats) in [("Problems", problems), ("Notes", notes)] {
         if !caveats.is_empty() {
             text.push_str(&format!("\n\n{head}"));
         }

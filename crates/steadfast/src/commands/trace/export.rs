@@ -79,14 +79,16 @@ impl WorkloadExport {
         self.ios = self.ios.zip(load.until.ios).map(|(sum, ios)| sum.saturating_add(ios));
     }
 
-    fn lose(&mut self, sentence: String) {
+    /// Adds what the format cannot express, once.
+    fn add_loss(&mut self, sentence: String) {
         if !self.lost.contains(&sentence) {
             self.lost.push(sentence);
         }
     }
 
-    fn lose_all(&mut self, name: &str, lost: &[&str]) {
-        lost.iter().for_each(|lost| self.lose(format!("{name}: the file lacks {lost}.")));
+    /// Adds what the file lacks of the load `name`.
+    fn add_losses(&mut self, name: &str, lost: &[&str]) {
+        lost.iter().for_each(|lost| self.add_loss(format!("{name}: the file lacks {lost}.")));
     }
 }
 
@@ -95,12 +97,12 @@ pub fn run(arguments: &WorkloadExportArguments) -> anyhow::Result<ExitState> {
     let rule = OutputRule::from_arguments(&arguments.writing)?;
     let filter = &arguments.selection.filter;
     let open = || SelectedSource::open(&arguments.selection.files, filter);
-    let (opened, export) = if let Some(format) = single_ios(arguments.output_format) {
+    let (opened, export) = if let Some(format) = io_format(arguments.output_format) {
         refuse_options_of_loads(arguments)?;
         let file = rule.create(&arguments.output)?;
         let list_file = loss_list(arguments).map(|path| create_list(&rule, &path)).transpose()?;
         let opened = open()?;
-        let export = write_single_ios(&opened, format, arguments, file.handle()?)?;
+        let export = export_single_ios(&opened, format, arguments, file.handle()?)?;
         if let Some(list_file) = list_file {
             let lines = comment_lines(&export.lost).join("\n") + "\n";
             list_file.write_and_persist(lines.as_bytes())?;
@@ -110,7 +112,7 @@ pub fn run(arguments: &WorkloadExportArguments) -> anyhow::Result<ExitState> {
     } else {
         let output = rule.create_text(&arguments.output)?;
         let opened = open()?;
-        let export = composition(&opened, arguments)?;
+        let export = export_loads(&opened, arguments)?;
         output.write(export.text.as_bytes())?;
         (opened, export)
     };
@@ -148,14 +150,20 @@ fn create_list(rule: &OutputRule, path: &Path) -> anyhow::Result<NewFile> {
     Ok(rule.create(path)?)
 }
 
-/// Returns the text format of single I/Os, `None` in it for a trace file; `None` for a format of
-/// loads.
-fn single_ios(format: WorkloadFormat) -> Option<Option<IoTextFormat>> {
+/// A format of single I/Os.
+enum IoFormat {
+    Text(IoTextFormat),
+    /// A trace file.
+    Trace,
+}
+
+/// Returns the format of single I/Os; `None` for a format of loads.
+fn io_format(format: WorkloadFormat) -> Option<IoFormat> {
     match format {
-        WorkloadFormat::FioIolog => Some(Some(IoTextFormat::FioIolog)),
-        WorkloadFormat::Blkparse => Some(Some(IoTextFormat::Blkparse)),
-        WorkloadFormat::Csv => Some(Some(IoTextFormat::Csv)),
-        WorkloadFormat::Parquet => Some(None),
+        WorkloadFormat::FioIolog => Some(IoFormat::Text(IoTextFormat::FioIolog)),
+        WorkloadFormat::Blkparse => Some(IoFormat::Text(IoTextFormat::Blkparse)),
+        WorkloadFormat::Csv => Some(IoFormat::Text(IoTextFormat::Csv)),
+        WorkloadFormat::Parquet => Some(IoFormat::Trace),
         _ => None,
     }
 }
@@ -220,9 +228,9 @@ fn refuse_given(
     refuse_unused(options, format!("{} {why}", format_name(arguments.output_format)))
 }
 
-fn write_single_ios(
+fn export_single_ios(
     opened: &SelectedSource,
-    format: Option<IoTextFormat>,
+    format: IoFormat,
     arguments: &WorkloadExportArguments,
     file: File,
 ) -> anyhow::Result<WorkloadExport> {
@@ -246,11 +254,11 @@ fn write_single_ios(
     let named = || opened.name.clone();
     let out = BufWriter::with_capacity(1 << 20, file);
     let ExportedIos { ios, lost } = match format {
-        Some(format) => {
+        IoFormat::Text(format) => {
             let filename = arguments.filename.as_deref();
             write_ios(captured, &opened.pass, format, filename, out).with_context(named)?
         }
-        None => {
+        IoFormat::Trace => {
             let (mut out, exported) = copy_ios(captured, &opened.pass, out).with_context(named)?;
             out.flush()?;
             exported
@@ -260,17 +268,17 @@ fn write_single_ios(
 }
 
 /// Returns the loads of the source in the chosen format.
-fn composition(
+fn export_loads(
     opened: &SelectedSource,
     arguments: &WorkloadExportArguments,
 ) -> anyhow::Result<WorkloadExport> {
     refuse_options_without_effect(opened, arguments)?;
     let mut export = WorkloadExport::new();
     if matches!(&opened.source, WorkloadSource::Capture(_)) {
-        export.lose("Addresses, order and times of single I/Os are left out.".to_owned());
+        export.add_loss("Addresses, order and times of single I/Os are left out.".to_owned());
     }
     if arguments.output_format == WorkloadFormat::ReplayRepresentation {
-        return representation(opened, arguments, export);
+        return export_representation(opened, arguments, export);
     }
     let workload = workloads::exported(opened, arguments)?;
     let device = captured_device(opened);
@@ -290,7 +298,9 @@ fn composition(
         has_load_per_stream: arguments.output_format == WorkloadFormat::Fio,
     };
     let (loads, lost) = loads(&workload, &choice);
-    lost.into_iter().for_each(|lost| export.lose(lost));
+    for sentence in lost {
+        export.add_loss(sentence);
+    }
     let filename = arguments.filename.as_deref().unwrap_or(NO_TARGET);
     if filename.contains(|c: char| c.is_control() || c.is_whitespace() || ",;#$".contains(c)) {
         return Err(misuse(format!(
@@ -306,7 +316,7 @@ fn composition(
         }
         _ => {
             if arguments.device_size.is_some() {
-                export.lose(
+                export.add_loss(
                     "--device-size is not written: vdbench finds the size itself.".to_owned(),
                 );
             }
@@ -343,62 +353,64 @@ fn fio_jobs(export: &mut WorkloadExport, loads: &[PortableLoad], filename: &str,
     for (number, load) in (1..).zip(loads) {
         let (label, demand) = (&load.label, load.stimulus.demand);
         let streams = loads_by_stream(&load.stimulus);
-        let whole = streams.iter().map(ios_of).sum::<u64>().max(1);
-        let shares = load.stimulus.pace == Pace::Closed && streams.len() > 1;
+        let ios_of_load = streams.iter().map(ios_of).sum::<u64>().max(1);
+        let has_flow_control = load.stimulus.pace == Pace::Closed && streams.len() > 1;
         let (mut section, mut outstanding) = (String::new(), 0);
-        for mut one in streams {
-            let name = one.streams.iter().map(ToString::to_string).collect::<String>();
-            let pace = fio::playable_pace(&one.pace);
-            if matches!((&one.pace, &pace), (Pace::Poisson { .. }, Pace::Burst { .. })) {
-                export.lose(format!(
+        for mut stream_load in streams {
+            let name = stream_load.streams.iter().map(ToString::to_string).collect::<String>();
+            let pace = fio::playable_pace(&stream_load.pace);
+            if matches!((&stream_load.pace, &pace), (Pace::Poisson { .. }, Pace::Burst { .. })) {
+                export.add_loss(format!(
                     "Arrivals at random of streams with fewer than {} I/Os a second become even.",
                     fio::WHOLE_RATES
                 ));
             }
-            if pace != one.pace {
-                export.lose(format!(
+            if pace != stream_load.pace {
+                export.add_loss(format!(
                     "Rates are whole I/Os per second; of a stream with fewer than {} a second, \
                      each I/O is followed by a pause.",
                     fio::WHOLE_RATES
                 ));
             }
-            one.pace = pace;
-            if !shares {
-                one = with_zone_as_range(one);
+            stream_load.pace = pace;
+            if !has_flow_control {
+                stream_load = with_zone_as_range(stream_load);
             }
-            one.until.time = one.until.time.filter(|_| one.until.ios.is_none());
+            stream_load.until.time =
+                stream_load.until.time.filter(|_| stream_load.until.ios.is_none());
             let job = format!("load-{number}-{}", name.replace([' ', '/', '.'], "-"));
             let capacity = load.stimulus.active_range.length;
-            let waits = section.is_empty();
-            let express = |load: &Stimulus| fio::job(load, &job, waits, filename, capacity, sector);
-            match express_with_concessions(&one, express) {
-                Err(why) => export.lose(format!("{name} is left out: {why}.")),
+            let is_first = section.is_empty();
+            let express =
+                |load: &Stimulus| fio::job(load, &job, is_first, filename, capacity, sector);
+            match express_with_concessions(&stream_load, express) {
+                Err(why) => export.add_loss(format!("{name} is left out: {why}.")),
                 Ok(Expressed { value: text, lost }) => {
-                    export.lose_all(&name, &lost);
+                    export.add_losses(&name, &lost);
                     section.push_str(&text);
-                    if shares {
-                        let flow = flow_weight(ios_of(&one), whole);
+                    if has_flow_control {
+                        let flow = flow_weight(ios_of(&stream_load), ios_of_load);
                         section.push_str(&format!("flow={flow}\nflow_id={number}\n"));
                     }
                     section.push('\n');
-                    export.count(&one);
-                    outstanding += one.demand.outstanding();
+                    export.count(&stream_load);
+                    outstanding += stream_load.demand.outstanding();
                 }
             }
         }
         if section.is_empty() {
             continue;
         }
-        if shares {
-            export.lose(
+        if has_flow_control {
+            export.add_loss(
                 "One queue for all streams: fio's flow control makes jobs wait for one another, so \
                  that fewer I/Os are outstanding and the rate is lower, on few processors much \
                  lower."
                     .to_owned(),
             );
         }
-        if shares && outstanding > demand.outstanding() {
-            export.lose(
+        if has_flow_control && outstanding > demand.outstanding() {
+            export.add_loss(
                 "Each I/O stream is a job with a queue of its own; where a load has more streams \
                  than outstanding I/Os, each keeps one outstanding."
                     .to_owned(),
@@ -410,7 +422,7 @@ fn fio_jobs(export: &mut WorkloadExport, loads: &[PortableLoad], filename: &str,
     if loads.iter().any(|load| load.stimulus.streams.len() > 1) {
         let is_counted = loads.iter().all(|load| load.stimulus.until.ios.is_some());
         let exact = "; over the whole load its number of I/Os is exact";
-        export.lose(format!(
+        export.add_loss(format!(
             "The share of each job at any time is its flow weight of at most {FLOW_MAX}, or its \
              rate{}.",
             if is_counted { exact } else { "" }
@@ -475,11 +487,11 @@ fn with_times(export: &mut WorkloadExport, loads: &[PortableLoad]) -> Vec<Portab
     for load in loads {
         let time = load.stimulus.until.time;
         if time.is_none() {
-            export.lose(format!("The source has no time; each load runs {DEFAULT_TIME}."));
+            export.add_loss(format!("The source has no time; each load runs {DEFAULT_TIME}."));
         }
         let time = time.unwrap_or(DEFAULT_TIME);
         if !time.0.is_multiple_of(Nanos::SECOND.0) {
-            export.lose("Times are rounded up to whole seconds.".to_owned());
+            export.add_loss("Times are rounded up to whole seconds.".to_owned());
         }
         let seconds = time.0.div_ceil(Nanos::SECOND.0).max(1);
         let mut load = load.clone();
@@ -510,9 +522,9 @@ fn iometer_config(
             alone.config.map(|_| load.clone()).ok_or_else(|| alone.remarks.join("; "))
         };
         match express_with_concessions(&stimulus, express) {
-            Err(why) => export.lose(format!("{why}.")),
+            Err(why) => export.add_loss(format!("{why}.")),
             Ok(Expressed { value: stimulus, lost }) => {
-                export.lose_all(subject(loads), &lost);
+                export.add_losses(subject(loads), &lost);
                 export.count(&stimulus);
                 kept.push(PortableLoad { label, stimulus });
             }
@@ -524,11 +536,11 @@ fn iometer_config(
     for remark in exported.remarks {
         match remark.split_once(": ") {
             Some((_, what)) if !what.starts_with("left out") => {
-                export.lose(format!("{}: {what}.", subject(loads)));
+                export.add_loss(format!("{}: {what}.", subject(loads)));
             }
             _ => {
                 left_out += 1;
-                export.lose(format!("{remark}."));
+                export.add_loss(format!("{remark}."));
             }
         }
     }
@@ -542,7 +554,7 @@ fn vdbench_parameters(export: &mut WorkloadExport, loads: &[PortableLoad], lun: 
     let mut runs = Vec::new();
     let duplicate_percent = vdbench::shared_duplicates(loads.iter().map(|load| &load.stimulus));
     if duplicate_percent > 0 {
-        export.lose(
+        export.add_loss(
             "The place of a block decides whether vdbench writes a duplicate there; a rewritten \
              duplicate keeps its content."
                 .to_owned(),
@@ -550,15 +562,15 @@ fn vdbench_parameters(export: &mut WorkloadExport, loads: &[PortableLoad], lun: 
     }
     for PortableLoad { label, stimulus } in with_times(export, loads) {
         if stimulus.until.time <= Some(Nanos::SECOND) {
-            export.lose("A run of vdbench takes at least 2 s.".to_owned());
+            export.add_loss("A run of vdbench takes at least 2 s.".to_owned());
         }
         let express = |load: &Stimulus| {
             vdbench::express(load, duplicate_percent).map(|run| (run, load.clone()))
         };
         match express_with_concessions(&stimulus, express) {
-            Err(why) => export.lose(format!("{label} is left out: {why}.")),
+            Err(why) => export.add_loss(format!("{label} is left out: {why}.")),
             Ok(Expressed { value: (run, stimulus), lost }) => {
-                export.lose_all(subject(loads), &lost);
+                export.add_losses(subject(loads), &lost);
                 export.count(&stimulus);
                 runs.push(run);
             }
@@ -570,7 +582,7 @@ fn vdbench_parameters(export: &mut WorkloadExport, loads: &[PortableLoad], lun: 
 }
 
 /// Returns the capture steps of the source as a "Replay representation".
-fn representation(
+fn export_representation(
     opened: &SelectedSource,
     arguments: &WorkloadExportArguments,
     mut export: WorkloadExport,
@@ -584,13 +596,13 @@ fn representation(
                     opened.name
                 )
             })?;
-            export.lose("The steps have no date; they begin in 1970.".to_owned());
+            export.add_loss("The steps have no date; they begin in 1970.".to_owned());
             let (placement, arrivals) = (&file.placement, &file.arrivals);
             if !placement.zones.is_empty() || !placement.by_stream.is_empty() {
-                export.lose("Address zones are left out.".to_owned());
+                export.add_loss("Address zones are left out.".to_owned());
             }
             if arrivals.all.is_some() || !arrivals.by_stream.is_empty() {
-                export.lose("Arrivals are left out.".to_owned());
+                export.add_loss("Arrivals are left out.".to_owned());
             }
             steps
         }
@@ -600,7 +612,7 @@ fn representation(
     let streams = || steps.steps.iter().flat_map(|step| &step.streams);
     let listed = streams().map(|stream| stream.ios).fold(0, u64::saturating_add);
     if listed < counted && !matches!(&opened.source, WorkloadSource::Representation(_)) {
-        export.lose(format!(
+        export.add_loss(format!(
             "{} of {counted} I/Os belong to streams that are left out; they count in the totals of \
              steps.",
             counted - listed
@@ -609,7 +621,8 @@ fn representation(
     let others = streams().filter(|one| !matches!(one.key.op, IoOp::Read | IoOp::Write));
     let others: u64 = others.map(|stream| stream.ios).sum();
     if others > 0 {
-        export.lose(format!("{others} discards and flushes count in the totals of steps only."));
+        export
+            .add_loss(format!("{others} discards and flushes count in the totals of steps only."));
     }
     let mut text = Vec::new();
     steps.write(&mut text)?;

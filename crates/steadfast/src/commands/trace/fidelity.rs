@@ -59,7 +59,7 @@ pub fn measured(
             (Some(other.name.clone()), applied.ios, AspectScore::all(&captured, &applied))
         }
         None => {
-            let application = application(file, selected, arguments.demand, (captured.ios, range));
+            let application = application(file, selected, arguments.demand, captured.ios, range);
             if application.ios < captured.ios {
                 captured.forget_locality();
                 lost.push(format!(
@@ -68,7 +68,7 @@ pub fn measured(
                 ));
             }
             let draw = |pace: &Pace, seed| {
-                drawing(file, &application, pace, (&captured, seed), selected.pass.window)
+                drawing(file, &application, pace, &captured, seed, selected.pass.window)
             };
             let pace = file.arrivals.all.as_ref().map_or(Pace::Closed, ArrivalProcess::pace);
             let drawings = [draw(&pace, 1)?, draw(&pace, 2)?];
@@ -91,7 +91,8 @@ fn application(
     file: &WorkloadFile,
     selected: &FilteredCapture,
     chosen: Option<Demand>,
-    (ios, range): (u64, Option<AddressRange>),
+    ios: u64,
+    range: Option<AddressRange>,
 ) -> VirtualApplication {
     let length = range.map(|range| range.length).or(selected.captured.end_of_range());
     let usual = file.arrivals.all.as_ref().map_or(file.demand, |_| Some(Demand::SCHEDULED));
@@ -108,7 +109,8 @@ fn drawing(
     file: &WorkloadFile,
     application: &VirtualApplication,
     pace: &Pace,
-    (captured, seed): (&TraceProfile, u64),
+    captured: &TraceProfile,
+    seed: u64,
     window: usize,
 ) -> anyhow::Result<TraceProfile> {
     let VirtualApplication { ios, demand, range, .. } = *application;
@@ -159,7 +161,7 @@ impl DrawnLoad for DerivedLoad {
         let stream = self.times.as_ref().and_then(ArrivalTimes::stream);
         let drawn = self.generator.draw_of(stream);
         if let Some(times) = &mut self.times {
-            times.issued();
+            times.note_issue();
         }
         let bytes = if drawn.op == Op::Flush { 0 } else { drawn.size };
         AppliedIo { op: self.keys[drawn.stream as usize].op, offset: drawn.offset, bytes }
@@ -167,7 +169,7 @@ impl DrawnLoad for DerivedLoad {
 
     fn all_complete(&mut self, now_ns: u64) {
         if let Some(times) = &mut self.times {
-            times.all_complete(now_ns);
+            times.note_idle(now_ns);
         }
     }
 }

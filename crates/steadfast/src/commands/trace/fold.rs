@@ -58,10 +58,11 @@ pub fn run(arguments: &FoldArguments) -> anyhow::Result<ExitState> {
         threads: !arguments.no_processes && !arguments.no_threads,
         files: !arguments.no_files,
     };
-    let (mut merge, mut twice) = (Merge::new(&options), Vec::new());
-    for files in captures(arguments, &mut merge, &mut twice)? {
-        match folded(&files, arguments, &options) {
-            Ok(folded) => twice.extend(merge.add(folded)?),
+    let mut merge = Merge::new(&options);
+    let mut duplicates = Vec::new();
+    for files in captures(arguments, &mut merge, &mut duplicates)? {
+        match fold_capture(&files, arguments, &options) {
+            Ok(folded) => duplicates.extend(merge.add(folded)?),
             Err(error) if arguments.skip_unreadable => {
                 for file in files {
                     leave_out(&mut merge, &file.path, &error);
@@ -70,56 +71,59 @@ pub fn run(arguments: &FoldArguments) -> anyhow::Result<ExitState> {
             Err(error) => return Err(error),
         }
     }
-    let accept = arguments.filter.accept_damage;
-    finish(merge, twice, output, (arguments.json, accept))
+    let content = write(merge, duplicates, output)?;
+    finish(&content, arguments.json, arguments.filter.accept_damage)
 }
 
 /// Merges fold files.
 pub fn merge(arguments: &MergeArguments) -> anyhow::Result<ExitState> {
     let output = OutputRule::from_arguments(&arguments.writing)?.create(&arguments.output)?;
-    let (mut merge, mut twice) = (Merge::default(), Vec::new());
+    let mut merge = Merge::default();
+    let mut duplicates = Vec::new();
     for path in &arguments.files {
         let shown = path.display();
         let file = open_regular(path)?;
-        twice.extend(merge.add_file(file, &shown.to_string()).with_context(|| shown.to_string())?);
+        let added = merge.add_file(file, &shown.to_string());
+        duplicates.extend(added.with_context(|| shown.to_string())?);
     }
-    finish(merge, twice, output, (arguments.json, arguments.accept_damage))
+    let content = write(merge, duplicates, output)?;
+    finish(&content, arguments.json, arguments.accept_damage)
 }
 
 /// Returns the files by capture, in order of first appearance.
 fn captures(
     arguments: &FoldArguments,
     merge: &mut Merge<File>,
-    twice: &mut Vec<String>,
+    duplicates: &mut Vec<String>,
 ) -> anyhow::Result<Vec<Vec<FoldInput>>> {
     let mut captures: Vec<Vec<FoldInput>> = Vec::new();
     let mut digests = BTreeSet::new();
     for path in &arguments.files {
-        let seen = match look(path) {
-            Ok(seen) => seen,
+        let input = match read_footer(path) {
+            Ok(input) => input,
             Err(error) if arguments.skip_unreadable => {
                 leave_out(merge, path, &error);
                 continue;
             }
             Err(error) => return Err(error),
         };
-        if !digests.insert(seen.identity.digest.clone()) {
-            twice.push(format!("{} is a duplicate; counted once", path.display()));
+        if !digests.insert(input.identity.digest.clone()) {
+            duplicates.push(format!("{} is a duplicate; counted once", path.display()));
             continue;
         }
         let is_part = |files: &&mut Vec<FoldInput>| {
-            files.iter().any(|file| is_same_capture(&file.conditions, &seen.conditions))
+            files.iter().any(|file| is_same_capture(&file.conditions, &input.conditions))
         };
         match captures.iter_mut().find(is_part) {
-            Some(files) => files.push(seen),
-            None => captures.push(vec![seen]),
+            Some(files) => files.push(input),
+            None => captures.push(vec![input]),
         }
     }
     Ok(captures)
 }
 
 /// Reads a file's footer and closes it again, so that thousands of files can be named.
-fn look(path: &Path) -> anyhow::Result<FoldInput> {
+fn read_footer(path: &Path) -> anyhow::Result<FoldInput> {
     let shown = path.display();
     let captured = open(path)?;
     if captured.is_several() {
@@ -132,7 +136,7 @@ fn look(path: &Path) -> anyhow::Result<FoldInput> {
     Ok(FoldInput { path: path.to_owned(), identity, conditions: captured.conditions().clone() })
 }
 
-fn folded(
+fn fold_capture(
     files: &[FoldInput],
     arguments: &FoldArguments,
     options: &FoldOptions,
@@ -149,14 +153,14 @@ fn leave_out(merge: &mut Merge<File>, path: &Path, error: &anyhow::Error) {
     let reason = error_text(error);
     terminal::warn(&format!("omitted: {reason}"));
     let bytes = std::fs::metadata(path).ok().map(|metadata| metadata.len());
-    let name = short(path);
+    let name = name_with_parent(path);
     // The directory is meaningless on another machine.
     let reason = reason.replace(&path.display().to_string(), &name);
     merge.leave_out(OmittedFile { name, bytes, reason });
 }
 
 /// Returns a file's name with its parent directory, since hosts may have files of the same name.
-fn short(path: &Path) -> String {
+fn name_with_parent(path: &Path) -> String {
     let mut parts: Vec<_> = path.components().rev().take(2).collect();
     parts.reverse();
     let names = parts.iter().filter_map(|part| match part {
@@ -166,14 +170,13 @@ fn short(path: &Path) -> String {
     names.collect::<Vec<_>>().join("/")
 }
 
-/// Writes the file and prints its content.
-fn finish(
+/// Writes the file and returns its content.
+fn write(
     merge: Merge<File>,
-    twice: Vec<String>,
+    duplicates: Vec<String>,
     output: NewFile,
-    (json, accept_damage): (bool, bool),
-) -> anyhow::Result<ExitState> {
-    let content = FoldContent::new(&merge, twice, &output.path());
+) -> anyhow::Result<FoldContent> {
+    let content = FoldContent::new(&merge, duplicates, &output.path());
     if content.captures == 0 && content.left_out.is_empty() {
         return Err(misuse("there is no capture to fold"));
     }
@@ -184,12 +187,17 @@ fn finish(
     sink.flush().context(shown)?;
     drop(sink);
     output.persist()?;
+    Ok(content)
+}
+
+/// Prints the content of the file and returns how the command ends.
+fn finish(content: &FoldContent, json: bool, accept_damage: bool) -> anyhow::Result<ExitState> {
     content.twice.iter().take(DUPLICATES_SHOWN).for_each(|text| terminal::warn(text));
     if let Some(more @ 1..) = content.twice.len().checked_sub(DUPLICATES_SHOWN) {
         terminal::warn(&format!("{more} more are there twice and count once"));
     }
     if json {
-        terminal::print_json(&content)?
+        terminal::print_json(content)?
     } else {
         terminal::print(&printable(&content.line()))?
     }

@@ -1,6 +1,6 @@
 //! `trace groups` and `trace drives`: I/Os by process, stream, device and more.
 
-use super::columns::listed;
+use super::columns::listing_table;
 use crate::cli::questions::{GroupsArguments, QuestionArguments};
 use crate::exit::ExitState;
 use crate::filtered_capture::FilteredCapture;
@@ -44,7 +44,7 @@ impl GroupsContent {
         let shown = self.groups.iter().take(arguments.top);
         let mut text = format!(
             "{}\n{} by {}, {}, {} moved",
-            listed(&columns, shown),
+            listing_table(&columns, shown),
             counted(self.groups.len() as u64, "group"),
             self.by.join(" and "),
             counted(self.total.count, "I/O"),
@@ -81,6 +81,7 @@ pub fn drives(arguments: &QuestionArguments) -> anyhow::Result<ExitState> {
         text.as_ref().map(|text| format!("{label}: {}\n", printable(text)))
     });
     selected.show(arguments.json, account, content, |content| {
-        remarks.collect::<String>() + &listed(DriveFigures::table(conditions), &content.drives)
+        remarks.collect::<String>()
+            + &listing_table(DriveFigures::table(conditions), &content.drives)
     })
 }

@@ -1,6 +1,6 @@
 //! `trace hits`: hits by LBA range over time, as counts, bytes or streams.
 
-use super::columns::listed;
+use super::columns::listing_table;
 use super::step_time_format::StepTimeFormat;
 use crate::cli::trace::HitsArguments;
 use crate::exit::{ExitState, misuse};
@@ -55,7 +55,7 @@ const MAP_ROWS: usize = 25;
 pub fn run(arguments: &HitsArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
     if let Some(at) = &arguments.at {
-        return read_out(&selected, arguments, at);
+        return print_read_out(&selected, arguments, at);
     }
     let shown = arguments.show;
     if arguments.threshold.is_some() && shown != HitMapQuantity::Streams {
@@ -64,7 +64,7 @@ pub fn run(arguments: &HitsArguments) -> anyhow::Result<ExitState> {
     let choice = HitMapsChoice {
         shown,
         ranges: arguments.ranges.map(usize::try_from).transpose()?,
-        step_ns: arguments.axis.step.map(|step| step.0),
+        step_ns: arguments.axis.step_ns(),
         threshold: arguments.threshold.unwrap_or(Threshold::DEFAULT),
     };
     let PassResult { found: HitMaps { steps, streams, maps }, account } =
@@ -79,17 +79,15 @@ pub fn run(arguments: &HitsArguments) -> anyhow::Result<ExitState> {
         )?;
         return Ok(selected.ending());
     }
-    let over = (steps.width_ns, account.span_ns.unwrap_or_default());
-    let axis = StepTimeFormat::new(
-        conditions, &arguments.selection.filter, arguments.axis.time_axis, over,
-    );
+    let time_axis = arguments.axis.time_axis;
+    let axis = StepTimeFormat::new(&selected, time_axis, steps.width_ns, account.span_ns);
     for map in &maps {
         let name = printable(&name(map)).into_owned();
         let picture = match &streams {
-            Some(streams) => drawn_in_letters(&name, map, streams),
-            None => drawn_in_shades(&name, map, shown),
+            Some(streams) => draw_in_letters(&name, map, streams),
+            None => draw_in_shades(&name, map, shown),
         };
-        terminal::print(&format!("{picture}{}\n", foot(map, &axis)))?;
+        terminal::print(&format!("{picture}{}\n", legend(map, &axis)))?;
     }
     if maps.is_empty() {
         terminal::warn(&format!("{}: no reads or writes of a block device", selected.name));
@@ -101,17 +99,16 @@ pub fn run(arguments: &HitsArguments) -> anyhow::Result<ExitState> {
 const READ_OUT_NS: u64 = 1_000_000_000;
 
 /// Prints the bytes that each stream moved at a moment, and the range of most of them.
-fn read_out(
+fn print_read_out(
     selected: &FilteredCapture,
     arguments: &HitsArguments,
     at: &Moment,
 ) -> anyhow::Result<ExitState> {
     let conditions = selected.conditions();
     let span_ns = (selected.captured.begin_ns(), selected.captured.end_ns());
-    let zone = arguments.selection.filter.time_zone.as_ref();
-    let from_ns = MomentResolver::new(conditions, zone, span_ns).moment(at, 0);
-    let from_ns = from_ns.with_context(|| selected.name.clone())?;
-    let step_ns = arguments.axis.step.map_or(READ_OUT_NS, |step| step.0);
+    let resolver = MomentResolver::new(conditions, selected.time_zone.as_ref(), span_ns);
+    let from_ns = resolver.moment(at, 0).with_context(|| selected.name.clone())?;
+    let step_ns = arguments.axis.step_ns().unwrap_or(READ_OUT_NS);
     let choice = ReadOutChoice {
         from_ns,
         to_ns: from_ns.saturating_add(step_ns),
@@ -135,10 +132,9 @@ fn read_out(
         selected.print(account, content)?;
         return Ok(selected.ending());
     }
-    let over = (step_ns.min(READ_OUT_NS), span_ns);
-    let axis = StepTimeFormat::new(
-        conditions, &arguments.selection.filter, arguments.axis.time_axis, over,
-    );
+    let time_axis = arguments.axis.time_axis;
+    let shown_step_ns = step_ns.min(READ_OUT_NS);
+    let axis = StepTimeFormat::new(selected, time_axis, shown_step_ns, Some(span_ns));
     for read_out in &found {
         terminal::print(&format!(
             "{}: {} from {}, {} ranges of {}\n{}\n",
@@ -147,7 +143,7 @@ fn read_out(
             axis.text(from_ns),
             read_out.ranges,
             Bytes(read_out.range_bytes),
-            listed(&StreamPlace::TABLE, &read_out.streams)
+            listing_table(&StreamPlace::TABLE, &read_out.streams)
         ))?;
     }
     if found.is_empty() {
@@ -166,34 +162,34 @@ pub(super) fn shade(value: u64, most: u64) -> char {
 }
 
 /// Draws the map in ASCII shades, highest LBA on top.
-fn drawn_in_shades(name: &str, map: &HitMap, shown: HitMapQuantity) -> String {
+fn draw_in_shades(name: &str, map: &HitMap, shown: HitMapQuantity) -> String {
     let rows = map.rows(MAP_ROWS);
     let most = rows.iter().flatten().copied().max().unwrap_or(0).max(1);
     let (what, darkest) = match shown {
         HitMapQuantity::Bytes => ("bytes", Bytes(most).to_string()),
         HitMapQuantity::Count | HitMapQuantity::Streams => ("hits", format!("{most} hits")),
     };
-    let picture = drawn(&rows, |hits| shade(*hits, most));
+    let picture = draw(&rows, |hits| shade(*hits, most));
     format!("{name}: {what} by LBA range (up) and time (across)\n{picture}darkest: {darkest}; ")
 }
 
 /// Draws the map with the letter of the stream with the most hits.
-fn drawn_in_letters(name: &str, map: &HitMap, streams: &[String]) -> String {
-    let letter = |stream: usize| char::from_u32('A' as u32 + stream as u32).filter(|c| *c <= 'Z');
-    let letter = |stream: usize| letter(stream).unwrap_or('*');
+fn draw_in_letters(name: &str, map: &HitMap, streams: &[String]) -> String {
+    let letter = |stream: usize| ('A'..='Z').nth(stream).unwrap_or('*');
     let rows = map.strongest_rows(MAP_ROWS);
-    let picture = drawn(&rows, |cell| cell.map_or(' ', letter));
-    let seen = |stream: &usize| rows.iter().flatten().any(|cell| *cell == Some(*stream));
-    let names = (0..streams.len()).filter(seen);
-    let names = names.map(|stream| format!("{} = {}\n", letter(stream), streams[stream]));
-    let names: String = names.collect();
+    let picture = draw(&rows, |cell| cell.map_or(' ', letter));
+    let is_drawn = |stream: &usize| rows.iter().flatten().any(|cell| *cell == Some(*stream));
+    let mut names = String::new();
+    for stream in (0..streams.len()).filter(is_drawn) {
+        names.push_str(&format!("{} = {}\n", letter(stream), streams[stream]));
+    }
     format!(
         "{name}: the stream with the most hits by LBA range (up) and time (across)\n{picture}{names}"
     )
 }
 
 /// Draws rows of cells, the last row on top.
-fn drawn<T>(rows: &[Vec<T>], character: impl Fn(&T) -> char) -> String {
+fn draw<T>(rows: &[Vec<T>], character: impl Fn(&T) -> char) -> String {
     let mut text = String::new();
     for (row, cells) in rows.iter().enumerate().rev() {
         let percent = row as f64 * 100.0 / rows.len() as f64;
@@ -204,7 +200,7 @@ fn drawn<T>(rows: &[Vec<T>], character: impl Fn(&T) -> char) -> String {
 }
 
 /// Returns the legend of rows and columns.
-fn foot(map: &HitMap, axis: &StepTimeFormat) -> String {
+fn legend(map: &HitMap, axis: &StepTimeFormat) -> String {
     format!(
         "{} ranges of {}, from {} in steps of {}; outside: {}",
         map.ranges,

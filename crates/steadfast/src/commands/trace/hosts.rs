@@ -1,6 +1,6 @@
 //! `trace hosts`: hosts ranked by a figure, with outliers marked.
 
-use super::columns::listed;
+use super::columns::listing_table;
 use crate::cli::fleet::HostsArguments;
 use crate::exit::ExitState;
 use crate::filtered_capture::FilteredCapture;
@@ -34,7 +34,7 @@ pub fn run(arguments: &HostsArguments) -> anyhow::Result<ExitState> {
     selected.show(arguments.json, account, content, |content| {
         format!(
             "{}\nhosts: {all}, by {}; outliers: {apart}",
-            listed(HostFigures::ALL, content.hosts.iter().take(arguments.top)),
+            listing_table(HostFigures::ALL, content.hosts.iter().take(arguments.top)),
             arguments.rank
         )
     })

@@ -1,6 +1,6 @@
 //! `trace hot`: the address ranges with the most hits and the processes that hit them.
 
-use super::columns::listed;
+use super::columns::listing_table;
 use crate::cli::questions::HotArguments;
 use crate::exit::ExitState;
 use crate::filtered_capture::FilteredCapture;
@@ -76,7 +76,7 @@ impl DeviceHotRanges {
             self.touched,
             self.ranges,
             Bytes(self.range_bytes),
-            listed(&HotRange::TABLE, self.hottest.iter().map(|hot| &hot.range))
+            listing_table(&HotRange::TABLE, self.hottest.iter().map(|hot| &hot.range))
         )
     }
 }

@@ -32,48 +32,58 @@ const COMPRESSED: [FileKind; 4] = [FileKind::Gzip, FileKind::Zstd, FileKind::Xz,
 /// Largest mapping file in bytes.
 const MAPPING_MAX: u64 = 1 << 20;
 
+/// A file whose content does not prove its format.
+struct UnprovenFile<'a> {
+    path: &'a Path,
+    recognized: RecognizedFormat,
+}
+
 /// Reads all files and writes one trace.
 pub fn run(arguments: &ImportArguments) -> anyhow::Result<ExitState> {
     let output = OutputRule::from_arguments(&arguments.writing)?.create(&arguments.output)?;
     let mapping = mapping(arguments)?;
     let mut inputs = Vec::new();
-    let mut found = None;
-    let mut first = Vec::new();
-    let mut unproven: Option<(&Path, RecognizedFormat)> = None;
+    let mut proven_format = None;
+    let mut first_beginning = Vec::new();
+    let mut unproven: Option<UnprovenFile<'_>> = None;
     for path in &arguments.files {
         let (input, beginning) = open(path)?;
         // Check even with --input-format: binary data would be parsed as lines.
-        if let Some(found) = recognize(path, &beginning)
-            && let Some(kind) = found.kind
+        if let Some(file) = recognize(path, &beginning)
+            && let Some(kind) = file.kind
         {
             if COMPRESSED.contains(&kind) {
                 bail!("{}: it is compressed twice; unpack it first", path.display());
             }
             if kind.is_packed() {
-                bail!("{}: this is {}; {}", path.display(), found.name, found.what_to_do());
+                bail!("{}: this is {}; {}", path.display(), file.name, file.what_to_do());
             }
             if kind == FileKind::Parquet && mapping.is_none() {
                 bail!(
                     "{}: this is a Parquet file; if it is a trace of Steadfast, {}; give the columns \
                      of another program's table with --columns FILE",
                     path.display(),
-                    found.what_to_do()
+                    file.what_to_do()
                 );
             }
         }
         match import::recognize_any(&beginning) {
-            Some(RecognizedFormat::Proven(format)) => found = found.or(Some(format)),
-            Some(other) => unproven = unproven.or(Some((path, other))),
+            Some(RecognizedFormat::Proven(format)) => {
+                proven_format.get_or_insert(format);
+            }
+            Some(recognized) => {
+                unproven.get_or_insert(UnprovenFile { path, recognized });
+            }
             None => {}
         }
         if inputs.is_empty() {
-            first = beginning;
+            first_beginning = beginning;
         }
         inputs.push(input);
     }
     let began = began(arguments)?;
     if let Some(mapping) = &mapping
-        && first.starts_with(b"PAR1")
+        && first_beginning.starts_with(b"PAR1")
     {
         let [path] = arguments.files.as_slice() else {
             return Err(misuse("--columns takes one Parquet file".to_owned()));
@@ -89,17 +99,17 @@ pub fn run(arguments: &ImportArguments) -> anyhow::Result<ExitState> {
             write(&output, began, |sink| import::import_parquet(mapping, &name, file, sink))?;
         return finish(arguments, output, &imported);
     }
-    let format = match (format(arguments, mapping)?, found) {
+    let format = match (chosen_format(arguments, mapping)?, proven_format) {
         (Some(format), _) | (None, Some(format)) => format,
         (None, None) => {
             let path = &arguments.files[0];
-            if let Some(found) = recognize(path, &first) {
-                bail!("{}: this is {}; {}", path.display(), found.name, found.what_to_do());
+            if let Some(file) = recognize(path, &first_beginning) {
+                bail!("{}: this is {}; {}", path.display(), file.name, file.what_to_do());
             }
-            if let Some((path, recognized)) = unproven {
+            if let Some(UnprovenFile { path, recognized }) = unproven {
                 bail!("{}", ask_for_format(path, &arguments.output, &recognized));
             }
-            if first.is_empty() {
+            if first_beginning.is_empty() {
                 bail!("{}: it is empty; record it again", path.display());
             }
             let unpacked = if is_packed(path)? { ", unpacked" } else { "" };
@@ -182,7 +192,8 @@ fn mapping(arguments: &ImportArguments) -> anyhow::Result<Option<ColumnMapping>>
     Ok(Some(mapping))
 }
 
-fn format(
+/// Returns the format that the options name; `None` to recognize it.
+fn chosen_format(
     arguments: &ImportArguments,
     mapping: Option<ColumnMapping>,
 ) -> anyhow::Result<Option<TraceFormat>> {

@@ -1,6 +1,6 @@
 //! `trace locality`: benefit of a cache, and reuse times of blocks.
 
-use super::columns::listed;
+use super::columns::listing_table;
 use crate::cli::questions::QuestionArguments;
 use crate::exit::ExitState;
 use crate::filtered_capture::FilteredCapture;
@@ -83,7 +83,8 @@ fn lines(device: &DeviceLocality) -> String {
     } else {
         " (a drop may appear at a cache size that is wrong by up to 30 %, docs/trace.md)"
     };
-    let curve = figures.lacks_curve().unwrap_or_else(|| listed(CachePoint::ALL, figures.shown()));
+    let curve =
+        figures.lacks_curve().unwrap_or_else(|| listing_table(CachePoint::ALL, figures.shown()));
     format!(
         "{name}: {} accesses to blocks of 4 KiB, {} touched, {}{error}\n{curve}\n\
          reuse after: {}\noverwritten after: {}; {overwritten}\n",

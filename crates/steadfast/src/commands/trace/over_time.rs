@@ -1,6 +1,6 @@
 //! `trace steps` and `trace map`: figures and streams over time.
 
-use super::columns::{aligned, aligned_lines, texts};
+use super::columns::{aligned, aligned_lines, row_cells};
 use super::step_time_format::StepTimeFormat;
 use crate::cli::trace::{MapArguments, StepsArguments};
 use crate::exit::ExitState;
@@ -49,20 +49,23 @@ fn print_table(steps: LazyStepFigures<'_>, axis: &StepTimeFormat) -> anyhow::Res
         aligned_lines(move || {
             let columns = columns.clone();
             let row = move |step: StepFigures| -> Vec<String> {
-                std::iter::once(axis.text(step.begin_ns)).chain(texts(&columns, &step)).collect()
+                std::iter::once(axis.text(step.begin_ns))
+                    .chain(row_cells(&columns, &step))
+                    .collect()
             };
             std::iter::once(head.clone()).chain(figures().map(row))
         })
     };
     let begins: Vec<u64> = figures().map(|step| step.begin_ns).collect();
-    let span = begins.last().zip(begins.first()).map_or(0, |(last, first)| last - first + 1);
-    let caption = match span.div_ceil(found.width_ns.max(1)).saturating_sub(begins.len() as u64) {
-        0 => format!("steps of {}", Nanos(found.width_ns)),
-        idle => {
-            let width = Nanos(found.width_ns);
-            format!("steps of {width}; {idle} steps without matching I/Os are not listed")
-        }
+    let span_ns = match (begins.first(), begins.last()) {
+        (Some(first), Some(last)) => last - first + 1,
+        _ => 0,
     };
+    let steps_in_span = span_ns.div_ceil(found.width_ns.max(1));
+    let mut caption = format!("steps of {}", Nanos(found.width_ns));
+    if let idle @ 1.. = steps_in_span.saturating_sub(begins.len() as u64) {
+        caption.push_str(&format!("; {idle} steps without matching I/Os are not listed"));
+    }
     let mut table = lines(columns.clone()).peekable();
     let is_too_wide = table.peek().is_some_and(|head| head.chars().count() > terminal::width());
     let has_more = columns.len() > StepFigures::COMMON_COLUMNS;
@@ -77,19 +80,17 @@ fn print_table(steps: LazyStepFigures<'_>, axis: &StepTimeFormat) -> anyhow::Res
 /// Prints every capture step that has an I/O issued or outstanding.
 pub fn steps(arguments: &StepsArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
-    let step_ns = arguments.axis.step.map(|step| step.0);
+    let step_ns = arguments.axis.step_ns();
     let PassResult { found, account } =
         selected.answer(|captured, pass| captured.steps(pass, step_ns))?;
-    let shown = LazyStepFigures { found: &found, conditions: selected.conditions() };
+    let steps = LazyStepFigures { found: &found, conditions: selected.conditions() };
     if arguments.json {
-        let content = StepsContent { step_ns: found.width_ns, steps: shown };
+        let content = StepsContent { step_ns: found.width_ns, steps };
         selected.print(account, content)?;
     } else {
-        let over = (found.width_ns, account.span_ns.unwrap_or_default());
-        let filter = &arguments.selection.filter;
-        let axis =
-            StepTimeFormat::new(selected.conditions(), filter, arguments.axis.time_axis, over);
-        print_table(shown, &axis)?;
+        let time_axis = arguments.axis.time_axis;
+        let axis = StepTimeFormat::new(&selected, time_axis, found.width_ns, account.span_ns);
+        print_table(steps, &axis)?;
     }
     Ok(selected.ending())
 }
@@ -112,16 +113,14 @@ struct MapStep {
 /// Prints streams over time.
 pub fn map(arguments: &MapArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
-    let step_ns = arguments.axis.step.map(|step| step.0);
+    let step_ns = arguments.axis.step_ns();
     let shares = &arguments.shares;
     let PassResult { found, account } = selected
         .answer(|captured, pass| captured.map(pass, step_ns, shares.of, shares.threshold))?;
     let content = MapContent::new(&found);
     selected.show(arguments.json, account, content, |content| {
-        let over = (content.step_ns, account.span_ns.unwrap_or_default());
-        let filter = &arguments.selection.filter;
-        let axis =
-            StepTimeFormat::new(selected.conditions(), filter, arguments.axis.time_axis, over);
+        let time_axis = arguments.axis.time_axis;
+        let axis = StepTimeFormat::new(&selected, time_axis, content.step_ns, account.span_ns);
         content.lines(arguments.shares.of, &axis)
     })
 }

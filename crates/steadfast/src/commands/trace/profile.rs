@@ -1,6 +1,6 @@
 //! `trace profile`: load by time of day, over all days of a capture.
 
-use super::columns::listed;
+use super::columns::listing_table;
 use crate::cli::questions::ProfileArguments;
 use crate::exit::ExitState;
 use crate::filtered_capture::FilteredCapture;
@@ -20,7 +20,7 @@ pub struct ProfileContent {
 /// Prints the load by time of day.
 pub fn run(arguments: &ProfileArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
-    let zone = arguments.selection.filter.time_zone.as_ref();
+    let zone = selected.time_zone.as_ref();
     let clock = CaptureClock::from_conditions(selected.conditions(), zone).with_context(|| {
         format!(
             "{} has no start time, so times of day are unavailable; use: steadfast trace steps",
@@ -39,7 +39,7 @@ pub fn run(arguments: &ProfileArguments) -> anyhow::Result<ExitState> {
         intervals: found.listing(&selected.captured.observed(&selected.pass.filter)),
     };
     selected.show(arguments.json, account, content, |content| {
-        let table = listed(&ProfileFigures::TABLE, &content.intervals);
+        let table = listing_table(&ProfileFigures::TABLE, &content.intervals);
         format!("{table}\nintervals of {}", Nanos(step_ns))
     })
 }

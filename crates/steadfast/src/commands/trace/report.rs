@@ -13,12 +13,11 @@ use steadfast_analysis::{Study, StudyOptions, findings};
 pub fn run(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
     let formats = output::chosen_formats(&arguments.format);
     let rule = OutputRule::from_arguments(&arguments.writing)?;
-    let output_dir = OutputDir::open(&arguments.output, rule, &output::names(formats))?;
+    let output_dir = OutputDir::open(&arguments.output, rule, &output::file_names(formats))?;
     let selected = FilteredCapture::open(&arguments.selection)?;
-    let filter = &arguments.selection.filter;
     let options = StudyOptions {
         hits: arguments.show,
-        ..study_options(&selected, filter, &arguments.shares, &arguments.axis)
+        ..study_options(&selected, &arguments.shares, &arguments.axis)
     };
     let study = selected.ask(|captured, _| Study::read(captured, &options))?;
     let findings = findings(&study, SOFTWARE);

@@ -14,8 +14,7 @@ use steadfast_analysis::findings::self_test;
 pub fn run(arguments: &SelfTestArguments) -> anyhow::Result<ExitState> {
     let report = OptionalReport::from_arguments(&arguments.report)?;
     let selected = FilteredCapture::open(&arguments.selection)?;
-    let filter = &arguments.selection.filter;
-    let options = study_options(&selected, filter, &arguments.shares, &arguments.axis);
+    let options = study_options(&selected, &arguments.shares, &arguments.axis);
     let study = selected.ask(|captured, _| Study::read(captured, &options))?;
     report.show(&self_test(&study, SOFTWARE), arguments.json)?;
     Ok(selected.ending())

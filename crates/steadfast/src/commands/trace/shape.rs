@@ -1,7 +1,7 @@
 //! `trace shape`: distances between I/Os, queue depths over time, lengths of sequential runs and
 //! idle periods.
 
-use super::columns::{aligned, listed};
+use super::columns::{aligned, listing_table};
 use super::hit_map::shade;
 use super::step_time_format::StepTimeFormat;
 use crate::cli::questions::ShapeArguments;
@@ -30,7 +30,7 @@ pub struct ShapeContent {
 /// Prints the shape of the load.
 pub fn run(arguments: &ShapeArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
-    let step_ns = arguments.axis.step.map(|step| step.0);
+    let step_ns = arguments.axis.step_ns();
     let shares = &arguments.shares;
     let PassResult { found, account } = selected.answer(|captured, pass| {
         ShapeResult::read(captured, pass, step_ns, shares.of, shares.threshold)
@@ -42,9 +42,8 @@ pub fn run(arguments: &ShapeArguments) -> anyhow::Result<ExitState> {
         idle: idle(&found.shape, selected.conditions()),
         steps: found.over_time(),
     };
-    let filter = &arguments.selection.filter;
-    let over = (content.step_ns, account.span_ns.unwrap_or_default());
-    let axis = StepTimeFormat::new(selected.conditions(), filter, arguments.axis.time_axis, over);
+    let time_axis = arguments.axis.time_axis;
+    let axis = StepTimeFormat::new(&selected, time_axis, content.step_ns, account.span_ns);
     selected.show(arguments.json, account, content, |content| content.lines(&axis))
 }
 
@@ -55,16 +54,16 @@ impl ShapeContent {
             "Times between the I/Os of a stream\n{}\n\n\
              Sequential runs by their number of selected sequential I/Os\n{}\n\n\
              Idle periods\n{}\n\n{}\n\n{}",
-            listed(StreamShape::ALL, &self.streams),
-            listed(RunShape::ALL, &self.runs),
-            listed(&IdleShape::TABLE, idle),
-            self.depths(axis),
-            self.heat(axis)
+            listing_table(StreamShape::ALL, &self.streams),
+            listing_table(RunShape::ALL, &self.runs),
+            listing_table(&IdleShape::TABLE, idle),
+            self.depth_table(axis),
+            self.response_map(axis)
         )
     }
 
-    /// Draws I/Os by queue depth over time.
-    fn depths(&self, axis: &StepTimeFormat) -> String {
+    /// Formats I/Os by queue depth over time.
+    fn depth_table(&self, axis: &StepTimeFormat) -> String {
         let used = (0..DEPTH_CLASSES).rev().find(|class| {
             self.steps.iter().any(|step| step.depths.get(*class).is_some_and(|ios| *ios > 0))
         });
@@ -81,13 +80,13 @@ impl ShapeContent {
     }
 
     /// Draws response times (up) over time (across) in ASCII shades.
-    fn heat(&self, axis: &StepTimeFormat) -> String {
+    fn response_map(&self, axis: &StepTimeFormat) -> String {
         let classes = || self.steps.iter().flat_map(|step| step.responses.keys());
         let (Some(least), Some(most)) = (classes().min(), classes().max()) else {
             return "Response times are unknown".to_owned();
         };
-        let together = self.steps.len().div_ceil(COLUMNS_MAX).max(1);
-        let columns: Vec<&[StepShape]> = self.steps.chunks(together).collect();
+        let steps_per_column = self.steps.len().div_ceil(COLUMNS_MAX).max(1);
+        let columns: Vec<&[StepShape]> = self.steps.chunks(steps_per_column).collect();
         let ios = |steps: &[StepShape], class: u32| -> u64 {
             steps.iter().filter_map(|step| step.responses.get(&class)).sum()
         };
@@ -103,7 +102,7 @@ impl ShapeContent {
         text.push_str(&format!(
             "from {}, {} to a character; darkest: {largest} I/Os",
             axis.text(first),
-            Nanos(self.step_ns.saturating_mul(together as u64))
+            Nanos(self.step_ns.saturating_mul(steps_per_column as u64))
         ));
         text
     }

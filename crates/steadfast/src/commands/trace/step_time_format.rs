@@ -1,33 +1,27 @@
 //! Times of a study of a capture: its clock, and the first column of a table over time.
 
-use crate::cli::trace::FilterArguments;
 use crate::cli::{AxisArguments, SharesArguments, TimeAxis};
 use crate::filtered_capture::FilteredCapture;
 use steadfast_analysis::StudyOptions;
 use steadfast_analysis::clock::CaptureClock;
-use steadfast_domain::CaptureConditions;
 
 /// Returns the options of a study of a capture, with its clock if one is requested.
 pub fn study_options(
     capture: &FilteredCapture,
-    filter: &FilterArguments,
     shares: &SharesArguments,
     axis: &AxisArguments,
 ) -> StudyOptions {
-    StudyOptions {
-        clock: clock(capture.conditions(), filter, axis.time_axis),
-        ..capture.options(shares, axis.step)
-    }
+    StudyOptions { clock: clock(capture, axis.time_axis), ..capture.options(shares, axis.step) }
 }
 
 /// Returns the requested clock; `None` if relative time is requested or the capture has no clock.
-fn clock(
-    conditions: &CaptureConditions,
-    filter: &FilterArguments,
-    requested: TimeAxis,
-) -> Option<CaptureClock> {
-    CaptureClock::from_conditions(conditions, filter.time_zone.as_ref())
-        .filter(|_| requested == TimeAxis::Clock)
+fn clock(capture: &FilteredCapture, requested: TimeAxis) -> Option<CaptureClock> {
+    match requested {
+        TimeAxis::Clock => {
+            CaptureClock::from_conditions(capture.conditions(), capture.time_zone.as_ref())
+        }
+        TimeAxis::Relative => None,
+    }
 }
 
 /// Row labels of a table over time.
@@ -38,14 +32,16 @@ pub struct StepTimeFormat {
 }
 
 impl StepTimeFormat {
-    /// Returns the axis for steps over a span; relative if the capture has no clock.
+    /// Returns the format for steps of `step_ns` within `span_ns` (begin and end); relative if the
+    /// capture has no clock.
     pub fn new(
-        conditions: &CaptureConditions,
-        filter: &FilterArguments,
+        capture: &FilteredCapture,
         requested: TimeAxis,
-        (step_ns, span_ns): (u64, (u64, u64)),
+        step_ns: u64,
+        span_ns: Option<(u64, u64)>,
     ) -> Self {
-        StepTimeFormat { clock: clock(conditions, filter, requested), step_ns, span_ns }
+        let span_ns = span_ns.unwrap_or_default();
+        StepTimeFormat { clock: clock(capture, requested), step_ns, span_ns }
     }
 
     /// Returns the step width in nanoseconds.

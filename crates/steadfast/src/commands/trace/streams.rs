@@ -1,6 +1,6 @@
 //! `trace streams` and `trace processes`: figures by I/O stream and by process.
 
-use super::columns::listed;
+use super::columns::listing_table;
 use crate::cli::trace::{ProcessFacet, ProcessesArguments, StreamsArguments};
 use crate::exit::ExitState;
 use crate::filtered_capture::FilteredCapture;
@@ -19,13 +19,14 @@ pub fn streams(arguments: &StreamsArguments) -> anyhow::Result<ExitState> {
     selected.show(arguments.json, account, listing, text)
 }
 
+/// Formats the table and its caption.
 fn text(listing: &StreamListing) -> String {
     let (streams, total) = (listing.streams(), listing.total());
     let shown: u64 = streams.iter().map(|stream| stream.count()).sum();
     let has_queue = total.sums.times.queued.total.count > 0;
     format!(
         "{}\n{} of {} streams, {} of {}, {} moved",
-        listed(&StreamFigures::table(has_queue), streams),
+        listing_table(&StreamFigures::table(has_queue), streams),
         streams.len(),
         listing.streams_in_all(),
         grouped(shown),
@@ -52,6 +53,6 @@ pub fn processes(arguments: &ProcessesArguments) -> anyhow::Result<ExitState> {
     selected.show(arguments.json, account, content, |content| {
         let has_queue =
             content.processes.iter().any(|process| process.sums.times.queued.total.count > 0);
-        listed(&ProcessFigures::table(has_queue), &content.processes)
+        listing_table(&ProcessFigures::table(has_queue), &content.processes)
     })
 }

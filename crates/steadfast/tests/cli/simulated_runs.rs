@@ -1,6 +1,6 @@
 //! Whole procedures on a simulated drive.
 
-use super::scratch::*;
+use super::fixtures::*;
 
 /// Files that a finished run leaves.
 const FILES: [&str; 8] = [
@@ -70,23 +70,6 @@ fn a_plan_touches_nothing_and_has_the_best_and_the_worst_time() {
     let json: serde_json::Value = succeed_json(here, "plan iops --target sim:small --json");
     assert_eq!(json["best_time_ns"], 5u64 * 56 * 60 * 1_000_000_000);
     assert_eq!(json["worst_time_ns"], 25u64 * 56 * 60 * 1_000_000_000);
-}
-
-#[test]
-fn measure_answers_in_the_standards_notation() {
-    let here = &TestDirectory::new();
-    let measure = "measure 'RND 4K RW65' --target sim:small --demand T2Q8 --time 5s \
-        --yes-destroy SIM-SMALL";
-    let text = succeed(here, measure);
-    assert!(
-        text.contains("SIMULATED") && text.contains("reads") && text.contains("writes"),
-        "{text}"
-    );
-    let json: serde_json::Value =
-        succeed_json(here, "measure 'RND 4K R' --target sim:small --time 3s --json");
-    let iops = json["iops"].as_f64().unwrap();
-    let ios = json["measurement"]["streams"][0]["tally"]["ios"].as_f64().unwrap();
-    assert!((iops - ios / 3.0).abs() < 1e-6);
 }
 
 #[test]

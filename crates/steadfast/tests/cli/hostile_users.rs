@@ -2,7 +2,7 @@
 //! root works there. Nothing of his is executed or obeyed, and nothing is written outside. And files
 //! that are not regular: the program does not wait for them, read them without end, or continue.
 
-use super::scratch::*;
+use super::fixtures::*;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::os::unix::process::ExitStatusExt;
@@ -84,7 +84,7 @@ impl PathSwapper {
 
     /// Fails if the stranger got anything executed, or anything was written outside.
     #[track_caller]
-    fn judge(&self, what: &str) {
+    fn assert_nothing_obeyed(&self, what: &str) {
         for name in ["executed", "outside"] {
             let found = fs::read_dir(self.here().join(name)).unwrap();
             let names: Vec<_> = found.map(|entry| entry.unwrap().file_name()).collect();
@@ -208,11 +208,11 @@ fn nothing_of_another_user_is_obeyed_while_root_writes() {
             let mut program = command_in(&here, command);
             let output = program.env("XDG_CACHE_HOME", stranger.his()).output().unwrap();
             assert!(!stderr(&output).contains("panicked"), "{command}: {}", stderr(&output));
-            stranger.judge(command);
+            stranger.assert_nothing_obeyed(command);
         }
     }
     assert!(stranger.end() > 0, "the stranger exchanged nothing");
-    stranger.judge("the end");
+    stranger.assert_nothing_obeyed("the end");
 }
 
 /// A run directory that another user can exchange is neither made nor obeyed by root; below
@@ -243,7 +243,7 @@ fn root_neither_makes_nor_obeys_a_run_that_another_user_can_exchange() {
     // A link of his on the way, and one of root's.
     symlink(here.join("outside"), stranger.his().join("link")).unwrap();
     run_ending(here, "compare his/run his/run --output his/link/c.html", &[1]);
-    stranger.judge("compare");
+    stranger.assert_nothing_obeyed("compare");
     symlink("his", here.join("link")).unwrap();
     succeed(here, "report link/run");
 }
@@ -315,20 +315,33 @@ fn run_bounded(here: &Path, arguments: &str) -> Output {
     child.wait_with_output().unwrap()
 }
 
-/// A file that cannot be read as one: what a refusal calls it, and how to make it.
-type OddFile = (&'static str, fn(&Path));
+/// A file that cannot be read as one.
+struct OddFile {
+    /// What a refusal calls it.
+    kind: &'static str,
+    make: fn(&Path),
+}
 
 fn odd_files() -> [OddFile; 5] {
     [
-        ("a FIFO", |path| {
-            assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
-        }),
-        ("a directory", |path| fs::create_dir(path).unwrap()),
-        ("a socket", |path| drop(std::os::unix::net::UnixListener::bind(path).unwrap())),
-        ("a symbolic link", |path| symlink("/dev/zero", path).unwrap()),
-        ("is larger than", |path| {
-            fs::File::create(path).unwrap().set_len(3 << 40).unwrap();
-        }),
+        OddFile {
+            kind: "a FIFO",
+            make: |path| {
+                assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+            },
+        },
+        OddFile { kind: "a directory", make: |path| fs::create_dir(path).unwrap() },
+        OddFile {
+            kind: "a socket",
+            make: |path| drop(std::os::unix::net::UnixListener::bind(path).unwrap()),
+        },
+        OddFile { kind: "a symbolic link", make: |path| symlink("/dev/zero", path).unwrap() },
+        OddFile {
+            kind: "is larger than",
+            make: |path| {
+                fs::File::create(path).unwrap().set_len(3 << 40).unwrap();
+            },
+        },
     ]
 }
 
@@ -343,7 +356,7 @@ fn what_is_no_regular_file_of_a_run_is_refused_at_once() {
     for name in ["settings.json", "journal.jsonl"] {
         let (path, kept) = (here.join("run").join(name), here.join(format!("kept-{name}")));
         fs::rename(&path, &kept).unwrap();
-        for (kind, make) in odd_files() {
+        for OddFile { kind, make } in odd_files() {
             make(&path);
             for arguments in commands {
                 let output = run_bounded(here, arguments);
@@ -378,7 +391,10 @@ fn what_is_no_regular_file_is_refused_wherever_a_file_is_named() {
         "explore odd --no-browser --no-cache",
         "plan iops --target sim:small --meta odd",
     ];
-    for (kind, make) in odd_files().into_iter().filter(|(kind, _)| *kind != "is larger than") {
+    for OddFile { kind, make } in odd_files() {
+        if kind == "is larger than" {
+            continue;
+        }
         make(&here.join("odd"));
         for arguments in rows {
             let output = run_bounded(here, arguments);
@@ -444,7 +460,7 @@ fn no_signal_ends_a_run_without_an_end() {
             let journal = fs::read_to_string(here.join("run/journal.jsonl"));
             journal.is_ok_and(|journal| journal.contains("\"opened\""))
         });
-        super::scratch::signal(&child, signal);
+        super::fixtures::signal(&child, signal);
         let status = child.wait().unwrap();
         assert_eq!(status.code(), Some(4), "signal {signal}: {status}");
     }

@@ -26,14 +26,14 @@ struct CodeModule {
     /// Paths of the names that `use` imports.
     aliases: BTreeMap<String, CodePath>,
     globs: Vec<CodePath>,
-    /// Every path that its code names.
-    named: Vec<CodePath>,
+    /// Every path in its code.
+    paths: Vec<CodePath>,
 }
 
 impl CodeModule {
     /// Returns true if a path can lead out of the module. A single identifier does if it was imported;
     /// otherwise it is a variable or the name of a child.
-    fn names_another(&self, path: &[String]) -> bool {
+    fn leads_outside(&self, path: &[String]) -> bool {
         path.len() > 1 || self.aliases.contains_key(&path[0])
     }
 }
@@ -47,7 +47,7 @@ struct ModuleVisitor<'a> {
     tree: &'a mut ModuleTree,
     at: CodePath,
     /// Directory of the files of child modules.
-    beside: PathBuf,
+    children_directory: PathBuf,
 }
 
 fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
@@ -93,31 +93,31 @@ impl ModuleVisitor<'_> {
         tree: &mut ModuleTree,
         at: CodePath,
         file: &Path,
-        beside: PathBuf,
+        children_directory: PathBuf,
         items: &[syn::Item],
     ) {
-        let mut reader = ModuleVisitor { tree, at, beside };
+        let mut reader = ModuleVisitor { tree, at, children_directory };
         reader.module().file = file.to_owned();
         items.iter().for_each(|item| reader.visit_item(item));
     }
-    fn read_file(tree: &mut ModuleTree, at: CodePath, file: &Path, beside: PathBuf) {
+    fn read_file(tree: &mut ModuleTree, at: CodePath, file: &Path, children_directory: PathBuf) {
         let text = std::fs::read_to_string(file).unwrap();
         let parsed = syn::parse_file(&text).unwrap_or_else(|why| panic!("{file:?}: {why}"));
-        ModuleVisitor::read(tree, at, file, beside, &parsed.items);
+        ModuleVisitor::read(tree, at, file, children_directory, &parsed.items);
     }
     /// Adds the names that `use` imports; `own` is false if the file only re-exports them.
-    fn imported(&mut self, tree: &syn::UseTree, mut before: CodePath, own: bool) {
+    fn add_imports(&mut self, tree: &syn::UseTree, mut before: CodePath, own: bool) {
         match tree {
             syn::UseTree::Path(path) => {
                 before.push(path.ident.to_string());
-                self.imported(&path.tree, before, own);
+                self.add_imports(&path.tree, before, own);
             }
             syn::UseTree::Group(group) => {
-                group.items.iter().for_each(|tree| self.imported(tree, before.clone(), own));
+                group.items.iter().for_each(|tree| self.add_imports(tree, before.clone(), own));
             }
             syn::UseTree::Glob(_) => {
                 self.module().globs.push(before.clone());
-                self.brought_in(before, own);
+                self.add_import(before, own);
             }
             syn::UseTree::Name(name) => self.alias(before, &name.ident, &name.ident, own),
             syn::UseTree::Rename(name) => self.alias(before, &name.ident, &name.rename, own),
@@ -132,20 +132,20 @@ impl ModuleVisitor<'_> {
             path.push(of.to_string());
         }
         self.module().aliases.insert(known_as, path.clone());
-        self.brought_in(path, own);
+        self.add_import(path, own);
     }
-    fn brought_in(&mut self, path: CodePath, own: bool) {
+    fn add_import(&mut self, path: CodePath, own: bool) {
         if own {
-            self.names(path);
+            self.add_path(path);
         }
     }
-    fn names(&mut self, path: CodePath) {
+    fn add_path(&mut self, path: CodePath) {
         if !path.is_empty() {
-            self.module().named.push(path);
+            self.module().paths.push(path);
         }
     }
     /// Adds the paths in the tokens of a macro, which are not parsed.
-    fn in_tokens(&mut self, tokens: TokenStream) {
+    fn add_paths_in_tokens(&mut self, tokens: TokenStream) {
         let (mut path, mut colons) = (CodePath::new(), 0);
         for token in tokens {
             match token {
@@ -155,20 +155,20 @@ impl ModuleVisitor<'_> {
                 }
                 TokenTree::Ident(ident) => {
                     if colons != 2 {
-                        self.names(std::mem::take(&mut path));
+                        self.add_path(std::mem::take(&mut path));
                     }
                     path.push(ident.to_string());
                 }
                 other => {
-                    self.names(std::mem::take(&mut path));
+                    self.add_path(std::mem::take(&mut path));
                     if let TokenTree::Group(group) = other {
-                        self.in_tokens(group.stream());
+                        self.add_paths_in_tokens(group.stream());
                     }
                 }
             }
             colons = 0;
         }
-        self.names(path);
+        self.add_path(path);
     }
 }
 
@@ -183,31 +183,35 @@ impl<'ast> Visit<'ast> for ModuleVisitor<'_> {
         syn::visit::visit_item(self, item);
     }
     fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
-        self.imported(&item.tree, CodePath::new(), matches!(item.vis, syn::Visibility::Inherited));
+        self.add_imports(
+            &item.tree,
+            CodePath::new(),
+            matches!(item.vis, syn::Visibility::Inherited),
+        );
     }
     fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
         let name = item.ident.to_string();
         self.module().children.insert(name.clone());
         let at = [self.at.clone(), vec![name.clone()]].concat();
-        let own = self.beside.join(&name);
+        let own = self.children_directory.join(&name);
         match &item.content {
             Some((_, items)) => {
                 let file = self.module().file.clone();
                 ModuleVisitor::read(self.tree, at, &file, own, items);
             }
             None => {
-                let beside = self.beside.join(format!("{name}.rs"));
-                let file = if beside.exists() { beside } else { own.join("mod.rs") };
+                let flat = self.children_directory.join(format!("{name}.rs"));
+                let file = if flat.exists() { flat } else { own.join("mod.rs") };
                 ModuleVisitor::read_file(self.tree, at, &file, own);
             }
         }
     }
     fn visit_path(&mut self, path: &'ast syn::Path) {
-        self.names(path.segments.iter().map(|segment| segment.ident.to_string()).collect());
+        self.add_path(path.segments.iter().map(|segment| segment.ident.to_string()).collect());
         syn::visit::visit_path(self, path);
     }
     fn visit_macro(&mut self, item: &'ast syn::Macro) {
-        self.in_tokens(item.tokens.clone());
+        self.add_paths_in_tokens(item.tokens.clone());
     }
 }
 
@@ -239,8 +243,8 @@ impl ModuleTree {
             }
             name if module.children.contains(name) => self.below(from, path, depth),
             name => {
-                let meant = module.aliases.get(name).filter(|meant| meant.as_slice() != [name])?;
-                self.home(from, &[meant.as_slice(), rest].concat(), depth + 1)
+                let imported = module.aliases.get(name).filter(|path| path.as_slice() != [name])?;
+                self.home(from, &[imported.as_slice(), rest].concat(), depth + 1)
             }
         }
     }
@@ -264,41 +268,41 @@ impl ModuleTree {
         module.globs.iter().find_map(behind).or(Some(module))
     }
     /// Returns the files that each file needs.
-    fn needs(&self) -> BTreeMap<&Path, BTreeSet<&Path>> {
-        let mut needs: BTreeMap<&Path, BTreeSet<&Path>> = BTreeMap::new();
+    fn dependencies(&self) -> BTreeMap<&Path, BTreeSet<&Path>> {
+        let mut dependencies: BTreeMap<&Path, BTreeSet<&Path>> = BTreeMap::new();
         for (at, module) in &self.0 {
-            for path in module.named.iter().filter(|path| module.names_another(path)) {
+            for path in module.paths.iter().filter(|path| module.leads_outside(path)) {
                 let home = self.home(at, path, 0).map(|home| home.file.as_path());
                 let other = home.filter(|file| *file != module.file);
-                needs.entry(&module.file).or_default().extend(other);
+                dependencies.entry(&module.file).or_default().extend(other);
             }
         }
-        needs
+        dependencies
     }
 }
 
 /// Returns the files of a circle, each of which needs the next.
-fn circle<'a>(needs: &BTreeMap<&'a Path, BTreeSet<&'a Path>>) -> Option<Vec<&'a Path>> {
+fn circle<'a>(dependencies: &BTreeMap<&'a Path, BTreeSet<&'a Path>>) -> Option<Vec<&'a Path>> {
     let mut done = BTreeSet::new();
-    needs.keys().find_map(|file| walk(file, needs, &mut Vec::new(), &mut done))
+    dependencies.keys().find_map(|file| walk(file, dependencies, &mut Vec::new(), &mut done))
 }
 
 fn walk<'a>(
     file: &'a Path,
-    needs: &BTreeMap<&'a Path, BTreeSet<&'a Path>>,
-    way: &mut Vec<&'a Path>,
+    dependencies: &BTreeMap<&'a Path, BTreeSet<&'a Path>>,
+    path_so_far: &mut Vec<&'a Path>,
     done: &mut BTreeSet<&'a Path>,
 ) -> Option<Vec<&'a Path>> {
-    if let Some(at) = way.iter().position(|before| *before == file) {
-        return Some(way[at..].to_vec());
+    if let Some(at) = path_so_far.iter().position(|before| *before == file) {
+        return Some(path_so_far[at..].to_vec());
     }
     if done.contains(file) {
         return None;
     }
-    way.push(file);
-    let next = needs.get(file).into_iter().flatten();
-    let found = next.into_iter().find_map(|next| walk(next, needs, way, done));
-    way.pop();
+    path_so_far.push(file);
+    let next = dependencies.get(file).into_iter().flatten();
+    let found = next.into_iter().find_map(|next| walk(next, dependencies, path_so_far, done));
+    path_so_far.pop();
     done.insert(file);
     found
 }
@@ -314,10 +318,10 @@ fn no_two_files_of_a_crate_need_each_other() {
     for name in CRATES {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name).join("src");
         let tree = ModuleTree::read(&source);
-        let needs = tree.needs();
-        let edges: usize = needs.values().map(BTreeSet::len).sum();
+        let dependencies = tree.dependencies();
+        let edges: usize = dependencies.values().map(BTreeSet::len).sum();
         assert!(edges > tree.0.len(), "{name}: {edges} edges cannot be all");
-        if let Some(circle) = circle(&needs) {
+        if let Some(circle) = circle(&dependencies) {
             panic!("{name}: an import circle: {}", chain(&circle, &source));
         }
     }
@@ -337,7 +341,7 @@ fn a_circle_is_found_through_a_re_export_and_not_through_a_declaration() {
         write("a/inner.rs", "use crate::b; pub struct A; fn f() { println!(\"{}\", b::B) }");
         write("b.rs", b);
         let tree = ModuleTree::read(room.path());
-        circle(&tree.needs()).map(|circle| chain(&circle, room.path()))
+        circle(&tree.dependencies()).map(|circle| chain(&circle, room.path()))
     };
     assert_eq!(found("pub const B: u8 = 1;"), None);
     assert_eq!(found("pub const B: u8 = 1; #[cfg(test)] use crate::A;"), None);

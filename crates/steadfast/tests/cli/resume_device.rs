@@ -1,7 +1,7 @@
 //! A resumed run writes to the device that was confirmed when it began, and to no other. No other
 //! device or file changes by a byte.
 
-use super::scratch::*;
+use super::fixtures::*;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -12,8 +12,8 @@ use steadfast_runner::Ledger;
 /// Size of every target here: the least that a procedure takes.
 const SIZE: usize = 64 << 20;
 
-/// Somebody's file, with content of its own.
-fn precious(path: &Path) -> Vec<u8> {
+/// Writes a file that stands for somebody's data; returns its content.
+fn write_precious_file(path: &Path) -> Vec<u8> {
     let seed = path.as_os_str().len() as u64;
     let words = (0..1 << 16).map(|n| steadfast_domain::step::mix64(seed + n).to_le_bytes());
     let piece: Vec<u8> = words.flatten().collect();
@@ -47,7 +47,7 @@ fn begin(directory: &Path, target: &[&str]) -> PathBuf {
 
 /// Resumes from a directory; the run is opened once more, and killed.
 #[track_caller]
-fn continues(directory: &Path, run: &Path, more: &[&str]) {
+fn assert_continues(directory: &Path, run: &Path, more: &[&str]) {
     let count = openings(run) + 1;
     let arguments = [&["resume", run.to_str().unwrap()], more].concat();
     let child = spawn_in(directory, &arguments, Stdio::null(), Stdio::null());
@@ -62,7 +62,7 @@ fn resume(run: &Path, more: &[&str]) -> (i32, String) {
 
 /// Resumes; it must be refused with all of these words and leave every file alone.
 #[track_caller]
-fn refused(run: &Path, more: &[&str], words: &[&str], untouched: &[(&Path, &[u8])]) {
+fn assert_refused(run: &Path, more: &[&str], words: &[&str], untouched: &[(&Path, &[u8])]) {
     let before = fs::read(run.join("journal.jsonl")).ok();
     let (code, text) = resume(run, more);
     assert_eq!(code, 1, "{text}");
@@ -77,7 +77,7 @@ fn refused(run: &Path, more: &[&str], words: &[&str], untouched: &[(&Path, &[u8]
 
 /// Writes the run's ledger again, as another machine, another boot or another version would have
 /// left it.
-fn rewritten(run: &Path, change: impl Fn(&mut Option<Box<Proof>>)) -> PathBuf {
+fn rewrite_ledger(run: &Path, change: impl Fn(&mut Option<Box<Proof>>)) -> PathBuf {
     let contents = Ledger::read(run).unwrap();
     let copy =
         run.with_file_name(format!("run-{}", fs::read_dir(run.parent().unwrap()).unwrap().count()));
@@ -103,8 +103,8 @@ fn a_relative_target_is_the_same_file_from_every_directory() {
         fs::create_dir(directory).unwrap();
     }
     let run = begin(&here, &SCRATCH);
-    let letters = precious(&there.join("scratch.bin"));
-    continues(&there, &run, &[]);
+    let letters = write_precious_file(&there.join("scratch.bin"));
+    assert_continues(&there, &run, &[]);
     assert!(fs::read(there.join("scratch.bin")).unwrap() == letters);
     let lines = Ledger::read(&run).unwrap().lines;
     let taken = lines.iter().rev().find_map(|line| match &line.entry {
@@ -118,8 +118,13 @@ fn a_relative_target_is_the_same_file_from_every_directory() {
     let moved = here.join("moved.bin");
     fs::rename(&own, &moved).unwrap();
     let content = fs::read(&moved).unwrap();
-    refused(&run, &[], &["scratch.bin", "cannot find it"], &[(&moved, &content)]);
-    refused(&run, &["--yes-destroy", "scratch.bin"], &["scratch.bin"], &[(&moved, &content)]);
+    assert_refused(&run, &[], &["scratch.bin", "cannot find it"], &[(&moved, &content)]);
+    assert_refused(
+        &run,
+        &["--yes-destroy", "scratch.bin"],
+        &["scratch.bin"],
+        &[(&moved, &content)],
+    );
 }
 
 /// Renaming run directories does not choose a device.
@@ -142,22 +147,32 @@ fn a_run_that_took_the_place_of_another_must_be_confirmed() {
     };
     swap();
     for run in &runs {
-        refused(run, &[], &["the run directory was", "--yes-destroy scratch.bin"], &untouched);
+        assert_refused(
+            run,
+            &[],
+            &["the run directory was", "--yes-destroy scratch.bin"],
+            &untouched,
+        );
     }
     swap();
-    continues(scratch, &runs[0], &[]);
+    assert_continues(scratch, &runs[0], &[]);
     // A copy at the same place is another directory.
     let aside = scratch.join("aside");
     fs::rename(&runs[1], &aside).unwrap();
     assert!(Command::new("cp").arg("-a").args([&aside, &runs[1]]).status().unwrap().success());
     let two: [(&Path, &[u8]); 1] = [untouched[1]];
-    refused(&runs[1], &[], &["took the place of another", "--yes-destroy scratch.bin"], &two);
+    assert_refused(
+        &runs[1],
+        &[],
+        &["took the place of another", "--yes-destroy scratch.bin"],
+        &two,
+    );
     // Moved, it is confirmed once.
     let moved = scratch.join("two/moved");
     fs::rename(&aside, &moved).unwrap();
-    refused(&moved, &[], &["the run directory was", "--yes-destroy scratch.bin"], &two);
-    continues(scratch, &moved, &["--yes-destroy", "scratch.bin"]);
-    continues(scratch, &moved, &[]);
+    assert_refused(&moved, &[], &["the run directory was", "--yes-destroy scratch.bin"], &two);
+    assert_continues(scratch, &moved, &["--yes-destroy", "scratch.bin"]);
+    assert_continues(scratch, &moved, &[]);
 }
 
 #[test]
@@ -169,16 +184,16 @@ fn a_file_that_took_the_place_of_another_must_be_confirmed() {
     // A new file may get the inode of the one that was removed before it.
     for round in 0..3 {
         fs::remove_file(&file).unwrap();
-        let letters = precious(&file);
+        let letters = write_precious_file(&file);
         let ask = ["another file", "--yes-destroy scratch.bin"];
         let reused = fs::metadata(&file).unwrap().ino() == was;
         println!("round {round}: inode used again: {reused}");
-        refused(&run, &[], &ask, &[(&file, &letters)]);
-        refused(&run, &["--yes-destroy", "scratch"], &ask, &[(&file, &letters)]);
+        assert_refused(&run, &[], &ask, &[(&file, &letters)]);
+        assert_refused(&run, &["--yes-destroy", "scratch"], &ask, &[(&file, &letters)]);
     }
-    continues(scratch, &run, &["--yes-destroy", "scratch.bin"]);
+    assert_continues(scratch, &run, &["--yes-destroy", "scratch.bin"]);
     // It is the run's file from now on.
-    continues(scratch, &run, &[]);
+    assert_continues(scratch, &run, &[]);
 }
 
 /// The inode, its birth and its mark are unchanged; the content is not.
@@ -194,10 +209,10 @@ fn a_scratch_file_that_somebody_wrote_to_must_be_confirmed() {
     if proof.mark.is_none() {
         return skip("no extended attributes here");
     }
-    let letters = precious(&file);
+    let letters = write_precious_file(&file);
     let old = Command::new("touch").args(["--date=2001-01-01"]).arg(&file).status().unwrap();
     assert!(old.success());
-    refused(&run, &[], &["the file was written to"], &[(&file, &letters)]);
+    assert_refused(&run, &[], &["the file was written to"], &[(&file, &letters)]);
 }
 
 /// A file without a mark, confirmed by its name, still has its inode and its birth.
@@ -205,9 +220,9 @@ fn a_scratch_file_that_somebody_wrote_to_must_be_confirmed() {
 fn a_file_without_a_mark_that_somebody_wrote_to_must_be_confirmed() {
     let here = &TestDirectory::new();
     let file = here.join("own.bin");
-    precious(&file);
+    write_precious_file(&file);
     let run = begin(here, &["--target", "own.bin", "--yes-destroy", "own.bin"]);
-    continues(here, &run, &[]);
+    assert_continues(here, &run, &[]);
     // As when the run was killed a minute ago.
     let contents = Ledger::read(&run).unwrap();
     let earlier = here.join("earlier");
@@ -216,18 +231,18 @@ fn a_file_without_a_mark_that_somebody_wrote_to_must_be_confirmed() {
         ledger.append(line.at - 60_000, &line.entry).unwrap();
     }
     drop(ledger);
-    let letters = precious(&file);
+    let letters = write_precious_file(&file);
     let old = Command::new("touch").args(["--date=2001-01-01"]).arg(&file).status().unwrap();
     assert!(old.success());
     let ask = ["was changed after the last journal entry", "--yes-destroy own.bin"];
-    refused(&earlier, &[], &ask, &[(&file, &letters)]);
+    assert_refused(&earlier, &[], &ask, &[(&file, &letters)]);
     // A run that was halted wrote nothing later than that.
     let mut ledger = Ledger::open(&run).unwrap().0;
     let at = contents.lines.last().unwrap().at;
     ledger.append(at, &JournalEntry::Halted("stopped on request".into())).unwrap();
     drop(ledger);
-    refused(&run, &[], &ask, &[(&file, &letters)]);
-    continues(here, &run, &["--yes-destroy", "own.bin"]);
+    assert_refused(&run, &[], &ask, &[(&file, &letters)]);
+    assert_continues(here, &run, &["--yes-destroy", "own.bin"]);
 }
 
 /// A program that is named relative to the directory in which the run begins is the same program
@@ -249,7 +264,7 @@ fn a_power_command_is_the_same_program_from_every_directory() {
     let kept = settings.settings.power_command.clone().unwrap();
     let (program, arguments) = kept.split_once(' ').unwrap();
     assert_eq!((fs::canonicalize(program).unwrap(), arguments.trim()), (own, "once"));
-    continues(&there, &run, &[]);
+    assert_continues(&there, &run, &[]);
     assert!(!there.join("called").exists(), "another program was run");
 }
 
@@ -258,26 +273,26 @@ fn a_loop_device_over_another_file_must_be_confirmed() {
     let Some(device) = LoopDevice::new(64) else { return };
     let here = &TestDirectory::new();
     let run = begin(here, &["--target", &device.path, "--yes-destroy", device.name()]);
-    continues(here, &run, &[]);
+    assert_continues(here, &run, &[]);
     let backing = format!("/sys/block/{}/loop/backing_file", device.name());
     let own = PathBuf::from(fs::read_to_string(backing).unwrap().trim());
     let attach = |to: &Path| device.attach(to);
     let other = here.join("other");
-    let letters = precious(&other);
+    let letters = write_precious_file(&other);
     attach(&other);
     let ask = ["attached to something else", &format!("--yes-destroy {}", device.name())];
-    refused(&run, &[], &ask, &[(&other, &letters)]);
+    assert_refused(&run, &[], &ask, &[(&other, &letters)]);
     // The same path, another file.
     let kept = own.with_extension("kept");
     fs::rename(&own, &kept).unwrap();
     fs::copy(&other, &own).unwrap();
     attach(&own);
-    refused(&run, &[], &ask, &[(&other, &letters), (&own, &letters)]);
+    assert_refused(&run, &[], &ask, &[(&other, &letters), (&own, &letters)]);
     // Another path, and the file that was confirmed.
     attach(&kept);
-    continues(here, &run, &[]);
+    assert_continues(here, &run, &[]);
     attach(&other);
-    continues(here, &run, &["--yes-destroy", device.name()]);
+    assert_continues(here, &run, &["--yes-destroy", device.name()]);
     attach(&kept);
     fs::rename(&kept, &own).unwrap();
 }
@@ -288,16 +303,21 @@ fn a_run_of_another_machine_and_one_of_an_older_version_must_be_confirmed() {
     let run = begin(scratch, &SCRATCH);
     let file = scratch.join("scratch.bin");
     let content = fs::read(&file).unwrap();
-    let elsewhere = rewritten(&run, |proof| {
+    let elsewhere = rewrite_ledger(&run, |proof| {
         let proof = proof.as_mut().unwrap();
         (proof.machine, proof.boot) = (Some("0123".into()), Some("4567".into()));
     });
     let ask = ["another machine", "--yes-destroy scratch.bin"];
-    refused(&elsewhere, &[], &ask, &[(&file, &content)]);
-    let unproven = rewritten(&run, |proof| *proof = None);
-    refused(&unproven, &[], &["no proof of the device", "--yes-destroy"], &[(&file, &content)]);
+    assert_refused(&elsewhere, &[], &ask, &[(&file, &content)]);
+    let unproven = rewrite_ledger(&run, |proof| *proof = None);
+    assert_refused(
+        &unproven,
+        &[],
+        &["no proof of the device", "--yes-destroy"],
+        &[(&file, &content)],
+    );
     assert_eq!(code(&run_in(scratch, &["study", unproven.to_str().unwrap()])), 0);
-    continues(scratch, &unproven, &["--yes-destroy", "scratch.bin"]);
+    assert_continues(scratch, &unproven, &["--yes-destroy", "scratch.bin"]);
 }
 
 /// A disk without a serial number is recognized while it stays attached.
@@ -311,10 +331,11 @@ fn a_disk_without_a_serial_number_must_be_confirmed_after_a_restart() {
     let ask = ["no serial number", &format!("--yes-destroy {}", zram.0)];
     let untouched: [(&Path, &[u8]); 1] = [(Path::new(&path), &content)];
     // The kernel does not report whether a reset emptied it.
-    refused(&run, &[], &["was reset", ask[1]], &untouched);
-    let restarted = rewritten(&run, |proof| proof.as_mut().unwrap().boot = Some("4567".into()));
-    refused(&restarted, &[], &[ask[0], ask[1], "restarted"], &untouched);
-    continues(here, &restarted, &["--yes-destroy", &zram.0]);
+    assert_refused(&run, &[], &["was reset", ask[1]], &untouched);
+    let restarted =
+        rewrite_ledger(&run, |proof| proof.as_mut().unwrap().boot = Some("4567".into()));
+    assert_refused(&restarted, &[], &[ask[0], ask[1], "restarted"], &untouched);
+    assert_continues(here, &restarted, &["--yes-destroy", &zram.0]);
 }
 
 /// A zram device of our own, removed when dropped.
@@ -361,26 +382,31 @@ fn bare_and_edited_settings_are_refused_and_no_command_is_run() {
     edited["settings"]["power_command"] = format!("touch {}", canary.display()).into();
     fs::write(&settings, serde_json::to_string_pretty(&edited).unwrap()).unwrap();
     for more in [&[][..], &["--yes-destroy", "scratch.bin"]] {
-        refused(&run, more, &["journal.jsonl, line 1", "settings.json"], &untouched);
+        assert_refused(&run, more, &["journal.jsonl, line 1", "settings.json"], &untouched);
         let bare = scratch.join("bare");
         let _ = fs::remove_dir_all(&bare);
         fs::create_dir(&bare).unwrap();
         fs::copy(&settings, bare.join("settings.json")).unwrap();
-        refused(&bare, more, &["contains settings, but no run", "start the run again"], &untouched);
+        assert_refused(
+            &bare,
+            more,
+            &["contains settings, but no run", "start the run again"],
+            &untouched,
+        );
         assert_eq!(fs::read_dir(&bare).unwrap().count(), 1, "nothing is added");
         // A journal without a device is no run.
         fs::write(bare.join("journal.jsonl"), &lines[..lines.len() / 3]).unwrap();
-        refused(&bare, more, &["no run"], &untouched);
+        assert_refused(&bare, more, &["no run"], &untouched);
     }
     fs::write(&settings, &text).unwrap();
     fs::write(&journal, lines.replacen("\"wwid\":null", "\"wwid\":\"1\"", 1)).unwrap();
-    refused(&run, &[], &["journal.jsonl, line 1"], &untouched);
+    assert_refused(&run, &[], &["journal.jsonl, line 1"], &untouched);
     fs::write(&journal, &lines).unwrap();
     if is_root() {
         std::os::unix::fs::chown(&settings, Some(65534), None).unwrap();
-        refused(&run, &[], &["belongs to user 65534", "chown"], &untouched);
+        assert_refused(&run, &[], &["belongs to user 65534", "chown"], &untouched);
         std::os::unix::fs::chown(&settings, Some(0), None).unwrap();
     }
     assert!(!canary.exists(), "no command was run");
-    continues(scratch, &run, &[]);
+    assert_continues(scratch, &run, &[]);
 }

@@ -1,12 +1,12 @@
 //! Every figure of streams, groups, processes, capture steps, drives and the day, compared with what
 //! Python finds with DuckDB in the same file by the rules of docs/trace.md (`figures.py`).
 
-use super::made_up::{
-    BEGAN_S, CHANGE_S, CaptureChoice, LASTED_S, LATER_S, SECOND, ZONE_S, answer, conditions,
-    counted, ios, same, write,
-};
-use super::scratch::{
+use super::fixtures::{
     Arguments, TestDirectory, array, findings, parse_json, python, succeed, succeed_json,
+};
+use super::synthetic_captures::{
+    BEGAN_S, CHANGE_S, CaptureChoice, LASTED_S, LATER_S, SECOND, ZONE_S, answer, assert_same,
+    conditions, counted, ios, write,
 };
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -16,7 +16,7 @@ use steadfast_domain::io_event::CapturedDevice;
 const STEP_NS: u64 = 600 * SECOND;
 
 /// Writes a capture; returns what was counted in it.
-fn made(place: &Path, which: CaptureChoice) -> Option<Value> {
+fn write_and_count(place: &Path, which: CaptureChoice) -> Option<Value> {
     write(&place.join("t.parquet"), conditions(which), ios(which));
     let is_first = which == CaptureChoice::First;
     let began = BEGAN_S + if is_first { 0 } else { LATER_S };
@@ -56,9 +56,9 @@ fn keyed(rows: &Value, field: &str) -> Value {
 
 /// Asserts that the rows are those that were counted, and no others.
 #[track_caller]
-fn same_rows(rows: &Value, field: &str, counted: &Value, what: &str) {
+fn assert_same_rows(rows: &Value, field: &str, counted: &Value, what: &str) {
     assert_eq!(rows.as_array().unwrap().len(), counted.as_object().unwrap().len(), "{what}: rows");
-    same(&keyed(rows, field), counted, what);
+    assert_same(&keyed(rows, field), counted, what);
 }
 
 /// Asserts that the largest comes first.
@@ -75,41 +75,44 @@ fn names(rows: &Value) -> Vec<&str> {
 /// A part of the time that cuts two steps of 10 minutes: `CUT` of `figures.py`.
 const PART: [&str; 4] = ["--from", "65min", "--to", "5100000000007ns"];
 
-const WHICH: [CaptureChoice; 2] = [CaptureChoice::First, CaptureChoice::Second];
+/// Writes each of the two captures to a directory and calls `check` with it and what was counted.
+fn for_each_capture(check: impl Fn(&Path, &Value)) {
+    for which in [CaptureChoice::First, CaptureChoice::Second] {
+        let place = &TestDirectory::new();
+        let Some(counted) = write_and_count(place, which) else { return };
+        check(place, &counted);
+    }
+}
 
 #[test]
 fn streams_kinds_and_processes_are_as_python_counts_them() {
-    for which in WHICH {
-        let place = &TestDirectory::new();
-        let Some(counted) = made(place, which) else { return };
+    for_each_capture(|place, counted| {
         let streams = found(place, &["streams"]);
-        same_rows(&streams["streams"], "stream", &counted["streams"], "streams");
-        same(&streams["total"], &counted["all"], "all streams");
+        assert_same_rows(&streams["streams"], "stream", &counted["streams"], "streams");
+        assert_same(&streams["total"], &counted["all"], "all streams");
         descending(&streams["streams"], "count");
         let narrow = &found(place, &["streams", "--window", "3"])["streams"];
-        same_rows(narrow, "stream", &counted["streams_of_a_narrow_window"], "window of 3");
+        assert_same_rows(narrow, "stream", &counted["streams_of_a_narrow_window"], "window of 3");
         let by_bytes = found(place, &["streams", "--shares", "bytes", "--threshold", "1.5%"]);
         descending(&by_bytes["streams"], "amount");
         assert_eq!(json!(names(&by_bytes["streams"])), counted["streams_by_bytes"]);
         for by in ["stream", "process"] {
             let kinds = found(place, &["groups", "--by", by, "--show", "kinds"]);
-            same_rows(&kinds["groups"], by, &counted[format!("kinds_by_{by}")], by);
+            assert_same_rows(&kinds["groups"], by, &counted[format!("kinds_by_{by}")], by);
             descending(&kinds["groups"], "count");
         }
         let processes = &found(place, &["processes"])["processes"];
-        same_rows(processes, "process", &counted["processes"], "processes");
-    }
+        assert_same_rows(processes, "process", &counted["processes"], "processes");
+    });
 }
 
 #[test]
 fn applied_workloads_and_their_steps_are_as_python_counts_them() {
-    for which in WHICH {
-        let place = &TestDirectory::new();
-        let Some(counted) = made(place, which) else { return };
+    for_each_capture(|place, counted| {
         let derive = ["workload", "derive", "t.parquet"];
         let derived: Value = succeed_json(place, &[&derive[..], &["--json"]].concat());
         let streams = &derived["workload"]["streams"];
-        same_rows(streams, "stream", &counted["applied"], "cumulative workload");
+        assert_same_rows(streams, "stream", &counted["applied"], "cumulative workload");
         let parts: [(&str, &[&str]); 2] = [("played", &[]), ("played_of_a_part", &PART)];
         for (name, words) in parts {
             let native = ["--native", "--step", "10min", "-o", name];
@@ -118,16 +121,14 @@ fn applied_workloads_and_their_steps_are_as_python_counts_them() {
 print(json.dumps(tomllib.load(open(sys.argv[1], 'rb'))))";
             let Some(output) = python(&["tomllib"], &["-c", read, name], place) else { return };
             let file: Value = parse_json(&output);
-            same(&file["step"], &counted[name], name);
+            assert_same(&file["step"], &counted[name], name);
         }
-    }
+    });
 }
 
 #[test]
 fn steps_maps_and_percentiles_of_shapes_are_as_python_counts_them() {
-    for which in WHICH {
-        let place = &TestDirectory::new();
-        let Some(counted) = made(place, which) else { return };
+    for_each_capture(|place, counted| {
         let narrowed: [(&str, &[&str]); 4] = [
             ("steps", &[]),
             ("steps_of_a_part", &PART),
@@ -136,17 +137,21 @@ fn steps_maps_and_percentiles_of_shapes_are_as_python_counts_them() {
         ];
         for (name, words) in narrowed {
             let steps = found(place, &[&["steps", "--step", "10min"], words].concat());
-            same_rows(&steps["steps"], "begin_ns", &counted[name], name);
+            assert_same_rows(&steps["steps"], "begin_ns", &counted[name], name);
         }
         let map = found(place, &["map", "--step", "10min", "--threshold", "3%"]);
         same_map(&map, &counted["map"]);
         let shape = found(place, &["shape", "--threshold", "0%", "--step", "10min"]);
         for row in array(&shape["streams"]) {
             let name = row["stream"].as_str().unwrap();
-            same(&row["gaps"], &counted["shape"]["gaps"][name], name);
+            assert_same(&row["gaps"], &counted["shape"]["gaps"][name], name);
         }
-        same(&keyed(&shape["steps"], "begin_ns"), &counted["shape"]["steps"], "shape over time");
-    }
+        assert_same(
+            &keyed(&shape["steps"], "begin_ns"),
+            &counted["shape"]["steps"],
+            "shape over time",
+        );
+    });
 }
 
 /// Two captures that overlap are on one axis, the later one behind the first by their clocks.
@@ -158,7 +163,7 @@ fn devices_side_by_side_are_as_python_counts_them() {
         (CaptureChoice::First, "a.parquet", 0),
         (CaptureChoice::Second, "b.parquet", LATER_S * SECOND),
     ] {
-        let Some(counted) = made(place, which) else { return };
+        let Some(counted) = write_and_count(place, which) else { return };
         std::fs::rename(place.join("t.parquet"), place.join(name)).unwrap();
         for (side, steps) in counted["sides"].as_object().unwrap() {
             let steps = steps.as_object().unwrap().iter();
@@ -173,7 +178,7 @@ fn devices_side_by_side_are_as_python_counts_them() {
     assert_eq!(found.len(), wanted.len());
     for side in found {
         let name = side["name"].as_str().unwrap();
-        same_rows(&side["steps"], "begin_ns", &wanted[name], name);
+        assert_same_rows(&side["steps"], "begin_ns", &wanted[name], name);
     }
 }
 
@@ -204,13 +209,11 @@ fn same_map(map: &Value, counted: &Value) {
 
 #[test]
 fn drives_are_as_python_counts_them() {
-    for which in WHICH {
-        let place = &TestDirectory::new();
-        let Some(counted) = made(place, which) else { return };
-        same(&found(place, &["drives"])["drives"], &counted["drives"], "drives");
+    for_each_capture(|place, counted| {
+        assert_same(&found(place, &["drives"])["drives"], &counted["drives"], "drives");
         let both = found(place, &["drives", "--layer", "both"]);
-        same(&both["drives"], &counted["drives_of_both"], "drives of both layers");
-    }
+        assert_same(&both["drives"], &counted["drives_of_both"], "drives of both layers");
+    });
 }
 
 /// Returns the rows of a report's facts by their labels, wherever they are in it.
@@ -242,9 +245,7 @@ fn near(rows: &Value, counted: &Value, percent: f64) {
 /// A working set is a sketch of a standard error of 0.81 %: within three of them.
 #[test]
 fn working_sets_and_quality_are_as_python_counts_them() {
-    for which in WHICH {
-        let place = &TestDirectory::new();
-        let Some(counted) = made(place, which) else { return };
+    for_each_capture(|place, counted| {
         succeed(place, "trace report t.parquet -o r --format json");
         let report = findings(place.join("r"));
         for (drive, counted) in counted["working_sets"].as_object().unwrap() {
@@ -254,21 +255,19 @@ fn working_sets_and_quality_are_as_python_counts_them() {
             near(&rows, &counted["exact"], 0.0);
         }
         let hits = found(place, &["hits", "--ranges", "64"]);
-        same_rows(&hits["maps"], "device", &counted["outside"], "outside of all ranges");
+        assert_same_rows(&hits["maps"], "device", &counted["outside"], "outside of all ranges");
         let doctor = found(place, &["doctor", "--layer", "both"]);
-        same(&doctor["quality"], &counted["quality"], "quality");
-    }
+        assert_same(&doctor["quality"], &counted["quality"], "quality");
+    });
 }
 
 /// Over two nights, in one of which the clock shows an hour twice.
 #[test]
 fn the_day_is_as_python_counts_it() {
-    for which in WHICH {
-        let place = &TestDirectory::new();
-        let Some(counted) = made(place, which) else { return };
+    for_each_capture(|place, counted| {
         for (name, step) in [("hours", "1h"), ("quarters", "15min")] {
             let day = found(place, &["profile", "--step", step]);
-            same(&day["intervals"], &counted[name], name);
+            assert_same(&day["intervals"], &counted[name], name);
         }
-    }
+    });
 }

@@ -1,7 +1,7 @@
 //! Untrusted files that ask for more memory or time than a machine has: each is answered within
 //! 1 GiB of address space and 30 s of processor time.
 
-use super::scratch::*;
+use super::fixtures::*;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
 use parquet::file::properties::WriterProperties;
@@ -24,7 +24,7 @@ const LONG: usize = 10 << 20;
 
 /// Runs the program within the limits.
 #[track_caller]
-fn bounded(here: &Path, arguments: &(impl Arguments + ?Sized)) -> Output {
+fn run_within_limits(here: &Path, arguments: &(impl Arguments + ?Sized)) -> Output {
     let mut command = command_in(here, arguments);
     command.env("XDG_CACHE_HOME", here.join("cache"));
     let arguments = arguments.words();
@@ -50,8 +50,8 @@ fn bounded(here: &Path, arguments: &(impl Arguments + ?Sized)) -> Output {
 
 /// Runs the program within the limits; it must refuse in few words, which are returned.
 #[track_caller]
-fn bounded_refusal(here: &Path, arguments: &(impl Arguments + ?Sized)) -> String {
-    let output = bounded(here, arguments);
+fn refuse_within_limits(here: &Path, arguments: &(impl Arguments + ?Sized)) -> String {
+    let output = run_within_limits(here, arguments);
     let (text, arguments) = (stderr(&output), arguments.words());
     let start: String = text.chars().take(2000).collect();
     assert!(matches!(code(&output), 1 | 2), "{arguments:?}: {:?} {start}", output.status);
@@ -95,10 +95,10 @@ fn long_names_are_refused_in_few_words() {
     ];
     for (command, name, text, rest) in files {
         fs::write(here.join(name), with_long_name(text)).unwrap();
-        bounded_refusal(here, &[command, &[name], rest].concat());
+        refuse_within_limits(here, &[command, &[name], rest].concat());
     }
     fs::write(here.join("limits.toml"), with_long_name("[[limit]]\n@ = 1\n")).unwrap();
-    bounded_refusal(here, &["check", "f.json", "--limits", "limits.toml"]);
+    refuse_within_limits(here, &["check", "f.json", "--limits", "limits.toml"]);
 }
 
 #[test]
@@ -114,11 +114,11 @@ fn endless_loads_are_refused_or_planned_in_little_memory() {
         "runtime=60\nramp_time=999999999\n", "runtime=31536001\nrate_iops=100\n",
     ] {
         job("a.fio", options);
-        bounded_refusal(here, plan_fio);
+        refuse_within_limits(here, plan_fio);
     }
     for options in ["numjobs=4294967295\n", "loops=4294967295\n", "iodepth=4294967295\n"] {
         job("a.fio", &format!("runtime=60\n{options}"));
-        bounded(here, plan_fio);
+        run_within_limits(here, plan_fio);
     }
     fs::create_dir(here.join("jobfiles")).unwrap();
     let template = "[job]\nioengine=${IOENGINE}\ndirect=1\nnorandommap\nrw=randread\nbs=4k\n\
@@ -130,15 +130,18 @@ fn endless_loads_are_refused_or_planned_in_little_memory() {
              \"{time}\"}}}}], \"run_cycles\": \"{cycles}\", \"scale_by_capacity\": \"N\"}}"
         );
         fs::write(here.join("s.json"), suite).unwrap();
-        bounded_refusal(here, "fiosynth s.json --plan --target sim:small");
+        refuse_within_limits(here, "fiosynth s.json --plan --target sim:small");
     }
     // An issue time of 292 years.
     fs::write(here.join("t.csv"), "0,R,0,4096\n9223372036854775808,R,0,4096\n").unwrap();
     let import = "trace import t.csv --csv time=1:ns,op=2,offset=3,bytes=4 -o t.parquet";
-    if code(&bounded(here, import)) == 0 {
-        bounded_refusal(here, "plan replay-native --workload t.parquet --target sim:small --exact");
-        bounded(here, "trace steps t.parquet --step 100us");
-        bounded(here, "trace locality t.parquet");
+    if code(&run_within_limits(here, import)) == 0 {
+        refuse_within_limits(
+            here,
+            "plan replay-native --workload t.parquet --target sim:small --exact",
+        );
+        run_within_limits(here, "trace steps t.parquet --step 100us");
+        run_within_limits(here, "trace locality t.parquet");
     }
 }
 
@@ -229,20 +232,20 @@ fn short_traces_do_not_take_the_memory() {
     // Pages of 160 MB.
     for compression in [zstd, Compression::SNAPPY] {
         ParquetBomb { command: 16_000, compression, ..usual() }.write(&here.join("t.parquet"));
-        let error = bounded_refusal(here, &ask);
+        let error = refuse_within_limits(here, &ask);
         assert!(error.contains("64 MiB"), "{error}");
-        bounded_refusal(here, &["explore", "t.parquet", "-o", "page.html"]);
+        refuse_within_limits(here, &["explore", "t.parquet", "-o", "page.html"]);
     }
     // Texts that take no room in the page, each of them 1 MB.
     let encoding = Encoding::DELTA_BYTE_ARRAY;
     ParquetBomb { command: 1 << 20, rows: 300, encoding, ..usual() }.write(&here.join("t.parquet"));
-    bounded(here, &ask);
+    run_within_limits(here, &ask);
     // What is none of the format's operations, and queue times beyond 584 years.
     ParquetBomb { op: 5, ..usual() }.write(&here.join("t.parquet"));
-    let error = bounded_refusal(here, &["trace", "steps", "t.parquet"]);
+    let error = refuse_within_limits(here, &["trace", "steps", "t.parquet"]);
     assert!(error.contains("column op"), "{error}");
     ParquetBomb { queued_ns: -1, ..usual() }.write(&here.join("t.parquet"));
-    let error = bounded_refusal(here, &["trace", "streams", "t.parquet"]);
+    let error = refuse_within_limits(here, &["trace", "streams", "t.parquet"]);
     assert!(error.contains("column queued_ns"), "{error}");
 }
 
@@ -266,7 +269,7 @@ fn our_own_files_do_not_take_the_memory() {
         ("format = \"steadfast workload\"\n", "# nothing\n", "", 5 << 20),
     ] {
         fs::write(here.join("w.toml"), endless(head, repeated, tail, size)).unwrap();
-        bounded_refusal(here, "measure --workload w.toml --target sim:small");
+        refuse_within_limits(here, "measure --workload w.toml --target sim:small");
     }
     // Replay representations: of streams, of nothing, and too long.
     let head = "### Replay representation for workload 'w'\n\
@@ -277,8 +280,8 @@ fn our_own_files_do_not_take_the_memory() {
         ("RND 4K R RND 4096 R 100.00 1 100.0 4096\n", 17 << 20),
     ] {
         fs::write(here.join("r.txt"), endless(head, repeated, "", size)).unwrap();
-        bounded(here, "workload derive r.txt");
-        bounded(here, "plan replay-native --workload r.txt --target sim:small");
+        run_within_limits(here, "workload derive r.txt");
+        run_within_limits(here, "plan replay-native --workload r.txt --target sim:small");
     }
     // Settings of a run.
     finished_run(here, "sim:small", "run");
@@ -288,14 +291,14 @@ fn our_own_files_do_not_take_the_memory() {
     for repeated in ["[],", "{\"a\":[]},"] {
         let text = endless(&format!("{start},\"y\":["), repeated, &format!("1]{end}"), 64 << 20);
         fs::write(&settings, text).unwrap();
-        bounded_refusal(here, &["study", "run"]);
-        bounded_refusal(here, &["resume", "run"]);
+        refuse_within_limits(here, &["study", "run"]);
+        refuse_within_limits(here, &["resume", "run"]);
     }
     // Logs of TKperf that are compared.
     for repeated in ["<a/>", "<iops><round>1</round></iops>", "<a><b>"] {
         let text = endless("<?xml version='1.0'?>\n<root>", repeated, "</root>", 4 << 20);
         fs::write(here.join("a.xml"), text).unwrap();
-        bounded_refusal(here, &["compare", "a.xml", "a.xml", "-o", "c"]);
+        refuse_within_limits(here, &["compare", "a.xml", "a.xml", "-o", "c"]);
     }
 }
 

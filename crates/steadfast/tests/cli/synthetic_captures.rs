@@ -1,7 +1,7 @@
 //! Two generated captures that overlap in time, and the comparison of an answer with what another
 //! program found by the rules of docs/trace.md (`rules.py`).
 
-use super::scratch::{parse_json, python, succeed_json};
+use super::fixtures::{parse_json, python, succeed_json};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::path::Path;
@@ -270,22 +270,22 @@ pub fn answer(place: &Path, words: &[&str]) -> Value {
 /// Asserts that an answer is what was counted: integers exactly, quotients to 1e-9, percentiles
 /// within the width of their buckets. The answer may have further fields.
 #[track_caller]
-pub fn same(ours: &Value, counted: &Value, what: &str) {
+pub fn assert_same(ours: &Value, counted: &Value, what: &str) {
     match counted {
         Value::Object(fields) if fields.contains_key("least") => {
-            within(ours, &fields["least"], &fields["within"], what);
+            assert_within(ours, &fields["least"], &fields["within"], what);
         }
         Value::Object(fields) => {
             for (name, value) in fields {
                 assert!(ours.get(name).is_some(), "{what} has no {name}: {ours}");
-                same(&ours[name], value, &format!("{what}, {name}"));
+                assert_same(&ours[name], value, &format!("{what}, {name}"));
             }
         }
         Value::Array(values) => {
             let rows = ours.as_array().unwrap_or_else(|| panic!("{what}: {ours} is no array"));
             assert_eq!(rows.len(), values.len(), "{what}: rows");
             for (at, (row, value)) in rows.iter().zip(values).enumerate() {
-                same(row, value, &format!("{what}, {at}"));
+                assert_same(row, value, &format!("{what}, {at}"));
             }
         }
         Value::Number(number) if number.is_f64() => {
@@ -298,7 +298,7 @@ pub fn same(ours: &Value, counted: &Value, what: &str) {
 }
 
 #[track_caller]
-fn within(ours: &Value, least: &Value, width: &Value, what: &str) {
+fn assert_within(ours: &Value, least: &Value, width: &Value, what: &str) {
     let (least, width) = (least.as_u64().unwrap(), width.as_f64().unwrap());
     let is_within =
         ours.as_u64().is_some_and(|ns| ns >= least && (ns - least) as f64 <= least as f64 * width);

@@ -1,8 +1,10 @@
 //! Miss-ratio curves and reuse of blocks, compared with an exact computation of stack distances in
 //! Python (`localities.py`).
 
-use super::made_up::{CaptureChoice, SeededRandom, answer, conditions, counted, ios, same, write};
-use super::scratch::{TestDirectory, array};
+use super::fixtures::{TestDirectory, array};
+use super::synthetic_captures::{
+    CaptureChoice, SeededRandom, answer, assert_same, conditions, counted, ios, write,
+};
 use serde_json::Value;
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
 
@@ -27,7 +29,7 @@ fn curves_reuse_and_overwrites_are_those_of_exact_stack_distances() {
             let found = answer(place, &[&["locality", "t.parquet"], words].concat());
             let devices = array(&found["devices"]);
             assert!(devices.iter().all(|one| array(&one["curve"]).len() > 15));
-            same(&found["devices"], &counted, ops);
+            assert_same(&found["devices"], &counted, ops);
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Changes from one capture to another, compared with what Python finds with DuckDB in the same two
 //! files by the rules of docs/trace.md (`deltas.py`).
 
-use super::made_up::{
-    CaptureChoice, LASTED_S, LATER_S, SECOND, answer, conditions, counted, ios, same, write,
+use super::fixtures::{TestDirectory, array};
+use super::synthetic_captures::{
+    CaptureChoice, LASTED_S, LATER_S, SECOND, answer, assert_same, conditions, counted, ios, write,
 };
-use super::scratch::{TestDirectory, array};
 
 /// Dimension, alignment, ranking and layer.
 const ASKED: [&str; 10] = [
@@ -40,6 +40,6 @@ fn changes_are_as_python_finds_them_the_largest_first() {
             rows.map(|row| row["name"].as_str().unwrap().to_owned()).collect()
         };
         assert_eq!(names(&found), names(&counted[asked]), "{asked}");
-        same(&found, &counted[asked], asked);
+        assert_same(&found, &counted[asked], asked);
     }
 }

@@ -1,27 +1,32 @@
 //! Fold files have the threads, cgroups, files, merged requests and content of the captures, however
 //! they were merged.
 
-use super::made_up::write;
-use super::scratch::{TestDirectory, array, fold, merge, refuse, succeed, succeed_json};
-use super::who::{conditions, ios};
+use super::fixtures::{TestDirectory, array, fold, merge, refuse, succeed, succeed_json};
+use super::fleet::FleetCapture;
+use super::synthetic_captures::write;
+use super::threads_and_files::{conditions, ios};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
 /// Time between two I/Os.
 const EVERY_NS: u64 = 397_000_003;
-/// Host, begin in milliseconds after [`super::made_up::BEGAN`], I/Os. One host was captured twice.
-const CAPTURES: [(&str, u64, u64); 4] =
-    [("web1", 0, 2003), ("web1", 1_900_123, 1009), ("web2", 17_301, 3001), ("db1", 61_007, 997)];
+/// One host was captured twice.
+const CAPTURES: [FleetCapture; 4] = [
+    FleetCapture { host: "web1", begin_ms: 0, ios: 2003 },
+    FleetCapture { host: "web1", begin_ms: 1_900_123, ios: 1009 },
+    FleetCapture { host: "web2", begin_ms: 17_301, ios: 3001 },
+    FleetCapture { host: "db1", begin_ms: 61_007, ios: 997 },
+];
 const FILES: [&str; 4] = ["0.parquet", "1.parquet", "2.parquet", "3.parquet"];
 
-/// The captures of [`CAPTURES`], as [`FILES`].
-fn captured() -> TestDirectory {
+/// Writes the captures of [`CAPTURES`], as [`FILES`].
+fn write_captures() -> TestDirectory {
     let directory = TestDirectory::new();
-    for (number, (host, begin_ms, count)) in (0..).zip(CAPTURES) {
-        let conditions = conditions(host, begin_ms, count * EVERY_NS);
+    for (number, capture) in (0..).zip(CAPTURES) {
+        let conditions = conditions(capture.host, capture.begin_ms, capture.ios * EVERY_NS);
         let path = directory.join(format!("{number}.parquet"));
-        write(&path, conditions, ios(number, count, EVERY_NS));
+        write(&path, conditions, ios(number, capture.ios, EVERY_NS));
     }
     directory
 }
@@ -54,7 +59,7 @@ const QUESTIONS: [&[&str]; 14] = [
 
 #[test]
 fn folds_have_the_threads_cgroups_files_merges_and_content_of_the_captures() {
-    let here = &captured();
+    let here = &write_captures();
     fold(here, &FILES, "all.fold");
     fold(here, &["2.parquet"], "a.fold");
     fold(here, &["3.parquet", "0.parquet"], "b.fold");
@@ -79,7 +84,7 @@ fn folds_have_the_threads_cgroups_files_merges_and_content_of_the_captures() {
 
 #[test]
 fn dimensions_that_a_fold_omits_are_refused_by_name() {
-    let here = &captured();
+    let here = &write_captures();
     let fold = |option: &str, to: &str| {
         succeed(here, &["trace", "fold", "0.parquet", option, "-o", to]);
     };

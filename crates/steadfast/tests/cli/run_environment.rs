@@ -1,7 +1,7 @@
 //! The surroundings of a test: the ambient temperature, a device that must cool down first, a
 //! vendor's purge command, and the device's own counters.
 
-use super::scratch::*;
+use super::fixtures::*;
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -108,28 +108,28 @@ fn the_counters_of_every_step_follow_from_its_ios() {
     let record = record(&here.join("run"));
     let mut written = None;
     for (step, outcome) in record.steps() {
-        let measured = &outcome.measurement;
-        let log = measured.sensed.log.unwrap();
+        let measurement = &outcome.measurement;
+        let log = measurement.sensed.log.unwrap();
         let (before, after) = (log.before.unwrap(), log.after.unwrap());
-        let moved = |bytes: Option<steadfast_domain::Bytes>| bytes.unwrap().0;
-        assert_eq!(moved(log.host_written), moved(after.host_written) - moved(before.host_written));
-        assert!(written.is_none_or(|last| last <= moved(before.host_written)), "{}", step.place);
-        written = Some(moved(after.host_written));
+        let value = |bytes: Option<steadfast_domain::Bytes>| bytes.unwrap().0;
+        assert_eq!(value(log.host_written), value(after.host_written) - value(before.host_written));
+        assert!(written.is_none_or(|last| last <= value(before.host_written)), "{}", step.place);
+        written = Some(value(after.host_written));
         // I/Os that are outstanding at a step's ends are counted on one side of it.
-        let own = measured.direction(Op::Write).bytes.0;
+        let own = measurement.direction(Op::Write).bytes.0;
         let slack = 256 << 20;
-        assert!(moved(log.host_written).abs_diff(own) <= slack, "{}", step.place);
-        if moved(log.host_written) > 0 {
-            let ratio = moved(log.nand_written) as f64 / moved(log.host_written) as f64;
-            assert_eq!(measured.write_amplification.unwrap().value(), Some(ratio));
+        assert!(value(log.host_written).abs_diff(own) <= slack, "{}", step.place);
+        if value(log.host_written) > 0 {
+            let ratio = value(log.nand_written) as f64 / value(log.host_written) as f64;
+            assert_eq!(measurement.write_amplification.unwrap().value(), Some(ratio));
         }
-        let joules = measured.joules().unwrap();
-        let idle = 0.05 * measured.elapsed.as_secs_f64();
+        let joules = measurement.joules().unwrap();
+        let idle = 0.05 * measurement.elapsed.as_secs_f64();
         assert!(joules >= idle, "{}: {joules} J", step.place);
-        let commands = measured.total().ios as f64 * 5e-6;
+        let commands = measurement.total().ios as f64 * 5e-6;
         let work = commands
-            + moved(log.nand_written) as f64 / 4096.0 * 12e-6
-            + (moved(log.host_written) + moved(log.host_read)) as f64 * 1.5e-9;
+            + value(log.nand_written) as f64 / 4096.0 * 12e-6
+            + (value(log.host_written) + value(log.host_read)) as f64 * 1.5e-9;
         // As above: at most 1,024 commands are counted on the other side of an end.
         let slack = 1024.0 * 5e-6 + 1e-6 * joules;
         assert!((joules - idle - work).abs() <= slack, "{}: {joules} J", step.place);

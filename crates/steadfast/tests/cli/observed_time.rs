@@ -2,10 +2,11 @@
 //! the expected rates are known in closed form, because the capture has an I/O every 100 ms from its
 //! first to its last second, and none in the middle of a second.
 
-use super::made_up::{SECOND, answer, sized_device};
-use super::scratch::{TestDirectory, array, python, refuse, succeed};
+use super::fixtures::{TestDirectory, array, python, refuse, succeed};
+use super::synthetic_captures::{SECOND, answer, sized_device};
 use serde_json::Value;
 use std::fs::File;
+use std::ops::Range;
 use std::path::Path;
 use steadfast_domain::io_event::{CapturePart, Mark};
 use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, TimeZone};
@@ -17,7 +18,7 @@ const LASTED_NS: u64 = 244_420_000_000;
 const PART_NS: u64 = 61 * SECOND;
 const GAP_NS: u64 = SECOND / 10;
 
-fn conditions(lasted_ns: u64, (capture, part): (&str, u32)) -> CaptureConditions {
+fn conditions(lasted_ns: u64, capture: &str, part: u32) -> CaptureConditions {
     CaptureConditions {
         software: "test".into(),
         host: Some("db1".into()),
@@ -51,28 +52,29 @@ fn ios(from_ns: u64, to_ns: u64) -> Vec<IoEvent> {
     inside.map(one).collect()
 }
 
-fn write(path: &Path, part: (&str, u32), (from_ns, to_ns): (u64, u64)) {
-    let start = conditions(from_ns, part);
+fn write(path: &Path, capture: &str, part: u32, time_ns: Range<u64>) {
+    let start = conditions(time_ns.start, capture, part);
     let mut writer = TraceWriter::new(File::create(path).unwrap(), &start).unwrap();
-    writer.write(&ios(from_ns, to_ns)).unwrap();
-    writer.finish(conditions(to_ns, part)).unwrap();
+    writer.write(&ios(time_ns.start, time_ns.end)).unwrap();
+    writer.finish(conditions(time_ns.end, capture, part)).unwrap();
 }
 
-/// One file of all, and another capture of the same I/Os in files of 61 s.
-fn make(place: &Path) -> Vec<String> {
-    write(&place.join("one.parquet"), ("one", 1), (0, LASTED_NS));
-    let parts = LASTED_NS.div_ceil(PART_NS);
-    let make = |part: u64| {
+/// Writes one file of all, and another capture of the same I/Os in files of 61 s; returns the names
+/// of these.
+fn write_captures(place: &Path) -> Vec<String> {
+    write(&place.join("one.parquet"), "one", 1, 0..LASTED_NS);
+    let mut names = Vec::new();
+    for part in 0..LASTED_NS.div_ceil(PART_NS) {
         let name = format!("part{}.parquet", part + 1);
         let to = ((part + 1) * PART_NS).min(LASTED_NS);
-        write(&place.join(&name), ("rotated", part as u32 + 1), (part * PART_NS, to));
-        name
-    };
-    (0..parts).map(make).collect()
+        write(&place.join(&name), "rotated", part as u32 + 1, part * PART_NS..to);
+        names.push(name);
+    }
+    names
 }
 
 #[track_caller]
-fn near(found: &Value, expected: f64) {
+fn assert_near(found: &Value, expected: f64) {
     let found = found.as_f64().unwrap_or(f64::NAN);
     assert!((found / expected - 1.0).abs() < 1e-9, "{found}, not {expected}");
 }
@@ -80,20 +82,20 @@ fn near(found: &Value, expected: f64) {
 #[test]
 fn a_part_of_a_rotated_capture_has_the_rates_of_its_own_time() {
     let place = &TestDirectory::new();
-    let parts = make(place);
+    let parts = write_captures(place);
     for (number, part) in (0u64..).zip(&parts) {
         let (from, to) = (number * PART_NS, ((number + 1) * PART_NS).min(LASTED_NS));
         let (count, ns) = (ios(from, to).len() as f64, (to - from) as f64);
         let rate = count * 1e9 / ns;
         let host = &answer(place, &["hosts", part])["hosts"][0];
         assert_eq!(host["observed_ns"], to - from);
-        near(&host["iops"], rate);
+        assert_near(&host["iops"], rate);
         let intervals = answer(place, &["profile", part, "--step", "1h"]);
         let intervals = array(&intervals["intervals"]);
         assert_eq!(intervals.len(), 1, "no silence is made up");
         assert_eq!(intervals[0]["observed_ns"], to - from);
         assert!(intervals[0]["iops_most"].is_null());
-        near(&intervals[0]["iops"], rate);
+        assert_near(&intervals[0]["iops"], rate);
         let compared = answer(place, &["compare", part, "one.parquet", "--by", "op"]);
         assert_eq!(compared["observed_ns"], serde_json::json!([to - from, to - from]), "by clock");
         let steps = answer(place, &["steps", part, "--step", "50s"]);
@@ -103,7 +105,10 @@ fn a_part_of_a_rotated_capture_has_the_rates_of_its_own_time() {
             if (last - first) * 100 < 50 * SECOND {
                 assert_eq!(step["iops"], Value::Null, "0.42 s of 50 s are too few for a rate");
             } else {
-                near(&step["iops"], ios(first, last).len() as f64 * 1e9 / (last - first) as f64);
+                assert_near(
+                    &step["iops"],
+                    ios(first, last).len() as f64 * 1e9 / (last - first) as f64,
+                );
             }
         }
         let limits = answer(place, &["doctor", part])["limits"].to_string();
@@ -119,7 +124,7 @@ fn a_part_of_a_rotated_capture_has_the_rates_of_its_own_time() {
 #[test]
 fn a_trace_and_its_own_fold_do_not_differ() {
     let place = &TestDirectory::new();
-    let parts = make(place);
+    let parts = write_captures(place);
     for step in ["1s", "10s", "1min"] {
         let fold = |files: &str, to: &str| {
             succeed(place, &format!("trace fold {files} -o {to} --step {step} --force"));
@@ -163,14 +168,14 @@ fn a_trace_and_its_own_fold_do_not_differ() {
     for (step, from, to) in
         [(&steps[0], 0, first_to), (&steps[steps.len() - 1], last_from, LASTED_NS)]
     {
-        near(&step["iops"], ios(from, to).len() as f64 * 1e9 / (to - from) as f64);
+        assert_near(&step["iops"], ios(from, to).len() as f64 * 1e9 / (to - from) as f64);
     }
 }
 
 #[test]
 fn what_a_fold_cannot_answer_is_refused() {
     let place = &TestDirectory::new();
-    make(place);
+    write_captures(place);
     succeed(place, "trace fold one.parquet -o a.fold --step 10s");
     refuse(place, "trace streams a.fold --event short", &["steps of 10 s", "none begins"]);
     // 60 s count from the capture's beginning, not from the full hour: 22:05:42.66 to 22:06:42.66
@@ -201,10 +206,10 @@ fn a_trace_of_another_program_is_observed_to_its_last_io() {
     for file in ["told.parquet", "untold.parquet"] {
         let host = &answer(place, &["hosts", file])["hosts"][0];
         assert_eq!(host["observed_ns"], 9_990_000_001_u64, "{file}");
-        near(&host["iops"], 1e12 / 9_990_000_001.0);
+        assert_near(&host["iops"], 1e12 / 9_990_000_001.0);
         let steps = answer(place, &["steps", file, "--step", "5s"]);
-        near(&steps["steps"][0]["iops"], 100.0);
-        near(&steps["steps"][1]["iops"], 500e9 / 4_990_000_001.0);
+        assert_near(&steps["steps"][0]["iops"], 100.0);
+        assert_near(&steps["steps"][1]["iops"], 500e9 / 4_990_000_001.0);
     }
 }
 
@@ -213,7 +218,7 @@ fn a_trace_of_another_program_is_observed_to_its_last_io() {
 fn a_length_that_is_known_beforehand_is_no_beginning() {
     let place = &TestDirectory::new();
     for part in [None, Some(CapturePart { capture: "one".into(), first: 1, last: 1 })] {
-        let whole = CaptureConditions { part, ..conditions(LASTED_NS, ("one", 1)) };
+        let whole = CaptureConditions { part, ..conditions(LASTED_NS, "one", 1) };
         let file = File::create(place.join("t.parquet")).unwrap();
         let mut writer = TraceWriter::new(file, &whole).unwrap();
         writer.write(&ios(0, LASTED_NS)).unwrap();

@@ -1,6 +1,6 @@
 //! Real I/O on loop devices: our counts, the kernel's and fio's.
 
-use super::scratch::*;
+use super::fixtures::*;
 use std::process::Command;
 use steadfast_domain::{Measurement, Op};
 use steadfast_runner::Ledger;
@@ -8,12 +8,22 @@ use steadfast_runner::Ledger;
 /// I/Os per second that the throttle allows: a prime.
 const THROTTLED: u32 = 1009;
 
-/// The I/Os of an operation that a step made, measured or not, and their bytes.
-pub fn issued(measurement: &Measurement, op: Op) -> (u64, u64) {
+/// A number of I/Os and their bytes.
+#[derive(Debug, PartialEq)]
+pub struct IoSum {
+    pub ios: u64,
+    pub bytes: u64,
+}
+
+/// Returns the I/Os of an operation that a step made, measured or not.
+pub fn issued(measurement: &Measurement, op: Op) -> IoSum {
     let tally = measurement.direction(op);
-    let outside = measurement.unmeasured.iter().filter(|u| u.op == op);
-    let (ios, bytes) = outside.fold((0, 0), |(ios, bytes), u| (ios + u.ios, bytes + u.bytes.0));
-    (tally.ios + ios, tally.bytes.0 + bytes)
+    let mut sum = IoSum { ios: tally.ios, bytes: tally.bytes.0 };
+    for outside in measurement.unmeasured.iter().filter(|outside| outside.op == op) {
+        sum.ios += outside.ios;
+        sum.bytes += outside.bytes.0;
+    }
+    sum
 }
 
 /// The complete quick IOPS test on a loop device; every step must agree with
@@ -36,11 +46,11 @@ fn every_step_of_the_quick_test_agrees_with_diskstats() {
         let measurement = &outcome.measurement;
         let Some(kernel) = measurement.kernel else { continue };
         assert_eq!((kernel.read_merges, kernel.write_merges), (0, 0), "{}: merges", step.place);
-        assert_eq!(issued(measurement, Op::Read).1, kernel.read_bytes.0, "{}", step.place);
-        assert_eq!(issued(measurement, Op::Write).1, kernel.write_bytes.0, "{}", step.place);
+        assert_eq!(issued(measurement, Op::Read).bytes, kernel.read_bytes.0, "{}", step.place);
+        assert_eq!(issued(measurement, Op::Write).bytes, kernel.write_bytes.0, "{}", step.place);
         if step.load.stimulus().unwrap().streams[0].size.0 <= 65_536 {
-            assert_eq!(issued(measurement, Op::Read).0, kernel.reads, "{}", step.place);
-            assert_eq!(issued(measurement, Op::Write).0, kernel.writes, "{}", step.place);
+            assert_eq!(issued(measurement, Op::Read).ios, kernel.reads, "{}", step.place);
+            assert_eq!(issued(measurement, Op::Write).ios, kernel.writes, "{}", step.place);
         }
         checked += 1;
     }
@@ -109,9 +119,17 @@ fn what_was_written_reads_back() {
     assert!(verification["sectors_right"].as_u64().unwrap() > 0, "{verification}");
 }
 
-/// Fills a device whose throttle becomes four times as tight after half of it. Returns the bytes
-/// and the rate in MB/s before the cliff as found, and the bytes as the kernel counted them.
-fn filled(throttle: &Throttle, device: &LoopDevice, fast: u32) -> (f64, f64, f64) {
+/// Where a fill found that a device became slower.
+#[derive(Debug)]
+struct FoundCliff {
+    bytes: f64,
+    mb_per_second: f64,
+    /// Bytes by the kernel's count.
+    kernel_bytes: f64,
+}
+
+/// Fills a device whose throttle becomes four times as tight after half of it.
+fn fill(throttle: &Throttle, device: &LoopDevice, fast: u32) -> FoundCliff {
     const HALF: u64 = 256 << 20;
     let here = &TestDirectory::new();
     throttle.limit(device, fast);
@@ -139,7 +157,11 @@ fn filled(throttle: &Throttle, device: &LoopDevice, fast: u32) -> (f64, f64, f64
         let figure = figures.iter().find(|figure| figure["id"] == id).unwrap();
         figure["value"].as_f64().unwrap_or_default()
     };
-    (figure("full-speed-amount") * 1e9, figure("full-speed"), counted as f64)
+    FoundCliff {
+        bytes: figure("full-speed-amount") * 1e9,
+        mb_per_second: figure("full-speed"),
+        kernel_bytes: counted as f64,
+    }
 }
 
 #[test]
@@ -148,11 +170,11 @@ fn a_fill_finds_where_a_throttle_became_tighter() {
     let Some(throttle) = Throttle::new(&device, 400) else { return };
     // 52 MB/s for 5 s, then 13 MB/s.
     let expected = 400.0 * 131_072.0 / 1e6;
-    let is_right = |(place, rate, counted): (f64, f64, f64)| {
-        (place / counted - 1.0).abs() < 0.03 && (rate / expected - 1.0).abs() < 0.05
+    let is_right = |found: &FoundCliff| {
+        (found.bytes / found.kernel_bytes - 1.0).abs() < 0.03
+            && (found.mb_per_second / expected - 1.0).abs() < 0.05
     };
-    let measure = || filled(&throttle, &device, 400);
-    let found = best_of_three(measure, |found| is_right(*found));
-    println!("place, rate, counted: {found:?}");
-    assert!(is_right(found), "place, rate, counted: {found:?}");
+    let found = best_of_three(|| fill(&throttle, &device, 400), is_right);
+    println!("{found:?}");
+    assert!(is_right(&found), "{found:?}");
 }

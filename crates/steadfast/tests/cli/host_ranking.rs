@@ -1,8 +1,10 @@
 //! Hosts ranked by their figures, and their distances from the others, compared with what Python
 //! finds with DuckDB in the same files by the rules of docs/fleet.md (`ranked_hosts.py`).
 
-use super::made_up::{CaptureChoice, SECOND, answer, conditions, counted, ios, same, write};
-use super::scratch::{Arguments, TestDirectory};
+use super::fixtures::{Arguments, TestDirectory};
+use super::synthetic_captures::{
+    CaptureChoice, SECOND, answer, assert_same, conditions, counted, ios, write,
+};
 use steadfast_domain::io_event::{CapturePart, RESPONSE_UNKNOWN};
 use steadfast_domain::{CaptureConditions, IoEvent};
 
@@ -49,7 +51,7 @@ fn hosts_and_their_distances_are_as_python_ranks_them() {
     let files = files.words();
     for rank in RANKS {
         let found = answer(place, &[&["hosts"], &files[..], &["--rank", rank]].concat());
-        same(&found["hosts"], &counted[rank], rank);
+        assert_same(&found["hosts"], &counted[rank], rank);
     }
     assert!(counted["mean"][0]["outlier"] == true && counted["mean"][6]["outlier"] == false);
 }

@@ -2,11 +2,12 @@
 //! explorer.
 
 use super::explore::Explorer;
-use super::made_up::{SECOND, SeededRandom, two_drives, write_trace};
-use super::scratch::{TestDirectory, array, read_json, succeed, succeed_json};
+use super::fixtures::{TestDirectory, array, read_json, succeed, succeed_json};
+use super::synthetic_captures::{SECOND, SeededRandom, two_drives, write_trace};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::ops::Range;
 use std::path::Path;
 use steadfast_analysis::annotate::sequential::Sequencer;
 use steadfast_domain::io_event::{
@@ -396,62 +397,67 @@ fn table_of<'f>(findings: &'f Value, id: &str) -> Option<&'f Value> {
 
 /// Times in which a device had an I/O outstanding, without overlap: the rule of docs/trace.md,
 /// computed a second time.
-fn busy_spans(ios: &[IoEvent], device: u16) -> Vec<(u64, u64)> {
-    let mut spans: Vec<(u64, u64)> = ios
+fn busy_spans(ios: &[IoEvent], device: u16) -> Vec<Range<u64>> {
+    let mut spans: Vec<Range<u64>> = ios
         .iter()
         .filter(|io| io.device == device && io.response_ns != RESPONSE_UNKNOWN)
-        .map(|io| (io.issued_ns, io.issued_ns + io.response_ns))
+        .map(|io| io.issued_ns..io.issued_ns + io.response_ns)
         .collect();
-    spans.sort_unstable();
-    let mut joined: Vec<(u64, u64)> = Vec::new();
-    for (from, to) in spans {
+    spans.sort_unstable_by_key(|span| span.start);
+    let mut joined: Vec<Range<u64>> = Vec::new();
+    for span in spans {
         match joined.last_mut() {
-            Some(last) if from <= last.1 => last.1 = last.1.max(to),
-            _ => joined.push((from, to)),
+            Some(last) if span.start <= last.end => last.end = last.end.max(span.end),
+            _ => joined.push(span),
         }
     }
     joined
 }
 
-fn busy_within(spans: &[(u64, u64)], (from, to): (u64, u64)) -> u64 {
-    spans.iter().map(|span| span.1.min(to).saturating_sub(span.0.max(from))).sum()
+/// Returns how long a device was busy in a time.
+fn busy_within(spans: &[Range<u64>], time: &Range<u64>) -> u64 {
+    let overlap =
+        |span: &Range<u64>| span.end.min(time.end).saturating_sub(span.start.max(time.start));
+    spans.iter().map(overlap).sum()
 }
 
 /// Compares the utilization of steps with the I/Os themselves.
 fn check_utilization(
     ios: &[IoEvent],
     devices: &[u16],
-    (from, to): (u64, u64),
+    time: &Range<u64>,
     step_ns: u64,
     steps: &[Value],
 ) {
-    let inside = |io: &&IoEvent| devices.contains(&io.device) && (from..to).contains(&io.issued_ns);
+    let inside = |io: &&IoEvent| devices.contains(&io.device) && time.contains(&io.issued_ns);
     let last_ns = ios.iter().filter(inside).map(|io| io.issued_ns).max().unwrap();
-    let busy: Vec<(u16, Vec<(u64, u64)>)> =
-        devices.iter().map(|device| (*device, busy_spans(ios, *device))).collect();
-    let is_used = |(device, spans): &&(u16, Vec<(u64, u64)>)| {
-        busy_within(spans, (from, to)) > 0
-            || ios.iter().filter(inside).any(|io| io.device == *device)
-    };
-    let used = busy.iter().filter(is_used).count() as f64;
+    let mut busy = Vec::new();
+    let mut used_devices = 0u32;
+    for device in devices {
+        let spans = busy_spans(ios, *device);
+        let is_issued = ios.iter().filter(inside).any(|io| io.device == *device);
+        if is_issued || busy_within(&spans, time) > 0 {
+            used_devices += 1;
+        }
+        busy.push(spans);
+    }
     let mut expected = BTreeMap::new();
-    for number in from / step_ns..=last_ns / step_ns {
-        let step = (number * step_ns, (number + 1) * step_ns);
-        let observed = (step.0.max(from), step.1.min(to).min(LASTED_NS));
-        let busy_ns: u64 = busy.iter().map(|(_, spans)| busy_within(spans, observed)).sum();
-        let is_issued =
-            ios.iter().filter(inside).any(|io| (step.0..step.1).contains(&io.issued_ns));
+    for number in time.start / step_ns..=last_ns / step_ns {
+        let step = number * step_ns..(number + 1) * step_ns;
+        let observed = step.start.max(time.start)..step.end.min(time.end).min(LASTED_NS);
+        let busy_ns: u64 = busy.iter().map(|spans| busy_within(spans, &observed)).sum();
+        let is_issued = ios.iter().filter(inside).any(|io| step.contains(&io.issued_ns));
         if busy_ns > 0 || is_issued {
-            let share = busy_ns as f64 / (observed.1 - observed.0) as f64 / used;
-            expected.insert(step.0, share);
+            let observed_ns = (observed.end - observed.start) as f64;
+            expected.insert(step.start, busy_ns as f64 / observed_ns / f64::from(used_devices));
         }
     }
     let begins: Vec<u64> = steps.iter().map(|step| step["begin_ns"].as_u64().unwrap()).collect();
-    assert_eq!(begins, expected.keys().copied().collect::<Vec<_>>(), "{from} to {to}");
+    assert_eq!(begins, expected.keys().copied().collect::<Vec<_>>(), "{time:?}");
     for step in steps {
         let share = expected[&step["begin_ns"].as_u64().unwrap()];
         let utilization = step["utilisation"].as_f64().unwrap();
-        assert!((utilization - share).abs() < 1e-12, "{from} to {to}: {step}, counted {share}");
+        assert!((utilization - share).abs() < 1e-12, "{time:?}: {step}, counted {share}");
     }
 }
 
@@ -544,18 +550,18 @@ fn terminal_json_report_and_explorer_print_one_number() {
                 assert_eq!(without_threads(ours), without_threads(&rows), "{what}");
             }
             if question.is_steps() {
-                let window = window.unwrap_or((0, LASTED_NS));
-                check_utilization(&ios, &[0, 1], window, step_ns, &rows);
+                let (from, to) = window.unwrap_or((0, LASTED_NS));
+                check_utilization(&ios, &[0, 1], &(from..to), step_ns, &rows);
                 let series = explorer.json(&format!("api/series?cells=60{query}"));
                 assert_eq!(series["width_ns"], step_ns);
                 check_series(&series, &rows);
             }
         }
         // One drive alone has its own utilization; a part of its I/Os has none.
-        let window = window.unwrap_or((0, LASTED_NS));
+        let (from, to) = window.unwrap_or((0, LASTED_NS));
         let of_drive = [&options[..], &["--device", "nvme0n1"]].concat();
         let rows = STEPS.json(here, "t.parquet", "1h", &of_drive);
-        check_utilization(&ios, &[0], window, HOUR, &rows);
+        check_utilization(&ios, &[0], &(from..to), HOUR, &rows);
         let of_writes = [&options[..], &["--op", "write"]].concat();
         let shown = explorer.json(&format!("api/steps?cells=60&op=write{query}"));
         let step = format!("{}ns", shown["step_ns"]);
@@ -640,7 +646,7 @@ fn write_steps(path: &Path, ios: &[IoEvent]) {
             step,
             device,
             layer: Layer::Block,
-            busy_ns: busy_within(&spans, (step * HOUR, (step + 1) * HOUR)),
+            busy_ns: busy_within(&spans, &(step * HOUR..(step + 1) * HOUR)),
         };
         let busy: Vec<DeviceBusyStep> =
             (0..=last).map(busy).filter(|busy| busy.busy_ns > 0).collect();

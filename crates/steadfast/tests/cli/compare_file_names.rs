@@ -1,6 +1,6 @@
 //! Every pair of kinds of runs in a comparison: each file that it writes has a name of its own.
 
-use super::scratch::{TestDirectory, read_json, refuse, run_ending, succeed};
+use super::fixtures::{TestDirectory, read_json, refuse, run_ending, succeed};
 use std::collections::BTreeSet;
 use std::path::Path;
 use steadfast_domain::Findings;

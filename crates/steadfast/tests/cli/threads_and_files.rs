@@ -2,8 +2,8 @@
 //! with DuckDB's counts of the same file; and what a file does not contain unless requested.
 
 use super::capture::{RunningCapture, mount, with_ext4};
-use super::made_up::{self, BEGAN, SECOND, SeededRandom, sized_device};
-use super::scratch::*;
+use super::fixtures::*;
+use super::synthetic_captures::{self, BEGAN, SECOND, SeededRandom, sized_device};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Command;
@@ -100,7 +100,11 @@ pub(super) fn ios(seed: u64, count: u64, every_ns: u64) -> Vec<IoEvent> {
 }
 
 fn write(path: &Path) {
-    made_up::write(path, conditions("web1", 78, 60 * SECOND), ios(23, 10_007, 1_000_003));
+    synthetic_captures::write(
+        path,
+        conditions("web1", 78, 60 * SECOND),
+        ios(23, 10_007, 1_000_003),
+    );
 }
 
 fn answer(place: &Path, words: &[&str]) -> Value {

@@ -2,8 +2,8 @@
 //! and must find what the first one reports: for a run in one piece, for runs with
 //! a gap in each of their phases, and for a run that was killed and resumed.
 
-use super::captions;
-use super::scratch::{TestDirectory, findings, has_module, spawn_in, stderr, stdout, wait_until};
+use super::fixtures::{TestDirectory, findings, has_module, spawn_in, stderr, stdout, wait_until};
+use super::report_assertions::{assert_captions_are_true, assert_plots_are_on_page};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use steadfast_domain::settings::SimGap;
@@ -63,16 +63,16 @@ fn command_line(procedure: &str, more: &[(&str, &str)]) -> Vec<String> {
 
 /// Conducts the steps that the ledger in this directory does not have yet, and writes the findings;
 /// no report is made, which takes longer than the run.
-pub fn conducted(run: &Path, begins: Option<Settings>) {
+pub fn conduct_steps(run: &Path, begins: Option<Settings>) {
     let procedure = match &begins {
         Some(settings) => settings.procedure.clone(),
         None => Ledger::read(run).unwrap().plan.settings.procedure,
     };
-    conducted_on(run, begins, drive(drive_for(&procedure)).unwrap());
+    conduct_steps_on(run, begins, drive(drive_for(&procedure)).unwrap());
 }
 
-/// Conducts as [`conducted`], on a simulated drive made to this specification.
-pub fn conducted_on(run: &Path, begins: Option<Settings>, spec: &DriveSpec) {
+/// Conducts as [`conduct_steps`], on a simulated drive made to this specification.
+pub fn conduct_steps_on(run: &Path, begins: Option<Settings>, spec: &DriveSpec) {
     let gap = begins.as_ref().and_then(|settings| settings.sim_gap);
     let rig = SimulatedRig::new(SimulatedSsd::new(spec, 11, StopSignal::default()), gap);
     match begins {
@@ -86,7 +86,7 @@ pub fn conducted_on(run: &Path, begins: Option<Settings>, spec: &DriveSpec) {
     let plan = &contents.plan;
     let procedure = steadfast_procedures::procedure(&plan.settings, plan.geometry(), &[]).unwrap();
     let findings = procedure.study(&contents.into_record());
-    captions::are_true(&findings);
+    assert_captions_are_true(&findings);
     std::fs::write(run.join("findings.json"), serde_json::to_vec(&findings).unwrap()).unwrap();
 }
 
@@ -111,32 +111,33 @@ fn phases(run: &Path) -> Vec<String> {
 }
 
 /// Returns the middle step of each phase, counted through the run from 1.
-fn middles(run: &Path) -> Vec<u64> {
+fn middle_steps(run: &Path) -> Vec<u64> {
     let phases = phases(run);
     let mut unique = phases.clone();
     unique.sort();
     unique.dedup();
     unique.retain(|phase| !SIMILAR_PHASES.iter().any(|similar| phase.starts_with(similar)));
     let middle = |phase: &String| {
-        let of: Vec<u64> = (1..).zip(&phases).filter(|(_, p)| *p == phase).map(|p| p.0).collect();
-        of[of.len() / 2]
+        let numbered = (1..).zip(&phases).filter(|(_, other)| *other == phase);
+        let steps: Vec<u64> = numbered.map(|(number, _)| number).collect();
+        steps[steps.len() / 2]
     };
     unique.iter().map(middle).collect()
 }
 
 /// Kills a run after half of its steps and resumes it.
-fn killed(run: &Path, line: &[String], steps: usize) {
+fn kill_and_resume(run: &Path, line: &[String], steps: usize) {
     let mut child = spawn_in(run.parent().unwrap(), line, Stdio::null(), Stdio::null());
     let journal = run.join("journal.jsonl");
     let written = || std::fs::read(&journal).map_or(0, |text| text.split(|b| *b == b'\n').count());
     wait_until("its steps", || written() >= steps / 2 || child.try_wait().unwrap().is_some());
     child.kill().unwrap();
     child.wait().unwrap();
-    conducted(run, None);
+    conduct_steps(run, None);
 }
 
 /// Conducts the three kinds of run and has them recomputed.
-fn recomputed(procedure: &str, more: &[(&str, &str)]) {
+fn assert_recomputed(procedure: &str, more: &[(&str, &str)]) {
     if !has_module("numpy") {
         return;
     }
@@ -149,13 +150,13 @@ fn recomputed(procedure: &str, more: &[(&str, &str)]) {
         directory.join("run")
     };
     let whole = place("whole");
-    conducted(&whole, Some(settings(procedure, more, None)));
-    captions::are_on_the_page(&serde_json::from_value(findings(&whole)).unwrap());
-    for step in middles(&whole) {
+    conduct_steps(&whole, Some(settings(procedure, more, None)));
+    assert_plots_are_on_page(&serde_json::from_value(findings(&whole)).unwrap());
+    for step in middle_steps(&whole) {
         let gap = SimGap { before: step, lasts: Nanos::from_millis(500) };
-        conducted(&place(&format!("gap-{step}")), Some(settings(procedure, more, Some(gap))));
+        conduct_steps(&place(&format!("gap-{step}")), Some(settings(procedure, more, Some(gap))));
     }
-    killed(&place("killed"), &command_line(procedure, more), phases(&whole).len());
+    kill_and_resume(&place("killed"), &command_line(procedure, more), phases(&whole).len());
     let output = Command::new("python3").arg(SCRIPT).args(&runs).output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
     let text = stdout(&output);
@@ -174,7 +175,7 @@ fn a_number_that_is_not_the_journals_is_found() {
     }
     let here = &TestDirectory::new();
     let run = here.join("run");
-    conducted(&run, Some(settings("latency", &[], None)));
+    conduct_steps(&run, Some(settings("latency", &[], None)));
     let file = run.join("findings.json");
     let right = std::fs::read_to_string(&file).unwrap();
     let average = right.find("\"average\":").unwrap() + "\"average\":".len();
@@ -190,7 +191,7 @@ macro_rules! procedures {
     ($($test:ident: $procedure:literal, $more:expr;)+) => {
         $(#[test]
         fn $test() {
-            recomputed($procedure, &$more);
+            assert_recomputed($procedure, &$more);
         })+
     };
 }

@@ -1,6 +1,6 @@
 //! Results of other tools: what fio itself writes, read back and compared with fio's own numbers.
 
-use super::scratch::*;
+use super::fixtures::*;
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -27,7 +27,7 @@ fn cell(findings: &Value, table: &str, row: &str, column: &str) -> Option<f64> {
     table_cell(findings, table, row, column)
 }
 
-fn close(found: Option<f64>, expected: f64) {
+fn assert_close(found: Option<f64>, expected: f64) {
     let found = found.unwrap();
     assert!((found / expected - 1.0).abs() < 1e-3, "{found} for {expected}");
 }
@@ -84,18 +84,18 @@ fn fio_says_the_same_in_every_format_of_its_output() {
         let number = |value: &Value| value.as_f64().unwrap();
         let latency = &of["lat_ns"];
         for found in [&both, &terse] {
-            close(cell(found, table, "mix", "iops"), number(&of["iops"]));
-            close(cell(found, table, "mix", "mb"), number(&of["bw_bytes"]) / 1e6);
+            assert_close(cell(found, table, "mix", "iops"), number(&of["iops"]));
+            assert_close(cell(found, table, "mix", "mb"), number(&of["bw_bytes"]) / 1e6);
             let mean = cell(found, table, "mix", "mean-ms").unwrap();
             assert!((mean - number(&latency["mean"]) / 1e6).abs() < 2e-6, "{mean}");
         }
         assert_eq!(cell(&both, table, "mix", "ios"), of["total_ios"].as_f64());
-        close(cell(&both, table, "mix", "max-ms"), number(&latency["max"]) / 1e6);
+        assert_close(cell(&both, table, "mix", "max-ms"), number(&latency["max"]) / 1e6);
         let p99 = number(&latency["percentile"]["99.000000"]);
-        close(cell(&both, table, "mix", "p99-ms"), p99 / 1e6);
+        assert_close(cell(&both, table, "mix", "p99-ms"), p99 / 1e6);
     }
     let sum = job["read"]["iops"].as_f64().unwrap() + job["write"]["iops"].as_f64().unwrap();
-    close(cell(&both, "sequence", "mix", "iops"), sum);
+    assert_close(cell(&both, "sequence", "mix", "iops"), sum);
     // Of reads and writes together fio states no percentile; its histograms have it.
     let mut bins: Vec<(u64, u64)> = Vec::new();
     for direction in ["read", "write"] {
@@ -110,7 +110,7 @@ fn fio_says_the_same_in_every_format_of_its_output() {
         sum += ios;
         sum as f64 >= 0.99 * all as f64
     });
-    close(cell(&both, "sequence", "mix", "p99-ms"), reached.unwrap().0 as f64 / 1e6);
+    assert_close(cell(&both, "sequence", "mix", "p99-ms"), reached.unwrap().0 as f64 / 1e6);
     assert_eq!(cell(&terse, "sequence", "mix", "p99-ms"), None);
     let text = terse.to_string();
     assert!(text.contains("NOT MEASURED BY STEADFAST") && text.contains("clat"), "{text}");
@@ -135,10 +135,10 @@ fn a_result_of_fio_stands_next_to_our_run_of_its_job_file() {
     let report: Value = succeed_json(here, "report result.json --format json");
     let both = "reader + writer";
     let (reader, writer) = (iops("reader", "read"), iops("writer", "write"));
-    close(cell(&report, "sequence-reads", both, "iops"), reader);
-    close(cell(&report, "sequence", both, "iops"), reader + writer);
-    close(cell(&report, "sequence", "last", "iops"), iops("last", "read"));
-    close(cell(&report, "sequence-apart", "reader + writer: writer", "iops"), writer);
+    assert_close(cell(&report, "sequence-reads", both, "iops"), reader);
+    assert_close(cell(&report, "sequence", both, "iops"), reader + writer);
+    assert_close(cell(&report, "sequence", "last", "iops"), iops("last", "read"));
+    assert_close(cell(&report, "sequence-apart", "reader + writer: writer", "iops"), writer);
     succeed(here, "fio job.fio --target sim:small -o run");
     succeed(here, "compare result.json run -o comparison");
     let text = std::fs::read_to_string(here.join("comparison/sequence.csv")).unwrap();
@@ -174,8 +174,8 @@ fn several_files_are_rounds_and_are_judged() {
     let steady = read("rounds");
     assert_eq!(steady["end"], "steady");
     assert_eq!(steady["verdict"]["window"][0], 2);
-    close(cell(&steady, "sequence", "w", "iops"), 1000.0);
-    close(cell(&steady, "foreign-round-iops", "w", "1"), 2000.0);
+    assert_close(cell(&steady, "sequence", "w", "iops"), 1000.0);
+    assert_close(cell(&steady, "foreign-round-iops", "w", "1"), 2000.0);
     let few = read("rounds/9.json rounds/8.json");
     assert_eq!((few["end"].as_str(), &few["verdict"]), (Some("complete"), &Value::Null));
     succeed(here, "report rounds -o out --format html,csv");

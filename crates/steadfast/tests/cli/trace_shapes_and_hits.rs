@@ -2,8 +2,8 @@
 //! file by the rules of docs/trace.md: DuckDB reads it, Python counts (`rules.py`, `oracle.py`).
 //! Counts are equal; quotients are equal to the last bits.
 
-use super::made_up::{self, SECOND, sized_device};
-use super::scratch::{TestDirectory, array, python, succeed, succeed_json};
+use super::fixtures::{TestDirectory, array, python, succeed, succeed_json};
+use super::synthetic_captures::{self, SECOND, sized_device};
 use serde_json::Value;
 use std::path::Path;
 use steadfast_domain::io_event::CommandName;
@@ -18,7 +18,7 @@ fn conditions() -> CaptureConditions {
         software: "test".into(),
         layers: vec![Layer::Block],
         devices: vec![device("nvme0n1"), device("sda")],
-        began_unix_ns: Some(made_up::BEGAN),
+        began_unix_ns: Some(synthetic_captures::BEGAN),
         zone: Some(TimeZone::fixed(ZONE_S, None)),
         lasted_ns: 30 * 3600 * SECOND,
         ..CaptureConditions::default()
@@ -27,7 +27,7 @@ fn conditions() -> CaptureConditions {
 
 /// 10,007 I/Os: interleaved sequential runs, random places, bursts and pauses.
 fn ios() -> Vec<IoEvent> {
-    let mut random = made_up::SeededRandom(17);
+    let mut random = synthetic_captures::SeededRandom(17);
     let mut draw = |below: u64| random.below(below);
     let (mut now, mut cursors) = (0, [0u64, 1 << 30, 2 << 30, 3 << 30]);
     let mut one = |_| {
@@ -78,9 +78,9 @@ fn ios() -> Vec<IoEvent> {
 
 /// Writes the capture; returns what the other program counted in it.
 fn counted(place: &Path) -> Option<Value> {
-    made_up::write(&place.join("t.parquet"), conditions(), ios());
+    synthetic_captures::write(&place.join("t.parquet"), conditions(), ios());
     let arguments = ["t.parquet", &STEP_NS.to_string()];
-    let counted = made_up::counted(place, include_str!("oracle.py"), &arguments)?;
+    let counted = synthetic_captures::counted(place, include_str!("oracle.py"), &arguments)?;
     assert_eq!(counted["ios"], 10_007);
     Some(counted)
 }
@@ -89,7 +89,7 @@ fn json(place: &Path, words: &[&str]) -> Value {
     succeed_json(place, &[&["trace"], words, &["t.parquet", "--json"]].concat())
 }
 
-fn close(one: &Value, other: &Value, what: &str) {
+fn assert_close(one: &Value, other: &Value, what: &str) {
     match (one.as_f64(), other.as_f64()) {
         (Some(a), Some(b)) => assert!((a - b).abs() <= 1e-9 * b.abs().max(1.0), "{what}: {a} {b}"),
         _ => assert_eq!(one, other, "{what}"),
@@ -110,8 +110,8 @@ fn the_shape_of_a_load_is_as_duckdb_counts_it() {
         assert_eq!(row["gaps"]["count"], gaps[0], "{name}");
         assert_eq!(row["gaps"]["mean_ns"], gaps[1], "{name}");
         assert_eq!(row["gaps"]["max_ns"], gaps[2], "{name}");
-        close(&row["variation"], &gaps[3], name);
-        close(&row["dispersion"], &counted["dispersion"][name], name);
+        assert_close(&row["variation"], &gaps[3], name);
+        assert_close(&row["dispersion"], &counted["dispersion"][name], name);
     }
     for (class, row) in array(&shape["runs"]).iter().enumerate() {
         for (op, field) in ["reads", "writes"].into_iter().enumerate() {
@@ -169,7 +169,7 @@ fn hit_maps_and_hot_ranges_are_as_duckdb_counts_them() {
                         [&hit["read_bytes"], &hit["written_bytes"]],
                         [&cell[1][0], &cell[1][1]]
                     ),
-                    _ => same_streams(&hit["counts"], &cell[2], &names),
+                    _ => assert_same_counts(&hit["counts"], &cell[2], &names),
                 }
             }
         }
@@ -188,7 +188,7 @@ fn hit_maps_and_hot_ranges_are_as_duckdb_counts_them() {
             seen += 1;
             let fields = ["reads", "writes", "amount"];
             fields.iter().enumerate().for_each(|(at, field)| assert_eq!(range[*field], cell[at]));
-            close(&range["share"], &(hits(range) as f64 / all as f64).into(), "share");
+            assert_close(&range["share"], &(hits(range) as f64 / all as f64).into(), "share");
             let processes = array(&range["processes"]);
             assert_eq!(processes.len(), cell[3].as_object().unwrap().len());
             for process in processes {
@@ -206,7 +206,7 @@ fn hit_maps_and_hot_ranges_are_as_duckdb_counts_them() {
 }
 
 /// Compares the hits of every stream; the last number is of the streams that are not listed.
-fn same_streams(counts: &Value, cell: &Value, names: &[&str]) {
+fn assert_same_counts(counts: &Value, cell: &Value, names: &[&str]) {
     let (mut rest, cell) = (0, cell.as_object().unwrap());
     for (name, count) in cell {
         match names.iter().position(|one| one == name) {
@@ -222,7 +222,7 @@ fn same_streams(counts: &Value, cell: &Value, names: &[&str]) {
 #[test]
 fn a_trace_that_pyarrow_wrote_again_has_the_same_streams() {
     let place = &TestDirectory::new();
-    made_up::write(&place.join("t.parquet"), conditions(), ios());
+    synthetic_captures::write(&place.join("t.parquet"), conditions(), ios());
     let script = "import pyarrow.parquet as p\n\
         t = p.read_table('t.parquet')\n\
         for codec in ['none', 'snappy', 'gzip', 'zstd', 'lz4', 'brotli']:\n    \

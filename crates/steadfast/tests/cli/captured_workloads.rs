@@ -1,9 +1,9 @@
 //! The tests of a captured workload from beginning to end on the small simulated drive, and the
 //! findings of a killed run that is resumed. `BLESS=1` accepts what is found.
 
+use super::fixtures::{TestDirectory, array, copy_ledger, cut_journal, findings};
 use super::procedures::{golden, outline};
-use super::recomputed::conducted;
-use super::scratch::{TestDirectory, array, copy_ledger, cut_journal, findings};
+use super::recomputed_tables::conduct_steps;
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::Path;
@@ -43,7 +43,7 @@ fn text(findings: &Value) -> String {
 }
 
 /// Asserts that the weights of every measured step are counts of the capture.
-fn weights_are_counts(run: &Path, procedure: &str) {
+fn assert_weights_are_counts(run: &Path, procedure: &str) {
     let workload = shop::workload();
     let mut seen = 0;
     for (step, _) in Ledger::read(run).unwrap().steps() {
@@ -61,36 +61,36 @@ fn weights_are_counts(run: &Path, procedure: &str) {
     assert!(seen > 0, "{procedure}");
 }
 
-fn finds_what_was_accepted(procedure: &str) {
+fn assert_finds_what_was_accepted(procedure: &str) {
     let here = &TestDirectory::new();
     let whole = here.join("whole");
-    conducted(&whole, Some(settings(procedure)));
+    conduct_steps(&whole, Some(settings(procedure)));
     let found = findings(&whole);
-    weights_are_counts(&whole, procedure);
+    assert_weights_are_counts(&whole, procedure);
     golden(&format!("quick-{procedure}"), &text(&found));
     let half = here.join("half");
     copy_ledger(&whole, &half);
     cut_journal(&half, |lines| lines.len() / 2);
-    conducted(&half, None);
+    conduct_steps(&half, None);
     assert_eq!(text(&findings(&half)), text(&found), "{procedure}: resumed");
 }
 
 #[test]
 fn a_replay_finds_what_was_accepted_also_after_a_kill() {
-    finds_what_was_accepted("replay-native");
+    assert_finds_what_was_accepted("replay-native");
 }
 
 #[test]
 fn individual_streams_find_what_was_accepted_also_after_a_kill() {
-    finds_what_was_accepted("individual-streams");
+    assert_finds_what_was_accepted("individual-streams");
 }
 
 #[test]
 fn a_composite_finds_what_was_accepted_also_after_a_kill() {
-    finds_what_was_accepted("multi-wsat");
+    assert_finds_what_was_accepted("multi-wsat");
 }
 
 #[test]
 fn its_demands_find_what_was_accepted_also_after_a_kill() {
-    finds_what_was_accepted("rwsw-dirth");
+    assert_finds_what_was_accepted("rwsw-dirth");
 }

@@ -2,8 +2,10 @@
 //! sums of the same file, and with a capture whose content is known.
 
 use super::capture::RunningCapture;
-use super::made_up::{self, answer, write_trace};
-use super::scratch::{LoopDevice, TestDirectory, array, parse_json, python, succeed, succeed_json};
+use super::fixtures::{
+    LoopDevice, TestDirectory, array, parse_json, python, succeed, succeed_json,
+};
+use super::synthetic_captures::{self, answer, write_trace};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
@@ -43,11 +45,11 @@ fn write(path: &Path, every: u64) {
             ..IoEvent::default()
         }
     };
-    made_up::write(path, conditions, (0..10_007).map(event).collect());
+    synthetic_captures::write(path, conditions, (0..10_007).map(event).collect());
 }
 
 /// Compares the content of a row with the sums that it must come from.
-fn same(row: &Value, sums: Option<&Value>, what: &str) {
+fn assert_content(row: &Value, sums: Option<&Value>, what: &str) {
     let content = &row["content"];
     let figures = json!([
         content["blocks"], content["bytes"], content["compressed_bytes"], content["duplicates"]
@@ -80,21 +82,21 @@ fn content_is_told_by_step_process_and_device_as_duckdb_adds_it_up() {
     assert_eq!(steps.len(), 11);
     for step in steps {
         let at = (step["begin_ns"].as_u64().unwrap() / STEP_NS).to_string();
-        same(step, sums["steps"].get(&at), &at);
+        assert_content(step, sums["steps"].get(&at), &at);
     }
     assert!(sums["steps"].get("0").is_none(), "one step has none");
     let processes = answer(here, &["groups", "t.parquet", "--by", "process"]);
     for group in array(&processes["groups"]) {
         let pid = group["pid"].to_string();
-        same(group, sums["processes"].get(&pid), &pid);
+        assert_content(group, sums["processes"].get(&pid), &pid);
     }
     let devices = answer(here, &["groups", "t.parquet", "--by", "device"]);
     for group in array(&devices["groups"]) {
         let number = if group["device"].as_str().unwrap().starts_with("sda") { "1" } else { "0" };
-        same(group, sums["devices"].get(number), number);
+        assert_content(group, sums["devices"].get(number), number);
     }
     for (pid, sums) in sums["processes"].as_object().unwrap() {
-        the_selected_have_their_own_content(here, pid, sums);
+        assert_selection_has_its_own_content(here, pid, sums);
     }
     let text = succeed(here, "trace steps t.parquet --step 10s");
     assert!(text.contains("compression") && text.contains("duplicates"), "{text}");
@@ -110,7 +112,7 @@ fn content_is_told_by_step_process_and_device_as_duckdb_adds_it_up() {
 }
 
 /// Under a filter, reports and applied workloads have the content of the selected I/Os.
-fn the_selected_have_their_own_content(here: &Path, pid: &str, sums: &Value) {
+fn assert_selection_has_its_own_content(here: &Path, pid: &str, sums: &Value) {
     let number = |at: usize| sums[at].as_f64().unwrap();
     let (ratio, duplicates) = (number(1) / number(2), number(3) / number(0));
     let text = succeed(here, &format!("trace self-test t.parquet --pid {pid}"));
@@ -135,7 +137,7 @@ fn duplicates_of_a_sample_are_a_lower_bound_in_every_step() {
 }
 
 /// The sums of the blocks of sda in a capture of two devices.
-fn of_sda(here: &Path, file: &str) -> Value {
+fn content_of_sda(here: &Path, file: &str) -> Value {
     let devices = answer(here, &["groups", file, "--by", "device"]);
     let mut groups = array(&devices["groups"]).iter();
     groups.find(|group| group["device"].as_str().unwrap().starts_with("sda")).unwrap()["content"]
@@ -147,7 +149,7 @@ fn a_folded_part_has_the_content_of_its_own_ios() {
     let here = &TestDirectory::new();
     for (every, file) in [(1, "t.parquet"), (100, "sample.parquet")] {
         write(&here.join(file), every);
-        let sums = of_sda(here, file);
+        let sums = content_of_sda(here, file);
         let fold = format!("{every}.fold");
         succeed(here, &["trace", "fold", file, "--device", "sda", "--step", "10min", "-o", &fold]);
         let conditions = &answer(here, &["steps", &fold, "--step", "1h"])["conditions"];
@@ -155,7 +157,7 @@ fn a_folded_part_has_the_content_of_its_own_ios() {
             assert_eq!(conditions["content"][name], sums[name], "{file}: {name}");
         }
         assert_eq!(conditions["compression_ratio"], sums["compression_ratio"], "{file}");
-        assert_eq!(of_sda(here, &fold), sums, "{file}");
+        assert_eq!(content_of_sda(here, &fold), sums, "{file}");
     }
     // A file of an earlier version has the sums of the whole capture only; the fold says so.
     let conditions = CaptureConditions {
@@ -178,7 +180,7 @@ fn a_folded_part_has_the_content_of_its_own_ios() {
 fn a_filtered_report_has_one_bound_of_duplicates() {
     let here = &TestDirectory::new();
     write(&here.join("t.parquet"), 100);
-    let sums = of_sda(here, "t.parquet");
+    let sums = content_of_sda(here, "t.parquet");
     let number = |name: &str| sums[name].as_f64().unwrap();
     let bound = format!(">= {:.1} %", 100.0 * number("duplicates") / number("blocks"));
     succeed(here, "trace report t.parquet --device sda -o r --format json");

@@ -1,10 +1,10 @@
 //! Runs compared side by side, and judged by a datasheet.
 
-use super::scratch::*;
+use super::fixtures::*;
 use std::path::Path;
 
 /// Runs of the small simulated drive in `one` and `two`, which differ in their demand.
-fn two_runs(directory: &Path) {
+fn write_two_runs(directory: &Path) {
     finished_run(directory, "sim:small", "one");
     run_in(directory, "run iops --target sim:small --profile quick -o two --threads 2");
 }
@@ -12,7 +12,7 @@ fn two_runs(directory: &Path) {
 #[test]
 fn runs_are_compared_and_judged() {
     let here = &TestDirectory::new();
-    two_runs(here);
+    write_two_runs(here);
     let shown = succeed(here, "compare one two");
     assert!(shown.contains("TC 4 / QD 32  TC 2 / QD 32"), "{shown}");
     assert!(shown.contains("(one)") && shown.contains("Change against A, %"), "{shown}");
@@ -22,13 +22,13 @@ fn runs_are_compared_and_judged() {
     }
     succeed(here, "compare one one -o same.html");
     assert!(here.join("same.html").is_file() && !here.join("same").exists());
-    long_form(here);
-    judged(here);
-    refused(here);
+    assert_long_table(here);
+    assert_judged_by_limits(here);
+    assert_refusals(here);
 }
 
 /// The long table has one line for every number of every run, however many runs there are.
-fn long_form(here: &Path) {
+fn assert_long_table(here: &Path) {
     let runs = ["one", "two", "one", "two", "one", "two", "one", "two"];
     let printed = succeed(here, &[&["compare"], &runs[..], &["--long-table", "csv"]].concat());
     let mut lines = printed.lines();
@@ -46,7 +46,7 @@ fn long_form(here: &Path) {
     assert!(file.starts_with(b"PAR1") && file.ends_with(b"PAR1"), "{} bytes", file.len());
 }
 
-fn judged(here: &Path) {
+fn assert_judged_by_limits(here: &Path) {
     let listed = succeed(here, "check one --list");
     assert!(listed.contains("table = \"iops\"") && listed.contains("\"100/0\""), "{listed}");
     let limit = |row: &str| {
@@ -54,7 +54,7 @@ fn judged(here: &Path) {
         std::fs::write(here.join("limits.toml"), text).unwrap();
     };
     limit("4");
-    objected(here);
+    assert_objections(here);
     let check = "check one --limits limits.toml --allow unsteady,quick,simulated";
     let passed = run_ending(here, check, &[0]);
     assert!(stdout(&passed).contains("PASS"));
@@ -68,7 +68,7 @@ fn judged(here: &Path) {
 }
 
 /// A quick run of a simulated drive does not pass, and says why, until every reason is allowed.
-fn objected(here: &Path) {
+fn assert_objections(here: &Path) {
     let check = |allow: &str| {
         let check = format!("check one --limits limits.toml --no-report {allow}");
         run_ending(here, &check, &[5])
@@ -115,7 +115,7 @@ fn a_run_that_has_not_ended_does_not_pass() {
     assert_eq!((&answer["finished"], &answer["pass"]), (&false.into(), &false.into()));
 }
 
-fn refused(here: &Path) {
+fn assert_refusals(here: &Path) {
     std::fs::write(here.join("bad.toml"), "[[limit]]\ntable = 3\n").unwrap();
     refuse(here, "compare one", &["compare needs two to seven runs; got 1"]);
     refuse(here, "compare one nowhere", &["nowhere", "run directory"]);

@@ -1,7 +1,7 @@
 //! Captures that the kernel added up have the figures of each process that a capture of every I/O has.
 
-use super::capture::{RunningCapture, settled};
-use super::scratch::*;
+use super::capture::{RunningCapture, settled_counts};
+use super::fixtures::*;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -76,7 +76,7 @@ fn sizes(here: &Path, pid: u64) -> BTreeMap<(String, u64), u64> {
 fn processes_added_up_in_the_kernel_are_those_of_every_io() {
     let Some(device) = LoopDevice::new(64) else { return };
     let (every, added) = (&TestDirectory::new(), &TestDirectory::new());
-    settled(&device);
+    settled_counts(&device);
     let steps = ["--totals-every", "100ms"];
     let Some(mut steps) = RunningCapture::new(added, &device, &steps) else { return };
     let ios = RunningCapture::new(every, &device, &[]).unwrap();
@@ -84,7 +84,7 @@ fn processes_added_up_in_the_kernel_are_those_of_every_io() {
         assert!(child.wait().unwrap().success());
     }
     // One capture ends after the other: nothing happens in between.
-    settled(&device);
+    settled_counts(&device);
     ios.end();
     steps.end_by(libc::SIGINT);
     let found = processes(added);

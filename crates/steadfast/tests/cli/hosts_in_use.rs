@@ -1,8 +1,8 @@
 //! Ways to use a device on another host. No used device is overwritten, however it is confirmed, and
 //! no byte of it changes; the same device without a use is overwritten.
 
+use super::fixtures::{Arguments, code, python, run_in, stderr, turn_to_attach};
 use super::hosts::NamespaceHosts;
-use super::scratch::{Arguments, code, python, run_in, stderr, turn_to_attach};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -386,9 +386,16 @@ const FREE: [HostUse; 4] = [
     }),
 ];
 
-/// Writes to the device from a host, confirmed; returns whether its file changed, and the
-/// command's exit code with its message.
-fn write_from(hosts: &NamespaceHosts, stage: &HostStage, target: &Path) -> (bool, i32, String) {
+/// What a command that writes to a device from a host did.
+struct HostWrite {
+    /// True if the device's file has other content.
+    changed: bool,
+    code: i32,
+    text: String,
+}
+
+/// Writes to the device from a host, confirmed.
+fn write_from(hosts: &NamespaceHosts, stage: &HostStage, target: &Path) -> HostWrite {
     let confirmation = if target.is_symlink() { &stage.device } else { target };
     let confirmation = file_name(confirmation);
     let write = format!("measure 'RND 4K W' --ios 48 --target {}", text(target));
@@ -403,7 +410,7 @@ fn write_from(hosts: &NamespaceHosts, stage: &HostStage, target: &Path) -> (bool
     };
     let before = content();
     let output = run_in(stage.directory.path(), &arguments);
-    (content() != before, code(&output), stderr(&output))
+    HostWrite { changed: content() != before, code: code(&output), text: stderr(&output) }
 }
 
 /// Calls a function with each state, from several threads; returns what failed.
@@ -431,7 +438,7 @@ fn no_device_that_a_host_uses_is_overwritten() {
     }
     let failed = each(&USES, |host_use: HostUse| {
         let (name, stage) = (host_use.0, build(host_use)?);
-        let (changed, code, text) = write_from(&hosts, &stage, &stage.device);
+        let HostWrite { changed, code, text } = write_from(&hosts, &stage, &stage.device);
         let refused = code == 1 && text.contains("host a") && !text.contains("not confirmed");
         if refused && !changed && !text.contains("panicked") {
             return Ok(());
@@ -452,7 +459,7 @@ fn what_only_the_host_sees_refuses() {
     for (name, lay_out) in LAID_OUT {
         let mut stage = HostStage::new().unwrap();
         let named = stage.device.clone();
-        let (changed, code, text) = write_from(&hosts, &stage, &named);
+        let HostWrite { changed, code, text } = write_from(&hosts, &stage, &named);
         assert!(changed && code == 0, "{name}: {text}");
         let is_open = name.contains("writer");
         if is_open {
@@ -461,7 +468,7 @@ fn what_only_the_host_sees_refuses() {
         let process = hosts.process(0).to_string();
         let script = lay_out(&stage);
         run(&["nsenter", "--mount", "--target", &process, "sh", "-e", "-c", &script]).unwrap();
-        let (changed, code, text) = write_from(&hosts, &stage, &named);
+        let HostWrite { changed, code, text } = write_from(&hosts, &stage, &named);
         let point = script.rsplit(' ').next().unwrap();
         run(&["nsenter", "--mount", "--target", &process, "umount", point]).unwrap();
         assert!(!changed && code == 1, "{name}: changed {changed}, code {code}: {text}");
@@ -476,14 +483,14 @@ fn a_device_that_no_host_uses_is_overwritten_by_every_name() {
     let Some(hosts) = NamespaceHosts::new(1) else { return };
     let failed = each(&FREE, |host_use: HostUse| {
         let (name, stage) = (host_use.0, build(host_use)?);
-        let (changed, code, text) = write_from(&hosts, &stage, &stage.device);
+        let HostWrite { changed, code, text } = write_from(&hosts, &stage, &stage.device);
         if changed && code == 0 { Ok(()) } else { Err(format!("{name}: code {code}: {text}")) }
     });
     assert!(failed.is_empty(), "{}", failed.join("\n"));
     let stage = HostStage::new().unwrap();
     let link = Path::new("/dev").join(format!("steadfast-test-{}", std::process::id()));
     symlink(&stage.device, &link).unwrap();
-    let (changed, code, text) = write_from(&hosts, &stage, &link);
+    let HostWrite { changed, code, text } = write_from(&hosts, &stage, &link);
     fs::remove_file(&link).unwrap();
     assert!(changed && code == 0, "{text}");
 }
