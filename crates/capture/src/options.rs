@@ -16,7 +16,7 @@ pub const RING_BYTES: std::ops::RangeInclusive<u64> = 4 << 10..=1 << 30;
 /// Returns the default size of the buffer between kernel and reader, in bytes: at least 1 MiB per
 /// processor, which a processor that completes 160,000 I/Os a second fills in a tenth of a second.
 /// Not less than 16 MiB and not more than 1 GiB in all.
-pub fn usual_buffer() -> u64 {
+pub fn default_buffer_bytes() -> u64 {
     // SAFETY: sysconf takes a number and returns a number.
     let processors = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_CONF) };
     let mebibytes = u64::try_from(processors).unwrap_or(1).clamp(16, 1024);
@@ -67,7 +67,7 @@ pub struct CaptureOptions {
     /// kernel, [`crate::Capture::take_steps`] returns the sums, and no single I/O is recorded.
     pub step_ns: Option<u64>,
     /// Bytes of an LBA range of each device, whose reads and writes are counted in every capture
-    /// step ([`crate::Capture::take_ranges`]); empty counts none.
+    /// step ([`crate::StepParts::ranges`]); empty counts none.
     pub range_bytes: Vec<u64>,
     /// Size of the buffer between kernel and reader in bytes: a power of two within
     /// [`RING_BYTES`], divided evenly among the processors.

@@ -27,7 +27,8 @@ pub use marks::{MarkFile, MarkStorage, Marked, mark, mark_in, mark_name};
 pub use progress::{CaptureStatus, RecordingEvent, RecordingProgress};
 pub use recording::{Output, Recording};
 pub use session::{record, record_from};
-pub use source::{RecordingHost, RecordingSource, StepParts};
+pub use source::{RecordingHost, RecordingSource};
 pub use steadfast_capture::{
-    CaptureCounters, CaptureError, FileCaptureMode, LBA_RANGES_MAX, SourceName, remove_left_behind,
+    CaptureCounters, CaptureError, FileCaptureMode, LBA_RANGES_MAX, SourceName, StepParts,
+    remove_left_behind,
 };

@@ -130,7 +130,9 @@ impl Recording {
                 let sizes = devices.iter().map(|found| found.device.capacity.0);
                 sizes.map(|size| size.div_ceil(ranges.into())).collect()
             }),
-            ring_bytes: self.buffer.map_or_else(steadfast_capture::usual_buffer, |size| size.0),
+            ring_bytes: self
+                .buffer
+                .map_or_else(steadfast_capture::default_buffer_bytes, |size| size.0),
             source: self.source,
             files: self.files,
             paths: self.paths,

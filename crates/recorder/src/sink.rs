@@ -1,11 +1,11 @@
 //! Writers of a capture's rows: single I/Os or capture steps.
 
 use crate::capture_result::Written;
-use crate::source::{RecordingSource, StepParts};
+use crate::source::RecordingSource;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::time::Duration;
-use steadfast_capture::CaptureError;
+use steadfast_capture::{CaptureError, StepParts};
 use steadfast_domain::{CaptureConditions, IoEvent};
 use steadfast_tracefile::parquet::TraceWriter;
 use steadfast_tracefile::{StepWriter, TraceError};

@@ -10,7 +10,7 @@ use std::io::{IoSlice, Read, Seek, SeekFrom, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use steadfast_analysis::annotate::sequential::{Sequencer, WINDOW};
-use steadfast_capture::{Capture, CaptureOptions, FileCaptureMode};
+use steadfast_capture::{Capture, CaptureOptions, FileCaptureMode, StepParts};
 use steadfast_domain::io_event::StreamInStep;
 use steadfast_domain::{IoEvent, IoOp, Layer};
 use steadfast_tracefile::Batch;
@@ -50,7 +50,7 @@ fn both(way: FileCaptureMode, act: impl FnOnce(&MountedScratch)) -> Option<FileS
         }
     };
     act(&mounted);
-    let (mut events, mut parts) = (Vec::new(), Vec::new());
+    let (mut events, mut parts) = (Vec::new(), StepParts::default());
     take_rest(&mut ios, &mut events);
     ios.end(&mut events).unwrap();
     let none = &mut Vec::new();
@@ -59,7 +59,7 @@ fn both(way: FileCaptureMode, act: impl FnOnce(&MountedScratch)) -> Option<FileS
     let counters = steps.counters().unwrap();
     assert_eq!((counters.lost, counters.skipped, counters.in_part.missing()), (0, 0, 0));
     assert_eq!(none.len(), 0);
-    Some(FileStreamTotals { added: added(&parts), single: single(events) })
+    Some(FileStreamTotals { added: added(&parts.streams), single: single(events) })
 }
 
 fn added(parts: &[StreamInStep]) -> BTreeMap<FileStream, FileStreamSums> {
