@@ -1,6 +1,7 @@
 //! A load with our own capture running, written as `steadfast` writes it.
 
-use crate::load::{CostDevice, CostLoad, SIZE, thread_time_ns};
+use crate::load::{CostLoad, SIZE, thread_time_ns};
+use crate::scratch_device::ScratchDevice;
 use crate::{CapturedData, CostRun, Fallible, RING_BYTES};
 use std::fs::File;
 use std::io::BufWriter;
@@ -10,7 +11,7 @@ use steadfast_capture::{Capture, CaptureOptions, StepParts};
 use steadfast_domain::{CaptureConditions, IoEvent, Layer};
 use steadfast_tracefile::{StepWriter, TraceWriter};
 
-pub fn run(device: &CostDevice, load: &CostLoad, data: CapturedData) -> Fallible<CostRun> {
+pub fn run(device: &ScratchDevice, load: &CostLoad, data: CapturedData) -> Fallible<CostRun> {
     let step_ns = (data != CapturedData::Ios).then_some(1_000_000_000);
     let range_bytes =
         if data == CapturedData::Ranges { vec![SIZE.div_ceil(1000)] } else { Vec::new() };
