@@ -1,5 +1,6 @@
 //! Options of a capture.
 
+use steadfast_domain::DeviceNumber;
 use steadfast_domain::io_event::Layer;
 
 /// Maximum number of devices in one capture.
@@ -28,8 +29,8 @@ pub fn default_buffer_bytes() -> u64 {
 pub struct CaptureDevice {
     /// Kernel name of the device.
     pub name: String,
-    /// Major and minor number of the disk.
-    pub number: (u32, u32),
+    /// Number of the disk.
+    pub number: DeviceNumber,
     /// Range on the disk, in sectors of 512 bytes: that of the partition, or [`WHOLE_DISK`]. Event
     /// offsets are relative to the disk in either case.
     pub sectors: std::ops::Range<u64>,
@@ -43,8 +44,8 @@ pub struct CaptureDevice {
 /// A device number under which a file system may be mounted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CaptureFileSystem {
-    /// Major and minor number, as in the super block.
-    pub number: (u32, u32),
+    /// Device number, as in the super block.
+    pub number: DeviceNumber,
     /// Type of the mounted file system (`ext4`); `None` if nothing is mounted.
     pub kind: Option<String>,
 }

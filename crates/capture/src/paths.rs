@@ -144,7 +144,7 @@ impl FilePaths {
         let devices = (0u16..).zip(&options.devices);
         let systems = devices.flat_map(|(device, captured)| {
             captured.file_systems.iter().map(move |system| {
-                let number = libc::makedev(system.number.0, system.number.1);
+                let number = libc::makedev(system.number.major, system.number.minor);
                 FileSystemMount { device, number, mount: None }
             })
         });

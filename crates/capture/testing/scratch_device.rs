@@ -6,6 +6,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::PathBuf;
 use std::process::Command;
 use steadfast_capture::{CaptureDevice, CaptureFileSystem, WHOLE_DISK};
+use steadfast_domain::DeviceNumber;
 
 /// A block device with its data in memory.
 pub struct ScratchDevice {
@@ -44,8 +45,8 @@ impl ScratchDevice {
     }
 
     pub fn capture_device(&self) -> CaptureDevice {
-        let number = fs::metadata(&self.path).map_or(0, |metadata| metadata.rdev());
-        let number = (libc::major(number), libc::minor(number));
+        let device = fs::metadata(&self.path).map_or(0, |metadata| metadata.rdev());
+        let number = DeviceNumber::new(libc::major(device), libc::minor(device));
         CaptureDevice {
             name: self.path.display().to_string(),
             number,

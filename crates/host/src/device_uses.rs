@@ -7,6 +7,7 @@
 //! open, which also detects holders that are in no list.
 
 use crate::backing::{FileId, LoopBacking, backing};
+use crate::device_number::decode_dev;
 use crate::error::HostError;
 use crate::layers::{Inodes, MountTable, has_no_disk, is_swap_file};
 use crate::mounts::{Mount, first_roots, mount_id, mount_of, mounts, mounts_everywhere, unescape};
@@ -371,7 +372,7 @@ impl<'a> DeviceUses<'a> {
                         continue;
                     }
                     if let Some(LoopBacking::File(file)) = self.backing_of(&disk) {
-                        match SysfsNode::from_device_number(file.device, self.roots) {
+                        match SysfsNode::from_dev(file.device, self.roots) {
                             Some(carrier) => nodes.push(carrier),
                             None => mounts.extend(self.mounts_of(*file, &disk)?),
                         }
@@ -449,7 +450,7 @@ impl<'a> DeviceUses<'a> {
         {
             return Ok(vec![mount.clone()]);
         }
-        let number = (libc::major(file.device), libc::minor(file.device));
+        let number = decode_dev(file.device);
         let all = || self.mounts.iter().map(|(mount, _)| mount);
         let mut mounts: Vec<Mount> = all().filter(|m| m.number == number).cloned().collect();
         if mounts.is_empty() {

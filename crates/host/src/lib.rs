@@ -14,6 +14,7 @@ mod created_files;
 mod cut_command;
 mod device_checks;
 mod device_log;
+mod device_number;
 mod device_uses;
 mod disk_array;
 mod error;

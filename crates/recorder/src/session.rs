@@ -43,7 +43,7 @@ pub fn record(
     let conditions = recording.conditions(&devices);
     let capture = Capture::begin(&options)?;
     let sampler = recording.sampler(&devices)?;
-    let watch = DiskWatch::new(devices.iter().map(recording::FoundDevice::disk));
+    let watch = DiskWatch::new(&options.devices);
     let mut source = LiveCapture { capture, sampler, watch };
     let mut host = LiveHost::new(&recording.output.path, is_stopped)?;
     record_from(recording, conditions, &mut source, &mut host, &directory, progress)

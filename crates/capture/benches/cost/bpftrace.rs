@@ -103,7 +103,7 @@ impl BpftraceProcess {
         } else {
             (include_str!("requests.bt"), 3)
         };
-        let number = capture_device.number.0 << 20 | capture_device.number.1;
+        let number = capture_device.number.kernel_encoding();
         let lines = u32::from(output == BpftraceOutput::Line);
         let process = Command::new(PROGRAM)
             .env("BPFTRACE_PERF_RB_PAGES", pages_per_processor().to_string())

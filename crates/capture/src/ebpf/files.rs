@@ -226,7 +226,6 @@ impl FileProgramSettings {
         };
         for (index, device) in (0u32..).zip(&options.devices) {
             for file_system in &device.file_systems {
-                let (major, minor) = file_system.number;
                 let at = settings.count as usize;
                 if at == FILE_SYSTEMS_MAX {
                     return Err(CaptureError::new(
@@ -234,7 +233,7 @@ impl FileProgramSettings {
                         "capture fewer devices at once",
                     ));
                 }
-                settings.number[at] = major << 20 | minor;
+                settings.number[at] = file_system.number.kernel_encoding();
                 settings.device[at] = index;
                 settings.count += 1;
             }

@@ -290,7 +290,7 @@ fn enable_tracepoint(
     })?;
     let filter: Vec<String> = devices
         .iter()
-        .map(|device| format!("dev == {}", device.number.0 << 20 | device.number.1))
+        .map(|device| format!("dev == {}", device.number.kernel_encoding()))
         .collect();
     instance.set(&format!("events/block/{name}/filter"), &filter.join(" || "))?;
     instance.set(&format!("events/block/{name}/enable"), "1")?;

@@ -40,7 +40,7 @@ struct FlushRequesters {
 
 /// A captured device as events name it.
 struct TracedDevice {
-    /// `major << 20 | minor` of the disk.
+    /// Number of the disk in the kernel's encoding.
     disk: u32,
     /// Range of the device on the disk.
     sectors: Range<u64>,
@@ -75,7 +75,7 @@ impl PendingIos {
                 .devices
                 .iter()
                 .map(|device| TracedDevice {
-                    disk: device.number.0 << 20 | device.number.1,
+                    disk: device.number.kernel_encoding(),
                     sectors: device.sectors.clone(),
                 })
                 .collect(),
@@ -163,12 +163,13 @@ impl PendingIos {
 mod tests {
     use super::*;
     use crate::options::{CaptureDevice, WHOLE_DISK};
+    use steadfast_domain::DeviceNumber;
     use steadfast_domain::io_event::{IncompleteIos, Layer, RESPONSE_UNKNOWN};
 
     fn pending_ios() -> PendingIos {
         let device = CaptureDevice {
             name: "sdx".into(),
-            number: (8, 16),
+            number: DeviceNumber::new(8, 16),
             sectors: WHOLE_DISK,
             bio_based: false,
             file_systems: Vec::new(),

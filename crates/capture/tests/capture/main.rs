@@ -20,7 +20,7 @@ use steadfast_capture::{
     SourceName, WHOLE_DISK,
 };
 use steadfast_domain::io_event::RESPONSE_UNKNOWN;
-use steadfast_domain::{IoEvent, IoOp, Layer};
+use steadfast_domain::{DeviceNumber, IoEvent, IoOp, Layer};
 
 /// A prime number.
 const COUNT: u64 = 10_007;
@@ -282,7 +282,7 @@ fn a_buffer_that_is_emptied_in_time_loses_nothing() {
 fn invalid_options_are_refused_with_the_remedy() {
     let device = CaptureDevice {
         name: "none".into(),
-        number: (1, 1),
+        number: DeviceNumber::new(1, 1),
         sectors: WHOLE_DISK,
         bio_based: false,
         file_systems: Vec::new(),

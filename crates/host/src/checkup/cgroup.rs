@@ -5,8 +5,8 @@ use super::topic::CheckTopic;
 use crate::sensors::OwnCgroups;
 use crate::sysfs_node::SysfsNode;
 use std::collections::BTreeSet;
-use steadfast_domain::Bytes;
 use steadfast_domain::record::Check;
+use steadfast_domain::{Bytes, DeviceNumber};
 
 const LIMITS: CheckTopic = CheckTopic("cgroup-limits", "Limits of the control group");
 
@@ -17,7 +17,7 @@ pub(super) fn check(subject: &CheckSubject<'_>) -> Check {
     let Some(groups) = OwnCgroups::of_this_process(subject.roots) else {
         return LIMITS.unknown("the kernel does not report the control groups of this program");
     };
-    let numbers: BTreeSet<(u32, u32)> = [&subject.node, &subject.whole]
+    let numbers: BTreeSet<DeviceNumber> = [&subject.node, &subject.whole]
         .into_iter()
         .flatten()
         .filter_map(SysfsNode::device_number)

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 use steadfast_domain::measurement::{CgroupLimit, CpuThrottling, SensorReadings};
-use steadfast_domain::{Bytes, Device, Nanos};
+use steadfast_domain::{Bytes, Device, DeviceNumber, Nanos};
 
 /// Version 1 reports the largest multiple of the page size if memory has no limit.
 const NO_MEMORY_LIMIT: u64 = 1 << 62;
@@ -32,7 +32,7 @@ pub struct OwnCgroups {
 pub struct CgroupSensor {
     roots: SystemRoots,
     /// Numbers of the device and its disk.
-    numbers: BTreeSet<(u32, u32)>,
+    numbers: BTreeSet<DeviceNumber>,
 }
 
 impl CgroupSensor {
@@ -193,8 +193,8 @@ impl OwnCgroups {
 
     /// Returns the limits of rates for the block device with this number. A target of `io.latency`
     /// is none: it limits other groups for the sake of this one.
-    pub fn io_limits(&self, (major, minor): (u32, u32)) -> Vec<CgroupLimit> {
-        let number = format!("{major}:{minor}");
+    pub fn io_limits(&self, number: DeviceNumber) -> Vec<CgroupLimit> {
+        let number = number.to_string();
         let mut limits = Vec::new();
         for group in &self.io {
             let rest = line_of(&group.join("io.max"), &number).unwrap_or_default();
@@ -353,15 +353,18 @@ mod tests {
             set: "wbps=1048576 wiops=50".into(),
             reached: None,
         };
-        assert_eq!(groups.io_limits((8, 0)), [limit]);
-        assert_eq!(groups.io_limits((8, 16)), []);
+        assert_eq!(groups.io_limits(DeviceNumber::new(8, 0)), [limit]);
+        assert_eq!(groups.io_limits(DeviceNumber::new(8, 16)), []);
         assert_eq!(groups.io_weights(), ["io.weight 10"]);
         assert_eq!(groups.memory_room(), Some((Bytes(600_000), Bytes(1_000_000))));
     }
 
     /// Reads twice, with these changes in between. Returns what the step between them records.
     fn sensed_between(machine: &MachineFixture, changes: &[(&str, &str)]) -> SensorReadings {
-        let sensor = CgroupSensor { roots: machine.roots.clone(), numbers: [(8, 0)].into() };
+        let sensor = CgroupSensor {
+            roots: machine.roots.clone(),
+            numbers: [DeviceNumber::new(8, 0)].into(),
+        };
         let before = sensor.read().unwrap();
         write_groups(machine, changes);
         let mut sensed = SensorReadings::default();
@@ -454,7 +457,7 @@ mod tests {
         assert_eq!(groups.cpu_quota(), Some(1.5));
         let throttlings: Vec<_> = groups.throttlings().into_values().collect();
         assert_eq!(throttlings, [throttled(2, 30)]);
-        let limits = groups.io_limits((7, 0));
+        let limits = groups.io_limits(DeviceNumber::new(7, 0));
         assert_eq!(
             limits[0].to_string(),
             "blkio.throttle.read_iops 997 of the control group /blkio"
@@ -465,7 +468,7 @@ mod tests {
         // Throttling has no hierarchy in version 1: the limit of a group is none of those in it.
         machine.write("sys/fs/cgroup/blkio/gone/cgroup.procs", "");
         let groups = OwnCgroups::of_this_process(&machine.roots).unwrap();
-        assert_eq!(groups.io_limits((7, 0)), []);
+        assert_eq!(groups.io_limits(DeviceNumber::new(7, 0)), []);
         machine.write("sys/fs/cgroup/memory/memory.failcnt", "40\n");
         let full = sensed_between(
             &machine,
