@@ -401,7 +401,7 @@ impl FioHosts {
     ) -> Vec<HostShare> {
         let mut all = Vec::new();
         for ((host, done), expression) in self.target.hosts.iter_mut().zip(done).zip(expressions) {
-            let began = if agreed { host.began().map(|(first, _)| first) } else { None };
+            let began = if agreed { host.first_start() } else { None };
             let cursors = share::with_host(expression.cursors(done.last().ios()), &host.name);
             let (host, fio) = (host.name.clone(), host.fio.clone());
             all.push(HostShare { host, fio, done, began, cursors });
