@@ -81,7 +81,7 @@ fn describe_file(
         in_use: backs(FileId::from_metadata(metadata), roots),
         name: name.to_string_lossy().into_owned(),
         logical_sector: crate::target::direct_alignment(&anchor.path())
-            .map_or(FILE_SECTOR, |(_, offset)| offset.max(FILE_SECTOR)),
+            .map_or(FILE_SECTOR, |alignment| alignment.offset.max(FILE_SECTOR)),
         physical_sector: u32::try_from(metadata.blksize()).unwrap_or(FILE_SECTOR),
         ..Device::new(&path.to_string_lossy(), Transport::File, Bytes(metadata.len()))
     })

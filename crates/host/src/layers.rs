@@ -206,7 +206,7 @@ impl MountTable {
 
     fn layers_of(&self, mount: &Mount) -> Result<Vec<OverlayLayer>, String> {
         let mut layers = Vec::new();
-        for (kind, path) in layer_paths(&mount.options) {
+        for LayerPath { kind, path } in layer_paths(&mount.options) {
             let places = self.layer(mount, kind, &path);
             if places.is_empty() {
                 let (path, point) = (path.display(), mount.point.display());
@@ -576,9 +576,17 @@ pub(crate) fn require_followable(file: &File) -> Result<(), String> {
     Err(format!("it lies on {kind}, which does not show who uses the data behind it"))
 }
 
+/// A layer in an overlay's mount options.
+#[derive(Debug, PartialEq, Eq)]
+struct LayerPath {
+    kind: LayerKind,
+    /// The path as typed by the user who mounted the overlay.
+    path: PathBuf,
+}
+
 /// Returns the layers in an overlay's mount options. The kernel escapes special characters in
 /// octal; the user who mounted it escapes separators with a backslash.
-fn layer_paths(options: &str) -> Vec<(LayerKind, PathBuf)> {
+fn layer_paths(options: &str) -> Vec<LayerPath> {
     let mut layers = Vec::new();
     for option in options.split(',') {
         let Some((name, value)) = option.split_once('=') else { continue };
@@ -595,7 +603,7 @@ fn layer_paths(options: &str) -> Vec<(LayerKind, PathBuf)> {
 
 /// Splits `/a:/b\:c::/data` at unescaped colons. Layers after a double colon are data layers. The
 /// upper directory is not split.
-fn split_layers(text: &str, first: LayerKind) -> Vec<(LayerKind, PathBuf)> {
+fn split_layers(text: &str, first: LayerKind) -> Vec<LayerPath> {
     let mut kind = first;
     let mut layers = Vec::new();
     let mut path = String::new();
@@ -607,14 +615,14 @@ fn split_layers(text: &str, first: LayerKind) -> Vec<(LayerKind, PathBuf)> {
                 if path.is_empty() {
                     kind = LayerKind::Data;
                 } else {
-                    layers.push((kind, PathBuf::from(std::mem::take(&mut path))));
+                    layers.push(LayerPath { kind, path: std::mem::take(&mut path).into() });
                 }
             }
             other => path.push(other),
         }
     }
     if !path.is_empty() {
-        layers.push((kind, path.into()));
+        layers.push(LayerPath { kind, path: path.into() });
     }
     layers
 }
@@ -779,8 +787,10 @@ mod tests {
             ("rw,index=on", &[]),
         ];
         for (options, expected) in cases {
-            let expected: Vec<(LayerKind, PathBuf)> =
-                expected.iter().map(|(kind, path)| (*kind, path.into())).collect();
+            let expected: Vec<LayerPath> = expected
+                .iter()
+                .map(|(kind, path)| LayerPath { kind: *kind, path: path.into() })
+                .collect();
             assert_eq!(layer_paths(options), expected, "{options}");
         }
     }

@@ -94,7 +94,7 @@ pub use run_queue::RunQueueTime;
 pub use scratch::create_scratch;
 pub use scratch_mark::{ScratchMark, scratch_mark};
 pub use sensors::{
-    AmbientSensor, CgroupReading, CgroupSensor, HostCounters, OwnCgroups, PowerMeter,
+    AmbientSensor, CgroupReading, CgroupSensor, HostCounters, MemoryRoom, OwnCgroups, PowerMeter,
     PowerReport, PowerSource, ProcessorTimes, host_counters, kernel_counters, processor_times,
     temperature,
 };

@@ -42,8 +42,8 @@ pub(super) fn check(subject: &CheckSubject<'_>) -> Check {
     if !weights.is_empty() {
         found.push(format!("I/O has a weight: {}", weights.join(", ")));
     }
-    if let Some((room, limit)) = groups.memory_room().filter(|(room, _)| *room < SCARCE) {
-        found.push(format!("memory is limited to {limit}; {room} is free"));
+    if let Some(room) = groups.memory_room().filter(|room| room.free < SCARCE) {
+        found.push(format!("memory is limited to {}; {} is free", room.limit, room.free));
     }
     if found.is_empty() {
         return LIMITS.good("processor time, memory and I/O to this device are not limited");

@@ -2,7 +2,7 @@
 //! throttled it, and how often a memory limit was reached. Versions 1 and 2
 //! (Documentation/admin-guide/cgroup-v1 and -v2).
 
-use crate::device_uses::node_and_disk;
+use crate::device_uses::NodeAndDisk;
 use crate::sysfs_node::SysfsNode;
 use crate::system_roots::{SystemRoots, read_number, read_text};
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,7 +38,7 @@ pub struct CgroupSensor {
 impl CgroupSensor {
     /// Creates a sensor of the limits for this device.
     pub fn new(device: &Device, roots: &SystemRoots) -> CgroupSensor {
-        let (node, disk) = node_and_disk(device, roots);
+        let NodeAndDisk { node, disk } = NodeAndDisk::find(device, roots);
         let numbers = [node, disk].iter().flatten().filter_map(SysfsNode::device_number).collect();
         CgroupSensor { roots: roots.clone(), numbers }
     }
@@ -231,8 +231,8 @@ impl OwnCgroups {
         weights
     }
 
-    /// Returns the free memory below the tightest limit, and that limit; `None` without a limit.
-    pub fn memory_room(&self) -> Option<(Bytes, Bytes)> {
+    /// Returns the room below the tightest limit; `None` without a limit.
+    pub fn memory_room(&self) -> Option<MemoryRoom> {
         let files = [
             ("memory.high", "memory.current"),
             ("memory.max", "memory.current"),
@@ -245,12 +245,22 @@ impl OwnCgroups {
                     read_number::<u64>(&group.join(limit)).filter(|limit| *limit < NO_MEMORY_LIMIT);
                 let used = read_number::<u64>(&group.join(used));
                 if let (Some(limit), Some(used)) = (limit, used) {
-                    rooms.push((Bytes(limit.saturating_sub(used)), Bytes(limit)));
+                    let free = Bytes(limit.saturating_sub(used));
+                    rooms.push(MemoryRoom { free, limit: Bytes(limit) });
                 }
             }
         }
         rooms.into_iter().min()
     }
+}
+
+/// Memory that a control group leaves to its processes. The least room comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MemoryRoom {
+    /// Memory that is free below the limit.
+    pub free: Bytes,
+    /// The limit.
+    pub limit: Bytes,
 }
 
 /// Returns the levels of a version 2 group, which is mounted alone or next to version 1.
@@ -356,7 +366,8 @@ mod tests {
         assert_eq!(groups.io_limits(DeviceNumber::new(8, 0)), [limit]);
         assert_eq!(groups.io_limits(DeviceNumber::new(8, 16)), []);
         assert_eq!(groups.io_weights(), ["io.weight 10"]);
-        assert_eq!(groups.memory_room(), Some((Bytes(600_000), Bytes(1_000_000))));
+        let expected = MemoryRoom { free: Bytes(600_000), limit: Bytes(1_000_000) };
+        assert_eq!(groups.memory_room(), Some(expected));
     }
 
     /// Reads twice, with these changes in between. Returns what the step between them records.
