@@ -9,17 +9,17 @@ use steadfast_domain::Nanos;
 use steadfast_domain::io_event::{CapturedCgroup, ContentSample, MergeCounts};
 use steadfast_domain::text::counted;
 use steadfast_recorder::{
-    CostPerIo, FileCaptureMode, Output, RecordError, Recorded, Recording, RecordingEvent,
-    RecordingProgress, SourceName, Written, record,
+    CaptureResult, CapturedFile, CostPerIo, FileCaptureMode, Output, RecordError, Recording,
+    RecordingEvent, RecordingProgress, SourceName, record,
 };
 
 /// Captures until the time is over or Ctrl-C is pressed.
 pub fn run(arguments: &CaptureArguments) -> anyhow::Result<ExitState> {
     let recording = recording(arguments)?;
     let stop = target::stop_on_signals()?;
-    let recorded =
+    let result =
         record(&recording, &|| stop.is_requested(), &mut CaptureScreen).map_err(as_misuse)?;
-    ending(&recorded).iter().for_each(|line| terminal::status(line));
+    ending(&result).iter().for_each(|line| terminal::status(line));
     Ok(ExitState::Done)
 }
 
@@ -102,7 +102,7 @@ impl RecordingProgress for CaptureScreen {
     }
 }
 
-fn contents(file: &Written) -> String {
+fn contents(file: &CapturedFile) -> String {
     let (path, ios) = (file.path.display(), counted(file.ios, "I/O"));
     match file.step_rows {
         Some(rows) => format!("{path}: {ios} in {} of streams and steps", counted(rows, "row")),
@@ -111,8 +111,8 @@ fn contents(file: &Written) -> String {
 }
 
 /// Returns the closing lines: recorded I/Os, lost events and overhead.
-fn ending(recorded: &Recorded) -> Vec<String> {
-    let Recorded { conditions, counters, ios } = recorded;
+fn ending(result: &CaptureResult) -> Vec<String> {
+    let CaptureResult { conditions, counters, ios } = result;
     let mut lines = vec![format!(
         "{} in {}; {} lost, {}, {} requeued.",
         counted(*ios, "I/O"),
@@ -137,7 +137,7 @@ fn ending(recorded: &Recorded) -> Vec<String> {
     lines.extend(conditions.paths.map(paths));
     lines.extend(conditions.merging.as_deref().map(merging));
     lines.extend(conditions.content.as_ref().map(content));
-    lines.extend(recorded.cost_per_io().as_ref().map(cost));
+    lines.extend(result.cost_per_io().as_ref().map(cost));
     lines
 }
 
