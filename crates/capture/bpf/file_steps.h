@@ -37,7 +37,7 @@ static __always_inline __u32 kind_of(struct record *record)
  * others have taken their places. */
 static __always_inline void correct(struct call *call, __u64 end, __u64 run)
 {
-	__u32 kind = kind_of(&call->record), end_at = END_AT(call->judged);
+	__u32 kind = kind_of(&call->record), end_at = END_AT(call->judgment);
 	struct recent *recent = bpf_map_lookup_elem(&recents, &kind);
 
 	if (!recent)
@@ -48,8 +48,8 @@ static __always_inline void correct(struct call *call, __u64 end, __u64 run)
 		if (!end && recent->next == end_at + 1)
 			recent->next = end_at;
 	}
-	if ((call->judged & IS_SEQUENTIAL) && recent->runs[RUN_AT(call->judged)] == call->end)
-		recent->runs[RUN_AT(call->judged)] = run;
+	if ((call->judgment & IS_SEQUENTIAL) && recent->runs[RUN_AT(call->judgment)] == call->end)
+		recent->runs[RUN_AT(call->judgment)] = run;
 }
 
 /* Counts a call as outstanding, and judges it if its size is known. */
@@ -67,14 +67,14 @@ static __always_inline void enter(struct call *call, __u64 offset, __u64 asked)
 		return;
 	call->begin = place_in_file(record, offset);
 	call->end = call->begin + asked;
-	call->judged = judge(kind_of(record), call->begin, call->end);
+	call->judgment = judge(kind_of(record), call->begin, call->end);
 }
 
 static __always_inline void leave(struct call *call)
 {
 	__u32 device = call->record.device & (DEVICES_MAX - 1);
 
-	if (!settings.step_ns || !call->depth || (call->judged & LEFT_EARLY))
+	if (!settings.step_ns || !call->depth || (call->judgment & LEFT_EARLY))
 		return;
 	if (__sync_fetch_and_add(&counters.outstanding[device], -1) == 1)
 		count_busy(device, bpf_ktime_get_ns(), 0);
@@ -84,7 +84,7 @@ static __always_inline void leave(struct call *call)
 static __always_inline void leave_early(struct call *call)
 {
 	leave(call);
-	call->judged |= LEFT_EARLY;
+	call->judgment |= LEFT_EARLY;
 }
 
 /* No data was transferred: nothing can continue this call. */
@@ -92,7 +92,7 @@ static __always_inline void take_back(struct call *call)
 {
 	if (settings.step_ns && call->end)
 		correct(call, 0, call->begin);
-	call->judged &= LEFT_EARLY;
+	call->judgment &= LEFT_EARLY;
 }
 
 /* Judges a completed call by the bytes it has transferred. */
@@ -110,7 +110,7 @@ static __always_inline void settle_order(struct call *call)
 	begin = place_in_file(record, record->offset);
 	end = begin + record->bytes;
 	if (!call->end)
-		call->judged = judge(kind_of(record), begin, end);
+		call->judgment = judge(kind_of(record), begin, end);
 	else if (call->end != end)
 		correct(call, end, end);
 }
@@ -130,7 +130,7 @@ static __always_inline void add_to_step(struct call *call)
 		.depth = call->depth,
 		.device = record->device,
 		.op = record->op,
-		.sequential = call->judged & IS_SEQUENTIAL,
+		.sequential = call->judgment & IS_SEQUENTIAL,
 		.failed = !!(record->flags & FLAG_FAILED),
 	};
 

@@ -67,7 +67,7 @@ struct call {
 	__u8 how;
 	/* Result of steps.h's judge; like depth, begin and end only for capture
 	 * steps. */
-	__u16 judged;
+	__u16 judgment;
 	/* Calls outstanding on the device, including this one; 0 if not counted. */
 	__u32 depth;
 	struct file *file;

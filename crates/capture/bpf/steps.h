@@ -96,8 +96,8 @@ static __always_inline __u32 oldest_run(struct recent *recent)
 /* Result of `judge`: whether an I/O is sequential, and the indices of its end
  * and of its run. */
 #define IS_SEQUENTIAL 1
-#define END_AT(judged) ((judged) >> 1 & (WINDOW - 1))
-#define RUN_AT(judged) ((judged) >> 6 & (WINDOW - 1))
+#define END_AT(judgment) ((judgment) >> 1 & (WINDOW - 1))
+#define RUN_AT(judgment) ((judgment) >> 6 & (WINDOW - 1))
 
 /* The rule of steadfast_trace::sequence, applied in the order in which the
  * programs run; I/Os issued by several processors at the same time have no
@@ -215,7 +215,7 @@ struct busy_step {
 	/* Ends minus begins, each as the time since the step began. */
 	__s64 sum_ns;
 	/* Begins minus ends: 1 if the device stays busy beyond the step. */
-	__s64 lasting;
+	__s64 net_begins;
 };
 
 /* A ring of steps for each device. */
@@ -244,7 +244,7 @@ static __always_inline void count_busy(__u32 device, __u64 now, int begins)
 	if (!busy)
 		return;
 	__sync_fetch_and_add(&busy->sum_ns, begins ? -since : since);
-	__sync_fetch_and_add(&busy->lasting, begins ? 1 : -1);
+	__sync_fetch_and_add(&busy->net_begins, begins ? 1 : -1);
 }
 
 /* Counts an I/O in its step; returns 0 if there is no room. */

@@ -18,10 +18,12 @@ pub(crate) struct Cgroups {
     /// Mount point of the hierarchy.
     mount_point: PathBuf,
     mount_handle: Option<File>,
-    pub(crate) found: Vec<CapturedCgroup>,
+    /// Cgroups in the order of the capture's numbers, which count from 1.
+    pub(crate) captured: Vec<CapturedCgroup>,
     /// By source: the capture's number for each number of the source; 0 if not known yet.
     numbers: Vec<Vec<u16>>,
-    known: HashMap<u64, u16>,
+    /// The capture's numbers by the kernel's ID.
+    numbers_by_id: HashMap<u64, u16>,
 }
 
 impl Cgroups {
@@ -30,9 +32,9 @@ impl Cgroups {
         Cgroups {
             mount_point,
             mount_handle,
-            found: Vec::new(),
+            captured: Vec::new(),
             numbers: Vec::new(),
-            known: HashMap::new(),
+            numbers_by_id: HashMap::new(),
         }
     }
 
@@ -45,7 +47,7 @@ impl Cgroups {
     ) -> Result<(), CaptureError> {
         for event in events.iter_mut().filter(|event| event.cgroup > 0) {
             if self.number(source_index, event.cgroup).is_none() {
-                self.learn(source_index, source)?;
+                self.add_cgroups(source_index, source)?;
             }
             event.cgroup = self.number(source_index, event.cgroup).unwrap_or(0);
         }
@@ -58,8 +60,12 @@ impl Cgroups {
         numbers.get(usize::from(source_number)).copied().filter(|number| *number > 0)
     }
 
-    /// Lists the cgroups of a source.
-    fn learn(&mut self, source_index: usize, source: &dyn EventSource) -> Result<(), CaptureError> {
+    /// Assigns numbers of the capture to the cgroups that a source lists.
+    fn add_cgroups(
+        &mut self,
+        source_index: usize,
+        source: &dyn EventSource,
+    ) -> Result<(), CaptureError> {
         let mut listed = Vec::new();
         source.cgroups(&mut |number, id| listed.push((number, id)))?;
         if self.numbers.len() <= source_index {
@@ -79,31 +85,35 @@ impl Cgroups {
 
     /// Returns the capture's number, from 1, for the cgroup with the kernel's ID `id`.
     fn capture_number(&mut self, id: u64) -> u16 {
-        if let Some(known) = self.known.get(&id) {
-            return *known;
+        if let Some(number) = self.numbers_by_id.get(&id) {
+            return *number;
         }
         let path = self.path(id);
-        self.found.push(CapturedCgroup { id, path, host: None });
+        self.captured.push(CapturedCgroup { id, path, host: None });
         // Beyond 65,535 it is 0 as if unknown: each such event lists the source's cgroups again.
-        let number = u16::try_from(self.found.len()).unwrap_or(0);
-        self.known.insert(id, number);
+        let number = u16::try_from(self.captured.len()).unwrap_or(0);
+        self.numbers_by_id.insert(id, number);
         number
     }
 
+    /// Returns the path of a cgroup in its hierarchy; `None` if it was removed.
     fn path(&self, id: u64) -> Option<String> {
-        let opened =
-            self.mount_handle.as_ref().map(|mount| handles::open(mount, HandleNumber::Cgroup(id)));
-        let by_handle = opened.and_then(|file| handles::path(&file.ok()?).ok());
-        let path = by_handle.or_else(|| find_by_inode(&self.mount_point, id))?;
+        let path = self.path_by_handle(id).or_else(|| find_by_inode(&self.mount_point, id))?;
         let below = path.strip_prefix(&self.mount_point).ok()?;
         Some(format!("/{}", below.display()))
+    }
+
+    fn path_by_handle(&self, id: u64) -> Option<PathBuf> {
+        let mount = self.mount_handle.as_ref()?;
+        let directory = handles::open(mount, HandleNumber::Cgroup(id)).ok()?;
+        handles::path(&directory).ok()
     }
 }
 
 /// Finds a directory by its inode, which equals the cgroup's ID.
 fn find_by_inode(mount_point: &Path, id: u64) -> Option<PathBuf> {
-    let is_it = |here: &PathBuf| fs::metadata(here).is_ok_and(|directory| directory.ino() == id);
-    tree::directories(mount_point).take(SEARCH_MAX).find(is_it)
+    let has_inode = |path: &PathBuf| fs::metadata(path).is_ok_and(|found| found.ino() == id);
+    tree::directories(mount_point).take(SEARCH_MAX).find(has_inode)
 }
 
 #[cfg(test)]

@@ -54,11 +54,24 @@ struct SampleRequest {
     length: usize,
 }
 
+/// A measured block, and the number of the I/O that wrote it.
+struct MeasuredBlock {
+    number: u64,
+    content: ContentMeasurement,
+}
+
+/// A block that the reader has not processed yet.
+struct PendingBlock {
+    /// Number of the I/O that wrote it.
+    number: u64,
+    requested_at: Instant,
+}
+
 #[derive(Default)]
 struct SampleResults {
     sample: ContentSample,
-    /// Measurements since the last collection, by I/O number.
-    measured: Vec<(u64, ContentMeasurement)>,
+    /// Measurements since the last collection.
+    measured: Vec<MeasuredBlock>,
     /// Blocks measured or found unreadable since the last collection.
     processed: usize,
 }
@@ -80,8 +93,7 @@ pub struct ContentSampler {
     /// I/Os held back; `first` is the number of the oldest.
     held: VecDeque<IoEvent>,
     first: u64,
-    /// I/O number and request time of every block that the reader has not processed yet.
-    pending: VecDeque<(u64, Instant)>,
+    pending: VecDeque<PendingBlock>,
 }
 
 impl ContentSampler {
@@ -144,7 +156,7 @@ impl ContentSampler {
 
     /// Measures all blocks still queued, and appends the I/Os held back.
     pub fn finish(&mut self, events: &mut Vec<IoEvent>) {
-        self.end();
+        self.end_reader();
         self.take_measured();
         self.release(self.held.len(), events);
     }
@@ -155,7 +167,7 @@ impl ContentSampler {
     }
 
     /// Waits until the reader thread has processed its queue, and ends it.
-    fn end(&mut self) {
+    fn end_reader(&mut self) {
         self.requests = None;
         if let Some(reader) = self.reader.take() {
             // If it panicked, its results up to then are valid.
@@ -173,7 +185,7 @@ impl ContentSampler {
         let (measured, processed) = (take(&mut results.measured), take(&mut results.processed));
         drop(results);
         self.pending.drain(..processed.min(self.pending.len()));
-        for (number, content) in measured {
+        for MeasuredBlock { number, content } in measured {
             let index = number.checked_sub(self.first).and_then(|at| usize::try_from(at).ok());
             match index.and_then(|at| self.held.get_mut(at)) {
                 Some(event) => event.content.add(content),
@@ -187,11 +199,11 @@ impl ContentSampler {
         if self.held.len() > HELD_MAX {
             return self.held.len();
         }
-        let waits = |(number, since): &&(u64, Instant)| {
-            *number >= self.first && now.duration_since(*since) < HOLD_TIME_MAX
+        let may_be_measured = |block: &&PendingBlock| {
+            block.number >= self.first && now.duration_since(block.requested_at) < HOLD_TIME_MAX
         };
-        match self.pending.iter().find(waits) {
-            Some((number, _)) => usize::try_from(number - self.first).unwrap_or(usize::MAX),
+        match self.pending.iter().find(may_be_measured) {
+            Some(block) => usize::try_from(block.number - self.first).unwrap_or(usize::MAX),
             None => self.held.len(),
         }
     }
@@ -202,27 +214,28 @@ impl ContentSampler {
         self.first += count as u64;
     }
 
+    /// Requests the sampled blocks of a write, and counts its blocks.
     fn sample_blocks(&mut self, event: &IoEvent, now: Instant) {
         let blocks = u64::from(event.bytes).div_ceil(BLOCK as u64);
-        let mut at = 0;
-        while self.blocks_left <= blocks - at {
-            at += self.blocks_left;
+        let mut passed = 0;
+        while self.blocks_left <= blocks - passed {
+            passed += self.blocks_left;
             self.blocks_left = self.next_gap();
-            let begin = (at - 1) * BLOCK as u64;
+            let begin = (passed - 1) * BLOCK as u64;
             let length = (u64::from(event.bytes) - begin).min(BLOCK as u64) as usize;
             self.request_block(usize::from(event.device), event.offset + begin, length, now);
         }
-        self.blocks_left -= blocks - at;
+        self.blocks_left -= blocks - passed;
     }
 
-    /// Requests a block of the next I/O to be held back.
+    /// Requests the measurement of a block of the next I/O to be held back.
     fn request_block(&mut self, device: usize, offset: u64, length: usize, now: Instant) {
         let Some(base) = self.bases.get(device) else { return };
         let number = self.first + self.held.len() as u64;
         let offset = offset.saturating_sub(*base);
         let request = SampleRequest { number, device, offset, length };
         if self.requests.as_ref().is_some_and(|queue| queue.try_send(request).is_ok()) {
-            self.pending.push_back((number, now));
+            self.pending.push_back(PendingBlock { number, requested_at: now });
         } else {
             self.results().sample.passed_over += 1;
         }
@@ -238,7 +251,7 @@ impl ContentSampler {
 
 impl Drop for ContentSampler {
     fn drop(&mut self) {
-        self.end();
+        self.end_reader();
     }
 }
 
@@ -296,7 +309,7 @@ impl SampleReader {
                     results.sample.bytes += u64::from(content.bytes);
                     results.sample.compressed_bytes += u64::from(content.compressed_bytes);
                     results.sample.duplicates += u64::from(content.duplicates);
-                    results.measured.push((request.number, content));
+                    results.measured.push(MeasuredBlock { number: request.number, content });
                 }
                 None => results.sample.unreadable += 1,
             }

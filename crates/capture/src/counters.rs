@@ -1,9 +1,29 @@
-//! Sources of events, and their counters.
+//! Sources of events, the sums that they deliver per capture step, and their counters.
 
 use crate::error::CaptureError;
 use crate::process_names::ProcessNames;
 use steadfast_domain::IoEvent;
 use steadfast_domain::io_event::{DeviceBusyStep, IncompleteIos, RangeInStep, StreamInStep};
+
+/// Parts of capture steps; one step may arrive in several parts.
+#[derive(Debug, Default)]
+pub struct StepParts {
+    /// I/O streams.
+    pub streams: Vec<StreamInStep>,
+    /// Busy time of devices; empty if only one process is captured.
+    pub busy: Vec<DeviceBusyStep>,
+    /// I/Os of LBA ranges; empty if ranges are not counted.
+    pub ranges: Vec<RangeInStep>,
+}
+
+impl StepParts {
+    /// Removes all parts and keeps their memory.
+    pub fn clear(&mut self) {
+        self.streams.clear();
+        self.busy.clear();
+        self.ranges.clear();
+    }
+}
 
 /// Counters of a capture.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -70,21 +90,13 @@ pub(crate) trait EventSource {
     /// Waits for a limited time for I/Os issued before, and appends the rest; I/Os whose completion
     /// was not seen come last.
     fn end(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError>;
-    /// Appends the capture steps added up since the last call; does nothing if steps are not
-    /// captured. `names` are looked up for processes whose threads have names of their own.
+    /// Appends the parts of capture steps added up since the last call; does nothing if steps are
+    /// not captured. `names` are looked up for processes whose threads have names of their own.
     fn take_steps(
         &mut self,
         _names: &mut ProcessNames,
-        _into: &mut Vec<StreamInStep>,
+        _into: &mut StepParts,
     ) -> Result<(), CaptureError> {
-        Ok(())
-    }
-    /// Appends the busy time of the steps that ended since the last call.
-    fn take_busy(&mut self, _into: &mut Vec<DeviceBusyStep>) -> Result<(), CaptureError> {
-        Ok(())
-    }
-    /// Appends the LBA ranges of capture steps that were added up since the last call.
-    fn take_ranges(&mut self, _into: &mut Vec<RangeInStep>) -> Result<(), CaptureError> {
         Ok(())
     }
     /// Calls `show` for every cgroup an event may refer to, with the number in events and the

@@ -20,11 +20,11 @@ mod tracefs;
 mod tree;
 
 pub use content::{ContentSampler, SampledDevice};
-pub use counters::CaptureCounters;
+pub use counters::{CaptureCounters, StepParts};
 pub use error::CaptureError;
 pub use options::{
     CaptureDevice, CaptureFileSystem, CaptureOptions, DEVICES_MAX, FileCaptureMode, LBA_RANGES_MAX,
-    RING_BYTES, STEP_NS, SourceName, WHOLE_DISK, usual_buffer,
+    RING_BYTES, STEP_NS, SourceName, WHOLE_DISK, default_buffer_bytes,
 };
 pub use tracefs::remove_left_behind;
 
@@ -35,9 +35,7 @@ use paths::FilePaths;
 use process_names::ProcessNames;
 use std::path::PathBuf;
 use std::sync::Arc;
-use steadfast_domain::io_event::{
-    CapturedCgroup, DeviceBusyStep, FileName, Layer, MergeCounts, RangeInStep, StreamInStep,
-};
+use steadfast_domain::io_event::{CapturedCgroup, FileName, Layer, MergeCounts};
 use steadfast_domain::{IoEvent, Nanos};
 
 /// A running capture. Dropping it detaches the probes.
@@ -89,11 +87,11 @@ impl Capture {
     /// Returns the cgroups, in the order of their numbers in events; `None` if cgroups are not
     /// captured.
     pub fn cgroups(&self) -> Option<&[CapturedCgroup]> {
-        self.cgroups.as_ref().map(|cgroups| &cgroups.found[..])
+        self.cgroups.as_ref().map(|cgroups| &cgroups.captured[..])
     }
     /// Returns the paths of files; `None` if paths are not captured.
     pub fn files(&self) -> Option<&Arc<Vec<FileName>>> {
-        self.paths.as_ref().map(|paths| &paths.found)
+        self.paths.as_ref().map(|paths| &paths.names)
     }
     /// Returns the number of files with a path and of files without; `None` if paths are not
     /// captured.
@@ -171,30 +169,14 @@ impl Capture {
         let each = self.sources.iter().map(|source| source.fullness());
         each.reduce(|a, b| Some(a?.max(b?))).flatten()
     }
-    /// Appends the capture steps added up since the last call; one step may arrive in several
-    /// parts. Waits some milliseconds for the kernel.
+    /// Appends the parts of capture steps added up since the last call. Waits some milliseconds for
+    /// the kernel.
     ///
     /// # Errors
     /// A source has failed.
-    pub fn take_steps(&mut self, into: &mut Vec<StreamInStep>) -> Result<(), CaptureError> {
+    pub fn take_steps(&mut self, into: &mut StepParts) -> Result<(), CaptureError> {
         let Capture { sources, names, .. } = self;
         sources.iter_mut().try_for_each(|source| source.take_steps(names, into))
-    }
-    /// Appends the busy time of the devices in the steps that ended since the last call. Nothing is
-    /// appended if only one process is captured.
-    ///
-    /// # Errors
-    /// A source has failed.
-    pub fn take_busy(&mut self, into: &mut Vec<DeviceBusyStep>) -> Result<(), CaptureError> {
-        self.sources.iter_mut().try_for_each(|source| source.take_busy(into))
-    }
-    /// Appends the LBA ranges that were touched since the last call, by step; one range of a step
-    /// may arrive in several parts. Nothing is appended if ranges are not counted.
-    ///
-    /// # Errors
-    /// A source has failed.
-    pub fn take_ranges(&mut self, into: &mut Vec<RangeInStep>) -> Result<(), CaptureError> {
-        self.sources.iter_mut().try_for_each(|source| source.take_ranges(into))
     }
     /// Returns the counters so far.
     ///
@@ -230,7 +212,7 @@ impl CgroupSetup {
         if !options.cgroups {
             return Ok(CgroupSetup::default());
         }
-        let Some((hierarchy, mount_point)) = ebpf::chosen_hierarchy() else {
+        let Some((hierarchy, mount_point)) = ebpf::largest_hierarchy() else {
             return refuse(
                 "no cgroup hierarchy is mounted from its root",
                 "mount one (mount -t cgroup2 none /sys/fs/cgroup), or omit --cgroups",

@@ -1,5 +1,6 @@
 //! Options of a capture.
 
+use steadfast_domain::DeviceNumber;
 use steadfast_domain::io_event::Layer;
 
 /// Maximum number of devices in one capture.
@@ -16,7 +17,7 @@ pub const RING_BYTES: std::ops::RangeInclusive<u64> = 4 << 10..=1 << 30;
 /// Returns the default size of the buffer between kernel and reader, in bytes: at least 1 MiB per
 /// processor, which a processor that completes 160,000 I/Os a second fills in a tenth of a second.
 /// Not less than 16 MiB and not more than 1 GiB in all.
-pub fn usual_buffer() -> u64 {
+pub fn default_buffer_bytes() -> u64 {
     // SAFETY: sysconf takes a number and returns a number.
     let processors = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_CONF) };
     let mebibytes = u64::try_from(processors).unwrap_or(1).clamp(16, 1024);
@@ -28,8 +29,8 @@ pub fn usual_buffer() -> u64 {
 pub struct CaptureDevice {
     /// Kernel name of the device.
     pub name: String,
-    /// Major and minor number of the disk.
-    pub number: (u32, u32),
+    /// Number of the disk.
+    pub number: DeviceNumber,
     /// Range on the disk, in sectors of 512 bytes: that of the partition, or [`WHOLE_DISK`]. Event
     /// offsets are relative to the disk in either case.
     pub sectors: std::ops::Range<u64>,
@@ -43,8 +44,8 @@ pub struct CaptureDevice {
 /// A device number under which a file system may be mounted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CaptureFileSystem {
-    /// Major and minor number, as in the super block.
-    pub number: (u32, u32),
+    /// Device number, as in the super block.
+    pub number: DeviceNumber,
     /// Type of the mounted file system (`ext4`); `None` if nothing is mounted.
     pub kind: Option<String>,
 }
@@ -67,7 +68,7 @@ pub struct CaptureOptions {
     /// kernel, [`crate::Capture::take_steps`] returns the sums, and no single I/O is recorded.
     pub step_ns: Option<u64>,
     /// Bytes of an LBA range of each device, whose reads and writes are counted in every capture
-    /// step ([`crate::Capture::take_ranges`]); empty counts none.
+    /// step ([`crate::StepParts::ranges`]); empty counts none.
     pub range_bytes: Vec<u64>,
     /// Size of the buffer between kernel and reader in bytes: a power of two within
     /// [`RING_BYTES`], divided evenly among the processors.

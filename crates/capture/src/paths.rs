@@ -35,12 +35,33 @@ const LATE_TICKS_MAX: u64 = 10;
 /// Maximum number of processes that are remembered per file.
 const USERS_MAX: usize = 16;
 
-/// Index of the device, and the inode.
-type InodeKey = (u16, u64);
-
-struct FileSystemMount {
+/// An inode of a captured device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct InodeKey {
+    /// Index of the device.
     device: u16,
+    inode: u64,
+}
+
+impl InodeKey {
+    fn from_event(event: &IoEvent) -> Self {
+        InodeKey { device: event.device, inode: event.inode }
+    }
+}
+
+/// The first I/O of an inode among new events.
+struct FirstUse {
+    issued_ns: u64,
+    pid: u32,
+}
+
+/// A file system that may be on a captured device.
+struct FileSystemMount {
+    /// Index of the device.
+    device: u16,
+    /// Number of the file system, as in `st_dev`.
     number: u64,
+    /// `None` until its mount point is known.
     mount: Option<MountPoint>,
 }
 
@@ -106,7 +127,8 @@ fn remember(users: &mut Vec<u32>, pid: u32) {
 pub(crate) struct FilePaths {
     systems: Vec<FileSystemMount>,
     inodes: HashMap<InodeKey, InodeState>,
-    pub(crate) found: Arc<Vec<FileName>>,
+    /// Files with the paths found for them; a renamed file has several.
+    pub(crate) names: Arc<Vec<FileName>>,
     /// Number of distinct files, with a path or without.
     files: u64,
     bytes: usize,
@@ -122,14 +144,14 @@ impl FilePaths {
         let devices = (0u16..).zip(&options.devices);
         let systems = devices.flat_map(|(device, captured)| {
             captured.file_systems.iter().map(move |system| {
-                let number = libc::makedev(system.number.0, system.number.1);
+                let number = libc::makedev(system.number.major, system.number.minor);
                 FileSystemMount { device, number, mount: None }
             })
         });
         FilePaths {
             systems: systems.collect(),
             inodes: HashMap::new(),
-            found: Arc::default(),
+            names: Arc::default(),
             files: 0,
             bytes: 0,
             mounts_read: None,
@@ -140,27 +162,32 @@ impl FilePaths {
 
     /// Returns the number of files with a path and of files without.
     pub(crate) fn counts(&self) -> (u64, u64) {
-        let with: BTreeSet<InodeKey> =
-            self.found.iter().map(|file| (file.device, file.inode)).collect();
-        (with.len() as u64, self.files.saturating_sub(with.len() as u64))
+        let named: BTreeSet<InodeKey> = self
+            .names
+            .iter()
+            .map(|file| InodeKey { device: file.device, inode: file.inode })
+            .collect();
+        (named.len() as u64, self.files.saturating_sub(named.len() as u64))
     }
 
     /// Looks up the files of these events, and distinguishes files that have the same inode in
     /// turn: for all but the first, the number of the file is stored in the upper bits of the
     /// inode.
     pub(crate) fn complete(&mut self, events: &mut [IoEvent]) {
-        let mut seen: BTreeMap<InodeKey, (u64, u32)> = BTreeMap::new();
+        let mut first_uses: BTreeMap<InodeKey, FirstUse> = BTreeMap::new();
         for event in events.iter().filter(|event| is_of_file(event)) {
-            let first =
-                seen.entry((event.device, event.inode)).or_insert((event.issued_ns, event.pid));
-            first.0 = first.0.min(event.issued_ns);
+            let IoEvent { issued_ns, pid, .. } = *event;
+            let first = first_uses
+                .entry(InodeKey::from_event(event))
+                .or_insert(FirstUse { issued_ns, pid });
+            first.issued_ns = first.issued_ns.min(issued_ns);
         }
-        if seen.is_empty() {
+        if first_uses.is_empty() {
             return;
         }
         self.find_mounts();
-        let mut wanted: Vec<InodeKey> = Vec::new();
-        for (key, (_, pid)) in &seen {
+        let mut unidentified: Vec<InodeKey> = Vec::new();
+        for (key, first) in &first_uses {
             if !self.inodes.contains_key(key) {
                 if self.inodes.len() >= FILES_MAX {
                     continue;
@@ -169,28 +196,28 @@ impl FilePaths {
                 self.inodes.insert(*key, InodeState::default());
             }
             let Some(state) = self.inodes.get_mut(key) else { continue };
-            state.pid = *pid;
-            if state.identity.is_some() && !self.is_still_there(*key) {
+            state.pid = first.pid;
+            if state.identity.is_some() && !self.still_exists(*key) {
                 self.next_file(*key);
             }
             let Some(state) = self.inodes.get(key) else { continue };
             if state.identity.is_none() && state.lookups < LOOKUPS_MAX && self.bytes < BYTES_MAX {
-                wanted.push(*key);
+                unidentified.push(*key);
             }
         }
-        for (key, found) in self.find(&wanted) {
-            let first_ns = seen.get(&key).map(|(first_ns, _)| *first_ns);
-            self.record(key, found, first_ns);
+        for (key, file) in self.find_files(&unidentified) {
+            let first_ns = first_uses.get(&key).map(|first| first.issued_ns);
+            self.record(key, file, first_ns);
         }
         for event in events.iter().filter(|event| is_of_file(event)) {
-            if let Some(state) = self.inodes.get_mut(&(event.device, event.inode))
+            if let Some(state) = self.inodes.get_mut(&InodeKey::from_event(event))
                 && state.is_earlier(event)
             {
                 remember(&mut state.earlier_users, event.pid);
             }
         }
         for event in events.iter_mut().filter(|event| is_of_file(event)) {
-            let key = (event.device, event.inode);
+            let key = InodeKey::from_event(event);
             let Some(state) = self.inodes.get_mut(&key) else { continue };
             let file = if state.is_earlier(event) {
                 if state.file == 0 { UNKNOWN_FILE } else { state.file - 1 }
@@ -206,23 +233,23 @@ impl FilePaths {
     }
 
     /// Returns true if the file of an inode still exists. Records its new path if it was renamed.
-    fn is_still_there(&mut self, key: InodeKey) -> bool {
+    fn still_exists(&mut self, key: InodeKey) -> bool {
         let Some(state) = self.inodes.get(&key) else { return false };
         let Some(identity) = &state.identity else { return false };
         if handles::identity(&state.path).is_ok_and(|now| now == *identity) {
             return true;
         }
-        let systems = self.systems.iter().filter(|system| system.device == key.0);
-        let mounts = systems.filter_map(|system| system.mount.as_ref());
-        let opened =
-            mounts.filter_map(|mount| handles::open_again(&mount.directory, identity).ok());
-        let Some(path) = opened.filter_map(|file| handles::path(&file).ok()).next() else {
-            return false;
+        let systems = self.systems.iter().filter(|system| system.device == key.device);
+        let mut mounts = systems.filter_map(|system| system.mount.as_ref());
+        let path_of_identity = |mount: &MountPoint| {
+            let file = handles::open_again(&mount.directory, identity).ok()?;
+            handles::path(&file).ok()
         };
+        let Some(path) = mounts.find_map(path_of_identity) else { return false };
         // A file that is deleted and still open keeps the path that it had.
         if !is_deleted(&path) && path != state.path && self.bytes < BYTES_MAX {
-            let inode = numbered_inode(key.1, state.file);
-            self.add(key.0, inode, &path);
+            let inode = numbered_inode(key.inode, state.file);
+            self.add(key.device, inode, &path);
             if let Some(state) = self.inodes.get_mut(&key) {
                 state.path = path;
             }
@@ -230,7 +257,7 @@ impl FilePaths {
         true
     }
 
-    /// Assigns the next I/Os of an inode to another file.
+    /// Assigns the further I/Os of an inode to another file.
     fn next_file(&mut self, key: InodeKey) {
         if let Some(state) = self.inodes.get_mut(&key) {
             let earlier_users = std::mem::take(&mut state.users);
@@ -244,10 +271,9 @@ impl FilePaths {
     /// events.
     fn record(&mut self, key: InodeKey, found: FileAtPath, first_ns: Option<u64>) {
         let Some(state) = self.inodes.get_mut(&key) else { return };
-        let before = [state.first_ns, first_ns.filter(|_| state.file == 0)];
-        let earliest = before.into_iter().flatten().min();
-        let is_earlier = |at: u64| at.saturating_add(CLOCK_UNCERTAINTY_NS) < found.born_ns;
-        if earliest.is_some_and(is_earlier) {
+        let first_uses = [state.first_ns, first_ns.filter(|_| state.file == 0)];
+        let earliest_ns = first_uses.into_iter().flatten().min();
+        if earliest_ns.is_some_and(|at| at.saturating_add(CLOCK_UNCERTAINTY_NS) < found.born_ns) {
             // The I/Os before the birth of this file belong to a file that was not found.
             state.file += 1;
             self.files += 1;
@@ -257,17 +283,17 @@ impl FilePaths {
         state.born_ns = found.born_ns;
         state.identity = Some(found.identity);
         state.path.clone_from(&found.path);
-        let inode = numbered_inode(key.1, state.file);
-        self.add(key.0, inode, &found.path);
+        let inode = numbered_inode(key.inode, state.file);
+        self.add(key.device, inode, &found.path);
     }
 
     /// Finds files by their inodes: by handle, or among the open files of processes.
-    fn find(&mut self, wanted: &[InodeKey]) -> Vec<(InodeKey, FileAtPath)> {
+    fn find_files(&mut self, wanted: &[InodeKey]) -> BTreeMap<InodeKey, FileAtPath> {
         let mut found: BTreeMap<InodeKey, FileAtPath> = BTreeMap::new();
         for key in wanted.iter().take(HANDLES_AT_ONCE) {
-            let systems = self.systems.iter().filter(|system| system.device == key.0);
+            let systems = self.systems.iter().filter(|system| system.device == key.device);
             let paths: Vec<PathBuf> =
-                systems.filter_map(|system| system.by_handle(key.1)).collect();
+                systems.filter_map(|system| system.path_of_inode(key.inode)).collect();
             // If several file systems have the inode, the right one is unknown.
             if let [path] = &paths[..]
                 && let Some(file) = self.file_at(path)
@@ -275,18 +301,18 @@ impl FilePaths {
                 found.insert(*key, file);
             }
         }
-        let mut of_process: BTreeMap<u32, Vec<InodeKey>> = BTreeMap::new();
+        let mut keys_by_pid: BTreeMap<u32, Vec<InodeKey>> = BTreeMap::new();
         for key in wanted.iter().filter(|key| !found.contains_key(key)) {
             if let Some(state) = self.inodes.get(key) {
-                of_process.entry(state.pid).or_default().push(*key);
+                keys_by_pid.entry(state.pid).or_default().push(*key);
             }
         }
-        let mut left = OPEN_AT_ONCE;
-        for (pid, keys) in of_process {
-            let open = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
-            for entry in open.take(left) {
-                left -= 1;
-                let Some(key) = self.key_of(&entry.path()) else { continue };
+        let mut examinations_left = OPEN_AT_ONCE;
+        for (pid, keys) in keys_by_pid {
+            let entries = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+            for entry in entries.take(examinations_left) {
+                examinations_left -= 1;
+                let Some(key) = self.inode_of_link(&entry.path()) else { continue };
                 if !keys.contains(&key) || found.contains_key(&key) {
                     continue;
                 }
@@ -295,7 +321,7 @@ impl FilePaths {
                     found.insert(key, FileAtPath { path, ..file });
                 }
             }
-            if left == 0 {
+            if examinations_left == 0 {
                 // The rest was not examined and is looked up with the next I/Os.
                 break;
             }
@@ -305,7 +331,7 @@ impl FilePaths {
                 }
             }
         }
-        found.into_iter().collect()
+        found
     }
 
     /// Returns the file at a path, or `None` if its file system reports no handle or birth time.
@@ -317,16 +343,16 @@ impl FilePaths {
     }
 
     /// Returns the file of the captured devices that a link points to, or `None` for any other.
-    fn key_of(&self, link: &Path) -> Option<InodeKey> {
+    fn inode_of_link(&self, link: &Path) -> Option<InodeKey> {
         let file = fs::metadata(link).ok().filter(fs::Metadata::is_file)?;
         let system = self.systems.iter().find(|system| system.number == file.dev())?;
-        Some((system.device, file.ino()))
+        Some(InodeKey { device: system.device, inode: file.ino() })
     }
 
     fn add(&mut self, device: u16, inode: u64, path: &Path) {
         let path = String::from_utf8_lossy(path.as_os_str().as_bytes()).into_owned();
         self.bytes += path.len();
-        Arc::make_mut(&mut self.found).push(FileName { device, inode, path });
+        Arc::make_mut(&mut self.names).push(FileName { device, inode, path });
     }
 
     /// Finds the mount points of the devices' file systems that are not known yet.
@@ -337,25 +363,28 @@ impl FilePaths {
         }
         self.mounts_read = Some(Instant::now());
         let Ok(mounts) = fs::read_to_string("/proc/self/mountinfo") else { return };
-        for (number, mount_point, kind) in mounts.lines().filter_map(parse_mount) {
+        for line in mounts.lines().filter_map(MountLine::parse) {
             let mut unknown = self.systems.iter_mut().filter(|system| system.mount.is_none());
-            let Some(system) = unknown.find(|system| system.number == number) else { continue };
-            let makes_handles = kind == "ext4";
-            let directory = File::open(mount_point);
-            system.mount = directory.ok().map(|directory| MountPoint { directory, makes_handles });
+            if let Some(system) = unknown.find(|system| system.number == line.number)
+                && let Ok(directory) = File::open(line.mount_point)
+            {
+                system.mount = Some(MountPoint { directory, makes_handles: line.kind == "ext4" });
+            }
         }
     }
 }
 
 impl FileSystemMount {
-    fn by_handle(&self, inode: u64) -> Option<PathBuf> {
+    /// Returns the path of a file by its inode; `None` if the file system makes no handles from
+    /// inodes, or if no file in use has the inode.
+    fn path_of_inode(&self, inode: u64) -> Option<PathBuf> {
         let mount = self.mount.as_ref().filter(|mount| mount.makes_handles)?;
         let number = HandleNumber::Inode(u32::try_from(inode).ok()?);
         let file = handles::open(&mount.directory, number).ok()?;
         let path = handles::path(&file).ok()?;
         // The path is unknown if the kernel no longer caches the directory of the file.
-        let is_it = |found: fs::Metadata| (found.dev(), found.ino()) == (self.number, inode);
-        (!is_deleted(&path) && fs::symlink_metadata(&path).is_ok_and(is_it)).then_some(path)
+        let has_inode = |found: fs::Metadata| found.dev() == self.number && found.ino() == inode;
+        (!is_deleted(&path) && fs::symlink_metadata(&path).is_ok_and(has_inode)).then_some(path)
     }
 }
 
@@ -381,14 +410,27 @@ fn unix_ns(time: SystemTime) -> u64 {
     time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
 }
 
-/// Parses a line of /proc/PID/mountinfo: device number, mount point and kind of a file system.
-fn parse_mount(line: &str) -> Option<(u64, PathBuf, &str)> {
-    let (mount, file_system) = line.split_once(" - ")?;
-    let mut fields = mount.split(' ').skip(2);
-    let (major, minor) = fields.next()?.split_once(':')?;
-    let number = libc::makedev(major.parse().ok()?, minor.parse().ok()?);
-    let mount_point = unescaped(fields.nth(1)?);
-    Some((number, mount_point, file_system.split(' ').next()?))
+/// A line of /proc/PID/mountinfo.
+#[derive(Debug, PartialEq)]
+struct MountLine<'l> {
+    /// Number of the file system, as in `st_dev`.
+    number: u64,
+    mount_point: PathBuf,
+    /// Kind of the file system.
+    kind: &'l str,
+}
+
+impl<'l> MountLine<'l> {
+    fn parse(line: &'l str) -> Option<Self> {
+        let (mount, file_system) = line.split_once(" - ")?;
+        let mut fields = mount.split(' ').skip(2);
+        let (major, minor) = fields.next()?.split_once(':')?;
+        Some(MountLine {
+            number: libc::makedev(major.parse().ok()?, minor.parse().ok()?),
+            mount_point: unescaped(fields.nth(1)?),
+            kind: file_system.split(' ').next()?,
+        })
+    }
 }
 
 /// Decodes the octal escapes, such as `\040` for a blank.
@@ -410,9 +452,10 @@ mod tests {
     #[test]
     fn a_mount_is_parsed_with_its_number_and_kind() {
         let line = "36 35 98:5 / /mnt/a\\040b\\134c rw,noatime shared:1 - ext4 /dev/sdb1 rw";
-        let expected = (libc::makedev(98, 5), PathBuf::from("/mnt/a b\\c"), "ext4");
-        assert_eq!(parse_mount(line), Some(expected));
-        assert_eq!(parse_mount("36 35 98:5 / /mnt rw"), None);
+        let (number, mount_point) = (libc::makedev(98, 5), PathBuf::from("/mnt/a b\\c"));
+        let expected = MountLine { number, mount_point, kind: "ext4" };
+        assert_eq!(MountLine::parse(line), Some(expected));
+        assert_eq!(MountLine::parse("36 35 98:5 / /mnt rw"), None);
         assert_eq!(unescaped("a\\9"), PathBuf::from("a\\9"));
     }
 }

@@ -14,7 +14,14 @@ const NAMES_MAX: usize = 1 << 16;
 
 #[derive(Default)]
 pub(crate) struct ProcessNames {
-    known: HashMap<u32, (CommandName, Instant)>,
+    /// Names by PID.
+    known: HashMap<u32, KnownName>,
+}
+
+#[derive(Clone, Copy)]
+struct KnownName {
+    name: CommandName,
+    read_at: Instant,
 }
 
 impl ProcessNames {
@@ -22,43 +29,45 @@ impl ProcessNames {
     /// that goes to the event's `thread`.
     pub(crate) fn complete(&mut self, events: &mut [IoEvent]) {
         let now = Instant::now();
-        let mut last = (0, CommandName::default());
+        let (mut last_pid, mut process_name) = (0, CommandName::default());
         for event in events.iter_mut().filter(|event| event.tid != event.pid) {
             if event.command.is_empty() || event.tid == 0 {
                 continue;
             }
-            if last.0 != event.pid {
-                last = (event.pid, self.name(event.pid, now));
+            if last_pid != event.pid {
+                last_pid = event.pid;
+                process_name = self.name(event.pid, now);
             }
-            if !last.1.is_empty() && last.1 != event.command {
-                event.thread = std::mem::replace(&mut event.command, last.1);
+            if !process_name.is_empty() && process_name != event.command {
+                event.thread = std::mem::replace(&mut event.command, process_name);
             }
         }
     }
 
-    /// Returns the name of the process of a thread, by the rule of [`Self::complete`].
+    /// Returns the name of a process; that of its thread if the process has ended or names are not
+    /// recorded.
     #[cfg(feature = "ebpf")]
-    pub(crate) fn of_thread(&mut self, pid: u32, thread: CommandName) -> CommandName {
-        if thread.is_empty() {
-            return thread;
+    pub(crate) fn name_or(&mut self, pid: u32, thread_name: CommandName) -> CommandName {
+        if thread_name.is_empty() {
+            return thread_name;
         }
         let name = self.name(pid, Instant::now());
-        if name.is_empty() { thread } else { name }
+        if name.is_empty() { thread_name } else { name }
     }
 
     /// Returns the name of a process; empty if it ended before its name was read.
     fn name(&mut self, pid: u32, now: Instant) -> CommandName {
         let known = self.known.get(&pid).copied();
-        if let Some((name, read_at)) = known
-            && now.duration_since(read_at) < NAME_LIFETIME
+        if let Some(known) = known
+            && now.duration_since(known.read_at) < NAME_LIFETIME
         {
-            return name;
+            return known.name;
         }
-        let name = read_name(pid).or(known.map(|(name, _)| name)).unwrap_or_default();
+        let name = read_name(pid).or(known.map(|known| known.name)).unwrap_or_default();
         if self.known.len() >= NAMES_MAX {
             self.known.clear();
         }
-        self.known.insert(pid, (name, now));
+        self.known.insert(pid, KnownName { name, read_at: now });
         name
     }
 }

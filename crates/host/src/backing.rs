@@ -3,6 +3,7 @@
 //! only in messages: a hard link, a bind mount, a second node made with mknod or a path in a
 //! container may name the same file.
 
+use crate::device_number::decode_dev;
 use crate::error::HostError;
 use crate::sysfs_node::SysfsNode;
 use crate::system_roots::SystemRoots;
@@ -100,12 +101,12 @@ pub(crate) fn backing(
     if status.node_of == 0 {
         return Ok(Some(LoopBacking::File(FileId { device: status.device, inode: status.inode })));
     }
-    let (major, minor) = (libc::major(status.node_of), libc::minor(status.node_of));
-    match SysfsNode::from_major_minor(major, minor, roots) {
+    let number = decode_dev(status.node_of);
+    match SysfsNode::from_number(number, roots) {
         Some(below) => Ok(Some(LoopBacking::Device(below))),
         None => Err(HostError::Unclear {
             what: format!("device below {}", path.display()),
-            why: format!("sysfs does not list block device {major}:{minor}"),
+            why: format!("sysfs does not list block device {number}"),
         }),
     }
 }
@@ -128,7 +129,7 @@ pub(crate) fn open_node(node: &SysfsNode, roots: &SystemRoots, flags: i32) -> io
         .custom_flags(flags | libc::O_NONBLOCK | libc::O_CLOEXEC)
         .open(&path)?;
     let metadata = file.metadata()?;
-    let number = (libc::major(metadata.rdev()), libc::minor(metadata.rdev()));
+    let number = decode_dev(metadata.rdev());
     if metadata.file_type().is_block_device() && node.device_number() == Some(number) {
         return Ok(file);
     }

@@ -9,13 +9,13 @@ use crate::system_roots::SystemRoots;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use steadfast_domain::{Bytes, Device, WriteCache};
+use steadfast_domain::{Bytes, Device, DeviceNumber, WriteCache};
 
 /// Number, queue type and partition of a block device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockQueue {
-    /// Major and minor number.
-    pub number: (u32, u32),
+    /// Number of the device.
+    pub number: DeviceNumber,
     /// True if the device has no request queue and receives bios directly (zram, device-mapper,
     /// md).
     pub bio_based: bool,
@@ -28,8 +28,8 @@ pub struct BlockQueue {
 pub struct Partition {
     /// Name of the disk.
     pub disk: String,
-    /// Major and minor number of the disk.
-    pub disk_number: (u32, u32),
+    /// Number of the disk.
+    pub disk_number: DeviceNumber,
     /// Capacity of the disk.
     pub disk_capacity: Bytes,
     /// Sectors of the partition on the disk, in units of 512 bytes; the end is exclusive.
@@ -64,16 +64,16 @@ pub fn sends_flushes(device: &Device, roots: &SystemRoots) -> Option<bool> {
 /// Returns the kernel's sequence number of the disk that currently has this major and minor
 /// number. It changes if another disk gets the number or the medium is exchanged. `None` if no
 /// disk has the number; 0 on kernels before 5.15.
-pub fn disk_sequence(number: (u32, u32), roots: &SystemRoots) -> Option<u64> {
-    let node = SysfsNode::from_major_minor(number.0, number.1, roots)?;
+pub fn disk_sequence(number: DeviceNumber, roots: &SystemRoots) -> Option<u64> {
+    let node = SysfsNode::from_number(number, roots)?;
     Some(node.whole().number("diskseq").unwrap_or(0))
 }
 
 /// A file system that may be stored on a block device, by its device number.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DeviceFileSystem {
-    /// Major and minor number in the superblock.
-    pub number: (u32, u32),
+    /// Device number in the superblock.
+    pub number: DeviceNumber,
     /// File system type, such as `ext4`; `None` if nothing is mounted from it.
     pub kind: Option<String>,
 }
@@ -92,8 +92,8 @@ pub fn file_systems_on(device: &Device, roots: &SystemRoots) -> Vec<DeviceFileSy
 pub struct MountedFileSystem {
     /// Directory where it is mounted.
     pub point: PathBuf,
-    /// Major and minor number in the superblock.
-    pub number: (u32, u32),
+    /// Device number in the superblock.
+    pub number: DeviceNumber,
     /// File system type, such as `nfs4`, `overlay` or `fuse.sshfs`.
     pub kind: String,
     /// Source of the mount, such as `server:/export`.
@@ -169,13 +169,19 @@ mod tests {
         let part = machine.partition(&disk, "sda1", "8:1", 1 << 20);
         std::fs::write(part.directory.join("start"), "2048\n").unwrap();
         let queue = queue_of_node(&disk).unwrap();
-        assert_eq!((queue.number, queue.bio_based, queue.partition_of), ((8, 0), true, None));
+        assert_eq!(
+            (queue.number, queue.bio_based, queue.partition_of),
+            (DeviceNumber::new(8, 0), true, None)
+        );
         std::fs::create_dir_all(disk.directory.join("mq")).unwrap();
         assert!(!queue_of_node(&disk).unwrap().bio_based);
         let queue = queue_of_node(&part).unwrap();
-        assert_eq!((queue.number, queue.bio_based), ((8, 1), false));
+        assert_eq!((queue.number, queue.bio_based), (DeviceNumber::new(8, 1), false));
         let partition = queue.partition_of.unwrap();
-        assert_eq!((partition.disk.as_str(), partition.disk_number), ("sda", (8, 0)));
+        assert_eq!(
+            (partition.disk.as_str(), partition.disk_number),
+            ("sda", DeviceNumber::new(8, 0))
+        );
         assert_eq!(partition.sectors, 2048..2048 + (1 << 20));
     }
 
@@ -202,9 +208,11 @@ mod tests {
         let lines = "36 35 0:32 / /data rw - btrfs /dev/sda1 rw\n\
                      37 35 0:33 / /other rw - btrfs /dev/sdb rw\n";
         machine.write("proc/self/mountinfo", lines);
-        let on =
-            |number, kind: Option<&str>| DeviceFileSystem { number, kind: kind.map(str::to_owned) };
-        let expected = [on((0, 32), Some("btrfs")), on((8, 0), None), on((8, 1), None)];
+        let on = |major, minor, kind: Option<&str>| DeviceFileSystem {
+            number: DeviceNumber::new(major, minor),
+            kind: kind.map(str::to_owned),
+        };
+        let expected = [on(0, 32, Some("btrfs")), on(8, 0, None), on(8, 1, None)];
         assert_eq!(file_systems_of(disk, &machine.roots), expected);
     }
 }

@@ -2,6 +2,7 @@
 //! holds nothing that must be kept.
 
 use crate::backing::FileId;
+use crate::device_number::decode_dev;
 use crate::device_uses::{DeviceStack, DeviceUse, DeviceUses, UseKind};
 use crate::error::HostError;
 use crate::fuse::refuse_fuse;
@@ -38,10 +39,10 @@ pub(crate) fn verify_handle(
     let metadata = target.file().metadata().map_err(|e| HostError::io("examine it", path, e))?;
     let length =
         target::length_of(target.file()).map_err(|e| HostError::io("read its size", path, e))?;
-    let number = (libc::major(metadata.rdev()), libc::minor(metadata.rdev()));
+    let number = decode_dev(metadata.rdev());
     let is_node = metadata.file_type().is_block_device() && node.device_number() == Some(number);
     if !is_node || length != device.capacity.0 {
-        let now = format!("block device {}:{} of {length} bytes", number.0, number.1);
+        let now = format!("block device {number} of {length} bytes");
         return Err(ArmRefusal::Changed { device: title(device), now });
     }
     let now = describe(node, path, roots);

@@ -7,6 +7,7 @@
 //! open, which also detects holders that are in no list.
 
 use crate::backing::{FileId, LoopBacking, backing};
+use crate::device_number::decode_dev;
 use crate::error::HostError;
 use crate::layers::{Inodes, MountTable, has_no_disk, is_swap_file};
 use crate::mounts::{Mount, first_roots, mount_id, mount_of, mounts, mounts_everywhere, unescape};
@@ -78,11 +79,25 @@ pub(crate) struct DeviceStack {
 #[derive(Debug)]
 pub(crate) struct DeviceUses<'a> {
     roots: &'a SystemRoots,
-    mounts: Vec<(Mount, Vec<SysfsNode>)>,
+    mounts: Vec<DeviceMount>,
     own_mounts: Vec<Mount>,
     layers: MountTable,
     swaps: SwapAreas,
-    loops: Vec<(SysfsNode, LoopBacking)>,
+    loops: Vec<BackedLoop>,
+}
+
+/// A mount and the block devices of its file system.
+#[derive(Debug)]
+struct DeviceMount {
+    mount: Mount,
+    nodes: Vec<SysfsNode>,
+}
+
+/// A loop device and what it is built on.
+#[derive(Debug)]
+struct BackedLoop {
+    node: SysfsNode,
+    backing: LoopBacking,
 }
 
 impl<'a> DeviceUses<'a> {
@@ -93,14 +108,18 @@ impl<'a> DeviceUses<'a> {
     pub fn take(roots: &'a SystemRoots) -> Result<Self, HostError> {
         let mut loops = Vec::new();
         for node in SysfsNode::try_all(roots)? {
-            if let Some(on) = backing(&node, roots)? {
-                loops.push((node, on));
+            if let Some(backing) = backing(&node, roots)? {
+                loops.push(BackedLoop { node, backing });
             }
         }
         let mounts = mounts_everywhere(roots)?;
         let layers = MountTable::new(mounts.clone(), roots);
+        let mounts = mounts.into_iter().map(|mount| {
+            let nodes = mount.nodes(roots);
+            DeviceMount { mount, nodes }
+        });
         Ok(DeviceUses {
-            mounts: mounts.into_iter().map(|mount| (mount.clone(), mount.nodes(roots))).collect(),
+            mounts: mounts.collect(),
             own_mounts: self::mounts(roots)?,
             swaps: SwapAreas::read(roots, &layers)?,
             layers,
@@ -198,15 +217,19 @@ impl<'a> DeviceUses<'a> {
         Ok(found)
     }
 
+    fn all_mounts(&self) -> impl Iterator<Item = &Mount> {
+        self.mounts.iter().map(|mounted| &mounted.mount)
+    }
+
     fn backing_of(&self, whole: &SysfsNode) -> Option<&LoopBacking> {
-        self.loops.iter().find(|(over, _)| over == whole).map(|(_, on)| on)
+        self.loops.iter().find(|over| over.node == *whole).map(|over| &over.backing)
     }
 
     /// Returns the loop devices on a file, which is given by all its inodes.
     pub fn loops_over(&self, file: &BTreeSet<FileId>) -> impl Iterator<Item = &SysfsNode> {
         let lies_on =
             move |on: &LoopBacking| matches!(on, LoopBacking::File(id) if file.contains(id));
-        self.loops.iter().filter(move |(_, on)| lies_on(on)).map(|(over, _)| over)
+        self.loops.iter().filter(move |over| lies_on(&over.backing)).map(|over| &over.node)
     }
 
     /// Returns all inodes of the file below a loop device.
@@ -232,7 +255,8 @@ impl<'a> DeviceUses<'a> {
         let lost = |why: String| {
             Err(HostError::Unclear { what: "use of this file by another name".into(), why })
         };
-        for (over, on) in self.loops.iter().filter(|(over, _)| Some(over) != own) {
+        let others = self.loops.iter().filter(|over| Some(&over.node) != own);
+        for BackedLoop { node: over, backing: on } in others {
             let LoopBacking::File(file) = on else { continue };
             if let Err(why) = self.layers.inodes_of(*file, over.backing_file().as_deref())
                 && let Some(used) = self.uses_above(over)?.first()
@@ -263,7 +287,8 @@ impl<'a> DeviceUses<'a> {
     /// Returns the loop devices on a block device, which the kernel does not list as holders.
     fn loops_on(&self, node: &SysfsNode) -> Vec<SysfsNode> {
         let lies_on = |on: &LoopBacking| matches!(on, LoopBacking::Device(below) if below == node);
-        self.loops.iter().filter(|(_, on)| lies_on(on)).map(|(over, _)| over.clone()).collect()
+        let found = self.loops.iter().filter(|over| lies_on(&over.backing));
+        found.map(|over| over.node.clone()).collect()
     }
 
     /// Returns true if the kernel swaps to a file.
@@ -329,7 +354,7 @@ impl<'a> DeviceUses<'a> {
         let existing = existing(path);
         // The mount ID is valid even if this process's root directory hides the mount.
         let id = mount_id(path).or_else(|| mount_id(&existing));
-        let by_id = self.mounts.iter().map(|(mount, _)| mount).find(|mount| Some(mount.id) == id);
+        let by_id = self.all_mounts().find(|mount| Some(mount.id) == id);
         let Some(mount) = by_id.cloned().or_else(|| mount_of(&existing, &self.own_mounts)) else {
             return Err(HostError::Unclear {
                 what: format!("disk of {}", path.display()),
@@ -371,7 +396,7 @@ impl<'a> DeviceUses<'a> {
                         continue;
                     }
                     if let Some(LoopBacking::File(file)) = self.backing_of(&disk) {
-                        match SysfsNode::from_device_number(file.device, self.roots) {
+                        match SysfsNode::from_dev(file.device, self.roots) {
                             Some(carrier) => nodes.push(carrier),
                             None => mounts.extend(self.mounts_of(*file, &disk)?),
                         }
@@ -449,11 +474,11 @@ impl<'a> DeviceUses<'a> {
         {
             return Ok(vec![mount.clone()]);
         }
-        let number = (libc::major(file.device), libc::minor(file.device));
-        let all = || self.mounts.iter().map(|(mount, _)| mount);
-        let mut mounts: Vec<Mount> = all().filter(|m| m.number == number).cloned().collect();
+        let number = decode_dev(file.device);
+        let mut mounts: Vec<Mount> =
+            self.all_mounts().filter(|mount| mount.number == number).cloned().collect();
         if mounts.is_empty() {
-            mounts = all().filter(|mount| mount.kind == "btrfs").cloned().collect();
+            mounts = self.all_mounts().filter(|mount| mount.kind == "btrfs").cloned().collect();
         }
         if mounts.is_empty() {
             return Err(HostError::Unclear {
@@ -483,20 +508,25 @@ pub(crate) fn disks_of_path(path: &Path, roots: &SystemRoots) -> BTreeSet<SysfsN
     DeviceUses::take(roots).and_then(|snapshot| snapshot.disks_of_path(path)).unwrap_or_default()
 }
 
-/// Returns the device or partition itself, `None` for a file, and the disk that serves its I/Os: the
-/// whole device, or the disk below a file, `None` if a file has several.
-pub(crate) fn node_and_disk(
-    device: &Device,
-    roots: &SystemRoots,
-) -> (Option<SysfsNode>, Option<SysfsNode>) {
-    if device.transport == Transport::File {
-        let mut disks = disks_of_path(Path::new(&device.name), roots).into_iter();
-        let first = disks.next();
-        return (None, first.filter(|_| disks.next().is_none()));
+/// A device in sysfs, and the disk that serves its I/Os.
+pub(crate) struct NodeAndDisk {
+    /// The device or partition itself; `None` for a file.
+    pub node: Option<SysfsNode>,
+    /// The whole device, or the disk below a file; `None` if a file has several.
+    pub disk: Option<SysfsNode>,
+}
+
+impl NodeAndDisk {
+    pub fn find(device: &Device, roots: &SystemRoots) -> NodeAndDisk {
+        if device.transport == Transport::File {
+            let mut disks = disks_of_path(Path::new(&device.name), roots).into_iter();
+            let first = disks.next();
+            return NodeAndDisk { node: None, disk: first.filter(|_| disks.next().is_none()) };
+        }
+        let node = SysfsNode::from_name(&device.name, roots);
+        let disk = node.as_ref().map(SysfsNode::whole);
+        NodeAndDisk { node, disk }
     }
-    let node = SysfsNode::from_name(&device.name, roots);
-    let disk = node.as_ref().map(SysfsNode::whole);
-    (node, disk)
 }
 
 /// Devices that share sectors with a device.
@@ -568,10 +598,10 @@ impl<'a> UseSurvey<'a> {
     /// the same path.
     fn note(&mut self, node: &SysfsNode) {
         let snapshot = self.snapshot;
-        let mounts = snapshot.mounts.iter().filter(|(_, nodes)| nodes.contains(node));
+        let mounts = snapshot.mounts.iter().filter(|mounted| mounted.nodes.contains(node));
         let mut here: BTreeSet<PathBuf> = BTreeSet::new();
         let mut elsewhere: BTreeMap<PathBuf, String> = BTreeMap::new();
-        for (mount, _) in mounts {
+        for DeviceMount { mount, .. } in mounts {
             if let Some(process) = mount.process(snapshot.roots) {
                 elsewhere.entry(mount.point.clone()).or_insert(process);
             } else {

@@ -2,8 +2,9 @@
 //! images, extended partitions), and device-mapper tables may map two devices to the same sectors.
 //! The kernel's exclusive open detects neither.
 
+use crate::device_number::encode_dev;
 use crate::error::HostError;
-use crate::sysfs_node::{SysfsNode, parse_device_number};
+use crate::sysfs_node::SysfsNode;
 use crate::system_roots::SystemRoots;
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -220,8 +221,7 @@ fn parse_piece(on: &str, first: &str, count: u64, roots: &SystemRoots) -> Option
 
 /// Returns the device with the number `MAJOR:MINOR`.
 fn numbered(text: &str, roots: &SystemRoots) -> Option<SysfsNode> {
-    let (major, minor) = parse_device_number(text)?;
-    SysfsNode::from_major_minor(major, minor, roots)
+    SysfsNode::from_number(text.parse().ok()?, roots)
 }
 
 /// Request to device-mapper: `struct dm_ioctl` of linux/dm-ioctl.h.
@@ -256,8 +256,7 @@ fn table(whole: &SysfsNode, roots: &SystemRoots) -> io::Result<String> {
     if let Some(tables) = &roots.tables {
         return fs::read_to_string(tables.join(&whole.name));
     }
-    let (major, minor) =
-        whole.device_number().ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
+    let number = whole.device_number().ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
     let control = OpenOptions::new()
         .read(true)
         .write(true)
@@ -276,7 +275,7 @@ fn table(whole: &SysfsNode, roots: &SystemRoots) -> io::Result<String> {
             flags: DM_STATUS_TABLE | DM_SECURE_DATA,
             event: 0,
             padding: 0,
-            device: libc::makedev(major, minor),
+            device: encode_dev(number),
             name: [0; 128],
             uuid: [0; 129],
             data: [0; 7],

@@ -1,6 +1,7 @@
 //! FUSE servers: processes that hold files open on behalf of the users of a FUSE file system.
 
 use crate::backing::FileId;
+use crate::device_number::decode_dev;
 use crate::error::HostError;
 use crate::processes;
 use crate::refusal::ArmRefusal;
@@ -10,10 +11,10 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use steadfast_domain::Device;
+use steadfast_domain::{Device, DeviceNumber};
 
 /// Device number of `/dev/fuse` (Documentation/admin-guide/devices.txt).
-const FUSE_DEVICE: (u32, u32) = (10, 229);
+const FUSE_DEVICE: DeviceNumber = DeviceNumber::new(10, 229);
 
 /// Refuses a file that a FUSE server has open.
 ///
@@ -64,8 +65,8 @@ fn serves(process: &Path, files: &BTreeSet<FileId>) -> io::Result<bool> {
                 link => link?,
             };
             let Some(metadata) = processes::stat_link(&link.path())? else { continue };
-            let number = (libc::major(metadata.rdev()), libc::minor(metadata.rdev()));
-            is_server |= metadata.file_type().is_char_device() && number == FUSE_DEVICE;
+            is_server |=
+                metadata.file_type().is_char_device() && decode_dev(metadata.rdev()) == FUSE_DEVICE;
             has_file |= metadata.is_file() && files.contains(&FileId::from_metadata(&metadata));
         }
     }

@@ -63,7 +63,7 @@ pub(crate) fn inspect_anchored(
     if anchor.metadata().is_file() {
         return describe_file(anchor, path, roots);
     }
-    let node = SysfsNode::from_device_number(anchor.metadata().rdev(), roots)
+    let node = SysfsNode::from_dev(anchor.metadata().rdev(), roots)
         .ok_or_else(|| HostError::Unlisted { path: path.to_owned(), sys: roots.sys.clone() })?;
     Ok(describe(&node, path, roots))
 }
@@ -81,7 +81,7 @@ fn describe_file(
         in_use: backs(FileId::from_metadata(metadata), roots),
         name: name.to_string_lossy().into_owned(),
         logical_sector: crate::target::direct_alignment(&anchor.path())
-            .map_or(FILE_SECTOR, |(_, offset)| offset.max(FILE_SECTOR)),
+            .map_or(FILE_SECTOR, |alignment| alignment.offset.max(FILE_SECTOR)),
         physical_sector: u32::try_from(metadata.blksize()).unwrap_or(FILE_SECTOR),
         ..Device::new(&path.to_string_lossy(), Transport::File, Bytes(metadata.len()))
     })
@@ -239,9 +239,9 @@ struct Udev(String);
 
 impl Udev {
     fn read(whole: &SysfsNode, roots: &SystemRoots) -> Self {
-        let text = whole.device_number().and_then(|(major, minor)| {
-            read_text(&roots.run.join(format!("udev/data/b{major}:{minor}")))
-        });
+        let text = whole
+            .device_number()
+            .and_then(|number| read_text(&roots.run.join(format!("udev/data/b{number}"))));
         Udev(text.unwrap_or_default())
     }
     fn property(&self, name: &str) -> Option<String> {

@@ -8,6 +8,7 @@
 //! are refused.
 
 use crate::backing::FileId;
+use crate::device_number::{decode_dev, encode_dev};
 use crate::handles::{handle_path, open_path};
 use crate::mounts::{Mount, mount_id, mount_id_of, unescape};
 use crate::retry::uninterrupted;
@@ -23,6 +24,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use steadfast_domain::DeviceNumber;
 
 /// File systems on disks and in memory with one inode per file (linux/magic.h, and the kernel's
 /// sources for those missing there).
@@ -72,7 +74,7 @@ pub(crate) fn has_no_disk(kind: &str) -> bool {
 /// system's root.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct FilePlace {
-    number: (u32, u32),
+    number: DeviceNumber,
     path: PathBuf,
 }
 
@@ -88,14 +90,14 @@ impl FilePlace {
     }
 
     fn device(&self) -> u64 {
-        libc::makedev(self.number.0, self.number.1)
+        encode_dev(self.number)
     }
 }
 
 /// An overlay and its layers.
 #[derive(Debug)]
 struct Overlay {
-    number: (u32, u32),
+    number: DeviceNumber,
     point: PathBuf,
     /// The layers, or the reason why they are unknown.
     layers: Result<Vec<OverlayLayer>, String>,
@@ -204,7 +206,7 @@ impl MountTable {
 
     fn layers_of(&self, mount: &Mount) -> Result<Vec<OverlayLayer>, String> {
         let mut layers = Vec::new();
-        for (kind, path) in layer_paths(&mount.options) {
+        for LayerPath { kind, path } in layer_paths(&mount.options) {
             let places = self.layer(mount, kind, &path);
             if places.is_empty() {
                 let (path, point) = (path.display(), mount.point.display());
@@ -294,10 +296,9 @@ impl MountTable {
             inodes.handles.push(file.try_clone().map_err(|error| error.to_string())?);
             // btrfs shows another device number in the list of locks than in `stat`.
             let number = self.mount_of(file).map(|mount| mount.number);
-            inodes.ids.extend(number.map(|(major, minor)| FileId {
-                device: libc::makedev(major, minor),
-                inode: id.inode,
-            }));
+            inodes.ids.extend(
+                number.map(|number| FileId { device: encode_dev(number), inode: id.inode }),
+            );
             return Ok(inodes);
         }
         let start = self.place_of(file).ok_or("no list of mounts shows where it lies")?;
@@ -478,7 +479,7 @@ impl MountTable {
         if let Some(file) = printed.and_then(|path| self.open_as(id, Path::new(path))) {
             return self.inodes(&file);
         }
-        let number = (libc::major(id.device), libc::minor(id.device));
+        let number = decode_dev(id.device);
         let listed = self.mounts.iter().find(|mount| mount.number == number);
         let is_possible = match listed.map(|mount| mount.kind.as_str()) {
             Some(kind) if !is_plain_kind(kind) => {
@@ -486,7 +487,7 @@ impl MountTable {
             }
             // No mount shows the device number of a btrfs subvolume, nor that of an overlay's
             // layer file.
-            None if number.0 == 0 => {
+            None if number.major == 0 => {
                 !self.overlays.is_empty() || self.mounts.iter().all(|mount| mount.kind != "btrfs")
             }
             _ => self.overlays.iter().any(|overlay| {
@@ -516,7 +517,7 @@ impl MountTable {
     pub fn unknown_overlays(&self) -> impl Iterator<Item = (u64, &str)> {
         self.overlays.iter().filter_map(|overlay| {
             let why = overlay.layers.as_ref().err()?;
-            Some((libc::makedev(overlay.number.0, overlay.number.1), why.as_str()))
+            Some((encode_dev(overlay.number), why.as_str()))
         })
     }
 }
@@ -575,9 +576,17 @@ pub(crate) fn require_followable(file: &File) -> Result<(), String> {
     Err(format!("it lies on {kind}, which does not show who uses the data behind it"))
 }
 
+/// A layer in an overlay's mount options.
+#[derive(Debug, PartialEq, Eq)]
+struct LayerPath {
+    kind: LayerKind,
+    /// The path as typed by the user who mounted the overlay.
+    path: PathBuf,
+}
+
 /// Returns the layers in an overlay's mount options. The kernel escapes special characters in
 /// octal; the user who mounted it escapes separators with a backslash.
-fn layer_paths(options: &str) -> Vec<(LayerKind, PathBuf)> {
+fn layer_paths(options: &str) -> Vec<LayerPath> {
     let mut layers = Vec::new();
     for option in options.split(',') {
         let Some((name, value)) = option.split_once('=') else { continue };
@@ -594,7 +603,7 @@ fn layer_paths(options: &str) -> Vec<(LayerKind, PathBuf)> {
 
 /// Splits `/a:/b\:c::/data` at unescaped colons. Layers after a double colon are data layers. The
 /// upper directory is not split.
-fn split_layers(text: &str, first: LayerKind) -> Vec<(LayerKind, PathBuf)> {
+fn split_layers(text: &str, first: LayerKind) -> Vec<LayerPath> {
     let mut kind = first;
     let mut layers = Vec::new();
     let mut path = String::new();
@@ -606,14 +615,14 @@ fn split_layers(text: &str, first: LayerKind) -> Vec<(LayerKind, PathBuf)> {
                 if path.is_empty() {
                     kind = LayerKind::Data;
                 } else {
-                    layers.push((kind, PathBuf::from(std::mem::take(&mut path))));
+                    layers.push(LayerPath { kind, path: std::mem::take(&mut path).into() });
                 }
             }
             other => path.push(other),
         }
     }
     if !path.is_empty() {
-        layers.push((kind, path.into()));
+        layers.push(LayerPath { kind, path: path.into() });
     }
     layers
 }
@@ -778,8 +787,10 @@ mod tests {
             ("rw,index=on", &[]),
         ];
         for (options, expected) in cases {
-            let expected: Vec<(LayerKind, PathBuf)> =
-                expected.iter().map(|(kind, path)| (*kind, path.into())).collect();
+            let expected: Vec<LayerPath> = expected
+                .iter()
+                .map(|(kind, path)| LayerPath { kind: *kind, path: path.into() })
+                .collect();
             assert_eq!(layer_paths(options), expected, "{options}");
         }
     }
@@ -788,25 +799,24 @@ mod tests {
     fn a_file_of_a_hidden_file_system_is_followed_only_where_it_is_no_layer() {
         let directory = tempfile::tempdir().unwrap();
         let roots = SystemRoots { proc: directory.path().to_owned(), ..SystemRoots::real() };
-        let mount = |number: (u32, u32), kind: &str, options: &str| {
-            let (id, (major, minor)) = (u64::MAX, number);
-            let line = format!("{id} 1 {major}:{minor} / /nowhere rw - {kind} none {options}");
+        let mount = |number: &str, kind: &str, options: &str| {
+            let line = format!("{} 1 {number} / /nowhere rw - {kind} none {options}", u64::MAX);
             parse_mount(&line, Path::new("/")).unwrap()
         };
         let file = |major, minor| FileId { device: libc::makedev(major, minor), inode: 7 };
         let followed = |mounts: &[Mount], file: FileId| {
             MountTable::new(mounts.to_vec(), &roots).inodes_of(file, Some("/no/such/file")).is_ok()
         };
-        assert!(followed(&[mount((8, 1), "ext4", "rw")], file(8, 1)));
+        assert!(followed(&[mount("8:1", "ext4", "rw")], file(8, 1)));
         // No mount has the number, which is a block device's.
         assert!(followed(&[], file(8, 1)));
         // An anonymous number is a subvolume of btrfs, or unknown.
-        assert!(followed(&[mount((0, 40), "btrfs", "rw")], file(0, 41)));
+        assert!(followed(&[mount("0:40", "btrfs", "rw")], file(0, 41)));
         assert!(!followed(&[], file(0, 41)));
         for kind in ["overlay", "fuse.bindfs", "fuseblk", "nfs4", "cifs", "ecryptfs", "new"] {
-            assert!(!followed(&[mount((0, 41), kind, "rw")], file(0, 41)), "{kind}");
+            assert!(!followed(&[mount("0:41", kind, "rw")], file(0, 41)), "{kind}");
         }
-        let overlay = mount((0, 50), "overlay", "ro,lowerdir=relative");
-        assert!(!followed(&[mount((0, 40), "btrfs", "rw"), overlay], file(0, 41)));
+        let overlay = mount("0:50", "overlay", "ro,lowerdir=relative");
+        assert!(!followed(&[mount("0:40", "btrfs", "rw"), overlay], file(0, 41)));
     }
 }

@@ -14,6 +14,7 @@ mod created_files;
 mod cut_command;
 mod device_checks;
 mod device_log;
+mod device_number;
 mod device_uses;
 mod disk_array;
 mod error;
@@ -73,8 +74,8 @@ pub use files::{
 };
 pub use find_device::{find_again, has_returned};
 pub use host_settings::{
-    LoadCgroups, UndoOutcome, conditions, is_password, make_change, plan_changes, undo_change,
-    with_power_management,
+    ChangePlan, LoadCgroups, UndoOutcome, conditions, is_password, make_change, plan_changes,
+    undo_change, with_power_management,
 };
 pub use identity::{confirmation, devices, inspect};
 pub use inhibit::{IdleStateHold, SleepInhibition, hold_idle_states, inhibit_sleep};
@@ -93,8 +94,9 @@ pub use run_queue::RunQueueTime;
 pub use scratch::create_scratch;
 pub use scratch_mark::{ScratchMark, scratch_mark};
 pub use sensors::{
-    AmbientSensor, CgroupReading, CgroupSensor, HostCounters, OwnCgroups, PowerMeter, PowerReport,
-    PowerSource, ProcessorTimes, host_counters, kernel_counters, processor_times, temperature,
+    AmbientSensor, CgroupReading, CgroupSensor, HostCounters, MemoryRoom, OwnCgroups, PowerMeter,
+    PowerReport, PowerSource, ProcessorTimes, host_counters, kernel_counters, processor_times,
+    temperature,
 };
 pub use system_roots::SystemRoots;
 pub use target::Target;

@@ -1,6 +1,7 @@
 //! Locks and leases on open files: detects other writers, and locks a target while it is in use.
 
 use crate::backing::FileId;
+use crate::device_number::encode_dev;
 use crate::mounts::{mount_id_of, mounts};
 use crate::processes::has_flock;
 use crate::retry::uninterrupted;
@@ -65,8 +66,8 @@ pub fn is_locked(roots: &SystemRoots, file: &File) -> Option<bool> {
 /// Returns the device number in the list of mounts; `None` if the file's mount is not listed.
 fn mount_number(roots: &SystemRoots, file: &File) -> Option<u64> {
     let id = mount_id_of(file)?;
-    let (major, minor) = mounts(roots).ok()?.iter().find(|mount| mount.id == id)?.number;
-    Some(libc::makedev(major, minor))
+    let mounts = mounts(roots).ok()?;
+    Some(encode_dev(mounts.iter().find(|mount| mount.id == id)?.number))
 }
 
 fn control(file: &File, command: i32, value: i32) -> io::Result<()> {

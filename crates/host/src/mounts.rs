@@ -3,7 +3,7 @@
 
 use crate::error::HostError;
 use crate::processes;
-use crate::sysfs_node::{SysfsNode, parse_device_number};
+use crate::sysfs_node::SysfsNode;
 use crate::system_roots::{SystemRoots, entries, file_name};
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};
@@ -13,12 +13,13 @@ use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use steadfast_domain::DeviceNumber;
 
 /// One line of `/proc/PID/mountinfo` (proc(5)).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mount {
     pub id: u64,
-    pub number: (u32, u32),
+    pub number: DeviceNumber,
     /// Root of the mount, as a path in the file system.
     pub root: PathBuf,
     pub point: PathBuf,
@@ -129,7 +130,7 @@ pub(crate) fn parse_mount(line: &str, view: &Path) -> Option<Mount> {
     };
     Some(Mount {
         id: fields.first()?.parse().ok()?,
-        number: parse_device_number(fields.get(2)?)?,
+        number: fields.get(2)?.parse().ok()?,
         root: PathBuf::from(unescape(fields.get(3)?)),
         point: PathBuf::from(unescape(fields.get(4)?)),
         view: view.to_owned(),
@@ -170,9 +171,8 @@ impl Mount {
     /// Returns the devices of the file system, by device number. A file system with an anonymous
     /// number (btrfs) is resolved by its source, and btrfs to all its members.
     pub fn nodes(&self, roots: &SystemRoots) -> Vec<SysfsNode> {
-        let (major, minor) = self.number;
         let mut nodes: Vec<SysfsNode> =
-            SysfsNode::from_major_minor(major, minor, roots).into_iter().collect();
+            SysfsNode::from_number(self.number, roots).into_iter().collect();
         let named = self.also.iter().chain(nodes.is_empty().then_some(&self.source));
         let named: Vec<SysfsNode> = named
             .filter(|path| path.starts_with('/'))
@@ -252,7 +252,7 @@ mod tests {
             parse_mount(line, Path::new("/proc/7/root")),
             Some(Mount {
                 id: 36,
-                number: (0, 32),
+                number: DeviceNumber::new(0, 32),
                 root: "/@".into(),
                 point: "/mnt/my disk".into(),
                 view: "/proc/7/root".into(),

@@ -4,6 +4,7 @@
 //! error, never an empty result.
 
 use crate::backing::FileId;
+use crate::device_number::decode_dev;
 use crate::error::HostError;
 use crate::system_roots::{SystemRoots, file_name, read_text};
 use crate::user::effective_uid;
@@ -15,6 +16,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
+use steadfast_domain::DeviceNumber;
 
 /// Link text of the initial PID namespace (linux/nsfs.h, `PID_NS_INIT_INO`). The `/proc` of any
 /// other namespace omits processes.
@@ -249,8 +251,8 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 /// Devices and files to look for among open files.
 #[derive(Debug, Default)]
 pub(crate) struct OpenFileQuery {
-    /// Block devices, by major and minor number.
-    pub numbers: BTreeSet<(u32, u32)>,
+    /// Block devices.
+    pub numbers: BTreeSet<DeviceNumber>,
     /// Regular files.
     pub files: BTreeSet<FileId>,
 }
@@ -261,9 +263,8 @@ impl OpenFileQuery {
     }
 
     fn is(&self, metadata: &Metadata) -> bool {
-        let number = (libc::major(metadata.rdev()), libc::minor(metadata.rdev()));
         if metadata.file_type().is_block_device() {
-            self.numbers.contains(&number)
+            self.numbers.contains(&decode_dev(metadata.rdev()))
         } else {
             self.files.contains(&FileId::from_metadata(metadata))
         }

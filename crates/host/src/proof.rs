@@ -2,6 +2,7 @@
 //! the handle, and not the path that led to it, is what gets written.
 
 use crate::backing::LoopStatus;
+use crate::device_number::decode_dev;
 use crate::error::HostError;
 use crate::handles::{handle_path, open_for_reading, open_path};
 use crate::scratch_mark::ScratchMark;
@@ -57,7 +58,7 @@ fn proof_of(file: &File, roots: &SystemRoots) -> std::io::Result<Proof> {
 }
 
 fn with_block(proof: Proof, file: &File, metadata: &Metadata, roots: &SystemRoots) -> Proof {
-    let node = SysfsNode::from_device_number(metadata.rdev(), roots);
+    let node = SysfsNode::from_dev(metadata.rdev(), roots);
     let whole = node.as_ref().map(SysfsNode::whole);
     let status =
         whole.as_ref().filter(|whole| whole.is_loop()).and_then(|_| LoopStatus::read(file).ok());
@@ -73,7 +74,7 @@ fn with_block(proof: Proof, file: &File, metadata: &Metadata, roots: &SystemRoot
 }
 
 fn number(device: u64) -> String {
-    format!("{}:{}", libc::major(device), libc::minor(device))
+    decode_dev(device).to_string()
 }
 
 fn file_proof(metadata: &Metadata) -> FileProof {

@@ -30,41 +30,60 @@ const MD_MAGIC: &[u8] = b"\xfc\x4e\x2b\xa9";
 /// libblkid's name for a member of an md array.
 const MD_MEMBER: &str = "linux_raid_member";
 
-/// Magic numbers: offset in bytes, content, and libblkid's name of the format. Offsets are from
-/// the documentation of each format.
-const MAGICS: &[(u64, &[u8], &str)] = &[
-    (3, b"NTFS    ", "ntfs"),
-    (3, b"EXFAT   ", "exfat"),
-    (54, b"FAT1", "vfat"),
-    (82, b"FAT32", "vfat"),
-    (0, b"XFSB", "xfs"),
-    (0, b"LUKS\xba\xbe", "crypto_LUKS"),
-    (0, MD_MAGIC, MD_MEMBER),
-    (4096, MD_MAGIC, MD_MEMBER),
-    (512, b"EFI PART", "gpt"),
-    (4096, b"EFI PART", "gpt"),
-    (0, b"LABELONE", "LVM2_member"),
-    (512, b"LABELONE", "LVM2_member"),
-    (1024, b"LABELONE", "LVM2_member"),
-    (1536, b"LABELONE", "LVM2_member"),
-    (1024, b"\x10\x20\xf5\xf2", "f2fs"),
-    (1080, b"\x53\xef", "ext2/3/4"),
-    (4120, b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca\x82\x65\xf5\x7f\x48\xba\x6d\x81", "bcache"),
-    (65_600, b"_BHRfS_M", "btrfs"),
+/// Bytes by which a format is recognized.
+#[derive(Debug, Clone, Copy)]
+struct MagicNumber {
+    /// Offset in bytes.
+    offset: u64,
+    bytes: &'static [u8],
+    /// libblkid's name of the format.
+    format: &'static str,
+}
+
+impl MagicNumber {
+    const fn new(offset: u64, bytes: &'static [u8], format: &'static str) -> MagicNumber {
+        MagicNumber { offset, bytes, format }
+    }
+}
+
+/// Magic numbers at fixed offsets, which are from the documentation of each format.
+const MAGICS: &[MagicNumber] = &[
+    MagicNumber::new(3, b"NTFS    ", "ntfs"),
+    MagicNumber::new(3, b"EXFAT   ", "exfat"),
+    MagicNumber::new(54, b"FAT1", "vfat"),
+    MagicNumber::new(82, b"FAT32", "vfat"),
+    MagicNumber::new(0, b"XFSB", "xfs"),
+    MagicNumber::new(0, b"LUKS\xba\xbe", "crypto_LUKS"),
+    MagicNumber::new(0, MD_MAGIC, MD_MEMBER),
+    MagicNumber::new(4096, MD_MAGIC, MD_MEMBER),
+    MagicNumber::new(512, b"EFI PART", "gpt"),
+    MagicNumber::new(4096, b"EFI PART", "gpt"),
+    MagicNumber::new(0, b"LABELONE", "LVM2_member"),
+    MagicNumber::new(512, b"LABELONE", "LVM2_member"),
+    MagicNumber::new(1024, b"LABELONE", "LVM2_member"),
+    MagicNumber::new(1536, b"LABELONE", "LVM2_member"),
+    MagicNumber::new(1024, b"\x10\x20\xf5\xf2", "f2fs"),
+    MagicNumber::new(1080, b"\x53\xef", "ext2/3/4"),
+    MagicNumber::new(
+        4120,
+        b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca\x82\x65\xf5\x7f\x48\xba\x6d\x81",
+        "bcache",
+    ),
+    MagicNumber::new(65_600, b"_BHRfS_M", "btrfs"),
 ];
 
 /// Magic numbers whose offset depends on the length of the device or on the page size of the host
 /// that wrote them.
-fn magics_by_length(length: u64) -> Vec<(u64, &'static [u8], &'static str)> {
-    let mut magics: Vec<(u64, &'static [u8], &'static str)> = Vec::new();
+fn magics_by_length(length: u64) -> Vec<MagicNumber> {
+    let mut magics = Vec::new();
     for page_kib in [4, 8, 16, 32, 64] {
-        magics.push(((page_kib << 10) - 10, b"SWAPSPACE2", "swap"));
+        magics.push(MagicNumber::new((page_kib << 10) - 10, b"SWAPSPACE2", "swap"));
     }
     // md 0.90 is in the last whole 64 KiB, and md 1.0 8 to 12 KiB before the end (md(4)).
     let old = (length & !0xffff).checked_sub(64 << 10);
     let new = length.checked_sub(8 << 10).map(|end| end & !0xfff);
     for offset in [old, new].into_iter().flatten() {
-        magics.push((offset, MD_MAGIC, MD_MEMBER));
+        magics.push(MagicNumber::new(offset, MD_MAGIC, MD_MEMBER));
     }
     magics
 }
@@ -294,12 +313,12 @@ fn parse_wipefs(output: &str) -> Option<Vec<String>> {
 
 fn by_magic(file: &File, length: u64) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
-    for &(offset, magic, kind) in MAGICS.iter().chain(&magics_by_length(length)) {
+    for magic in MAGICS.iter().chain(&magics_by_length(length)) {
         let mut bytes = [0u8; 16];
-        let bytes = &mut bytes[..magic.len()];
-        let matches = file.read_exact_at(bytes, offset).is_ok() && bytes == magic;
-        if matches && !found.iter().any(|known| known == kind) {
-            found.push(kind.to_owned());
+        let bytes = &mut bytes[..magic.bytes.len()];
+        let matches = file.read_exact_at(bytes, magic.offset).is_ok() && bytes == magic.bytes;
+        if matches && !found.iter().any(|known| known == magic.format) {
+            found.push(magic.format.to_owned());
         }
     }
     if has_partition_table(file) && found.is_empty() {
@@ -348,10 +367,10 @@ mod tests {
     #[test]
     fn every_magic_is_found_at_its_offset_and_nowhere_else() {
         let length = (1 << 20) + 12_288 + 512;
-        for &(offset, magic, kind) in MAGICS.iter().chain(&magics_by_length(length)) {
-            let found = |offset| by_magic(&file_with(length, &[(offset, magic)]), length);
-            assert_eq!(found(offset), [kind]);
-            assert!(found(offset + 1).is_empty(), "{kind}");
+        for magic in MAGICS.iter().chain(&magics_by_length(length)) {
+            let found = |offset| by_magic(&file_with(length, &[(offset, magic.bytes)]), length);
+            assert_eq!(found(magic.offset), [magic.format]);
+            assert!(found(magic.offset + 1).is_empty(), "{}", magic.format);
         }
         assert!(by_magic(&file_with(100, &[]), 100).is_empty());
     }

@@ -1,5 +1,6 @@
 //! A block device in sysfs: its directory, and the devices above, below and next to it.
 
+use crate::device_number::decode_dev;
 use crate::error::HostError;
 use crate::system_roots::{
     SystemRoots, entries, file_name, is_numbered, read_number, read_text, try_entries,
@@ -7,7 +8,7 @@ use crate::system_roots::{
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use steadfast_domain::Bytes;
+use steadfast_domain::{Bytes, DeviceNumber};
 
 /// Unit of sizes and transfers that the kernel reports for every block device, in bytes
 /// (Documentation/ABI/stable/sysfs-block).
@@ -39,8 +40,8 @@ impl SysfsNode {
     }
 
     /// Returns the device with this number.
-    pub fn from_major_minor(major: u32, minor: u32, roots: &SystemRoots) -> Option<SysfsNode> {
-        SysfsNode::at(&roots.sys.join(format!("dev/block/{major}:{minor}")))
+    pub fn from_number(number: DeviceNumber, roots: &SystemRoots) -> Option<SysfsNode> {
+        SysfsNode::at(&roots.sys.join(format!("dev/block/{number}")))
     }
 
     /// Returns the device of a device node: by its number, or by its name if the path is no node
@@ -49,7 +50,7 @@ impl SysfsNode {
         if let Ok(metadata) = fs::metadata(path)
             && metadata.file_type().is_block_device()
         {
-            return SysfsNode::from_device_number(metadata.rdev(), roots);
+            return SysfsNode::from_dev(metadata.rdev(), roots);
         }
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let relative = path.strip_prefix(&roots.dev).ok()?;
@@ -57,8 +58,8 @@ impl SysfsNode {
     }
 
     /// Returns the device with this `st_rdev` or `st_dev`.
-    pub fn from_device_number(number: u64, roots: &SystemRoots) -> Option<SysfsNode> {
-        SysfsNode::from_major_minor(libc::major(number), libc::minor(number), roots)
+    pub fn from_dev(device: u64, roots: &SystemRoots) -> Option<SysfsNode> {
+        SysfsNode::from_number(decode_dev(device), roots)
     }
 
     /// Returns all whole devices, ordered by name; those that sysfs does not list are missing.
@@ -91,9 +92,9 @@ impl SysfsNode {
         roots.dev.join(self.name.replace('!', "/"))
     }
 
-    /// Returns the device number as `(major, minor)`.
-    pub fn device_number(&self) -> Option<(u32, u32)> {
-        parse_device_number(&self.text("dev")?)
+    /// Returns the device number; `None` if sysfs does not list it.
+    pub fn device_number(&self) -> Option<DeviceNumber> {
+        self.number("dev")
     }
 
     /// Returns the user capacity; 0 if unknown.
@@ -250,10 +251,4 @@ pub(crate) fn link_power_file(port: &Path) -> Option<PathBuf> {
 fn nvme_numbers(name: &str) -> Option<(u32, u32)> {
     let (subsystem, namespace) = name.strip_prefix("nvme")?.split_once('n')?;
     Some((subsystem.parse().ok()?, namespace.parse().ok()?))
-}
-
-/// Parses a device number such as `259:0`.
-pub(crate) fn parse_device_number(text: &str) -> Option<(u32, u32)> {
-    let (major, minor) = text.trim().split_once(':')?;
-    Some((major.parse().ok()?, minor.parse().ok()?))
 }

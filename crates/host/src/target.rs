@@ -28,7 +28,14 @@ pub struct Target {
     file: File,
     mark: Option<MarkKeeper>,
     /// Other devices that share blocks with this one, held exclusively.
-    claims: Vec<(SysfsNode, File)>,
+    claims: Vec<ClaimedDevice>,
+}
+
+/// A device held exclusively for as long as its handle is open.
+#[derive(Debug)]
+struct ClaimedDevice {
+    node: SysfsNode,
+    _handle: File,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -139,8 +146,9 @@ impl Target {
 
     /// Holds another device exclusively as long as this handle exists.
     pub(crate) fn claim(&mut self, node: &SysfsNode, roots: &SystemRoots) -> io::Result<()> {
-        if !self.claims.iter().any(|(held, _)| held == node) {
-            self.claims.push((node.clone(), open_node(node, roots, libc::O_EXCL)?));
+        if !self.claims.iter().any(|claim| claim.node == *node) {
+            let handle = open_node(node, roots, libc::O_EXCL)?;
+            self.claims.push(ClaimedDevice { node: node.clone(), _handle: handle });
         }
         Ok(())
     }
@@ -168,8 +176,14 @@ impl Target {
         if !direct {
             clear_flags(&file, libc::O_DIRECT)?;
         }
-        let (memory_alignment, offset_alignment) = alignment.unwrap_or((sector, sector));
-        let facts = ArmedFacts { device, access, direct, memory_alignment, offset_alignment };
+        let alignment = alignment.unwrap_or_else(|| DirectAlignment::new(sector, sector));
+        let facts = ArmedFacts {
+            device,
+            access,
+            direct,
+            memory_alignment: alignment.memory,
+            offset_alignment: alignment.offset,
+        };
         Ok(Target { facts, file, mark: None, claims: Vec::new() })
     }
 }
@@ -192,42 +206,61 @@ fn number_of(file: &File) -> io::Result<(u64, u64)> {
     Ok(if is_block_device { (found.rdev(), 0) } else { (found.dev(), found.ino()) })
 }
 
-/// Returns the alignment `(memory, offset)` in bytes for direct I/O on an open handle; `None` if
-/// direct I/O is not supported.
-fn alignment(file: &File, sector: u32) -> io::Result<Option<(u32, u32)>> {
+/// Alignment that direct I/O requires, in bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DirectAlignment {
+    /// Of buffer addresses.
+    memory: u32,
+    /// Of offsets and lengths; 0 if direct I/O is not supported.
+    pub offset: u32,
+}
+
+impl DirectAlignment {
+    fn new(memory: u32, offset: u32) -> DirectAlignment {
+        DirectAlignment { memory, offset }
+    }
+}
+
+/// Returns the alignment for an open handle; `None` if direct I/O is not supported.
+fn alignment(file: &File, sector: u32) -> io::Result<Option<DirectAlignment>> {
     match reported_alignment(file.as_raw_fd(), c"", libc::AT_EMPTY_PATH) {
-        Some((_, 0)) => Ok(None),
-        Some(reported) => Ok(Some(reported)),
-        None if file.metadata()?.file_type().is_block_device() => Ok(Some((sector, sector))),
+        Some(reported) => Ok((reported.offset > 0).then_some(reported)),
+        None if file.metadata()?.file_type().is_block_device() => {
+            Ok(Some(DirectAlignment::new(sector, sector)))
+        }
         None => Ok(probed_alignment(file)),
     }
 }
 
-/// Returns the alignment `(memory, offset)` in bytes for direct I/O on a path; `None` if the kernel
-/// does not report it (before Linux 6.1) or direct I/O is not supported.
-pub(crate) fn direct_alignment(path: &Path) -> Option<(u32, u32)> {
+/// Returns the alignment for a path; `None` if the kernel does not report it (before Linux 6.1) or
+/// direct I/O is not supported.
+pub(crate) fn direct_alignment(path: &Path) -> Option<DirectAlignment> {
     let path = std::ffi::CString::new(path.as_os_str().as_bytes()).ok()?;
-    reported_alignment(libc::AT_FDCWD, &path, 0).filter(|(_, offset)| *offset > 0)
+    reported_alignment(libc::AT_FDCWD, &path, 0).filter(|reported| reported.offset > 0)
 }
 
-fn reported_alignment(directory: i32, path: &std::ffi::CStr, flags: i32) -> Option<(u32, u32)> {
+fn reported_alignment(
+    directory: i32,
+    path: &std::ffi::CStr,
+    flags: i32,
+) -> Option<DirectAlignment> {
     // SAFETY: statx consists of integers, for which zero is valid.
     let mut status: libc::statx = unsafe { std::mem::zeroed() };
     // SAFETY: the path ends with a zero byte, and `status` outlives the call.
     let result =
         unsafe { libc::statx(directory, path.as_ptr(), flags, libc::STATX_DIOALIGN, &mut status) };
     let answered = result == 0 && status.stx_mask & libc::STATX_DIOALIGN != 0;
-    answered.then_some((status.stx_dio_mem_align, status.stx_dio_offset_align))
+    answered.then(|| DirectAlignment::new(status.stx_dio_mem_align, status.stx_dio_offset_align))
 }
 
 /// Probes the offset alignment with reads: the smallest power of two that succeeds. The memory
 /// alignment is not probed: a device that accepts less than a page may damage the memory before
 /// the buffer (see `DirectBuffer`).
-fn probed_alignment(file: &File) -> Option<(u32, u32)> {
+fn probed_alignment(file: &File) -> Option<DirectAlignment> {
     let mut buffer = DirectBuffer::new(ALIGNMENT_MAX);
     [512usize, 1024, 2048, ALIGNMENT_MAX].into_iter().find_map(|unit| {
         let taken = file.read_at(&mut buffer[..unit], unit as u64).is_ok();
-        taken.then_some((ALIGNMENT_MAX as u32, unit as u32))
+        taken.then(|| DirectAlignment::new(ALIGNMENT_MAX as u32, unit as u32))
     })
 }
 

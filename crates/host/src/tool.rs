@@ -242,9 +242,9 @@ fn run_program(
     limit: Duration,
     each: &mut dyn FnMut(Duration),
 ) -> Result<ToolOutput, HostError> {
-    let spawned = spawn(program, package, arguments, None)?;
-    let ended = finish(spawned, limit, each, &mut |_, _, _| {});
-    ended.into_output(command_line(program, arguments))
+    let mut started = StartedProgram::new(spawn(program, package, arguments, None)?);
+    let status = started.wait(limit, each);
+    started.into_end(status, limit).into_output(command_line(program, arguments))
 }
 
 /// End of a program, as far as it is known.
@@ -304,59 +304,85 @@ pub(crate) fn run_with_descendants(
     left: &dyn Fn(u32) -> Result<Option<u32>, HostError>,
 ) -> Result<(ProgramEnd, LeftProcesses), HostError> {
     let spawned = spawn(program, UNKNOWN_PACKAGE, arguments, Some(variable))?;
-    let mut processes = LeftProcesses { running: Ok(None), awaited: Duration::ZERO };
-    let mut after = |session: u32, limit: Duration, each: &mut dyn FnMut(Duration)| {
-        let began = Instant::now();
-        loop {
-            processes.running = left(session);
-            if !matches!(processes.running, Ok(Some(_))) || began.elapsed() >= limit {
-                break;
-            }
-            each(began.elapsed());
-            std::thread::sleep(DESCENDANTS_INTERVAL);
-            processes.awaited = began.elapsed();
-        }
-    };
-    let ended = finish(spawned, limit, each, &mut after);
-    Ok((ended, processes))
+    let mut started = StartedProgram::new(spawned);
+    let status = started.wait(limit, each);
+    let left_limit = if matches!(status, Ok(Some(_))) { limit } else { AFTER_EXIT_MAX };
+    let left_processes = await_descendants(started.child.id(), left_limit, each, left);
+    Ok((started.into_end(status, limit), left_processes))
 }
 
-/// Action after a program has ended, with its process ID, the time that it may take, and the
-/// caller's callback.
-type AfterExit<'a> = dyn FnMut(u32, Duration, &mut dyn FnMut(Duration)) + 'a;
-
-/// Waits for a program, then calls `after`, and collects the output.
-fn finish(
-    mut child: Child,
+/// Waits until `left` finds no process of a session, for at most `limit`.
+fn await_descendants(
+    session: u32,
     limit: Duration,
     each: &mut dyn FnMut(Duration),
-    after: &mut AfterExit<'_>,
-) -> ProgramEnd {
-    let stdout = PipeReader::start(child.stdout.take());
-    let stderr = PipeReader::start(child.stderr.take());
-    let status = wait(&mut child, limit, each);
-    let is_killed = !matches!(status, Ok(Some(_)));
-    if is_killed {
-        // Its pipes close only when it exits, and the reader threads wait for that. The programs
-        // that it started belong to its process group.
-        if status.is_ok() {
-            // SAFETY: kill has no preconditions; the group exists until the child is waited for.
-            unsafe { libc::kill(-(child.id() as i32), libc::SIGKILL) };
-        } else {
-            // It may have been waited for, and another program may have its number.
-            let _ = child.kill();
+    left: &dyn Fn(u32) -> Result<Option<u32>, HostError>,
+) -> LeftProcesses {
+    let mut awaited = Duration::ZERO;
+    let began = Instant::now();
+    loop {
+        let running = left(session);
+        if !matches!(running, Ok(Some(_))) || began.elapsed() >= limit {
+            return LeftProcesses { running, awaited };
         }
-        let _ = child.wait();
+        each(began.elapsed());
+        std::thread::sleep(DESCENDANTS_INTERVAL);
+        awaited = began.elapsed();
     }
-    after(child.id(), if is_killed { AFTER_EXIT_MAX } else { limit }, each);
-    let (stdout, is_whole) = stdout.collect();
-    let (stderr, _) = stderr.collect();
-    let status = match status {
-        Ok(Some(status)) => Ok(status),
-        Ok(None) => Err(format!("no answer within {} s", limit.as_secs())),
-        Err(error) => Err(format!("its exit status is unknown: {error}")),
-    };
-    ProgramEnd { status, stdout, stderr, is_whole }
+}
+
+/// A program whose output is being read.
+struct StartedProgram {
+    child: Child,
+    stdout: PipeReader,
+    stderr: PipeReader,
+}
+
+impl StartedProgram {
+    fn new(mut child: Child) -> StartedProgram {
+        let stdout = PipeReader::start(child.stdout.take());
+        let stderr = PipeReader::start(child.stderr.take());
+        StartedProgram { child, stdout, stderr }
+    }
+
+    /// Waits until the program exits. Kills it after `limit`, and then returns `None`.
+    ///
+    /// # Errors
+    /// Returns the kernel's error if the exit status is unknown; the program is killed then.
+    fn wait(
+        &mut self,
+        limit: Duration,
+        each: &mut dyn FnMut(Duration),
+    ) -> io::Result<Option<ExitStatus>> {
+        let child = &mut self.child;
+        let status = wait(child, limit, each);
+        if !matches!(status, Ok(Some(_))) {
+            // Its pipes close only when it exits, and the reader threads wait for that. The
+            // programs that it started belong to its process group.
+            if status.is_ok() {
+                // SAFETY: kill has no preconditions; the group exists until the child is waited
+                // for.
+                unsafe { libc::kill(-(child.id() as i32), libc::SIGKILL) };
+            } else {
+                // It may have been waited for, and another program may have its number.
+                let _ = child.kill();
+            }
+            let _ = child.wait();
+        }
+        status
+    }
+
+    /// Collects the output. `status` and `limit` are those of [`Self::wait`].
+    fn into_end(self, status: io::Result<Option<ExitStatus>>, limit: Duration) -> ProgramEnd {
+        let (stdout, is_whole) = self.stdout.collect();
+        let (stderr, _) = self.stderr.collect();
+        let status = match status {
+            Ok(Some(status)) => Ok(status),
+            Ok(None) => Err(format!("no answer within {} s", limit.as_secs())),
+            Err(error) => Err(format!("its exit status is unknown: {error}")),
+        };
+        ProgramEnd { status, stdout, stderr, is_whole }
+    }
 }
 
 fn command_line(program: &str, arguments: &[&str]) -> String {

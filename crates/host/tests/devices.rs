@@ -23,9 +23,9 @@ use steadfast_domain::purge::PurgeCommandRecord;
 use steadfast_domain::record::HostChange;
 use steadfast_domain::{Bytes, Conditions, Device, Purge, PurgeChoice, PurgeMethod, Transport};
 use steadfast_host::{
-    ArmRefusal, Consent, HostError, PurgeOrder, PurgeProgress, PurgeWatch, SystemRoots, Target,
-    arm, conditions, create_scratch, devices, find_again, foresee_purge, inspect, kernel_counters,
-    make_change, plan_changes, purge, undo_change,
+    ArmRefusal, ChangePlan, Consent, HostError, PurgeOrder, PurgeProgress, PurgeWatch, SystemRoots,
+    Target, arm, conditions, create_scratch, devices, find_again, foresee_purge, inspect,
+    kernel_counters, make_change, plan_changes, purge, undo_change,
 };
 use tempfile::TempDir;
 
@@ -867,7 +867,7 @@ fn the_queue_of_a_loop_device_is_changed_and_restored() {
     assert_eq!(before.merges, Some(true));
     assert!(before.request_kib_max.is_some());
     let wanted = Conditions { merges: Some(false), ..Conditions::default() };
-    let (changes, unmet) = plan_changes(&wanted, &target, &roots);
+    let ChangePlan { changes, unmet } = plan_changes(&wanted, &target, &roots);
     assert_eq!((changes.len(), unmet.len()), (1, 0));
     make_change(&changes[0], &roots).unwrap();
     assert_eq!(conditions(&target, &roots).merges, Some(false));

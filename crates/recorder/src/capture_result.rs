@@ -6,7 +6,7 @@ use steadfast_domain::CaptureConditions;
 
 /// A completed file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Written {
+pub struct CapturedFile {
     /// Path of the file.
     pub path: PathBuf,
     /// Number of I/Os in the file.
@@ -18,7 +18,7 @@ pub struct Written {
 
 /// Results of a completed capture.
 #[derive(Debug, Clone)]
-pub struct Recorded {
+pub struct CaptureResult {
     /// The conditions as written to the last file.
     pub conditions: CaptureConditions,
     /// Counters of I/Os that were lost, seen in part or not seen.
@@ -36,7 +36,7 @@ pub struct CostPerIo {
     pub own_ns: f64,
 }
 
-impl Recorded {
+impl CaptureResult {
     /// Returns the processor time per I/O; `None` if there was no I/O or the time is not known.
     pub fn cost_per_io(&self) -> Option<CostPerIo> {
         let per_io = |nanos: u64| nanos as f64 / self.ios as f64;
@@ -53,8 +53,8 @@ mod tests {
     use super::*;
     use steadfast_domain::io_event::CaptureCost;
 
-    fn recorded(ios: u64, kernel_ns: Option<u64>) -> Recorded {
-        Recorded {
+    fn result(ios: u64, kernel_ns: Option<u64>) -> CaptureResult {
+        CaptureResult {
             conditions: CaptureConditions {
                 cost_ns: Some(CaptureCost { kernel_ns, user_ns: 3500 }),
                 ..CaptureConditions::default()
@@ -66,15 +66,15 @@ mod tests {
 
     #[test]
     fn the_cost_is_divided_among_the_ios() {
-        let cost = recorded(7, Some(1400)).cost_per_io();
+        let cost = result(7, Some(1400)).cost_per_io();
         assert_eq!(cost, Some(CostPerIo { kernel_ns: Some(200.0), own_ns: 500.0 }));
     }
 
     /// A kernel time that was not measured is not 0, and without an I/O there is no time per I/O.
     #[test]
     fn an_unmeasured_cost_is_unknown() {
-        let cost = recorded(7, None).cost_per_io();
+        let cost = result(7, None).cost_per_io();
         assert_eq!(cost, Some(CostPerIo { kernel_ns: None, own_ns: 500.0 }));
-        assert_eq!(recorded(0, Some(1400)).cost_per_io(), None);
+        assert_eq!(result(0, Some(1400)).cost_per_io(), None);
     }
 }

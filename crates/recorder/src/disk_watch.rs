@@ -1,12 +1,14 @@
 //! Detects that a captured disk has gone away. The probes select disks by device number, which the
 //! kernel reuses for the next disk: the I/Os of the new disk must not appear under the old name.
 
+use steadfast_capture::CaptureDevice;
+use steadfast_domain::DeviceNumber;
 use steadfast_domain::io_event::CapturedDevice;
 use steadfast_host::SystemRoots;
 
 #[derive(Debug)]
 struct WatchedDisk {
-    number: (u32, u32),
+    number: DeviceNumber,
     name: String,
     /// Disk sequence number at the last check; `None` if no disk had this device number.
     sequence: Option<u64>,
@@ -22,7 +24,7 @@ pub(crate) struct DiskWatch {
     devices: usize,
     /// Replacements not yet taken by the session.
     replaced: Vec<ReplacedDisk>,
-    read: fn((u32, u32)) -> Option<u64>,
+    read_sequence: fn(DeviceNumber) -> Option<u64>,
 }
 
 /// A disk that took over the device number of another, and the remark about it.
@@ -35,25 +37,26 @@ pub struct ReplacedDisk {
 }
 
 impl DiskWatch {
-    /// Starts with the disks that have these device numbers and names now.
-    pub(crate) fn new(disks: impl Iterator<Item = ((u32, u32), String)>) -> Self {
-        Self::reading(disks, |number| steadfast_host::disk_sequence(number, &SystemRoots::real()))
+    /// Starts with the disks that have the numbers of these devices now.
+    pub(crate) fn new(devices: &[CaptureDevice]) -> Self {
+        let read = |number| steadfast_host::disk_sequence(number, &SystemRoots::real());
+        Self::with_sequences(devices, read)
     }
 
-    fn reading(
-        disks: impl Iterator<Item = ((u32, u32), String)>,
-        read: fn((u32, u32)) -> Option<u64>,
+    fn with_sequences(
+        devices: &[CaptureDevice],
+        read_sequence: fn(DeviceNumber) -> Option<u64>,
     ) -> Self {
-        let watched: Vec<WatchedDisk> = disks
-            .zip(0u16..)
-            .map(|((number, name), device)| WatchedDisk {
-                number,
-                name,
-                sequence: read(number),
-                device,
+        let disks: Vec<WatchedDisk> = (0u16..)
+            .zip(devices)
+            .map(|(index, device)| WatchedDisk {
+                number: device.number,
+                name: device.name.clone(),
+                sequence: read_sequence(device.number),
+                device: index,
             })
             .collect();
-        DiskWatch { devices: watched.len(), disks: watched, replaced: Vec::new(), read }
+        DiskWatch { devices: disks.len(), disks, replaced: Vec::new(), read_sequence }
     }
 
     /// Checks whether the disks are still present. A disk that is not gets a new index at the end
@@ -61,7 +64,7 @@ impl DiskWatch {
     /// these events are labeled, so that no I/O of another disk keeps the old name.
     pub(crate) fn update(&mut self) {
         for disk in &mut self.disks {
-            let sequence = (self.read)(disk.number);
+            let sequence = (self.read_sequence)(disk.number);
             if sequence == disk.sequence {
                 continue;
             }
@@ -69,21 +72,21 @@ impl DiskWatch {
             let Ok(device) = u16::try_from(self.devices) else { continue };
             disk.device = device;
             self.devices += 1;
-            let (major, minor) = disk.number;
-            let now = match sequence {
+            let state = match sequence {
                 Some(sequence) if sequence > 0 => format!("disk sequence {sequence}"),
                 Some(_) => "present again".to_owned(),
                 None => "absent".to_owned(),
             };
             self.replaced.push(ReplacedDisk {
                 device: CapturedDevice {
-                    name: format!("{} ({now})", disk.name),
+                    name: format!("{} ({state})", disk.name),
                     ..CapturedDevice::default()
                 },
                 remark: format!(
-                    "{} went away during the capture. I/Os on device number \
-                     {major}:{minor} from then on, and shortly before, are listed as '{} ({now})'.",
-                    disk.name, disk.name
+                    "{name} went away during the capture. I/Os on device number {} from then on, and \
+                     shortly before, are listed as '{name} ({state})'.",
+                    disk.number,
+                    name = disk.name
                 ),
             });
         }
@@ -95,8 +98,8 @@ impl DiskWatch {
     }
 
     /// Returns the index among the capture's devices for the probes' index of a disk.
-    pub(crate) fn device(&self, number: u16) -> u16 {
-        self.disks.get(usize::from(number)).map_or(number, |disk| disk.device)
+    pub(crate) fn device(&self, index: u16) -> u16 {
+        self.disks.get(usize::from(index)).map_or(index, |disk| disk.device)
     }
 }
 
@@ -104,18 +107,26 @@ impl DiskWatch {
 mod tests {
     use super::*;
     use std::sync::atomic::{AtomicU64, Ordering};
+    use steadfast_capture::WHOLE_DISK;
 
     /// 0 stands for no disk.
     static SEQUENCE: AtomicU64 = AtomicU64::new(7);
 
     #[test]
     fn another_disk_with_the_same_number_is_another_device() {
-        let read = |(_, minor): (u32, u32)| match minor {
+        let read = |number: DeviceNumber| match number.minor {
             0 => Some(3),
             _ => Some(SEQUENCE.load(Ordering::Relaxed)).filter(|sequence| *sequence > 0),
         };
-        let disks = [((7, 0), "loop0".to_owned()), ((7, 4), "loop4".to_owned())];
-        let mut watch = DiskWatch::reading(disks.into_iter(), read);
+        let device = |name: &str, minor| CaptureDevice {
+            name: name.to_owned(),
+            number: DeviceNumber::new(7, minor),
+            sectors: WHOLE_DISK,
+            bio_based: false,
+            file_systems: Vec::new(),
+        };
+        let devices = [device("loop0", 0), device("loop4", 4)];
+        let mut watch = DiskWatch::with_sequences(&devices, read);
         watch.update();
         assert!(watch.take_replaced().is_empty());
         SEQUENCE.store(0, Ordering::Relaxed);

@@ -2,9 +2,9 @@
 //! losses and cost. The counterpart of `runner` for captures.
 //!
 //! A [`Recording`] states what to record and into which files. [`record`] runs it, reports its
-//! state to a [`RecordingProgress`] and returns a [`Recorded`]. [`record_from`] is the same loop on
-//! another [`RecordingSource`] and [`RecordingHost`]. [`mark`] names a moment in every running
-//! capture.
+//! state to a [`RecordingProgress`] and returns a [`CaptureResult`]. [`record_from`] is the same
+//! loop on another [`RecordingSource`] and [`RecordingHost`]. [`mark`] names a moment in every
+//! running capture.
 #![warn(missing_docs)]
 
 mod capture_result;
@@ -20,14 +20,15 @@ mod session;
 mod sink;
 mod source;
 
-pub use capture_result::{CostPerIo, Recorded, Written};
+pub use capture_result::{CaptureResult, CapturedFile, CostPerIo};
 pub use disk_watch::ReplacedDisk;
 pub use error::{MarkError, RecordError};
-pub use marks::{MarkFile, MarkStorage, Marked, mark, mark_in, mark_name};
+pub use marks::{MarkFile, MarkResult, MarkStorage, mark, mark_in, mark_name};
 pub use progress::{CaptureStatus, RecordingEvent, RecordingProgress};
 pub use recording::{Output, Recording};
 pub use session::{record, record_from};
-pub use source::{RecordingHost, RecordingSource, StepParts};
+pub use source::{RecordingHost, RecordingSource};
 pub use steadfast_capture::{
-    CaptureCounters, CaptureError, FileCaptureMode, LBA_RANGES_MAX, SourceName, remove_left_behind,
+    CaptureCounters, CaptureError, FileCaptureMode, LBA_RANGES_MAX, SourceName, StepParts,
+    remove_left_behind,
 };

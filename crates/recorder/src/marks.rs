@@ -106,7 +106,8 @@ pub struct MarkFile<D: MarkStorage = Directory> {
     directory: D,
     name: OsString,
     file: D::File,
-    seen: u64,
+    /// Number of bytes read so far.
+    read_length: u64,
 }
 
 impl MarkFile {
@@ -128,7 +129,7 @@ impl<D: MarkStorage> MarkFile<D> {
         let mut number = 0u64;
         loop {
             let name: OsString = format!("{}-{number}", std::process::id()).into();
-            let seen = line.len() as u64;
+            let read_length = line.len() as u64;
             let created = directory.create_file(&name, ReadAccess::Usual).and_then(|mut file| {
                 file.write_all(line.as_bytes())?;
                 D::lock(&file)?;
@@ -136,7 +137,7 @@ impl<D: MarkStorage> MarkFile<D> {
                 Ok(has_name.then_some(file))
             });
             match created {
-                Ok(Some(file)) => return Ok(MarkFile { directory, name, file, seen }),
+                Ok(Some(file)) => return Ok(MarkFile { directory, name, file, read_length }),
                 // Another process removed it as left over before it was locked.
                 Ok(None) => {}
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -156,14 +157,14 @@ impl<D: MarkStorage> MarkFile<D> {
     pub fn read(&mut self, began_ns: u64) -> io::Result<Vec<Mark>> {
         // Called many times a second and nearly always without a new mark, so only the length is
         // read.
-        let new = D::size_of(&self.file)?.saturating_sub(self.seen);
+        let new = D::size_of(&self.file)?.saturating_sub(self.read_length);
         let mut bytes = vec![0; usize::try_from(new).unwrap_or(0)];
-        let length = read_at::<D>(&self.file, &mut bytes, self.seen)?;
+        let length = read_at::<D>(&self.file, &mut bytes, self.read_length)?;
         bytes.truncate(length);
         // The last line may not be complete yet.
         let complete = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         bytes.truncate(complete);
-        self.seen += bytes.len() as u64;
+        self.read_length += bytes.len() as u64;
         let parse = |line: &str| {
             let (set_ns, name) = line.strip_suffix(MARK_END)?.split_once(' ')?;
             let at_ns = set_ns.parse::<u64>().ok()?.saturating_sub(began_ns);
@@ -207,7 +208,7 @@ fn read_at<D: MarkStorage>(file: &D::File, bytes: &mut [u8], offset: u64) -> io:
 
 /// A mark, and the captures that received it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Marked {
+pub struct MarkResult {
     /// The name, without line breaks.
     pub name: String,
     /// The traces that have the mark, by the paths that their captures write.
@@ -220,7 +221,7 @@ pub struct Marked {
 /// Returns [`MarkError::NoCapture`] or [`MarkError::NoSuchCapture`] if no such capture runs,
 /// [`MarkError::Name`] if the name is invalid, and [`MarkError::Leave`] if this user may not write
 /// marks.
-pub fn mark(name: &str, trace: Option<&Path>) -> Result<Marked, MarkError> {
+pub fn mark(name: &str, trace: Option<&Path>) -> Result<MarkResult, MarkError> {
     let directory = Directory::private_if_there(Path::new(RUN_DIRECTORY), &DIRECTORIES)?;
     let directory = directory.ok_or(MarkError::NoCapture)?;
     // The wall clock may be set while captures run.
@@ -236,7 +237,7 @@ pub fn mark_in<D: MarkStorage>(
     name: &str,
     trace: Option<&Path>,
     now_ns: u64,
-) -> Result<Marked, MarkError> {
+) -> Result<MarkResult, MarkError> {
     let name = mark_name(name)?;
     // The first line break ends a line that another process could not write to its end.
     let line = format!("\n{now_ns} {name}{MARK_END}\n");
@@ -249,22 +250,22 @@ pub fn mark_in<D: MarkStorage>(
     }
     if let Some(wanted) = trace {
         let all: Vec<PathBuf> = running.iter().map(|capture| capture.trace.clone()).collect();
-        let chosen = chosen(&all, wanted)?;
-        running.retain(|capture| capture.trace == chosen);
+        let selected = select_trace(&all, wanted)?;
+        running.retain(|capture| capture.trace == selected);
     }
     let mut traces = Vec::new();
     for mut capture in running {
-        match capture.accept(&line) {
+        match capture.append(&line) {
             Ok(true) => traces.push(capture.trace),
             Ok(false) => {}
             Err(source) => return Err(MarkError::Leave { path: capture.path, source }),
         }
     }
-    if traces.is_empty() { Err(MarkError::NoCapture) } else { Ok(Marked { name, traces }) }
+    if traces.is_empty() { Err(MarkError::NoCapture) } else { Ok(MarkResult { name, traces }) }
 }
 
 /// Returns the trace of a running capture by its path, or by its file name if only one has it.
-fn chosen(running: &[PathBuf], wanted: &Path) -> Result<PathBuf, MarkError> {
+fn select_trace(running: &[PathBuf], wanted: &Path) -> Result<PathBuf, MarkError> {
     let absolute = std::path::absolute(wanted).unwrap_or_else(|_| wanted.to_owned());
     if let Some(exact) = running.iter().find(|trace| **trace == absolute) {
         return Ok(exact.clone());
@@ -292,7 +293,7 @@ struct MarkedCapture<D: MarkStorage> {
 
 impl<D: MarkStorage> MarkedCapture<D> {
     /// Writes the line of a mark; returns false if the capture has ended and may not have read it.
-    fn accept(&mut self, line: &str) -> io::Result<bool> {
+    fn append(&mut self, line: &str) -> io::Result<bool> {
         let mut rest = line.as_bytes();
         while !rest.is_empty() {
             match self.marks.write(rest) {
@@ -344,7 +345,7 @@ impl<D: MarkStorage> MarkedCapture<D> {
 mod tests {
     use super::*;
 
-    fn directory(scratch: &Path) -> Directory {
+    fn private_directory(scratch: &Path) -> Directory {
         Directory::private(scratch, &DIRECTORIES).unwrap()
     }
 
@@ -355,16 +356,16 @@ mod tests {
     #[test]
     fn a_mark_reaches_every_capture_or_the_one_that_is_named() {
         let scratch = tempfile::tempdir().unwrap();
-        let here = directory(scratch.path());
+        let directory = private_directory(scratch.path());
         let capture = |trace: &str| {
-            MarkFile::in_directory(directory(scratch.path()), Path::new(trace)).unwrap()
+            MarkFile::in_directory(private_directory(scratch.path()), Path::new(trace)).unwrap()
         };
         let (mut one, mut other) = (capture("/a/one.parquet"), capture("/b/other.parquet"));
-        let marked = mark_in(&here, "backup\nbegins", None, 7).unwrap();
+        let marked = mark_in(&directory, "backup\nbegins", None, 7).unwrap();
         assert_eq!(marked.name, "backup begins");
         assert_eq!(marked.traces.len(), 2);
         for wanted in ["/b/other.parquet", "other.parquet"] {
-            let marked = mark_in(&here, "backup ends", Some(Path::new(wanted)), 9).unwrap();
+            let marked = mark_in(&directory, "backup ends", Some(Path::new(wanted)), 9).unwrap();
             assert_eq!(marked.traces, traces(&["/b/other.parquet"]));
         }
         let mark = |at_ns, name: &str| Mark { at_ns, name: name.to_owned() };
@@ -372,43 +373,43 @@ mod tests {
         assert_eq!(one.read(5).unwrap(), std::slice::from_ref(&begins));
         assert_eq!(other.read(5).unwrap(), [begins, ends.clone(), ends]);
         assert_eq!((one.read(5).unwrap(), other.read(5).unwrap()), (Vec::new(), Vec::new()));
-        let error = mark_in(&here, "x", Some(Path::new("third.parquet")), 11).unwrap_err();
+        let error = mark_in(&directory, "x", Some(Path::new("third.parquet")), 11).unwrap_err();
         assert!(error.to_string().contains("/a/one.parquet"), "{error}");
         drop((one, other));
-        assert_eq!(here.names().unwrap().len(), 0);
-        assert!(matches!(mark_in(&here, "too late", None, 11), Err(MarkError::NoCapture)));
+        assert_eq!(directory.names().unwrap().len(), 0);
+        assert!(matches!(mark_in(&directory, "too late", None, 11), Err(MarkError::NoCapture)));
     }
 
     /// Every mark that was accepted is in the trace.
     #[test]
     fn the_end_of_a_capture_takes_the_last_marks_and_lets_no_more_in() {
         let scratch = tempfile::tempdir().unwrap();
-        let here = directory(scratch.path());
+        let directory = private_directory(scratch.path());
         let trace = Path::new("/a/one.parquet");
-        let mut capture = MarkFile::in_directory(directory(scratch.path()), trace).unwrap();
+        let mut capture = MarkFile::in_directory(private_directory(scratch.path()), trace).unwrap();
         assert_eq!(capture.read(5).unwrap(), []);
-        mark_in(&here, "last", None, 7).unwrap();
+        mark_in(&directory, "last", None, 7).unwrap();
         // This process has found the capture, and writes when it has ended.
-        let file = here.names().unwrap().remove(0);
-        let mut late = MarkedCapture::open(&here, &file).unwrap().unwrap();
+        let file = directory.names().unwrap().remove(0);
+        let mut late = MarkedCapture::open(&directory, &file).unwrap().unwrap();
         assert_eq!(capture.end(5).unwrap(), [Mark { at_ns: 2, name: "last".to_owned() }]);
-        assert!(!late.accept("\n8 too late\r\n").unwrap());
-        assert!(matches!(mark_in(&here, "too late", None, 8), Err(MarkError::NoCapture)));
+        assert!(!late.append("\n8 too late\r\n").unwrap());
+        assert!(matches!(mark_in(&directory, "too late", None, 8), Err(MarkError::NoCapture)));
     }
 
     /// The file system was full, and is not any more.
     #[test]
     fn a_partly_written_mark_is_ignored_and_damages_no_other() {
         let scratch = tempfile::tempdir().unwrap();
-        let here = directory(scratch.path());
+        let directory = private_directory(scratch.path());
         let trace = Path::new("/a/one.parquet");
-        let mut capture = MarkFile::in_directory(directory(scratch.path()), trace).unwrap();
+        let mut capture = MarkFile::in_directory(private_directory(scratch.path()), trace).unwrap();
         let whole = "\n6 torn at any place\r\n";
         for length in 0..whole.len() - 2 {
-            let file = here.names().unwrap().remove(0);
-            let mut marked = MarkedCapture::open(&here, &file).unwrap().unwrap();
-            marked.accept(&whole[..length]).unwrap();
-            mark_in(&here, "whole", None, 7).unwrap();
+            let file = directory.names().unwrap().remove(0);
+            let mut marked = MarkedCapture::open(&directory, &file).unwrap().unwrap();
+            marked.append(&whole[..length]).unwrap();
+            mark_in(&directory, "whole", None, 7).unwrap();
             let found = capture.read(5).unwrap();
             assert_eq!(found, [Mark { at_ns: 2, name: "whole".to_owned() }], "{length}");
         }
@@ -417,8 +418,8 @@ mod tests {
     #[test]
     fn two_traces_of_one_name_need_their_paths() {
         let running = traces(&["/a/t.parquet", "/b/t.parquet"]);
-        assert!(chosen(&running, Path::new("t.parquet")).is_err());
-        assert_eq!(chosen(&running, Path::new("/a/t.parquet")).unwrap(), running[0]);
+        assert!(select_trace(&running, Path::new("t.parquet")).is_err());
+        assert_eq!(select_trace(&running, Path::new("/a/t.parquet")).unwrap(), running[0]);
     }
 
     #[test]
@@ -434,9 +435,9 @@ mod tests {
     #[test]
     fn a_file_without_a_lock_is_a_dead_capture() {
         let scratch = tempfile::tempdir().unwrap();
-        let here = directory(scratch.path());
-        drop(here.create(OsStr::new("4711-0"), ReadAccess::Usual).unwrap());
-        assert!(matches!(mark_in(&here, "too late", None, 7), Err(MarkError::NoCapture)));
-        assert_eq!(here.names().unwrap().len(), 0);
+        let directory = private_directory(scratch.path());
+        drop(directory.create(OsStr::new("4711-0"), ReadAccess::Usual).unwrap());
+        assert!(matches!(mark_in(&directory, "too late", None, 7), Err(MarkError::NoCapture)));
+        assert_eq!(directory.names().unwrap().len(), 0);
     }
 }

@@ -1,6 +1,6 @@
 //! The file that a capture is writing.
 
-use crate::capture_result::Written;
+use crate::capture_result::CapturedFile;
 use crate::error::RecordError;
 use crate::recording::Output;
 use crate::sink::{Sink, SinkError};
@@ -102,7 +102,7 @@ where
         self.refuse_deleted()?;
         let OpenFile { path, sink, handle, .. } = self;
         match sink.finish(path.clone(), conditions) {
-            Ok(written) => Ok(CompleteFile { written, handle }),
+            Ok(file) => Ok(CompleteFile { file, handle }),
             Err(source) => Err(RecordError::Unwritable { path, source }),
         }
     }
@@ -121,7 +121,7 @@ where
 
 /// A trace file that is complete, but may still be in the cache of the operating system only.
 pub(crate) struct CompleteFile<D: OutputStorage> {
-    pub(crate) written: Written,
+    pub(crate) file: CapturedFile,
     handle: D::File,
 }
 
@@ -129,10 +129,8 @@ impl<D: OutputStorage> CompleteFile<D> {
     /// Makes the content durable. An error of the disk that came after the last write is seen here
     /// only.
     pub(crate) fn sync(self) -> Result<(), RecordError> {
-        D::sync_file(&self.handle).map_err(|error| RecordError::Unwritable {
-            path: self.written.path,
-            source: error.into(),
-        })
+        D::sync_file(&self.handle)
+            .map_err(|error| RecordError::Unwritable { path: self.file.path, source: error.into() })
     }
 }
 

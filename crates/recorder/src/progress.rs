@@ -1,6 +1,6 @@
 //! Progress reports of a running capture.
 
-use crate::capture_result::Written;
+use crate::capture_result::CapturedFile;
 use steadfast_domain::Nanos;
 
 /// An event in the course of a capture.
@@ -21,7 +21,7 @@ pub enum RecordingEvent<'a> {
     /// State of the capture, reported about once a second.
     Status(CaptureStatus),
     /// A file is complete.
-    Written(&'a Written),
+    Written(&'a CapturedFile),
 }
 
 /// State of a running capture.

@@ -8,7 +8,7 @@ use steadfast_capture::{
     SampledDevice, SourceName, WHOLE_DISK,
 };
 use steadfast_domain::io_event::{CapturedDevice, ContentSample, MergeCounts};
-use steadfast_domain::{Bytes, CaptureConditions, Device, Layer, Nanos, Transport};
+use steadfast_domain::{Bytes, CaptureConditions, Device, DeviceNumber, Layer, Nanos, Transport};
 use steadfast_host::{
     Directory, FileError, NewFile, OutputStorage, OverwritePolicy, ReadAccess, SystemRoots,
 };
@@ -130,7 +130,9 @@ impl Recording {
                 let sizes = devices.iter().map(|found| found.device.capacity.0);
                 sizes.map(|size| size.div_ceil(ranges.into())).collect()
             }),
-            ring_bytes: self.buffer.map_or_else(steadfast_capture::usual_buffer, |size| size.0),
+            ring_bytes: self
+                .buffer
+                .map_or_else(steadfast_capture::default_buffer_bytes, |size| size.0),
             source: self.source,
             files: self.files,
             paths: self.paths,
@@ -233,11 +235,6 @@ impl FoundDevice {
         }
     }
 
-    /// Returns the device number and name of its disk.
-    pub(crate) fn disk(&self) -> ((u32, u32), String) {
-        (self.probed.number, self.probed.name.clone())
-    }
-
     /// Returns the remark about a partition, or `None` for a whole disk.
     fn remark(&self) -> Option<String> {
         (self.probed.sectors != WHOLE_DISK).then(|| {
@@ -307,8 +304,8 @@ fn file_systems(device: &Device, roots: &SystemRoots) -> Vec<CaptureFileSystem> 
 /// Returns the remark for a capture that writes its file to a captured device, or `None`.
 fn remark_on_output(output: &Path, devices: &[FoundDevice]) -> Option<String> {
     let directory = output.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let number = std::fs::metadata(directory.unwrap_or(Path::new("."))).ok()?.dev();
-    let number = (libc::major(number), libc::minor(number));
+    let device = std::fs::metadata(directory.unwrap_or(Path::new("."))).ok()?.dev();
+    let number = DeviceNumber::new(libc::major(device), libc::minor(device));
     let holds = |found: &&FoundDevice| found.probed.file_systems.iter().any(|f| f.number == number);
     let found = devices.iter().find(holds)?;
     Some(format!(
@@ -341,7 +338,7 @@ mod tests {
         };
         let probed = CaptureDevice {
             name: "x1".into(),
-            number: (8, 0),
+            number: DeviceNumber::new(8, 0),
             sectors: 2048..4096,
             bio_based: false,
             file_systems: Vec::new(),

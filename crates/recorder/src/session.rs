@@ -1,6 +1,6 @@
 //! The loop of a capture: polling, counting and rotation of files.
 
-use crate::capture_result::Recorded;
+use crate::capture_result::CaptureResult;
 use crate::disk_watch::DiskWatch;
 use crate::error::RecordError;
 use crate::live_host::LiveHost;
@@ -32,7 +32,7 @@ pub fn record(
     recording: &Recording,
     is_stopped: &dyn Fn() -> bool,
     progress: &mut dyn RecordingProgress,
-) -> Result<Recorded, RecordError> {
+) -> Result<CaptureResult, RecordError> {
     let devices = recording::find(&recording.devices, &recording.mounts)?;
     let options = recording.options(&devices);
     recording.check(&options)?;
@@ -43,7 +43,7 @@ pub fn record(
     let conditions = recording.conditions(&devices);
     let capture = Capture::begin(&options)?;
     let sampler = recording.sampler(&devices)?;
-    let watch = DiskWatch::new(devices.iter().map(recording::FoundDevice::disk));
+    let watch = DiskWatch::new(&options.devices);
     let mut source = LiveCapture { capture, sampler, watch };
     let mut host = LiveHost::new(&recording.output.path, is_stopped)?;
     record_from(recording, conditions, &mut source, &mut host, &directory, progress)
@@ -63,7 +63,7 @@ pub fn record_from<D: OutputStorage>(
     host: &mut dyn RecordingHost,
     directory: &D,
     progress: &mut dyn RecordingProgress,
-) -> Result<Recorded, RecordError>
+) -> Result<CaptureResult, RecordError>
 where
     D::File: Send,
 {
@@ -152,7 +152,7 @@ where
         }
     }
 
-    fn run(mut self) -> Result<Recorded, RecordError> {
+    fn run(mut self) -> Result<CaptureResult, RecordError> {
         self.read_processors();
         let mut file = self.open()?;
         self.progress.report(&RecordingEvent::Begun { source: &self.conditions.source });
@@ -286,7 +286,7 @@ where
         let read = || self.host.processor_times();
         ProcessorLog::add(self.conditions.lasted_ns, read, &mut self.conditions.processors);
         let complete = file.finish(&self.conditions)?;
-        self.progress.report(&RecordingEvent::Written(&complete.written));
+        self.progress.report(&RecordingEvent::Written(&complete.file));
         Ok((complete, counters))
     }
 
@@ -302,7 +302,7 @@ where
     }
 
     /// Writes the remaining I/Os and returns the results.
-    fn end(mut self, file: OpenFile<D>) -> Result<Recorded, RecordError> {
+    fn end(mut self, file: OpenFile<D>) -> Result<CaptureResult, RecordError> {
         let mut file = self.poll(file)?;
         self.total += file.end(self.source)?;
         self.record_replaced_disks();
@@ -316,7 +316,7 @@ where
         }
         let (complete, counters) = self.finish(file)?;
         self.previous.take().into_iter().chain([complete]).try_for_each(CompleteFile::sync)?;
-        Ok(Recorded { conditions: self.conditions, counters, ios: self.total })
+        Ok(CaptureResult { conditions: self.conditions, counters, ios: self.total })
     }
 }
 

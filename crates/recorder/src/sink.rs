@@ -1,11 +1,11 @@
 //! Writers of a capture's rows: single I/Os or capture steps.
 
-use crate::capture_result::Written;
-use crate::source::{RecordingSource, StepParts};
+use crate::capture_result::CapturedFile;
+use crate::source::RecordingSource;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::time::Duration;
-use steadfast_capture::CaptureError;
+use steadfast_capture::{CaptureError, StepParts};
 use steadfast_domain::{CaptureConditions, IoEvent};
 use steadfast_tracefile::parquet::TraceWriter;
 use steadfast_tracefile::{StepWriter, TraceError};
@@ -169,17 +169,17 @@ impl<F: Write + Send> Sink<F> {
         self,
         path: PathBuf,
         conditions: &CaptureConditions,
-    ) -> Result<Written, TraceError> {
+    ) -> Result<CapturedFile, TraceError> {
         Ok(match self {
             Sink::Ios { writer, .. } => {
                 let ios = writer.rows();
                 writer.finish(conditions.clone())?;
-                Written { path, ios, step_rows: None }
+                CapturedFile { path, ios, step_rows: None }
             }
             Sink::Steps { writer, ios, .. } => {
                 let rows = writer.rows();
                 writer.finish(conditions)?;
-                Written { path, ios, step_rows: Some(rows) }
+                CapturedFile { path, ios, step_rows: Some(rows) }
             }
         })
     }

@@ -5,10 +5,8 @@ use crate::disk_watch::{DiskWatch, ReplacedDisk};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
-use steadfast_capture::{Capture, CaptureCounters, CaptureError, ContentSampler};
-use steadfast_domain::io_event::{
-    DeviceBusyStep, Mark, RangeInStep, Share, StreamInStep, TimeZoneChange,
-};
+use steadfast_capture::{Capture, CaptureCounters, CaptureError, ContentSampler, StepParts};
+use steadfast_domain::io_event::{Mark, Share, TimeZoneChange};
 use steadfast_domain::{CaptureConditions, IoEvent, TimeZone};
 use steadfast_host::ProcessorTimes;
 
@@ -48,25 +46,6 @@ pub trait RecordingSource {
         &mut self,
         conditions: &mut CaptureConditions,
     ) -> Result<CaptureCounters, CaptureError>;
-}
-
-/// Parts of capture steps.
-#[derive(Debug, Default)]
-pub struct StepParts {
-    /// I/O streams.
-    pub streams: Vec<StreamInStep>,
-    /// Busy time of devices.
-    pub busy: Vec<DeviceBusyStep>,
-    /// I/Os of LBA ranges.
-    pub ranges: Vec<RangeInStep>,
-}
-
-impl StepParts {
-    pub(crate) fn clear(&mut self) {
-        self.streams.clear();
-        self.busy.clear();
-        self.ranges.clear();
-    }
 }
 
 /// The host of a recording: its clocks, its user, and readings of it.
@@ -156,10 +135,8 @@ impl RecordingSource for LiveCapture {
     }
 
     fn take_steps(&mut self, into: &mut StepParts) -> Result<(), CaptureError> {
+        self.capture.take_steps(into)?;
         let StepParts { streams, busy, ranges } = into;
-        self.capture.take_steps(streams)?;
-        self.capture.take_busy(busy)?;
-        self.capture.take_ranges(ranges)?;
         self.watch.update();
         streams.iter_mut().for_each(|part| part.device = self.watch.device(part.device));
         busy.iter_mut().for_each(|part| part.device = self.watch.device(part.device));

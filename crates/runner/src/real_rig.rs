@@ -22,7 +22,8 @@ use steadfast_domain::{
 use steadfast_engine::power_cut::{CutWatch, WritesEnd, read_blocks, write_until_failure};
 use steadfast_engine::{PreparedStep, StepRefusal, StepStart, StopSignal, TargetEngine};
 use steadfast_host::{
-    Directory, Examination, HostError, LoadCgroups, PurgeProgress, PurgeWatch, SystemRoots,
+    ChangePlan, Directory, Examination, HostError, LoadCgroups, PurgeProgress, PurgeWatch,
+    SystemRoots,
 };
 
 pub use steadfast_host::wall_clock_unix_ms;
@@ -249,7 +250,7 @@ impl Rig for DeviceRig {
     }
 
     fn settle(&mut self, wanted: &Conditions, journal: Journal<'_>) -> Result<Conditions, Halt> {
-        let (changes, mut unmet) =
+        let ChangePlan { changes, mut unmet } =
             steadfast_host::plan_changes(wanted, self.engine.target(), &self.roots);
         for change in &changes {
             journal(change)?;

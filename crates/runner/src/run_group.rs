@@ -328,7 +328,9 @@ impl<D: RunStorage> RunGroup<D> {
 /// Returns [`LedgerError::Exists`] or [`LedgerError::Taken`] with a remedy.
 pub fn refuse_taken(out: &Path) -> Result<(), LedgerError> {
     Directory::check_place(out)?;
-    if Directory::open(out).is_ok_and(|out| matches!(out.look(OsStr::new(FILE)), Ok(Some(_)))) {
+    if Directory::open(out)
+        .is_ok_and(|out| matches!(out.entry_metadata(OsStr::new(FILE)), Ok(Some(_))))
+    {
         return Err(LedgerError::Exists(out.to_owned()));
     }
     match out.symlink_metadata() {

@@ -87,7 +87,7 @@ pub const TARGETS: &str = "targets.json";
 /// Returns [`FileError::InRunDirectory`] with `output`, and [`FileError::Io`] if the directory cannot
 /// be examined.
 fn refuse_in_run(directory: &Directory, output: &Path) -> Result<(), FileError> {
-    let has = |name: &str| directory.look(OsStr::new(name)).map(|found| found.is_some());
+    let has = |name: &str| directory.entry_metadata(OsStr::new(name)).map(|found| found.is_some());
     let refused = || Err(FileError::InRunDirectory(output.to_owned()));
     // Either file is enough here: a run directory may have lost the other.
     if has(SETTINGS)? || has(JOURNAL)? {
@@ -106,7 +106,7 @@ fn refuse_in_run(directory: &Directory, output: &Path) -> Result<(), FileError> 
 
 /// Returns true if the file is the list of the runs of several devices.
 fn is_list_of_runs(directory: &Directory, name: &OsStr) -> Result<bool, FileError> {
-    Ok(name == TARGETS && directory.look(name)?.is_some())
+    Ok(name == TARGETS && directory.entry_metadata(name)?.is_some())
 }
 
 /// Refuses an output that another argument of the command line names as well, by any path.
@@ -114,7 +114,7 @@ fn is_list_of_runs(directory: &Directory, name: &OsStr) -> Result<bool, FileErro
 /// # Errors
 /// Returns [`FileError::IsInput`].
 fn refuse_argument(directory: &Directory, name: &OsStr) -> Result<(), FileError> {
-    let Some(found) = directory.look(name)? else { return Ok(()) };
+    let Some(found) = directory.entry_metadata(name)? else { return Ok(()) };
     let path = directory.path().join(name);
     let arguments: Vec<Vec<OsString>> = std::env::args_os().skip(1).map(argument_values).collect();
     let is_same_file = |value: &OsString| {

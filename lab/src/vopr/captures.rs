@@ -26,7 +26,7 @@ use steadfast_domain::io_event::{
 use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer, Nanos, TimeZone};
 use steadfast_host::ProcessorTimes;
 use steadfast_recorder::{
-    CaptureCounters, CaptureError, Output, RecordError, Recorded, Recording, RecordingEvent,
+    CaptureCounters, CaptureError, CaptureResult, Output, RecordError, Recording, RecordingEvent,
     RecordingHost, RecordingProgress, RecordingSource, ReplacedDisk, StepParts, record_from,
 };
 use steadfast_tracefile::{Batch, Fields, Trace, TraceError};
@@ -403,7 +403,7 @@ impl RecordingProgress for FileCount {
 }
 
 enum CaptureEnd {
-    Recorded(Box<Recorded>),
+    Recorded(Box<CaptureResult>),
     Refused(RecordError),
     /// Killed, or without power.
     Died,
@@ -623,7 +623,7 @@ fn check(
 /// Checks a capture that was reported as complete.
 fn check_recorded(
     history: &CaptureHistory,
-    recorded: &Recorded,
+    recorded: &CaptureResult,
     found: &FoundFiles,
 ) -> Result<(), String> {
     if history.source_failed {

@@ -202,13 +202,13 @@ impl OutputStorage for SimulatedDirectory {
         });
         found.is_ok_and(|found| found == file.inode)
     }
-    fn give_free_name(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+    fn rename_to_unused(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         let (from, to) = (text(from), text(to));
         self.call(CallKind::Rename, &to, |state, directory| {
             state.disk.rename_to_free(directory, &from, &to)
         })
     }
-    fn give_used_name(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+    fn rename_over(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         let (from, to) = (text(from), text(to));
         self.call(CallKind::Rename, &to, |state, directory| {
             state.disk.rename(directory, &from, &to)

@@ -2,7 +2,8 @@
 //! tracepoints have them: scripts of ours, with the cheapest maps found, a buffer as large as that
 //! of our capture, and buffered output.
 
-use crate::load::{BLOCK, CostDevice, CostLoad};
+use crate::load::{BLOCK, CostLoad, touch};
+use crate::scratch_device::ScratchDevice;
 use crate::{CostRun, Fallible, RING_BYTES};
 use std::fs;
 use std::os::fd::{FromRawFd, OwnedFd};
@@ -32,7 +33,7 @@ pub fn is_installed() -> bool {
     Command::new(PROGRAM).arg("--version").output().is_ok()
 }
 
-pub fn run(device: &CostDevice, load: &CostLoad, output: BpftraceOutput) -> Fallible<CostRun> {
+pub fn run(device: &ScratchDevice, load: &CostLoad, output: BpftraceOutput) -> Fallible<CostRun> {
     let mut recorder = BpftraceProcess::start(device, output)?;
     recorder.wait_until_attached(device)?;
     let before = (recorder.kernel()?.nanos, recorder.user_ns()?);
@@ -93,7 +94,7 @@ impl Drop for BpftraceProcess {
 }
 
 impl BpftraceProcess {
-    fn start(device: &CostDevice, output: BpftraceOutput) -> Fallible<BpftraceProcess> {
+    fn start(device: &ScratchDevice, output: BpftraceOutput) -> Fallible<BpftraceProcess> {
         let stats = measure_programs()?;
         let directory = tempfile::tempdir()?;
         let capture_device = device.capture_device();
@@ -102,7 +103,7 @@ impl BpftraceProcess {
         } else {
             (include_str!("requests.bt"), 3)
         };
-        let number = capture_device.number.0 << 20 | capture_device.number.1;
+        let number = capture_device.number.kernel_encoding();
         let lines = u32::from(output == BpftraceOutput::Line);
         let process = Command::new(PROGRAM)
             .env("BPFTRACE_PERF_RB_PAGES", pages_per_processor().to_string())
@@ -117,7 +118,7 @@ impl BpftraceProcess {
     }
 
     /// Reads from the device until every program has run.
-    fn wait_until_attached(&mut self, device: &CostDevice) -> Fallible<()> {
+    fn wait_until_attached(&mut self, device: &ScratchDevice) -> Fallible<()> {
         let began = Instant::now();
         while self.kernel()?.awake < self.programs {
             let ended = self.process.try_wait()?.is_some();
@@ -125,7 +126,7 @@ impl BpftraceProcess {
                 let errors = fs::read_to_string(self.directory.path().join(ERRORS))?;
                 return Err(format!("bpftrace did not attach its programs: {errors}").into());
             }
-            device.touch()?;
+            touch(device)?;
             std::thread::sleep(Duration::from_millis(20));
         }
         Ok(())

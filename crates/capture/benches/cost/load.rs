@@ -1,88 +1,38 @@
 //! A load of 4 KiB random reads and writes by threads that wait for each I/O, at full speed or at a
 //! fixed rate.
 
-use std::fs::{self, File, OpenOptions};
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
-use std::path::PathBuf;
-use std::process::Command;
+use crate::Fallible;
+use crate::scratch_device::ScratchDevice;
+use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
-use steadfast_capture::{CaptureDevice, WHOLE_DISK};
 
 /// Size of the device of the load, in bytes.
 pub const SIZE: u64 = 512 << 20;
 /// Size of every I/O of the load, in bytes.
 pub const BLOCK: u64 = 4096;
 
-/// A device made for the bench, removed on drop.
-pub struct CostDevice {
-    path: PathBuf,
-    bio_based: bool,
-    remove: Box<dyn Fn() + Send + Sync>,
+/// Creates a zram device, the fastest device available, and fills it.
+pub fn filled_zram() -> Fallible<ScratchDevice> {
+    filled(ScratchDevice::zram(SIZE)?)
 }
 
-impl Drop for CostDevice {
-    fn drop(&mut self) {
-        (self.remove)();
-    }
+/// Creates a loop device and fills it.
+pub fn filled_loop_device() -> Fallible<ScratchDevice> {
+    filled(ScratchDevice::loop_device(SIZE, &[])?)
 }
 
-impl CostDevice {
-    /// Makes a zram device (compressed memory), the fastest device available.
-    pub fn zram() -> super::Fallible<CostDevice> {
-        let number = fs::read_to_string("/sys/class/zram-control/hot_add")?.trim().to_owned();
-        let path = PathBuf::from(format!("/dev/zram{number}"));
-        let size = format!("/sys/block/zram{number}/disksize");
-        let remove = Box::new(move || {
-            let _ = fs::write("/sys/class/zram-control/hot_remove", &number);
-        });
-        let device = CostDevice { path, bio_based: true, remove };
-        fs::write(size, SIZE.to_string())?;
-        device.filled()
+fn filled(device: ScratchDevice) -> Fallible<ScratchDevice> {
+    let file = device.open_direct()?;
+    for block in 0..SIZE / BLOCK {
+        file.write_all_at(&AlignedBlock([block as u8; BLOCK as usize]).0, block * BLOCK)?;
     }
+    Ok(device)
+}
 
-    /// Makes a loop device over a file in memory, which has a request queue.
-    pub fn loop_device() -> super::Fallible<CostDevice> {
-        let file = tempfile::Builder::new().tempfile_in("/dev/shm")?;
-        file.as_file().set_len(SIZE)?;
-        let mut losetup = Command::new("losetup");
-        let out = losetup.args(["--find", "--show"]).arg(file.path()).output()?;
-        let path = PathBuf::from(String::from_utf8(out.stdout)?.trim());
-        let name = path.clone();
-        let remove = Box::new(move || {
-            let _ = Command::new("losetup").arg("--detach").arg(&name).status();
-            let _ = file.path();
-        });
-        CostDevice { path, bio_based: false, remove }.filled()
-    }
-
-    fn filled(self) -> super::Fallible<CostDevice> {
-        let file = self.open()?;
-        for block in 0..SIZE / BLOCK {
-            file.write_all_at(&AlignedBlock([block as u8; BLOCK as usize]).0, block * BLOCK)?;
-        }
-        Ok(self)
-    }
-
-    fn open(&self) -> std::io::Result<File> {
-        OpenOptions::new().read(true).write(true).custom_flags(libc::O_DIRECT).open(&self.path)
-    }
-
-    /// Reads two blocks at once, which is not an I/O of the load.
-    pub fn touch(&self) -> super::Fallible<()> {
-        let mut blocks = Box::new(AlignedBlock([0; 2 * BLOCK as usize]));
-        Ok(self.open()?.read_exact_at(&mut blocks.0, 0)?)
-    }
-
-    pub fn capture_device(&self) -> CaptureDevice {
-        let number = fs::metadata(&self.path).map_or(0, |metadata| metadata.rdev());
-        CaptureDevice {
-            name: self.path.display().to_string(),
-            number: (libc::major(number), libc::minor(number)),
-            sectors: WHOLE_DISK,
-            bio_based: self.bio_based,
-            file_systems: Vec::new(),
-        }
-    }
+/// Reads two blocks at once, which is not an I/O of the load.
+pub fn touch(device: &ScratchDevice) -> Fallible<()> {
+    let mut blocks = Box::new(AlignedBlock([0; 2 * BLOCK as usize]));
+    Ok(device.open_direct()?.read_exact_at(&mut blocks.0, 0)?)
 }
 
 #[repr(align(4096))]
@@ -107,7 +57,7 @@ pub struct CostLoadResult {
 }
 
 impl CostLoad {
-    pub fn apply(&self, device: &CostDevice) -> CostLoadResult {
+    pub fn apply(&self, device: &ScratchDevice) -> CostLoadResult {
         let began = Instant::now();
         let mut times: Vec<u32> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..self.threads)
@@ -123,8 +73,8 @@ impl CostLoad {
     }
 
     /// Does two reads and a write in turn; response times are in nanoseconds.
-    fn thread(&self, device: &CostDevice, seed: u64) -> Vec<u32> {
-        let Ok(file) = device.open() else { return Vec::new() };
+    fn thread(&self, device: &ScratchDevice, seed: u64) -> Vec<u32> {
+        let Ok(file) = device.open_direct() else { return Vec::new() };
         let mut times = Vec::with_capacity(4 << 20);
         let mut block = Box::new(AlignedBlock([7; BLOCK as usize]));
         let (began, mut state) = (Instant::now(), seed + 1);

@@ -10,9 +10,12 @@
 mod bpftrace;
 mod load;
 mod ours;
+#[path = "../../testing/scratch_device.rs"]
+mod scratch_device;
 
 use bpftrace::BpftraceOutput;
-use load::{CostDevice, CostLoad, CostLoadResult};
+use load::{CostLoad, CostLoadResult, filled_loop_device, filled_zram};
+use scratch_device::ScratchDevice;
 use std::time::Duration;
 
 type Fallible<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
@@ -45,7 +48,7 @@ fn main() -> Fallible<()> {
     let option = arguments.iter().position(|word| word == "--pairs");
     let pairs = option.and_then(|at| arguments.get(at + 1)?.parse().ok()).unwrap_or(PAIRS);
     let named = |table: &str| arguments.iter().any(|word| word == table);
-    let (zram, loop_device) = (CostDevice::zram()?, CostDevice::loop_device()?);
+    let (zram, loop_device) = (filled_zram()?, filled_loop_device()?);
     if !named("bpftrace") {
         with_and_without(&zram, &loop_device, pairs)?;
     }
@@ -81,7 +84,11 @@ pub enum CapturedData {
     Ranges,
 }
 
-fn with_and_without(zram: &CostDevice, loop_device: &CostDevice, pairs: usize) -> Fallible<()> {
+fn with_and_without(
+    zram: &ScratchDevice,
+    loop_device: &ScratchDevice,
+    pairs: usize,
+) -> Fallible<()> {
     println!(
         "| device, load | capture of | IOPS without | with | loss % | p99 us without | with | \
          kernel ns/I/O | user ns/I/O | bytes/I/O | lost |"
@@ -116,7 +123,7 @@ fn points() -> Vec<CostPoint> {
     ]
 }
 
-fn line(device: &CostDevice, point: &CostPoint, pairs: usize) -> Fallible<String> {
+fn line(device: &ScratchDevice, point: &CostPoint, pairs: usize) -> Fallible<String> {
     let (mut without, mut with) = (Vec::new(), Vec::new());
     for _ in 0..pairs {
         without.push(alone(device, &point.load)?);
@@ -142,7 +149,7 @@ fn line(device: &CostDevice, point: &CostPoint, pairs: usize) -> Fallible<String
     ))
 }
 
-fn alone(device: &CostDevice, load: &CostLoad) -> Fallible<CostRun> {
+fn alone(device: &ScratchDevice, load: &CostLoad) -> Fallible<CostRun> {
     Ok(CostRun { loaded: load.apply(device), ..CostRun::default() })
 }
 
@@ -188,7 +195,7 @@ fn median(runs: &[CostRun], value: impl Fn(&CostRun) -> f64) -> f64 {
 
 /// The second table: the same load alone, with a capture, with bpftrace printing a line for every
 /// I/O, and with bpftrace only counting them.
-fn with_bpftrace(zram: &CostDevice, loop_device: &CostDevice, rounds: usize) -> Fallible<()> {
+fn with_bpftrace(zram: &ScratchDevice, loop_device: &ScratchDevice, rounds: usize) -> Fallible<()> {
     println!(
         "| device, load | recorder | IOPS | loss % | p99 us | kernel ns/I/O | user ns/I/O | \
          bytes/I/O | not recorded | reported lost |"
@@ -207,7 +214,7 @@ fn with_bpftrace(zram: &CostDevice, loop_device: &CostDevice, rounds: usize) -> 
     Ok(())
 }
 
-fn compare(name: &str, device: &CostDevice, load: &CostLoad, rounds: usize) -> Fallible<()> {
+fn compare(name: &str, device: &ScratchDevice, load: &CostLoad, rounds: usize) -> Fallible<()> {
     let mut runs: [Vec<CostRun>; 4] = Default::default();
     for _ in 0..rounds {
         runs[0].push(alone(device, load)?);

@@ -1,16 +1,17 @@
 //! A load with our own capture running, written as `steadfast` writes it.
 
-use crate::load::{CostDevice, CostLoad, SIZE, thread_time_ns};
+use crate::load::{CostLoad, SIZE, thread_time_ns};
+use crate::scratch_device::ScratchDevice;
 use crate::{CapturedData, CostRun, Fallible, RING_BYTES};
 use std::fs::File;
 use std::io::BufWriter;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use steadfast_capture::{Capture, CaptureOptions};
+use steadfast_capture::{Capture, CaptureOptions, StepParts};
 use steadfast_domain::{CaptureConditions, IoEvent, Layer};
 use steadfast_tracefile::{StepWriter, TraceWriter};
 
-pub fn run(device: &CostDevice, load: &CostLoad, data: CapturedData) -> Fallible<CostRun> {
+pub fn run(device: &ScratchDevice, load: &CostLoad, data: CapturedData) -> Fallible<CostRun> {
     let step_ns = (data != CapturedData::Ios).then_some(1_000_000_000);
     let range_bytes =
         if data == CapturedData::Ranges { vec![SIZE.div_ceil(1000)] } else { Vec::new() };
@@ -68,19 +69,18 @@ fn write_ios(capture: &mut Capture, stop: &AtomicBool) -> RecordedSize {
 fn write_steps(capture: &mut Capture, stop: &AtomicBool, step_ns: Option<u64>) -> RecordedSize {
     let conditions = CaptureConditions { step_ns, ..CaptureConditions::default() };
     let mut writer = StepWriter::new(BufWriter::new(tempfile::tempfile()?), &conditions)?;
-    let (mut parts, mut ranges, mut taken) = (Vec::new(), Vec::new(), Instant::now());
+    let (mut parts, mut taken) = (StepParts::default(), Instant::now());
     while !stop.load(Ordering::Relaxed) {
         std::thread::sleep(Duration::from_millis(20));
         if taken.elapsed() >= Duration::from_secs(1) {
             taken = Instant::now();
             capture.take_steps(&mut parts)?;
-            capture.take_ranges(&mut ranges)?;
         }
     }
     capture.end(&mut Vec::new())?;
     capture.take_steps(&mut parts)?;
-    writer.add(&parts);
-    let ios = parts.iter().map(|part| part.ios).sum();
+    writer.add(&parts.streams);
+    let ios = parts.streams.iter().map(|part| part.ios).sum();
     finished(ios, writer.finish(&conditions)?)
 }
 

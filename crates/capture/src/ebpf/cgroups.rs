@@ -40,9 +40,10 @@ impl CgroupHierarchy {
         (1..).zip(CONTROLLERS).map(|(number, controller)| CgroupHierarchy { number, controller })
     }
 
-    /// Returns the hierarchy's number in the programs' settings; 0 if cgroups are not captured.
-    pub(super) fn number(chosen: Option<CgroupHierarchy>) -> u32 {
-        chosen.map_or(0, |hierarchy| hierarchy.number)
+    /// Returns the number of the captured hierarchy in the programs' settings; 0 if cgroups are not
+    /// captured.
+    pub(super) fn number(captured: Option<CgroupHierarchy>) -> u32 {
+        captured.map_or(0, |hierarchy| hierarchy.number)
     }
 
     /// Returns `v2`, or for version 1 `v1, ` and the controller.
@@ -58,17 +59,18 @@ impl CgroupHierarchy {
 /// a whole. Containers and services are in every hierarchy in use, while a host on version 1 may
 /// have version 2 mounted with a single cgroup in it. Directories are counted, because the kernel's
 /// own count (/proc/cgroups) includes removed cgroups that are not freed yet.
-pub(crate) fn chosen() -> Option<(CgroupHierarchy, PathBuf)> {
+pub(crate) fn largest_hierarchy() -> Option<(CgroupHierarchy, PathBuf)> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
-    let mut best: Option<(usize, CgroupHierarchy, PathBuf)> = None;
+    let (mut best, mut most) = (None, 0);
     for hierarchy in CgroupHierarchy::all() {
         let Some(mount_point) = mount_point(&mounts, hierarchy.controller) else { continue };
         let count = tree::directories(&mount_point).take(COUNT_MAX).count();
-        if best.as_ref().is_none_or(|(most, ..)| count > *most) {
-            best = Some((count, hierarchy, mount_point));
+        if best.is_none() || count > most {
+            most = count;
+            best = Some((hierarchy, mount_point));
         }
     }
-    best.map(|(_, hierarchy, mount_point)| (hierarchy, mount_point))
+    best
 }
 
 /// Returns the mount point of a hierarchy mounted from its root, from the lines of
@@ -80,11 +82,11 @@ fn mount_point(mounts: &str, controller: Option<&str>) -> Option<PathBuf> {
         let (root, mount_point) = (mount.next()?, mount.next()?);
         let mut file_system = file_system.split(' ');
         let (kind, options) = (file_system.next()?, file_system.nth(1)?);
-        let is_it = match controller {
+        let is_hierarchy = match controller {
             None => kind == "cgroup2",
             Some(controller) => kind == "cgroup" && options.split(',').any(|o| o == controller),
         };
-        (is_it && root == "/").then(|| PathBuf::from(mount_point))
+        (is_hierarchy && root == "/").then(|| PathBuf::from(mount_point))
     })
 }
 

@@ -90,7 +90,7 @@ impl CapturedLayer for FileSource {
             let Some(call) = plain::read::<OutstandingCall>(value) else { return };
             if let Some(event) = call.unended(began_ns) {
                 *unended += 1;
-                add(event, call.judged & 1 == 1);
+                add(event, call.is_sequential());
             }
         })
     }
@@ -170,7 +170,7 @@ struct OutstandingCall {
     before: u8,
     how: u8,
     /// Bit 0: sequential.
-    judged: u16,
+    judgment: u16,
     depth: u32,
 }
 
@@ -178,6 +178,12 @@ struct OutstandingCall {
 unsafe impl PlainData for OutstandingCall {}
 
 impl OutstandingCall {
+    fn is_sequential(&self) -> bool {
+        self.judgment & 1 == 1
+    }
+
+    /// Returns the event of a call that was outstanding when the capture ended, or `None` if it
+    /// was issued before the capture.
     fn unended(&self, began_ns: u64) -> Option<IoEvent> {
         (self.before == 0).then(|| IoEvent { depth: self.depth, ..self.record.event(began_ns) })
     }
@@ -220,7 +226,6 @@ impl FileProgramSettings {
         };
         for (index, device) in (0u32..).zip(&options.devices) {
             for file_system in &device.file_systems {
-                let (major, minor) = file_system.number;
                 let at = settings.count as usize;
                 if at == FILE_SYSTEMS_MAX {
                     return Err(CaptureError::new(
@@ -228,7 +233,7 @@ impl FileProgramSettings {
                         "capture fewer devices at once",
                     ));
                 }
-                settings.number[at] = major << 20 | minor;
+                settings.number[at] = file_system.number.kernel_encoding();
                 settings.device[at] = index;
                 settings.count += 1;
             }

@@ -18,5 +18,5 @@ mod rings;
 mod steps;
 
 pub(crate) use block::BlockSource;
-pub(crate) use cgroups::{CgroupHierarchy, chosen as chosen_hierarchy};
+pub(crate) use cgroups::{CgroupHierarchy, largest_hierarchy};
 pub(crate) use files::FileSource;

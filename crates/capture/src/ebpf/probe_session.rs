@@ -7,12 +7,11 @@ use super::ranges;
 use super::rings::{RingRecord, RingSizes, Rings};
 use super::steps::{self, StepTables};
 use crate::clock::monotonic_ns;
-use crate::counters::{CaptureCounters, EventSource};
+use crate::counters::{CaptureCounters, EventSource, StepParts};
 use crate::error::CaptureError;
 use crate::options::CaptureOptions;
 use crate::process_names::ProcessNames;
 use std::time::{Duration, Instant};
-use steadfast_domain::io_event::{DeviceBusyStep, RangeInStep, StreamInStep};
 use steadfast_domain::{IoEvent, Layer};
 
 /// Longest time that a closed capture waits for outstanding I/Os.
@@ -146,22 +145,14 @@ impl<T: CapturedLayer> EventSource for T {
     fn take_steps(
         &mut self,
         names: &mut ProcessNames,
-        into: &mut Vec<StreamInStep>,
+        into: &mut StepParts,
     ) -> Result<(), CaptureError> {
-        let ProbeSession { programs, step_tables, .. } = self.session_mut();
-        step_tables.as_mut().map_or(Ok(()), |tables| tables.take(programs, names, into))
-    }
-
-    fn take_busy(&mut self, into: &mut Vec<DeviceBusyStep>) -> Result<(), CaptureError> {
         let ProbeSession { programs, step_tables, began_ns, .. } = self.session_mut();
-        let lasted_ns = monotonic_ns().saturating_sub(*began_ns);
-        step_tables.as_mut().map_or(Ok(()), |tables| tables.take_busy(programs, lasted_ns, into))
-    }
-
-    fn take_ranges(&mut self, into: &mut Vec<RangeInStep>) -> Result<(), CaptureError> {
-        let ProbeSession { programs, step_tables, began_ns, .. } = self.session_mut();
-        let lasted_ns = monotonic_ns().saturating_sub(*began_ns);
-        step_tables.as_mut().map_or(Ok(()), |tables| tables.take_ranges(programs, lasted_ns, into))
+        let Some(tables) = step_tables else { return Ok(()) };
+        let lasted_ns = || monotonic_ns().saturating_sub(*began_ns);
+        tables.take_streams(programs, names, &mut into.streams)?;
+        tables.take_busy(programs, lasted_ns(), &mut into.busy)?;
+        tables.take_ranges(programs, lasted_ns(), &mut into.ranges)
     }
 
     fn cgroups(&self, show: &mut dyn FnMut(u16, u64)) -> Result<(), CaptureError> {

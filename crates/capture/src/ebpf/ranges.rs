@@ -33,8 +33,8 @@ pub(super) struct RangeKey {
 unsafe impl PlainData for RangeKey {}
 
 impl RangeKey {
-    /// Returns the key of element `at` of [`RECENT`], and its half. `first` is the first step in the
-    /// map.
+    /// Returns the key of the element of [`RECENT`] with this index, and its half. `first` is the
+    /// first step in the map.
     pub(super) fn from_index(at: u32, first: u64) -> (Self, usize) {
         let key = RangeKey {
             step: first + u64::from(at >> 11 & 1),
@@ -59,15 +59,27 @@ pub(super) struct RangeTally {
 // SAFETY: integers, no padding.
 unsafe impl PlainData for RangeTally {}
 
+/// A step, a device and an operation, whose I/Os are counted by range.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct RangeStep {
+    step: u64,
+    device: u16,
+    is_write: bool,
+}
+
+/// The ranges in which an I/O begins or ends, by their number.
+type RangeTallies = BTreeMap<u32, RangeTally>;
+
 /// The ranges of each step, device and operation in which an I/O begins or ends.
 #[derive(Default)]
-pub(super) struct RangeSums(BTreeMap<(u64, u16, bool), BTreeMap<u32, RangeTally>>);
+pub(super) struct RangeSums(BTreeMap<RangeStep, RangeTallies>);
 
 impl RangeSums {
     /// Adds an entry of a table.
     pub(super) fn add(&mut self, key: RangeKey, tally: RangeTally) {
+        let RangeKey { step, device, .. } = key;
         let is_write = key.op == IoOp::Write as u16;
-        let ranges = self.0.entry((key.step, key.device, is_write)).or_default();
+        let ranges = self.0.entry(RangeStep { step, device, is_write }).or_default();
         let sum = ranges.entry(key.range).or_default();
         sum.begins += tally.begins;
         sum.leaves += tally.leaves;
@@ -96,7 +108,7 @@ impl RangeSums {
     /// Appends every range that was touched. `range_bytes` has the size of each device's ranges.
     pub(super) fn finish(self, range_bytes: &[u64], into: &mut Vec<RangeInStep>) {
         let mut touched: BTreeMap<(u64, u16, u16), RangeInStep> = BTreeMap::new();
-        for ((step, device, is_write), ranges) in self.0 {
+        for (RangeStep { step, device, is_write }, ranges) in self.0 {
             let width = range_bytes.get(usize::from(device)).copied().unwrap_or(0);
             let mut add = |range: u32, ios: u64, bytes: u64| {
                 let Ok(range) = u16::try_from(range) else { return };

@@ -211,7 +211,7 @@ impl BlockProgramSettings {
         let devices = options.devices.iter().zip(range_bytes);
         for (place, (device, range_bytes)) in settings.device.iter_mut().zip(devices) {
             *place = KernelDevice {
-                number: device.number.0 << 20 | device.number.1,
+                number: device.number.kernel_encoding(),
                 bio_based: device.bio_based.into(),
                 first_sector: device.sectors.start,
                 end_sector: device.sectors.end,

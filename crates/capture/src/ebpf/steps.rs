@@ -26,8 +26,8 @@ pub(super) struct StepTables {
     step_ns: u64,
     layer: Layer,
     in_use: usize,
-    /// I/Os outstanding when the capture ended; true if sequential.
-    unended: Vec<(IoEvent, bool)>,
+    /// I/Os outstanding when the capture ended.
+    unended: Vec<UnendedIo>,
     busy: BusyTimes,
     /// Bytes of an LBA range of each device; empty if ranges are not counted.
     range_bytes: Vec<u64>,
@@ -38,13 +38,19 @@ pub(super) struct StepTables {
     unended_ranges: RangeSums,
 }
 
+/// An I/O without a completion.
+struct UnendedIo {
+    event: IoEvent,
+    sequential: bool,
+}
+
 /// Progress in reading the busy time of the devices.
 #[derive(Default)]
 struct BusyTimes {
     /// The first step that was not read.
     next: u64,
     /// By device: positive if it was busy at the end of the last step that was read.
-    lasting: Vec<i64>,
+    busy_at_end: Vec<i64>,
     /// The first step whose slot held no older step as well when it was read.
     known_from: u64,
     /// Steps that were overwritten before they were read.
@@ -56,7 +62,7 @@ impl StepTables {
     pub(super) fn new(step_ns: u64, layer: Layer, options: &CaptureOptions) -> Self {
         // The I/Os of one process do not say when a device is busy.
         let devices = if options.process.is_some() { 0 } else { options.devices.len() };
-        let busy = BusyTimes { lasting: vec![0; devices], ..BusyTimes::default() };
+        let busy = BusyTimes { busy_at_end: vec![0; devices], ..BusyTimes::default() };
         let range_bytes = match layer {
             Layer::Block => options.range_bytes.clone(),
             Layer::FileSystem => Vec::new(),
@@ -112,13 +118,14 @@ impl StepTables {
             let is_known = step >= busy.known_from;
             busy.missed += u64::from(!is_known);
             let width_ns = (until_ns - (step * *step_ns).min(until_ns)).min(*step_ns);
-            for (device, lasting) in (0u16..).zip(&mut busy.lasting) {
+            for (device, busy_at_end) in (0u16..).zip(&mut busy.busy_at_end) {
                 let at = u64::from(device) * BUSY_STEPS + step % BUSY_STEPS;
                 let element = programs.take_element(BUSY, at as u32)?;
                 let Some(sum) = plain::read::<BusySum>(&element) else { continue };
-                *lasting += sum.lasting;
-                let whole = if *lasting > 0 { width_ns.cast_signed() } else { 0 };
-                let busy_ns = (sum.sum_ns + whole).clamp(0, width_ns.cast_signed());
+                *busy_at_end += sum.net_begins;
+                // A busy period that lasts beyond the step has no end in its sum.
+                let rest_ns = if *busy_at_end > 0 { width_ns.cast_signed() } else { 0 };
+                let busy_ns = (sum.sum_ns + rest_ns).clamp(0, width_ns.cast_signed());
                 if busy_ns > 0 && is_known {
                     let busy_ns = busy_ns.cast_unsigned();
                     into.push(DeviceBusyStep { step, device, layer: *layer, busy_ns });
@@ -164,8 +171,8 @@ impl StepTables {
         Ok(())
     }
 
-    /// Swaps the tables and appends the content of the one that was in use.
-    pub(super) fn take(
+    /// Swaps the tables of I/O streams and appends the content of the one that was in use.
+    pub(super) fn take_streams(
         &mut self,
         programs: &AttachedPrograms,
         names: &mut ProcessNames,
@@ -180,7 +187,7 @@ impl StepTables {
                 into.push(key.with_tally(&tally, self.layer, names));
             }
         })?;
-        for (mut event, sequential) in self.unended.drain(..) {
+        for UnendedIo { mut event, sequential } in self.unended.drain(..) {
             names.complete(std::slice::from_mut(&mut event));
             into.push(StreamInStep::from_io(&event, sequential, self.step_ns));
         }
@@ -192,7 +199,7 @@ impl StepTables {
         if let Some(range_bytes) = self.range_bytes.get(usize::from(event.device)) {
             self.unended_ranges.add_io(event.issued_ns / self.step_ns, &event, *range_bytes);
         }
-        self.unended.push((event, sequential));
+        self.unended.push(UnendedIo { event, sequential });
     }
 }
 
@@ -200,8 +207,10 @@ impl StepTables {
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct BusySum {
+    /// Ends minus begins of busy periods, each as the time since the step began.
     sum_ns: i64,
-    lasting: i64,
+    /// Begins minus ends: 1 if the device stays busy beyond the step.
+    net_begins: i64,
 }
 
 // SAFETY: integers, no padding.
@@ -279,7 +288,7 @@ impl StepKey {
             sequential: stream & 8 != 0,
             bytes: self.bytes,
             pid,
-            command: if is_first_thread { command } else { names.of_thread(pid, command) },
+            command: if is_first_thread { command } else { names.name_or(pid, command) },
             ios: tally.ios,
             failed: u64::from(tally.failed),
             responses: tally.responses,

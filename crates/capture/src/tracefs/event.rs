@@ -39,7 +39,7 @@ pub(super) struct TracepointEvent {
     pub kind: TracepointKind,
     pub time_ns: u64,
     pub cpu: u16,
-    /// Major << 20 | minor.
+    /// Number of the disk in the kernel's encoding.
     pub device: u32,
     pub sector: u64,
     pub bytes: u64,

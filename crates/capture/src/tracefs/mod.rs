@@ -18,7 +18,7 @@ use crate::counters::{CaptureCounters, EventSource};
 use crate::error::CaptureError;
 use crate::options::{CaptureDevice, CaptureOptions};
 use event::{NewTaskLayout, TracepointEvent, TracepointKind, TracepointLayout};
-use pages::PageEvents;
+use pages::{PageEvents, RawEvent};
 use pending_ios::PendingIos;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
@@ -228,13 +228,13 @@ impl Tracefs {
                     Ok(length) => {
                         let mut events = PageEvents::new(&page[..length]);
                         self.dropped += events.missed;
-                        while let Some((time, content)) = events.next_event() {
-                            let starts = self.start_layout.as_ref();
-                            self.started_threads
-                                .extend(starts.and_then(|layout| layout.read(content, time)));
-                            let event =
-                                TracepointLayout::read(&self.layouts, content, time, buffer.cpu);
-                            self.waiting.extend(event);
+                        while let Some(RawEvent { time_ns, content }) = events.next_event() {
+                            if let Some(layout) = &self.start_layout {
+                                self.started_threads.extend(layout.read(content, time_ns));
+                            }
+                            let (layouts, cpu) = (&self.layouts, buffer.cpu);
+                            self.waiting
+                                .extend(TracepointLayout::read(layouts, content, time_ns, cpu));
                         }
                     }
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
@@ -290,7 +290,7 @@ fn enable_tracepoint(
     })?;
     let filter: Vec<String> = devices
         .iter()
-        .map(|device| format!("dev == {}", device.number.0 << 20 | device.number.1))
+        .map(|device| format!("dev == {}", device.number.kernel_encoding()))
         .collect();
     instance.set(&format!("events/block/{name}/filter"), &filter.join(" || "))?;
     instance.set(&format!("events/block/{name}/enable"), "1")?;

@@ -20,6 +20,12 @@ pub(super) struct PageEvents<'p> {
     pub missed: u64,
 }
 
+/// An event as it is in a page.
+pub(super) struct RawEvent<'p> {
+    pub time_ns: u64,
+    pub content: &'p [u8],
+}
+
 fn word(bytes: &[u8]) -> Option<u32> {
     Some(u32::from_ne_bytes(bytes.get(..4)?.try_into().ok()?))
 }
@@ -44,8 +50,8 @@ impl<'p> PageEvents<'p> {
         PageEvents { content: page.get(HEAD..end).unwrap_or_default(), time_ns, missed }
     }
 
-    /// Returns the next event: its time in nanoseconds and its content.
-    pub(super) fn next_event(&mut self) -> Option<(u64, &'p [u8])> {
+    /// Returns the next event.
+    pub(super) fn next_event(&mut self) -> Option<RawEvent<'p>> {
         loop {
             let head = word(self.content)?;
             let (kind, delta) = (head & 31, u64::from(head >> 5));
@@ -77,9 +83,9 @@ impl<'p> PageEvents<'p> {
                         words => (0, words as usize * 4),
                     };
                     let end = begin + length;
-                    let event = rest.get(begin..end)?;
+                    let content = rest.get(begin..end)?;
                     self.content = rest.get(end.next_multiple_of(4)..).unwrap_or_default();
-                    return Some((self.time_ns, event));
+                    return Some(RawEvent { time_ns: self.time_ns, content });
                 }
             }
         }
@@ -123,12 +129,13 @@ mod tests {
         ];
         let page = page(0, &words);
         let mut events = PageEvents::new(&page);
-        let (time, content) = events.next_event().unwrap();
-        assert_eq!((time, content.len()), (1_005, 8));
-        let (time, content) = events.next_event().unwrap();
-        assert_eq!((time, content.len()), (1_005 + (1 << 27) + 3 + 1, 8));
-        let (time, content) = events.next_event().unwrap();
-        assert_eq!((time, content), (1_005 + (1 << 27) + 4 + 2 + 4, &31u32.to_ne_bytes()[..]));
+        let event = events.next_event().unwrap();
+        assert_eq!((event.time_ns, event.content.len()), (1_005, 8));
+        let event = events.next_event().unwrap();
+        assert_eq!((event.time_ns, event.content.len()), (1_005 + (1 << 27) + 3 + 1, 8));
+        let event = events.next_event().unwrap();
+        assert_eq!(event.time_ns, 1_005 + (1 << 27) + 4 + 2 + 4);
+        assert_eq!(event.content, 31u32.to_ne_bytes());
         assert!(events.next_event().is_none());
     }
 

@@ -23,8 +23,8 @@ struct Requester {
 }
 
 impl Requester {
-    fn from_event(seen: &TracepointEvent) -> Self {
-        Requester { process: seen.process, thread: seen.thread, command: seen.command }
+    fn from_event(traced: &TracepointEvent) -> Self {
+        Requester { process: traced.process, thread: traced.thread, command: traced.command }
     }
 }
 
@@ -38,14 +38,30 @@ struct FlushRequesters {
     after_write: Option<Requester>,
 }
 
+/// A captured device as events name it.
+struct TracedDevice {
+    /// Number of the disk in the kernel's encoding.
+    disk: u32,
+    /// Range of the device on the disk.
+    sectors: Range<u64>,
+}
+
+impl TracedDevice {
+    /// Returns true if an event is of this device. An event without a sector is of any device on
+    /// its disk.
+    fn has(&self, event: &TracepointEvent) -> bool {
+        let has_sector = event.op != IoOp::Flush && event.bytes > 0;
+        self.disk == event.device && (!has_sector || self.sectors.contains(&event.sector))
+    }
+}
+
 /// All I/Os that have started and not completed.
 pub(super) struct PendingIos {
     pub matcher: IoMatcher,
     /// By the number of the disk.
     flushes: HashMap<u32, FlushRequesters>,
-    /// By device, in the order of the options: `major << 20 | minor` of the disk, and the device's
-    /// range on it in sectors.
-    devices: Vec<(u32, Range<u64>)>,
+    /// Captured devices, in the order of the options.
+    devices: Vec<TracedDevice>,
     process: Option<u32>,
     commands: bool,
 }
@@ -58,7 +74,10 @@ impl PendingIos {
             devices: options
                 .devices
                 .iter()
-                .map(|device| (device.number.0 << 20 | device.number.1, device.sectors.clone()))
+                .map(|device| TracedDevice {
+                    disk: device.number.kernel_encoding(),
+                    sectors: device.sectors.clone(),
+                })
                 .collect(),
             process: options.process,
             commands: options.commands,
@@ -76,44 +95,40 @@ impl PendingIos {
 
     /// Processes the next event in order. Returns an I/O that completes with it, or one whose
     /// completion is now known to have been missed.
-    pub(super) fn follow(&mut self, seen: &TracepointEvent) -> Option<IoEvent> {
-        // An event without a sector counts for the first device on its disk.
-        let device = self.devices.iter().position(|(number, sectors)| {
-            *number == seen.device
-                && (seen.op == IoOp::Flush || seen.bytes == 0 || sectors.contains(&seen.sector))
-        })?;
+    pub(super) fn follow(&mut self, traced: &TracepointEvent) -> Option<IoEvent> {
+        let device = self.devices.iter().position(|device| device.has(traced))?;
         let mut step = BlockStep {
-            action: match seen.kind {
+            action: match traced.kind {
                 TracepointKind::Started => BlockAction::Queued,
                 TracepointKind::Issued | TracepointKind::BioQueued => BlockAction::Issued,
                 TracepointKind::Requeued => BlockAction::Requeued,
                 TracepointKind::Completed => BlockAction::Completed,
                 TracepointKind::BioCompleted => BlockAction::BioCompleted,
             },
-            time_ns: seen.time_ns,
-            disk: seen.device,
+            time_ns: traced.time_ns,
+            disk: traced.device,
             device: device as u16,
-            sector: seen.sector,
-            bytes: seen.bytes,
-            op: seen.op,
-            flags: seen.flags,
-            cpu: seen.cpu,
-            pid: seen.process,
-            tid: seen.thread,
-            command: seen.command,
-            failed: seen.failed,
+            sector: traced.sector,
+            bytes: traced.bytes,
+            op: traced.op,
+            flags: traced.flags,
+            cpu: traced.cpu,
+            pid: traced.process,
+            tid: traced.thread,
+            command: traced.command,
+            failed: traced.failed,
         };
         let begins = match step.action {
             BlockAction::Queued => {
-                self.note_flush_requester(seen);
+                self.note_flush_requester(traced);
                 true
             }
             BlockAction::Issued => self.matcher.begins_io(&step),
             _ => false,
         };
         if begins {
-            let Requester { process, thread, command } = self.requester(seen);
-            let is_written_back = seen.op == IoOp::Write && command.0.starts_with(WORKER);
+            let Requester { process, thread, command } = self.requester(traced);
+            let is_written_back = traced.op == IoOp::Write && command.0.starts_with(WORKER);
             step.flags |= if is_written_back { flags::WRITEBACK } else { 0 };
             (step.pid, step.tid) = (process, thread);
             step.command = if self.commands { command } else { CommandName::default() };
@@ -148,12 +163,13 @@ impl PendingIos {
 mod tests {
     use super::*;
     use crate::options::{CaptureDevice, WHOLE_DISK};
+    use steadfast_domain::DeviceNumber;
     use steadfast_domain::io_event::{IncompleteIos, Layer, RESPONSE_UNKNOWN};
 
     fn pending_ios() -> PendingIos {
         let device = CaptureDevice {
             name: "sdx".into(),
-            number: (8, 16),
+            number: DeviceNumber::new(8, 16),
             sectors: WHOLE_DISK,
             bio_based: false,
             file_systems: Vec::new(),

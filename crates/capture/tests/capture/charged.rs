@@ -2,7 +2,7 @@
 //! requested it.
 
 use super::files::{MountedScratch, open};
-use super::{begin, captured, direct, loop_device, options, take_rest};
+use super::{SOURCES, begin, captured, loop_device, options, take_rest};
 use std::os::unix::fs::FileExt;
 use steadfast_capture::{Capture, CaptureOptions, SourceName};
 use steadfast_domain::io_event::flags;
@@ -15,7 +15,7 @@ fn every_thread_of_a_process_is_captured_through_tracefs() {
     let Some(device) = loop_device() else { return };
     let (own, source) = (Some(std::process::id()), Some(SourceName::Tracefs));
     let wanted = CaptureOptions { process: own, source, ..options(&device) };
-    let file = direct(&device.path);
+    let file = device.open_direct().unwrap();
     let read = |from: u64| {
         for number in 0..101 {
             let mut block = Box::new(super::DirectBlock([0; 4096]));
@@ -41,18 +41,13 @@ fn every_thread_of_a_process_is_captured_through_tracefs() {
 const SYNCS: u64 = 211;
 
 #[test]
-fn a_flush_is_charged_to_the_process_that_syncs_by_ebpf() {
-    flushes(SourceName::Ebpf);
-}
-
-#[test]
-fn a_flush_is_charged_to_the_process_that_syncs_by_tracefs() {
-    flushes(SourceName::Tracefs);
+fn a_flush_is_charged_to_the_process_that_syncs() {
+    SOURCES.into_iter().for_each(capture_flushes);
 }
 
 /// A sync of a file whose blocks are allocated requests a flush itself; for a growing file the
 /// journal requests flushes, before and after its write.
-fn flushes(source: SourceName) {
+fn capture_flushes(source: SourceName) {
     let Some(mounted) = MountedScratch::new() else { return };
     let file = open(&mounted.path("file"));
     file.write_all_at(&vec![1; 1 << 20], 0).unwrap();
@@ -84,7 +79,7 @@ fn flushes(source: SourceName) {
 
 #[test]
 fn writeback_is_reported_by_every_source() {
-    for source in [SourceName::Ebpf, SourceName::Tracefs] {
+    for source in SOURCES {
         let Some(mounted) = MountedScratch::new() else { return };
         let wanted = CaptureOptions { source: Some(source), ..options(&mounted.device) };
         let act = |_: &Capture| {

@@ -1,7 +1,7 @@
 //! Capture steps of the file-system layer: the sums of the kernel equal those that a reader of the
 //! trace makes of single calls, stream by stream.
 
-use super::files::{MountedScratch, open};
+use super::files::{MODES, MountedScratch, open};
 use super::{DirectBlock, options, skip, take_rest};
 use io_uring::{IoUring, opcode, types};
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use std::io::{IoSlice, Read, Seek, SeekFrom, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use steadfast_analysis::annotate::sequential::{Sequencer, WINDOW};
-use steadfast_capture::{Capture, CaptureOptions, FileCaptureMode};
+use steadfast_capture::{Capture, CaptureOptions, FileCaptureMode, StepParts};
 use steadfast_domain::io_event::StreamInStep;
 use steadfast_domain::{IoEvent, IoOp, Layer};
 use steadfast_tracefile::Batch;
@@ -35,22 +35,25 @@ struct FileStreamTotals {
     single: BTreeMap<FileStream, FileStreamSums>,
 }
 
-/// Captures, in both ways, the calls of this process on the file system while `act` runs.
-fn both(way: FileCaptureMode, act: impl FnOnce(&MountedScratch)) -> Option<FileStreamTotals> {
+/// Captures the calls of this process on the file system while `act` runs, as steps and singly.
+fn capture_steps_and_calls(
+    mode: FileCaptureMode,
+    act: impl FnOnce(&MountedScratch),
+) -> Option<FileStreamTotals> {
     let mounted = MountedScratch::new()?;
-    let (layers, files) = (vec![Layer::FileSystem], Some(way));
+    let (layers, files) = (vec![Layer::FileSystem], Some(mode));
     let process = Some(std::process::id());
     let every = CaptureOptions { layers, files, process, ..options(&mounted.device) };
     let begun = Capture::begin(&CaptureOptions { step_ns: Some(100_000_000), ..every.clone() });
     let (mut steps, mut ios) = match begun.and_then(|steps| Ok((steps, Capture::begin(&every)?))) {
-        Ok(both) => both,
+        Ok(captures) => captures,
         Err(error) => {
             skip(&error.to_string());
             return None;
         }
     };
     act(&mounted);
-    let (mut events, mut parts) = (Vec::new(), Vec::new());
+    let (mut events, mut parts) = (Vec::new(), StepParts::default());
     take_rest(&mut ios, &mut events);
     ios.end(&mut events).unwrap();
     let none = &mut Vec::new();
@@ -59,7 +62,7 @@ fn both(way: FileCaptureMode, act: impl FnOnce(&MountedScratch)) -> Option<FileS
     let counters = steps.counters().unwrap();
     assert_eq!((counters.lost, counters.skipped, counters.in_part.missing()), (0, 0, 0));
     assert_eq!(none.len(), 0);
-    Some(FileStreamTotals { added: added(&parts), single: single(events) })
+    Some(FileStreamTotals { added: added(&parts.streams), single: single(events) })
 }
 
 fn added(parts: &[StreamInStep]) -> BTreeMap<FileStream, FileStreamSums> {
@@ -77,7 +80,7 @@ fn added(parts: &[StreamInStep]) -> BTreeMap<FileStream, FileStreamSums> {
     streams
 }
 
-/// Returns the same sums from single calls, judged as by a reader of the trace.
+/// Returns the same sums from single calls, as a reader of the trace adds them up.
 fn single(mut events: Vec<IoEvent>) -> BTreeMap<FileStream, FileStreamSums> {
     events.sort_by_key(|event| event.issued_ns);
     let mut sequencer = Sequencer::new(WINDOW);
@@ -96,17 +99,14 @@ fn single(mut events: Vec<IoEvent>) -> BTreeMap<FileStream, FileStreamSums> {
 }
 
 #[test]
-fn steps_of_calls_are_those_of_single_calls_at_calls() {
-    one_after_another(FileCaptureMode::Calls);
+fn steps_of_calls_are_those_of_single_calls() {
+    MODES.into_iter().for_each(add_up_single_calls);
 }
 
-#[test]
-fn steps_of_calls_are_those_of_single_calls_at_entry_points() {
-    one_after_another(FileCaptureMode::EntryPoints);
-}
-
-fn one_after_another(way: FileCaptureMode) {
-    let Some(FileStreamTotals { added, single }) = both(way, calls) else { return };
+fn add_up_single_calls(mode: FileCaptureMode) {
+    let Some(FileStreamTotals { added, single }) = capture_steps_and_calls(mode, calls) else {
+        return;
+    };
     assert_eq!(added, single);
     let ios = |op, sequential, bytes| added.get(&(op, sequential, bytes)).map_or(0, |s| s.ios);
     let (read, write) = (IoOp::Read, IoOp::Write);
@@ -160,18 +160,15 @@ fn calls(mounted: &MountedScratch) {
 }
 
 #[test]
-fn steps_of_io_uring_calls_are_those_of_single_calls_at_calls() {
-    many_at_once(FileCaptureMode::Calls);
-}
-
-#[test]
-fn steps_of_io_uring_calls_are_those_of_single_calls_at_entry_points() {
-    many_at_once(FileCaptureMode::EntryPoints);
+fn steps_of_io_uring_calls_are_those_of_single_calls() {
+    MODES.into_iter().for_each(add_up_io_uring_calls);
 }
 
 /// Sequential reads, sixteen outstanding at a time, complete out of order.
-fn many_at_once(way: FileCaptureMode) {
-    let Some(FileStreamTotals { added, single }) = both(way, requests) else { return };
+fn add_up_io_uring_calls(mode: FileCaptureMode) {
+    let Some(FileStreamTotals { added, single }) = capture_steps_and_calls(mode, requests) else {
+        return;
+    };
     if added.is_empty() {
         return skip("io_uring is disabled here");
     }

@@ -13,6 +13,10 @@ use steadfast_capture::{CaptureCounters, CaptureOptions, FileCaptureMode};
 use steadfast_domain::io_event::flags;
 use steadfast_domain::{IoEvent, IoOp, Layer};
 
+/// All ways to capture the file-system layer.
+pub(super) const MODES: [FileCaptureMode; 2] =
+    [FileCaptureMode::Calls, FileCaptureMode::EntryPoints];
+
 /// A file system on a device of its own.
 pub(super) struct MountedScratch {
     directory: tempfile::TempDir,
@@ -53,12 +57,12 @@ pub(super) fn open(path: &Path) -> File {
 /// Captures the calls of this process on the file system while `act` runs.
 fn calls_captured(
     layers: &[Layer],
-    way: FileCaptureMode,
+    mode: FileCaptureMode,
     act: impl FnOnce(&MountedScratch),
 ) -> Option<(Vec<IoEvent>, CaptureCounters)> {
     let mounted = MountedScratch::new()?;
     let own = Some(std::process::id());
-    let (layers, files) = (layers.to_vec(), Some(way));
+    let (layers, files) = (layers.to_vec(), Some(mode));
     let wanted = CaptureOptions { layers, files, process: own, ..options(&mounted.device) };
     let (mut capture, events) = captured(&wanted, |_| act(&mounted))?;
     Some((events, capture.counters().unwrap()))
@@ -72,18 +76,13 @@ fn on(events: &[IoEvent], inode: u64) -> Vec<(IoOp, u64, u32)> {
 }
 
 #[test]
-fn every_call_on_a_file_is_captured_once_with_offset_and_bytes_at_calls() {
-    every_call(FileCaptureMode::Calls);
+fn every_call_on_a_file_is_captured_once_with_offset_and_bytes() {
+    MODES.into_iter().for_each(capture_every_call);
 }
 
-#[test]
-fn every_call_on_a_file_is_captured_once_with_offset_and_bytes_at_entry_points() {
-    every_call(FileCaptureMode::EntryPoints);
-}
-
-fn every_call(way: FileCaptureMode) {
+fn capture_every_call(mode: FileCaptureMode) {
     let (mut expected, mut inode) = (Vec::new(), 0);
-    let found = calls_captured(&[Layer::FileSystem], way, |mounted| {
+    let found = calls_captured(&[Layer::FileSystem], mode, |mounted| {
         let mut file = open(&mounted.path("file"));
         inode = file.metadata().unwrap().ino();
         let block = [7u8; 5003];
@@ -118,8 +117,7 @@ fn every_call(way: FileCaptureMode) {
         assert_eq!(file.read_at(&mut [0; 64], 1 << 30).unwrap(), 0);
         expected.push((IoOp::Read, 1 << 30, 0));
         // Another file system.
-        std::fs::write(mounted.device.backing.with_extension("other"), "not seen").unwrap();
-        std::fs::remove_file(mounted.device.backing.with_extension("other")).unwrap();
+        tempfile::tempfile_in("/dev/shm").unwrap().write_all(b"not seen").unwrap();
     });
     let Some((events, counters)) = found else { return };
     assert_eq!(on(&events, inode), expected);
@@ -130,18 +128,13 @@ fn every_call(way: FileCaptureMode) {
 }
 
 #[test]
-fn appended_failed_and_direct_calls_are_distinguished_at_calls() {
-    kinds_of_call(FileCaptureMode::Calls);
+fn appended_failed_and_direct_calls_are_distinguished() {
+    MODES.into_iter().for_each(capture_kinds_of_calls);
 }
 
-#[test]
-fn appended_failed_and_direct_calls_are_distinguished_at_entry_points() {
-    kinds_of_call(FileCaptureMode::EntryPoints);
-}
-
-fn kinds_of_call(way: FileCaptureMode) {
+fn capture_kinds_of_calls(mode: FileCaptureMode) {
     let (mut appended, mut too_long) = (0, 0);
-    let found = calls_captured(&[Layer::FileSystem], way, |mounted| {
+    let found = calls_captured(&[Layer::FileSystem], mode, |mounted| {
         let append =
             |name| OpenOptions::new().append(true).create(true).open(mounted.path(name)).unwrap();
         let (mut one, mut other) = (append("log"), append("log"));
@@ -172,18 +165,13 @@ fn kinds_of_call(way: FileCaptureMode) {
 }
 
 #[test]
-fn io_uring_is_captured_and_mapped_files_are_counted_as_unseen_at_calls() {
-    uring(FileCaptureMode::Calls);
+fn io_uring_is_captured_and_mapped_files_are_counted_as_unseen() {
+    MODES.into_iter().for_each(capture_io_uring);
 }
 
-#[test]
-fn io_uring_is_captured_and_mapped_files_are_counted_as_unseen_at_entry_points() {
-    uring(FileCaptureMode::EntryPoints);
-}
-
-fn uring(way: FileCaptureMode) {
+fn capture_io_uring(mode: FileCaptureMode) {
     let mut inode = 0;
-    let found = calls_captured(&[Layer::FileSystem], way, |mounted| {
+    let found = calls_captured(&[Layer::FileSystem], mode, |mounted| {
         let file = open(&mounted.path("file"));
         inode = file.metadata().unwrap().ino();
         file.set_len(1 << 20).unwrap();

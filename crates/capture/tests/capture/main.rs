@@ -6,88 +6,30 @@
 mod charged;
 mod file_steps;
 mod files;
+#[path = "../../testing/scratch_device.rs"]
+mod scratch_device;
 mod who;
 
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use scratch_device::ScratchDevice;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use steadfast_capture::{
-    Capture, CaptureCounters, CaptureDevice, CaptureError, CaptureFileSystem, CaptureOptions,
-    FileCaptureMode, SourceName, WHOLE_DISK,
+    Capture, CaptureCounters, CaptureDevice, CaptureError, CaptureOptions, FileCaptureMode,
+    SourceName, WHOLE_DISK,
 };
 use steadfast_domain::io_event::RESPONSE_UNKNOWN;
-use steadfast_domain::{IoEvent, IoOp, Layer};
+use steadfast_domain::{DeviceNumber, IoEvent, IoOp, Layer};
 
 /// A prime number.
 const COUNT: u64 = 10_007;
 
-/// A block device made for the test, removed on drop.
-struct ScratchDevice {
-    path: PathBuf,
-    /// The device below, if there is one.
-    backing: PathBuf,
-    bio_based: bool,
-    remove: Box<dyn Fn()>,
-}
-
 /// Size of a device in bytes, enough for the I/Os of `apply`.
 const SIZE: u64 = 64 << 20;
 
-impl ScratchDevice {
-    /// Makes a loop device over a file in memory.
-    fn loop_device() -> Option<ScratchDevice> {
-        let file = tempfile::Builder::new().tempfile_in("/dev/shm").ok()?;
-        file.as_file().set_len(SIZE).ok()?;
-        let out = Command::new("losetup")
-            .args(["--find", "--show", "--direct-io=on"])
-            .arg(file.path())
-            .output()
-            .ok()?;
-        let path = PathBuf::from(String::from_utf8(out.stdout).ok()?.trim());
-        let name = path.clone();
-        let backing = file.path().to_owned();
-        let remove = Box::new(move || {
-            let _ = Command::new("losetup").arg("--detach").arg(&name).status();
-            let _ = file.path();
-        });
-        out.status.success().then_some(ScratchDevice { path, backing, bio_based: false, remove })
-    }
-
-    /// Makes a zram device (compressed memory), which has no request queue.
-    fn zram() -> Option<ScratchDevice> {
-        let number = std::fs::read_to_string("/sys/class/zram-control/hot_add").ok()?;
-        let number = number.trim().to_owned();
-        let size = format!("/sys/block/zram{number}/disksize");
-        let path = PathBuf::from(format!("/dev/zram{number}"));
-        let remove = Box::new(move || {
-            let _ = std::fs::write("/sys/class/zram-control/hot_remove", &number);
-        });
-        let device = ScratchDevice { path, backing: PathBuf::new(), bio_based: true, remove };
-        std::fs::write(size, SIZE.to_string()).ok()?;
-        Some(device)
-    }
-
-    fn capture_device(&self) -> CaptureDevice {
-        let number = std::fs::metadata(&self.path).unwrap().rdev();
-        let number = (libc::major(number), libc::minor(number));
-        CaptureDevice {
-            name: self.path.file_name().unwrap().to_string_lossy().into_owned(),
-            number,
-            sectors: WHOLE_DISK,
-            bio_based: self.bio_based,
-            file_systems: vec![CaptureFileSystem { number, kind: Some("ext4".to_owned()) }],
-        }
-    }
-}
-
-impl Drop for ScratchDevice {
-    fn drop(&mut self) {
-        (self.remove)();
-    }
-}
+/// All sources of the block layer's events.
+const SOURCES: [SourceName; 2] = [SourceName::Ebpf, SourceName::Tracefs];
 
 fn options(device: &ScratchDevice) -> CaptureOptions {
     CaptureOptions {
@@ -98,10 +40,6 @@ fn options(device: &ScratchDevice) -> CaptureOptions {
         ring_bytes: 1 << 25,
         ..CaptureOptions::default()
     }
-}
-
-fn direct(path: &Path) -> File {
-    OpenOptions::new().read(true).write(true).custom_flags(libc::O_DIRECT).open(path).unwrap()
 }
 
 /// 4 KiB of memory at an address aligned for O_DIRECT.
@@ -120,13 +58,10 @@ fn apply(file: &File) {
     }
 }
 
-/// Makes a loop device; prints the reason and returns `None` if that is not possible.
+/// Creates a loop device; prints the reason and returns `None` if that is not possible.
 fn loop_device() -> Option<ScratchDevice> {
-    let device = ScratchDevice::loop_device();
-    if device.is_none() {
-        skip("no loop device");
-    }
-    device
+    let created = ScratchDevice::loop_device(SIZE, &["--direct-io=on"]);
+    created.map_err(|error| skip(&format!("no loop device: {error}"))).ok()
 }
 
 /// Begins a capture; prints the reason and returns `None` if that is not possible.
@@ -166,9 +101,9 @@ fn skip(why: &str) {
 
 /// Checks that every I/O of `apply` is in the capture exactly once, with its values.
 fn captures_exactly(device: Option<ScratchDevice>, source: SourceName) {
-    let Some(device) = device else { return skip("the device cannot be made") };
+    let Some(device) = device else { return };
     let wanted = CaptureOptions { source: Some(source), ..options(&device) };
-    let file = direct(&device.path);
+    let file = device.open_direct().unwrap();
     let Some((mut capture, events)) = captured(&wanted, |_| apply(&file)) else { return };
     let counters = capture.counters().unwrap();
     // udev reads a device that another test closed after writing; only our own I/Os count.
@@ -189,30 +124,30 @@ fn captures_exactly(device: Option<ScratchDevice>, source: SourceName) {
 }
 
 #[test]
-fn captures_every_request_of_a_loop_device_with_ebpf() {
-    captures_exactly(ScratchDevice::loop_device(), SourceName::Ebpf);
+fn captures_every_request_of_a_loop_device() {
+    for source in SOURCES {
+        captures_exactly(loop_device(), source);
+    }
 }
 
 #[test]
-fn captures_every_bio_of_a_zram_device_with_ebpf() {
-    captures_exactly(ScratchDevice::zram(), SourceName::Ebpf);
-}
-
-#[test]
-fn captures_every_request_of_a_loop_device_with_tracefs() {
-    captures_exactly(ScratchDevice::loop_device(), SourceName::Tracefs);
-}
-
-#[test]
-fn captures_every_bio_of_a_zram_device_with_tracefs() {
-    captures_exactly(ScratchDevice::zram(), SourceName::Tracefs);
+fn captures_every_bio_of_a_zram_device() {
+    for source in SOURCES {
+        let created = ScratchDevice::zram(SIZE);
+        captures_exactly(created.map_err(|error| skip(&format!("no zram: {error}"))).ok(), source);
+    }
 }
 
 /// A capture that begins and ends under load waits for the I/Os whose start it saw, and reports
 /// those outstanding before it.
-fn begins_and_ends_under_load(source: SourceName) {
+#[test]
+fn a_capture_begins_and_ends_under_load() {
+    SOURCES.into_iter().for_each(capture_under_load);
+}
+
+fn capture_under_load(source: SourceName) {
     let Some(device) = loop_device() else { return };
-    let file = direct(&device.path);
+    let file = device.open_direct().unwrap();
     let stop = AtomicBool::new(false);
     let seen = std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -256,21 +191,11 @@ fn full_capture(
 }
 
 #[test]
-fn begins_and_ends_under_load_with_ebpf() {
-    begins_and_ends_under_load(SourceName::Ebpf);
-}
-
-#[test]
-fn begins_and_ends_under_load_with_tracefs() {
-    begins_and_ends_under_load(SourceName::Tracefs);
-}
-
-#[test]
 fn captures_only_the_selected_process() {
     let Some(device) = loop_device() else { return };
     let other = std::process::id() + 1;
     let wanted = CaptureOptions { process: Some(other), ..options(&device) };
-    let act = |_: &Capture| apply(&direct(&device.path));
+    let act = |_: &Capture| apply(&device.open_direct().unwrap());
     let Some((_, events)) = captured(&wanted, act) else { return };
     assert!(events.iter().all(|event| event.pid == other), "{:?}", events.first());
 }
@@ -300,12 +225,12 @@ fn nothing_is_left_in_tracefs() {
 
 #[test]
 fn only_what_lies_on_a_partition_is_captured() {
-    for source in [SourceName::Ebpf, SourceName::Tracefs] {
+    for source in SOURCES {
         let Some(device) = loop_device() else { return };
         let part = CaptureDevice { sectors: 16..1600, ..device.capture_device() };
         let wanted =
             CaptureOptions { devices: vec![part], source: Some(source), ..options(&device) };
-        let file = direct(&device.path);
+        let file = device.open_direct().unwrap();
         let act = |_: &Capture| {
             for block in 0..211 {
                 file.write_all_at(&Box::new(DirectBlock([1; 4096])).0, block * 8192).unwrap();
@@ -323,7 +248,7 @@ fn only_what_lies_on_a_partition_is_captured() {
 fn lost_events_are_counted() {
     let Some(device) = loop_device() else { return };
     let small = CaptureOptions { ring_bytes: 4096, ..options(&device) };
-    let file = direct(&device.path);
+    let file = device.open_direct().unwrap();
     let Some((mut capture, events)) = captured(&small, |_| apply(&file)) else { return };
     let counters = capture.counters().unwrap();
     assert!(counters.lost > 0);
@@ -340,7 +265,7 @@ fn a_buffer_that_is_emptied_in_time_loses_nothing() {
     let wanted = CaptureOptions { source: Some(SourceName::Ebpf), ..small };
     let Some(mut capture) = begin(&wanted) else { return };
     let (file, mut block, mut events) =
-        (direct(&device.path), Box::new(DirectBlock([0; 4096])), Vec::new());
+        (device.open_direct().unwrap(), Box::new(DirectBlock([0; 4096])), Vec::new());
     const READS: u64 = 30_011;
     for number in 0..READS {
         file.read_exact_at(&mut block.0, number % 977 * 4096).unwrap();
@@ -357,7 +282,7 @@ fn a_buffer_that_is_emptied_in_time_loses_nothing() {
 fn invalid_options_are_refused_with_the_remedy() {
     let device = CaptureDevice {
         name: "none".into(),
-        number: (1, 1),
+        number: DeviceNumber::new(1, 1),
         sectors: WHOLE_DISK,
         bio_based: false,
         file_systems: Vec::new(),
@@ -369,14 +294,24 @@ fn invalid_options_are_refused_with_the_remedy() {
         ring_bytes: 4096,
         ..CaptureOptions::default()
     };
-    let of = |devices| CaptureOptions { devices, ..valid.clone() };
+    let of_devices = |devices| CaptureOptions { devices, ..valid.clone() };
     let files = Some(FileCaptureMode::Calls);
+    let tracefs = Some(SourceName::Tracefs);
+    let cgroups = CaptureOptions { cgroups: true, ..valid.clone() };
+    let file_system = CaptureOptions { layers: vec![Layer::FileSystem], ..valid.clone() };
     let refusals = [
-        (of(Vec::new()), "give 1 to 16"),
-        (of(vec![device.clone(), partition]), "overlap on one disk"),
-        (of(vec![device; 2]), "none was given twice"),
+        (of_devices(Vec::new()), "give 1 to 16"),
+        (of_devices(vec![device.clone(), partition]), "overlap on one disk"),
+        (of_devices(vec![device; 2]), "none was given twice"),
         (CaptureOptions { ring_bytes: 5000, ..valid.clone() }, "power of two"),
         (CaptureOptions { files, ..valid.clone() }, "--layer filesystem"),
+        (CaptureOptions { paths: true, ..valid.clone() }, "--layer block,filesystem"),
+        (CaptureOptions { source: tracefs, ..cgroups.clone() }, "tracefs does not report cgroups"),
+        (
+            CaptureOptions { step_ns: Some(100_000_000), ..cgroups },
+            "cannot record paths, cgroups or merges",
+        ),
+        (CaptureOptions { merges: true, ..file_system }, "merges need the block layer"),
     ];
     for (options, expected) in refusals {
         let error = Capture::begin(&options).err().unwrap().to_string();

@@ -2,12 +2,12 @@
 //! requests.
 
 use super::files::{MountedScratch, open};
-use super::{ScratchDevice, captured, direct, loop_device, options, skip};
+use super::{SOURCES, ScratchDevice, captured, loop_device, options, skip};
 use io_uring::{IoUring, opcode, types};
 use std::fs;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use steadfast_capture::{Capture, CaptureOptions, SourceName};
 use steadfast_domain::{IoEvent, IoOp, Layer};
@@ -16,37 +16,44 @@ fn own_name() -> String {
     fs::read_to_string("/proc/self/comm").unwrap().trim_end().to_owned()
 }
 
-/// Number and name of each thread, and its number of writes.
-fn writes_of_threads(path: &Path) -> Vec<(u32, String, usize)> {
-    let writer = |number: usize| {
-        let path = path.to_owned();
+/// A thread that wrote to a device and has ended.
+struct WriterThread {
+    tid: u32,
+    name: String,
+    writes: u64,
+}
+
+/// Writes to a device by three threads at the same time.
+fn write_by_threads(device: &ScratchDevice) -> Vec<WriterThread> {
+    let write = |number: u64| {
         let name = format!("writer-{number}");
         let writes = 101 + 100 * number;
-        let write = move || {
-            let file = direct(&path);
+        let file = device.open_direct().unwrap();
+        let thread = std::thread::Builder::new().name(name.clone()).spawn(move || {
             let block = Box::new(super::DirectBlock([3; 4096]));
-            for at in 0..writes as u64 {
-                file.write_all_at(&block.0, (at * 8 + number as u64) * 4096).unwrap();
+            for at in 0..writes {
+                file.write_all_at(&block.0, (at * 8 + number) * 4096).unwrap();
             }
             // SAFETY: takes nothing and returns a number.
-            (unsafe { libc::gettid() }) as u32
-        };
-        (std::thread::Builder::new().name(name.clone()).spawn(write).unwrap(), name, writes)
+            let tid = unsafe { libc::gettid() } as u32;
+            WriterThread { tid, name, writes }
+        });
+        thread.unwrap()
     };
-    let threads: Vec<_> = (0..3).map(writer).collect();
-    threads.into_iter().map(|(one, name, writes)| (one.join().unwrap(), name, writes)).collect()
+    let threads = [0, 1, 2].map(write);
+    threads.into_iter().map(|thread| thread.join().unwrap()).collect()
 }
 
 fn record_threads(source: SourceName) {
     let Some(device) = loop_device() else { return };
     let wanted = CaptureOptions { source: Some(source), ..options(&device) };
     let mut threads = Vec::new();
-    let act = |_: &Capture| threads = writes_of_threads(&device.path);
+    let act = |_: &Capture| threads = write_by_threads(&device);
     let Some((_, events)) = captured(&wanted, act) else { return };
-    for (tid, name, writes) in threads {
+    for WriterThread { tid, name, writes } in threads {
         let of_thread: Vec<&IoEvent> = events.iter().filter(|event| event.tid == tid).collect();
         let written = of_thread.iter().filter(|event| event.op == IoOp::Write);
-        assert_eq!(written.count(), writes, "{name}");
+        assert_eq!(written.count() as u64, writes, "{name}");
         for event in of_thread {
             assert_eq!(event.pid, std::process::id());
             assert_eq!(event.command.to_string(), own_name());
@@ -56,13 +63,8 @@ fn record_threads(source: SourceName) {
 }
 
 #[test]
-fn threads_are_recorded_with_their_process_by_ebpf() {
-    record_threads(SourceName::Ebpf);
-}
-
-#[test]
-fn threads_are_recorded_with_their_process_by_tracefs() {
-    record_threads(SourceName::Tracefs);
+fn threads_are_recorded_with_their_process() {
+    SOURCES.into_iter().for_each(record_threads);
 }
 
 /// A cgroup made for the test.
@@ -116,7 +118,7 @@ fn a_process_in_a_cgroup_is_captured_with_its_path() {
         cgroup = ScratchCgroup::new(capture).filter(|cgroup| cgroup.holds(pid));
         std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"go\n").unwrap();
         assert!(child.wait().unwrap().success());
-        super::apply(&direct(&device.path));
+        super::apply(&device.open_direct().unwrap());
     };
     let Some((capture, events)) = captured(&wanted, act) else { return };
     let Some(cgroup) = cgroup else {
@@ -188,7 +190,7 @@ fn merged_and_split_requests_are_counted_as_the_kernel_counts_them() {
     }
     let wanted = CaptureOptions { merges: true, ..options(&device) };
     let before = merged_by_kernel(&device);
-    let file = direct(&device.path);
+    let file = device.open_direct().unwrap();
     let act = |_: &Capture| {
         let mut ring = IoUring::new(64).unwrap();
         let block = Box::new(super::DirectBlock([9; 4096]));
@@ -226,20 +228,4 @@ fn merged_and_split_requests_are_counted_as_the_kernel_counts_them() {
     let counters = capture.counters().unwrap();
     assert_eq!(capture.merging(&counters), None);
     assert!(events.iter().all(|event| event.merged == 0));
-}
-
-#[test]
-fn options_that_a_source_or_layer_lacks_are_refused() {
-    let Some(device) = loop_device() else { return };
-    let refusal = |wanted: CaptureOptions| Capture::begin(&wanted).err().unwrap().to_string();
-    let paths = CaptureOptions { paths: true, ..options(&device) };
-    assert!(refusal(paths).contains("--layer block,filesystem"));
-    let cgroups = CaptureOptions { cgroups: true, ..options(&device) };
-    let tracefs = CaptureOptions { source: Some(SourceName::Tracefs), ..cgroups.clone() };
-    assert!(refusal(tracefs).contains("tracefs does not report cgroups"));
-    let steps = CaptureOptions { step_ns: Some(100_000_000), ..cgroups };
-    assert!(refusal(steps).contains("cannot record paths, cgroups or merges"));
-    let layers = vec![Layer::FileSystem];
-    let merges = CaptureOptions { layers, merges: true, ..options(&device) };
-    assert!(refusal(merges).contains("merges need the block layer"));
 }

@@ -94,7 +94,7 @@ impl FioProcess {
     }
 
     pub(super) fn has_open_request(&self) -> bool {
-        matches!(self.directory.look(OsStr::new(REQUEST)), Ok(Some(_)))
+        matches!(self.directory.entry_metadata(OsStr::new(REQUEST)), Ok(Some(_)))
     }
 
     pub(super) fn next_output(&self, wait: Duration) -> FioOutputEvent {
@@ -181,7 +181,7 @@ pub(super) fn fault_text(errno: i32) -> String {
 /// belongs to someone else, and fio would remove it.
 fn remove_stale_request(directory: &Directory) -> io::Result<()> {
     let request = OsStr::new(REQUEST);
-    match directory.look(request).map_err(io::Error::other)? {
+    match directory.entry_metadata(request).map_err(io::Error::other)? {
         None => Ok(()),
         Some(found) if found.is_file() && found.len() == 0 => {
             directory.remove(request).map_err(io::Error::other)

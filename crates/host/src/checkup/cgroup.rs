@@ -5,8 +5,8 @@ use super::topic::CheckTopic;
 use crate::sensors::OwnCgroups;
 use crate::sysfs_node::SysfsNode;
 use std::collections::BTreeSet;
-use steadfast_domain::Bytes;
 use steadfast_domain::record::Check;
+use steadfast_domain::{Bytes, DeviceNumber};
 
 const LIMITS: CheckTopic = CheckTopic("cgroup-limits", "Limits of the control group");
 
@@ -17,7 +17,7 @@ pub(super) fn check(subject: &CheckSubject<'_>) -> Check {
     let Some(groups) = OwnCgroups::of_this_process(subject.roots) else {
         return LIMITS.unknown("the kernel does not report the control groups of this program");
     };
-    let numbers: BTreeSet<(u32, u32)> = [&subject.node, &subject.whole]
+    let numbers: BTreeSet<DeviceNumber> = [&subject.node, &subject.whole]
         .into_iter()
         .flatten()
         .filter_map(SysfsNode::device_number)
@@ -42,8 +42,8 @@ pub(super) fn check(subject: &CheckSubject<'_>) -> Check {
     if !weights.is_empty() {
         found.push(format!("I/O has a weight: {}", weights.join(", ")));
     }
-    if let Some((room, limit)) = groups.memory_room().filter(|(room, _)| *room < SCARCE) {
-        found.push(format!("memory is limited to {limit}; {room} is free"));
+    if let Some(room) = groups.memory_room().filter(|room| room.free < SCARCE) {
+        found.push(format!("memory is limited to {}; {} is free", room.limit, room.free));
     }
     if found.is_empty() {
         return LIMITS.good("processor time, memory and I/O to this device are not limited");

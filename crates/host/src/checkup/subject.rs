@@ -1,6 +1,6 @@
 //! Subject of the checks: a device, its disk and its controller.
 
-use crate::device_uses::node_and_disk;
+use crate::device_uses::NodeAndDisk;
 use crate::facts::pci_function;
 use crate::sysfs_node::SysfsNode;
 use crate::system_roots::SystemRoots;
@@ -21,7 +21,7 @@ pub(super) struct CheckSubject<'a> {
 
 impl<'a> CheckSubject<'a> {
     pub fn new(device: &'a Device, roots: &'a SystemRoots) -> Self {
-        let (node, whole) = node_and_disk(device, roots);
+        let NodeAndDisk { node, disk: whole } = NodeAndDisk::find(device, roots);
         let function = whole.as_ref().and_then(pci_function);
         CheckSubject { device, roots, node, whole, function }
     }

@@ -535,8 +535,8 @@ fn limits_of_our_control_group_are_found() {
     machine.write("sys/fs/cgroup/box/cpu.max", "200000 100000\n");
     let quota = "processor time is limited to 2.00 processors".to_owned();
     assert_eq!(check(&machine, &disk, "cgroup-limits"), Some((Attention, quota)));
-    let (major, minor) = disk.device_number().unwrap();
-    let limit = format!("{major}:{minor} rbps=max wbps=max riops=1000 wiops=max\n");
+    let number = disk.device_number().unwrap();
+    let limit = format!("{number} rbps=max wbps=max riops=1000 wiops=max\n");
     machine.write("sys/fs/cgroup/box/io.max", limit);
     let limited = "I/O to this device is limited: io.max riops=1000 of the control group /box";
     assert_eq!(check(&machine, &disk, "cgroup-limits"), Some((Bad, limited.to_owned())));

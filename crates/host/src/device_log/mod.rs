@@ -67,11 +67,6 @@ impl DeviceLogs {
         }
     }
 
-    /// Returns true if the device may have logs and reading has not been given up.
-    pub fn are_there(&self) -> bool {
-        self.access.is_some()
-    }
-
     /// Returns why the logs are no longer read; `None` if they were not given up.
     pub fn given_up(&self) -> Option<&str> {
         self.given_up.as_deref()

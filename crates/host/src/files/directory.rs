@@ -260,7 +260,7 @@ impl Directory {
     /// Returns the permissions for a new file next to a file of the directory: whoever may read that
     /// file may read the new one. A link says nothing about readers.
     pub fn readers_of(&self, name: &OsStr) -> ReadAccess {
-        match self.look(name) {
+        match self.entry_metadata(name) {
             Ok(Some(found)) if found.is_file() => ReadAccess::like(&found),
             _ => ReadAccess::Usual,
         }
@@ -270,7 +270,7 @@ impl Directory {
     ///
     /// # Errors
     /// Returns [`FileError::Io`] if the entry cannot be examined.
-    pub fn look(&self, name: &OsStr) -> Result<Option<Metadata>, FileError> {
+    pub fn entry_metadata(&self, name: &OsStr) -> Result<Option<Metadata>, FileError> {
         let found = calls::open(&self.file, name, libc::O_PATH | libc::O_NOFOLLOW, 0)
             .and_then(|file| file.metadata());
         match found {
@@ -291,7 +291,7 @@ impl Directory {
         name: &OsStr,
         existing: OverwritePolicy,
     ) -> Result<bool, FileError> {
-        let Some(found) = self.look(name)? else { return Ok(true) };
+        let Some(found) = self.entry_metadata(name)? else { return Ok(true) };
         let path = self.path.join(name);
         match (existing, found.is_file()) {
             (OverwritePolicy::Keep, true) => Err(FileError::Exists(path)),
@@ -319,7 +319,7 @@ impl Directory {
 
     fn open_regular(&self, name: &OsStr, access: i32) -> Result<File, FileError> {
         let path = self.path.join(name);
-        if let Some(found) = self.look(name)?.filter(|found| !found.is_file()) {
+        if let Some(found) = self.entry_metadata(name)?.filter(|found| !found.is_file()) {
             return Err(FileError::Unreadable { path, kind: kind(found.file_type()) });
         }
         let flags = access | libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
@@ -387,7 +387,7 @@ impl Directory {
     /// Returns true if the entry is this open file.
     pub fn is(&self, name: &OsStr, file: &File) -> bool {
         let identity = |of: Metadata| (of.dev(), of.ino());
-        let found = self.look(name).ok().flatten().map(identity);
+        let found = self.entry_metadata(name).ok().flatten().map(identity);
         found.is_some() && found == file.metadata().ok().map(identity)
     }
 
@@ -435,7 +435,7 @@ impl OutputStorage for Directory {
     fn has_file(&self, name: &OsStr, file: &File) -> bool {
         self.is(name, file)
     }
-    fn give_free_name(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+    fn rename_to_unused(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         match calls::rename(&self.file, from, to, libc::RENAME_NOREPLACE) {
             // File systems without RENAME_NOREPLACE support hard links.
             Err(error) if matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ENOSYS)) => {
@@ -445,7 +445,7 @@ impl OutputStorage for Directory {
             done => done,
         }
     }
-    fn give_used_name(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+    fn rename_over(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         calls::rename(&self.file, from, to, 0)
     }
     fn remove_own(&self, name: &OsStr, file: &File) {

@@ -115,9 +115,9 @@ impl<D: OutputStorage> NewFile<D> {
             return Err(FileError::Interfered(path));
         }
         let given = if self.directory.check_name(&self.name, self.existing)? {
-            self.directory.give_free_name(&unfinished, &self.name)
+            self.directory.rename_to_unused(&unfinished, &self.name)
         } else {
-            self.directory.give_used_name(&unfinished, &self.name)
+            self.directory.rename_over(&unfinished, &self.name)
         };
         given.map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => FileError::Exists(path.clone()),

@@ -31,12 +31,12 @@ pub trait OutputStorage: Clone + std::fmt::Debug {
     ///
     /// # Errors
     /// Returns an error if the name is in use or the system refuses.
-    fn give_free_name(&self, from: &OsStr, to: &OsStr) -> io::Result<()>;
+    fn rename_to_unused(&self, from: &OsStr, to: &OsStr) -> io::Result<()>;
     /// Renames a file, replacing an existing one.
     ///
     /// # Errors
     /// Returns an error if the system refuses.
-    fn give_used_name(&self, from: &OsStr, to: &OsStr) -> io::Result<()>;
+    fn rename_over(&self, from: &OsStr, to: &OsStr) -> io::Result<()>;
     /// Removes the entry if it is this open file.
     fn remove_own(&self, name: &OsStr, file: &Self::File);
     /// Makes the names in the directory durable.

@@ -6,6 +6,7 @@
 //! path: they cannot write where they have no permission.
 
 use super::calls;
+use crate::device_number::decode_dev;
 use crate::handles::open_path;
 use crate::mounts::mounts;
 use crate::system_roots::SystemRoots;
@@ -190,7 +191,7 @@ pub(super) fn control_in(path: &Path, directory: &Metadata, owner: u32) -> Optio
 /// Returns the control of the user who mounted a FUSE file system. Its server may report root as
 /// the owner of any file, so owners prove nothing there.
 fn mounter_control(path: &Path, found: &Metadata) -> io::Result<Option<ForeignControl>> {
-    let number = (libc::major(found.dev()), libc::minor(found.dev()));
+    let number = decode_dev(found.dev());
     let all = mounts(&SystemRoots::real()).map_err(io::Error::other)?;
     let served =
         all.iter().filter(|mount| mount.number == number && mount.kind.starts_with("fuse"));

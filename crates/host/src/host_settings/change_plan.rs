@@ -112,28 +112,32 @@ pub fn with_power_management(
     Conditions { link_power, power_state_changes, ..got }
 }
 
-/// Returns the changes that establish these conditions, and one sentence for each condition that
-/// cannot be met. Changes nothing: journal each change first, then call [`super::make_change`].
-pub fn plan_changes(
-    wanted: &Conditions,
-    target: &Target,
-    roots: &SystemRoots,
-) -> (Vec<HostChange>, Vec<String>) {
-    let mut plan = ChangePlan { roots, changes: Vec::new(), unmet: Vec::new() };
+/// Returns the changes that establish these conditions. Changes nothing: journal each change first,
+/// then call [`super::make_change`].
+pub fn plan_changes(wanted: &Conditions, target: &Target, roots: &SystemRoots) -> ChangePlan {
+    let mut planner = ChangePlanner { roots, plan: ChangePlan::default() };
     match node_of(target, roots) {
-        None => plan.refuse_all(wanted, &target.device().name),
-        Some(whole) => plan.all(wanted, &whole, &target.device().transport),
+        None => planner.refuse_all(wanted, &target.device().name),
+        Some(whole) => planner.all(wanted, &whole, &target.device().transport),
     }
-    (plan.changes, plan.unmet)
+    planner.plan
 }
 
-struct ChangePlan<'a> {
+/// Changes that establish conditions.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ChangePlan {
+    /// The changes, in the order in which they are to be made.
+    pub changes: Vec<HostChange>,
+    /// One sentence for each condition that cannot be met.
+    pub unmet: Vec<String>,
+}
+
+struct ChangePlanner<'a> {
     roots: &'a SystemRoots,
-    changes: Vec<HostChange>,
-    unmet: Vec<String>,
+    plan: ChangePlan,
 }
 
-impl ChangePlan<'_> {
+impl ChangePlanner<'_> {
     fn refuse_all(&mut self, wanted: &Conditions, name: &str) {
         let requested = [
             wanted.write_cache.map(|cache| format!("write cache {cache}")),
@@ -145,7 +149,7 @@ impl ChangePlan<'_> {
                 .power_state_changes
                 .map(|on| format!("power state changes {}", if on { "on" } else { "off" })),
         ];
-        self.unmet.extend(requested.into_iter().flatten().map(|what| {
+        self.plan.unmet.extend(requested.into_iter().flatten().map(|what| {
             format!("{what}: {name} is a file, and the device below it is not changed")
         }));
     }
@@ -165,7 +169,7 @@ impl ChangePlan<'_> {
         }
         if let Some(policy) = &wanted.link_power {
             match HostSetting::LinkPower.read(whole, self.roots) {
-                Ok(now) if now == FIRMWARE_POLICY => self.unmet.push(format!(
+                Ok(now) if now == FIRMWARE_POLICY => self.plan.unmet.push(format!(
                     "link power {policy}: it is {now}, which the kernel does not take back"
                 )),
                 _ => self.change(HostSetting::LinkPower, whole, policy),
@@ -204,7 +208,7 @@ impl ChangePlan<'_> {
                 let enabled = wanted == WriteCache::Enabled;
                 self.change(setting, whole, if enabled { "write back" } else { "write through" });
             }
-            None => self.unmet.push(format!(
+            None => self.plan.unmet.push(format!(
                 "write cache {wanted}: {} ({transport}) has no write cache that steadfast can set",
                 whole.name
             )),
@@ -220,7 +224,7 @@ impl ChangePlan<'_> {
             .collect();
         if queues.is_empty() {
             let wish = if on { "on" } else { "off" };
-            self.unmet.push(format!("merges {wish}: {} has no queue/nomerges", whole.name));
+            self.plan.unmet.push(format!("merges {wish}: {} has no queue/nomerges", whole.name));
         }
         for node in &queues {
             // Levels 0 and 1 both merge: change only between merging and not merging.
@@ -233,7 +237,7 @@ impl ChangePlan<'_> {
 
     fn request_size(&mut self, kib: u64, whole: &SysfsNode) {
         match whole.number::<u64>("queue/max_hw_sectors_kb") {
-            Some(most) if kib > most => self.unmet.push(format!(
+            Some(most) if kib > most => self.plan.unmet.push(format!(
                 "requests of {kib} KiB: {} accepts at most {most} KiB in one request",
                 whole.name
             )),
@@ -246,10 +250,14 @@ impl ChangePlan<'_> {
         match setting.read(whole, self.roots) {
             Ok(before) if before == after => {}
             Ok(before) => {
-                self.changes.push(change_of(setting, whole, &before, after, self.roots));
+                self.plan.changes.push(change_of(setting, whole, &before, after, self.roots));
             }
             Err(error) => {
-                self.unmet.push(format!("{} {after} on {}: {error}", setting.name(), whole.name));
+                self.plan.unmet.push(format!(
+                    "{} {after} on {}: {error}",
+                    setting.name(),
+                    whole.name
+                ));
             }
         }
     }

@@ -13,7 +13,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use steadfast_domain::record::HostChange;
-use steadfast_domain::{Device, GroupLimits, IoControl, LoadGroup, Nanos};
+use steadfast_domain::{Device, DeviceNumber, GroupLimits, IoControl, LoadGroup, Nanos};
 
 /// Setting of the directory in a journal; its path below `/sys/fs/cgroup` follows.
 const DIRECTORY: &str = "control group ";
@@ -55,8 +55,8 @@ enum CgroupVersion {
 pub struct LoadCgroups {
     version: CgroupVersion,
     directory: PathBuf,
-    /// Major and minor number of the whole device.
-    number: (u32, u32),
+    /// Number of the whole device.
+    number: DeviceNumber,
 }
 
 impl LoadCgroups {
@@ -102,9 +102,8 @@ impl LoadCgroups {
     /// Returns the change of the device that a rule needs, which the caller journals and makes
     /// before [`LoadCgroups::apply`], and undoes before the next rule.
     pub fn change_for(&self, control: IoControl, roots: &SystemRoots) -> Option<HostChange> {
-        let (major, minor) = self.number;
         let mount = self.directory.parent()?.strip_prefix(roots.sys.join("fs/cgroup")).ok()?;
-        let setting = format!("{COST}{major}:{minor} of control group /{}", mount.display());
+        let setting = format!("{COST}{} of control group /{}", self.number, mount.display());
         let is_needed = matches!(control, IoControl::Cost { .. })
             && GroupSetting::parse(&setting, roots)?.read() == ABSENT;
         is_needed.then(|| change(setting, roots))
@@ -208,8 +207,7 @@ impl LoadCgroups {
 
     /// Sets the target of the victim.
     fn set_target(&self, target: Nanos) -> Result<(), HostError> {
-        let (major, minor) = self.number;
-        write(&self.target_file(), &format!("{major}:{minor} {}", target_text(target)))?;
+        write(&self.target_file(), &format!("{} {}", self.number, target_text(target)))?;
         self.check_target(target)
     }
 
@@ -223,8 +221,7 @@ impl LoadCgroups {
 
     /// Removes the target of the victim, if the kernel has targets.
     fn remove_target(&self) {
-        let (major, minor) = self.number;
-        let _ = write(&self.target_file(), &format!("{major}:{minor} target=0"));
+        let _ = write(&self.target_file(), &format!("{} target=0", self.number));
     }
 
     fn target_file(&self) -> PathBuf {
@@ -233,14 +230,14 @@ impl LoadCgroups {
 
     /// Sets the upper limits of the offender.
     fn set_limits(&self, limits: GroupLimits) -> Result<(), HostError> {
-        let (major, minor) = self.number;
+        let number = self.number;
         if self.version == CgroupVersion::Two {
             let keys = limit_texts(limits).map(|(key, text)| format!("{key}={text}"));
-            write(&self.limit_file(), &format!("{major}:{minor} {}", keys.join(" ")))?;
+            write(&self.limit_file(), &format!("{number} {}", keys.join(" ")))?;
         } else {
             for (path, value) in self.throttle_files(limits) {
                 // 0 removes the limit.
-                write(&path, &format!("{major}:{minor} {}", value.unwrap_or(0)))?;
+                write(&path, &format!("{number} {}", value.unwrap_or(0)))?;
             }
         }
         self.check_limits(limits)
@@ -320,7 +317,7 @@ pub(super) enum GroupSetting {
     /// The controller of version 2 for the groups below a mount.
     Controller(PathBuf),
     /// The model of costs for the device with this number, set at a mount.
-    Cost(PathBuf, (u32, u32)),
+    Cost(PathBuf, DeviceNumber),
 }
 
 impl GroupSetting {
@@ -338,8 +335,7 @@ impl GroupSetting {
         }
         if let Some(rest) = setting.strip_prefix(COST) {
             let (number, mount) = rest.split_once(" of control group ")?;
-            let (major, minor) = number.split_once(':')?;
-            let number = (major.parse().ok()?, minor.parse().ok()?);
+            let number = number.parse().ok()?;
             return of_mount(mount).map(|mount| GroupSetting::Cost(mount, number));
         }
         let relative = setting.strip_prefix(DIRECTORY)?;
@@ -382,9 +378,9 @@ impl GroupSetting {
             (GroupSetting::Controller(mount), false) => {
                 write(&mount.join("cgroup.subtree_control"), "-io")
             }
-            (GroupSetting::Cost(mount, (major, minor)), enable) => {
+            (GroupSetting::Cost(mount, number), enable) => {
                 let enable = u8::from(enable);
-                write(&mount.join(QOS), &format!("{major}:{minor} enable={enable}"))
+                write(&mount.join(QOS), &format!("{number} enable={enable}"))
             }
         }
     }
@@ -476,11 +472,11 @@ fn free_name(parent: &Path, device: &str) -> String {
 }
 
 /// Returns the rest of the line of this device; `None` if there is none.
-fn line(path: &Path, (major, minor): (u32, u32)) -> Result<Option<String>, HostError> {
+fn line(path: &Path, number: DeviceNumber) -> Result<Option<String>, HostError> {
     let text =
         fs::read_to_string(path).map_err(|e| HostError::io("read the control group", path, e))?;
-    let number = format!("{major}:{minor} ");
-    Ok(text.lines().find_map(|line| line.strip_prefix(&number)).map(|rest| rest.trim().to_owned()))
+    let prefix = format!("{number} ");
+    Ok(text.lines().find_map(|line| line.strip_prefix(&prefix)).map(|rest| rest.trim().to_owned()))
 }
 
 fn write(path: &Path, text: &str) -> Result<(), HostError> {
@@ -517,7 +513,7 @@ mod tests {
             assert_eq!(directory(&format!("control group {bad}")), None, "{bad}");
         }
         let cost = GroupSetting::parse("io.cost.qos for 259:3 of control group /", &roots);
-        assert!(matches!(cost, Some(GroupSetting::Cost(_, (259, 3)))));
+        assert!(matches!(cost, Some(GroupSetting::Cost(_, DeviceNumber { major: 259, minor: 3 }))));
         assert!(GroupSetting::parse("io.cost.qos for 1:2 of control group /etc", &roots).is_none());
         assert!(GroupSetting::parse("io controller of control group /etc", &roots).is_none());
         assert!(GroupSetting::parse("queue/nomerges of sda", &roots).is_none());
@@ -535,7 +531,7 @@ mod tests {
         LoadCgroups {
             version: CgroupVersion::Two,
             directory: directory.to_owned(),
-            number: (259, 3),
+            number: DeviceNumber::new(259, 3),
         }
     }
 

@@ -19,7 +19,7 @@ mod setting;
 mod tests;
 
 pub(crate) use change_plan::queues;
-pub use change_plan::{conditions, plan_changes, with_power_management};
+pub use change_plan::{ChangePlan, conditions, plan_changes, with_power_management};
 pub use load_cgroups::LoadCgroups;
 pub(crate) use setting::active_scheduler;
 

@@ -32,7 +32,7 @@ fn a_sata_drive_is_changed_read_back_and_put_back() {
     assert_eq!((before.merges, before.request_kib_max), (Some(true), Some(512)));
     assert_eq!(before.scheduler.as_deref(), Some("none"));
 
-    let (changes, unmet) = plan_changes(&wanted(), &target, roots);
+    let ChangePlan { changes, unmet } = plan_changes(&wanted(), &target, roots);
     assert_eq!(unmet, Vec::<String>::new());
     let planned: Vec<(&str, &str, &str)> = changes
         .iter()
@@ -50,7 +50,7 @@ fn a_sata_drive_is_changed_read_back_and_put_back() {
     let after = conditions(&target, roots);
     assert_eq!(after.write_cache, Some(WriteCache::Disabled));
     assert_eq!((after.merges, after.request_kib_max), (Some(false), Some(1024)));
-    assert_eq!(plan_changes(&wanted(), &target, roots), (Vec::new(), Vec::new()));
+    assert_eq!(plan_changes(&wanted(), &target, roots), ChangePlan::default());
 
     for change in changes.iter().rev() {
         assert_eq!(undo_change(change, roots).unwrap(), UndoOutcome::Restored);
@@ -66,13 +66,16 @@ fn the_cache_of_a_virtual_machine_s_disk_is_set_where_the_disk_takes_it() {
     machine.set(&scsi, "device/scsi_disk/2:0:0:0/cache_type", "write back\n");
     let plain = machine.block("pci0000:00/0000:00:06.0/virtio2/block/vda", "254:0", 1000);
     let requested = Conditions { write_cache: Some(WriteCache::Disabled), ..Conditions::default() };
-    let (changes, unmet) = plan_changes(&requested, &target(&machine, "sdc"), &machine.roots);
+    let ChangePlan { changes, unmet } =
+        plan_changes(&requested, &target(&machine, "sdc"), &machine.roots);
     assert_eq!((changes.len(), unmet.len()), (1, 0));
     assert_eq!(changes[0].setting, "write cache (caching mode page) of sdc");
-    let (changes, unmet) = plan_changes(&requested, &target(&machine, "vda"), &machine.roots);
+    let ChangePlan { changes, unmet } =
+        plan_changes(&requested, &target(&machine, "vda"), &machine.roots);
     assert_eq!((changes.len(), unmet.len()), (0, 1));
     machine.set(&plain, "cache_type", "write back\n");
-    let (changes, unmet) = plan_changes(&requested, &target(&machine, "vda"), &machine.roots);
+    let ChangePlan { changes, unmet } =
+        plan_changes(&requested, &target(&machine, "vda"), &machine.roots);
     assert_eq!((changes.len(), unmet.len()), (1, 0));
     make_change(&changes[0], &machine.roots).unwrap();
     let after = conditions(&target(&machine, "vda"), &machine.roots);
@@ -106,7 +109,8 @@ fn with_merges_off() -> (MachineFixture, SysfsNode, HostChange) {
     let disk = machine.block("virtual/block/loop0", "7:0", 1000);
     machine.set(&disk, "diskseq", "41\n");
     let requested = Conditions { merges: Some(false), ..Conditions::default() };
-    let (changes, _) = plan_changes(&requested, &target(&machine, "loop0"), &machine.roots);
+    let ChangePlan { changes, .. } =
+        plan_changes(&requested, &target(&machine, "loop0"), &machine.roots);
     let change = changes[0].clone();
     assert_eq!((change.boot_id.as_deref(), change.disk_sequence), (Some("first"), Some(41)));
     make_change(&change, &machine.roots).unwrap();
@@ -146,7 +150,8 @@ fn a_drive_s_own_setting_outlasts_a_restart() {
     machine.set(&disk, "diskseq", "7\n");
     machine.set(&disk, "device/scsi_disk/0:0:0:0/cache_type", "write back\n");
     let requested = Conditions { write_cache: Some(WriteCache::Disabled), ..Conditions::default() };
-    let (changes, _) = plan_changes(&requested, &target(&machine, "sda"), &machine.roots);
+    let ChangePlan { changes, .. } =
+        plan_changes(&requested, &target(&machine, "sda"), &machine.roots);
     make_change(&changes[0], &machine.roots).unwrap();
     machine.write("proc/sys/kernel/random/boot_id", "second\n");
     machine.set(&disk, "diskseq", "3\n");
@@ -180,7 +185,7 @@ fn a_condition_that_cannot_be_met_is_reported_with_its_reason() {
     machine.block("virtual/block/loop0", "7:0", 1000);
     let roots = &machine.roots;
     let wanted = Conditions { request_kib_max: Some(4096), ..wanted() };
-    let (changes, unmet) = plan_changes(&wanted, &target(&machine, "loop0"), roots);
+    let ChangePlan { changes, unmet } = plan_changes(&wanted, &target(&machine, "loop0"), roots);
     assert_eq!(changes.len(), 1);
     assert_eq!(
         unmet,
@@ -190,12 +195,12 @@ fn a_condition_that_cannot_be_met_is_reported_with_its_reason() {
         ]
     );
     let requested = Conditions { write_cache: Some(WriteCache::Enabled), ..Conditions::default() };
-    assert_eq!(plan_changes(&requested, &target(&machine, "loop0"), roots), (vec![], vec![]));
+    assert_eq!(plan_changes(&requested, &target(&machine, "loop0"), roots), ChangePlan::default());
 
     let file = crate::inspect(&machine.path("medium"), roots).unwrap();
     let file = Target::open(file, AccessMode::Read).unwrap();
     assert_eq!(conditions(&file, roots), Conditions::default());
-    let (changes, unmet) = plan_changes(&wanted, &file, roots);
+    let ChangePlan { changes, unmet } = plan_changes(&wanted, &file, roots);
     assert_eq!((changes.len(), unmet.len()), (0, 3));
 }
 
@@ -209,7 +214,7 @@ fn merges_are_stopped_in_every_queue_below() {
     machine.set(&mapped, "queue/nomerges", "2");
     assert_eq!(conditions(&target, &machine.roots).merges, Some(true));
     let requested = Conditions { merges: Some(false), ..Conditions::default() };
-    let (changes, _) = plan_changes(&requested, &target, &machine.roots);
+    let ChangePlan { changes, .. } = plan_changes(&requested, &target, &machine.roots);
     let settings: Vec<&str> = changes.iter().map(|change| change.setting.as_str()).collect();
     assert_eq!(settings, ["queue/nomerges of sda"]);
     make_change(&changes[0], &machine.roots).unwrap();
@@ -230,7 +235,7 @@ fn link_power_of_a_sata_drive_is_changed_and_restored() {
         || with_power_management(Conditions::default(), &requested, &target, roots).link_power;
     assert_eq!(policy().as_deref(), Some("max_performance"));
     assert_eq!(conditions(&target, roots).link_power, None, "read only where it is requested");
-    let (changes, unmet) = plan_changes(&requested, &target, roots);
+    let ChangePlan { changes, unmet } = plan_changes(&requested, &target, roots);
     assert_eq!((changes.len(), unmet.len()), (1, 0), "{unmet:?}");
     assert_eq!(changes[0].before, "max_performance");
     assert_eq!(changes[0].after, "min_power");
@@ -239,7 +244,8 @@ fn link_power_of_a_sata_drive_is_changed_and_restored() {
     assert_eq!(undo_change(&changes[0], roots).unwrap(), UndoOutcome::Restored);
     assert_eq!(policy().as_deref(), Some("max_performance"));
     machine.block("virtual/block/loop0", "7:0", 1000);
-    let (changes, unmet) = plan_changes(&requested, &self::target(&machine, "loop0"), roots);
+    let ChangePlan { changes, unmet } =
+        plan_changes(&requested, &self::target(&machine, "loop0"), roots);
     assert_eq!((changes.len(), unmet.len()), (0, 1), "refused without the kernel's file");
 }
 
@@ -259,13 +265,13 @@ fn power_state_changes_of_nvme_are_turned_off_and_on() {
         got.power_state_changes
     };
     assert_eq!(is_on(), Some(true));
-    assert_eq!(plan_changes(&requested(true), &target, roots).0, Vec::new(), "already on");
-    let (changes, unmet) = plan_changes(&requested(false), &target, roots);
+    assert_eq!(plan_changes(&requested(true), &target, roots).changes, Vec::new(), "already on");
+    let ChangePlan { changes, unmet } = plan_changes(&requested(false), &target, roots);
     assert_eq!((changes.len(), unmet.len()), (1, 0), "{unmet:?}");
     make_change(&changes[0], roots).unwrap();
     assert_eq!(fs::read_to_string(&file).unwrap(), "0");
     assert_eq!(is_on(), Some(false));
-    let (on, _) = plan_changes(&requested(true), &target, roots);
+    let ChangePlan { changes: on, .. } = plan_changes(&requested(true), &target, roots);
     assert_eq!(on[0].after, "100000", "the kernel's default");
     assert_eq!(undo_change(&changes[0], roots).unwrap(), UndoOutcome::Restored);
     assert_eq!(fs::read_to_string(&file).unwrap(), "25000");
@@ -291,8 +297,8 @@ fn power_state_changes_are_set_on_every_controller_of_a_subsystem() {
     let target = target(&machine, "nvme0n1");
     let roots = &machine.roots;
     let requested = |on| Conditions { power_state_changes: Some(on), ..Conditions::default() };
-    assert_eq!(plan_changes(&requested(true), &target, roots).0, Vec::new(), "both are on");
-    let (changes, unmet) = plan_changes(&requested(false), &target, roots);
+    assert_eq!(plan_changes(&requested(true), &target, roots).changes, Vec::new(), "both are on");
+    let ChangePlan { changes, unmet } = plan_changes(&requested(false), &target, roots);
     assert_eq!((changes.len(), unmet.len()), (1, 0), "{unmet:?}");
     assert_eq!((changes[0].before.as_str(), changes[0].after.as_str()), ("25000,100000", "0"));
     make_change(&changes[0], roots).unwrap();
@@ -301,7 +307,7 @@ fn power_state_changes_are_set_on_every_controller_of_a_subsystem() {
     assert_eq!(values(), ["25000", "100000"]);
     // One that cannot be set is named, and the other keeps its value.
     fs::remove_file(&files[1]).unwrap();
-    let (changes, unmet) = plan_changes(&requested(false), &target, roots);
+    let ChangePlan { changes, unmet } = plan_changes(&requested(false), &target, roots);
     assert_eq!(changes.len(), 0);
     assert!(unmet[0].contains("pci0000:00/nvme1"), "{unmet:?}");
 }

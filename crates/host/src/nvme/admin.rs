@@ -1,8 +1,9 @@
 //! NVMe admin commands through the kernel's ioctl `NVME_IOCTL_ADMIN_CMD`.
 
 use super::status::NvmeStatus;
+use crate::device_number::decode_dev;
 use crate::error::HostError;
-use crate::sysfs_node::{SysfsNode, controllers, parse_device_number};
+use crate::sysfs_node::{SysfsNode, controllers};
 use crate::system_roots::{SystemRoots, file_name, read_text};
 use std::fmt;
 use std::fs::File;
@@ -11,6 +12,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::PathBuf;
 use std::time::Duration;
+use steadfast_domain::DeviceNumber;
 
 /// `NVME_IOCTL_ADMIN_CMD` of linux/nvme_ioctl.h: `_IOWR('N', 0x41, struct nvme_passthru_cmd)`.
 const ADMIN_COMMAND: libc::Ioctl =
@@ -76,7 +78,7 @@ pub(crate) struct NvmeNode {
     /// controller has none here, as in a container.
     pub path: PathBuf,
     /// Device number in sysfs; `None` if sysfs lists none.
-    number: Option<(u32, u32)>,
+    number: Option<DeviceNumber>,
     is_block: bool,
     /// Serial number of the controller in sysfs.
     pub serial: Option<String>,
@@ -98,7 +100,7 @@ impl NvmeNode {
         let nsid = whole.number("nsid");
         match path {
             Some(path) if path.exists() => {
-                let number = attribute("dev").and_then(|text| parse_device_number(&text));
+                let number = attribute("dev").and_then(|text| text.parse().ok());
                 NvmeNode { path, number, is_block: false, serial, nsid }
             }
             _ => {
@@ -119,11 +121,10 @@ impl NvmeNode {
         let metadata = file.metadata().map_err(failed)?;
         let kind = metadata.file_type();
         let is_kind = if self.is_block { kind.is_block_device() } else { kind.is_char_device() };
-        let found = (libc::major(metadata.rdev()), libc::minor(metadata.rdev()));
-        if !is_kind || self.number != Some(found) {
+        if !is_kind || self.number != Some(decode_dev(metadata.rdev())) {
             let why = match self.number {
                 None => "the kernel lists no device number for it".to_owned(),
-                Some((major, minor)) => format!("the kernel's device is {major}:{minor}"),
+                Some(number) => format!("the kernel's device is {number}"),
             };
             return Err(HostError::NotNvme { path: self.path.clone(), why });
         }

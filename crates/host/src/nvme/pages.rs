@@ -142,10 +142,17 @@ fn has(page: &ReadPage, field: &PageField, bits: u128) -> bool {
     page.number(field).is_some_and(|value| value & bits != 0)
 }
 
+/// A page, and its endurance group if it has one.
+#[derive(Debug)]
+struct GroupPage {
+    group: Option<u16>,
+    page: ReadPage,
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct DrivePages {
-    /// Pages that were read, each with its endurance group.
-    pages: Vec<(Option<u16>, ReadPage)>,
+    /// Pages that were read.
+    pages: Vec<GroupPage>,
     refused: Vec<DrivePage>,
 }
 
@@ -158,7 +165,8 @@ impl DrivePages {
         let mut pages = DrivePages::default();
         let identity = identify_controller(admin)?;
         let smart = smart_log(admin)?;
-        pages.pages.extend([(None, identity.clone()), (None, smart)]);
+        let of_drive = |page| GroupPage { group: None, page };
+        pages.pages.extend([identity.clone(), smart].map(of_drive));
         if let Some(nsid) = nsid {
             pages.keep(&namespace::PAGE, None, identify_namespace(admin, nsid));
         }
@@ -240,12 +248,12 @@ impl DrivePages {
         let Some(ocp) = OcpLogs::find(admin, identity) else { return };
         let Ok(smart) = ocp.smart(admin) else { return };
         let is_ocp = smart.number(&ocp_smart::MEDIA_WRITTEN).is_some();
-        self.pages.push((None, smart));
+        self.pages.push(GroupPage { group: None, page: smart });
         if !is_ocp {
             return;
         }
         if let Ok(latency) = ocp.latency(admin) {
-            self.pages.push((None, latency));
+            self.pages.push(GroupPage { group: None, page: latency });
             self.keep(&latency_setup::PAGE, None, ocp.read(admin, &latency_setup::PAGE));
         }
     }
@@ -265,28 +273,27 @@ impl DrivePages {
         self.keep(layout, None, read(admin, layout));
     }
 
-    /// Keeps a page that was read, or the reason why it was refused. `part` is the endurance group
-    /// of the page, if it has one.
+    /// Keeps a page that was read, or the reason why it was refused.
     fn keep(
         &mut self,
         layout: &'static PageLayout,
-        part: Option<u16>,
+        group: Option<u16>,
         read: Result<ReadPage, HostError>,
     ) {
         match read {
-            Ok(page) => self.pages.push((part, page)),
-            Err(error) => self.refused.push(refused_page(layout, part, error.to_string())),
+            Ok(page) => self.pages.push(GroupPage { group, page }),
+            Err(error) => self.refused.push(refused_page(layout, group, error.to_string())),
         }
     }
 
     /// Returns a page by its layout; `None` if it was not read.
     pub fn get(&self, layout: &PageLayout) -> Option<&ReadPage> {
-        self.pages.iter().map(|(_, page)| page).find(|page| page.layout.number == layout.number)
+        self.pages.iter().map(|kept| &kept.page).find(|page| page.layout.number == layout.number)
     }
 
     /// Returns all pages, the refused ones last.
     pub fn records(&self) -> Vec<DrivePage> {
-        let read = self.pages.iter().map(|(part, page)| page.record(*part));
+        let read = self.pages.iter().map(|kept| kept.page.record(kept.group));
         read.chain(self.refused.iter().cloned()).collect()
     }
 }

@@ -19,9 +19,15 @@ const UNIT: u64 = 4096;
 /// Sample places of a target and their content before the purge.
 pub(super) struct SamplePlaces {
     unit: u64,
-    before: Vec<(u64, PlaceContent)>,
+    places: Vec<SamplePlace>,
+    /// Number of blank places that were written to.
     marked: u32,
     seed: u64,
+}
+
+struct SamplePlace {
+    offset: u64,
+    content: PlaceContent,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,16 +55,18 @@ impl SamplePlaces {
     /// Chooses the places; the same seed and size give the same places.
     pub fn choose(target: &Target, seed: u64) -> SamplePlaces {
         let unit = UNIT.max(u64::from(target.offset_alignment())).min(target.length().0);
-        let offsets = places(target.length(), unit, seed);
-        let before = offsets.into_iter().map(|offset| (offset, PlaceContent::Unknown)).collect();
-        SamplePlaces { unit, before, marked: 0, seed }
+        let places = place_offsets(target.length(), unit, seed)
+            .into_iter()
+            .map(|offset| SamplePlace { offset, content: PlaceContent::Unknown })
+            .collect();
+        SamplePlaces { unit, places, marked: 0, seed }
     }
 
     /// Stores the content of each place and writes data to blank ones, so that a blank place after
     /// the purge is evidence. A place that cannot be read or written is skipped: it proves nothing.
-    pub fn look_before(&mut self, target: &Target) {
+    pub fn prepare(&mut self, target: &Target) {
         let block = &mut *DirectBuffer::new(self.unit as usize);
-        for (offset, content) in &mut self.before {
+        for SamplePlace { offset, content } in &mut self.places {
             if target.file().read_exact_at(block, *offset).is_err() {
                 continue;
             }
@@ -66,7 +74,7 @@ impl SamplePlaces {
             if matches!(content, PlaceContent::Something(_)) {
                 continue;
             }
-            mark(block, self.seed ^ *offset);
+            fill_random(block, self.seed ^ *offset);
             if target.file().write_all_at(block, *offset).is_ok() {
                 *content = PlaceContent::classify(block);
                 self.marked += 1;
@@ -76,8 +84,8 @@ impl SamplePlaces {
         // nothing.
         if target.file().sync_data().is_err() {
             self.marked = 0;
-            for (_, content) in &mut self.before {
-                *content = PlaceContent::Unknown;
+            for place in &mut self.places {
+                place.content = PlaceContent::Unknown;
             }
         }
     }
@@ -86,15 +94,15 @@ impl SamplePlaces {
     ///
     /// # Errors
     /// A place cannot be read.
-    pub fn look_after(&self, target: &Target) -> Result<ReadBack, HostError> {
+    pub fn compare(&self, target: &Target) -> Result<ReadBack, HostError> {
         let block = &mut *DirectBuffer::new(self.unit as usize);
         let mut read = ReadBack {
-            places: self.before.len() as u32,
+            places: self.places.len() as u32,
             unit: Bytes(self.unit),
             marked: self.marked,
             ..ReadBack::default()
         };
-        for (offset, before) in &self.before {
+        for SamplePlace { offset, content: before } in &self.places {
             target.file().read_exact_at(block, *offset).map_err(|error| {
                 HostError::io("read it back", Path::new(&target.device().path), error)
             })?;
@@ -110,7 +118,7 @@ impl SamplePlaces {
     }
 }
 
-fn mark(block: &mut [u8], seed: u64) {
+fn fill_random(block: &mut [u8], seed: u64) {
     for (number, word) in (0..).zip(block.chunks_mut(8)) {
         let drawn = mix64(seed.wrapping_add(number)).to_le_bytes();
         word.copy_from_slice(&drawn[..word.len()]);
@@ -119,7 +127,7 @@ fn mark(block: &mut [u8], seed: u64) {
 
 /// Returns the byte offsets of the places in ascending order: every block if the target has at
 /// most [`PLACES`].
-fn places(length: Bytes, unit: u64, seed: u64) -> Vec<u64> {
+fn place_offsets(length: Bytes, unit: u64, seed: u64) -> Vec<u64> {
     let blocks = (length.0 / unit.max(1)).max(1);
     let mut chosen: Vec<u64> = if blocks <= PLACES as u64 {
         (0..blocks).collect()
@@ -138,14 +146,14 @@ mod tests {
 
     #[test]
     fn places_reach_from_the_first_block_to_the_last_and_repeat_with_the_seed() {
-        let many = places(Bytes::gib(1), 4096, 7);
+        let many = place_offsets(Bytes::gib(1), 4096, 7);
         assert_eq!((many[0], *many.last().unwrap()), (0, (1 << 30) - 4096));
         assert!(many.len() > 250 && many.len() <= PLACES, "{}", many.len());
-        assert_eq!(many, places(Bytes::gib(1), 4096, 7));
-        assert_ne!(many, places(Bytes::gib(1), 4096, 8));
-        assert_eq!(places(Bytes(8192 + 512), 4096, 1), [0, 4096]);
-        assert_eq!(places(Bytes(512), 512, 1), [0]);
-        let huge = places(Bytes(u64::MAX), 4096, 1);
+        assert_eq!(many, place_offsets(Bytes::gib(1), 4096, 7));
+        assert_ne!(many, place_offsets(Bytes::gib(1), 4096, 8));
+        assert_eq!(place_offsets(Bytes(8192 + 512), 4096, 1), [0, 4096]);
+        assert_eq!(place_offsets(Bytes(512), 512, 1), [0]);
+        let huge = place_offsets(Bytes(u64::MAX), 4096, 1);
         assert!(huge.iter().all(|offset| offset % 4096 == 0));
         let halves = huge.iter().filter(|offset| **offset > u64::MAX / 2).count();
         assert!((64..192).contains(&halves), "{halves} in the upper half");
@@ -158,7 +166,7 @@ mod tests {
         assert_eq!(PlaceContent::classify(&[0xff; 512]), PlaceContent::Constant);
         block[511] = 1;
         assert!(matches!(PlaceContent::classify(&block), PlaceContent::Something(_)));
-        mark(&mut block, 1);
+        fill_random(&mut block, 1);
         assert!(matches!(PlaceContent::classify(&block), PlaceContent::Something(_)));
     }
 }

@@ -83,7 +83,7 @@ fn purge_with(
         return Ok(Purge::none(&plan.remark));
     }
     let mut places = SamplePlaces::choose(target, order.seed);
-    places.look_before(target);
+    places.prepare(target);
     let began = Instant::now();
     let mut work = PurgeContext { target, tools, watch, began, command: None };
     let done = plan.carry_out(&mut work).and_then(|done| {
@@ -95,7 +95,7 @@ fn purge_with(
         Ok(purge) => Ok(Purge { command, ..purge }),
         Err(error) if order.failed == PurgeFailure::Continue && may_continue(&error) => {
             let took = Nanos::from(began.elapsed());
-            let read_back = places.look_after(target).ok();
+            let read_back = places.compare(target).ok();
             let blank = read_back.map(|read| read.is_blank());
             let failed = Some(error.to_string());
             Ok(Purge { blank, read_back, failed, command, ..Purge::new(plan.method, took) })
@@ -134,7 +134,7 @@ fn verify(
     if matches!(done, PurgeOutcome::Unknown) {
         return Ok(Purge::none(&no_discard(&target.device().name)));
     }
-    let read = places.look_after(target)?;
+    let read = places.compare(target)?;
     let mut remarks = vec![plan.remark.clone()];
     if let PurgeOutcome::PurgedBy(tool) = done {
         let path = tools.path_of(tool);

@@ -8,6 +8,7 @@
 use super::view::{HostVerdict, HostView};
 use crate::arming::{Consent, arm, verify_still_free};
 use crate::clocks::unix_nanos;
+use crate::device_number::decode_dev;
 use crate::identity::{confirmation, inspect};
 use crate::refusal::ArmRefusal;
 use crate::sensors::kernel_counters;
@@ -26,7 +27,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
-use steadfast_domain::{Device, Transport};
+use steadfast_domain::{Device, DeviceNumber, Transport};
 
 /// Script that every thread of a load runs in the server's directory: waits for the agreed start
 /// time, then records the actual one.
@@ -132,8 +133,7 @@ struct HostAgent {
     place: PathBuf,
     device: Device,
     node: SysfsNode,
-    /// Device number, major and minor.
-    number: (u32, u32),
+    number: DeviceNumber,
     /// The device, open for reading; fio inherits this handle.
     reading: Target,
     /// The device, held exclusively; `None` until requested.
@@ -152,7 +152,7 @@ impl HostAgent {
         }
         let reading = arm(&device, &Consent::Read, &[], &roots).map_err(|why| with_remedy(&why))?;
         let number = number_of(&reading).map_err(|error| error.to_string())?;
-        let node = SysfsNode::from_major_minor(number.0, number.1, &roots)
+        let node = SysfsNode::from_number(number, &roots)
             .ok_or_else(|| format!("sysfs does not list {}", path.display()))?;
         let device = reading.device().clone();
         Ok(HostAgent { roots, place, device, node, number, reading, held: None, server: None })
@@ -350,10 +350,9 @@ fn fio_version() -> Result<String, String> {
     Ok(text.lines().next().unwrap_or_default().trim().to_owned())
 }
 
-/// Returns the major and minor number of an open device.
-fn number_of(target: &Target) -> io::Result<(u32, u32)> {
-    let number = target.file().metadata()?.rdev();
-    Ok((libc::major(number), libc::minor(number)))
+/// Returns the device number of an open device.
+fn number_of(target: &Target) -> io::Result<DeviceNumber> {
+    Ok(decode_dev(target.file().metadata()?.rdev()))
 }
 
 fn with_remedy(refusal: &ArmRefusal) -> String {
@@ -388,7 +387,7 @@ mod tests {
             roots: machine.roots.clone(),
             place: machine.path("."),
             node,
-            number: (259, 1),
+            number: DeviceNumber::new(259, 1),
             reading: Target::open(medium, AccessMode::Read).unwrap(),
             device,
             held: None,

@@ -54,8 +54,8 @@ pub struct RemoteHost {
     session: Option<RemoteSession>,
     /// True if the host holds the device exclusively.
     holds: bool,
-    /// Offset of its wall clock from ours in nanoseconds.
-    clock: Option<i128>,
+    /// Offset of its wall clock from ours; `None` for a host without a shell.
+    clock_offset_ns: Option<i128>,
 }
 
 /// A device that is armed on several hosts. Dropping it ends their servers.
@@ -96,7 +96,7 @@ pub fn arm_hosts(
     let mut reached = reach(list, path)?;
     let device = reached.examine(path, consent)?;
     let here = if consent == HostsConsent::Read { Vec::new() } else { reached.hold_here(path)? };
-    let ConnectedHosts { sessions, views, holds, place } = reached;
+    let ConnectedHosts { hosts, place } = reached;
     let mut target = RemoteTarget {
         device,
         writable: consent != HostsConsent::Read,
@@ -104,9 +104,9 @@ pub fn arm_hosts(
         _here: here,
         _place: Some(place),
     };
-    for ((mut session, view), holds) in sessions.into_iter().zip(views).zip(holds) {
+    for ConnectedHost { mut session, view, holds } in hosts {
         let handle = session.value("serve", "serves")?;
-        let clock = clock(&mut session)?;
+        let clock_offset_ns = clock_offset_ns(&mut session)?;
         target.hosts.push(RemoteHost {
             name: session.host.clone(),
             address: format!("sock:{}", session.socket.display()),
@@ -116,7 +116,7 @@ pub fn arm_hosts(
             boot: Some(view.boot),
             session: Some(session),
             holds,
-            clock: Some(clock),
+            clock_offset_ns: Some(clock_offset_ns),
         });
     }
     Ok(target)
@@ -145,7 +145,7 @@ pub fn plain_hosts(list: &HostList, path: &str, size: Bytes) -> RemoteTarget {
         boot: None,
         session: None,
         holds: false,
-        clock: None,
+        clock_offset_ns: None,
     };
     let hosts = list.names.iter().map(host).collect();
     let device = unseen(path, size);
@@ -162,12 +162,17 @@ pub fn unseen(path: &str, size: Bytes) -> Device {
 
 /// Hosts that have answered with their view of the device.
 struct ConnectedHosts {
-    sessions: Vec<RemoteSession>,
-    /// Each host's view of the device.
-    views: Vec<HostView>,
-    /// True for each host that holds the device.
-    holds: Vec<bool>,
+    /// In the user's order.
+    hosts: Vec<ConnectedHost>,
     place: TunnelDirectory,
+}
+
+struct ConnectedHost {
+    session: RemoteSession,
+    /// Its view of the device.
+    view: HostView,
+    /// True if it holds the device.
+    holds: bool,
 }
 
 /// A directory that only this user can enter, for our ends of the tunnels. A shell removes it when
@@ -235,27 +240,28 @@ fn reach(list: &HostList, path: &str) -> Result<ConnectedHosts, RemoteError> {
         session.await_program()?;
         session.request("look")?;
     }
-    let mut views = Vec::new();
-    for session in &mut sessions {
-        views.push(session.parsed("view")?);
+    let mut hosts = Vec::new();
+    for mut session in sessions {
+        let view = session.parsed("view")?;
+        hosts.push(ConnectedHost { session, view, holds: false });
     }
-    let holds = vec![false; sessions.len()];
-    Ok(ConnectedHosts { sessions, views, holds, place })
+    Ok(ConnectedHosts { hosts, place })
 }
 
 impl ConnectedHosts {
     /// Checks the device on all hosts, holds it if it will be overwritten, and returns it.
     fn examine(&mut self, path: &str, consent: HostsConsent<'_>) -> Result<Device, RemoteError> {
-        for (session, view) in self.sessions.iter().zip(&self.views) {
+        let first = &self.hosts[0];
+        for ConnectedHost { session, view, .. } in &self.hosts {
             if let Some(why) = view.unusable() {
                 return Err(session.error(format!("{path}: {why}")));
             }
-            if let Some(why) = view.differs_from(&self.views[0]) {
+            if let Some(why) = view.differs_from(&first.view) {
                 return Err(session.error(format!(
                     "{path} is not shown to be the device that host {} sees: {why}. Nothing was \
                      written. Name it by a path under /dev/disk/by-id that leads to the same \
                      device on every host",
-                    self.sessions[0].host
+                    first.session.host
                 )));
             }
         }
@@ -267,15 +273,15 @@ impl ConnectedHosts {
             HostsConsent::Same(device) => self.require_same(path, device)?,
         }
         self.hold(path)?;
-        Ok(self.views[0].device.clone())
+        Ok(self.hosts[0].view.device.clone())
     }
 
     /// Returns the device for reading, with its uses on all hosts: a device that is only read may
     /// be in use.
     fn shared(&self) -> Device {
-        let mut device = self.views[0].device.clone();
+        let mut device = self.hosts[0].view.device.clone();
         device.in_use.clear();
-        for (session, view) in self.sessions.iter().zip(&self.views) {
+        for ConnectedHost { session, view, .. } in &self.hosts {
             let uses = view.device.in_use.iter();
             device.in_use.extend(uses.map(|how| format!("{}: {how}", session.host)));
         }
@@ -284,11 +290,11 @@ impl ConnectedHosts {
 
     /// Refuses a device that a host uses. Returns the data that overwriting would destroy, by host.
     fn require_free(&mut self, path: &str) -> Result<Vec<Vec<String>>, RemoteError> {
-        for session in &mut self.sessions {
-            session.request("judge")?;
+        for host in &mut self.hosts {
+            host.session.request("judge")?;
         }
         let mut losses = Vec::new();
-        for session in &mut self.sessions {
+        for ConnectedHost { session, .. } in &mut self.hosts {
             match session.parsed("verdict")? {
                 HostVerdict::Free(lost) => losses.push(lost),
                 HostVerdict::Refused(why) => {
@@ -301,11 +307,11 @@ impl ConnectedHosts {
 
     /// Refuses a device that is not the device of the resumed run.
     fn require_same(&self, path: &str, device: &Device) -> Result<(), RemoteError> {
-        let now = &self.views[0].device;
-        if device.has_identity() && now.is_same(device) {
+        let first = &self.hosts[0];
+        if device.has_identity() && first.view.device.is_same(device) {
             return Ok(());
         }
-        Err(self.sessions[0].error(format!(
+        Err(first.session.error(format!(
             "cannot prove that {path} is the device that this run may overwrite. Nothing was done \
              to it. To overwrite all of it, confirm it again: {}",
             self.confirmations().join(" ")
@@ -314,11 +320,8 @@ impl ConnectedHosts {
 
     /// Returns the options that confirm the loss of the device on every host.
     fn confirmations(&self) -> Vec<String> {
-        let both = self.sessions.iter().zip(&self.views);
-        both.map(|(session, view)| {
-            format!("--yes-destroy '{}:{}'", session.host, view.confirmation)
-        })
-        .collect()
+        let confirmations = self.hosts.iter().map(ConnectedHost::confirmation);
+        confirmations.map(|confirmation| format!("--yes-destroy '{confirmation}'")).collect()
     }
 
     fn require_confirmations(
@@ -327,11 +330,10 @@ impl ConnectedHosts {
         given: &[String],
         losses: &[Vec<String>],
     ) -> Result<(), RemoteError> {
-        for ((session, view), losses) in self.sessions.iter().zip(&self.views).zip(losses) {
-            let wanted = format!("{}:{}", session.host, view.confirmation);
-            if !given.contains(&wanted) {
+        for (host, losses) in self.hosts.iter().zip(losses) {
+            if !given.contains(&host.confirmation()) {
                 let lost = losses_text(losses);
-                return Err(session.error(format!(
+                return Err(host.session.error(format!(
                     "overwriting {path} is not confirmed there; it would destroy: {lost}. To \
                      destroy all of that, confirm with {}",
                     self.confirmations().join(" ")
@@ -344,16 +346,17 @@ impl ConnectedHosts {
     /// Holds the device exclusively on every host, so that none starts to use it. If several hosts
     /// run on the same kernel, one holds it for all.
     fn hold(&mut self, path: &str) -> Result<(), RemoteError> {
-        for at in 0..self.sessions.len() {
-            let boot = &self.views[at].boot;
-            if self.views[..at].iter().any(|before| before.boot == *boot) {
+        for index in 0..self.hosts.len() {
+            let (before, rest) = self.hosts.split_at_mut(index);
+            let host = &mut rest[0];
+            if before.iter().any(|other| other.view.boot == host.view.boot) {
                 continue;
             }
-            self.sessions[at].ask("hold").map_err(|error| RemoteError {
+            host.session.ask("hold").map_err(|error| RemoteError {
                 what: format!("{path}: {}. Nothing was written", error.what),
                 ..error
             })?;
-            self.holds[at] = true;
+            host.holds = true;
         }
         Ok(())
     }
@@ -367,12 +370,12 @@ impl ConnectedHosts {
         let boot = roots
             .boot_id()
             .ok_or_else(|| refused("/proc/sys/kernel/random/boot_id cannot be read".to_owned()))?;
-        if self.views.iter().any(|view| view.boot == boot) {
+        if self.hosts.iter().any(|host| host.view.boot == boot) {
             return Ok(Vec::new());
         }
         let mut held = Vec::new();
         for device in devices(&roots).map_err(|error| refused(error.to_string()))? {
-            if !self.views[0].may_be(&device) {
+            if !self.hosts[0].view.may_be(&device) {
                 continue;
             }
             let named =
@@ -388,6 +391,13 @@ impl ConnectedHosts {
             })?);
         }
         Ok(held)
+    }
+}
+
+impl ConnectedHost {
+    /// Returns the value of `--yes-destroy` that confirms the loss of the device on this host.
+    fn confirmation(&self) -> String {
+        format!("{}:{}", self.session.host, self.view.confirmation)
     }
 }
 
@@ -455,28 +465,28 @@ impl RemoteHost {
     /// # Errors
     /// The host does not answer.
     pub fn begin_at(&mut self, unix: Nanos) -> Result<bool, RemoteError> {
-        let (Some(session), Some(clock)) = (&mut self.session, self.clock) else {
+        let (Some(session), Some(offset)) = (&mut self.session, self.clock_offset_ns) else {
             return Ok(false);
         };
-        let there = i128::from(unix.0) + clock;
+        let there = i128::from(unix.0) + offset;
         session.ask(&format!("at {there}"))?;
         Ok(true)
     }
 
     /// Returns the command, to be run in the server's directory, that waits for the start time.
     pub fn waits_by(&self) -> Option<&'static str> {
-        self.clock.map(|_| "sh begin")
+        self.clock_offset_ns.map(|_| "sh begin")
     }
 
-    /// Returns the start times of its first and its last thread, in nanoseconds since 1970 by our
-    /// wall clock; `None` if unknown.
-    pub fn began(&mut self) -> Option<(Nanos, Nanos)> {
-        let (session, clock) = (self.session.as_mut()?, self.clock?);
+    /// Returns the start time of its first thread, in nanoseconds since 1970 by our wall clock;
+    /// `None` if that of any thread is unknown.
+    pub fn first_start(&mut self) -> Option<Nanos> {
+        let (session, offset) = (self.session.as_mut()?, self.clock_offset_ns?);
         let lines = session.ask("began").ok()?;
         let moments = lines.iter().filter_map(|line| line.strip_prefix("began ")?.parse().ok());
-        let ours = moments.map(|there: i128| u64::try_from(there - clock).map(Nanos));
+        let ours = moments.map(|there: i128| u64::try_from(there - offset).map(Nanos));
         let ours: Vec<Nanos> = ours.collect::<Result<_, _>>().ok()?;
-        Some((*ours.iter().min()?, *ours.iter().max()?))
+        ours.into_iter().min()
     }
 }
 
@@ -493,8 +503,8 @@ impl Drop for RemoteTarget {
 
 /// Returns the offset of the host's clock from ours in nanoseconds, from the quickest of
 /// [`CLOCK_READINGS`] answers.
-fn clock(session: &mut RemoteSession) -> Result<i128, RemoteError> {
-    let mut best: Option<(i128, i128)> = None;
+fn clock_offset_ns(session: &mut RemoteSession) -> Result<i128, RemoteError> {
+    let (mut quickest, mut offset) = (i128::MAX, 0);
     for _ in 0..CLOCK_READINGS {
         let before = unix_nanos();
         let text = session.value("clock", "clock")?;
@@ -503,9 +513,9 @@ fn clock(session: &mut RemoteSession) -> Result<i128, RemoteError> {
             .parse()
             .map_err(|_| session.error(format!("its clock '{text}' is not a number")))?;
         let took = after - before;
-        if best.is_none_or(|(quickest, _)| took < quickest) {
-            best = Some((took, there - (before + took / 2)));
+        if took < quickest {
+            (quickest, offset) = (took, there - (before + took / 2));
         }
     }
-    Ok(best.map_or(0, |(_, clock)| clock))
+    Ok(offset)
 }

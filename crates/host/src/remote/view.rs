@@ -1,7 +1,7 @@
 //! A host's view of a device, and the check that two hosts see the same device.
 
 use serde::{Deserialize, Serialize};
-use steadfast_domain::Device;
+use steadfast_domain::{Device, DeviceNumber};
 
 /// View of a device from one host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,8 +13,8 @@ pub(crate) struct HostView {
     pub boot: String,
     /// Output of the host's `fio --version`.
     pub fio: String,
-    /// Device number, major and minor.
-    pub number: (u32, u32),
+    /// Device number.
+    pub number: DeviceNumber,
     /// The device's facts, with its uses.
     pub device: Device,
     /// Text that confirms there that the device may be overwritten.
@@ -50,8 +50,7 @@ impl HostView {
             if self.number == other.number {
                 return None;
             }
-            let printed = |(major, minor): (u32, u32)| format!("{major}:{minor}");
-            let (there, here) = (printed(other.number), printed(self.number));
+            let (there, here) = (other.number.to_string(), self.number.to_string());
             return pair("on the same kernel, device", &there, &here);
         }
         let shown = |text: &Option<String>| text.clone().unwrap_or_else(|| "none".to_owned());
@@ -112,7 +111,7 @@ mod tests {
             kernel: "6.1.0".to_owned(),
             boot: boot.to_owned(),
             fio: "fio-3.33".to_owned(),
-            number: (259, 0),
+            number: DeviceNumber::new(259, 0),
             device: Device {
                 transport: Transport::Nvme,
                 wwid: wwid.map(str::to_owned),
@@ -130,7 +129,7 @@ mod tests {
         let here = view("b-1", Some("eui.1"), Some("S1"));
         let there = view("b-2", Some("eui.1"), Some("S1"));
         assert_eq!(there.differs_from(&here), None);
-        let renamed = HostView { number: (259, 7), ..there.clone() };
+        let renamed = HostView { number: DeviceNumber::new(259, 7), ..there.clone() };
         assert_eq!(renamed.differs_from(&here), None);
         let larger = Device { capacity: Bytes(10009 * 512), ..there.device.clone() };
         for (other, word) in [
@@ -139,7 +138,7 @@ mod tests {
             (view("b-2", Some("eui.1"), Some("S2")), "serial number S1 there, S2 here"),
             (HostView { namespace: Some(2), ..there.clone() }, "namespace 1 there, 2 here"),
             (HostView { device: larger, ..there }, "bytes"),
-            (HostView { number: (259, 7), ..here.clone() }, "on the same kernel"),
+            (HostView { number: DeviceNumber::new(259, 7), ..here.clone() }, "on the same kernel"),
         ] {
             let why = other.differs_from(&here).unwrap_or_default();
             assert!(why.contains(word), "{word}: {why}");

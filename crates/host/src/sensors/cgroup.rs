@@ -2,14 +2,14 @@
 //! throttled it, and how often a memory limit was reached. Versions 1 and 2
 //! (Documentation/admin-guide/cgroup-v1 and -v2).
 
-use crate::device_uses::node_and_disk;
+use crate::device_uses::NodeAndDisk;
 use crate::sysfs_node::SysfsNode;
 use crate::system_roots::{SystemRoots, read_number, read_text};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 use steadfast_domain::measurement::{CgroupLimit, CpuThrottling, SensorReadings};
-use steadfast_domain::{Bytes, Device, Nanos};
+use steadfast_domain::{Bytes, Device, DeviceNumber, Nanos};
 
 /// Version 1 reports the largest multiple of the page size if memory has no limit.
 const NO_MEMORY_LIMIT: u64 = 1 << 62;
@@ -32,13 +32,13 @@ pub struct OwnCgroups {
 pub struct CgroupSensor {
     roots: SystemRoots,
     /// Numbers of the device and its disk.
-    numbers: BTreeSet<(u32, u32)>,
+    numbers: BTreeSet<DeviceNumber>,
 }
 
 impl CgroupSensor {
     /// Creates a sensor of the limits for this device.
     pub fn new(device: &Device, roots: &SystemRoots) -> CgroupSensor {
-        let (node, disk) = node_and_disk(device, roots);
+        let NodeAndDisk { node, disk } = NodeAndDisk::find(device, roots);
         let numbers = [node, disk].iter().flatten().filter_map(SysfsNode::device_number).collect();
         CgroupSensor { roots: roots.clone(), numbers }
     }
@@ -193,8 +193,8 @@ impl OwnCgroups {
 
     /// Returns the limits of rates for the block device with this number. A target of `io.latency`
     /// is none: it limits other groups for the sake of this one.
-    pub fn io_limits(&self, (major, minor): (u32, u32)) -> Vec<CgroupLimit> {
-        let number = format!("{major}:{minor}");
+    pub fn io_limits(&self, number: DeviceNumber) -> Vec<CgroupLimit> {
+        let number = number.to_string();
         let mut limits = Vec::new();
         for group in &self.io {
             let rest = line_of(&group.join("io.max"), &number).unwrap_or_default();
@@ -231,8 +231,8 @@ impl OwnCgroups {
         weights
     }
 
-    /// Returns the free memory below the tightest limit, and that limit; `None` without a limit.
-    pub fn memory_room(&self) -> Option<(Bytes, Bytes)> {
+    /// Returns the room below the tightest limit; `None` without a limit.
+    pub fn memory_room(&self) -> Option<MemoryRoom> {
         let files = [
             ("memory.high", "memory.current"),
             ("memory.max", "memory.current"),
@@ -245,12 +245,22 @@ impl OwnCgroups {
                     read_number::<u64>(&group.join(limit)).filter(|limit| *limit < NO_MEMORY_LIMIT);
                 let used = read_number::<u64>(&group.join(used));
                 if let (Some(limit), Some(used)) = (limit, used) {
-                    rooms.push((Bytes(limit.saturating_sub(used)), Bytes(limit)));
+                    let free = Bytes(limit.saturating_sub(used));
+                    rooms.push(MemoryRoom { free, limit: Bytes(limit) });
                 }
             }
         }
         rooms.into_iter().min()
     }
+}
+
+/// Memory that a control group leaves to its processes. The least room comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MemoryRoom {
+    /// Memory that is free below the limit.
+    pub free: Bytes,
+    /// The limit.
+    pub limit: Bytes,
 }
 
 /// Returns the levels of a version 2 group, which is mounted alone or next to version 1.
@@ -353,15 +363,19 @@ mod tests {
             set: "wbps=1048576 wiops=50".into(),
             reached: None,
         };
-        assert_eq!(groups.io_limits((8, 0)), [limit]);
-        assert_eq!(groups.io_limits((8, 16)), []);
+        assert_eq!(groups.io_limits(DeviceNumber::new(8, 0)), [limit]);
+        assert_eq!(groups.io_limits(DeviceNumber::new(8, 16)), []);
         assert_eq!(groups.io_weights(), ["io.weight 10"]);
-        assert_eq!(groups.memory_room(), Some((Bytes(600_000), Bytes(1_000_000))));
+        let expected = MemoryRoom { free: Bytes(600_000), limit: Bytes(1_000_000) };
+        assert_eq!(groups.memory_room(), Some(expected));
     }
 
     /// Reads twice, with these changes in between. Returns what the step between them records.
     fn sensed_between(machine: &MachineFixture, changes: &[(&str, &str)]) -> SensorReadings {
-        let sensor = CgroupSensor { roots: machine.roots.clone(), numbers: [(8, 0)].into() };
+        let sensor = CgroupSensor {
+            roots: machine.roots.clone(),
+            numbers: [DeviceNumber::new(8, 0)].into(),
+        };
         let before = sensor.read().unwrap();
         write_groups(machine, changes);
         let mut sensed = SensorReadings::default();
@@ -454,7 +468,7 @@ mod tests {
         assert_eq!(groups.cpu_quota(), Some(1.5));
         let throttlings: Vec<_> = groups.throttlings().into_values().collect();
         assert_eq!(throttlings, [throttled(2, 30)]);
-        let limits = groups.io_limits((7, 0));
+        let limits = groups.io_limits(DeviceNumber::new(7, 0));
         assert_eq!(
             limits[0].to_string(),
             "blkio.throttle.read_iops 997 of the control group /blkio"
@@ -465,7 +479,7 @@ mod tests {
         // Throttling has no hierarchy in version 1: the limit of a group is none of those in it.
         machine.write("sys/fs/cgroup/blkio/gone/cgroup.procs", "");
         let groups = OwnCgroups::of_this_process(&machine.roots).unwrap();
-        assert_eq!(groups.io_limits((7, 0)), []);
+        assert_eq!(groups.io_limits(DeviceNumber::new(7, 0)), []);
         machine.write("sys/fs/cgroup/memory/memory.failcnt", "40\n");
         let full = sensed_between(
             &machine,

@@ -2,6 +2,7 @@
 //! directory.
 
 use crate::backing::LoopStatus;
+use crate::device_number::encode_dev;
 use crate::identity::describe;
 use crate::sysfs_node::SysfsNode;
 use crate::system_roots::SystemRoots;
@@ -191,7 +192,7 @@ impl MachineFixture {
         let lower =
             path.strip_prefix("/dev/").and_then(|name| SysfsNode::from_name(name, &self.roots));
         let status = match lower.and_then(|node| node.device_number()) {
-            Some((major, minor)) => LoopStatus::new(0, 1, libc::makedev(major, minor)),
+            Some(number) => LoopStatus::new(0, 1, encode_dev(number)),
             None => {
                 let inode = path.bytes().fold(7, |sum, b| sum * 31 % 1_000_003 + u64::from(b));
                 LoopStatus::new(libc::makedev(8, 0), inode, 0)

@@ -9,17 +9,17 @@ use steadfast_domain::Nanos;
 use steadfast_domain::io_event::{CapturedCgroup, ContentSample, MergeCounts};
 use steadfast_domain::text::counted;
 use steadfast_recorder::{
-    CostPerIo, Output, RecordError, Recorded, Recording, RecordingEvent, RecordingProgress,
-    Written, record,
+    CaptureResult, CapturedFile, CostPerIo, Output, RecordError, Recording, RecordingEvent,
+    RecordingProgress, record,
 };
 
 /// Captures until the time is over or Ctrl-C is pressed.
 pub fn run(arguments: &CaptureArguments) -> anyhow::Result<ExitState> {
     let recording = recording_of(arguments)?;
     let stop = target::stop_on_signals()?;
-    let recorded = record(&recording, &|| stop.is_requested(), &mut CaptureScreen)
+    let result = record(&recording, &|| stop.is_requested(), &mut CaptureScreen)
         .map_err(misuse_if_option)?;
-    for line in closing_lines(&recorded) {
+    for line in closing_lines(&result) {
         terminal::status(&line);
     }
     Ok(ExitState::Done)
@@ -100,7 +100,7 @@ impl RecordingProgress for CaptureScreen {
 }
 
 /// Returns the line on a finished file: its name and number of I/Os.
-fn file_line(file: &Written) -> String {
+fn file_line(file: &CapturedFile) -> String {
     let (path, ios) = (file.path.display(), counted(file.ios, "I/O"));
     match file.step_rows {
         Some(rows) => format!("{path}: {ios} in {} of streams and steps", counted(rows, "row")),
@@ -109,8 +109,8 @@ fn file_line(file: &Written) -> String {
 }
 
 /// Returns the lines printed at the end: recorded I/Os, lost events and overhead.
-fn closing_lines(recorded: &Recorded) -> Vec<String> {
-    let Recorded { conditions, counters, ios } = recorded;
+fn closing_lines(result: &CaptureResult) -> Vec<String> {
+    let CaptureResult { conditions, counters, ios } = result;
     let mut lines = vec![format!(
         "{} in {}; {} lost, {}, {} requeued.",
         counted(*ios, "I/O"),
@@ -146,7 +146,7 @@ fn closing_lines(recorded: &Recorded) -> Vec<String> {
     if let Some(sample) = &conditions.content {
         lines.push(content_line(sample));
     }
-    if let Some(cost) = recorded.cost_per_io() {
+    if let Some(cost) = result.cost_per_io() {
         lines.push(cost_line(&cost));
     }
     lines

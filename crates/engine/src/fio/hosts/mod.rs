@@ -416,7 +416,7 @@ impl FioHosts {
     ) -> Vec<HostShare> {
         let mut shares = Vec::new();
         for ((host, done), expression) in self.target.hosts.iter_mut().zip(done).zip(expressions) {
-            let began = if has_common_start { host.began().map(|(first, _)| first) } else { None };
+            let began = if has_common_start { host.first_start() } else { None };
             let cursors = share::with_host(expression.cursors(done.last().ios()), &host.name);
             let (host, fio) = (host.name.clone(), host.fio.clone());
             shares.push(HostShare { host, fio, done, began, cursors });

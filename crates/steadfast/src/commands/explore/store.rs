@@ -48,7 +48,7 @@ impl IndexCache {
     fn tidy(&self) {
         let mut indexes: Vec<(SystemTime, OsString)> = Vec::new();
         for name in self.0.names().unwrap_or_default() {
-            let found = self.0.look(&name).ok().flatten().filter(|found| found.is_file());
+            let found = self.0.entry_metadata(&name).ok().flatten().filter(|found| found.is_file());
             let Some(modified) = found.and_then(|found| found.modified().ok()) else { continue };
             let age = SystemTime::now().duration_since(modified).unwrap_or_default();
             match Path::new(&name).extension().and_then(OsStr::to_str) {
