@@ -179,7 +179,7 @@ mod tests {
     fn load(patterns: &[(&str, u32)]) -> Stimulus {
         let streams = |(text, weight): &(&str, u32)| {
             let streams = text.parse::<AccessPattern>().unwrap().streams();
-            streams.into_iter().map(|stream| stream.weighing(*weight)).collect::<Vec<_>>()
+            streams.into_iter().map(|stream| stream.with_weight(*weight)).collect::<Vec<_>>()
         };
         let streams = patterns.iter().flat_map(streams).collect();
         let range = ActiveRange::new(Bytes(0), Bytes::gib(1));

@@ -68,7 +68,7 @@ pub fn findings(files: &[ForeignResults], software: &str) -> Result<Findings, St
         ..Findings::new(title(&first.id, &first.tool), header(&files))
     };
     let front_plots = if rounds > 1 { vec![ROUNDS_PLOT] } else { Vec::new() };
-    Ok(findings.fronted(key_figures(&means), front_plots).judged(verdict))
+    Ok(findings.with_front(key_figures(&means), front_plots).with_verdict(verdict))
 }
 
 /// Returns the title that our runs of the same files have.
@@ -306,7 +306,7 @@ fn key_figures(means: &[ForeignTestMeans<'_>]) -> Vec<KeyFigure> {
             KeyFigure::new(&format!("{}-iops", test.label), test.label, test.all.iops, "IOPS");
         let mb = test.all.megabytes_per_second();
         let rate = KeyFigure::new(&format!("{}-rate", test.label), test.label, mb, "MB/s");
-        [iops.ranging(test.iops_range), rate]
+        [iops.with_range(test.iops_range), rate]
     };
     means.iter().flat_map(of_test).take(KEY_FIGURES_MAX).collect()
 }

@@ -211,6 +211,6 @@ mod tests {
             |low, high| KeyFigure::new("x", "x", Some(2.0), "").bounded(Some((low, high)));
         assert_eq!(figure(&bounded(1.981, 2.02)), "2.000");
         assert_eq!(figure(&bounded(1.979, 2.0211)), "1.98 to 2.02");
-        assert_eq!(figure(&bounded(1.5, 2.5).ranging(Some((1.5, 2.5)))), "1.50 to 2.50");
+        assert_eq!(figure(&bounded(1.5, 2.5).with_range(Some((1.5, 2.5)))), "1.50 to 2.50");
     }
 }

@@ -211,7 +211,7 @@ impl CumulativeWorkload {
             remarks.push("Counts beyond 32 bits: weights are rounded.".into());
         }
         let weighed = chosen.into_iter().zip(weights);
-        Ok((weighed.map(|((stream, _), weight)| stream.weighing(weight)).collect(), remarks))
+        Ok((weighed.map(|((stream, _), weight)| stream.with_weight(weight)).collect(), remarks))
     }
 }
 

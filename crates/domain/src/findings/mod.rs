@@ -181,12 +181,12 @@ impl Findings {
     }
     /// Sets the verdict and the end state that follows from it; an unfinished run remains
     /// unfinished.
-    pub fn judged(self, verdict: Option<Verdict>) -> Self {
+    pub fn with_verdict(self, verdict: Option<Verdict>) -> Self {
         let end = EndState::new(self.end.is_final(), verdict.as_ref());
         Findings { end, verdict, ..self }
     }
     /// Adds numbers and plots to page one; plots are given by ID.
-    pub fn fronted(
+    pub fn with_front(
         mut self,
         figures: impl IntoIterator<Item = KeyFigure>,
         plots: impl IntoIterator<Item = impl Into<String>>,

@@ -197,7 +197,7 @@ fn weighted_streams(jobs: &[&JobLoad], shares: &[u64]) -> Option<Vec<IoStream>> 
         weighted.iter().fold(0, |divisor, (_, weight)| greatest_divisor(divisor, *weight)).max(1);
     weighted
         .into_iter()
-        .map(|(stream, weight)| Some(stream.weighing(u32::try_from(weight / divisor).ok()?)))
+        .map(|(stream, weight)| Some(stream.with_weight(u32::try_from(weight / divisor).ok()?)))
         .collect()
 }
 

@@ -45,7 +45,7 @@ pub(super) fn streams(
         for SizeShare { size, share: part } in &sizes.shares {
             let weight = share * part * if directions.len() > 1 { others } else { 1 };
             for (order, weight) in orders(access, *op, weight, cursor) {
-                let mut stream = IoStream::new(*op, order, Bytes(*size)).weighing(weight);
+                let mut stream = IoStream::new(*op, order, Bytes(*size)).with_weight(weight);
                 stream.alignment = (alignment != *size).then_some(Bytes(alignment));
                 if let Some(offsets) = offsets.as_ref().filter(|_| order == Order::Random) {
                     stream.zones.clone_from(&offsets.zones);

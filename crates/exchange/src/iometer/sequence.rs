@@ -320,7 +320,7 @@ fn streams(spec: &AccessSpec, sector: u64) -> Vec<IoStream> {
         for op in [Op::Read, Op::Write] {
             for order in [Order::Random, Order::Sequential(cursor)] {
                 let weight = weight(row, op, order == Order::Random);
-                let stream = IoStream::new(op, order, Bytes(row.size)).weighing(weight);
+                let stream = IoStream::new(op, order, Bytes(row.size)).with_weight(weight);
                 let alignment = (align != row.size).then_some(Bytes(align));
                 streams.push(IoStream { alignment, ..stream });
             }

@@ -62,7 +62,7 @@ impl MeasuredPoint<'_> {
     }
 
     fn metric(&self, name: &str, value: PointValue, unit: &str) -> Option<Metric> {
-        Metric::new(name, self.point, value.mean, unit).map(|metric| metric.ranging(value.range))
+        Metric::new(name, self.point, value.mean, unit).map(|metric| metric.with_range(value.range))
     }
 
     /// Returns the IOPS; reads and writes are added, never weighted.
@@ -124,7 +124,7 @@ impl MeasuredPoint<'_> {
         let amplified = sensed.write_amplification;
         // The counters of a device are known to a unit: the range is what they allow.
         let amplification = metric("write-amplification", amplified.map(|own| own.ratio), "")
-            .map(|metric| metric.ranging(amplified.map(|own| (own.low, own.high))));
+            .map(|metric| metric.with_range(amplified.map(|own| (own.low, own.high))));
         let means = [
             metric("power", sensed.power_milliwatts, "mW"),
             metric("iops-per-watt", sensed.iops_per_watt(self.iops().mean), "IOPS/W"),

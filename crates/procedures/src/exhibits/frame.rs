@@ -8,7 +8,7 @@ use steadfast_domain::findings::{Exhibit, FormHeader, Page};
 use steadfast_domain::{Caveat, EndState, Findings, Record, caveats as ids};
 
 /// Returns findings without results. A procedure fills in the rest: `Findings { summary,
-/// form_pages, ..frame(...).judged(verdict) }`.
+/// form_pages, ..frame(...).with_verdict(verdict) }`.
 pub(crate) fn frame(
     title: &str,
     choices: &RunChoices<'_>,

@@ -86,11 +86,11 @@ impl ProcedureReport for DriveFill {
         let mut figures = vec![
             KeyFigure::new("full-speed", "Full speed", first.full_speed(), "MB/s"),
             KeyFigure::new("full-speed-amount", "At full speed", first.full_speed_gb(), "GB")
-                .noted(first.undropped().map(no_drop)),
+                .with_note(first.undropped().map(no_drop)),
             KeyFigure::new("next-speed", "Then", first.next_speed(), "MB/s")
-                .noted(first.undropped().map(|_| "did not drop".to_owned())),
+                .with_note(first.undropped().map(|_| "did not drop".to_owned())),
             KeyFigure::new("lowest-speed", "Slowest plateau", first.lowest_speed(), "MB/s")
-                .noted(slowest.map(from_gb)),
+                .with_note(slowest.map(from_gb)),
             KeyFigure::new("mean-speed", "Mean", first.curve.mean(), "MB/s"),
         ];
         figures.extend(first.after_idle.iter().map(|again| {
@@ -100,7 +100,7 @@ impl ProcedureReport for DriveFill {
                 Some(returned) => (!returned.has_dropped).then(|| "no drop".to_owned()),
                 None => first.undropped().and(again.written).map(|_| "no fast amount".to_owned()),
             };
-            KeyFigure::new(&id, label, again.returned_gb(), "GB").noted(note)
+            KeyFigure::new(&id, label, again.returned_gb(), "GB").with_note(note)
         }));
         figures
     }

@@ -108,7 +108,7 @@ impl ProcedureReport for IdleExit {
             let note = longest_response.map(|longest| {
                 format!("{} I/Os, longest {}", result.tally.ios, milliseconds(longest))
             });
-            KeyFigure::new(&id, label, result.tally.response_mean_ms(), "ms").noted(note)
+            KeyFigure::new(&id, label, result.tally.response_mean_ms(), "ms").with_note(note)
         }));
         let longest_idle = results.longest();
         let added = longest_idle.and_then(|result| result.added_ms);

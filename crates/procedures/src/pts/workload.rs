@@ -443,7 +443,8 @@ fn composite_streams(read_percent: u8, alignment: Bytes, sector: Bytes) -> Vec<I
         .flat_map(|(op, share)| {
             COMPOSITE_SIZES.iter().filter(move |(size, _)| fits(*size, sector)).map(
                 move |(size, percent)| {
-                    let stream = IoStream::new(op, Order::Random, *size).weighing(percent * share);
+                    let stream =
+                        IoStream::new(op, Order::Random, *size).with_weight(percent * share);
                     IoStream { alignment: Some(alignment), ..stream }
                 },
             )

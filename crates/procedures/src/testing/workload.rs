@@ -5,7 +5,7 @@ use steadfast_domain::stimulus::{Cursor, Op, Order, Pace};
 use steadfast_domain::{Bytes, Demand, IoStream, Nanos, Settings};
 
 fn stream(op: Op, order: Order, size: u64, ios: u32) -> IoStream {
-    IoStream::new(op, order, Bytes(size)).weighing(ios)
+    IoStream::new(op, order, Bytes(size)).with_weight(ios)
 }
 
 /// Returns a workload with 10,000 of 10,007 I/Os in three of five streams and three steps. There

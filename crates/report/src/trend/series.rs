@@ -277,8 +277,8 @@ mod tests {
     #[test]
     fn a_window_of_five_rounds_gives_the_error_of_its_mean() {
         let metric = Metric::new("iops", "x", Some(1000.0), "IOPS").unwrap();
-        let ranging = metric.clone().ranging(Some((988.37, 1011.63)));
-        assert!((window_error(&ranging).unwrap() - 0.01 / 5_f64.sqrt()).abs() < 1e-6);
+        let with_range = metric.clone().with_range(Some((988.37, 1011.63)));
+        assert!((window_error(&with_range).unwrap() - 0.01 / 5_f64.sqrt()).abs() < 1e-6);
         assert_eq!(window_error(&metric), None);
     }
 }

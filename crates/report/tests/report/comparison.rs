@@ -160,14 +160,14 @@ fn measured(number: u32, factor: f64) -> (String, Findings) {
         let range = Some((value * 0.99, value * 1.01));
         let iops = Metric::new("iops", &pattern.to_string(), Some(value), "IOPS").unwrap();
         let art = Metric::new("art", &pattern.to_string(), Some(1e3 / value), "ms").unwrap();
-        [iops.ranging(range).with_pattern(&pattern), art.with_pattern(&pattern)]
+        [iops.with_range(range).with_pattern(&pattern), art.with_pattern(&pattern)]
     };
     let all = (0..8).flat_map(|size| (0..7).map(move |mix| (size, mix)));
     found.metrics = all.flat_map(|(size, mix)| cell(size, mix)).collect();
     found.front.figures = vec![
         KeyFigure::new("r", "RND 4K read", Some(407_395.3 * factor), "IOPS"),
         KeyFigure::new("w", "RND 4K write", Some(61_969.4 * factor), "IOPS")
-            .ranging(Some((61_000.0 * factor, 62_900.0 * factor))),
+            .with_range(Some((61_000.0 * factor, 62_900.0 * factor))),
     ];
     (name, found)
 }
@@ -201,7 +201,7 @@ fn the_noise_of_every_run_is_stated() {
     for ((_, found), width) in runs.iter_mut().zip([0.01, 0.02, 0.3]) {
         found.front.figures = vec![
             KeyFigure::new("w", "RND 4K write", Some(100.0), "IOPS")
-                .ranging(Some((100.0 * (1.0 - width), 100.0 * (1.0 + width)))),
+                .with_range(Some((100.0 * (1.0 - width), 100.0 * (1.0 + width)))),
             KeyFigure::new("r", "RND 4K read", Some(100.0), "IOPS"),
         ];
     }
@@ -263,7 +263,7 @@ fn answers_that_are_equal_within_the_noise_are_left_out() {
     let portrait = |factor: f64| {
         let figure = |id: &str, value: f64| KeyFigure::new(id, id, Some(value), "IOPS");
         let ranged =
-            |id: &str, value: f64| figure(id, value).ranging(Some((value * 0.99, value * 1.01)));
+            |id: &str, value: f64| figure(id, value).with_range(Some((value * 0.99, value * 1.01)));
         let text = (factor > 1.0).then(|| "no drop".to_owned());
         let amount = (factor == 1.0).then_some(3.0);
         let mut found = findings(false);
@@ -271,7 +271,7 @@ fn answers_that_are_equal_within_the_noise_are_left_out() {
             ranged("equal", 100.0),
             ranged("faster", 100.0 * factor),
             figure("unknown", 100.0),
-            KeyFigure::new("amount", "amount", amount, "GB").noted(text),
+            KeyFigure::new("amount", "amount", amount, "GB").with_note(text),
         ];
         found.front.questions = vec![FrontQuestion {
             question: "?".into(),

@@ -39,7 +39,7 @@ pub fn findings(found: &Fidelity, software: &str) -> Findings {
         chapters: chapters(found),
         long_tables: vec![tables::streams(found, true)],
         ..Findings::new("Capture and replay", header(found))
-            .fronted([] as [KeyFigure; 0], ["replay-iops", "replay-response"])
+            .with_front([] as [KeyFigure; 0], ["replay-iops", "replay-response"])
     }
 }
 

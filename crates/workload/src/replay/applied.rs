@@ -148,7 +148,7 @@ impl WeightedStreams {
         let shift = (u128::BITS - sum.leading_zeros()).saturating_sub(u32::BITS);
         let weighted = workload.streams.iter().filter_map(|stream| {
             let weight = u32::try_from((stream.count >> shift).max(1)).unwrap_or(u32::MAX);
-            Some((io_stream(stimulus_op(stream.op)?, stream).weighing(weight), stream.count))
+            Some((io_stream(stimulus_op(stream.op)?, stream).with_weight(weight), stream.count))
         });
         let (streams, ios) = weighted.unzip();
         WeightedStreams { streams, ios, rounding: (shift > 0).then_some(ROUNDED_WEIGHTS) }

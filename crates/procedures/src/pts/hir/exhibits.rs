@@ -140,7 +140,7 @@ impl ProcedureReport for Hir {
     fn figures(run: &HirRun<'_>) -> Vec<KeyFigure> {
         let saturated =
             KeyFigure::new("saturated-iops", "Saturated", run.results.saturated(), "IOPS")
-                .ranging(run.results.verdict.range());
+                .with_range(run.results.verdict.range());
         let mut figures = vec![saturated];
         let ends = [run.results.waits.first(), run.results.waits.last()];
         for wait in ends.into_iter().flatten() {

@@ -164,7 +164,7 @@ impl<T: RangedTest + 'static> Procedure for ScatteredTest<T> {
             form_pages: vec![page(&format!("{} - Active Ranges and Amounts", self.title), on_page)],
             chapters: self.chapters(record),
             ..frame(self.title, &self.choices(), record, self.header(record, &studied))
-                .judged(self.verdict(&studied))
+                .with_verdict(self.verdict(&studied))
         };
         parts::with_parts(whole, studied, self.parts.last())
     }

@@ -165,7 +165,7 @@ impl ProcedureReport for Throughput {
             let rate = |id: String, label: String, pattern| {
                 let cell = results.cell(&pattern).map(|cell| cell.mb_per_second);
                 let PointValue { mean, range } = cell.unwrap_or_default();
-                KeyFigure::new(&id, label, mean, "MB/s").ranging(range)
+                KeyFigure::new(&id, label, mean, "MB/s").with_range(range)
             };
             [
                 rate(format!("seq-{id}-read-rate"), format!("SEQ {name} read"), size.reads()),

@@ -101,7 +101,7 @@ fn stream_runs(
     let count = composite.data_streams().count();
     let mut runs = Vec::new();
     for (index, stream) in composite.data_streams().enumerate() {
-        let alone = SingleStream(stream.weighing(1));
+        let alone = SingleStream(stream.with_weight(1));
         let preset =
             if alone.is_sequential() { SEQUENTIAL_DEMAND } else { setup.method.random_demand };
         let demand = setup.settings.demand_or(preset);
