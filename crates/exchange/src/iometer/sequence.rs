@@ -179,7 +179,7 @@ fn step(
     let labels: Vec<String> = groups
         .iter()
         .zip(&loads)
-        .map(|(group, own)| step_label(&group.first().spec, own.load.demand))
+        .map(|(group, named)| step_label(&group.first().spec, named.load.demand))
         .collect();
     let Some(step) = SequenceStep::at_once(labels.join(" + "), loads) else {
         return Err(ParseError::whole("a test without an active worker"));
@@ -287,12 +287,11 @@ fn worker_groups<'a>(
 /// Returns for each active worker of a test the index of its load.
 pub fn loads_of_workers(config: &IometerConfig, test: &IometerTest) -> Vec<usize> {
     let groups = worker_groups(config, test).unwrap_or_default();
-    let of = |active: &ActiveWorker| {
-        let has =
-            |group: &WorkerGroup<'_>| group.workers.iter().any(|own| std::ptr::eq(*own, active));
-        groups.iter().position(has).unwrap_or(0)
+    let load_of = |active: &ActiveWorker| {
+        let is_active = |worker: &&ActiveWorker| std::ptr::eq(*worker, active);
+        groups.iter().position(|group| group.workers.iter().any(is_active)).unwrap_or(0)
     };
-    test.active.iter().map(of).collect()
+    test.active.iter().map(load_of).collect()
 }
 
 fn extent(active: &ActiveWorker, sector: u64) -> Extent {
@@ -327,7 +326,8 @@ fn streams(spec: &AccessSpec, sector: u64) -> Vec<IoStream> {
         }
     }
     streams.retain(|stream| stream.weight > 0);
-    let divisor = streams.iter().fold(0, |divisor, stream| gcd(divisor, stream.weight)).max(1);
+    let weights = streams.iter().map(|stream| stream.weight);
+    let divisor = weights.fold(0, greatest_common_divisor).max(1);
     streams.iter_mut().for_each(|stream| stream.weight /= divisor);
     streams
 }
@@ -337,8 +337,8 @@ fn weight(row: &AccessLine, op: Op, random: bool) -> u32 {
     u32::from(row.of_size) * share(row.reads, op == Op::Read) * share(row.random, random)
 }
 
-fn gcd(a: u32, b: u32) -> u32 {
-    if b == 0 { a } else { gcd(b, a % b) }
+fn greatest_common_divisor(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
 /// Returns the pace of all rows: bursts of every queue together.

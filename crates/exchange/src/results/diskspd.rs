@@ -3,7 +3,7 @@
 //! Rates follow from the counts of every thread's targets and the time of the time span, as
 //! diskspd computes them. Latencies (`-L`) are milliseconds; percentiles are of all threads.
 
-use super::values::{of_directions, plausible};
+use super::values::{read_write_outcome, plausible};
 use crate::parse_error::ParseError;
 use roxmltree::{Document, Node, ParsingOptions};
 use steadfast_domain::text::{excerpt, with_short_words};
@@ -61,7 +61,7 @@ pub(super) fn read_xml(bytes: &[u8]) -> Result<ForeignResults, ParseError> {
             || (format!("timespan {}", at + 1), None, None),
             |profile| describe(*profile, at),
         );
-        let mut test = of_directions(label, direction("Read"), direction("Write"));
+        let mut test = read_write_outcome(label, direction("Read"), direction("Write"));
         if let Some(latency) = latency.filter(|_| !test.all.is_empty()) {
             test.all = with_times(&test.all, xml_times(latency, "Total"));
         }
@@ -112,12 +112,14 @@ fn xml_times(latency: Node<'_, '_>, name: &str) -> ForeignIos {
         ..ForeignIos::default()
     };
     for bucket in children(latency, "Bucket") {
-        let both = value_in(bucket, "Percentile").zip(value_in(bucket, &field));
-        match both {
-            Some((0.0, ms)) => times.shortest_ms = Some(ms),
-            Some((100.0, ms)) => times.longest_ms = Some(ms),
-            Some((percent, ms)) => times.percentiles.push((percent, ms)),
-            None => {}
+        let Some(percent) = value_in(bucket, "Percentile") else { continue };
+        let Some(ms) = value_in(bucket, &field) else { continue };
+        if percent == 0.0 {
+            times.shortest_ms = Some(ms);
+        } else if percent == 100.0 {
+            times.longest_ms = Some(ms);
+        } else {
+            times.percentiles.push((percent, ms));
         }
     }
     times
@@ -155,14 +157,16 @@ fn child<'a, 'i>(node: Node<'a, 'i>, name: &'static str) -> Option<Node<'a, 'i>>
     children(node, name).next()
 }
 
+/// Returns the text of the child element of this name; `None` if it is missing or empty.
 fn text_in(node: Node<'_, '_>, name: &str) -> Option<String> {
-    let found = node.children().find(|child| child.has_tag_name(name))?;
-    Some(excerpt(found.text()?.trim()).into_owned()).filter(|text| !text.is_empty())
+    let element = node.children().find(|child| child.has_tag_name(name))?;
+    Some(excerpt(element.text()?.trim()).into_owned()).filter(|text| !text.is_empty())
 }
 
+/// Returns the number in the child element of this name; `None` if it is missing or implausible.
 fn value_in(node: Node<'_, '_>, name: &str) -> Option<f64> {
-    let found = node.children().find(|child| child.has_tag_name(name))?;
-    plausible(found.text()?.trim().parse().ok()?)
+    let element = node.children().find(|child| child.has_tag_name(name))?;
+    plausible(element.text()?.trim().parse().ok()?)
 }
 
 /// Names of the rows in the text's table of percentiles.
@@ -246,10 +250,10 @@ impl InputParameters {
         }
         let load = ["performing ", "block size:", "using random I/O", "using sequential I/O"];
         let demand = ["number of outstanding I/O operations", "threads per file", "total threads"];
-        for (texts, starts) in [(&mut self.load, &load[..]), (&mut self.demand, &demand[..])] {
+        for (texts, beginnings) in [(&mut self.load, &load[..]), (&mut self.demand, &demand[..])] {
             let Some(last) = texts.last_mut() else { return };
             // Of several targets the first is described.
-            if starts.iter().any(|start| line.starts_with(start))
+            if beginnings.iter().any(|beginning| line.starts_with(beginning))
                 && !last.contains(line.split(':').next().unwrap_or(line))
             {
                 let comma = if last.is_empty() { "" } else { ", " };
@@ -265,15 +269,15 @@ struct SpanText {
     load: Option<String>,
     demand: Option<String>,
     seconds: f64,
-    reads: SideText,
-    writes: SideText,
+    reads: DirectionText,
+    writes: DirectionText,
     /// Response times of reads and writes together.
     total: ForeignIos,
 }
 
 /// Counts and response times of reads or of writes.
 #[derive(Default)]
-struct SideText {
+struct DirectionText {
     ios: u64,
     bytes: u64,
     times: ForeignIos,
@@ -286,8 +290,8 @@ impl SpanText {
             load: load.filter(|load| !load.is_empty()),
             demand: demand.filter(|demand| !demand.is_empty()),
             seconds: 0.0,
-            reads: SideText::default(),
-            writes: SideText::default(),
+            reads: DirectionText::default(),
+            writes: DirectionText::default(),
             total: ForeignIos::default(),
         }
     }
@@ -339,7 +343,7 @@ impl SpanText {
 
     fn finish(self) -> ForeignOutcome {
         let seconds = self.seconds;
-        let ios = |SideText { ios, bytes, times }: SideText| {
+        let ios = |DirectionText { ios, bytes, times }: DirectionText| {
             // Without a time there is no rate.
             let ios = if seconds > 0.0 { ios } else { 0 };
             DirectionCounts { ios, bytes, seconds }.ios(times)
@@ -349,7 +353,7 @@ impl SpanText {
             Some(load) => format!("timespan {}: {load}", self.number),
             None => format!("timespan {}", self.number),
         };
-        let mut test = of_directions(label, ios(self.reads), ios(self.writes));
+        let mut test = read_write_outcome(label, ios(self.reads), ios(self.writes));
         if !test.all.is_empty() {
             test.all = with_times(&test.all, self.total);
         }

@@ -5,7 +5,7 @@
 //! Percentiles stand in `clat_ns`, in `lat_ns` with `lat_percentiles=1`; `json+` adds `bins`,
 //! I/Os by time. Before fio 3 times are microseconds (`lat`, `clat`).
 
-use super::values::{of_directions, plausible};
+use super::values::{read_write_outcome, plausible};
 use crate::fio::joined_names;
 use crate::parse_error::ParseError;
 use serde_json::{Map, Value};
@@ -209,25 +209,25 @@ fn step(jobs: Vec<FioJobResult>) -> ForeignOutcome {
     if outcomes.len() == 1 {
         return outcomes.into_iter().next().unwrap_or_default();
     }
-    let all = |of: fn(&ForeignOutcome) -> &ForeignIos| -> ForeignIos {
-        ForeignIos::at_once(&outcomes.iter().map(of).collect::<Vec<_>>())
+    let sum = |ios: fn(&ForeignOutcome) -> &ForeignIos| -> ForeignIos {
+        ForeignIos::at_once(&outcomes.iter().map(ios).collect::<Vec<_>>())
     };
     ForeignOutcome {
         // As `steadfast fio` names the step of such a job file.
         label: joined_names(&outcomes.iter().map(|one| one.label.as_str()).collect::<Vec<_>>()),
         load: None,
         demand: None,
-        all: all(|outcome| &outcome.all),
-        reads: all(|outcome| &outcome.reads),
-        writes: all(|outcome| &outcome.writes),
+        all: sum(|outcome| &outcome.all),
+        reads: sum(|outcome| &outcome.reads),
+        writes: sum(|outcome| &outcome.writes),
         errors: outcomes.iter().map(|outcome| outcome.errors).sum(),
         apart: outcomes.iter().map(|own| (own.label.clone(), own.all.clone())).collect(),
     }
 }
 
 fn sum_clones(clones: &[FioJobResult]) -> ForeignOutcome {
-    let sum = |of: fn(&FioJobResult) -> &ForeignIos| -> ForeignIos {
-        ForeignIos::at_once(&clones.iter().map(of).collect::<Vec<_>>())
+    let sum = |ios: fn(&FioJobResult) -> &ForeignIos| -> ForeignIos {
+        ForeignIos::at_once(&clones.iter().map(ios).collect::<Vec<_>>())
     };
     let first = &clones[0];
     let several = match clones.len() {
@@ -238,7 +238,7 @@ fn sum_clones(clones: &[FioJobResult]) -> ForeignOutcome {
         load: Some(first.load.clone()).filter(|load| !load.is_empty()),
         demand: first.demand.as_ref().map(|demand| format!("{demand}{several}")),
         errors: clones.iter().map(|job| job.errors).sum(),
-        ..of_directions(first.name.clone(), sum(|job| &job.reads), sum(|job| &job.writes))
+        ..read_write_outcome(first.name.clone(), sum(|job| &job.reads), sum(|job| &job.writes))
     }
 }
 

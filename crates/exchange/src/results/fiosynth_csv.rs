@@ -1,7 +1,7 @@
 //! The table that FioSynth makes of its results (`fio_fb_results.csv`): one row per test, with
 //! `Read_IOPS`, `Read_BW` (fio's bw, KiB/s), latencies in microseconds (fio's clat).
 
-use super::values::{of_directions, plausible};
+use super::values::{read_write_outcome, plausible};
 use crate::parse_error::ParseError;
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{ForeignIos, ForeignResults};
@@ -69,7 +69,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, ParseError> {
             }
         };
         let label = excerpt(label).into_owned();
-        results.tests.push(of_directions(label, direction("Read"), direction("Write")));
+        results.tests.push(read_write_outcome(label, direction("Read"), direction("Write")));
     }
     Ok(results)
 }
