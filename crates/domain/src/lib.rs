@@ -69,8 +69,8 @@ pub use direct_buffer::DirectBuffer;
 pub use findings::{Caveat, CaveatKind, EndState, Exhibit, Findings};
 pub use foreign_io::ForeignIo;
 pub use foreign_run::{
-    ClaimedSteadyState, ForeignIos, ForeignKind, ForeignMeasured, ForeignOutcome, ForeignResults,
-    ForeignRun, ForeignTest, ForeignValue,
+    ClaimedSteadyState, ConcurrentIos, ForeignIos, ForeignKind, ForeignMeasured, ForeignOutcome,
+    ForeignResults, ForeignRun, ForeignTest, ForeignValue,
 };
 pub use histogram::{CoarseHistogram, FineHistogram, Histogram, QuarterHistogram};
 pub use io_control::{GroupLimits, IoControl, LoadGroup};

@@ -156,11 +156,12 @@ impl<'a> ForeignTestMeans<'a> {
             ForeignIos::mean_of(&rounds.iter().map(|outcome| part(outcome)).collect::<Vec<_>>())
         };
         let first = rounds[0];
-        let concurrent_loads = first.apart.iter().map(|(name, _)| {
-            let own = rounds.iter().filter_map(|outcome| {
-                outcome.apart.iter().find(|(other, _)| other == name).map(|(_, ios)| ios)
+        let concurrent_loads = first.concurrent.iter().map(|load| {
+            let same = rounds.iter().filter_map(|outcome| {
+                let mut loads = outcome.concurrent.iter();
+                loads.find(|other| other.name == load.name).map(|other| &other.ios)
             });
-            (name.as_str(), ForeignIos::mean_of(&own.collect::<Vec<_>>()))
+            (load.name.as_str(), ForeignIos::mean_of(&same.collect::<Vec<_>>()))
         });
         let iops: Vec<f64> = rounds.iter().filter_map(|outcome| outcome.all.iops).collect();
         let least = iops.iter().copied().reduce(f64::min);

@@ -25,7 +25,9 @@ pub(super) struct OpShare {
 impl JobAccess {
     /// Returns true if some I/Os of a direction are random and others are not.
     pub fn is_mixed(&self) -> bool {
-        self.ops.iter().any(|share| !matches!(self.random_percents[direction_index(share.op)], 0 | 100))
+        self.ops
+            .iter()
+            .any(|share| !matches!(self.random_percents[direction_index(share.op)], 0 | 100))
     }
 }
 

@@ -75,11 +75,7 @@ fn rate_with_pauses(
 }
 
 /// Returns the pace of each direction with I/Os; `None` if an error was added to `options`.
-fn rates(
-    options: &mut SectionOptions<'_>,
-    name: &str,
-    load: &SequenceLoad,
-) -> Option<Vec<OpPace>> {
+fn rates(options: &mut SectionOptions<'_>, name: &str, load: &SequenceLoad) -> Option<Vec<OpPace>> {
     let text = options.text(name).unwrap_or_default();
     let poisson = match options.text("rate_process") {
         None | Some("linear") => false,

@@ -107,11 +107,8 @@ pub fn sequence(file: &JobFile, target: &TargetFacts<'_>) -> Result<Sequence, Ve
     if let Some(device) = target.device {
         errors.extend(keep_jobs_of(&mut sections, device));
     }
-    let sets: Vec<FileSet> = sections
-        .iter()
-        .flat_map(|section| &section.loads)
-        .map(|load| load.files.clone())
-        .collect();
+    let sets: Vec<FileSet> =
+        sections.iter().flat_map(|section| &section.loads).map(|load| load.files.clone()).collect();
     let placed = place(&sets).unwrap_or_else(|mut wrong| {
         errors.append(&mut wrong);
         Vec::new()
@@ -404,7 +401,8 @@ fn delay_jobs(groups: &mut [JobGroup], remarks: &mut Vec<SequenceRemark>) {
             }
             member.job.pause = member.job.pause.saturating_sub(passed.unwrap_or(Nanos::ZERO));
         }
-        let first = group.members.iter().map(|member| member.job.pause).min().unwrap_or(Nanos::ZERO);
+        let first =
+            group.members.iter().map(|member| member.job.pause).min().unwrap_or(Nanos::ZERO);
         let mut last = Some(first);
         for member in &mut group.members {
             let load = &mut member.job.load;
@@ -478,8 +476,11 @@ impl JobGroup {
 
     /// Merges the jobs of each flow into one. Returns the errors of those that cannot be one load.
     fn merge_flows(&mut self, remarks: &mut Vec<SequenceRemark>) -> Option<ParseError> {
-        while let Some(id) = self.members.iter().find_map(|member| member.job.flow).map(|flow| flow.id) {
-            let is_in_flow = |member: &ConcurrentJob| member.job.flow.is_some_and(|flow| flow.id == id);
+        while let Some(id) =
+            self.members.iter().find_map(|member| member.job.flow).map(|flow| flow.id)
+        {
+            let is_in_flow =
+                |member: &ConcurrentJob| member.job.flow.is_some_and(|flow| flow.id == id);
             let at = self.members.iter().position(is_in_flow)?;
             let (members, others): (Vec<ConcurrentJob>, Vec<ConcurrentJob>) =
                 std::mem::take(&mut self.members).into_iter().partition(is_in_flow);

@@ -3,7 +3,7 @@
 //! Rates follow from the counts of every thread's targets and the time of the time span, as
 //! diskspd computes them. Latencies (`-L`) are milliseconds; percentiles are of all threads.
 
-use super::values::{read_write_outcome, plausible};
+use super::values::{plausible, read_write_outcome};
 use crate::parse_error::ParseError;
 use roxmltree::{Document, Node, ParsingOptions};
 use steadfast_domain::text::{excerpt, with_short_words};

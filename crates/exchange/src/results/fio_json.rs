@@ -5,13 +5,13 @@
 //! Percentiles stand in `clat_ns`, in `lat_ns` with `lat_percentiles=1`; `json+` adds `bins`,
 //! I/Os by time. Before fio 3 times are microseconds (`lat`, `clat`).
 
-use super::values::{read_write_outcome, plausible};
+use super::values::{plausible, read_write_outcome};
 use crate::fio::joined_names;
 use crate::parse_error::ParseError;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use steadfast_domain::text::excerpt;
-use steadfast_domain::{ForeignIos, ForeignOutcome, ForeignResults};
+use steadfast_domain::{ConcurrentIos, ForeignIos, ForeignOutcome, ForeignResults};
 
 /// More jobs than a result has.
 const JOBS_MAX: usize = 10_000;
@@ -221,7 +221,10 @@ fn step(jobs: Vec<FioJobResult>) -> ForeignOutcome {
         reads: sum(|outcome| &outcome.reads),
         writes: sum(|outcome| &outcome.writes),
         errors: outcomes.iter().map(|outcome| outcome.errors).sum(),
-        apart: outcomes.iter().map(|own| (own.label.clone(), own.all.clone())).collect(),
+        concurrent: outcomes
+            .iter()
+            .map(|load| ConcurrentIos { name: load.label.clone(), ios: load.all.clone() })
+            .collect(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The table that FioSynth makes of its results (`fio_fb_results.csv`): one row per test, with
 //! `Read_IOPS`, `Read_BW` (fio's bw, KiB/s), latencies in microseconds (fio's clat).
 
-use super::values::{read_write_outcome, plausible};
+use super::values::{plausible, read_write_outcome};
 use crate::parse_error::ParseError;
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{ForeignIos, ForeignResults};

@@ -160,7 +160,7 @@ fn read_test(
         depth: fields.count("iodepth")?.and_then(|n| u32::try_from(n).ok()),
         step_seconds: fields.count("runtime")?.filter(|seconds| *seconds <= YEAR),
         values,
-        stated: fields.claimed_steady_state()?,
+        claimed_steady_state: fields.claimed_steady_state()?,
     })
 }
 
