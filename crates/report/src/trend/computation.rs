@@ -1,10 +1,9 @@
 //! Computes a trend: selects the runs, and judges every metric of theirs.
 
-use super::selection::{
-    LeftOutRun, NamedRun, SelectedRuns, TrendError, TrendOptions, TrendRun, select,
-};
+use super::selection::{LeftOutRun, SelectedRuns, TrendError, TrendOptions, TrendRun, select};
 use super::series::{self, MetricTrend, SeriesInput, TrendVerdict};
 use crate::grouping::unique_by;
+use crate::named_run::NamedRun;
 use steadfast_domain::Findings;
 use steadfast_domain::device_log::DEVICE_COUNTS;
 use steadfast_domain::findings::{Metric, MetricGoal};

@@ -4,6 +4,7 @@ use crate::compare::settings;
 use crate::compare::side::ComparedRun;
 use crate::date;
 use crate::grouping::{comma_separated, keys_by_value};
+use crate::named_run::NamedRun;
 use crate::parts::simulated;
 use steadfast_domain::findings::{Exhibit, Origin, Setting};
 use steadfast_domain::text::counted;
@@ -17,15 +18,6 @@ const HOST: [&str; 1] = ["Host"];
 const SOFTWARE: [&str; 2] = ["Software", "Test SW"];
 const TEST_ID: [&str; 1] = ["Test ID No."];
 const SEED: [&str; 1] = ["Run seed"];
-
-/// A run with the name that tables print.
-#[derive(Debug, Clone)]
-pub struct NamedRun {
-    /// Name of the run, unique in its trend.
-    pub name: String,
-    /// Findings of the run.
-    pub findings: Findings,
-}
 
 /// The run that the newest level is compared with.
 #[derive(Debug, Clone)]

@@ -10,7 +10,7 @@ use anyhow::bail;
 use std::path::{Path, PathBuf};
 use steadfast_domain::Findings;
 use steadfast_host::NewFile;
-use steadfast_report::{COMPARED_MAX, CompareError, ReportTime};
+use steadfast_report::{COMPARED_MAX, CompareError, NamedRun, ReportTime};
 use steadfast_runner::real_rig::wall_clock_unix_ms;
 use steadfast_tracefile::table::table_file;
 
@@ -99,13 +99,14 @@ fn long(
 }
 
 /// Returns the findings of every run with its name.
-fn named_findings(runs: &[PathBuf]) -> anyhow::Result<Vec<(String, Findings)>> {
+fn named_findings(runs: &[PathBuf]) -> anyhow::Result<Vec<NamedRun>> {
     let mut found = Vec::new();
     for run in runs {
         found.push((run.as_path(), output::findings_of_one(run)?));
     }
     let names = names(&found);
-    Ok(names.into_iter().zip(found.into_iter().map(|(_, findings)| findings)).collect())
+    let named = names.into_iter().zip(found);
+    Ok(named.map(|(name, (_, findings))| NamedRun { name, findings }).collect())
 }
 
 /// Returns a name per run: its model, with the directory's name if models are equal or unknown.
