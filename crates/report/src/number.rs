@@ -11,6 +11,12 @@ pub(crate) fn grouped(value: f64, decimals: usize) -> String {
     text::number(value, decimals).replace('-', "−")
 }
 
+/// Formats a difference as [`grouped`], with its sign: `+12.3`.
+pub(crate) fn signed(value: f64, decimals: usize) -> String {
+    let sign = if value > 0.0 { "+" } else { "" };
+    format!("{sign}{}", grouped(value, decimals))
+}
+
 /// Formats a number with as many decimals as it needs, for ticks and legends.
 pub(crate) fn short(value: f64) -> String {
     let size = value.abs();

@@ -13,7 +13,9 @@ pub use caveat::{Caveat, CaveatKind};
 pub use end::EndState;
 pub use front_page::{FrontAnswer, FrontPage, FrontQuestion, KeyFigure};
 pub use metric::{COMPARED, COMPARED_SECONDARY, Metric, MetricGoal, may_be_noise};
-pub use plot::{Axis, ClockTime, Marker, Plot, PlotKind, Scale, Series, Stroke, TimeUnit};
+pub use plot::{
+    Axis, BandEdge, ClockTime, Marker, Plot, PlotKind, Scale, Series, Stroke, TimeUnit,
+};
 pub use setting::{Facts, OptionalText, Origin, Role, Setting};
 pub use table::{Cell, Column, Row, Table};
 

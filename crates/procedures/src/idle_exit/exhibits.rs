@@ -11,7 +11,7 @@ use crate::exhibits::response::tail_plot;
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::report_notation::joined;
 use steadfast_domain::findings::{
-    Axis, Cell, KeyFigure, Metric, Plot, Row, Scale, Series, Setting, Stroke, Table,
+    Axis, BandEdge, Cell, KeyFigure, Metric, Plot, Row, Scale, Series, Setting, Stroke, Table,
 };
 use steadfast_domain::record::Check;
 use steadfast_domain::text::significant;
@@ -251,8 +251,11 @@ fn response_plot(run: &IdleExitRun<'_>) -> Plot {
     };
     let shortest = points(|tally| ms(tally.response_shortest()));
     let longest = points(|tally| ms(tally.response_longest()));
-    let edges: Vec<(f64, Option<f64>, Option<f64>)> =
-        shortest.iter().zip(&longest).map(|((x, low), (_, high))| (*x, *low, *high)).collect();
+    let edges: Vec<BandEdge> = shortest
+        .into_iter()
+        .zip(longest)
+        .map(|((x, low), (_, high))| BandEdge { x, low, high })
+        .collect();
     let back_to_back = results.back_to_back.response_mean_ms();
     let baseline = results.idle_times.iter().map(|r| (r.idle.as_secs_f64(), back_to_back));
     Plot::lines(
