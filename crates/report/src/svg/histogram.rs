@@ -41,7 +41,7 @@ pub fn draw(plot: &Plot, size: DrawingSize) -> (SvgDrawing, Option<Chart>) {
         }
     }
     for (series, look) in plot.series.iter().zip(&looks).filter(|(s, _)| is_line(plot, s)) {
-        has_values |= lines::draw_series(&mut drawing, &frame, series, look, (0, 1));
+        has_values |= lines::draw_series(&mut drawing, &frame, series, look, 0, 1);
     }
     frame.finish(&mut drawing, has_values);
     let chart = Chart::new(plot, &frame, &looks, false);

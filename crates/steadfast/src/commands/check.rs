@@ -82,7 +82,8 @@ fn own(run: &Path) -> anyhow::Result<Limits> {
         column: limit.column.clone(),
         scale: 1.0,
         unit: unit(&limit.column).to_owned(),
-        range: (limit.min, limit.max),
+        min: limit.min,
+        max: limit.max,
     });
     Ok(Limits { title: Some(sequence.title.clone()), limits: limits.collect() })
 }
