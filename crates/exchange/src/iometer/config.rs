@@ -338,6 +338,15 @@ pub struct IometerTarget {
     pub name: String,
     /// Kind of target.
     pub kind: WorkerKind,
-    /// Network targets: number and name of the manager.
-    pub manager: Option<(u32, String)>,
+    /// Manager of a network target.
+    pub manager: Option<ManagerName>,
+}
+
+/// Number and name of a manager.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ManagerName {
+    /// Number.
+    pub id: u32,
+    /// Name; may contain commas.
+    pub name: String,
 }

@@ -14,7 +14,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, ParseError> {
     let mut lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
     let (_, head) = lines.next().ok_or_else(|| ParseError::whole("it is empty"))?;
     let names = fields(head);
-    let position = |name: &str| names.iter().position(|own| own == name);
+    let position = |name: &str| names.iter().position(|column| column == name);
     let Some(job) = position("Jobname") else {
         return Err(ParseError::at(1, "the column Jobname is missing"));
     };

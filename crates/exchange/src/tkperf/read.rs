@@ -2,11 +2,12 @@
 
 use super::matrix::{self, TestElement};
 use crate::ParseError;
-use roxmltree::{Document, Node, ParsingOptions};
+use crate::xml::parse_xml;
+use roxmltree::Node;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use steadfast_domain::hex::to_hex;
-use steadfast_domain::text::{excerpt, with_short_words};
+use steadfast_domain::text::excerpt;
 use steadfast_domain::{ClaimedSteadyState, ForeignRun, ForeignTest};
 
 /// Maximum number of elements; TKperf writes about 60.
@@ -29,14 +30,7 @@ pub fn read(bytes: &[u8]) -> Result<ForeignRun, ParseError> {
         let line = 1 + before.iter().filter(|byte| **byte == b'\n').count() as u64;
         ParseError::at(line, "this is not UTF-8 text; TKperf writes its log as NAME.xml")
     })?;
-    let text = text.trim_start_matches('\u{feff}').trim_start();
-    let options = ParsingOptions { nodes_limit: ELEMENTS_MAX, ..ParsingOptions::default() };
-    let document = Document::parse_with_options(text, options).map_err(|error| {
-        ParseError::at(
-            error.pos().row.into(),
-            format!("this is not XML: {}", with_short_words(&error.to_string())),
-        )
-    })?;
+    let document = parse_xml(text, ELEMENTS_MAX)?;
     let root = document.root_element();
     let digest = to_hex(&Sha256::digest(bytes));
     let mut run = ForeignRun { name: name(root), digest, ..ForeignRun::default() };
