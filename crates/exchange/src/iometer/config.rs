@@ -276,6 +276,15 @@ pub struct IometerWorker {
     pub line: LineNumber,
 }
 
+impl IometerWorker {
+    /// Returns a disk worker without settings and lists.
+    pub fn disk(name: impl Into<String>, line: LineNumber) -> Self {
+        let kind = WorkerKind::Disk;
+        let name = name.into();
+        IometerWorker { name, kind, defaults: None, specs: None, targets: None, line }
+    }
+}
+
 /// An access specification assigned to a worker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AssignedSpec {
@@ -340,6 +349,13 @@ pub struct IometerTarget {
     pub kind: WorkerKind,
     /// Manager of a network target.
     pub manager: Option<ManagerName>,
+}
+
+impl IometerTarget {
+    /// Returns a disk.
+    pub fn disk(name: impl Into<String>) -> Self {
+        IometerTarget { name: name.into(), kind: WorkerKind::Disk, manager: None }
+    }
 }
 
 /// Number and name of a manager.

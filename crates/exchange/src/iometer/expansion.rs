@@ -6,7 +6,7 @@
 
 use super::config::{
     Assignment, Cycling, DepthCycling, DiskArea, IDLE, IometerConfig, IometerTarget, IometerWorker,
-    LineNumber, StepKind, TestType, WorkerCount, WorkerKind,
+    LineNumber, StepKind, TestType, WorkerCount,
 };
 use crate::parse_error::ParseError;
 use std::collections::BTreeSet;
@@ -422,14 +422,7 @@ fn workers_by_default(
         )
     };
     remarks.push(SequenceRemark::whole(text));
-    let worker = |number: u32| IometerWorker {
-        name: format!("Worker {number}"),
-        kind: WorkerKind::Disk,
-        defaults: None,
-        specs: None,
-        targets: None,
-        line: LineNumber(0),
-    };
+    let worker = |number| IometerWorker::disk(format!("Worker {number}"), LineNumber(0));
     Ok((1..=count).map(|n| disk_worker(0, "localhost", &worker(n), specs.clone())).collect())
 }
 

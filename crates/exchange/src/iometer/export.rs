@@ -7,7 +7,7 @@
 use super::config::{
     AccessLine, AccessSpec, AssignedSpec, Assignment, DiskArea, IDLE, IometerConfig,
     IometerManager, IometerTarget, IometerWorker, LineNumber, OutstandingIos, RecordedRows,
-    RunTime, TargetDefaults, TestSetup, TestType, WorkerCount, WorkerKind,
+    RunTime, TargetDefaults, TestSetup, TestType, WorkerCount,
 };
 use super::version::{Dialect, IometerVersion};
 use steadfast_domain::stimulus::{DataPattern, Order, Pace};
@@ -175,15 +175,12 @@ fn worker(
         disk: Some(DiskArea { sectors, start, pattern }),
         ..TargetDefaults::default()
     };
-    let target = IometerTarget { name: clean(heading.disk), kind: WorkerKind::Disk, manager: None };
     let assigned = |name: &String| AssignedSpec { name: name.clone(), line: LineNumber(0) };
     IometerWorker {
-        name,
-        kind: WorkerKind::Disk,
         defaults: Some(defaults),
         specs: Some(specs.iter().map(assigned).collect()),
-        targets: Some(vec![target]),
-        line: LineNumber(0),
+        targets: Some(vec![IometerTarget::disk(clean(heading.disk))]),
+        ..IometerWorker::disk(name, LineNumber(0))
     }
 }
 

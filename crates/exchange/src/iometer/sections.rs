@@ -3,7 +3,7 @@
 use super::access_specs::{read_named_spec, read_unnamed_specs, write_specs};
 use super::config::{
     AccessSpec, AssignedSpec, IometerConfig, IometerManager, IometerTarget, IometerWorker,
-    LineNumber, ManagerName, TargetDefaults, TestSetup, WorkerCount, WorkerKind,
+    LineNumber, ManagerName, TargetDefaults, TestSetup, WorkerCount,
 };
 use super::grammar::{KeyBlock, KeyEntry, LineWriter};
 use super::lines::{KeyLine, KeyedLines, ValueLine};
@@ -139,14 +139,7 @@ static MANAGER: KeyBlock<IometerManager> = KeyBlock {
 };
 
 fn new_worker(value: &ValueLine) -> Result<IometerWorker, ParseError> {
-    Ok(IometerWorker {
-        name: value.text.clone(),
-        kind: WorkerKind::Disk,
-        defaults: None,
-        specs: None,
-        targets: None,
-        line: LineNumber(value.line),
-    })
+    Ok(IometerWorker::disk(&value.text, LineNumber(value.line)))
 }
 
 static WORKER: KeyBlock<IometerWorker> = KeyBlock {
@@ -261,7 +254,7 @@ static TARGETS: KeyBlock<Vec<IometerTarget>> = KeyBlock {
 };
 
 fn new_target(value: &ValueLine) -> Result<IometerTarget, ParseError> {
-    Ok(IometerTarget { name: value.text.clone(), kind: WorkerKind::Disk, manager: None })
+    Ok(IometerTarget::disk(&value.text))
 }
 
 fn read_second_end(
