@@ -19,13 +19,6 @@ pub struct TickLabel {
     pub text: String,
 }
 
-/// Labeled positions, and faint grid lines between them.
-pub struct Ticks {
-    pub labels: Vec<TickLabel>,
-    /// Positions from 0 to 1.
-    pub faint: Vec<f64>,
-}
-
 /// An axis over a range of values.
 pub struct Ruler {
     pub logarithmic: bool,
@@ -33,7 +26,9 @@ pub struct Ruler {
     pub low: f64,
     /// Value at position 1.
     pub high: f64,
-    pub ticks: Ticks,
+    pub labels: Vec<TickLabel>,
+    /// Positions from 0 to 1 of faint grid lines between the labels.
+    pub faint: Vec<f64>,
     /// True if the ticks name their unit of time, which differs from that of the axis label.
     pub names_unit: bool,
 }
@@ -115,10 +110,16 @@ impl Ruler {
         labels: Vec<(f64, String)>,
         faint: &[f64],
     ) -> Ruler {
-        let empty = Ticks { labels: Vec::new(), faint: Vec::new() };
         // A range too narrow for floating-point division is widened.
         let high = high.max(low + low.abs() * 1e-9 * f64::from(!logarithmic));
-        let mut ruler = Ruler { logarithmic, low, high, ticks: empty, names_unit: false };
+        let ruler = Ruler {
+            logarithmic,
+            low,
+            high,
+            labels: Vec::new(),
+            faint: Vec::new(),
+            names_unit: false,
+        };
         let is_inside = |position: &f64| (-1e-9..=1.0 + 1e-9).contains(position);
         let labels = labels
             .into_iter()
@@ -126,8 +127,7 @@ impl Ruler {
             .filter(|label| is_inside(&label.position))
             .collect();
         let faint = faint.iter().map(|v| ruler.part(*v)).filter(is_inside).collect();
-        ruler.ticks = Ticks { labels, faint };
-        ruler
+        Ruler { labels, faint, ..ruler }
     }
 }
 
@@ -352,8 +352,14 @@ fn categories(names: &[String]) -> Ruler {
         position: (index as f64 + 0.5) / count,
         text: name.clone(),
     };
-    let ticks = Ticks { labels: names.iter().enumerate().map(label).collect(), faint: Vec::new() };
-    Ruler { logarithmic: false, low: -0.5, high: count - 0.5, ticks, names_unit: false }
+    Ruler {
+        logarithmic: false,
+        low: -0.5,
+        high: count - 0.5,
+        labels: names.iter().enumerate().map(label).collect(),
+        faint: Vec::new(),
+        names_unit: false,
+    }
 }
 
 #[cfg(test)]
@@ -361,7 +367,7 @@ mod tests {
     use super::*;
 
     fn named(ruler: Ruler) -> Vec<String> {
-        ruler.ticks.labels.into_iter().map(|label| label.text).collect()
+        ruler.labels.into_iter().map(|label| label.text).collect()
     }
 
     fn labels(scale: &Scale, values: &[f64]) -> Vec<String> {
@@ -394,7 +400,7 @@ mod tests {
                     assert!(
                         ruler.position(f64::NAN).is_none() && ruler.position(f64::MAX).is_none()
                     );
-                    assert!(ruler.ticks.labels.len() < 60, "{scale:?} {values:?}");
+                    assert!(ruler.labels.len() < 60, "{scale:?} {values:?}");
                 }
             }
         }

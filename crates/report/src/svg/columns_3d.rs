@@ -87,7 +87,7 @@ fn room(drawing: &mut SvgDrawing, ruler: &Ruler, plot: &Plot) {
         "#f8f8f8",
         GRID,
     );
-    for label in &ruler.ticks.labels {
+    for label in &ruler.labels {
         let up = label.position;
         drawing.line(corner(0., 0., up), corner(0., 1., up), GRID, 1.0);
         drawing.line(corner(0., 1., up), corner(1., 1., up), GRID, 1.0);

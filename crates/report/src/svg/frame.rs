@@ -368,14 +368,14 @@ impl PlotFrame {
     /// Draws the grid lines; to be called before the values are drawn.
     pub fn draw_grid(&self, drawing: &mut SvgDrawing) {
         let area = &self.area;
-        for part in &self.rulers.y.ticks.faint {
+        for part in &self.rulers.y.faint {
             drawing.line((area.x(0.0), area.y(*part)), (area.x(1.0), area.y(*part)), FAINT, 0.8);
         }
-        for label in &self.rulers.y.ticks.labels {
+        for label in &self.rulers.y.labels {
             let y = area.y(label.position);
             drawing.line((area.x(0.0), y), (area.x(1.0), y), GRID, 1.0);
         }
-        for label in &self.rulers.x.ticks.labels {
+        for label in &self.rulers.x.labels {
             let x = area.x(label.position);
             drawing.line((x, area.y(0.0)), (x, area.y(1.0)), GRID, 1.0);
         }
@@ -419,7 +419,7 @@ impl PlotFrame {
     fn draw_names(&self, drawing: &mut SvgDrawing) {
         let area = &self.area;
         let mut free = f64::NEG_INFINITY;
-        for TickLabel { position, text: label } in &self.rulers.x.ticks.labels {
+        for TickLabel { position, text: label } in &self.rulers.x.labels {
             let (x, y) = (area.x(*position), area.y(0.0));
             if self.has_sloping_names {
                 if x >= free {
@@ -500,7 +500,7 @@ impl PlotFrame {
 
 /// Returns the width of the longest label of an axis.
 fn label_width(ruler: &Ruler) -> f64 {
-    let longest = ruler.ticks.labels.iter().map(|label| label.text.chars().count()).max();
+    let longest = ruler.labels.iter().map(|label| label.text.chars().count()).max();
     longest.unwrap_or(0) as f64 * LABEL_SIZE * LETTER
 }
 
@@ -572,7 +572,7 @@ fn sloping_names_height(scale: &Scale, width: f64) -> Option<f64> {
 /// Returns the labels of a vertical axis that do not overlap.
 fn spaced_labels(ruler: &Ruler, height: f64) -> impl Iterator<Item = &TickLabel> {
     let mut last = f64::NEG_INFINITY;
-    ruler.ticks.labels.iter().filter(move |label| {
+    ruler.labels.iter().filter(move |label| {
         let is_drawn = !label.text.is_empty() && (label.position - last) * height >= LABEL_SIZE;
         if is_drawn {
             last = label.position;

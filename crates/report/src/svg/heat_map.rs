@@ -302,7 +302,7 @@ fn scale_bar(
     }
     drawing.frame(left, top, width, height);
     let mut last_tick = f64::INFINITY;
-    for TickLabel { position, text } in &ruler.ticks.labels {
+    for TickLabel { position, text } in &ruler.labels {
         let tick = y(*position);
         if last_tick - tick < 13.0 {
             continue;
