@@ -14,6 +14,7 @@ pub mod bench;
 pub mod caveats;
 pub mod change_points;
 pub mod conditions;
+pub mod content_sample;
 pub mod device;
 pub mod device_log;
 pub mod direct_buffer;
@@ -58,6 +59,7 @@ pub mod stimulus;
 pub mod suggestion;
 pub mod tally;
 pub mod text;
+pub mod time_zone;
 pub mod units;
 pub mod varint;
 
