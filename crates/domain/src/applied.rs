@@ -132,7 +132,7 @@ impl AppliedWorkload {
         let shift = (u64::BITS - most.leading_zeros()).saturating_sub(u32::BITS);
         let weighed = step.streams.iter().filter_map(|&(place, ios)| {
             let weight = u32::try_from((ios >> shift).max(1)).ok()?;
-            Some(self.streams.get(place)?.clone().weighing(weight))
+            Some(self.streams.get(place)?.clone().with_weight(weight))
         });
         weighed.collect()
     }
@@ -144,7 +144,7 @@ mod tests {
     use crate::stimulus::{Op, Order};
 
     fn workload() -> AppliedWorkload {
-        let stream = |op, ios| IoStream::new(op, Order::Random, Bytes::kib(4)).weighing(ios);
+        let stream = |op, ios| IoStream::new(op, Order::Random, Bytes::kib(4)).with_weight(ios);
         let streams = vec![stream(Op::Read, 7), stream(Op::Write, 3)];
         AppliedWorkload { streams, ..AppliedWorkload::default() }
     }

@@ -87,14 +87,14 @@ fn search(rates: &[f64], criteria: &ChangeCriteria) -> Vec<usize> {
     if logs.len() < 2 * shortest {
         return Vec::new();
     }
-    let least = -(1.0 - criteria.change).ln();
+    let change_min = -(1.0 - criteria.change).ln();
     let sigma = noise(&logs);
     let by_noise = PENALTY * sigma * sigma * (logs.len() as f64).ln();
-    let by_change = least * least * shortest as f64 / 4.0;
+    let by_change = change_min * change_min * shortest as f64 / 4.0;
     let smooth = running_median(&logs, shortest / 2);
     let mut points = pelt(&smooth, shortest, by_noise.max(by_change));
     sharpen(&logs, &mut points, shortest);
-    let levels = Levels { logs: &logs, shortest, least, sigma };
+    let levels = Levels { logs: &logs, shortest, change_min, sigma };
     levels.keep_distinct(&mut points);
     points
 }
@@ -210,9 +210,9 @@ fn level_begin(points: &[usize], index: usize) -> usize {
     if index == 0 { 0 } else { points[index - 1] }
 }
 
-/// Returns the begin of the level before a change point and the end of the level after it.
-pub(crate) fn adjacent_levels(points: &[usize], index: usize, count: usize) -> (usize, usize) {
-    (level_begin(points, index), points.get(index + 1).copied().unwrap_or(count))
+/// Returns the values of the two levels around a change point of a series of `count` values.
+pub(crate) fn adjacent_levels(points: &[usize], index: usize, count: usize) -> Range<usize> {
+    level_begin(points, index)..points.get(index + 1).copied().unwrap_or(count)
 }
 
 /// Moves every change point by up to `reach` values to the place that best separates the medians
@@ -220,23 +220,31 @@ pub(crate) fn adjacent_levels(points: &[usize], index: usize, count: usize) -> (
 fn sharpen(logs: &[f64], points: &mut [usize], reach: usize) {
     for index in 0..points.len() {
         let point = points[index];
-        let (begin, end) = adjacent_levels(points, index, logs.len());
-        let (Some(before), Some(after)) = (median(&logs[begin..point]), median(&logs[point..end]))
+        let Range { start, end } = adjacent_levels(points, index, logs.len());
+        let (Some(before), Some(after)) = (median(&logs[start..point]), median(&logs[point..end]))
         else {
             continue;
         };
-        let first = point.saturating_sub(reach).max(begin + 1);
+        let first = point.saturating_sub(reach).max(start + 1);
         let last = (point + reach).min(end - 1);
         // Cost of a split relative to that at `first`: each value moved to the level before adds
         // its distance from that level and saves its distance from the other.
-        let (mut cost, mut best) = (0.0, (0.0, first));
+        let (mut cost, mut lowest_cost) = (0.0, 0.0);
+        points[index] = first;
         for (split, value) in (first + 1..).zip(&logs[first..last]) {
             cost += (value - before).abs() - (value - after).abs();
-            if cost < best.0 {
-                best = (cost, split);
+            if cost < lowest_cost {
+                (lowest_cost, points[index]) = (cost, split);
             }
         }
-        points[index] = best.1;
+    }
+}
+
+/// Returns the distance of two medians; 0 if there is only one.
+fn difference_of_medians(left: &[f64], right: &[f64]) -> f64 {
+    match (median(left), median(right)) {
+        (Some(left), Some(right)) => (left - right).abs(),
+        _ => 0.0,
     }
 }
 
@@ -245,7 +253,7 @@ struct Levels<'a> {
     logs: &'a [f64],
     shortest: usize,
     /// Smallest difference of two levels, in logarithms.
-    least: f64,
+    change_min: f64,
     sigma: f64,
 }
 
@@ -285,7 +293,7 @@ impl Levels<'_> {
         }
         let between_equals = || {
             let is_inside = index < points.len() && length < DIP_LEVELS * self.shortest;
-            is_inside && (level(index - 1) - level(index + 1)).abs() < self.least
+            is_inside && (level(index - 1) - level(index + 1)).abs() < self.change_min
         };
         length < LEVEL_MIN * self.shortest || between_equals()
     }
@@ -294,28 +302,19 @@ impl Levels<'_> {
     /// counts: of the whole levels, or of the stretches next to it if they differ less.
     fn strength(&self, points: &[usize], index: usize) -> f64 {
         let point = points[index];
-        let (begin, end) = adjacent_levels(points, index, self.logs.len());
+        let Range { start, end } = adjacent_levels(points, index, self.logs.len());
         // The values at the change itself may be a mix of both levels.
-        let left_end = if point - begin > self.shortest { point - 1 } else { point };
+        let left_end = if point - start > self.shortest { point - 1 } else { point };
         let right_begin = if end - point > self.shortest { point + 1 } else { point };
         let reach = COMPARED_LEVELS * self.shortest;
-        let near = (
-            left_end.saturating_sub(reach).max(begin)..left_end,
-            right_begin..(right_begin + reach).min(end),
-        );
-        let whole = (begin..left_end, right_begin..end);
-        let difference = |(left, right): &(Range<usize>, Range<usize>)| match (
-            median(&self.logs[left.clone()]),
-            median(&self.logs[right.clone()]),
-        ) {
-            (Some(left), Some(right)) => (left - right).abs(),
-            _ => 0.0,
-        };
+        let near_left = &self.logs[left_end.saturating_sub(reach).max(start)..left_end];
+        let near_right = &self.logs[right_begin..(right_begin + reach).min(end)];
         let error = MEDIAN_ERROR
             * self.sigma
-            * (1.0 / near.0.len() as f64 + 1.0 / near.1.len() as f64).sqrt();
-        let change = difference(&near).min(difference(&whole));
-        change / self.least.max(DIFFERENCE_SIGMAS * error)
+            * (1.0 / near_left.len() as f64 + 1.0 / near_right.len() as f64).sqrt();
+        let change = difference_of_medians(near_left, near_right)
+            .min(difference_of_medians(&self.logs[start..left_end], &self.logs[right_begin..end]));
+        change / self.change_min.max(DIFFERENCE_SIGMAS * error)
     }
 }
 

@@ -48,7 +48,7 @@ pub struct ForeignTest {
     /// All values, in the order of the file.
     pub values: Vec<ForeignValue>,
     /// Statement of the tool about steady state; `None` if it made none.
-    pub stated: Option<ClaimedSteadyState>,
+    pub claimed_steady_state: Option<ClaimedSteadyState>,
 }
 
 /// Kind of a test of another tool.
@@ -147,8 +147,17 @@ pub struct ForeignOutcome {
     pub writes: ForeignIos,
     /// I/Os that failed.
     pub errors: Option<u64>,
-    /// Loads that ran at the same time, by name; empty where there is only one.
-    pub apart: Vec<(String, ForeignIos)>,
+    /// Loads that ran at the same time; empty where there is only one.
+    pub concurrent: Vec<ConcurrentIos>,
+}
+
+/// One of several loads of a test that ran at the same time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConcurrentIos {
+    /// Name of the load.
+    pub name: String,
+    /// I/Os of the load.
+    pub ios: ForeignIos,
 }
 
 /// Rates and response times of some I/Os, as a tool states them.

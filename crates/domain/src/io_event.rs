@@ -1,14 +1,14 @@
 //! An [`IoEvent`]: one I/O of a server, as a capture recorded it. Captures produce events, traces
 //! store them, analyses aggregate them.
 
+pub use crate::content_sample::{ContentSample, FINGERPRINTS, Share};
 use crate::histogram::FineHistogram;
-use crate::units::{Bytes, UnitError};
+pub use crate::time_zone::{TimeZone, TimeZoneChange};
+use crate::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::ops::RangeInclusive;
-use std::str::FromStr;
 use std::sync::Arc;
 
 /// Operation of a captured I/O.
@@ -553,90 +553,6 @@ pub fn paths_by_inode(files: &[FileName]) -> BTreeMap<(u16, u64), String> {
     paths
 }
 
-/// Time zone of a host's clock when a capture began, and its changes during the capture.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct TimeZone {
-    /// Offset from UTC in seconds, positive if the clock is ahead.
-    pub offset_s: i32,
-    /// Abbreviation that the host uses, such as `CET`; `None` if unknown.
-    pub name: Option<String>,
-    /// Changes to or from daylight saving time during the capture, in order.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub changes: Vec<TimeZoneChange>,
-}
-
-/// A change of a host's clock to or from daylight saving time.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct TimeZoneChange {
-    /// Time of the change, in seconds since 1970 (UTC).
-    pub at_unix_s: u64,
-    /// Offset from UTC after the change, in seconds, positive if the clock is ahead.
-    pub offset_s: i32,
-    /// Abbreviation that the host uses after the change; `None` if unknown.
-    pub name: Option<String>,
-}
-
-impl TimeZone {
-    /// Creates a zone whose offset never changes.
-    pub fn fixed(offset_s: i32, name: Option<&str>) -> TimeZone {
-        TimeZone { offset_s, name: name.map(str::to_owned), changes: Vec::new() }
-    }
-    /// Returns the offset as text, such as `+01:00`.
-    pub fn offset(&self) -> String {
-        let sign = if self.offset_s < 0 { '-' } else { '+' };
-        let minutes = self.offset_s.unsigned_abs() / 60;
-        format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60)
-    }
-}
-
-impl FromStr for TimeZone {
-    type Err = UnitError;
-    /// Parses `UTC`, `Z` or an offset such as `+01:00`, `-0330` or `+9`.
-    fn from_str(text: &str) -> Result<Self, UnitError> {
-        let wrong = || UnitError {
-            text: text.to_owned(),
-            wanted: "a zone",
-            example: "UTC, +01:00 or -03:30",
-        };
-        if ["UTC", "Z"].iter().any(|name| text.eq_ignore_ascii_case(name)) {
-            return Ok(TimeZone::fixed(0, Some("UTC")));
-        }
-        let sign = match text.as_bytes().first() {
-            Some(b'+') => 1,
-            Some(b'-') => -1,
-            _ => return Err(wrong()),
-        };
-        let digits = &text[1..];
-        let (hours, minutes) = match digits.split_once(':') {
-            Some((hours, minutes)) => (hours, minutes),
-            None if digits.len() == 4 => digits.split_at_checked(2).ok_or_else(wrong)?,
-            None => (digits, "00"),
-        };
-        let part = |text: &str, digits: RangeInclusive<usize>, below: i32| {
-            let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
-            let is_part = is_number && digits.contains(&text.len());
-            text.parse::<i32>().ok().filter(|number| is_part && *number < below)
-        };
-        let (hours, minutes) =
-            part(hours, 1..=2, 15).zip(part(minutes, 2..=2, 60)).ok_or_else(wrong)?;
-        Ok(TimeZone::fixed(sign * (hours * 3600 + minutes * 60), None))
-    }
-}
-
-/// Prints `CET (UTC+01:00)`, `UTC-03:30` or `UTC`.
-impl fmt::Display for TimeZone {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let offset = format!("UTC{}", self.offset());
-        match self.name.as_deref() {
-            Some("UTC") if self.offset_s == 0 => f.write_str("UTC"),
-            Some(name) => write!(f, "{name} ({offset})"),
-            None => f.write_str(&offset),
-        }
-    }
-}
-
 /// CPU time of a capture itself. It is stored as a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "(Option<u64>, u64)", into = "(Option<u64>, u64)")]
@@ -714,105 +630,6 @@ impl fmt::Display for IncompleteIos {
         .collect();
         write!(f, "{} incomplete", self.missing().saturating_add(self.unended))?;
         if reasons.is_empty() { Ok(()) } else { write!(f, " ({})", reasons.join(", ")) }
-    }
-}
-
-/// Compression and duplicates of a sample of the written 4 KiB blocks.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct ContentSample {
-    /// Sampling interval: one block in `every` was selected.
-    pub every: u64,
-    /// Blocks read back.
-    pub blocks: u64,
-    /// Bytes read back; a write smaller than 4 KiB counts with its own size.
-    pub bytes: u64,
-    /// Size of these bytes with each block compressed by zstd at level 1; a block that does not
-    /// shrink counts with its own size.
-    pub compressed_bytes: u64,
-    /// Blocks equal to one that was read back earlier.
-    pub duplicates: u64,
-    /// Selected blocks that were not read because too many were waiting.
-    pub passed_over: u64,
-    /// Selected blocks that could not be read.
-    pub unreadable: u64,
-    /// Blocks read back too late to be counted with their I/O: they count in these totals only.
-    pub late: u64,
-    /// True for a part of a capture that did not compare every block with every other: the share of
-    /// duplicates is then a lower bound, even if the part has few blocks.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub bound: bool,
-}
-
-impl ContentSample {
-    /// Returns the uncompressed size divided by the compressed size, or `None` if nothing was
-    /// sampled.
-    pub fn compression_ratio(&self) -> Option<f64> {
-        (self.compressed_bytes > 0).then(|| self.bytes as f64 / self.compressed_bytes as f64)
-    }
-
-    /// Returns the share of duplicates among the blocks, or `None` if no block was read back.
-    pub fn duplicate_share(&self) -> Option<Share> {
-        if self.blocks == 0 {
-            return None;
-        }
-        let share = self.duplicates as f64 / self.blocks as f64;
-        Some(if self.is_complete() { Share::Exact(share) } else { Share::AtLeast(share) })
-    }
-
-    /// Returns true if the shares of duplicates among the blocks of single I/Os are exact as well.
-    pub fn is_exact_per_io(&self) -> bool {
-        self.is_complete() && self.late == 0
-    }
-
-    /// Returns true if every written block was compared with every other. A duplicate is found only
-    /// if both blocks of the pair are read: at one block in N, that is one pair in N squared.
-    fn is_complete(&self) -> bool {
-        let compared = self.blocks - self.duplicates.min(self.blocks) <= FINGERPRINTS;
-        let all_read = self.every == 1 && self.passed_over == 0 && self.unreadable == 0;
-        all_read && compared && !self.bound
-    }
-}
-
-/// Maximum number of distinct blocks that a block is compared with.
-pub const FINGERPRINTS: u64 = 1 << 20;
-
-/// A share of a whole, from 0 to 1.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Share {
-    /// The measured value.
-    Exact(f64),
-    /// A lower bound.
-    AtLeast(f64),
-}
-
-impl Share {
-    /// Returns the share if it is exact, or `None` for a lower bound.
-    pub fn exact(self) -> Option<f64> {
-        match self {
-            Share::Exact(share) => Some(share),
-            Share::AtLeast(_) => None,
-        }
-    }
-}
-
-/// Prints `28.0 %` or `>= 1.8 %`.
-impl fmt::Display for Share {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Share::Exact(share) => write!(f, "{:.1} %", share * 100.0),
-            Share::AtLeast(share) => write!(f, ">= {:.1} %", share * 100.0),
-        }
-    }
-}
-
-impl fmt::Display for ContentSample {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} written blocks of 4 KiB (1 in {}) read back", self.blocks, self.every)?;
-        if self.passed_over == 0 && self.unreadable == 0 {
-            return Ok(());
-        }
-        write!(f, ", {} passed over, {} unreadable", self.passed_over, self.unreadable)
     }
 }
 
@@ -942,34 +759,12 @@ mod tests {
     }
 
     #[test]
-    fn a_content_sample_lists_its_omissions() {
-        let sample = ContentSample { every: 7, blocks: 101, ..ContentSample::default() };
-        assert_eq!(sample.to_string(), "101 written blocks of 4 KiB (1 in 7) read back");
-        let text = ContentSample { passed_over: 3, ..sample }.to_string();
-        assert!(text.ends_with("read back, 3 passed over, 0 unreadable"), "{text}");
-        assert_eq!(sample.compression_ratio(), None);
-    }
-
-    #[test]
-    fn duplicates_of_a_sample_are_a_lower_bound() {
-        let all = ContentSample { every: 1, blocks: 1000, duplicates: 400, ..Default::default() };
-        assert_eq!(all.duplicate_share(), Some(Share::Exact(0.4)));
-        let sample = ContentSample { every: 100, duplicates: 18, ..all };
-        let share = sample.duplicate_share().unwrap();
-        assert_eq!((share.exact(), share.to_string()), (None, ">= 1.8 %".to_owned()));
-        let with_gaps = [
-            ContentSample { passed_over: 1, ..all },
-            ContentSample { unreadable: 1, ..all },
-            ContentSample { bound: true, ..all },
-        ];
-        assert!(with_gaps.iter().all(|some| some.duplicate_share() == Some(Share::AtLeast(0.4))));
-        let too_many = ContentSample { blocks: FINGERPRINTS + 401, ..all };
-        assert!(too_many.duplicate_share().unwrap().exact().is_none());
-        assert_eq!(ContentSample::default().duplicate_share(), None);
-        // A file written by an earlier version.
+    fn a_sample_takes_the_place_of_the_share_that_earlier_versions_stored() {
+        let content =
+            ContentSample { every: 100, blocks: 1000, duplicates: 18, ..Default::default() };
         let conditions = CaptureConditions {
-            duplicate_share: Some(0.018),
-            content: Some(sample),
+            duplicate_share: Some(0.5),
+            content: Some(content),
             ..CaptureConditions::default()
         };
         assert_eq!(conditions.duplicates(), Some(Share::AtLeast(0.018)));
@@ -984,27 +779,6 @@ mod tests {
             "12 incomplete (3 omitted: issued before the capture, 9 without a response time: \
              completion missing)"
         );
-    }
-
-    #[test]
-    fn time_zones_parse_and_print() {
-        for (text, offset_s, printed) in [
-            ("UTC", 0, "UTC"),
-            ("+01:00", 3600, "UTC+01:00"),
-            ("-0330", -12_600, "UTC-03:30"),
-            ("+9", 32_400, "UTC+09:00"),
-        ] {
-            let zone: TimeZone = text.parse().unwrap();
-            assert_eq!((zone.offset_s, zone.to_string()), (offset_s, printed.to_owned()));
-        }
-        for text in [
-            "", "CET", "+", "+15:00", "+01:60", "01:00", "+1:0:0", "+é", "+aéb", "+:0:1:00",
-            "+1:5", "+100", "+é:00", "+1:é",
-        ] {
-            assert!(text.parse::<TimeZone>().is_err(), "{text}");
-        }
-        let named = TimeZone::fixed(3600, Some("CET"));
-        assert_eq!(named.to_string(), "CET (UTC+01:00)");
     }
 
     #[test]

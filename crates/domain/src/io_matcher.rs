@@ -65,9 +65,43 @@ pub struct BlockStep {
     pub failed: bool,
 }
 
-/// Disk, sector and operation of an I/O.
-type SectorKey = (u32, u64, IoOp);
+/// Place and operation of an I/O, by which its events are matched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct SectorKey {
+    disk: u32,
+    sector: u64,
+    op: IoOp,
+}
+
+impl SectorKey {
+    /// Returns the key of an event. A flush has no sector; the kernel fills the field differently
+    /// at issue and at completion.
+    fn of(step: &BlockStep) -> SectorKey {
+        let sector = if step.op == IoOp::Flush { 0 } else { step.sector };
+        SectorKey { disk: step.disk, sector, op: step.op }
+    }
+
+    /// Returns the key of an I/O that begins where the first `bytes` of this one end.
+    fn after(self, bytes: u64) -> SectorKey {
+        SectorKey { sector: self.sector.saturating_add(bytes / SECTOR), ..self }
+    }
+
+    /// Returns the first byte.
+    fn offset(self) -> u64 {
+        self.sector.saturating_mul(SECTOR)
+    }
+}
+
 type SectorMap<V> = HashMap<SectorKey, V, BuildHasherDefault<KeyHasher>>;
+
+/// A bio that was merged into a waiting request. In the order of the fields, the bios of a request
+/// lie next to each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct MergedBio {
+    disk: u32,
+    op: IoOp,
+    sector: u64,
+}
 
 /// Hashes a key quickly. The standard library's hash, which resists chosen keys, takes a fifth
 /// of an import's time.
@@ -138,19 +172,21 @@ pub struct IoMatcher {
     closed_ns: Option<u64>,
     queued: SectorMap<BlockStep>,
     issued: SectorMap<Issued>,
-    /// Sectors of the bios that were merged into waiting requests.
-    merged: BTreeSet<(u32, u8, u64)>,
+    merged: BTreeSet<MergedBio>,
     /// I/Os outstanding, by device.
     outstanding: HashMap<u16, u32>,
-    /// Number of completions without an issue.
-    unexplained: u64,
-    /// Number of I/Os delivered without a completion.
-    unended: u64,
-    /// Number of issued I/Os that were dropped because there were too many.
-    forgotten: u64,
-    dropped_from_queue: u64,
-    partial_completions: u64,
-    requeues: u64,
+    completions_without_issue: u64,
+    /// I/Os delivered without a completion.
+    missed_completions: u64,
+    /// Issued I/Os that were dropped because there were too many.
+    dropped_issues: u64,
+    /// Queued I/Os that were dropped because there were too many. Those issued later have no queue
+    /// time.
+    pub dropped_from_queue: u64,
+    /// Completions that covered a part of an I/O.
+    pub partial_completions: u64,
+    /// Requests that the device could not take.
+    pub requeues: u64,
 }
 
 impl IoMatcher {
@@ -176,49 +212,33 @@ impl IoMatcher {
         self.closed_ns = Some(at_ns);
     }
 
-    /// Returns the number of completions that covered a part of an I/O.
-    pub fn partial_completions(&self) -> u64 {
-        self.partial_completions
-    }
-
-    /// Returns the number of requeues.
-    pub fn requeues(&self) -> u64 {
-        self.requeues
-    }
-
-    /// Returns the number of queued I/Os that were dropped because there were too many. Those issued
-    /// later have no queue time.
-    pub fn dropped_from_queue(&self) -> u64 {
-        self.dropped_from_queue
-    }
-
     /// Returns the counts of I/Os that were seen only in part.
-    pub fn in_part(&self) -> IncompleteIos {
+    pub fn incomplete(&self) -> IncompleteIos {
         IncompleteIos {
-            begun_before: self.unexplained,
-            unended: self.unended + self.issued.len() as u64,
-            too_many: self.forgotten,
+            begun_before: self.completions_without_issue,
+            unended: self.missed_completions + self.issued.len() as u64,
+            too_many: self.dropped_issues,
         }
     }
 
-    /// Returns the issued I/Os whose completion is missing, by issue time.
-    pub fn unended(&self) -> Vec<IoEvent> {
+    /// Returns the issued I/Os that have not completed, by issue time.
+    pub fn outstanding_ios(&self) -> Vec<IoEvent> {
         let mut events: Vec<IoEvent> =
-            self.issued.values().map(|issued| without_end(issued.event)).collect();
+            self.issued.values().map(|issued| without_response(issued.event)).collect();
         events.sort_unstable_by_key(|event| (event.issued_ns, event.offset));
         events
     }
 
     /// Returns true if an issue begins an I/O that was neither queued nor requeued.
     pub fn begins_io(&self, step: &BlockStep) -> bool {
-        let key = key(step);
+        let key = SectorKey::of(step);
         !self.queued.contains_key(&key) && !self.issued.get(&key).is_some_and(|io| io.is_requeued)
     }
 
     /// Takes the next event in time order. Returns an I/O that completes with it, or one whose
     /// completion is now known to be missing.
     pub fn follow(&mut self, step: &BlockStep) -> Option<IoEvent> {
-        let key = key(step);
+        let key = SectorKey::of(step);
         match step.action {
             BlockAction::Queued => self.queue(key, step),
             BlockAction::Merged => {
@@ -245,7 +265,7 @@ impl IoMatcher {
     /// Moves the beginning of a request to that of the new bio. Queue time and process remain those
     /// of the request's first bio. Returns the I/O whose sector a requeued request takes.
     fn merge_to_front(&mut self, key: SectorKey, step: &BlockStep) -> Option<IoEvent> {
-        let behind = (key.0, key.1.saturating_add(step.bytes / SECTOR), key.2);
+        let behind = key.after(step.bytes);
         self.queued.remove(&key);
         if let Some(first) = self.queued.remove(&behind) {
             self.queued.insert(key, first);
@@ -254,7 +274,7 @@ impl IoMatcher {
         // A requeued request waits, too, and is issued at its new beginning.
         let mut requeued = *self.issued.get(&behind).filter(|issued| issued.is_requeued)?;
         self.issued.remove(&behind);
-        requeued.event.offset = requeued.event.offset.min(offset(key));
+        requeued.event.offset = requeued.event.offset.min(key.offset());
         let missed = self.give_up(key);
         self.issued.insert(key, requeued);
         missed
@@ -267,7 +287,7 @@ impl IoMatcher {
         };
         let rest = BlockStep { bytes: first.bytes - step.bytes, ..*first };
         first.bytes = step.bytes;
-        let behind = (key.0, key.1.saturating_add(step.bytes / SECTOR), key.2);
+        let behind = key.after(step.bytes);
         self.queue(behind, &rest);
     }
 
@@ -276,7 +296,8 @@ impl IoMatcher {
         if self.merged.len() >= self.capacity {
             self.merged.clear();
         }
-        self.merged.insert((key.0, key.2 as u8, key.1));
+        let SectorKey { disk, sector, op } = key;
+        self.merged.insert(MergedBio { disk, op, sector });
     }
 
     /// Returns the number of bios merged into a request that is issued now.
@@ -284,10 +305,10 @@ impl IoMatcher {
         if self.merged.is_empty() {
             return 0;
         }
-        let at = |sector: u64| (key.0, key.2 as u8, sector);
-        let end = key.1.saturating_add(bytes / SECTOR);
-        let range = at(key.1.saturating_add(1))..at(end.max(key.1.saturating_add(1)));
-        let count = self.merged.extract_if(range, |_| true).count();
+        let bio = |sector: u64| MergedBio { disk: key.disk, op: key.op, sector };
+        let begin = key.sector.saturating_add(1);
+        let end = key.after(bytes).sector.max(begin);
+        let count = self.merged.extract_if(bio(begin)..bio(end), |_| true).count();
         u16::try_from(count).unwrap_or(u16::MAX)
     }
 
@@ -295,7 +316,7 @@ impl IoMatcher {
     /// completion of that one was missed, and it is returned.
     fn issue(&mut self, key: SectorKey, step: &BlockStep) -> Option<IoEvent> {
         if self.issued.len() >= self.capacity {
-            self.forgotten += self.issued.len() as u64;
+            self.dropped_issues += self.issued.len() as u64;
             self.issued.clear();
             self.outstanding.clear();
         }
@@ -318,7 +339,7 @@ impl IoMatcher {
         let event = IoEvent {
             issued_ns: step.time_ns.saturating_sub(self.began_ns),
             queued_ns: step.time_ns.saturating_sub(requester.time_ns),
-            offset: offset(key),
+            offset: key.offset(),
             bytes: saturating_u32(step.bytes),
             depth: *outstanding,
             pid: requester.pid,
@@ -340,9 +361,9 @@ impl IoMatcher {
     /// Removes an issued I/O whose completion was missed, because another one takes its sector.
     fn give_up(&mut self, key: SectorKey) -> Option<IoEvent> {
         let missed = self.issued.remove(&key)?;
-        self.unended += 1;
+        self.missed_completions += 1;
         self.end_outstanding(&missed);
-        Some(without_end(missed.event))
+        Some(without_response(missed.event))
     }
 
     /// Subtracts an I/O from those outstanding on its device.
@@ -375,7 +396,7 @@ impl IoMatcher {
             // The rest of the I/O begins where this part ended.
             self.partial_completions += 1;
             issued.left -= step.bytes;
-            let rest = (key.0, key.1.saturating_add(step.bytes / SECTOR), key.2);
+            let rest = key.after(step.bytes);
             let missed = self.give_up(rest);
             self.issued.insert(rest, issued);
             return missed;
@@ -395,7 +416,7 @@ impl IoMatcher {
             // A write that the kernel splits into flush and data completes twice, the second time
             // with 0 bytes left.
             let is_seen = step.bytes > 0 && self.closed_ns.is_none_or(|at| step.time_ns < at);
-            self.unexplained += u64::from(is_seen);
+            self.completions_without_issue += u64::from(is_seen);
             return None;
         };
         if queued.bytes == 0 && step.op != IoOp::Flush {
@@ -404,7 +425,7 @@ impl IoMatcher {
         Some(IoEvent {
             issued_ns: queued.time_ns.saturating_sub(self.began_ns),
             response_ns: step.time_ns.saturating_sub(queued.time_ns),
-            offset: offset(key),
+            offset: key.offset(),
             bytes: saturating_u32(queued.bytes),
             pid: queued.pid,
             tid: queued.tid,
@@ -418,21 +439,11 @@ impl IoMatcher {
     }
 }
 
-/// Returns the key of an event. A flush has no sector; the kernel fills the field differently at
-/// issue and at completion.
-fn key(step: &BlockStep) -> SectorKey {
-    (step.disk, if step.op == IoOp::Flush { 0 } else { step.sector }, step.op)
-}
-
-fn offset(key: SectorKey) -> u64 {
-    key.1.saturating_mul(SECTOR)
-}
-
 fn saturating_u32(bytes: u64) -> u32 {
     u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
-fn without_end(event: IoEvent) -> IoEvent {
+fn without_response(event: IoEvent) -> IoEvent {
     IoEvent { response_ns: RESPONSE_UNKNOWN, ..event }
 }
 
@@ -481,7 +492,7 @@ mod tests {
         assert_eq!(depth_of_next(&[(Completed, 80)]), 1);
         // Requeued and complete without another issue.
         assert_eq!(depth_of_next(&[(Issued, 80), (Requeued, 80), (Completed, 80)]), 1);
-        assert_eq!((matcher.in_part().unended, matcher.requeues()), (1, 2));
+        assert_eq!((matcher.incomplete().unended, matcher.requeues), (1, 2));
     }
 
     #[test]
@@ -494,7 +505,7 @@ mod tests {
         assert_eq!((missed.issued_ns, missed.response_ns), (1_000, RESPONSE_UNKNOWN));
         let io = matcher.follow(&step(Completed, 4_000, 88, 4096)).unwrap();
         assert_eq!((io.issued_ns, io.bytes, io.response_ns), (2_000, 8_192, 2_000));
-        assert_eq!((matcher.outstanding[&3], matcher.in_part().unended), (0, 1));
+        assert_eq!((matcher.outstanding[&3], matcher.incomplete().unended), (0, 1));
     }
 
     /// Completions that never come take no more memory than the limit, and are counted.
@@ -506,8 +517,8 @@ mod tests {
             matcher.follow(&step(BlockAction::Issued, sector, sector, 512));
         }
         let part = IncompleteIos { begun_before: 0, unended: 50, too_many: 200 };
-        assert_eq!((matcher.in_part(), matcher.outstanding[&3]), (part, 50));
-        assert_eq!((matcher.queued.len(), matcher.dropped_from_queue()), (50, 200));
+        assert_eq!((matcher.incomplete(), matcher.outstanding[&3]), (part, 50));
+        assert_eq!((matcher.queued.len(), matcher.dropped_from_queue), (50, 200));
     }
 
     #[test]
@@ -561,7 +572,7 @@ mod tests {
             assert_eq!(seen, parts);
             let begun: Vec<u64> = ios.iter().map(|io| io.issued_ns - io.queued_ns).collect();
             assert_eq!(begun, [1_000; 3]);
-            assert_eq!(matcher.in_part(), IncompleteIos::default());
+            assert_eq!(matcher.incomplete(), IncompleteIos::default());
         }
     }
 
@@ -600,8 +611,8 @@ mod tests {
         assert_eq!((io.offset, io.bytes, io.merged), (72 * SECTOR, 8192, 1));
         assert_eq!((io.issued_ns, io.queued_ns, io.response_ns), (1_000, 100, 2_000));
         assert_eq!(io.flags & flags::REQUEUED, flags::REQUEUED);
-        assert_eq!((matcher.in_part().unended, matcher.outstanding[&3]), (1, 0));
-        assert_eq!(matcher.unended(), []);
+        assert_eq!((matcher.incomplete().unended, matcher.outstanding[&3]), (1, 0));
+        assert_eq!(matcher.outstanding_ios(), []);
         // A waiting request of which the device has nothing moves alone.
         matcher.follow(&step(Issued, 4_000, 88, 4096));
         assert_eq!(matcher.follow(&step(FrontMerged, 4_100, 80, 4096)), None);
@@ -615,7 +626,7 @@ mod tests {
         let completed = step(BlockAction::Completed, 3_000, 80, 4096);
         let mut requests = IoMatcher::new(100);
         requests.follow(&queued);
-        assert_eq!((requests.follow(&completed), requests.in_part().begun_before), (None, 1));
+        assert_eq!((requests.follow(&completed), requests.incomplete().begun_before), (None, 1));
         requests.follow(&step(BlockAction::Issued, 4_000, 80, 4096));
         let io = requests.follow(&step(BlockAction::Completed, 4_500, 80, 4096)).unwrap();
         assert_eq!((io.queued_ns, io.response_ns), (3_000, 500));

@@ -19,6 +19,7 @@
 use crate::change_points::{PrefixSums, adjacent_levels, pelt};
 use crate::significance::{ln_p_of_f, ln_p_of_t};
 use std::f64::consts::LN_2;
+use std::ops::Range;
 
 /// Smallest relative noise: values that repeat exactly are no proof of less.
 const NOISE_MIN: f64 = 1e-6;
@@ -83,8 +84,8 @@ impl LevelSearch {
 
     /// Returns the index of the first value of every new level, in order. `ln_p_max` is the
     /// logarithm of the probability with which noise alone may have a change; changes by less than
-    /// `least`, a share of the lower level, do not count.
-    pub fn changes(&self, ln_p_max: f64, least: f64) -> Vec<usize> {
+    /// `change_min`, a share of the lower level, do not count.
+    pub fn changes(&self, ln_p_max: f64, change_min: f64) -> Vec<usize> {
         let mut points = if self.ln_p <= ln_p_max { self.division.clone() } else { Vec::new() };
         loop {
             let noise = self.noise(&points);
@@ -93,7 +94,7 @@ impl LevelSearch {
                 .max_by(|a, b| a.1.total_cmp(&b.1));
             let too_small = || {
                 let size = |index: &usize| self.log_change(&points, *index).abs();
-                (0..points.len()).find(|index| size(index) < least.ln_1p())
+                (0..points.len()).find(|index| size(index) < change_min.ln_1p())
             };
             let removed = match weakest {
                 Some((index, ln_p)) if ln_p > ln_p_max => Some(index),
@@ -109,50 +110,52 @@ impl LevelSearch {
     pub fn noise(&self, points: &[usize]) -> SeriesNoise {
         let freedom = self.logs.len() - points.len() - 1;
         let sums = PrefixSums::new(&self.logs);
-        let rest: f64 = self.levels(points).map(|(begin, end)| sums.cost(begin..end)).sum();
+        let rest: f64 = self.levels(points).map(|level| sums.cost(level)).sum();
         let sigma = (rest / freedom.max(1) as f64).sqrt().max(self.noise_min);
         SeriesNoise { sigma, freedom }
     }
 
-    /// Returns the level of the values from `begin` to before `end`: their geometric mean.
-    pub fn level(&self, begin: usize, end: usize) -> f64 {
-        self.log_mean(begin, end).exp()
+    /// Returns the geometric mean of some values.
+    pub fn mean(&self, values: Range<usize>) -> f64 {
+        self.log_mean(values).exp()
     }
 
-    /// Returns the begin and the end of every level.
-    pub fn levels<'p>(&self, points: &'p [usize]) -> impl Iterator<Item = (usize, usize)> + 'p {
+    /// Returns the values of each of the levels that begin at `points`.
+    pub fn levels<'p>(&self, points: &'p [usize]) -> impl Iterator<Item = Range<usize>> + 'p {
         let begins = std::iter::once(0).chain(points.iter().copied());
-        begins.zip(points.iter().copied().chain([self.logs.len()]))
+        let ends = points.iter().copied().chain([self.logs.len()]);
+        begins.zip(ends).map(|(begin, end)| begin..end)
     }
 
-    fn log_mean(&self, begin: usize, end: usize) -> f64 {
-        self.logs[begin..end].iter().sum::<f64>() / (end - begin) as f64
+    /// Returns the mean of the logarithms of some values.
+    fn log_mean(&self, values: Range<usize>) -> f64 {
+        let count = values.len();
+        self.logs[values].iter().sum::<f64>() / count as f64
     }
 
     /// Returns the difference of the logarithms of the levels after and before a change.
     fn log_change(&self, points: &[usize], index: usize) -> f64 {
-        let (begin, end) = adjacent_levels(points, index, self.logs.len());
-        self.log_mean(points[index], end) - self.log_mean(begin, points[index])
+        let Range { start, end } = adjacent_levels(points, index, self.logs.len());
+        self.log_mean(points[index]..end) - self.log_mean(start..points[index])
     }
 
     /// Returns divisions with more and more changes, each once.
     fn proposals(&self) -> Vec<Vec<usize>> {
         let count = self.logs.len();
         let total = PrefixSums::new(&self.logs).cost(0..count);
-        let most = changes_max(count);
-        let mut found: Vec<Vec<usize>> = Vec::new();
+        let mut proposals: Vec<Vec<usize>> = Vec::new();
         let mut penalty = total;
         for _ in 0..PENALTIES {
             penalty *= PENALTY_STEP;
             let points = pelt(&self.logs, 1, penalty);
-            if points.len() > most {
+            if points.len() > changes_max(count) {
                 break;
             }
-            if !points.is_empty() && found.last() != Some(&points) {
-                found.push(points);
+            if !points.is_empty() && proposals.last() != Some(&points) {
+                proposals.push(points);
             }
         }
-        found
+        proposals
     }
 
     /// Returns the logarithm of the probability of a division if there is only one level.
@@ -170,28 +173,33 @@ impl LevelSearch {
 
     /// Returns the logarithm of the probability that one of these changes is noise.
     fn ln_p_of_change(&self, points: &[usize], index: usize, noise: SeriesNoise) -> f64 {
-        let (begin, end) = adjacent_levels(points, index, self.logs.len());
-        let (before, after) = (points[index] - begin, end - points[index]);
-        let difference = self.log_change(points, index);
-        ln_p_of_difference(difference, noise, (before, after)) + ((self.logs.len() - 1) as f64).ln()
+        let Range { start, end } = adjacent_levels(points, index, self.logs.len());
+        let (before, after) = (points[index] - start, end - points[index]);
+        let ln_p = ln_p_of_difference(self.log_change(points, index), noise, before, after);
+        ln_p + ((self.logs.len() - 1) as f64).ln()
     }
 
     /// Moves every change to the place between its neighbors that fits best.
     fn settle(&self, points: &mut [usize]) {
         let sums = PrefixSums::new(&self.logs);
         for index in 0..points.len() {
-            let (begin, end) = adjacent_levels(points, index, self.logs.len());
-            let cost = |at: &usize| sums.cost(begin..*at) + sums.cost(*at..end);
-            let best = (begin + 1..end).min_by(|a, b| cost(a).total_cmp(&cost(b)));
+            let Range { start, end } = adjacent_levels(points, index, self.logs.len());
+            let cost = |at: &usize| sums.cost(start..*at) + sums.cost(*at..end);
+            let best = (start + 1..end).min_by(|a, b| cost(a).total_cmp(&cost(b)));
             points[index] = best.unwrap_or(points[index]);
         }
     }
 }
 
-/// Returns the logarithm of the probability that the means of two groups of `counts` values, whose
-/// noise is known with some degrees of freedom, differ by `difference` by chance.
-pub fn ln_p_of_difference(difference: f64, noise: SeriesNoise, counts: (usize, usize)) -> f64 {
-    let error = noise.sigma * (1.0 / counts.0 as f64 + 1.0 / counts.1 as f64).sqrt();
+/// Returns the logarithm of the probability that the means of `count` and of `other_count` values,
+/// whose noise is known with some degrees of freedom, differ by `difference` by chance.
+pub fn ln_p_of_difference(
+    difference: f64,
+    noise: SeriesNoise,
+    count: usize,
+    other_count: usize,
+) -> f64 {
+    let error = noise.sigma * (1.0 / count as f64 + 1.0 / other_count as f64).sqrt();
     ln_p_of_t(difference / error, noise.freedom)
 }
 
@@ -201,9 +209,9 @@ fn changes_max(count: usize) -> usize {
     (count.saturating_sub(1) / 4).clamp(1, 20)
 }
 
-/// Returns the logarithm of the number of ways to choose `chosen` of `all`.
-fn ln_binomial(all: usize, chosen: usize) -> f64 {
-    (0..chosen).map(|at| ((all - at) as f64 / (at + 1) as f64).ln()).sum()
+/// Returns the logarithm of the number of ways to choose `count` of `all`.
+fn ln_binomial(all: usize, count: usize) -> f64 {
+    (0..count).map(|at| ((all - at) as f64 / (at + 1) as f64).ln()).sum()
 }
 
 #[cfg(test)]

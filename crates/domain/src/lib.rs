@@ -14,6 +14,7 @@ pub mod bench;
 pub mod caveats;
 pub mod change_points;
 pub mod conditions;
+pub mod content_sample;
 pub mod device;
 pub mod device_log;
 pub mod device_number;
@@ -59,6 +60,7 @@ pub mod stimulus;
 pub mod suggestion;
 pub mod tally;
 pub mod text;
+pub mod time_zone;
 pub mod units;
 pub mod varint;
 
@@ -71,8 +73,8 @@ pub use direct_buffer::DirectBuffer;
 pub use findings::{Caveat, CaveatKind, EndState, Exhibit, Findings};
 pub use foreign_io::ForeignIo;
 pub use foreign_run::{
-    ClaimedSteadyState, ForeignIos, ForeignKind, ForeignMeasured, ForeignOutcome, ForeignResults,
-    ForeignRun, ForeignTest, ForeignValue,
+    ClaimedSteadyState, ConcurrentIos, ForeignIos, ForeignKind, ForeignMeasured, ForeignOutcome,
+    ForeignResults, ForeignRun, ForeignTest, ForeignValue,
 };
 pub use histogram::{CoarseHistogram, FineHistogram, Histogram, QuarterHistogram};
 pub use io_control::{GroupLimits, IoControl, LoadGroup};

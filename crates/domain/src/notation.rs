@@ -111,7 +111,7 @@ impl AccessPattern {
             .filter(|(_, weight)| *weight > 0)
             .map(|(op, weight)| {
                 let durability = if op == Op::Write { self.durability } else { Durability::Cached };
-                let stream = IoStream::new(op, self.order, self.size).weighing(weight);
+                let stream = IoStream::new(op, self.order, self.size).with_weight(weight);
                 IoStream { distribution: self.distribution, durability, ..stream }
             })
             .collect()

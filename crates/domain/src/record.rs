@@ -255,6 +255,19 @@ pub struct Record {
     pub entries: Vec<JournalEntry>,
 }
 
+/// What the first process of a run found.
+#[derive(Debug, Clone, Copy)]
+pub struct RunOpening<'a> {
+    /// Device that is tested.
+    pub device: &'a Device,
+    /// Host that the process runs on.
+    pub host: &'a Host,
+    /// Engine that moves the data, with the features that it could and could not use.
+    pub engine: &'a str,
+    /// Name and version of the program.
+    pub software: &'a str,
+}
+
 impl Record {
     /// Returns the waits until the device was cool enough for a test, in order.
     pub fn cool_downs(&self) -> impl Iterator<Item = &CoolDown> {
@@ -284,12 +297,11 @@ impl Record {
         }
         trials
     }
-    /// Returns the device, host, engine and software of the first process that opened the run, or
-    /// `None` if no process did.
-    pub fn opening(&self) -> Option<(&Device, &Host, &str, &str)> {
+    /// Returns what the first process that opened the run found, or `None` if no process did.
+    pub fn opening(&self) -> Option<RunOpening<'_>> {
         self.entries.iter().find_map(|entry| match entry {
             JournalEntry::Opened { software, engine, device, host, .. } => {
-                Some((&**device, &**host, engine.as_str(), software.as_str()))
+                Some(RunOpening { device, host, engine, software })
             }
             _ => None,
         })

@@ -5,7 +5,7 @@
 //! are delivered in batches while the step runs.
 
 use crate::stimulus::{DataPattern, Demand, Op};
-use crate::text::excerpt;
+use crate::suggestion::{UnknownName, choice_names};
 use crate::units::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -311,17 +311,9 @@ impl fmt::Display for Timing {
     }
 }
 
-/// Error for a text that is not a [`Timing`], an [`OverlapRule`], a [`DueTimeSource`] or a [`MapRule`].
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("'{}' is not {wanted}", excerpt(text))]
-pub struct ReplayRuleError {
-    text: String,
-    wanted: &'static str,
-}
-
 impl FromStr for Timing {
-    type Err = ReplayRuleError;
-    fn from_str(text: &str) -> Result<Self, ReplayRuleError> {
+    type Err = UnknownName;
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
         let factor = |digits: &str| {
             let times: f64 = digits.parse().ok()?;
             let thousandths = (times * 1000.0).round();
@@ -335,52 +327,21 @@ impl FromStr for Timing {
             }
             _ => None,
         };
-        let wanted = "a timing; choose original, faster:N (N 0.001 or more) or closed";
-        timing.ok_or_else(|| ReplayRuleError { text: text.to_owned(), wanted })
+        timing.ok_or_else(|| UnknownName {
+            kind: "timing",
+            given: text.to_owned(),
+            choices: "original, faster:N (N 0.001 or more), closed",
+        })
     }
 }
 
-/// Implements `Display` and `FromStr` of a rule by the names of its values.
-macro_rules! rule_names {
-    ($rule:ident, $wanted:literal, $($value:ident = $name:literal),+) => {
-        impl fmt::Display for $rule {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(match self { $($rule::$value => $name),+ })
-            }
-        }
-
-        impl FromStr for $rule {
-            type Err = ReplayRuleError;
-            fn from_str(text: &str) -> Result<Self, ReplayRuleError> {
-                match text {
-                    $($name => Ok($rule::$value),)+
-                    _ => Err(ReplayRuleError { text: text.to_owned(), wanted: $wanted }),
-                }
-            }
-        }
-    };
-}
-
-rule_names!(
-    OverlapRule,
-    "a rule for overlaps; choose keep or order",
-    Keep = "keep",
-    Order = "order"
-);
-rule_names!(
-    DueTimeSource,
-    "a captured time; choose queue or issue",
-    Queue = "queue",
-    Issue = "issue"
-);
-rule_names!(
-    MapRule,
-    "an address mapping; choose same, wrap, pack or scale",
-    Same = "same",
-    Wrap = "wrap",
-    Pack = "pack",
-    Scale = "scale"
-);
+choice_names!(OverlapRule, "rule for overlaps", "keep, order",
+    "keep" => OverlapRule::Keep, "order" => OverlapRule::Order);
+choice_names!(DueTimeSource, "captured time", "queue, issue",
+    "queue" => DueTimeSource::Queue, "issue" => DueTimeSource::Issue);
+choice_names!(MapRule, "address mapping", "same, wrap, pack, scale",
+    "same" => MapRule::Same, "wrap" => MapRule::Wrap,
+    "pack" => MapRule::Pack, "scale" => MapRule::Scale);
 
 #[cfg(test)]
 mod tests {
@@ -414,7 +375,7 @@ mod tests {
         for text in ["keep", "order"] {
             assert_eq!(text.parse::<OverlapRule>().unwrap().to_string(), text);
         }
-        assert!("wait".parse::<OverlapRule>().unwrap_err().to_string().contains("keep or order"));
+        assert!("wait".parse::<OverlapRule>().unwrap_err().to_string().contains("keep, order"));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::sequence::Sequence;
 use crate::serde_text::serde_text;
 use crate::service_level::ServiceLevel;
 use crate::stimulus::{DataPattern, Demand};
-use crate::suggestion::UnknownName;
+use crate::suggestion::{UnknownName, choice_names};
 use crate::text::excerpt;
 use crate::units::{Bytes, Nanos};
 use schemars::JsonSchema;
@@ -297,28 +297,9 @@ pub struct Geometry {
     pub logical_sector: u32,
 }
 
-macro_rules! names {
-    ($type:ty, $kind:literal, $choices:expr, $($name:literal => $value:path),+) => {
-        impl std::fmt::Display for $type {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(match self { $($value => $name),+ })
-            }
-        }
-        impl std::str::FromStr for $type {
-            type Err = $crate::suggestion::UnknownName;
-            fn from_str(text: &str) -> Result<Self, Self::Err> {
-                match text {
-                    $($name => Ok($value),)+
-                    _ => Err($crate::suggestion::UnknownName { kind: $kind, given: text.to_owned(), choices: $choices }),
-                }
-            }
-        }
-    };
-}
-
-names!(Class, "class", "enterprise, client",
+choice_names!(Class, "class", "enterprise, client",
     "enterprise" => Class::Enterprise, "client" => Class::Client);
-names!(Profile, "profile", "pts-2.0, pts-1.1, tkperf, quick",
+choice_names!(Profile, "profile", "pts-2.0, pts-1.1, tkperf, quick",
     "pts-2.0" => Profile::Pts20, "pts-1.1" => Profile::Pts11,
     "tkperf" => Profile::Tkperf, "quick" => Profile::Quick);
 

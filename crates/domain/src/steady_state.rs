@@ -145,23 +145,30 @@ pub fn judge_first_steady(tracks: &[Track], criteria: &Criteria) -> Verdict {
 
 /// Judges the window that ends just before point `end`.
 fn judge_at(tracks: &[Track], criteria: &Criteria, end: usize) -> Verdict {
-    let judged: Option<Vec<_>> =
+    let verdicts: Option<Vec<TrackVerdict>> =
         tracks.iter().map(|track| judge_track(track, criteria, end)).collect();
-    let (windows, tracks): (Vec<_>, Vec<TrackVerdict>) =
-        judged.unwrap_or_default().into_iter().unzip();
-    let steady = !tracks.is_empty() && tracks.iter().all(|t| t.steady);
-    let window = windows.first().copied();
-    Verdict { steady, window, tracks, criteria: *criteria, reservation: None }
+    let verdicts = verdicts.unwrap_or_default();
+    let steady = !verdicts.is_empty() && verdicts.iter().all(|verdict| verdict.steady);
+    let judged_track = tracks.first().filter(|_| !verdicts.is_empty());
+    let window = judged_track.and_then(|track| window_before(track, criteria, end));
+    let window = window.and_then(|window| Some((window.first()?.round, window.last()?.round)));
+    Verdict { steady, window, tracks: verdicts, criteria: *criteria, reservation: None }
 }
 
-fn judge_track(
-    track: &Track,
+/// Returns the window that ends just before point `end`; `None` if there are too few points.
+fn window_before<'t>(
+    track: &'t Track,
     criteria: &Criteria,
     end: usize,
-) -> Option<((u32, u32), TrackVerdict)> {
+) -> Option<&'t [TrackPoint]> {
     let size = criteria.window as usize;
     let begin = end.checked_sub(size).filter(|_| size >= 2)?;
-    let window = track.points.get(begin..end)?;
+    track.points.get(begin..end)
+}
+
+/// Returns the verdict on the window that ends just before point `end`; `None` if it is not whole.
+fn judge_track(track: &Track, criteria: &Criteria, end: usize) -> Option<TrackVerdict> {
+    let window = window_before(track, criteria, end)?;
     let crosses_gap = window.iter().skip(1).any(|point| point.after_gap);
     if crosses_gap {
         return None;
@@ -170,9 +177,7 @@ fn judge_track(
         .iter()
         .map(|p| Some((f64::from(p.round), p.value.filter(|v| v.is_finite())?)))
         .collect();
-    let points = points?;
-    let rounds = (window.first()?.round, window.last()?.round);
-    Some((rounds, measure(track, criteria, &points)))
+    Some(measure(track, criteria, &points?))
 }
 
 fn measure(track: &Track, criteria: &Criteria, points: &[(f64, f64)]) -> TrackVerdict {

@@ -142,7 +142,7 @@ impl IoStream {
         }
     }
     /// Sets the weight.
-    pub fn weighing(mut self, weight: u32) -> Self {
+    pub fn with_weight(mut self, weight: u32) -> Self {
         self.weight = weight;
         self
     }

@@ -43,6 +43,32 @@ pub struct UnknownName {
     pub choices: &'static str,
 }
 
+/// Implements `Display` and `FromStr` of a type by the names of its values.
+macro_rules! choice_names {
+    ($type:ty, $kind:literal, $choices:literal, $($name:literal => $value:path),+) => {
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(match self { $($value => $name),+ })
+            }
+        }
+        impl std::str::FromStr for $type {
+            type Err = $crate::suggestion::UnknownName;
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                match text {
+                    $($name => Ok($value),)+
+                    _ => Err($crate::suggestion::UnknownName {
+                        kind: $kind,
+                        given: text.to_owned(),
+                        choices: $choices,
+                    }),
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use choice_names;
+
 /// Returns the number of characters to insert, remove, replace or swap with their neighbor to turn
 /// one text into the other.
 fn distance(one: &str, other: &str) -> usize {

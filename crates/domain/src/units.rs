@@ -249,8 +249,8 @@ impl fmt::Display for Nanos {
                 }
             }
             _ if total <= 120 => write!(f, "{total} s"),
-            _ if total < 3600 => minutes(f, total),
-            _ => hours(f, total),
+            _ if total < 3600 => write_sixties(f, total, "min", "s"),
+            _ => write_sixties(f, total.div_ceil(60), "h", "min"),
         }
     }
 }
@@ -283,18 +283,16 @@ impl Nanos {
     }
 }
 
-fn minutes(f: &mut fmt::Formatter<'_>, total: u64) -> fmt::Result {
-    match total % 60 {
-        0 => write!(f, "{} min", total / 60),
-        rest => write!(f, "{} min {rest} s", total / 60),
-    }
-}
-
-fn hours(f: &mut fmt::Formatter<'_>, total: u64) -> fmt::Result {
-    let rounded = total.div_ceil(60);
-    match rounded % 60 {
-        0 => write!(f, "{} h", rounded / 60),
-        rest => write!(f, "{} h {rest} min", rounded / 60),
+/// Writes an amount as whole sixties in `unit` and what remains: `4 h 40 min`.
+fn write_sixties(
+    f: &mut fmt::Formatter<'_>,
+    amount: u64,
+    unit: &str,
+    unit_of_rest: &str,
+) -> fmt::Result {
+    match amount % 60 {
+        0 => write!(f, "{} {unit}", amount / 60),
+        rest => write!(f, "{} {unit} {rest} {unit_of_rest}", amount / 60),
     }
 }
 

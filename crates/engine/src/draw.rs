@@ -562,7 +562,7 @@ pub(crate) mod tests {
     #[test]
     fn streams_and_zones_are_chosen_by_weight() {
         let weights = [40u32, 0, 35, 17, 5, 3];
-        let streams = weights.iter().map(|w| random_reads(4096).weighing(*w)).collect();
+        let streams = weights.iter().map(|w| random_reads(4096).with_weight(*w)).collect();
         let mut load = stimulus(streams, 0, 1_000_000 * 4096);
         let zone = |weight, from_ppm, to_ppm| Zone { weight, from_ppm, to_ppm };
         load.zones =

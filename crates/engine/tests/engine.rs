@@ -324,7 +324,7 @@ fn commits_one_at_a_time_are_blocking_calls() {
     }
     drop(native);
     let blocking = "a thread per I/O for commits at queue depth 1";
-    let flush = IoStream::new(Op::Flush, Order::Random, Bytes(0)).weighing(1);
+    let flush = IoStream::new(Op::Flush, Order::Random, Bytes(0)).with_weight(1);
     for (pattern, demand, flushes, expected) in [
         ("RND 4K W FLUSH/1", "T2Q1", None, Some(blocking)),
         ("SEQ 4K W FLUSH/8", "T1Q1", None, Some(blocking)),
@@ -409,7 +409,7 @@ fn flushes_are_counted_and_transfer_no_bytes() {
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
         let mut load = stimulus("RND 4K W", "T1Q4", 8 << 20, LoadLimits::ios(200));
         load.streams[0].durability = Durability::Fua;
-        load.streams.push(IoStream::new(Op::Flush, Order::Random, Bytes(0)).weighing(100));
+        load.streams.push(IoStream::new(Op::Flush, Order::Random, Bytes(0)).with_weight(100));
         let done = apply(&mut engine_on(scratch.target(), backend), load);
         let flushes = done.direction(Op::Flush);
         assert!((50..150).contains(&flushes.ios), "{backend}: {}", flushes.ios);

@@ -19,6 +19,7 @@ pub mod results;
 mod testing;
 pub mod tkperf;
 pub mod vdbench;
+mod xml;
 
 pub use encoding::decode;
 pub use parse_error::ParseError;

@@ -67,7 +67,7 @@ pub fn findings(files: &[ForeignResults], software: &str) -> Result<Findings, St
         ..Findings::new(title(&first.id, &first.tool), header(&files))
     };
     let front_plots = if rounds > 1 { vec![ROUNDS_PLOT] } else { Vec::new() };
-    Ok(findings.fronted(key_figures(&means), front_plots).judged(verdict))
+    Ok(findings.with_front(key_figures(&means), front_plots).with_verdict(verdict))
 }
 
 /// Returns the title that our runs of the same files have.
@@ -169,11 +169,12 @@ impl<'a> ForeignTestMeans<'a> {
         };
         let first = rounds[0];
         let mut concurrent_loads = Vec::new();
-        for (name, _) in &first.apart {
-            let loads = rounds.iter().flat_map(|outcome| &outcome.apart);
+        for load in &first.concurrent {
+            let loads = rounds.iter().flat_map(|outcome| &outcome.concurrent);
             let ios: Vec<&ForeignIos> =
-                loads.filter(|(other, _)| other == name).map(|(_, ios)| ios).collect();
-            concurrent_loads.push(ForeignConcurrentLoad { name, mean: ForeignIos::mean_of(&ios) });
+                loads.filter(|other| other.name == load.name).map(|other| &other.ios).collect();
+            let mean = ForeignIos::mean_of(&ios);
+            concurrent_loads.push(ForeignConcurrentLoad { name: &load.name, mean });
         }
         let iops = || rounds.iter().filter_map(|outcome| outcome.all.iops);
         let (lowest, highest) = (iops().reduce(f64::min), iops().reduce(f64::max));
@@ -325,7 +326,7 @@ fn key_figures(means: &[ForeignTestMeans<'_>]) -> Vec<KeyFigure> {
     let mut figures = Vec::new();
     for ForeignTestMeans { label, all, iops_range, .. } in means {
         let iops = KeyFigure::new(&format!("{label}-iops"), *label, all.iops, "IOPS");
-        figures.push(iops.ranging(*iops_range));
+        figures.push(iops.with_range(*iops_range));
         let rate = all.megabytes_per_second();
         figures.push(KeyFigure::new(&format!("{label}-rate"), *label, rate, "MB/s"));
     }

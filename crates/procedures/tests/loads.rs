@@ -186,7 +186,7 @@ fn add_every_procedure(lines: &mut String) {
 
 /// Captured workload; procedures that apply none ignore it.
 fn workload() -> Option<Box<AppliedWorkload>> {
-    let stream = |op, ios| IoStream::new(op, Order::Random, Bytes::kib(4)).weighing(ios);
+    let stream = |op, ios| IoStream::new(op, Order::Random, Bytes::kib(4)).with_weight(ios);
     let step = |began, pace| AppliedStep {
         began: Nanos::from_secs(began),
         lasted: Nanos::from_secs(10),

@@ -16,6 +16,7 @@ mod tables;
 pub use self::metrics::metrics;
 use self::side::ComparedRun;
 use crate::grouping::{comma_separated, keys_by_value, unique_by};
+use crate::named_run::NamedRun;
 use crate::parts;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell, Exhibit, FormHeader, Page, Row, Table};
@@ -35,7 +36,7 @@ pub enum CompareError {
     NothingInCommon(String),
 }
 
-/// Compares runs, given with their names; percentages are relative to the first.
+/// Compares runs; percentages are relative to the first.
 ///
 /// A procedure that only one run has is omitted. One that some runs lack is compared with dashes,
 /// and a caveat says so.
@@ -43,17 +44,17 @@ pub enum CompareError {
 /// # Errors
 /// Returns [`CompareError::Count`] for fewer than two runs or more than [`COMPARED_MAX`], and
 /// [`CompareError::NothingInCommon`] if no procedure is in two of them.
-pub fn compare(runs: &[(String, Findings)]) -> Result<Findings, CompareError> {
+pub fn compare(runs: &[NamedRun]) -> Result<Findings, CompareError> {
     if !(2..=COMPARED_MAX).contains(&runs.len()) {
         return Err(CompareError::Count(runs.len()));
     }
-    let groups = groups(runs);
-    let part_count = groups.len();
+    let procedures = compared_procedures(runs);
+    let part_count = procedures.len();
     let mut compared: Vec<Findings> =
-        groups.iter().map(|(title, sides)| comparison(title, sides, part_count)).collect();
+        procedures.iter().map(|one| comparison(&one.title, &one.sides, part_count)).collect();
     let mut whole = match part_count {
         0 => {
-            let titles = comma_separated(runs.iter().map(|(_, findings)| &findings.title));
+            let titles = comma_separated(runs.iter().map(|run| &run.findings.title));
             return Err(CompareError::NothingInCommon(titles));
         }
         1 => {
@@ -63,23 +64,19 @@ pub fn compare(runs: &[(String, Findings)]) -> Result<Findings, CompareError> {
         }
         _ => comparison_of_parts(runs, compared),
     };
-    whole.caveats.extend(caveats_of_whole_runs(runs, &groups));
+    whole.caveats.extend(caveats_of_whole_runs(runs, &procedures));
     Ok(whole)
 }
 
 /// Returns the caveats that belong to a whole run if only some of its procedures are compared.
-fn caveats_of_whole_runs(
-    runs: &[(String, Findings)],
-    groups: &[(String, Vec<ComparedRun<'_>>)],
-) -> Vec<Caveat> {
+fn caveats_of_whole_runs(runs: &[NamedRun], procedures: &[ComparedProcedure<'_>]) -> Vec<Caveat> {
+    let sides = || procedures.iter().flat_map(|procedure| &procedure.sides);
     let mut caveats = Vec::new();
-    for (letter, (_, findings)) in ('A'..).zip(runs) {
+    for (letter, NamedRun { findings, .. }) in ('A'..).zip(runs) {
         let is_compared = |side: &ComparedRun<'_>| {
             side.findings.is_some_and(|compared| std::ptr::eq(compared, findings))
         };
-        if !findings.parts.is_empty()
-            && !groups.iter().any(|(_, sides)| sides.iter().any(is_compared))
-        {
+        if !findings.parts.is_empty() && !sides().any(is_compared) {
             caveats.extend(findings.caveats.iter().map(|caveat| Caveat {
                 text: format!("{letter}: {}", caveat.text),
                 ..caveat.clone()
@@ -89,22 +86,29 @@ fn caveats_of_whole_runs(
     caveats
 }
 
-/// Returns the procedures that at least two runs have, each with the findings of all runs.
-fn groups(runs: &[(String, Findings)]) -> Vec<(String, Vec<ComparedRun<'_>>)> {
+/// A procedure that at least two runs have.
+struct ComparedProcedure<'a> {
+    title: String,
+    /// All runs, in order.
+    sides: Vec<ComparedRun<'a>>,
+}
+
+/// Returns the procedures that at least two runs have.
+fn compared_procedures(runs: &[NamedRun]) -> Vec<ComparedProcedure<'_>> {
     let procedures: Vec<Vec<ProcedureFindings<'_>>> =
-        runs.iter().map(|(_, findings)| procedures(findings)).collect();
-    let mut groups = Vec::new();
+        runs.iter().map(|run| procedures(&run.findings)).collect();
+    let mut compared = Vec::new();
     for first in unique_by(procedures.iter().flatten(), |one, other| one.is_same(other)) {
         let mut sides = Vec::new();
-        for (letter, ((name, _), procedures)) in ('A'..).zip(runs.iter().zip(&procedures)) {
+        for (letter, (run, procedures)) in ('A'..).zip(runs.iter().zip(&procedures)) {
             let same = procedures.iter().find(|other| other.is_same(first));
-            sides.push(ComparedRun::new(letter, name, same.map(|same| same.findings)));
+            sides.push(ComparedRun::new(letter, &run.name, same.map(|same| same.findings)));
         }
         if sides.iter().filter(|side| side.findings.is_some()).count() > 1 {
-            groups.push((first.title(), sides));
+            compared.push(ComparedProcedure { title: first.title(), sides });
         }
     }
-    groups
+    compared
 }
 
 struct ProcedureFindings<'a> {
@@ -136,16 +140,17 @@ fn procedures(findings: &Findings) -> Vec<ProcedureFindings<'_>> {
     procedures
 }
 
-fn comparison_of_parts(runs: &[(String, Findings)], mut parts: Vec<Findings>) -> Findings {
-    let named = || ('A'..).zip(runs);
-    let sides: Vec<ComparedRun<'_>> = named()
-        .map(|(letter, (name, findings))| ComparedRun::new(letter, name, Some(findings)))
+fn comparison_of_parts(runs: &[NamedRun], mut parts: Vec<Findings>) -> Findings {
+    let lettered = || ('A'..).zip(runs);
+    let sides: Vec<ComparedRun<'_>> = lettered()
+        .map(|(letter, run)| ComparedRun::new(letter, &run.name, Some(&run.findings)))
         .collect();
     let mut whole = without_exhibits("Comparison", &sides);
     // The header of a suite may not describe the device; those of its parts do.
-    let first_parts: Vec<ComparedRun<'_>> = named()
-        .map(|(letter, (name, findings))| {
-            ComparedRun::new(letter, name, findings.parts.first().or(Some(findings)))
+    let first_parts: Vec<ComparedRun<'_>> = lettered()
+        .map(|(letter, run)| {
+            let first = run.findings.parts.first().unwrap_or(&run.findings);
+            ComparedRun::new(letter, &run.name, Some(first))
         })
         .collect();
     let (devices, same) = settings::devices(&first_parts);
@@ -155,7 +160,7 @@ fn comparison_of_parts(runs: &[(String, Findings)], mut parts: Vec<Findings>) ->
     let figures = [figures::table(&sides), figures::changes(&sides)];
     let figures: Vec<Table> = figures.into_iter().flatten().collect();
     if !figures.is_empty() {
-        for part in parts.iter_mut().filter(|part| part.title == runs[0].1.title) {
+        for part in parts.iter_mut().filter(|part| part.title == runs[0].findings.title) {
             part.summary.retain(|exhibit| {
                 exhibit.as_table().is_none_or(|table| figures.iter().all(|f| f.id != table.id))
             });

@@ -1,6 +1,7 @@
 //! Writes tables as CSV (RFC 4180). Numbers are unrounded; a missing value is empty.
 
 use crate::compare::metrics;
+use crate::named_run::NamedRun;
 use crate::parts::parts;
 use steadfast_domain::Findings;
 use steadfast_domain::findings::{Cell, Table};
@@ -36,7 +37,7 @@ pub fn csv(table: &Table) -> String {
 /// the title of the part: `iops-steady-state.csv`.
 pub fn tables(findings: &Findings) -> Vec<(String, String)> {
     let mut files: Vec<(String, String)> = Vec::new();
-    let numbers = metrics(&[(findings.title.clone(), findings.clone())]);
+    let numbers = metrics(&[NamedRun { name: findings.title.clone(), findings: findings.clone() }]);
     if !numbers.rows.is_empty() && findings.table(&numbers.id).is_none() {
         add(&mut files, file_stem(&numbers.id), csv(&numbers));
     }

@@ -1,5 +1,6 @@
 //! Values that several runs, parts or figures share.
 
+use std::collections::HashSet;
 use std::fmt::Display;
 
 /// Groups keys by value, in order of first appearance.
@@ -28,6 +29,12 @@ pub(crate) fn unique_by<T>(
         }
     }
     unique
+}
+
+/// Returns names in their order, each once.
+pub(crate) fn distinct_names<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut seen: HashSet<&str> = HashSet::new();
+    names.filter(|name| seen.insert(*name)).map(str::to_owned).collect()
 }
 
 /// Returns the items with a comma and a space between them.

@@ -18,6 +18,7 @@ mod layout;
 mod limit_names;
 mod limits;
 mod limits_outcome;
+mod named_run;
 mod number;
 mod page_one;
 mod parts;
@@ -38,13 +39,14 @@ pub use limit_names::{TableNames, names, names_text};
 pub use limits::{
     CheckVerdict, Limit, LimitVerdict, Limits, LimitsError, UnknownObjection, check, check_allowed,
 };
+pub use named_run::NamedRun;
 pub use page_one::end_text;
 pub use pdf::{pdf, pdf_form};
 pub use several_targets::{GroupTarget, StudiedTarget, TargetEnd, combined_findings, targets_text};
 pub use svg::svg;
 pub use text::text;
 pub use trend::{
-    LeftOutRun, LevelChange, MetricTrend, NamedRun, ProcedureTrend, TREND_RUNS_MIN, TrendBaseline,
+    LeftOutRun, LevelChange, MetricTrend, ProcedureTrend, TREND_RUNS_MIN, TrendBaseline,
     TrendError, TrendOptions, TrendRun, TrendVerdict,
 };
 

@@ -1,7 +1,6 @@
 //! The names of a run's tables, rows and columns, by which a limit selects a number.
 
-use crate::grouping::comma_separated;
-use crate::limits::distinct;
+use crate::grouping::{comma_separated, distinct_names};
 use crate::{number, parts};
 use serde::Serialize;
 use steadfast_domain::Findings;
@@ -39,8 +38,8 @@ pub fn names(findings: &Findings) -> Vec<TableNames> {
                 part,
                 table: table.id.clone(),
                 title: table.title.clone(),
-                rows: distinct(table.rows.iter().map(|row| &row.id)),
-                columns: distinct(table.columns.iter().map(|column| &column.id)),
+                rows: distinct_names(table.rows.iter().map(|row| row.id.as_str())),
+                columns: distinct_names(table.columns.iter().map(|column| column.id.as_str())),
             });
         }
     }

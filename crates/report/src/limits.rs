@@ -1,11 +1,10 @@
 //! Checks the numbers of a run against limits, such as those of a datasheet. A small TOML file
 //! names values of tables and their limits; each value is judged, and a page reports the verdicts.
 
-use crate::grouping::comma_separated;
+use crate::grouping::{comma_separated, distinct_names};
 use crate::limits_outcome::LimitsOutcome;
 use crate::parts;
 use serde::{Deserialize, Serialize};
-use std::collections::HashSet;
 use std::fmt::Write;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell, Exhibit, Page, Row, Table};
@@ -61,8 +60,10 @@ pub struct Limit {
     pub scale: f64,
     /// Unit of the scaled value, for print.
     pub unit: String,
-    /// Minimum and maximum, both inclusive; `None` for no limit.
-    pub range: (Option<f64>, Option<f64>),
+    /// Minimum, inclusive; `None` for no limit.
+    pub min: Option<f64>,
+    /// Maximum, inclusive; `None` for no limit.
+    pub max: Option<f64>,
 }
 
 #[derive(Deserialize)]
@@ -154,7 +155,7 @@ impl LimitEntry {
         };
         let (min, max) = (number("min", &self.min)?, number("max", &self.max)?);
         let nominal = number("value", &self.value)?;
-        let range = match (min.or(max), nominal, &self.within) {
+        let (min, max) = match (min.or(max), nominal, &self.within) {
             (Some(_), None, None) => (min, max),
             (None, Some(value), Some(within)) => {
                 let share = within.share().ok_or("within must be a percentage such as \"5%\"")?;
@@ -163,7 +164,7 @@ impl LimitEntry {
             }
             _ => return Err("give min, max or both, or give value and within".into()),
         };
-        if let (Some(min), Some(max)) = range
+        if let (Some(min), Some(max)) = (min, max)
             && min > max
         {
             return Err(format!("min {min} is more than max {max}"));
@@ -180,7 +181,8 @@ impl LimitEntry {
             column: self.column.clone(),
             scale,
             unit: self.unit.clone().unwrap_or_default(),
-            range,
+            min,
+            max,
         })
     }
 }
@@ -290,7 +292,7 @@ pub fn check_allowed(findings: &Findings, allowed: &[String]) -> Result<(), Unkn
             || found.iter().any(|objection| objection.name == name)
     };
     let Some(name) = allowed.iter().find(|name| !is_known(name)) else { return Ok(()) };
-    let names = distinct(found.iter().map(|objection| &objection.name));
+    let names = distinct_names(found.iter().map(|objection| objection.name.as_str()));
     let of_run = if names.is_empty() { "no objection".to_owned() } else { names.join(", ") };
     Err(UnknownObjection { name: name.clone(), of_run })
 }
@@ -361,7 +363,7 @@ fn judge(findings: &Findings, limit: &Limit) -> LimitVerdict {
         Ok(value) => (Some(value * limit.scale), None),
         Err(why) => (None, Some(why)),
     };
-    let (min, max) = limit.range;
+    let Limit { min, max, .. } = *limit;
     let within = |value: f64| min.is_none_or(|m| value >= m) && max.is_none_or(|m| value <= m);
     let percent =
         |distance: f64, limit: f64| (limit != 0.0).then(|| distance / limit.abs() * 100.0);
@@ -435,16 +437,9 @@ fn table_of<'a>(findings: &'a Findings, limit: &Limit) -> Result<&'a Table, Stri
     }
 }
 
-/// Returns names in their order, each once.
-pub(crate) fn distinct<'a>(names: impl Iterator<Item = &'a String>) -> Vec<String> {
-    let mut seen: HashSet<&String> = HashSet::new();
-    names.filter(|name| seen.insert(*name)).cloned().collect()
-}
-
 /// Returns up to 12 names of a list, in quotes.
 fn few<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    let mut seen: HashSet<&str> = HashSet::new();
-    let distinct: Vec<&str> = names.filter(|name| seen.insert(*name)).collect();
+    let distinct = distinct_names(names);
     let more = distinct.len().saturating_sub(12);
     let shown = distinct.iter().take(12).map(|name| format!("'{}'", excerpt(name)));
     let shown = comma_separated(shown);
@@ -515,7 +510,7 @@ impl CheckVerdict {
     /// Returns the names of the objections that are not allowed, each once.
     fn open_objections(&self) -> Vec<String> {
         let open = self.objections.iter().filter(|objection| !objection.allowed);
-        distinct(open.map(|objection| &objection.name))
+        distinct_names(open.map(|objection| objection.name.as_str()))
     }
 
     /// Returns a line per objection with its name and text, and a line on how to allow those that

@@ -11,6 +11,12 @@ pub(crate) fn grouped(value: f64, decimals: usize) -> String {
     text::number(value, decimals).replace('-', "−")
 }
 
+/// Formats a difference as [`grouped`], with its sign: `+12.3`.
+pub(crate) fn signed(value: f64, decimals: usize) -> String {
+    let sign = if value > 0.0 { "+" } else { "" };
+    format!("{sign}{}", grouped(value, decimals))
+}
+
 /// Formats a number with as many decimals as it needs, for ticks and legends.
 pub(crate) fn short(value: f64) -> String {
     let size = value.abs();
@@ -211,6 +217,6 @@ mod tests {
             |low, high| KeyFigure::new("x", "x", Some(2.0), "").bounded(Some((low, high)));
         assert_eq!(figure(&bounded(1.981, 2.02)), "2.000");
         assert_eq!(figure(&bounded(1.979, 2.0211)), "1.98 to 2.02");
-        assert_eq!(figure(&bounded(1.5, 2.5).ranging(Some((1.5, 2.5)))), "1.50 to 2.50");
+        assert_eq!(figure(&bounded(1.5, 2.5).with_range(Some((1.5, 2.5)))), "1.50 to 2.50");
     }
 }

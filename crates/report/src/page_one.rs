@@ -459,16 +459,16 @@ mod tests {
         let figure = KeyFigure::new("iops", "RND 4K W", Some(12_345.6), "IOPS");
         Findings {
             form_pages: vec![Page::new("page", vec![Exhibit::Plot(empty), Exhibit::Plot(plot)])],
-            ..Findings::new(title, header).fronted([figure], ["gone", "empty", "p"])
+            ..Findings::new(title, header).with_front([figure], ["gone", "empty", "p"])
         }
     }
 
     #[test]
     fn a_note_in_place_of_a_value_is_on_page_one() {
         let absent = |id: &str| KeyFigure::new(id, id, None, "ms");
-        let noted = absent("isolation").noted(Some("could not keep up".to_owned()));
+        let noted = absent("isolation").with_note(Some("could not keep up".to_owned()));
         let given = [KeyFigure::new("iops", "IOPS", Some(1.0), "IOPS"), noted, absent("unknown")];
-        let one = Findings::new("One", FormHeader::default()).fronted(given, [""; 0]);
+        let one = Findings::new("One", FormHeader::default()).with_front(given, [""; 0]);
         let ids: Vec<&str> = figures(&one).iter().map(|figure| figure.id.as_str()).collect();
         assert_eq!(ids, ["iops", "isolation"]);
     }

@@ -2,6 +2,7 @@
 //! of their loads.
 
 use crate::compare::{COMPARED_MAX, CompareError, compare};
+use crate::named_run::NamedRun;
 use crate::page_one::end_text;
 use crate::{parts, text_table};
 use std::collections::BTreeMap;
@@ -100,10 +101,12 @@ pub fn combined_findings<'a>(
 }
 
 fn compared(sides: &[ComparedTarget<'_>]) -> Result<Findings, CompareError> {
-    let named = sides.iter().take(COMPARED_MAX);
-    let compared: Vec<(String, Findings)> =
-        named.map(|side| (side.name.to_owned(), side.findings.clone())).collect();
-    let mut whole = compare(&compared)?;
+    let runs: Vec<NamedRun> = sides
+        .iter()
+        .take(COMPARED_MAX)
+        .map(|side| NamedRun { name: side.name.to_owned(), findings: side.findings.clone() })
+        .collect();
+    let mut whole = compare(&runs)?;
     let title = sides.first().map_or("", |side| side.findings.title.as_str());
     whole.title = format!("{title}: {} targets together", sides.len());
     whole.end = sides.iter().map(|side| side.findings.whole_end()).max().unwrap_or(whole.end);

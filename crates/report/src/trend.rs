@@ -11,7 +11,5 @@ mod selection;
 mod series;
 
 pub use self::computation::ProcedureTrend;
-pub use self::selection::{
-    LeftOutRun, NamedRun, TrendBaseline, TrendError, TrendOptions, TrendRun,
-};
+pub use self::selection::{LeftOutRun, TrendBaseline, TrendError, TrendOptions, TrendRun};
 pub use self::series::{LevelChange, MetricTrend, TREND_RUNS_MIN, TrendVerdict};

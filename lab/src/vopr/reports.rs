@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use steadfast_domain::findings::{Cell, Metric, Row};
 use steadfast_domain::record::Note;
 use steadfast_domain::{Caveat, Exhibit, Findings, JournalEntry, StepPlace, caveats as ids, text};
-use steadfast_report::{ReportTime, StudiedTarget, html, json, metrics, parse_findings};
+use steadfast_report::{NamedRun, ReportTime, StudiedTarget, html, json, metrics, parse_findings};
 use steadfast_runner::ledger::JournalLine;
 
 /// Checks that a run's findings, and the report made of them, have all caveats of its journal and
@@ -29,7 +29,8 @@ pub fn check_group_report(
         if !listed.iter().any(|row| row.head == *name) {
             return Err(format!("the report over all targets lacks {name}"));
         }
-        let own = metrics(&[((*name).to_owned(), target.findings.clone())]);
+        let own =
+            metrics(&[NamedRun { name: (*name).to_owned(), findings: target.findings.clone() }]);
         if let Some(row) = own.rows.iter().find(|row| !numbers.contains(row)) {
             return Err(format!("the report over all targets lacks a number: {row:?}"));
         }

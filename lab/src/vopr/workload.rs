@@ -7,7 +7,7 @@ use steadfast_domain::{Bytes, Demand, IoStream, Nanos, Sequence, SequenceLoad, S
 
 /// Returns a workload of three streams and three steps, with a pause before the last step.
 pub fn workload() -> AppliedWorkload {
-    let stream = |op, order, kib, ios| IoStream::new(op, order, Bytes::kib(kib)).weighing(ios);
+    let stream = |op, order, kib, ios| IoStream::new(op, order, Bytes::kib(kib)).with_weight(ios);
     let step = |began: u64, streams: Vec<(usize, u64)>, pace| AppliedStep {
         began: Nanos::from_secs(began),
         lasted: Nanos::SECOND,

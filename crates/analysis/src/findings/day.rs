@@ -6,7 +6,7 @@ use crate::questions::day_profile::ProfileFigures;
 use crate::questions::study::{PROFILE_NS, Study};
 use steadfast_domain::Nanos;
 use steadfast_domain::findings::{
-    Axis, Exhibit, Page, Plot, Scale, Series, Stroke, Table, TimeUnit,
+    Axis, BandEdge, Exhibit, Page, Plot, Scale, Series, Stroke, Table, TimeUnit,
 };
 
 const HOUR_NS: f64 = 3.6e12;
@@ -26,8 +26,12 @@ fn plot(day: &[ProfileFigures]) -> Plot {
     let points = |value: fn(&ProfileFigures) -> Option<f64>| {
         places().map(|(at, interval)| (at, value(interval))).collect()
     };
-    let edges: Vec<_> =
-        places().map(|(at, interval)| (at, interval.iops_least, interval.iops_most)).collect();
+    let edge = |(x, interval): (f64, &ProfileFigures)| BandEdge {
+        x,
+        low: interval.iops_least,
+        high: interval.iops_most,
+    };
+    let edges: Vec<BandEdge> = places().map(edge).collect();
     let response = |interval: &ProfileFigures| {
         Some(interval.sums.times.responses.total.mean_ns()? as f64 / 1e6)
     };

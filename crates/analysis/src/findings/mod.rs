@@ -60,7 +60,7 @@ pub fn self_test(study: &Study, software: &str) -> Findings {
         long_tables: long_tables(study),
         id: "self-test".into(),
         ..Findings::new("Target Server Self-Test", header(study))
-            .fronted(figures(study), FRONT_PLOTS)
+            .with_front(figures(study), FRONT_PLOTS)
     }
 }
 

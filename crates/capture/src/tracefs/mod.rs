@@ -362,9 +362,9 @@ impl EventSource for Tracefs {
         let dropped = dropped.sum::<Result<u64, _>>()?;
         Ok(CaptureCounters {
             lost: dropped.max(self.dropped),
-            in_part: self.pending.matcher.in_part(),
-            partial_completions: self.pending.matcher.partial_completions(),
-            requeues: self.pending.matcher.requeues(),
+            in_part: self.pending.matcher.incomplete(),
+            partial_completions: self.pending.matcher.partial_completions,
+            requeues: self.pending.matcher.requeues,
             ..CaptureCounters::default()
         })
     }

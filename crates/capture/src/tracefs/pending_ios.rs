@@ -86,7 +86,7 @@ impl PendingIos {
 
     /// Returns the I/Os outstanding on the devices, without response times.
     pub(super) fn unended(&self) -> impl Iterator<Item = IoEvent> {
-        self.matcher.unended().into_iter().filter(|event| self.is_wanted(event))
+        self.matcher.outstanding_ios().into_iter().filter(|event| self.is_wanted(event))
     }
 
     fn is_wanted(&self, event: &IoEvent) -> bool {
@@ -208,13 +208,13 @@ mod tests {
         let mut pending = pending_ios();
         assert_eq!(pending.follow(&event(TracepointKind::Started, 2_000, 80, 4096)), None);
         assert_eq!(pending.follow(&event(TracepointKind::Issued, 2_500, 80, 8192)), None);
-        assert_eq!(pending.matcher.in_part().unended, 1);
+        assert_eq!(pending.matcher.incomplete().unended, 1);
         assert_eq!(pending.unended().next().map(|event| event.response_ns), Some(u64::MAX));
         let event = pending.follow(&event(TracepointKind::Completed, 9_500, 80, 8192)).unwrap();
         assert_eq!((event.issued_ns, event.queued_ns, event.response_ns), (1_500, 500, 7_000));
         assert_eq!((event.offset, event.bytes, event.depth, event.pid), (40_960, 8_192, 1, 42));
         assert_eq!(event.tid, 43);
-        assert_eq!(pending.matcher.in_part().unended, 0);
+        assert_eq!(pending.matcher.incomplete().unended, 0);
     }
 
     #[test]
@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(pending.follow(&event(TracepointKind::Completed, 3_000, 80, 4096)), None);
         let event = pending.follow(&event(TracepointKind::Completed, 4_000, 88, 4096)).unwrap();
         assert_eq!((event.bytes, event.response_ns), (8_192, 2_000));
-        assert_eq!(pending.matcher.partial_completions(), 1);
+        assert_eq!(pending.matcher.partial_completions, 1);
     }
 
     #[test]
@@ -247,7 +247,7 @@ mod tests {
         let event = pending.follow(&event(TracepointKind::Completed, 9_500, 80, 4096)).unwrap();
         assert_eq!((event.depth, event.response_ns), (1, 500));
         assert_eq!(
-            pending.matcher.in_part(),
+            pending.matcher.incomplete(),
             IncompleteIos { unended: 1, ..IncompleteIos::default() }
         );
     }
@@ -299,6 +299,6 @@ mod tests {
     fn a_completion_without_an_issue_is_counted() {
         let mut pending = pending_ios();
         assert_eq!(pending.follow(&event(TracepointKind::Completed, 3_000, 80, 4096)), None);
-        assert_eq!(pending.matcher.in_part().begun_before, 1);
+        assert_eq!(pending.matcher.incomplete().begun_before, 1);
     }
 }

@@ -141,7 +141,7 @@ impl KeyFigure {
         KeyFigure { digits: BUCKET_DIGITS, ..self }
     }
     /// Sets the lowest and highest of the values whose mean is the figure.
-    pub fn ranging(self, range: Option<(f64, f64)>) -> Self {
+    pub fn with_range(self, range: Option<(f64, f64)>) -> Self {
         KeyFigure { range, ..self }
     }
     /// Sets what the value is of, if the results decide it.
@@ -149,7 +149,7 @@ impl KeyFigure {
         KeyFigure { subject, ..self }
     }
     /// Sets what is printed after the unit, or in place of a missing value.
-    pub fn noted(self, note: Option<String>) -> Self {
+    pub fn with_note(self, note: Option<String>) -> Self {
         KeyFigure { note, ..self }
     }
     /// Sets the bounds of a value that is not known exactly, such as one from coarse counters.

@@ -58,7 +58,7 @@ impl Metric {
         Metric { direction, ..self }
     }
     /// Sets the lowest and highest of the values whose mean is the metric.
-    pub fn ranging(self, range: Option<(f64, f64)>) -> Self {
+    pub fn with_range(self, range: Option<(f64, f64)>) -> Self {
         Metric { range, ..self }
     }
     /// Returns true if this is the rate in bytes of a point whose rate in I/Os is `other`, and all

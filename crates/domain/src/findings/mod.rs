@@ -13,7 +13,9 @@ pub use caveat::{Caveat, CaveatKind};
 pub use end::EndState;
 pub use front_page::{FrontAnswer, FrontPage, FrontQuestion, KeyFigure};
 pub use metric::{COMPARED, COMPARED_SECONDARY, Metric, MetricGoal, may_be_noise};
-pub use plot::{Axis, ClockTime, Marker, Plot, PlotKind, Scale, Series, Stroke, TimeUnit};
+pub use plot::{
+    Axis, BandEdge, ClockTime, Marker, Plot, PlotKind, Scale, Series, Stroke, TimeUnit,
+};
 pub use setting::{Facts, OptionalText, Origin, Role, Setting};
 pub use table::{Cell, Column, Row, Table};
 
@@ -181,12 +183,12 @@ impl Findings {
     }
     /// Sets the verdict and the end state that follows from it; an unfinished run remains
     /// unfinished.
-    pub fn judged(self, verdict: Option<Verdict>) -> Self {
+    pub fn with_verdict(self, verdict: Option<Verdict>) -> Self {
         let end = EndState::new(self.end.is_final(), verdict.as_ref());
         Findings { end, verdict, ..self }
     }
     /// Adds numbers and plots to page one; plots are given by ID.
-    pub fn fronted(
+    pub fn with_front(
         mut self,
         figures: impl IntoIterator<Item = KeyFigure>,
         plots: impl IntoIterator<Item = impl Into<String>>,

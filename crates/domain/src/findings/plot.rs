@@ -243,6 +243,17 @@ pub struct Series {
     pub upper: Vec<Option<f64>>,
 }
 
+/// Lower and upper edge of a band at one x; a missing edge interrupts the band.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BandEdge {
+    /// Value on the x axis.
+    pub x: f64,
+    /// Lower edge.
+    pub low: Option<f64>,
+    /// Upper edge.
+    pub high: Option<f64>,
+}
+
 impl Series {
     /// Creates a series on the left axis; `name` is also the ID.
     pub fn new(name: impl Into<String>, stroke: Stroke, points: Vec<(f64, Option<f64>)>) -> Self {
@@ -253,10 +264,10 @@ impl Series {
     pub fn with_id(self, id: impl Into<String>) -> Self {
         Series { id: id.into(), ..self }
     }
-    /// Creates a filled band from x, lower edge and upper edge.
-    pub fn band(name: impl Into<String>, edges: &[(f64, Option<f64>, Option<f64>)]) -> Self {
-        let points = edges.iter().map(|(x, low, _)| (*x, *low)).collect();
-        let upper = edges.iter().map(|(_, _, high)| *high).collect();
+    /// Creates a filled band.
+    pub fn band(name: impl Into<String>, edges: &[BandEdge]) -> Self {
+        let points = edges.iter().map(|edge| (edge.x, edge.low)).collect();
+        let upper = edges.iter().map(|edge| edge.high).collect();
         Series { upper, ..Series::new(name, Stroke::Band, points) }
     }
     /// Moves the series to the right vertical axis.

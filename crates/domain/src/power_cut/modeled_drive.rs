@@ -37,8 +37,15 @@ pub struct ModeledDrive<'a> {
     faults: Vec<Option<BlockFault>>,
     /// Writes in the volatile cache, oldest first.
     cached: VecDeque<u64>,
-    /// Writes of the last flushed batch, each with the write that its block held before.
-    flushed: Vec<(u64, u64)>,
+    /// Writes of the last flushed batch.
+    flushed: Vec<FlushedWrite>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct FlushedWrite {
+    sequence: u64,
+    /// Number of the write that the block held before.
+    overwritten: u64,
 }
 
 impl<'a> ModeledDrive<'a> {
@@ -82,10 +89,10 @@ impl<'a> ModeledDrive<'a> {
     fn store_oldest(&mut self) {
         let Some(sequence) = self.cached.pop_front() else { return };
         let block = self.block_of(sequence);
-        let before = self.sectors_of(block)[0];
+        let overwritten = self.sectors_of(block)[0];
         self.sectors_of(block).fill(sequence);
         if self.behavior != PowerLossBehavior::IgnoresFlushes {
-            self.flushed.push((sequence, before));
+            self.flushed.push(FlushedWrite { sequence, overwritten });
         }
     }
 
@@ -138,9 +145,9 @@ impl<'a> ModeledDrive<'a> {
     }
 
     /// Reverts a flushed write.
-    fn lose(&mut self, (sequence, before): (u64, u64)) {
-        let block = self.block_of(sequence);
-        self.sectors_of(block).fill(before);
+    fn lose(&mut self, write: FlushedWrite) {
+        let block = self.block_of(write.sequence);
+        self.sectors_of(block).fill(write.overwritten);
     }
 
     /// Applies the fault of this behavior; it needs a flushed write.
@@ -148,22 +155,22 @@ impl<'a> ModeledDrive<'a> {
         if self.flushed.is_empty() {
             return;
         }
-        let chosen = self.flushed[self.random as usize % self.flushed.len()];
+        let write = self.flushed[self.random as usize % self.flushed.len()];
         match self.behavior {
             PowerLossBehavior::Honest | PowerLossBehavior::IgnoresFlushes => {}
-            PowerLossBehavior::DropsFlushed => self.lose(chosen),
+            PowerLossBehavior::DropsFlushed => self.lose(write),
             PowerLossBehavior::TearsSector => {
-                let block = self.block_of(newest_cached.unwrap_or(chosen.0));
+                let block = self.block_of(newest_cached.unwrap_or(write.sequence));
                 self.faults[block] = Some(BlockFault::TornSector);
             }
             PowerLossBehavior::Reorders => {
-                for write in std::mem::take(&mut self.flushed) {
-                    self.lose(write);
+                for flushed in std::mem::take(&mut self.flushed) {
+                    self.lose(flushed);
                 }
             }
             PowerLossBehavior::Misplaces => {
-                self.lose(chosen);
-                let other = (self.block_of(chosen.0) + 1) % self.faults.len();
+                self.lose(write);
+                let other = (self.block_of(write.sequence) + 1) % self.faults.len();
                 self.faults[other] = Some(BlockFault::Misplaced);
             }
         }

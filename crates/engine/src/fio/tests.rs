@@ -311,7 +311,7 @@ fn inexpressible() -> Vec<(Stimulus, &'static str)> {
         (change(&|s| s.streams[0].zones = vec![zone(1, 0, 1_000_000)]), "one set of LBA zones"),
         (
             change(&|s| {
-                s.streams.push(stream(Op::Read, Order::Random, 512).weighing(65));
+                s.streams.push(stream(Op::Read, Order::Random, 512).with_weight(65));
                 s.streams[1].weight = 70;
             }),
             "aligns all",

@@ -9,17 +9,25 @@ use steadfast_domain::stimulus::Durability;
 
 /// Directions and order of a job's I/Os.
 pub(super) struct JobAccess {
-    /// Each direction with its share of the I/Os in percent.
-    pub ops: Vec<(Op, u32)>,
+    pub ops: Vec<OpShare>,
+    /// True if any I/O is random.
     pub random: bool,
     /// Random share of each direction in percent, by [`direction_index`]; 100 for a random job.
-    pub shares: [u32; 3],
+    pub random_percents: [u32; 3],
+}
+
+/// An operation and its share of a job's I/Os.
+pub(super) struct OpShare {
+    pub op: Op,
+    pub percent: u32,
 }
 
 impl JobAccess {
     /// Returns true if some I/Os of a direction are random and others are not.
     pub fn is_mixed(&self) -> bool {
-        self.ops.iter().any(|(op, _)| !matches!(self.shares[direction_index(*op)], 0 | 100))
+        self.ops
+            .iter()
+            .any(|share| !matches!(self.random_percents[direction_index(share.op)], 0 | 100))
     }
 }
 
@@ -49,32 +57,36 @@ pub(super) fn access(options: &mut SectionOptions<'_>) -> Option<JobAccess> {
             return None;
         }
     };
-    let shares = if random { random_shares(options)? } else { [0; 3] };
-    let random = ops.iter().any(|op| shares[direction_index(*op)] > 0);
-    let reads = read_share(options);
-    let share = |op: &Op| match (ops, op) {
-        ([_], _) => 100,
-        (_, Op::Read) => reads,
-        _ => 100 - reads,
-    };
-    let ops = ops.iter().map(|op| (*op, share(op))).filter(|(_, share)| *share > 0).collect();
-    Some(JobAccess { ops, random, shares })
+    let random_percents = if random { random_percents(options)? } else { [0; 3] };
+    let random = ops.iter().any(|op| random_percents[direction_index(*op)] > 0);
+    let read_percent = read_percent(options);
+    let mut shares = Vec::new();
+    for op in ops {
+        let percent = match (ops, op) {
+            ([_], _) => 100,
+            (_, Op::Read) => read_percent,
+            _ => 100 - read_percent,
+        };
+        if percent > 0 {
+            shares.push(OpShare { op: *op, percent });
+        }
+    }
+    Some(JobAccess { ops: shares, random, random_percents })
 }
 
 /// Returns the random share of each direction, in percent, by `percentage_random`.
-fn random_shares(options: &mut SectionOptions<'_>) -> Option<[u32; 3]> {
+fn random_percents(options: &mut SectionOptions<'_>) -> Option<[u32; 3]> {
     let Some(text) = options.text("percentage_random") else { return Some([100; 3]) };
     // An empty value is fio's default.
     let share = |text: &str| match text.trim_end_matches('%') {
         "" => Some(100),
         text => text.parse().ok().filter(|share| *share <= 100),
     };
-    let [reads, writes, discards] = by_direction(text).map(share);
-    let shares = reads.zip(writes).zip(discards);
-    if shares.is_none() {
-        options.refuse("percentage_random", "these are not percents");
+    if let [Some(reads), Some(writes), Some(discards)] = by_direction(text).map(share) {
+        return Some([reads, writes, discards]);
     }
-    shares.map(|((reads, writes), discards)| [reads, writes, discards])
+    options.refuse("percentage_random", "these are not percents");
+    None
 }
 
 /// Returns the index of a direction's value in a list such as `bs=4k,8k`.
@@ -87,7 +99,7 @@ pub(super) fn direction_index(op: Op) -> usize {
 }
 
 /// Returns the percentage of reads in a mix; the last option counts.
-fn read_share(options: &mut SectionOptions<'_>) -> u32 {
+fn read_percent(options: &mut SectionOptions<'_>) -> u32 {
     let reads = options.percent("rwmixread");
     let writes = options.percent("rwmixwrite");
     let later = options.position_of("rwmixwrite") > options.position_of("rwmixread");

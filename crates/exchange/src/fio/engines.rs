@@ -23,7 +23,7 @@ enum FioEngine {
 use FioEngine::{MovesNothing, Queues, QueuesData, Unknown, Waits};
 
 /// Engines whose I/Os the kernel's block layer sees as it sees those of this program.
-const OF_THE_KERNEL: [&str; 11] = [
+const KERNEL_ENGINES: [&str; 11] = [
     "sync", "psync", "vsync", "pvsync", "pvsync2", "posixaio-sync", "libaio", "io_uring",
     "posixaio", "solarisaio", "windowsaio",
 ];
@@ -55,17 +55,17 @@ impl FioEngine {
     }
 }
 
-/// Returns the depth of a job by `iodepth` and its engine; `assumed` is the engine of jobs that
+/// Returns the depth of a job by `iodepth` and its engine; `default_engine` is that of jobs that
 /// name none. What the engine means for the job gets a remark.
 pub(super) fn depth(
     options: &mut SectionOptions<'_>,
     streams: &[IoStream],
-    assumed: Option<&str>,
+    default_engine: Option<&str>,
 ) -> u32 {
     // A depth without effect is not limited.
     let depth = options.count("iodepth", u32::MAX).unwrap_or(1);
     let given = options.text("ioengine");
-    let name = given.or(assumed).unwrap_or("psync");
+    let name = given.or(default_engine).unwrap_or("psync");
     let engine = FioEngine::from_name(name);
     match engine {
         MovesNothing(why) => {
@@ -78,7 +78,7 @@ pub(super) fn depth(
         }
         Waits | QueuesData | Queues => {}
     }
-    if !OF_THE_KERNEL.contains(&name) {
+    if !KERNEL_ENGINES.contains(&name) {
         options.remark(&format!(
             "ioengine={name} is not used: its I/Os go through the block layer, {}",
             if engine == Waits { "one at a time" } else { "as many at a time as iodepth says" }

@@ -144,7 +144,7 @@ pub(super) struct PlacedFiles {
 pub(super) fn place(sets: &[FileSet]) -> Result<Vec<PlacedFiles>, Vec<ParseError>> {
     let mut placed: Vec<PlacedFiles> = Vec::new();
     for set in sets {
-        if !placed.iter().any(|own| own.names == set.names) {
+        if !placed.iter().any(|files| files.names == set.names) {
             let (names, start, length) = (set.names.clone(), Bytes(0), Bytes(0));
             placed.push(PlacedFiles { names, start, length });
         }
@@ -177,10 +177,10 @@ pub(super) fn place(sets: &[FileSet]) -> Result<Vec<PlacedFiles>, Vec<ParseError
         return Err(errors);
     }
     let mut start = 0u64;
-    for own in &mut placed {
-        let ends = sets.iter().filter(|set| set.names == own.names).filter_map(FileSet::end);
+    for files in &mut placed {
+        let ends = sets.iter().filter(|set| set.names == files.names).filter_map(FileSet::end);
         let length = ends.max().unwrap_or(0);
-        (own.start, own.length) = (Bytes(start), Bytes(length));
+        (files.start, files.length) = (Bytes(start), Bytes(length));
         start = start.saturating_add(length).next_multiple_of(FILE_ALIGNMENT);
     }
     Ok(placed)
@@ -188,14 +188,14 @@ pub(super) fn place(sets: &[FileSet]) -> Result<Vec<PlacedFiles>, Vec<ParseError
 
 /// Returns a file of the set that other sets contain, too.
 fn shared_otherwise<'s>(set: &'s FileSet, placed: &[PlacedFiles]) -> Option<&'s str> {
-    let others = || placed.iter().filter(|own| own.names != set.names);
-    let shared = |name: &&String| others().any(|own| own.names.contains(name));
+    let others = || placed.iter().filter(|files| files.names != set.names);
+    let shared = |name: &&String| others().any(|files| files.names.contains(name));
     set.names.iter().find(shared).map(String::as_str)
 }
 
 /// Returns the start of a set of files on the target.
 pub(super) fn start_of(placed: &[PlacedFiles], names: &[String]) -> Bytes {
-    placed.iter().find(|own| own.names == names).map_or(Bytes(0), |own| own.start)
+    placed.iter().find(|files| files.names == names).map_or(Bytes(0), |files| files.start)
 }
 
 /// Maximum number of files that a remark names.
@@ -203,14 +203,14 @@ const LISTED_MAX: usize = 8;
 
 /// Returns a sentence about the layout of the files on the target.
 pub(super) fn layout_text(placed: &[PlacedFiles]) -> String {
-    let one = |own: &PlacedFiles| {
-        let name = match own.names.as_slice() {
-            [first, _, ..] => format!("{first} and {} more", own.names.len() - 1),
+    let description = |files: &PlacedFiles| {
+        let name = match files.names.as_slice() {
+            [first, _, ..] => format!("{first} and {} more", files.names.len() - 1),
             names => names.concat(),
         };
-        format!("{name} from {}, {}", own.start.binary(), own.length.binary())
+        format!("{name} from {}, {}", files.start.binary(), files.length.binary())
     };
-    let mut each: Vec<String> = placed.iter().take(LISTED_MAX).map(one).collect();
+    let mut each: Vec<String> = placed.iter().take(LISTED_MAX).map(description).collect();
     if placed.len() > LISTED_MAX {
         each.push(format!("and {} more", placed.len() - LISTED_MAX));
     }

@@ -57,16 +57,14 @@ pub(super) fn merge_flow(jobs: &[&JobLoad]) -> Result<JobLoad, FlowFault> {
         until,
         ..first.load.clone()
     };
-    let dimensions = first.dimensions.iter().enumerate().map(|(at, (name, _))| {
-        let mut values: Vec<String> = jobs
-            .iter()
-            .filter_map(|job| job.dimensions.get(at).map(|(_, value)| value.clone()))
-            .collect();
+    let mut dimensions = Vec::new();
+    for (at, (name, _)) in first.dimensions.iter().enumerate() {
+        let of_jobs = jobs.iter().filter_map(|job| job.dimensions.get(at));
+        let mut values: Vec<&str> = of_jobs.map(|(_, value)| value.as_str()).collect();
         values.dedup();
         let value = if name == "iodepth" { depth.to_string() } else { values.join(" + ") };
-        (name.clone(), value)
-    });
-    let dimensions = dimensions.collect();
+        dimensions.push((name.clone(), value));
+    }
     Ok(JobLoad { load, dimensions, flow: None, ..(*first).clone() })
 }
 
@@ -184,7 +182,7 @@ fn weighted_streams(jobs: &[&JobLoad], shares: &[u64]) -> Option<Vec<IoStream>> 
     let mut common = 1u64;
     for job in jobs {
         let own = sum(job).max(1);
-        common = (common / greatest_divisor(common, own)).checked_mul(own)?;
+        common = (common / greatest_common_divisor(common, own)).checked_mul(own)?;
     }
     let mut weighted: Vec<(IoStream, u64)> = Vec::new();
     for (job, share) in jobs.iter().zip(shares) {
@@ -193,20 +191,16 @@ fn weighted_streams(jobs: &[&JobLoad], shares: &[u64]) -> Option<Vec<IoStream>> 
             weighted.push((stream.clone(), factor.checked_mul(u64::from(stream.weight))?));
         }
     }
-    let divisor =
-        weighted.iter().fold(0, |divisor, (_, weight)| greatest_divisor(divisor, *weight)).max(1);
+    let weights = weighted.iter().map(|(_, weight)| *weight);
+    let divisor = weights.fold(0, greatest_common_divisor).max(1);
     weighted
         .into_iter()
-        .map(|(stream, weight)| Some(stream.weighing(u32::try_from(weight / divisor).ok()?)))
+        .map(|(stream, weight)| Some(stream.with_weight(u32::try_from(weight / divisor).ok()?)))
         .collect()
 }
 
-fn greatest_divisor(a: u64, b: u64) -> u64 {
-    let (mut a, mut b) = (a, b);
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
+fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
 /// Returns the unit in which the start of the range counts for all jobs.

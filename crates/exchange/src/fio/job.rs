@@ -9,7 +9,7 @@ use super::job_end::{TransferFit, end, ends_target, steady_end};
 use super::latency_target::refuse_latency_target;
 use super::offsets::{absolute_zones, has_map};
 use super::options::{DEMAND_MAX, SECOND, SectionOptions, TargetFacts};
-use super::pace::pace;
+use super::pace::{OpPace, pace};
 use super::remarks::remarks;
 use super::streams::streams;
 use steadfast_domain::sequence::{Amount, SequenceLoad, SteadyEnd};
@@ -38,7 +38,7 @@ pub(super) struct JobLoad {
     /// Names and values that distinguish the job in tables.
     pub dimensions: Vec<(String, String)>,
     /// The pace of each of two directions, where they have their own.
-    pub paces: Vec<(Op, Pace)>,
+    pub paces: Vec<OpPace>,
     /// Length of the range as given, before it is rounded to blocks.
     pub size: Option<Amount>,
     /// Share of the I/Os of a flow; `None` without one.
@@ -55,14 +55,14 @@ pub(super) struct JobFlow {
 }
 
 /// Returns the load of a section. Errors are added to `options`.
-pub(super) fn job(options: &mut SectionOptions<'_>, assumed: &TargetFacts<'_>) -> Option<JobLoad> {
+pub(super) fn job(options: &mut SectionOptions<'_>, target: &TargetFacts<'_>) -> Option<JobLoad> {
     let access = access(options)?;
     let mut streams = streams(options, &access)?;
     let durability = durability(options)?;
     for stream in streams.iter_mut().filter(|stream| stream.op == Op::Write) {
         stream.durability = durability;
     }
-    let depth = depth(options, &streams, assumed.ioengine);
+    let depth = depth(options, &streams, target.ioengine);
     let threads = options.count("numjobs", DEMAND_MAX).unwrap_or(1);
     let files = FileNames::from_options(options);
     let increment = options.amount("offset_increment").filter(|amount| !is_zero(*amount));
@@ -75,7 +75,7 @@ pub(super) fn job(options: &mut SectionOptions<'_>, assumed: &TargetFacts<'_>) -
         least,
         are_equal: streams.iter().all(|stream| stream.size.0 == least),
         has_map: has_map(options, &access),
-        may_pass_size: files.are_given() && !ends_target(&extent, assumed),
+        may_pass_size: files.are_given() && !ends_target(&extent, target),
     };
     let size = extent.length;
     if let Some(Amount::Bytes(length)) = &mut extent.length
@@ -100,7 +100,7 @@ pub(super) fn job(options: &mut SectionOptions<'_>, assumed: &TargetFacts<'_>) -
         let mut random = streams.iter_mut().filter(is_random).peekable();
         let Some(first) = random.peek() else { continue };
         let alignment = first.alignment();
-        let zones = absolute_zones(options, op, alignment, &extent, assumed);
+        let zones = absolute_zones(options, op, alignment, &extent, target);
         let has_one_length = matches!(extent.length, Some(Amount::Bytes(_)));
         if !zones.is_empty() && increment.is_some() && !has_one_length {
             let why = "the zones have sizes in bytes, and each thread's range ends elsewhere: give \

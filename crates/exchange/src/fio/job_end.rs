@@ -29,12 +29,12 @@ impl TransferFit {
 }
 
 /// Returns true if the range ends where the target does.
-pub(super) fn ends_target(extent: &Extent, assumed: &TargetFacts<'_>) -> bool {
+pub(super) fn ends_target(extent: &Extent, target: &TargetFacts<'_>) -> bool {
     let (Amount::Bytes(from), Some(Amount::Bytes(length))) = (extent.from, extent.length) else {
-        return assumed.is_new;
+        return target.is_new;
     };
     let end = from.0.saturating_add(length.0);
-    assumed.is_new || assumed.capacity.is_some_and(|capacity| end >= capacity.0)
+    target.is_new || target.capacity.is_some_and(|capacity| end >= capacity.0)
 }
 
 /// Returns when a job ends. fio completes the I/O in which it reaches an amount.
@@ -57,11 +57,11 @@ pub(super) fn end(
     // fio restarts their count in every loop.
     let ios = options.number("number_ios").filter(|ios| *ios > 0);
     let ios = ios.map(|ios| ios.saturating_mul(loops));
-    let both = options.text("filesize").and(options.text("size")).is_some();
+    let has_both_sizes = options.text("filesize").and(options.text("size")).is_some();
     let bytes = match options.text("io_size") {
         Some(_) => options.amount("io_size"),
         // A size beyond the end of the file is cut there.
-        None if both => match (options.amount("size"), length) {
+        None if has_both_sizes => match (options.amount("size"), length) {
             (Some(Amount::Bytes(size)), Some(Amount::Bytes(length))) => {
                 Some(Amount::Bytes(size.min(length)))
             }
@@ -77,7 +77,7 @@ pub(super) fn end(
     // a block of it is missing. Within a pass the limit is `io_size` times `loops`. Without a map of
     // its blocks, a random job has no passes.
     let has_passes = blocks.has_map || !access.random;
-    let looped = |bytes: u64, length: u64| {
+    let bytes_of_loops = |bytes: u64, length: u64| {
         let is_within = blocks.ends_within_size(access);
         let blocks_in_pass = if is_within { length / block } else { length.div_ceil(block) };
         let pass = blocks_in_pass.saturating_mul(block);
@@ -91,31 +91,31 @@ pub(super) fn end(
             other => other,
         }
     };
-    let laps = SequenceEnd { time, ios, laps: Some(loops), ..SequenceEnd::default() };
-    let ended_by = |bytes| SequenceEnd { time, ios, bytes, laps: None };
+    let ends_by_laps = SequenceEnd { time, ios, laps: Some(loops), ..SequenceEnd::default() };
+    let ends_by_bytes = |bytes| SequenceEnd { time, ios, bytes, laps: None };
     Some(match (bytes, length) {
         (Some(Amount::Ppm(share)), _) if share > WHOLE_PPM => {
             options.refuse("io_size", "fio takes at most 100 %");
             return None;
         }
-        (Some(Amount::Ppm(WHOLE_PPM)), _) => laps,
+        (Some(Amount::Ppm(WHOLE_PPM)), _) => ends_by_laps,
         (Some(Amount::Ppm(share)), Some(Amount::Bytes(length))) => {
             let part = u128::from(length.0) * u128::from(share) / u128::from(WHOLE_PPM);
-            ended_by(whole_ios(u64::try_from(part).unwrap_or(u64::MAX)))
+            ends_by_bytes(whole_ios(u64::try_from(part).unwrap_or(u64::MAX)))
         }
         (Some(Amount::Ppm(share)), Some(Amount::Ppm(length))) if loops == 1 => {
             let part = u64::from(share) * u64::from(length) / u64::from(WHOLE_PPM);
-            ended_by(Some(Amount::Ppm(u32::try_from(part).unwrap_or(WHOLE_PPM))))
+            ends_by_bytes(Some(Amount::Ppm(u32::try_from(part).unwrap_or(WHOLE_PPM))))
         }
         (Some(Amount::Ppm(share)), None) if loops == 1 && options.text("offset").is_none() => {
-            ended_by(Some(Amount::Ppm(share)))
+            ends_by_bytes(Some(Amount::Ppm(share)))
         }
         (Some(Amount::Ppm(_)), _) => {
             options.refuse("io_size", "this share of the range is not supported; give bytes");
             return None;
         }
         (Some(Amount::Bytes(bytes)), Some(Amount::Bytes(length))) => {
-            ended_by(looped(bytes.0, length.0))
+            ends_by_bytes(bytes_of_loops(bytes.0, length.0))
         }
         (Some(Amount::Bytes(bytes)), _) => {
             if loops > 1 && has_passes {
@@ -124,21 +124,21 @@ pub(super) fn end(
                      give size= in bytes",
                 );
             }
-            ended_by(whole_ios(bytes.0))
+            ends_by_bytes(whole_ios(bytes.0))
         }
         (None, Some(Amount::Bytes(length))) => {
             let is_within = blocks.ends_within_size(access);
             if blocks.are_equal && (is_within || length.0.is_multiple_of(block)) {
-                laps
+                ends_by_laps
             } else if is_within {
                 let all = (length.0 / block * block).saturating_mul(loops);
-                ended_by(Some(Amount::Bytes(Bytes(all))))
+                ends_by_bytes(Some(Amount::Bytes(Bytes(all))))
             } else {
                 // The last I/O of all loops passes their sizes.
-                ended_by(whole_ios(length.0))
+                ends_by_bytes(whole_ios(length.0))
             }
         }
-        (None, _) => laps,
+        (None, _) => ends_by_laps,
     })
 }
 

@@ -163,7 +163,7 @@ pub(super) fn absolute_zones(
     op: Op,
     alignment: Bytes,
     extent: &Extent,
-    assumed: &TargetFacts<'_>,
+    target: &TargetFacts<'_>,
 ) -> Vec<Zone> {
     let Some(DistributionText { kind: ABSOLUTE, value }) = distribution_of(options, op) else {
         return Vec::new();
@@ -173,7 +173,7 @@ pub(super) fn absolute_zones(
         options.refuse(DISTRIBUTION, why);
         return Vec::new();
     };
-    let Some(length) = range_length(extent, assumed) else {
+    let Some(length) = range_length(extent, target) else {
         let why = "the zones have sizes in bytes, and the size of the range is unknown: give size= \
                    in bytes";
         options.refuse(DISTRIBUTION, why);
@@ -240,11 +240,11 @@ fn parse_absolute_zones(options: &SectionOptions<'_>, list: &str) -> Option<Vec<
 }
 
 /// Returns the length of a job's range; `None` if it depends on a target of unknown capacity.
-fn range_length(extent: &Extent, assumed: &TargetFacts<'_>) -> Option<Bytes> {
+fn range_length(extent: &Extent, target: &TargetFacts<'_>) -> Option<Bytes> {
     if let Some(Amount::Bytes(length)) = extent.length {
         return Some(length);
     }
-    let capacity = assumed.capacity?;
+    let capacity = target.capacity?;
     let block = extent.block.map_or(1, |block| block.0.max(1));
     let from = match extent.from {
         Amount::Bytes(from) => from.0,

@@ -7,24 +7,29 @@ use steadfast_domain::sequence::{SequenceEnd, SequenceLoad};
 use steadfast_domain::stimulus::{Op, Pace};
 use steadfast_domain::{IoStream, Nanos};
 
+/// The pace of one direction of a job.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct OpPace {
+    pub op: Op,
+    pub pace: Pace,
+}
+
 /// Sets the pace of the load, or returns the pace of each direction.
-pub(super) fn pace(options: &mut SectionOptions<'_>, load: &mut SequenceLoad) -> Vec<(Op, Pace)> {
+pub(super) fn pace(options: &mut SectionOptions<'_>, load: &mut SequenceLoad) -> Vec<OpPace> {
     let rated = ["rate", "rate_iops"].into_iter().find(|name| {
         let text = options.text(name).unwrap_or_default();
         let is_rated = |op: Op| !matches!(by_direction(text)[direction_index(op)], "" | "0");
         load.streams.iter().any(|stream| is_rated(stream.op))
     });
-    let think = options.time("thinktime", MICROSECOND).filter(|time| time.0 > 0);
-    let think = think.map(|delay| {
-        let ios = u64::from(options.count("thinktime_blocks", u32::MAX).unwrap_or(1));
-        (ios, delay)
-    });
+    let think_time = options.time("thinktime", MICROSECOND).filter(|time| time.0 > 0);
+    let blocks = think_time.and_then(|_| options.count("thinktime_blocks", u32::MAX));
     let mut paces = rated.and_then(|name| rates(options, name, load)).unwrap_or_default();
-    if let [(_, only)] = paces.as_slice() {
-        load.pace = only.clone();
+    if let [only] = paces.as_slice() {
+        load.pace = only.pace.clone();
         paces.clear();
     }
-    if let Some((ios, delay)) = think {
+    if let Some(delay) = think_time {
+        let ios = u64::from(blocks.unwrap_or(1));
         if !paces.is_empty() {
             options.refuse(
                 "thinktime",
@@ -70,11 +75,7 @@ fn rate_with_pauses(
 }
 
 /// Returns the pace of each direction with I/Os; `None` if an error was added to `options`.
-fn rates(
-    options: &mut SectionOptions<'_>,
-    name: &str,
-    load: &SequenceLoad,
-) -> Option<Vec<(Op, Pace)>> {
+fn rates(options: &mut SectionOptions<'_>, name: &str, load: &SequenceLoad) -> Option<Vec<OpPace>> {
     let text = options.text(name).unwrap_or_default();
     let poisson = match options.text("rate_process") {
         None | Some("linear") => false,
@@ -98,7 +99,7 @@ fn rates(
             return None;
         };
         if rate == 0 {
-            paces.push((op, Pace::Closed));
+            paces.push(OpPace { op, pace: Pace::Closed });
             continue;
         }
         let weights: u128 = own.iter().map(|stream| u128::from(stream.weight)).sum();
@@ -110,10 +111,8 @@ fn rates(
             options.refuse(name, "this rate is beyond what can be counted");
             return None;
         };
-        paces.push((
-            op,
-            if poisson { Pace::Poisson { ios, per } } else { Pace::Fixed { ios, per } },
-        ));
+        let pace = if poisson { Pace::Poisson { ios, per } } else { Pace::Fixed { ios, per } };
+        paces.push(OpPace { op, pace });
     }
     if paces.len() > 1 {
         if load.until == (SequenceEnd { time: load.until.time, ..SequenceEnd::default() }) {
@@ -136,11 +135,13 @@ fn whole_rate(ios: u128, per: u128) -> Option<(u64, Nanos)> {
     let (ios, per) = if (ios * second).is_multiple_of(per) {
         (ios * second / per, second)
     } else {
-        (ios / greatest_common_divisor(ios, per), per / greatest_common_divisor(ios, per))
+        let divisor = greatest_common_divisor(ios, per);
+        (ios / divisor, per / divisor)
     };
     Some((u64::try_from(ios).ok()?, Nanos(u64::try_from(per).ok()?)))
 }
 
+/// Returns the greatest common divisor of two numbers; 1 if both are 0.
 fn greatest_common_divisor(a: u128, b: u128) -> u128 {
     if b == 0 { a.max(1) } else { greatest_common_divisor(b, a % b) }
 }

@@ -4,6 +4,7 @@ use super::files::{FileNames, FileSet, PlacedFiles, is_device, layout_text, plac
 use super::flow::merge_flow;
 use super::job::{JobLoad, job};
 use super::options::{SPLIT_MAX, SectionOptions, TargetFacts, error_at, remark_of};
+use super::pace::OpPace;
 use super::text::JobFile;
 use crate::parse_error::ParseError;
 use std::collections::BTreeSet;
@@ -14,11 +15,13 @@ use steadfast_domain::{Bytes, Demand, Nanos, Op, Order, Sequence, SequenceLoad, 
 
 /// Jobs that run at the same time; jobs with equal loads are merged.
 struct JobGroup {
-    jobs: Vec<PlacedJob>,
+    /// Position among the groups of the file, from 1.
+    number: u32,
+    members: Vec<ConcurrentJob>,
 }
 
 /// A job, one of its threads, or several equal jobs.
-struct PlacedJob {
+struct ConcurrentJob {
     label: String,
     line: u64,
     job: JobLoad,
@@ -31,7 +34,13 @@ struct ParsedSection {
     /// fio judges a steady state of all jobs together.
     reports_together: bool,
     /// The load of the section, or one load per thread.
-    loads: Vec<(PlacedJob, FileSet)>,
+    loads: Vec<SectionLoad>,
+}
+
+/// A load of a section and the files that it uses.
+struct SectionLoad {
+    member: ConcurrentJob,
+    files: FileSet,
 }
 
 /// Moment at which fio starts a section.
@@ -69,7 +78,7 @@ pub fn files(file: &JobFile) -> Vec<String> {
 ///
 /// # Errors
 /// Everything that cannot be applied, line by line.
-pub fn sequence(file: &JobFile, assumed: &TargetFacts<'_>) -> Result<Sequence, Vec<ParseError>> {
+pub fn sequence(file: &JobFile, target: &TargetFacts<'_>) -> Result<Sequence, Vec<ParseError>> {
     let (mut errors, mut remarks) = (Vec::new(), Vec::new());
     let mut sections = Vec::new();
     for section in &file.sections {
@@ -80,7 +89,7 @@ pub fn sequence(file: &JobFile, assumed: &TargetFacts<'_>) -> Result<Sequence, V
             None => JobBegin::Along,
         };
         let reports_together = options.flag("group_reporting");
-        let parsed = job(&mut options, assumed);
+        let parsed = job(&mut options, target);
         let (label, line) = (options.name().to_owned(), options.line());
         errors.append(&mut options.errors);
         for remark in options.remarks {
@@ -95,21 +104,21 @@ pub fn sequence(file: &JobFile, assumed: &TargetFacts<'_>) -> Result<Sequence, V
         }
     }
     errors.extend(wait_faults(&sections));
-    if let Some(device) = assumed.device {
+    if let Some(device) = target.device {
         errors.extend(keep_jobs_of(&mut sections, device));
     }
     let sets: Vec<FileSet> =
-        sections.iter().flat_map(|own| &own.loads).map(|(_, set)| set.clone()).collect();
+        sections.iter().flat_map(|section| &section.loads).map(|load| load.files.clone()).collect();
     let placed = place(&sets).unwrap_or_else(|mut wrong| {
         errors.append(&mut wrong);
         Vec::new()
     });
-    remarks.extend(file_remarks(&sections, &placed, assumed));
-    let mut groups = grouped(sections, &placed, &mut remarks);
-    for (_, group) in &mut groups {
+    remarks.extend(file_remarks(&sections, &placed, target));
+    let mut groups = job_groups(sections, &placed, &mut remarks);
+    for group in &mut groups {
         errors.extend(group.merge_flows(&mut remarks));
     }
-    errors.extend(groups.iter().flat_map(|(_, group)| group.faults()));
+    errors.extend(groups.iter().flat_map(JobGroup::faults));
     if !errors.is_empty() {
         errors.sort_by_key(|what| what.line);
         errors.dedup();
@@ -117,20 +126,20 @@ pub fn sequence(file: &JobFile, assumed: &TargetFacts<'_>) -> Result<Sequence, V
     }
     measure_ramps(&mut groups, &mut remarks);
     delay_jobs(&mut groups, &mut remarks);
-    let numbered = assumed.device.is_some();
-    let step = |(number, group): (u32, JobGroup)| {
-        let step = group.step()?;
-        Some(SequenceStep { number: numbered.then_some(number), ..step })
+    let numbered = target.device.is_some();
+    let step = |group: JobGroup| {
+        let number = numbered.then_some(group.number);
+        Some(SequenceStep { number, ..group.step()? })
     };
     let steps = groups.into_iter().filter_map(step).collect();
     let tool = "fio".to_owned();
-    let disk = assumed.device.map(str::to_owned);
+    let disk = target.device.map(str::to_owned);
     Ok(Sequence { tool, disk, steps, remarks, ..Sequence::default() }.with_distinct_labels())
 }
 
 /// Returns the loads of a job: one for all its threads, or one per thread if the threads have their
 /// own files, offsets or sequential positions.
-fn loads_of(label: &str, line: u64, job: JobLoad) -> Result<Vec<(PlacedJob, FileSet)>, String> {
+fn loads_of(label: &str, line: u64, job: JobLoad) -> Result<Vec<SectionLoad>, String> {
     let is_random = job.load.streams.iter().all(|stream| stream.order == Order::Random);
     let has_own_files = job.files.differ_by_thread() && has_size_in_bytes(&job);
     let is_shared = !job.files.are_given() && !job.files.differ_by_thread();
@@ -139,7 +148,7 @@ fn loads_of(label: &str, line: u64, job: JobLoad) -> Result<Vec<(PlacedJob, File
                    create; name the file with filename=";
         return Err(why.to_owned());
     }
-    let set = |thread: u32, extent: Extent| FileSet {
+    let files_of_thread = |thread: u32, extent: Extent| FileSet {
         names: if job.files.are_given() || has_size_in_bytes(&job) {
             job.files.of_thread(thread)
         } else {
@@ -150,11 +159,11 @@ fn loads_of(label: &str, line: u64, job: JobLoad) -> Result<Vec<(PlacedJob, File
         line,
         extent,
     };
-    let whole = |label: String, job: JobLoad, set: FileSet| (PlacedJob { label, line, job }, set);
-    let differ = has_own_files || job.increment.is_some();
-    if job.threads == 1 || !differ && (is_random || job.threads > SPLIT_MAX) {
-        let set = set(0, job.load.extent);
-        return Ok(vec![whole(label.to_owned(), job, set)]);
+    let threads_differ = has_own_files || job.increment.is_some();
+    if job.threads == 1 || !threads_differ && (is_random || job.threads > SPLIT_MAX) {
+        let files = files_of_thread(0, job.load.extent);
+        let member = ConcurrentJob { label: label.to_owned(), line, job };
+        return Ok(vec![SectionLoad { member, files }]);
     }
     if job.threads > SPLIT_MAX {
         return Err(format!(
@@ -169,9 +178,10 @@ fn loads_of(label: &str, line: u64, job: JobLoad) -> Result<Vec<(PlacedJob, File
             from: thread_start(job.load.extent.from, job.increment, thread)?,
             ..job.load.extent
         };
-        let mut own = JobLoad { threads: 1, ..job.clone() };
-        own.load.extent = extent;
-        loads.push(whole(format!("{label}.{thread}"), own, set(thread, extent)));
+        let mut thread_job = JobLoad { threads: 1, ..job.clone() };
+        thread_job.load.extent = extent;
+        let member = ConcurrentJob { label: format!("{label}.{thread}"), line, job: thread_job };
+        loads.push(SectionLoad { member, files: files_of_thread(thread, extent) });
     }
     Ok(loads)
 }
@@ -248,13 +258,15 @@ fn wait_faults(sections: &[ParsedSection]) -> Vec<ParseError> {
 fn keep_jobs_of(sections: &mut [ParsedSection], device: &str) -> Vec<ParseError> {
     let mut errors = Vec::new();
     for section in sections {
-        let is_split =
-            |set: &FileSet| set.names.len() > 1 && set.names.iter().any(|name| name == device);
-        if section.loads.iter().any(|(_, set)| is_split(set)) {
+        let is_split = |load: &SectionLoad| {
+            let names = &load.files.names;
+            names.len() > 1 && names.iter().any(|name| name == device)
+        };
+        if section.loads.iter().any(is_split) {
             let why = "its files are on several targets: give each device a job of its own";
             errors.push(error_at(section.line, format!("[{}] {why}", section.label)));
         }
-        section.loads.retain(|(_, set)| set.names == [device]);
+        section.loads.retain(|load| load.files.names == [device]);
     }
     errors
 }
@@ -262,43 +274,48 @@ fn keep_jobs_of(sections: &mut [ParsedSection], device: &str) -> Vec<ParseError>
 fn file_remarks(
     sections: &[ParsedSection],
     placed: &[PlacedFiles],
-    assumed: &TargetFacts<'_>,
+    target: &TargetFacts<'_>,
 ) -> Vec<SequenceRemark> {
     let mut remarks = Vec::new();
-    let loads = || sections.iter().flat_map(|own| &own.loads);
+    let loads = || sections.iter().flat_map(|section| &section.loads);
     if !placed.is_empty() {
         remarks.push(SequenceRemark::whole(layout_text(placed)));
-    } else if !assumed.as_named
-        && assumed.device.is_none()
-        && let Some((_, set)) = loads().find(|(_, set)| set.are_given)
+    } else if !target.as_named
+        && target.device.is_none()
+        && let Some(SectionLoad { files, .. }) = loads().find(|load| load.files.are_given)
     {
-        let text = format!("[{}] filename: the target is what --target names", set.job);
-        remarks.push(remark_of(set.line, text));
+        let text = format!("[{}] filename: the target is what --target names", files.job);
+        remarks.push(remark_of(files.line, text));
     }
-    let is_file =
-        |set: &FileSet| !set.names.is_empty() && !set.names.iter().any(|name| is_device(name));
-    let writes =
-        |names: &[String]| loads().any(|(own, set)| set.names == names && own.job.load.alters());
-    let reads = |own: &PlacedJob| own.job.load.streams.iter().any(|stream| stream.op == Op::Read);
-    let unwritten = loads().find(|(own, set)| is_file(set) && reads(own) && !writes(&set.names));
-    if let Some((_, set)) = unwritten.filter(|_| !assumed.as_named) {
+    let is_file = |load: &SectionLoad| {
+        let names = &load.files.names;
+        !names.is_empty() && !names.iter().any(|name| is_device(name))
+    };
+    let reads = |load: &SectionLoad| {
+        load.member.job.load.streams.iter().any(|stream| stream.op == Op::Read)
+    };
+    let is_written = |files: &FileSet| {
+        loads().any(|load| load.files.names == files.names && load.member.job.load.alters())
+    };
+    let unwritten = loads().find(|load| is_file(load) && reads(load) && !is_written(&load.files));
+    if let Some(SectionLoad { files, .. }) = unwritten.filter(|_| !target.as_named) {
         let text = format!(
             "[{}] fio writes its files before it reads them; here what the target holds is read: \
              write it first",
-            set.job
+            files.job
         );
-        remarks.push(remark_of(set.line, text));
+        remarks.push(remark_of(files.line, text));
     }
     remarks
 }
 
-/// Returns the jobs that start together, with their numbers from 1 and their loads placed.
-fn grouped(
+/// Returns the groups of jobs that start together, with their loads placed.
+fn job_groups(
     sections: Vec<ParsedSection>,
     placed: &[PlacedFiles],
     remarks: &mut Vec<SequenceRemark>,
-) -> Vec<(u32, JobGroup)> {
-    let mut groups: Vec<(u32, JobGroup)> = Vec::new();
+) -> Vec<JobGroup> {
+    let mut groups: Vec<JobGroup> = Vec::new();
     let mut begins_with = JobBegin::Along;
     for section in sections {
         let joins = match &section.begin {
@@ -309,13 +326,13 @@ fn grouped(
         if !joins || groups.is_empty() {
             begins_with = section.begin.clone();
             let number = u32::try_from(groups.len() + 1).unwrap_or(u32::MAX);
-            groups.push((number, JobGroup { jobs: Vec::new() }));
+            groups.push(JobGroup { number, members: Vec::new() });
         }
-        let Some((_, group)) = groups.last_mut() else { continue };
-        let is_steady = section.loads.iter().any(|(own, _)| own.job.steady.is_some());
+        let Some(group) = groups.last_mut() else { continue };
+        let is_steady = section.loads.iter().any(|load| load.member.job.steady.is_some());
         if is_steady
             && !section.reports_together
-            && (section.loads.len() > 1 || !group.jobs.is_empty())
+            && (section.loads.len() > 1 || !group.members.is_empty())
         {
             let text = format!(
                 "[{}] ss: each of fio's jobs ends by itself; here all end together once their sum \
@@ -324,35 +341,37 @@ fn grouped(
             );
             add_remark(remarks, remark_of(section.line, text));
         }
-        for (mut own, set) in section.loads {
-            if let Amount::Bytes(from) = own.job.load.extent.from {
-                let start = start_of(placed, &set.names);
-                own.job.load.extent.from = Amount::Bytes(from + start);
+        for SectionLoad { mut member, files } in section.loads {
+            if let Amount::Bytes(from) = member.job.load.extent.from {
+                let start = start_of(placed, &files.names);
+                member.job.load.extent.from = Amount::Bytes(from + start);
             }
-            by_pace(own).into_iter().for_each(|own| group.join(own));
+            for member in split_by_pace(member) {
+                group.join(member);
+            }
         }
     }
-    groups.retain(|(_, group)| !group.jobs.is_empty());
+    groups.retain(|group| !group.members.is_empty());
     groups
 }
 
 /// Turns the ramps of jobs that end by their I/Os or bytes into measured time: fio counts the I/Os
 /// of a ramp toward the limit, whereas a ramp here is only a time.
-fn measure_ramps(groups: &mut [(u32, JobGroup)], remarks: &mut Vec<SequenceRemark>) {
-    for (_, group) in groups {
-        let has_counted_ramp = |own: &&PlacedJob| {
-            let load = &own.job.load;
+fn measure_ramps(groups: &mut [JobGroup], remarks: &mut Vec<SequenceRemark>) {
+    for group in groups {
+        let has_counted_ramp = |member: &&ConcurrentJob| {
+            let load = &member.job.load;
             load.ramp > Nanos::ZERO && !ends_by_time(load)
         };
-        let Some(counted) = group.jobs.iter().find(has_counted_ramp) else { continue };
+        let Some(counted) = group.members.iter().find(has_counted_ramp) else { continue };
         let text = format!(
             "[{}] ramp_time: a job that ends by its size or number of I/Os is measured from its \
              beginning; fio does not count the ramp in its results",
             counted.label
         );
         add_remark(remarks, remark_of(counted.line, text));
-        for own in &mut group.jobs {
-            let load = &mut own.job.load;
+        for member in &mut group.members {
+            let load = &mut member.job.load;
             // The runtime begins after the ramp.
             let ramp = load.ramp;
             load.until.time = load.until.time.map(|time| Nanos(time.0.saturating_add(ramp.0)));
@@ -368,37 +387,38 @@ fn ends_by_time(load: &SequenceLoad) -> bool {
 
 /// Turns `startdelay`, which counts from the start of fio, into a pause before each group and
 /// the delays of its jobs after that.
-fn delay_jobs(groups: &mut [(u32, JobGroup)], remarks: &mut Vec<SequenceRemark>) {
+fn delay_jobs(groups: &mut [JobGroup], remarks: &mut Vec<SequenceRemark>) {
     let mut passed = Some(Nanos::ZERO);
-    for (_, group) in groups {
-        for own in &mut group.jobs {
-            if own.job.pause > Nanos::ZERO && passed.is_none() {
+    for group in groups {
+        for member in &mut group.members {
+            if member.job.pause > Nanos::ZERO && passed.is_none() {
                 let text = format!(
                     "[{}] startdelay: fio counts it from its own start; here from the end of the \
                      jobs before",
-                    own.label
+                    member.label
                 );
-                add_remark(remarks, remark_of(own.line, text));
+                add_remark(remarks, remark_of(member.line, text));
             }
-            own.job.pause = own.job.pause.saturating_sub(passed.unwrap_or(Nanos::ZERO));
+            member.job.pause = member.job.pause.saturating_sub(passed.unwrap_or(Nanos::ZERO));
         }
-        let first = group.jobs.iter().map(|own| own.job.pause).min().unwrap_or(Nanos::ZERO);
+        let first =
+            group.members.iter().map(|member| member.job.pause).min().unwrap_or(Nanos::ZERO);
         let mut last = Some(first);
-        for own in &mut group.jobs {
-            let load = &mut own.job.load;
-            load.delay = own.job.pause.saturating_sub(first);
+        for member in &mut group.members {
+            let load = &mut member.job.load;
+            load.delay = member.job.pause.saturating_sub(first);
             if load.delay > Nanos::ZERO && load.ramp > Nanos::ZERO {
                 let text = format!(
                     "[{}] startdelay: it begins {} after the others and ends with them",
-                    own.label, load.delay
+                    member.label, load.delay
                 );
-                add_remark(remarks, remark_of(own.line, text));
+                add_remark(remarks, remark_of(member.line, text));
             }
             let time = load.until.time.filter(|_| ends_by_time(load));
             let sum = |a: Nanos, b: Nanos| Nanos(a.0.saturating_add(b.0));
-            let end = time.map(|time| sum(sum(own.job.pause, load.ramp), time));
+            let end = time.map(|time| sum(sum(member.job.pause, load.ramp), time));
             last = last.zip(end).map(|(last, end)| last.max(end));
-            own.job.pause = first;
+            member.job.pause = first;
         }
         passed = passed.zip(last).map(|(passed, last)| Nanos(passed.0.saturating_add(last.0)));
     }
@@ -415,12 +435,12 @@ fn add_remark(remarks: &mut Vec<SequenceRemark>, remark: SequenceRemark) {
 }
 
 /// Splits a job with a rate per direction into one load per direction.
-fn by_pace(sharing: PlacedJob) -> Vec<PlacedJob> {
-    if sharing.job.paces.is_empty() {
-        return vec![sharing];
+fn split_by_pace(member: ConcurrentJob) -> Vec<ConcurrentJob> {
+    if member.job.paces.is_empty() {
+        return vec![member];
     }
-    let direction = |(op, pace): &(Op, Pace)| {
-        let mut job = JobLoad { paces: Vec::new(), ..sharing.job.clone() };
+    let direction = |OpPace { op, pace }: &OpPace| {
+        let mut job = JobLoad { paces: Vec::new(), ..member.job.clone() };
         job.load.streams.retain(|stream| stream.op == *op);
         job.load.pace = pace.clone();
         let name = match op {
@@ -428,16 +448,16 @@ fn by_pace(sharing: PlacedJob) -> Vec<PlacedJob> {
             Op::Write => "writes",
             Op::Discard | Op::Flush => "trims",
         };
-        PlacedJob { label: format!("{} {name}", sharing.label), line: sharing.line, job }
+        ConcurrentJob { label: format!("{} {name}", member.label), line: member.line, job }
     };
-    sharing.job.paces.iter().map(direction).collect()
+    member.job.paces.iter().map(direction).collect()
 }
 
 impl JobGroup {
-    fn join(&mut self, new: PlacedJob) {
+    fn join(&mut self, new: ConcurrentJob) {
         // Sequential threads have a position each.
         let is_random = new.job.load.streams.iter().all(|stream| stream.order == Order::Random);
-        let alike = |old: &&mut PlacedJob| {
+        let is_equal = |old: &&mut ConcurrentJob| {
             is_random
                 && old.job.flow.is_none()
                 && new.job.flow.is_none()
@@ -445,37 +465,40 @@ impl JobGroup {
                 && old.job.pause == new.job.pause
                 && old.job.steady == new.job.steady
         };
-        match self.jobs.iter_mut().find(alike) {
+        match self.members.iter_mut().find(is_equal) {
             Some(old) => {
                 old.job.threads = old.job.threads.saturating_add(new.job.threads);
                 old.label = format!("{} + {}", old.label, new.label);
             }
-            None => self.jobs.push(new),
+            None => self.members.push(new),
         }
     }
 
     /// Merges the jobs of each flow into one. Returns the errors of those that cannot be one load.
     fn merge_flows(&mut self, remarks: &mut Vec<SequenceRemark>) -> Option<ParseError> {
-        while let Some(id) = self.jobs.iter().find_map(|own| own.job.flow).map(|flow| flow.id) {
-            let is_in_flow = |own: &PlacedJob| own.job.flow.is_some_and(|flow| flow.id == id);
-            let at = self.jobs.iter().position(is_in_flow)?;
-            let (members, others): (Vec<PlacedJob>, Vec<PlacedJob>) =
-                std::mem::take(&mut self.jobs).into_iter().partition(is_in_flow);
-            self.jobs = others;
-            let loads: Vec<&JobLoad> = members.iter().map(|own| &own.job).collect();
+        while let Some(id) =
+            self.members.iter().find_map(|member| member.job.flow).map(|flow| flow.id)
+        {
+            let is_in_flow =
+                |member: &ConcurrentJob| member.job.flow.is_some_and(|flow| flow.id == id);
+            let at = self.members.iter().position(is_in_flow)?;
+            let (members, others): (Vec<ConcurrentJob>, Vec<ConcurrentJob>) =
+                std::mem::take(&mut self.members).into_iter().partition(is_in_flow);
+            self.members = others;
+            let loads: Vec<&JobLoad> = members.iter().map(|member| &member.job).collect();
             let merged = match loads.as_slice() {
                 // A flow of one job holds nothing back.
                 [only] => JobLoad { flow: None, ..(*only).clone() },
                 loads => match merge_flow(loads) {
                     Ok(merged) => merged,
                     Err(fault) => {
-                        let own = members.get(fault.job)?;
-                        let text = format!("[{}] flow: {}", excerpt(&own.label), fault.why);
-                        return Some(error_at(own.line, text));
+                        let member = members.get(fault.job)?;
+                        let text = format!("[{}] flow: {}", excerpt(&member.label), fault.why);
+                        return Some(error_at(member.line, text));
                     }
                 },
             };
-            let names: Vec<&str> = members.iter().map(|own| own.label.as_str()).collect();
+            let names: Vec<&str> = members.iter().map(|member| member.label.as_str()).collect();
             let (label, line) = (joined_names(&names), members.first()?.line);
             if members.len() > 1 {
                 let text = format!(
@@ -485,20 +508,20 @@ impl JobGroup {
                 );
                 add_remark(remarks, remark_of(line, text));
             }
-            self.jobs.insert(at, PlacedJob { label, line, job: merged });
+            self.members.insert(at, ConcurrentJob { label, line, job: merged });
         }
         None
     }
 
     /// Returns the errors that prevent the jobs from starting at the same time.
     fn faults(&self) -> Vec<ParseError> {
-        let Some((first, others)) = self.jobs.split_first() else { return Vec::new() };
+        let Some((first, others)) = self.members.split_first() else { return Vec::new() };
         if others.len() >= CONCURRENT_LOADS_MAX {
             let what =
                 format!("more than {CONCURRENT_LOADS_MAX} different loads run at the same time");
             return vec![error_at(first.line, what)];
         }
-        let fault = |other: &PlacedJob| {
+        let fault = |other: &ConcurrentJob| {
             let what = if other.job.load.ramp != first.job.load.ramp {
                 "ramp_time: it differs from that"
             } else if other.job.steady != first.job.steady {
@@ -517,13 +540,13 @@ impl JobGroup {
     }
 
     fn step(self) -> Option<SequenceStep> {
-        let JobLoad { pause, steady, .. } = self.jobs.first()?.job;
-        let names: Vec<&str> = self.jobs.iter().map(|own| own.label.as_str()).collect();
+        let JobLoad { pause, steady, .. } = self.members.first()?.job;
+        let names: Vec<&str> = self.members.iter().map(|member| member.label.as_str()).collect();
         let label = joined_names(&names);
         let dimensions = self.dimensions();
-        let loads = self.jobs.into_iter().map(|own| NamedLoad {
-            name: own.label,
-            load: for_all_threads(own.job.load, own.job.threads),
+        let loads = self.members.into_iter().map(|member| NamedLoad {
+            name: member.label,
+            load: for_all_threads(member.job.load, member.job.threads),
         });
         let step = SequenceStep::at_once(label, loads.collect())?;
         Some(SequenceStep { pause, steady, dimensions, ..step })
@@ -531,17 +554,17 @@ impl JobGroup {
 
     /// Returns the dimensions of the step, with the values of all jobs where they differ.
     fn dimensions(&self) -> Vec<(String, String)> {
-        let Some(first) = self.jobs.first() else { return Vec::new() };
-        let value = |at: usize, own: &PlacedJob| own.job.dimensions.get(at).map(|(_, v)| v.clone());
-        let all = first.job.dimensions.iter().enumerate().map(|(at, (name, _))| {
-            let mut values: Vec<String> =
-                self.jobs.iter().filter_map(|own| value(at, own)).collect();
+        let Some(first) = self.members.first() else { return Vec::new() };
+        let mut dimensions = Vec::new();
+        for (at, (name, _)) in first.job.dimensions.iter().enumerate() {
+            let of_members = self.members.iter().filter_map(|member| member.job.dimensions.get(at));
+            let mut values: Vec<&str> = of_members.map(|(_, value)| value.as_str()).collect();
             if values.iter().all(|value| *value == values[0]) {
                 values.truncate(1);
             }
-            (name.clone(), values.join(" + "))
-        });
-        all.collect()
+            dimensions.push((name.clone(), values.join(" + ")));
+        }
+        dimensions
     }
 }
 

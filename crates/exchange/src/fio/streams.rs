@@ -1,6 +1,6 @@
 //! The I/O streams of a job: each direction, transfer size and order with its share of the I/Os.
 
-use super::access::{JobAccess, direction_index};
+use super::access::{JobAccess, OpShare, direction_index};
 use super::offsets::{alignment, random_offsets};
 use super::options::SectionOptions;
 use super::transfer_sizes::{SizeShare, TransferSizes, transfer_sizes};
@@ -10,7 +10,7 @@ use steadfast_domain::{Bytes, IoStream, Op};
 /// A direction with its share of the I/Os in percent and its transfer sizes.
 struct SizedDirection {
     op: Op,
-    share: u32,
+    percent: u32,
     sizes: TransferSizes,
 }
 
@@ -20,9 +20,9 @@ pub(super) fn streams(
     access: &JobAccess,
 ) -> Option<Vec<IoStream>> {
     let mut directions = Vec::new();
-    for (op, share) in &access.ops {
+    for OpShare { op, percent } in &access.ops {
         let sizes = transfer_sizes(options, *op)?;
-        directions.push(SizedDirection { op: *op, share: *share, sizes });
+        directions.push(SizedDirection { op: *op, percent: *percent, sizes });
     }
     let split = directions.iter().find(|one| one.sizes.shares.len() > 1);
     if let Some(split) = split
@@ -35,17 +35,17 @@ pub(super) fn streams(
     }
     let cursor = if split.is_some() { Cursor::Shared } else { Cursor::Own };
     let mut streams = Vec::new();
-    for SizedDirection { op, share, sizes } in &directions {
+    for SizedDirection { op, percent, sizes } in &directions {
         let least = sizes.shares.iter().map(|one| one.size).min().unwrap_or(512);
         let alignment = alignment(options, *op, least, access.random)?;
         let offsets = if access.random { Some(random_offsets(options, *op)?) } else { None };
         // The shares of a direction's sizes add up to its share of the I/Os.
         let others: u32 =
             directions.iter().filter(|other| other.op != *op).map(|one| one.sizes.sum()).product();
-        for SizeShare { size, share: part } in &sizes.shares {
-            let weight = share * part * if directions.len() > 1 { others } else { 1 };
+        for SizeShare { size, share } in &sizes.shares {
+            let weight = percent * share * if directions.len() > 1 { others } else { 1 };
             for (order, weight) in orders(access, *op, weight, cursor) {
-                let mut stream = IoStream::new(*op, order, Bytes(*size)).weighing(weight);
+                let mut stream = IoStream::new(*op, order, Bytes(*size)).with_weight(weight);
                 stream.alignment = (alignment != *size).then_some(Bytes(alignment));
                 if let Some(offsets) = offsets.as_ref().filter(|_| order == Order::Random) {
                     stream.zones.clone_from(&offsets.zones);
@@ -60,7 +60,7 @@ pub(super) fn streams(
 
 /// Returns the orders of a direction's I/Os with their weights; `percentage_random` makes two.
 fn orders(access: &JobAccess, op: Op, weight: u32, cursor: Cursor) -> Vec<(Order, u32)> {
-    let random = access.shares[direction_index(op)];
+    let random = access.random_percents[direction_index(op)];
     let scale = if access.is_mixed() { 1 } else { 100 };
     [(Order::Random, random), (Order::Sequential(cursor), 100 - random)]
         .into_iter()

@@ -1,10 +1,11 @@
 //! Suites of our own, with the templates that they name.
 
 use super::*;
+use crate::parse_error::ParseError;
 use crate::testing::mutations::{MUTATIONS, mutated};
 use steadfast_domain::sequence::{Amount, StepRole};
 use steadfast_domain::stimulus::Pace;
-use steadfast_domain::{Bytes, Nanos};
+use steadfast_domain::{Bytes, Nanos, Sequence};
 
 const SUITE: &str = r#"{
  "pre": [{"template": "fill.fio", "alias": "fill", "values": {"DEPTH": 4}}],
@@ -54,10 +55,17 @@ fn drive(tb: u64) -> DriveScale {
     DriveScale { capacity: Bytes(tb * 1_000_000_000_000), factor: None }
 }
 
+fn planned(suite: &str, drive: DriveScale) -> Result<Sequence, Vec<ParseError>> {
+    sequence(&FioSynthSuite::read(suite.as_bytes())?, drive, &mut MemoryTemplates)
+}
+
+fn has_remark(sequence: &Sequence, word: &str) -> bool {
+    sequence.remarks.iter().any(|remark| remark.text.contains(word))
+}
+
 #[test]
 fn a_suite_is_its_preconditioning_and_its_workloads_cycle_by_cycle() {
-    let suite = FioSynthSuite::read(SUITE.as_bytes()).unwrap();
-    let sequence = sequence(&suite, drive(2), &mut MemoryTemplates).unwrap();
+    let sequence = planned(SUITE, drive(2)).unwrap();
     let steps: Vec<(&str, StepRole)> =
         sequence.steps.iter().map(|step| (step.label.as_str(), step.role)).collect();
     let expected = [
@@ -76,8 +84,7 @@ fn a_suite_is_its_preconditioning_and_its_workloads_cycle_by_cycle() {
 #[test]
 fn a_template_without_a_job_has_one_for_the_target_and_cycles_may_be_many() {
     let text = r#"{"def": [{"template": "trim.fio"}], "run_cycles": 700}"#;
-    let suite = FioSynthSuite::read(text.as_bytes()).unwrap();
-    let sequence = sequence(&suite, drive(2), &mut MemoryTemplates).unwrap();
+    let sequence = planned(text, drive(2)).unwrap();
     assert_eq!(sequence.steps.len(), 700);
     assert_eq!(sequence.steps[0].load.streams[0].size, Bytes::gib(2));
 }
@@ -87,43 +94,33 @@ fn offsets_lie_where_fiosynth_has_them_on_a_drive_of_this_capacity() {
     let text = r#"{"def": [{"template": "behind.fio", "values": {"OFFSET2": 1000, "JOBS": 3}},
                            {"template": "hammer.fio"}],
                    "description": "d", "scale_by_capacity": "N"}"#;
-    let suite = FioSynthSuite::read(text.as_bytes()).unwrap();
-    let sequence = sequence(&suite, drive(4), &mut MemoryTemplates).unwrap();
+    let sequence = planned(text, drive(4)).unwrap();
     assert_eq!(sequence.steps[0].load.extent.from, Amount::Bytes(Bytes::mib(4000)));
     let starts: Vec<Amount> = sequence.steps[1].loads().map(|(_, load)| load.extent.from).collect();
     let increment = 4_000_000_000_000 / 1_048_576 / 32;
     let expected: Vec<Amount> =
         (0..32).map(|region| Amount::Bytes(Bytes::mib(region * increment))).collect();
     assert_eq!(starts, expected);
-    let has_remark = |word: &str| sequence.remarks.iter().any(|remark| remark.text.contains(word));
-    assert!(
-        has_remark("FioSynth draws where") && !has_remark("description"),
-        "{:?}",
-        sequence.remarks
-    );
+    assert!(has_remark(&sequence, "FioSynth draws where"), "{:?}", sequence.remarks);
+    assert!(!has_remark(&sequence, "description"), "{:?}", sequence.remarks);
 }
 
 #[test]
 fn what_a_suite_lacks_is_from_the_environment_and_the_last_of_two_counts() {
     let text = r#"{"def": [{"template": "gone.fio"}],
                    "def": [{"template": "misc.fio", "values": {"DEPTH": 8, "TIME": 5}}]}"#;
-    let suite = FioSynthSuite::read(text.as_bytes()).unwrap();
-    let sequence = sequence(&suite, drive(1), &mut MemoryTemplates).unwrap();
+    let sequence = planned(text, drive(1)).unwrap();
     let load = &sequence.steps[0].load;
     let sizes: Vec<u64> = load.streams.iter().map(|stream| stream.size.0 >> 10).collect();
     // A template that names no engine has fio's preset, which waits for every I/O.
     assert_eq!((sequence.steps.len(), sizes, load.demand.depth), (1, vec![32, 1024], 1));
-    let has_remark = |word: &str| sequence.remarks.iter().any(|remark| remark.text.contains(word));
-    assert!(
-        has_remark("'def' is there more than once") && has_remark("MISC=32k/50"),
-        "{sequence:?}"
-    );
+    assert!(has_remark(&sequence, "'def' is there more than once"), "{sequence:?}");
+    assert!(has_remark(&sequence, "MISC=32k/50"), "{sequence:?}");
 }
 
 #[test]
 fn targets_are_limits_of_the_measured_steps() {
-    let suite = FioSynthSuite::read(SUITE.as_bytes()).unwrap();
-    let sequence = sequence(&suite, drive(2), &mut MemoryTemplates).unwrap();
+    let sequence = planned(SUITE, drive(2)).unwrap();
     let limit = |title: &str| sequence.limits.iter().find(|l| l.title.ends_with(title)).unwrap();
     let throughput = limit("throughput read MIN");
     assert_eq!((throughput.table.as_str(), throughput.column.as_str()), ("sequence-reads", "mb"));
@@ -132,12 +129,9 @@ fn targets_are_limits_of_the_measured_steps() {
     assert_eq!(limit("latency read MAX").max, Some(10.007));
     assert_eq!(limit("latency read P99").column, "p99-ms");
     assert_eq!(sequence.limits.len(), 2 * 4);
-    let has_remark = |word: &str| sequence.remarks.iter().any(|remark| remark.text.contains(word));
-    assert!(
-        has_remark("P99.99999 is not checked") && has_remark("discards"),
-        "{:?}",
-        sequence.remarks
-    );
+    for word in ["P99.99999 is not checked", "discards"] {
+        assert!(has_remark(&sequence, word), "{:?}", sequence.remarks);
+    }
 }
 
 #[test]
@@ -151,8 +145,7 @@ fn what_is_wrong_is_named() {
     assert!(wrong(r#"{"def": [{"alias": "x"}]}"#).contains("workload 1 of 'def'"));
     let one = |template: &str| {
         let text = format!(r#"{{"def": [{{"template": "{template}"}}]}}"#);
-        let suite = FioSynthSuite::read(text.as_bytes()).unwrap();
-        sequence(&suite, drive(1), &mut MemoryTemplates).unwrap_err()[0].to_string()
+        planned(&text, drive(1)).unwrap_err()[0].to_string()
     };
     assert!(one("other.fio").contains("other.fio: no such template"));
     assert!(one("mix.fio").contains("mix.fio: line"), "{}", one("mix.fio"));
@@ -160,8 +153,7 @@ fn what_is_wrong_is_named() {
     // What is no number is not scaled to one.
     for depth in ["nan", "inf", "-5"] {
         let text = SUITE.replace("\"DEPTH\": 8", &format!("\"DEPTH\": \"{depth}\""));
-        let suite = FioSynthSuite::read(text.as_bytes()).unwrap();
-        let error = sequence(&suite, drive(2), &mut MemoryTemplates).unwrap_err()[0].to_string();
+        let error = planned(&text, drive(2)).unwrap_err()[0].to_string();
         assert!(error.contains(&format!("iodepth={depth}")), "{error}");
     }
 }
@@ -175,8 +167,7 @@ fn many_cycles_take_no_longer_than_their_steps() {
             r#"{{"pre": [{template}], "def": [{template}], "run_cycles": {run_cycles},
                 "precondition_cycles": {precondition_cycles}}}"#
         );
-        let suite = FioSynthSuite::read(text.as_bytes()).unwrap();
-        sequence(&suite, drive(2), &mut MemoryTemplates)
+        planned(&text, drive(2))
     };
     let error = suite(10_000, 10_000).unwrap_err()[0].to_string();
     assert!(error.contains("more than 10000 steps; lower run_cycles"), "{error}");

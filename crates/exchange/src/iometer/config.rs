@@ -276,6 +276,15 @@ pub struct IometerWorker {
     pub line: LineNumber,
 }
 
+impl IometerWorker {
+    /// Returns a disk worker without settings and lists.
+    pub fn disk(name: impl Into<String>, line: LineNumber) -> Self {
+        let kind = WorkerKind::Disk;
+        let name = name.into();
+        IometerWorker { name, kind, defaults: None, specs: None, targets: None, line }
+    }
+}
+
 /// An access specification assigned to a worker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AssignedSpec {
@@ -338,6 +347,22 @@ pub struct IometerTarget {
     pub name: String,
     /// Kind of target.
     pub kind: WorkerKind,
-    /// Network targets: number and name of the manager.
-    pub manager: Option<(u32, String)>,
+    /// Manager of a network target.
+    pub manager: Option<ManagerName>,
+}
+
+impl IometerTarget {
+    /// Returns a disk.
+    pub fn disk(name: impl Into<String>) -> Self {
+        IometerTarget { name: name.into(), kind: WorkerKind::Disk, manager: None }
+    }
+}
+
+/// Number and name of a manager.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ManagerName {
+    /// Number.
+    pub id: u32,
+    /// Name; may contain commas.
+    pub name: String,
 }

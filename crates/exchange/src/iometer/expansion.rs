@@ -6,7 +6,7 @@
 
 use super::config::{
     Assignment, Cycling, DepthCycling, DiskArea, IDLE, IometerConfig, IometerTarget, IometerWorker,
-    LineNumber, StepKind, TestType, WorkerCount, WorkerKind,
+    LineNumber, StepKind, TestType, WorkerCount,
 };
 use crate::parse_error::ParseError;
 use std::collections::BTreeSet;
@@ -179,17 +179,17 @@ fn tests_of_access(
     })
 }
 
-/// Returns a test of some workers with up to `targets` targets each.
+/// Returns a test of the workers with these indexes, with up to `targets` targets each.
 fn shares(
     workers: &[&DiskWorker],
-    chosen: impl IntoIterator<Item = usize>,
+    indexes: impl IntoIterator<Item = usize>,
     targets: u32,
 ) -> TestShares {
     let share = |worker: usize| {
         let targets = workers[worker].targets.len().min(targets as usize);
         WorkerShare { worker, targets, depth: None }
     };
-    chosen.into_iter().map(share).collect()
+    indexes.into_iter().map(share).collect()
 }
 
 fn at_depths(tests: &[TestShares], depths: &[u32]) -> Vec<TestShares> {
@@ -275,13 +275,13 @@ fn workers_and_targets(
     let mut tests = Vec::new();
     let mut before = 0;
     for count in worker_counts {
-        let chosen = first_of_each_manager(workers, count);
-        if chosen.len() <= before {
+        let indexes = first_of_each_manager(workers, count);
+        if indexes.len() <= before {
             break;
         }
-        before = chosen.len();
+        before = indexes.len();
         tests.extend(while_growing(target_counts.to_vec(), |targets| {
-            shares(workers, chosen.iter().copied(), targets)
+            shares(workers, indexes.iter().copied(), targets)
         }));
         if tests.len() > TESTS_MAX {
             break;
@@ -293,7 +293,7 @@ fn workers_and_targets(
 /// Returns the disk workers of a file, or those of its defaults if it has no manager.
 fn disk_workers(
     config: &IometerConfig,
-    on: ExpansionOptions<'_>,
+    options: ExpansionOptions<'_>,
     remarks: &mut Vec<SequenceRemark>,
 ) -> Result<Vec<DiskWorker>, ParseError> {
     let managers = config.managers.as_deref().unwrap_or_default();
@@ -314,9 +314,9 @@ fn disk_workers(
         }
     }
     if managers.is_empty() {
-        workers = workers_by_default(config, on, remarks)?;
+        workers = workers_by_default(config, options, remarks)?;
     }
-    with_targets(&mut workers, managers.is_empty(), on.disk, remarks)?;
+    with_targets(&mut workers, managers.is_empty(), options.disk, remarks)?;
     for (number, worker) in workers.iter_mut().enumerate() {
         worker.active.index = number;
     }
@@ -361,8 +361,8 @@ fn specs_of(
     worker: &IometerWorker,
     remarks: &mut Vec<SequenceRemark>,
 ) -> Result<Vec<String>, ParseError> {
-    let assigned = worker.specs.as_deref().unwrap_or_default();
-    for spec in assigned {
+    let assigned_specs = worker.specs.as_deref().unwrap_or_default();
+    for spec in assigned_specs {
         if spec.name != IDLE && config.spec(&spec.name).is_none() {
             let what = format!(
                 "worker '{}' has an access specification '{}' that the file does not define",
@@ -371,8 +371,8 @@ fn specs_of(
             return Err(ParseError::at(spec.line.0, what));
         }
     }
-    if !assigned.is_empty() {
-        return Ok(assigned.iter().map(|spec| spec.name.clone()).collect());
+    if !assigned_specs.is_empty() {
+        return Ok(assigned_specs.iter().map(|spec| spec.name.clone()).collect());
     }
     let assigned_to_all = for_new_workers(config);
     if !assigned_to_all.is_empty() {
@@ -394,12 +394,12 @@ fn for_new_workers(config: &IometerConfig) -> Vec<String> {
 /// Returns the workers of a manager for a file without managers.
 fn workers_by_default(
     config: &IometerConfig,
-    on: ExpansionOptions<'_>,
+    options: ExpansionOptions<'_>,
     remarks: &mut Vec<SequenceRemark>,
 ) -> Result<Vec<DiskWorker>, ParseError> {
     let spawn = config.setup.as_ref().and_then(|setup| setup.disk_workers);
     let count = match spawn.unwrap_or(WorkerCount::Processors) {
-        WorkerCount::Processors => on.processors,
+        WorkerCount::Processors => options.processors,
         WorkerCount::Count(count) => count,
     };
     let mut specs = for_new_workers(config);
@@ -422,14 +422,7 @@ fn workers_by_default(
         )
     };
     remarks.push(SequenceRemark::whole(text));
-    let worker = |number: u32| IometerWorker {
-        name: format!("Worker {number}"),
-        kind: WorkerKind::Disk,
-        defaults: None,
-        specs: None,
-        targets: None,
-        line: LineNumber(0),
-    };
+    let worker = |number| IometerWorker::disk(format!("Worker {number}"), LineNumber(0));
     Ok((1..=count).map(|n| disk_worker(0, "localhost", &worker(n), specs.clone())).collect())
 }
 

@@ -7,7 +7,7 @@
 use super::config::{
     AccessLine, AccessSpec, AssignedSpec, Assignment, DiskArea, IDLE, IometerConfig,
     IometerManager, IometerTarget, IometerWorker, LineNumber, OutstandingIos, RecordedRows,
-    RunTime, TargetDefaults, TestSetup, TestType, WorkerCount, WorkerKind,
+    RunTime, TargetDefaults, TestSetup, TestType, WorkerCount,
 };
 use super::version::{Dialect, IometerVersion};
 use steadfast_domain::stimulus::{DataPattern, Order, Pace};
@@ -48,11 +48,20 @@ struct WorkerSettings {
     pattern: Option<u8>,
 }
 
-struct ExportedLoad {
+struct ExportedLoad<'a> {
+    label: &'a str,
     settings: WorkerSettings,
     spec: AccessSpec,
+    /// Measured time in seconds.
     time: u64,
+    /// Time before it in seconds.
     ramp: u64,
+}
+
+impl ExportedLoad<'_> {
+    fn has_times_of(&self, other: &ExportedLoad<'_>) -> bool {
+        self.time == other.time && self.ramp == other.ramp
+    }
 }
 
 /// Exports these loads, each with its label, in order.
@@ -61,44 +70,47 @@ pub fn export<'s>(
     loads: impl IntoIterator<Item = (&'s str, &'s Stimulus)>,
 ) -> ConfigExport {
     let mut remarks = Vec::new();
-    let mut all: Vec<(&str, ExportedLoad)> = Vec::new();
+    let mut expressed: Vec<ExportedLoad<'_>> = Vec::new();
     for (label, stimulus) in loads {
         match express(heading, label, stimulus, &mut remarks) {
             Err(why) => remarks.push(format!("{label}: left out: {why}")),
-            Ok(load) => all.push((label, load)),
+            Ok(load) => expressed.push(load),
         }
     }
     // A configuration has one run time and one ramp up time: those of most loads, and of equally
     // many those of the first.
-    let times = |load: &ExportedLoad| (load.time, load.ramp);
-    let count = |one: &ExportedLoad| all.iter().filter(|(_, l)| times(l) == times(one)).count();
-    let most = all.iter().rev().max_by_key(|(_, load)| count(load));
-    let Some((time, ramp)) = most.map(|(_, load)| times(load)) else {
+    let count =
+        |one: &&ExportedLoad<'_>| expressed.iter().filter(|other| other.has_times_of(one)).count();
+    let Some(typical) = expressed.iter().rev().max_by_key(count) else {
         return ConfigExport { config: None, remarks };
     };
-    let (kept, others): (Vec<_>, Vec<_>) =
-        all.into_iter().partition(|(_, load)| times(load) == (time, ramp));
-    remarks.extend(others.iter().map(|(label, load)| {
-        format!(
-            "{label}: left out: it runs {} s after {} s unmeasured, most loads {time} s after {ramp} \
-             s, and a configuration has one run time and one ramp up time",
-            load.time, load.ramp
-        )
-    }));
-    let kept = kept.into_iter().map(|(_, load)| load).collect();
-    ConfigExport { config: Some(config(heading, kept)), remarks }
+    for load in expressed.iter().filter(|load| !load.has_times_of(typical)) {
+        remarks.push(format!(
+            "{}: left out: it runs {} s after {} s unmeasured, most loads {} s after {} s, and a \
+             configuration has one run time and one ramp up time",
+            load.label, load.time, load.ramp, typical.time, typical.ramp
+        ));
+    }
+    let loads: Vec<&ExportedLoad<'_>> =
+        expressed.iter().filter(|load| load.has_times_of(typical)).collect();
+    ConfigExport { config: Some(config(heading, &loads, typical)), remarks }
 }
 
-fn config(heading: &ConfigHeading<'_>, loads: Vec<ExportedLoad>) -> IometerConfig {
+/// Returns the configuration of loads that all have the times of `typical`.
+fn config(
+    heading: &ConfigHeading<'_>,
+    loads: &[&ExportedLoad<'_>],
+    typical: &ExportedLoad<'_>,
+) -> IometerConfig {
     let mut distinct: Vec<WorkerSettings> = Vec::new();
-    for load in &loads {
+    for load in loads {
         if !distinct.contains(&load.settings) {
             distinct.push(load.settings);
         }
     }
     let mut workers = Vec::new();
     for settings in distinct {
-        let spec = |load: &ExportedLoad| {
+        let spec = |load: &&ExportedLoad<'_>| {
             if load.settings == settings { load.spec.name.clone() } else { IDLE.to_owned() }
         };
         let specs: Vec<String> = loads.iter().map(spec).collect();
@@ -107,11 +119,10 @@ fn config(heading: &ConfigHeading<'_>, loads: Vec<ExportedLoad>) -> IometerConfi
             workers.push(worker(name, settings, &specs, heading));
         }
     }
-    let (time, ramp) = loads.first().map_or((0, 0), |load| (load.time, load.ramp));
     let mut specs: Vec<AccessSpec> = Vec::new();
     for load in loads {
         if !specs.iter().any(|spec| spec.name == load.spec.name) {
-            specs.push(load.spec);
+            specs.push(load.spec.clone());
         }
     }
     let manager = IometerManager {
@@ -123,7 +134,7 @@ fn config(heading: &ConfigHeading<'_>, loads: Vec<ExportedLoad>) -> IometerConfi
     };
     IometerConfig {
         version: heading.version.clone(),
-        setup: Some(setup(heading, time, ramp)),
+        setup: Some(setup(heading, typical.time, typical.ramp)),
         specs: Some(specs),
         managers: Some(vec![manager]),
     }
@@ -164,15 +175,12 @@ fn worker(
         disk: Some(DiskArea { sectors, start, pattern }),
         ..TargetDefaults::default()
     };
-    let target = IometerTarget { name: clean(heading.disk), kind: WorkerKind::Disk, manager: None };
     let assigned = |name: &String| AssignedSpec { name: name.clone(), line: LineNumber(0) };
     IometerWorker {
-        name,
-        kind: WorkerKind::Disk,
         defaults: Some(defaults),
         specs: Some(specs.iter().map(assigned).collect()),
-        targets: Some(vec![target]),
-        line: LineNumber(0),
+        targets: Some(vec![IometerTarget::disk(clean(heading.disk))]),
+        ..IometerWorker::disk(name, LineNumber(0))
     }
 }
 
@@ -182,12 +190,13 @@ fn clean(text: &str) -> String {
     text.replace(',', ";").trim().trim_start_matches('\'').to_owned()
 }
 
-fn express(
+/// Returns a load as Iometer has it, or the reason why it has none.
+fn express<'a>(
     heading: &ConfigHeading<'_>,
-    label: &str,
+    label: &'a str,
     stimulus: &Stimulus,
     remarks: &mut Vec<String>,
-) -> Result<ExportedLoad, String> {
+) -> Result<ExportedLoad<'a>, String> {
     check_expressible(stimulus)?;
     let range = stimulus.active_range;
     let sectors = |bytes: u64| bytes / heading.sector.max(1);
@@ -208,7 +217,7 @@ fn express(
     let time = whole_seconds(stimulus.until.time.unwrap_or_default(), "the time")?;
     let ramp = whole_seconds(stimulus.ramp, "the ramp")?;
     let spec = AccessSpec { name, assignment: Assignment::Nobody, lines, line: LineNumber(0) };
-    Ok(ExportedLoad { settings, spec, time, ramp })
+    Ok(ExportedLoad { label, settings, spec, time, ramp })
 }
 
 fn whole_seconds(time: Nanos, what: &str) -> Result<u64, String> {
@@ -282,42 +291,66 @@ fn pattern(
     }
 }
 
+/// Weights of the streams of one transfer size and alignment.
+#[derive(Default)]
+struct SizeWeights {
+    size: u64,
+    align: u64,
+    random_reads: u64,
+    sequential_reads: u64,
+    random_writes: u64,
+    sequential_writes: u64,
+}
+
+/// A row without its share, and the weight from which the share follows.
+struct WeightedRow {
+    row: AccessLine,
+    weight: u64,
+}
+
 /// Returns one row per transfer size, alignment and direction. Reads and writes with the same share
 /// of random I/Os are combined. The shares of the rows add up to 100.
 fn rows(stimulus: &Stimulus, sector: u64) -> Result<Vec<AccessLine>, String> {
-    let mut groups: Vec<((u64, u64), [u64; 4])> = Vec::new();
+    let mut sizes: Vec<SizeWeights> = Vec::new();
     for stream in stimulus.streams.iter().filter(|stream| stream.weight > 0) {
         let align = stream.alignment().0;
         let align = if align == sector && align != stream.size.0 { 0 } else { align };
-        let key = (stream.size.0, align);
-        let at = match groups.iter().position(|(other, _)| *other == key) {
-            Some(at) => at,
-            None => {
-                groups.push((key, [0; 4]));
-                groups.len() - 1
-            }
-        };
-        let place =
-            usize::from(stream.op == Op::Write) * 2 + usize::from(stream.order != Order::Random);
-        groups[at].1[place] += u64::from(stream.weight);
+        let size = stream.size.0;
+        let known = sizes.iter().position(|other| other.size == size && other.align == align);
+        let index = known.unwrap_or_else(|| {
+            sizes.push(SizeWeights { size, align, ..SizeWeights::default() });
+            sizes.len() - 1
+        });
+        let weights = &mut sizes[index];
+        *match (stream.op == Op::Write, stream.order == Order::Random) {
+            (false, true) => &mut weights.random_reads,
+            (false, false) => &mut weights.sequential_reads,
+            (true, true) => &mut weights.random_writes,
+            (true, false) => &mut weights.sequential_writes,
+        } += u64::from(stream.weight);
     }
-    let mut rows: Vec<(AccessLine, u64)> = Vec::new();
-    for ((size, align), [random_reads, reads, random_writes, writes]) in groups {
-        let (all_reads, all_writes) = (random_reads + reads, random_writes + writes);
-        let plain = |reads, random| AccessLine { align, ..AccessLine::plain(size, reads, random) };
-        let alike = random_reads * all_writes == random_writes * all_reads;
-        if alike {
-            let all = all_reads + all_writes;
-            let random = percent(random_reads + random_writes, all);
-            rows.push((plain(percent(all_reads, all), random), all));
+    let mut rows: Vec<WeightedRow> = Vec::new();
+    for of_size in sizes {
+        let SizeWeights { size, align, random_reads, random_writes, .. } = of_size;
+        let reads = random_reads + of_size.sequential_reads;
+        let writes = random_writes + of_size.sequential_writes;
+        let mut push = |weight, reads_percent, random_percent| {
+            let row =
+                AccessLine { align, ..AccessLine::plain(size, reads_percent, random_percent) };
+            rows.push(WeightedRow { row, weight });
+        };
+        if random_reads * writes == random_writes * reads {
+            let all = reads + writes;
+            push(all, percent(reads, all), percent(random_reads + random_writes, all));
         } else {
-            rows.push((plain(100, percent(random_reads, all_reads)), all_reads));
-            rows.push((plain(0, percent(random_writes, all_writes)), all_writes));
+            push(reads, 100, percent(random_reads, reads));
+            push(writes, 0, percent(random_writes, writes));
         }
     }
     round_shares(rows)
 }
 
+/// Returns a share, rounded to whole percent.
 fn percent(part: u64, whole: u64) -> u8 {
     let percent = (part * 100 + whole / 2).checked_div(whole).unwrap_or(0);
     u8::try_from(percent).unwrap_or(100)
@@ -325,21 +358,22 @@ fn percent(part: u64, whole: u64) -> u8 {
 
 /// Rounds shares to whole percent that add up to 100; the remainder goes to the rows with the
 /// largest fractions.
-fn round_shares(rows: Vec<(AccessLine, u64)>) -> Result<Vec<AccessLine>, String> {
-    let all: u64 = rows.iter().map(|(_, weight)| weight).sum();
+fn round_shares(rows: Vec<WeightedRow>) -> Result<Vec<AccessLine>, String> {
+    let all: u64 = rows.iter().map(|row| row.weight).sum();
     if rows.len() > 100 || all == 0 {
         return Err(format!("{} rows; an access specification has 1 to 100", rows.len()));
     }
-    let mut shares: Vec<u64> = rows.iter().map(|(_, weight)| weight * 100 / all).collect();
+    let mut shares: Vec<u64> = rows.iter().map(|row| row.weight * 100 / all).collect();
     let mut order: Vec<usize> = (0..rows.len()).collect();
-    order.sort_by_key(|at| std::cmp::Reverse(rows[*at].1 * 100 % all));
+    order.sort_by_key(|at| std::cmp::Reverse(rows[*at].weight * 100 % all));
     let left = 100 - shares.iter().sum::<u64>();
     order.iter().take(left as usize).for_each(|at| shares[*at] += 1);
-    let line = |((line, _), share): ((AccessLine, u64), u64)| AccessLine {
+    let with_share = |(weighted, share): (WeightedRow, u64)| AccessLine {
         of_size: u8::try_from(share).unwrap_or(100),
-        ..line
+        ..weighted.row
     };
-    Ok(rows.into_iter().zip(shares).map(line).filter(|line| line.of_size > 0).collect())
+    let lines = rows.into_iter().zip(shares).map(with_share);
+    Ok(lines.filter(|line| line.of_size > 0).collect())
 }
 
 /// Returns true if the rows differ from the streams because of rounding.
@@ -355,12 +389,12 @@ fn differs_by_rounding(stimulus: &Stimulus, rows: &[AccessLine]) -> bool {
                 * of(row.random, is_random)
         };
         let written: u64 = same.map(share).sum();
-        let alike = stimulus.streams.iter().filter(|other| {
+        let similar = stimulus.streams.iter().filter(|other| {
             other.size == stream.size
                 && other.op == stream.op
                 && (other.order == Order::Random) == is_random
         });
-        let asked: u64 = alike.map(|other| u64::from(other.weight)).sum();
-        u128::from(written) * u128::from(all) != u128::from(asked) * 1_000_000
+        let weight: u64 = similar.map(|other| u64::from(other.weight)).sum();
+        u128::from(written) * u128::from(all) != u128::from(weight) * 1_000_000
     })
 }

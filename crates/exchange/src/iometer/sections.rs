@@ -3,7 +3,7 @@
 use super::access_specs::{read_named_spec, read_unnamed_specs, write_specs};
 use super::config::{
     AccessSpec, AssignedSpec, IometerConfig, IometerManager, IometerTarget, IometerWorker,
-    LineNumber, TargetDefaults, TestSetup, WorkerCount, WorkerKind,
+    LineNumber, ManagerName, TargetDefaults, TestSetup, WorkerCount,
 };
 use super::grammar::{KeyBlock, KeyEntry, LineWriter};
 use super::lines::{KeyLine, KeyedLines, ValueLine};
@@ -101,7 +101,7 @@ static MANAGERS: KeyBlock<Vec<IometerManager>> = KeyBlock {
         |managers, key, lines| MANAGER.read_item(managers, key, lines, new_manager),
         |managers, key, out| {
             for manager in managers {
-                out.pair(key, &(manager.id, manager.name.clone()));
+                out.pair(key, &ManagerName { id: manager.id, name: manager.name.clone() });
                 MANAGER.write(manager, out);
             }
         },
@@ -109,7 +109,7 @@ static MANAGERS: KeyBlock<Vec<IometerManager>> = KeyBlock {
 };
 
 fn new_manager(value: &ValueLine) -> Result<IometerManager, ParseError> {
-    let (id, name) = value.parse("the manager")?;
+    let ManagerName { id, name } = value.parse("the manager")?;
     Ok(IometerManager {
         id,
         name,
@@ -139,14 +139,7 @@ static MANAGER: KeyBlock<IometerManager> = KeyBlock {
 };
 
 fn new_worker(value: &ValueLine) -> Result<IometerWorker, ParseError> {
-    Ok(IometerWorker {
-        name: value.text.clone(),
-        kind: WorkerKind::Disk,
-        defaults: None,
-        specs: None,
-        targets: None,
-        line: LineNumber(value.line),
-    })
+    Ok(IometerWorker::disk(&value.text, LineNumber(value.line)))
 }
 
 static WORKER: KeyBlock<IometerWorker> = KeyBlock {
@@ -261,7 +254,7 @@ static TARGETS: KeyBlock<Vec<IometerTarget>> = KeyBlock {
 };
 
 fn new_target(value: &ValueLine) -> Result<IometerTarget, ParseError> {
-    Ok(IometerTarget { name: value.text.clone(), kind: WorkerKind::Disk, manager: None })
+    Ok(IometerTarget::disk(&value.text))
 }
 
 fn read_second_end(

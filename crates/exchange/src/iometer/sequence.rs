@@ -70,27 +70,27 @@ pub struct TestPlan {
 pub fn plan(
     config: &IometerConfig,
     mut remarks: Vec<SequenceRemark>,
-    on: PlanOptions<'_>,
+    options: PlanOptions<'_>,
 ) -> Result<TestPlan, ParseError> {
-    let (tests, numbers) = tests_on(config, on, &mut remarks)?;
+    let (tests, numbers) = tests_on(config, options, &mut remarks)?;
     let setup = config.setup.clone().unwrap_or_default();
-    let times = times(&setup, on)?;
+    let times = times(&setup, options)?;
     let mut steps = Vec::with_capacity(tests.len() + 1);
     for (test, number) in tests.iter().zip(&numbers) {
-        let step = step(config, test, times, on)?;
+        let step = step(config, test, times, options)?;
         steps.push(SequenceStep { number: *number, ..step });
     }
-    if on.prepare {
+    if options.prepare {
         let number = numbers.first().copied().flatten().map(|_| PREPARATION);
-        steps.insert(0, SequenceStep { number, ..preparation(&steps, on) });
+        steps.insert(0, SequenceStep { number, ..preparation(&steps, options) });
     }
-    remarks.extend(difference_remarks(config, &tests, on));
+    remarks.extend(difference_remarks(config, &tests, options));
     let title = setup.description.filter(|text| !text.is_empty());
     let sequence = Sequence {
         tool: "iometer".into(),
         version: Some(config.version.to_string()),
         title: title.unwrap_or_else(|| "Iometer configuration".into()),
-        disk: on.disk.map(|disk| disk.name().to_owned()),
+        disk: options.disk.map(|disk| disk.name().to_owned()),
         steps,
         remarks: without_duplicates(remarks),
         ..Sequence::default()
@@ -104,21 +104,21 @@ const PREPARATION: u32 = 1;
 /// Returns the tests and the numbers of their steps; `None` for steps numbered by position.
 fn tests_on(
     config: &IometerConfig,
-    on: PlanOptions<'_>,
+    options: PlanOptions<'_>,
     remarks: &mut Vec<SequenceRemark>,
 ) -> Result<(Vec<IometerTest>, Vec<Option<u32>>), ParseError> {
-    let alone = match on.disk {
+    let alone = match options.disk {
         Some(DiskChoice::Alone(name)) => Some(name),
         _ => None,
     };
-    let tests = tests_of(config, on.processors, alone, remarks)?;
-    let Some(DiskChoice::Among(name)) = on.disk else {
+    let tests = tests_of(config, options.processors, alone, remarks)?;
+    let Some(DiskChoice::Among(name)) = options.disk else {
         let numbers = vec![None; tests.len()];
         return Ok((tests, numbers));
     };
-    let own = tests.iter().zip(PREPARATION + 1..);
-    let own = own.filter_map(|(test, number)| Some((test.of_disk(name)?, Some(number))));
-    let (tests, numbers): (Vec<IometerTest>, Vec<Option<u32>>) = own.unzip();
+    let on_disk = tests.iter().zip(PREPARATION + 1..);
+    let on_disk = on_disk.filter_map(|(test, number)| Some((test.of_disk(name)?, Some(number))));
+    let (tests, numbers): (Vec<IometerTest>, Vec<Option<u32>>) = on_disk.unzip();
     if tests.is_empty() {
         Err(ParseError::whole(format!("no test uses a disk '{name}'", name = excerpt(name))))
     } else {
@@ -127,7 +127,7 @@ fn tests_on(
 }
 
 /// Returns a step that writes everything the tests touch once.
-fn preparation(steps: &[SequenceStep], on: PlanOptions<'_>) -> SequenceStep {
+fn preparation(steps: &[SequenceStep], options: PlanOptions<'_>) -> SequenceStep {
     let stream = IoStream::new(Op::Write, Order::Sequential(Cursor::Own), Bytes::kib(128));
     let mut load = SequenceLoad::new(vec![stream], Demand::new(1, 8), SequenceEnd::laps(1));
     let first = steps.first().map(|step| step.load.extent).unwrap_or_default();
@@ -135,7 +135,7 @@ fn preparation(steps: &[SequenceStep], on: PlanOptions<'_>) -> SequenceStep {
     if loads.all(|(_, load)| load.extent == first) {
         load.extent = first;
     }
-    if !on.own_pattern {
+    if !options.own_pattern {
         load.data_pattern = steps.first().and_then(|step| step.load.data_pattern.clone());
     }
     SequenceStep::new("Prepare the file", load).preparing()
@@ -154,9 +154,9 @@ struct TestTimes {
     ramp: Nanos,
 }
 
-fn times(setup: &TestSetup, on: PlanOptions<'_>) -> Result<TestTimes, ParseError> {
+fn times(setup: &TestSetup, options: PlanOptions<'_>) -> Result<TestTimes, ParseError> {
     let of_file = setup.run_time.map(|time| Nanos::from_secs(time.as_secs()));
-    let measured = on.time.or(of_file.filter(|time| time.0 > 0)).ok_or_else(|| {
+    let measured = options.time.or(of_file.filter(|time| time.0 > 0)).ok_or_else(|| {
         ParseError::whole(
             "the file has no run time, so the test would run until stopped; give --time",
         )
@@ -168,18 +168,18 @@ fn step(
     config: &IometerConfig,
     test: &IometerTest,
     times: TestTimes,
-    on: PlanOptions<'_>,
+    options: PlanOptions<'_>,
 ) -> Result<SequenceStep, ParseError> {
     let groups = worker_groups(config, test)?;
     let mut loads = Vec::with_capacity(groups.len());
     for group in &groups {
-        let load = load(config, group, times, on)?;
+        let load = load(config, group, times, options)?;
         loads.push(NamedLoad { name: group.name(test), load });
     }
     let labels: Vec<String> = groups
         .iter()
         .zip(&loads)
-        .map(|(group, own)| step_label(&group.first().spec, own.load.demand))
+        .map(|(group, named)| step_label(&group.first().spec, named.load.demand))
         .collect();
     let Some(step) = SequenceStep::at_once(labels.join(" + "), loads) else {
         return Err(ParseError::whole("a test without an active worker"));
@@ -212,20 +212,20 @@ fn load(
     config: &IometerConfig,
     group: &WorkerGroup<'_>,
     times: TestTimes,
-    on: PlanOptions<'_>,
+    options: PlanOptions<'_>,
 ) -> Result<SequenceLoad, ParseError> {
     let (first, spec) = (group.first(), group.spec);
     let workers = u32::try_from(group.workers.len()).unwrap_or(u32::MAX);
     let targets = u32::try_from(first.targets.len()).unwrap_or(u32::MAX);
     let demand = Demand::new(workers, first.depth.saturating_mul(targets));
     let mut load =
-        SequenceLoad::new(streams(spec, on.sector), demand, SequenceEnd::time(times.measured));
-    load.extent = extent(first, on.sector);
+        SequenceLoad::new(streams(spec, options.sector), demand, SequenceEnd::time(times.measured));
+    load.extent = extent(first, options.sector);
     load.pace = pace(spec, u64::from(workers) * u64::from(targets))?;
     load.ramp = times.ramp;
     // Each worker has a row in the results.
     load.by_thread = workers > 1;
-    load.data_pattern = (!on.own_pattern).then(|| data_pattern(config, first.area.pattern));
+    load.data_pattern = (!options.own_pattern).then(|| data_pattern(config, first.area.pattern));
     Ok(load)
 }
 
@@ -287,12 +287,11 @@ fn worker_groups<'a>(
 /// Returns for each active worker of a test the index of its load.
 pub fn loads_of_workers(config: &IometerConfig, test: &IometerTest) -> Vec<usize> {
     let groups = worker_groups(config, test).unwrap_or_default();
-    let of = |active: &ActiveWorker| {
-        let has =
-            |group: &WorkerGroup<'_>| group.workers.iter().any(|own| std::ptr::eq(*own, active));
-        groups.iter().position(has).unwrap_or(0)
+    let load_of = |active: &ActiveWorker| {
+        let is_active = |worker: &&ActiveWorker| std::ptr::eq(*worker, active);
+        groups.iter().position(|group| group.workers.iter().any(is_active)).unwrap_or(0)
     };
-    test.active.iter().map(of).collect()
+    test.active.iter().map(load_of).collect()
 }
 
 fn extent(active: &ActiveWorker, sector: u64) -> Extent {
@@ -320,14 +319,15 @@ fn streams(spec: &AccessSpec, sector: u64) -> Vec<IoStream> {
         for op in [Op::Read, Op::Write] {
             for order in [Order::Random, Order::Sequential(cursor)] {
                 let weight = weight(row, op, order == Order::Random);
-                let stream = IoStream::new(op, order, Bytes(row.size)).weighing(weight);
+                let stream = IoStream::new(op, order, Bytes(row.size)).with_weight(weight);
                 let alignment = (align != row.size).then_some(Bytes(align));
                 streams.push(IoStream { alignment, ..stream });
             }
         }
     }
     streams.retain(|stream| stream.weight > 0);
-    let divisor = streams.iter().fold(0, |divisor, stream| gcd(divisor, stream.weight)).max(1);
+    let weights = streams.iter().map(|stream| stream.weight);
+    let divisor = weights.fold(0, greatest_common_divisor).max(1);
     streams.iter_mut().for_each(|stream| stream.weight /= divisor);
     streams
 }
@@ -337,8 +337,8 @@ fn weight(row: &AccessLine, op: Op, random: bool) -> u32 {
     u32::from(row.of_size) * share(row.reads, op == Op::Read) * share(row.random, random)
 }
 
-fn gcd(a: u32, b: u32) -> u32 {
-    if b == 0 { a } else { gcd(b, a % b) }
+fn greatest_common_divisor(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
 /// Returns the pace of all rows: bursts of every queue together.
@@ -364,8 +364,8 @@ fn pace(spec: &AccessSpec, queues: u64) -> Result<Pace, ParseError> {
 }
 
 /// Returns the data pattern that the version writes.
-fn data_pattern(config: &IometerConfig, chosen: Option<u8>) -> DataPattern {
-    match (config.version.dialect(), chosen) {
+fn data_pattern(config: &IometerConfig, pattern: Option<u8>) -> DataPattern {
+    match (config.version.dialect(), pattern) {
         (Dialect::Y2006, None) | (_, Some(2)) => DataPattern::RandomUnique,
         (Dialect::Y2008, None) | (_, Some(1)) => DataPattern::RandomOnce,
         (_, _) => DataPattern::Repeating(vec![0x49]),
@@ -375,40 +375,40 @@ fn data_pattern(config: &IometerConfig, chosen: Option<u8>) -> DataPattern {
 fn difference_remarks(
     config: &IometerConfig,
     tests: &[IometerTest],
-    on: PlanOptions<'_>,
+    options: PlanOptions<'_>,
 ) -> Vec<SequenceRemark> {
     let mut remarks = Vec::new();
-    let mut remark = |line: u64, text: String| {
-        remarks.push(SequenceRemark { line: (line > 0).then_some(line), text });
-    };
-    add_access_remarks(config, tests, &mut remark);
-    add_worker_remarks(tests, &mut remark);
-    if !on.own_pattern {
-        add_data_remarks(config, tests, &mut remark);
+    add_access_remarks(config, tests, &mut remarks);
+    add_worker_remarks(tests, &mut remarks);
+    if !options.own_pattern {
+        add_data_remarks(config, tests, &mut remarks);
     }
     remarks
+}
+
+/// Returns a remark on a line; on the whole file if the line is 0, that of what no file has.
+fn remark_at(line: u64, text: String) -> SequenceRemark {
+    SequenceRemark { line: (line > 0).then_some(line), text }
 }
 
 fn add_access_remarks(
     config: &IometerConfig,
     tests: &[IometerTest],
-    remark: &mut impl FnMut(u64, String),
+    remarks: &mut Vec<SequenceRemark>,
 ) {
     let active = || tests.iter().flat_map(|test| &test.active);
     let run: BTreeSet<&str> = active().map(|active| active.spec.as_str()).collect();
     let specs = || config.specs.iter().flatten().filter(|spec| run.contains(spec.name.as_str()));
     for spec in specs() {
         if let Some(row) = spec.lines.iter().find(|row| row.reply > 0) {
-            remark(
-                row.line.0,
-                format!("'{}': replies exist only on networks and are ignored", spec.name),
-            );
+            let text = format!("'{}': replies exist only on networks and are ignored", spec.name);
+            remarks.push(remark_at(row.line.0, text));
         }
     }
     if specs().flat_map(|spec| &spec.lines).any(|row| row.random > 0 && row.random < 100) {
         let text = "sequential I/Os of a mix continue where the last sequential I/O ended; in \
             Iometer where the last I/O ended, random or not";
-        remark(0, text.to_owned());
+        remarks.push(SequenceRemark::whole(text));
     }
     let is_sequential = |name: &str| {
         config.spec(name).is_some_and(|spec| spec.lines.iter().any(|row| row.random < 100))
@@ -420,45 +420,41 @@ fn add_access_remarks(
     if tests.iter().any(shares) {
         let text = "workers with equal settings share one sequential position, so that no block is \
             read or written twice; in Iometer each begins at the same sector";
-        remark(0, text.to_owned());
+        remarks.push(SequenceRemark::whole(text));
     }
 }
 
-fn add_worker_remarks(tests: &[IometerTest], remark: &mut impl FnMut(u64, String)) {
+fn add_worker_remarks(tests: &[IometerTest], remarks: &mut Vec<SequenceRemark>) {
     let active = || tests.iter().flat_map(|test| &test.active);
     for worker in active().filter(|active| active.connection_rate) {
-        remark(
-            worker.line,
-            format!(
-                "'{}': targets are not closed and reopened; the test connection rate is ignored",
-                worker.worker
-            ),
+        let text = format!(
+            "'{}': targets are not closed and reopened; the test connection rate is ignored",
+            worker.worker
         );
+        remarks.push(remark_at(worker.line, text));
     }
     let managers: BTreeSet<&str> = active().map(|a| a.manager_name.as_str()).collect();
     if managers.len() > 1 {
         let names: Vec<&str> = managers.into_iter().collect();
-        remark(0, format!("the workers of managers {} are threads of this host", names.join(", ")));
+        let text = format!("the workers of managers {} are threads of this host", names.join(", "));
+        remarks.push(SequenceRemark::whole(text));
     }
     let disks: BTreeSet<&str> = active().flat_map(|a| &a.targets).map(String::as_str).collect();
     if disks.len() > 1 {
         let names: Vec<String> =
             disks.into_iter().map(|name| format!("'{}'", excerpt(name))).collect();
-        remark(
-            0,
-            format!(
-                "the disks {} are all mapped to the one target: the outstanding I/Os of a worker \
-                 on its disks are added up; --disk NAME runs those of one disk",
-                names.join(", ")
-            ),
-        );
+        remarks.push(SequenceRemark::whole(format!(
+            "the disks {} are all mapped to the one target: the outstanding I/Os of a worker on \
+             its disks are added up; --disk NAME runs those of one disk",
+            names.join(", ")
+        )));
     }
 }
 
 fn add_data_remarks(
     config: &IometerConfig,
     tests: &[IometerTest],
-    remark: &mut impl FnMut(u64, String),
+    remarks: &mut Vec<SequenceRemark>,
 ) {
     // What is said of data concerns writes only.
     let writes = |active: &&ActiveWorker| {
@@ -488,7 +484,7 @@ fn add_data_remarks(
                 write almost nothing"
             }
         };
-        remark(0, text.to_owned());
+        remarks.push(SequenceRemark::whole(text));
     }
     let seeded = config.managers.iter().flatten().flat_map(|manager| &manager.workers);
     let used = |worker: &&super::config::IometerWorker| {
@@ -496,12 +492,10 @@ fn add_data_remarks(
         outstanding.and_then(|o| o.fixed_seed).is_some_and(|seed| seed.used)
     };
     for worker in seeded.filter(used) {
-        remark(
-            worker.line.0,
-            format!(
-                "'{}': its fixed seed gives other addresses here; use --seed to repeat a run",
-                worker.name
-            ),
+        let text = format!(
+            "'{}': its fixed seed gives other addresses here; use --seed to repeat a run",
+            worker.name
         );
+        remarks.push(remark_at(worker.line.0, text));
     }
 }

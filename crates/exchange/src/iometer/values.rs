@@ -1,8 +1,8 @@
 //! Values of Iometer's files as text: one implementation of [`ValueText`] per type reads and writes it.
 
 use super::config::{
-    AccessLine, Assignment, Cycling, DepthCycling, DiskArea, FixedSeed, LineNumber, OutstandingIos,
-    RecordedRows, RunTime, StepKind, TestType, WorkerCount, WorkerKind,
+    AccessLine, Assignment, Cycling, DepthCycling, DiskArea, FixedSeed, LineNumber, ManagerName,
+    OutstandingIos, RecordedRows, RunTime, StepKind, TestType, WorkerCount, WorkerKind,
 };
 use steadfast_domain::text::excerpt;
 
@@ -66,14 +66,14 @@ macro_rules! words {
 
 words!(Assignment, RecordedRows, StepKind, TestType);
 
-/// A number and a name: `1,NAME`. The name may contain commas.
-impl ValueText for (u32, String) {
+/// `1,NAME`.
+impl ValueText for ManagerName {
     fn parse(text: &str, name: &str) -> Result<Self, String> {
         let (number, rest) = text.split_once(',').ok_or_else(|| format!("{name} has no name"))?;
-        Ok((ValueText::parse(number.trim(), name)?, rest.trim().to_owned()))
+        Ok(ManagerName { id: ValueText::parse(number.trim(), name)?, name: rest.trim().to_owned() })
     }
     fn text(&self) -> String {
-        format!("{},{}", self.0, self.1)
+        format!("{},{}", self.id, self.name)
     }
 }
 

@@ -3,10 +3,11 @@
 //! Rates follow from the counts of every thread's targets and the time of the time span, as
 //! diskspd computes them. Latencies (`-L`) are milliseconds; percentiles are of all threads.
 
-use super::values::{of_directions, plausible};
+use super::values::{plausible, read_write_outcome};
 use crate::parse_error::ParseError;
-use roxmltree::{Document, Node, ParsingOptions};
-use steadfast_domain::text::{excerpt, with_short_words};
+use crate::xml::parse_xml;
+use roxmltree::Node;
+use steadfast_domain::text::excerpt;
 use steadfast_domain::{ForeignIos, ForeignOutcome, ForeignResults};
 
 /// More elements than a result has: a thread's target has some 20, a percentile four.
@@ -20,12 +21,7 @@ const NO_LATENCY: &str = "Response times: diskspd ran without -L.";
 
 pub(super) fn read_xml(bytes: &[u8]) -> Result<ForeignResults, ParseError> {
     let text = crate::decode(bytes);
-    let text = text.trim_start_matches('\u{feff}').trim_start();
-    let options = ParsingOptions { nodes_limit: ELEMENTS_MAX, ..ParsingOptions::default() };
-    let document = Document::parse_with_options(text, options).map_err(|error| {
-        let what = format!("this is no XML: {}", with_short_words(&error.to_string()));
-        ParseError::at(error.pos().row.into(), what)
-    })?;
+    let document = parse_xml(&text, ELEMENTS_MAX)?;
     let root = document.root_element();
     let mut results = empty_results();
     if let Some(system) = child(root, "System") {
@@ -57,15 +53,17 @@ pub(super) fn read_xml(bytes: &[u8]) -> Result<ForeignResults, ParseError> {
             };
             counts.ios(latency.map(|latency| xml_times(latency, name)).unwrap_or_default())
         };
-        let (label, load, demand) = profiles.get(at).map_or_else(
-            || (format!("timespan {}", at + 1), None, None),
-            |profile| describe(*profile, at),
-        );
-        let mut test = of_directions(label, direction("Read"), direction("Write"));
+        let profile = profiles.get(at).and_then(|profile| profile_of(*profile)).unwrap_or_default();
+        let label = span_label(at + 1, profile.load.as_deref());
+        let mut test = read_write_outcome(label, direction("Read"), direction("Write"));
         if let Some(latency) = latency.filter(|_| !test.all.is_empty()) {
             test.all = with_times(&test.all, xml_times(latency, "Total"));
         }
-        results.tests.push(ForeignOutcome { load, demand, ..test });
+        let load = profile.load.map(|load| match profile.targets {
+            1 => load,
+            targets => format!("{load}, {targets} targets"),
+        });
+        results.tests.push(ForeignOutcome { load, demand: profile.demand, ..test });
     }
     add_absent(&mut results);
     Ok(results)
@@ -112,57 +110,72 @@ fn xml_times(latency: Node<'_, '_>, name: &str) -> ForeignIos {
         ..ForeignIos::default()
     };
     for bucket in children(latency, "Bucket") {
-        let both = value_in(bucket, "Percentile").zip(value_in(bucket, &field));
-        match both {
-            Some((0.0, ms)) => times.shortest_ms = Some(ms),
-            Some((100.0, ms)) => times.longest_ms = Some(ms),
-            Some((percent, ms)) => times.percentiles.push((percent, ms)),
-            None => {}
+        let Some(percent) = value_in(bucket, "Percentile") else { continue };
+        let Some(ms) = value_in(bucket, &field) else { continue };
+        if percent == 0.0 {
+            times.shortest_ms = Some(ms);
+        } else if percent == 100.0 {
+            times.longest_ms = Some(ms);
+        } else {
+            times.percentiles.push((percent, ms));
         }
     }
     times
 }
 
-/// Returns the label, load and demand of a time span's profile.
-fn describe(span: Node<'_, '_>, at: usize) -> (String, Option<String>, Option<String>) {
-    let targets: Vec<Node<'_, '_>> = child(span, "Targets")
-        .map(|targets| children(targets, "Target").collect())
-        .unwrap_or_default();
-    let Some(first) = targets.first() else {
-        return (format!("timespan {}", at + 1), None, None);
-    };
-    let bytes = value_in(*first, "BlockSize");
-    // <Random> is the alignment of random I/O; without it, or with 0, I/O is sequential.
-    let random = value_in(*first, "Random").is_some_and(|alignment| alignment > 0.0);
-    let order = if random { "random" } else { "sequential" };
-    let writes = value_in(*first, "WriteRatio").unwrap_or(0.0);
-    let size = bytes.map_or_else(String::new, |bytes| format!(" {bytes} B"));
-    let load = format!("{order}{size}, {writes} % writes");
-    let setting = |name: &str| value_in(*first, name).map(|value| format!("{name}={value}"));
-    let demand: Vec<String> =
-        ["ThreadsPerFile", "RequestCount"].into_iter().filter_map(setting).collect();
-    let several =
-        if targets.len() > 1 { format!(", {} targets", targets.len()) } else { String::new() };
-    let label = format!("timespan {}: {load}", at + 1);
-    (label, Some(format!("{load}{several}")), Some(demand.join(", ")))
+/// The profile of a time span: its load and demand, of several targets those of the first.
+#[derive(Default)]
+struct SpanProfile {
+    load: Option<String>,
+    demand: Option<String>,
+    targets: usize,
 }
 
-fn children<'a, 'i>(node: Node<'a, 'i>, name: &'static str) -> impl Iterator<Item = Node<'a, 'i>> {
+/// Returns the profile of a time span; `None` if it has no target.
+fn profile_of(span: Node<'_, '_>) -> Option<SpanProfile> {
+    let targets: Vec<Node<'_, '_>> = children(child(span, "Targets")?, "Target").collect();
+    let first = *targets.first()?;
+    // <Random> is the alignment of random I/O; without it, or with 0, I/O is sequential.
+    let random = value_in(first, "Random").is_some_and(|alignment| alignment > 0.0);
+    let order = if random { "random" } else { "sequential" };
+    let writes = value_in(first, "WriteRatio").unwrap_or(0.0);
+    let bytes = value_in(first, "BlockSize");
+    let size = bytes.map_or_else(String::new, |bytes| format!(" {bytes} B"));
+    let setting = |name: &str| value_in(first, name).map(|value| format!("{name}={value}"));
+    let demand: Vec<String> =
+        ["ThreadsPerFile", "RequestCount"].into_iter().filter_map(setting).collect();
+    Some(SpanProfile {
+        load: Some(format!("{order}{size}, {writes} % writes")),
+        demand: Some(demand.join(", ")),
+        targets: targets.len(),
+    })
+}
+
+/// Returns the label of a time span, whose number starts at 1.
+fn span_label(number: usize, load: Option<&str>) -> String {
+    match load {
+        Some(load) => format!("timespan {number}: {load}"),
+        None => format!("timespan {number}"),
+    }
+}
+
+fn children<'a, 'i>(node: Node<'a, 'i>, name: &str) -> impl Iterator<Item = Node<'a, 'i>> {
     node.children().filter(move |child| child.has_tag_name(name))
 }
 
-fn child<'a, 'i>(node: Node<'a, 'i>, name: &'static str) -> Option<Node<'a, 'i>> {
+fn child<'a, 'i>(node: Node<'a, 'i>, name: &str) -> Option<Node<'a, 'i>> {
     children(node, name).next()
 }
 
+/// Returns the text of the child element of this name; `None` if it is missing or empty.
 fn text_in(node: Node<'_, '_>, name: &str) -> Option<String> {
-    let found = node.children().find(|child| child.has_tag_name(name))?;
-    Some(excerpt(found.text()?.trim()).into_owned()).filter(|text| !text.is_empty())
+    let text = child(node, name)?.text()?.trim();
+    Some(excerpt(text).into_owned()).filter(|text| !text.is_empty())
 }
 
+/// Returns the number in the child element of this name; `None` if it is missing or implausible.
 fn value_in(node: Node<'_, '_>, name: &str) -> Option<f64> {
-    let found = node.children().find(|child| child.has_tag_name(name))?;
-    plausible(found.text()?.trim().parse().ok()?)
+    plausible(child(node, name)?.text()?.trim().parse().ok()?)
 }
 
 /// Names of the rows in the text's table of percentiles.
@@ -185,7 +198,7 @@ pub(super) fn read_text(bytes: &[u8]) -> Result<ForeignResults, ParseError> {
     let text = crate::decode(bytes);
     let mut results = empty_results();
     let mut span: Option<SpanText> = None;
-    let mut parameters = InputParameters::default();
+    let mut all_parameters: Vec<SpanParameters> = Vec::new();
     let mut section = "";
     for (number, line) in (1..).zip(text.lines()) {
         let trimmed = line.trim();
@@ -199,11 +212,8 @@ pub(super) fn read_text(bytes: &[u8]) -> Result<ForeignResults, ParseError> {
         } else if after("Results for timespan").is_some() {
             results.tests.extend(span.take().map(SpanText::finish));
             let at = results.tests.len();
-            span = Some(SpanText::new(
-                at + 1,
-                parameters.load.get(at).cloned(),
-                parameters.demand.get(at).cloned(),
-            ));
+            let parameters = all_parameters.get(at).cloned().unwrap_or_default();
+            span = Some(SpanText { number: at + 1, parameters, ..SpanText::default() });
         } else if let Some(time) = after("actual test time:") {
             let seconds = time.trim_end_matches('s').parse().ok().and_then(plausible);
             let Some(span) = span.as_mut() else { continue };
@@ -222,7 +232,9 @@ pub(super) fn read_text(bytes: &[u8]) -> Result<ForeignResults, ParseError> {
             }
         } else if let Some(span) = span.as_mut() {
             span.percentile(trimmed);
-        } else {
+        } else if trimmed.starts_with("timespan:") {
+            all_parameters.push(SpanParameters::default());
+        } else if let Some(parameters) = all_parameters.last_mut() {
             parameters.add(trimmed);
         }
     }
@@ -231,67 +243,57 @@ pub(super) fn read_text(bytes: &[u8]) -> Result<ForeignResults, ParseError> {
     Ok(results)
 }
 
-/// The input parameters of every time span, which stand before all results.
-#[derive(Default)]
-struct InputParameters {
-    load: Vec<String>,
-    demand: Vec<String>,
+/// Beginnings of the lines that describe the load of a time span.
+const LOAD_LINES: [&str; 4] =
+    ["performing ", "block size:", "using random I/O", "using sequential I/O"];
+/// The same for threads and queue depth.
+const DEMAND_LINES: [&str; 3] =
+    ["number of outstanding I/O operations", "threads per file", "total threads"];
+
+/// The input parameters of a time span, which stand before all results.
+#[derive(Clone, Default)]
+struct SpanParameters {
+    load: String,
+    demand: String,
 }
 
-impl InputParameters {
+impl SpanParameters {
     fn add(&mut self, line: &str) {
-        if line.starts_with("timespan:") {
-            self.load.push(String::new());
-            self.demand.push(String::new());
-        }
-        let load = ["performing ", "block size:", "using random I/O", "using sequential I/O"];
-        let demand = ["number of outstanding I/O operations", "threads per file", "total threads"];
-        for (texts, starts) in [(&mut self.load, &load[..]), (&mut self.demand, &demand[..])] {
-            let Some(last) = texts.last_mut() else { return };
+        for (text, beginnings) in
+            [(&mut self.load, &LOAD_LINES[..]), (&mut self.demand, &DEMAND_LINES[..])]
+        {
             // Of several targets the first is described.
-            if starts.iter().any(|start| line.starts_with(start))
-                && !last.contains(line.split(':').next().unwrap_or(line))
+            if beginnings.iter().any(|beginning| line.starts_with(beginning))
+                && !text.contains(line.split(':').next().unwrap_or(line))
             {
-                let comma = if last.is_empty() { "" } else { ", " };
-                *last = format!("{last}{comma}{}", excerpt(line));
+                let comma = if text.is_empty() { "" } else { ", " };
+                *text = format!("{text}{comma}{}", excerpt(line));
             }
         }
     }
 }
 
 /// The results of a time span, as far as they have been read.
+#[derive(Default)]
 struct SpanText {
     number: usize,
-    load: Option<String>,
-    demand: Option<String>,
+    parameters: SpanParameters,
     seconds: f64,
-    reads: SideText,
-    writes: SideText,
+    reads: DirectionText,
+    writes: DirectionText,
     /// Response times of reads and writes together.
     total: ForeignIos,
 }
 
 /// Counts and response times of reads or of writes.
 #[derive(Default)]
-struct SideText {
+struct DirectionText {
     ios: u64,
     bytes: u64,
     times: ForeignIos,
 }
 
 impl SpanText {
-    fn new(number: usize, load: Option<String>, demand: Option<String>) -> Self {
-        SpanText {
-            number,
-            load: load.filter(|load| !load.is_empty()),
-            demand: demand.filter(|demand| !demand.is_empty()),
-            seconds: 0.0,
-            reads: SideText::default(),
-            writes: SideText::default(),
-            total: ForeignIos::default(),
-        }
-    }
-
     /// Parses `bytes | I/Os | MiB/s | I/O per s | AvgLat | ...`; the mean is there with -L only.
     fn totals(&mut self, section: &str, row: &str) -> Result<(), String> {
         let fields: Vec<&str> = row.split('|').map(str::trim).collect();
@@ -303,7 +305,7 @@ impl SpanText {
         // With -D and without -L the fifth field is a deviation of IOPS, which has two decimals.
         let mean = fields.get(4).filter(|text| decimals(text) == 3);
         let mean = mean.and_then(|text| plausible(text.parse().ok()?));
-        let side = match section {
+        let direction = match section {
             "read" => &mut self.reads,
             "write" => &mut self.writes,
             _ => {
@@ -311,7 +313,7 @@ impl SpanText {
                 return Ok(());
             }
         };
-        (side.ios, side.bytes, side.times.mean_ms) = (ios, bytes, mean);
+        (direction.ios, direction.bytes, direction.times.mean_ms) = (ios, bytes, mean);
         Ok(())
     }
 
@@ -319,18 +321,17 @@ impl SpanText {
     fn percentile(&mut self, line: &str) {
         let fields: Vec<&str> = line.split('|').map(str::trim).collect();
         let [name, read, write, total] = fields[..] else { return };
-        let sides = [
+        for (times, text) in [
             (&mut self.reads.times, read),
             (&mut self.writes.times, write),
             (&mut self.total, total),
-        ];
-        for (times, text) in sides {
+        ] {
             let Some(ms) = text.parse().ok().and_then(plausible) else { continue };
             if name == "min" {
                 times.shortest_ms = Some(ms);
             } else if name == "max" {
                 times.longest_ms = Some(ms);
-            } else if let Some((_, percent)) = TEXT_PERCENTILES.iter().find(|(own, _)| *own == name)
+            } else if let Some((_, percent)) = TEXT_PERCENTILES.iter().find(|(row, _)| *row == name)
             {
                 times.percentiles.push((*percent, ms));
             }
@@ -339,21 +340,19 @@ impl SpanText {
 
     fn finish(self) -> ForeignOutcome {
         let seconds = self.seconds;
-        let ios = |SideText { ios, bytes, times }: SideText| {
+        let ios = |DirectionText { ios, bytes, times }: DirectionText| {
             // Without a time there is no rate.
             let ios = if seconds > 0.0 { ios } else { 0 };
             DirectionCounts { ios, bytes, seconds }.ios(times)
         };
-        let load = self.load;
-        let label = match &load {
-            Some(load) => format!("timespan {}: {load}", self.number),
-            None => format!("timespan {}", self.number),
-        };
-        let mut test = of_directions(label, ios(self.reads), ios(self.writes));
+        let SpanParameters { load, demand } = self.parameters;
+        let [load, demand] = [load, demand].map(|text| Some(text).filter(|text| !text.is_empty()));
+        let label = span_label(self.number, load.as_deref());
+        let mut test = read_write_outcome(label, ios(self.reads), ios(self.writes));
         if !test.all.is_empty() {
             test.all = with_times(&test.all, self.total);
         }
-        ForeignOutcome { load, demand: self.demand, ..test }
+        ForeignOutcome { load, demand, ..test }
     }
 }
 

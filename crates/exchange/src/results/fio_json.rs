@@ -5,13 +5,13 @@
 //! Percentiles stand in `clat_ns`, in `lat_ns` with `lat_percentiles=1`; `json+` adds `bins`,
 //! I/Os by time. Before fio 3 times are microseconds (`lat`, `clat`).
 
-use super::values::{of_directions, plausible};
+use super::values::{plausible, read_write_outcome};
 use crate::fio::joined_names;
 use crate::parse_error::ParseError;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use steadfast_domain::text::excerpt;
-use steadfast_domain::{ForeignIos, ForeignOutcome, ForeignResults};
+use steadfast_domain::{ConcurrentIos, ForeignIos, ForeignOutcome, ForeignResults};
 
 /// More jobs than a result has.
 const JOBS_MAX: usize = 10_000;
@@ -209,25 +209,28 @@ fn step(jobs: Vec<FioJobResult>) -> ForeignOutcome {
     if outcomes.len() == 1 {
         return outcomes.into_iter().next().unwrap_or_default();
     }
-    let all = |of: fn(&ForeignOutcome) -> &ForeignIos| -> ForeignIos {
-        ForeignIos::at_once(&outcomes.iter().map(of).collect::<Vec<_>>())
+    let sum = |ios: fn(&ForeignOutcome) -> &ForeignIos| -> ForeignIos {
+        ForeignIos::at_once(&outcomes.iter().map(ios).collect::<Vec<_>>())
     };
     ForeignOutcome {
         // As `steadfast fio` names the step of such a job file.
         label: joined_names(&outcomes.iter().map(|one| one.label.as_str()).collect::<Vec<_>>()),
         load: None,
         demand: None,
-        all: all(|outcome| &outcome.all),
-        reads: all(|outcome| &outcome.reads),
-        writes: all(|outcome| &outcome.writes),
+        all: sum(|outcome| &outcome.all),
+        reads: sum(|outcome| &outcome.reads),
+        writes: sum(|outcome| &outcome.writes),
         errors: outcomes.iter().map(|outcome| outcome.errors).sum(),
-        apart: outcomes.iter().map(|own| (own.label.clone(), own.all.clone())).collect(),
+        concurrent: outcomes
+            .iter()
+            .map(|load| ConcurrentIos { name: load.label.clone(), ios: load.all.clone() })
+            .collect(),
     }
 }
 
 fn sum_clones(clones: &[FioJobResult]) -> ForeignOutcome {
-    let sum = |of: fn(&FioJobResult) -> &ForeignIos| -> ForeignIos {
-        ForeignIos::at_once(&clones.iter().map(of).collect::<Vec<_>>())
+    let sum = |ios: fn(&FioJobResult) -> &ForeignIos| -> ForeignIos {
+        ForeignIos::at_once(&clones.iter().map(ios).collect::<Vec<_>>())
     };
     let first = &clones[0];
     let several = match clones.len() {
@@ -238,7 +241,7 @@ fn sum_clones(clones: &[FioJobResult]) -> ForeignOutcome {
         load: Some(first.load.clone()).filter(|load| !load.is_empty()),
         demand: first.demand.as_ref().map(|demand| format!("{demand}{several}")),
         errors: clones.iter().map(|job| job.errors).sum(),
-        ..of_directions(first.name.clone(), sum(|job| &job.reads), sum(|job| &job.writes))
+        ..read_write_outcome(first.name.clone(), sum(|job| &job.reads), sum(|job| &job.writes))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The table that FioSynth makes of its results (`fio_fb_results.csv`): one row per test, with
 //! `Read_IOPS`, `Read_BW` (fio's bw, KiB/s), latencies in microseconds (fio's clat).
 
-use super::values::{of_directions, plausible};
+use super::values::{plausible, read_write_outcome};
 use crate::parse_error::ParseError;
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{ForeignIos, ForeignResults};
@@ -14,7 +14,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, ParseError> {
     let mut lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
     let (_, head) = lines.next().ok_or_else(|| ParseError::whole("it is empty"))?;
     let names = fields(head);
-    let position = |name: &str| names.iter().position(|own| own == name);
+    let position = |name: &str| names.iter().position(|column| column == name);
     let Some(job) = position("Jobname") else {
         return Err(ParseError::at(1, "the column Jobname is missing"));
     };
@@ -69,7 +69,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, ParseError> {
             }
         };
         let label = excerpt(label).into_owned();
-        results.tests.push(of_directions(label, direction("Read"), direction("Write")));
+        results.tests.push(read_write_outcome(label, direction("Read"), direction("Write")));
     }
     Ok(results)
 }

@@ -61,8 +61,8 @@ fn jobs_of_a_group_add_up_and_groups_are_steps() {
     assert_eq!(step.reads.percentile(50.0), Some(1.0), "of both clones");
     assert_eq!(step.reads.percentile(75.0), Some(3.0));
     assert_eq!(step.writes.percentile(99.0), Some(0.007), "as fio states it");
-    let apart: Vec<&str> = step.apart.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(apart, ["a", "b"]);
+    let concurrent: Vec<&str> = step.concurrent.iter().map(|load| load.name.as_str()).collect();
+    assert_eq!(concurrent, ["a", "b"]);
     assert!(results.tests[1].load.as_deref().unwrap().contains("bs=4k"));
 }
 

@@ -1,9 +1,9 @@
-//! Values that every reader of results checks and adds up alike.
+//! Values that every reader of results checks and adds up in the same way.
 
 use steadfast_domain::{ForeignIos, ForeignOutcome};
 
-/// Returns a test of reads and writes that ran at the same time.
-pub(super) fn of_directions(
+/// Returns the outcome of a test whose reads and writes ran at the same time.
+pub(super) fn read_write_outcome(
     label: String,
     reads: ForeignIos,
     writes: ForeignIos,

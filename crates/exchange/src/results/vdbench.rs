@@ -18,7 +18,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, ParseError> {
     let Some((number, names)) = head else {
         return Err(ParseError::whole("it has no line of column names that begins with 'tod'"));
     };
-    let position = |name: &str| names.iter().position(|own| own.eq_ignore_ascii_case(name));
+    let position = |name: &str| names.iter().position(|column| column.eq_ignore_ascii_case(name));
     let (Some(run), Some(interval)) = (position("Run"), position("Interval")) else {
         return Err(ParseError::at(number, "the columns Run and Interval are missing"));
     };

@@ -1,12 +1,13 @@
 //! Parses a log into a run.
 
-use super::matrix::{self, TestElement};
+use super::matrix::{self, TestElement, TestValues};
 use crate::ParseError;
-use roxmltree::{Document, Node, ParsingOptions};
+use crate::xml::parse_xml;
+use roxmltree::Node;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use steadfast_domain::hex::to_hex;
-use steadfast_domain::text::{excerpt, with_short_words};
+use steadfast_domain::text::excerpt;
 use steadfast_domain::{ClaimedSteadyState, ForeignRun, ForeignTest};
 
 /// Maximum number of elements; TKperf writes about 60.
@@ -29,14 +30,7 @@ pub fn read(bytes: &[u8]) -> Result<ForeignRun, ParseError> {
         let line = 1 + before.iter().filter(|byte| **byte == b'\n').count() as u64;
         ParseError::at(line, "this is not UTF-8 text; TKperf writes its log as NAME.xml")
     })?;
-    let text = text.trim_start_matches('\u{feff}').trim_start();
-    let options = ParsingOptions { nodes_limit: ELEMENTS_MAX, ..ParsingOptions::default() };
-    let document = Document::parse_with_options(text, options).map_err(|error| {
-        ParseError::at(
-            error.pos().row.into(),
-            format!("this is not XML: {}", with_short_words(&error.to_string())),
-        )
-    })?;
+    let document = parse_xml(text, ELEMENTS_MAX)?;
     let root = document.root_element();
     let digest = to_hex(&Sha256::digest(bytes));
     let mut run = ForeignRun { name: name(root), digest, ..ForeignRun::default() };
@@ -140,7 +134,7 @@ fn read_test(
         let what = format!("<{}> has no <roundmat>: its values are missing", name(element));
         ParseError::at(line(element), what)
     })?;
-    let (kind, values) = matrix::values(test, &lists).map_err(|why| {
+    let TestValues { kind, values } = matrix::values(test, &lists).map_err(|why| {
         ParseError::at(fields.line_of("roundmat"), format!("<{}>: {why}", name(element)))
     })?;
     if values.is_empty() {
@@ -160,7 +154,7 @@ fn read_test(
         depth: fields.count("iodepth")?.and_then(|n| u32::try_from(n).ok()),
         step_seconds: fields.count("runtime")?.filter(|seconds| *seconds <= YEAR),
         values,
-        stated: fields.claimed_steady_state()?,
+        claimed_steady_state: fields.claimed_steady_state()?,
     })
 }
 

@@ -83,8 +83,8 @@ fn every_value_of_a_log_is_where_its_place_in_the_matrix_says() {
     let [iops, lat, tp, wsat] = run.tests.as_slice() else { panic!("{}", run.tests.len()) };
     assert_eq!((iops.jobs, iops.depth, iops.step_seconds), (Some(2), Some(16), Some(60)));
     assert_eq!(iops.engine.as_deref(), Some("fio-2.1.9"));
-    assert_eq!(iops.stated.as_ref().unwrap().rounds, [2, 3, 4, 5, 6]);
-    assert_eq!(iops.stated.as_ref().unwrap().reached, Some(true));
+    assert_eq!(iops.claimed_steady_state.as_ref().unwrap().rounds, [2, 3, 4, 5, 6]);
+    assert_eq!(iops.claimed_steady_state.as_ref().unwrap().reached, Some(true));
     assert_eq!(iops.values.len(), 6 * 7 * 8);
     let random = AccessPattern::random;
     assert_eq!(at(iops, 6, random(Bytes(512), 0)).iops, Some(50_607.0));
@@ -95,7 +95,7 @@ fn every_value_of_a_log_is_where_its_place_in_the_matrix_says() {
     let found = at(tp, 3, AccessPattern::sequential(Bytes::kib(64), 0));
     assert_eq!(found.bytes_per_second, Some(10_102.0 * 1024.0), "KiB/s");
     assert_eq!((wsat.kind, wsat.values.len()), (ForeignKind::WriteSaturation, 11));
-    assert!(wsat.stated.is_none(), "it judges nothing");
+    assert!(wsat.claimed_steady_state.is_none(), "it judges nothing");
     assert_eq!(wsat.values[10].measured.iops, Some(110.0));
 }
 
@@ -140,7 +140,7 @@ fn what_is_missing_or_strange_is_named_and_the_rest_is_read() {
     for part in ["line 2: <color>", "<secret>", "no <numjobs>", "devinfo", "cmdline"] {
         assert!(remarks.contains(part), "{part}: {remarks}");
     }
-    assert_eq!((run.tests[0].jobs, run.tests[0].stated.as_ref()), (None, None));
+    assert_eq!((run.tests[0].jobs, run.tests[0].claimed_steady_state.as_ref()), (None, None));
 }
 
 #[test]

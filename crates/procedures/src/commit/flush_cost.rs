@@ -99,7 +99,7 @@ pub(super) fn flush_verdict(costs: &[FlushCost], record: &Record) -> FlushVerdic
 
 /// Returns true if the device has no volatile write cache that is enabled, as last read back.
 fn is_write_through(record: &Record) -> bool {
-    let found = record.opening().and_then(|(device, ..)| device.write_cache);
+    let found = record.opening().and_then(|opening| opening.device.write_cache);
     let read_back = record.conditions_last().and_then(|(got, _)| got.write_cache);
     read_back.or(found) == Some(WriteCache::Disabled)
 }

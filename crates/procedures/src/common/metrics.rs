@@ -64,7 +64,7 @@ impl MeasuredPoint<'_> {
     }
 
     fn metric(&self, name: &str, value: PointValue, unit: &str) -> Option<Metric> {
-        Metric::new(name, self.point, value.mean, unit).map(|metric| metric.ranging(value.range))
+        Metric::new(name, self.point, value.mean, unit).map(|metric| metric.with_range(value.range))
     }
 
     /// Returns the IOPS; reads and writes are added, never weighted.

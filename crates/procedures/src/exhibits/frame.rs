@@ -8,7 +8,7 @@ use steadfast_domain::findings::{Exhibit, FormHeader, Page};
 use steadfast_domain::{Caveat, EndState, Findings, Record, caveats as ids};
 
 /// Returns findings without results. A procedure fills in the rest: `Findings { summary,
-/// form_pages, ..frame(...).judged(verdict) }`.
+/// form_pages, ..frame(...).with_verdict(verdict) }`.
 pub(crate) fn frame(
     title: &str,
     choices: &RunChoices<'_>,
@@ -16,13 +16,14 @@ pub(crate) fn frame(
     header: FormHeader,
 ) -> Findings {
     let end = EndState::new(record.has_ended(), None);
+    let opening = record.opening();
     Findings {
         method: method_text(choices),
         headline: disclosure::headline(choices, record),
-        simulated: record.opening().is_some_and(|(device, ..)| device.is_simulated()),
+        simulated: opening.is_some_and(|opening| opening.device.is_simulated()),
         run_unix_ms: (record.began_unix_ms, record.ended_unix_ms),
         digest: record.digest.clone(),
-        software: record.opening().map(|(.., software)| software.to_owned()).unwrap_or_default(),
+        software: opening.map(|opening| opening.software.to_owned()).unwrap_or_default(),
         end,
         front: disclosure::front(choices, record),
         ..Findings::new(title, header)
@@ -54,8 +55,8 @@ pub(crate) fn unfinished(record: &Record) -> Option<Caveat> {
 /// Returns the chapter of device, host, conditions, settings and parameters.
 pub(crate) fn set_up_chapter(choices: &RunChoices<'_>, record: &Record) -> Page {
     let mut exhibits = Vec::new();
-    if let Some((device, ..)) = record.opening() {
-        exhibits.push(Exhibit::Facts(disclosure::device_facts(device)));
+    if let Some(opening) = record.opening() {
+        exhibits.push(Exhibit::Facts(disclosure::device_facts(opening.device)));
     }
     exhibits.push(Exhibit::Facts(disclosure::host_facts(record)));
     exhibits.extend(hosts::table(record).map(Exhibit::Table));

@@ -2,7 +2,7 @@
 
 use crate::exhibits::pages::push_point;
 use crate::exhibits::time_axis::{PlotTimeAxis, minutes};
-use steadfast_domain::findings::{Axis, Plot, Scale, Series, Stroke};
+use steadfast_domain::findings::{Axis, BandEdge, Plot, Scale, Series, Stroke};
 use steadfast_domain::measurement::Interval;
 use steadfast_domain::{CoarseHistogram, Nanos, Outcome, Step};
 
@@ -102,10 +102,10 @@ pub(crate) fn response_plot(
     let has = |at: &usize| seconds.iter().filter(|second| second.upper[*at].is_some()).count();
     let at = (0..UPPER.len()).find(|at| 2 * has(at) > seconds.len()).unwrap_or(UPPER.len() - 1);
     let name = UPPER[at].0;
-    let edges: Vec<(f64, Option<f64>, Option<f64>)> = curve(seconds, time, |s| s.median)
+    let edges: Vec<BandEdge> = curve(seconds, time, |s| s.median)
         .into_iter()
         .zip(curve(seconds, time, |s| s.upper[at]))
-        .map(|((x, low), (_, high))| (x, low, high))
+        .map(|((x, low), (_, high))| BandEdge { x, low, high })
         .collect();
     Plot::lines(id, title, time.axis.clone(), Axis::new("Response time (ms)", Scale::Log10))
     .caption(format!(

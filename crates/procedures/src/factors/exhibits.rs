@@ -90,7 +90,7 @@ impl ProcedureReport for Factors {
         let ratio = |id: &str, label: &str, factor: Factor| {
             let found = results.lowest_to_highest(factor);
             KeyFigure::new(id, label, found.map(|found| found.ratio), "x")
-                .ranging(found.map(|found| found.range))
+                .with_range(found.map(|found| found.range))
         };
         let throttle = results.life_throttle_rate();
         let mut figures = Vec::new();

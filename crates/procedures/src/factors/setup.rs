@@ -418,7 +418,7 @@ fn alignment_levels(setup: &ProcedureSetup) -> Result<Vec<FactorLevel>, Procedur
 
 fn randomness_levels(setup: &ProcedureSetup) -> Result<Vec<FactorLevel>, ProcedureError> {
     let stream = |order, percent: u8| {
-        IoStream::new(Op::Write, order, Bytes::kib(4)).weighing(u32::from(percent))
+        IoStream::new(Op::Write, order, Bytes::kib(4)).with_weight(u32::from(percent))
     };
     let of_percent = |percent: u8| {
         let mut streams = vec![

@@ -86,11 +86,11 @@ impl ProcedureReport for DriveFill {
         let mut figures = vec![
             KeyFigure::new("full-speed", "Full speed", first.full_speed(), "MB/s"),
             KeyFigure::new("full-speed-amount", "At full speed", first.full_speed_gb(), "GB")
-                .noted(first.bytes_without_cliff().map(no_drop_note)),
+                .with_note(first.bytes_without_cliff().map(no_drop_note)),
             KeyFigure::new("next-speed", "Then", first.next_speed(), "MB/s")
-                .noted(first.bytes_without_cliff().map(|_| "did not drop".to_owned())),
+                .with_note(first.bytes_without_cliff().map(|_| "did not drop".to_owned())),
             KeyFigure::new("lowest-speed", "Slowest plateau", first.lowest_speed(), "MB/s")
-                .noted(slowest.map(from_gb_note)),
+                .with_note(slowest.map(from_gb_note)),
             KeyFigure::new("mean-speed", "Mean", first.curve.mean(), "MB/s"),
         ];
         figures.extend(first.after_idle.iter().map(|result| {
@@ -103,7 +103,7 @@ impl ProcedureReport for DriveFill {
                     .and(result.written)
                     .map(|_| "no fast amount".to_owned()),
             };
-            KeyFigure::new(&id, label, result.returned_gb(), "GB").noted(note)
+            KeyFigure::new(&id, label, result.returned_gb(), "GB").with_note(note)
         }));
         figures
     }

@@ -12,7 +12,7 @@ use crate::exhibits::response::tail_plot;
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::report_notation::joined;
 use steadfast_domain::findings::{
-    Axis, Cell, KeyFigure, Metric, Plot, Row, Scale, Series, Setting, Stroke, Table,
+    Axis, BandEdge, Cell, KeyFigure, Metric, Plot, Row, Scale, Series, Setting, Stroke, Table,
 };
 use steadfast_domain::record::Check;
 use steadfast_domain::text::significant;
@@ -106,7 +106,7 @@ impl ProcedureReport for IdleExit {
             let note = longest_response.map(|longest| {
                 format!("{} I/Os, longest {}", result.tally.ios, milliseconds(longest))
             });
-            KeyFigure::new(&id, label, result.tally.response_mean_ms(), "ms").noted(note)
+            KeyFigure::new(&id, label, result.tally.response_mean_ms(), "ms").with_note(note)
         }));
         let longest_idle = results.longest();
         let added = longest_idle.and_then(|result| result.added_ms);
@@ -242,8 +242,11 @@ fn response_plot(run: &IdleExitRun<'_>) -> Plot {
     };
     let shortest = points(|tally| millis(tally.response_shortest()));
     let longest = points(|tally| millis(tally.response_longest()));
-    let edges: Vec<(f64, Option<f64>, Option<f64>)> =
-        shortest.iter().zip(&longest).map(|((x, low), (_, high))| (*x, *low, *high)).collect();
+    let edges: Vec<BandEdge> = shortest
+        .into_iter()
+        .zip(longest)
+        .map(|((x, low), (_, high))| BandEdge { x, low, high })
+        .collect();
     let back_to_back = results.back_to_back.response_mean_ms();
     let baseline = results.idle_times.iter().map(|r| (r.idle.as_secs_f64(), back_to_back));
     Plot::lines(

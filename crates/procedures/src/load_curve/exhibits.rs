@@ -177,7 +177,7 @@ impl ProcedureReport for LoadCurve {
         });
         let mut figures = vec![
             KeyFigure::new("maximum-iops", "Closed-loop maximum", results.maximum, "IOPS")
-                .ranging(results.maximum.and(results.closed_loop.verdict.range())),
+                .with_range(results.maximum.and(results.closed_loop.verdict.range())),
             KeyFigure::new("knee-iops", knee_label, knee.map(|knee| knee.offered), "IOPS"),
         ];
         for percent in FRONT_RATES {
@@ -188,7 +188,7 @@ impl ProcedureReport for LoadCurve {
                 let value = point.and_then(|point| point.percentile_ms(*fraction));
                 let rate = point.map(|point| format!("at {} IOPS", number(point.offered, 0)));
                 let figure = KeyFigure::new(&id, label, value, "ms").of_buckets();
-                figures.push(figure.noted(rate.filter(|_| value.is_some())));
+                figures.push(figure.with_note(rate.filter(|_| value.is_some())));
             }
         }
         figures.extend(slo_figure(run));
@@ -266,7 +266,7 @@ fn slo_figure(run: &LoadCurveRun<'_>) -> Option<KeyFigure> {
     };
     let is_missed = run.results.search == Some(SearchResult::NoneMet);
     let note = is_missed.then(|| "none met it".to_owned());
-    Some(KeyFigure::new("slo-iops", label, value, "IOPS").noted(note))
+    Some(KeyFigure::new("slo-iops", label, value, "IOPS").with_note(note))
 }
 
 fn steady_state_caveat(run: &LoadCurveRun<'_>) -> Option<Caveat> {

@@ -310,7 +310,7 @@ fn resolved(wanted: &BuyerFigure, part: Option<&PartFindings<'_>>) -> (KeyFigure
             return (figure, None);
         }
         EndState::Complete | EndState::Steady => match wanted.absent {
-            AbsentValue::Words(words) => return (figure.noted(Some(words.to_owned())), None),
+            AbsentValue::Words(words) => return (figure.with_note(Some(words.to_owned())), None),
             AbsentValue::Unknown(reason) => reason.to_owned(),
         },
         EndState::NotSteady => format!("{} did not reach steady state", wanted.part),
@@ -365,7 +365,7 @@ fn with_parameter(figure: &KeyFigure) -> KeyFigure {
 fn metric_figure(wanted: &BuyerFigure, metric: &Metric) -> KeyFigure {
     let range = metric.range.map(|(low, high)| (low * wanted.factor, high * wanted.factor));
     let value = Some(metric.value * wanted.factor);
-    let figure = KeyFigure::new(wanted.id, wanted.label, value, wanted.unit).ranging(range);
+    let figure = KeyFigure::new(wanted.id, wanted.label, value, wanted.unit).with_range(range);
     // Percentiles are read from histograms; sensors are no more exact.
     if wanted.unit == "IOPS" { figure } else { figure.of_buckets() }
 }

@@ -173,7 +173,7 @@ impl ProcedureReport for PowerCut {
                 has_any.then(|| results.violations()),
                 "blocks",
             )
-            .noted(has_any.then(|| {
+            .with_note(has_any.then(|| {
                 let trial = &run.test.common_trial;
                 format!(
                     "each cut tests {} blocks, {}",

@@ -454,7 +454,7 @@ fn composite_streams(read_percent: u8, alignment: Bytes, sector: Bytes) -> Vec<I
     for (op, share) in [(Op::Read, read_share), (Op::Write, 100 - read_share)] {
         for CompositeSize { size, percent } in COMPOSITE_SIZES {
             if share > 0 && size.0.is_multiple_of(sector.0) {
-                let stream = IoStream::new(op, Order::Random, size).weighing(percent * share);
+                let stream = IoStream::new(op, Order::Random, size).with_weight(percent * share);
                 streams.push(IoStream { alignment: Some(alignment), ..stream });
             }
         }

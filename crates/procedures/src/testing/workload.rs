@@ -32,9 +32,9 @@ pub(crate) fn workload() -> AppliedWorkload {
             ("Capture layer".into(), "block".into()),
         ],
         streams: vec![
-            IoStream::new(Op::Write, Order::Random, Bytes::kib(4)).weighing(5000),
-            IoStream::new(Op::Read, Order::Random, Bytes::kib(8)).weighing(3000),
-            IoStream::new(Op::Write, sequential, Bytes::kib(64)).weighing(2000),
+            IoStream::new(Op::Write, Order::Random, Bytes::kib(4)).with_weight(5000),
+            IoStream::new(Op::Read, Order::Random, Bytes::kib(8)).with_weight(3000),
+            IoStream::new(Op::Write, sequential, Bytes::kib(64)).with_weight(2000),
         ],
         captured_ios: 10_007,
         captured_bytes: Some(Bytes(200_000_000)),

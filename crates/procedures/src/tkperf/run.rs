@@ -246,7 +246,8 @@ impl TkperfRun {
 
     fn setup_information(&self, record: &Record) -> Page {
         let mut exhibits = Vec::new();
-        exhibits.extend(record.opening().map(|(device, ..)| {
+        exhibits.extend(record.opening().map(|opening| {
+            let device = opening.device;
             let rows = [
                 Setting::identity("Model number", &device.model),
                 Setting::identity("Serial number", &device.serial),
@@ -276,15 +277,15 @@ impl TkperfRun {
 
     fn performance_system(&self, record: &Record) -> impl Iterator<Item = Facts> {
         let demand = self.setup.settings.demand_or(DEMAND);
-        let host = record.opening();
+        let opening = record.opening();
         let host_text = |value: fn(&steadfast_domain::Host) -> Option<String>| {
-            host.and_then(|(_, host, ..)| value(host))
+            opening.and_then(|opening| value(opening.host))
         };
         let name = RUN_NAME.value(&self.setup.settings);
         let system = Facts::new("Performance System").rows([
             Setting::identity("Name of the run", name).by(Origin::Chosen),
-            Setting::identity("Software", host.map(|(.., software)| software)),
-            Setting::identity("Engine", host.map(|(_, _, engine, _)| engine)),
+            Setting::identity("Software", opening.map(|opening| opening.software)),
+            Setting::identity("Engine", opening.map(|opening| opening.engine)),
             Setting::outcome("Tests", self.parts.len().to_string()),
             Setting::outcome("Number of jobs (-nj)", demand.threads.to_string()),
             Setting::outcome("Number of outstanding IOs (-iod)", demand.depth.to_string()),

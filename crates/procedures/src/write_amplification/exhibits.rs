@@ -127,7 +127,7 @@ impl ProcedureReport for WriteAmplificationTest {
                 .about(cell.map(|cell| cell.cell.name()));
             match cell.and_then(CellResult::range) {
                 Some(range) if range.is_of_counters => figure.bounded(Some(range.bounds)),
-                range => figure.ranging(range.map(|range| range.bounds)),
+                range => figure.with_range(range.map(|range| range.bounds)),
             }
         };
         let steady = results.ascending();
@@ -158,7 +158,7 @@ impl ProcedureReport for WriteAmplificationTest {
             }
             let range = result.range().map(|range| range.bounds);
             let own = Metric::new("write-amplification", &point, result.value(), RATIO);
-            metrics.extend(own.map(|metric| metric.ranging(range)));
+            metrics.extend(own.map(|metric| metric.with_range(range)));
         }
         metrics
     }

@@ -159,10 +159,10 @@ impl ApplicableWorkload for WriteWorkload {
                 let sectors = |size: Bytes| (size.0 / 512) as u32;
                 let order = Order::Sequential(Cursor::Own);
                 let sequential = IoStream::new(Op::Write, order, SEQUENTIAL)
-                    .weighing(sequential_percent * sectors(self.size));
+                    .with_weight(sequential_percent * sectors(self.size));
                 let random = self
                     .random(Op::Write)
-                    .weighing((100 - sequential_percent) * sectors(SEQUENTIAL));
+                    .with_weight((100 - sequential_percent) * sectors(SEQUENTIAL));
                 let first_half = Zone { weight: 1, from_ppm: 0, to_ppm: 500_000 };
                 let second_half = Zone { weight: 1, from_ppm: 500_000, to_ppm: 1_000_000 };
                 vec![
@@ -171,8 +171,8 @@ impl ApplicableWorkload for WriteWorkload {
                 ]
             }
             WorkloadKind::Discards { percent } => vec![
-                self.random(Op::Write).weighing(100 - percent),
-                self.random(Op::Discard).weighing(*percent),
+                self.random(Op::Write).with_weight(100 - percent),
+                self.random(Op::Discard).with_weight(*percent),
             ],
             WorkloadKind::Captured(composite) => composite.streams(),
         }

@@ -3,6 +3,7 @@
 
 use super::side::{ComparedRun, letters};
 use crate::grouping::unique_by;
+use crate::number::{self, signed};
 use steadfast_domain::findings::{
     Axis, Cell, Column, KeyFigure, MetricGoal, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
     may_be_noise,
@@ -151,7 +152,7 @@ fn head(figure: &KeyFigure) -> String {
 }
 
 fn value_cell(figure: &KeyFigure) -> Cell {
-    let value = crate::number::figure(figure);
+    let value = number::figure(figure);
     match figure.note.as_ref().filter(|_| figure.value.is_some()) {
         Some(note) => Cell::text(format!("{value} ({note})")),
         None => Cell::text(value),
@@ -202,9 +203,8 @@ fn with_bars(
         for (x, one) in (0u32..).zip(figures) {
             let change = one.percent(at).map(|percent| percent - 100.0);
             if let Some(change) = change.filter(|change| change.abs() > DRAWN_MAX) {
-                let sign = if change > 0.0 { "+" } else { "" };
-                let change = crate::number::grouped(change, 0);
-                cut_off.push(format!("{}, {}: {sign}{change} %", one.figure.label, side.letter));
+                let change = signed(change, 0);
+                cut_off.push(format!("{}, {}: {change} %", one.figure.label, side.letter));
             }
             points.push((f64::from(x), change));
         }

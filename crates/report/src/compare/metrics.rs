@@ -2,6 +2,7 @@
 //! spreadsheets and data frames.
 
 use super::side::ComparedRun;
+use crate::named_run::NamedRun;
 use crate::parts;
 use steadfast_domain::findings::{Cell, Metric, Row, Table};
 use steadfast_domain::{Findings, Op};
@@ -21,11 +22,10 @@ pub(super) fn table(sides: &[ComparedRun<'_>]) -> Option<Table> {
     (!rows.is_empty()).then(|| long_table(rows))
 }
 
-/// Returns every number of the runs, given with their names, and of the procedures they consist
-/// of.
-pub fn metrics(runs: &[(String, Findings)]) -> Table {
+/// Returns every number of the runs and of the procedures they consist of.
+pub fn metrics(runs: &[NamedRun]) -> Table {
     let mut all = Vec::new();
-    for (name, findings) in runs {
+    for NamedRun { name, findings } in runs {
         all.extend(parts::with_parts(findings).flat_map(|one| rows(name, one)));
     }
     long_table(all)

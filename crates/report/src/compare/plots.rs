@@ -23,12 +23,31 @@ pub(super) struct Overlays {
     pub left_out: Vec<String>,
 }
 
+/// A drawing of one series, with one line per run.
+struct SeriesOverlay {
+    /// ID of the series.
+    series: String,
+    plot: Plot,
+}
+
+/// Rank of an overlay; the lowest are drawn.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct OverlayRank {
+    /// Number of overlays that its load, or else its plot, has before it.
+    turn: usize,
+    /// Index into [`PREFERRED_SERIES`]; its length for other loads.
+    load: usize,
+    plot: usize,
+    /// Index among the overlays of the plot.
+    series: usize,
+}
+
 /// Overlays the plots that at least two runs have, at most `max` drawings. First come one drawing
 /// per load in [`PREFERRED_SERIES`] and the first series of every other plot, then their second series,
 /// each in order of importance.
 pub(super) fn overlaid(sides: &[ComparedRun<'_>], max: usize) -> Overlays {
     let plots: Vec<Vec<&Plot>> = sides.iter().map(plots_of_run).collect();
-    let mut of_plots: Vec<Vec<(String, Plot)>> = Vec::new();
+    let mut overlays_by_plot: Vec<Vec<SeriesOverlay>> = Vec::new();
     let drawable = plots.iter().flatten().filter(|plot| plot.kind != PlotKind::HeatMap);
     for plot in unique_by(drawable, |one, other| one.id == other.id) {
         // A flat plot shows the same series as columns in perspective.
@@ -41,30 +60,32 @@ pub(super) fn overlaid(sides: &[ComparedRun<'_>], max: usize) -> Overlays {
             .map(|other| other.filter(|other| other.x.scale == plot.x.scale))
             .collect();
         if same.iter().flatten().count() > 1 {
-            of_plots.push(overlays(sides, plot, &same));
+            overlays_by_plot.push(overlays(sides, plot, &same));
         }
     }
-    let mut drawn = [0; PREFERRED_SERIES.len()];
-    let mut order: Vec<(usize, usize, usize, usize)> = Vec::new();
-    for (plot, overlays) in of_plots.iter().enumerate() {
-        for (nth, (key, _)) in overlays.iter().enumerate() {
-            let load = PREFERRED_SERIES.iter().position(|names| names.contains(&key.as_str()));
-            let turn = load.map_or(nth, |load| {
-                drawn[load] += 1;
-                drawn[load] - 1
+    let mut overlays_of_load = [0; PREFERRED_SERIES.len()];
+    let mut ranks: Vec<OverlayRank> = Vec::new();
+    for (plot, overlays) in overlays_by_plot.iter().enumerate() {
+        for (series, overlay) in overlays.iter().enumerate() {
+            let id = overlay.series.as_str();
+            let load = PREFERRED_SERIES.iter().position(|names| names.contains(&id));
+            let turn = load.map_or(series, |load| {
+                overlays_of_load[load] += 1;
+                overlays_of_load[load] - 1
             });
-            order.push((turn, load.unwrap_or(PREFERRED_SERIES.len()), plot, nth));
+            let load = load.unwrap_or(PREFERRED_SERIES.len());
+            ranks.push(OverlayRank { turn, load, plot, series });
         }
     }
-    order.sort_unstable();
-    let chosen = &order[..order.len().min(max)];
+    ranks.sort_unstable();
+    ranks.truncate(max);
     let mut all = Overlays::default();
-    for (at, overlays) in of_plots.into_iter().enumerate() {
-        for (nth, (_, overlay)) in overlays.into_iter().enumerate() {
-            if chosen.iter().any(|(_, _, plot, own)| (*plot, *own) == (at, nth)) {
-                all.drawn.push(overlay);
+    for (plot, overlays) in overlays_by_plot.into_iter().enumerate() {
+        for (series, overlay) in overlays.into_iter().enumerate() {
+            if ranks.iter().any(|rank| rank.plot == plot && rank.series == series) {
+                all.drawn.push(overlay.plot);
             } else {
-                all.left_out.push(overlay.title);
+                all.left_out.push(overlay.plot.title);
             }
         }
     }
@@ -111,7 +132,7 @@ fn overlays(
     sides: &[ComparedRun<'_>],
     first: &Plot,
     plots: &[Option<&Plot>],
-) -> Vec<(String, Plot)> {
+) -> Vec<SeriesOverlay> {
     let series = plots.iter().flatten().flat_map(|plot| measured(plot));
     let mut keys = unique_by(series, |one, other| is_same(one, other));
     // If every plot has one series, they are compared whatever their names.
@@ -130,7 +151,8 @@ fn overlays(
         };
         let is_key = |series: &Series| alone || is_same(series, key);
         let overlay = overlay(sides, first, plots, key.right, is_key);
-        overlays.push((key.id.clone(), Plot { id, title, ..overlay }));
+        let plot = Plot { id, title, ..overlay };
+        overlays.push(SeriesOverlay { series: key.id.clone(), plot });
     }
     overlays
 }

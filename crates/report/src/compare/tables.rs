@@ -52,9 +52,9 @@ pub(super) fn compared<'a>(
         if same.iter().flatten().count() < 2 {
             continue;
         }
-        let together = side_by_side(sides, table, &same);
-        if !together.rows.is_empty() && out.iter().all(|other| other.rows != together.rows) {
-            out.push(together);
+        let comparison = side_by_side(sides, table, &same);
+        if !comparison.rows.is_empty() && out.iter().all(|other| other.rows != comparison.rows) {
+            out.push(comparison);
         }
     }
     out
@@ -98,7 +98,7 @@ fn values_in(table: &Table) -> Vec<(CellKey<'_>, CellValue<'_>)> {
         if !row.head.is_empty() || table.block.is_none() {
             head = &row.head;
         }
-        for (block, column, column_repetition, cell) in cells_of(table, row) {
+        for PlacedCell { cell, block, column, column_repetition } in cells_of(table, row) {
             let mut key = CellKey {
                 row: &row.id,
                 row_repetition: 0,
@@ -115,8 +115,15 @@ fn values_in(table: &Table) -> Vec<(CellKey<'_>, CellValue<'_>)> {
     out
 }
 
-/// A cell with its block, its column, and the index among columns of the same name.
-type PlacedCell<'a> = (Option<&'a str>, &'a Column, usize, &'a Cell);
+/// A cell with its place in a row.
+struct PlacedCell<'a> {
+    cell: &'a Cell,
+    /// Name of its block of columns, if the table has several.
+    block: Option<&'a str>,
+    column: &'a Column,
+    /// Index among the columns of the same name.
+    column_repetition: usize,
+}
 
 fn cells_of<'a>(table: &'a Table, row: &'a Row) -> Vec<PlacedCell<'a>> {
     match table.block {
@@ -126,11 +133,13 @@ fn cells_of<'a>(table: &'a Table, row: &'a Row) -> Vec<PlacedCell<'a>> {
 }
 
 fn cells_in_columns<'a>(table: &'a Table, row: &'a Row) -> Vec<PlacedCell<'a>> {
-    let nth = |at: usize| {
-        table.columns[..at].iter().filter(|other| other.id == table.columns[at].id).count()
-    };
-    let cells = table.columns.iter().zip(&row.cells).enumerate();
-    cells.map(|(at, (column, cell))| (None, column, nth(at), cell)).collect()
+    let mut placed = Vec::new();
+    for (at, (column, cell)) in table.columns.iter().zip(&row.cells).enumerate() {
+        let before = &table.columns[..at];
+        let column_repetition = before.iter().filter(|other| other.id == column.id).count();
+        placed.push(PlacedCell { cell, block: None, column, column_repetition });
+    }
+    placed
 }
 
 /// Returns the cells of a row of blocks; a block without a name is empty.
@@ -138,8 +147,9 @@ fn cells_in_blocks<'a>(table: &'a Table, row: &'a Row, width: usize) -> Vec<Plac
     let mut out = Vec::new();
     for (columns, cells) in table.columns.chunks(width).zip(row.cells.chunks(width)) {
         let Some(name) = cells.first().and_then(text) else { continue };
-        let others = columns.iter().zip(cells).skip(1);
-        out.extend(others.map(|(column, cell)| (Some(name), column, 0, cell)));
+        for (column, cell) in columns.iter().zip(cells).skip(1) {
+            out.push(PlacedCell { cell, block: Some(name), column, column_repetition: 0 });
+        }
     }
     out
 }

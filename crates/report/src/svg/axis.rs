@@ -12,20 +12,23 @@ const OCTAVES_MAX: i32 = 12;
 /// Maximum number of measured values with their own tick.
 const MEASURED_TICKS_MAX: usize = 14;
 
-/// Labeled positions, and faint grid lines between them.
-pub struct Ticks {
-    /// Positions from 0 to 1, with their labels.
-    pub labelled: Vec<(f64, String)>,
-    /// Positions from 0 to 1.
-    pub faint: Vec<f64>,
+/// A labeled position along an axis.
+pub struct TickLabel {
+    /// Position from 0 to 1.
+    pub position: f64,
+    pub text: String,
 }
 
 /// An axis over a range of values.
 pub struct Ruler {
-    logarithmic: bool,
-    low: f64,
-    high: f64,
-    pub ticks: Ticks,
+    pub logarithmic: bool,
+    /// Value at position 0.
+    pub low: f64,
+    /// Value at position 1.
+    pub high: f64,
+    pub labels: Vec<TickLabel>,
+    /// Positions from 0 to 1 of faint grid lines between the labels.
+    pub faint: Vec<f64>,
     /// True if the ticks name their unit of time, which differs from that of the axis label.
     pub names_unit: bool,
 }
@@ -37,7 +40,7 @@ impl Ruler {
         let logarithmic = matches!(scale, Scale::Log10 | Scale::Log2);
         let (min, max) = range(values, logarithmic).unwrap_or((1.0, 10.0));
         match scale {
-            Scale::Linear if (min, max) == (0.0, 0.0) => Ruler::stepped((0.0, 1.0), 0.2),
+            Scale::Linear if (min, max) == (0.0, 0.0) => Ruler::stepped(0.0, 1.0, 0.2),
             Scale::Linear => linear(min.min(0.0), max.max(0.0), 0.0),
             Scale::Percent => percent(min, max),
             Scale::LinearFitted => linear(min, max, 0.08),
@@ -53,7 +56,7 @@ impl Ruler {
     pub fn across(axis: &Axis, values: &[f64]) -> Ruler {
         match (&axis.scale, axis.time.map(TimeUnit::seconds), range(values, false)) {
             (Scale::Linear, Some(unit), Some((min, max))) if max > min.min(0.0) => {
-                clock((min.min(0.0), max), unit, &axis.clock)
+                clock(min.min(0.0), max, unit, &axis.clock)
             }
             _ => Ruler::new(&axis.scale, values),
         }
@@ -64,16 +67,11 @@ impl Ruler {
         match (&axis.scale, axis.time.map(TimeUnit::seconds)) {
             (Scale::Categories(names), _) => categories(names),
             (Scale::Log10 | Scale::Log2, _) if low > 0.0 => {
-                Ruler::build(true, (low, high), &log_labels(low, high), &[])
+                Ruler::build(true, low, high, &log_labels(low, high), &[])
             }
-            (Scale::Linear, Some(unit)) => clock((low, high), unit, &axis.clock),
-            _ => Ruler::stepped((low, high), nice_step(high - low)),
+            (Scale::Linear, Some(unit)) => clock(low, high, unit, &axis.clock),
+            _ => Ruler::stepped(low, high, nice_step(high - low)),
         }
-    }
-
-    /// Returns the lower and upper end, and true if the axis is logarithmic.
-    pub fn span(&self) -> (f64, f64, bool) {
-        (self.low, self.high, self.logarithmic)
     }
 
     /// Returns the position of a value: 0 and 1 are the ends of the axis. `None` if the scale
@@ -90,36 +88,46 @@ impl Ruler {
         }
     }
 
-    fn build(logarithmic: bool, range: (f64, f64), labels: &[f64], faint: &[f64]) -> Ruler {
+    /// Returns an axis with a label at each of the values `labels`.
+    fn build(logarithmic: bool, low: f64, high: f64, labels: &[f64], faint: &[f64]) -> Ruler {
         let named = labels.iter().map(|v| (*v, number::short(*v))).collect();
-        Ruler::named(logarithmic, range, named, faint)
+        Ruler::named(logarithmic, low, high, named, faint)
     }
 
     /// Returns a linear axis with a tick at every multiple of `step`, each with enough decimals to
     /// distinguish it from the next.
-    fn stepped(range: (f64, f64), step: f64) -> Ruler {
-        let values = multiples_of(step, range.0, range.1);
+    fn stepped(low: f64, high: f64, step: f64) -> Ruler {
+        let values = multiples_of(step, low, high);
         let named = values.into_iter().map(|v| (v, number::stepped(v, step))).collect();
-        Ruler::named(false, range, named, &[])
+        Ruler::named(false, low, high, named, &[])
     }
 
+    /// Returns an axis with these labels of values; those beyond its ends are left out.
     fn named(
         logarithmic: bool,
-        range: (f64, f64),
+        low: f64,
+        high: f64,
         labels: Vec<(f64, String)>,
         faint: &[f64],
     ) -> Ruler {
-        let empty = Ticks { labelled: Vec::new(), faint: Vec::new() };
-        let (low, high) = range;
         // A range too narrow for floating-point division is widened.
         let high = high.max(low + low.abs() * 1e-9 * f64::from(!logarithmic));
-        let mut ruler = Ruler { logarithmic, low, high, ticks: empty, names_unit: false };
-        let inside = |part: &f64| (-1e-9..=1.0 + 1e-9).contains(part);
-        let labelled = labels.into_iter().map(|(v, label)| (ruler.part(v), label));
-        let labelled = labelled.filter(|(part, _)| inside(part)).collect();
-        let faint = faint.iter().map(|v| ruler.part(*v)).filter(inside).collect();
-        ruler.ticks = Ticks { labelled, faint };
-        ruler
+        let ruler = Ruler {
+            logarithmic,
+            low,
+            high,
+            labels: Vec::new(),
+            faint: Vec::new(),
+            names_unit: false,
+        };
+        let is_inside = |position: &f64| (-1e-9..=1.0 + 1e-9).contains(position);
+        let labels = labels
+            .into_iter()
+            .map(|(value, text)| TickLabel { position: ruler.part(value), text })
+            .filter(|label| is_inside(&label.position))
+            .collect();
+        let faint = faint.iter().map(|v| ruler.part(*v)).filter(is_inside).collect();
+        Ruler { labels, faint, ..ruler }
     }
 }
 
@@ -175,13 +183,13 @@ fn linear(min: f64, max: f64, pad: f64) -> Ruler {
     };
     let step = nice_step(max - min);
     if pad > 0.0 {
-        return Ruler::stepped((min, max), step);
+        return Ruler::stepped(min, max, step);
     }
     // Whole steps at both ends, and space between the highest value and the frame.
     let room = (max - min) * HEADROOM;
     let (low, high) = (room_below(min, room), if max > 0.0 { max + room } else { max });
     let (low, high) = ((low / step + 1e-9).floor() * step, (high / step - 1e-9).ceil() * step);
-    Ruler::stepped((low, high), step)
+    Ruler::stepped(low, high, step)
 }
 
 /// From zero to 100 at most: no part is larger than the whole. Changes may be negative, to −100 at
@@ -195,7 +203,7 @@ fn percent(min: f64, max: f64) -> Ruler {
     if (low, high) == (ruler.low, ruler.high) {
         ruler
     } else {
-        Ruler::stepped((low, high), nice_step(high - low))
+        Ruler::stepped(low, high, nice_step(high - low))
     }
 }
 
@@ -214,7 +222,7 @@ fn integers(min: f64, max: f64) -> Ruler {
     let step = if last - first > 20.0 { ((last - first) / 10.0).ceil() } else { 1.0 };
     let labels: Vec<f64> =
         (0..1000).map(|n| first + f64::from(n) * step).take_while(|v| *v <= last).collect();
-    Ruler::build(false, (min.min(first - 0.4), max.max(last + 0.4)), &labels, &[])
+    Ruler::build(false, min.min(first - 0.4), max.max(last + 0.4), &labels, &[])
 }
 
 /// Tick steps of an axis of time, in seconds.
@@ -225,7 +233,7 @@ const CLOCK_STEPS: [f64; 19] = [
 
 /// Returns an axis of time with a unit of `unit` seconds. If the ticks are whole minutes or hours
 /// of a smaller unit, they are labeled as such.
-fn clock((low, high): (f64, f64), unit: f64, shown: &[ClockTime]) -> Ruler {
+fn clock(low: f64, high: f64, unit: f64, clock_times: &[ClockTime]) -> Ruler {
     let span = (high - low) * unit;
     let fits = |step: &&f64| span / **step <= 8.0;
     let step = match CLOCK_STEPS.iter().find(fits) {
@@ -233,9 +241,9 @@ fn clock((low, high): (f64, f64), unit: f64, shown: &[ClockTime]) -> Ruler {
         Some(step) => *step,
         None => nice_step(span / 86400.0) * 86400.0,
     };
-    if !shown.is_empty() {
-        let labels = times_of_day((low, high), (unit, step), shown);
-        return Ruler { names_unit: true, ..Ruler::named(false, (low, high), labels, &[]) };
+    if !clock_times.is_empty() {
+        let labels = times_of_day(low, high, unit, step, clock_times);
+        return Ruler { names_unit: true, ..Ruler::named(false, low, high, labels, &[]) };
     }
     let whole = |seconds: f64| step % seconds == 0.0 && unit < seconds;
     let name = |value: f64| match value * unit {
@@ -246,24 +254,28 @@ fn clock((low, high): (f64, f64), unit: f64, shown: &[ClockTime]) -> Ruler {
     };
     let labels = multiples_of(step / unit, low, high).into_iter().map(|v| (v, name(v))).collect();
     let names_unit = whole(3600.0) || whole(60.0);
-    Ruler { names_unit, ..Ruler::named(false, (low, high), labels, &[]) }
+    Ruler { names_unit, ..Ruler::named(false, low, high, labels, &[]) }
 }
 
-/// Returns clock times at the multiples of a step: the time of day, or the date at midnight.
+/// Returns clock times at the multiples of `step` seconds: the time of day, or the date at midnight.
 fn times_of_day(
-    (low, high): (f64, f64),
-    (unit, step): (f64, f64),
-    shown: &[ClockTime],
+    low: f64,
+    high: f64,
+    unit: f64,
+    step: f64,
+    clock_times: &[ClockTime],
 ) -> Vec<(f64, String)> {
-    let ends = shown.iter().skip(1).map(|part| part.from).chain([f64::INFINITY]);
-    let parts = shown.iter().zip(ends).flat_map(|(part, end)| {
+    let mut labels = Vec::new();
+    for (index, part) in clock_times.iter().enumerate() {
+        let end = clock_times.get(index + 1).map_or(f64::INFINITY, |next| next.from);
         let first = low.max(if part.from > 0.0 { part.from } else { low });
         let last = if end <= high { end - step / unit * 1e-6 } else { high };
-        let at = move |value: f64| value * unit + part.ahead_s;
-        let seconds = multiples_of(step, at(first), at(last));
-        seconds.into_iter().map(move |seconds| ((seconds - part.ahead_s) / unit, seconds))
-    });
-    parts.map(|(value, seconds)| (value, clock_face(seconds, step))).collect()
+        let clock_time = |value: f64| value * unit + part.ahead_s;
+        for seconds in multiples_of(step, clock_time(first), clock_time(last)) {
+            labels.push(((seconds - part.ahead_s) / unit, clock_face(seconds, step)));
+        }
+    }
+    labels
 }
 
 /// Formats as `06:15`, `06:15:30` or `06:15:30.0005`; at midnight as the date.
@@ -314,7 +326,7 @@ fn decades(min: f64, max: f64) -> Ruler {
     let low = all.iter().copied().rev().find(|v| *v <= min * 0.97).unwrap_or(min);
     let high = all.iter().copied().find(|v| *v >= max * 1.03).unwrap_or(max);
     let faint = multiples(low, high, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]);
-    Ruler::build(true, (low, high), &log_labels(low, high), &faint)
+    Ruler::build(true, low, high, &log_labels(low, high), &faint)
 }
 
 /// Returns an axis with ticks at the values, such as block sizes, if they are few; otherwise at
@@ -331,19 +343,23 @@ fn octaves(min: f64, max: f64, values: &[f64]) -> Ruler {
         _ => (first..=last).step_by(step).map(|n| 2f64.powi(n)).collect(),
     };
     let named = labels.into_iter().map(|v| (v, number::short(v).replace(',', ""))).collect();
-    let range = (min / 1.3, max.max(min * 2.0) * 1.3);
-    Ruler::named(true, range, named, &[])
+    Ruler::named(true, min / 1.3, max.max(min * 2.0) * 1.3, named, &[])
 }
 
 fn categories(names: &[String]) -> Ruler {
     let count = names.len().max(1) as f64;
-    let labelled = names
-        .iter()
-        .enumerate()
-        .map(|(index, name)| ((index as f64 + 0.5) / count, name.clone()))
-        .collect();
-    let ticks = Ticks { labelled, faint: Vec::new() };
-    Ruler { logarithmic: false, low: -0.5, high: count - 0.5, ticks, names_unit: false }
+    let label = |(index, name): (usize, &String)| TickLabel {
+        position: (index as f64 + 0.5) / count,
+        text: name.clone(),
+    };
+    Ruler {
+        logarithmic: false,
+        low: -0.5,
+        high: count - 0.5,
+        labels: names.iter().enumerate().map(label).collect(),
+        faint: Vec::new(),
+        names_unit: false,
+    }
 }
 
 #[cfg(test)]
@@ -351,7 +367,7 @@ mod tests {
     use super::*;
 
     fn named(ruler: Ruler) -> Vec<String> {
-        ruler.ticks.labelled.into_iter().map(|(_, label)| label).collect()
+        ruler.labels.into_iter().map(|label| label.text).collect()
     }
 
     fn labels(scale: &Scale, values: &[f64]) -> Vec<String> {
@@ -384,7 +400,7 @@ mod tests {
                     assert!(
                         ruler.position(f64::NAN).is_none() && ruler.position(f64::MAX).is_none()
                     );
-                    assert!(ruler.ticks.labelled.len() < 60, "{scale:?} {values:?}");
+                    assert!(ruler.labels.len() < 60, "{scale:?} {values:?}");
                 }
             }
         }
@@ -398,8 +414,8 @@ mod tests {
         assert_eq!(labels(&Scale::Percent, &[0.0, 98.5, 100.000_001])[5..], ["100"]);
         assert_eq!(labels(&Scale::Percent, &[2.9]).last().unwrap(), "3");
         let ends = |values: &[f64]| {
-            let (low, high, _) = Ruler::new(&Scale::Percent, values).span();
-            (low, high)
+            let ruler = Ruler::new(&Scale::Percent, values);
+            (ruler.low, ruler.high)
         };
         assert_eq!(ends(&[-40.0, 899.0]), (-50.0, 100.0));
         assert_eq!(ends(&[-899.0, -1.0]), (-100.0, 0.0));

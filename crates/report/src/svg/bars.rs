@@ -79,8 +79,7 @@ fn write_cut_off_values(drawing: &mut SvgDrawing, mut bars: Vec<CutOffBar>) {
             continue;
         }
         free_from = right;
-        let sign = if bar.value > 0.0 { "+" } else { "" };
-        let text = format!("{sign}{}", number::grouped(bar.value, 0));
+        let text = number::signed(bar.value, 0);
         let length = text.chars().count() as f64 * NUMBER_SIZE * LETTER + 6.0;
         // A short piece of the bar remains between the edge and the gap.
         let towards_floor = if bar.floor > bar.top { 1.0 } else { -1.0 };

@@ -194,7 +194,7 @@ impl Chart {
 
 impl ChartAxis {
     fn new(axis: &Axis, ruler: &Ruler) -> ChartAxis {
-        let (low, high, log) = ruler.span();
+        let Ruler { low, high, logarithmic: log, .. } = *ruler;
         let names = match &axis.scale {
             Scale::Categories(names) => names.clone(),
             _ => Vec::new(),

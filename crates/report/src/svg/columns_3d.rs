@@ -87,11 +87,12 @@ fn room(drawing: &mut SvgDrawing, ruler: &Ruler, plot: &Plot) {
         "#f8f8f8",
         GRID,
     );
-    for (up, label) in &ruler.ticks.labelled {
-        drawing.line(corner(0., 0., *up), corner(0., 1., *up), GRID, 1.0);
-        drawing.line(corner(0., 1., *up), corner(1., 1., *up), GRID, 1.0);
-        let (x, y) = corner(0., 0., *up);
-        drawing.text((x - 8.0, y + 4.5), LETTERS, TextAnchor::End, label);
+    for label in &ruler.labels {
+        let up = label.position;
+        drawing.line(corner(0., 0., up), corner(0., 1., up), GRID, 1.0);
+        drawing.line(corner(0., 1., up), corner(1., 1., up), GRID, 1.0);
+        let (x, y) = corner(0., 0., up);
+        drawing.text((x - 8.0, y + 4.5), LETTERS, TextAnchor::End, &label.text);
     }
     let (_, middle) = corner(0., 0., 0.5);
     drawing.text_upwards((20.0, middle), 14.0, &plot.y.label);

@@ -1,7 +1,7 @@
 //! The common parts of plots over two axes: margins, grid, axes, marks and legend, none of which
 //! may overlap or be clipped.
 
-use super::axis::Ruler;
+use super::axis::{Ruler, TickLabel};
 use super::paint::{FAINT, GRID, INK, LETTERS, SvgDrawing, TextAnchor};
 use steadfast_domain::findings::{Marker, Plot, Scale};
 
@@ -114,6 +114,12 @@ impl SeriesLook {
 pub struct LegendEntry {
     pub name: String,
     pub look: SeriesLook,
+}
+
+/// An entry of a legend below the plot.
+struct PlacedEntry<'a> {
+    left: f64,
+    entry: &'a LegendEntry,
 }
 
 /// The axes of a plot.
@@ -312,33 +318,34 @@ impl PlotFrame {
 
     /// Returns the rows of a legend below the plot, every entry with its left edge: in columns, or
     /// one after the other if that takes fewer rows.
-    fn legend_rows(&self) -> Vec<Vec<(f64, &LegendEntry)>> {
+    fn legend_rows(&self) -> Vec<Vec<PlacedEntry<'_>>> {
         let room = self.size.width - 2.0 * LEGEND_LEFT;
         let widths: Vec<f64> = self.legend.iter().map(entry_width).collect();
         let widest = widths.iter().copied().fold(1.0, f64::max);
         let columns = (room / widest).floor().clamp(1.0, 6.0) as usize;
         let deep = self.legend.len().div_ceil(columns).max(1);
-        let mut running: Vec<Vec<(f64, &LegendEntry)>> = Vec::new();
+        let mut running: Vec<Vec<PlacedEntry<'_>>> = Vec::new();
         let mut free = f64::INFINITY;
         for (entry, width) in self.legend.iter().zip(&widths) {
             if free + width > room {
                 running.push(Vec::new());
                 free = 0.0;
             }
-            running.last_mut().into_iter().for_each(|row| row.push((LEGEND_LEFT + free, entry)));
+            if let Some(row) = running.last_mut() {
+                row.push(PlacedEntry { left: LEGEND_LEFT + free, entry });
+            }
             free += width;
         }
         if running.len() < deep {
             return running;
         }
         let step = room / columns as f64;
-        let place = |row: usize| {
-            let of_row = (0..columns).map(|column| (column, self.legend.get(column * deep + row)));
-            of_row
-                .filter_map(|(at, entry)| Some((LEGEND_LEFT + at as f64 * step, entry?)))
-                .collect()
-        };
-        (0..deep).map(place).collect()
+        let mut rows: Vec<Vec<PlacedEntry<'_>>> = (0..deep).map(|_| Vec::new()).collect();
+        for (index, entry) in self.legend.iter().enumerate() {
+            let left = LEGEND_LEFT + (index / deep) as f64 * step;
+            rows[index % deep].push(PlacedEntry { left, entry });
+        }
+        rows
     }
 
     /// Returns the position of a value, on the right axis if `right` is true and there is one;
@@ -361,14 +368,16 @@ impl PlotFrame {
     /// Draws the grid lines; to be called before the values are drawn.
     pub fn draw_grid(&self, drawing: &mut SvgDrawing) {
         let area = &self.area;
-        for part in &self.rulers.y.ticks.faint {
+        for part in &self.rulers.y.faint {
             drawing.line((area.x(0.0), area.y(*part)), (area.x(1.0), area.y(*part)), FAINT, 0.8);
         }
-        for (part, _) in &self.rulers.y.ticks.labelled {
-            drawing.line((area.x(0.0), area.y(*part)), (area.x(1.0), area.y(*part)), GRID, 1.0);
+        for label in &self.rulers.y.labels {
+            let y = area.y(label.position);
+            drawing.line((area.x(0.0), y), (area.x(1.0), y), GRID, 1.0);
         }
-        for (part, _) in &self.rulers.x.ticks.labelled {
-            drawing.line((area.x(*part), area.y(0.0)), (area.x(*part), area.y(1.0)), GRID, 1.0);
+        for label in &self.rulers.x.labels {
+            let x = area.x(label.position);
+            drawing.line((x, area.y(0.0)), (x, area.y(1.0)), GRID, 1.0);
         }
     }
 
@@ -376,8 +385,9 @@ impl PlotFrame {
     pub fn draw_axes(&self, drawing: &mut SvgDrawing) {
         let area = &self.area;
         drawing.frame(area.left, area.top, area.width, area.height);
-        for (part, label) in spaced_labels(&self.rulers.y, area.height) {
-            drawing.text((area.left - 8.0, area.y(part) + 4.5), LABEL_SIZE, TextAnchor::End, label);
+        for label in spaced_labels(&self.rulers.y, area.height) {
+            let at = (area.left - 8.0, area.y(label.position) + 4.5);
+            drawing.text(at, LABEL_SIZE, TextAnchor::End, &label.text);
         }
         self.draw_names(drawing);
         let lowest = area.y(0.0) + self.below - 12.0;
@@ -395,10 +405,11 @@ impl PlotFrame {
         let area = &self.area;
         let edge = area.x(1.0);
         let mut widest = 0;
-        for (part, label) in spaced_labels(right, area.height) {
-            widest = widest.max(label.chars().count());
-            drawing.line((edge, area.y(part)), (edge + 5.0, area.y(part)), INK, 1.0);
-            drawing.text((edge + 8.0, area.y(part) + 4.5), LABEL_SIZE, TextAnchor::Start, label);
+        for TickLabel { position, text } in spaced_labels(right, area.height) {
+            let y = area.y(*position);
+            widest = widest.max(text.chars().count());
+            drawing.line((edge, y), (edge + 5.0, y), INK, 1.0);
+            drawing.text((edge + 8.0, y + 4.5), LABEL_SIZE, TextAnchor::Start, text);
         }
         let x = edge + 24.0 + widest as f64 * LABEL_SIZE * LETTER;
         drawing.text_upwards((x, area.y(0.5)), TITLE_SIZE, &self.y_titles[1]);
@@ -408,8 +419,8 @@ impl PlotFrame {
     fn draw_names(&self, drawing: &mut SvgDrawing) {
         let area = &self.area;
         let mut free = f64::NEG_INFINITY;
-        for (part, label) in &self.rulers.x.ticks.labelled {
-            let (x, y) = (area.x(*part), area.y(0.0));
+        for TickLabel { position, text: label } in &self.rulers.x.labels {
+            let (x, y) = (area.x(*position), area.y(0.0));
             if self.has_sloping_names {
                 if x >= free {
                     drawing.text_aslant((x + 4.0, y + 14.0), LABEL_SIZE, &shown(label, NAME_MAX));
@@ -474,7 +485,7 @@ impl PlotFrame {
     fn draw_legend_below(&self, drawing: &mut SvgDrawing) {
         let top = self.area.y(0.0) + self.below + 2.0;
         for (row, entries) in self.legend_rows().into_iter().enumerate() {
-            for (left, entry) in entries {
+            for PlacedEntry { left, entry } in entries {
                 draw_entry(drawing, (left, top + row as f64 * LEGEND_STEP), entry);
             }
         }
@@ -489,7 +500,7 @@ impl PlotFrame {
 
 /// Returns the width of the longest label of an axis.
 fn label_width(ruler: &Ruler) -> f64 {
-    let longest = ruler.ticks.labelled.iter().map(|(_, label)| label.chars().count()).max();
+    let longest = ruler.labels.iter().map(|label| label.text.chars().count()).max();
     longest.unwrap_or(0) as f64 * LABEL_SIZE * LETTER
 }
 
@@ -559,15 +570,14 @@ fn sloping_names_height(scale: &Scale, width: f64) -> Option<f64> {
 }
 
 /// Returns the labels of a vertical axis that do not overlap.
-fn spaced_labels(ruler: &Ruler, height: f64) -> impl Iterator<Item = (f64, &str)> {
+fn spaced_labels(ruler: &Ruler, height: f64) -> impl Iterator<Item = &TickLabel> {
     let mut last = f64::NEG_INFINITY;
-    let named = ruler.ticks.labelled.iter().filter(|(_, label)| !label.is_empty());
-    named.filter_map(move |(part, label)| {
-        let room = (part - last) * height >= LABEL_SIZE;
-        room.then(|| {
-            last = *part;
-            (*part, label.as_str())
-        })
+    ruler.labels.iter().filter(move |label| {
+        let is_drawn = !label.text.is_empty() && (label.position - last) * height >= LABEL_SIZE;
+        if is_drawn {
+            last = label.position;
+        }
+        is_drawn
     })
 }
 

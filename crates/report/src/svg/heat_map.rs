@@ -3,7 +3,7 @@
 //! `y` has categories, a value is the index of a category and has its color. Series on the right
 //! axis are lines over the grid.
 
-use super::axis::{self, Ruler};
+use super::axis::{self, Ruler, TickLabel};
 use super::chart::{Chart, ChartGrid};
 use super::frame::{DrawingSize, LegendEntry, PlotFrame, Rulers, SeriesLook};
 use super::lines;
@@ -140,7 +140,7 @@ pub fn draw(plot: &Plot, size: DrawingSize) -> (SvgDrawing, Option<Chart>) {
     for (index, series) in overlays.iter().enumerate() {
         // A white edge separates a line from dark cells.
         for look in [SeriesLook::line("#ffffff", 3.6, None), line_look(index)] {
-            lines::draw_series(&mut drawing, &frame, series, &look, (index, overlays.len()));
+            lines::draw_series(&mut drawing, &frame, series, &look, index, overlays.len());
         }
     }
     frame.draw_axes(&mut drawing);
@@ -302,14 +302,14 @@ fn scale_bar(
     }
     drawing.frame(left, top, width, height);
     let mut last_tick = f64::INFINITY;
-    for (part, name) in &ruler.ticks.labelled {
-        let tick = y(*part);
+    for TickLabel { position, text } in &ruler.labels {
+        let tick = y(*position);
         if last_tick - tick < 13.0 {
             continue;
         }
         last_tick = tick;
         drawing.line((left + width, tick), (left + width + 4.0, tick), INK, 1.0);
-        drawing.text((left + width + 7.0, tick + 4.5), LETTERS, TextAnchor::Start, name);
+        drawing.text((left + width + 7.0, tick + 4.5), LETTERS, TextAnchor::Start, text);
     }
     drawing.frame(left, area.y(0.0) - 15.0, width, 15.0);
     drawing.text((left + width + 7.0, area.y(0.0) - 3.0), LETTERS, TextAnchor::Start, "none");

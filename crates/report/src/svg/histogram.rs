@@ -6,18 +6,23 @@ use super::lines;
 use super::paint::{SvgDrawing, color, plain_dash};
 use steadfast_domain::findings::{Plot, Scale, Series};
 
-/// A bin: start, end and count.
-type HistogramBin = (f64, f64, f64);
+/// A bin of a histogram.
+#[derive(Debug, PartialEq)]
+struct HistogramBin {
+    start: f64,
+    end: f64,
+    count: f64,
+}
 
 pub fn draw(plot: &Plot, size: DrawingSize) -> (SvgDrawing, Option<Chart>) {
     let filled: Vec<&Series> = plot.series.iter().filter(|s| !is_line(plot, s)).collect();
     let logarithmic = matches!(plot.x.scale, Scale::Log10 | Scale::Log2);
     let bins: Vec<Vec<Vec<HistogramBin>>> =
         filled.iter().map(|s| runs(&s.points, logarithmic)).collect();
-    let edges = bins.iter().flatten().flatten().flat_map(|bin| [bin.0, bin.1]);
+    let edges = bins.iter().flatten().flatten().flat_map(|bin| [bin.start, bin.end]);
     let on_lines = plot.series.iter().filter(|s| is_line(plot, s)).flat_map(|s| &s.points);
     let xs: Vec<f64> = edges.chain(on_lines.map(|(x, _)| *x)).collect();
-    let counts: Vec<f64> = bins.iter().flatten().flatten().map(|bin| bin.2).collect();
+    let counts: Vec<f64> = bins.iter().flatten().flatten().map(|bin| bin.count).collect();
     let looks = looks(plot);
     let legend: Vec<LegendEntry> = plot
         .series
@@ -36,7 +41,7 @@ pub fn draw(plot: &Plot, size: DrawingSize) -> (SvgDrawing, Option<Chart>) {
         }
     }
     for (series, look) in plot.series.iter().zip(&looks).filter(|(s, _)| is_line(plot, s)) {
-        has_values |= lines::draw_series(&mut drawing, &frame, series, look, (0, 1));
+        has_values |= lines::draw_series(&mut drawing, &frame, series, look, 0, 1);
     }
     frame.finish(&mut drawing, has_values);
     let chart = Chart::new(plot, &frame, &looks, false);
@@ -81,7 +86,7 @@ fn runs(points: &[(f64, Option<f64>)], logarithmic: bool) -> Vec<Vec<HistogramBi
         let end = after(index);
         let bin = count.filter(|c| c.is_finite() && usable(*x) && usable(end) && end > *x);
         match (bin, runs.last_mut()) {
-            (Some(count), Some(run)) => run.push((*x, end, count)),
+            (Some(count), Some(run)) => run.push(HistogramBin { start: *x, end, count }),
             _ => runs.push(Vec::new()),
         }
     }
@@ -97,13 +102,13 @@ fn draw_steps(
     run: &[HistogramBin],
     look: &SeriesLook,
 ) -> bool {
-    let floor = frame.position(false, run[0].0, Some(0.0)).map_or(frame.area.y(0.0), |at| at.1);
+    let floor = frame.position(false, run[0].start, Some(0.0)).map_or(frame.area.y(0.0), |at| at.1);
     let across = |x: f64| frame.rulers.x.position(x).map(|part| frame.area.x(part));
     let mut outline = Vec::new();
-    for (from, to, count) in run {
-        let (Some(from), Some(to)) = (across(*from), across(*to)) else { continue };
-        let y = frame.rulers.y.position(*count).map_or(floor, |part| frame.area.y(part));
-        outline.extend([(from, y), (to, y)]);
+    for bin in run {
+        let (Some(left), Some(right)) = (across(bin.start), across(bin.end)) else { continue };
+        let y = frame.rulers.y.position(bin.count).map_or(floor, |part| frame.area.y(part));
+        outline.extend([(left, y), (right, y)]);
     }
     let (Some(first), Some(last)) = (outline.first().copied(), outline.last().copied()) else {
         return false;
@@ -138,10 +143,12 @@ mod tests {
     #[test]
     fn bins_reach_to_the_next_point() {
         let points = [(1.0, Some(5.0)), (2.0, Some(7.0)), (4.0, None), (8.0, Some(1.0))];
+        let bin = |start, end, count| HistogramBin { start, end, count };
         let linear = runs(&points, false);
-        assert_eq!(linear, vec![vec![(1.0, 2.0, 5.0), (2.0, 4.0, 7.0)], vec![(8.0, 12.0, 1.0)]]);
-        assert_eq!(runs(&points, true)[1], vec![(8.0, 16.0, 1.0)]);
-        assert_eq!(runs(&[(3.0, Some(1.0))], false), vec![vec![(3.0, 4.0, 1.0)]]);
+        assert_eq!(linear[0], [bin(1.0, 2.0, 5.0), bin(2.0, 4.0, 7.0)]);
+        assert_eq!((linear.len(), &linear[1][..]), (2, &[bin(8.0, 12.0, 1.0)][..]));
+        assert_eq!(runs(&points, true)[1], [bin(8.0, 16.0, 1.0)]);
+        assert_eq!(runs(&[(3.0, Some(1.0))], false), [[bin(3.0, 4.0, 1.0)]]);
         assert!(runs(&[(f64::NAN, Some(1.0)), (2.0, None)], false).is_empty());
         assert!(runs(&[(3.0, Some(1.0)), (2.0, None)], false).is_empty(), "x must rise");
     }

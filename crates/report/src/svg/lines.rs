@@ -36,7 +36,7 @@ pub fn draw(plot: &Plot, size: DrawingSize) -> (SvgDrawing, Option<Chart>) {
         } else if plot.kind == PlotKind::Scatter && is_cloud(series.stroke) {
             draw_cloud(&mut drawing, &frame, series, look)
         } else {
-            draw_series(&mut drawing, &frame, series, look, (position, measured_count))
+            draw_series(&mut drawing, &frame, series, look, position, measured_count)
         };
         drawing.end();
     }
@@ -128,7 +128,8 @@ pub fn draw_series(
     frame: &PlotFrame,
     series: &Series,
     look: &SeriesLook,
-    (position, lines): (usize, usize),
+    position: usize,
+    lines: usize,
 ) -> bool {
     let place = |point: &(f64, Option<f64>)| frame.position(series.right, point.0, point.1);
     let dense = series.points.len() > MARKED_POINTS_MAX;
@@ -174,16 +175,14 @@ fn draw_band(
         .collect();
     let mut has_values = false;
     for run in edges.split(Option::is_none) {
-        let run: Vec<_> = run.iter().flatten().collect();
-        let above: Vec<(f64, f64)> = run.iter().map(|edges| edges.1).collect();
-        let below: Vec<(f64, f64)> = run.iter().map(|edges| edges.0).collect();
+        let (below, above): (Vec<_>, Vec<_>) = run.iter().flatten().copied().unzip();
         // An isolated value is a short vertical line.
         if let ([low], [high]) = (below.as_slice(), above.as_slice()) {
             drawing.line(*low, *high, &look.color, 1.2);
             has_values = true;
             continue;
         }
-        has_values |= !run.is_empty();
+        has_values |= !below.is_empty();
         let around: Vec<(f64, f64)> = visible_points(&above)
             .into_iter()
             .chain(visible_points(&below).into_iter().rev())
@@ -202,17 +201,17 @@ fn visible_points(line: &[(f64, f64)]) -> Vec<(f64, f64)> {
         return line.to_vec();
     }
     let slot = |point: &(f64, f64)| (point.0 / POINT_DISTANCE_MIN).floor();
-    let mut out = Vec::new();
+    let mut visible = Vec::new();
     for slice in line.chunk_by(|a, b| slot(a) == slot(b)) {
         let by_height = |a: &&(f64, f64), b: &&(f64, f64)| a.1.total_cmp(&b.1);
         let lowest = slice.iter().min_by(by_height);
         let highest = slice.iter().max_by(by_height);
         let points = [slice.first(), lowest, highest, slice.last()];
-        let mut chosen: Vec<(f64, f64)> = points.into_iter().flatten().copied().collect();
-        chosen.dedup();
-        out.extend(chosen);
+        let mut points: Vec<(f64, f64)> = points.into_iter().flatten().copied().collect();
+        points.dedup();
+        visible.extend(points);
     }
-    out
+    visible
 }
 
 fn draw_cloud(

@@ -53,7 +53,7 @@ pub fn draw(plot: &Plot, size: DrawingSize) -> (SvgDrawing, Option<Chart>) {
     frame.draw_grid(&mut drawing);
     let mut has_values = draw_layers(&mut drawing, &frame, &layers, &columns, gap);
     for (series, look) in &line_series {
-        has_values |= lines::draw_series(&mut drawing, &frame, series, look, (0, 1));
+        has_values |= lines::draw_series(&mut drawing, &frame, series, look, 0, 1);
     }
     frame.finish(&mut drawing, has_values);
     let xs: Vec<f64> = columns.iter().map(|column| column.x).collect();

@@ -1,10 +1,9 @@
 //! Computes a trend: selects the runs, and judges every metric of theirs.
 
-use super::selection::{
-    LeftOutRun, NamedRun, SelectedRuns, TrendError, TrendOptions, TrendRun, select,
-};
+use super::selection::{LeftOutRun, SelectedRuns, TrendError, TrendOptions, TrendRun, select};
 use super::series::{self, MetricTrend, SeriesInput, TrendVerdict};
 use crate::grouping::unique_by;
+use crate::named_run::NamedRun;
 use steadfast_domain::Findings;
 use steadfast_domain::device_log::DEVICE_COUNTS;
 use steadfast_domain::findings::{Metric, MetricGoal};
@@ -66,8 +65,8 @@ impl ProcedureTrend {
         let inputs = metrics.iter().map(|metric| SeriesInput {
             metric,
             values: series.iter().map(|run| same_metric(metric, &run.findings)).collect(),
-            baseline_run: baseline.as_ref().and_then(|one| one.at),
-            baseline: baseline.as_ref().and_then(|one| same_metric(metric, &one.findings)),
+            baseline_run: baseline.as_ref().and_then(|one| one.index),
+            baseline: baseline.as_ref().and_then(|one| same_metric(metric, &one.run.findings)),
             has_baseline: baseline.is_some(),
         });
         let metrics = series::trends(inputs.collect(), options.change_min, FALSE_ALARMS_MAX);
@@ -78,7 +77,7 @@ impl ProcedureTrend {
             left_out,
             newest_left_out,
             not_stated,
-            baseline: baseline.map(|one| one.name),
+            baseline: baseline.map(|one| one.run.name),
             change_min: options.change_min,
             metrics,
             simulated: series.iter().any(|run| run.findings.simulated),

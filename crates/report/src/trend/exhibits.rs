@@ -4,10 +4,11 @@ use super::computation::ProcedureTrend;
 use super::selection::TrendRun;
 use super::series::{LevelChange, MetricTrend, TREND_RUNS_MIN, TrendVerdict};
 use crate::date;
+use crate::number::signed;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
-    Axis, COMPARED, COMPARED_SECONDARY, Cell, Exhibit, FormHeader, Marker, Page, Plot, Row, Scale,
-    Series, Stroke, Table,
+    Axis, BandEdge, COMPARED, COMPARED_SECONDARY, Cell, Exhibit, FormHeader, Marker, Page, Plot,
+    Row, Scale, Series, Stroke, Table,
 };
 use steadfast_domain::{Caveat, EndState, Findings};
 
@@ -170,7 +171,7 @@ impl ProcedureTrend {
             let text = format!(
                 "Regression: the largest is {}, {} %; the first run of this level is {first_run}.",
                 worst.title(),
-                signed(worst.percent.unwrap_or(0.0)),
+                signed(worst.percent.unwrap_or(0.0), 1),
             );
             let remedy = "See the table of changes; name a later --baseline to accept it.";
             caveats.push(Caveat::invalidates(ids::REGRESSION, text, remedy));
@@ -389,20 +390,19 @@ impl ProcedureTrend {
         }
         let markers = metric.changes.iter().map(|change| Marker {
             x: change.run as f64 + 1.0,
-            label: format!("{} %", signed(change.percent)),
+            label: format!("{} %", signed(change.percent, 1)),
         });
         plot.markers(markers)
     }
 }
 
-/// An x value with the lower and the upper edge of a band.
-type BandEdge = (f64, Option<f64>, Option<f64>);
-
 /// Returns the band of the noise around each level, with a gap between two levels.
 fn noise_band(metric: &MetricTrend) -> Vec<BandEdge> {
     let width = metric.noise_percent.map_or(0.0, |noise| BAND_SIGMAS * noise / 100.0);
-    let edge = |x: f64, level: Option<f64>| {
-        (x, level.map(|level| level * (1.0 - width)), level.map(|level| level * (1.0 + width)))
+    let edge = |x: f64, level: Option<f64>| BandEdge {
+        x,
+        low: level.map(|level| level * (1.0 - width)),
+        high: level.map(|level| level * (1.0 + width)),
     };
     let mut edges: Vec<BandEdge> = Vec::new();
     for (at, level) in metric.levels.iter().enumerate() {
@@ -415,11 +415,6 @@ fn noise_band(metric: &MetricTrend) -> Vec<BandEdge> {
         edges.push(edge(x, *level));
     }
     edges
-}
-
-fn signed(percent: f64) -> String {
-    let text = crate::number::grouped(percent, 1);
-    if percent > 0.0 { format!("+{text}") } else { text }
 }
 
 /// Returns the number of decimals that show three digits of a small value.

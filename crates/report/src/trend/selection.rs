@@ -4,6 +4,7 @@ use crate::compare::settings;
 use crate::compare::side::ComparedRun;
 use crate::date;
 use crate::grouping::{comma_separated, keys_by_value};
+use crate::named_run::NamedRun;
 use crate::parts::simulated;
 use steadfast_domain::findings::{Exhibit, Origin, Setting};
 use steadfast_domain::text::counted;
@@ -17,15 +18,6 @@ const HOST: [&str; 1] = ["Host"];
 const SOFTWARE: [&str; 2] = ["Software", "Test SW"];
 const TEST_ID: [&str; 1] = ["Test ID No."];
 const SEED: [&str; 1] = ["Run seed"];
-
-/// A run with the name that tables print.
-#[derive(Debug, Clone)]
-pub struct NamedRun {
-    /// Name of the run, unique in its trend.
-    pub name: String,
-    /// Findings of the run.
-    pub findings: Findings,
-}
 
 /// The run that the newest level is compared with.
 #[derive(Debug, Clone)]
@@ -149,10 +141,9 @@ pub struct LeftOutRun {
 
 /// The baseline, if it is chosen.
 pub(super) struct SelectedBaseline {
-    pub name: String,
-    pub findings: Findings,
+    pub run: NamedRun,
     /// Index in the series; `None` for a run outside it.
-    pub at: Option<usize>,
+    pub index: Option<usize>,
 }
 
 /// The runs that were chosen, and the others.
@@ -191,10 +182,9 @@ pub(super) fn select(
     };
     let title = first.findings.title.clone();
     let baseline = baseline(&series, options.baseline.as_ref(), &procedure)?;
-    let outside = baseline.as_ref().filter(|one| one.at.is_none());
-    let outside = outside.map(|one| (one.name.as_str(), &one.findings));
-    let of_series = series.iter().map(|run| (run.name.as_str(), &run.findings));
-    let compared: Vec<(&str, &Findings)> = of_series.chain(outside).collect();
+    let outside = baseline.as_ref().filter(|baseline| baseline.index.is_none());
+    let compared: Vec<&NamedRun> =
+        series.iter().chain(outside.map(|baseline| &baseline.run)).collect();
     same_model(&compared)?;
     let not_stated = same_settings(&compared)?;
     let newest_left_out = newest.filter(|name| left_out.iter().any(|run| run.name == *name));
@@ -346,29 +336,26 @@ fn baseline(
     chosen: Option<&TrendBaseline>,
     procedure: &str,
 ) -> Result<Option<SelectedBaseline>, TrendError> {
-    let of_series = |at: usize| SelectedBaseline {
-        name: series[at].name.clone(),
-        findings: series[at].findings.clone(),
-        at: Some(at),
-    };
+    let of_series =
+        |index: usize| SelectedBaseline { run: series[index].clone(), index: Some(index) };
     match chosen {
         None => Ok(None),
         Some(TrendBaseline::Outside(run)) => {
-            let Some(NamedRun { name, findings }) = with_procedure(run, procedure) else {
+            let Some(run) = with_procedure(run, procedure) else {
                 let present = procedures(&run.findings).into_iter().map(|one| &one.id);
                 return Err(TrendError::NoProcedure {
                     chosen: procedure.to_owned(),
                     present: format!("{} (baseline {})", comma_separated(present), run.name),
                 });
             };
-            if let Some(reason) = unfit(&findings) {
-                return Err(TrendError::Nothing(format!("baseline {name}: {reason}")));
+            if let Some(reason) = unfit(&run.findings) {
+                return Err(TrendError::Nothing(format!("baseline {}: {reason}", run.name)));
             }
-            Ok(Some(SelectedBaseline { name, findings, at: None }))
+            Ok(Some(SelectedBaseline { run, index: None }))
         }
         Some(TrendBaseline::Named(name)) => {
-            if let Some(at) = series.iter().position(|run| run.name == *name) {
-                return Ok(Some(of_series(at)));
+            if let Some(index) = series.iter().position(|run| run.name == *name) {
+                return Ok(Some(of_series(index)));
             }
             let has_id = |run: &&NamedRun| test_id(&run.findings) == Some(name.as_str());
             let tagged: Vec<&NamedRun> = series.iter().filter(has_id).collect();
@@ -404,20 +391,21 @@ fn fact<'a>(findings: &'a Findings, ids: &[&str]) -> Option<&'a Setting> {
 }
 
 /// Refuses runs of different drive models. Runs without a known model count as one.
-fn same_model(runs: &[(&str, &Findings)]) -> Result<(), TrendError> {
-    let models = runs.iter().map(|(name, f)| (*name, f.model().unwrap_or("unknown model")));
+fn same_model(runs: &[&NamedRun]) -> Result<(), TrendError> {
+    let models =
+        runs.iter().map(|run| (run.name.as_str(), run.findings.model().unwrap_or("unknown model")));
     let groups = keys_by_value(models);
     if groups.len() > 1 { Err(TrendError::Models(values_with_runs(&groups))) } else { Ok(()) }
 }
 
 /// Refuses runs that differ in a setting on which the numbers depend. Returns the labels of
 /// settings that only some runs state: earlier versions of the program had fewer.
-fn same_settings(runs: &[(&str, &Findings)]) -> Result<Vec<String>, TrendError> {
+fn same_settings(runs: &[&NamedRun]) -> Result<Vec<String>, TrendError> {
     let sides: Vec<ComparedRun<'_>> = runs
         .iter()
-        .map(|(name, findings)| ComparedRun {
+        .map(|NamedRun { name, findings }| ComparedRun {
             letter: 'A',
-            name: (*name).to_owned(),
+            name: name.clone(),
             findings: Some(findings),
         })
         .collect();
@@ -425,7 +413,7 @@ fn same_settings(runs: &[(&str, &Findings)]) -> Result<Vec<String>, TrendError> 
     let all = settings::differences(&sides);
     for difference in all.into_iter().filter(|difference| difference.severe) {
         let pairs = runs.iter().zip(&difference.values);
-        let stated = pairs.filter_map(|((name, _), value)| Some((*name, value.as_deref()?)));
+        let stated = pairs.filter_map(|(run, value)| Some((run.name.as_str(), value.as_deref()?)));
         let groups = keys_by_value(stated);
         if groups.len() > 1 {
             let values = values_with_runs(&groups);

@@ -1,5 +1,6 @@
 //! The trend of one metric: level changes, noise and the comparison with a baseline.
 
+use std::ops::Range;
 use steadfast_domain::findings::{Metric, MetricGoal, may_be_noise};
 use steadfast_domain::level_changes::{LevelSearch, ln_p_of_difference};
 
@@ -109,18 +110,20 @@ pub(super) fn trends(
     change_min: f64,
     false_alarms: f64,
 ) -> Vec<MetricTrend> {
-    let mut all: Vec<SearchedSeries<'_>> = inputs.into_iter().map(SearchedSeries::new).collect();
-    let ln_ps = all.iter().filter_map(|one| one.search.as_ref().map(LevelSearch::ln_p));
+    let mut series: Vec<SearchedSeries<'_>> = inputs.into_iter().map(SearchedSeries::new).collect();
+    let ln_ps = series.iter().filter_map(|one| one.search.as_ref().map(LevelSearch::ln_p));
     let ln_p_max = threshold(ln_ps.collect(), false_alarms);
-    for one in &mut all {
+    for one in &mut series {
         one.points = one.search.as_ref().map_or(Vec::new(), |s| s.changes(ln_p_max, change_min));
     }
-    let against: Vec<Option<BaselineChange>> =
-        all.iter().map(|one| one.against_baseline(change_min)).collect();
-    let ln_p_max = threshold(against.iter().flatten().map(|one| one.ln_p).collect(), false_alarms);
-    all.into_iter()
-        .zip(against)
-        .map(|(one, against)| one.trend(against, ln_p_max, change_min))
+    let changes: Vec<Option<BaselineChange>> =
+        series.iter().map(|one| one.change_from_baseline(change_min)).collect();
+    let ln_p_max =
+        threshold(changes.iter().flatten().map(|change| change.ln_p).collect(), false_alarms);
+    series
+        .into_iter()
+        .zip(changes)
+        .map(|(one, change)| one.trend(change, ln_p_max, change_min))
         .collect()
 }
 
@@ -144,7 +147,8 @@ fn window_error(metric: &Metric) -> Option<f64> {
 
 impl<'a> SearchedSeries<'a> {
     fn new(input: SeriesInput<'a>) -> Self {
-        let present = input.values.iter().enumerate().filter_map(|(at, one)| Some((at, (*one)?)));
+        let present =
+            input.values.iter().enumerate().filter_map(|(run, metric)| Some((run, (*metric)?)));
         let (runs, metrics): (Vec<usize>, Vec<&Metric>) = present.unzip();
         let errors: Vec<f64> = metrics.iter().filter_map(|metric| window_error(metric)).collect();
         let squares: f64 = errors.iter().map(|error| error * error).sum();
@@ -157,7 +161,7 @@ impl<'a> SearchedSeries<'a> {
     }
 
     /// Returns the change of the newest level from the baseline; `None` if it cannot be judged.
-    fn against_baseline(&self, change_min: f64) -> Option<BaselineChange> {
+    fn change_from_baseline(&self, change_min: f64) -> Option<BaselineChange> {
         let baseline = self.input.baseline?;
         let percent_from = |base: f64, now: f64| (now / base - 1.0) * 100.0;
         let Some(search) = &self.search else {
@@ -170,40 +174,48 @@ impl<'a> SearchedSeries<'a> {
             let ln_p = if is_noise { 0.0 } else { f64::NEG_INFINITY };
             return percent.is_finite().then_some(BaselineChange { percent, ln_p });
         };
-        let levels: Vec<(usize, usize)> = search.levels(&self.points).collect();
-        let newest = *levels.last()?;
-        let of_baseline = self.input.baseline_run.and_then(|run| {
+        let levels: Vec<Range<usize>> = search.levels(&self.points).collect();
+        let newest = levels.last()?.clone();
+        let baseline_level = self.input.baseline_run.and_then(|run| {
             let at = self.runs.iter().position(|other| *other == run)?;
-            levels.iter().copied().find(|(begin, end)| (*begin..*end).contains(&at))
+            levels.into_iter().find(|level| level.contains(&at))
         });
-        let now = search.level(newest.0, newest.1);
-        let (base, count) = match of_baseline {
+        let now = search.mean(newest.clone());
+        let (base, count) = match baseline_level {
             Some(level) if level == newest => {
                 return Some(BaselineChange { percent: 0.0, ln_p: 0.0 });
             }
-            Some((begin, end)) => (search.level(begin, end), end - begin),
+            Some(level) => (search.mean(level.clone()), level.len()),
             None => (baseline.value, 1),
         };
         let noise = search.noise(&self.points);
-        let ln_p = ln_p_of_difference((now / base).ln(), noise, (count, newest.1 - newest.0));
+        let ln_p = ln_p_of_difference((now / base).ln(), noise, count, newest.len());
         let percent = percent_from(base, now);
         percent.is_finite().then_some(BaselineChange { percent, ln_p })
     }
 
-    fn trend(self, against: Option<BaselineChange>, ln_p_max: f64, change_min: f64) -> MetricTrend {
+    fn trend(
+        self,
+        from_baseline: Option<BaselineChange>,
+        ln_p_max: f64,
+        change_min: f64,
+    ) -> MetricTrend {
         let goal = MetricGoal::from_unit(&self.input.metric.unit);
         let is_worse = |percent: f64| goal.is_some_and(|goal| goal.is_worse(percent));
         let changes = self.changes(is_worse);
-        let judged = |percent: f64| {
+        let verdict_of_change = |percent: f64| {
             if is_worse(percent) { TrendVerdict::Worse } else { TrendVerdict::Better }
         };
-        let (percent, verdict) = match (self.input.has_baseline, against, changes.last()) {
+        let (percent, verdict) = match (self.input.has_baseline, from_baseline, changes.last()) {
             (true, None, _) => (None, TrendVerdict::NotJudged),
             (true, Some(BaselineChange { percent, ln_p }), _) => {
                 let counts = ln_p <= ln_p_max && percent.abs() >= change_min * 100.0;
-                (Some(percent), if counts { judged(percent) } else { TrendVerdict::Same })
+                (
+                    Some(percent),
+                    if counts { verdict_of_change(percent) } else { TrendVerdict::Same },
+                )
             }
-            (false, _, Some(last)) => (Some(last.percent), judged(last.percent)),
+            (false, _, Some(last)) => (Some(last.percent), verdict_of_change(last.percent)),
             (false, _, None) if self.search.is_some() => (None, TrendVerdict::Same),
             (false, _, None) => (None, TrendVerdict::NotJudged),
         };
@@ -237,24 +249,30 @@ impl<'a> SearchedSeries<'a> {
     fn levels(&self) -> Vec<Option<f64>> {
         let mut levels = vec![None; self.input.values.len()];
         let Some(search) = &self.search else { return levels };
-        for (begin, end) in search.levels(&self.points) {
-            let level = search.level(begin, end);
-            self.runs[begin..end].iter().for_each(|run| levels[*run] = Some(level));
+        for values in search.levels(&self.points) {
+            let level = search.mean(values.clone());
+            self.runs[values].iter().for_each(|run| levels[*run] = Some(level));
         }
         levels
     }
 
     fn changes(&self, is_worse: impl Fn(f64) -> bool) -> Vec<LevelChange> {
         let Some(search) = &self.search else { return Vec::new() };
-        let levels: Vec<(usize, usize)> = search.levels(&self.points).collect();
-        let change = |pair: &[(usize, usize)]| {
-            let [before, after] = [pair[0], pair[1]].map(|(begin, end)| search.level(begin, end));
+        let levels: Vec<Range<usize>> = search.levels(&self.points).collect();
+        let mut changes = Vec::new();
+        for pair in levels.windows(2) {
+            let [before, after] = [&pair[0], &pair[1]].map(|level| search.mean(level.clone()));
             let percent = (after / before - 1.0) * 100.0;
-            let (begin, end) = pair[1];
-            let (run, runs) = (self.runs[begin], end - begin);
-            LevelChange { run, before, after, runs, percent, is_worse: is_worse(percent) }
-        };
-        levels.windows(2).map(change).collect()
+            changes.push(LevelChange {
+                run: self.runs[pair[1].start],
+                before,
+                after,
+                runs: pair[1].len(),
+                percent,
+                is_worse: is_worse(percent),
+            });
+        }
+        changes
     }
 }
 
@@ -277,8 +295,8 @@ mod tests {
     #[test]
     fn a_window_of_five_rounds_gives_the_error_of_its_mean() {
         let metric = Metric::new("iops", "x", Some(1000.0), "IOPS").unwrap();
-        let ranging = metric.clone().ranging(Some((988.37, 1011.63)));
-        assert!((window_error(&ranging).unwrap() - 0.01 / 5_f64.sqrt()).abs() < 1e-6);
+        let with_range = metric.clone().with_range(Some((988.37, 1011.63)));
+        assert!((window_error(&with_range).unwrap() - 0.01 / 5_f64.sqrt()).abs() < 1e-6);
         assert_eq!(window_error(&metric), None);
     }
 }

@@ -8,8 +8,8 @@ use steadfast_domain::findings::{
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Bytes, Caveat, CaveatKind, EndState, Findings};
 use steadfast_report::{
-    COMPARED_MAX, CompareError, GroupTarget, StudiedTarget, TargetEnd, combined_findings, compare,
-    html, metrics, pdf, svg, tables, text,
+    COMPARED_MAX, CompareError, GroupTarget, NamedRun, StudiedTarget, TargetEnd, combined_findings,
+    compare, html, metrics, pdf, svg, tables, text,
 };
 
 /// Multiplies every number of a table or plot by a factor.
@@ -64,11 +64,12 @@ fn blocks(serial: &str, demand: &str, cpu: &str) -> Vec<FormBlock> {
 }
 
 /// Returns a device that is `factor` times as fast as that of the other tests.
-pub fn device(number: u32, factor: f64) -> (String, Findings) {
+pub fn device(number: u32, factor: f64) -> NamedRun {
     let names = ["AX-100", "Borealis Pro 960 GB", "C7", "Data Centre NVMe 3.84 TB rev. B", "E"];
+    let name = names[number as usize % 5].to_owned();
     let mut found = findings(false);
     scale(&mut found, factor);
-    found.header.model = Some(names[number as usize % 5].to_owned());
+    found.header.model = Some(name.clone());
     let (demand, cpu) = match number {
         3 => ("TC 2 / QD 16", "Xeon A"),
         5 => ("TC 4 / QD 32", "Xeon B"),
@@ -79,13 +80,18 @@ pub fn device(number: u32, factor: f64) -> (String, Findings) {
     scaled(&mut plot, factor);
     found.form_pages.push(Page::new("Saturation", vec![plot]));
     found.end = if number == 4 { EndState::NotSteady } else { EndState::Steady };
-    (found.header.model.clone().unwrap(), found)
+    NamedRun { name, findings: found }
+}
+
+/// Returns a run under this name.
+fn named(name: &str, findings: Findings) -> NamedRun {
+    NamedRun { name: name.to_owned(), findings }
 }
 
 /// Speeds of seven devices relative to the first.
 const FACTORS: [f64; 7] = [1.0, 0.5, 2.0, 1.1, 0.9, 1.3, 0.75];
 
-fn seven() -> Vec<(String, Findings)> {
+fn seven() -> Vec<NamedRun> {
     FACTORS.into_iter().zip(0..).map(|(factor, number)| device(number, factor)).collect()
 }
 
@@ -152,24 +158,24 @@ fn plots_lie_over_one_another() {
 }
 
 /// Returns a device with numbers in long form: each mean moved by 2 % within its window.
-fn measured(number: u32, factor: f64) -> (String, Findings) {
-    let (name, mut found) = device(number, factor);
+fn measured(number: u32, factor: f64) -> NamedRun {
+    let mut run = device(number, factor);
     let cell = |size: usize, mix: usize| {
         let value = super::IOPS[size][mix] * factor;
         let pattern = AccessPattern::random(Bytes((super::SIZES[size] * 1024.0) as u64), MIX[mix]);
         let range = Some((value * 0.99, value * 1.01));
         let iops = Metric::new("iops", &pattern.to_string(), Some(value), "IOPS").unwrap();
         let art = Metric::new("art", &pattern.to_string(), Some(1e3 / value), "ms").unwrap();
-        [iops.ranging(range).with_pattern(&pattern), art.with_pattern(&pattern)]
+        [iops.with_range(range).with_pattern(&pattern), art.with_pattern(&pattern)]
     };
     let all = (0..8).flat_map(|size| (0..7).map(move |mix| (size, mix)));
-    found.metrics = all.flat_map(|(size, mix)| cell(size, mix)).collect();
-    found.front.figures = vec![
+    run.findings.metrics = all.flat_map(|(size, mix)| cell(size, mix)).collect();
+    run.findings.front.figures = vec![
         KeyFigure::new("r", "RND 4K read", Some(407_395.3 * factor), "IOPS"),
         KeyFigure::new("w", "RND 4K write", Some(61_969.4 * factor), "IOPS")
-            .ranging(Some((61_000.0 * factor, 62_900.0 * factor))),
+            .with_range(Some((61_000.0 * factor, 62_900.0 * factor))),
     ];
-    (name, found)
+    run
 }
 
 const MIX: [u8; 7] = [0, 5, 35, 50, 65, 95, 100];
@@ -198,10 +204,10 @@ fn a_change_within_the_noise_is_gray() {
 #[test]
 fn the_noise_of_every_run_is_stated() {
     let mut runs = [measured(0, 1.0), measured(1, 1.0), measured(2, 1.0)];
-    for ((_, found), width) in runs.iter_mut().zip([0.01, 0.02, 0.3]) {
-        found.front.figures = vec![
+    for (run, width) in runs.iter_mut().zip([0.01, 0.02, 0.3]) {
+        run.findings.front.figures = vec![
             KeyFigure::new("w", "RND 4K write", Some(100.0), "IOPS")
-                .ranging(Some((100.0 * (1.0 - width), 100.0 * (1.0 + width)))),
+                .with_range(Some((100.0 * (1.0 - width), 100.0 * (1.0 + width)))),
             KeyFigure::new("r", "RND 4K read", Some(100.0), "IOPS"),
         ];
     }
@@ -220,10 +226,10 @@ fn the_noise_of_every_run_is_stated() {
 #[test]
 fn bars_beyond_the_axis_are_cut_off_and_numbered() {
     let mut runs = [measured(0, 1.0), measured(1, 10.0)];
-    for ((_, found), milliseconds) in runs.iter_mut().zip([1.0, 0.1]) {
+    for (run, milliseconds) in runs.iter_mut().zip([1.0, 0.1]) {
         let time = KeyFigure::new("t", "RND 4K read, mean", Some(milliseconds), "ms");
         let unknown = KeyFigure::new("u", "RND 4K read, 99.99 %", None, "ms");
-        found.front.figures.extend([time, unknown]);
+        run.findings.front.figures.extend([time, unknown]);
     }
     let compared = compare(&runs).unwrap();
     let exhibits = compared.form_pages.iter().flat_map(|page| &page.exhibits);
@@ -249,7 +255,7 @@ fn figures_of_different_subjects_are_not_compared() {
         found
     };
     let rows = |one: Findings, other: Findings| -> Vec<String> {
-        let compared = compare(&[("one".to_owned(), one), ("two".to_owned(), other)]).unwrap();
+        let compared = compare(&[named("one", one), named("two", other)]).unwrap();
         row_ids(&compared, "key-figures")
     };
     assert_eq!(rows(run("at 50 %", 1.1), run("at 80 %", 1.8)), ["knee"]);
@@ -263,7 +269,7 @@ fn answers_that_are_equal_within_the_noise_are_left_out() {
     let portrait = |factor: f64| {
         let figure = |id: &str, value: f64| KeyFigure::new(id, id, Some(value), "IOPS");
         let ranged =
-            |id: &str, value: f64| figure(id, value).ranging(Some((value * 0.99, value * 1.01)));
+            |id: &str, value: f64| figure(id, value).with_range(Some((value * 0.99, value * 1.01)));
         let text = (factor > 1.0).then(|| "no drop".to_owned());
         let amount = (factor == 1.0).then_some(3.0);
         let mut found = findings(false);
@@ -271,7 +277,7 @@ fn answers_that_are_equal_within_the_noise_are_left_out() {
             ranged("equal", 100.0),
             ranged("faster", 100.0 * factor),
             figure("unknown", 100.0),
-            KeyFigure::new("amount", "amount", amount, "GB").noted(text),
+            KeyFigure::new("amount", "amount", amount, "GB").with_note(text),
         ];
         found.front.questions = vec![FrontQuestion {
             question: "?".into(),
@@ -281,7 +287,7 @@ fn answers_that_are_equal_within_the_noise_are_left_out() {
         }];
         found
     };
-    let runs = [("one".to_owned(), portrait(1.0)), ("two".to_owned(), portrait(1.5))];
+    let runs = [named("one", portrait(1.0)), named("two", portrait(1.5))];
     let compared = compare(&runs).unwrap();
     for id in ["key-figures", "key-figure-changes"] {
         assert_eq!(row_ids(&compared, id), ["faster", "unknown", "amount"]);
@@ -296,7 +302,7 @@ fn answers_that_are_equal_within_the_noise_are_left_out() {
 #[test]
 fn power_and_processor_use_change_on_a_page_of_their_own() {
     let with = |number: u32, milliwatts: f64, cpu: Option<f64>| {
-        let (name, mut found) = measured(number, 1.0);
+        let mut run = measured(number, 1.0);
         let pattern = AccessPattern::random(Bytes(4096), 65);
         let point = pattern.to_string();
         let more = [
@@ -304,10 +310,9 @@ fn power_and_processor_use_change_on_a_page_of_their_own() {
             Metric::new("iops-per-watt", &point, Some(1e6 / milliwatts), "IOPS/W"),
             Metric::new("cpu-system", &point, cpu, "%"),
         ];
-        found
-            .metrics
-            .extend(more.into_iter().flatten().map(|metric| metric.with_pattern(&pattern)));
-        (name, found)
+        let more = more.into_iter().flatten().map(|metric| metric.with_pattern(&pattern));
+        run.findings.metrics.extend(more);
+        run
     };
     let runs = [with(0, 2000.0, Some(3.0)), with(1, 4000.0, None)];
     let compared = compare(&runs).unwrap();
@@ -370,15 +375,9 @@ fn what_differs_stands_on_the_first_page() {
 fn a_run_without_a_procedure_has_dashes() {
     let mut single = findings(false);
     (single.id, single.title) = ("Latency".into(), "Latency".into());
-    let runs = [
-        ("Suite".to_owned(), suite()),
-        ("Double".to_owned(), {
-            let mut double = suite();
-            scale(&mut double, 2.0);
-            double
-        }),
-        ("Only latency".to_owned(), single),
-    ];
+    let mut double = suite();
+    scale(&mut double, 2.0);
+    let runs = [named("Suite", suite()), named("Double", double), named("Only latency", single)];
     let compared = compare(&runs).unwrap();
     let titles: Vec<&str> = compared.parts.iter().map(|part| part.title.as_str()).collect();
     assert_eq!(titles, ["Suite", "IOPS", "Latency", "WSAT"]);
@@ -398,7 +397,7 @@ fn caveats_of_a_whole_run_are_kept_if_only_a_part_is_compared() {
     whole.caveats = vec![Caveat::invalidates("gap", "There was a gap.", "Repeat the run.")];
     let mut single = whole.parts[0].clone();
     single.caveats.clear();
-    let runs = [("Single".to_owned(), single), ("Suite".to_owned(), whole)];
+    let runs = [named("Single", single), named("Suite", whole)];
     let compared = compare(&runs).unwrap();
     assert!(compared.caveats.iter().any(|c| c.text == "B: There was a gap."), "{compared:?}");
 }
@@ -440,7 +439,8 @@ fn what_cannot_be_compared_is_refused() {
     let eight: Vec<_> = (0..8).map(|_| one()).collect();
     assert_eq!(compare(&eight), Err(CompareError::Count(8)));
     let mut other = one();
-    (other.1.id, other.1.title) = ("Throughput".into(), "Throughput".into());
+    other.findings.id = "Throughput".into();
+    other.findings.title = "Throughput".into();
     let error = compare(&[one(), other]).unwrap_err().to_string();
     assert!(error.contains("IOPS, Throughput"), "{error}");
 }
@@ -473,8 +473,8 @@ pub fn secondary(factor: f64) -> Table {
 #[test]
 fn no_value_of_two_blocks_side_by_side_is_lost_and_degrees_have_no_percentage() {
     let mut runs = [device(0, 1.0), device(1, 1.0)];
-    for ((_, findings), factor) in runs.iter_mut().zip([1.0, 2.0]) {
-        findings.summary = vec![Exhibit::Table(secondary(factor))];
+    for (run, factor) in runs.iter_mut().zip([1.0, 2.0]) {
+        run.findings.summary = vec![Exhibit::Table(secondary(factor))];
     }
     let compared = compare(&runs).unwrap();
     let table = summary_table(&compared, "secondary");
@@ -491,7 +491,7 @@ fn no_value_of_two_blocks_side_by_side_is_lost_and_degrees_have_no_percentage() 
 #[test]
 fn a_caption_claims_only_what_is_drawn() {
     let mut runs = [device(0, 1.0), device(1, 1.5)];
-    let pages = runs.iter_mut().flat_map(|(_, findings)| &mut findings.form_pages);
+    let pages = runs.iter_mut().flat_map(|run| &mut run.findings.form_pages);
     for exhibit in pages.flat_map(|page| &mut page.exhibits) {
         if let Exhibit::Plot(plot) = exhibit {
             plot.caption = "Rounds 1 to 5; grey: the allowed band.".into();
@@ -513,8 +513,8 @@ fn odd_tables_are_compared_without_panic() {
         let rows = (0..1500).map(|n| Row::new(head(n), cells.clone()));
         Table::new("odd", "Odd", "").columns(["x", "x", "y"]).rows(rows)
     };
-    for ((_, findings), value) in runs.iter_mut().zip([0.0, 5.0]) {
-        findings.summary = vec![Exhibit::Table(odd(value))];
+    for (run, value) in runs.iter_mut().zip([0.0, 5.0]) {
+        run.findings.summary = vec![Exhibit::Table(odd(value))];
     }
     let compared = compare(&runs).unwrap();
     let table = compared.table("odd").unwrap();
@@ -538,30 +538,30 @@ fn a_comparison_of_seven_prints() {
 #[test]
 fn titles_and_headers_claim_nothing_that_is_of_one_run_alone() {
     let of = |number, window: &str| {
-        let (name, mut findings) = device(number, 1.0);
+        let mut run = device(number, 1.0);
         let mut plot = plots::saturation(10);
         (plot.id, plot.title) = ("judged".into(), format!("Measurement window: rounds {window}"));
-        findings.form_pages.push(Page::new("Judged", vec![Exhibit::Plot(plot)]));
-        (name, findings)
+        run.findings.form_pages.push(Page::new("Judged", vec![Exhibit::Plot(plot)]));
+        run
     };
     let mut runs = [of(0, "4 to 8"), of(1, "1 to 5")];
-    runs[0].1.header.lesser = Some("PROFILE QUICK".into());
+    runs[0].findings.header.lesser = Some("PROFILE QUICK".into());
     let both = compare(&runs).unwrap();
     assert_eq!(both.header.lesser.as_deref(), Some("A: PROFILE QUICK"));
     assert!(!all_plots(&both).iter().any(|plot| plot.title.contains("rounds")));
     let titles: Vec<&str> = all_plots(&both).iter().map(|plot| plot.title.as_str()).collect();
     assert!(titles.iter().any(|title| title.starts_with("Measurement window")), "{titles:?}");
-    runs[1].1.header.lesser = Some("PROFILE TKPERF".into());
-    let lesser = |runs: &[(String, Findings)]| compare(runs).unwrap().header.lesser;
+    runs[1].findings.header.lesser = Some("PROFILE TKPERF".into());
+    let lesser = |runs: &[NamedRun]| compare(runs).unwrap().header.lesser;
     assert_eq!(lesser(&runs).as_deref(), Some("A: PROFILE QUICK; B: PROFILE TKPERF"));
-    runs[1].1.header.lesser = runs[0].1.header.lesser.clone();
+    runs[1].findings.header.lesser = runs[0].findings.header.lesser.clone();
     assert_eq!(lesser(&runs).as_deref(), Some("PROFILE QUICK"));
 }
 
 #[test]
 fn a_parameter_that_differs_is_named_and_its_origin_is_not_a_difference() {
     let of = |number, time: (&str, Origin), alignment: Origin| {
-        let (name, mut findings) = device(number, 1.0);
+        let mut run = device(number, 1.0);
         let rows = [
             Setting::new("parameter-between-time", "between-time", time.0, time.1)
                 .remark(" (said): time; source: x"),
@@ -569,8 +569,8 @@ fn a_parameter_that_differs_is_named_and_its_origin_is_not_a_difference() {
                 .remark(" (so): bytes"),
         ];
         let facts = Facts::new("Parameters").noun("Parameter").rows(rows);
-        findings.chapters.push(Page::new("Setup", vec![Exhibit::Facts(facts)]));
-        (name, findings)
+        run.findings.chapters.push(Page::new("Setup", vec![Exhibit::Facts(facts)]));
+        run
     };
     let runs = [
         of(0, ("4s", Origin::Profile), Origin::Default),
@@ -588,11 +588,11 @@ fn a_parameter_that_differs_is_named_and_its_origin_is_not_a_difference() {
 #[test]
 fn a_place_that_is_empty_in_all_runs_has_no_line() {
     let mut runs = [device(0, 1.0), device(1, 1.0)];
-    for (_, findings) in &mut runs {
+    for run in &mut runs {
         let table = Table::new("sparse", "Sparse", "")
             .columns(["IOPS", "MB/s"])
             .row(Row::new("Mean", [Cell::number(Some(7.0), 1), Cell::text("")]));
-        findings.summary.push(Exhibit::Table(table));
+        run.findings.summary.push(Exhibit::Table(table));
     }
     let both = compare(&runs).unwrap();
     let sparse = summary_table(&both, "sparse");

@@ -6,7 +6,7 @@ use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree, fontdb};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-use steadfast_domain::findings::{Axis, Plot, PlotKind, Scale, Series, Stroke, TimeUnit};
+use steadfast_domain::findings::{Axis, BandEdge, Plot, PlotKind, Scale, Series, Stroke, TimeUnit};
 use steadfast_report::svg;
 
 /// Width of a picture in dots.
@@ -87,12 +87,10 @@ fn as_accepted(name: &str, plot: &Plot) -> Result<(), PathBuf> {
 /// Returns a plot of response times over time: a band, its middle, and the longest.
 fn band() -> Plot {
     let at = |n: u32| 0.2 + f64::from(n % 17) / 40.0 + f64::from(n) / 200.0;
-    let there = |n: u32| (!(40..47).contains(&n)).then_some(());
-    let x = f64::from;
-    let edges: Vec<(f64, Option<f64>, Option<f64>)> = (0..120)
-        .map(|n| (x(n), there(n).map(|()| at(n)), there(n).map(|()| at(n) * 4.0)))
-        .collect();
-    let line = |part: f64| (0..120).map(|n| (x(n), there(n).map(|()| at(n) * part))).collect();
+    let value = |n: u32, factor: f64| (!(40..47).contains(&n)).then(|| at(n) * factor);
+    let edge = |n: u32| BandEdge { x: f64::from(n), low: value(n, 1.0), high: value(n, 4.0) };
+    let edges: Vec<BandEdge> = (0..120).map(edge).collect();
+    let line = |factor: f64| (0..120).map(|n| (f64::from(n), value(n, factor))).collect();
     Plot::lines(
         "band",
         "Response times",

@@ -5,7 +5,7 @@ use super::comparison::{device, secondary};
 use super::{findings, suite};
 use steadfast_domain::findings::{Axis, Cell, Exhibit, Facts, Origin, Page, Plot, Setting, Table};
 use steadfast_domain::{Caveat, EndState, Findings, caveats};
-use steadfast_report::{CheckVerdict, Limits, check, compare, names};
+use steadfast_report::{CheckVerdict, Limits, NamedRun, check, compare, names};
 
 /// Replacement of texts: values in the same way in all runs, so that equal ones stay equal; all
 /// other texts differently in each run.
@@ -96,10 +96,9 @@ impl TextReplacement {
     }
 }
 
-fn renamed(runs: &[(String, Findings)]) -> Vec<(String, Findings)> {
-    let mut runs = runs.to_vec();
-    for (run, (_, findings)) in runs.iter_mut().enumerate() {
-        TextReplacement { run }.findings(findings);
+fn renamed(mut runs: Vec<NamedRun>) -> Vec<NamedRun> {
+    for (number, run) in runs.iter_mut().enumerate() {
+        TextReplacement { run: number }.findings(&mut run.findings);
     }
     runs
 }
@@ -149,10 +148,10 @@ fn found(comparison: &Findings) -> Vec<String> {
 
 /// Returns runs with everything that a comparison considers: settings and parameters that differ,
 /// an end without steady state with and without a caveat, blocks side by side.
-fn runs() -> Vec<(String, Findings)> {
+fn runs() -> Vec<NamedRun> {
     let mut runs = vec![device(0, 1.0), device(3, 0.5), device(4, 2.0), device(5, 1.1)];
-    for (number, (_, findings)) in runs.iter_mut().enumerate() {
-        findings.summary.push(Exhibit::Table(secondary(number as f64 + 1.0)));
+    for (number, run) in runs.iter_mut().enumerate() {
+        run.findings.summary.push(Exhibit::Table(secondary(number as f64 + 1.0)));
         let origin = if number == 1 { Origin::Chosen } else { Origin::Default };
         let time = format!("{} s", number / 2);
         let facts = Facts::new("Parameters").noun("Parameter").rows([
@@ -161,19 +160,19 @@ fn runs() -> Vec<(String, Findings)> {
             Setting::identity("Run seed", number.to_string()),
             Setting::outcome("Rounds run", number.to_string()),
         ]);
-        findings.chapters.push(Page::new("Setup", vec![Exhibit::Facts(facts)]));
+        run.findings.chapters.push(Page::new("Setup", vec![Exhibit::Facts(facts)]));
     }
     let said =
         Caveat::invalidates(caveats::STEADY_STATE_NOT_ACHIEVED, "STEADY STATE NOT ACHIEVED", "");
-    runs[0].1.end = EndState::NotSteady;
-    runs[0].1.caveats.push(said);
+    runs[0].findings.end = EndState::NotSteady;
+    runs[0].findings.caveats.push(said);
     runs
 }
 
 #[test]
 fn a_comparison_of_renamed_runs_finds_the_same() {
     let before = compare(&runs()).unwrap();
-    let after = compare(&renamed(&runs())).unwrap();
+    let after = compare(&renamed(runs())).unwrap();
     let (before, after) = (found(&before), found(&after));
     for (before, after) in before.iter().zip(&after) {
         assert_eq!(before, after);
@@ -189,9 +188,10 @@ fn a_comparison_of_renamed_runs_finds_the_same() {
 
 #[test]
 fn a_comparison_of_renamed_suites_finds_the_same() {
-    let suites = || vec![("One".to_owned(), suite()), ("Two".to_owned(), suite())];
+    let named = |name: &str| NamedRun { name: name.to_owned(), findings: suite() };
+    let suites = || vec![named("One"), named("Two")];
     let before = compare(&suites()).unwrap();
-    let after = compare(&renamed(&suites())).unwrap();
+    let after = compare(&renamed(suites())).unwrap();
     assert_eq!(before.parts.len(), 4);
     assert_eq!(found(&before), found(&after));
 }

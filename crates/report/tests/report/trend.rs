@@ -35,7 +35,7 @@ fn metrics(run: u64, factor: f64) -> Vec<Metric> {
             ("temperature", 40.0, "C"),
         ] {
             let range = Some((value * 0.995, value * 1.005));
-            all.push(Metric::new(name, point, Some(value), unit).unwrap().ranging(range));
+            all.push(Metric::new(name, point, Some(value), unit).unwrap().with_range(range));
         }
     }
     all

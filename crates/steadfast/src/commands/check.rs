@@ -80,7 +80,8 @@ fn limits_of_suite(run: &Path) -> anyhow::Result<Limits> {
         column: limit.column.clone(),
         scale: 1.0,
         unit: unit_of(&limit.column).to_owned(),
-        range: (limit.min, limit.max),
+        min: limit.min,
+        max: limit.max,
     });
     Ok(Limits { title: Some(sequence.title.clone()), limits: limits.collect() })
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use steadfast_domain::Findings;
 use steadfast_domain::text::counted;
 use steadfast_host::NewFile;
-use steadfast_report::{COMPARED_MAX, CompareError, ReportTime};
+use steadfast_report::{COMPARED_MAX, CompareError, NamedRun, ReportTime};
 use steadfast_runner::real_rig::wall_clock_unix_ms;
 use steadfast_tracefile::table::table_file;
 
@@ -101,7 +101,7 @@ fn write_long_table(
 
 /// Returns the findings of every run with its name: its model, with the directory's name if models
 /// are equal or unknown.
-fn named_findings(runs: &[PathBuf]) -> anyhow::Result<Vec<(String, Findings)>> {
+fn named_findings(runs: &[PathBuf]) -> anyhow::Result<Vec<NamedRun>> {
     let mut findings = Vec::new();
     for run in runs {
         findings.push(output::findings_of_one(run)?);
@@ -116,7 +116,8 @@ fn named_findings(runs: &[PathBuf]) -> anyhow::Result<Vec<(String, Findings)>> {
             None => directory_name(run),
         });
     }
-    Ok(names.into_iter().zip(findings).collect())
+    let named = names.into_iter().zip(findings);
+    Ok(named.map(|(name, findings)| NamedRun { name, findings }).collect())
 }
 
 /// Returns the name of a run's directory; results of another tool are named after their file.

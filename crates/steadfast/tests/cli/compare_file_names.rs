@@ -4,6 +4,7 @@ use super::fixtures::{TestDirectory, read_json, refuse, run_ending, succeed};
 use std::collections::BTreeSet;
 use std::path::Path;
 use steadfast_domain::Findings;
+use steadfast_report::NamedRun;
 
 /// Every procedure on a simulated drive, in the shortest form that it has.
 const KINDS: [&str; 24] = [
@@ -40,7 +41,7 @@ fn findings(run: &Path) -> Findings {
 #[test]
 fn a_comparison_of_any_two_kinds_has_every_file_once() {
     let here = &TestDirectory::new();
-    let mut found: Vec<(String, Findings)> = Vec::new();
+    let mut found: Vec<NamedRun> = Vec::new();
     for (number, kind) in KINDS.iter().enumerate() {
         let name = format!("run-{number}");
         // A simulated drive keeps no data to verify.
@@ -51,11 +52,13 @@ fn a_comparison_of_any_two_kinds_has_every_file_once() {
         };
         let run = format!("run {kind} --target {target} --profile quick -o {name}");
         run_ending(here, &run, &[0, 3]);
-        found.push(((*kind).to_owned(), findings(&here.join(&name))));
+        let findings = findings(&here.join(&name));
+        found.push(NamedRun { name: (*kind).to_owned(), findings });
     }
     let marks = "crystaldiskmark --test-size 16MiB --runs 1 --time 1s --target sim:small -o marks";
     succeed(here, marks);
-    found.push(("crystaldiskmark".into(), findings(&here.join("marks"))));
+    let findings = findings(&here.join("marks"));
+    found.push(NamedRun { name: "crystaldiskmark".into(), findings });
     let mut compared = 0;
     for (at, one) in found.iter().enumerate() {
         for other in &found[at..] {
@@ -66,9 +69,9 @@ fn a_comparison_of_any_two_kinds_has_every_file_once() {
             let mut names = BTreeSet::from(["compare.html", "compare.pdf", "compare.json"]);
             let files = steadfast_report::tables(&comparison);
             for (name, _) in &files {
-                assert!(names.insert(name), "{} and {}: {name} twice", one.0, other.0);
+                assert!(names.insert(name), "{} and {}: {name} twice", one.name, other.name);
             }
-            assert!(files.len() > 2, "{} and {}", one.0, other.0);
+            assert!(files.len() > 2, "{} and {}", one.name, other.name);
         }
     }
     // Each with itself; a suite and TKperf's tests with their parts.

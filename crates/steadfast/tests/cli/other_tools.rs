@@ -168,8 +168,8 @@ fn stimuli() -> Vec<Stimulus> {
     let aligned = |size| IoStream { alignment: Some(Bytes(4096)), ..read(size) };
     vec![
         counted(stream(Op::Write, sequential, 16_384), (1, 8)),
-        timed(vec![read(4096).weighing(7), write(8192).weighing(3)], (3, 4)).ramp(second),
-        timed(vec![aligned(4096).weighing(3), aligned(65_536)], (2, 16)),
+        timed(vec![read(4096).with_weight(7), write(8192).with_weight(3)], (3, 4)).ramp(second),
+        timed(vec![aligned(4096).with_weight(3), aligned(65_536)], (2, 16)),
         counted(write(4096), (1, 1))
             .zones(vec![zone(60, 0, 10), zone(30, 10, 30), zone(10, 30, 100)])
             .data_pattern(DataPattern::Entropy { random_percent: 70, duplicate_percent: 0 }),
@@ -262,7 +262,7 @@ fn the_real_fio_gives_an_exported_load() {
     std::fs::File::create(&target).unwrap().set_len(CAPACITY.0).unwrap();
     let range = ActiveRange::new(Bytes(27 * 16_384), Bytes(251 * 16_384));
     let stream =
-        |op, order, size: u64, weight| IoStream::new(op, order, Bytes(size)).weighing(weight);
+        |op, order, size: u64, weight| IoStream::new(op, order, Bytes(size)).with_weight(weight);
     let section = |stimulus: &Stimulus| {
         job(stimulus, "step", true, target.to_str().unwrap(), CAPACITY, 512).unwrap()
     };

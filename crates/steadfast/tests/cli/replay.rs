@@ -301,7 +301,7 @@ fn what_cannot_be_replayed_is_refused_in_one_line() {
     whole(&["--exact", "--op", "write"], &["none of the capture's I/Os is chosen"]);
     whole(&["--exact", "--device", "sdy"], &["sdy"]);
     whole(&["--exact", "--issue-at", "queue"], &["no queue times"]);
-    whole(&["--exact", "--map", "stretch"], &["same, wrap, pack or scale"]);
+    whole(&["--exact", "--map", "stretch"], &["same, wrap, pack, scale"]);
     whole(&["--timing", "closed"], &["--exact"]);
     let flushes = of("flushes.parquet");
     plan(&flushes, &["flushes", "nothing to replay"]);

@@ -65,12 +65,12 @@ impl BlockTraceImport {
         began_unix_ns: Option<u64>,
         sink: &mut EventSink<'_>,
     ) -> ImportOutcome {
-        for io in self.matcher.unended() {
+        for io in self.matcher.outstanding_ios() {
             self.imported.events += 1;
             self.checks.check_size(self.imported.records, &io);
             sink(&io)?;
         }
-        let part = self.matcher.in_part();
+        let part = self.matcher.incomplete();
         let mut remarks = remarks(&self.matcher);
         remarks.extend(self.checks.remarks("record"));
         let conditions = CaptureConditions {
@@ -108,23 +108,23 @@ fn reject_beyond_addresses(event: &BlockStep, record: u64) -> Result<(), ImportE
 fn remarks(matcher: &IoMatcher) -> Vec<String> {
     let mut remarks =
         vec!["Issue and completion are matched by device, operation and sector.".to_owned()];
-    if matcher.partial_completions() > 0 {
+    if matcher.partial_completions > 0 {
         remarks.push(format!(
             "{} completions covered part of an I/O; the whole I/O is counted once.",
-            matcher.partial_completions()
+            matcher.partial_completions
         ));
     }
-    if matcher.requeues() > 0 {
+    if matcher.requeues > 0 {
         remarks.push(format!(
             "{} requeues; a requeued I/O counts from its first issue.",
-            matcher.requeues()
+            matcher.requeues
         ));
     }
-    if matcher.dropped_from_queue() > 0 {
+    if matcher.dropped_from_queue > 0 {
         remarks.push(format!(
             "{} I/Os waited at once with too many others: they have no queue time, and those of a \
              device without a request queue are missing.",
-            matcher.dropped_from_queue()
+            matcher.dropped_from_queue
         ));
     }
     remarks

@@ -261,7 +261,8 @@ mod tests {
     /// 4 reads and 1 discard of each 5 I/Os, 1 I/O in 10 s: 0.08 reads a second are left.
     #[test]
     fn a_load_of_discards_and_flushes_alone_keeps_them() {
-        let stream = |op, weight| IoStream::new(op, Order::Random, Bytes::kib(4)).weighing(weight);
+        let stream =
+            |op, weight| IoStream::new(op, Order::Random, Bytes::kib(4)).with_weight(weight);
         let mut mixed = load(Pace::Fixed { ios: 1, per: Nanos::from_secs(10) });
         mixed.streams = vec![stream(Op::Read, 4), stream(Op::Discard, 1)];
         let mut commands = mixed.clone();

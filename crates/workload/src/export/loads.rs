@@ -296,7 +296,8 @@ mod tests {
 
     /// 3 reads to 1 write; half of the I/Os belong to streams that are not applied.
     fn workload(arrivals: Pace, of_reads: Option<Pace>) -> AppliedWorkload {
-        let stream = |op, weight| IoStream::new(op, Order::Random, Bytes::kib(4)).weighing(weight);
+        let stream =
+            |op, weight| IoStream::new(op, Order::Random, Bytes::kib(4)).with_weight(weight);
         AppliedWorkload {
             streams: vec![stream(Op::Read, 7500), stream(Op::Write, 2500)],
             captured_ios: 20_000,

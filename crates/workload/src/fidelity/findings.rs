@@ -39,7 +39,7 @@ pub fn findings(fidelity: &Fidelity, software: &str) -> Findings {
         chapters: chapters(fidelity),
         long_tables: vec![tables::streams(fidelity, true)],
         ..Findings::new("Capture and replay", header(fidelity))
-            .fronted([] as [KeyFigure; 0], ["replay-iops", "replay-response"])
+            .with_front([] as [KeyFigure; 0], ["replay-iops", "replay-response"])
     }
 }
 

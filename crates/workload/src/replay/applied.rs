@@ -105,7 +105,7 @@ fn applied(
     for stream in &workload.streams {
         let Some(op) = stimulus_op(stream.op) else { continue };
         let weight = u32::try_from((stream.count >> shift).max(1)).unwrap_or(u32::MAX);
-        streams.push(io_stream(op, stream).weighing(weight));
+        streams.push(io_stream(op, stream).with_weight(weight));
         if is_rounded {
             stream_ios.push(stream.count);
         }

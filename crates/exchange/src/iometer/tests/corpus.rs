@@ -192,12 +192,9 @@ pub fn cycling(test_type: TestType, managers: &[&[usize]]) -> IometerConfig {
         line: LineNumber(0),
     };
     let worker = |(number, targets): (usize, &usize)| IometerWorker {
-        name: format!("Worker {}", number + 1),
-        kind: WorkerKind::Disk,
-        defaults: None,
         specs: Some(vec![AssignedSpec { name: "4K".into(), line: LineNumber(0) }]),
         targets: Some((0..*targets).map(disk).collect()),
-        line: LineNumber(0),
+        ..IometerWorker::disk(format!("Worker {}", number + 1), LineNumber(0))
     };
     let manager = |(id, workers): (usize, &&[usize])| IometerManager {
         id: id as u32,
@@ -215,5 +212,5 @@ pub fn cycling(test_type: TestType, managers: &[&[usize]]) -> IometerConfig {
 }
 
 fn disk(number: usize) -> IometerTarget {
-    IometerTarget { name: format!("disk {number}"), kind: WorkerKind::Disk, manager: None }
+    IometerTarget::disk(format!("disk {number}"))
 }

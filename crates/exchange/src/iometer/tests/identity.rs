@@ -108,8 +108,12 @@ fn defaults() -> impl Strategy<Value = TargetDefaults> {
 }
 
 fn worker() -> impl Strategy<Value = IometerWorker> {
-    let target = (name(), kind(), of((0u32..9, name())))
-        .prop_map(|(name, kind, manager)| IometerTarget { name, kind, manager });
+    let manager = (0u32..9, name()).prop_map(|(id, name)| ManagerName { id, name });
+    let target = (name(), kind(), of(manager)).prop_map(|(name, kind, manager)| IometerTarget {
+        name,
+        kind,
+        manager,
+    });
     let assigned = name().prop_map(|name| AssignedSpec { name, line: LineNumber(0) });
     let specs = of(prop::collection::vec(assigned, 0..4));
     let targets = of(prop::collection::vec(target, 0..4));

@@ -35,7 +35,8 @@ fn every_section_of_2006_is_read() {
     assert_eq!(disk.outstanding.unwrap().ios, 16);
     assert_eq!(disk.disk, Some(DiskArea { sectors: 2048, start: 101, pattern: None }));
     assert_eq!(manager.workers[1].kind, WorkerKind::Network("TCP".into()));
-    assert_eq!(manager.workers[1].targets.as_ref().unwrap()[0].manager, Some((1, "ELM".into())));
+    let elm = ManagerName { id: 1, name: "ELM".into() };
+    assert_eq!(manager.workers[1].targets.as_ref().unwrap()[0].manager, Some(elm));
 }
 
 #[test]

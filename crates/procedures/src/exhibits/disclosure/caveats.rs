@@ -43,7 +43,7 @@ pub fn caveats(choices: &RunChoices<'_>, record: &Record) -> Vec<Caveat> {
 }
 
 fn target_caveats(record: &Record) -> Vec<Caveat> {
-    let Some((device, ..)) = record.opening() else { return Vec::new() };
+    let Some(device) = record.opening().map(|opening| opening.device) else { return Vec::new() };
     match device.transport {
         Transport::Simulated => vec![Caveat::invalidates(
             ids::SIMULATED,
@@ -617,7 +617,7 @@ fn processor_caveat(choices: &RunChoices<'_>, record: &Record) -> Option<Caveat>
             let measurement = &outcome.measurement;
             let cpu = measurement.cpu?;
             let threads = step.load.stimulus()?.demand.threads;
-            let processors = record.opening().and_then(|(_, host, ..)| host.cpus)?;
+            let processors = record.opening()?.host.cpus?;
             let available = measurement.elapsed.as_secs_f64() * f64::from(threads.min(processors));
             let used = cpu.user.as_secs_f64() + cpu.system.as_secs_f64();
             (used > PROCESSOR_BUSY * available).then_some(step.place.label.as_str())

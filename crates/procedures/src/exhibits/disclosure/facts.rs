@@ -12,7 +12,7 @@ use crate::report_notation::{joined, number, own};
 use std::collections::BTreeSet;
 use steadfast_domain::findings::{Facts, Origin, Setting};
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::record::RECORD_VERSION;
+use steadfast_domain::record::{RECORD_VERSION, RunOpening};
 use steadfast_domain::settings::{SettingName, SteadyStateMethod};
 use steadfast_domain::{
     Class, Conditions, Criteria, Demand, Device, DiskArray, JournalEntry, Nanos, Profile, Purge,
@@ -233,17 +233,17 @@ pub fn array_rows(array: &DiskArray) -> SettingRows {
 
 pub fn host_facts(record: &Record) -> Facts {
     let facts = Facts::new("Performance system");
-    let Some((_, host, engine, software)) = record.opening() else { return facts };
+    let Some(RunOpening { host, engine, software, .. }) = record.opening() else { return facts };
     // Steps that another interface carried add it to the engine's description.
-    let mut engine = vec![engine];
+    let mut engines = vec![engine];
     for interface in record.steps().filter_map(|(_, o)| o.measurement.interface.as_deref()) {
-        if !engine.contains(&interface) {
-            engine.push(interface);
+        if !engines.contains(&interface) {
+            engines.push(interface);
         }
     }
     facts.rows([
         Setting::identity("Software", software),
-        Setting::identity("Engine", engine.join("; ")),
+        Setting::identity("Engine", engines.join("; ")),
         Setting::identity("Host", &host.name),
         Setting::identity("System", &host.product),
         Setting::identity("Mainboard", &host.motherboard),

@@ -13,7 +13,7 @@ use steadfast_domain::findings::{FormBlock, FormHeader, FormSubject, Origin, Set
 use steadfast_domain::purge::PurgeChoice;
 use steadfast_domain::settings::SettingName;
 use steadfast_domain::stimulus::DataPattern;
-use steadfast_domain::{Demand, Device, Host, Nanos, Purge, Record, Settings, WriteCache};
+use steadfast_domain::{Demand, Device, Nanos, Purge, Record, Settings, WriteCache};
 
 /// Returns the settings string of the standard's secondary tables, such as `PTS-E  WCD  T4/Q32
 /// DP=RND  AR100  Aln=4K`.
@@ -100,7 +100,7 @@ impl ReportForm {
 
 pub fn form_header(form: ReportForm, choices: &RunChoices<'_>, record: &Record) -> FormHeader {
     let settings = choices.settings;
-    let device = record.opening().map(|(device, ..)| device);
+    let device = record.opening().map(|opening| opening.device);
     let blocks = vec![
         FormBlock::new("Test Platform", platform_rows(record, choices))
             .about(FormSubject::Platform),
@@ -111,7 +111,7 @@ pub fn form_header(form: ReportForm, choices: &RunChoices<'_>, record: &Record) 
     ];
     let lesser = choices.method.lesser;
     // The layout is SNIA's, the report is not issued by SNIA.
-    let software = record.opening().map_or("steadfast", |(.., software)| software);
+    let software = record.opening().map_or("steadfast", |opening| opening.software);
     let issuer = format!("Issued by {software}");
     let specification = match lesser {
         None => format!("in the layout of {}", choices.method.specification),
@@ -145,21 +145,19 @@ fn known(label: &str, given: Option<String>, found: Option<String>) -> Setting {
 
 fn platform_rows(record: &Record, choices: &RunChoices<'_>) -> SettingRows {
     let meta = |key: &str| user_fact(choices.settings, key);
-    let (host, engine, software) = match record.opening() {
-        Some((_, host, engine, software)) => (host.clone(), Some(engine), Some(software)),
-        None => (Host::default(), None, None),
-    };
+    let opening = record.opening();
+    let host = opening.map(|opening| opening.host.clone()).unwrap_or_default();
     let mut rows = vec![
         known("Ref Test Platform", meta(user_facts::PLATFORM), host.product),
         known("Motherboard", meta(user_facts::MOTHERBOARD), host.motherboard),
         Setting::identity("CPU", host.cpu),
         Setting::identity("Memory", host.memory.map(|m| format!("{:.1} GB", m.as_gb()))),
         Setting::identity("Operating System", host.operating_system),
-        Setting::identity("Test SW", software),
-        Setting::identity("I/O Engine", engine.map(short_engine)),
+        Setting::identity("Test SW", opening.map(|opening| opening.software)),
+        Setting::identity("I/O Engine", opening.map(|opening| short_engine(opening.engine))),
         test_id(record, choices),
         known("HBA", meta(user_facts::HBA), host.hba),
-        Setting::identity("PCIe", record.opening().and_then(|(device, ..)| device.link.clone())),
+        Setting::identity("PCIe", opening.and_then(|opening| opening.device.link.clone())),
     ];
     rows.extend(ambient_row(record, choices.settings));
     rows.extend(start_rows(record, choices.settings));
@@ -224,7 +222,7 @@ fn test_id(record: &Record, choices: &RunChoices<'_>) -> Setting {
 
 fn device_rows(record: &Record, choices: &RunChoices<'_>) -> SettingRows {
     let meta = |key: &str| user_fact(choices.settings, key);
-    let device = record.opening().map(|(device, ..)| device);
+    let device = record.opening().map(|opening| opening.device);
     let device_text = |f: &dyn Fn(&Device) -> Option<String>| device.and_then(f);
     vec![
         known("Mfgr", meta(user_facts::VENDOR), None),

@@ -9,7 +9,7 @@ use steadfast_domain::{Device, DiskArray, Record};
 
 /// Returns device and conditions of a run. The procedure adds figures and plots.
 pub fn front(choices: &RunChoices<'_>, record: &Record) -> FrontPage {
-    let device = record.opening().map(|(device, ..)| device_rows(device));
+    let device = record.opening().map(|opening| device_rows(opening.device));
     FrontPage {
         device: device.unwrap_or_default(),
         conditions: condition_rows(choices, record),

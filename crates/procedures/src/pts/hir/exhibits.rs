@@ -134,7 +134,7 @@ impl ProcedureReport for Hir {
     fn figures(run: &HirRun<'_>) -> Vec<KeyFigure> {
         let saturated =
             KeyFigure::new("saturated-iops", "Saturated", run.results.saturated(), "IOPS")
-                .ranging(run.results.verdict.range());
+                .with_range(run.results.verdict.range());
         let mut figures = vec![saturated];
         let shortest_and_longest = [run.results.waits.first(), run.results.waits.last()];
         for wait in shortest_and_longest.into_iter().flatten() {

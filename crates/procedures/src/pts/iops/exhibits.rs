@@ -194,7 +194,7 @@ const TAIL_4K: FigureSource = FigureSource {
 fn figure(run: &IopsRun<'_>, id: &str, label: &str, mix: u8, source: &FigureSource) -> KeyFigure {
     let cell = run.results.cell(&AccessPattern::random(Bytes::kib(source.kib), mix));
     let PointValue { mean, range } = cell.map(source.value).unwrap_or_default();
-    KeyFigure::new(id, label, mean, source.unit).ranging(range)
+    KeyFigure::new(id, label, mean, source.unit).with_range(range)
 }
 
 /// Returns the matrix. The standard's table starts with 0/100.

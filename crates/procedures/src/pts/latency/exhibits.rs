@@ -151,7 +151,7 @@ impl ProcedureReport for Latency {
         let figure = |id: &str, label: &str, mix: u8| {
             let cell = run.results.cell(&AccessPattern::random(TRACKED.size, mix));
             let PointValue { mean, range } = cell.map(|cell| cell.art).unwrap_or_default();
-            KeyFigure::new(id, label, mean, "ms").ranging(range)
+            KeyFigure::new(id, label, mean, "ms").with_range(range)
         };
         let mut figures = vec![
             figure("rnd-4k-read-mean", "RND 4K read, mean", 100),

@@ -182,7 +182,7 @@ impl<T: RangedTest + 'static> Procedure for ScatteredTest<T> {
             form_pages: vec![page(&title, exhibits)],
             chapters: self.chapters(record),
             ..frame(self.title, &self.choices(), record, self.header(record, &parts))
-                .judged(self.verdict(&parts))
+                .with_verdict(self.verdict(&parts))
         };
         parts::with_parts(whole, parts, self.parts.last())
     }

@@ -188,7 +188,7 @@ impl ProcedureReport for Throughput {
                 let PointValue { mean, range } = rate.unwrap_or_default();
                 let id = format!("seq-{id}-{direction}-rate");
                 let label = format!("SEQ {name} {direction}");
-                figures.push(KeyFigure::new(&id, label, mean, "MB/s").ranging(range));
+                figures.push(KeyFigure::new(&id, label, mean, "MB/s").with_range(range));
             }
         }
         figures

@@ -14,8 +14,8 @@ use crate::exhibits::time_axis::PlotTimeAxis;
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::report_notation::number;
 use steadfast_domain::findings::{
-    Axis, Cell as TableCell, KeyFigure, Marker, Metric, Origin, Plot, Scale, Series, Setting,
-    Stroke, Table,
+    Axis, BandEdge, Cell as TableCell, KeyFigure, Marker, Metric, Origin, Plot, Scale, Series,
+    Setting, Stroke, Table,
 };
 use steadfast_domain::{Profile, Record, Step, Tally};
 
@@ -385,7 +385,8 @@ fn recovery_plot(run: &XsrRun<'_>) -> Option<Plot> {
     }
     let rates = || first.steps.iter().filter_map(|step| step.mb_per_second);
     let (low, high) = (rates().min_by(f64::total_cmp), rates().max_by(f64::total_cmp));
-    let band = Series::band("first segment's steps", &[(0.0, low, high), (right, low, high)]);
+    let ends = [0.0, right].map(|x| BandEdge { x, low, high });
+    let band = Series::band("first segment's steps", &ends);
     let level = first.average().map(|rate| rate * f64::from(run.test.recovery_level) / 100.0);
     let name = format!("{} % of its average", run.test.recovery_level);
     let threshold = vec![(0.0, level), (right, level)];

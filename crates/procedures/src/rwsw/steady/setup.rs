@@ -101,7 +101,7 @@ fn stream_runs(
     let count = composite.data_streams().count();
     let mut runs = Vec::new();
     for (index, stream) in composite.data_streams().enumerate() {
-        let stream = stream.weighing(1);
+        let stream = stream.with_weight(1);
         let preset = match stream.order {
             Order::Sequential(_) => SEQUENTIAL_DEMAND,
             Order::Random => setup.method.random_demand,

@@ -256,7 +256,7 @@ fn the_regime_and_the_content_are_the_operators_choice_and_disclosed() {
 #[test]
 fn streams_of_no_whole_sectors_are_left_out_and_named() {
     let mut settings = settings("multi-wsat");
-    let small = steadfast_domain::IoStream::new(Op::Read, Order::Random, Bytes(128)).weighing(9);
+    let small = steadfast_domain::IoStream::new(Op::Read, Order::Random, Bytes(128)).with_weight(9);
     settings.workload.as_mut().unwrap().streams.push(small);
     let test = build(&settings);
     let bench = scripted(|_| 1000.0).conducted(&*test);

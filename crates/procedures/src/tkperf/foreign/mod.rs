@@ -81,8 +81,8 @@ fn part(run: &ForeignRun, test: &ForeignTest) -> Findings {
         chapters: exhibits::chapters(&studied),
         ..Findings::new(title, header(run, title, vec![parameters(test)]))
     }
-    .fronted(exhibits::key_figures(&studied), [] as [&str; 0]);
-    findings.judged(studied.verdict.clone())
+    .with_front(exhibits::key_figures(&studied), [] as [&str; 0]);
+    findings.with_verdict(studied.verdict.clone())
 }
 
 /// Returns the headline, such as `TKperf  T2/Q16`.

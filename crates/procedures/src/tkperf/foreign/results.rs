@@ -76,7 +76,8 @@ impl<'a> TkperfTestResult<'a> {
                 "Run the test again.",
             ));
         }
-        let stated = self.test.stated.as_ref().and_then(|stated| stated.reached);
+        let claimed = self.test.claimed_steady_state.as_ref();
+        let stated = claimed.and_then(|claimed| claimed.reached);
         if stated.is_some_and(|stated| stated != verdict.steady) {
             let (stated, found) =
                 if verdict.steady { ("not steady", "steady") } else { ("steady", "not steady") };

@@ -33,7 +33,10 @@ fn test(
         depth: Some(16),
         step_seconds: Some(60),
         values: values.collect(),
-        stated: Some(ClaimedSteadyState { reached: Some(true), rounds: vec![1, 2, 3, 4, 5] }),
+        claimed_steady_state: Some(ClaimedSteadyState {
+            reached: Some(true),
+            rounds: vec![1, 2, 3, 4, 5],
+        }),
     }
 }
 
@@ -68,7 +71,7 @@ fn saturation() -> ForeignTest {
         longest_ms: Some(7.0),
         ..ForeignMeasured::default()
     });
-    test.stated = None;
+    test.claimed_steady_state = None;
     test
 }
 

@@ -41,7 +41,7 @@ pub fn render(configs: &[MeasuredConfig<'_>]) -> String {
     };
     let version = first.config.version.clone();
     let dialect = version.dialect();
-    let host = record.opening().map(|(_, host, ..)| host);
+    let host = record.opening().map(|opening| opening.host);
     let cpus = host.and_then(|host| host.cpus).unwrap_or(0);
     let cpu_hz = host.and_then(|host| host.cpu_hz);
     let mut parts: Vec<(usize, SpecResults)> = Vec::new();
