@@ -18,7 +18,6 @@ const FILE_SYSTEMS_MAX: usize = 64;
 
 pub(crate) struct FileSource {
     session: ProbeSession,
-    description: String,
     keeps_unended: bool,
     unended: u64,
 }
@@ -58,8 +57,9 @@ impl FileSource {
         let settings = FileProgramSettings::from_options(options, by_entry, cgroups)?;
         let FilePrograms { object, programs, description, keeps_unended } = programs;
         let wanted: Vec<&str> = programs.iter().map(String::as_str).collect();
-        let session = ProbeSession::load(object, &wanted, &settings, options, Layer::FileSystem)?;
-        Ok(FileSource { session, description, keeps_unended, unended: 0 })
+        let (layer, description) = (Layer::FileSystem, format!("eBPF, {description}"));
+        let session = ProbeSession::load(object, &wanted, &settings, options, layer, description)?;
+        Ok(FileSource { session, keeps_unended, unended: 0 })
     }
 }
 
@@ -72,10 +72,6 @@ impl CapturedLayer for FileSource {
 
     fn session_mut(&mut self) -> &mut ProbeSession {
         &mut self.session
-    }
-
-    fn description(&self) -> String {
-        format!("eBPF, {}", self.description)
     }
 
     fn finish(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
