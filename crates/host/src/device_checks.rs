@@ -21,9 +21,9 @@ use steadfast_domain::Device;
 use steadfast_domain::text::shell_quoted;
 
 /// Finds an inspected device in sysfs.
-pub(crate) fn find_node(found: &Device, roots: &SystemRoots) -> Result<SysfsNode, HostError> {
-    SysfsNode::from_name(&found.name, roots).ok_or_else(|| HostError::Unlisted {
-        path: found.path.clone().into(),
+pub(crate) fn find_node(device: &Device, roots: &SystemRoots) -> Result<SysfsNode, HostError> {
+    SysfsNode::from_name(&device.name, roots).ok_or_else(|| HostError::Unlisted {
+        path: device.path.clone().into(),
         sys: roots.sys.clone(),
     })
 }
@@ -58,7 +58,7 @@ pub(crate) fn verify_handle(
 /// blocks.
 pub(crate) fn refuse_in_use(
     node: &SysfsNode,
-    found: &Device,
+    device: &Device,
     keep: &[PathBuf],
     roots: &SystemRoots,
 ) -> Result<DeviceStack, ArmRefusal> {
@@ -66,7 +66,7 @@ pub(crate) fn refuse_in_use(
     let whole = node.whole().name;
     if whole.starts_with("mtdblock") || whole.starts_with("ubiblock") {
         return Err(HostError::NotTestable {
-            path: PathBuf::from(&found.path),
+            path: PathBuf::from(&device.path),
             kind: "raw flash, whose users are unknown",
         }
         .into());
@@ -75,23 +75,23 @@ pub(crate) fn refuse_in_use(
     let uses = snapshot.uses(node)?;
     if !uses.is_empty() {
         return Err(ArmRefusal::InUse {
-            device: found.path.clone(),
+            device: device.path.clone(),
             remedy: remedies(&uses),
             uses: uses.iter().map(ToString::to_string).collect(),
         });
     }
-    refuse_other_paths(node, found, &snapshot, roots)?;
-    refuse_kept(node, &found.path, keep, &snapshot)?;
+    refuse_other_paths(node, device, &snapshot, roots)?;
+    refuse_kept(node, &device.path, keep, &snapshot)?;
     let may_be_written = |node: &SysfsNode| node.number::<u8>("ro") == Some(0);
     if !may_be_written(node) || !may_be_written(&node.whole()) {
-        return Err(ArmRefusal::ReadOnly { device: found.path.clone() });
+        return Err(ArmRefusal::ReadOnly { device: device.path.clone() });
     }
     Ok(snapshot.stack(node)?)
 }
 
 /// Returns the ways to end these uses.
 fn remedies(uses: &[DeviceUse]) -> String {
-    let is_root = |found: &DeviceUse| match &found.kind {
+    let is_root = |device_use: &DeviceUse| match &device_use.kind {
         UseKind::Mounted(point) => point == Path::new("/"),
         _ => false,
     };
@@ -101,7 +101,7 @@ fn remedies(uses: &[DeviceUse]) -> String {
     }
     let mut texts: Vec<String> = uses
         .iter()
-        .map(|found| match &found.kind {
+        .map(|device_use| match &device_use.kind {
             UseKind::Mounted(_) => "unmount it (umount)".to_owned(),
             UseKind::MountedElsewhere { point, process } => format!(
                 "end process {process}, or unmount it there (nsenter --target {process} --mount \
@@ -124,7 +124,7 @@ fn remedies(uses: &[DeviceUse]) -> String {
 /// with two ports appears twice, and the kernel does not know that both are one drive.
 fn refuse_other_paths(
     node: &SysfsNode,
-    found: &Device,
+    device: &Device,
     snapshot: &DeviceUses<'_>,
     roots: &SystemRoots,
 ) -> Result<(), ArmRefusal> {
@@ -136,15 +136,15 @@ fn refuse_other_paths(
     let mut uses = Vec::new();
     for other in SysfsNode::try_all(roots)?.iter().filter(|other| **other != whole) {
         if describe(other, &other.path(roots), roots).is_same(&own) {
-            let found = snapshot.uses(other)?;
-            uses.extend(found.iter().map(|used| format!("as {}: {used}", other.name)));
+            let other_uses = snapshot.uses(other)?;
+            uses.extend(other_uses.iter().map(|used| format!("as {}: {used}", other.name)));
         }
     }
     if uses.is_empty() {
         return Ok(());
     }
     let remedy = "it is the same disk by another path; free it there first".to_owned();
-    Err(ArmRefusal::InUse { device: found.path.clone(), uses, remedy })
+    Err(ArmRefusal::InUse { device: device.path.clone(), uses, remedy })
 }
 
 /// Refuses a device on a disk that stores the root file system, this program or a kept path.
@@ -206,12 +206,12 @@ fn with_remedy(error: HostError, remedy: &str) -> HostError {
 /// Refuses a device whose blocks another process may write to or has locked.
 pub(crate) fn refuse_other_users(
     stack: &DeviceStack,
-    found: &Device,
+    device: &Device,
     roots: &SystemRoots,
 ) -> Result<(), ArmRefusal> {
-    refuse_writers(stack, found, roots)?;
+    refuse_writers(stack, device, roots)?;
     if !stack.files.is_empty() {
-        refuse_fuse(&stack.files, found, roots)?;
+        refuse_fuse(&stack.files, device, roots)?;
     }
     let mut files = stack.files.clone();
     let nodes = stack.nodes.iter().filter_map(|node| fs::metadata(node.path(roots)).ok());
@@ -224,14 +224,14 @@ pub(crate) fn refuse_other_users(
     if held.is_empty() {
         Ok(())
     } else {
-        Err(ArmRefusal::HeldExclusively { device: found.path.clone(), by: held })
+        Err(ArmRefusal::HeldExclusively { device: device.path.clone(), by: held })
     }
 }
 
 /// Refuses a device that a process has open for writing, by any way to the same blocks.
 pub(crate) fn refuse_writers(
     stack: &DeviceStack,
-    found: &Device,
+    device: &Device,
     roots: &SystemRoots,
 ) -> Result<(), ArmRefusal> {
     // The creator of a loop device may keep its file open; a program that works on the file locks
@@ -243,7 +243,7 @@ pub(crate) fn refuse_writers(
     if by.is_empty() {
         Ok(())
     } else {
-        Err(ArmRefusal::OpenForWriting { device: found.path.clone(), by })
+        Err(ArmRefusal::OpenForWriting { device: device.path.clone(), by })
     }
 }
 

@@ -196,7 +196,7 @@ fn check_parent(socket: &OwnedFd) -> io::Result<()> {
     if result != 0 || u32::try_from(peer.pid) != Ok(parent) {
         return Err(refused());
     }
-    let identity = |path: &str| fs::metadata(path).map(|found| (found.dev(), found.ino()));
+    let identity = |path: &str| fs::metadata(path).map(|metadata| (metadata.dev(), metadata.ino()));
     if identity(OWN_PROGRAM)? != identity(&format!("/proc/{parent}/exe"))? {
         return Err(refused());
     }

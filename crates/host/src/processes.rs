@@ -32,12 +32,12 @@ pub(crate) fn has_gone(error: &io::Error) -> bool {
 /// # Errors
 /// Returns an error if `/proc` cannot be read.
 pub(crate) fn all(roots: &SystemRoots) -> Result<Vec<PathBuf>, HostError> {
-    let mut found = Vec::new();
+    let mut directories = Vec::new();
     visit_numbers(&roots.proc, |number| {
-        found.push(roots.proc.join(number));
+        directories.push(roots.proc.join(number));
         Ok(())
     })?;
-    Ok(found)
+    Ok(directories)
 }
 
 /// Returns the ID of a process, other than this one, that is in a session or has this text in its
@@ -93,22 +93,22 @@ pub(crate) fn read_file(
     roots: &SystemRoots,
 ) -> Result<Option<Vec<u8>>, HostError> {
     let path = process.join(name);
-    let found = if is_foreign(process) {
+    let content = if is_foreign(process) {
         // Time does not give this user the permission.
         match fs::read(&path) {
             Err(error) if has_gone(&error) => Ok(None),
-            found => found.map(Some),
+            content => content.map(Some),
         }
     } else {
         examine(process, roots, || fs::read(&path))
     };
-    found.map_err(|error| HostError::io("read it", &path, error))
+    content.map_err(|error| HostError::io("read it", &path, error))
 }
 
 /// Returns true if this user is not root and the process belongs to another user.
 fn is_foreign(process: &Path) -> bool {
     let own = effective_uid();
-    own != 0 && process.metadata().is_ok_and(|found| found.uid() != own)
+    own != 0 && process.metadata().is_ok_and(|metadata| metadata.uid() != own)
 }
 
 /// Visits every thread of every process except this one: a thread may have its own file table and
@@ -229,7 +229,7 @@ pub(crate) fn examine<T>(
     let mut retries = 0;
     loop {
         match examine() {
-            Ok(found) => return Ok(Some(found)),
+            Ok(value) => return Ok(Some(value)),
             Err(error) if has_gone(&error) || is_hidden_from_all(process, &error, roots) => {
                 return Ok(None);
             }
@@ -281,12 +281,12 @@ pub(crate) fn openers(
     roots: &SystemRoots,
     writing: bool,
 ) -> Result<Vec<String>, HostError> {
-    let mut found = Vec::new();
-    let mut found_in = None;
+    let mut names = Vec::new();
+    let mut last_opener = None;
     // Threads of a process share its mappings.
     let mut mappings_read_of = None;
     visit_threads(roots, |process, thread| {
-        if found_in.as_deref() == Some(process) {
+        if last_opener.as_deref() == Some(process) {
             return Ok(());
         }
         let failed = |error| HostError::io("list its open files", thread, error);
@@ -301,12 +301,12 @@ pub(crate) fn openers(
             }
         }
         if is_opener {
-            found.push(name_of(process));
-            found_in = Some(process.to_owned());
+            names.push(name_of(process));
+            last_opener = Some(process.to_owned());
         }
         Ok(())
     })?;
-    Ok(found)
+    Ok(names)
 }
 
 pub(crate) fn name_of(process: &Path) -> String {

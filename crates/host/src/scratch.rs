@@ -36,16 +36,16 @@ pub fn create_scratch(path: &Path, size: Bytes) -> Result<(), HostError> {
     if size.0 == 0 {
         return Err(HostError::NoSize { path: path.to_owned() });
     }
-    let found = match PinnedPath::at(path) {
+    let metadata = match PinnedPath::at(path) {
         Err(HostError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
             return create(path, size);
         }
         other => other?.metadata().clone(),
     };
-    if !found.is_file() {
+    if !metadata.is_file() {
         return Err(HostError::FixedSize { path: path.to_owned() });
     }
-    if found.len() == size.0 { Ok(()) } else { resize(path, found.len(), size) }
+    if metadata.len() == size.0 { Ok(()) } else { resize(path, metadata.len(), size) }
 }
 
 fn create(path: &Path, size: Bytes) -> Result<(), HostError> {
@@ -68,11 +68,13 @@ fn create(path: &Path, size: Bytes) -> Result<(), HostError> {
 }
 
 /// Resizes a scratch file. It is armed first: whatever prevents overwriting prevents resizing.
-fn resize(path: &Path, found: u64, size: Bytes) -> Result<(), HostError> {
+fn resize(path: &Path, old_length: u64, size: Bytes) -> Result<(), HostError> {
     let roots = SystemRoots::real();
     let consent = Consent::Destroy { confirmation: None };
     let target = arm(&inspect(path, &roots)?, &consent, &[], &roots).map_err(|why| match why {
-        ArmRefusal::Unconfirmed { .. } => HostError::FileExists { path: path.to_owned(), found },
+        ArmRefusal::Unconfirmed { .. } => {
+            HostError::FileExists { path: path.to_owned(), found: old_length }
+        }
         ArmRefusal::Host(error) => error,
         why => HostError::FileBusy { path: path.to_owned(), why: why.to_string() },
     })?;
@@ -85,7 +87,7 @@ fn resize(path: &Path, found: u64, size: Bytes) -> Result<(), HostError> {
     let made = reallocate(size);
     if made.is_err() {
         // Its blocks are free again; if another program was faster, the first error still says why.
-        let _ = reallocate(Bytes(found));
+        let _ = reallocate(Bytes(old_length));
     }
     made
 }

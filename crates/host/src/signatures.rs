@@ -174,13 +174,13 @@ pub(crate) fn zfs_labels(
     node: &SysfsNode,
     roots: &SystemRoots,
 ) -> Result<Vec<Option<ZfsLabel>>, HostError> {
-    let mut found = Vec::new();
+    let mut labels = Vec::new();
     for part in std::iter::once(node.clone()).chain(node.try_partitions()?) {
         if let Some(file) = open_zfs_member(&part, roots)? {
-            found.push(read_zfs_label(&file, part.capacity().0));
+            labels.push(read_zfs_label(&file, part.capacity().0));
         }
     }
-    Ok(found)
+    Ok(labels)
 }
 
 /// Returns true if the labels of a pool cover all its top-level vdevs and none contains files.
@@ -260,16 +260,16 @@ fn parse_zfs_label(bytes: &[u8]) -> Option<ZfsLabel> {
 
 /// Returns the distinct signatures on a device or in a file.
 pub(crate) fn signatures(path: &Path) -> Result<Vec<String>, HostError> {
-    if let Some(found) = by_wipefs(path) {
-        return Ok(found);
+    if let Some(formats) = by_wipefs(path) {
+        return Ok(formats);
     }
     let file = File::open(path).map_err(|e| HostError::io("open it for reading", path, e))?;
     let length = length_of(&file).map_err(|e| HostError::io("read its size", path, e))?;
-    let mut found = by_magic(&file, length);
+    let mut formats = by_magic(&file, length);
     if has_zfs_label(&file, length) {
-        found.push(ZFS_MEMBER.to_owned());
+        formats.push(ZFS_MEMBER.to_owned());
     }
-    Ok(found)
+    Ok(formats)
 }
 
 #[derive(Deserialize)]
@@ -294,9 +294,9 @@ fn by_wipefs(path: &Path) -> Option<Vec<String>> {
 }
 
 fn parse_wipefs(output: &str) -> Option<Vec<String>> {
-    let mut found = Vec::new();
+    let mut formats = Vec::new();
     if output.trim().is_empty() {
-        return Some(found);
+        return Some(formats);
     }
     let answer: WipefsAnswer = serde_json::from_str(output).ok()?;
     for WipefsSignature { kind, label } in answer.signatures {
@@ -304,27 +304,27 @@ fn parse_wipefs(output: &str) -> Option<Vec<String>> {
             Some(label) if !label.is_empty() => format!("{kind} \"{label}\""),
             _ => kind,
         };
-        if !found.contains(&name) {
-            found.push(name);
+        if !formats.contains(&name) {
+            formats.push(name);
         }
     }
-    Some(found)
+    Some(formats)
 }
 
 fn by_magic(file: &File, length: u64) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
+    let mut formats: Vec<String> = Vec::new();
     for magic in MAGICS.iter().chain(&magics_by_length(length)) {
         let mut bytes = [0u8; 16];
         let bytes = &mut bytes[..magic.bytes.len()];
         let matches = file.read_exact_at(bytes, magic.offset).is_ok() && bytes == magic.bytes;
-        if matches && !found.iter().any(|known| known == magic.format) {
-            found.push(magic.format.to_owned());
+        if matches && !formats.iter().any(|known| known == magic.format) {
+            formats.push(magic.format.to_owned());
         }
     }
-    if has_partition_table(file) && found.is_empty() {
-        found.push("dos".to_owned());
+    if has_partition_table(file) && formats.is_empty() {
+        formats.push("dos".to_owned());
     }
-    found
+    formats
 }
 
 /// Returns true if the first sector has the boot signature and a partition entry. A file system's

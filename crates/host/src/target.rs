@@ -201,9 +201,9 @@ fn open_with(path: &Path, access: AccessMode, exclusive: bool, direct: i32) -> i
 
 /// Returns the number of an open block device, or device and inode of a file.
 fn number_of(file: &File) -> io::Result<(u64, u64)> {
-    let found = file.metadata()?;
-    let is_block_device = found.file_type().is_block_device();
-    Ok(if is_block_device { (found.rdev(), 0) } else { (found.dev(), found.ino()) })
+    let metadata = file.metadata()?;
+    let is_block_device = metadata.file_type().is_block_device();
+    Ok(if is_block_device { (metadata.rdev(), 0) } else { (metadata.dev(), metadata.ino()) })
 }
 
 /// Alignment that direct I/O requires, in bytes.

@@ -40,11 +40,11 @@ pub fn find_program(name: &Path) -> io::Result<PathBuf> {
         return std::path::absolute(name);
     }
     let is_program = |path: &PathBuf| {
-        path.metadata().is_ok_and(|found| found.is_file() && found.mode() & 0o111 != 0)
+        path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.mode() & 0o111 != 0)
     };
-    let mut found = search_path().into_iter().map(|directory| directory.join(name));
+    let mut paths = search_path().into_iter().map(|directory| directory.join(name));
     let is_root = is_root();
-    found
+    paths
         .find(|path| is_program(path) && (!is_root || only_root_changes(path)))
         .ok_or_else(|| io::ErrorKind::NotFound.into())
 }
@@ -52,7 +52,8 @@ pub fn find_program(name: &Path) -> io::Result<PathBuf> {
 /// Returns true if only root can change or replace the program, links followed.
 fn only_root_changes(path: &Path) -> bool {
     let Ok(real) = fs::canonicalize(path) else { return false };
-    let is_roots = real.metadata().is_ok_and(|found| found.uid() == 0 && found.mode() & 0o022 == 0);
+    let is_roots =
+        real.metadata().is_ok_and(|metadata| metadata.uid() == 0 && metadata.mode() & 0o022 == 0);
     is_roots && real.parent().is_some_and(|above| root_directory(above).is_some())
 }
 
@@ -89,9 +90,9 @@ fn search_path_of(path: &OsStr, is_root: bool) -> Vec<PathBuf> {
 fn root_directory(directory: &Path) -> Option<PathBuf> {
     let real = fs::canonicalize(directory).ok()?;
     let is_roots = |path: &Path, exempt: u32| {
-        path.metadata().is_ok_and(|found| {
-            let mode = found.mode();
-            found.is_dir() && found.uid() == 0 && (mode & 0o022 == 0 || mode & exempt != 0)
+        path.metadata().is_ok_and(|metadata| {
+            let mode = metadata.mode();
+            metadata.is_dir() && metadata.uid() == 0 && (mode & 0o022 == 0 || mode & exempt != 0)
         })
     };
     // In a sticky directory, other users cannot rename files of root.

@@ -41,8 +41,8 @@ impl ThreadTable {
     /// Returns the process of a thread, or the thread ID itself if the thread ended before it could
     /// be looked up.
     pub(super) fn process(&mut self, thread: u32) -> u32 {
-        let found = || process_of(thread).unwrap_or(thread);
-        *self.process_of.entry(thread).or_insert_with(found)
+        let from_proc = || process_of(thread).unwrap_or(thread);
+        *self.process_of.entry(thread).or_insert_with(from_proc)
     }
 }
 

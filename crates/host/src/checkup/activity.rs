@@ -146,27 +146,27 @@ fn is_loader(program: &RunningProgram) -> bool {
 
 fn openers(subject: &CheckSubject<'_>, programs: &[RunningProgram]) -> Check {
     let paths = own_paths(subject);
-    let mut found: Vec<&RunningProgram> = Vec::new();
+    let mut openers: Vec<&RunningProgram> = Vec::new();
     let mut unreadable = 0;
     for program in programs {
         match has_open(subject.roots, &program.number, &paths) {
-            Some(true) => found.push(program),
+            Some(true) => openers.push(program),
             Some(false) => {}
             None => unreadable += 1,
         }
     }
-    if found.is_empty() && unreadable > 0 {
+    if openers.is_empty() && unreadable > 0 {
         return OPENERS.unknown(format!(
             "the open files of {} cannot be read: permission denied (run as root)",
             counted(unreadable as u64, "program")
         ));
     }
-    if found.is_empty() {
+    if openers.is_empty() {
         return OPENERS.good("no other program has the device open");
     }
-    let shown: Vec<String> = found.iter().map(|program| program.shown()).collect();
+    let shown: Vec<String> = openers.iter().map(|program| program.shown()).collect();
     let shown = format!("open in {}", shown.join(", "));
-    if found.iter().any(|program| is_loader(program)) {
+    if openers.iter().any(|program| is_loader(program)) {
         OPENERS.bad(shown, "End that program; only the run may use the device.")
     } else {
         OPENERS.attention(shown, "Make sure that it does no I/O on the device during the run.")
@@ -322,13 +322,13 @@ fn other_programs(programs: &[RunningProgram]) -> Check {
         let (_, does) = SERVICES.iter().find(|(name, _)| *name == program.name)?;
         Some(format!("{}: {does}", program.shown()))
     });
-    let found: Vec<String> = loaders.chain(services).collect();
-    if found.is_empty() {
+    let texts: Vec<String> = loaders.chain(services).collect();
+    if texts.is_empty() {
         PROGRAMS.good(format!(
             "no program known to disturb measurements, among {}",
             counted(programs.len() as u64, "program")
         ))
     } else {
-        PROGRAMS.attention(found.join("; "), "Stop them during the run.")
+        PROGRAMS.attention(texts.join("; "), "Stop them during the run.")
     }
 }

@@ -109,7 +109,7 @@ fn boot_disk(subject: &CheckSubject<'_>) -> Check {
 fn swaps_to(own: &BTreeSet<SysfsNode>, subject: &CheckSubject<'_>) -> bool {
     let Ok(snapshot) = DeviceUses::take(subject.roots) else { return false };
     let uses = own.iter().filter_map(|disk| snapshot.uses(disk).ok()).flatten();
-    uses.into_iter().any(|found| found.kind == UseKind::Swap)
+    uses.into_iter().any(|device_use| device_use.kind == UseKind::Swap)
 }
 
 fn in_use(subject: &CheckSubject<'_>) -> Check {

@@ -114,17 +114,17 @@ fn cron(roots: &SystemRoots) -> Option<Check> {
         return None;
     }
     let places = ["cron.d", "cron.hourly", "cron.daily", "cron.weekly", "cron.monthly"];
-    let found: Vec<String> = places
+    let tables: Vec<String> = places
         .iter()
         .flat_map(|place| entries(&roots.etc.join(place)))
         .filter(|path| disturbs(&file_name(path)))
         .map(|path| relative(&path, roots))
         .collect();
-    Some(if found.is_empty() {
+    Some(if tables.is_empty() {
         CRON.good("no table known to disturb measurements")
     } else {
         CRON.attention(
-            format!("will run: {}", found.join(", ")),
+            format!("will run: {}", tables.join(", ")),
             "systemctl stop cron, and start it again after the run",
         )
     })
@@ -159,24 +159,24 @@ fn arrays(subject: &CheckSubject<'_>) -> Option<Check> {
     let own: BTreeSet<SysfsNode> =
         subject.whole.as_ref().map(|whole| disks_below(whole, subject.roots)).unwrap_or_default();
     let mut touched = false;
-    let mut found = Vec::new();
+    let mut actions = Vec::new();
     for array in SysfsNode::all(subject.roots) {
         let Some(action) = array.text("md/sync_action") else { continue };
         if action != "idle" && action != "frozen" {
             touched |= !disks_below(&array, subject.roots).is_disjoint(&own);
-            found.push(format!("{}: {action}{}", array.name, progress(&array)));
+            actions.push(format!("{}: {action}{}", array.name, progress(&array)));
         }
     }
-    if found.is_empty() {
+    if actions.is_empty() {
         let disks = entries(&subject.roots.sys.join("block"));
         let has_arrays = disks.iter().any(|path| path.join("md").exists());
         return has_arrays.then(|| ARRAYS.good("none is being checked or rebuilt"));
     }
     let advice = "Wait until it ends, or: echo idle > /sys/block/mdN/md/sync_action";
     Some(if touched {
-        ARRAYS.bad(found.join(", "), advice)
+        ARRAYS.bad(actions.join(", "), advice)
     } else {
-        ARRAYS.attention(found.join(", "), advice)
+        ARRAYS.attention(actions.join(", "), advice)
     })
 }
 

@@ -211,7 +211,7 @@ impl SmartAttributes {
     /// `Flash_Writes_GiB`. If the drive counts SLC and TLC writes separately, returns the sum, whose
     /// unit is the sum of the units.
     fn nand_written(&self) -> Option<CountedBytes> {
-        let found: Vec<(&str, CountedBytes)> = self
+        let counters: Vec<(&str, CountedBytes)> = self
             .0
             .iter()
             .filter(|(name, _)| is_flash(name))
@@ -220,10 +220,13 @@ impl SmartAttributes {
             })
             .collect();
         let is_part = |name: &str| name.contains("SLC") || name.contains("TLC");
-        let parts: Vec<CountedBytes> =
-            found.iter().filter(|(name, _)| is_part(name)).map(|(_, counted)| *counted).collect();
+        let parts: Vec<CountedBytes> = counters
+            .iter()
+            .filter(|(name, _)| is_part(name))
+            .map(|(_, counted)| *counted)
+            .collect();
         match parts.len() {
-            0 => found.first().map(|(_, counted)| *counted),
+            0 => counters.first().map(|(_, counted)| *counted),
             // One part without the other would undercount.
             1 => None,
             _ => {

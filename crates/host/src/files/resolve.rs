@@ -117,17 +117,17 @@ impl ReachedDirectory {
         let mut directory = at.try_clone()?;
         loop {
             directory = calls::open_above(&directory)?;
-            let found = directory.metadata()?;
-            if (found.dev(), found.ino()) == (below.dev(), below.ino()) {
+            let metadata = directory.metadata()?;
+            if (metadata.dev(), metadata.ino()) == (below.dev(), below.ino()) {
                 return Ok(ReachedDirectory { at, path: here, replaceable_by });
             }
             path.pop();
             // Report the topmost directory: its owner also controls everything below.
-            replaceable_by = control_in(&path, &found, below.uid()).or(replaceable_by);
-            if found.dev() != below.dev() {
-                replaceable_by = mounter_control(&path, &found)?.or(replaceable_by);
+            replaceable_by = control_in(&path, &metadata, below.uid()).or(replaceable_by);
+            if metadata.dev() != below.dev() {
+                replaceable_by = mounter_control(&path, &metadata)?.or(replaceable_by);
             }
-            below = found;
+            below = metadata;
         }
     }
 
@@ -143,15 +143,15 @@ impl ReachedDirectory {
             return Ok(None);
         }
         let next = calls::open(&self.at, name, libc::O_PATH | libc::O_NOFOLLOW, 0)?;
-        let found = next.metadata()?;
+        let metadata = next.metadata()?;
         let here = self.at.metadata()?;
-        let mut control = control_in(&self.path, &here, found.uid());
-        if found.dev() != here.dev() {
-            control = control.or(mounter_control(&path, &found)?);
+        let mut control = control_in(&self.path, &here, metadata.uid());
+        if metadata.dev() != here.dev() {
+            control = control.or(mounter_control(&path, &metadata)?);
         }
-        if found.is_symlink() {
-            let by_owner = (!is_trusted(found.uid()))
-                .then(|| ForeignControl { place: path, why: belongs(found.uid()) });
+        if metadata.is_symlink() {
+            let by_owner = (!is_trusted(metadata.uid()))
+                .then(|| ForeignControl { place: path, why: belongs(metadata.uid()) });
             // Even root's link in a sticky directory may have been moved there by another user.
             let by_place = is_writable_by_others(&here).then(|| ForeignControl {
                 place: self.path.clone(),
@@ -162,7 +162,7 @@ impl ReachedDirectory {
                 None => return Ok(Some(PathBuf::from(calls::read_link(&next)?))),
             }
         }
-        if !found.is_dir() {
+        if !metadata.is_dir() {
             return Err(io::Error::from_raw_os_error(libc::ENOTDIR).into());
         }
         self.replaceable_by = self.replaceable_by.take().or(control);
@@ -190,8 +190,8 @@ pub(super) fn control_in(path: &Path, directory: &Metadata, owner: u32) -> Optio
 
 /// Returns the control of the user who mounted a FUSE file system. Its server may report root as
 /// the owner of any file, so owners prove nothing there.
-fn mounter_control(path: &Path, found: &Metadata) -> io::Result<Option<ForeignControl>> {
-    let number = decode_dev(found.dev());
+fn mounter_control(path: &Path, metadata: &Metadata) -> io::Result<Option<ForeignControl>> {
+    let number = decode_dev(metadata.dev());
     let all = mounts(&SystemRoots::real()).map_err(io::Error::other)?;
     let served =
         all.iter().filter(|mount| mount.number == number && mount.kind.starts_with("fuse"));

@@ -54,17 +54,17 @@ fn write_cache(
 /// Returns the device and all devices below it: a request can be merged in each queue that it
 /// passes through.
 pub(crate) fn queues(whole: &SysfsNode) -> Vec<SysfsNode> {
-    let mut found = vec![whole.clone()];
+    let mut nodes = vec![whole.clone()];
     let mut next = 0;
-    while let Some(below) = found.get(next).map(|node| node.slaves().unwrap_or_default()) {
+    while let Some(below) = nodes.get(next).map(|node| node.slaves().unwrap_or_default()) {
         for lower in below.iter().map(SysfsNode::whole) {
-            if !found.contains(&lower) {
-                found.push(lower);
+            if !nodes.contains(&lower) {
+                nodes.push(lower);
             }
         }
         next += 1;
     }
-    found
+    nodes
 }
 
 fn merges(whole: &SysfsNode, roots: &SystemRoots) -> Option<bool> {

@@ -50,12 +50,12 @@ impl DeviceSetting {
         roots: &SystemRoots,
     ) -> Result<(), HostError> {
         self.setting.write(whole, value, roots)?;
-        let found = self.setting.read(whole, roots)?;
-        if found == value {
+        let current = self.setting.read(whole, roots)?;
+        if current == value {
             return Ok(());
         }
         let (setting, wanted) = (self.to_string(), value.to_owned());
-        Err(HostError::NotTaken { setting, wanted, found })
+        Err(HostError::NotTaken { setting, wanted, found: current })
     }
 
     pub fn parse(text: &str) -> Option<DeviceSetting> {

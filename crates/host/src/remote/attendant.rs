@@ -113,8 +113,8 @@ const NAME_LENGTH: usize = 20;
 
 /// Refuses any directory that was not created for this command, because it is removed at the end.
 fn require_own_place(place: &Path) -> Result<(), String> {
-    let found = fs::symlink_metadata(place).map_err(|error| error.to_string())?;
-    let is_own = found.uid() == effective_uid() && found.mode() & 0o777 == 0o700;
+    let metadata = fs::symlink_metadata(place).map_err(|error| error.to_string())?;
+    let is_own = metadata.uid() == effective_uid() && metadata.mode() & 0o777 == 0o700;
     let name = place.file_name().unwrap_or_default().to_string_lossy();
     let random = name.strip_prefix("steadfast-").unwrap_or_default();
     let is_made =

@@ -185,8 +185,8 @@ impl RemoteSession {
     /// Waits for an answer and returns the value that follows `word`.
     pub fn answered(&mut self, word: &str) -> Result<String, RemoteError> {
         let lines = self.answer()?;
-        let found = lines.iter().find_map(|line| line.strip_prefix(word));
-        match found {
+        let value = lines.iter().find_map(|line| line.strip_prefix(word));
+        match value {
             Some(value) => Ok(value.trim().to_owned()),
             None => Err(self.error(format!("it did not answer with '{word}'"))),
         }
