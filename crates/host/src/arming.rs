@@ -96,11 +96,11 @@ pub(crate) fn verify_still_free(
     claim(target, &stack, roots)?;
     refuse_writers(&stack, &device, roots)?;
     // Only the device itself has our lock, so locks of others show on the rest.
-    let held = processes::locks_on(&stack.files, roots)?;
-    if held.is_empty() {
+    let lock_owners = processes::locks_on(&stack.files, roots)?;
+    if lock_owners.is_empty() {
         Ok(())
     } else {
-        Err(ArmRefusal::HeldExclusively { device: device.path, by: held })
+        Err(ArmRefusal::HeldExclusively { device: device.path, by: lock_owners })
     }
 }
 

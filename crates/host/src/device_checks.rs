@@ -129,13 +129,13 @@ fn refuse_other_paths(
     roots: &SystemRoots,
 ) -> Result<(), ArmRefusal> {
     let whole = node.whole();
-    let own = describe(&whole, &whole.path(roots), roots);
-    if own.wwid.is_none() || own.serial.is_none() {
+    let disk = describe(&whole, &whole.path(roots), roots);
+    if disk.wwid.is_none() || disk.serial.is_none() {
         return Ok(());
     }
     let mut uses = Vec::new();
     for other in SysfsNode::try_all(roots)?.iter().filter(|other| **other != whole) {
-        if describe(other, &other.path(roots), roots).is_same(&own) {
+        if describe(other, &other.path(roots), roots).is_same(&disk) {
             let other_uses = snapshot.uses(other)?;
             uses.extend(other_uses.iter().map(|used| format!("as {}: {used}", other.name)));
         }
@@ -154,7 +154,7 @@ fn refuse_kept(
     keep: &[PathBuf],
     snapshot: &DeviceUses<'_>,
 ) -> Result<(), ArmRefusal> {
-    let own = snapshot.disks_below(node)?;
+    let own_disks = snapshot.disks_below(node)?;
     let mut kept = Vec::new();
     for (what, path) in protected_paths(keep) {
         let remedy = match path.to_str() {
@@ -168,7 +168,7 @@ fn refuse_kept(
     let disks = snapshot.disks_of_first_root().map_err(|error| with_remedy(error, ANOTHER_ROOT))?;
     kept.push(("the root file system of the host".to_owned(), disks));
     for (what, disks) in kept {
-        if let Some(disk) = disks.intersection(&own).next() {
+        if let Some(disk) = disks.intersection(&own_disks).next() {
             return Err(ArmRefusal::HoldsKept {
                 device: device.to_owned(),
                 disk: disk.name.clone(),
@@ -217,14 +217,14 @@ pub(crate) fn refuse_other_users(
     let nodes = stack.nodes.iter().filter_map(|node| fs::metadata(node.path(roots)).ok());
     files.extend(nodes.map(|metadata| FileId::from_metadata(&metadata)));
     // udev's programs lock a device briefly.
-    let held = retry_until(
+    let lock_owners = retry_until(
         || processes::locks_on(&files, roots),
-        |held| held.as_ref().is_ok_and(Vec::is_empty),
+        |lock_owners| lock_owners.as_ref().is_ok_and(Vec::is_empty),
     )?;
-    if held.is_empty() {
+    if lock_owners.is_empty() {
         Ok(())
     } else {
-        Err(ArmRefusal::HeldExclusively { device: device.path.clone(), by: held })
+        Err(ArmRefusal::HeldExclusively { device: device.path.clone(), by: lock_owners })
     }
 }
 

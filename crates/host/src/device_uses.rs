@@ -136,10 +136,10 @@ impl<'a> DeviceUses<'a> {
         let mut survey = UseSurvey::new(self);
         survey.visit_all(node)?;
         survey.visit_below(&node.whole())?;
-        let own = node.name.clone();
+        let name = node.name.clone();
         let mut uses = survey.uses;
         for device_use in &mut uses {
-            device_use.place.take_if(|place| *place == own);
+            device_use.place.take_if(|place| *place == name);
         }
         Ok(uses)
     }
@@ -434,11 +434,12 @@ impl<'a> DeviceUses<'a> {
             if node.capacity().0 == 0 || node.is_hidden() || is_volume {
                 continue;
             }
-            let own = signatures::zfs_labels(&node, self.roots)?;
-            if own.iter().any(|label| label.as_ref().is_none_or(|label| label.pool == pool)) {
+            let node_labels = signatures::zfs_labels(&node, self.roots)?;
+            if node_labels.iter().any(|label| label.as_ref().is_none_or(|label| label.pool == pool))
+            {
                 members.push(node);
             }
-            labels.extend(own.into_iter().flatten());
+            labels.extend(node_labels.into_iter().flatten());
         }
         if signatures::shows_whole_pool(pool, &labels) {
             return Ok(members);
@@ -599,20 +600,20 @@ impl<'a> UseSurvey<'a> {
     fn note(&mut self, node: &SysfsNode) {
         let snapshot = self.snapshot;
         let mounts = snapshot.mounts.iter().filter(|mounted| mounted.nodes.contains(node));
-        let mut here: BTreeSet<PathBuf> = BTreeSet::new();
-        let mut elsewhere: BTreeMap<PathBuf, String> = BTreeMap::new();
+        let mut own_points: BTreeSet<PathBuf> = BTreeSet::new();
+        let mut other_points: BTreeMap<PathBuf, String> = BTreeMap::new();
         for DeviceMount { mount, .. } in mounts {
             if let Some(process) = mount.process(snapshot.roots) {
-                elsewhere.entry(mount.point.clone()).or_insert(process);
+                other_points.entry(mount.point.clone()).or_insert(process);
             } else {
-                here.insert(mount.point.clone());
+                own_points.insert(mount.point.clone());
             }
         }
-        elsewhere.retain(|point, _| !here.contains(point));
-        for point in here {
+        other_points.retain(|point, _| !own_points.contains(point));
+        for point in own_points {
             self.add(node, UseKind::Mounted(point));
         }
-        for (point, process) in elsewhere {
+        for (point, process) in other_points {
             self.add(node, UseKind::MountedElsewhere { point, process });
         }
         if snapshot.swaps.nodes.contains(node) {

@@ -76,7 +76,7 @@ fn is_logical(part: &SysfsNode) -> bool {
 /// # Errors
 /// sysfs does not report the sectors of a partition.
 pub(crate) fn partitions_beside(part: &SysfsNode) -> Result<Vec<SysfsNode>, HostError> {
-    let own = partition_sectors(part)?;
+    let sectors = partition_sectors(part)?;
     let is_table = is_extended(part)?;
     let mut partitions = Vec::new();
     for other in part.whole().try_partitions()? {
@@ -84,7 +84,7 @@ pub(crate) fn partitions_beside(part: &SysfsNode) -> Result<Vec<SysfsNode>, Host
             continue;
         }
         let is_lost = is_table && is_logical(&other) || is_logical(part) && is_extended(&other)?;
-        if is_lost || own.overlaps(partition_sectors(&other)?) {
+        if is_lost || sectors.overlaps(partition_sectors(&other)?) {
             partitions.push(other);
         }
     }

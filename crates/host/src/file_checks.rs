@@ -63,9 +63,12 @@ impl SharedFileCheck<'_> {
         if openers.writers == WriterPresence::Nobody && inodes.handles.len() <= 1 {
             return Ok(inodes);
         }
-        let held = processes::locks_on(&inodes.ids, self.roots)?;
-        if !held.is_empty() {
-            return Err(ArmRefusal::HeldExclusively { device: self.device.path.clone(), by: held });
+        let lock_owners = processes::locks_on(&inodes.ids, self.roots)?;
+        if !lock_owners.is_empty() {
+            return Err(ArmRefusal::HeldExclusively {
+                device: self.device.path.clone(),
+                by: lock_owners,
+            });
         }
         if openers.writers == WriterPresence::Nobody {
             return Ok(inodes);

@@ -358,11 +358,11 @@ pub fn confirmation(device: &Device, roots: &SystemRoots) -> Result<String, Host
     }
     let Some(node) = SysfsNode::from_name(&device.name, roots) else { return Ok(named) };
     let whole = node.whole();
-    let own = drive_serial(&whole, roots);
+    let serial = drive_serial(&whole, roots);
     for other in
         SysfsNode::try_all(roots)?.iter().filter(|other| **other != whole && !other.is_hidden())
     {
-        if drive_serial(other, roots) == own {
+        if drive_serial(other, roots) == serial {
             return Ok(format!("{named}@{}", node.path(roots).display()));
         }
     }
@@ -390,12 +390,12 @@ fn partition_suffix(node: &SysfsNode) -> String {
 
 /// Returns true if another visible namespace belongs to the same controller or subsystem.
 fn has_siblings(whole: &SysfsNode, roots: &SystemRoots) -> bool {
-    let above = |node: &SysfsNode| fs::canonicalize(node.directory.join("device")).ok();
-    let own = above(whole);
-    own.is_some()
+    let parent = |node: &SysfsNode| fs::canonicalize(node.directory.join("device")).ok();
+    let own_parent = parent(whole);
+    own_parent.is_some()
         && SysfsNode::all(roots)
             .iter()
-            .any(|other| other != whole && !other.is_hidden() && above(other) == own)
+            .any(|other| other != whole && !other.is_hidden() && parent(other) == own_parent)
 }
 
 /// Returns the speed of the drive's own link. The PCIe link of a controller counts only for NVMe,

@@ -51,9 +51,9 @@ pub(crate) fn in_session_or_with(
     variable: &str,
     roots: &SystemRoots,
 ) -> Result<Option<u32>, HostError> {
-    let own = std::process::id();
+    let own_id = std::process::id();
     for process in all(roots)? {
-        let Some(id) = file_name(&process).parse::<u32>().ok().filter(|id| *id != own) else {
+        let Some(id) = file_name(&process).parse::<u32>().ok().filter(|id| *id != own_id) else {
             continue;
         };
         let Some(stat) = read_file(&process, "stat", roots)? else { continue };
@@ -107,8 +107,8 @@ pub(crate) fn read_file(
 
 /// Returns true if this user is not root and the process belongs to another user.
 fn is_foreign(process: &Path) -> bool {
-    let own = effective_uid();
-    own != 0 && process.metadata().is_ok_and(|metadata| metadata.uid() != own)
+    let own_uid = effective_uid();
+    own_uid != 0 && process.metadata().is_ok_and(|metadata| metadata.uid() != own_uid)
 }
 
 /// Visits every thread of every process except this one: a thread may have its own file table and
@@ -121,9 +121,9 @@ pub(crate) fn visit_threads(
     roots: &SystemRoots,
     mut visit: impl FnMut(&Path, &Path) -> Result<(), HostError>,
 ) -> Result<(), HostError> {
-    let own = fs::read_link(roots.proc.join("self")).unwrap_or_default();
+    let own_name = fs::read_link(roots.proc.join("self")).unwrap_or_default();
     visit_numbers(&roots.proc, |number| {
-        if own.as_os_str() == number {
+        if own_name.as_os_str() == number {
             return Ok(());
         }
         let process = roots.proc.join(number);
@@ -182,9 +182,9 @@ pub fn process_exists(number: u32, roots: &SystemRoots) -> bool {
 /// Returns [`HostError::Unclear`] in a container's PID namespace, or if `/proc` hides other users'
 /// processes.
 pub(crate) fn require_all(roots: &SystemRoots) -> Result<(), HostError> {
-    let own = roots.proc.join("self/ns/pid");
+    let link = roots.proc.join("self/ns/pid");
     let namespace =
-        fs::read_link(&own).map_err(|e| HostError::io("read its namespace", &own, e))?;
+        fs::read_link(&link).map_err(|e| HostError::io("read its namespace", &link, e))?;
     let unclear = |why: &str| {
         let what = "which processes use it".into();
         Err(HostError::Unclear { what, why: why.into() })
@@ -482,8 +482,8 @@ pub(crate) fn locks_on(
     files: &BTreeSet<FileId>,
     roots: &SystemRoots,
 ) -> Result<Vec<String>, HostError> {
-    let own = std::process::id().to_string();
-    let foreign = |lock: &HeldLock| files.contains(&lock.file) && lock.pid != own;
+    let own_id = std::process::id().to_string();
+    let foreign = |lock: &HeldLock| files.contains(&lock.file) && lock.pid != own_id;
     Ok(held_locks(roots)?
         .into_iter()
         .filter(foreign)

@@ -90,10 +90,10 @@ fn file_proof(metadata: &Metadata) -> FileProof {
 fn disks_below(node: &SysfsNode) -> Vec<String> {
     // A list that cannot be read yields no proof here; arming refuses the device.
     let below = node.slaves().unwrap_or_default();
-    let mut all: Vec<String> = below.iter().flat_map(named_below).collect();
-    all.sort();
-    all.dedup();
-    all
+    let mut names: Vec<String> = below.iter().flat_map(named_below).collect();
+    names.sort();
+    names.dedup();
+    names
 }
 
 fn named_below(node: &SysfsNode) -> Vec<String> {
@@ -121,10 +121,10 @@ fn file_behind(status: &LoopStatus, whole: &SysfsNode) -> Option<FileProof> {
         return None;
     }
     let device = number(status.device);
-    let there = whole.backing_file().and_then(|path| fs::metadata(path).ok());
-    let there = there.map(|metadata| file_proof(&metadata));
+    let file_at_path = whole.backing_file().and_then(|path| fs::metadata(path).ok());
+    let file_at_path = file_at_path.map(|metadata| file_proof(&metadata));
     let is_it = |file: &FileProof| file.device == device && file.inode == status.inode;
-    let born = there.filter(is_it).and_then(|file| file.born);
+    let born = file_at_path.filter(is_it).and_then(|file| file.born);
     Some(FileProof { device, inode: status.inode, born })
 }
 

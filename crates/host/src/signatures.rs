@@ -96,9 +96,9 @@ fn magics_by_length(length: u64) -> Vec<MagicNumber> {
 /// Returns an error if the device cannot be read.
 pub(crate) fn losses(node: &SysfsNode, roots: &SystemRoots) -> Result<Vec<String>, HostError> {
     let mut lines = Vec::new();
-    let own = signatures(&node.path(roots))?;
-    if !own.is_empty() {
-        lines.push(own.join(", "));
+    let formats = signatures(&node.path(roots))?;
+    if !formats.is_empty() {
+        lines.push(formats.join(", "));
     }
     for part in node.try_partitions()? {
         lines.push(format!("partition {}", describe_partition(&part, roots)?));
@@ -187,13 +187,13 @@ pub(crate) fn zfs_labels(
 /// Returns false if labels of an earlier pool of the same name exist, since it is unknown which
 /// pool is in use.
 pub(crate) fn shows_whole_pool(pool: &str, labels: &[ZfsLabel]) -> bool {
-    let own: Vec<&ZfsLabel> = labels.iter().filter(|label| label.pool == pool).collect();
-    let parts: BTreeSet<u64> = own.iter().map(|label| label.part).collect();
-    let all = own.iter().map(|label| label.parts).max();
-    let pools: BTreeSet<Option<u64>> = own.iter().map(|label| label.pool_guid).collect();
+    let pool_labels: Vec<&ZfsLabel> = labels.iter().filter(|label| label.pool == pool).collect();
+    let parts: BTreeSet<u64> = pool_labels.iter().map(|label| label.part).collect();
+    let most_parts = pool_labels.iter().map(|label| label.parts).max();
+    let pools: BTreeSet<Option<u64>> = pool_labels.iter().map(|label| label.pool_guid).collect();
     pools.len() == 1
-        && all.is_some_and(|all| parts.len() as u64 >= all)
-        && own.iter().all(|label| !label.has_file)
+        && most_parts.is_some_and(|most_parts| parts.len() as u64 >= most_parts)
+        && pool_labels.iter().all(|label| !label.has_file)
 }
 
 /// Length of a ZFS label in bytes; there are two at each end of a member.

@@ -74,10 +74,11 @@ fn search_path() -> Vec<PathBuf> {
 
 fn search_path_of(path: &OsStr, is_root: bool) -> Vec<PathBuf> {
     let local = LOCAL_DIRECTORIES.iter().filter_map(|local| root_directory(Path::new(local)));
-    let own = env::split_paths(path).filter(|own| own.is_absolute());
-    let own = own.filter_map(|own| if is_root { root_directory(&own) } else { Some(own) });
+    let named = env::split_paths(path).filter(|directory| directory.is_absolute());
+    let named = named
+        .filter_map(|directory| if is_root { root_directory(&directory) } else { Some(directory) });
     let mut directories: Vec<PathBuf> = SYSTEM_DIRECTORIES.map(PathBuf::from).to_vec();
-    for directory in local.chain(own) {
+    for directory in local.chain(named) {
         if !directories.contains(&directory) {
             directories.push(directory);
         }

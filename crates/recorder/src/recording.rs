@@ -163,8 +163,8 @@ impl Recording {
 
     /// Returns the requested layers in a fixed order, each once.
     fn layers_in_order(&self) -> Vec<Layer> {
-        let all = [Layer::Block, Layer::FileSystem].into_iter();
-        all.filter(|layer| self.layers.contains(layer)).collect()
+        let layers = [Layer::Block, Layer::FileSystem].into_iter();
+        layers.filter(|layer| self.layers.contains(layer)).collect()
     }
 
     /// Returns the conditions for the file's metadata, as far as they are known at the start.

@@ -76,8 +76,8 @@ impl ActivityWatch {
         let after = ActivityCounters::read(subject);
         let times = self.before.processors.zip(after.processors);
         let shares = times.and_then(|(before, after)| after.since(&before));
-        let own = after.own.saturating_sub(self.before.own) as f64;
-        let own = times.map_or(0.0, |(b, a)| own / a.ticks_since(&b).max(1.0));
+        let own_ticks = after.own.saturating_sub(self.before.own) as f64;
+        let own_share = times.map_or(0.0, |(b, a)| own_ticks / a.ticks_since(&b).max(1.0));
         let swapped = self.before.swapped.zip(after.swapped).map(|(b, a)| a.saturating_sub(b));
         let counted = self.before.device.zip(after.device);
         let done = counted.map(|(before, after)| after.since(&before));
@@ -89,7 +89,7 @@ impl ActivityWatch {
         };
         let mut checks = vec![background(done.as_ref(), dataless, seconds)];
         checks.push(openers(subject, &programs));
-        checks.push(load(subject.roots, shares.as_ref(), own));
+        checks.push(load(subject.roots, shares.as_ref(), own_share));
         checks.extend(memory(subject.roots, swapped));
         checks.push(virtual_machine(subject, shares.as_ref()));
         checks.push(other_programs(&programs));
@@ -272,12 +272,13 @@ fn virtual_machine(subject: &CheckSubject<'_>, shares: Option<&HostCpu>) -> Chec
     let flags = text.lines().find(|line| line.starts_with("flags") || line.starts_with("Features"));
     let flagged = flags.is_some_and(|line| line.split_whitespace().any(|f| f == "hypervisor"));
     let maker = read_text(&roots.sys.join("class/dmi/id/sys_vendor")).unwrap_or_default();
-    let made = ["QEMU", "VMware", "innotek", "Xen", "Amazon EC2", "Google", "Parallels"]
-        .iter()
-        .any(|name| maker.starts_with(name));
+    let is_virtual_maker =
+        ["QEMU", "VMware", "innotek", "Xen", "Amazon EC2", "Google", "Parallels"]
+            .iter()
+            .any(|name| maker.starts_with(name));
     let kind = read_text(&roots.sys.join("hypervisor/type"));
     let virtio = subject.device.transport == Transport::Virtio;
-    if !(flagged || made || kind.is_some() || virtio) {
+    if !(flagged || is_virtual_maker || kind.is_some() || virtio) {
         return match flags {
             Some(_) => MACHINE.good("none: the processor reports no hypervisor"),
             None => MACHINE.unknown("not reported by the processor"),

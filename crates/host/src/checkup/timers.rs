@@ -156,14 +156,14 @@ fn self_tests(roots: &SystemRoots) -> Option<Check> {
 }
 
 fn arrays(subject: &CheckSubject<'_>) -> Option<Check> {
-    let own: BTreeSet<SysfsNode> =
+    let own_disks: BTreeSet<SysfsNode> =
         subject.whole.as_ref().map(|whole| disks_below(whole, subject.roots)).unwrap_or_default();
     let mut touched = false;
     let mut actions = Vec::new();
     for array in SysfsNode::all(subject.roots) {
         let Some(action) = array.text("md/sync_action") else { continue };
         if action != "idle" && action != "frozen" {
-            touched |= !disks_below(&array, subject.roots).is_disjoint(&own);
+            touched |= !disks_below(&array, subject.roots).is_disjoint(&own_disks);
             actions.push(format!("{}: {action}{}", array.name, progress(&array)));
         }
     }

@@ -83,21 +83,21 @@ impl Directory {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 return Err(FileError::Exists(path));
             }
-            made => made.map_err(FileError::io("create the directory", &path))?,
+            result => result.map_err(FileError::io("create the directory", &path))?,
         }
-        let made = self.enter(name)?;
+        let directory = self.enter(name)?;
         // It may have been replaced: accept it only if no other user could have created it.
-        made.refuse_foreign()?;
-        if !made.names()?.is_empty() {
+        directory.refuse_foreign()?;
+        if !directory.names()?.is_empty() {
             return Err(FileError::Exists(path));
         }
         // Synced content of a directory is lost if the directory's own name is not durable.
-        let granted = readers.grant(&made.file, true).and_then(|()| self.sync());
-        if let Err(error) = granted {
-            self.remove_made(&made);
+        let result = readers.grant(&directory.file, true).and_then(|()| self.sync());
+        if let Err(error) = result {
+            self.remove_made(&directory);
             return Err(FileError::io("create the directory", &path)(error));
         }
-        Ok(made)
+        Ok(directory)
     }
 
     /// Opens a directory in this one.

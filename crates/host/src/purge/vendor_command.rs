@@ -181,9 +181,9 @@ impl VendorCommand {
             why,
         };
         let path = self.node.path(&self.roots);
-        let named = path.metadata().map(|metadata| metadata.rdev()).ok();
-        let held = target.file().metadata().map(|metadata| metadata.rdev()).ok();
-        if named.is_none() || named != held {
+        let path_device = path.metadata().map(|metadata| metadata.rdev()).ok();
+        let target_device = target.file().metadata().map(|metadata| metadata.rdev()).ok();
+        if path_device.is_none() || path_device != target_device {
             return Err(changed(format!("{} is another device now", path.display())));
         }
         if length_of(target.file()).ok() != Some(armed.capacity.0) {
