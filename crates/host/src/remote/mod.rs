@@ -447,12 +447,7 @@ impl RemoteTarget {
             }
             session.request("counters").ok()?;
             let counters: KernelCounters = session.parsed::<Option<_>>("counters").ok()??;
-            sum.reads += counters.reads;
-            sum.read_merges += counters.read_merges;
-            sum.read_bytes += counters.read_bytes;
-            sum.writes += counters.writes;
-            sum.write_merges += counters.write_merges;
-            sum.write_bytes += counters.write_bytes;
+            sum.add(&counters);
             kernels.push(boot);
         }
         Some(sum)
