@@ -357,7 +357,7 @@ impl StartedProgram {
         each: &mut dyn FnMut(Duration),
     ) -> io::Result<Option<ExitStatus>> {
         let child = &mut self.child;
-        let status = wait(child, limit, each);
+        let status = wait_for_exit(child, limit, each);
         if !matches!(status, Ok(Some(_))) {
             // Its pipes close only when it exits, and the reader threads wait for that. The
             // programs that it started belong to its process group.
@@ -429,7 +429,12 @@ fn spawn(
     command.spawn().map_err(missing)
 }
 
-fn wait(
+/// Waits until a process exits; returns `None` if it still runs after `limit`. Calls `each`
+/// repeatedly with the time since the call.
+///
+/// # Errors
+/// Returns the kernel's error if the exit status is unknown.
+pub(crate) fn wait_for_exit(
     child: &mut Child,
     limit: Duration,
     each: &mut dyn FnMut(Duration),

@@ -3,7 +3,7 @@
 //! when the connection ends, everything is removed from the host.
 
 use super::program::ProgramImage;
-use crate::tool::command;
+use crate::tool::{command, wait_for_exit};
 use serde::de::DeserializeOwned;
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -289,14 +289,7 @@ impl RemoteSession {
 
     /// Waits for ssh to exit, at most this long. Returns true if it has exited.
     fn wait(&mut self, timeout: Duration) -> bool {
-        let start = Instant::now();
-        while start.elapsed() < timeout {
-            if !matches!(self.child.try_wait(), Ok(None)) {
-                return true;
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        false
+        !matches!(wait_for_exit(&mut self.child, timeout, &mut |_| {}), Ok(None))
     }
 }
 
