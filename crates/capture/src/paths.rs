@@ -162,12 +162,12 @@ impl FilePaths {
 
     /// Returns the number of files with a path and of files without.
     pub(crate) fn counts(&self) -> (u64, u64) {
-        let named: BTreeSet<InodeKey> = self
+        let keys: BTreeSet<InodeKey> = self
             .names
             .iter()
             .map(|file| InodeKey { device: file.device, inode: file.inode })
             .collect();
-        (named.len() as u64, self.files.saturating_sub(named.len() as u64))
+        (keys.len() as u64, self.files.saturating_sub(keys.len() as u64))
     }
 
     /// Looks up the files of these events, and distinguishes files that have the same inode in

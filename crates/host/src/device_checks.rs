@@ -45,11 +45,11 @@ pub(crate) fn verify_handle(
         let now = format!("block device {number} of {length} bytes");
         return Err(ArmRefusal::Changed { device: title(device), now });
     }
-    let now = describe(node, path, roots);
-    if now.is_same(device) {
+    let current = describe(node, path, roots);
+    if current.is_same(device) {
         Ok(())
     } else {
-        Err(ArmRefusal::Changed { device: title(device), now: title(&now) })
+        Err(ArmRefusal::Changed { device: title(device), now: title(&current) })
     }
 }
 
@@ -155,7 +155,7 @@ fn refuse_kept(
     snapshot: &DeviceUses<'_>,
 ) -> Result<(), ArmRefusal> {
     let own_disks = snapshot.disks_below(node)?;
-    let mut kept = Vec::new();
+    let mut kept_disks = Vec::new();
     for (what, path) in protected_paths(keep) {
         let remedy = match path.to_str() {
             _ if keep.contains(&path) => "give -o DIR on a file system of a disk or in memory",
@@ -163,11 +163,11 @@ fn refuse_kept(
             _ => "copy the program to a file system of a disk or in memory",
         };
         let disks = snapshot.disks_of_path(&path).map_err(|error| with_remedy(error, remedy))?;
-        kept.push((what, disks));
+        kept_disks.push((what, disks));
     }
     let disks = snapshot.disks_of_first_root().map_err(|error| with_remedy(error, ANOTHER_ROOT))?;
-    kept.push(("the root file system of the host".to_owned(), disks));
-    for (what, disks) in kept {
+    kept_disks.push(("the root file system of the host".to_owned(), disks));
+    for (what, disks) in kept_disks {
         if let Some(disk) = disks.intersection(&own_disks).next() {
             return Err(ArmRefusal::HoldsKept {
                 device: device.to_owned(),

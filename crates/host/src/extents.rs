@@ -304,15 +304,15 @@ fn table(whole: &SysfsNode, roots: &SystemRoots) -> io::Result<String> {
 /// Formats the chain of `struct dm_target_spec` that follows the header, one line per target.
 fn read_targets(bytes: &[u8], count: u32) -> Option<String> {
     let mut lines = String::new();
-    let mut at = 0usize;
+    let mut offset = 0usize;
     for _ in 0..count {
-        let head = bytes.get(at..at + TARGET_LENGTH)?;
+        let head = bytes.get(offset..offset + TARGET_LENGTH)?;
         let number = |from: usize| Some(u64::from_ne_bytes(head[from..from + 8].try_into().ok()?));
         let next = u32::from_ne_bytes(head[20..24].try_into().ok()?) as usize;
-        let parameters = text_until_zero(bytes.get(at + TARGET_LENGTH..)?)?;
+        let parameters = text_until_zero(bytes.get(offset + TARGET_LENGTH..)?)?;
         let kind = text_until_zero(&head[24..])?;
         lines.push_str(&format!("{} {} {kind} {parameters}\n", number(0)?, number(8)?));
-        at = next;
+        offset = next;
     }
     Some(lines)
 }

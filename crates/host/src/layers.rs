@@ -480,8 +480,8 @@ impl MountTable {
             return self.inodes(&file);
         }
         let number = decode_dev(id.device);
-        let listed = self.mounts.iter().find(|mount| mount.number == number);
-        let is_possible = match listed.map(|mount| mount.kind.as_str()) {
+        let mount = self.mounts.iter().find(|mount| mount.number == number);
+        let is_possible = match mount.map(|mount| mount.kind.as_str()) {
             Some(kind) if !is_plain_kind(kind) => {
                 return Err(format!("no path leads to its file, which lies on {kind}"));
             }
@@ -709,7 +709,7 @@ fn linked_names_in(directory: &File) -> io::Result<LinkedNames> {
     let mount = mount_id_of(directory);
     let mut names = LinkedNames::new();
     let mut pending = vec![PathBuf::new()];
-    let mut left = LAYER_ENTRIES_MAX;
+    let mut entries_left = LAYER_ENTRIES_MAX;
     while let Some(below) = pending.pop() {
         let entries = match fs::read_dir(top.join(&below)) {
             Err(error) if is_absent(&error) => continue,
@@ -717,23 +717,23 @@ fn linked_names_in(directory: &File) -> io::Result<LinkedNames> {
         };
         for entry in entries {
             let entry = entry?;
-            left = left.checked_sub(1).ok_or_else(|| {
+            entries_left = entries_left.checked_sub(1).ok_or_else(|| {
                 io::Error::other(format!(
                     "it has more than {LAYER_ENTRIES_MAX} entries, too many to look for the other \
                      names of a file"
                 ))
             })?;
             let name = below.join(entry.file_name());
-            let seen = match fs::symlink_metadata(entry.path()) {
+            let metadata = match fs::symlink_metadata(entry.path()) {
                 Err(error) if is_absent(&error) => continue,
                 other => other?,
             };
-            if seen.is_dir() {
+            if metadata.is_dir() {
                 if mount_id(&entry.path()) == mount {
                     pending.push(name);
                 }
-            } else if seen.nlink() > 1 {
-                names.entry(FileId::from_metadata(&seen)).or_default().push(name);
+            } else if metadata.nlink() > 1 {
+                names.entry(FileId::from_metadata(&metadata)).or_default().push(name);
             }
         }
     }

@@ -373,9 +373,9 @@ fn mapped(thread: &Path, query: &OpenFileQuery) -> io::Result<MappingState> {
         if attempt > MAPPING_ATTEMPTS_MAX / 2 {
             thread::sleep(Duration::from_millis(1));
         }
-        let now = shared_ranges(thread)?;
+        let ranges = shared_ranges(thread)?;
         let mut has_moved = false;
-        for range in now.iter().flatten() {
+        for range in ranges.iter().flatten() {
             match fs::metadata(thread.join("map_files").join(range)) {
                 Ok(metadata) if query.is(&metadata) => return Ok(MappingState::Yes),
                 Ok(_) => {}
@@ -384,14 +384,14 @@ fn mapped(thread: &Path, query: &OpenFileQuery) -> io::Result<MappingState> {
                 Err(error) => return Err(error),
             }
         }
-        equal_lists = match &now {
-            Some(_) if !has_moved && now == before => equal_lists + 1,
+        equal_lists = match &ranges {
+            Some(_) if !has_moved && ranges == before => equal_lists + 1,
             _ => 0,
         };
         if equal_lists == EQUAL_LISTS {
             return Ok(MappingState::No);
         }
-        before = now.filter(|_| !has_moved);
+        before = ranges.filter(|_| !has_moved);
     }
     Err(io::Error::other("its mappings change faster than they can be examined"))
 }

@@ -220,18 +220,18 @@ fn parse_zfs_label(bytes: &[u8]) -> Option<ZfsLabel> {
     if bytes.first() != Some(&1) {
         return None;
     }
-    let word = |at: usize| {
-        let bytes: [u8; 4] = bytes.get(at..at.checked_add(4)?)?.try_into().ok()?;
+    let word = |offset: usize| {
+        let bytes: [u8; 4] = bytes.get(offset..offset.checked_add(4)?)?.try_into().ok()?;
         Some(u32::from_be_bytes(bytes) as usize)
     };
     let (mut pool, mut pool_guid, mut part, mut parts) = (None, None, None, None);
     let (mut has_file, mut holes) = (None, 0);
-    let mut at = 12;
+    let mut offset = 12;
     // A pair consists of its encoded length, decoded length, name, type, count and value.
-    while let Some(size) = word(at).filter(|size| *size >= 20) {
-        let end = at.checked_add(size)?;
-        let name_end = at + 12 + word(at + 8)?;
-        let name = bytes.get(at + 12..name_end)?;
+    while let Some(size) = word(offset).filter(|size| *size >= 20) {
+        let end = offset.checked_add(size)?;
+        let name_end = offset + 12 + word(offset + 8)?;
+        let name = bytes.get(offset + 12..name_end)?;
         let value = name_end.next_multiple_of(4) + 8;
         let number = || Some(u64::from_be_bytes(bytes.get(value..value + 8)?.try_into().ok()?));
         match name {
@@ -252,7 +252,7 @@ fn parse_zfs_label(bytes: &[u8]) -> Option<ZfsLabel> {
             }
             _ => {}
         }
-        at = end;
+        offset = end;
     }
     let parts = parts?.saturating_sub(holes);
     Some(ZfsLabel { pool: pool?, pool_guid, part: part?, parts, has_file: has_file? })

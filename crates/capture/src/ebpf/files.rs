@@ -222,15 +222,15 @@ impl FileProgramSettings {
         };
         for (index, device) in (0u32..).zip(&options.devices) {
             for file_system in &device.file_systems {
-                let at = settings.count as usize;
-                if at == FILE_SYSTEMS_MAX {
+                let slot = settings.count as usize;
+                if slot == FILE_SYSTEMS_MAX {
                     return Err(CaptureError::new(
                         format!("the devices hold more than {FILE_SYSTEMS_MAX} file systems"),
                         "capture fewer devices at once",
                     ));
                 }
-                settings.number[at] = file_system.number.kernel_encoding();
-                settings.device[at] = index;
+                settings.number[slot] = file_system.number.kernel_encoding();
+                settings.device[slot] = index;
                 settings.count += 1;
             }
         }

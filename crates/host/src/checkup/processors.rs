@@ -161,12 +161,12 @@ fn interrupts(subject: &CheckSubject<'_>) -> Option<Check> {
     let online = processor_list(
         &read_text(&subject.roots.sys.join("devices/system/cpu/online")).unwrap_or_default(),
     );
-    let on = match targets.len() {
+    let place = match targets.len() {
         0 => "on unknown processors".to_owned(),
         1 => format!("on processor {}", targets.first().copied().unwrap_or_default()),
         many => format!("on {many} processors"),
     };
-    let found = format!("{} {on}", counted(interrupts.len() as u64, "interrupt"));
+    let found = format!("{} {place}", counted(interrupts.len() as u64, "interrupt"));
     let crowded = targets.len() == 1 && online.len() > 1 && interrupts.len() > 1;
     let is_nvme = subject.device.transport == Transport::Nvme;
     Some(match targets.len() {

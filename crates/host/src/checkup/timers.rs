@@ -61,28 +61,28 @@ fn timers(roots: &SystemRoots) -> Check {
     if !roots.run.join("systemd/system").is_dir() {
         return TIMERS.good("systemd is not running");
     }
-    let listed = InstalledTools
+    let next_runs = InstalledTools
         .run(SYSTEMCTL, &["list-timers", "--all", "--output=json"], QUERY_TIMEOUT)
         .ok()
         .and_then(|output| parse_timers(&output))
         .unwrap_or_default();
     let mut names = enabled_timers(roots);
-    names.extend(listed.keys().cloned());
+    names.extend(next_runs.keys().cloned());
     names.retain(|name| disturbs(name));
     if names.is_empty() {
         return TIMERS.good("none enabled that is known to disturb measurements");
     }
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let shown: Vec<String> = names
+    let texts: Vec<String> = names
         .iter()
-        .map(|name| match listed.get(name).copied().flatten() {
+        .map(|name| match next_runs.get(name).copied().flatten() {
             Some(next) => format!("{name} ({})", due(next, now)),
             None => name.clone(),
         })
         .collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     TIMERS.attention(
-        format!("will run: {}", shown.join(", ")),
+        format!("will run: {}", texts.join(", ")),
         format!("systemctl stop {}  (until the next boot)", names.join(" ")),
     )
 }

@@ -250,8 +250,8 @@ impl NvmePurgeCommand {
         admin: &dyn NvmeAdmin,
         work: &mut PurgeContext<'_>,
     ) -> Result<PurgeOutcome, HostError> {
-        let sent = work.send_to_end(admin, &request.command(FORMAT_TIMEOUT), "formatting");
-        sent_or_by_tool(sent, &format_arguments(&self.node, request), |arguments| {
+        let result = work.send_to_end(admin, &request.command(FORMAT_TIMEOUT), "formatting");
+        sent_or_by_tool(result, &format_arguments(&self.node, request), |arguments| {
             work.run_to_end(NVME, arguments, FORMAT_TIMEOUT, "formatting")
         })
     }
@@ -262,9 +262,9 @@ impl NvmePurgeCommand {
         admin: &dyn NvmeAdmin,
         work: &mut PurgeContext<'_>,
     ) -> Result<PurgeOutcome, HostError> {
-        let sent = admin.send(&action.command(), &mut []).map(drop);
+        let result = admin.send(&action.command(), &mut []).map(drop);
         let outcome =
-            sent_or_by_tool(sent, &sanitize_arguments(&self.node, action), |arguments| {
+            sent_or_by_tool(result, &sanitize_arguments(&self.node, action), |arguments| {
                 work.tools.run(NVME, arguments, SANITIZE_TIMEOUT)
             })?;
         let node = self.node.path.display();

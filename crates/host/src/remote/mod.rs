@@ -93,11 +93,11 @@ pub fn arm_hosts(
     path: &str,
     consent: HostsConsent<'_>,
 ) -> Result<RemoteTarget, RemoteError> {
-    let mut reached = reach(list, path)?;
-    let device = reached.examine(path, consent)?;
+    let mut connected = reach(list, path)?;
+    let device = connected.examine(path, consent)?;
     let local_targets =
-        if consent == HostsConsent::Read { Vec::new() } else { reached.hold_here(path)? };
-    let ConnectedHosts { hosts, place } = reached;
+        if consent == HostsConsent::Read { Vec::new() } else { connected.hold_here(path)? };
+    let ConnectedHosts { hosts, place } = connected;
     let mut target = RemoteTarget {
         device,
         writable: consent != HostsConsent::Read,
@@ -333,9 +333,9 @@ impl ConnectedHosts {
     ) -> Result<(), RemoteError> {
         for (host, losses) in self.hosts.iter().zip(losses) {
             if !given.contains(&host.confirmation()) {
-                let lost = losses_text(losses);
+                let text = losses_text(losses);
                 return Err(host.session.error(format!(
-                    "overwriting {path} is not confirmed there; it would destroy: {lost}. To \
+                    "overwriting {path} is not confirmed there; it would destroy: {text}. To \
                      destroy all of that, confirm with {}",
                     self.confirmations().join(" ")
                 )));
