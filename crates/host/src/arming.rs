@@ -76,8 +76,12 @@ pub fn arm(
     match consent {
         Consent::Read if is_file => candidate.file_for_reading(),
         Consent::Read => candidate.block_for_reading(),
-        Consent::Destroy { confirmation } if is_file => candidate.file(confirmation.as_deref()),
-        Consent::Destroy { confirmation } => candidate.block(confirmation.as_deref()),
+        Consent::Destroy { confirmation } if is_file => {
+            candidate.file_for_overwriting(confirmation.as_deref())
+        }
+        Consent::Destroy { confirmation } => {
+            candidate.block_for_overwriting(confirmation.as_deref())
+        }
     }
 }
 
@@ -126,7 +130,7 @@ impl ArmCandidate<'_> {
         Ok(target)
     }
 
-    fn block(self, confirmation: Option<&str>) -> Result<Target, ArmRefusal> {
+    fn block_for_overwriting(self, confirmation: Option<&str>) -> Result<Target, ArmRefusal> {
         let roots = self.roots;
         processes::require_all(roots)?;
         let node = find_node(&self.device, roots)?;
@@ -155,7 +159,7 @@ impl ArmCandidate<'_> {
         Ok(target)
     }
 
-    fn file(self, confirmation: Option<&str>) -> Result<Target, ArmRefusal> {
+    fn file_for_overwriting(self, confirmation: Option<&str>) -> Result<Target, ArmRefusal> {
         let (roots, keep) = (self.roots, self.keep);
         let name = PathBuf::from(&self.device.name);
         let id = FileId::from_metadata(self.anchor.metadata());

@@ -262,7 +262,8 @@ impl OpenFileQuery {
         OpenFileQuery { files, ..OpenFileQuery::default() }
     }
 
-    fn is(&self, metadata: &Metadata) -> bool {
+    /// Returns true if the file with this metadata is asked for.
+    fn matches(&self, metadata: &Metadata) -> bool {
         if metadata.file_type().is_block_device() {
             self.numbers.contains(&decode_dev(metadata.rdev()))
         } else {
@@ -317,7 +318,7 @@ pub(crate) fn name_of(process: &Path) -> String {
 fn has_open(thread: &Path, query: &OpenFileQuery, writing: bool) -> io::Result<bool> {
     for link in fs::read_dir(thread.join("fd"))? {
         let link = link?.path();
-        if !stat_link(&link)?.is_some_and(|metadata| query.is(&metadata)) {
+        if !stat_link(&link)?.is_some_and(|metadata| query.matches(&metadata)) {
             continue;
         }
         if !writing || is_for_writing(&thread.join("fdinfo").join(file_name(&link)))? {
@@ -377,7 +378,7 @@ fn mapped(thread: &Path, query: &OpenFileQuery) -> io::Result<MappingState> {
         let mut has_moved = false;
         for range in ranges.iter().flatten() {
             match fs::metadata(thread.join("map_files").join(range)) {
-                Ok(metadata) if query.is(&metadata) => return Ok(MappingState::Yes),
+                Ok(metadata) if query.matches(&metadata) => return Ok(MappingState::Yes),
                 Ok(_) => {}
                 Err(error) if has_gone(&error) => has_moved = true,
                 Err(error) if is_dead(&error) => {}

@@ -90,13 +90,14 @@ fn file_proof(metadata: &Metadata) -> FileProof {
 fn disks_below(node: &SysfsNode) -> Vec<String> {
     // A list that cannot be read yields no proof here; arming refuses the device.
     let below = node.slaves().unwrap_or_default();
-    let mut names: Vec<String> = below.iter().flat_map(named_below).collect();
+    let mut names: Vec<String> = below.iter().flat_map(identifiers_below).collect();
     names.sort();
     names.dedup();
     names
 }
 
-fn named_below(node: &SysfsNode) -> Vec<String> {
+/// Returns the identifiers of the disks below a device, or its own if there are none.
+fn identifiers_below(node: &SysfsNode) -> Vec<String> {
     let below = disks_below(node);
     if !below.is_empty() {
         return below;

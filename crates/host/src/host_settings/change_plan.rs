@@ -118,7 +118,7 @@ pub fn plan_changes(wanted: &Conditions, target: &Target, roots: &SystemRoots) -
     let mut planner = ChangePlanner { roots, plan: ChangePlan::default() };
     match node_of(target, roots) {
         None => planner.refuse_all(wanted, &target.device().name),
-        Some(whole) => planner.all(wanted, &whole, &target.device().transport),
+        Some(whole) => planner.plan_all(wanted, &whole, &target.device().transport),
     }
     planner.plan
 }
@@ -154,7 +154,7 @@ impl ChangePlanner<'_> {
         }));
     }
 
-    fn all(&mut self, wanted: &Conditions, whole: &SysfsNode, transport: &Transport) {
+    fn plan_all(&mut self, wanted: &Conditions, whole: &SysfsNode, transport: &Transport) {
         if let Some(cache) = wanted.write_cache {
             self.write_cache(cache, whole, transport);
         }
