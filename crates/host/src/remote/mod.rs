@@ -127,7 +127,7 @@ pub fn arm_hosts(
 ///
 /// # Errors
 /// As [`arm_hosts`] for reading.
-pub fn look_from_hosts(list: &HostList, path: &str) -> Result<Device, RemoteError> {
+pub fn inspect_from_hosts(list: &HostList, path: &str) -> Result<Device, RemoteError> {
     reach(list, path)?.examine(path, HostsConsent::Read)
 }
 
@@ -417,7 +417,7 @@ impl RemoteTarget {
     ///
     /// # Errors
     /// A host uses the device or does not answer.
-    pub fn look_again(&mut self) -> Result<(), RemoteError> {
+    pub fn check_still_free(&mut self) -> Result<(), RemoteError> {
         if !self.writable {
             return Ok(());
         }
