@@ -74,11 +74,11 @@ impl Cgroups {
         for (source_number, id) in listed {
             let capture_number = self.capture_number(id);
             let numbers = &mut self.numbers[source_index];
-            let at = usize::from(source_number);
-            if numbers.len() <= at {
-                numbers.resize(at + 1, 0);
+            let index = usize::from(source_number);
+            if numbers.len() <= index {
+                numbers.resize(index + 1, 0);
             }
-            numbers[at] = capture_number;
+            numbers[index] = capture_number;
         }
         Ok(())
     }

@@ -282,8 +282,8 @@ pub fn check(options: &CaptureOptions) -> Result<(), CaptureError> {
             let what = "LBA ranges are counted in capture steps of the block layer only";
             return refuse(what, "add --totals-every and --layer block, or omit --totals-ranges");
         }
-        if let Some(at) = options.range_bytes.iter().position(|bytes| *bytes == 0) {
-            let name = options.devices.get(at).map_or("a device", |device| &device.name);
+        if let Some(index) = options.range_bytes.iter().position(|bytes| *bytes == 0) {
+            let name = options.devices.get(index).map_or("a device", |device| &device.name);
             let what =
                 format!("the size of {name} is unknown, so it cannot be divided into ranges");
             return refuse(what, "omit it, or --totals-ranges");

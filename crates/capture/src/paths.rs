@@ -162,12 +162,12 @@ impl FilePaths {
 
     /// Returns the number of files with a path and of files without.
     pub(crate) fn counts(&self) -> (u64, u64) {
-        let named: BTreeSet<InodeKey> = self
+        let keys: BTreeSet<InodeKey> = self
             .names
             .iter()
             .map(|file| InodeKey { device: file.device, inode: file.inode })
             .collect();
-        (named.len() as u64, self.files.saturating_sub(named.len() as u64))
+        (keys.len() as u64, self.files.saturating_sub(keys.len() as u64))
     }
 
     /// Looks up the files of these events, and distinguishes files that have the same inode in
@@ -269,27 +269,27 @@ impl FilePaths {
 
     /// Records a file that was found; `first_ns` is the first I/O to its inode among the new
     /// events.
-    fn record(&mut self, key: InodeKey, found: FileAtPath, first_ns: Option<u64>) {
+    fn record(&mut self, key: InodeKey, file: FileAtPath, first_ns: Option<u64>) {
         let Some(state) = self.inodes.get_mut(&key) else { return };
         let first_uses = [state.first_ns, first_ns.filter(|_| state.file == 0)];
         let earliest_ns = first_uses.into_iter().flatten().min();
-        if earliest_ns.is_some_and(|at| at.saturating_add(CLOCK_UNCERTAINTY_NS) < found.born_ns) {
+        if earliest_ns.is_some_and(|at| at.saturating_add(CLOCK_UNCERTAINTY_NS) < file.born_ns) {
             // The I/Os before the birth of this file belong to a file that was not found.
             state.file += 1;
             self.files += 1;
             let users = std::mem::take(&mut state.users);
             users.into_iter().for_each(|pid| remember(&mut state.earlier_users, pid));
         }
-        state.born_ns = found.born_ns;
-        state.identity = Some(found.identity);
-        state.path.clone_from(&found.path);
+        state.born_ns = file.born_ns;
+        state.identity = Some(file.identity);
+        state.path.clone_from(&file.path);
         let inode = numbered_inode(key.inode, state.file);
-        self.add(key.device, inode, &found.path);
+        self.add(key.device, inode, &file.path);
     }
 
     /// Finds files by their inodes: by handle, or among the open files of processes.
     fn find_files(&mut self, wanted: &[InodeKey]) -> BTreeMap<InodeKey, FileAtPath> {
-        let mut found: BTreeMap<InodeKey, FileAtPath> = BTreeMap::new();
+        let mut files: BTreeMap<InodeKey, FileAtPath> = BTreeMap::new();
         for key in wanted.iter().take(HANDLES_AT_ONCE) {
             let systems = self.systems.iter().filter(|system| system.device == key.device);
             let paths: Vec<PathBuf> =
@@ -298,11 +298,11 @@ impl FilePaths {
             if let [path] = &paths[..]
                 && let Some(file) = self.file_at(path)
             {
-                found.insert(*key, file);
+                files.insert(*key, file);
             }
         }
         let mut keys_by_pid: BTreeMap<u32, Vec<InodeKey>> = BTreeMap::new();
-        for key in wanted.iter().filter(|key| !found.contains_key(key)) {
+        for key in wanted.iter().filter(|key| !files.contains_key(key)) {
             if let Some(state) = self.inodes.get(key) {
                 keys_by_pid.entry(state.pid).or_default().push(*key);
             }
@@ -313,12 +313,12 @@ impl FilePaths {
             for entry in entries.take(examinations_left) {
                 examinations_left -= 1;
                 let Some(key) = self.inode_of_link(&entry.path()) else { continue };
-                if !keys.contains(&key) || found.contains_key(&key) {
+                if !keys.contains(&key) || files.contains_key(&key) {
                     continue;
                 }
                 let (path, file) = (fs::read_link(entry.path()), self.file_at(&entry.path()));
                 if let (Ok(path), Some(file)) = (path, file) {
-                    found.insert(key, FileAtPath { path, ..file });
+                    files.insert(key, FileAtPath { path, ..file });
                 }
             }
             if examinations_left == 0 {
@@ -331,7 +331,7 @@ impl FilePaths {
                 }
             }
         }
-        found
+        files
     }
 
     /// Returns the file at a path, or `None` if its file system reports no handle or birth time.

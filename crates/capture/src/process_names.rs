@@ -83,15 +83,15 @@ mod tests {
 
     #[test]
     fn a_thread_with_a_name_of_its_own_keeps_the_name_of_its_process() {
-        let own = std::process::id();
-        let process = read_name(own).unwrap();
-        let event = |tid, command| IoEvent { pid: own, tid, command, ..IoEvent::default() };
+        let own_id = std::process::id();
+        let process = read_name(own_id).unwrap();
+        let event = |tid, command| IoEvent { pid: own_id, tid, command, ..IoEvent::default() };
         let worker = CommandName::new("a-worker");
         let mut events = [
-            event(own, process),
-            event(own + 1, worker),
-            event(own + 2, process),
-            event(own + 3, CommandName::default()),
+            event(own_id, process),
+            event(own_id + 1, worker),
+            event(own_id + 2, process),
+            event(own_id + 3, CommandName::default()),
             event(0, worker),
             // No process has this PID.
             IoEvent { pid: 1 << 23, ..event(1 << 24, worker) },

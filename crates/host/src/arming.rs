@@ -64,20 +64,24 @@ pub fn arm(
 ) -> Result<Target, ArmRefusal> {
     let path = Path::new(&device.path);
     let anchor = PinnedPath::at(path)?;
-    let found = inspect_anchored(&anchor, path, roots)?;
-    if !found.is_same(device) {
-        return Err(ArmRefusal::Changed { device: title(device), now: title(&found) });
+    let current_device = inspect_anchored(&anchor, path, roots)?;
+    if !current_device.is_same(device) {
+        return Err(ArmRefusal::Changed { device: title(device), now: title(&current_device) });
     }
-    if found.capacity.0 == 0 {
-        return Err(ArmRefusal::Empty { device: found.path });
+    if current_device.capacity.0 == 0 {
+        return Err(ArmRefusal::Empty { device: current_device.path });
     }
-    let candidate = ArmCandidate { anchor, found, keep, roots };
-    let is_file = candidate.found.transport == Transport::File;
+    let candidate = ArmCandidate { anchor, device: current_device, keep, roots };
+    let is_file = candidate.device.transport == Transport::File;
     match consent {
         Consent::Read if is_file => candidate.file_for_reading(),
         Consent::Read => candidate.block_for_reading(),
-        Consent::Destroy { confirmation } if is_file => candidate.file(confirmation.as_deref()),
-        Consent::Destroy { confirmation } => candidate.block(confirmation.as_deref()),
+        Consent::Destroy { confirmation } if is_file => {
+            candidate.file_for_overwriting(confirmation.as_deref())
+        }
+        Consent::Destroy { confirmation } => {
+            candidate.block_for_overwriting(confirmation.as_deref())
+        }
     }
 }
 
@@ -89,25 +93,25 @@ pub(crate) fn verify_still_free(
     target: &mut Target,
     roots: &SystemRoots,
 ) -> Result<(), ArmRefusal> {
-    let found = target.device().clone();
-    let node = find_node(&found, roots)?;
+    let device = target.device().clone();
+    let node = find_node(&device, roots)?;
     verify_handle(target, &node, roots)?;
-    let stack = refuse_in_use(&node, &found, &[], roots)?;
+    let stack = refuse_in_use(&node, &device, &[], roots)?;
     claim(target, &stack, roots)?;
-    refuse_writers(&stack, &found, roots)?;
+    refuse_writers(&stack, &device, roots)?;
     // Only the device itself has our lock, so locks of others show on the rest.
-    let held = processes::locks_on(&stack.files, roots)?;
-    if held.is_empty() {
+    let lock_owners = processes::locks_on(&stack.files, roots)?;
+    if lock_owners.is_empty() {
         Ok(())
     } else {
-        Err(ArmRefusal::HeldExclusively { device: found.path, by: held })
+        Err(ArmRefusal::HeldExclusively { device: device.path, by: lock_owners })
     }
 }
 
 /// A resolved target, and the paths whose disks must not be written.
 struct ArmCandidate<'a> {
     anchor: PinnedPath,
-    found: Device,
+    device: Device,
     keep: &'a [PathBuf],
     roots: &'a SystemRoots,
 }
@@ -120,25 +124,25 @@ impl ArmCandidate<'_> {
     }
 
     fn block_for_reading(self) -> Result<Target, ArmRefusal> {
-        let node = find_node(&self.found, self.roots)?;
+        let node = find_node(&self.device, self.roots)?;
         let target = self.open(AccessMode::Read)?;
         verify_handle(&target, &node, self.roots)?;
         Ok(target)
     }
 
-    fn block(self, confirmation: Option<&str>) -> Result<Target, ArmRefusal> {
+    fn block_for_overwriting(self, confirmation: Option<&str>) -> Result<Target, ArmRefusal> {
         let roots = self.roots;
         processes::require_all(roots)?;
-        let node = find_node(&self.found, roots)?;
-        let stack = refuse_in_use(&node, &self.found, self.keep, roots)?;
+        let node = find_node(&self.device, roots)?;
+        let stack = refuse_in_use(&node, &self.device, self.keep, roots)?;
         if let Some(place) = signatures::zfs_member(&node, roots)? {
-            return Err(ArmRefusal::ZfsMember { device: self.found.path, place });
+            return Err(ArmRefusal::ZfsMember { device: self.device.path, place });
         }
-        refuse_other_users(&stack, &self.found, roots)?;
-        let expected = identity::confirmation(&self.found, roots)?;
+        refuse_other_users(&stack, &self.device, roots)?;
+        let expected = identity::confirmation(&self.device, roots)?;
         if confirmation.is_none_or(|typed| typed.trim() != expected) {
             return Err(ArmRefusal::Unconfirmed {
-                device: title(&self.found),
+                device: title(&self.device),
                 expected,
                 given: confirmation.map(str::to_owned),
                 losses: signatures::losses(&node, roots)?,
@@ -155,11 +159,11 @@ impl ArmCandidate<'_> {
         Ok(target)
     }
 
-    fn file(self, confirmation: Option<&str>) -> Result<Target, ArmRefusal> {
+    fn file_for_overwriting(self, confirmation: Option<&str>) -> Result<Target, ArmRefusal> {
         let (roots, keep) = (self.roots, self.keep);
-        let name = PathBuf::from(&self.found.name);
+        let name = PathBuf::from(&self.device.name);
         let id = FileId::from_metadata(self.anchor.metadata());
-        let check = SharedFileCheck { anchor: &self.anchor, found: &self.found, roots, id };
+        let check = SharedFileCheck { anchor: &self.anchor, device: &self.device, roots, id };
         let ids = check.refuse_shared()?.ids;
         let mut target = self.open(AccessMode::Write)?;
         verify_length(&target)?;
@@ -182,19 +186,19 @@ impl ArmCandidate<'_> {
 
     /// Opens the pinned path and translates the system's error into a refusal.
     fn open(&self, access: AccessMode) -> Result<Target, ArmRefusal> {
-        let path = PathBuf::from(&self.found.path);
-        let attempt = || Target::anchored(self.found.clone(), access, &self.anchor);
+        let path = PathBuf::from(&self.device.path);
+        let attempt = || Target::anchored(self.device.clone(), access, &self.anchor);
         let opened = retry_until(attempt, |opened| !is_busy(opened));
         opened.map_err(|error| match error.raw_os_error() {
             Some(libc::EBUSY) => {
-                ArmRefusal::HeldExclusively { device: self.found.path.clone(), by: self.holders() }
+                ArmRefusal::HeldExclusively { device: self.device.path.clone(), by: self.holders() }
             }
-            Some(libc::EROFS) => ArmRefusal::ReadOnly { device: self.found.path.clone() },
+            Some(libc::EROFS) => ArmRefusal::ReadOnly { device: self.device.path.clone() },
             Some(libc::ETXTBSY) => {
                 ArmRefusal::Kept { path, what: "a running program or a swap file".into() }
             }
             Some(libc::EWOULDBLOCK) => ArmRefusal::HeldExclusively {
-                device: self.found.path.clone(),
+                device: self.device.path.clone(),
                 by: vec!["a lease".into()],
             },
             _ => {
@@ -210,7 +214,7 @@ impl ArmCandidate<'_> {
     /// Returns the processes that have an exclusively held device open, for the message; the
     /// refusal does not depend on it.
     fn holders(&self) -> Vec<String> {
-        let Some(node) = SysfsNode::from_name(&self.found.name, self.roots) else {
+        let Some(node) = SysfsNode::from_name(&self.device.name, self.roots) else {
             return Vec::new();
         };
         let group = [node.clone(), node.whole()].into_iter().chain(node.partitions());

@@ -93,7 +93,7 @@ pub(crate) fn backing(
         return Ok(None);
     }
     let path = node.path(roots);
-    let status = match status(node, roots) {
+    let status = match loop_status(node, roots) {
         // The device was detached in the meantime.
         Err(error) if error.raw_os_error() == Some(libc::ENXIO) => return Ok(None),
         other => other.map_err(|e| HostError::io("find what it is built on", &path, e))?,
@@ -111,7 +111,8 @@ pub(crate) fn backing(
     }
 }
 
-fn status(node: &SysfsNode, roots: &SystemRoots) -> io::Result<LoopStatus> {
+/// Asks the kernel what a loop device is built on.
+fn loop_status(node: &SysfsNode, roots: &SystemRoots) -> io::Result<LoopStatus> {
     match &roots.loops {
         Some(loops) => LoopStatus::from_text(&loops.join(&node.name)),
         None => LoopStatus::read(&open_node(node, roots, 0)?),

@@ -107,26 +107,27 @@ pub struct MountedFileSystem {
 /// read, and [`HostError::NoMountPoint`] if nothing is mounted there.
 pub fn mounted_at(path: &Path, roots: &SystemRoots) -> Result<MountedFileSystem, HostError> {
     let point = std::fs::canonicalize(path).map_err(|e| HostError::io("find it", path, e))?;
-    let mut all = mounts(roots)?;
+    let mut all_mounts = mounts(roots)?;
     // Of several mounts at one place the last one covers the others.
-    let Some(at) = all.iter().rposition(|mount| mount.point == point) else {
+    let Some(index) = all_mounts.iter().rposition(|mount| mount.point == point) else {
         let contains = |mount: &&Mount| point.starts_with(&mount.point);
-        let nearest = all.iter().filter(contains).max_by_key(|mount| mount.point.as_os_str().len());
+        let nearest =
+            all_mounts.iter().filter(contains).max_by_key(|mount| mount.point.as_os_str().len());
         let above = nearest.map(|mount| mount.point.clone()).unwrap_or_default();
         return Err(HostError::NoMountPoint { path: path.to_owned(), above });
     };
-    let mount = all.swap_remove(at);
+    let mount = all_mounts.swap_remove(index);
     Ok(MountedFileSystem { point, number: mount.number, kind: mount.kind, source: mount.source })
 }
 
 fn file_systems_of(node: SysfsNode, roots: &SystemRoots) -> Vec<DeviceFileSystem> {
     let mut nodes = vec![node];
-    let mut at = 0;
-    while let Some(node) = nodes.get(at).cloned() {
+    let mut index = 0;
+    while let Some(node) = nodes.get(index).cloned() {
         let above = node.partitions().into_iter().chain(node.holders().unwrap_or_default());
         let new: Vec<SysfsNode> = above.filter(|node| !nodes.contains(node)).collect();
         nodes.extend(new);
-        at += 1;
+        index += 1;
     }
     let mut kinds: BTreeMap<_, _> =
         nodes.iter().filter_map(SysfsNode::device_number).map(|number| (number, None)).collect();

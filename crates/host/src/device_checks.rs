@@ -21,9 +21,9 @@ use steadfast_domain::Device;
 use steadfast_domain::text::shell_quoted;
 
 /// Finds an inspected device in sysfs.
-pub(crate) fn find_node(found: &Device, roots: &SystemRoots) -> Result<SysfsNode, HostError> {
-    SysfsNode::from_name(&found.name, roots).ok_or_else(|| HostError::Unlisted {
-        path: found.path.clone().into(),
+pub(crate) fn find_node(device: &Device, roots: &SystemRoots) -> Result<SysfsNode, HostError> {
+    SysfsNode::from_name(&device.name, roots).ok_or_else(|| HostError::Unlisted {
+        path: device.path.clone().into(),
         sys: roots.sys.clone(),
     })
 }
@@ -45,11 +45,11 @@ pub(crate) fn verify_handle(
         let now = format!("block device {number} of {length} bytes");
         return Err(ArmRefusal::Changed { device: title(device), now });
     }
-    let now = describe(node, path, roots);
-    if now.is_same(device) {
+    let current = describe(node, path, roots);
+    if current.is_same(device) {
         Ok(())
     } else {
-        Err(ArmRefusal::Changed { device: title(device), now: title(&now) })
+        Err(ArmRefusal::Changed { device: title(device), now: title(&current) })
     }
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn verify_handle(
 /// blocks.
 pub(crate) fn refuse_in_use(
     node: &SysfsNode,
-    found: &Device,
+    device: &Device,
     keep: &[PathBuf],
     roots: &SystemRoots,
 ) -> Result<DeviceStack, ArmRefusal> {
@@ -66,7 +66,7 @@ pub(crate) fn refuse_in_use(
     let whole = node.whole().name;
     if whole.starts_with("mtdblock") || whole.starts_with("ubiblock") {
         return Err(HostError::NotTestable {
-            path: PathBuf::from(&found.path),
+            path: PathBuf::from(&device.path),
             kind: "raw flash, whose users are unknown",
         }
         .into());
@@ -75,23 +75,23 @@ pub(crate) fn refuse_in_use(
     let uses = snapshot.uses(node)?;
     if !uses.is_empty() {
         return Err(ArmRefusal::InUse {
-            device: found.path.clone(),
+            device: device.path.clone(),
             remedy: remedies(&uses),
             uses: uses.iter().map(ToString::to_string).collect(),
         });
     }
-    refuse_other_paths(node, found, &snapshot, roots)?;
-    refuse_kept(node, &found.path, keep, &snapshot)?;
+    refuse_other_paths(node, device, &snapshot, roots)?;
+    refuse_kept(node, &device.path, keep, &snapshot)?;
     let may_be_written = |node: &SysfsNode| node.number::<u8>("ro") == Some(0);
     if !may_be_written(node) || !may_be_written(&node.whole()) {
-        return Err(ArmRefusal::ReadOnly { device: found.path.clone() });
+        return Err(ArmRefusal::ReadOnly { device: device.path.clone() });
     }
     Ok(snapshot.stack(node)?)
 }
 
 /// Returns the ways to end these uses.
 fn remedies(uses: &[DeviceUse]) -> String {
-    let is_root = |found: &DeviceUse| match &found.kind {
+    let is_root = |device_use: &DeviceUse| match &device_use.kind {
         UseKind::Mounted(point) => point == Path::new("/"),
         _ => false,
     };
@@ -101,7 +101,7 @@ fn remedies(uses: &[DeviceUse]) -> String {
     }
     let mut texts: Vec<String> = uses
         .iter()
-        .map(|found| match &found.kind {
+        .map(|device_use| match &device_use.kind {
             UseKind::Mounted(_) => "unmount it (umount)".to_owned(),
             UseKind::MountedElsewhere { point, process } => format!(
                 "end process {process}, or unmount it there (nsenter --target {process} --mount \
@@ -124,27 +124,27 @@ fn remedies(uses: &[DeviceUse]) -> String {
 /// with two ports appears twice, and the kernel does not know that both are one drive.
 fn refuse_other_paths(
     node: &SysfsNode,
-    found: &Device,
+    device: &Device,
     snapshot: &DeviceUses<'_>,
     roots: &SystemRoots,
 ) -> Result<(), ArmRefusal> {
     let whole = node.whole();
-    let own = describe(&whole, &whole.path(roots), roots);
-    if own.wwid.is_none() || own.serial.is_none() {
+    let disk = describe(&whole, &whole.path(roots), roots);
+    if disk.wwid.is_none() || disk.serial.is_none() {
         return Ok(());
     }
     let mut uses = Vec::new();
     for other in SysfsNode::try_all(roots)?.iter().filter(|other| **other != whole) {
-        if describe(other, &other.path(roots), roots).is_same(&own) {
-            let found = snapshot.uses(other)?;
-            uses.extend(found.iter().map(|used| format!("as {}: {used}", other.name)));
+        if describe(other, &other.path(roots), roots).is_same(&disk) {
+            let other_uses = snapshot.uses(other)?;
+            uses.extend(other_uses.iter().map(|used| format!("as {}: {used}", other.name)));
         }
     }
     if uses.is_empty() {
         return Ok(());
     }
     let remedy = "it is the same disk by another path; free it there first".to_owned();
-    Err(ArmRefusal::InUse { device: found.path.clone(), uses, remedy })
+    Err(ArmRefusal::InUse { device: device.path.clone(), uses, remedy })
 }
 
 /// Refuses a device on a disk that stores the root file system, this program or a kept path.
@@ -154,8 +154,8 @@ fn refuse_kept(
     keep: &[PathBuf],
     snapshot: &DeviceUses<'_>,
 ) -> Result<(), ArmRefusal> {
-    let own = snapshot.disks_below(node)?;
-    let mut kept = Vec::new();
+    let own_disks = snapshot.disks_below(node)?;
+    let mut kept_disks = Vec::new();
     for (what, path) in protected_paths(keep) {
         let remedy = match path.to_str() {
             _ if keep.contains(&path) => "give -o DIR on a file system of a disk or in memory",
@@ -163,12 +163,12 @@ fn refuse_kept(
             _ => "copy the program to a file system of a disk or in memory",
         };
         let disks = snapshot.disks_of_path(&path).map_err(|error| with_remedy(error, remedy))?;
-        kept.push((what, disks));
+        kept_disks.push((what, disks));
     }
     let disks = snapshot.disks_of_first_root().map_err(|error| with_remedy(error, ANOTHER_ROOT))?;
-    kept.push(("the root file system of the host".to_owned(), disks));
-    for (what, disks) in kept {
-        if let Some(disk) = disks.intersection(&own).next() {
+    kept_disks.push(("the root file system of the host".to_owned(), disks));
+    for (what, disks) in kept_disks {
+        if let Some(disk) = disks.intersection(&own_disks).next() {
             return Err(ArmRefusal::HoldsKept {
                 device: device.to_owned(),
                 disk: disk.name.clone(),
@@ -206,32 +206,32 @@ fn with_remedy(error: HostError, remedy: &str) -> HostError {
 /// Refuses a device whose blocks another process may write to or has locked.
 pub(crate) fn refuse_other_users(
     stack: &DeviceStack,
-    found: &Device,
+    device: &Device,
     roots: &SystemRoots,
 ) -> Result<(), ArmRefusal> {
-    refuse_writers(stack, found, roots)?;
+    refuse_writers(stack, device, roots)?;
     if !stack.files.is_empty() {
-        refuse_fuse(&stack.files, found, roots)?;
+        refuse_fuse(&stack.files, device, roots)?;
     }
     let mut files = stack.files.clone();
     let nodes = stack.nodes.iter().filter_map(|node| fs::metadata(node.path(roots)).ok());
     files.extend(nodes.map(|metadata| FileId::from_metadata(&metadata)));
     // udev's programs lock a device briefly.
-    let held = retry_until(
+    let lock_owners = retry_until(
         || processes::locks_on(&files, roots),
-        |held| held.as_ref().is_ok_and(Vec::is_empty),
+        |lock_owners| lock_owners.as_ref().is_ok_and(Vec::is_empty),
     )?;
-    if held.is_empty() {
+    if lock_owners.is_empty() {
         Ok(())
     } else {
-        Err(ArmRefusal::HeldExclusively { device: found.path.clone(), by: held })
+        Err(ArmRefusal::HeldExclusively { device: device.path.clone(), by: lock_owners })
     }
 }
 
 /// Refuses a device that a process has open for writing, by any way to the same blocks.
 pub(crate) fn refuse_writers(
     stack: &DeviceStack,
-    found: &Device,
+    device: &Device,
     roots: &SystemRoots,
 ) -> Result<(), ArmRefusal> {
     // The creator of a loop device may keep its file open; a program that works on the file locks
@@ -243,7 +243,7 @@ pub(crate) fn refuse_writers(
     if by.is_empty() {
         Ok(())
     } else {
-        Err(ArmRefusal::OpenForWriting { device: found.path.clone(), by })
+        Err(ArmRefusal::OpenForWriting { device: device.path.clone(), by })
     }
 }
 

@@ -136,10 +136,10 @@ impl<'a> DeviceUses<'a> {
         let mut survey = UseSurvey::new(self);
         survey.visit_all(node)?;
         survey.visit_below(&node.whole())?;
-        let own = node.name.clone();
-        let mut uses = survey.found;
-        for found in &mut uses {
-            found.place.take_if(|place| *place == own);
+        let name = node.name.clone();
+        let mut uses = survey.uses;
+        for device_use in &mut uses {
+            device_use.place.take_if(|place| *place == name);
         }
         Ok(uses)
     }
@@ -190,31 +190,31 @@ impl<'a> DeviceUses<'a> {
     /// Finds the devices that share sectors with a device: partitions of the same disk, and
     /// devices built on the same ones below.
     fn sharers(&self, node: &SysfsNode) -> Result<SectorSharers, HostError> {
-        let mut found = SectorSharers::default();
+        let mut sharers = SectorSharers::default();
         if node.partition().is_some() {
-            found.siblings.extend(extents::partitions_beside(node)?);
+            sharers.siblings.extend(extents::partitions_beside(node)?);
         }
         let mut pending = vec![node.whole()];
         while let Some(upper) = pending.pop() {
-            if !found.above.insert(upper.clone()) {
+            if !sharers.above.insert(upper.clone()) {
                 continue;
             }
             for piece in extents::pieces(&upper, self.roots)? {
                 let lower = [piece.on.clone(), piece.on.whole()];
                 for on in &lower {
-                    found.siblings.extend(self.loops_on(on));
+                    sharers.siblings.extend(self.loops_on(on));
                 }
-                found.siblings.extend(extents::beside_piece(&piece, &upper, self.roots)?);
+                sharers.siblings.extend(extents::beside_piece(&piece, &upper, self.roots)?);
                 // Partitions cannot be opened exclusively while the whole disk is.
                 if piece.on == lower[1] {
-                    found.below.extend(piece.on.try_partitions()?);
+                    sharers.below.extend(piece.on.try_partitions()?);
                 }
                 pending.push(piece.on.whole());
-                found.below.extend(lower);
+                sharers.below.extend(lower);
             }
         }
-        found.siblings.retain(|sibling| !found.above.contains(sibling));
-        Ok(found)
+        sharers.siblings.retain(|sibling| !sharers.above.contains(sibling));
+        Ok(sharers)
     }
 
     fn all_mounts(&self) -> impl Iterator<Item = &Mount> {
@@ -281,14 +281,14 @@ impl<'a> DeviceUses<'a> {
     fn uses_above(&self, node: &SysfsNode) -> Result<Vec<DeviceUse>, HostError> {
         let mut survey = UseSurvey::new(self);
         survey.visit_all(node)?;
-        Ok(survey.found)
+        Ok(survey.uses)
     }
 
     /// Returns the loop devices on a block device, which the kernel does not list as holders.
     fn loops_on(&self, node: &SysfsNode) -> Vec<SysfsNode> {
         let lies_on = |on: &LoopBacking| matches!(on, LoopBacking::Device(below) if below == node);
-        let found = self.loops.iter().filter(|over| lies_on(&over.backing));
-        found.map(|over| over.node.clone()).collect()
+        let loops = self.loops.iter().filter(|over| lies_on(&over.backing));
+        loops.map(|over| over.node.clone()).collect()
     }
 
     /// Returns true if the kernel swaps to a file.
@@ -319,9 +319,9 @@ impl<'a> DeviceUses<'a> {
     /// Returns the physical disks below a device: through partitions, device-mapper, md and loop
     /// devices on block devices. Stops at a loop device on a file.
     pub fn disks_below(&self, node: &SysfsNode) -> Result<BTreeSet<SysfsNode>, HostError> {
-        let mut found = BTreeSet::new();
-        self.descend(node, &mut BTreeSet::new(), &mut found)?;
-        Ok(found)
+        let mut disks = BTreeSet::new();
+        self.descend(node, &mut BTreeSet::new(), &mut disks)?;
+        Ok(disks)
     }
 
     /// Adds the disks below a device to those found.
@@ -329,7 +329,7 @@ impl<'a> DeviceUses<'a> {
         &self,
         node: &SysfsNode,
         seen: &mut BTreeSet<SysfsNode>,
-        found: &mut BTreeSet<SysfsNode>,
+        disks: &mut BTreeSet<SysfsNode>,
     ) -> Result<(), HostError> {
         let whole = node.whole();
         if !seen.insert(whole.clone()) {
@@ -340,9 +340,9 @@ impl<'a> DeviceUses<'a> {
             below.push(lower.clone());
         }
         if below.is_empty() {
-            found.insert(whole.clone());
+            disks.insert(whole.clone());
         }
-        below.iter().try_for_each(|lower| self.descend(lower, seen, found))
+        below.iter().try_for_each(|lower| self.descend(lower, seen, disks))
     }
 
     /// Returns the disks that store a path, which need not exist yet. Follows loop devices to the
@@ -376,7 +376,7 @@ impl<'a> DeviceUses<'a> {
     /// devices.
     fn disks_of_mounts(&self, mut mounts: Vec<Mount>) -> Result<BTreeSet<SysfsNode>, HostError> {
         let mut seen: Vec<Mount> = Vec::new();
-        let mut found = BTreeSet::new();
+        let mut disks = BTreeSet::new();
         while let Some(mount) = mounts.pop() {
             if seen.contains(&mount) {
                 continue;
@@ -392,7 +392,7 @@ impl<'a> DeviceUses<'a> {
             }
             while let Some(node) = nodes.pop() {
                 for disk in self.disks_below(&node)? {
-                    if !found.insert(disk.clone()) {
+                    if !disks.insert(disk.clone()) {
                         continue;
                     }
                     if let Some(LoopBacking::File(file)) = self.backing_of(&disk) {
@@ -414,7 +414,7 @@ impl<'a> DeviceUses<'a> {
             }
             seen.push(mount);
         }
-        Ok(found)
+        Ok(disks)
     }
 
     /// Returns the devices of a mounted ZFS pool, found by their labels, since no kernel list
@@ -425,7 +425,7 @@ impl<'a> DeviceUses<'a> {
     /// file.
     fn zfs_members(&self, mount: &Mount) -> Result<Vec<SysfsNode>, HostError> {
         let pool = mount.source.split('/').next().unwrap_or_default();
-        let mut found = Vec::new();
+        let mut members = Vec::new();
         let mut labels = Vec::new();
         for node in SysfsNode::try_all(self.roots)? {
             // The hidden paths of an NVMe namespace have no device node; their head has.
@@ -434,14 +434,15 @@ impl<'a> DeviceUses<'a> {
             if node.capacity().0 == 0 || node.is_hidden() || is_volume {
                 continue;
             }
-            let own = signatures::zfs_labels(&node, self.roots)?;
-            if own.iter().any(|label| label.as_ref().is_none_or(|label| label.pool == pool)) {
-                found.push(node);
+            let node_labels = signatures::zfs_labels(&node, self.roots)?;
+            if node_labels.iter().any(|label| label.as_ref().is_none_or(|label| label.pool == pool))
+            {
+                members.push(node);
             }
-            labels.extend(own.into_iter().flatten());
+            labels.extend(node_labels.into_iter().flatten());
         }
         if signatures::shows_whole_pool(pool, &labels) {
-            return Ok(found);
+            return Ok(members);
         }
         Err(HostError::Unclear {
             what: format!("disk of {}", mount.point.display()),
@@ -546,16 +547,16 @@ struct UseSurvey<'a> {
     /// Devices of the own stack, which do not count as holders.
     below: Vec<SysfsNode>,
     seen: BTreeSet<SysfsNode>,
-    found: Vec<DeviceUse>,
+    uses: Vec<DeviceUse>,
 }
 
 impl<'a> UseSurvey<'a> {
     fn new(snapshot: &'a DeviceUses<'a>) -> UseSurvey<'a> {
-        UseSurvey { snapshot, below: Vec::new(), seen: BTreeSet::new(), found: Vec::new() }
+        UseSurvey { snapshot, below: Vec::new(), seen: BTreeSet::new(), uses: Vec::new() }
     }
 
     fn add(&mut self, node: &SysfsNode, kind: UseKind) {
-        self.found.push(DeviceUse { place: Some(node.name.clone()), kind });
+        self.uses.push(DeviceUse { place: Some(node.name.clone()), kind });
     }
 
     /// Visits a device, its partitions, its whole device, and the devices that share its sectors.
@@ -599,20 +600,20 @@ impl<'a> UseSurvey<'a> {
     fn note(&mut self, node: &SysfsNode) {
         let snapshot = self.snapshot;
         let mounts = snapshot.mounts.iter().filter(|mounted| mounted.nodes.contains(node));
-        let mut here: BTreeSet<PathBuf> = BTreeSet::new();
-        let mut elsewhere: BTreeMap<PathBuf, String> = BTreeMap::new();
+        let mut own_points: BTreeSet<PathBuf> = BTreeSet::new();
+        let mut other_points: BTreeMap<PathBuf, String> = BTreeMap::new();
         for DeviceMount { mount, .. } in mounts {
             if let Some(process) = mount.process(snapshot.roots) {
-                elsewhere.entry(mount.point.clone()).or_insert(process);
+                other_points.entry(mount.point.clone()).or_insert(process);
             } else {
-                here.insert(mount.point.clone());
+                own_points.insert(mount.point.clone());
             }
         }
-        elsewhere.retain(|point, _| !here.contains(point));
-        for point in here {
+        other_points.retain(|point, _| !own_points.contains(point));
+        for point in own_points {
             self.add(node, UseKind::Mounted(point));
         }
-        for (point, process) in elsewhere {
+        for (point, process) in other_points {
             self.add(node, UseKind::MountedElsewhere { point, process });
         }
         if snapshot.swaps.nodes.contains(node) {

@@ -76,19 +76,19 @@ fn is_logical(part: &SysfsNode) -> bool {
 /// # Errors
 /// sysfs does not report the sectors of a partition.
 pub(crate) fn partitions_beside(part: &SysfsNode) -> Result<Vec<SysfsNode>, HostError> {
-    let own = partition_sectors(part)?;
+    let sectors = partition_sectors(part)?;
     let is_table = is_extended(part)?;
-    let mut found = Vec::new();
+    let mut partitions = Vec::new();
     for other in part.whole().try_partitions()? {
         if other == *part {
             continue;
         }
         let is_lost = is_table && is_logical(&other) || is_logical(part) && is_extended(&other)?;
-        if is_lost || own.overlaps(partition_sectors(&other)?) {
-            found.push(other);
+        if is_lost || sectors.overlaps(partition_sectors(&other)?) {
+            partitions.push(other);
         }
     }
-    Ok(found)
+    Ok(partitions)
 }
 
 /// Sectors of a device-mapper device on a device below it.
@@ -139,16 +139,16 @@ pub(crate) fn pieces(
     roots: &SystemRoots,
 ) -> Result<Vec<MappedSectors>, HostError> {
     let below = whole.slaves()?;
-    let mut found = Vec::new();
+    let mut mapped = Vec::new();
     if whole.name.starts_with("dm-") && !below.is_empty() {
         let text = table(whole, roots).ok();
-        found = text.and_then(|text| parse_table(&text, roots)).unwrap_or_default();
+        mapped = text.and_then(|text| parse_table(&text, roots)).unwrap_or_default();
     }
     // A device below that the table does not name has an unknown use: count all of it.
     let unnamed: Vec<SysfsNode> =
-        below.into_iter().filter(|node| found.iter().all(|piece| piece.on != *node)).collect();
-    found.extend(unnamed.into_iter().map(MappedSectors::all));
-    Ok(found)
+        below.into_iter().filter(|node| mapped.iter().all(|piece| piece.on != *node)).collect();
+    mapped.extend(unnamed.into_iter().map(MappedSectors::all));
+    Ok(mapped)
 }
 
 /// Returns the devices other than `upper` that share the sectors of its piece: devices built on
@@ -161,7 +161,7 @@ pub(crate) fn beside_piece(
     upper: &SysfsNode,
     roots: &SystemRoots,
 ) -> Result<Vec<SysfsNode>, HostError> {
-    let mut found = Vec::new();
+    let mut sharers = Vec::new();
     let on_whole = piece.on_whole()?;
     for piece in std::iter::once(piece).chain(on_whole.as_ref()) {
         for holder in piece.on.holders()? {
@@ -169,49 +169,49 @@ pub(crate) fn beside_piece(
             let is_known = others.iter().any(|other| other.on == piece.on);
             let shares = others.iter().any(|other| other.overlaps(piece));
             if holder != *upper && (shares || !is_known) {
-                found.push(holder);
+                sharers.push(holder);
             }
         }
     }
     if let Some(on_whole) = on_whole {
         for part in on_whole.on.try_partitions()? {
             if part != piece.on && partition_sectors(&part)?.overlaps(on_whole.sectors) {
-                found.push(part);
+                sharers.push(part);
             }
         }
     }
-    Ok(found)
+    Ok(sharers)
 }
 
 /// Parses the output of `dmsetup table`, one `FIRST COUNT KIND PARAMETERS` per line. `None` if a
 /// line cannot be parsed.
 fn parse_table(text: &str, roots: &SystemRoots) -> Option<Vec<MappedSectors>> {
-    let mut found = Vec::new();
+    let mut pieces = Vec::new();
     for line in text.lines() {
         let fields: Vec<&str> = line.split_ascii_whitespace().collect();
         let [_, count, kind, parameters @ ..] = fields.as_slice() else { return None };
         let count: u64 = count.parse().ok()?;
         match (*kind, parameters) {
-            ("linear", [on, first]) => found.push(parse_piece(on, first, count, roots)?),
+            ("linear", [on, first]) => pieces.push(parse_piece(on, first, count, roots)?),
             ("crypt", [_, _, _, on, first, ..]) => {
-                found.push(parse_piece(on, first, count, roots)?);
+                pieces.push(parse_piece(on, first, count, roots)?);
             }
             ("striped", [stripes, _, places @ ..]) => {
                 let stripes: u64 = stripes.parse().ok().filter(|stripes| *stripes > 0)?;
                 for place in places.chunks(2) {
                     let [on, first] = place else { return None };
-                    found.push(parse_piece(on, first, count.div_ceil(stripes), roots)?);
+                    pieces.push(parse_piece(on, first, count.div_ceil(stripes), roots)?);
                 }
             }
             ("thin", [pool, volume]) => {
                 let volume = Some(volume.parse().ok()?);
-                found.push(MappedSectors { volume, ..MappedSectors::all(numbered(pool, roots)?) });
+                pieces.push(MappedSectors { volume, ..MappedSectors::all(numbered(pool, roots)?) });
             }
             ("error" | "zero", _) => {}
             _ => return None,
         }
     }
-    Some(found)
+    Some(pieces)
 }
 
 fn parse_piece(on: &str, first: &str, count: u64, roots: &SystemRoots) -> Option<MappedSectors> {
@@ -304,15 +304,15 @@ fn table(whole: &SysfsNode, roots: &SystemRoots) -> io::Result<String> {
 /// Formats the chain of `struct dm_target_spec` that follows the header, one line per target.
 fn read_targets(bytes: &[u8], count: u32) -> Option<String> {
     let mut lines = String::new();
-    let mut at = 0usize;
+    let mut offset = 0usize;
     for _ in 0..count {
-        let head = bytes.get(at..at + TARGET_LENGTH)?;
+        let head = bytes.get(offset..offset + TARGET_LENGTH)?;
         let number = |from: usize| Some(u64::from_ne_bytes(head[from..from + 8].try_into().ok()?));
         let next = u32::from_ne_bytes(head[20..24].try_into().ok()?) as usize;
-        let parameters = text_until_zero(bytes.get(at + TARGET_LENGTH..)?)?;
+        let parameters = text_until_zero(bytes.get(offset + TARGET_LENGTH..)?)?;
         let kind = text_until_zero(&head[24..])?;
         lines.push_str(&format!("{} {} {kind} {parameters}\n", number(0)?, number(8)?));
-        at = next;
+        offset = next;
     }
     Some(lines)
 }

@@ -26,7 +26,7 @@ use steadfast_domain::Device;
 /// A file whose other users are looked for.
 pub(crate) struct SharedFileCheck<'a> {
     pub anchor: &'a PinnedPath,
-    pub found: &'a Device,
+    pub device: &'a Device,
     pub roots: &'a SystemRoots,
     /// Inode by which the path leads to it.
     pub id: FileId,
@@ -37,7 +37,7 @@ impl SharedFileCheck<'_> {
     /// inodes. The kernel's count of openers decides. The lists name the users, and decide if
     /// the count is unavailable.
     pub(crate) fn refuse_shared(&self) -> Result<Inodes, ArmRefusal> {
-        let path = Path::new(&self.found.path);
+        let path = Path::new(&self.device.path);
         let reading = self.anchor.open();
         let reading = reading.map_err(|e| HostError::io("open it for reading", path, e))?;
         let mut openers = FileOpeners::count(&reading);
@@ -63,9 +63,12 @@ impl SharedFileCheck<'_> {
         if openers.writers == WriterPresence::Nobody && inodes.handles.len() <= 1 {
             return Ok(inodes);
         }
-        let held = processes::locks_on(&inodes.ids, self.roots)?;
-        if !held.is_empty() {
-            return Err(ArmRefusal::HeldExclusively { device: self.found.path.clone(), by: held });
+        let lock_owners = processes::locks_on(&inodes.ids, self.roots)?;
+        if !lock_owners.is_empty() {
+            return Err(ArmRefusal::HeldExclusively {
+                device: self.device.path.clone(),
+                by: lock_owners,
+            });
         }
         if openers.writers == WriterPresence::Nobody {
             return Ok(inodes);
@@ -79,7 +82,7 @@ impl SharedFileCheck<'_> {
             processes::require_all(self.roots)?;
             return Ok(inodes);
         }
-        Err(ArmRefusal::OpenForWriting { device: self.found.path.clone(), by })
+        Err(ArmRefusal::OpenForWriting { device: self.device.path.clone(), by })
     }
 
     /// Checks again after the file was opened and locked. This detects openers that came between
@@ -104,7 +107,7 @@ impl SharedFileCheck<'_> {
         if by.is_empty() {
             Ok(inodes.ids)
         } else {
-            Err(ArmRefusal::OpenForWriting { device: self.found.path.clone(), by })
+            Err(ArmRefusal::OpenForWriting { device: self.device.path.clone(), by })
         }
     }
 
@@ -120,12 +123,12 @@ impl SharedFileCheck<'_> {
         let uses: Vec<String> = loops.collect();
         if !uses.is_empty() {
             let remedy = "name the loop device, or detach it (losetup -d)".into();
-            return Err(ArmRefusal::InUse { device: self.found.path.clone(), uses, remedy });
+            return Err(ArmRefusal::InUse { device: self.device.path.clone(), uses, remedy });
         }
-        refuse_fuse(&inodes.ids, self.found, self.roots)?;
+        refuse_fuse(&inodes.ids, self.device, self.roots)?;
         snapshot.refuse_lost_uses(None)?;
         if snapshot.swaps_to(inodes)? {
-            let path = PathBuf::from(&self.found.name);
+            let path = PathBuf::from(&self.device.name);
             return Err(ArmRefusal::Kept { path, what: "a swap file in use".into() });
         }
         Ok(())
@@ -135,14 +138,14 @@ impl SharedFileCheck<'_> {
     /// if this process created it.
     fn inodes(&self, snapshot: Option<&DeviceUses<'_>>) -> Result<Inodes, ArmRefusal> {
         let file = self.anchor.file();
-        let found = match snapshot {
+        let inodes = match snapshot {
             Some(snapshot) => snapshot.inodes(file),
             None => MountTable::new(mounts(self.roots)?, self.roots).inodes(file),
         };
-        match found {
+        match inodes {
             Err(_) if is_created_here(self.id) => Ok(Inodes::single(self.id)),
             other => other.map_err(|why| {
-                let what = format!("use of {}", self.found.path);
+                let what = format!("use of {}", self.device.path);
                 let why = format!("{why}; name a file that does not exist, and --size creates it");
                 HostError::Unclear { what, why }.into()
             }),

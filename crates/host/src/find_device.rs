@@ -28,11 +28,11 @@ pub fn find_again(device: &Device, roots: &SystemRoots) -> Result<Device, HostEr
     if device.transport == Transport::File {
         return same_file(device, roots);
     }
-    let found: Vec<SysfsNode> = every_node(roots)
+    let nodes: Vec<SysfsNode> = every_node(roots)
         .into_iter()
         .filter(|node| matches_identity(&describe(node, path, roots), device))
         .collect();
-    match found.as_slice() {
+    match nodes.as_slice() {
         [node] => Ok(describe(node, &path_to(node, path, roots), roots)),
         [] => Err(absent(device, inspect(path, roots).ok())),
         several => {
@@ -44,12 +44,12 @@ pub fn find_again(device: &Device, roots: &SystemRoots) -> Result<Device, HostEr
 
 /// Returns true if the device of an earlier run is attached again and answers a read.
 pub fn has_returned(device: &Device, roots: &SystemRoots) -> bool {
-    let Ok(found) = find_again(device, roots) else { return false };
+    let Ok(current) = find_again(device, roots) else { return false };
     let opened = OpenOptions::new()
         .read(true)
         .custom_flags(libc::O_DIRECT | libc::O_NONBLOCK)
-        .open(&found.path)
-        .or_else(|_| File::open(&found.path));
+        .open(&current.path)
+        .or_else(|_| File::open(&current.path));
     let mut content = DirectBuffer::new(TEST_READ);
     opened.is_ok_and(|file| file.read_exact_at(&mut content, 0).is_ok())
 }
@@ -105,9 +105,9 @@ fn path_to(node: &SysfsNode, named: &Path, roots: &SystemRoots) -> PathBuf {
 }
 
 fn same_file(device: &Device, roots: &SystemRoots) -> Result<Device, HostError> {
-    let found = inspect(Path::new(&device.name), roots)?;
-    let same = found.transport == device.transport && found.capacity == device.capacity;
-    if same { Ok(found) } else { Err(absent(device, Some(found))) }
+    let current = inspect(Path::new(&device.name), roots)?;
+    let same = current.transport == device.transport && current.capacity == device.capacity;
+    if same { Ok(current) } else { Err(absent(device, Some(current))) }
 }
 
 fn absent(device: &Device, instead: Option<Device>) -> HostError {

@@ -22,7 +22,7 @@ const FUSE_DEVICE: DeviceNumber = DeviceNumber::new(10, 229);
 /// Returns [`ArmRefusal::InUse`] with the servers, or the reason why they are unknown.
 pub(crate) fn refuse_fuse(
     files: &BTreeSet<FileId>,
-    found: &Device,
+    device: &Device,
     roots: &SystemRoots,
 ) -> Result<(), ArmRefusal> {
     let servers = servers(files, roots)?;
@@ -31,7 +31,7 @@ pub(crate) fn refuse_fuse(
     }
     let uses = servers.iter().map(|server| format!("served through FUSE by {server}")).collect();
     let remedy = "unmount the FUSE file system (fusermount -u)".into();
-    Err(ArmRefusal::InUse { device: found.path.clone(), uses, remedy })
+    Err(ArmRefusal::InUse { device: device.path.clone(), uses, remedy })
 }
 
 /// Returns the processes that serve a FUSE file system and have one of the files open. Mounts,
@@ -40,15 +40,15 @@ pub(crate) fn refuse_fuse(
 /// # Errors
 /// The open files of a process cannot be read.
 fn servers(files: &BTreeSet<FileId>, roots: &SystemRoots) -> Result<Vec<String>, HostError> {
-    let mut found = Vec::new();
+    let mut names = Vec::new();
     for process in processes::all(roots)? {
         let serves = processes::examine(&process, roots, || serves(&process, files));
         let failed = |error| HostError::io("list its open files", &process, error);
         if serves.map_err(failed)? == Some(true) {
-            found.push(processes::name_of(&process));
+            names.push(processes::name_of(&process));
         }
     }
-    Ok(found)
+    Ok(names)
 }
 
 fn serves(process: &Path, files: &BTreeSet<FileId>) -> io::Result<bool> {

@@ -1,7 +1,7 @@
 //! Parsers of data from devices, tools and other hosts, for the fuzz targets (fuzz/). Each function
 //! returns false if the input was refused.
 
-use crate::device_log::{DeviceHealth, counted_power_losses, object, reading};
+use crate::device_log::{DeviceHealth, counted_power_losses, log_reading, object};
 use crate::error::HostError;
 use crate::nvme::{AdminCommand, DrivePages, NvmeAdmin};
 use crate::remote::{HostVerdict, HostView, lines_of};
@@ -31,7 +31,7 @@ pub fn nvme_drive(bytes: &[u8]) -> bool {
 /// Reads the output of `smartctl --json`.
 pub fn smartctl(bytes: &[u8]) -> bool {
     let Some(log) = object(&String::from_utf8_lossy(bytes)) else { return false };
-    reading(&log);
+    log_reading(&log);
     counted_power_losses(&log);
     true
 }

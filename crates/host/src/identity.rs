@@ -75,9 +75,9 @@ fn describe_file(
 ) -> Result<Device, HostError> {
     let name = anchor.name().map_err(|e| HostError::io("find it", path, e))?;
     let metadata = anchor.metadata();
-    let on = device_uses::file_system_of(&name, roots);
+    let file_system = device_uses::file_system_of(&name, roots);
     Ok(Device {
-        model: on.map(|on| format!("file on {on}")),
+        model: file_system.map(|file_system| format!("file on {file_system}")),
         in_use: backs(FileId::from_metadata(metadata), roots),
         name: name.to_string_lossy().into_owned(),
         logical_sector: crate::target::direct_alignment(&anchor.path())
@@ -352,21 +352,21 @@ fn serial_by_id(whole: &SysfsNode, roots: &SystemRoots) -> Option<String> {
 /// # Errors
 /// sysfs cannot be read.
 pub fn confirmation(device: &Device, roots: &SystemRoots) -> Result<String, HostError> {
-    let named = device.confirmation().to_owned();
+    let confirmation = device.confirmation().to_owned();
     if device.serial.is_none() {
-        return Ok(named);
+        return Ok(confirmation);
     }
-    let Some(node) = SysfsNode::from_name(&device.name, roots) else { return Ok(named) };
+    let Some(node) = SysfsNode::from_name(&device.name, roots) else { return Ok(confirmation) };
     let whole = node.whole();
-    let own = drive_serial(&whole, roots);
+    let serial = drive_serial(&whole, roots);
     for other in
         SysfsNode::try_all(roots)?.iter().filter(|other| **other != whole && !other.is_hidden())
     {
-        if drive_serial(other, roots) == own {
-            return Ok(format!("{named}@{}", node.path(roots).display()));
+        if drive_serial(other, roots) == serial {
+            return Ok(format!("{confirmation}@{}", node.path(roots).display()));
         }
     }
-    Ok(named)
+    Ok(confirmation)
 }
 
 /// Returns the serial number of a whole device, with its namespace suffix.
@@ -390,12 +390,12 @@ fn partition_suffix(node: &SysfsNode) -> String {
 
 /// Returns true if another visible namespace belongs to the same controller or subsystem.
 fn has_siblings(whole: &SysfsNode, roots: &SystemRoots) -> bool {
-    let above = |node: &SysfsNode| fs::canonicalize(node.directory.join("device")).ok();
-    let own = above(whole);
-    own.is_some()
+    let parent = |node: &SysfsNode| fs::canonicalize(node.directory.join("device")).ok();
+    let own_parent = parent(whole);
+    own_parent.is_some()
         && SysfsNode::all(roots)
             .iter()
-            .any(|other| other != whole && !other.is_hidden() && above(other) == own)
+            .any(|other| other != whole && !other.is_hidden() && parent(other) == own_parent)
 }
 
 /// Returns the speed of the drive's own link. The PCIe link of a controller counts only for NVMe,

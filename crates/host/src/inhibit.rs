@@ -77,8 +77,8 @@ impl SleepInhibition {
         let (sender, echoed) = channel();
         std::thread::spawn(move || {
             let mut line = String::new();
-            let read = BufReader::new(stdout).read_line(&mut line);
-            let _ = sender.send(read.is_ok() && line.trim_end() == ECHOED_LINE);
+            let result = BufReader::new(stdout).read_line(&mut line);
+            let _ = sender.send(result.is_ok() && line.trim_end() == ECHOED_LINE);
         });
         echoed.recv_timeout(LOCK_TIMEOUT).unwrap_or(false)
     }

@@ -197,11 +197,11 @@ impl MountTable {
     /// # Errors
     /// Returns the reason if a layer cannot be found.
     pub fn mounts_below(&self, overlay: &Mount) -> Result<Vec<&Mount>, String> {
-        let mut found = Vec::new();
+        let mut mounts = Vec::new();
         for layer in self.layers_of(overlay)? {
-            found.extend(self.mounts.iter().find(|mount| mount.number == layer.place.number));
+            mounts.extend(self.mounts.iter().find(|mount| mount.number == layer.place.number));
         }
-        Ok(found)
+        Ok(mounts)
     }
 
     fn layers_of(&self, mount: &Mount) -> Result<Vec<OverlayLayer>, String> {
@@ -254,8 +254,8 @@ impl MountTable {
         let whole = name.strip_prefix(&mount.point).ok().map(Path::to_owned);
         let ends = (0..=parts.len()).map(|from| parts[from..].iter().collect::<PathBuf>());
         for relative in whole.into_iter().chain(ends) {
-            let found = find_below(mount, &relative).ok();
-            let metadata = found.and_then(|found| found.metadata().ok());
+            let candidate = find_below(mount, &relative).ok();
+            let metadata = candidate.and_then(|candidate| candidate.metadata().ok());
             if metadata.is_some_and(|metadata| FileId::from_metadata(&metadata) == id) {
                 return Some(FilePlace {
                     number: mount.number,
@@ -310,13 +310,13 @@ impl MountTable {
             if !seen.insert(place.clone()) {
                 continue;
             }
-            let Some(found) = self.find(&place)? else { continue };
-            let metadata = found.metadata().map_err(|error| error.to_string())?;
+            let Some(layer_file) = self.find(&place)? else { continue };
+            let metadata = layer_file.metadata().map_err(|error| error.to_string())?;
             // A layer without the file may have a directory or a whiteout there.
             if !metadata.is_file() {
                 continue;
             }
-            require_followable(&found)?;
+            require_followable(&layer_file)?;
             numbers.insert((place.device(), metadata.ino()));
             inodes.ids.insert(FileId::from_metadata(&metadata));
             let below = self.places_below(&place)?;
@@ -325,7 +325,7 @@ impl MountTable {
             }
             pending.extend(below);
             pending.extend(self.places_above(&place, &metadata, &seen)?);
-            inodes.handles.push(found);
+            inodes.handles.push(layer_file);
         }
         // The list of locks may combine the overlay's number with the inode of any layer.
         for (device, inode) in &numbers {
@@ -377,9 +377,9 @@ impl MountTable {
         metadata: &Metadata,
     ) -> Result<(), String> {
         for place in below {
-            let Some(found) = self.find(place)? else { continue };
-            let fits = found.metadata().is_ok_and(|real| is_same_inode(&real, metadata));
-            if fits || attribute(&found, ORIGIN).is_some() {
+            let Some(file) = self.find(place)? else { continue };
+            let fits = file.metadata().is_ok_and(|real| is_same_inode(&real, metadata));
+            if fits || attribute(&file, ORIGIN).is_some() {
                 return Ok(());
             }
         }
@@ -389,7 +389,7 @@ impl MountTable {
     /// Returns the paths in the lower layers that correspond to a path of a layer, if it or one of
     /// its parent directories was renamed.
     fn old_paths(&self, layer: &FilePlace, path: &Path) -> Result<Vec<PathBuf>, String> {
-        let mut found = Vec::new();
+        let mut paths = Vec::new();
         for above in path.ancestors().filter(|above| !above.as_os_str().is_empty()) {
             let Some(file) = self.find(&layer.below(above))? else { continue };
             let Some(old) = attribute(&file, REDIRECT) else { continue };
@@ -398,9 +398,9 @@ impl MountTable {
                 Ok(absolute) => absolute.to_owned(),
                 Err(_) => above.with_file_name(old),
             };
-            found.push(join(&renamed, path.strip_prefix(above).unwrap_or(Path::new(""))));
+            paths.push(join(&renamed, path.strip_prefix(above).unwrap_or(Path::new(""))));
         }
-        Ok(found)
+        Ok(paths)
     }
 
     /// Returns the file's places in overlays that have it in a layer, including its hard links.
@@ -480,8 +480,8 @@ impl MountTable {
             return self.inodes(&file);
         }
         let number = decode_dev(id.device);
-        let listed = self.mounts.iter().find(|mount| mount.number == number);
-        let is_possible = match listed.map(|mount| mount.kind.as_str()) {
+        let mount = self.mounts.iter().find(|mount| mount.number == number);
+        let is_possible = match mount.map(|mount| mount.kind.as_str()) {
             Some(kind) if !is_plain_kind(kind) => {
                 return Err(format!("no path leads to its file, which lies on {kind}"));
             }
@@ -542,13 +542,13 @@ fn is_plain_kind(kind: &str) -> bool {
 
 /// Returns the file system type reported by statfs(2).
 pub(crate) fn magic(file: &File) -> io::Result<u32> {
-    let mut found = MaybeUninit::<libc::statfs>::uninit();
+    let mut status = MaybeUninit::<libc::statfs>::uninit();
     // SAFETY: fstatfs(2) writes one statfs, which lives through the call.
-    if unsafe { libc::fstatfs(file.as_raw_fd(), found.as_mut_ptr()) } != 0 {
+    if unsafe { libc::fstatfs(file.as_raw_fd(), status.as_mut_ptr()) } != 0 {
         return Err(io::Error::last_os_error());
     }
     // SAFETY: the call succeeded and has filled it in.
-    Ok(unsafe { found.assume_init() }.f_type as u32)
+    Ok(unsafe { status.assume_init() }.f_type as u32)
 }
 
 fn is_plain(file: &File) -> bool {
@@ -707,9 +707,9 @@ const LAYER_ENTRIES_MAX: usize = 1 << 20;
 fn linked_names_in(directory: &File) -> io::Result<LinkedNames> {
     let top = handle_path(directory);
     let mount = mount_id_of(directory);
-    let mut found = LinkedNames::new();
+    let mut names = LinkedNames::new();
     let mut pending = vec![PathBuf::new()];
-    let mut left = LAYER_ENTRIES_MAX;
+    let mut entries_left = LAYER_ENTRIES_MAX;
     while let Some(below) = pending.pop() {
         let entries = match fs::read_dir(top.join(&below)) {
             Err(error) if is_absent(&error) => continue,
@@ -717,27 +717,27 @@ fn linked_names_in(directory: &File) -> io::Result<LinkedNames> {
         };
         for entry in entries {
             let entry = entry?;
-            left = left.checked_sub(1).ok_or_else(|| {
+            entries_left = entries_left.checked_sub(1).ok_or_else(|| {
                 io::Error::other(format!(
                     "it has more than {LAYER_ENTRIES_MAX} entries, too many to look for the other \
                      names of a file"
                 ))
             })?;
             let name = below.join(entry.file_name());
-            let seen = match fs::symlink_metadata(entry.path()) {
+            let metadata = match fs::symlink_metadata(entry.path()) {
                 Err(error) if is_absent(&error) => continue,
                 other => other?,
             };
-            if seen.is_dir() {
+            if metadata.is_dir() {
                 if mount_id(&entry.path()) == mount {
                     pending.push(name);
                 }
-            } else if seen.nlink() > 1 {
-                found.entry(FileId::from_metadata(&seen)).or_default().push(name);
+            } else if metadata.nlink() > 1 {
+                names.entry(FileId::from_metadata(&metadata)).or_default().push(name);
             }
         }
     }
-    Ok(found)
+    Ok(names)
 }
 
 /// Returns true if the kernel swaps to a file: copy_file_range(2) refuses a swap file. The call

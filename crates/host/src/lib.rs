@@ -87,8 +87,8 @@ pub use proof::{directory_proof, proof};
 pub use purge::{PurgeCommandLine, PurgeOrder, PurgeProgress, PurgeWatch, foresee_purge, purge};
 pub use refusal::ArmRefusal;
 pub use remote::{
-    HostsConsent, RemoteError, RemoteHost, RemoteTarget, arm_hosts, attend_host, look_from_hosts,
-    plain_hosts, unseen,
+    HostsConsent, RemoteError, RemoteHost, RemoteTarget, arm_hosts, attend_host,
+    inspect_from_hosts, plain_hosts, unseen,
 };
 pub use run_queue::RunQueueTime;
 pub use scratch::create_scratch;

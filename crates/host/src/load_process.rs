@@ -136,9 +136,9 @@ impl LoadProcess {
     /// Waits until the process has ended, which it does once none of its I/Os is outstanding. Returns
     /// false if it has not ended after `timeout`.
     pub fn await_end(&mut self, timeout: Duration) -> bool {
-        let begun = Instant::now();
+        let start = Instant::now();
         while matches!(self.child.try_wait(), Ok(None)) {
-            if begun.elapsed() > timeout {
+            if start.elapsed() > timeout {
                 return false;
             }
             std::thread::sleep(POLL_INTERVAL);
@@ -196,7 +196,7 @@ fn check_parent(socket: &OwnedFd) -> io::Result<()> {
     if result != 0 || u32::try_from(peer.pid) != Ok(parent) {
         return Err(refused());
     }
-    let identity = |path: &str| fs::metadata(path).map(|found| (found.dev(), found.ino()));
+    let identity = |path: &str| fs::metadata(path).map(|metadata| (metadata.dev(), metadata.ino()));
     if identity(OWN_PROGRAM)? != identity(&format!("/proc/{parent}/exe"))? {
         return Err(refused());
     }

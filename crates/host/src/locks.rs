@@ -55,12 +55,12 @@ pub(crate) fn is_alone(reading: &File) -> bool {
 /// Returns true if a process holds a lock (flock(2)) on a file. Reads `/proc/locks` and takes no
 /// lock itself. `None` if that cannot be determined.
 pub fn is_locked(roots: &SystemRoots, file: &File) -> Option<bool> {
-    let own = FileId::from_metadata(&file.metadata().ok()?);
+    let id = FileId::from_metadata(&file.metadata().ok()?);
     // On btrfs and overlays, the list has the device number of the mount, not that of `stat`.
-    let mounted = mount_number(roots, file).map(|device| FileId { device, ..own });
-    let files: BTreeSet<FileId> = mounted.into_iter().chain([own]).collect();
+    let id_by_mount = mount_number(roots, file).map(|device| FileId { device, ..id });
+    let files: BTreeSet<FileId> = id_by_mount.into_iter().chain([id]).collect();
     let is_found = has_flock(&files, roots).ok()?;
-    if is_found { Some(true) } else { mounted.map(|_| false) }
+    if is_found { Some(true) } else { id_by_mount.map(|_| false) }
 }
 
 /// Returns the device number in the list of mounts; `None` if the file's mount is not listed.

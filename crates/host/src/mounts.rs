@@ -71,26 +71,26 @@ pub(crate) fn first_roots(roots: &SystemRoots) -> Result<Vec<Mount>, HostError> 
 /// # Errors
 /// The list of a process that still exists cannot be read.
 pub(crate) fn mounts_everywhere(roots: &SystemRoots) -> Result<Vec<Mount>, HostError> {
-    let mut all = mounts(roots)?;
+    let mut all_mounts = mounts(roots)?;
     let mut seen: BTreeSet<MountView> =
         MountView::read(&roots.proc.join("self")).into_iter().collect();
     processes::visit_threads(roots, |process, thread| {
         let table = thread.join("mountinfo");
-        let read = processes::examine(process, roots, || {
+        let new_mounts = processes::examine(process, roots, || {
             let view = MountView::read(thread)?;
             if seen.contains(&view) {
                 return Ok(None);
             }
             Ok(Some((view, read_table(&table, &thread.join("root"))?)))
         });
-        let read = read.map_err(|error| HostError::io("read its mounts", &table, error))?;
-        if let Some((view, mounts)) = read.flatten() {
+        let failed = |error| HostError::io("read its mounts", &table, error);
+        if let Some((view, mounts)) = new_mounts.map_err(failed)?.flatten() {
             seen.insert(view);
-            all.extend(mounts);
+            all_mounts.extend(mounts);
         }
         Ok(())
     })?;
-    Ok(all)
+    Ok(all_mounts)
 }
 
 /// Identity of a process's view of the mounts: its namespace and its root directory, because

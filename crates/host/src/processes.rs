@@ -32,12 +32,12 @@ pub(crate) fn has_gone(error: &io::Error) -> bool {
 /// # Errors
 /// Returns an error if `/proc` cannot be read.
 pub(crate) fn all(roots: &SystemRoots) -> Result<Vec<PathBuf>, HostError> {
-    let mut found = Vec::new();
+    let mut directories = Vec::new();
     visit_numbers(&roots.proc, |number| {
-        found.push(roots.proc.join(number));
+        directories.push(roots.proc.join(number));
         Ok(())
     })?;
-    Ok(found)
+    Ok(directories)
 }
 
 /// Returns the ID of a process, other than this one, that is in a session or has this text in its
@@ -51,9 +51,9 @@ pub(crate) fn in_session_or_with(
     variable: &str,
     roots: &SystemRoots,
 ) -> Result<Option<u32>, HostError> {
-    let own = std::process::id();
+    let own_id = std::process::id();
     for process in all(roots)? {
-        let Some(id) = file_name(&process).parse::<u32>().ok().filter(|id| *id != own) else {
+        let Some(id) = file_name(&process).parse::<u32>().ok().filter(|id| *id != own_id) else {
             continue;
         };
         let Some(stat) = read_file(&process, "stat", roots)? else { continue };
@@ -93,22 +93,22 @@ pub(crate) fn read_file(
     roots: &SystemRoots,
 ) -> Result<Option<Vec<u8>>, HostError> {
     let path = process.join(name);
-    let found = if is_foreign(process) {
+    let content = if is_foreign(process) {
         // Time does not give this user the permission.
         match fs::read(&path) {
             Err(error) if has_gone(&error) => Ok(None),
-            found => found.map(Some),
+            content => content.map(Some),
         }
     } else {
         examine(process, roots, || fs::read(&path))
     };
-    found.map_err(|error| HostError::io("read it", &path, error))
+    content.map_err(|error| HostError::io("read it", &path, error))
 }
 
 /// Returns true if this user is not root and the process belongs to another user.
 fn is_foreign(process: &Path) -> bool {
-    let own = effective_uid();
-    own != 0 && process.metadata().is_ok_and(|found| found.uid() != own)
+    let own_uid = effective_uid();
+    own_uid != 0 && process.metadata().is_ok_and(|metadata| metadata.uid() != own_uid)
 }
 
 /// Visits every thread of every process except this one: a thread may have its own file table and
@@ -121,9 +121,9 @@ pub(crate) fn visit_threads(
     roots: &SystemRoots,
     mut visit: impl FnMut(&Path, &Path) -> Result<(), HostError>,
 ) -> Result<(), HostError> {
-    let own = fs::read_link(roots.proc.join("self")).unwrap_or_default();
+    let own_name = fs::read_link(roots.proc.join("self")).unwrap_or_default();
     visit_numbers(&roots.proc, |number| {
-        if own.as_os_str() == number {
+        if own_name.as_os_str() == number {
             return Ok(());
         }
         let process = roots.proc.join(number);
@@ -182,9 +182,9 @@ pub fn process_exists(number: u32, roots: &SystemRoots) -> bool {
 /// Returns [`HostError::Unclear`] in a container's PID namespace, or if `/proc` hides other users'
 /// processes.
 pub(crate) fn require_all(roots: &SystemRoots) -> Result<(), HostError> {
-    let own = roots.proc.join("self/ns/pid");
+    let link = roots.proc.join("self/ns/pid");
     let namespace =
-        fs::read_link(&own).map_err(|e| HostError::io("read its namespace", &own, e))?;
+        fs::read_link(&link).map_err(|e| HostError::io("read its namespace", &link, e))?;
     let unclear = |why: &str| {
         let what = "which processes use it".into();
         Err(HostError::Unclear { what, why: why.into() })
@@ -229,7 +229,7 @@ pub(crate) fn examine<T>(
     let mut retries = 0;
     loop {
         match examine() {
-            Ok(found) => return Ok(Some(found)),
+            Ok(value) => return Ok(Some(value)),
             Err(error) if has_gone(&error) || is_hidden_from_all(process, &error, roots) => {
                 return Ok(None);
             }
@@ -262,7 +262,8 @@ impl OpenFileQuery {
         OpenFileQuery { files, ..OpenFileQuery::default() }
     }
 
-    fn is(&self, metadata: &Metadata) -> bool {
+    /// Returns true if the file with this metadata is asked for.
+    fn matches(&self, metadata: &Metadata) -> bool {
         if metadata.file_type().is_block_device() {
             self.numbers.contains(&decode_dev(metadata.rdev()))
         } else {
@@ -281,12 +282,12 @@ pub(crate) fn openers(
     roots: &SystemRoots,
     writing: bool,
 ) -> Result<Vec<String>, HostError> {
-    let mut found = Vec::new();
-    let mut found_in = None;
+    let mut names = Vec::new();
+    let mut last_opener = None;
     // Threads of a process share its mappings.
     let mut mappings_read_of = None;
     visit_threads(roots, |process, thread| {
-        if found_in.as_deref() == Some(process) {
+        if last_opener.as_deref() == Some(process) {
             return Ok(());
         }
         let failed = |error| HostError::io("list its open files", thread, error);
@@ -301,12 +302,12 @@ pub(crate) fn openers(
             }
         }
         if is_opener {
-            found.push(name_of(process));
-            found_in = Some(process.to_owned());
+            names.push(name_of(process));
+            last_opener = Some(process.to_owned());
         }
         Ok(())
     })?;
-    Ok(found)
+    Ok(names)
 }
 
 pub(crate) fn name_of(process: &Path) -> String {
@@ -317,7 +318,7 @@ pub(crate) fn name_of(process: &Path) -> String {
 fn has_open(thread: &Path, query: &OpenFileQuery, writing: bool) -> io::Result<bool> {
     for link in fs::read_dir(thread.join("fd"))? {
         let link = link?.path();
-        if !stat_link(&link)?.is_some_and(|metadata| query.is(&metadata)) {
+        if !stat_link(&link)?.is_some_and(|metadata| query.matches(&metadata)) {
             continue;
         }
         if !writing || is_for_writing(&thread.join("fdinfo").join(file_name(&link)))? {
@@ -373,25 +374,25 @@ fn mapped(thread: &Path, query: &OpenFileQuery) -> io::Result<MappingState> {
         if attempt > MAPPING_ATTEMPTS_MAX / 2 {
             thread::sleep(Duration::from_millis(1));
         }
-        let now = shared_ranges(thread)?;
+        let ranges = shared_ranges(thread)?;
         let mut has_moved = false;
-        for range in now.iter().flatten() {
+        for range in ranges.iter().flatten() {
             match fs::metadata(thread.join("map_files").join(range)) {
-                Ok(metadata) if query.is(&metadata) => return Ok(MappingState::Yes),
+                Ok(metadata) if query.matches(&metadata) => return Ok(MappingState::Yes),
                 Ok(_) => {}
                 Err(error) if has_gone(&error) => has_moved = true,
                 Err(error) if is_dead(&error) => {}
                 Err(error) => return Err(error),
             }
         }
-        equal_lists = match &now {
-            Some(_) if !has_moved && now == before => equal_lists + 1,
+        equal_lists = match &ranges {
+            Some(_) if !has_moved && ranges == before => equal_lists + 1,
             _ => 0,
         };
         if equal_lists == EQUAL_LISTS {
             return Ok(MappingState::No);
         }
-        before = now.filter(|_| !has_moved);
+        before = ranges.filter(|_| !has_moved);
     }
     Err(io::Error::other("its mappings change faster than they can be examined"))
 }
@@ -482,8 +483,8 @@ pub(crate) fn locks_on(
     files: &BTreeSet<FileId>,
     roots: &SystemRoots,
 ) -> Result<Vec<String>, HostError> {
-    let own = std::process::id().to_string();
-    let foreign = |lock: &HeldLock| files.contains(&lock.file) && lock.pid != own;
+    let own_id = std::process::id().to_string();
+    let foreign = |lock: &HeldLock| files.contains(&lock.file) && lock.pid != own_id;
     Ok(held_locks(roots)?
         .into_iter()
         .filter(foreign)

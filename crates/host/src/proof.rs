@@ -90,13 +90,14 @@ fn file_proof(metadata: &Metadata) -> FileProof {
 fn disks_below(node: &SysfsNode) -> Vec<String> {
     // A list that cannot be read yields no proof here; arming refuses the device.
     let below = node.slaves().unwrap_or_default();
-    let mut all: Vec<String> = below.iter().flat_map(named_below).collect();
-    all.sort();
-    all.dedup();
-    all
+    let mut names: Vec<String> = below.iter().flat_map(identifiers_below).collect();
+    names.sort();
+    names.dedup();
+    names
 }
 
-fn named_below(node: &SysfsNode) -> Vec<String> {
+/// Returns the identifiers of the disks below a device, or its own if there are none.
+fn identifiers_below(node: &SysfsNode) -> Vec<String> {
     let below = disks_below(node);
     if !below.is_empty() {
         return below;
@@ -121,10 +122,10 @@ fn file_behind(status: &LoopStatus, whole: &SysfsNode) -> Option<FileProof> {
         return None;
     }
     let device = number(status.device);
-    let there = whole.backing_file().and_then(|path| fs::metadata(path).ok());
-    let there = there.map(|metadata| file_proof(&metadata));
+    let file_at_path = whole.backing_file().and_then(|path| fs::metadata(path).ok());
+    let file_at_path = file_at_path.map(|metadata| file_proof(&metadata));
     let is_it = |file: &FileProof| file.device == device && file.inode == status.inode;
-    let born = there.filter(is_it).and_then(|file| file.born);
+    let born = file_at_path.filter(is_it).and_then(|file| file.born);
     Some(FileProof { device, inode: status.inode, born })
 }
 

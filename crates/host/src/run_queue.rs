@@ -33,9 +33,9 @@ mod tests {
         let Some(before) = account.nanos() else {
             return eprintln!("SKIPPED: a_thread_that_sleeps: no /proc/thread-self/schedstat");
         };
-        let begun = std::time::Instant::now();
+        let start = std::time::Instant::now();
         std::thread::sleep(std::time::Duration::from_millis(300));
         let waited = account.nanos().unwrap() - before;
-        assert!(u128::from(waited) <= begun.elapsed().as_nanos() - 290_000_000, "{waited} ns");
+        assert!(u128::from(waited) <= start.elapsed().as_nanos() - 290_000_000, "{waited} ns");
     }
 }

@@ -36,16 +36,16 @@ pub fn create_scratch(path: &Path, size: Bytes) -> Result<(), HostError> {
     if size.0 == 0 {
         return Err(HostError::NoSize { path: path.to_owned() });
     }
-    let found = match PinnedPath::at(path) {
+    let metadata = match PinnedPath::at(path) {
         Err(HostError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
             return create(path, size);
         }
         other => other?.metadata().clone(),
     };
-    if !found.is_file() {
+    if !metadata.is_file() {
         return Err(HostError::FixedSize { path: path.to_owned() });
     }
-    if found.len() == size.0 { Ok(()) } else { resize(path, found.len(), size) }
+    if metadata.len() == size.0 { Ok(()) } else { resize(path, metadata.len(), size) }
 }
 
 fn create(path: &Path, size: Bytes) -> Result<(), HostError> {
@@ -57,22 +57,24 @@ fn create(path: &Path, size: Bytes) -> Result<(), HostError> {
     let file = directory
         .create(name, ReadAccess::Owner)
         .map_err(|e| HostError::io("create it", path, e))?;
-    let made = allocate(&file, path, size);
-    if made.is_ok() {
+    let result = allocate(&file, path, size);
+    if result.is_ok() {
         let _ = scratch_mark::mark_file(&file);
         created_files::remember(&file).map_err(|e| HostError::io("examine it", path, e))?;
     } else {
         directory.remove_own(name, &file);
     }
-    made
+    result
 }
 
 /// Resizes a scratch file. It is armed first: whatever prevents overwriting prevents resizing.
-fn resize(path: &Path, found: u64, size: Bytes) -> Result<(), HostError> {
+fn resize(path: &Path, old_length: u64, size: Bytes) -> Result<(), HostError> {
     let roots = SystemRoots::real();
     let consent = Consent::Destroy { confirmation: None };
     let target = arm(&inspect(path, &roots)?, &consent, &[], &roots).map_err(|why| match why {
-        ArmRefusal::Unconfirmed { .. } => HostError::FileExists { path: path.to_owned(), found },
+        ArmRefusal::Unconfirmed { .. } => {
+            HostError::FileExists { path: path.to_owned(), found: old_length }
+        }
         ArmRefusal::Host(error) => error,
         why => HostError::FileBusy { path: path.to_owned(), why: why.to_string() },
     })?;
@@ -82,12 +84,12 @@ fn resize(path: &Path, found: u64, size: Bytes) -> Result<(), HostError> {
         file.set_len(0).map_err(|e| HostError::io("empty it", path, e))?;
         allocate(file, path, size)
     };
-    let made = reallocate(size);
-    if made.is_err() {
+    let result = reallocate(size);
+    if result.is_err() {
         // Its blocks are free again; if another program was faster, the first error still says why.
-        let _ = reallocate(Bytes(found));
+        let _ = reallocate(Bytes(old_length));
     }
-    made
+    result
 }
 
 /// Refuses a size that plainly does not fit: an allocation that is tried takes all free space until
@@ -141,11 +143,11 @@ pub(crate) fn fallocate(file: &File, mode: i32, size: Bytes) -> io::Result<()> {
 /// Allocates by writing zeros, for a file system without fallocate(2).
 fn write_zeros(file: &File, size: Bytes) -> io::Result<()> {
     let zeros = vec![0u8; 1 << 20];
-    let mut done = 0;
-    while done < size.0 {
-        let length = (size.0 - done).min(zeros.len() as u64) as usize;
-        file.write_all_at(&zeros[..length], done)?;
-        done += length as u64;
+    let mut written = 0;
+    while written < size.0 {
+        let length = (size.0 - written).min(zeros.len() as u64) as usize;
+        file.write_all_at(&zeros[..length], written)?;
+        written += length as u64;
     }
     Ok(())
 }

@@ -96,9 +96,9 @@ fn magics_by_length(length: u64) -> Vec<MagicNumber> {
 /// Returns an error if the device cannot be read.
 pub(crate) fn losses(node: &SysfsNode, roots: &SystemRoots) -> Result<Vec<String>, HostError> {
     let mut lines = Vec::new();
-    let own = signatures(&node.path(roots))?;
-    if !own.is_empty() {
-        lines.push(own.join(", "));
+    let formats = signatures(&node.path(roots))?;
+    if !formats.is_empty() {
+        lines.push(formats.join(", "));
     }
     for part in node.try_partitions()? {
         lines.push(format!("partition {}", describe_partition(&part, roots)?));
@@ -174,26 +174,26 @@ pub(crate) fn zfs_labels(
     node: &SysfsNode,
     roots: &SystemRoots,
 ) -> Result<Vec<Option<ZfsLabel>>, HostError> {
-    let mut found = Vec::new();
+    let mut labels = Vec::new();
     for part in std::iter::once(node.clone()).chain(node.try_partitions()?) {
         if let Some(file) = open_zfs_member(&part, roots)? {
-            found.push(read_zfs_label(&file, part.capacity().0));
+            labels.push(read_zfs_label(&file, part.capacity().0));
         }
     }
-    Ok(found)
+    Ok(labels)
 }
 
 /// Returns true if the labels of a pool cover all its top-level vdevs and none contains files.
 /// Returns false if labels of an earlier pool of the same name exist, since it is unknown which
 /// pool is in use.
 pub(crate) fn shows_whole_pool(pool: &str, labels: &[ZfsLabel]) -> bool {
-    let own: Vec<&ZfsLabel> = labels.iter().filter(|label| label.pool == pool).collect();
-    let parts: BTreeSet<u64> = own.iter().map(|label| label.part).collect();
-    let all = own.iter().map(|label| label.parts).max();
-    let pools: BTreeSet<Option<u64>> = own.iter().map(|label| label.pool_guid).collect();
+    let pool_labels: Vec<&ZfsLabel> = labels.iter().filter(|label| label.pool == pool).collect();
+    let parts: BTreeSet<u64> = pool_labels.iter().map(|label| label.part).collect();
+    let most_parts = pool_labels.iter().map(|label| label.parts).max();
+    let pools: BTreeSet<Option<u64>> = pool_labels.iter().map(|label| label.pool_guid).collect();
     pools.len() == 1
-        && all.is_some_and(|all| parts.len() as u64 >= all)
-        && own.iter().all(|label| !label.has_file)
+        && most_parts.is_some_and(|most_parts| parts.len() as u64 >= most_parts)
+        && pool_labels.iter().all(|label| !label.has_file)
 }
 
 /// Length of a ZFS label in bytes; there are two at each end of a member.
@@ -220,18 +220,18 @@ fn parse_zfs_label(bytes: &[u8]) -> Option<ZfsLabel> {
     if bytes.first() != Some(&1) {
         return None;
     }
-    let word = |at: usize| {
-        let bytes: [u8; 4] = bytes.get(at..at.checked_add(4)?)?.try_into().ok()?;
+    let word = |offset: usize| {
+        let bytes: [u8; 4] = bytes.get(offset..offset.checked_add(4)?)?.try_into().ok()?;
         Some(u32::from_be_bytes(bytes) as usize)
     };
     let (mut pool, mut pool_guid, mut part, mut parts) = (None, None, None, None);
     let (mut has_file, mut holes) = (None, 0);
-    let mut at = 12;
+    let mut offset = 12;
     // A pair consists of its encoded length, decoded length, name, type, count and value.
-    while let Some(size) = word(at).filter(|size| *size >= 20) {
-        let end = at.checked_add(size)?;
-        let name_end = at + 12 + word(at + 8)?;
-        let name = bytes.get(at + 12..name_end)?;
+    while let Some(size) = word(offset).filter(|size| *size >= 20) {
+        let end = offset.checked_add(size)?;
+        let name_end = offset + 12 + word(offset + 8)?;
+        let name = bytes.get(offset + 12..name_end)?;
         let value = name_end.next_multiple_of(4) + 8;
         let number = || Some(u64::from_be_bytes(bytes.get(value..value + 8)?.try_into().ok()?));
         match name {
@@ -252,7 +252,7 @@ fn parse_zfs_label(bytes: &[u8]) -> Option<ZfsLabel> {
             }
             _ => {}
         }
-        at = end;
+        offset = end;
     }
     let parts = parts?.saturating_sub(holes);
     Some(ZfsLabel { pool: pool?, pool_guid, part: part?, parts, has_file: has_file? })
@@ -260,16 +260,16 @@ fn parse_zfs_label(bytes: &[u8]) -> Option<ZfsLabel> {
 
 /// Returns the distinct signatures on a device or in a file.
 pub(crate) fn signatures(path: &Path) -> Result<Vec<String>, HostError> {
-    if let Some(found) = by_wipefs(path) {
-        return Ok(found);
+    if let Some(formats) = by_wipefs(path) {
+        return Ok(formats);
     }
     let file = File::open(path).map_err(|e| HostError::io("open it for reading", path, e))?;
     let length = length_of(&file).map_err(|e| HostError::io("read its size", path, e))?;
-    let mut found = by_magic(&file, length);
+    let mut formats = by_magic(&file, length);
     if has_zfs_label(&file, length) {
-        found.push(ZFS_MEMBER.to_owned());
+        formats.push(ZFS_MEMBER.to_owned());
     }
-    Ok(found)
+    Ok(formats)
 }
 
 #[derive(Deserialize)]
@@ -294,9 +294,9 @@ fn by_wipefs(path: &Path) -> Option<Vec<String>> {
 }
 
 fn parse_wipefs(output: &str) -> Option<Vec<String>> {
-    let mut found = Vec::new();
+    let mut formats = Vec::new();
     if output.trim().is_empty() {
-        return Some(found);
+        return Some(formats);
     }
     let answer: WipefsAnswer = serde_json::from_str(output).ok()?;
     for WipefsSignature { kind, label } in answer.signatures {
@@ -304,27 +304,27 @@ fn parse_wipefs(output: &str) -> Option<Vec<String>> {
             Some(label) if !label.is_empty() => format!("{kind} \"{label}\""),
             _ => kind,
         };
-        if !found.contains(&name) {
-            found.push(name);
+        if !formats.contains(&name) {
+            formats.push(name);
         }
     }
-    Some(found)
+    Some(formats)
 }
 
 fn by_magic(file: &File, length: u64) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
+    let mut formats: Vec<String> = Vec::new();
     for magic in MAGICS.iter().chain(&magics_by_length(length)) {
         let mut bytes = [0u8; 16];
         let bytes = &mut bytes[..magic.bytes.len()];
         let matches = file.read_exact_at(bytes, magic.offset).is_ok() && bytes == magic.bytes;
-        if matches && !found.iter().any(|known| known == magic.format) {
-            found.push(magic.format.to_owned());
+        if matches && !formats.iter().any(|known| known == magic.format) {
+            formats.push(magic.format.to_owned());
         }
     }
-    if has_partition_table(file) && found.is_empty() {
-        found.push("dos".to_owned());
+    if has_partition_table(file) && formats.is_empty() {
+        formats.push("dos".to_owned());
     }
-    found
+    formats
 }
 
 /// Returns true if the first sector has the boot signature and a partition entry. A file system's

@@ -127,8 +127,8 @@ impl SysfsNode {
     /// # Errors
     /// Returns [`HostError::Io`] if sysfs cannot be read.
     pub fn try_partitions(&self) -> Result<Vec<SysfsNode>, HostError> {
-        let found = try_entries(&self.directory)?.into_iter();
-        Ok(found
+        let entries = try_entries(&self.directory)?.into_iter();
+        Ok(entries
             .filter(|path| path.join("partition").is_file())
             .map(|directory| SysfsNode { name: file_name(&directory), directory })
             .collect())

@@ -78,8 +78,8 @@ pub(crate) fn read_number<T: std::str::FromStr>(path: &Path) -> Option<T> {
 
 /// Returns the entries of a directory, ordered by name; empty if it cannot be read.
 pub(crate) fn entries(directory: &Path) -> Vec<PathBuf> {
-    let Ok(found) = fs::read_dir(directory) else { return Vec::new() };
-    let mut paths: Vec<PathBuf> = found.filter_map(|e| e.ok().map(|e| e.path())).collect();
+    let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
+    let mut paths: Vec<PathBuf> = entries.filter_map(|e| e.ok().map(|e| e.path())).collect();
     paths.sort();
     paths
 }
@@ -90,12 +90,12 @@ pub(crate) fn entries(directory: &Path) -> Vec<PathBuf> {
 /// Returns [`HostError::Io`] if it exists and cannot be read.
 pub(crate) fn try_entries(directory: &Path) -> Result<Vec<PathBuf>, HostError> {
     let failed = |error| HostError::io("list it", directory, error);
-    let found = match fs::read_dir(directory) {
+    let entries = match fs::read_dir(directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         other => other.map_err(failed)?,
     };
     let mut paths = Vec::new();
-    for entry in found {
+    for entry in entries {
         paths.push(entry.map_err(failed)?.path());
     }
     paths.sort();

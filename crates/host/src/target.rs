@@ -201,9 +201,9 @@ fn open_with(path: &Path, access: AccessMode, exclusive: bool, direct: i32) -> i
 
 /// Returns the number of an open block device, or device and inode of a file.
 fn number_of(file: &File) -> io::Result<(u64, u64)> {
-    let found = file.metadata()?;
-    let is_block_device = found.file_type().is_block_device();
-    Ok(if is_block_device { (found.rdev(), 0) } else { (found.dev(), found.ino()) })
+    let metadata = file.metadata()?;
+    let is_block_device = metadata.file_type().is_block_device();
+    Ok(if is_block_device { (metadata.rdev(), 0) } else { (metadata.dev(), metadata.ino()) })
 }
 
 /// Alignment that direct I/O requires, in bytes.
@@ -249,8 +249,8 @@ fn reported_alignment(
     // SAFETY: the path ends with a zero byte, and `status` outlives the call.
     let result =
         unsafe { libc::statx(directory, path.as_ptr(), flags, libc::STATX_DIOALIGN, &mut status) };
-    let answered = result == 0 && status.stx_mask & libc::STATX_DIOALIGN != 0;
-    answered.then(|| DirectAlignment::new(status.stx_dio_mem_align, status.stx_dio_offset_align))
+    let is_reported = result == 0 && status.stx_mask & libc::STATX_DIOALIGN != 0;
+    is_reported.then(|| DirectAlignment::new(status.stx_dio_mem_align, status.stx_dio_offset_align))
 }
 
 /// Probes the offset alignment with reads: the smallest power of two that succeeds. The memory
@@ -259,8 +259,8 @@ fn reported_alignment(
 fn probed_alignment(file: &File) -> Option<DirectAlignment> {
     let mut buffer = DirectBuffer::new(ALIGNMENT_MAX);
     [512usize, 1024, 2048, ALIGNMENT_MAX].into_iter().find_map(|unit| {
-        let taken = file.read_at(&mut buffer[..unit], unit as u64).is_ok();
-        taken.then(|| DirectAlignment::new(ALIGNMENT_MAX as u32, unit as u32))
+        let is_accepted = file.read_at(&mut buffer[..unit], unit as u64).is_ok();
+        is_accepted.then(|| DirectAlignment::new(ALIGNMENT_MAX as u32, unit as u32))
     })
 }
 

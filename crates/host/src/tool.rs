@@ -40,11 +40,11 @@ pub fn find_program(name: &Path) -> io::Result<PathBuf> {
         return std::path::absolute(name);
     }
     let is_program = |path: &PathBuf| {
-        path.metadata().is_ok_and(|found| found.is_file() && found.mode() & 0o111 != 0)
+        path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.mode() & 0o111 != 0)
     };
-    let mut found = search_path().into_iter().map(|directory| directory.join(name));
+    let mut paths = search_path().into_iter().map(|directory| directory.join(name));
     let is_root = is_root();
-    found
+    paths
         .find(|path| is_program(path) && (!is_root || only_root_changes(path)))
         .ok_or_else(|| io::ErrorKind::NotFound.into())
 }
@@ -52,7 +52,8 @@ pub fn find_program(name: &Path) -> io::Result<PathBuf> {
 /// Returns true if only root can change or replace the program, links followed.
 fn only_root_changes(path: &Path) -> bool {
     let Ok(real) = fs::canonicalize(path) else { return false };
-    let is_roots = real.metadata().is_ok_and(|found| found.uid() == 0 && found.mode() & 0o022 == 0);
+    let is_roots =
+        real.metadata().is_ok_and(|metadata| metadata.uid() == 0 && metadata.mode() & 0o022 == 0);
     is_roots && real.parent().is_some_and(|above| root_directory(above).is_some())
 }
 
@@ -73,10 +74,11 @@ fn search_path() -> Vec<PathBuf> {
 
 fn search_path_of(path: &OsStr, is_root: bool) -> Vec<PathBuf> {
     let local = LOCAL_DIRECTORIES.iter().filter_map(|local| root_directory(Path::new(local)));
-    let own = env::split_paths(path).filter(|own| own.is_absolute());
-    let own = own.filter_map(|own| if is_root { root_directory(&own) } else { Some(own) });
+    let named = env::split_paths(path).filter(|directory| directory.is_absolute());
+    let named = named
+        .filter_map(|directory| if is_root { root_directory(&directory) } else { Some(directory) });
     let mut directories: Vec<PathBuf> = SYSTEM_DIRECTORIES.map(PathBuf::from).to_vec();
-    for directory in local.chain(own) {
+    for directory in local.chain(named) {
         if !directories.contains(&directory) {
             directories.push(directory);
         }
@@ -89,9 +91,9 @@ fn search_path_of(path: &OsStr, is_root: bool) -> Vec<PathBuf> {
 fn root_directory(directory: &Path) -> Option<PathBuf> {
     let real = fs::canonicalize(directory).ok()?;
     let is_roots = |path: &Path, exempt: u32| {
-        path.metadata().is_ok_and(|found| {
-            let mode = found.mode();
-            found.is_dir() && found.uid() == 0 && (mode & 0o022 == 0 || mode & exempt != 0)
+        path.metadata().is_ok_and(|metadata| {
+            let mode = metadata.mode();
+            metadata.is_dir() && metadata.uid() == 0 && (mode & 0o022 == 0 || mode & exempt != 0)
         })
     };
     // In a sticky directory, other users cannot rename files of root.
@@ -355,7 +357,7 @@ impl StartedProgram {
         each: &mut dyn FnMut(Duration),
     ) -> io::Result<Option<ExitStatus>> {
         let child = &mut self.child;
-        let status = wait(child, limit, each);
+        let status = wait_for_exit(child, limit, each);
         if !matches!(status, Ok(Some(_))) {
             // Its pipes close only when it exits, and the reader threads wait for that. The
             // programs that it started belong to its process group.
@@ -427,7 +429,12 @@ fn spawn(
     command.spawn().map_err(missing)
 }
 
-fn wait(
+/// Waits until a process exits; returns `None` if it still runs after `limit`. Calls `each`
+/// repeatedly with the time since the call.
+///
+/// # Errors
+/// Returns the kernel's error if the exit status is unknown.
+pub(crate) fn wait_for_exit(
     child: &mut Child,
     limit: Duration,
     each: &mut dyn FnMut(Duration),

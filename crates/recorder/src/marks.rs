@@ -249,8 +249,9 @@ pub fn mark_in<D: MarkStorage>(
         return Err(MarkError::NoCapture);
     }
     if let Some(wanted) = trace {
-        let all: Vec<PathBuf> = running.iter().map(|capture| capture.trace.clone()).collect();
-        let selected = select_trace(&all, wanted)?;
+        let running_traces: Vec<PathBuf> =
+            running.iter().map(|capture| capture.trace.clone()).collect();
+        let selected = select_trace(&running_traces, wanted)?;
         running.retain(|capture| capture.trace == selected);
     }
     let mut traces = Vec::new();

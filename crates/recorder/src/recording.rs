@@ -163,8 +163,8 @@ impl Recording {
 
     /// Returns the requested layers in a fixed order, each once.
     fn layers_in_order(&self) -> Vec<Layer> {
-        let all = [Layer::Block, Layer::FileSystem].into_iter();
-        all.filter(|layer| self.layers.contains(layer)).collect()
+        let layers = [Layer::Block, Layer::FileSystem].into_iter();
+        layers.filter(|layer| self.layers.contains(layer)).collect()
     }
 
     /// Returns the conditions for the file's metadata, as far as they are known at the start.
@@ -297,21 +297,23 @@ fn inspect_device(path: &Path, roots: &SystemRoots) -> Result<FoundDevice, Recor
 }
 
 fn file_systems(device: &Device, roots: &SystemRoots) -> Vec<CaptureFileSystem> {
-    let found = steadfast_host::file_systems_on(device, roots).into_iter();
-    found.map(|found| CaptureFileSystem { number: found.number, kind: found.kind }).collect()
+    let file_systems = steadfast_host::file_systems_on(device, roots).into_iter();
+    file_systems.map(|one| CaptureFileSystem { number: one.number, kind: one.kind }).collect()
 }
 
 /// Returns the remark for a capture that writes its file to a captured device, or `None`.
 fn remark_on_output(output: &Path, devices: &[FoundDevice]) -> Option<String> {
     let directory = output.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let device = std::fs::metadata(directory.unwrap_or(Path::new("."))).ok()?.dev();
-    let number = DeviceNumber::new(libc::major(device), libc::minor(device));
-    let holds = |found: &&FoundDevice| found.probed.file_systems.iter().any(|f| f.number == number);
-    let found = devices.iter().find(holds)?;
+    let dev = std::fs::metadata(directory.unwrap_or(Path::new("."))).ok()?.dev();
+    let number = DeviceNumber::new(libc::major(dev), libc::minor(dev));
+    let holds = |device: &&FoundDevice| {
+        device.probed.file_systems.iter().any(|file_system| file_system.number == number)
+    };
+    let device = devices.iter().find(holds)?;
     Some(format!(
         "{} is on {}: the I/Os include the capture's own writes. Write the file to another device.",
         output.display(),
-        found.probed.name
+        device.probed.name
     ))
 }
 

@@ -37,7 +37,7 @@ fn foresee(list: &HostList, target: &str, size: Option<Bytes>) -> anyhow::Result
     if size.is_some() {
         return Err(misuse("--size is for files; with --hosts, a device is measured as it is"));
     }
-    Ok(steadfast_host::look_from_hosts(list, target)?)
+    Ok(steadfast_host::inspect_from_hosts(list, target)?)
 }
 
 /// Opens a rig on a target that several hosts share. fio stores its files in `directory`.

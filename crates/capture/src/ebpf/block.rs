@@ -17,7 +17,6 @@ static PROGRAMS: &AlignedBytes<[u8]> =
 
 pub(crate) struct BlockSource {
     session: ProbeSession,
-    description: String,
 }
 
 /// The programs to load, selected by the devices and the kernel's tracepoints.
@@ -82,8 +81,10 @@ impl BlockSource {
         let selection = ProgramSelection::from_options(options, io_start);
         let settings = BlockProgramSettings::from_options(options, !io_start, cgroups);
         let programs = selection.programs();
-        let session = ProbeSession::load(&PROGRAMS.0, &programs, &settings, options, Layer::Block)?;
-        Ok(BlockSource { session, description: selection.describe() })
+        let (layer, description) = (Layer::Block, selection.describe());
+        let session =
+            ProbeSession::load(&PROGRAMS.0, &programs, &settings, options, layer, description)?;
+        Ok(BlockSource { session })
     }
 }
 
@@ -96,10 +97,6 @@ impl CapturedLayer for BlockSource {
 
     fn session_mut(&mut self) -> &mut ProbeSession {
         &mut self.session
-    }
-
-    fn description(&self) -> String {
-        self.description.clone()
     }
 
     fn finish(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {

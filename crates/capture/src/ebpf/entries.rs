@@ -47,20 +47,20 @@ const SHARED: [(&str, &str); 6] = [
 ];
 
 pub(super) fn programs(options: &CaptureOptions) -> Result<FilePrograms, CaptureError> {
-    let mut known = Vec::new();
+    let mut kinds = Vec::new();
     let mut programs = shared_programs()?;
     for kind in &KINDS {
         let functions = KernelFunctions::with(Some(kind.name))?;
         if kind.functions.iter().all(|function| functions.contain(function)) {
-            known.push(kind.name);
+            kinds.push(kind.name);
             programs.extend(PROGRAM_SUFFIXES.map(|suffix| format!("{}_{suffix}", kind.name)));
         }
     }
-    check(&mounted_kinds(options), &known)?;
+    check(&mounted_kinds(options), &kinds)?;
     Ok(FilePrograms {
         object: &PROGRAMS.0,
         programs,
-        description: format!("entry points of {}", known.join(", ")),
+        description: format!("entry points of {}", kinds.join(", ")),
         keeps_unended: true,
     })
 }

@@ -18,7 +18,6 @@ const FILE_SYSTEMS_MAX: usize = 64;
 
 pub(crate) struct FileSource {
     session: ProbeSession,
-    description: String,
     keeps_unended: bool,
     unended: u64,
 }
@@ -58,8 +57,9 @@ impl FileSource {
         let settings = FileProgramSettings::from_options(options, by_entry, cgroups)?;
         let FilePrograms { object, programs, description, keeps_unended } = programs;
         let wanted: Vec<&str> = programs.iter().map(String::as_str).collect();
-        let session = ProbeSession::load(object, &wanted, &settings, options, Layer::FileSystem)?;
-        Ok(FileSource { session, description, keeps_unended, unended: 0 })
+        let (layer, description) = (Layer::FileSystem, format!("eBPF, {description}"));
+        let session = ProbeSession::load(object, &wanted, &settings, options, layer, description)?;
+        Ok(FileSource { session, keeps_unended, unended: 0 })
     }
 }
 
@@ -72,10 +72,6 @@ impl CapturedLayer for FileSource {
 
     fn session_mut(&mut self) -> &mut ProbeSession {
         &mut self.session
-    }
-
-    fn description(&self) -> String {
-        format!("eBPF, {}", self.description)
     }
 
     fn finish(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
@@ -226,15 +222,15 @@ impl FileProgramSettings {
         };
         for (index, device) in (0u32..).zip(&options.devices) {
             for file_system in &device.file_systems {
-                let at = settings.count as usize;
-                if at == FILE_SYSTEMS_MAX {
+                let slot = settings.count as usize;
+                if slot == FILE_SYSTEMS_MAX {
                     return Err(CaptureError::new(
                         format!("the devices hold more than {FILE_SYSTEMS_MAX} file systems"),
                         "capture fewer devices at once",
                     ));
                 }
-                settings.number[at] = file_system.number.kernel_encoding();
-                settings.device[at] = index;
+                settings.number[slot] = file_system.number.kernel_encoding();
+                settings.device[slot] = index;
                 settings.count += 1;
             }
         }

@@ -21,6 +21,8 @@ pub(super) struct ProbeSession {
     rings: Rings,
     pub programs: AttachedPrograms,
     pub began_ns: u64,
+    /// One line that names what is captured, and how.
+    pub description: String,
     /// `None` if single I/Os are captured.
     pub step_tables: Option<StepTables>,
 }
@@ -33,6 +35,7 @@ impl ProbeSession {
         settings: &S,
         options: &CaptureOptions,
         layer: Layer,
+        description: String,
     ) -> Result<ProbeSession, CaptureError> {
         let sizes = RingSizes::sharing(options.ring_bytes)?;
         let programs = AttachedPrograms::load(object, wanted, |name, map| {
@@ -55,7 +58,7 @@ impl ProbeSession {
         })?;
         let rings = Rings::open(&programs, sizes)?;
         let step_tables = options.step_ns.map(|width| StepTables::new(width, layer, options));
-        Ok(ProbeSession { rings, programs, began_ns: 0, step_tables })
+        Ok(ProbeSession { rings, programs, began_ns: 0, description, step_tables })
     }
 
     pub(super) fn counters<C: PlainData>(&self) -> Result<C, CaptureError> {
@@ -100,7 +103,6 @@ pub(super) trait CapturedLayer {
 
     fn session(&self) -> &ProbeSession;
     fn session_mut(&mut self) -> &mut ProbeSession;
-    fn description(&self) -> String;
     /// Waits for outstanding I/Os, calls `take`, and appends the rest.
     fn finish(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError>;
     /// Returns the programs' counters, without the cost of their runs.
@@ -109,7 +111,7 @@ pub(super) trait CapturedLayer {
 
 impl<T: CapturedLayer> EventSource for T {
     fn describe(&self) -> String {
-        self.description()
+        self.session().description.clone()
     }
 
     fn begin(&mut self, at_ns: u64) -> Result<(), CaptureError> {

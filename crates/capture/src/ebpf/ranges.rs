@@ -113,11 +113,11 @@ impl RangeSums {
             let mut add = |range: u32, ios: u64, bytes: u64| {
                 let Ok(range) = u16::try_from(range) else { return };
                 let empty = RangeInStep { step, device, range, ..RangeInStep::default() };
-                let found = touched.entry((step, device, range)).or_insert(empty);
+                let row = touched.entry((step, device, range)).or_insert(empty);
                 if is_write {
-                    (found.writes, found.written_bytes) = (ios, bytes);
+                    (row.writes, row.written_bytes) = (ios, bytes);
                 } else {
-                    (found.reads, found.read_bytes) = (ios, bytes);
+                    (row.reads, row.read_bytes) = (ios, bytes);
                 }
             };
             // I/Os that began in an earlier range and have not ended, and the next range.
@@ -160,11 +160,11 @@ mod tests {
         let key = |range| RangeKey { step: 3, range, device: 0, op: IoOp::Read as u16 };
         sums.add(key(5), RangeTally::default());
         sums.add(key(7), RangeTally { begins: 1, bytes: 512, ..RangeTally::default() });
-        let mut found = Vec::new();
-        sums.finish(&[4096], &mut found);
+        let mut rows = Vec::new();
+        sums.finish(&[4096], &mut rows);
         let row =
             RangeInStep { step: 3, range: 7, reads: 1, read_bytes: 512, ..Default::default() };
-        assert_eq!(found, [row]);
+        assert_eq!(rows, [row]);
     }
 
     /// Every I/O is counted in each range that it touches, one by one.
@@ -199,8 +199,8 @@ mod tests {
                 expected.entry(key).or_insert(empty).merge(&one);
             }
         }
-        let mut found = Vec::new();
-        sums.finish(&range_bytes, &mut found);
-        assert_eq!(found, expected.into_values().collect::<Vec<_>>());
+        let mut rows = Vec::new();
+        sums.finish(&range_bytes, &mut rows);
+        assert_eq!(rows, expected.into_values().collect::<Vec<_>>());
     }
 }

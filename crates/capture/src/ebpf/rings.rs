@@ -99,18 +99,18 @@ impl Rings {
         for processor in 0..self.sizes.processors {
             let taken = &self.position(processor).taken;
             let before = taken.load(Ordering::Relaxed);
-            let mut at = before;
-            while let Some(record) = self.complete_record(processor, at) {
+            let mut position = before;
+            while let Some(record) = self.complete_record(processor, position) {
                 // SAFETY: the place has the size and alignment of a record, any bit pattern is a
                 // valid one, and it is not overwritten before its space is released.
                 each(unsafe { record.cast::<R>().as_ref() });
-                at += 1;
-                if at.is_multiple_of(RELEASE_INTERVAL) {
-                    taken.store(at, Ordering::Release);
+                position += 1;
+                if position.is_multiple_of(RELEASE_INTERVAL) {
+                    taken.store(position, Ordering::Release);
                 }
             }
-            taken.store(at, Ordering::Release);
-            self.fullest = self.fullest.max(at - before);
+            taken.store(position, Ordering::Release);
+            self.fullest = self.fullest.max(position - before);
         }
     }
 

@@ -119,8 +119,8 @@ impl StepTables {
             busy.missed += u64::from(!is_known);
             let width_ns = (until_ns - (step * *step_ns).min(until_ns)).min(*step_ns);
             for (device, busy_at_end) in (0u16..).zip(&mut busy.busy_at_end) {
-                let at = u64::from(device) * BUSY_STEPS + step % BUSY_STEPS;
-                let element = programs.take_element(BUSY, at as u32)?;
+                let index = u64::from(device) * BUSY_STEPS + step % BUSY_STEPS;
+                let element = programs.take_element(BUSY, index as u32)?;
                 let Some(sum) = plain::read::<BusySum>(&element) else { continue };
                 *busy_at_end += sum.net_begins;
                 // A busy period that lasts beyond the step has no end in its sum.

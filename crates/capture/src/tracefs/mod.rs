@@ -155,8 +155,8 @@ fn open_directory(path: &Path) -> io::Result<File> {
 /// names.
 pub fn remove_left_behind() -> Vec<String> {
     let instances = MOUNTS.iter().map(|root| Path::new(root).join("instances"));
-    let found = instances.filter_map(|instances| fs::read_dir(instances).ok()).flatten();
-    let mut removed: Vec<String> = found
+    let entries = instances.filter_map(|instances| fs::read_dir(instances).ok()).flatten();
+    let mut removed: Vec<String> = entries
         .flatten()
         .filter(|entry| is_own_name(&entry.file_name().to_string_lossy()))
         .filter(|entry| remove_unlocked(&entry.path()))

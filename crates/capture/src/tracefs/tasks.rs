@@ -41,8 +41,8 @@ impl ThreadTable {
     /// Returns the process of a thread, or the thread ID itself if the thread ended before it could
     /// be looked up.
     pub(super) fn process(&mut self, thread: u32) -> u32 {
-        let found = || process_of(thread).unwrap_or(thread);
-        *self.process_of.entry(thread).or_insert_with(found)
+        let from_proc = || process_of(thread).unwrap_or(thread);
+        *self.process_of.entry(thread).or_insert_with(from_proc)
     }
 }
 
@@ -63,18 +63,18 @@ mod tests {
 
     #[test]
     fn threads_are_found_by_their_process_and_by_their_start() {
-        let own = std::process::id();
+        let own_id = std::process::id();
         // SAFETY: takes nothing and returns a number.
         let thread = unsafe { libc::gettid() } as u32;
-        assert_eq!(ThreadTable::running().process_of.get(&thread), Some(&own));
+        assert_eq!(ThreadTable::running().process_of.get(&thread), Some(&own_id));
         let mut tasks = ThreadTable::default();
-        assert_eq!(tasks.process(thread), own);
+        assert_eq!(tasks.process(thread), own_id);
         // None of these runs: thread IDs are below 2^22.
         let start =
             |thread, parent, same_process| NewTask { time_ns: 0, parent, thread, same_process };
         tasks.begin(&start(1 << 23, thread, true));
         tasks.begin(&start((1 << 23) + 1, 1 << 23, true));
-        assert_eq!(tasks.process((1 << 23) + 1), own);
+        assert_eq!(tasks.process((1 << 23) + 1), own_id);
         // The ID is reused for a process.
         tasks.begin(&start(1 << 23, thread, false));
         assert_eq!(tasks.process(1 << 23), 1 << 23);

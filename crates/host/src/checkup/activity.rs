@@ -76,8 +76,8 @@ impl ActivityWatch {
         let after = ActivityCounters::read(subject);
         let times = self.before.processors.zip(after.processors);
         let shares = times.and_then(|(before, after)| after.since(&before));
-        let own = after.own.saturating_sub(self.before.own) as f64;
-        let own = times.map_or(0.0, |(b, a)| own / a.ticks_since(&b).max(1.0));
+        let own_ticks = after.own.saturating_sub(self.before.own) as f64;
+        let own_share = times.map_or(0.0, |(b, a)| own_ticks / a.ticks_since(&b).max(1.0));
         let swapped = self.before.swapped.zip(after.swapped).map(|(b, a)| a.saturating_sub(b));
         let counted = self.before.device.zip(after.device);
         let done = counted.map(|(before, after)| after.since(&before));
@@ -89,7 +89,7 @@ impl ActivityWatch {
         };
         let mut checks = vec![background(done.as_ref(), dataless, seconds)];
         checks.push(openers(subject, &programs));
-        checks.push(load(subject.roots, shares.as_ref(), own));
+        checks.push(load(subject.roots, shares.as_ref(), own_share));
         checks.extend(memory(subject.roots, swapped));
         checks.push(virtual_machine(subject, shares.as_ref()));
         checks.push(other_programs(&programs));
@@ -146,27 +146,27 @@ fn is_loader(program: &RunningProgram) -> bool {
 
 fn openers(subject: &CheckSubject<'_>, programs: &[RunningProgram]) -> Check {
     let paths = own_paths(subject);
-    let mut found: Vec<&RunningProgram> = Vec::new();
+    let mut openers: Vec<&RunningProgram> = Vec::new();
     let mut unreadable = 0;
     for program in programs {
         match has_open(subject.roots, &program.number, &paths) {
-            Some(true) => found.push(program),
+            Some(true) => openers.push(program),
             Some(false) => {}
             None => unreadable += 1,
         }
     }
-    if found.is_empty() && unreadable > 0 {
+    if openers.is_empty() && unreadable > 0 {
         return OPENERS.unknown(format!(
             "the open files of {} cannot be read: permission denied (run as root)",
             counted(unreadable as u64, "program")
         ));
     }
-    if found.is_empty() {
+    if openers.is_empty() {
         return OPENERS.good("no other program has the device open");
     }
-    let shown: Vec<String> = found.iter().map(|program| program.shown()).collect();
+    let shown: Vec<String> = openers.iter().map(|program| program.shown()).collect();
     let shown = format!("open in {}", shown.join(", "));
-    if found.iter().any(|program| is_loader(program)) {
+    if openers.iter().any(|program| is_loader(program)) {
         OPENERS.bad(shown, "End that program; only the run may use the device.")
     } else {
         OPENERS.attention(shown, "Make sure that it does no I/O on the device during the run.")
@@ -272,12 +272,13 @@ fn virtual_machine(subject: &CheckSubject<'_>, shares: Option<&HostCpu>) -> Chec
     let flags = text.lines().find(|line| line.starts_with("flags") || line.starts_with("Features"));
     let flagged = flags.is_some_and(|line| line.split_whitespace().any(|f| f == "hypervisor"));
     let maker = read_text(&roots.sys.join("class/dmi/id/sys_vendor")).unwrap_or_default();
-    let made = ["QEMU", "VMware", "innotek", "Xen", "Amazon EC2", "Google", "Parallels"]
-        .iter()
-        .any(|name| maker.starts_with(name));
+    let is_virtual_maker =
+        ["QEMU", "VMware", "innotek", "Xen", "Amazon EC2", "Google", "Parallels"]
+            .iter()
+            .any(|name| maker.starts_with(name));
     let kind = read_text(&roots.sys.join("hypervisor/type"));
     let virtio = subject.device.transport == Transport::Virtio;
-    if !(flagged || made || kind.is_some() || virtio) {
+    if !(flagged || is_virtual_maker || kind.is_some() || virtio) {
         return match flags {
             Some(_) => MACHINE.good("none: the processor reports no hypervisor"),
             None => MACHINE.unknown("not reported by the processor"),
@@ -322,13 +323,13 @@ fn other_programs(programs: &[RunningProgram]) -> Check {
         let (_, does) = SERVICES.iter().find(|(name, _)| *name == program.name)?;
         Some(format!("{}: {does}", program.shown()))
     });
-    let found: Vec<String> = loaders.chain(services).collect();
-    if found.is_empty() {
+    let texts: Vec<String> = loaders.chain(services).collect();
+    if texts.is_empty() {
         PROGRAMS.good(format!(
             "no program known to disturb measurements, among {}",
             counted(programs.len() as u64, "program")
         ))
     } else {
-        PROGRAMS.attention(found.join("; "), "Stop them during the run.")
+        PROGRAMS.attention(texts.join("; "), "Stop them during the run.")
     }
 }

@@ -34,22 +34,22 @@ pub(super) fn check(subject: &CheckSubject<'_>) -> Check {
              or remove the limit.",
         );
     }
-    let mut found: Vec<String> = Vec::new();
+    let mut limits: Vec<String> = Vec::new();
     if let Some(processors) = groups.cpu_quota() {
-        found.push(format!("processor time is limited to {processors:.2} processors"));
+        limits.push(format!("processor time is limited to {processors:.2} processors"));
     }
     let weights = groups.io_weights();
     if !weights.is_empty() {
-        found.push(format!("I/O has a weight: {}", weights.join(", ")));
+        limits.push(format!("I/O has a weight: {}", weights.join(", ")));
     }
     if let Some(room) = groups.memory_room().filter(|room| room.free < SCARCE) {
-        found.push(format!("memory is limited to {}; {} is free", room.limit, room.free));
+        limits.push(format!("memory is limited to {}; {} is free", room.limit, room.free));
     }
-    if found.is_empty() {
+    if limits.is_empty() {
         return LIMITS.good("processor time, memory and I/O to this device are not limited");
     }
     LIMITS.attention(
-        found.join("; "),
+        limits.join("; "),
         "Run steadfast in another control group, or remove the limit; steps in which a processor \
          quota stopped it or memory was at its limit get a caveat.",
     )

@@ -77,21 +77,21 @@ fn own_disks(subject: &CheckSubject<'_>) -> BTreeSet<SysfsNode> {
 }
 
 fn boot_disk(subject: &CheckSubject<'_>) -> Check {
-    let own = own_disks(subject);
-    if own.is_empty() {
+    let disks = own_disks(subject);
+    if disks.is_empty() {
         return BOOT.unknown("the disk below is unknown");
     }
     let table = mounts(subject.roots).unwrap_or_default();
     let points: Vec<PathBuf> = table.into_iter().map(|mount| mount.point).collect();
     let carries = |path: &&str| {
         points.iter().any(|point| point == Path::new(path))
-            && disks_of_path(Path::new(path), subject.roots).iter().any(|disk| own.contains(disk))
+            && disks_of_path(Path::new(path), subject.roots).iter().any(|disk| disks.contains(disk))
     };
     let mut holds: Vec<&str> = SYSTEM.into_iter().filter(carries).collect();
-    if swaps_to(&own, subject) {
+    if swaps_to(&disks, subject) {
         holds.push("swap");
     }
-    let names: Vec<&str> = own.iter().map(|disk| disk.name.as_str()).collect();
+    let names: Vec<&str> = disks.iter().map(|disk| disk.name.as_str()).collect();
     let names = names.join(", ");
     if holds.is_empty() {
         return BOOT.good(format!("{names} holds nothing of the running system"));
@@ -109,7 +109,7 @@ fn boot_disk(subject: &CheckSubject<'_>) -> Check {
 fn swaps_to(own: &BTreeSet<SysfsNode>, subject: &CheckSubject<'_>) -> bool {
     let Ok(snapshot) = DeviceUses::take(subject.roots) else { return false };
     let uses = own.iter().filter_map(|disk| snapshot.uses(disk).ok()).flatten();
-    uses.into_iter().any(|found| found.kind == UseKind::Swap)
+    uses.into_iter().any(|device_use| device_use.kind == UseKind::Swap)
 }
 
 fn in_use(subject: &CheckSubject<'_>) -> Check {

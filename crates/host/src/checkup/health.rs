@@ -62,16 +62,16 @@ pub(super) fn checks(
 
 fn temperature_now(subject: &CheckSubject<'_>, health: &DeviceHealth) -> Option<Check> {
     let (device, roots) = (subject.device, subject.roots);
-    let now = temperature(device, roots).or(health.log.temperature_celsius)?;
+    let celsius = temperature(device, roots).or(health.log.temperature_celsius)?;
     let limit = hwmon_celsius(device, "temp1_max", roots)
         .or(health.nvme.warning_celsius)
         // Some drives report limits that no drive survives.
         .filter(|limit| (30.0..150.0).contains(limit));
-    let found = format!("{now:.0} °C");
+    let found = format!("{celsius:.0} °C");
     let Some(limit) = limit else { return Some(TEMPERATURE.good(found)) };
     let found = format!("{found}, limit {limit:.0} °C");
     let advice = "Cool the drive before the run; a drive at its limit throttles.";
-    Some(match limit - now {
+    Some(match limit - celsius {
         left if left <= 0.0 => TEMPERATURE.bad(found, advice),
         left if left <= CLOSE_CELSIUS => TEMPERATURE.attention(found, advice),
         _ => TEMPERATURE.good(found),

@@ -130,7 +130,7 @@ fn aspm(subject: &CheckSubject<'_>) -> Option<Check> {
     let function = subject.function.as_ref()?;
     // A function without its own link, as in a virtual machine, has no link states.
     PcieLink::read(function, "current")?;
-    let on: Vec<String> = entries(&function.join("link"))
+    let states: Vec<String> = entries(&function.join("link"))
         .iter()
         .filter(|attribute| read_number::<u8>(attribute) == Some(1))
         .map(|attribute| file_name(attribute))
@@ -139,9 +139,9 @@ fn aspm(subject: &CheckSubject<'_>) -> Option<Check> {
         .and_then(|text| Some(text.split_once('[')?.1.split_once(']')?.0.to_owned()));
     let stated = policy.as_ref().map(|p| format!("policy {p}")).unwrap_or_default();
     let controllable = !entries(&function.join("link")).is_empty();
-    Some(match (on.is_empty(), policy.as_deref()) {
+    Some(match (states.is_empty(), policy.as_deref()) {
         (false, _) => ASPM.attention(
-            format!("{} on; {stated}", on.join(", ")).trim_end_matches("; ").to_owned(),
+            format!("{} on; {stated}", states.join(", ")).trim_end_matches("; ").to_owned(),
             "echo performance > /sys/module/pcie_aspm/parameters/policy",
         ),
         (true, _) if controllable => ASPM.good(format!("off on this link; {stated}")),

@@ -152,22 +152,22 @@ fn interrupts(subject: &CheckSubject<'_>) -> Option<Check> {
     let function = subject.function.as_ref()?;
     let numbers: Vec<String> =
         entries(&function.join("msi_irqs")).iter().map(|path| file_name(path)).collect();
-    let own = own_interrupts(subject.roots, &numbers);
-    if own.is_empty() {
+    let interrupts = own_interrupts(subject.roots, &numbers);
+    if interrupts.is_empty() {
         return Some(INTERRUPTS.unknown("no interrupt is known to belong to the device"));
     }
     let targets: BTreeSet<u32> =
-        own.iter().flat_map(|number| affinity(subject.roots, number)).collect();
+        interrupts.iter().flat_map(|number| affinity(subject.roots, number)).collect();
     let online = processor_list(
         &read_text(&subject.roots.sys.join("devices/system/cpu/online")).unwrap_or_default(),
     );
-    let on = match targets.len() {
+    let place = match targets.len() {
         0 => "on unknown processors".to_owned(),
         1 => format!("on processor {}", targets.first().copied().unwrap_or_default()),
         many => format!("on {many} processors"),
     };
-    let found = format!("{} {on}", counted(own.len() as u64, "interrupt"));
-    let crowded = targets.len() == 1 && online.len() > 1 && own.len() > 1;
+    let found = format!("{} {place}", counted(interrupts.len() as u64, "interrupt"));
+    let crowded = targets.len() == 1 && online.len() > 1 && interrupts.len() > 1;
     let is_nvme = subject.device.transport == Transport::Nvme;
     Some(match targets.len() {
         0 => INTERRUPTS.unknown(found),

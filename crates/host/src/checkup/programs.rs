@@ -20,12 +20,12 @@ impl RunningProgram {
 
 /// Returns every running program except this one.
 pub(super) fn programs(roots: &SystemRoots) -> Vec<RunningProgram> {
-    let own = std::process::id().to_string();
+    let own_id = std::process::id().to_string();
     entries(&roots.proc)
         .iter()
         .filter_map(|directory| {
             let number = file_name(directory);
-            if number == own || !is_numbered(&number, "") {
+            if number == own_id || !is_numbered(&number, "") {
                 return None;
             }
             let name = read_text(&directory.join("comm"))?;

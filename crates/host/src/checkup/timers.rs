@@ -61,28 +61,28 @@ fn timers(roots: &SystemRoots) -> Check {
     if !roots.run.join("systemd/system").is_dir() {
         return TIMERS.good("systemd is not running");
     }
-    let listed = InstalledTools
+    let next_runs = InstalledTools
         .run(SYSTEMCTL, &["list-timers", "--all", "--output=json"], QUERY_TIMEOUT)
         .ok()
         .and_then(|output| parse_timers(&output))
         .unwrap_or_default();
     let mut names = enabled_timers(roots);
-    names.extend(listed.keys().cloned());
+    names.extend(next_runs.keys().cloned());
     names.retain(|name| disturbs(name));
     if names.is_empty() {
         return TIMERS.good("none enabled that is known to disturb measurements");
     }
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let shown: Vec<String> = names
+    let texts: Vec<String> = names
         .iter()
-        .map(|name| match listed.get(name).copied().flatten() {
+        .map(|name| match next_runs.get(name).copied().flatten() {
             Some(next) => format!("{name} ({})", due(next, now)),
             None => name.clone(),
         })
         .collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     TIMERS.attention(
-        format!("will run: {}", shown.join(", ")),
+        format!("will run: {}", texts.join(", ")),
         format!("systemctl stop {}  (until the next boot)", names.join(" ")),
     )
 }
@@ -114,17 +114,17 @@ fn cron(roots: &SystemRoots) -> Option<Check> {
         return None;
     }
     let places = ["cron.d", "cron.hourly", "cron.daily", "cron.weekly", "cron.monthly"];
-    let found: Vec<String> = places
+    let tables: Vec<String> = places
         .iter()
         .flat_map(|place| entries(&roots.etc.join(place)))
         .filter(|path| disturbs(&file_name(path)))
         .map(|path| relative(&path, roots))
         .collect();
-    Some(if found.is_empty() {
+    Some(if tables.is_empty() {
         CRON.good("no table known to disturb measurements")
     } else {
         CRON.attention(
-            format!("will run: {}", found.join(", ")),
+            format!("will run: {}", tables.join(", ")),
             "systemctl stop cron, and start it again after the run",
         )
     })
@@ -156,27 +156,27 @@ fn self_tests(roots: &SystemRoots) -> Option<Check> {
 }
 
 fn arrays(subject: &CheckSubject<'_>) -> Option<Check> {
-    let own: BTreeSet<SysfsNode> =
+    let own_disks: BTreeSet<SysfsNode> =
         subject.whole.as_ref().map(|whole| disks_below(whole, subject.roots)).unwrap_or_default();
     let mut touched = false;
-    let mut found = Vec::new();
+    let mut actions = Vec::new();
     for array in SysfsNode::all(subject.roots) {
         let Some(action) = array.text("md/sync_action") else { continue };
         if action != "idle" && action != "frozen" {
-            touched |= !disks_below(&array, subject.roots).is_disjoint(&own);
-            found.push(format!("{}: {action}{}", array.name, progress(&array)));
+            touched |= !disks_below(&array, subject.roots).is_disjoint(&own_disks);
+            actions.push(format!("{}: {action}{}", array.name, progress(&array)));
         }
     }
-    if found.is_empty() {
+    if actions.is_empty() {
         let disks = entries(&subject.roots.sys.join("block"));
         let has_arrays = disks.iter().any(|path| path.join("md").exists());
         return has_arrays.then(|| ARRAYS.good("none is being checked or rebuilt"));
     }
     let advice = "Wait until it ends, or: echo idle > /sys/block/mdN/md/sync_action";
     Some(if touched {
-        ARRAYS.bad(found.join(", "), advice)
+        ARRAYS.bad(actions.join(", "), advice)
     } else {
-        ARRAYS.attention(found.join(", "), advice)
+        ARRAYS.attention(actions.join(", "), advice)
     })
 }
 

@@ -11,8 +11,8 @@ pub(crate) const LOG_TIMEOUT: Duration = Duration::from_secs(5);
 /// Returns `None` for anything else and for numbers that do not fit.
 pub(crate) fn count(value: &Value) -> Option<u64> {
     match value {
-        Value::Number(number) => number.as_u64().or_else(|| whole(number.as_f64()?)),
-        Value::String(text) => written(text.trim()),
+        Value::Number(number) => number.as_u64().or_else(|| exact_integer(number.as_f64()?)),
+        Value::String(text) => parse_integer(text.trim()),
         Value::Object(fields) => match (fields.get("value"), fields.get("hi"), fields.get("lo")) {
             (Some(value), ..) => count(value),
             (None, Some(hi), Some(lo)) if count(hi) == Some(0) => count(lo),
@@ -22,13 +22,15 @@ pub(crate) fn count(value: &Value) -> Option<u64> {
     }
 }
 
-fn whole(number: f64) -> Option<u64> {
+/// Returns a float as an integer if it is exactly one.
+fn exact_integer(number: f64) -> Option<u64> {
     // Above 2^53, a float cannot distinguish adjacent counts, so their difference would be wrong.
     (number.fract() == 0.0 && (0.0..=9_007_199_254_740_992.0).contains(&number))
         .then_some(number as u64)
 }
 
-fn written(text: &str) -> Option<u64> {
+/// Parses a decimal number, or a hexadecimal one that begins with `0x`.
+fn parse_integer(text: &str) -> Option<u64> {
     match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16).ok(),
         None => text.parse().ok(),

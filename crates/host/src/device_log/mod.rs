@@ -27,7 +27,7 @@ pub(crate) use json::object;
 pub(crate) use nvme::{LatencyMonitor, LifeWrites, PowerState};
 pub(crate) use nvme::{LbaFormat, NvmeFacts};
 pub use reading::{LogReading, SelfTest};
-pub(crate) use smart::{counted_power_losses, reading};
+pub(crate) use smart::{counted_power_losses, log_reading};
 
 /// Number of consecutive failures after which a device that answered before is not read again.
 const FAILURES_MAX: u32 = 3;
@@ -76,13 +76,13 @@ impl DeviceLogs {
     /// device has no logs or the read failed. Gives up after a failed first read, or after several
     /// failures in a row.
     pub fn read(&mut self) -> Option<LogReading> {
-        let read = match self.access.as_mut()? {
+        let result = match self.access.as_mut()? {
             LogAccess::Nvme { node, ocp, latency } => {
                 nvme::counters(node, ocp, latency, &InstalledTools)
             }
             LogAccess::Smart { path, transport } => smart::counters(path, transport),
         };
-        match read {
+        match result {
             Ok(reading) if !reading.is_empty() => {
                 (self.answered, self.failures) = (true, 0);
                 let host_unit = self.host_unit.learn(reading.host_written, reading.host_unit);

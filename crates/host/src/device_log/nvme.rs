@@ -68,7 +68,7 @@ pub(super) fn counters(
             Err(_) => {}
         }
     }
-    let mut reading = reading(&smart, extended.as_ref());
+    let mut reading = log_reading(&smart, extended.as_ref());
     if let OcpAccess::By(logs) = *ocp
         && *latency != LatencyAccess::Absent
     {
@@ -109,11 +109,12 @@ pub(super) fn log(pages: &DrivePages) -> LogReading {
     let smart = pages.get(&smart::PAGE);
     LogReading {
         self_test: pages.get(&self_test::PAGE).and_then(running_self_test),
-        ..smart.map(|smart| reading(smart, pages.get(&ocp_smart::PAGE))).unwrap_or_default()
+        ..smart.map(|smart| log_reading(smart, pages.get(&ocp_smart::PAGE))).unwrap_or_default()
     }
 }
 
-fn reading(smart: &ReadPage, ocp: Option<&ReadPage>) -> LogReading {
+/// Returns the counters of the SMART log and of OCP's extended one.
+fn log_reading(smart: &ReadPage, ocp: Option<&ReadPage>) -> LogReading {
     let sum = |a, b| smart.count(a).zip(smart.count(b)).and_then(|(a, b)| a.checked_add(b));
     let spare = smart.count(&smart::AVSP);
     let spare_threshold = smart.count(&smart::AVSPT);
@@ -388,7 +389,7 @@ mod tests {
 
     #[test]
     fn the_smart_log_is_read() {
-        let reading = reading(&read(smart_bytes()), None);
+        let reading = log_reading(&read(smart_bytes()), None);
         assert_eq!(reading.host_written, Some(Bytes(18_530_117 * 512_000)));
         assert_eq!(reading.nand_written, None);
         assert_eq!(reading.media_errors, Some(0));
@@ -403,14 +404,14 @@ mod tests {
 
     #[test]
     fn what_the_log_does_not_hold_is_unknown() {
-        assert_eq!(reading(&read(vec![0; 512]), None), LogReading::default());
+        assert_eq!(log_reading(&read(vec![0; 512]), None), LogReading::default());
         // No temperature, no spare, and a counter that no u64 holds.
         let odd = page(512, &[(0, 1, 9), (48, 16, u128::MAX)]);
-        let odd = reading(&read(odd), None);
+        let odd = log_reading(&read(odd), None);
         assert_eq!((odd.critical_warning, odd.host_written), (Some(9), None));
         assert_eq!((odd.spare, odd.temperature_celsius), (None, None));
         // A short page reports the fields that it holds.
-        let short = reading(&read(smart_bytes()[..64].to_vec()), None);
+        let short = log_reading(&read(smart_bytes()[..64].to_vec()), None);
         assert_eq!(short.host_written, Some(Bytes(18_530_117 * 512_000)));
         assert_eq!((short.media_errors, short.throttle_events), (None, None));
     }
@@ -418,7 +419,7 @@ mod tests {
     #[test]
     fn the_ocp_log_adds_flash_writes_and_throttling() {
         let ocp = ReadPage::new(&ocp_smart::PAGE, ocp_bytes());
-        let reading = reading(&read(smart_bytes()), Some(&ocp));
+        let reading = log_reading(&read(smart_bytes()), Some(&ocp));
         assert_eq!(reading.nand_written, Some(Bytes(14_073_931_776_000)));
         assert_eq!(reading.throttle_events, Some(9), "OCP counts every cause");
         assert_eq!(reading.throttles_now, Some(true));

@@ -26,7 +26,7 @@ pub(super) fn counters(path: &str, transport: &Transport) -> Result<LogReading, 
         Transport::Sas => &["-A", "-l", "error", "-l", "ssd"],
         _ => &["-A", "-l", "devstat"],
     };
-    query(path, logs).map(|log| reading(&log))
+    query(path, logs).map(|log| log_reading(&log))
 }
 
 /// Reads the counters, the self-test state and the SMART status.
@@ -35,7 +35,7 @@ pub(super) fn health(path: &str, transport: &Transport) -> Result<LogReading, Ho
         Transport::Sas => &["-H", "-A", "-l", "error", "-l", "ssd", "-l", "selftest"],
         _ => &["-H", "-c", "-A", "-l", "devstat"],
     };
-    query(path, logs).map(|log| reading(&log))
+    query(path, logs).map(|log| log_reading(&log))
 }
 
 /// Reads the counters of power losses.
@@ -75,11 +75,12 @@ fn message(log: &Value) -> Option<String> {
     Some(first.get("string")?.as_str()?.to_owned())
 }
 
-pub(crate) fn reading(log: &Value) -> LogReading {
+/// Returns the counters in the JSON output of `smartctl`.
+pub(crate) fn log_reading(log: &Value) -> LogReading {
     let mut reading = match log.get("nvme_smart_health_information_log") {
         Some(nvme) => bridged_nvme(nvme),
-        None if log.get("ata_smart_data").is_some() || is_ata(log) => ata(log),
-        None => scsi(log),
+        None if log.get("ata_smart_data").is_some() || is_ata(log) => ata_reading(log),
+        None => scsi_reading(log),
     };
     reading.temperature_celsius = log
         .pointer("/temperature/current")
@@ -127,7 +128,7 @@ fn is_ata(log: &Value) -> bool {
     log.pointer("/device/protocol").and_then(Value::as_str) == Some("ATA")
 }
 
-fn ata(log: &Value) -> LogReading {
+fn ata_reading(log: &Value) -> LogReading {
     let statistic = |page, name| statistic(log, page, name);
     let sector = at(log, "/logical_block_size");
     let attributes = SmartAttributes::from_json(log);
@@ -202,7 +203,7 @@ impl SmartAttributes {
     /// `Host_Writes_32MiB` or `Lifetime_Writes_GiB`.
     fn host_written(&self, sector: Option<u64>) -> Option<CountedBytes> {
         self.0.iter().find_map(|(name, raw)| {
-            let unit = written(name).filter(|_| !is_flash(name))?.or(sector)?;
+            let unit = unit_written(name).filter(|_| !is_flash(name))?.or(sector)?;
             CountedBytes::in_units(*raw, unit)
         })
     }
@@ -211,19 +212,22 @@ impl SmartAttributes {
     /// `Flash_Writes_GiB`. If the drive counts SLC and TLC writes separately, returns the sum, whose
     /// unit is the sum of the units.
     fn nand_written(&self) -> Option<CountedBytes> {
-        let found: Vec<(&str, CountedBytes)> = self
+        let counters: Vec<(&str, CountedBytes)> = self
             .0
             .iter()
             .filter(|(name, _)| is_flash(name))
             .filter_map(|(name, raw)| {
-                Some((name.as_str(), CountedBytes::in_units(*raw, written(name)??)?))
+                Some((name.as_str(), CountedBytes::in_units(*raw, unit_written(name)??)?))
             })
             .collect();
         let is_part = |name: &str| name.contains("SLC") || name.contains("TLC");
-        let parts: Vec<CountedBytes> =
-            found.iter().filter(|(name, _)| is_part(name)).map(|(_, counted)| *counted).collect();
+        let parts: Vec<CountedBytes> = counters
+            .iter()
+            .filter(|(name, _)| is_part(name))
+            .map(|(_, counted)| *counted)
+            .collect();
         match parts.len() {
-            0 => found.first().map(|(_, counted)| *counted),
+            0 => counters.first().map(|(_, counted)| *counted),
             // One part without the other would undercount.
             1 => None,
             _ => {
@@ -245,7 +249,7 @@ fn is_flash(name: &str) -> bool {
 
 /// Returns the unit of an attribute that counts writes, parsed from its name: `Some(None)` for
 /// logical sectors, `Some(Some(bytes))` for a size. Returns `None` for other attributes.
-fn written(name: &str) -> Option<Option<u64>> {
+fn unit_written(name: &str) -> Option<Option<u64>> {
     let words: Vec<&str> = name.split(['_', '-']).collect();
     if !words.iter().any(|word| matches!(*word, "Written" | "Writes" | "Write")) {
         return None;
@@ -267,7 +271,7 @@ fn written(name: &str) -> Option<Option<u64>> {
     })
 }
 
-fn scsi(log: &Value) -> LogReading {
+fn scsi_reading(log: &Value) -> LogReading {
     let errors = |direction: &str| {
         at(log, &format!("/scsi_error_counter_log/{direction}/total_uncorrected_errors"))
     };
@@ -348,7 +352,7 @@ mod tests {
 
     #[test]
     fn an_ata_drive_is_read_from_its_statistics_first() {
-        let found = reading(&ata_drive());
+        let found = log_reading(&ata_drive());
         assert_eq!(found.host_written, Some(Bytes(65_536_000 * 512)));
         assert_eq!(found.nand_written, Some(Bytes(50 << 30)));
         assert_eq!((found.host_unit, found.nand_unit), (Some(Bytes(512)), Some(Bytes(1 << 30))));
@@ -364,11 +368,11 @@ mod tests {
     fn attributes_count_only_where_the_model_and_the_unit_are_known() {
         let mut drive = ata_drive();
         drive["ata_device_statistics"] = json!({});
-        let by_attributes = reading(&drive);
+        let by_attributes = log_reading(&drive);
         assert_eq!(by_attributes.host_written, Some(Bytes(1000 * (32 << 20))));
         assert_eq!(by_attributes.host_unit, Some(Bytes(32 << 20)));
         drive["in_smartctl_database"] = json!(false);
-        let found = reading(&drive);
+        let found = log_reading(&drive);
         assert_eq!((found.host_written, found.nand_written), (None, None));
         assert_eq!(found.media_errors, None);
 
@@ -415,7 +419,7 @@ mod tests {
                 "write": {"gigabytes_processed": "25.5", "total_uncorrected_errors": 2},
             },
         });
-        let found = reading(&drive);
+        let found = log_reading(&drive);
         assert_eq!(found.host_written, Some(Bytes(25_500_000_000)));
         assert_eq!(found.host_read, Some(Bytes(12_699_000_000)));
         assert_eq!(found.host_unit, Some(SCSI_UNIT));
@@ -441,7 +445,7 @@ mod tests {
 
     #[test]
     fn nvme_behind_a_usb_bridge_is_read() {
-        let found = reading(&json!({
+        let found = log_reading(&json!({
             "nvme_smart_health_information_log": {
                 "critical_warning": 4, "temperature": 41, "available_spare": 98,
                 "available_spare_threshold": 10, "percentage_used": 2,
@@ -479,7 +483,10 @@ mod tests {
             {"string": text, "severity": "error"}]}});
         assert_eq!(message(&refused).as_deref(), Some(text));
         assert_eq!(message(&json!({"smartctl": {"messages": "x"}})), None);
-        assert_eq!(reading(&json!({})), LogReading::default());
-        assert_eq!(reading(&json!({"ata_smart_data": 3, "temperature": 9})), LogReading::default());
+        assert_eq!(log_reading(&json!({})), LogReading::default());
+        assert_eq!(
+            log_reading(&json!({"ata_smart_data": 3, "temperature": 9})),
+            LogReading::default()
+        );
     }
 }

@@ -83,21 +83,21 @@ impl Directory {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 return Err(FileError::Exists(path));
             }
-            made => made.map_err(FileError::io("create the directory", &path))?,
+            result => result.map_err(FileError::io("create the directory", &path))?,
         }
-        let made = self.enter(name)?;
+        let directory = self.enter(name)?;
         // It may have been replaced: accept it only if no other user could have created it.
-        made.refuse_foreign()?;
-        if !made.names()?.is_empty() {
+        directory.refuse_foreign()?;
+        if !directory.names()?.is_empty() {
             return Err(FileError::Exists(path));
         }
         // Synced content of a directory is lost if the directory's own name is not durable.
-        let granted = readers.grant(&made.file, true).and_then(|()| self.sync());
-        if let Err(error) = granted {
-            self.remove_made(&made);
+        let result = readers.grant(&directory.file, true).and_then(|()| self.sync());
+        if let Err(error) = result {
+            self.remove_made(&directory);
             return Err(FileError::io("create the directory", &path)(error));
         }
-        Ok(made)
+        Ok(directory)
     }
 
     /// Opens a directory in this one.
@@ -137,8 +137,8 @@ impl Directory {
     /// # Errors
     /// Returns [`FileError::Foreign`].
     pub fn refuse_foreign(&self) -> Result<(), FileError> {
-        let found = self.metadata()?;
-        let why = match (effective_uid(), found.uid(), found.mode() & 0o022) {
+        let metadata = self.metadata()?;
+        let why = match (effective_uid(), metadata.uid(), metadata.mode() & 0o022) {
             (0, 0, 0) | (1.., ..) => return Ok(()),
             (0, 0, _) => "is writable by users other than root".to_owned(),
             (0, owner, _) => format!("belongs to user {owner}"),
@@ -239,14 +239,14 @@ impl Directory {
             other => other.map_err(FileError::io("open the directory", &path))?,
         };
         let failed = || FileError::io("examine the directory", &path);
-        let found = file.metadata().map_err(failed())?;
-        if found.uid() != effective_uid() {
+        let metadata = file.metadata().map_err(failed())?;
+        if metadata.uid() != effective_uid() {
             return Err(not_private("belongs to another user"));
         }
-        if found.mode() & 0o022 != 0 {
+        if metadata.mode() & 0o022 != 0 {
             return Err(not_private("can be written to by others"));
         }
-        if found.mode() & 0o7777 != 0o700 {
+        if metadata.mode() & 0o7777 != 0o700 {
             file.set_permissions(Permissions::from_mode(0o700)).map_err(failed())?;
         }
         Ok(Directory { file: Arc::new(file), path, replaceable_by: self.replaceable_by.clone() })
@@ -261,7 +261,7 @@ impl Directory {
     /// file may read the new one. A link says nothing about readers.
     pub fn readers_of(&self, name: &OsStr) -> ReadAccess {
         match self.entry_metadata(name) {
-            Ok(Some(found)) if found.is_file() => ReadAccess::like(&found),
+            Ok(Some(metadata)) if metadata.is_file() => ReadAccess::like(&metadata),
             _ => ReadAccess::Usual,
         }
     }
@@ -271,10 +271,10 @@ impl Directory {
     /// # Errors
     /// Returns [`FileError::Io`] if the entry cannot be examined.
     pub fn entry_metadata(&self, name: &OsStr) -> Result<Option<Metadata>, FileError> {
-        let found = calls::open(&self.file, name, libc::O_PATH | libc::O_NOFOLLOW, 0)
+        let metadata = calls::open(&self.file, name, libc::O_PATH | libc::O_NOFOLLOW, 0)
             .and_then(|file| file.metadata());
-        match found {
-            Ok(found) => Ok(Some(found)),
+        match metadata {
+            Ok(metadata) => Ok(Some(metadata)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(FileError::io(error::EXAMINE, &self.path.join(name))(error)),
         }
@@ -291,12 +291,12 @@ impl Directory {
         name: &OsStr,
         existing: OverwritePolicy,
     ) -> Result<bool, FileError> {
-        let Some(found) = self.entry_metadata(name)? else { return Ok(true) };
+        let Some(metadata) = self.entry_metadata(name)? else { return Ok(true) };
         let path = self.path.join(name);
-        match (existing, found.is_file()) {
+        match (existing, metadata.is_file()) {
             (OverwritePolicy::Keep, true) => Err(FileError::Exists(path)),
             (OverwritePolicy::Overwrite, true) => Ok(false),
-            (_, false) => Err(FileError::NotRegular { path, kind: kind(found.file_type()) }),
+            (_, false) => Err(FileError::NotRegular { path, kind: kind(metadata.file_type()) }),
         }
     }
 
@@ -319,17 +319,17 @@ impl Directory {
 
     fn open_regular(&self, name: &OsStr, access: i32) -> Result<File, FileError> {
         let path = self.path.join(name);
-        if let Some(found) = self.entry_metadata(name)?.filter(|found| !found.is_file()) {
-            return Err(FileError::Unreadable { path, kind: kind(found.file_type()) });
+        if let Some(metadata) = self.entry_metadata(name)?.filter(|metadata| !metadata.is_file()) {
+            return Err(FileError::Unreadable { path, kind: kind(metadata.file_type()) });
         }
         let flags = access | libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
         let failed = || FileError::io(error::OPEN, &path);
         let file = calls::open(&self.file, name, flags, 0).map_err(failed())?;
-        let found = file.metadata().map_err(failed())?;
-        if found.is_file() {
+        let metadata = file.metadata().map_err(failed())?;
+        if metadata.is_file() {
             Ok(file)
         } else {
-            Err(FileError::Unreadable { kind: kind(found.file_type()), path })
+            Err(FileError::Unreadable { kind: kind(metadata.file_type()), path })
         }
     }
 
@@ -387,8 +387,8 @@ impl Directory {
     /// Returns true if the entry is this open file.
     pub fn is(&self, name: &OsStr, file: &File) -> bool {
         let identity = |of: Metadata| (of.dev(), of.ino());
-        let found = self.entry_metadata(name).ok().flatten().map(identity);
-        found.is_some() && found == file.metadata().ok().map(identity)
+        let entry = self.entry_metadata(name).ok().flatten().map(identity);
+        entry.is_some() && entry == file.metadata().ok().map(identity)
     }
 
     /// Removes the entry if it is this open file.

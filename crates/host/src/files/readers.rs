@@ -40,9 +40,9 @@ impl ReadAccess {
         }
         let unknown = || FileError::NoGroup(name.to_owned());
         let text = CString::new(name).map_err(|_| unknown())?;
-        let found = calls::group_id(&text);
-        let found = found.map_err(FileError::io("look up the group", Path::new(name)))?;
-        found.map(ReadAccess::Group).ok_or_else(unknown)
+        let group = calls::group_id(&text);
+        let group = group.map_err(FileError::io("look up the group", Path::new(name)))?;
+        group.map(ReadAccess::Group).ok_or_else(unknown)
     }
 
     /// Returns the permissions of another file. Only the owner may write: root's file next to

@@ -15,16 +15,16 @@ pub fn open_regular(path: &Path) -> Result<File, FileError> {
     let failed = || FileError::io(error::OPEN, path);
     let refuse = |file_type| FileError::Unreadable { path: path.to_owned(), kind: kind(file_type) };
     // Opening some devices has side effects.
-    let found = path.metadata().map_err(failed())?;
-    if !found.is_file() {
-        return Err(refuse(found.file_type()));
+    let metadata = path.metadata().map_err(failed())?;
+    if !metadata.is_file() {
+        return Err(refuse(metadata.file_type()));
     }
     let mut options = OpenOptions::new();
     options.read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);
     let file = options.open(path).map_err(failed())?;
     // The path may refer to another file by now.
-    let found = file.metadata().map_err(failed())?;
-    if found.is_file() { Ok(file) } else { Err(refuse(found.file_type())) }
+    let metadata = file.metadata().map_err(failed())?;
+    if metadata.is_file() { Ok(file) } else { Err(refuse(metadata.file_type())) }
 }
 
 /// Reads a regular file of at most `most` bytes.

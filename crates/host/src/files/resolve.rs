@@ -111,23 +111,23 @@ impl ReachedDirectory {
     fn from_here() -> io::Result<ReachedDirectory> {
         let at = open_path(Path::new("."), libc::O_DIRECTORY)?;
         let mut path = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
-        let here = path.clone();
+        let current = path.clone();
         let mut below = at.metadata()?;
-        let mut replaceable_by = mounter_control(&here, &below)?;
+        let mut replaceable_by = mounter_control(&current, &below)?;
         let mut directory = at.try_clone()?;
         loop {
             directory = calls::open_above(&directory)?;
-            let found = directory.metadata()?;
-            if (found.dev(), found.ino()) == (below.dev(), below.ino()) {
-                return Ok(ReachedDirectory { at, path: here, replaceable_by });
+            let metadata = directory.metadata()?;
+            if (metadata.dev(), metadata.ino()) == (below.dev(), below.ino()) {
+                return Ok(ReachedDirectory { at, path: current, replaceable_by });
             }
             path.pop();
             // Report the topmost directory: its owner also controls everything below.
-            replaceable_by = control_in(&path, &found, below.uid()).or(replaceable_by);
-            if found.dev() != below.dev() {
-                replaceable_by = mounter_control(&path, &found)?.or(replaceable_by);
+            replaceable_by = control_in(&path, &metadata, below.uid()).or(replaceable_by);
+            if metadata.dev() != below.dev() {
+                replaceable_by = mounter_control(&path, &metadata)?.or(replaceable_by);
             }
-            below = found;
+            below = metadata;
         }
     }
 
@@ -143,17 +143,17 @@ impl ReachedDirectory {
             return Ok(None);
         }
         let next = calls::open(&self.at, name, libc::O_PATH | libc::O_NOFOLLOW, 0)?;
-        let found = next.metadata()?;
-        let here = self.at.metadata()?;
-        let mut control = control_in(&self.path, &here, found.uid());
-        if found.dev() != here.dev() {
-            control = control.or(mounter_control(&path, &found)?);
+        let metadata = next.metadata()?;
+        let directory = self.at.metadata()?;
+        let mut control = control_in(&self.path, &directory, metadata.uid());
+        if metadata.dev() != directory.dev() {
+            control = control.or(mounter_control(&path, &metadata)?);
         }
-        if found.is_symlink() {
-            let by_owner = (!is_trusted(found.uid()))
-                .then(|| ForeignControl { place: path, why: belongs(found.uid()) });
+        if metadata.is_symlink() {
+            let by_owner = (!is_trusted(metadata.uid()))
+                .then(|| ForeignControl { place: path, why: belongs(metadata.uid()) });
             // Even root's link in a sticky directory may have been moved there by another user.
-            let by_place = is_writable_by_others(&here).then(|| ForeignControl {
+            let by_place = is_writable_by_others(&directory).then(|| ForeignControl {
                 place: self.path.clone(),
                 why: "is writable by users other than root".to_owned(),
             });
@@ -162,7 +162,7 @@ impl ReachedDirectory {
                 None => return Ok(Some(PathBuf::from(calls::read_link(&next)?))),
             }
         }
-        if !found.is_dir() {
+        if !metadata.is_dir() {
             return Err(io::Error::from_raw_os_error(libc::ENOTDIR).into());
         }
         self.replaceable_by = self.replaceable_by.take().or(control);
@@ -190,11 +190,11 @@ pub(super) fn control_in(path: &Path, directory: &Metadata, owner: u32) -> Optio
 
 /// Returns the control of the user who mounted a FUSE file system. Its server may report root as
 /// the owner of any file, so owners prove nothing there.
-fn mounter_control(path: &Path, found: &Metadata) -> io::Result<Option<ForeignControl>> {
-    let number = decode_dev(found.dev());
-    let all = mounts(&SystemRoots::real()).map_err(io::Error::other)?;
+fn mounter_control(path: &Path, metadata: &Metadata) -> io::Result<Option<ForeignControl>> {
+    let number = decode_dev(metadata.dev());
+    let all_mounts = mounts(&SystemRoots::real()).map_err(io::Error::other)?;
     let served =
-        all.iter().filter(|mount| mount.number == number && mount.kind.starts_with("fuse"));
+        all_mounts.iter().filter(|mount| mount.number == number && mount.kind.starts_with("fuse"));
     let users = served.map(|mount| mounted_by(&mount.options));
     let foreign = users.into_iter().find(|user| user.is_none_or(|user| !is_trusted(user)));
     Ok(foreign.map(|user| ForeignControl {

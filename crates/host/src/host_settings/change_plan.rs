@@ -54,17 +54,17 @@ fn write_cache(
 /// Returns the device and all devices below it: a request can be merged in each queue that it
 /// passes through.
 pub(crate) fn queues(whole: &SysfsNode) -> Vec<SysfsNode> {
-    let mut found = vec![whole.clone()];
+    let mut nodes = vec![whole.clone()];
     let mut next = 0;
-    while let Some(below) = found.get(next).map(|node| node.slaves().unwrap_or_default()) {
+    while let Some(below) = nodes.get(next).map(|node| node.slaves().unwrap_or_default()) {
         for lower in below.iter().map(SysfsNode::whole) {
-            if !found.contains(&lower) {
-                found.push(lower);
+            if !nodes.contains(&lower) {
+                nodes.push(lower);
             }
         }
         next += 1;
     }
-    found
+    nodes
 }
 
 fn merges(whole: &SysfsNode, roots: &SystemRoots) -> Option<bool> {
@@ -118,7 +118,7 @@ pub fn plan_changes(wanted: &Conditions, target: &Target, roots: &SystemRoots) -
     let mut planner = ChangePlanner { roots, plan: ChangePlan::default() };
     match node_of(target, roots) {
         None => planner.refuse_all(wanted, &target.device().name),
-        Some(whole) => planner.all(wanted, &whole, &target.device().transport),
+        Some(whole) => planner.plan_all(wanted, &whole, &target.device().transport),
     }
     planner.plan
 }
@@ -154,7 +154,7 @@ impl ChangePlanner<'_> {
         }));
     }
 
-    fn all(&mut self, wanted: &Conditions, whole: &SysfsNode, transport: &Transport) {
+    fn plan_all(&mut self, wanted: &Conditions, whole: &SysfsNode, transport: &Transport) {
         if let Some(cache) = wanted.write_cache {
             self.write_cache(cache, whole, transport);
         }

@@ -50,12 +50,12 @@ impl DeviceSetting {
         roots: &SystemRoots,
     ) -> Result<(), HostError> {
         self.setting.write(whole, value, roots)?;
-        let found = self.setting.read(whole, roots)?;
-        if found == value {
+        let current = self.setting.read(whole, roots)?;
+        if current == value {
             return Ok(());
         }
         let (setting, wanted) = (self.to_string(), value.to_owned());
-        Err(HostError::NotTaken { setting, wanted, found })
+        Err(HostError::NotTaken { setting, wanted, found: current })
     }
 
     pub fn parse(text: &str) -> Option<DeviceSetting> {
@@ -86,12 +86,12 @@ impl DeviceSetting {
             return self.find(roots).map(DeviceLookup::Found);
         };
         if !restarted {
-            let all: Vec<_> =
+            let candidates: Vec<_> =
                 SysfsNode::all(roots).into_iter().map(|n| (sequence_of(&n), n)).collect();
-            if let Some((_, node)) = all.iter().find(|(found, _)| *found == Some(sequence)) {
+            if let Some((_, node)) = candidates.iter().find(|(found, _)| *found == Some(sequence)) {
                 return Ok(DeviceLookup::Found(node.clone()));
             }
-            let is_certain = all.iter().any(|(found, _)| found.is_some());
+            let is_certain = candidates.iter().any(|(found, _)| found.is_some());
             if is_certain && (self.setting.is_kept_by_the_kernel() || self.identity.is_none()) {
                 return Ok(DeviceLookup::Gone("the device is gone; another device has its name"));
             }

@@ -421,12 +421,12 @@ fn lift_limits(group: &Path) {
 
 /// Removes a group, whose last processes may still be ending.
 fn remove_empty(path: &Path) -> Result<(), HostError> {
-    let begun = Instant::now();
+    let start = Instant::now();
     loop {
         match fs::remove_dir(path) {
             Ok(()) => return Ok(()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(error) if begun.elapsed() >= EMPTY_WAIT_MAX => {
+            Err(error) if start.elapsed() >= EMPTY_WAIT_MAX => {
                 return Err(HostError::io("remove the control group", path, error));
             }
             Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
@@ -461,12 +461,12 @@ fn lists_io(list: &Path) -> bool {
 /// Returns a name that no group has yet: a killed process may have left groups, and its number may
 /// be this one's.
 fn free_name(parent: &Path, device: &str) -> String {
-    let own = format!("{PREFIX}{}-{device}", std::process::id());
-    let mut name = own.clone();
+    let stem = format!("{PREFIX}{}-{device}", std::process::id());
+    let mut name = stem.clone();
     let mut number = 1;
     while parent.join(&name).exists() {
         number += 1;
-        name = format!("{own}-{number}");
+        name = format!("{stem}-{number}");
     }
     name
 }

@@ -89,12 +89,12 @@ pub fn undo_change(change: &HostChange, roots: &SystemRoots) -> Result<UndoOutco
         DeviceLookup::Found(disk) => disk,
         DeviceLookup::Gone(why) => return Ok(UndoOutcome::Gone(why)),
     };
-    let found = target.setting.read(&disk, roots)?;
-    if found == change.before {
+    let value = target.setting.read(&disk, roots)?;
+    if value == change.before {
         return Ok(UndoOutcome::AlreadyRestored);
     }
-    if found != change.after {
-        let why = format!("it is {found} now, not {}, which this program had set", change.after);
+    if value != change.after {
+        let why = format!("it is {value} now, not {}, which this program had set", change.after);
         return Ok(UndoOutcome::LeftUnchanged(why));
     }
     target.write(&disk, &change.before, roots)?;

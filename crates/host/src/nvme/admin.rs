@@ -89,11 +89,11 @@ pub(crate) struct NvmeNode {
 impl NvmeNode {
     /// Returns the node of a namespace's first controller that answers.
     pub fn of_namespace(whole: &SysfsNode, roots: &SystemRoots) -> NvmeNode {
-        let all = controllers(whole);
+        let controllers = controllers(whole);
         let is_live = |directory: &&PathBuf| {
             read_text(&directory.join("state")).is_some_and(|state| state == "live")
         };
-        let directory = all.iter().find(is_live).or_else(|| all.first()).cloned();
+        let directory = controllers.iter().find(is_live).or_else(|| controllers.first()).cloned();
         let attribute = |name: &str| read_text(&directory.as_ref()?.join(name));
         let path = directory.as_ref().map(|directory| roots.dev.join(file_name(directory)));
         let serial = attribute("serial");

@@ -106,12 +106,12 @@ impl SamplePlaces {
             target.file().read_exact_at(block, *offset).map_err(|error| {
                 HostError::io("read it back", Path::new(&target.device().path), error)
             })?;
-            let held = matches!(before, PlaceContent::Something(_));
-            read.written_before += u32::from(held);
+            let had_content = matches!(before, PlaceContent::Something(_));
+            read.written_before += u32::from(had_content);
             match PlaceContent::classify(block) {
                 PlaceContent::Zero => read.zero += 1,
                 PlaceContent::Constant => read.constant += 1,
-                after => read.unchanged += u32::from(held && after == *before),
+                after => read.unchanged += u32::from(had_content && after == *before),
             }
         }
         Ok(read)

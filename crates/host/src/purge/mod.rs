@@ -86,12 +86,12 @@ fn purge_with(
     places.prepare(target);
     let began = Instant::now();
     let mut work = PurgeContext { target, tools, watch, began, command: None };
-    let done = plan.carry_out(&mut work).and_then(|done| {
+    let result = plan.carry_out(&mut work).and_then(|outcome| {
         let took = Nanos::from(began.elapsed());
-        verify(&plan, done, &places, target, tools, took)
+        verify(&plan, outcome, &places, target, tools, took)
     });
     let command = work.command.take();
-    match done {
+    match result {
         Ok(purge) => Ok(Purge { command, ..purge }),
         Err(error) if order.failed == PurgeFailure::Continue && may_continue(&error) => {
             let took = Nanos::from(began.elapsed());
@@ -125,32 +125,32 @@ fn may_continue(error: &HostError) -> bool {
 /// Reads the sample blocks back and returns the result of a purge.
 fn verify(
     plan: &PurgePlan,
-    done: PurgeOutcome,
+    outcome: PurgeOutcome,
     places: &SamplePlaces,
     target: &Target,
     tools: &dyn Tools,
     took: Nanos,
 ) -> Result<Purge, HostError> {
-    if matches!(done, PurgeOutcome::Unknown) {
+    if matches!(outcome, PurgeOutcome::Unknown) {
         return Ok(Purge::none(&no_discard(&target.device().name)));
     }
-    let read = places.compare(target)?;
+    let read_back = places.compare(target)?;
     let mut remarks = vec![plan.remark.clone()];
-    if let PurgeOutcome::PurgedBy(tool) = done {
+    if let PurgeOutcome::PurgedBy(tool) = outcome {
         let path = tools.path_of(tool);
         remarks.extend(path.map(|path| format!("commanded by {}", path.display())));
     }
-    if read.written_before == 0 {
+    if read_back.written_before == 0 {
         remarks.push(
             "no sample block held data before the purge, so the read-back proves nothing".into(),
         );
     }
     match plan.method {
-        _ if read.is_blank() => {}
+        _ if read_back.is_blank() => {}
         PurgeMethod::Discard => remarks.push(
             "some sample blocks are not blank; a discard does not guarantee that they are".into(),
         ),
-        method if method.is_cryptographic() && read.unchanged == 0 => {
+        method if method.is_cryptographic() && read_back.unchanged == 0 => {
             remarks
                 .push("sample blocks are not blank, as a new key allows; none is unchanged".into());
         }
@@ -158,14 +158,14 @@ fn verify(
             return Err(HostError::PurgeFailed {
                 device: target.device().path.clone(),
                 method: method.to_string(),
-                why: format!("not blank: {read}"),
+                why: format!("not blank: {read_back}"),
             });
         }
     }
     remarks.retain(|remark| !remark.is_empty());
     Ok(Purge {
-        blank: Some(read.is_blank()),
-        read_back: Some(read),
+        blank: Some(read_back.is_blank()),
+        read_back: Some(read_back),
         remark: remarks.join("; "),
         ..Purge::new(plan.method, took)
     })
@@ -175,7 +175,7 @@ impl PurgePlan {
     fn carry_out(&self, work: &mut PurgeContext<'_>) -> Result<PurgeOutcome, HostError> {
         let device = work.target.device().path.clone();
         let method = self.method.to_string();
-        let done = match &self.command {
+        let result = match &self.command {
             PurgeCommand::Nothing => Ok(PurgeOutcome::Purged),
             PurgeCommand::File => reallocate(work.target).map(|()| PurgeOutcome::Purged),
             PurgeCommand::Discard => discard::discard(work),
@@ -188,7 +188,7 @@ impl PurgePlan {
             }
             PurgeCommand::Vendor(command) => command.carry_out(work).map(|()| PurgeOutcome::Purged),
         };
-        done.map_err(|error| match error {
+        result.map_err(|error| match error {
             HostError::ToolFailed { .. }
             | HostError::Io { .. }
             | HostError::NvmeStatus { .. }

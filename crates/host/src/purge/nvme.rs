@@ -189,30 +189,30 @@ fn siblings(
     admin: &dyn NvmeAdmin,
     identity: &ReadPage,
 ) -> Result<Vec<SysfsNode>, String> {
-    let own = subsystem(whole)?;
-    let mut seen = Vec::new();
+    let own_subsystem = subsystem(whole)?;
+    let mut siblings = Vec::new();
     for node in SysfsNode::try_all(roots).map_err(|error| error.to_string())? {
         let is_other = node.name.starts_with("nvme") && node != *whole && !node.is_hidden();
-        if is_other && subsystem(&node)? == own {
-            seen.push(node);
+        if is_other && subsystem(&node)? == own_subsystem {
+            siblings.push(node);
         }
     }
     if identity.number(&controller::OACS).unwrap_or(0) & OACS_NAMESPACES == 0 {
-        return Ok(seen);
+        return Ok(siblings);
     }
     let list = admin
         .identify(IdentifyData::AllocatedNamespaces, 0)
         .map_err(|error| format!("its other namespaces are unknown: {error}"))?;
     let known = |number: u32| {
         let is = |node: &SysfsNode| node.number::<u32>("nsid") == Some(number);
-        is(whole) || seen.iter().any(is)
+        is(whole) || siblings.iter().any(is)
     };
     // Up to 1024 numbers in ascending order, then zeros.
     let numbers = list.as_chunks::<4>().0.iter().map(|bytes| u32::from_le_bytes(*bytes));
     let hidden: Vec<u32> =
         numbers.take_while(|number| *number != 0).filter(|number| !known(*number)).collect();
     match hidden.as_slice() {
-        [] => Ok(seen),
+        [] => Ok(siblings),
         hidden => Err(format!(
             "it also erases namespaces that are not block devices here ({hidden:?}); attach them \
              (nvme attach-ns) or delete them (nvme delete-ns)"
@@ -250,8 +250,8 @@ impl NvmePurgeCommand {
         admin: &dyn NvmeAdmin,
         work: &mut PurgeContext<'_>,
     ) -> Result<PurgeOutcome, HostError> {
-        let sent = work.send_to_end(admin, &request.command(FORMAT_TIMEOUT), "formatting");
-        sent_or_by_tool(sent, &format_arguments(&self.node, request), |arguments| {
+        let result = work.send_to_end(admin, &request.command(FORMAT_TIMEOUT), "formatting");
+        sent_or_by_tool(result, &format_arguments(&self.node, request), |arguments| {
             work.run_to_end(NVME, arguments, FORMAT_TIMEOUT, "formatting")
         })
     }
@@ -262,9 +262,9 @@ impl NvmePurgeCommand {
         admin: &dyn NvmeAdmin,
         work: &mut PurgeContext<'_>,
     ) -> Result<PurgeOutcome, HostError> {
-        let sent = admin.send(&action.command(), &mut []).map(drop);
+        let result = admin.send(&action.command(), &mut []).map(drop);
         let outcome =
-            sent_or_by_tool(sent, &sanitize_arguments(&self.node, action), |arguments| {
+            sent_or_by_tool(result, &sanitize_arguments(&self.node, action), |arguments| {
                 work.tools.run(NVME, arguments, SANITIZE_TIMEOUT)
             })?;
         let node = self.node.path.display();

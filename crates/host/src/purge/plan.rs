@@ -125,8 +125,8 @@ impl<'a> PurgeCandidates<'a> {
             PurgeMethod::Discard if self.target.is_file() => PurgeMethod::RecreateFile,
             other => other,
         };
-        let found = self.abilities.into_iter().find(|ability| ability.method == wanted);
-        let Some(PurgeSupport { method, command, .. }) = found else {
+        let ability = self.abilities.into_iter().find(|ability| ability.method == wanted);
+        let Some(PurgeSupport { method, command, .. }) = ability else {
             let transport = &device.transport;
             let why = format!("the device ({transport}) does not support that command set");
             return Err(refused(why));

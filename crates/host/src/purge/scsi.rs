@@ -108,8 +108,8 @@ fn is_reported(list: &str, opcode: u8, action: Option<u8>) -> bool {
     list.lines().any(|line| {
         let mut words =
             line.split(|c: char| c.is_whitespace() || c == ',').filter(|w| !w.is_empty());
-        let found = words.next().filter(|word| word.len() == 2).and_then(hex);
-        found == Some(opcode) && action.is_none_or(|_| words.next().and_then(hex) == action)
+        let code = words.next().filter(|word| word.len() == 2).and_then(hex);
+        code == Some(opcode) && action.is_none_or(|_| words.next().and_then(hex) == action)
     })
 }
 

@@ -95,9 +95,9 @@ impl VendorCommand {
             let line = line.strip_suffix(b"\0").unwrap_or(&line);
             let words: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
             // An interpreter or sudo may precede the program.
-            let at = words.len().checked_sub(arguments.len() + 1);
-            let named = at.map(|at| file_name(words[at]));
-            if words.ends_with(&arguments) && named == Some(program) {
+            let index = words.len().checked_sub(arguments.len() + 1);
+            let word = index.map(|index| file_name(words[index]));
+            if words.ends_with(&arguments) && word == Some(program) {
                 return Ok(system_roots::file_name(&process).parse().ok());
             }
         }
@@ -181,30 +181,30 @@ impl VendorCommand {
             why,
         };
         let path = self.node.path(&self.roots);
-        let named = path.metadata().map(|metadata| metadata.rdev()).ok();
-        let held = target.file().metadata().map(|metadata| metadata.rdev()).ok();
-        if named.is_none() || named != held {
+        let path_device = path.metadata().map(|metadata| metadata.rdev()).ok();
+        let target_device = target.file().metadata().map(|metadata| metadata.rdev()).ok();
+        if path_device.is_none() || path_device != target_device {
             return Err(changed(format!("{} is another device now", path.display())));
         }
         if length_of(target.file()).ok() != Some(armed.capacity.0) {
             return Err(changed("its capacity has changed".to_owned()));
         }
-        let now = describe(&self.node, &path, &self.roots);
-        for (what, before, now) in [
-            ("serial number", &armed.serial, &now.serial),
-            ("model", &armed.model, &now.model),
-            ("identifier (wwid)", &armed.wwid, &now.wwid),
+        let current = describe(&self.node, &path, &self.roots);
+        for (what, before, after) in [
+            ("serial number", &armed.serial, &current.serial),
+            ("model", &armed.model, &current.model),
+            ("identifier (wwid)", &armed.wwid, &current.wwid),
         ] {
-            if before != now {
+            if before != after {
                 let shown = |text: &Option<String>| text.clone().unwrap_or_else(|| "none".into());
-                let (before, now) = (shown(before), shown(now));
-                return Err(changed(format!("its {what} was {before} and is {now}")));
+                let (before, after) = (shown(before), shown(after));
+                return Err(changed(format!("its {what} was {before} and is {after}")));
             }
         }
-        if armed.logical_sector != now.logical_sector {
+        if armed.logical_sector != current.logical_sector {
             return Err(changed(format!(
                 "its sectors had {} bytes and have {}",
-                armed.logical_sector, now.logical_sector
+                armed.logical_sector, current.logical_sector
             )));
         }
         Ok(())

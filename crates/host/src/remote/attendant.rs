@@ -113,8 +113,8 @@ const NAME_LENGTH: usize = 20;
 
 /// Refuses any directory that was not created for this command, because it is removed at the end.
 fn require_own_place(place: &Path) -> Result<(), String> {
-    let found = fs::symlink_metadata(place).map_err(|error| error.to_string())?;
-    let is_own = found.uid() == effective_uid() && found.mode() & 0o777 == 0o700;
+    let metadata = fs::symlink_metadata(place).map_err(|error| error.to_string())?;
+    let is_own = metadata.uid() == effective_uid() && metadata.mode() & 0o777 == 0o700;
     let name = place.file_name().unwrap_or_default().to_string_lossy();
     let random = name.strip_prefix("steadfast-").unwrap_or_default();
     let is_made =
@@ -230,8 +230,8 @@ impl HostAgent {
 
     /// Checks again that nothing has started to use the held device.
     fn check(&mut self) -> Result<(), String> {
-        let held = self.held.as_mut().ok_or("the device is not held")?;
-        verify_still_free(held, &self.roots).map_err(|why| with_remedy(&why))
+        let target = self.held.as_mut().ok_or("the device is not held")?;
+        verify_still_free(target, &self.roots).map_err(|why| with_remedy(&why))
     }
 
     /// Starts a fio server. Returns the file descriptor of its handle on the device.
@@ -259,8 +259,8 @@ impl HostAgent {
         // The shell reads this to kill the server if this process is killed.
         fs::write("server", child.id().to_string()).map_err(failed)?;
         let server = self.server.insert(FioServer { child });
-        let begun = Instant::now();
-        while begun.elapsed() < START_TIMEOUT {
+        let start = Instant::now();
+        while start.elapsed() < START_TIMEOUT {
             if socket.exists() {
                 return Ok(handle);
             }
@@ -299,9 +299,9 @@ impl Drop for FioServer {
         // have been reused.
         let signal = |signal: i32| unsafe { libc::kill(-group, signal) };
         signal(libc::SIGTERM);
-        let begun = Instant::now();
+        let start = Instant::now();
         // The group leader remains as a zombie until it is waited for; the workers must exit.
-        while begun.elapsed() < EXIT_TIMEOUT && has_running(group) {
+        while start.elapsed() < EXIT_TIMEOUT && has_running(group) {
             std::thread::sleep(POLL_INTERVAL);
         }
         signal(libc::SIGKILL);

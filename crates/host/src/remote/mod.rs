@@ -93,15 +93,16 @@ pub fn arm_hosts(
     path: &str,
     consent: HostsConsent<'_>,
 ) -> Result<RemoteTarget, RemoteError> {
-    let mut reached = reach(list, path)?;
-    let device = reached.examine(path, consent)?;
-    let here = if consent == HostsConsent::Read { Vec::new() } else { reached.hold_here(path)? };
-    let ConnectedHosts { hosts, place } = reached;
+    let mut connected = reach(list, path)?;
+    let device = connected.examine(path, consent)?;
+    let local_targets =
+        if consent == HostsConsent::Read { Vec::new() } else { connected.hold_here(path)? };
+    let ConnectedHosts { hosts, place } = connected;
     let mut target = RemoteTarget {
         device,
         writable: consent != HostsConsent::Read,
         hosts: Vec::new(),
-        _here: here,
+        _here: local_targets,
         _place: Some(place),
     };
     for ConnectedHost { mut session, view, holds } in hosts {
@@ -126,7 +127,7 @@ pub fn arm_hosts(
 ///
 /// # Errors
 /// As [`arm_hosts`] for reading.
-pub fn look_from_hosts(list: &HostList, path: &str) -> Result<Device, RemoteError> {
+pub fn inspect_from_hosts(list: &HostList, path: &str) -> Result<Device, RemoteError> {
     reach(list, path)?.examine(path, HostsConsent::Read)
 }
 
@@ -332,9 +333,9 @@ impl ConnectedHosts {
     ) -> Result<(), RemoteError> {
         for (host, losses) in self.hosts.iter().zip(losses) {
             if !given.contains(&host.confirmation()) {
-                let lost = losses_text(losses);
+                let text = losses_text(losses);
                 return Err(host.session.error(format!(
-                    "overwriting {path} is not confirmed there; it would destroy: {lost}. To \
+                    "overwriting {path} is not confirmed there; it would destroy: {text}. To \
                      destroy all of that, confirm with {}",
                     self.confirmations().join(" ")
                 )));
@@ -373,7 +374,7 @@ impl ConnectedHosts {
         if self.hosts.iter().any(|host| host.view.boot == boot) {
             return Ok(Vec::new());
         }
-        let mut held = Vec::new();
+        let mut targets = Vec::new();
         for device in devices(&roots).map_err(|error| refused(error.to_string()))? {
             if !self.hosts[0].view.may_be(&device) {
                 continue;
@@ -382,7 +383,7 @@ impl ConnectedHosts {
                 confirmation(&device, &roots).map_err(|error| refused(error.to_string()))?;
             let consent = Consent::Destroy { confirmation: Some(named) };
             let armed = arm(&device, &consent, &[], &roots);
-            held.push(armed.map_err(|why| {
+            targets.push(armed.map_err(|why| {
                 refused(format!(
                     "this machine's {} has the same size, nothing shows that it is another \
                      device, and it is not free: {why}",
@@ -390,7 +391,7 @@ impl ConnectedHosts {
                 ))
             })?);
         }
-        Ok(held)
+        Ok(targets)
     }
 }
 
@@ -416,7 +417,7 @@ impl RemoteTarget {
     ///
     /// # Errors
     /// A host uses the device or does not answer.
-    pub fn look_again(&mut self) -> Result<(), RemoteError> {
+    pub fn check_still_free(&mut self) -> Result<(), RemoteError> {
         if !self.writable {
             return Ok(());
         }
@@ -445,13 +446,8 @@ impl RemoteTarget {
                 continue;
             }
             session.request("counters").ok()?;
-            let counted: KernelCounters = session.parsed::<Option<_>>("counters").ok()??;
-            sum.reads += counted.reads;
-            sum.read_merges += counted.read_merges;
-            sum.read_bytes += counted.read_bytes;
-            sum.writes += counted.writes;
-            sum.write_merges += counted.write_merges;
-            sum.write_bytes += counted.write_bytes;
+            let counters: KernelCounters = session.parsed::<Option<_>>("counters").ok()??;
+            sum.add(&counters);
             kernels.push(boot);
         }
         Some(sum)
@@ -468,8 +464,8 @@ impl RemoteHost {
         let (Some(session), Some(offset)) = (&mut self.session, self.clock_offset_ns) else {
             return Ok(false);
         };
-        let there = i128::from(unix.0) + offset;
-        session.ask(&format!("at {there}"))?;
+        let host_time = i128::from(unix.0) + offset;
+        session.ask(&format!("at {host_time}"))?;
         Ok(true)
     }
 
@@ -509,12 +505,12 @@ fn clock_offset_ns(session: &mut RemoteSession) -> Result<i128, RemoteError> {
         let before = unix_nanos();
         let text = session.value("clock", "clock")?;
         let after = unix_nanos();
-        let there: i128 = text
+        let host_time: i128 = text
             .parse()
             .map_err(|_| session.error(format!("its clock '{text}' is not a number")))?;
         let took = after - before;
         if took < quickest {
-            (quickest, offset) = (took, there - (before + took / 2));
+            (quickest, offset) = (took, host_time - (before + took / 2));
         }
     }
     Ok(offset)

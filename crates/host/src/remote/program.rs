@@ -76,8 +76,8 @@ mod tests {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).unwrap();
         // This test binary lists its tests.
         let output = std::process::Command::new(&path).arg("--list").output().unwrap();
-        let listed = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(listed.contains("the_loaded_segments_are_enough_to_run"), "{output:?}");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(text.contains("the_loaded_segments_are_enough_to_run"), "{output:?}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! when the connection ends, everything is removed from the host.
 
 use super::program::ProgramImage;
-use crate::tool::command;
+use crate::tool::{command, wait_for_exit};
 use serde::de::DeserializeOwned;
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -103,10 +103,10 @@ impl RemoteSession {
                 _ => format!("ssh cannot be run: {error}"),
             },
         };
-        let there = format!("/tmp/steadfast-{name}");
+        let remote_directory = format!("/tmp/steadfast-{name}");
         let socket = directory.join(format!("{name}.socket"));
         let silence = ANSWER_TIMEOUT.as_secs();
-        let (device, place) = (shell_quoted(device), shell_quoted(&there));
+        let (device, place) = (shell_quoted(device), shell_quoted(&remote_directory));
         let version = concat!("version='steadfast ", env!("CARGO_PKG_VERSION"), "'");
         let text = format!("device={device}\nplace={place}\n{version}\nsilence={silence}\n{SHELL}");
         let mut command = command(Path::new("ssh")).map_err(failed)?;
@@ -117,7 +117,13 @@ impl RemoteSession {
             command.args(["-o", option]);
         }
         let mut child = command
-            .args(["-T", "-L", &format!("{}:{there}/socket", socket.display()), "--", host])
+            .args([
+                "-T",
+                "-L",
+                &format!("{}:{remote_directory}/socket", socket.display()),
+                "--",
+                host,
+            ])
             .arg(format!("exec sh -c 'eval \"$(head -c {})\"'", text.len()))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -185,8 +191,8 @@ impl RemoteSession {
     /// Waits for an answer and returns the value that follows `word`.
     pub fn answered(&mut self, word: &str) -> Result<String, RemoteError> {
         let lines = self.answer()?;
-        let found = lines.iter().find_map(|line| line.strip_prefix(word));
-        match found {
+        let value = lines.iter().find_map(|line| line.strip_prefix(word));
+        match value {
             Some(value) => Ok(value.trim().to_owned()),
             None => Err(self.error(format!("it did not answer with '{word}'"))),
         }
@@ -211,7 +217,7 @@ impl RemoteSession {
     /// Waits for the lines of an answer, as long as sending the program makes progress and
     /// [`ANSWER_TIMEOUT`] beyond that.
     pub fn answer(&mut self) -> Result<Vec<String>, RemoteError> {
-        let mut begun = Instant::now();
+        let mut start = Instant::now();
         let mut sent = self.sent.load(Ordering::Relaxed);
         let mut lines = Vec::new();
         let mut length = 0;
@@ -247,9 +253,9 @@ impl RemoteSession {
                     let now = self.sent.load(Ordering::Relaxed);
                     if now != sent {
                         sent = now;
-                        begun = Instant::now();
+                        start = Instant::now();
                     }
-                    if begun.elapsed() > ANSWER_TIMEOUT {
+                    if start.elapsed() > ANSWER_TIMEOUT {
                         // A late answer would be mistaken for the answer to the next request.
                         self.hang_up();
                         let seconds = ANSWER_TIMEOUT.as_secs();
@@ -283,14 +289,7 @@ impl RemoteSession {
 
     /// Waits for ssh to exit, at most this long. Returns true if it has exited.
     fn wait(&mut self, timeout: Duration) -> bool {
-        let begun = Instant::now();
-        while begun.elapsed() < timeout {
-            if !matches!(self.child.try_wait(), Ok(None)) {
-                return true;
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        false
+        !matches!(wait_for_exit(&mut self.child, timeout, &mut |_| {}), Ok(None))
     }
 }
 

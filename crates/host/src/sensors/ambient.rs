@@ -39,7 +39,7 @@ impl AmbientSensor {
 
 fn celsius(path: &Path) -> Option<f64> {
     // A pipe or a device would block.
-    if !path.metadata().is_ok_and(|found| found.is_file()) {
+    if !path.metadata().is_ok_and(|metadata| metadata.is_file()) {
         return None;
     }
     let degrees = read_number::<i64>(path)? as f64 / 1000.0;
@@ -48,7 +48,7 @@ fn celsius(path: &Path) -> Option<f64> {
 
 /// Returns the input file of the only sensor with this label.
 fn labeled(label: &str, roots: &SystemRoots) -> Result<PathBuf, String> {
-    let mut found = Vec::new();
+    let mut inputs = Vec::new();
     let mut labels = Vec::new();
     for monitor in entries(&roots.sys.join("class/hwmon")) {
         for file in entries(&monitor) {
@@ -59,7 +59,7 @@ fn labeled(label: &str, roots: &SystemRoots) -> Result<PathBuf, String> {
             }
             let Some(text) = read_text(&file) else { continue };
             if text == label {
-                found.push(monitor.join(format!("{sensor}_input")));
+                inputs.push(monitor.join(format!("{sensor}_input")));
             }
             labels.push(text);
         }
@@ -67,7 +67,7 @@ fn labeled(label: &str, roots: &SystemRoots) -> Result<PathBuf, String> {
     labels.sort();
     labels.dedup();
     let labels = if labels.is_empty() { "none".to_owned() } else { labels.join(", ") };
-    match found.as_slice() {
+    match inputs.as_slice() {
         [only] => Ok(only.clone()),
         [] => Err(format!("no sensor has the label '{label}'; labels of this host: {labels}")),
         several => {

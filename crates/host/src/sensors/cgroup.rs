@@ -276,11 +276,11 @@ fn unified_levels(path: &str, roots: &SystemRoots) -> Vec<PathBuf> {
 fn levels(mount: &Path, path: &str) -> Vec<PathBuf> {
     let relative = Path::new(path.trim_start_matches('/'));
     let is_plain = relative.components().all(|part| matches!(part, Component::Normal(_)));
-    let own = mount.join(relative);
-    if !is_plain || !own.is_dir() {
+    let group = mount.join(relative);
+    if !is_plain || !group.is_dir() {
         return vec![mount.to_owned()];
     }
-    own.ancestors().take_while(|level| level.starts_with(mount)).map(Path::to_owned).collect()
+    group.ancestors().take_while(|level| level.starts_with(mount)).map(Path::to_owned).collect()
 }
 
 /// Returns a group's processor quota, in processors; `None` if it has none.

@@ -74,8 +74,8 @@ fn network(text: &str) -> Option<NetworkCounts> {
 fn retransmitted(text: &str) -> Option<u64> {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix("Tcp:"));
     let (names, values) = (lines.next()?, lines.next()?);
-    let at = names.split_whitespace().position(|name| name == "RetransSegs")?;
-    values.split_whitespace().nth(at)?.parse().ok()
+    let index = names.split_whitespace().position(|name| name == "RetransSegs")?;
+    values.split_whitespace().nth(index)?.parse().ok()
 }
 
 impl HostCounters {

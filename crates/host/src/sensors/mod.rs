@@ -29,9 +29,9 @@ pub fn kernel_counters(device: &Device, roots: &SystemRoots) -> Option<KernelCou
     match SysfsNode::from_name(&device.name, roots) {
         Some(node) => node_counters(&node, roots),
         None => {
-            let counted = parse_counters(&disk_statistics(&device.name, roots)?)?;
+            let counters = parse_counters(&disk_statistics(&device.name, roots)?)?;
             // Without sysfs, the flush field cannot be distinguished from an uncounted 0.
-            Some(KernelCounters { flushes: None, ..counted })
+            Some(KernelCounters { flushes: None, ..counters })
         }
     }
 }
@@ -41,10 +41,10 @@ pub fn kernel_counters(device: &Device, roots: &SystemRoots) -> Option<KernelCou
 pub(crate) fn node_counters(node: &SysfsNode, roots: &SystemRoots) -> Option<KernelCounters> {
     let mut sum: Option<KernelCounters> = None;
     for statistics in stat_texts(node, roots)? {
-        let own = parse_counters(&statistics)?;
+        let counters = parse_counters(&statistics)?;
         match &mut sum {
-            Some(sum) => sum.add(&own),
-            None => sum = Some(own),
+            Some(sum) => sum.add(&counters),
+            None => sum = Some(counters),
         }
     }
     // Flushes are counted for request queues of whole devices; elsewhere the column is 0.
@@ -90,8 +90,8 @@ fn stat_texts(node: &SysfsNode, roots: &SystemRoots) -> Option<Vec<String>> {
         if !is_counted(&whole) {
             return None;
         }
-        let own = node.text("stat").or_else(|| disk_statistics(&node.name, roots));
-        return Some(vec![own?]);
+        let statistics = node.text("stat").or_else(|| disk_statistics(&node.name, roots));
+        return Some(vec![statistics?]);
     }
     if node != &whole {
         return None;

@@ -19,9 +19,9 @@ pub(super) fn own_monitors(device: &Device, roots: &SystemRoots) -> Vec<PathBuf>
 
 /// Returns the hwmon directories in a sysfs directory, directly in it or in its `hwmon`.
 fn monitors(directory: &Path) -> Vec<PathBuf> {
-    let mut found = entries(&directory.join("hwmon"));
-    found.extend(entries(directory).into_iter().filter(|path| {
+    let mut directories = entries(&directory.join("hwmon"));
+    directories.extend(entries(directory).into_iter().filter(|path| {
         file_name(path).strip_prefix("hwmon").is_some_and(|number| !number.is_empty())
     }));
-    found
+    directories
 }

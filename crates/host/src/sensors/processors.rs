@@ -77,9 +77,9 @@ impl ProcessorTimes {
     /// passed. A time that decreased, which the kernel allows (proc(5), `iowait`), gives a share
     /// of 0.
     pub fn since(&self, before: &ProcessorTimes) -> Option<HostCpu> {
-        let all = self.ticks_since(before);
-        let share = |now: u64, then: u64| now.saturating_sub(then) as f64 / all;
-        (all > 0.0).then(|| HostCpu {
+        let ticks = self.ticks_since(before);
+        let share = |now: u64, then: u64| now.saturating_sub(then) as f64 / ticks;
+        (ticks > 0.0).then(|| HostCpu {
             user: share(self.user, before.user),
             system: share(self.system, before.system),
             io_wait: share(self.io_wait, before.io_wait),

@@ -19,7 +19,7 @@ use std::os::unix::net::UnixListener;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use steadfast_domain::{Bytes, Device};
@@ -34,28 +34,18 @@ const WORKERS: usize = 16;
 
 const IMAGE_LENGTH: u64 = 2 * MIB;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum BlockUse {
     Mounted,
     MountedInAnotherNamespace,
     FileSystemContext,
     Swap,
     ExternalJournal,
-    OpenExclusively,
-    OpenForWriting,
-    MappedShared,
-    OpenAfterFirstThreadEnded,
-    MappedAfterFirstThreadEnded,
-    OpenInTableOfThread,
+    DeviceHeld(HoldMethod),
     MountedByLoopAbove,
     MountedBySecondLoop,
     MountedByReadOnlyLoop,
-    FileLockedWithFlock,
-    FileLockedWithPosix,
-    FileLockedWithOfd,
-    FileOpenForWriting,
-    FileMappedShared,
-    FileLeased,
+    FileHeld(HoldMethod),
     SwapFile,
 }
 
@@ -65,21 +55,21 @@ const USES: [BlockUse; 21] = [
     BlockUse::FileSystemContext,
     BlockUse::Swap,
     BlockUse::ExternalJournal,
-    BlockUse::OpenExclusively,
-    BlockUse::OpenForWriting,
-    BlockUse::MappedShared,
-    BlockUse::OpenAfterFirstThreadEnded,
-    BlockUse::MappedAfterFirstThreadEnded,
-    BlockUse::OpenInTableOfThread,
+    BlockUse::DeviceHeld(HoldMethod::Exclusively),
+    BlockUse::DeviceHeld(HoldMethod::Open),
+    BlockUse::DeviceHeld(HoldMethod::Mapped),
+    BlockUse::DeviceHeld(HoldMethod::ThreadOpen),
+    BlockUse::DeviceHeld(HoldMethod::ThreadMapped),
+    BlockUse::DeviceHeld(HoldMethod::ThreadTable),
     BlockUse::MountedByLoopAbove,
     BlockUse::MountedBySecondLoop,
     BlockUse::MountedByReadOnlyLoop,
-    BlockUse::FileLockedWithFlock,
-    BlockUse::FileLockedWithPosix,
-    BlockUse::FileLockedWithOfd,
-    BlockUse::FileOpenForWriting,
-    BlockUse::FileMappedShared,
-    BlockUse::FileLeased,
+    BlockUse::FileHeld(HoldMethod::Flock),
+    BlockUse::FileHeld(HoldMethod::Posix),
+    BlockUse::FileHeld(HoldMethod::Ofd),
+    BlockUse::FileHeld(HoldMethod::Open),
+    BlockUse::FileHeld(HoldMethod::Mapped),
+    BlockUse::FileHeld(HoldMethod::Lease),
     BlockUse::SwapFile,
 ];
 
@@ -89,13 +79,13 @@ impl BlockUse {
     fn blocks_loops(self) -> bool {
         !matches!(
             self,
-            BlockUse::FileOpenForWriting | BlockUse::FileMappedShared | BlockUse::FileLeased
+            BlockUse::FileHeld(HoldMethod::Open | HoldMethod::Mapped | HoldMethod::Lease)
         )
     }
 
     /// Returns true for a use of the image that needs no loop device under test.
     fn is_of_file(self) -> bool {
-        self >= BlockUse::MountedByReadOnlyLoop
+        matches!(self, BlockUse::MountedByReadOnlyLoop | BlockUse::FileHeld(_) | BlockUse::SwapFile)
     }
 }
 
@@ -324,12 +314,7 @@ impl StateFixture {
             }
             BlockUse::Swap => self.swap(node()),
             BlockUse::ExternalJournal => self.journal(node()),
-            BlockUse::OpenExclusively => self.hold(node(), HoldMethod::Exclusively),
-            BlockUse::OpenForWriting => self.hold(node(), HoldMethod::Open),
-            BlockUse::MappedShared => self.hold(node(), HoldMethod::Mapped),
-            BlockUse::OpenAfterFirstThreadEnded => self.hold(node(), HoldMethod::ThreadOpen),
-            BlockUse::MappedAfterFirstThreadEnded => self.hold(node(), HoldMethod::ThreadMapped),
-            BlockUse::OpenInTableOfThread => self.hold(node(), HoldMethod::ThreadTable),
+            BlockUse::DeviceHeld(how) => self.hold(node(), how),
             BlockUse::MountedByLoopAbove => {
                 let above = self.attach(node(), &[])?;
                 self.mount(&above)
@@ -342,12 +327,7 @@ impl StateFixture {
                 let second = self.attach(&image, &["--read-only"])?;
                 self.mount(&second)
             }
-            BlockUse::FileLockedWithFlock => self.hold(&image, HoldMethod::Flock),
-            BlockUse::FileLockedWithPosix => self.hold(&image, HoldMethod::Posix),
-            BlockUse::FileLockedWithOfd => self.hold(&image, HoldMethod::Ofd),
-            BlockUse::FileOpenForWriting => self.hold(&image, HoldMethod::Open),
-            BlockUse::FileMappedShared => self.hold(&image, HoldMethod::Mapped),
-            BlockUse::FileLeased => self.hold(&image, HoldMethod::Lease),
+            BlockUse::FileHeld(how) => self.hold(&image, how),
             BlockUse::SwapFile => self.swap(&image),
         }
     }
@@ -611,9 +591,9 @@ fn partition_states() -> Vec<MatrixState> {
         BlockUse::MountedInAnotherNamespace,
         BlockUse::FileSystemContext,
         BlockUse::Swap,
-        BlockUse::OpenExclusively,
-        BlockUse::OpenForWriting,
-        BlockUse::MappedShared,
+        BlockUse::DeviceHeld(HoldMethod::Exclusively),
+        BlockUse::DeviceHeld(HoldMethod::Open),
+        BlockUse::DeviceHeld(HoldMethod::Mapped),
         BlockUse::MountedByLoopAbove,
     ];
     let names =
@@ -722,6 +702,20 @@ fn special_states() -> Vec<MatrixState> {
     states
 }
 
+/// A partition in a simulated `/sys`.
+#[derive(Clone, Copy)]
+struct PartitionEntry {
+    number: u32,
+    start: u64,
+    sectors: u64,
+}
+
+impl PartitionEntry {
+    fn new(number: u32, start: u64, sectors: u64) -> PartitionEntry {
+        PartitionEntry { number, start, sectors }
+    }
+}
+
 /// A machine whose only disk is a loop device, with a simulated `/sys` and `/proc` that can show
 /// features that this kernel lacks.
 struct SimulatedMachine {
@@ -786,23 +780,17 @@ impl SimulatedMachine {
     }
 
     /// Turns the device into a partition of a new disk that has another partition.
-    fn make_partition(&self, number: u32, [start, sectors]: [u64; 2], other: [u64; 3]) {
+    fn make_partition(&self, own: PartitionEntry, other: PartitionEntry) {
         self.write("sys/devices/disk/dev", "8:90");
         self.write("sys/devices/disk/ro", "0");
         self.write("sys/devices/disk/size", "1000000");
-        let own = format!("sys/devices/disk/{}", file_name(&self.device));
-        let [other_number, other_start, other_sectors] = other;
         self.write("sys/devices/disk/other/dev", "8:91");
         self.link("sys/dev/block/8:91", self.stage.at("sys/devices/disk/other"));
-        for (at, attribute, value) in [
-            (own.as_str(), "partition", u64::from(number)),
-            (&own, "start", start),
-            (&own, "size", sectors),
-            ("sys/devices/disk/other", "partition", other_number),
-            ("sys/devices/disk/other", "start", other_start),
-            ("sys/devices/disk/other", "size", other_sectors),
-        ] {
-            self.write(&format!("{at}/{attribute}"), &value.to_string());
+        for (name, entry) in [(file_name(&self.device), own), ("other", other)] {
+            let directory = format!("sys/devices/disk/{name}");
+            self.write(&format!("{directory}/partition"), &entry.number.to_string());
+            self.write(&format!("{directory}/start"), &entry.start.to_string());
+            self.write(&format!("{directory}/size"), &entry.sectors.to_string());
         }
     }
 
@@ -871,19 +859,28 @@ fn foreign_states() -> Vec<MatrixState> {
             m.write("proc/self/mountinfo", &line);
         }),
         simulated("partition that overlaps a mounted one", "other: mounted on /other", |m| {
-            m.make_partition(2, [40_000, IMAGE_LENGTH / 512], [1, 64, 131_072]);
+            m.make_partition(
+                PartitionEntry::new(2, 40_000, IMAGE_LENGTH / 512),
+                PartitionEntry::new(1, 64, 131_072),
+            );
             m.mount_other();
         }),
         simulated("partition in which a mounted one lies", "other: mounted on /other", |m| {
-            m.make_partition(1, [64, IMAGE_LENGTH / 512], [2, 100, 8]);
+            m.make_partition(
+                PartitionEntry::new(1, 64, IMAGE_LENGTH / 512),
+                PartitionEntry::new(2, 100, 8),
+            );
             m.mount_other();
         }),
         simulated("extended partition of a mounted one", "other: mounted on /other", |m| {
-            m.make_partition(2, [4096, 2], [5, 8192, 100]);
+            m.make_partition(PartitionEntry::new(2, 4096, 2), PartitionEntry::new(5, 8192, 100));
             m.mount_other();
         }),
         simulated("partition beside one of unknown sectors", "which sectors other has", |m| {
-            m.make_partition(2, [40_000, IMAGE_LENGTH / 512], [1, 64, 10]);
+            m.make_partition(
+                PartitionEntry::new(2, 40_000, IMAGE_LENGTH / 512),
+                PartitionEntry::new(1, 64, 10),
+            );
             fs::remove_file(m.stage.at("sys/devices/disk/other/start")).unwrap();
         }),
         simulated("mount of a thread", "mounted on /inner", |m| {
@@ -952,36 +949,47 @@ fn silent_states() -> Vec<MatrixState> {
     ]
 }
 
-/// Runs states on many threads. Returns the number of states that passed, the states that failed
-/// and those that could not be built, each with its message.
-fn check_states(states: Vec<MatrixState>) -> (usize, Vec<String>, Vec<String>) {
+/// Outcomes of states.
+#[derive(Default)]
+struct MatrixOutcomes {
+    /// Number of states that passed.
+    passed: usize,
+    /// The states that failed, each with its message.
+    failed: Vec<String>,
+    /// The states that could not be built, each with its message.
+    skipped: Vec<String>,
+}
+
+/// Runs states on many threads.
+fn check_states(states: Vec<MatrixState>) -> MatrixOutcomes {
     // A loop device in use whose backing file cannot be traced blocks other files: states that must
     // be armed and states that must be refused run alternately.
     static CHECKING: Mutex<()> = Mutex::new(());
     let _lock = CHECKING.lock().unwrap_or_else(PoisonError::into_inner);
     let queue = Mutex::new(states);
-    let (failed, skipped) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
-    let passed = AtomicU32::new(0);
+    let outcomes = Mutex::new(MatrixOutcomes::default());
     std::thread::scope(|scope| {
         for _ in 0..WORKERS {
             scope.spawn(|| {
                 loop {
                     let Some(state) = queue.lock().unwrap().pop() else { return };
                     let MatrixState { name, check } = state;
-                    match catch_unwind(AssertUnwindSafe(check)) {
-                        Ok(Ok(())) => drop(passed.fetch_add(1, Ordering::Relaxed)),
-                        Ok(Err(why)) => skipped.lock().unwrap().push(format!("{name}: {why}")),
+                    let result = catch_unwind(AssertUnwindSafe(check));
+                    let mut outcomes = outcomes.lock().unwrap();
+                    match result {
+                        Ok(Ok(())) => outcomes.passed += 1,
+                        Ok(Err(why)) => outcomes.skipped.push(format!("{name}: {why}")),
                         Err(panic) => {
                             let message = panic.downcast_ref::<String>().cloned();
                             let message = message.unwrap_or_else(|| "see above".into());
-                            failed.lock().unwrap().push(format!("{name}: {message}"));
+                            outcomes.failed.push(format!("{name}: {message}"));
                         }
                     }
                 }
             });
         }
     });
-    (passed.into_inner() as usize, failed.into_inner().unwrap(), skipped.into_inner().unwrap())
+    outcomes.into_inner().unwrap()
 }
 
 fn can_attach() -> bool {
@@ -1010,7 +1018,7 @@ fn nothing_in_use_is_armed_by_any_name() {
     states.extend(foreign_states());
     states.extend(silent_states());
     let all = states.len();
-    let (refused, failed, skipped) = check_states(states);
+    let MatrixOutcomes { passed: refused, failed, skipped } = check_states(states);
     for state in &skipped {
         skip(state);
     }
@@ -1028,7 +1036,7 @@ fn a_free_device_is_armed_by_every_name() {
     if !can_attach() {
         return;
     }
-    let (armed, failed, skipped) =
+    let MatrixOutcomes { passed: armed, failed, skipped } =
         check_states(NAMES.iter().map(|name| free_state(*name)).collect());
     skipped.iter().for_each(|state| skip(state));
     assert!(failed.is_empty(), "{failed:#?}");
@@ -1041,9 +1049,14 @@ fn a_partition_that_touches_a_mounted_one_is_armed() {
     if !can_attach() {
         return;
     }
-    for other in [[1, 64, 39_936], [3, 40_000 + IMAGE_LENGTH / 512, 9], [5, 100, 9]] {
+    let sectors = IMAGE_LENGTH / 512;
+    for other in [
+        PartitionEntry::new(1, 64, 39_936),
+        PartitionEntry::new(3, 40_000 + sectors, 9),
+        PartitionEntry::new(5, 100, 9),
+    ] {
         let machine = SimulatedMachine::new().unwrap();
-        machine.make_partition(2, [40_000, IMAGE_LENGTH / 512], other);
+        machine.make_partition(PartitionEntry::new(2, 40_000, sectors), other);
         machine.mount_other();
         drop(machine.try_arming().unwrap());
     }

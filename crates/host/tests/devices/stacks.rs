@@ -710,7 +710,7 @@ fn what_is_next_to_a_stack_is_armed() {
     }
     let states = free_states();
     let all = states.len();
-    let (armed, failed, skipped) = check_states(states);
+    let MatrixOutcomes { passed: armed, failed, skipped } = check_states(states);
     skipped.iter().for_each(|state| skip(state));
     assert!(failed.is_empty(), "{failed:#?}");
     assert_eq!(armed + skipped.len(), all);

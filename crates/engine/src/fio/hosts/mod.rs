@@ -355,7 +355,7 @@ impl Engine for FioHosts {
         let Some((shares, stimulus)) = shares.zip(step.load.stimulus().cloned()) else {
             return Err(Halt::Refused(format!("{}: the step was not prepared", step.place)));
         };
-        self.target.look_again().map_err(|error| Halt::Refused(error.to_string()))?;
+        self.target.check_still_free().map_err(|error| Halt::Refused(error.to_string()))?;
         let directory = self.files.open()?;
         let number = self.files.number;
         self.files.number += 1;
