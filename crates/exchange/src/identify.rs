@@ -117,22 +117,23 @@ fn by_lines(text: &str) -> Option<FileKind> {
     if first.starts_with("Jobname,") && first.contains("Read_IOPS") {
         return Some(FileKind::FioSynthCsv);
     }
-    let any = |is: &dyn Fn(&str) -> bool| lines(text).take(400).any(is);
-    if any(&|line| line.starts_with("KDiskMark (")) {
+    let has_line = |is_meant: &dyn Fn(&str) -> bool| lines(text).take(400).any(is_meant);
+    if has_line(&|line| line.starts_with("KDiskMark (")) {
         Some(FileKind::KDiskMark)
-    } else if any(&|line| line.starts_with("CrystalDiskMark")) {
+    } else if has_line(&|line| line.starts_with("CrystalDiskMark")) {
         Some(FileKind::CrystalDiskMark)
-    } else if any(&fio_terse::is_terse) {
+    } else if has_line(&fio_terse::is_terse) {
         Some(FileKind::FioTerse)
-    } else if any(&|line| vdbench::columns(line).is_some() || line.contains("'flatfile.html'")) {
+    } else if has_line(&|line| vdbench::columns(line).is_some() || line.contains("'flatfile.html'"))
+    {
         Some(FileKind::VdbenchFlat)
-    } else if any(&|line| line.starts_with("Results for timespan"))
+    } else if has_line(&|line| line.starts_with("Results for timespan"))
         || first.starts_with("Command Line:") && text.contains("Input parameters:")
     {
         Some(FileKind::DiskspdText)
-    } else if any(&|line| line.contains(": (g=") && line.contains("): rw=")) {
+    } else if has_line(&|line| line.contains(": (g=") && line.contains("): rw=")) {
         Some(FileKind::FioText)
-    } else if any(&is_tkperf_command) {
+    } else if has_line(&is_tkperf_command) {
         Some(FileKind::TkperfCommand)
     } else {
         by_settings(text)

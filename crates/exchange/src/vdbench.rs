@@ -8,9 +8,17 @@ use steadfast_domain::{IoStream, Nanos, Op, Stimulus};
 /// A load as workload and run definitions without their names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VdbenchRun {
-    /// Parameters of each workload definition, with its share of the I/Os.
-    workloads: Vec<(String, u64)>,
+    workloads: Vec<VdbenchWorkload>,
+    /// Parameters of the run definition.
     run: String,
+}
+
+/// A workload definition without its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct VdbenchWorkload {
+    parameters: String,
+    /// Share of the I/Os, relative to the other workloads of the run.
+    weight: u64,
 }
 
 /// Shares are written in millionths of a percent; those of a run add up to 100.
@@ -53,12 +61,15 @@ pub fn express(load: &Stimulus, duplicate_percent: u8) -> Result<VdbenchRun, Str
         let weight = u64::from(stream.weight);
         let all: u64 = zones.iter().map(|zone| u64::from(zone.weight)).sum();
         if all == 0 {
-            workloads.push((parameters, weight * SKEW_UNIT));
+            workloads.push(VdbenchWorkload { parameters, weight: weight * SKEW_UNIT });
             continue;
         }
         for zone in zones.iter().filter(|zone| zone.weight > 0) {
             let share = u128::from(weight * SKEW_UNIT) * u128::from(zone.weight);
-            workloads.push((parameters.clone() + &range(zone), (share / u128::from(all)) as u64));
+            workloads.push(VdbenchWorkload {
+                parameters: parameters.clone() + &range(zone),
+                weight: (share / u128::from(all)) as u64,
+            });
         }
     }
     if workloads.is_empty() {
@@ -89,7 +100,9 @@ pub fn write(runs: &[VdbenchRun], lun: &str, duplicate_percent: u8) -> String {
     let mut definitions = String::new();
     for (number, run) in (1..).zip(runs) {
         let mut names = Vec::new();
-        for (place, (parameters, skew)) in (1..).zip(skewed(&run.workloads)) {
+        for (place, (workload, skew)) in (1..).zip(run.workloads.iter().zip(skews(&run.workloads)))
+        {
+            let VdbenchWorkload { parameters, .. } = workload;
             let name = format!("wd{number}_{place}");
             let (whole, part) = (skew / SKEW_UNIT, skew % SKEW_UNIT);
             let _ = writeln!(text, "wd={name},sd=sd1,{parameters},skew={whole}.{part:06}");
@@ -102,19 +115,20 @@ pub fn write(runs: &[VdbenchRun], lun: &str, duplicate_percent: u8) -> String {
 
 /// Returns each workload's share in millionths of a percent. They add up to 100 %; the rounding
 /// remainder goes to the first.
-fn skewed(workloads: &[(String, u64)]) -> Vec<(&str, u64)> {
-    let all: u128 = workloads.iter().map(|(_, weight)| u128::from(*weight)).sum();
+fn skews(workloads: &[VdbenchWorkload]) -> Vec<u64> {
+    let all: u128 = workloads.iter().map(|workload| u128::from(workload.weight)).sum();
     let whole = u128::from(100 * SKEW_UNIT);
-    let share = |weight: u64| (u128::from(weight) * whole / all.max(1)) as u64;
-    let mut shares: Vec<(&str, u64)> =
-        workloads.iter().map(|(text, weight)| (text.as_str(), share(*weight))).collect();
-    let given: u64 = shares.iter().map(|(_, share)| share).sum();
-    if let Some(first) = shares.first_mut() {
-        first.1 += whole as u64 - given;
+    let skew =
+        |workload: &VdbenchWorkload| (u128::from(workload.weight) * whole / all.max(1)) as u64;
+    let mut skews: Vec<u64> = workloads.iter().map(skew).collect();
+    let sum: u64 = skews.iter().sum();
+    if let Some(first) = skews.first_mut() {
+        *first += whole as u64 - sum;
     }
-    shares
+    skews
 }
 
+/// Returns the parameters of a stream.
 fn workload(stream: &IoStream) -> Result<String, String> {
     let lacks = [
         (!matches!(stream.op, Op::Read | Op::Write), "discards and flushes as I/Os"),
@@ -123,7 +137,7 @@ fn workload(stream: &IoStream) -> Result<String, String> {
         (stream.alignment() != stream.size, "alignment other than the transfer size"),
         (!stream.size.0.is_multiple_of(512), "transfer sizes that are not multiples of 512"),
     ];
-    if let Some((_, what)) = lacks.into_iter().find(|(is, _)| *is) {
+    if let Some((_, what)) = lacks.into_iter().find(|(is_needed, _)| *is_needed) {
         return Err(format!("'{stream}': vdbench has no {what}"));
     }
     let reads = if stream.op == Op::Read { 100 } else { 0 };
@@ -137,6 +151,7 @@ fn range(zone: &Zone) -> String {
     format!(",range=({},{})", percent(zone.from_ppm), percent(zone.to_ppm))
 }
 
+/// Returns the parameters of the rate at which I/Os arrive.
 fn rate(pace: &Pace) -> Result<String, String> {
     let per_second = |ios: &u64, per: &Nanos| *ios as f64 / per.as_secs_f64();
     match pace {
@@ -155,14 +170,15 @@ fn rate(pace: &Pace) -> Result<String, String> {
     }
 }
 
+/// Returns the parameter of the data, with a comma before it; empty if the defaults suit.
 fn compression(load: &Stimulus, duplicate_percent: u8) -> Result<String, String> {
     match &load.data_pattern {
         _ if !load.alters() => Ok(String::new()),
         DataPattern::RandomUnique if duplicate_percent == 0 => Ok(String::new()),
         DataPattern::Entropy {
             random_percent: percent @ RANDOM_PERCENT_MIN..,
-            duplicate_percent: own,
-        } if *own == duplicate_percent => {
+            duplicate_percent: of_load,
+        } if *of_load == duplicate_percent => {
             Ok(format!(",compratio={:.2}", 100.0 / f64::from(*percent)))
         }
         other => Err(format!("vdbench does not write {other}")),

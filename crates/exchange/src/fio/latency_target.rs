@@ -78,11 +78,8 @@ fn pattern_of(streams: &[IoStream]) -> Option<AccessPattern> {
         distribution: first.distribution,
         durability: writes.map(|one| one.durability).unwrap_or_default(),
     };
-    let same = |own: &IoStream, other: &IoStream| {
-        IoStream { weight: 1, ..own.clone() } == IoStream { weight: 1, ..other.clone() }
-    };
+    let without_weight = |stream: &IoStream| IoStream { weight: 1, ..stream.clone() };
     let expected = pattern.streams();
-    let is_pattern = expected.len() == streams.len()
-        && expected.iter().zip(streams).all(|(own, other)| same(own, other));
+    let is_pattern = expected.iter().map(without_weight).eq(streams.iter().map(without_weight));
     is_pattern.then_some(pattern)
 }

@@ -177,13 +177,13 @@ impl JobFileParser {
         depth: usize,
         context: &mut dyn JobFileContext,
     ) {
-        for (own, line) in (1..).zip(text.lines()) {
+        for (number_in_file, line) in (1..).zip(text.lines()) {
             self.lines += 1;
             if self.lines > LINES_MAX {
                 self.errors.push(ParseError::whole("it has more than 100,000 lines"));
                 return;
             }
-            let number = included.unwrap_or(own);
+            let number = included.unwrap_or(number_in_file);
             let line = without_comment(line);
             if line.is_empty() {
                 continue;

@@ -39,10 +39,24 @@ pub(super) enum TestElement {
     WriteSaturation,
 }
 
-/// The values of a test, or an error message.
-pub(super) type TestValues = Result<(ForeignKind, Vec<ForeignValue>), String>;
+/// The values of a test.
+pub(super) struct TestValues {
+    pub(super) kind: ForeignKind,
+    pub(super) values: Vec<ForeignValue>,
+}
 
-pub(super) fn values(name: TestElement, lists: &Value) -> TestValues {
+impl TestValues {
+    /// Returns a test whose lists are empty.
+    fn none(kind: ForeignKind) -> Self {
+        TestValues { kind, values: Vec::new() }
+    }
+}
+
+/// Parses the lists of a test.
+///
+/// # Errors
+/// Returns what TKperf does not write so.
+pub(super) fn values(name: TestElement, lists: &Value) -> Result<TestValues, String> {
     let lists = list(lists, "roundmat")?;
     match name {
         TestElement::Iops => iops(lists),
@@ -77,9 +91,9 @@ fn short(value: &Value) -> String {
 }
 
 /// Returns the sizes for `count` columns: all, or all but 512 bytes.
-fn columns(all: &[Bytes], count: usize, what: &str) -> Result<Vec<Bytes>, String> {
+fn columns<'a>(all: &'a [Bytes], count: usize, what: &str) -> Result<&'a [Bytes], String> {
     if count == all.len() || count + 1 == all.len() {
-        return Ok(all[..count].to_vec());
+        return Ok(&all[..count]);
     }
     Err(format!(
         "{what} has {count} block sizes; TKperf writes {} or, without 512 bytes, {}",
@@ -95,7 +109,7 @@ fn cells(
     sizes: &[Bytes],
     measured: impl Fn(&Value, &str) -> Result<ForeignMeasured, String>,
 ) -> Result<Vec<ForeignValue>, String> {
-    let mut found = Vec::new();
+    let mut values = Vec::new();
     for (round, matrix) in (1..).zip(rounds) {
         let name = format!("round {round}");
         let rows = list(matrix, &name)?;
@@ -112,11 +126,11 @@ fn cells(
             for (size, cell) in sizes.iter().zip(row) {
                 let pattern = AccessPattern::random(*size, *mix);
                 let measured = measured(cell, &format!("{pattern} of {name}"))?;
-                found.push(ForeignValue { round, pattern, measured });
+                values.push(ForeignValue { round, pattern, measured });
             }
         }
     }
-    Ok(found)
+    Ok(values)
 }
 
 /// Returns the number of rows and columns of the first round.
@@ -126,13 +140,14 @@ fn shape(lists: &[Value]) -> (usize, usize) {
     (rows.map_or(0, Vec::len), columns.map_or(0, Vec::len))
 }
 
-fn iops(rounds: &[Value]) -> TestValues {
-    let (rows, count) = shape(rounds);
-    let (kind, mixes, sizes) = match (rows, count) {
-        (0, _) if rounds.is_empty() => return Ok((ForeignKind::Iops, Vec::new())),
-        (3, 3) => (ForeignKind::ZoneIops, &DISK_MIXES[..], DISK_SIZES.to_vec()),
-        (7, _) => (ForeignKind::Iops, &MIXES[..], columns(&SIZES, count, "round 1")?),
-        _ => {
+fn iops(rounds: &[Value]) -> Result<TestValues, String> {
+    if rounds.is_empty() {
+        return Ok(TestValues::none(ForeignKind::Iops));
+    }
+    let (kind, mixes, sizes) = match shape(rounds) {
+        (3, 3) => (ForeignKind::ZoneIops, &DISK_MIXES[..], &DISK_SIZES[..]),
+        (7, count) => (ForeignKind::Iops, &MIXES[..], columns(&SIZES, count, "round 1")?),
+        (rows, _) => {
             return Err(format!(
                 "round 1 has {rows} mixes; TKperf writes 7 for a solid-state drive and 3 for a \
                  hard disk"
@@ -142,7 +157,7 @@ fn iops(rounds: &[Value]) -> TestValues {
     let measured = |cell: &Value, what: &str| {
         Ok(ForeignMeasured { iops: number(cell, what)?, ..ForeignMeasured::default() })
     };
-    Ok((kind, cells(rounds, mixes, &sizes, measured)?))
+    Ok(TestValues { kind, values: cells(rounds, mixes, sizes, measured)? })
 }
 
 /// Parses `[min, max, mean]` in microseconds.
@@ -159,22 +174,24 @@ fn response(cell: &Value, what: &str) -> Result<ForeignMeasured, String> {
     })
 }
 
-fn latency(rounds: &[Value]) -> TestValues {
+fn latency(rounds: &[Value]) -> Result<TestValues, String> {
+    let kind = ForeignKind::Latency;
     if rounds.is_empty() {
-        return Ok((ForeignKind::Latency, Vec::new()));
+        return Ok(TestValues::none(kind));
     }
-    let sizes = columns(&LATENCY_SIZES, shape(rounds).1, "round 1")?;
-    Ok((ForeignKind::Latency, cells(rounds, &LATENCY_MIXES, &sizes, response)?))
+    let (_, count) = shape(rounds);
+    let sizes = columns(&LATENCY_SIZES, count, "round 1")?;
+    Ok(TestValues { kind, values: cells(rounds, &LATENCY_MIXES, sizes, response)? })
 }
 
 /// Parses, per block size, the list of reads and the list of writes of all rounds, in KiB/s.
-fn throughput(lists: &[Value]) -> TestValues {
+fn throughput(lists: &[Value]) -> Result<TestValues, String> {
     let (kind, sizes) = match lists.len() {
-        0 => return Ok((ForeignKind::Throughput, Vec::new())),
-        2 => (ForeignKind::ZoneThroughput, DISK_THROUGHPUT_SIZES.to_vec()),
+        0 => return Ok(TestValues::none(ForeignKind::Throughput)),
+        2 => (ForeignKind::ZoneThroughput, &DISK_THROUGHPUT_SIZES[..]),
         count => (ForeignKind::Throughput, columns(&THROUGHPUT_SIZES, count, "roundmat")?),
     };
-    let mut found = Vec::new();
+    let mut values = Vec::new();
     for (size, of_size) in sizes.iter().zip(lists) {
         let name = size.transfer_size();
         let [reads, writes] = list(of_size, &name)? else {
@@ -188,18 +205,19 @@ fn throughput(lists: &[Value]) -> TestValues {
                     bytes_per_second: rate.map(|kib| kib * 1024.0),
                     ..ForeignMeasured::default()
                 };
-                found.push(ForeignValue { round, pattern, measured });
+                values.push(ForeignValue { round, pattern, measured });
             }
         }
     }
-    Ok((kind, found))
+    Ok(TestValues { kind, values })
 }
 
 /// Parses the IOPS of all minutes and the response times of all minutes.
-fn saturation(lists: &[Value]) -> TestValues {
+fn saturation(lists: &[Value]) -> Result<TestValues, String> {
+    let kind = ForeignKind::WriteSaturation;
     let [iops, responses] = lists else {
         return match lists.len() {
-            0 => Ok((ForeignKind::WriteSaturation, Vec::new())),
+            0 => Ok(TestValues::none(kind)),
             count => Err(format!("roundmat has {count} lists instead of IOPS and latencies")),
         };
     };
@@ -209,11 +227,11 @@ fn saturation(lists: &[Value]) -> TestValues {
         return Err(format!("roundmat has IOPS of {some} rounds and latencies of {others}"));
     }
     let pattern = AccessPattern::random(SATURATION_SIZE, 0);
-    let mut found = Vec::new();
+    let mut values = Vec::new();
     for (round, (iops, times)) in (1..).zip(iops.iter().zip(responses)) {
         let what = format!("round {round}");
         let measured = ForeignMeasured { iops: number(iops, &what)?, ..response(times, &what)? };
-        found.push(ForeignValue { round, pattern, measured });
+        values.push(ForeignValue { round, pattern, measured });
     }
-    Ok((ForeignKind::WriteSaturation, found))
+    Ok(TestValues { kind, values })
 }

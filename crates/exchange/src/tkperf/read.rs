@@ -1,6 +1,6 @@
 //! Parses a log into a run.
 
-use super::matrix::{self, TestElement};
+use super::matrix::{self, TestElement, TestValues};
 use crate::ParseError;
 use crate::xml::parse_xml;
 use roxmltree::Node;
@@ -134,7 +134,7 @@ fn read_test(
         let what = format!("<{}> has no <roundmat>: its values are missing", name(element));
         ParseError::at(line(element), what)
     })?;
-    let (kind, values) = matrix::values(test, &lists).map_err(|why| {
+    let TestValues { kind, values } = matrix::values(test, &lists).map_err(|why| {
         ParseError::at(fields.line_of("roundmat"), format!("<{}>: {why}", name(element)))
     })?;
     if values.is_empty() {
