@@ -22,7 +22,7 @@ static __always_inline __u64 mix64(__u64 value)
 }
 
 /* Maps a position in a file to a number that is unique among all files, as in
- * steadfast_trace::sequence; 0 stands for none. */
+ * steadfast_analysis::annotate::sequential; 0 stands for none. */
 static __always_inline __u64 place_in_file(struct record *record, __u64 offset)
 {
 	return offset + mix64(record->inode) + 1;

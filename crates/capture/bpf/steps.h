@@ -9,7 +9,7 @@
 #define STEADFAST_STEPS_H
 
 /* Number of I/Os, and of runs, that are remembered:
- * steadfast_trace::sequence::WINDOW. */
+ * steadfast_analysis::annotate::sequential::WINDOW. */
 #define WINDOW 32
 #define OPS 5
 #define STREAMS_MAX 65536
@@ -99,10 +99,10 @@ static __always_inline __u32 oldest_run(struct recent *recent)
 #define END_AT(judgment) ((judgment) >> 1 & (WINDOW - 1))
 #define RUN_AT(judgment) ((judgment) >> 6 & (WINDOW - 1))
 
-/* The rule of steadfast_trace::sequence, applied in the order in which the
- * programs run; I/Os issued by several processors at the same time have no
- * defined order. Not static: the verifier checks it once, not once for each path
- * to it. */
+/* The rule of steadfast_analysis::annotate::sequential, applied in the order in
+ * which the programs run; I/Os issued by several processors at the same time
+ * have no defined order. Not static: the verifier checks it once, not once for
+ * each path to it. */
 __noinline int judge(__u32 place, __u64 begin, __u64 end)
 {
 	struct recent *recent = bpf_map_lookup_elem(&recents, &place);

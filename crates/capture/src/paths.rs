@@ -433,8 +433,8 @@ impl<'l> MountLine<'l> {
     }
 }
 
-/// Decodes the octal escapes, such as `\040` for a blank.
-fn unescaped(text: &str) -> PathBuf {
+/// Decodes the octal escapes of /proc/PID/mountinfo, such as `\040` for a blank.
+pub(crate) fn unescaped(text: &str) -> PathBuf {
     let (bytes, mut plain, mut at) = (text.as_bytes(), Vec::new(), 0);
     while let Some(byte) = bytes.get(at) {
         let digits = text.get(at + 1..at + 4).filter(|_| *byte == b'\\');

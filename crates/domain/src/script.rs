@@ -6,6 +6,7 @@
 
 use crate::stimulus::{DataPattern, Demand, Op};
 use crate::suggestion::{UnknownName, choice_names};
+use crate::text::excerpt;
 use crate::units::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -311,28 +312,41 @@ impl fmt::Display for Timing {
     }
 }
 
+/// Error for a text that is not a [`Timing`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TimingError {
+    /// Unknown name of a timing.
+    #[error(transparent)]
+    Unknown(#[from] UnknownName),
+    /// Invalid N in `faster:N`; holds its text.
+    #[error("faster:N takes a number from 0.001 to 999999999, not '{}'", excerpt(.0))]
+    Factor(String),
+}
+
 impl FromStr for Timing {
-    type Err = UnknownName;
-    fn from_str(text: &str) -> Result<Self, UnknownName> {
-        let factor = |digits: &str| {
-            let times: f64 = digits.parse().ok()?;
-            let thousandths = (times * 1000.0).round();
-            (1.0..1e12).contains(&thousandths).then_some(thousandths as u64)
-        };
-        let timing = match text.split_once(':') {
-            None if text == "original" => Some(Timing::Original),
-            None if text == "closed" => Some(Timing::Closed),
-            Some(("faster", digits)) => {
-                factor(digits).map(|thousandths| Timing::Faster { thousandths })
-            }
-            _ => None,
-        };
-        timing.ok_or_else(|| UnknownName {
-            kind: "timing",
-            given: text.to_owned(),
-            choices: "original, faster:N (N 0.001 or more), closed",
-        })
+    type Err = TimingError;
+    fn from_str(text: &str) -> Result<Self, TimingError> {
+        match text.split_once(':') {
+            None if text == "original" => Ok(Timing::Original),
+            None if text == "closed" => Ok(Timing::Closed),
+            Some(("faster", digits)) => match factor_thousandths(digits) {
+                Some(thousandths) => Ok(Timing::Faster { thousandths }),
+                None => Err(TimingError::Factor(digits.to_owned())),
+            },
+            _ => Err(TimingError::Unknown(UnknownName {
+                kind: "timing",
+                given: text.to_owned(),
+                choices: "original, faster:N (N 0.001 or more), closed",
+            })),
+        }
     }
+}
+
+/// Parses the N of `faster:N`; returns it in thousandths, or `None` if it is out of range.
+fn factor_thousandths(digits: &str) -> Option<u64> {
+    let factor: f64 = digits.parse().ok()?;
+    let thousandths = (factor * 1000.0).round();
+    (1.0..1e12).contains(&thousandths).then_some(thousandths as u64)
 }
 
 choice_names!(OverlapRule, "rule for overlaps", "keep, order",
@@ -369,8 +383,15 @@ mod tests {
         {
             assert_eq!(text.parse::<Timing>().unwrap().to_string(), text);
         }
-        for bad in ["", "faster", "faster:", "faster:0", "faster:-1", "faster:x", "Original:1"] {
-            assert!(bad.parse::<Timing>().is_err(), "{bad}");
+        for unknown in ["", "faster", "Original:1"] {
+            let error = unknown.parse::<Timing>().unwrap_err().to_string();
+            assert!(error.starts_with(&format!("unknown timing '{unknown}'")), "{error}");
+        }
+        for factor in ["", "0", "0.0004", "-1", "x", "1e9", "inf"] {
+            let error = format!("faster:{factor}").parse::<Timing>().unwrap_err().to_string();
+            let expected =
+                format!("faster:N takes a number from 0.001 to 999999999, not '{factor}'");
+            assert_eq!(error, expected);
         }
         for text in ["keep", "order"] {
             assert_eq!(text.parse::<OverlapRule>().unwrap().to_string(), text);

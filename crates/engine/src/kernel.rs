@@ -206,7 +206,7 @@ pub(crate) fn raise_locked_memory_limit() {
 pub(crate) fn transfer_memory_limit() -> u64 {
     // SAFETY: all-zero is a valid value of this plain structure.
     let mut info: libc::sysinfo = unsafe { std::mem::zeroed() };
-    // SAFETY: `facts` is a valid structure to write to.
+    // SAFETY: `info` is a valid structure to write to.
     if unsafe { libc::sysinfo(&raw mut info) } != 0 {
         return u64::MAX;
     }

@@ -231,11 +231,12 @@ impl Suite {
     ) -> Result<Self, ProcedureError> {
         check_parameters(kind, request.settings, &plans)?;
         check_power_management(request.settings, &plans)?;
+        // Before the parts, so that a refusal of the whole run does not name one of them.
+        let setup = ProcedureSetup::new(request, (kind.method)(request.settings))?;
         let mut parts = Vec::new();
         for (number, plan) in (1..).zip(&plans) {
             parts.push(plan.part(request, number == plans.len())?);
         }
-        let setup = ProcedureSetup::new(request, (kind.method)(request.settings))?;
         Ok(Suite { kind, parts, setup })
     }
 }

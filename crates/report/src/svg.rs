@@ -7,19 +7,19 @@
 
 mod axis;
 mod bars;
-mod chart;
 mod columns_3d;
 mod frame;
 mod heat_map;
 mod histogram;
 mod lines;
 mod paint;
+mod script_data;
 mod stacked;
 
-use chart::Chart;
 pub(crate) use frame::{ACROSS, DrawingSize, FULL, LOW, SMALL, TALL};
 use paint::SvgDrawing;
 pub(crate) use paint::escape;
+use script_data::Chart;
 use std::borrow::Cow;
 use steadfast_domain::findings::{Plot, PlotKind};
 

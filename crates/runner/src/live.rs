@@ -7,10 +7,10 @@
 
 use crate::applied_settings::SettledConditions;
 use crate::cooling::wait_until_cool;
+use crate::gap;
 use crate::host_changes::remove_undone;
 use crate::journal_cursor::{BegunTrial, JournalCursor, TrialProgress};
 use crate::ledger::{ClockReading, JournalLine, Ledger, LedgerError};
-use crate::outage;
 use crate::progress::{PowerCutStage, ProgressSink, RunEvent};
 use crate::rig::{FlushDelivery, Rig};
 use crate::run_position::RunPosition;
@@ -63,7 +63,7 @@ impl<'a, D: RunStorage> LiveBench<'a, D> {
         progress: &'a mut dyn ProgressSink,
     ) -> Self {
         let replay = JournalCursor::new(lines);
-        let cut_evidence = if outage::restarted_in_trial(lines, rig.proof().as_ref()) {
+        let cut_evidence = if gap::restarted_in_trial(lines, rig.proof().as_ref()) {
             CutEvidence::HostRestarted
         } else {
             CutEvidence::Nothing
@@ -75,7 +75,7 @@ impl<'a, D: RunStorage> LiveBench<'a, D> {
             let is_opening =
                 |line: &&JournalLine| matches!(line.entry, JournalEntry::Opened { .. });
             let resumptions = lines.iter().filter(is_opening).count() as u64;
-            (outage::gap(lines, rig.now(), rig.proof()), resumptions)
+            (gap::gap(lines, rig.now(), rig.proof()), resumptions)
         };
         if !replay.is_at_end() {
             progress.report(&RunEvent::Replaying { steps: replay.steps() });

@@ -48,11 +48,11 @@ impl FilteredCapture {
     /// Opens the files of one capture. Of a trace of two layers, only the block layer counts
     /// unless the filter names another.
     pub fn files(files: &[PathBuf], filter: &FilterArguments) -> anyhow::Result<Self> {
-        Self::captures(files, filter, LayerDefault::One)
+        Self::from_files(files, filter, LayerDefault::One)
     }
 
     /// Opens files of any captures, which are read together.
-    pub fn captures(
+    pub fn from_files(
         files: &[PathBuf],
         filter: &FilterArguments,
         layers: LayerDefault,

@@ -1,8 +1,8 @@
 //! Programs that convert files: imports of other tools' traces, and a merge of fold files.
 //!
-//! Files are read and written by the production code (`tracefile::import`, `analysis::fleet::Merge`,
-//! `host::NewFile`). A name must always lead to a complete conversion or to nothing: an input of
-//! which only a part was read must not become a file that looks whole.
+//! The production code parses inputs and writes outputs (`tracefile::import`,
+//! `analysis::fleet::Merge`, `host::NewFile`). A name must always lead to a complete conversion or
+//! to nothing: an input that was read in part must not become a file that looks whole.
 
 use crate::dice::Dice;
 use crate::directory::SimulatedDirectory;
@@ -10,6 +10,7 @@ use crate::disk::ROOT;
 use crate::fault::{InjectedFault, PlannedFault, PlantedBug};
 use crate::shrink::{Shrink, earlier_faults, fewer_faults, smaller_lives};
 use crate::world::{Process, TrialResult, World};
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fmt::Write;
 use std::io::{self, Cursor, Read, Seek};
@@ -33,7 +34,7 @@ const PIPE_BYTES: usize = 4096;
 const MICROSECOND: u64 = 1_000;
 /// Start of the first trace; the second begins when the first has ended.
 const BEGAN_NS: u64 = 1_700_000_000_000_000_000;
-/// Calls of a program that no fault hits; later ones hit none.
+/// More calls than an undisturbed program makes. Faults are planned among them.
 const CALLS: u64 = 60;
 
 const INPUTS: [&str; 4] = ["one.csv", "two.csv", "one.fold", "two.fold"];
@@ -204,7 +205,8 @@ impl ConvertingLife {
         let programs = (0..count).map(|_| *dice.choose(&Conversion::ALL)).collect();
         let mut faults = Vec::new();
         for _ in 0..dice.below(4) {
-            faults.push(PlannedFault { call: 1 + dice.below(CALLS), fault: *dice.choose(&all) });
+            let call = 1 + dice.below(CALLS * count);
+            faults.push(PlannedFault { call, fault: *dice.choose(&all) });
         }
         let policy =
             if dice.percent(50) { OverwritePolicy::Keep } else { OverwritePolicy::Overwrite };
@@ -239,13 +241,9 @@ impl Shrink for ConversionScenario {
         let lives = smaller_lives(&self.lives, |life| {
             let mut smaller = Vec::new();
             if life.programs.len() > 1 {
-                let alone = |program| vec![program];
-                smaller.extend(
-                    life.programs.iter().map(|program| ConvertingLife {
-                        programs: alone(*program),
-                        ..life.clone()
-                    }),
-                );
+                for program in &life.programs {
+                    smaller.push(ConvertingLife { programs: vec![*program], ..life.clone() });
+                }
             }
             let faults = fewer_faults(&life.faults).into_iter().chain(earlier_faults(&life.faults));
             smaller.extend(faults.map(|faults| ConvertingLife { faults, ..life.clone() }));
@@ -262,8 +260,8 @@ pub fn play_seed(seed: u64, bug: Option<PlantedBug>) -> (ConversionScenario, Tri
     (scenario, result)
 }
 
-/// Plays a scenario. After its lives, each conversion is executed without a fault, and the power is
-/// lost.
+/// Plays a scenario. After its lives the power is lost, each conversion is executed without a fault,
+/// and the power is lost again.
 pub fn play(scenario: &ConversionScenario, bug: Option<PlantedBug>) -> TrialResult {
     let world = World::new(scenario.seed, bug, true);
     let files = match &*FILES {
@@ -279,29 +277,31 @@ pub fn play(scenario: &ConversionScenario, bug: Option<PlantedBug>) -> TrialResu
         policy: OverwritePolicy::Overwrite,
         faults: Vec::new(),
     });
-    // True for an output that a program has reported as written.
-    let mut reported = [false; Conversion::ALL.len()];
-    for life in scenario.lives.iter().chain(&undisturbed) {
-        let about = format!("-- {:?}, {:?}, {:?}", life.programs, life.policy, life.faults);
-        world.state().log(|| about);
-        let successes = live(&world, life);
-        let is_undisturbed = life.faults.is_empty() && life.programs.len() == 1;
-        if is_undisturbed && life.policy == OverwritePolicy::Overwrite {
-            world.require(if successes.contains(&None) {
-                Err("a conversion failed although no call failed".to_owned())
-            } else {
-                Ok(())
-            });
+    let mut reported = ReportedOutputs::default();
+    for lives in [scenario.lives.as_slice(), &undisturbed] {
+        for life in lives {
+            let about = format!("-- {:?}, {:?}, {:?}", life.programs, life.policy, life.faults);
+            world.state().log(|| about);
+            let before = world.state().disk.contents(ROOT);
+            let ends = live(&world, life);
+            world.require(check_ends(life, &ends, &before));
+            for end in ends {
+                reported[end.conversion as usize] |= end.ended == Some(true);
+            }
+            world.require(check_files(&world, files, reported));
+            world.require(check_leftovers(&world, life, &before));
         }
-        for conversion in successes.into_iter().flatten() {
-            reported[conversion as usize] = true;
-        }
-        world.require(check(&world, files, reported));
+        world.state().lose_power();
+        world.require(check_files(&world, files, reported));
     }
-    world.state().lose_power();
-    world.require(check(&world, files, reported));
     world.take_result()
 }
+
+/// True for each conversion whose output a program has reported as written.
+type ReportedOutputs = [bool; Conversion::ALL.len()];
+
+/// Content of each file on the disk, by name.
+type DiskContents = BTreeMap<String, Vec<u8>>;
 
 /// Puts the inputs on the disk, for good.
 fn put_inputs(world: &World, files: &ConvertedFiles) -> Result<(), String> {
@@ -314,8 +314,18 @@ fn put_inputs(world: &World, files: &ConvertedFiles) -> Result<(), String> {
     Ok(())
 }
 
-/// Executes the programs of a life. Returns the conversion of each that reported success.
-fn live(world: &Arc<World>, life: &ConvertingLife) -> Vec<Option<Conversion>> {
+/// The end of a program.
+struct ConversionEnd {
+    conversion: Conversion,
+    /// True if the program reported success, false if it reported an error, `None` if it was
+    /// killed.
+    ended: Option<bool>,
+    /// True if a fault has hit one of its calls, or the disk is full.
+    was_hit: bool,
+}
+
+/// Executes the programs of a life.
+fn live(world: &Arc<World>, life: &ConvertingLife) -> Vec<ConversionEnd> {
     let processes = world.start(life.programs.len(), &life.faults);
     let convert = |process: &Process, conversion: Conversion| {
         let ended = process.run(|| {
@@ -327,7 +337,7 @@ fn live(world: &Arc<World>, life: &ConvertingLife) -> Vec<Option<Conversion>> {
             });
             ended.is_ok()
         });
-        (ended == Some(true)).then_some(conversion)
+        ConversionEnd { conversion, ended, was_hit: process.was_hit(process.number) }
     };
     thread::scope(|scope| {
         let programs = processes.iter().zip(&life.programs);
@@ -339,12 +349,69 @@ fn live(world: &Arc<World>, life: &ConvertingLife) -> Vec<Option<Conversion>> {
     })
 }
 
+/// Checks that each error had a cause, and that no success replaced a file that had to be kept.
+fn check_ends(
+    life: &ConvertingLife,
+    ends: &[ConversionEnd],
+    before: &DiskContents,
+) -> Result<(), String> {
+    let must_keep = life.policy == OverwritePolicy::Keep;
+    let is_survivable = |planned: &PlannedFault| {
+        matches!(planned.fault, InjectedFault::Short | InjectedFault::Interrupted)
+    };
+    for end in ends {
+        let name = end.conversion.output();
+        let of_same_output = || ends.iter().filter(|other| other.conversion == end.conversion);
+        let existed = before.contains_key(name);
+        match end.ended {
+            Some(true) => {
+                let successes = of_same_output().filter(|other| other.ended == Some(true)).count();
+                if must_keep && (existed || successes > 1) {
+                    return Err(format!("{name} was replaced"));
+                }
+            }
+            Some(false) => {
+                let is_name_taken = (must_keep && existed) || of_same_output().count() > 1;
+                let has_failed = end.was_hit && !life.faults.iter().all(is_survivable);
+                if !is_name_taken && !has_failed {
+                    return Err(format!("{name} was not written although no call failed"));
+                }
+            }
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+/// Checks that programs that ended by themselves left only their outputs.
+fn check_leftovers(
+    world: &World,
+    life: &ConvertingLife,
+    before: &DiskContents,
+) -> Result<(), String> {
+    // What is killed leaves its unfinished file, and so does a removal that fails.
+    let may_leave = |planned: &PlannedFault| {
+        use InjectedFault::{Error, Kill, PowerLoss};
+        matches!(planned.fault, Error | Kill | PowerLoss)
+    };
+    if life.faults.iter().any(may_leave) {
+        return Ok(());
+    }
+    let outputs = Conversion::ALL.map(Conversion::output);
+    for name in world.state().disk.contents(ROOT).into_keys() {
+        if !before.contains_key(&name) && !outputs.contains(&name.as_str()) {
+            return Err(format!("{name} was left behind"));
+        }
+    }
+    Ok(())
+}
+
 /// Checks that inputs have not changed, that each output is complete or absent, and that each one
 /// that was reported as written is there.
-fn check(
+fn check_files(
     world: &World,
     files: &ConvertedFiles,
-    reported: [bool; Conversion::ALL.len()],
+    reported: ReportedOutputs,
 ) -> Result<(), String> {
     let state = world.state();
     state.disk.check_bystanders()?;

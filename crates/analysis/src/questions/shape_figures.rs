@@ -100,8 +100,9 @@ pub(crate) fn streams(
     rows
 }
 
-/// Returns the index of dispersion of the series with this number: the variance of the number of I/Os per step over its mean. The first and
-/// the last step are left out, since the capture covers only part of them.
+/// Returns the index of dispersion of the series with this number: the variance of the number of
+/// I/Os per step over its mean. The first and the last step are left out, since the capture covers
+/// only part of them.
 fn dispersion(
     series: &SeriesOverTime,
     number: usize,

@@ -314,7 +314,7 @@ mod tests {
     fn registers_hold_the_highest_rank_of_their_hashes() {
         let mut seen = DistinctCounter::default();
         let mut registers = [0; REGISTERS];
-        for value in 0..2_000_003 {
+        for value in (0..2_000_003).chain(0..1_000_000) {
             seen.see(value);
             let hash = mix64(value);
             let place = (hash >> (64 - REGISTER_BITS)) as usize;

@@ -3,9 +3,11 @@
 
 use super::synthetic::key;
 use proptest::prelude::*;
+use std::collections::BTreeMap;
 use steadfast_analysis::annotate::sequential::{IoAnnotations, Sequencer};
 use steadfast_analysis::cells::{CubeCell, Dimensions, FilteredCells};
 use steadfast_analysis::clock::CaptureClock;
+use steadfast_analysis::cube::CellSums;
 use steadfast_analysis::questions::compare::{SideSet, Sides};
 use steadfast_analysis::questions::day_profile::DayProfile;
 use steadfast_analysis::questions::drives::Drives;
@@ -17,7 +19,7 @@ use steadfast_analysis::questions::locality::Locality;
 use steadfast_analysis::questions::processes::ProcessTable;
 use steadfast_analysis::questions::quality::Completeness;
 use steadfast_analysis::questions::series::{SeriesOverTime, SeriesSelection};
-use steadfast_analysis::questions::steps::Steps;
+use steadfast_analysis::questions::steps::{CaptureStep, Steps};
 use steadfast_analysis::questions::working_set::WorkingSet;
 use steadfast_analysis::{AnnotatedBatch, Fold, ShareMeasure, StreamTable};
 use steadfast_domain::io_event::{CommandName, StreamInStep};
@@ -263,6 +265,19 @@ proptest! {
     fn shapes(parts in any_parts(), width in 1u64..4) {
         let keys = [key("RND 4K R"), key("RND 8K W"), key("SEQ 4K R")];
         merges!(parts, LoadShape::new(width * STEP_NS, &keys), |shape| shape);
+    }
+
+    #[test]
+    fn sides_add_up_to_all_steps(parts in any_parts()) {
+        let (steps, _) = parts.both(|| Steps::new(STEP_NS));
+        let (sides, _) = parts.both(|| Sides::new(STEP_NS, u64::MAX));
+        let mut merged: BTreeMap<u64, CaptureStep> = BTreeMap::new();
+        for side in sides.finish().unwrap().sides {
+            for (number, step) in side.steps {
+                merged.entry(number).or_default().merge(&step);
+            }
+        }
+        prop_assert_eq!(merged, steps.finish().unwrap());
     }
 }
 

@@ -4,6 +4,7 @@
 use super::plain;
 use super::programs::AttachedPrograms;
 use crate::error::CaptureError;
+use crate::paths::unescaped;
 use crate::tree;
 use std::fs;
 use std::path::PathBuf;
@@ -86,7 +87,7 @@ fn mount_point(mounts: &str, controller: Option<&str>) -> Option<PathBuf> {
             None => kind == "cgroup2",
             Some(controller) => kind == "cgroup" && options.split(',').any(|o| o == controller),
         };
-        (is_hierarchy && root == "/").then(|| PathBuf::from(mount_point))
+        (is_hierarchy && root == "/").then(|| unescaped(mount_point))
     })
 }
 
@@ -111,6 +112,7 @@ mod tests {
 31 23 0:27 / /sys/fs/cgroup/memory rw,relatime shared:9 - cgroup cgroup rw,memory
 33 23 0:29 /docker/x /mnt/part rw - cgroup cgroup rw,pids
 34 23 0:30 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct
+35 23 0:31 / /mnt/a\\040blank rw - cgroup cgroup rw,devices
 32 23 0:28 / /sys/fs/cgroup/unified rw,nosuid - cgroup2 cgroup2 rw
 ";
 
@@ -120,6 +122,7 @@ mod tests {
         assert_eq!(found(None), Some("/sys/fs/cgroup/unified".into()));
         assert_eq!(found(Some("memory")), Some("/sys/fs/cgroup/memory".into()));
         assert_eq!(found(Some("cpu")), Some("/sys/fs/cgroup/cpu,cpuacct".into()));
+        assert_eq!(found(Some("devices")), Some("/mnt/a blank".into()));
         assert_eq!(found(Some("pids")), None, "a part of it is mounted");
         assert_eq!(found(Some("blkio")), None);
     }

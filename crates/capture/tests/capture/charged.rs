@@ -2,7 +2,7 @@
 //! requested it.
 
 use super::files::{MountedScratch, open};
-use super::{SOURCES, begin, captured, loop_device, options, take_rest};
+use super::{SOURCES, begin, captured, for_each_variant, loop_device, options, take_rest};
 use std::os::unix::fs::FileExt;
 use steadfast_capture::{Capture, CaptureOptions, SourceName};
 use steadfast_domain::io_event::flags;
@@ -42,7 +42,7 @@ const SYNCS: u64 = 211;
 
 #[test]
 fn a_flush_is_charged_to_the_process_that_syncs() {
-    SOURCES.into_iter().for_each(capture_flushes);
+    for_each_variant(SOURCES, capture_flushes);
 }
 
 /// A sync of a file whose blocks are allocated requests a flush itself; for a growing file the
@@ -79,7 +79,7 @@ fn capture_flushes(source: SourceName) {
 
 #[test]
 fn writeback_is_reported_by_every_source() {
-    for source in SOURCES {
+    for_each_variant(SOURCES, |source| {
         let Some(mounted) = MountedScratch::new() else { return };
         let wanted = CaptureOptions { source: Some(source), ..options(&mounted.device) };
         let act = |_: &Capture| {
@@ -95,9 +95,6 @@ fn writeback_is_reported_by_every_source() {
             writes.partition(|event| event.command.to_string().starts_with("kworker/"));
         assert!(by_worker.iter().map(|event| u64::from(event.bytes)).sum::<u64>() >= 1 << 20);
         let is_writeback = |event: &&IoEvent| event.flags & flags::WRITEBACK != 0;
-        assert!(
-            by_worker.iter().all(is_writeback) && !others.iter().any(is_writeback),
-            "{source:?}"
-        );
-    }
+        assert!(by_worker.iter().all(is_writeback) && !others.iter().any(is_writeback));
+    });
 }

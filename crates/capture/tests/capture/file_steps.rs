@@ -2,7 +2,7 @@
 //! trace makes of single calls, stream by stream.
 
 use super::files::{MODES, MountedScratch, open};
-use super::{DirectBlock, options, skip, take_rest};
+use super::{DirectBlock, for_each_variant, options, skip, take_rest};
 use io_uring::{IoUring, opcode, types};
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -100,7 +100,7 @@ fn single(mut events: Vec<IoEvent>) -> BTreeMap<FileStream, FileStreamSums> {
 
 #[test]
 fn steps_of_calls_are_those_of_single_calls() {
-    MODES.into_iter().for_each(add_up_single_calls);
+    for_each_variant(MODES, add_up_single_calls);
 }
 
 fn add_up_single_calls(mode: FileCaptureMode) {
@@ -161,7 +161,7 @@ fn calls(mounted: &MountedScratch) {
 
 #[test]
 fn steps_of_io_uring_calls_are_those_of_single_calls() {
-    MODES.into_iter().for_each(add_up_io_uring_calls);
+    for_each_variant(MODES, add_up_io_uring_calls);
 }
 
 /// Sequential reads, sixteen outstanding at a time, complete out of order.

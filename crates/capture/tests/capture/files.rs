@@ -1,7 +1,7 @@
 //! The file-system layer: a program with known calls on ext4 on a loop device, captured at ext4's
 //! entry points and at system calls.
 
-use super::{ScratchDevice, captured, loop_device, options, skip};
+use super::{ScratchDevice, captured, for_each_variant, loop_device, options, skip};
 use io_uring::{IoUring, opcode, types};
 use std::fs::{File, OpenOptions};
 use std::io::{IoSlice, Read, Seek, SeekFrom, Write};
@@ -77,7 +77,7 @@ fn on(events: &[IoEvent], inode: u64) -> Vec<(IoOp, u64, u32)> {
 
 #[test]
 fn every_call_on_a_file_is_captured_once_with_offset_and_bytes() {
-    MODES.into_iter().for_each(capture_every_call);
+    for_each_variant(MODES, capture_every_call);
 }
 
 fn capture_every_call(mode: FileCaptureMode) {
@@ -129,7 +129,7 @@ fn capture_every_call(mode: FileCaptureMode) {
 
 #[test]
 fn appended_failed_and_direct_calls_are_distinguished() {
-    MODES.into_iter().for_each(capture_kinds_of_calls);
+    for_each_variant(MODES, capture_kinds_of_calls);
 }
 
 fn capture_kinds_of_calls(mode: FileCaptureMode) {
@@ -166,7 +166,7 @@ fn capture_kinds_of_calls(mode: FileCaptureMode) {
 
 #[test]
 fn io_uring_is_captured_and_mapped_files_are_counted_as_unseen() {
-    MODES.into_iter().for_each(capture_io_uring);
+    for_each_variant(MODES, capture_io_uring);
 }
 
 fn capture_io_uring(mode: FileCaptureMode) {

@@ -11,9 +11,11 @@ mod scratch_device;
 mod who;
 
 use scratch_device::ScratchDevice;
+use std::fmt::Debug;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 use steadfast_capture::{
     Capture, CaptureCounters, CaptureDevice, CaptureError, CaptureOptions, FileCaptureMode,
@@ -87,7 +89,7 @@ fn take_rest(capture: &mut Capture, into: &mut Vec<IoEvent>) -> CaptureCounters 
     let until = Instant::now() + Duration::from_millis(300);
     while Instant::now() < until {
         capture.take(into).unwrap();
-        std::thread::sleep(Duration::from_millis(20));
+        thread::sleep(Duration::from_millis(20));
     }
     // Also if the machine stalled from then on.
     capture.take(into).unwrap();
@@ -96,7 +98,25 @@ fn take_rest(capture: &mut Capture, into: &mut Vec<IoEvent>) -> CaptureCounters 
 
 /// Prints why the test of this thread is skipped.
 fn skip(why: &str) {
-    eprintln!("SKIPPED: {}: {why}", std::thread::current().name().unwrap_or_default());
+    eprintln!("SKIPPED: {}: {why}", thread::current().name().unwrap_or_default());
+}
+
+/// Runs a test once per variant, such as a source. Each runs in a thread that is named for the test
+/// and the variant: both are then in the messages of a skipped and of a failed test.
+fn for_each_variant<V: Copy + Debug + Send>(
+    variants: impl IntoIterator<Item = V>,
+    test: impl Fn(V) + Sync,
+) {
+    let name = thread::current().name().unwrap_or_default().to_owned();
+    let test = &test;
+    for variant in variants {
+        let named = thread::Builder::new().name(format!("{name} ({variant:?})"));
+        let ended =
+            thread::scope(|scope| named.spawn_scoped(scope, move || test(variant)).unwrap().join());
+        if let Err(panic) = ended {
+            std::panic::resume_unwind(panic);
+        }
+    }
 }
 
 /// Checks that every I/O of `apply` is in the capture exactly once, with its values.
@@ -125,37 +145,35 @@ fn captures_exactly(device: Option<ScratchDevice>, source: SourceName) {
 
 #[test]
 fn captures_every_request_of_a_loop_device() {
-    for source in SOURCES {
-        captures_exactly(loop_device(), source);
-    }
+    for_each_variant(SOURCES, |source| captures_exactly(loop_device(), source));
 }
 
 #[test]
 fn captures_every_bio_of_a_zram_device() {
-    for source in SOURCES {
+    for_each_variant(SOURCES, |source| {
         let created = ScratchDevice::zram(SIZE);
         captures_exactly(created.map_err(|error| skip(&format!("no zram: {error}"))).ok(), source);
-    }
+    });
 }
 
 /// A capture that begins and ends under load waits for the I/Os whose start it saw, and reports
 /// those outstanding before it.
 #[test]
 fn a_capture_begins_and_ends_under_load() {
-    SOURCES.into_iter().for_each(capture_under_load);
+    for_each_variant(SOURCES, capture_under_load);
 }
 
 fn capture_under_load(source: SourceName) {
     let Some(device) = loop_device() else { return };
     let file = device.open_direct().unwrap();
     let stop = AtomicBool::new(false);
-    let seen = std::thread::scope(|scope| {
+    let seen = thread::scope(|scope| {
         scope.spawn(|| {
             // With pauses: the throughput of a source is not tested here.
             let mut block = Box::new(DirectBlock([7; 4096]));
             while !stop.load(Ordering::Relaxed) {
                 file.read_exact_at(&mut block.0, 8192).unwrap();
-                std::thread::sleep(Duration::from_micros(200));
+                thread::sleep(Duration::from_micros(200));
             }
         });
         let seen = full_capture(&CaptureOptions { source: Some(source), ..options(&device) });
@@ -219,13 +237,13 @@ fn nothing_is_left_in_tracefs() {
     let end = Instant::now() + Duration::from_secs(120);
     while instances().iter().any(|name| new.contains(name)) {
         assert!(Instant::now() < end, "{:?} of {new:?}", instances());
-        std::thread::sleep(Duration::from_millis(50));
+        thread::sleep(Duration::from_millis(50));
     }
 }
 
 #[test]
 fn only_what_lies_on_a_partition_is_captured() {
-    for source in SOURCES {
+    for_each_variant(SOURCES, |source| {
         let Some(device) = loop_device() else { return };
         let part = CaptureDevice { sectors: 16..1600, ..device.capture_device() };
         let wanted =
@@ -241,7 +259,7 @@ fn only_what_lies_on_a_partition_is_captured() {
         let mut offsets: Vec<u64> = written.map(|event| event.offset).collect();
         offsets.sort_unstable();
         assert_eq!(offsets, (1..100).map(|block| block * 8192).collect::<Vec<_>>());
-    }
+    });
 }
 
 #[test]

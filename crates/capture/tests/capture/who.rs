@@ -2,7 +2,7 @@
 //! requests.
 
 use super::files::{MountedScratch, open};
-use super::{SOURCES, ScratchDevice, captured, loop_device, options, skip};
+use super::{SOURCES, ScratchDevice, captured, for_each_variant, loop_device, options, skip};
 use io_uring::{IoUring, opcode, types};
 use std::fs;
 use std::os::fd::AsRawFd;
@@ -64,7 +64,7 @@ fn record_threads(source: SourceName) {
 
 #[test]
 fn threads_are_recorded_with_their_process() {
-    SOURCES.into_iter().for_each(record_threads);
+    for_each_variant(SOURCES, record_threads);
 }
 
 /// A cgroup made for the test.
@@ -161,12 +161,13 @@ fn files_have_their_paths_if_these_are_requested() {
         let found = capture.files().cloned().unwrap_or_default();
         for (file, name) in files.iter().zip(names).take(expected) {
             let inode = file.metadata().unwrap().ino();
-            assert!(events.iter().any(|event| event.inode == inode));
+            assert!(events.iter().any(|event| event.inode == inode), "paths: {paths}, {name}");
             let path = found.iter().find(|file| file.inode == inode).map(|file| file.path.clone());
-            assert_eq!(path, Some(mounted.path(name).display().to_string()));
+            let expected_path = mounted.path(name).display().to_string();
+            assert_eq!(path, Some(expected_path), "paths: {paths}");
         }
         assert_eq!(capture.paths().is_some(), paths);
-        assert!(paths || found.is_empty());
+        assert!(paths || found.is_empty(), "paths: {paths}, {found:?}");
     }
 }
 

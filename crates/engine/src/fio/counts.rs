@@ -1,6 +1,6 @@
 //! Cumulative counts of a load, and differences between them.
 
-use super::answer::{DIRECTIONS, FioReport};
+use super::json_output::{DIRECTIONS, FioReport};
 use crate::accounting::{NO_RESPONSE, WideCounts};
 use steadfast_domain::measurement::{CpuTime, IntervalTally, StreamTally, UnmeasuredIos};
 use steadfast_domain::{Bytes, FineHistogram, IoStream, Nanos, Op, Stimulus, Tally};

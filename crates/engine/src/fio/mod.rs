@@ -5,12 +5,12 @@
 //! [`counts`], [`running`]). Job files and answers are stored. A stimulus that fio cannot express
 //! exactly is refused beforehand; docs/fio.md lists which, and explains what fio's numbers mean.
 
-mod answer;
 mod counts;
 mod export;
 mod expression;
 mod files;
 mod hosts;
+mod json_output;
 mod options;
 mod process;
 mod running;

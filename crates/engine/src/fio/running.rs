@@ -4,9 +4,9 @@
 //! fio counts from the start of a call and never resets. Seconds, ramps and cuts are differences
 //! between its answers, which it gives on request while the load runs.
 
-use super::answer::{self, FioReport};
 use super::counts::FioCounts;
 use super::expression::{Expression, FioCallSpec};
+use super::json_output::{self, FioReport};
 use super::process::{FioCall, FioOutput, FioOutputEvent, FioProcess, describe_exit, fault_text};
 use crate::handover::ActiveLoad;
 use crate::stall::{LateWakeup, Watchdog};
@@ -260,7 +260,7 @@ impl FioLoad {
         step: &Step,
         context: &mut FioContext<'_>,
     ) -> Result<FioReport, Halt> {
-        let answer = match answer::read(&self.answer, self.expression.sections) {
+        let answer = match json_output::read(&self.answer, self.expression.sections) {
             Ok(answer) => answer,
             Err(why) => return Err(self.unreadable(&why, step, context)),
         };
@@ -306,7 +306,7 @@ impl FioLoad {
         if !status.success() {
             return Err(self.failure(&how, step, context));
         }
-        if let Err(why) = answer::check_final(&answer, &self.expression.sizes) {
+        if let Err(why) = json_output::check_final(&answer, &self.expression.sizes) {
             return Err(self.unreadable(&why, step, context));
         }
         self.check_length(step, context)?;

@@ -1,8 +1,8 @@
 //! Recorded answers of fio 3.33, answers corrupted by hand, and programs that imitate fio.
 
-use super::answer::{self, FioReport};
 use super::counts::FioCounts;
 use super::expression::{Expression, FioTarget};
+use super::json_output::{self, FioReport};
 use super::*;
 use crate::WorkDone;
 use serde_json::{Value, json};
@@ -46,8 +46,8 @@ fn fio_target() -> FioTarget<'static> {
 
 #[test]
 fn a_recorded_answer_is_read_as_it_stands() {
-    let answer = answer::read(MIXED, 2).unwrap();
-    answer::check_final(&answer, &[Some(4096), Some(4096)]).unwrap();
+    let answer = json_output::read(MIXED, 2).unwrap();
+    json_output::check_final(&answer, &[Some(4096), Some(4096)]).unwrap();
     let counts = FioCounts::add(&answer, &FioCounts::default());
     assert_eq!(counts.elapsed, Nanos::from_millis(1207));
     let reads = counts.direction(Op::Read).tally();
@@ -68,7 +68,7 @@ fn a_recorded_answer_is_read_as_it_stands() {
 
 #[test]
 fn an_interval_is_the_difference_of_two_answers() {
-    let counts = |text| FioCounts::add(&answer::read(text, 2).unwrap(), &FioCounts::default());
+    let counts = |text| FioCounts::add(&json_output::read(text, 2).unwrap(), &FioCounts::default());
     let (before, after) = (counts(RUNNING), counts(MIXED));
     let part = after.since(&before);
     assert_eq!(part.elapsed, Nanos::from_millis(1207 - 221));
@@ -88,14 +88,14 @@ fn an_interval_is_the_difference_of_two_answers() {
     assert_eq!(nothing.direction(Op::Read).tally().response_min, None);
     assert_eq!(nothing.interval_tallies(), []);
     // The same over two calls of fio.
-    let twice = FioCounts::add(&answer::read(MIXED, 2).unwrap(), &after);
+    let twice = FioCounts::add(&json_output::read(MIXED, 2).unwrap(), &after);
     assert_eq!((twice.ios(), twice.elapsed), (2 * after.ios(), Nanos::from_millis(2414)));
 }
 
 #[test]
 fn failed_ios_are_told_from_completed_ones() {
-    let answer = answer::read(FAILED, 1).unwrap();
-    answer::check_final(&answer, &[Some(4096), None]).unwrap();
+    let answer = json_output::read(FAILED, 1).unwrap();
+    json_output::check_final(&answer, &[Some(4096), None]).unwrap();
     let section = &answer.sections[0];
     assert_eq!((section.faults, section.first_error), (20, libc::EIO));
     assert_eq!((section.directions[0].issued, section.directions[0].completed), (40, 20));
@@ -118,7 +118,7 @@ fn a_percentile_is_never_too_short_and_little_too_long() {
     while ns < 1 << 34 {
         for near in [ns, ns + ns / 3, ns * 2 - 1] {
             let text = with_bins(&[(fio_midpoint(near), 1)]);
-            let answer = answer::read(&text, 1).unwrap();
+            let answer = json_output::read(&text, 1).unwrap();
             let bucket = answer.sections[0].directions[0].buckets[0].index;
             let edge = FineHistogram::bounds(bucket).1;
             assert!(edge >= near && edge as f64 <= near as f64 * (1.0 + 1.0 / 64.0), "{near}");
@@ -153,12 +153,12 @@ fn whatever_is_missing_or_changed_is_named() {
         let (parent, name) = pointer.rsplit_once('/').unwrap();
         let mut value: Value = serde_json::from_str(MIXED).unwrap();
         value.pointer_mut(parent).unwrap().as_object_mut().unwrap().remove(name).unwrap();
-        let why = answer::read(&value.to_string(), 2).unwrap_err();
+        let why = json_output::read(&value.to_string(), 2).unwrap_err();
         assert!(why.contains(name), "without {pointer}: {why}");
         for other in [json!("12"), json!(-1), json!(null), json!([1])] {
             let mut value: Value = serde_json::from_str(MIXED).unwrap();
             *value.pointer_mut(pointer).unwrap() = other.clone();
-            let why = answer::read(&value.to_string(), 2).unwrap_err();
+            let why = json_output::read(&value.to_string(), 2).unwrap_err();
             assert!(!why.is_empty(), "{pointer} as {other}");
         }
     }
@@ -167,8 +167,8 @@ fn whatever_is_missing_or_changed_is_named() {
 fn altered(change: impl Fn(&mut Value)) -> Result<FioReport, String> {
     let mut value: Value = serde_json::from_str(MIXED).unwrap();
     change(&mut value);
-    let answer = answer::read(&value.to_string(), 2)?;
-    answer::check_final(&answer, &[Some(4096), Some(4096)]).map(|()| answer)
+    let answer = json_output::read(&value.to_string(), 2)?;
+    json_output::check_final(&answer, &[Some(4096), Some(4096)]).map(|()| answer)
 }
 
 #[test]
@@ -187,8 +187,8 @@ fn what_does_not_add_up_is_an_error() {
     assert!(why(more).contains("in the bins"));
     let named = |v: &mut Value| v["jobs"][0]["read"]["lat_ns"]["bins"] = json!({"1us": 4468});
     assert!(why(named).contains("'1us'"));
-    assert!(answer::read(&MIXED[..1000], 2).unwrap_err().contains("not JSON"));
-    assert!(answer::read("", 2).unwrap_err().contains("not JSON"));
+    assert!(json_output::read(&MIXED[..1000], 2).unwrap_err().contains("not JSON"));
+    assert!(json_output::read("", 2).unwrap_err().contains("not JSON"));
     assert!(altered(|_| ()).is_ok());
 }
 

@@ -34,8 +34,7 @@ mod tests;
 
 pub use fault::SimFault;
 pub use power_cut::SimulatedPowerCut;
-pub use slc_cache::PseudoSlc;
-pub use spec::{DriveSpec, IdleState, PowerModel, WriteLimit, drive, drives};
+pub use spec::{DriveSpec, IdleState, PowerModel, PseudoSlc, WriteLimit, drive, drives};
 
 use crate::accounting::by_operation;
 use crate::draw::DrawPlan;

@@ -16,7 +16,7 @@ use steadfast_domain::{
     Bytes, Halt, IoStream, Load, Measurement, Nanos, Op, Order, Step, StepPlace, Stimulus,
 };
 use steadfast_engine::fio::{Fio, FioIoEngine, FioOptions};
-use steadfast_engine::{Engine, StepStart, StopSignal};
+use steadfast_engine::{Engine, StepStart, StopSignal, TargetEngine};
 use steadfast_host::{Consent, SystemRoots, Target, arm, inspect};
 
 const MIB: u64 = 1 << 20;
@@ -114,6 +114,9 @@ fn a_mix_over_several_threads_agrees_with_the_kernel() {
         assert!(done.cpu.unwrap().system > Nanos::ZERO);
         assert!((650..1900).contains(&(done.elapsed.0 / 1_000_000)), "{}", done.elapsed);
     }
+    let done = fixture.measured(stimulus("RND 4K RW50", "T1Q1", 64 * MIB, LoadLimits::ios(64)));
+    assert_eq!((done.total().ios, done.streams.len()), (64, 2));
+    assert!(done.complete && done.fault_count == 0, "{done:?}");
 }
 
 #[test]
@@ -140,6 +143,7 @@ fn a_target_armed_for_reading_is_not_written() {
     let roots = SystemRoots::real();
     let device = inspect(&scratch.path, &roots).unwrap();
     let mut fixture = FioFixture::new(arm(&device, &Consent::Read, &[], &roots).unwrap());
+    assert_eq!(fixture.engine.target().device().path, scratch.path.to_string_lossy());
     let description = fixture.engine.describe();
     assert!(description.starts_with("fio: fio-3."), "{description}");
     let writes = alone_step(stimulus("RND 4K W", "T1Q4", 4 * MIB, LoadLimits::ios(50)));

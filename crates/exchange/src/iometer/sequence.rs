@@ -386,7 +386,8 @@ fn difference_remarks(
     remarks
 }
 
-/// Returns a remark on a line; on the whole file if the line is 0, that of what no file has.
+/// Returns a remark on a line. Line 0, that of workers and specifications that are not in the file,
+/// means the whole file.
 fn remark_at(line: u64, text: String) -> SequenceRemark {
     SequenceRemark { line: (line > 0).then_some(line), text }
 }

@@ -55,7 +55,7 @@ impl TestValues {
 /// Parses the lists of a test.
 ///
 /// # Errors
-/// Returns what TKperf does not write so.
+/// Returns a message that names what TKperf would not have written.
 pub(super) fn values(name: TestElement, lists: &Value) -> Result<TestValues, String> {
     let lists = list(lists, "roundmat")?;
     match name {

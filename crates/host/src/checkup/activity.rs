@@ -1,7 +1,7 @@
 //! Other activity on the machine: I/O on the device, open handles, load, memory, other programs, a
 //! hypervisor.
 
-use super::programs::{RunningProgram, programs};
+use super::running_programs::{RunningProgram, programs};
 use super::subject::CheckSubject;
 use super::topic::CheckTopic;
 use crate::facts::memory_amount;

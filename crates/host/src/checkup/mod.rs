@@ -11,8 +11,8 @@ mod device_data;
 mod health;
 mod link;
 mod processors;
-mod programs;
 mod queue;
+mod running_programs;
 mod subject;
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! Scheduled activity that may start during the run: timers, cron, self-tests, and checks of md
 //! arrays.
 
-use super::programs::runs;
+use super::running_programs::runs;
 use super::subject::CheckSubject;
 use super::topic::CheckTopic;
 use crate::device_uses::disks_below;

@@ -6,7 +6,7 @@
 //! nvme-cli 2.13 and later print for these versions.
 
 use super::commands::IdentifyData;
-use super::page::{FieldGroup, PageField, PageLayout, PageNumber, fields, group, page};
+use super::page_decoder::{FieldGroup, PageField, PageLayout, PageNumber, fields, group, page};
 
 /// Identify Controller.
 pub(crate) mod controller {

@@ -4,16 +4,16 @@
 mod admin;
 mod commands;
 pub(crate) mod layouts;
-mod page;
-mod pages;
+mod page_decoder;
+mod page_reader;
 mod status;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use admin::{AdminCommand, NvmeAdmin, NvmeNode};
 pub(crate) use commands::{FormatRequest, IdentifyData, SanitizeAction};
-pub(crate) use page::{PageField, ReadPage};
-pub(crate) use pages::{
+pub(crate) use page_decoder::{PageField, ReadPage};
+pub(crate) use page_reader::{
     DrivePages, OcpLogs, identify_controller, identify_namespace, sanitize_status, smart_log,
 };
 pub use status::NvmeStatus;

@@ -1,5 +1,5 @@
 use super::layouts::*;
-use super::page::{PageLayout, ReadPage};
+use super::page_decoder::{PageLayout, ReadPage};
 use super::{DrivePages, NvmeNode};
 use crate::testing::machine::MachineFixture;
 use crate::testing::transcript::Transcript;

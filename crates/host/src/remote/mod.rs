@@ -474,8 +474,8 @@ impl RemoteHost {
         self.clock_offset_ns.map(|_| "sh begin")
     }
 
-    /// Returns the start time of its first thread, in nanoseconds since 1970 by our wall clock;
-    /// `None` if that of any thread is unknown.
+    /// Returns the earliest known start time of its threads, in nanoseconds since 1970 by our wall
+    /// clock; `None` if none is known.
     pub fn first_start(&mut self) -> Option<Nanos> {
         let (session, offset) = (self.session.as_mut()?, self.clock_offset_ns?);
         let lines = session.ask("began").ok()?;

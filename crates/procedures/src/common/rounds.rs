@@ -1,5 +1,6 @@
 //! The mixed-block loop: rounds of one-minute steps until the tracking variables are steady. The
-//! IOPS, throughput and latency tests use it. Also here: checks of how a procedure may end.
+//! IOPS, throughput and latency tests use it. Also here: checks of how a procedure may end, the
+//! verdict on several loops, and the points of a loop over mixes and sizes.
 
 use super::ProcedureSetup;
 use crate::procedure_error::ProcedureError;

@@ -35,9 +35,9 @@ pub(crate) const NOT_STEADY_EARLIER: &str = "Repeat the run with a larger --max-
     journal already holds later steps, so these rounds cannot be resumed.";
 
 /// Returns the caveat of rounds that ended without steady state, or `None` while the run continues.
-/// `loop_name` names the loop if a test has several: ` of SEQ 128K`.
+/// `loop_suffix` names the loop if a test has several: ` of SEQ 128K`.
 pub(crate) fn not_steady(
-    loop_name: &str,
+    loop_suffix: &str,
     record: &Record,
     results: &LoopResults,
 ) -> Option<Caveat> {
@@ -47,7 +47,7 @@ pub(crate) fn not_steady(
     let reported = rounds_text(&results.reported);
     Some(Caveat::invalidates(
         ids::STEADY_STATE_NOT_ACHIEVED,
-        format!("STEADY STATE NOT ACHIEVED{loop_name}: the values are those of {reported}."),
+        format!("STEADY STATE NOT ACHIEVED{loop_suffix}: the values are those of {reported}."),
         "Continue with `steadfast resume RUN_DIR --max-rounds N`.",
     ))
 }

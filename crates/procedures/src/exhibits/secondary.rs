@@ -340,16 +340,16 @@ pub(crate) fn log_table(record: &Record) -> Option<Table> {
 /// uses them.
 pub(crate) fn caveats(record: &Record, in_window: &dyn Fn(&Step) -> bool) -> Vec<Caveat> {
     let (inside, outside): (Vec<_>, Vec<_>) = record.steps().partition(|(step, _)| in_window(step));
-    let mut caveats = limit_caveats(&inside, CaveatKind::Invalidates, "measured steps");
+    let mut caveats = limit_caveats(&inside, "measured steps", CaveatKind::Invalidates);
     let place = "steps outside the measurement";
-    caveats.extend(limit_caveats(&outside, CaveatKind::Remark, place));
+    caveats.extend(limit_caveats(&outside, place, CaveatKind::Remark));
     caveats.extend(log_caveats(record));
     caveats
 }
 
 /// Returns caveats on steps that the host or heat limited, in which the program was stopped, or
 /// whose I/Os never completed.
-fn limit_caveats(steps: &[(&Step, &Outcome)], kind: CaveatKind, place: &str) -> Vec<Caveat> {
+fn limit_caveats(steps: &[(&Step, &Outcome)], place: &str, kind: CaveatKind) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let bound = named_steps(steps, place, |step, measured| {
         let is_busy = measured.sensed.busiest_thread.is_some_and(|share| share >= CPU_BOUND);

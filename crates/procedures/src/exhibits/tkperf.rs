@@ -27,9 +27,10 @@ pub struct TkperfPoint {
     pub values: Vec<NumberedValue>,
     /// Mean over the measurement window, or over the zones.
     pub mean: Option<f64>,
-    /// Shortest response time of the window, in milliseconds.
+    /// Shortest response time of the window, or of all zones, in milliseconds; `None` if a round or
+    /// zone lacks it. Rounds of TKperf's own logs that lack it are left out.
     pub shortest: Option<f64>,
-    /// Longest response time of the window, in milliseconds.
+    /// Longest response time of the window, or of all zones, in milliseconds.
     pub longest: Option<f64>,
 }
 

@@ -70,7 +70,7 @@ impl ProcedureReport for Neighbors {
     fn form(run: &NeighborsRun<'_>) -> ReportForm {
         let demand = disclosure::form_demands(&run.choices.demands);
         let names: Vec<&str> =
-            run.test.offenders.iter().map(|disturbance| disturbance.name.as_str()).collect();
+            run.test.offenders.iter().map(|offender| offender.name.as_str()).collect();
         ReportForm::new("Neighbors", "Response times of a load disturbed by another", &run.choices)
             .set_up([disclosure::note_row(&run.choices)])
             .test_parameters([

@@ -1,8 +1,8 @@
 //! Bars side by side: one group per category, with one bar per series.
 
-use super::chart::Chart;
 use super::frame::{DrawingSize, LETTER, LegendEntry, PlotFrame, Rulers, SeriesLook};
 use super::paint::{SvgDrawing, color, lighten};
+use super::script_data::Chart;
 use crate::number;
 use steadfast_domain::findings::{Plot, Scale};
 

@@ -4,9 +4,9 @@
 //! same order. Rows at the back are drawn first.
 
 use super::axis::Ruler;
-use super::chart::Chart;
 use super::frame::shown;
 use super::paint::{GRID, INK, LETTERS, SvgDrawing, TextAnchor, color, lighten, shade};
+use super::script_data::Chart;
 use steadfast_domain::findings::{Plot, Scale, Series};
 
 const WIDTH: f64 = 720.0;

@@ -4,13 +4,13 @@
 //! axis are lines over the grid.
 
 use super::axis::{self, Ruler, TickLabel};
-use super::chart::{Chart, ChartGrid};
 use super::frame::{DrawingSize, LegendEntry, PlotFrame, Rulers, SeriesLook};
 use super::lines;
 use super::paint::{
     COLORS, INK, LETTERS, OTHERS, OTHERS_COLOR, SvgDrawing, TextAnchor, color, lighten, plain_dash,
     rgb,
 };
+use super::script_data::{Chart, ChartGrid};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use steadfast_domain::findings::{Axis, Plot, Scale, Series};

@@ -1,9 +1,9 @@
 //! Filled steps over bins; series on the right axis are lines.
 
-use super::chart::Chart;
 use super::frame::{DrawingSize, LegendEntry, PlotFrame, Rulers, SeriesLook};
 use super::lines;
 use super::paint::{SvgDrawing, color, plain_dash};
+use super::script_data::Chart;
 use steadfast_domain::findings::{Plot, Scale, Series};
 
 /// A bin of a histogram.

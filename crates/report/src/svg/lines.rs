@@ -1,8 +1,8 @@
 //! Lines and clouds of points, with the legend next to the plot.
 
-use super::chart::{Chart, NO_VALUE, is_void};
 use super::frame::{DrawingSize, LegendEntry, PlotFrame, Rulers, SeriesLook};
 use super::paint::{SvgDrawing, color, dash, plain_dash};
+use super::script_data::{Chart, NO_VALUE, is_void};
 use steadfast_domain::findings::{Plot, PlotKind, Series, Stroke};
 
 /// Number of points above which only some points of a line have markers.

@@ -1,11 +1,11 @@
 //! Stacked columns; series on the right axis are lines.
 
 use super::axis;
-use super::chart::Chart;
 use super::frame::{DrawingSize, LegendEntry, PlotFrame, Rulers, SeriesLook};
 use super::histogram::{is_line, level};
 use super::lines;
 use super::paint::{OTHERS, OTHERS_COLOR, SvgDrawing, color, lighten};
+use super::script_data::Chart;
 use steadfast_domain::findings::{Plot, Scale, Series};
 
 /// Maximum number of layers; beyond it, the smallest are combined as "others".

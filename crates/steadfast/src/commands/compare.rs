@@ -173,18 +173,19 @@ impl ComparisonOutput {
     }
 
     fn write(self, comparison: &Findings) -> anyhow::Result<()> {
+        let time = ReportTime { report_unix_ms: wall_clock_unix_ms() };
         match self {
             ComparisonOutput::File(file, format) => {
                 let path = file.path();
-                file.write_and_persist(&format.content(comparison)?)?;
+                file.write_and_persist(&format.content(comparison, &time)?)?;
                 terminal::status(&format!("Written: {}", path.display()));
                 Ok(())
             }
             ComparisonOutput::OutputDir(output_dir) => {
                 let mut files = vec![
-                    ("compare.html".to_owned(), ComparisonFormat::Html.content(comparison)?),
-                    ("compare.pdf".to_owned(), ComparisonFormat::Pdf.content(comparison)?),
-                    ("compare.json".to_owned(), ComparisonFormat::Json.content(comparison)?),
+                    ("compare.html".to_owned(), ComparisonFormat::Html.content(comparison, &time)?),
+                    ("compare.pdf".to_owned(), ComparisonFormat::Pdf.content(comparison, &time)?),
+                    ("compare.json".to_owned(), ComparisonFormat::Json.content(comparison, &time)?),
                 ];
                 files.extend(output::tables(comparison));
                 output_dir.write_and_announce(&files)
@@ -195,13 +196,12 @@ impl ComparisonOutput {
 
 impl ComparisonFormat {
     /// Returns the content of a file in this format.
-    fn content(self, comparison: &Findings) -> anyhow::Result<Vec<u8>> {
-        let time = ReportTime { report_unix_ms: wall_clock_unix_ms() };
+    fn content(self, comparison: &Findings, time: &ReportTime) -> anyhow::Result<Vec<u8>> {
         Ok(match self {
-            ComparisonFormat::Html => steadfast_report::html(comparison, &time).into_bytes(),
+            ComparisonFormat::Html => steadfast_report::html(comparison, time).into_bytes(),
             ComparisonFormat::Pdf => {
                 start_typesetter()?;
-                steadfast_report::pdf(comparison, &time)?
+                steadfast_report::pdf(comparison, time)?
             }
             ComparisonFormat::Json => steadfast_report::json(comparison)?,
         })

@@ -658,8 +658,13 @@ fn rounds_text(round: &OutlineSection, plan: &PlanOutput, verbose: bool) -> Stri
         }
         None => String::new(),
     };
+    let rounds = if best == worst {
+        counted(u64::from(best), "round")
+    } else {
+        format!("{best} to {worst} rounds")
+    };
     let head = format!(
-        "{best} to {worst} rounds of {}, {} each{byte_limit}:",
+        "{rounds} of {}, {} each{byte_limit}:",
         counted(round.step_count() as u64, "step"),
         round.time_ns.unwrap_or_default()
     );

@@ -33,7 +33,7 @@ use steadfast_runner::{
 
 /// Runs to conduct at the same time.
 pub struct ConcurrentRuns<'a> {
-    /// The runs; the first one determines the output directory and its readers.
+    /// The runs; the first one determines the output directory, its readers and the metrics file.
     pub runs: Vec<RequestedRun<'a>>,
     /// Devices of the targets, in the same order.
     pub foreseen: &'a [Device],
@@ -101,12 +101,17 @@ pub fn run(several: ConcurrentRuns<'_>) -> anyhow::Result<FinishedRun> {
 pub fn resume(arguments: &ResumeArguments, group: &RunGroup) -> anyhow::Result<ExitState> {
     let metrics = MetricsExporter::open(arguments.prometheus.as_deref(), None)?;
     let stop = target::stop_on_signals()?;
-    let known = group.read()?;
-    let devices: Vec<Device> = known.iter().map(|run| run.plan.device.clone()).collect();
+    // Only these are kept: the journals of all runs are large.
+    let mut devices = Vec::new();
+    let mut complete = Vec::new();
+    for contents in group.read()? {
+        complete.push(is_complete(&contents.lines));
+        devices.push(contents.plan.device);
+    }
     refuse_ambiguous(&arguments.yes_destroy, &devices)?;
     let mut armed = Vec::new();
     for (index, member) in group.list.members.iter().enumerate() {
-        if arguments.max_rounds.is_none() && is_complete(&known[index].lines) {
+        if arguments.max_rounds.is_none() && complete[index] {
             continue;
         }
         let own_arguments = arguments_of(arguments, group, index, &devices);

@@ -352,11 +352,11 @@ fn names_fully(typed: &str, device: &Device) -> bool {
     device.transport == Transport::File && (typed == device.name || typed == device.path)
 }
 
-/// Returns the directory name `PROCEDURE-DEVICE-UTC_TIME`, e.g. `iops-sda-...`.
-pub fn default_directory(settings: &Settings, device: &str) -> PathBuf {
+/// Returns the directory name `PROCEDURE-TARGET-UTC_TIME`, e.g. `iops-sda-...`.
+pub fn default_directory(settings: &Settings, target: &str) -> PathBuf {
     let stamp = steadfast_report::date_stamp(wall_clock_unix_ms());
     let test = settings.sequence.as_ref().map_or(&settings.procedure, |sequence| &sequence.tool);
-    PathBuf::from(format!("{test}-{device}-{stamp}"))
+    PathBuf::from(format!("{test}-{target}-{stamp}"))
 }
 
 /// Returns the default seed: constant for a simulated drive, so that runs repeat; new for a real

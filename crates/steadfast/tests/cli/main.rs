@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)]
 
 mod bad_input;
-
 mod capture;
 mod captured_workloads;
 mod closed_loop;
@@ -44,7 +43,6 @@ mod neighbors;
 mod observed_time;
 mod other_tools;
 mod outputs;
-
 mod portrait;
 mod power_cut;
 mod procedures;

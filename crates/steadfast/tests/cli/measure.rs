@@ -81,15 +81,28 @@ fn runs_have_a_mean_a_deviation_and_rows_in_both_exports() {
 fn tables_fit_a_terminal_and_dashes_have_a_reason() {
     let here = &TestDirectory::new();
     for runs in ["1", "3"] {
-        let measure = format!("measure 'RND 4K RW65' --target sim:small --time 3s --runs {runs}");
+        let measure = format!(
+            "measure 'RND 4K RW65' --target sim:small --yes-destroy SIM-SMALL --time 3s --runs {runs}"
+        );
         let text = succeed(here, &measure);
         let table: Vec<&str> =
             text.lines().filter(|line| line.contains(" ms ") || line.contains("IOPS")).collect();
         assert!(table.len() > 7, "{text}");
         assert!(table.iter().all(|line| line.chars().count() <= 80), "{text}");
         assert!(text.contains("99.999 % takes 1,000,000 I/Os"), "{text}");
-        assert!(text.starts_with("SIMULATED") && text.contains("reads"), "{text}");
+        assert!(text.starts_with("SIMULATED"), "{text}");
+        assert!(text.contains("reads") && text.contains("writes"), "{text}");
     }
+}
+
+/// Without `--runs` the answer is that of the only target, and its IOPS those of the whole time.
+#[test]
+fn measure_answers_in_the_standards_notation() {
+    let here = &TestDirectory::new();
+    let answer: Value =
+        succeed_json(here, "measure 'RND 4K R' --target sim:small --time 3s --json");
+    let ios = number(&answer["measurement"]["streams"][0]["tally"]["ios"]);
+    assert!((number(&answer["iops"]) - ios / 3.0).abs() < 1e-6, "{answer}");
 }
 
 /// The exact drive serves 10,000 reads per second: it keeps up with 5,000, and not with 20,000.

@@ -117,9 +117,22 @@ fn processes_and_streams_together_are_counted_exactly() {
 }
 
 #[test]
-fn drives_are_printed_with_the_workload_and_its_comment() {
-    let (here, _) = &captured();
+fn drives_have_their_processes_and_bytes() {
+    let (here, ios) = &captured();
     let found = rows(&json(here, &["trace", "drives", "t.parquet"])["drives"]);
+    let of = |device: Option<u16>, op: Option<IoOp>| {
+        let chosen = ios.iter().filter(move |io| device.is_none_or(|device| device == io.device));
+        chosen.filter(move |io| op.is_none_or(|op| op == io.op))
+    };
+    let bytes = |device, op| of(device, Some(op)).map(|io| u64::from(io.bytes)).sum::<u64>();
+    for (row, device) in found.iter().zip([Some(0), Some(1), None]) {
+        let pids: BTreeSet<u32> =
+            of(device, None).map(|io| io.pid).filter(|pid| *pid > 0).collect();
+        assert_eq!(row["count"], of(device, None).count());
+        assert_eq!(row["processes"], pids.len());
+        assert_eq!(row["read"], bytes(device, IoOp::Read));
+        assert_eq!(row["written"], bytes(device, IoOp::Write));
+    }
     assert_eq!((&found[0]["model"], &found[1]["model"]), (&"FAST".into(), &"SLOW".into()));
     let text = succeed(here, "trace drives t.parquet");
     assert!(text.contains("Workload: shop") && text.contains("Comment: a quiet weekend"), "{text}");
@@ -215,8 +228,24 @@ fn a_night_with_a_change_of_the_clock_has_its_hours() {
 }
 
 #[test]
-fn a_profile_has_steps_that_divide_a_day() {
-    let (here, _) = &captured();
+fn a_profile_of_the_day_adds_the_days_up() {
+    let (here, ios) = &captured();
+    let found = json(here, &["trace", "profile", "t.parquet", "--step", "30min"]);
+    let intervals = rows(&found["intervals"]);
+    assert_eq!(intervals.len(), 48);
+    let sum: u64 = intervals.iter().map(|one| one["count"].as_u64().unwrap()).sum();
+    assert_eq!(sum, 10_007);
+    let local = |io: &IoEvent| (BEGAN + HOUR + io.issued_ns) % (24 * HOUR);
+    for (number, interval) in intervals.iter().enumerate() {
+        let begin = number as u64 * HOUR / 2;
+        let inside = |io: &&IoEvent| (begin..begin + HOUR / 2).contains(&local(io));
+        let ios: Vec<&IoEvent> = ios.iter().filter(inside).collect();
+        // From Friday 23:00 to Sunday 01:00: two days and the hours 23 and 0 three times.
+        let days = if !(2..46).contains(&number) { 3 } else { 2 };
+        assert_eq!((&interval["days"], &interval["count"]), (&days.into(), &ios.len().into()));
+        let iops = interval["iops"].as_f64().unwrap();
+        assert!((iops - ios.len() as f64 / (days * 1800) as f64).abs() < 1e-9, "{interval}");
+    }
     refuse(here, "trace profile t.parquet --step 7h", &["divide a day"]);
 }
 
@@ -364,8 +393,26 @@ fn a_report_in_narrow_steps_shows_them_around_two_moments() {
 }
 
 #[test]
-fn a_small_capture_has_an_exact_miss_ratio_curve() {
-    let (here, _) = &captured();
+fn a_cache_that_holds_everything_misses_what_is_new() {
+    let (here, ios) = &captured();
+    let found = json(here, &["trace", "locality", "t.parquet"]);
+    let devices = rows(&found["devices"]);
+    assert_eq!(devices.len(), 2);
+    for (number, device) in devices.iter().enumerate() {
+        let ios = ios.iter().filter(|io| usize::from(io.device) == number);
+        let blocks = |io: &IoEvent| {
+            let first = io.offset / 4096;
+            first..first + u64::from(io.bytes) / 4096
+        };
+        let accesses: Vec<u64> = ios.flat_map(blocks).collect();
+        let touched: BTreeSet<u64> = accesses.iter().copied().collect();
+        assert_eq!(device["accesses"], accesses.len());
+        assert_eq!(device["touched_bytes"], touched.len() as f64 * 4096.0);
+        assert_eq!(device["reuse"]["count"], accesses.len() - touched.len());
+        let largest = rows(&device["curve"]).last().cloned().unwrap();
+        let new = touched.len() as f64 / accesses.len() as f64;
+        assert!((largest["misses"].as_f64().unwrap() - new).abs() < 1e-12, "{largest}");
+    }
     let text = succeed(here, "trace locality t.parquet --device sda");
     assert!(text.contains("exact") && text.contains("Cache MB"), "{text}");
 }

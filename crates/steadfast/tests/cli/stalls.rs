@@ -8,15 +8,15 @@ use std::time::Duration;
 /// Time for which the measurement stands still.
 const STANDSTILL: Duration = Duration::from_secs(2);
 
-/// More I/Os than the program reads before a load.
-const READS_OF_A_LOAD: u64 = 1009;
+/// Upper bound of the reads that the program makes before a load.
+const READS_BEFORE_LOAD_MAX: u64 = 1009;
 
 /// Starts a measurement; returns once its load has begun, long before its end.
 fn begin_measurement(device: &LoopDevice) -> Child {
     let before = device.reads();
     let load = format!("measure 'RND 4K R' --target {} --time 7s", device.path);
     let child = spawn_in(Path::new("."), &load, Stdio::piped(), Stdio::piped());
-    wait_until("the load", || device.reads() > before + READS_OF_A_LOAD);
+    wait_until("the load", || device.reads() > before + READS_BEFORE_LOAD_MAX);
     child
 }
 

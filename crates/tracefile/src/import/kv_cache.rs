@@ -122,8 +122,8 @@ impl KvFormat {
     }
 }
 
-/// Returns the format of the first lines of a text. At least half of them must follow it, or prove
-/// it.
+/// Returns the format that at least half of the first lines of a text follow. It is proven if at
+/// least half of them prove it.
 pub(super) fn fitting_format(beginning: &str) -> Option<FittingFormat> {
     // The last line may be incomplete.
     let text = beginning.rsplit_once('\n').map_or(beginning, |(whole, _)| whole);

@@ -1,8 +1,8 @@
 //! Reads a column chunk into a batch. The Parquet library decodes numbers; texts reach it as
-//! numbers too (see [`super::retyped`]), because it allocates a reference for each text.
+//! numbers too (see [`super::page_retyping`]), because it allocates a reference for each text.
 
 use super::packed::{PackedPages, PageMemory};
-use super::retyped::{NameTable, RetypedPages, Retyping, SharedNames};
+use super::page_retyping::{NameTable, RetypedPages, Retyping, SharedNames};
 use super::source::{HeldBytes, SharedMedium, TraceMedium};
 use crate::batch::Batch;
 use crate::schema::{Field, NARROW, WIDE};
@@ -325,7 +325,7 @@ impl NameColumn {
 
 #[cfg(test)]
 mod tests {
-    use super::super::retyped::PageQueue;
+    use super::super::page_retyping::PageQueue;
     use super::*;
     use crate::testing::{FileStyle, number, write_column};
     use bytes::Bytes;

@@ -1,10 +1,10 @@
 //! Reads the metadata of a file from its footer or its recovery blocks.
 
+use super::checksums::{self, FoundGroup, value_of};
 use super::guard::guarded;
 use super::integrity::Damage;
 use super::recovery::{self, Recovery, RecoveryScan};
 use super::source::{SharedMedium, TraceMedium};
-use super::sums::{self, FoundGroup, value_of};
 use crate::cube_file::is_fold;
 use crate::error::TraceError;
 use crate::schema::{
@@ -154,7 +154,7 @@ fn from_metadata<R: TraceMedium>(
     }
     let rewriter = rewriter(source, metadata)?;
     let sealed = if rewriter.is_some() { &[] } else { keys };
-    let sums = sums::sums_in_footer(source, sealed, metadata.row_groups())?;
+    let sums = checksums::sums_in_footer(source, sealed, metadata.row_groups())?;
     let mut sums = sums.into_iter().flatten();
     let group = |group: &RowGroupMetaData| FoundGroup { metadata: group.clone(), sum: sums.next() };
     let mut conditions: Option<CaptureConditions> = value_in(keys, KEY_FINAL)?;
@@ -194,7 +194,7 @@ fn rewriter<R: TraceMedium>(
     let author = metadata.file_metadata().created_by().unwrap_or("unknown");
     let is_ours = is_ours(author)
         || recovery::begins(source)?
-        || sums::is_sealed(source, metadata.file_metadata().key_value_metadata())?;
+        || checksums::is_sealed(source, metadata.file_metadata().key_value_metadata())?;
     Ok((!is_ours).then(|| author.to_owned()))
 }
 

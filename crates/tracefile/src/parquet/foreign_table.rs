@@ -5,7 +5,7 @@
 
 use super::column::pages;
 use super::packed::{PAGE_MAX, PackedPages, PageMemory, too_large};
-use super::retyped::{decoded_length, split_levels};
+use super::page_retyping::{decoded_length, split_levels};
 use super::source::{SharedMedium, TraceMedium};
 use parquet::basic::Encoding;
 use parquet::bloom_filter::Sbbf;

@@ -2,7 +2,7 @@
 //! the metadata, and recovery blocks for a writer that is killed. `docs/formats.md` describes
 //! the format.
 
-mod block;
+mod checksums;
 pub(crate) mod chunk;
 mod column;
 mod footer;
@@ -12,15 +12,17 @@ mod integrity;
 mod names;
 mod output;
 mod packed;
+mod page_retyping;
 pub mod parts;
 mod reader;
 mod recovery;
-mod retyped;
+mod recovery_block;
 mod source;
-mod sums;
 mod writer;
 
 pub use crate::schema::{Field, Fields};
+pub(crate) use checksums::ChecksumSink;
+pub use checksums::FoundGroup;
 pub use footer::{Footer, footer, footer_or_blocks};
 pub(crate) use foreign_table::ForeignTable;
 pub(crate) use guard::guarded;
@@ -33,8 +35,6 @@ pub use reader::{Trace, TraceBatches, TraceRef};
 pub use recovery::Recovery;
 pub(crate) use source::HeldBytes;
 pub use source::{SharedMedium, TraceMedium};
-pub(crate) use sums::ChecksumSink;
-pub use sums::FoundGroup;
 pub use writer::{ROWS_PER_GROUP, TraceWriter};
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Writes our files: Parquet with checksums, and with a recovery block before the first row
 //! group and after every one. Traces and cube files differ only in their columns.
 
-use super::block::{self, BlockKind};
-use super::sums::{ChecksumSink, FOOTER_END, GroupSum, UNSEALED};
+use super::checksums::{ChecksumSink, FOOTER_END, GroupSum, UNSEALED};
+use super::recovery_block::{self, BlockKind};
 use crate::error::TraceError;
 use crate::schema::{
     FORMAT_VERSION, KEY_FILES, KEY_FINAL, KEY_FOLD, KEY_FORMAT, KEY_PROCESSORS, KEY_SEAL,
@@ -56,7 +56,7 @@ impl<W: Write + Send> TraceOutput<W> {
         let parquet =
             SerializedFileWriter::new(ChecksumSink::new(sink), schema, Arc::new(properties));
         let mut parquet = parquet.map_err(TraceError::Encode)?;
-        parquet.write_all(&block::encode(BlockKind::Conditions, start.as_bytes())?)?;
+        parquet.write_all(&recovery_block::encode(BlockKind::Conditions, start.as_bytes())?)?;
         parquet.flush()?;
         Ok(TraceOutput {
             parquet,
@@ -139,7 +139,7 @@ impl<W: Write + Send> TraceOutput<W> {
         let mut payload = Vec::new();
         ParquetMetaDataWriter::new(&mut payload, &metadata).finish().map_err(TraceError::Encode)?;
         payload.truncate(payload.len().saturating_sub(FOOTER_END));
-        self.parquet.write_all(&block::encode(BlockKind::RowGroup, &payload)?)?;
+        self.parquet.write_all(&recovery_block::encode(BlockKind::RowGroup, &payload)?)?;
         self.parquet.flush()?;
         Ok(())
     }
@@ -161,7 +161,7 @@ impl<W: Write + Send> TraceOutput<W> {
         conditions: &CaptureConditions,
         fold: Option<String>,
     ) -> Result<W, TraceError> {
-        // The seal comes last: see `sums::sums_in_footer`.
+        // The seal comes last: see `checksums::sums_in_footer`.
         let mut pairs = vec![
             (KEY_FORMAT, FORMAT_VERSION.to_owned()),
             (KEY_FINAL, json(conditions)?),

@@ -1,5 +1,6 @@
 //! Reads a trace file batch by batch, only the requested columns.
 
+use super::checksums::{FoundGroup, GroupSum, extent_of};
 use super::column::OpenColumn;
 use super::footer::{Footer, footer, footer_or_blocks};
 use super::guard::guarded;
@@ -7,7 +8,6 @@ use super::integrity::{Damage, Integrity};
 use super::packed::PageMemory;
 use super::recovery::Recovery;
 use super::source::{HeldBytes, SharedMedium, TraceMedium};
-use super::sums::{FoundGroup, GroupSum, extent_of};
 use crate::batch::Batch;
 use crate::error::TraceError;
 use crate::not_recorded::NotRecorded;

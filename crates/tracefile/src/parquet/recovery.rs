@@ -1,10 +1,10 @@
 //! Finds the row groups of a file without a footer by its recovery blocks.
 
-use super::block::{self, BlockKind, RecoveryBlock};
+use super::checksums::{self, FoundGroup};
 use super::guard::guarded;
 use super::integrity::Damage;
+use super::recovery_block::{self, BlockKind, RecoveryBlock};
 use super::source::{SharedMedium, TraceMedium};
-use super::sums::{self, FoundGroup};
 use crate::error::TraceError;
 use crate::schema::{KEY_FILES, KEY_FINAL, KEY_PROCESSORS};
 use parquet::file::metadata::{KeyValue, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
@@ -49,7 +49,7 @@ const FIRST: u64 = 4;
 
 /// Returns whether a file begins with a recovery block, as only our files do.
 pub fn begins<R: TraceMedium>(source: &SharedMedium<R>) -> Result<bool, TraceError> {
-    Ok(block_at(source, FIRST)?.is_some_and(|bytes| block::decode(&bytes).is_some()))
+    Ok(block_at(source, FIRST)?.is_some_and(|bytes| recovery_block::decode(&bytes).is_some()))
 }
 
 /// Searches the file for recovery blocks; returns `None` if it has neither the first block nor
@@ -79,7 +79,7 @@ fn next_magic<R: TraceMedium>(
 ) -> Result<Option<u64>, TraceError> {
     while from < source.length {
         let bytes = source.read(from, STRIDE)?;
-        if let Some(at) = block::find(&bytes) {
+        if let Some(at) = recovery_block::find(&bytes) {
             return Ok(Some(from + at as u64));
         }
         if bytes.len() < STRIDE {
@@ -99,7 +99,7 @@ fn read_block<R: TraceMedium>(
     found: &mut RecoveryScan,
 ) -> Result<Option<u64>, TraceError> {
     let Some(bytes) = block_at(source, at)? else { return Ok(None) };
-    let Some(block) = block::decode(&bytes) else { return Ok(None) };
+    let Some(block) = recovery_block::decode(&bytes) else { return Ok(None) };
     let RecoveryBlock { kind, payload, length } = block;
     match kind {
         BlockKind::Conditions if found.start.is_none() => {
@@ -120,7 +120,7 @@ fn block_at<R: TraceMedium>(
     source: &SharedMedium<R>,
     at: u64,
 ) -> Result<Option<Vec<u8>>, TraceError> {
-    let length = block::stated_length(&source.read(at, 16)?);
+    let length = recovery_block::stated_length(&source.read(at, 16)?);
     Ok(length.map(|length| source.read(at, length)).transpose()?)
 }
 
@@ -138,7 +138,7 @@ impl RecoveryScan {
         self.files.extend(value_in::<Vec<FileName>>(keys, KEY_FILES).unwrap_or_default());
         let processors = value_in::<Vec<ProcessorReading>>(keys, KEY_PROCESSORS);
         self.processors.extend(processors.unwrap_or_default());
-        let sum = sums::sum_in_block(keys, metadata.row_groups());
+        let sum = checksums::sum_in_block(keys, metadata.row_groups());
         if let Some(first) = first.filter(|first| *first > self.read_until) {
             self.add_gap(self.read_until, first);
         }

@@ -409,8 +409,8 @@ proptest! {
 fn blocks(bytes: &[u8]) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     let mut at = 0;
-    while let Some(next) = block::find(&bytes[at..]) {
-        let length = block::stated_length(&bytes[at + next..at + next + 16]).unwrap();
+    while let Some(next) = recovery_block::find(&bytes[at..]) {
+        let length = recovery_block::stated_length(&bytes[at + next..at + next + 16]).unwrap();
         found.push((at + next, at + next + length));
         at += next + length;
     }

@@ -4,9 +4,9 @@
 //! Every server has a client of its own. A client of several servers reports only the survivors
 //! if one dies, and does not say which is missing.
 
-use super::super::answer::{self, FioReport};
 use super::super::counts::FioCounts;
 use super::super::expression::{Expression, FioCallSpec};
+use super::super::json_output::{self, FioReport};
 use super::super::process::{confine, describe_exit, fault_text, signal};
 use super::super::running::{OVERRUN_MAX, store_text};
 use crate::stop::StopSignal;
@@ -190,7 +190,7 @@ impl HostWork<'_> {
             let joined = if joined.is_empty() { joined } else { format!(": {joined}") };
             return Err(self.failure(&format!("gave no answer: the fio client {how}{joined}")));
         }
-        let answers = answer::read_reports(json, self.expression.sections).map_err(|why| {
+        let answers = json_output::read_reports(json, self.expression.sections).map_err(|why| {
             let joined = if joined.is_empty() { joined } else { format!(" ({joined})") };
             let path = answer_path.display();
             self.failure(&format!("gave an unexpected answer{joined}: {why} ({path})"))
@@ -219,7 +219,7 @@ impl HostWork<'_> {
             return Err(self.faults(faults, after.first_error));
         }
         if let Some(last) = answers.last()
-            && let Err(why) = answer::check_final(last, &self.expression.sizes)
+            && let Err(why) = json_output::check_final(last, &self.expression.sizes)
         {
             return Err(self.failure(&format!("gave an unexpected answer: {why}")));
         }

@@ -3,6 +3,7 @@ use crate::common::results::LoopResults;
 use crate::pts::scattered::RangedTest;
 use crate::testing::scripted::{GEOMETRY, record, scripted, set, settings_of, setup, steps};
 use std::collections::HashSet;
+use steadfast_domain::findings::Cell;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::{Amendment, Geometry, SteadyStateMethod};
 use steadfast_domain::stimulus::LoadLimits;
@@ -170,7 +171,7 @@ fn a_void_round_is_in_no_table() {
     assert_eq!(findings.verdict.as_ref().unwrap().window, None);
     let table = findings.summary[0].as_table().unwrap();
     for cell in table.rows.iter().flat_map(|row| &row.cells) {
-        assert_eq!(cell.value(), Some(1000.0));
+        assert_eq!(*cell, Cell::number(Some(1000.0), 1));
     }
     let caveat = findings.caveat("steady-state-not-achieved").unwrap();
     assert!(caveat.text.contains("rounds 2, 3, 5, 6"), "{}", caveat.text);

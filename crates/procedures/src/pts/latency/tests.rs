@@ -7,7 +7,7 @@ use crate::testing::scripted::{
 };
 use steadfast_domain::findings::{Cell, Exhibit, PlotKind};
 use steadfast_domain::settings::SteadyStateMethod;
-use steadfast_domain::{CaveatKind, Demand, Measurement, Nanos, Settings, Step};
+use steadfast_domain::{CaveatKind, Demand, Measurement, Nanos, Profile, Settings, Step};
 
 /// Steps of a round: three mixes of three sizes.
 const STEPS_PER_ROUND: usize = 9;
@@ -68,6 +68,17 @@ fn the_average_response_time_of_4k_writes_decides() {
     let verdict = findings.verdict.unwrap();
     assert_eq!(verdict.window, Some((3, 7)));
     assert_eq!((verdict.tracks[0].average, verdict.tracks[0].unit.as_str()), (3.0, "ms"));
+}
+
+#[test]
+fn the_form_ends_with_a_histogram_in_2_0_and_with_columns_in_1_1() {
+    for (profile, last) in
+        [(Profile::Pts20, PlotKind::Histogram), (Profile::Pts11, PlotKind::Columns3d)]
+    {
+        let test = latency_test(|s| s.profile = profile);
+        let findings = drive().studied(&test, &test.setup.settings);
+        assert_eq!(plot_of(findings.form_pages.last().unwrap()).kind, last, "{profile}");
+    }
 }
 
 #[test]

@@ -134,8 +134,8 @@ impl ProcedureReport for Throughput {
     fn caveats(run: &ThroughputRun<'_>) -> Vec<Caveat> {
         let mut caveats = Vec::new();
         for (number, MeasuredSize { size_loop, results }) in (1..).zip(&run.results) {
-            let pattern = format!(" of {}", size_loop.writes());
-            if let Some(mut caveat) = not_steady(&pattern, run.record, results) {
+            let loop_suffix = format!(" of {}", size_loop.writes());
+            if let Some(mut caveat) = not_steady(&loop_suffix, run.record, results) {
                 if number < run.results.len() {
                     caveat.remedy = NOT_STEADY_EARLIER.into();
                 }

@@ -9,7 +9,8 @@ use steadfast_domain::purge::{PurgeChoice, PurgeMethod};
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::stimulus::LoadLimits;
 use steadfast_domain::{
-    Bytes, CaveatKind, Criteria, Demand, JournalEntry, Load, Nanos, Profile, Settings, Step,
+    Bytes, CaveatKind, Criteria, Demand, JournalEntry, Load, Nanos, Note, Profile, Settings, Step,
+    Verdict,
 };
 
 fn wsat_test(change: impl FnOnce(&mut Settings)) -> Wsat {
@@ -157,6 +158,18 @@ fn btw_alone_gives_up_after_25_measured_minutes_and_says_so() {
     assert_eq!(caveat.kind, CaveatKind::Invalidates);
 }
 
+/// Returns the last verdict in the journal.
+fn last_noted_verdict(entries: &[JournalEntry]) -> &Verdict {
+    let verdict = entries.iter().rev().find_map(|entry| match entry {
+        JournalEntry::Noted(note) => match &**note {
+            Note::Verdict(verdict) => Some(verdict),
+            _ => None,
+        },
+        _ => None,
+    });
+    verdict.unwrap()
+}
+
 #[test]
 fn a_gap_begins_the_window_anew_and_voids_the_minute_after_it() {
     let wsat = wsat_test(|s| {
@@ -168,8 +181,10 @@ fn a_gap_begins_the_window_anew_and_voids_the_minute_after_it() {
         bench.gap_before = vec![(PHASE, round, point)];
         wsat.conduct(&mut bench).unwrap();
         let cycles = phase_steps(&bench.entries, PHASE).len() / 31;
+        let window = last_noted_verdict(&bench.entries).window;
         let findings = wsat.study(&record(&wsat.setup.settings, bench.entries));
-        (cycles, findings.verdict.unwrap().window)
+        assert_eq!(findings.verdict.unwrap().window, window, "gap in {round}, {point}");
+        (cycles, window)
     };
     assert_eq!(cycles_and_window(1, 1), (5, Some((1, 5))), "nothing had begun");
     assert_eq!(cycles_and_window(3, 7), (7, Some((3, 7))), "round 3 is the first after the gap");
@@ -464,9 +479,10 @@ fn a_histogram_discloses_its_bins() {
 /// Procedures that take no one-pass preconditioning say so; the others need the spare.
 #[test]
 fn one_pass_is_refused_where_it_has_no_place() {
-    for spec in crate::catalogue::SINGLE {
+    for spec in crate::PROCEDURES {
         let why = refusal(&settings_of(spec.name, set("precondition", "one-pass")));
-        if spec.parameters.iter().all(|known| known.name != "spare") {
+        let single = crate::catalogue::SINGLE.iter().find(|single| single.name == spec.name);
+        if single.is_some_and(|single| single.parameters.iter().all(|p| p.name != "spare")) {
             assert!(why.contains("--precondition one-pass has no place"), "{why}");
         }
     }

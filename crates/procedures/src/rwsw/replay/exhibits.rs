@@ -407,7 +407,9 @@ fn comparison(run: &RwswReplayRun<'_>, id: &str) -> Table {
         // The time between steps is played too.
         ReplayContent::Script { script, .. } => script.span.as_secs_f64(),
     };
-    let rate = |sum: f64| (seconds > 0.0).then(|| sum / seconds);
+    // Without capture steps, it is unknown how many I/Os were captured in the time that is played.
+    let has_steps = !steps.is_empty();
+    let rate = |sum: f64| (has_steps && seconds > 0.0).then(|| sum / seconds);
     let streams = &run.test.composite.workload.streams;
     let counts: Vec<(usize, u64)> =
         steps.iter().flat_map(|step| run.test.composite.counts_of(step)).collect();
@@ -417,7 +419,6 @@ fn comparison(run: &RwswReplayRun<'_>, id: &str) -> Table {
     let all: f64 = steps.iter().map(|step| step.captured_ios as f64).sum();
     let all_bytes: f64 = steps.iter().map(|step| step.captured_bytes.0 as f64).sum();
     let captured = |head: &str, ios: f64, bytes: f64, mean: Option<f64>| {
-        let has_steps = !steps.is_empty();
         Row::new(
             head,
             [

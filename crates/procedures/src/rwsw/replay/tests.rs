@@ -313,3 +313,17 @@ fn single_ios_are_reported_with_their_start_errors_drift_and_verdict() {
     assert_eq!(numbers[2], "5.000 ms");
     assert_eq!(verdict, "the target is slower than the trace");
 }
+
+#[test]
+fn a_capture_without_steps_has_no_rates_to_compare_with() {
+    let mut settings = plain("alignment", "auto");
+    let workload = settings.workload.as_mut().unwrap();
+    workload.script = Some(script());
+    workload.steps.clear();
+    let findings = build(&settings).study(&record(&settings, vec![replayed(1, 10)]));
+    let table = findings.table("replay-summary").unwrap();
+    for head in ["Capture, applied streams", "Capture, all I/Os of these steps"] {
+        let row = table.rows.iter().find(|row| row.head == head).unwrap();
+        assert!(row.cells[..4].iter().all(|cell| cell.value().is_none()), "{row:?}");
+    }
+}

@@ -101,7 +101,7 @@ fn captures(arguments: &CompareArguments) -> anyhow::Result<Vec<FilteredCapture>
     no_file_twice(arguments.selection.files.iter().chain(&arguments.after))?;
     if !arguments.after.is_empty() {
         let sides = [&arguments.selection.files, &arguments.after].into_iter();
-        return sides.map(|files| FilteredCapture::captures(files, filter, layers)).collect();
+        return sides.map(|files| FilteredCapture::from_files(files, filter, layers)).collect();
     }
     let mut captures: Vec<OpenCapture<'_>> = Vec::new();
     for path in &arguments.selection.files {

@@ -183,8 +183,9 @@ fn write(
     merge.check()?;
     let shown = output.path().display().to_string();
     let sink = BufWriter::new(output.handle()?);
-    let mut sink = merge.write(sink).with_context(|| shown.clone())?;
-    sink.flush().context(shown)?;
+    let cannot_be_written = || format!("{shown} cannot be written");
+    let mut sink = merge.write(sink).with_context(cannot_be_written)?;
+    sink.flush().with_context(cannot_be_written)?;
     drop(sink);
     output.persist()?;
     Ok(content)

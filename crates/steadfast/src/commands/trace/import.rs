@@ -256,19 +256,26 @@ fn write(
     began_unix_ns: Option<u64>,
     import: impl FnOnce(&mut EventSink<'_>) -> Result<ImportResult, ImportError>,
 ) -> anyhow::Result<ImportResult> {
-    let written = import::write_trace(output.handle()?, SOFTWARE, began_unix_ns, import);
-    let imported = written.map_err(|error| match error {
+    let mut is_began_refused = false;
+    let written = import::write_trace(output.handle()?, SOFTWARE, began_unix_ns, |sink| {
+        let imported = import(sink)?;
+        // Checked here, because write_trace fills in what the input does not say.
+        is_began_refused = began_unix_ns.is_some() && imported.conditions.began_unix_ns.is_some();
+        if is_began_refused {
+            return Err(ImportError::Unsuitable(
+                "--began: the file's times are clock times, which say when it began; omit the option"
+                    .to_owned(),
+            ));
+        }
+        Ok(imported)
+    });
+    written.map_err(|error| match error {
         ImportError::Sink(error) => {
             anyhow::Error::new(error).context(output.path().display().to_string())
         }
+        error if is_began_refused => misuse(error),
         error => error.into(),
-    })?;
-    if began_unix_ns.is_some() && imported.conditions.began_unix_ns != began_unix_ns {
-        return Err(misuse(
-            "--began: the file's times are clock times, which say when it began; omit the option",
-        ));
-    }
-    Ok(imported)
+    })
 }
 
 /// The JSON output.

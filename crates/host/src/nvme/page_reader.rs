@@ -7,7 +7,7 @@ use super::layouts::{
     fdp_usage, latency_monitor, latency_setup, namespace, ocp_smart, power_management,
     power_measurement, power_state_changes, sanitize, self_test, smart, telemetry, write_cache,
 };
-use super::page::{PageField, PageLayout, PageNumber, ReadPage, refused_page};
+use super::page_decoder::{PageField, PageLayout, PageNumber, ReadPage, refused_page};
 use crate::error::HostError;
 use steadfast_domain::drive_page::DrivePage;
 

@@ -119,7 +119,7 @@ macro_rules! fields {
             id: $id,
             offset: $offset,
             length: $length,
-            kind: $crate::nvme::page::FieldKind::$kind,
+            kind: $crate::nvme::page_decoder::FieldKind::$kind,
             unit: $unit,
             name: $name,
             since: 0 $(+ $since)?,

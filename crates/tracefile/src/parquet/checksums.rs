@@ -3,7 +3,7 @@
 //! A disk, a copy or a cable may change a bit, and Parquet notices few such changes. The
 //! footer's metadata therefore holds the XXH3-64 of every row group's bytes, and that of the
 //! footer itself, computed with 16 zeros in its own place. The blocks between the row groups
-//! have checksums of their own ([`super::block`]).
+//! have checksums of their own ([`super::recovery_block`]).
 
 use super::integrity::Damage;
 use super::source::{SharedMedium, TraceMedium};
