@@ -434,19 +434,29 @@ fn check_files(
     Ok(())
 }
 
-/// Returns the offsets and lengths of the I/Os of an input, and those of its undisturbed import.
+/// Offset and length of an I/O.
 #[cfg(test)]
-pub fn ios_of_first_import() -> (Vec<(u64, u32)>, Vec<(u64, u32)>) {
-    let files = FILES.as_ref().unwrap();
-    let text = String::from_utf8(files.inputs[0].clone()).unwrap();
-    let written = text.lines().map(|line| {
+pub type IoPlace = (u64, u32);
+
+/// Returns the I/Os of the first input.
+#[cfg(test)]
+pub fn ios_of_first_input() -> Vec<IoPlace> {
+    let text = String::from_utf8(FILES.as_ref().unwrap().inputs[0].clone()).unwrap();
+    let mut ios = Vec::new();
+    for line in text.lines() {
         let numbers: Vec<u64> = line.split(',').filter_map(|field| field.parse().ok()).collect();
-        (numbers[1] * 512, numbers[2] as u32)
-    });
-    let trace = Trace::open(Cursor::new(files.outputs[0].clone())).unwrap();
+        ios.push((numbers[1] * 512, numbers[2] as u32));
+    }
+    ios
+}
+
+/// Returns the I/Os of the undisturbed import of the first input.
+#[cfg(test)]
+pub fn ios_of_first_import() -> Vec<IoPlace> {
+    let imported = FILES.as_ref().unwrap().outputs[0].clone();
+    let trace = Trace::open(Cursor::new(imported)).unwrap();
     let (mut batches, mut batch) = (trace.batches(Fields::ALL), Batch::default());
     while batches.read(1 << 16, &mut batch).unwrap() > 0 {}
     let events = (0..batch.len()).map(|row| batch.event(row));
-    let read = events.map(|event| (event.offset, event.bytes)).collect();
-    (written.collect(), read)
+    events.map(|event| (event.offset, event.bytes)).collect()
 }
