@@ -241,8 +241,8 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
             return false;
         };
         match (own, other) {
-            (Ios(one), Ios(other)) => one.is_at_place_of(other.as_ref()),
-            (Sums(one), Sums(other)) => one.is_at_place_of(other.as_ref()),
+            (Ios(one), Ios(other)) => one.overlaps(other.as_ref()),
+            (Sums(one), Sums(other)) => one.overlaps(other.as_ref()),
             _ => false,
         }
     }

@@ -1,16 +1,18 @@
 //! Test specifications as code.
 //!
-//! Each procedure is written like the standard's own loop, against `domain::Bench`; a pure
-//! function of the record computes its findings. Only this crate contains numbers from a
-//! specification, each with its source.
+//! Each procedure follows the loop of its specification, against `domain::Bench`; a pure function
+//! computes its findings from the record. Only this crate contains numbers from a specification,
+//! each with its source.
 //!
 //! - `common`: code that all procedures share; `exhibits`: tables and plots that all reports share.
-//! - [`pts`]: the procedures of the PTS and its numbers; [`rwsw`]: those for captured workloads.
-//! - [`tkperf`]: the procedures of TKperf; [`sequence`]: loads that other tools' files and presets
-//!   ask for.
+//! - `pts`: procedures and numbers of the SNIA Performance Test Specification (PTS); [`rwsw`]:
+//!   procedures for captured workloads.
+//! - [`tkperf`]: the procedures of TKperf; [`sequence`]: loads from other tools' files and from
+//!   [`presets`].
 //! - Our own tests: `commit`, `factors`, `fill`, `idle_exit`, `load_curve`, `neighbors`, `power_cut`,
-//!   `verify_write`, `write_amplification`; `portrait` runs six procedures for one page.
-//! - `catalogue`: the list of all procedures except those made of several; `suite`: those.
+//!   `verify_write`, `write_amplification`; `portrait` runs six procedures and fits the results on one page.
+//! - `catalogue`: the procedures that run steps themselves; `suite`, `campaign`, `portrait` and
+//!   `tkperf`: those that consist of others. [`PROCEDURES`] lists both.
 #![forbid(unsafe_code)]
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
@@ -62,8 +64,9 @@ use steadfast_domain::{Procedure, Settings};
 const COMBINED: [ProcedureSpec; 5] =
     [tkperf::SPEC, campaign::WSAT, campaign::DIRTH, portrait::SPEC, suite::SPEC];
 
-/// All procedures.
+/// All procedures: first those that run steps themselves, then those that consist of others.
 pub const PROCEDURES: &[ProcedureSpec] = &{
+    // Every entry is replaced below.
     let mut all = [suite::SPEC; catalogue::SINGLE.len() + COMBINED.len()];
     let (single, combined) = all.split_at_mut(catalogue::SINGLE.len());
     single.copy_from_slice(catalogue::SINGLE);
@@ -71,8 +74,8 @@ pub const PROCEDURES: &[ProcedureSpec] = &{
     all
 };
 
-/// Builds the procedure that `settings` name for a device of this geometry. Where two amendments
-/// change the same limit, the later one applies.
+/// Builds the procedure that `settings` name for a device of this geometry. Amendments change limits
+/// of the settings; of two that change the same limit, the later one applies.
 ///
 /// # Errors
 /// Returns [`ProcedureError`] if there is no such procedure or it cannot run with these settings on
@@ -92,7 +95,7 @@ pub fn procedure(
 ) -> Result<Box<dyn Procedure>, ProcedureError> {
     let spec = catalogue::find(PROCEDURES, &settings.procedure)?;
     if COMBINED.iter().any(|combined| combined.name == spec.name) {
-        // Such a procedure checks the parameters itself: each belongs to one of its parts.
+        // It checks the parameters itself, because each belongs to one of its parts.
         return (spec.make)(&catalogue::procedure_request(spec, settings, geometry, amendments));
     }
     catalogue::build(settings, geometry, amendments)

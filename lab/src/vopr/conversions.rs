@@ -229,6 +229,14 @@ impl ConversionScenario {
         ConversionScenario { seed, lives }
     }
 
+    /// Returns a scenario in which two programs write one file that neither may replace.
+    #[cfg(test)]
+    fn of_two_writers(seed: u64) -> ConversionScenario {
+        let programs = vec![Conversion::ImportFirst; 2];
+        let life = ConvertingLife { programs, policy: OverwritePolicy::Keep, faults: Vec::new() };
+        ConversionScenario { seed, lives: vec![life] }
+    }
+
     /// Returns the number of faults.
     #[cfg(test)]
     pub fn faults(&self) -> usize {
@@ -256,6 +264,14 @@ impl Shrink for ConversionScenario {
 /// Plays the scenario of a seed.
 pub fn play_seed(seed: u64, bug: Option<PlantedBug>) -> (ConversionScenario, TrialResult) {
     let scenario = ConversionScenario::new(seed);
+    let result = play(&scenario, bug);
+    (scenario, result)
+}
+
+/// Plays two programs that write one file which neither may replace.
+#[cfg(test)]
+pub fn play_two_writers(seed: u64, bug: Option<PlantedBug>) -> (ConversionScenario, TrialResult) {
+    let scenario = ConversionScenario::of_two_writers(seed);
     let result = play(&scenario, bug);
     (scenario, result)
 }
@@ -371,7 +387,10 @@ fn check_ends(
                 }
             }
             Some(false) => {
-                let is_name_taken = (must_keep && existed) || of_same_output().count() > 1;
+                // Another program may have taken the name unless it failed, too.
+                let is_taken_by_other =
+                    of_same_output().any(|other| other.ended != Some(false) || other.was_hit);
+                let is_name_taken = (must_keep && existed) || is_taken_by_other;
                 let has_failed = end.was_hit && !life.faults.iter().all(is_survivable);
                 if !is_name_taken && !has_failed {
                     return Err(format!("{name} was not written although no call failed"));

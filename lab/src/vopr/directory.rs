@@ -216,7 +216,10 @@ impl OutputStorage for SimulatedDirectory {
     }
     fn remove_own(&self, name: &OsStr, file: &SimulatedFile) {
         // A killed process, which unwinds, makes no more calls.
-        if !std::thread::panicking() && self.has_file(name, file) {
+        if std::thread::panicking() || !self.has_file(name, file) {
+            return;
+        }
+        if self.process.world.state().disk.bug != Some(PlantedBug::KeptUnfinished) {
             let _ = RunStorage::remove(self, name);
         }
     }
@@ -293,8 +296,13 @@ impl SimulatedFile {
         position: usize,
         buffer: &mut [u8],
     ) -> io::Result<usize> {
-        if fault == Some(InjectedFault::Error) && state.disk.bug == Some(PlantedBug::ErrorAsEnd) {
+        let bug = state.disk.bug;
+        if fault == Some(InjectedFault::Error) && bug == Some(PlantedBug::ErrorAsEnd) {
             return Ok(0);
+        }
+        if fault == Some(InjectedFault::Interrupted) && bug == Some(PlantedBug::InterruptedAsError)
+        {
+            return Err(error(libc::EIO));
         }
         check_fault(state, fault)?;
         let is_short = fault == Some(InjectedFault::Short);

@@ -114,6 +114,10 @@ pub enum PlantedBug {
     LostLineBreak,
     /// A read error is taken for the end of the file.
     ErrorAsEnd,
+    /// A read that was interrupted fails.
+    InterruptedAsError,
+    /// An unfinished output is not removed.
+    KeptUnfinished,
     /// A resumed run forgets its last step.
     ForgottenStep,
     /// An idle time that broke off is repeated without end.

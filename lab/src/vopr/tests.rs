@@ -233,14 +233,20 @@ fn bugs_planted_below_output_files_are_found() {
 /// Each defect breaks another invariant of conversions.
 #[test]
 fn bugs_planted_below_conversions_are_found() {
-    use PlantedBug::{ErrorAsEnd, NoDirectorySync, NoSync, StrayWrite};
+    use PlantedBug::{ErrorAsEnd, InterruptedAsError, KeptUnfinished, RenameReplaces};
+    use PlantedBug::{NoDirectorySync, NoSync, StrayWrite};
     let bugs = [
         (ErrorAsEnd, "is incomplete"),
+        (InterruptedAsError, "although no call failed"),
+        (KeptUnfinished, "was left behind"),
         (NoSync, "is incomplete"),
         (NoDirectorySync, "was reported and is not there"),
         (StrayWrite, "belonged to another program"),
     ];
     must_be_found(&bugs, conversions::play_seed, conversions::play, ConversionScenario::faults);
+    let replaced = [(RenameReplaces, "was replaced")];
+    let play_two = conversions::play_two_writers;
+    must_be_found(&replaced, play_two, conversions::play, ConversionScenario::faults);
 }
 
 /// Every kind of scenario: the same calls with the same faults.

@@ -7,18 +7,18 @@ use std::collections::{BinaryHeap, VecDeque};
 /// Maximum number of outstanding I/Os that are tracked. Beyond it the queue depth is unknown.
 const OUTSTANDING_MAX: usize = 1 << 16;
 
-/// Maximum number of later completions that an I/O may pass in the sorted queue. If there are more,
-/// it enters the heap.
-const PASSED_MAX: usize = 32;
+/// Maximum number of entries to shift when a completion time is inserted into the sorted queue. If
+/// more would have to move, it enters the heap.
+const SHIFTED_MAX: usize = 32;
 
 /// Completion times of the outstanding I/Os. Most I/Os complete nearly in issue order and enter a
 /// sorted queue; the few others enter a heap.
 #[derive(Default)]
 pub(crate) struct OutstandingSet {
-    /// In ascending order.
+    /// Completion times, in ascending order.
     queue: VecDeque<u64>,
     heap: BinaryHeap<Reverse<u64>>,
-    /// Time until which I/Os beyond the limit are outstanding.
+    /// Latest completion time of the untracked I/Os.
     untracked_until: u64,
 }
 
@@ -40,7 +40,7 @@ impl OutstandingSet {
     }
 
     pub(crate) fn state(&self) -> OutstandingState {
-        let in_heap = self.heap.iter().map(|completed| completed.0);
+        let in_heap = self.heap.iter().map(|Reverse(completed)| *completed);
         let mut tracked: Vec<u64> = self.queue.iter().copied().chain(in_heap).collect();
         tracked.sort_unstable();
         OutstandingState { tracked, untracked_until: self.untracked_until }
@@ -54,7 +54,7 @@ impl OutstandingSet {
         while self.queue.front().is_some_and(|first| *first <= issued) {
             self.queue.pop_front();
         }
-        while self.heap.peek().is_some_and(|first| first.0 <= issued) {
+        while self.heap.peek().is_some_and(|Reverse(first)| *first <= issued) {
             self.heap.pop();
         }
         if self.queue.len() + self.heap.len() >= OUTSTANDING_MAX {
@@ -70,11 +70,12 @@ impl OutstandingSet {
 
     #[inline]
     fn insert(&mut self, completed: u64) {
-        let newest = self.queue.iter().rev().take(PASSED_MAX + 1);
-        let passed = newest.take_while(|other| **other > completed).count();
-        match passed {
+        // One more, to detect that too many would have to move.
+        let latest = self.queue.iter().rev().take(SHIFTED_MAX + 1);
+        let shifted = latest.take_while(|other| **other > completed).count();
+        match shifted {
             0 => self.queue.push_back(completed),
-            1..=PASSED_MAX => self.queue.insert(self.queue.len() - passed, completed),
+            1..=SHIFTED_MAX => self.queue.insert(self.queue.len() - shifted, completed),
             _ => self.heap.push(Reverse(completed)),
         }
     }
@@ -87,8 +88,8 @@ mod tests {
 
     #[test]
     fn queue_and_heap_hold_all_outstanding_ios() {
-        let mut found = OutstandingSet::default();
-        let mut all: Vec<u64> = Vec::new();
+        let mut set = OutstandingSet::default();
+        let mut expected: Vec<u64> = Vec::new();
         let mut in_heap = 0;
         for at in 0..30_011u64 {
             // Some I/Os are issued out of order, some take long, some take no time.
@@ -98,14 +99,14 @@ mod tests {
                 1 => 0,
                 n => n * 30,
             };
-            all.retain(|end| *end > issued);
-            all.push(issued + took);
-            assert_eq!(found.add(issued, issued + took) as usize, all.len(), "{at}");
-            in_heap = in_heap.max(found.heap.len());
+            expected.retain(|end| *end > issued);
+            expected.push(issued + took);
+            assert_eq!(set.add(issued, issued + took) as usize, expected.len(), "{at}");
+            in_heap = in_heap.max(set.heap.len());
             if at % 1009 == 0 {
-                all.sort_unstable();
-                assert_eq!(found.state().tracked, all);
-                found = OutstandingSet::from_state(&found.state());
+                expected.sort_unstable();
+                assert_eq!(set.state().tracked, expected);
+                set = OutstandingSet::from_state(&set.state());
             }
         }
         assert!(in_heap > 0);
@@ -113,14 +114,16 @@ mod tests {
 
     #[test]
     fn the_depth_beyond_the_limit_is_unknown() {
-        let mut found = OutstandingSet::default();
+        let mut set = OutstandingSet::default();
         for number in 1..=OUTSTANDING_MAX as u64 {
-            assert_eq!(u64::from(found.add(0, number)), number);
+            assert_eq!(u64::from(set.add(0, number)), number);
         }
         // The untracked I/O completes at 70,000.
-        assert_eq!(found.add(0, 70_000), 0);
-        assert_eq!((found.add(65_000, 90_000), found.add(69_999, 90_000)), (0, 0));
-        let mut found = OutstandingSet::from_state(&found.state());
-        assert_eq!((found.add(69_999, 90_000), found.add(70_000, 90_000)), (0, 4));
+        assert_eq!(set.add(0, 70_000), 0);
+        assert_eq!((set.add(65_000, 90_000), set.add(69_999, 90_000)), (0, 0));
+        let mut set = OutstandingSet::from_state(&set.state());
+        assert_eq!(set.add(69_999, 90_000), 0);
+        // All four I/Os that complete at 90,000 are tracked.
+        assert_eq!(set.add(70_000, 90_000), 4);
     }
 }

@@ -175,8 +175,13 @@ impl<R: Read + Seek + Send + 'static> Merge<R> {
         for (member, cells) in self.captures {
             match cells {
                 AdmittedCells::Memory(cube) => append_all(&mut writer, &cube)?,
-                AdmittedCells::FoldFile(cube, name) => append_all(&mut writer, &cube)
-                    .map_err(|error| TraceError::Unsuitable(format!("{name}: {error}")))?,
+                AdmittedCells::FoldFile(cube, name) => {
+                    append_all(&mut writer, &cube).map_err(|error| match error {
+                        // The output's error, not that of the file that is read.
+                        TraceError::Encode(_) => error,
+                        error => TraceError::Unsuitable(format!("{name}: {error}")),
+                    })?
+                }
             }
             captures.push(member);
         }

@@ -5,7 +5,7 @@ use crate::fold::{AnnotatedRows, Fold};
 use crate::questions::series::{SeriesOverTime, SeriesSelection};
 use crate::questions::streams::StreamKey;
 use crate::sums::io_count::IoCount;
-use crate::sums::stream_chunk::{AT_ONCE, StreamChunk};
+use crate::sums::stream_chunk::{CHUNK_ROWS, StreamChunk};
 use crate::tables::recent_cache::{SLOTS, slot};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -182,11 +182,11 @@ impl Fold for StreamSteps {
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         let issued = rows.batch.wide(Field::Issued);
         let (mut open, mut keys) = (OpenStep::empty(), Vec::new());
-        for first in (0..rows.kept.len()).step_by(AT_ONCE) {
+        for first in (0..rows.kept.len()).step_by(CHUNK_ROWS) {
             if self.is_discarded {
                 return Ok(());
             }
-            let range = first..rows.kept.len().min(first + AT_ONCE);
+            let range = first..rows.kept.len().min(first + CHUNK_ROWS);
             let (chunk, issued) = (StreamChunk::new(rows, range.clone()), issued.part(range));
             chunk.keys(&mut keys);
             let kept = keys.iter().zip(issued).zip(chunk.kept()).filter(|(_, kept)| **kept);

@@ -7,7 +7,7 @@ use crate::fold::{AnnotatedRows, Fold};
 pub(crate) use crate::questions::stream_figures::share_of;
 pub use crate::questions::stream_figures::{ShareMeasure, StreamFigures};
 use crate::sums::io_sums::IoSums;
-use crate::sums::stream_chunk::{AT_ONCE, StreamChunk};
+use crate::sums::stream_chunk::{CHUNK_ROWS, StreamChunk};
 use crate::sums::stream_sums::{SUMMED_MAX, StreamSums};
 use crate::tables::recent_cache::RecentCache;
 use crate::tables::smallest_keys::{Admission, SmallestKeys};
@@ -198,7 +198,7 @@ impl StreamTable {
         let kept = buffers.keys.iter().zip(chunk.kept()).enumerate().skip(known);
         for (row, (key, _)) in kept.filter(|(_, (_, kept))| **kept) {
             let tally = slice::from_mut(self.tally(*key));
-            chunk.row(row).count(&[0], &[*key], tally);
+            chunk.single_row(row).count(&[0], &[*key], tally);
         }
     }
 
@@ -313,8 +313,8 @@ impl Fold for StreamTable {
     }
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         let mut buffers = std::mem::take(&mut self.buffers);
-        for first in (0..rows.kept.len()).step_by(AT_ONCE) {
-            let range = first..rows.kept.len().min(first + AT_ONCE);
+        for first in (0..rows.kept.len()).step_by(CHUNK_ROWS) {
+            let range = first..rows.kept.len().min(first + CHUNK_ROWS);
             self.take_chunk(&StreamChunk::new(rows, range), &mut buffers);
         }
         buffers.sums.flush(&self.keys, &mut self.tallies);

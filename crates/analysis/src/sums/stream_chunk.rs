@@ -1,6 +1,6 @@
-//! A [`StreamChunk`]: the columns of some I/Os that counting by stream needs. Nearly every question
-//! processes every I/O here, so the columns are slices of equal length and a row takes few
-//! instructions.
+//! [`StreamChunk`]: the columns of up to 1,024 rows that are needed to count I/Os by stream. This is
+//! the hot loop of nearly every question, so the columns are slices of equal length and a row takes
+//! few instructions.
 
 use crate::fold::AnnotatedRows;
 use crate::sums::io_sums::IoSums;
@@ -12,13 +12,13 @@ use steadfast_tracefile::parquet::Field;
 use steadfast_tracefile::simd;
 use steadfast_tracefile::stream_key::StreamKey;
 
-/// Number of I/Os that are counted at once: their columns fit a processor's nearest caches.
-pub(crate) const AT_ONCE: usize = 1024;
-const _: () = assert!(AT_ONCE <= PART_MAX);
-const FAILED: i32 = flags::FAILED as i32;
+/// Maximum number of rows in a chunk. Their columns fit a processor's nearest caches.
+pub(crate) const CHUNK_ROWS: usize = 1024;
+const _: () = assert!(CHUNK_ROWS <= PART_MAX);
+const FAILED_FLAG: i32 = flags::FAILED as i32;
 /// Index of failures in [`IoSums::flags`].
-const FAILED_BIT: usize = flags::FAILED.trailing_zeros() as usize;
-const SHORT: i64 = SHORT_NS.cast_signed();
+const FAILED_INDEX: usize = flags::FAILED.trailing_zeros() as usize;
+const SHORT_LIMIT_NS: i64 = SHORT_NS.cast_signed();
 
 /// Columns of some I/Os, one entry per row.
 pub(crate) struct StreamChunk<'r> {
@@ -26,15 +26,19 @@ pub(crate) struct StreamChunk<'r> {
     bytes: &'r [i32],
     flags: &'r [i32],
     offset: &'r [i64],
+    /// In nanoseconds; −1 if unknown.
     response: &'r [i64],
+    /// In nanoseconds; 0 if unknown.
     queued: &'r [i64],
+    /// 0 if unknown.
     depth: &'r [u32],
     sequential: &'r [bool],
+    /// True for rows that pass the filter.
     kept: &'r [bool],
 }
 
 impl<'r> StreamChunk<'r> {
-    /// Returns the rows of a range of at most [`AT_ONCE`] rows.
+    /// Borrows the columns of a range of at most [`CHUNK_ROWS`] rows.
     pub(crate) fn new(rows: &AnnotatedRows<'r>, range: Range<usize>) -> Self {
         let batch = rows.batch;
         StreamChunk {
@@ -50,18 +54,19 @@ impl<'r> StreamChunk<'r> {
         }
     }
 
-    pub(crate) fn row(&self, row: usize) -> StreamChunk<'r> {
-        let row = row..row + 1;
+    /// Returns a chunk of one row.
+    pub(crate) fn single_row(&self, index: usize) -> StreamChunk<'r> {
+        let range = index..index + 1;
         StreamChunk {
-            op: &self.op[row.clone()],
-            bytes: &self.bytes[row.clone()],
-            flags: &self.flags[row.clone()],
-            offset: &self.offset[row.clone()],
-            response: &self.response[row.clone()],
-            queued: &self.queued[row.clone()],
-            depth: &self.depth[row.clone()],
-            sequential: &self.sequential[row.clone()],
-            kept: &self.kept[row],
+            op: &self.op[range.clone()],
+            bytes: &self.bytes[range.clone()],
+            flags: &self.flags[range.clone()],
+            offset: &self.offset[range.clone()],
+            response: &self.response[range.clone()],
+            queued: &self.queued[range.clone()],
+            depth: &self.depth[range.clone()],
+            sequential: &self.sequential[range.clone()],
+            kept: &self.kept[range],
         }
     }
 
@@ -75,28 +80,32 @@ impl<'r> StreamChunk<'r> {
         self.kept
     }
 
-    /// Returns the traits that allow these rows to be summed without checking each. Nearly always
-    /// all response times are known and short, and either all depths are known or none is. Returns
-    /// `None` otherwise.
+    /// Returns the common traits of the rows, with which they can be summed without a check per row.
+    /// Returns `None` if a response time is unknown or long, a queue time is long, or only some
+    /// depths are known; few chunks are like that.
     pub(crate) fn traits(&self) -> Option<ChunkTraits> {
-        let responses = simd::bits_of_any(self.response);
-        let queued = simd::bits_of_any(self.queued);
-        let (depths, any_unknown) = simd::bits_of_depths(self.depth);
-        let are_short = (0..SHORT).contains(&responses) && (0..SHORT).contains(&queued);
-        let all_or_no_depths = depths == 0 || !any_unknown;
-        let traits = ChunkTraits { depths: depths > 0, queued: queued > 0 };
+        // SHORT_NS is a power of two: the bits of all times together are below it only if every time
+        // is.
+        let response_bits = simd::bits_of_any(self.response);
+        let queued_bits = simd::bits_of_any(self.queued);
+        let (depth_bits, any_unknown) = simd::bits_of_depths(self.depth);
+        let short = 0..SHORT_LIMIT_NS;
+        let are_short = short.contains(&response_bits) && short.contains(&queued_bits);
+        let all_or_no_depths = depth_bits == 0 || !any_unknown;
+        let traits = ChunkTraits { depths: depth_bits > 0, queued: queued_bits > 0 };
         (are_short && all_or_no_depths).then_some(traits)
     }
 
-    /// Adds row by row to the tally of the stream whose index `streams` holds; skips rows whose
-    /// index is out of range.
+    /// Adds each row to `tallies[streams[row]]`; skips rows whose index is out of range. `keys` has
+    /// the key of each stream.
     pub(crate) fn count(&self, streams: &[u32], keys: &[u64], tallies: &mut [IoSums]) {
         self.count_requests(streams, keys, tallies);
         self.count_times(streams, tallies);
     }
 
-    /// Adds the rows like [`Self::count`], but as far as possible to `sums`, which must have an
-    /// entry per stream.
+    /// Adds the rows like [`Self::count`], but to `sums`, which has an entry per stream; only what
+    /// these cannot hold (histogram buckets, failures) goes to `tallies`. `traits` are those of this
+    /// chunk; `buckets` is working memory.
     pub(crate) fn add_up(
         &self,
         traits: ChunkTraits,
@@ -113,10 +122,11 @@ impl<'r> StreamChunk<'r> {
                 tally.times.responses.count_bucket(*bucket);
             }
         }
+        // Rows without a queue time were added with one of 0.
         if traits.queued && simd::any_below_one(self.queued) {
             self.add_unqueued(streams, sums);
         }
-        if simd::bits_of_flags(self.flags) & FAILED != 0 {
+        if simd::bits_of_flags(self.flags) & FAILED_FLAG != 0 {
             self.count_failed(streams, tallies);
         }
     }
@@ -142,10 +152,10 @@ impl<'r> StreamChunk<'r> {
     }
 
     fn count_failed(&self, streams: &[u32], tallies: &mut [IoSums]) {
-        let failed = streams.iter().zip(self.flags).filter(|(_, flags)| **flags & FAILED != 0);
+        let failed = streams.iter().zip(self.flags).filter(|(_, flags)| **flags & FAILED_FLAG != 0);
         for (stream, _) in failed {
             if let Some(tally) = tallies.get_mut(*stream as usize) {
-                tally.flags[FAILED_BIT] += 1;
+                tally.flags[FAILED_INDEX] += 1;
             }
         }
     }
@@ -159,7 +169,7 @@ impl<'r> StreamChunk<'r> {
             tally.ops[op as usize].add(bytes.cast_unsigned(), sequential);
             tally.offsets |= offset.cast_unsigned();
             tally.times.depths.add(*depth);
-            tally.flags[FAILED_BIT] += u64::from(flags & i32::from(flags::FAILED) != 0);
+            tally.flags[FAILED_INDEX] += u64::from(flags & i32::from(flags::FAILED) != 0);
         }
     }
 

@@ -278,7 +278,7 @@ impl SimulatedDrive {
     /// Collects garbage in an idle period of the host.
     pub(super) fn idle(&mut self, from: u64, to: u64) {
         if let Some(slc) = &mut self.slc {
-            slc.idle(from, to);
+            slc.fold_while_idle(from, to);
         }
         self.dies.now = self.dies.busy_until().max(from + IDLE_AFTER_NS);
         while self.dies.now < to && self.mapping.wants_idle_time() {

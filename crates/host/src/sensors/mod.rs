@@ -29,15 +29,16 @@ pub fn kernel_counters(device: &Device, roots: &SystemRoots) -> Option<KernelCou
     match SysfsNode::from_name(&device.name, roots) {
         Some(node) => node_counters(&node, roots),
         None => {
-            let counters = parse_counters(&disk_statistics(&device.name, roots)?)?;
-            // Without sysfs, the flush field cannot be distinguished from an uncounted 0.
+            let counters = parse_counters(&diskstats_fields(&device.name, roots)?)?;
+            // Without sysfs, a flush count of 0 may mean that flushes are not counted.
             Some(KernelCounters { flushes: None, ..counters })
         }
     }
 }
 
-/// Returns the counters of a device or partition that sysfs lists. The I/Os of a multipath NVMe
-/// namespace are counted on its paths and summed here; those of its partitions are not counted.
+/// Returns the counters of a device or partition that sysfs lists. Sums the paths of a multipath
+/// NVMe namespace. `None` if the kernel does not count the I/Os, as for a partition of such a
+/// namespace.
 pub(crate) fn node_counters(node: &SysfsNode, roots: &SystemRoots) -> Option<KernelCounters> {
     let mut sum: Option<KernelCounters> = None;
     for statistics in stat_texts(node, roots)? {
@@ -47,20 +48,25 @@ pub(crate) fn node_counters(node: &SysfsNode, roots: &SystemRoots) -> Option<Ker
             None => sum = Some(counters),
         }
     }
-    // Flushes are counted for request queues of whole devices; elsewhere the column is 0.
+    let mut sum = sum?;
+    // The kernel counts flushes only for a whole device with a request queue; elsewhere the field is
+    // 0.
     let whole = node.whole();
     let counts_flushes = node == &whole && whole.directory.join("mq").is_dir();
-    sum.map(|sum| KernelCounters { flushes: sum.flushes.filter(|_| counts_flushes), ..sum })
+    if !counts_flushes {
+        sum.flushes = None;
+    }
+    Some(sum)
 }
 
-/// Field of `stat` with the discards, counted from 0; since Linux 4.18
+/// Index of the number of discards among the fields of `stat`; since Linux 4.18
 /// (Documentation/admin-guide/iostats.rst).
-const DISCARDS: usize = 11;
+const DISCARDS_FIELD: usize = 11;
 
-/// Field of `stat` with the flushes, counted from 0; since Linux 5.5.
-const FLUSHES: usize = 15;
+/// Index of the number of flushes among the fields of `stat`; since Linux 5.5.
+const FLUSHES_FIELD: usize = 15;
 
-/// Number of I/Os of a device that move no data.
+/// Counts of a device's I/Os that transfer no data.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct DatalessIos {
     pub discards: u64,
@@ -68,20 +74,21 @@ pub(crate) struct DatalessIos {
 }
 
 /// Returns the discards and flushes of a device or partition since it appeared; `None` if the
-/// kernel does not count its I/Os. A kernel before 5.5 does not count flushes, and one before 4.18
-/// no discards: they are 0.
+/// kernel does not count its I/Os. Flushes are 0 before Linux 5.5 and discards before 4.18, which do
+/// not count them.
 pub(crate) fn dataless_ios_of(node: &SysfsNode, roots: &SystemRoots) -> Option<DatalessIos> {
     let mut sum = DatalessIos::default();
     for statistics in stat_texts(node, roots)? {
-        let columns: Vec<&str> = statistics.split_whitespace().collect();
-        let count = |at: usize| columns.get(at).and_then(|text| text.parse().ok()).unwrap_or(0);
-        sum.discards += count(DISCARDS);
-        sum.flushes += count(FLUSHES);
+        let fields: Vec<&str> = statistics.split_whitespace().collect();
+        let count =
+            |index: usize| fields.get(index).and_then(|text| text.parse().ok()).unwrap_or(0);
+        sum.discards += count(DISCARDS_FIELD);
+        sum.flushes += count(FLUSHES_FIELD);
     }
     Some(sum)
 }
 
-/// Returns the columns of `stat` (Documentation/admin-guide/iostats.rst) of a device or partition,
+/// Returns the text of `stat` (Documentation/admin-guide/iostats.rst) of a device or partition, or
 /// one text per path of a multipath NVMe namespace; `None` if the kernel does not count its I/Os.
 fn stat_texts(node: &SysfsNode, roots: &SystemRoots) -> Option<Vec<String>> {
     let whole = node.whole();
@@ -90,9 +97,10 @@ fn stat_texts(node: &SysfsNode, roots: &SystemRoots) -> Option<Vec<String>> {
         if !is_counted(&whole) {
             return None;
         }
-        let statistics = node.text("stat").or_else(|| disk_statistics(&node.name, roots));
+        let statistics = node.text("stat").or_else(|| diskstats_fields(&node.name, roots));
         return Some(vec![statistics?]);
     }
+    // The kernel does not count I/Os on partitions of a multipath namespace.
     if node != &whole {
         return None;
     }
@@ -105,22 +113,20 @@ fn is_counted(whole: &SysfsNode) -> bool {
     whole.number::<u8>("queue/iostats") != Some(0)
 }
 
-/// Returns the columns that follow the name of a device in `/proc/diskstats`.
-fn disk_statistics(name: &str, roots: &SystemRoots) -> Option<String> {
+/// Returns the fields that follow the name of a device in `/proc/diskstats`.
+fn diskstats_fields(name: &str, roots: &SystemRoots) -> Option<String> {
     let text = fs::read_to_string(roots.proc.join("diskstats")).ok()?;
     text.lines().find_map(|line| {
-        let columns: Vec<&str> = line.split_whitespace().collect();
-        (columns.get(2) == Some(&name)).then(|| columns[3..].join(" "))
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        (fields.get(2) == Some(&name)).then(|| fields[3..].join(" "))
     })
 }
 
-/// Parses the fields reads, read merges, read sectors, read time, the same for writes, and
-/// [`FLUSHES`].
+/// Parses the counts of reads and writes of a `stat` text, and that of flushes if there is one.
+/// Returns `None` with fewer than seven numbers.
 fn parse_counters(text: &str) -> Option<KernelCounters> {
-    let columns: Vec<u64> =
-        text.split_whitespace().map_while(|column| column.parse().ok()).collect();
-    let [reads, read_merges, read_sectors, _, writes, write_merges, write_sectors, ..] =
-        columns[..]
+    let fields: Vec<u64> = text.split_whitespace().map_while(|field| field.parse().ok()).collect();
+    let [reads, read_merges, read_sectors, _, writes, write_merges, write_sectors, ..] = fields[..]
     else {
         return None;
     };
@@ -131,7 +137,7 @@ fn parse_counters(text: &str) -> Option<KernelCounters> {
         writes,
         write_merges,
         write_bytes: Bytes(write_sectors.saturating_mul(KERNEL_SECTOR)),
-        flushes: columns.get(FLUSHES).copied(),
+        flushes: fields.get(FLUSHES_FIELD).copied(),
     })
 }
 
@@ -141,7 +147,8 @@ pub fn temperature(device: &Device, roots: &SystemRoots) -> Option<f64> {
     hwmon_celsius(device, "temp1_input", roots)
 }
 
-/// Returns a temperature of the device's hwmon device in degrees Celsius, by attribute name.
+/// Returns the temperature that an attribute of the device's hwmon device reports, in degrees
+/// Celsius.
 pub(crate) fn hwmon_celsius(device: &Device, attribute: &str, roots: &SystemRoots) -> Option<f64> {
     own_monitors(device, roots)
         .iter()

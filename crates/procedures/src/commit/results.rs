@@ -1,7 +1,7 @@
 //! Results of the commit test: one measurement for each load of its matrix.
 
 use super::setup::{COMMITS, Commit, CommitKind, CommitLoad, CommitOrder, REFRESH};
-use crate::common::attempts::{attempt_of, is_attempt_of};
+use crate::common::attempts::{attempt_suffix, is_attempt_of};
 use crate::exhibits::cyclic_load::JudgedLoad;
 use std::num::NonZeroU32;
 use steadfast_domain::{Bytes, Measurement, Nanos, Op, Outcome, Record, Step, Tally};
@@ -57,10 +57,10 @@ impl<'a> CommitResults<'a> {
 /// Returns true if the preconditioning's load before this attempt ran in one piece. The first
 /// attempt at a point has none.
 fn is_conditioned(record: &Record, step: &Step) -> bool {
-    let Some(attempt) = attempt_of(&step.place.phase) else { return true };
+    let Some(attempt) = attempt_suffix(&step.place.phase) else { return true };
     let has_gap_inside = record.steps().any(|(part, outcome)| {
         is_attempt_of(&part.place.phase, REFRESH)
-            && attempt_of(&part.place.phase) == Some(attempt)
+            && attempt_suffix(&part.place.phase) == Some(attempt)
             && part.place.round == step.place.point
             && part.place.point > 1
             && outcome.gap_before.is_some()

@@ -1,15 +1,15 @@
-//! Attempts: repetitions of a test or a phase after a gap, and the names of their phases.
+//! Attempts at a test or a phase: repetition after a gap, and the phase names of attempts.
 
 use steadfast_domain::{
     Bench, Caveat, Halt, Measurement, Note, Outcome, Record, Step, caveats as ids,
 };
 
-/// Repeats a test that permits no gap until an attempt runs without one. `attempt` gets the number
-/// of the attempt, from 1, and returns true if there was no gap. `first` names what an attempt
-/// starts with, such as the purge.
-pub fn until_unbroken(
+/// Runs attempts at a test until one has no gap. `attempt` gets the number of the attempt, from 1,
+/// and returns true if there was no gap. `first_action` names what an attempt starts with, such as
+/// `the purge`.
+pub fn repeat_until_unbroken(
     bench: &mut dyn Bench,
-    first: &str,
+    first_action: &str,
     mut attempt: impl FnMut(&mut dyn Bench, u32) -> Result<bool, Halt>,
 ) -> Result<(), Halt> {
     for number in 1.. {
@@ -18,14 +18,14 @@ pub fn until_unbroken(
         }
         bench.note(&Note::Caveat(Caveat::remark(
             ids::RESTARTED,
-            format!("Attempt {number} was interrupted; the test begins anew with {first}."),
+            format!("Attempt {number} was interrupted; the test begins anew with {first_action}."),
             "",
         )));
     }
     Ok(())
 }
 
-/// Returns the steps of a phase, in order.
+/// Returns the steps whose phase has exactly this name, in order.
 pub fn steps_of<'a>(record: &'a Record, phase: &str) -> Vec<(&'a Step, &'a Outcome)> {
     record.steps().filter(|(step, _)| step.place.phase == phase).collect()
 }
@@ -46,17 +46,18 @@ pub fn is_attempt_of(phase: &str, base: &str) -> bool {
 
 /// Returns the suffix of a repeated phase after the opening parenthesis, such as `attempt 2)`;
 /// `None` for the first attempt.
-pub fn attempt_of(phase: &str) -> Option<&str> {
+pub fn attempt_suffix(phase: &str) -> Option<&str> {
     phase.split_once(" (").map(|(_, attempt)| attempt)
 }
 
-/// Returns the suffix of the attempt that ran last, as [`attempt_of`] does.
+/// Returns the suffix of the attempt that the record's last step belongs to, as [`attempt_suffix`]
+/// does.
 pub fn current_attempt(record: &Record) -> Option<&str> {
-    record.steps().last().and_then(|(step, _)| attempt_of(&step.place.phase))
+    record.steps().last().and_then(|(step, _)| attempt_suffix(&step.place.phase))
 }
 
 /// Returns the steps of the last attempt at the phase `base`; empty if there was none.
-pub fn last_attempt<'a>(record: &'a Record, base: &str) -> Vec<(&'a Step, &'a Outcome)> {
+pub fn last_attempt_steps<'a>(record: &'a Record, base: &str) -> Vec<(&'a Step, &'a Outcome)> {
     let attempts = record.steps().filter(|(step, _)| is_attempt_of(&step.place.phase, base));
     match attempts.last() {
         Some((step, _)) => steps_of(record, &step.place.phase),
@@ -64,11 +65,12 @@ pub fn last_attempt<'a>(record: &'a Record, base: &str) -> Vec<(&'a Step, &'a Ou
     }
 }
 
-/// Returns the steps of a phase in the attempt that ran last; empty if it has not reached the phase.
-pub fn current_steps<'a>(record: &'a Record, base: &str) -> Vec<(&'a Step, &'a Outcome)> {
+/// Returns the steps of the phase `base` in the current attempt, that of the record's last step;
+/// empty if this attempt has not reached the phase.
+pub fn current_attempt_steps<'a>(record: &'a Record, base: &str) -> Vec<(&'a Step, &'a Outcome)> {
     let current = current_attempt(record);
-    let mut steps = last_attempt(record, base);
-    steps.retain(|(step, _)| attempt_of(&step.place.phase) == current);
+    let mut steps = last_attempt_steps(record, base);
+    steps.retain(|(step, _)| attempt_suffix(&step.place.phase) == current);
     steps
 }
 
@@ -77,7 +79,8 @@ pub fn measurements<'a>(steps: &[(&Step, &'a Outcome)]) -> Vec<&'a Measurement> 
     steps.iter().map(|(_, outcome)| &outcome.measurement).collect()
 }
 
-/// Returns the phases of a record that are attempts at one of `bases`, in order.
+/// Returns the distinct phases of a record that are attempts at one of `bases`, in order of their
+/// first steps.
 pub fn phases_of(record: &Record, bases: &[&str]) -> Vec<String> {
     let mut phases: Vec<String> = Vec::new();
     for (step, _) in record.steps() {

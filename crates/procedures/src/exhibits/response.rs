@@ -3,15 +3,16 @@
 //!
 //! Follows the public implementations: counts on the left axis, cumulative percentage on the
 //! right, marks at the average and at 99.9, 99.99 and 99.999 %, cut at 1.1 times the 99.999 %
-//! value. The standard's rule for the bin width could not be checked. Here a bin is the smallest
-//! power of two of nanoseconds that is at least as wide as every histogram bucket, so that no
-//! count is split.
+//! value. The standard's rule for the bin width could not be checked. Here the bin
+//! width is the smallest power of two, in nanoseconds, that is no narrower than any histogram bucket
+//! below the cut, so that no bucket is split.
 
 use crate::report_notation::number;
 use std::borrow::Borrow;
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, Marker, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
 };
+use steadfast_domain::histogram::MIN_IOS_BEYOND_PERCENTILE;
 use steadfast_domain::{Caveat, Measurement, Nanos, Tally, caveats as ids};
 
 /// Five nines, the standard's tail percentile.
@@ -27,7 +28,7 @@ pub(crate) const PERCENTILES: [f64; 17] = [
 const MARKED: [f64; 3] = [99.9, 99.99, 99.999];
 
 /// End of the plot as a multiple of the 99.999 % value.
-const BEYOND_FIVE_NINES: f64 = 1.1;
+const CUT_FACTOR: f64 = 1.1;
 
 /// Returns the caveat that discloses the bins of a Confidence Level Plot.
 pub(crate) fn bins_caveat() -> Caveat {
@@ -39,8 +40,8 @@ pub(crate) fn bins_caveat() -> Caveat {
     )
 }
 
-/// Plots the histogram of a run with its confidence levels. Its rates and maximum response time
-/// follow its name in the title: `NAME - 12,345.0 IOPS, 50.6 MB/s, MRT 1.234 ms`.
+/// Plots the response-time histogram of a run with confidence levels. The title is the name,
+/// followed by rates and maximum response time: `NAME - 12,345.0 IOPS, 50.6 MB/s, MRT 1.234 ms`.
 pub(crate) fn run_confidence_plot(id: &str, name: &str, run: &Measurement) -> Plot {
     let tally = run.total();
     confidence_plot(id, &rated_title(name, run.iops(), run.mb_per_second(), &tally), &tally)
@@ -64,14 +65,16 @@ pub(crate) fn rated_title(
     if parts.is_empty() { title.to_owned() } else { format!("{title} - {}", parts.join(", ")) }
 }
 
-fn percentile(tally: &Tally, percent: f64) -> Option<Nanos> {
+/// Returns a percentile given in percent.
+fn percentile_at(tally: &Tally, percent: f64) -> Option<Nanos> {
     tally.percentile(percent / 100.0)
 }
 
+/// Plots the response-time histogram of a tally with confidence levels.
 pub(crate) fn confidence_plot(id: &str, title: &str, tally: &Tally) -> Plot {
-    let cut = cut(tally);
+    let cut = cut_time(tally);
     let width = bin_width(cut);
-    let binned = bins(tally, cut, width);
+    let binned = count_bins(tally, cut, width);
     let total = tally.histogram.total();
     let mut plot = Plot::new(
         PlotKind::Histogram,
@@ -91,24 +94,26 @@ pub(crate) fn confidence_plot(id: &str, title: &str, tally: &Tally) -> Plot {
     plot
 }
 
-/// Returns the end of the plot: 1.1 times the 99.999 % value, or the maximum response time if that
-/// percentile is not supported.
-fn cut(tally: &Tally) -> Nanos {
+/// Returns the end of the plot: 1.1 times the 99.999 % value, or the maximum response time if there
+/// are too few I/Os for that percentile.
+fn cut_time(tally: &Tally) -> Nanos {
     match tally.percentile(FIVE_NINES) {
-        Some(time) => Nanos((time.0 as f64 * BEYOND_FIVE_NINES).ceil() as u64),
+        Some(time) => Nanos((time.0 as f64 * CUT_FACTOR).ceil() as u64),
         None => tally.response_max,
     }
 }
 
-/// Returns the width in nanoseconds of the widest bucket below `cut`: 2^-7 of its power of two.
+/// Bits of a histogram bucket's number below its power of two: each has 128 buckets.
+const BUCKET_BITS: u32 = 7;
+
+/// Returns the width of the histogram bucket that contains `cut`, in nanoseconds.
 fn bin_width(cut: Nanos) -> u64 {
-    let top = 63 - cut.0.max(1).leading_zeros();
-    1 << top.saturating_sub(7)
+    1 << cut.0.max(1).ilog2().saturating_sub(BUCKET_BITS)
 }
 
-/// Returns counts in bins of equal width from 0 to the cut. Bucket edges are multiples of the
-/// bucket width, a power of two, so every bucket lies within one bin.
-fn bins(tally: &Tally, cut: Nanos, width: u64) -> Vec<(f64, Option<f64>)> {
+/// Returns counts in bins of equal width from 0 to the cut; I/Os beyond it are left out. Bucket edges
+/// are multiples of the bucket width, a power of two, so every bucket lies within one bin.
+fn count_bins(tally: &Tally, cut: Nanos, width: u64) -> Vec<(f64, Option<f64>)> {
     if tally.histogram.total() == 0 {
         return Vec::new();
     }
@@ -128,26 +133,26 @@ fn bins(tally: &Tally, cut: Nanos, width: u64) -> Vec<(f64, Option<f64>)> {
 /// Returns the cumulative percentage of I/Os at the end of each bin, as steps. The position of an
 /// I/O within its bin is unknown, so the sum rises at the bin's end.
 fn confidence(bins: &[(f64, Option<f64>)], width: u64, total: u64) -> Vec<(f64, Option<f64>)> {
+    let Some((begin, _)) = bins.first() else { return Vec::new() };
     let width = Nanos(width).as_millis_f64();
+    let percent = |sum: f64| Some(sum / total as f64 * 100.0);
     let mut sum = 0.0;
-    let mut steps: Vec<(f64, Option<f64>)> =
-        bins.first().map(|(begin, _)| (*begin, Some(0.0))).into_iter().collect();
-    for (begin, count) in bins.iter().filter(|(_, count)| count.is_some_and(|n| n > 0.0)) {
-        let share = |sum: f64| Some(sum / total as f64 * 100.0);
-        let end = begin + width;
-        steps.push((end, share(sum)));
-        sum += count.unwrap_or_default();
-        steps.push((end, share(sum)));
+    let mut steps = vec![(*begin, Some(0.0))];
+    for (begin, count) in bins {
+        let count = count.unwrap_or_default();
+        if count > 0.0 {
+            let end = begin + width;
+            steps.push((end, percent(sum)));
+            sum += count;
+            steps.push((end, percent(sum)));
+        }
     }
     steps
 }
 
-/// Minimum number of I/Os beyond a percentile for it to be printed.
-const SUPPORTED: u64 = 10;
-
-/// Plots the share of I/Os that took longer, as steps at the upper edges of the histogram's
-/// buckets. The curve ends where fewer than ten I/Os took longer, since no percentile is supported
-/// there.
+/// Plots the share of I/Os that took longer than each response time, as steps at the upper edges of
+/// the histogram's buckets. A curve ends where fewer than ten I/Os took longer, since no percentile
+/// is printed beyond.
 pub(crate) fn tail_plot<N: AsRef<str>, T: Borrow<Tally>>(
     id: &str,
     title: &str,
@@ -175,8 +180,8 @@ fn tail(tally: &Tally) -> Vec<(f64, Option<f64>)> {
     let mut beyond = total;
     let share = |beyond: u64| Some(beyond as f64 / total as f64 * 100.0);
     let mut steps: Vec<(f64, Option<f64>)> = Vec::new();
-    for (_, high, count) in tally.histogram.buckets().filter(|bucket| bucket.2 > 0) {
-        // Above the median the curve is flat and would take half of the axis.
+    for (_, high, count) in tally.histogram.buckets() {
+        // Below the median response time the curve is nearly flat and would take half of the axis.
         if 2 * (beyond - count) > total {
             beyond -= count;
             continue;
@@ -184,7 +189,7 @@ fn tail(tally: &Tally) -> Vec<(f64, Option<f64>)> {
         let x = high.as_millis_f64();
         steps.push((x, share(beyond)));
         beyond -= count;
-        if beyond < SUPPORTED {
+        if beyond < MIN_IOS_BEYOND_PERCENTILE {
             break;
         }
         steps.push((x, share(beyond)));
@@ -196,7 +201,7 @@ fn markers(tally: &Tally, cut: Nanos) -> Vec<Marker> {
     let average = tally.response_mean().map(|time| (time, "ART".to_owned()));
     let marked = MARKED
         .iter()
-        .filter_map(|percent| Some((percentile(tally, *percent)?, format!("{percent} %"))));
+        .filter_map(|percent| Some((percentile_at(tally, *percent)?, format!("{percent} %"))));
     average
         .into_iter()
         .chain(marked)
@@ -208,10 +213,10 @@ fn markers(tally: &Tally, cut: Nanos) -> Vec<Marker> {
         .collect()
 }
 
-/// Formats a value with three significant digits: buckets are 0.78 % wide.
+/// Formats a value with three significant digits, because buckets are 0.78 % wide.
 fn three_digits(value: f64) -> String {
-    let before_point = value.abs().max(1e-9).log10().floor() as i32 + 1;
-    number(value, usize::try_from(3 - before_point).unwrap_or(0))
+    let integer_digits = value.abs().max(1e-9).log10().floor() as i32 + 1;
+    number(value, usize::try_from(3 - integer_digits).unwrap_or(0))
 }
 
 fn caption(tally: &Tally, cut: Nanos, width: u64) -> String {
@@ -238,28 +243,32 @@ fn caption(tally: &Tally, cut: Nanos, width: u64) -> String {
     )
 }
 
-/// Returns the percentiles of one or more tallies, one column each; a dash if fewer than ten I/Os
-/// lie beyond.
+/// Returns a table of percentiles with a column per tally; a dash where fewer than ten I/Os lie
+/// beyond.
 pub(crate) fn percentile_table<N: AsRef<str>, T: Borrow<Tally>>(
     id: &str,
     title: &str,
     columns: &[(N, T)],
 ) -> Table {
-    let time = |time: Option<Nanos>| TableCell::number(time.map(Nanos::as_millis_f64), 4);
-    let row = |head: String, value: &dyn Fn(&Tally) -> TableCell, strong: bool| {
-        Row::new(head, columns.iter().map(|(_, tally)| value(tally.borrow()))).strong(strong)
+    let row = |head: &str, value: &dyn Fn(&Tally) -> TableCell| {
+        Row::new(head, columns.iter().map(|(_, tally)| value(tally.borrow())))
     };
     let mut rows = vec![
-        row("I/Os".into(), &|t| TableCell::number((t.ios > 0).then_some(t.ios as f64), 0), false),
-        row("ART".into(), &|t| time(t.response_mean()), true),
-        row("Minimum".into(), &|t| time(t.response_shortest()), false),
+        row("I/Os", &|tally| TableCell::number((tally.ios > 0).then_some(tally.ios as f64), 0)),
+        row("ART", &|tally| time_cell(tally.response_mean())).strong(true),
+        row("Minimum", &|tally| time_cell(tally.response_shortest())),
     ];
-    rows.extend(PERCENTILES.iter().map(|percent| {
-        row(format!("{percent} %"), &|t| time(percentile(t, *percent)), *percent == 99.999)
-    }));
-    rows.push(row("MRT (maximum)".into(), &|t| time(t.response_longest()), true));
+    for percent in PERCENTILES {
+        let value = |tally: &Tally| time_cell(percentile_at(tally, percent));
+        rows.push(row(&format!("{percent} %"), &value).strong(percent == 99.999));
+    }
+    rows.push(row("MRT (maximum)", &|tally| time_cell(tally.response_longest())).strong(true));
     let names = columns.iter().map(|(name, _)| name.as_ref().to_owned());
     Table::new(id, title, "Percentile").columns(names).rows(rows)
+}
+
+fn time_cell(time: Option<Nanos>) -> TableCell {
+    TableCell::number(time.map(Nanos::as_millis_f64), 4)
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ mod tests;
 
 pub use setup::{DriveFill, PARAMETERS};
 
-use crate::common::attempts::until_unbroken;
+use crate::common::attempts::repeat_until_unbroken;
 use crate::common::continuous_load::{ContinuousLoad, LoadGaps};
 use crate::exhibits::report;
 use curve::{RateSample, WriteCurve, rate_samples};
@@ -32,7 +32,7 @@ use steadfast_domain::{
 impl DriveFill {
     fn conduct_level(&self, bench: &mut dyn Bench, level: FillLevel) -> Result<(), Halt> {
         let mut curve = WriteCurve::default();
-        until_unbroken(bench, "the purge of this fill level", |bench, attempt| {
+        repeat_until_unbroken(bench, "the purge of this fill level", |bench, attempt| {
             bench.purge()?;
             if let Some(load) = self.preload(level, attempt) {
                 if write(bench, &load)?.gaps.gap_inside {
@@ -49,7 +49,7 @@ impl DriveFill {
         let mut last = LastWrites { amount, ..LastWrites::default() };
         for idle in &self.idle_times {
             let mut uses_up = 0;
-            until_unbroken(bench, "the idle time", |bench, attempt| {
+            repeat_until_unbroken(bench, "the idle time", |bench, attempt| {
                 bench.idle(*idle)?;
                 let load = self.writes(level, &level.after_idle_phase(*idle), amount, attempt);
                 let writes = write(bench, &load)?;

@@ -2,7 +2,7 @@
 
 use super::curve::{Plateau, RateSample, ReturnedAmount, WriteCurve, rate_samples};
 use super::setup::{DriveFill, FillLevel};
-use crate::common::attempts::{last_attempt, measurements};
+use crate::common::attempts::{last_attempt_steps, measurements};
 use crate::common::preconditioning;
 use steadfast_domain::{Measurement, Nanos, Record};
 
@@ -73,7 +73,7 @@ fn unbroken<'a>(
     phase: &str,
     may_begin_after_a_gap: bool,
 ) -> Vec<&'a Measurement> {
-    let steps = last_attempt(record, phase);
+    let steps = last_attempt_steps(record, phase);
     let is_broken = steps.iter().enumerate().any(|(index, (_, outcome))| {
         outcome.gap_before.is_some() && !(index == 0 && may_begin_after_a_gap)
     });

@@ -15,7 +15,7 @@ mod tests;
 
 pub use setup::VerifyWrite;
 
-use crate::common::attempts::until_unbroken;
+use crate::common::attempts::repeat_until_unbroken;
 use crate::exhibits::report;
 use setup::{FILL, READ_BACK, READS, WRITES};
 use steadfast_domain::{Bench, Findings, Halt, Procedure, Record};
@@ -35,7 +35,7 @@ impl VerifyWrite {
 impl Procedure for VerifyWrite {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
         bench.settle(&self.setup.conditions())?;
-        until_unbroken(bench, "the writes", |bench, attempt| self.attempt(bench, attempt))
+        repeat_until_unbroken(bench, "the writes", |bench, attempt| self.attempt(bench, attempt))
     }
 
     fn study(&self, record: &Record) -> Findings {

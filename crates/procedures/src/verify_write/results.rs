@@ -3,7 +3,7 @@
 
 use super::setup::{FILL, READ_BACK, VerifyWrite};
 use crate::common::attempts::{
-    attempt_of, current_attempt, current_steps, is_attempt_of, measurements,
+    attempt_suffix, current_attempt, current_attempt_steps, is_attempt_of, measurements,
 };
 use steadfast_domain::measurement::Verification;
 use steadfast_domain::{EndState, Measurement, Record};
@@ -24,7 +24,7 @@ pub struct VerifyWriteResults<'a> {
 
 impl<'a> VerifyWriteResults<'a> {
     pub fn new(test: &VerifyWrite, record: &'a Record) -> Self {
-        let read = measurements(&current_steps(record, READ_BACK));
+        let read = measurements(&current_attempt_steps(record, READ_BACK));
         let compared = read.iter().filter_map(|m| m.verification.clone());
         let compared = compared.chain(miscompares_before(record)).reduce(|mut sum, more| {
             sum.merge(&more);
@@ -32,7 +32,7 @@ impl<'a> VerifyWriteResults<'a> {
         });
         let sectors = test.setup.active_range.length.0 / SECTOR;
         let end = end(record.has_ended(), compared.as_ref(), sectors);
-        let fill = measurements(&current_steps(record, FILL));
+        let fill = measurements(&current_attempt_steps(record, FILL));
         VerifyWriteResults { fill, read, compared, sectors, end }
     }
 
@@ -54,7 +54,7 @@ impl<'a> VerifyWriteResults<'a> {
 fn miscompares_before(record: &Record) -> Vec<Verification> {
     let current = current_attempt(record);
     let reads = record.steps().filter(|(step, _)| is_attempt_of(&step.place.phase, READ_BACK));
-    let before = reads.filter(|(step, _)| attempt_of(&step.place.phase) != current);
+    let before = reads.filter(|(step, _)| attempt_suffix(&step.place.phase) != current);
     before
         .filter_map(|(_, outcome)| outcome.measurement.verification.clone())
         .filter(|compared| compared.miscompares > 0)

@@ -206,7 +206,7 @@ fn options_without_effect_are_refused() {
         "trace import clock.csv -o clock.parquet --csv time=1:s:unix,op=2,offset=3,bytes=4";
     // The second is the time at which the table itself begins.
     for began in ["2026-11-21 06:16:17", "2023-11-14 22:13:20"] {
-        refuse(here, &format!("{import} --began '{began}'"), &["clock times"]);
+        refuse(here, &format!("{import} --began '{began}'"), &["says when it began"]);
     }
     succeed(here, import);
     succeed(here, "run iops --target sim:small --profile quick -o run");

@@ -15,19 +15,21 @@ pub trait PartFile {
     /// Returns the conditions at the beginning of the file; `None` if it does not record them.
     fn start(&self) -> Option<&CaptureConditions>;
 
-    /// Returns the sort key of the file: its part number, or in a file of an earlier version the
-    /// time from the capture's beginning to the file's.
-    fn place(&self) -> (u32, u64) {
+    /// Returns the sort key of the file: its part number, or 0 in a file of an earlier version,
+    /// and the time at which the file begins, in nanoseconds since the capture began.
+    fn sort_key(&self) -> (u32, u64) {
         let number = self.conditions().part.as_ref().map_or(0, |part| part.first);
-        (number, self.start().map_or(0, |start| start.lasted_ns))
+        // At the beginning of a file, this is how long the capture has run.
+        let begin_ns = self.start().map_or(0, |start| start.lasted_ns);
+        (number, begin_ns)
     }
 
-    /// Returns whether another file of the capture holds the same part: the same file, a copy,
-    /// or a file that holds this part among others.
-    fn is_at_place_of(&self, other: &Self) -> bool {
+    /// Returns whether this file and `other` hold a part in common: they are the same file or
+    /// copies, or one holds the other's part among others.
+    fn overlaps(&self, other: &Self) -> bool {
         match (&self.conditions().part, &other.conditions().part) {
-            (Some(one), Some(other)) => one.first <= other.last && other.first <= one.last,
-            _ => self.place() == other.place(),
+            (Some(ours), Some(theirs)) => ours.first <= theirs.last && theirs.first <= ours.last,
+            _ => self.sort_key() == other.sort_key(),
         }
     }
 }
@@ -39,23 +41,23 @@ pub trait PartFile {
 /// Returns [`TraceError::Unsuitable`] if the parts belong to different captures or one part
 /// occurs twice.
 pub fn in_order<P: PartFile>(mut parts: Vec<P>) -> Result<(Vec<P>, Vec<u32>), TraceError> {
-    parts.sort_by_key(PartFile::place);
+    parts.sort_by_key(PartFile::sort_key);
     let mut missing = Vec::new();
     for pair in parts.windows(2) {
-        let (one, next) = (pair[0].conditions(), pair[1].conditions());
-        if !is_same_capture(one, next) {
+        let (earlier, later) = (pair[0].conditions(), pair[1].conditions());
+        if !is_same_capture(earlier, later) {
             return Err(TraceError::Unsuitable(
                 "the files belong to different captures; compare them with: steadfast trace compare"
                     .into(),
             ));
         }
-        if pair[0].is_at_place_of(&pair[1]) {
+        if pair[0].overlaps(&pair[1]) {
             let what = "one file is named twice, or two files hold the same part of one capture; \
                 name one of them";
             return Err(TraceError::Unsuitable(what.into()));
         }
-        if let (Some(one), Some(next)) = (&one.part, &next.part) {
-            missing.extend(one.last.saturating_add(1)..next.first);
+        if let (Some(earlier_part), Some(later_part)) = (&earlier.part, &later.part) {
+            missing.extend(earlier_part.last.saturating_add(1)..later_part.first);
         }
     }
     Ok((parts, missing))
@@ -72,28 +74,29 @@ impl<R: TraceMedium> PartFile for Trace<R> {
 
 impl<R: TraceMedium> Trace<R> {
     /// Joins the parts of one capture, given in any order. Losses and marks come from the last
-    /// part, whose counts run from the beginning of the capture.
+    /// part, which holds the totals since the capture began.
     ///
     /// # Errors
     /// Returns [`TraceError::Unsuitable`] if there is no part, the parts belong to different
     /// captures, or one part occurs twice.
     pub fn join(parts: Vec<Trace<R>>) -> Result<Trace<R>, TraceError> {
         let (parts, missing) = in_order(parts)?;
-        let mut whole = parts.into_iter().reduce(Trace::followed_by).ok_or_else(no_trace_named)?;
+        let mut whole = parts.into_iter().reduce(Trace::append).ok_or_else(no_trace_named)?;
         whole.missing_parts = missing;
         Ok(whole)
     }
 
     /// Appends the next part of the capture.
-    fn followed_by(mut self, next: Trace<R>) -> Trace<R> {
-        let before = self.sources.len();
+    fn append(mut self, next: Trace<R>) -> Trace<R> {
+        // A group's source counts from 0, the file of a damage from 1.
+        let file_count = self.sources.len();
         self.sources.extend(next.sources);
         for mut group in next.groups {
-            group.source += before;
+            group.source += file_count;
             self.groups.push(group);
         }
         for mut damage in next.damaged {
-            damage.file += before;
+            damage.file += file_count;
             self.damaged.push(damage);
         }
         self.checksums &= next.checksums;
@@ -113,40 +116,41 @@ pub fn no_trace_named() -> TraceError {
 /// Returns the conditions of two consecutive parts: those of the later one, with the part
 /// numbers and the readings of processor time of both.
 pub fn join_conditions(one: &CaptureConditions, mut next: CaptureConditions) -> CaptureConditions {
-    if let (Some(one), Some(next)) = (&one.part, &mut next.part) {
-        next.first = one.first;
+    if let (Some(earlier_part), Some(later_part)) = (&one.part, &mut next.part) {
+        later_part.first = earlier_part.first;
     }
     next.processors = join_readings(&one.processors, &next.processors);
     next
 }
 
-/// Appends the readings of a later part, whose first may be the last of the part before.
+/// Returns the readings of two consecutive parts, without those of the later part that repeat the
+/// earlier one.
 fn join_readings(
     one: &Arc<Vec<ProcessorReading>>,
     next: &Arc<Vec<ProcessorReading>>,
 ) -> Arc<Vec<ProcessorReading>> {
-    let until = one.last().map(|reading| reading.at_ns);
-    let later = next.iter().filter(|reading| Some(reading.at_ns) > until);
+    let last_ns = one.last().map(|reading| reading.at_ns);
+    // None is less than every time: if the earlier part has no readings, all of the later one count.
+    let later = next.iter().filter(|reading| Some(reading.at_ns) > last_ns);
     Arc::new(one.iter().chain(later).copied().collect())
 }
 
-/// Returns whether two files belong to one capture: the beginning in nanoseconds, host, source,
-/// devices and step width match, and so do the capture ids, which files of an earlier version
-/// lack.
+/// Returns whether two files belong to one capture: start time, host, source, devices and step
+/// width match, and the capture IDs too if both files have one (files of earlier versions do not).
 pub fn is_same_capture(a: &CaptureConditions, b: &CaptureConditions) -> bool {
     let parts = a.part.as_ref().zip(b.part.as_ref());
     a.began_unix_ns.is_some()
         && a.began_unix_ns == b.began_unix_ns
         && a.host == b.host
         && a.source == b.source
-        && have_same_beginning(&a.devices, &b.devices)
+        && device_lists_agree(&a.devices, &b.devices)
         && a.step_ns == b.step_ns
         && parts.is_none_or(|(a, b)| a.capture == b.capture)
 }
 
 /// Returns whether one list is a prefix of the other. A disk that is replaced during a capture
-/// is appended as a new entry.
-fn have_same_beginning(a: &[CapturedDevice], b: &[CapturedDevice]) -> bool {
+/// is appended as a new entry. An empty list agrees only with an empty list.
+fn device_lists_agree(a: &[CapturedDevice], b: &[CapturedDevice]) -> bool {
     let length = a.len().min(b.len());
     a[..length] == b[..length] && (length > 0 || a.len() == b.len())
 }

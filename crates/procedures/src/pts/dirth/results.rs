@@ -3,7 +3,7 @@
 use super::matrix::Round;
 use super::points::{self, ChosenPoint, PointSelection};
 use super::setup::{DEMAND, Dirth, PRE_WRITE, PRECONDITIONING};
-use crate::common::attempts::{attempt_of, last_attempt, steps_of};
+use crate::common::attempts::{attempt_suffix, last_attempt_steps, steps_of};
 use crate::common::continuous_load::LoadGaps;
 use steadfast_domain::{Measurement, Outcome, Record, Step, Tally, Verdict};
 
@@ -62,14 +62,14 @@ impl<'a> DirthResults<'a> {
 }
 
 fn histogram<'a>(record: &'a Record, chosen: &ChosenPoint) -> PointHistogram<'a> {
-    let histogram = last_attempt(record, chosen.role.histogram_phase());
-    let pre_write = last_attempt(record, chosen.role.pre_write_phase());
+    let histogram = last_attempt_steps(record, chosen.role.histogram_phase());
+    let pre_write = last_attempt_steps(record, chosen.role.pre_write_phase());
     let is_unbroken = pre_write.iter().skip(1).all(|(_, outcome)| outcome.gap_before.is_none());
     // While the writes of an attempt run, the last histogram in the record is still that of the
     // previous, void attempt.
     let is_valid = |(step, outcome): &(&Step, &Outcome)| {
-        let attempt = attempt_of(&step.place.phase);
-        let is_same_attempt = |writes: &Step| attempt_of(&writes.place.phase) == attempt;
+        let attempt = attempt_suffix(&step.place.phase);
+        let is_same_attempt = |writes: &Step| attempt_suffix(&writes.place.phase) == attempt;
         is_unbroken
             && outcome.gap_before.is_none()
             && pre_write.last().is_some_and(|(writes, _)| is_same_attempt(writes))

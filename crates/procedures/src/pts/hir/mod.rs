@@ -15,7 +15,7 @@ mod setup;
 
 pub use setup::{Hir, PARAMETERS};
 
-use crate::common::attempts::{attempt_phase, until_unbroken};
+use crate::common::attempts::{attempt_phase, repeat_until_unbroken};
 use crate::common::one_pass;
 use crate::exhibits::report;
 use steadfast_domain::{Bench, Findings, Halt, Nanos, Procedure, Record};
@@ -58,7 +58,7 @@ impl Hir {
 impl Procedure for Hir {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
         bench.settle(&self.setup.conditions())?;
-        until_unbroken(bench, "the purge", |bench, attempt| self.attempt(bench, attempt))
+        repeat_until_unbroken(bench, "the purge", |bench, attempt| self.attempt(bench, attempt))
     }
 
     fn study(&self, record: &Record) -> Findings {

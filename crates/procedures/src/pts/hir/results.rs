@@ -1,7 +1,7 @@
 //! Results of HIR: accesses of the wait states and their baselines by wall time.
 
 use super::setup::{Hir, PRECONDITIONING, baseline_phase, wait_phase};
-use crate::common::attempts::{current_steps, measurements};
+use crate::common::attempts::{current_attempt_steps, measurements};
 use crate::exhibits::time_axis::minutes;
 use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step, Tally, Verdict};
 
@@ -31,12 +31,12 @@ pub struct AccessSeries<'a> {
 impl<'a> HirResults<'a> {
     /// Computes the results of the last attempt in a record.
     pub fn new(hir: &Hir, record: &'a Record) -> Self {
-        let preconditioning = current_steps(record, PRECONDITIONING);
+        let preconditioning = current_attempt_steps(record, PRECONDITIONING);
         let mut origin_ms = None;
         let mut waits = Vec::new();
         for idle in &hir.idle_times {
-            let accesses = current_steps(record, &wait_phase(*idle));
-            let baseline = current_steps(record, &baseline_phase(*idle));
+            let accesses = current_attempt_steps(record, &wait_phase(*idle));
+            let baseline = current_attempt_steps(record, &baseline_phase(*idle));
             let first = accesses.first().map_or(0, |(_, o)| o.measurement.began_unix_ms);
             let origin_ms = *origin_ms.get_or_insert(first);
             waits.push(WaitState {

@@ -1,7 +1,7 @@
 //! Results of WSAT: the saturation step by step, how it ended, and the histogram run.
 
 use super::setup::{HISTOGRAM, PHASE, Wsat};
-use crate::common::attempts::{last_attempt, measurements, steps_of};
+use crate::common::attempts::{last_attempt_steps, measurements, steps_of};
 use crate::common::cyclic_load::CyclicLoad;
 use crate::common::secondary::SecondaryMeans;
 use crate::exhibits::matrix::millis;
@@ -108,7 +108,7 @@ impl<'a> WsatResults<'a> {
     pub fn new(wsat: &Wsat, record: &'a Record) -> Self {
         let outcomes = steps_of(record, PHASE);
         let verdict = wsat.cyclic_load().map(|load| load.verdict(&outcomes));
-        let histogram = last_attempt(record, HISTOGRAM)
+        let histogram = last_attempt_steps(record, HISTOGRAM)
             .last()
             .filter(|(_, outcome)| outcome.gap_before.is_none())
             .map(|(_, outcome)| &outcome.measurement);

@@ -14,7 +14,7 @@ mod setup;
 
 pub use setup::{PARAMETERS, Xsr};
 
-use crate::common::attempts::until_unbroken;
+use crate::common::attempts::repeat_until_unbroken;
 use crate::exhibits::report;
 use steadfast_domain::{Bench, Findings, Halt, Procedure, Record};
 
@@ -36,7 +36,7 @@ impl Xsr {
 impl Procedure for Xsr {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
         bench.settle(&self.setup.conditions())?;
-        until_unbroken(bench, "the purge", |bench, attempt| self.attempt(bench, attempt))
+        repeat_until_unbroken(bench, "the purge", |bench, attempt| self.attempt(bench, attempt))
     }
 
     fn study(&self, record: &Record) -> Findings {

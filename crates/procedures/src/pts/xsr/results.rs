@@ -1,7 +1,7 @@
 //! Results of XSR: the three segments step by step, and when the last one recovered.
 
 use super::setup::{Xsr, XsrSegment};
-use crate::common::attempts::{current_steps, measurements};
+use crate::common::attempts::{current_attempt_steps, measurements};
 use crate::common::secondary::mean;
 use crate::exhibits::matrix::millis;
 use crate::exhibits::time_axis::minutes;
@@ -68,7 +68,7 @@ impl<'a> XsrResults<'a> {
             .segments
             .iter()
             .map(|segment| {
-                let outcomes = current_steps(record, segment.phase);
+                let outcomes = current_attempt_steps(record, segment.phase);
                 let mut steps = Vec::new();
                 for (_, outcome) in &outcomes {
                     let begin = time;

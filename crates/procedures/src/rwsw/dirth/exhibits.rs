@@ -3,7 +3,7 @@
 
 use super::setup::{DEMAND, HISTOGRAM, HISTOGRAM_TIME, RwswDirth, best};
 use crate::common::applied::ApplicableWorkload;
-use crate::common::attempts::last_attempt;
+use crate::common::attempts::last_attempt_steps;
 use crate::exhibits::chosen_rate::{self, ChosenRate};
 use crate::exhibits::cyclic_load::{JudgedLoad, convergence_plot, steps_plot};
 use crate::exhibits::disclosure::{self, ReportForm, form_demand};
@@ -46,7 +46,7 @@ impl<'a> RwswDirthResults<'a> {
     fn new(dirth: &'a RwswDirth, record: &'a Record) -> Self {
         let mut demands = Vec::new();
         for (demand, (step, outcome)) in
-            dirth.ladder.demands.iter().zip(last_attempt(record, DEMAND))
+            dirth.ladder.demands.iter().zip(last_attempt_steps(record, DEMAND))
         {
             demands.push(AppliedDemand {
                 demand: *demand,
@@ -57,7 +57,7 @@ impl<'a> RwswDirthResults<'a> {
         let measured: Vec<&Measurement> =
             demands.iter().map(|applied| applied.measurement).collect();
         let is_whole = measured.len() == dirth.ladder.demands.len();
-        let histogram = last_attempt(record, HISTOGRAM);
+        let histogram = last_attempt_steps(record, HISTOGRAM);
         let histogram = histogram.last().filter(|(_, outcome)| outcome.gap_before.is_none());
         RwswDirthResults {
             steady: JudgedLoad::new(&dirth.steady, record),

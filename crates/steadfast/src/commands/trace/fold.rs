@@ -17,6 +17,7 @@ use steadfast_analysis::fleet::{
 use steadfast_domain::CaptureConditions;
 use steadfast_domain::text::{counted, printable};
 use steadfast_host::{NewFile, open_regular};
+use steadfast_tracefile::TraceError;
 use steadfast_tracefile::parquet::{OmittedFile, is_same_capture};
 
 /// Content of a fold file.
@@ -183,9 +184,12 @@ fn write(
     merge.check()?;
     let shown = output.path().display().to_string();
     let sink = BufWriter::new(output.handle()?);
-    let cannot_be_written = || format!("{shown} cannot be written");
-    let mut sink = merge.write(sink).with_context(cannot_be_written)?;
-    sink.flush().with_context(cannot_be_written)?;
+    let mut sink = merge.write(sink).map_err(|error| match error {
+        // It names the file that cannot be merged.
+        TraceError::Unsuitable(_) => anyhow::Error::new(error),
+        error => anyhow::Error::new(error).context(shown.clone()),
+    })?;
+    sink.flush().with_context(|| format!("{shown} cannot be written"))?;
     drop(sink);
     output.persist()?;
     Ok(content)

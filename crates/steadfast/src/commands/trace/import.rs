@@ -263,8 +263,7 @@ fn write(
         is_began_refused = began_unix_ns.is_some() && imported.conditions.began_unix_ns.is_some();
         if is_began_refused {
             return Err(ImportError::Unsuitable(
-                "--began: the file's times are clock times, which say when it began; omit the option"
-                    .to_owned(),
+                "--began: the file says when it began; omit the option".to_owned(),
             ));
         }
         Ok(imported)
