@@ -199,14 +199,17 @@ struct ConvertingLife {
 impl ConvertingLife {
     fn new(dice: &mut Dice) -> ConvertingLife {
         use InjectedFault::{Error, Full, Interrupted, Kill, LostSync, NoSpace, PowerLoss, Short};
-        let all =
-            [Error, Error, Full, Interrupted, Kill, Kill, LostSync, NoSpace, PowerLoss, Short];
+        let any: &[InjectedFault] =
+            &[Error, Error, Full, Interrupted, Kill, Kill, LostSync, NoSpace, PowerLoss, Short];
+        // A program must succeed in spite of these.
+        let survivable: &[InjectedFault] = &[Interrupted, Short];
+        let kinds = if dice.percent(30) { survivable } else { any };
         let count = 1 + dice.below(2);
         let programs = (0..count).map(|_| *dice.choose(&Conversion::ALL)).collect();
         let mut faults = Vec::new();
         for _ in 0..dice.below(4) {
             let call = 1 + dice.below(CALLS * count);
-            faults.push(PlannedFault { call, fault: *dice.choose(&all) });
+            faults.push(PlannedFault { call, fault: *dice.choose(kinds) });
         }
         let policy =
             if dice.percent(50) { OverwritePolicy::Keep } else { OverwritePolicy::Overwrite };
@@ -375,21 +378,23 @@ fn check_ends(
     let is_survivable = |planned: &PlannedFault| {
         matches!(planned.fault, InjectedFault::Short | InjectedFault::Interrupted)
     };
-    for end in ends {
+    for (index, end) in ends.iter().enumerate() {
         let name = end.conversion.output();
-        let of_same_output = || ends.iter().filter(|other| other.conversion == end.conversion);
+        let mut others = ends.iter().enumerate().filter(|(other_index, other)| {
+            *other_index != index && other.conversion == end.conversion
+        });
         let existed = before.contains_key(name);
         match end.ended {
             Some(true) => {
-                let successes = of_same_output().filter(|other| other.ended == Some(true)).count();
-                if must_keep && (existed || successes > 1) {
+                let is_written_twice = others.any(|(_, other)| other.ended == Some(true));
+                if must_keep && (existed || is_written_twice) {
                     return Err(format!("{name} was replaced"));
                 }
             }
             Some(false) => {
-                // Another program may have taken the name unless it failed, too.
+                // Another program may have taken the name, unless it failed without a cause, too.
                 let is_taken_by_other =
-                    of_same_output().any(|other| other.ended != Some(false) || other.was_hit);
+                    others.any(|(_, other)| other.ended != Some(false) || other.was_hit);
                 let is_name_taken = (must_keep && existed) || is_taken_by_other;
                 let has_failed = end.was_hit && !life.faults.iter().all(is_survivable);
                 if !is_name_taken && !has_failed {
