@@ -255,7 +255,7 @@ pub struct Record {
     pub entries: Vec<JournalEntry>,
 }
 
-/// What the first process of a run found.
+/// Device, host, engine and program as the first process of a run found them.
 #[derive(Debug, Clone, Copy)]
 pub struct RunOpening<'a> {
     /// Device that is tested.

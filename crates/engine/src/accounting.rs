@@ -247,7 +247,7 @@ pub struct StepMeter {
     start_errors: StartErrorCounts,
 }
 
-/// What a thread counted of an operation.
+/// Counts of one operation by one thread.
 #[derive(Debug)]
 struct OperationSum {
     op: Op,

@@ -54,9 +54,9 @@ struct StreamArrivals {
 /// A stream that had begun before its load.
 #[derive(Debug)]
 struct AgedStream {
-    /// Its age at the start of the load in nanoseconds.
+    /// Age of the stream at the start of the load, in nanoseconds.
     age_ns: u64,
-    /// Its due times since it began.
+    /// Due times since the stream began.
     times: ArrivalTimes,
 }
 

@@ -89,7 +89,7 @@ pub(crate) fn new_ring(depth: u32) -> io::Result<NewRing> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct KernelInterface {
     pub(crate) backend: Backend,
-    /// Its setup, and why better interfaces are not used.
+    /// Setup of the interface, and why better ones are not used.
     pub(crate) description: String,
 }
 

@@ -11,9 +11,9 @@ pub type BusySpan = (u64, u64);
 /// Busy time of a device at a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeviceBusySpan {
-    /// The device, at its layer.
+    /// Device, at its layer.
     pub side: DeviceLayer,
-    /// The busy span.
+    /// Time for which it was busy.
     pub span: BusySpan,
 }
 

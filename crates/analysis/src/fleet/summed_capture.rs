@@ -26,7 +26,8 @@ pub(crate) struct SummedCapture<R> {
     files: Vec<CubeFile<R>>,
     pub(crate) conditions: CaptureConditions,
     start: Option<CaptureConditions>,
-    /// What could not be read because the writer was killed; `None` if the file is complete.
+    /// Row groups that were recovered and bytes that were ignored because the writer was killed; `None`
+    /// if the file is complete.
     pub(super) recovery: Option<Recovery>,
     /// The known damage and missing parts.
     pub(super) integrity: Integrity,

@@ -239,7 +239,7 @@ impl CumulativeWorkload {
 /// of I/Os.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AppliedStreams {
-    /// The streams.
+    /// Selected streams, with their weights.
     pub streams: Vec<IoStream>,
     /// Differences from the capture, one sentence each.
     pub remarks: Vec<String>,

@@ -238,7 +238,7 @@ struct BlktraceImport {
     without_device: u64,
     /// Time of the first event, where the trace begins, in nanoseconds since the machine started.
     first_ns: Option<u64>,
-    clock: Option<ClockReading>,
+    clock: Option<WallClockAnchor>,
 }
 
 /// A device by the number in the trace and by its index in the conditions.
@@ -250,7 +250,7 @@ struct NumberedDevice {
 
 /// One instant on two clocks.
 #[derive(Clone, Copy)]
-struct ClockReading {
+struct WallClockAnchor {
     /// Nanoseconds since 1970.
     wall_ns: u64,
     /// Nanoseconds since the machine started.
@@ -278,7 +278,7 @@ impl BlktraceImport {
     /// Returns the wall-clock time of the first event. `blkparse -d` sets that event's time to 0
     /// but keeps the timestamps, so the time is unknown then.
     fn began_unix_ns(&self) -> Option<u64> {
-        let ClockReading { wall_ns, uptime_ns } = self.clock?;
+        let WallClockAnchor { wall_ns, uptime_ns } = self.clock?;
         let first_ns = self.first_ns.filter(|first| *first > 0)?;
         wall_ns.checked_add(first_ns)?.checked_sub(uptime_ns)
     }
@@ -303,7 +303,7 @@ impl BlktraceImport {
                 if let (Some(seconds), Some(nanos)) = (u32_at(0), u32_at(4)) {
                     let wall_ns = seconds * 1_000_000_000 + nanos;
                     let uptime_ns = record.time_ns;
-                    self.clock.get_or_insert(ClockReading { wall_ns, uptime_ns });
+                    self.clock.get_or_insert(WallClockAnchor { wall_ns, uptime_ns });
                 }
             }
             _ => {}

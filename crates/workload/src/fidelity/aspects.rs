@@ -195,7 +195,7 @@ pub struct TraceProfile {
     streams: BTreeMap<StreamKey, u64>,
     /// Empty if the trace has no times.
     gaps: DistributionSample,
-    stream_gaps: BTreeMap<StreamKey, StreamGaps>,
+    stream_gaps: BTreeMap<StreamKey, StreamGapSample>,
     depths: DistributionSample,
     /// Counts by previous operation and operation.
     op_pairs: BTreeMap<(IoOp, IoOp), u64>,
@@ -206,7 +206,7 @@ pub struct TraceProfile {
 
 /// The gaps between the I/Os of a stream.
 #[derive(Clone)]
-struct StreamGaps {
+struct StreamGapSample {
     /// Issue time of the last I/O in nanoseconds.
     last_ns: u64,
     gaps: DistributionSample,
@@ -311,7 +311,7 @@ impl TraceProfile {
             stream.last_ns = at_ns;
         } else if self.stream_gaps.len() < STREAMS_WITH_GAPS {
             let gaps = DistributionSample::keeping(0);
-            self.stream_gaps.insert(key, StreamGaps { last_ns: at_ns, gaps });
+            self.stream_gaps.insert(key, StreamGapSample { last_ns: at_ns, gaps });
         }
     }
 
@@ -392,7 +392,7 @@ fn stream_gaps(pair: [&TraceProfile; 2]) -> Result<ScoredDifference, &'static st
     let is_known =
         |stream: &StreamKey| applied.contains_key(stream) || !pair[1].streams.contains_key(stream);
     let mut compared: Vec<(&StreamKey, &DistributionSample)> = Vec::new();
-    for (stream, StreamGaps { gaps, .. }) in captured {
+    for (stream, StreamGapSample { gaps, .. }) in captured {
         if gaps.count > 0 && is_known(stream) {
             compared.push((stream, gaps));
         }

@@ -54,12 +54,12 @@ impl FidelitySide {
         step_ns: u64,
     ) -> Result<Self, TraceError> {
         let figures = match captured.conditions().step_ns {
-            None => SideFigures::from_ios(captured, pass, span_ns.0, step_ns)?,
+            None => TraceSideFigures::from_ios(captured, pass, span_ns.0, step_ns)?,
             Some(recorded_ns) => {
-                SideFigures::from_sums(captured, pass, span_ns, recorded_ns, step_ns)?
+                TraceSideFigures::from_sums(captured, pass, span_ns, recorded_ns, step_ns)?
             }
         };
-        let SideFigures { streams, steps, depths, devices } = figures;
+        let TraceSideFigures { streams, steps, depths, devices } = figures;
         Ok(FidelitySide {
             conditions: captured.conditions().clone(),
             missing: captured.integrity().missing(),
@@ -86,14 +86,14 @@ impl FidelitySide {
 }
 
 /// The figures of a capture, from single I/Os or from step sums.
-struct SideFigures {
+struct TraceSideFigures {
     streams: StreamTable,
     steps: BTreeMap<u64, CaptureStep>,
     depths: Option<FineHistogram>,
     devices: BTreeMap<u16, u64>,
 }
 
-impl SideFigures {
+impl TraceSideFigures {
     /// Reads single I/Os.
     fn from_ios<R: TraceMedium>(
         captured: &Captured<R>,
@@ -126,7 +126,7 @@ impl SideFigures {
             }
         }
         let depths = Some(FineHistogram::from_dense(&depths)).filter(|depths| depths.total() > 0);
-        Ok(SideFigures { streams, steps, depths, devices })
+        Ok(TraceSideFigures { streams, steps, depths, devices })
     }
 
     /// Reads step sums. Recorded steps are joined starting with the first one, so that both captures
@@ -146,6 +146,6 @@ impl SideFigures {
         for (number, step) in recorded.finish()? {
             steps.entry(number.saturating_sub(first) / joined).or_default().merge(&step);
         }
-        Ok(SideFigures { streams, steps, depths: None, devices: BTreeMap::new() })
+        Ok(TraceSideFigures { streams, steps, depths: None, devices: BTreeMap::new() })
     }
 }

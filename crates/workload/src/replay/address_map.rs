@@ -29,18 +29,18 @@ impl ReplayTarget {
         self.size.0 / GRANULE
     }
     /// Rounds the range of an I/O outward to whole sectors.
-    pub fn whole_sectors(self, offset: u64, size: u64) -> SectorRange {
+    pub fn whole_sectors(self, offset: u64, size: u64) -> WholeSectors {
         let sector = self.sector();
         let begin = offset - offset % sector;
         let end = offset.saturating_add(size);
         let end = end.checked_next_multiple_of(sector).unwrap_or(u64::MAX - u64::MAX % sector);
-        SectorRange { offset: begin, size: end - begin }
+        WholeSectors { offset: begin, size: end - begin }
     }
 }
 
 /// A range of whole sectors, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SectorRange {
+pub struct WholeSectors {
     /// Offset of the first byte.
     pub offset: u64,
     /// Number of bytes.
@@ -129,11 +129,11 @@ impl AddressMap {
     #[inline]
     pub fn map_io(&self, offset: u64, size: u64) -> Option<MappedIo> {
         let range = self.target.whole_sectors(offset, size);
-        let rounded = range != SectorRange { offset, size };
+        let rounded = range != WholeSectors { offset, size };
         let highest = self.target.end().checked_sub(range.size)?;
         if self.moves == AddressMove::Same {
             let fits = range.offset <= highest;
-            let SectorRange { offset, size } = range;
+            let WholeSectors { offset, size } = range;
             return fits.then_some(MappedIo {
                 offset,
                 size,
