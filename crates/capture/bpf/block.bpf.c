@@ -72,6 +72,7 @@ struct record {
 #include "records.h"
 #include "journeys.h"
 #include "cgroups.h"
+#include "process_names.h"
 
 /* 78 hours, and 73 minutes, in nanoseconds. */
 #define RESPONSE_LONGEST ((1ULL << 48) - 1)
@@ -178,8 +179,10 @@ static __always_inline void introduce(struct submitter *submitter, unsigned int 
 	submitter->wanted = !settings.process || settings.process == thread >> 32;
 	if ((opf & REQ_OP_MASK) == 1 && (bpf_get_current_task_btf()->flags & PF_WQ_WORKER))
 		submitter->flags |= FLAG_WRITEBACK;
-	if (settings.commands)
+	if (settings.commands) {
 		bpf_get_current_comm(submitter->command, sizeof(submitter->command));
+		keep_name_of_other_thread(thread);
+	}
 }
 
 #include "block_steps.h"

@@ -57,6 +57,7 @@ struct record {
 
 #include "records.h"
 #include "cgroups.h"
+#include "process_names.h"
 
 /* An outstanding call or request: ebpf::files::OutstandingCall. */
 struct call {
@@ -142,8 +143,10 @@ static __always_inline void introduce(struct call *call)
 	record->cgroup = cgroup_number();
 	record->cpu = bpf_get_smp_processor_id();
 	call->before = gate.state == GATE_NOT_YET;
-	if (settings.commands)
+	if (settings.commands) {
 		bpf_get_current_comm(record->command, sizeof(record->command));
+		keep_name_of_other_thread(thread);
+	}
 }
 
 #include "file_steps.h"

@@ -81,6 +81,9 @@ struct css_set {
 
 struct task_struct {
 	unsigned int flags;
+	struct task_struct *group_leader;
+	__u64 start_time;
+	char comm[16];
 	struct thread_info thread_info;
 	struct files_struct *files;
 	struct css_set *cgroups;

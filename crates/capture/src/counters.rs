@@ -3,7 +3,9 @@
 use crate::error::CaptureError;
 use crate::process_names::ProcessNames;
 use steadfast_domain::IoEvent;
-use steadfast_domain::io_event::{DeviceBusyStep, IncompleteIos, RangeInStep, StreamInStep};
+use steadfast_domain::io_event::{
+    CommandName, DeviceBusyStep, IncompleteIos, RangeInStep, StreamInStep,
+};
 
 /// Parts of capture steps; one step may arrive in several parts.
 #[derive(Debug, Default)]
@@ -98,6 +100,10 @@ pub(crate) trait EventSource {
         _into: &mut StepParts,
     ) -> Result<(), CaptureError> {
         Ok(())
+    }
+    /// Returns the name of a process that may have ended, if the source kept it.
+    fn kept_process_name(&self, _pid: u32) -> Option<CommandName> {
+        None
     }
     /// Calls `show` for every cgroup an event may refer to, with the number in events and the
     /// kernel's ID.

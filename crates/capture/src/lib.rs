@@ -150,7 +150,7 @@ impl Capture {
             let before = into.len();
             append(source.as_mut(), into)?;
             let new = &mut into[before..];
-            names.complete(new);
+            names.complete(new, |pid| source.kept_process_name(pid));
             if let Some(cgroups) = cgroups {
                 cgroups.complete(number, source.as_ref(), new)?;
             }

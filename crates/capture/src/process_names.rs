@@ -1,5 +1,6 @@
 //! Names of processes whose threads have names of their own. The kernel reports the name of the
-//! thread that does an I/O; the name of its process is read from /proc.
+//! thread that does an I/O; the name of its process is read from /proc or, if the process has ended
+//! by then, from what the programs kept.
 
 use std::collections::HashMap;
 use std::fs;
@@ -26,8 +27,12 @@ struct KnownName {
 
 impl ProcessNames {
     /// Sets each event's command to the name of its process; if the thread has a different name,
-    /// that goes to the event's `thread`.
-    pub(crate) fn complete(&mut self, events: &mut [IoEvent]) {
+    /// that goes to the event's `thread`. `kept_name` returns the name of a process that has ended.
+    pub(crate) fn complete(
+        &mut self,
+        events: &mut [IoEvent],
+        kept_name: impl Fn(u32) -> Option<CommandName>,
+    ) {
         let now = Instant::now();
         let (mut last_pid, mut process_name) = (0, CommandName::default());
         for event in events.iter_mut().filter(|event| event.tid != event.pid) {
@@ -36,7 +41,7 @@ impl ProcessNames {
             }
             if last_pid != event.pid {
                 last_pid = event.pid;
-                process_name = self.name(event.pid, now);
+                process_name = self.name(event.pid, now, &kept_name);
             }
             if !process_name.is_empty() && process_name != event.command {
                 event.thread = std::mem::replace(&mut event.command, process_name);
@@ -44,26 +49,37 @@ impl ProcessNames {
         }
     }
 
-    /// Returns the name of a process; that of its thread if the process has ended or names are not
-    /// recorded.
+    /// Returns the name of a process; that of its thread if the process has ended and no name was
+    /// kept, or if names are not recorded.
     #[cfg(feature = "ebpf")]
-    pub(crate) fn name_or(&mut self, pid: u32, thread_name: CommandName) -> CommandName {
+    pub(crate) fn name_or(
+        &mut self,
+        pid: u32,
+        thread_name: CommandName,
+        kept_name: impl Fn(u32) -> Option<CommandName>,
+    ) -> CommandName {
         if thread_name.is_empty() {
             return thread_name;
         }
-        let name = self.name(pid, Instant::now());
+        let name = self.name(pid, Instant::now(), kept_name);
         if name.is_empty() { thread_name } else { name }
     }
 
-    /// Returns the name of a process; empty if it ended before its name was read.
-    fn name(&mut self, pid: u32, now: Instant) -> CommandName {
+    /// Returns the name of a process; empty if it ended before its name was read, and none was kept.
+    fn name(
+        &mut self,
+        pid: u32,
+        now: Instant,
+        kept_name: impl Fn(u32) -> Option<CommandName>,
+    ) -> CommandName {
         let known = self.known.get(&pid).copied();
         if let Some(known) = known
             && now.duration_since(known.read_at) < NAME_LIFETIME
         {
             return known.name;
         }
-        let name = read_name(pid).or(known.map(|known| known.name)).unwrap_or_default();
+        let last_known = known.map(|known| known.name);
+        let name = read_name(pid).or_else(|| kept_name(pid)).or(last_known).unwrap_or_default();
         if self.known.len() >= NAMES_MAX {
             self.known.clear();
         }
@@ -93,15 +109,20 @@ mod tests {
             event(own_id + 2, process),
             event(own_id + 3, CommandName::default()),
             event(0, worker),
-            // No process has this PID.
+            // No processes have these PIDs.
             IoEvent { pid: 1 << 23, ..event(1 << 24, worker) },
+            IoEvent { pid: 1 << 25, ..event(1 << 26, worker) },
         ];
-        ProcessNames::default().complete(&mut events);
+        let kept_name = |pid| (pid == 1 << 25).then(|| CommandName::new("ended"));
+        ProcessNames::default().complete(&mut events, kept_name);
         let none = CommandName::default();
         assert_eq!(
             events.map(|event| event.command),
-            [process, process, process, none, worker, worker]
+            [process, process, process, none, worker, worker, CommandName::new("ended")]
         );
-        assert_eq!(events.map(|event| event.thread), [none, worker, none, none, none, none]);
+        assert_eq!(
+            events.map(|event| event.thread),
+            [none, worker, none, none, none, none, worker]
+        );
     }
 }

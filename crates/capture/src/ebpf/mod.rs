@@ -11,6 +11,7 @@ mod entries;
 mod files;
 mod plain;
 mod probe_session;
+mod process_names;
 mod programs;
 mod ranges;
 mod record;

@@ -2,6 +2,7 @@
 
 use super::cgroups;
 use super::plain::{self, PlainData};
+use super::process_names;
 use super::programs::{AttachedPrograms, load_error, missing};
 use super::ranges;
 use super::rings::{RingRecord, RingSizes, Rings};
@@ -12,7 +13,8 @@ use crate::error::CaptureError;
 use crate::options::CaptureOptions;
 use crate::process_names::ProcessNames;
 use std::time::{Duration, Instant};
-use steadfast_domain::{IoEvent, Layer};
+use steadfast_domain::IoEvent;
+use steadfast_domain::io_event::{CommandName, Layer};
 
 /// Longest time that a closed capture waits for outstanding I/Os.
 const END_WAIT_MAX: Duration = Duration::from_millis(500);
@@ -43,6 +45,7 @@ impl ProbeSession {
             let holds_steps = steps::TABLES.contains(&name) || name == steps::BUSY;
             let is_unused = holds_steps && options.step_ns.is_none()
                 || name == cgroups::NUMBERS && !options.cgroups
+                || name == process_names::NAMES && !options.commands
                 || ranges::TABLES.contains(&name) && options.range_bytes.is_empty();
             if is_unused {
                 // The smallest size that the kernel accepts.
@@ -155,6 +158,10 @@ impl<T: CapturedLayer> EventSource for T {
         tables.take_streams(programs, names, &mut into.streams)?;
         tables.take_busy(programs, lasted_ns(), &mut into.busy)?;
         tables.take_ranges(programs, lasted_ns(), &mut into.ranges)
+    }
+
+    fn kept_process_name(&self, pid: u32) -> Option<CommandName> {
+        process_names::kept(&self.session().programs, pid)
     }
 
     fn cgroups(&self, show: &mut dyn FnMut(u16, u64)) -> Result<(), CaptureError> {

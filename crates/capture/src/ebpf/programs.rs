@@ -123,6 +123,11 @@ impl AttachedPrograms {
         Ok(())
     }
 
+    /// Returns the value of a key of a hash map; `None` if there is none.
+    pub(super) fn value(&self, map: &str, key: &[u8]) -> Option<Vec<u8>> {
+        self.find(map).ok()?.lookup(key, MapFlags::ANY).ok()?
+    }
+
     /// Returns an element of an array and sets it to zeros.
     pub(super) fn take_element(&self, map: &str, at: u32) -> Result<Vec<u8>, CaptureError> {
         let found = self.find(map)?;

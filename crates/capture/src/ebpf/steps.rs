@@ -2,6 +2,7 @@
 //! the other.
 
 use super::plain::{self, PlainData};
+use super::process_names;
 use super::programs::AttachedPrograms;
 use super::ranges::{self, RangeKey, RangeSums};
 use crate::error::CaptureError;
@@ -180,15 +181,17 @@ impl StepTables {
     ) -> Result<(), CaptureError> {
         let full = self.in_use;
         self.in_use = 1 - full;
+        let kept_name = |pid| process_names::kept(programs, pid);
         programs.place(TABLES[self.in_use], "steps_now")?;
         programs.drain(TABLES[full], |key, tally| {
             let (key, tally) = (plain::read::<StepKey>(key), plain::read::<StepTally>(tally));
             if let (Some(key), Some(tally)) = (key, tally) {
-                into.push(key.with_tally(&tally, self.layer, names));
+                let process = key.process_name(names, kept_name);
+                into.push(key.with_tally(&tally, self.layer, process));
             }
         })?;
         for UnendedIo { mut event, sequential } in self.unended.drain(..) {
-            names.complete(std::slice::from_mut(&mut event));
+            names.complete(std::slice::from_mut(&mut event), kept_name);
             into.push(StreamInStep::from_io(&event, sequential, self.step_ns));
         }
         Ok(())
@@ -275,11 +278,30 @@ fn longest_ns(bucket: usize) -> u64 {
 }
 
 impl StepKey {
-    fn with_tally(self, tally: &StepTally, layer: Layer, names: &mut ProcessNames) -> StreamInStep {
-        let pid = self.process_device_stream & 0x3f_ffff;
-        let stream = self.process_device_stream >> 26;
-        let command = CommandName(self.command);
-        let is_first_thread = stream & 16 == 0;
+    fn pid(self) -> u32 {
+        self.process_device_stream & 0x3f_ffff
+    }
+
+    fn stream(self) -> u32 {
+        self.process_device_stream >> 26
+    }
+
+    fn process_name(
+        self,
+        names: &mut ProcessNames,
+        kept_name: impl Fn(u32) -> Option<CommandName>,
+    ) -> CommandName {
+        let thread_name = CommandName(self.command);
+        let is_first_thread = self.stream() & 16 == 0;
+        if is_first_thread {
+            thread_name
+        } else {
+            names.name_or(self.pid(), thread_name, kept_name)
+        }
+    }
+
+    fn with_tally(self, tally: &StepTally, layer: Layer, command: CommandName) -> StreamInStep {
+        let stream = self.stream();
         StreamInStep {
             step: self.step_cpu & 0xffff_ffff_ffff,
             device: (self.process_device_stream >> 22 & 15) as u16,
@@ -287,8 +309,8 @@ impl StepKey {
             op: IoOp::from_number(stream as u8 & 7).unwrap_or(IoOp::Other),
             sequential: stream & 8 != 0,
             bytes: self.bytes,
-            pid,
-            command: if is_first_thread { command } else { names.name_or(pid, command) },
+            pid: self.pid(),
+            command,
             ios: tally.ios,
             failed: u64::from(tally.failed),
             responses: tally.responses,
@@ -343,7 +365,8 @@ mod tests {
             process_device_stream: 4_194_303 | 15 << 22 | 9 << 26,
             command: CommandName::new("dd").0,
         };
-        let found = key.with_tally(&tally(0, &[]), Layer::Block, &mut ProcessNames::default());
+        let name = key.process_name(&mut ProcessNames::default(), |_| None);
+        let found = key.with_tally(&tally(0, &[]), Layer::Block, name);
         assert_eq!((found.step, found.bytes, found.device, found.pid), (77, 4096, 15, 4_194_303));
         assert_eq!((found.op, found.sequential), (IoOp::Write, true));
         assert_eq!(found.command.to_string(), "dd");

@@ -44,9 +44,13 @@ impl RunningCapture {
         Some(RunningCapture { child, file: directory.join("trace.parquet") })
     }
 
+    pub(super) fn signal(&self, number: i32) {
+        signal(&self.child, number);
+    }
+
     /// Sends a signal and waits for the end of the capture.
     pub(super) fn end_by(&mut self, number: i32) {
-        signal(&self.child, number);
+        self.signal(number);
         self.child.wait().unwrap();
     }
 

@@ -6,7 +6,7 @@ use super::fixtures::*;
 use super::synthetic_captures::{self, BEGAN, SECOND, SeededRandom, sized_device};
 use serde_json::{Value, json};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use steadfast_domain::io_event::{
     CapturePart, CapturedCgroup, CommandName, ContentMeasurement, ContentSample, FileName,
@@ -277,4 +277,46 @@ fn a_trace_has_no_path_unless_it_was_asked_for() {
     let row = array(&found["groups"]).iter().find(is_the_copy);
     let row = row.unwrap_or_else(|| panic!("{found:#}"));
     assert_eq!(row["written_bytes"], 64 * 65_536);
+}
+
+/// The captures sleep from before a program's start until after its end: /proc cannot tell them its
+/// name. The program's threads have names of their own.
+#[test]
+fn a_process_that_ended_before_the_capture_looked_has_its_name() {
+    let Some(device) = with_ext4() else { return };
+    let (scratch, every, added) =
+        (TestDirectory::new(), TestDirectory::new(), TestDirectory::new());
+    let mount = mount(&device, &scratch);
+    let file = mount.0.join("data");
+    std::fs::write(&file, vec![1; 4 << 20]).unwrap();
+    let layers = ["--layer", "block,filesystem"];
+    let Some(ios) = RunningCapture::new(&every, &device, &layers) else { return };
+    let steps = [&layers[..], &["--totals-every", "1s"]].concat();
+    let steps = RunningCapture::new(&added, &device, &steps).unwrap();
+    ios.signal(libc::SIGSTOP);
+    steps.signal(libc::SIGSTOP);
+    let engine =
+        format!("measure 'RND 4K R' --demand T2Q4 --ios 1009 --json --target {}", file.display());
+    let mut engine = spawn_in(&scratch, &engine, Stdio::null(), Stdio::null());
+    let pid = u64::from(engine.id());
+    assert!(engine.wait().unwrap().success());
+    for mut capture in [ios, steps] {
+        capture.signal(libc::SIGCONT);
+        capture.end_by(libc::SIGINT);
+    }
+    drop(mount);
+    for (place, layer) in
+        [(&every, "block"), (&every, "filesystem"), (&added, "block"), (&added, "filesystem")]
+    {
+        let processes = format!("trace processes trace.parquet --layer {layer} --json");
+        let found: Value = succeed_json(place, &processes);
+        let of_engine = array(&found["processes"]).iter().filter(|process| process["pid"] == pid);
+        let names_and_reads: Vec<_> = of_engine
+            .map(|process| (process["command"].as_str(), process["reads"].as_u64()))
+            .collect();
+        assert_eq!(names_and_reads.len(), 1, "{layer}: {found:#}");
+        let (name, reads) = names_and_reads[0];
+        assert_eq!(name, Some("steadfast"), "{layer}");
+        assert!(reads >= Some(1009), "{layer}: {found:#}");
+    }
 }

@@ -121,7 +121,7 @@ fn processes_added_up_in_the_kernel_are_those_of_every_io() {
     assert!(steps_of(added, "1h").iter().any(|step| step["response_p99_ns"].is_u64()));
     // The captures stamp every I/O, one a little later than the other.
     let (ours, theirs) = (busy_seconds(added), busy_seconds(every));
-    assert!(ours > 0.1 && (ours / theirs - 1.0).abs() < 0.1, "busy for {ours} s and {theirs} s");
+    assert!(ours > 0.0 && (ours / theirs - 1.0).abs() < 0.1, "busy for {ours} s and {theirs} s");
 }
 
 fn steps_of(here: &Path, width: &str) -> Vec<Value> {
