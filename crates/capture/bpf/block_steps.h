@@ -70,9 +70,6 @@ struct {
 	__type(value, struct range_tally);
 } recent_ranges SEC(".maps");
 
-/* First of the two steps << 1 | half in use. */
-volatile __u64 ranges_turn SEC(".data.turn") = 0;
-
 static __always_inline struct range_tally *hits_of(struct range_key *key, __u64 turn)
 {
 	__u64 step = key->step - (turn >> 1);
@@ -113,7 +110,7 @@ __noinline int count_in_ranges(struct journey *journey, __u64 step)
 		.device = journey->device,
 		.op = journey->op,
 	};
-	__u64 turn = ranges_turn, next = (key.range + 1ULL) * width;
+	__u64 turn = gate.ranges_turn, next = (key.range + 1ULL) * width;
 	__u32 is_one = end <= next, last = is_one ? key.range : (end - 1) / width;
 	__u64 in_first = is_one ? journey->bytes : next - begin;
 	struct range_tally *first = hits_of(&key, turn), *other = 0;
@@ -140,7 +137,7 @@ __noinline int count_in_ranges(struct journey *journey, __u64 step)
 static __always_inline void add_to_step(struct journey *journey, __u64 now, int failed)
 {
 	struct step_io io = {
-		.step = step_of(journey->issued_ns),
+		.step = step_time_of(journey->issued_ns).step,
 		.response_ns = now ? now - journey->issued_ns : RESPONSE_UNKNOWN,
 		.offset = journey->op == OP_FLUSH ? 0 : journey->sector << 9,
 		.command = journey->submitter.command,

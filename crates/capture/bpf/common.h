@@ -28,14 +28,19 @@ enum {
 };
 
 enum { GATE_NOT_YET, GATE_OPEN, GATE_CLOSED };
-/* Set by the loader: ebpf::programs::GateState. */
+/* What every I/O reads, in one cache line that is rarely written. Set by the loader:
+ * ebpf::programs::Gate. */
 struct gate {
 	/* Time of opening; capture steps are counted from it. */
 	__u64 began_ns;
-	__u32 state;
-	__u32 unused;
+	__u64 state;
+	/* First of the two steps whose LBA ranges are in the array << 1 | half in use
+	 * (block_steps.h). */
+	__u64 ranges_turn;
+	/* The latest step that was counted; by the programs. */
+	__u64 step;
 };
-struct gate gate SEC(".data.gate") = {};
+struct gate gate SEC(".data.gate") __attribute__((aligned(64))) = {};
 
 static __always_inline void count(__u64 *counter)
 {

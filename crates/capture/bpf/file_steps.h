@@ -119,7 +119,7 @@ static __always_inline void add_to_step(struct call *call)
 {
 	struct record *record = &call->record;
 	struct step_io io = {
-		.step = step_of(record->issued_ns),
+		.step = step_time_of(record->issued_ns).step,
 		.response_ns = record->response_ns == RESPONSE_LONGEST ? RESPONSE_UNKNOWN :
 			record->response_ns,
 		.offset = record->offset,

@@ -200,51 +200,60 @@ static __always_inline void add_response(struct step_tally *tally, __u64 respons
 		tally->times[bucket]++;
 }
 
-/* Returns the step of a time; the first step for times before the gate was
- * opened. */
-static __always_inline __u64 step_of(__u64 time)
+/* A time as its step and the time since the step began. */
+struct step_time {
+	__u64 step;
+	__u64 since_ns;
+};
+
+/* The beginning of the first step for times before the gate was opened. */
+static __always_inline struct step_time step_time_of(__u64 time)
 {
-	return time > gate.began_ns ? (time - gate.began_ns) / settings.step_ns : 0;
+	struct step_time at = { .step = gate.step };
+	__u64 since_opening = time - gate.began_ns;
+
+	if (gate.state == GATE_NOT_YET || time < gate.began_ns)
+		return (struct step_time){};
+	at.since_ns = since_opening - at.step * settings.step_ns;
+	/* A division takes as long as the rest: once per step, and for times of
+	 * earlier steps, whose difference has wrapped around. */
+	if (at.since_ns >= settings.step_ns) {
+		at.step = since_opening / settings.step_ns;
+		at.since_ns = since_opening - at.step * settings.step_ns;
+		if (at.step > gate.step)
+			gate.step = at.step;
+	}
+	return at;
 }
 
 /* Steps whose busy time is kept until the loader has read it. */
 #define BUSY_STEPS 4096
 
-/* Busy time of a device in a step, by its begins and ends. */
-struct busy_step {
-	/* Ends minus begins, each as the time since the step began. */
-	__s64 sum_ns;
-	/* Begins minus ends: 1 if the device stays busy beyond the step. */
-	__s64 net_begins;
-};
+/* Busy time of a device in a step, one number to be added to at once:
+ * ebpf::steps::BusySum. The lower 48 bits (signed) are the ends minus the begins of
+ * busy periods, each as the time since the step began; the rest are the begins minus
+ * the ends. */
+#define BUSY_BEGIN (1ULL << 48)
 
 /* A ring of steps for each device. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, DEVICES_MAX * BUSY_STEPS);
 	__type(key, __u32);
-	__type(value, struct busy_step);
+	__type(value, __u64);
 } busy_steps SEC(".maps");
 
 /* Counts the time at which a device becomes busy, or idle. */
 static __always_inline void count_busy(__u32 device, __u64 now, int begins)
 {
-	__u64 step = 0, since = 0;
-
 	if (!settings.step_ns || settings.process || gate.state == GATE_CLOSED)
 		return;
-	if (gate.state != GATE_NOT_YET && now > gate.began_ns) {
-		since = now - gate.began_ns;
-		step = since / settings.step_ns;
-		since -= step * settings.step_ns;
-	}
-	__u32 at = device * BUSY_STEPS + (step & (BUSY_STEPS - 1));
-	struct busy_step *busy = bpf_map_lookup_elem(&busy_steps, &at);
+	struct step_time at = step_time_of(now);
+	__u32 index = device * BUSY_STEPS + (at.step & (BUSY_STEPS - 1));
+	__u64 *busy = bpf_map_lookup_elem(&busy_steps, &index);
 
-	if (!busy)
-		return;
-	__sync_fetch_and_add(&busy->sum_ns, begins ? -since : since);
-	__sync_fetch_and_add(&busy->net_begins, begins ? 1 : -1);
+	if (busy)
+		__sync_fetch_and_add(busy, begins ? BUSY_BEGIN - at.since_ns : at.since_ns - BUSY_BEGIN);
 }
 
 /* Counts an I/O in its step; returns 0 if there is no room. */

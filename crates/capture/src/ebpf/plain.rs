@@ -13,6 +13,8 @@ pub(super) unsafe trait PlainData: Copy {}
 unsafe impl PlainData for u32 {}
 // SAFETY: an integer.
 unsafe impl PlainData for u64 {}
+// SAFETY: integers, no padding.
+unsafe impl<const N: usize> PlainData for [u64; N] {}
 
 /// Reads a value from the beginning of `bytes`, or returns `None` if they are too short.
 pub(super) fn read<T: PlainData>(bytes: &[u8]) -> Option<T> {

@@ -136,7 +136,7 @@ impl<T: CapturedLayer> EventSource for T {
 
     fn close(&mut self) -> Result<(), CaptureError> {
         let session = self.session_mut();
-        session.programs.close(session.began_ns)?;
+        session.programs.close()?;
         if let Some(tables) = &mut session.step_tables {
             tables.close(monotonic_ns().saturating_sub(session.began_ns));
         }

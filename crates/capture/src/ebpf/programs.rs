@@ -20,7 +20,7 @@ const BATCH: u32 = 4096;
 
 /// State of the gate: only I/Os issued while it is open are recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u32)]
+#[repr(u64)]
 enum GateState {
     /// The programs follow issued I/Os without recording them.
     NotYet = 0,
@@ -42,8 +42,19 @@ pub(super) struct FilePrograms {
     pub keeps_unended: bool,
 }
 
+/// What the programs read of `struct gate`.
+#[derive(Clone, Copy)]
+struct Gate {
+    /// Times are counted from here.
+    began_ns: u64,
+    state: GateState,
+    /// First of the two steps whose LBA ranges are in the array << 1 | half in use.
+    ranges_turn: u64,
+}
+
 pub(super) struct AttachedPrograms {
     object: Object,
+    gate: Gate,
     /// Detach the programs when dropped.
     _links: Vec<Link>,
     /// The kernel measures the programs' run time while this is open.
@@ -86,7 +97,8 @@ impl AttachedPrograms {
             let program = object.progs_mut().find(|program| program.name() == *name);
             links.push(program.ok_or_else(|| missing(name))?.attach().map_err(load_error)?);
         }
-        Ok(AttachedPrograms { object, _links: links, _stats: stats })
+        let gate = Gate { began_ns: 0, state: GateState::NotYet, ranges_turn: 0 };
+        Ok(AttachedPrograms { object, gate, _links: links, _stats: stats })
     }
 
     pub(super) fn map(&self, name: &str) -> Result<BorrowedFd<'_>, CaptureError> {
@@ -166,26 +178,31 @@ impl AttachedPrograms {
     }
 
     /// Opens the gate; times are counted from `at_ns`.
-    pub(super) fn open(&self, at_ns: u64) -> Result<(), CaptureError> {
-        self.set(GateState::NotYet, at_ns)?;
-        self.set(GateState::Open, at_ns)
+    pub(super) fn open(&mut self, at_ns: u64) -> Result<(), CaptureError> {
+        self.gate.began_ns = at_ns;
+        self.set_gate()?;
+        self.gate.state = GateState::Open;
+        self.set_gate()
     }
 
-    pub(super) fn close(&self, began_ns: u64) -> Result<(), CaptureError> {
-        self.set(GateState::Closed, began_ns)
+    pub(super) fn close(&mut self) -> Result<(), CaptureError> {
+        self.gate.state = GateState::Closed;
+        self.set_gate()
     }
 
-    fn set(&self, gate: GateState, began_ns: u64) -> Result<(), CaptureError> {
-        let mut value = [0; 16];
-        value[..8].copy_from_slice(&began_ns.to_ne_bytes());
-        value[8..12].copy_from_slice(&(gate as u32).to_ne_bytes());
-        self.set_variable(".data.gate", &value)
+    /// Sets which steps the array of LBA ranges holds.
+    pub(super) fn set_ranges_turn(&mut self, turn: u64) -> Result<(), CaptureError> {
+        self.gate.ranges_turn = turn;
+        self.set_gate()
     }
 
-    /// Sets the content of a section of variables.
-    pub(super) fn set_variable(&self, section: &str, value: &[u8]) -> Result<(), CaptureError> {
-        let map = self.map_ending(section)?;
-        map.update(&0u32.to_ne_bytes(), value, MapFlags::ANY).map_err(load_error)
+    /// The programs find the latest step, which follows these fields, again by themselves.
+    fn set_gate(&self) -> Result<(), CaptureError> {
+        let Gate { began_ns, state, ranges_turn } = self.gate;
+        let map = self.map_ending(".data.gate")?;
+        let mut value = vec![0; map.value_size() as usize];
+        plain::write(&[began_ns, state as u64, ranges_turn], &mut value);
+        map.update(&0u32.to_ne_bytes(), &value, MapFlags::ANY).map_err(load_error)
     }
 
     /// Returns the content of the programs' global variables, their counters.

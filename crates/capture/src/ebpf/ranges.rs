@@ -13,9 +13,8 @@ pub(super) const TABLES: [&str; 2] = ["ranges_a", "ranges_b"];
 /// Name of the map that holds the table in use.
 pub(super) const IN_USE: &str = "ranges_now";
 
-/// Name of the array of the ranges of two steps, and of the section that says which.
+/// Name of the array of the ranges of two steps.
 pub(super) const RECENT: &str = "recent_ranges";
-pub(super) const TURN: &str = ".data.turn";
 /// Elements of [`RECENT`] per device: halves, steps, ranges and operations.
 pub(super) const RECENT_PER_DEVICE: u32 = 2 * 2 * LBA_RANGES_MAX as u32 * 2;
 

@@ -122,7 +122,7 @@ impl StepTables {
             for (device, busy_at_end) in (0u16..).zip(&mut busy.busy_at_end) {
                 let index = u64::from(device) * BUSY_STEPS + step % BUSY_STEPS;
                 let element = programs.take_element(BUSY, index as u32)?;
-                let Some(sum) = plain::read::<BusySum>(&element) else { continue };
+                let Some(sum) = plain::read(&element).map(BusySum::from_number) else { continue };
                 *busy_at_end += sum.net_begins;
                 // A busy period that lasts beyond the step has no end in its sum.
                 let rest_ns = if *busy_at_end > 0 { width_ns.cast_signed() } else { 0 };
@@ -140,7 +140,7 @@ impl StepTables {
     /// Swaps the tables of LBA ranges and appends what the one that was in use counted.
     pub(super) fn take_ranges(
         &mut self,
-        programs: &AttachedPrograms,
+        programs: &mut AttachedPrograms,
         lasted_ns: u64,
         into: &mut Vec<RangeInStep>,
     ) -> Result<(), CaptureError> {
@@ -151,7 +151,7 @@ impl StepTables {
         self.ranges_in_use = 1 - full;
         self.ranges_first = lasted_ns / self.step_ns;
         let turn = self.ranges_first << 1 | self.ranges_in_use as u64;
-        programs.set_variable(ranges::TURN, &turn.to_ne_bytes())?;
+        programs.set_ranges_turn(turn)?;
         // On return, no program uses the other half of the array either.
         programs.place(ranges::TABLES[self.ranges_in_use], ranges::IN_USE)?;
         let mut sums = std::mem::take(&mut self.unended_ranges);
@@ -206,9 +206,8 @@ impl StepTables {
     }
 }
 
-/// `struct busy_step` of the programs.
-#[repr(C)]
-#[derive(Clone, Copy)]
+/// Busy time of a device in a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct BusySum {
     /// Ends minus begins of busy periods, each as the time since the step began.
     sum_ns: i64,
@@ -216,8 +215,14 @@ struct BusySum {
     net_begins: i64,
 }
 
-// SAFETY: integers, no padding.
-unsafe impl PlainData for BusySum {}
+impl BusySum {
+    /// Separates the two numbers that the programs add up in one (`busy_steps` in bpf/steps.h).
+    fn from_number(number: u64) -> BusySum {
+        let sum_ns = (number << 16).cast_signed() >> 16;
+        let net_begins = number.cast_signed().wrapping_sub(sum_ns) >> 48;
+        BusySum { sum_ns, net_begins }
+    }
+}
 
 /// `struct step_key` of the programs.
 #[repr(C)]
@@ -355,6 +360,18 @@ mod tests {
         assert_eq!(longest.collect::<Vec<_>>(), expected);
         let full = tally(70_000, &[(3, u16::MAX), (4, 9)]);
         assert_eq!(full.buckets().iter().map(|(_, ios)| *ios).collect::<Vec<_>>(), [69_991, 9]);
+    }
+
+    #[test]
+    fn busy_periods_added_up_in_one_number_are_separated() {
+        let number =
+            |sum_ns: i64, net_begins: i64| (net_begins << 48).wrapping_add(sum_ns).cast_unsigned();
+        for sum_ns in [0, 1, -1, 3_600_000_000_000, -3_600_000_000_000] {
+            for net_begins in [0, 1, -1, 7, -7] {
+                let sum = BusySum { sum_ns, net_begins };
+                assert_eq!(BusySum::from_number(number(sum_ns, net_begins)), sum);
+            }
+        }
     }
 
     #[test]
