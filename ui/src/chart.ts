@@ -111,9 +111,7 @@ export class Chart {
         button.type = "button";
         button.setAttribute("aria-pressed", "true");
         button.title = "Click to hide or show; double-click to show alone";
-        const mark = document.createElement("i");
-        mark.style.background = series.color;
-        button.append(mark, series.name);
+        button.append(this.markOf(index), series.name);
         button.addEventListener("click", () => this.toggle(index));
         button.addEventListener("dblclick", () => this.isolate(index));
         bar.append(button);
@@ -132,6 +130,16 @@ export class Chart {
     if (this.buttons.length > 0) this.withoutLegend();
   }
 
+  /** The mark of a series as the drawing's legend shows it, with its dash and its marker. */
+  private markOf(index: number): SVGSVGElement {
+    const entry = this.svg.querySelectorAll<SVGGElement>("g.legend > g")[index];
+    const [left, middle] = (entry?.dataset["mark"] ?? "0 0").split(" ").map(Number);
+    const mark = element("svg", { viewBox: `${left ?? 0} ${(middle ?? 0) - 6} 26 12`, width: 26, height: 12, "aria-hidden": "true" });
+    const shapes = [...(entry?.children ?? [])].filter((shape) => shape.tagName !== "text");
+    mark.append(...shapes.map((shape) => shape.cloneNode()));
+    return mark;
+  }
+
   /** The buttons are the legend: the drawing's own is shown on paper only. */
   private withoutLegend(): void {
     const legend = this.svg.querySelector<SVGGElement>("g.legend");
@@ -141,6 +149,7 @@ export class Chart {
     const show = (paper: boolean): void => {
       legend.style.display = paper ? "" : "none";
       sheet.height = paper ? whole : whole - under;
+      this.svg.setAttribute("height", String(sheet.height));
     };
     show(false);
     addEventListener("beforeprint", () => show(true));

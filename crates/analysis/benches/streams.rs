@@ -28,7 +28,7 @@ use steadfast_analysis::questions::steps::Steps;
 use steadfast_analysis::{
     Captured, Derivation, Fold, PassOptions, StreamTable, Study, StudyOptions,
 };
-use steadfast_domain::step::mix64;
+use steadfast_domain::random_bits::mix64;
 use steadfast_domain::{IoEvent, IoOp};
 use steadfast_tracefile::{Trace, TraceWriter};
 use synthetic::{SECOND, SyntheticServer, by_completion, conditions};

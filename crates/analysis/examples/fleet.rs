@@ -13,7 +13,7 @@ use std::fs::{File, create_dir_all};
 use std::io::BufWriter;
 use std::path::Path;
 use steadfast_domain::io_event::{CapturePart, CapturedDevice, CommandName, flags};
-use steadfast_domain::step::mix64;
+use steadfast_domain::random_bits::mix64;
 use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer, TimeZone};
 use steadfast_tracefile::TraceWriter;
 

@@ -16,7 +16,7 @@ use std::io::BufWriter;
 use steadfast_domain::io_event::{
     CapturePart, CapturedDevice, CommandName, ContentMeasurement, ContentSample, Mark, Share, flags,
 };
-use steadfast_domain::step::mix64;
+use steadfast_domain::random_bits::mix64;
 use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer, TimeZone};
 use steadfast_tracefile::TraceWriter;
 

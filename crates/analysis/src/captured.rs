@@ -19,11 +19,10 @@ use crate::thread_pool::ThreadPool;
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::{Read, Seek, Write};
+use std::io::Write;
 use std::sync::Arc;
 use steadfast_domain::text::counted;
 use steadfast_domain::{CaptureConditions, Layer};
-use steadfast_tracefile::StepWriter;
 use steadfast_tracefile::batch::Batch;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
@@ -33,6 +32,7 @@ use steadfast_tracefile::parquet::{
     Fields, Footer, Integrity, Recovery, SharedMedium, Trace, TraceWriter, footer,
     footer_or_blocks, is_same_capture,
 };
+use steadfast_tracefile::{StepWriter, TraceMedium};
 
 /// A capture: one file, or several if it was rotated; or several captures read together.
 pub struct Captured<R> {
@@ -116,7 +116,7 @@ impl<R> From<Fleet<R>> for Captured<R> {
     }
 }
 
-impl<R: Read + Seek + Send + 'static> Captured<R> {
+impl<R: TraceMedium> Captured<R> {
     /// Opens a trace, a step file or a fold file. A file whose writer was killed is read up to its
     /// last complete row group, as [`Self::recovery`] reports.
     ///
@@ -762,7 +762,7 @@ impl fmt::Display for CopyCounts {
 
 const COPIED_AT_ONCE: usize = 1 << 16;
 
-fn copy_ios<R: Read + Seek + Send + 'static, W: Write + Send>(
+fn copy_ios<R: TraceMedium, W: Write + Send>(
     trace: &Trace<R>,
     sink: W,
     conditions: impl FnOnce() -> CaptureConditions,
@@ -778,7 +778,7 @@ fn copy_ios<R: Read + Seek + Send + 'static, W: Write + Send>(
     Ok((writer.finish(conditions())?, copied))
 }
 
-fn copy_sums<R: Read + Seek + Send + 'static, W: Write + Send>(
+fn copy_sums<R: TraceMedium, W: Write + Send>(
     file: &SummedCapture<R>,
     sink: W,
     conditions: impl FnOnce() -> CaptureConditions,

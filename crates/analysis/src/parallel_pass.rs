@@ -7,9 +7,9 @@ use crate::fold::{AnnotatedBatch, Fold};
 use crate::pass::{Annotator, PassAccount, PassOptions, fields_of};
 use crate::thread_pool::{PoolTask, ThreadPool};
 use std::collections::{BTreeMap, VecDeque};
-use std::io::{Read, Seek};
 use std::mem;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use steadfast_tracefile::TraceMedium;
 use steadfast_tracefile::batch::{Batch, SortBuffers};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::issue_order::ReorderBuffer;
@@ -19,7 +19,7 @@ use steadfast_tracefile::parquet::{Damage, Field, Fields, ROWS_PER_GROUP, Trace}
 /// Reads a trace once, as one of several captures if `mapping` is set, and passes every batch to all
 /// folds. Uses one thread if the pool has only one, a fold cannot be split, or row groups are too
 /// large to hold in memory.
-pub(crate) fn run<R: Read + Seek + Send + 'static>(
+pub(crate) fn run<R: TraceMedium>(
     pass: &PassOptions,
     trace: &Trace<R>,
     mapping: Option<&MergeMapping>,
@@ -104,7 +104,7 @@ enum PassTask {
     Fold(AnnotatedBatch),
 }
 
-impl<'t, R: Read + Seek + Send + 'static> SharedPass<'t, R> {
+impl<'t, R: TraceMedium> SharedPass<'t, R> {
     fn new(
         pass: &PassOptions,
         trace: &'t Trace<R>,
@@ -310,9 +310,9 @@ impl SharedPassState {
 }
 
 /// Wakes the other threads with an error if a thread panics. They would otherwise wait forever.
-struct PanicGuard<'w, 't, R: Read + Seek + Send + 'static>(&'w SharedPass<'t, R>);
+struct PanicGuard<'w, 't, R: TraceMedium>(&'w SharedPass<'t, R>);
 
-impl<R: Read + Seek + Send + 'static> Drop for PanicGuard<'_, '_, R> {
+impl<R: TraceMedium> Drop for PanicGuard<'_, '_, R> {
     fn drop(&mut self) {
         self.0.lock().record_failure(Err(thread_stopped()));
         self.0.changed.notify_all();

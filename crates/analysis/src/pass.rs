@@ -10,10 +10,10 @@ use crate::annotate::sequential::{DepthSource, Sequencer, WINDOW};
 use crate::filter::Filter;
 use crate::fold::{AnnotatedBatch, AnnotatedRows, Fold};
 use serde::{Deserialize, Serialize};
-use std::io::{Read, Seek};
 use std::mem;
 use std::sync::Arc;
 use steadfast_domain::CaptureConditions;
+use steadfast_tracefile::TraceMedium;
 use steadfast_tracefile::batch::Batch;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::issue_order::{IssueOrder, OrderAccount, WAITING_MAX};
@@ -67,7 +67,7 @@ impl Default for PassOptions {
 
 impl PassOptions {
     /// Reads the single I/Os of a trace, with these columns.
-    pub fn read<'t, R: Read + Seek + Send + 'static>(
+    pub fn read<'t, R: TraceMedium>(
         &self,
         trace: &'t Trace<R>,
         fields: Fields,
@@ -76,7 +76,7 @@ impl PassOptions {
     }
 
     /// Reads the single I/Os of a shared trace, which the result keeps alive.
-    pub fn read_shared<R: Read + Seek + Send + 'static>(
+    pub fn read_shared<R: TraceMedium>(
         &self,
         trace: &Arc<Trace<R>>,
         fields: Fields,
@@ -84,7 +84,7 @@ impl PassOptions {
         self.open(TraceRef::Shared(Arc::clone(trace)), fields)
     }
 
-    fn open<'t, R: Read + Seek + Send + 'static>(
+    fn open<'t, R: TraceMedium>(
         &self,
         trace: TraceRef<'t, R>,
         fields: Fields,
@@ -106,7 +106,7 @@ impl PassOptions {
     }
 
     /// Returns the end of the row groups to read: later ones hold no I/O that can pass the filter.
-    pub(crate) fn end_group<R: Read + Seek + Send + 'static>(&self, trace: &Trace<R>) -> usize {
+    pub(crate) fn end_group<R: TraceMedium>(&self, trace: &Trace<R>) -> usize {
         let Some(end_ns) = self.filter.end_ns() else { return trace.group_count() };
         let earliest_ns = trace.earliest_to_come();
         earliest_ns.partition_point(|time| *time < end_ns).min(trace.group_count())
@@ -121,7 +121,7 @@ impl PassOptions {
     ///
     /// # Errors
     /// Returns the errors of [`AnnotatedBatches::next_batch`] and of [`Fold::take`].
-    pub fn run<R: Read + Seek + Send + 'static>(
+    pub fn run<R: TraceMedium>(
         &self,
         trace: &Trace<R>,
         folds: &mut [&mut dyn Fold],
@@ -130,7 +130,7 @@ impl PassOptions {
     }
 
     /// Reads a trace once, as one of several captures if `mapping` is set.
-    pub(crate) fn run_mapped<R: Read + Seek + Send + 'static>(
+    pub(crate) fn run_mapped<R: TraceMedium>(
         &self,
         trace: &Trace<R>,
         mapping: Option<&MergeMapping>,
@@ -254,7 +254,7 @@ impl Annotator {
     /// Attaches a checkpoint to the batch if one is due and possible. It is possible only if
     /// `latest_ns`, the latest issue time before the batch, is known and earlier than that of its
     /// first I/O.
-    pub(crate) fn attach_checkpoint<R: Read + Seek + Send + 'static>(
+    pub(crate) fn attach_checkpoint<R: TraceMedium>(
         &mut self,
         next: &mut AnnotatedBatch,
         latest_ns: Option<u64>,
@@ -326,7 +326,7 @@ pub struct AnnotatedBatches<'t, R> {
     trace: TraceRef<'t, R>,
 }
 
-impl<R: Read + Seek + Send + 'static> AnnotatedBatches<'_, R> {
+impl<R: TraceMedium> AnnotatedBatches<'_, R> {
     /// Returns the next batch, or `None` if no further I/O can pass. [`AnnotatedRows::iter`] yields
     /// the rows that pass the filter.
     ///

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use steadfast_domain::io_event::{
     CommandName, ContentMeasurement, ContentSample, FINGERPRINTS, flags,
 };
-use steadfast_domain::step::mix64;
+use steadfast_domain::random_bits::mix64;
 use steadfast_domain::{DirectBuffer, IoEvent, IoOp, Layer};
 
 /// Length of a sampled block in bytes; a smaller write is sampled whole.

@@ -3,6 +3,7 @@
 
 use crate::serde_text::is_default;
 use crate::units::Bytes;
+use crate::value_range::ValueRange;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -260,6 +261,11 @@ impl WriteAmplification {
             low: nand_least as f64 / (host as f64 + host_unit as f64),
             high: (nand as f64 + nand_unit as f64) / host_least as f64,
         })
+    }
+
+    /// Returns the bounds that the counters allow.
+    pub fn bounds(&self) -> ValueRange {
+        ValueRange::new(self.low, self.high)
     }
 
     /// Returns the quotient if its interval is at most [`WriteAmplification::NARROW`] wide.

@@ -5,7 +5,7 @@
 //! second ends the first, whose completion counts as missing.
 
 use crate::io_event::{CommandName, IncompleteIos, RESPONSE_UNKNOWN, flags};
-use crate::step::mix64;
+use crate::random_bits::mix64;
 use crate::{IoEvent, IoOp};
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};

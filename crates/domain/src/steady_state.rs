@@ -3,6 +3,7 @@
 //!
 //! The limits come from the caller: only a specification contains them.
 
+use crate::value_range::ValueRange;
 use serde::{Deserialize, Serialize};
 
 /// Value of a tracking variable in one round.
@@ -88,12 +89,11 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Returns the lowest and highest value of the first variable in the window; `None` with fewer
-    /// than two values.
-    pub fn range(&self) -> Option<(f64, f64)> {
+    /// Returns the range of the values of the first variable in the window; `None` with fewer than
+    /// two values.
+    pub fn range(&self) -> Option<ValueRange> {
         let values = &self.tracks.first().filter(|track| track.values.len() > 1)?.values;
-        let low = values.iter().copied().reduce(f64::min)?;
-        Some((low, values.iter().copied().reduce(f64::max)?))
+        ValueRange::from_values(values.iter().copied())
     }
 
     /// Changes the verdict to not steady, for a reason that the values do not show.

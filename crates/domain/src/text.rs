@@ -151,6 +151,12 @@ fn escaped(text: &str, is_kept: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Returns a line of text as a field of a CSV file: in quotation marks if it contains a comma or a
+/// quotation mark (RFC 4180).
+pub fn csv_quoted(text: String) -> String {
+    if text.contains([',', '"']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
+}
+
 /// Quotes a word for a POSIX shell, if necessary.
 pub fn shell_quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:+=@%".contains(c);

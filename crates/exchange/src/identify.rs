@@ -209,7 +209,7 @@ mod tests {
             ("version = 1\n\n[[stream]] # 50 %\nios = 1\n", FileKind::Workload),
             ("[[limit]]\ntitle = \"x\"\n", FileKind::Limits),
             (
-                "{\"version\":2,\"id\":\"iops\",\"headline\":\"x\",\"digest\":\"\"}",
+                "{\"version\":3,\"id\":\"iops\",\"headline\":\"x\",\"digest\":\"\"}",
                 FileKind::Findings,
             ),
         ];

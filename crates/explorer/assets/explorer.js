@@ -1,4 +1,4 @@
-// Made of ui/explorer 0aacbf4410503cb1 by make ui. Includes uPlot (MIT license, github.com/leeoniya/uPlot).
+// Made of ui/explorer 77ba6f879be7cfff by make ui. Includes uPlot (MIT license, github.com/leeoniya/uPlot).
 (function() {
   "use strict";
   function themeButton() {
@@ -5089,9 +5089,25 @@
     paths.bars = bars;
     paths.spline = monotoneCubic;
   }
+  const [GAP, APART$1] = [3, 8];
+  function placedNames(marks, width, wide) {
+    const out = [];
+    let free = 0;
+    for (const { x, text: text2 } of [...marks].sort((a, b) => a.x - b.x)) {
+      if (x < 0 || x > width) continue;
+      const size = wide(text2);
+      const left = x + GAP + size <= width ? x + GAP : x - GAP - size;
+      if (left < free) continue;
+      out.push({ left, text: text2 });
+      free = left + size + APART$1;
+    }
+    return out;
+  }
   const SIDES = { wide: [66, 62], narrow: [58, 54] };
   const CLICK = 4;
   const REST_MS = 150;
+  const NAMES$1 = 12;
+  const APART = 12;
   const FONT = "12px system-ui, sans-serif";
   class Pane {
     constructor(group, height, hands) {
@@ -5160,11 +5176,12 @@
     }
     options(sheet, width) {
       const hands = this.hands;
+      const strip = sheet.named && sheet.marks.length > 0 ? NAMES$1 : 0;
       const options = {
         width,
-        height: this.height,
+        height: this.height + strip,
         // Drawings of a group stand under one another, with the same sides.
-        padding: [8, sheet.right ? 0 : this.group === void 0 ? 16 : narrow() ? SIDES.narrow[1] : SIDES.wide[1], 0, 0],
+        padding: [8 + strip, sheet.right ? 0 : this.group === void 0 ? 16 : narrow() ? SIDES.narrow[1] : SIDES.wide[1], 0, 0],
         legend: { show: false },
         scales: this.scales(sheet),
         axes: this.axes(sheet),
@@ -5208,14 +5225,23 @@
     axes(sheet) {
       const [left, right] = narrow() ? SIDES.narrow : SIDES.wide;
       const common2 = { stroke: ink("axis"), font: FONT, grid: { stroke: ink("grid"), width: 1 }, ticks: { stroke: ink("grid"), width: 1, size: 4 } };
-      const named2 = (from, to, width) => sheet.ticks(from, to, Math.max(2, Math.floor(width / (narrow() ? 84 : 104))));
+      const named2 = (plot, from, to) => {
+        const width = plot.bbox.width / uPlot.pxRatio;
+        plot.ctx.font = `${12 * uPlot.pxRatio}px system-ui, sans-serif`;
+        const wide = (text2) => plot.ctx.measureText(text2).width / uPlot.pxRatio;
+        for (let most = Math.floor(width / (narrow() ? 52 : 104)); ; most -= 1) {
+          const found = sheet.ticks(from, to, Math.max(2, most));
+          const step = ((found[1]?.[0] ?? to) - (found[0]?.[0] ?? from)) / (to - from) * width;
+          if (most <= 2 || found.every(([, text2]) => wide(text2) + APART <= step)) return found;
+        }
+      };
       const x = {
         ...common2,
         size: 26,
         gap: 2,
-        splits: (plot, _2, min2, max2) => named2(min2, max2, plot.bbox.width / uPlot.pxRatio).map(([value]) => value),
+        splits: (plot, _2, min2, max2) => named2(plot, min2, max2).map(([value]) => value),
         values: (plot, splits) => {
-          const names = new Map(named2(plot.scales["x"]?.min ?? 0, plot.scales["x"]?.max ?? 1, plot.bbox.width / uPlot.pxRatio));
+          const names = new Map(named2(plot, plot.scales["x"]?.min ?? 0, plot.scales["x"]?.max ?? 1));
           return splits.map((value) => names.get(value) ?? "");
         }
       };
@@ -5280,20 +5306,16 @@
       if (this.sheet?.named) this.markNames(plot);
       ctx.restore();
     }
-    /** Names of marks, where the one before leaves room. */
+    /** Names of marks in the strip over the drawing, where no value and no other mark is. */
     markNames(plot) {
       const { ctx, bbox } = plot;
       ctx.font = `${12 * uPlot.pxRatio}px system-ui, sans-serif`;
       ctx.textAlign = "left";
-      ctx.textBaseline = "top";
-      let free = bbox.left;
-      for (const mark of [...this.sheet?.marks ?? []].sort((a, b) => a.x - b.x)) {
-        const x = plot.valToPos(mark.x, "x", true) + 4 * uPlot.pxRatio;
-        const wide = ctx.measureText(mark.text).width;
-        if (x < free || x + wide > bbox.left + bbox.width) continue;
-        ctx.fillStyle = ink("bad");
-        ctx.fillText(mark.text, x, bbox.top + 1);
-        free = x + wide + 8 * uPlot.pxRatio;
+      ctx.textBaseline = "bottom";
+      ctx.fillStyle = ink("bad");
+      const marks = (this.sheet?.marks ?? []).map(({ x, text: text2 }) => ({ x: plot.valToPos(x, "x", true) - bbox.left, text: text2 }));
+      for (const { left, text: text2 } of placedNames(marks, bbox.width, (text22) => ctx.measureText(text22).width)) {
+        ctx.fillText(text2, bbox.left + left, bbox.top - 2 * uPlot.pxRatio);
       }
     }
     /** What came for the column under the pointer; asks for it where it is another one. */
@@ -5388,6 +5410,7 @@
     if (text2 !== void 0) made2.textContent = text2;
     return made2;
   }
+  const NAME_LETTER = 6.5;
   const HEAD = 44;
   const ROW = 20;
   function drawn(pane, title, note) {
@@ -5431,23 +5454,26 @@
   function frame(plot, sheet) {
     const { left, top, width, height } = box(plot);
     const out = [element("rect", { x: left, y: top, width, height, fill: "none", stroke: ink("grid") })];
-    const [low, high] = [plot.scales["x"]?.min ?? 0, plot.scales["x"]?.max ?? 1];
-    for (const [value, name] of sheet.ticks(low, high, Math.max(2, Math.floor(width / 104)))) {
+    const named2 = (scale) => {
+      const own = plot.axes.find((one) => one.scale === scale);
+      return (own?._splits ?? []).flatMap((value, at) => {
+        const name = own?._values?.[at];
+        return value === null || !name ? [] : [[value, name]];
+      });
+    };
+    for (const [value, name] of named2("x")) {
       const x = left + plot.valToPos(value, "x");
       out.push(element("line", { x1: x, x2: x, y1: top, y2: top + height, stroke: ink("grid") }));
       out.push(element("text", { x, y: top + height + 16, "text-anchor": "middle", fill: ink("axis") }, name));
     }
     const sides = [["y", sheet.left, left - 6, "end"], ["right", sheet.right, left + width + 6, "start"]];
     for (const [scale, axis, x, anchor] of sides) {
-      const own = plot.axes.find((one) => one.scale === scale);
-      if (!axis || !own) continue;
-      (own._splits ?? []).forEach((value, at) => {
-        const name = own._values?.[at];
-        if (value === null || !name) return;
+      if (!axis) continue;
+      for (const [value, name] of named2(scale)) {
         const y = top + plot.valToPos(value, scale);
         if (scale === "y") out.push(element("line", { x1: left, x2: left + width, y1: y, y2: y, stroke: ink("grid") }));
         out.push(element("text", { x, y: y + 4, "text-anchor": anchor, fill: ink("axis") }, name));
-      });
+      }
     }
     return out;
   }
@@ -5467,9 +5493,11 @@
     for (const mark of sheet.marks) {
       const x = plot.valToPos(mark.x, "x");
       inner.append(element("line", { x1: x, x2: x, y1: 0, y2: height, stroke: ink("bad"), "stroke-dasharray": "4 3" }));
-      inner.append(element("text", { x: x + 3, y: 12, fill: ink("bad"), "font-size": 11 }, mark.text));
     }
-    return [inner];
+    const marks = sheet.marks.map(({ x, text: text2 }) => ({ x: plot.valToPos(x, "x"), text: text2 }));
+    const names = placedNames(marks, width, (text2) => text2.length * NAME_LETTER);
+    const y = sheet.named ? top - 3 : top + 12;
+    return [inner, ...names.map((name) => element("text", { x: left + name.left, y, fill: ink("bad"), "font-size": 11 }, name.text))];
   }
   function path(plot, sheet, line2) {
     const scale = line2.right ? "right" : "y";
@@ -6431,8 +6459,7 @@ ${new XMLSerializer().serializeToString(svg)}
       ...timed(scene, x),
       lines,
       named: true,
-      // Names of marks stand over the values.
-      left: { name: unit(scene.measure), format: brief, ...scene.marks.length > 0 ? { high: greatest(lines.flatMap((line2) => line2.y)) * 1.4 } : {} },
+      left: { name: unit(scene.measure), format: brief },
       tips: (at) => ({
         head: head(scene, axis.from + at * axis.width_ns, axis.width_ns),
         rows: lines.map((line2) => ({ name: line2.name, value: `${number(line2.y[at])} ${unit(scene.measure)}`, color: line2.color }))

@@ -110,7 +110,7 @@ impl Fold for RowCollector {
             return Ok(());
         }
         // A clone has no spare capacity; the chosen rows have the capacity of all rows.
-        let batch = rows.batch.chosen(rows.kept).clone();
+        let batch = rows.batch.filtered(rows.kept).clone();
         self.ios += batch.len();
         if self.ios > IOS_MAX {
             return Err(TraceError::TooFine(TOO_MANY.into()));

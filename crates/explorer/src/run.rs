@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use steadfast_domain::measurement::Interval;
 use steadfast_domain::steady_state::TrackVerdict;
+use steadfast_domain::text::significant;
 use steadfast_domain::{
     Caveat, CoarseHistogram, Device, JournalEntry, Measurement, Note, Op, Outcome, Record, Step,
     Tally, Verdict,
@@ -267,11 +268,11 @@ fn share_of_average(track: &TrackVerdict) -> f64 {
 fn verdict_text(verdict: &Verdict, track: &TrackVerdict) -> String {
     let state = if track.steady { "steady" } else { "not steady" };
     let mut text = format!(
-        "{state}: data excursion {:.4} of {:.4} allowed, slope excursion {:.4} of {:.4} allowed",
-        track.data_excursion,
-        track.data_excursion_allowed,
-        track.slope_excursion,
-        track.slope_excursion_allowed
+        "{state}: data excursion {} of {} allowed, slope excursion {} of {} allowed",
+        significant(track.data_excursion, 4),
+        significant(track.data_excursion_allowed, 4),
+        significant(track.slope_excursion, 4),
+        significant(track.slope_excursion_allowed, 4)
     );
     if let Some(reservation) = &verdict.reservation {
         text.push_str("; ");

@@ -84,6 +84,8 @@ pub use locks::is_locked;
 pub use nvme::NvmeStatus;
 pub use processes::process_exists;
 pub use proof::{directory_proof, proof};
+#[doc(hidden)]
+pub use purge::purge_simulated;
 pub use purge::{PurgeCommandLine, PurgeOrder, PurgeProgress, PurgeWatch, foresee_purge, purge};
 pub use refusal::ArmRefusal;
 pub use remote::{
@@ -101,4 +103,7 @@ pub use sensors::{
 pub use system_roots::SystemRoots;
 pub use target::Target;
 pub use time_zone::{zone, zone_change};
-pub use tool::{command, find_program};
+pub use tool::{
+    EnvironmentVariable, OutputStream, ProgramCall, ProgramHost, RunningProgram, command,
+    find_program,
+};

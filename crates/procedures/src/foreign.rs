@@ -13,7 +13,8 @@ use steadfast_domain::findings::{
 use steadfast_domain::steady_state::{Track, TrackPoint, judge_first_steady};
 use steadfast_domain::text::counted;
 use steadfast_domain::{
-    Caveat, Findings, ForeignIos, ForeignOutcome, ForeignResults, Op, Verdict, caveats as ids,
+    Caveat, Findings, ForeignIos, ForeignOutcome, ForeignResults, Op, ValueRange, Verdict,
+    caveats as ids,
 };
 
 /// Returns the findings of one result file, or of several files of one tool as rounds of the same
@@ -45,7 +46,6 @@ pub fn findings(files: &[ForeignResults], software: &str) -> Result<Findings, St
             digests.collect::<Vec<_>>().join(" ")
         }
     };
-    let last_ms = files.iter().filter_map(|file| file.unix_ms).max().unwrap_or(0);
     let mut form_pages = vec![page("All Steps", all_steps(&means))];
     form_pages.extend(rounds_page(&tests, verdict.as_ref(), rounds));
     let findings = Findings {
@@ -55,7 +55,7 @@ pub fn findings(files: &[ForeignResults], software: &str) -> Result<Findings, St
             first.tool
         ),
         headline: tool_name(first),
-        run_unix_ms: (0, last_ms),
+        ended_unix_ms: files.iter().filter_map(|file| file.unix_ms).max().unwrap_or(0),
         digest,
         software: software.to_owned(),
         ending: ending_text(&files, &tests, verdict.as_ref(), rounds),
@@ -67,7 +67,7 @@ pub fn findings(files: &[ForeignResults], software: &str) -> Result<Findings, St
         ..Findings::new(title(&first.id, &first.tool), header(&files))
     };
     let front_plots = if rounds > 1 { vec![ROUNDS_PLOT] } else { Vec::new() };
-    Ok(findings.with_front(key_figures(&means), front_plots).with_verdict(verdict))
+    Ok(findings.with_front_page(key_figures(&means), front_plots).with_verdict(verdict))
 }
 
 /// Returns the title that our runs of the same files have.
@@ -142,7 +142,7 @@ struct ForeignTestMeans<'a> {
     errors: Option<u64>,
     concurrent_loads: Vec<ForeignConcurrentLoad<'a>>,
     /// Lowest and highest IOPS of the rounds; `None` for a single round.
-    iops_range: Option<(f64, f64)>,
+    iops_range: Option<ValueRange>,
 }
 
 /// A load that ran at the same time as others of its test.
@@ -176,8 +176,7 @@ impl<'a> ForeignTestMeans<'a> {
             let mean = ForeignIos::mean_of(&ios);
             concurrent_loads.push(ForeignConcurrentLoad { name: &load.name, mean });
         }
-        let iops = || rounds.iter().filter_map(|outcome| outcome.all.iops);
-        let (lowest, highest) = (iops().reduce(f64::min), iops().reduce(f64::max));
+        let iops = rounds.iter().filter_map(|outcome| outcome.all.iops);
         ForeignTestMeans {
             label: test.label,
             first,
@@ -186,7 +185,7 @@ impl<'a> ForeignTestMeans<'a> {
             writes: mean(|outcome| &outcome.writes),
             errors: rounds.iter().map(|outcome| outcome.errors).sum(),
             concurrent_loads,
-            iops_range: lowest.zip(highest).filter(|_| rounds.len() > 1),
+            iops_range: ValueRange::from_values(iops).filter(|_| rounds.len() > 1),
         }
     }
 }
@@ -478,7 +477,7 @@ fn header(files: &[&ForeignResults]) -> FormHeader {
     FormHeader {
         issuer: first.tool.clone(),
         specification: format!("Results of {}", tool_name(first)),
-        lesser: Some(format!("NOT MEASURED BY STEADFAST: read from results of {}", first.tool)),
+        disclaimer: Some(format!("NOT MEASURED BY STEADFAST: read from results of {}", first.tool)),
         test: title(&first.id, &first.tool).to_owned(),
         subtitle: subtitle.clone(),
         revision: tool_name(first),
@@ -552,7 +551,7 @@ mod tests {
         assert_eq!((found.end, &found.verdict), (EndState::Complete, &None));
         assert_eq!((cell(&found, "iops"), cell(&found, "p99-ms")), (Some(1000.0), Some(2.0)));
         assert_eq!(cell(&found, "p99.9-ms"), None);
-        assert!(found.header.lesser.unwrap().contains("NOT MEASURED BY STEADFAST"));
+        assert!(found.header.disclaimer.unwrap().contains("NOT MEASURED BY STEADFAST"));
     }
 
     /// The mean of the window by hand; files in any order.
@@ -568,7 +567,7 @@ mod tests {
         assert_eq!((cell(&found, "iops"), cell(&found, "max-ms")), (Some(1000.0), Some(6.0)));
         assert_eq!(cell(&found, "min-ms"), Some(1.0 / 6.0));
         assert_eq!(cell(&found, "p99-ms"), None, "percentiles of rounds do not add up");
-        assert_eq!(found.metrics[0].range, Some((980.0, 1020.0)));
+        assert_eq!(found.metrics[0].range, Some(ValueRange::new(980.0, 1020.0)));
         let falling: Vec<ForeignResults> =
             (1..7).map(|at| file("x", at, 1000.0 / at as f64)).collect();
         let found = findings(&falling, "steadfast").unwrap();

@@ -220,7 +220,7 @@ fn part_entry(entry: &JournalEntry, part: &str) -> Option<JournalEntry> {
 }
 
 /// Adds the findings of the parts to those of the whole. `last` is the part that ran last.
-pub(crate) fn with_parts(
+pub(crate) fn add_parts(
     mut whole: Findings,
     parts: Vec<PartFindings<'_>>,
     last: Option<&SuitePart>,

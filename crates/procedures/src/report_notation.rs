@@ -71,7 +71,10 @@ pub(crate) fn rounds_text(rounds: &[u32]) -> String {
     }
 }
 
-/// Returns the text, or `each procedure's own` if it is empty.
-pub(crate) fn own(text: String) -> String {
-    if text.is_empty() { "each procedure's own".to_owned() } else { text }
+/// Value of a setting for which the parts of a run have no common value.
+pub(crate) const PART_SPECIFIC: &str = "each procedure's own";
+
+/// Returns the text, or [`PART_SPECIFIC`] if it is empty.
+pub(crate) fn or_part_specific(text: String) -> String {
+    if text.is_empty() { PART_SPECIFIC.to_owned() } else { text }
 }

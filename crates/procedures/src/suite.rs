@@ -18,7 +18,7 @@ use crate::procedure_error::ProcedureError;
 use crate::procedure_spec::{ProcedureSpec, boxed};
 use crate::pts::method;
 use crate::pts::scattered::parameters::has_scattered_ranges;
-use crate::report_notation::{capitalized, distinct, own};
+use crate::report_notation::{PART_SPECIFIC, capitalized, distinct};
 use crate::tkperf;
 use steadfast_domain::findings::{Exhibit, FormHeader, Origin, Page, Role, Setting};
 use steadfast_domain::text::excerpt;
@@ -337,7 +337,7 @@ impl Procedure for Suite {
         let suite = StudiedSuite { settings: &self.setup.settings, record, parts: &parts };
         (kind.add_to_page_one)(&mut findings, &suite);
         replace_differing_values(&mut findings, &parts);
-        parts::with_parts(findings, parts, self.parts.last())
+        parts::add_parts(findings, parts, self.parts.last())
     }
 }
 
@@ -401,7 +401,7 @@ impl Suite {
         let mut choices = RunChoices {
             alignment: None,
             ending: disclosure::ending_text(settings.steady_state),
-            preconditioning_text: Some(own(String::new())),
+            preconditioning_text: Some(PART_SPECIFIC.to_owned()),
             ..self.setup.choices()
         };
         // Each part has its own active ranges.
@@ -432,7 +432,7 @@ fn replace_differing_values(findings: &mut Findings, parts: &[PartFindings<'_>])
     };
     for row in rows_mut(findings) {
         if may_differ(row) && differs(&row.id) {
-            row.value = Some(own(String::new()));
+            row.value = Some(PART_SPECIFIC.to_owned());
             row.remark = String::new();
         }
     }
@@ -696,7 +696,11 @@ mod tests {
         };
         for order in ["iops,idle-exit", "idle-exit,iops"] {
             let found = findings_of(order);
-            assert_eq!(caches(&found), [own(String::new()), own(String::new())], "{order}");
+            assert_eq!(
+                caches(&found),
+                [PART_SPECIFIC.to_owned(), PART_SPECIFIC.to_owned()],
+                "{order}"
+            );
             assert!(found.headline.contains("  WC=own  "), "{}", found.headline);
         }
         let same = findings_of("iops,latency");
@@ -713,8 +717,8 @@ mod tests {
         for (part, id) in found.parts.iter().zip(ids) {
             let figure = part.figure(id);
             let figure = figure.unwrap_or_else(|| panic!("{id}"));
-            let (value, (low, high)) = (figure.value.unwrap(), figure.range.expect(id));
-            assert!((low / value - 1.0).abs() < 1e-9 && (high / value - 1.0).abs() < 1e-9, "{id}");
+            let (value, range) = (figure.value.unwrap(), figure.range.expect(id));
+            assert!([range.low, range.high].iter().all(|v| (v / value - 1.0).abs() < 1e-9), "{id}");
         }
     }
 }

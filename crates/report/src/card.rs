@@ -188,8 +188,8 @@ fn measured_with(findings: &Findings) -> String {
         // Its date is that of a virtual clock.
         return format!("{}: simulated with {}", findings.title, findings.software);
     }
-    let (began, ended) = findings.run_unix_ms;
-    let when = match if ended > 0 { ended } else { began } {
+    let Findings { began_unix_ms, ended_unix_ms, .. } = *findings;
+    let when = match if ended_unix_ms > 0 { ended_unix_ms } else { began_unix_ms } {
         0 => String::new(),
         time => format!(" on {}", date::date_time(time).split(' ').next().unwrap_or_default()),
     };

@@ -130,7 +130,7 @@ impl ProcedureFindings<'_> {
 }
 
 fn procedures(findings: &Findings) -> Vec<ProcedureFindings<'_>> {
-    let parts = parts::parts(findings);
+    let parts = findings.all_parts();
     let has_own = parts.is_empty() || !findings.summary.is_empty();
     let mut procedures: Vec<ProcedureFindings<'_>> = Vec::new();
     for findings in has_own.then_some(findings).into_iter().chain(parts) {
@@ -280,8 +280,6 @@ fn page_of_files(tables: &[Table]) -> Page {
 fn without_exhibits(title: &str, sides: &[ComparedRun<'_>]) -> Findings {
     let all: Vec<&Findings> = sides.iter().filter_map(|side| side.findings).collect();
     let names: Vec<&str> = sides.iter().map(|side| side.name.as_str()).collect();
-    let began = all.iter().map(|f| f.run_unix_ms.0).min().unwrap_or(0);
-    let ended = all.iter().map(|f| f.run_unix_ms.1).max().unwrap_or(0);
     let digests: Vec<&str> =
         all.iter().map(|f| f.digest.get(..16).unwrap_or(f.digest.as_str())).collect();
     let same = |of: &dyn Fn(&Findings) -> String, otherwise: &str| match all.split_first() {
@@ -291,7 +289,7 @@ fn without_exhibits(title: &str, sides: &[ComparedRun<'_>]) -> Findings {
     let header = FormHeader {
         issuer: same(&|f| f.header.issuer.clone(), "several"),
         specification: same(&|f| f.header.specification.clone(), "several"),
-        lesser: lesser(sides),
+        disclaimer: disclaimer(sides),
         test: COMPARISON.into(),
         subtitle: title.to_owned(),
         revision: same(&|f| f.header.revision.clone(), "several"),
@@ -308,7 +306,8 @@ fn without_exhibits(title: &str, sides: &[ComparedRun<'_>]) -> Findings {
         method: same(&|f| f.method.clone(), "The runs differ in their method."),
         headline: same(&|f| f.headline.clone(), ""),
         simulated: all.iter().any(|f| parts::simulated(f)),
-        run_unix_ms: (began, ended),
+        began_unix_ms: all.iter().map(|f| f.began_unix_ms).min().unwrap_or(0),
+        ended_unix_ms: all.iter().map(|f| f.ended_unix_ms).max().unwrap_or(0),
         activity: all.first().map(|f| f.activity).unwrap_or_default(),
         digest: digests.join(" "),
         software: same(&|f| f.software.clone(), "several versions of the program"),
@@ -316,11 +315,11 @@ fn without_exhibits(title: &str, sides: &[ComparedRun<'_>]) -> Findings {
     }
 }
 
-/// Returns the notice for every page about runs of a lesser profile, with the letters of these
+/// Returns the disclaimers of the runs, with the letters of these
 /// runs unless it applies to all.
-fn lesser(sides: &[ComparedRun<'_>]) -> Option<String> {
+fn disclaimer(sides: &[ComparedRun<'_>]) -> Option<String> {
     let present = sides.iter().filter_map(|side| Some((side.letter, side.findings?)));
-    let groups = keys_by_value(present.map(|(letter, f)| (letter, f.header.lesser.as_deref())));
+    let groups = keys_by_value(present.map(|(letter, f)| (letter, f.header.disclaimer.as_deref())));
     if let [(notice, _)] = groups.as_slice() {
         return notice.map(str::to_owned);
     }
@@ -333,6 +332,11 @@ fn lesser(sides: &[ComparedRun<'_>]) -> Option<String> {
 
 fn ending(sides: &[ComparedRun<'_>], differences: &[settings::SettingDifference]) -> String {
     let count = sides.iter().filter(|side| side.findings.is_some()).count();
+    let runs = if count == sides.len() {
+        format!("{count} runs")
+    } else {
+        format!("{count} of {} runs", sides.len())
+    };
     let severe: Vec<&str> =
         differences.iter().filter(|d| d.severe).map(|d| d.label.as_str()).collect();
     let settings = match severe.as_slice() {
@@ -344,7 +348,7 @@ fn ending(sides: &[ComparedRun<'_>], differences: &[settings::SettingDifference]
         }
     };
     let left_out = figures::left_out(sides).unwrap_or_default();
-    format!("{count} runs side by side; percentages relate to A. {settings} {left_out}")
+    format!("{runs} side by side; percentages relate to A. {settings} {left_out}")
         .trim_end()
         .to_owned()
 }

@@ -2,10 +2,9 @@
 
 use crate::compare::metrics;
 use crate::named_run::NamedRun;
-use crate::parts::parts;
 use steadfast_domain::Findings;
 use steadfast_domain::findings::{Cell, Table};
-use steadfast_domain::text::printable;
+use steadfast_domain::text::{csv_quoted, printable};
 
 /// Returns a table as CSV.
 pub fn csv(table: &Table) -> String {
@@ -45,7 +44,7 @@ pub fn tables(findings: &Findings) -> Vec<(String, String)> {
         add(&mut files, file_stem(&table.id), csv(table));
     }
     let mut titles: Vec<String> = Vec::new();
-    for part in parts(findings) {
+    for part in findings.all_parts() {
         let title = file_stem(&part.title.to_lowercase());
         let same = titles.iter().filter(|other| **other == title).count();
         let prefix = if same > 0 { format!("{title}-{}", same + 1) } else { title.clone() };
@@ -89,8 +88,7 @@ pub fn field(text: &str) -> String {
     let is_formula =
         text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err();
     let apostrophe = if is_formula { "'" } else { "" };
-    let text = format!("{apostrophe}{}", printable(text));
-    if text.contains([',', '"']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
+    csv_quoted(format!("{apostrophe}{}", printable(text)))
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ pub(crate) fn time_sentence(findings: &Findings) -> String {
         Activity::Run => ("Run", "run"),
         Activity::Capture => ("Captured", "capture"),
     };
-    match findings.run_unix_ms {
+    match (findings.began_unix_ms, findings.ended_unix_ms) {
         (0, 0) => format!("The time of the {what} is not stated."),
         (0, end) => format!("{done} until {}.", date_time(end)),
         (begin, 0) => format!("{done} from {}.", date_time(begin)),
@@ -51,17 +51,17 @@ mod tests {
 
     #[test]
     fn unknown_times_of_a_run_are_left_out() {
-        let sentence = |run_unix_ms, activity| {
-            let header = FormHeader::default();
-            time_sentence(&Findings { run_unix_ms, activity, ..Findings::new("x", header) })
+        let sentence = |began_unix_ms, ended_unix_ms, activity| {
+            let findings = Findings::new("x", FormHeader::default());
+            time_sentence(&Findings { began_unix_ms, ended_unix_ms, activity, ..findings })
         };
-        let run = |begin, end| sentence((begin, end), Activity::Run);
+        let run = |began, ended| sentence(began, ended, Activity::Run);
         assert_eq!(run(0, 0), "The time of the run is not stated.");
         assert_eq!(run(0, 60_000), "Run until 1970-01-01 00:01 UTC.");
         assert_eq!(run(60_000, 0), "Run from 1970-01-01 00:01 UTC.");
         let both = "Run 1970-01-01 00:01 UTC to 1970-01-01 00:02 UTC.";
         assert_eq!(run(60_000, 120_000), both);
-        let capture = |begin, end| sentence((begin, end), Activity::Capture);
+        let capture = |began, ended| sentence(began, ended, Activity::Capture);
         assert_eq!(capture(0, 0), "The time of the capture is not stated.");
         assert_eq!(capture(60_000, 120_000), both.replace("Run", "Captured"));
     }

@@ -6,13 +6,13 @@ use crate::layout::{
     known, measured,
 };
 use crate::page_one::{self, Badge, PageOneBlock, PrintedQuestion, anchor};
-use crate::parts::{KINDS, disclosures, name, numbered_parts, parts, simulated};
-use crate::svg::{escape, svg_of_page, svgs_side_by_side, visible};
+use crate::parts::{KINDS, disclosures, name, numbered_parts, simulated};
+use crate::svg::{DrawingSize, escape, page_size, svg_of_page, svgs_side_by_side, visible};
 use crate::{ReportTime, date, number};
 use std::borrow::Cow;
 use std::fmt::Write;
 use steadfast_domain::Findings;
-use steadfast_domain::findings::{Cell, FormHeader, KeyFigure, Plot, Setting, Table};
+use steadfast_domain::findings::{Cell, Exhibit, FormHeader, KeyFigure, Plot, Setting, Table};
 use steadfast_domain::glossary::{self, Abbreviation};
 
 const STYLE: &str = include_str!("report.css");
@@ -36,12 +36,15 @@ pub fn html(findings: &Findings, printed: &ReportTime) -> String {
         if simulated(findings) { " class=\"simulated\"" } else { "" }
     );
     let head_end = out.len();
-    cover(&mut out, findings, printed);
+    let all = findings.self_and_parts();
+    let plots = all.iter().flat_map(|one| one.exhibits()).filter_map(Exhibit::as_plot);
+    let size = page_size(&plots.collect::<Vec<_>>());
+    cover(&mut out, findings, printed, size);
     let bodies = bodies(findings);
     contents(&mut out, &bodies);
-    summaries(&mut out, findings);
+    summaries(&mut out, findings, size);
     let with_summary = !borrows(findings);
-    bodies.iter().for_each(|body| body.draw(&mut out, with_summary, printed));
+    bodies.iter().for_each(|body| body.draw(&mut out, with_summary, printed, size));
     let mut end = String::new();
     disclosure_table(&mut end, findings);
     footer(&mut end, findings);
@@ -107,19 +110,19 @@ impl HtmlPart<'_> {
         }
     }
 
-    fn draw(&self, out: &mut String, with_summary: bool, printed: &ReportTime) {
+    fn draw(&self, out: &mut String, with_summary: bool, printed: &ReportTime, size: DrawingSize) {
         if self.number > 0 && self.of_many {
-            part_cover(out, self.findings, self.number, with_summary);
+            part_cover(out, self.findings, self.number, with_summary, size);
         }
         for page in &self.results {
             let anchor = page_anchor(self.number, "page", page.index);
-            self.draw_page(out, "result", &anchor, &escape(page.title), &page.exhibits);
+            self.draw_page(out, "result", &anchor, &escape(page.title), &page.exhibits, size);
         }
         for page in &self.chapters {
             let anchor = page_anchor(self.number, "chapter", page.index);
             let number = chapter_number(self.number, page.index, self.of_many);
             let heading = format!("{number}&ensp;{}", escape(page.title));
-            self.draw_page(out, "chapter", &anchor, &heading, &page.exhibits);
+            self.draw_page(out, "chapter", &anchor, &heading, &page.exhibits, size);
         }
         form_head(out, self, printed);
     }
@@ -131,13 +134,14 @@ impl HtmlPart<'_> {
         anchor: &str,
         heading: &str,
         shown: &[PrintedExhibit<'_>],
+        size: DrawingSize,
     ) {
         let _ = writeln!(out, "<section class=\"{class}\" id=\"{anchor}\">\n<h2>{heading}</h2>");
         // Every page of a test that did less than the full method says so.
-        if let Some(lesser) = &self.findings.header.lesser {
-            let _ = writeln!(out, "<p class=\"lesser\">{}</p>", escape(lesser));
+        if let Some(disclaimer) = &self.findings.header.disclaimer {
+            let _ = writeln!(out, "<p class=\"disclaimer\">{}</p>", escape(disclaimer));
         }
-        exhibits(out, shown);
+        exhibits(out, shown, size);
         out.push_str("</section>\n");
     }
 }
@@ -146,7 +150,7 @@ fn page_anchor(part: usize, kind: &str, index: usize) -> String {
     format!("part-{part}-{kind}-{}", index + 1)
 }
 
-fn cover(out: &mut String, findings: &Findings, printed: &ReportTime) {
+fn cover(out: &mut String, findings: &Findings, printed: &ReportTime, size: DrawingSize) {
     let header = &findings.header;
     let _ = writeln!(
         out,
@@ -162,7 +166,7 @@ fn cover(out: &mut String, findings: &Findings, printed: &ReportTime) {
         let _ = writeln!(out, "<p>{}</p>", escape(&page_one::drive_facts(findings)));
     }
     for block in page_one::blocks(findings) {
-        draw_block(out, &block, findings);
+        draw_block(out, &block, findings, size);
     }
     let all = disclosures(findings);
     let _ = writeln!(
@@ -176,7 +180,7 @@ fn cover(out: &mut String, findings: &Findings, printed: &ReportTime) {
     );
 }
 
-fn draw_block(out: &mut String, block: &PageOneBlock<'_>, findings: &Findings) {
+fn draw_block(out: &mut String, block: &PageOneBlock<'_>, findings: &Findings, size: DrawingSize) {
     match block {
         PageOneBlock::Badges(all) => badges(out, all),
         PageOneBlock::BadgeMeaning(text) => {
@@ -190,10 +194,12 @@ fn draw_block(out: &mut String, block: &PageOneBlock<'_>, findings: &Findings) {
         }
         PageOneBlock::Figures(all) => figures(out, all),
         PageOneBlock::Questions(all) => questions(out, all),
-        PageOneBlock::Tables(all) => exhibits(out, &DuplicateFilter::default().unprinted(all)),
+        PageOneBlock::Tables(all) => {
+            exhibits(out, &DuplicateFilter::default().unprinted(all), size);
+        }
         PageOneBlock::Surroundings => surroundings(out, findings),
         PageOneBlock::Tests(table) | PageOneBlock::Evidence(table) => draw_table(out, table),
-        PageOneBlock::Plots(all) => small_plots(out, all),
+        PageOneBlock::Plots(all) => small_plots(out, all, size),
     }
 }
 
@@ -281,10 +287,10 @@ fn surroundings(out: &mut String, findings: &Findings) {
 }
 
 /// Writes plots: a single one as wide as the page, several side by side.
-fn small_plots(out: &mut String, plots: &[Cow<'_, Plot>]) {
+fn small_plots(out: &mut String, plots: &[Cow<'_, Plot>], size: DrawingSize) {
     match plots {
         [] => {}
-        [only] => draw_plot(out, only),
+        [only] => draw_plot(out, only, size),
         several => {
             out.push_str("<div class=\"sides plots\">\n");
             for (plot, drawing) in several.iter().zip(svgs_side_by_side(several)) {
@@ -330,35 +336,41 @@ fn contents(out: &mut String, bodies: &[HtmlPart<'_>]) {
 }
 
 /// Writes the summary tables: the report's own, or else those of its parts.
-fn summaries(out: &mut String, findings: &Findings) {
+fn summaries(out: &mut String, findings: &Findings, size: DrawingSize) {
     let (_, others) = page_one::summary_tables(findings);
     let own = DuplicateFilter::default().unprinted(&others);
     if !own.is_empty() {
         out.push_str("<section class=\"result\">\n<h2>Summary</h2>\n");
-        exhibits(out, &own);
+        exhibits(out, &own, size);
         out.push_str("</section>\n");
     }
     if borrows(findings) {
-        for part in parts(findings).into_iter().filter(|part| !part.summary.is_empty()) {
+        for part in findings.all_parts().into_iter().filter(|part| !part.summary.is_empty()) {
             let title = escape(&part.title);
             let _ = writeln!(out, "<section class=\"result\">\n<h2>Summary: {title}</h2>");
-            exhibits(out, &DuplicateFilter::default().unprinted(&part.summary));
+            exhibits(out, &DuplicateFilter::default().unprinted(&part.summary), size);
             out.push_str("</section>\n");
         }
     }
 }
 
-fn part_cover(out: &mut String, part: &Findings, number: usize, with_summary: bool) {
+fn part_cover(
+    out: &mut String,
+    part: &Findings,
+    number: usize,
+    with_summary: bool,
+    size: DrawingSize,
+) {
     let _ = writeln!(
         out,
         "<section class=\"cover part\" id=\"part-{number}\">\n<h1>{number}&ensp;{}</h1>",
         escape(&part.title)
     );
     for block in page_one::part_blocks(part) {
-        draw_block(out, &block, part);
+        draw_block(out, &block, part, size);
     }
     if with_summary {
-        exhibits(out, &DuplicateFilter::default().unprinted(&part.summary));
+        exhibits(out, &DuplicateFilter::default().unprinted(&part.summary), size);
     }
     out.push_str("</section>\n");
 }
@@ -394,7 +406,7 @@ fn form_head(out: &mut String, body: &HtmlPart<'_>, printed: &ReportTime) {
          <td>{}</td><td>Rev. {}</td></tr>\n<tr><th scope=\"row\">Vendor: {}</th><td>SSD Model: {}\
          </td><td colspan=\"2\">TEST SPONSOR: {}</td></tr></table></div>\n",
         if body.of_many { format!(": {}", escape(&findings.title)) } else { String::new() },
-        date::date_time(findings.run_unix_ms.0),
+        date::date_time(findings.began_unix_ms),
         date::date_time(printed.report_unix_ms),
         escape(&header.test),
         escape(&header.issuer),
@@ -425,7 +437,7 @@ fn draw_rows<'a>(out: &mut String, title: &str, rows: impl IntoIterator<Item = &
     out.push_str("</table>\n");
 }
 
-fn exhibits(out: &mut String, shown: &[PrintedExhibit<'_>]) {
+fn exhibits(out: &mut String, shown: &[PrintedExhibit<'_>], size: DrawingSize) {
     for exhibit in shown {
         let _ = match exhibit {
             PrintedExhibit::Table(table) => {
@@ -433,7 +445,7 @@ fn exhibits(out: &mut String, shown: &[PrintedExhibit<'_>]) {
                 Ok(())
             }
             PrintedExhibit::Plot(plot) => {
-                draw_plot(out, plot);
+                draw_plot(out, plot, size);
                 Ok(())
             }
             PrintedExhibit::Facts(facts) => {
@@ -453,8 +465,8 @@ fn exhibits(out: &mut String, shown: &[PrintedExhibit<'_>]) {
 }
 
 /// Writes a drawing with its values for the script.
-fn draw_plot(out: &mut String, plot: &Plot) {
-    let (drawing, chart) = svg_of_page(plot);
+fn draw_plot(out: &mut String, plot: &Plot, size: DrawingSize) {
+    let (drawing, chart) = svg_of_page(plot, size);
     let data = chart.and_then(|chart| serde_json::to_string(&chart).ok());
     // A script element is ended only by its end tag, so only '<' is escaped.
     let data = data.map(|data| {
@@ -590,10 +602,10 @@ fn disclosure_table(out: &mut String, findings: &Findings) {
 }
 
 fn footer(out: &mut String, findings: &Findings) {
-    let _ = writeln!(
-        out,
-        "<footer>{}. SHA-256 of the measured entries: {}</footer>",
-        escape(&findings.software),
-        escape(&findings.digest)
-    );
+    let _ = write!(out, "<footer>{}.", escape(&findings.software));
+    // A trend has no entries of its own.
+    if !findings.digest.is_empty() {
+        let _ = write!(out, " SHA-256 of the measured entries: {}", escape(&findings.digest));
+    }
+    out.push_str("</footer>\n");
 }

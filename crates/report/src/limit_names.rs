@@ -1,7 +1,7 @@
 //! The names of a run's tables, rows and columns, by which a limit selects a number.
 
 use crate::grouping::{comma_separated, distinct_names};
-use crate::{number, parts};
+use crate::number;
 use serde::Serialize;
 use steadfast_domain::Findings;
 use steadfast_domain::findings::Cell;
@@ -26,7 +26,7 @@ pub struct TableNames {
 pub fn names(findings: &Findings) -> Vec<TableNames> {
     let has_parts = !findings.parts.is_empty();
     let mut out: Vec<TableNames> = Vec::new();
-    for one in parts::with_parts(findings) {
+    for one in findings.self_and_parts() {
         for table in one.tables() {
             let part = has_parts.then(|| one.id.clone());
             let is_known = out.iter().any(|names| names.part == part && names.table == table.id);

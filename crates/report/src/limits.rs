@@ -3,7 +3,6 @@
 
 use crate::grouping::{comma_separated, distinct_names};
 use crate::limits_outcome::LimitsOutcome;
-use crate::parts;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 use steadfast_domain::caveats as ids;
@@ -319,7 +318,7 @@ fn objections(findings: &Findings, allowed: &[String]) -> Vec<Objection> {
             objections.push(Objection { name: name.to_owned(), text, allowed });
         }
     };
-    for one in parts::with_parts(findings) {
+    for one in findings.self_and_parts() {
         let is_part = !std::ptr::eq(one, findings);
         let part = if is_part { format!("{}: ", one.title) } else { String::new() };
         let mut has_unsteady = false;
@@ -414,11 +413,11 @@ fn find(findings: &Findings, limit: &Limit) -> Result<f64, String> {
 }
 
 fn table_of<'a>(findings: &'a Findings, limit: &Limit) -> Result<&'a Table, String> {
-    let mut of_part: Vec<&Findings> = parts::with_parts(findings).collect();
+    let mut of_part = findings.self_and_parts();
     if let Some(part) = &limit.part {
         of_part.retain(|one| one.id.to_lowercase() == part.trim().to_lowercase());
         if of_part.is_empty() {
-            let ids = parts::with_parts(findings).map(|one| one.id.as_str());
+            let ids = findings.self_and_parts().into_iter().map(|one| one.id.as_str());
             let part = excerpt(part);
             return Err(format!("the run has no part '{part}'; it has {}", few(ids)));
         }

@@ -127,11 +127,11 @@ const BOUND_DIGITS: i32 = 3;
 /// Formats the value of a key figure with its number of significant digits, or its bounds if they
 /// are far apart.
 pub(crate) fn figure(figure: &KeyFigure) -> String {
-    if let Some((low, high)) = figure.wide_bounds() {
+    if let Some(bounds) = figure.wide_bounds() {
         return format!(
             "{} to {}",
-            significant(low, BOUND_DIGITS),
-            significant(high, BOUND_DIGITS)
+            significant(bounds.low, BOUND_DIGITS),
+            significant(bounds.high, BOUND_DIGITS)
         );
     }
     match figure.value.filter(|value| value.is_finite()) {
@@ -157,6 +157,7 @@ fn significant(value: f64, digits: i32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use steadfast_domain::ValueRange;
     use steadfast_domain::findings::Row;
 
     #[test]
@@ -213,10 +214,14 @@ mod tests {
         assert_eq!(text(0.0, 4), "0");
         assert_eq!(text(-1234.5, 3), "−1,230");
         assert_eq!(figure(&KeyFigure::new("x", "x", None, "x")), "–");
-        let bounded =
-            |low, high| KeyFigure::new("x", "x", Some(2.0), "").bounded(Some((low, high)));
+        let bounded = |low, high| {
+            KeyFigure::new("x", "x", Some(2.0), "").bounded(Some(ValueRange::new(low, high)))
+        };
         assert_eq!(figure(&bounded(1.981, 2.02)), "2.000");
         assert_eq!(figure(&bounded(1.979, 2.0211)), "1.98 to 2.02");
-        assert_eq!(figure(&bounded(1.5, 2.5).with_range(Some((1.5, 2.5)))), "1.50 to 2.50");
+        assert_eq!(
+            figure(&bounded(1.5, 2.5).with_range(Some(ValueRange::new(1.5, 2.5)))),
+            "1.50 to 2.50"
+        );
     }
 }

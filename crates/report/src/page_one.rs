@@ -5,7 +5,7 @@ use crate::grouping::{keys_by_value, unique_by};
 use crate::layout::is_empty;
 use crate::limits_outcome::LimitsOutcome;
 use crate::number;
-use crate::parts::{Disclosure, disclosures, parts, simulated};
+use crate::parts::{Disclosure, disclosures, simulated};
 use std::borrow::Cow;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell, Exhibit, KeyFigure, Plot, Row, Table};
@@ -167,7 +167,7 @@ pub(crate) fn badges(findings: &Findings) -> Vec<Badge> {
     let mut ids_with_badge = reasons.to_vec();
     for (applies, text, id) in [
         (simulated(findings), "Simulated", ids::SIMULATED),
-        (has_lesser(findings), "Not the full method", ids::QUICK),
+        (has_disclaimer(findings), "Not the full method", ids::QUICK),
     ] {
         if applies {
             let to = reason_anchor(&[id]);
@@ -205,8 +205,8 @@ pub(crate) fn is_good(findings: &Findings) -> Option<bool> {
     }
 }
 
-fn has_lesser(findings: &Findings) -> bool {
-    findings.header.lesser.is_some() || findings.parts.iter().any(has_lesser)
+fn has_disclaimer(findings: &Findings) -> bool {
+    findings.header.disclaimer.is_some() || findings.parts.iter().any(has_disclaimer)
 }
 
 /// Returns the end of a run as reports print it.
@@ -298,7 +298,7 @@ pub(crate) fn figures(findings: &Findings) -> Vec<&KeyFigure> {
 /// Returns capacity, firmware and interface of the drive in one line, as far as they are known.
 pub(crate) fn drive_facts(findings: &Findings) -> String {
     let row = |id: &str| {
-        let rows = || findings.with_parts().flat_map(|one| &one.front.device);
+        let rows = || findings.self_and_parts().into_iter().flat_map(|one| &one.front.device);
         rows().find(|row| row.id == id)?.value.clone()
     };
     // The capacity in bytes follows in parentheses.
@@ -354,7 +354,7 @@ pub(crate) struct PrintedAnswer<'a> {
 
 /// Returns the questions of page one with their figures.
 fn questions(findings: &Findings) -> Vec<PrintedQuestion<'_>> {
-    let parts = parts(findings);
+    let parts = findings.all_parts();
     let mut printed = Vec::new();
     for question in &findings.front.questions {
         let mut answers = Vec::new();
@@ -388,7 +388,7 @@ fn tests(findings: &Findings) -> Option<Table> {
     if !findings.front.questions.is_empty() {
         return None;
     }
-    let parts = parts(findings);
+    let parts = findings.all_parts();
     let single = parts.iter().filter(|part| part.parts.is_empty());
     let rows: Vec<Row> = single.flat_map(|part| test_rows(part)).collect();
     let columns = [("ended", "Ended"), ("figure", "Figure"), ("value", "Value"), ("unit", "Unit")];
@@ -422,7 +422,7 @@ fn plots(findings: &Findings) -> Vec<Cow<'_, Plot>> {
     if !own.is_empty() {
         return own.into_iter().map(Cow::Borrowed).collect();
     }
-    let of_parts = parts(findings);
+    let of_parts = findings.all_parts();
     let firsts = of_parts.into_iter().filter_map(|part| Some((part, *own_plots(part).first()?)));
     let firsts: Vec<(&Findings, &Plot)> = firsts.take(PART_PLOTS_MAX).collect();
     let same_title = |plot: &Plot| firsts.iter().filter(|(_, p)| p.title == plot.title).count() > 1;
@@ -459,7 +459,7 @@ mod tests {
         let figure = KeyFigure::new("iops", "RND 4K W", Some(12_345.6), "IOPS");
         Findings {
             form_pages: vec![Page::new("page", vec![Exhibit::Plot(empty), Exhibit::Plot(plot)])],
-            ..Findings::new(title, header).with_front([figure], ["gone", "empty", "p"])
+            ..Findings::new(title, header).with_front_page([figure], ["gone", "empty", "p"])
         }
     }
 
@@ -468,7 +468,7 @@ mod tests {
         let absent = |id: &str| KeyFigure::new(id, id, None, "ms");
         let noted = absent("isolation").with_note(Some("could not keep up".to_owned()));
         let given = [KeyFigure::new("iops", "IOPS", Some(1.0), "IOPS"), noted, absent("unknown")];
-        let one = Findings::new("One", FormHeader::default()).with_front(given, [""; 0]);
+        let one = Findings::new("One", FormHeader::default()).with_front_page(given, [""; 0]);
         let ids: Vec<&str> = figures(&one).iter().map(|figure| figure.id.as_str()).collect();
         assert_eq!(ids, ["iops", "isolation"]);
     }
@@ -480,7 +480,7 @@ mod tests {
         let mut one = Findings { simulated: true, ..findings("One") };
         one.caveats = kinds.map(caveat).to_vec();
         one.caveats[1].text = "another".into();
-        one.header.lesser = Some("QUICK".into());
+        one.header.disclaimer = Some("QUICK".into());
         one.end = EndState::NotSteady;
         let badges_of_one = badges(&one);
         let texts: Vec<&str> = badges_of_one.iter().map(|badge| badge.text.as_str()).collect();

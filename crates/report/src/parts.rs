@@ -12,21 +12,11 @@ pub(crate) const KINDS: [(CaveatKind, &str); 4] = [
     (CaveatKind::Remark, "Remark"),
 ];
 
-/// Returns the parts of a report, and the parts of those, in print order.
-pub(crate) fn parts(findings: &Findings) -> Vec<&Findings> {
-    findings.parts.iter().flat_map(|part| std::iter::once(part).chain(parts(part))).collect()
-}
-
-/// Returns the findings, followed by their [`parts`].
-pub(crate) fn with_parts(findings: &Findings) -> impl Iterator<Item = &Findings> {
-    std::iter::once(findings).chain(parts(findings))
-}
-
-/// Returns the findings and their [`parts`] with their numbers in a report. The findings of a
+/// Returns the findings and all of their parts with their numbers in a report. The findings of a
 /// report of several parts have number 0.
 pub(crate) fn numbered_parts(findings: &Findings) -> impl Iterator<Item = (usize, &Findings)> {
     let first = usize::from(findings.parts.is_empty());
-    with_parts(findings).enumerate().map(move |(at, one)| (first + at, one))
+    findings.self_and_parts().into_iter().enumerate().map(move |(at, one)| (first + at, one))
 }
 
 /// Returns true if anything in the report comes from a simulated drive.
@@ -59,7 +49,7 @@ pub(crate) struct Disclosure<'a> {
 /// Returns every disclosure of the report and its parts, by kind, each once.
 pub(crate) fn disclosures(findings: &Findings) -> Vec<Disclosure<'_>> {
     let caveats = unique_by(
-        with_parts(findings).flat_map(|one| &one.caveats),
+        findings.self_and_parts().into_iter().flat_map(|one| &one.caveats),
         |one: &&Caveat, other: &&Caveat| one == other,
     );
     let mut disclosures: Vec<Disclosure<'_>> = Vec::new();

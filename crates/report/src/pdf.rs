@@ -7,7 +7,7 @@ use crate::layout::{
     is_slight, is_small, known, measured, suits_half,
 };
 use crate::page_one::{self, Badge, PageOneBlock, PrintedQuestion, anchor};
-use crate::parts::{KINDS, disclosures, name, numbered_parts, parts, simulated};
+use crate::parts::{KINDS, disclosures, name, numbered_parts, simulated};
 use crate::svg::{ACROSS, FULL, LOW, SMALL, TALL, svg_of_size, svgs_side_by_side, visible};
 use crate::{ReportError, ReportTime, date, number};
 use serde_json::{Value, json};
@@ -148,7 +148,7 @@ fn common_content(findings: &Findings, printed: &ReportTime) -> Value {
         "title": findings.title,
         "vendor": name(&header.vendor),
         "model": name(&header.model),
-        "lesser": header.lesser,
+        "disclaimer": header.disclaimer,
         "report_date": date::date_time(printed.report_unix_ms),
         "document_date":
             (at.year(), at.month(), at.day(), at.hour(), at.minute(), at.second()),
@@ -167,7 +167,7 @@ fn cover(findings: &Findings, world: &mut TypstWorld) -> Value {
     filter.unprinted(&first);
     let mut summaries = exhibits(&filter.unprinted(&others), world);
     if borrows(findings) {
-        for part in parts(findings) {
+        for part in findings.all_parts() {
             let of_part = DuplicateFilter::default().unprinted(&part.summary);
             let of_part = exhibits(&of_part, world);
             if !of_part.is_empty() {
@@ -349,11 +349,11 @@ fn form(findings: &Findings, number: usize, printed: &ReportTime, world: &mut Ty
         "sponsor": header.sponsor,
         "issuer": header.issuer,
         "specification": header.specification,
-        "lesser": header.lesser,
+        "disclaimer": header.disclaimer,
         "test": header.test,
         "subtitle": header.subtitle,
         "revision": header.revision,
-        "run_from": date::date_time(findings.run_unix_ms.0),
+        "run_from": date::date_time(findings.began_unix_ms),
         "report_date": date::date_time(printed.report_unix_ms),
         "blocks": header.blocks.iter().map(block_content).collect::<Vec<_>>(),
     })

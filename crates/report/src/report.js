@@ -1,4 +1,4 @@
-// Made of ui/src 1516ef93a420c079 by make ui.
+// Made of ui/src ac5b1ae01814d462 by make ui.
 (function() {
   "use strict";
   function part(reach, value) {
@@ -241,9 +241,7 @@
           button.type = "button";
           button.setAttribute("aria-pressed", "true");
           button.title = "Click to hide or show; double-click to show alone";
-          const mark = document.createElement("i");
-          mark.style.background = series.color;
-          button.append(mark, series.name);
+          button.append(this.markOf(index), series.name);
           button.addEventListener("click", () => this.toggle(index));
           button.addEventListener("dblclick", () => this.isolate(index));
           bar.append(button);
@@ -261,6 +259,15 @@
       if (bar.childElementCount > 0) this.figure.querySelector("figcaption")?.before(bar);
       if (this.buttons.length > 0) this.withoutLegend();
     }
+    /** The mark of a series as the drawing's legend shows it, with its dash and its marker. */
+    markOf(index) {
+      const entry = this.svg.querySelectorAll("g.legend > g")[index];
+      const [left, middle] = (entry?.dataset["mark"] ?? "0 0").split(" ").map(Number);
+      const mark = element("svg", { viewBox: `${left ?? 0} ${(middle ?? 0) - 6} 26 12`, width: 26, height: 12, "aria-hidden": "true" });
+      const shapes = [...entry?.children ?? []].filter((shape) => shape.tagName !== "text");
+      mark.append(...shapes.map((shape) => shape.cloneNode()));
+      return mark;
+    }
     /** The buttons are the legend: the drawing's own is shown on paper only. */
     withoutLegend() {
       const legend = this.svg.querySelector("g.legend");
@@ -270,6 +277,7 @@
       const show = (paper) => {
         legend.style.display = paper ? "" : "none";
         sheet.height = paper ? whole : whole - under;
+        this.svg.setAttribute("height", String(sheet.height));
       };
       show(false);
       addEventListener("beforeprint", () => show(true));

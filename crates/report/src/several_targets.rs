@@ -4,7 +4,7 @@
 use crate::compare::{COMPARED_MAX, CompareError, compare};
 use crate::named_run::NamedRun;
 use crate::page_one::end_text;
-use crate::{parts, text_table};
+use crate::text_table;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use steadfast_domain::findings::{Cell, Facts, Origin, Page, Row, Setting, Table};
@@ -141,13 +141,13 @@ fn compared(sides: &[ComparedTarget<'_>]) -> Result<Findings, CompareError> {
 
 /// Returns the caveats of a run and of its parts.
 fn caveats_of(findings: &Findings) -> impl Iterator<Item = &Caveat> {
-    parts::with_parts(findings).flat_map(|part| &part.caveats)
+    findings.self_and_parts().into_iter().flat_map(|part| &part.caveats)
 }
 
 fn target_table(sides: &[ComparedTarget<'_>]) -> Table {
     let row = |side: &ComparedTarget<'_>| {
-        let (began, end) = side.findings.run_unix_ms;
-        let hours = end.saturating_sub(began) as f64 / 3.6e6;
+        let lasted_ms = side.findings.ended_unix_ms.saturating_sub(side.findings.began_unix_ms);
+        let hours = lasted_ms as f64 / 3.6e6;
         Row::new(
             side.name,
             [

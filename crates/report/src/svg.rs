@@ -16,6 +16,7 @@ mod paint;
 mod script_data;
 mod stacked;
 
+use frame::PAGE;
 pub(crate) use frame::{ACROSS, DrawingSize, FULL, LOW, SMALL, TALL};
 use paint::SvgDrawing;
 pub(crate) use paint::escape;
@@ -48,9 +49,24 @@ pub(crate) fn svgs_side_by_side(plots: &[Cow<'_, Plot>]) -> Vec<String> {
     out
 }
 
+/// Returns the size of the drawings of a web page on which these plots have the same left and right
+/// edges.
+pub(crate) fn page_size(plots: &[&Plot]) -> DrawingSize {
+    let mut size = PAGE;
+    loop {
+        let areas = plots.iter().filter_map(|plot| draw(plot, size).1?.area());
+        let needed = areas.fold(size, DrawingSize::with_margins_of);
+        // In less width the labels of marks may need still more.
+        if needed == size {
+            return size;
+        }
+        size = needed;
+    }
+}
+
 /// Returns a plot for a web page: its SVG, and its values if the script can use them.
-pub(crate) fn svg_of_page(plot: &Plot) -> (String, Option<Chart>) {
-    let (drawing, chart) = draw(plot, FULL);
+pub(crate) fn svg_of_page(plot: &Plot, size: DrawingSize) -> (String, Option<Chart>) {
+    let (drawing, chart) = draw(plot, size);
     (drawing.finish(&plot.title), chart)
 }
 

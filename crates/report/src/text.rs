@@ -2,7 +2,7 @@
 
 use crate::layout::is_prose;
 use crate::page_one::{self, PageOneBlock, PrintedQuestion};
-use crate::parts::{Disclosure, disclosures, parts, simulated};
+use crate::parts::{Disclosure, disclosures, simulated};
 use crate::{number, text_table};
 use steadfast_domain::Findings;
 use steadfast_domain::findings::{Exhibit, Facts, KeyFigure, Table};
@@ -23,7 +23,7 @@ pub fn text(findings: &Findings, width: usize) -> String {
         lines.extend(caveat_lines(&disclosure, width));
     }
     lines.extend(summary_lines(findings, width));
-    for part in parts(findings) {
+    for part in findings.all_parts() {
         lines.extend([String::new(), format!("== {} ==", part.title)]);
         for block in page_one::part_blocks(part) {
             lines.extend(block_lines(&block, part, width));

@@ -3,11 +3,12 @@
 //! The hosts belong to others: nothing is configured on them, nothing is purged, and this host's
 //! own sensors say nothing about them.
 
+use crate::host_requests::HostRequests;
+use crate::idle::idle;
+use crate::kernel_counts::counts_since;
 use crate::ledger::ClockReading;
-use crate::physical;
 use crate::rig::{IntervalCallback, Journal, PurgeCallback, Rig};
 use crate::start_together::StartTicket;
-use crate::surroundings::HostRequests;
 use std::time::Duration;
 use steadfast_domain::measurement::CommonStart;
 use steadfast_domain::record::HostChange;
@@ -120,8 +121,8 @@ impl Rig for HostsRig {
         // Every step is a load of its own, so all of its I/Os belong to the step.
         let target = self.engine.target_mut();
         let read = || target.counters();
-        measurement.kernel = before
-            .and_then(|before| physical::counted_since(&before, &measurement, REREAD_PAUSE, read));
+        measurement.kernel =
+            before.and_then(|before| counts_since(&before, &measurement, REREAD_PAUSE, read));
         Ok(measurement)
     }
     fn end_load(&mut self) {
@@ -133,7 +134,7 @@ impl Rig for HostsRig {
         caveats
     }
     fn idle(&mut self, time: Nanos) -> Result<(), Halt> {
-        physical::idle(time, &self.stop)
+        idle(time, &self.stop)
     }
     fn restore(&mut self, _: &HostChange) -> Result<(), Halt> {
         Ok(())

@@ -1,12 +1,14 @@
 //! The real rig: a block device or a scratch file, its host, and the engine that moves its data.
 
 use crate::cut_log::{CutLog, LogPlace, read_logs};
+use crate::host_requests::HostRequests;
+use crate::idle::idle;
+use crate::kernel_counts::counts_since;
 use crate::ledger::ClockReading;
-use crate::physical;
 use crate::progress::PowerCutStage;
 use crate::rig::{FlushDelivery, IntervalCallback, Journal, PurgeCallback, Rig, StageCallback};
 use crate::start_together::StartTicket;
-use crate::surroundings::{HostRequests, Surroundings};
+use crate::test_environment::TestEnvironment;
 use std::io;
 use std::time::Duration;
 use steadfast_domain::drive_page::DrivePage;
@@ -37,7 +39,7 @@ pub struct DeviceRig {
     host: Host,
     roots: SystemRoots,
     stop: StopSignal,
-    surroundings: Surroundings,
+    environment: TestEnvironment,
     ticket: Option<StartTicket>,
     caveats: Vec<Caveat>,
     /// The kernel's counters at the end of the last step, if its load still runs.
@@ -85,13 +87,13 @@ impl DeviceRig {
     pub fn new(engine: impl TargetEngine + 'static, roots: SystemRoots, stop: StopSignal) -> Self {
         let device = engine.target().device();
         let host = steadfast_host::host_facts(&roots, device);
-        let surroundings = Surroundings::new(device, &roots);
+        let environment = TestEnvironment::new(device, &roots);
         DeviceRig {
             engine: Box::new(engine),
             host,
             roots,
             stop,
-            surroundings,
+            environment,
             ticket: None,
             caveats: Vec::new(),
             at_step_end: None,
@@ -113,7 +115,7 @@ impl DeviceRig {
 
     /// Returns the place of the second log of acknowledged writes.
     fn second_log(&self) -> Option<LogPlace> {
-        self.surroundings.requests.log_to.as_deref().map(LogPlace::parse)
+        self.environment.requests.log_to.as_deref().map(LogPlace::parse)
     }
 
     /// Makes the control groups unless they exist, and sets their rule. Returns the rule, or why
@@ -229,7 +231,7 @@ impl Rig for DeviceRig {
     }
 
     fn set_requests(&mut self, requests: &HostRequests) {
-        self.surroundings.requests = requests.clone();
+        self.environment.requests = requests.clone();
     }
     fn keep_files_in(&mut self, run: &Directory) {
         self.engine.keep_files_in(run);
@@ -240,10 +242,10 @@ impl Rig for DeviceRig {
         self.caveats.extend(caveat);
     }
     fn examine(&mut self) -> Examination {
-        self.surroundings.examine()
+        self.environment.examine()
     }
     fn check_after_run(&mut self) -> Vec<Check> {
-        self.surroundings.check_after_run(&self.stop)
+        self.environment.check_after_run(&self.stop)
     }
     fn drive_pages(&mut self) -> Vec<DrivePage> {
         steadfast_host::drive_pages(self.engine.target().device(), &self.roots)
@@ -293,7 +295,7 @@ impl Rig for DeviceRig {
     }
 
     fn purge_command(&self) -> Option<String> {
-        let order = &self.surroundings.requests.purge;
+        let order = &self.environment.requests.purge;
         if order.choice != PurgeChoice::Method(PurgeMethod::VendorCommand) {
             return None;
         }
@@ -303,20 +305,20 @@ impl Rig for DeviceRig {
         self.failed_purge_command.take()
     }
     fn start_below(&self) -> Option<StartBelow> {
-        self.surroundings.requests.start_below
+        self.environment.requests.start_below
     }
     fn temperature(&mut self) -> Option<f64> {
-        self.surroundings.temperature()
+        self.environment.temperature()
     }
 
     fn foresee_purge(&mut self) -> Result<PurgeMethod, Halt> {
-        let order = &self.surroundings.requests.purge;
+        let order = &self.environment.requests.purge;
         steadfast_host::foresee_purge(self.engine.target(), order, &self.roots).map_err(refused)
     }
 
     fn purge(&mut self, journal: Journal<'_>, report: PurgeCallback<'_>) -> Result<Purge, Halt> {
-        self.surroundings.discard_reading();
-        let order = &self.surroundings.requests.purge;
+        self.environment.discard_reading();
+        let order = &self.environment.requests.purge;
         let mut relay = PurgeRelay {
             journal,
             report,
@@ -345,8 +347,8 @@ impl Rig for DeviceRig {
     ) -> Result<Measurement, Halt> {
         let step = &prepared.step().clone();
         let device = self.engine.target().device().clone();
-        let DeviceRig { engine, ticket, stop, surroundings, roots, .. } = self;
-        let mut baseline = surroundings.begin_step(step);
+        let DeviceRig { engine, ticket, stop, environment, roots, .. } = self;
+        let mut baseline = environment.begin_step(step);
         // A running load has no start of its own from which to count.
         let mut before = self.at_step_end.take().filter(|_| step.continues);
         let mut common_start: Option<CommonStart> = None;
@@ -357,7 +359,7 @@ impl Rig for DeviceRig {
                 _ => None,
             };
             if let Some(common_start) = &common_start {
-                surroundings.restart_sensors(&mut baseline, common_start.waited);
+                environment.restart_sensors(&mut baseline, common_start.waited);
             }
             before = steadfast_host::kernel_counters(&device, roots);
             Ok(common_start.map(|common_start| common_start.agreed).or(start.begins))
@@ -370,16 +372,14 @@ impl Rig for DeviceRig {
         let read = || steadfast_host::kernel_counters(&device, roots);
         measurement.kernel = match (before, measurement.complete) {
             (None, _) => None,
-            (Some(before), true) => {
-                physical::counted_since(&before, &measurement, REREAD_PAUSE, read)
-            }
+            (Some(before), true) => counts_since(&before, &measurement, REREAD_PAUSE, read),
             // The load keeps running, so there is no moment at which all of its I/Os are counted.
             (Some(before), false) => {
                 self.at_step_end = read();
                 self.at_step_end.map(|now| now.since(&before)).filter(|counted| !counted.is_zero())
             }
         };
-        self.surroundings.end_step(baseline, step, &mut measurement);
+        self.environment.end_step(baseline, step, &mut measurement);
         Ok(measurement)
     }
 
@@ -390,12 +390,12 @@ impl Rig for DeviceRig {
     fn take_caveats(&mut self) -> Vec<Caveat> {
         let mut caveats = std::mem::take(&mut self.caveats);
         caveats.extend(self.engine.take_caveats());
-        caveats.extend(self.surroundings.take_caveat());
+        caveats.extend(self.environment.take_caveat());
         caveats
     }
 
     fn cut_command(&self) -> Option<String> {
-        self.surroundings.requests.cut_command.clone()
+        self.environment.requests.cut_command.clone()
     }
 
     fn prepare_cut(&mut self, plan: &WritePlan) -> Result<FlushDelivery, Halt> {
@@ -434,7 +434,7 @@ impl Rig for DeviceRig {
         plan: &WritePlan,
         report: StageCallback<'_>,
     ) -> Result<CutEvidence, Halt> {
-        self.surroundings.discard_reading();
+        self.environment.discard_reading();
         let not_open = || Halt::Refused("the log of acknowledged writes is not open".into());
         let mut log = self.cut_log.take().ok_or_else(not_open)?;
         let mut switch = PowerSwitch { command: self.cut_command(), report };
@@ -466,13 +466,13 @@ impl Rig for DeviceRig {
     }
 
     fn idle(&mut self, time: Nanos) -> Result<(), Halt> {
-        self.surroundings.discard_reading();
-        physical::idle(time, &self.stop)
+        self.environment.discard_reading();
+        idle(time, &self.stop)
     }
 
     fn restore(&mut self, change: &HostChange) -> Result<(), Halt> {
         let undone = steadfast_host::undo_change(change, &self.roots).map_err(refused)?;
-        self.surroundings.note_undone(change, &undone);
+        self.environment.note_unrestored(change, &undone);
         Ok(())
     }
 }

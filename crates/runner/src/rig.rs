@@ -1,9 +1,9 @@
 //! A [`Rig`]: a device with everything that is needed to test it.
 
+use crate::host_requests::HostRequests;
 use crate::ledger::ClockReading;
 use crate::progress::PowerCutStage;
 use crate::start_together::StartTicket;
-use crate::surroundings::HostRequests;
 use steadfast_domain::drive_page::DrivePage;
 use steadfast_domain::measurement::Interval;
 use steadfast_domain::power_cut::{CutEvidence, PowerCounters, PowerCutOutcome, WritePlan};

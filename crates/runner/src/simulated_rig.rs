@@ -1,7 +1,7 @@
 //! The simulated rig: an SSD in virtual time.
 
+use crate::host_requests::HostRequests;
 use crate::rig::{IntervalCallback, Journal, PurgeCallback, Rig, StageCallback};
-use crate::surroundings::HostRequests;
 use steadfast_domain::power_cut::{CutEvidence, PowerCutOutcome, WritePlan, judge};
 use steadfast_domain::record::HostChange;
 use steadfast_domain::settings::{SimGap, StartBelow};

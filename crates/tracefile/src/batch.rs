@@ -300,7 +300,7 @@ impl Batch {
     }
 
     /// Returns a new batch of the events whose flag in `selection` is set.
-    pub fn chosen(&self, selection: &[bool]) -> Batch {
+    pub fn filtered(&self, selection: &[bool]) -> Batch {
         let first = selection.iter().position(|is_selected| *is_selected).unwrap_or(0);
         let end = selection.iter().rposition(|is_selected| *is_selected).map_or(0, |at| at + 1);
         let mut part = Batch::default();
@@ -548,7 +548,7 @@ fn gather<T: Copy>(column: &mut Vec<T>, space: &mut Vec<T>, order: &[(u64, u32)]
 #[cfg(test)]
 mod tests {
     use super::*;
-    use steadfast_domain::step::mix64;
+    use steadfast_domain::random_bits::mix64;
 
     /// Events in which some columns hold only the default value.
     fn events(seed: u64, count: u64) -> Vec<IoEvent> {
@@ -612,7 +612,7 @@ mod tests {
             assert_eq!(events_of(&batch), sorted);
             let kept: Vec<bool> = (0..16).map(|row| !mix64(seed + row).is_multiple_of(3)).collect();
             let chosen = all.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(io, _)| *io);
-            assert_eq!(events_of(&read(&all).chosen(&kept)), chosen.collect::<Vec<_>>());
+            assert_eq!(events_of(&read(&all).filtered(&kept)), chosen.collect::<Vec<_>>());
         }
     }
 }

@@ -205,7 +205,7 @@ pub fn of_device(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use steadfast_domain::step::mix64;
+    use steadfast_domain::random_bits::mix64;
 
     /// Times of which some are short, some 0 and some negative.
     fn times(count: u64, kinds: u64) -> Vec<i64> {

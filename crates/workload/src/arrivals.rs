@@ -16,7 +16,7 @@ use std::fmt;
 use steadfast_analysis::questions::streams::StreamKey;
 use steadfast_domain::Nanos;
 use steadfast_domain::empirical::{EmpiricalArrivals, Quantiles};
-use steadfast_domain::step::mix64;
+use steadfast_domain::random_bits::mix64;
 use steadfast_domain::stimulus::Pace;
 
 /// Squared coefficient of variation below which gaps count as even (our choice: they differ from

@@ -175,7 +175,7 @@ impl ReplayRepresentation {
     /// step without a pattern has those of the workload if it writes.
     pub fn from_workload(file: &WorkloadFile) -> Option<Self> {
         let step = |step: &WorkloadStep| {
-            let captured = step.captured.unwrap_or_else(|| step.chosen());
+            let captured = step.captured.unwrap_or_else(|| step.chosen_totals());
             let (began, end) = (step.at.0, step.at.0.saturating_add(step.lasts.0));
             let has_writes = step.ios.iter().any(|(key, _)| key.op == IoOp::Write);
             let common = Some(&file.data_pattern).filter(|_| has_writes);

@@ -164,7 +164,7 @@ fn log_likelihood(ios: u64, width: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use steadfast_domain::step::mix64;
+    use steadfast_domain::random_bits::mix64;
 
     const MIB: u64 = 1 << 20;
 

@@ -13,7 +13,7 @@ use steadfast_analysis::{
     Captured, Derivation, PassOptions, ShareMeasure, StreamTable, StudyOptions,
 };
 use steadfast_domain::io_event::{ContentMeasurement, ContentSample};
-use steadfast_domain::step::mix64;
+use steadfast_domain::random_bits::mix64;
 use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::{CaptureConditions, Demand, IoEvent, IoOp, Nanos};
 use steadfast_workload::WorkloadFile;

@@ -5,6 +5,7 @@
 import uPlot from "uplot";
 import { dark, h, ink, narrow } from "./dom";
 import type { Heat } from "./heat";
+import { placedNames, type Mark } from "./marks";
 import type { Values } from "./types";
 import { ticks } from "../../src/scale";
 
@@ -43,8 +44,8 @@ export interface Sheet {
   right?: Axis;
   heat?: Heat;
   /** Moments with names. */
-  marks: { x: number; text: string }[];
-  /** Whether their names stand in the drawing. */
+  marks: Mark[];
+  /** Whether their names stand over the drawing. */
   named?: boolean;
   /** Part of x that is shaded. */
   shaded?: { from: number; to: number };
@@ -65,6 +66,10 @@ const SIDES = { wide: [66, 62], narrow: [58, 54] } as const;
 const CLICK = 4;
 /** How long the pointer rests until what stands there is asked for. */
 const REST_MS = 150;
+/** Height of the strip for the names of marks. */
+const NAMES = 12;
+/** Between the names of two moments on the axis. */
+const APART = 12;
 const FONT = "12px system-ui, sans-serif";
 
 export class Pane {
@@ -151,11 +156,12 @@ export class Pane {
 
   private options(sheet: Sheet, width: number): uPlot.Options {
     const hands = this.hands;
+    const strip = sheet.named && sheet.marks.length > 0 ? NAMES : 0;
     const options: uPlot.Options = {
       width,
-      height: this.height,
+      height: this.height + strip,
       // Drawings of a group stand under one another, with the same sides.
-      padding: [8, sheet.right ? 0 : this.group === undefined ? 16 : narrow() ? SIDES.narrow[1] : SIDES.wide[1], 0, 0],
+      padding: [8 + strip, sheet.right ? 0 : this.group === undefined ? 16 : narrow() ? SIDES.narrow[1] : SIDES.wide[1], 0, 0],
       legend: { show: false },
       scales: this.scales(sheet),
       axes: this.axes(sheet),
@@ -202,15 +208,24 @@ export class Pane {
   private axes(sheet: Sheet): uPlot.Axis[] {
     const [left, right] = narrow() ? SIDES.narrow : SIDES.wide;
     const common = { stroke: ink("axis"), font: FONT, grid: { stroke: ink("grid"), width: 1 }, ticks: { stroke: ink("grid"), width: 1, size: 4 } };
-    const named = (from: number, to: number, width: number): [number, string][] =>
-      sheet.ticks(from, to, Math.max(2, Math.floor(width / (narrow() ? 84 : 104))));
+    const named = (plot: uPlot, from: number, to: number): [number, string][] => {
+      const width = plot.bbox.width / uPlot.pxRatio;
+      plot.ctx.font = `${12 * uPlot.pxRatio}px system-ui, sans-serif`;
+      const wide = (text: string): number => plot.ctx.measureText(text).width / uPlot.pxRatio;
+      // On a narrow screen as many as have room, whatever they say.
+      for (let most = Math.floor(width / (narrow() ? 52 : 104)); ; most -= 1) {
+        const found = sheet.ticks(from, to, Math.max(2, most));
+        const step = (((found[1]?.[0] ?? to) - (found[0]?.[0] ?? from)) / (to - from)) * width;
+        if (most <= 2 || found.every(([, text]) => wide(text) + APART <= step)) return found;
+      }
+    };
     const x: uPlot.Axis = {
       ...common,
       size: 26,
       gap: 2,
-      splits: (plot, _, min, max) => named(min, max, plot.bbox.width / uPlot.pxRatio).map(([value]) => value),
+      splits: (plot, _, min, max) => named(plot, min, max).map(([value]) => value),
       values: (plot, splits) => {
-        const names = new Map(named(plot.scales["x"]?.min ?? 0, plot.scales["x"]?.max ?? 1, plot.bbox.width / uPlot.pxRatio));
+        const names = new Map(named(plot, plot.scales["x"]?.min ?? 0, plot.scales["x"]?.max ?? 1));
         return splits.map((value) => names.get(value) ?? "");
       },
     };
@@ -276,20 +291,16 @@ export class Pane {
     ctx.restore();
   }
 
-  /** Names of marks, where the one before leaves room. */
+  /** Names of marks in the strip over the drawing, where no value and no other mark is. */
   private markNames(plot: uPlot): void {
     const { ctx, bbox } = plot;
     ctx.font = `${12 * uPlot.pxRatio}px system-ui, sans-serif`;
     ctx.textAlign = "left";
-    ctx.textBaseline = "top";
-    let free = bbox.left;
-    for (const mark of [...(this.sheet?.marks ?? [])].sort((a, b) => a.x - b.x)) {
-      const x = plot.valToPos(mark.x, "x", true) + 4 * uPlot.pxRatio;
-      const wide = ctx.measureText(mark.text).width;
-      if (x < free || x + wide > bbox.left + bbox.width) continue;
-      ctx.fillStyle = ink("bad");
-      ctx.fillText(mark.text, x, bbox.top + 1);
-      free = x + wide + 8 * uPlot.pxRatio;
+    ctx.textBaseline = "bottom";
+    ctx.fillStyle = ink("bad");
+    const marks = (this.sheet?.marks ?? []).map(({ x, text }) => ({ x: plot.valToPos(x, "x", true) - bbox.left, text }));
+    for (const { left, text } of placedNames(marks, bbox.width, (text) => ctx.measureText(text).width)) {
+      ctx.fillText(text, bbox.left + left, bbox.top - 2 * uPlot.pxRatio);
     }
   }
 

@@ -2,6 +2,7 @@
 import uPlot from "uplot";
 import { csv, type Cell } from "./csv";
 import { ink } from "./dom";
+import { placedNames } from "./marks";
 import { fitted, heatReach, type Line, type Pane, type Sheet } from "./pane";
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -13,6 +14,8 @@ function element(name: string, attributes: Record<string, string | number>, text
   return made;
 }
 
+/** Width of a letter of a mark's name, rounded up. */
+const NAME_LETTER = 6.5;
 const HEAD = 44;
 const ROW = 20;
 
@@ -68,24 +71,27 @@ function box(plot: uPlot): { left: number; top: number; width: number; height: n
 function frame(plot: uPlot, sheet: Sheet): SVGElement[] {
   const { left, top, width, height } = box(plot);
   const out: SVGElement[] = [element("rect", { x: left, y: top, width, height, fill: "none", stroke: ink("grid") })];
-  const [low, high] = [plot.scales["x"]?.min ?? 0, plot.scales["x"]?.max ?? 1];
-  for (const [value, name] of sheet.ticks(low, high, Math.max(2, Math.floor(width / 104)))) {
+  // uPlot has chosen where the values of every axis stand.
+  const named = (scale: string): [number, string][] => {
+    const own = plot.axes.find((one) => one.scale === scale) as { _splits?: (number | null)[]; _values?: (string | null)[] } | undefined;
+    return (own?._splits ?? []).flatMap((value, at): [number, string][] => {
+      const name = own?._values?.[at];
+      return value === null || !name ? [] : [[value, name]];
+    });
+  };
+  for (const [value, name] of named("x")) {
     const x = left + plot.valToPos(value, "x");
     out.push(element("line", { x1: x, x2: x, y1: top, y2: top + height, stroke: ink("grid") }));
     out.push(element("text", { x, y: top + height + 16, "text-anchor": "middle", fill: ink("axis") }, name));
   }
-  // uPlot has chosen where the values of both sides stand.
   const sides = [["y", sheet.left, left - 6, "end"], ["right", sheet.right, left + width + 6, "start"]] as const;
   for (const [scale, axis, x, anchor] of sides) {
-    const own = plot.axes.find((one) => one.scale === scale) as { _splits?: (number | null)[]; _values?: (string | null)[] } | undefined;
-    if (!axis || !own) continue;
-    (own._splits ?? []).forEach((value, at) => {
-      const name = own._values?.[at];
-      if (value === null || !name) return;
+    if (!axis) continue;
+    for (const [value, name] of named(scale)) {
       const y = top + plot.valToPos(value, scale);
       if (scale === "y") out.push(element("line", { x1: left, x2: left + width, y1: y, y2: y, stroke: ink("grid") }));
       out.push(element("text", { x, y: y + 4, "text-anchor": anchor, fill: ink("axis") }, name));
-    });
+    }
   }
   return out;
 }
@@ -106,9 +112,11 @@ function content(plot: uPlot, sheet: Sheet): SVGElement[] {
   for (const mark of sheet.marks) {
     const x = plot.valToPos(mark.x, "x");
     inner.append(element("line", { x1: x, x2: x, y1: 0, y2: height, stroke: ink("bad"), "stroke-dasharray": "4 3" }));
-    inner.append(element("text", { x: x + 3, y: 12, fill: ink("bad"), "font-size": 11 }, mark.text));
   }
-  return [inner];
+  const marks = sheet.marks.map(({ x, text }) => ({ x: plot.valToPos(x, "x"), text }));
+  const names = placedNames(marks, width, (text) => text.length * NAME_LETTER);
+  const y = sheet.named ? top - 3 : top + 12;
+  return [inner, ...names.map((name) => element("text", { x: left + name.left, y, fill: ink("bad"), "font-size": 11 }, name.text))];
 }
 
 function path(plot: uPlot, sheet: Sheet, line: Line): SVGElement[] {

@@ -269,8 +269,7 @@ export function whole(answers: readonly { name: string; answer: SeriesAnswer }[]
     ...timed(scene, x),
     lines,
     named: true,
-    // Names of marks stand over the values.
-    left: { name: unit(scene.measure), format: brief, ...(scene.marks.length > 0 ? { high: greatest(lines.flatMap((line) => line.y)) * 1.4 } : {}) },
+    left: { name: unit(scene.measure), format: brief },
     tips: (at) => ({ head: head(scene, axis.from + at * axis.width_ns, axis.width_ns),
       rows: lines.map((line) => ({ name: line.name, value: `${number(line.y[at])} ${unit(scene.measure)}`, color: line.color })) }),
   };

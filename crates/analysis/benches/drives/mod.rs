@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use steadfast_domain::IoEvent;
-use steadfast_domain::step::mix64;
+use steadfast_domain::random_bits::mix64;
 
 /// Drives that keep up with the server. The drives of `synthetic` do one I/O after the other, and
 /// would have a queue of hours here.

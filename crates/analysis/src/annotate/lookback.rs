@@ -393,7 +393,7 @@ fn holds(values: &[u32], wanted: u32) -> bool {
 pub(crate) mod tests {
     use super::*;
     use std::collections::VecDeque;
-    use steadfast_domain::step::mix64;
+    use steadfast_domain::random_bits::mix64;
 
     /// The rule as documented, without the optimizations. `P` is a place on a device or in a file.
     pub(crate) struct ReferenceLookback<P> {

@@ -84,7 +84,7 @@ impl OutstandingSet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use steadfast_domain::step::mix64;
+    use steadfast_domain::random_bits::mix64;
 
     #[test]
     fn queue_and_heap_hold_all_outstanding_ios() {

@@ -32,7 +32,7 @@ use crate::device_layer::{DeviceLayer, device_layer_index};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use steadfast_domain::io_event::RESPONSE_UNKNOWN;
-use steadfast_domain::step::mix64;
+use steadfast_domain::random_bits::mix64;
 use steadfast_domain::{CaptureConditions, Layer};
 use steadfast_tracefile::batch::{Batch, NarrowColumn, WideColumn};
 use steadfast_tracefile::schema::Field;

@@ -13,7 +13,7 @@ pub(super) fn header(study: &Study) -> FormHeader {
     FormHeader {
         issuer: "Steadfast".into(),
         specification: "Capture and analysis of a workload".into(),
-        lesser: None,
+        disclaimer: None,
         test: "Target Server Self-Test (pseudo-test)".into(),
         subtitle: "In situ performance during the I/O capture".into(),
         revision: "after RWSW PTS 1.0.7".into(),
@@ -21,8 +21,9 @@ pub(super) fn header(study: &Study) -> FormHeader {
         model: conditions.devices.first().and_then(|device| device.model.clone()),
         sponsor: None,
         blocks: vec![
-            FormBlock::new("Target Server", server_rows(conditions)).about(FormSubject::Platform),
-            FormBlock::new("Storage", storage_rows(conditions)).about(FormSubject::Device),
+            FormBlock::new("Target Server", server_rows(conditions))
+                .with_subject(FormSubject::Platform),
+            FormBlock::new("Storage", storage_rows(conditions)).with_subject(FormSubject::Device),
             FormBlock::new("I/O Capture", capture_rows(conditions)),
             FormBlock::new("Analysis", analysis_rows(study)),
         ],

@@ -45,11 +45,12 @@ pub fn findings(study: &Study, software: &str) -> Findings {
 /// Returns the four reports of the Target Server Self-Test, without the chapters of the analysis.
 pub fn self_test(study: &Study, software: &str) -> Findings {
     let lasted = study.totals.conditions.lasted_ns.max(study.totals.span_ns.1);
-    let run = |began_ns: u64| (began_ns / 1_000_000, began_ns.saturating_add(lasted) / 1_000_000);
+    let began_ns = study.totals.conditions.began_unix_ns;
     Findings {
         method: METHOD.into(),
         headline: headline(study),
-        run_unix_ms: study.totals.conditions.began_unix_ns.map_or((0, 0), run),
+        began_unix_ms: began_ns.map_or(0, |ns| ns / 1_000_000),
+        ended_unix_ms: began_ns.map_or(0, |ns| ns.saturating_add(lasted) / 1_000_000),
         activity: Activity::Capture,
         digest: digest(study),
         software: software.to_owned(),
@@ -60,7 +61,7 @@ pub fn self_test(study: &Study, software: &str) -> Findings {
         long_tables: long_tables(study),
         id: "self-test".into(),
         ..Findings::new("Target Server Self-Test", header(study))
-            .with_front(figures(study), FRONT_PLOTS)
+            .with_front_page(figures(study), FRONT_PLOTS)
     }
 }
 

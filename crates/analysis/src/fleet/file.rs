@@ -5,10 +5,10 @@
 use crate::cells::Dimensions;
 use crate::pass::PassAccount;
 use serde::{Deserialize, Serialize};
-use std::io::{Read, Seek};
 use std::sync::Arc;
 use steadfast_domain::CaptureConditions;
 use steadfast_domain::io_event::FileName;
+use steadfast_tracefile::TraceMedium;
 use steadfast_tracefile::cube_file::{CubeColumns, CubeFile, WIDTH_NS};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::parquet::{Footer, Integrity, OmittedFile, Recovery, SharedMedium};
@@ -141,7 +141,7 @@ pub(crate) struct FoldFile<R> {
     pub(super) cubes: Vec<CubeFile<R>>,
 }
 
-impl<R: Read + Seek + Send + 'static> FoldFile<R> {
+impl<R: TraceMedium> FoldFile<R> {
     /// Opens a fold file and checks every row group.
     pub(crate) fn from_footer(source: SharedMedium<R>, footer: Footer) -> Result<Self, TraceError> {
         let Some(text) = &footer.fold else {

@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use steadfast_domain::Nanos;
 use steadfast_domain::hex::to_hex;
+use steadfast_tracefile::TraceMedium;
 use steadfast_tracefile::cube_file::CubeFile;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
@@ -32,7 +33,7 @@ pub struct Folded {
 /// Returns [`TraceError::Unsuitable`] if no single I/Os were kept, [`TraceError::TooFine`] if the
 /// step width does not divide an hour or there are too many cells or steps, or the errors of
 /// [`Captured::run`].
-pub fn fold<R: Read + Seek + Send + 'static>(
+pub fn fold<R: TraceMedium>(
     captured: &Captured<R>,
     mut files: Vec<FileIdentity>,
     pass: &PassOptions,
@@ -76,7 +77,7 @@ pub fn fold<R: Read + Seek + Send + 'static>(
 }
 
 /// Returns the observed time that passes the filter, or `None` if that is the whole capture.
-fn spans_of<R: Read + Seek + Send + 'static>(
+fn spans_of<R: TraceMedium>(
     captured: &Captured<R>,
     pass: &PassOptions,
     lasted_ns: u64,

@@ -10,8 +10,8 @@ use crate::pass::{PassAccount, PassOptions};
 use crate::questions::cumulative::greatest_common_divisor;
 use crate::thread_pool::ThreadPool;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{Read, Seek};
 use steadfast_domain::{CaptureConditions, Layer, Nanos};
+use steadfast_tracefile::TraceMedium;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::merge_mapping::MergeMapping;
 use steadfast_tracefile::not_recorded::NotRecorded;
@@ -30,7 +30,7 @@ pub(crate) struct Fleet<R> {
     left_out: Vec<OmittedFile>,
 }
 
-impl<R: Read + Seek + Send + 'static> Fleet<R> {
+impl<R: TraceMedium> Fleet<R> {
     pub(crate) fn from_file(file: FoldFile<R>) -> Result<Self, TraceError> {
         let FoldFile { description, cubes } = file;
         let captures = description.captures.iter().zip(cubes);

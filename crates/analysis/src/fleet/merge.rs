@@ -5,9 +5,10 @@ use super::file::{FoldDescription, FoldFile, FoldOptions, Member};
 use super::folding::Folded;
 use super::members::no_capture_twice;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{Cursor, Read, Seek, Write};
+use std::io::{Cursor, Write};
 use std::rc::Rc;
 use steadfast_domain::{CaptureConditions, Nanos};
+use steadfast_tracefile::TraceMedium;
 use steadfast_tracefile::cube_file::{CubeColumns, CubeFile, CubeWriter};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::parquet::{OmittedFile, SharedMedium, footer, is_same_capture};
@@ -42,7 +43,7 @@ impl<R> Default for Merge<R> {
     }
 }
 
-impl<R: Read + Seek + Send + 'static> Merge<R> {
+impl<R: TraceMedium> Merge<R> {
     /// Creates an empty merge for captures with these options.
     pub fn new(options: &FoldOptions) -> Self {
         Merge { options: Some(options.clone()), ..Merge::default() }
@@ -215,7 +216,7 @@ fn describe(options: &FoldOptions) -> String {
     )
 }
 
-fn append_all<W: Write + Send, R: Read + Seek + Send + 'static>(
+fn append_all<W: Write + Send, R: TraceMedium>(
     writer: &mut CubeWriter<W>,
     cube: &CubeFile<R>,
 ) -> Result<(), TraceError> {

@@ -5,9 +5,9 @@ use crate::fold::Fold;
 use crate::parallel_pass;
 use crate::pass::{PassAccount, PassOptions};
 use crate::thread_pool::ThreadPool;
-use std::io::{Read, Seek};
 use std::sync::Arc;
 use steadfast_domain::CaptureConditions;
+use steadfast_tracefile::TraceMedium;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::merge_mapping::MergeMapping;
 use steadfast_tracefile::not_recorded::NotRecorded;
@@ -22,7 +22,7 @@ pub(crate) enum SingleCapture<R> {
     Sums(Box<SummedCapture<R>>),
 }
 
-impl<R: Read + Seek + Send + 'static> SingleCapture<R> {
+impl<R: TraceMedium> SingleCapture<R> {
     pub(crate) fn conditions(&self) -> &CaptureConditions {
         match self {
             SingleCapture::Ios(trace) => trace.conditions(),

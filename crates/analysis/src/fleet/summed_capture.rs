@@ -7,8 +7,8 @@ use crate::cells::{BusyInStep, CubeCell, Dimensions, FilteredCells, Times};
 use crate::filter::Filter;
 use crate::fold::Fold;
 use crate::pass::{PassAccount, PassOptions};
-use std::io::{Read, Seek};
 use steadfast_domain::CaptureConditions;
+use steadfast_tracefile::TraceMedium;
 use steadfast_tracefile::cube_file::{CubeFile, CubeRows};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::merge_mapping::MergeMapping;
@@ -47,7 +47,7 @@ struct FoldedCapture {
     files: usize,
 }
 
-impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
+impl<R: TraceMedium> SummedCapture<R> {
     /// Opens a file of captured steps by its footer or its recovery blocks. Damaged row groups are
     /// left out, as `integrity` reports.
     pub(crate) fn from_steps(source: SharedMedium<R>, found: Footer) -> Result<Self, TraceError> {
@@ -331,7 +331,7 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
     }
 }
 
-impl<R: Read + Seek + Send + 'static> PartFile for SummedCapture<R> {
+impl<R: TraceMedium> PartFile for SummedCapture<R> {
     fn conditions(&self) -> &CaptureConditions {
         &self.conditions
     }
@@ -341,7 +341,7 @@ impl<R: Read + Seek + Send + 'static> PartFile for SummedCapture<R> {
 }
 
 /// Returns the end of the last step, for a file that does not record how long the capture lasted.
-fn end_of_steps<R: Read + Seek + Send + 'static>(file: &CubeFile<R>) -> Result<u64, TraceError> {
+fn end_of_steps<R: TraceMedium>(file: &CubeFile<R>) -> Result<u64, TraceError> {
     let mut end = 0;
     for number in 0..file.groups() {
         let ends = file.read(number)?.cells.into_iter().map(|cell| cell.begin_ns + file.step_ns());

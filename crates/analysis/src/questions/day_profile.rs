@@ -242,7 +242,7 @@ mod tests {
     use super::*;
     use crate::fold::AnnotatedBatch;
     use steadfast_domain::io_event::TimeZoneChange;
-    use steadfast_domain::step::mix64;
+    use steadfast_domain::random_bits::mix64;
     use steadfast_domain::{CaptureConditions, IoEvent, IoOp, TimeZone};
 
     const HOUR_NS: u64 = DAY_NS / 24;

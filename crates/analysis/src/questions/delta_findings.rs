@@ -37,9 +37,7 @@ pub struct CaptureComparison<'c> {
 /// Returns a comparison as findings. `software` is the name and version of this program.
 pub fn findings(compared: &CaptureComparison<'_>, software: &str) -> Findings {
     let after = compared.conditions[1];
-    let run = |began_ns: u64| {
-        (began_ns / 1_000_000, began_ns.saturating_add(after.lasted_ns) / 1_000_000)
-    };
+    let began_ns = after.began_unix_ns;
     let first = table(compared, SUMMARY_ROWS).with_id("summary-changes");
     Findings {
         method: METHOD.into(),
@@ -47,7 +45,8 @@ pub fn findings(compared: &CaptureComparison<'_>, software: &str) -> Findings {
             "A {}  B {}  aligned by {}  by {}",
             compared.names[0], compared.names[1], compared.align, compared.by
         ),
-        run_unix_ms: after.began_unix_ns.map_or((0, 0), run),
+        began_unix_ms: began_ns.map_or(0, |ns| ns / 1_000_000),
+        ended_unix_ms: began_ns.map_or(0, |ns| ns.saturating_add(after.lasted_ns) / 1_000_000),
         activity: Activity::Capture,
         digest: digest(compared),
         software: software.to_owned(),
@@ -113,7 +112,10 @@ fn header(compared: &CaptureComparison<'_>) -> FormHeader {
         test: "Captures before and after".into(),
         subtitle: format!("What changed, by {}", compared.by),
         model: compared.conditions[1].devices.first().and_then(|device| device.model.clone()),
-        blocks: vec![block("A, before", 0), block("B, after", 1).about(FormSubject::Platform)],
+        blocks: vec![
+            block("A, before", 0),
+            block("B, after", 1).with_subject(FormSubject::Platform),
+        ],
         ..FormHeader::default()
     }
 }

@@ -495,7 +495,7 @@ mod tests {
     use crate::fold::AnnotatedBatch;
     use steadfast_domain::IoEvent;
     use steadfast_domain::io_event::RESPONSE_UNKNOWN;
-    use steadfast_domain::step::mix64;
+    use steadfast_domain::random_bits::mix64;
 
     /// I/Os that differ in a few bits of every column.
     fn ios() -> Vec<IoEvent> {

@@ -8,9 +8,9 @@ use crate::questions::cumulative::{CumulativeWorkload, Threshold};
 use crate::questions::hits::{DeviceEnds, HitMap, HitMapQuantity, HitSteps, SIDE_MAX};
 use crate::questions::streams::{ShareMeasure, StreamKey, StreamTable};
 use serde::Serialize;
-use std::io::{Read, Seek};
 use steadfast_domain::IoOp;
 use steadfast_domain::io_event::CapturedDevice;
+use steadfast_tracefile::TraceMedium;
 use steadfast_tracefile::error::TraceError;
 
 /// Maximum number of steps; one less than fit, as the first may start before the span.
@@ -56,7 +56,7 @@ impl HitMaps {
     /// Returns [`TraceError::TooFine`] if the maps need too much memory,
     /// [`TraceError::Unsuitable`] if only sums of LBA ranges were kept and they do not have what
     /// is asked for or captures counted different ranges, and the errors of [`Captured::run`].
-    pub fn read<R: Read + Seek + Send + 'static>(
+    pub fn read<R: TraceMedium>(
         captured: &Captured<R>,
         pass: &PassOptions,
         choice: &HitMapsChoice,
@@ -103,7 +103,7 @@ impl HitMaps {
 }
 
 /// Checks that the LBA ranges that a capture of steps counted can answer.
-fn check_counted<R: Read + Seek + Send + 'static>(
+fn check_counted<R: TraceMedium>(
     captured: &Captured<R>,
     pass: &PassOptions,
     (choice, counted): (&HitMapsChoice, usize),

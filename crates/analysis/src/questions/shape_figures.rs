@@ -14,8 +14,8 @@ use crate::sums::response::ResponseFigures;
 use crate::threshold::Threshold;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::io::{Read, Seek};
 use steadfast_domain::{CaptureConditions, IoOp, Nanos};
+use steadfast_tracefile::TraceMedium;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 
@@ -42,7 +42,7 @@ impl ShapeResult {
     /// # Errors
     /// Returns [`TraceError::NotRecorded`] if the capture kept no single I/Os, and the errors of
     /// [`Captured::map`].
-    pub fn read<R: Read + Seek + Send + 'static>(
+    pub fn read<R: TraceMedium>(
         captured: &Captured<R>,
         pass: &PassOptions,
         requested_ns: Option<u64>,

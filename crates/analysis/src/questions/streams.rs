@@ -352,7 +352,7 @@ mod tests {
     use std::collections::HashMap;
     use steadfast_domain::IoEvent;
     use steadfast_domain::io_event::{RESPONSE_UNKNOWN, flags};
-    use steadfast_domain::step::mix64;
+    use steadfast_domain::random_bits::mix64;
 
     /// I/Os of `sizes` different sizes, with columns that `adjust` sets.
     fn ios(count: u64, sizes: u64, adjust: impl Fn(u64, &mut IoEvent)) -> Vec<IoEvent> {

@@ -27,8 +27,8 @@ use crate::questions::working_set::{WorkingSet, WorkingSetFigures};
 use crate::sums::content::ContentFigures;
 use crate::sums::server_cpu_use::ServerCpuUse;
 use std::collections::BTreeMap;
-use std::io::{Read, Seek};
 use steadfast_domain::{CaptureConditions, Layer};
+use steadfast_tracefile::TraceMedium;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 
@@ -144,7 +144,7 @@ impl Study {
     ///
     /// # Errors
     /// Same as [`CaptureTotals::read`].
-    pub fn read<R: Read + Seek + Send + 'static>(
+    pub fn read<R: TraceMedium>(
         captured: &Captured<R>,
         options: &StudyOptions,
     ) -> Result<Self, TraceError> {
@@ -322,7 +322,7 @@ struct SecondPassFolds {
 
 impl FirstPassFolds {
     /// Returns `None` if the capture kept no single I/Os.
-    fn new<R: Read + Seek + Send + 'static>(
+    fn new<R: TraceMedium>(
         captured: &Captured<R>,
         options: &StudyOptions,
     ) -> Option<FirstPassFolds> {
@@ -395,10 +395,7 @@ impl SecondPassFolds {
 
 /// Returns steps of a minute if those of the pictures do not divide a minute and the capture has
 /// steps that do.
-fn minutes<R: Read + Seek + Send + 'static>(
-    captured: &Captured<R>,
-    totals: &CaptureTotals,
-) -> Option<Steps> {
+fn minutes<R: TraceMedium>(captured: &Captured<R>, totals: &CaptureTotals) -> Option<Steps> {
     if MINUTE_NS.is_multiple_of(totals.step_ns) {
         return None;
     }
@@ -407,7 +404,7 @@ fn minutes<R: Read + Seek + Send + 'static>(
 }
 
 /// Returns narrow steps around the busiest step and around the longest response time.
-fn windows<R: Read + Seek + Send + 'static>(
+fn windows<R: TraceMedium>(
     captured: &Captured<R>,
     totals: &CaptureTotals,
     steps: &BTreeMap<u64, CaptureStep>,
@@ -439,7 +436,7 @@ fn windows<R: Read + Seek + Send + 'static>(
 }
 
 /// Reads the hit map out at a time, for the devices that are shown.
-fn read_outs<R: Read + Seek + Send + 'static>(
+fn read_outs<R: TraceMedium>(
     captured: &Captured<R>,
     options: &StudyOptions,
     time: &ExtremePeriod,
@@ -470,7 +467,7 @@ fn thread_and_cgroup_groups(conditions: &CaptureConditions) -> Vec<Groups> {
 }
 
 /// Returns the files of the file-system layer if it was captured, whichever layer is counted.
-fn files<R: Read + Seek + Send + 'static>(
+fn files<R: TraceMedium>(
     captured: &Captured<R>,
     options: &StudyOptions,
 ) -> Result<Option<Groups>, TraceError> {
@@ -486,7 +483,7 @@ fn files<R: Read + Seek + Send + 'static>(
 
 /// Returns the fold for the day profile if the clock is known and most times of day were observed
 /// on more than one day.
-fn day_profile<R: Read + Seek + Send + 'static>(
+fn day_profile<R: TraceMedium>(
     captured: &Captured<R>,
     totals: &CaptureTotals,
 ) -> Option<DayProfile> {
@@ -511,6 +508,6 @@ fn devices_shown(conditions: &CaptureConditions, options: &StudyOptions) -> Vec<
 
 /// Returns an upper bound for the addresses of a device: its size, or the end of what was touched
 /// on any device if the size is unknown.
-fn end_of<R: Read + Seek + Send + 'static>(captured: &Captured<R>, device: u16) -> u64 {
+fn end_of<R: TraceMedium>(captured: &Captured<R>, device: u16) -> u64 {
     captured.size_of(device).unwrap_or(1).max(1)
 }

@@ -14,9 +14,9 @@ use crate::questions::steps::{CaptureStep, Steps};
 use crate::questions::streams::{ShareMeasure, StreamTable};
 use crate::sums::content_of_part::PartContent;
 use std::collections::BTreeMap;
-use std::io::{Read, Seek};
 use steadfast_domain::CaptureConditions;
 use steadfast_domain::io_event::Layer;
+use steadfast_tracefile::TraceMedium;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::observed_time::ObservedTime;
 
@@ -90,7 +90,7 @@ impl CaptureTotals {
     /// Returns [`TraceError::Unsuitable`] if no I/O passes the filter, [`TraceError::TooFine`] if
     /// the steps are too narrow for a plot, and the errors of [`Captured::width`] and
     /// [`Captured::run`].
-    pub fn read<R: Read + Seek + Send + 'static>(
+    pub fn read<R: TraceMedium>(
         captured: &Captured<R>,
         options: &StudyOptions,
         other_folds: Vec<&mut dyn Fold>,
@@ -108,7 +108,7 @@ impl CaptureTotals {
     ///
     /// # Errors
     /// Same as [`Self::read`], except for steps that are too narrow.
-    pub fn read_with_wider_steps<R: Read + Seek + Send + 'static>(
+    pub fn read_with_wider_steps<R: TraceMedium>(
         captured: &Captured<R>,
         options: &StudyOptions,
         other_folds: Vec<&mut dyn Fold>,
@@ -162,7 +162,7 @@ impl CaptureTotals {
 
 /// Returns the step width of a plot of the whole capture, and the requested width if that gives too
 /// many steps.
-fn plot_width<R: Read + Seek + Send + 'static>(
+fn plot_width<R: TraceMedium>(
     captured: &Captured<R>,
     requested_ns: Option<u64>,
     span_ns: (u64, u64),
@@ -191,7 +191,7 @@ impl Derivation {
     ///
     /// # Errors
     /// Same as [`CaptureTotals::read`].
-    pub fn read<R: Read + Seek + Send + 'static>(
+    pub fn read<R: TraceMedium>(
         captured: &Captured<R>,
         options: &StudyOptions,
         with_steps: bool,

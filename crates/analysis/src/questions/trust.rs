@@ -9,11 +9,11 @@ use crate::pass::{PassAccount, PassOptions};
 use crate::questions::quality::Completeness;
 use crate::questions::remedies::{remark_remedy, unseen_remedy};
 use crate::sums::content_of_part::PartContent;
-use std::io::{Read, Seek};
 use steadfast_domain::caveats as ids;
 use steadfast_domain::io_event::{CapturedDevice, Share};
 use steadfast_domain::text::counted;
 use steadfast_domain::{CaptureConditions, Caveat, CaveatKind, Layer, Nanos};
+use steadfast_tracefile::TraceMedium;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::parquet::{Integrity, Recovery};
@@ -42,7 +42,7 @@ impl Evidence {
     ///
     /// # Errors
     /// Returns the errors of [`Captured::run`].
-    pub fn read<R: Read + Seek + Send + 'static>(
+    pub fn read<R: TraceMedium>(
         captured: &Captured<R>,
         pass: &PassOptions,
     ) -> Result<Self, TraceError> {
@@ -56,7 +56,7 @@ impl Evidence {
     }
 
     /// Collects the evidence from a pass that was already made.
-    pub fn from_pass<R: Read + Seek + Send + 'static>(
+    pub fn from_pass<R: TraceMedium>(
         captured: &Captured<R>,
         account: PassAccount,
         quality: Completeness,

@@ -13,7 +13,7 @@ use crate::cells::Dimensions;
 use crate::fold::{AnnotatedRows, Fold};
 use serde::Serialize;
 use steadfast_domain::IoOp;
-use steadfast_domain::step::mix64;
+use steadfast_domain::random_bits::mix64;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::parquet::Fields;

@@ -5,8 +5,8 @@ use crate::cells::{Dimensions, FilteredCells};
 use crate::fold::{AnnotatedRows, Fold};
 use crate::pass::PassOptions;
 use crate::sums::content::{Contents, part_conditions};
-use std::io::{Read, Seek};
 use steadfast_domain::CaptureConditions;
+use steadfast_tracefile::TraceMedium;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::parquet::Fields;
@@ -20,10 +20,7 @@ pub(crate) struct PartContent {
 
 impl PartContent {
     /// Prepares the sums.
-    pub(crate) fn read<R: Read + Seek + Send + 'static>(
-        captured: &Captured<R>,
-        pass: &PassOptions,
-    ) -> Self {
+    pub(crate) fn read<R: TraceMedium>(captured: &Captured<R>, pass: &PassOptions) -> Self {
         let conditions = captured.conditions();
         let is_part = pass.filter.describe(conditions).is_some();
         let is_sampled = conditions.content.is_some();

@@ -313,7 +313,7 @@ impl VarintReader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use steadfast_domain::step::mix64;
+    use steadfast_domain::random_bits::mix64;
 
     /// Returns a step with values of every length.
     fn some_step(seed: u64) -> CaptureStep {

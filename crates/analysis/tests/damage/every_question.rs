@@ -14,7 +14,7 @@ use steadfast_domain::io_event::{
     CapturedCgroup, CapturedDevice, CommandName, ContentMeasurement, ContentSample, FileName,
     Layer, MergeCounts,
 };
-use steadfast_domain::step::mix64;
+use steadfast_domain::random_bits::mix64;
 use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp};
 use steadfast_tracefile::{TraceError, TraceWriter};
 

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::io::Cursor;
 use steadfast_analysis::{Captured, PassOptions, StreamTable};
 use steadfast_domain::io_event::{CapturePart, StreamInStep};
-use steadfast_domain::step::mix64;
+use steadfast_domain::random_bits::mix64;
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
 use steadfast_tracefile::parquet::{Integrity, Recovery};
 use steadfast_tracefile::{Batch, Fields, NotRecorded, StepWriter, Trace, TraceError, TraceWriter};

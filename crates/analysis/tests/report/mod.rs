@@ -221,7 +221,7 @@ fn database() -> Vec<IoEvent> {
         events.push(io(at + 2_000_000, IoOp::Flush, 0, 0, 1));
         let reads = if second / 60 == 4 { 40 } else { 4 };
         for read in 0..reads {
-            let offset = (steadfast_domain::step::mix64(second * 64 + read) % 100_000) << 13;
+            let offset = (steadfast_domain::random_bits::mix64(second * 64 + read) % 100_000) << 13;
             events.push(io(at + (5 + read) * 3_000_000, IoOp::Read, offset, 8192, 1));
         }
         if second / 60 == 7 {

@@ -5,7 +5,7 @@
 use std::io::Cursor;
 use steadfast_analysis::Captured;
 use steadfast_domain::io_event::{CapturedDevice, CommandName, Mark, flags};
-use steadfast_domain::step::mix64;
+use steadfast_domain::random_bits::mix64;
 use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer};
 use steadfast_tracefile::{StreamKey, Trace, TraceWriter};
 

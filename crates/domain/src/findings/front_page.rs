@@ -4,6 +4,7 @@
 use super::setting::Setting;
 use crate::device_log::WriteAmplification;
 use crate::text::significant;
+use crate::value_range::ValueRange;
 use serde::{Deserialize, Serialize};
 
 /// Content of page one in addition to the end state, the verdict and the disclosures, which the
@@ -95,9 +96,9 @@ pub struct KeyFigure {
     pub unit: String,
     /// Significant digits of the value.
     pub digits: u8,
-    /// Lowest and highest of the rounds whose mean is the value; `None` if unknown.
+    /// Range of the rounds whose mean is the value; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub range: Option<(f64, f64)>,
+    pub range: Option<ValueRange>,
     /// True if `range` bounds the true value, which is known no better than that.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_bounded: bool,
@@ -140,12 +141,12 @@ impl KeyFigure {
     pub fn of_buckets(self) -> Self {
         KeyFigure { digits: BUCKET_DIGITS, ..self }
     }
-    /// Sets the lowest and highest of the values whose mean is the figure.
-    pub fn with_range(self, range: Option<(f64, f64)>) -> Self {
+    /// Sets the range of the values whose mean is the figure.
+    pub fn with_range(self, range: Option<ValueRange>) -> Self {
         KeyFigure { range, ..self }
     }
-    /// Sets what the value is of, if the results decide it.
-    pub fn about(self, subject: Option<String>) -> Self {
+    /// Sets the load or cell that the value belongs to, if the results decide that.
+    pub fn with_subject(self, subject: Option<String>) -> Self {
         KeyFigure { subject, ..self }
     }
     /// Sets what is printed after the unit, or in place of a missing value.
@@ -153,7 +154,7 @@ impl KeyFigure {
         KeyFigure { note, ..self }
     }
     /// Sets the bounds of a value that is not known exactly, such as one from coarse counters.
-    pub fn bounded(self, bounds: Option<(f64, f64)>) -> Self {
+    pub fn bounded(self, bounds: Option<ValueRange>) -> Self {
         KeyFigure { range: bounds, is_bounded: bounds.is_some(), ..self }
     }
     /// Returns the value with its significant digits, without its unit; `None` if there is none.
@@ -162,9 +163,9 @@ impl KeyFigure {
     }
     /// Returns the bounds if they are too far apart for the value to be given
     /// ([`WriteAmplification::NARROW`]).
-    pub fn wide_bounds(&self) -> Option<(f64, f64)> {
-        let (low, high) = self.range.filter(|_| self.is_bounded)?;
-        (high - low > WriteAmplification::NARROW * self.value?.abs()).then_some((low, high))
+    pub fn wide_bounds(&self) -> Option<ValueRange> {
+        let bounds = self.range.filter(|_| self.is_bounded)?;
+        (bounds.width() > WriteAmplification::NARROW * self.value?.abs()).then_some(bounds)
     }
 }
 

@@ -4,6 +4,7 @@
 use crate::notation::AccessPattern;
 use crate::stimulus::Op;
 use crate::units::Bytes;
+use crate::value_range::ValueRange;
 use serde::{Deserialize, Serialize};
 
 /// A measured number and what identifies it.
@@ -26,11 +27,10 @@ pub struct Metric {
     pub unit: String,
     /// Value, not rounded.
     pub value: f64,
-    /// Lowest and highest of the rounds whose mean is the value: its variation during the
-    /// measurement. Of a write amplification, the bounds that the device's counters allow. `None`
-    /// if unknown.
+    /// Range of the rounds whose mean is the value; for a write amplification, the bounds that the
+    /// device's counters allow. `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub range: Option<(f64, f64)>,
+    pub range: Option<ValueRange>,
 }
 
 impl Metric {
@@ -57,8 +57,8 @@ impl Metric {
     pub fn only(self, direction: Option<Op>) -> Self {
         Metric { direction, ..self }
     }
-    /// Sets the lowest and highest of the values whose mean is the metric.
-    pub fn with_range(self, range: Option<(f64, f64)>) -> Self {
+    /// Sets the range of the values whose mean is the metric.
+    pub fn with_range(self, range: Option<ValueRange>) -> Self {
         Metric { range, ..self }
     }
     /// Returns true if this is the rate in bytes of a point whose rate in I/Os is `other`, and all
@@ -131,9 +131,9 @@ pub const COMPARED_SECONDARY: [(&str, &str); 6] = [
 /// Returns true if the difference between two values may be noise: their ranges overlap, or one
 /// range is unknown. A percentile of a single histogram has no range, so its difference is never
 /// shown to be more than noise.
-pub fn may_be_noise(one: Option<(f64, f64)>, other: Option<(f64, f64)>) -> bool {
+pub fn may_be_noise(one: Option<ValueRange>, other: Option<ValueRange>) -> bool {
     let (Some(one), Some(other)) = (one, other) else { return true };
-    one.0 <= other.1 && other.0 <= one.1
+    one.overlaps(other)
 }
 
 #[cfg(test)]
@@ -142,11 +142,12 @@ mod tests {
 
     #[test]
     fn overlapping_ranges_may_be_noise() {
-        let meets = |a, b| may_be_noise(Some(a), Some(b)) && may_be_noise(Some(b), Some(a));
-        assert!(meets((99.0, 101.0), (100.5, 103.0)));
-        assert!(meets((90.0, 110.0), (100.0, 100.0)));
-        assert!(!meets((99.0, 101.0), (101.5, 103.0)));
-        assert!(may_be_noise(None, Some((0.0, 1.0))), "nothing is known of the one");
+        let range = |low, high| Some(ValueRange::new(low, high));
+        let both = |one, other| may_be_noise(one, other) && may_be_noise(other, one);
+        assert!(both(range(99.0, 101.0), range(100.5, 103.0)));
+        assert!(both(range(90.0, 110.0), range(100.0, 100.0)));
+        assert!(!both(range(99.0, 101.0), range(101.5, 103.0)));
+        assert!(may_be_noise(None, range(0.0, 1.0)), "one range is unknown");
     }
 
     #[test]

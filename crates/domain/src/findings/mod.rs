@@ -24,7 +24,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Version of the findings that this program writes and reads.
-pub const FINDINGS_VERSION: u32 = 2;
+pub const FINDINGS_VERSION: u32 = 3;
 
 /// Head of a report form: its issuer, and blocks of labeled values. The code that creates the
 /// findings fills it in: nothing that prints one knows a form by name.
@@ -34,10 +34,10 @@ pub struct FormHeader {
     pub issuer: String,
     /// Document that was followed, or a description of the test if there is none.
     pub specification: String,
-    /// Statement that less was done than the document requires, in one line, repeated on every
-    /// page; `None` if nothing was omitted.
+    /// Statement printed on every page that the test is not the full method of the document, in
+    /// one line; `None` if it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lesser: Option<String>,
+    pub disclaimer: Option<String>,
     /// Name of the test, such as `IOPS Test (REQUIRED)`.
     pub test: String,
     /// Subtitle, such as `IOPS - Block Size x RW Mix Matrix`.
@@ -56,8 +56,8 @@ pub struct FormHeader {
 
 impl FormHeader {
     /// Returns the rows of the first block with this subject; empty if there is none.
-    pub fn rows_about(&self, subject: FormSubject) -> &[Setting] {
-        let block = self.blocks.iter().find(|block| block.about == subject);
+    pub fn rows_of(&self, subject: FormSubject) -> &[Setting] {
+        let block = self.blocks.iter().find(|block| block.subject == subject);
         block.map(|block| block.rows.as_slice()).unwrap_or_default()
     }
 }
@@ -80,7 +80,7 @@ pub struct FormBlock {
     /// Title of the block.
     pub title: String,
     /// Subject of the block.
-    pub about: FormSubject,
+    pub subject: FormSubject,
     /// Labeled values.
     pub rows: Vec<Setting>,
 }
@@ -89,11 +89,11 @@ impl FormBlock {
     /// Creates a block about the procedure.
     pub fn new(title: &str, rows: impl IntoIterator<Item = Setting>) -> Self {
         let rows = rows.into_iter().collect();
-        FormBlock { title: title.to_owned(), about: FormSubject::Procedure, rows }
+        FormBlock { title: title.to_owned(), subject: FormSubject::Procedure, rows }
     }
     /// Sets the subject of the block.
-    pub fn about(self, about: FormSubject) -> Self {
-        FormBlock { about, ..self }
+    pub fn with_subject(self, subject: FormSubject) -> Self {
+        FormBlock { subject, ..self }
     }
 }
 
@@ -130,9 +130,10 @@ pub struct Findings {
     pub headline: String,
     /// True for a simulated drive: every page says so.
     pub simulated: bool,
-    /// Wall-clock times of the beginning and the end, in milliseconds since 1970 (UTC); 0 if
-    /// unknown.
-    pub run_unix_ms: (u64, u64),
+    /// Wall-clock time of the beginning, in milliseconds since 1970 (UTC); 0 if unknown.
+    pub began_unix_ms: u64,
+    /// Wall-clock time of the end, in milliseconds since 1970 (UTC); 0 if unknown.
+    pub ended_unix_ms: u64,
     /// The activity that began and ended at these times.
     #[serde(default, skip_serializing_if = "Activity::is_run")]
     pub activity: Activity,
@@ -188,7 +189,7 @@ impl Findings {
         Findings { end, verdict, ..self }
     }
     /// Adds numbers and plots to page one; plots are given by ID.
-    pub fn with_front(
+    pub fn with_front_page(
         mut self,
         figures: impl IntoIterator<Item = KeyFigure>,
         plots: impl IntoIterator<Item = impl Into<String>>,
@@ -202,13 +203,17 @@ impl Findings {
     pub fn whole_end(&self) -> EndState {
         self.parts.iter().map(Findings::whole_end).fold(self.end, EndState::max)
     }
-    /// Returns the findings and those of their parts.
-    pub fn with_parts(&self) -> impl Iterator<Item = &Findings> {
-        std::iter::once(self).chain(&self.parts)
+    /// Returns the parts, and the parts of those, in print order.
+    pub fn all_parts(&self) -> Vec<&Findings> {
+        self.parts.iter().flat_map(Findings::self_and_parts).collect()
+    }
+    /// Returns the findings, followed by [`Findings::all_parts`].
+    pub fn self_and_parts(&self) -> Vec<&Findings> {
+        std::iter::once(self).chain(self.all_parts()).collect()
     }
     /// Returns the device model, or that of the first part that has one.
     pub fn model(&self) -> Option<&str> {
-        self.with_parts().find_map(|findings| findings.header.model.as_deref())
+        self.self_and_parts().into_iter().find_map(|findings| findings.header.model.as_deref())
     }
     /// Returns form pages and chapters, in print order.
     pub fn pages(&self) -> impl Iterator<Item = &Page> {

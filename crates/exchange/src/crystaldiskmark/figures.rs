@@ -72,7 +72,10 @@ fn header(saved: &SavedResult, source: &SequenceSource) -> FormHeader {
     FormHeader {
         issuer: name(saved).into(),
         specification: format!("A saved result of {}", name(saved)),
-        lesser: Some(format!("NOT MEASURED BY STEADFAST: read from a result of {}", name(saved))),
+        disclaimer: Some(format!(
+            "NOT MEASURED BY STEADFAST: read from a result of {}",
+            name(saved)
+        )),
         test: "CrystalDiskMark".into(),
         subtitle: fact("Profile").map_or(String::new(), |profile| format!("Profile {profile}")),
         revision: saved.version.clone().unwrap_or_else(|| "CrystalDiskMark".into()),
@@ -81,7 +84,7 @@ fn header(saved: &SavedResult, source: &SequenceSource) -> FormHeader {
         sponsor: None,
         blocks: vec![
             FormBlock::new("Test Platform", [Setting::identity("Operating System", fact("OS"))])
-                .about(FormSubject::Platform),
+                .with_subject(FormSubject::Platform),
             FormBlock::new(
                 "Test Parameters",
                 [

@@ -5,14 +5,15 @@ use super::buffers::data_pattern;
 use super::engines::depth;
 use super::extent::{extent, is_zero, several_files, split_between_files};
 use super::files::FileNames;
-use super::job_end::{TransferFit, end, ends_target, steady_end};
+use super::job_end::{TransferFit, end, ends_target, steady_state};
 use super::latency_target::refuse_latency_target;
 use super::offsets::{absolute_zones, has_map};
 use super::options::{DEMAND_MAX, SECOND, SectionOptions, TargetFacts};
 use super::pace::{OpPace, pace};
 use super::remarks::remarks;
 use super::streams::streams;
-use steadfast_domain::sequence::{Amount, SequenceLoad, SteadyEnd};
+use steadfast_domain::fio_steady_state::FioSteadyState;
+use steadfast_domain::sequence::{Amount, SequenceLoad};
 use steadfast_domain::stimulus::{Op, Order, Pace};
 use steadfast_domain::{Demand, IoStream, Nanos};
 
@@ -34,7 +35,7 @@ pub(super) struct JobLoad {
     /// Time from the start of fio to its first I/O.
     pub pause: Nanos,
     /// Ends it once its rate is steady.
-    pub steady: Option<SteadyEnd>,
+    pub steady: Option<FioSteadyState>,
     /// Names and values that distinguish the job in tables.
     pub dimensions: Vec<(String, String)>,
     /// The pace of each of two directions, where they have their own.
@@ -126,7 +127,7 @@ pub(super) fn job(options: &mut SectionOptions<'_>, target: &TargetFacts<'_>) ->
     }
     remarks(options, &access, &load, threads);
     let pause = options.time("startdelay", SECOND).unwrap_or(Nanos::ZERO);
-    let steady = steady_end(options);
+    let steady = steady_state(options);
     refuse_latency_target(options, &load.streams);
     if options.flag("readonly") && load.alters() {
         options.refuse("readonly", "the job writes; fio refuses it as well");

@@ -3,7 +3,8 @@
 use super::access::JobAccess;
 use super::extent::WHOLE_PPM;
 use super::options::{SECOND, SectionOptions, TargetFacts};
-use steadfast_domain::sequence::{Amount, Extent, SequenceEnd, SteadyEnd, SteadyRate};
+use steadfast_domain::fio_steady_state::{FioSteadyState, SteadyRate};
+use steadfast_domain::sequence::{Amount, Extent, SequenceEnd};
 use steadfast_domain::{Bytes, Nanos};
 
 /// Transfers of a job as they fit into its size.
@@ -144,7 +145,7 @@ pub(super) fn end(
 
 /// Returns the rule that ends a job once its rate is steady: `ss=bw_slope:0.1%` with `ss_dur` and
 /// `ss_ramp`.
-pub(super) fn steady_end(options: &mut SectionOptions<'_>) -> Option<SteadyEnd> {
+pub(super) fn steady_state(options: &mut SectionOptions<'_>) -> Option<FioSteadyState> {
     let text = options.text("ss")?;
     let window = options.time("ss_dur", SECOND).filter(|time| time.0 > 0);
     let ramp = options.time("ss_ramp", SECOND).unwrap_or(Nanos::ZERO);
@@ -179,5 +180,5 @@ pub(super) fn steady_end(options: &mut SectionOptions<'_>) -> Option<SteadyEnd> 
         "ss: the rate is judged after every part of at most 59 s, in fio after every second; the \
          load may last that much longer",
     );
-    Some(SteadyEnd { rate, slope, limit: value, percent, window, ramp })
+    Some(FioSteadyState { rate, slope, limit: value, percent, window, ramp })
 }

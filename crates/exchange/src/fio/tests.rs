@@ -4,8 +4,9 @@ use super::*;
 use crate::parse_error::ParseError;
 use crate::testing::mutations::{MUTATIONS, mutated};
 use proptest::prelude::*;
+use steadfast_domain::fio_steady_state::{FioSteadyState, SteadyRate};
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::sequence::{Amount, SequenceLoad, SequenceStep, SteadyEnd, SteadyRate};
+use steadfast_domain::sequence::{Amount, SequenceLoad, SequenceStep};
 use steadfast_domain::service_level::ServiceLevel;
 use steadfast_domain::stimulus::{DataPattern, Op, Order, Pace};
 use steadfast_domain::{Bytes, IoStream, Nanos, Sequence};
@@ -538,7 +539,7 @@ fn empty_places_shares_and_junk_are_read_as_fio_reads_them() {
     assert_eq!(size("size=4GiB"), Some(Amount::Bytes(Bytes(976_563 * 4096))));
     assert_eq!(size("size=4GiB\nkb_base=1000"), Some(Amount::Bytes(Bytes::gib(4))));
     let steady = one("rw=write\nss=bw_slope:0.1%\nss_dur=300\nss_ramp=600").unwrap().steady;
-    let expected = SteadyEnd {
+    let expected = FioSteadyState {
         rate: SteadyRate::Bandwidth,
         slope: true,
         limit: 0.1,

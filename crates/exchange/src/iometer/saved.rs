@@ -178,7 +178,7 @@ fn header(runs: &[ResultRun], source: &SequenceSource) -> FormHeader {
     FormHeader {
         issuer: "Steadfast".into(),
         specification: "Results of Iometer".into(),
-        lesser: Some("NOT MEASURED HERE: read from a file of results of Iometer".into()),
+        disclaimer: Some("NOT MEASURED HERE: read from a file of results of Iometer".into()),
         test: "Iometer".into(),
         subtitle: title(runs),
         revision: format!("Iometer {}", versions(runs)),

@@ -1,6 +1,6 @@
 //! Damaged files for tests: no content may make a parser panic.
 
-use steadfast_domain::step::mix64;
+use steadfast_domain::random_bits::mix64;
 
 /// Number of damaged copies from which every format is read.
 pub const MUTATIONS: u64 = 25_000;

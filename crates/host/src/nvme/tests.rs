@@ -6,7 +6,7 @@ use crate::testing::transcript::Transcript;
 use crate::tool::Tools;
 use std::collections::BTreeMap;
 use steadfast_domain::drive_page::{DrivePage, PageState};
-use steadfast_domain::step::mix64;
+use steadfast_domain::random_bits::mix64;
 
 static LAYOUTS: [&PageLayout; 22] = [
     &controller::PAGE,

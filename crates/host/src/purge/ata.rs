@@ -5,13 +5,13 @@
 //! [`crate::ata_security::clear_password`] removes it.
 
 use super::purge_order::{PurgeContext, PurgeState};
-use super::purge_support::PurgeSupport;
+use super::purge_support::{PurgeSupport, follow_begun};
 use crate::ata_security::{AtaSecurity, COMMAND_TIMEOUT, PURGE_PASSWORD, set_password};
 use crate::error::HostError;
 use crate::host_settings;
 use crate::sysfs_node::SysfsNode;
 use crate::system_roots::SystemRoots;
-use crate::tool::{HDPARM, Tools};
+use crate::tool::{self, HDPARM, Tools};
 use std::time::Duration;
 use steadfast_domain::PurgeMethod;
 use steadfast_domain::record::HostChange;
@@ -24,6 +24,10 @@ const ESTIMATE_FACTOR: u64 = 3;
 
 /// The drive is idle without having completed the sanitize, or says that it failed.
 const SANITIZE_FAILED: &str = "the drive does not report that the sanitize completed";
+
+/// States of a drive in which no sanitize is in progress (ACS-4, 4.17): idle, frozen, failed,
+/// antifreeze.
+const OTHER_STATES: [&str; 4] = ["SD0", "SD1", "SD3", "SD4"];
 
 /// A purge command for a drive.
 #[derive(Debug)]
@@ -115,11 +119,7 @@ impl AtaPurgeCommand {
     }
 
     fn failed(&self, how: &str, output: &str) -> HostError {
-        HostError::ToolFailed {
-            command: format!("hdparm {}", self.device),
-            how: how.to_owned(),
-            output: output.trim().replace('\n', "; "),
-        }
+        tool::failed(format!("hdparm {}", self.device), how.to_owned(), output, "")
     }
 
     fn security_erase(
@@ -152,30 +152,40 @@ impl AtaPurgeCommand {
         arguments.extend(options);
         arguments.push(&self.device);
         let tools = work.tools;
-        tools.run(HDPARM, &arguments, COMMAND_TIMEOUT)?;
+        let begun = tools.run(HDPARM, &arguments, COMMAND_TIMEOUT);
         let check = format!(
             "wait until 'hdparm --sanitize-status {}' reports that none is in progress",
             self.device
         );
-        work.follow("sanitizing", &check, &mut || {
-            let status =
-                match tools.run(HDPARM, &["--sanitize-status", &self.device], COMMAND_TIMEOUT) {
-                    Ok(status) => status,
-                    // hdparm reports a failed sanitize on standard error and exits with a status other
-                    // than 0.
-                    Err(HostError::ToolFailed { output, .. }) if output.contains("SD3") => {
-                        return Ok(PurgeState::Failed(self.failed(SANITIZE_FAILED, &output)));
-                    }
-                    Err(error) => return Err(error),
-                };
-            Ok(if status.contains("SD2") {
-                PurgeState::Running(percent(&status))
-            } else if status.contains("Completed Without Error") {
-                PurgeState::Ended
-            } else {
-                PurgeState::Failed(self.failed(SANITIZE_FAILED, &status))
-            })
-        })
+        let followed = || work.follow("sanitizing", &check, &mut || self.sanitize_state(tools));
+        follow_begun(begun, followed).map(drop)
+    }
+
+    /// Returns the state of a sanitize.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    fn sanitize_state(&self, tools: &dyn Tools) -> Result<PurgeState, HostError> {
+        let query = ["--sanitize-status", &self.device];
+        let status = match tools.run(HDPARM, &query, COMMAND_TIMEOUT) {
+            Ok(status) => status,
+            // hdparm reports a failed sanitize on standard error and exits with a status other
+            // than 0.
+            Err(HostError::ToolFailed { output, .. }) if output.contains("SD3") => {
+                return Ok(PurgeState::Failed(self.failed(SANITIZE_FAILED, &output)));
+            }
+            Err(error) => return Err(error),
+        };
+        if status.contains("SD2") {
+            Ok(PurgeState::Running(percent(&status)))
+        } else if status.contains("Completed Without Error") {
+            Ok(PurgeState::Ended)
+        } else if OTHER_STATES.iter().any(|state| status.contains(state)) {
+            Ok(PurgeState::Failed(self.failed(SANITIZE_FAILED, &status)))
+        } else {
+            let command = format!("hdparm --sanitize-status {}", self.device);
+            Err(HostError::not_understood(command, &status))
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use crate::error::HostError;
 use crate::target::Target;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use steadfast_domain::step::mix64;
+use steadfast_domain::random_bits::mix64;
 use steadfast_domain::{Bytes, DirectBuffer, ReadBack};
 
 /// Number of places: the first and the last block, the others drawn at random. If a fraction p of

@@ -21,10 +21,12 @@ mod purge_command_line;
 mod purge_order;
 mod purge_support;
 mod scsi;
+mod simulated;
 mod vendor_command;
 
 pub use purge_command_line::PurgeCommandLine;
 pub use purge_order::{PurgeOrder, PurgeProgress, PurgeWatch};
+pub use simulated::purge_simulated;
 
 use crate::error::HostError;
 use crate::scratch;
@@ -190,6 +192,7 @@ impl PurgePlan {
         };
         result.map_err(|error| match error {
             HostError::ToolFailed { .. }
+            | HostError::ToolMissing { .. }
             | HostError::Io { .. }
             | HostError::NvmeStatus { .. }
             | HostError::NvmeCommand { .. } => {

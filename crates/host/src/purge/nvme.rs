@@ -6,7 +6,7 @@
 //! always erases the whole subsystem.
 
 use super::purge_order::{PurgeContext, PurgeOutcome, PurgeState};
-use super::purge_support::PurgeSupport;
+use super::purge_support::{PurgeSupport, follow_begun};
 use crate::error::HostError;
 use crate::nvme::layouts::{controller, namespace, sanitize};
 use crate::nvme::{
@@ -263,17 +263,17 @@ impl NvmePurgeCommand {
         work: &mut PurgeContext<'_>,
     ) -> Result<PurgeOutcome, HostError> {
         let result = admin.send(&action.command(), &mut []).map(drop);
-        let outcome =
-            sent_or_by_tool(result, &sanitize_arguments(&self.node, action), |arguments| {
-                work.tools.run(NVME, arguments, SANITIZE_TIMEOUT)
-            })?;
+        let begun = sent_or_by_tool(result, &sanitize_arguments(&self.node, action), |arguments| {
+            work.tools.run(NVME, arguments, SANITIZE_TIMEOUT)
+        });
         let node = self.node.path.display();
         let check = format!("wait until 'nvme sanitize-log {node}' reports its end");
         let device = work.target.device().path.clone();
-        work.follow("sanitizing", &check, &mut || {
-            Ok(self.sanitize_state(&device, &sanitize_status(admin)?))
-        })?;
-        Ok(outcome)
+        follow_begun(begun, || {
+            work.follow("sanitizing", &check, &mut || {
+                Ok(self.sanitize_state(&device, &sanitize_status(admin)?))
+            })
+        })
     }
 
     fn sanitize_state(&self, device: &str, log: &ReadPage) -> PurgeState {

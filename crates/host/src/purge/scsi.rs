@@ -5,11 +5,11 @@
 //! some return GOOD and erase nothing.
 
 use super::purge_order::{PurgeContext, PurgeState};
-use super::purge_support::PurgeSupport;
+use super::purge_support::{PurgeSupport, follow_begun};
 use crate::error::HostError;
 use crate::sysfs_node::SysfsNode;
 use crate::system_roots::{SystemRoots, entries, read_number};
-use crate::tool::{SG_FORMAT, SG_OPCODES, SG_REQUESTS, SG_SANITIZE, SG_TURS, Tool, Tools};
+use crate::tool::{self, SG_FORMAT, SG_OPCODES, SG_REQUESTS, SG_SANITIZE, SG_TURS, Tool, Tools};
 use std::time::Duration;
 use steadfast_domain::PurgeMethod;
 
@@ -19,6 +19,10 @@ const COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
 /// Number of consecutive queries without progress after which a ready device counts as finished.
 /// More than one, because some devices report no progress at first.
 const QUIET_QUERIES: u32 = 3;
+
+/// Exit status of sg3-utils for a medium or hardware error: a format or sanitize that failed.
+/// Others say that the device is not ready yet, or that its state is unknown.
+const MEDIUM_ERROR: i32 = 3;
 
 // Operation codes (SBC-4).
 const TEST_UNIT_READY: u8 = 0x00;
@@ -146,21 +150,39 @@ impl ScsiPurgeCommand {
         arguments.extend(options);
         arguments.push(&self.device);
         let tools = work.tools;
-        tools.run(self.tool(), &arguments, COMMAND_TIMEOUT)?;
+        let begun = tools.run(self.tool(), &arguments, COMMAND_TIMEOUT);
         let progress_query = ["--progress", &self.device];
         let check =
             format!("wait until 'sg_requests --progress {}' reports no progress", self.device);
         let mut quiet = 0;
-        work.follow(doing, &check, &mut || {
+        let mut query = || {
             let output = tools.run(SG_REQUESTS, &progress_query, COMMAND_TIMEOUT);
             let percent = progress(&output.inspect_err(|_| quiet = 0)?);
             quiet = if percent.is_some() { 0 } else { quiet + 1 };
             if quiet < QUIET_QUERIES {
                 return Ok(PurgeState::Running(percent));
             }
-            let ready = tools.run(SG_TURS, &[&self.device], COMMAND_TIMEOUT);
-            Ok(ready.map_or_else(PurgeState::Failed, |_| PurgeState::Ended))
-        })
+            self.state_of_ready(tools)
+        };
+        follow_begun(begun, || work.follow(doing, &check, &mut query)).map(drop)
+    }
+
+    /// Returns the state of a device that reports no progress.
+    ///
+    /// # Errors
+    /// The device is not ready, or its state cannot be read.
+    fn state_of_ready(&self, tools: &dyn Tools) -> Result<PurgeState, HostError> {
+        let ready = tools.ask(SG_TURS, &[&self.device], COMMAND_TIMEOUT, &mut |_| {})?;
+        if ready.status.success() {
+            return Ok(PurgeState::Ended);
+        }
+        let command = format!("sg_turs {}", self.device);
+        let error = tool::failed(command, ready.status.to_string(), &ready.stdout, &ready.stderr);
+        if ready.status.code() == Some(MEDIUM_ERROR) {
+            Ok(PurgeState::Failed(error))
+        } else {
+            Err(error)
+        }
     }
 }
 

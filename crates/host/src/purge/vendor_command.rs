@@ -8,7 +8,7 @@ use crate::processes;
 use crate::sysfs_node::SysfsNode;
 use crate::system_roots::{self, SystemRoots};
 use crate::target::{Target, length_of};
-use crate::tool;
+use crate::tool::{self, EnvironmentVariable, ProgramCall, ProgramHost};
 use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 use steadfast_domain::Nanos;
@@ -20,9 +20,6 @@ const VERSION_TIMEOUT: Duration = Duration::from_secs(10);
 /// Environment variable that marks the command and every process that it starts; its value is the
 /// device's kernel name.
 const PURGE_VARIABLE: &str = "STEADFAST_PURGES";
-
-/// Maximum number of characters of the command's output that are kept, from its end.
-const OUTPUT_MAX: usize = 2000;
 
 /// A vendor's command for one device.
 #[derive(Debug)]
@@ -59,7 +56,7 @@ impl VendorCommand {
     pub fn carry_out(&self, work: &mut PurgeContext<'_>) -> Result<(), HostError> {
         self.check_identity(work.target)?;
         self.refuse_second(work.target)?;
-        let version = self.version();
+        let version = self.version(work.tools.host());
         if work.watch.is_stopped() {
             return Err(work.stopped());
         }
@@ -128,15 +125,20 @@ impl VendorCommand {
         let doing = format!("running {}", self.words[0]);
         let arguments: Vec<&str> = self.words[1..].iter().map(String::as_str).collect();
         let (variable, command) = (self.variable(), self.words.join(" "));
+        let call = ProgramCall {
+            program: &self.words[0],
+            arguments: &arguments,
+            variable: Some(EnvironmentVariable { name: PURGE_VARIABLE, value: &self.node.name }),
+        };
         let (ended, left) = tool::run_with_descendants(
-            &self.words[0],
-            &arguments,
-            (PURGE_VARIABLE, &self.node.name),
+            work.tools.host(),
+            &call,
             self.limit,
             &mut |_| work.report_uncancelable(&doing),
             &|session| processes::in_session_or_with(Some(session), &variable, &self.roots),
         )?;
-        let output = output_tail(&format!("{}\n{}", ended.stdout.trim(), ended.stderr.trim()));
+        let output =
+            tool::excerpt_end(&format!("{}\n{}", ended.stdout.trim(), ended.stderr.trim()));
         let how = match ended.status {
             Ok(status) if status.success() => None,
             Ok(status) => Some(status.to_string()),
@@ -164,8 +166,8 @@ impl VendorCommand {
     }
 
     /// Returns the first line that the program prints for `--version`; `None` if there is none.
-    fn version(&self) -> Option<String> {
-        let answer = tool::ask(&self.words[0], &["--version"], VERSION_TIMEOUT).ok()?;
+    fn version(&self, host: &dyn ProgramHost) -> Option<String> {
+        let answer = tool::ask_on(host, &self.words[0], &["--version"], VERSION_TIMEOUT).ok()?;
         let text = if answer.stdout.trim().is_empty() { answer.stderr } else { answer.stdout };
         let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
         answer.status.success().then(|| excerpt(line).to_string())
@@ -214,24 +216,4 @@ impl VendorCommand {
 /// Returns the part of a path after its last slash.
 fn file_name(path: &[u8]) -> &[u8] {
     path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
-}
-
-/// Returns the end of a command's output in printable characters.
-fn output_tail(text: &str) -> String {
-    let printable: String = text.trim().chars().filter(|c| *c == '\n' || !c.is_control()).collect();
-    let skipped = printable.chars().count().saturating_sub(OUTPUT_MAX);
-    printable.chars().skip(skipped).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_end_of_an_output_is_kept_without_control_characters() {
-        assert_eq!(output_tail(" a\u{1b}[31m\nb\r\n"), "a[31m\nb");
-        let long: String = (0..3000).map(|n| if n == 2999 { 'z' } else { 'a' }).collect();
-        let end = output_tail(&long);
-        assert_eq!((end.len(), end.ends_with("az")), (OUTPUT_MAX, true));
-    }
 }

@@ -2,7 +2,7 @@
 
 use crate::error::HostError;
 use crate::nvme::{AdminCommand, NvmeAdmin, NvmeNode, NvmeStatus};
-use crate::tool::{Tool, ToolOutput, Tools};
+use crate::tool::{InstalledTools, ProgramHost, Tool, ToolOutput, Tools};
 use std::collections::VecDeque;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -172,6 +172,10 @@ impl Tools for Transcript {
             effect();
         }
         Ok(ToolOutput { status: ExitStatus::from_raw(code << 8), stdout, stderr })
+    }
+
+    fn host(&self) -> &dyn ProgramHost {
+        &InstalledTools
     }
 
     fn pause(&self, _: Duration) {}

@@ -246,7 +246,7 @@ impl Commit {
         let phase = attempt_phase(REFRESH, attempt);
         let demand = self.preconditioning.stimulus.demand;
         let (pattern, time) = (PRECONDITIONING_PATTERN, self.refresh_time);
-        self.setup.stretch(&phase, point, &pattern, demand, time)
+        self.setup.load_for_time(&phase, point, &pattern, demand, time)
     }
 
     /// Returns the numbers of committers whose results are on page one.
@@ -285,7 +285,7 @@ fn commit_method(settings: &Settings) -> Method {
     Method {
         document: "commit",
         revision: "Commit",
-        lesser: Some("COMMIT: durable writes by a method of our own, not one of the PTS"),
+        disclaimer: Some("COMMIT: durable writes by a method of our own, not one of the PTS"),
         write_cache: None,
         ..method::for_own_test(settings)
     }
@@ -296,8 +296,8 @@ fn steady_writes(setup: &ProcedureSetup) -> Result<CyclicLoad, ProcedureError> {
     let settings = &setup.settings;
     let pattern = PRECONDITIONING_PATTERN;
     let demand = setup.method.random_demand;
-    let cycle = CycleLayout::chosen(&MEASURED, settings, setup.step_time)?;
-    let fill = FillRequirement::chosen(&FILLS, settings, setup.geometry.capacity)?;
+    let cycle = CycleLayout::from_settings(&MEASURED, settings, setup.step_time)?;
+    let fill = FillRequirement::from_settings(&FILLS, settings, setup.geometry.capacity)?;
     let label = pattern.to_string();
     let load = CyclicLoad::endless(setup, PRECONDITIONING, label, &pattern, demand, cycle);
     // The parts of the run before this one wrote the active range at least once.

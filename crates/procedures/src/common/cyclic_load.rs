@@ -102,7 +102,7 @@ pub struct FillRequirement {
 impl FillRequirement {
     /// Creates a requirement for a drive of this capacity from `parameter`, the procedure's
     /// `least-fills`.
-    pub fn chosen(
+    pub fn from_settings(
         parameter: &Parameter,
         settings: &Settings,
         capacity: Bytes,
@@ -147,7 +147,7 @@ pub struct CycleLayout {
 impl CycleLayout {
     /// Returns the cycle that the parameters ask for; `measured` is the procedure's
     /// `measured-minute`.
-    pub fn chosen(
+    pub fn from_settings(
         measured: &Parameter,
         settings: &Settings,
         step_time: Nanos,

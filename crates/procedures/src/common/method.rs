@@ -40,7 +40,7 @@ pub struct Method {
     /// Revision field of the report form.
     pub revision: &'static str,
     /// Statement, printed on every page, that the method is not one of the PTS; `None` if it is.
-    pub lesser: Option<&'static str>,
+    pub disclaimer: Option<&'static str>,
     pub criteria: Criteria,
     pub rounds_max: u32,
     pub step_time: Nanos,

@@ -4,7 +4,7 @@
 use super::secondary::{SecondaryMeans, mean};
 use steadfast_domain::findings::Metric;
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::{Measurement, Nanos, Op, Tally};
+use steadfast_domain::{Measurement, Nanos, Op, Tally, ValueRange};
 
 const PERCENTILES: [(&str, f64); 5] =
     [("p50", 0.5), ("p99", 0.99), ("p99-9", 0.999), ("p99-99", 0.9999), ("p99-999", 0.99999)];
@@ -14,8 +14,8 @@ const PERCENTILES: [(&str, f64); 5] =
 pub struct PointValue {
     /// Mean of the rounds, or the value over all I/Os; `None` if a round has no value.
     pub mean: Option<f64>,
-    /// Lowest and highest value of the rounds; `None` for fewer than two rounds.
-    pub range: Option<(f64, f64)>,
+    /// Range of the rounds; `None` for fewer than two rounds.
+    pub range: Option<ValueRange>,
 }
 
 /// A point and its measured steps.
@@ -100,11 +100,7 @@ impl MeasuredPoint<'_> {
 
     fn mean_of_rounds(&self, value: fn(&Measurement) -> Option<f64>) -> PointValue {
         let values: Option<Vec<f64>> = self.steps.iter().map(|step| value(step)).collect();
-        let range = values.filter(|values| values.len() > 1).map(|values| {
-            let lowest = values.iter().copied().fold(f64::INFINITY, f64::min);
-            let highest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            (lowest, highest)
-        });
+        let range = values.filter(|values| values.len() > 1).and_then(ValueRange::from_values);
         PointValue { mean: mean(self.steps.iter().map(|step| value(step))), range }
     }
 
@@ -135,8 +131,8 @@ impl MeasuredPoint<'_> {
         let percent = |share: Option<f64>| share.map(|share| share * 100.0);
         // The counters of a device are known to a unit: the range is what they allow.
         let amplification = PointValue {
-            mean: means.write_amplification.map(|bounds| bounds.ratio),
-            range: means.write_amplification.map(|bounds| (bounds.low, bounds.high)),
+            mean: means.write_amplification.map(|amplification| amplification.ratio),
+            range: means.write_amplification.map(|amplification| amplification.bounds()),
         };
         let mut metrics = vec![
             metric("power", means.power_milliwatts, "mW"),
@@ -198,7 +194,8 @@ mod tests {
             found.unwrap_or_else(|| panic!("{name} {op:?}"))
         };
         let iops = find("iops", None);
-        assert_eq!((iops.value, iops.range), (150.0, Some((100.0, 200.0))));
+        assert_eq!(iops.value, 150.0);
+        assert_eq!(iops.range, Some(ValueRange::new(100.0, 200.0)));
         assert_eq!((iops.size, iops.read_percent), (Some(Bytes::kib(4)), Some(60)));
         assert_eq!(find("art", Some(Op::Read)).value, 1.0);
         assert_eq!(find("art", Some(Op::Write)).value, 2.0);

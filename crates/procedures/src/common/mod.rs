@@ -149,8 +149,8 @@ impl ProcedureSetup {
         Step::alone(place, stimulus)
     }
 
-    /// Returns a load that runs without pause for `time`, recorded every minute.
-    pub fn stretch(
+    /// Returns a continuous load that ends after `time`, recorded in steps of the method's length.
+    pub fn load_for_time(
         &self,
         phase: &str,
         round: u32,
@@ -163,9 +163,9 @@ impl ProcedureSetup {
         ContinuousLoad { place, stimulus, cut: self.step_time, time: Some(time) }
     }
 
-    /// Returns a load that runs without pause until `bytes` have been transferred, recorded every
+    /// Returns a continuous load that ends when `bytes` have been transferred, recorded every
     /// [`CHECKPOINT`].
-    pub fn amount(
+    pub fn load_for_bytes(
         &self,
         phase: &str,
         applied: &impl ApplicableWorkload,

@@ -62,7 +62,7 @@ pub fn amount(geometry: Geometry, size: Bytes) -> Bytes {
 pub fn load(setup: &ProcedureSetup, phase: &str, pattern: AccessPattern) -> ContinuousLoad {
     let bytes = amount(setup.geometry, pattern.size);
     let range = setup.active_range.in_one_piece();
-    setup.amount(phase, &pattern, WIPC_DEMAND, bytes).within(range)
+    setup.load_for_bytes(phase, &pattern, WIPC_DEMAND, bytes).within(range)
 }
 
 /// Returns the pattern of the standard's WIPC; nothing if one pass replaces it, or if earlier parts

@@ -21,7 +21,8 @@ pub(crate) fn frame(
         method: method_text(choices),
         headline: disclosure::headline(choices, record),
         simulated: opening.is_some_and(|opening| opening.device.is_simulated()),
-        run_unix_ms: (record.began_unix_ms, record.ended_unix_ms),
+        began_unix_ms: record.began_unix_ms,
+        ended_unix_ms: record.ended_unix_ms,
         digest: record.digest.clone(),
         software: opening.map(|opening| opening.software.to_owned()).unwrap_or_default(),
         end,
@@ -32,15 +33,18 @@ pub(crate) fn frame(
 
 fn method_text(choices: &RunChoices<'_>) -> String {
     let (profile, class) = (choices.settings.profile, choices.settings.class);
-    match choices.method.lesser {
-        Some(lesser) if choices.own_loads.is_some() => format!("{lesser} (docs/methods.md)"),
+    match choices.method.disclaimer {
+        Some(disclaimer) if choices.own_loads.is_some() => {
+            format!("{disclaimer} (docs/methods.md)")
+        }
         None => format!(
             "Method of {} as in docs/methods.md, profile {profile}, class {class}",
             choices.method.document
         ),
-        Some(lesser) => format!("{lesser} (docs/methods.md), class {class}"),
+        Some(disclaimer) => format!("{disclaimer} (docs/methods.md), class {class}"),
     }
 }
+
 /// Returns the caveat of an unfinished run; `None` if it has ended.
 pub(crate) fn unfinished(record: &Record) -> Option<Caveat> {
     (!record.has_ended()).then(|| {

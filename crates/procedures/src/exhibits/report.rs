@@ -236,7 +236,7 @@ pub(crate) fn findings<P: ProcedureReport>(test: &P, record: &Record) -> Finding
         metrics: P::metrics(&run),
         ..frame(&test.title(), &run.choices, record, header)
     }
-    .with_front(P::figures(&run).into_iter().filter(is_stated), P::front_plots(&run));
+    .with_front_page(P::figures(&run).into_iter().filter(is_stated), P::front_plots(&run));
     let (page, exhibits) = (ReportPage::Summary, Vec::new());
     let mut report = ReportBuilder { run: &run, findings, page, exhibits };
     report.add(P::ENTRIES);

@@ -3,9 +3,9 @@
 //!
 //! Follows the public implementations: counts on the left axis, cumulative percentage on the
 //! right, marks at the average and at 99.9, 99.99 and 99.999 %, cut at 1.1 times the 99.999 %
-//! value. The standard's rule for the bin width could not be checked. Here the bin
-//! width is the smallest power of two, in nanoseconds, that is no narrower than any histogram bucket
-//! below the cut, so that no bucket is split.
+//! value. The standard's rule for the bin width could not be verified. Here the bin width is the
+//! smallest power of two, in nanoseconds, that is no narrower than any histogram bucket below the
+//! cut, so that no bucket is split.
 
 use crate::report_notation::number;
 use std::borrow::Borrow;
@@ -13,6 +13,7 @@ use steadfast_domain::findings::{
     Axis, Cell as TableCell, Marker, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
 };
 use steadfast_domain::histogram::MIN_IOS_BEYOND_PERCENTILE;
+use steadfast_domain::text::counted;
 use steadfast_domain::{Caveat, Measurement, Nanos, Tally, caveats as ids};
 
 /// Five nines, the standard's tail percentile.
@@ -34,8 +35,9 @@ const CUT_FACTOR: f64 = 1.1;
 pub(crate) fn bins_caveat() -> Caveat {
     Caveat::unverified(
         ids::HISTOGRAM_BINS,
-        "Response-time histograms: the standard's bin width could not be checked. Bins are the \
-         smallest power of two, in nanoseconds, that splits no count; the plot states the width.",
+        "Response-time histograms: the bin width of the standard could not be verified. The bin \
+         width here is the smallest power of two, in nanoseconds, that splits no bucket of the \
+         recorded histogram. Each plot states its bin width.",
         "",
     )
 }
@@ -81,7 +83,7 @@ pub(crate) fn confidence_plot(id: &str, title: &str, tally: &Tally) -> Plot {
         id,
         title,
         Axis::new("Response time (ms)", Scale::Linear),
-        Axis::new("I/Os in the bin", Scale::Log10),
+        Axis::new("I/Os per bin", Scale::Log10),
     )
     .caption(caption(tally, cut, width))
     .with(Series::new("I/Os", Stroke::Measured, binned.clone()))
@@ -111,7 +113,7 @@ fn bin_width(cut: Nanos) -> u64 {
     1 << cut.0.max(1).ilog2().saturating_sub(BUCKET_BITS)
 }
 
-/// Returns counts in bins of equal width from 0 to the cut; I/Os beyond it are left out. Bucket edges
+/// Returns counts in bins of equal width from 0 to the cut; I/Os beyond it are omitted. Bucket edges
 /// are multiples of the bucket width, a power of two, so every bucket lies within one bin.
 fn count_bins(tally: &Tally, cut: Nanos, width: u64) -> Vec<(f64, Option<f64>)> {
     if tally.histogram.total() == 0 {
@@ -150,9 +152,9 @@ fn confidence(bins: &[(f64, Option<f64>)], width: u64, total: u64) -> Vec<(f64, 
     steps
 }
 
-/// Plots the share of I/Os that took longer than each response time, as steps at the upper edges of
-/// the histogram's buckets. A curve ends where fewer than ten I/Os took longer, since no percentile
-/// is printed beyond.
+/// Plots the share of I/Os slower than each response time, as steps at the upper edges of the
+/// histogram's buckets. A curve ends where fewer than ten I/Os are slower, because no higher
+/// percentile is printed.
 pub(crate) fn tail_plot<N: AsRef<str>, T: Borrow<Tally>>(
     id: &str,
     title: &str,
@@ -165,11 +167,11 @@ pub(crate) fn tail_plot<N: AsRef<str>, T: Borrow<Tally>>(
         id,
         title,
         Axis::new("Response time (ms)", Scale::Log10),
-        Axis::new("I/Os that took longer (%)", Scale::Log10),
+        Axis::new("Slower I/Os (%)", Scale::Log10),
     )
     .caption(
-        "1 % is the 99 % percentile, 0.001 % that of five nines. A curve begins at the median and \
-         ends where fewer than ten I/Os took longer.",
+        "Percentage of I/Os slower than each response time: 1 % is at the 99th percentile, 0.001 % \
+         at the 99.999th. Curves start at the median and end where fewer than ten I/Os are slower.",
     )
     .series(curves)
 }
@@ -222,7 +224,7 @@ fn three_digits(value: f64) -> String {
 fn caption(tally: &Tally, cut: Nanos, width: u64) -> String {
     let total = tally.histogram.total();
     if total == 0 {
-        return "No I/O was counted.".into();
+        return "No I/Os were recorded.".into();
     }
     let beyond: u64 = tally
         .histogram
@@ -231,20 +233,20 @@ fn caption(tally: &Tally, cut: Nanos, width: u64) -> String {
         .map(|(.., count)| count)
         .sum();
     let cut_at = match tally.percentile(FIVE_NINES) {
-        Some(_) => "1.1 times the 99.999 % value",
-        None => "the longest response time (too few I/Os for 99.999 %)",
+        Some(_) => "1.1 times the 99.999th percentile",
+        None => "the maximum response time (too few I/Os for the 99.999th percentile)",
     };
     format!(
-        "{} I/Os in bins of {:.3} µs, and the percentage that took no longer. Cut at {cut_at}; {} \
-         I/Os lie beyond.",
-        number(total as f64, 0),
+        "{} in bins of {:.3} µs, and their cumulative percentage. The plot ends at {cut_at}; {} \
+         beyond it not shown.",
+        counted(total, "I/O"),
         Nanos(width).as_micros_f64(),
-        number(beyond as f64, 0)
+        counted(beyond, "I/O")
     )
 }
 
-/// Returns a table of percentiles with a column per tally; a dash where fewer than ten I/Os lie
-/// beyond.
+/// Returns a table of percentiles with a column per tally; a percentile with fewer than ten I/Os
+/// beyond it is a dash.
 pub(crate) fn percentile_table<N: AsRef<str>, T: Borrow<Tally>>(
     id: &str,
     title: &str,
@@ -305,13 +307,13 @@ mod tests {
         let five_nines = tally.percentile(0.99999).unwrap().as_millis_f64();
         let last = plot.series[0].points.last().unwrap().0;
         assert!(last <= five_nines * 1.1 && last > five_nines, "{last} {five_nines}");
-        assert!(plot.caption.contains("; 1 I/Os lie beyond"), "{}", plot.caption);
+        assert!(plot.caption.contains("; 1 I/O beyond it not shown"), "{}", plot.caption);
         let labels: Vec<_> = plot.markers.iter().map(|m| m.label.as_str()).collect();
         assert_eq!(labels[0], "ART 0.150 ms", "{labels:?}");
         assert_eq!(labels.len(), 4, "{labels:?}");
     }
 
-    /// The height of steps at a place: that of the last point which is not beyond it.
+    /// Returns the height of steps at `x`: that of the last point not beyond it.
     fn height(steps: &[(f64, Option<f64>)], x: f64) -> Option<f64> {
         steps.iter().rev().find(|point| point.0 <= x).and_then(|point| point.1)
     }

@@ -1,6 +1,7 @@
 //! The rules that say what a sweep found. All are our choice.
 
 use crate::report_notation::number;
+use steadfast_domain::ValueRange;
 
 /// Ratio of the variation of reads to the limit for writes from which reads count as unthrottled.
 const READS_VARY: f64 = 3.0;
@@ -73,8 +74,8 @@ pub(super) fn find_unit(rates: &[LevelRate], tolerance: f64) -> Option<Alignment
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RateRatio {
     pub ratio: f64,
-    /// Lowest and highest ratio of their rounds.
-    pub range: (f64, f64),
+    /// Range of the ratios of their rounds.
+    pub range: ValueRange,
     /// True if they differ by more than the tolerance.
     pub is_effect: bool,
 }
@@ -84,7 +85,10 @@ impl RateRatio {
         let ratio = rate.mean / reference.mean;
         RateRatio {
             ratio,
-            range: (rate.lowest / reference.highest, rate.highest / reference.lowest),
+            range: ValueRange::new(
+                rate.lowest / reference.highest,
+                rate.highest / reference.lowest,
+            ),
             is_effect: ratio.min(1.0 / ratio) < 1.0 - tolerance,
         }
     }
@@ -206,7 +210,7 @@ mod tests {
         let found = |tolerance| RateRatio::new(exact, noisy, tolerance);
         assert_eq!([0.2, 0.05].map(|tolerance| found(tolerance).is_effect), [false, true]);
         assert_eq!([0.2, 0.05].map(|tolerance| found(tolerance).ratio), [1.2, 1.2]);
-        assert_eq!(found(0.2).range, (120.0 / 110.0, 120.0 / 90.0));
+        assert_eq!(found(0.2).range, ValueRange::new(120.0 / 110.0, 120.0 / 90.0));
     }
 
     #[test]

@@ -252,7 +252,7 @@ impl Factors {
         let method = Method {
             document: "factors",
             revision: "Factors",
-            lesser: Some("FACTORS: our own test, not a method of the PTS"),
+            disclaimer: Some("FACTORS: our own test, not a method of the PTS"),
             // The class decides the write cache and the active range.
             ..method::for_own_test(settings)
         };
@@ -308,7 +308,7 @@ impl Factors {
 
     pub(super) fn overwrite(&self) -> ContinuousLoad {
         let bytes = self.setup.active_range.length;
-        self.setup.amount(OVERWRITE, &RANDOM, self.demand, bytes)
+        self.setup.load_for_bytes(OVERWRITE, &RANDOM, self.demand, bytes)
     }
 
     /// Returns writes over a used capacity; `what` is the begin of their phase.
@@ -320,7 +320,7 @@ impl Factors {
     ) -> ContinuousLoad {
         let phase = format!("{what}-used-{}", level.x);
         let amount = level.range.length;
-        self.setup.amount(&phase, &pattern, self.demand, amount).within(level.range)
+        self.setup.load_for_bytes(&phase, &pattern, self.demand, amount).within(level.range)
     }
 
     pub(super) fn choices(&self, record: &Record) -> RunChoices<'_> {

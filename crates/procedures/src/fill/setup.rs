@@ -142,7 +142,7 @@ impl DriveFill {
         let method = Method {
             document: "fill",
             revision: "Fill",
-            lesser: Some("FILL: our own test, not a method of the PTS"),
+            disclaimer: Some("FILL: our own test, not a method of the PTS"),
             // The class decides the write cache and the active range.
             ..method::for_profile(Profile::Pts20, settings.class)
         };
@@ -183,7 +183,7 @@ impl DriveFill {
         range: ActiveRange,
         bytes: Bytes,
     ) -> ContinuousLoad {
-        self.setup.amount(phase, &pattern, self.demand, bytes).within(range)
+        self.setup.load_for_bytes(phase, &pattern, self.demand, bytes).within(range)
     }
 
     /// Returns the writes that fill the drive up to a level; `None` at level 0.

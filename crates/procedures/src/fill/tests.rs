@@ -8,7 +8,7 @@ use steadfast_domain::device_log::{LatencyBuckets, LogDelta};
 use steadfast_domain::measurement::{Interval, IntervalTally};
 use steadfast_domain::{
     Bytes, CoarseHistogram, EndState, JournalEntry, Measurement, Nanos, Op, PurgeChoice,
-    PurgeMethod, Settings, Step,
+    PurgeMethod, Settings, Step, ValueRange,
 };
 
 fn build(change: impl FnOnce(&mut Settings)) -> Result<DriveFill, crate::ProcedureError> {
@@ -205,7 +205,7 @@ fn what_the_device_counted_is_among_the_metrics() {
         assert_eq!(find(name).value, count * steps, "{name}");
     }
     let amplified = find("write-amplification");
-    let (low, high) = amplified.range.unwrap();
+    let ValueRange { low, high } = amplified.range.unwrap();
     assert!(amplified.value == 2.0 && low < 1.5 && high > 2.5, "{low} {high}");
 }
 

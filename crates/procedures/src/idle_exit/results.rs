@@ -2,7 +2,7 @@
 
 use super::setup::{BACK_TO_BACK, IdleExit, after_phase};
 use crate::common::attempts::{measurements, steps_of};
-use steadfast_domain::{Measurement, Nanos, Record, Tally};
+use steadfast_domain::{Measurement, Nanos, Record, Tally, ValueRange};
 
 /// Factor by which the added time must grow to begin a deeper state (our choice).
 const DEEPER: f64 = 1.5;
@@ -31,7 +31,7 @@ pub struct IdleResult<'a> {
     /// Mean response time above that of I/Os back to back, in ms.
     pub added_ms: Option<f64>,
     /// Bounds of `added_ms`, from the spread of the response times; `None` for fewer than two.
-    pub added_bounds: Option<(f64, f64)>,
+    pub added_bounds: Option<ValueRange>,
     /// True if even the fastest of them was slower than 99 of 100 I/Os back to back.
     pub is_slower: bool,
 }
@@ -66,7 +66,7 @@ impl<'a> IdleExitResults<'a> {
                 let errors = standard_error_ms(&tally).zip(standard_error_ms(&back_to_back));
                 let added_bounds = added_ms.zip(errors).map(|(added, (after, before))| {
                     let error = STANDARD_ERRORS * after.hypot(before);
-                    (added - error, added + error)
+                    ValueRange::new(added - error, added + error)
                 });
                 IdleResult { idle, step, tally, added_ms, added_bounds, is_slower }
             })

@@ -148,7 +148,7 @@ impl IdleExit {
         let method = Method {
             document: "idle-exit",
             revision: "Idle exit",
-            lesser: Some("IDLE EXIT: our own test, not a method of the PTS"),
+            disclaimer: Some("IDLE EXIT: our own test, not a method of the PTS"),
             // The class decides the active range.
             ..method::for_profile(Profile::Pts20, settings.class)
         };
@@ -177,7 +177,7 @@ impl IdleExit {
     /// Returns the writes that put data where the I/Os go.
     pub(super) fn preparation(&self) -> ContinuousLoad {
         let amount = self.range.length;
-        self.setup.amount(PREPARE, &WRITES, WRITES_DEMAND, amount).within(self.range)
+        self.setup.load_for_bytes(PREPARE, &WRITES, WRITES_DEMAND, amount).within(self.range)
     }
 
     fn step(&self, place: StepPlace, time: Nanos, pace: Pace, ramp: Nanos) -> Step {

@@ -147,7 +147,7 @@ impl LoadCurve {
         let settings = with_content(request.settings)?;
         let request = ProcedureRequest { settings: &settings, ..request.clone() };
         let setup = ProcedureSetup::new(&request, of_profile(&settings))?;
-        let workload = CurveWorkload::chosen(&WORKLOAD, &setup)?;
+        let workload = CurveWorkload::from_settings(&WORKLOAD, &setup)?;
         let demand = workload.demand(&setup);
         let preparation = preparation(&setup, &workload, demand)?;
         let every = CycleLayout { steps_between: 0, measured: CyclePosition::Last };
@@ -370,7 +370,7 @@ fn of_profile(settings: &Settings) -> Method {
     Method {
         document: "load-curve",
         revision: "Load-curve",
-        lesser: Some("LOAD-CURVE: response times at offered rates, not a method of the PTS"),
+        disclaimer: Some("LOAD-CURVE: response times at offered rates, not a method of the PTS"),
         ..method::for_profile(Profile::Pts20, settings.class)
     }
 }
@@ -393,7 +393,7 @@ fn preparation(
         return Ok(plan);
     }
     let writes = workload.preparing();
-    let cycle = CycleLayout::chosen(&MEASURED_LAST, settings, setup.step_time)?;
+    let cycle = CycleLayout::from_settings(&MEASURED_LAST, settings, setup.step_time)?;
     let label = format!("{writes} {demand}");
     let load = CyclicLoad::endless(setup, STEADY, label, &writes, demand, cycle);
     let load = CyclicLoad {

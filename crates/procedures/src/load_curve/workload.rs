@@ -21,7 +21,7 @@ pub(super) enum CurveWorkload {
 
 impl CurveWorkload {
     /// Returns the captured workload of the settings, or the one that `parameter` names.
-    pub(super) fn chosen(
+    pub(super) fn from_settings(
         parameter: &Parameter,
         setup: &ProcedureSetup,
     ) -> Result<Self, ProcedureError> {

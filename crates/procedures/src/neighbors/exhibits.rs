@@ -177,7 +177,7 @@ fn figures_of(
         let id = format!("{}-{}", name.to_lowercase(), control.id());
         let worst = run.results.worst(control);
         KeyFigure::new(&id, format!("{name}, {}", label(control)), worst.and_then(value), "")
-            .about(worst.map(|worst| worst.offender.clone()))
+            .with_subject(worst.map(|worst| worst.offender.clone()))
     };
     available(run).map(figure).collect()
 }

@@ -13,8 +13,8 @@ use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
 use crate::pts::method;
 use steadfast_domain::notation::AccessPattern;
+use steadfast_domain::random_bits::mix64;
 use steadfast_domain::rate::{Arrivals, OfferedRate};
-use steadfast_domain::step::mix64;
 use steadfast_domain::stimulus::{ActiveRange, LoadLimits, Pace};
 use steadfast_domain::{
     Bytes, Conditions, Demand, GroupLimits, IoControl, IoStream, Load, LoadGroup, Measurement,
@@ -266,7 +266,7 @@ impl Neighbors {
         let method = Method {
             document: "neighbors",
             revision: "Neighbors",
-            lesser: Some("NEIGHBORS: isolation between two loads, not a method of the PTS"),
+            disclaimer: Some("NEIGHBORS: isolation between two loads, not a method of the PTS"),
             step_time: match settings.profile {
                 Profile::Quick => base.step_time,
                 _ => STEP_TIME,
@@ -413,7 +413,7 @@ impl Neighbors {
     pub(super) fn refill(&self, phase: &str) -> ContinuousLoad {
         let [_, range] = self.halves();
         let phase = format!("fill-{phase}");
-        self.setup.amount(&phase, &WIPC_PATTERN, WIPC_DEMAND, range.length).within(range)
+        self.setup.load_for_bytes(&phase, &WIPC_PATTERN, WIPC_DEMAND, range.length).within(range)
     }
 
     pub(super) fn choices(&self, record: &Record) -> RunChoices<'_> {

@@ -363,7 +363,7 @@ fn with_parameter(figure: &KeyFigure) -> KeyFigure {
 }
 
 fn metric_figure(wanted: &BuyerFigure, metric: &Metric) -> KeyFigure {
-    let range = metric.range.map(|(low, high)| (low * wanted.factor, high * wanted.factor));
+    let range = metric.range.map(|range| range.scaled(wanted.factor));
     let value = Some(metric.value * wanted.factor);
     let figure = KeyFigure::new(wanted.id, wanted.label, value, wanted.unit).with_range(range);
     // Percentiles are read from histograms; sensors are no more exact.

@@ -140,7 +140,7 @@ pub(super) enum PortraitLength {
 }
 
 impl PortraitLength {
-    pub fn chosen(settings: &Settings) -> Result<Self, ProcedureError> {
+    pub fn from_settings(settings: &Settings) -> Result<Self, ProcedureError> {
         let lengths = [
             ("1h", PortraitLength::OneHour),
             ("8h", PortraitLength::EightHours),

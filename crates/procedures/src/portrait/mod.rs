@@ -57,7 +57,7 @@ fn portrait_method(settings: &Settings) -> Method {
     Method {
         document: NAME,
         revision: "Portrait",
-        lesser: Some("PORTRAIT: several procedures on one page, not a method of the PTS"),
+        disclaimer: Some("PORTRAIT: several procedures on one page, not a method of the PTS"),
         ..method::for_profile(settings.profile, settings.class)
     }
 }
@@ -70,7 +70,7 @@ fn plans(settings: &Settings) -> Result<Vec<PartPlan>, ProcedureError> {
             settings.profile
         )));
     }
-    let short = PortraitLength::chosen(settings)?.parts();
+    let short = PortraitLength::from_settings(settings)?.parts();
     let mut plans = Vec::new();
     for procedure in PROCEDURES {
         let part = short.iter().find(|part| part.procedure == procedure);
@@ -113,7 +113,7 @@ fn add_to_page_one(findings: &mut Findings, suite: &StudiedSuite<'_>) {
 
 /// Returns the caveat on what a length shortened; `None` at full length.
 fn length_caveat(settings: &Settings) -> Option<Caveat> {
-    let parts = PortraitLength::chosen(settings).ok()?.parts();
+    let parts = PortraitLength::from_settings(settings).ok()?.parts();
     let mut shortened = Vec::new();
     for part in parts {
         let mut changes: Vec<String> = Vec::new();

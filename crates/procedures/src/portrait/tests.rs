@@ -3,7 +3,7 @@ use crate::parts::started_part;
 use crate::testing::scripted::{broken_record, build, purges, record, refusal, scripted, steps};
 use steadfast_domain::findings::{Exhibit, FrontAnswer, KeyFigure};
 use steadfast_domain::measurement::LogDelta;
-use steadfast_domain::{EndState, JournalEntry, Measurement, Nanos, Step};
+use steadfast_domain::{EndState, JournalEntry, Measurement, Nanos, Step, ValueRange};
 
 fn settings(length: &str) -> Settings {
     let mut settings = Settings::new(NAME, 7);
@@ -104,7 +104,11 @@ fn figures_are_those_of_the_parts() {
     let value = |id: &str| figure(&findings, id).value;
     for id in ["random-read", "random-write", "random-mixed"] {
         assert_eq!(value(id), Some(1000.0), "{id}");
-        assert_eq!(figure(&findings, id).range, Some((1000.0, 1000.0)), "{id} has its rounds");
+        assert_eq!(
+            figure(&findings, id).range,
+            Some(ValueRange::new(1000.0, 1000.0)),
+            "{id} has its rounds"
+        );
     }
     assert_eq!((value("power-write"), value("reads-per-watt")), (Some(2.0), Some(500.0)));
     assert_eq!((value("temperature-write"), value("commits-1")), (Some(40.0), Some(1000.0)));

@@ -9,7 +9,7 @@ use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
 use crate::pts::method;
 use steadfast_domain::power_cut::PowerCutTrial;
-use steadfast_domain::step::mix64;
+use steadfast_domain::random_bits::mix64;
 use steadfast_domain::{Bytes, Demand, Nanos, Profile, StepPlace};
 
 pub const NAME: &str = "power-cut";
@@ -110,7 +110,7 @@ impl PowerCut {
         let method = Method {
             document: NAME,
             revision: "Power-cut",
-            lesser: Some("POWER-CUT: a check of durability, not a method of the PTS"),
+            disclaimer: Some("POWER-CUT: a check of durability, not a method of the PTS"),
             // The test does not change the write cache.
             write_cache: None,
             ..method::for_profile(Profile::Pts20, settings.class)

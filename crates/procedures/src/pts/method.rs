@@ -71,7 +71,7 @@ pub fn for_profile(profile: Profile, class: Class) -> Method {
         (Profile::Tkperf, _) => {
             method.document = "TKperf 2.x";
             method.revision = "TKperf";
-            method.lesser = Some("PROFILE TKPERF: the method of TKperf 2.x, not of the PTS");
+            method.disclaimer = Some("PROFILE TKPERF: the method of TKperf 2.x, not of the PTS");
             method.write_cache = None;
             method.active_range_percent = 100;
             method.random_demand = Demand::new(1, 1);
@@ -82,7 +82,7 @@ pub fn for_profile(profile: Profile, class: Class) -> Method {
                 Class::Enterprise => "Quick-E",
                 Class::Client => "Quick-C",
             };
-            method.lesser = Some("PROFILE QUICK: a quick check, not a method of the PTS");
+            method.disclaimer = Some("PROFILE QUICK: a quick check, not a method of the PTS");
             method.rounds_max = QUICK_ROUNDS_MAX;
             method.step_time = QUICK_STEP_TIME;
         }
@@ -100,7 +100,7 @@ fn of_class(class: Class) -> Method {
         document: "PTS 2.0.x",
         specification: SPECIFICATION,
         revision,
-        lesser: None,
+        disclaimer: None,
         criteria: TWENTY_TEN,
         rounds_max: ROUNDS_MAX,
         step_time: STEP_TIME,

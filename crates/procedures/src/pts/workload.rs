@@ -504,7 +504,7 @@ mod tests {
 
     const WORKLOAD: Parameter = Parameter { name: "workload", default: "RND 4K W", ..MIX_WRITES };
 
-    fn chosen(pairs: &[(&str, &str)]) -> Result<PtsWorkload, ProcedureError> {
+    fn parsed(pairs: &[(&str, &str)]) -> Result<PtsWorkload, ProcedureError> {
         let mut settings = Settings::new("wsat", 1);
         for (name, value) in pairs {
             settings.set(name, value);
@@ -515,18 +515,18 @@ mod tests {
     #[test]
     fn the_six_are_found_by_role_and_by_notation() {
         for PatternRole { name, notation } in ROLES {
-            assert_eq!(chosen(&[("workload", name)]).unwrap().to_string(), notation);
-            assert_eq!(chosen(&[("workload", notation)]).unwrap().to_string(), notation);
+            assert_eq!(parsed(&[("workload", name)]).unwrap().to_string(), notation);
+            assert_eq!(parsed(&[("workload", notation)]).unwrap().to_string(), notation);
         }
-        assert_eq!(chosen(&[]).unwrap().to_string(), "RND 4K W");
-        assert_eq!(chosen(&[("workload", "JESD219")]).unwrap().to_string(), "composite RW40");
-        let unknown = chosen(&[("workload", "webserver")]).unwrap_err().0;
+        assert_eq!(parsed(&[]).unwrap().to_string(), "RND 4K W");
+        assert_eq!(parsed(&[("workload", "JESD219")]).unwrap().to_string(), "composite RW40");
+        let unknown = parsed(&[("workload", "webserver")]).unwrap_err().0;
         assert!(unknown.contains("oltp (RND 8K RW65)"), "{unknown}");
     }
 
     #[test]
     fn the_composite_adds_up_to_100_percent_and_a_mean_of_7_635_kib() {
-        let workload = chosen(&[("workload", "composite")]).unwrap();
+        let workload = parsed(&[("workload", "composite")]).unwrap();
         let streams = workload.streams();
         assert_eq!(streams.len(), 24);
         assert_eq!(streams.iter().map(|s| s.weight).sum::<u32>(), 10_000);
@@ -546,19 +546,19 @@ mod tests {
 
     #[test]
     fn all_writes_keep_sizes_zones_and_alignment() {
-        let workload = chosen(&[("workload", "composite"), ("alignment", "512")]).unwrap();
+        let workload = parsed(&[("workload", "composite"), ("alignment", "512")]).unwrap();
         let writes = workload.all_writes();
         assert_eq!(writes.to_string(), "composite W");
         assert_eq!(writes.streams().len(), 12);
         assert!(writes.streams().iter().all(|s| s.alignment() == Bytes(512)));
         assert_eq!(writes.zones(), workload.zones());
-        let sequential = chosen(&[("workload", "video")]).unwrap();
+        let sequential = parsed(&[("workload", "video")]).unwrap();
         assert_eq!(sequential.all_writes().to_string(), "SEQ 128K W");
     }
 
     #[test]
     fn a_mixed_sequence_shares_one_cursor_unless_told_otherwise() {
-        let cursor = |pairs: &[(&str, &str)]| match chosen(pairs).unwrap().streams()[0].order {
+        let cursor = |pairs: &[(&str, &str)]| match parsed(pairs).unwrap().streams()[0].order {
             Order::Sequential(cursor) => cursor,
             Order::Random => panic!("random"),
         };
@@ -570,7 +570,7 @@ mod tests {
     fn recommended_demand_follows_order_and_class() {
         let enterprise = method::for_profile(Profile::Pts20, Class::Enterprise);
         let demand = |name: &str| {
-            chosen(&[("workload", name)]).unwrap().recommended_demand(&enterprise).to_string()
+            parsed(&[("workload", name)]).unwrap().recommended_demand(&enterprise).to_string()
         };
         assert_eq!((demand("oltp"), demand("video")), ("T4Q32".into(), "T1Q32".into()));
         assert_eq!(demand("composite"), "T4Q32");
@@ -579,7 +579,7 @@ mod tests {
     #[test]
     fn a_share_of_writes_needs_more_bytes() {
         let bytes = |name: &str| {
-            chosen(&[("workload", name)]).unwrap().bytes_for_written(Bytes::gib(1)).map(|b| b.0)
+            parsed(&[("workload", name)]).unwrap().bytes_for_written(Bytes::gib(1)).map(|b| b.0)
         };
         assert_eq!(bytes("RND 4K W"), Some(1 << 30));
         assert_eq!(bytes("RND 4K R"), None);

@@ -155,7 +155,7 @@ pub fn writes_as_captured(settings: &Settings) -> bool {
 /// the PTS (AR100 enterprise, AR75 client: SNIA tutorial, RWSW).
 fn for_profile(profile: Profile, class: Class) -> Method {
     let method = method::for_profile(profile, class);
-    match method.lesser {
+    match method.disclaimer {
         Some(_) => method,
         None => Method {
             document: DOCUMENT,

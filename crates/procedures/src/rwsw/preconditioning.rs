@@ -125,7 +125,8 @@ impl PreconditioningPlan {
         setup: &ProcedureSetup,
         streams: &[IoStream],
     ) -> Result<FillRequirement, ProcedureError> {
-        let chosen = FillRequirement::chosen(&FILLS, &setup.settings, setup.geometry.capacity)?;
+        let chosen =
+            FillRequirement::from_settings(&FILLS, &setup.settings, setup.geometry.capacity)?;
         if !streams.iter().any(|stream| stream.op == Op::Write) {
             return Ok(FillRequirement::default());
         }
@@ -206,5 +207,5 @@ pub fn steady_composite(
 
 /// Returns the cycle of measured minutes that the parameters ask for.
 pub fn cycle(setup: &ProcedureSetup) -> Result<CycleLayout, ProcedureError> {
-    CycleLayout::chosen(&MEASURED, &setup.settings, setup.step_time)
+    CycleLayout::from_settings(&MEASURED, &setup.settings, setup.step_time)
 }

@@ -48,7 +48,7 @@ pub fn secondary_figures(segment: &SecondaryPoint) -> Vec<KeyFigure> {
         figure("iops-per-watt", "rate per watt", segment.iops_per_watt(), "IOPS/W"),
         figure("joules-per-gb", "energy per GB", sensed.joules_per_gb, "J/GB"),
         figure("amplification", "write amplification", amplified.map(|own| own.ratio), "")
-            .bounded(amplified.map(|own| (own.low, own.high))),
+            .bounded(amplified.map(|own| own.bounds())),
         figure("temperature", "temperature", sensed.temperature_celsius, "°C").of_buckets(),
         figure("cpu-system", "CPU system", segment.cpu_system_percent(), "%"),
         figure("cpu-io-wait", "CPU I/O wait", segment.io_wait_percent(), "%"),
@@ -365,8 +365,8 @@ mod tests {
             let figures = key_figures(segment);
             figures.iter().find(|figure| figure.id == "amplification").unwrap().wide_bounds()
         };
-        let (low, high) = wide(&segment).unwrap();
-        assert!((low - 1.4664).abs() < 1e-3 && (high - 1.5336).abs() < 1e-3, "{low} {high}");
+        let bounds = wide(&segment).unwrap();
+        assert!((bounds.low - 1.4664).abs() < 1e-3 && (bounds.high - 1.5336).abs() < 1e-3);
         assert_eq!(wide(&SecondaryPoint::from_means("A", &[&one])), None);
         let part = SecondaryPoint::from_means("B", &[&one, &silent]);
         assert_eq!(cells(&part), [Some(1.0), None, None, None, None, None]);

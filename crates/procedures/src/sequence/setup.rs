@@ -8,8 +8,9 @@ use crate::common::method::Method;
 use crate::common::procedure_request::ProcedureRequest;
 use crate::procedure_error::ProcedureError;
 use crate::pts::method;
-use steadfast_domain::sequence::{LoadError, SteadyEnd, SteadyRate, StepRole};
-use steadfast_domain::step::mix64;
+use steadfast_domain::fio_steady_state::{FioSteadyState, SteadyRate};
+use steadfast_domain::random_bits::mix64;
+use steadfast_domain::sequence::{LoadError, StepRole};
 use steadfast_domain::stimulus::{DataPattern, LoadLimits, Order};
 use steadfast_domain::{
     Bench, Demand, Halt, Load, Nanos, Profile, Sequence, SequenceLoad, SequenceStep, Settings,
@@ -21,9 +22,9 @@ use steadfast_domain::{
 const CHECKPOINT_AT_ONCE: Nanos = Nanos::from_secs(59);
 
 /// Statement on every page.
-const LESSER: &str = "ANOTHER TOOL'S TEST: no purge, no steady state; not a method of the PTS";
+const DISCLAIMER: &str = "ANOTHER TOOL'S TEST: no purge, no steady state; not a method of the PTS";
 /// Statement on every page for a sequence that purges.
-const LESSER_PURGED: &str = "ANOTHER TOOL'S TEST: no steady state; not a method of the PTS";
+const DISCLAIMER_PURGED: &str = "ANOTHER TOOL'S TEST: no steady state; not a method of the PTS";
 
 #[derive(Debug, Clone)]
 pub struct SequenceProcedure {
@@ -264,7 +265,7 @@ fn apply_until_steady(
     bench: &mut dyn Bench,
     place: &StepPlace,
     load: &Load,
-    steady: &SteadyEnd,
+    steady: &FioSteadyState,
 ) -> Result<(), Halt> {
     let cut = steady.window.clamp(Nanos::SECOND, CHECKPOINT_AT_ONCE);
     let ramp = (steady.ramp.0 / Nanos::SECOND.0) as usize;
@@ -300,7 +301,7 @@ fn method_of(sequence: &Sequence, settings: &Settings) -> Method {
     Method {
         document: name,
         revision: name,
-        lesser: Some(if sequence.purges() { LESSER_PURGED } else { LESSER }),
+        disclaimer: Some(if sequence.purges() { DISCLAIMER_PURGED } else { DISCLAIMER }),
         write_cache: None,
         active_range_percent: 100,
         ..method::for_profile(Profile::Pts20, settings.class)

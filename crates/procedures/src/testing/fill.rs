@@ -36,7 +36,7 @@ impl FillOnce {
         let method = Method {
             document: "fill",
             revision: "Fill",
-            lesser: Some("FILL: not a method of the PTS"),
+            disclaimer: Some("FILL: not a method of the PTS"),
             ..method::for_profile(Profile::Pts20, request.settings.class)
         };
         let demand = request.settings.demand_or(DEMAND);
@@ -49,7 +49,7 @@ impl Procedure for FillOnce {
         bench.settle(&self.setup.conditions())?;
         bench.purge()?;
         let everything = self.setup.active_range.length;
-        self.setup.amount(PHASE, &WRITES, self.demand, everything).conduct(bench)?;
+        self.setup.load_for_bytes(PHASE, &WRITES, self.demand, everything).conduct(bench)?;
         Ok(())
     }
 

@@ -14,7 +14,7 @@ use crate::parts::{self, EndingsTable, PartFindings, SuitePart, part_amendments}
 use crate::procedure_error::ProcedureError;
 use crate::procedure_spec::{ProcedureSpec, boxed};
 use crate::pts::{method, throughput};
-use crate::report_notation::own;
+use crate::report_notation::PART_SPECIFIC;
 use steadfast_domain::findings::{Exhibit, Facts, FormHeader, Origin, Page, Setting};
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{
@@ -184,7 +184,7 @@ impl Procedure for TkperfRun {
             chapters: self.chapters(record),
             ..frame("TKperf", &self.choices(), record, self.header(record, &studied))
         };
-        parts::with_parts(findings, studied, self.parts.last())
+        parts::add_parts(findings, studied, self.parts.last())
     }
 }
 
@@ -210,7 +210,7 @@ impl TkperfRun {
         RunChoices {
             demands: vec![settings.demand_or(DEMAND)],
             parameters: &[TESTS],
-            preconditioning_text: Some(own(String::new())),
+            preconditioning_text: Some(PART_SPECIFIC.to_owned()),
             ending: disclosure::ending_text(settings.steady_state),
             judged: true,
             rounds_max: Some(settings.rounds_max.unwrap_or(method::ROUNDS_MAX)),

@@ -37,7 +37,7 @@ impl VerifyWrite {
         let method = Method {
             document: "verify-write",
             revision: "Verify-write",
-            lesser: Some("VERIFY-WRITE: a check of the data, not a method of the PTS"),
+            disclaimer: Some("VERIFY-WRITE: a check of the data, not a method of the PTS"),
             // The class decides the write cache and the active range.
             ..method::for_profile(Profile::Pts20, settings.class)
         };
@@ -51,7 +51,7 @@ impl VerifyWrite {
     /// Returns one pass over the active range.
     pub(super) fn pass(&self, phase: &str, pattern: AccessPattern, attempt: u32) -> ContinuousLoad {
         let phase = attempt_phase(phase, attempt);
-        self.setup.amount(&phase, &pattern, self.demand, self.setup.active_range.length)
+        self.setup.load_for_bytes(&phase, &pattern, self.demand, self.setup.active_range.length)
     }
 
     pub(super) fn choices(&self, record: &Record) -> RunChoices<'_> {

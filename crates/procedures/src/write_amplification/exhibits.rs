@@ -124,7 +124,7 @@ impl ProcedureReport for WriteAmplificationTest {
         let results = &run.results;
         let figure = |id: &str, label: String, cell: Option<&CellResult<'_>>| {
             let figure = KeyFigure::new(id, label, cell.and_then(CellResult::value), "")
-                .about(cell.map(|cell| cell.cell.name()));
+                .with_subject(cell.map(|cell| cell.cell.name()));
             match cell.and_then(CellResult::range) {
                 Some(range) if range.is_of_counters => figure.bounded(Some(range.bounds)),
                 range => figure.with_range(range.map(|range| range.bounds)),
@@ -429,8 +429,8 @@ fn cell_columns<'a>() -> [TypedColumn<CellResult<'a>>; 8] {
             0 => Cell::Missing,
             _ => Cell::verdict(result.steady.is_some()),
         }),
-        TypedColumn::number("Last 5, lowest", 3, |result| Some(result.last_values()?.0)),
-        TypedColumn::number("Last 5, highest", 3, |result| Some(result.last_values()?.1)),
+        TypedColumn::number("Last 5, lowest", 3, |result| Some(result.last_values()?.low)),
+        TypedColumn::number("Last 5, highest", 3, |result| Some(result.last_values()?.high)),
         TypedColumn::count("Windows", |result| counted_windows(result)),
         TypedColumn::number("MB/s", 1, |result| rate_of_windows(result)),
     ]

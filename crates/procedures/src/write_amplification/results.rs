@@ -7,7 +7,7 @@ use super::windows::{CountedWindow, amplification, track};
 use crate::common::attempts::{measurements, steps_of};
 use steadfast_domain::measurement::{LogDelta, WriteAmplification};
 use steadfast_domain::steady_state::judge_first_steady;
-use steadfast_domain::{Bytes, EndState, Measurement, Outcome, Record, Step, Verdict};
+use steadfast_domain::{Bytes, EndState, Measurement, Outcome, Record, Step, ValueRange, Verdict};
 
 pub struct AmplificationResults<'a> {
     pub cells: Vec<CellResult<'a>>,
@@ -43,7 +43,7 @@ pub struct SteadyAmplification {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SteadyRange {
     /// Lowest and highest value.
-    pub bounds: (f64, f64),
+    pub bounds: ValueRange,
     /// True if the counters bound the value no better than this; false if it is the range of the
     /// windows.
     pub is_of_counters: bool,
@@ -115,19 +115,17 @@ impl CellResult<'_> {
     /// Returns the range of the values of the steady windows, or what the counters allow where that
     /// is wider.
     pub fn range(&self) -> Option<SteadyRange> {
-        let counters = self.steady?.bounds.map(|bounds| (bounds.low, bounds.high));
+        let counters = self.steady?.bounds.map(|amplification| amplification.bounds());
         let windows = self.verdict.range();
-        let width = |range: Option<(f64, f64)>| range.map_or(-1.0, |(low, high)| high - low);
+        let width = |range: Option<ValueRange>| range.map_or(-1.0, ValueRange::width);
         let is_of_counters = width(counters) > width(windows);
         let bounds = if is_of_counters { counters } else { windows }?;
         Some(SteadyRange { bounds, is_of_counters })
     }
 
-    /// Returns the lowest and the highest value of the last windows that were judged.
-    pub fn last_values(&self) -> Option<(f64, f64)> {
-        let values = &self.verdict.tracks.first()?.values;
-        let low = values.iter().copied().reduce(f64::min)?;
-        Some((low, values.iter().copied().reduce(f64::max)?))
+    /// Returns the range of the values of the last windows that were judged.
+    pub fn last_values(&self) -> Option<ValueRange> {
+        ValueRange::from_values(self.verdict.tracks.first()?.values.iter().copied())
     }
 }
 

@@ -178,7 +178,7 @@ impl WriteAmplificationTest {
         let method = Method {
             document: "write-amplification",
             revision: "Write-amplification",
-            lesser: Some("WRITE-AMPLIFICATION: our own test, not a method of the PTS"),
+            disclaimer: Some("WRITE-AMPLIFICATION: our own test, not a method of the PTS"),
             active_range_percent: 100,
             rounds_max: windows_max,
             criteria,
@@ -201,7 +201,8 @@ impl WriteAmplificationTest {
     /// Returns the sequential writes that fill the used capacity of a cell.
     pub(super) fn fill(&self, cell: &AmplificationCell) -> ContinuousLoad {
         let amount = cell.range.length;
-        let fill = self.setup.amount(&cell.fill_phase(), &FILL_PATTERN, FILL_DEMAND, amount);
+        let fill =
+            self.setup.load_for_bytes(&cell.fill_phase(), &FILL_PATTERN, FILL_DEMAND, amount);
         fill.within(cell.range)
     }
 

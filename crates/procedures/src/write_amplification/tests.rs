@@ -6,7 +6,7 @@ use crate::testing::scripted::{
 };
 use crate::testing::workload::workload;
 use steadfast_domain::findings::{Cell, Exhibit};
-use steadfast_domain::{Bytes, EndState, Measurement, Op, Settings, caveats as ids};
+use steadfast_domain::{Bytes, EndState, Measurement, Op, Settings, ValueRange, caveats as ids};
 
 fn build(
     change: impl FnOnce(&mut Settings),
@@ -145,7 +145,7 @@ fn a_cell_that_keeps_changing_ends_at_its_limit_without_a_value() {
     let results = AmplificationResults::new(&test, &record);
     let cell = &results.cells[1];
     assert_eq!((cell.windows.len(), cell.value()), (40, None));
-    let (low, high) = cell.last_values().unwrap();
+    let ValueRange { low, high } = cell.last_values().unwrap();
     assert!((low / 2.0 - 1.0).abs() < 0.01 && (high / 3.0 - 1.0).abs() < 0.01);
     let findings = test.study(&record);
     assert_eq!(findings.end, EndState::NotSteady);
@@ -244,7 +244,7 @@ fn the_range_of_a_value_is_that_of_its_windows() {
     let (test, record) = conducted(&mut bench);
     let findings = test.study(&record);
     let worst = findings.figure("worst").unwrap();
-    let (low, high) = worst.range.unwrap();
+    let ValueRange { low, high } = worst.range.unwrap();
     assert!((low - 3.0).abs() < 4e-3 && (high - 3.03).abs() < 4e-3, "{low} {high}");
     assert!(!worst.is_bounded);
     assert!(worst.subject.is_some());

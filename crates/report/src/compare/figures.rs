@@ -4,6 +4,7 @@
 use super::side::{ComparedRun, letters};
 use crate::grouping::unique_by;
 use crate::number::{self, signed};
+use steadfast_domain::ValueRange;
 use steadfast_domain::findings::{
     Axis, Cell, Column, KeyFigure, MetricGoal, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
     may_be_noise,
@@ -21,7 +22,7 @@ impl FigureComparison<'_> {
         self.runs[at]?.value
     }
 
-    fn range(&self, at: usize) -> Option<(f64, f64)> {
+    fn range(&self, at: usize) -> Option<ValueRange> {
         self.runs[at]?.range
     }
 
@@ -43,9 +44,8 @@ impl FigureComparison<'_> {
     /// Returns the noise of a run in percent of its value: half the spread of its rounds. `None` if
     /// it is unknown.
     fn noise_percent(&self, at: usize) -> Option<f64> {
-        let (low, high) = self.range(at)?;
         let value = self.value(at).filter(|value| *value != 0.0)?;
-        Some((high - low) / 2.0 / value.abs() * 100.0)
+        Some(self.range(at)?.width() / 2.0 / value.abs() * 100.0)
     }
 }
 

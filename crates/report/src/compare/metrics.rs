@@ -3,7 +3,6 @@
 
 use super::side::ComparedRun;
 use crate::named_run::NamedRun;
-use crate::parts;
 use steadfast_domain::findings::{Cell, Metric, Row, Table};
 use steadfast_domain::{Findings, Op};
 
@@ -26,7 +25,7 @@ pub(super) fn table(sides: &[ComparedRun<'_>]) -> Option<Table> {
 pub fn metrics(runs: &[NamedRun]) -> Table {
     let mut all = Vec::new();
     for NamedRun { name, findings } in runs {
-        all.extend(parts::with_parts(findings).flat_map(|one| rows(name, one)));
+        all.extend(findings.self_and_parts().into_iter().flat_map(|one| rows(name, one)));
     }
     long_table(all)
 }
@@ -60,8 +59,8 @@ fn row(name: &str, findings: &Findings, metric: &Metric) -> Row {
             Cell::text(direction),
             Cell::text(&metric.unit),
             number(Some(metric.value)),
-            number(metric.range.map(|range| range.0)),
-            number(metric.range.map(|range| range.1)),
+            number(metric.range.map(|range| range.low)),
+            number(metric.range.map(|range| range.high)),
             Cell::text(if findings.simulated { "yes" } else { "no" }),
         ],
     )

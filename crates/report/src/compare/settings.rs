@@ -96,9 +96,9 @@ fn settings(findings: &Findings) -> Vec<NamedSetting> {
         value: Some(findings.method.clone()),
     };
     let header = &findings.header;
-    let of_device = header.rows_about(FormSubject::Device).iter();
+    let of_device = header.rows_of(FormSubject::Device).iter();
     let of_device = of_device.filter(|row| row.role == Role::Setting).map(NamedSetting::plain);
-    let blocks = header.blocks.iter().filter(|block| block.about == FormSubject::Procedure);
+    let blocks = header.blocks.iter().filter(|block| block.subject == FormSubject::Procedure);
     let exhibits = findings.chapters.iter().flat_map(|page| &page.exhibits);
     let facts = exhibits.filter_map(Exhibit::as_facts);
     let of_form = std::iter::once(method).chain(of_device).chain(blocks.flat_map(block_settings));
@@ -107,7 +107,7 @@ fn settings(findings: &Findings) -> Vec<NamedSetting> {
 
 /// Returns the facts that distinguish test platforms.
 fn platform(findings: &Findings) -> Vec<NamedSetting> {
-    let rows = findings.header.rows_about(FormSubject::Platform).iter();
+    let rows = findings.header.rows_of(FormSubject::Platform).iter();
     rows.filter(|row| row.role == Role::Identity).map(NamedSetting::plain).collect()
 }
 
@@ -116,7 +116,7 @@ fn device(findings: &Findings) -> Vec<NamedSetting> {
     let mut all: Vec<NamedSetting> =
         front.device.iter().chain(&front.conditions).map(NamedSetting::plain).collect();
     if all.is_empty() {
-        all.extend(header.rows_about(FormSubject::Device).iter().map(NamedSetting::plain));
+        all.extend(header.rows_of(FormSubject::Device).iter().map(NamedSetting::plain));
     }
     if all.is_empty() {
         let known = [("Mfgr", &header.vendor), ("Model No.", &header.model)];

@@ -6,7 +6,7 @@ use super::paint::{FAINT, GRID, INK, LETTERS, SvgDrawing, TextAnchor};
 use steadfast_domain::findings::{Marker, Plot, Scale};
 
 /// Dimensions of a drawing.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 pub struct DrawingSize {
     /// Width of the drawing.
     pub width: f64,
@@ -14,8 +14,12 @@ pub struct DrawingSize {
     height: f64,
     /// Minimum space on the left.
     left: f64,
+    /// Minimum space on the right.
+    right: f64,
     /// Maximum number of legend entries next to the plot; longer legends are placed below it.
     legend_beside: usize,
+    /// True on a web page, where no legend is next to a plot.
+    pub on_page: bool,
 }
 
 impl DrawingSize {
@@ -23,23 +27,38 @@ impl DrawingSize {
     pub fn is_small(&self) -> bool {
         self.width < TALL.width
     }
+
+    /// Returns the same with at least the space that a plot with this area has on either side.
+    pub fn with_margins_of(self, area: [f64; 4]) -> DrawingSize {
+        let [left, _, width, _] = area;
+        // Whole numbers: the margins of a drawing with these margins are the same to the last digit.
+        let (left, right) = (left.ceil(), (self.width - left - width).ceil());
+        DrawingSize { left: self.left.max(left), right: self.right.max(right), ..self }
+    }
 }
 
 /// A drawing as wide as a page: 176 mm in the report, where its letters have 9 points.
-pub const FULL: DrawingSize =
-    DrawingSize { width: 720.0, height: 280.0, left: 92.0, legend_beside: 18 };
+pub const FULL: DrawingSize = DrawingSize {
+    width: 720.0,
+    height: 280.0,
+    left: 92.0,
+    right: 0.0,
+    legend_beside: 18,
+    on_page: false,
+};
+/// The same on a web page.
+pub const PAGE: DrawingSize = DrawingSize { legend_beside: 0, on_page: true, ..FULL };
 /// The same with less height, for reports with many drawings one below the other.
 pub const LOW: DrawingSize = DrawingSize { height: 230.0, ..FULL };
 /// A drawing next to another one, with letters of the same size.
 pub const SMALL: DrawingSize =
-    DrawingSize { width: 350.0, height: 132.0, left: 60.0, legend_beside: 0 };
+    DrawingSize { width: 350.0, height: 132.0, left: 60.0, legend_beside: 0, ..FULL };
 /// One of two drawings on a page of the report form.
 pub const TALL: DrawingSize =
-    DrawingSize { width: 500.0, height: 330.0, left: 76.0, legend_beside: 0 };
+    DrawingSize { width: 500.0, height: 330.0, left: 76.0, legend_beside: 0, ..FULL };
 
 /// A drawing alone on a page of the report form, 273 mm wide, where its letters have 9 points.
-pub const ACROSS: DrawingSize =
-    DrawingSize { width: 1117.0, height: 376.0, left: 92.0, legend_beside: 18 };
+pub const ACROSS: DrawingSize = DrawingSize { width: 1117.0, height: 376.0, ..FULL };
 
 const TOP: f64 = 14.0;
 const BOTTOM: f64 = 52.0;
@@ -119,6 +138,7 @@ pub struct LegendEntry {
 /// An entry of a legend below the plot.
 struct PlacedEntry<'a> {
     left: f64,
+    row: usize,
     entry: &'a LegendEntry,
 }
 
@@ -222,7 +242,7 @@ impl PlotFrame {
         let left = size.left.max(40.0 + label_width(&rulers.y));
         let right = right_axis_width(&rulers);
         let mut marks = marks_within(&plot.markers, &rulers.x);
-        let free = (size.width - left - right - room).max(120.0);
+        let free = (size.width - left - (right + room).max(size.right)).max(120.0);
         let sloping_height = sloping_names_height(&plot.x.scale, free);
         let most = if sloping_height.is_some() {
             free.min(width_with_sloping_names(&plot.x.scale, size.width - left))
@@ -309,43 +329,38 @@ impl PlotFrame {
 
     /// Returns the height of a legend below the plot; 0 if there is none.
     fn legend_height(&self) -> f64 {
-        if self.legend_below && !self.legend.is_empty() {
-            self.legend_rows().len() as f64 * LEGEND_STEP + 4.0
-        } else {
-            0.0
-        }
+        let entries = if self.legend_below { self.placed_legend() } else { Vec::new() };
+        let last_row = entries.iter().map(|entry| entry.row).max();
+        last_row.map_or(0.0, |row| (row + 1) as f64 * LEGEND_STEP + 4.0)
     }
 
-    /// Returns the rows of a legend below the plot, every entry with its left edge: in columns, or
+    /// Returns the places of the entries of a legend below the plot, in their order: in columns, or
     /// one after the other if that takes fewer rows.
-    fn legend_rows(&self) -> Vec<Vec<PlacedEntry<'_>>> {
+    fn placed_legend(&self) -> Vec<PlacedEntry<'_>> {
         let room = self.size.width - 2.0 * LEGEND_LEFT;
         let widths: Vec<f64> = self.legend.iter().map(entry_width).collect();
         let widest = widths.iter().copied().fold(1.0, f64::max);
         let columns = (room / widest).floor().clamp(1.0, 6.0) as usize;
         let deep = self.legend.len().div_ceil(columns).max(1);
-        let mut running: Vec<Vec<PlacedEntry<'_>>> = Vec::new();
-        let mut free = f64::INFINITY;
+        let mut running: Vec<PlacedEntry<'_>> = Vec::new();
+        let (mut row, mut free) = (0, 0.0);
         for (entry, width) in self.legend.iter().zip(&widths) {
-            if free + width > room {
-                running.push(Vec::new());
-                free = 0.0;
+            if free > 0.0 && free + width > room {
+                (row, free) = (row + 1, 0.0);
             }
-            if let Some(row) = running.last_mut() {
-                row.push(PlacedEntry { left: LEGEND_LEFT + free, entry });
-            }
+            running.push(PlacedEntry { left: LEGEND_LEFT + free, row, entry });
             free += width;
         }
-        if running.len() < deep {
+        if row + 1 < deep {
             return running;
         }
         let step = room / columns as f64;
-        let mut rows: Vec<Vec<PlacedEntry<'_>>> = (0..deep).map(|_| Vec::new()).collect();
-        for (index, entry) in self.legend.iter().enumerate() {
-            let left = LEGEND_LEFT + (index / deep) as f64 * step;
-            rows[index % deep].push(PlacedEntry { left, entry });
-        }
-        rows
+        let in_columns = self.legend.iter().enumerate().map(|(index, entry)| PlacedEntry {
+            left: LEGEND_LEFT + (index / deep) as f64 * step,
+            row: index % deep,
+            entry,
+        });
+        in_columns.collect()
     }
 
     /// Returns the position of a value, on the right axis if `right` is true and there is one;
@@ -484,10 +499,8 @@ impl PlotFrame {
 
     fn draw_legend_below(&self, drawing: &mut SvgDrawing) {
         let top = self.area.y(0.0) + self.below + 2.0;
-        for (row, entries) in self.legend_rows().into_iter().enumerate() {
-            for PlacedEntry { left, entry } in entries {
-                draw_entry(drawing, (left, top + row as f64 * LEGEND_STEP), entry);
-            }
+        for PlacedEntry { left, row, entry } in self.placed_legend() {
+            draw_entry(drawing, (left, top + row as f64 * LEGEND_STEP), entry);
         }
     }
 
@@ -499,7 +512,7 @@ impl PlotFrame {
 }
 
 /// Returns the width of the longest label of an axis.
-fn label_width(ruler: &Ruler) -> f64 {
+pub fn label_width(ruler: &Ruler) -> f64 {
     let longest = ruler.labels.iter().map(|label| label.text.chars().count()).max();
     longest.unwrap_or(0) as f64 * LABEL_SIZE * LETTER
 }
@@ -527,6 +540,7 @@ fn name_length(name: &str) -> usize {
 fn draw_entry(drawing: &mut SvgDrawing, at: (f64, f64), entry: &LegendEntry) {
     let (left, y) = at;
     let look = &entry.look;
+    drawing.begin_legend_entry(left, y);
     if let Some(opacity) = look.fill {
         let corners = [(0.0, -5.5), (26.0, -5.5), (26.0, 5.5), (0.0, 5.5)];
         let corners = corners.map(|(dx, dy)| (left + dx, y + dy));
@@ -540,6 +554,7 @@ fn draw_entry(drawing: &mut SvgDrawing, at: (f64, f64), entry: &LegendEntry) {
     }
     let name = shown(&entry.name, NAME_MAX);
     drawing.text((left + LEGEND_MARK, y + 4.5), LEGEND_SIZE, TextAnchor::Start, &name);
+    drawing.end();
 }
 
 /// Returns the height of rows of labels above the plot. Above a right axis they start higher,

@@ -4,7 +4,7 @@
 //! axis are lines over the grid.
 
 use super::axis::{self, Ruler, TickLabel};
-use super::frame::{DrawingSize, LegendEntry, PlotFrame, Rulers, SeriesLook};
+use super::frame::{self, DrawingSize, LegendEntry, PlotFrame, Rulers, SeriesLook};
 use super::lines;
 use super::paint::{
     COLORS, INK, LETTERS, OTHERS, OTHERS_COLOR, SvgDrawing, TextAnchor, color, lighten, plain_dash,
@@ -18,6 +18,9 @@ use steadfast_domain::findings::{Axis, Plot, Scale, Series};
 /// Maximum number of cells in either direction. Beyond it, several cells are combined into one with
 /// the largest of their values.
 const CELLS_MAX: usize = 1000;
+/// Width of the scale bar, and of "none", the key for white cells.
+const BAR_WIDTH: f64 = 18.0;
+const NONE_WIDTH: f64 = 30.0;
 /// Number of shades, without the one for a missing value.
 const SHADES: usize = 64;
 
@@ -34,9 +37,11 @@ struct ScaleBarSpace {
 
 /// Space in drawings as wide as a page.
 const WIDE_SPACE: ScaleBarSpace =
-    ScaleBarSpace { width: super::frame::BESIDE_TIME, gap: 26.0, letters: 34 };
+    ScaleBarSpace { width: frame::BESIDE_TIME, gap: 26.0, letters: 34 };
 /// Space in drawings half as wide.
 const NARROW_SPACE: ScaleBarSpace = ScaleBarSpace { width: 118.0, gap: 12.0, letters: 22 };
+/// Space on a web page if the map has no scale bar.
+const NO_SPACE: ScaleBarSpace = ScaleBarSpace { width: 14.0, gap: 0.0, letters: 0 };
 const ROW_NAMES_MAX: usize = 18;
 /// Colors from light to dark in one hue, in the same order in gray print. Even a single cell of the
 /// lightest is distinguishable from white.
@@ -119,7 +124,13 @@ pub fn draw(plot: &Plot, size: DrawingSize) -> (SvgDrawing, Option<Chart>) {
     };
     let rulers = Rulers { x, y: Ruler::new(&rows_axis(&cells.names).scale, &[]), right: None };
     let row_quantity = plot.y_right.as_ref().map(|axis| axis.label.as_str()).unwrap_or_default();
-    let space = if size.is_small() { NARROW_SPACE } else { WIDE_SPACE };
+    let space = if size.on_page {
+        space_on_page(&colors)
+    } else if size.is_small() {
+        NARROW_SPACE
+    } else {
+        WIDE_SPACE
+    };
     let frame = PlotFrame::with_room(plot, size, rulers, space.width)
         .with_y_titles(row_quantity, "")
         .with_legend_below(legend(&colors, &overlays));
@@ -150,6 +161,17 @@ pub fn draw(plot: &Plot, size: DrawingSize) -> (SvgDrawing, Option<Chart>) {
     let grid = ChartGrid::new(row_quantity, &cells.names, &cells.values, cells.folded);
     let chart = Chart::of_cells(plot, &frame, &overlays, &looks, grid);
     (drawing, Some(chart))
+}
+
+/// Returns no more space than the scale bar needs.
+fn space_on_page(colors: &CellColors) -> ScaleBarSpace {
+    match colors {
+        CellColors::Shades(ruler) => {
+            let labels = frame::label_width(ruler).max(NONE_WIDTH);
+            ScaleBarSpace { width: 16.0 + BAR_WIDTH + 7.0 + labels + 26.0, gap: 16.0, letters: 34 }
+        }
+        CellColors::Colors(_) => NO_SPACE,
+    }
 }
 
 /// Returns the legend of categories and lines.
@@ -196,7 +218,7 @@ fn rows_axis(names: &[String]) -> Axis {
     let every = [1, 2, 5, 10, 20, 25, 50, 100].into_iter().find(|step| *step >= least);
     let every = every.unwrap_or(least);
     let shown = names.iter().enumerate().map(|(index, name)| {
-        if index % every == 0 { super::frame::shown(name, 16) } else { String::new() }
+        if index % every == 0 { frame::shown(name, 16) } else { String::new() }
     });
     Axis::new("", Scale::Categories(shown.collect()))
 }
@@ -293,7 +315,8 @@ fn scale_bar(
     label: &str,
 ) {
     let area = &frame.area;
-    let (left, width, top, height) = (area.x(1.0) + space.gap, 18.0, area.top, area.height - 34.0);
+    let (left, width, top, height) =
+        (area.x(1.0) + space.gap, BAR_WIDTH, area.top, area.height - 34.0);
     let y = |part: f64| top + (1.0 - part) * height;
     let shades: Vec<Vec<Option<f64>>> = (0..SHADES).map(|shade| vec![Some(shade as f64)]).collect();
     let colors: Vec<[u8; 3]> = (0..SHADES).map(shade_color).collect();
@@ -314,7 +337,7 @@ fn scale_bar(
     drawing.frame(left, area.y(0.0) - 15.0, width, 15.0);
     drawing.text((left + width + 7.0, area.y(0.0) - 3.0), LETTERS, TextAnchor::Start, "none");
     let edge = area.x(1.0) + space.width - 8.0;
-    drawing.text_upwards((edge, y(0.5)), 14.0, &super::frame::shown(label, space.letters));
+    drawing.text_upwards((edge, y(0.5)), 14.0, &frame::shown(label, space.letters));
 }
 
 #[cfg(test)]
@@ -402,12 +425,12 @@ mod tests {
         let all: std::collections::BTreeSet<String> =
             twenty.chain([category_color(1, OTHERS)]).collect();
         assert_eq!(all.len(), 21);
-        let drawn = draw(&colors, super::super::frame::FULL).0.finish("");
+        let drawn = draw(&colors, frame::FULL).0.finish("");
         assert!(drawn.contains("RND 4K R") && drawn.contains("others"));
         // The middle of row 1 is at three quarters of the height.
         let line = Series::new("99 %", Stroke::Measured, vec![(0.5, Some(1.0)), (1.5, Some(1.0))]);
         let over = of(Scale::Linear).with(line.on_right());
-        let drawn = draw(&over, super::super::frame::FULL).0.finish("");
+        let drawn = draw(&over, frame::FULL).0.finish("");
         let y = 14.0 + 0.25 * 280.0;
         assert!(drawn.contains("99 %") && drawn.contains(&format!(",{y:.2}")), "{drawn}");
     }

@@ -164,6 +164,12 @@ impl SvgDrawing {
         self.add(format_args!(r#"<g class="legend" data-under="{under}">"#));
     }
 
+    /// Begins an entry of the legend whose mark begins at `left` and has its middle at `y`; ended by
+    /// [`SvgDrawing::end`]. A page's script shows the marks of series on its buttons.
+    pub fn begin_legend_entry(&mut self, left: f64, y: f64) {
+        self.add(format_args!(r#"<g data-mark="{left:.2} {y:.2}">"#));
+    }
+
     pub fn end(&mut self) {
         self.add(format_args!("</g>"));
     }

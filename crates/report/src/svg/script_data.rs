@@ -114,6 +114,11 @@ struct ChartSeries {
 }
 
 impl Chart {
+    /// Returns left, top, width and height of the plot area; `None` for columns in perspective.
+    pub fn area(&self) -> Option<[f64; 4]> {
+        (!self.solid).then_some(self.area)
+    }
+
     /// Returns the chart of a drawing with these looks of its series.
     pub fn new(plot: &Plot, frame: &PlotFrame, looks: &[SeriesLook], zoom: bool) -> Chart {
         let area = &frame.area;

@@ -15,6 +15,9 @@ use steadfast_domain::{Caveat, EndState, Findings};
 /// Maximum number of plots; those of changed metrics come first.
 const PLOTS_MAX: usize = 24;
 
+/// Maximum number of plots that page one repeats in small.
+const FRONT_PLOTS_MAX: usize = 4;
+
 /// Maximum number of rows of changes that are printed.
 const PRINTED_CHANGES_MAX: usize = 40;
 
@@ -82,7 +85,7 @@ impl ProcedureTrend {
     /// Returns the trend as findings, which print as text, HTML, JSON and CSV.
     pub fn findings(&self, software: &str) -> Findings {
         let plots = self.plots();
-        let plot_ids: Vec<String> = plots.iter().map(|plot| plot.id.clone()).collect();
+        let front_plots = plots.iter().take(FRONT_PLOTS_MAX).map(|plot| plot.id.clone()).collect();
         let mut summary: Vec<Table> = self.changes_table().into_iter().collect();
         summary.push(self.runs_table());
         summary.extend(self.left_out_table());
@@ -102,13 +105,12 @@ impl ProcedureTrend {
             model: self.model.clone(),
             ..FormHeader::default()
         };
-        let first = self.runs.first().map_or(0, |run| run.begin_unix_ms);
-        let last = self.runs.last().map_or(0, |run| run.begin_unix_ms);
         let mut findings = Findings {
             id: format!("trend-{}", self.procedure),
             method: self.method.clone(),
             simulated: self.simulated,
-            run_unix_ms: (first, last),
+            began_unix_ms: self.runs.first().map_or(0, |run| run.begin_unix_ms),
+            ended_unix_ms: self.runs.last().map_or(0, |run| run.begin_unix_ms),
             software: software.to_owned(),
             end: if self.is_good() { EndState::Complete } else { EndState::Failed },
             ending: self.outcome(),
@@ -120,7 +122,7 @@ impl ProcedureTrend {
             ..Findings::new(&format!("Trend: {}", self.title), header)
         };
         findings.front.tables = on_page_one;
-        findings.front.plots = plot_ids;
+        findings.front.plots = front_plots;
         findings.summary = summary.into_iter().map(Exhibit::Table).collect();
         findings
     }
@@ -341,8 +343,8 @@ impl ProcedureTrend {
                         Cell::text(&metric.metric.point),
                         Cell::text(&metric.metric.unit),
                         number(metric.values[at]),
-                        number(range.map(|range| range.0)),
-                        number(range.map(|range| range.1)),
+                        number(range.map(|range| range.low)),
+                        number(range.map(|range| range.high)),
                         number(metric.levels[at]),
                         number(metric.noise_percent),
                         Cell::text(if change.is_some() { "yes" } else { "no" }),

@@ -113,7 +113,7 @@ impl TrendRun {
         let fact = |ids: &[&str]| fact(&run.findings, ids).and_then(|found| found.value.clone());
         TrendRun {
             name: run.name.clone(),
-            begin_unix_ms: run.findings.run_unix_ms.0,
+            begin_unix_ms: run.findings.began_unix_ms,
             firmware: fact(&FIRMWARE),
             kernel: fact(&KERNEL),
             host: fact(&HOST),
@@ -166,7 +166,7 @@ pub(super) fn select(
     let mut of_procedure: Vec<NamedRun> =
         runs.iter().filter_map(|run| with_procedure(run, &procedure)).collect();
     // Runs that began at the same time keep the order in which they were given.
-    of_procedure.sort_by_key(|run| run.findings.run_unix_ms.0);
+    of_procedure.sort_by_key(|run| run.findings.began_unix_ms);
     let (of_procedure, copies) = without_copies(of_procedure);
     let newest = of_procedure.last().map(|run| run.name.clone());
     let (series, others): (Vec<NamedRun>, Vec<NamedRun>) =
@@ -247,8 +247,9 @@ fn with_procedure(run: &NamedRun, id: &str) -> Option<NamedRun> {
     };
     let own = procedures(&run.findings).into_iter().find(|one| one.id == id);
     let mut findings = own.or_else(|| is_planned().then_some(&run.findings))?.clone();
-    if findings.run_unix_ms.0 == 0 {
-        findings.run_unix_ms = run.findings.run_unix_ms;
+    if findings.began_unix_ms == 0 {
+        findings.began_unix_ms = run.findings.began_unix_ms;
+        findings.ended_unix_ms = run.findings.ended_unix_ms;
     }
     Some(NamedRun { name: run.name.clone(), findings })
 }
@@ -268,7 +269,7 @@ fn without_copies(runs: Vec<NamedRun>) -> (Vec<NamedRun>, Vec<LeftOutRun>) {
         match kept.iter().find(|other| is_same_run(&other.findings, &run.findings)) {
             Some(other) => copies.push(LeftOutRun {
                 reason: format!("a copy of {}; counted once", other.name),
-                begin_unix_ms: run.findings.run_unix_ms.0,
+                begin_unix_ms: run.findings.began_unix_ms,
                 name: run.name,
             }),
             None => kept.push(run),
@@ -282,9 +283,9 @@ fn is_same_run(one: &Findings, other: &Findings) -> bool {
         let value = |findings| fact(findings, ids).map(|found| found.value.clone());
         value(one) == value(other)
     };
-    let begin = one.run_unix_ms.0;
+    let begin = one.began_unix_ms;
     begin != 0
-        && begin == other.run_unix_ms.0
+        && begin == other.began_unix_ms
         && !simulated(one)
         && one.metrics == other.metrics
         && has_same_fact(&SERIAL)
@@ -308,7 +309,7 @@ fn uncounted_parts(run: &NamedRun, id: &str) -> Option<LeftOutRun> {
     } else {
         return None;
     };
-    let begin_unix_ms = findings.run_unix_ms.0;
+    let begin_unix_ms = findings.began_unix_ms;
     Some(LeftOutRun { name: format!("{}, parts", run.name), begin_unix_ms, reason })
 }
 
@@ -326,7 +327,7 @@ fn unfit(findings: &Findings) -> Option<String> {
 fn left_out_run(run: &NamedRun) -> LeftOutRun {
     LeftOutRun {
         name: run.name.clone(),
-        begin_unix_ms: run.findings.run_unix_ms.0,
+        begin_unix_ms: run.findings.began_unix_ms,
         reason: unfit(&run.findings).unwrap_or_default(),
     }
 }

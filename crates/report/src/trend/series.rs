@@ -1,6 +1,7 @@
 //! The trend of one metric: level changes, noise and the comparison with a baseline.
 
 use std::ops::Range;
+use steadfast_domain::ValueRange;
 use steadfast_domain::findings::{Metric, MetricGoal, may_be_noise};
 use steadfast_domain::level_changes::{LevelSearch, ln_p_of_difference};
 
@@ -51,8 +52,8 @@ pub struct MetricTrend {
     pub metric: Metric,
     /// Value in each run.
     pub values: Vec<Option<f64>>,
-    /// Lowest and highest round of each run's measurement window.
-    pub ranges: Vec<Option<(f64, f64)>>,
+    /// Range of the rounds of each run's measurement window.
+    pub ranges: Vec<Option<ValueRange>>,
     /// Standard deviation of a run's value in percent of its level; `None` if unknown.
     pub noise_percent: Option<f64>,
     /// True if that noise follows from the measurement windows: the runs themselves differ less.
@@ -140,8 +141,7 @@ fn threshold(mut ln_ps: Vec<f64>, false_alarms: f64) -> f64 {
 
 /// Returns the relative standard error of a metric's value, from the rounds of its window.
 fn window_error(metric: &Metric) -> Option<f64> {
-    let (low, high) = metric.range?;
-    let sigma = (high - low) / RANGE_OF_FIVE / metric.value;
+    let sigma = metric.range?.width() / RANGE_OF_FIVE / metric.value;
     (sigma.is_finite() && sigma >= 0.0).then_some(sigma / WINDOW_ROUNDS.sqrt())
 }
 
@@ -295,7 +295,7 @@ mod tests {
     #[test]
     fn a_window_of_five_rounds_gives_the_error_of_its_mean() {
         let metric = Metric::new("iops", "x", Some(1000.0), "IOPS").unwrap();
-        let with_range = metric.clone().with_range(Some((988.37, 1011.63)));
+        let with_range = metric.clone().with_range(Some(ValueRange::new(988.37, 1011.63)));
         assert!((window_error(&with_range).unwrap() - 0.01 / 5_f64.sqrt()).abs() < 1e-6);
         assert_eq!(window_error(&metric), None);
     }

@@ -56,13 +56,16 @@ addEventListener("load", () => {
   const corner = tipOver(cells, 0.99, 0.99);
   document.querySelector(".theme button").click();
   const theme = document.documentElement.dataset.theme;
+  const stroke = (shape) => shape?.querySelector("[stroke]")?.getAttribute("stroke");
+  const strange = figures.flatMap((one) => [...one.querySelectorAll(".keys button[aria-pressed]")].filter(
+    (key, at) => !stroke(key) || stroke(key) !== stroke(one.querySelector(`g[data-series="${at}"]`)))).length;
   const wide = document.documentElement.scrollWidth - document.documentElement.clientWidth;
   const small = [...document.querySelectorAll("main :not(svg):not(svg *):not(script):not(style)")]
     .filter((one) => one.checkVisibility() && parseFloat(getComputedStyle(one).fontSize) < 11.9).length;
   document.documentElement.dataset.probe = JSON.stringify({
-    errors, column, floor, cell, corner, tip_text, cursors, hidden, zoomed, drawn, back, first, theme, wide, small,
+    errors, column, floor, cell, corner, tip_text, cursors, hidden, zoomed, drawn, back, first, theme, strange, wide, small,
     skip: document.querySelectorAll("a.skip").length,
-    named: document.querySelectorAll('svg[role="img"][aria-label]').length === document.querySelectorAll("svg").length,
+    named: document.querySelectorAll('svg[role="img"][aria-label]').length === document.querySelectorAll("svg:not([aria-hidden])").length,
   });
 });
 </script></head>"#;
@@ -119,6 +122,7 @@ fn the_page_answers_to_a_pointer_and_fits_a_telephone() {
     assert_eq!(found["first"], "4", "sorted by its greatest number: {found}");
     assert_eq!((&found["theme"], &found["named"]), (&"dark".into(), &true.into()), "{found}");
     assert_eq!(found["skip"], 2);
+    assert_eq!(found["strange"], 0, "the mark of a button is that of its series: {found}");
     for width in [500, 1200] {
         let found = probe(&page, width).unwrap();
         assert_eq!((&found["wide"], &found["small"]), (&0.into(), &0.into()), "{width}: {found}");

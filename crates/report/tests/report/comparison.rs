@@ -6,7 +6,7 @@ use steadfast_domain::findings::{
     Plot, PlotKind, Row, Setting, Stroke, Table,
 };
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::{Bytes, Caveat, CaveatKind, EndState, Findings};
+use steadfast_domain::{Bytes, Caveat, CaveatKind, EndState, Findings, ValueRange};
 use steadfast_report::{
     COMPARED_MAX, CompareError, GroupTarget, NamedRun, StudiedTarget, TargetEnd, combined_findings,
     compare, html, metrics, pdf, svg, tables, text,
@@ -46,12 +46,12 @@ fn blocks(serial: &str, demand: &str, cpu: &str) -> Vec<FormBlock> {
             "Test Platform",
             [Setting::identity("CPU", cpu), Setting::outcome("Test ID No.", serial)],
         )
-        .about(FormSubject::Platform),
+        .with_subject(FormSubject::Platform),
         FormBlock::new(
             "Device Under Test",
             [Setting::identity("S/N", serial), set("write-cache", "Write Cache", "disabled")],
         )
-        .about(FormSubject::Device),
+        .with_subject(FormSubject::Device),
         FormBlock::new(
             "Set Up Parameters",
             [set("active-range", "AR", "100%"), Setting::outcome("SS Rounds", serial)],
@@ -163,7 +163,7 @@ fn measured(number: u32, factor: f64) -> NamedRun {
     let cell = |size: usize, mix: usize| {
         let value = super::IOPS[size][mix] * factor;
         let pattern = AccessPattern::random(Bytes((super::SIZES[size] * 1024.0) as u64), MIX[mix]);
-        let range = Some((value * 0.99, value * 1.01));
+        let range = Some(ValueRange::new(value * 0.99, value * 1.01));
         let iops = Metric::new("iops", &pattern.to_string(), Some(value), "IOPS").unwrap();
         let art = Metric::new("art", &pattern.to_string(), Some(1e3 / value), "ms").unwrap();
         [iops.with_range(range).with_pattern(&pattern), art.with_pattern(&pattern)]
@@ -173,7 +173,7 @@ fn measured(number: u32, factor: f64) -> NamedRun {
     run.findings.front.figures = vec![
         KeyFigure::new("r", "RND 4K read", Some(407_395.3 * factor), "IOPS"),
         KeyFigure::new("w", "RND 4K write", Some(61_969.4 * factor), "IOPS")
-            .with_range(Some((61_000.0 * factor, 62_900.0 * factor))),
+            .with_range(Some(ValueRange::new(61_000.0 * factor, 62_900.0 * factor))),
     ];
     run
 }
@@ -207,7 +207,7 @@ fn the_noise_of_every_run_is_stated() {
     for (run, width) in runs.iter_mut().zip([0.01, 0.02, 0.3]) {
         run.findings.front.figures = vec![
             KeyFigure::new("w", "RND 4K write", Some(100.0), "IOPS")
-                .with_range(Some((100.0 * (1.0 - width), 100.0 * (1.0 + width)))),
+                .with_range(Some(ValueRange::new(100.0 * (1.0 - width), 100.0 * (1.0 + width)))),
             KeyFigure::new("r", "RND 4K read", Some(100.0), "IOPS"),
         ];
     }
@@ -249,7 +249,7 @@ fn figures_of_different_subjects_are_not_compared() {
     let run = |cell: &str, value: f64| {
         let mut found = findings(false);
         found.front.figures = vec![
-            KeyFigure::new("best", cell, Some(value), "").about(Some(cell.to_owned())),
+            KeyFigure::new("best", cell, Some(value), "").with_subject(Some(cell.to_owned())),
             KeyFigure::new("knee", cell, Some(value), "IOPS"),
         ];
         found
@@ -268,8 +268,9 @@ fn figures_of_different_subjects_are_not_compared() {
 fn answers_that_are_equal_within_the_noise_are_left_out() {
     let portrait = |factor: f64| {
         let figure = |id: &str, value: f64| KeyFigure::new(id, id, Some(value), "IOPS");
-        let ranged =
-            |id: &str, value: f64| figure(id, value).with_range(Some((value * 0.99, value * 1.01)));
+        let ranged = |id: &str, value: f64| {
+            figure(id, value).with_range(Some(ValueRange::new(value * 0.99, value * 1.01)))
+        };
         let text = (factor > 1.0).then(|| "no drop".to_owned());
         let amount = (factor == 1.0).then_some(3.0);
         let mut found = findings(false);
@@ -424,7 +425,8 @@ fn the_report_over_all_targets_has_the_caveats_of_runs_and_parts_of_each() {
         })
         .collect();
     let whole = combined_findings(targets.iter()).unwrap().unwrap();
-    let caveats: Vec<&Caveat> = whole.with_parts().flat_map(|part| &part.caveats).collect();
+    let caveats: Vec<&Caveat> =
+        whole.self_and_parts().into_iter().flat_map(|part| &part.caveats).collect();
     for name in &names {
         for text in [format!("{name} had a gap."), format!("A part on {name} had one.")] {
             assert!(caveats.iter().any(|caveat| caveat.text.ends_with(&text)), "{text}");
@@ -545,17 +547,17 @@ fn titles_and_headers_claim_nothing_that_is_of_one_run_alone() {
         run
     };
     let mut runs = [of(0, "4 to 8"), of(1, "1 to 5")];
-    runs[0].findings.header.lesser = Some("PROFILE QUICK".into());
+    runs[0].findings.header.disclaimer = Some("PROFILE QUICK".into());
     let both = compare(&runs).unwrap();
-    assert_eq!(both.header.lesser.as_deref(), Some("A: PROFILE QUICK"));
+    assert_eq!(both.header.disclaimer.as_deref(), Some("A: PROFILE QUICK"));
     assert!(!all_plots(&both).iter().any(|plot| plot.title.contains("rounds")));
     let titles: Vec<&str> = all_plots(&both).iter().map(|plot| plot.title.as_str()).collect();
     assert!(titles.iter().any(|title| title.starts_with("Measurement window")), "{titles:?}");
-    runs[1].findings.header.lesser = Some("PROFILE TKPERF".into());
-    let lesser = |runs: &[NamedRun]| compare(runs).unwrap().header.lesser;
-    assert_eq!(lesser(&runs).as_deref(), Some("A: PROFILE QUICK; B: PROFILE TKPERF"));
-    runs[1].findings.header.lesser = runs[0].findings.header.lesser.clone();
-    assert_eq!(lesser(&runs).as_deref(), Some("PROFILE QUICK"));
+    runs[1].findings.header.disclaimer = Some("PROFILE TKPERF".into());
+    let disclaimer = |runs: &[NamedRun]| compare(runs).unwrap().header.disclaimer;
+    assert_eq!(disclaimer(&runs).as_deref(), Some("A: PROFILE QUICK; B: PROFILE TKPERF"));
+    runs[1].findings.header.disclaimer = runs[0].findings.header.disclaimer.clone();
+    assert_eq!(disclaimer(&runs).as_deref(), Some("PROFILE QUICK"));
 }
 
 #[test]

@@ -1,8 +1,12 @@
 //! No two texts of a drawing overlap and none is clipped, over many random drawings.
 
-use steadfast_domain::findings::{Axis, Marker, Plot, PlotKind, Scale, Series, Stroke, TimeUnit};
+use super::PRINTED;
+use steadfast_domain::Findings;
+use steadfast_domain::findings::{
+    Axis, Exhibit, FormHeader, Marker, Page, Plot, PlotKind, Scale, Series, Stroke, TimeUnit,
+};
 use steadfast_domain::random_bits::mix64;
-use steadfast_report::svg;
+use steadfast_report::{html, svg};
 
 /// Number of drawings.
 const DRAWING_COUNT: usize = 503;
@@ -146,29 +150,67 @@ fn projection(text: &TextBox, direction: (f64, f64)) -> (f64, f64) {
     (along.into_iter().fold(f64::MAX, f64::min), along.into_iter().fold(f64::MIN, f64::max))
 }
 
+/// Asserts that no text of a drawing overlaps another or leaves it; returns the number of texts.
+fn assert_readable(name: &str, drawing: &str) -> usize {
+    let size = |name: &str| attribute(drawing, name).unwrap().parse::<f64>().unwrap();
+    let (width, height) = (size("width"), size("height"));
+    let all = boxes(drawing);
+    for (index, one) in all.iter().enumerate() {
+        let inside = one
+            .corners
+            .iter()
+            .all(|(x, y)| (-0.5..=width + 0.5).contains(x) && (-0.5..=height + 0.5).contains(y));
+        let (text, corners) = (&one.text, &one.corners);
+        assert!(inside, "{name}: '{text}' {corners:?} leaves {width} x {height}");
+        if let Some(other) = all[index + 1..].iter().find(|other| overlap(one, other)) {
+            panic!("{name}: '{text}' meets '{}'", other.text);
+        }
+    }
+    all.len()
+}
+
 #[test]
 fn no_two_texts_of_a_drawing_meet_and_none_leaves_it() {
     let mut random = SplitMix64(10_007);
     let mut texts = 0;
     for number in 0..DRAWING_COUNT {
         let plot = random.plot();
-        let drawing = svg(&plot);
-        let size = |name: &str| attribute(&drawing, name).unwrap().parse::<f64>().unwrap();
-        let (width, height) = (size("width"), size("height"));
-        let all = boxes(&drawing);
-        texts += all.len();
-        for (index, one) in all.iter().enumerate() {
-            let inside = one.corners.iter().all(|(x, y)| {
-                (-0.5..=width + 0.5).contains(x) && (-0.5..=height + 0.5).contains(y)
-            });
-            let (kind, text) = (plot.kind, &one.text);
-            let corners = &one.corners;
-            let leaves = format!("'{text}' {corners:?} leaves {width} x {height}");
-            assert!(inside, "drawing {number} ({kind:?}): {leaves}");
-            if let Some(other) = all[index + 1..].iter().find(|other| overlap(one, other)) {
-                panic!("drawing {number} ({kind:?}): '{text}' meets '{}'", other.text);
-            }
-        }
+        texts += assert_readable(&format!("drawing {number} ({:?})", plot.kind), &svg(&plot));
     }
     assert!(texts > 10_007, "{texts}");
+}
+
+/// Returns the numbers of a JSON array, whose end is the first ']'.
+fn numbers(text: &str) -> Vec<f64> {
+    text.split(']').next().unwrap().split(',').map(|part| part.parse().unwrap()).collect()
+}
+
+#[test]
+fn the_plots_of_a_web_page_have_the_same_edges() {
+    let mut random = SplitMix64(4711);
+    for number in 0..23 {
+        // Categories with names that slope and marks at the right edge narrow a plot.
+        let mut plots: Vec<Plot> = (0..7).map(|_| random.plot()).collect();
+        plots.push(super::pictures::heat());
+        for (at, plot) in plots.iter_mut().enumerate() {
+            plot.id = format!("p{at}");
+        }
+        let exhibits = plots.into_iter().map(Exhibit::Plot).collect();
+        let page = html(
+            &Findings {
+                form_pages: vec![Page::new("Plots", exhibits)],
+                ..Findings::new("Plots", FormHeader::default())
+            },
+            &PRINTED,
+        );
+        let areas: Vec<Vec<f64>> = page.split("\"area\":[").skip(1).map(numbers).collect();
+        assert!(areas.len() > 6, "{number}: {areas:?}");
+        let edges = |area: &[f64]| (area[0].round(), (area[0] + area[2]).round());
+        for area in &areas {
+            assert_eq!(edges(area), edges(&areas[0]), "{number}: {areas:?}");
+        }
+        for (at, drawing) in page.split("<svg").skip(1).enumerate() {
+            assert_readable(&format!("page {number}, drawing {at}"), &format!("<svg{drawing}"));
+        }
+    }
 }

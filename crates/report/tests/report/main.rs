@@ -114,7 +114,7 @@ fn header() -> FormHeader {
     FormHeader {
         issuer: "SNIA SSS TWG".into(),
         specification: "Solid State Storage Performance Test Spec (PTS)".into(),
-        lesser: None,
+        disclaimer: None,
         test: "IOPS Test (REQUIRED)".into(),
         subtitle: "IOPS - Block Size x RW Mix Matrix".into(),
         revision: "PTS-E 2.0".into(),
@@ -137,7 +137,8 @@ fn findings(simulated: bool) -> Findings {
         method: "Method of PTS 2.0.x as in docs/methods.md".into(),
         headline: "PTS-E 2.0  WCD  T4/Q32  DP=RND  AR100  Aln=BS".into(),
         simulated,
-        run_unix_ms: (1_453_234_260_000, 1_453_300_000_000),
+        began_unix_ms: 1_453_234_260_000,
+        ended_unix_ms: 1_453_300_000_000,
         digest: "0123456789abcdef0123456789abcdef".into(),
         software: "steadfast 0.1.0".into(),
         ending: "Steady state in rounds 3 to 7 of 7.".into(),
@@ -469,16 +470,16 @@ fn every_page_of_a_lesser_profile_says_so_and_none_names_the_pts() {
     let mut lesser = findings(false);
     lesser.header.issuer = "Steadfast".into();
     lesser.header.specification = "Profile quick".into();
-    lesser.header.lesser = Some("PROFILE QUICK: a look".into());
+    lesser.header.disclaimer = Some("PROFILE QUICK: a look".into());
     lesser.header.test = "IOPS Test".into();
     lesser.header.revision = "Quick-E".into();
     let page = html(&lesser, &PRINTED);
     // Of the form's five pages, the one with the table repeats the summary and is omitted.
     let pages = lesser.form_pages.len() - 1 + lesser.chapters.len();
-    assert_eq!(page.matches("<p class=\"lesser\">PROFILE QUICK: a look</p>").count(), pages);
+    assert_eq!(page.matches("<p class=\"disclaimer\">PROFILE QUICK: a look</p>").count(), pages);
     assert!(!page.contains("SNIA SSS TWG") && !page.contains("Solid State Storage"));
     let full = html(&findings(false), &PRINTED);
-    assert!(full.contains("SNIA SSS TWG") && !full.contains("class=\"lesser\""));
+    assert!(full.contains("SNIA SSS TWG") && !full.contains("class=\"disclaimer\""));
 }
 
 #[test]

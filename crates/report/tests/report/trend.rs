@@ -6,7 +6,7 @@ use steadfast_domain::findings::{
     Cell, Exhibit, FormBlock, FormSubject, FrontPage, Metric, Origin, Row, Setting,
 };
 use steadfast_domain::random_bits::mix64;
-use steadfast_domain::{EndState, Findings};
+use steadfast_domain::{EndState, Findings, ValueRange};
 use steadfast_report::{
     NamedRun, ProcedureTrend, TrendBaseline, TrendError, TrendOptions, TrendVerdict, html,
 };
@@ -34,7 +34,7 @@ fn metrics(run: u64, factor: f64) -> Vec<Metric> {
             ("mrt", art * 5.0, "ms"),
             ("temperature", 40.0, "C"),
         ] {
-            let range = Some((value * 0.995, value * 1.005));
+            let range = Some(ValueRange::new(value * 0.995, value * 1.005));
             all.push(Metric::new(name, point, Some(value), unit).unwrap().with_range(range));
         }
     }
@@ -50,11 +50,11 @@ fn run(number: u64, factor: f64) -> NamedRun {
             "Device",
             [Setting::identity("Serial number", "S1"), Setting::identity("Firmware", "F1")],
         )
-        .about(FormSubject::Device),
+        .with_subject(FormSubject::Device),
         FormBlock::new("Test", [Setting::new("demand", "Demand", "T4Q32", Origin::Profile)]),
     ];
     found.metrics = metrics(number, factor);
-    found.run_unix_ms = (number * DAY_MS, number * DAY_MS + 1000);
+    (found.began_unix_ms, found.ended_unix_ms) = (number * DAY_MS, number * DAY_MS + 1000);
     found.end = EndState::Steady;
     NamedRun { name: format!("run-{number}"), findings: found }
 }
@@ -104,7 +104,7 @@ fn rates_and_times_change_at_the_right_run_and_for_the_worse() {
     }
     assert!(!found.is_good());
     let page = found.findings("test");
-    assert_eq!((page.end, page.front.plots.len()), (EndState::Failed, 6));
+    assert_eq!((page.end, page.front.plots.len()), (EndState::Failed, 4));
     assert_eq!(rows(&page, "trend-changes").len(), 6);
     assert_eq!(rows(&page, "trend-runs")[11].head, "12: run-12");
     assert_eq!(page.long_tables[0].rows.len(), 20 * 6);

@@ -96,7 +96,7 @@ fn saved(preset: &CrystalDiskMark, findings: &Findings) -> SavedResult {
                 seconds(preset.interval)
             ),
         ),
-        ("Date", date(findings.run_unix_ms.1)),
+        ("Date", date(findings.ended_unix_ms)),
         ("Comment", format!("{SOFTWARE}, the tests of CrystalDiskMark 8 on Linux")),
     ];
     SavedResult {

@@ -898,7 +898,7 @@ fn written_blocks_are_sampled_by_their_content() {
     for block in 0..503usize {
         for word in 0..256 {
             let at = block * 4096 + word * 8;
-            let random = steadfast_domain::step::mix64(at as u64).to_le_bytes();
+            let random = steadfast_domain::random_bits::mix64(at as u64).to_le_bytes();
             content[at..at + 8].copy_from_slice(&random);
         }
     }

@@ -122,12 +122,12 @@ fn assert_refusals(here: &Path) {
     let limits = "bad.toml: this is a file of limits";
     let command = "steadfast check RUN_DIR --limits bad.toml";
     refuse(here, "compare one bad.toml", &[limits, command]);
-    std::fs::write(here.join("new.json"), "{\"version\": 3, \"title\": \"IOPS\"}").unwrap();
-    let expected = ["new.json cannot be used", "findings are of version 3", "steadfast study"];
+    std::fs::write(here.join("new.json"), "{\"version\": 4, \"title\": \"IOPS\"}").unwrap();
+    let expected = ["new.json cannot be used", "findings are of version 4", "steadfast study"];
     refuse(here, "compare one new.json", &expected);
     refuse(here, "check new.json --list", &expected);
     // Of this version, and cut: its digest is missing.
-    std::fs::write(here.join("cut.json"), "{\"version\": 2, \"title\": \"IOPS\"}").unwrap();
+    std::fs::write(here.join("cut.json"), "{\"version\": 3, \"title\": \"IOPS\"}").unwrap();
     refuse(here, "compare one cut.json", &["cut.json cannot be used", "no SHA-256"]);
     std::fs::write(here.join("none.json"), "{\"title\": \"IOPS\"}").unwrap();
     refuse(here, "compare one none.json", &["none.json cannot be used", "contains no findings"]);

@@ -5,7 +5,7 @@ use super::synthetic_captures::{sized_device, write_trace};
 use serde_json::Value;
 use std::path::Path;
 use steadfast_domain::io_event::RESPONSE_UNKNOWN;
-use steadfast_domain::step::mix64;
+use steadfast_domain::random_bits::mix64;
 use steadfast_domain::stimulus::Pace;
 use steadfast_domain::{
     Bytes, CaptureConditions, IoEvent, IoOp, IoStream, Measurement, Record, Stimulus,

@@ -88,7 +88,7 @@ fn long_names_are_refused_in_few_words() {
         (&["report"], "b.xml", "<root><@/></root>", &["-o", "r"]),
         (&["report"], "a.csv", "'Test Type,Test Description\n@\n", &["-o", "r"]),
         (&["report"], "a.txt", "@\n", &["-o", "r"]),
-        (&["report"], "f.json", "{\"version\": 2, \"@\": 1}", &["-o", "r"]),
+        (&["report"], "f.json", "{\"version\": 3, \"@\": 1}", &["-o", "r"]),
         (&["trace", "import"], "a.log", "@,R,0,4096\n", import),
         (&["trace", "import"], "b.log", "fio version 2 iolog\n@ add\n", &["-o", "out.parquet"]),
         (&["measure", "--workload"], "w.toml", "format = \"@\"\n@ = 1\n", &target),
@@ -313,7 +313,7 @@ fn no_flipped_bit_changes_findings_unseen() {
     let mut refused = 0;
     for number in 0..FLIPS {
         let mut flipped = whole.clone();
-        let at = steadfast_domain::step::mix64(number);
+        let at = steadfast_domain::random_bits::mix64(number);
         flipped[at as usize % whole.len()] ^= 1 << ((at >> 32) % 8);
         match steadfast_report::parse_findings(&flipped) {
             Err(_) => refused += 1,
@@ -324,7 +324,7 @@ fn no_flipped_bit_changes_findings_unseen() {
     assert!(refused > FLIPS * 9 / 10, "{refused}");
     // The commands check the digest, and name the way out; a run directory is computed again.
     let mut changed: serde_json::Value = serde_json::from_slice(&whole).unwrap();
-    changed["run_unix_ms"][0] = 10_007.into();
+    changed["began_unix_ms"] = 10_007.into();
     let changed = changed.to_string();
     fs::write(here.join("alone.json"), &changed).unwrap();
     for command in

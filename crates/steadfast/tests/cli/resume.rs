@@ -76,7 +76,7 @@ fn moments(seed: u64, count: u64, steps: usize, milliseconds: Range<u64>) -> Vec
     let Range { start: least, end: most } = milliseconds;
     (0..count)
         .map(|n| {
-            let random = steadfast_domain::step::mix64(seed.wrapping_add(n));
+            let random = steadfast_domain::random_bits::mix64(seed.wrapping_add(n));
             KillPoint { steps, delay: Duration::from_millis(least + random % (most - least)) }
         })
         .collect()

@@ -15,7 +15,7 @@ const SIZE: usize = 64 << 20;
 /// Writes a file that stands for somebody's data; returns its content.
 fn write_precious_file(path: &Path) -> Vec<u8> {
     let seed = path.as_os_str().len() as u64;
-    let words = (0..1 << 16).map(|n| steadfast_domain::step::mix64(seed + n).to_le_bytes());
+    let words = (0..1 << 16).map(|n| steadfast_domain::random_bits::mix64(seed + n).to_le_bytes());
     let piece: Vec<u8> = words.flatten().collect();
     let content = piece.repeat(SIZE / piece.len());
     fs::write(path, &content).unwrap();

@@ -210,7 +210,7 @@ fn mutated_logs_that_can_be_read_are_reported_without_a_panic() {
     let mut draws = 7u64;
     let mut below = |bound: usize| {
         draws += 1;
-        (steadfast_domain::step::mix64(draws) % bound as u64) as usize
+        (steadfast_domain::random_bits::mix64(draws) % bound as u64) as usize
     };
     let mut shown = 0;
     for _ in 0..1_009 {

@@ -7,8 +7,8 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 use steadfast_domain::io_event::CapturedDevice;
+use steadfast_domain::random_bits::mix64;
 use steadfast_domain::sequence::{Amount, SequenceEnd};
-use steadfast_domain::step::mix64;
 use steadfast_domain::{
     Bytes, CaptureConditions, IoEvent, IoOp, IoStream, Layer, Nanos, SequenceLoad,
 };

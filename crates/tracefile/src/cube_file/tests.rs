@@ -5,7 +5,7 @@ use crate::error::TraceError;
 use crate::parquet::{Footer, SharedMedium, footer};
 use std::io::Cursor;
 use steadfast_domain::io_event::{CapturedDevice, CommandName, RangeInStep};
-use steadfast_domain::step::mix64;
+use steadfast_domain::random_bits::mix64;
 use steadfast_domain::{FineHistogram, IoOp, Layer};
 
 const STEP_NS: u64 = 1_000_000_000;

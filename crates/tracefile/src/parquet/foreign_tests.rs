@@ -22,7 +22,7 @@ use std::io::Cursor;
 use std::sync::Arc;
 use steadfast_domain::IoEvent;
 use steadfast_domain::io_event::CommandName;
-use steadfast_domain::step::mix64;
+use steadfast_domain::random_bits::mix64;
 
 type RowGroup<'w> = SerializedRowGroupWriter<'w, Vec<u8>>;
 

@@ -346,7 +346,7 @@ fn append_frame(packed: &[u8], length: usize, bytes: &mut Vec<u8>) -> bool {
 mod tests {
     use super::*;
     use std::io::Write;
-    use steadfast_domain::step::mix64;
+    use steadfast_domain::random_bits::mix64;
 
     fn page_v1(bytes: Vec<u8>) -> Page {
         Page::DataPage {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use steadfast_domain::io_event::{
     CapturedDevice, CommandName, FileName, Mark, MergeCounts, ProcessorReading,
 };
-use steadfast_domain::step::mix64;
+use steadfast_domain::random_bits::mix64;
 use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer};
 
 fn conditions() -> CaptureConditions {

@@ -30,7 +30,7 @@ pub struct ExportedRun<'r> {
 
 /// Returns the IDs of all caveats, including those of parts, with blanks between.
 fn caveats(findings: &Findings) -> String {
-    let all = findings.with_parts().flat_map(|part| &part.caveats);
+    let all = findings.self_and_parts().into_iter().flat_map(|part| &part.caveats);
     let ids: BTreeSet<&str> = all.map(|caveat| caveat.id.as_str()).collect();
     ids.into_iter().collect::<Vec<_>>().join(" ")
 }

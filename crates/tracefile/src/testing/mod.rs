@@ -6,7 +6,7 @@ use parquet::file::properties::{
     EnabledStatistics, WriterProperties, WriterPropertiesBuilder, WriterVersion,
 };
 use parquet::file::writer::SerializedRowGroupWriter;
-use steadfast_domain::step::mix64;
+use steadfast_domain::random_bits::mix64;
 
 /// The way in which a test file is written.
 #[derive(Debug, Clone, Copy)]

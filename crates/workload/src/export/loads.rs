@@ -7,7 +7,7 @@ use crate::workload_file::{IoTotals, WorkloadStep};
 use std::collections::BTreeMap;
 use steadfast_domain::applied::AppliedStep;
 use steadfast_domain::load_words::pace_text;
-use steadfast_domain::step::mix64;
+use steadfast_domain::random_bits::mix64;
 use steadfast_domain::stimulus::{ActiveRange, LoadLimits, Pace};
 use steadfast_domain::{AppliedWorkload, Bytes, Demand, IoStream, Nanos, Stimulus};
 

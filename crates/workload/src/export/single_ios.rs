@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use steadfast_analysis::{Captured, PassOptions};
 use steadfast_domain::io_event::{RESPONSE_UNKNOWN, flags};
+use steadfast_domain::text::csv_quoted;
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::{Fields, TraceMedium, TraceWriter};
@@ -288,13 +289,13 @@ fn csv_line(out: &mut impl Write, event: &IoEvent, device: &str) -> Result<(), T
         event.op.letter(),
         event.offset,
         event.bytes,
-        quoted(device),
+        csv_field(device),
         event.pid,
-        quoted(&event.command.to_string()),
+        csv_field(&event.command.to_string()),
         event.queued_ns,
         event.depth,
         event.tid,
-        quoted(&event.thread.to_string()),
+        csv_field(&event.thread.to_string()),
         event.cpu,
         flags::names(event.flags).join(" "),
         event.merged,
@@ -304,8 +305,7 @@ fn csv_line(out: &mut impl Write, event: &IoEvent, device: &str) -> Result<(), T
     Ok(())
 }
 
-/// Returns a text as a CSV field.
-fn quoted(text: &str) -> String {
-    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if text.contains([',', '"']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
+/// Returns a text as a CSV field, with blanks for control characters.
+fn csv_field(text: &str) -> String {
+    csv_quoted(text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect())
 }

@@ -23,14 +23,12 @@ pub fn findings(fidelity: &Fidelity, software: &str) -> Findings {
         tables::streams(fidelity, false).with_id("summary-replay-streams"),
     ];
     let replay = &fidelity.sides[1].conditions;
-    let run_unix_ms = |began_ns: u64| {
-        let end_ns = began_ns.saturating_add(replay.lasted_ns);
-        (began_ns / 1_000_000, end_ns / 1_000_000)
-    };
+    let began_ns = replay.began_unix_ns;
     Findings {
         method: METHOD.into(),
         headline: headline(fidelity),
-        run_unix_ms: replay.began_unix_ns.map_or((0, 0), run_unix_ms),
+        began_unix_ms: began_ns.map_or(0, |ns| ns / 1_000_000),
+        ended_unix_ms: began_ns.map_or(0, |ns| ns.saturating_add(replay.lasted_ns) / 1_000_000),
         digest: digest(fidelity),
         software: software.to_owned(),
         ending: ending(fidelity),
@@ -39,7 +37,7 @@ pub fn findings(fidelity: &Fidelity, software: &str) -> Findings {
         chapters: chapters(fidelity),
         long_tables: vec![tables::streams(fidelity, true)],
         ..Findings::new("Capture and replay", header(fidelity))
-            .with_front([] as [KeyFigure; 0], ["replay-iops", "replay-response"])
+            .with_front_page([] as [KeyFigure; 0], ["replay-iops", "replay-response"])
     }
 }
 
@@ -160,7 +158,7 @@ fn header(fidelity: &Fidelity) -> FormHeader {
     FormHeader {
         issuer: "Steadfast".into(),
         specification: "Capture and replay of a workload".into(),
-        lesser: None,
+        disclaimer: None,
         test: "Capture and replay".into(),
         subtitle: "Replay fidelity".into(),
         revision: "after RWSW PTS 1.0.7".into(),

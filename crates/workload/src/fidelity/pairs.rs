@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use steadfast_analysis::pass::AnnotatedBatches;
 use steadfast_analysis::{Captured, Filter, PassOptions};
-use steadfast_domain::step::mix64;
+use steadfast_domain::random_bits::mix64;
 use steadfast_domain::{Bytes, FineHistogram, IoOp};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::parquet::{Fields, TraceMedium};

@@ -7,7 +7,7 @@ use std::collections::BinaryHeap;
 use std::io::Cursor;
 use steadfast_analysis::Captured;
 use steadfast_domain::io_event::{CapturedDevice, RESPONSE_UNKNOWN};
-use steadfast_domain::step::mix64;
+use steadfast_domain::random_bits::mix64;
 use steadfast_domain::{Bytes, CaptureConditions, Demand, IoEvent, IoOp};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::parquet::TraceWriter;

@@ -145,7 +145,7 @@ fn sentence(caveat: &Caveat) -> String {
 
 fn applied_step(step: &WorkloadStep, indices: &HashMap<StreamKey, usize>) -> AppliedStep {
     let indexed = |(key, ios): &(StreamKey, u64)| Some((*indices.get(key)?, *ios));
-    let captured = step.captured.unwrap_or_else(|| step.chosen());
+    let captured = step.captured.unwrap_or_else(|| step.chosen_totals());
     AppliedStep {
         began: step.at,
         lasted: step.lasts,

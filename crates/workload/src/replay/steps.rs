@@ -59,7 +59,7 @@ pub struct StepChoice {
 /// Replay of a step that holds the chosen streams alone.
 impl WorkloadStep {
     /// Returns the totals of the chosen streams.
-    pub fn chosen(&self) -> IoTotals {
+    pub fn chosen_totals(&self) -> IoTotals {
         let mut totals = IoTotals::default();
         for (key, ios) in &self.ios {
             totals.add(*ios, ios.saturating_mul(u64::from(key.bytes)));
@@ -69,12 +69,12 @@ impl WorkloadStep {
 
     /// Returns the totals of other streams; `None` if unknown.
     pub fn left_out(&self) -> Option<IoTotals> {
-        Some(self.captured?.saturating_sub(self.chosen()))
+        Some(self.captured?.saturating_sub(self.chosen_totals()))
     }
 
     /// Returns the number of I/Os that the composite represents: all of the step's, if known.
     pub fn ios_to_play(&self) -> u64 {
-        self.captured.map_or(0, |captured| captured.ios).max(self.chosen().ios)
+        self.captured.map_or(0, |captured| captured.ios).max(self.chosen_totals().ios)
     }
 
     /// Returns the I/Os per second.

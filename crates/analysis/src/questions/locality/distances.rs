@@ -281,7 +281,7 @@ impl LruStack {
 mod tests {
     use super::super::followed::HashedAccess;
     use super::*;
-    use steadfast_domain::step::mix64;
+    use steadfast_domain::random_bits::mix64;
 
     #[test]
     fn distances_equal_those_of_a_list_after_any_renumbering() {

@@ -266,7 +266,7 @@ impl Iterator for PackedAccesses<'_> {
 
 /// Returns the number of the block with this hash: the inverse of [`mix64`].
 ///
-/// [`mix64`]: steadfast_domain::step::mix64
+/// [`mix64`]: steadfast_domain::random_bits::mix64
 pub(super) const fn block_number(hash: u64) -> u64 {
     let mut z = hash ^ hash >> 31 ^ hash >> 62;
     z = z.wrapping_mul(0x3196_42b2_d24d_8ec3);
@@ -279,7 +279,7 @@ pub(super) const fn block_number(hash: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use steadfast_domain::step::mix64;
+    use steadfast_domain::random_bits::mix64;
 
     #[test]
     fn a_hash_is_inverted() {

@@ -24,7 +24,7 @@ use serde::Serialize;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use steadfast_domain::IoOp;
-use steadfast_domain::step::mix64;
+use steadfast_domain::random_bits::mix64;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::parquet::{Field, Fields};

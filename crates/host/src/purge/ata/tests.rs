@@ -172,6 +172,38 @@ fn a_sanitize_whose_status_is_lost_ends_the_run() {
     assert!(error.to_string().contains("hdparm --sanitize-status"), "{error}");
 }
 
+/// An output without a state says nothing about the drive.
+#[test]
+fn a_sanitize_whose_status_is_garbage_ends_the_run() {
+    let rig = rig();
+    let wanted =
+        PurgeOrder { failed: PurgeFailure::Continue, ..order(PurgeMethod::AtaSanitizeBlock) };
+    let begun = planned("not", &status("SD0 Sanitize Idle", "")).tool_prints(BLOCK_ERASE, "");
+    let garbage = ["", "\u{fffd}\u{fffd}SD", "Sanitize status:\n"];
+    let tools = (0..=60).fold(begun, |tools, query| tools.tool_prints(STATUS, garbage[query % 3]));
+    let error = rig.refused(&wanted, &tools);
+    assert!(matches!(error, HostError::PurgeEndUnknown { .. }), "{error}");
+}
+
+/// The tool may have been killed after it had sent the command.
+#[test]
+fn a_sanitize_that_began_although_the_tool_failed_is_awaited() {
+    let rig = rig();
+    let idle = status("SD0 Sanitize Idle", "    Last Sanitize Operation Completed Without Error");
+    let progress = status("SD2 Sanitize operation In Process", "    Progress: 0x7fff (49%)");
+    let tools = planned("not", &idle)
+        .tool_fails(BLOCK_ERASE, 9, "no answer")
+        .tool_prints(STATUS, &progress)
+        .tool_prints(STATUS, &idle);
+    let error = rig.refused(&order(PurgeMethod::AtaSanitizeBlock), &tools);
+    assert!(matches!(error, HostError::PurgeFailed { .. }), "{error}");
+    assert!(error.to_string().contains("no answer"), "{error}");
+    let begun = planned("not", &idle).tool_fails(BLOCK_ERASE, 9, "no answer");
+    let tools = (0..=60).fold(begun, |tools, _| tools.tool_fails(STATUS, 5, "no device"));
+    let error = rig.refused(&order(PurgeMethod::AtaSanitizeBlock), &tools);
+    assert!(matches!(error, HostError::PurgeEndUnknown { .. }), "{error}");
+}
+
 #[test]
 fn a_drive_without_ata_commands_is_discarded() {
     let rig = rig();

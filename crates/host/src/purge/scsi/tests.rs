@@ -158,3 +158,28 @@ fn a_format_whose_progress_is_lost_ends_the_run() {
     assert!(matches!(error, HostError::PurgeEndUnknown { .. }), "{error}");
     assert!(error.to_string().contains("sg_requests --progress"), "{error}");
 }
+
+#[test]
+fn a_device_that_is_not_ready_without_progress_is_awaited() {
+    let rig = rig();
+    let tools = Transcript::default()
+        .tool_prints(OPCODES, REPORTED)
+        .tool_prints_then(FORMAT, "", erase(&rig.machine))
+        .tool_prints(LOOK_AT, "")
+        .tool_prints(LOOK_AT, "\u{fffd}")
+        .tool_prints(LOOK_AT, "")
+        .tool_fails(READY, 2, "test unit ready: Not ready\n")
+        .tool_prints(LOOK_AT, "")
+        .tool_prints(READY, "");
+    let done = rig.succeeded(&PurgeOrder::default(), &tools);
+    assert_eq!((done.method, done.blank), (PurgeMethod::ScsiFormatUnit, Some(true)));
+}
+
+#[test]
+fn a_missing_tool_is_named_with_the_device() {
+    let rig = rig();
+    let tools = Transcript::default().tool_prints(OPCODES, REPORTED).tool_fails(FORMAT, 127, "");
+    let error = rig.refused(&order(PurgeMethod::ScsiFormatUnit), &tools);
+    assert!(matches!(error, HostError::PurgeFailed { .. }), "{error}");
+    assert!(error.to_string().contains("'sg_format' is not installed"), "{error}");
+}

@@ -8,7 +8,7 @@ use crate::common::method::CoveredRange;
 use crate::common::preconditioning::{self, WIPC_DEMAND};
 use crate::origin::{chosen_or_default, chosen_or_profile};
 use crate::parameters;
-use crate::report_notation::{joined, number, own};
+use crate::report_notation::{PART_SPECIFIC, joined, number};
 use std::collections::BTreeSet;
 use steadfast_domain::findings::{Facts, Origin, Setting};
 use steadfast_domain::notation::AccessPattern;
@@ -59,7 +59,7 @@ fn verify_origin(settings: &steadfast_domain::Settings) -> Origin {
 
 fn method_rows(choices: &RunChoices<'_>) -> SettingRows {
     let s = choices.settings;
-    let document = format!(" ({})", choices.method.lesser.unwrap_or(choices.method.document));
+    let document = format!(" ({})", choices.method.disclaimer.unwrap_or(choices.method.document));
     if choices.own_loads.is_some() {
         return Vec::new();
     }
@@ -82,14 +82,14 @@ fn with_origin(choices: &RunChoices<'_>, setting: Setting) -> Setting {
 
 fn load_rows(choices: &RunChoices<'_>) -> SettingRows {
     let demand = match choices.demands.as_slice() {
-        [] => choices.demand_row("Demand", own(String::new())),
+        [] => choices.demand_row("Demand", PART_SPECIFIC.to_owned()),
         demands => with_origin(choices, choices.demand_row("Demand", demands_text(demands))),
     };
     let range = match (&choices.own_loads, choices.covered.is_empty()) {
         (Some(loads), _) => {
             with_origin(choices, choices.range_row("Active range", loads.range.clone()))
         }
-        (None, true) => choices.range_row("Active range", own(String::new())),
+        (None, true) => choices.range_row("Active range", PART_SPECIFIC.to_owned()),
         (None, false) => with_origin(
             choices,
             choices.range_row("Active range", choices.of_covered("; ", covered_text)),

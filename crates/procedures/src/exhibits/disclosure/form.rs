@@ -7,13 +7,13 @@ use crate::common::one_pass;
 use crate::common::preconditioning::{self, PRECONDITION, WIPC_DEMAND};
 use crate::origin;
 use crate::pts::scattered::parameters::SEGMENTS;
-use crate::report_notation::{joined, number, own};
+use crate::report_notation::{joined, number, or_part_specific};
 use crate::user_facts::{self, user_fact};
 use steadfast_domain::findings::{FormBlock, FormHeader, FormSubject, Origin, Setting};
 use steadfast_domain::purge::PurgeChoice;
 use steadfast_domain::settings::SettingName;
 use steadfast_domain::stimulus::DataPattern;
-use steadfast_domain::{Demand, Device, Nanos, Purge, Record, Settings, WriteCache};
+use steadfast_domain::{Demand, Device, Nanos, Purge, Record, Settings, ValueRange, WriteCache};
 
 /// Returns the settings string of the standard's secondary tables, such as `PTS-E  WCD  T4/Q32
 /// DP=RND  AR100  Aln=4K`.
@@ -103,29 +103,29 @@ pub fn form_header(form: ReportForm, choices: &RunChoices<'_>, record: &Record) 
     let device = record.opening().map(|opening| opening.device);
     let blocks = vec![
         FormBlock::new("Test Platform", platform_rows(record, choices))
-            .about(FormSubject::Platform),
+            .with_subject(FormSubject::Platform),
         FormBlock::new("Device Under Test", device_rows(record, choices))
-            .about(FormSubject::Device),
+            .with_subject(FormSubject::Device),
         FormBlock::new("Set Up Parameters", form.set_up),
         FormBlock::new("Test Parameters", form.test_parameters),
     ];
-    let lesser = choices.method.lesser;
+    let disclaimer = choices.method.disclaimer;
     // The layout is SNIA's, the report is not issued by SNIA.
     let software = record.opening().map_or("steadfast", |opening| opening.software);
     let issuer = format!("Issued by {software}");
-    let specification = match lesser {
+    let specification = match disclaimer {
         None => format!("in the layout of {}", choices.method.specification),
         Some(_) => format!("Profile {}: no report by the PTS", choices.settings.profile),
     };
     // A lesser method does not fulfill the requirement of the PTS, so omit "(REQUIRED)".
-    let test = match lesser {
+    let test = match disclaimer {
         None => form.test,
         Some(_) => form.test.trim_end_matches(" (REQUIRED)").to_owned(),
     };
     FormHeader {
         issuer,
         specification,
-        lesser: lesser.map(str::to_owned),
+        disclaimer: disclaimer.map(str::to_owned),
         test,
         subtitle: form.subtitle,
         revision: choices.method.revision.to_owned(),
@@ -169,11 +169,8 @@ fn platform_rows(record: &Record, choices: &RunChoices<'_>) -> SettingRows {
 pub(super) fn ambient_row(record: &Record, settings: &Settings) -> Option<Setting> {
     let given = user_fact(settings, user_facts::AMBIENT);
     let readings = record.steps().filter_map(|(_, o)| o.measurement.sensed.ambient_celsius);
-    let range = readings.fold(None, |range: Option<(f64, f64)>, celsius| {
-        let (low, high) = range.unwrap_or((celsius, celsius));
-        Some((low.min(celsius), high.max(celsius)))
-    });
-    let sensed = range.map(|(low, high)| format!("{low:.1} to {high:.1} C by its sensor"));
+    let sensed = ValueRange::from_values(readings)
+        .map(|range| format!("{:.1} to {:.1} C by its sensor", range.low, range.high));
     let origin = if given.is_some() { Origin::Chosen } else { Origin::Found };
     let value: Vec<String> = given.into_iter().chain(sensed).collect();
     let row = Setting::outcome("Ambient Temperature", value.join("; ")).by(origin);
@@ -264,10 +261,10 @@ fn write_cache_row(record: &Record) -> Setting {
 
 /// Returns data pattern and active range, the first rows of the setup parameters.
 fn common_set_up_rows(choices: &RunChoices<'_>) -> SettingRows {
-    let segments = own(choices.of_covered(", ", form_segments));
+    let segments = or_part_specific(choices.of_covered(", ", form_segments));
     vec![
         choices.pattern_row("Data Pattern", form_pattern(&choices.settings.data_pattern)),
-        choices.range_row("AR", own(form_percents(choices))),
+        choices.range_row("AR", or_part_specific(form_percents(choices))),
         Setting::new("active-range-segments", "AR Segments", segments, segments_origin(choices)),
     ]
 }
@@ -277,7 +274,7 @@ fn common_set_up_rows(choices: &RunChoices<'_>) -> SettingRows {
 pub fn common_test_rows(choices: &RunChoices<'_>) -> SettingRows {
     vec![
         choices.pattern_row("Data Pattern", form_pattern(&choices.settings.data_pattern)),
-        Setting::outcome("AR & Amount", own(form_amounts(choices))),
+        Setting::outcome("AR & Amount", or_part_specific(form_amounts(choices))),
     ]
 }
 

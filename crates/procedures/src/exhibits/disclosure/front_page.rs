@@ -3,7 +3,7 @@
 use super::facts::demands_text;
 use super::form::preconditioning_amount;
 use crate::common::choices::RunChoices;
-use crate::report_notation::{joined, number, own};
+use crate::report_notation::{joined, number, or_part_specific};
 use steadfast_domain::findings::{FrontPage, Origin, Setting};
 use steadfast_domain::{Device, DiskArray, Record};
 
@@ -61,7 +61,9 @@ fn condition_rows(choices: &RunChoices<'_>, record: &Record) -> Vec<Setting> {
         .map(|amount| format!("{} {amount}", joined(&choices.preconditioning)));
     let range = match &choices.own_loads {
         Some(loads) => loads.range.clone(),
-        None => own(choices.of_covered(", ", |covered| format!("{} %", covered.percent))),
+        None => {
+            or_part_specific(choices.of_covered(", ", |covered| format!("{} %", covered.percent)))
+        }
     };
     let class = format!("{}, profile {}", settings.class, settings.profile);
     let class = Setting::method("class", "Class", class, Origin::Profile);
@@ -71,7 +73,7 @@ fn condition_rows(choices: &RunChoices<'_>, record: &Record) -> Vec<Setting> {
     let rest = [
         Setting::outcome("Purge", purge),
         Setting::outcome("Preconditioning", choices.preconditioning_or(preconditioning)),
-        choices.demand_row("Demand", own(demands_text(&choices.demands))),
+        choices.demand_row("Demand", or_part_specific(demands_text(&choices.demands))),
         choices.range_row("Active range", range),
         Setting::outcome("Write cache, read back", cache.map(|c| c.to_string())),
     ];

@@ -45,7 +45,7 @@ impl Dirth {
     fn conduct_round(&self, bench: &mut dyn Bench, round: u32) -> Result<Round, Halt> {
         let highest = self.matrix.highest();
         let pre_write =
-            self.setup.stretch(PRE_WRITE, round, &self.writes, highest, self.pre_write_time);
+            self.setup.load_for_time(PRE_WRITE, round, &self.writes, highest, self.pre_write_time);
         let mut results = Round::new(round);
         results.add_pre_write(pre_write.conduct(bench)?);
         for (point, demand) in (1..).zip(&self.matrix.demands) {
@@ -60,7 +60,7 @@ impl Dirth {
             let phase = attempt_phase(chosen.role.pre_write_phase(), attempt);
             let writes = self
                 .setup
-                .stretch(&phase, 0, &self.writes, chosen.demand, self.point_pre_write_time);
+                .load_for_time(&phase, 0, &self.writes, chosen.demand, self.point_pre_write_time);
             let gaps = writes.conduct(bench)?;
             let outcome = bench.apply(&self.histogram_step(chosen, attempt))?;
             if !gaps.gap_inside && outcome.gap_before.is_none() {

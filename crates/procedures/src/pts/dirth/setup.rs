@@ -108,7 +108,7 @@ impl Dirth {
         check_settings(settings)?;
         let writes = workload.all_writes();
         let loops = LOOPS.parse(settings, matrix::parse_loops)?;
-        let cycle = CycleLayout::chosen(&MEASURED_FIRST, settings, setup.step_time)?;
+        let cycle = CycleLayout::from_settings(&MEASURED_FIRST, settings, setup.step_time)?;
         let rounds_max = |phase, is_last| setup.rounds_max(phase, is_last, setup.method.rounds_max);
         let matrix = DemandMatrix {
             demands: matrix::demands(&loops),

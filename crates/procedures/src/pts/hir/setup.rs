@@ -73,12 +73,12 @@ impl Hir {
         )?;
         let workload = PtsWorkload::Pattern(PATTERN);
         let demand = settings.demand_or(workload.recommended_demand(&setup.method));
-        let cycle = CycleLayout::chosen(&MEASURED_LAST, settings, setup.step_time)?;
+        let cycle = CycleLayout::from_settings(&MEASURED_LAST, settings, setup.step_time)?;
         let label = workload.to_string();
         let load = CyclicLoad::endless(&setup, PRECONDITIONING, label, &workload, demand, cycle);
         BEFORE_RANDOM_WRITES.choice(settings, &[("no", ()), (ONE_PASS, ())])?;
         let before = setup.one_pass.as_ref().map(OnePass::amount).unwrap_or_default();
-        let fill = FillRequirement::chosen(&LEAST_FILLS, settings, setup.geometry.capacity)?;
+        let fill = FillRequirement::from_settings(&LEAST_FILLS, settings, setup.geometry.capacity)?;
         let preconditioning = CyclicLoad {
             fill: FillRequirement { before, ..fill },
             cycles_max: setup.rounds_max(PRECONDITIONING, true, setup.method.rounds_max),
@@ -114,8 +114,8 @@ impl Hir {
     pub(super) fn baseline(&self, idle: Nanos, attempt: u32) -> ContinuousLoad {
         let phase = attempt_phase(&baseline_phase(idle), attempt);
         let time = Nanos(self.access_time.0.saturating_mul(u64::from(self.accesses)));
-        let stretch = self.setup.stretch(&phase, 0, &self.workload, self.demand, time);
-        ContinuousLoad { cut: self.access_time, ..stretch }
+        let baseline = self.setup.load_for_time(&phase, 0, &self.workload, self.demand, time);
+        ContinuousLoad { cut: self.access_time, ..baseline }
     }
 
     pub(super) fn choices(&self, record: &Record) -> RunChoices<'_> {

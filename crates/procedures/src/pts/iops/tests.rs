@@ -194,8 +194,8 @@ fn a_lesser_profile_says_so_and_does_not_name_the_pts() {
         let iops = iops_test(|s| s.profile = profile);
         let findings = iops.study(&record(&iops.setup.settings, Vec::new()));
         let header = &findings.header;
-        let lesser = header.lesser.as_ref().unwrap();
-        assert!(lesser.contains(&profile.to_string().to_uppercase()), "{lesser}");
+        let disclaimer = header.disclaimer.as_ref().unwrap();
+        assert!(disclaimer.contains(&profile.to_string().to_uppercase()), "{disclaimer}");
         assert_eq!(header.test, "IOPS Test");
         for field in [&header.issuer, &header.revision, &findings.headline] {
             assert!(!field.contains("PTS") && !field.contains("SNIA"), "{field}");
@@ -205,7 +205,7 @@ fn a_lesser_profile_says_so_and_does_not_name_the_pts() {
     let full = iops_test(|_| ());
     let header = full.study(&record(&full.setup.settings, Vec::new())).header;
     // The layout is SNIA's, the report is not.
-    assert_eq!((header.issuer.as_str(), header.lesser), ("Issued by steadfast", None));
+    assert_eq!((header.issuer.as_str(), header.disclaimer), ("Issued by steadfast", None));
     assert!(header.specification.starts_with("in the layout of "), "{}", header.specification);
     assert_eq!(
         (header.test.as_str(), header.revision.as_str()),

@@ -184,7 +184,7 @@ impl<T: RangedTest + 'static> Procedure for ScatteredTest<T> {
             ..frame(self.title, &self.choices(), record, self.header(record, &parts))
                 .with_verdict(self.verdict(&parts))
         };
-        parts::with_parts(whole, parts, self.parts.last())
+        parts::add_parts(whole, parts, self.parts.last())
     }
 }
 

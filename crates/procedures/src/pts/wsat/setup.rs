@@ -303,7 +303,7 @@ fn fill_requirement(
     geometry: Geometry,
     preconditioning: &WsatPreconditioning,
 ) -> Result<FillRequirement, ProcedureError> {
-    let requirement = FillRequirement::chosen(&LEAST_FILLS, settings, geometry.capacity)?;
+    let requirement = FillRequirement::from_settings(&LEAST_FILLS, settings, geometry.capacity)?;
     if workload.read_percent() == 100 {
         return Ok(FillRequirement::default());
     }
@@ -379,7 +379,7 @@ fn saturation(
         let (cut, time) = (setup.step_time, time_limit);
         return Ok(SaturationLoad::Plain(ContinuousLoad { place, stimulus, cut, time }));
     }
-    let cycle = CycleLayout::chosen(&MEASURED_LAST, settings, setup.step_time)?;
+    let cycle = CycleLayout::from_settings(&MEASURED_LAST, settings, setup.step_time)?;
     let mut load = CyclicLoad::new(setup, PHASE, label.to_owned(), stimulus, cycle);
     load.fill = fill;
     // Bytes or time end the plain method.

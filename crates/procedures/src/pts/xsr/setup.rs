@@ -109,7 +109,7 @@ impl Xsr {
 
     pub(super) fn segment_load(&self, segment: &XsrSegment, attempt: u32) -> ContinuousLoad {
         let phase = attempt_phase(segment.phase, attempt);
-        self.setup.stretch(&phase, 0, &segment.workload, segment.demand, segment.time)
+        self.setup.load_for_time(&phase, 0, &segment.workload, segment.demand, segment.time)
     }
 
     pub(super) fn choices(&self, record: &Record) -> RunChoices<'_> {

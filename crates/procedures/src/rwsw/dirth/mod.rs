@@ -41,7 +41,7 @@ impl RwswDirth {
         demand: Demand,
     ) -> Result<bool, Halt> {
         let phase = attempt_phase(&format!("{before}{RUN_IN}"), attempt);
-        let load = self.setup.stretch(&phase, 0, &self.composite, demand, self.run_in_time);
+        let load = self.setup.load_for_time(&phase, 0, &self.composite, demand, self.run_in_time);
         Ok(!load.conduct(bench)?.gap_inside)
     }
 

@@ -81,7 +81,7 @@ fn part(run: &ForeignRun, test: &ForeignTest) -> Findings {
         chapters: exhibits::chapters(&studied),
         ..Findings::new(title, header(run, title, vec![parameters(test)]))
     }
-    .with_front(exhibits::key_figures(&studied), [] as [&str; 0]);
+    .with_front_page(exhibits::key_figures(&studied), [] as [&str; 0]);
     findings.with_verdict(studied.verdict.clone())
 }
 
@@ -220,12 +220,15 @@ fn header(run: &ForeignRun, test: &str, blocks: Vec<FormBlock>) -> FormHeader {
             Setting::identity("Firmware ver", labeled(run, "Firmware Revision")),
         ],
     );
-    let mut all = vec![platform.about(FormSubject::Platform), device.about(FormSubject::Device)];
+    let mut all = vec![
+        platform.with_subject(FormSubject::Platform),
+        device.with_subject(FormSubject::Device),
+    ];
     all.extend(blocks);
     FormHeader {
         issuer: "TKperf".into(),
         specification: "TKperf's own method".into(),
-        lesser: Some("MEASURED BY TKPERF: see what its numbers are worth".into()),
+        disclaimer: Some("MEASURED BY TKPERF: see what its numbers are worth".into()),
         test: test.to_owned(),
         subtitle: format!("Run {}", run.name),
         revision: version,

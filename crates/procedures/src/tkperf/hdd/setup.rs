@@ -67,7 +67,7 @@ impl ZoneTest {
         check_no_rounds(request.settings, instead)?;
         let method = Method {
             document: "TKperf 2.x, hdd mode",
-            lesser: Some("TKPERF HDD MODE: the method of TKperf 2.x, not of the PTS"),
+            disclaimer: Some("TKPERF HDD MODE: the method of TKperf 2.x, not of the PTS"),
             ..method::for_profile(Profile::Tkperf, request.settings.class)
         };
         let setup = ProcedureSetup::new(request, method)?;

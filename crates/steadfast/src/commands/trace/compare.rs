@@ -1,8 +1,8 @@
 //! `trace compare`: drives, layers or captures on one time axis, from files with every I/O or with
 //! step sums.
 
-use super::columns::{aligned, row_cells};
 use super::deltas;
+use super::listing_table::row_cells;
 use super::step_time_format::StepTimeFormat;
 use crate::cli::TimeAxis;
 use crate::cli::trace::CompareArguments;
@@ -24,6 +24,7 @@ use steadfast_analysis::questions::delta::{self, AlignedCapture, TimeAlignment};
 use steadfast_analysis::questions::steps::{STEPS_MAX, StepFigures};
 use steadfast_domain::Layer;
 use steadfast_domain::text::printable;
+use steadfast_report::text_table::aligned;
 
 #[derive(Serialize, schemars::JsonSchema)]
 pub struct CompareContent {

@@ -1,6 +1,6 @@
 //! `trace compare --by`: differences between two captures, largest first.
 
-use super::columns::listing_table;
+use super::listing_table::listing_table;
 use crate::cli::trace::CompareArguments;
 use crate::exit::{ExitState, misuse};
 use crate::filtered_capture::FilteredCapture;

@@ -1,8 +1,8 @@
 //! `workload derive`: the cumulative workload of a trace, as a table or as a file that a test
 //! applies.
 
-use super::columns::listing_table;
 use super::fidelity::{self, DerivedFidelity};
+use super::listing_table::listing_table;
 use crate::cli::trace::{DeriveArguments, DetailName, WorkloadArguments, WorkloadCommand};
 use crate::exit::{ExitState, misuse, refuse_unused};
 use crate::filtered_capture::FilteredCapture;

@@ -1,6 +1,6 @@
 //! `trace groups` and `trace drives`: I/Os by process, stream, device and more.
 
-use super::columns::listing_table;
+use super::listing_table::listing_table;
 use crate::cli::questions::{GroupsArguments, QuestionArguments};
 use crate::exit::ExitState;
 use crate::filtered_capture::FilteredCapture;

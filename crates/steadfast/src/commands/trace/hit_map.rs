@@ -1,6 +1,6 @@
 //! `trace hits`: hits by LBA range over time, as counts, bytes or streams.
 
-use super::columns::listing_table;
+use super::listing_table::listing_table;
 use super::step_time_format::StepTimeFormat;
 use crate::cli::trace::HitsArguments;
 use crate::exit::{ExitState, misuse};

@@ -1,6 +1,6 @@
 //! `trace hosts`: hosts ranked by a figure, with outliers marked.
 
-use super::columns::listing_table;
+use super::listing_table::listing_table;
 use crate::cli::fleet::HostsArguments;
 use crate::exit::ExitState;
 use crate::filtered_capture::FilteredCapture;

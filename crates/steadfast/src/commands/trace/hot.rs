@@ -1,6 +1,6 @@
 //! `trace hot`: the address ranges with the most hits and the processes that hit them.
 
-use super::columns::listing_table;
+use super::listing_table::listing_table;
 use crate::cli::questions::HotArguments;
 use crate::exit::ExitState;
 use crate::filtered_capture::FilteredCapture;

@@ -1,8 +1,7 @@
-//! Text tables with aligned columns.
+//! Prints the rows of a listing as a text table with aligned columns.
 
 use steadfast_analysis::columns::{ListingColumn, heads};
 use steadfast_report::text_table::with_left;
-pub use steadfast_report::text_table::{aligned, aligned_lines};
 
 /// Formats a table with a heading and one line per row.
 pub fn listing_table<'r, T: 'r>(

@@ -1,6 +1,6 @@
 //! `trace locality`: benefit of a cache, and reuse times of blocks.
 
-use super::columns::listing_table;
+use super::listing_table::listing_table;
 use crate::cli::questions::QuestionArguments;
 use crate::exit::ExitState;
 use crate::filtered_capture::FilteredCapture;

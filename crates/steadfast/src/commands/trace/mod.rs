@@ -1,7 +1,6 @@
 //! `steadfast trace`: tables, JSON and reports of a capture. All commands accept captures of
 //! single I/Os and of step sums.
 
-mod columns;
 pub mod compare;
 pub mod deltas;
 pub mod derive;
@@ -15,6 +14,7 @@ pub mod hosts;
 pub mod hot;
 pub mod identify;
 pub mod import;
+mod listing_table;
 pub mod locality;
 pub mod over_time;
 pub mod profile;

@@ -1,6 +1,6 @@
 //! `trace steps` and `trace map`: figures and streams over time.
 
-use super::columns::{aligned, aligned_lines, row_cells};
+use super::listing_table::row_cells;
 use super::step_time_format::StepTimeFormat;
 use crate::cli::trace::{MapArguments, StepsArguments};
 use crate::exit::ExitState;
@@ -15,6 +15,7 @@ use steadfast_analysis::questions::steps::StepFigures;
 use steadfast_analysis::sums::io_count::IoCount;
 use steadfast_domain::units::Bytes;
 use steadfast_domain::{CaptureConditions, Nanos};
+use steadfast_report::text_table::{aligned, aligned_lines};
 
 #[derive(Serialize, schemars::JsonSchema)]
 pub struct StepsContent<'f> {

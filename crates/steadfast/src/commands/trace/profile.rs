@@ -1,6 +1,6 @@
 //! `trace profile`: load by time of day, over all days of a capture.
 
-use super::columns::listing_table;
+use super::listing_table::listing_table;
 use crate::cli::questions::ProfileArguments;
 use crate::exit::ExitState;
 use crate::filtered_capture::FilteredCapture;

@@ -1,8 +1,8 @@
 //! `trace shape`: distances between I/Os, queue depths over time, lengths of sequential runs and
 //! idle periods.
 
-use super::columns::{aligned, listing_table};
 use super::hit_map::shade;
+use super::listing_table::listing_table;
 use super::step_time_format::StepTimeFormat;
 use crate::cli::questions::ShapeArguments;
 use crate::exit::ExitState;
@@ -14,6 +14,7 @@ use steadfast_analysis::questions::shape_figures::{
     IdleShape, RunShape, ShapeResult, StepShape, StreamShape, depth_name, idle, runs,
 };
 use steadfast_domain::Nanos;
+use steadfast_report::text_table::aligned;
 
 /// Columns of a picture on the terminal.
 const COLUMNS_MAX: usize = 100;

@@ -1,6 +1,6 @@
 //! `trace streams` and `trace processes`: figures by I/O stream and by process.
 
-use super::columns::listing_table;
+use super::listing_table::listing_table;
 use crate::cli::trace::{ProcessFacet, ProcessesArguments, StreamsArguments};
 use crate::exit::ExitState;
 use crate::filtered_capture::FilteredCapture;
