@@ -1,20 +1,23 @@
 //! The only module that runs device tools: without a shell or standard input, with a time limit,
-//! with stdout and stderr captured, and never a program that another user could have planted.
+//! with the end of stdout and stderr captured, and never a program that another user could have
+//! planted.
 
+use crate::clocks::monotonic;
 use crate::error::HostError;
+use crate::locks::clear_flags;
 use crate::nvme::{NvmeAdmin, NvmeNode};
 use crate::user::is_root;
+use rustix::fs::{OFlags, fcntl_setfl};
 use std::env;
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Read};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
@@ -24,6 +27,18 @@ const DESCENDANTS_INTERVAL: Duration = Duration::from_millis(200);
 /// Time that the output pipes of a program may stay open after it exits, and that its processes may
 /// remain after it was killed.
 const AFTER_EXIT_MAX: Duration = Duration::from_millis(500);
+
+/// Number of bytes that are kept of each of a program's outputs, from its end.
+const OUTPUT_MAX: usize = 1 << 20;
+
+/// Number of bytes that are read at once.
+const PART: usize = 1 << 16;
+
+/// Number of parts of an output that are read before the time limit is checked again.
+const PARTS_MAX: usize = 16;
+
+/// Number of characters of an output that messages and records keep, from its end.
+const EXCERPT_MAX: usize = 2000;
 
 const SYSTEM_DIRECTORIES: [&str; 4] = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
@@ -133,8 +148,79 @@ pub(crate) const SG_REQUESTS: Tool = Tool { program: "sg_requests", package: "sg
 /// Checks whether a SCSI device is ready.
 pub(crate) const SG_TURS: Tool = Tool { program: "sg_turs", package: "sg3-utils" };
 
-/// Runs device tools and opens devices for their own commands; implemented by the machine and, in
-/// tests, by a transcript.
+/// A program to start.
+#[derive(Debug, Clone, Copy)]
+pub struct ProgramCall<'a> {
+    /// Name or path, as [`find_program`] takes it.
+    pub program: &'a str,
+    /// Arguments, given to no shell.
+    pub arguments: &'a [&'a str],
+    /// Variable that the program and its children have in their environment.
+    pub variable: Option<EnvironmentVariable<'a>>,
+}
+
+/// A variable in the environment of a program.
+#[derive(Debug, Clone, Copy)]
+pub struct EnvironmentVariable<'a> {
+    /// Name.
+    pub name: &'a str,
+    /// Value.
+    pub value: &'a str,
+}
+
+/// Starts programs and measures their time; implemented by this machine and by the fault simulator.
+pub trait ProgramHost {
+    /// Starts a program in a process group of its own; with a variable, in a session of its own.
+    ///
+    /// # Errors
+    /// The program was not found or cannot be executed.
+    fn start(&self, call: &ProgramCall<'_>) -> io::Result<Box<dyn RunningProgram>>;
+
+    /// Returns the path of an installed program; `None` if it was not found.
+    fn path_of(&self, program: &str) -> Option<PathBuf>;
+
+    /// Returns the time of a monotonic clock.
+    fn now(&self) -> Duration;
+
+    /// Waits for at least this long.
+    fn pause(&self, time: Duration);
+}
+
+/// An output of a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OutputStream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
+/// A program that was started.
+pub trait RunningProgram {
+    /// Returns the process ID, which is also the ID of its process group.
+    fn id(&self) -> u32;
+
+    /// Returns the exit status; `None` if the program still runs.
+    ///
+    /// # Errors
+    /// The kernel's error if the exit status is unknown.
+    fn try_wait(&mut self) -> io::Result<Option<ExitStatus>>;
+
+    /// Reads what an output has; 0 at its end.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::WouldBlock`] if the output has nothing now.
+    fn read(&mut self, stream: OutputStream, buffer: &mut [u8]) -> io::Result<usize>;
+
+    /// Kills the program with its process group, and waits until it has ended.
+    fn kill_group(&mut self);
+
+    /// Kills a program whose exit status is unknown, unless it has ended.
+    fn kill(&mut self);
+}
+
+/// Runs device tools and opens devices for their own commands; implemented for every
+/// [`ProgramHost`] and, in tests, by a transcript.
 pub(crate) trait Tools {
     /// Opens an NVMe controller for admin commands.
     ///
@@ -155,6 +241,9 @@ pub(crate) trait Tools {
         limit: Duration,
         each: &mut dyn FnMut(Duration),
     ) -> Result<ToolOutput, HostError>;
+
+    /// Returns the host that runs the user's programs.
+    fn host(&self) -> &dyn ProgramHost;
 
     /// Waits between two queries of a device.
     fn pause(&self, time: Duration);
@@ -190,10 +279,7 @@ pub(crate) trait Tools {
     }
 }
 
-/// The tools installed on this machine.
-pub(crate) struct InstalledTools;
-
-impl Tools for InstalledTools {
+impl<H: ProgramHost> Tools for H {
     fn open_nvme<'a>(&'a self, node: &NvmeNode) -> Result<Box<dyn NvmeAdmin + 'a>, HostError> {
         Ok(Box::new(node.open()?))
     }
@@ -205,15 +291,124 @@ impl Tools for InstalledTools {
         limit: Duration,
         each: &mut dyn FnMut(Duration),
     ) -> Result<ToolOutput, HostError> {
-        run_program(tool.program, tool.package, arguments, limit, each)
+        let call = ProgramCall { program: tool.program, arguments, variable: None };
+        run_program(self, &call, tool.package, limit, each)
+    }
+
+    fn host(&self) -> &dyn ProgramHost {
+        self
+    }
+
+    fn pause(&self, time: Duration) {
+        ProgramHost::pause(self, time);
+    }
+
+    fn path_of(&self, tool: Tool) -> Option<PathBuf> {
+        ProgramHost::path_of(self, tool.program)
+    }
+}
+
+/// The tools installed on this machine.
+pub(crate) struct InstalledTools;
+
+impl ProgramHost for InstalledTools {
+    fn start(&self, call: &ProgramCall<'_>) -> io::Result<Box<dyn RunningProgram>> {
+        let mut command = command(call.program.as_ref())?;
+        command.args(call.arguments);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // Ctrl-C must reach only this process: a device operation must not be interrupted.
+        match call.variable {
+            None => command.process_group(0),
+            Some(EnvironmentVariable { name, value }) => {
+                // SAFETY: setsid is async-signal-safe and touches no memory. It cannot fail here,
+                // because a newly forked process does not lead a group.
+                unsafe {
+                    command.env(name, value).pre_exec(|| {
+                        libc::setsid();
+                        Ok(())
+                    })
+                }
+            }
+        };
+        Ok(Box::new(ChildProgram::new(command.spawn()?)))
+    }
+
+    fn path_of(&self, program: &str) -> Option<PathBuf> {
+        find_program(program.as_ref()).ok()
+    }
+
+    fn now(&self) -> Duration {
+        Duration::from_nanos(monotonic().0)
     }
 
     fn pause(&self, time: Duration) {
         std::thread::sleep(time);
     }
+}
 
-    fn path_of(&self, tool: Tool) -> Option<PathBuf> {
-        find_program(tool.program.as_ref()).ok()
+/// A child process of this program. Its pipes are `None` once they were read to their end.
+struct ChildProgram {
+    child: Child,
+    stdout: Option<File>,
+    stderr: Option<File>,
+}
+
+impl ChildProgram {
+    fn new(mut child: Child) -> ChildProgram {
+        fn unblocked(pipe: impl Into<OwnedFd>) -> Option<File> {
+            let pipe = File::from(pipe.into());
+            fcntl_setfl(&pipe, OFlags::NONBLOCK).ok().map(|()| pipe)
+        }
+        let stdout = child.stdout.take().and_then(unblocked);
+        let stderr = child.stderr.take().and_then(unblocked);
+        ChildProgram { child, stdout, stderr }
+    }
+}
+
+impl RunningProgram for ChildProgram {
+    fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
+        self.child.try_wait()
+    }
+
+    fn read(&mut self, stream: OutputStream, buffer: &mut [u8]) -> io::Result<usize> {
+        let pipe = match stream {
+            OutputStream::Stdout => &mut self.stdout,
+            OutputStream::Stderr => &mut self.stderr,
+        };
+        let length = pipe.as_mut().ok_or(io::ErrorKind::BrokenPipe)?.read(buffer)?;
+        if length == 0 {
+            *pipe = None;
+        }
+        Ok(length)
+    }
+
+    fn kill_group(&mut self) {
+        // SAFETY: kill has no preconditions; the group exists until the child is waited for.
+        unsafe { libc::kill(-(self.child.id() as i32), libc::SIGKILL) };
+        let _ = self.child.wait();
+    }
+
+    fn kill(&mut self) {
+        // It may have been waited for, and another program may have its number.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for ChildProgram {
+    /// Leaves readers to the processes that still have the pipes open: without a reader, their next
+    /// output would kill them in the middle of a device operation.
+    fn drop(&mut self) {
+        for mut pipe in [self.stdout.take(), self.stderr.take()].into_iter().flatten() {
+            if clear_flags(&pipe, libc::O_NONBLOCK).is_ok() {
+                let drain = move || io::copy(&mut pipe, &mut io::sink());
+                let _ = std::thread::Builder::new().spawn(drain);
+            }
+        }
     }
 }
 
@@ -234,19 +429,33 @@ pub(crate) fn ask(
     arguments: &[&str],
     limit: Duration,
 ) -> Result<ToolOutput, HostError> {
-    run_program(program, UNKNOWN_PACKAGE, arguments, limit, &mut |_| {})
+    ask_on(&InstalledTools, program, arguments, limit)
+}
+
+/// Runs a program as [`ask`] does, on a host.
+///
+/// # Errors
+/// As [`ask`].
+pub(crate) fn ask_on(
+    host: &dyn ProgramHost,
+    program: &str,
+    arguments: &[&str],
+    limit: Duration,
+) -> Result<ToolOutput, HostError> {
+    let call = ProgramCall { program, arguments, variable: None };
+    run_program(host, &call, UNKNOWN_PACKAGE, limit, &mut |_| {})
 }
 
 fn run_program(
-    program: &str,
+    host: &dyn ProgramHost,
+    call: &ProgramCall<'_>,
     package: &'static str,
-    arguments: &[&str],
     limit: Duration,
     each: &mut dyn FnMut(Duration),
 ) -> Result<ToolOutput, HostError> {
-    let mut started = StartedProgram::new(spawn(program, package, arguments, None)?);
+    let mut started = StartedProgram::start(host, call, package)?;
     let status = started.wait(limit, each);
-    started.into_end(status, limit).into_output(command_line(program, arguments))
+    started.into_end(status, limit).into_output(command_line(call.program, call.arguments))
 }
 
 /// End of a program, as far as it is known.
@@ -254,12 +463,12 @@ fn run_program(
 pub(crate) struct ProgramEnd {
     /// Exit status; the reason in words if the program was killed or its status is unknown.
     pub status: Result<ExitStatus, String>,
-    /// Standard output, as far as it was read.
+    /// The last [`OUTPUT_MAX`] bytes of standard output, as far as it was read.
     pub stdout: String,
-    /// Standard error, as far as it was read.
+    /// The same for standard error.
     pub stderr: String,
-    /// True if standard output was read to its end.
-    is_whole: bool,
+    /// Reason why `stdout` is not the whole output; `None` if it is.
+    missing: Option<String>,
 }
 
 impl ProgramEnd {
@@ -268,13 +477,13 @@ impl ProgramEnd {
     /// # Errors
     /// Returns [`HostError::ToolFailed`] for any other end.
     fn into_output(self, command: String) -> Result<ToolOutput, HostError> {
-        let how = match self.status {
-            Ok(status) if self.is_whole => {
+        let how = match (self.status, self.missing) {
+            (Ok(status), None) => {
                 let (stdout, stderr) = (self.stdout, self.stderr);
                 return Ok(ToolOutput { status, stdout, stderr });
             }
-            Ok(_) => "a program that it started keeps its output open".to_owned(),
-            Err(how) => how,
+            (Ok(_), Some(missing)) => missing,
+            (Err(how), _) => how,
         };
         Err(failed(command, how, &self.stdout, &self.stderr))
     }
@@ -298,53 +507,50 @@ pub(crate) struct LeftProcesses {
 /// # Errors
 /// The program cannot be started.
 pub(crate) fn run_with_descendants(
-    program: &str,
-    arguments: &[&str],
-    variable: (&str, &str),
+    host: &dyn ProgramHost,
+    call: &ProgramCall<'_>,
     limit: Duration,
     each: &mut dyn FnMut(Duration),
     left: &dyn Fn(u32) -> Result<Option<u32>, HostError>,
 ) -> Result<(ProgramEnd, LeftProcesses), HostError> {
-    let spawned = spawn(program, UNKNOWN_PACKAGE, arguments, Some(variable))?;
-    let mut started = StartedProgram::new(spawned);
+    let mut started = StartedProgram::start(host, call, UNKNOWN_PACKAGE)?;
     let status = started.wait(limit, each);
     let left_limit = if matches!(status, Ok(Some(_))) { limit } else { AFTER_EXIT_MAX };
-    let left_processes = await_descendants(started.child.id(), left_limit, each, left);
+    let left_processes = started.await_descendants(left_limit, each, left);
     Ok((started.into_end(status, limit), left_processes))
 }
 
-/// Waits until `left` finds no process of a session, for at most `limit`.
-fn await_descendants(
-    session: u32,
-    limit: Duration,
-    each: &mut dyn FnMut(Duration),
-    left: &dyn Fn(u32) -> Result<Option<u32>, HostError>,
-) -> LeftProcesses {
-    let mut awaited = Duration::ZERO;
-    let began = Instant::now();
-    loop {
-        let running = left(session);
-        if !matches!(running, Ok(Some(_))) || began.elapsed() >= limit {
-            return LeftProcesses { running, awaited };
-        }
-        each(began.elapsed());
-        std::thread::sleep(DESCENDANTS_INTERVAL);
-        awaited = began.elapsed();
-    }
-}
-
 /// A program whose output is being read.
-struct StartedProgram {
-    child: Child,
-    stdout: PipeReader,
-    stderr: PipeReader,
+struct StartedProgram<'h> {
+    host: &'h dyn ProgramHost,
+    program: Box<dyn RunningProgram>,
+    stdout: ProgramOutput,
+    stderr: ProgramOutput,
+    /// Buffer of [`PART`] bytes.
+    part: Vec<u8>,
 }
 
-impl StartedProgram {
-    fn new(mut child: Child) -> StartedProgram {
-        let stdout = PipeReader::start(child.stdout.take());
-        let stderr = PipeReader::start(child.stderr.take());
-        StartedProgram { child, stdout, stderr }
+impl<'h> StartedProgram<'h> {
+    fn start(
+        host: &'h dyn ProgramHost,
+        call: &ProgramCall<'_>,
+        package: &'static str,
+    ) -> Result<StartedProgram<'h>, HostError> {
+        let program = host.start(call).map_err(|error| match error.kind() {
+            // A directory in PATH without search permission causes PermissionDenied.
+            io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => {
+                HostError::ToolMissing { tool: call.program.to_owned(), package }
+            }
+            _ => HostError::io("run it", call.program.as_ref(), error),
+        })?;
+        let (stdout, stderr) = (ProgramOutput::default(), ProgramOutput::default());
+        Ok(StartedProgram { host, program, stdout, stderr, part: vec![0; PART] })
+    }
+
+    /// Reads what the program has printed, so that it does not block on a full pipe.
+    fn read(&mut self) {
+        self.stdout.read(OutputStream::Stdout, &mut *self.program, &mut self.part);
+        self.stderr.read(OutputStream::Stderr, &mut *self.program, &mut self.part);
     }
 
     /// Waits until the program exits. Kills it after `limit`, and then returns `None`.
@@ -356,34 +562,124 @@ impl StartedProgram {
         limit: Duration,
         each: &mut dyn FnMut(Duration),
     ) -> io::Result<Option<ExitStatus>> {
-        let child = &mut self.child;
-        let status = wait_for_exit(child, limit, each);
-        if !matches!(status, Ok(Some(_))) {
-            // Its pipes close only when it exits, and the reader threads wait for that. The
-            // programs that it started belong to its process group.
-            if status.is_ok() {
-                // SAFETY: kill has no preconditions; the group exists until the child is waited
-                // for.
-                unsafe { libc::kill(-(child.id() as i32), libc::SIGKILL) };
-            } else {
-                // It may have been waited for, and another program may have its number.
-                let _ = child.kill();
-            }
-            let _ = child.wait();
+        let status = poll_exit(self.host, limit, each, &mut || {
+            self.read();
+            self.program.try_wait()
+        });
+        match &status {
+            Ok(Some(_)) => {}
+            Ok(None) => self.program.kill_group(),
+            Err(_) => self.program.kill(),
         }
         status
     }
 
-    /// Collects the output. `status` and `limit` are those of [`Self::wait`].
-    fn into_end(self, status: io::Result<Option<ExitStatus>>, limit: Duration) -> ProgramEnd {
-        let (stdout, is_whole) = self.stdout.collect();
-        let (stderr, _) = self.stderr.collect();
+    /// Waits until `left` finds no process of the program's session, for at most `limit`.
+    fn await_descendants(
+        &mut self,
+        limit: Duration,
+        each: &mut dyn FnMut(Duration),
+        left: &dyn Fn(u32) -> Result<Option<u32>, HostError>,
+    ) -> LeftProcesses {
+        let mut awaited = Duration::ZERO;
+        let began = self.host.now();
+        loop {
+            let running = left(self.program.id());
+            if !matches!(running, Ok(Some(_))) || self.host.now() - began >= limit {
+                return LeftProcesses { running, awaited };
+            }
+            each(self.host.now() - began);
+            self.host.pause(DESCENDANTS_INTERVAL);
+            self.read();
+            awaited = self.host.now() - began;
+        }
+    }
+
+    /// Collects the output; waits at most [`AFTER_EXIT_MAX`] if a child process keeps it open after
+    /// the program exits. `status` and `limit` are those of [`Self::wait`].
+    fn into_end(mut self, status: io::Result<Option<ExitStatus>>, limit: Duration) -> ProgramEnd {
+        let began = self.host.now();
+        self.read();
+        while !(self.stdout.is_over && self.stderr.is_over)
+            && self.host.now() - began < AFTER_EXIT_MAX
+        {
+            self.host.pause(POLL_INTERVAL);
+            self.read();
+        }
         let status = match status {
             Ok(Some(status)) => Ok(status),
             Ok(None) => Err(format!("no answer within {} s", limit.as_secs())),
             Err(error) => Err(format!("its exit status is unknown: {error}")),
         };
-        ProgramEnd { status, stdout, stderr, is_whole }
+        self.stdout.cut();
+        self.stderr.cut();
+        let missing = self.stdout.missing();
+        let (stdout, stderr) = (self.stdout.into_text(), self.stderr.into_text());
+        ProgramEnd { status, stdout, stderr, missing }
+    }
+}
+
+/// The end of an output of a program, as far as it was read.
+#[derive(Debug, Default)]
+struct ProgramOutput {
+    bytes: Vec<u8>,
+    /// True if earlier bytes were dropped.
+    is_cut: bool,
+    /// True if nothing more can be read.
+    is_over: bool,
+    /// True if it was read to its end.
+    is_ended: bool,
+}
+
+impl ProgramOutput {
+    /// Reads what the program has printed, at most [`PARTS_MAX`] parts of it.
+    fn read(&mut self, stream: OutputStream, program: &mut dyn RunningProgram, part: &mut [u8]) {
+        if self.is_over {
+            return;
+        }
+        for _ in 0..PARTS_MAX {
+            match program.read(stream, part) {
+                Ok(0) => {
+                    (self.is_over, self.is_ended) = (true, true);
+                    return;
+                }
+                Ok(length) => self.append(&part[..length]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    self.is_over = error.kind() != io::ErrorKind::WouldBlock;
+                    return;
+                }
+            }
+        }
+    }
+
+    fn append(&mut self, part: &[u8]) {
+        self.bytes.extend(part);
+        // Seldom, because the rest is moved.
+        if self.bytes.len() >= 2 * OUTPUT_MAX {
+            self.cut();
+        }
+    }
+
+    fn cut(&mut self) {
+        let excess = self.bytes.len().saturating_sub(OUTPUT_MAX);
+        self.bytes.drain(..excess);
+        self.is_cut |= excess > 0;
+    }
+
+    /// Returns the reason why this is not the whole output; `None` if it is.
+    fn missing(&self) -> Option<String> {
+        if !self.is_ended {
+            Some("a program that it started keeps its output open".to_owned())
+        } else if self.is_cut {
+            Some(format!("it printed more than {} KiB", OUTPUT_MAX >> 10))
+        } else {
+            None
+        }
+    }
+
+    fn into_text(self) -> String {
+        String::from_utf8_lossy(&self.bytes).into_owned()
     }
 }
 
@@ -391,42 +687,18 @@ fn command_line(program: &str, arguments: &[&str]) -> String {
     format!("{program} {}", arguments.join(" ")).trim_end().to_owned()
 }
 
-fn failed(command: String, how: String, stdout: &str, stderr: &str) -> HostError {
+/// Returns the error of a command, with the end of what it printed on standard error, or of its
+/// standard output if it printed nothing there.
+pub(crate) fn failed(command: String, how: String, stdout: &str, stderr: &str) -> HostError {
     let output = if stderr.trim().is_empty() { stdout } else { stderr };
-    HostError::ToolFailed { command, how, output: output.trim().replace('\n', "; ") }
+    HostError::ToolFailed { command, how, output: excerpt_end(output).replace('\n', "; ") }
 }
 
-/// Starts a program in a process group of its own; with a variable, in a session of its own.
-fn spawn(
-    program: &str,
-    package: &'static str,
-    arguments: &[&str],
-    variable: Option<(&str, &str)>,
-) -> Result<Child, HostError> {
-    let missing = |error: io::Error| match error.kind() {
-        // A directory in PATH without search permission causes PermissionDenied.
-        io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => {
-            HostError::ToolMissing { tool: program.to_owned(), package }
-        }
-        _ => HostError::io("run it", program.as_ref(), error),
-    };
-    let mut command = command(program.as_ref()).map_err(missing)?;
-    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // Ctrl-C must reach only this process: a device operation must not be interrupted.
-    match variable {
-        None => command.process_group(0),
-        Some((name, value)) => {
-            // SAFETY: setsid is async-signal-safe and touches no memory. It cannot fail here,
-            // because a newly forked process does not lead a group.
-            unsafe {
-                command.env(name, value).pre_exec(|| {
-                    libc::setsid();
-                    Ok(())
-                })
-            }
-        }
-    };
-    command.spawn().map_err(missing)
+/// Returns the end of a program's output in printable characters.
+pub(crate) fn excerpt_end(output: &str) -> String {
+    let is_kept = |c: &char| *c == '\n' || !c.is_control();
+    let kept = output.trim().chars().rev().filter(is_kept).take(EXCERPT_MAX);
+    kept.collect::<Vec<_>>().into_iter().rev().collect()
 }
 
 /// Waits until a process exits; returns `None` if it still runs after `limit`. Calls `each`
@@ -439,61 +711,27 @@ pub(crate) fn wait_for_exit(
     limit: Duration,
     each: &mut dyn FnMut(Duration),
 ) -> io::Result<Option<ExitStatus>> {
-    let began = Instant::now();
+    poll_exit(&InstalledTools, limit, each, &mut || child.try_wait())
+}
+
+/// Waits as [`wait_for_exit`] does for a process of which `try_wait` returns the exit status.
+fn poll_exit(
+    host: &dyn ProgramHost,
+    limit: Duration,
+    each: &mut dyn FnMut(Duration),
+    try_wait: &mut dyn FnMut() -> io::Result<Option<ExitStatus>>,
+) -> io::Result<Option<ExitStatus>> {
+    let began = host.now();
     loop {
-        if let Some(status) = child.try_wait()? {
+        if let Some(status) = try_wait()? {
             return Ok(Some(status));
         }
-        if began.elapsed() >= limit {
+        let elapsed = host.now() - began;
+        if elapsed >= limit {
             return Ok(None);
         }
-        each(began.elapsed());
-        std::thread::sleep(POLL_INTERVAL);
-    }
-}
-
-/// Reads a pipe to its end in a thread of its own, so that a tool never blocks on a full pipe.
-struct PipeReader {
-    /// Content read so far.
-    bytes: Arc<Mutex<Vec<u8>>>,
-    /// True if the pipe was read to its end.
-    thread: JoinHandle<bool>,
-}
-
-impl PipeReader {
-    fn start(pipe: Option<impl Read + Send + 'static>) -> PipeReader {
-        let bytes = Arc::new(Mutex::new(Vec::new()));
-        let shared = Arc::clone(&bytes);
-        let thread = std::thread::spawn(move || {
-            let Some(mut pipe) = pipe else { return false };
-            let mut part = vec![0; 1 << 16];
-            loop {
-                match pipe.read(&mut part) {
-                    Ok(0) => return true,
-                    Ok(length) => {
-                        shared
-                            .lock()
-                            .unwrap_or_else(PoisonError::into_inner)
-                            .extend(&part[..length]);
-                    }
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                    Err(_) => return false,
-                }
-            }
-        });
-        PipeReader { bytes, thread }
-    }
-
-    /// Returns the text that was read, and true if it is complete. If a child process keeps the
-    /// pipe open after the program exits, waits at most [`AFTER_EXIT_MAX`].
-    fn collect(self) -> (String, bool) {
-        let began = Instant::now();
-        while !self.thread.is_finished() && began.elapsed() < AFTER_EXIT_MAX {
-            std::thread::sleep(POLL_INTERVAL);
-        }
-        let is_whole = self.thread.is_finished() && self.thread.join().unwrap_or(false);
-        let bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
-        (String::from_utf8_lossy(&bytes).into_owned(), is_whole)
+        each(elapsed);
+        host.pause(POLL_INTERVAL);
     }
 }
 
@@ -501,6 +739,7 @@ impl PipeReader {
 mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
+    use std::time::Instant;
 
     const SECOND: Duration = Duration::from_secs(1);
 
@@ -510,6 +749,38 @@ mod tests {
         limit: Duration,
     ) -> Result<String, HostError> {
         InstalledTools.run(Tool { program, package: "some-package" }, arguments, limit)
+    }
+
+    #[test]
+    fn the_end_of_an_output_is_kept_without_control_characters() {
+        assert_eq!(excerpt_end(" a\u{1b}[31m\nb\r\n"), "a[31m\nb");
+        let long: String = (0..3000).map(|n| if n == 2999 { 'z' } else { 'a' }).collect();
+        let end = excerpt_end(&long);
+        assert_eq!((end.len(), end.ends_with("az")), (EXCERPT_MAX, true));
+    }
+
+    #[test]
+    fn an_output_beyond_the_limit_is_read_and_dropped() {
+        let print = |bytes: usize| format!("head -c {bytes} /dev/zero; echo end");
+        let whole = ask("sh", &["-c", &print(OUTPUT_MAX - 4)], 60 * SECOND).unwrap();
+        assert_eq!(whole.stdout.len(), OUTPUT_MAX);
+        let error = ask("sh", &["-c", &print(5 << 20)], 60 * SECOND).unwrap_err();
+        let HostError::ToolFailed { how, output, .. } = &error else { panic!("{error}") };
+        assert_eq!((how.as_str(), output.as_str()), ("it printed more than 1024 KiB", "end"));
+    }
+
+    /// Without a reader, its next output would kill it.
+    #[test]
+    fn a_process_that_is_left_behind_can_still_print() {
+        let scratch = tempfile::tempdir().unwrap();
+        let done = scratch.path().join("done");
+        let script = format!("(sleep 1; seq 30000; touch {}) &", done.display());
+        ask("sh", &["-c", &script], 60 * SECOND).unwrap_err();
+        let began = Instant::now();
+        while !done.exists() {
+            assert!(began.elapsed() < 60 * SECOND);
+            std::thread::sleep(POLL_INTERVAL);
+        }
     }
 
     #[test]
